@@ -1,0 +1,45 @@
+# sr_layer(NAME USES layers... LIBS libs...): src/NAME/*.c becomes libsr_NAME.
+# A layer without sources yet is an interface library, so that the order can be stated from the start.
+function(sr_glob target folder)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.c ${PROJECT_SOURCE_DIR}/${folder}/*.cc)
+  target_sources(${target} PRIVATE ${sources})
+  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
+                             ${PROJECT_SOURCE_DIR})
+endfunction()
+
+function(sr_layer name)
+  cmake_parse_arguments(ARG "" "" "USES;LIBS" ${ARGN})
+  list(TRANSFORM ARG_USES PREPEND sr_)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.c ${PROJECT_SOURCE_DIR}/src/${name}/*.cc)
+  if(sources)
+    add_library(sr_${name} STATIC)
+    sr_glob(sr_${name} src/${name})
+    target_link_libraries(sr_${name} PUBLIC ${ARG_USES} ${ARG_LIBS})
+  else()
+    add_library(sr_${name} INTERFACE)
+    target_include_directories(sr_${name} INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+    target_link_libraries(sr_${name} INTERFACE ${ARG_USES} ${ARG_LIBS})
+  endif()
+endfunction()
+
+# sr_embed(LAYER SYMBOL FILE): links FILE's bytes into the layer as sr_embed_SYMBOL .. sr_embed_SYMBOL_end.
+function(sr_embed layer symbol file)
+  set(path ${PROJECT_SOURCE_DIR}/${file})
+  if(NOT EXISTS ${path})
+    message(FATAL_ERROR "${file} is missing: it is part of the repository")
+  endif()
+  set(asm ${PROJECT_BINARY_DIR}/embed/${symbol}.S)
+  file(CONFIGURE OUTPUT ${asm} CONTENT [[
+    .section .rodata
+    .balign 64
+    .global sr_embed_@symbol@
+    .global sr_embed_@symbol@_end
+sr_embed_@symbol@:
+    .incbin "@path@"
+sr_embed_@symbol@_end:
+    .byte 0
+    .section .note.GNU-stack,"",%progbits
+]] @ONLY)
+  set_source_files_properties(${asm} PROPERTIES OBJECT_DEPENDS ${path})
+  target_sources(sr_${layer} PRIVATE ${asm})
+endfunction()

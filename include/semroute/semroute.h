@@ -1,0 +1,232 @@
+/*
+ * semroute: reads what an LLM request means and decides which model answers it, and how.
+ *
+ * This is the whole public interface, and it is what the program's own doors (the gateway, the Envoy filter)
+ * use. Three handles: a runtime (process-wide, thread-safe), an exchange (one request and its answer, used by
+ * one thread at a time), and a verdict (borrowed from its exchange). Bytes go in as they arrive; edited
+ * bytes come out as slices, most of them pointing into what was given.
+ *
+ *   sr_runtime *rt = sr_runtime_open("semroute.yaml", NULL, error, sizeof error);
+ *   sr_exchange *x = sr_exchange_new(rt, &head, NULL);
+ *   while (sr_exchange_body(x, chunk, n, last) == SR_STEP_MORE) ...
+ *   const struct sr_verdict *v = sr_exchange_verdict(x);      // forward v->body to v->model, or reply
+ *   sr_exchange_answer_head(x, 200, headers, n, &edits);
+ *   sr_exchange_answer_body(x, bytes, n, last, &slices, &n_slices);
+ *   sr_exchange_end(x, SR_END_COMPLETE);
+ *
+ * Strings in configuration and messages are UTF-8. No function throws, exits or writes to standard output.
+ */
+#ifndef SEMROUTE_SEMROUTE_H
+#define SEMROUTE_SEMROUTE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SR_API __attribute__((visibility("default")))
+
+#ifndef SR_BYTES_DEFINED
+#define SR_BYTES_DEFINED
+/* A borrowed run of bytes. */
+struct sr_bytes {
+    const char *p;
+    size_t n;
+};
+#endif
+
+/* A header field; names are lower-case. */
+struct sr_header {
+    struct sr_bytes name;
+    struct sr_bytes value;
+};
+
+/* ---- runtime ------------------------------------------------------------------------------------- */
+
+/* Process-wide state: the current configuration snapshot, models, worker threads, metrics, access log. */
+typedef struct sr_runtime sr_runtime;
+
+struct sr_runtime_options {
+    bool lenient;        /* unknown configuration keys are warnings */
+    int workers;         /* threads for long texts; 0 = as the configuration says, -1 = none */
+    /* Receives each access-log line (JSON, no newline), on any thread; NULL = as the configuration says. */
+    void (*log_line)(void *ctx, const char *line, size_t n);
+    void *log_ctx;
+};
+
+/* Opens a configuration file; NULL opens the built-in default. Returns NULL and a message (with
+ * file:line:column where there is one) in `error`, which may be NULL. Free with sr_runtime_close. */
+SR_API sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *options, char *error,
+                                   size_t error_size);
+
+/* Loads the file again beside the running snapshot and swaps; exchanges under way keep the old one. On an
+ * error the old one stays and the message says why: returns false. Any thread, one at a time. */
+SR_API bool sr_runtime_reload(sr_runtime *runtime, char *error, size_t error_size);
+
+/* All exchanges must have ended. */
+SR_API void sr_runtime_close(sr_runtime *runtime);
+
+/* The metrics in Prometheus text format, into `out` of `size` bytes; returns the length it has or would need
+ * (call again with more room). */
+SR_API size_t sr_runtime_metrics(sr_runtime *runtime, char *out, size_t size);
+
+/* ---- request ------------------------------------------------------------------------------------- */
+
+typedef struct sr_exchange sr_exchange;
+
+enum sr_door { SR_DOOR_LIBRARY, SR_DOOR_GATEWAY, SR_DOOR_EXTPROC };
+
+/* What is known when the request's head has arrived. Borrowed for the call; the exchange copies it. */
+struct sr_request_head {
+    enum sr_door door;
+    struct sr_bytes method; /* "POST" */
+    struct sr_bytes target; /* path with query, as on the request line */
+    const struct sr_header *headers;
+    size_t n_headers;
+    struct sr_bytes peer;   /* the client's address, for the access log; may be empty */
+    bool has_body;          /* false: the head is all there is */
+};
+
+/* How an exchange on an event loop learns of a verdict that was worked out elsewhere. `post` runs
+ * `task(arg)` soon on the thread that owns the exchange; it may be called on any thread. Without an env
+ * (NULL) long texts are worked on inside sr_exchange_body, which then never returns SR_STEP_WAIT. */
+struct sr_exchange_env {
+    void (*post)(void *ctx, void (*task)(void *arg), void *arg);
+    /* Owner's thread: the verdict is there. Never called after sr_exchange_end. */
+    void (*ready)(void *ctx, sr_exchange *exchange);
+    void *ctx;
+};
+
+/* NULL when memory is out. With has_body false the verdict is there at once. */
+SR_API sr_exchange *sr_exchange_new(sr_runtime *runtime, const struct sr_request_head *head,
+                                    const struct sr_exchange_env *env);
+
+enum sr_step {
+    SR_STEP_MORE,    /* give the next chunk; nothing may be forwarded yet */
+    SR_STEP_WAIT,    /* the body is complete; `ready` will be called */
+    SR_STEP_VERDICT, /* the verdict is there now */
+    SR_STEP_PASS,    /* after a streaming verdict: forward this chunk as it is */
+    SR_STEP_ABORT,   /* after a streaming verdict: the rest of the body is unacceptable; break off upstream
+                        and give the client sr_exchange_verdict()'s reply */
+};
+
+/* Gives the next bytes of the request body; `last` says that no more follow (n may be 0). The bytes are
+ * copied where the verdict still needs them. */
+SR_API enum sr_step sr_exchange_body(sr_exchange *exchange, const void *p, size_t n, bool last);
+
+/* ---- verdict ------------------------------------------------------------------------------------- */
+
+enum sr_action {
+    SR_ACTION_FORWARD, /* send the request on to `model` */
+    SR_ACTION_REPLY,   /* answer with `status`, `headers`, `reply` */
+};
+
+/* What happened to a request: the label that metrics and the access log carry. */
+enum sr_outcome {
+    SR_OUTCOME_ROUTED,   /* a decision chose the model */
+    SR_OUTCOME_DEFAULT,  /* no decision matched: the default model */
+    SR_OUTCOME_PASSED,   /* the client named the model */
+    SR_OUTCOME_DEGRADED, /* chosen although a signal failed */
+    SR_OUTCOME_FAST,     /* answered by a fast_response plugin */
+    SR_OUTCOME_LOCAL,    /* answered here: model list */
+    SR_OUTCOME_REFUSED,  /* the request was wrong: 4xx */
+    SR_OUTCOME_SHED,     /* refused for lack of room: 503 */
+    SR_OUTCOME_FAILED,   /* the upstream could not be reached or broke off */
+};
+
+/* One place to send a request to. */
+struct sr_target {
+    const char *name;
+    const char *scheme; /* "http" or "https" */
+    const char *host;
+    int port;
+    const char *base_path;   /* goes before the path */
+    const char *tls_ca_file; /* "" = the system's */
+    bool tls_verify;
+    double weight;
+    const struct sr_header *headers; /* set on the request: credentials, extra headers */
+    size_t n_headers;
+};
+
+struct sr_verdict {
+    enum sr_action action;
+    enum sr_outcome outcome;
+    uint64_t overhead_ns; /* time spent here from the request's head to the verdict, waiting for bytes left out */
+    const char *decision; /* name, "" = none */
+    const char *category; /* "" = none */
+    double confidence;
+    bool reasoning;
+    const char *effort;
+
+    /* SR_ACTION_FORWARD */
+    const char *model;         /* the router's name for it */
+    const struct sr_target *targets;
+    size_t n_targets;
+    struct sr_bytes target;    /* request target for the upstream, without the base path */
+    const struct sr_header *set_headers; /* set (replace or add) on the upstream request */
+    size_t n_set_headers;
+    const struct sr_bytes *remove_headers; /* names to strip from the client's headers */
+    size_t n_remove_headers;
+    const struct sr_bytes *body; /* the bytes to send now, in order */
+    size_t n_body;
+    size_t body_size;            /* their sum */
+    bool edited;                 /* differs from what came in: content-length must be body_size */
+    bool streaming;              /* more chunks follow, each answered SR_STEP_PASS (the body is not edited) */
+
+    /* SR_ACTION_REPLY */
+    int status;
+    const struct sr_header *headers; /* content-type included, content-length not */
+    size_t n_headers;
+    struct sr_bytes reply;
+};
+
+/* NULL before the verdict; else valid until sr_exchange_end (a later SR_STEP_ABORT or sr_exchange_fail changes it). */
+SR_API const struct sr_verdict *sr_exchange_verdict(const sr_exchange *exchange);
+
+/* The signals and the rule that won, as one JSON document; borrowed from the exchange. For `explain`. */
+SR_API struct sr_bytes sr_exchange_explain(sr_exchange *exchange, bool terminal, int width, bool colour);
+
+/* Turns the exchange into an error reply in OpenAI shape, because the caller could not go on: upstream
+ * unreachable (502), too slow (504), no room (503), body too large (413), too slow (408). */
+SR_API const struct sr_verdict *sr_exchange_fail(sr_exchange *exchange, int status, const char *type,
+                                                 const char *message);
+
+/* ---- answer -------------------------------------------------------------------------------------- */
+
+/* Changes to the answer's headers: removals first, then sets. Borrowed from the exchange. */
+struct sr_header_edits {
+    const struct sr_header *set;
+    size_t n_set;
+    const struct sr_bytes *remove;
+    size_t n_remove;
+};
+
+/* The upstream's answer begins. Statuses 1xx are not shown to the exchange. */
+SR_API void sr_exchange_answer_head(sr_exchange *exchange, int status, const struct sr_header *headers,
+                                    size_t n_headers, struct sr_header_edits *edits);
+
+/* The next bytes of the answer; `slices` are what the client gets, in order, valid until the next call. They are
+ * the input itself unless a stage has to hold back or change something. */
+SR_API void sr_exchange_answer_body(sr_exchange *exchange, const void *p, size_t n, bool last,
+                                    const struct sr_bytes **slices, size_t *n_slices);
+
+enum sr_end {
+    SR_END_COMPLETE,      /* the client has the whole answer */
+    SR_END_CLIENT_GONE,   /* the client left */
+    SR_END_UPSTREAM_LOST, /* the upstream broke off after its head */
+};
+
+/* Writes the access log and the metrics, cancels what still runs, frees the exchange. Always the last call. */
+SR_API void sr_exchange_end(sr_exchange *exchange, enum sr_end how);
+
+/* The version of the library, "0.1.0". */
+SR_API const char *sr_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

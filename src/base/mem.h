@@ -1,0 +1,26 @@
+/*
+ * The one door for heap allocation outside arenas.
+ *
+ * Everything goes through these functions so that tests can fail the Nth allocation
+ * (sr_mem_fail_at) and so that a sum of live bytes can be reported. Thread-safe.
+ */
+#ifndef SR_BASE_MEM_H
+#define SR_BASE_MEM_H
+
+#include <stddef.h>
+
+/* NULL when memory is out. sr_mem_calloc checks count * size for overflow. Free with sr_mem_free. */
+void *sr_mem_alloc(size_t size) __attribute__((malloc, alloc_size(1)));
+void *sr_mem_calloc(size_t count, size_t size) __attribute__((malloc, alloc_size(1, 2)));
+void *sr_mem_realloc(void *p, size_t size);
+void sr_mem_free(void *p);
+
+/* A NUL-terminated copy of `n` bytes; NULL when memory is out. */
+char *sr_mem_dup(const void *p, size_t n);
+
+/* For fault tests: the `nth` allocation from now (1 = the next) and all after it fail; 0 switches it off.
+ * sr_mem_count gives the allocations since the last call of sr_mem_fail_at. */
+void sr_mem_fail_at(size_t nth);
+size_t sr_mem_count(void);
+
+#endif

@@ -1,0 +1,310 @@
+/*
+ * The configuration as plain data: what a `version: v0.3` file says, checked and with defaults filled in.
+ *
+ * A snapshot is immutable and reference-counted; every pointer in it lives as long as the snapshot.
+ * Loading is in config/load.h; what the values mean is the business of the layers above.
+ * Strings are NUL-terminated and never NULL (empty when absent) unless said otherwise.
+ */
+#ifndef SR_CONFIG_CONFIG_H
+#define SR_CONFIG_CONFIG_H
+
+#include "base/bytes.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sr_strings {
+    const char **items;
+    size_t count;
+};
+
+struct sr_name_value {
+    const char *name;
+    const char *value;
+};
+
+struct sr_name_values {
+    struct sr_name_value *items;
+    size_t count;
+};
+
+/* listeners[] */
+struct sr_config_listener {
+    const char *name;
+    const char *address;
+    int port;
+    uint64_t timeout_ms; /* a whole exchange; 0 = none */
+};
+
+/* providers.defaults.reasoning_families.<name> */
+enum sr_reasoning_type {
+    SR_REASONING_CHAT_TEMPLATE_KWARGS,
+    SR_REASONING_EFFORT,           /* "reasoning_effort" */
+    SR_REASONING_TOP_LEVEL_EFFORT, /* "top_level_reasoning_effort" */
+};
+
+struct sr_config_family {
+    const char *name;
+    enum sr_reasoning_type type;
+    const char *parameter;
+};
+
+/* providers.models[].backend_refs[] */
+struct sr_config_backend {
+    const char *name;
+    const char *scheme; /* "http" or "https" */
+    const char *host;
+    int port;
+    const char *base_path;   /* path prefix before /v1..., no trailing slash; from base_url */
+    const char *chat_path;   /* replaces the path of chat completions; empty = as the client asked */
+    const char *provider;    /* provider type; "openai" unless told */
+    const char *auth_header; /* "Authorization" */
+    const char *auth_prefix; /* "Bearer" */
+    const char *api_key;     /* resolved from api_key or api_key_env; empty = the client's own header passes */
+    struct sr_name_values extra_headers;
+    double weight; /* relative share, > 0 */
+    const char *tls_ca_file; /* empty = the system's */
+    bool tls_verify;
+};
+
+/* providers.models[] */
+struct sr_config_model {
+    const char *name;
+    const char *provider_model_id; /* what the upstream calls it; equals name unless told */
+    int family;                    /* index in families, -1 = none */
+    struct {
+        const char *currency; /* "USD" */
+        double prompt_per_1m, completion_per_1m, cached_input_per_1m, cache_write_per_1m;
+        bool set;
+    } pricing;
+    struct sr_config_backend *backends;
+    size_t n_backends;
+    /* from routing.modelCards of the same name */
+    const char *description;
+    const char *param_size, *modality;
+    uint64_t context_window;
+    double quality_score;
+    struct sr_strings capabilities, tags, loras;
+};
+
+/* routing.signals.keywords[] */
+enum sr_keyword_operator { SR_KEYWORD_OR, SR_KEYWORD_AND, SR_KEYWORD_NOR };
+enum sr_keyword_method {
+    SR_KEYWORD_WORDS, /* no method given: keywords are quoted, whole words */
+    SR_KEYWORD_REGEX, /* keywords are raw regular expressions */
+    SR_KEYWORD_BM25,
+    SR_KEYWORD_NGRAM,
+};
+
+struct sr_config_keyword {
+    const char *name;
+    enum sr_keyword_operator op;
+    enum sr_keyword_method method;
+    struct sr_strings keywords;
+    bool case_sensitive;
+    bool fuzzy_match;
+    int fuzzy_threshold;    /* edit distance, 2 */
+    double bm25_threshold;  /* 0.1 */
+    double ngram_threshold; /* 0.4 */
+    int ngram_arity;        /* 3 */
+};
+
+struct sr_config_model_score {
+    const char *model;
+    double score;
+    bool use_reasoning;
+};
+
+/* routing.signals.domains[] */
+struct sr_config_domain {
+    const char *name;
+    const char *description;
+    struct sr_strings mmlu_categories; /* labels of the classifier; empty = its own name */
+    struct sr_config_model_score *scores;
+    size_t n_scores;
+};
+
+/* routing.signals.context[] */
+struct sr_config_context {
+    const char *name;
+    uint64_t min_tokens;
+    uint64_t max_tokens; /* UINT64_MAX when absent */
+};
+
+/* routing.signals.language[] */
+struct sr_config_language {
+    const char *name; /* ISO 639-1 code, the rule's name as well */
+    double threshold; /* 0.3 */
+};
+
+/* A comparison; absent bounds are NAN. */
+struct sr_config_predicate {
+    double gt, gte, lt, lte;
+};
+
+/* routing.signals.structure[] */
+enum sr_structure_feature { SR_STRUCTURE_EXISTS, SR_STRUCTURE_COUNT, SR_STRUCTURE_DENSITY, SR_STRUCTURE_SEQUENCE };
+enum sr_structure_source { SR_STRUCTURE_REGEX, SR_STRUCTURE_KEYWORD_SET, SR_STRUCTURE_SEQUENCES };
+
+struct sr_config_structure {
+    const char *name;
+    const char *description;
+    enum sr_structure_feature feature;
+    enum sr_structure_source source;
+    const char *pattern;
+    struct sr_strings keywords;
+    struct sr_strings *sequences; /* each a list of words that must follow one another */
+    size_t n_sequences;
+    bool case_sensitive;
+    struct sr_config_predicate predicate;
+};
+
+/* decisions[].rules: a tree, children in `children`. */
+enum sr_rule_op { SR_RULE_LEAF, SR_RULE_AND, SR_RULE_OR, SR_RULE_NOT };
+
+enum sr_on_error { SR_ON_ERROR_NO_MATCH, SR_ON_ERROR_MATCH };
+
+struct sr_config_rule {
+    enum sr_rule_op op;
+    const char *type; /* leaf: "keyword", "domain", "context", "structure", "language" */
+    const char *name; /* leaf: the signal rule's name */
+    enum sr_on_error on_error;
+    struct sr_config_predicate predicate; /* leaf on a numeric value, where given */
+    struct sr_config_rule *children;
+    size_t n_children;
+    uint32_t line, column;
+};
+
+struct sr_config_model_ref {
+    int model; /* index in models */
+    const char *lora_name;
+    double weight;
+    bool use_reasoning;
+    const char *reasoning_effort; /* empty = default */
+    const char *reasoning_description;
+};
+
+enum sr_prompt_mode { SR_PROMPT_INSERT, SR_PROMPT_REPLACE };
+
+/* decisions[].plugins, one field each; `set` says whether the plugin is there. */
+struct sr_config_plugins {
+    struct {
+        bool set;
+        const char *message;
+    } fast_response;
+    struct {
+        bool set;
+        const char *text;
+        enum sr_prompt_mode mode;
+    } system_prompt;
+    struct {
+        bool set;
+        struct sr_name_values add, update;
+        struct sr_strings remove; /* key `delete` */
+    } header_mutation;
+    struct {
+        bool set;
+        struct sr_strings blocked_params;
+        int64_t max_tokens_limit; /* 0 = none */
+        int64_t max_n;            /* 0 = none */
+        bool strip_unknown;
+    } request_params;
+};
+
+struct sr_config_decision {
+    const char *name;
+    const char *description;
+    int64_t priority;
+    int64_t tier; /* 0 = none */
+    bool has_rules;
+    struct sr_config_rule rules; /* without rules: matches always, confidence 0 */
+    struct sr_config_model_ref *refs;
+    size_t n_refs;
+    struct sr_config_plugins plugins;
+};
+
+enum sr_strategy { SR_STRATEGY_PRIORITY, SR_STRATEGY_CONFIDENCE };
+
+/* global.semroute.gateway: the limits of the gateway door. Times in milliseconds, sizes in bytes. */
+struct sr_config_gateway {
+    size_t max_body_bytes;       /* 32 MiB; over it 413 */
+    size_t max_header_bytes;     /* 64 KiB; over it 431 */
+    uint32_t max_connections;    /* per process, 10,000; over it 503 */
+    uint64_t header_timeout_ms;  /* 10,000: request head must be there; else 408 */
+    uint64_t body_timeout_ms;    /* 60,000: longest silence inside a body; else 408 */
+    uint64_t idle_timeout_ms;    /* 75,000: keep-alive connection without a request */
+    uint64_t drain_timeout_ms;   /* 30,000: after SIGTERM */
+    const char *tls_cert_file, *tls_key_file; /* both or none */
+    struct {
+        uint64_t connect_timeout_ms;  /* 5,000 */
+        uint64_t response_timeout_ms; /* 600,000: until the response head */
+        uint64_t idle_timeout_ms;     /* 600,000: longest silence inside a response body */
+        uint64_t keepalive_ms;        /* 60,000: an unused pooled connection */
+        uint32_t max_idle;            /* pooled connections a backend and loop, 64 */
+        int retries;                  /* 1: only when nothing was sent */
+    } upstream;
+};
+
+/* global.router and the rest of global that this program has. */
+struct sr_config_global {
+    struct sr_strings auto_model_names; /* "auto", "vllm-sr/auto", auto_model_name (MoM), auto_model_names */
+    bool include_config_models_in_list;
+    bool clear_route_cache;
+    bool skip_processing;        /* honour x-vsr-skip-processing: true */
+    struct {
+        bool enabled;
+        size_t max_bytes;
+        uint64_t timeout_ms;
+    } streamed_body;
+    double domain_threshold;     /* 0.6 */
+    const char *domain_fallback; /* "other" */
+    const char *domain_model;    /* file; empty = the embedded one */
+    double override_confidence;  /* fusion: a classifier at least this sure overrides; 0 = never */
+    uint64_t signal_deadline_ms; /* 1,000 */
+    bool request_headers;        /* X-VSR-* on the upstream request */
+    bool debug_headers;          /* the debug set without x-vsr-debug */
+    const char *access_log;      /* "stdout", "off" or a file; "off" */
+    const char *log_level;       /* debug, info, warn, error */
+    bool metrics;
+    int loops, workers;          /* 0 = by the machine */
+    struct sr_config_gateway gateway;
+};
+
+struct sr_config {
+    const char *path; /* the file; "(built-in)" for the default */
+    struct sr_config_listener *listeners;
+    size_t n_listeners;
+    int default_model; /* index in models, -1 = none */
+    const char *default_effort;
+    struct sr_config_family *families;
+    size_t n_families;
+    struct sr_config_model *models;
+    size_t n_models;
+    enum sr_strategy strategy;
+    struct sr_config_keyword *keywords;
+    size_t n_keywords;
+    struct sr_config_domain *domains;
+    size_t n_domains;
+    struct sr_config_context *contexts;
+    size_t n_contexts;
+    struct sr_config_language *languages;
+    size_t n_languages;
+    struct sr_config_structure *structures;
+    size_t n_structures;
+    struct sr_config_decision *decisions;
+    size_t n_decisions;
+    struct sr_config_global global;
+    char revision[17]; /* 16 hex digits over the file's bytes: names the snapshot in logs and metrics */
+};
+
+struct sr_config *sr_config_ref(const struct sr_config *config);
+void sr_config_unref(const struct sr_config *config);
+
+/* Index of a model by name, -1 when there is none. */
+int sr_config_find_model(const struct sr_config *config, struct sr_bytes name);
+
+/* Is this one of the names that ask the router to choose? */
+bool sr_config_is_auto(const struct sr_config *config, struct sr_bytes name);
+
+#endif

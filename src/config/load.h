@@ -1,0 +1,47 @@
+/*
+ * From a YAML file to a configuration snapshot: strict, and every mistake is reported, not only the first.
+ *
+ * An unknown key, a wrong type, a value out of range, a name that nothing defines: each is a problem with
+ * line and column and, where one is close, a hint ("did you mean `threshold`?"). Keys that vLLM Semantic Router has
+ * and this program has not are named as such. `lenient` turns unknown and unsupported keys into warnings.
+ * ${NAME} and ${NAME:-default} are replaced from the environment before parsing; an unset one is a problem.
+ */
+#ifndef SR_CONFIG_LOAD_H
+#define SR_CONFIG_LOAD_H
+
+#include "config/config.h"
+
+enum sr_severity { SR_PROBLEM_ERROR, SR_PROBLEM_WARNING };
+
+struct sr_problem {
+    enum sr_severity severity;
+    uint32_t line, column; /* from 1; 0 when the problem has no place */
+    char message[SR_ERR_MESSAGE_MAX];
+};
+
+/* At most SR_PROBLEMS_MAX are kept; `dropped` counts the rest. Zero-initialise; dispose when done. */
+#define SR_PROBLEMS_MAX 200
+struct sr_problems {
+    struct sr_problem *items;
+    size_t count, errors, dropped;
+};
+
+void sr_problems_dispose(struct sr_problems *problems);
+
+struct sr_load_options {
+    bool lenient;
+};
+
+/* Loads `text`; `path` is for messages. SR_OK and a snapshot with one reference, or SR_EPARSE / SR_EINVAL with
+ * at least one error in `problems`; warnings may be there in both cases. */
+int sr_config_load_text(const struct sr_config **out, struct sr_bytes text, const char *path,
+                        struct sr_load_options options, struct sr_problems *problems) SR_WARN_UNUSED;
+
+/* The same from a file of at most 16 MiB. SR_ENOENT, SR_EIO, SR_ELIMIT are problems too. */
+int sr_config_load_file(const struct sr_config **out, const char *path, struct sr_load_options options,
+                        struct sr_problems *problems) SR_WARN_UNUSED;
+
+/* The default configuration that is built into the program, as YAML text (static). */
+struct sr_bytes sr_config_builtin_text(void);
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * From signals to a decision: the compiled rule trees of a configuration. Pure: no I/O, no clock.
+ *
+ * Evaluation is lazy: with some signals still unknown it either settles on a decision or names the signal
+ * types that could still change the outcome. Rules have three values (yes, no, not known yet).
+ * Semantics: docs/internals/decisions.md.
+ */
+#ifndef SR_DECIDE_DECIDE_H
+#define SR_DECIDE_DECIDE_H
+
+#include "signal/signal.h"
+
+struct sr_plan;
+
+/* Compiles the decisions of a configuration against its signals; keeps a reference of both.
+ * SR_ENOENT with a message when a rule names what does not exist. */
+int sr_plan_new(struct sr_plan **out, const struct sr_config *config, struct sr_signals *signals,
+                struct sr_err *err) SR_WARN_UNUSED;
+struct sr_plan *sr_plan_ref(struct sr_plan *plan);
+void sr_plan_unref(struct sr_plan *plan);
+
+/* A mask of the signal types that any decision may need. */
+uint32_t sr_plan_signals(const struct sr_plan *plan);
+
+struct sr_decision {
+    int decision;     /* index in config->decisions, -1 = none matched */
+    float confidence; /* of its rule tree */
+    int category;     /* label index of the matched domain rule's signal, -1 = none; see `category_name` */
+    const char *category_name; /* first matched domain rule's name; "" = none */
+    bool overridden;  /* a more confident classifier replaced an earlier winner */
+    uint32_t errors;  /* mask of signal types that failed: the request is degraded */
+};
+
+/* `results[type]` is NULL while a type has not run. SR_OK: `out` is filled. SR_AGAIN: `*needed` is the mask of
+ * types whose results can still change the outcome; run the cheapest of them and call again. */
+int sr_plan_decide(const struct sr_plan *plan, const struct sr_signal_result *const results[SR_SIGNAL_TYPES],
+                   struct sr_decision *out, uint32_t *needed) SR_WARN_UNUSED;
+
+/* The cheapest type of a mask (by its ops' cost). */
+enum sr_signal_type sr_plan_cheapest(uint32_t mask);
+
+/* The model that a decision chooses: its first modelRef, or by category scores (decide/select.c). */
+struct sr_choice {
+    int model;             /* index in config->models, -1 = none */
+    const char *lora_name; /* "" = none */
+    bool use_reasoning;
+    const char *effort;    /* "", "low", "medium", "high", ... */
+    const char *algorithm; /* "static", "default" */
+};
+
+void sr_plan_choose(const struct sr_plan *plan, const struct sr_decision *decision,
+                    const struct sr_signal_result *const results[SR_SIGNAL_TYPES], struct sr_choice *out);
+
+#endif

@@ -1,0 +1,117 @@
+/*
+ * The streaming JSON scanner: finds the values that routing needs in the bytes of a body, as they arrive.
+ *
+ * It validates the whole document (RFC 8259, UTF-8 included) and records a span for each value whose path is
+ * in a compiled table, and for every top-level member. Nothing is parsed into a tree and nothing is
+ * allocated per token: spans go to one array that grows in the caller's arena up to a limit.
+ * Chunks may be split anywhere, also inside an escape or a UTF-8 sequence. Offsets count from the first
+ * byte ever fed, so they index the body as the caller has it.
+ */
+#ifndef SR_JSON_SCAN_H
+#define SR_JSON_SCAN_H
+
+#include "base/arena.h"
+#include "base/bytes.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum sr_json_kind {
+    SR_JSON_NULL,
+    SR_JSON_FALSE,
+    SR_JSON_TRUE,
+    SR_JSON_NUMBER,
+    SR_JSON_STRING,
+    SR_JSON_ARRAY,
+    SR_JSON_OBJECT,
+};
+
+/* A path and the number that its spans will carry. Syntax: members joined by dots, `[]` for every element
+ * of an array, `*` for every member: "messages[].content[].text", "metadata.*". At most 8 steps.
+ * `id` must not be SR_PATH_TOP. */
+struct sr_path_spec {
+    const char *path;
+    uint16_t id;
+};
+
+#define SR_PATH_TOP 0u /* a top-level member that no path of the table names */
+
+/* A compiled table: immutable, shared by reference between threads. */
+struct sr_paths;
+int sr_paths_new(struct sr_paths **out, const struct sr_path_spec *specs, size_t count, struct sr_err *err)
+    SR_WARN_UNUSED;
+struct sr_paths *sr_paths_ref(struct sr_paths *paths);
+void sr_paths_unref(struct sr_paths *paths);
+
+enum {
+    SR_SPAN_ESCAPED = 1,   /* a string with at least one backslash: sr_json_unescape it */
+    SR_SPAN_OPEN = 2,      /* `end` is not known yet (more input needed) */
+    SR_SPAN_DUPLICATE = 4, /* the same member of the same object was seen before: the later one is meant */
+    SR_SPAN_EMPTY = 8,     /* an object or array without members */
+};
+
+#define SR_SPAN_NONE UINT32_MAX
+
+/* Where a value lies. Spans are in order of `start`. */
+struct sr_span {
+    uint16_t id;
+    uint8_t kind;      /* enum sr_json_kind */
+    uint8_t flags;     /* SR_SPAN_* */
+    uint32_t index[2]; /* positions in the first and second array on the path (messages[i].content[j]) */
+    uint32_t parent;   /* index of the nearest enclosing recorded span, or SR_SPAN_NONE */
+    size_t key_start;  /* the opening quote of the member's key; equals `start` for elements and the root */
+    size_t key_end;    /* one past its closing quote; equals `start` for elements and the root */
+    size_t start;      /* first byte of the value, the opening quote of a string included */
+    size_t end;        /* one past its last byte */
+};
+
+struct sr_scan_limits {
+    uint32_t max_depth; /* nesting of objects and arrays; at most SR_SCAN_DEPTH_MAX */
+    uint32_t max_spans;
+};
+
+#define SR_SCAN_DEPTH_MAX 1024
+
+/* Depth 128, 262,144 spans. */
+struct sr_scan_limits sr_scan_limits_defaults(void);
+
+struct sr_scan;
+
+/* Allocates the scanner in `arena`, which also receives the spans and must outlive it. Takes its own
+ * reference of `paths` only for as long as the caller does: the caller keeps `paths` alive. */
+int sr_scan_new(struct sr_scan **out, const struct sr_paths *paths, struct sr_scan_limits limits,
+                struct sr_arena *arena) SR_WARN_UNUSED;
+
+/* Feeds the next `n` bytes. SR_MORE: valid so far; SR_OK: the document is complete (only white space may
+ * follow). SR_EPARSE with the offset of the offending byte, SR_ELIMIT for depth or spans, SR_ENOMEM. After
+ * an error every further call returns the same error. */
+int sr_scan_feed(struct sr_scan *scan, const void *p, size_t n, struct sr_err *err) SR_WARN_UNUSED;
+
+/* Says that no more bytes follow: SR_OK, or SR_EPARSE "unexpected end of input". */
+int sr_scan_finish(struct sr_scan *scan, struct sr_err *err) SR_WARN_UNUSED;
+
+/* The spans found so far; the array may move with the next feed. */
+const struct sr_span *sr_scan_spans(const struct sr_scan *scan, size_t *count);
+
+/* Kind of the root value once its first byte was seen; -1 before. */
+int sr_scan_root_kind(const struct sr_scan *scan);
+
+/* Offset one past the opening brace of a root object; 0 while there is none. */
+size_t sr_scan_root_open(const struct sr_scan *scan);
+
+/* Decodes the inside of a JSON string (the span's bytes without the quotes) to UTF-8. Returns the bytes
+ * themselves when there is no backslash, else a copy in `arena`. A lone surrogate becomes U+FFFD.
+ * `p` is NULL when the arena is full. The input must have passed the scanner. */
+struct sr_bytes sr_json_unescape(struct sr_bytes inside, struct sr_arena *arena);
+
+/* The value of a string span inside `body`, decoded; empty for other kinds. */
+struct sr_bytes sr_span_text(const struct sr_span *span, struct sr_bytes body, struct sr_arena *arena);
+
+/* The raw bytes of a value. */
+static inline struct sr_bytes sr_span_raw(const struct sr_span *span, struct sr_bytes body)
+{
+    return (struct sr_bytes){body.p + span->start, span->end - span->start};
+}
+
+#endif

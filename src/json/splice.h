@@ -1,0 +1,49 @@
+/*
+ * Edits of a JSON body as splices into the original bytes: what is not edited stays identical.
+ *
+ * Every change of a body, whoever wants it, is an entry in one list; the list is sorted once and rendered
+ * as slices of the original between inserted bytes. Rules for conflicts:
+ *   - insertions at the same place keep the order in which they were added;
+ *   - a replacement that lies inside another one is dropped: the outer one wins;
+ *   - the same range replaced twice: the later entry wins (edits are added in order of precedence);
+ *   - an insertion strictly inside a replaced range is dropped;
+ *   - ranges that overlap partly are SR_ECONFLICT.
+ * Commas are kept right: removing a member removes one comma with it, also when neighbours are removed too.
+ */
+#ifndef SR_JSON_SPLICE_H
+#define SR_JSON_SPLICE_H
+
+#include "json/scan.h"
+
+struct sr_edits;
+
+/* A list of at most `max_edits` entries, in `arena`, for `body` with the spans of `scan` (both outlive it). */
+int sr_edits_new(struct sr_edits **out, struct sr_bytes body, const struct sr_span *spans, size_t n_spans,
+                 size_t root_open, size_t max_edits, struct sr_arena *arena) SR_WARN_UNUSED;
+
+/* Replaces the value of a span by `json` (valid JSON text, kept alive by the caller). Of a duplicated member
+ * every occurrence is replaced alike, so that each parser behind us sees the same. */
+int sr_edits_replace(struct sr_edits *edits, uint32_t span, struct sr_bytes json) SR_WARN_UNUSED;
+
+/* Removes a recorded member, its key and one comma included, every duplicate alike. */
+int sr_edits_remove(struct sr_edits *edits, uint32_t span) SR_WARN_UNUSED;
+
+/* Sets member `key` (raw, unescaped text) of a recorded object span to `json`: replaces it where the scan
+ * recorded it, else appends it as the last member. SR_SPAN_NONE as `object` means the root object. */
+int sr_edits_set_member(struct sr_edits *edits, uint32_t object, struct sr_bytes key, struct sr_bytes json)
+    SR_WARN_UNUSED;
+
+/* Inserts `json` as a new first element of a recorded array span. */
+int sr_edits_prepend(struct sr_edits *edits, uint32_t array, struct sr_bytes json) SR_WARN_UNUSED;
+
+/* The raw form: bytes [start, end) become `text`. start == end inserts. */
+int sr_edits_range(struct sr_edits *edits, size_t start, size_t end, struct sr_bytes text) SR_WARN_UNUSED;
+
+size_t sr_edits_count(const struct sr_edits *edits);
+
+/* Sorts, resolves and renders: `slices` (in the arena) in order are the new body; `total` their bytes.
+ * With no edits there is one slice, the body itself. */
+int sr_edits_render(struct sr_edits *edits, const struct sr_bytes **slices, size_t *n_slices, size_t *total,
+                    struct sr_err *err) SR_WARN_UNUSED;
+
+#endif

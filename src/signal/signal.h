@@ -1,0 +1,127 @@
+/*
+ * Signals: what can be known about a request, each computed at most once.
+ *
+ * A signal type ("keyword", "domain", ...) has a set of configured rules and evaluates all of them in one go.
+ * Types are plug points (struct sr_signal_ops) in one explicit registry. A run is started, completes at once
+ * or later, and can be cancelled; it never blocks an event loop. Its input is reference-counted, so that
+ * work on another thread survives a client who leaves.
+ */
+#ifndef SR_SIGNAL_SIGNAL_H
+#define SR_SIGNAL_SIGNAL_H
+
+#include "base/arena.h"
+#include "base/mailbox.h"
+#include "base/ref.h"
+#include "base/thread.h"
+#include "config/config.h"
+
+/* Index in the registry = bit in a mask. */
+enum sr_signal_type {
+    SR_SIGNAL_CONTEXT,
+    SR_SIGNAL_KEYWORD,
+    SR_SIGNAL_STRUCTURE,
+    SR_SIGNAL_LANGUAGE,
+    SR_SIGNAL_DOMAIN,
+    SR_SIGNAL_TYPES,
+};
+
+/* What signals read: one immutable block, its bytes included. */
+struct sr_signal_input {
+    struct sr_ref ref;
+    struct sr_bytes text;   /* what the user asks now: the last user turn, decoded UTF-8 */
+    uint64_t total_bytes;   /* text bytes of the whole request, for the token count */
+    uint64_t total_tokens;  /* estimate over all text (bytes / 4, at least 1 when there is text) */
+};
+
+/* Copies `text` into a new input; NULL when memory is out. */
+struct sr_signal_input *sr_signal_input_new(struct sr_bytes text, uint64_t total_bytes);
+struct sr_signal_input *sr_signal_input_ref(struct sr_signal_input *input);
+void sr_signal_input_unref(struct sr_signal_input *input);
+
+/* What one configured rule found. */
+struct sr_signal_hit {
+    bool matched;
+    float confidence; /* 0..1; 1 where the signal knows no degrees */
+    double value;     /* the measured quantity (tokens, count, density); NAN where there is none */
+};
+
+/* What one signal type found. `hits` has one entry per configured rule, in the order of the configuration. */
+struct sr_signal_result {
+    int status; /* SR_OK, or why nothing is known: SR_ETIMEOUT, SR_ECANCELED, SR_EBUSY, SR_ELIMIT, ... */
+    struct sr_signal_hit *hits;
+    size_t n_hits;
+    uint64_t ns;       /* time it took */
+    const char *tier;  /* which model or method answered ("linear"); "" for none */
+    /* Classifiers only: */
+    const char *const *labels;
+    const float *probabilities; /* [n_labels], sums to 1; NULL for other signals */
+    size_t n_labels;
+    int top;        /* index of the best label, -1 = none */
+    float entropy;  /* of the probabilities, normalised to 0..1 */
+};
+
+/* A type's compiled rules; immutable, part of the engine's snapshot. */
+struct sr_signal_set;
+
+struct sr_signal_ops {
+    const char *name; /* the leaf type in rules; first member by house rule */
+    /* Relative price, for "cheapest first": nanoseconds for 1 KiB of text on the reference machine. */
+    uint32_t cost_ns_per_kib;
+    /* Builds the rules from a configuration. `*set` is NULL when none are configured. Start-up and reload only. */
+    int (*compile)(struct sr_signal_set **set, const struct sr_config *config, struct sr_err *err);
+    void (*free)(struct sr_signal_set *set);
+    size_t (*n_rules)(const struct sr_signal_set *set);
+    const char *(*rule_name)(const struct sr_signal_set *set, size_t rule);
+    /* Evaluates all rules; pure, any thread, `result` and what it points to in `arena`. An error return is
+     * stored as the result's status. */
+    int (*run)(const struct sr_signal_set *set, const struct sr_signal_input *input, struct sr_arena *arena,
+               struct sr_signal_result *result);
+};
+
+/* The registry: one array, indexed by enum sr_signal_type. */
+extern const struct sr_signal_ops *const sr_signal_registry[SR_SIGNAL_TYPES];
+
+/* -1 when no type has this name. */
+int sr_signal_find(struct sr_bytes name);
+
+/* All sets of a configuration. Reference-counted: runs hold one. */
+struct sr_signals;
+int sr_signals_new(struct sr_signals **out, const struct sr_config *config, struct sr_err *err) SR_WARN_UNUSED;
+struct sr_signals *sr_signals_ref(struct sr_signals *signals);
+void sr_signals_unref(struct sr_signals *signals);
+size_t sr_signals_rules(const struct sr_signals *signals, enum sr_signal_type type);
+const char *sr_signals_rule_name(const struct sr_signals *signals, enum sr_signal_type type, size_t rule);
+/* Index of a rule by name, -1 when there is none. */
+int sr_signals_find_rule(const struct sr_signals *signals, enum sr_signal_type type, struct sr_bytes name);
+
+/* Runs of one request. Embedded by the owner, used on the owner's thread only. */
+struct sr_signal_run;
+typedef void sr_signal_done(void *ctx, enum sr_signal_type type);
+
+struct sr_signal_env {
+    struct sr_workers *workers; /* NULL: everything runs at once on the calling thread */
+    struct sr_mailbox *mailbox; /* the owner's; where late results arrive */
+    size_t inline_bytes;        /* texts up to this size are evaluated on the calling thread */
+};
+
+/* Prepares runs over `input` (takes its own references). Results live in `arena`. */
+int sr_signal_run_new(struct sr_signal_run **out, struct sr_signals *signals, struct sr_signal_input *input,
+                      struct sr_signal_env env, struct sr_arena *arena) SR_WARN_UNUSED;
+
+/* Starts one type. SR_OK: its result is there. SR_AGAIN: `done` will be called on the owner's thread, through
+ * the mailbox, unless cancelled first. A type that ran already returns SR_OK at once. */
+int sr_signal_run_start(struct sr_signal_run *run, enum sr_signal_type type, sr_signal_done *done, void *ctx)
+    SR_WARN_UNUSED;
+
+/* Gives up on everything that is still under way: its result becomes `status` (SR_ETIMEOUT at the deadline,
+ * SR_ECANCELED when the client left); `done` is not called any more. Work on other threads is told to stop or
+ * is ignored when it ends. */
+void sr_signal_run_cancel(struct sr_signal_run *run, int status);
+
+/* NULL until the type has completed. */
+const struct sr_signal_result *sr_signal_run_result(const struct sr_signal_run *run, enum sr_signal_type type);
+
+/* Cancels what runs and drops the references; the memory is the arena's. */
+void sr_signal_run_dispose(struct sr_signal_run *run);
+
+#endif
