@@ -1,0 +1,115 @@
+/*
+ * The one table of metrics: names, kinds, help, labels and buckets as /metrics shows them.
+ *
+ * The llm_* names, labels and label values are those that vLLM Semantic Router exports, so that its
+ * dashboards work; where its buckets cannot tell a fast router from a slow one there are more of them, never
+ * fewer. What only this program has is named semroute_*. Holds no code: observe/metrics.c gives the table its
+ * meaning.
+ */
+#ifndef SR_OBSERVE_METRICS_LIST_H
+#define SR_OBSERVE_METRICS_LIST_H
+
+/* Upper bounds of histogram buckets, ascending; +Inf is implied. Seconds unless the name says otherwise. */
+#define SR_BUCKETS_NONE 0
+#define SR_BUCKETS_MICRO                                                                                     \
+    1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, \
+        0.5, 1, 2.5, 5, 10
+#define SR_BUCKETS_ANSWER                                                                                    \
+    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300
+#define SR_BUCKETS_TOKENS  0, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072
+#define SR_BUCKETS_UNIT    0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1
+#define SR_BUCKETS_ENTROPY 0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4
+#define SR_BUCKETS_CONTEXT 100, 500, 1000, 2000, 4000, 8000, 16000, 32000, 64000, 128000
+
+/* X(id, kind, name, help, labels, buckets): `kind` is COUNTER, GAUGE or HISTOGRAM, `labels` names them in
+ * order, joined by commas, `buckets` is the rest of an SR_BUCKETS_* name. A label's known values are in the
+ * comments. */
+#define SR_METRIC_LIST(X)                                                                                    \
+    X(REQUESTS, COUNTER, "llm_model_requests_total", "Requests sent to each model.", "model", NONE)          \
+    /* reason: parse_error, timeout, cancellation, classification_failed, model_not_found,                   \
+     * no_model_selected, upstream_4xx, upstream_5xx, upstream_unreachable */                                \
+    X(ERRORS, COUNTER, "llm_request_errors_total", "Requests that failed, by reason.", "model,reason", NONE) \
+    X(COST, COUNTER, "llm_model_cost_total", "Cost of the tokens used, by the configured prices.",           \
+      "model,currency", NONE)                                                                                \
+    X(TOKENS, COUNTER, "llm_model_tokens_total", "Prompt and completion tokens used.", "model", NONE)        \
+    X(PROMPT_TOKENS, COUNTER, "llm_model_prompt_tokens_total", "Prompt tokens used.", "model", NONE)         \
+    X(COMPLETION_TOKENS, COUNTER, "llm_model_completion_tokens_total", "Completion tokens used.", "model",   \
+      NONE)                                                                                                  \
+    X(PROMPT_TOKENS_EACH, HISTOGRAM, "llm_prompt_tokens_per_request", "Prompt tokens of one request.",       \
+      "model", TOKENS)                                                                                       \
+    X(COMPLETION_TOKENS_EACH, HISTOGRAM, "llm_completion_tokens_per_request",                                \
+      "Completion tokens of one request.", "model", TOKENS)                                                  \
+    X(MODIFICATIONS, COUNTER, "llm_model_routing_modifications_total",                                       \
+      "Requests whose model was changed, from which to which.", "source_model,target_model", NONE)           \
+    /* reason_code: auto_routing, model_specified */                                                         \
+    X(REASON_CODES, COUNTER, "llm_routing_reason_codes_total", "Why a model was chosen.",                    \
+      "reason_code,model", NONE)                                                                             \
+    X(COMPLETION_LATENCY, HISTOGRAM, "llm_model_completion_latency_seconds",                                 \
+      "From the request's arrival to the answer's last byte.", "model", ANSWER)                              \
+    X(TTFT, HISTOGRAM, "llm_model_ttft_seconds", "From the request's arrival to the answer's first token.",  \
+      "model", ANSWER)                                                                                       \
+    X(TPOT, HISTOGRAM, "llm_model_tpot_seconds", "Time for each completion token after the first.", "model", \
+      ANSWER)                                                                                                \
+    X(ROUTING_LATENCY, HISTOGRAM, "llm_model_routing_latency_seconds",                                       \
+      "Time that choosing a model and editing the request took.", "", MICRO)                                 \
+    /* enabled: true, false */                                                                               \
+    X(REASONING_DECISIONS, COUNTER, "llm_reasoning_decisions_total", "Reasoning switched on or off.",        \
+      "category,model,enabled,effort", NONE)                                                                 \
+    X(REASONING_TEMPLATE, COUNTER, "llm_reasoning_template_usage_total",                                     \
+      "Reasoning parameters set, by model family.", "family,param", NONE)                                    \
+    X(REASONING_EFFORT, COUNTER, "llm_reasoning_effort_usage_total",                                         \
+      "Reasoning effort asked for, by model family.", "family,effort", NONE)                                 \
+    X(ENTROPY_VALUES, HISTOGRAM, "llm_entropy_values", "Entropy of a classification's probabilities, bits.", \
+      "category,classification_type", ENTROPY)                                                               \
+    X(CLASSIFICATION_CONFIDENCE, HISTOGRAM, "llm_classification_confidence",                                 \
+      "Confidence of a classification's best label.", "category,classification_method", UNIT)                \
+    X(SIGNAL_EXTRACTION, COUNTER, "llm_signal_extraction_total", "Rules of a signal that were evaluated.",   \
+      "signal_type,signal_name", NONE)                                                                       \
+    X(SIGNAL_MATCH, COUNTER, "llm_signal_match_total", "Rules of a signal that matched.",                    \
+      "signal_type,signal_name", NONE)                                                                       \
+    X(SIGNAL_LATENCY, HISTOGRAM, "llm_signal_extraction_latency_seconds",                                    \
+      "Time to evaluate all rules of a signal.", "signal_type", MICRO)                                       \
+    X(DECISION_EVALUATIONS, COUNTER, "llm_decision_evaluation_total", "Evaluations of the decisions.", "",   \
+      NONE)                                                                                                  \
+    X(DECISION_LATENCY, HISTOGRAM, "llm_decision_evaluation_latency_seconds",                                \
+      "Time to evaluate the decisions, signals not included.", "", MICRO)                                    \
+    X(DECISION_MATCH, COUNTER, "llm_decision_match_total", "Requests that a decision won.", "decision_name", \
+      NONE)                                                                                                  \
+    X(DECISION_CONFIDENCE, HISTOGRAM, "llm_decision_confidence", "Confidence of the decision that won.",     \
+      "decision_name", UNIT)                                                                                 \
+    /* status: success, error */                                                                             \
+    X(PLUGINS, COUNTER, "llm_plugin_execution_total", "Plugins of decisions that ran.",                      \
+      "plugin_type,decision_name,status", NONE)                                                              \
+    X(PLUGIN_LATENCY, HISTOGRAM, "llm_plugin_execution_latency_seconds", "Time that a plugin took.",         \
+      "plugin_type", MICRO)                                                                                  \
+    X(PLUGIN_ERRORS, COUNTER, "llm_plugin_execution_errors_total", "Plugins of decisions that failed.",      \
+      "plugin_type,error_reason", NONE)                                                                      \
+    X(INFLIGHT, GAUGE, "llm_model_inflight_requests", "Requests under way at each model.", "model", NONE)    \
+    X(CONTEXT_TOKENS, HISTOGRAM, "llm_context_token_count", "Estimated tokens of a request's texts.",        \
+      "model,context_level", CONTEXT)                                                                        \
+    /* door: gateway; outcome: routed, passed, answered, degraded, rejected, failed, canceled, shed */       \
+    X(OUTCOMES, COUNTER, "semroute_requests_total", "Requests by door and what happened to them.",           \
+      "door,outcome", NONE)                                                                                  \
+    X(SIGNAL_ERRORS, COUNTER, "semroute_signal_errors_total", "Signals that gave no result, by reason.",     \
+      "signal,reason", NONE)                                                                                 \
+    X(BUILD_INFO, GAUGE, "semroute_build_info", "Always 1: the program that runs.", "version", NONE)         \
+    X(CONFIG_INFO, GAUGE, "semroute_config_info", "Always 1: the configuration that is in force.",           \
+      "revision", NONE)                                                                                      \
+    /* result: success, error */                                                                             \
+    X(CONFIG_RELOADS, COUNTER, "semroute_config_reloads_total", "Attempts to load the configuration anew.",  \
+      "result", NONE)                                                                                        \
+    /* state: active, idle */                                                                                \
+    X(CONNECTIONS, GAUGE, "semroute_connections", "Connections of clients.", "state", NONE)                  \
+    X(UPSTREAM_CONNECTIONS, GAUGE, "semroute_upstream_connections", "Connections to backends.",              \
+      "backend,state", NONE)                                                                                 \
+    /* result: success, error, reused */                                                                     \
+    X(UPSTREAM_CONNECTS, COUNTER, "semroute_upstream_connects_total",                                        \
+      "Connections to backends opened, failed or taken from the pool.", "backend,result", NONE)              \
+    X(UPSTREAM_RETRIES, COUNTER, "semroute_upstream_retries_total",                                          \
+      "Requests sent again because nothing of the first try had been sent.", "backend", NONE)                \
+    X(WORKER_QUEUE, GAUGE, "semroute_worker_queue_length", "Jobs that wait for a worker thread.", "", NONE)  \
+    /* result: written, dropped */                                                                           \
+    X(ACCESS_LOG_LINES, COUNTER, "semroute_access_log_lines_total", "Lines of the access log.", "result",    \
+      NONE)
+
+#endif
