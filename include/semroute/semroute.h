@@ -50,8 +50,8 @@ struct sr_header {
 typedef struct sr_runtime sr_runtime;
 
 struct sr_runtime_options {
-    bool lenient;        /* unknown configuration keys are warnings */
-    int workers;         /* threads for long texts; 0 = as the configuration says, -1 = none */
+    bool lenient; /* unknown configuration keys are warnings */
+    int workers;  /* threads for long texts; 0 = as the configuration says, -1 = none */
     /* Receives each access-log line (JSON, no newline), on any thread; NULL = as the configuration says. */
     void (*log_line)(void *ctx, const char *line, size_t n);
     void *log_ctx;
@@ -86,8 +86,8 @@ struct sr_request_head {
     struct sr_bytes target; /* path with query, as on the request line */
     const struct sr_header *headers;
     size_t n_headers;
-    struct sr_bytes peer;   /* the client's address, for the access log; may be empty */
-    bool has_body;          /* false: the head is all there is */
+    struct sr_bytes peer; /* the client's address, for the access log; may be empty */
+    bool has_body;        /* false: the head is all there is */
 };
 
 /* How an exchange on an event loop learns of a verdict that was worked out elsewhere. `post` runs
@@ -154,7 +154,8 @@ struct sr_target {
 struct sr_verdict {
     enum sr_action action;
     enum sr_outcome outcome;
-    uint64_t overhead_ns; /* time spent here from the request's head to the verdict, waiting for bytes left out */
+    uint64_t
+        overhead_ns; /* time spent here from the request's head to the verdict, waiting for bytes left out */
     const char *decision; /* name, "" = none */
     const char *category; /* "" = none */
     double confidence;
@@ -162,19 +163,19 @@ struct sr_verdict {
     const char *effort;
 
     /* SR_ACTION_FORWARD */
-    const char *model;         /* the router's name for it */
+    const char *model; /* the router's name for it */
     const struct sr_target *targets;
     size_t n_targets;
-    struct sr_bytes target;    /* request target for the upstream, without the base path */
+    struct sr_bytes target;              /* request target for the upstream, without the base path */
     const struct sr_header *set_headers; /* set (replace or add) on the upstream request */
     size_t n_set_headers;
     const struct sr_bytes *remove_headers; /* names to strip from the client's headers */
     size_t n_remove_headers;
     const struct sr_bytes *body; /* the bytes to send now, in order */
     size_t n_body;
-    size_t body_size;            /* their sum */
-    bool edited;                 /* differs from what came in: content-length must be body_size */
-    bool streaming;              /* more chunks follow, each answered SR_STEP_PASS (the body is not edited) */
+    size_t body_size; /* their sum */
+    bool edited;      /* differs from what came in: content-length must be body_size */
+    bool streaming;   /* more chunks follow, each answered SR_STEP_PASS (the body is not edited) */
 
     /* SR_ACTION_REPLY */
     int status;
@@ -183,7 +184,8 @@ struct sr_verdict {
     struct sr_bytes reply;
 };
 
-/* NULL before the verdict; else valid until sr_exchange_end (a later SR_STEP_ABORT or sr_exchange_fail changes it). */
+/* NULL before the verdict; else valid until sr_exchange_end (a later SR_STEP_ABORT or sr_exchange_fail
+ * changes it). */
 SR_API const struct sr_verdict *sr_exchange_verdict(const sr_exchange *exchange);
 
 /* The signals and the rule that won, as one JSON document; borrowed from the exchange. For `explain`. */
@@ -208,8 +210,8 @@ struct sr_header_edits {
 SR_API void sr_exchange_answer_head(sr_exchange *exchange, int status, const struct sr_header *headers,
                                     size_t n_headers, struct sr_header_edits *edits);
 
-/* The next bytes of the answer; `slices` are what the client gets, in order, valid until the next call. They are
- * the input itself unless a stage has to hold back or change something. */
+/* The next bytes of the answer; `slices` are what the client gets, in order, valid until the next call. They
+ * are the input itself unless a stage has to hold back or change something. */
 SR_API void sr_exchange_answer_body(sr_exchange *exchange, const void *p, size_t n, bool last,
                                     const struct sr_bytes **slices, size_t *n_slices);
 
@@ -219,7 +221,8 @@ enum sr_end {
     SR_END_UPSTREAM_LOST, /* the upstream broke off after its head */
 };
 
-/* Writes the access log and the metrics, cancels what still runs, frees the exchange. Always the last call. */
+/* Writes the access log and the metrics, cancels what still runs, frees the exchange. Always the last call.
+ */
 SR_API void sr_exchange_end(sr_exchange *exchange, enum sr_end how);
 
 /* The version of the library, "0.1.0". */

@@ -78,7 +78,11 @@ int sr_buf_printf(struct sr_buf *buf, const char *fmt, ...)
 static size_t utf8_sequence(const unsigned char *p, size_t n)
 {
     unsigned char c = p[0];
-    size_t len = c < 0x80 ? 1 : c >= 0xC2 && c < 0xE0 ? 2 : c >= 0xE0 && c < 0xF0 ? 3 : c >= 0xF0 && c < 0xF5 ? 4 : 0;
+    size_t len = c < 0x80                ? 1
+                 : c >= 0xC2 && c < 0xE0 ? 2
+                 : c >= 0xE0 && c < 0xF0 ? 3
+                 : c >= 0xF0 && c < 0xF5 ? 4
+                                         : 0;
     if (len == 0 || len > n)
         return 0;
     for (size_t i = 1; i < len; i++)

@@ -36,7 +36,7 @@ enum sr_code {
 #undef SR_ERR_ENUM
 };
 
-#define SR_WARN_UNUSED __attribute__((warn_unused_result))
+#define SR_WARN_UNUSED       __attribute__((warn_unused_result))
 #define SR_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
 #define SR_ERR_MESSAGE_MAX 320

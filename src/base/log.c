@@ -64,8 +64,8 @@ void sr_log(enum sr_log_level level, const char *event, const char *fmt, ...)
 
     struct sr_buf line;
     sr_buf_init(&line, LOG_LINE_MAX);
-    int rc = sr_buf_printf(&line, "{\"time\":\"%s.%03uZ\",\"level\":\"%s\",\"event\":\"%s\",\"msg\":\"", stamp,
-                           (unsigned)(now / SR_NS_PER_MS % 1000), names[level], event);
+    int rc = sr_buf_printf(&line, "{\"time\":\"%s.%03uZ\",\"level\":\"%s\",\"event\":\"%s\",\"msg\":\"",
+                           stamp, (unsigned)(now / SR_NS_PER_MS % 1000), names[level], event);
     if (rc == SR_OK)
         rc = sr_buf_append_json(&line, sr_bytes_str(text));
     if (rc == SR_OK)

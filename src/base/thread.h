@@ -28,7 +28,8 @@ int sr_workers_new(struct sr_workers **out, int threads, size_t queue_max) SR_WA
 void sr_workers_free(struct sr_workers *workers);
 
 /* Any thread. SR_EBUSY when the queue is full, SR_ECLOSED while it is being freed. */
-int sr_workers_submit(struct sr_workers *workers, struct sr_job *job, enum sr_job_priority priority) SR_WARN_UNUSED;
+int sr_workers_submit(struct sr_workers *workers, struct sr_job *job,
+                      enum sr_job_priority priority) SR_WARN_UNUSED;
 
 /* Jobs waiting now, for the metrics. */
 size_t sr_workers_queued(struct sr_workers *workers);

@@ -1,0 +1,55 @@
+# The short way in: `make run` and `make test`. CMake and Ninja do the work (CMakePresets.json).
+.DEFAULT_GOAL := all
+.PHONY: all setup setup-bench run test test-unit test-integration test-asan test-tsan test-clang fuzz bench lint \
+        format dev-figures clean
+
+PRESET  ?= release
+VENV    := tests/.venv
+PYTEST  := $(VENV)/bin/python -m pytest
+FUZZ_SECONDS ?= 10
+
+all: setup ## build/semroute
+	@tools/build.sh release semroute
+
+setup: ## Debian packages and the Python test environment, when missing
+	@tools/setup.sh
+
+setup-bench: setup ## nginx and HAProxy, which the gateway bench measures beside us
+	@tools/setup.sh bench
+
+run: all ## start mock upstreams and the gateway, send requests, show where they went
+	@python3 tools/demo.py
+
+test: test-unit test-integration ## everything but the sanitizers
+
+test-unit: setup
+	@tools/build.sh release all
+	@ctest --test-dir build --output-on-failure --no-tests=error -j2
+
+test-integration: all
+	@$(PYTEST) tests/integration
+
+test-asan test-tsan test-clang: test-%: setup ## unit tests under a sanitizer, or built by clang
+	@tools/build.sh $* all
+	@ctest --test-dir build/$* --output-on-failure --no-tests=error -j2
+
+fuzz: setup ## every fuzz target for FUZZ_SECONDS over its kept corpus
+	@tools/build.sh fuzz all
+	@tools/fuzz.sh build/fuzz $(FUZZ_SECONDS)
+
+bench: all setup-bench ## all measurements, with the peers that are installed
+	@for name in scan classify decide gateway; do build/semroute bench $$name || exit 1; done
+
+dev-figures: all ## accuracy on the labelled development files, where they are
+	@training/dev_figures.sh
+
+lint: setup ## layer order, format, static analysis at zero
+	@python3 tools/lint_layers.py
+	@tools/format.sh --check
+	@tools/analyze.sh
+
+format:
+	@tools/format.sh
+
+clean:
+	rm -rf build

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# The static analyzer (clang-tidy, checks in .clang-tidy) over the product's sources; any finding fails.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+[ -f build/compile_commands.json ] || cmake --preset release >/dev/null
+mapfile -t files < <(git ls-files 'src/*.c' 'bench/*.c')
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+if ! printf '%s\0' "${files[@]}" | xargs -0 -n 8 -P 2 clang-tidy -p build --quiet --warnings-as-errors='*' >"$log" 2>/dev/null; then
+    grep -E 'error|warning|note' "$log" >&2
+    exit 1
+fi
+echo "${#files[@]} files analyzed, nothing found"

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Prints the version of each real part that the tests talk to or are built with.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+gcc --version | head -1
+clang --version | head -1
+cmake --version | head -1
+curl --version | head -1 | cut -d' ' -f1-2
+{ wrk --version 2>&1 || true; } | head -1 | cut -d' ' -f1-2
+openssl version
+dpkg-query -W -f '${Package} ${Version}\n' libuv1-dev libhttp-parser-dev libssl-dev libyaml-dev libjansson-dev libpcre2-dev \
+    libutf8proc-dev libcld2-dev libxxhash-dev
+tests/.venv/bin/python - <<'PY'
+import importlib.metadata as m, sys
+print("python", sys.version.split()[0])
+for name in ("openai", "pytest", "jsonschema", "PyYAML"):
+    print(name, m.version(name))
+PY
