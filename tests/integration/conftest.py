@@ -1,0 +1,241 @@
+"""Starts the real program for each test: mock upstreams, the gateway, temporary configurations.
+
+Every process is started here, on loopback and free ports, and stopped by its id. A skipped test fails the run.
+"""
+import contextlib
+import http.client
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BINARY = pathlib.Path(os.environ.get("SEMROUTE", ROOT / "build" / "semroute"))
+
+
+def free_ports(count=1):
+    """`count` consecutive ports that were free a moment ago."""
+    for base in range(20000 + os.getpid() % 20000, 60000, count + 1):
+        sockets = []
+        try:
+            for port in range(base, base + count):
+                s = socket.socket()
+                sockets.append(s)
+                s.bind(("127.0.0.1", port))
+            if all(port not in free_ports.given for port in range(base, base + count)):
+                free_ports.given.update(range(base, base + count))
+                return base
+        except OSError:
+            pass
+        finally:
+            for s in sockets:
+                s.close()
+    raise RuntimeError("no free ports")
+
+
+free_ports.given = set()
+
+
+class Process:
+    """A child with its output in a file."""
+
+    def __init__(self, args, log, env=None):
+        self.log_path = log
+        self.args = [str(a) for a in args]
+        self.log = open(log, "wb")
+        self.child = subprocess.Popen(self.args, stdout=self.log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                                      env={**os.environ, **(env or {})})
+
+    @property
+    def pid(self):
+        return self.child.pid
+
+    def output(self):
+        return pathlib.Path(self.log_path).read_text(errors="replace")
+
+    def signal(self, number):
+        self.child.send_signal(number)
+
+    def wait(self, timeout=15):
+        return self.child.wait(timeout)
+
+    def stop(self):
+        if self.child.poll() is None:
+            self.child.terminate()
+            try:
+                self.child.wait(10)
+            except subprocess.TimeoutExpired:
+                self.child.kill()
+                self.child.wait()
+        self.log.close()
+
+    def rss_kib(self):
+        for line in pathlib.Path(f"/proc/{self.pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1])
+        raise RuntimeError("no VmRSS")
+
+
+def wait_http(port, path, process, timeout=10):
+    end = time.monotonic() + timeout
+    while time.monotonic() < end:
+        if process.child.poll() is not None:
+            raise RuntimeError(f"{process.args} ended with {process.child.returncode}:\n{process.output()}")
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=2)
+            connection.request("GET", path)
+            status = connection.getresponse().status
+            connection.close()
+            if status == 200:
+                return
+        time.sleep(0.02)
+    raise RuntimeError(f"{process.args} not ready:\n{process.output()}")
+
+
+class Response:
+    def __init__(self, status, headers, body):
+        self.status, self.headers, self.body = status, headers, body
+
+    def json(self):
+        return json.loads(self.body)
+
+    def __repr__(self):
+        return f"<{self.status} {dict(self.headers)} {self.body[:500]!r}>"
+
+
+def request(port, method, path, body=None, headers=None, timeout=30):
+    """One request on its own connection; header names of the answer are lower-case."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
+    try:
+        if isinstance(body, (dict, list)):
+            body = json.dumps(body).encode()
+        connection.request(method, path, body=body, headers={"content-type": "application/json", **(headers or {})})
+        answer = connection.getresponse()
+        return Response(answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read())
+    finally:
+        connection.close()
+
+
+class Mock(Process):
+    """`semroute mock`: workers on consecutive ports."""
+
+    def __init__(self, log, workers=4):
+        self.port = free_ports(workers)
+        self.workers = workers
+        super().__init__([BINARY, "mock", "--port", self.port, "--workers", workers], log)
+        for worker in range(workers):
+            wait_http(self.port + worker, "/health", self)
+
+    def last_body(self, worker=0):
+        return request(self.port + worker, "GET", "/mock/last").body
+
+    def last_head(self, worker=0):
+        return request(self.port + worker, "GET", "/mock/last-head").body.decode()
+
+
+class Gateway(Process):
+    """`semroute serve` with a configuration text; ports in the text are the test's own affair."""
+
+    def __init__(self, config, directory, name="gateway", flags=(), env=None, wait=True):
+        self.port, self.metrics_port, self.api_port = free_ports(1), free_ports(1), free_ports(1)
+        args = [BINARY, "serve", "--gateway", f"127.0.0.1:{self.port}", "--metrics", f"127.0.0.1:{self.metrics_port}",
+                "--api", f"127.0.0.1:{self.api_port}"]
+        self.config_path = None
+        if config is not None:
+            self.config_path = directory / f"{name}.yaml"
+            self.config_path.write_text(config)
+            args += ["-c", self.config_path]
+        super().__init__([*args, *flags], directory / f"{name}.log", env)
+        if wait:
+            wait_http(self.port, "/ready", self)
+
+    def post(self, body, path="/v1/chat/completions", headers=None, **more):
+        return request(self.port, "POST", path, body, headers, **more)
+
+    def get(self, path, headers=None):
+        return request(self.port, "GET", path, headers=headers)
+
+    def metrics(self):
+        return request(self.metrics_port, "GET", "/metrics").body.decode()
+
+
+def chat(text, model="auto", **more):
+    return {"model": model, "messages": [{"role": "user", "content": text}], **more}
+
+
+@pytest.fixture
+def start(tmp_path):
+    """start.mock(workers=..), start.gateway(config, ...): stopped when the test ends."""
+
+    class Start:
+        running = []
+
+        def mock(self, workers=4):
+            name = f"mock{len(self.running)}"
+            self.running.append(Mock(tmp_path / f"{name}.log", workers))
+            return self.running[-1]
+
+        def gateway(self, config=None, **more):
+            name = f"gateway{len(self.running)}"
+            self.running.append(Gateway(textwrap.dedent(config) if config is not None else None, tmp_path, name, **more))
+            return self.running[-1]
+
+        def process(self, args, **more):
+            self.running.append(Process(args, tmp_path / f"process{len(self.running)}.log", **more))
+            return self.running[-1]
+
+    starter = Start()
+    starter.running = []
+    yield starter
+    for process in reversed(starter.running):
+        process.stop()
+
+
+def builtin_on(port):
+    """The built-in configuration with its upstream ports moved to a mock's."""
+    text = (ROOT / "src" / "config" / "builtin.yaml").read_text()
+    for worker in range(4):
+        text = text.replace(f"127.0.0.1:{9001 + worker}", f"127.0.0.1:{port + worker}")
+    return text
+
+
+@pytest.fixture(scope="module")
+def default_site(tmp_path_factory):
+    """The built-in configuration in front of four mock workers, shared by a module's tests."""
+    directory = tmp_path_factory.mktemp("site")
+    mock = Mock(directory / "mock.log")
+    try:
+        gateway = Gateway(builtin_on(mock.port), directory)
+        try:
+            yield gateway, mock
+        finally:
+            gateway.stop()
+    finally:
+        mock.stop()
+
+
+def semroute(*args, input=None, env=None, timeout=60):
+    """Runs a command of the binary; returns the completed process with text output."""
+    return subprocess.run([str(BINARY), *map(str, args)], input=input, capture_output=True, text=True, timeout=timeout,
+                          env={**os.environ, **(env or {})})
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session):
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    skipped = len(reporter.stats.get("skipped", [])) + len(reporter.stats.get("xfailed", []))
+    if skipped:
+        reporter.write_line(f"{skipped} tests were skipped: that is a failure here")
+        session.exitstatus = 1
+
+
+def pytest_report_header():
+    version = subprocess.run([str(BINARY), "version"], capture_output=True, text=True).stdout.strip()
+    return f"talking to {version} on Python {sys.version.split()[0]}"
