@@ -87,7 +87,8 @@
     X(INFLIGHT, GAUGE, "llm_model_inflight_requests", "Requests under way at each model.", "model", NONE)    \
     X(CONTEXT_TOKENS, HISTOGRAM, "llm_context_token_count", "Estimated tokens of a request's texts.",        \
       "model,context_level", CONTEXT)                                                                        \
-    /* door: gateway; outcome: routed, passed, answered, degraded, rejected, failed, canceled, shed */       \
+    /* door: gateway, library; outcome: routed, default, passed, degraded, fast, local, refused, shed,       \
+     * failed */                                                                                             \
     X(OUTCOMES, COUNTER, "semroute_requests_total", "Requests by door and what happened to them.",           \
       "door,outcome", NONE)                                                                                  \
     X(SIGNAL_ERRORS, COUNTER, "semroute_signal_errors_total", "Signals that gave no result, by reason.",     \

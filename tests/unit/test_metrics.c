@@ -1,0 +1,266 @@
+/* Metrics in the text format, and the line sink of the access log. */
+#include "tests/unit/cmocka_all.h"
+
+#include "base/mem.h"
+#include "observe/lines.h"
+#include "observe/metrics.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static struct sr_metrics *metrics;
+
+static int setup(void **state)
+{
+    (void)state;
+    return sr_metrics_new(&metrics);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    sr_metrics_free(metrics);
+    return 0;
+}
+
+static char *render(void)
+{
+    struct sr_buf out;
+    sr_buf_init(&out, 16 << 20);
+    assert_int_equal(sr_metrics_render(metrics, &out), SR_OK);
+    return out.data;
+}
+
+static void has(const char *line)
+{
+    char *text = render();
+    if (!strstr(text, line))
+        fail_msg("missing: %s\nin:\n%s", line, text);
+    sr_mem_free(text);
+}
+
+static void has_not(const char *line)
+{
+    char *text = render();
+    assert_null(strstr(text, line));
+    sr_mem_free(text);
+}
+
+static void counters_add_up(void **state)
+{
+    (void)state;
+    has_not("llm_model_requests_total");
+    has("# HELP llm_decision_evaluation_total Evaluations of the decisions.\n"
+        "# TYPE llm_decision_evaluation_total counter\nllm_decision_evaluation_total 0\n");
+    sr_metrics_add(metrics, SR_METRIC_REQUESTS, 1, &SR_LIT("a"));
+    sr_metrics_add(metrics, SR_METRIC_REQUESTS, 2.5, &SR_LIT("a"));
+    sr_metrics_add(metrics, SR_METRIC_REQUESTS, -1, &SR_LIT("a"));
+    sr_metrics_add(metrics, SR_METRIC_REQUESTS, 1, &SR_LIT(""));
+    has("\nllm_model_requests_total{model=\"a\"} 3.5\nllm_model_requests_total{model=\"unknown\"} 1\n");
+    sr_metrics_add(NULL, SR_METRIC_REQUESTS, 1, &SR_LIT("a"));
+}
+
+static void label_values_are_escaped_and_bounded(void **state)
+{
+    (void)state;
+    sr_metrics_add(metrics, SR_METRIC_ERRORS, 1, (struct sr_bytes[]){SR_LIT("a\"b\\c\nd"), SR_LIT("r")});
+    has("{model=\"a\\\"b\\\\c\\nd\",reason=\"r\"} 1\n");
+    sr_metrics_add(metrics, SR_METRIC_ERRORS, 1, (struct sr_bytes[]){SR_LIT("\xC3("), SR_LIT("r")});
+    sr_metrics_add(metrics, SR_METRIC_ERRORS, 1, (struct sr_bytes[]){SR_LIT("\xED\xA0\x80"), SR_LIT("r")});
+    has("{model=\"invalid\",reason=\"r\"} 2\n");
+    char longer[200];
+    memset(longer, 'x', sizeof longer);
+    memcpy(longer + SR_METRICS_MAX_VALUE - 1, "\xC3\xA9", 2); /* would be cut in the middle */
+    sr_metrics_add(metrics, SR_METRIC_ERRORS, 1,
+                   (struct sr_bytes[]){sr_bytes_of(longer, sizeof longer), SR_LIT("cut")});
+    has("x\",reason=\"cut\"} 1\n");
+    has_not("\xC3");
+}
+
+static void histograms_are_cumulative(void **state)
+{
+    (void)state;
+    sr_metrics_add(metrics, SR_METRIC_ROUTING_LATENCY, 3e-6, NULL);
+    sr_metrics_add(metrics, SR_METRIC_ROUTING_LATENCY, 5e-6, NULL);
+    sr_metrics_add(metrics, SR_METRIC_ROUTING_LATENCY, 100, NULL);
+    has("llm_model_routing_latency_seconds_bucket{le=\"2e-06\"} 0\n");
+    has("llm_model_routing_latency_seconds_bucket{le=\"5e-06\"} 2\n");
+    has("llm_model_routing_latency_seconds_bucket{le=\"10\"} 2\n"
+        "llm_model_routing_latency_seconds_bucket{le=\"+Inf\"} 3\n"
+        "llm_model_routing_latency_seconds_sum 100.000008\nllm_model_routing_latency_seconds_count 3\n");
+    sr_metrics_add(metrics, SR_METRIC_DECISION_CONFIDENCE, 0, &SR_LIT("d"));
+    has("llm_decision_confidence_bucket{decision_name=\"d\",le=\"0\"} 1\n");
+}
+
+static void gauges_set_move_and_clear(void **state)
+{
+    (void)state;
+    sr_metrics_set(metrics, SR_METRIC_INFLIGHT, 5, &SR_LIT("m"));
+    sr_metrics_add(metrics, SR_METRIC_INFLIGHT, -2, &SR_LIT("m"));
+    has("llm_model_inflight_requests{model=\"m\"} 3\n");
+    sr_metrics_set(metrics, SR_METRIC_CONFIG_INFO, 1, &SR_LIT("one"));
+    sr_metrics_clear(metrics, SR_METRIC_CONFIG_INFO);
+    has_not("semroute_config_info");
+    sr_metrics_set(metrics, SR_METRIC_CONFIG_INFO, 1, &SR_LIT("two"));
+    has("# TYPE semroute_config_info gauge\nsemroute_config_info{revision=\"two\"} 1\n");
+}
+
+static void series_are_bounded(void **state)
+{
+    (void)state;
+    char name[32];
+    for (int i = 0; i < SR_METRICS_MAX_SERIES + 100; i++) {
+        snprintf(name, sizeof name, "m%d", i);
+        sr_metrics_add(metrics, SR_METRIC_REQUESTS, 1, &(struct sr_bytes){name, strlen(name)});
+    }
+    sr_metrics_add(metrics, SR_METRIC_REQUESTS, 1, &SR_LIT("m7"));
+    has("{model=\"m7\"} 2\n");
+    has("{model=\"other\"} 100\n");
+    has_not("{model=\"m512\"}");
+}
+
+static void *hammer(void *ctx)
+{
+    (void)ctx;
+    char name[8];
+    for (int i = 0; i < 20000; i++) {
+        snprintf(name, sizeof name, "t%d", i % 50);
+        sr_metrics_add(metrics, SR_METRIC_PROMPT_TOKENS_EACH, 1, &(struct sr_bytes){name, strlen(name)});
+    }
+    return NULL;
+}
+
+static void threads_lose_nothing(void **state)
+{
+    (void)state;
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, hammer, NULL), 0);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < 50; i++) {
+        char line[100];
+        snprintf(line, sizeof line, "llm_prompt_tokens_per_request_count{model=\"t%d\"} 1600\n", i);
+        has(line);
+    }
+}
+
+/* What `promtool check metrics` asks of names, checked on the table itself. */
+static void names_follow_the_conventions(void **state)
+{
+    (void)state;
+#define CHECK(id, kind, name, help, labels, buckets)                                                         \
+    {                                                                                                        \
+        const char *k = #kind, *n = name, *end = n + strlen(n);                                              \
+        bool total = strcmp(end - 6, "_total") == 0;                                                         \
+        assert_int_equal(total, strcmp(k, "COUNTER") == 0);                                                  \
+        assert_true(strlen(help) > 0 && strcmp(help, name) != 0);                                            \
+        assert_null(strstr("," labels ",", ",le,"));                                                         \
+        if (strcmp(k, "HISTOGRAM") != 0)                                                                     \
+            assert_true(strcmp(end - 6, "_count") != 0 && strcmp(end - 4, "_sum") != 0);                     \
+        double b[] = {SR_BUCKETS_##buckets};                                                                 \
+        for (size_t i = 1; i < sizeof b / sizeof b[0]; i++)                                                  \
+            assert_true(b[i - 1] < b[i]);                                                                    \
+    }
+    SR_METRIC_LIST(CHECK)
+#undef CHECK
+}
+
+static char *slurp(const char *path)
+{
+    FILE *f = fopen(path, "r");
+    char *text = calloc(1, 1 << 20);
+    assert_non_null(f);
+    assert_non_null(text);
+    text[fread(text, 1, (1 << 20) - 1, f)] = '\0';
+    fclose(f);
+    return text;
+}
+
+static void lines_reach_the_file_and_survive_rotation(void **state)
+{
+    (void)state;
+    char dir[] = "/tmp/sr-lines-XXXXXX", path[64], old[64];
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/log", dir);
+    snprintf(old, sizeof old, "%s/log.1", dir);
+    struct sr_lines *lines = NULL;
+    struct sr_err err = {0};
+    assert_int_equal(sr_lines_open(&lines, "off", 100, metrics, &err), SR_OK);
+    assert_null(lines);
+    sr_lines_write(lines, SR_LIT("nowhere"));
+    assert_int_equal(sr_lines_open(&lines, "/nonexistent/x", 100, metrics, &err), SR_EIO);
+    assert_non_null(strstr(err.message, "/nonexistent/x"));
+
+    assert_int_equal(sr_lines_open(&lines, path, 1000, metrics, &err), SR_OK);
+    sr_lines_write(lines, SR_LIT("first"));
+    sr_lines_close(lines);
+    assert_int_equal(rename(path, old), 0);
+
+    assert_int_equal(sr_lines_open(&lines, old, 1000, metrics, &err), SR_OK);
+    sr_lines_write(lines, SR_LIT("second"));
+    for (char *text = slurp(old);; text = slurp(old)) { /* wait for the writer */
+        bool there = strstr(text, "second") != NULL;
+        free(text);
+        if (there)
+            break;
+        usleep(1000);
+    }
+    assert_int_equal(rename(old, path), 0);
+    sr_lines_reopen(lines);
+    sr_lines_write(lines, SR_LIT("third"));
+    sr_lines_close(lines);
+    char *text = slurp(path);
+    assert_string_equal(text, "first\nsecond\n");
+    free(text);
+    text = slurp(old);
+    assert_string_equal(text, "third\n");
+    free(text);
+    unlink(path);
+    unlink(old);
+    rmdir(dir);
+    has("semroute_access_log_lines_total{result=\"written\"} 3\n");
+}
+
+static void a_full_queue_drops_and_counts(void **state)
+{
+    (void)state;
+    struct sr_lines *lines = NULL;
+    int ends[2];
+    char path[64];
+    assert_int_equal(pipe(ends), 0);
+    snprintf(path, sizeof path, "/dev/fd/%d", ends[1]);
+    assert_int_equal(sr_lines_open(&lines, path, 8192, metrics, NULL), SR_OK);
+    char line[1000];
+    memset(line, 'x', sizeof line);
+    for (int i = 0; i < 3000; i++) /* nobody reads: 64 KiB in the pipe, two buffers here, the rest is lost */
+        sr_lines_write(lines, sr_bytes_of(line, sizeof line));
+    assert_true(sr_lines_dropped(lines) > 2000);
+    sr_lines_write(lines, sr_bytes_of(line, 9000));
+    close(ends[0]);
+    signal(SIGPIPE, SIG_IGN);
+    sr_lines_close(lines);
+    close(ends[1]);
+    has("semroute_access_log_lines_total{result=\"dropped\"}");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(counters_add_up),
+        TEST(label_values_are_escaped_and_bounded),
+        TEST(histograms_are_cumulative),
+        TEST(gauges_set_move_and_clear),
+        TEST(series_are_bounded),
+        TEST(threads_lose_nothing),
+        TEST(names_follow_the_conventions),
+        TEST(lines_reach_the_file_and_survive_rotation),
+        TEST(a_full_queue_drops_and_counts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
