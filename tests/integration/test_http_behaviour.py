@@ -1,0 +1,247 @@
+"""HTTP/1.1 as clients and operators expect it: keep-alive, pipelining, chunks, streaming, back-pressure, drain, TLS."""
+import json
+import signal
+import socket
+import ssl
+import subprocess
+import time
+
+from conftest import BINARY, builtin_on, chat, request
+
+
+def post_bytes(body, extra=b"", chunked=False):
+    line = b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n" + extra
+    if chunked:
+        pieces = [body[i:i + 7] for i in range(0, len(body), 7)]
+        return (line + b"Transfer-Encoding: chunked\r\n\r\n" + b"".join(b"%x\r\n%s\r\n" % (len(p), p) for p in pieces) +
+                b"0\r\n\r\n")
+    return line + b"Content-Length: %d\r\n\r\n" % len(body) + body
+
+
+class Wire:
+    """A raw connection that reads one HTTP/1.1 answer at a time."""
+
+    def __init__(self, port, timeout=15):
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout)
+        self.file = self.socket.makefile("rb")
+
+    def read(self):
+        status = int(self.file.readline().split()[1])
+        headers = {}
+        while (line := self.file.readline().strip()):
+            name, value = line.decode().split(":", 1)
+            headers[name.lower()] = value.strip()
+        if headers.get("transfer-encoding") == "chunked":
+            body = b""
+            while size := int(self.file.readline(), 16):
+                body += self.file.read(size)
+                self.file.readline()
+            self.file.readline()
+        else:
+            body = self.file.read(int(headers.get("content-length", 0)))
+        return status, headers, body
+
+    def close(self):
+        self.file.close()
+        self.socket.close()
+
+
+def test_keep_alive_and_pipelining(default_site):
+    gateway, _ = default_site
+    wire = Wire(gateway.port)
+    bodies = [json.dumps(chat(f"hello {i}", model=("general", "coder")[i % 2])).encode() for i in range(6)]
+    wire.socket.sendall(b"".join(post_bytes(b, chunked=i % 3 == 0) for i, b in enumerate(bodies)))
+    for i in range(6):
+        status, headers, body = wire.read()
+        assert status == 200 and headers["x-vsr-selected-model"] == ("general", "coder")[i % 2]
+        assert json.loads(body)["choices"]
+    wire.close()
+
+
+def test_chunked_requests_arrive_whole(default_site):
+    gateway, mock = default_site
+    body = json.dumps(chat("What is the boiling point of water on Mount Everest?")).encode()
+    wire = Wire(gateway.port)
+    data = post_bytes(body, chunked=True)
+    for i in range(0, len(data), 11):
+        wire.socket.sendall(data[i:i + 11])
+    status, headers, _ = wire.read()
+    wire.close()
+    assert status == 200
+    worker = ("general", "coder", "reasoner", "expert").index(headers["x-vsr-selected-model"])
+    assert json.loads(mock.last_body(worker))["messages"][-1]["content"].startswith("What is the boiling")
+
+
+def test_streams_are_flushed_per_chunk(default_site):
+    gateway, _ = default_site
+    wire = Wire(gateway.port)
+    body = json.dumps(chat("hi", model="general", stream=True)).encode()
+    wire.socket.sendall(post_bytes(body, b"x-mock-chunks: 5\r\nx-mock-chunk-delay-ms: 200\r\n"))
+    assert b"200" in wire.file.readline()
+    while wire.file.readline().strip():
+        pass
+    stamps = []
+    while size := int(wire.file.readline(), 16):
+        stamps.append(time.monotonic())
+        wire.file.read(size + 2)
+    wire.close()
+    assert len(stamps) >= 5, "frames were merged"
+    assert stamps[-1] - stamps[0] > 0.5, "the stream was held back"
+
+
+def test_a_leaving_client_cancels_the_upstream(default_site):
+    gateway, mock = default_site
+    wire = Wire(gateway.port)
+    body = json.dumps(chat("hi", model="general", stream=True)).encode()
+    wire.socket.sendall(post_bytes(body, b"x-mock-chunks: 1000\r\nx-mock-chunk-delay-ms: 20\r\n"))
+    wire.file.readline()
+    wire.close()
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        stats = request(mock.port, "GET", "/mock/stats").json()
+        if stats["canceled"] >= 1:
+            return
+        time.sleep(0.05)
+    raise AssertionError(stats)
+
+
+def test_a_slow_reader_does_not_fill_memory(default_site):
+    gateway, _ = default_site
+    before = gateway.rss_kib()
+    readers = []
+    for _ in range(4):
+        s = socket.socket()
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+        s.connect(("127.0.0.1", gateway.port))
+        body = json.dumps(chat("hi", model="general")).encode()
+        s.sendall(post_bytes(body, b"x-mock-body-bytes: 50000000\r\n"))
+        readers.append(s)
+    time.sleep(1.5)
+    grown = gateway.rss_kib() - before
+    assert grown < 40_000, f"{grown} KiB for readers that do not read"
+    total = 0
+    readers[0].settimeout(20)
+    while total < 50_000_000:
+        total += len(readers[0].recv(1 << 20))
+    for s in readers:
+        s.close()
+
+
+def test_upstream_failures(start):
+    mock = start.mock(workers=1)
+    gateway = start.gateway(builtin_on(mock.port))
+    assert gateway.post(chat("x", model="general"), headers={"x-mock-close": "head"}).status == 502
+    refused = gateway.post(chat("x", model="coder"))
+    assert refused.status == 502 and refused.json()["error"]["message"]
+    cut = Wire(gateway.port)
+    cut.socket.sendall(post_bytes(json.dumps(chat("x", model="general", stream=True)).encode(),
+                                  b"x-mock-close: 200\r\nx-mock-chunks: 50\r\n"))
+    received = b""
+    while piece := cut.socket.recv(65536):
+        received += piece
+        if b'"error"' in received:
+            break
+    assert b'data: {"error"' in received, received[-400:]
+    cut.close()
+
+
+def test_request_ids_and_forwarding_headers(default_site):
+    gateway, mock = default_site
+    answer = gateway.post(chat("x", model="general"), headers={
+        "x-request-id": "abc-123", "authorization": "Bearer sk-mine", "connection": "keep-alive, x-hop", "x-hop": "1",
+        "x-vsr-selected-model": "forged", "x-selected-model": "forged"})
+    assert answer.headers["x-request-id"] == "abc-123"
+    sent = mock.last_head(0).lower()
+    assert "x-request-id: abc-123" in sent and "authorization: bearer sk-mine" in sent
+    assert "x-hop" not in sent and "forged" not in sent
+    assert f"host: 127.0.0.1:{mock.port}" in sent
+    assert "x-forwarded-for: 127.0.0.1" in sent
+    assert gateway.post(chat("x", model="general")).headers["x-request-id"]
+
+
+def test_health_ready_metrics(default_site):
+    gateway, _ = default_site
+    assert gateway.get("/health").status == 200
+    assert gateway.get("/ready").status == 200
+    assert "llm_model_requests_total" in gateway.get("/metrics").body.decode()
+    assert "llm_model_requests_total" in gateway.metrics()
+    api = request(gateway.api_port, "GET", "/health")
+    assert api.body == b'{"status": "healthy", "service": "classification-api"}'
+
+
+def test_sigterm_drains(start):
+    mock = start.mock()
+    gateway = start.gateway(builtin_on(mock.port))
+    wire = Wire(gateway.port)
+    body = json.dumps(chat("hi", model="general", stream=True)).encode()
+    wire.socket.sendall(post_bytes(body, b"x-mock-chunks: 20\r\nx-mock-chunk-delay-ms: 50\r\n"))
+    wire.file.readline()
+    gateway.signal(signal.SIGTERM)
+    time.sleep(0.3)
+    try:
+        socket.create_connection(("127.0.0.1", gateway.port), timeout=1).close()
+        refused = False
+    except OSError:
+        refused = True
+    assert refused, "a draining gateway still accepts"
+    rest = wire.file.read()
+    assert b"[DONE]" in rest
+    assert gateway.wait() == 0
+
+
+def test_a_taken_port_is_an_error_that_names_the_flag(start, tmp_path):
+    holder = socket.socket()
+    holder.bind(("127.0.0.1", 0))
+    holder.listen()
+    port = holder.getsockname()[1]
+    process = start.process([BINARY, "serve", "--gateway", f"127.0.0.1:{port}",
+                             "--metrics", "off", "--api", "off"])
+    assert process.wait() != 0
+    assert str(port) in process.output() and "--gateway" in process.output()
+    holder.close()
+
+
+def make_certificate(directory):
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                    "-keyout", directory / "key.pem", "-out", directory / "cert.pem", "-days", "2", "-subj",
+                    "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"],
+                   check=True, capture_output=True)
+    return directory / "cert.pem", directory / "key.pem"
+
+
+def test_tls_on_both_sides(start, tmp_path):
+    """A TLS gateway is the upstream of a second gateway, which verifies it."""
+    cert, key = make_certificate(tmp_path)
+    mock = start.mock()
+    tls = f"""
+global:
+  semroute:
+    gateway:
+      tls: {{cert_file: {cert}, key_file: {key}}}
+"""
+    inner = start.gateway(builtin_on(mock.port) + tls, wait=False)
+    context = ssl.create_default_context(cafile=str(cert))
+    end = time.monotonic() + 10
+    while True:
+        try:
+            with socket.create_connection(("127.0.0.1", inner.port), timeout=5) as s:
+                with context.wrap_socket(s, server_hostname="localhost") as secure:
+                    secure.sendall(b"GET /ready HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                    assert secure.recv(100).startswith(b"HTTP/1.1 200")
+                    break
+        except (ConnectionRefusedError, ConnectionResetError):
+            assert time.monotonic() < end, inner.output()
+            time.sleep(0.05)
+    outer = """
+version: v0.3
+providers:
+  defaults: {default_model: general}
+  models:
+  - name: general
+    backend_refs: [{name: inner, base_url: "https://localhost:%d/v1"%s}]
+"""
+    trusting = start.gateway(outer % (inner.port, f", tls_ca_file: {cert}"))
+    assert trusting.post(chat("x", model="general")).status == 200
+    doubting = start.gateway(outer % (inner.port, ""))
+    refused = doubting.post(chat("x", model="general"))
+    assert refused.status == 502 and "certificate" in refused.json()["error"]["message"].lower()

@@ -1,0 +1,114 @@
+"""Reload without dropping anything: file writes, ConfigMap symlink swaps, SIGHUP, mistakes, and under load."""
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+from conftest import chat
+
+CONFIG = """
+version: v0.3
+providers:
+  defaults: {{default_model: {default}}}
+  models:
+  - {{name: one, backend_refs: [{{name: a, endpoint: "127.0.0.1:{a}"}}]}}
+  - {{name: two, backend_refs: [{{name: b, endpoint: "127.0.0.1:{b}"}}]}}
+"""
+
+
+def text(mock, default):
+    return CONFIG.format(default=default, a=mock.port, b=mock.port + 1)
+
+
+def model_now(gateway):
+    return gateway.post(chat("hello")).headers["x-vsr-selected-model"]
+
+
+def wait_model(gateway, name, timeout=8):
+    end = time.monotonic() + timeout
+    while model_now(gateway) != name:
+        assert time.monotonic() < end, gateway.output()
+        time.sleep(0.05)
+
+
+def test_file_write_sighup_and_mistake(start):
+    mock = start.mock(workers=2)
+    gateway = start.gateway(text(mock, "one"))
+    assert model_now(gateway) == "one"
+    gateway.config_path.write_text(text(mock, "two"))
+    wait_model(gateway, "two")
+    gateway.config_path.write_text(text(mock, "nobody"))
+    time.sleep(1.2)
+    assert model_now(gateway) == "two"
+    assert re.search(r"gateway\d*\.yaml:4:\d+", gateway.output()), gateway.output()
+    gateway.config_path.write_text(text(mock, "one"))
+    gateway.signal(signal.SIGHUP)
+    wait_model(gateway, "one")
+    assert 'semroute_config_reloads_total{result="error"} 1' in gateway.metrics()
+
+
+def test_configmap_symlink_swap(start, tmp_path):
+    mock = start.mock(workers=2)
+    volume = tmp_path / "volume"
+    for name, default in (("..v1", "one"), ("..v2", "two")):
+        (volume / name).mkdir(parents=True)
+        (volume / name / "semroute.yaml").write_text(text(mock, default))
+    (volume / "..data").symlink_to("..v1")
+    (volume / "semroute.yaml").symlink_to("..data/semroute.yaml")
+    gateway = start.gateway(None, flags=["-c", volume / "semroute.yaml"])
+    assert model_now(gateway) == "one"
+    (volume / "..data_tmp").symlink_to("..v2")
+    os.rename(volume / "..data_tmp", volume / "..data")
+    wait_model(gateway, "two")
+
+
+def hold_streams(gateway, count, results):
+    body = json.dumps(chat("hi", model="one", stream=True)).encode()
+    head = (b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nx-mock-chunks: 60\r\n"
+            b"x-mock-chunk-delay-ms: 100\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body))
+
+    def one():
+        with socket.create_connection(("127.0.0.1", gateway.port), timeout=30) as s:
+            s.sendall(head + body)
+            received = b""
+            while piece := s.recv(65536):
+                received += piece
+        results.append(received.startswith(b"HTTP/1.1 200") and b"[DONE]" in received and b'"error"' not in received)
+
+    threads = [threading.Thread(target=one) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    return threads
+
+
+def test_reload_under_load(start, tmp_path, capsys):
+    mock = start.mock(workers=2)
+    gateway = start.gateway(text(mock, "one"))
+    script = tmp_path / "post.lua"
+    script.write_text('wrk.method = "POST"\nwrk.headers["Content-Type"] = "application/json"\n'
+                      f"wrk.body = '{json.dumps(chat('hello there'))}'\n")
+    streams = []
+    threads = hold_streams(gateway, 50, streams)
+    load = subprocess.Popen(["wrk", "-t1", "-c200", "-d6s", "--timeout", "10s", "-s", str(script),
+                             f"http://127.0.0.1:{gateway.port}/v1/chat/completions"],
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    for turn in range(8):
+        time.sleep(0.6)
+        gateway.config_path.write_text(text(mock, ("two", "one")[turn % 2]))
+        if turn % 3 == 0:
+            gateway.signal(signal.SIGHUP)
+    output = load.communicate(timeout=60)[0]
+    for thread in threads:
+        thread.join(60)
+    requests = int(re.search(r"(\d+) requests in", output).group(1))
+    reloads = int(re.search(r'semroute_config_reloads_total\{result="ok"\} (\d+)', gateway.metrics()).group(1))
+    with capsys.disabled():
+        print(f"\nreload under load: {requests} requests at 200 connections, {len(streams)} streams, {reloads} reloads")
+    assert "Socket errors" not in output and "Non-2xx" not in output, output
+    assert len(streams) == 50 and all(streams)
+    assert reloads >= 4 and requests > 500
