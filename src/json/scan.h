@@ -39,8 +39,8 @@ struct sr_path_spec {
 
 /* A compiled table: immutable, shared by reference between threads. */
 struct sr_paths;
-int sr_paths_new(struct sr_paths **out, const struct sr_path_spec *specs, size_t count, struct sr_err *err)
-    SR_WARN_UNUSED;
+int sr_paths_new(struct sr_paths **out, const struct sr_path_spec *specs, size_t count,
+                 struct sr_err *err) SR_WARN_UNUSED;
 struct sr_paths *sr_paths_ref(struct sr_paths *paths);
 void sr_paths_unref(struct sr_paths *paths);
 
@@ -49,6 +49,7 @@ enum {
     SR_SPAN_OPEN = 2,      /* `end` is not known yet (more input needed) */
     SR_SPAN_DUPLICATE = 4, /* the same member of the same object was seen before: the later one is meant */
     SR_SPAN_EMPTY = 8,     /* an object or array without members */
+    SR_SPAN_NESTED = 16,   /* between it and `parent` lie containers that were not recorded */
 };
 
 #define SR_SPAN_NONE UINT32_MAX

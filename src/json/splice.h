@@ -17,7 +17,8 @@
 
 struct sr_edits;
 
-/* A list of at most `max_edits` entries, in `arena`, for `body` with the spans of `scan` (both outlive it). */
+/* A list of at most `max_edits` entries, in `arena`, for `body` with the spans of `scan` (both outlive it).
+ */
 int sr_edits_new(struct sr_edits **out, struct sr_bytes body, const struct sr_span *spans, size_t n_spans,
                  size_t root_open, size_t max_edits, struct sr_arena *arena) SR_WARN_UNUSED;
 
@@ -30,8 +31,8 @@ int sr_edits_remove(struct sr_edits *edits, uint32_t span) SR_WARN_UNUSED;
 
 /* Sets member `key` (raw, unescaped text) of a recorded object span to `json`: replaces it where the scan
  * recorded it, else appends it as the last member. SR_SPAN_NONE as `object` means the root object. */
-int sr_edits_set_member(struct sr_edits *edits, uint32_t object, struct sr_bytes key, struct sr_bytes json)
-    SR_WARN_UNUSED;
+int sr_edits_set_member(struct sr_edits *edits, uint32_t object, struct sr_bytes key,
+                        struct sr_bytes json) SR_WARN_UNUSED;
 
 /* Inserts `json` as a new first element of a recorded array span. */
 int sr_edits_prepend(struct sr_edits *edits, uint32_t array, struct sr_bytes json) SR_WARN_UNUSED;

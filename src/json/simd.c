@@ -1,0 +1,269 @@
+/*
+ * Kernels for string content: portable (eight bytes a step), SSE2, AVX2, NEON, and the choice between them.
+ *
+ * Plain ASCII goes by in vector steps. UTF-8 is checked character by character, but with AVX2 in vector
+ * steps too, by classifying each pair of neighbouring bytes through three tables of sixteen entries
+ * (the method of Keiser and Lemire, "Validating UTF-8 in less than one instruction per byte", 2021).
+ */
+#include "json/simd.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+/* Over a run of non-ASCII characters; stops at ASCII or at what is no whole character. */
+static inline const uint8_t *skip_characters(const uint8_t *p, const uint8_t *end)
+{
+    while (p < end && *p >= 0x80) {
+        size_t n = sr_utf8_length(p, end);
+        if (n == 0)
+            return p;
+        p += n;
+    }
+    return p;
+}
+
+static inline int is_plain(uint8_t c)
+{
+    return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
+}
+
+/* Byte by byte to `stop`; true when a byte there needs a look. */
+static inline int skip_bytes(const uint8_t **p, const uint8_t *stop, const uint8_t *end)
+{
+    while (*p < stop) {
+        if (is_plain(**p)) {
+            ++*p;
+        } else {
+            const uint8_t *next = **p >= 0x80 ? skip_characters(*p, end) : *p;
+            if (next == *p || (next < end && *next >= 0x80))
+                return *p = next, 1;
+            *p = next;
+        }
+    }
+    return 0;
+}
+
+static const uint8_t *skip_portable(const uint8_t *p, const uint8_t *end)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
+    for (;;) {
+        while (end - p >= 8) {
+            uint64_t v;
+            memcpy(&v, p, sizeof v);
+            uint64_t quote = v ^ (ones * '"'), slash = v ^ (ones * '\\');
+            uint64_t odd = v | (v - ones * 0x20) | (quote - ones) | (slash - ones);
+            if (odd & high)
+                break;
+            p += 8;
+        }
+        const uint8_t *stop = end - p >= 8 ? p + 8 : end;
+        if (skip_bytes(&p, stop, end) || p >= end)
+            return p;
+    }
+}
+
+#if defined(__x86_64__)
+
+static const uint8_t *skip_sse2(const uint8_t *p, const uint8_t *end)
+{
+    const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\'), control = _mm_set1_epi8(0x1F);
+    while (end - p >= 16) {
+        __m128i v = _mm_loadu_si128((const __m128i *)p);
+        __m128i hit = _mm_or_si128(_mm_cmpeq_epi8(v, quote), _mm_cmpeq_epi8(v, slash));
+        hit = _mm_or_si128(hit, _mm_cmpeq_epi8(_mm_min_epu8(v, control), v));
+        unsigned special = (unsigned)_mm_movemask_epi8(_mm_or_si128(hit, v));
+        if (!special) {
+            p += 16;
+            continue;
+        }
+        p += __builtin_ctz(special);
+        const uint8_t *next = skip_characters(p, end);
+        if (next == p || (next < end && *next >= 0x80))
+            return next;
+        p = next;
+    }
+    skip_bytes(&p, end, end);
+    return p;
+}
+
+#define AVX2 __attribute__((target("avx2")))
+
+/* What can be wrong with a pair of bytes; a pair is wrong when all three tables agree on a bit. */
+enum {
+    BAD_SHORT = 1,       /* a lead without its continuation */
+    BAD_LONG = 2,        /* a continuation after ASCII */
+    BAD_OVERLONG_3 = 4,  /* E0 80..9F */
+    BAD_LARGE = 8,       /* F4 90..BF, F5.. */
+    BAD_SURROGATE = 16,  /* ED A0..BF */
+    BAD_OVERLONG_2 = 32, /* C0, C1 */
+    BAD_LARGE_80 = 64,   /* F5..FF 80..8F */
+    BAD_OVERLONG_4 = 64, /* F0 80..8F */
+    BAD_TWO_CONT = 128,  /* two continuations: an error unless a lead of three or four bytes is before */
+    BAD_ANY_LOW = BAD_SHORT | BAD_LONG | BAD_TWO_CONT,
+};
+
+#define TABLE(...) _mm256_setr_epi8(__VA_ARGS__, __VA_ARGS__)
+
+AVX2 static inline __m256i utf8_pair_errors(__m256i v, __m256i prev1)
+{
+    const char four = (char)(BAD_ANY_LOW | BAD_LARGE | BAD_LARGE_80), any = (char)BAD_ANY_LOW;
+    const char lead4 = BAD_SHORT | BAD_LARGE | BAD_LARGE_80 | BAD_OVERLONG_4, cc = (char)BAD_TWO_CONT;
+    const __m256i first_high =
+        TABLE(BAD_LONG, BAD_LONG, BAD_LONG, BAD_LONG, BAD_LONG, BAD_LONG, BAD_LONG, BAD_LONG, cc, cc, cc, cc,
+              BAD_SHORT | BAD_OVERLONG_2, BAD_SHORT, BAD_SHORT | BAD_OVERLONG_3 | BAD_SURROGATE, lead4);
+    const __m256i first_low =
+        TABLE((char)(BAD_ANY_LOW | BAD_OVERLONG_2 | BAD_OVERLONG_3 | BAD_OVERLONG_4),
+              (char)(BAD_ANY_LOW | BAD_OVERLONG_2), any, any, (char)(BAD_ANY_LOW | BAD_LARGE), four, four,
+              four, four, four, four, four, four, (char)(four | BAD_SURROGATE), four, four);
+    const char cont = (char)(BAD_LONG | BAD_OVERLONG_2 | BAD_TWO_CONT), bad = BAD_SHORT;
+    const __m256i second_high = TABLE(
+        bad, bad, bad, bad, bad, bad, bad, bad, (char)(cont | BAD_OVERLONG_3 | BAD_LARGE_80 | BAD_OVERLONG_4),
+        (char)(cont | BAD_OVERLONG_3 | BAD_LARGE), (char)(cont | BAD_SURROGATE | BAD_LARGE),
+        (char)(cont | BAD_SURROGATE | BAD_LARGE), bad, bad, bad, bad);
+    const __m256i nibble = _mm256_set1_epi8(0x0F);
+    __m256i a = _mm256_shuffle_epi8(first_high, _mm256_and_si256(_mm256_srli_epi16(prev1, 4), nibble));
+    __m256i b = _mm256_shuffle_epi8(first_low, _mm256_and_si256(prev1, nibble));
+    __m256i c = _mm256_shuffle_epi8(second_high, _mm256_and_si256(_mm256_srli_epi16(v, 4), nibble));
+    return _mm256_and_si256(_mm256_and_si256(a, b), c);
+}
+
+/* Non-zero where `v`, which follows the 32 bytes of `before`, is malformed. */
+AVX2 static inline __m256i utf8_errors(__m256i v, __m256i before)
+{
+    __m256i across = _mm256_permute2x128_si256(before, v, 0x21);
+    __m256i prev1 = _mm256_alignr_epi8(v, across, 15);
+    __m256i prev2 = _mm256_alignr_epi8(v, across, 14);
+    __m256i prev3 = _mm256_alignr_epi8(v, across, 13);
+    __m256i third = _mm256_subs_epu8(prev2, _mm256_set1_epi8(0xE0 - 0x80));
+    __m256i fourth = _mm256_subs_epu8(prev3, _mm256_set1_epi8(0xF0 - 0x80));
+    __m256i must = _mm256_and_si256(_mm256_or_si256(third, fourth), _mm256_set1_epi8((char)0x80));
+    return _mm256_xor_si256(must, utf8_pair_errors(v, prev1));
+}
+
+AVX2 static inline unsigned special_mask(__m256i v)
+{
+    __m256i hit = _mm256_or_si256(_mm256_cmpeq_epi8(v, _mm256_set1_epi8('"')),
+                                  _mm256_cmpeq_epi8(v, _mm256_set1_epi8('\\')));
+    hit = _mm256_or_si256(hit, _mm256_cmpeq_epi8(_mm256_min_epu8(v, _mm256_set1_epi8(0x1F)), v));
+    return (unsigned)_mm256_movemask_epi8(hit);
+}
+
+/* Over whole blocks of text without specials. Returns a boundary of characters; what lies before it is
+ * valid. Leaves the block with an error, and a character cut by the last block, to the caller. */
+AVX2 static const uint8_t *skip_text_avx2(const uint8_t *p, const uint8_t *end)
+{
+    const uint8_t *start = p;
+    __m256i before = _mm256_setzero_si256();
+    while (end - p >= 32) {
+        __m256i v = _mm256_loadu_si256((const __m256i *)p);
+        __m256i wrong = utf8_errors(v, before);
+        if (special_mask(v) || !_mm256_testz_si256(wrong, wrong))
+            break;
+        before = v;
+        p += 32;
+    }
+    /* The last character may go on beyond p: step back to its lead. */
+    for (int back = 1; back <= 3 && p - back >= start; back++) {
+        uint8_t c = p[-back];
+        if (c >= 0xC0)
+            return p - back;
+        if (c < 0x80)
+            break;
+    }
+    return p;
+}
+
+AVX2 static const uint8_t *skip_avx2(const uint8_t *p, const uint8_t *end)
+{
+    while (end - p >= 32) {
+        __m256i v = _mm256_loadu_si256((const __m256i *)p);
+        unsigned special = special_mask(v), high = (unsigned)_mm256_movemask_epi8(v);
+        if (!(special | high)) {
+            p += 32;
+            continue;
+        }
+        if (!high || (special && (special & (0u - special)) < (high & (0u - high))))
+            return p + __builtin_ctz(special);
+        p += __builtin_ctz(high);
+        const uint8_t *next = skip_text_avx2(p, end);
+        const uint8_t *stop = end - next >= 32 ? next + 32 : end;
+        if (skip_bytes(&next, stop, end))
+            return next;
+        p = next;
+    }
+    skip_bytes(&p, end, end);
+    return p;
+}
+
+#elif defined(__aarch64__)
+
+static const uint8_t *skip_neon(const uint8_t *p, const uint8_t *end)
+{
+    while (end - p >= 16) {
+        uint8x16_t v = vld1q_u8(p);
+        uint8x16_t hit = vorrq_u8(vceqq_u8(v, vdupq_n_u8('"')), vceqq_u8(v, vdupq_n_u8('\\')));
+        hit = vorrq_u8(hit, vorrq_u8(vcltq_u8(v, vdupq_n_u8(0x20)), vcgeq_u8(v, vdupq_n_u8(0x80))));
+        /* Four bits for each byte. */
+        uint64_t special = vget_lane_u64(vreinterpret_u64_u8(vshrn_n_u16(vreinterpretq_u16_u8(hit), 4)), 0);
+        if (!special) {
+            p += 16;
+            continue;
+        }
+        p += __builtin_ctzll(special) / 4;
+        const uint8_t *next = skip_characters(p, end);
+        if (next == p || (next < end && *next >= 0x80))
+            return next;
+        p = next;
+    }
+    skip_bytes(&p, end, end);
+    return p;
+}
+
+#endif
+
+sr_simd_skip_fn *sr_simd_skip_for(unsigned mask)
+{
+#if defined(__x86_64__)
+    if ((mask & SR_SIMD_AVX2) && __builtin_cpu_supports("avx2"))
+        return skip_avx2;
+    if (mask & SR_SIMD_BASE)
+        return skip_sse2;
+#elif defined(__aarch64__)
+    if (mask & SR_SIMD_BASE)
+        return skip_neon;
+#endif
+    (void)mask;
+    return skip_portable;
+}
+
+sr_simd_skip_fn *sr_simd_skip(void)
+{
+    static _Atomic(sr_simd_skip_fn *) chosen; /* racing threads store the same value */
+    sr_simd_skip_fn *fn = chosen;
+    if (!fn) {
+        const char *mask = getenv("SR_CPU_MASK");
+        fn = sr_simd_skip_for(mask && *mask ? (unsigned)strtoul(mask, NULL, 0) : ~0u);
+        chosen = fn;
+    }
+    return fn;
+}
+
+const char *sr_simd_name(sr_simd_skip_fn *fn)
+{
+#if defined(__x86_64__)
+    if (fn == skip_avx2)
+        return "avx2";
+    if (fn == skip_sse2)
+        return "sse2";
+#elif defined(__aarch64__)
+    if (fn == skip_neon)
+        return "neon";
+#endif
+    return fn == skip_portable ? "portable" : "unknown";
+}

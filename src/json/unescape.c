@@ -1,0 +1,68 @@
+/* Decodes string content that the scanner has accepted. */
+#include "json/escape.h"
+#include "json/scan.h"
+
+/* The four digits at `p`, or a value that is no surrogate when fewer are left. */
+static uint32_t hex4(const char *p, const char *end)
+{
+    uint32_t value = 0;
+    for (int i = 0; i < 4; i++) {
+        int digit = p + i < end ? sr_hex_value((uint8_t)p[i]) : -1;
+        if (digit < 0)
+            return 0xFFFD;
+        value = value << 4 | (uint32_t)digit;
+    }
+    return value;
+}
+
+/* Decodes the `\u` escape at `p` (after the `u`); returns what follows it. */
+static const char *unescape_unicode(const char *p, const char *end, char **out)
+{
+    uint32_t c = hex4(p, end);
+    p += 4;
+    if (sr_is_high_surrogate(c) && end - p >= 6 && p[0] == '\\' && p[1] == 'u') {
+        uint32_t low = hex4(p + 2, end);
+        if (sr_is_low_surrogate(low)) {
+            c = sr_surrogate_pair(c, low);
+            p += 6;
+        }
+    }
+    if (sr_is_high_surrogate(c) || sr_is_low_surrogate(c))
+        c = 0xFFFD;
+    *out += sr_utf8_put(*out, c);
+    return p;
+}
+
+struct sr_bytes sr_json_unescape(struct sr_bytes inside, struct sr_arena *arena)
+{
+    const char *p = inside.p, *end = inside.p + inside.n;
+    const char *slash = inside.n ? memchr(p, '\\', inside.n) : NULL;
+    if (!slash)
+        return inside;
+    char *start = sr_arena_alloc(arena, inside.n); /* an escape is never shorter than what it stands for */
+    char *out = start;
+    if (!start)
+        return (struct sr_bytes){NULL, 0};
+    while (slash && end - slash >= 2) {
+        memcpy(out, p, (size_t)(slash - p));
+        out += slash - p;
+        p = slash + 2;
+        if (slash[1] == 'u' && end - p >= 4)
+            p = unescape_unicode(p, end, &out);
+        else
+            *out++ = sr_escape_value((uint8_t)slash[1]);
+        slash = memchr(p, '\\', (size_t)(end - p));
+    }
+    memcpy(out, p, (size_t)(end - p));
+    out += end - p;
+    sr_arena_trim(arena, start, inside.n, (size_t)(out - start));
+    return (struct sr_bytes){start, (size_t)(out - start)};
+}
+
+struct sr_bytes sr_span_text(const struct sr_span *span, struct sr_bytes body, struct sr_arena *arena)
+{
+    if (span->kind != SR_JSON_STRING || span->end < span->start + 2)
+        return (struct sr_bytes){"", 0};
+    struct sr_bytes inside = {body.p + span->start + 1, span->end - span->start - 2};
+    return span->flags & SR_SPAN_ESCAPED ? sr_json_unescape(inside, arena) : inside;
+}
