@@ -117,6 +117,13 @@ enum sr_step {
  * copied where the verdict still needs them. */
 SR_API enum sr_step sr_exchange_body(sr_exchange *exchange, const void *p, size_t n, bool last);
 
+/* After SR_STEP_WAIT: when to stop waiting, in nanoseconds of CLOCK_MONOTONIC; 0 = no deadline. */
+SR_API uint64_t sr_exchange_deadline_ns(const sr_exchange *exchange);
+
+/* The deadline has passed: decides with the signals that are there. The verdict is there when it returns, and
+ * `ready` is not called any more. Does nothing unless the exchange waits. */
+SR_API void sr_exchange_timeout(sr_exchange *exchange);
+
 /* ---- verdict ------------------------------------------------------------------------------------- */
 
 enum sr_action {

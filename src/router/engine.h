@@ -1,0 +1,42 @@
+/*
+ * The engine: one configuration made ready to route, immutable and reference-counted.
+ *
+ * Holds the configuration snapshot, its signals, the compiled plan, the path tables of the dialects and, for
+ * each model, its targets with their request headers. A reload builds a new engine beside the old one; an
+ * exchange keeps the one it started with.
+ */
+#ifndef SR_ROUTER_ENGINE_H
+#define SR_ROUTER_ENGINE_H
+
+#include "base/ref.h"
+#include "decide/decide.h"
+#include "router/dialect.h"
+#include "semroute/semroute.h"
+
+struct sr_engine_model {
+    const struct sr_target *targets; /* as the request's own path goes */
+    size_t n_targets;
+    struct sr_bytes chat_path; /* replaces the path of chat completions; empty = as the client asked */
+    bool has_key;              /* a target has credentials of its own: the client's are not for it */
+    bool top_level_effort;     /* its hosts take `reasoning_effort` at the top level */
+};
+
+struct sr_engine {
+    struct sr_ref ref;
+    struct sr_arena arena;
+    const struct sr_config *config;
+    struct sr_signals *signals;
+    struct sr_plan *plan;
+    struct sr_paths *paths[SR_DIALECTS];
+    struct sr_paths *answer_paths; /* router/usage.h */
+    struct sr_engine_model *models; /* one per model of the configuration */
+    uint64_t created;               /* seconds since 1970 */
+    size_t max_body;                /* bytes of a request body; over it 413 */
+};
+
+/* Takes over one reference of `config`, also on failure. */
+int sr_engine_new(struct sr_engine **out, const struct sr_config *config, struct sr_err *err) SR_WARN_UNUSED;
+struct sr_engine *sr_engine_ref(struct sr_engine *engine);
+void sr_engine_unref(struct sr_engine *engine);
+
+#endif

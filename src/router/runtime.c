@@ -1,0 +1,300 @@
+/*
+ * sr_runtime: opens and reloads configurations, and holds what outlives them.
+ *
+ * The engine's pointer is read and swapped under one short lock; nothing slow happens while it is held.
+ */
+#include "router/runtime.h"
+
+#include "base/cpu.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "config/load.h"
+#include "observe/lines.h"
+
+#include <stdio.h>
+
+/* Jobs that may wait for a worker; past it signals report SR_EBUSY and requests degrade. */
+#define WORKER_QUEUE_MAX 4096
+
+struct sr_runtime {
+    char *path; /* NULL: the built-in configuration */
+    struct sr_runtime_options options;
+    pthread_mutex_t lock; /* guards engine, log and workers */
+    struct sr_engine *engine;
+    struct sr_lines *log;
+    char *log_target; /* where `log` goes; only open, reload and close touch it */
+    struct sr_workers *workers;
+    bool workers_settled;
+    struct sr_metrics *metrics;
+    atomic_uint_fast64_t requests;
+    uint64_t seed;
+};
+
+static void say(char *error, size_t size, const char *text)
+{
+    if (error && size)
+        snprintf(error, size, "%s", text);
+}
+
+/* The first error of `problems`, and how many more there are. */
+static void say_problems(const char *path, const struct sr_problems *problems, int rc, char *error,
+                         size_t size)
+{
+    for (size_t i = 0; i < problems->count; i++) {
+        if (problems->items[i].severity != SR_PROBLEM_ERROR)
+            continue;
+        struct sr_buf line;
+        sr_buf_init(&line, 4096);
+        if (sr_problem_format(&line, path, &problems->items[i]) == SR_OK) {
+            if (problems->errors > 1 && sr_buf_printf(&line, " (and %zu more)", problems->errors - 1))
+                sr_buf_clear(&line);
+            say(error, size, line.len ? line.data : problems->items[i].message);
+        } else {
+            say(error, size, problems->items[i].message);
+        }
+        sr_buf_dispose(&line);
+        return;
+    }
+    say(error, size, sr_strerror(rc));
+}
+
+static int load_config(const sr_runtime *runtime, const struct sr_config **out, char *error, size_t size)
+{
+    struct sr_problems problems = {0};
+    struct sr_load_options options = {.lenient = runtime->options.lenient};
+    const char *path = runtime->path ? runtime->path : "(built-in)";
+    int rc = runtime->path ? sr_config_load_file(out, path, options, &problems)
+                           : sr_config_load_text(out, sr_config_builtin_text(), path, options, &problems);
+    if (rc) {
+        say_problems(path, &problems, rc, error, size);
+    } else {
+        for (size_t i = 0; i < problems.count; i++)
+            sr_log(SR_LOG_WARN, "config_warning", "%s:%u:%u: %s", path, problems.items[i].line,
+                   problems.items[i].column, problems.items[i].message);
+    }
+    sr_problems_dispose(&problems);
+    return rc;
+}
+
+static int load_engine(const sr_runtime *runtime, struct sr_engine **out, char *error, size_t size)
+{
+    const struct sr_config *config;
+    int rc = load_config(runtime, &config, error, size);
+    if (rc)
+        return rc;
+    struct sr_err err = {0};
+    rc = sr_engine_new(out, config, &err);
+    if (rc)
+        say(error, size, err.message[0] ? err.message : sr_strerror(rc));
+    return rc;
+}
+
+static enum sr_log_level log_level(const char *name)
+{
+    static const char *const names[] = {"debug", "info", "warn", "error"};
+    for (int i = 0; i < 4; i++) {
+        if (sr_bytes_eq(sr_bytes_str(name), sr_bytes_str(names[i])))
+            return (enum sr_log_level)i;
+    }
+    return SR_LOG_INFO;
+}
+
+/* Brings the access log to where the configuration wants it. */
+static int apply_log(sr_runtime *runtime, const struct sr_config *config, struct sr_err *err)
+{
+    sr_log_set_level(log_level(config->global.log_level));
+    const char *target = runtime->options.log_line ? "off" : config->global.access_log;
+    if (runtime->log && sr_bytes_eq(sr_bytes_str(target), sr_bytes_str(runtime->log_target))) {
+        sr_lines_reopen(runtime->log);
+        return SR_OK;
+    }
+    char *name = sr_mem_dup(target, strlen(target));
+    if (!name)
+        return sr_err_set(err, SR_ENOMEM, "out of memory");
+    struct sr_lines *fresh = NULL;
+    int rc = sr_lines_open(&fresh, target, SR_LINES_QUEUE_BYTES, runtime->metrics, err);
+    if (rc) {
+        sr_mem_free(name);
+        return rc;
+    }
+    pthread_mutex_lock(&runtime->lock);
+    struct sr_lines *old = runtime->log;
+    runtime->log = fresh;
+    pthread_mutex_unlock(&runtime->lock);
+    sr_lines_close(old);
+    sr_mem_free(runtime->log_target);
+    runtime->log_target = name;
+    return SR_OK;
+}
+
+static void publish_revision(sr_runtime *runtime, const struct sr_engine *engine, double value)
+{
+    struct sr_bytes revision = sr_bytes_str(engine->config->revision);
+    sr_metrics_set(runtime->metrics, SR_METRIC_CONFIG_INFO, value, &revision);
+}
+
+sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *options, char *error,
+                            size_t error_size)
+{
+    sr_runtime *runtime = sr_mem_calloc(1, sizeof *runtime);
+    if (!runtime) {
+        say(error, error_size, "out of memory");
+        return NULL;
+    }
+    pthread_mutex_init(&runtime->lock, NULL);
+    if (options)
+        runtime->options = *options;
+    struct sr_err err = {0};
+    struct sr_bytes version = SR_LIT(SR_VERSION);
+    if (path && !(runtime->path = sr_mem_dup(path, strlen(path))))
+        goto no_memory;
+    if (sr_random(&runtime->seed, sizeof runtime->seed) || sr_metrics_new(&runtime->metrics))
+        goto no_memory;
+    if (load_engine(runtime, &runtime->engine, error, error_size))
+        goto failed;
+    if (apply_log(runtime, runtime->engine->config, &err)) {
+        say(error, error_size, err.message);
+        goto failed;
+    }
+    sr_metrics_set(runtime->metrics, SR_METRIC_BUILD_INFO, 1, &version);
+    publish_revision(runtime, runtime->engine, 1);
+    return runtime;
+no_memory:
+    say(error, error_size, "out of memory");
+failed:
+    sr_runtime_close(runtime);
+    return NULL;
+}
+
+bool sr_runtime_reload(sr_runtime *runtime, char *error, size_t error_size)
+{
+    struct sr_engine *fresh = NULL;
+    struct sr_bytes result = SR_LIT("error");
+    if (load_engine(runtime, &fresh, error, error_size)) {
+        sr_metrics_add(runtime->metrics, SR_METRIC_CONFIG_RELOADS, 1, &result);
+        return false;
+    }
+    struct sr_err err = {0};
+    if (apply_log(runtime, fresh->config, &err)) {
+        say(error, error_size, err.message);
+        sr_engine_unref(fresh);
+        sr_metrics_add(runtime->metrics, SR_METRIC_CONFIG_RELOADS, 1, &result);
+        return false;
+    }
+    pthread_mutex_lock(&runtime->lock);
+    struct sr_engine *old = runtime->engine;
+    runtime->engine = fresh;
+    pthread_mutex_unlock(&runtime->lock);
+    publish_revision(runtime, old, 0);
+    publish_revision(runtime, fresh, 1);
+    result = SR_LIT("success");
+    sr_metrics_add(runtime->metrics, SR_METRIC_CONFIG_RELOADS, 1, &result);
+    sr_engine_unref(old);
+    return true;
+}
+
+void sr_runtime_close(sr_runtime *runtime)
+{
+    if (!runtime)
+        return;
+    sr_workers_free(runtime->workers);
+    sr_lines_close(runtime->log);
+    sr_mem_free(runtime->log_target);
+    sr_engine_unref(runtime->engine);
+    sr_metrics_free(runtime->metrics);
+    pthread_mutex_destroy(&runtime->lock);
+    sr_mem_free(runtime->path);
+    sr_mem_free(runtime);
+}
+
+size_t sr_runtime_metrics(sr_runtime *runtime, char *out, size_t size)
+{
+    struct sr_buf text;
+    sr_buf_init(&text, (size_t)64 << 20);
+    pthread_mutex_lock(&runtime->lock);
+    size_t queued = runtime->workers ? sr_workers_queued(runtime->workers) : 0;
+    pthread_mutex_unlock(&runtime->lock);
+    sr_metrics_set(runtime->metrics, SR_METRIC_WORKER_QUEUE, (double)queued, NULL);
+    size_t n = sr_metrics_render(runtime->metrics, &text) ? 0 : text.len;
+    if (size) {
+        size_t copy = n < size ? n : size - 1;
+        if (copy)
+            memcpy(out, text.data, copy);
+        out[copy] = 0;
+    }
+    sr_buf_dispose(&text);
+    return n;
+}
+
+struct sr_engine *sr_runtime_engine(sr_runtime *runtime)
+{
+    pthread_mutex_lock(&runtime->lock);
+    struct sr_engine *engine = sr_engine_ref(runtime->engine);
+    pthread_mutex_unlock(&runtime->lock);
+    return engine;
+}
+
+const struct sr_config *sr_runtime_config(sr_runtime *runtime)
+{
+    pthread_mutex_lock(&runtime->lock);
+    const struct sr_config *config = sr_config_ref(runtime->engine->config);
+    pthread_mutex_unlock(&runtime->lock);
+    return config;
+}
+
+struct sr_metrics *sr_runtime_metrics_table(sr_runtime *runtime)
+{
+    return runtime->metrics;
+}
+
+struct sr_workers *sr_runtime_workers(sr_runtime *runtime)
+{
+    pthread_mutex_lock(&runtime->lock);
+    if (!runtime->workers_settled) {
+        runtime->workers_settled = true;
+        const struct sr_config_global *global = &runtime->engine->config->global;
+        int loops, workers = runtime->options.workers;
+        if (workers == 0)
+            sr_cpu_split(global->loops, global->workers, &loops, &workers);
+        if (workers > 0 && sr_workers_new(&runtime->workers, workers, WORKER_QUEUE_MAX))
+            runtime->workers = NULL;
+    }
+    struct sr_workers *workers = runtime->workers;
+    pthread_mutex_unlock(&runtime->lock);
+    return workers;
+}
+
+bool sr_runtime_wants_log(sr_runtime *runtime)
+{
+    if (runtime->options.log_line)
+        return true;
+    pthread_mutex_lock(&runtime->lock);
+    bool wants = runtime->log != NULL;
+    pthread_mutex_unlock(&runtime->lock);
+    return wants;
+}
+
+void sr_runtime_log_line(sr_runtime *runtime, struct sr_bytes line)
+{
+    if (runtime->options.log_line) {
+        runtime->options.log_line(runtime->options.log_ctx, line.p, line.n);
+        return;
+    }
+    pthread_mutex_lock(&runtime->lock); /* a reload may be closing it */
+    sr_lines_write(runtime->log, line);
+    pthread_mutex_unlock(&runtime->lock);
+}
+
+void sr_runtime_request_id(sr_runtime *runtime, char out[SR_REQUEST_ID_SIZE])
+{
+    uint64_t number = atomic_fetch_add_explicit(&runtime->requests, 1, memory_order_relaxed);
+    struct sr_bytes bytes = sr_bytes_of(&number, sizeof number);
+    uint64_t high = sr_hash64(bytes, runtime->seed), low = sr_hash64(bytes, ~runtime->seed);
+    snprintf(out, SR_REQUEST_ID_SIZE, "%016llx%016llx", (unsigned long long)high, (unsigned long long)low);
+}
+
+const char *sr_version(void)
+{
+    return SR_VERSION;
+}

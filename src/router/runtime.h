@@ -1,0 +1,38 @@
+/*
+ * The process-wide state behind sr_runtime: the current engine, worker threads, metrics, the access log.
+ *
+ * What the program's own doors need besides the public interface is here: the configuration's limits and the
+ * metrics table. Thread-safe throughout.
+ */
+#ifndef SR_ROUTER_RUNTIME_H
+#define SR_ROUTER_RUNTIME_H
+
+#include "observe/metrics.h"
+#include "router/engine.h"
+#include "semroute/semroute.h"
+
+/* The configuration in force, with a reference of its own: sr_config_unref it. */
+const struct sr_config *sr_runtime_config(sr_runtime *runtime);
+
+/* The snapshot in force, with a reference of its own: sr_engine_unref it. */
+struct sr_engine *sr_runtime_engine(sr_runtime *runtime);
+
+/* The table that sr_runtime_metrics renders; lives as long as the runtime. Where the configuration switches
+ * metrics off it stays empty of the router's own series. */
+struct sr_metrics *sr_runtime_metrics_table(sr_runtime *runtime);
+
+/* The worker threads, started at the first call; NULL when there are to be none or they cannot be started. */
+struct sr_workers *sr_runtime_workers(sr_runtime *runtime);
+
+/* Hands a finished access-log line (no newline) to whoever wants it. */
+void sr_runtime_log_line(sr_runtime *runtime, struct sr_bytes line);
+
+/* False when nobody reads the access log: do not build lines. */
+bool sr_runtime_wants_log(sr_runtime *runtime);
+
+#define SR_REQUEST_ID_SIZE 33
+
+/* A new request id: 32 hex digits and a NUL, unique in the process and not guessable across restarts. */
+void sr_runtime_request_id(sr_runtime *runtime, char out[SR_REQUEST_ID_SIZE]);
+
+#endif
