@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
+#include "base/ref.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -61,9 +62,9 @@ struct sr_config_backend {
     const char *provider;    /* provider type; "openai" unless told */
     const char *auth_header; /* "Authorization" */
     const char *auth_prefix; /* "Bearer" */
-    const char *api_key;     /* resolved from api_key or api_key_env; empty = the client's own header passes */
+    const char *api_key; /* resolved from api_key or api_key_env; empty = the client's own header passes */
     struct sr_name_values extra_headers;
-    double weight; /* relative share, > 0 */
+    double weight;           /* relative share, > 0 */
     const char *tls_ca_file; /* empty = the system's */
     bool tls_verify;
 };
@@ -144,7 +145,12 @@ struct sr_config_predicate {
 };
 
 /* routing.signals.structure[] */
-enum sr_structure_feature { SR_STRUCTURE_EXISTS, SR_STRUCTURE_COUNT, SR_STRUCTURE_DENSITY, SR_STRUCTURE_SEQUENCE };
+enum sr_structure_feature {
+    SR_STRUCTURE_EXISTS,
+    SR_STRUCTURE_COUNT,
+    SR_STRUCTURE_DENSITY,
+    SR_STRUCTURE_SEQUENCE
+};
 enum sr_structure_source { SR_STRUCTURE_REGEX, SR_STRUCTURE_KEYWORD_SET, SR_STRUCTURE_SEQUENCES };
 
 struct sr_config_structure {
@@ -228,13 +234,13 @@ enum sr_strategy { SR_STRATEGY_PRIORITY, SR_STRATEGY_CONFIDENCE };
 
 /* global.semroute.gateway: the limits of the gateway door. Times in milliseconds, sizes in bytes. */
 struct sr_config_gateway {
-    size_t max_body_bytes;       /* 32 MiB; over it 413 */
-    size_t max_header_bytes;     /* 64 KiB; over it 431 */
-    uint32_t max_connections;    /* per process, 10,000; over it 503 */
-    uint64_t header_timeout_ms;  /* 10,000: request head must be there; else 408 */
-    uint64_t body_timeout_ms;    /* 60,000: longest silence inside a body; else 408 */
-    uint64_t idle_timeout_ms;    /* 75,000: keep-alive connection without a request */
-    uint64_t drain_timeout_ms;   /* 30,000: after SIGTERM */
+    size_t max_body_bytes;                    /* 32 MiB; over it 413 */
+    size_t max_header_bytes;                  /* 64 KiB; over it 431 */
+    uint32_t max_connections;                 /* per process, 10,000; over it 503 */
+    uint64_t header_timeout_ms;               /* 10,000: request head must be there; else 408 */
+    uint64_t body_timeout_ms;                 /* 60,000: longest silence inside a body; else 408 */
+    uint64_t idle_timeout_ms;                 /* 75,000: keep-alive connection without a request */
+    uint64_t drain_timeout_ms;                /* 30,000: after SIGTERM */
     const char *tls_cert_file, *tls_key_file; /* both or none */
     struct {
         uint64_t connect_timeout_ms;  /* 5,000 */
@@ -251,7 +257,7 @@ struct sr_config_global {
     struct sr_strings auto_model_names; /* "auto", "vllm-sr/auto", auto_model_name (MoM), auto_model_names */
     bool include_config_models_in_list;
     bool clear_route_cache;
-    bool skip_processing;        /* honour x-vsr-skip-processing: true */
+    bool skip_processing; /* honour x-vsr-skip-processing: true */
     struct {
         bool enabled;
         size_t max_bytes;
@@ -267,7 +273,7 @@ struct sr_config_global {
     const char *access_log;      /* "stdout", "off" or a file; "off" */
     const char *log_level;       /* debug, info, warn, error */
     bool metrics;
-    int loops, workers;          /* 0 = by the machine */
+    int loops, workers; /* 0 = by the machine */
     struct sr_config_gateway gateway;
 };
 
@@ -296,6 +302,7 @@ struct sr_config {
     size_t n_decisions;
     struct sr_config_global global;
     char revision[17]; /* 16 hex digits over the file's bytes: names the snapshot in logs and metrics */
+    struct sr_ref *ref; /* the loader's count; NULL in one built by hand, which sr_config_ref/unref leave alone */
 };
 
 struct sr_config *sr_config_ref(const struct sr_config *config);
