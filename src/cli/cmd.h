@@ -1,0 +1,49 @@
+/*
+ * The commands of the program and what they share: exit codes, the start of every command, reading input.
+ *
+ * A command is `int sr_cmd_X(int argc, char **argv)`; argv[0] is its name. It prints results to standard
+ * output and what went wrong to standard error, and returns one of the exit codes.
+ */
+#ifndef SR_CLI_CMD_H
+#define SR_CLI_CMD_H
+
+#include "base/buf.h"
+#include "cli/args.h"
+
+enum sr_exit {
+    SR_EXIT_DONE = 0,
+    SR_EXIT_NO = 1,    /* the input says no: a wrong configuration, a request that was refused */
+    SR_EXIT_USAGE = 2, /* the command line is wrong */
+    SR_EXIT_BROKE = 3, /* the program could not do its work: no memory, no file, a port that is taken */
+};
+
+/* Parses the arguments. Returns true when the command shall go on; else *code is its exit code, and help or
+ * what is wrong has been printed. Operands beyond `max_operands` are wrong usage. */
+bool sr_cmd_begin(const struct sr_usage *usage, int argc, char **argv, size_t max_operands,
+                  struct sr_operands *operands, int *code) SR_WARN_UNUSED;
+
+/* "semroute check: message" on standard error; returns `code`. */
+int sr_cmd_fail(const struct sr_usage *usage, int code, const char *fmt, ...) SR_PRINTF(3, 4);
+
+/* Wrong usage: the message and how to get help. Returns SR_EXIT_USAGE. */
+int sr_cmd_misuse(const struct sr_usage *usage, const char *fmt, ...) SR_PRINTF(2, 3);
+
+/* Appends a file, or standard input for "-", to `out` up to its maximum. SR_ENOENT, SR_EIO, SR_ELIMIT,
+ * SR_ENOMEM with a message that names the file. */
+int sr_cmd_read(const char *path, struct sr_buf *out, struct sr_err *err) SR_WARN_UNUSED;
+
+/* Writes `text` to standard output. False when that failed (a full disk, a reader who left). */
+bool sr_cmd_put(struct sr_bytes text);
+
+int sr_cmd_serve(int argc, char **argv);
+int sr_cmd_check(int argc, char **argv);
+int sr_cmd_explain(int argc, char **argv);
+int sr_cmd_classify(int argc, char **argv);
+int sr_cmd_eval(int argc, char **argv);
+int sr_cmd_bench(int argc, char **argv);
+int sr_cmd_models(int argc, char **argv);
+int sr_cmd_migrate(int argc, char **argv);
+int sr_cmd_mock(int argc, char **argv);
+int sr_cmd_version(int argc, char **argv);
+
+#endif

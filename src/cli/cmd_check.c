@@ -1,0 +1,74 @@
+/*
+ * semroute check: every mistake in a configuration as FILE:LINE:COLUMN: severity: message.
+ */
+#include "cli/cmd.h"
+
+#include "cli/term.h"
+#include "config/load.h"
+
+#include <unistd.h>
+
+#define SCHEMA_MAX ((size_t)8 << 20)
+
+static bool lenient, schema;
+static const struct sr_option options[] = {
+    {"lenient", SR_OPTION_FLAG, &lenient, NULL, "unknown and unsupported keys are warnings"},
+    {"schema", SR_OPTION_FLAG, &schema, NULL, "print the JSON Schema of a configuration instead"},
+};
+static const struct sr_usage usage = {
+    .name = "check",
+    .synopsis = "[--lenient] FILE",
+    .summary = "Reports every mistake in a configuration; exit code 1 when there is an error.",
+    .text = "Each line reads FILE:LINE:COLUMN: error: message, as editors expect it.\n",
+    SR_OPTIONS(options),
+};
+
+static void print_problem(const char *path, const struct sr_problem *problem, bool colour)
+{
+    bool error = problem->severity == SR_PROBLEM_ERROR;
+    printf("%s:", path);
+    if (problem->line)
+        printf("%u:%u:", problem->line, problem->column);
+    printf(" %s%s:%s %s\n",
+           !colour ? ""
+           : error ? "\033[1;31m"
+                   : "\033[1;33m",
+           error ? "error" : "warning", colour ? "\033[0m" : "", problem->message);
+}
+
+static int print_schema(void)
+{
+    struct sr_buf text;
+    sr_buf_init(&text, SCHEMA_MAX);
+    bool done = sr_config_json_schema(&text) == SR_OK && sr_cmd_put(sr_buf_view(&text));
+    sr_buf_dispose(&text);
+    return done ? SR_EXIT_DONE : sr_cmd_fail(&usage, SR_EXIT_BROKE, "cannot write the schema");
+}
+
+int sr_cmd_check(int argc, char **argv)
+{
+    struct sr_operands operands;
+    int code = SR_EXIT_DONE;
+    if (!sr_cmd_begin(&usage, argc, argv, 1, &operands, &code))
+        return code;
+    if (schema)
+        return print_schema();
+    if (operands.count == 0)
+        return sr_cmd_misuse(&usage, "which file? semroute check semroute.yaml");
+
+    const char *path = operands.items[0];
+    const struct sr_config *config = NULL;
+    struct sr_problems problems = {0};
+    int rc = sr_config_load_file(&config, path, (struct sr_load_options){.lenient = lenient}, &problems);
+    for (size_t i = 0; i < problems.count; i++)
+        print_problem(path, &problems.items[i], sr_term_colour(STDOUT_FILENO));
+    if (problems.dropped)
+        printf("%s: and %zu more\n", path, problems.dropped);
+    if (rc == SR_OK)
+        printf("%s: good: %zu models, %zu decisions\n", path, config->n_models, config->n_decisions);
+    else
+        code = rc == SR_ENOMEM || rc == SR_EIO ? SR_EXIT_BROKE : SR_EXIT_NO;
+    sr_config_unref(config);
+    sr_problems_dispose(&problems);
+    return code;
+}

@@ -1,0 +1,93 @@
+/*
+ * The command line: finds the command, gives it its arguments, returns its exit code. Knows no command's
+ * options.
+ */
+#include "base/bytes.h"
+#include "cli/cmd.h"
+
+#include <signal.h>
+
+static const struct {
+    const char *name;
+    const char *arguments;
+    const char *summary;
+    int (*run)(int argc, char **argv);
+} commands[] = {
+    {"serve", "[-c FILE]", "run the gateway", sr_cmd_serve},
+    {"check", "FILE", "report every mistake in a configuration", sr_cmd_check},
+    {"explain", "[-c FILE] TEXT", "show where a request would go, and why", sr_cmd_explain},
+    {"classify", "--task domain TEXT", "ask a classifier", sr_cmd_classify},
+    {"eval", "--task domain FILE.jsonl", "measure a classifier on labelled texts", sr_cmd_eval},
+    {"bench", "NAME", "measure speed on this machine", sr_cmd_bench},
+    {"models", "list|info|verify", "look at models", sr_cmd_models},
+    {"migrate", "OLD.yaml", "turn a flat configuration into today's", sr_cmd_migrate},
+    {"mock", "[--port N] [--workers K]", "run OpenAI-compatible upstreams for demos and tests", sr_cmd_mock},
+    {"version", "", "print the version", sr_cmd_version},
+};
+#define N_COMMANDS (sizeof commands / sizeof commands[0])
+
+static void print_commands(FILE *out)
+{
+    fprintf(out,
+            "semroute reads what an LLM request means and decides which model answers it.\n\nCommands\n");
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        fprintf(out, "  semroute %-8s %-25s %s\n", commands[i].name, commands[i].arguments,
+                commands[i].summary);
+    fprintf(out, "\n`semroute help COMMAND` shows a command's options.\n"
+                 "Exit codes: 0 done, 1 the input says no, 2 wrong usage, 3 it broke.\n");
+}
+
+static int find(const char *name)
+{
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+static int unknown(const char *name)
+{
+    size_t best = N_COMMANDS, distance = 3;
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        size_t d = sr_bytes_edit_distance(sr_bytes_str(commands[i].name), sr_bytes_str(name));
+        if (d < distance) {
+            distance = d;
+            best = i;
+        }
+    }
+    fprintf(stderr, "semroute: unknown command `%.60s`", name);
+    if (best < N_COMMANDS)
+        fprintf(stderr, ", did you mean `%s`?", commands[best].name);
+    fprintf(stderr, "\n`semroute help` lists the commands\n");
+    return SR_EXIT_USAGE;
+}
+
+static int help(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_commands(stdout);
+        return SR_EXIT_DONE;
+    }
+    int command = find(argv[1]);
+    if (command < 0)
+        return unknown(argv[1]);
+    char ask[] = "--help";
+    char *asked[] = {argv[1], ask, NULL};
+    return commands[command].run(2, asked);
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGPIPE, SIG_IGN);
+    if (argc < 2) {
+        print_commands(stderr);
+        return SR_EXIT_USAGE;
+    }
+    const char *name = argv[1];
+    if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+        return help(argc - 1, argv + 1);
+    if (strcmp(name, "--version") == 0)
+        name = "version";
+    int command = find(name);
+    return command < 0 ? unknown(name) : commands[command].run(argc - 1, argv + 1);
+}
