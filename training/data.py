@@ -1,0 +1,112 @@
+"""Training rows of the domain model: which files may be read, what one question becomes, which rows belong together.
+
+Only train files are ever opened here; the guard is in `read_rows`, so no caller can get around it.
+"""
+import collections
+import hashlib
+import json
+import pathlib
+import re
+
+import numpy as np
+
+from frames import FRAMES
+
+LABELS = ["biology", "business", "chemistry", "computer science", "economics", "engineering", "health", "history",
+          "law", "math", "other", "philosophy", "physics", "psychology"]
+INPUTS = {
+    "mmlu-pro": "domain-mmlu-pro/train.jsonl",
+    "mmlu": "domain-mmlu/train.jsonl",
+    "longfact": "domain-longfact/train.jsonl",
+    "gaokao-zh": "domain-gaokao-zh/train.jsonl",
+    "exemplars": "domain-vllmsr-kb/mmlu_kb_exemplars.jsonl",
+}
+FORBIDDEN = re.compile(r"(^|[^a-z])(dev|test|heldout|held-out|sealed|natural_requests)([^a-z]|$)", re.I)
+FOLDS = 4
+
+Row = collections.namedtuple("Row", "source text label options")
+# text: bytes; row: index of the Row it came from; weight: in the loss; original: the question itself
+Sample = collections.namedtuple("Sample", "text row weight original")
+
+
+def read_rows(path, source):
+    """Rows of one train file. Refuses any path that names a dev, test or held-out file."""
+    path = pathlib.Path(path)
+    for part in path.parts[-2:]:
+        if FORBIDDEN.search(part):
+            raise SystemExit(f"{path}: not a train file; this program trains on train files only")
+    rows = []
+    for line in path.open(encoding="utf-8"):  # not splitlines(): texts hold U+2028
+        record = json.loads(line)
+        rows.append(Row(source, record["text"], LABELS.index(record["label"]), record.get("options") or []))
+    return rows
+
+
+def load(root):
+    """All rows, and (name, rows, sha256) of every file for the card."""
+    rows, inputs = [], []
+    for source, name in INPUTS.items():
+        path = pathlib.Path(root) / name
+        got = read_rows(path, source)
+        inputs.append((name, len(got), hashlib.sha256(path.read_bytes()).hexdigest()))
+        rows += got
+    return rows, inputs
+
+
+def chance(text, purpose):
+    """A number in 0..1 that depends on nothing but the text."""
+    digest = hashlib.sha256(f"{purpose}\0{text}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") / 2**64
+
+
+def frame(text, number):
+    """The question in one of FRAMES, chosen by its text."""
+    chosen = FRAMES[int(chance(text, f"frame {number}") * len(FRAMES))]
+    return chosen.replace("{}", text)
+
+
+def samples(rows, source_weight, options_weight, framed_share, framed_weight):
+    """The questions (weighted by source), their answer options as short texts of their own, and some questions in chat frames."""
+    out = []
+    for i, row in enumerate(rows):
+        own = source_weight.get(row.source, 1.0)
+        out.append(Sample(row.text.encode(), i, own, True))
+        if row.options and options_weight:
+            out.append(Sample(" . ".join(row.options).encode(), i, options_weight, False))
+        if framed_share and chance(row.text, "framed?") < framed_share:
+            out.append(Sample(frame(row.text, 1).encode(), i, own * framed_weight, False))
+    return out
+
+
+def clusters(rows):
+    """One id per row; rows that share half of the shorter one's word 5-grams have the same id.
+
+    MMLU and MMLU-Pro share many questions: folds that cut through a pair would flatter every figure.
+    """
+    parent = list(range(len(rows)))
+
+    def find(i):
+        while parent[i] != i:
+            parent[i] = parent[parent[i]]
+            i = parent[i]
+        return i
+
+    grams, where = [], collections.defaultdict(list)
+    for i, row in enumerate(rows):
+        words = re.findall(r"\w+", row.text.lower())
+        mine = {" ".join(words[k:k + 5]) for k in range(len(words) - 4)} or {" ".join(words)}
+        grams.append(mine)
+        for gram in mine:
+            where[gram].append(i)
+    for i, mine in enumerate(grams):
+        shared = collections.Counter(j for gram in mine if len(where[gram]) < 200 for j in where[gram] if j < i)
+        for j, n in shared.items():
+            if 2 * n >= min(len(mine), len(grams[j])):
+                parent[find(i)] = find(j)
+    return np.array([find(i) for i in range(len(rows))])
+
+
+def folds(rows):
+    """Fold number of each row, by cluster."""
+    ids = clusters(rows)
+    return np.array([int(chance(rows[i].text, "fold") * FOLDS) for i in ids])
