@@ -34,7 +34,7 @@ struct sr_name_values {
 struct sr_config_listener {
     const char *name;
     const char *address;
-    int port;
+    int port;            /* 0 = any free one */
     uint64_t timeout_ms; /* a whole exchange; 0 = none */
 };
 
@@ -166,7 +166,9 @@ struct sr_config_structure {
     struct sr_config_predicate predicate;
 };
 
-/* decisions[].rules: a tree, children in `children`. */
+/* decisions[].rules: a tree, children in `children`. AND and NOT have children; an OR without any matches
+ * nothing and an AND without any matches (these stand for signals that a lenient load left out). A leaf's
+ * `type` and `name` exist. */
 enum sr_rule_op { SR_RULE_LEAF, SR_RULE_AND, SR_RULE_OR, SR_RULE_NOT };
 
 enum sr_on_error { SR_ON_ERROR_NO_MATCH, SR_ON_ERROR_MATCH };
@@ -252,8 +254,16 @@ struct sr_config_gateway {
     } upstream;
 };
 
+/* global.semroute.models.<name>.tls; already carried over to the backends of that model. */
+struct sr_config_model_tls {
+    const char *name;
+    const char *ca_file;
+    bool verify;
+};
+
 /* global.router and the rest of global that this program has. */
 struct sr_config_global {
+    const char *auto_model_name;
     struct sr_strings auto_model_names; /* "auto", "vllm-sr/auto", auto_model_name (MoM), auto_model_names */
     bool include_config_models_in_list;
     bool clear_route_cache;
@@ -274,6 +284,8 @@ struct sr_config_global {
     const char *log_level;       /* debug, info, warn, error */
     bool metrics;
     int loops, workers; /* 0 = by the machine */
+    struct sr_config_model_tls *model_tls;
+    size_t n_model_tls;
     struct sr_config_gateway gateway;
 };
 
@@ -287,6 +299,8 @@ struct sr_config {
     size_t n_families;
     struct sr_config_model *models;
     size_t n_models;
+    struct sr_config_model *cards; /* routing.modelCards; carried over to `models`, use those */
+    size_t n_cards;
     enum sr_strategy strategy;
     struct sr_config_keyword *keywords;
     size_t n_keywords;
@@ -302,7 +316,8 @@ struct sr_config {
     size_t n_decisions;
     struct sr_config_global global;
     char revision[17]; /* 16 hex digits over the file's bytes: names the snapshot in logs and metrics */
-    struct sr_ref *ref; /* the loader's count; NULL in one built by hand, which sr_config_ref/unref leave alone */
+    struct sr_ref
+        *ref; /* the loader's count; NULL in one built by hand, which sr_config_ref/unref leave alone */
 };
 
 struct sr_config *sr_config_ref(const struct sr_config *config);

@@ -1,0 +1,176 @@
+/* `global`: the router, the classifier, and under `semroute` what is this program's own. */
+#include "config/bind.h"
+
+#define GLOBAL(member) offsetof(struct sr_config_global, member)
+
+static const struct sr_field streamed_fields[] = {
+    {"enabled", SR_FIELD_BOOL, GLOBAL(streamed_body.enabled), .def = "false",
+     .help = "accept request bodies that Envoy streams"},
+    {"max_bytes", SR_FIELD_SIZE, GLOBAL(streamed_body.max_bytes), .def = "0",
+     .help = "the largest such body; 0 = `gateway.max_body_size`"},
+    {"timeout_sec", SR_FIELD_SECONDS, GLOBAL(streamed_body.timeout_ms), .def = "0", .max = 86400,
+     .help = "seconds until a body must be complete; 0 = no limit"},
+};
+static const struct sr_section streamed_section = {
+    .name = "streamed_body", .help = "Bodies that arrive in pieces.", SR_FIELDS(streamed_fields)};
+
+static const struct sr_field skip_fields[] = {
+    {"enabled", SR_FIELD_BOOL, GLOBAL(skip_processing), .def = "false",
+     .help = "let requests with `x-vsr-skip-processing: true` pass untouched"},
+};
+static const struct sr_section skip_section = {.name = "skip_processing",
+                                               .help = "A header by which a client passes the router by.",
+                                               SR_FIELDS(skip_fields)};
+
+static const struct sr_field router_fields[] = {
+    {"auto_model_name", SR_FIELD_TEXT, GLOBAL(auto_model_name), .def = "MoM", .flags = SR_FIELD_NOT_EMPTY,
+     .help = "a model name that asks the router to choose, besides `auto` and `vllm-sr/auto`"},
+    {"auto_model_names", SR_FIELD_TEXTS, GLOBAL(auto_model_names), .help = "more such names"},
+    {"include_config_models_in_list", SR_FIELD_BOOL, GLOBAL(include_config_models_in_list), .def = "false",
+     .help = "whether /v1/models also shows the configured models"},
+    {"clear_route_cache", SR_FIELD_BOOL, GLOBAL(clear_route_cache), .def = "true",
+     .help = "whether Envoy is told to choose its route again"},
+    {"strategy", SR_FIELD_ENUM, .words = sr_strategy_words, .flags = SR_FIELD_DECLARED,
+     .help = "the strategy where `routing.strategy` is not given"},
+    {"streamed_body", SR_FIELD_OBJECT, .of = &streamed_section, .help = "bodies that arrive in pieces"},
+    {"skip_processing", SR_FIELD_OBJECT, .of = &skip_section, .help = "a header to pass the router by"},
+};
+static const struct sr_section router_section = {
+    .name = "global.router",
+    .help = "What the router does with every request.",
+    SR_FIELDS(router_fields),
+    .later = (const char *const[]){"model_selection", NULL},
+};
+
+static const struct sr_field metrics_fields[] = {
+    {"enabled", SR_FIELD_BOOL, GLOBAL(metrics), .def = "true", .help = "whether /metrics answers"},
+};
+static const struct sr_section metrics_section = {
+    .name = "metrics", .help = "Prometheus metrics.", SR_FIELDS(metrics_fields)};
+static const struct sr_field observability_fields[] = {
+    {"metrics", SR_FIELD_OBJECT, .of = &metrics_section, .help = "Prometheus metrics"},
+};
+static const struct sr_section observability_section = {
+    .name = "observability",
+    .help = "Seeing what happens.",
+    SR_FIELDS(observability_fields),
+    .later = (const char *const[]){"tracing", NULL},
+};
+static const struct sr_field services_fields[] = {
+    {"observability", SR_FIELD_OBJECT, .of = &observability_section, .help = "metrics"},
+};
+static const struct sr_section services_section = {
+    .name = "global.services",
+    .help = "What the program offers besides routing.",
+    SR_FIELDS(services_fields),
+    .later = (const char *const[]){"response_api", "router_replay", "ratelimit", "authz", "management_api",
+                                   "api", "startup_status", NULL},
+};
+
+static const struct sr_field domain_fields[] = {
+    {"threshold", SR_FIELD_NUMBER, GLOBAL(domain_threshold), .def = "0.6", .min = 0, .max = 1,
+     .help = "how sure the classifier must be"},
+    {"fallback_category", SR_FIELD_TEXT, GLOBAL(domain_fallback), .def = "other",
+     .help = "the domain of texts that it is not sure about"},
+    {"model_id", SR_FIELD_TEXT, GLOBAL(domain_model), .def_note = "the model that is built in",
+     .help = "a linear text model, a .safetensors file"},
+};
+static const struct sr_section domain_section = {
+    .name = "domain classifier",
+    .help = "The model behind the `domain` signal.",
+    SR_FIELDS(domain_fields),
+    .later = (const char *const[]){"model_ref", "use_cpu", "use_modernbert", "use_mmbert_32k",
+                                   "category_mapping_path", NULL},
+};
+static const struct sr_field classifier_fields[] = {
+    {"domain", SR_FIELD_OBJECT, .of = &domain_section, .help = "the model behind the `domain` signal"},
+};
+static const struct sr_section classifier_section = {
+    .name = "classifier",
+    .help = "The classifiers.",
+    SR_FIELDS(classifier_fields),
+    .later = (const char *const[]){"pii", "mcp", "preference", NULL},
+};
+static const struct sr_field modules_fields[] = {
+    {"classifier", SR_FIELD_OBJECT, .of = &classifier_section, .help = "the classifiers"},
+};
+static const struct sr_section modules_section = {
+    .name = "modules",
+    .help = "What the models are used for.",
+    SR_FIELDS(modules_fields),
+    .later = (const char *const[]){"prompt_guard", "hallucination_mitigation", "feedback_detector",
+                                   "prompt_compression", "complexity", "modality_detector", NULL},
+};
+static const struct sr_field catalog_fields[] = {
+    {"modules", SR_FIELD_OBJECT, .of = &modules_section, .help = "what the models are used for"},
+};
+static const struct sr_section catalog_section = {
+    .name = "global.model_catalog",
+    .help = "The models that semroute itself runs.",
+    SR_FIELDS(catalog_fields),
+    .later = (const char *const[]){"embeddings", "system", "external", "kbs", NULL},
+};
+
+static const struct sr_field tls_fields[] = {
+    {"ca_file", SR_FIELD_TEXT, offsetof(struct sr_config_model_tls, ca_file),
+     .def_note = "the system's authorities",
+     .help = "PEM file of the authorities that may sign the upstream's certificate"},
+    {"verify", SR_FIELD_BOOL, offsetof(struct sr_config_model_tls, verify), .def = "true",
+     .help = "false accepts any certificate; for tests only"},
+};
+static const struct sr_section tls_section = {
+    .name = "model tls", .help = "TLS to the model's https backends.", SR_FIELDS(tls_fields)};
+static const struct sr_field options_fields[] = {
+    {"tls", SR_FIELD_OBJECT, .of = &tls_section, .help = "TLS to the model's https backends"},
+};
+static const struct sr_section options_section = {
+    .name = "global.semroute.models entry",
+    .help = "Settings of one model that only semroute has.",
+    .size = sizeof(struct sr_config_model_tls),
+    SR_FIELDS(options_fields),
+};
+
+static const struct sr_enum_word levels[] = {{"debug", 0}, {"info", 1}, {"warn", 2}, {"error", 3}, {NULL, 0}};
+
+static const struct sr_field semroute_fields[] = {
+    {"override_confidence", SR_FIELD_NUMBER, GLOBAL(override_confidence), .def = "0", .min = 0, .max = 1,
+     .help = "a classifier at least this sure overrides a decision of higher priority; 0 = never"},
+    {"signal_deadline", SR_FIELD_DURATION, GLOBAL(signal_deadline_ms), .def = "1s", .min = 1, .max = 600e3,
+     .help = "the longest that signals of one request may take together"},
+    {"request_headers", SR_FIELD_BOOL, GLOBAL(request_headers), .def = "true",
+     .help = "whether the upstream request gets the X-VSR-* headers"},
+    {"debug_headers", SR_FIELD_BOOL, GLOBAL(debug_headers), .def = "false",
+     .help = "whether every answer gets the headers that else `x-vsr-debug` asks for"},
+    {"access_log", SR_FIELD_TEXT, GLOBAL(access_log), .def = "off", .flags = SR_FIELD_NOT_EMPTY,
+     .help = "`stdout`, `off`, or a file"},
+    {"log_level", SR_FIELD_WORD, GLOBAL(log_level), .words = levels, .def = "info",
+     .help = "the least level that is logged"},
+    {"loops", SR_FIELD_INT, GLOBAL(loops), .def = "0", .max = 256,
+     .help = "event loop threads; 0 = one for each core"},
+    {"workers", SR_FIELD_INT, GLOBAL(workers), .def = "0", .max = 256,
+     .help = "threads for long texts; 0 = one for each core"},
+    {"gateway", SR_FIELD_OBJECT, GLOBAL(gateway), .of = &sr_section_gateway, .help = "limits of the gateway"},
+    {"models", SR_FIELD_MAP, GLOBAL(model_tls), GLOBAL(n_model_tls), .of = &options_section,
+     .help = "settings of single models, by name"},
+};
+static const struct sr_section semroute_section = {
+    .name = "global.semroute",
+    .help = "What only semroute has.",
+    SR_FIELDS(semroute_fields),
+    .later = (const char *const[]){"guards", NULL},
+};
+
+static const struct sr_field global_fields[] = {
+    {"router", SR_FIELD_OBJECT, .of = &router_section, .help = "what the router does with every request"},
+    {"services", SR_FIELD_OBJECT, .of = &services_section, .help = "what the program offers besides routing"},
+    {"model_catalog", SR_FIELD_OBJECT, .of = &catalog_section,
+     .help = "the models that semroute itself runs"},
+    {"semroute", SR_FIELD_OBJECT, .of = &semroute_section, .help = "what only semroute has"},
+};
+
+const struct sr_section sr_section_global = {
+    .name = "global",
+    .help = "Settings of the program.",
+    SR_FIELDS(global_fields),
+    .later = (const char *const[]){"stores", "integrations", NULL},
+};

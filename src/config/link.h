@@ -1,0 +1,28 @@
+/*
+ * What concerns several sections: names become indices, cards join models, and what refers to nothing is a
+ * problem.
+ */
+#ifndef SR_CONFIG_LINK_H
+#define SR_CONFIG_LINK_H
+
+#include "config/bind.h"
+
+/* Links `config`, which was bound from `root` (a mapping) and whose models are indexed. */
+void sr_config_link(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config);
+
+/* Checks the domain rules against the labels of the built-in classifier, and writes labels as it does. */
+void sr_config_link_domains(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config);
+
+/* Checks that the leaves of every decision's rules name rules that exist. */
+void sr_config_link_rules(struct sr_binder *b, const struct sr_yaml_node *decisions,
+                          struct sr_config *config);
+
+/* An error for each entry of `list` whose `key` was given by an earlier entry. `what`: "model". */
+void sr_config_link_unique(struct sr_binder *b, const struct sr_yaml_node *list, const char *key,
+                           const char *what);
+
+/* The nearest model name for a hint. */
+const char *sr_config_link_model_hint(const struct sr_config *config, struct sr_bytes name, char *text,
+                                      size_t size);
+
+#endif

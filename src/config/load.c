@@ -1,0 +1,123 @@
+/* From text or a file to a snapshot: parse, replace variables, bind, link. Owns no grammar and no section. */
+#include "config/load.h"
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "config/bind.h"
+#include "config/env.h"
+#include "config/link.h"
+#include "config/migrate.h"
+#include "config/snapshot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define TREE_MAX ((size_t)512 << 20)
+
+static void check_root(struct sr_binder *b, const struct sr_yaml_node *root)
+{
+    if (!root || sr_yaml_type(root) == SR_YAML_NULL)
+        sr_bind_error(b, root, "the file is empty; a configuration begins with `version: v0.3`");
+    else if (root->kind != SR_YAML_MAP)
+        sr_bind_error(b, root, "a configuration is a mapping that begins with `version: v0.3`, found %s",
+                      sr_yaml_type_name(root));
+    else if (sr_migrate_is_flat(root))
+        sr_bind_error(b, root,
+                      "this is a flat configuration of the v0.1 era; `semroute migrate FILE` writes it in "
+                      "today's shape");
+}
+
+static int build(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_snapshot *snapshot)
+{
+    check_root(b, root);
+    if (b->problems->errors && (!root || root->kind != SR_YAML_MAP || sr_migrate_is_flat(root)))
+        return SR_EINVAL;
+    sr_bind(b, &sr_section_root, root, &snapshot->config);
+    if (b->rc == SR_OK)
+        b->rc = sr_snapshot_index(snapshot);
+    if (b->rc == SR_OK)
+        sr_config_link(b, root, &snapshot->config);
+    if (b->rc)
+        return b->rc;
+    return b->problems->errors ? SR_EINVAL : SR_OK;
+}
+
+int sr_config_load_text(const struct sr_config **out, struct sr_bytes text, const char *path,
+                        struct sr_load_options options, struct sr_problems *problems)
+{
+    struct sr_arena tree;
+    struct sr_yaml_node *root;
+    struct sr_snapshot *snapshot = sr_snapshot_new();
+    *out = NULL;
+    if (!snapshot)
+        return SR_ENOMEM;
+    sr_arena_init(&tree, TREE_MAX);
+    struct sr_binder b = {.arena = &snapshot->arena, .problems = problems, .lenient = options.lenient};
+    int rc = sr_yaml_parse(&root, &tree, text, problems);
+    if (rc == SR_OK)
+        rc = sr_env_expand(root, &tree, problems);
+    if (rc == SR_OK)
+        rc = build(&b, root, snapshot);
+    if (rc == SR_OK) {
+        snapshot->config.path = sr_bind_dup(&b, sr_bytes_str(path));
+        snprintf(snapshot->config.revision, sizeof snapshot->config.revision, "%016llx",
+                 (unsigned long long)sr_hash64(text, 0));
+        rc = b.rc;
+    }
+    if (problems->out_of_memory)
+        rc = SR_ENOMEM;
+    sr_arena_dispose(&tree);
+    sr_problems_sort(problems);
+    if (rc)
+        sr_config_unref(&snapshot->config);
+    else
+        *out = &snapshot->config;
+    return rc;
+}
+
+static int read_all(int fd, struct sr_buf *out)
+{
+    for (;;) {
+        int rc = sr_buf_reserve(out, (size_t)64 << 10);
+        if (rc)
+            return rc;
+        ssize_t got = read(fd, out->data + out->len, (size_t)64 << 10);
+        if (got < 0 && errno != EINTR)
+            return SR_EIO;
+        if (got == 0)
+            return SR_OK;
+        out->len += got > 0 ? (size_t)got : 0;
+    }
+}
+
+int sr_config_read_file(struct sr_buf *out, const char *path, struct sr_problems *problems)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        int code = errno == ENOENT ? SR_ENOENT : SR_EIO;
+        sr_problems_add(problems, SR_PROBLEM_ERROR, 0, 0, "cannot be opened: %s", strerror(errno));
+        return code;
+    }
+    int rc = read_all(fd, out);
+    if (rc == SR_EIO)
+        sr_problems_add(problems, SR_PROBLEM_ERROR, 0, 0, "cannot be read: %s", strerror(errno));
+    else if (rc == SR_ELIMIT)
+        sr_problems_add(problems, SR_PROBLEM_ERROR, 0, 0, "larger than 16 MiB");
+    close(fd);
+    return rc;
+}
+
+int sr_config_load_file(const struct sr_config **out, const char *path, struct sr_load_options options,
+                        struct sr_problems *problems)
+{
+    struct sr_buf text;
+    *out = NULL;
+    sr_buf_init(&text, SR_YAML_MAX_TEXT + ((size_t)64 << 10));
+    int rc = sr_config_read_file(&text, path, problems);
+    if (rc == SR_OK)
+        rc = sr_config_load_text(out, sr_buf_view(&text), path, options, problems);
+    sr_buf_dispose(&text);
+    return rc;
+}

@@ -1,0 +1,73 @@
+/* The list of mistakes that a load collects: bounded, in the order of the file. Prints nothing. */
+#include "config/load.h"
+
+#include "base/mem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void sr_problems_dispose(struct sr_problems *problems)
+{
+    sr_mem_free(problems->items);
+    *problems = (struct sr_problems){0};
+}
+
+static struct sr_problem *problems_push(struct sr_problems *problems)
+{
+    if (problems->count == SR_PROBLEMS_MAX) {
+        problems->dropped++;
+        return NULL;
+    }
+    if (problems->count == problems->capacity) {
+        size_t capacity = problems->capacity ? problems->capacity * 2 : 8;
+        struct sr_problem *items = sr_mem_realloc(problems->items, capacity * sizeof *items);
+        if (!items) {
+            problems->out_of_memory = true;
+            problems->dropped++;
+            return NULL;
+        }
+        problems->items = items;
+        problems->capacity = capacity;
+    }
+    return &problems->items[problems->count++];
+}
+
+void sr_problems_add(struct sr_problems *problems, enum sr_severity severity, uint32_t line, uint32_t column,
+                     const char *fmt, ...)
+{
+    if (severity == SR_PROBLEM_ERROR)
+        problems->errors++;
+    struct sr_problem *problem = problems_push(problems);
+    if (!problem)
+        return;
+    *problem = (struct sr_problem){.severity = severity, .line = line, .column = column};
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(problem->message, sizeof problem->message, fmt, args);
+    va_end(args);
+}
+
+static bool problem_before(const struct sr_problem *a, const struct sr_problem *b)
+{
+    return a->line != b->line ? a->line < b->line : a->column < b->column;
+}
+
+void sr_problems_sort(struct sr_problems *problems)
+{
+    for (size_t i = 1; i < problems->count; i++) {
+        struct sr_problem moving = problems->items[i];
+        size_t j = i;
+        for (; j > 0 && problem_before(&moving, &problems->items[j - 1]); j--)
+            problems->items[j] = problems->items[j - 1];
+        problems->items[j] = moving;
+    }
+}
+
+int sr_problem_format(struct sr_buf *out, const char *path, const struct sr_problem *problem)
+{
+    const char *severity = problem->severity == SR_PROBLEM_ERROR ? "error" : "warning";
+    if (problem->line == 0)
+        return sr_buf_printf(out, "%s: %s: %s", path, severity, problem->message);
+    return sr_buf_printf(out, "%s:%u:%u: %s: %s", path, problem->line, problem->column, severity,
+                         problem->message);
+}

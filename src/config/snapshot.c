@@ -1,0 +1,88 @@
+/* The immutable snapshot: reference count, one arena, and the look-ups of the hot path. */
+#include "config/snapshot.h"
+
+#include "base/hash.h"
+#include "base/mem.h"
+
+#define SNAPSHOT_MAX ((size_t)512 << 20)
+
+/* Only for a configuration with a reference count: the others were not made here. */
+static struct sr_snapshot *snapshot_of(const struct sr_config *config)
+{
+    return (struct sr_snapshot *)((char *)config - offsetof(struct sr_snapshot, config));
+}
+
+struct sr_snapshot *sr_snapshot_new(void)
+{
+    struct sr_snapshot *snapshot = sr_mem_calloc(1, sizeof *snapshot);
+    if (!snapshot)
+        return NULL;
+    sr_ref_init(&snapshot->ref);
+    snapshot->config.ref = &snapshot->ref;
+    sr_arena_init(&snapshot->arena, SNAPSHOT_MAX);
+    return snapshot;
+}
+
+struct sr_config *sr_config_ref(const struct sr_config *config)
+{
+    if (config->ref)
+        sr_ref_get(config->ref);
+    return (struct sr_config *)config;
+}
+
+void sr_config_unref(const struct sr_config *config)
+{
+    if (!config || !config->ref || !sr_ref_put(config->ref))
+        return;
+    struct sr_snapshot *snapshot = snapshot_of(config);
+    sr_arena_dispose(&snapshot->arena);
+    sr_mem_free(snapshot);
+}
+
+/* The slot that holds `name`, or the free one where it belongs. */
+static uint32_t *slot_of(const struct sr_snapshot *snapshot, struct sr_bytes name)
+{
+    size_t mask = snapshot->n_slots - 1;
+    for (size_t i = sr_hash64(name, 0) & mask;; i = (i + 1) & mask) {
+        uint32_t entry = snapshot->slots[i];
+        if (!entry || sr_bytes_eq(sr_bytes_str(snapshot->config.models[entry - 1].name), name))
+            return &snapshot->slots[i];
+    }
+}
+
+int sr_snapshot_index(struct sr_snapshot *snapshot)
+{
+    size_t n_slots = 8;
+    while (n_slots < 2 * snapshot->config.n_models)
+        n_slots *= 2;
+    snapshot->slots = sr_arena_calloc(&snapshot->arena, n_slots, sizeof *snapshot->slots);
+    if (!snapshot->slots)
+        return SR_ENOMEM;
+    snapshot->n_slots = n_slots;
+    for (size_t i = 0; i < snapshot->config.n_models; i++) {
+        uint32_t *slot = slot_of(snapshot, sr_bytes_str(snapshot->config.models[i].name));
+        if (!*slot)
+            *slot = (uint32_t)i + 1;
+    }
+    return SR_OK;
+}
+
+int sr_config_find_model(const struct sr_config *config, struct sr_bytes name)
+{
+    const struct sr_snapshot *snapshot = config->ref ? snapshot_of(config) : NULL;
+    if (snapshot)
+        return snapshot->n_slots ? (int)*slot_of(snapshot, name) - 1 : -1;
+    for (size_t i = 0; i < config->n_models; i++)
+        if (sr_bytes_eq(sr_bytes_str(config->models[i].name), name))
+            return (int)i;
+    return -1;
+}
+
+bool sr_config_is_auto(const struct sr_config *config, struct sr_bytes name)
+{
+    const struct sr_strings *names = &config->global.auto_model_names;
+    for (size_t i = 0; i < names->count; i++)
+        if (sr_bytes_eq(name, sr_bytes_str(names->items[i])))
+            return true;
+    return false;
+}
