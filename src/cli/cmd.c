@@ -88,3 +88,8 @@ bool sr_cmd_put(struct sr_bytes text)
 {
     return fwrite(text.p, 1, text.n, stdout) == text.n && fflush(stdout) == 0;
 }
+
+const char *sr_cmd_config(const char *given)
+{
+    return given ? given : access("semroute.yaml", F_OK) == 0 ? "semroute.yaml" : NULL;
+}

@@ -35,6 +35,9 @@ int sr_cmd_read(const char *path, struct sr_buf *out, struct sr_err *err) SR_WAR
 /* Writes `text` to standard output. False when that failed (a full disk, a reader who left). */
 bool sr_cmd_put(struct sr_bytes text);
 
+/* The configuration to use: the one given, else ./semroute.yaml where it is, else NULL: the built-in one. */
+const char *sr_cmd_config(const char *given);
+
 int sr_cmd_serve(int argc, char **argv);
 int sr_cmd_check(int argc, char **argv);
 int sr_cmd_explain(int argc, char **argv);

@@ -1,0 +1,156 @@
+/*
+ * semroute classify: one text, or each row of a JSON Lines file, through a classifier.
+ */
+#include "cli/cmd.h"
+
+#include "base/clock.h"
+#include "cli/rows.h"
+#include "cli/term.h"
+#include "cli/tiers.h"
+
+#include <unistd.h>
+
+#define TEXT_MAX ((size_t)256 << 20)
+#define SHOWN    5 /* labels in the picture for people */
+
+static struct sr_tiers tiers;
+static const char *jsonl;
+static bool json;
+static const struct sr_option options[] = {
+    SR_TIERS_OPTIONS(tiers),
+    {"model", SR_OPTION_TEXT, &tiers.model, "FILE", "a model file instead of the built-in one"},
+    {"json", SR_OPTION_FLAG, &json, NULL, "one JSON document"},
+    {"jsonl", SR_OPTION_TEXT, &jsonl, "FILE",
+     "classify `text` of each line; one JSON line each; - is standard input"},
+};
+static const struct sr_usage usage = {
+    .name = "classify",
+    .synopsis = "--task domain [--json] TEXT | --jsonl FILE",
+    .summary = "Asks a classifier for the label of a text and how sure it is.",
+    .text = "Without TEXT it reads standard input.\n",
+    SR_OPTIONS(options),
+};
+
+struct answer {
+    float probabilities[SR_CLASSIFIER_LABELS_MAX];
+    size_t top;
+    double us;
+};
+
+static void classify(const struct sr_linear *model, struct sr_bytes text, struct answer *answer)
+{
+    uint64_t start = sr_clock_ns();
+    sr_linear_scores(model, text, answer->probabilities);
+    answer->us = (double)(sr_clock_ns() - start) / 1e3;
+    answer->top = sr_classifier_top(answer->probabilities, sr_linear_n_labels(model));
+}
+
+static int put_json(struct sr_buf *out, const struct sr_linear *model, const struct answer *answer,
+                    struct sr_bytes id)
+{
+    const char *const *labels = sr_linear_labels(model);
+    int rc = sr_buf_printf(out, "{");
+    if (rc == SR_OK && id.p)
+        rc = sr_buf_printf(out, "\"id\":%.*s,", (int)id.n, id.p);
+    if (rc == SR_OK)
+        rc = sr_buf_printf(out, "\"task\":\"%s\",\"tier\":\"linear\",\"label\":\"%s\",\"confidence\":%.6f",
+                           sr_linear_task(model), labels[answer->top],
+                           (double)answer->probabilities[answer->top]);
+    for (size_t i = 0; i < sr_linear_n_labels(model) && rc == SR_OK; i++)
+        rc = sr_buf_printf(out, "%s\"%s\":%.6f", i ? "," : ",\"probabilities\":{", labels[i],
+                           (double)answer->probabilities[i]);
+    return rc == SR_OK ? sr_buf_printf(out, "},\"us\":%.1f}\n", answer->us) : rc;
+}
+
+static int put_picture(struct sr_buf *out, const struct sr_linear *model, const struct answer *answer,
+                       bool colour)
+{
+    const char *const *labels = sr_linear_labels(model);
+    float left[SR_CLASSIFIER_LABELS_MAX];
+    size_t n = sr_linear_n_labels(model);
+    memcpy(left, answer->probabilities, sizeof left);
+    int rc =
+        sr_buf_printf(out, "%s%s%s  %.1f %%  (%s, linear, %.0f us)\n", colour ? "\033[1m" : "",
+                      labels[answer->top], colour ? "\033[0m" : "",
+                      100 * (double)answer->probabilities[answer->top], sr_linear_task(model), answer->us);
+    for (size_t shown = 0; shown < SHOWN && shown < n && rc == SR_OK; shown++) {
+        static const char bar[] = "########################################";
+        size_t best = sr_classifier_top(left, n);
+        rc = sr_buf_printf(out, "  %-18s %5.1f %%  %.*s\n", labels[best], 100 * (double)left[best],
+                           (int)(left[best] * (float)(sizeof bar - 1) + 0.5F), bar);
+        left[best] = -1;
+    }
+    return rc;
+}
+
+static int classify_rows(const struct sr_linear *model)
+{
+    struct sr_rows *rows = NULL;
+    struct sr_row row;
+    struct sr_err err = {0};
+    struct sr_buf out;
+    size_t done, total;
+    int code = SR_EXIT_DONE, rc = sr_rows_open(&rows, jsonl, &err);
+    if (rc != SR_OK)
+        return sr_cmd_fail(&usage, SR_EXIT_BROKE, "%s", err.message);
+    sr_buf_init(&out, (size_t)1 << 20);
+    while ((rc = sr_rows_next(rows, &row, &err)) == SR_OK) {
+        struct answer answer;
+        classify(model, row.text, &answer);
+        sr_buf_clear(&out);
+        if (put_json(&out, model, &answer, row.id) != SR_OK ||
+            fwrite(out.data, 1, out.len, stdout) != out.len)
+            break;
+        sr_rows_progress(rows, &done, &total);
+        if (!isatty(STDOUT_FILENO))
+            sr_term_progress("classify", done / 1024, total / 1024 + 1);
+    }
+    sr_term_progress("classify", 1, 1);
+    if (rc == SR_OK || fflush(stdout) != 0)
+        code = sr_cmd_fail(&usage, SR_EXIT_BROKE, "cannot write to standard output");
+    else if (rc != SR_ECLOSED)
+        code = sr_cmd_fail(&usage, rc == SR_EPARSE ? SR_EXIT_NO : SR_EXIT_BROKE, "%s", err.message);
+    sr_buf_dispose(&out);
+    sr_rows_close(rows);
+    return code;
+}
+
+static int classify_text(const struct sr_linear *model, const struct sr_operands *operands)
+{
+    struct sr_buf input, out;
+    struct sr_err err = {0};
+    struct answer answer;
+    int code = SR_EXIT_DONE;
+    sr_buf_init(&input, TEXT_MAX);
+    sr_buf_init(&out, (size_t)1 << 20);
+    if (operands->count == 0 && sr_cmd_read("-", &input, &err) != SR_OK) {
+        code = sr_cmd_fail(&usage, SR_EXIT_BROKE, "%s", err.message);
+    } else {
+        struct sr_bytes text =
+            operands->count ? sr_bytes_str(operands->items[0]) : sr_bytes_trim(sr_buf_view(&input));
+        classify(model, text, &answer);
+        int rc = json ? put_json(&out, model, &answer, (struct sr_bytes){0})
+                      : put_picture(&out, model, &answer, sr_term_colour(STDOUT_FILENO));
+        if (rc != SR_OK || !sr_cmd_put(sr_buf_view(&out)))
+            code = sr_cmd_fail(&usage, SR_EXIT_BROKE, "cannot write to standard output");
+    }
+    sr_buf_dispose(&input);
+    sr_buf_dispose(&out);
+    return code;
+}
+
+int sr_cmd_classify(int argc, char **argv)
+{
+    struct sr_operands operands;
+    struct sr_linear *model = NULL;
+    int code = SR_EXIT_DONE;
+    if (!sr_cmd_begin(&usage, argc, argv, 1, &operands, &code))
+        return code;
+    if (jsonl && operands.count)
+        return sr_cmd_misuse(&usage, "give TEXT or --jsonl, not both");
+    if (!sr_tiers_open(&usage, &tiers, &model, &code))
+        return code;
+    code = jsonl ? classify_rows(model) : classify_text(model, &operands);
+    sr_linear_unref(model);
+    return code;
+}

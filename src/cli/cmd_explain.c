@@ -1,0 +1,120 @@
+/*
+ * semroute explain: sends one request through the router, nowhere else, and shows what it decided and why.
+ */
+#include "cli/cmd.h"
+
+#include "cli/term.h"
+#include "semroute/semroute.h"
+
+#include <unistd.h>
+
+#define REQUEST_MAX ((size_t)256 << 20)
+
+static const char *config, *request_file, *path = "/v1/chat/completions";
+static bool json, lenient;
+static const struct sr_option options[] = {
+    {"config,c", SR_OPTION_TEXT, &config, "FILE",
+     "configuration; default ./semroute.yaml, else the built-in one"},
+    {"request", SR_OPTION_TEXT, &request_file, "FILE",
+     "a whole request body instead of TEXT; - is standard input"},
+    {"path", SR_OPTION_TEXT, &path, "PATH", "of the request, default /v1/chat/completions"},
+    {"json", SR_OPTION_FLAG, &json, NULL, "one JSON document"},
+    {"lenient", SR_OPTION_FLAG, &lenient, NULL, "unknown configuration keys are warnings"},
+};
+static const struct sr_usage usage = {
+    .name = "explain",
+    .synopsis = "[-c FILE] [--json] TEXT | --request FILE.json",
+    .summary = "Shows where a request would go, and why: signals, the rule that won, the edits.",
+    .text = "Without TEXT it reads standard input. Exit code 1 when the router would refuse the request.\n",
+    SR_OPTIONS(options),
+};
+
+static void drop_line(void *ctx, const char *line, size_t n)
+{
+    (void)ctx;
+    (void)line;
+    (void)n;
+}
+
+/* {"model":"auto","messages":[{"role":"user","content":TEXT}]} */
+static int body_of_text(struct sr_bytes text, struct sr_buf *body)
+{
+    int rc = sr_buf_printf(body, "{\"model\":\"auto\",\"messages\":[{\"role\":\"user\",\"content\":\"");
+    if (rc == SR_OK)
+        rc = sr_buf_append_json(body, text);
+    return rc == SR_OK ? sr_buf_printf(body, "\"}]}") : rc;
+}
+
+static int read_body(const struct sr_operands *operands, struct sr_buf *body, struct sr_err *err)
+{
+    struct sr_buf text;
+    if (request_file)
+        return sr_cmd_read(request_file, body, err);
+    if (operands->count) {
+        int rc = body_of_text(sr_bytes_str(operands->items[0]), body);
+        return rc == SR_OK ? rc : sr_err_set(err, rc, "%s", sr_strerror(rc));
+    }
+    sr_buf_init(&text, REQUEST_MAX);
+    int rc = sr_cmd_read("-", &text, err);
+    if (rc == SR_OK && (rc = body_of_text(sr_bytes_trim(sr_buf_view(&text)), body)) != SR_OK)
+        sr_err_set(err, rc, "%s", sr_strerror(rc));
+    sr_buf_dispose(&text);
+    return rc;
+}
+
+static int explain(sr_runtime *runtime, struct sr_bytes body)
+{
+    struct sr_header type = {SR_LIT("content-type"), SR_LIT("application/json")};
+    struct sr_request_head head = {
+        .door = SR_DOOR_LIBRARY,
+        .method = SR_LIT("POST"),
+        .target = sr_bytes_str(path),
+        .headers = &type,
+        .n_headers = 1,
+        .has_body = true,
+    };
+    sr_exchange *exchange = sr_exchange_new(runtime, &head, NULL);
+    if (!exchange)
+        return sr_cmd_fail(&usage, SR_EXIT_BROKE, "out of memory");
+    sr_exchange_body(exchange, body.p, body.n, true);
+    const struct sr_verdict *verdict = sr_exchange_verdict(exchange);
+    int width = sr_term_width(STDOUT_FILENO), code = SR_EXIT_DONE;
+    struct sr_bytes text =
+        sr_exchange_explain(exchange, !json, width ? width : 100, !json && sr_term_colour(STDOUT_FILENO));
+    bool shown = sr_cmd_put(text);
+    if (shown && text.n && text.p[text.n - 1] != '\n')
+        shown = sr_cmd_put(SR_LIT("\n"));
+    if (!shown)
+        code = sr_cmd_fail(&usage, SR_EXIT_BROKE, "cannot write to standard output");
+    else if (!verdict || (verdict->action == SR_ACTION_REPLY && verdict->status >= 400))
+        code = SR_EXIT_NO;
+    sr_exchange_end(exchange, SR_END_COMPLETE);
+    return code;
+}
+
+int sr_cmd_explain(int argc, char **argv)
+{
+    struct sr_operands operands;
+    int code = SR_EXIT_DONE;
+    if (!sr_cmd_begin(&usage, argc, argv, 1, &operands, &code))
+        return code;
+    if (request_file && operands.count)
+        return sr_cmd_misuse(&usage, "give TEXT or --request, not both");
+
+    char message[SR_ERR_MESSAGE_MAX];
+    struct sr_err err = {0};
+    struct sr_buf body;
+    struct sr_runtime_options how = {.lenient = lenient, .workers = -1, .log_line = drop_line};
+    sr_buf_init(&body, REQUEST_MAX);
+    sr_runtime *runtime = sr_runtime_open(sr_cmd_config(config), &how, message, sizeof message);
+    if (!runtime)
+        code = sr_cmd_fail(&usage, SR_EXIT_NO, "%s", message);
+    else if (read_body(&operands, &body, &err) != SR_OK)
+        code = sr_cmd_fail(&usage, SR_EXIT_BROKE, "%s", err.message);
+    else
+        code = explain(runtime, sr_buf_view(&body));
+    if (runtime)
+        sr_runtime_close(runtime);
+    sr_buf_dispose(&body);
+    return code;
+}

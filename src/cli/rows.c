@@ -1,0 +1,144 @@
+/*
+ * JSON Lines, read with the scanner: the line is validated, three members are looked at.
+ */
+#include "cli/rows.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "json/scan.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#define LINE_MAX_BYTES ((size_t)64 << 20)
+#define ARENA_MAX      ((size_t)256 << 20)
+
+enum { PATH_TEXT = 1, PATH_LABEL, PATH_ID };
+
+struct sr_rows {
+    FILE *file;
+    const char *path;
+    struct sr_paths *paths;
+    struct sr_arena arena;
+    struct sr_buf line;
+    size_t number, done, total;
+};
+
+int sr_rows_open(struct sr_rows **out, const char *path, struct sr_err *err)
+{
+    static const struct sr_path_spec specs[] = {{"text", PATH_TEXT}, {"label", PATH_LABEL}, {"id", PATH_ID}};
+    bool standard = strcmp(path, "-") == 0;
+    struct stat st;
+    *out = NULL;
+    struct sr_rows *rows = sr_mem_calloc(1, sizeof *rows);
+    if (!rows)
+        return sr_err_set(err, SR_ENOMEM, "out of memory");
+    rows->path = standard ? "standard input" : path;
+    sr_arena_init(&rows->arena, ARENA_MAX);
+    sr_buf_init(&rows->line, LINE_MAX_BYTES);
+    rows->file = standard ? stdin : fopen(path, "re");
+    int rc = SR_OK;
+    if (!rows->file)
+        rc = sr_err_set(err, errno == ENOENT ? SR_ENOENT : SR_EIO, "%s: %s", path, strerror(errno));
+    else if (fstat(fileno(rows->file), &st) == 0 && S_ISREG(st.st_mode))
+        rows->total = (size_t)st.st_size;
+    if (rc == SR_OK)
+        rc = sr_paths_new(&rows->paths, specs, sizeof specs / sizeof specs[0], err);
+    if (rc != SR_OK)
+        sr_rows_close(rows);
+    else
+        *out = rows;
+    return rc;
+}
+
+void sr_rows_close(struct sr_rows *rows)
+{
+    if (!rows)
+        return;
+    if (rows->file && rows->file != stdin)
+        fclose(rows->file);
+    sr_paths_unref(rows->paths);
+    sr_arena_dispose(&rows->arena);
+    sr_buf_dispose(&rows->line);
+    sr_mem_free(rows);
+}
+
+/* The next line that is not empty, without its end. */
+static int read_line(struct sr_rows *rows, struct sr_err *err)
+{
+    char piece[16384];
+    for (;;) {
+        sr_buf_clear(&rows->line);
+        bool end = false;
+        while (!end && fgets(piece, sizeof piece, rows->file)) {
+            size_t n = strlen(piece);
+            end = n > 0 && piece[n - 1] == '\n';
+            rows->done += n;
+            int rc = sr_buf_append(&rows->line, piece, n);
+            if (rc != SR_OK)
+                return sr_err_set(err, rc, "%s:%zu: %s", rows->path, rows->number + 1, sr_strerror(rc));
+        }
+        if (ferror(rows->file))
+            return sr_err_set(err, SR_EIO, "%s: %s", rows->path, strerror(errno));
+        if (rows->line.len == 0)
+            return SR_ECLOSED;
+        rows->number++;
+        if (sr_bytes_trim(sr_buf_view(&rows->line)).n > 0)
+            return SR_OK;
+    }
+}
+
+static int scan_line(struct sr_rows *rows, const struct sr_span **spans, size_t *n, struct sr_err *err)
+{
+    struct sr_scan *scan = NULL;
+    struct sr_err what = {0};
+    int rc = sr_scan_new(&scan, rows->paths, sr_scan_limits_defaults(), &rows->arena);
+    if (rc == SR_OK)
+        rc = sr_scan_feed(scan, rows->line.data, rows->line.len, &what);
+    if (rc == SR_OK || rc == SR_MORE)
+        rc = sr_scan_finish(scan, &what);
+    if (rc == SR_OK && sr_scan_root_kind(scan) != SR_JSON_OBJECT)
+        rc = sr_err_set(&what, SR_EPARSE, "expected an object with `text`");
+    if (rc != SR_OK)
+        return sr_err_set(err, rc, "%s:%zu: %.200s", rows->path, rows->number,
+                          what.message[0] ? what.message : sr_strerror(rc));
+    *spans = sr_scan_spans(scan, n);
+    return SR_OK;
+}
+
+int sr_rows_next(struct sr_rows *rows, struct sr_row *row, struct sr_err *err)
+{
+    const struct sr_span *spans = NULL;
+    size_t n = 0;
+    sr_arena_dispose(&rows->arena);
+    int rc = read_line(rows, err);
+    if (rc == SR_OK)
+        rc = scan_line(rows, &spans, &n, err);
+    if (rc != SR_OK)
+        return rc;
+    *row = (struct sr_row){.line = rows->number};
+    bool text = false;
+    struct sr_bytes line = sr_buf_view(&rows->line);
+    for (size_t i = 0; i < n; i++) {
+        if (spans[i].id == PATH_ID)
+            row->id = sr_span_raw(&spans[i], line);
+        if (spans[i].kind != SR_JSON_STRING)
+            continue;
+        if (spans[i].id == PATH_TEXT) {
+            row->text = sr_span_text(&spans[i], line, &rows->arena);
+            text = row->text.p != NULL;
+        } else if (spans[i].id == PATH_LABEL) {
+            row->label = sr_span_text(&spans[i], line, &rows->arena);
+        }
+    }
+    if (!text)
+        return sr_err_set(err, SR_EPARSE, "%s:%zu: no string `text`", rows->path, rows->number);
+    return SR_OK;
+}
+
+void sr_rows_progress(const struct sr_rows *rows, size_t *done, size_t *total)
+{
+    *done = rows->done;
+    *total = rows->total;
+}
