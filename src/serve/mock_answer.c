@@ -152,14 +152,30 @@ size_t sr_mock_frames(const struct sr_mock_ask *ask, size_t n_chunks)
     return opening(ask) + (n_chunks ? n_chunks : SR_MOCK_CHUNKS) + 1 + ask->include_usage + 1;
 }
 
-static int put_content(const struct sr_mock_ask *ask, size_t at, size_t fill, struct sr_buf *out)
+/* Where word `at` of `text` begins, its space included; the end when there are not so many. */
+static size_t word_start(struct sr_bytes text, size_t at)
+{
+    size_t i = 0;
+    for (; i < text.n && at > 0; i++)
+        at -= text.p[i] == ' ';
+    return i > 0 && at == 0 ? i - 1 : i;
+}
+
+/* A word of the answer in each chunk, the rest in the last; filler when there are more chunks than words. */
+static int put_content(const struct sr_mock_ask *ask, size_t at, size_t n_chunks, size_t fill,
+                       struct sr_buf *out)
 {
     static const char *const filler[] = {"and", "it", "goes", "on"};
     static const char dots[] = "................................................................";
-    int rc;
-    if (at == 0)
-        rc = put_text(ask, out);
-    else
+    size_t before = out->len;
+    int rc = put_text(ask, out);
+    if (rc == SR_OK) {
+        struct sr_bytes text = {out->data + before, out->len - before};
+        size_t start = word_start(text, at), end = at + 1 < n_chunks ? word_start(text, at + 1) : text.n;
+        memmove(out->data + before, text.p + start, end - start);
+        out->len = before + end - start;
+    }
+    if (rc == SR_OK && out->len == before)
         rc = sr_buf_printf(out, " %s", filler[at % 4]);
     for (size_t left = fill; left > 0 && rc == SR_OK;) {
         size_t n = left < sizeof dots - 1 ? left : sizeof dots - 1;
@@ -169,17 +185,17 @@ static int put_content(const struct sr_mock_ask *ask, size_t at, size_t fill, st
     return rc;
 }
 
-static int put_choice(const struct sr_mock_ask *ask, size_t chunk, bool role, bool finish, size_t fill,
+static int put_choice(const struct sr_mock_ask *ask, size_t chunk, size_t n_chunks, bool role, size_t fill,
                       struct sr_buf *out)
 {
-    bool chat = ask->endpoint == SR_MOCK_CHAT;
+    bool chat = ask->endpoint == SR_MOCK_CHAT, finish = !role && chunk == n_chunks;
     int rc = sr_buf_printf(out, "{\"index\":0,%s", chat ? "\"delta\":{" : "\"text\":\"");
     if (rc == SR_OK && role)
         rc = sr_buf_printf(out, "\"role\":\"assistant\",\"content\":\"\"");
     else if (rc == SR_OK && !finish) {
         rc = sr_buf_printf(out, "%s", chat ? "\"content\":\"" : "");
         if (rc == SR_OK)
-            rc = put_content(ask, chunk, fill, out);
+            rc = put_content(ask, chunk, n_chunks, fill, out);
         if (rc == SR_OK && chat)
             rc = sr_buf_append(out, "\"", 1);
     }
@@ -203,7 +219,7 @@ int sr_mock_frame(const struct sr_mock_ask *ask, size_t n_chunks, size_t at, siz
                            ask->endpoint == SR_MOCK_CHAT ? "chat.completion.chunk" : "text_completion",
                            (int)ask->model.n, ask->model.p);
     if (rc == SR_OK && !usage)
-        rc = put_choice(ask, at - opening(ask), role, at == finish, fill, out);
+        rc = put_choice(ask, at - opening(ask), n_chunks, role, fill, out);
     if (rc == SR_OK && ask->include_usage)
         rc = sr_buf_printf(out, "],\"usage\":%s", usage ? "" : "null}\n\n");
     else if (rc == SR_OK)
