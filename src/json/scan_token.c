@@ -87,49 +87,25 @@ static int scan_utf8(struct sr_scan *s, struct sr_scan_cursor *c)
     return SR_OK;
 }
 
-/* Over the whole escapes from the backslash at `p` on; returns where that ends. */
-static const uint8_t *skip_escapes(const uint8_t *p, const uint8_t *end)
-{
-    while (end - p >= 2 && *p == '\\') {
-        if (sr_escape_value(p[1])) {
-            p += 2;
-            continue;
-        }
-        if (p[1] != 'u' || end - p < 6)
-            break;
-        int digits = sr_hex_value(p[2]) | sr_hex_value(p[3]) | sr_hex_value(p[4]) | sr_hex_value(p[5]);
-        if (digits < 0)
-            break;
-        p += 6;
-    }
-    return p;
-}
-
 static int scan_string(struct sr_scan *s, struct sr_scan_cursor *c)
 {
-    for (;;) {
-        const uint8_t *q = s->skip(c->p, c->end);
-        if (s->collect)
-            key_append(s, c->p, (size_t)(q - c->p));
-        c->p = q;
-        if (q == c->end)
-            return SR_OK;
-        if (*q == '"')
-            return end_string(s, c);
-        if (*q >= 0x80)
-            return begin_utf8(s, c);
-        if (*q != '\\')
-            return sr_scan_fail(s, SR_EPARSE, sr_scan_offset(s, c),
-                                "control character 0x%02X in a string, it has to be escaped", *q);
-        s->escaped = true;
-        if (!s->collect)
-            c->p = skip_escapes(q, c->end);
-        if (c->p == q) {
-            c->p++;
-            s->state = SR_SCAN_ST_ESCAPE;
-            return SR_OK;
-        }
-    }
+    const uint8_t *q = s->skip(c->p, c->end, s->collect ? NULL : &s->escaped);
+    if (s->collect)
+        key_append(s, c->p, (size_t)(q - c->p));
+    c->p = q;
+    if (q == c->end)
+        return SR_OK;
+    if (*q == '"')
+        return end_string(s, c);
+    if (*q >= 0x80)
+        return begin_utf8(s, c);
+    if (*q != '\\')
+        return sr_scan_fail(s, SR_EPARSE, sr_scan_offset(s, c),
+                            "control character 0x%02X in a string, it has to be escaped", *q);
+    s->escaped = true;
+    c->p++;
+    s->state = SR_SCAN_ST_ESCAPE;
+    return SR_OK;
 }
 
 static int scan_escape(struct sr_scan *s, struct sr_scan_cursor *c)

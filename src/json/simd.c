@@ -7,6 +7,8 @@
  */
 #include "json/simd.h"
 
+#include "json/escape.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,49 +30,83 @@ static inline const uint8_t *skip_characters(const uint8_t *p, const uint8_t *en
     return p;
 }
 
-static inline int is_plain(uint8_t c)
+/* Past the whole escape at `p`; `p` itself when there is none. */
+static inline const uint8_t *skip_escape(const uint8_t *p, const uint8_t *end, bool *escaped)
 {
-    return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
+    if (!escaped || *p != '\\' || end - p < 2)
+        return p;
+    if (sr_escape_value(p[1])) {
+        *escaped = true;
+        return p + 2;
+    }
+    if (p[1] != 'u' || end - p < 6)
+        return p;
+    int digits = sr_hex_value(p[2]) | sr_hex_value(p[3]) | sr_hex_value(p[4]) | sr_hex_value(p[5]);
+    if (digits < 0)
+        return p;
+    *escaped = true;
+    return p + 6;
 }
 
 /* Byte by byte to `stop`; true when a byte there needs a look. */
-static inline int skip_bytes(const uint8_t **p, const uint8_t *stop, const uint8_t *end)
+static inline bool skip_bytes(const uint8_t **p, const uint8_t *stop, const uint8_t *end, bool *escaped)
 {
     while (*p < stop) {
-        if (is_plain(**p)) {
+        uint8_t c = **p;
+        if (c >= 0x20 && c < 0x80 && c != '"' && c != '\\') {
             ++*p;
-        } else {
-            const uint8_t *next = **p >= 0x80 ? skip_characters(*p, end) : *p;
-            if (next == *p || (next < end && *next >= 0x80))
-                return *p = next, 1;
-            *p = next;
+            continue;
         }
+        const uint8_t *next = c >= 0x80 ? skip_characters(*p, end) : skip_escape(*p, end, escaped);
+        if (next == *p)
+            return true;
+        *p = next;
     }
-    return 0;
+    return false;
 }
 
-static const uint8_t *skip_portable(const uint8_t *p, const uint8_t *end)
+static const uint8_t *skip_portable(const uint8_t *p, const uint8_t *end, bool *escaped)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
-    for (;;) {
-        while (end - p >= 8) {
-            uint64_t v;
-            memcpy(&v, p, sizeof v);
-            uint64_t quote = v ^ (ones * '"'), slash = v ^ (ones * '\\');
-            uint64_t odd = v | (v - ones * 0x20) | (quote - ones) | (slash - ones);
-            if (odd & high)
-                break;
+    while (end - p >= 8) {
+        uint64_t v;
+        memcpy(&v, p, sizeof v);
+        uint64_t quote = v ^ (ones * '"'), slash = v ^ (ones * '\\');
+        uint64_t odd = v | (v - ones * 0x20) | (quote - ones) | (slash - ones);
+        if (!(odd & high))
             p += 8;
-        }
-        const uint8_t *stop = end - p >= 8 ? p + 8 : end;
-        if (skip_bytes(&p, stop, end) || p >= end)
+        else if (skip_bytes(&p, p + 8, end, escaped))
             return p;
     }
+    skip_bytes(&p, end, end, escaped);
+    return p;
 }
 
 #if defined(__x86_64__)
 
-static const uint8_t *skip_sse2(const uint8_t *p, const uint8_t *end)
+/* From special byte to special byte of one block of `width` bytes at *p, `mask` has a bit for each. Moves *p
+ * past the block, or to a byte that needs a look, and then returns true. */
+static inline __attribute__((always_inline)) bool skip_specials(const uint8_t **p, const uint8_t *end,
+                                                                uint64_t mask, unsigned width, bool *escaped)
+{
+    const uint8_t *block = *p;
+    unsigned at = width;
+    while (mask) {
+        const uint8_t *q = block + __builtin_ctzll(mask);
+        const uint8_t *next = *q >= 0x80 ? skip_characters(q, end) : skip_escape(q, end, escaped);
+        if (next == q)
+            return *p = q, true;
+        at = (unsigned)(next - block);
+        if (at >= width)
+            break;
+        mask = mask >> at << at;
+        at = width;
+    }
+    *p = block + at;
+    return false;
+}
+
+static const uint8_t *skip_sse2(const uint8_t *p, const uint8_t *end, bool *escaped)
 {
     const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\'), control = _mm_set1_epi8(0x1F);
     while (end - p >= 16) {
@@ -78,17 +114,12 @@ static const uint8_t *skip_sse2(const uint8_t *p, const uint8_t *end)
         __m128i hit = _mm_or_si128(_mm_cmpeq_epi8(v, quote), _mm_cmpeq_epi8(v, slash));
         hit = _mm_or_si128(hit, _mm_cmpeq_epi8(_mm_min_epu8(v, control), v));
         unsigned special = (unsigned)_mm_movemask_epi8(_mm_or_si128(hit, v));
-        if (!special) {
+        if (!special)
             p += 16;
-            continue;
-        }
-        p += __builtin_ctz(special);
-        const uint8_t *next = skip_characters(p, end);
-        if (next == p || (next < end && *next >= 0x80))
-            return next;
-        p = next;
+        else if (skip_specials(&p, end, special, 16, escaped))
+            return p;
     }
-    skip_bytes(&p, end, end);
+    skip_bytes(&p, end, end, escaped);
     return p;
 }
 
@@ -154,17 +185,26 @@ AVX2 static inline unsigned special_mask(__m256i v)
     return (unsigned)_mm256_movemask_epi8(hit);
 }
 
-/* Over whole blocks of text without specials. Returns a boundary of characters; what lies before it is
- * valid. Leaves the block with an error, and a character cut by the last block, to the caller. */
+/* Over text in whole blocks, up to a special byte at most. Returns a boundary of characters; what lies before
+ * it is valid. Leaves a block with an error, the last bytes before `end` and a character that begins before
+ * them to the caller. */
 AVX2 static const uint8_t *skip_text_avx2(const uint8_t *p, const uint8_t *end)
 {
+    static const uint8_t keep[64] = {0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
+                                     0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
+                                     0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
     const uint8_t *start = p;
     __m256i before = _mm256_setzero_si256();
     while (end - p >= 32) {
         __m256i v = _mm256_loadu_si256((const __m256i *)p);
+        unsigned special = special_mask(v), n = special ? (unsigned)__builtin_ctz(special) : 32;
+        if (special) /* zeros from there on: a character that they cut is an error too */
+            v = _mm256_and_si256(v, _mm256_loadu_si256((const __m256i *)(keep + 32 - n)));
         __m256i wrong = utf8_errors(v, before);
-        if (special_mask(v) || !_mm256_testz_si256(wrong, wrong))
+        if (!_mm256_testz_si256(wrong, wrong))
             break;
+        if (special)
+            return p + n;
         before = v;
         p += 32;
     }
@@ -179,7 +219,7 @@ AVX2 static const uint8_t *skip_text_avx2(const uint8_t *p, const uint8_t *end)
     return p;
 }
 
-AVX2 static const uint8_t *skip_avx2(const uint8_t *p, const uint8_t *end)
+AVX2 static const uint8_t *skip_avx2(const uint8_t *p, const uint8_t *end, bool *escaped)
 {
     while (end - p >= 32) {
         __m256i v = _mm256_loadu_si256((const __m256i *)p);
@@ -188,22 +228,26 @@ AVX2 static const uint8_t *skip_avx2(const uint8_t *p, const uint8_t *end)
             p += 32;
             continue;
         }
-        if (!high || (special && (special & (0u - special)) < (high & (0u - high))))
-            return p + __builtin_ctz(special);
-        p += __builtin_ctz(high);
-        const uint8_t *next = skip_text_avx2(p, end);
-        const uint8_t *stop = end - next >= 32 ? next + 32 : end;
-        if (skip_bytes(&next, stop, end))
-            return next;
+        if (!high) {
+            if (skip_specials(&p, end, special, 32, escaped))
+                return p;
+            continue;
+        }
+        p += __builtin_ctz(special | high);
+        const uint8_t *next = *p >= 0x80 ? skip_text_avx2(p, end) : skip_escape(p, end, escaped);
+        if (next == p && *p >= 0x80)
+            next = skip_characters(p, end);
+        if (next == p)
+            return p;
         p = next;
     }
-    skip_bytes(&p, end, end);
+    skip_bytes(&p, end, end, escaped);
     return p;
 }
 
 #elif defined(__aarch64__)
 
-static const uint8_t *skip_neon(const uint8_t *p, const uint8_t *end)
+static const uint8_t *skip_neon(const uint8_t *p, const uint8_t *end, bool *escaped)
 {
     while (end - p >= 16) {
         uint8x16_t v = vld1q_u8(p);
@@ -216,12 +260,10 @@ static const uint8_t *skip_neon(const uint8_t *p, const uint8_t *end)
             continue;
         }
         p += __builtin_ctzll(special) / 4;
-        const uint8_t *next = skip_characters(p, end);
-        if (next == p || (next < end && *next >= 0x80))
-            return next;
-        p = next;
+        if (skip_bytes(&p, p + 1, end, escaped))
+            return p;
     }
-    skip_bytes(&p, end, end);
+    skip_bytes(&p, end, end, escaped);
     return p;
 }
 

@@ -7,6 +7,7 @@
 #ifndef SR_JSON_SIMD_H
 #define SR_JSON_SIMD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,8 +18,9 @@ enum {
 
 /* Moves over string content from `p`, which is at the boundary of a character. Returns the first byte that
  * needs a look: a quote, a backslash, a control character, the first byte of a UTF-8 sequence that is
- * malformed or cut by `end`; or `end`. All bytes before it are valid. Never reads at or past `end`. */
-typedef const uint8_t *sr_simd_skip_fn(const uint8_t *p, const uint8_t *end);
+ * malformed or cut by `end`; or `end`. All bytes before it are valid. Never reads at or past `end`.
+ * With `escaped`, valid escapes that lie whole before `end` are content too, and set *escaped. */
+typedef const uint8_t *sr_simd_skip_fn(const uint8_t *p, const uint8_t *end, bool *escaped);
 
 /* The best one that `mask` and the CPU allow. */
 sr_simd_skip_fn *sr_simd_skip_for(unsigned mask);

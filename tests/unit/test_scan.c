@@ -4,8 +4,10 @@
 
 #include "base/mem.h"
 #include "tests/unit/json_check.h"
+
 #include "json/path.h"
 #include "json/simd.h"
+#include <ctype.h>
 
 #define DOCUMENTS 3000
 
@@ -548,16 +550,23 @@ static void random_documents(void **state)
 /* ---- the string kernels ---- */
 
 /* What every kernel promises, byte by byte. */
-static const uint8_t *skip_reference(const uint8_t *p, const uint8_t *end)
+static const uint8_t *skip_reference(const uint8_t *p, const uint8_t *end, bool *escaped)
 {
     while (p < end) {
-        size_t n = 1;
+        size_t n = 1, left = (size_t)(end - p);
         if (*p >= 0x80)
             n = sr_utf8_length(p, end);
+        else if (*p == '\\' && escaped && left >= 2 && p[1] && strchr("\"\\/bfnrt", p[1]))
+            n = 2;
+        else if (*p == '\\' && escaped && left >= 6 && p[1] == 'u' && isxdigit(p[2]) && isxdigit(p[3]) &&
+                 isxdigit(p[4]) && isxdigit(p[5]))
+            n = 6;
         else if (*p < 0x20 || *p == '"' || *p == '\\')
             n = 0;
         if (n == 0)
             break;
+        if (*p == '\\')
+            *escaped = true;
         p += n;
     }
     return p;
@@ -566,19 +575,23 @@ static const uint8_t *skip_reference(const uint8_t *p, const uint8_t *end)
 static void fill_text(struct gen *g, uint8_t *p, size_t n)
 {
     static const char *const units[] = {"a",
+                                        "\xE4\xB8\xAD",
                                         "\xC2\x80",
                                         "\xDF\xBF",
                                         "\xE0\xA0\x80",
                                         "\xED\x9F\xBF",
                                         "\xEE\x80\x80",
+                                        "\x7F",
+                                        " ",
                                         "\xF0\x90\x80\x80",
                                         "\xF4\x8F\xBF\xBF",
-                                        "\xE4\xB8\xAD",
-                                        "\x7F",
-                                        " "};
-    uint32_t flavour = gen_below(g, 3);
+                                        "\\n",
+                                        "\\\"",
+                                        "\\u4e2D",
+                                        "\\\\"};
+    uint32_t first = gen_below(g, 15), span = 1 + gen_below(g, 15 - first);
     for (size_t at = 0; at < n;) {
-        const char *unit = units[flavour == 0 ? 0 : flavour == 1 ? 8 : gen_below(g, 11)];
+        const char *unit = units[gen_below(g, 2) ? first : first + gen_below(g, span)];
         size_t len = strlen(unit);
         if (len > n - at)
             unit = "z", len = 1;
@@ -586,8 +599,8 @@ static void fill_text(struct gen *g, uint8_t *p, size_t n)
         at += len;
     }
     for (uint32_t hits = gen_below(g, 3); hits && n; hits--) {
-        static const uint8_t odd[] = {'"',  '\\', 0,    0x1F, 0x80, 0xBF, 0xC0, 0xC1,
-                                      0xC2, 0xE0, 0xED, 0xF0, 0xF4, 0xF5, 0xFF};
+        static const uint8_t odd[] = {'"',  '\\', 'u',  0,    0x1F, 0x80, 0xBF, 0xC0,
+                                      0xC1, 0xC2, 0xE0, 0xED, 0xF0, 0xF4, 0xF5, 0xFF};
         p[gen_below(g, (uint32_t)n)] = odd[gen_below(g, sizeof odd)];
     }
 }
@@ -597,16 +610,20 @@ static void kernels_agree(void **state)
     (void)state;
     struct gen g = {.rng = 42};
     static const unsigned masks[] = {0, SR_SIMD_BASE, SR_SIMD_BASE | SR_SIMD_AVX2};
-    for (int round = 0; round < 60000; round++) {
+    for (int round = 0; round < 100000; round++) {
         size_t n = gen_below(&g, 200);
-        uint8_t *text = malloc(n + 1); /* exact size, for the sanitizer */
-        fill_text(&g, text, n);
-        const uint8_t *want = skip_reference(text, text + n);
+        uint8_t *text = malloc(n + 1);
+        uint8_t *end = text + n + 1, *begin = end - n; /* ends where the block ends, for the sanitizer */
+        fill_text(&g, begin, n);
+        bool with = round % 2, escaped_want = false;
+        const uint8_t *want = skip_reference(begin, end, with ? &escaped_want : NULL);
         for (size_t m = 0; m < 3; m++) {
             sr_simd_skip_fn *fn = sr_simd_skip_for(masks[m]);
-            if (fn(text, text + n) != want)
-                fail_msg("%s stops at %td instead of %td of %zu (round %d)", sr_simd_name(fn),
-                         fn(text, text + n) - text, want - text, n, round);
+            bool escaped = false;
+            const uint8_t *got = fn(begin, end, with ? &escaped : NULL);
+            if (got != want || escaped != escaped_want)
+                fail_msg("%s stops at %td instead of %td of %zu (round %d)", sr_simd_name(fn), got - begin,
+                         want - begin, n, round);
         }
         free(text);
     }
@@ -627,9 +644,9 @@ static void kernels_know_utf8(void **state)
         memset(text, 'x', sizeof text);
         memcpy(text, "\xE4\xB8\xAD", 3); /* the vector path of UTF-8 begins here */
         memcpy(text + 29 + i % 3, four, 4);
-        const uint8_t *want = skip_reference(text, text + sizeof text);
+        const uint8_t *want = skip_reference(text, text + sizeof text, NULL);
         for (size_t k = 0; k < 3; k++)
-            if (fns[k](text, text + sizeof text) != want)
+            if (fns[k](text, text + sizeof text, NULL) != want)
                 fail_msg("%s on %02x %02x %02x %02x", sr_simd_name(fns[k]), four[0], four[1], four[2],
                          four[3]);
     }
