@@ -131,7 +131,8 @@ static void bind_whole(struct sr_binder *b, const struct sr_field *field, const 
         return;
     int narrow = (int)value;
     uint32_t natural = (uint32_t)value;
-    if (field->type == SR_FIELD_INT64)
+    if (field->type == SR_FIELD_INT64 ||
+        field->type == SR_FIELD_MS) /* of one size; a range keeps it positive */
         put(target, field->offset, &value, sizeof value);
     else if (field->type == SR_FIELD_INT)
         put(target, field->offset, &narrow, sizeof narrow);
@@ -274,6 +275,7 @@ void sr_bind_scalar(struct sr_binder *b, const struct sr_field *field, const str
     case SR_FIELD_INT:
     case SR_FIELD_INT64:
     case SR_FIELD_UINT32:
+    case SR_FIELD_MS:
         bind_whole(b, field, node, target);
         break;
     case SR_FIELD_NUMBER:

@@ -254,13 +254,6 @@ struct sr_config_gateway {
     } upstream;
 };
 
-/* global.semroute.models.<name>.tls; already carried over to the backends of that model. */
-struct sr_config_model_tls {
-    const char *name;
-    const char *ca_file;
-    bool verify;
-};
-
 /* global.router and the rest of global that this program has. */
 struct sr_config_global {
     const char *auto_model_name;
@@ -284,8 +277,6 @@ struct sr_config_global {
     const char *log_level;       /* debug, info, warn, error */
     bool metrics;
     int loops, workers; /* 0 = by the machine */
-    struct sr_config_model_tls *model_tls;
-    size_t n_model_tls;
     struct sr_config_gateway gateway;
 };
 

@@ -21,13 +21,13 @@ static const struct sr_section tls_section = {
     .name = "gateway tls", .help = "TLS for clients.", SR_FIELDS(tls_fields), .finish = finish_tls};
 
 static const struct sr_field upstream_fields[] = {
-    {"connect_timeout", SR_FIELD_DURATION, GATEWAY(upstream.connect_timeout_ms), .def = "5s", .min = 1,
+    {"connect_timeout_ms", SR_FIELD_MS, GATEWAY(upstream.connect_timeout_ms), .def = "5000", .min = 1,
      .max = DAY, .help = "until an upstream accepts a connection"},
-    {"response_timeout", SR_FIELD_DURATION, GATEWAY(upstream.response_timeout_ms), .def = "10m", .min = 1,
+    {"response_timeout_ms", SR_FIELD_MS, GATEWAY(upstream.response_timeout_ms), .def = "600000", .min = 1,
      .max = DAY, .help = "until the head of its answer is there"},
-    {"idle_timeout", SR_FIELD_DURATION, GATEWAY(upstream.idle_timeout_ms), .def = "10m", .min = 1, .max = DAY,
+    {"idle_timeout_ms", SR_FIELD_MS, GATEWAY(upstream.idle_timeout_ms), .def = "600000", .min = 1, .max = DAY,
      .help = "the longest silence inside an answer"},
-    {"keepalive", SR_FIELD_DURATION, GATEWAY(upstream.keepalive_ms), .def = "60s", .max = DAY,
+    {"keepalive_ms", SR_FIELD_MS, GATEWAY(upstream.keepalive_ms), .def = "60000", .max = DAY,
      .help = "how long an unused connection is kept"},
     {"max_idle", SR_FIELD_UINT32, GATEWAY(upstream.max_idle), .def = "64", .max = 65536,
      .help = "unused connections kept for each backend and event loop"},
@@ -39,19 +39,19 @@ static const struct sr_section upstream_section = {
     .name = "gateway upstream", .help = "Connections to the models.", SR_FIELDS(upstream_fields)};
 
 static const struct sr_field fields[] = {
-    {"max_body_size", SR_FIELD_SIZE, GATEWAY(max_body_bytes), .def = "32MiB", .min = 1024, .max = 0x1p31,
+    {"max_body_bytes", SR_FIELD_SIZE, GATEWAY(max_body_bytes), .def = "32MiB", .min = 1024, .max = 0x1p31,
      .help = "the largest request body; over it 413"},
-    {"max_header_size", SR_FIELD_SIZE, GATEWAY(max_header_bytes), .def = "64KiB", .min = 1024, .max = 0x1p24,
+    {"max_header_bytes", SR_FIELD_SIZE, GATEWAY(max_header_bytes), .def = "64KiB", .min = 1024, .max = 0x1p24,
      .help = "the largest request head; over it 431"},
     {"max_connections", SR_FIELD_UINT32, GATEWAY(max_connections), .def = "10000", .min = 1, .max = 1e6,
      .help = "client connections of the process; over it 503"},
-    {"header_timeout", SR_FIELD_DURATION, GATEWAY(header_timeout_ms), .def = "10s", .min = 1, .max = DAY,
+    {"header_timeout_ms", SR_FIELD_MS, GATEWAY(header_timeout_ms), .def = "10000", .min = 1, .max = DAY,
      .help = "until a request's head is complete; else 408"},
-    {"body_timeout", SR_FIELD_DURATION, GATEWAY(body_timeout_ms), .def = "60s", .min = 1, .max = DAY,
+    {"body_timeout_ms", SR_FIELD_MS, GATEWAY(body_timeout_ms), .def = "60000", .min = 1, .max = DAY,
      .help = "the longest silence inside a request body; else 408"},
-    {"idle_timeout", SR_FIELD_DURATION, GATEWAY(idle_timeout_ms), .def = "75s", .min = 1, .max = DAY,
+    {"idle_timeout_ms", SR_FIELD_MS, GATEWAY(idle_timeout_ms), .def = "75000", .min = 1, .max = DAY,
      .help = "how long a connection without a request is kept"},
-    {"drain_timeout", SR_FIELD_DURATION, GATEWAY(drain_timeout_ms), .def = "30s", .max = DAY,
+    {"drain_timeout_ms", SR_FIELD_MS, GATEWAY(drain_timeout_ms), .def = "30000", .max = DAY,
      .help = "how long open exchanges may go on after SIGTERM"},
     {"tls", SR_FIELD_OBJECT, .of = &tls_section, .help = "TLS for clients", .def_note = "plain HTTP"},
     {"upstream", SR_FIELD_OBJECT, .of = &upstream_section, .help = "connections to the models"},

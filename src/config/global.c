@@ -7,7 +7,7 @@ static const struct sr_field streamed_fields[] = {
     {"enabled", SR_FIELD_BOOL, GLOBAL(streamed_body.enabled), .def = "false",
      .help = "accept request bodies that Envoy streams"},
     {"max_bytes", SR_FIELD_SIZE, GLOBAL(streamed_body.max_bytes), .def = "0",
-     .help = "the largest such body; 0 = `gateway.max_body_size`"},
+     .help = "the largest such body; 0 = `gateway.max_body_bytes`"},
     {"timeout_sec", SR_FIELD_SECONDS, GLOBAL(streamed_body.timeout_ms), .def = "0", .max = 86400,
      .help = "seconds until a body must be complete; 0 = no limit"},
 };
@@ -111,31 +111,12 @@ static const struct sr_section catalog_section = {
     .later = (const char *const[]){"embeddings", "system", "external", "kbs", NULL},
 };
 
-static const struct sr_field tls_fields[] = {
-    {"ca_file", SR_FIELD_TEXT, offsetof(struct sr_config_model_tls, ca_file),
-     .def_note = "the system's authorities",
-     .help = "PEM file of the authorities that may sign the upstream's certificate"},
-    {"verify", SR_FIELD_BOOL, offsetof(struct sr_config_model_tls, verify), .def = "true",
-     .help = "false accepts any certificate; for tests only"},
-};
-static const struct sr_section tls_section = {
-    .name = "model tls", .help = "TLS to the model's https backends.", SR_FIELDS(tls_fields)};
-static const struct sr_field options_fields[] = {
-    {"tls", SR_FIELD_OBJECT, .of = &tls_section, .help = "TLS to the model's https backends"},
-};
-static const struct sr_section options_section = {
-    .name = "global.semroute.models entry",
-    .help = "Settings of one model that only semroute has.",
-    .size = sizeof(struct sr_config_model_tls),
-    SR_FIELDS(options_fields),
-};
-
 static const struct sr_enum_word levels[] = {{"debug", 0}, {"info", 1}, {"warn", 2}, {"error", 3}, {NULL, 0}};
 
 static const struct sr_field semroute_fields[] = {
     {"override_confidence", SR_FIELD_NUMBER, GLOBAL(override_confidence), .def = "0", .min = 0, .max = 1,
      .help = "a classifier at least this sure overrides a decision of higher priority; 0 = never"},
-    {"signal_deadline", SR_FIELD_DURATION, GLOBAL(signal_deadline_ms), .def = "1s", .min = 1, .max = 600e3,
+    {"signal_deadline_ms", SR_FIELD_MS, GLOBAL(signal_deadline_ms), .def = "1000", .min = 1, .max = 600e3,
      .help = "the longest that signals of one request may take together"},
     {"request_headers", SR_FIELD_BOOL, GLOBAL(request_headers), .def = "true",
      .help = "whether the upstream request gets the X-VSR-* headers"},
@@ -150,14 +131,12 @@ static const struct sr_field semroute_fields[] = {
     {"workers", SR_FIELD_INT, GLOBAL(workers), .def = "0", .max = 256,
      .help = "threads for long texts; 0 = one for each core"},
     {"gateway", SR_FIELD_OBJECT, GLOBAL(gateway), .of = &sr_section_gateway, .help = "limits of the gateway"},
-    {"models", SR_FIELD_MAP, GLOBAL(model_tls), GLOBAL(n_model_tls), .of = &options_section,
-     .help = "settings of single models, by name"},
 };
 static const struct sr_section semroute_section = {
     .name = "global.semroute",
     .help = "What only semroute has.",
     SR_FIELDS(semroute_fields),
-    .later = (const char *const[]){"guards", NULL},
+    .later = (const char *const[]){"guards", "models", NULL},
 };
 
 static const struct sr_field global_fields[] = {

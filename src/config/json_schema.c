@@ -118,6 +118,7 @@ static void put_type(struct writer *w, const struct sr_field *field)
     case SR_FIELD_INT:
     case SR_FIELD_INT64:
     case SR_FIELD_UINT32:
+    case SR_FIELD_MS:
         put(w, "\"type\": [\"integer\", \"string\"], \"pattern\": \"" VARIABLE "\"");
         put_range(w, field);
         break;

@@ -191,24 +191,6 @@ static void link_auto_names(struct sr_binder *b, struct sr_config *config)
     config->global.auto_model_names = (struct sr_strings){names, own.count + 3};
 }
 
-static void link_tls(struct sr_binder *b, const struct sr_yaml_node *map, struct sr_config *config)
-{
-    char hint[HINT_SIZE];
-    for (size_t i = 0; i < config->global.n_model_tls; i++) {
-        const struct sr_config_model_tls *tls = &config->global.model_tls[i];
-        int index = sr_config_find_model(config, sr_bytes_str(tls->name));
-        if (index < 0) {
-            sr_bind_error(b, map->keys[i], "no model `%.60s` in providers.models%s", tls->name,
-                          sr_config_link_model_hint(config, sr_bytes_str(tls->name), hint, sizeof hint));
-            continue;
-        }
-        for (size_t j = 0; j < config->models[index].n_backends; j++) {
-            config->models[index].backends[j].tls_ca_file = tls->ca_file;
-            config->models[index].backends[j].tls_verify = tls->verify;
-        }
-    }
-}
-
 /* global.router.strategy holds where routing.strategy is not given. */
 static void link_strategy(const struct sr_yaml_node *routing, const struct sr_yaml_node *global,
                           struct sr_config *config)
@@ -241,7 +223,6 @@ void sr_config_link(struct sr_binder *b, const struct sr_yaml_node *root, struct
     link_cards(b, sr_yaml_get(routing, "modelCards"), config);
     link_decisions(b, sr_yaml_get(routing, "decisions"), config);
     link_scores(b, sr_yaml_get(signals, "domains"), config);
-    link_tls(b, sr_yaml_get(sr_yaml_get(global, "semroute"), "models"), config);
     link_strategy(routing, global, config);
     sr_config_link_unique(b, sr_yaml_get(signals, "keywords"), "name", "keyword rule");
     sr_config_link_unique(b, sr_yaml_get(signals, "domains"), "name", "domain rule");

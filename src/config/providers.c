@@ -41,6 +41,10 @@ static const struct sr_field backend_fields[] = {
     {"api_key", SR_FIELD_TEXT, BACKEND(api_key), .help = "the key; better `${NAME}` or `api_key_env`",
      .def_note = "the client's own header passes"},
     {"api_key_env", SR_FIELD_REF, .help = "the environment variable that holds the key"},
+    {"tls_ca_file", SR_FIELD_TEXT, BACKEND(tls_ca_file), .def_note = "the system's authorities",
+     .help = "PEM file of the authorities that may sign an https upstream's certificate"},
+    {"tls_verify", SR_FIELD_BOOL, BACKEND(tls_verify), .def = "true",
+     .help = "false accepts any certificate; for tests only"},
 };
 
 static bool place_endpoint(struct sr_binder *b, const struct sr_yaml_node *node,
@@ -145,8 +149,6 @@ static void prepare_backend(void *target)
     backend->scheme = "http";
     backend->host = "";
     backend->base_path = "";
-    backend->tls_ca_file = "";
-    backend->tls_verify = true;
 }
 
 static const struct sr_section backend_section = {
