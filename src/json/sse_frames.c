@@ -1,8 +1,8 @@
 /*
  * The frame splitter: one pass that looks only at line ends, then one over the lines of a finished frame.
  *
- * After a CR at the end of a chunk an LF may still follow. The frame is given out at once all the same; such an
- * LF becomes the first byte of the next frame's `raw` and is not a line of its own.
+ * After a CR at the end of a chunk an LF may still follow. The frame is given out at once all the same; such
+ * an LF becomes the first byte of the next frame's `raw` and is not a line of its own.
  */
 #include "json/sse_frames.h"
 

@@ -34,9 +34,9 @@ struct sr_sse_frames {
 void sr_sse_frames_init(struct sr_sse_frames *frames, size_t max);
 void sr_sse_frames_dispose(struct sr_sse_frames *frames);
 
-/* Takes the next frame from the front of `*in`, which is advanced. SR_OK: `frame` is filled, borrowed from the
- * input or from `frames` until the next call. SR_MORE: all of `*in` was taken. SR_ENOMEM: nothing was taken;
- * what is held stays readable (sr_sse_frames_finish). */
+/* Takes the next frame from the front of `*in`, which is advanced. SR_OK: `frame` is filled, borrowed from
+ * the input or from `frames` until the next call. SR_MORE: all of `*in` was taken. SR_ENOMEM: nothing was
+ * taken; what is held stays readable (sr_sse_frames_finish). */
 int sr_sse_frames_next(struct sr_sse_frames *frames, struct sr_bytes *in,
                        struct sr_sse_frame *frame) SR_WARN_UNUSED;
 

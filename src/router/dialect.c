@@ -4,11 +4,17 @@
 /* What every dialect has. */
 #define COMMON                                                                                               \
     {"model", SR_AT_MODEL}, {"stream", SR_AT_STREAM}, {"metadata", SR_AT_METADATA},                          \
-        {"metadata.*", SR_AT_METADATA_ITEM}, {"user", SR_AT_USER}
+        {"metadata.*", SR_AT_METADATA_ITEM},                                                                 \
+    {                                                                                                        \
+        "user", SR_AT_USER                                                                                   \
+    }
 
 #define GENERATION                                                                                           \
     {"stream_options", SR_AT_STREAM_OPTIONS}, {"stream_options.include_usage", SR_AT_INCLUDE_USAGE},         \
-        {"max_tokens", SR_AT_MAX_TOKENS}, {"n", SR_AT_N}
+        {"max_tokens", SR_AT_MAX_TOKENS},                                                                    \
+    {                                                                                                        \
+        "n", SR_AT_N                                                                                         \
+    }
 
 static const struct sr_path_spec chat[] = {
     COMMON,

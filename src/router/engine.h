@@ -28,7 +28,7 @@ struct sr_engine {
     struct sr_signals *signals;
     struct sr_plan *plan;
     struct sr_paths *paths[SR_DIALECTS];
-    struct sr_paths *answer_paths; /* router/usage.h */
+    struct sr_paths *answer_paths;  /* router/usage.h */
     struct sr_engine_model *models; /* one per model of the configuration */
     uint64_t created;               /* seconds since 1970 */
     size_t max_body;                /* bytes of a request body; over it 413 */

@@ -19,10 +19,10 @@ struct sr_head {
     struct sr_bytes content_type;
     uint64_t content_length; /* 0 when not told */
     bool has_body;
-    bool wants_sse; /* `accept` names text/event-stream */
-    bool debug;     /* x-vsr-debug: true, or the configuration says so */
-    bool skip;      /* x-vsr-skip-processing: true, and the configuration honours it */
-    bool encoded;   /* a content-encoding other than identity */
+    bool wants_sse;         /* `accept` names text/event-stream */
+    bool debug;             /* x-vsr-debug: true, or the configuration says so */
+    bool skip;              /* x-vsr-skip-processing: true, and the configuration honours it */
+    bool encoded;           /* a content-encoding other than identity */
     struct sr_bytes *strip; /* header names that are not forwarded */
     size_t n_strip;
 };

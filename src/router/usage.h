@@ -1,7 +1,8 @@
 /*
  * Token usage read out of answers: whole JSON bodies as they stream by, and single SSE events.
  *
- * Nothing is buffered but the last few bytes; what is no usage in OpenAI's shape is ignored. Knows no metrics.
+ * Nothing is buffered but the last few bytes; what is no usage in OpenAI's shape is ignored. Knows no
+ * metrics.
  */
 #ifndef SR_ROUTER_USAGE_H
 #define SR_ROUTER_USAGE_H
@@ -9,7 +10,7 @@
 #include "json/scan.h"
 
 struct sr_usage {
-    bool seen; /* a usage object with at least one count */
+    bool seen;                                        /* a usage object with at least one count */
     uint64_t prompt, completion, cached, cache_write; /* tokens; `prompt` contains the other prompt counts */
 };
 
@@ -37,10 +38,10 @@ void sr_meter_dispose(struct sr_meter *meter);
 
 /* What one SSE event of a streamed completion holds. Offsets count in its `data`. */
 struct sr_usage_event {
-    bool has_member;     /* there is a top-level `usage` */
-    bool is_null;        /* and it is null */
-    bool choices_empty;  /* `choices` is an empty array: the event is there for its usage alone */
-    size_t start, end;   /* the member with one comma: what to cut out */
+    bool has_member;    /* there is a top-level `usage` */
+    bool is_null;       /* and it is null */
+    bool choices_empty; /* `choices` is an empty array: the event is there for its usage alone */
+    size_t start, end;  /* the member with one comma: what to cut out */
     struct sr_usage usage;
 };
 

@@ -1,0 +1,177 @@
+/* The response stages of one exchange. */
+#include "router/answer.h"
+
+#include "base/clock.h"
+
+/* A single event over this passes unread. */
+#define FRAME_MAX   ((size_t)4 << 20)
+#define SCRATCH_MAX ((size_t)8 << 20)
+#define OUT_MAX     ((size_t)64 << 20)
+
+void sr_answer_init(sr_exchange *x)
+{
+    sr_arena_init(&x->answer.scratch, SCRATCH_MAX);
+    sr_buf_init(&x->answer.out, OUT_MAX);
+    sr_sse_frames_init(&x->answer.frames, FRAME_MAX);
+}
+
+void sr_answer_dispose(sr_exchange *x)
+{
+    if (x->answer.metering)
+        sr_meter_dispose(&x->answer.meter);
+    sr_arena_dispose(&x->answer.scratch);
+    sr_buf_dispose(&x->answer.out);
+    sr_sse_frames_dispose(&x->answer.frames);
+}
+
+static bool type_is(struct sr_bytes value, struct sr_bytes type)
+{
+    return value.n >= type.n && sr_bytes_eq_nocase(sr_bytes_of(value.p, type.n), type);
+}
+
+void sr_exchange_answer_head(sr_exchange *x, int status, const struct sr_header *headers, size_t n_headers,
+                             struct sr_header_edits *edits)
+{
+    struct sr_answer *a = &x->answer;
+    bool encoded = false;
+    struct sr_bytes type = {"", 0};
+    a->status = status;
+    x->times.answer_head = sr_clock_ns();
+    for (size_t i = 0; i < n_headers; i++) {
+        if (sr_bytes_eq(headers[i].name, SR_LIT("content-type")))
+            type = sr_bytes_trim(headers[i].value);
+        else if (sr_bytes_eq(headers[i].name, SR_LIT("content-encoding")))
+            encoded = !sr_bytes_eq_nocase(sr_bytes_trim(headers[i].value), SR_LIT("identity"));
+    }
+    a->mode = SR_ANSWER_RAW;
+    if (status / 100 == 2 && !encoded && type_is(type, SR_LIT("text/event-stream"))) {
+        a->mode = SR_ANSWER_SSE;
+        a->strip_usage = x->hidden_usage;
+    } else if (status / 100 == 2 && !encoded && type_is(type, SR_LIT("application/json"))) {
+        a->mode = SR_ANSWER_JSON;
+        a->metering = true;
+        sr_meter_init(&a->meter, x->engine->answer_paths);
+    }
+    sr_headers_answer(x, status, headers, n_headers, edits);
+}
+
+/* What to do with a frame. */
+enum verdict { KEEP, DROP, CUT };
+
+/* Learns from an event; says what of it the client gets. For CUT, [*from, *to) of `raw` goes. */
+static enum verdict read_frame(sr_exchange *x, const struct sr_sse_frame *frame, size_t *from, size_t *to)
+{
+    struct sr_answer *a = &x->answer;
+    if (!frame->whole || !frame->has_data)
+        return KEEP;
+    if (!x->times.first_token)
+        x->times.first_token = sr_clock_ns();
+    if (sr_bytes_eq(frame->data, SR_LIT("[DONE]"))) {
+        a->saw_done = true;
+        return KEEP;
+    }
+    if (!sr_bytes_contains(frame->data, SR_LIT("\"usage\"")))
+        return KEEP;
+    struct sr_usage_event event;
+    bool read = sr_usage_read_event(&event, frame->data, x->engine->answer_paths, &a->scratch);
+    sr_arena_dispose(&a->scratch);
+    if (!read || !event.has_member)
+        return KEEP;
+    if (event.usage.seen)
+        a->usage = event.usage;
+    if (!a->strip_usage)
+        return KEEP;
+    if (!event.is_null && event.choices_empty)
+        return DROP;
+    if (frame->data_lines != 1)
+        return KEEP;
+    *from = frame->data_at + event.start;
+    *to = frame->data_at + event.end;
+    return CUT;
+}
+
+/* Appends what the client gets of a frame. */
+static int put_frame(sr_exchange *x, const struct sr_sse_frame *frame)
+{
+    struct sr_buf *out = &x->answer.out;
+    size_t from, to;
+    switch (read_frame(x, frame, &from, &to)) {
+    case DROP:
+        return SR_OK;
+    case CUT: {
+        int rc = sr_buf_append(out, frame->raw.p, from);
+        return rc ? rc : sr_buf_append(out, frame->raw.p + to, frame->raw.n - to);
+    }
+    case KEEP:
+        break;
+    }
+    return sr_buf_append_bytes(out, frame->raw);
+}
+
+/* Memory is out in the middle of stripping: from here on everything passes as it is. `rest` is what was not
+ * taken. Returns the number of slices. */
+static size_t stop_stripping(struct sr_answer *a, struct sr_bytes pending, struct sr_bytes rest)
+{
+    a->mode = SR_ANSWER_RAW;
+    a->slices[0] = sr_buf_view(&a->out);
+    a->slices[1] = pending;
+    a->slices[2] = rest;
+    return 3;
+}
+
+static size_t strip_events(sr_exchange *x, struct sr_bytes in, bool last)
+{
+    struct sr_answer *a = &x->answer;
+    struct sr_sse_frame frame;
+    int rc;
+    sr_buf_clear(&a->out);
+    while ((rc = sr_sse_frames_next(&a->frames, &in, &frame)) == SR_OK) {
+        size_t before = a->out.len;
+        if (put_frame(x, &frame)) {
+            a->out.len = before;
+            return stop_stripping(a, frame.raw, in);
+        }
+    }
+    struct sr_bytes nothing = {"", 0};
+    if (rc != SR_MORE)
+        return stop_stripping(a, sr_sse_frames_finish(&a->frames, &frame) == SR_OK ? frame.raw : nothing, in);
+    a->slices[0] = sr_buf_view(&a->out);
+    if (!last || sr_sse_frames_finish(&a->frames, &frame) != SR_OK)
+        return a->out.len ? 1 : 0;
+    a->slices[1] = frame.raw;
+    return 2;
+}
+
+static void read_events(sr_exchange *x, struct sr_bytes in)
+{
+    struct sr_answer *a = &x->answer;
+    struct sr_sse_frame frame;
+    size_t from, to;
+    int rc;
+    while ((rc = sr_sse_frames_next(&a->frames, &in, &frame)) == SR_OK)
+        (void)read_frame(x, &frame, &from, &to);
+    if (rc != SR_MORE)
+        a->mode = SR_ANSWER_RAW;
+}
+
+void sr_exchange_answer_body(sr_exchange *x, const void *p, size_t n, bool last,
+                             const struct sr_bytes **slices, size_t *n_slices)
+{
+    struct sr_answer *a = &x->answer;
+    struct sr_bytes in = sr_bytes_of(p, n);
+    a->slices[0] = in;
+    *slices = a->slices;
+    *n_slices = n ? 1 : 0;
+    if (n)
+        x->times.last_token = sr_clock_ns();
+    if (a->mode == SR_ANSWER_SSE && a->strip_usage)
+        *n_slices = strip_events(x, in, last);
+    else if (a->mode == SR_ANSWER_SSE)
+        read_events(x, in);
+    else if (a->mode == SR_ANSWER_JSON)
+        sr_meter_feed(&a->meter, in);
+    if (a->metering)
+        a->usage = a->meter.usage;
+    for (size_t i = 0; i < *n_slices; i++)
+        a->bytes += (*slices)[i].n;
+}

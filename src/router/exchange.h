@@ -1,0 +1,150 @@
+/*
+ * An exchange from the inside: what the files of this folder share about one request and its answer.
+ *
+ * Owned by the thread that owns the exchange; everything it points to lives in its arena, its buffers or its
+ * engine. The states and who may do what in which: docs/internals/request.md.
+ */
+#ifndef SR_ROUTER_EXCHANGE_H
+#define SR_ROUTER_EXCHANGE_H
+
+#include "base/buf.h"
+#include "router/engine.h"
+#include "router/head.h"
+#include "router/request.h"
+#include "router/runtime.h"
+#include "router/usage.h"
+#include "json/splice.h"
+#include "json/sse_frames.h"
+
+enum sr_exchange_state {
+    SR_EXCHANGE_READING,   /* the body arrives; nothing is decided */
+    SR_EXCHANGE_WAITING,   /* the body is complete; signals are under way */
+    SR_EXCHANGE_STREAMING, /* the verdict was to pass; the rest of the body is only checked */
+    SR_EXCHANGE_SETTLED,   /* the verdict is final */
+};
+
+/* Moments in nanoseconds of the monotonic clock (0 = never came) and durations: one place, for the access log
+ * now and for traces later. */
+struct sr_timings {
+    uint64_t started, body_complete, verdict, answer_head, first_token, last_token;
+    uint64_t waiting; /* since when signals are under way elsewhere */
+    uint64_t busy_ns; /* inside this library, or waiting for its workers, until the verdict */
+    uint64_t scan_ns, signals_ns, decide_ns, edit_ns;
+};
+
+struct sr_bridge;
+
+enum sr_answer_mode { SR_ANSWER_RAW, SR_ANSWER_JSON, SR_ANSWER_SSE };
+
+struct sr_answer {
+    int status; /* 0 = no answer began */
+    enum sr_answer_mode mode;
+    bool strip_usage; /* the client did not ask for the usage that we asked the upstream for */
+    bool frames_ready;
+    bool saw_done; /* data: [DONE] */
+    struct sr_sse_frames frames;
+    struct sr_meter meter;
+    bool metering;
+    struct sr_usage usage;
+    struct sr_arena scratch; /* of one event */
+    struct sr_buf out;
+    struct sr_bytes slices[3];
+    uint64_t bytes;
+};
+
+struct sr_exchange {
+    sr_runtime *runtime;
+    struct sr_engine *engine;
+    struct sr_metrics *metrics; /* NULL: switched off */
+    struct sr_exchange_env env; /* post NULL: none */
+    struct sr_arena arena;
+    enum sr_exchange_state state;
+    struct sr_timings times;
+    struct sr_head head;
+    char request_id[SR_REQUEST_ID_SIZE]; /* made here when the client sent none */
+
+    /* the body */
+    struct sr_doc doc;
+    struct sr_scan *scan;
+    struct sr_buf body;
+    uint64_t body_bytes; /* all that arrived */
+    size_t next_span;    /* the first that was not looked at for `model` */
+
+    /* the way to the verdict */
+    int model;        /* index; -1 = none */
+    int client_model; /* the model that the client named, when it is one of ours; -1 */
+    bool automatic;   /* the client left the choice to the router */
+    bool is_stream;   /* the client wants a stream */
+    struct sr_bridge *bridge;
+    struct sr_signal_input *input;
+    struct sr_signal_run *run;
+    const struct sr_signal_result *results[SR_SIGNAL_TYPES];
+    uint64_t deadline_ns;
+    struct sr_decision decision;
+    struct sr_choice choice;
+    bool injected_prompt;
+    bool hidden_usage; /* include_usage was set on the client's behalf */
+    bool in_flight;    /* counted in the gauge of `model` */
+
+    struct sr_verdict verdict;
+    bool has_verdict;
+    const char *error_code;    /* of a refusal, for the access log */
+    const char *error_reason;  /* for llm_request_errors_total; NULL = not counted */
+    const char *response_path; /* x-vsr-response-path of a reply; NULL = none */
+    struct sr_bytes allow;     /* the method that a 405 names */
+    struct sr_buf reply;
+    struct sr_buf explain;
+    struct sr_header_edits answer_edits;
+    struct sr_answer answer;
+};
+
+/* The decision that won, or NULL. */
+const struct sr_config_decision *sr_exchange_decision(const sr_exchange *x);
+
+/* The configuration of the chosen model, or NULL. */
+const struct sr_config_model *sr_exchange_model(const sr_exchange *x);
+
+/* The client's request id, else the one made here. */
+struct sr_bytes sr_exchange_id(const sr_exchange *x);
+
+/* ---- route.c: from the texts to a decision ---- */
+
+/* Starts the signals. Sets the state to WAITING or calls sr_exchange_routed. */
+void sr_route_start(sr_exchange *x);
+/* Gives up on what is still under way, with this status, and decides. */
+void sr_route_give_up(sr_exchange *x, int status);
+/* Drops the runs; late results find nobody. */
+void sr_route_dispose(sr_exchange *x);
+
+/* ---- exchange.c ---- */
+
+/* The decision is made: edits and the verdict follow. */
+void sr_exchange_routed(sr_exchange *x);
+/* The verdict came while the exchange was waiting: books the time. */
+void sr_exchange_woken(sr_exchange *x);
+
+/* ---- headers.c ---- */
+
+/* Fills the verdict's header lists for the upstream. SR_ENOMEM. */
+int sr_headers_upstream(sr_exchange *x) SR_WARN_UNUSED;
+/* Fills `edits` for the client's answer; leaves them empty when memory is out. */
+void sr_headers_answer(sr_exchange *x, int status, const struct sr_header *headers, size_t n_headers,
+                       struct sr_header_edits *edits);
+/* The headers of a reply made here: its content type and the router's own. */
+int sr_headers_reply(sr_exchange *x, const char *content_type) SR_WARN_UNUSED;
+
+/* ---- measure.c: metrics ---- */
+
+void sr_measure_verdict(sr_exchange *x);
+void sr_measure_end(sr_exchange *x, enum sr_end how);
+/* Cost of the tokens used, in the model's currency; 0 when unknown. */
+double sr_exchange_cost(const sr_exchange *x);
+
+/* ---- access_log.c ---- */
+
+void sr_access_log_write(sr_exchange *x, enum sr_end how);
+/* The word of an outcome: metric label and access log. */
+const char *sr_outcome_name(const sr_exchange *x, enum sr_end how);
+const char *sr_door_name(enum sr_door door);
+
+#endif

@@ -1,0 +1,146 @@
+/*
+ * From the texts of a request to a decision: starts signals one after the other, cheapest first, and only
+ * those that the decisions still need.
+ *
+ * Short texts are worked on here and now; long ones on the workers where the exchange has an env.
+ */
+#include "base/clock.h"
+#include "router/bridge.h"
+#include "router/exchange.h"
+#include "router/reply.h"
+
+/* Texts up to this size are quicker to read than to hand over. */
+#define INLINE_BYTES ((size_t)32 << 10)
+
+static void advance(sr_exchange *x);
+
+/* Owner's thread, through the mailbox: a signal has its result. */
+static void signal_done(void *ctx, enum sr_signal_type type)
+{
+    sr_exchange *x = ctx;
+    x->results[type] = sr_signal_run_result(x->run, type);
+    x->times.signals_ns += x->results[type]->ns;
+    advance(x);
+    if (x->has_verdict) {
+        sr_exchange_woken(x);
+        x->env.ready(x->env.ctx, x);
+    }
+}
+
+static void refuse_shortage(sr_exchange *x)
+{
+    sr_reply_error(x, (struct sr_error_reply){503, NULL, "out_of_memory", NULL},
+                   "the request needs more memory than there is for one");
+}
+
+static void decided(sr_exchange *x)
+{
+    sr_plan_choose(x->engine->plan, &x->decision, x->results, &x->choice);
+    if (x->decision.errors && !x->error_reason)
+        x->error_reason = "classification_failed";
+    sr_exchange_routed(x);
+}
+
+/* Starts one type: SR_OK with its result in place, SR_AGAIN, or another error. */
+static int start_type(sr_exchange *x, enum sr_signal_type type)
+{
+    if (x->bridge)
+        sr_bridge_expect(x->bridge);
+    int rc = sr_signal_run_start(x->run, type, signal_done, x);
+    if (x->bridge && rc != SR_AGAIN)
+        sr_bridge_unexpect(x->bridge);
+    if (rc != SR_AGAIN)
+        x->results[type] = sr_signal_run_result(x->run, type);
+    return rc == SR_AGAIN || x->results[type] ? rc : SR_ENOMEM;
+}
+
+static void advance(sr_exchange *x)
+{
+    for (;;) {
+        uint32_t needed = 0;
+        uint64_t start = sr_clock_ns();
+        int rc = sr_plan_decide(x->engine->plan, x->results, &x->decision, &needed);
+        uint64_t decided_at = sr_clock_ns();
+        x->times.decide_ns += decided_at - start;
+        if (rc == SR_OK) {
+            decided(x);
+            return;
+        }
+        if (rc != SR_AGAIN || !needed) {
+            refuse_shortage(x);
+            return;
+        }
+        rc = start_type(x, sr_plan_cheapest(needed));
+        x->times.signals_ns += sr_clock_ns() - decided_at;
+        if (rc == SR_AGAIN) {
+            x->state = SR_EXCHANGE_WAITING;
+            return;
+        }
+        if (rc == SR_ENOMEM) {
+            refuse_shortage(x);
+            return;
+        }
+    }
+}
+
+/* Readies the way to the workers when the text is long enough for it. */
+static int bridge_for(sr_exchange *x, struct sr_signal_env *env)
+{
+    *env = (struct sr_signal_env){.inline_bytes = INLINE_BYTES};
+    if (!x->env.post || x->input->text.n <= INLINE_BYTES)
+        return SR_OK;
+    env->workers = sr_runtime_workers(x->runtime);
+    if (!env->workers)
+        return SR_OK;
+    int rc = sr_bridge_new(&x->bridge, &x->env);
+    if (rc)
+        return rc;
+    env->mailbox = sr_bridge_mailbox(x->bridge);
+    uint64_t deadline = x->engine->config->global.signal_deadline_ms;
+    x->deadline_ns = deadline ? sr_clock_ns() + deadline * SR_NS_PER_MS : 0;
+    return SR_OK;
+}
+
+void sr_route_start(sr_exchange *x)
+{
+    uint64_t total;
+    struct sr_signal_env env;
+    struct sr_bytes text = sr_doc_text(&x->doc, &x->arena, &total);
+    if (text.p)
+        x->input = sr_signal_input_new(text, total);
+    if (!x->input || bridge_for(x, &env) ||
+        sr_signal_run_new(&x->run, x->engine->signals, x->input, env, &x->arena)) {
+        refuse_shortage(x);
+        return;
+    }
+    advance(x);
+}
+
+void sr_route_give_up(sr_exchange *x, int status)
+{
+    sr_signal_run_cancel(x->run, status);
+    for (int type = 0; type < SR_SIGNAL_TYPES; type++)
+        x->results[type] = sr_signal_run_result(x->run, (enum sr_signal_type)type);
+    /* What was not started counts as given up too: nothing may be started any more. */
+    static const struct sr_signal_result none = {.status = SR_ETIMEOUT, .tier = "", .top = -1};
+    uint32_t needed;
+    while (sr_plan_decide(x->engine->plan, x->results, &x->decision, &needed) == SR_AGAIN && needed) {
+        for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
+            if ((needed >> type & 1) && !x->results[type])
+                x->results[type] = &none;
+        }
+    }
+    decided(x);
+}
+
+void sr_route_dispose(sr_exchange *x)
+{
+    if (x->run)
+        sr_signal_run_dispose(x->run);
+    x->run = NULL;
+    sr_bridge_detach(x->bridge);
+    x->bridge = NULL;
+    if (x->input)
+        sr_signal_input_unref(x->input);
+    x->input = NULL;
+}
