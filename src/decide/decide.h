@@ -27,12 +27,12 @@ struct sr_decision {
     float confidence; /* of its rule tree */
     int category;     /* label index of the matched domain rule's signal, -1 = none; see `category_name` */
     const char *category_name; /* first matched domain rule's name; "" = none */
-    bool overridden;  /* a more confident classifier replaced an earlier winner */
-    uint32_t errors;  /* mask of signal types that failed: the request is degraded */
+    bool overridden;           /* a more confident classifier replaced an earlier winner */
+    uint32_t errors;           /* mask of signal types that failed: the request is degraded */
 };
 
-/* `results[type]` is NULL while a type has not run. SR_OK: `out` is filled. SR_AGAIN: `*needed` is the mask of
- * types whose results can still change the outcome; run the cheapest of them and call again. */
+/* `results[type]` is NULL while a type has not run. SR_OK: `out` is filled. SR_AGAIN: `*needed` is the mask
+ * of types whose results can still change the outcome; run the cheapest of them and call again. */
 int sr_plan_decide(const struct sr_plan *plan, const struct sr_signal_result *const results[SR_SIGNAL_TYPES],
                    struct sr_decision *out, uint32_t *needed) SR_WARN_UNUSED;
 

@@ -28,9 +28,9 @@ enum sr_signal_type {
 /* What signals read: one immutable block, its bytes included. */
 struct sr_signal_input {
     struct sr_ref ref;
-    struct sr_bytes text;   /* what the user asks now: the last user turn, decoded UTF-8 */
-    uint64_t total_bytes;   /* text bytes of the whole request, for the token count */
-    uint64_t total_tokens;  /* estimate over all text (bytes / 4, at least 1 when there is text) */
+    struct sr_bytes text;  /* what the user asks now: the last user turn, decoded UTF-8 */
+    uint64_t total_bytes;  /* text bytes of the whole request, for the token count */
+    uint64_t total_tokens; /* estimate over all text (bytes / 4, at least 1 when there is text) */
 };
 
 /* Copies `text` into a new input; NULL when memory is out. */
@@ -50,14 +50,14 @@ struct sr_signal_result {
     int status; /* SR_OK, or why nothing is known: SR_ETIMEOUT, SR_ECANCELED, SR_EBUSY, SR_ELIMIT, ... */
     struct sr_signal_hit *hits;
     size_t n_hits;
-    uint64_t ns;       /* time it took */
-    const char *tier;  /* which model or method answered ("linear"); "" for none */
+    uint64_t ns;      /* time it took */
+    const char *tier; /* which model or method answered ("linear"); "" for none */
     /* Classifiers only: */
     const char *const *labels;
     const float *probabilities; /* [n_labels], sums to 1; NULL for other signals */
     size_t n_labels;
-    int top;        /* index of the best label, -1 = none */
-    float entropy;  /* of the probabilities, normalised to 0..1 */
+    int top;       /* index of the best label, -1 = none */
+    float entropy; /* of the probabilities, normalised to 0..1 */
 };
 
 /* A type's compiled rules; immutable, part of the engine's snapshot. */
@@ -67,7 +67,8 @@ struct sr_signal_ops {
     const char *name; /* the leaf type in rules; first member by house rule */
     /* Relative price, for "cheapest first": nanoseconds for 1 KiB of text on the reference machine. */
     uint32_t cost_ns_per_kib;
-    /* Builds the rules from a configuration. `*set` is NULL when none are configured. Start-up and reload only. */
+    /* Builds the rules from a configuration. `*set` is NULL when none are configured. Start-up and reload
+     * only. */
     int (*compile)(struct sr_signal_set **set, const struct sr_config *config, struct sr_err *err);
     void (*free)(struct sr_signal_set *set);
     size_t (*n_rules)(const struct sr_signal_set *set);
@@ -86,7 +87,8 @@ int sr_signal_find(struct sr_bytes name);
 
 /* All sets of a configuration. Reference-counted: runs hold one. */
 struct sr_signals;
-int sr_signals_new(struct sr_signals **out, const struct sr_config *config, struct sr_err *err) SR_WARN_UNUSED;
+int sr_signals_new(struct sr_signals **out, const struct sr_config *config,
+                   struct sr_err *err) SR_WARN_UNUSED;
 struct sr_signals *sr_signals_ref(struct sr_signals *signals);
 void sr_signals_unref(struct sr_signals *signals);
 size_t sr_signals_rules(const struct sr_signals *signals, enum sr_signal_type type);
@@ -110,8 +112,8 @@ int sr_signal_run_new(struct sr_signal_run **out, struct sr_signals *signals, st
 
 /* Starts one type. SR_OK: its result is there. SR_AGAIN: `done` will be called on the owner's thread, through
  * the mailbox, unless cancelled first. A type that ran already returns SR_OK at once. */
-int sr_signal_run_start(struct sr_signal_run *run, enum sr_signal_type type, sr_signal_done *done, void *ctx)
-    SR_WARN_UNUSED;
+int sr_signal_run_start(struct sr_signal_run *run, enum sr_signal_type type, sr_signal_done *done,
+                        void *ctx) SR_WARN_UNUSED;
 
 /* Gives up on everything that is still under way: its result becomes `status` (SR_ETIMEOUT at the deadline,
  * SR_ECANCELED when the client left); `done` is not called any more. Work on other threads is told to stop or
@@ -119,7 +121,8 @@ int sr_signal_run_start(struct sr_signal_run *run, enum sr_signal_type type, sr_
 void sr_signal_run_cancel(struct sr_signal_run *run, int status);
 
 /* NULL until the type has completed. */
-const struct sr_signal_result *sr_signal_run_result(const struct sr_signal_run *run, enum sr_signal_type type);
+const struct sr_signal_result *sr_signal_run_result(const struct sr_signal_run *run,
+                                                    enum sr_signal_type type);
 
 /* Cancels what runs and drops the references; the memory is the arena's. */
 void sr_signal_run_dispose(struct sr_signal_run *run);

@@ -1,0 +1,151 @@
+/* Rule trees: from configuration to flat nodes, and their value under what is known. */
+#include "decide/rule.h"
+
+#include "signal/types.h"
+
+#include <math.h>
+
+static int count_nodes(const struct sr_config_rule *rule, const char *decision, int depth, size_t *count,
+                       struct sr_err *err)
+{
+    if (depth > SR_RULE_DEPTH_MAX)
+        return sr_err_set(err, SR_ELIMIT, "decision `%s`: rules are nested deeper than %d", decision,
+                          SR_RULE_DEPTH_MAX);
+    (*count)++;
+    for (size_t i = 0; i < rule->n_children; i++) {
+        int rc = count_nodes(&rule->children[i], decision, depth + 1, count, err);
+        if (rc)
+            return rc;
+    }
+    return SR_OK;
+}
+
+int sr_rule_count(const struct sr_config_rule *rule, const char *decision, size_t *count, struct sr_err *err)
+{
+    *count = 0;
+    return count_nodes(rule, decision, 1, count, err);
+}
+
+static int compile_leaf(const struct sr_config_rule *rule, const struct sr_signals *signals,
+                        const char *decision, struct sr_rule_node *node, struct sr_err *err)
+{
+    int type = sr_signal_find(sr_bytes_str(rule->type));
+    if (type < 0)
+        return sr_err_set(err, SR_ENOENT, "decision `%s`: there is no signal type `%s`", decision,
+                          rule->type);
+    int index = sr_signals_find_rule(signals, (enum sr_signal_type)type, sr_bytes_str(rule->name));
+    if (index < 0)
+        return sr_err_set(err, SR_ENOENT, "decision `%s`: no %s rule is named `%s`", decision, rule->type,
+                          rule->name);
+    node->type = (uint8_t)type;
+    node->rule = (uint32_t)index;
+    node->on_error = (uint8_t)rule->on_error;
+    node->predicate = &rule->predicate;
+    node->has_predicate = sr_predicate_any(&rule->predicate);
+    return SR_OK;
+}
+
+int sr_rule_compile(const struct sr_config_rule *rule, const struct sr_signals *signals, const char *decision,
+                    struct sr_rule_node *nodes, uint32_t *used, struct sr_err *err)
+{
+    struct sr_rule_node *node = &nodes[*used];
+    uint32_t first = (*used)++;
+    *node = (struct sr_rule_node){.op = (uint8_t)rule->op};
+    if (rule->op == SR_RULE_NOT && rule->n_children != 1)
+        return sr_err_set(err, SR_EINVAL, "decision `%s`: NOT takes exactly one condition", decision);
+    int rc = rule->op == SR_RULE_LEAF ? compile_leaf(rule, signals, decision, node, err) : SR_OK;
+    for (size_t i = 0; rc == SR_OK && rule->op != SR_RULE_LEAF && i < rule->n_children; i++)
+        rc = sr_rule_compile(&rule->children[i], signals, decision, nodes, used, err);
+    node->size = *used - first;
+    return rc;
+}
+
+static struct sr_rule_value point(bool yes, float confidence)
+{
+    return (struct sr_rule_value){yes ? SR_RULE_YES : SR_RULE_NO, confidence, confidence, 0};
+}
+
+static struct sr_rule_value eval_leaf(const struct sr_rule_node *node, sr_rule_results results)
+{
+    const struct sr_signal_result *result = results[node->type];
+    if (!result)
+        return (struct sr_rule_value){SR_RULE_OPEN, 0.0f, 1.0f, UINT32_C(1) << node->type};
+    if (result->status || node->rule >= result->n_hits)
+        return point(node->on_error == SR_ON_ERROR_MATCH, 1.0f);
+    const struct sr_signal_hit *hit = &result->hits[node->rule];
+    bool yes = node->has_predicate ? sr_predicate_holds(node->predicate, hit->value) : hit->matched;
+    float confidence = hit->confidence > 1.0f ? 1.0f : hit->confidence;
+    return point(yes, confidence > 0.0f ? confidence : 1.0f);
+}
+
+/* All children, and the mean of their confidences; without children yes with 0. */
+static struct sr_rule_value eval_and(const struct sr_rule_node *node, sr_rule_results results)
+{
+    struct sr_rule_value value = point(true, 0.0f);
+    float low = 0.0f, high = 0.0f, n = 0.0f;
+    for (uint32_t at = 1; at < node->size; at += node[at].size) {
+        struct sr_rule_value child = sr_rule_eval(&node[at], results);
+        if (child.state == SR_RULE_NO)
+            return point(false, 0.0f);
+        if (child.state == SR_RULE_OPEN)
+            value.state = SR_RULE_OPEN;
+        value.open |= child.open;
+        low += child.low;
+        high += child.high;
+        n += 1.0f;
+    }
+    if (n > 0.0f) {
+        value.low = low / n;
+        value.high = high / n;
+    }
+    return value;
+}
+
+/* Any child, and the best confidence of those that hold. A missing type matters only if a child that waits
+ * for it could still be more confident than what is certain. */
+static struct sr_rule_value eval_or(const struct sr_rule_node *node, sr_rule_results results)
+{
+    struct sr_rule_value value = {.state = SR_RULE_NO};
+    float reach[SR_SIGNAL_TYPES] = {0};
+    for (uint32_t at = 1; at < node->size; at += node[at].size) {
+        struct sr_rule_value child = sr_rule_eval(&node[at], results);
+        if (child.state == SR_RULE_NO)
+            continue;
+        if (child.state == SR_RULE_YES) {
+            value.state = SR_RULE_YES;
+            value.low = fmaxf(value.low, child.low);
+        } else if (value.state == SR_RULE_NO) {
+            value.state = SR_RULE_OPEN;
+        }
+        value.high = fmaxf(value.high, child.high);
+        for (int type = 0; type < SR_SIGNAL_TYPES; type++)
+            if (child.open >> type & 1)
+                reach[type] = fmaxf(reach[type], child.high);
+    }
+    for (int type = 0; type < SR_SIGNAL_TYPES; type++)
+        if (reach[type] > value.low || (value.state == SR_RULE_OPEN && reach[type] > 0.0f))
+            value.open |= UINT32_C(1) << type;
+    return value;
+}
+
+static struct sr_rule_value eval_not(const struct sr_rule_node *node, sr_rule_results results)
+{
+    struct sr_rule_value child = sr_rule_eval(&node[1], results);
+    if (child.state == SR_RULE_OPEN)
+        return (struct sr_rule_value){SR_RULE_OPEN, 1.0f, 1.0f, child.open};
+    return point(child.state == SR_RULE_NO, 1.0f);
+}
+
+struct sr_rule_value sr_rule_eval(const struct sr_rule_node *node, sr_rule_results results)
+{
+    switch (node->op) {
+    case SR_RULE_LEAF:
+        return eval_leaf(node, results);
+    case SR_RULE_AND:
+        return eval_and(node, results);
+    case SR_RULE_OR:
+        return eval_or(node, results);
+    default:
+        return eval_not(node, results);
+    }
+}

@@ -1,0 +1,67 @@
+/*
+ * Which of a decision's models answers, and how it shall think.
+ *
+ * One candidate is taken. Among several the one with the highest score for the category wins; a model that
+ * the category does not score has 1.0, and the first candidate wins ties.
+ */
+#include "decide/plan.h"
+
+/* The scores that apply: of the matched category, else of a domain that is named like the decision. */
+static const struct sr_config_domain *scoring_domain(const struct sr_config *config,
+                                                     const struct sr_decision *decision)
+{
+    const char *name =
+        *decision->category_name ? decision->category_name : config->decisions[decision->decision].name;
+    for (size_t i = 0; i < config->n_domains; i++)
+        if (strcmp(config->domains[i].name, name) == 0)
+            return &config->domains[i];
+    return NULL;
+}
+
+static double score_of(const struct sr_config_domain *domain, const char *model)
+{
+    for (size_t i = 0; domain && i < domain->n_scores; i++)
+        if (strcmp(domain->scores[i].model, model) == 0)
+            return domain->scores[i].score;
+    return 1.0;
+}
+
+static const struct sr_config_model_ref *best_ref(const struct sr_config *config,
+                                                  const struct sr_decision *decision)
+{
+    const struct sr_config_decision *chosen = &config->decisions[decision->decision];
+    const struct sr_config_domain *domain = scoring_domain(config, decision);
+    size_t best = 0;
+    double best_score = score_of(domain, config->models[chosen->refs[0].model].name);
+    for (size_t i = 1; i < chosen->n_refs; i++) {
+        double score = score_of(domain, config->models[chosen->refs[i].model].name);
+        if (score > best_score) {
+            best = i;
+            best_score = score;
+        }
+    }
+    return &chosen->refs[best];
+}
+
+static const char *effort_of(const struct sr_config *config, const struct sr_config_model_ref *ref)
+{
+    if (ref->reasoning_effort && *ref->reasoning_effort)
+        return ref->reasoning_effort;
+    return config->default_effort && *config->default_effort ? config->default_effort : "medium";
+}
+
+void sr_plan_choose(const struct sr_plan *plan, const struct sr_decision *decision, sr_rule_results results,
+                    struct sr_choice *out)
+{
+    const struct sr_config *config = plan->config;
+    (void)results;
+    *out = (struct sr_choice){config->default_model, "", false, "", "default"};
+    if (decision->decision < 0 || config->decisions[decision->decision].n_refs == 0)
+        return;
+    const struct sr_config_model_ref *ref = best_ref(config, decision);
+    out->model = ref->model;
+    out->lora_name = ref->lora_name ? ref->lora_name : "";
+    out->use_reasoning = ref->use_reasoning;
+    out->effort = ref->use_reasoning ? effort_of(config, ref) : "";
+    out->algorithm = "static";
+}

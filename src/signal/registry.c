@@ -1,0 +1,72 @@
+/* The one list of signal types, and the compiled rules of a configuration. */
+#include "base/mem.h"
+#include "signal/types.h"
+
+const struct sr_signal_ops *const sr_signal_registry[SR_SIGNAL_TYPES] = {
+    [SR_SIGNAL_CONTEXT] = &sr_signal_context,     [SR_SIGNAL_KEYWORD] = &sr_signal_keyword,
+    [SR_SIGNAL_STRUCTURE] = &sr_signal_structure, [SR_SIGNAL_LANGUAGE] = &sr_signal_language,
+    [SR_SIGNAL_DOMAIN] = &sr_signal_domain,
+};
+
+int sr_signal_find(struct sr_bytes name)
+{
+    for (int type = 0; type < SR_SIGNAL_TYPES; type++)
+        if (sr_bytes_eq(sr_bytes_str(sr_signal_registry[type]->name), name))
+            return type;
+    return -1;
+}
+
+int sr_signals_new(struct sr_signals **out, const struct sr_config *config, struct sr_err *err)
+{
+    struct sr_signals *signals = sr_mem_calloc(1, sizeof *signals);
+    if (!signals)
+        return sr_err_set(err, SR_ENOMEM, "out of memory");
+    sr_ref_init(&signals->ref);
+    signals->config = sr_config_ref(config);
+    for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
+        int rc = sr_signal_registry[type]->compile(&signals->sets[type], config, err);
+        if (rc) {
+            sr_signals_unref(signals);
+            return rc;
+        }
+    }
+    *out = signals;
+    return SR_OK;
+}
+
+struct sr_signals *sr_signals_ref(struct sr_signals *signals)
+{
+    sr_ref_get(&signals->ref);
+    return signals;
+}
+
+void sr_signals_unref(struct sr_signals *signals)
+{
+    if (!signals || !sr_ref_put(&signals->ref))
+        return;
+    for (int type = 0; type < SR_SIGNAL_TYPES; type++)
+        if (signals->sets[type])
+            sr_signal_registry[type]->free(signals->sets[type]);
+    sr_config_unref(signals->config);
+    sr_mem_free(signals);
+}
+
+size_t sr_signals_rules(const struct sr_signals *signals, enum sr_signal_type type)
+{
+    const struct sr_signal_set *set = signals->sets[type];
+    return set ? sr_signal_registry[type]->n_rules(set) : 0;
+}
+
+const char *sr_signals_rule_name(const struct sr_signals *signals, enum sr_signal_type type, size_t rule)
+{
+    return sr_signal_registry[type]->rule_name(signals->sets[type], rule);
+}
+
+int sr_signals_find_rule(const struct sr_signals *signals, enum sr_signal_type type, struct sr_bytes name)
+{
+    size_t n = sr_signals_rules(signals, type);
+    for (size_t i = 0; i < n; i++)
+        if (sr_bytes_eq(sr_bytes_str(sr_signals_rule_name(signals, type, i)), name))
+            return (int)i;
+    return -1;
+}

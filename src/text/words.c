@@ -1,0 +1,102 @@
+/* Word iteration: ASCII by a table-free fast path, everything else by code points. */
+#include "text/words.h"
+
+static bool is_ascii_word(unsigned char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+static enum sr_utf8_class class_at(struct sr_bytes text, size_t at, int32_t *cp, size_t *length)
+{
+    unsigned char c = (unsigned char)text.p[at];
+    if (c < 0x80) {
+        *cp = c;
+        *length = 1;
+        return is_ascii_word(c) ? SR_UTF8_WORD : SR_UTF8_OTHER;
+    }
+    *length = sr_utf8_decode(text, at, cp);
+    return sr_utf8_class(*cp);
+}
+
+static void word_add(struct sr_word *word, int32_t cp, bool keep_case)
+{
+    int32_t folded[SR_UTF8_FOLD_POINTS] = {cp};
+    size_t points = keep_case ? 1 : sr_utf8_fold(cp, folded);
+    if (word->n >= SR_WORD_MAX)
+        return;
+    for (size_t i = 0; i < points; i++)
+        word->n += sr_utf8_encode(folded[i], word->folded + word->n);
+    word->points += points;
+}
+
+/* Does the character at `at` continue a word of `class`? */
+static bool continues(struct sr_bytes text, size_t at, enum sr_utf8_class class, int32_t *cp, size_t *length)
+{
+    if (at >= text.n || class == SR_UTF8_DENSE)
+        return false;
+    enum sr_utf8_class next = class_at(text, at, cp, length);
+    if (next == class)
+        return true;
+    bool apostrophe = *cp == '\'' || *cp == 0x2019;
+    int32_t after;
+    size_t skip;
+    return class == SR_UTF8_WORD && apostrophe && at + *length < text.n &&
+           class_at(text, at + *length, &after, &skip) == SR_UTF8_WORD && after > '9';
+}
+
+bool sr_words_next(struct sr_words *words, struct sr_word *word)
+{
+    struct sr_bytes text = words->text;
+    size_t at = words->at, length = 0;
+    int32_t cp = 0;
+    enum sr_utf8_class class = SR_UTF8_OTHER;
+    while (at < text.n && (class = class_at(text, at, &cp, &length)) == SR_UTF8_OTHER)
+        at += length;
+    if (at >= text.n) {
+        words->at = at;
+        return false;
+    }
+    word->start = at;
+    word->class = class;
+    word->points = word->n = 0;
+    do {
+        word_add(word, cp == 0x2019 ? '\'' : cp, words->keep_case);
+        at += length;
+    } while (continues(text, at, class, &cp, &length));
+    word->end = words->at = at;
+    return true;
+}
+
+size_t sr_words_count(struct sr_bytes text)
+{
+    size_t count = 0;
+    enum sr_utf8_class before = SR_UTF8_OTHER;
+    for (size_t at = 0, length; at < text.n; at += length) {
+        int32_t cp;
+        enum sr_utf8_class class = class_at(text, at, &cp, &length);
+        bool apostrophe = before == SR_UTF8_WORD && continues(text, at, SR_UTF8_WORD, &cp, &length);
+        if (class == SR_UTF8_OTHER && apostrophe)
+            continue;
+        count += class == SR_UTF8_DENSE || (class != SR_UTF8_OTHER && class != before);
+        before = class;
+    }
+    return count;
+}
+
+size_t sr_words_stem(char *folded, size_t n)
+{
+    if (n < 4 || folded[n - 1] != 's')
+        return n;
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)folded[i] >= 0x80)
+            return n;
+    if (folded[n - 2] == '\'')
+        return n - 2;
+    if (folded[n - 2] == 's' || folded[n - 2] == 'u')
+        return n;
+    if (folded[n - 3] == 'i' && folded[n - 2] == 'e') {
+        folded[n - 3] = 'y';
+        return n - 2;
+    }
+    return n - 1;
+}
