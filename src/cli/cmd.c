@@ -3,6 +3,8 @@
  */
 #include "cli/cmd.h"
 
+#include "cli/term.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -87,6 +89,27 @@ int sr_cmd_read(const char *path, struct sr_buf *out, struct sr_err *err)
 bool sr_cmd_put(struct sr_bytes text)
 {
     return fwrite(text.p, 1, text.n, stdout) == text.n && fflush(stdout) == 0;
+}
+
+static void print_problem(FILE *out, const char *path, const struct sr_problem *problem, bool colour)
+{
+    bool error = problem->severity == SR_PROBLEM_ERROR;
+    fprintf(out, "%s:", path);
+    if (problem->line)
+        fprintf(out, "%u:%u:", problem->line, problem->column);
+    fprintf(out, " %s%s:%s %s\n",
+            !colour ? ""
+            : error ? "\033[1;31m"
+                    : "\033[1;33m",
+            error ? "error" : "warning", colour ? "\033[0m" : "", problem->message);
+}
+
+void sr_cmd_problems(FILE *out, const char *path, const struct sr_problems *problems)
+{
+    for (size_t i = 0; i < problems->count; i++)
+        print_problem(out, path, &problems->items[i], sr_term_colour(fileno(out)));
+    if (problems->dropped)
+        fprintf(out, "%s: and %zu more\n", path, problems->dropped);
 }
 
 const char *sr_cmd_config(const char *given)

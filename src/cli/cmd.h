@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "cli/args.h"
+#include "config/load.h"
 
 enum sr_exit {
     SR_EXIT_DONE = 0,
@@ -34,6 +35,9 @@ int sr_cmd_read(const char *path, struct sr_buf *out, struct sr_err *err) SR_WAR
 
 /* Writes `text` to standard output. False when that failed (a full disk, a reader who left). */
 bool sr_cmd_put(struct sr_bytes text);
+
+/* Prints each problem as FILE:LINE:COLUMN: severity: message, as editors expect it. */
+void sr_cmd_problems(FILE *out, const char *path, const struct sr_problems *problems);
 
 /* The configuration to use: the one given, else ./semroute.yaml where it is, else NULL: the built-in one. */
 const char *sr_cmd_config(const char *given);

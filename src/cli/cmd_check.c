@@ -3,10 +3,7 @@
  */
 #include "cli/cmd.h"
 
-#include "cli/term.h"
 #include "config/load.h"
-
-#include <unistd.h>
 
 #define SCHEMA_MAX ((size_t)8 << 20)
 
@@ -22,19 +19,6 @@ static const struct sr_usage usage = {
     .text = "Each line reads FILE:LINE:COLUMN: error: message, as editors expect it.\n",
     SR_OPTIONS(options),
 };
-
-static void print_problem(const char *path, const struct sr_problem *problem, bool colour)
-{
-    bool error = problem->severity == SR_PROBLEM_ERROR;
-    printf("%s:", path);
-    if (problem->line)
-        printf("%u:%u:", problem->line, problem->column);
-    printf(" %s%s:%s %s\n",
-           !colour ? ""
-           : error ? "\033[1;31m"
-                   : "\033[1;33m",
-           error ? "error" : "warning", colour ? "\033[0m" : "", problem->message);
-}
 
 static int print_schema(void)
 {
@@ -60,10 +44,7 @@ int sr_cmd_check(int argc, char **argv)
     const struct sr_config *config = NULL;
     struct sr_problems problems = {0};
     int rc = sr_config_load_file(&config, path, (struct sr_load_options){.lenient = lenient}, &problems);
-    for (size_t i = 0; i < problems.count; i++)
-        print_problem(path, &problems.items[i], sr_term_colour(STDOUT_FILENO));
-    if (problems.dropped)
-        printf("%s: and %zu more\n", path, problems.dropped);
+    sr_cmd_problems(stdout, path, &problems);
     if (rc == SR_OK)
         printf("%s: good: %zu models, %zu decisions\n", path, config->n_models, config->n_decisions);
     else

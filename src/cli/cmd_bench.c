@@ -1,0 +1,38 @@
+/*
+ * semroute bench: finds the measurement by name; the measurements themselves are in bench/.
+ */
+#include "cli/cmd.h"
+
+#include "bench/classify.h"
+
+static const struct {
+    const char *name;
+    const char *summary;
+    int (*run)(int argc, char **argv);
+} benches[] = {
+    {"classify", "the linear classifier by text size", sr_bench_classify},
+};
+#define N_BENCHES (sizeof benches / sizeof benches[0])
+
+static void print_benches(FILE *out)
+{
+    fprintf(out, "semroute bench NAME [--json]\n  Measures speed on this machine, beside a peer or the "
+                 "machine's limit."
+                 "\n\nNames\n");
+    for (size_t i = 0; i < N_BENCHES; i++)
+        fprintf(out, "  %-10s %s\n", benches[i].name, benches[i].summary);
+    fprintf(out, "\n`semroute bench NAME --help` shows a measurement's options.\n");
+}
+
+int sr_cmd_bench(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+    for (size_t i = 0; i < N_BENCHES; i++)
+        if (strcmp(benches[i].name, name) == 0)
+            return benches[i].run(argc - 1, argv + 1);
+    bool help = strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0;
+    if (argc > 1 && !help)
+        fprintf(stderr, "semroute bench: there is no measurement `%.60s`\n\n", name);
+    print_benches(help ? stdout : stderr);
+    return help ? SR_EXIT_DONE : SR_EXIT_USAGE;
+}

@@ -1,0 +1,69 @@
+/*
+ * semroute migrate: a flat configuration of the v0.1 era in, today's shape out, and what has no place in it
+ * as warnings.
+ */
+#include "cli/cmd.h"
+
+#include "config/migrate.h"
+
+#define FILE_MAX ((size_t)16 << 20)
+
+static const char *output;
+static const struct sr_option options[] = {
+    {"output,o", SR_OPTION_TEXT, &output, "FILE", "write there instead of standard output; must not exist"},
+};
+static const struct sr_usage usage = {
+    .name = "migrate",
+    .synopsis = "[-o NEW.yaml] OLD.yaml",
+    .summary = "Turns a flat configuration of the v0.1 era into today's.",
+    .text =
+        "What today's shape has no place for stays in the result as a comment and is reported as a warning.\n"
+        "`semroute check` the result.\n",
+    SR_OPTIONS(options),
+};
+
+static int write_result(struct sr_bytes text)
+{
+    if (!output)
+        return sr_cmd_put(text) ? SR_EXIT_DONE
+                                : sr_cmd_fail(&usage, SR_EXIT_BROKE, "cannot write the result");
+    FILE *file = fopen(output, "wxe");
+    if (!file)
+        return sr_cmd_fail(&usage, SR_EXIT_BROKE, "%s: %m", output);
+    bool written = fwrite(text.p, 1, text.n, file) == text.n;
+    written = fclose(file) == 0 && written;
+    return written ? SR_EXIT_DONE : sr_cmd_fail(&usage, SR_EXIT_BROKE, "%s: %m", output);
+}
+
+int sr_cmd_migrate(int argc, char **argv)
+{
+    struct sr_operands operands;
+    struct sr_err err = {0};
+    struct sr_problems problems = {0};
+    struct sr_buf old, new;
+    int code = SR_EXIT_DONE;
+    if (!sr_cmd_begin(&usage, argc, argv, 1, &operands, &code))
+        return code;
+    if (operands.count == 0)
+        return sr_cmd_misuse(&usage, "which file? semroute migrate OLD.yaml > semroute.yaml");
+    const char *path = operands.items[0];
+    sr_buf_init(&old, FILE_MAX);
+    sr_buf_init(&new, FILE_MAX);
+    int rc = sr_cmd_read(path, &old, &err);
+    if (rc != SR_OK) {
+        code = sr_cmd_fail(&usage, SR_EXIT_BROKE, "%s", err.message);
+    } else {
+        rc = sr_migrate_text(&new, sr_buf_view(&old), &problems);
+        sr_cmd_problems(stderr, path, &problems);
+        if (rc == SR_OK)
+            code = write_result(sr_buf_view(&new));
+        else
+            code = rc == SR_EPARSE || rc == SR_EINVAL
+                       ? SR_EXIT_NO
+                       : sr_cmd_fail(&usage, SR_EXIT_BROKE, "%s", sr_strerror(rc));
+    }
+    sr_problems_dispose(&problems);
+    sr_buf_dispose(&old);
+    sr_buf_dispose(&new);
+    return code;
+}

@@ -1,0 +1,60 @@
+/*
+ * semroute serve: the flags, and which configuration it is when none was named.
+ */
+#include "cli/cmd.h"
+
+#include "serve/server.h"
+
+#include <unistd.h>
+
+#define DEFAULT_CONFIG "semroute.yaml"
+
+static struct sr_server_options server;
+static const struct sr_option options[] = {
+    {"config,c", SR_OPTION_TEXT, &server.config, "FILE",
+     "the configuration; else ./" DEFAULT_CONFIG ", else the built-in one"},
+    {"gateway", SR_OPTION_TEXT, &server.gateway, "ADDR:PORT|off",
+     "the OpenAI-compatible door; else the configuration's listeners, else 127.0.0.1:8801"},
+    {"api,api-port", SR_OPTION_TEXT, &server.api, "ADDR:PORT|off",
+     "health and explain; default " SR_SERVER_API_DEFAULT},
+    {"metrics,metrics-port", SR_OPTION_TEXT, &server.metrics, "ADDR:PORT|off",
+     "metrics and probes; default " SR_SERVER_METRICS_DEFAULT},
+    {"extproc,port", SR_OPTION_TEXT, &server.extproc, "ADDR:PORT|off",
+     "Envoy's door; not in this version: off"},
+    {"lenient", SR_OPTION_FLAG, &server.lenient, NULL,
+     "unknown and unsupported configuration keys are warnings"},
+};
+static const struct sr_usage usage = {
+    .name = "serve",
+    .synopsis = "[-c FILE] [--gateway ADDR:PORT|off] [--api ADDR:PORT|off] [--metrics ADDR:PORT|off]",
+    .summary = "Runs the gateway until SIGTERM or SIGINT, then lets requests under way finish.",
+    .text = "SIGHUP and changes of the file load the configuration again without dropping a stream.\n",
+    SR_OPTIONS(options),
+};
+
+static int exit_code(int rc)
+{
+    switch (rc) {
+    case SR_OK:
+        return SR_EXIT_DONE;
+    case SR_EPARSE:
+        return SR_EXIT_NO;
+    case SR_EINVAL:
+        return SR_EXIT_USAGE;
+    default:
+        return SR_EXIT_BROKE;
+    }
+}
+
+int sr_cmd_serve(int argc, char **argv)
+{
+    struct sr_operands operands;
+    int code = SR_EXIT_DONE;
+    if (!sr_cmd_begin(&usage, argc, argv, 0, &operands, &code))
+        return code;
+    if (!server.config && access(DEFAULT_CONFIG, F_OK) == 0)
+        server.config = DEFAULT_CONFIG;
+    char error[2048];
+    int rc = sr_server_run(&server, error, sizeof error);
+    return rc == SR_OK ? SR_EXIT_DONE : sr_cmd_fail(&usage, exit_code(rc), "%s", error);
+}
