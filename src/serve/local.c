@@ -1,0 +1,93 @@
+/* Pages and errors that need no routing. */
+#include "serve/local.h"
+
+static const struct sr_bytes JSON = {"application/json", sizeof "application/json" - 1};
+
+static bool health(const struct sr_local_state *state, struct sr_local_page *page, struct sr_buf *body)
+{
+    *page = (struct sr_local_page){200, JSON};
+    return sr_buf_printf(body, "{\"status\": \"healthy\", \"service\": \"%s\"}", state->service) == SR_OK;
+}
+
+static bool ready(const struct sr_local_state *state, struct sr_local_page *page, struct sr_buf *body)
+{
+    *page = (struct sr_local_page){state->ready ? 200 : 503, JSON};
+    return sr_buf_printf(body, "{\"status\": \"%s\", \"service\": \"%s\", \"ready\": %s}",
+                         state->ready ? "ready" : "draining", state->service,
+                         state->ready ? "true" : "false") == SR_OK;
+}
+
+static bool metrics(const struct sr_local_state *state, struct sr_local_page *page, struct sr_buf *body)
+{
+    *page = (struct sr_local_page){200, SR_LIT("text/plain; version=0.0.4; charset=utf-8")};
+    size_t room = 64 * 1024;
+    for (;;) {
+        if (sr_buf_reserve(body, room) != SR_OK) {
+            return false;
+        }
+        size_t need = sr_runtime_metrics(state->runtime, body->data + body->len, room);
+        if (need < room) {
+            body->len += need;
+            return true;
+        }
+        room = need + 4096; /* series may appear between two calls */
+    }
+}
+
+bool sr_local_answer(const struct sr_local_state *state, struct sr_bytes method, struct sr_bytes path,
+                     struct sr_local_page *page, struct sr_buf *body)
+{
+    if (path.n < 6 || path.n > 8 ||
+        (!sr_bytes_eq(method, SR_LIT("GET")) && !sr_bytes_eq(method, SR_LIT("HEAD")))) {
+        return false;
+    }
+    if (sr_bytes_eq(path, SR_LIT("/health"))) {
+        return health(state, page, body);
+    }
+    if (sr_bytes_eq(path, SR_LIT("/ready"))) {
+        return ready(state, page, body);
+    }
+    return state->metrics && sr_bytes_eq(path, SR_LIT("/metrics")) && metrics(state, page, body);
+}
+
+static const char *code_of(int status)
+{
+    switch (status) {
+    case 404:
+        return "not_found";
+    case 405:
+        return "method_not_allowed";
+    case 408:
+        return "request_timeout";
+    case 413:
+        return "request_too_large";
+    case 414:
+        return "uri_too_long";
+    case 431:
+        return "headers_too_large";
+    case 501:
+        return "not_implemented";
+    case 503:
+        return "overloaded";
+    case 505:
+        return "http_version_not_supported";
+    default:
+        return status < 500 ? "bad_request" : "internal_error";
+    }
+}
+
+struct sr_bytes sr_local_error(struct sr_buf *body, int status, const char *type, const char *code,
+                               const char *message)
+{
+    if (!type) {
+        type = status < 500 ? "invalid_request_error" : "server_error";
+    }
+    size_t start = body->len;
+    if (sr_buf_append_bytes(body, SR_LIT("{\"error\":{\"message\":\"")) != SR_OK ||
+        sr_buf_append_json(body, sr_bytes_str(message)) != SR_OK ||
+        sr_buf_printf(body, "\",\"type\":\"%s\",\"param\":null,\"code\":\"%s\"}}", type,
+                      code ? code : code_of(status)) != SR_OK) {
+        body->len = start;
+    }
+    return JSON;
+}

@@ -1,0 +1,40 @@
+/*
+ * What a door answers by itself: health, readiness, metrics, and errors found before there is an exchange.
+ *
+ * Holds no state and opens no socket; every function formats into the caller's buffer.
+ */
+#ifndef SR_SERVE_LOCAL_H
+#define SR_SERVE_LOCAL_H
+
+#include "base/buf.h"
+#include "semroute/semroute.h"
+
+#include <stdbool.h>
+
+/* Bound of the metrics page, bytes. */
+#define SR_LOCAL_METRICS_MAX (16u << 20)
+
+struct sr_local_page {
+    int status;
+    struct sr_bytes content_type; /* static */
+};
+
+/* What one of the doors can say about its process. */
+struct sr_local_state {
+    sr_runtime *runtime;
+    const char *service; /* "service" of the health pages */
+    bool ready;          /* false while the process drains */
+    bool metrics;        /* false: no /metrics here */
+};
+
+/* Answers GET and HEAD of /health, /ready and /metrics into `body`: true with `page` filled. False when the
+ * path is another one, or the page cannot be made. */
+bool sr_local_answer(const struct sr_local_state *state, struct sr_bytes method, struct sr_bytes path,
+                     struct sr_local_page *page, struct sr_buf *body);
+
+/* Appends an error object in OpenAI's shape and returns its content type. `type` and `code` NULL: by the
+ * status. */
+struct sr_bytes sr_local_error(struct sr_buf *body, int status, const char *type, const char *code,
+                               const char *message);
+
+#endif

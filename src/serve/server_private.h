@@ -1,0 +1,64 @@
+/*
+ * The server's parts, shared by server.c (life), server_doors.c (addresses and listeners) and
+ * server_reload.c.
+ */
+#ifndef SR_SERVE_SERVER_PRIVATE_H
+#define SR_SERVE_SERVER_PRIVATE_H
+
+#include "serve/address.h"
+#include "serve/api.h"
+#include "serve/gateway.h"
+#include "serve/reload.h"
+#include "serve/server.h"
+
+#include <pthread.h>
+
+#define SR_SERVER_LOOPS_MAX 256
+
+struct sr_server_door {
+    struct sr_address address;
+    uint64_t timeout_ms;
+    int fds[SR_SERVER_LOOPS_MAX]; /* one listening socket for each loop; -1 once it was handed on */
+};
+
+struct sr_server_loop {
+    struct sr_server *server;
+    struct sr_loop *loop;
+    struct sr_gateway *gateway;
+    pthread_t thread;
+    bool started;
+};
+
+struct sr_server {
+    const struct sr_server_options *options;
+    uint64_t started_ns;
+    sr_runtime *runtime;
+    const struct sr_config *config; /* in force; the watcher's thread replaces it */
+    struct sr_upstream_tls *upstream_tls;
+    struct sr_server_loop loops[SR_SERVER_LOOPS_MAX];
+    int n_loops;
+    struct sr_server_door doors[SR_GATEWAY_DOORS_MAX];
+    size_t n_doors;
+    struct sr_address api_address, metrics_address;
+    struct sr_api *api, *metrics;
+    struct sr_reload *reload;
+    atomic_bool draining;
+    atomic_int undrained; /* gateways that still have connections */
+    int done;             /* eventfd: all gateways are drained */
+    struct sr_err err;
+};
+
+/* Opens every listening socket and makes the gateways and small doors on the loops, which must not run yet.
+ */
+int sr_server_open_doors(struct sr_server *server) SR_WARN_UNUSED;
+
+/* One log line for each door. */
+void sr_server_announce(struct sr_server *server);
+
+/* The server's certificate as `config` has it: *out is NULL for plain. */
+int sr_server_tls(const struct sr_config *config, sr_tls_context **out, struct sr_err *err) SR_WARN_UNUSED;
+
+/* The watcher's callback: loads the file again and tells the loops. */
+void sr_server_reload(void *server);
+
+#endif
