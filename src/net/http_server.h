@@ -13,7 +13,7 @@
 
 struct sr_http_server;
 
-/* One request and its response. Lives from `request` until the response is complete, or `gone` returned. */
+/* One request and its response. Lives from `request` until `done` returned. */
 struct sr_http_request;
 
 struct sr_http_server_settings {
@@ -110,9 +110,8 @@ struct sr_http_response {
 /* Writes the head, and the first slices of the body with it in one system call (count may be 0). Everything
  * is read within the call. Once per request; may come before the request body is complete: the connection is
  * then closed after the response unless the rest of the body comes in time. Body bytes of a HEAD request or a
- * 204/304 are dropped. A 2xx answer may give sr_http_request_finish in the same breath: use
- * sr_http_request_reply for whole answers. SR_EINVAL: a header may not be sent (nothing was written; answer
- * otherwise). SR_ECLOSED: the client is gone, `done` follows. */
+ * 204/304 are dropped. Whole answers: sr_http_request_reply. SR_EINVAL: a header may not be sent (nothing was
+ * written; answer otherwise). SR_ECLOSED: the client is gone, `done` follows. */
 int sr_http_request_respond(struct sr_http_request *request, const struct sr_http_response *response,
                             const struct sr_bytes *slices, size_t count) SR_WARN_UNUSED;
 
@@ -135,6 +134,10 @@ int sr_http_request_reply(struct sr_http_request *request, const struct sr_http_
  * `done` follows with complete = false, never within this call. */
 void sr_http_request_abort(struct sr_http_request *request);
 
+/* Within `done`: the status that the server itself answered with (408, 413, 400 inside the body), else 0. */
+int sr_http_request_error_status(const struct sr_http_request *request);
+
+/* Bytes of responses that the kernel has not taken. */
 size_t sr_http_request_queued(const struct sr_http_request *request);
 
 #endif

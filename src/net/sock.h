@@ -57,8 +57,9 @@ void sr_conn_set_events(struct sr_conn *conn, const struct sr_conn_events *event
  * not come for it; SR_ELIMIT: the queue would grow over its limit, nothing was taken; SR_ENOMEM: broken. */
 int sr_conn_write(struct sr_conn *conn, const struct sr_bytes *slices, size_t count) SR_WARN_UNUSED;
 
-/* The same for large memory that the owner keeps: takes a prefix, *taken bytes, and copies at most
- * SR_LOOP_READ_SIZE of it. When *taken is short, `drained` follows and the owner goes on from there. */
+/* The same for large memory that the owner keeps: takes a prefix, *taken bytes, of which little is copied,
+ * and nothing while the queue is not empty or the connection not open. The owner goes on with the rest at
+ * `drained` (or `opened`), or at once when the queue is still empty. */
 int sr_conn_write_some(struct sr_conn *conn, const struct sr_bytes *slices, size_t count,
                        size_t *taken) SR_WARN_UNUSED;
 

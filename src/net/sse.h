@@ -25,18 +25,22 @@ struct sr_sse_item {
     struct sr_bytes id;    /* last id field of the frame */
 };
 
+/* Private: where the search for the end of a frame stands. */
+struct sr_sse_scan {
+    int state;
+    bool line_empty;
+    bool lone_cr; /* the line before ended in CR without LF */
+    bool content; /* the frame has a line that is not empty */
+};
+
 struct sr_sse {
     size_t max_frame;
-    uint64_t offset;     /* of the first byte of the current frame */
+    uint64_t offset;     /* of the first byte that was not given out */
     struct sr_buf frame; /* the frame's bytes that came in earlier chunks */
     struct sr_buf joined;
-    bool flush_frame;
+    bool flush;     /* `frame` was given out */
     bool oversized; /* inside a frame over the limit */
-    int state;      /* private from here on */
-    bool line_empty;
-    bool lone_cr;
-    bool started;
-    size_t scanned;
+    struct sr_sse_scan scan;
 };
 
 /* Frames over `max_frame` bytes pass through unparsed, in pieces, as they come. Allocates nothing. */
