@@ -100,7 +100,8 @@ struct sr_exchange_env {
     void *ctx;
 };
 
-/* NULL when memory is out. With has_body false the verdict is there at once. */
+/* NULL when memory is out. With has_body false the verdict is there at once; with a body it may be there too,
+ * where the head is enough (a wrong method, an unknown path): then the body need not be read. */
 SR_API sr_exchange *sr_exchange_new(sr_runtime *runtime, const struct sr_request_head *head,
                                     const struct sr_exchange_env *env);
 
@@ -195,7 +196,11 @@ struct sr_verdict {
  * changes it). */
 SR_API const struct sr_verdict *sr_exchange_verdict(const sr_exchange *exchange);
 
-/* The signals and the rule that won, as one JSON document; borrowed from the exchange. For `explain`. */
+/* Tells which of the verdict's targets the request goes to (the last one told counts), for the access log. */
+SR_API void sr_exchange_target(sr_exchange *exchange, size_t target);
+
+/* The signals and the rule that won, as one JSON document; `terminal`: as a picture of `width` columns. Borrowed
+ * from the exchange until the next call. For `explain`. */
 SR_API struct sr_bytes sr_exchange_explain(sr_exchange *exchange, bool terminal, int width, bool colour);
 
 /* Turns the exchange into an error reply in OpenAI shape, because the caller could not go on: upstream

@@ -107,6 +107,7 @@ static void put_verdict(struct line *line, const sr_exchange *x)
 {
     const struct sr_verdict *v = &x->verdict;
     put_text(line, "model", v->model);
+    put_text(line, "target", x->target);
     put_text(line, "decision", v->decision);
     put_text(line, "category", v->category);
     if (v->decision[0])

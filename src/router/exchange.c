@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "router/answer.h"
 #include "router/edit.h"
+#include "router/explain.h"
 #include "router/reply.h"
 
 /* The arena holds spans, decoded texts and edits of one body: a few times its size, and room for headers. */
@@ -483,6 +484,19 @@ void sr_exchange_timeout(sr_exchange *x)
 const struct sr_verdict *sr_exchange_verdict(const sr_exchange *x)
 {
     return x->has_verdict ? &x->verdict : NULL;
+}
+
+struct sr_bytes sr_exchange_explain(sr_exchange *x, bool terminal, int width, bool colour)
+{
+    sr_buf_clear(&x->explain);
+    int rc = terminal ? sr_explain_picture(x, width, colour, &x->explain) : sr_explain_json(x, &x->explain);
+    return rc ? (struct sr_bytes){"", 0} : sr_buf_view(&x->explain);
+}
+
+void sr_exchange_target(sr_exchange *x, size_t target)
+{
+    if (target < x->verdict.n_targets)
+        x->target = x->verdict.targets[target].name;
 }
 
 const struct sr_verdict *sr_exchange_fail(sr_exchange *x, int status, const char *type, const char *message)
