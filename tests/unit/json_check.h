@@ -4,6 +4,7 @@
  *
  * Where the two differ on purpose: the scanner accepts lone surrogates, NULs in names and numbers beyond the
  * range of a double (RFC 8259 allows all three and the upstream may have an opinion); jansson refuses them.
+ * And jansson overlooks a NUL byte right after a number or a word, which the scanner refuses.
  */
 #ifndef TESTS_UNIT_JSON_CHECK_H
 #define TESTS_UNIT_JSON_CHECK_H
@@ -140,6 +141,8 @@ static inline bool refused_on_purpose(const json_error_t *error)
 static inline bool agrees_with_jansson(const struct scanned *scanned, struct sr_bytes text)
 {
     if (scanned->rc != SR_OK && scanned->rc != SR_EPARSE)
+        return true;
+    if (scanned->rc == SR_EPARSE && scanned->err.offset < text.n && text.p[scanned->err.offset] == 0)
         return true;
     json_error_t error;
     json_t *json = check_load(text, &error);
