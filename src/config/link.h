@@ -13,6 +13,10 @@ void sr_config_link(struct sr_binder *b, const struct sr_yaml_node *root, struct
 /* Checks the domain rules against the labels of the built-in classifier, and writes labels as it does. */
 void sr_config_link_domains(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config);
 
+/* The label that a name stands for: case does not matter, and `_` or `-` are as good as a space. NULL for
+ * none. */
+const char *sr_config_domain_label(struct sr_bytes name);
+
 /* Checks that the leaves of every decision's rules name rules that exist. */
 void sr_config_link_rules(struct sr_binder *b, const struct sr_yaml_node *decisions,
                           struct sr_config *config);

@@ -8,8 +8,7 @@ static const char *const labels[] = {
     "business",  "law",  "psychology", "biology",          "chemistry",  "history",     "other", "health",
     "economics", "math", "physics",    "computer science", "philosophy", "engineering", NULL};
 
-/* The label that a name stands for: case does not matter, and `_` or `-` are as good as a space. */
-static const char *label_of(struct sr_bytes name)
+const char *sr_config_domain_label(struct sr_bytes name)
 {
     for (const char *const *label = labels; *label; label++) {
         size_t n = strlen(*label), i = 0;
@@ -38,7 +37,7 @@ static void link_own_name(struct sr_binder *b, const struct sr_yaml_node *node,
 {
     char hint[HINT_SIZE];
     struct sr_bytes name = sr_bytes_str(domain->name);
-    const char *label = label_of(name);
+    const char *label = sr_config_domain_label(name);
     if (name.n == 0 || sr_yaml_get(node, "mmlu_categories"))
         return;
     if (!label) {
@@ -67,7 +66,7 @@ void sr_config_link_domains(struct sr_binder *b, const struct sr_yaml_node *root
         link_own_name(b, list->items[i], domain);
         for (size_t j = 0; names && j < domain->mmlu_categories.count; j++) {
             const char **name = &domain->mmlu_categories.items[j];
-            const char *label = label_of(sr_bytes_str(*name));
+            const char *label = sr_config_domain_label(sr_bytes_str(*name));
             if (!label)
                 sr_bind_error(b, j < names->count ? names->items[j] : names,
                               "`%.60s` is no label of the domain classifier%s", *name,
