@@ -154,7 +154,5 @@ int sr_cmd_eval(int argc, char **argv)
         sr_linear_unref(e->model);
     }
     sr_mem_free(e);
-    if (fflush(stdout) != 0)
-        code = sr_cmd_fail(&usage, SR_EXIT_BROKE, "cannot write to standard output");
     return code;
 }

@@ -76,6 +76,17 @@ static int help(int argc, char **argv)
     return commands[command].run(2, asked);
 }
 
+static int run(int argc, char **argv)
+{
+    const char *name = argv[0];
+    if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+        return help(argc, argv);
+    if (strcmp(name, "--version") == 0)
+        name = "version";
+    int command = find(name);
+    return command < 0 ? unknown(name) : commands[command].run(argc, argv);
+}
+
 int main(int argc, char **argv)
 {
     signal(SIGPIPE, SIG_IGN);
@@ -83,11 +94,10 @@ int main(int argc, char **argv)
         print_commands(stderr);
         return SR_EXIT_USAGE;
     }
-    const char *name = argv[1];
-    if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
-        return help(argc - 1, argv + 1);
-    if (strcmp(name, "--version") == 0)
-        name = "version";
-    int command = find(name);
-    return command < 0 ? unknown(name) : commands[command].run(argc - 1, argv + 1);
+    int code = run(argc - 1, argv + 1);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fprintf(stderr, "semroute: cannot write to standard output\n");
+        return SR_EXIT_BROKE;
+    }
+    return code;
 }

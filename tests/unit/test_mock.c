@@ -1,0 +1,209 @@
+/* The mock upstream, spoken to over real sockets. */
+#include "tests/unit/cmocka_all.h"
+
+#include "base/mem.h"
+#include "serve/mock.h"
+#include "json/scan.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static struct sr_loop *loop;
+static struct sr_mock *mock;
+static pthread_t thread;
+
+static void *run(void *ctx)
+{
+    sr_loop_run(ctx);
+    return NULL;
+}
+
+static int setup(void **state)
+{
+    struct sr_err err = {0};
+    (void)state;
+    assert_int_equal(sr_loop_new(&loop), SR_OK);
+    assert_int_equal(sr_mock_new(&mock, loop, "127.0.0.1", 0, 2, &err), SR_OK);
+    return pthread_create(&thread, NULL, run, loop);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    sr_loop_stop(loop);
+    pthread_join(thread, NULL);
+    sr_mock_free(mock);
+    sr_loop_free(loop);
+    return 0;
+}
+
+/* Sends `request` (with Connection: close) and reads the whole answer into static memory. */
+static const char *talk(size_t worker, const char *request, size_t n)
+{
+    static char answer[1 << 20];
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(sr_mock_port(mock, worker))};
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_true(fd >= 0 && connect(fd, (struct sockaddr *)&to, sizeof to) == 0);
+    assert_int_equal(send(fd, request, n, MSG_NOSIGNAL), (ssize_t)n);
+    size_t got = 0;
+    ssize_t more;
+    while (got < sizeof answer - 1 && (more = recv(fd, answer + got, sizeof answer - 1 - got, 0)) > 0)
+        got += (size_t)more;
+    answer[got] = '\0';
+    close(fd);
+    return answer;
+}
+
+static const char *get(size_t worker, const char *path)
+{
+    char request[256];
+    int n =
+        snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", path);
+    return talk(worker, request, (size_t)n);
+}
+
+static const char *post(size_t worker, const char *path, const char *header, const char *body)
+{
+    char request[2048];
+    int n = snprintf(request, sizeof request,
+                     "POST %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s%sContent-Length: %zu\r\n\r\n%s",
+                     path, header, header[0] ? "\r\n" : "", strlen(body), body);
+    return talk(worker, request, (size_t)n);
+}
+
+static const char *body_of(const char *answer)
+{
+    const char *end = strstr(answer, "\r\n\r\n");
+    assert_non_null(end);
+    return end + 4;
+}
+
+static size_t times(const char *text, const char *what)
+{
+    size_t n = 0;
+    for (; (text = strstr(text, what)); text++)
+        n++;
+    return n;
+}
+
+#define CHAT "/v1/chat/completions"
+#define ASK  "{\"model\":\"m\\\"1\",\"messages\":[{\"role\":\"user\",\"content\":\"hello\"}]}"
+#define ASK_S                                                                                                \
+    "{\"stream\":true,\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":[{\"text\":\"abc\"}]}]"
+
+static void answers_are_a_function_of_the_request(void **state)
+{
+    (void)state;
+    char first[4096];
+    snprintf(first, sizeof first, "%s", body_of(post(1, CHAT, "", ASK)));
+    assert_non_null(strstr(first, "\"Worker 1 answers as m\\\"1: the prompt has 5 bytes.\""));
+    assert_non_null(strstr(first, "\"prompt_tokens\":4,"));
+    assert_string_equal(body_of(post(1, CHAT, "", ASK)), first);
+    assert_string_equal(body_of(post(1, "/some/base" CHAT, "", ASK)), first);
+    assert_non_null(strstr(post(0, CHAT, "", ASK), "Worker 0"));
+}
+
+static void remembers_the_last_request(void **state)
+{
+    (void)state;
+    post(0, CHAT "?a=b", "X-One: 1", ASK);
+    get(0, "/v1/models");
+    assert_string_equal(body_of(get(0, "/mock/last")), ASK);
+    assert_non_null(strstr(get(0, "/mock/last-head"), "POST " CHAT "?a=b HTTP/1.1\r\nhost: x\r\n"));
+    assert_non_null(strstr(get(0, "/mock/last-head"), "x-one: 1\r\n"));
+    post(0, CHAT, "", "{broken");
+    assert_string_equal(body_of(get(0, "/mock/last")), "{broken");
+    assert_non_null(strstr(get(0, "/mock/stats"), "\"requests\":2,"));
+    assert_string_equal(body_of(get(1, "/mock/last")), "");
+}
+
+static void streams(void **state)
+{
+    (void)state;
+    const char *plain = post(0, CHAT, "X-Mock-Chunks: 3", ASK_S "}");
+    assert_non_null(strstr(plain, "text/event-stream"));
+    assert_int_equal(times(plain, "data: "), 1 + 3 + 1 + 1);
+    assert_int_equal(times(plain, "usage"), 0);
+    assert_int_equal(times(plain, "data: [DONE]\n\n"), 1);
+    const char *usage = post(0, CHAT, "", ASK_S ",\"stream_options\":{\"include_usage\":true}}");
+    assert_int_equal(times(usage, "data: "), 1 + 8 + 1 + 1 + 1);
+    assert_int_equal(times(usage, "\"usage\":null"), 10);
+    assert_int_equal(times(usage, "\"choices\":[],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":8"),
+                     1);
+    const char *text = post(0, "/v1/completions", "X-Mock-Chunks: 2\r\nX-Mock-Chunk-Delay-Ms: 5",
+                            "{\"stream\":true,\"prompt\":[\"a\",\"b\"]}");
+    assert_int_equal(times(text, "data: "), 2 + 1 + 1);
+}
+
+static void embeddings(void **state)
+{
+    (void)state;
+    const char *path = "/v1/embeddings";
+    assert_int_equal(times(post(0, path, "", "{\"model\":\"e\",\"input\":\"x\"}"), "\"embedding\":["), 1);
+    assert_int_equal(times(post(0, path, "", "{\"model\":\"e\",\"input\":[\"x\",\"y\"]}"), "\"embedding\":["),
+                     2);
+    assert_int_equal(times(post(0, path, "", "{\"model\":\"e\",\"input\":[1,2,3]}"), "\"embedding\":["), 1);
+    assert_int_equal(times(post(0, path, "", "{\"model\":\"e\",\"input\":[[1],[2]]}"), "\"embedding\":["), 2);
+}
+
+static void misbehaves_when_asked(void **state)
+{
+    (void)state;
+    assert_non_null(strstr(post(0, CHAT, "X-Mock-Status: 429", ASK), "HTTP/1.1 429 "));
+    assert_non_null(strstr(post(0, CHAT, "X-Mock-Status: 429", ASK), "retry-after: 1\r\n"));
+    assert_string_equal(post(0, CHAT, "X-Mock-Close: head", ASK), "");
+    assert_int_equal(strlen(body_of(post(0, CHAT, "X-Mock-Close: 10", ASK))), 10);
+    assert_string_equal(body_of(post(0, CHAT, "X-Mock-Close: 0", ASK)), "");
+    size_t usual = strlen(body_of(post(0, CHAT, "", ASK)));
+    assert_int_equal(strlen(body_of(post(0, CHAT, "X-Mock-Body-Bytes: 500000", ASK))), usual + 500000);
+    assert_int_equal(strlen(body_of(post(0, CHAT, "X-Mock-Slow-Read: 1\r\nX-Mock-Delay-Ms: 1", ASK))), usual);
+    assert_non_null(strstr(get(0, "/mock/stats"), "\"open\":0,\"aborted\":3,"));
+}
+
+static void refuses_what_it_does_not_know(void **state)
+{
+    (void)state;
+    assert_non_null(strstr(get(0, "/nothing"), "HTTP/1.1 404 "));
+    assert_non_null(strstr(get(0, CHAT), "HTTP/1.1 405 "));
+    assert_non_null(strstr(post(0, CHAT, "", "{\"a\":}"), "HTTP/1.1 400 "));
+    assert_non_null(strstr(get(0, "/health"), "HTTP/1.1 200 "));
+    assert_non_null(strstr(get(0, "/v1/models"), "\"id\":\"mock\""));
+}
+
+static void a_taken_port_is_said(void **state)
+{
+    (void)state;
+    struct sr_err err = {0};
+    struct sr_mock *second = NULL;
+    struct sr_loop *other = NULL;
+    char port[16];
+    assert_int_equal(sr_loop_new(&other), SR_OK);
+    assert_int_equal(sr_mock_new(&second, other, "127.0.0.1", sr_mock_port(mock, 0), 1, &err), SR_EBUSY);
+    snprintf(port, sizeof port, "%u", sr_mock_port(mock, 0));
+    assert_non_null(strstr(err.message, port));
+    assert_null(second);
+    assert_int_equal(sr_mock_new(&second, other, "127.0.0.1", 65535, 2, &err), SR_EINVAL);
+    sr_loop_free(other);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(answers_are_a_function_of_the_request),
+        TEST(remembers_the_last_request),
+        TEST(streams),
+        TEST(embeddings),
+        TEST(misbehaves_when_asked),
+        TEST(refuses_what_it_does_not_know),
+        TEST(a_taken_port_is_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
