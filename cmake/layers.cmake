@@ -34,6 +34,8 @@ function(sr_embed layer symbol file)
     .balign 64
     .global sr_embed_@symbol@
     .global sr_embed_@symbol@_end
+    .hidden sr_embed_@symbol@
+    .hidden sr_embed_@symbol@_end
 sr_embed_@symbol@:
     .incbin "@path@"
 sr_embed_@symbol@_end:

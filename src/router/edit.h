@@ -13,7 +13,7 @@
 struct sr_edit {
     sr_exchange *x;
     struct sr_edits *list;
-    const struct sr_doc *doc;
+    const struct sr_request *doc;
     struct sr_arena *arena;
     const struct sr_config_decision *decision; /* NULL: the default model, only model and stream are edited */
     /* Members that the router itself has set: blocked_params and strip_unknown leave them alone. */

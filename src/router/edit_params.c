@@ -121,12 +121,12 @@ static bool is_ours(const struct sr_edit *edit, const struct sr_span *span)
 
 static int remove_members(struct sr_edit *edit, bool strip_unknown)
 {
-    const struct sr_doc *doc = edit->doc;
+    const struct sr_request *doc = edit->doc;
     for (size_t i = 0; i < doc->n_spans; i++) {
         const struct sr_span *span = &doc->spans[i];
-        if (!sr_doc_is_top(span) || is_ours(edit, span))
+        if (!sr_request_is_top(span) || is_ours(edit, span))
             continue;
-        struct sr_bytes name = sr_doc_key(doc, span, edit->arena);
+        struct sr_bytes name = sr_request_key(doc, span, edit->arena);
         if (!name.p)
             return SR_ENOMEM;
         if (is_essential(name) || (!sr_edit_blocked(edit, name) && (!strip_unknown || is_known(name))))
@@ -158,7 +158,7 @@ static int cap(struct sr_edit *edit, uint32_t index, const char *name, int64_t l
 
 int sr_edit_params(struct sr_edit *edit)
 {
-    const struct sr_doc *doc = edit->doc;
+    const struct sr_request *doc = edit->doc;
     if (!edit->decision->plugins.request_params.set)
         return SR_OK;
     int64_t max_tokens = edit->decision->plugins.request_params.max_tokens_limit;

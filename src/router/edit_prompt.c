@@ -7,7 +7,7 @@
 #include "router/edit.h"
 
 /* The span of a member of message `message`, the last of a repeated one; SR_SPAN_NONE when it has none. */
-static uint32_t member_of(const struct sr_doc *doc, uint32_t message, uint16_t id)
+static uint32_t member_of(const struct sr_request *doc, uint32_t message, uint16_t id)
 {
     uint32_t found = SR_SPAN_NONE;
     for (size_t i = message + 1; i < doc->n_spans && doc->spans[i].start < doc->spans[message].end; i++) {
@@ -55,7 +55,7 @@ static int insert_content(struct sr_edit *edit, uint32_t content, struct sr_byte
 
 int sr_edit_prompt(struct sr_edit *edit)
 {
-    const struct sr_doc *doc = edit->doc;
+    const struct sr_request *doc = edit->doc;
     struct sr_bytes prompt = sr_bytes_str(edit->decision->plugins.system_prompt.text);
     if (!edit->decision->plugins.system_prompt.set || prompt.n == 0 || doc->dialect != SR_DIALECT_CHAT)
         return SR_OK;

@@ -115,8 +115,8 @@ static void read_doc(sr_exchange *x)
 {
     x->doc.body = sr_buf_view(&x->body);
     x->doc.spans = sr_scan_spans(x->scan, &x->doc.n_spans);
-    sr_doc_index(&x->doc);
-    x->is_stream = x->head.wants_sse || sr_doc_is_true(&x->doc, x->doc.at.stream);
+    sr_request_index(&x->doc);
+    x->is_stream = x->head.wants_sse || sr_request_is_true(&x->doc, x->doc.at.stream);
 }
 
 static void edit_and_forward(sr_exchange *x, int (*edit)(sr_exchange *x))
@@ -171,7 +171,7 @@ static void take_model(sr_exchange *x, const struct sr_span *span)
     if (span->kind != SR_JSON_STRING) {
         x->error_reason = "parse_error";
         sr_reply_error(x, (struct sr_error_reply){400, NULL, "invalid_type", "model"},
-                       "field model must be string, got %s", sr_doc_kind_name(span->kind));
+                       "field model must be string, got %s", sr_request_kind_name(span->kind));
         return;
     }
     struct sr_bytes name = sr_span_text(span, sr_buf_view(&x->body), &x->arena);
@@ -255,7 +255,7 @@ static void body_complete(sr_exchange *x)
                            "endpoint not found: its body names no model");
         else
             refuse_complaint(x, &complaint);
-    } else if (!sr_doc_check_shape(&x->doc, &complaint)) {
+    } else if (!sr_request_check_shape(&x->doc, &complaint)) {
         refuse_complaint(x, &complaint);
     } else if (is_named(x)) {
         x->verdict.outcome = SR_OUTCOME_PASSED;
@@ -263,7 +263,7 @@ static void body_complete(sr_exchange *x)
             edit_and_forward(x, sr_edit_alias);
         else
             forward_body(x);
-    } else if (!sr_doc_check_metadata(&x->doc, &x->arena, &complaint)) {
+    } else if (!sr_request_check_metadata(&x->doc, &x->arena, &complaint)) {
         refuse_complaint(x, &complaint);
     } else if (x->head.skip) {
         skip_to_default(x);
@@ -333,9 +333,9 @@ static enum sr_step stream_chunk(sr_exchange *x, const void *p, size_t n, bool l
         return SR_STEP_PASS;
     x->times.body_complete = sr_clock_ns();
     x->doc.spans = sr_scan_spans(x->scan, &x->doc.n_spans);
-    sr_doc_index(&x->doc);
-    x->is_stream |= sr_doc_is_true(&x->doc, x->doc.at.stream);
-    if (!sr_doc_check_shape(&x->doc, &complaint)) {
+    sr_request_index(&x->doc);
+    x->is_stream |= sr_request_is_true(&x->doc, x->doc.at.stream);
+    if (!sr_request_check_shape(&x->doc, &complaint)) {
         refuse_complaint(x, &complaint);
         return SR_STEP_ABORT;
     }

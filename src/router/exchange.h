@@ -64,7 +64,7 @@ struct sr_exchange {
     char request_id[SR_REQUEST_ID_SIZE]; /* made here when the client sent none */
 
     /* the body */
-    struct sr_doc doc;
+    struct sr_request doc;
     struct sr_scan *scan;
     struct sr_buf body;
     uint64_t body_bytes; /* all that arrived */

@@ -209,9 +209,9 @@ void sr_reply_fast(sr_exchange *x, const char *message)
     settle(x, SR_OUTCOME_FAST, 200);
     x->response_path = "fast_response";
     sr_buf_clear(&x->reply);
-    int rc = x->is_stream
-                 ? fast_stream(&f, sr_bytes_str(message), sr_doc_is_true(&x->doc, x->doc.at.include_usage))
-                 : fast_whole(&f, sr_bytes_str(message));
+    int rc = x->is_stream ? fast_stream(&f, sr_bytes_str(message),
+                                        sr_request_is_true(&x->doc, x->doc.at.include_usage))
+                          : fast_whole(&f, sr_bytes_str(message));
     finish(x, x->is_stream ? "text/event-stream" : "application/json", rc);
 }
 

@@ -7,7 +7,7 @@
 #define METADATA_KEY_MAX   128
 #define METADATA_VALUE_MAX 1024
 
-const char *sr_doc_kind_name(int kind)
+const char *sr_request_kind_name(int kind)
 {
     static const char *const names[] = {
         [SR_JSON_NULL] = "null",     [SR_JSON_FALSE] = "boolean", [SR_JSON_TRUE] = "boolean",
@@ -17,12 +17,12 @@ const char *sr_doc_kind_name(int kind)
     return kind >= 0 && kind <= SR_JSON_OBJECT ? names[kind] : "nothing";
 }
 
-bool sr_doc_is_top(const struct sr_span *span)
+bool sr_request_is_top(const struct sr_span *span)
 {
     return span->parent == SR_SPAN_NONE && !(span->flags & SR_SPAN_NESTED) && span->key_end > span->key_start;
 }
 
-void sr_doc_index(struct sr_doc *doc)
+void sr_request_index(struct sr_request *doc)
 {
     struct sr_members *at = &doc->at;
     memset(at, 0xff, sizeof *at); /* SR_SPAN_NONE everywhere */
@@ -50,7 +50,8 @@ void sr_doc_index(struct sr_doc *doc)
         at->include_usage = SR_SPAN_NONE;
 }
 
-struct sr_bytes sr_doc_key(const struct sr_doc *doc, const struct sr_span *span, struct sr_arena *arena)
+struct sr_bytes sr_request_key(const struct sr_request *doc, const struct sr_span *span,
+                               struct sr_arena *arena)
 {
     if (span->key_end < span->key_start + 2)
         return (struct sr_bytes){"", 0};
@@ -58,7 +59,7 @@ struct sr_bytes sr_doc_key(const struct sr_doc *doc, const struct sr_span *span,
     return sr_json_unescape(sr_bytes_of(doc->body.p + span->key_start + 1, n), arena);
 }
 
-bool sr_doc_is_true(const struct sr_doc *doc, uint32_t span)
+bool sr_request_is_true(const struct sr_request *doc, uint32_t span)
 {
     return span != SR_SPAN_NONE && doc->spans[span].kind == SR_JSON_TRUE;
 }
@@ -76,11 +77,11 @@ static bool complain_type(struct sr_complaint *out, const char *field, const cha
     out->param = field;
     out->code = "invalid_type";
     snprintf(out->message, sizeof out->message, "field %s must be %s, got %s", field, wanted,
-             sr_doc_kind_name(kind));
+             sr_request_kind_name(kind));
     return false;
 }
 
-bool sr_doc_check_shape(const struct sr_doc *doc, struct sr_complaint *complaint)
+bool sr_request_check_shape(const struct sr_request *doc, struct sr_complaint *complaint)
 {
     const struct sr_members *at = &doc->at;
     if (at->stream != SR_SPAN_NONE) {
@@ -97,7 +98,8 @@ bool sr_doc_check_shape(const struct sr_doc *doc, struct sr_complaint *complaint
     return true;
 }
 
-bool sr_doc_check_metadata(const struct sr_doc *doc, struct sr_arena *arena, struct sr_complaint *complaint)
+bool sr_request_check_metadata(const struct sr_request *doc, struct sr_arena *arena,
+                               struct sr_complaint *complaint)
 {
     uint32_t metadata = doc->at.metadata;
     if (metadata == SR_SPAN_NONE || doc->spans[metadata].kind == SR_JSON_NULL)
@@ -111,7 +113,7 @@ bool sr_doc_check_metadata(const struct sr_doc *doc, struct sr_arena *arena, str
             continue;
         if (++count > METADATA_MAX)
             return complain(complaint, "metadata", "too_many", "metadata may have at most 32 keys");
-        struct sr_bytes key = sr_doc_key(doc, item, arena);
+        struct sr_bytes key = sr_request_key(doc, item, arena);
         if (!key.p || key.n < 1 || key.n > METADATA_KEY_MAX)
             return complain(complaint, "metadata", "too_long", "metadata keys must have 1 to 128 bytes");
         if (item->kind != SR_JSON_STRING)
@@ -161,7 +163,7 @@ static void join(struct joined *out, struct sr_bytes text)
 }
 
 /* Adds every text of a container (a string, or an array's strings and text parts), given its span. */
-static void join_texts(struct joined *out, const struct sr_doc *doc, uint32_t container)
+static void join_texts(struct joined *out, const struct sr_request *doc, uint32_t container)
 {
     const struct sr_span *span = &doc->spans[container];
     for (size_t i = container; i < doc->n_spans && doc->spans[i].start < span->end; i++) {
@@ -200,7 +202,7 @@ static uint64_t decoded_size(const struct sr_span *span, struct sr_bytes body)
 
 enum role { ROLE_OTHER, ROLE_USER, ROLE_TOOL };
 
-static enum role role_of(const struct sr_doc *doc, const struct sr_span *span, struct sr_arena *arena)
+static enum role role_of(const struct sr_request *doc, const struct sr_span *span, struct sr_arena *arena)
 {
     struct sr_bytes role = sr_span_text(span, doc->body, arena);
     if (sr_bytes_eq(role, SR_LIT("user")))
@@ -211,7 +213,7 @@ static enum role role_of(const struct sr_doc *doc, const struct sr_span *span, s
 }
 
 /* The role and content of the message whose span is `message`; SR_SPAN_NONE without content. */
-static uint32_t message_content(const struct sr_doc *doc, size_t message, enum role *role,
+static uint32_t message_content(const struct sr_request *doc, size_t message, enum role *role,
                                 struct sr_arena *arena)
 {
     uint32_t content = SR_SPAN_NONE;
@@ -227,7 +229,7 @@ static uint32_t message_content(const struct sr_doc *doc, size_t message, enum r
     return content;
 }
 
-static uint64_t total_texts(const struct sr_doc *doc, uint32_t container)
+static uint64_t total_texts(const struct sr_request *doc, uint32_t container)
 {
     uint64_t total = 0;
     for (size_t i = container; i < doc->n_spans && doc->spans[i].start < doc->spans[container].end; i++) {
@@ -239,7 +241,7 @@ static uint64_t total_texts(const struct sr_doc *doc, uint32_t container)
     return total;
 }
 
-static void join_chat(struct joined *out, const struct sr_doc *doc)
+static void join_chat(struct joined *out, const struct sr_request *doc)
 {
     uint32_t messages = doc->at.messages, last_user = SR_SPAN_NONE;
     const struct sr_span *all = &doc->spans[messages];
@@ -264,7 +266,7 @@ static void join_chat(struct joined *out, const struct sr_doc *doc)
     }
 }
 
-struct sr_bytes sr_doc_text(const struct sr_doc *doc, struct sr_arena *arena, uint64_t *total)
+struct sr_bytes sr_request_text(const struct sr_request *doc, struct sr_arena *arena, uint64_t *total)
 {
     struct joined out = {.arena = arena, .text = {"", 0}};
     uint32_t container = doc->dialect == SR_DIALECT_CHAT ? doc->at.messages : doc->at.prompt;

@@ -18,7 +18,7 @@ struct sr_members {
 };
 
 /* A body as far as it has been read. */
-struct sr_doc {
+struct sr_request {
     enum sr_dialect dialect;
     struct sr_bytes body; /* its bytes; empty where only the spans are wanted */
     const struct sr_span *spans;
@@ -27,16 +27,17 @@ struct sr_doc {
 };
 
 /* Fills `at` from the spans. */
-void sr_doc_index(struct sr_doc *doc);
+void sr_request_index(struct sr_request *doc);
 
 /* Is this span a member of the root object? */
-bool sr_doc_is_top(const struct sr_span *span);
+bool sr_request_is_top(const struct sr_span *span);
 
 /* The key of a member, decoded; empty for elements. */
-struct sr_bytes sr_doc_key(const struct sr_doc *doc, const struct sr_span *span, struct sr_arena *arena);
+struct sr_bytes sr_request_key(const struct sr_request *doc, const struct sr_span *span,
+                               struct sr_arena *arena);
 
 /* The literal true. */
-bool sr_doc_is_true(const struct sr_doc *doc, uint32_t span);
+bool sr_request_is_true(const struct sr_request *doc, uint32_t span);
 
 /* What is wrong with a request. */
 struct sr_complaint {
@@ -47,17 +48,18 @@ struct sr_complaint {
 
 /* Checks what needs no bytes: the types of `stream` and `messages`, and that a chat has messages. True when
  * all is well, else `complaint` is filled. */
-bool sr_doc_check_shape(const struct sr_doc *doc, struct sr_complaint *complaint);
+bool sr_request_check_shape(const struct sr_request *doc, struct sr_complaint *complaint);
 
 /* Checks `metadata`: an object of at most 32 strings, keys of 1 to 128 bytes, values of at most 1024. */
-bool sr_doc_check_metadata(const struct sr_doc *doc, struct sr_arena *arena, struct sr_complaint *complaint);
+bool sr_request_check_metadata(const struct sr_request *doc, struct sr_arena *arena,
+                               struct sr_complaint *complaint);
 
 /* The text that signals read: the last user message, its text parts joined by a space; without one, all texts
  * of other roles but `tool`. For completions the prompt. `total` receives the bytes of all texts of the
  * request. `p` is NULL when the arena is full. Borrows from the body or the arena. */
-struct sr_bytes sr_doc_text(const struct sr_doc *doc, struct sr_arena *arena, uint64_t *total);
+struct sr_bytes sr_request_text(const struct sr_request *doc, struct sr_arena *arena, uint64_t *total);
 
 /* The word for a kind of value: "number", "array", ... */
-const char *sr_doc_kind_name(int kind);
+const char *sr_request_kind_name(int kind);
 
 #endif

@@ -105,7 +105,7 @@ void sr_route_start(sr_exchange *x)
 {
     uint64_t total;
     struct sr_signal_env env;
-    struct sr_bytes text = sr_doc_text(&x->doc, &x->arena, &total);
+    struct sr_bytes text = sr_request_text(&x->doc, &x->arena, &total);
     if (text.p)
         x->input = sr_signal_input_new(text, total);
     if (!x->input || bridge_for(x, &env) ||

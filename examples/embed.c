@@ -1,0 +1,84 @@
+/*
+ * semroute as a library: one request in, where it should go and with which body, and the answer through.
+ *
+ *   cc embed.c $(pkg-config --cflags --libs semroute) -o embed && ./embed
+ */
+#include <semroute/semroute.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#define BYTES(text)                                                                                          \
+    (struct sr_bytes)                                                                                        \
+    {                                                                                                        \
+        (text), sizeof(text) - 1                                                                             \
+    }
+
+static void print_slices(const char *what, const struct sr_bytes *slices, size_t n)
+{
+    printf("%s: ", what);
+    for (size_t i = 0; i < n; i++)
+        fwrite(slices[i].p, 1, slices[i].n, stdout);
+    printf("\n");
+}
+
+int main(void)
+{
+    char error[512];
+    sr_runtime *runtime =
+        sr_runtime_open(NULL, NULL, error, sizeof error); /* NULL: the built-in configuration */
+    if (!runtime) {
+        fprintf(stderr, "%s\n", error);
+        return 1;
+    }
+
+    /* The head of a request, as a server would have read it. */
+    const struct sr_header headers[] = {{BYTES("content-type"), BYTES("application/json")}};
+    const struct sr_request_head head = {
+        .door = SR_DOOR_LIBRARY,
+        .method = BYTES("POST"),
+        .target = BYTES("/v1/chat/completions"),
+        .headers = headers,
+        .n_headers = 1,
+        .has_body = true,
+    };
+    sr_exchange *exchange = sr_exchange_new(runtime, &head, NULL);
+    if (!exchange) {
+        fprintf(stderr, "out of memory\n");
+        sr_runtime_close(runtime);
+        return 1;
+    }
+
+    /* The body in two chunks, as it may come off a socket. "auto" leaves the model to the router. */
+    static const char first[] = "{\"model\": \"auto\", \"messages\": [{\"role\": \"user\", \"content\": ";
+    static const char second[] =
+        "\"Find the eigenvalues of the matrix [[2, 1], [1, 2]] and the integral of x^2.\"}]}";
+    sr_exchange_body(exchange, first, strlen(first), false);
+    sr_exchange_body(exchange, second, strlen(second), true);
+
+    const struct sr_verdict *verdict = sr_exchange_verdict(exchange);
+    if (verdict->action == SR_ACTION_REPLY) {
+        print_slices("reply", &verdict->reply, 1);
+    } else {
+        printf("decision: %s\n", verdict->decision);
+        printf("model: %s at %s:%d\n", verdict->model, verdict->targets[0].host, verdict->targets[0].port);
+        printf("reasoning: %s\n", verdict->reasoning ? verdict->effort : "off");
+        print_slices("body", verdict->body, verdict->n_body);
+
+        /* Send the body there with any HTTP client; here is the answer, to be passed to the one who asked. */
+        static const char answer[] = "{\"choices\":[{\"message\":{\"content\":\"3 and 1\"}}],"
+                                     "\"usage\":{\"prompt_tokens\":30,\"completion_tokens\":4}}";
+        struct sr_header_edits edits;
+        const struct sr_bytes *slices;
+        size_t n;
+        sr_exchange_answer_head(exchange, 200, headers, 1, &edits);
+        for (size_t i = 0; i < edits.n_set; i++)
+            printf("%.*s: %.*s\n", (int)edits.set[i].name.n, edits.set[i].name.p, (int)edits.set[i].value.n,
+                   edits.set[i].value.p);
+        sr_exchange_answer_body(exchange, answer, strlen(answer), true, &slices, &n);
+        print_slices("answer", slices, n);
+    }
+    sr_exchange_end(exchange, SR_END_COMPLETE); /* counts tokens and time, frees everything */
+    sr_runtime_close(runtime);
+    return 0;
+}
