@@ -189,6 +189,8 @@ static int send_framed(struct sr_http_request *request, struct sr_bytes head, co
 
 static void request_finished(struct sr_http_request *request)
 {
+    /* Not announced when the head left before: then the client finds out. */
+    request->close_after = request->close_after || body_blocks_reuse(request);
     request->finished = true;
     sr_http_conn_defer(request->conn);
 }
@@ -209,8 +211,8 @@ static int respond(struct sr_http_request *request, const struct sr_http_respons
     request->counted = response->content_length >= 0;
     request->left = request->counted ? (uint64_t)response->content_length : 0;
     request->chunked = !request->counted && !request->bodiless && conn->parser.head.minor == 1;
-    if ((!request->counted && !request->bodiless && !request->chunked) || body_blocks_reuse(request) ||
-        conn->server->draining)
+    if ((!request->counted && !request->bodiless && !request->chunked) ||
+        (last && body_blocks_reuse(request)) || conn->server->draining)
         request->close_after = true;
     sr_buf_clear(scratch);
     rc = head_build(request, response, scratch);

@@ -12,6 +12,8 @@
 
 #include <assert.h>
 
+#define LOOP_FREE_MAX_MS 10000
+
 /* ---- timers ---- */
 
 static struct sr_timer *heap_meld(struct sr_timer *a, struct sr_timer *b)
@@ -144,6 +146,7 @@ void sr_loop_defer(struct sr_loop *loop, struct sr_deferred *task)
 {
     if (task->pprev)
         return;
+    task->loop = loop;
     task->next = NULL;
     task->pprev = loop->deferred_tail;
     *loop->deferred_tail = task;
@@ -157,6 +160,8 @@ void sr_deferred_cancel(struct sr_deferred *task)
     *task->pprev = task->next;
     if (task->next)
         task->next->pprev = task->pprev;
+    else
+        task->loop->deferred_tail = task->pprev;
     task->pprev = NULL;
 }
 
@@ -233,17 +238,25 @@ fail:
 
 void sr_loop_free(struct sr_loop *loop)
 {
+    uint64_t deadline;
     int rc;
     if (!loop)
         return;
     sr_mailbox_dispose(&loop->box);
-    deferred_run(loop);
     sr_dns_cancel_all(loop);
     uv_close((uv_handle_t *)&loop->wake, NULL);
+    uv_unref((uv_handle_t *)&loop->prepare);
+    uv_unref((uv_handle_t *)&loop->check);
+    /* Last answers are on their way, each for a bounded time (sr_conn_finish). */
+    deadline = uv_now(&loop->uv) + LOOP_FREE_MAX_MS;
+    while (uv_run(&loop->uv, UV_RUN_ONCE) && uv_now(&loop->uv) < deadline)
+        ;
+    deferred_run(loop);
     uv_close((uv_handle_t *)&loop->alarm, NULL);
     uv_close((uv_handle_t *)&loop->prepare, NULL);
     uv_close((uv_handle_t *)&loop->check, NULL);
-    uv_run(&loop->uv, UV_RUN_DEFAULT);
+    uv_run(&loop->uv, UV_RUN_NOWAIT);
+    deferred_run(loop);
     rc = uv_loop_close(&loop->uv);
     assert(rc == 0 && "a connection, listener or client of the loop is still open");
     (void)rc;

@@ -66,6 +66,7 @@ void sr_timer_stop(struct sr_timer *timer);
 struct sr_deferred {
     struct sr_deferred *next;
     struct sr_deferred **pprev; /* NULL: not queued */
+    struct sr_loop *loop;       /* while queued */
     void (*run)(void *ctx);
     void *ctx;
 };

@@ -116,7 +116,7 @@ static struct sr_conn *conn_new(struct sr_loop *loop)
         return NULL;
     conn->loop = loop;
     conn->queue_max = SOCK_QUEUE_DEFAULT;
-    sr_buf_init(&conn->early, SOCK_QUEUE_DEFAULT);
+    sr_buf_init(&conn->early, SIZE_MAX / 2); /* bounded by queue_max */
     sr_timer_init(&conn->timer, loop, conn_timer_fired, conn);
     conn->task.run = conn_run_task;
     conn->task.ctx = conn;
