@@ -247,6 +247,10 @@ void sr_loop_free(struct sr_loop *loop)
     uv_close((uv_handle_t *)&loop->wake, NULL);
     uv_unref((uv_handle_t *)&loop->prepare);
     uv_unref((uv_handle_t *)&loop->check);
+    /* The alarm may still be set for a timer that was stopped. */
+    uv_timer_stop(&loop->alarm);
+    loop->alarm_due = 0;
+    alarm_set(loop);
     /* Last answers are on their way, each for a bounded time (sr_conn_finish). */
     deadline = uv_now(&loop->uv) + LOOP_FREE_MAX_MS;
     while (uv_run(&loop->uv, UV_RUN_ONCE) && uv_now(&loop->uv) < deadline)
