@@ -220,7 +220,7 @@ static int override(const struct sr_plan *plan, const struct sr_rule_value *valu
                     int *winner, bool *overridden, uint32_t *needed)
 {
     const struct sr_config_decision *decisions = plan->config->decisions;
-    double enough = plan->config->global.override_confidence;
+    float enough = (float)plan->config->global.override_confidence;
     bool allowed[SR_PLAN_DECISIONS_MAX];
     bool any = false;
     int other = -1;
@@ -230,7 +230,7 @@ static int override(const struct sr_plan *plan, const struct sr_rule_value *valu
     for (size_t i = from; i < to; i++) {
         const struct sr_plan_entry *entry = &plan->entries[i];
         allowed[i - from] = entry->by_classifier && decisions[entry->decision].priority >= priority &&
-                            values[i - from].state != SR_RULE_NO && (double)values[i - from].high >= enough;
+                            values[i - from].state != SR_RULE_NO && values[i - from].high >= enough;
         any |= allowed[i - from];
     }
     if (!any)
@@ -262,7 +262,8 @@ static void name_category(const struct sr_plan *plan, int winner, sr_rule_result
         return;
     for (uint32_t i = 0; entry && entry->has_rules && rule < 0 && i < plan->nodes[entry->first].size; i++) {
         const struct sr_rule_node *node = &plan->nodes[entry->first + i];
-        if (node->op == SR_RULE_LEAF && node->type == SR_SIGNAL_DOMAIN && domain->hits[node->rule].matched)
+        if (node->op == SR_RULE_LEAF && node->type == SR_SIGNAL_DOMAIN && node->rule < domain->n_hits &&
+            domain->hits[node->rule].matched)
             rule = (int)node->rule;
     }
     for (size_t i = 0; rule < 0 && i < domain->n_hits; i++)

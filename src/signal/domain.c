@@ -19,7 +19,7 @@ struct domain_rule {
 
 struct sr_signal_set {
     struct sr_linear *model;
-    double threshold;
+    float threshold;
     size_t n;
     struct domain_rule rules[];
 };
@@ -66,7 +66,7 @@ static int domain_compile(struct sr_signal_set **out, const struct sr_config *co
         domain_free(set);
         return rc;
     }
-    set->threshold = config->global.domain_threshold;
+    set->threshold = (float)config->global.domain_threshold;
     set->n = config->n_domains;
     for (size_t i = 0; i < set->n; i++) {
         const struct sr_config_domain *domain = &config->domains[i];
@@ -97,9 +97,9 @@ static uint64_t found_labels(const struct sr_signal_set *set, const struct sr_si
 {
     uint64_t found = 0;
     if (result->entropy < ENTROPY_LOW)
-        return (double)result->probabilities[result->top] >= set->threshold ? UINT64_C(1) << result->top : 0;
+        return result->probabilities[result->top] >= set->threshold ? UINT64_C(1) << result->top : 0;
     for (size_t i = 0; i < result->n_labels; i++)
-        if ((double)result->probabilities[i] >= set->threshold)
+        if (result->probabilities[i] >= set->threshold)
             found |= UINT64_C(1) << i;
     return found;
 }

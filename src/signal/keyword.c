@@ -202,30 +202,30 @@ static int run_regexes(const struct sr_signal_set *set, size_t rule, struct sr_b
     return SR_OK;
 }
 
-static double score_needed(const struct sr_config_keyword *rule)
+static float score_needed(const struct sr_config_keyword *rule)
 {
     switch (rule->method) {
     case SR_KEYWORD_BM25:
-        return rule->bm25_threshold;
+        return (float)rule->bm25_threshold;
     case SR_KEYWORD_NGRAM:
-        return rule->ngram_threshold;
+        return (float)rule->ngram_threshold;
     default:
-        return 1.0;
+        return 1.0f;
     }
 }
 
 /* `value`: for plain keywords and expressions how many were found, else the best score. */
 static void combine(const struct sr_config_keyword *rule, const float *scores, struct sr_signal_hit *hit)
 {
-    double needed = score_needed(rule), best = 0;
+    float needed = score_needed(rule), best = 0;
     size_t found = 0, n = rule->keywords.count;
     for (size_t k = 0; k < n; k++) {
-        found += scores[k] > 0 && (double)scores[k] >= needed;
-        if ((double)scores[k] > best)
+        found += scores[k] > 0 && scores[k] >= needed;
+        if (scores[k] > best)
             best = scores[k];
     }
     bool graded = rule->method == SR_KEYWORD_BM25 || rule->method == SR_KEYWORD_NGRAM;
-    hit->value = graded ? best : (double)found;
+    hit->value = graded ? (double)best : (double)found;
     hit->matched =
         rule->op == SR_KEYWORD_AND ? n > 0 && found == n : (found > 0) == (rule->op == SR_KEYWORD_OR);
     hit->confidence = hit->matched ? 1.0f : 0.0f;

@@ -62,7 +62,7 @@ static int language_run(const struct sr_signal_set *set, const struct sr_signal_
             if (!is_code(sr_bytes_str(set->rules[i].name), sr_bytes_str(language->code)))
                 continue;
             hit->value = language->confidence;
-            hit->matched = language->confidence >= set->rules[i].threshold;
+            hit->matched = language->confidence >= (float)set->rules[i].threshold;
             hit->confidence = hit->matched ? language->confidence : 0.0f;
             break;
         }

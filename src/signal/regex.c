@@ -106,8 +106,7 @@ static int count_matches(const struct sr_regex *regex, struct sr_bytes text, siz
             return rc == PCRE2_ERROR_NOMEMORY ? SR_ENOMEM : SR_ELIMIT;
         const PCRE2_SIZE *found = pcre2_get_ovector_pointer(data);
         (*count)++;
-        /* \K in a lookaround can put the start behind the end */
-        at = step(text, found[0] < found[1] ? found[0] : found[1], found[1]);
+        at = step(text, found[0], found[1]);
     }
     return SR_OK;
 }
