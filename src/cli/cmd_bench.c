@@ -4,12 +4,14 @@
 #include "cli/cmd.h"
 
 #include "bench/classify.h"
+#include "bench/scan.h"
 
 static const struct {
     const char *name;
     const char *summary;
     int (*run)(int argc, char **argv);
 } benches[] = {
+    {"scan", "the JSON scanner and splices by body size, beside jansson", sr_bench_scan},
     {"classify", "the linear classifier by text size", sr_bench_classify},
 };
 #define N_BENCHES (sizeof benches / sizeof benches[0])
