@@ -23,6 +23,8 @@ struct sr_rows {
     struct sr_arena arena;
     struct sr_buf line;
     size_t number, done, total;
+    size_t at, filled; /* of `piece` */
+    char piece[65536];
 };
 
 int sr_rows_open(struct sr_rows **out, const char *path, struct sr_err *err)
@@ -64,29 +66,41 @@ void sr_rows_close(struct sr_rows *rows)
     sr_mem_free(rows);
 }
 
-/* The next line that is not empty, without its end. */
-static int read_line(struct sr_rows *rows, struct sr_err *err)
+/* Appends one line with its end to `line`; shorter only at the end of the file. */
+static int read_line(struct sr_rows *rows)
 {
-    char piece[16384];
     for (;;) {
-        sr_buf_clear(&rows->line);
-        bool end = false;
-        while (!end && fgets(piece, sizeof piece, rows->file)) {
-            size_t n = strlen(piece);
-            end = n > 0 && piece[n - 1] == '\n';
-            rows->done += n;
-            int rc = sr_buf_append(&rows->line, piece, n);
-            if (rc != SR_OK)
-                return sr_err_set(err, rc, "%s:%zu: %s", rows->path, rows->number + 1, sr_strerror(rc));
+        if (rows->at == rows->filled) {
+            rows->at = 0;
+            rows->filled = fread(rows->piece, 1, sizeof rows->piece, rows->file);
+            if (rows->filled == 0)
+                return ferror(rows->file) ? SR_EIO : SR_OK;
         }
-        if (ferror(rows->file))
-            return sr_err_set(err, SR_EIO, "%s: %s", rows->path, strerror(errno));
+        const char *from = rows->piece + rows->at;
+        const char *end = memchr(from, '\n', rows->filled - rows->at);
+        size_t n = end ? (size_t)(end - from) + 1 : rows->filled - rows->at;
+        rows->at += n;
+        rows->done += n;
+        int rc = sr_buf_append(&rows->line, from, n);
+        if (rc != SR_OK || end)
+            return rc;
+    }
+}
+
+/* The next line that is not empty. */
+static int next_line(struct sr_rows *rows, struct sr_err *err)
+{
+    do {
+        sr_buf_clear(&rows->line);
+        int rc = read_line(rows);
+        if (rc != SR_OK)
+            return sr_err_set(err, rc, "%s:%zu: %s", rows->path, rows->number + 1,
+                              rc == SR_EIO ? strerror(errno) : sr_strerror(rc));
         if (rows->line.len == 0)
             return SR_ECLOSED;
         rows->number++;
-        if (sr_bytes_trim(sr_buf_view(&rows->line)).n > 0)
-            return SR_OK;
-    }
+    } while (sr_bytes_trim(sr_buf_view(&rows->line)).n == 0);
+    return SR_OK;
 }
 
 static int scan_line(struct sr_rows *rows, const struct sr_span **spans, size_t *n, struct sr_err *err)
@@ -112,7 +126,7 @@ int sr_rows_next(struct sr_rows *rows, struct sr_row *row, struct sr_err *err)
     const struct sr_span *spans = NULL;
     size_t n = 0;
     sr_arena_dispose(&rows->arena);
-    int rc = read_line(rows, err);
+    int rc = next_line(rows, err);
     if (rc == SR_OK)
         rc = scan_line(rows, &spans, &n, err);
     if (rc != SR_OK)
