@@ -12,7 +12,6 @@ static const struct {
     int (*run)(int argc, char **argv);
 } benches[] = {
     {"scan", "the JSON scanner and splices by body size, beside jansson", sr_bench_scan},
-    {"scan", "the JSON scanner and splices by body size, beside jansson", sr_bench_scan},
     {"classify", "the linear classifier by text size", sr_bench_classify},
 };
 #define N_BENCHES (sizeof benches / sizeof benches[0])
