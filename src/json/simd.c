@@ -177,38 +177,48 @@ AVX2 static inline __m256i utf8_errors(__m256i v, __m256i before)
     return _mm256_xor_si256(must, utf8_pair_errors(v, prev1));
 }
 
-AVX2 static inline unsigned special_mask(__m256i v)
+/* The backslashes that begin an escape: in a run of backslashes every other one, from the first. The carry
+ * of the subtraction runs along each run, and what it leaves tells odd lengths from even ones. */
+static inline uint32_t escape_starts(uint32_t slash)
 {
-    __m256i hit = _mm256_or_si256(_mm256_cmpeq_epi8(v, _mm256_set1_epi8('"')),
-                                  _mm256_cmpeq_epi8(v, _mm256_set1_epi8('\\')));
-    hit = _mm256_or_si256(hit, _mm256_cmpeq_epi8(_mm256_min_epu8(v, _mm256_set1_epi8(0x1F)), v));
-    return (unsigned)_mm256_movemask_epi8(hit);
+    const uint32_t odd = 0xAAAAAAAAu;
+    uint32_t series = ((slash << 1) | odd) - slash;
+    return (series ^ odd) & slash;
 }
 
-/* Over text in whole blocks, up to a special byte at most. Returns a boundary of characters; what lies before
- * it is valid. Leaves a block with an error, the last bytes before `end` and a character that begins before
- * them to the caller. */
-AVX2 static const uint8_t *skip_text_avx2(const uint8_t *p, const uint8_t *end)
+/* What can follow a backslash and what is a hexadecimal digit: bits 0..3 and 4..5 of both tables. */
+AVX2 static inline __m256i escape_classes(__m256i v)
 {
-    static const uint8_t keep[64] = {0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
-                                     0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
-                                     0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
-    const uint8_t *start = p;
-    __m256i before = _mm256_setzero_si256();
-    while (end - p >= 32) {
-        __m256i v = _mm256_loadu_si256((const __m256i *)p);
-        unsigned special = special_mask(v), n = special ? (unsigned)__builtin_ctz(special) : 32;
-        if (special) /* zeros from there on: a character that they cut is an error too */
-            v = _mm256_and_si256(v, _mm256_loadu_si256((const __m256i *)(keep + 32 - n)));
-        __m256i wrong = utf8_errors(v, before);
-        if (!_mm256_testz_si256(wrong, wrong))
-            break;
-        if (special)
-            return p + n;
-        before = v;
-        p += 32;
-    }
-    /* The last character may go on beyond p: step back to its lead. */
+    const __m256i low = TABLE(16, 48, 61, 48, 56, 56, 52, 16, 16, 16, 0, 0, 2, 0, 4, 1);
+    const __m256i high = TABLE(0, 0, 1, 16, 32, 2, 36, 8, 0, 0, 0, 0, 0, 0, 0, 0);
+    const __m256i nibble = _mm256_set1_epi8(0x0F);
+    __m256i a = _mm256_shuffle_epi8(low, v); /* 0 for bytes above 0x7F */
+    __m256i b = _mm256_shuffle_epi8(high, _mm256_and_si256(_mm256_srli_epi16(v, 4), nibble));
+    return _mm256_and_si256(a, b);
+}
+
+/* Where the escapes of a block end the walk: `broken` at the backslash of one that is malformed, `cut` at the
+ * backslash of one that goes on behind the block. Takes the quotes that belong to escapes out of *quote. */
+AVX2 static inline void check_escapes(__m256i v, uint32_t slash, uint32_t *quote, uint32_t *broken,
+                                      uint32_t *cut)
+{
+    uint32_t starts = escape_starts(slash), letters = starts << 1;
+    __m256i classes = escape_classes(v), zero = _mm256_setzero_si256();
+    __m256i is_letter = _mm256_and_si256(classes, _mm256_set1_epi8(0x0F));
+    __m256i is_hex = _mm256_and_si256(classes, _mm256_set1_epi8(0x30));
+    uint32_t known = (uint32_t)_mm256_movemask_epi8(_mm256_cmpgt_epi8(is_letter, zero));
+    uint64_t hex =
+        (uint32_t)_mm256_movemask_epi8(_mm256_cmpgt_epi8(is_hex, zero)) | UINT64_C(0xFFFFFFFF00000000);
+    uint32_t unicode = letters & (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(v, _mm256_set1_epi8('u')));
+    uint32_t digits = (uint32_t)(hex >> 1 & hex >> 2 & hex >> 3 & hex >> 4);
+    *quote &= ~letters;
+    *broken = (letters & ~known) >> 1 | (unicode & ~digits) >> 1;
+    *cut = (starts & UINT32_C(0x80000000)) | (unicode & UINT32_C(0xF0000000)) >> 1;
+}
+
+/* From the boundary at or before `p` of the character that `p` may lie in; not before `start`. */
+static inline const uint8_t *character_start(const uint8_t *p, const uint8_t *start)
+{
     for (int back = 1; back <= 3 && p - back >= start; back++) {
         uint8_t c = p[-back];
         if (c >= 0xC0)
@@ -219,28 +229,49 @@ AVX2 static const uint8_t *skip_text_avx2(const uint8_t *p, const uint8_t *end)
     return p;
 }
 
+static const _Alignas(64) uint8_t keep_bytes[64] = {0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
+                                       0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
+                                       0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
+
+/* Blocks of 32 bytes. Each is looked at up to `n`: the first byte that stops, or an escape that the block
+ * cuts; then the next block begins with that escape. */
 AVX2 static const uint8_t *skip_avx2(const uint8_t *p, const uint8_t *end, bool *escaped)
 {
+    const uint8_t *start = p;
+    __m256i before = _mm256_setzero_si256();
+    uint32_t high_before = 0;
     while (end - p >= 32) {
         __m256i v = _mm256_loadu_si256((const __m256i *)p);
-        unsigned special = special_mask(v), high = (unsigned)_mm256_movemask_epi8(v);
-        if (!(special | high)) {
+        __m256i is_slash = _mm256_cmpeq_epi8(v, _mm256_set1_epi8('\\'));
+        __m256i is_quote = _mm256_cmpeq_epi8(v, _mm256_set1_epi8('"'));
+        __m256i is_control = _mm256_cmpeq_epi8(_mm256_min_epu8(v, _mm256_set1_epi8(0x1F)), v);
+        __m256i odd = _mm256_or_si256(_mm256_or_si256(is_slash, is_quote), _mm256_or_si256(is_control, v));
+        if (!((uint32_t)_mm256_movemask_epi8(odd) | high_before)) {
             p += 32;
             continue;
         }
-        if (!high) {
-            if (skip_specials(&p, end, special, 32, escaped))
-                return p;
-            continue;
+        uint32_t slash = (uint32_t)_mm256_movemask_epi8(is_slash), high = (uint32_t)_mm256_movemask_epi8(v);
+        uint32_t quote = (uint32_t)_mm256_movemask_epi8(is_quote), broken = slash, cut = 0;
+        if (slash && escaped)
+            check_escapes(v, slash, &quote, &broken, &cut);
+        uint32_t stop = (uint32_t)_mm256_movemask_epi8(is_control) | quote | broken;
+        unsigned n = stop | cut ? (unsigned)__builtin_ctz(stop | cut) : 32;
+        if (high | high_before) {
+            /* Zeros from n on: a character that they cut is an error too. */
+            v = _mm256_and_si256(v, _mm256_loadu_si256((const __m256i *)(keep_bytes + 32 - n)));
+            __m256i wrong = utf8_errors(v, before);
+            if (!_mm256_testz_si256(wrong, wrong))
+                break;
         }
-        p += __builtin_ctz(special | high);
-        const uint8_t *next = *p >= 0x80 ? skip_text_avx2(p, end) : skip_escape(p, end, escaped);
-        if (next == p && *p >= 0x80)
-            next = skip_characters(p, end);
-        if (next == p)
+        if (escaped && (slash & (uint32_t)((UINT64_C(1) << n) - 1)))
+            *escaped = true;
+        p += n;
+        if (n < 32 && (stop >> n & 1))
             return p;
-        p = next;
+        before = n == 32 ? v : _mm256_setzero_si256();
+        high_before = n == 32 ? high : 0;
     }
+    p = character_start(p, start);
     skip_bytes(&p, end, end, escaped);
     return p;
 }
