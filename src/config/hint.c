@@ -11,11 +11,23 @@ static size_t tolerance(size_t n)
     return n < 3 ? 0 : n < 5 ? 1 : n < 12 ? 2 : 3;
 }
 
+/* The same letters with two neighbours swapped: one slip, though its edit distance is 2. */
+static bool is_swap(struct sr_bytes a, struct sr_bytes b)
+{
+    size_t i = 0;
+    while (i < a.n && i < b.n && a.p[i] == b.p[i])
+        i++;
+    return a.n == b.n && i + 1 < a.n && a.p[i] == b.p[i + 1] && a.p[i + 1] == b.p[i] &&
+           memcmp(a.p + i + 2, b.p + i + 2, a.n - i - 2) == 0;
+}
+
 void sr_nearest_try(struct sr_nearest *nearest, const char *candidate)
 {
     struct sr_bytes other = sr_bytes_str(candidate);
     bool same_letters = sr_bytes_eq_nocase(nearest->word, other);
-    size_t distance = same_letters ? 0 : sr_bytes_edit_distance(nearest->word, other);
+    size_t distance = same_letters                    ? 0
+                      : is_swap(nearest->word, other) ? 1
+                                                      : sr_bytes_edit_distance(nearest->word, other);
     if (distance > tolerance(nearest->word.n) && !same_letters)
         return;
     if (!nearest->best || distance < nearest->distance) {

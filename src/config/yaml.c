@@ -298,6 +298,8 @@ static int build_document(struct builder *b, struct sr_yaml_node **root)
 int sr_yaml_parse(struct sr_yaml_node **root, struct sr_arena *arena, struct sr_bytes text,
                   struct sr_problems *problems)
 {
+    if (sr_bytes_starts_with(text, SR_LIT("\xEF\xBB\xBF"))) /* a byte order mark */
+        text = sr_bytes_of(text.p + 3, text.n - 3);
     struct builder b = {.text = text, .arena = arena, .problems = problems};
     *root = NULL;
     if (text.n > SR_YAML_MAX_TEXT) {

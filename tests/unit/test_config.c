@@ -1,0 +1,408 @@
+/* config: what a good file says arrives in the snapshot, key by key; defaults; snapshots and look-ups. */
+#include "config/schema.h"
+#include "tests/unit/config_check.h"
+
+#include <math.h>
+
+static const struct sr_config *load_full(void)
+{
+    char *text = config_file("tests/data/config/full.yaml");
+    setenv("SR_TEST_KEY", "from-env", 1);
+    const struct sr_config *config = config_good(text);
+    unsetenv("SR_TEST_KEY");
+    free(text);
+    return config;
+}
+
+static void test_full_providers(void **state)
+{
+    (void)state;
+    const struct sr_config *c = load_full();
+    assert_int_equal(c->n_listeners, 2);
+    assert_string_equal(c->listeners[0].name, "main");
+    assert_string_equal(c->listeners[0].address, "::1");
+    assert_int_equal(c->listeners[0].port, 18801);
+    assert_int_equal(c->listeners[0].timeout_ms, 90000);
+    assert_int_equal(c->listeners[1].port, 0);
+    assert_int_equal(c->listeners[1].timeout_ms, 0);
+    assert_int_equal(c->default_model, 0);
+    assert_string_equal(c->default_effort, "low");
+    assert_int_equal(c->n_families, 3);
+    assert_string_equal(c->families[1].name, "gpt-oss");
+    assert_int_equal(c->families[0].type, SR_REASONING_CHAT_TEMPLATE_KWARGS);
+    assert_int_equal(c->families[1].type, SR_REASONING_EFFORT);
+    assert_int_equal(c->families[2].type, SR_REASONING_TOP_LEVEL_EFFORT);
+    assert_string_equal(c->families[2].parameter, "effort");
+    assert_int_equal(c->n_models, 2);
+    const struct sr_config_model *m = &c->models[0];
+    assert_string_equal(m->provider_model_id, "Qwen/Qwen3-8B");
+    assert_string_equal(c->models[1].provider_model_id, "large");
+    assert_int_equal(m->family, 1);
+    assert_int_equal(c->models[1].family, 0);
+    assert_true(m->pricing.set && !c->models[1].pricing.set);
+    assert_string_equal(m->pricing.currency, "EUR");
+    assert_true(m->pricing.prompt_per_1m == 0.5 && m->pricing.completion_per_1m == 1.5);
+    assert_true(m->pricing.cached_input_per_1m == 0.1 && m->pricing.cache_write_per_1m == 0.7);
+    assert_string_equal(m->description, "quick");
+    assert_string_equal(m->param_size, "8B");
+    assert_int_equal(m->context_window, 32000);
+    assert_string_equal(m->modality, "text");
+    assert_true(m->quality_score == 0.8);
+    assert_int_equal(m->capabilities.count, 2);
+    assert_string_equal(m->capabilities.items[1], "json");
+    assert_string_equal(m->tags.items[0], "cheap");
+    assert_int_equal(m->loras.count, 2);
+    assert_string_equal(m->loras.items[0], "sql");
+    assert_string_equal(m->loras.items[1], "plain");
+    assert_string_equal(c->models[1].description, "");
+    sr_config_unref(c);
+}
+
+static void test_full_backends(void **state)
+{
+    (void)state;
+    const struct sr_config *c = load_full();
+    assert_int_equal(c->models[0].n_backends, 2);
+    const struct sr_config_backend *a = &c->models[0].backends[0], *b = &c->models[0].backends[1];
+    assert_string_equal(a->name, "a");
+    assert_string_equal(a->scheme, "https");
+    assert_string_equal(a->host, "2001:db8::1");
+    assert_int_equal(a->port, 8443);
+    assert_string_equal(a->base_path, "");
+    assert_string_equal(a->provider, "openai");
+    assert_true(a->weight == 2.5 && b->weight == 1);
+    assert_string_equal(a->auth_header, "X-Key");
+    assert_string_equal(a->auth_prefix, "Token");
+    assert_int_equal(a->extra_headers.count, 2);
+    assert_string_equal(a->extra_headers.items[1].name, "X-Two");
+    assert_string_equal(a->extra_headers.items[1].value, "2");
+    assert_string_equal(a->chat_path, "/chat");
+    assert_string_equal(a->api_key, "secret");
+    assert_string_equal(a->tls_ca_file, "/etc/ca.pem");
+    assert_false(a->tls_verify);
+    assert_string_equal(b->scheme, "https");
+    assert_string_equal(b->host, "llm.example.com");
+    assert_int_equal(b->port, 443);
+    assert_string_equal(b->base_path, "/openai");
+    assert_string_equal(b->api_key, "from-env");
+    assert_string_equal(b->auth_header, "Authorization");
+    assert_string_equal(b->auth_prefix, "Bearer");
+    assert_true(b->tls_verify);
+    assert_string_equal(c->models[1].backends[0].scheme, "http");
+    sr_config_unref(c);
+}
+
+static void test_full_signals(void **state)
+{
+    (void)state;
+    const struct sr_config *c = load_full();
+    const struct sr_config_keyword *k = &c->keywords[0];
+    assert_int_equal(k->op, SR_KEYWORD_NOR);
+    assert_int_equal(k->method, SR_KEYWORD_NGRAM);
+    assert_string_equal(k->keywords.items[1], "911");
+    assert_true(k->case_sensitive && k->fuzzy_match);
+    assert_int_equal(k->fuzzy_threshold, 1);
+    assert_true(k->bm25_threshold == 0.2 && k->ngram_threshold == 0.5);
+    assert_int_equal(k->ngram_arity, 4);
+    const struct sr_config_domain *d = &c->domains[0];
+    assert_string_equal(d->description, "sums");
+    assert_int_equal(d->mmlu_categories.count, 2);
+    assert_string_equal(d->mmlu_categories.items[0], "math");
+    assert_string_equal(d->mmlu_categories.items[1], "computer science");
+    assert_string_equal(c->domains[1].mmlu_categories.items[0], "law");
+    assert_int_equal(d->n_scores, 2);
+    assert_string_equal(d->scores[0].model, "large");
+    assert_true(d->scores[0].score == 0.9 && d->scores[0].use_reasoning && !d->scores[1].use_reasoning);
+    assert_int_equal(c->contexts[0].min_tokens, 4000);
+    assert_int_equal(c->contexts[0].max_tokens, 1500000);
+    assert_string_equal(c->languages[0].name, "de");
+    assert_true(c->languages[0].threshold == 0.4);
+    assert_int_equal(c->n_structures, 3);
+    const struct sr_config_structure *s = c->structures;
+    assert_int_equal(s[0].feature, SR_STRUCTURE_COUNT);
+    assert_int_equal(s[0].source, SR_STRUCTURE_REGEX);
+    assert_string_equal(s[0].pattern, "^- ");
+    assert_true(s[0].case_sensitive && !s[1].case_sensitive);
+    assert_true(s[0].predicate.gt == 1 && s[0].predicate.gte == 2 && s[0].predicate.lt == 10 &&
+                s[0].predicate.lte == 9);
+    assert_true(isnan(s[1].predicate.gt) && isnan(s[1].predicate.lte));
+    assert_int_equal(s[1].feature, SR_STRUCTURE_SEQUENCE);
+    assert_int_equal(s[1].n_sequences, 2);
+    assert_int_equal(s[1].sequences[1].count, 3);
+    assert_string_equal(s[1].sequences[1].items[2], "c");
+    assert_int_equal(s[2].source, SR_STRUCTURE_KEYWORD_SET);
+    assert_string_equal(s[2].keywords.items[0], "must");
+    sr_config_unref(c);
+}
+
+static void test_full_decisions(void **state)
+{
+    (void)state;
+    const struct sr_config *c = load_full();
+    assert_int_equal(c->strategy, SR_STRATEGY_CONFIDENCE);
+    const struct sr_config_decision *d = &c->decisions[0];
+    assert_string_equal(d->description, "everything");
+    assert_int_equal(d->priority, -7);
+    assert_int_equal(d->tier, 2);
+    assert_true(d->has_rules && !c->decisions[1].has_rules);
+    assert_int_equal(d->rules.op, SR_RULE_AND);
+    assert_int_equal(d->rules.n_children, 3);
+    const struct sr_config_rule *r = d->rules.children;
+    assert_int_equal(r[0].op, SR_RULE_LEAF);
+    assert_string_equal(r[0].type, "keyword");
+    assert_string_equal(r[0].name, "words");
+    assert_int_equal(r[0].on_error, SR_ON_ERROR_MATCH);
+    assert_int_equal(r[1].op, SR_RULE_NOT);
+    assert_int_equal(r[1].children[0].on_error, SR_ON_ERROR_NO_MATCH);
+    assert_true(r[2].children[0].predicate.gte == 5000 && isnan(r[2].children[1].predicate.gte));
+    assert_true(r[0].line > 0 && r[0].column > 0);
+    const struct sr_config_model_ref *ref = &d->refs[0];
+    assert_int_equal(ref->model, 0);
+    assert_string_equal(ref->lora_name, "sql");
+    assert_true(ref->weight == 3 && ref->use_reasoning);
+    assert_string_equal(ref->reasoning_effort, "high");
+    assert_string_equal(ref->reasoning_description, "because");
+    const struct sr_config_plugins *p = &d->plugins;
+    assert_true(p->system_prompt.set && p->header_mutation.set && p->request_params.set &&
+                !p->fast_response.set);
+    assert_string_equal(p->system_prompt.text, "Be brief.");
+    assert_int_equal(p->system_prompt.mode, SR_PROMPT_REPLACE);
+    assert_string_equal(p->header_mutation.add.items[0].value, "a");
+    assert_string_equal(p->header_mutation.update.items[0].name, "X-B");
+    assert_string_equal(p->header_mutation.remove.items[0], "X-C");
+    assert_string_equal(p->request_params.blocked_params.items[0], "logprobs");
+    assert_int_equal(p->request_params.max_tokens_limit, 100);
+    assert_int_equal(p->request_params.max_n, 2);
+    assert_true(p->request_params.strip_unknown);
+    assert_true(c->decisions[1].plugins.fast_response.set);
+    assert_string_equal(c->decisions[1].plugins.fast_response.message, "Hello.");
+    assert_false(c->decisions[2].plugins.system_prompt.set);
+    sr_config_unref(c);
+}
+
+static void test_full_global(void **state)
+{
+    (void)state;
+    const struct sr_config *c = load_full();
+    const struct sr_config_global *g = &c->global;
+    const char *names[] = {"auto", "vllm-sr/auto", "any", "best", "router"};
+    for (size_t i = 0; i < 5; i++)
+        assert_true(sr_config_is_auto(c, sr_bytes_str(names[i])));
+    assert_false(sr_config_is_auto(c, SR_LIT("MoM")));
+    assert_true(g->include_config_models_in_list && !g->clear_route_cache && g->skip_processing);
+    assert_true(g->streamed_body.enabled);
+    assert_int_equal(g->streamed_body.max_bytes, 1 << 20);
+    assert_int_equal(g->streamed_body.timeout_ms, 2500);
+    assert_false(g->metrics);
+    assert_true(g->domain_threshold == 0.45 && g->override_confidence == 0.95);
+    assert_string_equal(g->domain_fallback, "law");
+    assert_int_equal(g->signal_deadline_ms, 250);
+    assert_true(!g->request_headers && g->debug_headers);
+    assert_string_equal(g->access_log, "stdout");
+    assert_string_equal(g->log_level, "warn");
+    assert_int_equal(g->loops, 3);
+    assert_int_equal(g->workers, 5);
+    const struct sr_config_gateway *w = &g->gateway;
+    assert_int_equal(w->max_body_bytes, 2 << 20);
+    assert_int_equal(w->max_header_bytes, 8192);
+    assert_int_equal(w->max_connections, 77);
+    assert_int_equal(w->header_timeout_ms, 1);
+    assert_int_equal(w->body_timeout_ms, 2);
+    assert_int_equal(w->idle_timeout_ms, 3);
+    assert_int_equal(w->drain_timeout_ms, 4);
+    assert_string_equal(w->tls_cert_file, "c.pem");
+    assert_string_equal(w->tls_key_file, "k.pem");
+    assert_int_equal(w->upstream.connect_timeout_ms, 5);
+    assert_int_equal(w->upstream.response_timeout_ms, 6);
+    assert_int_equal(w->upstream.idle_timeout_ms, 7);
+    assert_int_equal(w->upstream.keepalive_ms, 8);
+    assert_int_equal(w->upstream.max_idle, 9);
+    assert_int_equal(w->upstream.retries, 0);
+    sr_config_unref(c);
+}
+
+static void test_defaults(void **state)
+{
+    (void)state;
+    const struct sr_config *c = config_good(CONFIG_MODELS "listeners: [{port: 1}]\n");
+    const struct sr_config_global *g = &c->global;
+    assert_string_equal(c->path, "test.yaml");
+    assert_int_equal(strlen(c->revision), 16);
+    assert_string_equal(c->listeners[0].address, "127.0.0.1");
+    assert_string_equal(c->default_effort, "medium");
+    assert_int_equal(c->strategy, SR_STRATEGY_PRIORITY);
+    assert_true(sr_config_is_auto(c, SR_LIT("MoM")) && !sr_config_is_auto(c, SR_LIT("one")));
+    assert_true(g->domain_threshold == 0.6 && g->override_confidence == 0);
+    assert_string_equal(g->domain_fallback, "other");
+    assert_string_equal(g->domain_model, "");
+    assert_int_equal(g->signal_deadline_ms, 1000);
+    assert_true(g->request_headers && !g->debug_headers && g->metrics && g->clear_route_cache &&
+                !g->skip_processing);
+    assert_string_equal(g->access_log, "off");
+    assert_string_equal(g->log_level, "info");
+    const struct sr_config_gateway *w = &g->gateway;
+    assert_int_equal(w->max_body_bytes, 32 << 20);
+    assert_int_equal(w->max_header_bytes, 64 << 10);
+    assert_int_equal(w->max_connections, 10000);
+    assert_int_equal(w->header_timeout_ms, 10000);
+    assert_int_equal(w->body_timeout_ms, 60000);
+    assert_int_equal(w->idle_timeout_ms, 75000);
+    assert_int_equal(w->drain_timeout_ms, 30000);
+    assert_int_equal(w->upstream.connect_timeout_ms, 5000);
+    assert_int_equal(w->upstream.response_timeout_ms, 600000);
+    assert_int_equal(w->upstream.idle_timeout_ms, 600000);
+    assert_int_equal(w->upstream.keepalive_ms, 60000);
+    assert_int_equal(w->upstream.max_idle, 64);
+    assert_int_equal(w->upstream.retries, 1);
+    assert_string_equal(w->tls_cert_file, "");
+    sr_config_unref(c);
+}
+
+/* full.yaml leaves out no key, so the tests above see every one. */
+static void check_section(const struct sr_section *section, const char *text, const struct sr_section **seen,
+                          size_t *n)
+{
+    char key[80];
+    for (size_t i = 0; i < *n; i++)
+        if (seen[i] == section)
+            return;
+    seen[(*n)++] = section;
+    for (size_t i = 0; i < section->n_fields; i++) {
+        const struct sr_field *field = &section->fields[i];
+        snprintf(key, sizeof key, "%s:", field->key);
+        if (!strstr(text, key))
+            fail_msg("full.yaml does not use `%s` of %s", field->key, section->name);
+        if (field->of)
+            check_section(field->of, text, seen, n);
+        for (const struct sr_variant *v = field->variants; v && v->type; v++)
+            check_section(v->section, text, seen, n);
+    }
+}
+
+static void test_full_is_complete(void **state)
+{
+    (void)state;
+    const struct sr_section *seen[128];
+    size_t n = 0;
+    char *text = config_file("tests/data/config/full.yaml");
+    check_section(&sr_section_root, text, seen, &n);
+    assert_true(n > 30);
+    free(text);
+}
+
+static void test_strategy_of_router_section(void **state)
+{
+    (void)state;
+    const struct sr_config *c = config_good(CONFIG_MODELS "global: {router: {strategy: confidence}}\n");
+    assert_int_equal(c->strategy, SR_STRATEGY_CONFIDENCE);
+    sr_config_unref(c);
+}
+
+static void test_references_and_lookup(void **state)
+{
+    (void)state;
+    const struct sr_config *c = config_good(CONFIG_MODELS);
+    const struct sr_config *again = sr_config_ref(c);
+    assert_ptr_equal(c, again);
+    sr_config_unref(c);
+    assert_int_equal(sr_config_find_model(again, SR_LIT("two")), 1);
+    assert_int_equal(sr_config_find_model(again, SR_LIT("one")), 0);
+    assert_int_equal(sr_config_find_model(again, SR_LIT("three")), -1);
+    assert_int_equal(sr_config_find_model(again, SR_LIT("")), -1);
+    sr_config_unref(again);
+    sr_config_unref(NULL);
+
+    struct sr_config_model models[] = {{.name = "by-hand"}};
+    struct sr_config own = {.models = models, .n_models = 1};
+    assert_int_equal(sr_config_find_model(&own, SR_LIT("by-hand")), 0);
+    assert_int_equal(sr_config_find_model(&own, SR_LIT("x")), -1);
+    sr_config_unref(sr_config_ref(&own));
+}
+
+static void test_shipped_files(void **state)
+{
+    (void)state;
+    struct sr_bytes text = sr_config_builtin_text();
+    const struct sr_config *c;
+    struct sr_problems problems = {0};
+    assert_int_equal(sr_config_load_text(&c, text, "(built-in)", (struct sr_load_options){0}, &problems),
+                     SR_OK);
+    assert_int_equal(problems.count, 0);
+    assert_int_equal(c->n_models, 4);
+    assert_int_equal(c->n_domains, 14);
+    assert_int_equal(c->n_decisions, 4);
+    assert_int_equal(c->models[3].backends[0].port, 9004);
+    assert_int_equal(c->listeners[0].port, 8801);
+    assert_string_equal(c->models[c->default_model].name, "general");
+    sr_config_unref(c);
+    unsetenv("SMALL_ENDPOINT");
+    char *example = config_file("examples/semroute.yaml");
+    c = config_good(example);
+    assert_int_equal(c->models[0].backends[0].port, 8000);
+    sr_config_unref(c);
+    free(example);
+}
+
+static void test_yaml_features(void **state)
+{
+    (void)state;
+    const struct sr_config *c =
+        config_good("\xEF\xBB\xBFversion: v0.3\n"
+                    "providers:\n"
+                    "  defaults: {default_model: 'one'}\n"
+                    "  models:\n"
+                    "  - name: one\n"
+                    "    backend_refs: &refs [{endpoint: 'a:1', weight: 0x10}]\n"
+                    "  - {name: two, backend_refs: *refs, pricing: {prompt_per_1m: 1e2}}\n"
+                    "routing:\n"
+                    "  signals:\n"
+                    "  decisions:\n"
+                    "    - name: !!str 12\n"
+                    "      plugins: [{type: fast_response, configuration: {message: \"no\"}}]\n"
+                    "global: ~\n");
+    assert_int_equal(c->models[1].n_backends, 1);
+    assert_string_equal(c->models[1].backends[0].host, "a");
+    assert_true(c->models[0].backends[0].weight == 16);
+    assert_true(c->models[1].pricing.prompt_per_1m == 100);
+    assert_string_equal(c->decisions[0].name, "12");
+    sr_config_unref(c);
+}
+
+static void test_files(void **state)
+{
+    (void)state;
+    const struct sr_config *c;
+    struct sr_problems problems = {0};
+    struct sr_load_options options = {0};
+    assert_int_equal(sr_config_load_file(&c, SR_SOURCE_DIR "/examples/semroute.yaml", options, &problems),
+                     SR_OK);
+    assert_string_equal(c->path, SR_SOURCE_DIR "/examples/semroute.yaml");
+    sr_config_unref(c);
+    assert_int_equal(problems.count, 0);
+    assert_int_equal(sr_config_load_file(&c, "/nonexistent/x.yaml", options, &problems), SR_ENOENT);
+    assert_null(c);
+    assert_int_equal(problems.errors, 1);
+    assert_int_equal(sr_config_load_file(&c, SR_SOURCE_DIR, options, &problems), SR_EIO);
+    assert_int_equal(sr_config_load_file(&c, "/dev/zero", options, &problems), SR_ELIMIT);
+    assert_string_equal(problems.items[2].message, "larger than 16 MiB");
+    sr_problems_dispose(&problems);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_full_providers),
+        cmocka_unit_test(test_full_backends),
+        cmocka_unit_test(test_full_signals),
+        cmocka_unit_test(test_full_decisions),
+        cmocka_unit_test(test_full_global),
+        cmocka_unit_test(test_full_is_complete),
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_strategy_of_router_section),
+        cmocka_unit_test(test_references_and_lookup),
+        cmocka_unit_test(test_shipped_files),
+        cmocka_unit_test(test_yaml_features),
+        cmocka_unit_test(test_files),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
