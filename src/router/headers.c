@@ -2,7 +2,7 @@
  * Headers: what the upstream gets beside the client's own, what the client gets beside the upstream's, and
  * what a reply made here carries.
  *
- * Connection, framing and host headers belong to the doors and are never touched.
+ * Connection, framing and host headers belong to the doors; a configuration that touches them is refused.
  */
 #include "base/clock.h"
 #include "router/exchange.h"
@@ -84,29 +84,13 @@ static struct sr_bytes lower(struct sr_arena *arena, const char *name)
     return copy;
 }
 
-/* Names that a plugin may not touch: the doors frame messages with them. */
-static bool is_framing(struct sr_bytes name)
-{
-    static const char *const names[] = {"host",      "content-length", "transfer-encoding", "connection",
-                                        "te",        "trailer",        "upgrade",           "expect",
-                                        "keep-alive"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (sr_bytes_eq(name, sr_bytes_str(names[i])))
-            return true;
-    }
-    return false;
-}
-
 /* ---- the upstream request ---- */
 
 static void mutate(struct header_list *set, const struct sr_name_values *values)
 {
     for (size_t i = 0; i < values->count; i++) {
         struct sr_bytes name = lower(set->arena, values->items[i].name);
-        if (!name.p)
-            set->failed = true;
-        else if (!is_framing(name))
-            list_text(set, name, values->items[i].value);
+        list_text(set, name, values->items[i].value);
     }
 }
 
@@ -154,8 +138,6 @@ int sr_headers_upstream(sr_exchange *x)
         struct sr_bytes name = lower(&x->arena, decision->plugins.header_mutation.remove.items[i]);
         if (!name.p)
             return SR_ENOMEM;
-        if (is_framing(name))
-            continue;
         list_drop(&set, name);
         remove[n_remove++] = name;
     }

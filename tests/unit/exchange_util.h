@@ -25,7 +25,7 @@
     "       pricing: {currency: EUR, prompt_per_1m: 1000000, completion_per_1m: 2000000}}\n"                 \
     "    - {name: thinker, reasoning_family: qwen, backend_refs: [{name: t, endpoint: '127.0.0.1:9002'}]}\n" \
     "    - {name: oss, reasoning_family: oss, backend_refs: [{name: o, endpoint: '127.0.0.1:9003'}]}\n"      \
-    "    - {name: cloud, reasoning_family: oss, backend_refs: [{name: c, base_url: "                         \
+    "    - {name: cloud, provider_model_id: gpt, reasoning_family: oss, backend_refs: [{name: c, base_url: " \
     "'https://api.openai.com/v1', api_key: secret}]}\n"                                                      \
     "    - {name: top, reasoning_family: top, backend_refs: [{name: p, endpoint: '127.0.0.1:9005'}]}\n"      \
     "    - {name: alias, provider_model_id: vendor/real-name, backend_refs: [{name: a, endpoint: "           \
