@@ -5,6 +5,8 @@
  */
 #include "config/schema.h"
 
+#include <stdio.h>
+
 #define SCHEMA_SECTIONS 96
 #define VARIABLE        "\\\\$\\\\{"
 
@@ -194,6 +196,14 @@ static void put_default(struct writer *w, const struct sr_field *field)
         put_string(w, field->def);
 }
 
+static void put_description(struct writer *w, const struct sr_field *field)
+{
+    char text[240];
+    snprintf(text, sizeof text, "%s%s%s%s", field->help, field->def_note ? " (default: " : "",
+             field->def_note ? field->def_note : "", field->def_note ? ")" : "");
+    put_string(w, text);
+}
+
 static void put_section(struct writer *w, const struct sr_section *section)
 {
     bool first = true;
@@ -206,7 +216,7 @@ static void put_section(struct writer *w, const struct sr_section *section)
         put(w, i ? ",\n        " : "\n        ");
         put_string(w, field->key);
         put(w, ": {\"description\": ");
-        put_string(w, field->help);
+        put_description(w, field);
         put(w, ", ");
         put_type(w, field);
         put_default(w, field);

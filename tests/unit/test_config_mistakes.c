@@ -246,8 +246,7 @@ static void test_signals(void **state)
 
 #define DECISION(inside)                                                                                     \
     CONFIG_MODELS                                                                                            \
-        "routing:\n  signals: {domains: [{name: math}, {name: law}]}\n  decisions:\n  - {name: d, " inside   \
-        "}\n"
+    "routing:\n  signals: {domains: [{name: math}, {name: law}]}\n  decisions:\n  - {name: d, " inside "}\n"
 
 static void test_decisions(void **state)
 {

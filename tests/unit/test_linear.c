@@ -193,7 +193,8 @@ static int open_made(const char *metadata, const char *tensors, size_t data, str
     struct sr_linear *other;
     memset(file, 0, sizeof file);
     assert_int_equal(sr_sha256_hex(sr_bytes_of(file, data), digest), 0);
-    int n = snprintf(text, sizeof text, "{\"__metadata__\":{%s,\"sha256\":\"%s\"},%s}", metadata, digest, tensors);
+    int n = snprintf(text, sizeof text, "{\"__metadata__\":{%s,\"sha256\":\"%s\"},%s}", metadata, digest,
+                     tensors);
     file[0] = (unsigned char)n;
     file[1] = (unsigned char)(n >> 8);
     memcpy(file + 8, text, (size_t)n);
@@ -210,34 +211,37 @@ static void refuses_wrong_models(void **state)
     const char *one = "\"bias\":{\"dtype\":\"F64\",\"shape\":[2],\"data_offsets\":[0,16]}";
     assert_int_equal(open_made("\"format\":\"other\"", one, 16, &err), SR_EUNSUPPORTED);
     assert_int_equal(open_made("\"format\":\"semroute-linear-1\",\"task\":\"t\"", one, 16, &err), SR_EPARSE);
-    assert_int_equal(open_made("\"format\":\"semroute-linear-1\",\"task\":\"t\",\"labels\":\"a||b\"", one, 16, &err),
-                     SR_EPARSE);
+    assert_int_equal(
+        open_made("\"format\":\"semroute-linear-1\",\"task\":\"t\",\"labels\":\"a||b\"", one, 16, &err),
+        SR_EPARSE);
     assert_int_equal(open_made(meta, one, 16, &err), SR_EPARSE);
     assert_non_null(strstr(err.message, "fingerprints"));
     /* All there and of the right shape, but a scale of zero. */
-    assert_int_equal(open_made(meta,
-                               "\"bias\":{\"dtype\":\"F64\",\"shape\":[2],\"data_offsets\":[0,16]},"
-                               "\"figures\":{\"dtype\":\"F64\",\"shape\":[3],\"data_offsets\":[16,40]},"
-                               "\"fingerprints\":{\"dtype\":\"U16\",\"shape\":[1,8],\"data_offsets\":[40,56]},"
-                               "\"weights\":{\"dtype\":\"I8\",\"shape\":[8,2],\"data_offsets\":[56,72]}",
-                               72, &err),
-                     SR_EPARSE);
+    assert_int_equal(
+        open_made(meta,
+                  "\"bias\":{\"dtype\":\"F64\",\"shape\":[2],\"data_offsets\":[0,16]},"
+                  "\"figures\":{\"dtype\":\"F64\",\"shape\":[3],\"data_offsets\":[16,40]},"
+                  "\"fingerprints\":{\"dtype\":\"U16\",\"shape\":[1,8],\"data_offsets\":[40,56]},"
+                  "\"weights\":{\"dtype\":\"I8\",\"shape\":[8,2],\"data_offsets\":[56,72]}",
+                  72, &err),
+        SR_EPARSE);
     assert_non_null(strstr(err.message, "positive"));
-    assert_int_equal(open_made(meta,
-                               "\"bias\":{\"dtype\":\"F64\",\"shape\":[2],\"data_offsets\":[0,16]},"
-                               "\"fingerprints\":{\"dtype\":\"U16\",\"shape\":[1,8],\"data_offsets\":[16,32]},"
-                               "\"weights\":{\"dtype\":\"I8\",\"shape\":[7,2],\"data_offsets\":[32,46]}",
-                               46, &err),
-                     SR_EPARSE);
+    assert_int_equal(
+        open_made(meta,
+                  "\"bias\":{\"dtype\":\"F64\",\"shape\":[2],\"data_offsets\":[0,16]},"
+                  "\"fingerprints\":{\"dtype\":\"U16\",\"shape\":[1,8],\"data_offsets\":[16,32]},"
+                  "\"weights\":{\"dtype\":\"I8\",\"shape\":[7,2],\"data_offsets\":[32,46]}",
+                  46, &err),
+        SR_EPARSE);
     assert_non_null(strstr(err.message, "weights"));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(agrees_with_python),   cmocka_unit_test(names_what_it_is),
-        cmocka_unit_test(works_as_classifier),  cmocka_unit_test(entropy_has_its_ends),
-        cmocka_unit_test(verifies_hashes),      cmocka_unit_test(refuses_wrong_models),
+        cmocka_unit_test(agrees_with_python),  cmocka_unit_test(names_what_it_is),
+        cmocka_unit_test(works_as_classifier), cmocka_unit_test(entropy_has_its_ends),
+        cmocka_unit_test(verifies_hashes),     cmocka_unit_test(refuses_wrong_models),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -10,7 +10,8 @@
 #include <cmocka.h>
 
 /* Opens {8-byte length, `header`, `data` zero bytes}; `length` overrides the true one when it is not 0. */
-static int open_made(struct sr_safetensors **out, const char *header, size_t data, uint64_t length, struct sr_err *err)
+static int open_made(struct sr_safetensors **out, const char *header, size_t data, uint64_t length,
+                     struct sr_err *err)
 {
     static unsigned char file[4096];
     size_t n = strlen(header);
@@ -69,23 +70,28 @@ static const struct {
     {"{\"a\":{}}", 0, 14, "expected a string"},
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1]}}", 0, 9, "without"},
     {"{\"a\":{\"dtype\":\"F99\",\"shape\":[1],\"data_offsets\":[0,4]}}", 4, 22, "unknown dtype"},
-    {"{\"a\":{\"dtype\":\"F32\",\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 4, 28, "repeated field"},
+    {"{\"a\":{\"dtype\":\"F32\",\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 4, 28,
+     "repeated field"},
     {"{\"a\":{\"x\":1}}", 0, 14, "unknown field"},
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[-1],\"data_offsets\":[0,4]}}", 4, 37, "whole number"},
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[01],\"data_offsets\":[0,4]}}", 4, 37, "leading zero"},
-    {"{\"a\":{\"dtype\":\"F32\",\"shape\":[9999999999999999999],\"data_offsets\":[0,4]}}", 4, 37, "too large"},
+    {"{\"a\":{\"dtype\":\"F32\",\"shape\":[9999999999999999999],\"data_offsets\":[0,4]}}", 4, 37,
+     "too large"},
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1,1,1,1,1,1,1,1,1],\"data_offsets\":[0,4]}}", 4, 53, "too many"},
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4]}}", 4, 40, "two numbers"},
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,0]}}", 4, 9, "spans 4..0"},
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", 4, 9, "spans 0..8"},
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,4]}}", 4, 9, "do not fit"},
-    {"{\"a\":{\"dtype\":\"F64\",\"shape\":[99999999999,99999999999],\"data_offsets\":[0,4]}}", 4, 9, "do not fit"},
+    {"{\"a\":{\"dtype\":\"F64\",\"shape\":[99999999999,99999999999],\"data_offsets\":[0,4]}}", 4, 9,
+     "do not fit"},
     {"{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]}}", 5, 65, "belong to no tensor"},
     {"{\"a\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[1,4]}}", 4, 9, "begins at 1"},
     {"{\"a\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[0,3]},"
-     "\"b\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[2,5]}}", 5, 61, "begins at 2"},
+     "\"b\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[2,5]}}",
+     5, 61, "begins at 2"},
     {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},"
-     "\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]}}", 2, 0, "same name"},
+     "\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]}}",
+     2, 0, "same name"},
     {"{\"a", 0, 9, "unfinished string"},
     {"{\"a\\", 0, 9, "unfinished string"},
     {"{\"a\\x\":{}}", 0, 11, "unknown escape"},
@@ -106,7 +112,8 @@ static void names_every_lie(void **state)
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
         int rc = open_made(&st, lies[i].header, lies[i].data, 0, &err);
         assert_null(st);
-        if (rc != SR_EPARSE || !strstr(err.message, lies[i].says) || (lies[i].offset && err.offset != lies[i].offset))
+        if (rc != SR_EPARSE || !strstr(err.message, lies[i].says) ||
+            (lies[i].offset && err.offset != lies[i].offset))
             fail_msg("%s: %d at %zu: %s", lies[i].header, rc, err.offset, err.message);
     }
 }

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Writes the tables of docs/configuration.md from docs/semroute.schema.json, between its two marks."""
+import json
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BEGIN, END = "<!-- reference: begin -->", "<!-- reference: end -->"
+
+
+def kind(field):
+    """A short name of what a key takes."""
+    if "$ref" in field:
+        return "mapping: " + link(field["$ref"])
+    if "anyOf" in field:
+        first = field["anyOf"][0]
+        if "$ref" in first:
+            return "mapping: " + link(first["$ref"])
+        return " / ".join(f"`{word}`" for word in first["enum"])
+    types = field["type"]
+    main = types if isinstance(types, str) else types[0]
+    pattern = field.get("pattern", "")
+    if main == "array":
+        items = field["items"]
+        if "$ref" in items:
+            return "list of " + link(items["$ref"])
+        if "oneOf" in items:
+            return "list of `{type, configuration}`"
+        return "list of lists of text" if items.get("type") == "array" else "list of text"
+    if main == "object":
+        values = field["additionalProperties"]
+        return "mapping of names to " + link(values["$ref"]) if "$ref" in values else "mapping of text"
+    if "ms|s|m|h" in pattern:
+        return "duration (`30s`)"
+    if "KMG" in pattern:
+        return "size (`64KiB`)"
+    if "KkMm" in pattern:
+        return "tokens (`4K`)"
+    name = {"string": "text", "boolean": "true / false", "integer": "whole number", "number": "number"}[main]
+    low = field.get("minimum", field.get("exclusiveMinimum"))
+    if low is None:
+        return name
+    return f"{name}, {'above ' if 'exclusiveMinimum' in field else ''}{low:,} to {field['maximum']:,}"
+
+
+def link(reference):
+    name = reference.rsplit("/", 1)[1]
+    return f"[{name.replace('-', ' ')}](#{name.replace('.', '').lower()})"
+
+
+def table(section):
+    rows = ["| key | value | default | meaning |", "|---|---|---|---|"]
+    required = section.get("required", [])
+    for key, field in section["properties"].items():
+        text, default = field["description"], field.get("default")
+        note = ""
+        if " (default: " in text:
+            text, note = text[:-1].split(" (default: ")
+        shown = f"`{json.dumps(default)}`" if isinstance(default, (bool, int, float)) else f"`{default}`"
+        default = "required" if key in required else note or (shown if default is not None else "")
+        rows.append(f"| `{key}` | {kind(field)} | {default} | {text} |")
+    return "\n".join(rows)
+
+
+def main():
+    schema = json.loads((ROOT / "docs/semroute.schema.json").read_text())
+    parts = ["### configuration\n", table(schema)]
+    for name, section in schema["$defs"].items():
+        parts += [f"\n### {name.replace('-', ' ')}\n", section["description"] + "\n", table(section)]
+    path = ROOT / "docs/configuration.md"
+    text = path.read_text()
+    head, rest = text.split(BEGIN)
+    _, tail = rest.split(END)
+    path.write_text(head + BEGIN + "\n\n" + "\n".join(parts) + "\n\n" + END + tail)
+    print(f"{path.relative_to(ROOT)}: {len(schema['$defs']) + 1} tables")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
