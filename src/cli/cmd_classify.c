@@ -76,8 +76,9 @@ static int put_picture(struct sr_buf *out, const struct sr_linear *model, const 
     for (size_t shown = 0; shown < SHOWN && shown < n && rc == SR_OK; shown++) {
         static const char bar[] = "########################################";
         size_t best = sr_classifier_top(left, n);
-        rc = sr_buf_printf(out, "  %-18s %5.1f %%  %.*s\n", labels[best], 100 * (double)left[best],
-                           (int)(left[best] * (float)(sizeof bar - 1) + 0.5F), bar);
+        int length = (int)(left[best] * (float)(sizeof bar - 1) + 0.5F);
+        rc = sr_buf_printf(out, "  %-18s %5.1f %%%s%.*s\n", labels[best], 100 * (double)left[best],
+                           length ? "  " : "", length, bar);
         left[best] = -1;
     }
     return rc;
