@@ -9,7 +9,7 @@
 #include "json/simd.h"
 #include <ctype.h>
 
-#define DOCUMENTS 3000
+#define DOCUMENTS 2000
 
 static struct sr_paths *paths;
 
@@ -619,7 +619,7 @@ static void kernels_agree(void **state)
     (void)state;
     struct gen g = {.rng = 42};
     static const unsigned masks[] = {0, SR_SIMD_BASE, SR_SIMD_BASE | SR_SIMD_AVX2};
-    for (int round = 0; round < 100000; round++) {
+    for (int round = 0; round < 60000; round++) {
         size_t n = gen_below(&g, 200);
         uint8_t *text = malloc(n + 1);
         uint8_t *end = text + n + 1, *begin = end - n; /* ends where the block ends, for the sanitizer */
@@ -642,9 +642,8 @@ static void kernels_agree(void **state)
 static void kernels_know_utf8(void **state)
 {
     (void)state;
-    static const uint8_t border[] = {0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF,
-                                     0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED, 0xEE,
-                                     0xEF, 0xF0, 0xF1, 0xF3, 0xF4, 0xF5, 0xFF};
+    static const uint8_t border[] = {0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC1,
+                                     0xC2, 0xDF, 0xE0, 0xE1, 0xED, 0xEF, 0xF0, 0xF3, 0xF4, 0xF5};
     enum { N = sizeof border };
     uint8_t text[64];
     sr_simd_skip_fn *fns[] = {sr_simd_skip_for(0), sr_simd_skip_for(SR_SIMD_BASE), sr_simd_skip_for(~0u)};
