@@ -8,10 +8,11 @@
 #include "signal/keyword.h"
 #include "text/words.h"
 
-#define WIDTH_MAX 8 /* words in a keyword; more are compared by their first 8 */
-#define ARITY_MAX 8
-#define GRAMS_MAX 512 /* n-grams of one window; what is longer is cut */
-#define TEXT_MAX  (WIDTH_MAX * (SR_WORD_MAX + SR_UTF8_FOLD_MAX + 1) + 2 * ARITY_MAX)
+#define WIDTH_MAX  8 /* words in a keyword; more are compared by their first 8 */
+#define ARITY_MAX  8
+#define SIEVE_BITS 4096
+#define GRAMS_MAX  512 /* n-grams of one window; what is longer is cut */
+#define TEXT_MAX   (WIDTH_MAX * (SR_WORD_MAX + SR_UTF8_FOLD_MAX + 1) + 2 * ARITY_MAX)
 
 struct posting {
     uint32_t keyword; /* in the group */
@@ -28,6 +29,7 @@ struct group {
     uint32_t *sizes; /* n-grams of each keyword */
     struct posting *postings;
     size_t mask;
+    uint64_t sieve[SIEVE_BITS / 64]; /* hashes that may be in the table */
     struct {
         uint64_t hash;
         uint32_t gram; /* 0 = free, else number + 1 */
@@ -68,6 +70,18 @@ static void window_push(struct window *window, const struct sr_word *word, size_
     window->class = word->class;
 }
 
+/* Short n-grams are their own hash, mixed; the lengths of XXH3's fixed costs would dominate otherwise. */
+static uint64_t hash_gram(const char *p, size_t n)
+{
+    uint64_t v = n;
+    if (n > 7)
+        return sr_hash64(sr_bytes_of(p, n), 0);
+    for (size_t i = 0; i < n; i++)
+        v = v << 8 | (unsigned char)p[i];
+    v *= UINT64_C(0x9E3779B97F4A7C15);
+    return v ^ v >> 32;
+}
+
 /* The hashes of the window's n-grams, its ends padded with arity - 1 spaces. */
 static size_t window_grams(const struct window *window, int arity, uint64_t hashes[GRAMS_MAX])
 {
@@ -89,7 +103,7 @@ static size_t window_grams(const struct window *window, int arity, uint64_t hash
             starts[points++] = (uint16_t)i;
     starts[points] = (uint16_t)n;
     for (size_t i = 0; i + (size_t)arity <= points && grams < GRAMS_MAX; i++)
-        hashes[grams++] = sr_hash64(sr_bytes_of(text + starts[i], starts[i + (size_t)arity] - starts[i]), 0);
+        hashes[grams++] = hash_gram(text + starts[i], starts[i + (size_t)arity] - starts[i]);
     return grams;
 }
 
@@ -122,6 +136,7 @@ static void add_gram(struct group *group, uint64_t hash, uint32_t keyword)
     if (!group->table[at].gram) {
         group->table[at].hash = hash;
         group->table[at].gram = (uint32_t)++group->n_grams;
+        group->sieve[hash % SIEVE_BITS / 64] |= UINT64_C(1) << hash % 64;
         group->table[at].first = NONE;
     }
     uint32_t first = group->table[at].first;
@@ -218,7 +233,9 @@ void sr_ngram_free(struct sr_ngram *ngram)
 
 /* Counters of a run; all zero between windows. */
 struct counters {
-    uint32_t *grams;   /* occurrences in the window, by n-gram */
+    uint32_t *grams;         /* occurrences in the window, by n-gram */
+    uint32_t met[GRAMS_MAX]; /* n-grams of the window that keywords have */
+    size_t n_met;
     uint32_t *shared;  /* n-grams in common, by keyword */
     uint32_t *touched; /* keywords with something in common */
     size_t n_touched;
@@ -228,10 +245,13 @@ static void count_window(const struct group *group, const uint64_t *hashes, size
                          struct counters *counters)
 {
     for (size_t g = 0; g < n; g++) {
+        if (!(group->sieve[hashes[g] % SIEVE_BITS / 64] >> hashes[g] % 64 & 1))
+            continue;
         size_t at = find(group, hashes[g]);
         if (!group->table[at].gram)
             continue;
-        uint32_t occurrence = ++counters->grams[group->table[at].gram - 1];
+        uint32_t gram = group->table[at].gram - 1, occurrence = ++counters->grams[gram];
+        counters->met[counters->n_met++] = gram;
         for (uint32_t p = group->table[at].first; p != NONE; p = group->postings[p].next) {
             uint32_t keyword = group->postings[p].keyword;
             if (occurrence > group->postings[p].count)
@@ -245,7 +265,7 @@ static void count_window(const struct group *group, const uint64_t *hashes, size
 static void score_window(const struct group *group, const uint64_t *hashes, size_t n,
                          struct counters *counters, float *scores)
 {
-    counters->n_touched = 0;
+    counters->n_touched = counters->n_met = 0;
     count_window(group, hashes, n, counters);
     for (size_t i = 0; i < counters->n_touched; i++) {
         uint32_t keyword = counters->touched[i], shared = counters->shared[keyword];
@@ -255,11 +275,8 @@ static void score_window(const struct group *group, const uint64_t *hashes, size
             *best = similarity;
         counters->shared[keyword] = 0;
     }
-    for (size_t g = 0; g < n; g++) {
-        size_t at = find(group, hashes[g]);
-        if (group->table[at].gram)
-            counters->grams[group->table[at].gram - 1] = 0;
-    }
+    for (size_t i = 0; i < counters->n_met; i++)
+        counters->grams[counters->met[i]] = 0;
 }
 
 int sr_ngram_run(const struct sr_ngram *ngram, struct sr_bytes text, struct sr_arena *arena, float *scores)

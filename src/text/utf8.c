@@ -117,16 +117,29 @@ static void lower_ascii(const char *from, char *to, size_t n)
         to[i] = sr_ascii_lower(from[i]);
 }
 
+/* U+3000 to U+9FFF, by the lead byte: most of Chinese and Japanese, and nothing in it has case. */
+static inline bool is_cjk(struct sr_bytes s, size_t i)
+{
+    const unsigned char *p = (const unsigned char *)s.p + i;
+    return s.n - i >= 3 && p[0] >= 0xE3 && p[0] <= 0xE9 && (p[1] & 0xC0) == 0x80 && (p[2] & 0xC0) == 0x80;
+}
+
 size_t sr_utf8_fold_into(struct sr_bytes s, size_t *at, char *out, size_t cap)
 {
     size_t n = 0, i = *at;
     while (i < s.n && cap - n >= SR_UTF8_FOLD_MAX) {
         size_t room = cap - n < s.n - i ? cap - n : s.n - i;
-        size_t ascii = sr_utf8_ascii_prefix(sr_bytes_of(s.p + i, room));
+        size_t ascii = (unsigned char)s.p[i] < 0x80 ? sr_utf8_ascii_prefix(sr_bytes_of(s.p + i, room)) : 0;
         if (ascii) {
             lower_ascii(s.p + i, out + n, ascii);
             i += ascii;
             n += ascii;
+            continue;
+        }
+        if (is_cjk(s, i)) {
+            memcpy(out + n, s.p + i, 3);
+            i += 3;
+            n += 3;
             continue;
         }
         int32_t cp, folded[SR_UTF8_FOLD_POINTS];
@@ -164,6 +177,8 @@ enum sr_utf8_class sr_utf8_class(int32_t cp)
         return (cp >= 'a' && cp <= 'z') || (cp >= 'A' && cp <= 'Z') || (cp >= '0' && cp <= '9') || cp == '_'
                    ? SR_UTF8_WORD
                    : SR_UTF8_OTHER;
+    if (cp >= 0x4E00 && cp < 0xA000)
+        return SR_UTF8_DENSE;
     if (is_hangul(cp))
         return SR_UTF8_KOREAN;
     switch (utf8proc_category(cp)) {

@@ -1,9 +1,11 @@
 /* Word iteration: ASCII by a table-free fast path, everything else by code points. */
 #include "text/words.h"
 
+/* One bit a character: 0-9, A-Z, _, a-z. */
 static bool is_ascii_word(unsigned char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    static const uint64_t words[4] = {UINT64_C(0x03FF000000000000), UINT64_C(0x07FFFFFE87FFFFFE), 0, 0};
+    return words[c >> 6] >> (c & 63) & 1;
 }
 
 static enum sr_utf8_class class_at(struct sr_bytes text, size_t at, int32_t *cp, size_t *length)
@@ -44,6 +46,20 @@ static bool continues(struct sr_bytes text, size_t at, enum sr_utf8_class class,
            class_at(text, at + *length, &after, &skip) == SR_UTF8_WORD && after > '9';
 }
 
+/* The ASCII beginning of a word; returns where it ends. */
+static size_t take_ascii(const struct sr_words *words, size_t at, struct sr_word *word)
+{
+    const unsigned char *p = (const unsigned char *)words->text.p;
+    size_t end = at, n = 0;
+    while (end < words->text.n && is_ascii_word(p[end]))
+        end++;
+    n = end - at < SR_WORD_MAX ? end - at : SR_WORD_MAX;
+    for (size_t i = 0; i < n; i++)
+        word->folded[i] = words->keep_case ? (char)p[at + i] : sr_ascii_lower((char)p[at + i]);
+    word->n = word->points = n;
+    return end;
+}
+
 bool sr_words_next(struct sr_words *words, struct sr_word *word)
 {
     struct sr_bytes text = words->text;
@@ -59,10 +75,16 @@ bool sr_words_next(struct sr_words *words, struct sr_word *word)
     word->start = at;
     word->class = class;
     word->points = word->n = 0;
-    do {
+    if (cp < 0x80) {
+        at = take_ascii(words, at, word);
+    } else {
+        word_add(word, cp, words->keep_case);
+        at += length;
+    }
+    while (continues(text, at, class, &cp, &length)) {
         word_add(word, cp == 0x2019 ? '\'' : cp, words->keep_case);
         at += length;
-    } while (continues(text, at, class, &cp, &length));
+    }
     word->end = words->at = at;
     return true;
 }
@@ -74,8 +96,8 @@ size_t sr_words_count(struct sr_bytes text)
     for (size_t at = 0, length; at < text.n; at += length) {
         int32_t cp;
         enum sr_utf8_class class = class_at(text, at, &cp, &length);
-        bool apostrophe = before == SR_UTF8_WORD && continues(text, at, SR_UTF8_WORD, &cp, &length);
-        if (class == SR_UTF8_OTHER && apostrophe)
+        bool apostrophe = class == SR_UTF8_OTHER && before == SR_UTF8_WORD && (cp == '\'' || cp == 0x2019);
+        if (apostrophe && continues(text, at, SR_UTF8_WORD, &cp, &length))
             continue;
         count += class == SR_UTF8_DENSE || (class != SR_UTF8_OTHER && class != before);
         before = class;
