@@ -184,27 +184,32 @@ static int build_list(struct builder *b, struct sr_yaml_node *node, int depth)
     return SR_OK;
 }
 
-static int build_key(struct builder *b, struct node_list *keys, int depth)
+static int build_key(struct builder *b, const struct node_list *keys, struct sr_yaml_node **out, int depth)
 {
-    struct sr_yaml_node *key;
     if (b->event.type != YAML_SCALAR_EVENT)
         return fail_at(b, b->event.start_mark, "a key must be plain text");
     if (keys->count == SR_YAML_MAX_KEYS)
         return fail_at(b, b->event.start_mark, "more than 1024 keys in one mapping");
     yaml_mark_t mark = b->event.start_mark;
-    int rc = build_node(b, &key, depth + 1);
-    if (rc)
-        return rc;
-    if (key->plain && sr_bytes_eq(key->text, SR_LIT("<<")))
+    int rc = build_node(b, out, depth + 1);
+    if (rc == SR_OK && (*out)->plain && sr_bytes_eq((*out)->text, SR_LIT("<<")))
         return fail_at(b, mark, "merge keys (`<<`) are not supported; write the values out");
+    return rc;
+}
+
+/* Of a key that is given twice the first stays, so that every reader sees the same value. */
+static int add_pair(struct builder *b, struct node_list *keys, struct node_list *values,
+                    struct sr_yaml_node *key, struct sr_yaml_node *value)
+{
     for (size_t i = 0; i < keys->count; i++)
         if (sr_bytes_eq(keys->items[i]->text, key->text)) {
             sr_problems_add(b->problems, SR_PROBLEM_ERROR, key->line, key->column,
                             "key `%.60s` is given twice; the first is on line %u", key->text.p,
                             keys->items[i]->line);
-            break;
+            return SR_OK;
         }
-    return list_push(b, keys, key);
+    int rc = list_push(b, keys, key);
+    return rc ? rc : list_push(b, values, value);
 }
 
 static int build_map(struct builder *b, struct sr_yaml_node *node, int depth)
@@ -213,19 +218,19 @@ static int build_map(struct builder *b, struct sr_yaml_node *node, int depth)
     if (!tag_accepted(b->event.data.mapping_start.tag, YAML_MAP_TAG))
         return fail_at(b, b->event.start_mark, "tags are not supported");
     for (;;) {
-        struct sr_yaml_node *value;
+        struct sr_yaml_node *key, *value;
         int rc = next_event(b);
         if (rc)
             return rc;
         if (b->event.type == YAML_MAPPING_END_EVENT)
             break;
-        rc = build_key(b, &keys, depth);
+        rc = build_key(b, &keys, &key, depth);
         if (rc == SR_OK)
             rc = next_event(b);
         if (rc == SR_OK)
             rc = build_node(b, &value, depth + 1);
         if (rc == SR_OK)
-            rc = list_push(b, &values, value);
+            rc = add_pair(b, &keys, &values, key, value);
         if (rc)
             return rc;
     }
