@@ -111,7 +111,8 @@ static int request_pump(struct sr_exchange *exchange)
         rc = sr_conn_write(sock, &backlog, 1);
         sr_buf_dispose(&exchange->backlog);
     }
-    timer_set(exchange, exchange->timeouts.head_ms);
+    if (!exchange->head_told)
+        timer_set(exchange, exchange->timeouts.head_ms);
     return rc;
 }
 
@@ -121,6 +122,7 @@ static void exchange_free(struct sr_exchange *exchange)
 {
     sr_timer_stop(&exchange->timer);
     sr_deferred_cancel(&exchange->task);
+    sr_http1_dispose(&exchange->parser);
     sr_buf_dispose(&exchange->prefix);
     sr_buf_dispose(&exchange->backlog);
     sr_arena_dispose(&exchange->arena);
@@ -200,8 +202,8 @@ void sr_exchange_cancel(struct sr_exchange **slot)
 static void exchange_complete(struct sr_exchange *exchange, bool rest)
 {
     struct sr_upstream *up = exchange->up;
-    bool reusable = exchange->parser.head.keep_alive && exchange->body_complete && !parts_left(exchange) &&
-                    !sr_conn_queued(up->sock) && !rest && !exchange->eof;
+    bool reusable = exchange->parser.head.keep_alive && exchange->body_complete && !exchange->dropped &&
+                    !parts_left(exchange) && !sr_conn_queued(up->sock) && !rest && !exchange->eof;
     exchange->up = NULL;
     exchange->ending = exchange->complete = true;
     up->exchange = NULL;
@@ -287,9 +289,17 @@ static void response_run(struct sr_exchange *exchange, const char *p, size_t n)
 
 /* ---- events of the connection ---- */
 
+/* The upstream takes nothing more. It may have answered before it closed, so that the reading side has the
+ * last word. */
 static void sending_failed(struct sr_exchange *exchange, int code)
 {
-    exchange_fail(exchange, code, "the connection broke while the request was being sent");
+    if (code != SR_ECLOSED && code != SR_EIO) {
+        exchange_fail(exchange, code, "the connection broke while the request was being sent");
+        return;
+    }
+    exchange->dropped = true;
+    exchange->at = exchange->count;
+    sr_buf_dispose(&exchange->backlog);
 }
 
 static void up_opened(void *ctx)
@@ -331,7 +341,7 @@ static void up_drained(void *ctx)
     struct sr_upstream *up = ctx;
     struct sr_exchange *exchange = up->exchange;
     int rc;
-    if (!exchange || exchange->head_told)
+    if (!exchange || exchange->dropped)
         return;
     rc = request_pump(exchange);
     if (rc != SR_OK) {
@@ -371,7 +381,7 @@ static void task_run(void *ctx)
         exchange_finish(exchange);
         return;
     }
-    if (exchange->opened && !exchange->head_told && !exchange->body_complete && !parts_left(exchange) &&
+    if (exchange->opened && !exchange->dropped && !exchange->body_complete && !parts_left(exchange) &&
         !sr_conn_queued(exchange->up->sock) && exchange->events->writable) {
         exchange->busy = true;
         exchange->events->writable(exchange->ctx);
@@ -504,7 +514,8 @@ static int body_write(struct sr_exchange *exchange, const struct sr_bytes *slice
         rc = sr_conn_write(exchange->up->sock, slices, count);
         if (rc != SR_OK)
             sending_failed(exchange, rc);
-        timer_set(exchange, exchange->timeouts.head_ms);
+        if (!exchange->head_told && !exchange->ending)
+            timer_set(exchange, exchange->timeouts.head_ms);
         return rc == SR_OK ? SR_OK : SR_ECLOSED;
     }
     for (size_t i = 0; i < count && rc == SR_OK; i++)
@@ -516,7 +527,7 @@ int sr_exchange_write(struct sr_exchange *exchange, struct sr_bytes slice)
 {
     char chunk[SR_HTTP1_CHUNK_HEAD_MAX];
     struct sr_bytes framed[] = {{NULL, 0}, slice, SR_HTTP1_CHUNK_TAIL};
-    if (exchange->ending || exchange->head_told)
+    if (exchange->ending || exchange->dropped)
         return SR_ECLOSED;
     if (exchange->body_complete)
         return SR_EINVAL;
@@ -535,7 +546,7 @@ int sr_exchange_write(struct sr_exchange *exchange, struct sr_bytes slice)
 int sr_exchange_write_end(struct sr_exchange *exchange)
 {
     struct sr_bytes last = SR_HTTP1_CHUNK_END;
-    if (exchange->ending || exchange->head_told)
+    if (exchange->ending || exchange->dropped)
         return SR_ECLOSED;
     if (exchange->body_complete)
         return SR_OK;

@@ -54,13 +54,12 @@ struct sr_client_request {
                                              Transfer-Encoding, Connection, and hop-by-hop names (these are
                                              skipped). Host is added from the origin when it is missing */
     size_t header_count;
-    int64_t content_length; /* of the whole body; 0 none; -1 chunked */
-    const struct sr_bytes
-        *body; /* the first part of the body, sent in one system call with the head; the array is copied,
-                  the bytes must stay until `writable` or the first event of the response, or the end */
-    size_t body_count;  /* at most SR_CLIENT_SLICES_MAX */
-    bool body_complete; /* that was all of it */
-    bool fresh;         /* do not use a pooled connection */
+    int64_t content_length;      /* of the whole body; 0 none; -1 chunked */
+    const struct sr_bytes *body; /* the first part of the body, sent in one system call with the head; the
+                                    array is copied, the bytes must stay until `writable` or the end */
+    size_t body_count;           /* at most SR_CLIENT_SLICES_MAX */
+    bool body_complete;          /* that was all of it */
+    bool fresh;                  /* do not use a pooled connection */
     struct sr_client_timeouts timeouts;
 };
 #define SR_CLIENT_SLICES_MAX 64
@@ -105,8 +104,10 @@ int sr_client_start(struct sr_exchange **out, struct sr_client *client, const st
                     void *ctx) SR_WARN_UNUSED;
 
 /* Streams the body: SR_OK took it (what the kernel does not take is copied). Stop while sr_exchange_queued is
- * above the caller's mark and go on when `writable` comes. SR_ECLOSED: the response came early or the
- * exchange fails; drop the rest. SR_EINVAL: over content_length. */
+ * above the caller's mark and go on when `writable` comes. The body goes on while a response already comes;
+ * when that ends first, the rest is dropped and the connection closed. SR_ECLOSED: the upstream takes no more
+ * or the exchange fails: drop the rest and wait, an answer may still come. SR_EINVAL: over content_length.
+ * SR_ELIMIT, SR_ENOMEM. */
 int sr_exchange_write(struct sr_exchange *exchange, struct sr_bytes slice) SR_WARN_UNUSED;
 /* The body is complete. SR_EINVAL when it is short of content_length. */
 int sr_exchange_write_end(struct sr_exchange *exchange) SR_WARN_UNUSED;

@@ -49,6 +49,7 @@ struct sr_exchange {
     bool body_complete; /* the caller has given all of it */
     bool reused;
     bool opened;
+    bool dropped;   /* the rest of the request cannot be sent */
     bool answering; /* a byte of the response came */
     bool head_told;
     bool paused;

@@ -64,6 +64,7 @@ struct sr_conn {
     bool eof_told;  /* ... and told */
     bool shut;      /* our end was sent or queued */
     bool fail_told;
+    int write_error; /* nothing can be sent any more, but what the peer sent may still be read */
     int fail_code;
     char fail_text[200];
     char peer[SR_SOCK_ADDRESS_MAX];
@@ -172,6 +173,15 @@ static int conn_break_uv(struct sr_conn *conn, int status)
     return conn_break(conn, sr_uv_code(status), sr_uv_text(status));
 }
 
+/* The peer may have answered before it closed: reading goes on, and will say that it is over. */
+static int conn_break_write(struct sr_conn *conn, int status)
+{
+    if (!conn->reading)
+        return conn_break_uv(conn, status);
+    conn->write_error = sr_uv_code(status);
+    return conn->write_error;
+}
+
 /* In a callback of the loop: tells the failure that conn_break recorded. */
 static void conn_tell_failure(struct sr_conn *conn)
 {
@@ -196,8 +206,9 @@ static void write_done(uv_write_t *request, int status)
         return;
     conn->queued -= size;
     if (status < 0) {
-        conn_break_uv(conn, status);
-        conn_tell_failure(conn);
+        conn_break_write(conn, status);
+        if (conn->state == CONN_BROKEN)
+            conn_tell_failure(conn);
     } else if (conn->lingering && conn->eof && conn->queued == 0) {
         conn_release(conn);
     } else if (conn->queued == 0 && !conn->closed && conn->state == CONN_OPEN && conn->events->drained) {
@@ -231,7 +242,7 @@ static int queue_rest(struct sr_conn *conn, const struct sr_bytes *slices, size_
     rc = uv_write(&write->request, (uv_stream_t *)&conn->handle->tcp, &buf, 1, write_done);
     if (rc < 0) {
         sr_mem_free(write);
-        return conn_break_uv(conn, rc);
+        return conn_break_write(conn, rc);
     }
     conn->queued += size;
     return SR_OK;
@@ -259,7 +270,7 @@ static int try_write(struct sr_conn *conn, const struct sr_bytes *slices, size_t
         if (rc == UV_EAGAIN)
             break;
         if (rc < 0)
-            return conn_break_uv(conn, rc);
+            return conn_break_write(conn, rc);
         *taken += (size_t)rc;
         if ((size_t)rc < bytes)
             break;
@@ -348,8 +359,8 @@ static int write_state(const struct sr_conn *conn)
 {
     if (conn->state == CONN_BROKEN)
         return conn->fail_code;
-    if (conn->shut)
-        return SR_ECLOSED;
+    if (conn->write_error || conn->shut)
+        return conn->write_error ? conn->write_error : SR_ECLOSED;
     return conn->state == CONN_OPEN ? SR_OK : SR_AGAIN;
 }
 
@@ -364,7 +375,7 @@ int sr_conn_write(struct sr_conn *conn, const struct sr_bytes *slices, size_t co
     if (queued > conn->queue_max || size > conn->queue_max - queued)
         return SR_ELIMIT;
     rc = rc == SR_AGAIN ? write_early(conn, slices, count) : send_all(conn, slices, count, size);
-    conn->fail_told = conn->fail_told || rc != SR_OK;
+    conn->fail_told = conn->fail_told || (rc != SR_OK && conn->state == CONN_BROKEN);
     return rc;
 }
 
@@ -386,7 +397,7 @@ int sr_conn_write_some(struct sr_conn *conn, const struct sr_bytes *slices, size
         *taken += part;
     }
     conn->sent += *taken;
-    conn->fail_told = conn->fail_told || rc != SR_OK;
+    conn->fail_told = conn->fail_told || (rc != SR_OK && conn->state == CONN_BROKEN);
     return rc;
 }
 
@@ -476,7 +487,7 @@ static void became_open(struct sr_conn *conn)
     sr_timer_stop(&conn->timer);
     attempt_free(conn);
     if (early.n) {
-        if (send_all(conn, &early, 1, early.n) != SR_OK)
+        if (send_all(conn, &early, 1, early.n) != SR_OK && conn->state == CONN_BROKEN)
             conn_tell_failure(conn);
         sr_buf_dispose(&conn->early);
     }
@@ -490,8 +501,11 @@ static void handshake_step(struct sr_conn *conn)
     int rc = sr_tls_handshake(conn->tls), sent = flush_tls(conn);
     if (rc == SR_OK && sent == SR_OK) {
         became_open(conn);
-    } else if (rc != SR_AGAIN || sent != SR_OK) {
-        conn_break(conn, rc == SR_AGAIN || rc == SR_OK ? sent : rc, sr_tls_reason(conn->tls));
+    } else if (rc != SR_AGAIN && rc != SR_OK) {
+        conn_break(conn, rc, sr_tls_reason(conn->tls));
+        conn_tell_failure(conn);
+    } else if (sent != SR_OK) {
+        conn_break(conn, sent, "closed by the peer inside the TLS handshake");
         conn_tell_failure(conn);
     }
 }

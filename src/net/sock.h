@@ -53,8 +53,10 @@ int sr_conn_connect(struct sr_conn **out, struct sr_loop *loop, const struct sr_
 void sr_conn_set_events(struct sr_conn *conn, const struct sr_conn_events *events, void *ctx);
 
 /* Sends the slices, in order. What the kernel takes at once is not copied; the rest is copied into the queue
- * and sent later. Before `opened` everything is queued. SR_ECLOSED, SR_EIO, SR_EPROTO: broken, `failed` does
- * not come for it; SR_ELIMIT: the queue would grow over its limit, nothing was taken; SR_ENOMEM: broken. */
+ * and sent later. Before `opened` everything is queued. SR_ELIMIT: the queue would grow over its limit,
+ * nothing was taken; SR_EPROTO, SR_ENOMEM: broken, `failed` does not come for it. SR_ECLOSED, SR_ETIMEOUT,
+ * SR_EIO: nothing more can be sent, but what the peer sent before may still be read: `data`, and in the end
+ * `eof` or `failed`, come unless paused. */
 int sr_conn_write(struct sr_conn *conn, const struct sr_bytes *slices, size_t count) SR_WARN_UNUSED;
 
 /* The same for large memory that the owner keeps: takes a prefix, *taken bytes, of which little is copied,
