@@ -61,7 +61,7 @@ def status_and_error(answer):
 @pytest.mark.parametrize("body, words", [
     (b'{"model":"auto","messages":[', "end of input"),
     (b'{"model":"auto","messages":[{"role":"user","content":"a\xff"}]}', "UTF-8"),
-    (b'{"model":"auto" "messages":[]}', "offset"),
+    (b'{"model":"auto" "messages":[]}', "at byte 16"),
     (b"[" * 2000 + b"]" * 2000, "deep"),
     (b'["not","an","object"]', "object"),
     (b'{"messages":[{"role":"user","content":"x"}]}', "model"),
