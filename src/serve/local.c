@@ -1,6 +1,8 @@
 /* Pages and errors that need no routing. */
 #include "serve/local.h"
 
+#include "observe/process.h"
+
 static const struct sr_bytes JSON = {"application/json", sizeof "application/json" - 1};
 
 static bool health(const struct sr_local_state *state, struct sr_local_page *page, struct sr_buf *body)
@@ -21,6 +23,9 @@ static bool metrics(const struct sr_local_state *state, struct sr_local_page *pa
 {
     *page = (struct sr_local_page){200, SR_LIT("text/plain; version=0.0.4; charset=utf-8")};
     size_t room = 64 * 1024;
+    if (sr_process_metrics(body) != SR_OK) {
+        return false;
+    }
     for (;;) {
         if (sr_buf_reserve(body, room) != SR_OK) {
             return false;

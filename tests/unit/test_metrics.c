@@ -1,9 +1,11 @@
 /* Metrics in the text format, and the line sink of the access log. */
 #include "tests/unit/cmocka_all.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "observe/lines.h"
 #include "observe/metrics.h"
+#include "observe/process.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -247,6 +249,27 @@ static void a_full_queue_drops_and_counts(void **state)
     has("semroute_access_log_lines_total{result=\"dropped\"}");
 }
 
+static double process_value(const char *text, const char *line)
+{
+    const char *at = strstr(text, line);
+    assert_non_null(at);
+    return strtod(at + strlen(line), NULL);
+}
+
+static void the_process_is_described(void **state)
+{
+    (void)state;
+    struct sr_buf out;
+    sr_buf_init(&out, 65536);
+    assert_int_equal(sr_process_metrics(&out), SR_OK);
+    assert_true(process_value(out.data, "\nprocess_resident_memory_bytes ") > 100000);
+    assert_true(process_value(out.data, "\nprocess_open_fds ") >= 1);
+    double age = (double)sr_clock_wall_ns() / 1e9 - process_value(out.data, "\nprocess_start_time_seconds ");
+    assert_true(age > -5 && age < 3600);
+    assert_true(process_value(out.data, "\nprocess_cpu_seconds_total ") >= 0);
+    sr_buf_dispose(&out);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -261,6 +284,7 @@ int main(void)
         TEST(names_follow_the_conventions),
         TEST(lines_reach_the_file_and_survive_rotation),
         TEST(a_full_queue_drops_and_counts),
+        TEST(the_process_is_described),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
