@@ -22,6 +22,8 @@ void sr_sse_frames_dispose(struct sr_sse_frames *frames)
 /* Index one past the end of the frame in `in`, or 0 when it does not end there. */
 static size_t find_end(struct sr_sse_frames *frames, struct sr_bytes in)
 {
+    if (frames->held.len == 0)
+        frames->lead = !frames->oversized && frames->after_cr && in.n && in.p[0] == '\n';
     for (size_t i = 0; i < in.n; i++) {
         char c = in.p[i];
         if (c != '\n' && c != '\r') {
@@ -110,7 +112,7 @@ static int read_lines(struct sr_sse_frames *frames, struct sr_sse_frame *frame)
 static int give(struct sr_sse_frames *frames, struct sr_bytes *in, size_t n, bool whole,
                 struct sr_sse_frame *frame)
 {
-    *frame = (struct sr_sse_frame){.whole = whole, .raw = {in->p, n}, .data = {"", 0}};
+    *frame = (struct sr_sse_frame){.whole = whole, .raw = {in->p, n}, .data = {"", 0}, .lead = frames->lead};
     if (frames->held.len) {
         int rc = sr_buf_append(&frames->held, in->p, n);
         if (rc)
@@ -150,7 +152,8 @@ int sr_sse_frames_next(struct sr_sse_frames *frames, struct sr_bytes *in, struct
             rc = SR_MORE;
         }
     } else if (frames->held.len) { /* over the maximum: first what is held, then pieces as they come */
-        *frame = (struct sr_sse_frame){.raw = sr_buf_view(&frames->held), .data = {"", 0}};
+        *frame =
+            (struct sr_sse_frame){.raw = sr_buf_view(&frames->held), .data = {"", 0}, .lead = before.lead};
         before.spent = before.oversized = true;
         *frames = before; /* the input is looked at again */
         return SR_OK;
@@ -175,7 +178,7 @@ int sr_sse_frames_finish(struct sr_sse_frames *frames, struct sr_sse_frame *fram
     frames->spent = false;
     if (frames->held.len == 0)
         return SR_MORE;
-    *frame = (struct sr_sse_frame){.raw = sr_buf_view(&frames->held), .data = {"", 0}};
+    *frame = (struct sr_sse_frame){.raw = sr_buf_view(&frames->held), .data = {"", 0}, .lead = frames->lead};
     frames->spent = true;
     return SR_OK;
 }

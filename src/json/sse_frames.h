@@ -14,6 +14,7 @@ struct sr_sse_frame {
     bool has_data;        /* at least one data field */
     struct sr_bytes raw;  /* with the blank line that ends it */
     struct sr_bytes data; /* the data fields joined by LF */
+    size_t lead;          /* first bytes of `raw` that still belong to the line end of the frame before */
     size_t data_lines;
     size_t data_at; /* where in `raw` `data` begins, when there is one data line */
 };
@@ -26,6 +27,7 @@ struct sr_sse_frames {
     bool spent;      /* `held` was given out and is to be emptied */
     bool line_empty; /* no byte of the current line was seen */
     bool after_cr;   /* the last byte was CR: an LF now belongs to it */
+    bool lead;       /* the current frame began with an LF of the one before */
     bool oversized;  /* inside a frame over the maximum */
     bool started;    /* past a byte order mark */
 };

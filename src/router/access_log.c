@@ -134,6 +134,8 @@ static void put_answer(struct line *line, const sr_exchange *x)
         if (sr_exchange_cost(x) > 0)
             put_real(line, "cost", sr_exchange_cost(x));
     }
+    if (a->mode == SR_ANSWER_SSE)
+        put_text(line, "stream", a->saw_done ? "done" : "unfinished");
     put_number(line, "overhead_us", t->busy_ns / SR_NS_PER_US);
     if (a->status) {
         put_ms(line, "upstream_ms", t->verdict, t->last_token ? t->last_token : t->answer_head);

@@ -90,22 +90,23 @@ static enum verdict read_frame(sr_exchange *x, const struct sr_sse_frame *frame,
     return CUT;
 }
 
-/* Appends what the client gets of a frame. */
+/* Appends what the client gets of a frame. The LF of a CRLF that was cut in two shares the fate of the frame
+ * it ends, which is the one before. */
 static int put_frame(sr_exchange *x, const struct sr_sse_frame *frame)
 {
     struct sr_buf *out = &x->answer.out;
-    size_t from, to;
-    switch (read_frame(x, frame, &from, &to)) {
-    case DROP:
-        return SR_OK;
-    case CUT: {
-        int rc = sr_buf_append(out, frame->raw.p, from);
-        return rc ? rc : sr_buf_append(out, frame->raw.p + to, frame->raw.n - to);
+    size_t from = 0, to = 0, begin = x->answer.dropped ? frame->lead : 0;
+    enum verdict verdict = read_frame(x, frame, &from, &to);
+    if (verdict == DROP) {
+        int rc = sr_buf_append(out, frame->raw.p + begin, frame->lead - begin);
+        x->answer.dropped = true;
+        return rc;
     }
-    case KEEP:
-        break;
-    }
-    return sr_buf_append_bytes(out, frame->raw);
+    x->answer.dropped = false;
+    if (verdict == KEEP)
+        return sr_buf_append(out, frame->raw.p + begin, frame->raw.n - begin);
+    int rc = sr_buf_append(out, frame->raw.p + begin, from - begin);
+    return rc ? rc : sr_buf_append(out, frame->raw.p + to, frame->raw.n - to);
 }
 
 /* Memory is out in the middle of stripping: from here on everything passes as it is. `rest` is what was not
@@ -138,7 +139,8 @@ static size_t strip_events(sr_exchange *x, struct sr_bytes in, bool last)
     a->slices[0] = sr_buf_view(&a->out);
     if (!last || sr_sse_frames_finish(&a->frames, &frame) != SR_OK)
         return a->out.len ? 1 : 0;
-    a->slices[1] = frame.raw;
+    size_t begin = a->dropped ? frame.lead : 0;
+    a->slices[1] = sr_bytes_of(frame.raw.p + begin, frame.raw.n - begin);
     return 2;
 }
 

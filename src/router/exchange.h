@@ -42,6 +42,7 @@ struct sr_answer {
     bool strip_usage; /* the client did not ask for the usage that we asked the upstream for */
     bool frames_ready;
     bool saw_done; /* data: [DONE] */
+    bool dropped;  /* the latest event was taken out */
     struct sr_sse_frames frames;
     struct sr_meter meter;
     bool metering;
