@@ -29,7 +29,7 @@ enum sr_json_kind {
 
 /* A path and the number that its spans will carry. Syntax: members joined by dots, `[]` for every element
  * of an array, `*` for every member: "messages[].content[].text", "metadata.*". At most 8 steps.
- * `id` must not be SR_PATH_TOP. */
+ * `id` must not be SR_PATH_TOP. Where several paths name one value, the one with fewer stars gives the id. */
 struct sr_path_spec {
     const char *path;
     uint16_t id;
@@ -37,7 +37,8 @@ struct sr_path_spec {
 
 #define SR_PATH_TOP 0u /* a top-level member that no path of the table names */
 
-/* A compiled table: immutable, shared by reference between threads. */
+/* A compiled table: immutable, shared by reference between threads. SR_EINVAL for a malformed or repeated
+ * path (with the offset in it), SR_ELIMIT for more than 1,024 paths, SR_ENOMEM. Copies the specs. */
 struct sr_paths;
 int sr_paths_new(struct sr_paths **out, const struct sr_path_spec *specs, size_t count,
                  struct sr_err *err) SR_WARN_UNUSED;
@@ -47,7 +48,8 @@ void sr_paths_unref(struct sr_paths *paths);
 enum {
     SR_SPAN_ESCAPED = 1,   /* a string with at least one backslash: sr_json_unescape it */
     SR_SPAN_OPEN = 2,      /* `end` is not known yet (more input needed) */
-    SR_SPAN_DUPLICATE = 4, /* the same member of the same object was seen before: the later one is meant */
+    SR_SPAN_DUPLICATE = 4, /* the same member of the same object was seen before (or a container on the way
+                              that is not recorded itself was): the later one is meant */
     SR_SPAN_EMPTY = 8,     /* an object or array without members */
     SR_SPAN_NESTED = 16,   /* between it and `parent` lie containers that were not recorded */
 };
@@ -79,8 +81,8 @@ struct sr_scan_limits sr_scan_limits_defaults(void);
 
 struct sr_scan;
 
-/* Allocates the scanner in `arena`, which also receives the spans and must outlive it. Takes its own
- * reference of `paths` only for as long as the caller does: the caller keeps `paths` alive. */
+/* Allocates the scanner in `arena`, which also receives the spans and must outlive it; borrows `paths`, which
+ * must outlive it too. SR_EINVAL for limits beyond the maximum, SR_ENOMEM. One thread at a time. */
 int sr_scan_new(struct sr_scan **out, const struct sr_paths *paths, struct sr_scan_limits limits,
                 struct sr_arena *arena) SR_WARN_UNUSED;
 

@@ -5,7 +5,8 @@
  * as slices of the original between inserted bytes. Rules for conflicts:
  *   - insertions at the same place keep the order in which they were added;
  *   - a replacement that lies inside another one is dropped: the outer one wins;
- *   - the same range replaced twice: the later entry wins (edits are added in order of precedence);
+ *   - the same range replaced twice: the later entry wins (edits are added in order of precedence); so it is
+ *     with a replacement and a removal of the same span;
  *   - an insertion strictly inside a replaced range is dropped;
  *   - ranges that overlap partly are SR_ECONFLICT.
  * Commas are kept right: removing a member removes one comma with it, also when neighbours are removed too.
@@ -17,7 +18,10 @@
 
 struct sr_edits;
 
-/* A list of at most `max_edits` entries, in `arena`, for `body` with the spans of `scan` (both outlive it).
+/* All functions: SR_EINVAL for spans that are still open, out of range or of the wrong kind, SR_ELIMIT when
+ * the list is full, SR_ENOMEM.
+ *
+ * A list of at most `max_edits` entries, in `arena`, for `body` with the spans of `scan` (both outlive it).
  */
 int sr_edits_new(struct sr_edits **out, struct sr_bytes body, const struct sr_span *spans, size_t n_spans,
                  size_t root_open, size_t max_edits, struct sr_arena *arena) SR_WARN_UNUSED;
@@ -26,15 +30,17 @@ int sr_edits_new(struct sr_edits **out, struct sr_bytes body, const struct sr_sp
  * every occurrence is replaced alike, so that each parser behind us sees the same. */
 int sr_edits_replace(struct sr_edits *edits, uint32_t span, struct sr_bytes json) SR_WARN_UNUSED;
 
-/* Removes a recorded member, its key and one comma included, every duplicate alike. */
+/* Removes a recorded member, its key and one comma included, every duplicate alike; or a recorded element. */
 int sr_edits_remove(struct sr_edits *edits, uint32_t span) SR_WARN_UNUSED;
 
 /* Sets member `key` (raw, unescaped text) of a recorded object span to `json`: replaces it where the scan
- * recorded it, else appends it as the last member. SR_SPAN_NONE as `object` means the root object. */
+ * recorded it, else appends it as the last member; setting it again changes what was appended. Where the
+ * object is a duplicated member, every occurrence that is an object is changed. SR_SPAN_NONE as `object`
+ * means the root object. `key` is copied, `json` is kept alive by the caller, here and below. */
 int sr_edits_set_member(struct sr_edits *edits, uint32_t object, struct sr_bytes key,
                         struct sr_bytes json) SR_WARN_UNUSED;
 
-/* Inserts `json` as a new first element of a recorded array span. */
+/* Inserts `json` before the elements of a recorded array span, after what was inserted there earlier. */
 int sr_edits_prepend(struct sr_edits *edits, uint32_t array, struct sr_bytes json) SR_WARN_UNUSED;
 
 /* The raw form: bytes [start, end) become `text`. start == end inserts. */
