@@ -64,6 +64,7 @@ struct series {
 };
 
 struct family {
+    size_t n_labels;
     _Atomic(struct series *) *slots; /* [SLOTS] */
     struct series **order;           /* [SR_METRICS_MAX_SERIES + 1], as they appeared */
     atomic_size_t count;
@@ -103,11 +104,25 @@ static size_t utf8_length(const unsigned char *p, size_t n)
     return length;
 }
 
+static bool is_ascii(struct sr_bytes value)
+{
+    uint64_t seen = 0, word;
+    for (; value.n >= sizeof word; value.p += sizeof word, value.n -= sizeof word) {
+        memcpy(&word, value.p, sizeof word);
+        seen |= word;
+    }
+    for (size_t i = 0; i < value.n; i++)
+        seen |= (unsigned char)value.p[i];
+    return (seen & UINT64_C(0x8080808080808080)) == 0;
+}
+
 /* The value as it is kept: never empty, bounded, valid UTF-8. */
 static struct sr_bytes normalise(struct sr_bytes value)
 {
     if (value.n == 0)
         return SR_LIT("unknown");
+    if (value.n <= SR_METRICS_MAX_VALUE && is_ascii(value))
+        return value;
     size_t at = 0;
     while (at < value.n) {
         size_t step = utf8_length((const unsigned char *)value.p + at, value.n - at);
@@ -198,7 +213,7 @@ static struct series *series_of(struct sr_metrics *metrics, enum sr_metric metri
     assert(metric < SR_METRICS);
     struct family *family = &metrics->families[metric];
     struct sr_bytes labels[SR_METRICS_MAX_LABELS];
-    size_t n = label_count(table[metric].labels);
+    size_t n = family->n_labels;
     uint64_t hash = 0;
     for (size_t i = 0; i < n; i++) {
         labels[i] = normalise(values[i]);
@@ -410,11 +425,12 @@ int sr_metrics_new(struct sr_metrics **out)
     pthread_mutex_init(&metrics->lock, NULL);
     for (size_t i = 0; i < SR_METRICS; i++) {
         struct family *family = &metrics->families[i];
-        bool bare = table[i].labels[0] == '\0';
-        assert(label_count(table[i].labels) <= SR_METRICS_MAX_LABELS);
+        family->n_labels = label_count(table[i].labels);
+        assert(family->n_labels <= SR_METRICS_MAX_LABELS);
         family->slots = sr_mem_calloc(SLOTS, sizeof *family->slots);
         family->order = sr_mem_calloc(SR_METRICS_MAX_SERIES + 1, sizeof(struct series *));
-        if (!family->slots || !family->order || (bare && !series_of(metrics, (enum sr_metric)i, NULL))) {
+        if (!family->slots || !family->order ||
+            (!family->n_labels && !series_of(metrics, (enum sr_metric)i, NULL))) {
             sr_metrics_free(metrics);
             return SR_ENOMEM;
         }
