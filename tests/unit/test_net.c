@@ -2,6 +2,7 @@
  */
 #include "tests/unit/net_harness.h"
 
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define HELLO "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -287,6 +288,101 @@ static void cancelled_exchange_reaches_the_server(void **state)
     world_close(&w);
 }
 
+/* Drain: idle connections go, a running answer is completed and says close, nobody new comes in. */
+static void drain_completes_what_runs(void **state)
+{
+    struct world w;
+    struct raw idle, busy, late;
+    struct sr_http_response ok = response_of(200, 0);
+    (void)state;
+    world_open(&w, NULL, NULL);
+    raw_open(&idle, &w);
+    raw_send(&idle, HELLO);
+    raw_wait_text(&idle, "hello", 1);
+    raw_open(&busy, &w);
+    raw_send(&busy, "GET /hold HTTP/1.1\r\nHost: x\r\n\r\n");
+    while (!w.last)
+        world_run_ms(&w, 5);
+    sr_http_server_drain(w.server);
+    raw_wait_close(&idle);
+    assert_false(w.drained);
+    raw_open(&late, &w);
+    raw_wait_close(&late);
+    assert_int_equal(late.in.len, 0);
+    assert_int_equal(sr_http_request_reply(w.last, &ok, SR_LIT("last words")), SR_OK);
+    world_run(&w, &w.drained);
+    raw_wait_close(&busy);
+    assert_int_equal(count_text(&busy.in, "connection: close"), 1);
+    assert_int_equal(count_text(&busy.in, "last words"), 1);
+    raw_close(&idle);
+    raw_close(&busy);
+    raw_close(&late);
+    world_close(&w);
+}
+
+static void too_many_connections_get_503(void **state)
+{
+    struct sr_http_server_settings settings = sr_http_server_settings_defaults();
+    struct world w;
+    struct raw one, two;
+    (void)state;
+    settings.max_connections = 1;
+    world_open(&w, &settings, NULL);
+    raw_open(&one, &w);
+    raw_send(&one, HELLO);
+    raw_wait_text(&one, "hello", 1);
+    raw_open(&two, &w);
+    raw_wait_close(&two);
+    assert_int_equal(count_text(&two.in, "HTTP/1.1 503"), 1);
+    raw_close(&two);
+    raw_send(&one, HELLO);
+    raw_wait_text(&one, "hello", 2);
+    raw_close(&one);
+    world_close(&w);
+}
+
+/* An answer given before a large body was sent is read in full, although the rest is not wanted. */
+static void early_answer_survives(void **state)
+{
+    enum { size = 4 << 20 };
+    struct world w;
+    struct raw r;
+    char *body = calloc(1, size), head[100];
+    struct sr_bytes part = {body, size};
+    (void)state;
+    memset(body, 'x', size);
+    world_open(&w, NULL, NULL);
+    raw_open(&r, &w);
+    snprintf(head, sizeof head, "POST /early HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", size);
+    raw_send(&r, head);
+    assert_int_equal(sr_conn_write(r.conn, &part, 1), SR_OK);
+    raw_wait_close(&r);
+    assert_int_equal(count_text(&r.in, "early"), 1);
+    assert_int_equal(count_text(&r.in, "connection: close"), 1);
+    assert_int_equal(w.body_bytes, 0);
+    raw_close(&r);
+    world_close(&w);
+    free(body);
+}
+
+static void a_taken_port_is_an_error(void **state)
+{
+    struct sr_err err = {0};
+    uint16_t port;
+    int fds[2], more[1];
+    (void)state;
+    assert_int_equal(sr_listen_open("127.0.0.1", 0, 2, fds, &port, &err), SR_OK);
+    assert_true(port > 0 && fds[0] >= 0 && fds[1] >= 0);
+    assert_int_equal(listen(fds[0], 1), 0);
+    assert_int_equal(sr_listen_open("127.0.0.1", port, 1, more, NULL, &err), SR_EBUSY);
+    assert_non_null(strstr(err.message, "in use"));
+    close(fds[0]);
+    close(fds[1]);
+    assert_int_equal(sr_listen_open("127.0.0.1", port, 1, more, NULL, &err), SR_OK);
+    close(more[0]);
+    assert_int_equal(sr_listen_open("not an address", 1, 1, more, NULL, &err), SR_EINVAL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -301,6 +397,10 @@ int main(void)
         cmocka_unit_test(leaving_client_is_noticed),
         cmocka_unit_test(aborted_answer_is_cut),
         cmocka_unit_test(cancelled_exchange_reaches_the_server),
+        cmocka_unit_test(drain_completes_what_runs),
+        cmocka_unit_test(too_many_connections_get_503),
+        cmocka_unit_test(early_answer_survives),
+        cmocka_unit_test(a_taken_port_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

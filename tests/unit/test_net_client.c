@@ -335,6 +335,32 @@ static void early_answer_is_delivered(void **state)
     world_close(&w);
 }
 
+/* The upstream answers a large request at once and closes: its answer counts, not the broken pipe. */
+static void an_answer_that_closes_is_delivered(void **state)
+{
+    enum { size = 20 << 20 };
+    char *text = calloc(1, size);
+    struct sr_bytes body = {text, size};
+    struct sr_client_request request = call_request("POST", "/", &body);
+    struct world w;
+    struct call c = {0};
+    struct stub s;
+    (void)state;
+    world_open(&w, NULL, NULL);
+    stub_open(&s, &w, "\r\n\r\n", "HTTP/1.1 413 Content Too Large\r\nContent-Length: 2\r\n\r\nno");
+    s.close_after = true;
+    call_begin(&c, &w, &request, NULL);
+    world_run(&w, &c.over);
+    assert_true(c.ok);
+    assert_int_equal(c.status, 413);
+    assert_string_equal(c.body.data, "no");
+    assert_int_equal(sr_client_idle(w.client), 0);
+    call_dispose(&c);
+    stub_close(&s);
+    world_close(&w);
+    free(text);
+}
+
 /* A connection that the upstream closed while it was idle is not used again. */
 static void stale_connections_are_not_reused(void **state)
 {
@@ -465,6 +491,7 @@ int main(void)
         cmocka_unit_test(closed_early),
         cmocka_unit_test(timeouts),
         cmocka_unit_test(early_answer_is_delivered),
+        cmocka_unit_test(an_answer_that_closes_is_delivered),
         cmocka_unit_test(stale_connections_are_not_reused),
         cmocka_unit_test(a_failed_reuse_is_told),
         cmocka_unit_test(unasked_bytes_close_an_idle_connection),
