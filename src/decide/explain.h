@@ -1,0 +1,37 @@
+/*
+ * Why a decision won: what each signal rule found, how each decision's tree came out, what followed.
+ *
+ * Two renderings of the same facts, a JSON document and a picture for a terminal. Neither holds anything of
+ * the user's text. Pure; reads the same results that the decision was made from, so a signal that was never
+ * asked shows as such.
+ */
+#ifndef SR_DECIDE_EXPLAIN_H
+#define SR_DECIDE_EXPLAIN_H
+
+#include "base/buf.h"
+#include "decide/decide.h"
+
+/* All borrowed for the call. */
+struct sr_explanation {
+    const struct sr_plan *plan;
+    const struct sr_signal_result *const *results; /* [SR_SIGNAL_TYPES], as sr_plan_decide took them */
+    const struct sr_decision *decision;
+    const struct sr_choice *choice;
+};
+
+/* Appends one JSON object without its braces, so that the caller can add members of its own:
+ * "signals":[{type,name,matched,confidence,value,us,tier}] with one entry a configured rule (matched null
+ * when the signal was not asked or failed; then `error` says why);
+ * "decisions":[{name,priority,matched,confidence,rules}] in the order in which they win, rules being
+ * {type,name,matched} or {operator,matched,conditions}; "decision", "why", "model", "reasoning", "effort",
+ * "category". SR_ELIMIT, SR_ENOMEM. */
+int sr_plan_explain_json(const struct sr_explanation *e, struct sr_buf *out) SR_WARN_UNUSED;
+
+/* Appends lines of at most `width` columns (>= 20), with ANSI colours if `colour`. SR_ELIMIT, SR_ENOMEM. */
+int sr_plan_explain_picture(const struct sr_explanation *e, int width, bool colour,
+                            struct sr_buf *out) SR_WARN_UNUSED;
+
+/* One sentence: why this decision and not another. Fits SR_ERR_MESSAGE_MAX. */
+void sr_plan_explain_why(const struct sr_explanation *e, char out[SR_ERR_MESSAGE_MAX]);
+
+#endif
