@@ -1,8 +1,9 @@
 /*
  * From a flat configuration of the v0.1 era to today's v0.3 shape.
  *
- * The result is YAML text that loads. What has no place in it (yet) stands in the text as comments, and is a
- * warning at its place in the old file, so that nothing disappears silently.
+ * The result is YAML text that loads, unless a carried value is out of its range today. What has no place in
+ * it (yet) stands in the text as comments, and is a warning at its place in the old file, so that nothing
+ * disappears silently.
  */
 #ifndef SR_CONFIG_MIGRATE_H
 #define SR_CONFIG_MIGRATE_H

@@ -4,6 +4,8 @@
 
 #include "config/schema.h"
 
+#include <stdio.h>
+
 static const char *const family_types[] = {"chat_template_kwargs", "reasoning_effort", NULL};
 
 static bool is_effort(const struct sr_yaml_node *node)
@@ -59,12 +61,18 @@ static void put_endpoint(struct sr_migration *m, const struct sr_yaml_node *endp
     const struct sr_yaml_node *address = sr_migrate_scalar(m, endpoint, "address");
     const struct sr_yaml_node *port = sr_migrate_scalar(m, endpoint, "port");
     const struct sr_yaml_node *weight = sr_migrate_scalar(m, endpoint, "weight");
+    char place[512];
     double share = 0;
     bool v6 = address && memchr(address->text.p, ':', address->text.n);
     sr_migrate_put(m, "        - name: ");
     sr_migrate_value(m, sr_migrate_scalar(m, endpoint, "name"));
-    sr_migrate_put(m, "\n          endpoint: \"%s%.253s%s:%.60s\"\n", v6 ? "[" : "",
-                   address ? address->text.p : "127.0.0.1", v6 ? "]" : "", port ? port->text.p : "8000");
+    sr_migrate_put(m, "\n          endpoint: ");
+    int n = snprintf(place, sizeof place, "%s%s%s:%s", v6 ? "[" : "", address ? address->text.p : "127.0.0.1",
+                     v6 ? "]" : "", port ? port->text.p : "8000");
+    if (n < 0 || (size_t)n >= sizeof place)
+        sr_migrate_note(m, endpoint, "the endpoint's address is too long and was cut");
+    sr_migrate_string(m, sr_bytes_str(place));
+    sr_migrate_put(m, "\n");
     if (weight && sr_yaml_to_double(weight, &share) && share > 0)
         sr_migrate_copy(m, endpoint, "weight", "          ", "weight");
     sr_migrate_copy(m, model, "access_key", "          ", "api_key");

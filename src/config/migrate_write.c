@@ -33,17 +33,45 @@ static bool plain_enough(struct sr_bytes text)
     return true;
 }
 
+/* Length of the line break that is no ASCII (U+0085, U+2028, U+2029) at `p`, 0 for anything else. */
+static size_t odd_break(const char *p, size_t n, const char **escape)
+{
+    static const struct {
+        struct sr_bytes bytes;
+        const char *escape;
+    } breaks[] = {{{"\xC2\x85", 2}, "\\N"}, {{"\xE2\x80\xA8", 3}, "\\L"}, {{"\xE2\x80\xA9", 3}, "\\P"}};
+    for (size_t i = 0; i < 3; i++)
+        if (sr_bytes_starts_with(sr_bytes_of(p, n), breaks[i].bytes)) {
+            *escape = breaks[i].escape;
+            return breaks[i].bytes.n;
+        }
+    return 0;
+}
+
+/* JSON's escapes are YAML's, but YAML knows more line breaks. */
+static void put_quoted(struct sr_migration *m, struct sr_bytes text)
+{
+    size_t run = 0;
+    sr_migrate_put(m, "\"");
+    for (size_t i = 0; i <= text.n && m->rc == SR_OK;) {
+        const char *escape = "";
+        size_t n = i < text.n ? odd_break(text.p + i, text.n - i, &escape) : 0;
+        if (n || i == text.n) {
+            m->rc = sr_buf_append_json(m->out, sr_bytes_of(text.p + run, i - run));
+            sr_migrate_put(m, "%s", escape);
+            run = i + n;
+        }
+        i += n ? n : 1;
+    }
+    sr_migrate_put(m, "\"");
+}
+
 void sr_migrate_string(struct sr_migration *m, struct sr_bytes text)
 {
-    bool plain = plain_enough(text);
-    if (m->rc)
-        return;
-    if (!plain)
-        m->rc = sr_buf_append(m->out, "\"", 1);
-    if (m->rc == SR_OK)
-        m->rc = plain ? sr_buf_append_bytes(m->out, text) : sr_buf_append_json(m->out, text);
-    if (m->rc == SR_OK && !plain)
-        m->rc = sr_buf_append(m->out, "\"", 1);
+    if (!plain_enough(text))
+        put_quoted(m, text);
+    else if (m->rc == SR_OK)
+        m->rc = sr_buf_append_bytes(m->out, text);
 }
 
 void sr_migrate_value(struct sr_migration *m, const struct sr_yaml_node *node)
@@ -96,12 +124,18 @@ void sr_migrate_note(struct sr_migration *m, const struct sr_yaml_node *node, co
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    for (char *p = text; *p; p++)
-        if ((unsigned char)*p < ' ')
-            *p = ' ';
+    for (char *p = text; *p; p++) {
+        const char *escape;
+        size_t n = odd_break(p, strlen(p), &escape);
+        memset(p, ' ', n ? n : (unsigned char)*p < ' ');
+    }
     sr_problems_add(m->problems, SR_PROBLEM_WARNING, node->line, node->column, "%s", text);
     if (m->rc == SR_OK)
-        m->rc = sr_buf_printf(&m->notes, "#   line %u: %s\n", node->line, text);
+        m->rc = sr_buf_printf(&m->notes, "#   line %u: ", node->line);
+    if (m->rc == SR_OK)
+        m->rc = sr_buf_append_json(&m->notes, sr_bytes_str(text)); /* a cut may have left half a character */
+    if (m->rc == SR_OK)
+        m->rc = sr_buf_append(&m->notes, "\n", 1);
 }
 
 static const struct sr_yaml_node *child(struct sr_migration *m, const struct sr_yaml_node *map,

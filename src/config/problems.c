@@ -2,6 +2,7 @@
 #include "config/load.h"
 
 #include "base/mem.h"
+#include "text/utf8.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -41,10 +42,15 @@ void sr_problems_add(struct sr_problems *problems, enum sr_severity severity, ui
     if (!problem)
         return;
     *problem = (struct sr_problem){.severity = severity, .line = line, .column = column};
+    char message[SR_ERR_MESSAGE_MAX];
     va_list args;
     va_start(args, fmt);
-    vsnprintf(problem->message, sizeof problem->message, fmt, args);
+    vsnprintf(message, sizeof message, fmt, args);
     va_end(args);
+    sr_utf8_clean(sr_bytes_str(message), problem->message); /* a cut may have left half a character */
+    for (char *p = problem->message; *p; p++)
+        if ((unsigned char)*p < ' ' || *p == 0x7F)
+            *p = ' ';
 }
 
 static bool problem_before(const struct sr_problem *a, const struct sr_problem *b)

@@ -375,6 +375,18 @@ static void test_all_are_collected_in_order(void **state)
     sr_buf_dispose(&line);
 }
 
+/* A message is one line of whole characters, whatever the file says. */
+static void test_messages_are_clean(void **state)
+{
+    (void)state;
+    config_error("version: v0.3\n\"a\\n\\e[31mb\": 1\n", 2, 1, "unknown key `a  [31mb`");
+    config_error(
+        "version: v0.3\na\xE4\xB8\xAD\xE4\xB8\xAD\xE4\xB8\xAD\xE4\xB8\xAD\xE4\xB8\xAD\xE4\xB8\xAD\xE4\xB8\xAD"
+        "\xE4\xB8\xAD\xE4\xB8\xAD\xE4\xB8\xAD\xE4\xB8\xAD\xE4\xB8\xAD\xE4\xB8\xAD\xE4\xB8\xAD\xE4\xB8\xAD"
+        "\xE4\xB8\xAD\xE4\xB8\xAD\xE4\xB8\xAD\xE4\xB8\xAD\xE4\xB8\xAD\xE4\xB8\xAD: 1\n",
+        2, 1, "\xAD??` in a configuration");
+}
+
 static void test_flat_file(void **state)
 {
     (void)state;
@@ -397,6 +409,7 @@ int main(void)
         cmocka_unit_test(test_plugins),
         cmocka_unit_test(test_lenient),
         cmocka_unit_test(test_all_are_collected_in_order),
+        cmocka_unit_test(test_messages_are_clean),
         cmocka_unit_test(test_flat_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
