@@ -113,11 +113,14 @@ static int put_frame(sr_exchange *x, const struct sr_sse_frame *frame)
  * taken. Returns the number of slices. */
 static size_t stop_stripping(struct sr_answer *a, struct sr_bytes pending, struct sr_bytes rest)
 {
+    const struct sr_bytes parts[] = {sr_buf_view(&a->out), pending, rest};
+    size_t n = 0;
     a->mode = SR_ANSWER_RAW;
-    a->slices[0] = sr_buf_view(&a->out);
-    a->slices[1] = pending;
-    a->slices[2] = rest;
-    return 3;
+    for (size_t i = 0; i < 3; i++) {
+        if (parts[i].n)
+            a->slices[n++] = parts[i];
+    }
+    return n;
 }
 
 static size_t strip_events(sr_exchange *x, struct sr_bytes in, bool last)
@@ -139,9 +142,9 @@ static size_t strip_events(sr_exchange *x, struct sr_bytes in, bool last)
     a->slices[0] = sr_buf_view(&a->out);
     if (!last || sr_sse_frames_finish(&a->frames, &frame) != SR_OK)
         return a->out.len ? 1 : 0;
-    size_t begin = a->dropped ? frame.lead : 0;
-    a->slices[1] = sr_bytes_of(frame.raw.p + begin, frame.raw.n - begin);
-    return 2;
+    size_t begin = a->dropped ? frame.lead : 0, n = a->out.len ? 1 : 0;
+    a->slices[n] = sr_bytes_of(frame.raw.p + begin, frame.raw.n - begin);
+    return n + 1;
 }
 
 static void read_events(sr_exchange *x, struct sr_bytes in)

@@ -210,8 +210,8 @@ void sr_explain_edits(const sr_exchange *x, void (*each)(void *ctx, const struct
 static void put_edit(void *ctx, const struct sr_explain_edit *edit)
 {
     struct doc *doc = ctx;
-    char last = doc->buf->data[doc->buf->len - 1];
-    put(doc, last == '[' ? "{" : ",{");
+    bool first = doc->buf->len && doc->buf->data[doc->buf->len - 1] == '[';
+    put(doc, first ? "{" : ",{");
     put_number(doc, "at", (double)edit->at);
     put_key(doc, "removed");
     put_string(doc, cut(edit->removed));
