@@ -98,7 +98,7 @@ static void answer_error(struct sr_http_request *request, int status, const char
 static void count_refused(struct sr_gateway *gateway, int status)
 {
     if (gateway->config->global.metrics) {
-        struct sr_bytes labels[] = {SR_LIT("gateway"), status == 503 ? SR_LIT("shed") : SR_LIT("rejected")};
+        struct sr_bytes labels[] = {SR_LIT("gateway"), status == 503 ? SR_LIT("shed") : SR_LIT("refused")};
         sr_metrics_add(gateway->metrics, SR_METRIC_OUTCOMES, 1, labels);
     }
 }
