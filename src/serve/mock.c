@@ -36,7 +36,7 @@ struct worker {
     uint16_t port;
     struct kept *last, *spare; /* `spare`: an unused one, so that small requests allocate nothing */
     struct sr_buf last_head;
-    uint64_t requests, streams, aborted, body_bytes, open;
+    uint64_t requests, streams, canceled, body_bytes, open;
 };
 
 struct sr_mock {
@@ -209,8 +209,8 @@ static void reply_stats(struct call *call)
     reply_scratch(call, 200,
                   sr_buf_printf(scratch(call),
                                 "{\"requests\":%" PRIu64 ",\"streams\":%" PRIu64 ",\"open\":%" PRIu64
-                                ",\"aborted\":%" PRIu64 ",\"body_bytes\":%" PRIu64 ",\"connections\":%zu}\n",
-                                worker->requests, worker->streams, worker->open, worker->aborted,
+                                ",\"canceled\":%" PRIu64 ",\"body_bytes\":%" PRIu64 ",\"connections\":%zu}\n",
+                                worker->requests, worker->streams, worker->open, worker->canceled,
                                 worker->body_bytes, sr_http_server_connections(worker->server)));
 }
 
@@ -498,7 +498,8 @@ static void on_done(void *ctx, struct sr_http_request *request, bool complete)
     if (!call)
         return;
     call->worker->open -= call->post;
-    call->worker->aborted += call->post && !complete;
+    bool asked = call->asked.close_before_head || call->asked.close_inside;
+    call->worker->canceled += call->post && !complete && !asked;
     sr_timer_stop(&call->timer);
     sr_arena_dispose(&call->arena);
     kept_unref(call->worker, call->body);

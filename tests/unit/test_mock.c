@@ -163,7 +163,24 @@ static void misbehaves_when_asked(void **state)
     size_t usual = strlen(body_of(post(0, CHAT, "", ASK)));
     assert_int_equal(strlen(body_of(post(0, CHAT, "X-Mock-Body-Bytes: 500000", ASK))), usual + 500000);
     assert_int_equal(strlen(body_of(post(0, CHAT, "X-Mock-Slow-Read: 1\r\nX-Mock-Delay-Ms: 1", ASK))), usual);
-    assert_non_null(strstr(get(0, "/mock/stats"), "\"open\":0,\"aborted\":3,"));
+    assert_non_null(strstr(get(0, "/mock/stats"), "\"open\":0,\"canceled\":0,"));
+}
+
+static void a_client_who_leaves_is_counted(void **state)
+{
+    (void)state;
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(sr_mock_port(mock, 0))};
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    static const char request[] = "POST " CHAT " HTTP/1.1\r\nHost: x\r\nX-Mock-Chunks: 100000\r\n"
+                                  "X-Mock-Chunk-Delay-Ms: 5\r\nContent-Length: 15\r\n\r\n{\"stream\":true}";
+    char head[16];
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_true(fd >= 0 && connect(fd, (struct sockaddr *)&to, sizeof to) == 0);
+    assert_int_equal(send(fd, request, sizeof request - 1, MSG_NOSIGNAL), (ssize_t)sizeof request - 1);
+    assert_true(recv(fd, head, sizeof head, 0) > 0);
+    close(fd);
+    while (!strstr(get(0, "/mock/stats"), "\"open\":0,\"canceled\":1,"))
+        usleep(1000);
 }
 
 static void refuses_what_it_does_not_know(void **state)
@@ -202,6 +219,7 @@ int main(void)
         TEST(streams),
         TEST(embeddings),
         TEST(misbehaves_when_asked),
+        TEST(a_client_who_leaves_is_counted),
         TEST(refuses_what_it_does_not_know),
         TEST(a_taken_port_is_said),
     };
