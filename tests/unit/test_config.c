@@ -298,6 +298,20 @@ static void test_strategy_of_router_section(void **state)
     sr_config_unref(c);
 }
 
+/* A model of one's own may have other labels. */
+static void test_own_domain_model(void **state)
+{
+    (void)state;
+    const struct sr_config *c =
+        config_good(CONFIG_MODELS
+                    "global: {model_catalog: {modules: {classifier: {domain: {model_id: my.safetensors}}}}}\n"
+                    "routing: {signals: {domains: [{name: x}, {name: y, mmlu_categories: [cooking]}]}}\n");
+    assert_string_equal(c->global.domain_model, "my.safetensors");
+    assert_int_equal(c->domains[0].mmlu_categories.count, 0);
+    assert_string_equal(c->domains[1].mmlu_categories.items[0], "cooking");
+    sr_config_unref(c);
+}
+
 static void test_references_and_lookup(void **state)
 {
     (void)state;
@@ -399,6 +413,7 @@ int main(void)
         cmocka_unit_test(test_full_is_complete),
         cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_strategy_of_router_section),
+        cmocka_unit_test(test_own_domain_model),
         cmocka_unit_test(test_references_and_lookup),
         cmocka_unit_test(test_shipped_files),
         cmocka_unit_test(test_yaml_features),
