@@ -1,6 +1,7 @@
 /* Splices: untouched bytes stay, commas come out right, conflicts follow the rules, other parsers agree. */
 #include "tests/unit/cmocka_all.h"
 
+#include "base/mem.h"
 #include "tests/unit/json_check.h"
 #include "json/splice.h"
 
@@ -293,6 +294,54 @@ static void refuses_what_makes_no_sense(void **state)
     assert_int_equal(sr_edits_new(&edits, SR_LIT("{}"), NULL, 0, 1, 4, &arena), SR_ENOMEM);
 }
 
+/* Scans and edits with the `nth` allocation failing; the first error that comes of it. */
+static int scan_and_edit(size_t nth, struct sr_bytes body)
+{
+    struct sr_arena arena;
+    struct sr_scan *scan;
+    struct sr_edits *edits;
+    const struct sr_bytes *slices;
+    size_t n, total;
+    sr_arena_init(&arena, 1 << 20);
+    sr_mem_fail_at(nth);
+    int rc = sr_scan_new(&scan, paths, sr_scan_limits_defaults(), &arena);
+    if (rc == SR_OK)
+        rc = sr_scan_feed(scan, body.p, body.n, NULL);
+    if (rc == SR_OK) {
+        const struct sr_span *spans = sr_scan_spans(scan, &n);
+        rc = sr_edits_new(&edits, body, spans, n, sr_scan_root_open(scan), 1000, &arena);
+    }
+    for (int i = 0; i < 300 && rc == SR_OK; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "key\n%d", i);
+        rc = sr_edits_set_member(edits, SR_SPAN_NONE, sr_bytes_str(key), SR_LIT("1"));
+    }
+    if (rc == SR_OK)
+        rc = sr_edits_render(edits, &slices, &n, &total, NULL);
+    sr_mem_fail_at(0);
+    sr_arena_dispose(&arena);
+    return rc;
+}
+
+static void allocations_may_fail(void **state)
+{
+    (void)state;
+    struct sr_buf body;
+    sr_buf_init(&body, 1 << 20);
+    OK(sr_buf_printf(&body, "{\"mod\\u0065l\":1"));
+    for (int i = 0; i < 500; i++)
+        OK(sr_buf_printf(&body, ",\"m%d\":[]", i));
+    OK(sr_buf_printf(&body, ",\"model\":2}"));
+    size_t nth = 1;
+    int rc;
+    while ((rc = scan_and_edit(nth, sr_buf_view(&body))) != SR_OK) {
+        assert_int_equal(rc, SR_ENOMEM);
+        nth++;
+    }
+    assert_true(nth > 4);
+    sr_buf_dispose(&body);
+}
+
 /* ---- properties ---- */
 
 /* One random edit of a top-level member or of metadata, on the bytes and on jansson's tree. */
@@ -433,11 +482,17 @@ static void random_removals_keep_json_valid(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_changes_nothing),          cmocka_unit_test(replaces_values),
-        cmocka_unit_test(removes_members_with_one_comma),   cmocka_unit_test(sets_members),
-        cmocka_unit_test(sets_members_of_recorded_objects), cmocka_unit_test(prepends_elements),
-        cmocka_unit_test(conflicts_follow_the_rules),       cmocka_unit_test(refuses_what_makes_no_sense),
-        cmocka_unit_test(random_edits_match_the_tree),      cmocka_unit_test(random_removals_keep_json_valid),
+        cmocka_unit_test(nothing_changes_nothing),
+        cmocka_unit_test(replaces_values),
+        cmocka_unit_test(removes_members_with_one_comma),
+        cmocka_unit_test(sets_members),
+        cmocka_unit_test(sets_members_of_recorded_objects),
+        cmocka_unit_test(prepends_elements),
+        cmocka_unit_test(conflicts_follow_the_rules),
+        cmocka_unit_test(refuses_what_makes_no_sense),
+        cmocka_unit_test(allocations_may_fail),
+        cmocka_unit_test(random_edits_match_the_tree),
+        cmocka_unit_test(random_removals_keep_json_valid),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
