@@ -135,11 +135,11 @@ static struct sr_bytes normalise(struct sr_bytes value)
     return sr_bytes_of(value.p, at);
 }
 
-static bool series_is(const struct series *series, uint64_t hash, const struct sr_bytes *labels)
+static bool series_is(const struct series *series, uint64_t hash, const struct sr_bytes *labels, size_t n)
 {
     if (series->hash != hash)
         return false;
-    for (size_t i = 0; i < series->n_labels; i++)
+    for (size_t i = 0; i < n; i++)
         if (!sr_bytes_eq(series->labels[i], labels[i]))
             return false;
     return true;
@@ -151,7 +151,7 @@ static struct series *find(const struct family *family, uint64_t hash, const str
         struct series *series = atomic_load_explicit(&family->slots[i], memory_order_acquire);
         if (!series)
             return NULL;
-        if (series_is(series, hash, labels))
+        if (series_is(series, hash, labels, family->n_labels))
             return series;
     }
     return NULL;
