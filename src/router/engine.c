@@ -58,11 +58,12 @@ static int target_headers(struct sr_target *target, const struct sr_config_backe
 }
 
 static int model_prepare(struct sr_engine_model *out, const struct sr_config_model *model,
-                         struct sr_arena *arena)
+                         struct sr_arena *arena, struct sr_err *err)
 {
     struct sr_target *targets = sr_arena_calloc(arena, model->n_backends, sizeof *targets);
     if (!targets)
         return SR_ENOMEM;
+    out->chat_path = sr_bytes_str(model->n_backends ? model->backends[0].chat_path : "");
     for (size_t i = 0; i < model->n_backends; i++) {
         const struct sr_config_backend *backend = &model->backends[i];
         targets[i] = (struct sr_target){
@@ -79,8 +80,9 @@ static int model_prepare(struct sr_engine_model *out, const struct sr_config_mod
             return SR_ENOMEM;
         out->has_key |= backend->api_key[0] != 0;
         out->top_level_effort |= host_takes_effort(backend->host);
-        if (out->chat_path.n == 0)
-            out->chat_path = sr_bytes_str(backend->chat_path);
+        if (!sr_bytes_eq(out->chat_path, sr_bytes_str(backend->chat_path)))
+            return sr_err_set(err, SR_EINVAL, "model `%s`: its backends must have the same chat_path",
+                              model->name);
     }
     out->targets = targets;
     out->n_targets = model->n_backends;
@@ -103,8 +105,9 @@ static int engine_prepare(struct sr_engine *engine, struct sr_err *err)
     if (!engine->models)
         return SR_ENOMEM;
     for (size_t i = 0; i < config->n_models; i++) {
-        if (model_prepare(&engine->models[i], &config->models[i], &engine->arena))
-            return SR_ENOMEM;
+        rc = model_prepare(&engine->models[i], &config->models[i], &engine->arena, err);
+        if (rc)
+            return rc;
     }
     return SR_OK;
 }

@@ -120,10 +120,27 @@ void sr_route_dispose(sr_exchange *x);
 
 /* ---- exchange.c ---- */
 
-/* The decision is made: edits and the verdict follow. */
-void sr_exchange_routed(sr_exchange *x);
 /* The verdict came while the exchange was waiting: books the time. */
 void sr_exchange_woken(sr_exchange *x);
+
+/* ---- intake.c ---- */
+
+/* What the head alone settles. */
+void sr_intake_head(sr_exchange *x);
+/* The next bytes while nothing is decided. */
+void sr_intake_chunk(sr_exchange *x, const void *p, size_t n, bool last);
+/* The next bytes after a streaming verdict: SR_STEP_PASS or SR_STEP_ABORT. */
+enum sr_step sr_intake_stream(sr_exchange *x, const void *p, size_t n, bool last);
+
+/* ---- verdict.c ---- */
+
+/* The decision is made: its reply, or edits and a verdict. */
+void sr_exchange_routed(sr_exchange *x);
+/* Forwards the bytes as they came, as far as they came. */
+void sr_exchange_forward(sr_exchange *x);
+/* Edits the body and forwards it. */
+void sr_exchange_edit(sr_exchange *x, int (*edit)(sr_exchange *x));
+void sr_exchange_refuse_memory(sr_exchange *x);
 
 /* ---- headers.c ---- */
 

@@ -25,4 +25,9 @@ void sr_reply_fast(sr_exchange *x, const char *message);
 void sr_reply_models(sr_exchange *x);
 void sr_reply_model(sr_exchange *x, struct sr_bytes escaped_id);
 
+/* For the files that build replies: the verdict becomes a reply; then its headers and the exchange's reply
+ * buffer are put in, or the constant 503 when `rc` is an error. */
+void sr_reply_settle(sr_exchange *x, enum sr_outcome outcome, int status);
+void sr_reply_finish(sr_exchange *x, const char *content_type, int rc);
+
 #endif

@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "router/bridge.h"
 #include "router/exchange.h"
-#include "router/reply.h"
 
 /* Texts up to this size are quicker to read than to hand over. */
 #define INLINE_BYTES ((size_t)32 << 10)
@@ -25,12 +24,6 @@ static void signal_done(void *ctx, enum sr_signal_type type)
         sr_exchange_woken(x);
         x->env.ready(x->env.ctx, x);
     }
-}
-
-static void refuse_shortage(sr_exchange *x)
-{
-    sr_reply_error(x, (struct sr_error_reply){503, NULL, "out_of_memory", NULL},
-                   "the request needs more memory than there is for one");
 }
 
 static void decided(sr_exchange *x)
@@ -67,7 +60,7 @@ static void advance(sr_exchange *x)
             return;
         }
         if (rc != SR_AGAIN || !needed) {
-            refuse_shortage(x);
+            sr_exchange_refuse_memory(x);
             return;
         }
         rc = start_type(x, sr_plan_cheapest(needed));
@@ -77,7 +70,7 @@ static void advance(sr_exchange *x)
             return;
         }
         if (rc == SR_ENOMEM) {
-            refuse_shortage(x);
+            sr_exchange_refuse_memory(x);
             return;
         }
     }
@@ -110,7 +103,7 @@ void sr_route_start(sr_exchange *x)
         x->input = sr_signal_input_new(text, total);
     if (!x->input || bridge_for(x, &env) ||
         sr_signal_run_new(&x->run, x->engine->signals, x->input, env, &x->arena)) {
-        refuse_shortage(x);
+        sr_exchange_refuse_memory(x);
         return;
     }
     advance(x);

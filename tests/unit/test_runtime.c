@@ -253,6 +253,34 @@ static void test_explain(void **state)
     sr_runtime_close(runtime);
 }
 
+/* A provider's own path for chat takes the place of the client's, its query stays. */
+static void test_chat_path(void **state)
+{
+    (void)state;
+    static const char form[] =
+        "version: v0.3\nproviders:\n  models:\n    - {name: m, backend_refs: [{name: a, endpoint: "
+        "'127.0.0.1:1', chat_path: /chat}, {name: b, endpoint: '127.0.0.1:2'%s}]}\n";
+    char text[500], path[] = "/tmp/test_runtime.XXXXXX", error[512] = "";
+    snprintf(text, sizeof text, form, ", chat_path: /chat");
+    sr_runtime *runtime = open_yaml(text);
+    sr_exchange *x = ask_path(runtime, "/v1/chat/completions?v=1", "{\"model\":\"m\",\"messages\":[]}", 0);
+    const struct sr_verdict *v = sr_exchange_verdict(x);
+    assert_int_equal(v->n_targets, 2);
+    assert_int_equal(v->target.n, strlen("/chat?v=1"));
+    assert_memory_equal(v->target.p, "/chat?v=1", v->target.n);
+    sr_exchange_end(x, SR_END_COMPLETE);
+    x = ask_path(runtime, "/v1/completions", "{\"model\":\"m\",\"prompt\":\"\"}", 0);
+    assert_int_equal(sr_exchange_verdict(x)->target.n, strlen("/v1/completions"));
+    sr_exchange_end(x, SR_END_COMPLETE);
+    sr_runtime_close(runtime);
+    close(mkstemp(path));
+    snprintf(text, sizeof text, form, "");
+    write_file(path, text);
+    assert_null(sr_runtime_open(path, NULL, error, sizeof error));
+    assert_non_null(strstr(error, "chat_path"));
+    unlink(path);
+}
+
 /* ---- a loop for one thread ---- */
 
 struct loop {
@@ -381,10 +409,15 @@ static void test_long_text_inline(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_open_errors),      cmocka_unit_test(test_reload),
-        cmocka_unit_test(test_models),           cmocka_unit_test(test_access_log),
-        cmocka_unit_test(test_metrics),          cmocka_unit_test(test_explain),
-        cmocka_unit_test(test_workers),          cmocka_unit_test(test_leaving_and_deadline),
+        cmocka_unit_test(test_open_errors),
+        cmocka_unit_test(test_reload),
+        cmocka_unit_test(test_models),
+        cmocka_unit_test(test_access_log),
+        cmocka_unit_test(test_metrics),
+        cmocka_unit_test(test_explain),
+        cmocka_unit_test(test_chat_path),
+        cmocka_unit_test(test_workers),
+        cmocka_unit_test(test_leaving_and_deadline),
         cmocka_unit_test(test_long_text_inline),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
