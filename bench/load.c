@@ -1,0 +1,199 @@
+/* One connection blocks on its socket, as a single caller would; several share an epoll. */
+#include "bench/load.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "bench/bench.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define SAMPLES_MAX ((size_t)1 << 20)
+#define ANSWER_MAX  65536
+#define WARM_UP     20 /* answers of a lone connection that are not counted */
+
+struct connection {
+    int fd;
+    uint64_t sent_at;
+    size_t len; /* of what `answer` holds */
+    char answer[ANSWER_MAX];
+};
+
+struct run {
+    struct sr_bench_load *load;
+    struct connection *connections;
+    double *samples;
+    size_t n_samples;
+};
+
+static int open_connection(int port)
+{
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct timeval patience = {.tv_sec = 5};
+    int one = 1;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    if (connect(fd, (struct sockaddr *)&address, sizeof address) != 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static bool send_request(struct run *run, struct connection *c)
+{
+    c->len = 0;
+    c->sent_at = sr_clock_ns();
+    return send(c->fd, run->load->request.p, run->load->request.n, MSG_NOSIGNAL) ==
+           (ssize_t)run->load->request.n;
+}
+
+/* 1: the answer is whole, 0: more to come, -1: not understood. */
+static int judge(const struct connection *c)
+{
+    struct sr_bytes text = {c->answer, c->len};
+    const char *end = memmem(text.p, text.n, "\r\n\r\n", 4);
+    if (!end)
+        return text.n == ANSWER_MAX ? -1 : 0;
+    for (const char *line = text.p; line < end;) {
+        const char *eol = memmem(line, (size_t)(end + 2 - line), "\r\n", 2);
+        static const char name[] = "content-length:";
+        size_t n = sizeof name - 1;
+        if ((size_t)(eol - line) > n && sr_bytes_eq_nocase(sr_bytes_of(line, n), sr_bytes_of(name, n))) {
+            size_t want = (size_t)(end + 4 - text.p) + strtoul(line + n, NULL, 10);
+            return want > ANSWER_MAX ? -1 : text.n >= want;
+        }
+        line = eol + 2;
+    }
+    return -1;
+}
+
+/* Reads once; 1 after a whole answer, which is counted, 0 before, -1 when the connection is of no use any
+ * more. */
+static int receive(struct run *run, struct connection *c)
+{
+    ssize_t n = recv(c->fd, c->answer + c->len, ANSWER_MAX - c->len, 0);
+    if (n <= 0)
+        return -1;
+    c->len += (size_t)n;
+    int whole = judge(c);
+    if (whole != 1)
+        return whole;
+    static const char good[] = "HTTP/1.1 200";
+    if (memcmp(c->answer, good, sizeof good - 1) != 0)
+        run->load->errors++;
+    run->load->answers++;
+    if (run->n_samples < SAMPLES_MAX)
+        run->samples[run->n_samples++] = (double)(sr_clock_ns() - c->sent_at) / 1e3;
+    return 1;
+}
+
+static int run_one(struct run *run)
+{
+    struct connection *c = &run->connections[0];
+    for (int i = 0; i < WARM_UP; i++) {
+        int got = 0;
+        if (!send_request(run, c))
+            return SR_EIO;
+        while ((got = receive(run, c)) == 0)
+            ;
+        if (got < 0)
+            return SR_EPROTO;
+    }
+    run->load->answers = run->load->errors = 0;
+    run->n_samples = 0;
+    uint64_t start = sr_clock_ns(), end = start + (uint64_t)(run->load->seconds * 1e9);
+    while (sr_clock_ns() < end) {
+        int got = 0;
+        if (!send_request(run, c))
+            return SR_EIO;
+        while ((got = receive(run, c)) == 0)
+            ;
+        if (got < 0)
+            return SR_EPROTO;
+    }
+    run->load->elapsed = (double)(sr_clock_ns() - start) / 1e9;
+    return SR_OK;
+}
+
+static bool reopen(struct run *run, int epoll, struct connection *c)
+{
+    run->load->errors++;
+    close(c->fd);
+    c->fd = open_connection(run->load->port);
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = c};
+    return c->fd >= 0 && epoll_ctl(epoll, EPOLL_CTL_ADD, c->fd, &event) == 0 && send_request(run, c);
+}
+
+static int run_many(struct run *run)
+{
+    struct epoll_event events[64];
+    int rc = SR_EIO;
+    int epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (epoll < 0)
+        return SR_EIO;
+    uint64_t start = sr_clock_ns(), end = start + (uint64_t)(run->load->seconds * 1e9);
+    for (int i = 0; i < run->load->connections; i++) {
+        struct connection *c = &run->connections[i];
+        struct epoll_event event = {.events = EPOLLIN, .data.ptr = c};
+        if (epoll_ctl(epoll, EPOLL_CTL_ADD, c->fd, &event) != 0 || !send_request(run, c))
+            goto out;
+    }
+    while (sr_clock_ns() < end) {
+        int n = epoll_wait(epoll, events, 64, 100);
+        for (int i = 0; i < n; i++) {
+            struct connection *c = events[i].data.ptr;
+            int got = receive(run, c);
+            if ((got < 0 || (got == 1 && !send_request(run, c))) && !reopen(run, epoll, c))
+                goto out;
+        }
+    }
+    run->load->elapsed = (double)(sr_clock_ns() - start) / 1e9;
+    rc = SR_OK;
+out:
+    close(epoll);
+    return rc;
+}
+
+int sr_bench_load_run(struct sr_bench_load *load)
+{
+    struct run run = {.load = load};
+    int n = load->connections, opened = 0;
+    int rc = SR_ENOMEM;
+    load->answers = load->errors = 0;
+    load->elapsed = load->p50_us = load->p99_us = 0;
+    run.connections = sr_mem_calloc((size_t)n, sizeof *run.connections);
+    run.samples = sr_mem_alloc(SAMPLES_MAX * sizeof *run.samples);
+    if (!run.connections || !run.samples)
+        goto out;
+    rc = SR_EIO;
+    for (; opened < n; opened++) {
+        run.connections[opened].fd = open_connection(load->port);
+        if (run.connections[opened].fd < 0)
+            goto out;
+    }
+    rc = n == 1 ? run_one(&run) : run_many(&run);
+    if (rc == SR_OK && run.n_samples == 0)
+        rc = SR_EPROTO;
+    if (rc == SR_OK) {
+        load->p50_us = sr_bench_percentile(run.samples, run.n_samples, 0.5);
+        load->p99_us = sr_bench_percentile(run.samples, run.n_samples, 0.99);
+    }
+out:
+    for (int i = 0; i < opened; i++)
+        if (run.connections[i].fd >= 0)
+            close(run.connections[i].fd);
+    sr_mem_free(run.connections);
+    sr_mem_free(run.samples);
+    return rc;
+}

@@ -1,0 +1,31 @@
+/*
+ * A closed-loop HTTP/1.1 load generator on one thread: each connection sends, waits for the whole answer, and
+ * sends again.
+ *
+ * Understands just enough: answers with content-length, keep-alive. Anything else counts as an error.
+ */
+#ifndef SR_BENCH_LOAD_H
+#define SR_BENCH_LOAD_H
+
+#include "base/bytes.h"
+#include "base/err.h"
+
+#include <stdint.h>
+
+#define SR_BENCH_LOAD_CONNECTIONS_MAX 1024
+
+struct sr_bench_load {
+    int port;                /* of 127.0.0.1 */
+    struct sr_bytes request; /* one whole request, head and body */
+    int connections;
+    double seconds;
+    /* Results: */
+    uint64_t answers, errors; /* errors: connections lost, and answers that were not 200 */
+    double elapsed;           /* seconds */
+    double p50_us, p99_us;
+};
+
+/* SR_EIO when no connection can be made, SR_EPROTO when no answer was understood, SR_ENOMEM. */
+int sr_bench_load_run(struct sr_bench_load *load) SR_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,172 @@
+/* fork and exec, and reading /proc. */
+#include "bench/process.h"
+
+#include "base/clock.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define START_MAX_NS (10 * SR_NS_PER_S)
+#define STOP_MAX_NS  (3 * SR_NS_PER_S)
+
+static struct sockaddr_in local(int port)
+{
+    return (struct sockaddr_in){
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+}
+
+int sr_bench_free_port(void)
+{
+    struct sockaddr_in address = local(0);
+    socklen_t size = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int port = 0;
+    if (fd >= 0 && bind(fd, (struct sockaddr *)&address, size) == 0 &&
+        getsockname(fd, (struct sockaddr *)&address, &size) == 0)
+        port = ntohs(address.sin_port);
+    if (fd >= 0)
+        close(fd);
+    return port;
+}
+
+/* One try: true when the port answers a request. */
+static bool answers(int port)
+{
+    static const char ask[] = "GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+    struct sockaddr_in address = local(port);
+    struct timeval patience = {.tv_sec = 1};
+    char byte;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return false;
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    bool yes = connect(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
+               send(fd, ask, sizeof ask - 1, MSG_NOSIGNAL) == (ssize_t)sizeof ask - 1 &&
+               recv(fd, &byte, 1, 0) == 1;
+    close(fd);
+    return yes;
+}
+
+static void nap(long ns)
+{
+    nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
+}
+
+static void become(char *const argv[], const char *log)
+{
+    sigset_t none;
+    setpgid(0, 0);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    int in = open("/dev/null", O_RDONLY);
+    int out = open(log ? log : "/dev/null", O_WRONLY | O_CREAT | O_APPEND, 0600);
+    if (in >= 0 && out >= 0 && dup2(in, 0) >= 0 && dup2(out, 1) >= 0 && dup2(out, 2) >= 0)
+        execv(argv[0], argv);
+    _exit(127);
+}
+
+int sr_bench_process_start(struct sr_bench_process *process, char *const argv[], int port, const char *log)
+{
+    uint64_t start = sr_clock_ns();
+    *process = (struct sr_bench_process){.port = port};
+    pid_t pid = fork();
+    if (pid < 0)
+        return SR_EIO;
+    if (pid == 0)
+        become(argv, log);
+    setpgid(pid, pid);
+    process->pid = pid;
+    while (!answers(port)) {
+        if (waitpid(pid, NULL, WNOHANG) == pid) {
+            process->pid = 0;
+            return SR_ECLOSED;
+        }
+        if (sr_clock_ns() - start > START_MAX_NS) {
+            sr_bench_process_stop(process);
+            return SR_ETIMEOUT;
+        }
+        nap(200000);
+    }
+    process->ready_ms = (double)(sr_clock_ns() - start) / 1e6;
+    return SR_OK;
+}
+
+void sr_bench_process_stop(struct sr_bench_process *process)
+{
+    if (process->pid <= 0)
+        return;
+    uint64_t start = sr_clock_ns();
+    kill(-process->pid, SIGTERM);
+    while (waitpid(process->pid, NULL, WNOHANG) == 0) {
+        if (sr_clock_ns() - start > STOP_MAX_NS)
+            kill(-process->pid, SIGKILL);
+        nap(2000000);
+    }
+    kill(-process->pid, SIGKILL);
+    process->pid = 0;
+}
+
+/* The fields after the name of /proc/PID/stat: state, ppid, pgrp ... */
+static bool read_stat(const char *pid, long *group, double *ticks, double *pages)
+{
+    char path[64], text[1024];
+    snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return false;
+    size_t n = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[n] = '\0';
+    const char *at = strrchr(text, ')');
+    unsigned long user, system;
+    long resident;
+    if (!at ||
+        sscanf(at + 1,
+               " %*c %*d %ld %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %*d %*d %*d %*d %*d %*d %*u %*u %ld",
+               group, &user, &system, &resident) != 4)
+        return false;
+    *ticks = (double)user + (double)system;
+    *pages = (double)resident;
+    return true;
+}
+
+static void sum_group(pid_t leader, double *ticks, double *pages)
+{
+    DIR *proc = opendir("/proc");
+    *ticks = *pages = 0;
+    for (struct dirent *entry; proc && (entry = readdir(proc));) {
+        long group;
+        double own_ticks, own_pages;
+        if (isdigit((unsigned char)entry->d_name[0]) &&
+            read_stat(entry->d_name, &group, &own_ticks, &own_pages) && group == leader) {
+            *ticks += own_ticks;
+            *pages += own_pages;
+        }
+    }
+    if (proc)
+        closedir(proc);
+}
+
+double sr_bench_process_cpu(const struct sr_bench_process *process)
+{
+    double ticks, pages;
+    sum_group(process->pid, &ticks, &pages);
+    return ticks / (double)sysconf(_SC_CLK_TCK);
+}
+
+double sr_bench_process_resident(const struct sr_bench_process *process)
+{
+    double ticks, pages;
+    sum_group(process->pid, &ticks, &pages);
+    return pages * (double)sysconf(_SC_PAGESIZE);
+}
