@@ -1,7 +1,9 @@
 """The commands are a contract: names, exit codes, where output goes, and the fields of --json."""
 import json
+import os
 import socket
 import subprocess
+import sys
 
 import pytest
 from conftest import BINARY, ROOT, free_ports, request, semroute, wait_http
@@ -180,3 +182,11 @@ def test_serve_takes_the_peers_flag_names(start, tmp_path):
                            str(metrics), "-api-port", str(api)])
     wait_http(port, "/health", child)
     wait_http(metrics, "/metrics", child)
+
+
+def test_the_demo_ends_well_without_a_terminal():
+    done = subprocess.run([sys.executable, ROOT / "tools" / "demo.py"], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "SEMROUTE": str(BINARY)})
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "12 of 12 requests answered" in done.stdout and "reasoner" in done.stdout
+    assert "Ctrl-C" not in done.stdout and "\033" not in done.stdout
