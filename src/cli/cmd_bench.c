@@ -4,6 +4,7 @@
 #include "cli/cmd.h"
 
 #include "bench/classify.h"
+#include "bench/decide.h"
 #include "bench/gateway.h"
 #include "bench/scan.h"
 
@@ -13,8 +14,9 @@ static const struct {
     int (*run)(int argc, char **argv);
 } benches[] = {
     {"scan", "the JSON scanner and splices by body size, beside jansson", sr_bench_scan},
-    {"gateway", "what the gateway adds to a request, beside a plain proxy", sr_bench_gateway},
     {"classify", "the linear classifier by text size", sr_bench_classify},
+    {"decide", "signals without a model, and decisions", sr_bench_decide},
+    {"gateway", "what the gateway adds to a request, beside a plain proxy", sr_bench_gateway},
 };
 #define N_BENCHES (sizeof benches / sizeof benches[0])
 
