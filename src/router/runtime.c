@@ -128,10 +128,11 @@ static int apply_log(sr_runtime *runtime, const struct sr_config *config, struct
     return SR_OK;
 }
 
-static void publish_revision(sr_runtime *runtime, const struct sr_engine *engine, double value)
+static void publish_revision(sr_runtime *runtime, const struct sr_engine *engine)
 {
     struct sr_bytes revision = sr_bytes_str(engine->config->revision);
-    sr_metrics_set(runtime->metrics, SR_METRIC_CONFIG_INFO, value, &revision);
+    sr_metrics_clear(runtime->metrics, SR_METRIC_CONFIG_INFO);
+    sr_metrics_set(runtime->metrics, SR_METRIC_CONFIG_INFO, 1, &revision);
 }
 
 sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *options, char *error,
@@ -158,7 +159,7 @@ sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *o
         goto failed;
     }
     sr_metrics_set(runtime->metrics, SR_METRIC_BUILD_INFO, 1, &version);
-    publish_revision(runtime, runtime->engine, 1);
+    publish_revision(runtime, runtime->engine);
     return runtime;
 no_memory:
     say(error, error_size, "out of memory");
@@ -186,8 +187,7 @@ bool sr_runtime_reload(sr_runtime *runtime, char *error, size_t error_size)
     struct sr_engine *old = runtime->engine;
     runtime->engine = fresh;
     pthread_mutex_unlock(&runtime->lock);
-    publish_revision(runtime, old, 0);
-    publish_revision(runtime, fresh, 1);
+    publish_revision(runtime, fresh);
     result = SR_LIT("success");
     sr_metrics_add(runtime->metrics, SR_METRIC_CONFIG_RELOADS, 1, &result);
     sr_engine_unref(old);
