@@ -261,6 +261,9 @@ def main():
             done = False
         except KeyboardInterrupt:
             print()
+        except BrokenPipeError:  # the reader left; nothing more can be said
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            done = False
         finally:
             for child in reversed(children):
                 child.stop()
