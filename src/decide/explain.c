@@ -105,8 +105,7 @@ static void put_signal(struct doc *doc, const struct sr_explanation *e, enum sr_
 {
     const struct sr_signal_result *result = e->results[type];
     bool known = result && !result->status && rule < result->n_hits;
-    put_string(doc, "{\"type\":", sr_signal_registry[type]->name);
-    put_string(doc, ",\"name\":", sr_signals_rule_name(e->plan->signals, type, rule));
+    put_string(doc, "{\"name\":", sr_signals_rule_name(e->plan->signals, type, rule));
     if (!known) {
         put(doc, ",\"matched\":null");
         if (result)
@@ -119,6 +118,7 @@ static void put_signal(struct doc *doc, const struct sr_explanation *e, enum sr_
         if (*result->tier)
             put_string(doc, ",\"tier\":", result->tier);
     }
+    put_string(doc, ",\"type\":", sr_signal_registry[type]->name);
     put(doc, "}");
 }
 

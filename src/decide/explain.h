@@ -1,7 +1,7 @@
 /*
  * Why a decision won: what each signal rule found, how each decision's tree came out, what followed.
  *
- * Two renderings of the same facts, a JSON document and a picture for a terminal. Neither holds anything of
+ * Two renderings, members of a JSON document and a picture for a terminal. Neither holds anything of
  * the user's text. Pure; reads the same results that the decision was made from, so a signal that was never
  * asked shows as such.
  */
@@ -20,15 +20,17 @@ struct sr_explanation {
 };
 
 /* Appends one JSON object without its braces, so that the caller can add members of its own:
- * "signals":[{type,name,matched,confidence,value,us,tier}] with one entry a configured rule (matched null
+ * "signals":[{name,type,matched,confidence,value,us,tier}] with one entry a configured rule (matched null
  * when the signal was not asked or failed; then `error` says why);
  * "decisions":[{name,priority,matched,confidence,rules}] in the order in which they win, rules being
  * {type,name,matched} or {operator,matched,conditions}; "decision", "why", "model", "reasoning", "effort",
  * "category". SR_ELIMIT, SR_ENOMEM. */
 int sr_plan_explain_json(const struct sr_explanation *e, struct sr_buf *out) SR_WARN_UNUSED;
 
-/* Appends lines of at most `width` columns (>= 20), with ANSI colours if `colour`. SR_ELIMIT, SR_ENOMEM. */
-int sr_plan_explain_picture(const struct sr_explanation *e, int width, bool colour,
+/* Appends why the winner won and every decision with its tree, each line behind `indent` spaces and at most
+ * `width` columns long (at least 20 more than the indent), with ANSI colours if `colour`. SR_ELIMIT,
+ * SR_ENOMEM. */
+int sr_plan_explain_picture(const struct sr_explanation *e, int indent, int width, bool colour,
                             struct sr_buf *out) SR_WARN_UNUSED;
 
 /* One sentence: why this decision and not another. Fits SR_ERR_MESSAGE_MAX. */

@@ -15,7 +15,7 @@ enum style { PLAIN, BOLD, DIM, GREEN, RED };
 
 struct picture {
     struct sr_buf *out;
-    int width, column;
+    int indent, width, column;
     bool colour, cut;
     int rc;
 };
@@ -65,6 +65,11 @@ static void put(struct picture *p, enum style style, const char *fmt, ...)
         put_raw(p, "\033[0m", 4);
 }
 
+static void begin_line(struct picture *p)
+{
+    put(p, PLAIN, "%*s", p->indent, "");
+}
+
 static void end_line(struct picture *p)
 {
     put_raw(p, "\n", 1);
@@ -79,49 +84,18 @@ static void put_state(struct picture *p, enum sr_rule_state state, const char *t
     put(p, styles[state], "%s %s", signs[state], text);
 }
 
-static void draw_signal(struct picture *p, const struct sr_explanation *e, enum sr_signal_type type,
-                        size_t rules)
-{
-    const struct sr_signal_result *result = e->results[type];
-    put(p, PLAIN, "  %-10s", sr_signal_registry[type]->name);
-    if (!result) {
-        put(p, DIM, " not asked");
-        end_line(p);
-        return;
-    }
-    put(p, DIM, " %10.1f us", (double)result->ns / 1e3);
-    if (result->status)
-        put(p, RED, "  failed: %s", sr_strerror(result->status));
-    else if (result->top >= 0 && result->probabilities)
-        put(p, PLAIN, "  %s %.2f, entropy %.2f", result->labels[result->top],
-            (double)result->probabilities[result->top], (double)result->entropy);
-    if (!result->status && *result->tier)
-        put(p, DIM, "  (%s)", result->tier);
-    end_line(p);
-    for (size_t i = 0; !result->status && i < rules && i < result->n_hits; i++) {
-        const struct sr_signal_hit *hit = &result->hits[i];
-        put(p, PLAIN, "    ");
-        put_state(p, hit->matched ? SR_RULE_YES : SR_RULE_NO,
-                  sr_signals_rule_name(e->plan->signals, type, i));
-        if (hit->matched)
-            put(p, PLAIN, "  %.2f", (double)hit->confidence);
-        if (hit->value == hit->value)
-            put(p, DIM, "  value %.4g", hit->value);
-        end_line(p);
-    }
-}
-
 static void draw_node(struct picture *p, const struct sr_explanation *e, const struct sr_rule_node *node,
                       char *prefix, bool last)
 {
     static const char *const operators[] = {"", "all of", "any of", "not"};
     struct sr_rule_value value = sr_rule_eval(node, e->results);
     size_t n = strlen(prefix);
+    begin_line(p);
     put(p, DIM, "%s%s ", prefix, last ? "└─" : "├─");
     if (node->op == SR_RULE_LEAF) {
         enum sr_signal_type type = (enum sr_signal_type)node->type;
         char leaf[256];
-        snprintf(leaf, sizeof leaf, "%s: %s", sr_signal_registry[type]->name,
+        snprintf(leaf, sizeof leaf, "%s %s", sr_signal_registry[type]->name,
                  sr_signals_rule_name(e->plan->signals, type, node->rule));
         put_state(p, value.state, leaf);
         if (e->results[type] && e->results[type]->status)
@@ -146,8 +120,9 @@ static void draw_decision(struct picture *p, const struct sr_explanation *e,
     const struct sr_config_decision *decision = &e->plan->config->decisions[entry->decision];
     struct sr_rule_value value = sr_plan_eval(e->plan, entry, e->results);
     bool wins = entry->decision == e->decision->decision;
-    char prefix[PREFIX_MAX] = "    ";
-    put(p, wins ? BOLD : PLAIN, "  %s", wins ? "▶ " : "  ");
+    char prefix[PREFIX_MAX] = "  ";
+    begin_line(p);
+    put(p, wins ? BOLD : PLAIN, "%s", wins ? "▶ " : "  ");
     put_state(p, value.state, "");
     put(p, wins ? BOLD : PLAIN, "%s", decision->name);
     put(p, DIM, "  priority %lld", (long long)decision->priority);
@@ -162,40 +137,17 @@ static void draw_decision(struct picture *p, const struct sr_explanation *e,
         draw_node(p, e, &e->plan->nodes[entry->first], prefix, true);
 }
 
-static void draw_outcome(struct picture *p, const struct sr_explanation *e)
+int sr_plan_explain_picture(const struct sr_explanation *e, int indent, int width, bool colour,
+                            struct sr_buf *out)
 {
-    const struct sr_config *config = e->plan->config;
+    struct picture p = {
+        .out = out, .indent = indent, .width = width < indent + 20 ? indent + 20 : width, .colour = colour};
     char why[SR_ERR_MESSAGE_MAX];
-    bool none = e->decision->decision < 0;
     sr_plan_explain_why(e, why);
-    put(p, BOLD, "%s", none ? "No decision" : config->decisions[e->decision->decision].name);
-    put(p, PLAIN, ": %s", why);
-    end_line(p);
-    put(p, PLAIN, "  model ");
-    put(p, BOLD, "%s", e->choice->model < 0 ? "(none)" : config->models[e->choice->model].name);
-    if (*e->choice->lora_name)
-        put(p, PLAIN, " as %s", e->choice->lora_name);
-    put(p, PLAIN, ", reasoning %s%s%s", e->choice->use_reasoning ? "on" : "off",
-        *e->choice->effort ? ", effort " : "", e->choice->effort);
-    if (*e->decision->category_name)
-        put(p, PLAIN, ", category %s", e->decision->category_name);
-    end_line(p);
-}
-
-int sr_plan_explain_picture(const struct sr_explanation *e, int width, bool colour, struct sr_buf *out)
-{
-    struct picture p = {.out = out, .width = width < 20 ? 20 : width, .colour = colour};
-    put(&p, BOLD, "Signals");
-    end_line(&p);
-    for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
-        size_t rules = sr_signals_rules(e->plan->signals, (enum sr_signal_type)type);
-        if (rules)
-            draw_signal(&p, e, (enum sr_signal_type)type, rules);
-    }
-    put(&p, BOLD, "Decisions");
+    begin_line(&p);
+    put(&p, PLAIN, "%s", why);
     end_line(&p);
     for (size_t i = 0; i < e->plan->n; i++)
         draw_decision(&p, e, &e->plan->entries[i]);
-    draw_outcome(&p, e);
     return p.rc;
 }

@@ -1,13 +1,13 @@
-/* The same as explain.c, drawn for people: signals with bars, the rule tree with what held, the edits. */
+/* The same as explain.c, drawn for people: signals with bars, the decisions' trees, the edits. */
 #include "base/clock.h"
+#include "decide/explain.h"
 #include "router/explain.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#define LABEL_WIDTH     10
-#define BAR_MAX         30
-#define TREE_INDENT_MAX 120
+#define LABEL_WIDTH 10
+#define BAR_MAX     30
 
 struct picture {
     struct sr_buf *out;
@@ -163,66 +163,20 @@ static void draw_signals(struct picture *pic, const sr_exchange *x)
     }
 }
 
-static void draw_leaf(struct picture *pic, const sr_exchange *x, const struct sr_config_rule *rule)
-{
-    int type = sr_signal_find(sr_bytes_str(rule->type)), index = -1;
-    const struct sr_signal_result *result = type >= 0 ? x->results[type] : NULL;
-    if (type >= 0)
-        index = sr_signals_find_rule(x->engine->signals, (enum sr_signal_type)type, sr_bytes_str(rule->name));
-    bool known = result && !result->status && index >= 0 && (size_t)index < result->n_hits;
-    bool matched = known && result->hits[index].matched;
-    painted(pic, matched ? GREEN : DIM, !known ? "? " : matched ? "✓ " : "✗ ");
-    if (!pic->rc)
-        pic->rc = sr_buf_printf(pic->out, "%s %s", rule->type, rule->name);
-    if (matched && !pic->rc)
-        pic->rc = sr_buf_printf(pic->out, " (%.2f)", (double)result->hits[index].confidence);
-    if (!known)
-        painted(pic, DIM, result ? " failed" : " not needed");
-    put(pic, "\n");
-}
-
-static void draw_rule(struct picture *pic, const sr_exchange *x, const struct sr_config_rule *rule,
-                      const char *lead)
-{
-    static const char *const words[] = {
-        [SR_RULE_LEAF] = "", [SR_RULE_AND] = "all of", [SR_RULE_OR] = "any of", [SR_RULE_NOT] = "not"};
-    if (rule->op == SR_RULE_LEAF) {
-        draw_leaf(pic, x, rule);
-        return;
-    }
-    put(pic, words[rule->op]);
-    put(pic, "\n");
-    for (size_t i = 0; i < rule->n_children; i++) {
-        bool last = i + 1 == rule->n_children;
-        char deeper[TREE_INDENT_MAX];
-        int n = snprintf(deeper, sizeof deeper, "%s%s", lead, last ? "   " : "│  ");
-        indent(pic);
-        put(pic, lead);
-        put(pic, last ? "└─ " : "├─ ");
-        draw_rule(pic, x, &rule->children[i], n < TREE_INDENT_MAX ? deeper : lead);
-    }
-}
-
 static void draw_decision(struct picture *pic, const sr_exchange *x)
 {
     const struct sr_config_decision *decision = sr_exchange_decision(x);
     if (!x->automatic || !x->run)
         return;
     label(pic, "decision");
-    if (!decision) {
-        put(pic, "none matches: the default model\n");
-        return;
-    }
-    painted(pic, BOLD, decision->name);
+    struct sr_explanation e = {x->engine->plan, x->results, &x->decision, &x->choice};
+    painted(pic, BOLD, decision ? decision->name : "none");
+    if (decision && !pic->rc)
+        pic->rc = sr_buf_printf(pic->out, " (priority %lld, confidence %.2f)", (long long)decision->priority,
+                                (double)x->decision.confidence);
+    put(pic, "\n");
     if (!pic->rc)
-        pic->rc =
-            sr_buf_printf(pic->out, " (priority %lld, confidence %.2f)%s\n", (long long)decision->priority,
-                          (double)x->decision.confidence,
-                          x->decision.overridden ? ", a surer classifier overrode an earlier winner" : "");
-    if (!decision->has_rules)
-        return;
-    indent(pic);
-    draw_rule(pic, x, &decision->rules, "");
+        pic->rc = sr_plan_explain_picture(&e, LABEL_WIDTH, pic->width, pic->colour, pic->out);
 }
 
 static void draw_edit(void *ctx, const struct sr_explain_edit *edit)
