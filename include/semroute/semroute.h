@@ -199,8 +199,8 @@ SR_API const struct sr_verdict *sr_exchange_verdict(const sr_exchange *exchange)
 /* Tells which of the verdict's targets the request goes to (the last one told counts), for the access log. */
 SR_API void sr_exchange_target(sr_exchange *exchange, size_t target);
 
-/* The signals and the rule that won, as one JSON document; `terminal`: as a picture of `width` columns. Borrowed
- * from the exchange until the next call. For `explain`. */
+/* The signals and the rule that won, as one JSON document; `terminal`: as a picture of `width` columns.
+ * Borrowed from the exchange until the next call. For `explain`. */
 SR_API struct sr_bytes sr_exchange_explain(sr_exchange *exchange, bool terminal, int width, bool colour);
 
 /* Turns the exchange into an error reply in OpenAI shape, because the caller could not go on: upstream

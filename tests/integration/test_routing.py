@@ -36,10 +36,11 @@ def test_explain_says_why(default_site):
     document = json.loads(done.stdout)
     through = gateway.post(chat(case["text"]))
     assert document["model"] == through.headers["x-vsr-selected-model"]
-    domain = [s for s in document["signals"] if s["type"] == "domain" and s["matched"]]
-    assert domain and 0 < domain[0]["confidence"] <= 1
+    domain = next(s for s in document["signals"] if s["type"] == "domain")
+    assert 0 < domain["confidence"] <= 1 and len(domain["probabilities"]) == 14
+    assert [rule for rule in domain["rules"] if rule["matched"]]
     picture = semroute("explain", "-c", gateway.config_path, case["text"])
-    assert picture.returncode == 0 and document["decision"] in picture.stdout and document["model"] in picture.stdout
+    assert picture.returncode == 0 and document["decision"]["name"] in picture.stdout and document["model"] in picture.stdout
 
 
 def test_explicit_models_pass_untouched(default_site):
