@@ -80,10 +80,6 @@
     /* status: success, error */                                                                             \
     X(PLUGINS, COUNTER, "llm_plugin_execution_total", "Plugins of decisions that ran.",                      \
       "plugin_type,decision_name,status", NONE)                                                              \
-    X(PLUGIN_LATENCY, HISTOGRAM, "llm_plugin_execution_latency_seconds", "Time that a plugin took.",         \
-      "plugin_type", MICRO)                                                                                  \
-    X(PLUGIN_ERRORS, COUNTER, "llm_plugin_execution_errors_total", "Plugins of decisions that failed.",      \
-      "plugin_type,error_reason", NONE)                                                                      \
     X(INFLIGHT, GAUGE, "llm_model_inflight_requests", "Requests under way at each model.", "model", NONE)    \
     X(CONTEXT_TOKENS, HISTOGRAM, "llm_context_token_count", "Estimated tokens of a request's texts.",        \
       "model,context_level", CONTEXT)                                                                        \

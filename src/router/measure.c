@@ -6,6 +6,8 @@
 #include "base/clock.h"
 #include "router/exchange.h"
 
+#include <math.h>
+
 static double seconds(uint64_t from, uint64_t to)
 {
     return to > from ? (double)(to - from) / (double)SR_NS_PER_S : 0;
@@ -45,13 +47,17 @@ static const char *reason_of(int status)
     }
 }
 
-static void measure_classifier(const sr_exchange *x, const struct sr_signal_result *result)
+static void measure_classifier(const sr_exchange *x, const struct sr_signal_result *result,
+                               const char *signal)
 {
     if (!result->probabilities || result->top < 0)
         return;
     struct sr_bytes labels[] = {sr_bytes_str(result->labels[result->top]), sr_bytes_str(result->tier)};
     double confidence = (double)result->probabilities[result->top];
     sr_metrics_add(x->metrics, SR_METRIC_CLASSIFICATION_CONFIDENCE, confidence, labels);
+    labels[1] = sr_bytes_str(signal);
+    double bits = (double)result->entropy * log2((double)result->n_labels);
+    sr_metrics_add(x->metrics, SR_METRIC_ENTROPY_VALUES, bits, labels);
 }
 
 static void measure_signals(const sr_exchange *x)
@@ -72,7 +78,7 @@ static void measure_signals(const sr_exchange *x)
             if (result->hits[i].matched)
                 count(x, SR_METRIC_SIGNAL_MATCH, name, rule);
         }
-        measure_classifier(x, result);
+        measure_classifier(x, result, name);
     }
 }
 
