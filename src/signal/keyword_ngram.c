@@ -11,7 +11,8 @@
 #define WIDTH_MAX  8 /* words in a keyword; more are compared by their first 8 */
 #define ARITY_MAX  8
 #define SIEVE_BITS 4096
-#define GRAMS_MAX  512 /* n-grams of one window; what is longer is cut */
+#define SEEN_MAX   2048 /* windows that are remembered */
+#define GRAMS_MAX  512  /* n-grams of one window; what is longer is cut */
 #define TEXT_MAX   (WIDTH_MAX * (SR_WORD_MAX + SR_UTF8_FOLD_MAX + 1) + 2 * ARITY_MAX)
 
 struct posting {
@@ -47,6 +48,7 @@ struct sr_ngram {
 struct window {
     size_t count;
     struct {
+        uint64_t hash;
         uint16_t n;
         bool glued; /* no space to the word before */
         char text[SR_WORD_MAX + SR_UTF8_FOLD_MAX];
@@ -66,6 +68,7 @@ static void window_push(struct window *window, const struct sr_word *word, size_
     window->words[at].glued =
         window->end == word->start && word->class == SR_UTF8_DENSE && window->class == SR_UTF8_DENSE;
     memcpy(window->words[at].text, word->folded, word->n);
+    window->words[at].hash = sr_hash64(sr_bytes_of(word->folded, word->n), window->words[at].glued);
     window->end = word->end;
     window->class = word->class;
 }
@@ -231,6 +234,19 @@ void sr_ngram_free(struct sr_ngram *ngram)
     sr_mem_free(ngram);
 }
 
+/* Was this window looked at not long ago? Texts repeat their words, and the same window scores the same. */
+static bool seen_before(const struct window *window, uint64_t *seen)
+{
+    uint64_t key = window->words[0].hash | 1; /* 0 is a free place */
+    for (size_t i = 1; i < window->count; i++)
+        key = (key ^ window->words[i].hash) * UINT64_C(0x9E3779B97F4A7C15) | 1;
+    uint64_t *place = &seen[(key >> 32) % SEEN_MAX];
+    if (*place == key)
+        return true;
+    *place = key;
+    return false;
+}
+
 /* Counters of a run; all zero between windows. */
 struct counters {
     uint32_t *grams;         /* occurrences in the window, by n-gram */
@@ -290,7 +306,8 @@ int sr_ngram_run(const struct sr_ngram *ngram, struct sr_bytes text, struct sr_a
             .shared = sr_arena_calloc(arena, group->n_keywords + 1, sizeof(uint32_t)),
             .touched = sr_arena_calloc(arena, group->n_keywords + 1, sizeof(uint32_t)),
         };
-        if (!counters.grams || !counters.shared || !counters.touched)
+        uint64_t *seen = sr_arena_calloc(arena, SEEN_MAX, sizeof *seen);
+        if (!counters.grams || !counters.shared || !counters.touched || !seen)
             return SR_ENOMEM;
         for (size_t k = 0; k < group->n_keywords; k++)
             scores[group->slots[k]] = 0;
@@ -298,7 +315,7 @@ int sr_ngram_run(const struct sr_ngram *ngram, struct sr_bytes text, struct sr_a
         struct window window = {.count = 0};
         while (sr_words_next(&words, &word)) {
             window_push(&window, &word, group->width);
-            if (window.count == group->width)
+            if (window.count == group->width && !seen_before(&window, seen))
                 score_window(group, hashes, window_grams(&window, group->arity, hashes), &counters, scores);
         }
     }

@@ -11,8 +11,8 @@
 #define PATTERN_MAX    ((size_t)8 << 10)
 #define STEPS_MAX      50000               /* backtracking steps from one start position */
 #define HEAP_MAX_KIB   1024                /* for the interpreter, where there is no JIT */
-#define SLICE          ((size_t)1 << 10)   /* start positions between two looks at the clock */
-#define BUDGET_NS      (50 * SR_NS_PER_MS) /* processor time for a text, and as much more for each byte: */
+#define SLICE          ((size_t)512)       /* start positions between two looks at the clock */
+#define BUDGET_NS      (20 * SR_NS_PER_MS) /* processor time for a text, and as much more for each byte: */
 #define BUDGET_NS_BYTE 100
 
 struct sr_regex {
