@@ -606,8 +606,10 @@ static enum sr_http1_event slice_take(struct sr_http1 *parser, const char *data,
     size_t take = n;
     if (parser->state != ST_UNTIL_CLOSE && take > parser->left)
         take = (size_t)parser->left;
-    if (take > parser->limits.body_bytes - parser->body_total)
+    if (parser->body_total == parser->limits.body_bytes)
         return fail(parser, 413, "request body too large");
+    if (take > parser->limits.body_bytes - parser->body_total)
+        take = (size_t)(parser->limits.body_bytes - parser->body_total);
     parser->body_total += take;
     if (parser->state != ST_UNTIL_CLOSE)
         parser->left -= take;

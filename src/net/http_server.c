@@ -54,6 +54,7 @@ static void conn_free(struct sr_http_conn *conn)
     sr_conn_close(&conn->sock);
     sr_http1_dispose(&conn->parser);
     sr_buf_dispose(&conn->pending);
+    sr_buf_dispose(&conn->cork);
     sr_arena_dispose(&conn->request.arena);
     sr_mem_free(conn);
     if (server->draining && !server->connections)
@@ -323,6 +324,8 @@ static int pending_keep(struct sr_http_conn *conn, const char *p, size_t n, size
         rc = sr_buf_append(pending, p + at, n - at);
     if (!pending->len && pending->cap > PENDING_KEEP)
         sr_buf_dispose(pending);
+    if (!conn->request.active && conn->cork.cap > SR_HTTP_CORK_KEEP)
+        sr_buf_dispose(&conn->cork);
     if (pending->len >= conn->server->settings.pipeline_bytes)
         sr_conn_pause(conn->sock);
     else
@@ -345,6 +348,10 @@ static void conn_run(struct sr_http_conn *conn, const char *p, size_t n)
     if (!conn_step(conn, p, n, &at))
         return;
     conn->running = false;
+    if (sr_http_conn_uncork(conn) != SR_OK) {
+        conn_drop(conn);
+        return;
+    }
     if (pending_keep(conn, p, n, at) != SR_OK) {
         conn_drop(conn);
         return;
@@ -431,6 +438,7 @@ static void accepted(void *ctx, struct sr_conn *sock)
     sr_timer_init(&conn->timer, server->loop, timer_fired, conn);
     conn->task = (struct sr_deferred){.run = conn_task, .ctx = conn};
     sr_http1_init(&conn->parser, SR_HTTP1_REQUEST, &server->settings.limits);
+    sr_buf_init(&conn->cork, SR_HTTP_CORK_MAX);
     sr_buf_init(&conn->pending, server->settings.pipeline_bytes + SR_LOOP_READ_SIZE);
     sr_arena_init(&conn->request.arena, server->settings.arena_bytes);
     message_begin(conn);

@@ -115,9 +115,10 @@ struct sr_http_response {
 int sr_http_request_respond(struct sr_http_request *request, const struct sr_http_response *response,
                             const struct sr_bytes *slices, size_t count) SR_WARN_UNUSED;
 
-/* The next slices, framed as needed; flushed at once. What the kernel does not take is copied: keep
- * sr_http_request_queued below a mark of your own and go on at `writable`. SR_ECLOSED as above; SR_EINVAL:
- * over content_length. */
+/* The next slices, framed as needed; they leave at the latest when the stack has unwound, so that a small
+ * piece and what follows it in the same turn of the loop share a system call. What the kernel does not take
+ * is copied: keep sr_http_request_queued below a mark of your own and go on at `writable`. SR_ECLOSED as
+ * above; SR_EINVAL: over content_length. */
 int sr_http_request_write(struct sr_http_request *request, const struct sr_bytes *slices,
                           size_t count) SR_WARN_UNUSED;
 

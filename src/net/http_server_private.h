@@ -8,6 +8,9 @@
 #include "base/buf.h"
 #include "net/http_server.h"
 
+#define SR_HTTP_CORK_MAX  8192
+#define SR_HTTP_CORK_KEEP 2048 /* memory that an idle connection may keep for it */
+
 /* What a connection waits for, as far as timeouts go. */
 enum sr_http_phase {
     SR_HTTP_PHASE_NONE, /* the handler */
@@ -45,6 +48,7 @@ struct sr_http_conn {
     struct sr_http1 parser;
     struct sr_http_request request;
     struct sr_buf pending; /* input that could not be used yet */
+    struct sr_buf cork;    /* small pieces of a response, until the turn of the loop ends */
     struct sr_timer timer;
     struct sr_deferred task;
     enum sr_http_phase phase;
@@ -73,6 +77,9 @@ struct sr_http_server {
 
 /* Runs the connection once the stack has unwound; nothing when it runs already. */
 void sr_http_conn_defer(struct sr_http_conn *conn);
+
+/* Sends what is corked. */
+int sr_http_conn_uncork(struct sr_http_conn *conn) SR_WARN_UNUSED;
 
 /* Sets the timer for what the connection waits for now; `progress`: bytes of the request were read. */
 void sr_http_conn_timer(struct sr_http_conn *conn, bool progress);

@@ -8,8 +8,8 @@
 #include <time.h>
 
 #define SLICES_MAX 48
-#define DISCARD_MAX                                                                                          \
-    65536 /* rest of a request body that is read and dropped so that a connection can be kept */
+/* Rest of a request body that is read and dropped so that a connection can be kept. */
+#define DISCARD_MAX 65536
 
 /* ---- questions ---- */
 
@@ -55,7 +55,7 @@ int sr_http_request_error_status(const struct sr_http_request *request)
 
 size_t sr_http_request_queued(const struct sr_http_request *request)
 {
-    return request->conn->sock ? sr_conn_queued(request->conn->sock) : 0;
+    return sr_conn_queued(request->conn->sock);
 }
 
 /* ---- the request's body ---- */
@@ -144,13 +144,54 @@ static int head_build(struct sr_http_request *request, const struct sr_http_resp
     return rc == SR_OK ? sr_http1_write_end(out) : rc;
 }
 
+int sr_http_conn_uncork(struct sr_http_conn *conn)
+{
+    struct sr_bytes corked = sr_buf_view(&conn->cork);
+    int rc = SR_OK;
+    if (corked.n)
+        rc = sr_conn_write(conn->sock, &corked, 1);
+    sr_buf_clear(&conn->cork);
+    return rc;
+}
+
+/* Sends out[1..n); out[0] is room for what is corked. Small pieces within one turn of the loop leave
+ * together: a head with its first bytes, a last chunk with the end. Copying them costs less than a system
+ * call; large ones are not copied. */
+static int send_out(struct sr_http_request *request, struct sr_bytes *out, size_t n, bool last)
+{
+    struct sr_http_conn *conn = request->conn;
+    struct sr_buf *cork = &conn->cork;
+    size_t size = 0;
+    int rc = SR_OK;
+    for (size_t i = 1; i < n; i++)
+        size += out[i].n;
+    if (!last && cork->len + size <= SR_HTTP_CORK_MAX) {
+        if (!cork->data)
+            rc = sr_buf_reserve(cork, SR_HTTP_CORK_KEEP);
+        for (size_t i = 1; i < n && rc == SR_OK; i++)
+            rc = sr_buf_append_bytes(cork, out[i]);
+        if (rc != SR_OK)
+            return request_break(request);
+        sr_http_conn_defer(conn);
+        return SR_OK;
+    }
+    out[0] = sr_buf_view(cork);
+    rc = sr_conn_write(conn->sock, out, n);
+    sr_buf_clear(cork);
+    if (rc != SR_OK)
+        return request_break(request);
+    if (conn->phase != SR_HTTP_PHASE_WRITE && sr_conn_queued(conn->sock))
+        sr_http_conn_timer(conn, false);
+    return SR_OK;
+}
+
 /* Sends `head` (may be empty) and then the slices in the framing of this response, `last` with its end. */
 static int send_framed(struct sr_http_request *request, struct sr_bytes head, const struct sr_bytes *slices,
                        size_t count, bool last)
 {
-    struct sr_bytes out[SLICES_MAX + 4];
+    struct sr_bytes out[SLICES_MAX + 5];
     char chunk[SR_HTTP1_CHUNK_HEAD_MAX];
-    size_t size = 0, n = 0;
+    size_t size = 0, n = 1;
     for (size_t i = 0; i < count; i++)
         size += slices[i].n;
     if (request->counted && !request->bodiless) {
@@ -167,11 +208,11 @@ static int send_framed(struct sr_http_request *request, struct sr_bytes head, co
     while (count > SLICES_MAX) {
         /* Rare: more slices than fit; the chunk's head leaves with the first of them. */
         memcpy(out + n, slices, SLICES_MAX * sizeof *slices);
-        if (sr_conn_write(request->conn->sock, out, n + SLICES_MAX) != SR_OK)
-            return request_break(request);
+        if (send_out(request, out, n + SLICES_MAX, false) != SR_OK)
+            return SR_ECLOSED;
         slices += SLICES_MAX;
         count -= SLICES_MAX;
-        n = 0;
+        n = 1;
     }
     if (count)
         memcpy(out + n, slices, count * sizeof *slices);
@@ -180,11 +221,7 @@ static int send_framed(struct sr_http_request *request, struct sr_bytes head, co
         out[n++] = SR_HTTP1_CHUNK_TAIL;
     if (request->chunked && last)
         out[n++] = SR_HTTP1_CHUNK_END;
-    if (sr_conn_write(request->conn->sock, out, n) != SR_OK)
-        return request_break(request);
-    if (request->conn->phase != SR_HTTP_PHASE_WRITE && sr_conn_queued(request->conn->sock))
-        sr_http_conn_timer(request->conn, false);
-    return SR_OK;
+    return send_out(request, out, n, last);
 }
 
 static void request_finished(struct sr_http_request *request)
@@ -244,7 +281,7 @@ int sr_http_request_write(struct sr_http_request *request, const struct sr_bytes
 int sr_http_request_finish(struct sr_http_request *request)
 {
     struct sr_bytes none = {NULL, 0};
-    int rc = SR_OK;
+    int rc;
     if (request->broken)
         return SR_ECLOSED;
     if (!request->responded || request->finished)
@@ -253,8 +290,7 @@ int sr_http_request_finish(struct sr_http_request *request)
         sr_http_request_abort(request);
         return SR_EINVAL;
     }
-    if (request->chunked)
-        rc = send_framed(request, none, NULL, 0, true);
+    rc = send_framed(request, none, NULL, 0, true);
     if (rc == SR_OK)
         request_finished(request);
     return rc;
@@ -274,5 +310,8 @@ int sr_http_request_reply(struct sr_http_request *request, const struct sr_http_
 
 void sr_http_request_abort(struct sr_http_request *request)
 {
+    /* What was given so far still goes out; should that fail, it makes no difference. */
+    if (!request->broken)
+        (void)!sr_http_conn_uncork(request->conn);
     request_break(request);
 }
