@@ -11,6 +11,7 @@
 #include "serve/post.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 #define GAUGES_EVERY_MS 1000
 
@@ -277,6 +278,21 @@ static void on_done(void *ctx, struct sr_http_request *request, bool complete)
     sr_exchange_end(call->exchange, how_it_ended(call, complete));
 }
 
+/* What the server found, with the limit that was passed. */
+static const char *explain_fault(const struct sr_gateway *gateway, int status, const char *reason,
+                                 char text[256])
+{
+    const struct sr_config_gateway *limits = &gateway->config->global.gateway;
+    if (status == 413) {
+        snprintf(text, 256, "%s: the limit is %zu bytes", reason, limits->max_body_bytes);
+    } else if (status == 431) {
+        snprintf(text, 256, "%s: the limit is %zu bytes", reason, limits->max_header_bytes);
+    } else {
+        return reason;
+    }
+    return text;
+}
+
 /* The server found a fault by itself. Within a call `done` follows and labels it; else it is counted here. */
 static struct sr_bytes on_error_body(void *ctx, int status, const char *reason,
                                      const struct sr_http_head *head, struct sr_buf *body)
@@ -289,7 +305,8 @@ static struct sr_bytes on_error_body(void *ctx, int status, const char *reason,
     if (!call) {
         count_refused(door->gateway, status);
     }
-    return sr_local_error(body, status, NULL, NULL, reason);
+    char text[256];
+    return sr_local_error(body, status, NULL, NULL, explain_fault(door->gateway, status, reason, text));
 }
 
 static void on_drained(void *ctx)

@@ -85,7 +85,8 @@ struct sr_bytes sr_local_error(struct sr_buf *body, int status, const char *type
                                const char *message)
 {
     if (!type) {
-        type = status < 500 ? "invalid_request_error" : "server_error";
+        bool by_client = status < 500 || status == 501 || status == 505;
+        type = by_client ? "invalid_request_error" : "server_error";
     }
     size_t start = body->len;
     if (sr_buf_append_bytes(body, SR_LIT("{\"error\":{\"message\":\"")) != SR_OK ||
