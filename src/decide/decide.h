@@ -46,6 +46,7 @@ struct sr_choice {
     bool use_reasoning;
     const char *effort;    /* "", "low", "medium", "high", ... */
     const char *algorithm; /* "static", "default" */
+    const char *why_reasoning; /* the modelRef's reasoning_description; "" or NULL = none */
 };
 
 void sr_plan_choose(const struct sr_plan *plan, const struct sr_decision *decision,

@@ -1,9 +1,8 @@
-/* The sentence and the JSON document. */
+/* The sentence and the members of a JSON document. */
 #include "decide/explain.h"
 
 #include "decide/plan.h"
 
-#include <math.h>
 #include <stdio.h>
 
 static const struct sr_plan_entry *entry_of(const struct sr_plan *plan, int decision)
@@ -83,43 +82,14 @@ static void put_string(struct doc *doc, const char *before, const char *text)
 static void put_number(struct doc *doc, const char *before, double value)
 {
     put(doc, before);
-    if (!isfinite(value))
-        put(doc, "null");
-    else if (!doc->rc)
+    if (!doc->rc)
         doc->rc = sr_buf_printf(doc->out, "%.6g", value);
-}
-
-static void put_bool(struct doc *doc, const char *before, bool value)
-{
-    put(doc, before);
-    put(doc, value ? "true" : "false");
 }
 
 static void put_state(struct doc *doc, enum sr_rule_state state)
 {
     put(doc, ",\"matched\":");
     put(doc, state == SR_RULE_OPEN ? "null" : state == SR_RULE_YES ? "true" : "false");
-}
-
-static void put_signal(struct doc *doc, const struct sr_explanation *e, enum sr_signal_type type, size_t rule)
-{
-    const struct sr_signal_result *result = e->results[type];
-    bool known = result && !result->status && rule < result->n_hits;
-    put_string(doc, "{\"name\":", sr_signals_rule_name(e->plan->signals, type, rule));
-    if (!known) {
-        put(doc, ",\"matched\":null");
-        if (result)
-            put_string(doc, ",\"error\":", sr_strerror(result->status));
-    } else {
-        put_bool(doc, ",\"matched\":", result->hits[rule].matched);
-        put_number(doc, ",\"confidence\":", (double)result->hits[rule].confidence);
-        put_number(doc, ",\"value\":", result->hits[rule].value);
-        put_number(doc, ",\"us\":", (double)result->ns / 1e3);
-        if (*result->tier)
-            put_string(doc, ",\"tier\":", result->tier);
-    }
-    put_string(doc, ",\"type\":", sr_signal_registry[type]->name);
-    put(doc, "}");
 }
 
 static void put_rule(struct doc *doc, const struct sr_explanation *e, const struct sr_rule_node *node)
@@ -149,6 +119,8 @@ static void put_decision(struct doc *doc, const struct sr_explanation *e, const 
     const struct sr_config_decision *decision = &e->plan->config->decisions[entry->decision];
     struct sr_rule_value value = sr_plan_eval(e->plan, entry, e->results);
     put_string(doc, "{\"name\":", decision->name);
+    if (decision->description && *decision->description)
+        put_string(doc, ",\"description\":", decision->description);
     put_number(doc, ",\"priority\":", (double)decision->priority);
     if (decision->tier > 0)
         put_number(doc, ",\"tier\":", (double)decision->tier);
@@ -162,41 +134,16 @@ static void put_decision(struct doc *doc, const struct sr_explanation *e, const 
     put(doc, "}");
 }
 
-static void put_outcome(struct doc *doc, const struct sr_explanation *e)
-{
-    const struct sr_config *config = e->plan->config;
-    char why[SR_ERR_MESSAGE_MAX];
-    sr_plan_explain_why(e, why);
-    put(doc, ",\"decision\":");
-    if (e->decision->decision < 0)
-        put(doc, "null");
-    else
-        put_string(doc, "", config->decisions[e->decision->decision].name);
-    put_string(doc, ",\"why\":", why);
-    put_string(doc, ",\"model\":", e->choice->model < 0 ? "" : config->models[e->choice->model].name);
-    put_bool(doc, ",\"reasoning\":", e->choice->use_reasoning);
-    put_string(doc, ",\"effort\":", e->choice->effort);
-    put_string(doc, ",\"category\":", e->decision->category_name);
-}
-
 int sr_plan_explain_json(const struct sr_explanation *e, struct sr_buf *out)
 {
     struct doc doc = {.out = out};
-    bool first = true;
-    put(&doc, "\"signals\":[");
-    for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
-        size_t n = sr_signals_rules(e->plan->signals, (enum sr_signal_type)type);
-        for (size_t rule = 0; rule < n; rule++, first = false) {
-            put(&doc, first ? "" : ",");
-            put_signal(&doc, e, (enum sr_signal_type)type, rule);
-        }
-    }
-    put(&doc, "],\"decisions\":[");
+    char why[SR_ERR_MESSAGE_MAX];
+    put(&doc, "\"decisions\":[");
     for (size_t i = 0; i < e->plan->n; i++) {
         put(&doc, i ? "," : "");
         put_decision(&doc, e, &e->plan->entries[i]);
     }
-    put(&doc, "]");
-    put_outcome(&doc, e);
+    sr_plan_explain_why(e, why);
+    put_string(&doc, "],\"why\":", why);
     return doc.rc;
 }

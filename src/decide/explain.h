@@ -1,9 +1,9 @@
 /*
- * Why a decision won: what each signal rule found, how each decision's tree came out, what followed.
+ * Why a decision won, and how the rules of every decision came out.
  *
- * Two renderings, members of a JSON document and a picture for a terminal. Neither holds anything of
- * the user's text. Pure; reads the same results that the decision was made from, so a signal that was never
- * asked shows as such.
+ * Two renderings, members of a JSON document and a picture for a terminal. Neither holds anything of the
+ * user's text. Pure; reads the same results that the decision was made from, so what was never asked shows as
+ * such.
  */
 #ifndef SR_DECIDE_EXPLAIN_H
 #define SR_DECIDE_EXPLAIN_H
@@ -16,15 +16,12 @@ struct sr_explanation {
     const struct sr_plan *plan;
     const struct sr_signal_result *const *results; /* [SR_SIGNAL_TYPES], as sr_plan_decide took them */
     const struct sr_decision *decision;
-    const struct sr_choice *choice;
 };
 
-/* Appends one JSON object without its braces, so that the caller can add members of its own:
- * "signals":[{name,type,matched,confidence,value,us,tier}] with one entry a configured rule (matched null
- * when the signal was not asked or failed; then `error` says why);
- * "decisions":[{name,priority,matched,confidence,rules}] in the order in which they win, rules being
- * {type,name,matched} or {operator,matched,conditions}; "decision", "why", "model", "reasoning", "effort",
- * "category". SR_ELIMIT, SR_ENOMEM. */
+/* Appends two members of a JSON object, for the caller to put among others:
+ * "decisions":[{name,priority,tier,matched,confidence,rules}] in the order in which they win, rules being
+ * {type,name,matched} or {operator,matched,conditions}, matched null where it was not needed; and "why", the
+ * sentence of sr_plan_explain_why. SR_ELIMIT, SR_ENOMEM. */
 int sr_plan_explain_json(const struct sr_explanation *e, struct sr_buf *out) SR_WARN_UNUSED;
 
 /* Appends why the winner won and every decision with its tree, each line behind `indent` spaces and at most

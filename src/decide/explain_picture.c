@@ -132,6 +132,8 @@ static void draw_decision(struct picture *p, const struct sr_explanation *e,
         put(p, PLAIN, "  %.2f", (double)value.low);
     else if (value.state == SR_RULE_OPEN)
         put(p, DIM, "  not needed");
+    if (decision->description && *decision->description)
+        put(p, DIM, "  %s", decision->description);
     end_line(p);
     if (entry->has_rules)
         draw_node(p, e, &e->plan->nodes[entry->first], prefix, true);

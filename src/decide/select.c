@@ -18,19 +18,32 @@ static const struct sr_config_domain *scoring_domain(const struct sr_config *con
     return NULL;
 }
 
-static double score_of(const struct sr_config_domain *domain, const char *model)
+static const struct sr_config_model_score *entry_of(const struct sr_config_domain *domain, const char *model)
 {
     for (size_t i = 0; domain && i < domain->n_scores; i++)
         if (strcmp(domain->scores[i].model, model) == 0)
-            return domain->scores[i].score;
-    return 1.0;
+            return &domain->scores[i];
+    return NULL;
+}
+
+static double score_of(const struct sr_config_domain *domain, const char *model)
+{
+    const struct sr_config_model_score *entry = entry_of(domain, model);
+    return entry ? entry->score : 1.0;
+}
+
+/* What the candidate says holds; where it says nothing, what its model's score in the domain says. */
+static bool thinks(const struct sr_config *config, const struct sr_config_domain *domain,
+                   const struct sr_config_model_ref *ref)
+{
+    const struct sr_config_model_score *entry = entry_of(domain, config->models[ref->model].name);
+    return ref->use_reasoning || (!ref->says_reasoning && entry && entry->use_reasoning);
 }
 
 static const struct sr_config_model_ref *best_ref(const struct sr_config *config,
-                                                  const struct sr_decision *decision)
+                                                  const struct sr_config_decision *chosen,
+                                                  const struct sr_config_domain *domain)
 {
-    const struct sr_config_decision *chosen = &config->decisions[decision->decision];
-    const struct sr_config_domain *domain = scoring_domain(config, decision);
     size_t best = 0;
     double best_score = score_of(domain, config->models[chosen->refs[0].model].name);
     for (size_t i = 1; i < chosen->n_refs; i++) {
@@ -55,13 +68,16 @@ void sr_plan_choose(const struct sr_plan *plan, const struct sr_decision *decisi
 {
     const struct sr_config *config = plan->config;
     (void)results;
-    *out = (struct sr_choice){config->default_model, "", false, "", "default"};
+    *out = (struct sr_choice){config->default_model, "", false, "", "default", ""};
     if (decision->decision < 0 || config->decisions[decision->decision].n_refs == 0)
         return;
-    const struct sr_config_model_ref *ref = best_ref(config, decision);
+    const struct sr_config_domain *domain = scoring_domain(config, decision);
+    const struct sr_config_model_ref *ref =
+        best_ref(config, &config->decisions[decision->decision], domain);
     out->model = ref->model;
     out->lora_name = ref->lora_name ? ref->lora_name : "";
-    out->use_reasoning = ref->use_reasoning;
-    out->effort = ref->use_reasoning ? effort_of(config, ref) : "";
+    out->use_reasoning = thinks(config, domain, ref);
+    out->effort = out->use_reasoning ? effort_of(config, ref) : "";
+    out->why_reasoning = out->use_reasoning ? ref->reasoning_description : "";
     out->algorithm = "static";
 }

@@ -1,6 +1,7 @@
 /*
- * What happened to a request, as one JSON document: signals and decisions as decide/explain.h writes them,
- * the verdict, and every edit of the body. Field names are stable.
+ * What happened to a request, as one JSON document: the signals that were asked with what they found, the
+ * rules of the decision that won and of all others, the verdict, and every edit of the body. Field names are
+ * stable.
  */
 #include "router/explain.h"
 #include "base/clock.h"
@@ -67,52 +68,129 @@ static double microseconds(uint64_t ns)
     return (double)(ns / 10) / 100;
 }
 
-/* What classifiers think of all their labels, by signal type. */
-static void put_classes(struct doc *doc, const sr_exchange *x)
+static void put_hits(struct doc *doc, const sr_exchange *x, enum sr_signal_type type)
 {
-    put_key(doc, "classes");
+    const struct sr_signal_result *result = x->results[type];
+    put_key(doc, "rules");
+    put(doc, "[");
+    for (size_t i = 0; i < result->n_hits; i++) {
+        put(doc, i ? ",{" : "{");
+        put_text(doc, "name", sr_signals_rule_name(x->engine->signals, type, i));
+        put_bool(doc, "matched", result->hits[i].matched);
+        put_number(doc, "confidence", (double)result->hits[i].confidence);
+        if (isfinite(result->hits[i].value))
+            put_number(doc, "value", result->hits[i].value);
+        put(doc, "}");
+    }
+    put(doc, "]");
+}
+
+static void put_classes(struct doc *doc, const struct sr_signal_result *result)
+{
+    if (!result->probabilities)
+        return;
+    if (result->top >= 0) {
+        put_text(doc, "label", result->labels[result->top]);
+        put_number(doc, "confidence", (double)result->probabilities[result->top]);
+    }
+    put_number(doc, "entropy", (double)result->entropy);
+    put_key(doc, "probabilities");
     put(doc, "{");
+    for (size_t i = 0; i < result->n_labels; i++)
+        put_number(doc, result->labels[i], (double)result->probabilities[i]);
+    put(doc, "}");
+}
+
+static void put_signals(struct doc *doc, const sr_exchange *x)
+{
+    bool first = true;
+    put_key(doc, "signals");
+    put(doc, "[");
     for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
         const struct sr_signal_result *result = x->results[type];
-        if (!result || !result->probabilities)
+        if (!result)
             continue;
-        put_key(doc, sr_signal_registry[type]->name);
-        put(doc, "{");
-        if (result->top >= 0) {
-            put_text(doc, "label", result->labels[result->top]);
-            put_number(doc, "confidence", (double)result->probabilities[result->top]);
+        put(doc, first ? "{" : ",{");
+        first = false;
+        put_text(doc, "type", sr_signal_registry[type]->name);
+        put_number(doc, "us", microseconds(result->ns));
+        if (result->status)
+            put_text(doc, "error", sr_strerror(result->status));
+        if (result->tier[0])
+            put_text(doc, "tier", result->tier);
+        put_classes(doc, result);
+        put_hits(doc, x, (enum sr_signal_type)type);
+        put(doc, "}");
+    }
+    put(doc, "]");
+}
+
+static void put_leaf(struct doc *doc, const sr_exchange *x, const struct sr_config_rule *rule)
+{
+    int type = sr_signal_find(sr_bytes_str(rule->type));
+    const struct sr_signal_result *result = type >= 0 ? x->results[type] : NULL;
+    int index = type < 0 ? -1
+                         : sr_signals_find_rule(x->engine->signals, (enum sr_signal_type)type,
+                                                sr_bytes_str(rule->name));
+    put_text(doc, "type", rule->type);
+    put_text(doc, "name", rule->name);
+    put_key(doc, "matched");
+    if (!result || result->status || index < 0 || (size_t)index >= result->n_hits)
+        put(doc, "null");
+    else
+        put(doc, result->hits[index].matched ? "true" : "false");
+}
+
+static void put_rule(struct doc *doc, const sr_exchange *x, const struct sr_config_rule *rule)
+{
+    static const char *const words[] = {
+        [SR_RULE_LEAF] = "", [SR_RULE_AND] = "AND", [SR_RULE_OR] = "OR", [SR_RULE_NOT] = "NOT"};
+    put(doc, "{");
+    if (rule->op == SR_RULE_LEAF) {
+        put_leaf(doc, x, rule);
+    } else {
+        put_text(doc, "operator", words[rule->op]);
+        put_key(doc, "conditions");
+        put(doc, "[");
+        for (size_t i = 0; i < rule->n_children; i++) {
+            put(doc, i ? "," : "");
+            put_rule(doc, x, &rule->children[i]);
         }
-        put_number(doc, "entropy", (double)result->entropy);
-        put_key(doc, "probabilities");
-        put(doc, "{");
-        for (size_t i = 0; i < result->n_labels; i++)
-            put_number(doc, result->labels[i], (double)result->probabilities[i]);
-        put(doc, "}}");
+        put(doc, "]");
     }
     put(doc, "}");
 }
 
-/* Signals, decisions and what they led to; for a request that named its model, the same members without them.
- */
-static void put_route(struct doc *doc, const sr_exchange *x)
+static void put_decision(struct doc *doc, const sr_exchange *x)
 {
-    const struct sr_verdict *v = &x->verdict;
-    if (x->automatic && x->run) {
-        struct sr_explanation e = {x->engine->plan, x->results, &x->decision, &x->choice};
-        put(doc, ",");
-        if (!doc->rc)
-            doc->rc = sr_plan_explain_json(&e, doc->buf);
-        put_classes(doc, x);
-        put_bool(doc, "overridden", x->decision.overridden);
-        put_text(doc, "algorithm", x->choice.algorithm ? x->choice.algorithm : "");
+    const struct sr_config_decision *decision = sr_exchange_decision(x);
+    put_key(doc, "decision");
+    if (!decision) {
+        put(doc, "null");
         return;
     }
-    bool forward = x->has_verdict && v->action == SR_ACTION_FORWARD;
-    put(doc, ",\"signals\":[],\"decisions\":[],\"decision\":null,\"why\":\"no decision was asked for\"");
-    put_text(doc, "model", forward ? v->model : "");
-    put_bool(doc, "reasoning", forward && v->reasoning);
-    put_text(doc, "effort", forward ? v->effort : "");
-    put_text(doc, "category", "");
+    put(doc, "{");
+    put_text(doc, "name", decision->name);
+    put_number(doc, "priority", (double)decision->priority);
+    put_number(doc, "confidence", (double)x->decision.confidence);
+    put_text(doc, "category", x->decision.category_name);
+    put_bool(doc, "overridden", x->decision.overridden);
+    if (decision->has_rules) {
+        put_key(doc, "rules");
+        put_rule(doc, x, &decision->rules);
+    }
+    put(doc, "}");
+}
+
+/* Every decision of the plan, and why one of them won. */
+static void put_plan(struct doc *doc, const sr_exchange *x)
+{
+    struct sr_explanation e = {x->engine->plan, x->results, &x->decision};
+    if (!x->automatic || !x->run)
+        return;
+    put(doc, ",");
+    if (!doc->rc)
+        doc->rc = sr_plan_explain_json(&e, doc->buf);
 }
 
 static struct sr_bytes cut(struct sr_bytes s)
@@ -169,6 +247,10 @@ static void put_verdict(struct doc *doc, const sr_exchange *x)
         put_string(doc, cut(v->reply));
         return;
     }
+    put_text(doc, "model", v->model);
+    put_text(doc, "algorithm", x->automatic && x->choice.algorithm ? x->choice.algorithm : "");
+    put_bool(doc, "reasoning", v->reasoning);
+    put_text(doc, "effort", v->effort);
     put_bool(doc, "injected_system_prompt", x->injected_prompt);
     put_key(doc, "edits");
     put(doc, "[");
@@ -195,7 +277,9 @@ int sr_explain_json(const sr_exchange *x, struct sr_buf *out)
     struct doc doc = {.buf = out};
     put(&doc, "{");
     put_request(&doc, x);
-    put_route(&doc, x);
+    put_signals(&doc, x);
+    put_decision(&doc, x);
+    put_plan(&doc, x);
     if (x->has_verdict)
         put_verdict(&doc, x);
     put_number(&doc, "us", microseconds(x->times.busy_ns));

@@ -169,7 +169,7 @@ static void draw_decision(struct picture *pic, const sr_exchange *x)
     if (!x->automatic || !x->run)
         return;
     label(pic, "decision");
-    struct sr_explanation e = {x->engine->plan, x->results, &x->decision, &x->choice};
+    struct sr_explanation e = {x->engine->plan, x->results, &x->decision};
     painted(pic, BOLD, decision ? decision->name : "none");
     if (decision && !pic->rc)
         pic->rc = sr_buf_printf(pic->out, " (priority %lld, confidence %.2f)", (long long)decision->priority,

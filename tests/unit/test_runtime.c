@@ -230,7 +230,7 @@ static void test_explain(void **state)
     struct sr_bytes json = sr_exchange_explain(x, false, 0, false);
     char *text = joined(&json, 1);
     check_json(text);
-    assert_non_null(strstr(text, "\"decision\":\"deep\""));
+    assert_non_null(strstr(text, "\"decision\":{\"name\":\"deep\""));
     assert_non_null(strstr(text, "{\"name\":\"deep\",\"matched\":true,\"confidence\":1"));
     assert_non_null(
         strstr(text, "\"edits\":[{\"at\":9,\"removed\":\"\\\"auto\\\"\",\"inserted\":\"\\\"plain\\\"\"}]"));
