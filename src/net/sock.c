@@ -23,53 +23,6 @@
 #define SOCK_TLS_RECORD    16384
 #define SOCK_TLS_SOME      ((size_t)256 << 10)
 
-struct handle {
-    uv_tcp_t tcp;
-    uv_connect_t connect; /* libuv writes to it until the handle is closed */
-    struct sr_conn *conn; /* NULL: closing */
-};
-
-enum conn_state { CONN_CONNECTING, CONN_HANDSHAKE, CONN_OPEN, CONN_BROKEN };
-
-struct attempt {
-    struct sr_dns_query *query;
-    struct sr_dns_result addresses;
-    size_t next;
-    uint64_t deadline; /* 0: none */
-    uint16_t port;
-    sr_tls_context *tls;
-    int last_status;
-    char host[SR_SOCK_HOST_MAX];
-    char server_name[SR_SOCK_HOST_MAX];
-};
-
-struct sr_conn {
-    struct sr_loop *loop;
-    struct handle *handle;
-    const struct sr_conn_events *events;
-    void *ctx;
-    struct sr_tls *tls;
-    struct attempt *attempt; /* while connecting */
-    struct sr_buf early;     /* written before the connection was open */
-    size_t queued, queue_max;
-    uint64_t sent;
-    struct sr_timer timer; /* attempt, handshake, linger */
-    struct sr_deferred task;
-    enum conn_state state;
-    bool closed;    /* the owner has let go: no callback any more */
-    bool lingering; /* closed by sr_conn_finish, still draining */
-    bool paused;    /* by the owner */
-    bool reading;   /* libuv reads */
-    bool eof;       /* the peer's end was seen ... */
-    bool eof_told;  /* ... and told */
-    bool shut;      /* our end was sent or queued */
-    bool fail_told;
-    int write_error; /* nothing can be sent any more, but what the peer sent may still be read */
-    int fail_code;
-    char fail_text[200];
-    char peer[SR_SOCK_ADDRESS_MAX];
-};
-
 struct write_request {
     uv_write_t request;
     size_t size;
@@ -77,9 +30,6 @@ struct write_request {
 };
 
 static void conn_run_task(void *ctx);
-static void conn_read_update(struct sr_conn *conn);
-static void conn_timer_fired(void *ctx);
-static void attempt_next(struct sr_conn *conn);
 
 /* ---- life ---- */
 
@@ -88,7 +38,7 @@ static void handle_closed(uv_handle_t *handle)
     sr_mem_free(handle->data);
 }
 
-static void handle_close(struct sr_conn *conn)
+void sr_conn_handle_close(struct sr_conn *conn)
 {
     if (!conn->handle)
         return;
@@ -98,9 +48,9 @@ static void handle_close(struct sr_conn *conn)
     conn->reading = false;
 }
 
-static int handle_open(struct sr_conn *conn)
+int sr_conn_handle_open(struct sr_conn *conn)
 {
-    struct handle *handle = sr_mem_alloc(sizeof *handle);
+    struct sr_conn_handle *handle = sr_mem_alloc(sizeof *handle);
     if (!handle)
         return SR_ENOMEM;
     uv_tcp_init(&conn->loop->uv, &handle->tcp);
@@ -110,7 +60,7 @@ static int handle_open(struct sr_conn *conn)
     return SR_OK;
 }
 
-static struct sr_conn *conn_new(struct sr_loop *loop)
+struct sr_conn *sr_conn_new(struct sr_loop *loop)
 {
     struct sr_conn *conn = sr_mem_calloc(1, sizeof *conn);
     if (!conn)
@@ -118,46 +68,36 @@ static struct sr_conn *conn_new(struct sr_loop *loop)
     conn->loop = loop;
     conn->queue_max = SOCK_QUEUE_DEFAULT;
     sr_buf_init(&conn->early, SIZE_MAX / 2); /* bounded by queue_max */
-    sr_timer_init(&conn->timer, loop, conn_timer_fired, conn);
+    sr_timer_init(&conn->timer, loop, sr_conn_timer_fired, conn);
     conn->task.run = conn_run_task;
     conn->task.ctx = conn;
     return conn;
 }
 
-static void attempt_free(struct sr_conn *conn)
-{
-    if (!conn->attempt)
-        return;
-    sr_dns_cancel(&conn->attempt->query);
-    sr_tls_context_unref(conn->attempt->tls);
-    sr_mem_free(conn->attempt);
-    conn->attempt = NULL;
-}
-
-static void conn_release(struct sr_conn *conn)
+void sr_conn_release(struct sr_conn *conn)
 {
     conn->closed = true;
     conn->lingering = false;
     sr_timer_stop(&conn->timer);
-    attempt_free(conn);
-    handle_close(conn);
+    sr_conn_attempt_free(conn);
+    sr_conn_handle_close(conn);
     sr_loop_defer(conn->loop, &conn->task);
 }
 
 void sr_conn_close(struct sr_conn **conn)
 {
     if (*conn)
-        conn_release(*conn);
+        sr_conn_release(*conn);
     *conn = NULL;
 }
 
 /* Remembers the first failure; the owner hears of it from a callback of the loop, never inside its own call.
  */
-static int conn_break(struct sr_conn *conn, int code, const char *text)
+int sr_conn_break(struct sr_conn *conn, int code, const char *text)
 {
-    if (conn->state == CONN_BROKEN)
+    if (conn->state == SR_CONN_BROKEN)
         return conn->fail_code;
-    conn->state = CONN_BROKEN;
+    conn->state = SR_CONN_BROKEN;
     conn->fail_code = code;
     snprintf(conn->fail_text, sizeof conn->fail_text, "%s", text);
     sr_timer_stop(&conn->timer);
@@ -170,7 +110,7 @@ static int conn_break(struct sr_conn *conn, int code, const char *text)
 
 static int conn_break_uv(struct sr_conn *conn, int status)
 {
-    return conn_break(conn, sr_uv_code(status), sr_uv_text(status));
+    return sr_conn_break(conn, sr_uv_code(status), sr_uv_text(status));
 }
 
 /* The peer may have answered before it closed: reading goes on, and will say that it is over. */
@@ -182,11 +122,11 @@ static int conn_break_write(struct sr_conn *conn, int status)
     return conn->write_error;
 }
 
-/* In a callback of the loop: tells the failure that conn_break recorded. */
-static void conn_tell_failure(struct sr_conn *conn)
+/* In a callback of the loop: tells the failure that sr_conn_break recorded. */
+void sr_conn_tell_failure(struct sr_conn *conn)
 {
     if (conn->lingering) {
-        conn_release(conn);
+        sr_conn_release(conn);
     } else if (!conn->closed && !conn->fail_told) {
         conn->fail_told = true;
         conn->events->failed(conn->ctx, conn->fail_code, conn->fail_text);
@@ -198,7 +138,7 @@ static void conn_tell_failure(struct sr_conn *conn)
 static void write_done(uv_write_t *request, int status)
 {
     struct write_request *write = (struct write_request *)request->data;
-    struct handle *handle = request->handle->data;
+    struct sr_conn_handle *handle = request->handle->data;
     struct sr_conn *conn = handle->conn;
     size_t size = write->size;
     sr_mem_free(write);
@@ -207,11 +147,11 @@ static void write_done(uv_write_t *request, int status)
     conn->queued -= size;
     if (status < 0) {
         conn_break_write(conn, status);
-        if (conn->state == CONN_BROKEN)
-            conn_tell_failure(conn);
+        if (conn->state == SR_CONN_BROKEN)
+            sr_conn_tell_failure(conn);
     } else if (conn->lingering && conn->eof && conn->queued == 0) {
-        conn_release(conn);
-    } else if (conn->queued == 0 && !conn->closed && conn->state == CONN_OPEN && conn->events->drained) {
+        sr_conn_release(conn);
+    } else if (conn->queued == 0 && !conn->closed && conn->state == SR_CONN_OPEN && conn->events->drained) {
         conn->events->drained(conn->ctx);
     }
 }
@@ -227,7 +167,7 @@ static int queue_rest(struct sr_conn *conn, const struct sr_bytes *slices, size_
     if (!size)
         return SR_OK;
     if (!write)
-        return conn_break(conn, SR_ENOMEM, "out of memory");
+        return sr_conn_break(conn, SR_ENOMEM, "out of memory");
     for (size_t i = 0; i < count && at < size; i++) {
         size_t off = skip < slices[i].n ? skip : slices[i].n;
         size_t n = slices[i].n - off < size - at ? slices[i].n - off : size - at;
@@ -316,7 +256,7 @@ static int write_tls(struct sr_conn *conn, const struct sr_bytes *slices, size_t
     if (rc == SR_OK)
         rc = sr_tls_write(conn->tls, record, fill);
     if (rc)
-        return conn_break(conn, rc, sr_tls_reason(conn->tls));
+        return sr_conn_break(conn, rc, sr_tls_reason(conn->tls));
     return flush_tls(conn);
 }
 
@@ -333,7 +273,7 @@ static int write_early(struct sr_conn *conn, const struct sr_bytes *slices, size
     int rc = SR_OK;
     for (size_t i = 0; i < count && rc == SR_OK; i++)
         rc = sr_buf_append_bytes(&conn->early, slices[i]);
-    return rc ? conn_break(conn, rc, sr_strerror(rc)) : SR_OK;
+    return rc ? sr_conn_break(conn, rc, sr_strerror(rc)) : SR_OK;
 }
 
 /* Sends or queues all of it; the state was checked. */
@@ -357,11 +297,11 @@ static int send_all(struct sr_conn *conn, const struct sr_bytes *slices, size_t 
 /* Whether writing makes sense; SR_AGAIN before the connection is open. */
 static int write_state(const struct sr_conn *conn)
 {
-    if (conn->state == CONN_BROKEN)
+    if (conn->state == SR_CONN_BROKEN)
         return conn->fail_code;
     if (conn->write_error || conn->shut)
         return conn->write_error ? conn->write_error : SR_ECLOSED;
-    return conn->state == CONN_OPEN ? SR_OK : SR_AGAIN;
+    return conn->state == SR_CONN_OPEN ? SR_OK : SR_AGAIN;
 }
 
 int sr_conn_write(struct sr_conn *conn, const struct sr_bytes *slices, size_t count)
@@ -375,7 +315,7 @@ int sr_conn_write(struct sr_conn *conn, const struct sr_bytes *slices, size_t co
     if (queued > conn->queue_max || size > conn->queue_max - queued)
         return SR_ELIMIT;
     rc = rc == SR_AGAIN ? write_early(conn, slices, count) : send_all(conn, slices, count, size);
-    conn->fail_told = conn->fail_told || (rc != SR_OK && conn->state == CONN_BROKEN);
+    conn->fail_told = conn->fail_told || (rc != SR_OK && conn->state == SR_CONN_BROKEN);
     return rc;
 }
 
@@ -397,7 +337,7 @@ int sr_conn_write_some(struct sr_conn *conn, const struct sr_bytes *slices, size
         *taken += part;
     }
     conn->sent += *taken;
-    conn->fail_told = conn->fail_told || (rc != SR_OK && conn->state == CONN_BROKEN);
+    conn->fail_told = conn->fail_told || (rc != SR_OK && conn->state == SR_CONN_BROKEN);
     return rc;
 }
 
@@ -427,7 +367,7 @@ static void shutdown_done(uv_shutdown_t *request, int status)
 void sr_conn_shutdown(struct sr_conn *conn)
 {
     uv_shutdown_t *request;
-    if (conn->shut || conn->state != CONN_OPEN)
+    if (conn->shut || conn->state != SR_CONN_OPEN)
         return;
     conn->shut = true;
     if (conn->tls) {
@@ -446,8 +386,8 @@ void sr_conn_finish(struct sr_conn **slot, uint32_t linger_ms)
     *slot = NULL;
     if (!conn)
         return;
-    if (conn->state != CONN_OPEN || (conn->eof && !conn->queued)) {
-        conn_release(conn);
+    if (conn->state != SR_CONN_OPEN || (conn->eof && !conn->queued)) {
+        sr_conn_release(conn);
         return;
     }
     sr_conn_shutdown(conn);
@@ -455,14 +395,14 @@ void sr_conn_finish(struct sr_conn **slot, uint32_t linger_ms)
     conn->lingering = true;
     conn->paused = false;
     sr_timer_start(&conn->timer, linger_ms);
-    conn_read_update(conn);
+    sr_conn_read_update(conn);
 }
 
 /* ---- receiving ---- */
 
 static void read_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
 {
-    struct handle *h = handle->data;
+    struct sr_conn_handle *h = handle->data;
     (void)suggested;
     *buf = uv_buf_init(h->conn->loop->read_buffer, SR_LOOP_READ_SIZE);
 }
@@ -471,7 +411,7 @@ static void tell_eof(struct sr_conn *conn)
 {
     if (conn->lingering) {
         if (conn->queued == 0)
-            conn_release(conn);
+            sr_conn_release(conn);
         return;
     }
     if (conn->closed || conn->paused || conn->eof_told)
@@ -480,33 +420,33 @@ static void tell_eof(struct sr_conn *conn)
     conn->events->eof(conn->ctx);
 }
 
-static void became_open(struct sr_conn *conn)
+void sr_conn_became_open(struct sr_conn *conn)
 {
     struct sr_bytes early = sr_buf_view(&conn->early);
-    conn->state = CONN_OPEN;
+    conn->state = SR_CONN_OPEN;
     sr_timer_stop(&conn->timer);
-    attempt_free(conn);
+    sr_conn_attempt_free(conn);
     if (early.n) {
-        if (send_all(conn, &early, 1, early.n) != SR_OK && conn->state == CONN_BROKEN)
-            conn_tell_failure(conn);
+        if (send_all(conn, &early, 1, early.n) != SR_OK && conn->state == SR_CONN_BROKEN)
+            sr_conn_tell_failure(conn);
         sr_buf_dispose(&conn->early);
     }
-    if (!conn->closed && conn->state == CONN_OPEN && conn->events->opened)
+    if (!conn->closed && conn->state == SR_CONN_OPEN && conn->events->opened)
         conn->events->opened(conn->ctx);
 }
 
 /* Drives the handshake with what was fed. */
-static void handshake_step(struct sr_conn *conn)
+void sr_conn_handshake(struct sr_conn *conn)
 {
     int rc = sr_tls_handshake(conn->tls), sent = flush_tls(conn);
     if (rc == SR_OK && sent == SR_OK) {
-        became_open(conn);
+        sr_conn_became_open(conn);
     } else if (rc != SR_AGAIN && rc != SR_OK) {
-        conn_break(conn, rc, sr_tls_reason(conn->tls));
-        conn_tell_failure(conn);
+        sr_conn_break(conn, rc, sr_tls_reason(conn->tls));
+        sr_conn_tell_failure(conn);
     } else if (sent != SR_OK) {
-        conn_break(conn, sent, "closed by the peer inside the TLS handshake");
-        conn_tell_failure(conn);
+        sr_conn_break(conn, sent, "closed by the peer inside the TLS handshake");
+        sr_conn_tell_failure(conn);
     }
 }
 
@@ -514,7 +454,7 @@ static void handshake_step(struct sr_conn *conn)
 static void pump_tls(struct sr_conn *conn)
 {
     char *buffer = conn->loop->read_buffer;
-    while (conn->state == CONN_OPEN && !conn->paused && !(conn->closed && !conn->lingering)) {
+    while (conn->state == SR_CONN_OPEN && !conn->paused && !(conn->closed && !conn->lingering)) {
         size_t fill = 0, got;
         int rc = SR_OK;
         while (fill + SOCK_TLS_RECORD <= SR_LOOP_READ_SIZE &&
@@ -522,52 +462,52 @@ static void pump_tls(struct sr_conn *conn)
             fill += got;
         if (fill && !conn->closed)
             conn->events->data(conn->ctx, buffer, fill);
-        if (rc == SR_OK || conn->state != CONN_OPEN)
+        if (rc == SR_OK || conn->state != SR_CONN_OPEN)
             continue;
         if (rc == SR_ECLOSED)
             conn->eof = true;
         else if (rc != SR_AGAIN)
-            conn_break(conn, rc, sr_tls_reason(conn->tls));
+            sr_conn_break(conn, rc, sr_tls_reason(conn->tls));
         break;
     }
-    if (conn->state == CONN_OPEN && !(conn->closed && !conn->lingering) && flush_tls(conn) == SR_OK &&
+    if (conn->state == SR_CONN_OPEN && !(conn->closed && !conn->lingering) && flush_tls(conn) == SR_OK &&
         conn->eof)
         tell_eof(conn);
-    if (conn->state == CONN_BROKEN)
-        conn_tell_failure(conn);
+    if (conn->state == SR_CONN_BROKEN)
+        sr_conn_tell_failure(conn);
 }
 
 static void read_tls(struct sr_conn *conn, const char *p, size_t n)
 {
     if (sr_tls_feed(conn->tls, p, n) != SR_OK) {
-        conn_break(conn, SR_ENOMEM, "out of memory");
-        conn_tell_failure(conn);
+        sr_conn_break(conn, SR_ENOMEM, "out of memory");
+        sr_conn_tell_failure(conn);
         return;
     }
-    if (conn->state == CONN_HANDSHAKE)
-        handshake_step(conn);
-    if (conn->state == CONN_OPEN)
+    if (conn->state == SR_CONN_HANDSHAKE)
+        sr_conn_handshake(conn);
+    if (conn->state == SR_CONN_OPEN)
         pump_tls(conn);
 }
 
 static void read_done(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
-    struct handle *handle = stream->data;
+    struct sr_conn_handle *handle = stream->data;
     struct sr_conn *conn = handle->conn;
     if (!conn || n == 0)
         return;
     if (n == UV_EOF) {
         conn->eof = true;
         conn->reading = false;
-        if (conn->state == CONN_HANDSHAKE) {
-            conn_break(conn, SR_ECLOSED, "closed by the peer inside the TLS handshake");
-            conn_tell_failure(conn);
+        if (conn->state == SR_CONN_HANDSHAKE) {
+            sr_conn_break(conn, SR_ECLOSED, "closed by the peer inside the TLS handshake");
+            sr_conn_tell_failure(conn);
         } else {
             tell_eof(conn);
         }
     } else if (n < 0) {
         conn_break_uv(conn, (int)n);
-        conn_tell_failure(conn);
+        sr_conn_tell_failure(conn);
     } else if (conn->tls) {
         read_tls(conn, buf->base, (size_t)n);
     } else if (!conn->closed) {
@@ -576,10 +516,10 @@ static void read_done(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 }
 
 /* Makes libuv read exactly when somebody wants bytes. */
-static void conn_read_update(struct sr_conn *conn)
+void sr_conn_read_update(struct sr_conn *conn)
 {
     bool want = conn->handle && !conn->paused && !conn->eof &&
-                (conn->state == CONN_OPEN || conn->state == CONN_HANDSHAKE) &&
+                (conn->state == SR_CONN_OPEN || conn->state == SR_CONN_HANDSHAKE) &&
                 (!conn->closed || conn->lingering);
     if (want == conn->reading || !conn->handle)
         return;
@@ -593,7 +533,7 @@ static void conn_read_update(struct sr_conn *conn)
 void sr_conn_pause(struct sr_conn *conn)
 {
     conn->paused = true;
-    conn_read_update(conn);
+    sr_conn_read_update(conn);
 }
 
 void sr_conn_resume(struct sr_conn *conn)
@@ -601,7 +541,7 @@ void sr_conn_resume(struct sr_conn *conn)
     if (!conn->paused)
         return;
     conn->paused = false;
-    conn_read_update(conn);
+    sr_conn_read_update(conn);
     if (conn->tls || (conn->eof && !conn->eof_told))
         sr_loop_defer(conn->loop, &conn->task);
 }
@@ -615,9 +555,9 @@ static void conn_run_task(void *ctx)
         sr_tls_free(conn->tls);
         sr_buf_dispose(&conn->early);
         sr_mem_free(conn);
-    } else if (conn->state == CONN_BROKEN) {
-        conn_tell_failure(conn);
-    } else if (conn->tls && conn->state == CONN_OPEN) {
+    } else if (conn->state == SR_CONN_BROKEN) {
+        sr_conn_tell_failure(conn);
+    } else if (conn->tls && conn->state == SR_CONN_OPEN) {
         pump_tls(conn);
     } else if (conn->eof) {
         tell_eof(conn);
@@ -628,7 +568,8 @@ bool sr_conn_is_quiet(const struct sr_conn *conn)
 {
     char byte;
     int fd;
-    if (conn->state != CONN_OPEN || conn->eof || uv_fileno((const uv_handle_t *)&conn->handle->tcp, &fd) != 0)
+    if (conn->state != SR_CONN_OPEN || conn->eof ||
+        uv_fileno((const uv_handle_t *)&conn->handle->tcp, &fd) != 0)
         return false;
     return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
 }
@@ -663,168 +604,12 @@ void sr_conn_set_events(struct sr_conn *conn, const struct sr_conn_events *event
     conn->ctx = ctx;
 }
 
-/* ---- connecting ---- */
-
-static void attempt_failed(struct sr_conn *conn, int code, const char *text)
-{
-    char message[400];
-    snprintf(message, sizeof message, "%.120s:%u: %s", conn->attempt->host, conn->attempt->port, text);
-    conn_break(conn, code, message);
-    sr_loop_defer(conn->loop, &conn->task);
-}
-
-/* The time that the next address may take: an equal share of what is left. */
-static uint64_t attempt_share(struct sr_conn *conn)
-{
-    struct attempt *attempt = conn->attempt;
-    uint64_t now = sr_loop_now(conn->loop);
-    size_t left = attempt->addresses.count - attempt->next + 1;
-    return attempt->deadline <= now ? 0 : (attempt->deadline - now) / (left ? left : 1);
-}
-
-static void connected(struct sr_conn *conn)
-{
-    struct attempt *attempt = conn->attempt;
-    uint64_t now = sr_loop_now(conn->loop);
-    conn->state = CONN_HANDSHAKE;
-    uv_tcp_nodelay(&conn->handle->tcp, 1);
-    conn_read_update(conn);
-    if (!attempt->tls) {
-        became_open(conn);
-        return;
-    }
-    if (sr_tls_new(&conn->tls, attempt->tls, attempt->server_name) != SR_OK) {
-        attempt_failed(conn, SR_ENOMEM, "out of memory");
-        return;
-    }
-    if (attempt->deadline)
-        sr_timer_start(&conn->timer, attempt->deadline > now ? attempt->deadline - now : 0);
-    handshake_step(conn);
-}
-
-static void connect_done(uv_connect_t *request, int status)
-{
-    struct handle *handle = request->handle->data;
-    struct sr_conn *conn = handle->conn;
-    if (!conn || status == UV_ECANCELED)
-        return;
-    sr_timer_stop(&conn->timer);
-    if (status == 0) {
-        connected(conn);
-        return;
-    }
-    conn->attempt->last_status = status;
-    attempt_next(conn);
-}
-
-static void address_set_port(struct sockaddr_storage *address, uint16_t port)
-{
-    if (address->ss_family == AF_INET6)
-        ((struct sockaddr_in6 *)address)->sin6_port = htons(port);
-    else
-        ((struct sockaddr_in *)address)->sin_port = htons(port);
-}
-
-static void attempt_next(struct sr_conn *conn)
-{
-    struct attempt *attempt = conn->attempt;
-    while (attempt->next < attempt->addresses.count) {
-        struct sockaddr_storage *address = &attempt->addresses.address[attempt->next++];
-        int status;
-        handle_close(conn);
-        if (attempt->deadline && attempt->deadline <= sr_loop_now(conn->loop)) {
-            attempt->last_status = UV_ETIMEDOUT;
-            break;
-        }
-        if (handle_open(conn) != SR_OK) {
-            attempt->last_status = UV_ENOMEM;
-            break;
-        }
-        address_set_port(address, attempt->port);
-        status = uv_tcp_connect(&conn->handle->connect, &conn->handle->tcp, (struct sockaddr *)address,
-                                connect_done);
-        if (status == 0) {
-            if (attempt->deadline)
-                sr_timer_start(&conn->timer, attempt_share(conn));
-            return;
-        }
-        attempt->last_status = status;
-    }
-    attempt_failed(conn, sr_uv_code(attempt->last_status), sr_uv_text(attempt->last_status));
-}
-
-static void resolved(void *ctx, int code, const struct sr_dns_result *result, const char *text)
-{
-    struct sr_conn *conn = ctx;
-    conn->attempt->query = NULL;
-    if (code != SR_OK) {
-        attempt_failed(conn, code, text);
-        return;
-    }
-    conn->attempt->addresses = *result;
-    attempt_next(conn);
-}
-
-static void conn_timer_fired(void *ctx)
-{
-    struct sr_conn *conn = ctx;
-    if (conn->lingering) {
-        conn_release(conn);
-    } else if (conn->state == CONN_CONNECTING && !conn->attempt->query) {
-        conn->attempt->last_status = UV_ETIMEDOUT;
-        handle_close(conn);
-        attempt_next(conn);
-    } else {
-        conn_break(conn, SR_ETIMEOUT,
-                   conn->state == CONN_CONNECTING ? "timed out resolving the name"
-                                                  : "timed out inside the TLS handshake");
-        conn_tell_failure(conn);
-    }
-}
-
-int sr_conn_connect(struct sr_conn **out, struct sr_loop *loop, const struct sr_connect *to,
-                    const struct sr_conn_events *events, void *ctx)
-{
-    const char *name = to->server_name ? to->server_name : to->host;
-    struct sr_conn *conn;
-    struct attempt *attempt;
-    int rc;
-    if (strlen(to->host) >= SR_SOCK_HOST_MAX || strlen(name) >= SR_SOCK_HOST_MAX)
-        return SR_EINVAL;
-    conn = conn_new(loop);
-    attempt = conn ? sr_mem_calloc(1, sizeof *attempt) : NULL;
-    if (!attempt) {
-        sr_mem_free(conn);
-        return SR_ENOMEM;
-    }
-    sr_conn_set_events(conn, events, ctx);
-    conn->attempt = attempt;
-    attempt->port = to->port;
-    attempt->tls = sr_tls_context_ref(to->tls);
-    attempt->deadline = to->timeout_ms ? sr_loop_now(loop) + to->timeout_ms : 0;
-    attempt->last_status = UV_EADDRNOTAVAIL;
-    strcpy(attempt->host, to->host);
-    strcpy(attempt->server_name, name);
-    rc = sr_dns_resolve(&attempt->query, loop, to->host, &attempt->addresses, resolved, conn);
-    if (rc == SR_OK) {
-        attempt_next(conn);
-    } else if (rc == SR_AGAIN) {
-        if (to->timeout_ms)
-            sr_timer_start(&conn->timer, to->timeout_ms);
-    } else {
-        sr_conn_close(&conn);
-        return rc;
-    }
-    *out = conn;
-    return SR_OK;
-}
-
 /* ---- accepted connections ---- */
 
 int sr_conn_accept(struct sr_conn **out, struct sr_loop *loop, uv_stream_t *server, sr_tls_context *tls)
 {
-    struct sr_conn *conn = conn_new(loop);
-    int rc = conn ? handle_open(conn) : SR_ENOMEM;
+    struct sr_conn *conn = sr_conn_new(loop);
+    int rc = conn ? sr_conn_handle_open(conn) : SR_ENOMEM;
     if (rc == SR_OK && uv_accept(server, (uv_stream_t *)&conn->handle->tcp) != 0)
         rc = SR_EIO;
     if (rc == SR_OK && tls)
@@ -834,12 +619,12 @@ int sr_conn_accept(struct sr_conn **out, struct sr_loop *loop, uv_stream_t *serv
         return rc;
     }
     uv_tcp_nodelay(&conn->handle->tcp, 1);
-    conn->state = tls ? CONN_HANDSHAKE : CONN_OPEN;
+    conn->state = tls ? SR_CONN_HANDSHAKE : SR_CONN_OPEN;
     *out = conn;
     return SR_OK;
 }
 
 void sr_conn_accept_begin(struct sr_conn *conn)
 {
-    conn_read_update(conn);
+    sr_conn_read_update(conn);
 }
