@@ -106,7 +106,7 @@ def test_reload_under_load(start, tmp_path, capsys):
     for thread in threads:
         thread.join(60)
     requests = int(re.search(r"(\d+) requests in", output).group(1))
-    reloads = int(re.search(r'semroute_config_reloads_total\{result="ok"\} (\d+)', gateway.metrics()).group(1))
+    reloads = int(re.search(r'semroute_config_reloads_total\{result="success"\} (\d+)', gateway.metrics()).group(1))
     with capsys.disabled():
         print(f"\nreload under load: {requests} requests at 200 connections, {len(streams)} streams, {reloads} reloads")
     assert "Socket errors" not in output and "Non-2xx" not in output, output
