@@ -176,8 +176,7 @@ static void slow_reader_holds_up_the_writer(void **state)
     struct raw r;
     struct sr_bytes part;
     char head[100], *body = malloc(size);
-    bool never = false;
-    (void)state, (void)never;
+    (void)state;
     memset(body, 'x', size);
     world_open(&w, NULL, NULL);
     raw_open(&r, &w);
@@ -196,6 +195,32 @@ static void slow_reader_holds_up_the_writer(void **state)
     raw_wait(&r, 0, "\r\n0\r\n\r\n", 1);
     assert_int_equal(w.body_bytes, size);
     assert_true(r.in.len > size);
+    raw_close(&r);
+    world_close(&w);
+    free(body);
+}
+
+/* A client that never reads its answer is given up. */
+static void stuck_reader_is_closed(void **state)
+{
+    enum { size = 32 << 20 };
+    struct sr_http_server_settings settings = sr_http_server_settings_defaults();
+    struct world w;
+    struct raw r;
+    char head[100], *body = calloc(1, size);
+    struct sr_bytes part = {body, size};
+    (void)state;
+    settings.write_timeout_ms = 50;
+    world_open(&w, &settings, NULL);
+    raw_open(&r, &w);
+    sr_conn_pause(r.conn);
+    snprintf(head, sizeof head, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", size);
+    raw_send(&r, head);
+    assert_int_equal(sr_conn_write(r.conn, &part, 1), SR_OK);
+    while (!w.done)
+        world_run_ms(&w, 20);
+    assert_int_equal(w.done_complete, 0);
+    assert_int_equal(sr_http_server_connections(w.server), 0);
     raw_close(&r);
     world_close(&w);
     free(body);
@@ -393,6 +418,7 @@ int main(void)
         cmocka_unit_test(bad_requests_are_answered_and_closed),
         cmocka_unit_test(idle_connections_are_closed),
         cmocka_unit_test(slow_reader_holds_up_the_writer),
+        cmocka_unit_test(stuck_reader_is_closed),
         cmocka_unit_test(paused_body_waits),
         cmocka_unit_test(leaving_client_is_noticed),
         cmocka_unit_test(aborted_answer_is_cut),
