@@ -91,8 +91,9 @@ struct sr_request_head {
 };
 
 /* How an exchange on an event loop learns of a verdict that was worked out elsewhere. `post` runs
- * `task(arg)` soon on the thread that owns the exchange; it may be called on any thread. Without an env
- * (NULL) long texts are worked on inside sr_exchange_body, which then never returns SR_STEP_WAIT. */
+ * `task(arg)` soon on the thread that owns the exchange; it may be called on any thread, and never runs the
+ * task before it returns. Every task must be run, also after sr_exchange_end. Without an env (NULL) long
+ * texts are worked on inside sr_exchange_body, which then never returns SR_STEP_WAIT. */
 struct sr_exchange_env {
     void (*post)(void *ctx, void (*task)(void *arg), void *arg);
     /* Owner's thread: the verdict is there. Never called after sr_exchange_end. */

@@ -160,7 +160,7 @@ const struct sr_verdict *sr_exchange_fail(sr_exchange *x, int status, const char
     bool had_verdict = x->has_verdict;
     if (x->state == SR_EXCHANGE_WAITING)
         sr_route_dispose(x);
-    if (status == 502 || status == 503 || status == 504)
+    if (status == 502 || status == 504)
         x->error_reason = status == 504 ? "timeout" : "upstream_unreachable";
     sr_reply_error(x, (struct sr_error_reply){status, type, NULL, NULL}, "%s", message ? message : "");
     book_time(x, start, had_verdict);

@@ -295,6 +295,24 @@ static void test_header_mutation(void **state)
     sr_exchange_end(x, SR_END_COMPLETE);
 }
 
+static void test_injected_header(void **state)
+{
+    static const struct {
+        const char *word, *injected;
+    } cases[] = {{"inserted", "true"}, {"replaced", "true"}, {"strict", "false"}};
+    for (size_t i = 0; i < 3; i++) {
+        char body[200];
+        struct sr_header_edits edits;
+        snprintf(body, sizeof body,
+                 "{\"model\":\"auto\",\"messages\":[{\"role\":\"user\",\"content\":\"%s\"}]}", cases[i].word);
+        sr_exchange *x = ask(*state, body);
+        sr_exchange_answer_head(x, 200, NULL, 0, &edits);
+        assert_string_equal(header_in(edits.set, edits.n_set, "x-vsr-injected-system-prompt"),
+                            cases[i].injected);
+        sr_exchange_end(x, SR_END_COMPLETE);
+    }
+}
+
 static void test_request_headers_off(void **state)
 {
     (void)state;
@@ -325,6 +343,7 @@ int main(void)
         cmocka_unit_test(test_duplicates),
         cmocka_unit_test(test_upstream_headers),
         cmocka_unit_test(test_header_mutation),
+        cmocka_unit_test(test_injected_header),
         cmocka_unit_test(test_request_headers_off),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -1,5 +1,6 @@
 /* The request's way: states, verdicts, refusals, at every chunk size. */
 #include "tests/unit/exchange_util.h"
+#include "json/doc.h"
 
 static const char yaml[] = TEST_PROVIDERS
     "routing:\n"
@@ -359,6 +360,36 @@ static void test_fast_response_streamed(void **state)
     sr_exchange_end(x, SR_END_COMPLETE);
 }
 
+/* Replies are JSON, each event of a stream too, for both dialects. */
+static void test_fast_response_shapes(void **state)
+{
+    static const struct {
+        const char *path, *body;
+    } cases[] = {
+        {"/v1/chat/completions", "{\"model\":\"auto\"," USER("canned") "}"},
+        {"/v1/completions", "{\"model\":\"auto\",\"prompt\":\"canned\"}"},
+        {"/v1/chat/completions",
+         "{\"model\":\"auto\",\"stream\":true,\"stream_options\":{\"include_usage\":true}," USER(
+             "canned") "}"},
+        {"/v1/completions", "{\"model\":\"auto\",\"stream\":true,\"prompt\":\"canned\"}"},
+    };
+    for (size_t i = 0; i < 4; i++) {
+        sr_exchange *x = ask_path(*state, cases[i].path, cases[i].body, 0);
+        char *text = joined(&sr_exchange_verdict(x)->reply, 1), *next = text;
+        for (char *p = text; *p && *(p += i < 2 ? 0 : strlen("data: ")) != '['; p = next) {
+            struct sr_doc *doc = NULL;
+            next = i < 2 ? p + strlen(p) : strstr(p, "\n\n");
+            assert_int_equal(sr_doc_parse(&doc, sr_bytes_of(p, (size_t)(next - p)), 1 << 16, NULL), SR_OK);
+            sr_doc_free(doc);
+            next += i < 2 ? 0 : 2;
+        }
+        assert_int_equal(strstr(text, "\"choices\":[],\"usage\":{") != NULL, i == 2);
+        assert_int_equal(strstr(text, "\"text\":") != NULL, i % 2);
+        free(text);
+        sr_exchange_end(x, SR_END_COMPLETE);
+    }
+}
+
 static void test_skip_processing(void **state)
 {
     struct sr_request_head head = head_of("POST", "/v1/chat/completions");
@@ -413,6 +444,7 @@ int main(void)
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_fast_response),
         cmocka_unit_test(test_fast_response_streamed),
+        cmocka_unit_test(test_fast_response_shapes),
         cmocka_unit_test(test_skip_processing),
         cmocka_unit_test(test_fail),
     };
