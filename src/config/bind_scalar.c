@@ -148,12 +148,7 @@ static void bind_number(struct sr_binder *b, const struct sr_field *field, const
         expected(b, field, node, "a number");
         return;
     }
-    if (!in_range(b, field, node, value))
-        return;
-    uint64_t ms = (uint64_t)llround(field->type == SR_FIELD_SECONDS ? value * 1e3 : 0);
-    if (field->type == SR_FIELD_SECONDS)
-        put(target, field->offset, &ms, sizeof ms);
-    else
+    if (in_range(b, field, node, value))
         put(target, field->offset, &value, sizeof value);
 }
 
@@ -279,7 +274,6 @@ void sr_bind_scalar(struct sr_binder *b, const struct sr_field *field, const str
         bind_whole(b, field, node, target);
         break;
     case SR_FIELD_NUMBER:
-    case SR_FIELD_SECONDS:
         bind_number(b, field, node, target);
         break;
     case SR_FIELD_DURATION:

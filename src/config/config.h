@@ -187,9 +187,8 @@ struct sr_config_rule {
 struct sr_config_model_ref {
     int model; /* index in models */
     const char *lora_name;
-    double weight;
-    bool use_reasoning;
-    const char *reasoning_effort; /* empty = default */
+    bool use_reasoning, says_reasoning; /* what it says, and whether it says anything */
+    const char *reasoning_effort;       /* empty = default */
     const char *reasoning_description;
 };
 
@@ -259,13 +258,7 @@ struct sr_config_global {
     const char *auto_model_name;
     struct sr_strings auto_model_names; /* "auto", "vllm-sr/auto", auto_model_name (MoM), auto_model_names */
     bool include_config_models_in_list;
-    bool clear_route_cache;
-    bool skip_processing; /* honour x-vsr-skip-processing: true */
-    struct {
-        bool enabled;
-        size_t max_bytes;
-        uint64_t timeout_ms;
-    } streamed_body;
+    bool skip_processing;        /* honour x-vsr-skip-processing: true */
     double domain_threshold;     /* 0.6 */
     const char *domain_fallback; /* "other" */
     const char *domain_model;    /* file; empty = the embedded one */

@@ -80,13 +80,13 @@ static const struct sr_field ref_fields[] = {
      .help = "one of `providers.models`"},
     {"lora_name", SR_FIELD_TEXT, REF(lora_name),
      .help = "an adapter of that model; sent upstream as the model"},
-    {"weight", SR_FIELD_NUMBER, REF(weight), .def = "1", .min = 0, .max = 1e6, .flags = SR_FIELD_EXCLUSIVE,
-     .help = "share among the candidates, for algorithms that use it"},
-    {"use_reasoning", SR_FIELD_BOOL, REF(use_reasoning), .def = "false",
+    {"use_reasoning", SR_FIELD_BOOL, REF(use_reasoning),
+     .def_note = "`use_reasoning` of the model's score in the domain, else `false`",
      .help = "whether the model should think"},
     {"reasoning_effort", SR_FIELD_WORD, REF(reasoning_effort), .words = sr_effort_words,
      .def_note = "`default_reasoning_effort`", .help = "how much it should think"},
-    {"reasoning_description", SR_FIELD_TEXT, REF(reasoning_description), .help = "why, for people"},
+    {"reasoning_description", SR_FIELD_TEXT, REF(reasoning_description),
+     .help = "why, for people: shown by `explain` and in the access log"},
 };
 
 static void prepare_ref(void *target)
@@ -94,12 +94,20 @@ static void prepare_ref(void *target)
     ((struct sr_config_model_ref *)target)->model = -1;
 }
 
+static void finish_ref(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
+{
+    (void)b;
+    ((struct sr_config_model_ref *)target)->says_reasoning = sr_yaml_get(node, "use_reasoning") != NULL;
+}
+
 static const struct sr_section ref_section = {
     .name = "modelRef",
     .help = "A candidate for the requests that the decision matches.",
     .size = sizeof(struct sr_config_model_ref),
     SR_FIELDS(ref_fields),
+    .later = (const char *const[]){"weight", NULL},
     .prepare = prepare_ref,
+    .finish = finish_ref,
 };
 
 static const struct sr_enum_word algorithms[] = {{"static", 0}, {NULL, 0}};
@@ -125,7 +133,7 @@ static const struct sr_section algorithm_section = {
 static const struct sr_field decision_fields[] = {
     {"name", SR_FIELD_TEXT, DECISION(name), .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
      .help = "shown in headers, metrics and logs"},
-    {"description", SR_FIELD_TEXT, DECISION(description), .help = "for people"},
+    {"description", SR_FIELD_TEXT, DECISION(description), .help = "for people: shown by `explain`"},
     {"priority", SR_FIELD_INT64, DECISION(priority), .def = "0", .min = -1e9, .max = 1e9,
      .help = "of several that match, the highest wins (strategy `priority`)"},
     {"tier", SR_FIELD_INT64, DECISION(tier), .def = "0", .max = 1e9,

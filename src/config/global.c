@@ -3,17 +3,6 @@
 
 #define GLOBAL(member) offsetof(struct sr_config_global, member)
 
-static const struct sr_field streamed_fields[] = {
-    {"enabled", SR_FIELD_BOOL, GLOBAL(streamed_body.enabled), .def = "false",
-     .help = "accept request bodies that Envoy streams"},
-    {"max_bytes", SR_FIELD_SIZE, GLOBAL(streamed_body.max_bytes), .def = "0",
-     .help = "the largest such body; 0 = `gateway.max_body_bytes`"},
-    {"timeout_sec", SR_FIELD_SECONDS, GLOBAL(streamed_body.timeout_ms), .def = "0", .max = 86400,
-     .help = "seconds until a body must be complete; 0 = no limit"},
-};
-static const struct sr_section streamed_section = {
-    .name = "streamed_body", .help = "Bodies that arrive in pieces.", SR_FIELDS(streamed_fields)};
-
 static const struct sr_field skip_fields[] = {
     {"enabled", SR_FIELD_BOOL, GLOBAL(skip_processing), .def = "false",
      .help = "let requests with `x-vsr-skip-processing: true` pass untouched"},
@@ -28,18 +17,15 @@ static const struct sr_field router_fields[] = {
     {"auto_model_names", SR_FIELD_TEXTS, GLOBAL(auto_model_names), .help = "more such names"},
     {"include_config_models_in_list", SR_FIELD_BOOL, GLOBAL(include_config_models_in_list), .def = "false",
      .help = "whether /v1/models also shows the configured models"},
-    {"clear_route_cache", SR_FIELD_BOOL, GLOBAL(clear_route_cache), .def = "true",
-     .help = "whether Envoy is told to choose its route again"},
     {"strategy", SR_FIELD_ENUM, .words = sr_strategy_words, .flags = SR_FIELD_DECLARED,
      .help = "the strategy where `routing.strategy` is not given"},
-    {"streamed_body", SR_FIELD_OBJECT, .of = &streamed_section, .help = "bodies that arrive in pieces"},
     {"skip_processing", SR_FIELD_OBJECT, .of = &skip_section, .help = "a header to pass the router by"},
 };
 static const struct sr_section router_section = {
     .name = "global.router",
     .help = "What the router does with every request.",
     SR_FIELDS(router_fields),
-    .later = (const char *const[]){"model_selection", NULL},
+    .later = (const char *const[]){"clear_route_cache", "model_selection", "streamed_body", NULL},
 };
 
 static const struct sr_field metrics_fields[] = {

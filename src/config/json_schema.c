@@ -125,7 +125,6 @@ static void put_type(struct writer *w, const struct sr_field *field)
         put_range(w, field);
         break;
     case SR_FIELD_NUMBER:
-    case SR_FIELD_SECONDS:
         put(w, "\"type\": [\"number\", \"string\"], \"pattern\": \"" VARIABLE "\"");
         put_range(w, field);
         break;

@@ -17,11 +17,11 @@ static const char *const carried[] = {"vllm_endpoints",
                                       "reasoning_families",
                                       "auto_model_name",
                                       "include_config_models_in_list",
-                                      "clear_route_cache",
                                       NULL};
 
 /* Only in the flat shape, but with no counterpart here. */
 static const char *const left_out[] = {"bert_model",
+                                       "clear_route_cache",
                                        "semantic_cache",
                                        "tools",
                                        "prompt_guard",
@@ -53,13 +53,10 @@ bool sr_migrate_is_flat(const struct sr_yaml_node *root)
 
 static void put_router(struct sr_migration *m)
 {
-    bool any = sr_yaml_get(m->old, "auto_model_name") ||
-               sr_yaml_get(m->old, "include_config_models_in_list") ||
-               sr_yaml_get(m->old, "clear_route_cache");
+    bool any = sr_yaml_get(m->old, "auto_model_name") || sr_yaml_get(m->old, "include_config_models_in_list");
     sr_migrate_put(m, any ? "  router:\n" : "");
     sr_migrate_copy(m, m->old, "auto_model_name", "    ", "auto_model_name");
     sr_migrate_copy(m, m->old, "include_config_models_in_list", "    ", "include_config_models_in_list");
-    sr_migrate_copy(m, m->old, "clear_route_cache", "    ", "clear_route_cache");
 }
 
 static void put_global(struct sr_migration *m)

@@ -29,7 +29,6 @@ enum sr_field_type {
     SR_FIELD_NUMBER,     /* double */
     SR_FIELD_DURATION,   /* uint64_t milliseconds: `500ms`, `30s`, `1m30s` */
     SR_FIELD_MS,         /* uint64_t milliseconds, written as a whole number */
-    SR_FIELD_SECONDS,    /* uint64_t milliseconds, written as a number of seconds */
     SR_FIELD_SIZE,       /* size_t bytes: 4096, `64KiB`, `32MiB` */
     SR_FIELD_TOKENS,     /* uint64_t: 4096, `4K`, `1.5M` */
     SR_FIELD_TEXTS,      /* struct sr_strings: a list of texts */

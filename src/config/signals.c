@@ -55,7 +55,7 @@ static const struct sr_field score_fields[] = {
     {"score", SR_FIELD_NUMBER, offsetof(struct sr_config_model_score, score), .min = 0, .max = 1e6,
      .flags = SR_FIELD_REQUIRED | SR_FIELD_EXCLUSIVE, .help = "how good the model is in this domain"},
     {"use_reasoning", SR_FIELD_BOOL, offsetof(struct sr_config_model_score, use_reasoning), .def = "false",
-     .help = "whether it should think about such requests"},
+     .help = "whether it should think about such requests, where the modelRef does not say"},
 };
 
 static const struct sr_section score_section = {
@@ -68,7 +68,7 @@ static const struct sr_section score_section = {
 static const struct sr_field domain_fields[] = {
     {"name", SR_FIELD_TEXT, DOMAIN(name), .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
      .help = "what rules call it"},
-    {"description", SR_FIELD_TEXT, DOMAIN(description), .help = "for people"},
+    {"description", SR_FIELD_TEXT, DOMAIN(description), .help = "for people: shown by `explain`"},
     {"mmlu_categories", SR_FIELD_TEXTS, DOMAIN(mmlu_categories), .def_note = "its `name`",
      .help = "the classifier's labels that it stands for"},
     {"model_scores", SR_FIELD_LIST, DOMAIN(scores), DOMAIN(n_scores), .of = &score_section,
@@ -223,7 +223,7 @@ static const struct sr_section feature_section = {
 static const struct sr_field structure_fields[] = {
     {"name", SR_FIELD_TEXT, STRUCTURE(name), .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
      .help = "what rules call it"},
-    {"description", SR_FIELD_TEXT, STRUCTURE(description), .help = "for people"},
+    {"description", SR_FIELD_TEXT, STRUCTURE(description), .help = "for people: shown by `explain`"},
     {"feature", SR_FIELD_OBJECT, .of = &feature_section, .flags = SR_FIELD_REQUIRED,
      .help = "what is measured"},
     {"predicate", SR_FIELD_OBJECT, STRUCTURE(predicate), .of = &sr_section_predicate,

@@ -44,8 +44,8 @@ struct sr_choice {
     int model;             /* index in config->models, -1 = none */
     const char *lora_name; /* "" = none */
     bool use_reasoning;
-    const char *effort;    /* "", "low", "medium", "high", ... */
-    const char *algorithm; /* "static", "default" */
+    const char *effort;        /* "", "low", "medium", "high", ... */
+    const char *algorithm;     /* "static", "default" */
     const char *why_reasoning; /* the modelRef's reasoning_description; "" or NULL = none */
 };
 

@@ -19,9 +19,9 @@ struct sr_explanation {
 };
 
 /* Appends two members of a JSON object, for the caller to put among others:
- * "decisions":[{name,priority,tier,matched,confidence,rules}] in the order in which they win, rules being
- * {type,name,matched} or {operator,matched,conditions}, matched null where it was not needed; and "why", the
- * sentence of sr_plan_explain_why. SR_ELIMIT, SR_ENOMEM. */
+ * "decisions":[{name,description,priority,tier,matched,confidence,rules}] in the order in which they win,
+ * rules being {type,name,matched} or {operator,matched,conditions}, matched null where it was not needed; and
+ * "why", the sentence of sr_plan_explain_why. SR_ELIMIT, SR_ENOMEM. */
 int sr_plan_explain_json(const struct sr_explanation *e, struct sr_buf *out) SR_WARN_UNUSED;
 
 /* Appends why the winner won and every decision with its tree, each line behind `indent` spaces and at most

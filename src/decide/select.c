@@ -72,8 +72,7 @@ void sr_plan_choose(const struct sr_plan *plan, const struct sr_decision *decisi
     if (decision->decision < 0 || config->decisions[decision->decision].n_refs == 0)
         return;
     const struct sr_config_domain *domain = scoring_domain(config, decision);
-    const struct sr_config_model_ref *ref =
-        best_ref(config, &config->decisions[decision->decision], domain);
+    const struct sr_config_model_ref *ref = best_ref(config, &config->decisions[decision->decision], domain);
     out->model = ref->model;
     out->lora_name = ref->lora_name ? ref->lora_name : "";
     out->use_reasoning = thinks(config, domain, ref);

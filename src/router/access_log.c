@@ -115,6 +115,8 @@ static void put_verdict(struct line *line, const sr_exchange *x)
     if (x->automatic && x->model >= 0)
         put_text(line, "reasoning", v->reasoning ? "on" : "off");
     put_text(line, "effort", v->effort);
+    if (v->reasoning)
+        put_text(line, "reasoning_description", x->choice.why_reasoning);
     put_text(line, "error", x->error_code);
 }
 

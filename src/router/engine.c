@@ -124,9 +124,6 @@ int sr_engine_new(struct sr_engine **out, const struct sr_config *config, struct
     engine->config = config;
     engine->created = sr_clock_wall_ns() / SR_NS_PER_S;
     engine->max_body = config->global.gateway.max_body_bytes;
-    if (config->global.streamed_body.enabled && config->global.streamed_body.max_bytes &&
-        config->global.streamed_body.max_bytes < engine->max_body)
-        engine->max_body = config->global.streamed_body.max_bytes;
     int rc = engine_prepare(engine, err);
     if (rc) {
         if (err && !err->message[0])

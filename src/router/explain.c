@@ -68,6 +68,24 @@ static double microseconds(uint64_t ns)
     return (double)(ns / 10) / 100;
 }
 
+static const char *description_of(const struct sr_config *config, enum sr_signal_type type, const char *rule)
+{
+    for (size_t i = 0; type == SR_SIGNAL_DOMAIN && i < config->n_domains; i++)
+        if (strcmp(config->domains[i].name, rule) == 0)
+            return config->domains[i].description;
+    for (size_t i = 0; type == SR_SIGNAL_STRUCTURE && i < config->n_structures; i++)
+        if (strcmp(config->structures[i].name, rule) == 0)
+            return config->structures[i].description;
+    return "";
+}
+
+/* A member that is left out when it is empty. */
+static void put_note(struct doc *doc, const char *key, const char *text)
+{
+    if (text && text[0])
+        put_text(doc, key, text);
+}
+
 static void put_hits(struct doc *doc, const sr_exchange *x, enum sr_signal_type type)
 {
     const struct sr_signal_result *result = x->results[type];
@@ -75,7 +93,9 @@ static void put_hits(struct doc *doc, const sr_exchange *x, enum sr_signal_type 
     put(doc, "[");
     for (size_t i = 0; i < result->n_hits; i++) {
         put(doc, i ? ",{" : "{");
-        put_text(doc, "name", sr_signals_rule_name(x->engine->signals, type, i));
+        const char *name = sr_signals_rule_name(x->engine->signals, type, i);
+        put_text(doc, "name", name);
+        put_note(doc, "description", description_of(x->engine->config, type, name));
         put_bool(doc, "matched", result->hits[i].matched);
         put_number(doc, "confidence", (double)result->hits[i].confidence);
         if (isfinite(result->hits[i].value))
@@ -251,6 +271,7 @@ static void put_verdict(struct doc *doc, const sr_exchange *x)
     put_text(doc, "algorithm", x->automatic && x->choice.algorithm ? x->choice.algorithm : "");
     put_bool(doc, "reasoning", v->reasoning);
     put_text(doc, "effort", v->effort);
+    put_note(doc, "reasoning_description", v->reasoning ? x->choice.why_reasoning : "");
     put_bool(doc, "injected_system_prompt", x->injected_prompt);
     put_key(doc, "edits");
     put(doc, "[");

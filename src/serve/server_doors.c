@@ -56,6 +56,7 @@ static int gateway_addresses(struct sr_server *server)
     for (size_t i = 0; i < config->n_listeners; i++) {
         const struct sr_config_listener *listener = &config->listeners[i];
         struct sr_server_door *door = &server->doors[i];
+        door->name = listener->name;
         door->address.port = listener->port;
         door->timeout_ms = listener->timeout_ms;
         snprintf(door->address.host, sizeof door->address.host, "%s", listener->address);
@@ -150,7 +151,8 @@ void sr_server_announce(struct sr_server *server)
 {
     const char *scheme = server->config->global.gateway.tls_cert_file[0] ? "https" : "http";
     for (size_t i = 0; i < server->n_doors; i++) {
-        announce(server, "gateway", scheme, &server->doors[i].address);
+        const char *name = server->doors[i].name;
+        announce(server, name && *name ? name : "gateway", scheme, &server->doors[i].address);
     }
     if (!server->api_address.off) {
         announce(server, "api", "http", &server->api_address);

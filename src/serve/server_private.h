@@ -16,6 +16,7 @@
 #define SR_SERVER_LOOPS_MAX 256
 
 struct sr_server_door {
+    const char *name; /* for the log; borrowed from the first configuration */
     struct sr_address address;
     uint64_t timeout_ms;
     int fds[SR_SERVER_LOOPS_MAX]; /* one listening socket for each loop; -1 once it was handed on */

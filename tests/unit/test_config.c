@@ -159,7 +159,7 @@ static void test_full_decisions(void **state)
     const struct sr_config_model_ref *ref = &d->refs[0];
     assert_int_equal(ref->model, 0);
     assert_string_equal(ref->lora_name, "sql");
-    assert_true(ref->weight == 3 && ref->use_reasoning);
+    assert_true(ref->use_reasoning && ref->says_reasoning);
     assert_string_equal(ref->reasoning_effort, "high");
     assert_string_equal(ref->reasoning_description, "because");
     const struct sr_config_plugins *p = &d->plugins;
@@ -189,10 +189,7 @@ static void test_full_global(void **state)
     for (size_t i = 0; i < 5; i++)
         assert_true(sr_config_is_auto(c, sr_bytes_str(names[i])));
     assert_false(sr_config_is_auto(c, SR_LIT("MoM")));
-    assert_true(g->include_config_models_in_list && !g->clear_route_cache && g->skip_processing);
-    assert_true(g->streamed_body.enabled);
-    assert_int_equal(g->streamed_body.max_bytes, 1 << 20);
-    assert_int_equal(g->streamed_body.timeout_ms, 2500);
+    assert_true(g->include_config_models_in_list && g->skip_processing);
     assert_false(g->metrics);
     assert_true(g->domain_threshold == 0.45 && g->override_confidence == 0.95);
     assert_string_equal(g->domain_fallback, "law");
@@ -236,8 +233,7 @@ static void test_defaults(void **state)
     assert_string_equal(g->domain_fallback, "other");
     assert_string_equal(g->domain_model, "");
     assert_int_equal(g->signal_deadline_ms, 1000);
-    assert_true(g->request_headers && !g->debug_headers && g->metrics && g->clear_route_cache &&
-                !g->skip_processing);
+    assert_true(g->request_headers && !g->debug_headers && g->metrics && !g->skip_processing);
     assert_string_equal(g->access_log, "off");
     assert_string_equal(g->log_level, "info");
     const struct sr_config_gateway *w = &g->gateway;

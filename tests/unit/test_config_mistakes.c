@@ -97,7 +97,7 @@ static void test_types(void **state)
                  "`address` must not be empty");
     config_error("version: v0.3\nlisteners: [{port: 1, name: \"a\\0b\"}]\n", 2, 29, "NUL");
     config_error("version: v0.3\nlisteners: [{port: 1, timeout: 30}]\n", 2, 32, "a duration with its unit");
-    config_error("version: v0.3\nglobal: {router: {clear_route_cache: yes}}\n", 2, 38,
+    config_error("version: v0.3\nglobal: {router: {include_config_models_in_list: yes}}\n", 2, 50,
                  "expected true or false, found `yes`");
     config_error("version: v0.3\nglobal: {semroute: {log_level: loud}}\n", 2, 32,
                  "unknown value `loud`; it is one of `debug`, `info`, `warn`, `error`");
@@ -253,7 +253,7 @@ static void test_decisions(void **state)
     (void)state;
     config_error(DECISION("modelRefs: [{model: thre}]"), 8, 35, "no model `thre`");
     config_error(DECISION("modelRefs: [{model: two}]"), 8, 35, "model `two` has no backend_refs");
-    config_error(DECISION("modelRefs: [{model: one, weight: 0}]"), 8, 48, "must be above 0");
+    config_error(DECISION("modelRefs: [{model: one, weight: 2}]"), 8, 40, "`weight`");
     config_error(DECISION("modelRefs: [{model: one, reasoning_effort: lots}]"), 8, 58,
                  "unknown value `lots`");
     config_problem(DECISION("modelRefs: [{model: one, use_reasoning: true}]"), false, SR_PROBLEM_WARNING, 8,
