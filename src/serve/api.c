@@ -47,6 +47,14 @@ static void reply_error(struct sr_http_request *request, int status, const char 
     sr_buf_dispose(&body);
 }
 
+static bool metrics_wanted(struct sr_api *api)
+{
+    const struct sr_config *config = sr_runtime_config(api->options.runtime);
+    bool wanted = config->global.metrics;
+    sr_config_unref(config);
+    return wanted;
+}
+
 static bool reply_page(struct sr_api *api, struct sr_http_request *request)
 {
     const struct sr_http_head *head = sr_http_request_head(request);
@@ -54,7 +62,7 @@ static bool reply_page(struct sr_api *api, struct sr_http_request *request)
     struct sr_local_state state = {.runtime = api->options.runtime,
                                    .service = is_metrics ? "semroute" : "classification-api",
                                    .ready = !atomic_load(api->options.draining),
-                                   .metrics = is_metrics};
+                                   .metrics = is_metrics && metrics_wanted(api)};
     struct sr_local_page page;
     struct sr_buf body;
     sr_buf_init(&body, SR_LOCAL_METRICS_MAX);

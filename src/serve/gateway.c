@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #define GAUGES_EVERY_MS 1000
+#define POOLED_ORIGINS  64 /* backends whose pools may be full at the same time */
 
 /* ---- the exchange's environment ---- */
 
@@ -380,6 +381,7 @@ int sr_gateway_new(struct sr_gateway **out, const struct sr_gateway_options *opt
     const struct sr_config_gateway *limits = &options->config->global.gateway;
     struct sr_client_settings settings = sr_client_settings_defaults();
     settings.max_idle_per_origin = limits->upstream.max_idle;
+    settings.max_idle = (size_t)limits->upstream.max_idle * POOLED_ORIGINS;
     settings.keepalive_ms = (uint32_t)limits->upstream.keepalive_ms;
     int rc = sr_client_new(&gateway->client, options->loop, &settings);
     if (rc == SR_OK) {

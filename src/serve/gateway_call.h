@@ -51,6 +51,7 @@ struct sr_call {
     const struct sr_target *target;
     uint64_t tried; /* bit i: target i failed to connect */
     int tries;
+    bool connects;    /* on a connection of its own, not a pooled one */
     bool body_done;   /* the client's body is complete */
     bool body_passed; /* bytes after the verdict's were handed on: there is no second try */
     bool body_whole;  /* the upstream has been given the whole body */

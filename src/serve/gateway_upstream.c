@@ -234,6 +234,9 @@ static void on_upstream_head(void *ctx, const struct sr_http_head *head)
 {
     struct sr_call *call = ctx;
     call->stage = SR_CALL_ANSWERING;
+    if (call->connects) {
+        count_connect(call, SR_METRIC_UPSTREAM_CONNECTS, SR_LIT("success"));
+    }
     if (call->verdict->n_targets > 1) {
         sr_pick_worked(call->gateway->pick, target_key(call->verdict, call->target));
     }
@@ -305,12 +308,12 @@ static void on_upstream_failed(void *ctx, const struct sr_client_error *error)
     if (call->stage == SR_CALL_FINISHED) {
         return;
     }
-    sr_log(SR_LOG_WARN, "upstream_failed", "model %s, target %s (%s:%d): %s", call->verdict->model,
-           target->name, target->host, target->port, error->text);
     if (call->stage == SR_CALL_ANSWERING) {
         sr_call_answer_lost(call, reason_of(error));
         return;
     }
+    sr_log(SR_LOG_WARN, "upstream_failed", "model %s, target %s (%s:%d): %s", call->verdict->model,
+           target->name, target->host, target->port, error->text);
     if (error->stage == SR_CLIENT_CONNECTING) {
         sr_pick_failed(call->gateway->pick, target_key(call->verdict, target), sr_clock_ns());
         count_connect(call, SR_METRIC_UPSTREAM_CONNECTS, SR_LIT("error"));
@@ -364,7 +367,13 @@ static int begin(struct sr_call *call, sr_tls_context *tls)
         call->body_at == v->n_body && (!v->streaming || request.content_length == (int64_t)v->body_size);
     call->body_whole = request.body_complete;
     struct sr_origin origin = {.host = call->target->host, .port = (uint16_t)call->target->port, .tls = tls};
-    return sr_client_start(&call->upstream, call->gateway->client, &origin, &request, &EVENTS, call);
+    uint64_t opened = sr_client_opened(call->gateway->client);
+    int rc = sr_client_start(&call->upstream, call->gateway->client, &origin, &request, &EVENTS, call);
+    call->connects = sr_client_opened(call->gateway->client) != opened;
+    if (rc == SR_OK && !call->connects) {
+        count_connect(call, SR_METRIC_UPSTREAM_CONNECTS, SR_LIT("reused"));
+    }
+    return rc;
 }
 
 /* While the upstream is being connected the client waits: what it sends later could not be sent a second
