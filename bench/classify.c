@@ -33,11 +33,14 @@ struct figure {
 
 /* Words of many fields, so that the texts hit and miss the table as real ones do. */
 static const char *const words[] = {
-    "please", "explain", "how", "the", "integral", "of", "a", "function", "relates", "to", "force", "and", "market",
-    "prices", "in", "cell", "membranes", "court", "ruled", "that", "contract", "memory", "allocation", "Python",
-    "emperor", "treaty", "patients", "with", "chronic", "pain", "acid", "solution", "at", "25", "degrees", "voltage",
-    "across", "resistor", "is", "why", "does", "utilitarian", "ethics", "allow", "behaviour", "of", "children", "zqxv",
-    "weather", "tomorrow", "recipe", "for", "bread", "x^2", "=", "3.14", "SELECT", "from", "café", "光合作用",
+    "please",    "explain",     "how",      "the",      "integral",  "of",       "a",          "function",
+    "relates",   "to",          "force",    "and",      "market",    "prices",   "in",         "cell",
+    "membranes", "court",       "ruled",    "that",     "contract",  "memory",   "allocation", "Python",
+    "emperor",   "treaty",      "patients", "with",     "chronic",   "pain",     "acid",       "solution",
+    "at",        "25",          "degrees",  "voltage",  "across",    "resistor", "is",         "why",
+    "does",      "utilitarian", "ethics",   "allow",    "behaviour", "of",       "children",   "zqxv",
+    "weather",   "tomorrow",    "recipe",   "for",      "bread",     "x^2",      "=",          "3.14",
+    "SELECT",    "from",        "café",     "光合作用",
 };
 
 static void make_text(char *text, size_t n)
@@ -123,13 +126,15 @@ static void print_row(const struct figure *f, bool json, bool first)
         printf("%s{\"bytes\":%zu,\"us\":%.3f,\"gb_per_s\":%.4f,\"scan_us\":%.3f,\"random_reads_us\":%.3f}",
                first ? "" : ",", f->bytes, f->us, gbs, f->scan_us, f->lookup_us);
     else
-        printf("%8zu B %10.1f us %8.3f GB/s %10.1f us %12.1f us\n", f->bytes, f->us, gbs, f->scan_us, f->lookup_us);
+        printf("%8zu B %10.1f us %8.3f GB/s %10.1f us %12.1f us\n", f->bytes, f->us, gbs, f->scan_us,
+               f->lookup_us);
 }
 
 static int measure(const struct options *o, const struct sr_linear *model, char *text, const uint64_t *table)
 {
     if (o->json)
-        printf("{\"bench\":\"classify\",\"tier\":\"linear\",\"machine\":\"%s\",\"threads\":1,\"rows\":%zu,\"sizes\":[",
+        printf("{\"bench\":\"classify\",\"tier\":\"linear\",\"machine\":\"%s\",\"threads\":1,\"rows\":%zu,"
+               "\"sizes\":[",
                sr_cpu_name(), sr_linear_rows(model));
     else
         printf("linear tier, %s, 1 thread, %s; medians\n%10s %13s %13s %13s %15s\n", sr_linear_task(model),
@@ -150,8 +155,10 @@ static int measure(const struct options *o, const struct sr_linear *model, char 
 
 static int usage(const char *what)
 {
-    fprintf(stderr, "semroute bench classify: %s\nusage: semroute bench classify [--json] [--model FILE] [--seconds S]\n",
-            what);
+    fprintf(
+        stderr,
+        "semroute bench classify: %s\nusage: semroute bench classify [--json] [--model FILE] [--seconds S]\n",
+        what);
     return 2;
 }
 

@@ -3,7 +3,7 @@
 Both sides must produce the same 64-bit keys from the same bytes; tests/golden/linear_domain.jsonl pins that.
 A text is decoded as UTF-8 (anything broken is a separator), folded to lower case by arithmetic on ranges, and read
 as a stream of symbols in which runs of separators are one space. Two families of keys come from the stream:
-character n-grams of up to six symbols that do not cross a space, and words (one, two in a row, two with one
+character n-grams of up to six symbols (up to five across a space), and words (one, two in a row, two with one
 between). A key counts once per text.
 """
 import numpy as np
@@ -16,6 +16,7 @@ K_MIX = 0xFF51AFD7ED558CCD
 SEED_WORD = 0x2545F4914F6CDD1D
 SEED_PAIR = 0x6C62272E07BB0142
 SEED_SKIP = 0x8EBC6AF09C88C6E3
+CHAR_ACROSS = 5  # longest n-gram that may have a space inside
 CHAR_MAX = 6
 SIGNS = "#$%&*+/<=>@[\\]^{|}~"
 
@@ -85,18 +86,19 @@ def symbols(data):
 
 
 def char_keys(code, kind):
-    """Keys of the n-grams that end at each symbol and have a space only as first or last symbol."""
+    """Keys of the n-grams that end at each symbol; the long ones have a space only as first or last symbol."""
     out = []
     n = len(code)
     h = np.zeros(n, dtype=np.uint64)
-    alive = np.ones(n, dtype=bool)
+    one_word = np.ones(n, dtype=bool)
     for size in range(1, min(n, CHAR_MAX) + 1):
         back = size - 1
         if size > 2:  # the symbol added before is an inner one now
-            alive[back:] &= kind[1:n - back + 1] != SPACE
-        alive[:back] = False
+            one_word[back:] &= kind[1:n - back + 1] != SPACE
         h[back:] = (h[back:] + code[:n - back] + np.uint64(1)) * np.uint64(K_CHAR)
-        chosen = alive if size > 1 else (kind == IDEOGRAPH) | (kind == SIGN)
+        chosen = kind >= SIGN if size == 1 else np.arange(n) >= back
+        if size > CHAR_ACROSS:
+            chosen = chosen & one_word
         out.append(finish(h[chosen] + np.uint64(size)))
     return out
 

@@ -30,6 +30,16 @@ def rarity(x, power):
     return ((np.log((1 + x.shape[0]) / (1 + df)) + 1) ** power).astype(np.float32)
 
 
+def telling(x, y, power, prior=4.0):
+    """Scale of each column: how far the labels of the texts that have the n-gram are from the labels of all texts
+    (Kullback-Leibler, with `prior` texts of the overall mixture added), to a power."""
+    share = np.bincount(y, minlength=len(LABELS)) / len(y)
+    counts = np.asarray((x.T @ np.eye(len(LABELS), dtype=np.float32)[y]), np.float64) + prior * share
+    p = counts / counts.sum(1, keepdims=True)
+    distance = (p * np.log(p / share)).sum(1)
+    return ((distance / distance.mean()) ** power).astype(np.float32)
+
+
 def scaled(x, column_scale, damping):
     """Rows over the root of their number of n-grams, columns times `column_scale`."""
     n = np.maximum(np.asarray(x.sum(1)).ravel(), 1)

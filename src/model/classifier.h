@@ -42,8 +42,8 @@ struct sr_classifier {
 
 /* Owned by the caller, who keeps it and the text's bytes unchanged until the answer is there. */
 struct sr_classifier_job {
-    struct sr_bytes text;  /* UTF-8; broken sequences separate words */
-    float *probabilities;  /* [n_labels], written; calibrated, sums to 1 */
+    struct sr_bytes text; /* UTF-8; broken sequences separate words */
+    float *probabilities; /* [n_labels], written; calibrated, sums to 1 */
     /* Called exactly once for a late answer, on a thread of the implementation: must be short and not block
      * (post to a mailbox). `status` is SR_OK or why there is no answer. Unused when start() did not return
      * SR_AGAIN; NULL then allowed for tiers that always answer at once. */

@@ -30,16 +30,21 @@ struct range {
 
 /* Code points above ASCII, ascending; what no row names is SPACE. */
 static const struct range ranges[] = {
-    {0xAA, 0xAA, LETTER},          {0xB0, 0xB1, SIGN},           {0xB5, 0xB5, LETTER},
-    {0xBA, 0xBA, LETTER},          {0xC0, 0xD6, LETTER},         {0xD7, 0xD7, SIGN},
-    {0xD8, 0xF6, LETTER},          {0xF7, 0xF7, SIGN},           {0xF8, 0x1FFF, LETTER},
-    {0x2070, 0x209F, LETTER},      {0x20A0, 0x20CF, SIGN},       {0x2100, 0x214F, LETTER},
-    {0x2190, 0x23FF, SIGN},        {0x2500, 0x2BFF, SIGN},       {0x2C00, 0x2DFF, LETTER},
-    {0x2E80, 0x2FFF, IDEOGRAPH},   {0x3005, 0x3007, IDEOGRAPH},  {0x3040, 0x30FF, IDEOGRAPH},
-    {0x3100, 0x318F, LETTER},      {0x3400, 0x4DBF, IDEOGRAPH},  {0x4E00, 0x9FFF, IDEOGRAPH},
-    {0xA000, 0xD7FF, LETTER},      {0xF900, 0xFAFF, IDEOGRAPH},  {0xFB00, 0xFDFF, LETTER},
-    {0xFE70, 0xFEFE, LETTER},      {0x10000, 0x1CFFF, LETTER},   {0x1D000, 0x1F0FF, LETTER},
-    {0x1F100, 0x1FAFF, SIGN},      {0x20000, 0x3FFFF, IDEOGRAPH},
+    {0xAA, 0xAA, LETTER},          {0xB0, 0xB1, SIGN},
+    {0xB5, 0xB5, LETTER},          {0xBA, 0xBA, LETTER},
+    {0xC0, 0xD6, LETTER},          {0xD7, 0xD7, SIGN},
+    {0xD8, 0xF6, LETTER},          {0xF7, 0xF7, SIGN},
+    {0xF8, 0x1FFF, LETTER},        {0x2070, 0x209F, LETTER},
+    {0x20A0, 0x20CF, SIGN},        {0x2100, 0x214F, LETTER},
+    {0x2190, 0x23FF, SIGN},        {0x2500, 0x2BFF, SIGN},
+    {0x2C00, 0x2DFF, LETTER},      {0x2E80, 0x2FFF, IDEOGRAPH},
+    {0x3005, 0x3007, IDEOGRAPH},   {0x3040, 0x30FF, IDEOGRAPH},
+    {0x3100, 0x318F, LETTER},      {0x3400, 0x4DBF, IDEOGRAPH},
+    {0x4E00, 0x9FFF, IDEOGRAPH},   {0xA000, 0xD7FF, LETTER},
+    {0xF900, 0xFAFF, IDEOGRAPH},   {0xFB00, 0xFDFF, LETTER},
+    {0xFE70, 0xFEFE, LETTER},      {0x10000, 0x1CFFF, LETTER},
+    {0x1D000, 0x1F0FF, LETTER},    {0x1F100, 0x1FAFF, SIGN},
+    {0x20000, 0x3FFFF, IDEOGRAPH},
 };
 
 #define L LETTER
@@ -179,7 +184,9 @@ static void feed_symbol(struct sr_linear_run *run, uint32_t symbol, uint32_t kin
     uint64_t h = (symbol + UINT64_C(1)) * K_CHAR;
     if (kind >= SIGN)
         add_key(run, finish(h + 1));
-    for (uint32_t n = 2; n <= run->reach; n++) {
+    uint32_t across = run->at < SR_LINEAR_GRAM_ACROSS ? run->at : SR_LINEAR_GRAM_ACROSS;
+    uint32_t longest = run->reach > across ? run->reach : across;
+    for (uint32_t n = 2; n <= longest; n++) {
         h = (h + run->recent[(run->at - n) & 7] + 1) * K_CHAR;
         add_key(run, finish(h + n));
     }

@@ -13,9 +13,10 @@
 
 #include "model/classifier.h"
 
-#define SR_LINEAR_FORMAT   "semroute-linear-1"
-#define SR_LINEAR_ROWS_MAX (1u << 19)
-#define SR_LINEAR_GRAM_MAX 6 /* characters */
+#define SR_LINEAR_FORMAT      "semroute-linear-1"
+#define SR_LINEAR_ROWS_MAX    (1u << 19)
+#define SR_LINEAR_GRAM_MAX    6 /* characters of an n-gram */
+#define SR_LINEAR_GRAM_ACROSS 5 /* the same where a space is inside */
 
 /* Immutable, counted, shared by any number of threads. */
 struct sr_linear;
@@ -24,12 +25,12 @@ struct sr_linear;
  * verified; `sha256` (64 hex digits, or NULL) is what the whole file must have. Errors: those of
  * sr_safetensors_open_*, SR_EMISMATCH for a hash, SR_EUNSUPPORTED for another format, SR_EPARSE for tensors
  * that are missing or of a wrong shape; `*out` is NULL then. Blocks on I/O; milliseconds for the hash. */
-int sr_linear_open_file(struct sr_linear **out, const char *path, const char *sha256, struct sr_err *err)
-    SR_WARN_UNUSED;
+int sr_linear_open_file(struct sr_linear **out, const char *path, const char *sha256,
+                        struct sr_err *err) SR_WARN_UNUSED;
 
 /* The same over bytes that stay unchanged for the life of the process or until the last unref. */
-int sr_linear_open_memory(struct sr_linear **out, const void *p, size_t n, const char *sha256, struct sr_err *err)
-    SR_WARN_UNUSED;
+int sr_linear_open_memory(struct sr_linear **out, const void *p, size_t n, const char *sha256,
+                          struct sr_err *err) SR_WARN_UNUSED;
 
 /* The domain model inside the executable. */
 int sr_linear_open_domain(struct sr_linear **out, struct sr_err *err) SR_WARN_UNUSED;

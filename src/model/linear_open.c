@@ -38,10 +38,11 @@ static int check_hashes(struct sr_linear *m, const char *sha256, struct sr_err *
     if (rc)
         return sr_err_set(err, rc, "linear model: SHA-256 failed");
     if (sha256 && !same_hex(sr_bytes_str(sha256), m->sha256))
-        return sr_err_set(err, SR_EMISMATCH, "linear model: SHA-256 is %s, expected %.64s", m->sha256, sha256);
+        return sr_err_set(err, SR_EMISMATCH, "linear model: SHA-256 is %s, expected %.64s", m->sha256,
+                          sha256);
     if (!same_hex(stated, data))
-        return sr_err_set(err, SR_EMISMATCH, "linear model: the data's SHA-256 is %s, the header says %.*s", data,
-                          stated.n > 64 ? 64 : (int)stated.n, stated.p ? stated.p : "");
+        return sr_err_set(err, SR_EMISMATCH, "linear model: the data's SHA-256 is %s, the header says %.*s",
+                          data, stated.n > 64 ? 64 : (int)stated.n, stated.p ? stated.p : "");
     return SR_OK;
 }
 
@@ -79,8 +80,8 @@ static int read_names(struct sr_linear *m, struct sr_err *err)
 }
 
 /* A tensor of exactly this dtype and shape, or NULL; `b` = 0 asks for rank 1. */
-static const struct sr_tensor *need(const struct sr_linear *m, const char *name, enum sr_dtype dtype, uint64_t a,
-                                    uint64_t b)
+static const struct sr_tensor *need(const struct sr_linear *m, const char *name, enum sr_dtype dtype,
+                                    uint64_t a, uint64_t b)
 {
     const struct sr_tensor *t = sr_safetensors_find(m->file, name);
     if (!t || t->dtype != dtype || t->rank != (b ? 2 : 1) || t->shape[0] != a || (b && t->shape[1] != b))
@@ -125,7 +126,8 @@ static int read_tables(struct sr_linear *m, struct sr_err *err)
 }
 
 /* Takes `file` in every case. */
-static int open_model(struct sr_linear **out, struct sr_safetensors *file, const char *sha256, struct sr_err *err)
+static int open_model(struct sr_linear **out, struct sr_safetensors *file, const char *sha256,
+                      struct sr_err *err)
 {
     struct sr_linear *m = sr_mem_calloc(1, sizeof *m);
     int rc;
@@ -160,7 +162,8 @@ int sr_linear_open_file(struct sr_linear **out, const char *path, const char *sh
     return rc ? rc : open_model(out, file, sha256, err);
 }
 
-int sr_linear_open_memory(struct sr_linear **out, const void *p, size_t n, const char *sha256, struct sr_err *err)
+int sr_linear_open_memory(struct sr_linear **out, const void *p, size_t n, const char *sha256,
+                          struct sr_err *err)
 {
     struct sr_safetensors *file;
     *out = NULL;

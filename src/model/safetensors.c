@@ -86,13 +86,14 @@ static int bind_tensor(const struct sr_safetensors *file, struct sr_st_entry *en
     int name = t->name.n > 80 ? 80 : (int)t->name.n;
     if (entry->begin > entry->end || entry->end > have)
         return sr_err_set_at(err, SR_EPARSE, entry->at,
-                             "safetensors: tensor `%.*s` spans %llu..%llu of a data section of %llu bytes", name,
-                             t->name.p, (unsigned long long)entry->begin, (unsigned long long)entry->end,
-                             (unsigned long long)have);
+                             "safetensors: tensor `%.*s` spans %llu..%llu of a data section of %llu bytes",
+                             name, t->name.p, (unsigned long long)entry->begin,
+                             (unsigned long long)entry->end, (unsigned long long)have);
     if (!tensor_bytes(t, &want) || want != entry->end - entry->begin)
-        return sr_err_set_at(err, SR_EPARSE, entry->at,
-                             "safetensors: tensor `%.*s` has %llu bytes, which do not fit its dtype and shape", name,
-                             t->name.p, (unsigned long long)(entry->end - entry->begin));
+        return sr_err_set_at(
+            err, SR_EPARSE, entry->at,
+            "safetensors: tensor `%.*s` has %llu bytes, which do not fit its dtype and shape", name,
+            t->name.p, (unsigned long long)(entry->end - entry->begin));
     t->data = file->p + file->data_at + entry->begin;
     t->bytes = (size_t)want;
     return SR_OK;
@@ -146,7 +147,8 @@ static int read_file(struct sr_safetensors *file, struct sr_err *err)
     /* Entries are larger than their text at most by this factor; the array doubles. */
     sr_arena_init(&file->arena, length * 32 + ((size_t)64 << 10));
     file->data_at = HEADER_AT + length;
-    rc = sr_st_header_parse(&file->header, sr_bytes_of(file->p + HEADER_AT, length), HEADER_AT, &file->arena, err);
+    rc = sr_st_header_parse(&file->header, sr_bytes_of(file->p + HEADER_AT, length), HEADER_AT, &file->arena,
+                            err);
     for (size_t i = 0; !rc && i < file->header.n_entries; i++)
         rc = bind_tensor(file, &file->header.entries[i], err);
     return rc ? rc : check_layout(file, err);

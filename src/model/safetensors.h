@@ -19,14 +19,16 @@
 #define SR_SAFETENSORS_RANK_MAX    8u
 
 #define SR_DTYPE_LIST(X)                                                                                     \
-    X(BOOL, 1) X(U8, 1) X(I8, 1) X(U16, 2) X(I16, 2) X(F16, 2) X(BF16, 2)                                    \
-    X(U32, 4) X(I32, 4) X(F32, 4) X(U64, 8) X(I64, 8) X(F64, 8)
+    X(BOOL, 1)                                                                                               \
+    X(U8, 1)                                                                                                 \
+    X(I8, 1) X(U16, 2) X(I16, 2) X(F16, 2) X(BF16, 2) X(U32, 4) X(I32, 4) X(F32, 4) X(U64, 8) X(I64, 8)      \
+        X(F64, 8)
 
 enum sr_dtype {
 #define SR_DTYPE_ENUM(name, size) SR_DTYPE_##name,
     SR_DTYPE_LIST(SR_DTYPE_ENUM)
 #undef SR_DTYPE_ENUM
-    SR_DTYPES
+        SR_DTYPES
 };
 
 /* Row-major. `data` points into the file and need not be aligned to the element size. */
@@ -44,20 +46,24 @@ struct sr_safetensors;
 /* Maps `path` read-only. Errors: SR_ENOENT, SR_EIO, SR_EPARSE (err.offset = byte of the file), SR_ELIMIT,
  * SR_ENOMEM; `*out` is NULL then. A file that others shorten while it is mapped kills readers with SIGBUS:
  * replace model files by rename. Any thread; blocks on I/O. */
-int sr_safetensors_open_file(struct sr_safetensors **out, const char *path, struct sr_err *err) SR_WARN_UNUSED;
+int sr_safetensors_open_file(struct sr_safetensors **out, const char *path,
+                             struct sr_err *err) SR_WARN_UNUSED;
 
 /* The same over memory that the caller keeps unchanged until close. */
-int sr_safetensors_open_memory(struct sr_safetensors **out, const void *p, size_t n, struct sr_err *err)
-    SR_WARN_UNUSED;
+int sr_safetensors_open_memory(struct sr_safetensors **out, const void *p, size_t n,
+                               struct sr_err *err) SR_WARN_UNUSED;
 
 /* Unmaps; all tensors and metadata of the file are invalid afterwards. NULL is allowed. */
 void sr_safetensors_close(struct sr_safetensors *file);
 
 /* The following borrow from the file and live until close. Immutable: any thread. */
 size_t sr_safetensors_count(const struct sr_safetensors *file);
-const struct sr_tensor *sr_safetensors_at(const struct sr_safetensors *file, size_t index); /* sorted by name */
-const struct sr_tensor *sr_safetensors_find(const struct sr_safetensors *file, const char *name); /* or NULL */
-struct sr_bytes sr_safetensors_metadata(const struct sr_safetensors *file, const char *key); /* p NULL: none */
+const struct sr_tensor *sr_safetensors_at(const struct sr_safetensors *file,
+                                          size_t index); /* sorted by name */
+const struct sr_tensor *sr_safetensors_find(const struct sr_safetensors *file,
+                                            const char *name); /* or NULL */
+struct sr_bytes sr_safetensors_metadata(const struct sr_safetensors *file,
+                                        const char *key);               /* p NULL: none */
 struct sr_bytes sr_safetensors_file(const struct sr_safetensors *file); /* all bytes */
 struct sr_bytes sr_safetensors_data(const struct sr_safetensors *file); /* the data section */
 

@@ -23,8 +23,8 @@ static int fail(struct parser *ps, size_t at, const char *what)
 
 static void skip_space(struct parser *ps)
 {
-    while (ps->i < ps->n && (ps->p[ps->i] == ' ' || ps->p[ps->i] == '\n' || ps->p[ps->i] == '\r' ||
-                             ps->p[ps->i] == '\t'))
+    while (ps->i < ps->n &&
+           (ps->p[ps->i] == ' ' || ps->p[ps->i] == '\n' || ps->p[ps->i] == '\r' || ps->p[ps->i] == '\t'))
         ps->i++;
 }
 
@@ -52,7 +52,10 @@ static long hex4(struct parser *ps)
         return -1;
     for (int k = 0; k < 4; k++) {
         unsigned char c = ps->p[ps->i + (size_t)k];
-        int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+        int digit = c >= '0' && c <= '9'   ? c - '0'
+                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                           : -1;
         if (digit < 0)
             return -1;
         value = value * 16 + digit;
@@ -309,7 +312,8 @@ static int member(struct parser *ps, struct sr_st_header *h, bool *had_metadata)
 int sr_st_header_parse(struct sr_st_header *header, struct sr_bytes text, size_t base, struct sr_arena *arena,
                        struct sr_err *err)
 {
-    struct parser ps = {.p = (const unsigned char *)text.p, .n = text.n, .base = base, .arena = arena, .err = err};
+    struct parser ps = {
+        .p = (const unsigned char *)text.p, .n = text.n, .base = base, .arena = arena, .err = err};
     bool had_metadata = false;
     *header = (struct sr_st_header){0};
     int rc = expect(&ps, '{');
