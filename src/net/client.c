@@ -1,8 +1,8 @@
 /*
- * The HTTP/1.1 client: exchanges, and the pool of connections they run on (client_pool.c).
+ * The HTTP/1.1 client: fetches, and the pool of connections they run on (client_pool.c).
  *
- * An exchange owns its connection from start to end. Failures are noted and told from a deferred task, so
- * that no callback comes inside a call of the caller; `busy` says that a callback of the exchange is on the
+ * A fetch owns its connection from start to end. Failures are noted and told from a deferred task, so
+ * that no callback comes inside a call of the caller; `busy` says that a callback of the fetch is on the
  * stack, and whatever ends it then is carried out when the stack has unwound.
  */
 #include "net/client.h"
@@ -16,7 +16,7 @@
 #define BACKLOG_MAX    ((size_t)64 << 20)
 #define HEAD_ARENA_MAX ((size_t)2 << 20)
 
-static void exchange_finish(struct sr_exchange *exchange);
+static void fetch_finish(struct sr_fetch *fetch);
 
 /* ---- writing the request ---- */
 
@@ -69,144 +69,144 @@ static int head_write(struct sr_buf *out, const struct sr_origin *origin,
     return rc;
 }
 
-static bool parts_left(const struct sr_exchange *exchange)
+static bool parts_left(const struct sr_fetch *fetch)
 {
-    return exchange->at < exchange->count || exchange->backlog.len;
+    return fetch->at < fetch->count || fetch->backlog.len;
 }
 
-static void parts_advance(struct sr_exchange *exchange, size_t taken)
+static void parts_advance(struct sr_fetch *fetch, size_t taken)
 {
-    while (exchange->at < exchange->count && taken >= exchange->parts[exchange->at].n)
-        taken -= exchange->parts[exchange->at++].n;
+    while (fetch->at < fetch->count && taken >= fetch->parts[fetch->at].n)
+        taken -= fetch->parts[fetch->at++].n;
     if (taken) {
-        exchange->parts[exchange->at].p += taken;
-        exchange->parts[exchange->at].n -= taken;
+        fetch->parts[fetch->at].p += taken;
+        fetch->parts[fetch->at].n -= taken;
     }
 }
 
-static void timer_set(struct sr_exchange *exchange, uint32_t ms)
+static void timer_set(struct sr_fetch *fetch, uint32_t ms)
 {
     if (ms)
-        sr_timer_start(&exchange->timer, ms);
+        sr_timer_start(&fetch->timer, ms);
     else
-        sr_timer_stop(&exchange->timer);
+        sr_timer_stop(&fetch->timer);
 }
 
 /* Hands to the socket what it takes. */
-static int request_pump(struct sr_exchange *exchange)
+static int request_pump(struct sr_fetch *fetch)
 {
-    struct sr_conn *sock = exchange->up->sock;
+    struct sr_conn *sock = fetch->up->sock;
     int rc = SR_OK;
-    while (exchange->at < exchange->count) {
+    while (fetch->at < fetch->count) {
         size_t taken;
-        rc = sr_conn_write_some(sock, exchange->parts + exchange->at, exchange->count - exchange->at, &taken);
+        rc = sr_conn_write_some(sock, fetch->parts + fetch->at, fetch->count - fetch->at, &taken);
         if (rc != SR_OK)
             return rc;
-        parts_advance(exchange, taken);
+        parts_advance(fetch, taken);
         if (!taken || sr_conn_queued(sock))
             break;
     }
-    if (exchange->at == exchange->count && exchange->backlog.len) {
-        struct sr_bytes backlog = sr_buf_view(&exchange->backlog);
+    if (fetch->at == fetch->count && fetch->backlog.len) {
+        struct sr_bytes backlog = sr_buf_view(&fetch->backlog);
         rc = sr_conn_write(sock, &backlog, 1);
-        sr_buf_dispose(&exchange->backlog);
+        sr_buf_dispose(&fetch->backlog);
     }
-    if (!exchange->head_told)
-        timer_set(exchange, exchange->timeouts.head_ms);
+    if (!fetch->head_told)
+        timer_set(fetch, fetch->timeouts.head_ms);
     return rc;
 }
 
 /* ---- ending ---- */
 
-static void exchange_free(struct sr_exchange *exchange)
+static void fetch_free(struct sr_fetch *fetch)
 {
-    sr_timer_stop(&exchange->timer);
-    sr_deferred_cancel(&exchange->task);
-    sr_http1_dispose(&exchange->parser);
-    sr_buf_dispose(&exchange->prefix);
-    sr_buf_dispose(&exchange->backlog);
-    sr_arena_dispose(&exchange->arena);
-    if (exchange->parts != exchange->parts_inline)
-        sr_mem_free(exchange->parts);
-    sr_mem_free(exchange);
+    sr_timer_stop(&fetch->timer);
+    sr_deferred_cancel(&fetch->task);
+    sr_http1_dispose(&fetch->parser);
+    sr_buf_dispose(&fetch->prefix);
+    sr_buf_dispose(&fetch->backlog);
+    sr_arena_dispose(&fetch->arena);
+    if (fetch->parts != fetch->parts_inline)
+        sr_mem_free(fetch->parts);
+    sr_mem_free(fetch);
 }
 
-static enum sr_client_stage stage_of(const struct sr_exchange *exchange)
+static enum sr_client_stage stage_of(const struct sr_fetch *fetch)
 {
-    if (!exchange->opened)
+    if (!fetch->opened)
         return SR_CLIENT_CONNECTING;
-    if (exchange->head_told)
+    if (fetch->head_told)
         return SR_CLIENT_BODY;
-    if (exchange->answering)
+    if (fetch->answering)
         return SR_CLIENT_HEAD;
-    return !exchange->body_complete || parts_left(exchange) ? SR_CLIENT_SENDING : SR_CLIENT_WAITING;
+    return !fetch->body_complete || parts_left(fetch) ? SR_CLIENT_SENDING : SR_CLIENT_WAITING;
 }
 
 /* Notes the first failure and lets go of the connection; told when the stack has unwound. */
-static void exchange_fail(struct sr_exchange *exchange, int code, const char *text)
+static void fetch_fail(struct sr_fetch *fetch, int code, const char *text)
 {
-    if (exchange->ending)
+    if (fetch->ending)
         return;
-    exchange->ending = true;
-    exchange->error.code = code;
-    exchange->error.stage = stage_of(exchange);
-    exchange->error.reused = exchange->reused;
-    exchange->error.sent = exchange->up && sr_conn_sent(exchange->up->sock) > exchange->sent_before;
-    snprintf(exchange->text, sizeof exchange->text, "%s", text);
-    exchange->error.text = exchange->text;
-    sr_upstream_close(&exchange->up);
-    sr_timer_stop(&exchange->timer);
-    if (!exchange->busy)
-        sr_loop_defer(exchange->client->loop, &exchange->task);
+    fetch->ending = true;
+    fetch->error.code = code;
+    fetch->error.stage = stage_of(fetch);
+    fetch->error.reused = fetch->reused;
+    fetch->error.sent = fetch->up && sr_conn_sent(fetch->up->sock) > fetch->sent_before;
+    snprintf(fetch->text, sizeof fetch->text, "%s", text);
+    fetch->error.text = fetch->text;
+    sr_upstream_close(&fetch->up);
+    sr_timer_stop(&fetch->timer);
+    if (!fetch->busy)
+        sr_loop_defer(fetch->client->loop, &fetch->task);
 }
 
-/* After a callback: carries out what it, or what came with it, decided. False: the exchange is gone. */
-static bool exchange_settle(struct sr_exchange *exchange)
+/* After a callback: carries out what it, or what came with it, decided. False: the fetch is gone. */
+static bool fetch_settle(struct sr_fetch *fetch)
 {
-    exchange->busy = false;
-    if (exchange->cancelled) {
-        exchange_free(exchange);
+    fetch->busy = false;
+    if (fetch->cancelled) {
+        fetch_free(fetch);
         return false;
     }
-    if (exchange->ending) {
-        exchange_finish(exchange);
+    if (fetch->ending) {
+        fetch_finish(fetch);
         return false;
     }
     return true;
 }
 
 /* The last callback. */
-static void exchange_finish(struct sr_exchange *exchange)
+static void fetch_finish(struct sr_fetch *fetch)
 {
-    exchange->busy = true;
-    if (exchange->complete)
-        exchange->events->end(exchange->ctx);
+    fetch->busy = true;
+    if (fetch->complete)
+        fetch->events->end(fetch->ctx);
     else
-        exchange->events->failed(exchange->ctx, &exchange->error);
-    exchange_free(exchange);
+        fetch->events->failed(fetch->ctx, &fetch->error);
+    fetch_free(fetch);
 }
 
-void sr_exchange_cancel(struct sr_exchange **slot)
+void sr_fetch_cancel(struct sr_fetch **slot)
 {
-    struct sr_exchange *exchange = *slot;
+    struct sr_fetch *fetch = *slot;
     *slot = NULL;
-    if (!exchange || exchange->cancelled)
+    if (!fetch || fetch->cancelled)
         return;
-    sr_upstream_close(&exchange->up);
-    exchange->cancelled = true;
-    if (!exchange->busy)
-        exchange_free(exchange);
+    sr_upstream_close(&fetch->up);
+    fetch->cancelled = true;
+    if (!fetch->busy)
+        fetch_free(fetch);
 }
 
 /* The response is complete: the connection goes back to the pool when nothing speaks against it. */
-static void exchange_complete(struct sr_exchange *exchange, bool rest)
+static void fetch_complete(struct sr_fetch *fetch, bool rest)
 {
-    struct sr_upstream *up = exchange->up;
-    bool reusable = exchange->parser.head.keep_alive && exchange->body_complete && !exchange->dropped &&
-                    !parts_left(exchange) && !sr_conn_queued(up->sock) && !rest && !exchange->eof;
-    exchange->up = NULL;
-    exchange->ending = exchange->complete = true;
-    up->exchange = NULL;
+    struct sr_upstream *up = fetch->up;
+    bool reusable = fetch->parser.head.keep_alive && fetch->body_complete && !fetch->dropped &&
+                    !parts_left(fetch) && !sr_conn_queued(up->sock) && !rest && !fetch->eof;
+    fetch->up = NULL;
+    fetch->ending = fetch->complete = true;
+    up->fetch = NULL;
     sr_buf_clear(&up->pending);
     if (reusable)
         sr_upstream_release(up);
@@ -216,110 +216,109 @@ static void exchange_complete(struct sr_exchange *exchange, bool rest)
 
 /* ---- reading the response ---- */
 
-/* Hands on what the input holds; *at is how far. False: the exchange has ended or is ending. */
-static bool response_step(struct sr_exchange *exchange, const char *p, size_t n, size_t *at)
+/* Hands on what the input holds; *at is how far. False: the fetch has ended or is ending. */
+static bool response_step(struct sr_fetch *fetch, const char *p, size_t n, size_t *at)
 {
-    while (!exchange->paused && !exchange->cancelled && !exchange->ending) {
+    while (!fetch->paused && !fetch->cancelled && !fetch->ending) {
         struct sr_bytes slice;
         size_t used;
-        enum sr_http1_event event = sr_http1_next(&exchange->parser, p + *at, n - *at, &used, &slice);
+        enum sr_http1_event event = sr_http1_next(&fetch->parser, p + *at, n - *at, &used, &slice);
         *at += used;
         switch (event) {
         case SR_HTTP1_HEAD:
-            exchange->head_told = true;
-            exchange->events->head(exchange->ctx, &exchange->parser.head);
+            fetch->head_told = true;
+            fetch->events->head(fetch->ctx, &fetch->parser.head);
             break;
         case SR_HTTP1_BODY:
-            exchange->events->body(exchange->ctx, slice);
+            fetch->events->body(fetch->ctx, slice);
             break;
         case SR_HTTP1_END:
-            exchange_complete(exchange, *at < n);
+            fetch_complete(fetch, *at < n);
             break;
         case SR_HTTP1_FAIL:
-            exchange_fail(exchange, SR_EPROTO, exchange->parser.reason);
+            fetch_fail(fetch, SR_EPROTO, fetch->parser.reason);
             break;
         case SR_HTTP1_MORE:
             return true;
         }
     }
-    return !exchange->cancelled && !exchange->ending;
+    return !fetch->cancelled && !fetch->ending;
 }
 
 /* After the input is used up: what an end of the stream means. */
-static void response_eof(struct sr_exchange *exchange)
+static void response_eof(struct sr_fetch *fetch)
 {
-    if (sr_http1_eof(&exchange->parser) == SR_HTTP1_END)
-        exchange_complete(exchange, false);
+    if (sr_http1_eof(&fetch->parser) == SR_HTTP1_END)
+        fetch_complete(fetch, false);
     else
-        exchange_fail(exchange, SR_ECLOSED,
-                      "the upstream closed the connection before the response was complete");
+        fetch_fail(fetch, SR_ECLOSED, "the upstream closed the connection before the response was complete");
 }
 
 /* Reads on with new bytes, or with what a pause left behind. */
-static void response_run(struct sr_exchange *exchange, const char *p, size_t n)
+static void response_run(struct sr_fetch *fetch, const char *p, size_t n)
 {
-    struct sr_buf *pending = &exchange->up->pending;
+    struct sr_buf *pending = &fetch->up->pending;
     size_t at = 0;
     bool kept = pending->len > 0;
-    exchange->busy = true;
-    exchange->answering = exchange->answering || n;
+    fetch->busy = true;
+    fetch->answering = fetch->answering || n;
     if (kept && n && sr_buf_append(pending, p, n) != SR_OK)
-        exchange_fail(exchange, SR_ENOMEM, "out of memory");
-    if (kept && !exchange->ending) {
+        fetch_fail(fetch, SR_ENOMEM, "out of memory");
+    if (kept && !fetch->ending) {
         p = pending->data;
         n = pending->len;
     }
-    if (!exchange->ending && response_step(exchange, p, n, &at)) {
+    if (!fetch->ending && response_step(fetch, p, n, &at)) {
         if (kept)
             sr_buf_consume(pending, at);
         else if (at < n && sr_buf_append(pending, p + at, n - at) != SR_OK)
-            exchange_fail(exchange, SR_ENOMEM, "out of memory");
-        if (!exchange->ending && exchange->eof && !pending->len && !exchange->paused)
-            response_eof(exchange);
+            fetch_fail(fetch, SR_ENOMEM, "out of memory");
+        if (!fetch->ending && fetch->eof && !pending->len && !fetch->paused)
+            response_eof(fetch);
     }
-    if (!exchange_settle(exchange))
+    if (!fetch_settle(fetch))
         return;
-    if (exchange->paused) {
-        sr_timer_stop(&exchange->timer);
+    if (fetch->paused) {
+        sr_timer_stop(&fetch->timer);
         return;
     }
-    if (exchange->head_told)
-        timer_set(exchange, exchange->timeouts.idle_ms);
+    if (fetch->head_told)
+        timer_set(fetch, fetch->timeouts.idle_ms);
 }
 
 /* ---- events of the connection ---- */
 
 /* The upstream takes nothing more. It may have answered before it closed, so that the reading side has the
  * last word. */
-static void sending_failed(struct sr_exchange *exchange, int code)
+static void sending_failed(struct sr_fetch *fetch, int code)
 {
     if (code != SR_ECLOSED && code != SR_EIO) {
-        exchange_fail(exchange, code, "the connection broke while the request was being sent");
+        fetch_fail(fetch, code, "the connection broke while the request was being sent");
         return;
     }
-    exchange->dropped = true;
-    exchange->at = exchange->count;
-    sr_buf_dispose(&exchange->backlog);
+    fetch->dropped = true;
+    fetch->at = fetch->count;
+    sr_buf_dispose(&fetch->backlog);
 }
 
 static void up_opened(void *ctx)
 {
     struct sr_upstream *up = ctx;
-    struct sr_exchange *exchange = up->exchange;
+    struct sr_fetch *fetch = up->fetch;
     int rc;
-    exchange->opened = true;
-    rc = request_pump(exchange);
+    fetch->opened = true;
+    rc = request_pump(fetch);
     if (rc != SR_OK)
-        sending_failed(exchange, rc);
-    else if (!exchange->body_complete && !parts_left(exchange) && !sr_conn_queued(up->sock))
-        sr_loop_defer(exchange->client->loop, &exchange->task);
+        sending_failed(fetch, rc);
+    else if (!fetch->body_complete && !parts_left(fetch) && !sr_conn_queued(up->sock))
+        sr_loop_defer(fetch->client->loop, &fetch->task);
 }
 
 static void up_data(void *ctx, const char *p, size_t n)
 {
     struct sr_upstream *up = ctx;
-    if (up->exchange)
-        response_run(up->exchange, p, n);
+    if (up->fetch)
+        response_run(up->fetch, p, n);
     else
         sr_upstream_close(&up);
 }
@@ -327,38 +326,38 @@ static void up_data(void *ctx, const char *p, size_t n)
 static void up_eof(void *ctx)
 {
     struct sr_upstream *up = ctx;
-    struct sr_exchange *exchange = up->exchange;
-    if (!exchange) {
+    struct sr_fetch *fetch = up->fetch;
+    if (!fetch) {
         sr_upstream_close(&up);
         return;
     }
-    exchange->eof = true;
-    response_run(exchange, "", 0);
+    fetch->eof = true;
+    response_run(fetch, "", 0);
 }
 
 static void up_drained(void *ctx)
 {
     struct sr_upstream *up = ctx;
-    struct sr_exchange *exchange = up->exchange;
+    struct sr_fetch *fetch = up->fetch;
     int rc;
-    if (!exchange || exchange->dropped)
+    if (!fetch || fetch->dropped)
         return;
-    rc = request_pump(exchange);
+    rc = request_pump(fetch);
     if (rc != SR_OK) {
-        sending_failed(exchange, rc);
-    } else if (!exchange->body_complete && !parts_left(exchange) && !sr_conn_queued(up->sock) &&
-               exchange->events->writable) {
-        exchange->busy = true;
-        exchange->events->writable(exchange->ctx);
-        exchange_settle(exchange);
+        sending_failed(fetch, rc);
+    } else if (!fetch->body_complete && !parts_left(fetch) && !sr_conn_queued(up->sock) &&
+               fetch->events->writable) {
+        fetch->busy = true;
+        fetch->events->writable(fetch->ctx);
+        fetch_settle(fetch);
     }
 }
 
 static void up_failed(void *ctx, int code, const char *text)
 {
     struct sr_upstream *up = ctx;
-    if (up->exchange)
-        exchange_fail(up->exchange, code, text);
+    if (up->fetch)
+        fetch_fail(up->fetch, code, text);
     else
         sr_upstream_close(&up);
 }
@@ -368,224 +367,222 @@ const struct sr_conn_events sr_upstream_events = {
 
 static void timer_fired(void *ctx)
 {
-    struct sr_exchange *exchange = ctx;
-    exchange_fail(exchange, SR_ETIMEOUT,
-                  exchange->head_told ? "the response stopped coming" : "no response came in time");
+    struct sr_fetch *fetch = ctx;
+    fetch_fail(fetch, SR_ETIMEOUT,
+               fetch->head_told ? "the response stopped coming" : "no response came in time");
 }
 
 /* What was noted inside a call of the caller. */
 static void task_run(void *ctx)
 {
-    struct sr_exchange *exchange = ctx;
-    if (exchange->ending) {
-        exchange_finish(exchange);
+    struct sr_fetch *fetch = ctx;
+    if (fetch->ending) {
+        fetch_finish(fetch);
         return;
     }
-    if (exchange->opened && !exchange->dropped && !exchange->body_complete && !parts_left(exchange) &&
-        !sr_conn_queued(exchange->up->sock) && exchange->events->writable) {
-        exchange->busy = true;
-        exchange->events->writable(exchange->ctx);
-        if (!exchange_settle(exchange))
+    if (fetch->opened && !fetch->dropped && !fetch->body_complete && !parts_left(fetch) &&
+        !sr_conn_queued(fetch->up->sock) && fetch->events->writable) {
+        fetch->busy = true;
+        fetch->events->writable(fetch->ctx);
+        if (!fetch_settle(fetch))
             return;
     }
-    if (!exchange->paused && exchange->answering)
-        response_run(exchange, "", 0);
+    if (!fetch->paused && fetch->answering)
+        response_run(fetch, "", 0);
 }
 
 /* ---- starting ---- */
 
-/* Gives the exchange a pooled connection and sends, or begins to connect. */
-static int exchange_attach(struct sr_exchange *exchange, const struct sr_origin *origin, bool fresh)
+/* Gives the fetch a pooled connection and sends, or begins to connect. */
+static int fetch_attach(struct sr_fetch *fetch, const struct sr_origin *origin, bool fresh)
 {
-    struct sr_client *client = exchange->client;
+    struct sr_client *client = fetch->client;
     int rc;
-    while (!fresh && (exchange->up = sr_upstream_take(client, origin)) != NULL) {
-        exchange->up->exchange = exchange;
-        exchange->reused = exchange->opened = true;
-        exchange->sent_before = sr_conn_sent(exchange->up->sock);
-        rc = request_pump(exchange);
+    while (!fresh && (fetch->up = sr_upstream_take(client, origin)) != NULL) {
+        fetch->up->fetch = fetch;
+        fetch->reused = fetch->opened = true;
+        fetch->sent_before = sr_conn_sent(fetch->up->sock);
+        rc = request_pump(fetch);
         if (rc == SR_OK)
             return SR_OK;
-        if (sr_conn_sent(exchange->up->sock) > exchange->sent_before) {
-            sending_failed(exchange, rc);
+        if (sr_conn_sent(fetch->up->sock) > fetch->sent_before) {
+            sending_failed(fetch, rc);
             return SR_OK;
         }
-        sr_upstream_close(&exchange->up);
-        exchange->reused = exchange->opened = false;
+        sr_upstream_close(&fetch->up);
+        fetch->reused = fetch->opened = false;
     }
-    exchange->sent_before = 0;
-    return sr_upstream_connect(&exchange->up, client, origin, exchange, exchange->timeouts.connect_ms);
+    fetch->sent_before = 0;
+    return sr_upstream_connect(&fetch->up, client, origin, fetch, fetch->timeouts.connect_ms);
 }
 
-/* The head in the scratch buffer belongs to the exchange from now on. */
-static int prefix_keep(struct sr_exchange *exchange)
+/* The head in the scratch buffer belongs to the fetch from now on. */
+static int prefix_keep(struct sr_fetch *fetch)
 {
     int rc;
-    if (exchange->at > 0)
+    if (fetch->at > 0)
         return SR_OK;
-    rc = sr_buf_append_bytes(&exchange->prefix, exchange->parts[0]);
+    rc = sr_buf_append_bytes(&fetch->prefix, fetch->parts[0]);
     if (rc == SR_OK)
-        exchange->parts[0] = sr_buf_view(&exchange->prefix);
+        fetch->parts[0] = sr_buf_view(&fetch->prefix);
     return rc;
 }
 
-static int parts_build(struct sr_exchange *exchange, const struct sr_client_request *request,
-                       struct sr_bytes head)
+static int parts_build(struct sr_fetch *fetch, const struct sr_client_request *request, struct sr_bytes head)
 {
     size_t count = 0, size = 0;
     if (request->body_count > SR_CLIENT_SLICES_MAX)
         return SR_EINVAL;
-    exchange->parts = exchange->parts_inline;
-    if (request->body_count + 2 > SR_EXCHANGE_PARTS)
-        exchange->parts = sr_mem_calloc(request->body_count + 2, sizeof *exchange->parts);
-    if (!exchange->parts)
+    fetch->parts = fetch->parts_inline;
+    if (request->body_count + 2 > SR_FETCH_PARTS)
+        fetch->parts = sr_mem_calloc(request->body_count + 2, sizeof *fetch->parts);
+    if (!fetch->parts)
         return SR_ENOMEM;
-    exchange->parts[count++] = head;
+    fetch->parts[count++] = head;
     for (size_t i = 0; i < request->body_count; i++) {
         size += request->body[i].n;
-        exchange->parts[count++] = request->body[i];
+        fetch->parts[count++] = request->body[i];
     }
-    if (exchange->chunked && size && request->body_complete)
-        exchange->parts[count++] = SR_LIT("\r\n0\r\n\r\n");
-    else if (exchange->chunked && (size || request->body_complete))
-        exchange->parts[count++] = size ? SR_HTTP1_CHUNK_TAIL : SR_HTTP1_CHUNK_END;
-    exchange->count = count;
-    if (exchange->chunked)
+    if (fetch->chunked && size && request->body_complete)
+        fetch->parts[count++] = SR_LIT("\r\n0\r\n\r\n");
+    else if (fetch->chunked && (size || request->body_complete))
+        fetch->parts[count++] = size ? SR_HTTP1_CHUNK_TAIL : SR_HTTP1_CHUNK_END;
+    fetch->count = count;
+    if (fetch->chunked)
         return SR_OK;
-    exchange->left = (uint64_t)request->content_length;
-    if (size > exchange->left || (request->body_complete && size < exchange->left))
+    fetch->left = (uint64_t)request->content_length;
+    if (size > fetch->left || (request->body_complete && size < fetch->left))
         return SR_EINVAL;
-    exchange->left -= size;
-    exchange->body_complete = exchange->body_complete || exchange->left == 0;
+    fetch->left -= size;
+    fetch->body_complete = fetch->body_complete || fetch->left == 0;
     return SR_OK;
 }
 
-int sr_client_start(struct sr_exchange **out, struct sr_client *client, const struct sr_origin *origin,
-                    const struct sr_client_request *request, const struct sr_exchange_events *events,
-                    void *ctx)
+int sr_client_start(struct sr_fetch **out, struct sr_client *client, const struct sr_origin *origin,
+                    const struct sr_client_request *request, const struct sr_fetch_events *events, void *ctx)
 {
-    struct sr_exchange *exchange = sr_mem_calloc(1, sizeof *exchange);
+    struct sr_fetch *fetch = sr_mem_calloc(1, sizeof *fetch);
     struct sr_http1_limits limits = sr_http1_limits_defaults();
     size_t first = 0;
     int rc;
-    if (!exchange)
+    if (!fetch)
         return SR_ENOMEM;
     limits.head_bytes = client->settings.response_head_bytes;
-    exchange->client = client;
-    exchange->events = events;
-    exchange->ctx = ctx;
-    exchange->timeouts = request->timeouts;
-    exchange->chunked = request->content_length < 0;
-    exchange->body_complete = request->body_complete;
-    sr_buf_init(&exchange->prefix, SIZE_MAX / 2);
-    sr_buf_init(&exchange->backlog, BACKLOG_MAX);
-    sr_arena_init(&exchange->arena, HEAD_ARENA_MAX);
-    sr_timer_init(&exchange->timer, client->loop, timer_fired, exchange);
-    exchange->task = (struct sr_deferred){.run = task_run, .ctx = exchange};
-    sr_http1_init(&exchange->parser, SR_HTTP1_RESPONSE, &limits);
-    sr_http1_begin(&exchange->parser, &exchange->arena, sr_bytes_eq(request->method, SR_LIT("HEAD")));
+    fetch->client = client;
+    fetch->events = events;
+    fetch->ctx = ctx;
+    fetch->timeouts = request->timeouts;
+    fetch->chunked = request->content_length < 0;
+    fetch->body_complete = request->body_complete;
+    sr_buf_init(&fetch->prefix, SIZE_MAX / 2);
+    sr_buf_init(&fetch->backlog, BACKLOG_MAX);
+    sr_arena_init(&fetch->arena, HEAD_ARENA_MAX);
+    sr_timer_init(&fetch->timer, client->loop, timer_fired, fetch);
+    fetch->task = (struct sr_deferred){.run = task_run, .ctx = fetch};
+    sr_http1_init(&fetch->parser, SR_HTTP1_RESPONSE, &limits);
+    sr_http1_begin(&fetch->parser, &fetch->arena, sr_bytes_eq(request->method, SR_LIT("HEAD")));
     for (size_t i = 0; i < request->body_count; i++)
         first += request->body[i].n;
     sr_buf_clear(&client->scratch);
     rc = head_write(&client->scratch, origin, request, first);
     if (rc == SR_OK)
-        rc = parts_build(exchange, request, sr_buf_view(&client->scratch));
+        rc = parts_build(fetch, request, sr_buf_view(&client->scratch));
     if (rc == SR_OK)
-        rc = exchange_attach(exchange, origin, request->fresh);
-    if (rc == SR_OK && !exchange->ending)
-        rc = prefix_keep(exchange);
+        rc = fetch_attach(fetch, origin, request->fresh);
+    if (rc == SR_OK && !fetch->ending)
+        rc = prefix_keep(fetch);
     if (rc != SR_OK) {
-        sr_upstream_close(&exchange->up);
-        exchange_free(exchange);
+        sr_upstream_close(&fetch->up);
+        fetch_free(fetch);
         return rc;
     }
-    if (exchange->opened && !exchange->body_complete)
-        sr_loop_defer(client->loop, &exchange->task);
-    *out = exchange;
+    if (fetch->opened && !fetch->body_complete)
+        sr_loop_defer(client->loop, &fetch->task);
+    *out = fetch;
     return SR_OK;
 }
 
-/* ---- the caller's side of a running exchange ---- */
+/* ---- the caller's side of a running fetch ---- */
 
-static int body_write(struct sr_exchange *exchange, const struct sr_bytes *slices, size_t count)
+static int body_write(struct sr_fetch *fetch, const struct sr_bytes *slices, size_t count)
 {
     int rc = SR_OK;
-    if (exchange->opened && !parts_left(exchange)) {
-        rc = sr_conn_write(exchange->up->sock, slices, count);
+    if (fetch->opened && !parts_left(fetch)) {
+        rc = sr_conn_write(fetch->up->sock, slices, count);
         if (rc != SR_OK)
-            sending_failed(exchange, rc);
-        if (!exchange->head_told && !exchange->ending)
-            timer_set(exchange, exchange->timeouts.head_ms);
+            sending_failed(fetch, rc);
+        if (!fetch->head_told && !fetch->ending)
+            timer_set(fetch, fetch->timeouts.head_ms);
         return rc == SR_OK ? SR_OK : SR_ECLOSED;
     }
     for (size_t i = 0; i < count && rc == SR_OK; i++)
-        rc = sr_buf_append_bytes(&exchange->backlog, slices[i]);
+        rc = sr_buf_append_bytes(&fetch->backlog, slices[i]);
     return rc;
 }
 
-int sr_exchange_write(struct sr_exchange *exchange, struct sr_bytes slice)
+int sr_fetch_write(struct sr_fetch *fetch, struct sr_bytes slice)
 {
     char chunk[SR_HTTP1_CHUNK_HEAD_MAX];
     struct sr_bytes framed[] = {{NULL, 0}, slice, SR_HTTP1_CHUNK_TAIL};
-    if (exchange->ending || exchange->dropped)
+    if (fetch->ending || fetch->dropped)
         return SR_ECLOSED;
-    if (exchange->body_complete)
+    if (fetch->body_complete)
         return SR_EINVAL;
     if (!slice.n)
         return SR_OK;
-    if (exchange->chunked) {
+    if (fetch->chunked) {
         framed[0] = sr_http1_chunk_head(chunk, slice.n);
-        return body_write(exchange, framed, 3);
+        return body_write(fetch, framed, 3);
     }
-    if (slice.n > exchange->left)
+    if (slice.n > fetch->left)
         return SR_EINVAL;
-    exchange->left -= slice.n;
-    return body_write(exchange, &slice, 1);
+    fetch->left -= slice.n;
+    return body_write(fetch, &slice, 1);
 }
 
-int sr_exchange_write_end(struct sr_exchange *exchange)
+int sr_fetch_write_end(struct sr_fetch *fetch)
 {
     struct sr_bytes last = SR_HTTP1_CHUNK_END;
-    if (exchange->ending || exchange->dropped)
+    if (fetch->ending || fetch->dropped)
         return SR_ECLOSED;
-    if (exchange->body_complete)
+    if (fetch->body_complete)
         return SR_OK;
-    if (!exchange->chunked && exchange->left)
+    if (!fetch->chunked && fetch->left)
         return SR_EINVAL;
-    exchange->body_complete = true;
-    return exchange->chunked ? body_write(exchange, &last, 1) : SR_OK;
+    fetch->body_complete = true;
+    return fetch->chunked ? body_write(fetch, &last, 1) : SR_OK;
 }
 
-size_t sr_exchange_queued(const struct sr_exchange *exchange)
+size_t sr_fetch_queued(const struct sr_fetch *fetch)
 {
-    size_t size = exchange->backlog.len + (exchange->up ? sr_conn_queued(exchange->up->sock) : 0);
-    for (size_t i = exchange->at; i < exchange->count; i++)
-        size += exchange->parts[i].n;
+    size_t size = fetch->backlog.len + (fetch->up ? sr_conn_queued(fetch->up->sock) : 0);
+    for (size_t i = fetch->at; i < fetch->count; i++)
+        size += fetch->parts[i].n;
     return size;
 }
 
-void sr_exchange_pause(struct sr_exchange *exchange)
+void sr_fetch_pause(struct sr_fetch *fetch)
 {
-    exchange->paused = true;
-    if (exchange->up)
-        sr_conn_pause(exchange->up->sock);
+    fetch->paused = true;
+    if (fetch->up)
+        sr_conn_pause(fetch->up->sock);
 }
 
-void sr_exchange_resume(struct sr_exchange *exchange)
+void sr_fetch_resume(struct sr_fetch *fetch)
 {
-    if (!exchange->paused)
+    if (!fetch->paused)
         return;
-    exchange->paused = false;
-    if (exchange->ending)
+    fetch->paused = false;
+    if (fetch->ending)
         return;
-    sr_conn_resume(exchange->up->sock);
-    if (exchange->head_told)
-        timer_set(exchange, exchange->timeouts.idle_ms);
-    if (!exchange->busy)
-        sr_loop_defer(exchange->client->loop, &exchange->task);
+    sr_conn_resume(fetch->up->sock);
+    if (fetch->head_told)
+        timer_set(fetch, fetch->timeouts.idle_ms);
+    if (!fetch->busy)
+        sr_loop_defer(fetch->client->loop, &fetch->task);
 }
 
-const char *sr_exchange_peer(const struct sr_exchange *exchange)
+const char *sr_fetch_peer(const struct sr_fetch *fetch)
 {
-    return exchange->up ? sr_conn_peer(exchange->up->sock) : "";
+    return fetch->up ? sr_conn_peer(fetch->up->sock) : "";
 }

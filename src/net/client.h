@@ -1,5 +1,6 @@
 /*
- * The HTTP/1.1 client of a loop: exchanges with origins over pooled keep-alive connections.
+ * The HTTP/1.1 client of a loop: fetches, each one request to an origin and its response, over pooled
+ * keep-alive connections.
  *
  * Streams both ways with back-pressure, and says precisely what was sent when something fails; whether to
  * retry is the caller's decision. Does not follow redirects, decode content or keep cookies. Loop's thread
@@ -13,7 +14,7 @@
 #include "net/sock.h"
 
 struct sr_client;
-struct sr_exchange;
+struct sr_fetch;
 
 struct sr_client_settings {
     size_t max_idle;            /* idle connections in all; the least recently used goes; default 512 */
@@ -26,7 +27,7 @@ struct sr_client_settings sr_client_settings_defaults(void);
 int sr_client_new(struct sr_client **out, struct sr_loop *loop,
                   const struct sr_client_settings *settings) SR_WARN_UNUSED;
 
-/* Closes idle connections; exchanges that still run must have been cancelled. NULL is allowed. */
+/* Closes idle connections; fetches that still run must have been cancelled. NULL is allowed. */
 void sr_client_free(struct sr_client *client);
 
 /* Idle connections now, and connections opened since the start (for metrics and tests). */
@@ -81,13 +82,13 @@ struct sr_client_error {
     const char *text; /* for people, without anything of the request; borrowed for the call */
 };
 
-/* Every callback may cancel the exchange. Exactly one of `end` and `failed` comes, last, unless it is
- * cancelled; the exchange is gone when that callback returns. No callback comes within sr_client_start. */
-struct sr_exchange_events {
+/* Every callback may cancel the fetch. Exactly one of `end` and `failed` comes, last, unless it is
+ * cancelled; the fetch is gone when that callback returns. No callback comes within sr_client_start. */
+struct sr_fetch_events {
     /* The part of the request body given so far is out (or queued below the mark): more may be written.
      * Optional when body_complete. */
     void (*writable)(void *ctx);
-    /* Borrowed until the exchange is gone. Mandatory. */
+    /* Borrowed until the fetch is gone. Mandatory. */
     void (*head)(void *ctx, const struct sr_http_head *head);
     /* A slice of the body, chunk framing removed; borrowed for the call. Mandatory. */
     void (*body)(void *ctx, struct sr_bytes slice);
@@ -99,29 +100,29 @@ struct sr_exchange_events {
 
 /* SR_EINVAL (a header or the target may not be sent), SR_ENOMEM. A pooled connection that turns out dead
  * before a byte of the request was handed to it is replaced silently. */
-int sr_client_start(struct sr_exchange **out, struct sr_client *client, const struct sr_origin *origin,
-                    const struct sr_client_request *request, const struct sr_exchange_events *events,
+int sr_client_start(struct sr_fetch **out, struct sr_client *client, const struct sr_origin *origin,
+                    const struct sr_client_request *request, const struct sr_fetch_events *events,
                     void *ctx) SR_WARN_UNUSED;
 
-/* Streams the body: SR_OK took it (what the kernel does not take is copied). Stop while sr_exchange_queued is
+/* Streams the body: SR_OK took it (what the kernel does not take is copied). Stop while sr_fetch_queued is
  * above the caller's mark and go on when `writable` comes. The body goes on while a response already comes;
  * when that ends first, the rest is dropped and the connection closed. SR_ECLOSED: the upstream takes no more
- * or the exchange fails: drop the rest and wait, an answer may still come. SR_EINVAL: over content_length.
+ * or the fetch fails: drop the rest and wait, an answer may still come. SR_EINVAL: over content_length.
  * SR_ELIMIT, SR_ENOMEM. */
-int sr_exchange_write(struct sr_exchange *exchange, struct sr_bytes slice) SR_WARN_UNUSED;
+int sr_fetch_write(struct sr_fetch *fetch, struct sr_bytes slice) SR_WARN_UNUSED;
 /* The body is complete. SR_EINVAL when it is short of content_length. */
-int sr_exchange_write_end(struct sr_exchange *exchange) SR_WARN_UNUSED;
-size_t sr_exchange_queued(const struct sr_exchange *exchange);
+int sr_fetch_write_end(struct sr_fetch *fetch) SR_WARN_UNUSED;
+size_t sr_fetch_queued(const struct sr_fetch *fetch);
 
 /* Back-pressure on the response: no `body` and no `end` while paused. */
-void sr_exchange_pause(struct sr_exchange *exchange);
-void sr_exchange_resume(struct sr_exchange *exchange);
+void sr_fetch_pause(struct sr_fetch *fetch);
+void sr_fetch_resume(struct sr_fetch *fetch);
 
-/* Closes the connection, so that the upstream stops; no callback comes any more; *exchange becomes NULL (NULL
+/* Closes the connection, so that the upstream stops; no callback comes any more; *fetch becomes NULL (NULL
  * is allowed). */
-void sr_exchange_cancel(struct sr_exchange **exchange);
+void sr_fetch_cancel(struct sr_fetch **fetch);
 
 /* "address:port" of the upstream, "" before it is known. */
-const char *sr_exchange_peer(const struct sr_exchange *exchange);
+const char *sr_fetch_peer(const struct sr_fetch *fetch);
 
 #endif

@@ -144,7 +144,7 @@ struct sr_upstream *sr_upstream_take(struct sr_client *client, const struct sr_o
 }
 
 int sr_upstream_connect(struct sr_upstream **out, struct sr_client *client, const struct sr_origin *origin,
-                        struct sr_exchange *exchange, uint32_t timeout_ms)
+                        struct sr_fetch *fetch, uint32_t timeout_ms)
 {
     struct sr_connect to = {.host = origin->host,
                             .port = origin->port,
@@ -164,7 +164,7 @@ int sr_upstream_connect(struct sr_upstream **out, struct sr_client *client, cons
     }
     up->client = client;
     up->origin = o;
-    up->exchange = exchange;
+    up->fetch = fetch;
     sr_buf_init(&up->pending, PENDING_MAX);
     o->users++;
     client->opened++;
@@ -176,7 +176,7 @@ void sr_upstream_release(struct sr_upstream *up)
 {
     struct sr_client *client = up->client;
     struct sr_upstream *victim = NULL;
-    up->exchange = NULL;
+    up->fetch = NULL;
     up->idle_since = sr_loop_now(client->loop);
     sr_conn_resume(up->sock);
     idle_link(up);

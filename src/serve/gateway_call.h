@@ -47,7 +47,7 @@ struct sr_call {
 
     /* towards the upstream */
     const struct sr_verdict *verdict;
-    struct sr_exchange *upstream; /* NULL when there is none, or it is over */
+    struct sr_fetch *upstream; /* NULL when there is none, or it is over */
     const struct sr_target *target;
     uint64_t tried; /* bit i: target i failed to connect */
     int tries;

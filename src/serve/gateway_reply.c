@@ -100,7 +100,7 @@ static void write_slices(struct sr_call *call, const struct sr_bytes *slices, si
     } else if (sr_http_request_queued(call->request) > SR_CALL_HIGH_WATER && call->upstream &&
                !call->upstream_paused) {
         call->upstream_paused = true;
-        sr_exchange_pause(call->upstream);
+        sr_fetch_pause(call->upstream);
     }
 }
 
@@ -282,7 +282,7 @@ void sr_call_writable(struct sr_call *call)
     if (call->upstream_paused) {
         call->upstream_paused = false;
         if (call->upstream) {
-            sr_exchange_resume(call->upstream);
+            sr_fetch_resume(call->upstream);
         }
     }
 }

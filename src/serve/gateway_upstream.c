@@ -173,8 +173,8 @@ static void count_connect(const struct sr_call *call, enum sr_metric metric, str
 static void send_rest(struct sr_call *call)
 {
     const struct sr_verdict *v = call->verdict;
-    while (call->body_at < v->n_body && sr_exchange_queued(call->upstream) < SR_CALL_HIGH_WATER) {
-        if (sr_exchange_write(call->upstream, v->body[call->body_at]) != SR_OK) {
+    while (call->body_at < v->n_body && sr_fetch_queued(call->upstream) < SR_CALL_HIGH_WATER) {
+        if (sr_fetch_write(call->upstream, v->body[call->body_at]) != SR_OK) {
             call->body_whole = true;
             return;
         }
@@ -182,7 +182,7 @@ static void send_rest(struct sr_call *call)
     }
     if (call->body_at == v->n_body && !v->streaming && !call->body_whole) {
         call->body_whole = true;
-        if (sr_exchange_write_end(call->upstream) != SR_OK) {
+        if (sr_fetch_write_end(call->upstream) != SR_OK) {
             sr_log(SR_LOG_WARN, "upstream_body", "model %s: the body is shorter than announced", v->model);
         }
     }
@@ -204,14 +204,14 @@ void sr_call_pass(struct sr_call *call, struct sr_bytes slice, bool last)
     int rc = SR_OK;
     if (slice.n > 0) {
         call->body_passed = true;
-        rc = sr_exchange_write(call->upstream, slice);
+        rc = sr_fetch_write(call->upstream, slice);
     }
     if (rc == SR_OK && last) {
-        rc = sr_exchange_write_end(call->upstream);
+        rc = sr_fetch_write_end(call->upstream);
     }
     if (rc != SR_OK || last) {
         call->body_whole = true;
-    } else if (sr_exchange_queued(call->upstream) > SR_CALL_HIGH_WATER && !call->client_paused) {
+    } else if (sr_fetch_queued(call->upstream) > SR_CALL_HIGH_WATER && !call->client_paused) {
         call->client_paused = true;
         sr_http_request_pause(call->request);
     }
@@ -327,7 +327,7 @@ static void on_upstream_failed(void *ctx, const struct sr_client_error *error)
     sr_call_fail(call, error->code == SR_ETIMEOUT ? 504 : 502, ERROR_TYPE, message);
 }
 
-static const struct sr_exchange_events EVENTS = {
+static const struct sr_fetch_events EVENTS = {
     .writable = on_upstream_writable,
     .head = on_upstream_head,
     .body = on_upstream_body,
@@ -426,5 +426,5 @@ void sr_call_verdict(struct sr_call *call)
 
 void sr_call_cancel(struct sr_call *call)
 {
-    sr_exchange_cancel(&call->upstream);
+    sr_fetch_cancel(&call->upstream);
 }

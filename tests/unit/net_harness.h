@@ -299,7 +299,7 @@ static inline void raw_close(struct raw *r)
 
 struct call {
     struct world *w;
-    struct sr_exchange *exchange;
+    struct sr_fetch *exchange;
     struct sr_buf body;
     int status;
     bool head, over, ok, pause_at_head, cancel_at_head;
@@ -314,9 +314,9 @@ static inline void call_head(void *ctx, const struct sr_http_head *head)
     c->head = true;
     c->status = head->status;
     if (c->pause_at_head)
-        sr_exchange_pause(c->exchange);
+        sr_fetch_pause(c->exchange);
     if (c->cancel_at_head) {
-        sr_exchange_cancel(&c->exchange);
+        sr_fetch_cancel(&c->exchange);
         c->over = true;
     }
     world_wake(c->w);
@@ -355,7 +355,7 @@ static inline void call_writable(void *ctx)
     world_wake(c->w);
 }
 
-static const struct sr_exchange_events call_events = {
+static const struct sr_fetch_events call_events = {
     .writable = call_writable, .head = call_head, .body = call_body, .end = call_end, .failed = call_failed};
 
 static inline struct sr_client_request call_request(const char *method, const char *target,
@@ -383,7 +383,7 @@ static inline void call_begin(struct call *c, struct world *w, const struct sr_c
 
 static inline void call_dispose(struct call *c)
 {
-    sr_exchange_cancel(&c->exchange);
+    sr_fetch_cancel(&c->exchange);
     sr_buf_dispose(&c->body);
 }
 

@@ -30,7 +30,7 @@ struct site {
     size_t flooded;     /* bytes written for FLOOD */
     bool got_request, upstream_done, upstream_complete;
     /* the client */
-    struct sr_exchange *call;
+    struct sr_fetch *call;
     struct sr_buf answer;
     int status;
     char request_id[128];
@@ -187,7 +187,7 @@ static void client_failed(void *ctx, const struct sr_client_error *error)
     client_over(s);
 }
 
-static const struct sr_exchange_events client_events = {
+static const struct sr_fetch_events client_events = {
     .head = client_head, .body = client_body, .end = client_end, .failed = client_failed};
 
 static void ask(struct site *s, const char *path, struct sr_bytes body)
@@ -308,7 +308,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct site *s = *state;
-    sr_exchange_cancel(&s->call);
+    sr_fetch_cancel(&s->call);
     sr_gateway_free(s->gateway);
     sr_http_server_free(s->w.server);
     sr_client_free(s->w.client);
@@ -411,7 +411,7 @@ static void test_a_leaving_client_cancels_the_upstream(void **state)
     s->behaviour = HOLD;
     ask_model(s, "small");
     assert_int_equal(sr_gateway_active(s->gateway), 1);
-    sr_exchange_cancel(&s->call);
+    sr_fetch_cancel(&s->call);
     world_run(&s->w, &s->upstream_done);
     assert_false(s->upstream_complete);
     assert_int_equal(sr_gateway_active(s->gateway), 0);
@@ -437,14 +437,14 @@ static void test_a_slow_client_holds_the_upstream_back(void **state)
     s->behaviour = FLOOD;
     ask_model(s, "small");
     world_run(&s->w, &s->got_bytes);
-    sr_exchange_pause(s->call);
+    sr_fetch_pause(s->call);
     size_t before;
     do {
         before = s->flooded;
         world_run_ms(&s->w, 200);
     } while (s->flooded != before);
     assert_true(s->flooded < (size_t)64 << 20);
-    sr_exchange_resume(s->call);
+    sr_fetch_resume(s->call);
     world_run(&s->w, &s->over);
     assert_false(s->failed);
     assert_int_equal(s->count, ((size_t)64 << 20) + sizeof events_text - 1);

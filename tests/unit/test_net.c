@@ -298,7 +298,7 @@ static void cancelled_exchange_reaches_the_server(void **state)
     world_open(&w, NULL, NULL);
     call_begin(&c, &w, &request, NULL);
     world_run_ms(&w, 30);
-    sr_exchange_cancel(&c.exchange);
+    sr_fetch_cancel(&c.exchange);
     assert_null(c.exchange);
     world_run(&w, &w.last_gone);
     call_dispose(&c);

@@ -98,13 +98,13 @@ static void streamed_request_body(void **state)
         call_begin(&c, &w, &request, NULL);
         while (!c.writable)
             world_run_ms(&w, 5);
-        assert_int_equal(sr_exchange_write(c.exchange, SR_LIT("second,")), SR_OK);
+        assert_int_equal(sr_fetch_write(c.exchange, SR_LIT("second,")), SR_OK);
         if (!(round & 1)) {
-            assert_int_equal(sr_exchange_write(c.exchange, SR_LIT("too much")), SR_EINVAL);
-            assert_int_equal(sr_exchange_write_end(c.exchange), SR_EINVAL);
+            assert_int_equal(sr_fetch_write(c.exchange, SR_LIT("too much")), SR_EINVAL);
+            assert_int_equal(sr_fetch_write_end(c.exchange), SR_EINVAL);
         }
-        assert_int_equal(sr_exchange_write(c.exchange, SR_LIT("last")), SR_OK);
-        assert_int_equal(sr_exchange_write_end(c.exchange), SR_OK);
+        assert_int_equal(sr_fetch_write(c.exchange, SR_LIT("last")), SR_OK);
+        assert_int_equal(sr_fetch_write_end(c.exchange), SR_OK);
         world_run(&w, &c.over);
         assert_true(c.ok);
         snprintf(expect, sizeof expect, "%d", round & 2 ? 17 : 11);
@@ -127,10 +127,10 @@ static void body_before_the_connection(void **state)
     request.content_length = -1;
     request.body_complete = false;
     call_begin(&c, &w, &request, NULL);
-    assert_int_equal(sr_exchange_write(c.exchange, SR_LIT("b")), SR_OK);
-    assert_true(sr_exchange_queued(c.exchange) > 0);
-    assert_int_equal(sr_exchange_write(c.exchange, SR_LIT("c")), SR_OK);
-    assert_int_equal(sr_exchange_write_end(c.exchange), SR_OK);
+    assert_int_equal(sr_fetch_write(c.exchange, SR_LIT("b")), SR_OK);
+    assert_true(sr_fetch_queued(c.exchange) > 0);
+    assert_int_equal(sr_fetch_write(c.exchange, SR_LIT("c")), SR_OK);
+    assert_int_equal(sr_fetch_write_end(c.exchange), SR_OK);
     world_run(&w, &c.over);
     assert_true(c.ok);
     assert_string_equal(c.body.data, "abc");
@@ -155,7 +155,7 @@ static void large_bodies_both_ways(void **state)
     world_run_ms(&w, 200);
     assert_int_equal(c.body.len, 0);
     assert_true(w.body_bytes < size);
-    sr_exchange_resume(c.exchange);
+    sr_fetch_resume(c.exchange);
     world_run(&w, &c.over);
     assert_true(c.ok);
     assert_int_equal(c.body.len, size);
@@ -186,7 +186,7 @@ static void pause_holds_the_end(void **state)
     world_run_ms(&w, 20);
     assert_false(c.over);
     assert_int_equal(c.body.len, 0);
-    sr_exchange_resume(c.exchange);
+    sr_fetch_resume(c.exchange);
     world_run(&w, &c.over);
     assert_true(c.ok);
     assert_string_equal(c.body.data, "hello");
@@ -465,7 +465,7 @@ static void refuses_what_splits_messages(void **state)
     struct sr_http_header bad = {SR_LIT("x"), SR_LIT("a\r\nb: c")};
     struct sr_client_request request = call_request("GET", "/", NULL);
     struct sr_origin origin = {.host = "127.0.0.1", .port = 1};
-    struct sr_exchange *exchange = NULL;
+    struct sr_fetch *exchange = NULL;
     struct world w;
     (void)state;
     world_open(&w, NULL, NULL);
