@@ -45,3 +45,21 @@ sr_embed_@symbol@_end:
   set_source_files_properties(${asm} PROPERTIES OBJECT_DEPENDS ${path})
   target_sources(sr_${layer} PRIVATE ${asm})
 endfunction()
+
+# sr_protobuf(TARGET): proto/*.proto becomes a library by protoc-c; its headers lie in build/proto.
+function(sr_protobuf target)
+  set(out ${PROJECT_BINARY_DIR}/proto)
+  file(MAKE_DIRECTORY ${out})
+  file(GLOB protos CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/proto/*.proto)
+  set(sources)
+  foreach(proto ${protos})
+    get_filename_component(name ${proto} NAME_WE)
+    add_custom_command(OUTPUT ${out}/${name}.pb-c.c ${out}/${name}.pb-c.h
+                       COMMAND ${PROTOC_C} --c_out=${out} --proto_path=${PROJECT_SOURCE_DIR}/proto ${name}.proto
+                       DEPENDS ${proto} VERBATIM)
+    list(APPEND sources ${out}/${name}.pb-c.c)
+  endforeach()
+  add_library(${target} STATIC ${sources})
+  target_include_directories(${target} SYSTEM PUBLIC ${out})
+  target_link_libraries(${target} PUBLIC PkgConfig::PROTOBUF_C)
+endfunction()

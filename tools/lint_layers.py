@@ -30,6 +30,10 @@ SEAMS = {
     r"yaml\.h": {"src/config/yaml.c"},
     r"pcre2\.h": {"src/signal/regex.c"},
     r"utf8proc\.h": {"src/text/utf8.c"},
+    r"nghttp2/.*": {"src/net/http2.c", "src/net/http2_private.h"},
+    r"protobuf-c/.*": {"src/net/protobuf_arena.h"},
+    r"ext_proc\.pb-c\.h": {"src/serve/extproc_message.c"},
+    r"health\.pb-c\.h": {"src/net/grpc_health.c"},
     r"cld2/.*": {"src/text/language_cld2.cc"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')
