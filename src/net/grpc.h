@@ -46,13 +46,16 @@ struct sr_grpc_call_events {
     void (*message)(void *ctx, struct sr_grpc_call *call, struct sr_bytes message);
     /* The peer sends no more messages; the call may go on. Optional. */
     void (*half_closed)(void *ctx, struct sr_grpc_call *call);
-    /* What waited to be sent is gone, after sr_grpc_call_queued was not zero. Optional. */
+    /* Everything that was sent is gone into the connection, after sr_grpc_call_queued was not zero.
+     * Optional. */
     void (*writable)(void *ctx, struct sr_grpc_call *call);
     /* The call is over; the last callback, exactly once, the call is invalid afterwards. Mandatory.
      * SR_OK: finished by sr_grpc_call_finish, and everything was handed to the connection.
      * SR_ECANCELED: the peer reset the stream (Envoy's normal end). SR_ECLOSED: the connection is gone.
-     * SR_ETIMEOUT: the deadline passed, status 4 was sent. SR_ELIMIT: a message was too large or there is no
-     * room, status 8. SR_EUNSUPPORTED: compressed message, status 12. SR_EPROTO: broken framing, status 13.
+     * SR_ETIMEOUT: the deadline passed, status 4 was sent (or
+     * the peer took nothing after finish for http2.write_timeout_ms). SR_ELIMIT: a message was too large or
+     * there is no room, status 8. SR_EUNSUPPORTED: compressed message, status 12. SR_EPROTO: broken framing,
+     * status 13.
      */
     void (*closed)(void *ctx, struct sr_grpc_call *call, int why);
 };
@@ -101,8 +104,8 @@ uint64_t sr_grpc_call_deadline(const struct sr_grpc_call *call);
 void sr_grpc_call_pause(struct sr_grpc_call *call);
 void sr_grpc_call_resume(struct sr_grpc_call *call);
 
-/* Sends one message, made of the slices, which are copied; it leaves when the stack has unwound. All or
- * nothing. Keep sr_grpc_call_queued below a mark of your own and go on at `writable`. SR_ELIMIT: over
+/* Sends one message, made of at most 15 slices, which are copied; it leaves when the stack has unwound. All
+ * or nothing. Keep sr_grpc_call_queued below a mark of your own and go on at `writable`. SR_ELIMIT: over
  * http2.send_bytes; SR_EINVAL: finished; SR_ENOMEM; SR_ECLOSED: the call is over, `closed` follows. */
 int sr_grpc_call_send(struct sr_grpc_call *call, const struct sr_bytes *slices, size_t count) SR_WARN_UNUSED;
 

@@ -72,12 +72,12 @@ struct sr_http2_handler {
     void (*data)(void *ctx, struct sr_http2_stream *stream, struct sr_bytes slice);
     /* The request is complete (trailers are dropped). At most once. */
     void (*end)(void *ctx, struct sr_http2_stream *stream);
-    /* What waited to be sent is gone into the connection, after sr_http2_stream_queued was not zero at the
-     * end of a turn. */
+    /* Everything that was written is gone into the connection, after sr_http2_stream_queued was not zero. */
     void (*writable)(void *ctx, struct sr_http2_stream *stream);
     /* The stream is over: the last callback, exactly once for each `open`. SR_OK: the response was handed to
      * the connection in full. SR_ECANCELED: the peer reset it, with `code`. SR_ECLOSED: the connection is
-     * gone. SR_EPROTO: the peer broke the protocol. SR_ELIMIT: reset by sr_http2_stream_reset. */
+     * gone. SR_EPROTO: the peer broke the protocol. SR_ELIMIT: reset by us: sr_http2_stream_reset, or the
+     * peer took nothing of a finished response for write_timeout_ms. */
     void (*closed)(void *ctx, struct sr_http2_stream *stream, int why, uint32_t code);
     /* After sr_http2_server_drain: the last connection is gone. */
     void (*drained)(void *ctx);

@@ -13,6 +13,7 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <stdio.h>
 
 #define TLS_OUTPUT_MAX ((size_t)64 << 20) /* far over what a write queue lets through */
 
@@ -21,6 +22,8 @@ struct sr_tls_context {
     SSL_CTX *ssl;
     bool server;
     bool insecure;
+    unsigned char alpn[16]; /* a length and the name, as on the wire */
+    unsigned alpn_n;
 };
 
 struct sr_tls {
@@ -33,14 +36,13 @@ struct sr_tls {
     char reason[160];
 };
 
-static const unsigned char alpn_http11[] = "\x08http/1.1";
-
 static int alpn_select(SSL *ssl, const unsigned char **out, unsigned char *out_n, const unsigned char *in,
                        unsigned in_n, void *arg)
 {
+    const struct sr_tls_context *context = arg;
     unsigned char *hit;
-    (void)ssl, (void)arg;
-    if (SSL_select_next_proto(&hit, out_n, alpn_http11, sizeof alpn_http11 - 1, in, in_n) !=
+    (void)ssl;
+    if (SSL_select_next_proto(&hit, out_n, context->alpn, context->alpn_n, in, in_n) !=
         OPENSSL_NPN_NEGOTIATED)
         return SSL_TLSEXT_ERR_ALERT_FATAL;
     *out = hit;
@@ -79,6 +81,7 @@ static int context_load(SSL_CTX *ssl, const struct sr_tls_settings *settings, st
 
 int sr_tls_context_new(sr_tls_context **out, const struct sr_tls_settings *settings, struct sr_err *err)
 {
+    const char *alpn = settings->alpn ? settings->alpn : "http/1.1";
     sr_tls_context *context = sr_mem_calloc(1, sizeof *context);
     int rc = SR_ENOMEM, verify = SSL_VERIFY_NONE;
     if (!context)
@@ -87,6 +90,8 @@ int sr_tls_context_new(sr_tls_context **out, const struct sr_tls_settings *setti
     sr_ref_init(&context->ref);
     context->server = settings->server;
     context->insecure = settings->insecure && !settings->server;
+    context->alpn_n =
+        (unsigned)snprintf((char *)context->alpn, sizeof context->alpn, "%c%s", (int)strlen(alpn), alpn);
     context->ssl = SSL_CTX_new(settings->server ? TLS_server_method() : TLS_client_method());
     if (!context->ssl)
         goto out;
@@ -95,8 +100,8 @@ int sr_tls_context_new(sr_tls_context **out, const struct sr_tls_settings *setti
                         SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_IGNORE_UNEXPECTED_EOF);
     SSL_CTX_set_mode(context->ssl, SSL_MODE_RELEASE_BUFFERS);
     if (settings->server)
-        SSL_CTX_set_alpn_select_cb(context->ssl, alpn_select, NULL);
-    else if (SSL_CTX_set_alpn_protos(context->ssl, alpn_http11, sizeof alpn_http11 - 1) != 0)
+        SSL_CTX_set_alpn_select_cb(context->ssl, alpn_select, context);
+    else if (SSL_CTX_set_alpn_protos(context->ssl, context->alpn, context->alpn_n) != 0)
         goto out;
     if (settings->server && settings->ca_file)
         verify = SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT;

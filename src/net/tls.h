@@ -22,8 +22,8 @@ struct sr_tls_settings {
     const char *key_file;  /* PEM; NULL: the key is in cert_file */
     const char *ca_file; /* PEM bundle. Client: NULL = the system's CAs. Server: not NULL = clients must show
                             a certificate signed by it */
-    const char *alpn;    /* server only: the one protocol spoken ("h2"). A client that offers others only is
-                            refused; one that offers none is not asked. NULL: no ALPN */
+    const char *alpn;    /* the one protocol offered or accepted, at most 14 bytes; NULL: "http/1.1". A server
+                            refuses a client that offers others only, and takes one that offers nothing */
     bool insecure;       /* client only: neither chain nor host name are checked; only by configuration */
 };
 
