@@ -39,9 +39,10 @@ struct sr_grpc_call {
     size_t message_bytes;             /* of the settings when the call came */
     unsigned char prefix[PREFIX_BYTES];
     size_t prefix_n;
-    size_t need;             /* length of the message whose prefix is complete */
-    struct sr_buf in;        /* the part of it that came */
-    struct sr_buf waiting;   /* came while paused, not parsed */
+    size_t need;           /* length of the message whose prefix is complete */
+    struct sr_buf in;      /* the part of it that came */
+    struct sr_buf waiting; /* came while paused; the first waiting_at bytes are parsed */
+    size_t waiting_at;
     struct sr_deferred task; /* goes on after a pause */
     struct sr_timer timer;
     uint64_t deadline;
@@ -137,12 +138,13 @@ static void assembly_drop(struct sr_grpc_call *call)
 static int assembly_append(struct sr_grpc_call *call, const char *p, size_t n)
 {
     struct sr_grpc_server *server = call->server;
-    size_t cap = call->in.cap;
-    int rc = SR_OK;
-    if (server->assembly - cap + call->in.len + n > server->settings.assembly_bytes)
+    size_t cap = call->in.cap, want = call->in.len + n;
+    int rc;
+    if (want >= call->need / SURE_PART)
+        want = call->need;
+    if (server->assembly - cap + want > server->settings.assembly_bytes)
         return SR_ELIMIT;
-    if (call->in.len + n >= call->need / SURE_PART)
-        rc = sr_buf_reserve(&call->in, call->need - call->in.len);
+    rc = sr_buf_reserve(&call->in, want - call->in.len);
     if (rc == SR_OK)
         rc = sr_buf_append(&call->in, p, n);
     server->assembly += call->in.cap - cap;
@@ -249,16 +251,27 @@ static size_t call_parse(struct sr_grpc_call *call, const char *p, size_t n)
     return at;
 }
 
+static void waiting_tidy(struct sr_grpc_call *call)
+{
+    if (call->finished || call->waiting_at == call->waiting.len) {
+        call->waiting_at = 0;
+        sr_buf_dispose(&call->waiting);
+    } else if (call->waiting_at > call->waiting.len / 2) {
+        sr_buf_consume(&call->waiting, call->waiting_at);
+        call->waiting_at = 0;
+    }
+}
+
 static void waiting_run(void *ctx)
 {
     struct sr_grpc_call *call = ctx;
     if (call->finished)
         return;
-    sr_buf_consume(&call->waiting, call_parse(call, call->waiting.data, call->waiting.len));
+    call->waiting_at +=
+        call_parse(call, call->waiting.data + call->waiting_at, call->waiting.len - call->waiting_at);
     if (call->finished)
         sr_http2_stream_consume(call->stream, SIZE_MAX);
-    if (!call->waiting.len || call->finished)
-        sr_buf_dispose(&call->waiting);
+    waiting_tidy(call);
     end_tell(call);
 }
 
@@ -460,7 +473,7 @@ static struct sr_grpc_call *call_new(struct sr_grpc_server *server, struct sr_ht
     call->stream = stream;
     call->message_bytes = server->settings.message_bytes;
     call->task = (struct sr_deferred){.run = waiting_run, .ctx = call};
-    sr_buf_init(&call->waiting, (size_t)server->settings.http2.stream_window + SR_LOOP_READ_SIZE);
+    sr_buf_init(&call->waiting, 2 * (size_t)server->settings.http2.stream_window + SR_LOOP_READ_SIZE);
     sr_timer_init(&call->timer, server->loop, deadline_passed, call);
     server->calls++;
     sr_http2_stream_set_ctx(stream, call);
