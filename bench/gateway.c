@@ -151,9 +151,9 @@ static int start_semroute(struct bench *b)
         return rc;
     snprintf(door, sizeof door, "127.0.0.1:%d", port);
     char serve[] = "serve", config[] = "-c", gateway[] = "--gateway", api[] = "--api",
-         metrics[] = "--metrics", off[] = "off", log[128];
+         metrics[] = "--metrics", extproc[] = "--extproc", off[] = "off", log[128];
     snprintf(log, sizeof log, "%s/semroute.log", b->directory);
-    char *argv[] = {b->self, serve, config, path, gateway, door, api, off, metrics, off, NULL};
+    char *argv[] = {b->self, serve, config, path, gateway, door, api, off, metrics, off, extproc, off, NULL};
     rc = sr_bench_process_start(&b->processes[SEMROUTE], argv, port, log);
     if (rc == SR_OK)
         b->idle_mb = sr_bench_process_resident(&b->processes[SEMROUTE]) / 1e6;

@@ -62,4 +62,5 @@ function(sr_protobuf target)
   add_library(${target} STATIC ${sources})
   target_include_directories(${target} SYSTEM PUBLIC ${out})
   target_link_libraries(${target} PUBLIC PkgConfig::PROTOBUF_C)
+  target_compile_options(${target} PRIVATE -Wno-missing-braces) # generated code
 endfunction()

@@ -134,7 +134,7 @@ def start_gateway(directory, children, mock_ports):
     metrics = port_or_free(METRICS_PORT, "the metrics door")
     api = port_or_free(API_PORT, "the API door")
     args = ["serve", "--gateway", f"127.0.0.1:{gateway}", "--metrics", f"127.0.0.1:{metrics}", "--api",
-            f"127.0.0.1:{api}"]
+            f"127.0.0.1:{api}", "--extproc", "off"]
     if mock_ports != list(MOCK_PORTS):  # the built-in configuration, with other ports behind it
         text = BUILTIN.read_text()
         for usual, port in zip(MOCK_PORTS, mock_ports):

@@ -88,6 +88,8 @@ struct sr_request_head {
     size_t n_headers;
     struct sr_bytes peer; /* the client's address, for the access log; may be empty */
     bool has_body;        /* false: the head is all there is */
+    bool answer_unseen;   /* the answer's body will not be given: ask the upstream for nothing that would have
+                             to be taken out of it again */
 };
 
 /* How an exchange on an event loop learns of a verdict that was worked out elsewhere. `post` runs
@@ -118,6 +120,10 @@ enum sr_step {
 /* Gives the next bytes of the request body; `last` says that no more follow (n may be 0). The bytes are
  * copied where the verdict still needs them. */
 SR_API enum sr_step sr_exchange_body(sr_exchange *exchange, const void *p, size_t n, bool last);
+
+/* The bytes so far are a complete JSON document: only white space can follow. A door that does not know where
+ * the body ends may then give `last` without more bytes. */
+SR_API bool sr_exchange_body_whole(const sr_exchange *exchange);
 
 /* After SR_STEP_WAIT: when to stop waiting, in nanoseconds of CLOCK_MONOTONIC; 0 = no deadline. */
 SR_API uint64_t sr_exchange_deadline_ns(const sr_exchange *exchange);

@@ -20,14 +20,15 @@ static const struct sr_option options[] = {
     {"metrics,metrics-port", SR_OPTION_TEXT, &server.metrics, "ADDR:PORT|off",
      "metrics and probes; default " SR_SERVER_METRICS_DEFAULT},
     {"extproc,port", SR_OPTION_TEXT, &server.extproc, "ADDR:PORT|off",
-     "Envoy's door; not in this version: off"},
+     "Envoy's external processor (gRPC); default " SR_SERVER_EXTPROC_DEFAULT},
     {"lenient", SR_OPTION_FLAG, &server.lenient, NULL,
      "unknown and unsupported configuration keys are warnings"},
 };
 static const struct sr_usage usage = {
     .name = "serve",
-    .synopsis = "[-c FILE] [--gateway ADDR:PORT|off] [--api ADDR:PORT|off] [--metrics ADDR:PORT|off]",
-    .summary = "Runs the gateway until SIGTERM or SIGINT, then lets requests under way finish.",
+    .synopsis = "[-c FILE] [--gateway ADDR:PORT|off] [--extproc ADDR:PORT|off] [--api ADDR:PORT|off] "
+                "[--metrics ADDR:PORT|off]",
+    .summary = "Runs the doors until SIGTERM or SIGINT, then lets requests under way finish.",
     .text = "SIGHUP and changes of the file load the configuration again without dropping a stream.\n",
     SR_OPTIONS(options),
 };

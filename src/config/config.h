@@ -253,6 +253,20 @@ struct sr_config_gateway {
     } upstream;
 };
 
+/* global.semroute.extproc, and what global.router says of Envoy's streams. */
+struct sr_config_extproc {
+    bool clear_route_cache;     /* true: Envoy chooses its route again after a verdict */
+    bool streamed_body;         /* true: requests whose body comes in chunks are routed */
+    size_t stream_max_bytes;    /* of a body that comes in chunks; 0: only the gateway's limit; over it 413 */
+    int64_t stream_timeout_sec; /* 60: until a body that comes in chunks is complete; else 408; 0: none */
+    const char *destination_header; /* gets the address of the model's backend; empty: none */
+    uint64_t hold_ms;         /* 150: the reply to the headers waits that long where Envoy has a timer */
+    size_t hold_bytes;        /* 768 KiB: or until that much of the body is there */
+    size_t max_message_bytes; /* 64 MiB */
+    uint32_t max_streams;     /* of the process, 20,000; over it 503 */
+    const char *tls_cert_file, *tls_key_file, *tls_client_ca_file;
+};
+
 /* global.router and the rest of global that this program has. */
 struct sr_config_global {
     const char *auto_model_name;
@@ -271,6 +285,7 @@ struct sr_config_global {
     bool metrics;
     int loops, workers; /* 0 = by the machine */
     struct sr_config_gateway gateway;
+    struct sr_config_extproc extproc;
 };
 
 struct sr_config {

@@ -11,6 +11,21 @@ static const struct sr_section skip_section = {.name = "skip_processing",
                                                .help = "A header by which a client passes the router by.",
                                                SR_FIELDS(skip_fields)};
 
+static const struct sr_field streamed_fields[] = {
+    {"enabled", SR_FIELD_BOOL, GLOBAL(extproc.streamed_body), .def = "true",
+     .help = "whether such bodies are read; `false`: their requests pass unrouted, and are counted"},
+    {"max_bytes", SR_FIELD_SIZE, GLOBAL(extproc.stream_max_bytes), .def = "0", .max = 0x1p31,
+     .help =
+         "the largest body that Envoy may send in chunks, over it 413; 0 = the gateway's `max_body_bytes`"},
+    {"timeout_sec", SR_FIELD_INT64, GLOBAL(extproc.stream_timeout_sec), .def = "60", .min = 0, .max = 86400,
+     .help = "until a body that Envoy sends in chunks is complete, else 408; 0 = no limit"},
+};
+static const struct sr_section streamed_section = {
+    .name = "streamed_body",
+    .help = "Bodies that Envoy sends in chunks.",
+    SR_FIELDS(streamed_fields),
+};
+
 static const struct sr_field router_fields[] = {
     {"auto_model_name", SR_FIELD_TEXT, GLOBAL(auto_model_name), .def = "MoM", .flags = SR_FIELD_NOT_EMPTY,
      .help = "a model name that asks the router to choose, besides `auto` and `vllm-sr/auto`"},
@@ -20,12 +35,15 @@ static const struct sr_field router_fields[] = {
     {"strategy", SR_FIELD_ENUM, .words = sr_strategy_words, .flags = SR_FIELD_DECLARED,
      .help = "the strategy where `routing.strategy` is not given"},
     {"skip_processing", SR_FIELD_OBJECT, .of = &skip_section, .help = "a header to pass the router by"},
+    {"clear_route_cache", SR_FIELD_BOOL, GLOBAL(extproc.clear_route_cache), .def = "true",
+     .help = "whether Envoy chooses its route again once `x-selected-model` is set"},
+    {"streamed_body", SR_FIELD_OBJECT, .of = &streamed_section, .help = "bodies that Envoy sends in chunks"},
 };
 static const struct sr_section router_section = {
     .name = "global.router",
     .help = "What the router does with every request.",
     SR_FIELDS(router_fields),
-    .later = (const char *const[]){"clear_route_cache", "model_selection", "streamed_body", NULL},
+    .later = (const char *const[]){"model_selection", NULL},
 };
 
 static const struct sr_field metrics_fields[] = {
@@ -117,6 +135,7 @@ static const struct sr_field semroute_fields[] = {
     {"workers", SR_FIELD_INT, GLOBAL(workers), .def = "0", .max = 256,
      .help = "threads for long texts; 0 = one for each core"},
     {"gateway", SR_FIELD_OBJECT, GLOBAL(gateway), .of = &sr_section_gateway, .help = "limits of the gateway"},
+    {"extproc", SR_FIELD_OBJECT, GLOBAL(extproc), .of = &sr_section_extproc, .help = "Envoy's door"},
 };
 static const struct sr_section semroute_section = {
     .name = "global.semroute",

@@ -83,10 +83,13 @@
     X(INFLIGHT, GAUGE, "llm_model_inflight_requests", "Requests under way at each model.", "model", NONE)    \
     X(CONTEXT_TOKENS, HISTOGRAM, "llm_context_token_count", "Estimated tokens of a request's texts.",        \
       "model,context_level", CONTEXT)                                                                        \
-    /* door: gateway, library; outcome: routed, default, passed, degraded, fast, local, refused, shed,       \
-     * failed */                                                                                             \
+    /* door: gateway, extproc, library; outcome: routed, default, passed, degraded, fast, local, refused,    \
+     * shed, failed, bypassed (Envoy's door: no path of this API) */                                         \
     X(OUTCOMES, COUNTER, "semroute_requests_total", "Requests by door and what happened to them.",           \
       "door,outcome", NONE)                                                                                  \
+    /* reason: late, no_body_mode, no_headers, streamed_body_off */                                          \
+    X(EXTPROC_UNROUTED, COUNTER, "semroute_extproc_unrouted_total",                                          \
+      "Requests of Envoy that went on without the headers of a verdict, by reason.", "reason", NONE)         \
     X(SIGNAL_ERRORS, COUNTER, "semroute_signal_errors_total", "Signals that gave no result, by reason.",     \
       "signal,reason", NONE)                                                                                 \
     X(BUILD_INFO, GAUGE, "semroute_build_info", "Always 1: the program that runs.", "version", NONE)         \

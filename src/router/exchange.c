@@ -123,6 +123,11 @@ enum sr_step sr_exchange_body(sr_exchange *x, const void *p, size_t n, bool last
     return x->state == SR_EXCHANGE_WAITING ? SR_STEP_WAIT : SR_STEP_MORE;
 }
 
+bool sr_exchange_body_whole(const sr_exchange *x)
+{
+    return x->body_whole;
+}
+
 uint64_t sr_exchange_deadline_ns(const sr_exchange *x)
 {
     return x->deadline_ns;

@@ -69,6 +69,7 @@ struct sr_exchange {
     struct sr_scan *scan;
     struct sr_buf body;
     uint64_t body_bytes; /* all that arrived */
+    bool body_whole;     /* a complete document: only white space can follow */
     size_t next_span;    /* the first that was not looked at for `model` */
 
     /* the way to the verdict */

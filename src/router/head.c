@@ -22,7 +22,7 @@ static bool ends_with(struct sr_bytes s, struct sr_bytes suffix)
     return s.n >= suffix.n && memcmp(s.p + s.n - suffix.n, suffix.p, suffix.n) == 0;
 }
 
-static bool header_is_stripped(struct sr_bytes name)
+bool sr_head_strips(struct sr_bytes name)
 {
     if (sr_bytes_starts_with(name, SR_LIT("x-vsr-"))) {
         for (size_t i = 0; i < sizeof client_headers / sizeof client_headers[0]; i++) {
@@ -92,7 +92,7 @@ static void read_header(struct sr_head *out, const struct sr_header *header, con
         out->debug |= value_is_true(value);
     } else if (sr_bytes_eq(name, SR_LIT("x-vsr-skip-processing"))) {
         out->skip |= config->global.skip_processing && value_is_true(value);
-    } else if (header_is_stripped(name)) {
+    } else if (sr_head_strips(name)) {
         out->strip[out->n_strip++] = keep(arena, name, rc);
     }
 }
@@ -107,6 +107,7 @@ int sr_head_read(struct sr_head *out, const struct sr_request_head *head, const 
         .target = keep(arena, head->target, &rc),
         .peer = keep(arena, head->peer, &rc),
         .has_body = head->has_body,
+        .answer_unseen = head->answer_unseen,
         .debug = config->global.debug_headers,
     };
     out->strip = sr_arena_calloc(arena, head->n_headers + 1, sizeof *out->strip);

@@ -19,6 +19,7 @@ struct sr_head {
     struct sr_bytes content_type;
     uint64_t content_length; /* 0 when not told */
     bool has_body;
+    bool answer_unseen;     /* nobody will take out of the answer what was only asked for here */
     bool wants_sse;         /* `accept` names text/event-stream */
     bool debug;             /* x-vsr-debug: true, or the configuration says so */
     bool skip;              /* x-vsr-skip-processing: true, and the configuration honours it */
@@ -26,6 +27,9 @@ struct sr_head {
     struct sr_bytes *strip; /* header names that are not forwarded */
     size_t n_strip;
 };
+
+/* Is this header (lower case) one that no client may send on? */
+bool sr_head_strips(struct sr_bytes name);
 
 /* Copies what is needed into `arena`. SR_ENOMEM. */
 int sr_head_read(struct sr_head *out, const struct sr_request_head *head, const struct sr_config *config,

@@ -159,7 +159,11 @@ static bool scan_chunk(sr_exchange *x, const void *p, size_t n, bool last)
     x->body_bytes += n;
     struct sr_err err = {0};
     uint64_t start = sr_clock_ns();
-    int rc = n ? sr_scan_feed(x->scan, p, n, &err) : SR_OK;
+    int rc = SR_OK;
+    if (n) {
+        rc = sr_scan_feed(x->scan, p, n, &err);
+        x->body_whole = rc == SR_OK;
+    }
     if ((rc == SR_OK || rc == SR_MORE) && last)
         rc = sr_scan_finish(x->scan, &err);
     x->times.scan_ns += sr_clock_ns() - start;

@@ -22,12 +22,12 @@
 
 /* ---- loops ---- */
 
-static void on_drained(void *ctx)
+void sr_server_drained(void *ctx)
 {
-    struct sr_server_loop *self = ctx;
-    if (atomic_fetch_sub(&self->server->undrained, 1) == 1) {
+    struct sr_server *server = ctx;
+    if (atomic_fetch_sub(&server->undrained, 1) == 1) {
         uint64_t one = 1;
-        ssize_t n = write(self->server->done, &one, sizeof one);
+        ssize_t n = write(server->done, &one, sizeof one);
         (void)n;
     }
 }
@@ -47,8 +47,8 @@ static int make_loops(struct sr_server *server)
                                                  .tls = server->upstream_tls,
                                                  .config = config,
                                                  .loops = server->n_loops,
-                                                 .drained = on_drained,
-                                                 .ctx = self};
+                                                 .drained = sr_server_drained,
+                                                 .ctx = server};
             rc = sr_gateway_new(&self->gateway, &options);
         }
         if (rc != SR_OK) {
@@ -106,6 +106,9 @@ static void drain_loop(struct sr_message *self, bool closed)
     struct drain_message *drain = (struct drain_message *)(void *)self;
     if (!closed) {
         sr_gateway_drain(drain->loop->gateway);
+        if (drain->loop->extproc) {
+            sr_extproc_drain(drain->loop->extproc);
+        }
     }
     sr_mem_free(drain);
 }
@@ -114,9 +117,11 @@ static void drain_loop(struct sr_message *self, bool closed)
 static bool begin_drain(struct sr_server *server)
 {
     atomic_store(&server->draining, true);
-    if (server->n_doors == 0) {
+    int doors = (server->n_doors > 0 ? 1 : 0) + (server->extproc.address.off ? 0 : 1);
+    if (doors == 0) {
         return false;
     }
+    atomic_store(&server->undrained, doors * server->n_loops);
     for (int i = 0; i < server->n_loops; i++) {
         struct drain_message *drain = sr_mem_calloc(1, sizeof *drain);
         if (!drain) {
@@ -198,24 +203,9 @@ static int open_runtime(struct sr_server *server, char *error, size_t error_size
     return rc == SR_OK ? sr_upstream_tls_load(server->upstream_tls, server->config, &server->err) : rc;
 }
 
-static int check_extproc(struct sr_server *server)
-{
-    const char *extproc = server->options->extproc;
-    if (!extproc || strcmp(extproc, "off") == 0) {
-        return SR_OK;
-    }
-    return sr_err_set(
-        &server->err, SR_EINVAL,
-        "--extproc %.100s: this version has no ext_proc door; leave the flag out or say --extproc off",
-        extproc);
-}
-
 static int start(struct sr_server *server, char *error, size_t error_size)
 {
-    int rc = check_extproc(server);
-    if (rc == SR_OK) {
-        rc = open_runtime(server, error, error_size);
-    }
+    int rc = open_runtime(server, error, error_size);
     if (rc == SR_OK) {
         server->done = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         rc = server->done < 0 ? sr_err_set(&server->err, SR_EIO, "no file descriptors left")
@@ -225,7 +215,6 @@ static int start(struct sr_server *server, char *error, size_t error_size)
         rc = sr_server_open_doors(server);
     }
     if (rc == SR_OK) {
-        atomic_store(&server->undrained, server->n_loops);
         rc = start_loops(server);
     }
     if (rc == SR_OK) {
@@ -233,6 +222,16 @@ static int start(struct sr_server *server, char *error, size_t error_size)
             sr_reload_start(&server->reload, server->options->config, sr_server_reload, server, &server->err);
     }
     return rc;
+}
+
+/* Those that were not handed on. */
+static void close_sockets(const struct sr_server *server, const struct sr_server_door *door)
+{
+    for (int at = 0; at < server->n_loops; at++) {
+        if (door->fds[at] >= 0) {
+            close(door->fds[at]);
+        }
+    }
 }
 
 /* Workers may post to a loop until the runtime is closed, so the loops go last. */
@@ -244,6 +243,7 @@ static void end(struct sr_server *server)
     sr_api_free(server->metrics);
     for (int i = 0; i < server->n_loops; i++) {
         sr_gateway_free(server->loops[i].gateway);
+        sr_extproc_free(server->loops[i].extproc);
     }
     sr_config_unref(server->config);
     sr_runtime_close(server->runtime);
@@ -251,12 +251,9 @@ static void end(struct sr_server *server)
         sr_loop_free(server->loops[i].loop);
     }
     for (size_t i = 0; i < server->n_doors; i++) {
-        for (int at = 0; at < server->n_loops; at++) {
-            if (server->doors[i].fds[at] >= 0) {
-                close(server->doors[i].fds[at]);
-            }
-        }
+        close_sockets(server, &server->doors[i]);
     }
+    close_sockets(server, &server->extproc);
     sr_upstream_tls_free(server->upstream_tls);
     if (server->done >= 0) {
         close(server->done);
@@ -274,6 +271,7 @@ int sr_server_run(const struct sr_server_options *options, char *error, size_t e
     server->options = options;
     server->started_ns = sr_clock_ns();
     server->done = -1;
+    memset(server->extproc.fds, -1, sizeof server->extproc.fds);
     sigset_t set;
     int signals = block_signals(&set);
     int rc = signals < 0 ? sr_err_set(&server->err, SR_EIO, "no file descriptors left")

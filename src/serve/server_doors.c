@@ -94,6 +94,32 @@ static int start_gateways(struct sr_server *server)
     return rc;
 }
 
+static int start_extproc(struct sr_server *server)
+{
+    struct sr_server_door *door = &server->extproc;
+    if (door->address.off) {
+        return SR_OK;
+    }
+    sr_tls_context *tls;
+    int rc = sr_extproc_tls(server->config, &tls, &server->err);
+    if (rc == SR_OK) {
+        rc = open_sockets(server, &door->address, (size_t)server->n_loops, door->fds, "extproc");
+    }
+    for (int at = 0; at < server->n_loops && rc == SR_OK; at++) {
+        struct sr_extproc_options options = {.loop = server->loops[at].loop,
+                                             .runtime = server->runtime,
+                                             .config = server->config,
+                                             .loops = server->n_loops,
+                                             .drained = sr_server_drained,
+                                             .ctx = server};
+        int fd = door->fds[at];
+        door->fds[at] = -1;
+        rc = sr_extproc_new(&server->loops[at].extproc, fd, tls, &options);
+    }
+    sr_tls_context_unref(tls);
+    return rc;
+}
+
 static int start_small_door(struct sr_server *server, struct sr_api **out, struct sr_address *address,
                             enum sr_api_kind kind, const char *flag)
 {
@@ -127,7 +153,14 @@ int sr_server_open_doors(struct sr_server *server)
                    options->metrics ? options->metrics : SR_SERVER_METRICS_DEFAULT, "metrics");
     }
     if (rc == SR_OK) {
+        rc = parse(server, &server->extproc.address,
+                   options->extproc ? options->extproc : SR_SERVER_EXTPROC_DEFAULT, "extproc");
+    }
+    if (rc == SR_OK) {
         rc = start_gateways(server);
+    }
+    if (rc == SR_OK) {
+        rc = start_extproc(server);
     }
     if (rc == SR_OK) {
         rc = start_small_door(server, &server->api, &server->api_address, SR_API_MAIN, "api");
@@ -153,6 +186,10 @@ void sr_server_announce(struct sr_server *server)
     for (size_t i = 0; i < server->n_doors; i++) {
         const char *name = server->doors[i].name;
         announce(server, name && *name ? name : "gateway", scheme, &server->doors[i].address);
+    }
+    if (!server->extproc.address.off) {
+        bool tls = server->config->global.extproc.tls_cert_file[0] != '\0';
+        announce(server, "extproc", tls ? "grpcs" : "grpc", &server->extproc.address);
     }
     if (!server->api_address.off) {
         announce(server, "api", "http", &server->api_address);

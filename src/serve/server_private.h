@@ -7,6 +7,7 @@
 
 #include "serve/address.h"
 #include "serve/api.h"
+#include "serve/extproc.h"
 #include "serve/gateway.h"
 #include "serve/reload.h"
 #include "serve/server.h"
@@ -26,6 +27,7 @@ struct sr_server_loop {
     struct sr_server *server;
     struct sr_loop *loop;
     struct sr_gateway *gateway;
+    struct sr_extproc *extproc; /* NULL: the door is off */
     pthread_t thread;
     bool started;
 };
@@ -40,11 +42,12 @@ struct sr_server {
     int n_loops;
     struct sr_server_door doors[SR_GATEWAY_DOORS_MAX];
     size_t n_doors;
+    struct sr_server_door extproc;
     struct sr_address api_address, metrics_address;
     struct sr_api *api, *metrics;
     struct sr_reload *reload;
     atomic_bool draining;
-    atomic_int undrained; /* gateways that still have connections */
+    atomic_int undrained; /* doors of loops that still have connections */
     int done;             /* eventfd: all gateways are drained */
     struct sr_err err;
 };
@@ -58,6 +61,9 @@ void sr_server_announce(struct sr_server *server);
 
 /* The server's certificate as `config` has it: *out is NULL for plain. */
 int sr_server_tls(const struct sr_config *config, sr_tls_context **out, struct sr_err *err) SR_WARN_UNUSED;
+
+/* A door of a loop has no connections any more; `server` is a struct sr_server. */
+void sr_server_drained(void *server);
 
 /* The watcher's callback: loads the file again and tells the loops. */
 void sr_server_reload(void *server);

@@ -10,23 +10,28 @@
 
 struct news {
     struct sr_message message; /* first: the message is the object */
-    struct sr_gateway *gateway;
+    struct sr_server_loop *loop;
     const struct sr_config *config;
-    sr_tls_context *tls;
+    sr_tls_context *tls, *extproc_tls;
 };
 
 static void deliver(struct sr_message *self, bool closed)
 {
     struct news *news = (struct news *)(void *)self;
     if (!closed) {
-        sr_gateway_configure(news->gateway, news->config, news->tls);
+        sr_gateway_configure(news->loop->gateway, news->config, news->tls);
+        if (news->loop->extproc) {
+            sr_extproc_configure(news->loop->extproc, news->config, news->extproc_tls);
+        }
     }
     sr_config_unref(news->config);
     sr_tls_context_unref(news->tls);
+    sr_tls_context_unref(news->extproc_tls);
     sr_mem_free(news);
 }
 
-static void tell_loops(struct sr_server *server, const struct sr_config *config, sr_tls_context *tls)
+static void tell_loops(struct sr_server *server, const struct sr_config *config, sr_tls_context *tls,
+                       sr_tls_context *extproc_tls)
 {
     for (int i = 0; i < server->n_loops; i++) {
         struct news *news = sr_mem_calloc(1, sizeof *news);
@@ -35,9 +40,10 @@ static void tell_loops(struct sr_server *server, const struct sr_config *config,
             continue;
         }
         news->message.run = deliver;
-        news->gateway = server->loops[i].gateway;
+        news->loop = &server->loops[i];
         news->config = sr_config_ref(config);
         news->tls = tls ? sr_tls_context_ref(tls) : NULL;
+        news->extproc_tls = extproc_tls ? sr_tls_context_ref(extproc_tls) : NULL;
         if (sr_loop_post(server->loops[i].loop, &news->message) != SR_OK) {
             deliver(&news->message, true);
         }
@@ -75,7 +81,8 @@ static void tell_what_waits(const struct sr_config *old, const struct sr_config 
     if (old->global.workers != now->global.workers) {
         tell_restart("workers");
     }
-    if ((old->global.gateway.tls_cert_file[0] == '\0') != (now->global.gateway.tls_cert_file[0] == '\0'))
+    if ((old->global.gateway.tls_cert_file[0] == '\0') != (now->global.gateway.tls_cert_file[0] == '\0') ||
+        (old->global.extproc.tls_cert_file[0] == '\0') != (now->global.extproc.tls_cert_file[0] == '\0'))
         tell_restart("plain to TLS or back");
     if (old->global.gateway.upstream.max_idle != now->global.gateway.upstream.max_idle ||
         old->global.gateway.upstream.keepalive_ms != now->global.gateway.upstream.keepalive_ms) {
@@ -85,12 +92,13 @@ static void tell_what_waits(const struct sr_config *old, const struct sr_config 
 
 /* TLS files are read before the swap, so that a reload which cannot have them changes nothing. A file that
  * does not load is the runtime's to complain about. */
-static int load_tls(struct sr_server *server, sr_tls_context **tls, struct sr_err *err)
+static int load_tls(struct sr_server *server, sr_tls_context **tls, sr_tls_context **extproc_tls,
+                    struct sr_err *err)
 {
     struct sr_problems problems = {0};
     struct sr_load_options options = {.lenient = server->options->lenient};
     const struct sr_config *config = NULL;
-    *tls = NULL;
+    *tls = *extproc_tls = NULL;
     const char *path = server->options->config;
     int rc = path ? sr_config_load_file(&config, path, options, &problems)
                   : sr_config_load_text(&config, sr_config_builtin_text(), "(built-in)", options, &problems);
@@ -99,6 +107,9 @@ static int load_tls(struct sr_server *server, sr_tls_context **tls, struct sr_er
         return SR_OK;
     }
     rc = sr_server_tls(config, tls, err);
+    if (rc == SR_OK) {
+        rc = sr_extproc_tls(config, extproc_tls, err);
+    }
     if (rc == SR_OK) {
         rc = sr_upstream_tls_load(server->upstream_tls, config, err);
     }
@@ -111,8 +122,8 @@ void sr_server_reload(void *ctx)
     struct sr_server *server = ctx;
     struct sr_err err = {0};
     char error[1024] = "";
-    sr_tls_context *tls;
-    if (load_tls(server, &tls, &err) != SR_OK) {
+    sr_tls_context *tls, *extproc_tls;
+    if (load_tls(server, &tls, &extproc_tls, &err) != SR_OK) {
         sr_log(SR_LOG_ERROR, "config_reload", "kept revision %s: %s", server->config->revision, err.message);
     } else if (!sr_runtime_reload(server->runtime, error, sizeof error)) {
         sr_log(SR_LOG_ERROR, "config_reload", "kept revision %s: %s", server->config->revision, error);
@@ -121,9 +132,10 @@ void sr_server_reload(void *ctx)
         sr_log(SR_LOG_INFO, "config_reload", "revision %s%s", fresh->revision,
                strcmp(fresh->revision, server->config->revision) == 0 ? " (unchanged)" : "");
         tell_what_waits(server->config, fresh);
-        tell_loops(server, fresh, tls);
+        tell_loops(server, fresh, tls, extproc_tls);
         sr_config_unref(server->config);
         server->config = fresh;
     }
     sr_tls_context_unref(tls);
+    sr_tls_context_unref(extproc_tls);
 }

@@ -146,7 +146,7 @@ class Gateway(Process):
     def __init__(self, config, directory, name="gateway", flags=(), env=None, wait=True):
         self.port, self.metrics_port, self.api_port = free_ports(1), free_ports(1), free_ports(1)
         args = [BINARY, "serve", "--gateway", f"127.0.0.1:{self.port}", "--metrics", f"127.0.0.1:{self.metrics_port}",
-                "--api", f"127.0.0.1:{self.api_port}"]
+                "--api", f"127.0.0.1:{self.api_port}", "--extproc", "off"]
         self.config_path = None
         if config is not None:
             self.config_path = directory / f"{name}.yaml"

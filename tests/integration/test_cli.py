@@ -177,11 +177,12 @@ def test_a_full_disk_is_not_success():
 
 
 def test_serve_takes_the_peers_flag_names(start, tmp_path):
-    port, metrics, api = free_ports(), free_ports(), free_ports()
+    port, metrics, api, extproc = free_ports(), free_ports(), free_ports(), free_ports()
     child = start.process([BINARY, "serve", "-config", BUILTIN, "-gateway", f"127.0.0.1:{port}", "-metrics-port",
-                           str(metrics), "-api-port", str(api)])
+                           str(metrics), "-api-port", str(api), "-port", str(extproc)])
     wait_http(port, "/health", child)
     wait_http(metrics, "/metrics", child)
+    socket.create_connection(("127.0.0.1", extproc), timeout=5).close()
 
 
 def test_the_demo_ends_well_without_a_terminal():

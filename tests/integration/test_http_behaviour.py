@@ -195,7 +195,7 @@ def test_a_taken_port_is_an_error_that_names_the_flag(start, tmp_path):
     holder.listen()
     port = holder.getsockname()[1]
     process = start.process([BINARY, "serve", "--gateway", f"127.0.0.1:{port}",
-                             "--metrics", "off", "--api", "off"])
+                             "--metrics", "off", "--api", "off", "--extproc", "off"])
     assert process.wait() != 0
     assert str(port) in process.output() and "--gateway" in process.output()
     holder.close()

@@ -215,6 +215,18 @@ static void test_full_global(void **state)
     assert_int_equal(w->upstream.keepalive_ms, 8);
     assert_int_equal(w->upstream.max_idle, 9);
     assert_int_equal(w->upstream.retries, 0);
+    const struct sr_config_extproc *e = &g->extproc;
+    assert_true(!e->clear_route_cache && !e->streamed_body);
+    assert_int_equal(e->stream_max_bytes, 1 << 20);
+    assert_int_equal(e->stream_timeout_sec, 7);
+    assert_string_equal(e->destination_header, "x-gateway-destination-endpoint");
+    assert_int_equal(e->hold_ms, 10);
+    assert_int_equal(e->hold_bytes, 11);
+    assert_int_equal(e->max_message_bytes, 1 << 20);
+    assert_int_equal(e->max_streams, 12);
+    assert_string_equal(e->tls_cert_file, "c.pem");
+    assert_string_equal(e->tls_key_file, "k.pem");
+    assert_string_equal(e->tls_client_ca_file, "ca.pem");
     sr_config_unref(c);
 }
 
@@ -251,6 +263,16 @@ static void test_defaults(void **state)
     assert_int_equal(w->upstream.max_idle, 64);
     assert_int_equal(w->upstream.retries, 1);
     assert_string_equal(w->tls_cert_file, "");
+    const struct sr_config_extproc *e = &g->extproc;
+    assert_true(e->clear_route_cache && e->streamed_body);
+    assert_int_equal(e->stream_max_bytes, 0);
+    assert_int_equal(e->stream_timeout_sec, 60);
+    assert_string_equal(e->destination_header, "");
+    assert_int_equal(e->hold_ms, 150);
+    assert_int_equal(e->hold_bytes, 768 << 10);
+    assert_int_equal(e->max_message_bytes, 64 << 20);
+    assert_int_equal(e->max_streams, 20000);
+    assert_string_equal(e->tls_client_ca_file, "");
     sr_config_unref(c);
 }
 
