@@ -61,6 +61,7 @@ function(sr_protobuf target)
   endforeach()
   add_library(${target} STATIC ${sources})
   target_include_directories(${target} SYSTEM PUBLIC ${out})
+  target_compile_options(${target} PRIVATE -Wno-missing-braces)
   target_link_libraries(${target} PUBLIC PkgConfig::PROTOBUF_C)
   target_compile_options(${target} PRIVATE -Wno-missing-braces) # generated code
 endfunction()
