@@ -292,6 +292,8 @@ static int on_frame_recv(nghttp2_session *session, const nghttp2_frame *frame, v
             stream->reset_theirs = true;
         break;
     case NGHTTP2_SETTINGS:
+        if (!conn->greeted)
+            sr_timer_start(&conn->timer, 1); /* other limits from now on */
         conn->greeted = true;
         if (!(frame->hd.flags & NGHTTP2_FLAG_ACK))
             flood_charge(conn, PRICE_RESET);
@@ -301,9 +303,6 @@ static int on_frame_recv(nghttp2_session *session, const nghttp2_frame *frame, v
             flood_charge(conn, PRICE_PING);
         else if (conn->noticed)
             conn_leave(conn);
-        break;
-    case NGHTTP2_PRIORITY:
-        flood_charge(conn, PRICE_EMPTY);
         break;
     default:
         break;

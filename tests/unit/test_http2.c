@@ -316,16 +316,16 @@ static void test_hostile_bytes(void **state)
 #define CASE(text, times) {text, sizeof text - 1, times}
         CASE("GET / HTTP/1.1\r\nhost: x\r\n\r\n", 1),
         CASE("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 not a preface", 1),
-        CASE("\xff\xff\xff\x00\x00\x00\x00\x00\x01", 1),                   /* a frame of 16 MiB */
-        CASE(FRAME("\0\x08", "\x06", "\0", "\0") "12345678", 30000),       /* PING */
-        CASE(FRAME("\0\0", "\x04", "\0", "\0"), 3000),                     /* SETTINGS */
-        CASE(FRAME("\0\x05", "\x02", "\0", "\x03") "\0\0\0\0\x10", 60000), /* PRIORITY */
-        CASE(FRAME("\0\x01", "\x01", "\0", "\x01") "\x82", 1),             /* half a header block, twice */
-        CASE(FRAME("\0\x04", "\x08", "\0", "\0") "\x7f\xff\xff\xff", 3),   /* window over 2^31 */
-        CASE(FRAME("\0\0", "\0", "\0", "\0"), 1),                          /* DATA on stream 0 */
-        CASE(FRAME("\0\x04", "\x03", "\0", "\x09") "\0\0\0\x08", 1),       /* reset of an idle stream */
-        CASE(FRAME("\0\x01", "\x09", "\x04", "\x01") "\x82", 1),           /* CONTINUATION of nothing */
-        CASE(FRAME("\0\x01", "\x01", "\x04", "\x01") "\xff", 1),           /* broken HPACK */
+        CASE("\xff\xff\xff\x00\x00\x00\x00\x00\x01", 1),                 /* a frame of 16 MiB */
+        CASE(FRAME("\0\x08", "\x06", "\0", "\0") "12345678", 30000),     /* PING */
+        CASE(FRAME("\0\0", "\x04", "\0", "\0"), 3000),                   /* SETTINGS */
+        CASE(FRAME("\0\0", "\0", "\0", "\x01"), 60000),                  /* DATA on an idle stream */
+        CASE(FRAME("\0\x01", "\x01", "\0", "\x01") "\x82", 1),           /* half a header block, twice */
+        CASE(FRAME("\0\x04", "\x08", "\0", "\0") "\x7f\xff\xff\xff", 3), /* window over 2^31 */
+        CASE(FRAME("\0\0", "\0", "\0", "\0"), 1),                        /* DATA on stream 0 */
+        CASE(FRAME("\0\x04", "\x03", "\0", "\x09") "\0\0\0\x08", 1),     /* reset of an idle stream */
+        CASE(FRAME("\0\x01", "\x09", "\x04", "\x01") "\x82", 1),         /* CONTINUATION of nothing */
+        CASE(FRAME("\0\x01", "\x01", "\x04", "\x01") "\xff", 1),         /* broken HPACK */
         CASE(FRAME("\0\x06", "\x04", "\0", "\0") "\0\x04\xff\xff\xff\xff", 1), /* INITIAL_WINDOW_SIZE */
 #undef CASE
     };
