@@ -517,6 +517,8 @@ static void sock_data(void *ctx, const char *p, size_t n)
     ssize_t used;
     conn->open = true;
     conn->read_at = now_of(conn);
+    if (conn->pinged)
+        sr_timer_start(&conn->timer, 1); /* it was set for the answer */
     conn->pinged = false;
     used = nghttp2_session_mem_recv(conn->session, (const uint8_t *)p, n);
     if (used < 0)
