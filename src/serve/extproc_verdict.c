@@ -2,11 +2,15 @@
  * From a verdict to what Envoy is told: the header mutation, the address of the backend, the edited body in
  * the shape of the mode, or an answer in Envoy's name.
  */
+#include "base/clock.h"
 #include "base/log.h"
 #include "serve/extproc_private.h"
 
 #include <arpa/inet.h>
 #include <inttypes.h>
+#include <stdatomic.h>
+
+#define LATE_LOG_EVERY_NS (1000 * SR_NS_PER_MS)
 
 /* What a verdict changes of the request's head. */
 struct mutation {
@@ -209,12 +213,20 @@ static bool comes_too_late(const struct sr_extproc_core *core)
     return core->request_mode == SR_EXTPROC_MODE_STREAMED && !(core->chunks == 1 && core->ended);
 }
 
+/* Counted each time, logged at most once a second. */
 static void note_late(struct sr_extproc_core *core, const struct sr_verdict *v)
 {
+    static _Atomic uint64_t next_ns;
+    uint64_t now = sr_clock_ns(), next = atomic_load(&next_ns);
     sr_extproc_count_unrouted(core, "late");
-    sr_log(SR_LOG_DEBUG, "extproc_late",
-           "model %s after %zu messages, %" PRIu64 " bytes: only the model in the body was changed", v->model,
-           core->chunks, core->bytes);
+    if (now >= next && atomic_compare_exchange_strong(&next_ns, &next, now + LATE_LOG_EVERY_NS)) {
+        sr_log(
+            SR_LOG_WARN, "extproc_late",
+            "the verdict (model %s) came after %zu chunks, %" PRIu64 " bytes of the body: Envoy had sent the "
+            "headers, so only the model in the body could change; use FULL_DUPLEX_STREAMED or BUFFERED, or "
+            "raise hold_ms and hold_bytes",
+            v->model, core->chunks, core->bytes);
+    }
 }
 
 static void pay_buffered(struct sr_extproc_core *core, const struct sr_verdict *v, const struct mutation *m)
