@@ -1,0 +1,330 @@
+"""semroute behind the real Envoy: every body mode, size, shape of answer and protocol, and what happens when
+semroute is gone.
+
+`pairwise` chooses the cases of `make test` so that every pair of values meets; `make test-full` runs the whole
+product (SEMROUTE_EXTPROC_FULL=1). The files in deploy/envoy are what runs here, with other ports.
+"""
+import concurrent.futures
+import itertools
+import json
+import os
+import random
+import socket
+import subprocess
+import time
+
+import pytest
+
+import envoy as real
+from conftest import BINARY, Mock, Process, builtin_on, chat, free_ports, request, wait_http
+
+SIZES = {"1B": 1, "900KiB": 900 << 10, "1.1MiB": 1153434, "10MiB": 10 << 20}
+DIMENSIONS = {
+    "mode": list(real.MODES),
+    "size": list(SIZES),
+    "answer": ["plain", "sse"],
+    "protocol": ["http1.1", "http2"],
+    "ask": ["explicit", "auto", "here", "error"],
+    "processor": ["ok", "killed"],
+    "allow": [False, True],
+}
+carried = {"requests": 0}
+
+
+def every_case():
+    return list(itertools.product(*DIMENSIONS.values()))
+
+
+def pairwise(cases):
+    """Greedy: the case that brings most pairs that did not meet yet, until none is left."""
+    def pairs(case):
+        return {(i, j, case[i], case[j]) for i, j in itertools.combinations(range(len(case)), 2)}
+
+    chosen, missing = [], set().union(*map(pairs, cases))
+    cases = cases[:]
+    random.Random(7).shuffle(cases)
+    while missing:
+        best = max(cases, key=lambda case: len(pairs(case) & missing))
+        chosen.append(best)
+        missing -= pairs(best)
+    return chosen
+
+
+CASES = every_case() if os.environ.get("SEMROUTE_EXTPROC_FULL") else pairwise(every_case())
+
+
+class Site:
+    """Mock upstreams, one semroute that can be killed and started again, an Envoy for each mode and policy."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.mock = Mock(directory / "mock.log")
+        self.extproc_port, self.metrics_port = free_ports(), free_ports()
+        self.config = directory / "semroute.yaml"
+        self.config.write_text(with_fast_response(builtin_on(self.mock.port)))
+        self.semroute = None
+        self.envoys = {}
+        self.start()
+
+    def start(self):
+        if self.semroute is None:
+            self.semroute = Process([BINARY, "serve", "-c", self.config, "--gateway", "off", "--api", "off",
+                                     "--metrics", f"127.0.0.1:{self.metrics_port}",
+                                     "--extproc", f"127.0.0.1:{self.extproc_port}"], self.directory / "semroute.log")
+            wait_http(self.metrics_port, "/metrics", self.semroute)
+
+    def kill(self):
+        if self.semroute is not None:
+            self.semroute.child.kill()
+            self.semroute.child.wait()
+            self.semroute.log.close()
+            self.semroute = None
+
+    def envoy(self, mode, allow=False, change=None):
+        key = (mode, allow, change)
+        if key not in self.envoys:
+            self.envoys[key] = real.Envoy(self.directory, mode, self.extproc_port, self.mock.port, allow, change)
+        return self.envoys[key]
+
+    def metrics(self):
+        return request(self.metrics_port, "GET", "/metrics").body.decode()
+
+    def unrouted(self, reason):
+        name = f'semroute_extproc_unrouted_total{{reason="{reason}"}} '
+        return sum(int(line.removeprefix(name)) for line in self.metrics().splitlines() if line.startswith(name))
+
+    def stop(self):
+        for process in [*self.envoys.values(), *([self.semroute] if self.semroute else []), self.mock]:
+            process.stop()
+
+
+def with_fast_response(text):
+    """The built-in configuration with one decision more: a word that is answered here."""
+    text = text.replace("    keywords:\n", "    keywords:\n      - {name: say-hi, operator: OR, keywords: [say-hi]}\n", 1)
+    return text.replace("  decisions:                     #", """  decisions:
+    - name: hi
+      priority: 900
+      rules: {type: keyword, name: say-hi}
+      plugins: [{type: fast_response, configuration: {message: Hi there.}}]
+    #""", 1)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory, pytestconfig):
+    directory = tmp_path_factory.mktemp("extproc")
+    site = Site(directory)
+    yield site
+    site.stop()
+    reporter = pytestconfig.pluginmanager.get_plugin("terminalreporter")
+    reporter.write_line(f" Envoy {real.version()} carried {carried['requests']} requests")
+
+
+class Answer:
+    def __init__(self, out, headers, status, exit):
+        self.body, self.status, self.exit = out, status, exit
+        self.headers = dict(line.lower().split(": ", 1) for line in headers.splitlines() if ": " in line)
+
+
+def curl(site, port, body, protocol="http1.1", path="/v1/chat/completions", headers=(), method="POST", timeout=40):
+    """One request through Envoy; the client is curl, because it speaks HTTP/2 without TLS."""
+    carried["requests"] += 1
+    sent, head = site.directory / "sent", site.directory / "head"
+    args = ["curl", "-s", "-X", method, "--max-time", str(timeout), "-D", head, "-w", "%{stderr}%{http_code}",
+            "--http2-prior-knowledge" if protocol == "http2" else "--http1.1", "-H", "expect:"]
+    if body is not None:
+        sent.write_bytes(body)
+        args += ["-H", "content-type: application/json", "--data-binary", f"@{sent}"]
+    for header in headers:
+        args += ["-H", header]
+    head.write_text("")
+    done = subprocess.run([*map(str, args), f"http://127.0.0.1:{port}{path}"], capture_output=True, timeout=timeout + 5)
+    return Answer(done.stdout, head.read_text(), int(done.stderr or 0), done.returncode)
+
+
+def body_of(ask, size, answer):
+    """A request of about `size` bytes."""
+    text = {"explicit": "tell me", "auto": "what does ``` mean", "here": "say-hi", "error": "tell me"}[ask]
+    model = {"explicit": "expert", "error": "no-such-model"}.get(ask, "auto")
+    body = chat(text, model, **({"stream": True} if answer == "sse" else {}))
+    fill = SIZES[size] - len(json.dumps(body))
+    if fill > 0:
+        body["messages"][0]["content"] += " a few words more" * (fill // 17)
+    return json.dumps(body).encode()
+
+
+@pytest.mark.parametrize("mode,size,answer,protocol,ask,processor,allow", CASES)
+def test_matrix(site, mode, size, answer, protocol, ask, processor, allow):
+    envoy = site.envoy(mode, allow)
+    body = b"x" if size == "1B" and ask == "error" else body_of(ask, size, answer)
+    if processor == "killed":
+        check_killed(site, envoy, mode, allow, body, protocol)
+        return
+    site.start()
+    late = site.unrouted("late")
+    reply = wait_for_semroute(site, envoy, body, protocol)
+    if ask == "error":
+        assert reply.status == (400 if body == b"x" else 404), reply.body
+        assert json.loads(reply.body)["error"]["type"] == "invalid_request_error"
+        return
+    assert reply.status == 200, (reply.status, reply.body[:300])
+    if ask == "here":
+        assert b"Hi" in reply.body and reply.headers["x-vsr-fast-response"] == "true"
+        return
+    model = "expert" if ask == "explicit" else "coder"
+    worker = real.MODELS.index(model)
+    assert reply.headers["x-vsr-selected-model"] == model
+    if site.unrouted("late") > late:  # counted exactly when the headers could not route
+        assert mode in ("STREAMED", "NO_WAIT") and size != "1B"
+        worker = 0
+    elif mode == "NO_WAIT":
+        assert size in ("1B", "900KiB", "1.1MiB") or ask == "explicit"
+    got = json.loads(site.mock.last_body(worker))
+    want = json.loads(body)
+    assert got["model"] == model and got["messages"][-1]["content"] == want["messages"][-1]["content"]
+    if ask == "explicit":
+        assert site.mock.last_body(worker) == body
+    head = site.mock.last_head(worker).lower()
+    assert "x-selected-model: " + model in head or worker == 0
+    if answer == "sse":
+        assert reply.headers["content-type"].startswith("text/event-stream")
+        assert reply.body.endswith(b"data: [DONE]\n\n") and b'"usage"' not in reply.body
+    else:
+        assert json.loads(reply.body)["model"] == model
+
+
+def wait_for_semroute(site, envoy, body, protocol):
+    """Envoy may need a moment until it connects again to a semroute that was killed before."""
+    for _ in range(50):
+        reply = curl(site, envoy.port, body, protocol)
+        if reply.status in (200, 400, 404) and ("x-vsr-schema-version" in reply.headers):
+            return reply
+        time.sleep(0.1)
+    return reply
+
+
+def check_killed(site, envoy, mode, allow, body, protocol):
+    """What failure_mode_allow covers, and what it does not: a FULL_DUPLEX body that was handed over."""
+    site.kill()
+    reply = curl(site, envoy.port, body, protocol)
+    if not allow or mode == "FULL_DUPLEX":
+        # Envoy answers before the upload's end and closes: curl may see that before the status, but at once.
+        assert reply.status == 500 or (len(body) > 1 << 16 and reply.exit in (52, 55, 56, 92)), (reply.status, reply.exit)
+        assert reply.body == b""
+        return
+    assert reply.status in (200, 400)  # the mock's word: nobody else looked at the request
+    assert site.mock.last_body(0) == body
+
+
+def test_many_requests_at_once(site):
+    """Many clients are many streams of the one connection between Envoy and semroute."""
+    site.start()
+    envoy = site.envoy("FULL_DUPLEX")
+    body = body_of("auto", "1B", "plain")
+    wait_for_semroute(site, envoy, body, "http2")
+    with concurrent.futures.ThreadPoolExecutor(30) as pool:
+        answers = list(pool.map(lambda _: request(envoy.port, "POST", "/v1/chat/completions", body), range(300)))
+    carried["requests"] += 300
+    assert [a.status for a in answers] == [200] * 300
+    assert {a.headers["x-vsr-selected-model"] for a in answers} == {"coder"}
+
+
+@pytest.mark.parametrize("mode", list(real.MODES))
+def test_without_a_body(site, mode):
+    site.start()
+    envoy = site.envoy(mode)
+    wait_for_semroute(site, envoy, body_of("auto", "1B", "plain"), "http1.1")
+    models = curl(site, envoy.port, None, method="GET", path="/v1/models")
+    assert models.status == 200 and "auto" in [m["id"] for m in json.loads(models.body)["data"]]
+    assert curl(site, envoy.port, None, method="GET", path="/v1/chat/completions").status == 405
+    health = curl(site, envoy.port, None, method="GET", path="/health")  # not of this API: the upstream's
+    assert health.status == 200 and "x-vsr-schema-version" not in health.headers
+
+
+@pytest.mark.parametrize("mode", list(real.MODES))
+def test_request_trailers(site, mode):
+    """curl sends no trailers, so a chunked request with some is written by hand."""
+    site.start()
+    envoy = site.envoy(mode, False, enable_trailers)
+    body = body_of("auto", "1B", "plain")
+    wait_for_semroute(site, envoy, body, "http1.1")
+    carried["requests"] += 1
+    with socket.create_connection(("127.0.0.1", envoy.port), timeout=20) as s:
+        s.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\nconnection: close\r\ntransfer-encoding: chunked\r\n"
+                  b"trailer: x-sum\r\ncontent-type: application/json\r\n\r\n")
+        for at in range(0, len(body), 20):
+            piece = body[at:at + 20]
+            s.sendall(b"%x\r\n%s\r\n" % (len(piece), piece))
+        s.sendall(b"0\r\nx-sum: 1\r\n\r\n")
+        answer = b""
+        while data := s.recv(65536):
+            answer += data
+    assert answer.startswith(b"HTTP/1.1 200"), answer[:300]
+    assert b"x-vsr-selected-model: coder" in answer
+    late_or_routed = [json.loads(site.mock.last_body(w) or b"{}").get("model") for w in (0, 1)]
+    assert "coder" in late_or_routed
+
+
+def enable_trailers(text):
+    return text.replace("          codec_type: AUTO", "          http_protocol_options: {enable_trailers: true}\n"
+                        "          codec_type: AUTO", 1)
+
+
+def test_a_partial_mode_is_refused(site):
+    site.start()
+    envoy = site.envoy("BUFFERED", False, partial)
+    reply = curl(site, envoy.port, body_of("auto", "1B", "plain"))
+    assert reply.status == 500
+    assert "FULL_DUPLEX_STREAMED" in json.loads(reply.body)["error"]["message"]
+
+
+def partial(text):
+    return text.replace("request_body_mode: BUFFERED", "request_body_mode: BUFFERED_PARTIAL")
+
+
+def test_a_buffered_sse_answer_is_switched_to_streamed(site):
+    site.start()
+    envoy = site.envoy("BUFFERED", False, buffered_answers)
+    started = time.monotonic()
+    process = subprocess.Popen(["curl", "-sN", "-H", "x-mock-chunk-delay-ms: 150", "-H", "x-mock-chunks: 8",
+                                "-H", "content-type: application/json", "--data-binary",
+                                body_of("auto", "1B", "sse").decode(),
+                                f"http://127.0.0.1:{envoy.port}/v1/chat/completions"], stdout=subprocess.PIPE)
+    carried["requests"] += 1
+    first = process.stdout.read(6)
+    early = time.monotonic() - started
+    rest = process.stdout.read()
+    whole = time.monotonic() - started
+    process.wait()
+    assert first == b"data: " and rest.endswith(b"data: [DONE]\n\n")
+    assert early < whole - 0.5, "the first frame came before the last was sent"
+
+
+def buffered_answers(text):
+    return text.replace("response_body_mode: STREAMED ", "response_body_mode: BUFFERED ")
+
+
+def test_a_route_can_switch_the_filter_off(site):
+    site.start()
+    envoy = site.envoy("FULL_DUPLEX", False, without_filter)
+    reply = curl(site, envoy.port, body_of("error", "1B", "plain"), path="/v1/chat/completions?raw=1")
+    assert reply.status == 200 and "x-vsr-schema-version" not in reply.headers
+
+
+def without_filter(text):
+    return text.replace("              - match: {prefix: /}\n                route: {cluster: general, timeout: 0s}", """\
+              - match: {prefix: /}
+                route: {cluster: general, timeout: 0s}
+                typed_per_filter_config:
+                  envoy.filters.http.ext_proc:
+                    "@type": type.googleapis.com/envoy.extensions.filters.http.ext_proc.v3.ExtProcPerRoute
+                    disabled: true""")
+
+
+def test_metrics_and_usage(site):
+    site.start()
+    envoy = site.envoy("FULL_DUPLEX")
+    wait_for_semroute(site, envoy, body_of("auto", "1B", "sse"), "http1.1")
+    text = site.metrics()
+    assert 'semroute_requests_total{door="extproc",outcome="routed"}' in text
+    assert 'llm_model_completion_tokens_total{model="coder"}' in text
+    assert 'llm_model_ttft_seconds_count{model="coder"}' in text
