@@ -267,8 +267,9 @@ static void waiting_run(void *ctx)
     struct sr_grpc_call *call = ctx;
     if (call->finished)
         return;
-    call->waiting_at +=
-        call_parse(call, call->waiting.data + call->waiting_at, call->waiting.len - call->waiting_at);
+    if (call->waiting.len)
+        call->waiting_at +=
+            call_parse(call, call->waiting.data + call->waiting_at, call->waiting.len - call->waiting_at);
     if (call->finished)
         sr_http2_stream_consume(call->stream, SIZE_MAX);
     waiting_tidy(call);
