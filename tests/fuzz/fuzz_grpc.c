@@ -9,6 +9,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@
     } while (0)
 
 #define MESSAGE_MAX 5000
-#define TURNS_MAX   10000
+#define TURNS_MAX   1000000
 
 static struct sr_loop *loop;
 static struct sr_grpc_server *server;
@@ -129,10 +130,11 @@ static int client_open(void)
 {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port)};
     struct linger linger = {1, 0};
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    int yes = 1, fd = socket(AF_INET, SOCK_STREAM, 0);
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     CHECK(fd >= 0 && connect(fd, (struct sockaddr *)&to, sizeof to) == 0);
     setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     return fd;
 }
 
