@@ -5,6 +5,7 @@
 
 #include "bench/classify.h"
 #include "bench/decide.h"
+#include "bench/extproc.h"
 #include "bench/gateway.h"
 #include "bench/scan.h"
 
@@ -17,6 +18,7 @@ static const struct {
     {"classify", "the linear classifier by text size", sr_bench_classify},
     {"decide", "signals without a model, and decisions", sr_bench_decide},
     {"gateway", "what the gateway adds to a request, beside a plain proxy", sr_bench_gateway},
+    {"extproc", "what Envoy's door adds to a request through the real Envoy", sr_bench_extproc},
 };
 #define N_BENCHES (sizeof benches / sizeof benches[0])
 
