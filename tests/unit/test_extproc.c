@@ -28,6 +28,9 @@
 #define AUTO(text)  "{\"model\":\"auto\",\"messages\":[{\"role\":\"user\",\"content\":\"" text "\"}]}"
 #define PLAIN(text) "{\"model\":\"plain\",\"messages\":[{\"role\":\"user\",\"content\":\"" text "\"}]}"
 
+/* For pieces of it. */
+static const char CODE[] = AUTO("code");
+
 struct site {
     sr_runtime *runtime;
     const struct sr_config *config;
@@ -209,7 +212,7 @@ static void test_streamed_late(void **state)
     envoy_body(&e, AUTO("code"), 20, false);
     assert_int_equal(e.count, 0); /* each chunk is answered at once */
     assert_int_equal(e.upstream.len, 0);
-    envoy_body(&e, AUTO("code") + 20, strlen(AUTO("code")) - 20, true);
+    envoy_body(&e, &CODE[20], strlen(&CODE[20]), true);
     buf_is(&e.upstream, PLAIN("code"));
     no_faults(&e);
     envoy_dispose(&e);
@@ -245,10 +248,10 @@ static void test_hold_bytes(void **state)
     envoy_body(&e, AUTO("code"), 20, false);
     assert_int_equal(e.count, 2);
     assert_true(sr_extproc_core_deadline_ns(e.core) != 0);
-    envoy_body(&e, AUTO("code") + 20, 15, false);
+    envoy_body(&e, &CODE[20], 15, false);
     assert_true(e.head_released && !e.head_cleared);
     assert_int_equal(e.count, 0);
-    envoy_body(&e, AUTO("code") + 35, strlen(AUTO("code")) - 35, true);
+    envoy_body(&e, &CODE[35], strlen(&CODE[35]), true);
     buf_is(&e.upstream, PLAIN("code"));
     no_faults(&e);
     envoy_dispose(&e);
@@ -270,7 +273,7 @@ static void test_hold_ms(void **state)
     sr_extproc_core_timeout(e.core);
     assert_true(e.head_released);
     assert_int_equal(e.count, 0);
-    envoy_body(&e, AUTO("code") + 20, strlen(AUTO("code")) - 20, true);
+    envoy_body(&e, &CODE[20], strlen(&CODE[20]), true);
     buf_is(&e.upstream, PLAIN("code"));
     no_faults(&e);
     envoy_dispose(&e);
