@@ -1,5 +1,6 @@
 """Hostile and broken input from raw sockets: a clear OpenAI-shaped error, never a crash, never a smuggled request."""
 import json
+import re
 import socket
 import time
 
@@ -102,7 +103,7 @@ def test_request_smuggling_and_garbage_is_refused(site, name, data):
     before = request(mock.port, "GET", "/mock/stats").body
     answer = raw(gateway.port, data + b"GET /v1/models HTTP/1.1\r\nHost: x\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 4") or answer.startswith(b"HTTP/1.1 5"), (name, answer[:200])
-    assert answer.count(b"\r\ndate: ") + answer.count(b"\r\nDate: ") == 1, (name, answer)
+    assert len(re.findall(rb"HTTP/1\.1 \d{3} ", answer)) == 1, (name, answer)
     assert request(mock.port, "GET", "/mock/stats").body == before
 
 
@@ -140,7 +141,7 @@ def test_wrong_verbs_and_paths(site):
 def test_compressed_bodies_are_refused_clearly(site):
     gateway, _ = site
     answer = request(gateway.port, "POST", "/v1/chat/completions", b"\x1f\x8b\x08\x00", {"content-encoding": "gzip"})
-    assert answer.status == 415 and "gzip" in answer.json()["error"]["message"]
+    assert answer.status == 415 and "content-encoding" in answer.json()["error"]["message"]
 
 
 def test_nothing_of_the_user_is_in_the_log(site):
