@@ -145,6 +145,15 @@ static int block_signals(sigset_t *set)
     return signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+/* The watcher's thread may be replacing the configuration just now. */
+static uint64_t drain_timeout_ns(struct sr_server *server)
+{
+    const struct sr_config *config = sr_runtime_config(server->runtime);
+    uint64_t ns = config->global.gateway.drain_timeout_ms * SR_NS_PER_MS;
+    sr_config_unref(config);
+    return ns;
+}
+
 /* Returns when the process should end. */
 static void wait_for_end(struct sr_server *server, int signals)
 {
@@ -176,7 +185,7 @@ static void wait_for_end(struct sr_server *server, int signals)
         } else {
             sr_log(SR_LOG_INFO, "drain", "%s: requests under way may finish",
                    info.ssi_signo == SIGTERM ? "SIGTERM" : "SIGINT");
-            deadline = sr_clock_ns() + server->config->global.gateway.drain_timeout_ms * SR_NS_PER_MS;
+            deadline = sr_clock_ns() + drain_timeout_ns(server);
             if (!begin_drain(server)) {
                 return;
             }
@@ -229,6 +238,7 @@ static int start(struct sr_server *server, char *error, size_t error_size)
         rc = start_loops(server);
     }
     if (rc == SR_OK) {
+        sr_server_announce(server);
         rc =
             sr_reload_start(&server->reload, server->options->config, sr_server_reload, server, &server->err);
     }
@@ -279,7 +289,6 @@ int sr_server_run(const struct sr_server_options *options, char *error, size_t e
     int rc = signals < 0 ? sr_err_set(&server->err, SR_EIO, "no file descriptors left")
                          : start(server, error, error_size);
     if (rc == SR_OK) {
-        sr_server_announce(server);
         wait_for_end(server, signals);
     } else if (error[0] == '\0') {
         snprintf(error, error_size, "%s", server->err.message[0] ? server->err.message : sr_strerror(rc));

@@ -34,7 +34,7 @@ struct sr_server {
     const struct sr_server_options *options;
     uint64_t started_ns;
     sr_runtime *runtime;
-    const struct sr_config *config; /* in force; the watcher's thread replaces it */
+    const struct sr_config *config; /* in force; the watcher's thread's own once that runs */
     struct sr_upstream_tls *upstream_tls;
     struct sr_server_loop loops[SR_SERVER_LOOPS_MAX];
     int n_loops;
