@@ -121,8 +121,10 @@ static int compile_regexes(struct sr_signal_set *set, struct sr_err *err)
     return SR_OK;
 }
 
-static int keyword_compile(struct sr_signal_set **out, const struct sr_config *config, struct sr_err *err)
+static int keyword_compile(struct sr_signal_set **out, const struct sr_config *config,
+                           struct sr_models *models, struct sr_err *err)
 {
+    (void)models;
     if (config->n_keywords == 0)
         return SR_OK;
     struct sr_keyword_item *items = NULL;

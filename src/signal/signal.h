@@ -14,6 +14,7 @@
 #include "base/ref.h"
 #include "base/thread.h"
 #include "config/config.h"
+#include "model/store.h"
 
 /* Index in the registry = bit in a mask. */
 enum sr_signal_type {
@@ -69,7 +70,8 @@ struct sr_signal_ops {
     uint32_t cost_ns_per_kib;
     /* Builds the rules from a configuration. `*set` is NULL when none are configured. Start-up and reload
      * only. */
-    int (*compile)(struct sr_signal_set **set, const struct sr_config *config, struct sr_err *err);
+    int (*compile)(struct sr_signal_set **set, const struct sr_config *config, struct sr_models *models,
+                   struct sr_err *err);
     void (*free)(struct sr_signal_set *set);
     size_t (*n_rules)(const struct sr_signal_set *set);
     const char *(*rule_name)(const struct sr_signal_set *set, size_t rule);
@@ -85,9 +87,10 @@ extern const struct sr_signal_ops *const sr_signal_registry[SR_SIGNAL_TYPES];
 /* -1 when no type has this name. */
 int sr_signal_find(struct sr_bytes name);
 
-/* All sets of a configuration. Reference-counted: runs hold one. */
+/* All sets of a configuration. Reference-counted: runs hold one. Models are taken from `models` (NULL: opened
+ * for this configuration alone). */
 struct sr_signals;
-int sr_signals_new(struct sr_signals **out, const struct sr_config *config,
+int sr_signals_new(struct sr_signals **out, const struct sr_config *config, struct sr_models *models,
                    struct sr_err *err) SR_WARN_UNUSED;
 struct sr_signals *sr_signals_ref(struct sr_signals *signals);
 void sr_signals_unref(struct sr_signals *signals);
