@@ -86,7 +86,8 @@ struct sr_config_model {
     const char *param_size, *modality;
     uint64_t context_window;
     double quality_score;
-    struct sr_strings capabilities, tags, loras;
+    struct sr_strings capabilities, tags;
+    struct sr_name_values loras; /* value: the description, "" = none */
 };
 
 /* routing.signals.keywords[] */

@@ -101,7 +101,7 @@ static const struct sr_enum_word levels[] = {{"debug", 0}, {"info", 1}, {"warn",
 
 static const struct sr_field semroute_fields[] = {
     {"override_confidence", SR_FIELD_NUMBER, GLOBAL(override_confidence), .def = "0", .min = 0, .max = 1,
-     .help = "a classifier at least this sure overrides a decision of higher priority; 0 = never"},
+     .help = "a classifier at least this sure wins over keywords of the same priority; 0 = never"},
     {"signal_deadline_ms", SR_FIELD_MS, GLOBAL(signal_deadline_ms), .def = "1000", .min = 1, .max = 600e3,
      .help = "the longest that signals of one request may take together"},
     {"request_headers", SR_FIELD_BOOL, GLOBAL(request_headers), .def = "true",
