@@ -156,6 +156,7 @@ static bool choose_target(struct sr_call *call)
     }
     call->target = &v->targets[at];
     call->tried |= UINT64_C(1) << at;
+    sr_exchange_target(call->exchange, (size_t)at);
     return true;
 }
 
