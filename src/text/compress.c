@@ -36,7 +36,7 @@ void sr_compressor_free(sr_compressor *c)
     sr_rank_dispose(&c->rank);
     sr_mem_free(c->units);
     sr_mem_free(c->scores);
-    sr_mem_free(c->order);
+    sr_mem_free(c->heap);
     sr_mem_free(c->kept);
     sr_mem_free(c);
 }
@@ -45,7 +45,7 @@ size_t sr_compressor_memory(const sr_compressor *c)
 {
     return sizeof *c + c->text.cap + sr_terms_memory(&c->terms) + c->rank.size +
            (c->cap_units + c->cap_kept) * sizeof *c->units + c->cap_scores * sizeof *c->scores +
-           c->cap_order * sizeof *c->order;
+           c->cap_heap * sizeof *c->heap;
 }
 
 int sr_compress_room(void **array, size_t *cap, size_t n, size_t size)
@@ -117,8 +117,7 @@ static void count_published(sr_compressor *c, struct sr_bytes text, bool last)
             sr_estimate_add_field(&c->estimate, c->field);
             c->field = (struct sr_estimate_field){0};
         } else {
-            c->field.cjk += (glyph & SR_GLYPH_CJK) != 0;
-            c->field.points += (glyph & SR_GLYPH_CJK) == 0;
+            sr_estimate_point(&c->field, cp, glyph);
         }
     }
     if (last)
@@ -187,37 +186,44 @@ int sr_compress_feed(sr_compressor *c, struct sr_bytes piece)
 }
 
 /* Compat: which rows are ranked when there are more than SAMPLE: the first, the last, and evenly between. */
-static void sample_rows(sr_compressor *c)
+static void sample_units(sr_compressor *c, uint32_t rows[SAMPLE])
 {
     size_t total = c->n_units, middle = SAMPLE - 2;
     double step = (double)(total - 2) / (double)middle;
-    c->order[0] = 0;
+    rows[0] = 0;
     for (size_t i = 0; i < middle; i++) {
         size_t at = 1 + (size_t)((double)i * step + 0.5);
-        c->order[1 + i] = (uint32_t)(at >= total - 1 ? total - 2 : at);
+        rows[1 + i] = (uint32_t)(at >= total - 1 ? total - 2 : at);
     }
-    c->order[SAMPLE - 1] = (uint32_t)(total - 1);
+    rows[SAMPLE - 1] = (uint32_t)(total - 1);
     for (size_t i = 0; i < SAMPLE; i++)
-        c->units[i] = c->units[c->order[i]];
+        c->units[i] = c->units[rows[i]];
     c->n_units = SAMPLE;
+}
+
+static int room_to_rank(sr_compressor *c)
+{
+    void *heap = c->heap, *scores = c->scores;
+    int rc = sr_compress_room(&heap, &c->cap_heap, c->n_units, sizeof *c->heap);
+    c->heap = heap;
+    if (rc == SR_OK)
+        rc = sr_compress_room(&scores, &c->cap_scores, c->n_units, sizeof *c->scores);
+    c->scores = scores;
+    return rc;
 }
 
 static int score_units(sr_compressor *c)
 {
     const struct sr_compress_settings *s = &c->settings;
-    void *order = c->order, *scores = c->scores;
+    struct sr_rank_options options = {
+        .depth = s->depth, .novelty = s->novelty > 0, .start_uniform = s->compat};
+    uint32_t rows[SAMPLE];
     bool sampled = s->compat && c->n_units > SAMPLE;
-    int rc = sr_compress_room(&order, &c->cap_order, c->n_units, sizeof *c->order);
-    c->order = order;
-    if (rc)
-        return rc;
     if (sampled)
-        sample_rows(c);
-    rc = sr_compress_room(&scores, &c->cap_scores, c->n_units, sizeof *c->scores);
-    c->scores = scores;
+        sample_units(c, rows);
+    int rc = room_to_rank(c);
     if (rc == SR_OK)
-        rc = sr_rank_run(&c->rank, &c->terms, sampled ? c->order : NULL, c->n_units, s->depth, s->novelty > 0,
-                         c->scores);
+        rc = sr_rank_run(&c->rank, &c->terms, sampled ? rows : NULL, c->n_units, options, c->scores);
     for (size_t i = 0; i < c->n_units && rc == SR_OK; i++) {
         const struct sr_scores *of = &c->scores[i];
         c->units[i].scores = *of;

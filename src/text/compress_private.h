@@ -7,6 +7,12 @@
 #include "text/compress.h"
 #include "text/segment.h"
 
+/* A sentence that may be kept. */
+struct sr_compress_candidate {
+    double score;
+    uint32_t unit;
+};
+
 struct sr_compressor {
     struct sr_compress_settings settings;
     struct sr_buf text;
@@ -21,8 +27,8 @@ struct sr_compressor {
     size_t counted;                 /* compat: bytes that `estimate` and `field` cover */
     struct sr_scores *scores;
     size_t cap_scores;
-    uint32_t *order; /* sampled rows, then a heap of units */
-    size_t cap_order;
+    struct sr_compress_candidate *heap;
+    size_t cap_heap;
     struct sr_compress_unit *kept;
     size_t n_kept, cap_kept;
     size_t joined_tokens;

@@ -87,18 +87,18 @@ static void take_ends(struct sr_compressor *c, struct budget *b)
 }
 
 /* The better sentence: the higher score, of equals the earlier. */
-static bool is_better(const struct sr_compress_unit *units, uint32_t a, uint32_t b)
+static bool is_better(struct sr_compress_candidate a, struct sr_compress_candidate b)
 {
-    return units[a].score > units[b].score || (units[a].score >= units[b].score && a < b);
+    return a.score > b.score || (a.score >= b.score && a.unit < b.unit);
 }
 
-static void sift_down(const struct sr_compress_unit *units, uint32_t *heap, size_t n, size_t at)
+static void sift_down(struct sr_compress_candidate *heap, size_t n, size_t at)
 {
-    uint32_t moved = heap[at];
+    struct sr_compress_candidate moved = heap[at];
     for (size_t child; (child = 2 * at + 1) < n; at = child) {
-        if (child + 1 < n && is_better(units, heap[child + 1], heap[child]))
+        if (child + 1 < n && is_better(heap[child + 1], heap[child]))
             child++;
-        if (!is_better(units, heap[child], moved))
+        if (!is_better(heap[child], moved))
             break;
         heap[at] = heap[child];
     }
@@ -109,23 +109,23 @@ static void sift_down(const struct sr_compress_unit *units, uint32_t *heap, size
  * than the cheapest sentence costs, it is over. */
 static void take_best(struct sr_compressor *c, struct budget *b)
 {
-    uint32_t *heap = c->order;
+    struct sr_compress_candidate *heap = c->heap;
     size_t n = 0, cheapest = SIZE_MAX;
     for (size_t i = 0; i < c->n_units; i++) {
         if (c->units[i].kept)
             continue;
-        heap[n++] = (uint32_t)i;
+        heap[n++] = (struct sr_compress_candidate){c->units[i].score, (uint32_t)i};
         cheapest = c->units[i].tokens < cheapest ? c->units[i].tokens : cheapest;
     }
     if (b->exact) /* estimates are no bound */
         cheapest = 1;
     for (size_t i = n / 2; i-- > 0;)
-        sift_down(c->units, heap, n, i);
+        sift_down(heap, n, i);
     while (n && b->left >= cheapest && !(b->exact && b->misses > MISSES_MAX)) {
-        uint32_t best = heap[0];
+        size_t best = heap[0].unit;
         heap[0] = heap[--n];
         if (n)
-            sift_down(c->units, heap, n, 0);
+            sift_down(heap, n, 0);
         take(c, b, best, b->left);
     }
 }
@@ -155,7 +155,7 @@ static void drop_worst(struct sr_compressor *c)
             continue;
         bool is_end = i < c->settings.first || i + c->settings.last >= n;
         if (worst == n || (worst_is_end && !is_end) ||
-            (worst_is_end == is_end && is_better(c->units, (uint32_t)worst, (uint32_t)i))) {
+            (worst_is_end == is_end && c->units[i].score <= c->units[worst].score)) {
             worst = i;
             worst_is_end = is_end;
         }

@@ -1,18 +1,5 @@
 #include "text/estimate.h"
 
-static bool is_mark(int32_t cp)
-{
-    return (cp > 0x20 && cp < '0') || (cp > '9' && cp < 'A') || (cp > 'Z' && cp < 'a' && cp != '_') ||
-           (cp > 'z' && cp < 0x7F);
-}
-
-static void add_point(struct sr_estimate_field *field, int32_t cp, uint32_t glyph)
-{
-    field->cjk += (glyph & SR_GLYPH_CJK) != 0;
-    field->points += (glyph & SR_GLYPH_CJK) == 0;
-    field->marks += cp < 0x80 && is_mark(cp);
-}
-
 struct sr_estimate sr_estimate_of(struct sr_bytes text)
 {
     const uint32_t *table = sr_glyph_table();
@@ -23,7 +10,7 @@ struct sr_estimate sr_estimate_of(struct sr_bytes text)
         uint32_t glyph;
         i += sr_glyph_at(table, text, i, &cp, &glyph);
         if (!(glyph & SR_GLYPH_SPACE)) {
-            add_point(&field, cp, glyph);
+            sr_estimate_point(&field, cp, glyph);
             continue;
         }
         sr_estimate_add_field(&sum, field);
@@ -49,7 +36,7 @@ size_t sr_estimate_prefix(struct sr_bytes text, size_t tenths)
             i = next;
             continue;
         }
-        add_point(&field, cp, glyph);
+        sr_estimate_point(&field, cp, glyph);
         struct sr_estimate with = sum;
         sr_estimate_add_field(&with, field);
         if (sr_estimate_tenths(with) > tenths)

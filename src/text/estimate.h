@@ -9,6 +9,7 @@
 #ifndef SR_TEXT_ESTIMATE_H
 #define SR_TEXT_ESTIMATE_H
 
+#include "text/ascii.h"
 #include "text/glyph.h"
 
 /* What was counted. Add several to get the count of their texts joined by white space. */
@@ -21,23 +22,33 @@ struct sr_estimate {
 /* One field while it is being read. */
 struct sr_estimate_field {
     size_t points; /* characters that are not CJK */
-    size_t marks;  /* ASCII punctuation */
+    size_t inner;  /* ASCII marks with a character before and after them in the field */
     size_t cjk;
+    bool mark; /* the latest character was such a mark, if another one follows */
 };
 
 #define SR_ESTIMATE_SCALE 10 /* ours counts in tenths of a token */
 #define SR_ESTIMATE_SHORT 12 /* characters of a field that one word's price covers */
 #define SR_ESTIMATE_POINT 3  /* tenths for each character beyond them */
-#define SR_ESTIMATE_MARK  8  /* tenths for each punctuation mark of a field after the first */
+#define SR_ESTIMATE_MARK  8  /* tenths for each inner mark */
 
+/* Adds a character that is not white space. */
+static inline void sr_estimate_point(struct sr_estimate_field *field, int32_t cp, uint32_t glyph)
+{
+    bool is_cjk = (glyph & SR_GLYPH_CJK) != 0;
+    field->inner += field->mark;
+    field->mark = cp < 0x80 && sr_ascii_is_mark((unsigned char)cp) && field->points + field->cjk;
+    field->cjk += is_cjk;
+    field->points += !is_cjk;
+}
+
+/* Ends a field, which may be empty. */
 static inline void sr_estimate_add_field(struct sr_estimate *e, struct sr_estimate_field field)
 {
     e->cjk += field.cjk;
-    if (field.points == 0)
-        return;
-    e->words++;
+    e->words += field.points > 0;
     e->extra += field.points > SR_ESTIMATE_SHORT ? (field.points - SR_ESTIMATE_SHORT) * SR_ESTIMATE_POINT : 0;
-    e->extra += field.marks > 1 ? (field.marks - 1) * SR_ESTIMATE_MARK : 0;
+    e->extra += field.inner * SR_ESTIMATE_MARK;
 }
 
 static inline void sr_estimate_add(struct sr_estimate *sum, struct sr_estimate e)

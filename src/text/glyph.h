@@ -38,11 +38,22 @@ static inline uint32_t sr_glyph_of(const uint32_t *table, int32_t cp)
 static inline size_t sr_glyph_at(const uint32_t *table, struct sr_bytes s, size_t at, int32_t *cp,
                                  uint32_t *glyph)
 {
-    unsigned char c = (unsigned char)s.p[at];
-    if (c < 0x80) {
-        *cp = c;
-        *glyph = table[c];
+    const unsigned char *p = (const unsigned char *)s.p + at;
+    if (p[0] < 0x80) {
+        *cp = p[0];
+        *glyph = table[p[0]];
         return 1;
+    }
+    if (p[0] >= 0xC2 && p[0] < 0xE0 && s.n - at >= 2 && (p[1] & 0xC0) == 0x80) {
+        *cp = (p[0] & 0x1F) << 6 | (p[1] & 0x3F);
+        *glyph = table[*cp];
+        return 2;
+    }
+    if (p[0] >= 0xE1 && p[0] < 0xED && s.n - at >= 3 && (p[1] & 0xC0) == 0x80 && (p[2] & 0xC0) == 0x80) {
+        *cp = (p[0] & 0x0F) << 12 | (p[1] & 0x3F) << 6 | (p[2] & 0x3F);
+        *glyph = *cp >= 0x4E00 && *cp <= 0x9FFF ? (uint32_t)*cp | SR_GLYPH_LETTER | SR_GLYPH_CJK
+                                                 : sr_glyph_of(table, *cp);
+        return 3;
     }
     size_t n = sr_utf8_decode(s, at, cp);
     *glyph = sr_glyph_of(table, *cp);

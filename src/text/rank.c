@@ -7,22 +7,33 @@
 #define PI       3.14159265358979323846
 #define KEEP_MAX ((size_t)8 << 20) /* scratch that is kept for the next text */
 
+/* What is known of a term: one cache line holds two. */
+struct term {
+    double centroid; /* sum of its frequencies in the sentences */
+    double idf;
+    uint32_t df;     /* sentences that have it */
+    uint32_t column; /* in A, counted from 1; 0: none yet */
+};
+
+/* An entry of A. */
+struct cell {
+    double value;
+    uint32_t column;
+};
+
 /* The scratch of one ranking, in the order of the block it lies in (n sentences, t terms, e entries):
  *
- *   df[t] centroid[t] sum[t] column[t] | idf[n+1] | value[e] column_of[e] | row_end[n] out[n] rank[n] next[n]
+ *   terms[t] | cells[e] | sum[t] | idf[n+2] | out[n] | rank[n] | next[n] | row_end[n]
  *
  * A term that only one sentence has connects nothing, so the matrix holds the others only. */
 struct space {
-    double *centroid; /* sum of the term frequencies */
-    double *sum;      /* per column: A' x */
-    double *idf;      /* by document frequency; NAN: not computed yet */
-    double *value;    /* of the matrix A */
-    double *out;      /* sum of a sentence's similarities */
+    struct term *terms;
+    struct cell *cells;
+    double *sum; /* per column: A' x */
+    double *idf; /* by document frequency; NAN: not computed yet */
+    double *out; /* sum of a sentence's similarities */
     double *rank;
     double *next;
-    uint32_t *df;
-    uint32_t *column; /* of a term in A, counted from 1; 0: none yet */
-    uint32_t *column_of;
     uint32_t *row_end;
     size_t columns;
 };
@@ -48,8 +59,9 @@ static const struct sr_terms_row *row_of(const struct job *job, size_t i)
 
 static int lay_out(struct sr_rank *rank, struct space *at, size_t n, size_t t, size_t e)
 {
-    size_t doubles = 2 * t + (n + 2) + e + 3 * n, ints = 2 * t + e + n;
-    size_t size = doubles * sizeof(double) + ints * sizeof(uint32_t);
+    size_t doubles = t + (n + 2) + 3 * n;
+    size_t size = t * sizeof *at->terms + e * sizeof *at->cells + doubles * sizeof(double) +
+                  n * sizeof *at->row_end;
     if (rank->size < size || rank->size > KEEP_MAX) {
         sr_mem_free(rank->space);
         rank->size = 0;
@@ -58,80 +70,84 @@ static int lay_out(struct sr_rank *rank, struct space *at, size_t n, size_t t, s
             return SR_ENOMEM;
         rank->size = size;
     }
-    double *d = rank->space;
-    at->centroid = d;
-    at->sum = d + t;
+    at->terms = rank->space;
+    at->cells = (struct cell *)(at->terms + t);
+    at->sum = (double *)(at->cells + e);
     at->idf = at->sum + t;
-    at->value = at->idf + n + 2;
-    at->out = at->value + e;
+    at->out = at->idf + n + 2;
     at->rank = at->out + n;
     at->next = at->rank + n;
-    at->df = (uint32_t *)(at->next + n);
-    at->column = at->df + t;
-    at->column_of = at->column + t;
-    at->row_end = at->column_of + e;
+    at->row_end = (uint32_t *)(at->next + n);
     at->columns = 0;
-    memset(at->centroid, 0, t * sizeof *at->centroid);
-    memset(at->df, 0, t * sizeof *at->df);
-    memset(at->column, 0, t * sizeof *at->column);
+    memset(at->terms, 0, t * sizeof *at->terms);
+    for (size_t i = 0; i < n + 2; i++)
+        at->idf[i] = NAN;
     return SR_OK;
 }
 
 static void count_documents(struct job *job)
 {
-    struct space *at = &job->at;
+    struct term *terms = job->at.terms;
     for (size_t i = 0; i < job->n; i++) {
         const struct sr_terms_row *row = row_of(job, i);
         const struct sr_terms_entry *entry = job->terms->entries + row->start;
         double one = row->total ? 1.0 / row->total : 0;
         for (size_t k = 0; k < row->n; k++) {
-            at->df[entry[k].term]++;
-            at->centroid[entry[k].term] += entry[k].count * one;
+            struct term *term = &terms[entry[k].term];
+            term->df++;
+            term->centroid += entry[k].count * one;
         }
     }
 }
 
-/* ln((N + 1) / (df + 1)), equation of the published implementation; few values occur, so they are kept. */
-static double idf_of(struct space *at, size_t n, uint32_t df)
+/* Gives each term its ln((N + 1) / (df + 1)), the published formula, and returns the centroid's length. Few
+ * document frequencies occur, so their logarithms are kept. */
+static double weigh_terms(struct job *job)
 {
-    if (isnan(at->idf[df]))
-        at->idf[df] = log((double)(n + 1) / (double)(df + 1));
-    return at->idf[df];
+    struct space *at = &job->at;
+    double squares = 0;
+    for (size_t t = 0; t < job->terms->n_terms; t++) {
+        struct term *term = &at->terms[t];
+        double *idf = &at->idf[term->df];
+        if (isnan(*idf))
+            *idf = log((double)(job->n + 1) / (double)(term->df + 1));
+        term->idf = *idf;
+        squares += term->centroid * term->centroid;
+    }
+    return sqrt(squares);
 }
 
 /* One pass over each row: information density, closeness to the centroid, and the row of A. */
 static void read_rows(struct job *job, double centroid_length)
 {
     struct space *at = &job->at;
-    size_t entries = 0;
-    for (size_t i = 0; i <= job->n + 1; i++)
-        at->idf[i] = NAN;
+    size_t cells = 0, columns = 0;
     for (size_t i = 0; i < job->n; i++) {
         const struct sr_terms_row *row = row_of(job, i);
         const struct sr_terms_entry *entry = job->terms->entries + row->start;
         double density = 0, dot = 0, squares = 0;
+        size_t first = cells;
         for (size_t k = 0; k < row->n; k++) {
+            struct term *term = &at->terms[entry[k].term];
             double count = entry[k].count;
-            density += count * idf_of(at, job->n, at->df[entry[k].term]);
-            dot += count * at->centroid[entry[k].term];
+            density += count * term->idf;
+            dot += count * term->centroid;
             squares += count * count;
+            if (term->df < 2)
+                continue;
+            if (term->column == 0)
+                term->column = (uint32_t)++columns;
+            at->cells[cells++] = (struct cell){count, term->column - 1};
         }
         double length = sqrt(squares), scale = row->n ? 1 / length : 0;
-        for (size_t k = 0; k < row->n; k++) {
-            uint32_t term = entry[k].term;
-            if (at->df[term] < 2)
-                continue;
-            if (at->column[term] == 0)
-                at->column[term] = (uint32_t)++at->columns;
-            at->column_of[entries] = at->column[term] - 1;
-            at->value[entries++] = entry[k].count * scale;
-        }
-        at->row_end[i] = (uint32_t)entries;
+        for (size_t k = first; k < cells; k++)
+            at->cells[k].value *= scale;
+        at->row_end[i] = (uint32_t)cells;
         job->scores[i].tfidf = row->total ? density / row->total : 0;
-        job->scores[i].novelty = row->n == 0           ? 0
-                                 : centroid_length > 0 ? 1 - dot / (length * centroid_length)
-                                                       : 1;
+        job->scores[i].novelty =
+            row->n == 0 ? 0 : centroid_length > 0 ? 1 - dot / (length * centroid_length) : 1;
     }
+    at->columns = columns;
 }
 
 /* sum = A' x */
@@ -141,7 +157,7 @@ static void to_columns(struct space *at, size_t n, const double *x)
     size_t k = 0;
     for (size_t i = 0; i < n; i++)
         for (double share = x[i]; k < at->row_end[i]; k++)
-            at->sum[at->column_of[k]] += at->value[k] * share;
+            at->sum[at->cells[k].column] += at->cells[k].value * share;
 }
 
 /* Row i of A sum, without the sentence's similarity to itself. `k` is the row's first entry. */
@@ -149,7 +165,7 @@ static double to_row(const struct space *at, size_t i, size_t *k, double share)
 {
     double y = 0;
     for (; *k < at->row_end[i]; ++*k)
-        y += at->value[*k] * (at->sum[at->column_of[*k]] - at->value[*k] * share);
+        y += at->cells[*k].value * (at->sum[at->cells[*k].column] - at->cells[*k].value * share);
     return y;
 }
 
@@ -165,7 +181,19 @@ static void sum_similarities(struct space *at, size_t n)
         at->out[i] = to_row(at, i, &k, 1);
 }
 
-static int textrank(struct job *job)
+/* Where the iteration starts. Without damping the walk on a graph without directions stays at a sentence in
+ * proportion to its similarities' sum; with it, not far from there. */
+static void start_near(struct space *at, size_t n)
+{
+    double all = 0;
+    for (size_t i = 0; i < n; i++)
+        all += at->out[i];
+    for (size_t i = 0; i < n; i++)
+        at->rank[i] =
+            (1 - SR_RANK_DAMPING) / (double)n + (all > 0 ? SR_RANK_DAMPING * at->out[i] / all : 0);
+}
+
+static int textrank(struct job *job, bool start_uniform)
 {
     struct space *at = &job->at;
     size_t n = job->n;
@@ -174,6 +202,8 @@ static int textrank(struct job *job)
     sum_similarities(at, n);
     for (size_t i = 0; i < n; i++)
         at->rank[i] = 1.0 / (double)n;
+    if (!start_uniform)
+        start_near(at, n);
     while (n > 1 && iteration < SR_RANK_ITERATIONS && change >= SR_RANK_TOLERANCE) {
         for (size_t i = 0; i < n; i++)
             at->next[i] = at->out[i] > 0 ? at->rank[i] / at->out[i] : 0;
@@ -183,7 +213,8 @@ static int textrank(struct job *job)
         for (size_t i = 0; i < n; i++) {
             double y = to_row(at, i, &k, at->next[i]);
             double now = (1 - SR_RANK_DAMPING) / (double)n + SR_RANK_DAMPING * y;
-            change = fmax(change, fabs(now - at->rank[i]));
+            double moved = fabs(now - at->rank[i]);
+            change = moved > change ? moved : change;
             at->rank[i] = now;
         }
         iteration++;
@@ -207,23 +238,20 @@ static void normalise(struct sr_scores *scores, size_t n, const double *rank)
 }
 
 int sr_rank_run(struct sr_rank *rank, const struct sr_terms *terms, const uint32_t *chosen, size_t n,
-                double depth, bool novelty, struct sr_scores *scores)
+                struct sr_rank_options options, struct sr_scores *scores)
 {
     struct job job = {.terms = terms, .chosen = chosen, .n = n, .scores = scores};
     int rc = lay_out(rank, &job.at, n, terms->n_terms, terms->n_entries);
     if (rc)
         return rc;
     count_documents(&job);
-    double squares = 0;
-    for (size_t t = 0; t < terms->n_terms; t++)
-        squares += job.at.centroid[t] * job.at.centroid[t];
-    read_rows(&job, sqrt(squares));
-    rank->iterations = textrank(&job);
+    read_rows(&job, weigh_terms(&job));
+    rank->iterations = textrank(&job, options.start_uniform);
     normalise(scores, n, job.at.rank);
-    depth = depth < 0 ? 0 : depth > 1 ? 1 : depth;
+    double depth = options.depth < 0 ? 0 : options.depth > 1 ? 1 : options.depth;
     for (size_t i = 0; i < n; i++) {
         scores[i].position = n > 1 ? 1 - depth * sin(PI * (double)i / (double)(n - 1)) : 1;
-        scores[i].novelty = novelty ? scores[i].novelty : 0;
+        scores[i].novelty = options.novelty ? scores[i].novelty : 0;
     }
     return SR_OK;
 }

@@ -32,9 +32,15 @@ struct sr_rank {
 
 void sr_rank_dispose(struct sr_rank *rank);
 
+struct sr_rank_options {
+    double depth;        /* of the U over positions; clamped to 0..1 */
+    bool novelty;        /* false: that score is 0 */
+    bool start_uniform;  /* start the power iteration at 1/n as the published implementation does, not nearer */
+};
+
 /* Scores `n` rows of `terms` into scores[0..n): the rows `chosen`[i], or all in order when NULL (n is then
- * their number). `depth` is clamped to 0..1. SR_ENOMEM. */
+ * their number). SR_ENOMEM. */
 int sr_rank_run(struct sr_rank *rank, const struct sr_terms *terms, const uint32_t *chosen, size_t n,
-                double depth, bool novelty, struct sr_scores *scores) SR_WARN_UNUSED;
+                struct sr_rank_options options, struct sr_scores *scores) SR_WARN_UNUSED;
 
 #endif

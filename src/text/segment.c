@@ -6,6 +6,8 @@
  */
 #include "text/segment.h"
 
+#include "text/ascii.h"
+
 #define LINE_LOOK ((size_t)SR_SEGMENT_MAX) /* bytes that tell what a line looks like */
 #define LOOK      ((size_t)48)             /* bytes after a mark: closing quotes, spaces, one character */
 #define LONG_LINE 50                       /* a line of prose this long was broken by its width */
@@ -192,30 +194,32 @@ static void count_letter(struct sr_segmenter *s, uint32_t glyph)
         s->letters += glyph & (SR_GLYPH_CJK | SR_GLYPH_DENSE) ? 3 : 1;
 }
 
-/* ASCII that cannot end anything: letters, digits, commas, single spaces inside a unit. */
-static const bool plain[128] = {
-    ['a'] = true, ['b'] = true, ['c'] = true, ['d'] = true, ['e'] = true, ['f'] = true, ['g'] = true,
-    ['h'] = true, ['i'] = true, ['j'] = true, ['k'] = true, ['l'] = true, ['m'] = true, ['n'] = true,
-    ['o'] = true, ['p'] = true, ['q'] = true, ['r'] = true, ['s'] = true, ['t'] = true, ['u'] = true,
-    ['v'] = true, ['w'] = true, ['x'] = true, ['y'] = true, ['z'] = true, ['A'] = true, ['B'] = true,
-    ['C'] = true, ['D'] = true, ['E'] = true, ['F'] = true, ['G'] = true, ['H'] = true, ['I'] = true,
-    ['J'] = true, ['K'] = true, ['L'] = true, ['M'] = true, ['N'] = true, ['O'] = true, ['P'] = true,
-    ['Q'] = true, ['R'] = true, ['S'] = true, ['T'] = true, ['U'] = true, ['V'] = true, ['W'] = true,
-    ['X'] = true, ['Y'] = true, ['Z'] = true, [' '] = true, [','] = true, ['-'] = true, ['0'] = true,
-    ['1'] = true, ['2'] = true, ['3'] = true, ['4'] = true, ['5'] = true, ['6'] = true, ['7'] = true,
-    ['8'] = true, ['9'] = true, ['('] = true, [')'] = true, ['"'] = true, [':'] = true, ['/'] = true,
-};
+/* `at`, or the start of the character that `at` would cut in two. */
+static size_t whole_character(struct sr_bytes text, size_t at)
+{
+    for (size_t back = 1; back < SR_UTF8_MAX && back <= at; back++) {
+        unsigned char c = (unsigned char)text.p[at - back];
+        if (c < 0x80)
+            break;
+        if (c >= 0xC0)
+            return (c >= 0xF0 ? 4u : c >= 0xE0 ? 3u : 2u) > back ? at - back : at;
+    }
+    return at;
+}
 
-/* Steps over what cannot matter once a unit is open and known to have letters. */
+/* Steps over what cannot end anything, once a unit is open and known to have letters. */
 static void skip_plain(struct sr_segmenter *s, struct sr_bytes text)
 {
     size_t stop = s->start + SR_SEGMENT_MAX < text.n ? s->start + SR_SEGMENT_MAX : text.n;
-    size_t at = s->at;
-    if (at && text.p[at - 1] & 0x80) /* a space after Thai is for phrase_ends() */
+    if (s->at >= stop)
         return;
-    while (at < stop && (unsigned char)text.p[at] < 0x80 && plain[(unsigned char)text.p[at]])
-        at++;
-    s->at = at;
+    if (s->line == SR_SEGMENT_CODE || s->line == SR_SEGMENT_FENCE) {
+        const char *newline = memchr(text.p + s->at, '\n', stop - s->at);
+        size_t end = newline ? (size_t)(newline - text.p) : whole_character(text, stop);
+        s->at = end > s->at ? end : s->at;
+    } else if (s->at == 0 || (unsigned char)text.p[s->at - 1] < 0x80) { /* a space after Thai may matter */
+        s->at += sr_ascii_find_end(text.p + s->at, stop - s->at);
+    }
 }
 
 /* A space between two Thai (or Lao) characters, in a unit that is long enough. */

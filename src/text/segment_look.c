@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#define CODE_LOOK 240 /* bytes of a line that tell whether it is code */
+
 /* Lower case, sorted. After these a sentence does not end, whatever follows. */
 static const char *const abbreviations[] = {
     "abb",  "abs",  "approx", "art",    "aug",  "ave",  "bd",  "bzw",  "ca",    "cap",  "capt", "cf",   "ch",
@@ -100,9 +102,10 @@ static const unsigned char code_mark[128] = {
 static bool is_code(const char *p, size_t n)
 {
     size_t weight = 0;
+    char end = p[n - 1];
+    n = n < CODE_LOOK ? n : CODE_LOOK;
     for (size_t i = 0; i < n; i++)
         weight += (unsigned char)p[i] < 0x80 ? code_mark[(unsigned char)p[i]] : 0;
-    char end = p[n - 1];
     size_t more = weight && (end == ';' || end == '{' || end == '}' || end == ')' || end == ',') ? 3 : 0;
     return (weight + more) * 12 >= n && weight + more >= 3;
 }

@@ -78,6 +78,7 @@ bool sr_terms_open_row(struct sr_terms *terms)
     bool room =
         terms->rc == SR_OK && grow(terms, &rows, terms->n_rows, &terms->cap_rows, sizeof *terms->rows);
     terms->rows = rows;
+    terms->total = 0;
     if (room)
         terms->rows[terms->n_rows++] = (struct sr_terms_row){.start = (uint32_t)terms->n_entries};
     return room;
@@ -105,16 +106,12 @@ static bool double_slots(struct sr_terms *terms)
     return true;
 }
 
-void sr_terms_append(struct sr_terms *terms, struct sr_terms_slot *slot)
+bool sr_terms_more_entries(struct sr_terms *terms)
 {
     void *entries = terms->entries;
     bool room = grow(terms, &entries, terms->n_entries, &terms->cap_entries, sizeof *terms->entries);
     terms->entries = entries;
-    if (!room)
-        return;
-    slot->row = (uint32_t)terms->n_rows;
-    slot->at = (uint32_t)terms->n_entries;
-    terms->entries[terms->n_entries++] = (struct sr_terms_entry){slot->term, 1};
+    return room;
 }
 
 void sr_terms_insert(struct sr_terms *terms, size_t slot, uint64_t hash)
@@ -130,18 +127,6 @@ void sr_terms_insert(struct sr_terms *terms, size_t slot, uint64_t hash)
     sr_terms_append(terms, &terms->slots[slot]);
 }
 
-/* ASCII, by what it does: the lower case of a word's character, or 0. */
-static const char word_of[128] = {
-    ['0'] = '0', ['1'] = '1', ['2'] = '2', ['3'] = '3', ['4'] = '4', ['5'] = '5', ['6'] = '6', ['7'] = '7',
-    ['8'] = '8', ['9'] = '9', ['_'] = '_', ['a'] = 'a', ['b'] = 'b', ['c'] = 'c', ['d'] = 'd', ['e'] = 'e',
-    ['f'] = 'f', ['g'] = 'g', ['h'] = 'h', ['i'] = 'i', ['j'] = 'j', ['k'] = 'k', ['l'] = 'l', ['m'] = 'm',
-    ['n'] = 'n', ['o'] = 'o', ['p'] = 'p', ['q'] = 'q', ['r'] = 'r', ['s'] = 's', ['t'] = 't', ['u'] = 'u',
-    ['v'] = 'v', ['w'] = 'w', ['x'] = 'x', ['y'] = 'y', ['z'] = 'z', ['A'] = 'a', ['B'] = 'b', ['C'] = 'c',
-    ['D'] = 'd', ['E'] = 'e', ['F'] = 'f', ['G'] = 'g', ['H'] = 'h', ['I'] = 'i', ['J'] = 'j', ['K'] = 'k',
-    ['L'] = 'l', ['M'] = 'm', ['N'] = 'n', ['O'] = 'o', ['P'] = 'p', ['Q'] = 'q', ['R'] = 'r', ['S'] = 's',
-    ['T'] = 't', ['U'] = 'u', ['V'] = 'v', ['W'] = 'w', ['X'] = 'x', ['Y'] = 'y', ['Z'] = 'z',
-};
-
 /* A sentence while its row is built. */
 struct reading {
     struct sr_terms *terms;
@@ -150,91 +135,168 @@ struct reading {
     struct sr_estimate_field field;
     struct sr_estimate sum;
     int32_t before; /* the character of a script without spaces just before, 0 when there is none */
+    bool alone;     /* and no other before that one */
 };
 
-/* A letter of a script without spaces: pairs say more than single letters, except in CJK where both do. */
-static void add_dense(struct reading *r, int32_t cp, uint32_t glyph)
+#define UNDERSCORE 0x7F /* what `_` becomes when bit 5 of a word's bytes is set; no other character does */
+
+/* Scripts without spaces: each pair of neighbours is a term, and a character that has no neighbour. */
+static void end_dense(struct reading *r)
+{
+    if (r->before && r->alone)
+        sr_terms_count(r->terms, sr_terms_pair(r->terms, 0, r->before));
+    r->before = 0;
+}
+
+static void add_dense(struct reading *r, int32_t cp)
 {
     sr_terms_end_word(r->terms, &r->word);
-    if (glyph & SR_GLYPH_CJK)
-        sr_terms_count(r->terms, sr_terms_pair(r->terms, 0, cp));
     if (r->before)
         sr_terms_count(r->terms, sr_terms_pair(r->terms, r->before, cp));
+    r->alone = r->before == 0;
     r->before = cp;
 }
 
-/* A character that is not ASCII; returns its length. */
-static size_t read_wide(struct reading *r, size_t at)
+/* One character of a field, any script; returns its length. */
+static size_t read_character(struct reading *r, size_t at)
 {
     int32_t cp;
     uint32_t glyph;
     size_t n = sr_glyph_at(r->terms->glyphs, r->text, at, &cp, &glyph);
     if (glyph & SR_GLYPH_SPACE) {
+        end_dense(r);
         sr_terms_end_word(r->terms, &r->word);
         sr_estimate_add_field(&r->sum, r->field);
         r->field = (struct sr_estimate_field){0};
-        r->before = 0;
         return n;
     }
-    r->field.cjk += (glyph & SR_GLYPH_CJK) != 0;
-    r->field.points += (glyph & SR_GLYPH_CJK) == 0;
+    sr_estimate_point(&r->field, cp, glyph);
     if (glyph & (SR_GLYPH_CJK | SR_GLYPH_DENSE)) {
         if (!(glyph & SR_GLYPH_MARK))
-            add_dense(r, cp, glyph);
+            add_dense(r, cp);
         return n;
     }
-    r->before = 0;
-    if (glyph & (SR_GLYPH_LETTER | SR_GLYPH_DIGIT | SR_GLYPH_MARK))
+    end_dense(r);
+    if (cp == '_')
+        sr_terms_put(r->terms, &r->word, &(char){UNDERSCORE}, 1);
+    else if (glyph & (SR_GLYPH_LETTER | SR_GLYPH_DIGIT | SR_GLYPH_MARK))
         sr_terms_put_lower(r->terms, &r->word, cp, glyph, sr_bytes_of(r->text.p + at, n));
     else
         sr_terms_end_word(r->terms, &r->word);
     return n;
 }
 
-/* A run of ASCII word characters; returns its length. */
-static size_t read_word(struct reading *r, size_t at)
+/* Reads characters up to the end of the field, and the space after it. */
+static size_t read_field(struct reading *r, size_t at)
 {
-    const unsigned char *p = (const unsigned char *)r->text.p;
-    size_t i = at;
-    for (; i < r->text.n && p[i] < 0x80 && word_of[p[i]]; i++) {
-        if (r->word.n == SR_TERMS_WORD)
-            sr_terms_put(r->terms, &r->word, &word_of[p[i]], 1);
-        else
-            r->word.bytes[r->word.n++] = word_of[p[i]];
-    }
-    r->before = 0;
-    r->field.points += i - at;
-    return i - at;
+    do
+        at += read_character(r, at);
+    while (at < r->text.n && (r->field.points || r->field.cjk));
+    return at;
 }
 
-/* ASCII between words. An apostrophe between letters belongs to the word: "don't". */
-static void read_mark(struct reading *r, size_t at)
+/* An ASCII word; `left` bytes are readable at p. */
+static void add_ascii_word(struct reading *r, const char *p, size_t n, size_t left)
 {
-    char c = r->text.p[at];
-    bool space = c == ' ' || (c >= '\t' && c <= '\r');
-    if (space) {
+    static const uint64_t masks[9] = {0,
+                                      UINT64_C(0xFF),
+                                      UINT64_C(0xFFFF),
+                                      UINT64_C(0xFFFFFF),
+                                      UINT64_C(0xFFFFFFFF),
+                                      UINT64_C(0xFFFFFFFFFF),
+                                      UINT64_C(0xFFFFFFFFFFFF),
+                                      UINT64_C(0xFFFFFFFFFFFFFF),
+                                      UINT64_MAX};
+    const uint64_t lower = UINT64_C(0x2020202020202020);
+    uint64_t halves[2] = {0, 0};
+    if (n > 16) {
+        for (size_t i = 0; i < n; i++)
+            sr_terms_put(r->terms, &r->word, &(char){(char)(p[i] | 0x20)}, 1);
         sr_terms_end_word(r->terms, &r->word);
-        sr_estimate_add_field(&r->sum, r->field);
-        r->field = (struct sr_estimate_field){0};
-        r->before = 0;
         return;
     }
-    r->field.points++;
-    r->field.marks += c > ' ' && c < 0x7F;
-    unsigned char next = at + 1 < r->text.n ? (unsigned char)r->text.p[at + 1] : 0;
-    if (c == '\'' && r->word.n && next < 0x80 && word_of[next] >= 'a')
-        sr_terms_put(r->terms, &r->word, &c, 1);
-    else
-        sr_terms_end_word(r->terms, &r->word);
-    r->before = 0;
+    memcpy(halves, p, left < 16 ? n : 16);
+    halves[0] = (halves[0] | lower) & masks[n < 8 ? n : 8];
+    halves[1] = (halves[1] | lower) & masks[n < 8 ? 0 : n - 8];
+    sr_terms_count(r->terms, sr_terms_short(r->terms, halves[0], halves[1]));
+}
+
+/* What 64 bytes have to know of the 64 before them. */
+struct carry {
+    uint64_t word, field, mark;
+    uint64_t runs[4]; /* bytes that end at least 2, 4, 8, 12 bytes of a field */
+};
+
+static uint64_t shifted(uint64_t now, uint64_t before, int by)
+{
+    return now << by | before >> (64 - by);
+}
+
+/* The estimate of fields that are all ASCII, by counting bits: fields begin where a space was; a byte that
+ * ends 13 bytes of a field or more is one beyond SR_ESTIMATE_SHORT; a mark between two bytes of a field is an
+ * inner mark. */
+static void estimate_ascii(struct sr_estimate *sum, struct carry *c, const struct sr_ascii_masks *m)
+{
+    uint64_t field = ~m->space;
+    uint64_t runs[4];
+    runs[0] = field & shifted(field, c->field, 1);
+    runs[1] = runs[0] & shifted(runs[0], c->runs[0], 2);
+    runs[2] = runs[1] & shifted(runs[1], c->runs[1], 4);
+    runs[3] = runs[2] & shifted(runs[1], c->runs[1], 8);
+    uint64_t beyond = runs[3] & shifted(field, c->field, SR_ESTIMATE_SHORT);
+    uint64_t inner = runs[0] & shifted(m->mark, c->mark, 1) & shifted(field, c->field, 2);
+    sum->words += (size_t)__builtin_popcountll(field & ~shifted(field, c->field, 1));
+    sum->extra += (size_t)__builtin_popcountll(beyond) * SR_ESTIMATE_POINT +
+                  (size_t)__builtin_popcountll(inner) * SR_ESTIMATE_MARK;
+    memcpy(c->runs, runs, sizeof runs);
+    c->field = field;
+    c->mark = m->mark;
+}
+
+/* Fields from `at` to `end`, all ASCII, with white space or the sentence's end around them. */
+static void read_ascii(struct reading *r, size_t at, size_t end)
+{
+    struct carry carry = {0};
+    size_t start = at;
+    for (size_t base = at; base < end; base += 64) {
+        struct sr_ascii_masks m = sr_ascii_read(r->text.p + base, end - base < 64 ? end - base : 64);
+        uint64_t turns = m.word ^ shifted(m.word, carry.word, 1);
+        bool inside = carry.word >> 63;
+        estimate_ascii(&r->sum, &carry, &m);
+        carry.word = m.word;
+        if (inside && turns) {
+            size_t stop = base + (size_t)__builtin_ctzll(turns);
+            turns &= turns - 1;
+            add_ascii_word(r, r->text.p + start, stop - start, r->text.n - start);
+        }
+        while (turns) {
+            start = base + (size_t)__builtin_ctzll(turns);
+            turns &= turns - 1;
+            if (turns == 0)
+                break;
+            size_t stop = base + (size_t)__builtin_ctzll(turns);
+            turns &= turns - 1;
+            add_ascii_word(r, r->text.p + start, stop - start, r->text.n - start);
+        }
+    }
+    if (carry.word >> 63)
+        add_ascii_word(r, r->text.p + start, end - start, r->text.n - start);
+}
+
+/* How far whole fields of nothing but ASCII go from `at`. */
+static size_t ascii_fields(struct sr_bytes text, size_t at)
+{
+    size_t end = at + sr_utf8_ascii_prefix(sr_bytes_of(text.p + at, text.n - at));
+    while (end < text.n && end > at && !sr_ascii_is_space((unsigned char)text.p[end - 1]))
+        end--;
+    return end;
 }
 
 static void close_row(struct sr_terms *terms)
 {
     struct sr_terms_row *row = &terms->rows[terms->n_rows - 1];
     row->n = (uint32_t)terms->n_entries - row->start;
-    for (size_t i = row->start; i < terms->n_entries; i++)
-        row->total += terms->entries[i].count;
+    row->total = (uint32_t)terms->total;
 }
 
 struct sr_estimate sr_terms_add(struct sr_terms *terms, struct sr_bytes sentence)
@@ -243,16 +305,11 @@ struct sr_estimate sr_terms_add(struct sr_terms *terms, struct sr_bytes sentence
     if (!sr_terms_open_row(terms))
         return r.sum;
     for (size_t i = 0; i < sentence.n && terms->rc == SR_OK;) {
-        unsigned char c = (unsigned char)sentence.p[i];
-        if (c >= 0x80) {
-            i += read_wide(&r, i);
-        } else if (word_of[c]) {
-            i += read_word(&r, i);
-        } else {
-            read_mark(&r, i);
-            i++;
-        }
+        size_t end = ascii_fields(sentence, i);
+        read_ascii(&r, i, end);
+        i = end < sentence.n ? read_field(&r, end) : end;
     }
+    end_dense(&r);
     sr_terms_end_word(terms, &r.word);
     sr_estimate_add_field(&r.sum, r.field);
     close_row(terms);
@@ -303,8 +360,7 @@ struct sr_estimate sr_terms_add_published(struct sr_terms *terms, struct sr_byte
             n = sr_glyph_at(terms->glyphs, s, i, &cp, &glyph);
             if (glyph & SR_GLYPH_SPACE)
                 break;
-            field.cjk += (glyph & SR_GLYPH_CJK) != 0;
-            field.points += (glyph & SR_GLYPH_CJK) == 0;
+            sr_estimate_point(&field, cp, glyph);
             if (!(glyph & (SR_GLYPH_LETTER | SR_GLYPH_DIGIT)))
                 continue;
             first = first < i ? first : i;

@@ -4,8 +4,7 @@
  * A sentence is a row; a row holds each of its terms once, with its count. A term is known by a 64-bit hash
  * with a secret seed and gets a number in the order of first appearance, so rows are the same every time
  * (but for a collision of 64-bit hashes). Ordinary words are runs of letters, marks, digits and `_`, in lower
- * case; characters of CJK scripts are terms alone and in pairs; those of other scripts without spaces in
- * pairs. Memory is linear in the text. Single-threaded.
+ * case; scripts without spaces give each pair of neighbours. Memory is linear in the text. Single-threaded.
  */
 #ifndef SR_TEXT_TERMS_H
 #define SR_TEXT_TERMS_H
@@ -38,6 +37,7 @@ struct sr_terms {
     size_t n_entries, cap_entries;
     size_t n_rows, cap_rows;
     size_t n_terms, n_slots; /* n_slots is a power of two */
+    size_t total; /* terms of the open row, repeats counted */
     uint64_t seed;
     const uint32_t *glyphs;
     int rc; /* the first failure since the last reset; rows added after it are incomplete */

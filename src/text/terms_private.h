@@ -19,13 +19,24 @@ struct sr_terms_word {
 /* Opens the next row; false when memory or the 32-bit limits end here. */
 bool sr_terms_open_row(struct sr_terms *terms);
 
-/* Slow paths of the next function: a term that is new to the table, to the row. */
+/* Slow paths of the next functions. */
 void sr_terms_insert(struct sr_terms *terms, size_t slot, uint64_t hash);
-void sr_terms_append(struct sr_terms *terms, struct sr_terms_slot *slot);
+bool sr_terms_more_entries(struct sr_terms *terms);
+
+/* A term that is new to the row. */
+static inline void sr_terms_append(struct sr_terms *terms, struct sr_terms_slot *slot)
+{
+    if (terms->n_entries == terms->cap_entries && !sr_terms_more_entries(terms))
+        return;
+    slot->row = (uint32_t)terms->n_rows;
+    slot->at = (uint32_t)terms->n_entries;
+    terms->entries[terms->n_entries++] = (struct sr_terms_entry){slot->term, 1};
+}
 
 static inline void sr_terms_count(struct sr_terms *terms, uint64_t hash)
 {
     hash += hash == 0;
+    terms->total++;
     size_t mask = terms->n_slots - 1, slot = hash & mask;
     while (terms->slots[slot].hash != hash) {
         if (terms->slots[slot].hash == 0) {
@@ -39,6 +50,24 @@ static inline void sr_terms_count(struct sr_terms *terms, uint64_t hash)
         terms->entries[found->at].count++;
     else
         sr_terms_append(terms, found);
+}
+
+/* The hash of a word of at most 16 bytes, given as two little halves padded with zeros. */
+static inline uint64_t sr_terms_short(const struct sr_terms *terms, uint64_t low, uint64_t high)
+{
+    uint64_t x = (low ^ terms->seed) * UINT64_C(0x9FB21C651E98DF25);
+    x = (x ^ x >> 32 ^ high) * UINT64_C(0xD6E8FEB86659FD93);
+    return x ^ x >> 32;
+}
+
+/* The hash of p[0..n). */
+static inline uint64_t sr_terms_hash(const struct sr_terms *terms, const char *p, size_t n, uint64_t before)
+{
+    if (n > 16 || before)
+        return sr_hash64(sr_bytes_of(p, n), before ^ terms->seed);
+    uint64_t halves[2] = {0, 0};
+    memcpy(halves, p, n);
+    return sr_terms_short(terms, halves[0], halves[1]);
 }
 
 /* A term of one character or two. */
@@ -78,7 +107,7 @@ static inline void sr_terms_end_word(struct sr_terms *terms, struct sr_terms_wor
 {
     if (word->n == 0)
         return;
-    sr_terms_count(terms, sr_hash64(sr_bytes_of(word->bytes, word->n), word->hash ^ terms->seed));
+    sr_terms_count(terms, sr_terms_hash(terms, word->bytes, word->n, word->hash));
     word->n = 0;
     word->hash = 0;
 }
