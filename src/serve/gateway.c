@@ -141,6 +141,16 @@ static void link_call(struct sr_gateway *gateway, struct sr_call *call)
     }
 }
 
+/* Path and query as one: what the target is when a client names scheme and host before them. */
+static struct sr_bytes origin_form(const struct sr_http_head *head, struct sr_arena *arena)
+{
+    if (head->target.n == 0 || head->target.p[0] == '/') {
+        return head->target;
+    }
+    return sr_bytes_str(sr_arena_printf(arena, "%.*s%s%.*s", (int)head->path.n, head->path.p,
+                                        head->query.n ? "?" : "", (int)head->query.n, head->query.p));
+}
+
 static struct sr_call *call_new(struct sr_gateway_door *door, struct sr_http_request *request)
 {
     struct sr_gateway *gateway = door->gateway;
@@ -153,7 +163,7 @@ static struct sr_call *call_new(struct sr_gateway_door *door, struct sr_http_req
     call->request = request;
     struct sr_request_head asked = {.door = SR_DOOR_GATEWAY,
                                     .method = head->method,
-                                    .target = head->target,
+                                    .target = origin_form(head, sr_http_request_arena(request)),
                                     .headers = sr_headers_of(head->headers),
                                     .n_headers = head->header_count,
                                     .peer = sr_bytes_str(sr_http_request_peer(request)),
