@@ -1,0 +1,87 @@
+"""Corners of the main path: odd targets, few file descriptors, bodies made to be slow, ends that come early."""
+import json
+import os
+import resource
+import socket
+import threading
+import time
+
+from conftest import builtin_on, chat, request
+from test_http_behaviour import Wire, post_bytes
+
+
+def cpu_seconds(process):
+    fields = open(f"/proc/{process.pid}/stat").read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_absolute_form_targets(default_site):
+    gateway, mock = default_site
+    body = json.dumps(chat("hi", model="general")).encode()
+    wire = Wire(gateway.port)
+    wire.socket.sendall(post_bytes(body).replace(b"POST /v1/chat/completions ",
+                                                 b"POST http://elsewhere:1/v1/chat/completions?a=1 "))
+    assert wire.read()[0] == 200
+    assert mock.last_head().startswith("POST /v1/chat/completions?a=1 HTTP/1.1")
+    wire.socket.sendall(b"GET http://x/v1/models HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert wire.read()[0] == 200
+    wire.close()
+
+
+def test_few_file_descriptors(start):
+    mock = start.mock()
+    gateway = start.gateway(builtin_on(mock.port))
+    held = len(os.listdir(f"/proc/{gateway.pid}/fd"))
+    resource.prlimit(gateway.pid, resource.RLIMIT_NOFILE, (held + 6, held + 6))
+    crowd = []
+    for _ in range(60):
+        crowd.append(socket.create_connection(("127.0.0.1", gateway.port), timeout=5))
+    before = cpu_seconds(gateway)
+    time.sleep(1)
+    assert cpu_seconds(gateway) - before < 0.5
+    for connection in crowd:
+        connection.close()
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        try:
+            if gateway.post(chat("hi", model="general")).status == 200:
+                break
+        except OSError:
+            time.sleep(0.05)
+    else:
+        raise AssertionError("deaf after it had run out of file descriptors")
+
+
+def strict_site(start, **limits):
+    """A gateway whose one decision takes everything and applies request_params."""
+    mock = start.mock()
+    configuration = ", ".join(f"{key}: {value}" for key, value in limits.items())
+    return start.gateway(builtin_on(mock.port).replace("decisions:", f"""decisions:
+    - name: all
+      priority: 1000
+      rules: {{operator: NOT, conditions: [{{type: keyword, name: code-marks}}]}}
+      modelRefs: [{{model: general}}]
+      plugins:
+        - {{type: request_params, configuration: {{{configuration}}}}}
+""", 1)), mock
+
+
+def test_duplicates_of_unknown_members_are_removed(start):
+    gateway, mock = strict_site(start, strip_unknown="true")
+    twins = "".join(f'"x":{i},' for i in range(100))
+    body = "{" + twins + '"model":"auto","messages":[{"role":"user","content":"hi"}]}'
+    assert gateway.post(body.encode()).status == 200
+    assert b'"x"' not in mock.last_body()
+
+
+def test_caps_hold_for_duplicates_and_for_numbers_in_strings(start):
+    gateway, mock = strict_site(start, max_tokens_limit=100)
+    for sent in ('"max_tokens":9000,"max_tokens":5', '"max_tokens":5,"max_tokens":9000', '"max_tokens":"9000"',
+                 '"max_tokens":9e3', '"max_tokens":' + "9" * 80):
+        body = "{" + sent + ',"model":"auto","messages":[{"role":"user","content":"hi"}]}'
+        assert gateway.post(body.encode()).status == 200
+        assert b"9" not in mock.last_body().split(b'"model"')[0], sent
+    for sent in ('"max_tokens":5', '"max_tokens":"5"', '"max_tokens":null'):
+        body = "{" + sent + ',"model":"auto","messages":[{"role":"user","content":"hi"}]}'
+        assert gateway.post(body.encode()).status == 200
+        assert sent.encode() in mock.last_body()
