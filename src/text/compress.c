@@ -216,7 +216,7 @@ static int score_units(sr_compressor *c)
 {
     const struct sr_compress_settings *s = &c->settings;
     struct sr_rank_options options = {
-        .depth = s->depth, .novelty = s->novelty > 0, .start_uniform = s->compat};
+        .depth = s->depth, .novelty = s->novelty > 0, .as_published = s->compat};
     uint32_t rows[SAMPLE];
     bool sampled = s->compat && c->n_units > SAMPLE;
     if (sampled)

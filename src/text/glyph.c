@@ -3,7 +3,7 @@
 
 #include <pthread.h>
 
-static uint32_t table[SR_GLYPH_TABLE];
+static uint32_t table[SR_GLYPH_TABLE + 256];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 struct range {
@@ -52,6 +52,8 @@ static uint32_t look_up(int32_t cp)
     glyph |= kind & SR_UTF8_MARK ? SR_GLYPH_MARK : 0;
     glyph |= kind & SR_UTF8_UPPER ? SR_GLYPH_UPPER : 0;
     glyph |= kind & SR_UTF8_LOWER ? SR_GLYPH_LOWER : 0;
+    if (sr_glyph_ends_alone(cp) || sr_glyph_ends_spaced(cp))
+        glyph |= SR_GLYPH_STOP;
     if (within(spaces, sizeof spaces / sizeof spaces[0], cp))
         glyph |= SR_GLYPH_SPACE;
     else if (within(cjk, sizeof cjk / sizeof cjk[0], cp))
@@ -65,6 +67,8 @@ static void build(void)
 {
     for (int32_t cp = 0; cp < SR_GLYPH_TABLE; cp++)
         table[cp] = look_up(cp);
+    for (int32_t i = 0; i < 256; i++)
+        table[SR_GLYPH_TABLE + i] = look_up(SR_GLYPH_FULL + i);
 }
 
 const uint32_t *sr_glyph_table(void)

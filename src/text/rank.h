@@ -35,7 +35,7 @@ void sr_rank_dispose(struct sr_rank *rank);
 struct sr_rank_options {
     double depth;        /* of the U over positions; clamped to 0..1 */
     bool novelty;        /* false: that score is 0 */
-    bool start_uniform;  /* start the power iteration at 1/n as the published implementation does, not nearer */
+    bool as_published; /* the power iteration to the letter; else fewer steps to the same tolerance */
 };
 
 /* Scores `n` rows of `terms` into scores[0..n): the rows `chosen`[i], or all in order when NULL (n is then

@@ -20,21 +20,6 @@ static bool is_space(uint32_t glyph)
     return (glyph & SR_GLYPH_SPACE) != 0;
 }
 
-/* Marks that end a sentence without a space after them. */
-static bool ends_alone(int32_t cp)
-{
-    return cp == 0x3002 || cp == 0xFF01 || cp == 0xFF1F || cp == 0xFF61 || cp == 0xFF0E || cp == 0x0964 ||
-           cp == 0x0965 || cp == 0x1362 || cp == 0x104A || cp == 0x104B || cp == 0x17D4 || cp == 0x17D5 ||
-           cp == 0x0F0D || cp == 0x0E5A || cp == 0x0E5B;
-}
-
-/* Marks that end a sentence when white space follows. */
-static bool ends_spaced(int32_t cp)
-{
-    return cp == '.' || cp == '!' || cp == '?' || cp == 0x2026 || cp == 0x061F || cp == 0x06D4 ||
-           cp == 0x0589 || cp == 0x037E || cp == 0x203C || cp == 0x2047 || cp == 0x2048 || cp == 0x2049;
-}
-
 static bool closes_quote(int32_t cp)
 {
     return cp == '"' || cp == '\'' || cp == ')' || cp == ']' || cp == '*' || cp == '_' || cp == 0x2019 ||
@@ -50,7 +35,7 @@ static size_t skip_closers(const uint32_t *table, struct sr_bytes text, size_t a
         int32_t cp;
         uint32_t glyph;
         size_t n = sr_glyph_at(table, text, at, &cp, &glyph);
-        bool marks = ends_alone(cp) || ends_spaced(cp);
+        bool marks = (glyph & SR_GLYPH_STOP) != 0;
         if (!marks && !closes_quote(cp))
             break;
         if (marks)
@@ -67,7 +52,7 @@ static bool sentence_ends(const struct sr_segmenter *s, const uint32_t *table, s
 {
     int32_t mark = cp;
     *after = skip_closers(table, text, at + n, end, &mark);
-    if (ends_alone(cp) || ends_alone(mark))
+    if (sr_glyph_ends_alone(cp) || sr_glyph_ends_alone(mark))
         return true;
     size_t next = *after;
     int32_t next_cp = 0;
@@ -207,8 +192,37 @@ static size_t whole_character(struct sr_bytes text, size_t at)
     return at;
 }
 
+/* From `at` over prose that cannot end anything, at most to `stop`. Stays behind a space after Thai, and before
+ * characters that may not have arrived whole. */
+static size_t skip_prose(const uint32_t *table, struct sr_bytes text, size_t at, size_t stop)
+{
+    bool dense = at && (unsigned char)text.p[at - 1] >= 0x80;
+    while (at < stop) {
+        if ((unsigned char)text.p[at] < 0x80) {
+            if (dense && text.p[at] == ' ')
+                break;
+            size_t more = sr_ascii_find_end(text.p + at, stop - at);
+            if (more == 0)
+                break;
+            at += more;
+            dense = false;
+            continue;
+        }
+        int32_t cp;
+        uint32_t glyph;
+        if (text.n - at < SR_UTF8_MAX)
+            break;
+        size_t n = sr_glyph_at(table, text, at, &cp, &glyph);
+        if ((glyph & SR_GLYPH_STOP) || at + n > stop || is_space(glyph))
+            break;
+        dense = (glyph & SR_GLYPH_DENSE) != 0;
+        at += n;
+    }
+    return at;
+}
+
 /* Steps over what cannot end anything, once a unit is open and known to have letters. */
-static void skip_plain(struct sr_segmenter *s, struct sr_bytes text)
+static void skip_plain(struct sr_segmenter *s, const uint32_t *table, struct sr_bytes text)
 {
     size_t stop = s->start + SR_SEGMENT_MAX < text.n ? s->start + SR_SEGMENT_MAX : text.n;
     if (s->at >= stop)
@@ -217,8 +231,8 @@ static void skip_plain(struct sr_segmenter *s, struct sr_bytes text)
         const char *newline = memchr(text.p + s->at, '\n', stop - s->at);
         size_t end = newline ? (size_t)(newline - text.p) : whole_character(text, stop);
         s->at = end > s->at ? end : s->at;
-    } else if (s->at == 0 || (unsigned char)text.p[s->at - 1] < 0x80) { /* a space after Thai may matter */
-        s->at += sr_ascii_find_end(text.p + s->at, stop - s->at);
+    } else {
+        s->at = skip_prose(table, text, s->at, stop);
     }
 }
 
@@ -268,7 +282,7 @@ static bool read_character(struct sr_segmenter *s, const uint32_t *table, struct
         s->at += n;
         return close_unit(s, text, s->at, unit);
     }
-    if (prose && (ends_alone(cp) || ends_spaced(cp))) {
+    if (prose && (glyph & SR_GLYPH_STOP)) {
         const char *newline = memchr(text.p + s->at, '\n', text.n - s->at < LOOK ? text.n - s->at : LOOK);
         size_t end = newline ? (size_t)(newline - text.p) : text.n, after;
         bool ends = sentence_ends(s, table, text, end, s->at, n, cp, &after);
@@ -298,7 +312,7 @@ bool sr_segment_next(struct sr_segmenter *s, struct sr_bytes text, bool last, st
                 return true;
         }
         if (s->open && s->letters >= 3 && !s->line_ended)
-            skip_plain(s, text);
+            skip_plain(s, table, text);
         size_t left = text.n - s->at;
         if (left == 0 || (!last && left <= LOOK && !memchr(text.p + s->at, '\n', left)))
             break;

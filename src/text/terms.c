@@ -198,15 +198,6 @@ static size_t read_field(struct reading *r, size_t at)
 /* An ASCII word; `left` bytes are readable at p. */
 static void add_ascii_word(struct reading *r, const char *p, size_t n, size_t left)
 {
-    static const uint64_t masks[9] = {0,
-                                      UINT64_C(0xFF),
-                                      UINT64_C(0xFFFF),
-                                      UINT64_C(0xFFFFFF),
-                                      UINT64_C(0xFFFFFFFF),
-                                      UINT64_C(0xFFFFFFFFFF),
-                                      UINT64_C(0xFFFFFFFFFFFF),
-                                      UINT64_C(0xFFFFFFFFFFFFFF),
-                                      UINT64_MAX};
     const uint64_t lower = UINT64_C(0x2020202020202020);
     uint64_t halves[2] = {0, 0};
     if (n > 16) {
@@ -216,8 +207,8 @@ static void add_ascii_word(struct reading *r, const char *p, size_t n, size_t le
         return;
     }
     memcpy(halves, p, left < 16 ? n : 16);
-    halves[0] = (halves[0] | lower) & masks[n < 8 ? n : 8];
-    halves[1] = (halves[1] | lower) & masks[n < 8 ? 0 : n - 8];
+    halves[0] = sr_terms_first(halves[0] | lower, n < 8 ? n : 8);
+    halves[1] = sr_terms_first(halves[1] | lower, n < 8 ? 0 : n - 8);
     sr_terms_count(r->terms, sr_terms_short(r->terms, halves[0], halves[1]));
 }
 

@@ -60,14 +60,21 @@ static inline uint64_t sr_terms_short(const struct sr_terms *terms, uint64_t low
     return x ^ x >> 32;
 }
 
-/* The hash of p[0..n). */
-static inline uint64_t sr_terms_hash(const struct sr_terms *terms, const char *p, size_t n, uint64_t before)
+/* The first n bytes of a word, n <= 8. */
+static inline uint64_t sr_terms_first(uint64_t bytes, size_t n)
 {
-    if (n > 16 || before)
-        return sr_hash64(sr_bytes_of(p, n), before ^ terms->seed);
-    uint64_t halves[2] = {0, 0};
-    memcpy(halves, p, n);
-    return sr_terms_short(terms, halves[0], halves[1]);
+    return n == 0 ? 0 : bytes & UINT64_MAX >> (64 - 8 * n);
+}
+
+/* The hash of a collected word's last piece. */
+static inline uint64_t sr_terms_hash(const struct sr_terms *terms, const struct sr_terms_word *word)
+{
+    uint64_t halves[2];
+    if (word->n > 16 || word->hash)
+        return sr_hash64(sr_bytes_of(word->bytes, word->n), word->hash ^ terms->seed);
+    memcpy(halves, word->bytes, 16);
+    return sr_terms_short(terms, sr_terms_first(halves[0], word->n < 8 ? word->n : 8),
+                          sr_terms_first(halves[1], word->n < 8 ? 0 : word->n - 8));
 }
 
 /* A term of one character or two. */
@@ -96,9 +103,13 @@ static inline void sr_terms_put_lower(const struct sr_terms *terms, struct sr_te
 {
     char lower[SR_UTF8_MAX];
     int32_t point = (int32_t)(glyph & SR_GLYPH_POINT);
-    if (point == cp)
+    if (point == cp) {
         sr_terms_put(terms, word, as_written.p, as_written.n);
-    else
+    } else if (point >= 0x80 && point < 0x800) {
+        lower[0] = (char)(0xC0 | point >> 6);
+        lower[1] = (char)(0x80 | (point & 0x3F));
+        sr_terms_put(terms, word, lower, 2);
+    } else
         sr_terms_put(terms, word, lower, sr_utf8_encode(point, lower));
 }
 
@@ -107,7 +118,7 @@ static inline void sr_terms_end_word(struct sr_terms *terms, struct sr_terms_wor
 {
     if (word->n == 0)
         return;
-    sr_terms_count(terms, sr_terms_hash(terms, word->bytes, word->n, word->hash));
+    sr_terms_count(terms, sr_terms_hash(terms, word));
     word->n = 0;
     word->hash = 0;
 }
