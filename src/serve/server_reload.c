@@ -88,7 +88,7 @@ static void tell_what_waits(const struct sr_config *old, const struct sr_config 
 static int load_tls(struct sr_server *server, sr_tls_context **tls, struct sr_err *err)
 {
     struct sr_problems problems = {0};
-    struct sr_load_options options = {.lenient = server->options->lenient};
+    struct sr_load_options options = {.lenient = server->options->lenient, .files = true};
     const struct sr_config *config = NULL;
     *tls = NULL;
     const char *path = server->options->config;
