@@ -219,6 +219,7 @@ static int check_extproc(struct sr_server *server)
         extproc);
 }
 
+/* The file is watched before any door answers: whoever sees a door may change it. */
 static int start(struct sr_server *server, char *error, size_t error_size)
 {
     int rc = check_extproc(server);
@@ -234,13 +235,15 @@ static int start(struct sr_server *server, char *error, size_t error_size)
         rc = sr_server_open_doors(server);
     }
     if (rc == SR_OK) {
+        rc =
+            sr_reload_start(&server->reload, server->options->config, sr_server_reload, server, &server->err);
+    }
+    if (rc == SR_OK) {
         atomic_store(&server->undrained, server->n_loops);
         rc = start_loops(server);
     }
     if (rc == SR_OK) {
         sr_server_announce(server);
-        rc =
-            sr_reload_start(&server->reload, server->options->config, sr_server_reload, server, &server->err);
     }
     return rc;
 }

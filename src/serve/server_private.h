@@ -16,7 +16,7 @@
 #define SR_SERVER_LOOPS_MAX 256
 
 struct sr_server_door {
-    const char *name; /* for the log; borrowed from the first configuration */
+    char name[64]; /* of the listener; may be empty */
     struct sr_address address;
     uint64_t timeout_ms;
     int fds[SR_SERVER_LOOPS_MAX]; /* one listening socket for each loop; -1 once it was handed on */
@@ -40,6 +40,7 @@ struct sr_server {
     int n_loops;
     struct sr_server_door doors[SR_GATEWAY_DOORS_MAX];
     size_t n_doors;
+    bool tls; /* the doors speak it */
     struct sr_address api_address, metrics_address;
     struct sr_api *api, *metrics;
     struct sr_reload *reload;
