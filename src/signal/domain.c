@@ -61,8 +61,11 @@ static int domain_compile(struct sr_signal_set **out, const struct sr_config *co
     struct sr_signal_set *set = sr_mem_calloc(1, sizeof *set + config->n_domains * sizeof *set->rules);
     if (!set)
         return SR_ENOMEM;
-    int rc = sr_models_linear(models, path ? path : "", &set->model, err);
+    struct sr_err why = {0};
+    int rc = sr_models_linear(models, path ? path : "", &set->model, &why);
     if (rc) {
+        bool names = rc == SR_ENOENT || rc == SR_EIO || !path || !*path;
+        sr_err_set(err, rc, "%s%s%s", names ? "" : path, names ? "" : ": ", why.message);
         domain_free(set);
         return rc;
     }
