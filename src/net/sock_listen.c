@@ -11,7 +11,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define LISTEN_BACKLOG 1024
+#define LISTEN_BACKLOG  1024
+#define RETRY_ACCEPT_MS 100
 
 struct sr_listener {
     uv_tcp_t tcp;
@@ -19,6 +20,7 @@ struct sr_listener {
     sr_tls_context *tls;
     const struct sr_listener_events *events;
     void *ctx;
+    struct sr_timer retry;
     bool closed;
 };
 
@@ -115,16 +117,26 @@ int sr_listen_open(const char *host, uint16_t port, size_t count, int *fds, uint
 
 /* ---- serving ---- */
 
-static void connection_cb(uv_stream_t *server, int status)
+/* libuv tells of no other connection before it is rid of this one: without memory it is taken later. */
+static void accept_one(void *ctx)
 {
-    struct sr_listener *listener = server->data;
+    struct sr_listener *listener = ctx;
     struct sr_conn *conn;
-    if (status < 0 || listener->closed ||
-        sr_conn_accept(&conn, listener->loop, server, listener->tls) != SR_OK)
+    int rc = sr_conn_accept(&conn, listener->loop, (uv_stream_t *)&listener->tcp, listener->tls);
+    if (rc == SR_ENOMEM)
+        sr_timer_start(&listener->retry, RETRY_ACCEPT_MS);
+    if (rc != SR_OK)
         return;
     listener->events->accepted(listener->ctx, conn);
     /* Closed within the callback: it stays allocated until the stack unwinds, and does not begin to read. */
     sr_conn_accept_begin(conn);
+}
+
+static void connection_cb(uv_stream_t *server, int status)
+{
+    struct sr_listener *listener = server->data;
+    if (status == 0 && !listener->closed)
+        accept_one(listener);
 }
 
 static void listener_closed(uv_handle_t *handle)
@@ -145,6 +157,7 @@ int sr_listener_start(struct sr_listener **out, struct sr_loop *loop, int fd, sr
     listener->events = events;
     listener->ctx = ctx;
     listener->tls = sr_tls_context_ref(tls);
+    sr_timer_init(&listener->retry, loop, accept_one, listener);
     uv_tcp_init(&loop->uv, &listener->tcp);
     listener->tcp.data = listener;
     status = uv_tcp_open(&listener->tcp, fd);
@@ -174,6 +187,7 @@ void sr_listener_close(struct sr_listener **slot)
     if (!listener || listener->closed)
         return;
     listener->closed = true;
+    sr_timer_stop(&listener->retry);
     sr_tls_context_unref(listener->tls);
     listener->tls = NULL;
     uv_close((uv_handle_t *)&listener->tcp, listener_closed);

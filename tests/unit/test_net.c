@@ -408,6 +408,27 @@ static void a_taken_port_is_an_error(void **state)
     assert_int_equal(sr_listen_open("not an address", 1, 1, more, NULL, &err), SR_EINVAL);
 }
 
+/* A connection for which there was no memory is taken later, and those after it too. */
+static void a_listener_outlives_a_shortage(void **state)
+{
+    struct world w;
+    struct raw early, late;
+    (void)state;
+    world_open(&w, NULL, NULL);
+    raw_open(&early, &w); /* connects at once: the kernel has it in its queue */
+    raw_send(&early, HELLO);
+    sr_mem_fail_at(1);
+    world_run_ms(&w, 20);
+    sr_mem_fail_at(0);
+    raw_wait_text(&early, "hello", 1);
+    raw_open(&late, &w);
+    raw_send(&late, HELLO);
+    raw_wait_text(&late, "hello", 1);
+    raw_close(&early);
+    raw_close(&late);
+    world_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -427,6 +448,7 @@ int main(void)
         cmocka_unit_test(too_many_connections_get_503),
         cmocka_unit_test(early_answer_survives),
         cmocka_unit_test(a_taken_port_is_an_error),
+        cmocka_unit_test(a_listener_outlives_a_shortage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
