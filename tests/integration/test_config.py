@@ -64,7 +64,8 @@ def test_a_good_file(file):
      "`operator`: unknown value `XOR`, did you mean `OR`?"),
     ("use_reasoning: false", "use_reasoning: no", 16, 49, "`use_reasoning`: expected true or false, found `no`"),
     ("type: system_prompt", "type: system_promt", 17, 24, "unknown plugin `system_promt`, did you mean `system_prompt`?"),
-    ("type: system_prompt", "type: semantic-cache", 17, 24, "plugin `semantic-cache` is not supported by this version of semroute"),
+    ("type: system_prompt", "type: semantic-cache", 17, 24,
+     "plugin `semantic-cache` is not supported by this version of semroute"),
     ("  semroute: {log", "  router: {clear_route_cache: true}\n  semroute: {log", 19, 12,
      "`clear_route_cache` is not supported by this version of semroute"),
     ("log_level: warn", "log_level: loud", 19, 25,
@@ -185,7 +186,8 @@ def migrated(name, tmp_path, places):
 def test_a_file_of_the_first_release_routes(start, tmp_path):
     mock = start.mock(2)
     text, warnings = migrated("release_l0", tmp_path, {
-        "good": "2 models, 4 decisions", "192.0.2.11:8000": f"127.0.0.1:{mock.port}", "192.0.2.12:8000": f"127.0.0.1:{mock.port + 1}"})
+        "good": "2 models, 4 decisions", "192.0.2.11:8000": f"127.0.0.1:{mock.port}",
+        "192.0.2.12:8000": f"127.0.0.1:{mock.port + 1}"})
     path = DATA / "release_l0.yaml"
     assert f"{path}:7:1: warning: `semantic_cache` has no place in this version" in warnings
     gateway = start.gateway(text)
