@@ -33,7 +33,7 @@ static void reply(struct sr_http_request *request, int status, struct sr_bytes t
 {
     struct sr_http_header header = {SR_LIT("content-type"), type};
     struct sr_http_response response = {.status = status, .headers = &header, .header_count = 1};
-    if (sr_http_request_reply(request, &response, body) == SR_EINVAL) {
+    if (sr_http_request_reply(request, &response, body) != SR_OK) {
         sr_http_request_abort(request);
     }
 }

@@ -91,7 +91,7 @@ static void answer_error(struct sr_http_request *request, int status, const char
     sr_buf_init(&body, 4096);
     struct sr_http_header type = {SR_LIT("content-type"), sr_local_error(&body, status, NULL, NULL, message)};
     struct sr_http_response response = {.status = status, .headers = &type, .header_count = 1};
-    if (sr_http_request_reply(request, &response, sr_buf_view(&body)) == SR_EINVAL) {
+    if (sr_http_request_reply(request, &response, sr_buf_view(&body)) != SR_OK) {
         sr_http_request_abort(request);
     }
     sr_buf_dispose(&body);
@@ -119,7 +119,7 @@ static bool answer_locally(struct sr_gateway *gateway, struct sr_http_request *r
     if (mine) {
         struct sr_http_header type = {SR_LIT("content-type"), page.content_type};
         struct sr_http_response response = {.status = page.status, .headers = &type, .header_count = 1};
-        if (sr_http_request_reply(request, &response, sr_buf_view(&body)) == SR_EINVAL) {
+        if (sr_http_request_reply(request, &response, sr_buf_view(&body)) != SR_OK) {
             sr_http_request_abort(request);
         }
     }
