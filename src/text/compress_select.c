@@ -7,11 +7,13 @@
  */
 #include "text/compress_private.h"
 
+#define FILL_ABOVE 8  /* an eighth of the budget */
 #define MISSES_MAX 24 /* exact: sentences in a row that were counted and did not fit */
 
 struct budget {
     size_t whole, left;
-    size_t misses;
+    size_t misses;    /* in a row */
+    size_t best_miss; /* the best sentence that did not fit; SIZE_MAX: none */
     bool exact;
 };
 
@@ -43,7 +45,7 @@ static void keep(struct budget *b, struct sr_compress_unit *unit)
     b->misses = 0;
 }
 
-/* Keeps the beginning of a sentence that is longer than the whole budget. */
+/* Keeps the beginning of a sentence. */
 static bool keep_cut(struct sr_compressor *c, struct budget *b, struct sr_compress_unit *unit, size_t share)
 {
     const struct sr_compress_counter *counter = c->settings.counter;
@@ -66,13 +68,27 @@ static bool keep_cut(struct sr_compressor *c, struct budget *b, struct sr_compre
 static void take(struct sr_compressor *c, struct budget *b, size_t i, size_t share)
 {
     struct sr_compress_unit *unit = &c->units[i];
-    if (unit->kept || is_hopeless(b, unit))
+    if (unit->kept)
         return;
+    if (is_hopeless(b, unit)) {
+        b->misses++;
+        b->best_miss = b->best_miss == SIZE_MAX ? i : b->best_miss;
+        return;
+    }
     size_t cost = cost_of(c, unit);
     if (cost <= b->left)
         keep(b, unit);
     else if (c->settings.compat || cost <= b->whole || !keep_cut(c, b, unit, share))
         b->misses++;
+    if (!unit->kept && b->best_miss == SIZE_MAX)
+        b->best_miss = i;
+}
+
+/* Long sentences may leave much of the budget empty: then the best that did not fit is cut to fill it. */
+static void fill(struct sr_compressor *c, struct budget *b)
+{
+    if (!c->settings.compat && b->best_miss != SIZE_MAX && b->left > b->whole / FILL_ABOVE)
+        keep_cut(c, b, &c->units[b->best_miss], b->left);
 }
 
 static void take_ends(struct sr_compressor *c, struct budget *b)
@@ -81,7 +97,7 @@ static void take_ends(struct sr_compressor *c, struct budget *b)
     size_t first = c->settings.first < n ? c->settings.first : n;
     size_t last = c->settings.last < n ? c->settings.last : n;
     for (size_t i = 0; i < first; i++)
-        take(c, b, i, b->left / (first - i + last));
+        take(c, b, i, b->left / (first + last < n ? first - i + last : n - i));
     for (size_t i = n - last; i < n; i++)
         take(c, b, i, b->left / (n - i));
 }
@@ -213,9 +229,10 @@ int sr_compress_select(struct sr_compressor *c)
     size_t budget = c->settings.budget;
     if (!exact && !c->settings.compat) /* the last token may be begun */
         budget = budget * SR_ESTIMATE_SCALE + SR_ESTIMATE_SCALE - 1;
-    struct budget b = {.whole = budget, .left = budget, .exact = exact};
+    struct budget b = {.whole = budget, .left = budget, .best_miss = SIZE_MAX, .exact = exact};
     take_ends(c, &b);
     take_best(c, &b);
+    fill(c, &b);
     int rc = gather(c);
     if (rc == SR_OK && exact)
         rc = check_together(c);

@@ -3,7 +3,8 @@
  * without spaces, the end of a sentence; and its lower case.
  *
  * Code points below U+3100 and the full-width forms come from a table that is built once per process
- * (50 KB); running Han and Hangul are told by their block; the rest asks text/utf8.h. Pure and thread-safe after the first call.
+ * (50 KB); running Han and Hangul are told by their block; the rest asks text/utf8.h. Pure and thread-safe
+ * after the first call.
  */
 #ifndef SR_TEXT_GLYPH_H
 #define SR_TEXT_GLYPH_H
@@ -56,7 +57,7 @@ static inline size_t sr_glyph_at(const uint32_t *table, struct sr_bytes s, size_
     if (p[0] >= 0xE1 && p[0] < 0xED && s.n - at >= 3 && (p[1] & 0xC0) == 0x80 && (p[2] & 0xC0) == 0x80) {
         *cp = (p[0] & 0x0F) << 12 | (p[1] & 0x3F) << 6 | (p[2] & 0x3F);
         *glyph = *cp >= 0x4E00 && *cp <= 0x9FFF ? (uint32_t)*cp | SR_GLYPH_LETTER | SR_GLYPH_CJK
-                                                 : sr_glyph_of(table, *cp);
+                                                : sr_glyph_of(table, *cp);
         return 3;
     }
     size_t n = sr_utf8_decode(s, at, cp);

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #define PI       3.14159265358979323846
-#define LOOSE    0.1 /* of the mean sum of similarities */
+#define LOOSE    0.1               /* of the mean sum of similarities */
 #define KEEP_MAX ((size_t)8 << 20) /* scratch that is kept for the next text */
 
 /* What is known of a term: one cache line holds two. */
@@ -61,8 +61,8 @@ static const struct sr_terms_row *row_of(const struct job *job, size_t i)
 static int lay_out(struct sr_rank *rank, struct space *at, size_t n, size_t t, size_t e)
 {
     size_t doubles = t + (n + 2) + 3 * n;
-    size_t size = t * sizeof *at->terms + e * sizeof *at->cells + doubles * sizeof(double) +
-                  n * sizeof *at->row_end;
+    size_t size =
+        t * sizeof *at->terms + e * sizeof *at->cells + doubles * sizeof(double) + n * sizeof *at->row_end;
     if (rank->size < size || rank->size > KEEP_MAX) {
         sr_mem_free(rank->space);
         rank->size = 0;
@@ -145,8 +145,9 @@ static void read_rows(struct job *job, double centroid_length)
             at->cells[k].value *= scale;
         at->row_end[i] = (uint32_t)cells;
         job->scores[i].tfidf = row->total ? density / row->total : 0;
-        job->scores[i].novelty =
-            row->n == 0 ? 0 : centroid_length > 0 ? 1 - dot / (length * centroid_length) : 1;
+        job->scores[i].novelty = row->n == 0           ? 0
+                                 : centroid_length > 0 ? 1 - dot / (length * centroid_length)
+                                                       : 1;
     }
     at->columns = columns;
 }

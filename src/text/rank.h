@@ -33,8 +33,8 @@ struct sr_rank {
 void sr_rank_dispose(struct sr_rank *rank);
 
 struct sr_rank_options {
-    double depth;        /* of the U over positions; clamped to 0..1 */
-    bool novelty;        /* false: that score is 0 */
+    double depth;      /* of the U over positions; clamped to 0..1 */
+    bool novelty;      /* false: that score is 0 */
     bool as_published; /* the power iteration to the letter; else fewer steps to the same tolerance */
 };
 

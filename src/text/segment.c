@@ -124,8 +124,8 @@ static size_t best_cut(const struct sr_segmenter *s, const uint32_t *table, stru
     return best;
 }
 
-/* At the start of a line: does the line break end the open unit? */
-static bool break_ends(const struct sr_segmenter *s, enum sr_segment_line next, uint32_t first)
+/* At the start of a line that begins with `cp`: does the line break end the open unit? */
+static bool break_ends(const struct sr_segmenter *s, enum sr_segment_line next, int32_t cp, uint32_t first)
 {
     size_t length = s->at - s->start;
     if (s->letters < 3)
@@ -135,7 +135,7 @@ static bool break_ends(const struct sr_segmenter *s, enum sr_segment_line next, 
     bool was_code = s->line == SR_SEGMENT_CODE || s->line == SR_SEGMENT_FENCE;
     bool is_code = next == SR_SEGMENT_CODE || next == SR_SEGMENT_FENCE;
     if (was_code || is_code)
-        return was_code != is_code || length >= BLOCK;
+        return was_code != is_code || (length >= BLOCK && cp != '}' && cp != ')');
     if (next == SR_SEGMENT_HEADING || next == SR_SEGMENT_LIST || s->line_ended)
         return true;
     return s->last_line < LONG_LINE && !(first & SR_GLYPH_LOWER);
@@ -155,7 +155,7 @@ static bool open_line(struct sr_segmenter *s, const uint32_t *table, struct sr_b
     size_t first = s->at;
     while (first < end && (text.p[first] == ' ' || text.p[first] == '\t'))
         first++;
-    int32_t cp;
+    int32_t cp = 0;
     uint32_t glyph = 0;
     if (line == SR_SEGMENT_FENCE) {
         char mark = text.p[first];
@@ -165,7 +165,7 @@ static bool open_line(struct sr_segmenter *s, const uint32_t *table, struct sr_b
     }
     if (first < end)
         sr_glyph_at(table, text, first, &cp, &glyph);
-    *ends = s->open && break_ends(s, line, glyph);
+    *ends = s->open && break_ends(s, line, cp, glyph);
     s->line = line;
     s->line_start = s->at;
     s->in_line = true;
@@ -192,8 +192,8 @@ static size_t whole_character(struct sr_bytes text, size_t at)
     return at;
 }
 
-/* From `at` over prose that cannot end anything, at most to `stop`. Stays behind a space after Thai, and before
- * characters that may not have arrived whole. */
+/* From `at` over prose that cannot end anything, at most to `stop`. Stays behind a space after Thai, and
+ * before characters that may not have arrived whole. */
 static size_t skip_prose(const uint32_t *table, struct sr_bytes text, size_t at, size_t stop)
 {
     bool dense = at && (unsigned char)text.p[at - 1] >= 0x80;

@@ -104,8 +104,13 @@ static bool is_code(const char *p, size_t n)
     size_t weight = 0;
     char end = p[n - 1];
     n = n < CODE_LOOK ? n : CODE_LOOK;
-    for (size_t i = 0; i < n; i++)
-        weight += (unsigned char)p[i] < 0x80 ? code_mark[(unsigned char)p[i]] : 0;
+    for (size_t i = 0; i < n; i++) {
+        if (p[i] == ':' && i + 2 < n && p[i + 1] == '/' && p[i + 2] == '/') /* an address is no code */
+            while (i < n && p[i] != ' ')
+                i++;
+        if (i < n)
+            weight += (unsigned char)p[i] < 0x80 ? code_mark[(unsigned char)p[i]] : 0;
+    }
     size_t more = weight && (end == ';' || end == '{' || end == '}' || end == ')' || end == ',') ? 3 : 0;
     return (weight + more) * 12 >= n && weight + more >= 3;
 }

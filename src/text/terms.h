@@ -37,7 +37,7 @@ struct sr_terms {
     size_t n_entries, cap_entries;
     size_t n_rows, cap_rows;
     size_t n_terms, n_slots; /* n_slots is a power of two */
-    size_t total; /* terms of the open row, repeats counted */
+    size_t total;            /* terms of the open row, repeats counted */
     uint64_t seed;
     const uint32_t *glyphs;
     int rc; /* the first failure since the last reset; rows added after it are incomplete */
