@@ -2,11 +2,11 @@
 import json
 import os
 import resource
+import signal
 import socket
-import threading
 import time
 
-from conftest import builtin_on, chat, request
+from conftest import builtin_on, chat
 from test_http_behaviour import Wire, post_bytes
 
 
@@ -66,6 +66,15 @@ def strict_site(start, **limits):
 """, 1)), mock
 
 
+def test_a_large_body_of_many_pieces_is_sent_on(start):
+    gateway, mock = strict_site(start, strip_unknown="true")
+    pieces = "".join(f'"u{i}":1,"seed":{i},' for i in range(100))
+    text = "a " * (10 << 20)
+    body = "{" + pieces + '"model":"auto","messages":[{"role":"user","content":"' + text + '"}]}'
+    assert gateway.post(body.encode(), timeout=60).status == 200
+    assert json.loads(mock.last_body())["messages"][0]["content"] == text
+
+
 def test_duplicates_of_unknown_members_are_removed(start):
     gateway, mock = strict_site(start, strip_unknown="true")
     twins = "".join(f'"x":{i},' for i in range(100))
@@ -85,3 +94,18 @@ def test_caps_hold_for_duplicates_and_for_numbers_in_strings(start):
         body = "{" + sent + ',"model":"auto","messages":[{"role":"user","content":"hi"}]}'
         assert gateway.post(body.encode()).status == 200
         assert sent.encode() in mock.last_body()
+
+
+def test_a_second_signal_cuts_what_is_open(start):
+    mock = start.mock()
+    gateway = start.gateway(builtin_on(mock.port))
+    wire = Wire(gateway.port)
+    body = json.dumps(chat("hi", model="general", stream=True)).encode()
+    wire.socket.sendall(post_bytes(body, b"x-mock-chunks: 500\r\nx-mock-chunk-delay-ms: 100\r\n"))
+    assert b"200" in wire.file.readline()
+    gateway.signal(signal.SIGTERM)
+    time.sleep(0.3)
+    assert gateway.child.poll() is None
+    gateway.signal(signal.SIGTERM)
+    assert gateway.wait() == 0
+    wire.close()
