@@ -1,4 +1,5 @@
 /* What a line looks like, and which dots belong to abbreviations. */
+#include "text/ascii.h"
 #include "text/segment.h"
 
 #include <stdlib.h>
@@ -93,9 +94,9 @@ static bool is_log(const char *p, size_t n)
 }
 
 static const unsigned char code_mark[128] = {
-    ['{'] = 2, ['}'] = 2, [';'] = 2, ['='] = 2, ['<'] = 1, ['>'] = 1,  ['['] = 1, [']'] = 1,
-    ['('] = 1, [')'] = 1, ['_'] = 1, ['&'] = 1, ['|'] = 2, ['\\'] = 1, ['$'] = 1, ['/'] = 1,
-    ['+'] = 1, ['#'] = 1, ['@'] = 1, ['^'] = 1, ['~'] = 1, ['%'] = 1,  ['"'] = 1,
+    ['{'] = 2, ['}'] = 2, [';'] = 2, ['='] = 2, ['<'] = 1,  ['>'] = 1, ['['] = 1,
+    [']'] = 1, ['_'] = 1, ['&'] = 1, ['|'] = 2, ['\\'] = 1, ['$'] = 1, ['/'] = 1,
+    ['+'] = 1, ['#'] = 1, ['@'] = 1, ['^'] = 1, ['~'] = 1,  ['%'] = 1,
 };
 
 /* Code and data by the share of their marks, or by how a line ends. */
@@ -108,8 +109,10 @@ static bool is_code(const char *p, size_t n)
         if (p[i] == ':' && i + 2 < n && p[i + 1] == '/' && p[i + 2] == '/') /* an address is no code */
             while (i < n && p[i] != ' ')
                 i++;
-        if (i < n)
-            weight += (unsigned char)p[i] < 0x80 ? code_mark[(unsigned char)p[i]] : 0;
+        if (i == n)
+            break;
+        bool call = p[i] == '(' && i && sr_ascii_is_word((unsigned char)p[i - 1]);
+        weight += call ? 2 : (unsigned char)p[i] < 0x80 ? code_mark[(unsigned char)p[i]] : 0;
     }
     size_t more = weight && (end == ';' || end == '{' || end == '}' || end == ')' || end == ',') ? 3 : 0;
     return (weight + more) * 12 >= n && weight + more >= 3;
