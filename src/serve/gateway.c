@@ -226,10 +226,11 @@ static void fed(struct sr_call *call, enum sr_step step, struct sr_bytes slice, 
     }
 }
 
-/* Once the answer has begun the rest of the body is only read away. */
+/* An upstream may answer before it has the whole body; once it has answered, the rest is only read away. */
 static bool wants_body(const struct sr_call *call)
 {
-    return call && (call->stage == SR_CALL_RECEIVING || call->stage == SR_CALL_SENDING);
+    return call && (call->stage == SR_CALL_RECEIVING || call->stage == SR_CALL_SENDING ||
+                    (call->stage == SR_CALL_ANSWERING && call->upstream && !call->body_whole));
 }
 
 static void on_body(void *ctx, struct sr_http_request *request, struct sr_bytes slice)

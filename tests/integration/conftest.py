@@ -83,8 +83,11 @@ class Process:
 
     def stop(self):
         if self.child.poll() is None:
-            self.signal(signal.SIGTERM)
             try:
+                self.signal(signal.SIGTERM)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self.child.wait(10)
+                self.signal(signal.SIGTERM)  # cuts what a failed test left open
                 self.child.wait(10)
             except subprocess.TimeoutExpired:
                 self.child.kill()

@@ -4,6 +4,7 @@ import os
 import resource
 import signal
 import socket
+import threading
 import time
 
 from conftest import builtin_on, chat
@@ -109,3 +110,75 @@ def test_a_second_signal_cuts_what_is_open(start):
     gateway.signal(signal.SIGTERM)
     assert gateway.wait() == 0
     wire.close()
+
+
+class Upstream:
+    """One connection of a server that a test writes: `script` gets it and its reading file."""
+
+    def __init__(self, script, family=socket.AF_INET, host="127.0.0.1"):
+        self.listener = socket.create_server((host, 0), family=family)
+        self.port = self.listener.getsockname()[1]
+        self.thread = threading.Thread(target=self.run, args=(script,), daemon=True)
+        self.thread.start()
+
+    def run(self, script):
+        connection, _ = self.listener.accept()
+        connection.settimeout(20)
+        file = connection.makefile("rb")
+        headers = {}
+        file.readline()
+        while (line := file.readline().strip()):
+            name, value = line.decode().split(":", 1)
+            headers[name.lower()] = value.strip()
+        script(connection, file, headers)
+        file.close()
+        connection.close()
+
+    def close(self):
+        self.listener.close()
+        self.thread.join(20)
+
+
+def site_of(endpoint, more=""):
+    return f"""
+version: v0.3
+providers:
+  defaults: {{default_model: one}}
+  models:
+    - {{name: one, backend_refs: [{{name: only, endpoint: "{endpoint}"}}]}}
+routing: {{modelCards: [{{name: one}}]}}
+{more}
+"""
+
+
+def test_an_upstream_that_answers_early_gets_the_rest_of_the_body(start):
+    def script(connection, file, headers):
+        connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        got = file.read(int(headers["content-length"]))
+        connection.sendall(b"7\r\n%07d\r\n0\r\n\r\n" % len(got))
+
+    upstream = Upstream(script)
+    gateway = start.gateway(site_of(f"127.0.0.1:{upstream.port}"))
+    body = json.dumps(chat("x" * 300000, model="one")).encode()
+    wire = Wire(gateway.port)
+    wire.socket.sendall(post_bytes(body)[:1000])
+    assert b"200" in wire.file.readline()
+    wire.socket.sendall(post_bytes(body)[1000:])
+    while wire.file.readline().strip():
+        pass
+    assert wire.file.readline() == b"7\r\n"
+    assert int(wire.file.read(7)) == len(body)
+    wire.close()
+    upstream.close()
+
+
+def test_upstreams_on_ipv6(start):
+    def script(connection, file, headers):
+        assert headers["host"] == f"[::1]:{upstream.port}"
+        file.read(int(headers["content-length"]))
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+
+    upstream = Upstream(script, socket.AF_INET6, "::1")
+    gateway = start.gateway(site_of(f"[::1]:{upstream.port}"))
+    assert gateway.post(chat("hi", model="one")).body == b"{}"
+    upstream.close()
