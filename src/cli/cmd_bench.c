@@ -4,6 +4,7 @@
 #include "cli/cmd.h"
 
 #include "bench/classify.h"
+#include "bench/compress.h"
 #include "bench/decide.h"
 #include "bench/gateway.h"
 #include "bench/scan.h"
@@ -16,6 +17,7 @@ static const struct {
     {"scan", "the JSON scanner and splices by body size, beside jansson", sr_bench_scan},
     {"classify", "the linear classifier by text size", sr_bench_classify},
     {"decide", "signals without a model, and decisions", sr_bench_decide},
+    {"compress", "the prompt compressor by text and size", sr_bench_compress},
     {"gateway", "what the gateway adds to a request, beside a plain proxy", sr_bench_gateway},
 };
 #define N_BENCHES (sizeof benches / sizeof benches[0])
