@@ -8,6 +8,7 @@ training/.venv) also evaluates every row with training/table.py and fails unless
 the same and writes dev.json. Nothing is chosen by these figures; they are the last thing that is looked at.
 """
 import argparse
+import collections
 import hashlib
 import json
 import pathlib
@@ -53,7 +54,9 @@ def score(rows, answers):
     """What dev.json records of a file; `labels` is a hash of all of the binary's answers."""
     pairs = [(row["label"], answer["label"]) for row, answer in zip(rows, answers)]
     right = [want == got for want, got in pairs]
+    majority = collections.Counter(want for want, _ in pairs).most_common(1)[0][1]
     return {"rows": len(rows), "right": sum(right), "accuracy": round(100 * sum(right) / len(rows), 2),
+            "majority_label": round(100 * majority / len(rows), 2),
             "macro_f1": round(macro_f1(pairs), 3), "ece": round(calibration_error(answers, right), 3),
             "labels": hashlib.sha256("\n".join(got for _, got in pairs).encode()).hexdigest()}
 
@@ -94,6 +97,8 @@ def main():
         times = sorted(answer["us"] for answer in answers)
         print(f"{name:10} {got['rows']:6} {got['accuracy']:8.2f}% {BARS[name]:5}% {got['macro_f1']:9.3f} "
               f"{got['ece']:6.3f} {times[len(times) // 2]:10.1f}")
+        if got["accuracy"] < BARS[name]:
+            print(f"{'':10} {BARS[name] - got['accuracy']:.2f} points under the bar")
         if args.reference or args.record:
             differing = sum(want != answer["label"] for want, answer in zip(reference_labels(rows), answers))
             print(f"{'':10} rows on which the binary and training/table.py differ: {differing}")
