@@ -29,7 +29,7 @@ SEAMS = {
     r"jansson\.h": {"src/json/doc.c"},
     r"yaml\.h": {"src/config/yaml.c"},
     r"pcre2\.h": {"src/signal/regex.c"},
-    r"utf8proc\.h": {"src/text/utf8.c"},
+    r"utf8proc\.h": {"src/text/utf8.c", "src/model/unicode.c"},
     r"cld2/.*": {"src/text/language_cld2.cc"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')
