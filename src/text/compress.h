@@ -86,6 +86,11 @@ int sr_compress_text(sr_compressor *c, const struct sr_compress_settings *settin
  * has one before the later piece (always a space with `compat`). */
 int sr_compress_write(const sr_compressor *c, struct sr_buf *out) SR_WARN_UNUSED;
 
+/* Appends the latest end as one JSON object: `text`, `original_tokens`, `compressed_tokens`, `estimated`,
+ * `ratio`, `sentences`, `kept` (`start`, `end`, `tokens`, `score` and the four scores) and `us`. */
+int sr_compress_json(const sr_compressor *c, const struct sr_compress_result *result, double us,
+                     struct sr_buf *out) SR_WARN_UNUSED;
+
 /* Bytes of heap memory that the compressor holds. */
 size_t sr_compressor_memory(const sr_compressor *c);
 

@@ -8,10 +8,12 @@
 #include "text/compress_private.h"
 
 #define FILL_ABOVE 8  /* an eighth of the budget */
+#define CUT_MIN    8  /* tokens */
 #define MISSES_MAX 24 /* exact: sentences in a row that were counted and did not fit */
 
 struct budget {
     size_t whole, left;
+    size_t shortest;  /* less of a sentence is not worth keeping, unless it is all there is */
     size_t misses;    /* in a row */
     size_t best_miss; /* the best sentence that did not fit; SIZE_MAX: none */
     bool exact;
@@ -50,6 +52,8 @@ static bool keep_cut(struct sr_compressor *c, struct budget *b, struct sr_compre
 {
     const struct sr_compress_counter *counter = c->settings.counter;
     struct sr_bytes text = text_of(c, unit);
+    if (share < b->shortest && b->left < b->whole)
+        return false;
     text.n = counter ? counter->prefix(counter->ctx, text, share) : sr_estimate_prefix(text, share);
     while (text.n && (text.p[text.n - 1] == ' ' || text.p[text.n - 1] == '\n'))
         text.n--;
@@ -229,7 +233,11 @@ int sr_compress_select(struct sr_compressor *c)
     size_t budget = c->settings.budget;
     if (!exact && !c->settings.compat) /* the last token may be begun */
         budget = budget * SR_ESTIMATE_SCALE + SR_ESTIMATE_SCALE - 1;
-    struct budget b = {.whole = budget, .left = budget, .best_miss = SIZE_MAX, .exact = exact};
+    struct budget b = {.whole = budget,
+                       .left = budget,
+                       .shortest = CUT_MIN * budget / c->settings.budget,
+                       .best_miss = SIZE_MAX,
+                       .exact = exact};
     take_ends(c, &b);
     take_best(c, &b);
     fill(c, &b);
