@@ -131,6 +131,7 @@ static void flush(struct sr_linear_run *run)
         n += slot < SR_LINEAR_SLOTS;
     }
     run->waiting = 0;
+    add_pending(run);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t row = rows[i];
         uint64_t bit = UINT64_C(1) << (row & 63), *seen = &run->seen[row >> 6];
@@ -143,10 +144,10 @@ static void flush(struct sr_linear_run *run)
             continue;
         }
         __builtin_prefetch(m->weights + (size_t)row * m->n_labels);
-        rows[fresh] = row;
+        run->pending[fresh] = row;
         fresh += first;
     }
-    sr_linear_add_rows(run->sums, m->weights, m->n_labels, rows, fresh);
+    run->n_pending = fresh;
 }
 
 static inline void add_key(struct sr_linear_run *run, uint64_t key)
@@ -288,6 +289,7 @@ void sr_linear_end(struct sr_linear_run *run, double *logits, float *probabiliti
     double z[SR_CLASSIFIER_LABELS_MAX], top = -INFINITY, sum = 0;
     feed_symbol(run, ' ', SPACE); /* an unfinished sequence ends the text as a space, too */
     flush(run);
+    add_pending(run);
     double norm = run->known ? m->scale / sqrt((double)run->known + m->damping) : 0;
     for (uint32_t l = 0; l < m->n_labels; l++) {
         z[l] = m->bias[l] + norm * run->sums[l];

@@ -66,7 +66,9 @@ struct sr_linear_run {
     uint64_t word;             /* hash of the unfinished word, 0 = none */
     uint64_t words[2];         /* the two words before, newest first, 0 = none */
     uint32_t waiting;          /* keys that are not looked up yet */
+    uint32_t n_pending;        /* rows whose weights are not added yet */
     uint64_t keys[SR_LINEAR_BATCH];
+    uint32_t pending[SR_LINEAR_BATCH + 1];
     uint64_t seen[SR_LINEAR_ROWS_MAX / 64];
 };
 

@@ -49,7 +49,7 @@ static void trim(struct sr_tok_work *w, size_t i, struct sr_bytes token)
 {
     size_t leading = edge_spaces(token, false), trailing = edge_spaces(token, true);
     uint32_t start = w->starts[i], end = w->ends[i];
-    if (leading && w->t->trim_prefix_space && (i == 0 || start == 0))
+    if (leading == 1 && w->t->trim_prefix_space && (i == 0 || start == 0))
         leading = 0;
     for (; leading && start < end; leading--)
         start = sr_tok_unit_end(w, start);
@@ -167,7 +167,7 @@ static void one_word(struct sr_tok_work *w, struct sr_tok_text *text, size_t a, 
             emit(w, text, a, w->word_ids, NULL, w->word_ends, w->n_word);
         return;
     }
-    load_key(key, text->p + a, n, text->own ? SR_TOK_KEY_MAX : text->n - a);
+    load_key(key, text->p + a, n, text->p == text->own ? SR_TOK_KEY_MAX : text->n - a);
     struct sr_tok_cached *cached = &w->cache[cache_slot(w, key, n)];
     if (cached->length == n && cached->key[0] == key[0] && cached->key[1] == key[1] &&
         cached->key[2] == key[2]) {
