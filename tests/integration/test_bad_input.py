@@ -8,7 +8,6 @@ import pytest
 from conftest import builtin_on, chat, request
 
 LIMITS = """
-global:
   semroute:
     gateway:
       max_body_bytes: 1048576
@@ -22,8 +21,8 @@ global:
 def site(start):
     mock = start.mock()
     config = builtin_on(mock.port)
-    assert "\nglobal:" not in config, "this test adds its own global section"
-    return start.gateway(config + LIMITS), mock
+    assert config.rstrip().rsplit("\n\n", 1)[-1].startswith("global:"), "LIMITS go under the last section"
+    return start.gateway(config.rstrip() + LIMITS), mock
 
 
 def raw(port, data, timeout=8, chunks=None):
