@@ -115,8 +115,15 @@ static void add_row(struct sr_linear_run *run, uint32_t row)
         run->sums[l] += w[l];
 }
 
-/* Counts the n-grams that wait. In steps, each without a branch on what it finds: the table's lines and the
- * rows of weights are fetched side by side, and a row that was seen before costs as much as a new one. */
+/* Adds the rows that the flush before this one found; their weights are on the way since then. */
+static void add_pending(struct sr_linear_run *run)
+{
+    sr_linear_add_rows(run->sums, run->model->weights, run->model->n_labels, run->pending, run->n_pending);
+    run->n_pending = 0;
+}
+
+/* Counts the n-grams that wait. In steps, each without a branch on what it finds: the table's lines are
+ * fetched side by side, and a row that was seen before costs as much as a new one. */
 static void flush(struct sr_linear_run *run)
 {
     const struct sr_linear *m = run->model;
