@@ -254,6 +254,18 @@ struct sr_config_gateway {
     } upstream;
 };
 
+/* global.model_catalog.modules.prompt_compression; weights, depth, first and last: 0 = the profile's */
+struct sr_config_compression {
+    bool enabled;
+    const char *profile;            /* "default" */
+    int max_tokens;                 /* 512; 0 = off */
+    size_t min_length;              /* bytes */
+    struct sr_strings skip_signals; /* types that read the original besides those that always do */
+    double textrank, position, tfidf, novelty;
+    double depth;
+    int first, last;
+};
+
 /* global.router and the rest of global that this program has. */
 struct sr_config_global {
     const char *auto_model_name;
@@ -271,6 +283,7 @@ struct sr_config_global {
     const char *log_level;       /* debug, info, warn, error */
     bool metrics;
     int loops, workers; /* 0 = by the machine */
+    struct sr_config_compression compression;
     struct sr_config_gateway gateway;
 };
 

@@ -79,13 +79,15 @@ static const struct sr_section classifier_section = {
 };
 static const struct sr_field modules_fields[] = {
     {"classifier", SR_FIELD_OBJECT, .of = &classifier_section, .help = "the classifiers"},
+    {"prompt_compression", SR_FIELD_OBJECT, GLOBAL(compression), .of = &sr_section_compression,
+     .help = "what signals read of long texts"},
 };
 static const struct sr_section modules_section = {
     .name = "modules",
     .help = "What the models are used for.",
     SR_FIELDS(modules_fields),
     .later = (const char *const[]){"prompt_guard", "hallucination_mitigation", "feedback_detector",
-                                   "prompt_compression", "complexity", "modality_detector", NULL},
+                                   "complexity", "modality_detector", NULL},
 };
 static const struct sr_field catalog_fields[] = {
     {"modules", SR_FIELD_OBJECT, .of = &modules_section, .help = "what the models are used for"},

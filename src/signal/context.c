@@ -56,6 +56,7 @@ static int context_run(const struct sr_signal_set *set, const struct sr_signal_i
 
 const struct sr_signal_ops sr_signal_context = {
     .name = "context",
+    .reads_all = true,
     .cost_ns_per_kib = 1,
     .compile = context_compile,
     .free = context_free,

@@ -203,6 +203,7 @@ static int structure_run(const struct sr_signal_set *set, const struct sr_signal
 
 const struct sr_signal_ops sr_signal_structure = {
     .name = "structure",
+    .reads_all = true,
     .cost_ns_per_kib = 2000,
     .compile = structure_compile,
     .free = structure_free,

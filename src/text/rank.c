@@ -146,7 +146,7 @@ static void read_rows(struct job *job, double centroid_length)
         at->row_end[i] = (uint32_t)cells;
         job->scores[i].tfidf = row->total ? density / row->total : 0;
         job->scores[i].novelty = row->n == 0           ? 0
-                                 : centroid_length > 0 ? 1 - dot / (length * centroid_length)
+                                 : centroid_length > 0 ? fmax(0, 1 - dot / (length * centroid_length))
                                                        : 1;
     }
     at->columns = columns;
