@@ -7,6 +7,7 @@
 #include "bench/compress.h"
 #include "bench/decide.h"
 #include "bench/gateway.h"
+#include "bench/paper.h"
 #include "bench/scan.h"
 
 static const struct {
@@ -19,6 +20,7 @@ static const struct {
     {"decide", "signals without a model, and decisions", sr_bench_decide},
     {"compress", "the prompt compressor by text and size", sr_bench_compress},
     {"gateway", "what the gateway adds to a request, beside a plain proxy", sr_bench_gateway},
+    {"paper", "a table of the paper: what compression does to judgement", sr_bench_paper},
 };
 #define N_BENCHES (sizeof benches / sizeof benches[0])
 
