@@ -9,6 +9,7 @@
 #include "bench/gateway.h"
 #include "bench/paper.h"
 #include "bench/scan.h"
+#include "bench/tokenizer.h"
 
 static const struct {
     const char *name;
@@ -19,6 +20,7 @@ static const struct {
     {"classify", "the linear classifier by text size", sr_bench_classify},
     {"decide", "signals without a model, and decisions", sr_bench_decide},
     {"compress", "the prompt compressor by text and size", sr_bench_compress},
+    {"tokenizer", "tokens and offsets of a text, beside Hugging Face tokenizers", sr_bench_tokenizer},
     {"gateway", "what the gateway adds to a request, beside a plain proxy", sr_bench_gateway},
     {"paper", "a table of the paper: what compression does to judgement", sr_bench_paper},
 };

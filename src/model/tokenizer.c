@@ -74,7 +74,7 @@ static inline bool may_trim(struct sr_bytes token)
 static void emit(struct sr_tok_work *w, struct sr_tok_text *text, size_t a, const int32_t *ids,
                  const uint8_t *near, const uint32_t *ends, size_t n)
 {
-    if (!room(w, n))
+    if (n == 0 || !room(w, n))
         return;
     memcpy(w->ids + w->n, ids, n * sizeof *ids);
     if (w->offsets) {
