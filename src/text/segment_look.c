@@ -93,10 +93,11 @@ static bool is_log(const char *p, size_t n)
     return digits >= 6 && joints >= 2;
 }
 
-static const unsigned char code_mark[128] = {
-    ['{'] = 2, ['}'] = 2, [';'] = 2, ['='] = 2, ['<'] = 1,  ['>'] = 1, ['['] = 1,
-    [']'] = 1, ['_'] = 1, ['&'] = 1, ['|'] = 2, ['\\'] = 1, ['$'] = 1, ['/'] = 1,
-    ['+'] = 1, ['#'] = 1, ['@'] = 1, ['^'] = 1, ['~'] = 1,  ['%'] = 1,
+/* [':'] only says that a look is needed. */
+static const unsigned char code_mark[256] = {
+    [':'] = 1, ['('] = 1, ['{'] = 2, ['}'] = 2, [';'] = 2, ['='] = 2,  ['<'] = 1, ['>'] = 1,
+    ['['] = 1, [']'] = 1, ['_'] = 1, ['&'] = 1, ['|'] = 2, ['\\'] = 1, ['$'] = 1, ['/'] = 1,
+    ['+'] = 1, ['#'] = 1, ['@'] = 1, ['^'] = 1, ['~'] = 1, ['%'] = 1,
 };
 
 /* Code and data by the share of their marks, or by how a line ends. */
@@ -106,13 +107,16 @@ static bool is_code(const char *p, size_t n)
     char end = p[n - 1];
     n = n < CODE_LOOK ? n : CODE_LOOK;
     for (size_t i = 0; i < n; i++) {
-        if (p[i] == ':' && i + 2 < n && p[i + 1] == '/' && p[i + 2] == '/') /* an address is no code */
-            while (i < n && p[i] != ' ')
+        unsigned char c = (unsigned char)p[i];
+        if (!code_mark[c])
+            continue;
+        if (c == '(')
+            weight += i && sr_ascii_is_word((unsigned char)p[i - 1]) ? 2 : 0; /* a call */
+        else if (c != ':')
+            weight += code_mark[c];
+        else if (i + 2 < n && p[i + 1] == '/' && p[i + 2] == '/') /* an address is no code */
+            while (i + 1 < n && p[i + 1] != ' ')
                 i++;
-        if (i == n)
-            break;
-        bool call = p[i] == '(' && i && sr_ascii_is_word((unsigned char)p[i - 1]);
-        weight += call ? 2 : (unsigned char)p[i] < 0x80 ? code_mark[(unsigned char)p[i]] : 0;
     }
     size_t more = weight && (end == ';' || end == '{' || end == '}' || end == ')' || end == ',') ? 3 : 0;
     return (weight + more) * 12 >= n && weight + more >= 3;
