@@ -89,8 +89,7 @@ static void test_paper_example(void **state)
         "You are a helpful financial assistant.",
         "Answer questions using only the provided context.",
         "If the answer is not in the context, say \"I don't know.\"",
-        "Context: The company reported Q3 revenue of $4.2B, and revenue growth stayed above the company's "
-        "outlook.",
+        "Context: The company reported Q3 revenue of $4.2B, and revenue growth is above the outlook.",
         "Operating expenses increased 12% year-over-year.",
         "The board approved a $500M share buyback program after the company reported revenue and margins.",
         "Employee headcount remained stable at 12,400.",
