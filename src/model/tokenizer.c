@@ -71,6 +71,36 @@ static inline bool may_trim(struct sr_bytes token)
     return first <= ' ' || first >= 0xC2 || last <= ' ' || last >= 0x80;
 }
 
+/* Offsets of a word whose bytes are the original's own, from byte `base` of it on. */
+static void plain_offsets(struct sr_tok_work *w, size_t base, const uint8_t *near, const uint32_t *ends,
+                          size_t n)
+{
+    const char *p = w->original.p;
+    size_t from = base;
+    for (size_t i = 0; i < n; i++) {
+        size_t to = base + (near ? near[i] : ends[i]), start = from, end = to > from ? to : from + 1;
+        while (start > 0 && sr_unicode_is_tail(p[start]))
+            start--;
+        while (end < w->original.n && sr_unicode_is_tail(p[end]))
+            end++;
+        w->starts[w->n + i] = (uint32_t)start;
+        w->ends[w->n + i] = (uint32_t)end;
+        from = to;
+    }
+}
+
+static void mapped_offsets(struct sr_tok_work *w, struct sr_tok_text *text, size_t a, const uint8_t *near,
+                           const uint32_t *ends, size_t n)
+{
+    size_t from = a;
+    for (size_t i = 0; i < n; i++) {
+        size_t to = a + (near ? near[i] : ends[i]);
+        w->starts[w->n + i] = sr_tok_text_unit(w, text, from);
+        w->ends[w->n + i] = sr_tok_unit_end(w, sr_tok_text_unit(w, text, to > from ? to - 1 : from));
+        from = to;
+    }
+}
+
 static void emit(struct sr_tok_work *w, struct sr_tok_text *text, size_t a, const int32_t *ids,
                  const uint8_t *near, const uint32_t *ends, size_t n)
 {
@@ -78,15 +108,14 @@ static void emit(struct sr_tok_work *w, struct sr_tok_text *text, size_t a, cons
         return;
     memcpy(w->ids + w->n, ids, n * sizeof *ids);
     if (w->offsets) {
-        size_t from = a;
-        for (size_t i = 0; i < n; i++) {
-            size_t to = a + (near ? near[i] : ends[i]), at = w->n + i;
-            w->starts[at] = sr_tok_text_unit(w, text, from);
-            w->ends[at] = sr_tok_unit_end(w, sr_tok_text_unit(w, text, to > from ? to - 1 : from));
-            if (w->t->trim && may_trim(w->t->vocab.tokens[ids[i]]))
-                trim(w, at, w->t->vocab.tokens[ids[i]]);
-            from = to;
-        }
+        size_t last = near ? near[n - 1] : ends[n - 1], base;
+        if (w->base.p == w->original.p && sr_tok_text_plain(text, a, a + last, &base))
+            plain_offsets(w, base, near, ends, n);
+        else
+            mapped_offsets(w, text, a, near, ends, n);
+        for (size_t i = 0; w->t->trim && i < n; i++)
+            if (may_trim(w->t->vocab.tokens[ids[i]]))
+                trim(w, w->n + i, w->t->vocab.tokens[ids[i]]);
     }
     w->n += n;
     if (w->n > w->limit)
@@ -116,40 +145,45 @@ static bool run_model(struct sr_tok_work *w, const char *p, size_t n)
     return w->rc == SR_OK;
 }
 
-/* The word as three numbers, zeros behind its end. */
-static inline void load_key(uint64_t key[3], const char *p, size_t n, size_t readable)
+#define KEY_WORDS (SR_TOK_KEY_MAX / 8)
+
+/* The word as numbers, zeros behind its end; returns how many count: key[0..returned). */
+static inline size_t load_key(uint64_t key[KEY_WORDS], const char *p, size_t n, size_t readable)
 {
-    if (readable >= SR_TOK_KEY_MAX) {
-        memcpy(key, p, SR_TOK_KEY_MAX);
-        size_t word = n / 8;
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-        for (size_t i = 0; i < 3; i++)
-            key[i] &= i < word ? UINT64_MAX : i == word ? (UINT64_C(1) << (n % 8 * 8)) - 1 : 0;
-#else
-        for (size_t i = 0; i < 3; i++)
-            key[i] &= i < word ? UINT64_MAX : i == word && n % 8 ? ~(UINT64_MAX >> (n % 8 * 8)) : 0;
-#endif
-        return;
+    size_t full = n / 8, count = (n + 7) / 8;
+    if (readable < count * 8) {
+        key[count - 1] = 0;
+        memcpy(key, p, n);
+        return count;
     }
-    memset(key, 0, SR_TOK_KEY_MAX);
-    memcpy(key, p, n);
+    for (size_t i = 0; i < count; i++)
+        memcpy(&key[i], p + i * 8, 8);
+    if (full < count) {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+        key[full] &= (UINT64_C(1) << (n % 8 * 8)) - 1;
+#else
+        key[full] &= ~(UINT64_MAX >> (n % 8 * 8));
+#endif
+    }
+    return count;
 }
 
-static inline size_t cache_slot(const struct sr_tok_work *w, const uint64_t key[3], size_t n)
+static inline size_t cache_slot(const struct sr_tok_work *w, const uint64_t *key, size_t count, size_t n)
 {
     uint64_t h = w->seed ^ n;
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < count; i++) {
         h = (h ^ key[i]) * UINT64_C(0x9E3779B97F4A7C15);
         h ^= h >> 32;
     }
     return (size_t)(h >> 3) % SR_TOK_CACHE_SLOTS;
 }
 
-static void remember(struct sr_tok_work *w, struct sr_tok_cached *cached, const uint64_t key[3], size_t n)
+static void remember(struct sr_tok_work *w, struct sr_tok_cached *cached, const uint64_t *key, size_t count,
+                     size_t n)
 {
     if (w->n_word > SR_TOK_CACHED_MAX)
         return;
-    memcpy(cached->key, key, SR_TOK_KEY_MAX);
+    memcpy(cached->key, key, count * sizeof *key);
     cached->length = (uint8_t)n;
     cached->n = (uint8_t)w->n_word;
     for (size_t i = 0; i < w->n_word; i++) {
@@ -161,23 +195,25 @@ static void remember(struct sr_tok_work *w, struct sr_tok_cached *cached, const 
 static void one_word(struct sr_tok_work *w, struct sr_tok_text *text, size_t a, size_t b)
 {
     size_t n = b - a;
-    uint64_t key[3];
+    uint64_t key[KEY_WORDS];
     if (n > SR_TOK_KEY_MAX) {
         if (run_model(w, text->p + a, n))
             emit(w, text, a, w->word_ids, NULL, w->word_ends, w->n_word);
         return;
     }
-    load_key(key, text->p + a, n, text->p == text->own ? SR_TOK_KEY_MAX : text->n - a);
-    struct sr_tok_cached *cached = &w->cache[cache_slot(w, key, n)];
-    if (cached->length == n && cached->key[0] == key[0] && cached->key[1] == key[1] &&
-        cached->key[2] == key[2]) {
+    size_t count = load_key(key, text->p + a, n, text->p == text->own ? SR_TOK_KEY_MAX : text->n - a);
+    struct sr_tok_cached *cached = &w->cache[cache_slot(w, key, count, n)];
+    bool known = cached->length == n;
+    for (size_t i = 0; i < count; i++)
+        known &= cached->key[i] == key[i];
+    if (known) {
         emit(w, text, a, cached->ids, cached->ends, NULL, cached->n);
         return;
     }
     if (!run_model(w, text->p + a, n))
         return;
     emit(w, text, a, w->word_ids, NULL, w->word_ends, w->n_word);
-    remember(w, cached, key, n);
+    remember(w, cached, key, count, n);
 }
 
 #define METASPACE "\xE2\x96\x81"
@@ -192,7 +228,7 @@ void sr_tok_word(struct sr_tok_work *w, struct sr_tok_text *text, size_t a, size
         size_t i = a;
         while (b - i >= 3 && memcmp(text->p + i, METASPACE, 3) == 0)
             i += 3;
-        const char *next = memmem(text->p + i, b - i, METASPACE, 3);
+        const char *next = sr_tok_search(text->p + i, b - i, SR_LIT(METASPACE));
         size_t end = next ? (size_t)(next - text->p) : b;
         one_word(w, text, a, end);
         a = end;

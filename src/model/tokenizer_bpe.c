@@ -30,6 +30,13 @@ static void rank_pair(const struct sr_tok_bpe *bpe, struct sr_tok_symbol *left,
     left->merged = merge ? merge->id : SR_TOK_NONE;
 }
 
+/* In the model's own vocabulary, which does not have all added tokens. */
+static int32_t find_own(const struct sr_tokenizer *t, const char *p, size_t n)
+{
+    int32_t id = sr_tok_vocab_find(&t->vocab, sr_bytes_of(p, n));
+    return id != SR_TOK_NONE && t->foreign[id] ? SR_TOK_NONE : id;
+}
+
 /* ---- symbols of a word ---- */
 
 struct builder {
@@ -82,14 +89,17 @@ static int32_t char_id(const struct sr_tokenizer *t, const char *p, size_t n, bo
     const struct sr_tok_bpe *bpe = &t->bpe;
     char text[SR_TOKENIZER_TOKEN_MAX];
     struct sr_bytes prefix = first ? SR_LIT("") : bpe->prefix, suffix = last ? bpe->suffix : SR_LIT("");
+    int32_t cp;
+    if (bpe->chars && sr_unicode_decode(p, &cp) < 4)
+        return bpe->chars[cp];
     if (prefix.n + suffix.n == 0)
-        return sr_tok_vocab_find(&t->vocab, sr_bytes_of(p, n));
+        return find_own(t, p, n);
     if (prefix.n)
         memcpy(text, prefix.p, prefix.n);
     memcpy(text + prefix.n, p, n);
     if (suffix.n)
         memcpy(text + prefix.n + n, suffix.p, suffix.n);
-    return sr_tok_vocab_find(&t->vocab, sr_bytes_of(text, prefix.n + n + suffix.n));
+    return find_own(t, text, prefix.n + n + suffix.n);
 }
 
 static size_t build(struct sr_tok_work *w, const char *p, size_t n)
@@ -114,25 +124,55 @@ static size_t build(struct sr_tok_work *w, const char *p, size_t n)
 
 /* ---- merging ---- */
 
-static size_t merge_small(const struct sr_tok_bpe *bpe, struct sr_tok_symbol *s, size_t n)
+/* The symbols of a short word, ranks side by side so that the lowest is found quickly. */
+struct small {
+    uint32_t ranks[SMALL], lengths[SMALL];
+    int32_t ids[SMALL], merged[SMALL];
+};
+
+static inline void small_rank(const struct sr_tok_bpe *bpe, struct small *s, size_t i, size_t n)
 {
-    for (size_t i = 0; i + 1 < n; i++)
-        rank_pair(bpe, &s[i], &s[i + 1]);
-    while (n > 1) {
-        size_t best = 0;
-        for (size_t i = 1; i + 1 < n; i++)
-            if (s[i].rank < s[best].rank)
-                best = i;
-        if (s[best].rank == NO_RANK)
-            break;
-        s[best].id = s[best].merged;
-        s[best].length += s[best + 1].length;
+    const struct sr_tok_merge *merge = i + 1 < n ? find_merge(bpe, s->ids[i], s->ids[i + 1]) : NULL;
+    s->ranks[i] = merge ? merge->rank : NO_RANK;
+    s->merged[i] = merge ? merge->id : SR_TOK_NONE;
+}
+
+static inline size_t lowest_rank(const uint32_t *ranks, size_t n)
+{
+    uint32_t low = NO_RANK;
+    for (size_t i = 0; i < n; i++)
+        low = ranks[i] < low ? ranks[i] : low;
+    size_t at = 0;
+    while (low != NO_RANK && ranks[at] != low)
+        at++;
+    return low == NO_RANK ? n : at;
+}
+
+static size_t merge_small(const struct sr_tok_bpe *bpe, struct sr_tok_symbol *symbols, size_t n)
+{
+    struct small s;
+    for (size_t i = 0; i < n; i++) {
+        s.ids[i] = symbols[i].id;
+        s.lengths[i] = symbols[i].length;
+    }
+    for (size_t i = 0; i < n; i++)
+        small_rank(bpe, &s, i, n);
+    for (size_t at; (at = lowest_rank(s.ranks, n)) < n;) {
+        size_t rest = n - at - 2; /* symbols behind the pair */
+        s.ids[at] = s.merged[at];
+        s.lengths[at] += s.lengths[at + 1];
+        memmove(&s.ids[at + 1], &s.ids[at + 2], rest * sizeof *s.ids);
+        memmove(&s.lengths[at + 1], &s.lengths[at + 2], rest * sizeof *s.lengths);
+        memmove(&s.ranks[at + 1], &s.ranks[at + 2], rest * sizeof *s.ranks);
+        memmove(&s.merged[at + 1], &s.merged[at + 2], rest * sizeof *s.merged);
         n--;
-        memmove(&s[best + 1], &s[best + 2], (n - best - 1) * sizeof *s);
-        if (best + 1 < n)
-            rank_pair(bpe, &s[best], &s[best + 1]);
-        if (best > 0)
-            rank_pair(bpe, &s[best - 1], &s[best]);
+        small_rank(bpe, &s, at, n);
+        if (at > 0)
+            small_rank(bpe, &s, at - 1, n);
+    }
+    for (size_t i = 0; i < n; i++) {
+        symbols[i].id = s.ids[i];
+        symbols[i].length = s.lengths[i];
     }
     return n;
 }
@@ -214,8 +254,8 @@ void sr_tok_bpe(struct sr_tok_work *w, const char *p, size_t n)
     const struct sr_tokenizer *t = w->t;
     void *symbols = w->symbols;
     if (t->bpe.ignore_merges) {
-        const struct sr_tok_vocab *words = t->bpe.byte_level ? &t->byte_words : &t->vocab;
-        int32_t id = sr_tok_vocab_find(words, sr_bytes_of(p, n));
+        int32_t id =
+            t->bpe.byte_level ? sr_tok_vocab_find(&t->byte_words, sr_bytes_of(p, n)) : find_own(t, p, n);
         if (id != SR_TOK_NONE) {
             sr_tok_word_put(w, id, (uint32_t)n);
             return;

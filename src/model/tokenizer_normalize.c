@@ -269,7 +269,7 @@ static void replace(struct sr_tok_work *w, const struct sr_tok_norm *step, struc
     struct sr_bytes pattern = step->pattern, content = step->content;
     size_t copied = in.a, i = in.a;
     while (i < in.b && !w->rc) {
-        const char *hit = memmem(in.text->p + i, in.b - i, pattern.p, pattern.n);
+        const char *hit = sr_tok_search(in.text->p + i, in.b - i, pattern);
         if (!hit)
             break;
         size_t at = (size_t)(hit - in.text->p);

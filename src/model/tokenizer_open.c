@@ -35,6 +35,7 @@ static int read_added(struct sr_tokenizer *t, sr_tjson json, struct sr_tok_added
         if (t->vocab.tokens[known].p)
             return sr_err_set(err, SR_EPARSE, "added_tokens: id %d is taken by another token", known);
         sr_tok_vocab_put(&t->vocab, added->content, known);
+        t->foreign[known] = true;
     }
     added->id = known;
     return SR_OK;
@@ -84,7 +85,8 @@ int sr_tok_open_added(struct sr_tokenizer *t, struct sr_bytes json, struct sr_er
         return sr_err_set(err, SR_ELIMIT, "added_tokens: %zu entries, the limit is %u", n,
                           SR_TOKENIZER_ADDED_MAX);
     t->added = sr_arena_calloc(&t->arena, n + 1, sizeof *t->added);
-    if (!t->added)
+    t->foreign = sr_arena_calloc(&t->arena, t->vocab.size + 1, sizeof *t->foreign);
+    if (!t->added || !t->foreign)
         return out_of_memory(err);
     for (at = 0; rc == SR_OK && sr_tjson_next(json, &at, NULL, &value); t->n_added++)
         rc = read_added(t, value, &t->added[t->n_added], err);

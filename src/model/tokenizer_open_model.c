@@ -239,6 +239,24 @@ static int open_byte_words(struct sr_tokenizer *t, const int32_t chars[256], str
     return SR_OK;
 }
 
+/* The ids of single characters in a table of their own: each word begins with them. */
+static int open_chars(struct sr_tokenizer *t, struct sr_err *err)
+{
+    int32_t cp;
+    if (t->byte_level || t->bpe.prefix.n + t->bpe.suffix.n)
+        return SR_OK;
+    t->bpe.chars = sr_arena_alloc(&t->arena, SR_TOK_CHARS * sizeof *t->bpe.chars);
+    if (!t->bpe.chars)
+        return out_of_memory(err);
+    memset(t->bpe.chars, 0xFF, SR_TOK_CHARS * sizeof *t->bpe.chars);
+    for (size_t id = 0; id < t->vocab.size; id++) {
+        struct sr_bytes token = t->vocab.tokens[id];
+        if (token.n && token.n < 4 && sr_unicode_decode(token.p, &cp) == token.n)
+            t->bpe.chars[cp] = (int32_t)id;
+    }
+    return SR_OK;
+}
+
 static int open_bytes(struct sr_tokenizer *t, struct sr_err *err)
 {
     int32_t chars[256];
@@ -272,10 +290,15 @@ static int open_bpe(struct sr_tokenizer *t, sr_tjson model, struct sr_err *err)
     if (rc == SR_OK && bpe->byte_level && bpe->prefix.n + bpe->suffix.n)
         rc = sr_err_set(err, SR_EUNSUPPORTED,
                         "model: ByteLevel with a subword prefix or suffix is not supported");
-    bpe->cut_at_metaspace = !bpe->byte_level && !bpe->ignore_merges && !bpe->prefix.n && !bpe->suffix.n &&
-                            sr_tok_vocab_find(&t->vocab, SR_LIT(METASPACE)) != SR_TOK_NONE;
+    bool cut_already = t->n_splits && t->splits[t->n_splits - 1].kind == SR_TOK_SPLIT_METASPACE &&
+                       t->splits[t->n_splits - 1].split &&
+                       sr_bytes_eq(t->splits[t->n_splits - 1].pattern, SR_LIT(METASPACE));
+    bpe->cut_at_metaspace = !cut_already && !bpe->byte_level && !bpe->ignore_merges && !bpe->prefix.n &&
+                            !bpe->suffix.n && sr_tok_vocab_find(&t->vocab, SR_LIT(METASPACE)) != SR_TOK_NONE;
     if (rc == SR_OK)
         rc = open_merges(t, sr_tjson_get(model, "merges"), err);
+    if (rc == SR_OK)
+        rc = open_chars(t, err);
     return rc ? rc : open_bytes(t, err);
 }
 

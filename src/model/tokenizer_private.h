@@ -20,7 +20,8 @@
 #define SR_TOK_TEMPLATE_MAX 16u /* tokens before, after a text: each */
 #define SR_TOK_POOL         16u /* working memories kept for the next calls */
 #define SR_TOK_NONE         (-1)
-#define SR_TOK_PAD          32u /* bytes that may be read behind a sr_tok_text of our own */
+#define SR_TOK_CHARS        0x10000
+#define SR_TOK_PAD          48u /* bytes that may be read behind a sr_tok_text of our own */
 
 /* ---- a set of byte strings, looked up byte by byte ---- */
 
@@ -126,6 +127,7 @@ struct sr_tok_bpe {
     int32_t bytes[256];    /* byte level: id of the byte's symbol */
     int32_t fallback[256]; /* <0xNN> */
     bool byte_level, byte_fallback, fuse_unk, ignore_merges;
+    int32_t *chars;                 /* [SR_TOK_CHARS]: ids of single characters, where no affixes are */
     bool cut_at_metaspace;          /* no merge joins anything with a U+2581 behind it */
     struct sr_bytes prefix, suffix; /* continuing_subword_prefix, end_of_word_suffix */
 };
@@ -165,6 +167,7 @@ struct sr_tokenizer {
     struct sr_tok_wordpiece wordpiece;
     struct sr_tok_bpe bpe;
     struct sr_tok_vocab byte_words; /* byte level with ignore_merges: tokens as the bytes they stand for */
+    bool *foreign;                  /* [vocab.size]: added tokens that the model does not know */
     int32_t unk;                    /* SR_TOK_NONE: none */
     int32_t before[SR_TOK_TEMPLATE_MAX], after[SR_TOK_TEMPLATE_MAX];
     size_t n_before, n_after;
@@ -200,8 +203,8 @@ struct sr_tok_text {
     size_t hint; /* run of the latest look-up */
 };
 
-#define SR_TOK_KEY_MAX     24u
-#define SR_TOK_CACHED_MAX  7u
+#define SR_TOK_KEY_MAX     40u
+#define SR_TOK_CACHED_MAX  12u
 #define SR_TOK_CACHE_SLOTS 8192u
 
 /* One line of the cache: a word and its tokens. */
@@ -257,6 +260,9 @@ char *sr_tok_text_copy(struct sr_tok_work *w, struct sr_tok_text *text, struct s
 /* The original character behind byte `at` < text->n. Fast when asked in ascending order. */
 uint32_t sr_tok_text_unit(struct sr_tok_work *w, struct sr_tok_text *text, size_t at);
 
+/* Are the bytes a..b, a < b, those of the original from *start on? */
+bool sr_tok_text_plain(struct sr_tok_text *text, size_t a, size_t b, size_t *start);
+
 /* Where the original character at `unit` ends. */
 uint32_t sr_tok_unit_end(const struct sr_tok_work *w, uint32_t unit);
 
@@ -277,7 +283,21 @@ void sr_tok_word(struct sr_tok_work *w, struct sr_tok_text *text, size_t a, size
 void sr_tok_wordpiece(struct sr_tok_work *w, const char *p, size_t n);
 void sr_tok_bpe(struct sr_tok_work *w, const char *p, size_t n);
 
-/* Adds a token of `length` bytes to the word. */
+/* Where `needle` (not empty) begins in p[0..n); NULL. By its first byte, which in running text is rare
+ * enough. */
+static inline const char *sr_tok_search(const char *p, size_t n, struct sr_bytes needle)
+{
+    const char *end = p + n;
+    while ((size_t)(end - p) >= needle.n) {
+        const char *hit = memchr(p, needle.p[0], (size_t)(end - p) - needle.n + 1);
+        if (!hit || memcmp(hit, needle.p, needle.n) == 0)
+            return hit;
+        p = hit + 1;
+    }
+    return NULL;
+}
+
+/* Adds a token that ends at byte `end` of the word. */
 static inline void sr_tok_word_put(struct sr_tok_work *w, int32_t id, uint32_t end)
 {
     w->word_ids[w->n_word] = id;

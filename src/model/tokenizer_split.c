@@ -36,7 +36,7 @@ static bool next_match(const struct sr_tok_split *split, const char *p, size_t n
     size_t length;
     unsigned want = split->kind == SR_TOK_SPLIT_DIGITS ? SR_UNICODE_NUMERIC : SR_UNICODE_PUNCT;
     if (split->kind == SR_TOK_SPLIT_STRING) {
-        const char *hit = memmem(p + i, n - i, split->pattern.p, split->pattern.n);
+        const char *hit = sr_tok_search(p + i, n - i, split->pattern);
         if (!hit)
             return false;
         *from = (size_t)(hit - p);
@@ -206,7 +206,7 @@ static void split_metaspace(struct sr_tok_work *w, size_t level, struct sr_tok_t
     }
     for (size_t i = 0; i < out->n && !w->stop && !w->rc;) {
         size_t from = sr_bytes_starts_with(sr_bytes_of(out->p + i, out->n - i), mark) ? i + mark.n : i;
-        const char *next = memmem(out->p + from, out->n - from, mark.p, mark.n);
+        const char *next = sr_tok_search(out->p + from, out->n - from, mark);
         size_t end = next ? (size_t)(next - out->p) : out->n;
         down(w, level + 1, out, i, end);
         i = end;

@@ -131,3 +131,12 @@ uint32_t sr_tok_text_unit(struct sr_tok_work *w, struct sr_tok_text *text, size_
         unit--;
     return unit;
 }
+
+bool sr_tok_text_plain(struct sr_tok_text *text, size_t a, size_t b, size_t *start)
+{
+    size_t k = find_run(text, a);
+    if (text->runs[k].start & SR_TOK_LUMP || (k + 1 < text->n_runs && text->runs[k + 1].at < b))
+        return false;
+    *start = text->runs[k].start + (a - text->runs[k].at);
+    return true;
+}
