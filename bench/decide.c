@@ -133,7 +133,7 @@ static int make_regex(struct row *row)
 
 static int row_open(struct row *row, struct sr_err *err)
 {
-    int rc = sr_signals_new(&row->signals, row->config, err);
+    int rc = sr_signals_new(&row->signals, row->config, NULL, err);
     if (rc == SR_OK && row->kind == DECIDE)
         rc = sr_plan_new(&row->plan, row->config, row->signals, err);
     for (int type = 0; type < SR_SIGNAL_TYPES; type++) {

@@ -24,9 +24,17 @@ INPUTS = {
 FORBIDDEN = re.compile(r"(^|[^a-z])(dev|test|heldout|held-out|sealed|natural_requests)([^a-z]|$)", re.I)
 FOLDS = 4
 
-Row = collections.namedtuple("Row", "source text label options")
+# source: key of INPUTS; collection: what kind of text it is, a finer cut (see `collection_of`)
+Row = collections.namedtuple("Row", "source text label options collection")
 # text: bytes; row: index of the Row it came from; weight: in the loss; original: the question itself
 Sample = collections.namedtuple("Sample", "text row weight original")
+
+
+def collection_of(source, record):
+    """exams, workbooks (the questions that MMLU-Pro took from elsewhere than MMLU), chat or chinese."""
+    if source == "mmlu-pro" and not record["src"].startswith("ori_mmlu"):
+        return "workbooks"
+    return {"longfact": "chat", "gaokao-zh": "chinese"}.get(source, "exams")
 
 
 def read_rows(path, source):
@@ -38,7 +46,8 @@ def read_rows(path, source):
     rows = []
     for line in path.open(encoding="utf-8"):  # not splitlines(): texts hold U+2028
         record = json.loads(line)
-        rows.append(Row(source, record["text"], LABELS.index(record["label"]), record.get("options") or []))
+        rows.append(Row(source, record["text"], LABELS.index(record["label"]), record.get("options") or [],
+                        collection_of(source, record)))
     return rows
 
 

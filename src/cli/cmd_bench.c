@@ -4,10 +4,13 @@
 #include "cli/cmd.h"
 
 #include "bench/classify.h"
+#include "bench/compress.h"
 #include "bench/decide.h"
 #include "bench/extproc.h"
 #include "bench/gateway.h"
+#include "bench/paper.h"
 #include "bench/scan.h"
+#include "bench/tokenizer.h"
 
 static const struct {
     const char *name;
@@ -17,8 +20,11 @@ static const struct {
     {"scan", "the JSON scanner and splices by body size, beside jansson", sr_bench_scan},
     {"classify", "the linear classifier by text size", sr_bench_classify},
     {"decide", "signals without a model, and decisions", sr_bench_decide},
+    {"compress", "the prompt compressor by text and size", sr_bench_compress},
+    {"tokenizer", "tokens and offsets of a text, beside Hugging Face tokenizers", sr_bench_tokenizer},
     {"gateway", "what the gateway adds to a request, beside a plain proxy", sr_bench_gateway},
     {"extproc", "what Envoy's door adds to a request through the real Envoy", sr_bench_extproc},
+    {"paper", "a table of the paper: what compression does to judgement", sr_bench_paper},
 };
 #define N_BENCHES (sizeof benches / sizeof benches[0])
 

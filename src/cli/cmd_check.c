@@ -4,6 +4,7 @@
 #include "cli/cmd.h"
 
 #include "config/load.h"
+#include "router/engine.h"
 
 #define SCHEMA_MAX ((size_t)8 << 20)
 
@@ -29,6 +30,19 @@ static int print_schema(void)
     return done ? SR_EXIT_DONE : sr_cmd_fail(&usage, SR_EXIT_BROKE, "cannot write the schema");
 }
 
+/* What only shows when the configuration is put to work: patterns, model files. */
+static int compile(const struct sr_config *config, struct sr_problems *problems)
+{
+    struct sr_engine *engine = NULL;
+    struct sr_err err = {0};
+    int rc = sr_engine_new(&engine, sr_config_ref(config), NULL, &err);
+    if (rc)
+        sr_problems_add(problems, SR_PROBLEM_ERROR, 0, 0, "%s", err.message);
+    else
+        sr_engine_unref(engine);
+    return rc;
+}
+
 int sr_cmd_check(int argc, char **argv)
 {
     struct sr_operands operands;
@@ -43,7 +57,10 @@ int sr_cmd_check(int argc, char **argv)
     const char *path = operands.items[0];
     const struct sr_config *config = NULL;
     struct sr_problems problems = {0};
-    int rc = sr_config_load_file(&config, path, (struct sr_load_options){.lenient = lenient}, &problems);
+    int rc = sr_config_load_file(&config, path, (struct sr_load_options){.lenient = lenient, .files = true},
+                                 &problems);
+    if (rc == SR_OK)
+        rc = compile(config, &problems);
     sr_cmd_problems(stdout, path, &problems);
     if (rc == SR_OK)
         printf("%s: good: %zu models, %zu decisions\n", path, config->n_models, config->n_decisions);

@@ -180,6 +180,18 @@ static void bind_quantity(struct sr_binder *b, const struct sr_field *field, con
         put(target, field->offset, &value, sizeof value);
 }
 
+/* An entry of a list of texts: NULL with an error when it is none. */
+static const char *entry_of(struct sr_binder *b, const struct sr_field *field,
+                            const struct sr_yaml_node *item)
+{
+    if (!text_of(b, field, item))
+        return NULL;
+    if (item->text.n && strlen(item->text.p) == item->text.n)
+        return sr_bind_dup(b, item->text);
+    sr_bind_error(b, item, "`%s`: an entry must not be empty", field->key);
+    return NULL;
+}
+
 static void bind_texts(struct sr_binder *b, const struct sr_field *field, const struct sr_yaml_node *node,
                        struct sr_strings *out)
 {
@@ -192,25 +204,37 @@ static void bind_texts(struct sr_binder *b, const struct sr_field *field, const 
     const char **items = node->count ? sr_bind_calloc(b, node->count, sizeof *items) : NULL;
     size_t count = 0;
     for (size_t i = 0; items && i < node->count; i++) {
-        const struct sr_yaml_node *item = node->items[i];
-        const struct sr_yaml_node *name = sr_yaml_get(item, "name");
-        const struct sr_yaml_node *about = sr_yaml_get(item, "description");
-        if (field->type == SR_FIELD_NAMES && item->kind == SR_YAML_MAP) {
+        items[count] = entry_of(b, field, node->items[i]);
+        count += items[count] != NULL;
+    }
+    *out = (struct sr_strings){items, count};
+}
+
+static void bind_names(struct sr_binder *b, const struct sr_field *field, const struct sr_yaml_node *node,
+                       struct sr_name_values *out)
+{
+    if (node->kind != SR_YAML_LIST) {
+        expected(b, field, node, "a list");
+        return;
+    }
+    struct sr_name_value *items = node->count ? sr_bind_calloc(b, node->count, sizeof *items) : NULL;
+    size_t count = 0;
+    for (size_t i = 0; items && i < node->count; i++) {
+        const struct sr_yaml_node *item = node->items[i], *name = item, *about = NULL;
+        if (item->kind == SR_YAML_MAP) {
+            name = sr_yaml_get(item, "name");
+            about = sr_yaml_get(item, "description");
             if (!name || item->count != (size_t)1 + (about != NULL)) {
                 sr_bind_error(b, item, "`%s`: an entry is a name, or a mapping of `name` and `description`",
                               field->key);
                 continue;
             }
-            item = name;
         }
-        if (!text_of(b, field, item))
-            continue;
-        if (item->text.n == 0 || strlen(item->text.p) != item->text.n)
-            sr_bind_error(b, item, "`%s`: an entry must not be empty", field->key);
-        else
-            items[count++] = sr_bind_dup(b, item->text);
+        items[count].name = entry_of(b, field, name);
+        items[count].value = about ? entry_of(b, field, about) : "";
+        count += items[count].name && items[count].value;
     }
-    *out = (struct sr_strings){items, count};
+    *out = (struct sr_name_values){items, count};
 }
 
 static void bind_text_lists(struct sr_binder *b, const struct sr_field *field,
@@ -282,8 +306,10 @@ void sr_bind_scalar(struct sr_binder *b, const struct sr_field *field, const str
         bind_quantity(b, field, node, target);
         break;
     case SR_FIELD_TEXTS:
-    case SR_FIELD_NAMES:
         bind_texts(b, field, node, (struct sr_strings *)((char *)target + field->offset));
+        break;
+    case SR_FIELD_NAMES:
+        bind_names(b, field, node, (struct sr_name_values *)((char *)target + field->offset));
         break;
     case SR_FIELD_TEXT_LISTS:
         bind_text_lists(b, field, node, target);

@@ -86,7 +86,8 @@ struct sr_config_model {
     const char *param_size, *modality;
     uint64_t context_window;
     double quality_score;
-    struct sr_strings capabilities, tags, loras;
+    struct sr_strings capabilities, tags;
+    struct sr_name_values loras; /* value: the description, "" = none */
 };
 
 /* routing.signals.keywords[] */
@@ -267,6 +268,18 @@ struct sr_config_extproc {
     const char *tls_cert_file, *tls_key_file, *tls_client_ca_file;
 };
 
+/* global.model_catalog.modules.prompt_compression; weights, depth, first and last: 0 = the profile's */
+struct sr_config_compression {
+    bool enabled;
+    const char *profile;            /* "default" */
+    int max_tokens;                 /* 512; 0 = off */
+    size_t min_length;              /* bytes */
+    struct sr_strings skip_signals; /* types that read the original besides those that always do */
+    double textrank, position, tfidf, novelty;
+    double depth;
+    int first, last;
+};
+
 /* global.router and the rest of global that this program has. */
 struct sr_config_global {
     const char *auto_model_name;
@@ -284,6 +297,7 @@ struct sr_config_global {
     const char *log_level;       /* debug, info, warn, error */
     bool metrics;
     int loops, workers; /* 0 = by the machine */
+    struct sr_config_compression compression;
     struct sr_config_gateway gateway;
     struct sr_config_extproc extproc;
 };

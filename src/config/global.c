@@ -97,13 +97,15 @@ static const struct sr_section classifier_section = {
 };
 static const struct sr_field modules_fields[] = {
     {"classifier", SR_FIELD_OBJECT, .of = &classifier_section, .help = "the classifiers"},
+    {"prompt_compression", SR_FIELD_OBJECT, GLOBAL(compression), .of = &sr_section_compression,
+     .help = "what signals read of long texts"},
 };
 static const struct sr_section modules_section = {
     .name = "modules",
     .help = "What the models are used for.",
     SR_FIELDS(modules_fields),
     .later = (const char *const[]){"prompt_guard", "hallucination_mitigation", "feedback_detector",
-                                   "prompt_compression", "complexity", "modality_detector", NULL},
+                                   "complexity", "modality_detector", NULL},
 };
 static const struct sr_field catalog_fields[] = {
     {"modules", SR_FIELD_OBJECT, .of = &modules_section, .help = "what the models are used for"},
@@ -119,7 +121,7 @@ static const struct sr_enum_word levels[] = {{"debug", 0}, {"info", 1}, {"warn",
 
 static const struct sr_field semroute_fields[] = {
     {"override_confidence", SR_FIELD_NUMBER, GLOBAL(override_confidence), .def = "0", .min = 0, .max = 1,
-     .help = "a classifier at least this sure overrides a decision of higher priority; 0 = never"},
+     .help = "a classifier at least this sure wins over keywords of the same priority; 0 = never"},
     {"signal_deadline_ms", SR_FIELD_MS, GLOBAL(signal_deadline_ms), .def = "1000", .min = 1, .max = 600e3,
      .help = "the longest that signals of one request may take together"},
     {"request_headers", SR_FIELD_BOOL, GLOBAL(request_headers), .def = "true",

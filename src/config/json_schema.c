@@ -149,7 +149,8 @@ static void put_type(struct writer *w, const struct sr_field *field)
     case SR_FIELD_NAMES:
         put(w, "\"type\": \"array\", \"items\": {\"anyOf\": [{\"type\": [\"string\", \"number\"]}, "
                "{\"type\": \"object\", "
-               "\"properties\": {\"name\": {\"type\": \"string\"}, \"description\": {}}, \"required\": "
+               "\"properties\": {\"name\": {\"type\": \"string\"}, \"description\": {\"type\": \"string\"}}, "
+               "\"required\": "
                "[\"name\"], "
                "\"additionalProperties\": false}]}");
         break;

@@ -125,9 +125,9 @@ static void check_lora(struct sr_binder *b, const struct sr_yaml_node *node,
     if (!name || model->loras.count == 0)
         return;
     for (size_t i = 0; i < model->loras.count; i++) {
-        if (sr_bytes_eq(name->text, sr_bytes_str(model->loras.items[i])))
+        if (sr_bytes_eq(name->text, sr_bytes_str(model->loras.items[i].name)))
             return;
-        sr_nearest_try(&nearest, model->loras.items[i]);
+        sr_nearest_try(&nearest, model->loras.items[i].name);
     }
     sr_bind_error(b, name, "model card `%.60s` lists no lora `%.60s`%s", model->name, name->text.p,
                   sr_nearest_hint(&nearest, hint, sizeof hint));

@@ -21,6 +21,9 @@ const char *sr_config_domain_label(struct sr_bytes name);
 void sr_config_link_rules(struct sr_binder *b, const struct sr_yaml_node *decisions,
                           struct sr_config *config);
 
+/* An error for each file that is named and cannot be read. */
+void sr_config_link_files(struct sr_binder *b, const struct sr_yaml_node *root);
+
 /* An error for each entry of `list` whose `key` was given by an earlier entry. `what`: "model". */
 void sr_config_link_unique(struct sr_binder *b, const struct sr_yaml_node *list, const char *key,
                            const char *what);

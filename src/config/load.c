@@ -29,7 +29,8 @@ static void check_root(struct sr_binder *b, const struct sr_yaml_node *root)
                       "today's shape");
 }
 
-static int build(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_snapshot *snapshot)
+static int build(struct sr_binder *b, const struct sr_yaml_node *root, bool files,
+                 struct sr_snapshot *snapshot)
 {
     check_root(b, root);
     if (b->problems->errors && (!root || root->kind != SR_YAML_MAP || sr_migrate_is_flat(root)))
@@ -39,6 +40,8 @@ static int build(struct sr_binder *b, const struct sr_yaml_node *root, struct sr
         b->rc = sr_snapshot_index(snapshot);
     if (b->rc == SR_OK)
         sr_config_link(b, root, &snapshot->config);
+    if (b->rc == SR_OK && files)
+        sr_config_link_files(b, root);
     if (b->rc)
         return b->rc;
     return b->problems->errors ? SR_EINVAL : SR_OK;
@@ -59,7 +62,7 @@ int sr_config_load_text(const struct sr_config **out, struct sr_bytes text, cons
     if (rc == SR_OK)
         rc = sr_env_expand(root, &tree, problems);
     if (rc == SR_OK)
-        rc = build(&b, root, snapshot);
+        rc = build(&b, root, options.files, snapshot);
     if (rc == SR_OK) {
         snapshot->config.path = sr_bind_dup(&b, sr_bytes_str(path));
         snprintf(snapshot->config.revision, sizeof snapshot->config.revision, "%016llx",

@@ -47,6 +47,7 @@ int sr_problem_format(struct sr_buf *out, const char *path, const struct sr_prob
 
 struct sr_load_options {
     bool lenient;
+    bool files; /* the files that it names must be readable: for who is about to use it on this machine */
 };
 
 /* Loads `text`; `path` is for messages. SR_OK and a snapshot with one reference, or SR_EPARSE / SR_EINVAL

@@ -18,21 +18,21 @@
 #define SR_SCHEMA_MAX_ITEMS 4096 /* of a list or mapping of sections */
 
 enum sr_field_type {
-    SR_FIELD_TEXT,       /* const char *; numbers are taken as they are written */
-    SR_FIELD_REF,        /* text that link.c looks up; stored nowhere */
-    SR_FIELD_ENUM,       /* an enum (int), by `words` */
-    SR_FIELD_WORD,       /* const char *, one of `words` */
-    SR_FIELD_BOOL,       /* bool */
-    SR_FIELD_INT,        /* int */
-    SR_FIELD_INT64,      /* int64_t */
-    SR_FIELD_UINT32,     /* uint32_t */
-    SR_FIELD_NUMBER,     /* double */
-    SR_FIELD_DURATION,   /* uint64_t milliseconds: `500ms`, `30s`, `1m30s` */
-    SR_FIELD_MS,         /* uint64_t milliseconds, written as a whole number */
-    SR_FIELD_SIZE,       /* size_t bytes: 4096, `64KiB`, `32MiB` */
-    SR_FIELD_TOKENS,     /* uint64_t: 4096, `4K`, `1.5M` */
-    SR_FIELD_TEXTS,      /* struct sr_strings: a list of texts */
-    SR_FIELD_NAMES,      /* struct sr_strings: a list of names, or of mappings with a `name` */
+    SR_FIELD_TEXT,     /* const char *; numbers are taken as they are written */
+    SR_FIELD_REF,      /* text that link.c looks up; stored nowhere */
+    SR_FIELD_ENUM,     /* an enum (int), by `words` */
+    SR_FIELD_WORD,     /* const char *, one of `words` */
+    SR_FIELD_BOOL,     /* bool */
+    SR_FIELD_INT,      /* int */
+    SR_FIELD_INT64,    /* int64_t */
+    SR_FIELD_UINT32,   /* uint32_t */
+    SR_FIELD_NUMBER,   /* double */
+    SR_FIELD_DURATION, /* uint64_t milliseconds: `500ms`, `30s`, `1m30s` */
+    SR_FIELD_MS,       /* uint64_t milliseconds, written as a whole number */
+    SR_FIELD_SIZE,     /* size_t bytes: 4096, `64KiB`, `32MiB` */
+    SR_FIELD_TOKENS,   /* uint64_t: 4096, `4K`, `1.5M` */
+    SR_FIELD_TEXTS,    /* struct sr_strings: a list of texts */
+    SR_FIELD_NAMES, /* struct sr_name_values: a list of names, or of mappings of `name` and `description` */
     SR_FIELD_TEXT_LISTS, /* struct sr_strings * and a count: a list of lists of texts */
     SR_FIELD_PAIRS,      /* struct sr_name_values: a mapping of texts */
     SR_FIELD_OBJECT,  /* a mapping of section `of`, whose struct is embedded at `offset` (0: the same struct)
@@ -101,7 +101,7 @@ struct sr_section {
 
 extern const struct sr_section sr_section_root, sr_section_listener, sr_section_providers, sr_section_routing,
     sr_section_card, sr_section_signals, sr_section_predicate, sr_section_decision, sr_section_rule,
-    sr_section_global, sr_section_gateway, sr_section_extproc;
+    sr_section_global, sr_section_gateway, sr_section_extproc, sr_section_compression;
 extern const struct sr_variant sr_plugin_variants[];
 extern const char *const sr_plugins_later[];
 extern const struct sr_enum_word sr_effort_words[], sr_strategy_words[];

@@ -196,7 +196,7 @@ static int replace_one(struct sr_edits *edits, uint32_t span, const struct chang
                    .kind = EDIT_RANGE, .span = span, .start = s->start, .end = s->end, .text = change->json});
 }
 
-static int remove_one(struct sr_edits *edits, uint32_t span, const struct change *change)
+static int remove_occurrence(struct sr_edits *edits, uint32_t span, const struct change *change)
 {
     const struct sr_span *s = &edits->spans[span];
     (void)change;
@@ -215,7 +215,12 @@ int sr_edits_remove(struct sr_edits *edits, uint32_t span)
 {
     if (!span_is_closed(edits, span))
         return SR_EINVAL;
-    return for_each_occurrence(edits, span, remove_one, NULL);
+    return for_each_occurrence(edits, span, remove_occurrence, NULL);
+}
+
+int sr_edits_remove_one(struct sr_edits *edits, uint32_t span)
+{
+    return span_is_closed(edits, span) ? remove_occurrence(edits, span, NULL) : SR_EINVAL;
 }
 
 int sr_edits_range(struct sr_edits *edits, size_t start, size_t end, struct sr_bytes text)

@@ -33,6 +33,9 @@ int sr_edits_replace(struct sr_edits *edits, uint32_t span, struct sr_bytes json
 /* Removes a recorded member, its key and one comma included, every duplicate alike; or a recorded element. */
 int sr_edits_remove(struct sr_edits *edits, uint32_t span) SR_WARN_UNUSED;
 
+/* Removes this one occurrence: for a caller that looks at every span by itself. */
+int sr_edits_remove_one(struct sr_edits *edits, uint32_t span) SR_WARN_UNUSED;
+
 /* Sets member `key` (raw, unescaped text) of a recorded object span to `json`: replaces it where the scan
  * recorded it, else appends it as the last member; setting it again changes what was appended. Where the
  * object is a duplicated member, every occurrence that is an object is changed. SR_SPAN_NONE as `object`

@@ -7,7 +7,9 @@
 #include "model/linear.h"
 
 #include "model/linear_model.h"
+#include "model/linear_table.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -23,6 +25,10 @@ enum kind { SPACE, LETTER, SIGN, IDEOGRAPH };
 #define SEED_WORD UINT64_C(0x2545F4914F6CDD1D)
 #define SEED_PAIR UINT64_C(0x6C62272E07BB0142)
 #define SEED_SKIP UINT64_C(0x8EBC6AF09C88C6E3)
+
+/* An n-gram of each length, and three words each for the word before a sign and the sign. */
+#define KEYS_PER_SYMBOL (SR_LINEAR_GRAM_MAX + 6)
+static_assert(SR_LINEAR_BATCH <= SR_LINEAR_BURST, "a batch is added up in 16 bits");
 
 struct range {
     uint32_t first, last, kind;
@@ -101,38 +107,59 @@ static inline uint64_t finish(uint64_t h)
     return h ^ h >> 29;
 }
 
-/* Row of the first of four 16-bit lanes that equals the fingerprint; -1 when none does. */
-static inline int match4(uint64_t lanes, uint64_t wanted)
+/* Rows that many labels wide, or so near the end of the table that a wide read would leave it. */
+static void add_row(struct sr_linear_run *run, uint32_t row)
 {
-    const uint64_t ones = UINT64_C(0x0001000100010001);
-    uint64_t x = lanes ^ wanted * ones;
-    uint64_t zero = (x - ones) & ~x & ones << 15; /* the lowest mark is exact */
-    return zero ? __builtin_ctzll(zero) >> 4 : -1;
+    const int8_t *w = run->model->weights + (size_t)row * run->model->n_labels;
+    for (uint32_t l = 0; l < run->model->n_labels; l++)
+        run->sums[l] += w[l];
+}
+
+/* Adds the rows that the flush before this one found; their weights are on the way since then. */
+static void add_pending(struct sr_linear_run *run)
+{
+    sr_linear_add_rows(run->sums, run->model->weights, run->model->n_labels, run->pending, run->n_pending);
+    run->n_pending = 0;
+}
+
+/* Counts the n-grams that wait. In steps, each without a branch on what it finds: the table's lines are
+ * fetched side by side, and a row that was seen before costs as much as a new one. */
+static void flush(struct sr_linear_run *run)
+{
+    const struct sr_linear *m = run->model;
+    uint32_t rows[SR_LINEAR_BATCH + 1], n = 0, fresh = 0;
+    for (uint32_t i = 0; i < run->waiting; i++) {
+        uint64_t key = run->keys[i];
+        uint32_t bucket = (uint32_t)((key >> 32) * m->buckets >> 32);
+        uint16_t wanted = (uint16_t)key;
+        wanted = (uint16_t)(wanted + (wanted == 0));
+        uint32_t slot = sr_linear_match(m->fingerprints + (size_t)bucket * 2 * SR_LINEAR_SLOTS, wanted);
+        rows[n] = bucket * SR_LINEAR_SLOTS + slot;
+        n += slot < SR_LINEAR_SLOTS;
+    }
+    run->waiting = 0;
+    add_pending(run);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t row = rows[i];
+        uint64_t bit = UINT64_C(1) << (row & 63), *seen = &run->seen[row >> 6];
+        uint32_t first = !(*seen & bit);
+        *seen |= bit;
+        run->known += first;
+        if (row >= m->wide_rows) {
+            if (first)
+                add_row(run, row);
+            continue;
+        }
+        __builtin_prefetch(m->weights + (size_t)row * m->n_labels);
+        run->pending[fresh] = row;
+        fresh += first;
+    }
+    run->n_pending = fresh;
 }
 
 static inline void add_key(struct sr_linear_run *run, uint64_t key)
 {
-    const struct sr_linear *m = run->model;
-    uint32_t bucket = (uint32_t)((key >> 32) * m->buckets >> 32);
-    uint64_t lanes[2], wanted = key & 0xFFFF;
-    wanted += wanted == 0;
-    memcpy(lanes, m->fingerprints + (size_t)bucket * 2 * SR_LINEAR_SLOTS, sizeof lanes);
-    int slot = match4(lanes[0], wanted);
-    if (slot < 0) {
-        slot = match4(lanes[1], wanted);
-        if (slot < 0)
-            return;
-        slot += 4;
-    }
-    uint32_t row = bucket * SR_LINEAR_SLOTS + (uint32_t)slot;
-    uint64_t bit = UINT64_C(1) << (row & 63);
-    if (run->seen[row >> 6] & bit)
-        return;
-    run->seen[row >> 6] |= bit;
-    run->known++;
-    const int8_t *w = m->weights + (size_t)row * m->n_labels;
-    for (uint32_t l = 0; l < m->n_labels; l++)
-        run->sums[l] += w[l];
+    run->keys[run->waiting++] = key;
 }
 
 /* `h` is the hash of a whole word, or 0 for something that parts words for good. */
@@ -177,6 +204,8 @@ static void feed_symbol(struct sr_linear_run *run, uint32_t symbol, uint32_t kin
             return;
         symbol = ' ';
     }
+    if (run->waiting > SR_LINEAR_BATCH - KEYS_PER_SYMBOL)
+        flush(run);
     run->recent[run->at++ & 7] = symbol;
     run->reach = run->last_kind == SPACE ? 2 : run->reach + (run->reach < SR_LINEAR_GRAM_MAX);
     run->last_kind = kind;
@@ -266,6 +295,8 @@ void sr_linear_end(struct sr_linear_run *run, double *logits, float *probabiliti
     const struct sr_linear *m = run->model;
     double z[SR_CLASSIFIER_LABELS_MAX], top = -INFINITY, sum = 0;
     feed_symbol(run, ' ', SPACE); /* an unfinished sequence ends the text as a space, too */
+    flush(run);
+    add_pending(run);
     double norm = run->known ? m->scale / sqrt((double)run->known + m->damping) : 0;
     for (uint32_t l = 0; l < m->n_labels; l++) {
         z[l] = m->bias[l] + norm * run->sums[l];

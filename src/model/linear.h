@@ -15,8 +15,9 @@
 
 #define SR_LINEAR_FORMAT      "semroute-linear-1"
 #define SR_LINEAR_ROWS_MAX    (1u << 19)
-#define SR_LINEAR_GRAM_MAX    6 /* characters of an n-gram */
-#define SR_LINEAR_GRAM_ACROSS 5 /* the same where a space is inside */
+#define SR_LINEAR_BATCH       128 /* n-grams looked up together */
+#define SR_LINEAR_GRAM_MAX    6   /* characters of an n-gram */
+#define SR_LINEAR_GRAM_ACROSS 5   /* the same where a space is inside */
 
 /* Immutable, counted, shared by any number of threads. */
 struct sr_linear;
@@ -64,6 +65,10 @@ struct sr_linear_run {
     uint32_t at, recent[8];    /* ring of symbols */
     uint64_t word;             /* hash of the unfinished word, 0 = none */
     uint64_t words[2];         /* the two words before, newest first, 0 = none */
+    uint32_t waiting;          /* keys that are not looked up yet */
+    uint32_t n_pending;        /* rows whose weights are not added yet */
+    uint64_t keys[SR_LINEAR_BATCH];
+    uint32_t pending[SR_LINEAR_BATCH + 1];
     uint64_t seen[SR_LINEAR_ROWS_MAX / 64];
 };
 

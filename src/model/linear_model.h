@@ -17,6 +17,7 @@ struct sr_linear {
     const int8_t *weights;             /* [buckets * SR_LINEAR_SLOTS, n_labels] */
     uint32_t buckets;
     uint32_t n_labels;
+    uint32_t wide_rows; /* rows that may be read SR_LINEAR_LANES weights wide; 0 when there are more labels */
     double scale, temperature, damping;
     double bias[SR_CLASSIFIER_LABELS_MAX];
     const char *labels[SR_CLASSIFIER_LABELS_MAX];

@@ -4,6 +4,7 @@
  */
 #include "base/mem.h"
 #include "model/linear_model.h"
+#include "model/linear_table.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -119,6 +120,9 @@ static int read_tables(struct sr_linear *m, struct sr_err *err)
     m->fingerprints = prints->data;
     m->weights = (const int8_t *)weights->data;
     m->buckets = (uint32_t)buckets;
+    uint64_t all = buckets * SR_LINEAR_SLOTS * m->n_labels;
+    if (m->n_labels <= SR_LINEAR_LANES && all >= SR_LINEAR_LANES)
+        m->wide_rows = (uint32_t)((all - SR_LINEAR_LANES) / m->n_labels + 1);
     m->scale = figures[0];
     m->temperature = figures[1];
     m->damping = figures[2];

@@ -61,7 +61,7 @@ static int head_write(struct sr_buf *out, const struct sr_origin *origin,
     if (rc == SR_OK && request->content_length < 0)
         rc = sr_http1_write_header(out, SR_LIT("transfer-encoding"), SR_LIT("chunked"));
     else if (rc == SR_OK && (request->content_length > 0 || method_has_body(request->method)))
-        rc = sr_buf_printf(out, "content-length: %lld\r\n", (long long)request->content_length);
+        rc = sr_http1_write_length(out, (uint64_t)request->content_length);
     if (rc == SR_OK)
         rc = sr_http1_write_end(out);
     if (rc == SR_OK && request->content_length < 0 && first_bytes)

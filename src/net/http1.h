@@ -124,6 +124,8 @@ int sr_http1_write_status_line(struct sr_buf *out, int status, struct sr_bytes r
 
 /* "name: value\r\n". SR_EINVAL when sr_http1_header_ok says no. */
 int sr_http1_write_header(struct sr_buf *out, struct sr_bytes name, struct sr_bytes value) SR_WARN_UNUSED;
+/* "content-length: N\r\n". */
+int sr_http1_write_length(struct sr_buf *out, uint64_t length) SR_WARN_UNUSED;
 int sr_http1_write_end(struct sr_buf *out) SR_WARN_UNUSED;
 
 /* Framing of one chunk of `size` > 0 bytes: send head, the body bytes, SR_HTTP1_CHUNK_TAIL; and after the

@@ -16,7 +16,7 @@ static inline bool sr_http1_is_token(unsigned char c)
 {
     unsigned char lower = c | 0x20;
     return (lower >= 'a' && lower <= 'z') || sr_http1_is_digit(c) ||
-           (c && c < 0x80 && strchr("!#$%&'*+-.^_`|~", c) != NULL);
+           c == '-' || c == '_' || (c && c < 0x80 && strchr("!#$%&'*+.^`|~", c) != NULL);
 }
 
 /* Inside a field value: VCHAR, obs-text, space and tab. */

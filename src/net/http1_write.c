@@ -54,20 +54,33 @@ struct sr_bytes sr_http1_reason(int status)
     return SR_LIT("Unknown");
 }
 
+static bool is_connection_name(struct sr_bytes name)
+{
+    switch (name.n) {
+    case 2:
+        return sr_bytes_eq_nocase(name, SR_LIT("te"));
+    case 7:
+        return sr_bytes_eq_nocase(name, SR_LIT("trailer")) || sr_bytes_eq_nocase(name, SR_LIT("upgrade"));
+    case 10:
+        return sr_bytes_eq_nocase(name, SR_LIT("connection")) ||
+               sr_bytes_eq_nocase(name, SR_LIT("keep-alive"));
+    case 16:
+        return sr_bytes_eq_nocase(name, SR_LIT("proxy-connection"));
+    case 17:
+        return sr_bytes_eq_nocase(name, SR_LIT("transfer-encoding"));
+    case 18:
+        return sr_bytes_eq_nocase(name, SR_LIT("proxy-authenticate"));
+    case 19:
+        return sr_bytes_eq_nocase(name, SR_LIT("proxy-authorization"));
+    default:
+        return false;
+    }
+}
+
 bool sr_http1_is_hop_by_hop(const struct sr_http_head *head, struct sr_bytes name)
 {
-    static const char *const names[] = {"connection",
-                                        "keep-alive",
-                                        "proxy-connection",
-                                        "proxy-authenticate",
-                                        "proxy-authorization",
-                                        "te",
-                                        "trailer",
-                                        "transfer-encoding",
-                                        "upgrade"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (sr_bytes_eq_nocase(name, sr_bytes_str(names[i])))
-            return true;
+    if (is_connection_name(name))
+        return true;
     for (size_t i = 0; head && i < head->header_count; i++) {
         struct sr_bytes rest = head->headers[i].value, token;
         if (!sr_bytes_eq(head->headers[i].name, SR_LIT("connection")))
@@ -116,11 +129,11 @@ int sr_http1_write_request_line(struct sr_buf *out, struct sr_bytes method, stru
 
 int sr_http1_write_status_line(struct sr_buf *out, int status, struct sr_bytes reason)
 {
-    char code[8];
+    const char code[] = {(char)('0' + status / 100 % 10), (char)('0' + status / 10 % 10),
+                         (char)('0' + status % 10)};
     struct sr_bytes parts[] = {SR_LIT("HTTP/1.1 "), {code, 3}, SR_LIT(" "), reason, SR_LIT("\r\n")};
     if (status < 100 || status > 599 || !sr_http1_header_ok(SR_LIT("x"), reason))
         return SR_EINVAL;
-    snprintf(code, sizeof code, "%03d", status);
     if (!reason.n)
         parts[3] = sr_http1_reason(status);
     return append_parts(out, parts, 5);
@@ -137,8 +150,25 @@ int sr_http1_write_end(struct sr_buf *out)
     return sr_buf_append(out, "\r\n", 2);
 }
 
+int sr_http1_write_length(struct sr_buf *out, uint64_t length)
+{
+    char digits[20];
+    size_t at = sizeof digits;
+    do {
+        digits[--at] = (char)('0' + length % 10);
+        length /= 10;
+    } while (length);
+    return sr_http1_write_header(out, SR_LIT("content-length"), sr_bytes_of(digits + at, sizeof digits - at));
+}
+
 struct sr_bytes sr_http1_chunk_head(char out[SR_HTTP1_CHUNK_HEAD_MAX], size_t size)
 {
-    int n = snprintf(out, SR_HTTP1_CHUNK_HEAD_MAX, "%zx\r\n", size);
-    return sr_bytes_of(out, (size_t)n);
+    size_t at = SR_HTTP1_CHUNK_HEAD_MAX;
+    out[--at] = '\n';
+    out[--at] = '\r';
+    do {
+        out[--at] = "0123456789abcdef"[size & 15];
+        size >>= 4;
+    } while (size);
+    return sr_bytes_of(out + at, SR_HTTP1_CHUNK_HEAD_MAX - at);
 }

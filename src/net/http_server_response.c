@@ -134,7 +134,7 @@ static int head_build(struct sr_http_request *request, const struct sr_http_resp
     if (rc == SR_OK && !dated)
         rc = sr_http1_write_header(out, SR_LIT("date"), date_now(conn->server));
     if (rc == SR_OK && response->content_length >= 0 && !no_length)
-        rc = sr_buf_printf(out, "content-length: %lld\r\n", (long long)response->content_length);
+        rc = sr_http1_write_length(out, (uint64_t)response->content_length);
     else if (rc == SR_OK && request->chunked)
         rc = sr_http1_write_header(out, SR_LIT("transfer-encoding"), SR_LIT("chunked"));
     if (rc == SR_OK && request->close_after)

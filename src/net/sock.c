@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #define SOCK_IOV_MAX       64
 #define SOCK_QUEUE_DEFAULT ((size_t)16 << 20)
@@ -606,12 +607,14 @@ void sr_conn_set_events(struct sr_conn *conn, const struct sr_conn_events *event
 
 /* ---- accepted connections ---- */
 
-int sr_conn_accept(struct sr_conn **out, struct sr_loop *loop, uv_stream_t *server, sr_tls_context *tls)
+int sr_conn_accept(struct sr_conn **out, struct sr_loop *loop, int fd, sr_tls_context *tls)
 {
     struct sr_conn *conn = sr_conn_new(loop);
     int rc = conn ? sr_conn_handle_open(conn) : SR_ENOMEM;
-    if (rc == SR_OK && uv_accept(server, (uv_stream_t *)&conn->handle->tcp) != 0)
+    if (rc == SR_OK && uv_tcp_open(&conn->handle->tcp, fd) != 0)
         rc = SR_EIO;
+    if (rc != SR_OK)
+        close(fd);
     if (rc == SR_OK && tls)
         rc = sr_tls_new(&conn->tls, tls, NULL);
     if (rc != SR_OK) {

@@ -9,16 +9,21 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
-#define LISTEN_BACKLOG 1024
+#define LISTEN_BACKLOG  1024
+#define ACCEPTS_AT_ONCE 64 /* then others have their turn */
+#define REST_MS         50 /* without file descriptors or memory */
 
 struct sr_listener {
-    uv_tcp_t tcp;
+    uv_poll_t poll;
+    int fd;
     struct sr_loop *loop;
     sr_tls_context *tls;
     const struct sr_listener_events *events;
     void *ctx;
+    struct sr_timer rest;
     bool closed;
 };
 
@@ -115,16 +120,40 @@ int sr_listen_open(const char *host, uint16_t port, size_t count, int *fds, uint
 
 /* ---- serving ---- */
 
-static void connection_cb(uv_stream_t *server, int status)
+/* Accepting is ours: libuv's own tries again without end when the process is out of file descriptors, so that
+ * the connections which hold them could never finish. Here those that wait stay with the kernel for a while.
+ */
+static void take_waiting(struct sr_listener *listener)
 {
-    struct sr_listener *listener = server->data;
-    struct sr_conn *conn;
-    if (status < 0 || listener->closed ||
-        sr_conn_accept(&conn, listener->loop, server, listener->tls) != SR_OK)
-        return;
-    listener->events->accepted(listener->ctx, conn);
-    /* Closed within the callback: it stays allocated until the stack unwinds, and does not begin to read. */
-    sr_conn_accept_begin(conn);
+    for (int i = 0; i < ACCEPTS_AT_ONCE && !listener->closed; i++) {
+        struct sr_conn *conn;
+        int fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
+            uv_poll_stop(&listener->poll);
+            sr_timer_start(&listener->rest, REST_MS);
+        }
+        if (fd < 0 && errno != ECONNABORTED && errno != EINTR)
+            return;
+        if (fd < 0 || sr_conn_accept(&conn, listener->loop, fd, listener->tls) != SR_OK)
+            continue;
+        listener->events->accepted(listener->ctx, conn);
+        /* Closed within the callback: it stays allocated until the stack unwinds, and does not begin to read.
+         */
+        sr_conn_accept_begin(conn);
+    }
+}
+
+static void readable(uv_poll_t *poll, int status, int events)
+{
+    (void)events;
+    if (status == 0)
+        take_waiting(poll->data);
+}
+
+static void rested(void *ctx)
+{
+    struct sr_listener *listener = ctx;
+    uv_poll_start(&listener->poll, UV_READABLE, readable);
 }
 
 static void listener_closed(uv_handle_t *handle)
@@ -136,22 +165,24 @@ int sr_listener_start(struct sr_listener **out, struct sr_loop *loop, int fd, sr
                       const struct sr_listener_events *events, void *ctx)
 {
     struct sr_listener *listener = sr_mem_calloc(1, sizeof *listener);
-    int status;
-    if (!listener) {
+    int status = listener ? 0 : UV_ENOMEM;
+    if (status == 0 && listen(fd, LISTEN_BACKLOG) != 0)
+        status = uv_translate_sys_error(errno);
+    if (status == 0)
+        status = uv_poll_init(&loop->uv, &listener->poll, fd);
+    if (status != 0) {
         close(fd);
-        return SR_ENOMEM;
+        sr_mem_free(listener);
+        return sr_uv_code(status);
     }
+    listener->poll.data = listener;
+    listener->fd = fd;
     listener->loop = loop;
     listener->events = events;
     listener->ctx = ctx;
     listener->tls = sr_tls_context_ref(tls);
-    uv_tcp_init(&loop->uv, &listener->tcp);
-    listener->tcp.data = listener;
-    status = uv_tcp_open(&listener->tcp, fd);
-    if (status != 0)
-        close(fd);
-    else
-        status = uv_listen((uv_stream_t *)&listener->tcp, LISTEN_BACKLOG, connection_cb);
+    sr_timer_init(&listener->rest, loop, rested, listener);
+    status = uv_poll_start(&listener->poll, UV_READABLE, readable);
     if (status != 0) {
         sr_listener_close(&listener);
         return sr_uv_code(status);
@@ -174,7 +205,9 @@ void sr_listener_close(struct sr_listener **slot)
     if (!listener || listener->closed)
         return;
     listener->closed = true;
+    sr_timer_stop(&listener->rest);
     sr_tls_context_unref(listener->tls);
     listener->tls = NULL;
-    uv_close((uv_handle_t *)&listener->tcp, listener_closed);
+    uv_close((uv_handle_t *)&listener->poll, listener_closed);
+    close(listener->fd);
 }

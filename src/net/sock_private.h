@@ -81,10 +81,9 @@ void sr_conn_became_open(struct sr_conn *conn);
 void sr_conn_attempt_free(struct sr_conn *conn);
 void sr_conn_timer_fired(void *ctx);
 
-/* Takes one waiting connection from `server`; it begins to read (or to shake hands) when `accepted` has
- * returned: sr_conn_accept_begin. */
-int sr_conn_accept(struct sr_conn **out, struct sr_loop *loop, uv_stream_t *server,
-                   sr_tls_context *tls) SR_WARN_UNUSED;
+/* A connection over the accepted `fd`, which it owns from now on, also when it fails; it begins to read (or
+ * to shake hands) when `accepted` has returned: sr_conn_accept_begin. */
+int sr_conn_accept(struct sr_conn **out, struct sr_loop *loop, int fd, sr_tls_context *tls) SR_WARN_UNUSED;
 void sr_conn_accept_begin(struct sr_conn *conn);
 
 /* "1.2.3.4:80", "[::1]:80". */

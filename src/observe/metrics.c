@@ -33,6 +33,7 @@ static const double bounds_tokens[] = {SR_BUCKETS_TOKENS};
 static const double bounds_unit[] = {SR_BUCKETS_UNIT};
 static const double bounds_entropy[] = {SR_BUCKETS_ENTROPY};
 static const double bounds_context[] = {SR_BUCKETS_CONTEXT};
+static const double bounds_ratio[] = {SR_BUCKETS_RATIO};
 
 #define BOUNDS(array)  (array), sizeof(array) / sizeof(array)[0]
 #define BOUNDS_NONE    bounds_none, 0
@@ -42,6 +43,7 @@ static const double bounds_context[] = {SR_BUCKETS_CONTEXT};
 #define BOUNDS_UNIT    BOUNDS(bounds_unit)
 #define BOUNDS_ENTROPY BOUNDS(bounds_entropy)
 #define BOUNDS_CONTEXT BOUNDS(bounds_context)
+#define BOUNDS_RATIO   BOUNDS(bounds_ratio)
 
 static const struct description table[SR_METRICS] = {
 #define DESCRIBE(id, kind, name, help, labels, buckets)                                                      \

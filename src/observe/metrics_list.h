@@ -18,6 +18,7 @@
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300
 #define SR_BUCKETS_TOKENS  0, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072
 #define SR_BUCKETS_UNIT    0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1
+#define SR_BUCKETS_RATIO   0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1
 #define SR_BUCKETS_ENTROPY 0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4
 #define SR_BUCKETS_CONTEXT 100, 500, 1000, 2000, 4000, 8000, 16000, 32000, 64000, 128000
 
@@ -92,6 +93,10 @@
       "Requests of Envoy that went on without the headers of a verdict, by reason.", "reason", NONE)         \
     X(SIGNAL_ERRORS, COUNTER, "semroute_signal_errors_total", "Signals that gave no result, by reason.",     \
       "signal,reason", NONE)                                                                                 \
+    X(COMPRESSION_RATIO, HISTOGRAM, "semroute_compression_ratio",                                            \
+      "Tokens that signals read of a compressed text, over all of its tokens.", "", RATIO)                   \
+    X(COMPRESSION_TIME, HISTOGRAM, "semroute_compression_seconds", "Time to compress a text for signals.",   \
+      "", MICRO)                                                                                             \
     X(BUILD_INFO, GAUGE, "semroute_build_info", "Always 1: the program that runs.", "version", NONE)         \
     X(CONFIG_INFO, GAUGE, "semroute_config_info", "Always 1: the configuration that is in force.",           \
       "revision", NONE)                                                                                      \

@@ -131,26 +131,39 @@ static int remove_members(struct sr_edit *edit, bool strip_unknown)
             return SR_ENOMEM;
         if (is_essential(name) || (!sr_edit_blocked(edit, name) && (!strip_unknown || is_known(name))))
             continue;
-        int rc = sr_edits_remove(edit->list, (uint32_t)i);
+        int rc = sr_edits_remove_one(edit->list, (uint32_t)i); /* its duplicates come by themselves */
         if (rc)
             return rc;
     }
     return SR_OK;
 }
 
-/* Lowers a number that is over `limit` to it. */
+/* Is this a number over `limit`? Servers that are lenient about types take it out of a string too. */
+static bool is_over(const struct sr_edit *edit, const struct sr_span *span, int64_t limit)
+{
+    char text[64];
+    if (span->kind != SR_JSON_NUMBER && span->kind != SR_JSON_STRING)
+        return false;
+    struct sr_bytes raw = sr_span_raw(span, edit->doc->body);
+    if (span->kind == SR_JSON_STRING)
+        raw = sr_bytes_of(raw.p + 1, raw.n - 2);
+    if (raw.n >= sizeof text)
+        return true; /* no limit needs as many digits */
+    memcpy(text, raw.p, raw.n);
+    text[raw.n] = 0;
+    return strtod(text, NULL) > (double)limit;
+}
+
+/* Lowers a number that is over `limit` to it; of duplicates any may be the one that counts upstream. */
 static int cap(struct sr_edit *edit, uint32_t index, const char *name, int64_t limit)
 {
     if (index == SR_SPAN_NONE || limit <= 0 || sr_edit_blocked(edit, sr_bytes_str(name)))
         return SR_OK;
-    const struct sr_span *span = &edit->doc->spans[index];
-    if (span->kind != SR_JSON_NUMBER)
-        return SR_OK;
-    char *text =
-        sr_arena_printf(edit->arena, "%.*s", (int)(span->end - span->start), edit->doc->body.p + span->start);
-    if (!text)
-        return SR_ENOMEM;
-    if (!(strtod(text, NULL) > (double)limit))
+    const struct sr_request *doc = edit->doc;
+    bool over = false;
+    for (size_t i = 0; i <= index; i++)
+        over |= doc->spans[i].id == doc->spans[index].id && is_over(edit, &doc->spans[i], limit);
+    if (!over)
         return SR_OK;
     const char *lowered = sr_arena_printf(edit->arena, "%lld", (long long)limit);
     return lowered ? sr_edits_replace(edit->list, index, sr_bytes_str(lowered)) : SR_ENOMEM;

@@ -89,10 +89,10 @@ static int model_prepare(struct sr_engine_model *out, const struct sr_config_mod
     return SR_OK;
 }
 
-static int engine_prepare(struct sr_engine *engine, struct sr_err *err)
+static int engine_prepare(struct sr_engine *engine, struct sr_models *models, struct sr_err *err)
 {
     const struct sr_config *config = engine->config;
-    int rc = sr_signals_new(&engine->signals, config, err);
+    int rc = sr_signals_new(&engine->signals, config, models, err);
     if (!rc)
         rc = sr_plan_new(&engine->plan, config, engine->signals, err);
     for (int d = 0; !rc && d < SR_DIALECTS; d++)
@@ -112,7 +112,8 @@ static int engine_prepare(struct sr_engine *engine, struct sr_err *err)
     return SR_OK;
 }
 
-int sr_engine_new(struct sr_engine **out, const struct sr_config *config, struct sr_err *err)
+int sr_engine_new(struct sr_engine **out, const struct sr_config *config, struct sr_models *models,
+                  struct sr_err *err)
 {
     struct sr_engine *engine = sr_mem_calloc(1, sizeof *engine);
     if (!engine) {
@@ -124,7 +125,7 @@ int sr_engine_new(struct sr_engine **out, const struct sr_config *config, struct
     engine->config = config;
     engine->created = sr_clock_wall_ns() / SR_NS_PER_S;
     engine->max_body = config->global.gateway.max_body_bytes;
-    int rc = engine_prepare(engine, err);
+    int rc = engine_prepare(engine, models, err);
     if (rc) {
         if (err && !err->message[0])
             sr_err_set(err, rc, "%s", sr_strerror(rc));

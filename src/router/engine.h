@@ -34,8 +34,9 @@ struct sr_engine {
     size_t max_body;                /* bytes of a request body; over it 413 */
 };
 
-/* Takes over one reference of `config`, also on failure. */
-int sr_engine_new(struct sr_engine **out, const struct sr_config *config, struct sr_err *err) SR_WARN_UNUSED;
+/* Takes over one reference of `config`, also on failure. Models that are open already come from `models`. */
+int sr_engine_new(struct sr_engine **out, const struct sr_config *config, struct sr_models *models,
+                  struct sr_err *err) SR_WARN_UNUSED;
 struct sr_engine *sr_engine_ref(struct sr_engine *engine);
 void sr_engine_unref(struct sr_engine *engine);
 

@@ -140,7 +140,8 @@ static void body_complete(sr_exchange *x)
             sr_exchange_edit(x, sr_edit_alias);
         else
             sr_exchange_forward(x);
-    } else if (!sr_request_check_metadata(&x->doc, &x->arena, &complaint)) {
+    } else if (!sr_request_check_once(&x->doc, &complaint) ||
+               !sr_request_check_metadata(&x->doc, &x->arena, &complaint)) {
         refuse_complaint(x, &complaint);
     } else if (x->head.skip) {
         skip_to_default(x);

@@ -82,6 +82,16 @@ static void measure_signals(const sr_exchange *x)
     }
 }
 
+static void measure_compression(const sr_exchange *x)
+{
+    struct sr_signal_brief_stats stats;
+    if (!x->input || !sr_signal_input_stats(x->input, &stats))
+        return;
+    double ratio = (double)stats.compressed_tokens / (double)stats.original_tokens;
+    sr_metrics_add(x->metrics, SR_METRIC_COMPRESSION_RATIO, ratio, NULL);
+    sr_metrics_add(x->metrics, SR_METRIC_COMPRESSION_TIME, seconds(0, stats.ns), NULL);
+}
+
 static void measure_plugins(const sr_exchange *x, const struct sr_config_decision *decision)
 {
     const struct sr_config_plugins *plugins = &decision->plugins;
@@ -109,6 +119,7 @@ static void measure_decision(const sr_exchange *x)
     sr_metrics_add(x->metrics, SR_METRIC_DECISION_EVALUATIONS, 1, NULL);
     sr_metrics_add(x->metrics, SR_METRIC_DECISION_LATENCY, seconds(0, x->times.decide_ns), NULL);
     measure_signals(x);
+    measure_compression(x);
     if (!decision)
         return;
     observe(x, SR_METRIC_DECISION_MATCH, 1, decision->name);

@@ -17,6 +17,27 @@ static int append_strings(struct sr_buf *buf, const char *key, const struct sr_s
     return rc ? rc : sr_buf_append(buf, "]", 1);
 }
 
+/* As they are configured: a name, or an object where there is a description. */
+static int append_loras(struct sr_buf *buf, const struct sr_name_values *loras)
+{
+    if (loras->count == 0)
+        return SR_OK;
+    int rc = sr_buf_append_bytes(buf, SR_LIT(",\"loras\":["));
+    for (size_t i = 0; !rc && i < loras->count; i++) {
+        const struct sr_name_value *lora = &loras->items[i];
+        rc = sr_buf_printf(buf, "%s%s\"", i ? "," : "", lora->value[0] ? "{\"name\":" : "");
+        if (!rc)
+            rc = sr_buf_append_json(buf, sr_bytes_str(lora->name));
+        if (!rc && lora->value[0])
+            rc = sr_buf_append_bytes(buf, SR_LIT("\",\"description\":\""));
+        if (!rc && lora->value[0])
+            rc = sr_buf_append_json(buf, sr_bytes_str(lora->value));
+        if (!rc)
+            rc = sr_buf_append_bytes(buf, lora->value[0] ? SR_LIT("\"}") : SR_LIT("\""));
+    }
+    return rc ? rc : sr_buf_append(buf, "]", 1);
+}
+
 static int append_text(struct sr_buf *buf, const char *key, const char *text)
 {
     if (!text[0])
@@ -70,7 +91,7 @@ static int append_model(struct sr_buf *buf, const sr_exchange *x, const struct s
     if (!rc)
         rc = append_strings(buf, "tags", &model->tags);
     if (!rc)
-        rc = append_strings(buf, "loras", &model->loras);
+        rc = append_loras(buf, &model->loras);
     if (!rc)
         rc = sr_buf_append_bytes(buf,
                                  SR_LIT(",\"routing\":{\"resolution\":\"passthrough\",\"selectable\":true,"

@@ -98,6 +98,25 @@ bool sr_request_check_shape(const struct sr_request *doc, struct sr_complaint *c
     return true;
 }
 
+bool sr_request_check_once(const struct sr_request *doc, struct sr_complaint *complaint)
+{
+    static const char *const members[] = {
+        [SR_AT_STREAM] = "stream",   [SR_AT_MESSAGES] = "messages", [SR_AT_ROLE] = "role",
+        [SR_AT_CONTENT] = "content", [SR_AT_PART_TEXT] = "text",    [SR_AT_PROMPT] = "prompt",
+    };
+    for (size_t i = 0; i < doc->n_spans; i++) {
+        const struct sr_span *span = &doc->spans[i];
+        const char *member = span->id < sizeof members / sizeof members[0] ? members[span->id] : NULL;
+        if (!member || !(span->flags & SR_SPAN_DUPLICATE))
+            continue;
+        complaint->param = member;
+        complaint->code = "duplicate_field";
+        snprintf(complaint->message, sizeof complaint->message, "field %s is given more than once", member);
+        return false;
+    }
+    return true;
+}
+
 bool sr_request_check_metadata(const struct sr_request *doc, struct sr_arena *arena,
                                struct sr_complaint *complaint)
 {

@@ -27,6 +27,7 @@ struct sr_runtime {
     struct sr_workers *workers;
     bool workers_settled;
     struct sr_metrics *metrics;
+    struct sr_models *models; /* open ones, kept over reloads */
     atomic_uint_fast64_t requests;
     uint64_t seed;
 };
@@ -62,7 +63,7 @@ static void say_problems(const char *path, const struct sr_problems *problems, i
 static int load_config(const sr_runtime *runtime, const struct sr_config **out, char *error, size_t size)
 {
     struct sr_problems problems = {0};
-    struct sr_load_options options = {.lenient = runtime->options.lenient};
+    struct sr_load_options options = {.lenient = runtime->options.lenient, .files = true};
     const char *path = runtime->path ? runtime->path : "(built-in)";
     int rc = runtime->path ? sr_config_load_file(out, path, options, &problems)
                            : sr_config_load_text(out, sr_config_builtin_text(), path, options, &problems);
@@ -84,9 +85,12 @@ static int load_engine(const sr_runtime *runtime, struct sr_engine **out, char *
     if (rc)
         return rc;
     struct sr_err err = {0};
-    rc = sr_engine_new(out, config, &err);
+    sr_models_begin(runtime->models);
+    rc = sr_engine_new(out, config, runtime->models, &err);
     if (rc)
         say(error, size, err.message[0] ? err.message : sr_strerror(rc));
+    else
+        sr_models_sweep(runtime->models);
     return rc;
 }
 
@@ -150,7 +154,8 @@ sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *o
     struct sr_bytes version = SR_LIT(SR_VERSION);
     if (path && !(runtime->path = sr_mem_dup(path, strlen(path))))
         goto no_memory;
-    if (sr_random(&runtime->seed, sizeof runtime->seed) || sr_metrics_new(&runtime->metrics))
+    if (sr_random(&runtime->seed, sizeof runtime->seed) || sr_metrics_new(&runtime->metrics) ||
+        sr_models_new(&runtime->models))
         goto no_memory;
     if (load_engine(runtime, &runtime->engine, error, error_size))
         goto failed;
@@ -202,6 +207,7 @@ void sr_runtime_close(sr_runtime *runtime)
     sr_lines_close(runtime->log);
     sr_mem_free(runtime->log_target);
     sr_engine_unref(runtime->engine);
+    sr_models_free(runtime->models);
     sr_metrics_free(runtime->metrics);
     pthread_mutex_destroy(&runtime->lock);
     sr_mem_free(runtime->path);

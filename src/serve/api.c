@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "router/runtime.h"
+#include "serve/api_compress.h"
 #include "serve/local.h"
 #include "serve/post.h"
 #include "json/doc.h"
@@ -21,6 +22,7 @@ struct api_call {
     struct sr_timer timer;
     struct api_call *next, **pprev; /* calls whose exchange works elsewhere */
     bool answered;
+    size_t kind; /* index in `calls` */
 };
 
 struct sr_api {
@@ -33,7 +35,7 @@ static void reply(struct sr_http_request *request, int status, struct sr_bytes t
 {
     struct sr_http_header header = {SR_LIT("content-type"), type};
     struct sr_http_response response = {.status = status, .headers = &header, .header_count = 1};
-    if (sr_http_request_reply(request, &response, body) == SR_EINVAL) {
+    if (sr_http_request_reply(request, &response, body) != SR_OK) {
         sr_http_request_abort(request);
     }
 }
@@ -209,7 +211,30 @@ static void explain(struct api_call *call)
     sr_doc_free(doc);
 }
 
+/* ---- POST /api/v1/compress ---- */
+
+static void compress(struct api_call *call)
+{
+    struct sr_buf answer;
+    struct sr_err err = {0};
+    sr_buf_init(&answer, SR_API_COMPRESS_MAX * 16);
+    int status = sr_api_compress(sr_buf_view(&call->body), &answer, &err);
+    call->answered = true;
+    if (status == 200) {
+        reply(call->request, status, SR_LIT("application/json"), sr_buf_view(&answer));
+    } else {
+        reply_error(call->request, status, err.message);
+    }
+    sr_buf_dispose(&answer);
+}
+
 /* ---- the server's events ---- */
+
+static const struct {
+    const char *path;
+    void (*answer)(struct api_call *call); /* when the body is complete */
+} calls[] = {{"/api/v1/explain", explain}, {"/api/v1/compress", compress}};
+#define N_CALLS (sizeof calls / sizeof calls[0])
 
 static void on_request(void *ctx, struct sr_http_request *request)
 {
@@ -218,7 +243,11 @@ static void on_request(void *ctx, struct sr_http_request *request)
     if (reply_page(api, request)) {
         return;
     }
-    if (api->options.kind != SR_API_MAIN || !sr_bytes_eq(head->path, SR_LIT("/api/v1/explain"))) {
+    size_t kind = 0;
+    while (kind < N_CALLS && !sr_bytes_eq(head->path, sr_bytes_str(calls[kind].path))) {
+        kind++;
+    }
+    if (api->options.kind != SR_API_MAIN || kind == N_CALLS) {
         reply_error(request, 404, "There is no such page here.");
         return;
     }
@@ -233,6 +262,7 @@ static void on_request(void *ctx, struct sr_http_request *request)
     }
     call->api = api;
     call->request = request;
+    call->kind = kind;
     sr_buf_init(&call->body, SR_API_BODY_MAX);
     sr_timer_init(&call->timer, api->options.loop, on_deadline, call);
     sr_http_request_set_ctx(request, call);
@@ -253,7 +283,7 @@ static void on_body_end(void *ctx, struct sr_http_request *request)
     struct api_call *call = ctx;
     (void)request;
     if (call && !call->answered) {
-        explain(call);
+        calls[call->kind].answer(call);
     }
 }
 

@@ -91,7 +91,7 @@ static void answer_error(struct sr_http_request *request, int status, const char
     sr_buf_init(&body, 4096);
     struct sr_http_header type = {SR_LIT("content-type"), sr_local_error(&body, status, NULL, NULL, message)};
     struct sr_http_response response = {.status = status, .headers = &type, .header_count = 1};
-    if (sr_http_request_reply(request, &response, sr_buf_view(&body)) == SR_EINVAL) {
+    if (sr_http_request_reply(request, &response, sr_buf_view(&body)) != SR_OK) {
         sr_http_request_abort(request);
     }
     sr_buf_dispose(&body);
@@ -119,7 +119,7 @@ static bool answer_locally(struct sr_gateway *gateway, struct sr_http_request *r
     if (mine) {
         struct sr_http_header type = {SR_LIT("content-type"), page.content_type};
         struct sr_http_response response = {.status = page.status, .headers = &type, .header_count = 1};
-        if (sr_http_request_reply(request, &response, sr_buf_view(&body)) == SR_EINVAL) {
+        if (sr_http_request_reply(request, &response, sr_buf_view(&body)) != SR_OK) {
             sr_http_request_abort(request);
         }
     }
@@ -141,6 +141,16 @@ static void link_call(struct sr_gateway *gateway, struct sr_call *call)
     }
 }
 
+/* Path and query as one: what the target is when a client names scheme and host before them. */
+static struct sr_bytes origin_form(const struct sr_http_head *head, struct sr_arena *arena)
+{
+    if (head->target.n == 0 || head->target.p[0] == '/') {
+        return head->target;
+    }
+    return sr_bytes_str(sr_arena_printf(arena, "%.*s%s%.*s", (int)head->path.n, head->path.p,
+                                        head->query.n ? "?" : "", (int)head->query.n, head->query.p));
+}
+
 static struct sr_call *call_new(struct sr_gateway_door *door, struct sr_http_request *request)
 {
     struct sr_gateway *gateway = door->gateway;
@@ -153,7 +163,7 @@ static struct sr_call *call_new(struct sr_gateway_door *door, struct sr_http_req
     call->request = request;
     struct sr_request_head asked = {.door = SR_DOOR_GATEWAY,
                                     .method = head->method,
-                                    .target = head->target,
+                                    .target = origin_form(head, sr_http_request_arena(request)),
                                     .headers = sr_headers_of(head->headers),
                                     .n_headers = head->header_count,
                                     .peer = sr_bytes_str(sr_http_request_peer(request)),
@@ -216,10 +226,11 @@ static void fed(struct sr_call *call, enum sr_step step, struct sr_bytes slice, 
     }
 }
 
-/* Once the answer has begun the rest of the body is only read away. */
+/* An upstream may answer before it has the whole body; once it has answered, the rest is only read away. */
 static bool wants_body(const struct sr_call *call)
 {
-    return call && (call->stage == SR_CALL_RECEIVING || call->stage == SR_CALL_SENDING);
+    return call && (call->stage == SR_CALL_RECEIVING || call->stage == SR_CALL_SENDING ||
+                    (call->stage == SR_CALL_ANSWERING && call->upstream && !call->body_whole));
 }
 
 static void on_body(void *ctx, struct sr_http_request *request, struct sr_bytes slice)

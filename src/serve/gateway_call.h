@@ -56,7 +56,8 @@ struct sr_call {
     bool body_passed; /* bytes after the verdict's were handed on: there is no second try */
     bool body_whole;  /* the upstream has been given the whole body */
     bool client_paused;
-    size_t body_at; /* slices of the verdict's body that were given to the upstream */
+    size_t body_at;  /* slices of the verdict's body that were given to the upstream */
+    size_t slice_at; /* bytes of the next one that were, too */
 
     /* towards the client */
     struct sr_http_response answer; /* the head, until it is written */

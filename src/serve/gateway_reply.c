@@ -42,8 +42,9 @@ void sr_call_reply(struct sr_call *call, const struct sr_verdict *verdict)
     struct sr_http_response response = {.status = verdict->status,
                                         .headers = sr_http_headers_of(verdict->headers),
                                         .header_count = verdict->n_headers};
-    if (sr_http_request_reply(call->request, &response, verdict->reply) == SR_EINVAL) {
-        sr_log(SR_LOG_ERROR, "reply", "a header of the reply cannot be sent");
+    int rc = sr_http_request_reply(call->request, &response, verdict->reply);
+    if (rc != SR_OK && rc != SR_ECLOSED) {
+        sr_log(SR_LOG_ERROR, "reply", "the reply cannot be sent: %s", sr_strerror(rc));
         sr_http_request_abort(call->request);
     }
 }

@@ -156,6 +156,7 @@ static bool choose_target(struct sr_call *call)
     }
     call->target = &v->targets[at];
     call->tried |= UINT64_C(1) << at;
+    sr_exchange_target(call->exchange, (size_t)at);
     return true;
 }
 
@@ -174,11 +175,15 @@ static void send_rest(struct sr_call *call)
 {
     const struct sr_verdict *v = call->verdict;
     while (call->body_at < v->n_body && sr_fetch_queued(call->upstream) < SR_CALL_HIGH_WATER) {
-        if (sr_fetch_write(call->upstream, v->body[call->body_at]) != SR_OK) {
+        struct sr_bytes slice = v->body[call->body_at];
+        size_t left = slice.n - call->slice_at;
+        size_t n = left < SR_CALL_HIGH_WATER ? left : SR_CALL_HIGH_WATER;
+        if (sr_fetch_write(call->upstream, sr_bytes_of(slice.p + call->slice_at, n)) != SR_OK) {
             call->body_whole = true;
             return;
         }
-        call->body_at++;
+        call->slice_at = n < left ? call->slice_at + n : 0;
+        call->body_at += n == left;
     }
     if (call->body_at == v->n_body && !v->streaming && !call->body_whole) {
         call->body_whole = true;
@@ -363,6 +368,7 @@ static int begin(struct sr_call *call, sr_tls_context *tls)
     }
     request.headers = headers;
     call->body_at = request.body_count;
+    call->slice_at = 0;
     request.body_complete =
         call->body_at == v->n_body && (!v->streaming || request.content_length == (int64_t)v->body_size);
     call->body_whole = request.body_complete;

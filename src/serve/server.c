@@ -150,6 +150,15 @@ static int block_signals(sigset_t *set)
     return signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+/* The watcher's thread may be replacing the configuration just now. */
+static uint64_t drain_timeout_ns(struct sr_server *server)
+{
+    const struct sr_config *config = sr_runtime_config(server->runtime);
+    uint64_t ns = config->global.gateway.drain_timeout_ms * SR_NS_PER_MS;
+    sr_config_unref(config);
+    return ns;
+}
+
 /* Returns when the process should end. */
 static void wait_for_end(struct sr_server *server, int signals)
 {
@@ -181,7 +190,7 @@ static void wait_for_end(struct sr_server *server, int signals)
         } else {
             sr_log(SR_LOG_INFO, "drain", "%s: requests under way may finish",
                    info.ssi_signo == SIGTERM ? "SIGTERM" : "SIGINT");
-            deadline = sr_clock_ns() + server->config->global.gateway.drain_timeout_ms * SR_NS_PER_MS;
+            deadline = sr_clock_ns() + drain_timeout_ns(server);
             if (!begin_drain(server)) {
                 return;
             }
@@ -203,6 +212,7 @@ static int open_runtime(struct sr_server *server, char *error, size_t error_size
     return rc == SR_OK ? sr_upstream_tls_load(server->upstream_tls, server->config, &server->err) : rc;
 }
 
+/* The file is watched before any door answers: whoever sees a door may change it. */
 static int start(struct sr_server *server, char *error, size_t error_size)
 {
     int rc = open_runtime(server, error, error_size);
@@ -215,11 +225,14 @@ static int start(struct sr_server *server, char *error, size_t error_size)
         rc = sr_server_open_doors(server);
     }
     if (rc == SR_OK) {
+        rc =
+            sr_reload_start(&server->reload, server->options->config, sr_server_reload, server, &server->err);
+    }
+    if (rc == SR_OK) {
         rc = start_loops(server);
     }
     if (rc == SR_OK) {
-        rc =
-            sr_reload_start(&server->reload, server->options->config, sr_server_reload, server, &server->err);
+        sr_server_announce(server);
     }
     return rc;
 }
@@ -277,7 +290,6 @@ int sr_server_run(const struct sr_server_options *options, char *error, size_t e
     int rc = signals < 0 ? sr_err_set(&server->err, SR_EIO, "no file descriptors left")
                          : start(server, error, error_size);
     if (rc == SR_OK) {
-        sr_server_announce(server);
         wait_for_end(server, signals);
     } else if (error[0] == '\0') {
         snprintf(error, error_size, "%s", server->err.message[0] ? server->err.message : sr_strerror(rc));

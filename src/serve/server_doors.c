@@ -56,7 +56,7 @@ static int gateway_addresses(struct sr_server *server)
     for (size_t i = 0; i < config->n_listeners; i++) {
         const struct sr_config_listener *listener = &config->listeners[i];
         struct sr_server_door *door = &server->doors[i];
-        door->name = listener->name;
+        snprintf(door->name, sizeof door->name, "%s", listener->name);
         door->address.port = listener->port;
         door->timeout_ms = listener->timeout_ms;
         snprintf(door->address.host, sizeof door->address.host, "%s", listener->address);
@@ -81,6 +81,7 @@ static int start_gateways(struct sr_server *server)
 {
     sr_tls_context *tls;
     int rc = sr_server_tls(server->config, &tls, &server->err);
+    server->tls = tls != NULL;
     for (size_t i = 0; i < server->n_doors && rc == SR_OK; i++) {
         rc = open_sockets(server, &server->doors[i].address, (size_t)server->n_loops, server->doors[i].fds,
                           "gateway");
@@ -102,6 +103,7 @@ static int start_extproc(struct sr_server *server)
     }
     sr_tls_context *tls;
     int rc = sr_extproc_tls(server->config, &tls, &server->err);
+    server->extproc_tls = tls != NULL;
     if (rc == SR_OK) {
         rc = open_sockets(server, &door->address, (size_t)server->n_loops, door->fds, "extproc");
     }
@@ -182,14 +184,13 @@ static void announce(const struct sr_server *server, const char *name, const cha
 
 void sr_server_announce(struct sr_server *server)
 {
-    const char *scheme = server->config->global.gateway.tls_cert_file[0] ? "https" : "http";
+    const char *scheme = server->tls ? "https" : "http";
     for (size_t i = 0; i < server->n_doors; i++) {
         const char *name = server->doors[i].name;
-        announce(server, name && *name ? name : "gateway", scheme, &server->doors[i].address);
+        announce(server, name[0] ? name : "gateway", scheme, &server->doors[i].address);
     }
     if (!server->extproc.address.off) {
-        bool tls = server->config->global.extproc.tls_cert_file[0] != '\0';
-        announce(server, "extproc", tls ? "grpcs" : "grpc", &server->extproc.address);
+        announce(server, "extproc", server->extproc_tls ? "grpcs" : "grpc", &server->extproc.address);
     }
     if (!server->api_address.off) {
         announce(server, "api", "http", &server->api_address);

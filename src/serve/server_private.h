@@ -17,7 +17,7 @@
 #define SR_SERVER_LOOPS_MAX 256
 
 struct sr_server_door {
-    const char *name; /* for the log; borrowed from the first configuration */
+    char name[64]; /* of the listener; may be empty */
     struct sr_address address;
     uint64_t timeout_ms;
     int fds[SR_SERVER_LOOPS_MAX]; /* one listening socket for each loop; -1 once it was handed on */
@@ -36,13 +36,14 @@ struct sr_server {
     const struct sr_server_options *options;
     uint64_t started_ns;
     sr_runtime *runtime;
-    const struct sr_config *config; /* in force; the watcher's thread replaces it */
+    const struct sr_config *config; /* in force; the watcher's thread's own once that runs */
     struct sr_upstream_tls *upstream_tls;
     struct sr_server_loop loops[SR_SERVER_LOOPS_MAX];
     int n_loops;
     struct sr_server_door doors[SR_GATEWAY_DOORS_MAX];
     size_t n_doors;
     struct sr_server_door extproc;
+    bool tls, extproc_tls; /* the doors speak it */
     struct sr_address api_address, metrics_address;
     struct sr_api *api, *metrics;
     struct sr_reload *reload;

@@ -96,7 +96,7 @@ static int load_tls(struct sr_server *server, sr_tls_context **tls, sr_tls_conte
                     struct sr_err *err)
 {
     struct sr_problems problems = {0};
-    struct sr_load_options options = {.lenient = server->options->lenient};
+    struct sr_load_options options = {.lenient = server->options->lenient, .files = true};
     const struct sr_config *config = NULL;
     *tls = *extproc_tls = NULL;
     const char *path = server->options->config;

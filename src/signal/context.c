@@ -7,8 +7,10 @@ struct sr_signal_set {
     size_t n;
 };
 
-static int context_compile(struct sr_signal_set **set, const struct sr_config *config, struct sr_err *err)
+static int context_compile(struct sr_signal_set **set, const struct sr_config *config,
+                           struct sr_models *models, struct sr_err *err)
 {
+    (void)models;
     (void)err;
     if (config->n_contexts == 0)
         return SR_OK;
@@ -54,6 +56,7 @@ static int context_run(const struct sr_signal_set *set, const struct sr_signal_i
 
 const struct sr_signal_ops sr_signal_context = {
     .name = "context",
+    .reads_all = true,
     .cost_ns_per_kib = 1,
     .compile = context_compile,
     .free = context_free,

@@ -6,7 +6,7 @@
  * category match.
  */
 #include "base/mem.h"
-#include "model/linear.h"
+#include "model/store.h"
 #include "signal/types.h"
 
 #define ENTROPY_LOW 0.4f
@@ -52,7 +52,8 @@ static void domain_free(struct sr_signal_set *set)
     sr_mem_free(set);
 }
 
-static int domain_compile(struct sr_signal_set **out, const struct sr_config *config, struct sr_err *err)
+static int domain_compile(struct sr_signal_set **out, const struct sr_config *config,
+                          struct sr_models *models, struct sr_err *err)
 {
     const char *path = config->global.domain_model, *fallback = config->global.domain_fallback;
     if (config->n_domains == 0)
@@ -60,9 +61,11 @@ static int domain_compile(struct sr_signal_set **out, const struct sr_config *co
     struct sr_signal_set *set = sr_mem_calloc(1, sizeof *set + config->n_domains * sizeof *set->rules);
     if (!set)
         return SR_ENOMEM;
-    int rc = path && *path ? sr_linear_open_file(&set->model, path, NULL, err)
-                           : sr_linear_open_domain(&set->model, err);
+    struct sr_err why = {0};
+    int rc = sr_models_linear(models, path ? path : "", &set->model, &why);
     if (rc) {
+        bool names = rc == SR_ENOENT || rc == SR_EIO || !path || !*path;
+        sr_err_set(err, rc, "%s%s%s", names ? "" : path, names ? "" : ": ", why.message);
         domain_free(set);
         return rc;
     }

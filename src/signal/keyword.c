@@ -121,8 +121,10 @@ static int compile_regexes(struct sr_signal_set *set, struct sr_err *err)
     return SR_OK;
 }
 
-static int keyword_compile(struct sr_signal_set **out, const struct sr_config *config, struct sr_err *err)
+static int keyword_compile(struct sr_signal_set **out, const struct sr_config *config,
+                           struct sr_models *models, struct sr_err *err)
 {
+    (void)models;
     if (config->n_keywords == 0)
         return SR_OK;
     struct sr_keyword_item *items = NULL;
@@ -254,6 +256,7 @@ static int keyword_run(const struct sr_signal_set *set, const struct sr_signal_i
 
 const struct sr_signal_ops sr_signal_keyword = {
     .name = "keyword",
+    .reads_all = true,
     .cost_ns_per_kib = 500,
     .compile = keyword_compile,
     .free = keyword_free,

@@ -9,8 +9,10 @@ struct sr_signal_set {
     size_t n;
 };
 
-static int language_compile(struct sr_signal_set **set, const struct sr_config *config, struct sr_err *err)
+static int language_compile(struct sr_signal_set **set, const struct sr_config *config,
+                            struct sr_models *models, struct sr_err *err)
 {
+    (void)models;
     (void)err;
     if (config->n_languages == 0)
         return SR_OK;

@@ -16,7 +16,8 @@ int sr_signal_find(struct sr_bytes name)
     return -1;
 }
 
-int sr_signals_new(struct sr_signals **out, const struct sr_config *config, struct sr_err *err)
+int sr_signals_new(struct sr_signals **out, const struct sr_config *config, struct sr_models *models,
+                   struct sr_err *err)
 {
     struct sr_signals *signals = sr_mem_calloc(1, sizeof *signals);
     if (!signals)
@@ -24,7 +25,7 @@ int sr_signals_new(struct sr_signals **out, const struct sr_config *config, stru
     sr_ref_init(&signals->ref);
     signals->config = sr_config_ref(config);
     for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
-        int rc = sr_signal_registry[type]->compile(&signals->sets[type], config, err);
+        int rc = sr_signal_registry[type]->compile(&signals->sets[type], config, models, err);
         if (rc) {
             sr_signals_unref(signals);
             return rc;

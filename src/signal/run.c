@@ -55,8 +55,11 @@ static void evaluate(const struct sr_signals *signals, enum sr_signal_type type,
 {
     uint64_t start = sr_clock_ns();
     *result = failed(SR_OK);
-    int rc = signals->sets[type] ? sr_signal_registry[type]->run(signals->sets[type], input, arena, result)
-                                 : SR_OK;
+    int rc = SR_OK;
+    if (signals->sets[type]) {
+        struct sr_signal_input seen = sr_signal_input_seen_by(input, type);
+        rc = sr_signal_registry[type]->run(signals->sets[type], &seen, arena, result);
+    }
     if (rc)
         *result = failed(rc);
     result->ns = sr_clock_ns() - start;

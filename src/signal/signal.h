@@ -14,6 +14,7 @@
 #include "base/ref.h"
 #include "base/thread.h"
 #include "config/config.h"
+#include "model/store.h"
 
 /* Index in the registry = bit in a mask. */
 enum sr_signal_type {
@@ -25,16 +26,34 @@ enum sr_signal_type {
     SR_SIGNAL_TYPES,
 };
 
-/* What signals read: one immutable block, its bytes included. */
+/* The short text of an input: made once, by the first signal that reads it, on that signal's thread. */
+struct sr_signal_brief;
+
+/* What signals read: one block, its bytes included, immutable but for the short text. */
 struct sr_signal_input {
     struct sr_ref ref;
-    struct sr_bytes text;  /* what the user asks now: the last user turn, decoded UTF-8 */
-    uint64_t total_bytes;  /* text bytes of the whole request, for the token count */
-    uint64_t total_tokens; /* estimate over all text (bytes / 4, at least 1 when there is text) */
+    struct sr_signal_brief *brief; /* NULL: every signal reads `text` */
+    struct sr_bytes text;          /* what the user asks now: the last user turn, decoded UTF-8 */
+    uint64_t total_bytes;          /* text bytes of the whole request, for the token count */
+    uint64_t total_tokens;         /* estimate over all text (bytes / 4, at least 1 when there is text) */
 };
 
 /* Copies `text` into a new input; NULL when memory is out. */
 struct sr_signal_input *sr_signal_input_new(struct sr_bytes text, uint64_t total_bytes);
+
+/* From now on signals that may read a long text compressed do so, when the configuration wants it and the
+ * text is long enough. Before the input is shared. SR_ENOMEM. */
+int sr_signal_input_shorten(struct sr_signal_input *input,
+                            const struct sr_config_compression *config) SR_WARN_UNUSED;
+
+/* What compression did, once a signal has read the short text; false when none did or nothing was left out.
+ */
+struct sr_signal_brief_stats {
+    size_t original_tokens, compressed_tokens;
+    uint64_t ns;
+};
+bool sr_signal_input_stats(const struct sr_signal_input *input, struct sr_signal_brief_stats *stats);
+
 struct sr_signal_input *sr_signal_input_ref(struct sr_signal_input *input);
 void sr_signal_input_unref(struct sr_signal_input *input);
 
@@ -65,11 +84,14 @@ struct sr_signal_set;
 
 struct sr_signal_ops {
     const char *name; /* the leaf type in rules; first member by house rule */
+    /* Reads long texts whole, whatever the configuration says of compression. */
+    bool reads_all;
     /* Relative price, for "cheapest first": nanoseconds for 1 KiB of text on the reference machine. */
     uint32_t cost_ns_per_kib;
     /* Builds the rules from a configuration. `*set` is NULL when none are configured. Start-up and reload
      * only. */
-    int (*compile)(struct sr_signal_set **set, const struct sr_config *config, struct sr_err *err);
+    int (*compile)(struct sr_signal_set **set, const struct sr_config *config, struct sr_models *models,
+                   struct sr_err *err);
     void (*free)(struct sr_signal_set *set);
     size_t (*n_rules)(const struct sr_signal_set *set);
     const char *(*rule_name)(const struct sr_signal_set *set, size_t rule);
@@ -85,9 +107,10 @@ extern const struct sr_signal_ops *const sr_signal_registry[SR_SIGNAL_TYPES];
 /* -1 when no type has this name. */
 int sr_signal_find(struct sr_bytes name);
 
-/* All sets of a configuration. Reference-counted: runs hold one. */
+/* All sets of a configuration. Reference-counted: runs hold one. Models are taken from `models` (NULL: opened
+ * for this configuration alone). */
 struct sr_signals;
-int sr_signals_new(struct sr_signals **out, const struct sr_config *config,
+int sr_signals_new(struct sr_signals **out, const struct sr_config *config, struct sr_models *models,
                    struct sr_err *err) SR_WARN_UNUSED;
 struct sr_signals *sr_signals_ref(struct sr_signals *signals);
 void sr_signals_unref(struct sr_signals *signals);

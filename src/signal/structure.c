@@ -76,8 +76,10 @@ static int compile_rule(struct structure_rule *rule, const struct sr_config_stru
     return rc ? sr_err_set(err, rc, "structure rule `%s`: %s", config->name, why.message) : SR_OK;
 }
 
-static int structure_compile(struct sr_signal_set **out, const struct sr_config *config, struct sr_err *err)
+static int structure_compile(struct sr_signal_set **out, const struct sr_config *config,
+                             struct sr_models *models, struct sr_err *err)
 {
+    (void)models;
     if (config->n_structures == 0)
         return SR_OK;
     struct sr_signal_set *set = sr_mem_calloc(1, sizeof *set);
@@ -201,6 +203,7 @@ static int structure_run(const struct sr_signal_set *set, const struct sr_signal
 
 const struct sr_signal_ops sr_signal_structure = {
     .name = "structure",
+    .reads_all = true,
     .cost_ns_per_kib = 2000,
     .compile = structure_compile,
     .free = structure_free,

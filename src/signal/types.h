@@ -16,6 +16,11 @@ extern const struct sr_signal_ops sr_signal_structure;
 extern const struct sr_signal_ops sr_signal_language;
 extern const struct sr_signal_ops sr_signal_domain;
 
+/* What `type` reads of `input`, without a reference of its own: the input itself, or one with the short text.
+ * Any thread. */
+struct sr_signal_input sr_signal_input_seen_by(const struct sr_signal_input *input, enum sr_signal_type type);
+void sr_signal_brief_free(struct sr_signal_brief *brief); /* NULL is allowed */
+
 /* Room for `n` hits, all unmatched with no value; NULL when the arena is full. */
 struct sr_signal_hit *sr_signal_hits(struct sr_arena *arena, size_t n);
 

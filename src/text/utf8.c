@@ -247,3 +247,30 @@ int sr_utf8_columns(int32_t cp)
     int width = utf8proc_charwidth(cp);
     return width < 0 ? 0 : width > 2 ? 2 : width;
 }
+
+unsigned sr_utf8_kind(int32_t cp)
+{
+    switch (utf8proc_category(cp)) {
+    case UTF8PROC_CATEGORY_LU:
+        return SR_UTF8_LETTER | SR_UTF8_UPPER;
+    case UTF8PROC_CATEGORY_LL:
+        return SR_UTF8_LETTER | SR_UTF8_LOWER;
+    case UTF8PROC_CATEGORY_LT:
+    case UTF8PROC_CATEGORY_LM:
+    case UTF8PROC_CATEGORY_LO:
+        return SR_UTF8_LETTER;
+    case UTF8PROC_CATEGORY_MN:
+    case UTF8PROC_CATEGORY_MC:
+    case UTF8PROC_CATEGORY_ME:
+        return SR_UTF8_MARK;
+    case UTF8PROC_CATEGORY_ND:
+        return SR_UTF8_DIGIT;
+    default:
+        return 0;
+    }
+}
+
+int32_t sr_utf8_lower(int32_t cp)
+{
+    return utf8proc_tolower(cp);
+}

@@ -43,6 +43,19 @@ size_t sr_utf8_fold_into(struct sr_bytes s, size_t *at, char *out, size_t cap);
 
 enum sr_utf8_class sr_utf8_class(int32_t cp);
 
+/* General categories, as far as words and sentences ask for them; bits, 0 for everything else. */
+enum sr_utf8_kind {
+    SR_UTF8_LETTER = 1, /* L* */
+    SR_UTF8_MARK = 2,   /* M* */
+    SR_UTF8_DIGIT = 4,  /* Nd */
+    SR_UTF8_UPPER = 8,  /* Lu; a letter too */
+    SR_UTF8_LOWER = 16, /* Ll; a letter too */
+};
+unsigned sr_utf8_kind(int32_t cp);
+
+/* Simple lower case of one code point: always one code point. */
+int32_t sr_utf8_lower(int32_t cp);
+
 /* Is every byte part of valid UTF-8 (no surrogates, no overlong forms)? */
 bool sr_utf8_valid(struct sr_bytes s);
 

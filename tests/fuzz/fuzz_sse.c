@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     for (int i = 0; i < 2; i++) {
         sr_buf_init(&log[i], 1 << 20);
         sr_buf_init(&raw[i], 1 << 20);
-        read_in_steps(data + 1, n - 1, i ? 1 + data[0] % 17 : n, &log[i], &raw[i]);
+        read_in_steps(data + 1, n - 1, i ? (size_t)data[0] % 17 + 1 : n, &log[i], &raw[i]);
     }
     CHECK(log[0].len == log[1].len && (!log[0].len || memcmp(log[0].data, log[1].data, log[0].len) == 0));
     for (int i = 0; i < 2; i++) {

@@ -42,13 +42,27 @@ def free_ports(count=1):
 
 free_ports.given = set()
 
+REPORTS = ("ERROR: AddressSanitizer", "ERROR: LeakSanitizer", "WARNING: ThreadSanitizer", "runtime error: ",
+           "Assertion `")
+
+
+def fault_of(args, code, output, sent=()):
+    """What is wrong with how a process ended: a sanitizer's report, or a signal that no test sent; None."""
+    for mark in REPORTS:
+        if mark in output:
+            return f"{args}: {output[max(0, output.index(mark) - 200):][:6000]}"
+    if code is not None and code < 0 and -code not in sent:
+        return f"{args} died of signal {-code}:\n{output[-3000:]}"
+    return None
+
 
 class Process:
-    """A child with its output in a file."""
+    """A child with its output in a file. stop() fails when it died, or said what a sanitizer says."""
 
     def __init__(self, args, log, env=None):
         self.log_path = log
         self.args = [str(a) for a in args]
+        self.sent = set()
         self.log = open(log, "wb")
         self.child = subprocess.Popen(self.args, stdout=self.log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                                       env={**os.environ, **(env or {})})
@@ -61,6 +75,7 @@ class Process:
         return pathlib.Path(self.log_path).read_text(errors="replace")
 
     def signal(self, number):
+        self.sent.add(number)
         self.child.send_signal(number)
 
     def wait(self, timeout=15):
@@ -68,13 +83,19 @@ class Process:
 
     def stop(self):
         if self.child.poll() is None:
-            self.child.terminate()
             try:
+                self.signal(signal.SIGTERM)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self.child.wait(10)
+                self.signal(signal.SIGTERM)  # cuts what a failed test left open
                 self.child.wait(10)
             except subprocess.TimeoutExpired:
                 self.child.kill()
                 self.child.wait()
         self.log.close()
+        fault = fault_of(self.args, self.child.returncode, self.output(), self.sent)
+        if fault:
+            raise AssertionError(fault)
 
     def rss_kib(self):
         for line in pathlib.Path(f"/proc/{self.pid}/status").read_text().splitlines():
@@ -194,8 +215,9 @@ def start(tmp_path):
     starter = Start()
     starter.running = []
     yield starter
-    for process in reversed(starter.running):
-        process.stop()
+    with contextlib.ExitStack() as stack:
+        for process in starter.running:
+            stack.callback(process.stop)
 
 
 def builtin_on(port):
@@ -223,8 +245,11 @@ def default_site(tmp_path_factory):
 
 def semroute(*args, input=None, env=None, timeout=60):
     """Runs a command of the binary; returns the completed process with text output."""
-    return subprocess.run([str(BINARY), *map(str, args)], input=input, capture_output=True, text=True, timeout=timeout,
+    done = subprocess.run([str(BINARY), *map(str, args)], input=input, capture_output=True, text=True, timeout=timeout,
                           env={**os.environ, **(env or {})})
+    fault = fault_of(done.args, done.returncode, done.stdout + done.stderr)
+    assert fault is None, fault
+    return done
 
 
 @pytest.hookimpl(trylast=True)

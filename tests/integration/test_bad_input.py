@@ -1,5 +1,6 @@
 """Hostile and broken input from raw sockets: a clear OpenAI-shaped error, never a crash, never a smuggled request."""
 import json
+import re
 import socket
 import time
 
@@ -7,7 +8,6 @@ import pytest
 from conftest import builtin_on, chat, request
 
 LIMITS = """
-global:
   semroute:
     gateway:
       max_body_bytes: 1048576
@@ -21,8 +21,8 @@ global:
 def site(start):
     mock = start.mock()
     config = builtin_on(mock.port)
-    assert "\nglobal:" not in config, "this test adds its own global section"
-    return start.gateway(config + LIMITS), mock
+    assert config.rstrip().rsplit("\n\n", 1)[-1].startswith("global:"), "LIMITS go under the last section"
+    return start.gateway(config.rstrip() + LIMITS), mock
 
 
 def raw(port, data, timeout=8, chunks=None):
@@ -102,7 +102,7 @@ def test_request_smuggling_and_garbage_is_refused(site, name, data):
     before = request(mock.port, "GET", "/mock/stats").body
     answer = raw(gateway.port, data + b"GET /v1/models HTTP/1.1\r\nHost: x\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 4") or answer.startswith(b"HTTP/1.1 5"), (name, answer[:200])
-    assert answer.count(b"\r\ndate: ") + answer.count(b"\r\nDate: ") == 1, (name, answer)
+    assert len(re.findall(rb"HTTP/1\.1 \d{3} ", answer)) == 1, (name, answer)
     assert request(mock.port, "GET", "/mock/stats").body == before
 
 
@@ -140,7 +140,7 @@ def test_wrong_verbs_and_paths(site):
 def test_compressed_bodies_are_refused_clearly(site):
     gateway, _ = site
     answer = request(gateway.port, "POST", "/v1/chat/completions", b"\x1f\x8b\x08\x00", {"content-encoding": "gzip"})
-    assert answer.status == 415 and "gzip" in answer.json()["error"]["message"]
+    assert answer.status == 415 and "content-encoding" in answer.json()["error"]["message"]
 
 
 def test_nothing_of_the_user_is_in_the_log(site):

@@ -9,7 +9,7 @@ import pytest
 from conftest import BINARY, ROOT, free_ports, request, semroute, wait_http
 
 BUILTIN = ROOT / "src" / "config" / "builtin.yaml"
-COMMANDS = ["serve", "check", "explain", "classify", "eval", "bench", "models", "migrate", "mock", "version"]
+COMMANDS = ["serve", "check", "explain", "classify", "compress", "eval", "bench", "models", "migrate", "mock", "version"]
 TEXT = "Solve x^2 - 5x + 6 = 0 and show why both roots are right."
 
 
@@ -66,6 +66,20 @@ def test_check_names_places(tmp_path):
     assert semroute("check", tmp_path / "none.yaml").returncode == 1
     schema = json.loads(semroute("check", "--schema").stdout)
     assert schema["type"] == "object" and "routing" in schema["properties"]
+
+
+def test_compress():
+    text = "".join(f"Sentence {i} tells of the {w} and of its price. " for i in range(60) for w in ("mill", "wheel", "river"))
+    done = semroute("compress", "--budget", "100", "--json", input=text)
+    result = json.loads(done.stdout)
+    assert done.returncode == 0 and result["compressed_tokens"] <= 100 < result["original_tokens"]
+    kept = [text.encode()[k["start"]:k["end"]].decode() for k in result["kept"]]
+    assert result["text"] == " ".join(kept) and kept[0] == "Sentence 0 tells of the mill and of its price."
+    assert {"score", "textrank", "position", "tfidf", "novelty"} <= result["kept"][0].keys() and result["us"] > 0
+    assert semroute("compress", "--budget=100", input=text).stdout == result["text"] + "\n"
+    assert semroute("compress", input="Short. It stays.\n").stdout == "Short. It stays.\n"
+    assert semroute("compress", "--profile", "none", input="x").returncode == 2
+    assert semroute("compress", "--budget", "0", input="x").returncode == 2
 
 
 def test_classify_one_text():

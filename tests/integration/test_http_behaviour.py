@@ -214,12 +214,11 @@ def test_tls_on_both_sides(start, tmp_path):
     cert, key = make_certificate(tmp_path)
     mock = start.mock()
     tls = f"""
-global:
   semroute:
     gateway:
       tls: {{cert_file: {cert}, key_file: {key}}}
 """
-    inner = start.gateway(builtin_on(mock.port) + tls, wait=False)
+    inner = start.gateway(builtin_on(mock.port).rstrip() + tls, wait=False)
     context = ssl.create_default_context(cafile=str(cert))
     end = time.monotonic() + 10
     while True:

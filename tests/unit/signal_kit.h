@@ -19,7 +19,7 @@ static inline void kit_open(struct kit *kit, const struct sr_config *config)
     struct sr_err err = {0};
     *kit = (struct kit){.result = NULL};
     sr_arena_init(&kit->arena, (size_t)64 << 20);
-    if (sr_signals_new(&kit->signals, config, &err))
+    if (sr_signals_new(&kit->signals, config, NULL, &err))
         fail_msg("%s", err.message);
 }
 

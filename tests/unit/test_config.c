@@ -52,8 +52,8 @@ static void test_full_providers(void **state)
     assert_string_equal(m->capabilities.items[1], "json");
     assert_string_equal(m->tags.items[0], "cheap");
     assert_int_equal(m->loras.count, 2);
-    assert_string_equal(m->loras.items[0], "sql");
-    assert_string_equal(m->loras.items[1], "plain");
+    assert_string_equal(m->loras.items[0].name, "sql");
+    assert_string_equal(m->loras.items[1].name, "plain");
     assert_string_equal(c->models[1].description, "");
     sr_config_unref(c);
 }

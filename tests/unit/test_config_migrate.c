@@ -77,7 +77,7 @@ static void test_decisions(void **state)
     assert_string_equal(c->models[0].backends[0].api_key, "key");
     assert_non_null(strstr(out.data, "api_key: ${FLAT_KEY}"));
     assert_int_equal(c->models[0].n_backends, 1);
-    assert_string_equal(c->models[0].loras.items[0], "math-lora");
+    assert_string_equal(c->models[0].loras.items[0].name, "math-lora");
     assert_int_equal(c->n_keywords, 1);
     assert_int_equal(c->keywords[0].keywords.count, 3);
     assert_true(c->keywords[0].case_sensitive);

@@ -7,6 +7,8 @@
 #include "router/runtime.h"
 #include "tests/unit/net_harness.h"
 
+#include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -465,6 +467,38 @@ static void test_drain_lets_a_request_finish(void **state)
     world_run(&s->w, &s->drained);
 }
 
+/* Whatever allocation fails, a client hears something or is hung up on: it does not wait for ever. */
+static void test_no_shortage_leaves_a_client_waiting(void **state)
+{
+    static const char *const asked[] = {
+        "GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+        "GET /v1/models HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+        "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 30\r\n\r\n"
+        "{\"model\":\"gone\",\"messages\":[]}",
+    };
+    struct site *s = *state;
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(s->port)};
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    for (size_t i = 0; i < 3 * 24; i++) {
+        const char *text = asked[i % 3];
+        char got[16];
+        ssize_t n = -1;
+        int fd = socket(AF_INET, SOCK_STREAM, 0);
+        assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
+        assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+        sr_mem_fail_at(i / 3 < 20 ? 4 + i / 3
+                                  : i / 3 - 19); /* accepting last: it is tried again, and warms up */
+        world_run_ms(&s->w, 5);
+        sr_mem_fail_at(0);
+        for (int wait = 0; wait < 400 && n < 0 && (wait == 0 || errno == EAGAIN); wait++) {
+            world_run_ms(&s->w, 5);
+            n = recv(fd, got, sizeof got, MSG_DONTWAIT);
+        }
+        assert_true(n >= 0 || errno == ECONNRESET);
+        close(fd);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -479,6 +513,7 @@ int main(void)
         TEST(test_a_body_over_the_limit_is_413),
         TEST(test_a_slow_client_holds_the_upstream_back),
         TEST(test_drain_lets_a_request_finish),
+        TEST(test_no_shortage_leaves_a_client_waiting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

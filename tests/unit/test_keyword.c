@@ -127,7 +127,7 @@ static void assert_refused(struct sr_config_keyword *rule, int code, const char 
     struct sr_config config = {.keywords = rule, .n_keywords = 1};
     struct sr_signals *signals = NULL;
     struct sr_err err = {0};
-    assert_int_equal(sr_signals_new(&signals, &config, &err), code);
+    assert_int_equal(sr_signals_new(&signals, &config, NULL, &err), code);
     assert_non_null(strstr(err.message, word));
 }
 

@@ -236,12 +236,87 @@ static void refuses_wrong_models(void **state)
     assert_non_null(strstr(err.message, "weights"));
 }
 
+/* A model of one bucket whose weights depend on row and label alone; the file's bytes stay for good. */
+static struct sr_linear *one_bucket(unsigned labels)
+{
+    static unsigned char files[3][4096];
+    static size_t used;
+    assert_true(used < 3);
+    unsigned char *file = files[used++], *data;
+    char text[2048], names[256] = "l0", digest[SR_SHA256_HEX];
+    size_t bias = labels * sizeof(double), figures = bias + 3 * sizeof(double), rows = figures + 16;
+    size_t end = rows + (size_t)8 * labels;
+    struct sr_linear *made;
+    struct sr_err err = {0};
+    for (unsigned l = 1; l < labels; l++)
+        snprintf(names + strlen(names), sizeof names - strlen(names), "|l%u", l);
+    unsigned char body[1024] = {0};
+    assert_true(end <= sizeof body);
+    memcpy(body + bias, (double[]){0.01, 1, 20}, 3 * sizeof(double));
+    for (size_t i = 0; i < 8; i++)
+        memcpy(body + figures + 2 * i, &(uint16_t){(uint16_t)(4096 * i + 77)}, 2);
+    for (size_t row = 0; row < 8; row++)
+        for (unsigned l = 0; l < labels; l++)
+            body[rows + row * labels + l] = (unsigned char)(row * 37 + l * 53 + 128);
+    assert_int_equal(sr_sha256_hex(sr_bytes_of(body, end), digest), 0);
+    int n = snprintf(text, sizeof text,
+                     "{\"__metadata__\":{\"format\":\"semroute-linear-1\",\"task\":\"t\",\"labels\":\"%s\","
+                     "\"sha256\":\"%s\"},"
+                     "\"bias\":{\"dtype\":\"F64\",\"shape\":[%u],\"data_offsets\":[0,%zu]},"
+                     "\"figures\":{\"dtype\":\"F64\",\"shape\":[3],\"data_offsets\":[%zu,%zu]},"
+                     "\"fingerprints\":{\"dtype\":\"U16\",\"shape\":[1,8],\"data_offsets\":[%zu,%zu]},"
+                     "\"weights\":{\"dtype\":\"I8\",\"shape\":[8,%u],\"data_offsets\":[%zu,%zu]}}",
+                     names, digest, labels, bias, bias, figures, figures, rows, labels, rows, end);
+    while (n % 8)
+        text[n++] = ' ';
+    file[0] = (unsigned char)n;
+    file[1] = (unsigned char)(n >> 8);
+    memcpy(file + 8, text, (size_t)n);
+    data = file + 8 + n;
+    memcpy(data, body, end);
+    if (sr_linear_open_memory(&made, file, 8 + (size_t)n + end, NULL, &err))
+        fail_msg("%s", err.message);
+    return made;
+}
+
+/* However many labels a row has, and however near the table's end it lies, it counts the same. */
+static void rows_of_any_width_count_alike(void **state)
+{
+    (void)state;
+    static char text[1 << 18];
+    static const unsigned widths[] = {2, 14, 40};
+    double z[3][SR_CLASSIFIER_LABELS_MAX];
+    uint32_t random = 1;
+    for (size_t i = 0; i < sizeof text; i++) {
+        random = random * 1664525u + 1013904223u;
+        text[i] = (char)(random >> 28 ? 'a' + (random >> 20) % 26 : ' ');
+    }
+    for (size_t i = 0; i < 3; i++) {
+        struct sr_linear *made = one_bucket(widths[i]);
+        sr_linear_begin(&run, made);
+        sr_linear_feed(&run, sr_bytes_of(text, sizeof text));
+        sr_linear_end(&run, z[i], NULL);
+        assert_int_equal(run.known, 8);
+        for (size_t l = 0; l < widths[i]; l++) {
+            int sum = 0;
+            for (size_t row = 0; row < 8; row++)
+                sum += (int8_t)(row * 37 + l * 53 + 128);
+            assert_true(fabs(z[i][l] - sum * 0.01 / sqrt(28)) < 1e-12);
+        }
+        sr_linear_unref(made);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(agrees_with_python),  cmocka_unit_test(names_what_it_is),
-        cmocka_unit_test(works_as_classifier), cmocka_unit_test(entropy_has_its_ends),
-        cmocka_unit_test(verifies_hashes),     cmocka_unit_test(refuses_wrong_models),
+        cmocka_unit_test(agrees_with_python),
+        cmocka_unit_test(names_what_it_is),
+        cmocka_unit_test(works_as_classifier),
+        cmocka_unit_test(entropy_has_its_ends),
+        cmocka_unit_test(verifies_hashes),
+        cmocka_unit_test(refuses_wrong_models),
+        cmocka_unit_test(rows_of_any_width_count_alike),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -408,6 +408,26 @@ static void a_taken_port_is_an_error(void **state)
     assert_int_equal(sr_listen_open("not an address", 1, 1, more, NULL, &err), SR_EINVAL);
 }
 
+/* Connections for which there is no memory are closed, and those after them are served. */
+static void a_listener_outlives_a_shortage(void **state)
+{
+    struct world w;
+    struct raw early, late;
+    (void)state;
+    world_open(&w, NULL, NULL);
+    raw_open(&early, &w); /* connects at once: the kernel has it in its queue */
+    sr_mem_fail_at(1);
+    world_run_ms(&w, 20);
+    sr_mem_fail_at(0);
+    raw_wait_close(&early);
+    raw_open(&late, &w);
+    raw_send(&late, HELLO);
+    raw_wait_text(&late, "hello", 1);
+    raw_close(&early);
+    raw_close(&late);
+    world_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -427,6 +447,7 @@ int main(void)
         cmocka_unit_test(too_many_connections_get_503),
         cmocka_unit_test(early_answer_survives),
         cmocka_unit_test(a_taken_port_is_an_error),
+        cmocka_unit_test(a_listener_outlives_a_shortage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,7 +59,7 @@ static void world_open(struct world *world, const struct sr_config *config)
 {
     struct sr_err err = {0};
     *world = (struct world){.asked = 0};
-    if (sr_signals_new(&world->signals, config, &err) ||
+    if (sr_signals_new(&world->signals, config, NULL, &err) ||
         sr_plan_new(&world->plan, config, world->signals, &err))
         fail_msg("%s", err.message);
     for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
@@ -438,7 +438,7 @@ static void assert_no_plan(struct sr_config_rule rule, int code, const char *wor
     struct sr_signals *signals = NULL;
     struct sr_plan *plan = NULL;
     struct sr_err err = {0};
-    assert_int_equal(sr_signals_new(&signals, &config, &err), SR_OK);
+    assert_int_equal(sr_signals_new(&signals, &config, NULL, &err), SR_OK);
     assert_int_equal(sr_plan_new(&plan, &config, signals, &err), code);
     assert_non_null(strstr(err.message, "wrong"));
     assert_non_null(strstr(err.message, word));

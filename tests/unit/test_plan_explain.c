@@ -51,7 +51,7 @@ static void scene_open(struct scene *scene, bool code)
                                        .n_models = 2,
                                        .decisions = decisions,
                                        .n_decisions = 3}};
-    assert_int_equal(sr_signals_new(&scene->signals, &scene->config, NULL), SR_OK);
+    assert_int_equal(sr_signals_new(&scene->signals, &scene->config, NULL, NULL), SR_OK);
     assert_int_equal(sr_plan_new(&scene->plan, &scene->config, scene->signals, NULL), SR_OK);
     scene->hits[0] = (struct sr_signal_hit){false, 0, 0};
     scene->hits[1] = (struct sr_signal_hit){code, code ? 1.0f : 0.0f, code};

@@ -72,8 +72,6 @@ static void test_body_limits(void **state)
     (void)state;
     check_limit("", 0);
     check_limit("global: {semroute: {gateway: {max_body_bytes: 1024}}}\n", 413);
-    check_limit("global: {router: {streamed_body: {enabled: true, max_bytes: 1024}}}\n", 413);
-    check_limit("global: {router: {streamed_body: {enabled: false, max_bytes: 1024}}}\n", 0);
 }
 
 static void test_debug_headers(void **state)

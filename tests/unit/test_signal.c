@@ -150,7 +150,7 @@ static void test_bad_structure(void **state)
     struct sr_config config = {.structures = &rule, .n_structures = 1};
     struct sr_signals *signals = NULL;
     struct sr_err err = {0};
-    assert_int_equal(sr_signals_new(&signals, &config, &err), SR_EPARSE);
+    assert_int_equal(sr_signals_new(&signals, &config, NULL, &err), SR_EPARSE);
     assert_non_null(strstr(err.message, "broken"));
 }
 
@@ -251,7 +251,7 @@ static void test_domain_model_file(void **state)
     kit_run(&kit, SR_SIGNAL_DOMAIN, SR_LIT("Solve the equation x^2 = 4 for x."));
     kit_close(&kit);
     config.global.domain_model = SR_SOURCE_DIR "/models/none.safetensors";
-    assert_int_not_equal(sr_signals_new(&signals, &config, &err), SR_OK);
+    assert_int_not_equal(sr_signals_new(&signals, &config, NULL, &err), SR_OK);
     assert_true(err.message[0] != 0);
 }
 

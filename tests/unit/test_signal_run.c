@@ -65,7 +65,7 @@ static void owner_open(struct owner *owner, int threads, size_t queue)
     pthread_cond_init(&owner->wake, NULL);
     sr_mailbox_init(&owner->mailbox, owner_wake, owner);
     sr_arena_init(&owner->arena, 1 << 20);
-    assert_int_equal(sr_signals_new(&owner->signals, &config, NULL), SR_OK);
+    assert_int_equal(sr_signals_new(&owner->signals, &config, NULL, NULL), SR_OK);
     assert_int_equal(sr_workers_new(&owner->workers, threads, queue), SR_OK);
 }
 
@@ -280,7 +280,7 @@ static void test_out_of_memory(void **state)
         struct sr_err err = {0};
         assert_true(nth < 1000);
         sr_mem_fail_at(nth);
-        rc = sr_signals_new(&signals, &all, &err);
+        rc = sr_signals_new(&signals, &all, NULL, &err);
         sr_mem_fail_at(0);
         if (rc == SR_OK)
             sr_signals_unref(signals);

@@ -1,0 +1,83 @@
+/*
+ * semroute compress: the sentences of a text that say most, within a budget of tokens.
+ */
+#include "cli/cmd.h"
+
+#include "base/clock.h"
+#include "text/compress.h"
+
+#define OUTPUT_MAX (SR_COMPRESS_TEXT_MAX * 6 + ((size_t)64 << 20))
+
+static long budget = SR_COMPRESS_BUDGET;
+static const char *profile = "default";
+static bool json, compat;
+static const struct sr_option options[] = {
+    {"budget", SR_OPTION_NUMBER, &budget, "N", "tokens that may stay, default 512"},
+    {"profile", SR_OPTION_TEXT, &profile, "P", "default, coding, medical, security or multi_turn"},
+    {"json", SR_OPTION_FLAG, &json, NULL, "one JSON document, with the scores of what is kept"},
+    {"compat", SR_OPTION_FLAG, &compat, NULL, "the published algorithm to the letter"},
+};
+static const struct sr_usage usage = {
+    .name = "compress",
+    .synopsis = "[--budget N] [--profile P] [--json] < TEXT",
+    .summary = "Keeps the sentences of a text that say most, verbatim and in order.",
+    .text = "It reads standard input. Tokens are estimated.\n",
+    SR_OPTIONS(options),
+};
+
+/* Prints what is kept; SR_EIO when nobody takes it. */
+static int put(const sr_compressor *c, const struct sr_compress_result *result, double us)
+{
+    struct sr_buf out;
+    sr_buf_init(&out, OUTPUT_MAX);
+    int rc = json ? sr_compress_json(c, result, us, &out) : sr_compress_write(c, &out);
+    if (rc == SR_OK && out.len && (json || out.data[out.len - 1] != '\n'))
+        rc = sr_buf_append(&out, "\n", 1);
+    if (rc == SR_OK && !sr_cmd_put(sr_buf_view(&out)))
+        rc = SR_EIO;
+    sr_buf_dispose(&out);
+    return rc;
+}
+
+static int compress(const struct sr_compress_settings *settings, struct sr_bytes text)
+{
+    struct sr_compress_result result;
+    sr_compressor *c = NULL;
+    int rc = sr_compressor_new(&c, SR_COMPRESS_TEXT_MAX);
+    uint64_t start = sr_clock_ns();
+    if (rc == SR_OK)
+        rc = sr_compress_text(c, settings, text, &result);
+    double us = (double)(sr_clock_ns() - start) / 1e3;
+    if (rc == SR_OK)
+        rc = put(c, &result, us);
+    sr_compressor_free(c);
+    return rc;
+}
+
+int sr_cmd_compress(int argc, char **argv)
+{
+    struct sr_compress_settings settings;
+    struct sr_operands operands;
+    struct sr_err err = {0};
+    struct sr_buf input;
+    int code = SR_EXIT_DONE;
+    if (!sr_cmd_begin(&usage, argc, argv, 0, &operands, &code))
+        return code;
+    if (!sr_compress_profile(sr_bytes_str(profile), &settings))
+        return sr_cmd_misuse(
+            &usage, "there is no profile `%.40s`: default, coding, medical, security, multi_turn", profile);
+    if (budget < 1 || budget > 1000000000)
+        return sr_cmd_misuse(&usage, "--budget takes 1 to 1000000000 tokens");
+    settings.budget = (size_t)budget;
+    settings.compat = compat;
+    sr_buf_init(&input, SR_COMPRESS_TEXT_MAX);
+    if (sr_cmd_read("-", &input, &err) != SR_OK) {
+        code = sr_cmd_fail(&usage, err.code == SR_ELIMIT ? SR_EXIT_NO : SR_EXIT_BROKE, "%s", err.message);
+    } else {
+        int rc = compress(&settings, sr_buf_view(&input));
+        if (rc != SR_OK)
+            code = sr_cmd_fail(&usage, SR_EXIT_BROKE, "%s", sr_strerror(rc));
+    }
+    sr_buf_dispose(&input);
+    return code;
+}

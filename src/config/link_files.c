@@ -1,0 +1,40 @@
+/*
+ * Files that the configuration names must be there and readable, so that a mistake shows at its place and not
+ * at the first request. What is in them is for those who open them to judge.
+ */
+#include "config/link.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+static void check_file(struct sr_binder *b, const struct sr_yaml_node *node, const char *key)
+{
+    const struct sr_yaml_node *path = sr_yaml_get(node, key);
+    if (path && path->kind == SR_YAML_SCALAR && path->text.n && access(path->text.p, R_OK) != 0)
+        sr_bind_error(b, path, "`%s`: cannot open `%.300s`: %s", key, path->text.p, strerror(errno));
+}
+
+static const struct sr_yaml_node *under(const struct sr_yaml_node *node, const char *const *keys)
+{
+    for (; node && *keys; keys++)
+        node = sr_yaml_get(node, *keys);
+    return node;
+}
+
+void sr_config_link_files(struct sr_binder *b, const struct sr_yaml_node *root)
+{
+    static const char *const models_path[] = {"providers", "models", NULL};
+    static const char *const tls_path[] = {"global", "semroute", "gateway", "tls", NULL};
+    static const char *const domain_path[] = {"global",     "model_catalog", "modules",
+                                              "classifier", "domain",        NULL};
+    const struct sr_yaml_node *models = under(root, models_path), *tls = under(root, tls_path);
+    for (size_t i = 0; models && models->kind == SR_YAML_LIST && i < models->count; i++) {
+        const struct sr_yaml_node *backends = sr_yaml_get(models->items[i], "backend_refs");
+        for (size_t j = 0; backends && backends->kind == SR_YAML_LIST && j < backends->count; j++)
+            check_file(b, backends->items[j], "tls_ca_file");
+    }
+    check_file(b, tls, "cert_file");
+    check_file(b, tls, "key_file");
+    check_file(b, under(root, domain_path), "model_id");
+}

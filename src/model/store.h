@@ -1,0 +1,31 @@
+/*
+ * The models that are open, so that a reload keeps those that did not change.
+ *
+ * A file is the same while its path, device, inode, size and modification time are. The store holds one
+ * reference of each model; a reload is begin, any number of takes, and a sweep that drops what was not
+ * taken again. One user at a time (reloads are serialised); the models themselves are shared by any thread.
+ */
+#ifndef SR_MODEL_STORE_H
+#define SR_MODEL_STORE_H
+
+#include "model/linear.h"
+
+#define SR_MODELS_MAX 64 /* open at once */
+
+struct sr_models;
+
+int sr_models_new(struct sr_models **out) SR_WARN_UNUSED;
+void sr_models_free(struct sr_models *models); /* NULL is allowed */
+
+/* A reload begins: nothing counts as taken. */
+void sr_models_begin(struct sr_models *models);
+
+/* The linear model of `path`, "" for the domain model inside the executable; the reference is the caller's.
+ * With `models` NULL it is opened anew. Errors: those of sr_linear_open_file, SR_ELIMIT. */
+int sr_models_linear(struct sr_models *models, const char *path, struct sr_linear **out,
+                     struct sr_err *err) SR_WARN_UNUSED;
+
+/* The reload succeeded: drops the models that it did not take. After a failed one do not call it. */
+void sr_models_sweep(struct sr_models *models);
+
+#endif

@@ -1,0 +1,19 @@
+/*
+ * POST /api/v1/compress: a text and settings in, what is kept out.
+ *
+ * Pure work on the calling thread, no connection: the API door (serve/api.c) brings the body and sends the
+ * answer.
+ */
+#ifndef SR_SERVE_API_COMPRESS_H
+#define SR_SERVE_API_COMPRESS_H
+
+#include "base/buf.h"
+
+#define SR_API_COMPRESS_MAX ((size_t)1 << 20) /* bytes of a text: about 12 ms of work */
+
+/* Body: {"text": "...", "budget": 512, "profile": "default", "compat": false}; all but `text` may be left
+ * out. Appends the answer, the same object as `semroute compress --json` prints, and returns 200; or another
+ * HTTP status with a message for the client in `err`. */
+int sr_api_compress(struct sr_bytes body, struct sr_buf *out, struct sr_err *err);
+
+#endif

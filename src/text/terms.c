@@ -1,0 +1,366 @@
+/* The table of terms, and words as we read them. */
+#include "text/terms_private.h"
+
+#include "base/mem.h"
+
+#define SLOTS_MIN ((size_t)1 << 13)
+#define KEEP_MAX  ((size_t)1 << 16) /* elements of an array that a reset keeps */
+
+int sr_terms_init(struct sr_terms *terms)
+{
+    *terms = (struct sr_terms){.glyphs = sr_glyph_table()};
+    return sr_random(&terms->seed, sizeof terms->seed);
+}
+
+void sr_terms_dispose(struct sr_terms *terms)
+{
+    sr_mem_free(terms->entries);
+    sr_mem_free(terms->rows);
+    sr_mem_free(terms->slots);
+    *terms = (struct sr_terms){0};
+}
+
+int sr_terms_reset(struct sr_terms *terms)
+{
+    if (terms->cap_entries > KEEP_MAX) {
+        sr_mem_free(terms->entries);
+        terms->entries = NULL;
+        terms->cap_entries = 0;
+    }
+    if (terms->cap_rows > KEEP_MAX) {
+        sr_mem_free(terms->rows);
+        terms->rows = NULL;
+        terms->cap_rows = 0;
+    }
+    if (terms->n_slots != SLOTS_MIN) {
+        sr_mem_free(terms->slots);
+        terms->n_slots = 0;
+        terms->slots = sr_mem_alloc(SLOTS_MIN * sizeof *terms->slots);
+        if (!terms->slots)
+            return SR_ENOMEM;
+        terms->n_slots = SLOTS_MIN;
+    }
+    memset(terms->slots, 0, terms->n_slots * sizeof *terms->slots);
+    terms->n_entries = terms->n_rows = terms->n_terms = 0;
+    terms->rc = SR_OK;
+    return SR_OK;
+}
+
+size_t sr_terms_memory(const struct sr_terms *terms)
+{
+    return terms->cap_entries * sizeof *terms->entries + terms->cap_rows * sizeof *terms->rows +
+           terms->n_slots * sizeof *terms->slots;
+}
+
+/* Makes room for one more element. */
+static bool grow(struct sr_terms *terms, void **array, size_t n, size_t *cap, size_t size)
+{
+    if (n < *cap)
+        return true;
+    if (n >= UINT32_MAX / 2) {
+        terms->rc = SR_ELIMIT;
+        return false;
+    }
+    size_t wanted = *cap ? *cap * 2 : 1024;
+    void *grown = sr_mem_realloc(*array, wanted * size);
+    if (!grown) {
+        terms->rc = SR_ENOMEM;
+        return false;
+    }
+    *array = grown;
+    *cap = wanted;
+    return true;
+}
+
+bool sr_terms_open_row(struct sr_terms *terms)
+{
+    void *rows = terms->rows;
+    bool room =
+        terms->rc == SR_OK && grow(terms, &rows, terms->n_rows, &terms->cap_rows, sizeof *terms->rows);
+    terms->rows = rows;
+    terms->total = 0;
+    if (room)
+        terms->rows[terms->n_rows++] = (struct sr_terms_row){.start = (uint32_t)terms->n_entries};
+    return room;
+}
+
+static bool double_slots(struct sr_terms *terms)
+{
+    size_t n = terms->n_slots * 2;
+    struct sr_terms_slot *slots = sr_mem_calloc(n, sizeof *slots);
+    if (!slots) {
+        terms->rc = SR_ENOMEM;
+        return false;
+    }
+    for (size_t i = 0; i < terms->n_slots; i++) {
+        size_t to = terms->slots[i].hash & (n - 1);
+        if (terms->slots[i].hash == 0)
+            continue;
+        while (slots[to].hash)
+            to = (to + 1) & (n - 1);
+        slots[to] = terms->slots[i];
+    }
+    sr_mem_free(terms->slots);
+    terms->slots = slots;
+    terms->n_slots = n;
+    return true;
+}
+
+bool sr_terms_more_entries(struct sr_terms *terms)
+{
+    void *entries = terms->entries;
+    bool room = grow(terms, &entries, terms->n_entries, &terms->cap_entries, sizeof *terms->entries);
+    terms->entries = entries;
+    return room;
+}
+
+void sr_terms_insert(struct sr_terms *terms, size_t slot, uint64_t hash)
+{
+    if (terms->n_terms * 2 >= terms->n_slots) {
+        if (terms->rc || !double_slots(terms))
+            return;
+        size_t mask = terms->n_slots - 1;
+        for (slot = hash & mask; terms->slots[slot].hash;)
+            slot = (slot + 1) & mask;
+    }
+    terms->slots[slot] = (struct sr_terms_slot){.hash = hash, .term = (uint32_t)terms->n_terms++};
+    sr_terms_append(terms, &terms->slots[slot]);
+}
+
+/* A sentence while its row is built. */
+struct reading {
+    struct sr_terms *terms;
+    struct sr_bytes text;
+    struct sr_terms_word word;
+    struct sr_estimate_field field;
+    struct sr_estimate sum;
+    int32_t before; /* the character of a script without spaces just before, 0 when there is none */
+    bool alone;     /* and no other before that one */
+};
+
+#define UNDERSCORE 0x7F /* what `_` becomes when bit 5 of a word's bytes is set; no other character does */
+
+/* Scripts without spaces: each pair of neighbours is a term, and a character that has no neighbour. */
+static void end_dense(struct reading *r)
+{
+    if (r->before && r->alone)
+        sr_terms_count(r->terms, sr_terms_pair(r->terms, 0, r->before));
+    r->before = 0;
+}
+
+static void add_dense(struct reading *r, int32_t cp)
+{
+    sr_terms_end_word(r->terms, &r->word);
+    if (r->before)
+        sr_terms_count(r->terms, sr_terms_pair(r->terms, r->before, cp));
+    r->alone = r->before == 0;
+    r->before = cp;
+}
+
+/* One character of a field, any script; returns its length. */
+static size_t read_character(struct reading *r, size_t at)
+{
+    int32_t cp;
+    uint32_t glyph;
+    size_t n = sr_glyph_at(r->terms->glyphs, r->text, at, &cp, &glyph);
+    if (glyph & SR_GLYPH_SPACE) {
+        end_dense(r);
+        sr_terms_end_word(r->terms, &r->word);
+        sr_estimate_add_field(&r->sum, r->field);
+        r->field = (struct sr_estimate_field){0};
+        return n;
+    }
+    sr_estimate_point(&r->field, cp, glyph);
+    if (glyph & (SR_GLYPH_CJK | SR_GLYPH_DENSE)) {
+        if (!(glyph & SR_GLYPH_MARK))
+            add_dense(r, cp);
+        return n;
+    }
+    end_dense(r);
+    if (cp == '_')
+        sr_terms_put(r->terms, &r->word, &(char){UNDERSCORE}, 1);
+    else if (glyph & (SR_GLYPH_LETTER | SR_GLYPH_DIGIT | SR_GLYPH_MARK))
+        sr_terms_put_lower(r->terms, &r->word, cp, glyph, sr_bytes_of(r->text.p + at, n));
+    else
+        sr_terms_end_word(r->terms, &r->word);
+    return n;
+}
+
+/* Reads characters up to the end of the field, and the space after it. */
+static size_t read_field(struct reading *r, size_t at)
+{
+    do
+        at += read_character(r, at);
+    while (at < r->text.n && (r->field.points || r->field.cjk));
+    return at;
+}
+
+/* An ASCII word; `left` bytes are readable at p. */
+static void add_ascii_word(struct reading *r, const char *p, size_t n, size_t left)
+{
+    const uint64_t lower = UINT64_C(0x2020202020202020);
+    uint64_t halves[2] = {0, 0};
+    if (n > 16) {
+        for (size_t i = 0; i < n; i++)
+            sr_terms_put(r->terms, &r->word, &(char){(char)(p[i] | 0x20)}, 1);
+        sr_terms_end_word(r->terms, &r->word);
+        return;
+    }
+    memcpy(halves, p, left < 16 ? n : 16);
+    halves[0] = sr_terms_first(halves[0] | lower, n < 8 ? n : 8);
+    halves[1] = sr_terms_first(halves[1] | lower, n < 8 ? 0 : n - 8);
+    sr_terms_count(r->terms, sr_terms_short(r->terms, halves[0], halves[1]));
+}
+
+/* What 64 bytes have to know of the 64 before them. */
+struct carry {
+    uint64_t word, field, mark;
+    uint64_t runs[4]; /* bytes that end at least 2, 4, 8, 12 bytes of a field */
+};
+
+static uint64_t shifted(uint64_t now, uint64_t before, int by)
+{
+    return now << by | before >> (64 - by);
+}
+
+/* The estimate of fields that are all ASCII, by counting bits: fields begin where a space was; a byte that
+ * ends 13 bytes of a field or more is one beyond SR_ESTIMATE_SHORT; a mark between two bytes of a field is an
+ * inner mark. */
+static void estimate_ascii(struct sr_estimate *sum, struct carry *c, const struct sr_ascii_masks *m)
+{
+    uint64_t field = ~m->space;
+    uint64_t runs[4];
+    runs[0] = field & shifted(field, c->field, 1);
+    runs[1] = runs[0] & shifted(runs[0], c->runs[0], 2);
+    runs[2] = runs[1] & shifted(runs[1], c->runs[1], 4);
+    runs[3] = runs[2] & shifted(runs[1], c->runs[1], 8);
+    uint64_t beyond = runs[3] & shifted(field, c->field, SR_ESTIMATE_SHORT);
+    uint64_t inner = runs[0] & shifted(m->mark, c->mark, 1) & shifted(field, c->field, 2);
+    sum->words += (size_t)__builtin_popcountll(field & ~shifted(field, c->field, 1));
+    sum->extra += (size_t)__builtin_popcountll(beyond) * SR_ESTIMATE_POINT +
+                  (size_t)__builtin_popcountll(inner) * SR_ESTIMATE_MARK;
+    memcpy(c->runs, runs, sizeof runs);
+    c->field = field;
+    c->mark = m->mark;
+}
+
+/* Fields from `at` to `end`, all ASCII, with white space or the sentence's end around them. */
+static void read_ascii(struct reading *r, size_t at, size_t end)
+{
+    struct carry carry = {0};
+    size_t start = at;
+    for (size_t base = at; base < end; base += 64) {
+        struct sr_ascii_masks m = sr_ascii_read(r->text.p + base, end - base < 64 ? end - base : 64);
+        uint64_t turns = m.word ^ shifted(m.word, carry.word, 1);
+        bool inside = carry.word >> 63;
+        estimate_ascii(&r->sum, &carry, &m);
+        carry.word = m.word;
+        if (inside && turns) {
+            size_t stop = base + (size_t)__builtin_ctzll(turns);
+            turns &= turns - 1;
+            add_ascii_word(r, r->text.p + start, stop - start, r->text.n - start);
+        }
+        while (turns) {
+            start = base + (size_t)__builtin_ctzll(turns);
+            turns &= turns - 1;
+            if (turns == 0)
+                break;
+            size_t stop = base + (size_t)__builtin_ctzll(turns);
+            turns &= turns - 1;
+            add_ascii_word(r, r->text.p + start, stop - start, r->text.n - start);
+        }
+    }
+    if (carry.word >> 63)
+        add_ascii_word(r, r->text.p + start, end - start, r->text.n - start);
+}
+
+/* How far whole fields of nothing but ASCII go from `at`. */
+static size_t ascii_fields(struct sr_bytes text, size_t at)
+{
+    size_t end = at + sr_utf8_ascii_prefix(sr_bytes_of(text.p + at, text.n - at));
+    while (end < text.n && end > at && !sr_ascii_is_space((unsigned char)text.p[end - 1]))
+        end--;
+    return end;
+}
+
+static void close_row(struct sr_terms *terms)
+{
+    struct sr_terms_row *row = &terms->rows[terms->n_rows - 1];
+    row->n = (uint32_t)terms->n_entries - row->start;
+    row->total = (uint32_t)terms->total;
+}
+
+struct sr_estimate sr_terms_add(struct sr_terms *terms, struct sr_bytes sentence)
+{
+    struct reading r = {.terms = terms, .text = sentence};
+    if (!sr_terms_open_row(terms))
+        return r.sum;
+    for (size_t i = 0; i < sentence.n && terms->rc == SR_OK;) {
+        size_t end = ascii_fields(sentence, i);
+        read_ascii(&r, i, end);
+        i = end < sentence.n ? read_field(&r, end) : end;
+    }
+    end_dense(&r);
+    sr_terms_end_word(terms, &r.word);
+    sr_estimate_add_field(&r.sum, r.field);
+    close_row(terms);
+    return r.sum;
+}
+
+/* A trimmed field: CJK characters alone and in pairs, what stands between them whole. */
+static void add_field(struct sr_terms *terms, struct sr_bytes field)
+{
+    struct sr_terms_word word = {0};
+    int32_t before = 0;
+    for (size_t i = 0; i < field.n;) {
+        int32_t cp;
+        uint32_t glyph;
+        size_t n = sr_glyph_at(terms->glyphs, field, i, &cp, &glyph);
+        if (glyph & SR_GLYPH_CJK) {
+            sr_terms_end_word(terms, &word);
+            sr_terms_count(terms, sr_terms_pair(terms, 0, cp));
+            if (before)
+                sr_terms_count(terms, sr_terms_pair(terms, before, cp));
+            before = cp;
+        } else {
+            sr_terms_put_lower(terms, &word, cp, glyph, sr_bytes_of(field.p + i, n));
+            before = 0;
+        }
+        i += n;
+    }
+    sr_terms_end_word(terms, &word);
+}
+
+struct sr_estimate sr_terms_add_published(struct sr_terms *terms, struct sr_bytes sentence)
+{
+    struct sr_estimate sum = {0};
+    struct sr_bytes s = sentence;
+    if (!sr_terms_open_row(terms))
+        return sum;
+    for (size_t i = 0; i < s.n && terms->rc == SR_OK;) {
+        int32_t cp;
+        uint32_t glyph;
+        size_t n = sr_glyph_at(terms->glyphs, s, i, &cp, &glyph);
+        if (glyph & SR_GLYPH_SPACE) {
+            i += n;
+            continue;
+        }
+        struct sr_estimate_field field = {0};
+        size_t first = s.n, last = i; /* of what remains when both ends are trimmed */
+        for (; i < s.n; i += n) {
+            n = sr_glyph_at(terms->glyphs, s, i, &cp, &glyph);
+            if (glyph & SR_GLYPH_SPACE)
+                break;
+            sr_estimate_point(&field, cp, glyph);
+            if (!(glyph & (SR_GLYPH_LETTER | SR_GLYPH_DIGIT)))
+                continue;
+            first = first < i ? first : i;
+            last = i + n;
+        }
+        sr_estimate_add_field(&sum, field);
+        if (first < last)
+            add_field(terms, sr_bytes_of(s.p + first, last - first));
+    }
+    close_row(terms);
+    return sum;
+}

@@ -1,0 +1,337 @@
+"""Keys whose effect shows in a running gateway: what upstreams and clients see, and how the process behaves."""
+import json
+import pathlib
+import re
+import signal
+import socket
+import ssl
+import struct
+import time
+
+from conftest import ROOT, chat, free_ports, request
+from keys_offline import Key
+from keys_site import ABSENT, MATH, check, decision, model, site
+from test_http_behaviour import Wire, post_bytes
+
+PORT = free_ports(2)
+BACKEND = "providers.models[].backend_refs[]."
+GATEWAY = "global.semroute.gateway."
+PATIENCE = 2.0  # seconds after which a probe takes it that nothing will come
+
+
+def served(look):
+    """A probe of a running gateway."""
+    def see(config, bench):
+        with bench.serve(config) as gateway:
+            return look(gateway, bench)
+    return see
+
+
+def post(gateway, body=None, **headers):
+    return gateway.post(body or chat("hello"), headers={k.replace("_", "-"): str(v) for k, v in headers.items()})
+
+
+def status(**headers):
+    return served(lambda gateway, bench: post(gateway, **headers).status)
+
+
+def patient(gateway, bench):
+    """The status of an answer, or that none came."""
+    try:
+        return gateway.post(chat("hello"), timeout=PATIENCE).status
+    except TimeoutError:
+        return "waits"
+
+
+def sent(pattern, body=None, **headers):
+    """What the upstream's request head has where the pattern's group is; None where it does not match."""
+    def look(gateway, bench):
+        assert post(gateway, body, **headers).status == 200
+        found = re.search(pattern, bench.mock.last_head(), re.MULTILINE)
+        return found and found[1]
+    return served(look)
+
+
+def worker(gateway, bench):
+    return post(gateway).json()["choices"][0]["message"]["content"].split()[1]
+
+
+def listed(key):
+    return served(lambda gateway, bench: gateway.get("/v1/models/one").json().get(key))
+
+
+def cost(gateway, bench):
+    assert post(gateway).status == 200
+    end = time.monotonic() + 5  # an answer is counted right after it was sent
+    while time.monotonic() < end:
+        if found := re.search(r'llm_model_cost_total\{model="one",currency="(\w+)"\} (\S+)', gateway.metrics()):
+            return found[1], float(found[2])
+        time.sleep(0.01)
+    return None
+
+
+def log_line(gateway, bench):
+    post(gateway)
+    end = time.monotonic() + 5
+    while not (lines := re.findall(r'^\{"time".*/v1/chat.*\}$', gateway.output(), re.MULTILINE)) and time.monotonic() < end:
+        time.sleep(0.01)
+    return json.loads(lines[-1])
+
+
+def threads(gateway, bench):
+    long_text(gateway, bench)  # workers start with the first job
+    return len(list(pathlib.Path(f"/proc/{gateway.pid}/task").iterdir()))
+
+
+class Between:
+    """Equal to two numbers of which the second is this much larger."""
+
+    def __init__(self, more):
+        self.more = more
+
+    def __eq__(self, other):
+        return other[1] - other[0] == self.more
+
+
+MORE = Between(3)
+
+
+def can_connect(address, port):
+    try:
+        socket.create_connection((address, port), timeout=5).close()
+        return True
+    except OSError:
+        return False
+
+
+def listening(look):
+    """A probe of a gateway on its own listeners."""
+    def see(config, bench):
+        with bench.listen(config) as process:
+            return look(process)
+    return see
+
+
+def slow_answer(_):
+    return request(PORT, "POST", "/v1/chat/completions", chat("hello"), {"x-mock-delay-ms": "1000"}).status
+
+
+def after(data):
+    """What comes back when a client sends only this: a status, `closed` or `waits`."""
+    def look(gateway, bench):
+        with socket.create_connection(("127.0.0.1", gateway.port), timeout=PATIENCE) as s:
+            s.sendall(data)
+            try:
+                line = s.makefile("rb").readline()
+            except TimeoutError:
+                return "waits"
+        return int(line.split()[1]) if line else "closed"
+    return served(look)
+
+
+def second_client(gateway, bench):
+    first = Wire(gateway.port)
+    first.socket.sendall(post_bytes(json.dumps(chat("hello")).encode()))
+    assert first.read()[0] == 200
+    seen = gateway.get("/health").status
+    first.close()
+    return seen
+
+
+def stream(gateway, chunks, delay):
+    wire = Wire(gateway.port)
+    wire.socket.sendall(post_bytes(json.dumps(chat("hello", stream=True)).encode(),
+                                   b"x-mock-chunks: %d\r\nx-mock-chunk-delay-ms: %d\r\n" % (chunks, delay)))
+    wire.file.readline()
+    return wire
+
+
+def rest(wire):
+    try:
+        return b"[DONE]" in wire.file.read()
+    except OSError:
+        return False
+
+
+def whole_stream(gateway, bench):
+    wire = Wire(gateway.port)
+    wire.socket.sendall(post_bytes(json.dumps(chat("hello", stream=True)).encode(),
+                                   b"connection: close\r\nx-mock-chunks: 1\r\nx-mock-chunk-delay-ms: 500\r\n"))
+    return rest(wire)
+
+
+def drained_stream(gateway, bench):
+    wire = stream(gateway, 6, 100)
+    gateway.signal(signal.SIGTERM)
+    return rest(wire)
+
+
+def new_connections(pause):
+    """Connections that the upstream sees for two requests."""
+    def look(gateway, bench):
+        before = bench.upstream.connections
+        for _ in range(2):
+            assert post(gateway).status == 200
+            time.sleep(pause)
+        return bench.upstream.connections - before
+    return served(look)
+
+
+def certificate(process):
+    """The name in the certificate that a client gets; None where the gateway did not start."""
+    if process.child.poll() is not None:
+        return None
+    context = ssl._create_unverified_context()
+    with socket.create_connection(("127.0.0.1", PORT), timeout=10) as s, context.wrap_socket(s) as tls:
+        return "server" if b"server" in tls.getpeercert(True) else "other"
+
+
+def other_labels(config, bench):
+    """The model of a text about mathematics, with a file in which math and physics have changed their names;
+    the file is made when it is not there."""
+    path = bench.directory / "turned.safetensors"
+    if not path.exists():
+        data = (ROOT / "models" / "domain-linear" / "model.safetensors").read_bytes()
+        length, = struct.unpack("<Q", data[:8])
+        head = data[8:8 + length].decode().replace("math|", "@|").replace("physics|", "math|").replace("@|", "physics|")
+        path.write_bytes(data[:8] + head.encode() + data[8 + length:])
+    with bench.serve(config) as gateway:
+        return post(gateway, chat(MATH)).headers["x-vsr-selected-model"]
+
+
+def long_text(gateway, bench):
+    """Which model gets a request whose text takes long to look through."""
+    return post(gateway, chat("lorem ipsum dolor " * 200_000 + "kubernetes")).headers["x-vsr-selected-model"]
+
+
+def priced(**prices):
+    return site(model("one", "@u", pricing={"currency": "USD", **prices}))
+
+
+def tls_site(ca="ca.pem"):
+    return site(model("one", {"endpoint": "@t", "protocol": "https", "tls_ca_file": f"%/{ca}"}))
+
+
+def own_listener(**more):
+    return {**site(), "listeners": [{"name": "main", "address": "127.0.0.1", "port": PORT, **more}]}
+
+
+def backend(**more):
+    return site(model("one", {"endpoint": "@0", **more}))
+
+
+MUTATES = site(model("two"), default="two", decisions=[decision(plugins=[{"type": "header_mutation", "configuration": {
+    "add": [{"name": "x-a", "value": "1"}], "update": [{"name": "x-b", "value": "2"}], "delete": ["x-c"]}}])])
+MUTATION = "routing.decisions[].plugins[header_mutation].configuration."
+CARDS = site(cards=[{"name": "one", "capabilities": ["tools"], "tags": ["cheap"], "loras": [{"name": "sql"}]}])
+CARD = "routing.modelCards[]."
+SLOW_WORDS = {"keywords": [{"name": "k", "keywords": ["kubernetes", "traceback", "segfault"], "fuzzy_match": True}]}
+WORKING = site(decisions=[decision(rules={"keyword": "k"})], signals=SLOW_WORDS)
+TLS_LISTENER = own_listener()
+TLS_LISTENER["global"]["semroute"]["gateway"] = {"tls": {"cert_file": "%/server.pem", "key_file": "%/server.key"}}
+
+LISTENERS = [
+    Key("listeners[].name", own_listener(), ("main", "side"), listening(lambda p: "side http://" in p.output()), (False, True)),
+    Key("listeners[].address", own_listener(), ("127.0.0.1", "127.0.0.2"),
+        listening(lambda p: can_connect("127.0.0.1", PORT)), (True, False)),
+    Key("listeners[].port", own_listener(), (PORT, PORT + 1), listening(lambda p: can_connect("127.0.0.1", PORT)), (True, False)),
+    Key("listeners[].timeout", own_listener(), ("0", "100ms"), listening(slow_answer), (200, 504)),
+]
+
+UPSTREAMS = [
+    Key("providers.models[].pricing.currency", priced(prompt_per_1m=1000), ("USD", "EUR"), served(cost),
+        (("USD", 1.0), ("EUR", 1.0))),
+    Key("providers.models[].pricing.prompt_per_1m", priced(), (1000, 2000), served(cost), (("USD", 1.0), ("USD", 2.0))),
+    Key("providers.models[].pricing.completion_per_1m", priced(), (10000, 20000), served(cost), (("USD", 1.0), ("USD", 2.0))),
+    Key("providers.models[].pricing.cached_input_per_1m", priced(), (5000, 10000), served(cost), (("USD", 1.0), ("USD", 2.0))),
+    Key("providers.models[].pricing.cache_write_per_1m", priced(), (10000, 20000), served(cost), (("USD", 3.0), ("USD", 6.0))),
+    Key(BACKEND + "name", site(access_log="stdout"), ("a", "b"), served(lambda g, b: log_line(g, b)["target"]), ("a", "b")),
+    Key(BACKEND + "endpoint", site(), ("@0", "@1"), served(worker), ("0", "1")),
+    Key(BACKEND + "base_url", site(model("one", {"base_url": "http://@0"})), ("http://@0", "http://@0/base"),
+        sent(r"^POST (\S+)"), ("/v1/chat/completions", "/base/v1/chat/completions")),
+    Key(BACKEND + "protocol", backend(), ("http", "https"), status(), (200, 502)),
+    Key(BACKEND + "weight", site(model("one", "@0", "@1")), (1, 3),
+        served(lambda g, b: [worker(g, b) for _ in range(40)].count("0")), (20, 30)),
+    Key(BACKEND + "auth_header", backend(api_key="k"), ("Authorization", "X-Key"), sent(r"^(\S+): Bearer k\r"),
+        ("authorization", "x-key")),
+    Key(BACKEND + "auth_prefix", backend(api_key="k"), ("Bearer", "Token"), sent(r"^authorization: (.*)\r"),
+        ("Bearer k", "Token k")),
+    Key(BACKEND + "extra_headers.*", backend(extra_headers={"X-Team": "a"}), ("a", "b"), sent(r"^x-team: (.*)\r"), ("a", "b")),
+    Key(BACKEND + "chat_path", backend(), (ABSENT, "/x/v1/chat/completions"), sent(r"^POST (\S+)"),
+        ("/v1/chat/completions", "/x/v1/chat/completions")),
+    Key(BACKEND + "api_key", backend(), (ABSENT, "mine"), sent(r"^authorization: (.*)\r", authorization="Bearer yours"),
+        ("Bearer yours", "Bearer mine")),
+    Key(BACKEND + "api_key_env", backend(), ("HOME", "NO_SUCH_VARIABLE"),
+        lambda config, bench: check(config, bench.directory, {"HOME": "/root"}).removeprefix("error: "),
+        ("good", "`api_key_env`: the environment variable `NO_SUCH_VARIABLE` is not set")),
+    Key(BACKEND + "tls_ca_file", tls_site(), ("%/ca.pem", "%/stranger.pem"), status(), (200, 502)),
+    Key(BACKEND + "tls_verify", tls_site("stranger.pem"), (True, False), status(), (502, 200)),
+]
+
+MODELS = [
+    Key(CARD + "name", CARDS, ("one", "two"), listed("tags"), (["cheap"], None)),
+    Key(CARD + "description", CARDS, (ABSENT, "quick"), listed("description"), (None, "quick")),
+    Key(CARD + "param_size", CARDS, (ABSENT, "8B"), listed("param_size"), (None, "8B")),
+    Key(CARD + "context_window_size", CARDS, (ABSENT, "32K"), listed("max_model_len"), (None, 32000)),
+    Key(CARD + "modality", CARDS, (ABSENT, "text"), listed("modality"), (None, "text")),
+    Key(CARD + "quality_score", CARDS, (ABSENT, 0.5), listed("quality_score"), (None, 0.5)),
+    Key(CARD + "capabilities[]", CARDS, ("tools", "vision"), listed("capabilities"), (["tools"], ["vision"])),
+    Key(CARD + "tags[]", CARDS, ("cheap", "fast"), listed("tags"), (["cheap"], ["fast"])),
+    Key(CARD + "loras[]", CARDS, ("sql", "law"), listed("loras"), (["sql"], ["law"])),
+    Key(CARD + "loras[].name", CARDS, ("sql", "law"), listed("loras"), (["sql"], ["law"])),
+    Key(CARD + "loras[].description", CARDS, (ABSENT, "queries"), listed("loras"),
+        (["sql"], [{"name": "sql", "description": "queries"}])),
+    Key("global.router.include_config_models_in_list", site(), (False, True),
+        served(lambda g, b: "one" in [m["id"] for m in g.get("/v1/models").json()["data"]]), (False, True)),
+    Key(MUTATION + "add[].name", MUTATES, ("x-a", "x-z"), sent(r"^(x-[az]): 1\r"), ("x-a", "x-z")),
+    Key(MUTATION + "add[].value", MUTATES, ("1", "9"), sent(r"^x-a: (.*)\r"), ("1", "9")),
+    Key(MUTATION + "update[].name", MUTATES, ("x-b", "x-z"), sent(r"^(x-[bz]): 2\r", x_b="0"), ("x-b", "x-z")),
+    Key(MUTATION + "update[].value", MUTATES, ("2", "9"), sent(r"^x-b: (.*)\r", x_b="0"), ("2", "9")),
+    Key(MUTATION + "delete[]", MUTATES, ("x-c", "x-z"), sent(r"^x-c: (.*)\r", x_c="0"), (None, "0")),
+]
+
+PROGRAM = [
+    Key("global.router.skip_processing.enabled", site(decisions=[decision()]), (False, True),
+        served(lambda g, b: post(g, x_vsr_skip_processing="true").headers["x-vsr-selected-model"]), ("two", "one")),
+    Key("global.services.observability.metrics.enabled", site(), (True, False),
+        served(lambda g, b: request(g.metrics_port, "GET", "/metrics").status), (200, 404)),
+    Key("global.model_catalog.modules.classifier.domain.model_id",
+        site(decisions=[decision(rules={"domain": "math"})], signals={"domains": [{"name": "math"}]}),
+        (ABSENT, "%/turned.safetensors"), other_labels, ("two", "one")),
+    Key("global.semroute.signal_deadline_ms", site(decisions=[decision(rules={"keyword": "k"})], signals=SLOW_WORDS),
+        (60000, 1), served(long_text), ("two", "one")),
+    Key("routing.decisions[].rules.on_error",
+        site(decisions=[decision(rules={"keyword": "k"})], signals=SLOW_WORDS, signal_deadline_ms=1), ("no_match", "match"),
+        served(long_text), ("one", "two")),
+    Key("global.semroute.request_headers", site(), (True, False), sent(r"^(x-vsr-model):"), ("x-vsr-model", None)),
+    Key("global.semroute.debug_headers", site(decisions=[decision()]), (False, True),
+        served(lambda g, b: "x-vsr-context-token-count" in post(g).headers), (False, True)),
+    Key("global.semroute.access_log", site(access_log="stdout"), ("stdout", "%/access.log"),
+        served(lambda g, b: (post(g), g.stop(), '"status":200' in g.output())[2]), (True, False)),
+    Key("global.semroute.log_level", site(), ("info", "error"), served(lambda g, b: "ready in" in g.output()), (True, False)),
+    Key("global.semroute.loops", WORKING, (1, 4), served(threads), MORE),
+    Key("global.semroute.workers", WORKING, (1, 4), served(threads), MORE),
+]
+
+LIMITS = [
+    Key(GATEWAY + "max_body_bytes", site(), (1024, "1MiB"), served(lambda g, b: post(g, chat("hello " * 500)).status),
+        (413, 200)),
+    Key(GATEWAY + "max_header_bytes", site(), (1024, "64KiB"), status(x_long="a" * 3000), (431, 200)),
+    Key(GATEWAY + "max_connections", site(), (1, 9), served(second_client), (503, 200)),
+    Key(GATEWAY + "header_timeout_ms", site(), (100, 60000), after(b"GET /v1/models HTTP/1.1\r\nHost"), (408, "waits")),
+    Key(GATEWAY + "body_timeout_ms", site(), (100, 60000), after(post_bytes(b" " * 10)[:-1]), (408, "waits")),
+    Key(GATEWAY + "idle_timeout_ms", site(), (100, 60000), after(b""), ("closed", "waits")),
+    Key(GATEWAY + "drain_timeout_ms", site(), (50, 30000), served(drained_stream), (False, True)),
+    Key(GATEWAY + "tls.cert_file", TLS_LISTENER, ("%/server.pem", "%/other.pem"), listening(certificate), ("server", "other")),
+    Key(GATEWAY + "tls.key_file", TLS_LISTENER, ("%/server.key", "%/stranger.key"), listening(certificate), ("server", None)),
+    Key(GATEWAY + "upstream.connect_timeout_ms", site(model("one", {"endpoint": "@s", "protocol": "https"})), (100, 60000),
+        served(patient), (504, "waits")),
+    Key(GATEWAY + "upstream.response_timeout_ms", site(), (100, 60000), status(x_mock_delay_ms=700), (504, 200)),
+    Key(GATEWAY + "upstream.idle_timeout_ms", site(), (100, 60000), served(whole_stream), (False, True)),
+    Key(GATEWAY + "upstream.keepalive_ms", site(model("one", "@u")), (50, 60000), new_connections(0.4), (2, 1)),
+    Key(GATEWAY + "upstream.max_idle", site(model("one", "@u")), (0, 64), new_connections(0), (2, 1)),
+    Key(GATEWAY + "upstream.retries",
+        site(model("one", {"endpoint": "@x", "weight": 1000}, "@0")), (0, 1), status(), (502, 200)),
+]
+
+KEYS = LISTENERS + UPSTREAMS + MODELS + PROGRAM + LIMITS

@@ -1,0 +1,32 @@
+"""Every key that a configuration may have changes what happens: two configurations that differ only in it are told apart."""
+import json
+import re
+
+import keys_offline
+import keys_online
+import pytest
+from conftest import semroute
+from keys_bench import Bench
+from keys_site import leaves, place
+
+KEYS = keys_offline.KEYS + keys_online.KEYS
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory):
+    bench = Bench(tmp_path_factory.mktemp("keys"))
+    with bench.closing:
+        yield bench
+
+
+def test_every_key_of_the_schema_is_here():
+    schema = json.loads(semroute("check", "--schema").stdout)
+    tested = [re.sub(r"\[\d+\]", "[]", key.path) for key in KEYS]
+    assert sorted(tested) == sorted(leaves(schema))
+
+
+@pytest.mark.parametrize("key", KEYS, ids=lambda key: key.path)
+def test_changing(key, bench):
+    first, second = (key.see(place(key.config, key.path, value), bench) for value in key.values)
+    assert first != second
+    assert key.seen == (first, second)

@@ -1,0 +1,341 @@
+/*
+ * Tokenizers against the reference library's ids and offsets (tests/golden/tokenizers), and what the
+ * reference does not have: cutting to a budget, limits, files that lie, memory that is out, many threads.
+ */
+#include "tests/unit/cmocka_all.h"
+
+#include "base/mem.h"
+#include "model/tokenizer.h"
+#include "json/doc.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define FOLDER     SR_SOURCE_DIR "/tests/golden/tokenizers/"
+#define TOKENS_MAX 4096
+
+static const char *const names[] = {"bert-uncased", "bert-cased", "roberta", "modernbert",
+                                    "qwen",         "llama3",     "mmbert",  "gemma",
+                                    "gemma-whole",  "llama2",     "mixture"};
+#define NAMES (sizeof names / sizeof *names)
+
+static struct sr_tokenizer *open_named(const char *name)
+{
+    struct sr_tokenizer *t;
+    struct sr_err err = {0};
+    char path[512];
+    snprintf(path, sizeof path, FOLDER "%s.json", name);
+    if (sr_tokenizer_open_file(&t, path, &err))
+        fail_msg("%s: %s", path, err.message);
+    return t;
+}
+
+/* ---- golden ---- */
+
+struct golden {
+    char text[4096];
+    size_t n_text;
+    int32_t ids[TOKENS_MAX];
+    uint32_t starts[TOKENS_MAX], ends[TOKENS_MAX];
+    size_t n;
+};
+
+static void read_golden(const char *line, struct golden *g)
+{
+    struct sr_doc *doc;
+    struct sr_err err = {0};
+    int64_t number;
+    unsigned byte;
+    assert_int_equal(sr_doc_parse(&doc, sr_bytes_str(line), 1 << 20, &err), SR_OK);
+    const sr_doc_value *root = sr_doc_root(doc), *ids = sr_doc_get(root, "ids");
+    struct sr_bytes hex = sr_doc_string(sr_doc_get(root, "text"));
+    g->n_text = hex.n / 2;
+    g->n = sr_doc_size(ids);
+    assert_true(g->n_text <= sizeof g->text && g->n <= TOKENS_MAX);
+    for (size_t i = 0; i < g->n_text; i++) {
+        assert_int_equal(sscanf(hex.p + 2 * i, "%2x", &byte), 1);
+        g->text[i] = (char)byte;
+    }
+    for (size_t i = 0; i < g->n; i++) {
+        assert_true(sr_doc_int(sr_doc_at(ids, i), &number));
+        g->ids[i] = (int32_t)number;
+        assert_true(sr_doc_int(sr_doc_at(sr_doc_get(root, "starts"), i), &number));
+        g->starts[i] = (uint32_t)number;
+        assert_true(sr_doc_int(sr_doc_at(sr_doc_get(root, "ends"), i), &number));
+        g->ends[i] = (uint32_t)number;
+    }
+    sr_doc_free(doc);
+}
+
+static void check_golden(struct sr_tokenizer *t, const struct golden *g, const char *where, size_t line)
+{
+    static int32_t ids[TOKENS_MAX];
+    static uint32_t starts[TOKENS_MAX], ends[TOKENS_MAX];
+    struct sr_tokens out = {ids, starts, ends, 0, TOKENS_MAX};
+    struct sr_arena arena;
+    size_t count;
+    struct sr_bytes text = {malloc(g->n_text ? g->n_text : 1), g->n_text}; /* of its exact size */
+    memcpy((char *)text.p, g->text, g->n_text);
+    assert_int_equal(sr_tokenizer_encode(t, text, SR_TOKENIZER_SPECIAL, &out), SR_OK);
+    for (size_t i = 0; i < g->n && i < out.n; i++)
+        if (ids[i] != g->ids[i] || starts[i] != g->starts[i] || ends[i] != g->ends[i])
+            fail_msg("%s line %zu token %zu: %d [%u, %u), expected %d [%u, %u)", where, line, i, ids[i],
+                     starts[i], ends[i], g->ids[i], g->starts[i], g->ends[i]);
+    if (out.n != g->n)
+        fail_msg("%s line %zu: %zu tokens, expected %zu", where, line, out.n, g->n);
+    assert_int_equal(sr_tokenizer_count(t, text, SR_TOKENIZER_SPECIAL, &count), SR_OK);
+    assert_int_equal(count, g->n);
+    sr_arena_init(&arena, 1 << 20);
+    assert_int_equal(sr_tokenizer_encode_arena(t, text, SR_TOKENIZER_NO_OFFSETS, &arena, &out), SR_OK);
+    assert_int_equal(out.n + sr_tokenizer_template_size(t), g->n);
+    assert_null(out.starts);
+    sr_arena_dispose(&arena);
+    free((char *)text.p);
+}
+
+static void agrees_with_the_reference(void **state)
+{
+    static char line[1 << 17];
+    static struct golden g;
+    (void)state;
+    for (size_t i = 0; i < NAMES; i++) {
+        struct sr_tokenizer *t = open_named(names[i]);
+        char path[512];
+        size_t n = 0;
+        snprintf(path, sizeof path, FOLDER "%s.golden.jsonl", names[i]);
+        FILE *file = fopen(path, "r");
+        assert_non_null(file);
+        while (fgets(line, sizeof line, file)) {
+            line[strcspn(line, "\n")] = '\0';
+            read_golden(line, &g);
+            check_golden(t, &g, names[i], ++n);
+        }
+        assert_true(n > 100);
+        fclose(file);
+        sr_tokenizer_unref(t);
+    }
+}
+
+/* ---- budget ---- */
+
+/* Words, accents, CJK, emoji, code, broken UTF-8. */
+static const char prose[] =
+    "Compression keeps what matters: naïve cuts (at 512 tokens!) lose it. 日本語のテスト、übermäßig lange "
+    "Wörter und 😀👨‍👩‍👧 emoji.\n\nif (x <= 0) { return y; } don't tokenization-unaffable\xff\xf0\x9f "
+    "zzzzzzzz";
+
+static struct sr_bytes whole(void)
+{
+    return sr_bytes_str(prose);
+}
+
+static void fits_a_budget(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < NAMES; i++) {
+        struct sr_tokenizer *t = open_named(names[i]);
+        size_t total, length, n, before = 0;
+        assert_int_equal(sr_tokenizer_count(t, whole(), SR_TOKENIZER_SPECIAL, &total), SR_OK);
+        for (size_t max = 0; max <= total + 1; max++) {
+            assert_int_equal(sr_tokenizer_fit(t, whole(), SR_TOKENIZER_SPECIAL, max, &length), SR_OK);
+            assert_int_equal(sr_tokenizer_count(t, sr_bytes_of(prose, length), SR_TOKENIZER_SPECIAL, &n),
+                             SR_OK);
+            assert_true(n <= max || length == 0);
+            assert_true(length <= sizeof prose - 1);
+            assert_true(length == 0 ||
+                        length + 64 > before); /* a little back is possible, falling apart is not */
+            assert_true(((unsigned char)prose[length] & 0xC0) != 0x80);
+            before = length;
+        }
+        assert_int_equal(length, sizeof prose - 1);
+        sr_tokenizer_unref(t);
+    }
+}
+
+static void cuts_at_a_token(void **state)
+{
+    (void)state;
+    struct sr_tokenizer *t = open_named("bert-uncased");
+    size_t length;
+    assert_int_equal(sr_tokenizer_fit(t, SR_LIT("the, the, the"), 0, 3, &length), SR_OK);
+    assert_int_equal(length, 8); /* "the, the" */
+    assert_int_equal(sr_tokenizer_fit(t, SR_LIT("the, the   "), 0, 3, &length), SR_OK);
+    assert_int_equal(length, 11); /* all fits: the spaces stay */
+    assert_int_equal(sr_tokenizer_fit(t, SR_LIT("the"), SR_TOKENIZER_SPECIAL, 2, &length), SR_OK);
+    assert_int_equal(length, 0);
+    sr_tokenizer_unref(t);
+}
+
+/* ---- the vocabulary and the limits ---- */
+
+static void knows_its_vocabulary(void **state)
+{
+    (void)state;
+    struct sr_tokenizer *t = open_named("roberta");
+    int32_t id = sr_tokenizer_id(t, SR_LIT("\xC4\xA0the"));
+    assert_true(id > 0 && (size_t)id < sr_tokenizer_size(t));
+    assert_true(sr_bytes_eq(sr_tokenizer_token(t, id), SR_LIT("\xC4\xA0the")));
+    assert_false(sr_tokenizer_is_special(t, id));
+    assert_true(sr_tokenizer_is_special(t, sr_tokenizer_id(t, SR_LIT("<mask>"))));
+    assert_int_equal(sr_tokenizer_id(t, SR_LIT("no such token")), -1);
+    assert_null(sr_tokenizer_token(t, -1).p);
+    assert_null(sr_tokenizer_token(t, (int32_t)sr_tokenizer_size(t)).p);
+    assert_int_equal(sr_tokenizer_template_size(t), 2);
+    sr_tokenizer_unref(sr_tokenizer_ref(t));
+    sr_tokenizer_unref(t);
+    sr_tokenizer_unref(NULL);
+}
+
+static void keeps_its_limits(void **state)
+{
+    (void)state;
+    struct sr_tokenizer *t = open_named("gemma-whole");
+    int32_t ids[4] = {-7, -7, -7, -7};
+    struct sr_tokens out = {.ids = ids, .cap = 2};
+    size_t n = SR_TOKENIZER_TEXT_MAX;
+    assert_int_equal(sr_tokenizer_encode(t, SR_LIT("a b c d e"), SR_TOKENIZER_NO_OFFSETS, &out), SR_ELIMIT);
+    assert_true(out.n > 2 && ids[1] != -7 && ids[2] == -7);
+    char *text = malloc(n + 1);
+    memset(text, 'z', n + 1);
+    assert_int_equal(sr_tokenizer_encode(t, sr_bytes_of(text, n + 1), SR_TOKENIZER_NO_OFFSETS, &out),
+                     SR_ELIMIT);
+    assert_int_equal(sr_tokenizer_count(t, sr_bytes_of(text, n + 1), 0, &n), SR_ELIMIT);
+    assert_int_equal(sr_tokenizer_count(t, sr_bytes_of(text, 300000), 0, &n), SR_OK); /* one word */
+    assert_true(n > 1000 && n <= 300000);
+    free(text);
+    sr_tokenizer_unref(t);
+}
+
+static void opens_only_what_it_understands(void **state)
+{
+    static const struct {
+        const char *json;
+        int rc;
+        const char *says;
+    } bad[] = {
+        {"", SR_EPARSE, "line 1"},
+        {"[]", SR_EPARSE, "object"},
+        {"{}", SR_EPARSE, "`model`"},
+        {"{\"a\":\n 01}", SR_EPARSE, "line 2"},
+        {"{\"a\":\"\xff\"}", SR_EPARSE, "UTF-8"},
+        {"{\"a\":\"\\ud800\"}", SR_EPARSE, "\\u"},
+        {"{\"model\":{\"type\":\"Unigram\",\"vocab\":[]}}", SR_EUNSUPPORTED, "Unigram"},
+        {"{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":0},\"merges\":[]}}", SR_EPARSE, "two tokens"},
+        {"{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":-1},\"merges\":[]}}", SR_EPARSE, "integer"},
+        {"{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":99999999},\"merges\":[]}}", SR_ELIMIT, "99999999"},
+        {"{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0},\"merges\":[\"a a\"]}}", SR_EPARSE, "merge 0"},
+        {"{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0},\"merges\":[\"aa\"]}}", SR_EPARSE, "merge 0"},
+        {"{\"model\":{\"type\":\"BPE\",\"dropout\":0.1,\"vocab\":{\"a\":0},\"merges\":[]}}", SR_EUNSUPPORTED,
+         "dropout"},
+        {"{\"model\":{\"type\":\"WordPiece\",\"unk_token\":\"u\",\"vocab\":{\"a\":0}}}", SR_EPARSE,
+         "unk_token"},
+        {"{\"normalizer\":{\"type\":\"Precompiled\"},\"model\":{}}", SR_EUNSUPPORTED, "Precompiled"},
+        {"{\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"a+\"},\"behavior\":\"Isolated\"},"
+         "\"model\":{}}",
+         SR_EUNSUPPORTED, "a+"},
+        {"{\"post_processor\":{\"type\":\"Odd\"},\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0},\"merges\":["
+         "]}}",
+         SR_EUNSUPPORTED, "Odd"},
+        {"{\"added_tokens\":[{\"id\":0,\"content\":\"x\"}],\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0},"
+         "\"merges\":[]}}",
+         SR_EPARSE, "taken"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct sr_tokenizer *t = (struct sr_tokenizer *)&t;
+        struct sr_err err = {0};
+        int rc = sr_tokenizer_open_memory(&t, bad[i].json, strlen(bad[i].json), &err);
+        if (rc != bad[i].rc || !strstr(err.message, bad[i].says) || t)
+            fail_msg("%s: %d `%s`", bad[i].json, rc, err.message);
+    }
+    struct sr_tokenizer *t;
+    struct sr_err err = {0};
+    assert_int_equal(sr_tokenizer_open_file(&t, FOLDER "no-such-file.json", &err), SR_ENOENT);
+    assert_non_null(strstr(err.message, "no-such-file.json"));
+}
+
+/* Of 300 nested arrays only so many are read. */
+static void refuses_depth(void **state)
+{
+    (void)state;
+    char json[601];
+    struct sr_tokenizer *t;
+    struct sr_err err = {0};
+    memset(json, '[', 300);
+    memset(json + 300, ']', 300);
+    assert_int_equal(sr_tokenizer_open_memory(&t, json, 600, &err), SR_EPARSE);
+    assert_non_null(strstr(err.message, "deep"));
+}
+
+/* ---- memory and threads ---- */
+
+static void survives_without_memory(void **state)
+{
+    static char json[1 << 17];
+    (void)state;
+    FILE *file = fopen(FOLDER "modernbert.json", "rb");
+    size_t n = fread(json, 1, sizeof json, file), count, length;
+    fclose(file);
+    for (size_t nth = 1;; nth++) {
+        struct sr_tokenizer *t;
+        struct sr_err err = {0};
+        sr_mem_fail_at(nth);
+        int rc = sr_tokenizer_open_memory(&t, json, n, &err);
+        if (rc == SR_OK)
+            rc = sr_tokenizer_count(t, whole(), 0, &count);
+        if (rc == SR_OK)
+            rc = sr_tokenizer_fit(t, whole(), 0, 20, &length);
+        sr_mem_fail_at(0);
+        assert_true(rc == SR_OK || rc == SR_ENOMEM);
+        if (t) /* it still works afterwards */
+            assert_int_equal(sr_tokenizer_count(t, whole(), 0, &count), SR_OK);
+        sr_tokenizer_unref(t);
+        if (rc == SR_OK)
+            break;
+    }
+}
+
+static void *count_often(void *arg)
+{
+    struct sr_tokenizer *t = arg;
+    size_t first = 0, n;
+    for (int i = 0; i < 200; i++) {
+        if (sr_tokenizer_count(t, whole(), 0, &n) || (first && n != first))
+            return NULL;
+        first = n;
+    }
+    sr_tokenizer_unref(t);
+    return arg;
+}
+
+static void serves_many_threads(void **state)
+{
+    (void)state;
+    struct sr_tokenizer *t = open_named("mmbert");
+    pthread_t threads[4];
+    void *result;
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, count_often, sr_tokenizer_ref(t)), 0);
+    for (size_t i = 0; i < 4; i++) {
+        pthread_join(threads[i], &result);
+        assert_non_null(result);
+    }
+    sr_tokenizer_unref(t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(agrees_with_the_reference),
+        cmocka_unit_test(fits_a_budget),
+        cmocka_unit_test(cuts_at_a_token),
+        cmocka_unit_test(knows_its_vocabulary),
+        cmocka_unit_test(keeps_its_limits),
+        cmocka_unit_test(opens_only_what_it_understands),
+        cmocka_unit_test(refuses_depth),
+        cmocka_unit_test(survives_without_memory),
+        cmocka_unit_test(serves_many_threads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
