@@ -119,7 +119,7 @@ class Bench:
     @contextlib.contextmanager
     def listen(self, config):
         """A gateway on the listeners of its configuration, which has said that it is ready, or has ended."""
-        process = Process([BINARY, "serve", "-c", self.write(config), "--api", "off", "--metrics", "off"],
+        process = Process([BINARY, "serve", "-c", self.write(config), "--api", "off", "--metrics", "off", "--extproc", "off"],
                           self.directory / f"listen{self.started}.log")
         try:
             end = time.monotonic() + 10

@@ -134,7 +134,8 @@ def test_files_that_are_not_there(file, tmp_path):
     assert [line.removeprefix(f"{file}:") for line in done.stdout.splitlines()] == [
         f"{place}: error: `{key}`: cannot open `{gone}`: No such file or directory" for place, key in (
             ("8:87", "tls_ca_file"), ("19:41", "cert_file"), (f"19:{53 + len(str(gone))}", "key_file"), ("20:61", "model_id"))]
-    started = semroute("serve", "-c", file, "--gateway", "127.0.0.1:0", "--api", "off", "--metrics", "off")
+    started = semroute("serve", "-c", file, "--gateway", "127.0.0.1:0", "--api", "off", "--metrics", "off",
+                       "--extproc", "off")
     assert started.returncode != 0 and f"{file}:8:87: error: `tls_ca_file`: cannot open" in started.stderr
 
 

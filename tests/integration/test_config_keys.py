@@ -2,6 +2,7 @@
 import json
 import re
 
+import keys_extproc
 import keys_offline
 import keys_online
 import pytest
@@ -9,7 +10,7 @@ from conftest import semroute
 from keys_bench import Bench
 from keys_site import leaves, place
 
-KEYS = keys_offline.KEYS + keys_online.KEYS
+KEYS = keys_offline.KEYS + keys_online.KEYS + keys_extproc.KEYS
 
 
 @pytest.fixture(scope="module")

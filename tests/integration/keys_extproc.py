@@ -1,0 +1,144 @@
+"""Keys of Envoy's door: what the real Envoy, or a bare connection, sees of them."""
+import contextlib
+import json
+import socket
+import ssl
+import time
+
+import envoy as real
+from conftest import BINARY, Process, chat, free_ports, request
+from keys_offline import Key
+from keys_site import model, site
+
+EXTPROC = "global.semroute.extproc."
+ROUTER = "global.router."
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+CODER = json.dumps({"messages": [{"role": "user", "content": "hello"}], "model": "coder"}).encode()
+
+
+def door_site(router=None, **extproc):
+    """Two models that the shipped Envoy configurations know, on the mock's two workers."""
+    return site(model("general", "@0"), model("coder", "@1"), default="general", extproc=extproc, router=router or {})
+
+
+TLS = door_site(tls={"cert_file": "%/server.pem", "key_file": "%/server.key"})
+
+
+@contextlib.contextmanager
+def door(config, bench):
+    """`semroute serve` with Envoy's door alone, ready or ended; yields its port and the process."""
+    port = free_ports()
+    process = Process([BINARY, "serve", "-c", bench.write(config), "--gateway", "off", "--api", "off", "--metrics", "off",
+                       "--extproc", f"127.0.0.1:{port}"], bench.directory / f"extproc{bench.started}.log")
+    try:
+        end = time.monotonic() + 10
+        while "ready in" not in process.output() and process.child.poll() is None and time.monotonic() < end:
+            time.sleep(0.01)
+        yield port, process
+    finally:
+        process.stop()
+
+
+def through(mode, look):
+    """A probe through Envoy in a mode."""
+    def see(config, bench):
+        with door(config, bench) as (port, _):
+            envoy = real.Envoy(bench.directory, mode, port, bench.mock.port)
+            try:
+                return look(envoy.port, bench)
+            finally:
+                envoy.stop()
+    return see
+
+
+def status(body):
+    return lambda port, _: request(port, "POST", "/v1/chat/completions", body).status
+
+
+def worker(port, _):
+    answer = request(port, "POST", "/v1/chat/completions", chat("hello", "coder"))
+    return answer.json()["choices"][0]["message"]["content"].split()[1]
+
+
+def seen(port, _):
+    return "x-vsr-schema-version" in request(port, "POST", "/v1/chat/completions", chat("hello", "coder")).headers
+
+
+def half(port, body=CODER):
+    """A connection on which half of a request was sent."""
+    s = socket.create_connection(("127.0.0.1", port), timeout=2.5)
+    s.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-type: application/json\r\n"
+              b"content-length: %d\r\n\r\n" % len(body) + body[:20])
+    return s
+
+
+def rest_later(port, _):
+    """The worker that answers a request whose model comes 300 ms after its beginning."""
+    with half(port) as s:
+        time.sleep(0.3)
+        s.sendall(CODER[20:])
+        answer = b""
+        while data := s.recv(65536):
+            answer += data
+    return json.loads(answer[answer.index(b"{"):answer.rindex(b"}") + 1])["choices"][0]["message"]["content"].split()[1]
+
+
+def patience(port, _):
+    with half(port) as s:
+        try:
+            return int(s.recv(65536).split()[1])
+        except TimeoutError:
+            return "waits"
+
+
+def second(port, bench):
+    with half(port):
+        time.sleep(0.1)
+        return status(CODER)(port, bench)
+
+
+def destination(port, bench):
+    assert status(CODER)(port, bench) == 200
+    return f"x-dest: 127.0.0.1:{bench.mock.port + 1}" in bench.mock.last_head(1)
+
+
+def certificate(config, bench):
+    with door(config, bench) as (port, process):
+        if process.child.poll() is not None:
+            return None
+        context = ssl._create_unverified_context()
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as s, context.wrap_socket(s) as tls:
+            return "server" if b"server" in tls.getpeercert(True) else "other"
+
+
+def lets_in(config, bench):
+    """Whether a client without a certificate is answered."""
+    with door(config, bench) as (port, _):
+        context = ssl._create_unverified_context()
+        context.set_alpn_protocols(["h2"])
+        try:
+            with socket.create_connection(("127.0.0.1", port), timeout=10) as s, context.wrap_socket(s) as tls:
+                tls.sendall(PREFACE)
+                return len(tls.recv(9)) > 0
+        except OSError:
+            return False
+
+
+LARGE = {**chat("hello " * 40000, "coder")}
+KEYS = [
+    Key(ROUTER + "clear_route_cache", door_site(), (False, True), through("FULL_DUPLEX", worker), ("0", "1")),
+    Key(ROUTER + "streamed_body.enabled", door_site({"streamed_body": {}}), (False, True), through("FULL_DUPLEX", seen),
+        (False, True)),
+    Key(ROUTER + "streamed_body.max_bytes", door_site({"streamed_body": {}}), (50, 0), through("FULL_DUPLEX", status(CODER)),
+        (413, 200)),
+    Key(ROUTER + "streamed_body.timeout_sec", door_site({"streamed_body": {}}), (1, 60), through("FULL_DUPLEX", patience),
+        (408, "waits")),
+    Key(EXTPROC + "destination_header", door_site(), ("", "x-dest"), through("FULL_DUPLEX", destination), (False, True)),
+    Key(EXTPROC + "hold_ms", door_site(), (1, 4000), through("NO_WAIT", rest_later), ("0", "1")),
+    Key(EXTPROC + "hold_bytes", door_site(hold_ms=4000), (10, "1MiB"), through("NO_WAIT", rest_later), ("0", "1")),
+    Key(EXTPROC + "max_message_bytes", door_site(), (65536, "64MiB"), through("BUFFERED", status(LARGE)), (500, 200)),
+    Key(EXTPROC + "max_streams", door_site(), (1, 9), through("FULL_DUPLEX", second), (503, 200)),
+    Key(EXTPROC + "tls.cert_file", TLS, ("%/server.pem", "%/other.pem"), certificate, ("server", "other")),
+    Key(EXTPROC + "tls.key_file", TLS, ("%/server.key", "%/stranger.key"), certificate, ("server", None)),
+    Key(EXTPROC + "tls.client_ca_file", TLS, ("", "%/ca.pem"), lets_in, (True, False)),
+]
