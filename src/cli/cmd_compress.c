@@ -4,16 +4,18 @@
 #include "cli/cmd.h"
 
 #include "base/clock.h"
+#include "model/tokenizer.h"
 #include "text/compress.h"
 
 #define OUTPUT_MAX (SR_COMPRESS_TEXT_MAX * 6 + ((size_t)64 << 20))
 
 static long budget = SR_COMPRESS_BUDGET;
-static const char *profile = "default";
+static const char *profile = "default", *tokenizer_file;
 static bool json, compat;
 static const struct sr_option options[] = {
     {"budget", SR_OPTION_NUMBER, &budget, "N", "tokens that may stay, default 512"},
     {"profile", SR_OPTION_TEXT, &profile, "P", "default, coding, medical, security or multi_turn"},
+    {"tokenizer", SR_OPTION_TEXT, &tokenizer_file, "FILE", "a tokenizer.json that counts the tokens exactly"},
     {"json", SR_OPTION_FLAG, &json, NULL, "one JSON document, with the scores of what is kept"},
     {"compat", SR_OPTION_FLAG, &compat, NULL, "the published algorithm to the letter"},
 };
@@ -21,9 +23,22 @@ static const struct sr_usage usage = {
     .name = "compress",
     .synopsis = "[--budget N] [--profile P] [--json] < TEXT",
     .summary = "Keeps the sentences of a text that say most, verbatim and in order.",
-    .text = "It reads standard input. Tokens are estimated.\n",
+    .text = "It reads standard input. Without --tokenizer tokens are estimated.\n",
     SR_OPTIONS(options),
 };
+
+/* The counter of a tokenizer; what it cannot count is too long for any budget. */
+static size_t count_tokens(void *ctx, struct sr_bytes text)
+{
+    size_t n;
+    return sr_tokenizer_count(ctx, text, 0, &n) == SR_OK ? n : SIZE_MAX;
+}
+
+static size_t fit_tokens(void *ctx, struct sr_bytes text, size_t tokens)
+{
+    size_t length;
+    return sr_tokenizer_fit(ctx, text, 0, tokens, &length) == SR_OK ? length : 0;
+}
 
 /* Prints what is kept; SR_EIO when nobody takes it. */
 static int put(const sr_compressor *c, const struct sr_compress_result *result, double us)
@@ -70,6 +85,13 @@ int sr_cmd_compress(int argc, char **argv)
         return sr_cmd_misuse(&usage, "--budget takes 1 to 1000000000 tokens");
     settings.budget = (size_t)budget;
     settings.compat = compat;
+    struct sr_tokenizer *tokenizer = NULL;
+    if (compat && tokenizer_file)
+        return sr_cmd_misuse(&usage, "--compat estimates tokens as published: leave --tokenizer out");
+    if (tokenizer_file && sr_tokenizer_open_file(&tokenizer, tokenizer_file, &err) != SR_OK)
+        return sr_cmd_fail(&usage, SR_EXIT_BROKE, "%s: %s", tokenizer_file, err.message);
+    const struct sr_compress_counter counter = {count_tokens, fit_tokens, tokenizer};
+    settings.counter = tokenizer ? &counter : NULL;
     sr_buf_init(&input, SR_COMPRESS_TEXT_MAX);
     if (sr_cmd_read("-", &input, &err) != SR_OK) {
         code = sr_cmd_fail(&usage, err.code == SR_ELIMIT ? SR_EXIT_NO : SR_EXIT_BROKE, "%s", err.message);
@@ -79,5 +101,6 @@ int sr_cmd_compress(int argc, char **argv)
             code = sr_cmd_fail(&usage, SR_EXIT_BROKE, "%s", sr_strerror(rc));
     }
     sr_buf_dispose(&input);
+    sr_tokenizer_unref(tokenizer);
     return code;
 }

@@ -279,6 +279,9 @@ void sr_tok_split(struct sr_tok_work *w, size_t level, struct sr_tok_text *text,
 /* One word: cache, model, output. */
 void sr_tok_word(struct sr_tok_work *w, struct sr_tok_text *text, size_t a, size_t b);
 
+/* An added token that was found at text[a..b). */
+void sr_tok_put_added(struct sr_tok_work *w, struct sr_tok_text *text, size_t a, size_t b, int32_t id);
+
 /* A word's tokens into word_ids, word_ends. */
 void sr_tok_wordpiece(struct sr_tok_work *w, const char *p, size_t n);
 void sr_tok_bpe(struct sr_tok_work *w, const char *p, size_t n);

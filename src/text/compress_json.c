@@ -23,12 +23,14 @@ int sr_compress_json(const sr_compressor *c, const struct sr_compress_result *re
     if (rc == SR_OK)
         rc = sr_buf_append_json(out, sr_buf_view(&text));
     if (rc == SR_OK)
-        rc = sr_buf_printf(
-            out,
-            "\",\"original_tokens\":%zu,\"compressed_tokens\":%zu,\"estimated\":%s,\"ratio\":%.4f,"
-            "\"sentences\":%zu,\"kept\":[",
-            result->original_tokens, result->compressed_tokens, result->compressed_exact ? "false" : "true",
-            ratio, result->whole ? result->n_kept : result->n_units);
+        rc = sr_buf_printf(out,
+                           "\",\"original_tokens\":%zu,\"compressed_tokens\":%zu,\"estimated\":%s,\"original_"
+                           "estimated\":%s,\"ratio\":%.4f,"
+                           "\"sentences\":%zu,\"kept\":[",
+                           result->original_tokens, result->compressed_tokens,
+                           result->compressed_exact ? "false" : "true",
+                           result->original_exact ? "false" : "true", ratio,
+                           result->whole ? result->n_kept : result->n_units);
     for (size_t i = 0; i < result->n_kept && rc == SR_OK; i++) {
         if (i)
             rc = sr_buf_append(out, ",", 1);

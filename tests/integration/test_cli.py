@@ -77,6 +77,10 @@ def test_compress():
     assert result["text"] == " ".join(kept) and kept[0] == "Sentence 0 tells of the mill and of its price."
     assert {"score", "textrank", "position", "tfidf", "novelty"} <= result["kept"][0].keys() and result["us"] > 0
     assert semroute("compress", "--budget=100", input=text).stdout == result["text"] + "\n"
+    tokenizer = ROOT / "tests" / "golden" / "tokenizers" / "bert-uncased.json"
+    exact = json.loads(semroute("compress", "--budget=100", "--json", "--tokenizer", tokenizer, input=text).stdout)
+    assert exact["estimated"] is False and 50 < exact["compressed_tokens"] <= 100
+    assert semroute("compress", "--tokenizer", "/nothing", input="x").returncode == 3
     assert semroute("compress", input="Short. It stays.\n").stdout == "Short. It stays.\n"
     assert semroute("compress", "--profile", "none", input="x").returncode == 2
     assert semroute("compress", "--budget", "0", input="x").returncode == 2
