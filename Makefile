@@ -1,9 +1,6 @@
 # The short way in: `make run` and `make test`. CMake and Ninja do the work (CMakePresets.json).
 .DEFAULT_GOAL := all
-.PHONY: all setup setup-bench run test test-unit test-integration test-full test-full: all ## every combination behind the real Envoy, where `make test` takes enough to meet each pair
-	@SEMROUTE_EXTPROC_FULL=1 $(PYTEST) tests/integration/test_extproc.py
-
-test-asan test-tsan test-clang fuzz bench lint \
+.PHONY: all setup setup-bench run test test-unit test-integration test-full test-asan test-tsan test-clang fuzz bench lint \
         format dev-figures clean
 
 PRESET  ?= release
@@ -31,6 +28,9 @@ test-unit: setup
 
 test-integration: all
 	@$(PYTEST) tests/integration
+
+test-full: all ## every combination behind the real Envoy, where `make test` takes each pair of settings
+	@SEMROUTE_EXTPROC_FULL=1 $(PYTEST) tests/integration/test_extproc.py
 
 test-asan test-tsan test-clang: test-%: setup ## unit tests under a sanitizer, or built by clang
 	@tools/build.sh $* all

@@ -21,8 +21,8 @@
 #define SR_DTYPE_LIST(X)                                                                                     \
     X(BOOL, 1)                                                                                               \
     X(U8, 1)                                                                                                 \
-    X(I8, 1) X(U16, 2) X(I16, 2) X(F16, 2) X(BF16, 2) X(U32, 4) X(I32, 4) X(F32, 4) X(U64, 8) X(I64, 8)      \
-        X(F64, 8)
+    X(I8, 1)                                                                                                 \
+    X(U16, 2) X(I16, 2) X(F16, 2) X(BF16, 2) X(U32, 4) X(I32, 4) X(F32, 4) X(U64, 8) X(I64, 8) X(F64, 8)
 
 enum sr_dtype {
 #define SR_DTYPE_ENUM(name, size) SR_DTYPE_##name,

@@ -3,6 +3,8 @@
  * Included once, by unicode.c.
  */
 /* clang-format off */
+#include <stdint.h>
+
 struct sr_unicode_range {
     int32_t first, last;
 };

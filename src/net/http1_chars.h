@@ -15,8 +15,8 @@ static inline bool sr_http1_is_digit(unsigned char c)
 static inline bool sr_http1_is_token(unsigned char c)
 {
     unsigned char lower = c | 0x20;
-    return (lower >= 'a' && lower <= 'z') || sr_http1_is_digit(c) ||
-           c == '-' || c == '_' || (c && c < 0x80 && strchr("!#$%&'*+.^`|~", c) != NULL);
+    return (lower >= 'a' && lower <= 'z') || sr_http1_is_digit(c) || c == '-' || c == '_' ||
+           (c && c < 0x80 && strchr("!#$%&'*+.^`|~", c) != NULL);
 }
 
 /* Inside a field value: VCHAR, obs-text, space and tab. */

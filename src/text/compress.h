@@ -87,7 +87,8 @@ int sr_compress_text(sr_compressor *c, const struct sr_compress_settings *settin
 int sr_compress_write(const sr_compressor *c, struct sr_buf *out) SR_WARN_UNUSED;
 
 /* Appends the latest end as one JSON object: `text`, `original_tokens`, `compressed_tokens`, `estimated`,
- * `original_estimated`, `ratio`, `sentences`, `kept` (`start`, `end`, `tokens`, `score` and the four scores) and `us`. */
+ * `original_estimated`, `ratio`, `sentences`, `kept` (`start`, `end`, `tokens`, `score` and the four scores)
+ * and `us`. */
 int sr_compress_json(const sr_compressor *c, const struct sr_compress_result *result, double us,
                      struct sr_buf *out) SR_WARN_UNUSED;
 

@@ -95,7 +95,8 @@ static struct sr_plan *plan;
 
 static void setup(void)
 {
-    if (!signals && (sr_signals_new(&signals, &config, NULL, NULL) || sr_plan_new(&plan, &config, signals, NULL)))
+    if (!signals &&
+        (sr_signals_new(&signals, &config, NULL, NULL) || sr_plan_new(&plan, &config, signals, NULL)))
         abort();
 }
 

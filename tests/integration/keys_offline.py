@@ -1,4 +1,6 @@
 """Keys whose effect shows without a server: what `check` accepts and what `explain` decides."""
+from unittest.mock import ANY
+
 from keys_site import ABSENT, MATH, THINKER, Explained, check, decision, model, site
 
 
@@ -236,4 +238,41 @@ GLOBAL = [
         (0, 0.5), explain(lambda e: e.decision, MATH), ("word", "field")),
 ]
 
-KEYS = PROVIDERS + SIGNALS + ROUTING + GLOBAL
+COMPRESSION = "global.model_catalog.modules.prompt_compression."
+WORDS = """court contract enzyme genome integral theorem battle empire inflation market beam girder virus therapy molecule
+acid reaction planet orbit voltage circuit compiler thread ethics virtue memory anxiety treaty dynasty tax audit lawsuit judge
+vector matrix prime lemma cell tissue protein shear torque alloy quark photon entropy""".split()
+LONG = " ".join(f"The {WORDS[i * 7 % len(WORDS)]} and the {WORDS[i * i % len(WORDS)]} of case {i} explain " + " ".join(WORDS[(i * k + k) % len(WORDS)] for k in range(2, 4 + i % 5))
+                + "." for i in range(90))
+
+
+def compressed(**settings):
+    """A site that reads long texts by their 150 best tokens."""
+    config = site(decisions=[by("domain", "math")], signals=DOMAIN)
+    config["global"]["model_catalog"] = {"modules": {"prompt_compression": {"enabled": True, "max_tokens": 150, **settings}}}
+    return config
+
+
+def shorter(key, values, **settings):
+    """The key changes what the classifier is given to read, and so its probabilities."""
+    return Key(COMPRESSION + key, compressed(**settings), values,
+               explain(lambda e: next(s["probabilities"] for s in e.all["signals"] if s["type"] == "domain"), LONG), ANY)
+
+
+MIDDLE = {"preserve_first_n": 1, "preserve_last_n": 1}
+COMPRESSED = [
+    shorter("enabled", (False, True)),
+    shorter("max_tokens", (60, 400)),
+    shorter("min_length", (0, 100000)),
+    shorter("skip_signals[]", ("jailbreak", "domain"), skip_signals=["jailbreak"]),
+    shorter("profile", ("default", "coding")),
+    shorter("textrank_weight", (0.01, 9), **MIDDLE),
+    shorter("position_weight", (0.01, 9), **MIDDLE),
+    shorter("tfidf_weight", (0.01, 9), **MIDDLE),
+    shorter("novelty_weight", (0.01, 9), **MIDDLE),
+    shorter("position_depth", (0.01, 1.0), position_weight=2, **MIDDLE),
+    shorter("preserve_first_n", (1, 4), preserve_last_n=1),
+    shorter("preserve_last_n", (1, 4), preserve_first_n=1),
+]
+
+KEYS = PROVIDERS + SIGNALS + ROUTING + GLOBAL + COMPRESSED

@@ -122,7 +122,8 @@ static void agrees_with_the_reference(void **state)
 /* Words, accents, CJK, emoji, code, broken UTF-8. */
 static const char prose[] =
     "Compression keeps what matters: naïve cuts (at 512 tokens!) lose it. 日本語のテスト、übermäßig lange "
-    "Wörter und 😀👨‍👩‍👧 emoji.\n\nif (x <= 0) { return y; } don't tokenization-unaffable\xff\xf0\x9f "
+    "Wörter und 😀👨‍👩‍👧 emoji.\n\nif (x <= 0) { return y; } don't "
+    "tokenization-unaffable\xff\xf0\x9f "
     "zzzzzzzz";
 
 static struct sr_bytes whole(void)
