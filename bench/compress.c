@@ -195,7 +195,7 @@ static size_t bytes_of(const struct row *row)
     size_t sum = 0;
     for (size_t i = 0; i < row->subject.n_texts; i++)
         sum += row->subject.texts[i].n;
-    return sum / row->subject.n_texts;
+    return row->subject.n_texts ? sum / row->subject.n_texts : 0;
 }
 
 static double us_of(const struct row *row)

@@ -154,7 +154,7 @@ static int ask_peer(const struct options *o, struct row *row, const char *text_p
 /* The text as a file for the other process; *path is to be removed. */
 static int write_text(struct sr_bytes text, char path[64])
 {
-    strcpy(path, "/tmp/semroute-bench-XXXXXX");
+    snprintf(path, 64, "/tmp/semroute-bench-XXXXXX");
     int fd = mkstemp(path);
     if (fd < 0)
         return SR_EIO;

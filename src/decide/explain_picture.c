@@ -108,7 +108,7 @@ static void draw_node(struct picture *p, const struct sr_explanation *e, const s
     end_line(p);
     if (n + 8 > PREFIX_MAX)
         return;
-    strcpy(prefix + n, last ? "   " : "│  ");
+    snprintf(prefix + n, PREFIX_MAX - n, "%s", last ? "   " : "│  ");
     for (uint32_t at = 1; at < node->size; at += node[at].size)
         draw_node(p, e, &node[at], prefix, at + node[at].size >= node->size);
     prefix[n] = 0;

@@ -180,7 +180,7 @@ static int numbers(struct parser *ps, uint64_t *out, uint32_t max, uint32_t *cou
 
 static int dtype(struct parser *ps, enum sr_dtype *out)
 {
-    struct sr_bytes name;
+    struct sr_bytes name = {NULL, 0};
     size_t at = ps->i;
     int rc = string(ps, &name);
     for (int d = 0; !rc && d < SR_DTYPES; d++)
@@ -192,7 +192,7 @@ static int dtype(struct parser *ps, enum sr_dtype *out)
 static int tensor_field(struct parser *ps, struct sr_st_entry *entry, unsigned *seen)
 {
     static const char *const names[] = {"dtype", "shape", "data_offsets"};
-    struct sr_bytes key;
+    struct sr_bytes key = {NULL, 0};
     uint64_t offsets[2];
     uint32_t count = 0;
     unsigned field = 0;
@@ -284,7 +284,7 @@ static int metadata(struct parser *ps, struct sr_st_header *h)
 
 static int member(struct parser *ps, struct sr_st_header *h, bool *had_metadata)
 {
-    struct sr_bytes name;
+    struct sr_bytes name = {NULL, 0};
     skip_space(ps);
     size_t at = ps->i;
     int rc = string(ps, &name);

@@ -151,6 +151,8 @@ static inline size_t lowest_rank(const uint32_t *ranks, size_t n)
 static size_t merge_small(const struct sr_tok_bpe *bpe, struct sr_tok_symbol *symbols, size_t n)
 {
     struct small s;
+    if (n < 2)
+        return n;
     for (size_t i = 0; i < n; i++) {
         s.ids[i] = symbols[i].id;
         s.lengths[i] = symbols[i].length;

@@ -46,7 +46,7 @@ static bool room(struct sr_tok_work *w, struct sr_tok_text *text, size_t n)
 static void add_run(struct sr_tok_work *w, struct sr_tok_text *text, uint32_t start)
 {
     void *runs = text->runs;
-    if (sr_tok_reserve(w, &runs, &text->cap_runs, text->n_runs + 1, sizeof *text->runs)) {
+    if (sr_tok_reserve(w, &runs, &text->cap_runs, text->n_runs + 1, sizeof *text->runs) && runs) {
         text->runs = runs;
         text->runs[text->n_runs++] = (struct sr_tok_run){(uint32_t)text->n, start};
     }

@@ -47,8 +47,8 @@ static struct sr_pool_origin *origin_get(struct sr_client *client, const struct 
     o = sr_mem_calloc(1, sizeof *o);
     if (!o)
         return NULL;
-    strcpy(o->host, origin->host);
-    strcpy(o->server_name, name_of(origin));
+    memcpy(o->host, origin->host, strlen(origin->host) + 1);
+    memcpy(o->server_name, name_of(origin), strlen(name_of(origin)) + 1);
     o->port = origin->port;
     o->tls = sr_tls_context_ref(origin->tls);
     o->next = client->origins;

@@ -76,7 +76,7 @@ static void cache_store(struct sr_loop *loop, const char *host, const struct sr_
         entry = loop->dns->entries[slot];
     if (!entry)
         return;
-    strcpy(entry->host, host);
+    memcpy(entry->host, host, strlen(host) + 1);
     entry->expires = sr_loop_now(loop) + SR_DNS_TTL_MS;
     entry->result = *result;
 }
@@ -135,7 +135,7 @@ int sr_dns_resolve(struct sr_dns_query **out, struct sr_loop *loop, const char *
     query->done = done;
     query->ctx = ctx;
     query->request.data = query;
-    strcpy(query->host, host);
+    memcpy(query->host, host, strlen(host) + 1);
     if (uv_getaddrinfo(&loop->uv, &query->request, query_done, host, NULL, &hints) != 0) {
         sr_mem_free(query);
         return SR_ENOMEM;

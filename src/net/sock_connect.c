@@ -158,8 +158,8 @@ int sr_conn_connect(struct sr_conn **out, struct sr_loop *loop, const struct sr_
     attempt->tls = sr_tls_context_ref(to->tls);
     attempt->deadline = to->timeout_ms ? sr_loop_now(loop) + to->timeout_ms : 0;
     attempt->last_status = UV_EADDRNOTAVAIL;
-    strcpy(attempt->host, to->host);
-    strcpy(attempt->server_name, name);
+    memcpy(attempt->host, to->host, strlen(to->host) + 1);
+    memcpy(attempt->server_name, name, strlen(name) + 1);
     rc = sr_dns_resolve(&attempt->query, loop, to->host, &attempt->addresses, resolved, conn);
     if (rc == SR_OK) {
         attempt_next(conn);

@@ -34,7 +34,7 @@ static int bind_one(const struct addrinfo *address, bool share, int *out)
     int one = 1, saved;
     int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
-        return errno;
+        return errno ? errno : EIO;
     /* So that a restart need not wait for old connections; it does not let two servers share a port. */
     if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) == 0 &&
         (!share || setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof one) == 0) &&
@@ -44,13 +44,13 @@ static int bind_one(const struct addrinfo *address, bool share, int *out)
     }
     saved = errno;
     close(fd);
-    return saved;
+    return saved ? saved : EIO;
 }
 
 /* Fails when anybody listens there, with SO_REUSEPORT or without. */
 static int probe(const struct addrinfo *address)
 {
-    int fd, status = bind_one(address, false, &fd);
+    int fd = -1, status = bind_one(address, false, &fd);
     if (status)
         return status;
     if (listen(fd, 1) != 0)
@@ -61,7 +61,12 @@ static int probe(const struct addrinfo *address)
 
 static int open_all(struct addrinfo *address, size_t count, int *fds, uint16_t *port)
 {
-    struct sockaddr_storage bound;
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } bound;
+    memset(&bound, 0, sizeof bound);
     socklen_t size = sizeof bound;
     int status = *port ? probe(address) : 0;
     for (size_t i = 0; i < count && status == 0; i++) {
@@ -70,12 +75,12 @@ static int open_all(struct addrinfo *address, size_t count, int *fds, uint16_t *
         status = bind_one(address, true, &fds[i]);
         if (status || i > 0)
             continue;
-        if (getsockname(fds[0], (struct sockaddr *)&bound, &size) != 0)
+        if (getsockname(fds[0], &bound.any, &size) != 0)
             return errno;
         if (address->ai_family == AF_INET6)
-            v6->sin6_port = ((struct sockaddr_in6 *)&bound)->sin6_port;
+            v6->sin6_port = bound.v6.sin6_port;
         else
-            v4->sin_port = ((struct sockaddr_in *)&bound)->sin_port;
+            v4->sin_port = bound.v4.sin_port;
         *port = ntohs(address->ai_family == AF_INET6 ? v6->sin6_port : v4->sin_port);
     }
     return status;

@@ -69,7 +69,7 @@ static int edits(const struct letters *keyword, const struct letters *word, int 
 {
     int half = keyword->n / 2, allowed = most < half ? most : half;
     int longer = keyword->n > word->n ? keyword->n - word->n : word->n - keyword->n;
-    if (longer > allowed || __builtin_popcountll(keyword->set & ~word->set) > allowed ||
+    if (keyword->n == 0 || longer > allowed || __builtin_popcountll(keyword->set & ~word->set) > allowed ||
         __builtin_popcountll(word->set & ~keyword->set) > allowed)
         return most + 1;
     int found = distance(keyword, word);
