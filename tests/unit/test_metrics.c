@@ -242,8 +242,8 @@ static void a_full_queue_drops_and_counts(void **state)
         sr_lines_write(lines, sr_bytes_of(line, sizeof line));
     assert_true(sr_lines_dropped(lines) > 2000);
     sr_lines_write(lines, sr_bytes_of(line, 9000));
-    close(ends[0]);
     signal(SIGPIPE, SIG_IGN);
+    close(ends[0]);
     sr_lines_close(lines);
     close(ends[1]);
     has("semroute_access_log_lines_total{result=\"dropped\"}");
