@@ -473,8 +473,8 @@ static void test_no_shortage_leaves_a_client_waiting(void **state)
     static const char *const asked[] = {
         "GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
         "GET /v1/models HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
-        "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 30\r\n\r\n"
-        "{\"model\":\"gone\",\"messages\":[]}",
+        ("POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 30\r\n\r\n"
+         "{\"model\":\"gone\",\"messages\":[]}"),
     };
     struct site *s = *state;
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(s->port)};
