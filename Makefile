@@ -6,7 +6,7 @@
 PRESET  ?= release
 VENV    := tests/.venv
 PYTEST  := $(VENV)/bin/python -m pytest
-FUZZ_SECONDS ?= 10
+FUZZ_SECONDS ?= 5
 
 all: setup ## build/semroute
 	@tools/build.sh release semroute
