@@ -21,17 +21,22 @@ BINARY = pathlib.Path(os.environ.get("SEMROUTE", ROOT / "build" / "semroute"))
 
 
 def free_ports(count=1):
-    """`count` consecutive ports that were free a moment ago."""
-    for base in range(20000 + os.getpid() % 20000, 60000, count + 1):
+    """`count` consecutive ports that were free a moment ago, below those that outgoing connections get."""
+    first, last = 10240, 32000
+    for step in range(0, last - first, count):
+        base = first + (os.getpid() * 97 + step) % (last - first)
+        ports = range(base, base + count)
+        if free_ports.given.intersection(ports):
+            continue
         sockets = []
         try:
-            for port in range(base, base + count):
+            for port in ports:
                 s = socket.socket()
                 sockets.append(s)
+                s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 s.bind(("127.0.0.1", port))
-            if all(port not in free_ports.given for port in range(base, base + count)):
-                free_ports.given.update(range(base, base + count))
-                return base
+            free_ports.given.update(ports)
+            return base
         except OSError:
             pass
         finally:
