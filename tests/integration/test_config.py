@@ -230,3 +230,10 @@ def test_migrate_refuses_what_it_cannot_read(file, tmp_path):
     assert done.returncode != 0 and existing.read_text() == "mine"
     flat = check(file, (DATA / "release_l0.yaml").read_text())
     assert flat.returncode == 1 and "`semroute migrate FILE`" in flat.stdout
+
+
+def test_the_example_of_the_readme_is_good(tmp_path):
+    text = (ROOT / "README.md").read_text()
+    (tmp_path / "semroute.yaml").write_text(text.split("```yaml\n", 1)[1].split("```", 1)[0])
+    done = semroute("check", tmp_path / "semroute.yaml")
+    assert done.returncode == 0 and "warning" not in done.stdout, done.stdout
