@@ -10,7 +10,9 @@ ALLOWED = {"base": set()}
 ALLOWED["observe"] = {"base"}
 for sibling in ("net", "text", "json", "model"):
     ALLOWED[sibling] = {"base", "observe"}
-ALLOWED["config"] = {"base", "observe", "text", "json", "model"}
+ALLOWED["kernel"] = {"base"}
+ALLOWED["infer"] = {"base", "observe", "model", "kernel"}
+ALLOWED["config"] = {"base", "observe", "text", "json", "model", "kernel", "infer"}
 ALLOWED["signal"] = ALLOWED["config"] | {"config"}
 ALLOWED["decide"] = ALLOWED["signal"] | {"signal"}
 for state in ("cache", "pool"):
