@@ -108,6 +108,12 @@ size_t sr_scan_root_open(const struct sr_scan *scan);
  * `p` is NULL when the arena is full. The input must have passed the scanner. */
 struct sr_bytes sr_json_unescape(struct sr_bytes inside, struct sr_arena *arena);
 
+/* The same for a string that is still arriving: decodes the beginning of `inside` into `out` (room for
+ * inside.n bytes) and returns how many of its bytes are done with. Unless `last`, an escape stays behind that
+ * is not there as a whole, and a high surrogate whose partner may follow: at most 11 bytes. `*n`: bytes
+ * written. */
+size_t sr_json_unescape_part(struct sr_bytes inside, bool last, char *out, size_t *n);
+
 /* The value of a string span inside `body`, decoded; empty for other kinds. */
 struct sr_bytes sr_span_text(const struct sr_span *span, struct sr_bytes body, struct sr_arena *arena);
 

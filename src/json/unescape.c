@@ -33,28 +33,57 @@ static const char *unescape_unicode(const char *p, const char *end, char **out)
     return p;
 }
 
+/* Are all bytes there that the escape at `slash` is made of? A high surrogate may have a partner. */
+static bool escape_is_whole(const char *slash, const char *end)
+{
+    if (end - slash < 2)
+        return false;
+    if (slash[1] != 'u')
+        return true;
+    return end - slash >= 12 || (end - slash >= 6 && !sr_is_high_surrogate(hex4(slash + 2, end)));
+}
+
+/* Decodes up to the first escape that does not go on as far as it may, all when `last`; returns where it
+ * stopped. */
+static const char *unescape(const char *p, const char *end, bool last, char **out)
+{
+    const char *slash;
+    while ((slash = memchr(p, '\\', (size_t)(end - p)))) {
+        memcpy(*out, p, (size_t)(slash - p));
+        *out += slash - p;
+        p = slash;
+        if (last && end - slash < 2)
+            break;
+        if (!last && !escape_is_whole(slash, end))
+            return p;
+        p += 2;
+        if (slash[1] == 'u' && end - p >= 4)
+            p = unescape_unicode(p, end, out);
+        else
+            *(*out)++ = sr_escape_value((uint8_t)slash[1]);
+    }
+    memcpy(*out, p, (size_t)(end - p));
+    *out += end - p;
+    return end;
+}
+
+size_t sr_json_unescape_part(struct sr_bytes inside, bool last, char *out, size_t *n)
+{
+    char *at = out;
+    const char *stop = unescape(inside.p, inside.p + inside.n, last, &at);
+    *n = (size_t)(at - out);
+    return (size_t)(stop - inside.p);
+}
+
 struct sr_bytes sr_json_unescape(struct sr_bytes inside, struct sr_arena *arena)
 {
-    const char *p = inside.p, *end = inside.p + inside.n;
-    const char *slash = inside.n ? memchr(p, '\\', inside.n) : NULL;
-    if (!slash)
+    if (inside.n == 0 || !memchr(inside.p, '\\', inside.n))
         return inside;
     char *start = sr_arena_alloc(arena, inside.n); /* an escape is never shorter than what it stands for */
     char *out = start;
     if (!start)
         return (struct sr_bytes){NULL, 0};
-    while (slash && end - slash >= 2) {
-        memcpy(out, p, (size_t)(slash - p));
-        out += slash - p;
-        p = slash + 2;
-        if (slash[1] == 'u' && end - p >= 4)
-            p = unescape_unicode(p, end, &out);
-        else
-            *out++ = sr_escape_value((uint8_t)slash[1]);
-        slash = memchr(p, '\\', (size_t)(end - p));
-    }
-    memcpy(out, p, (size_t)(end - p));
-    out += end - p;
+    unescape(inside.p, inside.p + inside.n, true, &out);
     sr_arena_trim(arena, start, inside.n, (size_t)(out - start));
     return (struct sr_bytes){start, (size_t)(out - start)};
 }

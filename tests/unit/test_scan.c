@@ -387,6 +387,36 @@ static void unescapes(void **state)
     assert_true(sr_bytes_eq(sr_json_unescape(SR_LIT("n"), &arena), SR_LIT("n")));
 }
 
+/* However a string is cut, its pieces decode to what the whole does. */
+static void unescapes_pieces(void **state)
+{
+    (void)state;
+    static const char inside[] =
+        "a\\\\b\\n\\u00e9\\ud83d\\ude00\\ud83d\\ud83d\\ude00\\ude00x\\ud83dy\\\"\\u0041\\ud83d\\n\\ud83d";
+    struct sr_bytes whole = {inside, sizeof inside - 1};
+    struct sr_arena arena;
+    sr_arena_init(&arena, 1 << 16);
+    struct sr_bytes wanted = sr_json_unescape(whole, &arena);
+    for (size_t cut = 0; cut <= whole.n; cut++) {
+        for (size_t second = cut; second <= whole.n; second++) {
+            char out[sizeof inside];
+            const size_t ends[] = {cut, second, whole.n};
+            size_t at = 0, length = 0;
+            for (size_t i = 0; i < 3; i++) {
+                size_t n;
+                struct sr_bytes piece = {inside + at, ends[i] - at};
+                size_t read = sr_json_unescape_part(piece, i == 2, out + length, &n);
+                assert_true(read <= piece.n && piece.n - read <= (i == 2 ? 0 : 11));
+                at += read;
+                length += n;
+            }
+            assert_int_equal(length, wanted.n);
+            assert_memory_equal(out, wanted.p, length);
+        }
+    }
+    sr_arena_dispose(&arena);
+}
+
 /* ---- properties over generated documents ---- */
 
 static size_t piece_of_one(void *ctx)
@@ -673,6 +703,7 @@ int main(void)
         cmocka_unit_test(spans_are_open_until_their_end),
         cmocka_unit_test(tables_are_checked),
         cmocka_unit_test(unescapes),
+        cmocka_unit_test(unescapes_pieces),
         cmocka_unit_test(random_documents),
         cmocka_unit_test(kernels_agree),
         cmocka_unit_test(kernels_know_utf8),
