@@ -11,7 +11,7 @@ FUZZ_SECONDS ?= 5
 all: setup ## build/semroute
 	@tools/build.sh release semroute
 
-setup: ## Debian packages and the Python test environment, when missing
+setup: ## Debian packages, the Python test environment and the neural model, when missing
 	@tools/setup.sh
 
 setup-bench: setup ## nginx and HAProxy, which the gateway bench measures beside us

