@@ -1,59 +1,89 @@
 /*
  * The inference engine: jobs of many requests share packed batches on the engine's own threads.
  *
- * A job is one text's tokens for one encoder and some of its heads. The engine collects jobs for the same
- * encoder for at most a small time, never pads, and lets interactive jobs overtake long ones (a long sequence
- * is stopped at nothing, but never more than one is under way while short ones wait on a machine with two
- * lanes). Everything is bounded: jobs, tokens queued, bytes of workspace; what does not fit is refused at
- * once.
+ * A job is one text's tokens for one encoder and some of its heads. Jobs for the same encoder that wait at
+ * the same time run as one batch, never padded; a batch waits a little for more only where more is to be
+ * expected. Long sequences have a lane of their own, at lower priority of the operating system, so that
+ * interactive work is not stuck behind a document (docs/internals/inference.md). Everything is bounded: jobs,
+ * tokens queued, bytes of workspace; what does not fit is refused at once.
  */
 #ifndef SR_INFER_ENGINE_H
 #define SR_INFER_ENGINE_H
 
 #include "infer/encoder.h"
+#include "observe/metrics.h"
 
-struct sr_engine;
+struct sr_infer;
 
-struct sr_engine_options {
-    unsigned threads;    /* 0: what base/cpu.h gives to inference */
-    size_t queue_jobs;   /* waiting jobs at most; 0: 4096 */
-    size_t queue_tokens; /* waiting tokens at most; 0: 1 << 20 */
-    size_t batch_tokens; /* tokens of one batch at most (a longer sequence is a batch alone); 0: 2048 */
-    uint64_t wait_ns;    /* how long a batch may wait for company; 0: none */
-    size_t memory_max;   /* bytes of all workspaces; 0: 1 GiB */
+#define SR_INFER_CPUS_MAX 256 /* bytes of the list of CPUs, NUL included */
+
+struct sr_infer_options {
+    unsigned threads;    /* of each lane; 0: what base/cpu.h counts */
+    size_t queue_jobs;   /* waiting jobs at most */
+    size_t queue_tokens; /* waiting tokens at most */
+    size_t batch_tokens; /* tokens of one batch at most; a longer sequence is a batch alone */
+    size_t long_tokens;  /* sequences longer than this go to the lane of long ones */
+    uint64_t wait_ns;    /* how long a batch may wait for company; 0: not at all */
+    size_t memory_max;   /* bytes of all workspaces */
+    const char *cpus;    /* the CPUs that the threads may use, as in "0-3,8"; NULL: all of the process */
+    struct sr_metrics *metrics; /* or NULL; outlives the engine */
 };
 
-enum sr_engine_priority { SR_ENGINE_INTERACTIVE, SR_ENGINE_BULK };
+enum sr_infer_priority { SR_INFER_INTERACTIVE, SR_INFER_BULK };
 
 /* Owned by the caller, unchanged until `done`. */
-struct sr_engine_job {
+struct sr_infer_job {
     struct sr_encoder *encoder; /* the engine holds a reference while the job is under way */
     struct sr_encoder_item item;
-    enum sr_engine_priority priority;
-    /* Exactly once for an accepted job, on a thread of the engine: short, does not block (post to a mailbox).
-     * SR_OK, SR_ECANCELED, SR_ELIMIT, SR_ENOMEM, SR_ECLOSED. */
-    void (*done)(struct sr_engine_job *job, int status);
+    enum sr_infer_priority priority;
+    void *owner; /* the caller's */
+    /* Exactly once for an accepted job, on a thread of the engine or inside sr_infer_cancel: short, does not
+     * block (post to a mailbox), submits nothing. The job may be freed in it, unless its owner may be calling
+     * sr_infer_cancel at that time. SR_OK, SR_ECANCELED, SR_ELIMIT, SR_ENOMEM, SR_EINVAL, SR_ECLOSED. */
+    void (*done)(struct sr_infer_job *job, int status);
     /* Written by the engine before `done`: */
     uint64_t wait_ns, run_ns; /* in the queue, in the batch */
     uint32_t batch_jobs, batch_tokens;
     /* The engine's: */
-    struct sr_engine_job *next;
-    _Atomic(int) state;
+    struct sr_infer_job *next, *prev;
+    uint64_t since_ns;
+    int state;
+    bool long_lane, canceled;
 };
 
-int sr_engine_new(struct sr_engine **out, const struct sr_engine_options *options,
-                  struct sr_err *err) SR_WARN_UNUSED;
-void sr_engine_free(struct sr_engine *engine); /* NULL is allowed; ends what waits with SR_ECLOSED */
+/* Every limit at its documented default. */
+struct sr_infer_options sr_infer_defaults(void);
+
+/* Starts the threads. SR_EINVAL with what is wrong for limits of zero and a malformed or empty list of CPUs,
+ * SR_ENOMEM. */
+int sr_infer_new(struct sr_infer **out, const struct sr_infer_options *options,
+                 struct sr_err *err) SR_WARN_UNUSED;
+
+/* Ends what waits with SR_ECLOSED, stops what runs, joins. Nobody may submit or cancel any more. NULL is
+ * allowed. */
+void sr_infer_free(struct sr_infer *infer);
 
 /* Any thread. SR_OK: `done` will be called. SR_EBUSY: the queue is full. SR_ELIMIT: the sequence alone
- * exceeds the memory ceiling. SR_ECLOSED. `done` is not called on an error. */
-int sr_engine_submit(struct sr_engine *engine, struct sr_engine_job *job) SR_WARN_UNUSED;
+ * exceeds the memory ceiling. SR_EINVAL: no tokens, or more than the encoder takes. SR_ECLOSED. `done` is not
+ * called on an error. */
+int sr_infer_submit(struct sr_infer *infer, struct sr_infer_job *job) SR_WARN_UNUSED;
 
-/* Any thread: drops the job if it still waits; `done` comes in any case (from here or from the engine). */
-void sr_engine_cancel(struct sr_engine *engine, struct sr_engine_job *job);
+/* All of `jobs` or none, so that the windows of one text are refused together. */
+int sr_infer_submit_all(struct sr_infer *infer, struct sr_infer_job *jobs, size_t n) SR_WARN_UNUSED;
 
-/* Runs one job on the engine's threads and waits for it: for commands and start-up, never on an event loop.
- */
-int sr_engine_run(struct sr_engine *engine, struct sr_engine_job *job) SR_WARN_UNUSED;
+/* Any thread: drops the job if it still waits (`done` is called in here, with SR_ECANCELED); a batch whose
+ * jobs are all dropped stops between two layers. A job that is done already is left alone. */
+void sr_infer_cancel(struct sr_infer *infer, struct sr_infer_job *job);
+
+/* Submits `n` jobs and waits for all; the first error of any. Their `done` and `owner` are used here. For
+ * commands, start-up and worker threads, never on an event loop. */
+int sr_infer_run(struct sr_infer *infer, struct sr_infer_job *jobs, size_t n) SR_WARN_UNUSED;
+
+/* What waits now. */
+struct sr_infer_stats {
+    size_t jobs, tokens;
+    unsigned threads; /* of a lane */
+};
+struct sr_infer_stats sr_infer_stats(struct sr_infer *infer);
 
 #endif

@@ -1,0 +1,26 @@
+/*
+ * Where model folders are, so that every command and the server mean the same one.
+ *
+ * A name is looked for in the folders that people or packages put models in; a path stays a path. Opens
+ * nothing: only asks whether a folder with a config.json is there.
+ */
+#ifndef SR_INFER_LOCATE_H
+#define SR_INFER_LOCATE_H
+
+#include "base/err.h"
+
+/* The encoder that is used where nothing else is configured. */
+#define SR_LOCATE_DEFAULT "all-MiniLM-L6-v2"
+
+#define SR_LOCATE_MAX 4096 /* bytes of a path, NUL included */
+
+/* Writes the folder of the model `name` (NULL or "": SR_LOCATE_DEFAULT) to `out`. A name with a slash is a
+ * path and only checked. Otherwise the first of these that holds name/config.json:
+ *   $SEMROUTE_MODELS
+ *   models/ beside the executable, and up to two folders above it (build/semroute in a source tree)
+ *   ../share/semroute/models of the executable
+ *   models/ in the current directory
+ * SR_ENOENT with the places in err; SR_ELIMIT when a path is longer than SR_LOCATE_MAX. */
+int sr_locate_model(char out[SR_LOCATE_MAX], const char *name, struct sr_err *err) SR_WARN_UNUSED;
+
+#endif
