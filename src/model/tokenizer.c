@@ -362,3 +362,11 @@ size_t sr_tokenizer_template_size(const struct sr_tokenizer *tokenizer)
 {
     return tokenizer->n_before + tokenizer->n_after;
 }
+
+struct sr_token_template sr_tokenizer_template(const struct sr_tokenizer *tokenizer)
+{
+    return (struct sr_token_template){.before = tokenizer->before,
+                                      .after = tokenizer->after,
+                                      .n_before = tokenizer->n_before,
+                                      .n_after = tokenizer->n_after};
+}

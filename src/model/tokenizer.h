@@ -87,4 +87,11 @@ bool sr_tokenizer_is_special(const struct sr_tokenizer *tokenizer, int32_t id);
 /* Tokens that the template puts around a text. */
 size_t sr_tokenizer_template_size(const struct sr_tokenizer *tokenizer);
 
+/* The same one by one, as long as the tokenizer lives: what comes before a text and what after it. */
+struct sr_token_template {
+    const int32_t *before, *after;
+    size_t n_before, n_after;
+};
+struct sr_token_template sr_tokenizer_template(const struct sr_tokenizer *tokenizer);
+
 #endif
