@@ -2,7 +2,8 @@
  * From the texts of a request to a decision: starts signals one after the other, cheapest first, and only
  * those that the decisions still need.
  *
- * Short texts are worked on here and now; long ones on the workers where the exchange has an env.
+ * Short texts are worked on here and now; long ones on the workers where the exchange has an env. What an
+ * encoder says comes late in either case.
  */
 #include "base/clock.h"
 #include "router/bridge.h"
@@ -76,14 +77,15 @@ static void advance(sr_exchange *x)
     }
 }
 
-/* Readies the way to the workers when the text is long enough for it. */
+/* Readies the way to other threads when the text is long enough for it, or an answer may come late. */
 static int bridge_for(sr_exchange *x, struct sr_signal_env *env)
 {
     *env = (struct sr_signal_env){.inline_bytes = INLINE_BYTES};
-    if (!x->env.post || x->input->text.n <= INLINE_BYTES)
+    bool late = sr_signals_may_be_late(x->engine->signals);
+    if (!x->env.post || (x->input->text.n <= INLINE_BYTES && !late))
         return SR_OK;
     env->workers = sr_runtime_workers(x->runtime);
-    if (!env->workers)
+    if (!env->workers && !late)
         return SR_OK;
     int rc = sr_bridge_new(&x->bridge, &x->env);
     if (rc)

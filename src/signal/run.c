@@ -1,22 +1,23 @@
 /*
  * Runs of one request's signals.
  *
- * A run lives in the request's arena and is touched by the owner's thread only. Work for another thread is a
- * job on the heap with references and an arena of its own; its result comes back by mailbox and is copied. A
- * job whose owner gave up is cut loose: it skips its work if it has not begun, and frees itself when it
- * arrives.
+ * A run lives in the request's arena and is touched by the owner's thread only. What ends on another thread
+ * is a job on the heap with references and an arena of its own; its result comes back by mailbox and is
+ * copied. A job whose owner gave up is cut loose: it skips its work if it has not begun, and frees itself
+ * when it arrives.
  */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "signal/types.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #define JOB_ARENA_MAX ((size_t)64 << 20)
 
 enum run_state { RUN_IDLE, RUN_PENDING, RUN_DONE };
 
-/* Owned by the worker until it is sent, then by the message. */
+/* Owned by whoever works on it until it is sent, then by the message. */
 struct signal_job {
     struct sr_job job;
     struct sr_message message;
@@ -25,7 +26,12 @@ struct signal_job {
     struct sr_mailbox *mailbox;
     enum sr_signal_type type;
     atomic_bool canceled;
+    atomic_bool late;          /* the task began and may be canceled */
+    atomic_int parties;        /* of a late task: who started it and who answers; the last one sends */
     struct sr_signal_run *run; /* owner's thread only; NULL when cut loose */
+    uint64_t since_ns;
+    struct sr_signal_input seen;
+    struct sr_signal_task task;
     struct sr_arena arena;
     struct sr_signal_result result;
 };
@@ -49,16 +55,58 @@ static struct sr_signal_result failed(int status)
     return (struct sr_signal_result){.status = status, .tier = "", .top = -1};
 }
 
+/* Somebody who waits for a task. */
+struct waiter {
+    struct sr_signal_task task;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool done;
+    int status;
+};
+
+static void waiter_done(struct sr_signal_task *task, int status)
+{
+    struct waiter *waiter = (struct waiter *)((char *)task - offsetof(struct waiter, task));
+    pthread_mutex_lock(&waiter->lock);
+    waiter->done = true;
+    waiter->status = status;
+    pthread_cond_signal(&waiter->changed);
+    pthread_mutex_unlock(&waiter->lock);
+}
+
+/* Starts a type that may be late, and waits for it. */
+static int start_and_wait(const struct sr_signal_ops *ops, const struct sr_signal_set *set,
+                          const struct sr_signal_input *input, struct sr_arena *arena,
+                          struct sr_signal_result *result)
+{
+    struct waiter waiter = {.task = {.input = input, .arena = arena, .result = result, .done = waiter_done}};
+    pthread_mutex_init(&waiter.lock, NULL);
+    pthread_cond_init(&waiter.changed, NULL);
+    int rc = ops->start(set, &waiter.task);
+    if (rc == SR_AGAIN) {
+        pthread_mutex_lock(&waiter.lock);
+        while (!waiter.done)
+            pthread_cond_wait(&waiter.changed, &waiter.lock);
+        rc = waiter.status;
+        pthread_mutex_unlock(&waiter.lock);
+    }
+    pthread_cond_destroy(&waiter.changed);
+    pthread_mutex_destroy(&waiter.lock);
+    return rc;
+}
+
 static void evaluate(const struct sr_signals *signals, enum sr_signal_type type,
                      const struct sr_signal_input *input, struct sr_arena *arena,
                      struct sr_signal_result *result)
 {
+    const struct sr_signal_ops *ops = sr_signal_registry[type];
     uint64_t start = sr_clock_ns();
     *result = failed(SR_OK);
     int rc = SR_OK;
     if (signals->sets[type]) {
         struct sr_signal_input seen = sr_signal_input_seen_by(input, type);
-        rc = sr_signal_registry[type]->run(signals->sets[type], &seen, arena, result);
+        rc = ops->start ? start_and_wait(ops, signals->sets[type], &seen, arena, result)
+                        : ops->run(signals->sets[type], &seen, arena, result);
     }
     if (rc)
         *result = failed(rc);
@@ -73,13 +121,62 @@ static void job_free(struct signal_job *job)
     sr_mem_free(job);
 }
 
+static void job_send(struct signal_job *job)
+{
+    if (sr_mailbox_send(job->mailbox, &job->message))
+        job_free(job);
+}
+
+static void job_leave(struct signal_job *job)
+{
+    if (atomic_fetch_sub_explicit(&job->parties, 1, memory_order_acq_rel) == 1)
+        job_send(job);
+}
+
+static void job_task_done(struct sr_signal_task *task, int status)
+{
+    struct signal_job *job = (struct signal_job *)((char *)task - offsetof(struct signal_job, task));
+    if (status)
+        job->result = failed(status);
+    job->result.ns = sr_clock_ns() - job->since_ns;
+    job_leave(job);
+}
+
+/* SR_OK: the result is there. SR_AGAIN: the job will be sent, it is not the caller's any more. */
+static int job_start(struct signal_job *job)
+{
+    const struct sr_signal_ops *ops = sr_signal_registry[job->type];
+    const struct sr_signal_set *set = job->signals->sets[job->type];
+    if (!ops->start) {
+        evaluate(job->signals, job->type, job->input, &job->arena, &job->result);
+        return SR_OK;
+    }
+    job->since_ns = sr_clock_ns();
+    job->seen = sr_signal_input_seen_by(job->input, job->type);
+    job->task = (struct sr_signal_task){
+        .input = &job->seen, .arena = &job->arena, .result = &job->result, .done = job_task_done};
+    job->result = failed(SR_OK);
+    atomic_init(&job->parties, 2);
+    int rc = ops->start(set, &job->task);
+    if (rc == SR_AGAIN) {
+        /* Whichever of this thread and the one that cancels comes second sees the other's mark. */
+        atomic_store(&job->late, true);
+        if (atomic_load(&job->canceled) && ops->cancel)
+            ops->cancel(set, &job->task);
+        job_leave(job);
+        return SR_AGAIN;
+    }
+    if (rc)
+        job->result = failed(rc);
+    job->result.ns = sr_clock_ns() - job->since_ns;
+    return SR_OK;
+}
+
 static void job_run(struct sr_job *base)
 {
     struct signal_job *job = (struct signal_job *)((char *)base - offsetof(struct signal_job, job));
-    if (!atomic_load_explicit(&job->canceled, memory_order_relaxed))
-        evaluate(job->signals, job->type, job->input, &job->arena, &job->result);
-    if (sr_mailbox_send(job->mailbox, &job->message))
-        job_free(job);
+    if (atomic_load(&job->canceled) || job_start(job) == SR_OK)
+        job_send(job);
 }
 
 /* Copies hits and probabilities to the owner's arena; labels and names belong to the signal set. */
@@ -137,12 +234,11 @@ int sr_signal_run_new(struct sr_signal_run **out, struct sr_signals *signals, st
     return SR_OK;
 }
 
-/* Hands the type to the workers; an error when it cannot be handed. */
-static int run_submit(struct sr_signal_run *run, enum sr_signal_type type)
+static struct signal_job *job_new(struct sr_signal_run *run, enum sr_signal_type type)
 {
     struct signal_job *job = sr_mem_calloc(1, sizeof *job);
     if (!job)
-        return SR_ENOMEM;
+        return NULL;
     job->job.run = job_run;
     job->message.run = job_arrive;
     job->signals = sr_signals_ref(run->signals);
@@ -152,30 +248,58 @@ static int run_submit(struct sr_signal_run *run, enum sr_signal_type type)
     job->run = run;
     job->result = failed(SR_ECANCELED);
     atomic_init(&job->canceled, false);
+    atomic_init(&job->late, false);
     sr_arena_init(&job->arena, JOB_ARENA_MAX);
+    return job;
+}
+
+/* The answer is there already: keeps it and drops the job. */
+static int keep_result(struct sr_signal_run *run, enum sr_signal_type type, struct signal_job *job)
+{
+    int rc = copy_result(run->arena, &job->result, &run->types[type].result);
+    job_free(job);
+    return rc;
+}
+
+/* Begins the type where the answer comes by mailbox. SR_AGAIN: it will; SR_OK: the result is there; another
+ * error when it cannot be begun. */
+static int run_begin(struct sr_signal_run *run, enum sr_signal_type type, bool on_worker)
+{
+    struct signal_job *job = job_new(run, type);
+    if (!job)
+        return SR_ENOMEM;
     run->types[type].job = job;
-    int rc = sr_workers_submit(run->env.workers, &job->job, SR_JOB_INTERACTIVE);
-    if (rc) {
+    if (on_worker) {
+        int rc = sr_workers_submit(run->env.workers, &job->job, SR_JOB_INTERACTIVE);
+        if (rc == SR_OK)
+            return SR_AGAIN;
         run->types[type].job = NULL;
         job_free(job);
+        return rc;
     }
-    return rc;
+    if (job_start(job) == SR_AGAIN)
+        return SR_AGAIN;
+    run->types[type].job = NULL;
+    return keep_result(run, type, job);
 }
 
 int sr_signal_run_start(struct sr_signal_run *run, enum sr_signal_type type, sr_signal_done *done, void *ctx)
 {
     if (run->types[type].state != RUN_IDLE)
         return run->types[type].state == RUN_PENDING ? SR_AGAIN : SR_OK;
-    bool elsewhere = run->env.workers && run->env.mailbox && run->signals->sets[type] &&
-                     run->input->text.n > run->env.inline_bytes;
+    const struct sr_signal_set *set = run->signals->sets[type];
+    bool on_worker =
+        set && run->env.mailbox && run->env.workers && run->input->text.n > run->env.inline_bytes;
+    bool late = set && run->env.mailbox && sr_signal_registry[type]->start;
     run->types[type].done = done;
     run->types[type].ctx = ctx;
-    if (elsewhere) {
-        int rc = run_submit(run, type);
-        run->types[type].state = rc ? RUN_DONE : RUN_PENDING;
-        if (rc == SR_OK)
+    if (on_worker || late) {
+        int rc = run_begin(run, type, on_worker);
+        run->types[type].state = rc == SR_AGAIN ? RUN_PENDING : RUN_DONE;
+        if (rc == SR_AGAIN)
             return SR_AGAIN;
-        run->types[type].result = failed(rc);
+        if (rc)
+            run->types[type].result = failed(rc);
         return SR_OK;
     }
     evaluate(run->signals, type, run->input, run->arena, &run->types[type].result);
@@ -189,11 +313,14 @@ void sr_signal_run_cancel(struct sr_signal_run *run, int status)
         struct signal_job *job = run->types[type].job;
         if (!job)
             continue;
-        atomic_store_explicit(&job->canceled, true, memory_order_relaxed);
+        const struct sr_signal_ops *ops = sr_signal_registry[type];
         job->run = NULL;
         run->types[type].job = NULL;
         run->types[type].state = RUN_DONE;
         run->types[type].result = failed(status);
+        atomic_store(&job->canceled, true);
+        if (atomic_load(&job->late) && ops->cancel)
+            ops->cancel(job->signals->sets[type], &job->task);
     }
 }
 

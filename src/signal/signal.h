@@ -82,6 +82,17 @@ struct sr_signal_result {
 /* A type's compiled rules; immutable, part of the engine's snapshot. */
 struct sr_signal_set;
 
+/* One evaluation that may end late. It holds the references that keep set, input and texts alive until `done`
+ * was called. */
+struct sr_signal_task {
+    const struct sr_signal_input *input; /* as the type is to read it */
+    struct sr_arena *arena;              /* the task's own; `start` and whoever answers, one at a time */
+    struct sr_signal_result *result;     /* complete before `done` */
+    /* `status`: SR_OK, or what becomes the result's status. Short, does not block; the task is gone then. */
+    void (*done)(struct sr_signal_task *task, int status);
+    void *state; /* the type's */
+};
+
 struct sr_signal_ops {
     const char *name; /* the leaf type in rules; first member by house rule */
     /* Reads long texts whole, whatever the configuration says of compression. */
@@ -96,9 +107,18 @@ struct sr_signal_ops {
     size_t (*n_rules)(const struct sr_signal_set *set);
     const char *(*rule_name)(const struct sr_signal_set *set, size_t rule);
     /* Evaluates all rules; pure, any thread, `result` and what it points to in `arena`. An error return is
-     * stored as the result's status. */
+     * stored as the result's status. NULL where there is `start`. */
     int (*run)(const struct sr_signal_set *set, const struct sr_signal_input *input, struct sr_arena *arena,
                struct sr_signal_result *result);
+    /* Optional, for types whose answer may come late (from a batch on other threads). Begins to evaluate all
+     * rules; any thread, does not block. SR_OK: the task's result is written, as by `run`. SR_AGAIN:
+     * task->done will be called exactly once, on any thread. Another error is stored as the status. */
+    int (*start)(const struct sr_signal_set *set, struct sr_signal_task *task);
+    /* With `start`, optional. Any thread, for a task whose start returned SR_AGAIN, done or not: its answer is
+     * not wanted any more. `done` comes in any case, perhaps in here. */
+    void (*cancel)(const struct sr_signal_set *set, struct sr_signal_task *task);
+    /* With `start`, optional: can this set answer late at all? NULL: it can. */
+    bool (*may_be_late)(const struct sr_signal_set *set);
 };
 
 /* The registry: one array, indexed by enum sr_signal_type. */
@@ -114,6 +134,8 @@ int sr_signals_new(struct sr_signals **out, const struct sr_config *config, stru
                    struct sr_err *err) SR_WARN_UNUSED;
 struct sr_signals *sr_signals_ref(struct sr_signals *signals);
 void sr_signals_unref(struct sr_signals *signals);
+/* Can an answer come late even where the text is short? Then an env with a mailbox is worth having. */
+bool sr_signals_may_be_late(const struct sr_signals *signals);
 size_t sr_signals_rules(const struct sr_signals *signals, enum sr_signal_type type);
 const char *sr_signals_rule_name(const struct sr_signals *signals, enum sr_signal_type type, size_t rule);
 /* Index of a rule by name, -1 when there is none. */
@@ -124,8 +146,8 @@ struct sr_signal_run;
 typedef void sr_signal_done(void *ctx, enum sr_signal_type type);
 
 struct sr_signal_env {
-    struct sr_workers *workers; /* NULL: everything runs at once on the calling thread */
-    struct sr_mailbox *mailbox; /* the owner's; where late results arrive */
+    struct sr_workers *workers; /* NULL: long texts are evaluated on the calling thread, too */
+    struct sr_mailbox *mailbox; /* the owner's; where late results arrive. NULL: starting a type blocks */
     size_t inline_bytes;        /* texts up to this size are evaluated on the calling thread */
 };
 
