@@ -90,6 +90,9 @@ struct sr_request_head {
     bool has_body;        /* false: the head is all there is */
     bool answer_unseen;   /* the answer's body will not be given: ask the upstream for nothing that would have
                              to be taken out of it again */
+    uint64_t passing_max; /* bytes of a body that goes by untouched (SR_STEP_PASS): nothing of it is kept, so
+                             the limit of bodies that are need not be its own. UINT64_MAX = none; 0 = the
+                             configuration's max_body_bytes for both */
 };
 
 /* How an exchange on an event loop learns of a verdict that was worked out elsewhere. `post` runs

@@ -108,6 +108,7 @@ int sr_head_read(struct sr_head *out, const struct sr_request_head *head, const 
         .peer = keep(arena, head->peer, &rc),
         .has_body = head->has_body,
         .answer_unseen = head->answer_unseen,
+        .passing_max = head->passing_max,
         .debug = config->global.debug_headers,
     };
     out->strip = sr_arena_calloc(arena, head->n_headers + 1, sizeof *out->strip);

@@ -18,6 +18,7 @@ struct sr_head {
     struct sr_bytes request_id; /* empty: the client sent none that can be used */
     struct sr_bytes content_type;
     uint64_t content_length; /* 0 when not told */
+    uint64_t passing_max;    /* as in struct sr_request_head */
     bool has_body;
     bool answer_unseen;     /* nobody will take out of the answer what was only asked for here */
     bool wants_sse;         /* `accept` names text/event-stream */

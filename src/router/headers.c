@@ -265,7 +265,7 @@ int sr_headers_reply(sr_exchange *x, const char *content_type)
     }
     if (v->status == 405)
         list_set(&list, SR_LIT("allow"), x->allow);
-    if (v->status == 503)
+    if (v->status == 503 || v->status == 429)
         list_set(&list, SR_LIT("retry-after"), SR_LIT("1"));
     x->verdict.headers = list.items;
     x->verdict.n_headers = list.n;

@@ -9,6 +9,8 @@
 #include "router/exchange.h"
 #include "router/reply.h"
 
+#include <inttypes.h>
+
 static void refuse_json(sr_exchange *x, const struct sr_err *err)
 {
     x->error_reason = "parse_error";
@@ -26,10 +28,16 @@ static void refuse_complaint(sr_exchange *x, const struct sr_complaint *complain
                    complaint->message);
 }
 
-static void refuse_size(sr_exchange *x)
+static void refuse_size(sr_exchange *x, uint64_t limit)
 {
     sr_reply_error(x, (struct sr_error_reply){413, NULL, "request_too_large", NULL},
-                   "the request body is larger than %zu bytes", x->engine->max_body);
+                   "the request body is larger than %" PRIu64 " bytes", limit);
+}
+
+/* The largest body that may come by at all. */
+static uint64_t most_of_all(const sr_exchange *x)
+{
+    return x->head.passing_max > x->engine->max_body ? x->head.passing_max : x->engine->max_body;
 }
 
 /* Everything of the body is there and it is valid JSON. */
@@ -153,8 +161,10 @@ static void body_complete(sr_exchange *x)
 /* Scans a chunk; false when it is refused. */
 static bool scan_chunk(sr_exchange *x, const void *p, size_t n, bool last)
 {
-    if (n > x->engine->max_body - x->body_bytes) {
-        refuse_size(x);
+    uint64_t limit =
+        x->state == SR_EXCHANGE_STREAMING && x->head.passing_max ? x->head.passing_max : x->engine->max_body;
+    if (x->body_bytes > limit || n > limit - x->body_bytes) {
+        refuse_size(x, limit);
         return false;
     }
     x->body_bytes += n;
@@ -187,7 +197,9 @@ void sr_intake_chunk(sr_exchange *x, const void *p, size_t n, bool last)
     find_model(x);
     if (x->has_verdict)
         return;
-    if (last) {
+    if (x->automatic && x->head.content_length > x->engine->max_body) {
+        refuse_size(x, x->engine->max_body);
+    } else if (last) {
         body_complete(x);
     } else if (is_named(x) && !needs_alias(x)) {
         x->verdict.outcome = SR_OUTCOME_PASSED;
@@ -253,8 +265,8 @@ void sr_intake_head(sr_exchange *x)
     else if (sr_bytes_starts_with(x->head.content_type, SR_LIT("multipart/")))
         sr_reply_error(x, (struct sr_error_reply){400, NULL, "unsupported_content_type", NULL},
                        "multipart bodies are not routed: send JSON");
-    else if (x->head.has_body && x->head.content_length > x->engine->max_body)
-        refuse_size(x);
+    else if (x->head.has_body && x->head.content_length > most_of_all(x))
+        refuse_size(x, most_of_all(x));
     else if (!x->head.has_body)
         sr_reply_error(x, (struct sr_error_reply){400, NULL, "invalid_json", NULL},
                        "the request has no body");

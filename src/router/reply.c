@@ -81,9 +81,9 @@ void sr_reply_error(sr_exchange *x, struct sr_error_reply error, const char *fmt
     vsnprintf(message, sizeof message, fmt, args);
     va_end(args);
     const char *type = error.type && error.type[0] ? error.type : type_of(error.status);
-    enum sr_outcome outcome = error.status == 503   ? SR_OUTCOME_SHED
-                              : error.status >= 500 ? SR_OUTCOME_FAILED
-                                                    : SR_OUTCOME_REFUSED;
+    enum sr_outcome outcome = error.status == 503 || error.status == 429 ? SR_OUTCOME_SHED
+                              : error.status >= 500                      ? SR_OUTCOME_FAILED
+                                                                         : SR_OUTCOME_REFUSED;
     sr_reply_settle(x, outcome, error.status);
     x->error_code = error.code;
     x->response_path = "error";
