@@ -37,7 +37,7 @@ static int compile(const struct sr_config *config, struct sr_problems *problems)
     struct sr_err err = {0};
     int rc = sr_engine_new(&engine, sr_config_ref(config), NULL, &err);
     if (rc)
-        sr_problems_add(problems, SR_PROBLEM_ERROR, 0, 0, "%s", err.message);
+        sr_problems_add(problems, SR_PROBLEM_ERROR, err.line, err.column, "%s", err.message);
     else
         sr_engine_unref(engine);
     return rc;

@@ -12,7 +12,7 @@ static const struct sr_field fields[] = {
     {"profile", SR_FIELD_WORD, COMPRESSION(profile), .words = profiles, .def = "default",
      .help = "the weights below, by kind of text"},
     {"max_tokens", SR_FIELD_INT, COMPRESSION(max_tokens), .def = "512", .max = 1e9,
-     .help = "tokens that stay of a longer text, by estimate; 0 = off"},
+     .help = "tokens that stay of a longer text, by `tokenizer` or estimated; 0 = off"},
     {"min_length", SR_FIELD_SIZE, COMPRESSION(min_length), .def = "0", .max = 0x1p40,
      .help = "texts of at most so many bytes are read as they are"},
     {"skip_signals", SR_FIELD_TEXTS, COMPRESSION(skip_signals),
@@ -32,6 +32,9 @@ static const struct sr_field fields[] = {
      .help = "sentences at the beginning that stay when they fit; 0 = the profile's"},
     {"preserve_last_n", SR_FIELD_INT, COMPRESSION(last), .max = 1e6, .def_note = "the profile's",
      .help = "sentences at the end that stay when they fit; 0 = the profile's"},
+    {"tokenizer", SR_FIELD_TEXT, COMPRESSION(tokenizer), .def_note = "estimated",
+     .help = "the tokenizer.json of the model that reads the result: max_tokens is counted "
+             "by it"},
 };
 
 static bool is_listed(const char *const *words, const char *word)
@@ -43,7 +46,13 @@ static bool is_listed(const char *const *words, const char *word)
 
 static void finish(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
 {
-    const struct sr_strings *skip = &((struct sr_config_compression *)target)->skip_signals;
+    struct sr_config_compression *compression = target;
+    const struct sr_strings *skip = &compression->skip_signals;
+    const struct sr_yaml_node *tokenizer = sr_yaml_get(node, "tokenizer");
+    if (tokenizer) {
+        compression->tokenizer_line = tokenizer->line;
+        compression->tokenizer_column = tokenizer->column;
+    }
     for (size_t i = 0; i < skip->count; i++) {
         if (is_listed(sr_leaf_types, skip->items[i]) || is_listed(sr_leaf_types_later, skip->items[i]))
             continue;

@@ -278,6 +278,25 @@ struct sr_config_compression {
     double textrank, position, tfidf, novelty;
     double depth;
     int first, last;
+    const char *tokenizer; /* a tokenizer.json that counts the tokens; empty: they are estimated */
+    uint32_t tokenizer_line, tokenizer_column; /* where the file names it */
+};
+
+/* global.semroute.models.<name> */
+struct sr_config_policy {
+    const char *model;
+    bool allow_by_default; /* true: the model may see everything */
+    struct sr_strings types_allowed;
+    uint32_t allowed; /* mask over enum sr_entity_type; all where allow_by_default */
+    int index;        /* in models */
+};
+
+/* global.semroute.guards */
+struct sr_config_guards {
+    bool explicit_models;      /* true: requests that name their model are guarded too */
+    size_t memo_bytes;         /* 16 MiB: what is remembered of texts that were read; 0 = nothing */
+    const char *tenant_header; /* keeps what is remembered apart by this header's value; "" = shared */
+    const char *audit_log;     /* "stdout", "off" or a file */
 };
 
 /* global.router and the rest of global that this program has. */

@@ -28,6 +28,9 @@ void sr_config_link_files(struct sr_binder *b, const struct sr_yaml_node *root)
     static const char *const tls_path[] = {"global", "semroute", "gateway", "tls", NULL};
     static const char *const domain_path[] = {"global",     "model_catalog", "modules",
                                               "classifier", "domain",        NULL};
+    static const char *const guard_path[] = {"global", "model_catalog", "modules", "prompt_guard", NULL};
+    static const char *const compression_path[] = {"global", "model_catalog", "modules", "prompt_compression",
+                                                   NULL};
     const struct sr_yaml_node *models = under(root, models_path), *tls = under(root, tls_path);
     for (size_t i = 0; models && models->kind == SR_YAML_LIST && i < models->count; i++) {
         const struct sr_yaml_node *backends = sr_yaml_get(models->items[i], "backend_refs");
@@ -37,4 +40,6 @@ void sr_config_link_files(struct sr_binder *b, const struct sr_yaml_node *root)
     check_file(b, tls, "cert_file");
     check_file(b, tls, "key_file");
     check_file(b, under(root, domain_path), "model_id");
+    check_file(b, under(root, guard_path), "model_id");
+    check_file(b, under(root, compression_path), "tokenizer");
 }

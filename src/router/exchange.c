@@ -47,6 +47,8 @@ static int exchange_init(sr_exchange *x, const struct sr_request_head *head)
     sr_intake_head(x);
     if (x->has_verdict)
         return SR_OK;
+    if (!x->head.skip)
+        sr_early_init(&x->early, x->engine->signals, x->doc.dialect);
     if (x->head.content_length) {
         size_t reserve =
             x->head.content_length < BODY_RESERVE_MAX ? (size_t)x->head.content_length : BODY_RESERVE_MAX;
@@ -180,6 +182,7 @@ void sr_exchange_end(sr_exchange *x, enum sr_end how)
     sr_measure_end(x, how);
     sr_access_log_write(x, how);
     sr_answer_dispose(x);
+    sr_early_dispose(&x->early);
     sr_buf_dispose(&x->body);
     sr_buf_dispose(&x->reply);
     sr_buf_dispose(&x->explain);

@@ -8,6 +8,7 @@
 #define SR_ROUTER_EXCHANGE_H
 
 #include "base/buf.h"
+#include "router/early.h"
 #include "router/engine.h"
 #include "router/head.h"
 #include "router/request.h"
@@ -71,6 +72,7 @@ struct sr_exchange {
     uint64_t body_bytes; /* all that arrived */
     bool body_whole;     /* a complete document: only white space can follow */
     size_t next_span;    /* the first that was not looked at for `model` */
+    struct sr_early early;
 
     /* the way to the verdict */
     int model;        /* index; -1 = none */

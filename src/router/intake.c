@@ -186,6 +186,14 @@ static bool scan_chunk(sr_exchange *x, const void *p, size_t n, bool last)
     return true;
 }
 
+/* More is to come, and it may be routed by what it says. */
+static void read_early(sr_exchange *x)
+{
+    x->doc.body = sr_buf_view(&x->body);
+    x->doc.spans = sr_scan_spans(x->scan, &x->doc.n_spans);
+    sr_early_read(&x->early, x->engine->signals, &x->doc);
+}
+
 void sr_intake_chunk(sr_exchange *x, const void *p, size_t n, bool last)
 {
     if (!scan_chunk(x, p, n, last))
@@ -208,6 +216,8 @@ void sr_intake_chunk(sr_exchange *x, const void *p, size_t n, bool last)
         sr_exchange_forward(x);
         if (x->verdict.action == SR_ACTION_FORWARD)
             x->state = SR_EXCHANGE_STREAMING;
+    } else if (!x->body_whole && !is_named(x)) {
+        read_early(x);
     }
 }
 

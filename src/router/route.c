@@ -103,7 +103,7 @@ void sr_route_start(sr_exchange *x)
     struct sr_bytes text = sr_request_text(&x->doc, &x->arena, &total);
     if (text.p)
         x->input = sr_signal_input_new(text, total);
-    if (!x->input || sr_signal_input_shorten(x->input, &x->engine->config->global.compression) ||
+    if (!x->input || sr_signal_input_shorten(x->input, x->engine->signals, sr_early_take(&x->early)) ||
         bridge_for(x, &env) || sr_signal_run_new(&x->run, x->engine->signals, x->input, env, &x->arena)) {
         sr_exchange_refuse_memory(x);
         return;

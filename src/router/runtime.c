@@ -87,7 +87,10 @@ static int load_engine(const sr_runtime *runtime, struct sr_engine **out, char *
     struct sr_err err = {0};
     sr_models_begin(runtime->models);
     rc = sr_engine_new(out, config, runtime->models, &err);
-    if (rc)
+    if (rc && err.line && error && size)
+        snprintf(error, size, "%s:%u:%u: error: %s", runtime->path ? runtime->path : "(built-in)", err.line,
+                 err.column, err.message);
+    else if (rc)
         say(error, size, err.message[0] ? err.message : sr_strerror(rc));
     else
         sr_models_sweep(runtime->models);

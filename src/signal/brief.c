@@ -1,20 +1,30 @@
 /*
  * The short text of an input: what signals read of a long one when the configuration asks for compression.
  *
- * Made by the first signal that wants it, so that it happens where that signal runs and only when one does;
- * without memory for it, signals read the original. Which signals want it is decided here.
+ * It may be begun while the input still arrives; it is finished by the first signal that wants it, so that
+ * this happens where that signal runs and only when one does. Without memory for it, signals read the
+ * original. Which signals want it is decided here.
  */
 #include "base/clock.h"
 #include "base/mem.h"
+#include "model/tokenizer.h"
 #include "signal/types.h"
 #include "text/compress.h"
 
 #include <pthread.h>
 
+/* What a configuration says of short texts; immutable, part of its signals. */
+struct sr_signal_shortener {
+    struct sr_compress_settings settings;
+    struct sr_compress_counter counter; /* its `ctx` is a tokenizer of its own, or NULL */
+    uint32_t skipped;                   /* types that read the original: bits */
+    size_t least;                       /* texts of at most so many bytes stay as they are */
+};
+
 struct sr_signal_brief {
     pthread_mutex_t lock;
-    struct sr_compress_settings settings;
-    uint32_t skipped; /* types that read the original: bits */
+    struct sr_signals *signals;
+    sr_compressor *compressor; /* holds what has arrived; NULL: nothing has, or no memory */
     bool tried;
     bool shorter; /* `text` is there */
     struct sr_buf text;
@@ -51,21 +61,84 @@ static uint32_t skipped_types(const struct sr_strings *names)
     return skipped;
 }
 
-int sr_signal_input_shorten(struct sr_signal_input *input, const struct sr_config_compression *config)
+/* Does a signal that is configured read short texts? */
+static bool is_wanted(const struct sr_signals *signals, uint32_t skipped)
 {
-    /* A token has at least a byte, so a text of as many bytes as the budget has tokens fits. */
-    if (!config->enabled || config->max_tokens <= 0 || input->text.n <= config->min_length ||
-        input->text.n <= (size_t)config->max_tokens)
-        return SR_OK;
-    struct sr_signal_brief *brief = sr_mem_calloc(1, sizeof *brief);
-    if (!brief)
-        return SR_ENOMEM;
-    pthread_mutex_init(&brief->lock, NULL);
-    brief->settings = settings_of(config);
-    brief->skipped = skipped_types(&config->skip_signals);
-    sr_buf_init(&brief->text, input->text.n * 2);
-    input->brief = brief;
+    for (int type = 0; type < SR_SIGNAL_TYPES; type++)
+        if (signals->sets[type] && !(skipped >> type & 1))
+            return true;
+    return false;
+}
+
+/* What the tokenizer cannot count is too long for any budget. */
+static size_t count_tokens(void *ctx, struct sr_bytes text)
+{
+    size_t n;
+    return sr_tokenizer_count(ctx, text, 0, &n) == SR_OK ? n : SIZE_MAX;
+}
+
+static size_t fit_tokens(void *ctx, struct sr_bytes text, size_t tokens)
+{
+    size_t length;
+    return sr_tokenizer_fit(ctx, text, 0, tokens, &length) == SR_OK ? length : 0;
+}
+
+static int open_tokenizer(struct sr_signal_shortener *s, const struct sr_config_compression *config,
+                          struct sr_err *err)
+{
+    struct sr_tokenizer *tokenizer;
+    struct sr_err why = {0};
+    int rc = sr_tokenizer_open_file(&tokenizer, config->tokenizer, &why);
+    if (rc) {
+        sr_err_set(err, rc, "`tokenizer`: %.200s: %s", config->tokenizer, why.message);
+        err->line = config->tokenizer_line;
+        err->column = config->tokenizer_column;
+        return rc;
+    }
+    s->counter = (struct sr_compress_counter){count_tokens, fit_tokens, tokenizer};
+    s->settings.counter = &s->counter;
     return SR_OK;
+}
+
+int sr_signal_shortener_new(struct sr_signals *signals, struct sr_err *err)
+{
+    const struct sr_config_compression *config = &signals->config->global.compression;
+    uint32_t skipped = skipped_types(&config->skip_signals);
+    if (!config->enabled || config->max_tokens <= 0 || !is_wanted(signals, skipped))
+        return SR_OK;
+    struct sr_signal_shortener *s = sr_mem_calloc(1, sizeof *s);
+    if (!s)
+        return sr_err_set(err, SR_ENOMEM, "out of memory");
+    s->settings = settings_of(config);
+    s->skipped = skipped;
+    /* Estimated, a token has at least a byte. A tokenizer may first unfold a character: U+FDFA, three bytes,
+     * becomes eighteen letters. */
+    s->least = (size_t)config->max_tokens / (config->tokenizer && *config->tokenizer ? 8 : 1);
+    s->least = config->min_length > s->least ? config->min_length : s->least;
+    signals->shortener = s;
+    return config->tokenizer && *config->tokenizer ? open_tokenizer(s, config, err) : SR_OK;
+}
+
+void sr_signal_shortener_free(struct sr_signal_shortener *s)
+{
+    if (s)
+        sr_tokenizer_unref(s->counter.ctx);
+    sr_mem_free(s);
+}
+
+size_t sr_signals_read_whole(const struct sr_signals *signals)
+{
+    return signals->shortener ? signals->shortener->least : SIZE_MAX;
+}
+
+struct sr_signal_brief *sr_signal_brief_new(struct sr_signals *signals)
+{
+    struct sr_signal_brief *brief = signals->shortener ? sr_mem_calloc(1, sizeof *brief) : NULL;
+    if (!brief)
+        return NULL;
+    pthread_mutex_init(&brief->lock, NULL);
+    brief->signals = sr_signals_ref(signals);
+    return brief;
 }
 
 void sr_signal_brief_free(struct sr_signal_brief *brief)
@@ -74,16 +147,76 @@ void sr_signal_brief_free(struct sr_signal_brief *brief)
         return;
     pthread_mutex_destroy(&brief->lock);
     sr_buf_dispose(&brief->text);
+    sr_compressor_free(brief->compressor);
+    sr_signals_unref(brief->signals);
     sr_mem_free(brief);
+}
+
+static void give_up(struct sr_signal_brief *brief)
+{
+    sr_compressor_free(brief->compressor);
+    brief->compressor = NULL;
+}
+
+void sr_signal_brief_begin(struct sr_signal_brief *brief)
+{
+    int rc = SR_OK;
+    if (!brief->compressor)
+        rc = sr_compressor_new(&brief->compressor, SR_COMPRESS_TEXT_MAX);
+    if (rc == SR_OK)
+        rc = sr_compress_begin(brief->compressor, &brief->signals->shortener->settings);
+    if (rc)
+        give_up(brief);
+}
+
+void sr_signal_brief_feed(struct sr_signal_brief *brief, struct sr_bytes piece)
+{
+    uint64_t start = sr_clock_ns();
+    if (brief->compressor && sr_compress_feed(brief->compressor, piece))
+        give_up(brief);
+    brief->stats.ns += sr_clock_ns() - start;
+}
+
+int sr_signal_input_shorten(struct sr_signal_input *input, struct sr_signals *signals,
+                            struct sr_signal_brief *early)
+{
+    int rc = SR_OK;
+    if (input->text.n > sr_signals_read_whole(signals)) {
+        input->brief = early ? early : sr_signal_brief_new(signals);
+        early = NULL;
+        if (input->brief)
+            sr_buf_init(&input->brief->text, input->text.n * 2);
+        else
+            rc = SR_ENOMEM;
+    }
+    sr_signal_brief_free(early);
+    return rc;
+}
+
+/* Does what was read early begin this very text? */
+static bool begins(const sr_compressor *c, struct sr_bytes text)
+{
+    return c && sr_bytes_starts_with(text, sr_compress_arrived(c));
 }
 
 static int compress(struct sr_signal_brief *brief, struct sr_bytes text)
 {
-    sr_compressor *c = NULL;
+    sr_compressor *c = brief->compressor;
     struct sr_compress_result result;
-    int rc = sr_compressor_new(&c, text.n);
+    int rc = SR_OK;
+    if (!begins(c, text)) {
+        give_up(brief);
+        rc = sr_compressor_new(&c, text.n);
+        brief->compressor = c;
+        if (rc == SR_OK)
+            rc = sr_compress_begin(c, &brief->signals->shortener->settings);
+    }
+    if (rc == SR_OK) {
+        size_t n = brief->stats.early = sr_compress_arrived(c).n;
+        rc = sr_compress_feed(c, sr_bytes_of(text.p + n, text.n - n));
+    }
     if (rc == SR_OK)
-        rc = sr_compress_text(c, &brief->settings, text, &result);
+        rc = sr_compress_end(c, &result);
     if (rc == SR_OK && !result.whole)
         rc = sr_compress_write(c, &brief->text);
     if (rc == SR_OK && !result.whole) {
@@ -91,7 +224,7 @@ static int compress(struct sr_signal_brief *brief, struct sr_bytes text)
         brief->stats.original_tokens = result.original_tokens;
         brief->stats.compressed_tokens = result.compressed_tokens;
     }
-    sr_compressor_free(c);
+    give_up(brief);
     return rc;
 }
 
@@ -100,7 +233,7 @@ struct sr_signal_input sr_signal_input_seen_by(const struct sr_signal_input *inp
     struct sr_signal_brief *brief = input->brief;
     struct sr_signal_input seen = {
         .text = input->text, .total_bytes = input->total_bytes, .total_tokens = input->total_tokens};
-    if (!brief || (brief->skipped >> type & 1))
+    if (!brief || (brief->signals->shortener->skipped >> type & 1))
         return seen;
     pthread_mutex_lock(&brief->lock);
     if (!brief->tried) {
@@ -108,7 +241,8 @@ struct sr_signal_input sr_signal_input_seen_by(const struct sr_signal_input *inp
         brief->tried = true;
         if (compress(brief, input->text) != SR_OK)
             brief->shorter = false;
-        brief->stats.ns = sr_clock_ns() - start;
+        brief->stats.end_ns = sr_clock_ns() - start;
+        brief->stats.ns += brief->stats.end_ns;
     }
     if (brief->shorter)
         seen.text = sr_buf_view(&brief->text);

@@ -31,6 +31,11 @@ int sr_signals_new(struct sr_signals **out, const struct sr_config *config, stru
             return rc;
         }
     }
+    int rc = sr_signal_shortener_new(signals, err);
+    if (rc) {
+        sr_signals_unref(signals);
+        return rc;
+    }
     *out = signals;
     return SR_OK;
 }
@@ -48,6 +53,7 @@ void sr_signals_unref(struct sr_signals *signals)
     for (int type = 0; type < SR_SIGNAL_TYPES; type++)
         if (signals->sets[type])
             sr_signal_registry[type]->free(signals->sets[type]);
+    sr_signal_shortener_free(signals->shortener);
     sr_config_unref(signals->config);
     sr_mem_free(signals);
 }

@@ -26,8 +26,27 @@ enum sr_signal_type {
     SR_SIGNAL_TYPES,
 };
 
-/* The short text of an input: made once, by the first signal that reads it, on that signal's thread. */
+/* The short text of an input: finished once, by the first signal that reads it, on that signal's thread. */
 struct sr_signal_brief;
+struct sr_signals;
+
+enum sr_signal_role { SR_ROLE_USER, SR_ROLE_ASSISTANT, SR_ROLE_SYSTEM, SR_ROLE_TOOL, SR_ROLE_OTHER };
+
+/* One message of a request, or a tool's result: its texts, decoded and joined. */
+struct sr_signal_turn {
+    enum sr_signal_role role;
+    bool current; /* what the user asks now */
+    struct sr_bytes text;
+};
+
+/* Every turn of a request, in order: for guards. */
+struct sr_signal_turns {
+    uint64_t bytes; /* of all texts */
+    struct sr_bytes
+        tenant; /* whose it is, where results are remembered for each tenant apart; may be empty */
+    size_t n;
+    struct sr_signal_turn items[];
+};
 
 /* What signals read: one block, its bytes included, immutable but for the short text. */
 struct sr_signal_input {
@@ -41,16 +60,31 @@ struct sr_signal_input {
 /* Copies `text` into a new input; NULL when memory is out. */
 struct sr_signal_input *sr_signal_input_new(struct sr_bytes text, uint64_t total_bytes);
 
+/* Texts of at most so many bytes are read as they are; SIZE_MAX when no signal reads short texts. */
+size_t sr_signals_read_whole(const struct sr_signals *signals);
+
+/* The short text of an input that is still arriving, so that less is left to do when it is there. Begin and
+ * feed it as often as wanted, on one thread at a time; sr_signal_input_shorten takes it over. NULL when no
+ * signal reads short texts or memory is out. */
+struct sr_signal_brief *sr_signal_brief_new(struct sr_signals *signals);
+void sr_signal_brief_free(struct sr_signal_brief *brief); /* NULL is allowed */
+
+/* Begins the text anew, or adds a piece to it. What fails is made up for later. */
+void sr_signal_brief_begin(struct sr_signal_brief *brief);
+void sr_signal_brief_feed(struct sr_signal_brief *brief, struct sr_bytes piece);
+
 /* From now on signals that may read a long text compressed do so, when the configuration wants it and the
- * text is long enough. Before the input is shared. SR_ENOMEM. */
-int sr_signal_input_shorten(struct sr_signal_input *input,
-                            const struct sr_config_compression *config) SR_WARN_UNUSED;
+ * text is long enough. Before the input is shared. Takes `early` over (NULL is allowed); when it does not
+ * hold the beginning of this text, the whole text is read later. SR_ENOMEM. */
+int sr_signal_input_shorten(struct sr_signal_input *input, struct sr_signals *signals,
+                            struct sr_signal_brief *early) SR_WARN_UNUSED;
 
 /* What compression did, once a signal has read the short text; false when none did or nothing was left out.
  */
 struct sr_signal_brief_stats {
     size_t original_tokens, compressed_tokens;
-    uint64_t ns;
+    size_t early;        /* bytes that had been read when the text was complete */
+    uint64_t ns, end_ns; /* all the time it took, and what of it came after the text was complete */
 };
 bool sr_signal_input_stats(const struct sr_signal_input *input, struct sr_signal_brief_stats *stats);
 

@@ -4,9 +4,12 @@
 
 #include "signal/signal.h"
 
+struct sr_signal_shortener;
+
 struct sr_signals {
     struct sr_ref ref;
-    const struct sr_config *config; /* sets borrow its strings */
+    const struct sr_config *config;        /* sets borrow its strings */
+    struct sr_signal_shortener *shortener; /* NULL: no signal reads short texts */
     struct sr_signal_set *sets[SR_SIGNAL_TYPES];
 };
 
@@ -19,7 +22,10 @@ extern const struct sr_signal_ops sr_signal_domain;
 /* What `type` reads of `input`, without a reference of its own: the input itself, or one with the short text.
  * Any thread. */
 struct sr_signal_input sr_signal_input_seen_by(const struct sr_signal_input *input, enum sr_signal_type type);
-void sr_signal_brief_free(struct sr_signal_brief *brief); /* NULL is allowed */
+
+/* Sets signals->shortener when the configuration wants one; after the sets. */
+int sr_signal_shortener_new(struct sr_signals *signals, struct sr_err *err) SR_WARN_UNUSED;
+void sr_signal_shortener_free(struct sr_signal_shortener *shortener); /* NULL is allowed */
 
 /* Room for `n` hits, all unmatched with no value; NULL when the arena is full. */
 struct sr_signal_hit *sr_signal_hits(struct sr_arena *arena, size_t n);

@@ -185,6 +185,11 @@ int sr_compress_feed(sr_compressor *c, struct sr_bytes piece)
     return rc ? rc : take_units(c, false);
 }
 
+struct sr_bytes sr_compress_arrived(const sr_compressor *c)
+{
+    return sr_buf_view(&c->text);
+}
+
 /* Compat: which rows are ranked when there are more than SAMPLE: the first, the last, and evenly between. */
 static void sample_units(sr_compressor *c, uint32_t rows[SAMPLE])
 {

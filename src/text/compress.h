@@ -75,6 +75,9 @@ int sr_compress_begin(sr_compressor *c, const struct sr_compress_settings *setti
 /* Adds a piece (copied). SR_ELIMIT: longer than the bound; SR_ENOMEM. After a failure begin again. */
 int sr_compress_feed(sr_compressor *c, struct sr_bytes piece) SR_WARN_UNUSED;
 
+/* What has been fed since the latest begin; borrowed until the next call. */
+struct sr_bytes sr_compress_arrived(const sr_compressor *c);
+
 /* Ends the text. `result` borrows from the compressor until the next begin. */
 int sr_compress_end(sr_compressor *c, struct sr_compress_result *result) SR_WARN_UNUSED;
 

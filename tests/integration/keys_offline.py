@@ -1,6 +1,7 @@
 """Keys whose effect shows without a server: what `check` accepts and what `explain` decides."""
 from unittest.mock import ANY
 
+from conftest import ROOT
 from keys_site import ABSENT, MATH, THINKER, Explained, check, decision, model, site
 
 
@@ -273,6 +274,7 @@ COMPRESSED = [
     shorter("position_depth", (0.01, 1.0), position_weight=2, **MIDDLE),
     shorter("preserve_first_n", (1, 4), preserve_last_n=1),
     shorter("preserve_last_n", (1, 4), preserve_first_n=1),
+    shorter("tokenizer", (ABSENT, f"{ROOT}/tests/golden/tokenizers/bert-uncased.json")),
 ]
 
 KEYS = PROVIDERS + SIGNALS + ROUTING + GLOBAL + COMPRESSED

@@ -148,6 +148,19 @@ def test_what_only_compiling_shows(file, tmp_path):
     assert done.returncode == 1 and str(tmp_path / "model") in done.stdout
 
 
+def test_a_tokenizer_that_is_none_is_named_with_its_place(file, tmp_path):
+    wrong = tmp_path / "tokenizer.json"
+    wrong.write_text('{"model": {"type": "Oracle"}}')
+    text = GOOD + f"  model_catalog:\n    modules:\n      prompt_compression: {{enabled: true, tokenizer: {wrong}}}\n"
+    line = text[:text.index("prompt_compression")].count("\n") + 1
+    done = check(file, text)
+    assert done.returncode == 1 and f"{file}:{line}:54: error: `tokenizer`: {wrong}: " in done.stdout, done.stdout
+    started = semroute("serve", "-c", file, "--gateway", "127.0.0.1:0", "--api", "off", "--metrics", "off", "--extproc", "off")
+    assert started.returncode != 0 and f"{file}:{line}:54: error: `tokenizer`: {wrong}: " in started.stderr, started.stderr
+    wrong.unlink()
+    assert f"{file}:{line}:54: error: `tokenizer`: cannot open `{wrong}`" in check(file, text).stdout
+
+
 def test_the_schema_knows_good_files_and_a_misspelt_key():
     schema = json.loads(semroute("check", "--schema").stdout)
     jsonschema.Draft202012Validator.check_schema(schema)

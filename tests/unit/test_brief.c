@@ -40,12 +40,13 @@ static struct seen look(const struct sr_config_compression *compression)
     keyword.keywords = (struct sr_strings){words, 1};
     struct sr_config config = {
         .keywords = &keyword, .n_keywords = 1, .languages = languages, .n_languages = 2};
+    config.global.compression = *compression;
     struct sr_buf text = long_text();
     struct seen seen = {0};
     struct kit kit;
     kit_open(&kit, &config);
     struct sr_signal_input *input = sr_signal_input_new(sr_buf_view(&text), text.len);
-    assert_int_equal(sr_signal_input_shorten(input, compression), SR_OK);
+    assert_int_equal(sr_signal_input_shorten(input, kit.signals, NULL), SR_OK);
     assert_int_equal(sr_signal_run_new(&kit.run, kit.signals, input, (struct sr_signal_env){0}, &kit.arena),
                      SR_OK);
     assert_int_equal(sr_signal_run_start(kit.run, SR_SIGNAL_KEYWORD, NULL, NULL), SR_OK);
@@ -90,6 +91,27 @@ static void test_exceptions(void **state)
     assert_false(look(&c).stats);
 }
 
+/* The budget is counted by the model's own tokenizer. */
+static void test_tokenizer(void **state)
+{
+    (void)state;
+    struct sr_config_compression c = on;
+    struct sr_err err = {0};
+    struct sr_signals *signals = NULL;
+    c.tokenizer = SR_SOURCE_DIR "/tests/golden/tokenizers/bert-uncased.json";
+    struct seen exact = look(&c), estimated = look(&on);
+    assert_true(exact.stats && exact.of.compressed_tokens <= 40);
+    assert_int_not_equal(exact.of.compressed_tokens, estimated.of.compressed_tokens);
+    struct sr_config config = {.languages = languages, .n_languages = 2};
+    config.global.compression = c;
+    config.global.compression.tokenizer = SR_SOURCE_DIR "/README.md";
+    config.global.compression.tokenizer_line = 7;
+    config.global.compression.tokenizer_column = 9;
+    assert_int_equal(sr_signals_new(&signals, &config, NULL, &err), SR_EPARSE);
+    assert_non_null(strstr(err.message, "`tokenizer`: " SR_SOURCE_DIR "/README.md: "));
+    assert_true(err.line == 7 && err.column == 9);
+}
+
 static int ask(const char *body, struct sr_buf *out, struct sr_err *err)
 {
     *err = (struct sr_err){0};
@@ -132,10 +154,12 @@ static void test_configuration(void **state)
         "global: {model_catalog: {modules: {prompt_compression: {enabled: true, profile: security, "
         "max_tokens: 300, min_length: 1KiB, skip_signals: [jailbreak, pii, domain], "
         "textrank_weight: 0.1, position_weight: 0.2, tfidf_weight: 0.3, novelty_weight: 0.4, "
-        "position_depth: 0.7, preserve_first_n: 4, preserve_last_n: 5}}}}\n");
+        "position_depth: 0.7, preserve_first_n: 4, preserve_last_n: 5, tokenizer: t.json}}}}\n");
     const struct sr_config_compression *c = &config->global.compression;
     assert_true(c->enabled && c->max_tokens == 300 && c->min_length == 1024 && c->skip_signals.count == 3);
     assert_string_equal(c->profile, "security");
+    assert_string_equal(c->tokenizer, "t.json");
+    assert_int_equal(c->tokenizer_line, 5);
     assert_true(c->textrank > 0.09 && c->position > 0.19 && c->tfidf > 0.29 && c->novelty > 0.39);
     assert_true(c->depth > 0.69 && c->first == 4 && c->last == 5);
     sr_config_unref(config);
@@ -150,7 +174,7 @@ static void test_configuration(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_who_reads_what),
-                                       cmocka_unit_test(test_exceptions),
+                                       cmocka_unit_test(test_exceptions), cmocka_unit_test(test_tokenizer),
                                        cmocka_unit_test(test_configuration), cmocka_unit_test(test_api)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,44 @@
+/*
+ * Reads the prompt while the body arrives, for the prompt compressor: at the end of the body only ranking is
+ * left to do.
+ *
+ * Which user turn is the last one is known at the end only, so the newest one is read, once it is long enough
+ * to be compressed, and the text begins anew when the next one starts. At most SR_EARLY_STEP bytes of the
+ * body are read for each chunk that arrives, so a loop is never held up; the rest is left for whoever
+ * finishes the text. What is read here is checked against the text of the complete body before it is used: it
+ * saves time, and cannot change a result.
+ */
+#ifndef SR_ROUTER_EARLY_H
+#define SR_ROUTER_EARLY_H
+
+#include "router/request.h"
+#include "signal/signal.h"
+
+#define SR_EARLY_STEP ((size_t)64 << 10) /* bytes: about a millisecond */
+#define SR_EARLY_MIN  ((size_t)4 << 10)  /* shorter turns are quicker read at the end */
+
+struct sr_early {
+    struct sr_signal_brief *brief; /* NULL: nothing was read */
+    size_t least;                  /* turns of at most so many bytes are left alone; 0: off */
+    size_t next_span;              /* the first that was not looked at */
+    uint32_t content;              /* of the message that is arriving; SR_SPAN_NONE */
+    bool is_user;                  /* and its role is known to be that */
+    uint32_t turn;                 /* the content or prompt that is being read; SR_SPAN_NONE */
+    size_t text_span;              /* of the turn: the string that comes next or is being read */
+    size_t at;                     /* next byte of that string; 0: it was not begun */
+    bool begun;                    /* something of the turn was read */
+    bool between;                  /* and a separator comes before more of it */
+};
+
+/* Decides whether there is anything to do for requests of this dialect. */
+void sr_early_init(struct sr_early *early, const struct sr_signals *signals, enum sr_dialect dialect);
+void sr_early_dispose(struct sr_early *early);
+
+/* After a chunk that is not the last: `doc` with the body so far, its spans, and what they say. Costs nothing
+ * when there is nothing to do. */
+void sr_early_read(struct sr_early *early, struct sr_signals *signals, const struct sr_request *doc);
+
+/* The short text that was begun, from now on the caller's; NULL when there is none. */
+struct sr_signal_brief *sr_early_take(struct sr_early *early);
+
+#endif
