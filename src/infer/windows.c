@@ -53,6 +53,19 @@ static void fill(struct sr_window *window, const struct sr_tokens *tokens,
     window->n_ids = (uint32_t)(at + around->n_after);
 }
 
+static int keep_offsets(struct sr_windows *out, const struct sr_tokens *tokens, struct sr_arena *arena)
+{
+    size_t bytes = out->read * sizeof(uint32_t);
+    uint32_t *starts = sr_arena_alloc(arena, bytes + 1), *ends = sr_arena_alloc(arena, bytes + 1);
+    if (!starts || !ends)
+        return SR_ENOMEM;
+    memcpy(starts, tokens->starts, bytes);
+    memcpy(ends, tokens->ends, bytes);
+    out->starts = starts;
+    out->ends = ends;
+    return SR_OK;
+}
+
 static int cut(struct sr_windows *out, const struct sr_tokens *tokens, const struct sr_token_template *around,
                const struct sr_windows_options *options, struct sr_arena *arena)
 {
@@ -70,7 +83,7 @@ static int cut(struct sr_windows *out, const struct sr_tokens *tokens, const str
         fill(&out->items[i], tokens, around, ids);
         ids += out->items[i].n_ids;
     }
-    return SR_OK;
+    return options->offsets ? keep_offsets(out, tokens, arena) : SR_OK;
 }
 
 int sr_windows_cut(struct sr_windows *out, struct sr_tokenizer *tokenizer, struct sr_bytes text,

@@ -22,6 +22,7 @@ struct sr_windows_options {
     size_t max_tokens;  /* of a window, template included */
     size_t overlap;     /* tokens of the text; at most a quarter of a window is used */
     size_t max_windows; /* of one text, at least 1 */
+    bool offsets;       /* keep where each token of the text lies */
 };
 
 /* For an encoder of `max_tokens` positions. */
@@ -39,10 +40,11 @@ struct sr_window {
 struct sr_windows {
     struct sr_window *items; /* [n], in the order of the text */
     size_t n;
-    size_t tokens;     /* of the text, template not counted */
-    size_t read;       /* of these, inside a window */
-    size_t total_ids;  /* of all windows: what the encoder computes */
-    size_t read_bytes; /* the text's bytes that were read: [0, read_bytes) */
+    size_t tokens;                 /* of the text, template not counted */
+    size_t read;                   /* of these, inside a window */
+    size_t total_ids;              /* of all windows: what the encoder computes */
+    size_t read_bytes;             /* the text's bytes that were read: [0, read_bytes) */
+    const uint32_t *starts, *ends; /* [read] bytes of each token of the text; NULL without `offsets` */
 };
 
 /* Tokenizes `text` and cuts it. SR_EINVAL when the template leaves no room for a token, SR_ELIMIT for texts
