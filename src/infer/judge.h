@@ -1,0 +1,98 @@
+/*
+ * The judge: what the heads on one shared trunk say of a text, read whole and only once.
+ *
+ * A text is cut into windows; each window passes the trunk once for all heads, whichever signal asks first.
+ * Whoever asks for the same text meanwhile joins the reading that is under way; afterwards it is remembered
+ * by the SHA-256 of the text, so that the next turn of a conversation costs its new text. Knows no rules, no
+ * thresholds, no requests. Counted; any thread.
+ */
+#ifndef SR_INFER_JUDGE_H
+#define SR_INFER_JUDGE_H
+
+#include "infer/bio.h"
+#include "infer/engine.h"
+#include "infer/windows.h"
+
+struct sr_judge;
+struct sr_judge_reading; /* immutable once it is given out; counted */
+
+struct sr_judge_options {
+    struct sr_windows_options windows; /* max_tokens 0: all positions of the encoder */
+    size_t memo_bytes;                 /* of remembered readings; 0: none are kept */
+};
+
+/* Windows of 256 tokens with 64 in common, 1,024 windows of one text, 16 MiB of memory. */
+struct sr_judge_options sr_judge_defaults(void);
+
+/* Uses the encoder's sequence and token heads, up to one of the latter. `infer` outlives the judge.
+ * SR_EUNSUPPORTED: it has none; errors of sr_bio_open; SR_ENOMEM. */
+int sr_judge_new(struct sr_judge **out, struct sr_encoder *encoder, struct sr_infer *infer,
+                 const struct sr_judge_options *options, struct sr_err *err) SR_WARN_UNUSED;
+struct sr_judge *sr_judge_ref(struct sr_judge *judge);
+void sr_judge_unref(struct sr_judge *judge); /* NULL is allowed */
+
+/* The head of a task ("domain"), NULL when the judge has none. */
+const struct sr_head_info *sr_judge_head(const struct sr_judge *judge, const char *task);
+/* Names of the entity types of the token head; NULL, 0 without one. */
+const char *const *sr_judge_types(const struct sr_judge *judge, size_t *n);
+
+/* One who asks. The caller's memory, unchanged until `done` was called. */
+struct sr_judge_wait {
+    /* Exactly once after SR_AGAIN, on a thread of the engine or inside sr_judge_leave: short, does not block,
+     * asks nothing. With SR_OK `reading` is the waiter's, to unref. */
+    void (*done)(struct sr_judge_wait *wait, int status);
+    void *owner; /* the caller's */
+    struct sr_judge_reading *reading;
+    /* The judge's: */
+    struct sr_judge_wait *next;
+    struct sr_judge_reading *under_way;
+};
+
+/* Reads `text`, which is not needed afterwards. `salt` separates what is remembered (a tenant; 0: shared).
+ * SR_OK: wait->reading is there, `done` is not called. SR_AGAIN: `done` will be called. Otherwise no answer:
+ * SR_EBUSY (the queue is full), SR_ELIMIT (over SR_TOKENIZER_TEXT_MAX), SR_ENOMEM, SR_ECLOSED. Tokenizes on
+ * the calling thread: long texts are for workers. */
+int sr_judge_read(struct sr_judge *judge, struct sr_bytes text, uint64_t salt,
+                  enum sr_infer_priority priority, struct sr_judge_wait *wait) SR_WARN_UNUSED;
+
+/* After SR_AGAIN, any thread: waits no more. `done` is called in here with SR_ECANCELED, unless it was called
+ * already or is being called now. Work that nobody waits for is dropped. */
+void sr_judge_leave(struct sr_judge *judge, struct sr_judge_wait *wait);
+
+/* Reads and waits; for commands and worker threads. The reading is the caller's. */
+int sr_judge_ask(struct sr_judge *judge, struct sr_bytes text, uint64_t salt,
+                 struct sr_judge_reading **reading) SR_WARN_UNUSED;
+
+struct sr_judge_reading *sr_judge_reading_ref(struct sr_judge_reading *reading);
+void sr_judge_reading_unref(struct sr_judge_reading *reading); /* NULL is allowed */
+
+/* Everything below belongs to the reading. */
+struct sr_judge_scope {
+    size_t bytes, read_bytes; /* of the text; [0, read_bytes) was read */
+    size_t tokens, windows;
+    uint64_t run_ns, wait_ns; /* the longest of its windows, in a batch and in the queue */
+};
+struct sr_judge_scope sr_judge_scope(const struct sr_judge_reading *reading);
+
+/* Calibrated probabilities [n_labels] of a sequence head (one of this judge's) over the whole text: the mean
+ * of its windows, weighted by their tokens. */
+const float *sr_judge_text(const struct sr_judge_reading *reading, const struct sr_head_info *head);
+
+/* The same of one window, and where it lies. */
+const float *sr_judge_window(const struct sr_judge_reading *reading, const struct sr_head_info *head,
+                             size_t window, uint32_t *start, uint32_t *end);
+
+/* The window in which `label` is most probable; its probability. */
+float sr_judge_worst(const struct sr_judge_reading *reading, const struct sr_head_info *head, size_t label,
+                     uint32_t *start, uint32_t *end);
+
+/* Spans of the token head, in the order of the text. */
+const struct sr_bio_span *sr_judge_spans(const struct sr_judge_reading *reading, size_t *n);
+
+struct sr_judge_stats {
+    uint64_t read, joined, remembered, dropped; /* readings begun, joined under way, from memory, evicted */
+    size_t memo_bytes, memo_readings;
+};
+struct sr_judge_stats sr_judge_stats(struct sr_judge *judge);
+
+#endif
