@@ -17,6 +17,7 @@
 #define SR_BUCKETS_ANSWER                                                                                    \
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300
 #define SR_BUCKETS_TOKENS  0, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072
+#define SR_BUCKETS_COUNT   1, 2, 4, 8, 16, 32, 64, 128, 256
 #define SR_BUCKETS_UNIT    0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1
 #define SR_BUCKETS_RATIO   0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1
 #define SR_BUCKETS_ENTROPY 0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4
@@ -113,6 +114,20 @@
     X(UPSTREAM_RETRIES, COUNTER, "semroute_upstream_retries_total",                                          \
       "Requests sent again because nothing of the first try had been sent.", "backend", NONE)                \
     X(WORKER_QUEUE, GAUGE, "semroute_worker_queue_length", "Jobs that wait for a worker thread.", "", NONE)  \
+    X(INFER_QUEUE_JOBS, GAUGE, "semroute_inference_queue_length", "Jobs that wait for a batch.", "", NONE)   \
+    X(INFER_QUEUE_TOKENS, GAUGE, "semroute_inference_queue_tokens", "Tokens that wait for a batch.", "",     \
+      NONE)                                                                                                  \
+    /* lane: short, long */                                                                                  \
+    X(INFER_BATCH_JOBS, HISTOGRAM, "semroute_inference_batch_jobs", "Jobs that were computed together.",     \
+      "lane", COUNT)                                                                                         \
+    X(INFER_BATCH_TOKENS, HISTOGRAM, "semroute_inference_batch_tokens",                                      \
+      "Tokens that were computed together.", "lane", TOKENS)                                                 \
+    X(INFER_WAIT, HISTOGRAM, "semroute_inference_wait_seconds", "Time of a job before its batch began.",     \
+      "lane", MICRO)                                                                                         \
+    X(INFER_RUN, HISTOGRAM, "semroute_inference_run_seconds", "Time to compute a batch.", "lane", MICRO)     \
+    /* reason: busy, limit */                                                                                \
+    X(INFER_REFUSED, COUNTER, "semroute_inference_refused_total", "Jobs that were not taken, by reason.",    \
+      "reason", NONE)                                                                                        \
     /* result: written, dropped */                                                                           \
     X(ACCESS_LOG_LINES, COUNTER, "semroute_access_log_lines_total", "Lines of the access log.", "result",    \
       NONE)
