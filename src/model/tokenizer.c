@@ -159,6 +159,7 @@ static void work_free(struct sr_tok_work *w)
     sr_mem_free(w->symbols);
     sr_mem_free(w->heap);
     sr_mem_free(w->cache);
+    sr_mem_free(w->long_cache);
     sr_mem_free(w);
 }
 
@@ -172,8 +173,9 @@ static struct sr_tok_work *work_take(struct sr_tokenizer *t)
     if (!w)
         return NULL;
     w->t = t;
-    w->cache = sr_mem_calloc(SR_TOK_CACHE_SLOTS, sizeof *w->cache);
-    if (!w->cache || sr_random(&w->seed, sizeof w->seed)) {
+    w->cache = sr_mem_calloc(SR_TOK_CACHE_SETS * SR_TOK_CACHE_WAYS, sizeof *w->cache);
+    w->long_cache = sr_mem_calloc(SR_TOK_LONG_SLOTS, sizeof *w->long_cache);
+    if (!w->cache || !w->long_cache || sr_random(&w->seed, sizeof w->seed)) {
         work_free(w);
         return NULL;
     }

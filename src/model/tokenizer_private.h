@@ -205,7 +205,11 @@ struct sr_tok_text {
 
 #define SR_TOK_KEY_MAX     40u
 #define SR_TOK_CACHED_MAX  12u
-#define SR_TOK_CACHE_SLOTS 8192u
+#define SR_TOK_CACHE_SETS  4096u
+#define SR_TOK_CACHE_WAYS  4u
+#define SR_TOK_LONG_MAX    192u /* bytes of a word of the second cache, */
+#define SR_TOK_LONG_TOKENS 96u  /* and its tokens */
+#define SR_TOK_LONG_SLOTS  512u
 
 /* One line of the cache: a word and its tokens. */
 struct sr_tok_cached {
@@ -214,6 +218,15 @@ struct sr_tok_cached {
     uint8_t n;
     uint8_t ends[SR_TOK_CACHED_MAX];
     int32_t ids[SR_TOK_CACHED_MAX];
+};
+
+/* One line of the second cache: long words, and those of many tokens. */
+struct sr_tok_cached_long {
+    uint8_t length; /* 0: free */
+    uint8_t n;
+    uint8_t ends[SR_TOK_LONG_TOKENS];
+    int32_t ids[SR_TOK_LONG_TOKENS];
+    char key[SR_TOK_LONG_MAX];
 };
 
 struct sr_tok_symbol {
@@ -242,7 +255,8 @@ struct sr_tok_work {
     size_t cap_symbols;
     uint64_t *heap; /* rank << 32 | symbol */
     size_t n_heap, cap_heap;
-    struct sr_tok_cached *cache;
+    struct sr_tok_cached *cache; /* [sets][ways], the younger first */
+    struct sr_tok_cached_long *long_cache;
     uint64_t seed;
 };
 
@@ -259,6 +273,9 @@ char *sr_tok_text_copy(struct sr_tok_work *w, struct sr_tok_text *text, struct s
 
 /* The original character behind byte `at` < text->n. Fast when asked in ascending order. */
 uint32_t sr_tok_text_unit(struct sr_tok_work *w, struct sr_tok_text *text, size_t at);
+
+/* The run that holds byte `at` < text->n. */
+const struct sr_tok_run *sr_tok_text_run(struct sr_tok_text *text, size_t at);
 
 /* Are the bytes a..b, a < b, those of the original from *start on? */
 bool sr_tok_text_plain(struct sr_tok_text *text, size_t a, size_t b, size_t *start);

@@ -132,6 +132,11 @@ uint32_t sr_tok_text_unit(struct sr_tok_work *w, struct sr_tok_text *text, size_
     return unit;
 }
 
+const struct sr_tok_run *sr_tok_text_run(struct sr_tok_text *text, size_t at)
+{
+    return &text->runs[find_run(text, at)];
+}
+
 bool sr_tok_text_plain(struct sr_tok_text *text, size_t a, size_t b, size_t *start)
 {
     size_t k = find_run(text, a);

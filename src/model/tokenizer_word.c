@@ -84,14 +84,41 @@ static void plain_offsets(struct sr_tok_work *w, size_t base, const uint8_t *nea
     }
 }
 
+/* Which original character byte `at` of a run comes from. */
+static inline uint32_t run_unit(const struct sr_tok_work *w, const struct sr_tok_run *run, size_t at)
+{
+    if (run->start & SR_TOK_LUMP)
+        return run->start & ~SR_TOK_LUMP;
+    uint32_t unit = run->start + (uint32_t)(at - run->at);
+    while (unit > run->start && sr_unicode_is_tail(w->original.p[unit]))
+        unit--;
+    return unit;
+}
+
+/* Where the original character ends that byte `at` of a run comes from. */
+static inline uint32_t run_unit_end(const struct sr_tok_work *w, const struct sr_tok_run *run, size_t at)
+{
+    uint32_t unit = run_unit(w, run, at);
+    if (run->start & SR_TOK_LUMP || w->base.p != w->original.p)
+        return sr_tok_unit_end(w, unit);
+    for (unit++; unit < w->original.n && sr_unicode_is_tail(w->original.p[unit]);)
+        unit++;
+    return unit;
+}
+
 static void mapped_offsets(struct sr_tok_work *w, struct sr_tok_text *text, size_t a, const uint8_t *near,
                            const uint32_t *ends, size_t n)
 {
+    const struct sr_tok_run *run = sr_tok_text_run(text, a), *last = text->runs + text->n_runs - 1;
     size_t from = a;
     for (size_t i = 0; i < n; i++) {
-        size_t to = a + (near ? near[i] : ends[i]);
-        w->starts[w->n + i] = sr_tok_text_unit(w, text, from);
-        w->ends[w->n + i] = sr_tok_unit_end(w, sr_tok_text_unit(w, text, to > from ? to - 1 : from));
+        size_t to = a + (near ? near[i] : ends[i]), tip = to > from ? to - 1 : from;
+        while (run < last && run[1].at <= from)
+            run++;
+        w->starts[w->n + i] = run_unit(w, run, from);
+        while (run < last && run[1].at <= tip)
+            run++;
+        w->ends[w->n + i] = run_unit_end(w, run, tip);
         from = to;
     }
 }
@@ -163,28 +190,84 @@ static inline size_t load_key(uint64_t key[KEY_WORDS], const char *p, size_t n, 
     return count;
 }
 
-static inline size_t cache_slot(const struct sr_tok_work *w, const uint64_t *key, size_t count, size_t n)
+static inline uint64_t mix(uint64_t h, uint64_t part)
 {
-    uint64_t h = w->seed ^ n;
-    for (size_t i = 0; i < count; i++) {
-        h = (h ^ key[i]) * UINT64_C(0x9E3779B97F4A7C15);
-        h ^= h >> 32;
-    }
-    return (size_t)(h >> 3) % SR_TOK_CACHE_SLOTS;
+    h = (h ^ part) * UINT64_C(0x9E3779B97F4A7C15);
+    return h ^ h >> 32;
 }
 
-static void remember(struct sr_tok_work *w, struct sr_tok_cached *cached, const uint64_t *key, size_t count,
+static inline struct sr_tok_cached *cache_set(const struct sr_tok_work *w, const uint64_t *key, size_t count,
+                                              size_t n)
+{
+    uint64_t h = w->seed ^ n;
+    for (size_t i = 0; i < count; i++)
+        h = mix(h, key[i]);
+    return &w->cache[(size_t)(h >> 3) % SR_TOK_CACHE_SETS * SR_TOK_CACHE_WAYS];
+}
+
+static inline bool cached_is(const struct sr_tok_cached *cached, const uint64_t *key, size_t count, size_t n)
+{
+    if (cached->length != n || cached->key[0] != key[0])
+        return false;
+    bool same = true;
+    for (size_t i = 1; i < count; i++)
+        same &= cached->key[i] == key[i];
+    return same;
+}
+
+static void remember(struct sr_tok_work *w, struct sr_tok_cached *set, const uint64_t *key, size_t count,
                      size_t n)
 {
-    if (w->n_word > SR_TOK_CACHED_MAX)
-        return;
-    memcpy(cached->key, key, count * sizeof *key);
-    cached->length = (uint8_t)n;
-    cached->n = (uint8_t)w->n_word;
+    memmove(set + 1, set, (SR_TOK_CACHE_WAYS - 1) * sizeof *set);
+    memcpy(set->key, key, count * sizeof *key);
+    set->length = (uint8_t)n;
+    set->n = (uint8_t)w->n_word;
     for (size_t i = 0; i < w->n_word; i++) {
-        cached->ids[i] = w->word_ids[i];
-        cached->ends[i] = (uint8_t)w->word_ends[i];
+        set->ids[i] = w->word_ids[i];
+        set->ends[i] = (uint8_t)w->word_ends[i];
     }
+}
+
+static struct sr_tok_cached_long *long_line(const struct sr_tok_work *w, const char *p, size_t n)
+{
+    uint64_t h = w->seed ^ n, part;
+    for (size_t i = 0; i + 8 <= n; i += 8) {
+        memcpy(&part, p + i, 8);
+        h = mix(h, part);
+    }
+    if (n >= 8) {
+        memcpy(&part, p + n - 8, 8);
+        h = mix(h, part);
+    }
+    return &w->long_cache[(size_t)(h >> 3) % SR_TOK_LONG_SLOTS];
+}
+
+static void remember_long(struct sr_tok_work *w, struct sr_tok_cached_long *line, const char *p, size_t n)
+{
+    memcpy(line->key, p, n);
+    memcpy(line->ids, w->word_ids, w->n_word * sizeof *line->ids);
+    line->length = (uint8_t)n;
+    line->n = (uint8_t)w->n_word;
+    for (size_t i = 0; i < w->n_word; i++)
+        line->ends[i] = (uint8_t)w->word_ends[i];
+}
+
+/* A word that the first cache does not have: the second, or the model. True when the model ran. */
+static bool rare_word(struct sr_tok_work *w, struct sr_tok_text *text, size_t a, size_t n)
+{
+    const char *p = text->p + a;
+    struct sr_tok_cached_long *line =
+        n > SR_TOK_CACHED_MAX && n <= SR_TOK_LONG_MAX ? long_line(w, p, n) : NULL;
+    if (line && line->length == n && memcmp(line->key, p, n) == 0) {
+        emit(w, text, a, line->ids, line->ends, NULL, line->n);
+        return false;
+    }
+    if (!run_model(w, p, n))
+        return false;
+    emit(w, text, a, w->word_ids, NULL, w->word_ends, w->n_word);
+    if (line && w->n_word <= SR_TOK_LONG_TOKENS && (n > SR_TOK_KEY_MAX || w->n_word > SR_TOK_CACHED_MAX))
+        remember_long(w, line, p, n);
+    return true;
 }
 
 static void one_word(struct sr_tok_work *w, struct sr_tok_text *text, size_t a, size_t b)
@@ -192,23 +275,18 @@ static void one_word(struct sr_tok_work *w, struct sr_tok_text *text, size_t a, 
     size_t n = b - a;
     uint64_t key[KEY_WORDS];
     if (n > SR_TOK_KEY_MAX) {
-        if (run_model(w, text->p + a, n))
-            emit(w, text, a, w->word_ids, NULL, w->word_ends, w->n_word);
+        rare_word(w, text, a, n);
         return;
     }
     size_t count = load_key(key, text->p + a, n, text->p == text->own ? SR_TOK_KEY_MAX : text->n - a);
-    struct sr_tok_cached *cached = &w->cache[cache_slot(w, key, count, n)];
-    bool known = cached->length == n;
-    for (size_t i = 0; i < count; i++)
-        known &= cached->key[i] == key[i];
-    if (known) {
-        emit(w, text, a, cached->ids, cached->ends, NULL, cached->n);
-        return;
-    }
-    if (!run_model(w, text->p + a, n))
-        return;
-    emit(w, text, a, w->word_ids, NULL, w->word_ends, w->n_word);
-    remember(w, cached, key, count, n);
+    struct sr_tok_cached *set = cache_set(w, key, count, n);
+    for (size_t i = 0; i < SR_TOK_CACHE_WAYS; i++)
+        if (cached_is(&set[i], key, count, n)) {
+            emit(w, text, a, set[i].ids, set[i].ends, NULL, set[i].n);
+            return;
+        }
+    if (rare_word(w, text, a, n) && w->n_word <= SR_TOK_CACHED_MAX)
+        remember(w, set, key, count, n);
 }
 
 #define METASPACE "\xE2\x96\x81"

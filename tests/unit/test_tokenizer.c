@@ -325,6 +325,37 @@ static void serves_many_threads(void **state)
     sr_tokenizer_unref(t);
 }
 
+/* Words that the second cache holds, and some that it does not: the same when they come back. */
+static void remembers_long_words(void **state)
+{
+    static int32_t ids[2][20000];
+    static uint32_t starts[2][20000], ends[2][20000];
+    static char text[40000];
+    (void)state;
+    for (size_t k = 0; k < NAMES; k++) {
+        struct sr_tokenizer *t = open_named(names[k]);
+        size_t n = 0;
+        for (unsigned length = 1; length < 260; length++) {
+            for (unsigned i = 0; i < length; i++)
+                text[n++] = (char)('a' + (i * 7 + length * i) % 26);
+            text[n++] = ' ';
+        }
+        for (size_t pass = 0; pass < 3; pass++) {
+            struct sr_tokens out = {ids[pass > 0], starts[pass > 0], ends[pass > 0], 0, 20000};
+            size_t other;
+            assert_int_equal(sr_tokenizer_encode(t, sr_bytes_of(text, n), 0, &out), SR_OK);
+            assert_int_equal(sr_tokenizer_count(t, sr_bytes_of(text, n), 0, &other), SR_OK);
+            assert_int_equal(other, out.n);
+            assert_memory_equal(ids[0], ids[pass > 0], out.n * sizeof ids[0][0]);
+            assert_memory_equal(starts[0], starts[pass > 0], out.n * sizeof starts[0][0]);
+            assert_memory_equal(ends[0], ends[pass > 0], out.n * sizeof ends[0][0]);
+            for (size_t i = 1; i < out.n; i++)
+                assert_true(out.starts[i] >= out.starts[i - 1] && out.ends[i] <= n);
+        }
+        sr_tokenizer_unref(t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -337,6 +368,7 @@ int main(void)
         cmocka_unit_test(refuses_depth),
         cmocka_unit_test(survives_without_memory),
         cmocka_unit_test(serves_many_threads),
+        cmocka_unit_test(remembers_long_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
