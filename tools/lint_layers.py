@@ -31,6 +31,7 @@ SEAMS = {
     r"jansson\.h": {"src/json/doc.c"},
     r"yaml\.h": {"src/config/yaml.c"},
     r"pcre2\.h": {"src/signal/regex.c"},
+    r"libpsl\.h": {"src/text/public_suffix.c"},
     r"utf8proc\.h": {"src/text/utf8.c", "src/model/unicode.c"},
     r"nghttp2/.*": {"src/net/http2.c", "src/net/http2_private.h"},
     r"protobuf-c/.*": {"src/net/protobuf_arena.h"},

@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "base/ref.h"
+#include "text/entity.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -140,6 +141,24 @@ struct sr_config_language {
     double threshold; /* 0.3 */
 };
 
+/* routing.signals.jailbreak[] */
+struct sr_config_jailbreak {
+    const char *name;
+    double threshold;     /* probability of an attack from which it matches */
+    bool include_history; /* true: every message and tool result; false: what the user asks now */
+};
+
+/* routing.signals.pii[]; masks have a bit for each enum sr_entity_type */
+struct sr_config_pii {
+    const char *name;
+    double threshold;
+    struct sr_strings types_allowed;
+    struct sr_name_values type_thresholds;
+    double thresholds[SR_ENTITY_TYPES]; /* `threshold` unless type_thresholds says otherwise */
+    uint32_t allowed;
+    bool include_history;
+};
+
 /* A comparison; absent bounds are NAN. */
 struct sr_config_predicate {
     double gt, gte, lt, lte;
@@ -195,6 +214,15 @@ struct sr_config_model_ref {
 
 enum sr_prompt_mode { SR_PROMPT_INSERT, SR_PROMPT_REPLACE };
 
+/* What a guard does with a request that its decision matches. */
+enum sr_guard_action {
+    SR_GUARD_ALLOW,  /* lets it pass, and no later guard is asked */
+    SR_GUARD_FLAG,   /* lets it pass and says so in the answer's headers */
+    SR_GUARD_ROUTE,  /* sends it to the decision's model */
+    SR_GUARD_BLOCK,  /* answers it */
+    SR_GUARD_REDACT, /* puts placeholders in the place of private data */
+};
+
 /* decisions[].plugins, one field each; `set` says whether the plugin is there. */
 struct sr_config_plugins {
     struct {
@@ -218,6 +246,13 @@ struct sr_config_plugins {
         int64_t max_n;            /* 0 = none */
         bool strip_unknown;
     } request_params;
+    struct {
+        bool set;
+        enum sr_guard_action action;
+        bool restore;        /* redact: the answer gets the values back */
+        int status;          /* block: 403, or 200 for a completion that was filtered */
+        const char *message; /* block: "" = one that says what was found */
+    } guard;
 };
 
 struct sr_config_decision {
@@ -264,7 +299,10 @@ struct sr_config_extproc {
     uint64_t hold_ms;         /* 150: the reply to the headers waits that long where Envoy has a timer */
     size_t hold_bytes;        /* 768 KiB: or until that much of the body is there */
     size_t max_message_bytes; /* 64 MiB */
-    uint32_t max_streams;     /* of the process, 20,000; over it 503 */
+    size_t max_passing_bytes; /* of a body that goes by untouched in chunks; over it 413; 0: none */
+    uint32_t max_streams;     /* of the process, 20,000; over it 503, or 429 as an endpoint picker */
+    uint32_t fallback_endpoints; /* 0: addresses besides the first that an endpoint picker names */
+    bool streamed_replies;       /* false: this Envoy knows streamed_immediate_response */
     const char *tls_cert_file, *tls_key_file, *tls_client_ca_file;
 };
 
@@ -308,6 +346,10 @@ struct sr_config_global {
     double domain_threshold;     /* 0.6 */
     const char *domain_fallback; /* "other" */
     const char *domain_model;    /* file; empty = the embedded one */
+    double jailbreak_threshold;         /* of rules that have none: 0.7 */
+    const char *jailbreak_model;        /* file; empty = the embedded one */
+    struct sr_strings jailbreak_labels; /* labels that mean an attack; none: all but benign ones */
+    double pii_threshold;               /* of rules that have none: 0.7 */
     double override_confidence;  /* fusion: a classifier at least this sure overrides; 0 = never */
     uint64_t signal_deadline_ms; /* 1,000 */
     bool request_headers;        /* X-VSR-* on the upstream request */
@@ -319,6 +361,9 @@ struct sr_config_global {
     struct sr_config_compression compression;
     struct sr_config_gateway gateway;
     struct sr_config_extproc extproc;
+    struct sr_config_guards guards;
+    struct sr_config_policy *policies;
+    size_t n_policies;
 };
 
 struct sr_config {
@@ -344,6 +389,10 @@ struct sr_config {
     size_t n_languages;
     struct sr_config_structure *structures;
     size_t n_structures;
+    struct sr_config_jailbreak *jailbreaks;
+    size_t n_jailbreaks;
+    struct sr_config_pii *piis;
+    size_t n_piis;
     struct sr_config_decision *decisions;
     size_t n_decisions;
     struct sr_config_global global;

@@ -88,15 +88,18 @@ static const struct sr_section domain_section = {
 };
 static const struct sr_field classifier_fields[] = {
     {"domain", SR_FIELD_OBJECT, .of = &domain_section, .help = "the model behind the `domain` signal"},
+    {"pii", SR_FIELD_OBJECT, .of = &sr_section_pii_classifier, .help = "what finds private data"},
 };
 static const struct sr_section classifier_section = {
     .name = "classifier",
     .help = "The classifiers.",
     SR_FIELDS(classifier_fields),
-    .later = (const char *const[]){"pii", "mcp", "preference", NULL},
+    .later = (const char *const[]){"mcp", "preference", NULL},
 };
 static const struct sr_field modules_fields[] = {
     {"classifier", SR_FIELD_OBJECT, .of = &classifier_section, .help = "the classifiers"},
+    {"prompt_guard", SR_FIELD_OBJECT, .of = &sr_section_prompt_guard,
+     .help = "the model behind the `jailbreak` signal"},
     {"prompt_compression", SR_FIELD_OBJECT, GLOBAL(compression), .of = &sr_section_compression,
      .help = "what signals read of long texts"},
 };
@@ -104,8 +107,8 @@ static const struct sr_section modules_section = {
     .name = "modules",
     .help = "What the models are used for.",
     SR_FIELDS(modules_fields),
-    .later = (const char *const[]){"prompt_guard", "hallucination_mitigation", "feedback_detector",
-                                   "complexity", "modality_detector", NULL},
+    .later = (const char *const[]){"hallucination_mitigation", "feedback_detector", "complexity",
+                                   "modality_detector", NULL},
 };
 static const struct sr_field catalog_fields[] = {
     {"modules", SR_FIELD_OBJECT, .of = &modules_section, .help = "what the models are used for"},
@@ -138,12 +141,15 @@ static const struct sr_field semroute_fields[] = {
      .help = "threads for long texts; 0 = one for each core"},
     {"gateway", SR_FIELD_OBJECT, GLOBAL(gateway), .of = &sr_section_gateway, .help = "limits of the gateway"},
     {"extproc", SR_FIELD_OBJECT, GLOBAL(extproc), .of = &sr_section_extproc, .help = "Envoy's door"},
+    {"guards", SR_FIELD_OBJECT, GLOBAL(guards), .of = &sr_section_guards,
+     .help = "what holds for all guards"},
+    {"models", SR_FIELD_MAP, GLOBAL(policies), GLOBAL(n_policies), .of = &sr_section_policy,
+     .help = "what models of `providers.models` may see"},
 };
 static const struct sr_section semroute_section = {
     .name = "global.semroute",
     .help = "What only semroute has.",
     SR_FIELDS(semroute_fields),
-    .later = (const char *const[]){"guards", "models", NULL},
 };
 
 static const struct sr_field global_fields[] = {

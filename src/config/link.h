@@ -21,6 +21,10 @@ const char *sr_config_domain_label(struct sr_bytes name);
 void sr_config_link_rules(struct sr_binder *b, const struct sr_yaml_node *decisions,
                           struct sr_config *config);
 
+/* Thresholds that guard rules inherit, types of private data, models that have a policy, and guards that
+ * could never do what they say. */
+void sr_config_link_guards(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config);
+
 /* An error for each file that is named and cannot be read. */
 void sr_config_link_files(struct sr_binder *b, const struct sr_yaml_node *root);
 

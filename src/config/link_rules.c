@@ -88,6 +88,10 @@ static const char *rule_name(const struct sr_config *config, const char *type, s
         return i < config->n_contexts ? config->contexts[i].name : NULL;
     if (strcmp(type, "structure") == 0)
         return i < config->n_structures ? config->structures[i].name : NULL;
+    if (strcmp(type, "jailbreak") == 0)
+        return i < config->n_jailbreaks ? config->jailbreaks[i].name : NULL;
+    if (strcmp(type, "pii") == 0)
+        return i < config->n_piis ? config->piis[i].name : NULL;
     return i < config->n_languages ? config->languages[i].name : NULL;
 }
 

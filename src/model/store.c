@@ -13,6 +13,7 @@ struct stored {
 };
 
 struct sr_models {
+    struct sr_memo *memo;
     struct stored items[SR_MODELS_MAX];
     size_t n;
 };
@@ -20,7 +21,14 @@ struct sr_models {
 int sr_models_new(struct sr_models **out)
 {
     *out = sr_mem_calloc(1, sizeof **out);
-    return *out ? SR_OK : SR_ENOMEM;
+    if (!*out)
+        return SR_ENOMEM;
+    int rc = sr_memo_new(&(*out)->memo, 0);
+    if (rc) {
+        sr_mem_free(*out);
+        *out = NULL;
+    }
+    return rc;
 }
 
 static void drop(struct stored *item)
@@ -35,7 +43,13 @@ void sr_models_free(struct sr_models *models)
         return;
     for (size_t i = 0; i < models->n; i++)
         drop(&models->items[i]);
+    sr_memo_unref(models->memo);
     sr_mem_free(models);
+}
+
+struct sr_memo *sr_models_memo(struct sr_models *models)
+{
+    return models ? models->memo : NULL;
 }
 
 void sr_models_begin(struct sr_models *models)
@@ -46,7 +60,10 @@ void sr_models_begin(struct sr_models *models)
 
 static int open_linear(const char *path, struct sr_linear **out, struct sr_err *err)
 {
-    return *path ? sr_linear_open_file(out, path, NULL, err) : sr_linear_open_domain(out, err);
+    if (!*path)
+        return sr_linear_open_domain(out, err);
+    return strcmp(path, SR_MODELS_JAILBREAK) == 0 ? sr_linear_open_jailbreak(out, err)
+                                                  : sr_linear_open_file(out, path, NULL, err);
 }
 
 static bool same_file(const struct stat *a, const struct stat *b)

@@ -9,6 +9,7 @@
 #define SR_MODEL_STORE_H
 
 #include "model/linear.h"
+#include "model/memo.h"
 
 #define SR_MODELS_MAX 64 /* open at once */
 
@@ -19,6 +20,12 @@ void sr_models_free(struct sr_models *models); /* NULL is allowed */
 
 /* A reload begins: nothing counts as taken. */
 void sr_models_begin(struct sr_models *models);
+
+#define SR_MODELS_JAILBREAK ":jailbreak" /* as a path: the jailbreak model inside the executable */
+
+/* What is remembered of texts that were read: borrowed, lives as long as the store; NULL with `models` NULL.
+ * Remembers nothing until sr_memo_resize. */
+struct sr_memo *sr_models_memo(struct sr_models *models);
 
 /* The linear model of `path`, "" for the domain model inside the executable; the reference is the caller's.
  * With `models` NULL it is opened anew. Errors: those of sr_linear_open_file, SR_ELIMIT. */

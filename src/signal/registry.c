@@ -5,7 +5,8 @@
 const struct sr_signal_ops *const sr_signal_registry[SR_SIGNAL_TYPES] = {
     [SR_SIGNAL_CONTEXT] = &sr_signal_context,     [SR_SIGNAL_KEYWORD] = &sr_signal_keyword,
     [SR_SIGNAL_STRUCTURE] = &sr_signal_structure, [SR_SIGNAL_LANGUAGE] = &sr_signal_language,
-    [SR_SIGNAL_DOMAIN] = &sr_signal_domain,
+    [SR_SIGNAL_DOMAIN] = &sr_signal_domain,       [SR_SIGNAL_JAILBREAK] = &sr_signal_jailbreak,
+    [SR_SIGNAL_PII] = &sr_signal_pii,
 };
 
 int sr_signal_find(struct sr_bytes name)

@@ -105,6 +105,7 @@ static void evaluate(const struct sr_signals *signals, enum sr_signal_type type,
     int rc = SR_OK;
     if (signals->sets[type]) {
         struct sr_signal_input seen = sr_signal_input_seen_by(input, type);
+        seen.turns = input->turns;
         rc = ops->start ? start_and_wait(ops, signals->sets[type], &seen, arena, result)
                         : ops->run(signals->sets[type], &seen, arena, result);
     }
@@ -153,6 +154,7 @@ static int job_start(struct signal_job *job)
     }
     job->since_ns = sr_clock_ns();
     job->seen = sr_signal_input_seen_by(job->input, job->type);
+    job->seen.turns = job->input->turns;
     job->task = (struct sr_signal_task){
         .input = &job->seen, .arena = &job->arena, .result = &job->result, .done = job_task_done};
     job->result = failed(SR_OK);
@@ -179,7 +181,7 @@ static void job_run(struct sr_job *base)
         job_send(job);
 }
 
-/* Copies hits and probabilities to the owner's arena; labels and names belong to the signal set. */
+/* Copies hits, probabilities and finds to the owner's arena; labels and names belong to the signal set. */
 static int copy_result(struct sr_arena *arena, const struct sr_signal_result *from,
                        struct sr_signal_result *to)
 {
@@ -196,6 +198,13 @@ static int copy_result(struct sr_arena *arena, const struct sr_signal_result *fr
             return SR_ENOMEM;
         memcpy(probabilities, from->probabilities, from->n_labels * sizeof *probabilities);
         to->probabilities = probabilities;
+    }
+    if (from->n_finds) {
+        struct sr_signal_find *finds = sr_arena_calloc(arena, from->n_finds, sizeof *finds);
+        if (!finds)
+            return SR_ENOMEM;
+        memcpy(finds, from->finds, from->n_finds * sizeof *finds);
+        to->finds = finds;
     }
     return SR_OK;
 }
@@ -288,8 +297,8 @@ int sr_signal_run_start(struct sr_signal_run *run, enum sr_signal_type type, sr_
     if (run->types[type].state != RUN_IDLE)
         return run->types[type].state == RUN_PENDING ? SR_AGAIN : SR_OK;
     const struct sr_signal_set *set = run->signals->sets[type];
-    bool on_worker =
-        set && run->env.mailbox && run->env.workers && run->input->text.n > run->env.inline_bytes;
+    bool on_worker = set && run->env.mailbox && run->env.workers &&
+                     sr_signal_input_bytes(run->input, type) > run->env.inline_bytes;
     bool late = set && run->env.mailbox && sr_signal_registry[type]->start;
     run->types[type].done = done;
     run->types[type].ctx = ctx;

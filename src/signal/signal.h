@@ -23,6 +23,8 @@ enum sr_signal_type {
     SR_SIGNAL_STRUCTURE,
     SR_SIGNAL_LANGUAGE,
     SR_SIGNAL_DOMAIN,
+    SR_SIGNAL_JAILBREAK,
+    SR_SIGNAL_PII,
     SR_SIGNAL_TYPES,
 };
 
@@ -54,6 +56,7 @@ struct sr_signal_input {
     struct sr_signal_brief *brief; /* NULL: every signal reads `text` */
     struct sr_bytes text;          /* what the user asks now: the last user turn, decoded UTF-8 */
     uint64_t total_bytes;          /* text bytes of the whole request, for the token count */
+    struct sr_signal_turns *turns; /* NULL: no guard is configured */
     uint64_t total_tokens;         /* estimate over all text (bytes / 4, at least 1 when there is text) */
 };
 
@@ -88,6 +91,14 @@ struct sr_signal_brief_stats {
 };
 bool sr_signal_input_stats(const struct sr_signal_input *input, struct sr_signal_brief_stats *stats);
 
+/* Copies the turns and the tenant into the input, valid UTF-8 of the same lengths. Before the input is
+ * shared. SR_ENOMEM. */
+int sr_signal_input_add_turns(struct sr_signal_input *input, const struct sr_signal_turn *turns, size_t n,
+                              struct sr_bytes tenant) SR_WARN_UNUSED;
+
+/* Bytes that a type may read of an input: decides whether it runs on the calling thread. */
+size_t sr_signal_input_bytes(const struct sr_signal_input *input, enum sr_signal_type type);
+
 struct sr_signal_input *sr_signal_input_ref(struct sr_signal_input *input);
 void sr_signal_input_unref(struct sr_signal_input *input);
 
@@ -96,6 +107,14 @@ struct sr_signal_hit {
     bool matched;
     float confidence; /* 0..1; 1 where the signal knows no degrees */
     double value;     /* the measured quantity (tokens, count, density); NAN where there is none */
+};
+
+/* Something that a guard found, and where. */
+struct sr_signal_find {
+    uint32_t turn;     /* index in the input's turns */
+    uint32_t type;     /* pii: enum sr_entity_type; jailbreak: index in the result's labels */
+    size_t start, end; /* bytes of that turn's text */
+    float confidence;
 };
 
 /* What one signal type found. `hits` has one entry per configured rule, in the order of the configuration. */
@@ -111,6 +130,13 @@ struct sr_signal_result {
     size_t n_labels;
     int top;       /* index of the best label, -1 = none */
     float entropy; /* of the probabilities, normalised to 0..1 */
+    /* Guards only: */
+    const struct sr_signal_find
+        *finds; /* jailbreak: the worst window; pii: every entity, by turn and place */
+    size_t n_finds;
+    uint64_t scanned_bytes; /* text bytes that were read, of `all_bytes` */
+    uint64_t all_bytes;
+    uint32_t remembered; /* turns whose answer was known from an earlier request */
 };
 
 /* A type's compiled rules; immutable, part of the engine's snapshot. */
@@ -174,6 +200,9 @@ size_t sr_signals_rules(const struct sr_signals *signals, enum sr_signal_type ty
 const char *sr_signals_rule_name(const struct sr_signals *signals, enum sr_signal_type type, size_t rule);
 /* Index of a rule by name, -1 when there is none. */
 int sr_signals_find_rule(const struct sr_signals *signals, enum sr_signal_type type, struct sr_bytes name);
+
+/* Does a pii rule count this find: a type that it does not allow, and sure enough? */
+bool sr_signal_pii_counts(const struct sr_config_pii *rule, const struct sr_signal_find *find);
 
 /* Runs of one request. Embedded by the owner, used on the owner's thread only. */
 struct sr_signal_run;

@@ -18,6 +18,8 @@ extern const struct sr_signal_ops sr_signal_keyword;
 extern const struct sr_signal_ops sr_signal_structure;
 extern const struct sr_signal_ops sr_signal_language;
 extern const struct sr_signal_ops sr_signal_domain;
+extern const struct sr_signal_ops sr_signal_jailbreak;
+extern const struct sr_signal_ops sr_signal_pii;
 
 /* What `type` reads of `input`, without a reference of its own: the input itself, or one with the short text.
  * Any thread. */

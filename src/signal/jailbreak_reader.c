@@ -1,0 +1,140 @@
+/* One window after the other on the calling thread; the model answers at once. */
+#include "signal/jailbreak_reader.h"
+
+#include "base/mem.h"
+#include "text/windows.h"
+
+#include <stdio.h>
+
+/* In the key of what is remembered: another value when reading changes. */
+#define READER_VERSION "jailbreak-1 "
+
+struct sr_jailbreak_reader {
+    struct sr_ref ref;
+    struct sr_linear *model;
+    struct sr_memo *memo; /* NULL: nothing is remembered */
+    uint64_t attack;      /* mask of labels */
+    char name[sizeof READER_VERSION + SR_SHA256_HEX + 16];
+};
+
+static bool same_word(const char *a, const char *b)
+{
+    return sr_bytes_eq_nocase(sr_bytes_str(a), sr_bytes_str(b));
+}
+
+static bool is_attack(const char *label, const struct sr_strings *labels)
+{
+    static const char *const harmless[] = {"benign", "safe", "normal"};
+    for (size_t i = 0; i < labels->count; i++)
+        if (same_word(labels->items[i], label))
+            return true;
+    for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++)
+        if (same_word(harmless[i], label))
+            return false;
+    return labels->count == 0;
+}
+
+int sr_jailbreak_reader_new(struct sr_jailbreak_reader **out, const char *path,
+                            const struct sr_strings *labels, struct sr_models *models, struct sr_err *err)
+{
+    struct sr_jailbreak_reader *reader = sr_mem_calloc(1, sizeof *reader);
+    if (!reader)
+        return sr_err_set(err, SR_ENOMEM, "out of memory");
+    sr_ref_init(&reader->ref);
+    int rc = sr_models_linear(models, *path ? path : SR_MODELS_JAILBREAK, &reader->model, err);
+    if (rc) {
+        sr_mem_free(reader);
+        return rc;
+    }
+    struct sr_memo *memo = sr_models_memo(models);
+    reader->memo = memo ? sr_memo_ref(memo) : NULL;
+    for (size_t i = 0; i < sr_linear_n_labels(reader->model); i++)
+        if (is_attack(sr_linear_labels(reader->model)[i], labels))
+            reader->attack |= UINT64_C(1) << i;
+    snprintf(reader->name, sizeof reader->name, "%s%s %llx", READER_VERSION, sr_linear_sha256(reader->model),
+             (unsigned long long)reader->attack);
+    if (!reader->attack) {
+        sr_jailbreak_reader_unref(reader);
+        return sr_err_set(err, SR_EINVAL, "no label of the model means an attack");
+    }
+    *out = reader;
+    return SR_OK;
+}
+
+struct sr_jailbreak_reader *sr_jailbreak_reader_ref(struct sr_jailbreak_reader *reader)
+{
+    sr_ref_get(&reader->ref);
+    return reader;
+}
+
+void sr_jailbreak_reader_unref(struct sr_jailbreak_reader *reader)
+{
+    if (!reader || !sr_ref_put(&reader->ref))
+        return;
+    sr_linear_unref(reader->model);
+    sr_memo_unref(reader->memo);
+    sr_mem_free(reader);
+}
+
+const char *const *sr_jailbreak_labels(const struct sr_jailbreak_reader *reader, size_t *n)
+{
+    *n = sr_linear_n_labels(reader->model);
+    return sr_linear_labels(reader->model);
+}
+
+const char *sr_jailbreak_tier(const struct sr_jailbreak_reader *reader)
+{
+    return sr_linear_classifier(reader->model)->ops->name;
+}
+
+/* Reads one window; keeps it when it is worse than what was found. */
+static void read_window(const struct sr_jailbreak_reader *reader, struct sr_bytes window, size_t start,
+                        size_t end, struct sr_jailbreak_find *worst)
+{
+    float p[SR_CLASSIFIER_LABELS_MAX], risk = 0, best = -1;
+    uint32_t label = 0;
+    sr_linear_scores(reader->model, window, p);
+    for (size_t i = 0; i < sr_linear_n_labels(reader->model); i++) {
+        if (!(reader->attack >> i & 1))
+            continue;
+        risk += p[i];
+        if (p[i] > best) {
+            best = p[i];
+            label = (uint32_t)i;
+        }
+    }
+    worst->windows++;
+    if (worst->windows > 1 && risk <= worst->risk)
+        return;
+    worst->risk = risk > 1 ? 1 : risk;
+    worst->label = label;
+    worst->start = start;
+    worst->end = end;
+}
+
+static void read_text(const struct sr_jailbreak_reader *reader, struct sr_bytes text,
+                      struct sr_jailbreak_find *worst)
+{
+    struct sr_windows windows = sr_windows_of(text, SR_JAILBREAK_WINDOW, SR_JAILBREAK_OVERLAP);
+    struct sr_window w;
+    while (sr_windows_next(&windows, &w))
+        read_window(reader, sr_bytes_of(text.p + w.start, w.end - w.start), w.start, w.end, worst);
+}
+
+int sr_jailbreak_read(const struct sr_jailbreak_reader *reader, struct sr_bytes text, struct sr_bytes tenant,
+                      struct sr_arena *arena, struct sr_jailbreak_find *out)
+{
+    struct sr_memo_key key;
+    struct sr_bytes known;
+    *out = (struct sr_jailbreak_find){0};
+    bool keep = reader->memo && sr_memo_key(&key, sr_bytes_str(reader->name), tenant, text) == SR_OK;
+    if (keep && sr_memo_get(reader->memo, &key, arena, &known) == SR_OK && known.n == sizeof *out) {
+        memcpy(out, known.p, sizeof *out);
+        out->windows = 0;
+        return SR_OK;
+    }
+    read_text(reader, text, out);
+    if (keep)
+        sr_memo_put(reader->memo, &key, sr_bytes_of(out, sizeof *out));
+    return SR_OK;
+}

@@ -1,0 +1,93 @@
+/* Recognisers and the other source into one list, then the list into the arena. */
+#include "signal/pii_reader.h"
+
+#include "base/mem.h"
+
+#include <stdio.h>
+
+/* In the key of what is remembered: another value when the recognisers change. */
+#define READER_VERSION "pii-1"
+
+struct sr_pii_reader {
+    struct sr_ref ref;
+    struct sr_memo *memo; /* NULL: nothing is remembered */
+    struct sr_pii_source source;
+    char name[160];
+};
+
+int sr_pii_reader_new(struct sr_pii_reader **out, const struct sr_pii_source *source,
+                      struct sr_models *models, struct sr_err *err)
+{
+    struct sr_pii_reader *reader = sr_mem_calloc(1, sizeof *reader);
+    if (!reader) {
+        if (source && source->free)
+            source->free(source->ctx);
+        return sr_err_set(err, SR_ENOMEM, "out of memory");
+    }
+    struct sr_memo *memo = sr_models_memo(models);
+    sr_ref_init(&reader->ref);
+    reader->memo = memo ? sr_memo_ref(memo) : NULL;
+    if (source)
+        reader->source = *source;
+    snprintf(reader->name, sizeof reader->name, "%s %s", READER_VERSION, source ? source->version : "");
+    *out = reader;
+    return SR_OK;
+}
+
+struct sr_pii_reader *sr_pii_reader_ref(struct sr_pii_reader *reader)
+{
+    sr_ref_get(&reader->ref);
+    return reader;
+}
+
+void sr_pii_reader_unref(struct sr_pii_reader *reader)
+{
+    if (!reader || !sr_ref_put(&reader->ref))
+        return;
+    if (reader->source.free)
+        reader->source.free(reader->source.ctx);
+    sr_memo_unref(reader->memo);
+    sr_mem_free(reader);
+}
+
+const char *sr_pii_tier(const struct sr_pii_reader *reader)
+{
+    return reader->source.find ? "exact+neural" : "exact";
+}
+
+static int find_all(const struct sr_pii_reader *reader, struct sr_bytes text, struct sr_entities *list)
+{
+    int rc = reader->source.find ? reader->source.find(reader->source.ctx, text, list) : SR_OK;
+    return rc ? rc : sr_entities_recognise(list, text);
+}
+
+int sr_pii_read(const struct sr_pii_reader *reader, struct sr_bytes text, struct sr_bytes tenant,
+                struct sr_arena *arena, struct sr_pii_finds *out)
+{
+    struct sr_memo_key key;
+    struct sr_entities list;
+    struct sr_bytes known;
+    *out = (struct sr_pii_finds){.items = NULL};
+    bool keep = reader->memo && sr_memo_key(&key, sr_bytes_str(reader->name), tenant, text) == SR_OK;
+    if (keep && sr_memo_get(reader->memo, &key, arena, &known) == SR_OK) {
+        out->items = (const struct sr_entity *)(const void *)known.p;
+        out->n = known.n / sizeof *out->items;
+        out->remembered = true;
+        return SR_OK;
+    }
+    sr_entities_init(&list, SR_PII_ENTITIES_MAX);
+    int rc = find_all(reader, text, &list);
+    struct sr_bytes value = sr_bytes_of(list.items, list.n * sizeof *list.items);
+    if (!rc && list.n) {
+        struct sr_entity *items = sr_arena_alloc(arena, value.n);
+        rc = items ? SR_OK : SR_ENOMEM;
+        if (items)
+            memcpy(items, list.items, value.n);
+        out->items = items;
+        out->n = list.n;
+    }
+    if (!rc && keep)
+        sr_memo_put(reader->memo, &key, value);
+    sr_entities_dispose(&list);
+    return rc;
+}
