@@ -328,8 +328,8 @@ static void serves_many_threads(void **state)
 /* Words that the second cache holds, and some that it does not: the same when they come back. */
 static void remembers_long_words(void **state)
 {
-    static int32_t ids[2][20000];
-    static uint32_t starts[2][20000], ends[2][20000];
+    static int32_t ids[2][40000];
+    static uint32_t starts[2][40000], ends[2][40000];
     static char text[40000];
     (void)state;
     for (size_t k = 0; k < NAMES; k++) {
@@ -341,7 +341,7 @@ static void remembers_long_words(void **state)
             text[n++] = ' ';
         }
         for (size_t pass = 0; pass < 3; pass++) {
-            struct sr_tokens out = {ids[pass > 0], starts[pass > 0], ends[pass > 0], 0, 20000};
+            struct sr_tokens out = {ids[pass > 0], starts[pass > 0], ends[pass > 0], 0, 40000};
             size_t other;
             assert_int_equal(sr_tokenizer_encode(t, sr_bytes_of(text, n), 0, &out), SR_OK);
             assert_int_equal(sr_tokenizer_count(t, sr_bytes_of(text, n), 0, &other), SR_OK);
