@@ -66,7 +66,7 @@ int sr_judge_ask(struct sr_judge *judge, struct sr_bytes text, uint64_t salt,
 struct sr_judge_reading *sr_judge_reading_ref(struct sr_judge_reading *reading);
 void sr_judge_reading_unref(struct sr_judge_reading *reading); /* NULL is allowed */
 
-/* Everything below belongs to the reading. */
+/* Everything below belongs to the reading, which the judge must outlive. */
 struct sr_judge_scope {
     size_t bytes, read_bytes; /* of the text; [0, read_bytes) was read */
     size_t tokens, windows;
