@@ -1,6 +1,6 @@
 /*
- * Names to addresses, for sock.c: IP literals at once, names on libuv's thread pool through getaddrinfo,
- * with a small cache for each loop. Private to net/.
+ * Names to addresses: IP literals at once, names on libuv's thread pool through getaddrinfo, with a small
+ * cache for each loop. Loop's thread only.
  */
 #ifndef SR_NET_DNS_H
 #define SR_NET_DNS_H

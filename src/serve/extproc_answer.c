@@ -8,12 +8,11 @@
 
 #include <stdio.h>
 
-static bool is_sse(const struct sr_extproc_message *message)
+bool sr_extproc_is_sse(const struct sr_header *headers, size_t count)
 {
-    for (size_t i = 0; i < message->n_headers; i++) {
-        if (sr_bytes_eq(message->headers[i].name, SR_LIT("content-type"))) {
-            struct sr_bytes value = sr_bytes_trim(message->headers[i].value),
-                            sse = SR_LIT("text/event-stream");
+    for (size_t i = 0; i < count; i++) {
+        if (sr_bytes_eq(headers[i].name, SR_LIT("content-type"))) {
+            struct sr_bytes value = sr_bytes_trim(headers[i].value), sse = SR_LIT("text/event-stream");
             return value.n >= sse.n && sr_bytes_eq_nocase(sr_bytes_of(value.p, sse.n), sse);
         }
     }
@@ -68,6 +67,7 @@ void sr_extproc_answer_head(struct sr_extproc_core *core, const struct sr_extpro
     }
     struct sr_header_edits edits = {0};
     struct sr_extproc_reply reply = {.phase = SR_EXTPROC_RESPONSE_HEADERS};
+    sr_extproc_learn(core, message, status_of(message));
     sr_exchange_answer_head(core->exchange, status_of(message), message->headers, message->n_headers, &edits);
     reply.set = edits.set;
     reply.n_set = edits.n_set;
@@ -75,7 +75,7 @@ void sr_extproc_answer_head(struct sr_extproc_core *core, const struct sr_extpro
     reply.n_remove = edits.n_remove;
     bool chunked =
         core->response_mode == SR_EXTPROC_MODE_STREAMED || core->response_mode == SR_EXTPROC_MODE_FULL_DUPLEX;
-    if (!chunked && !message->end_of_stream && is_sse(message)) {
+    if (!chunked && !message->end_of_stream && sr_extproc_is_sse(message->headers, message->n_headers)) {
         core->answer_overridden = true;
         reply.override_modes = true;
         reply.request_mode = core->request_mode;

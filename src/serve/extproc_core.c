@@ -98,24 +98,6 @@ static void bypass(struct sr_extproc_core *core)
     sr_metrics_add(core->options.metrics, SR_METRIC_OUTCOMES, 1, labels);
 }
 
-static bool keep_subset(struct sr_extproc_core *core, const struct sr_extproc_message *message)
-{
-    core->has_subset = message->has_subset;
-    if (message->n_subset == 0) {
-        return true;
-    }
-    struct sr_bytes *subset = sr_arena_calloc(&core->arena, message->n_subset, sizeof *subset);
-    for (size_t i = 0; subset && i < message->n_subset; i++) {
-        subset[i] = sr_arena_dup(&core->arena, message->subset[i]);
-        if (!subset[i].p) {
-            return false;
-        }
-    }
-    core->subset = subset;
-    core->n_subset = message->n_subset;
-    return subset != NULL;
-}
-
 static bool keep_strip(struct sr_extproc_core *core, const struct sr_extproc_message *message)
 {
     size_t n = 0;
@@ -149,6 +131,18 @@ static bool has_header(const struct sr_extproc_message *message, struct sr_bytes
     return false;
 }
 
+static bool mode_is_chunked(enum sr_extproc_mode mode)
+{
+    return mode == SR_EXTPROC_MODE_STREAMED || mode == SR_EXTPROC_MODE_FULL_DUPLEX;
+}
+
+/* A body in one message is there as a whole, so the limit of those that are kept is its limit. */
+static uint64_t passing_max(const struct sr_extproc_core *core)
+{
+    size_t max = core->options.config->global.extproc.max_passing_bytes;
+    return !mode_is_chunked(core->request_mode) ? 0 : max == 0 ? UINT64_MAX : max;
+}
+
 static bool make_exchange(struct sr_extproc_core *core, const struct sr_extproc_message *message)
 {
     struct sr_request_head head = {.door = SR_DOOR_EXTPROC,
@@ -158,7 +152,8 @@ static bool make_exchange(struct sr_extproc_core *core, const struct sr_extproc_
                                    .n_headers = message->n_headers,
                                    .peer = core->options.peer,
                                    .has_body = !message->end_of_stream,
-                                   .answer_unseen = core->response_mode == SR_EXTPROC_MODE_NONE};
+                                   .answer_unseen = core->response_mode == SR_EXTPROC_MODE_NONE,
+                                   .passing_max = passing_max(core)};
     for (size_t i = 0; i < message->n_headers; i++) {
         if (sr_bytes_eq(message->headers[i].name, SR_LIT("x-forwarded-for"))) {
             head.peer = message->headers[i].value;
@@ -167,7 +162,7 @@ static bool make_exchange(struct sr_extproc_core *core, const struct sr_extproc_
     struct sr_exchange_env env = {.post = post, .ready = on_ready, .ctx = core};
     core->exchange = sr_exchange_new(core->options.runtime, &head, core->options.ops->post ? &env : NULL);
     core->path = sr_arena_dup(&core->arena, message->path);
-    return core->exchange && core->path.p && keep_subset(core, message);
+    return core->exchange && core->path.p && sr_extproc_keep_subset(core, message);
 }
 
 /* Answered before anything could be kept of the request. */
@@ -225,11 +220,6 @@ static void take_modes(struct sr_extproc_core *core, const struct sr_extproc_mes
     }
 }
 
-static bool mode_is_chunked(enum sr_extproc_mode mode)
-{
-    return mode == SR_EXTPROC_MODE_STREAMED || mode == SR_EXTPROC_MODE_FULL_DUPLEX;
-}
-
 /* The body will not be seen: why, or NULL. */
 static const char *why_unseen(const struct sr_extproc_core *core)
 {
@@ -271,7 +261,7 @@ static void on_request_headers(struct sr_extproc_core *core, const struct sr_ext
     core->has_length = has_header(message, SR_LIT("content-length"));
     core->ended = message->end_of_stream;
     if (core->options.shed) {
-        sr_extproc_refuse(core, 503, "too many requests are under way");
+        sr_extproc_refuse(core, sr_extproc_is_picker(core) ? 429 : 503, "too many requests are under way");
     } else if (!message->end_of_stream && (core->request_mode == SR_EXTPROC_MODE_BUFFERED_PARTIAL ||
                                            core->request_mode == SR_EXTPROC_MODE_GRPC)) {
         sr_extproc_refuse(core, 500,
@@ -286,19 +276,21 @@ static void on_request_headers(struct sr_extproc_core *core, const struct sr_ext
 
 /* ---- the body ---- */
 
+void sr_extproc_extend(struct sr_extproc_core *core, uint64_t ms)
+{
+    struct sr_extproc_reply reply = {
+        .action = SR_EXTPROC_EXTEND, .phase = SR_EXTPROC_REQUEST_BODY, .extend_ms = ms + EXTEND_MARGIN_MS};
+    if (core->request_mode != SR_EXTPROC_MODE_FULL_DUPLEX) {
+        sr_extproc_send(core, &reply);
+    }
+}
+
 static void wait_elsewhere(struct sr_extproc_core *core)
 {
+    uint64_t now = sr_clock_ns(), due = sr_exchange_deadline_ns(core->exchange);
     core->state = SR_EXTPROC_WAITING;
     core->read_due_ns = 0;
-    if (core->request_mode == SR_EXTPROC_MODE_FULL_DUPLEX) {
-        return;
-    }
-    uint64_t now = sr_clock_ns(), due = sr_exchange_deadline_ns(core->exchange);
-    struct sr_extproc_reply reply = {.action = SR_EXTPROC_EXTEND,
-                                     .phase = SR_EXTPROC_REQUEST_BODY,
-                                     .extend_ms =
-                                         (due > now ? (due - now) / SR_NS_PER_MS : 0) + EXTEND_MARGIN_MS};
-    sr_extproc_send(core, &reply);
+    sr_extproc_extend(core, due > now ? (due - now) / SR_NS_PER_MS : 0);
 }
 
 /* Replies to all chunks but the last `keep`: nothing in their place. */
@@ -523,6 +515,16 @@ void sr_extproc_core_timeout(struct sr_extproc_core *core)
             sr_extproc_deliver(core);
         }
     }
+}
+
+void sr_extproc_core_resolved(struct sr_extproc_core *core, const struct sr_extproc_addresses *addresses)
+{
+    if (core->state != SR_EXTPROC_RESOLVING) {
+        return;
+    }
+    core->choice.resolved = true;
+    core->choice.addresses = addresses ? *addresses : (struct sr_extproc_addresses){.count = 0};
+    sr_extproc_deliver(core);
 }
 
 /* ---- life ---- */

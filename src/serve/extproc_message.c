@@ -6,15 +6,17 @@
 #include <ext_proc.pb-c.h>
 
 /* The generated names are long; these are all that this file uses. */
-#define PB(name)    Envoy__Service__ExtProc__V3__##name
-#define ASKED(NAME) ENVOY__SERVICE__EXT_PROC__V3__PROCESSING_REQUEST__REQUEST_##NAME
-#define TOLD(NAME)  ENVOY__SERVICE__EXT_PROC__V3__PROCESSING_RESPONSE__RESPONSE_##NAME
-#define BODY(NAME)  ENVOY__SERVICE__EXT_PROC__V3__BODY_MUTATION__MUTATION_##NAME
-#define VALUE(NAME) ENVOY__SERVICE__EXT_PROC__V3__VALUE__KIND_##NAME
+#define PB(name)     Envoy__Service__ExtProc__V3__##name
+#define ASKED(NAME)  ENVOY__SERVICE__EXT_PROC__V3__PROCESSING_REQUEST__REQUEST_##NAME
+#define TOLD(NAME)   ENVOY__SERVICE__EXT_PROC__V3__PROCESSING_RESPONSE__RESPONSE_##NAME
+#define ANSWER(NAME) ENVOY__SERVICE__EXT_PROC__V3__STREAMED_IMMEDIATE_RESPONSE__RESPONSE_##NAME
+#define BODY(NAME)   ENVOY__SERVICE__EXT_PROC__V3__BODY_MUTATION__MUTATION_##NAME
+#define VALUE(NAME)  ENVOY__SERVICE__EXT_PROC__V3__VALUE__KIND_##NAME
 
 #define SUBSET_NAMESPACE   "envoy.lb.subset_hint"
 #define SUBSET_KEY         SR_EXTPROC_ENDPOINT_HEADER "-subset"
 #define ENDPOINT_NAMESPACE "envoy.lb"
+#define SERVED_KEY         SR_EXTPROC_ENDPOINT_HEADER "-served"
 #define SUBSET_MAX         65536 /* addresses of one request */
 
 /* ---- decoding ---- */
@@ -115,15 +117,24 @@ static int read_subset_text(struct sr_extproc_message *out, struct sr_bytes text
     return SR_OK;
 }
 
+static const PB(Value) * find_metadata(const PB(Metadata) * metadata, const char *name, const char *key)
+{
+    for (size_t i = 0; i < metadata->n_filter_metadata; i++) {
+        if (strcmp(metadata->filter_metadata[i]->key, name) == 0) {
+            return find_value(metadata->filter_metadata[i]->value, key);
+        }
+    }
+    return NULL;
+}
+
 static int read_metadata(struct sr_extproc_message *out, const PB(Metadata) * metadata,
                          struct sr_arena *arena)
 {
-    const PB(Value) *value = NULL;
-    for (size_t i = 0; i < metadata->n_filter_metadata; i++) {
-        if (strcmp(metadata->filter_metadata[i]->key, SUBSET_NAMESPACE) == 0) {
-            value = find_value(metadata->filter_metadata[i]->value, SUBSET_KEY);
-        }
+    const PB(Value) *value = find_metadata(metadata, ENDPOINT_NAMESPACE, SERVED_KEY);
+    if (value && value->kind_case == VALUE(STRING_VALUE)) {
+        out->served = sr_bytes_str(value->string_value);
     }
+    value = find_metadata(metadata, SUBSET_NAMESPACE, SUBSET_KEY);
     if (!value) {
         return SR_OK;
     }
@@ -170,7 +181,8 @@ static int read_phase(struct sr_extproc_message *out, const PB(ProcessingRequest
 int sr_extproc_decode(struct sr_extproc_message *out, struct sr_bytes bytes, struct sr_arena *arena)
 {
     ProtobufCMessage *message;
-    *out = (struct sr_extproc_message){.method = {"", 0}, .path = {"", 0}, .status = {"", 0}};
+    *out =
+        (struct sr_extproc_message){.method = {"", 0}, .path = {"", 0}, .status = {"", 0}, .served = {"", 0}};
     int rc = sr_protobuf_unpack(&message, &envoy__service__ext_proc__v3__processing_request__descriptor,
                                 arena, bytes);
     if (rc != SR_OK) {
@@ -199,6 +211,9 @@ struct parts {
     PB(BodyResponse) body;
     PB(TrailersResponse) trailers;
     PB(ImmediateResponse) immediate;
+    PB(StreamedImmediateResponse) streamed;
+    PB(HttpHeaders) head;
+    PB(HeaderMap) map;
     PB(HttpStatus) status;
     PB(CommonResponse) common;
     PB(HeaderMutation) mutation;
@@ -371,6 +386,52 @@ static bool put_immediate(struct parts *parts, const struct sr_extproc_reply *re
     return put_mutation(parts, reply, arena) && put_bytes(&out->body, reply, arena);
 }
 
+/* The status as a pseudo header, then the rest. */
+static bool put_answer(struct parts *parts, const struct sr_extproc_reply *reply, struct sr_arena *arena)
+{
+    size_t count = reply->n_set + 1;
+    PB(HeaderValue) *values = sr_arena_calloc(arena, count, sizeof *values);
+    PB(HeaderValue) **list = sr_arena_calloc(arena, count, sizeof(void *));
+    const char *status = sr_arena_printf(arena, "%d", known_status(reply->status));
+    if (!values || !list || !status) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct sr_bytes value = i == 0 ? sr_bytes_str(status) : reply->set[i - 1].value;
+        envoy__service__ext_proc__v3__header_value__init(&values[i]);
+        values[i].key = i == 0 ? (char *)":status" : (char *)sr_arena_dup(arena, reply->set[i - 1].name).p;
+        values[i].raw_value = (ProtobufCBinaryData){value.n, (uint8_t *)value.p};
+        list[i] = &values[i];
+        if (!values[i].key) {
+            return false;
+        }
+    }
+    envoy__service__ext_proc__v3__http_headers__init(&parts->head);
+    envoy__service__ext_proc__v3__header_map__init(&parts->map);
+    parts->map.n_headers = count;
+    parts->map.headers = list;
+    parts->head.headers = &parts->map;
+    parts->streamed.response_case = ANSWER(HEADERS_RESPONSE);
+    parts->streamed.headers_response = &parts->head;
+    return true;
+}
+
+/* An answer in pieces: its head, or one of them. */
+static bool put_streamed(struct parts *parts, const struct sr_extproc_reply *reply, struct sr_arena *arena)
+{
+    envoy__service__ext_proc__v3__streamed_immediate_response__init(&parts->streamed);
+    parts->response.response_case = TOLD(STREAMED_IMMEDIATE_RESPONSE);
+    parts->response.streamed_immediate_response = &parts->streamed;
+    if (reply->action == SR_EXTPROC_ANSWER) {
+        return put_answer(parts, reply, arena);
+    }
+    envoy__service__ext_proc__v3__streamed_body_response__init(&parts->piece);
+    parts->piece.end_of_stream = reply->end_of_stream;
+    parts->streamed.response_case = ANSWER(BODY_RESPONSE);
+    parts->streamed.body_response = &parts->piece;
+    return put_bytes(&parts->piece.body, reply, arena);
+}
+
 static void put_extension(struct parts *parts, const struct sr_extproc_reply *reply)
 {
     envoy__service__ext_proc__v3__duration__init(&parts->duration);
@@ -422,6 +483,8 @@ struct sr_bytes sr_extproc_encode(const struct sr_extproc_reply *reply, struct s
         put_extension(&parts, reply);
     } else if (reply->action == SR_EXTPROC_IMMEDIATE) {
         done = put_immediate(&parts, reply, arena);
+    } else if (reply->action != SR_EXTPROC_CONTINUE) {
+        done = put_streamed(&parts, reply, arena);
     } else {
         done = put_phase(&parts, reply, arena);
     }

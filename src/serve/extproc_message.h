@@ -50,16 +50,20 @@ struct sr_extproc_message {
     struct sr_bytes body;
     bool end_of_stream; /* of headers or body */
 
-    /* endpoint-picker protocol: the addresses to choose from */
+    /* endpoint-picker protocol: the addresses to choose from, and with an answer the one that gave it */
     bool has_subset;
     const struct sr_bytes *subset;
     size_t n_subset;
+    struct sr_bytes served;
 };
 
 enum sr_extproc_action {
     SR_EXTPROC_CONTINUE,  /* the reply to one message, with the changes below */
     SR_EXTPROC_IMMEDIATE, /* Envoy answers the client with `status`, `set` and `body`, and ends the stream */
-    SR_EXTPROC_EXTEND,    /* more time for the message that waits: `extend_ms`; nothing else counts */
+    SR_EXTPROC_ANSWER,    /* FULL_DUPLEX, in place of the reply to the request's headers: Envoy answers the
+                             client    with `status` and `set`, and then with pieces */
+    SR_EXTPROC_ANSWER_PIECE, /* `body` is the next of them, `end_of_stream` says whether the last */
+    SR_EXTPROC_EXTEND,       /* more time for the message that waits: `extend_ms`; nothing else counts */
 };
 
 enum sr_extproc_change {
@@ -81,7 +85,7 @@ struct sr_extproc_reply {
     const struct sr_bytes *body;
     size_t n_body;
     bool end_of_stream;
-    int status; /* of SR_EXTPROC_IMMEDIATE; becomes one that Envoy knows */
+    int status; /* of an answer; becomes one that Envoy knows */
     uint64_t extend_ms;
     struct sr_bytes endpoint; /* dynamic metadata of the endpoint-picker protocol; empty = none */
     bool override_modes;      /* mode_override: the response's body STREAMED, the rest as it was */

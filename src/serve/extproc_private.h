@@ -8,14 +8,41 @@
 #include "base/arena.h"
 #include "serve/extproc_core.h"
 
+#include <string.h>
+
 enum sr_extproc_state {
-    SR_EXTPROC_STARTING, /* no message yet */
-    SR_EXTPROC_READING,  /* the exchange wants more of the body */
-    SR_EXTPROC_WAITING,  /* the body is complete, the exchange works elsewhere */
-    SR_EXTPROC_PASSING,  /* a streaming verdict: chunks go on as they come */
-    SR_EXTPROC_SETTLED,  /* the verdict was told; what still comes of the body is only white space */
-    SR_EXTPROC_BYPASS,   /* not ours: everything goes on as it is */
-    SR_EXTPROC_CLOSED,   /* answered, or failed: nothing that comes matters */
+    SR_EXTPROC_STARTING,  /* no message yet */
+    SR_EXTPROC_READING,   /* the exchange wants more of the body */
+    SR_EXTPROC_WAITING,   /* the body is complete, the exchange works elsewhere */
+    SR_EXTPROC_RESOLVING, /* the verdict is there, the backend's name has no address yet */
+    SR_EXTPROC_PASSING,   /* a streaming verdict: chunks go on as they come */
+    SR_EXTPROC_SETTLED,   /* the verdict was told; what still comes of the body is only white space */
+    SR_EXTPROC_BYPASS,    /* not ours: everything goes on as it is */
+    SR_EXTPROC_CLOSED,    /* answered, or failed: nothing that comes matters */
+};
+
+/* An address as numbers; family AF_UNSPEC: it is none. */
+struct sr_extproc_place {
+    int family, port;
+    unsigned char bytes[16];
+};
+
+/* An endpoint that Envoy offers. */
+struct sr_extproc_offer {
+    struct sr_bytes text;
+    struct sr_extproc_place place;
+};
+
+/* The way to a backend. */
+struct sr_extproc_choice {
+    struct sr_pick_candidate *candidates; /* NULL: none were needed yet */
+    size_t n;
+    int at;        /* the one that is looked at, or was chosen; -1 = none */
+    bool resolved; /* its name was, with this result: */
+    struct sr_extproc_addresses addresses;
+    bool made;                      /* Envoy is told `address` */
+    const struct sr_target *target; /* NULL: the model has no backend here */
+    struct sr_bytes address;        /* empty: Envoy finds the way itself */
 };
 
 struct sr_extproc_core {
@@ -30,8 +57,9 @@ struct sr_extproc_core {
     struct sr_bytes path;
     struct sr_bytes *strip; /* names of the client's headers that may not travel on */
     size_t n_strip;
-    const struct sr_bytes *subset;
+    struct sr_extproc_offer *subset;
     size_t n_subset;
+    struct sr_extproc_choice choice;
     bool has_subset;
     bool has_length; /* the client told its body's length */
 
@@ -71,8 +99,29 @@ void sr_extproc_fail(struct sr_extproc_core *core, const char *why);
 /* Turns the exchange into an error and answers with it. */
 void sr_extproc_refuse(struct sr_extproc_core *core, int status, const char *message);
 
+/* Asks Envoy for that much more time, where it has a timer. */
+void sr_extproc_extend(struct sr_extproc_core *core, uint64_t ms);
+
 /* A request goes on without the headers of a verdict. */
 void sr_extproc_count_unrouted(struct sr_extproc_core *core, const char *reason);
+
+/* ---- extproc_backend.c ---- */
+
+/* Keeps what Envoy offers. False when memory is out. */
+bool sr_extproc_keep_subset(struct sr_extproc_core *core, const struct sr_extproc_message *message);
+
+/* Envoy speaks the endpoint-picker protocol. */
+bool sr_extproc_is_picker(const struct sr_extproc_core *core);
+
+/* Fills core->choice. SR_AGAIN: once the name is resolved, again; SR_ENOENT: no backend can be used;
+ * SR_ENOMEM. */
+int sr_extproc_choose(struct sr_extproc_core *core, const struct sr_verdict *v);
+
+/* The chosen address and the fallbacks that the configuration asks for, with commas. */
+struct sr_bytes sr_extproc_endpoints(struct sr_extproc_core *core, const struct sr_verdict *v);
+
+/* The answer's head is there: whether the backend worked. */
+void sr_extproc_learn(struct sr_extproc_core *core, const struct sr_extproc_message *message, int status);
 
 /* ---- extproc_verdict.c ---- */
 
@@ -87,6 +136,9 @@ void sr_extproc_release_head(struct sr_extproc_core *core);
 void sr_extproc_answer_head(struct sr_extproc_core *core, const struct sr_extproc_message *message);
 void sr_extproc_answer_body(struct sr_extproc_core *core, const struct sr_extproc_message *message);
 void sr_extproc_answer_trailers(struct sr_extproc_core *core);
+
+/* The content type is that of Server-Sent Events. */
+bool sr_extproc_is_sse(const struct sr_header *headers, size_t count);
 
 /* How the exchange ended, as far as Envoy lets one see. */
 enum sr_end sr_extproc_how_it_ended(const struct sr_extproc_core *core);

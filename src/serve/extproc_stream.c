@@ -4,7 +4,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "net/dns.h"
 #include "serve/post.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
 
 /* Decoded headers and encoded replies of one message, besides its body. */
 #define SCRATCH_EXTRA ((size_t)16 << 20)
@@ -18,6 +22,8 @@ struct stream {
     struct sr_extproc_core *core;
     struct sr_arena in, out; /* of the message at hand, of the reply at hand */
     struct sr_timer timer;
+    struct sr_dns_query *query; /* NULL: none is under way */
+    struct sr_timer query_timer;
     bool paused;
 };
 
@@ -59,7 +65,73 @@ static void on_post(void *ctx, void (*task)(void *arg), void *arg)
     sr_serve_post(s->timer.loop, task, arg);
 }
 
-static const struct sr_extproc_core_ops CORE_OPS = {.send = on_send, .fail = on_fail, .post = on_post};
+/* ---- names ---- */
+
+static void arm(struct stream *s);
+
+static void print_addresses(struct sr_extproc_addresses *out, const struct sr_dns_result *result)
+{
+    out->count = 0;
+    for (size_t i = 0; i < result->count && out->count < sizeof out->text / sizeof out->text[0]; i++) {
+        const struct sockaddr_storage *address = &result->address[i];
+        const void *bytes =
+            address->ss_family == AF_INET6
+                ? (const void *)&((const struct sockaddr_in6 *)(const void *)address)->sin6_addr
+                : (const void *)&((const struct sockaddr_in *)(const void *)address)->sin_addr;
+        if (inet_ntop(address->ss_family, bytes, out->text[out->count], sizeof out->text[0])) {
+            out->count++;
+        }
+    }
+}
+
+/* The call reads again once the core has moved on. */
+static void end_query(struct stream *s, const struct sr_extproc_addresses *addresses)
+{
+    sr_dns_cancel(&s->query);
+    sr_timer_stop(&s->query_timer);
+    sr_extproc_core_resolved(s->core, addresses);
+    arm(s);
+    if (s->call && !s->paused && !s->query) {
+        sr_grpc_call_resume(s->call);
+    }
+}
+
+static void on_resolved(void *ctx, int code, const struct sr_dns_result *result, const char *text)
+{
+    struct stream *s = ctx;
+    struct sr_extproc_addresses addresses = {.count = 0};
+    (void)text;
+    s->query = NULL;
+    if (code == SR_OK) {
+        print_addresses(&addresses, result);
+    }
+    end_query(s, &addresses);
+}
+
+static void on_query_timer(void *ctx)
+{
+    end_query(ctx, NULL);
+}
+
+static int on_resolve(void *ctx, const char *host, struct sr_extproc_addresses *out)
+{
+    struct stream *s = ctx;
+    struct sr_dns_result result;
+    if (!s->call) {
+        return SR_ENOENT;
+    }
+    int rc = sr_dns_resolve(&s->query, s->timer.loop, host, &result, on_resolved, s);
+    if (rc == SR_OK) {
+        print_addresses(out, &result);
+    } else if (rc == SR_AGAIN) {
+        sr_grpc_call_pause(s->call);
+        sr_timer_start(&s->query_timer, SR_EXTPROC_RESOLVE_MS);
+    }
+    return rc;
+}
+
+static const struct sr_extproc_core_ops CORE_OPS = {
+    .send = on_send, .fail = on_fail, .post = on_post, .resolve = on_resolve};
 
 /* ---- time ---- */
 
@@ -111,7 +183,9 @@ static void on_writable(void *ctx, struct sr_grpc_call *call)
     struct stream *s = ctx;
     if (s->paused) {
         s->paused = false;
-        sr_grpc_call_resume(call);
+        if (!s->query) {
+            sr_grpc_call_resume(call);
+        }
     }
 }
 
@@ -124,6 +198,8 @@ static void on_closed(void *ctx, struct sr_grpc_call *call, int why)
     s->call = NULL;
     s->streams->active--;
     sr_timer_stop(&s->timer);
+    sr_timer_stop(&s->query_timer);
+    sr_dns_cancel(&s->query);
     sr_extproc_core_free(s->core);
     sr_mem_free(s);
 }
@@ -146,6 +222,7 @@ void sr_extproc_stream_open(struct sr_extproc_streams *streams, struct sr_grpc_c
                                               .config = streams->config,
                                               .metrics = streams->metrics,
                                               .peer = sr_bytes_str(sr_grpc_call_peer(call)),
+                                              .pick = streams->pick,
                                               .shed = streams->active >= streams->max,
                                               .ops = &CORE_OPS,
                                               .ctx = s};
@@ -159,6 +236,7 @@ void sr_extproc_stream_open(struct sr_extproc_streams *streams, struct sr_grpc_c
     }
     sr_arena_init(&s->out, streams->config->global.extproc.max_message_bytes * 3 + SCRATCH_EXTRA);
     sr_timer_init(&s->timer, sr_grpc_call_loop(call), on_timer, s);
+    sr_timer_init(&s->query_timer, sr_grpc_call_loop(call), on_query_timer, s);
     streams->active++;
     sr_grpc_call_accept(call, &EVENTS, s);
 }

@@ -6,7 +6,6 @@
 #include "base/log.h"
 #include "serve/extproc_private.h"
 
-#include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 
@@ -34,62 +33,18 @@ static void add(struct mutation *m, struct sr_bytes name, struct sr_bytes value)
 
 /* ---- the backend ---- */
 
-static struct sr_bytes address_of(struct sr_extproc_core *core, const struct sr_target *target)
-{
-    unsigned char bytes[16];
-    const char *format = inet_pton(AF_INET, target->host, bytes) == 1    ? "%s:%d"
-                         : inet_pton(AF_INET6, target->host, bytes) == 1 ? "[%s]:%d"
-                                                                         : NULL;
-    return format ? sr_bytes_str(sr_arena_printf(&core->arena, format, target->host, target->port))
-                  : (struct sr_bytes){NULL, 0};
-}
-
-static bool is_offered(const struct sr_extproc_core *core, struct sr_bytes address)
-{
-    for (size_t i = 0; i < core->n_subset; i++) {
-        if (sr_bytes_eq(core->subset[i], address)) {
-            return true;
-        }
-    }
-    return !core->has_subset;
-}
-
-/* The first of the verdict's targets that Envoy can be sent to; the first of all where Envoy finds the way
- * itself. A model without backends goes wherever Envoy offers. False: there is none. */
-static bool choose_backend(struct sr_extproc_core *core, const struct sr_verdict *v, size_t *at,
-                           struct sr_bytes *address)
+static void add_backend(struct sr_extproc_core *core, const struct sr_verdict *v, struct mutation *m)
 {
     const char *header = core->options.config->global.extproc.destination_header;
-    *at = 0;
-    *address = (struct sr_bytes){"", 0};
-    if (!core->has_subset && header[0] == '\0') {
-        return true;
-    }
-    for (; *at < v->n_targets; (*at)++) {
-        *address = address_of(core, &v->targets[*at]);
-        if (address->n > 0 && is_offered(core, *address)) {
-            return true;
-        }
-    }
-    if (v->n_targets == 0 && core->n_subset > 0) {
-        *address = core->subset[0];
-        return true;
-    }
-    return false;
-}
-
-static void add_backend(struct sr_extproc_core *core, struct mutation *m, struct sr_bytes address)
-{
-    const char *header = core->options.config->global.extproc.destination_header;
-    if (address.n == 0) {
+    if (core->choice.address.n == 0) {
         return;
     }
-    if (core->has_subset) {
-        add(m, SR_LIT(SR_EXTPROC_ENDPOINT_HEADER), address);
-        m->endpoint = address;
+    if (sr_extproc_is_picker(core)) {
+        m->endpoint = sr_extproc_endpoints(core, v);
+        add(m, SR_LIT(SR_EXTPROC_ENDPOINT_HEADER), m->endpoint);
     }
-    if (header[0] != '\0') {
-        add(m, sr_bytes_str(header), address);
+    if (header[0] != '\0' && strcmp(header, SR_EXTPROC_ENDPOINT_HEADER) != 0) {
+        add(m, sr_bytes_str(header), core->choice.address);
     }
 }
 
@@ -115,20 +70,15 @@ static bool keeps_name(const struct mutation *m, struct sr_bytes name)
     return false;
 }
 
-/* SR_ENOENT: no backend; SR_ENOMEM. */
+/* SR_ENOMEM. */
 static int prepare(struct sr_extproc_core *core, const struct sr_verdict *v, struct mutation *m)
 {
-    size_t at;
-    struct sr_bytes address;
-    if (!choose_backend(core, v, &at, &address)) {
-        return SR_ENOENT;
-    }
-    const struct sr_target *target = at < v->n_targets ? &v->targets[at] : NULL;
+    const struct sr_target *target = core->choice.target;
     size_t room = v->n_set_headers + (target ? target->n_headers : 0) + 4;
     struct sr_bytes path = path_of(core, v, target);
     m->set = sr_arena_calloc(&core->arena, room, sizeof *m->set);
     m->remove = sr_arena_calloc(&core->arena, v->n_remove_headers + 1, sizeof *m->remove);
-    if (!m->set || !m->remove || path.n == 0 || !address.p) {
+    if (!m->set || !m->remove || path.n == 0) {
         return SR_ENOMEM;
     }
     for (size_t i = 0; i < v->n_set_headers; i++) {
@@ -137,7 +87,7 @@ static int prepare(struct sr_extproc_core *core, const struct sr_verdict *v, str
     for (size_t i = 0; target && i < target->n_headers; i++) {
         add(m, target->headers[i].name, target->headers[i].value);
     }
-    add_backend(core, m, address);
+    add_backend(core, v, m);
     if (!sr_bytes_eq(path, core->path)) {
         add(m, SR_LIT(":path"), path);
     }
@@ -155,7 +105,7 @@ static int prepare(struct sr_extproc_core *core, const struct sr_verdict *v, str
         }
     }
     if (target) {
-        sr_exchange_target(core->exchange, at);
+        sr_exchange_target(core->exchange, (size_t)(target - v->targets));
     }
     return SR_OK;
 }
@@ -288,8 +238,43 @@ static void pay_body(struct sr_extproc_core *core, const struct sr_verdict *v, c
     }
 }
 
+/* An answer that has its own pace, or that is long, where Envoy takes it in pieces: only in the place of the
+ * reply to the headers. */
+static bool goes_in_pieces(const struct sr_extproc_core *core, const struct sr_verdict *v)
+{
+    return core->options.config->global.extproc.streamed_replies && core->head_owed &&
+           core->request_mode == SR_EXTPROC_MODE_FULL_DUPLEX &&
+           (v->reply.n > SR_EXTPROC_PIECE_MAX || sr_extproc_is_sse(v->headers, v->n_headers));
+}
+
+static void answer_in_pieces(struct sr_extproc_core *core, const struct sr_verdict *v)
+{
+    struct sr_extproc_reply head = {.action = SR_EXTPROC_ANSWER,
+                                    .phase = SR_EXTPROC_REQUEST_HEADERS,
+                                    .status = v->status,
+                                    .set = v->headers,
+                                    .n_set = v->n_headers};
+    sr_extproc_send(core, &head);
+    for (size_t at = 0; at < v->reply.n;) {
+        size_t rest = v->reply.n - at;
+        struct sr_bytes piece = {v->reply.p + at, rest < SR_EXTPROC_PIECE_MAX ? rest : SR_EXTPROC_PIECE_MAX};
+        at += piece.n;
+        struct sr_extproc_reply reply = {.action = SR_EXTPROC_ANSWER_PIECE,
+                                         .phase = SR_EXTPROC_REQUEST_HEADERS,
+                                         .body = &piece,
+                                         .n_body = 1,
+                                         .end_of_stream = at == v->reply.n};
+        sr_extproc_send(core, &reply);
+    }
+}
+
 static void answer_here(struct sr_extproc_core *core, const struct sr_verdict *v)
 {
+    core->state = SR_EXTPROC_CLOSED;
+    if (v->reply.n > 0 && goes_in_pieces(core, v)) {
+        answer_in_pieces(core, v);
+        return;
+    }
     struct sr_extproc_reply reply = {.action = SR_EXTPROC_IMMEDIATE,
                                      .phase = core->head_owed ? SR_EXTPROC_REQUEST_HEADERS
                                                               : SR_EXTPROC_REQUEST_BODY,
@@ -298,7 +283,6 @@ static void answer_here(struct sr_extproc_core *core, const struct sr_verdict *v
                                      .n_set = v->n_headers,
                                      .body = &v->reply,
                                      .n_body = 1};
-    core->state = SR_EXTPROC_CLOSED;
     sr_extproc_send(core, &reply);
 }
 
@@ -310,7 +294,15 @@ void sr_extproc_deliver(struct sr_extproc_core *core)
         return;
     }
     struct mutation m = {0};
-    int rc = prepare(core, v, &m);
+    int rc = sr_extproc_choose(core, v);
+    if (rc == SR_AGAIN) {
+        core->state = SR_EXTPROC_RESOLVING;
+        sr_extproc_extend(core, SR_EXTPROC_RESOLVE_MS);
+        return;
+    }
+    if (rc == SR_OK) {
+        rc = prepare(core, v, &m);
+    }
     if (rc != SR_OK) {
         v = sr_exchange_fail(core->exchange, 503, NULL,
                              rc == SR_ENOENT ? "no backend of the model can be reached from here"

@@ -18,6 +18,7 @@ MODES = {
     "NO_WAIT": "streamed.yaml",
     "FULL_DUPLEX": "full-duplex.yaml",
 }
+PICKER = "endpoint-picker.yaml"
 
 
 def version():
@@ -28,7 +29,7 @@ def version():
 
 def configuration(mode, ports, failure_mode_allow=False):
     """The shipped file with its ports replaced; `ports` maps the ports written there to the test's."""
-    text = (DEPLOY / MODES[mode]).read_text()
+    text = (DEPLOY / MODES.get(mode, mode)).read_text()
     for usual, port in ports.items():
         text, count = re.subn(rf"port_value: {usual}\b", f"port_value: {port}", text)
         assert count == 1, (mode, usual, count)
@@ -50,7 +51,7 @@ class Envoy(Process):
         ports.update({9001 + worker: mock_port + worker for worker in range(len(MODELS))})
         text = configuration(mode, ports, failure_mode_allow)
         text = change(text) if change else text
-        name = f"envoy-{mode.lower()}-{self.port}"
+        name = f"envoy-{mode.lower().removesuffix('.yaml')}-{self.port}"
         path = directory / f"{name}.yaml"
         path.write_text(text)
         super().__init__([ENVOY, "-c", path, "--concurrency", "1", "--use-dynamic-base-id", "-l", "warning"],

@@ -8,7 +8,7 @@ import time
 import envoy as real
 from conftest import BINARY, Process, chat, free_ports, request
 from keys_offline import Key
-from keys_site import model, site
+from keys_site import decision, model, site
 
 EXTPROC = "global.semroute.extproc."
 ROUTER = "global.router."
@@ -97,6 +97,30 @@ def second(port, bench):
         return status(CODER)(port, bench)
 
 
+def passing(port, _):
+    """What becomes of a body of some 100 bytes that names its model in the first few."""
+    body = json.dumps(chat("hello " * 10, "coder")).encode()
+    begin = body.index(b"[") + 1
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as s:
+        s.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-type: application/json\r\n"
+                  b"content-length: %d\r\n\r\n" % len(body) + body[:begin])
+        time.sleep(0.2)
+        s.sendall(body[begin:])
+        return int(s.recv(65536).split()[1])
+
+
+def fallbacks(port, bench):
+    assert status(CODER)(port, bench) == 200
+    heads = [line for worker in (0, 1) for line in bench.mock.last_head(worker).lower().splitlines()]
+    return max(line.count(",") for line in heads if line.startswith("x-gateway-destination-endpoint"))
+
+
+def has_length(port, _):
+    answer = request(port, "POST", "/v1/chat/completions", chat("say-hi", stream=True))
+    assert answer.headers["x-vsr-fast-response"] == "true"
+    return "content-length" in answer.headers
+
+
 def destination(port, bench):
     assert status(CODER)(port, bench) == 200
     return f"x-dest: 127.0.0.1:{bench.mock.port + 1}" in bench.mock.last_head(1)
@@ -124,6 +148,12 @@ def lets_in(config, bench):
             return False
 
 
+SAY_HI = {**decision("hi", rules={"keyword": "hi"}, plugins=[{"type": "fast_response", "configuration": {"message": "Hi."}}])}
+SAY_HI.pop("modelRefs")
+GREETER = site(model("general", "@0"), default="general", extproc={}, decisions=[SAY_HI],
+               signals={"keywords": [{"name": "hi", "operator": "OR", "keywords": ["say-hi"]}]})
+PAIR = site(model("general", "@0"), model("coder", "@0", "@1"), default="general",
+            extproc={"destination_header": "x-gateway-destination-endpoint"})
 LARGE = {**chat("hello " * 40000, "coder")}
 KEYS = [
     Key(ROUTER + "clear_route_cache", door_site(), (False, True), through("FULL_DUPLEX", worker), ("0", "1")),
@@ -137,6 +167,9 @@ KEYS = [
     Key(EXTPROC + "hold_ms", door_site(), (1, 4000), through("NO_WAIT", rest_later), ("0", "1")),
     Key(EXTPROC + "hold_bytes", door_site(hold_ms=4000), (10, "1MiB"), through("NO_WAIT", rest_later), ("0", "1")),
     Key(EXTPROC + "max_message_bytes", door_site(), (65536, "64MiB"), through("BUFFERED", status(LARGE)), (500, 200)),
+    Key(EXTPROC + "max_passing_bytes", door_site(), (50, 0), through("FULL_DUPLEX", passing), (413, 200)),
+    Key(EXTPROC + "fallback_endpoints", PAIR, (0, 3), through(real.PICKER, fallbacks), (0, 1)),
+    Key(EXTPROC + "streamed_replies", GREETER, (False, True), through("FULL_DUPLEX", has_length), (True, False)),
     Key(EXTPROC + "max_streams", door_site(), (1, 9), through("FULL_DUPLEX", second), (503, 200)),
     Key(EXTPROC + "tls.cert_file", TLS, ("%/server.pem", "%/other.pem"), certificate, ("server", "other")),
     Key(EXTPROC + "tls.key_file", TLS, ("%/server.key", "%/stranger.key"), certificate, ("server", None)),

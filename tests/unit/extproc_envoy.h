@@ -39,6 +39,7 @@ struct envoy {
     char endpoint[64];
     bool overridden;
     int immediate; /* status; 0 = none */
+    bool in_pieces, immediate_ended;
     struct sr_buf immediate_body;
     const char *fault, *failed;
 };
@@ -149,16 +150,48 @@ static inline void envoy_take_reply(struct envoy *e, const struct sr_extproc_rep
     }
 }
 
+/* An answer in pieces can only take the place of the reply to the request's headers. */
+static inline void envoy_take_answer(struct envoy *e, const struct sr_extproc_reply *reply)
+{
+    if (e->mode != SR_EXTPROC_MODE_FULL_DUPLEX || e->head_released || e->in_pieces) {
+        envoy_fault(e, "an answer in pieces where Envoy takes none");
+    }
+    e->in_pieces = true;
+    e->immediate = reply->status;
+    envoy_take_headers(e, reply);
+}
+
+static inline void envoy_take_answer_piece(struct envoy *e, const struct sr_extproc_reply *reply)
+{
+    if (!e->in_pieces || e->immediate_ended) {
+        envoy_fault(e, "a piece of an answer that did not begin, or has ended");
+    }
+    size_t before = e->immediate_body.len;
+    envoy_take_body(e, &e->immediate_body, reply);
+    size_t n = e->immediate_body.len - before;
+    e->largest_piece = n > e->largest_piece ? n : e->largest_piece;
+    e->pieces++;
+    e->immediate_ended = reply->end_of_stream;
+}
+
 static inline void envoy_on_send(void *ctx, const struct sr_extproc_reply *reply)
 {
     struct envoy *e = ctx;
     e->replies++;
+    if (reply->action == SR_EXTPROC_ANSWER_PIECE) {
+        envoy_take_answer_piece(e, reply);
+        return;
+    }
     if (e->immediate) {
         envoy_fault(e, "a reply after the immediate response");
         return;
     }
     if (reply->action == SR_EXTPROC_EXTEND) {
         e->extensions++;
+        return;
+    }
+    if (reply->action == SR_EXTPROC_ANSWER) {
+        envoy_take_answer(e, reply);
         return;
     }
     envoy_take_headers(e, reply);

@@ -223,7 +223,10 @@ static void test_full_global(void **state)
     assert_int_equal(e->hold_ms, 10);
     assert_int_equal(e->hold_bytes, 11);
     assert_int_equal(e->max_message_bytes, 1 << 20);
+    assert_int_equal(e->max_passing_bytes, 3 << 20);
     assert_int_equal(e->max_streams, 12);
+    assert_int_equal(e->fallback_endpoints, 2);
+    assert_true(e->streamed_replies);
     assert_string_equal(e->tls_cert_file, "c.pem");
     assert_string_equal(e->tls_key_file, "k.pem");
     assert_string_equal(e->tls_client_ca_file, "ca.pem");
@@ -271,7 +274,10 @@ static void test_defaults(void **state)
     assert_int_equal(e->hold_ms, 150);
     assert_int_equal(e->hold_bytes, 768 << 10);
     assert_int_equal(e->max_message_bytes, 64 << 20);
+    assert_int_equal(e->max_passing_bytes, 0);
     assert_int_equal(e->max_streams, 20000);
+    assert_int_equal(e->fallback_endpoints, 0);
+    assert_false(e->streamed_replies);
     assert_string_equal(e->tls_client_ca_file, "");
     sr_config_unref(c);
 }

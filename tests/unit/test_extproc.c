@@ -389,6 +389,101 @@ static void test_immediate(void **state)
     site_close(&s);
 }
 
+/* Envoys that know it get answers that are SSE, or long, in pieces; only in the place of the head's reply. */
+static void test_answers_in_pieces(void **state)
+{
+    (void)state;
+    char *yaml = malloc(400000), *word = malloc(300001);
+    memset(word, 'w', 300000);
+    word[300000] = 0;
+    snprintf(yaml, 400000,
+             TEST_PROVIDERS "routing:\n  signals:\n    keywords:\n" TEST_KEYWORD("hello") TEST_KEYWORD(
+                 "long") "  decisions:\n"
+                         "    - {name: a, priority: 8, rules: {type: keyword, name: hello}, plugins: [{type: "
+                         "fast_response, configuration: {message: Hi.}}]}\n"
+                         "    - {name: b, priority: 8, rules: {type: keyword, name: long}, plugins: [{type: "
+                         "fast_response, configuration: {message: %s}}]}\n"
+                         "global: {semroute: {extproc: {streamed_replies: true}}}\n",
+             word);
+    struct site s = site_open(yaml);
+    static const char *const bodies[] = {
+        AUTO("hello"),
+        "{\"model\":\"auto\",\"stream\":true,\"messages\":[{\"role\":\"user\",\"content\":\"hello\"}]}",
+        AUTO("long")};
+    for (size_t i = 0; i < 3; i++) {
+        for (int mode = SR_EXTPROC_MODE_BUFFERED; mode <= SR_EXTPROC_MODE_FULL_DUPLEX; mode += 2) {
+            struct envoy e;
+            bool pieces = mode == SR_EXTPROC_MODE_FULL_DUPLEX && i > 0;
+            envoy_init(&e, (enum sr_extproc_mode)mode, false, s.options);
+            envoy_post(&e, NULL, 0);
+            envoy_body(&e, bodies[i], strlen(bodies[i]), true);
+            assert_int_equal(e.immediate, 200);
+            assert_true(e.in_pieces == pieces && e.immediate_ended == pieces);
+            assert_true(e.largest_piece <= SR_EXTPROC_PIECE_MAX && (!pieces || e.pieces > (i == 2 ? 4 : 0)));
+            assert_true(e.immediate_body.len > (i == 2 ? 300000 : 100));
+            assert_string_equal(envoy_header(&e, "x-vsr-fast-response"), "true");
+            no_faults(&e);
+            envoy_dispose(&e);
+        }
+    }
+    /* what goes wrong after the head's reply is told in one message */
+    struct envoy e;
+    envoy_init(&e, SR_EXTPROC_MODE_FULL_DUPLEX, false, s.options);
+    envoy_post(&e, NULL, 0);
+    envoy_body(&e, PLAIN("x"), 20, false);
+    assert_true(e.head_released);
+    envoy_body(&e, "}", 1, true);
+    assert_int_equal(e.immediate, 400);
+    assert_false(e.in_pieces);
+    no_faults(&e);
+    envoy_dispose(&e);
+    free(yaml);
+    free(word);
+    site_close(&s);
+}
+
+/* What passes is bounded by a limit of its own, what is kept by the gateway's. */
+static void test_passing_limit(void **state)
+{
+    (void)state;
+    static const char *const limits[] = {"max_passing_bytes: 9000", "max_passing_bytes: 0"};
+    char *known = long_body("plain", 10000), *automatic = long_body("auto", 10000),
+         *alias = long_body("cloud", 10000);
+    for (size_t i = 0; i < 2; i++) {
+        char yaml[8192];
+        snprintf(yaml, sizeof yaml,
+                 YAML "global: {semroute: {gateway: {max_body_bytes: 4096}, extproc: {%s}}}\n", limits[i]);
+        struct site s = site_open(yaml);
+        for (int mode = SR_EXTPROC_MODE_STREAMED; mode <= SR_EXTPROC_MODE_FULL_DUPLEX; mode += 3) {
+            struct envoy e;
+            envoy_init(&e, (enum sr_extproc_mode)mode, false, s.options);
+            envoy_post(&e, NULL, 0);
+            send_in_chunks(&e, known, 1000, 1);
+            if (i == 0) {
+                assert_int_equal(e.immediate, 413);
+                assert_non_null(memmem(e.immediate_body.data, e.immediate_body.len, "9000", 4));
+            } else {
+                buf_is(&e.upstream, known);
+            }
+            no_faults(&e);
+            envoy_dispose(&e);
+            for (int kept = 0; kept < 2; kept++) { /* read for a decision; edited */
+                envoy_init(&e, (enum sr_extproc_mode)mode, false, s.options);
+                envoy_post(&e, NULL, 0);
+                send_in_chunks(&e, kept ? alias : automatic, 1000, 1);
+                assert_int_equal(e.immediate, 413);
+                assert_non_null(memmem(e.immediate_body.data, e.immediate_body.len, "4096", 4));
+                no_faults(&e);
+                envoy_dispose(&e);
+            }
+        }
+        site_close(&s);
+    }
+    free(known);
+    free(automatic);
+    free(alias);
+}
+
 static void test_head_only(void **state)
 {
     (void)state;
@@ -601,9 +696,172 @@ static void test_endpoint_picker(void **state)
     assert_string_equal(e.endpoint, "127.0.0.1:9007");
     no_faults(&e);
     envoy_dispose(&e);
+    static const char *const useless[] = {
+        "127.0.0.1:9999", "127.0.0.1",        "127.0.0.1:", "127.0.0.1:99007",
+        ":9007",          "[127.0.0.1]:9007", "",           "nonsense"};
+    for (size_t i = 0; i < sizeof useless / sizeof useless[0]; i++) {
+        envoy_init(&e, SR_EXTPROC_MODE_FULL_DUPLEX, false, s.options);
+        send_subset(&e, useless[i]);
+        assert_int_equal(e.immediate, 503);
+        no_faults(&e);
+        envoy_dispose(&e);
+    }
+    s.options.shed = true;
     envoy_init(&e, SR_EXTPROC_MODE_FULL_DUPLEX, false, s.options);
-    send_subset(&e, "127.0.0.1:9999");
-    assert_int_equal(e.immediate, 503);
+    send_subset(&e, "127.0.0.1:9007");
+    assert_int_equal(e.immediate, 429);
+    assert_string_equal(envoy_header(&e, "retry-after"), "1");
+    no_faults(&e);
+    envoy_dispose(&e);
+    assert_true(metrics_say(&s, "{door=\"extproc\",outcome=\"shed\"} 9\n"));
+    site_close(&s);
+}
+
+#define TWO(first, second)                                                                                   \
+    "version: v0.3\nproviders:\n  defaults: {default_model: pair}\n  models:\n"                              \
+    "    - {name: pair, backend_refs: [{name: a, endpoint: '" first "'}, {name: b, endpoint: '" second       \
+    "'}]}\nrouting: {modelCards: [{name: pair}]}\n"
+#define PICKER "destination_header: x-gateway-destination-endpoint"
+#define PAIR   "{\"model\":\"pair\",\"messages\":[]}"
+
+/* IPv6 and names are compared as what they mean, and told as Envoy wrote them. */
+static void test_offers_are_compared(void **state)
+{
+    (void)state;
+    struct site s = site_open(TWO("[2001:db8::1]:80", "models.internal:80"));
+    static const char *const offered[][2] = {{"[2001:DB8:0:0::1]:80", "[2001:DB8:0:0::1]:80"},
+                                             {"Models.internal:80", "Models.internal:80"},
+                                             {"[2001:db8::1]:81", NULL}};
+    struct envoy e;
+    for (size_t i = 0; i < 3; i++) {
+        envoy_init(&e, SR_EXTPROC_MODE_FULL_DUPLEX, false, s.options);
+        send_subset(&e, offered[i][0]);
+        if (offered[i][1]) {
+            assert_string_equal(e.endpoint, offered[i][1]);
+        } else {
+            assert_int_equal(e.immediate, 503);
+        }
+        no_faults(&e);
+        envoy_dispose(&e);
+    }
+    site_close(&s);
+}
+
+static void ask_pair(struct envoy *e, struct site *s, enum sr_extproc_mode mode)
+{
+    envoy_init(e, mode, false, s->options);
+    envoy_post(e, NULL, 0);
+    envoy_body(e, PAIR, strlen(PAIR), true);
+}
+
+/* Backends take turns; one that Envoy could not reach rests, and Envoy's word about who answered counts. */
+static void test_backends_take_turns(void **state)
+{
+    (void)state;
+    struct site s = site_open(TWO("10.0.0.1:80", "10.0.0.2:80") "global: {semroute: {extproc: {" PICKER
+                                                                ", fallback_endpoints: 4}}}\n");
+    struct envoy e;
+    assert_int_equal(sr_pick_new(&s.options.pick), SR_OK);
+    for (int round = 0; round < 4; round++) {
+        ask_pair(&e, &s, SR_EXTPROC_MODE_FULL_DUPLEX);
+        assert_string_equal(e.endpoint, round % 2 ? "10.0.0.2:80,10.0.0.1:80" : "10.0.0.1:80,10.0.0.2:80");
+        assert_string_equal(envoy_header(&e, "x-gateway-destination-endpoint"), e.endpoint);
+        envoy_answer(&e, "200", "application/json", true);
+        no_faults(&e);
+        envoy_dispose(&e);
+    }
+    ask_pair(&e, &s, SR_EXTPROC_MODE_FULL_DUPLEX);
+    envoy_answer(&e, "503", "text/plain", true); /* 10.0.0.1: nobody there */
+    envoy_dispose(&e);
+    for (int round = 0; round < 3; round++) {
+        ask_pair(&e, &s, SR_EXTPROC_MODE_FULL_DUPLEX);
+        assert_memory_equal(e.endpoint, "10.0.0.2:80", 11);
+        struct sr_extproc_message head = {.phase = SR_EXTPROC_RESPONSE_HEADERS,
+                                          .status = {"200", 3},
+                                          .served = {"10.0.0.1:80", round == 2 ? 11 : 0},
+                                          .end_of_stream = true};
+        envoy_send(&e, &head);
+        no_faults(&e);
+        envoy_dispose(&e);
+    }
+    ask_pair(&e, &s, SR_EXTPROC_MODE_FULL_DUPLEX); /* the other one served: the roles have changed */
+    assert_memory_equal(e.endpoint, "10.0.0.1:80", 11);
+    envoy_dispose(&e);
+    sr_pick_free(s.options.pick);
+    site_close(&s);
+}
+
+/* ---- backends with names ---- */
+
+static int resolving;
+static char asked_host[64];
+
+static int on_resolve(void *ctx, const char *host, struct sr_extproc_addresses *out)
+{
+    (void)ctx;
+    snprintf(asked_host, sizeof asked_host, "%s", host);
+    if (resolving == SR_OK) {
+        *out = (struct sr_extproc_addresses){.count = 2, .text = {"2001:db8::7", "10.0.0.7"}};
+    }
+    return resolving;
+}
+
+static const struct sr_extproc_core_ops RESOLVING = {
+    .send = envoy_on_send, .fail = envoy_on_fail, .resolve = on_resolve};
+
+static void test_names(void **state)
+{
+    (void)state;
+    struct site s = site_open(
+        TWO("gone.internal:80", "models.internal:80") "global: {semroute: {extproc: {" PICKER "}}}\n");
+    static const enum sr_extproc_mode modes[] = {SR_EXTPROC_MODE_BUFFERED, SR_EXTPROC_MODE_STREAMED,
+                                                 SR_EXTPROC_MODE_FULL_DUPLEX};
+    struct sr_extproc_addresses addresses = {.count = 1, .text = {"10.0.0.9"}};
+    struct envoy e;
+    s.options.ops = &RESOLVING;
+    for (size_t i = 0; i < 3; i++) {
+        resolving = SR_OK; /* in the cache */
+        ask_pair(&e, &s, modes[i]);
+        assert_string_equal(envoy_header(&e, "x-gateway-destination-endpoint"), "[2001:db8::7]:80");
+        buf_is(&e.upstream, PAIR);
+        no_faults(&e);
+        envoy_dispose(&e);
+        resolving = SR_AGAIN; /* the first name has no address, the second one has */
+        ask_pair(&e, &s, modes[i]);
+        assert_string_equal(asked_host, "gone.internal");
+        assert_int_equal(e.upstream.len, 0);
+        assert_int_equal(e.extensions, modes[i] == SR_EXTPROC_MODE_FULL_DUPLEX ? 0 : 1);
+        sr_extproc_core_resolved(e.core, NULL);
+        assert_string_equal(asked_host, "models.internal");
+        sr_extproc_core_resolved(e.core, &addresses);
+        assert_string_equal(envoy_header(&e, "x-gateway-destination-endpoint"), "10.0.0.9:80");
+        buf_is(&e.upstream, PAIR);
+        sr_extproc_core_resolved(e.core, &addresses); /* nobody waits any more */
+        no_faults(&e);
+        envoy_dispose(&e);
+        ask_pair(&e, &s, modes[i]);
+        sr_extproc_core_resolved(e.core, NULL);
+        sr_extproc_core_resolved(e.core, NULL);
+        assert_int_equal(e.immediate, 503);
+        envoy_dispose(&e);
+        ask_pair(&e, &s, modes[i]); /* Envoy leaves meanwhile */
+        envoy_dispose(&e);
+    }
+    /* of a name's addresses the one that Envoy offers */
+    resolving = SR_OK;
+    struct sr_bytes offer = {"10.0.0.7:80", 11};
+    struct sr_extproc_message head = {.phase = SR_EXTPROC_REQUEST_HEADERS,
+                                      .has_config = true,
+                                      .request_mode = SR_EXTPROC_MODE_FULL_DUPLEX,
+                                      .method = {"POST", 4},
+                                      .path = {"/v1/chat/completions", 20},
+                                      .has_subset = true,
+                                      .subset = &offer,
+                                      .n_subset = 1};
+    envoy_init(&e, SR_EXTPROC_MODE_FULL_DUPLEX, false, s.options);
+    envoy_send(&e, &head);
+    envoy_body(&e, PAIR, strlen(PAIR), true);
+    assert_string_equal(e.endpoint, "10.0.0.7:80");
     no_faults(&e);
     envoy_dispose(&e);
     site_close(&s);
@@ -623,7 +881,7 @@ static void test_destination_header(void **state)
     assert_false(e.body_cleared);
     no_faults(&e);
     envoy_dispose(&e);
-    /* a name instead of an address is nothing that Envoy could be sent to */
+    /* nobody resolves names here */
     envoy_init(&e, SR_EXTPROC_MODE_BUFFERED, false, s.options);
     envoy_post(&e, NULL, 0);
     envoy_body(&e, AUTO("cloudy"), strlen(AUTO("cloudy")), true);
@@ -849,6 +1107,8 @@ int main(void)
         cmocka_unit_test(test_duplex_pieces),
         cmocka_unit_test(test_body_timeout),
         cmocka_unit_test(test_immediate),
+        cmocka_unit_test(test_answers_in_pieces),
+        cmocka_unit_test(test_passing_limit),
         cmocka_unit_test(test_head_only),
         cmocka_unit_test(test_bypass),
         cmocka_unit_test(test_modes_that_cannot_route),
@@ -856,6 +1116,9 @@ int main(void)
         cmocka_unit_test(test_observability),
         cmocka_unit_test(test_hostile_orders),
         cmocka_unit_test(test_endpoint_picker),
+        cmocka_unit_test(test_offers_are_compared),
+        cmocka_unit_test(test_backends_take_turns),
+        cmocka_unit_test(test_names),
         cmocka_unit_test(test_destination_header),
         cmocka_unit_test(test_provider),
         cmocka_unit_test(test_answer_stream),
