@@ -1,0 +1,130 @@
+/*
+ * Attention over a packed batch: heads go through in groups whose packed keys and values fit the scratch; in
+ * each group the members first pack, then answer blocks of queries, taking the next piece of work when done.
+ */
+#include "kernel/private.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+
+#define GROUP_BYTES    ((size_t)8 << 20)
+#define PACK_POSITIONS (4 * (size_t)SR_ATTENTION_KEYS)
+
+struct plan {
+    const struct sr_attention *a;
+    const struct sr_attention_form *form;
+    size_t rows;       /* of keys in a head's pack, over all sequences */
+    size_t head_bytes; /* of keys and values each */
+    size_t group;      /* heads at a time */
+    size_t first, end; /* tokens that are queries */
+    size_t first_head, heads;
+    char *packs, *work;
+    atomic_size_t next;
+};
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static void plan_init(struct plan *p, const struct sr_attention *a, unsigned team_size)
+{
+    const struct sr_ops *ops = sr_ops_current();
+    size_t tokens = a->starts[a->n_sequences];
+    p->a = a;
+    p->form = &ops->attention[a->type == SR_SCALAR_F32 ? 0 : 1];
+    p->rows = tokens / 16 * 16 + 16 * a->n_sequences;
+    p->head_bytes = p->form->pack_bytes(a->head_dim, p->rows);
+    size_t fit = GROUP_BYTES / (2 * p->head_bytes);
+    p->group = least(a->heads, fit > team_size ? fit : team_size);
+    p->first = least(a->first_query, tokens);
+    p->end = a->n_queries < tokens - p->first ? p->first + a->n_queries : tokens;
+}
+
+size_t sr_attention_scratch(const struct sr_attention *a, unsigned team_size)
+{
+    struct plan p;
+    plan_init(&p, a, team_size);
+    return 2 * p.group * p.head_bytes + team_size * p.form->work_bytes(a->head_dim) + SR_KERNEL_ALIGN;
+}
+
+static struct sr_head head_of(const struct plan *p, size_t sequence, size_t index)
+{
+    const struct sr_attention *a = p->a;
+    struct sr_head head = {.a = a, .head = p->first_head + index, .first = a->starts[sequence]};
+    head.length = a->starts[sequence + 1] - head.first;
+    size_t offset = p->form->pack_bytes(a->head_dim, head.first / 16 * 16 + 16 * sequence);
+    head.keys = p->packs + 2 * index * p->head_bytes + offset;
+    head.values = (char *)head.keys + p->head_bytes;
+    return head;
+}
+
+/* Calls `piece` for each piece of `size` positions that this member gets; only sequences with queries, and
+ * with `queries` only positions that are queries. */
+static void each_piece(struct plan *p, size_t size, bool queries,
+                       void (*piece)(const struct plan *p, const struct sr_head *head, size_t from, size_t to,
+                                     unsigned part),
+                       unsigned part)
+{
+    size_t index = 0, mine = atomic_fetch_add(&p->next, 1);
+    for (size_t h = 0; h < p->heads; h++) {
+        for (size_t s = 0; s < p->a->n_sequences; s++) {
+            struct sr_head head = head_of(p, s, h);
+            size_t from = p->first > head.first ? p->first - head.first : 0;
+            size_t to = p->end > head.first ? least(p->end - head.first, head.length) : 0;
+            if (from >= to)
+                continue;
+            if (!queries) {
+                from = 0;
+                to = head.length;
+            }
+            size_t pieces = (to - from + size - 1) / size;
+            for (; mine < index + pieces; mine = atomic_fetch_add(&p->next, 1)) {
+                size_t at = from + (mine - index) * size;
+                piece(p, &head, at, least(at + size, to), part);
+            }
+            index += pieces;
+        }
+    }
+}
+
+static void pack_piece(const struct plan *p, const struct sr_head *head, size_t from, size_t to,
+                       unsigned part)
+{
+    (void)part;
+    p->form->pack(head, from, to);
+}
+
+static void answer_piece(const struct plan *p, const struct sr_head *head, size_t from, size_t to,
+                         unsigned part)
+{
+    p->form->block(head, from, to, p->work + part * p->form->work_bytes(p->a->head_dim));
+}
+
+static void pack_part(void *ctx, unsigned part, unsigned parts)
+{
+    (void)parts;
+    each_piece(ctx, PACK_POSITIONS, false, pack_piece, part);
+}
+
+static void answer_part(void *ctx, unsigned part, unsigned parts)
+{
+    (void)parts;
+    each_piece(ctx, SR_ATTENTION_QUERIES, true, answer_piece, part);
+}
+
+void sr_attention(struct sr_team *team, const struct sr_attention *a, void *scratch)
+{
+    struct plan p = {0};
+    plan_init(&p, a, sr_team_size(team));
+    assert(a->head_dim == 16 || a->head_dim == 32 || a->head_dim == 64 || a->head_dim == 128);
+    p.packs = (char *)(((uintptr_t)scratch + SR_KERNEL_ALIGN - 1) / SR_KERNEL_ALIGN * SR_KERNEL_ALIGN);
+    p.work = p.packs + 2 * p.group * p.head_bytes;
+    for (; p.first_head < a->heads; p.first_head += p.group) {
+        p.heads = least(p.group, a->heads - p.first_head);
+        atomic_store(&p.next, 0);
+        sr_team_run(team, pack_part, &p);
+        atomic_store(&p.next, 0);
+        sr_team_run(team, answer_part, &p);
+    }
+}

@@ -1,0 +1,67 @@
+/* Which instruction set is used: what the CPU and the OS allow, lowered by SEMROUTE_ISA or sr_isa_limit. */
+#include "kernel/private.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[] = {"scalar", "neon", "avx2", "avx512", "avx512_bf16"};
+#define N_ISAS (sizeof names / sizeof names[0])
+
+/* The sets that this CPU has, best last. */
+static const struct sr_ops *ops_of(enum sr_isa isa)
+{
+    switch (isa) {
+    case SR_ISA_SCALAR:
+        return sr_ops_scalar();
+    default:
+        return NULL;
+    }
+}
+
+static const struct sr_ops *best_below(enum sr_isa limit)
+{
+    for (int isa = (int)limit; isa > 0; isa--) {
+        const struct sr_ops *ops = ops_of((enum sr_isa)isa);
+        if (ops)
+            return ops;
+    }
+    return sr_ops_scalar();
+}
+
+static enum sr_isa limit_from_environment(void)
+{
+    const char *name = getenv("SEMROUTE_ISA");
+    for (size_t i = 0; name && i < N_ISAS; i++)
+        if (strcmp(name, names[i]) == 0)
+            return (enum sr_isa)i;
+    return SR_ISA_AVX512_BF16;
+}
+
+static _Atomic(const struct sr_ops *) current;
+
+const struct sr_ops *sr_ops_current(void)
+{
+    const struct sr_ops *ops = atomic_load_explicit(&current, memory_order_acquire);
+    if (!ops) {
+        ops = best_below(limit_from_environment());
+        atomic_store_explicit(&current, ops, memory_order_release);
+    }
+    return ops;
+}
+
+enum sr_isa sr_isa_current(void)
+{
+    return sr_ops_current()->isa;
+}
+
+const char *sr_isa_name(enum sr_isa isa)
+{
+    return (size_t)isa < N_ISAS ? names[isa] : "unknown";
+}
+
+void sr_isa_limit(enum sr_isa isa)
+{
+    enum sr_isa limit = limit_from_environment();
+    atomic_store_explicit(&current, best_below(isa < limit ? isa : limit), memory_order_release);
+}

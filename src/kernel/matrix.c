@@ -1,0 +1,143 @@
+/* Weights of linear layers: converted or quantised once, and laid out in the order in which tiles read them.
+ */
+#include "kernel/private.h"
+
+#include "base/mem.h"
+#include "kernel/bits.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define SIZE_MOST  ((size_t)1 << 20)
+#define DEPTH_MOST ((size_t)1 << 16) /* of int8: a sum fits 32 bits */
+#define HUGE       ((size_t)2 << 20)
+
+/* The matrix's row that is column `column` of panel `panel`; SIZE_MAX for padding. */
+static size_t row_of(const struct sr_matrix *m, size_t panel, size_t column)
+{
+    if (m->epilogue != SR_EPILOGUE_GEGLU) {
+        size_t row = panel * m->panel_columns + column;
+        return row < m->n ? row : SIZE_MAX;
+    }
+    size_t row = panel / 2 * m->panel_columns + column;
+    return row < m->n / 2 ? row + panel % 2 * (m->n / 2) : SIZE_MAX;
+}
+
+static void pack_column(struct sr_matrix *m, const struct sr_matrix_source *source, size_t row, size_t panel,
+                        size_t column)
+{
+    const char *from = (const char *)source->weights + row * m->k * sr_scalar_size(source->type);
+    char *panel_start = m->weights + panel * m->panel_bytes;
+    size_t unit = m->form->unit, ld = m->panel_columns * unit, at = panel * m->panel_columns + column;
+    if (source->bias)
+        m->bias[at] = source->bias[row];
+    if (m->form->b == SR_OPERAND_F32) {
+        for (size_t i = 0; i < m->k; i++)
+            ((float *)(void *)panel_start)[i * ld + column] = sr_load_scalar(from, source->type, i);
+        return;
+    }
+    if (m->form->b == SR_OPERAND_BF16) {
+        uint16_t *out = (uint16_t *)(void *)panel_start + column * unit;
+        for (size_t i = 0; i < m->k; i++)
+            out[i / unit * ld + i % unit] = sr_bf16_of_float(sr_load_scalar(from, source->type, i));
+        return;
+    }
+    float most = 0;
+    for (size_t i = 0; i < m->k; i++)
+        most = fmaxf(most, fabsf(sr_load_scalar(from, source->type, i)));
+    float inverse = most > 1e-30F && isfinite(most) ? 127 / most : 0;
+    int8_t *out = (int8_t *)panel_start + column * unit;
+    int32_t sum = 0;
+    for (size_t i = 0; i < m->k; i++) {
+        int q = (int)lrintf(fmaxf(fminf(sr_load_scalar(from, source->type, i) * inverse, 127), -127));
+        out[i / unit * ld + i % unit] = (int8_t)q;
+        sum += q;
+    }
+    m->scales[at] = inverse > 0 ? most / 127 : 0;
+    m->start[at] = m->form->a == SR_OPERAND_U8 ? -128 * sum : 0;
+}
+
+/* Panels of a large matrix lie in huge pages where the system has them. */
+static bool allocate(struct sr_matrix *m)
+{
+    size_t columns = m->panels * m->panel_columns;
+    bool quantised = m->precision == SR_PRECISION_INT8;
+    size_t weights = m->panels * m->panel_bytes, vectors = columns * sizeof(float) * (quantised ? 3 : 1);
+    size_t align = weights >= HUGE ? HUGE : SR_KERNEL_ALIGN;
+    m->bytes = weights + vectors;
+    m->block = sr_mem_alloc(m->bytes + align + SR_KERNEL_ALIGN);
+    if (!m->block)
+        return false;
+    m->weights = (char *)(((uintptr_t)m->block + align - 1) / align * align);
+    if (weights >= HUGE)
+        (void)madvise(m->weights, weights / HUGE * HUGE, MADV_HUGEPAGE);
+    memset(m->weights, 0, m->bytes);
+    m->bias = (float *)(void *)(m->weights + weights);
+    m->scales = quantised ? m->bias + columns : NULL;
+    m->start = quantised ? (int32_t *)(void *)(m->bias + 2 * columns) : NULL;
+    return true;
+}
+
+int sr_matrix_pack(struct sr_matrix **out, const struct sr_matrix_source *source, enum sr_precision precision,
+                   enum sr_epilogue epilogue)
+{
+    if (!source->n || !source->k || source->n > SIZE_MOST || source->k > SIZE_MOST ||
+        (precision == SR_PRECISION_INT8 && source->k > DEPTH_MOST) ||
+        (epilogue == SR_EPILOGUE_GEGLU && source->n % 2))
+        return SR_EINVAL;
+    struct sr_matrix *m = sr_mem_calloc(1, sizeof *m);
+    if (!m)
+        return SR_ENOMEM;
+    m->ops = sr_ops_current();
+    m->form = &m->ops->forms[precision];
+    m->precision = precision;
+    m->epilogue = epilogue;
+    m->n = source->n;
+    m->k = source->k;
+    m->steps = sr_round_up(m->k, m->form->unit) / m->form->unit;
+    m->panel_columns = (size_t)m->form->width * m->form->vectors;
+    m->panel_bytes = m->steps * m->panel_columns * m->form->unit * sr_operand_size(m->form->b);
+    size_t columns = sr_matrix_rows(m);
+    m->panels = (columns + m->panel_columns - 1) / m->panel_columns * (epilogue == SR_EPILOGUE_GEGLU ? 2 : 1);
+    if (!allocate(m)) {
+        sr_mem_free(m);
+        return SR_ENOMEM;
+    }
+    for (size_t panel = 0; panel < m->panels; panel++)
+        for (size_t column = 0; column < m->panel_columns; column++) {
+            size_t row = row_of(m, panel, column);
+            if (row != SIZE_MAX)
+                pack_column(m, source, row, panel, column);
+        }
+    *out = m;
+    return SR_OK;
+}
+
+void sr_matrix_free(struct sr_matrix *matrix)
+{
+    if (!matrix)
+        return;
+    sr_mem_free(matrix->block);
+    sr_mem_free(matrix);
+}
+
+size_t sr_matrix_bytes(const struct sr_matrix *matrix)
+{
+    return matrix->bytes;
+}
+
+size_t sr_matrix_rows(const struct sr_matrix *matrix)
+{
+    return matrix->epilogue == SR_EPILOGUE_GEGLU ? matrix->n / 2 : matrix->n;
+}
+
+size_t sr_matrix_depth(const struct sr_matrix *matrix)
+{
+    return matrix->k;
+}
+
+const char *sr_matrix_kernel(const struct sr_matrix *matrix)
+{
+    return matrix->form->name;
+}

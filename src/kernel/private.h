@@ -1,0 +1,156 @@
+/*
+ * What the files of this layer share: the table of one instruction set, tiles, packed matrices.
+ *
+ * A tile is the one inner loop of everything: C[rows][columns] = start + A B over `steps` steps of the depth,
+ * a step being `unit` elements that lie together (1 fp32, 2 bf16, 4 int8). Drivers (gemm.c, attention.c) know
+ * no instruction set; ops_*.c know no threads.
+ */
+#ifndef SR_KERNEL_PRIVATE_H
+#define SR_KERNEL_PRIVATE_H
+
+#include "kernel/kernel.h"
+
+#define SR_KERNEL_ALIGN 64u
+#define SR_TILE_ROWS    12u /* no tile has more rows, */
+#define SR_TILE_COLUMNS 64u /* or more columns */
+
+enum sr_operand {
+    SR_OPERAND_F32,
+    SR_OPERAND_BF16,
+    SR_OPERAND_S8,
+    SR_OPERAND_U8 /* 128 more than its value */
+};
+
+struct sr_tile {
+    const void *a; /* row-major; `lda` bytes from row to row */
+    size_t lda;
+    const void *b; /* [steps][columns][unit]; `ldb` bytes from step to step, 64-byte aligned */
+    size_t ldb;
+    size_t steps;
+    const void *start; /* what to add to, 4-byte elements, `ld_start` of them from row to row; NULL: zero */
+    size_t ld_start;
+    void *c; /* float, or int32_t of int8 operands; may be `start` */
+    size_t ldc;
+    unsigned rows, vectors; /* vectors: columns / (width of the form) */
+    const char *ahead;      /* memory that is wanted next, fetched during the loop: */
+    size_t ahead_lines;     /* 64-byte lines at each step, 0 or 1 or 3 */
+};
+typedef void sr_tile_fn(const struct sr_tile *tile);
+
+/* A way to multiply: what the operands are and how large a tile is. */
+struct sr_form {
+    const char *name;
+    sr_tile_fn *tile;
+    enum sr_operand a, b;
+    unsigned rows, vectors; /* the tile of the linear layers */
+    unsigned width;         /* columns of a vector */
+    unsigned unit;
+};
+
+/* A finished tile on its way to y; pointers are at the tile's first column. */
+struct sr_finish {
+    const void *c, *up; /* up: the second half of GEGLU */
+    size_t ldc;
+    size_t rows, columns;
+    const float *bias, *up_bias;
+    const float *scale, *up_scale; /* of int8 columns; NULL: c is float */
+    const float *row_scale;
+    enum sr_epilogue epilogue;
+    void *y;
+    size_t ldy;
+    enum sr_scalar type;
+};
+
+struct sr_norm {
+    struct sr_rows x, add, sum, y;
+    const float *weight, *bias;
+    float eps;
+    size_t d;
+};
+
+/* One head of one sequence while its queries are answered. */
+struct sr_head {
+    const struct sr_attention *a;
+    size_t head, first, length; /* `first`: token of the sequence's first position */
+    void *keys, *values;        /* packed by this form */
+};
+
+/* How an instruction set computes attention for one type of operands. */
+struct sr_attention_form {
+    const struct sr_form *form;
+    unsigned query_rows, value_rows, value_vectors;
+    size_t (*pack_bytes)(size_t head_dim, size_t length); /* of keys, and of values */
+    size_t (*work_bytes)(size_t head_dim);                /* of one thread */
+    /* Packs positions [from, to) of a head; both multiples of 64, or the length. */
+    void (*pack)(const struct sr_head *head, size_t from, size_t to);
+    /* Answers the queries at positions [from, to), at most SR_ATTENTION_QUERIES. */
+    void (*block)(const struct sr_head *head, size_t from, size_t to, void *work);
+};
+#define SR_ATTENTION_QUERIES 96u
+#define SR_ATTENTION_KEYS    192u
+
+struct sr_ops {
+    enum sr_isa isa;
+    struct sr_form forms[3];               /* by enum sr_precision */
+    struct sr_attention_form attention[2]; /* of fp32 and of bf16 qkv */
+    void (*finish)(const struct sr_finish *finish);
+    /* One row of k elements for a form: converted or quantised (then *scale is set), zeros up to k_padded. */
+    void (*prepare)(const void *row, enum sr_scalar type, size_t k, size_t k_padded, enum sr_operand to,
+                    void *dst, float *scale);
+    void (*norm)(const struct sr_norm *norm, size_t from, size_t to);
+    void (*add_row)(const void *row, enum sr_scalar type, size_t d, float *sum);
+    void (*convert)(const void *src, enum sr_scalar from, size_t n, void *dst, enum sr_scalar to);
+    double (*spin)(enum sr_precision precision, size_t rounds); /* operations done */
+};
+
+/* The table of a set; NULL when this build or this CPU lacks it. */
+const struct sr_ops *sr_ops_scalar(void);
+const struct sr_ops *sr_ops_neon(void);
+const struct sr_ops *sr_ops_avx2(void);
+const struct sr_ops *sr_ops_avx512(void);
+const struct sr_ops *sr_ops_avx512_bf16(void);
+const struct sr_ops *sr_ops_current(void);
+
+struct sr_matrix {
+    const struct sr_ops *ops;
+    const struct sr_form *form;
+    enum sr_precision precision;
+    enum sr_epilogue epilogue;
+    size_t n, k;
+    size_t steps, panel_columns, panel_bytes, panels; /* GEGLU: pairs of panels, gate then up */
+    char *weights;                                    /* [panels][steps][panel_columns][unit] */
+    float *bias;    /* [panels * panel_columns], zeros where there is none */
+    float *scales;  /* int8: of each column, else NULL */
+    int32_t *start; /* int8 with U8 activations: -128 * sum of the column */
+    void *block;
+    size_t bytes;
+};
+
+struct sr_rope {
+    size_t half, positions; /* half: head_dim / 2 */
+    float *cosines, *sines; /* [positions][half] */
+};
+
+static inline size_t sr_round_up(size_t n, size_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+static inline size_t sr_scalar_size(enum sr_scalar type)
+{
+    return type == SR_SCALAR_F32 ? 4 : 2;
+}
+
+static inline size_t sr_operand_size(enum sr_operand operand)
+{
+    return operand == SR_OPERAND_F32 ? 4 : operand == SR_OPERAND_BF16 ? 2 : 1;
+}
+
+/* The part-th of `parts` even shares of n, in multiples of `unit`. */
+static inline size_t sr_share(size_t n, size_t unit, size_t part, size_t parts)
+{
+    size_t units = (n + unit - 1) / unit, at = units * part / parts * unit;
+    return at < n ? at : n;
+}
+
+#endif

@@ -1,0 +1,62 @@
+/* Norms, means, tables and conversions: shares of rows for the members of a team. */
+#include "kernel/private.h"
+
+#include <string.h>
+
+/* Rows below which a second thread costs more than it brings. */
+#define ROWS_FEW 8u
+
+static void norm_part(void *ctx, unsigned part, unsigned parts)
+{
+    const struct sr_norm *norm = ((void **)ctx)[0];
+    size_t m = *(const size_t *)((void **)ctx)[1];
+    sr_ops_current()->norm(norm, sr_share(m, 1, part, parts), sr_share(m, 1, part + 1, parts));
+}
+
+void sr_layer_norm(struct sr_team *team, struct sr_rows x, struct sr_rows add, struct sr_rows sum,
+                   const float *weight, const float *bias, float eps, size_t m, size_t d, struct sr_rows y)
+{
+    struct sr_norm norm = {
+        .x = x, .add = add, .sum = sum, .y = y, .weight = weight, .bias = bias, .eps = eps, .d = d};
+    void *ctx[2] = {&norm, &m};
+    sr_team_run(m < ROWS_FEW ? NULL : team, norm_part, ctx);
+}
+
+void sr_mean_rows(struct sr_rows x, size_t from, size_t to, size_t d, float *out)
+{
+    const struct sr_ops *ops = sr_ops_current();
+    memset(out, 0, d * sizeof *out);
+    for (size_t i = from; i < to; i++)
+        ops->add_row((const char *)x.p + i * x.ld * sr_scalar_size(x.type), x.type, d, out);
+    for (size_t i = 0; i < d; i++)
+        out[i] /= (float)(to - from);
+}
+
+struct gather {
+    const char *table;
+    enum sr_scalar type;
+    const int32_t *ids;
+    size_t m, d;
+    struct sr_rows dst;
+};
+
+static void gather_part(void *ctx, unsigned part, unsigned parts)
+{
+    const struct gather *g = ctx;
+    const struct sr_ops *ops = sr_ops_current();
+    for (size_t i = sr_share(g->m, 1, part, parts), end = sr_share(g->m, 1, part + 1, parts); i < end; i++)
+        ops->convert(g->table + (size_t)g->ids[i] * g->d * sr_scalar_size(g->type), g->type, g->d,
+                     (char *)g->dst.p + i * g->dst.ld * sr_scalar_size(g->dst.type), g->dst.type);
+}
+
+void sr_gather(struct sr_team *team, const void *table, enum sr_scalar type, const int32_t *ids, size_t m,
+               size_t d, struct sr_rows dst)
+{
+    struct gather g = {.table = table, .type = type, .ids = ids, .m = m, .d = d, .dst = dst};
+    sr_team_run(m < ROWS_FEW ? NULL : team, gather_part, &g);
+}
+
+void sr_to_float(const void *src, enum sr_scalar type, size_t n, float *dst)
+{
+    sr_ops_current()->convert(src, type, n, dst, SR_SCALAR_F32);
+}

@@ -1,0 +1,208 @@
+/*
+ * Everything that goes over rows of numbers: conversions, quantising, norms, the end of a product. Included
+ * by one ops_*.c after its vec_*.h; each such file gets its own static copies.
+ */
+#ifndef SR_KERNEL_ROWS_TEMPLATE_H
+#define SR_KERNEL_ROWS_TEMPLATE_H
+
+#include "kernel/math_template.h"
+#include "kernel/private.h"
+
+#define SR_INLINE static inline __attribute__((always_inline))
+
+/* Elements [i, i + n) of a row, n <= VL; the other lanes are 0. */
+SR_INLINE vf load_row(const void *row, enum sr_scalar type, size_t i, size_t n)
+{
+    if (type == SR_SCALAR_F32)
+        return n == VL ? v_load((const float *)row + i) : v_load_n((const float *)row + i, n);
+    return type == SR_SCALAR_BF16 ? v_load_bf16((const uint16_t *)row + i, n)
+                                  : v_load_f16((const uint16_t *)row + i, n);
+}
+
+SR_INLINE void store_row(void *row, enum sr_scalar type, size_t i, vf v, size_t n)
+{
+    if (type == SR_SCALAR_BF16)
+        v_store_bf16((uint16_t *)row + i, v, n);
+    else if (n == VL)
+        v_store((float *)row + i, v);
+    else
+        v_store_n((float *)row + i, v, n);
+}
+
+SR_INLINE size_t lanes_left(size_t n, size_t i)
+{
+    return n - i < VL ? n - i : VL;
+}
+
+SR_INLINE void *row_at(const struct sr_rows *rows, size_t i)
+{
+    return (char *)rows->p + i * rows->ld * sr_scalar_size(rows->type);
+}
+
+static void convert_row(const void *src, enum sr_scalar from, size_t n, void *dst, enum sr_scalar to)
+{
+    for (size_t i = 0; i < n; i += VL)
+        store_row(dst, to, i, load_row(src, from, i, lanes_left(n, i)), lanes_left(n, i));
+}
+
+static void add_row(const void *row, enum sr_scalar type, size_t d, float *sum)
+{
+    for (size_t i = 0; i < d; i += VL) {
+        size_t n = lanes_left(d, i);
+        v_store_n(sum + i, v_add(v_load_n(sum + i, n), load_row(row, type, i, n)), n);
+    }
+}
+
+/* Symmetric, 127 steps on each side of zero. Rows of almost nothing become zeros: their inverse would not be
+ * finite. */
+static void quantise_row(const void *row, enum sr_scalar type, size_t k, size_t k_padded, int offset,
+                         uint8_t *dst, float *scale)
+{
+    vf top = v_set(0);
+    for (size_t i = 0; i < k; i += VL)
+        top = v_max(top, v_abs(load_row(row, type, i, lanes_left(k, i))));
+    float most = v_top(top), inverse = 0;
+    *scale = 0;
+    if (most > 1e-30F && most <= 3.4e38F) {
+        inverse = 127 / most;
+        *scale = most / 127;
+    }
+    for (size_t i = 0; i < k_padded; i += VL) {
+        size_t left = i < k ? lanes_left(k, i) : 0;
+        vf v = v_mul(load_row(row, type, i, left), v_set(inverse));
+        v = v_max(v_min(v, v_set(127)), v_set(-127));
+        v_store_byte(dst + i, v, offset, lanes_left(k_padded, i));
+    }
+}
+
+static void prepare_row(const void *row, enum sr_scalar type, size_t k, size_t k_padded, enum sr_operand to,
+                        void *dst, float *scale)
+{
+    if (to == SR_OPERAND_S8 || to == SR_OPERAND_U8) {
+        quantise_row(row, type, k, k_padded, to == SR_OPERAND_U8 ? 128 : 0, dst, scale);
+        return;
+    }
+    enum sr_scalar as = to == SR_OPERAND_BF16 ? SR_SCALAR_BF16 : SR_SCALAR_F32;
+    convert_row(row, type, k, dst, as);
+    memset((char *)dst + k * sr_scalar_size(as), 0, (k_padded - k) * sr_scalar_size(as));
+}
+
+/* What one vector of a product becomes; `quantised` and `epilogue` are constants where this is inlined. */
+SR_INLINE vf product_at(const void *c, const float *bias, const float *scale, vf row_scale, bool quantised,
+                        size_t i)
+{
+    if (quantised)
+        return v_fma(v_mul(v_load_i32((const int32_t *)c + i), v_load(scale + i)), row_scale,
+                     v_load(bias + i));
+    return v_add(v_load((const float *)c + i), v_load(bias + i));
+}
+
+SR_INLINE void finish_rows(const struct sr_finish *f, enum sr_epilogue epilogue, bool quantised,
+                           enum sr_scalar type)
+{
+    for (size_t r = 0; r < f->rows; r++) {
+        const char *c = (const char *)f->c + r * f->ldc * 4;
+        void *y = (char *)f->y + r * f->ldy * sr_scalar_size(type);
+        vf row_scale = v_set(quantised ? f->row_scale[r] : 1);
+        for (size_t i = 0; i < f->columns; i += VL) {
+            size_t n = lanes_left(f->columns, i);
+            vf v = product_at(c, f->bias, f->scale, row_scale, quantised, i);
+            if (epilogue == SR_EPILOGUE_GELU)
+                v = v_gelu(v);
+            else if (epilogue == SR_EPILOGUE_TANH)
+                v = v_tanh(v);
+            else if (epilogue == SR_EPILOGUE_RELU)
+                v = v_max(v, v_set(0));
+            else if (epilogue == SR_EPILOGUE_ADD)
+                v = v_add(v, load_row(y, type, i, n));
+            else if (epilogue == SR_EPILOGUE_GEGLU)
+                v = v_mul(v_gelu(v), product_at((const char *)f->up + r * f->ldc * 4, f->up_bias, f->up_scale,
+                                                row_scale, quantised, i));
+            store_row(y, type, i, v, n);
+        }
+    }
+}
+
+SR_INLINE void finish_as(const struct sr_finish *f, enum sr_epilogue epilogue)
+{
+    if (f->scale && f->type == SR_SCALAR_F32)
+        finish_rows(f, epilogue, true, SR_SCALAR_F32);
+    else if (f->scale)
+        finish_rows(f, epilogue, true, SR_SCALAR_BF16);
+    else if (f->type == SR_SCALAR_F32)
+        finish_rows(f, epilogue, false, SR_SCALAR_F32);
+    else
+        finish_rows(f, epilogue, false, SR_SCALAR_BF16);
+}
+
+static void finish_tile(const struct sr_finish *f)
+{
+    switch (f->epilogue) {
+    case SR_EPILOGUE_NONE:
+        finish_as(f, SR_EPILOGUE_NONE);
+        break;
+    case SR_EPILOGUE_GELU:
+        finish_as(f, SR_EPILOGUE_GELU);
+        break;
+    case SR_EPILOGUE_TANH:
+        finish_as(f, SR_EPILOGUE_TANH);
+        break;
+    case SR_EPILOGUE_RELU:
+        finish_as(f, SR_EPILOGUE_RELU);
+        break;
+    case SR_EPILOGUE_ADD:
+        finish_as(f, SR_EPILOGUE_ADD);
+        break;
+    case SR_EPILOGUE_GEGLU:
+        finish_as(f, SR_EPILOGUE_GEGLU);
+        break;
+    }
+}
+
+/* The row's values: x, or x + add. */
+SR_INLINE vf norm_load(const void *x, enum sr_scalar type, const void *add, enum sr_scalar add_type, size_t i,
+                       size_t n)
+{
+    vf v = load_row(x, type, i, n);
+    return add ? v_add(v, load_row(add, add_type, i, n)) : v;
+}
+
+static void norm_rows(const struct sr_norm *norm, size_t from, size_t to)
+{
+    size_t d = norm->d;
+    for (size_t r = from; r < to; r++) {
+        const void *x = row_at(&norm->x, r), *add = norm->add.p ? row_at(&norm->add, r) : NULL;
+        enum sr_scalar type = norm->x.type;
+        vf total = v_set(0), squares = v_set(0);
+        float *sum = norm->sum.p ? row_at(&norm->sum, r) : NULL;
+        for (size_t i = 0; i < d; i += VL) {
+            vf v = norm_load(x, type, add, norm->add.type, i, lanes_left(d, i));
+            if (sum)
+                store_row(sum, SR_SCALAR_F32, i, v, lanes_left(d, i));
+            total = v_add(total, v);
+        }
+        if (sum) {
+            x = sum;
+            type = SR_SCALAR_F32;
+            add = NULL;
+        }
+        vf mean = v_set(v_sum(total) / (float)d);
+        for (size_t i = 0; i < d; i += VL) {
+            size_t n = lanes_left(d, i);
+            vf v = v_sub(norm_load(x, type, add, norm->add.type, i, n), mean);
+            if (n < VL)
+                v = v_within(v_lanes(0), v_set(0), v_set((float)n - 1), v, v_set(0));
+            squares = v_fma(v, v, squares);
+        }
+        vf scale = v_set(1 / sqrtf(v_sum(squares) / (float)d + norm->eps));
+        void *y = row_at(&norm->y, r);
+        for (size_t i = 0; i < d; i += VL) {
+            size_t n = lanes_left(d, i);
+            vf v = v_mul(v_sub(norm_load(x, type, add, norm->add.type, i, n), mean), scale);
+            vf bias = norm->bias ? v_load_n(norm->bias + i, n) : v_set(0);
+            store_row(y, norm->y.type, i, v_fma(v, v_load_n(norm->weight + i, n), bias), n);
+        }
+    }
+}
+
+#endif
