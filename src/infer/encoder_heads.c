@@ -1,0 +1,193 @@
+/* The heads of a model folder: which it has by architecture and task, their tensors, their labels. */
+#include "infer/encoder_private.h"
+
+#include "base/mem.h"
+
+#include <stdio.h>
+
+/* A head's tensors lie in the folder's weights, or in an adapter's (PEFT's modules_to_save). */
+struct source {
+    const struct sr_enc_files *files[2]; /* looked into in this order; the second may be NULL */
+    const struct sr_enc_files *found;
+};
+
+static const struct sr_tensor *find(struct source *from, const char *module, const char *kind)
+{
+    static const char *const middles[] = {"", ".modules_to_save", ".modules_to_save.default"};
+    char name[SR_ENC_NAME_MAX];
+    for (size_t i = 0; i < 2 && from->files[i]; i++)
+        for (size_t k = 0; k < 3; k++) {
+            snprintf(name, sizeof name, "%s%s.%s", module, middles[k], kind);
+            const struct sr_tensor *t = sr_enc_head_tensor(from->files[i], name);
+            from->found = from->files[i];
+            if (t)
+                return t;
+        }
+    from->found = from->files[0];
+    return NULL;
+}
+
+static int load_matrix(struct sr_encoder *e, struct source *from, const char *module, size_t n, bool bias,
+                       enum sr_epilogue epilogue, enum sr_precision precision, struct sr_matrix **out,
+                       struct sr_err *err)
+{
+    size_t k = e->config.hidden;
+    const struct sr_tensor *t = find(from, module, "weight"), *b;
+    int rc = sr_enc_check(from->found, t, module, n, k, err);
+    if (rc)
+        return rc;
+    float *rows = sr_mem_alloc((n * k + n) * sizeof *rows);
+    if (!rows)
+        return sr_enc_out_of_memory(err);
+    rc = sr_enc_floats(from->found, t, rows, err);
+    if (rc == SR_OK && bias) {
+        b = find(from, module, "bias");
+        rc = sr_enc_check(from->found, b, module, n, 0, err);
+        if (rc == SR_OK)
+            rc = sr_enc_floats(from->found, b, rows + n * k, err);
+    }
+    struct sr_matrix_source source = {rows, SR_SCALAR_F32, n, k, bias ? rows + n * k : NULL};
+    if (rc == SR_OK && (rc = sr_matrix_pack(out, &source, precision, epilogue)))
+        sr_err_set(err, rc, "%s: %s could not be packed: %s", e->info.folder, module, sr_strerror(rc));
+    if (rc == SR_OK) {
+        e->info.weight_bytes += sr_matrix_bytes(*out);
+        e->info.parameters += n * k + (bias ? n : 0);
+    }
+    sr_mem_free(rows);
+    return rc;
+}
+
+static int load_norm(struct sr_encoder *e, struct source *from, const char *module, bool bias,
+                     struct sr_enc_norm *norm, struct sr_err *err)
+{
+    const struct sr_tensor *t = find(from, module, "weight");
+    int rc = sr_enc_vector_load(e, from->found, t, module, e->config.hidden, &norm->weight, err);
+    if (rc || !bias)
+        return rc;
+    t = find(from, module, "bias");
+    return sr_enc_vector_load(e, from->found, t, module, e->config.hidden, &norm->bias, err);
+}
+
+/* What stands between the trunk's rows and the classifier. */
+static int load_layers(struct sr_encoder *e, struct source *from, struct sr_enc_head *head, size_t n_labels,
+                       struct sr_err *err)
+{
+    const struct sr_enc_config *c = &e->config;
+    bool token = head->kind == SR_HEAD_TOKEN;
+    const char *classifier = "classifier";
+    /* A token head's dense layer runs for each token: it is worth the trunk's precision. */
+    enum sr_precision precision = token ? e->info.precision : SR_PRECISION_FP32;
+    int rc = SR_OK;
+    if (c->family == SR_ENC_MODERNBERT) {
+        rc = load_matrix(e, from, "head.dense", c->hidden, c->classifier_bias, SR_EPILOGUE_GELU, precision,
+                         &head->dense, err);
+        if (rc == SR_OK)
+            rc = load_norm(e, from, "head.norm", c->norm_bias, &head->norm, err);
+    } else if (c->family == SR_ENC_BERT && !token) {
+        rc = load_matrix(e, from, "pooler.dense", c->hidden, true, SR_EPILOGUE_TANH, precision, &head->dense,
+                         err);
+    } else if (!token) {
+        classifier = "classifier.out_proj";
+        rc = load_matrix(e, from, "classifier.dense", c->hidden, true, SR_EPILOGUE_TANH, precision,
+                         &head->dense, err);
+    }
+    return rc ? rc
+              : load_matrix(e, from, classifier, n_labels, true, SR_EPILOGUE_NONE, SR_PRECISION_FP32,
+                            &head->classifier, err);
+}
+
+/* Rows of the classifier; 0: there is none. */
+static size_t classifier_rows(struct sr_encoder *e, struct source *from)
+{
+    const struct sr_tensor *t = find(from, "classifier", "weight");
+    if (!t && e->config.family == SR_ENC_ROBERTA)
+        t = find(from, "classifier.out_proj", "weight");
+    return t && t->rank == 2 && t->shape[0] <= SR_ENCODER_LABELS_MAX ? (size_t)t->shape[0] : 0;
+}
+
+static int make_labels(struct sr_encoder *e, struct sr_enc_labels *labels, size_t n, struct sr_err *err)
+{
+    labels->labels = sr_arena_calloc(&e->arena, n, sizeof *labels->labels);
+    for (size_t i = 0; labels->labels && i < n; i++)
+        if (!(labels->labels[i] = sr_arena_printf(&e->arena, "LABEL_%zu", i)))
+            labels->labels = NULL;
+    labels->n = n;
+    return labels->labels ? SR_OK : sr_enc_out_of_memory(err);
+}
+
+static int add_head(struct sr_encoder *e, const char *name, enum sr_head_kind kind, size_t trunk,
+                    struct sr_enc_head **out, struct sr_err *err)
+{
+    if (e->info.n_heads == SR_ENCODER_HEADS_MAX)
+        return sr_err_set(err, SR_ELIMIT, "%s: more than %u heads", e->info.folder, SR_ENCODER_HEADS_MAX);
+    if (sr_encoder_find_head(e, name) >= 0)
+        return sr_err_set(err, SR_EMISMATCH, "%s: two heads are called `%s`", e->info.folder, name);
+    struct sr_bytes copy = sr_arena_dup(&e->arena, sr_bytes_str(name));
+    if (!copy.p)
+        return sr_enc_out_of_memory(err);
+    e->head_info[e->info.n_heads] =
+        (struct sr_head_info){.name = copy.p, .kind = kind, .temperature = 1, .adapted = trunk > 0};
+    *out = &e->heads[e->info.n_heads++];
+    (*out)->kind = kind;
+    (*out)->trunk = trunk;
+    return SR_OK;
+}
+
+static int add_embedding(struct sr_encoder *e, struct sr_err *err)
+{
+    struct sr_enc_head *head;
+    int rc = add_head(e, SR_ENC_EMBEDDING, SR_HEAD_EMBEDDING, 0, &head, err);
+    if (rc)
+        return rc;
+    head->pooling = e->config.embedding_pooling;
+    e->head_info[e->info.n_heads - 1].n_labels = e->config.hidden;
+    return SR_OK;
+}
+
+/* A classifier whose tensors are at `from`, whose labels are in `folder`. */
+static int add_classifier(struct sr_encoder *e, struct source *from, const char *folder, const char *task,
+                          enum sr_head_kind kind, size_t trunk, struct sr_err *err)
+{
+    struct sr_enc_labels labels;
+    struct sr_enc_head *head;
+    size_t n = classifier_rows(e, from);
+    int rc = sr_enc_labels_read(&labels, folder, &e->arena, err);
+    if (rc == SR_OK && n == 0)
+        rc = sr_err_set(err, SR_EMISMATCH, "%s: the weights have no classifier of 1 to %u labels", folder,
+                        SR_ENCODER_LABELS_MAX);
+    if (rc == SR_OK && labels.n == 0)
+        rc = make_labels(e, &labels, n, err);
+    if (rc == SR_OK && labels.n != n)
+        rc = sr_err_set(err, SR_EMISMATCH, "%s: the classifier has %zu outputs, but there are %zu labels",
+                        folder, n, labels.n);
+    if (rc)
+        return rc;
+    const char *name = task ? task : labels.task ? labels.task : kind == SR_HEAD_TOKEN ? "token" : "sequence";
+    rc = add_head(e, name, kind, trunk, &head, err);
+    if (rc)
+        return rc;
+    head->pooling = e->config.classifier_pooling;
+    e->head_info[e->info.n_heads - 1].labels = labels.labels;
+    e->head_info[e->info.n_heads - 1].n_labels = n;
+    return load_layers(e, from, head, n, err);
+}
+
+static enum sr_head_kind kind_of(const struct sr_encoder *e, const char *folder)
+{
+    struct sr_enc_json json;
+    bool token = e->config.task == SR_ENC_TASK_TOKEN;
+    if (e->config.task == SR_ENC_TASK_NONE) { /* no architecture is named: only PII is found by token */
+        token = sr_enc_json_open(&json, folder, "pii_type_mapping.json", true, NULL) == SR_OK && json.bytes;
+        sr_enc_json_close(&json);
+    }
+    return token ? SR_HEAD_TOKEN : SR_HEAD_SEQUENCE;
+}
+
+int sr_enc_heads_load(struct sr_encoder *e, const struct sr_encoder_options *options,
+                      struct sr_enc_adapter *adapter, struct sr_err *err)
+{
+    struct source from = {{adapter ? &adapter->files : &e->files, adapter ? &e->files : NULL}, NULL};
+    if (e->config.task == SR_ENC_TASK_NONE && classifier_rows(e, &from) == 0)
+        return add_embedding(e, err);
+    return add_classifier(e, &from, e->info.folder, options->task, kind_of(e, e->info.folder), 0, err);
+}

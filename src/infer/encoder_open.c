@@ -1,0 +1,144 @@
+/* Opening a model folder from its parts, and closing it. What each part must be is said in the files of the
+ * parts; here is their order, and who owns what. */
+#include "infer/encoder_private.h"
+
+#include "base/mem.h"
+
+#define ARENA_MAX ((size_t)1 << 31)
+
+static int open_tokenizer(struct sr_encoder *e, struct sr_err *err)
+{
+    char path[SR_ENC_PATH_MAX];
+    struct sr_err inner = {0};
+    int rc = sr_enc_path(path, e->info.folder, "tokenizer.json", err);
+    if (rc)
+        return rc;
+    rc = sr_tokenizer_open_file(&e->tokenizer, path, &inner);
+    if (rc)
+        return sr_err_set_at(err, rc, inner.offset, "%s%s%s", strstr(inner.message, path) ? "" : path,
+                             strstr(inner.message, path) ? "" : ": ", inner.message);
+    if (sr_tokenizer_size(e->tokenizer) > e->config.vocab)
+        return sr_err_set(err, SR_EMISMATCH, "%s: has ids up to %zu, the model has %zu tokens", path,
+                          sr_tokenizer_size(e->tokenizer) - 1, e->config.vocab);
+    return SR_OK;
+}
+
+static int fill_info(struct sr_encoder *e, const char *folder, const struct sr_encoder_options *options,
+                     struct sr_err *err)
+{
+    const struct sr_enc_config *c = &e->config;
+    size_t room = c->positions - c->offset;
+    if (options->max_tokens && options->max_tokens < room)
+        room = options->max_tokens;
+    struct sr_bytes copy = sr_arena_dup(&e->arena, sr_bytes_str(folder));
+    if (!copy.p)
+        return sr_enc_out_of_memory(err);
+    e->info.folder = copy.p;
+    e->info.architecture = sr_enc_family_name(c->family);
+    e->info.layers = c->layers;
+    e->info.hidden = c->hidden;
+    e->info.attention_heads = c->heads;
+    e->info.intermediate = c->intermediate;
+    e->info.vocab = c->vocab;
+    e->info.max_tokens = room;
+    e->info.precision = options->precision;
+    e->info.heads = e->head_info;
+    return SR_OK;
+}
+
+static int open_all(struct sr_encoder *e, const char *folder, const struct sr_encoder_options *options,
+                    struct sr_err *err)
+{
+    int rc = sr_enc_config_read(&e->config, folder, err);
+    if (rc == SR_OK)
+        rc = fill_info(e, folder, options, err);
+    if (rc == SR_OK)
+        rc = open_tokenizer(e, err);
+    if (rc == SR_OK)
+        rc = sr_enc_files_open(&e->files, e->info.folder, options->sha256, err);
+    if (rc == SR_OK)
+        rc = sr_enc_shared_load(e, err);
+    if (rc == SR_OK)
+        rc = sr_enc_trunk_load(e, NULL, err);
+    if (rc == SR_OK)
+        rc = sr_enc_heads_load(e, options, NULL, err);
+    if (rc)
+        return rc;
+    e->info.weight_bytes += e->arena.total;
+    e->info.mapped_bytes = sr_enc_files_bytes(&e->files);
+    sr_enc_files_rest(&e->files);
+    return SR_OK;
+}
+
+int sr_encoder_open(struct sr_encoder **out, const char *folder, const struct sr_encoder_options *options,
+                    struct sr_err *err)
+{
+    *out = NULL;
+    struct sr_encoder *e = sr_mem_calloc(1, sizeof *e);
+    if (!e)
+        return sr_enc_out_of_memory(err);
+    sr_ref_init(&e->ref);
+    sr_arena_init(&e->arena, ARENA_MAX);
+    int rc = open_all(e, folder, options, err);
+    if (rc)
+        sr_encoder_unref(e);
+    else
+        *out = e;
+    return rc;
+}
+
+struct sr_encoder *sr_encoder_ref(struct sr_encoder *encoder)
+{
+    sr_ref_get(&encoder->ref);
+    return encoder;
+}
+
+static void free_trunk(struct sr_enc_trunk *trunk)
+{
+    for (size_t i = 0; trunk && i < SR_ENC_LAYERS_MAX; i++) {
+        struct sr_enc_layer *l = &trunk->layers[i];
+        struct sr_matrix *matrices[4] = {l->qkv, l->out, l->up, l->down};
+        for (size_t k = 0; k < 4; k++)
+            if (!trunk->borrowed[i][k])
+                sr_matrix_free(matrices[k]);
+    }
+    sr_mem_free(trunk);
+}
+
+void sr_encoder_unref(struct sr_encoder *e)
+{
+    if (!e || !sr_ref_put(&e->ref))
+        return;
+    for (size_t i = 0; i < SR_ENCODER_HEADS_MAX; i++) {
+        sr_matrix_free(e->heads[i].dense);
+        sr_matrix_free(e->heads[i].classifier);
+    }
+    for (size_t i = e->n_trunks; i-- > 0;)
+        free_trunk(e->trunks[i]);
+    if (e->rope[0] != e->rope[1])
+        sr_rope_free(e->rope[0]);
+    sr_rope_free(e->rope[1]);
+    sr_mem_free(e->own_words);
+    sr_enc_files_close(&e->files);
+    sr_tokenizer_unref(e->tokenizer);
+    sr_arena_dispose(&e->arena);
+    sr_mem_free(e);
+}
+
+const struct sr_encoder_info *sr_encoder_info(const struct sr_encoder *encoder)
+{
+    return &encoder->info;
+}
+
+struct sr_tokenizer *sr_encoder_tokenizer(const struct sr_encoder *encoder)
+{
+    return encoder->tokenizer;
+}
+
+int sr_encoder_find_head(const struct sr_encoder *encoder, const char *name)
+{
+    for (size_t i = 0; i < encoder->info.n_heads; i++)
+        if (strcmp(encoder->head_info[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
