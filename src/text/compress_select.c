@@ -10,6 +10,7 @@
 #define FILL_ABOVE 8  /* an eighth of the budget */
 #define CUT_MIN    8  /* tokens */
 #define MISSES_MAX 24 /* exact: sentences in a row that were counted and did not fit */
+#define SIFT_AFTER 16 /* estimated: misses in a row after which all that cannot fit any more are left out */
 
 struct budget {
     size_t whole, left;
@@ -125,6 +126,27 @@ static void sift_down(struct sr_compress_candidate *heap, size_t n, size_t at)
     heap[at] = moved;
 }
 
+static void make_heap(struct sr_compress_candidate *heap, size_t n)
+{
+    for (size_t i = n / 2; i-- > 0;)
+        sift_down(heap, n, i);
+}
+
+/* Leaves out what is longer than what is left, but for what may be cut; returns how many remain. */
+static size_t sift_out(const struct sr_compressor *c, struct budget *b, struct sr_compress_candidate *heap,
+                       size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t tokens = c->units[heap[i].unit].tokens;
+        if (tokens <= b->left || tokens > b->whole)
+            heap[kept++] = heap[i];
+    }
+    make_heap(heap, kept);
+    b->misses = 0;
+    return kept;
+}
+
 /* A heap instead of a sort: of a long text only the best few sentences are ever looked at. When less is left
  * than the cheapest sentence costs, it is over. */
 static void take_best(struct sr_compressor *c, struct budget *b)
@@ -139,14 +161,15 @@ static void take_best(struct sr_compressor *c, struct budget *b)
     }
     if (b->exact) /* estimates are no bound */
         cheapest = 1;
-    for (size_t i = n / 2; i-- > 0;)
-        sift_down(heap, n, i);
+    make_heap(heap, n);
     while (n && b->left >= cheapest && !(b->exact && b->misses > MISSES_MAX)) {
         size_t best = heap[0].unit;
         heap[0] = heap[--n];
         if (n)
             sift_down(heap, n, 0);
         take(c, b, best, b->left);
+        if (!b->exact && b->misses > SIFT_AFTER)
+            n = sift_out(c, b, heap, n);
     }
 }
 

@@ -84,3 +84,10 @@ uint32_t sr_glyph_far(int32_t cp)
         return (uint32_t)cp | SR_GLYPH_LETTER | SR_GLYPH_CJK;
     return look_up(cp);
 }
+
+size_t sr_glyph_at_slowly(struct sr_bytes s, size_t at, int32_t *cp, uint32_t *glyph)
+{
+    size_t n = sr_utf8_decode(s, at, cp);
+    *glyph = sr_glyph_of(table, *cp);
+    return n;
+}

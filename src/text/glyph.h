@@ -39,9 +39,12 @@ static inline uint32_t sr_glyph_of(const uint32_t *table, int32_t cp)
     return (cp & ~0xFF) == SR_GLYPH_FULL ? table[SR_GLYPH_TABLE + (cp & 0xFF)] : sr_glyph_far(cp);
 }
 
+/* The rest of sr_glyph_at: what is not whole, not valid or four bytes long. */
+size_t sr_glyph_at_slowly(struct sr_bytes s, size_t at, int32_t *cp, uint32_t *glyph);
+
 /* Decodes s.p[at] and looks it up; returns the length in bytes. Invalid bytes read as U+FFFD of length 1. */
-static inline size_t sr_glyph_at(const uint32_t *table, struct sr_bytes s, size_t at, int32_t *cp,
-                                 uint32_t *glyph)
+static inline __attribute__((always_inline)) size_t sr_glyph_at(const uint32_t *table, struct sr_bytes s,
+                                                                size_t at, int32_t *cp, uint32_t *glyph)
 {
     const unsigned char *p = (const unsigned char *)s.p + at;
     if (p[0] < 0x80) {
@@ -49,20 +52,27 @@ static inline size_t sr_glyph_at(const uint32_t *table, struct sr_bytes s, size_
         *glyph = table[p[0]];
         return 1;
     }
-    if (p[0] >= 0xC2 && p[0] < 0xE0 && s.n - at >= 2 && (p[1] & 0xC0) == 0x80) {
-        *cp = (p[0] & 0x1F) << 6 | (p[1] & 0x3F);
-        *glyph = table[*cp];
-        return 2;
+    if (s.n - at >= 3) {
+        unsigned second = p[1] ^ 0x80u, third = p[2] ^ 0x80u; /* below 0x40: continuations */
+        if (p[0] >= 0xC2 && p[0] < 0xE0 && second < 0x40) {
+            *cp = (int32_t)((p[0] & 0x1Fu) << 6 | second);
+            *glyph = table[*cp];
+            return 2;
+        }
+        int32_t point = (int32_t)((p[0] & 0x0Fu) << 12 | second << 6 | third);
+        bool whole = (p[0] & 0xF0) == 0xE0 && (second | third) < 0x40;
+        if (whole && point >= 0x800 && point < SR_GLYPH_TABLE) {
+            *cp = point;
+            *glyph = table[point];
+            return 3;
+        }
+        if (whole && point >= 0x4E00 && point <= 0x9FFF) {
+            *cp = point;
+            *glyph = (uint32_t)point | SR_GLYPH_LETTER | SR_GLYPH_CJK;
+            return 3;
+        }
     }
-    if (p[0] >= 0xE1 && p[0] < 0xED && s.n - at >= 3 && (p[1] & 0xC0) == 0x80 && (p[2] & 0xC0) == 0x80) {
-        *cp = (p[0] & 0x0F) << 12 | (p[1] & 0x3F) << 6 | (p[2] & 0x3F);
-        *glyph = *cp >= 0x4E00 && *cp <= 0x9FFF ? (uint32_t)*cp | SR_GLYPH_LETTER | SR_GLYPH_CJK
-                                                : sr_glyph_of(table, *cp);
-        return 3;
-    }
-    size_t n = sr_utf8_decode(s, at, cp);
-    *glyph = sr_glyph_of(table, *cp);
-    return n;
+    return sr_glyph_at_slowly(s, at, cp, glyph);
 }
 
 /* Marks that end a sentence without a space after them: CJK, Indic, Burmese, Khmer, Tibetan, Thai. */

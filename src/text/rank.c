@@ -8,39 +8,29 @@
 #define LOOSE    0.1               /* of the mean sum of similarities */
 #define KEEP_MAX ((size_t)8 << 20) /* scratch that is kept for the next text */
 
-/* What is known of a term: one cache line holds two. */
-struct term {
-    double centroid; /* sum of its frequencies in the sentences */
-    double idf;
-    uint32_t df;     /* sentences that have it */
-    uint32_t column; /* in A, counted from 1; 0: none yet */
-};
-
-/* An entry of A. */
-struct cell {
-    double value;
-    uint32_t column;
-};
-
 /* The scratch of one ranking, in the order of the block it lies in (n sentences, t terms, e entries):
  *
- *   terms[t] | cells[e] | sum[t] | idf[n+2] | out[n] | rank[n] | next[n] | row_end[n]
+ *   counted[t], when some rows only are ranked | value[e] | sum[t] | idf[n+2] | out[n] | rank[n] | next[n] |
+ *   diagonal[n] | column[e] | row_end[n]
  *
- * A term that only one sentence has connects nothing, so the matrix holds the others only. */
+ * A, row after row, is value and column. A term that only one sentence has connects nothing, so A holds the
+ * others only. */
 struct space {
-    struct term *terms;
-    struct cell *cells;
+    struct sr_terms_term *terms; /* those of `terms`, or `counted` */
+    double *value;
     double *sum; /* per column: A' x */
     double *idf; /* by document frequency; NAN: not computed yet */
     double *out; /* sum of a sentence's similarities */
     double *rank;
     double *next;
+    double *diagonal; /* a sentence's similarity to itself */
+    uint32_t *column;
     uint32_t *row_end;
     size_t columns;
 };
 
 struct job {
-    const struct sr_terms *terms;
+    const struct sr_terms *terms; /* whose columns are this file's to fill */
     const uint32_t *chosen;
     size_t n;
     struct sr_scores *scores;
@@ -58,11 +48,12 @@ static const struct sr_terms_row *row_of(const struct job *job, size_t i)
     return &job->terms->rows[job->chosen ? job->chosen[i] : i];
 }
 
-static int lay_out(struct sr_rank *rank, struct space *at, size_t n, size_t t, size_t e)
+static int lay_out(struct sr_rank *rank, struct job *job)
 {
-    size_t doubles = t + (n + 2) + 3 * n;
+    struct space *at = &job->at;
+    size_t n = job->n, t = job->terms->n_terms, e = job->terms->n_entries, counted = job->chosen ? t : 0;
     size_t size =
-        t * sizeof *at->terms + e * sizeof *at->cells + doubles * sizeof(double) + n * sizeof *at->row_end;
+        counted * sizeof *at->terms + (e + t + (n + 2) + 4 * n) * sizeof(double) + (e + n) * sizeof(uint32_t);
     if (rank->size < size || rank->size > KEEP_MAX) {
         sr_mem_free(rank->space);
         rank->size = 0;
@@ -71,85 +62,89 @@ static int lay_out(struct sr_rank *rank, struct space *at, size_t n, size_t t, s
             return SR_ENOMEM;
         rank->size = size;
     }
-    at->terms = rank->space;
-    at->cells = (struct cell *)(at->terms + t);
-    at->sum = (double *)(at->cells + e);
+    at->terms = counted ? rank->space : job->terms->terms;
+    at->value = (double *)((struct sr_terms_term *)rank->space + counted);
+    at->sum = at->value + e;
     at->idf = at->sum + t;
     at->out = at->idf + n + 2;
     at->rank = at->out + n;
     at->next = at->rank + n;
-    at->row_end = (uint32_t *)(at->next + n);
+    at->diagonal = at->next + n;
+    at->column = (uint32_t *)(at->diagonal + n);
+    at->row_end = at->column + e;
     at->columns = 0;
-    memset(at->terms, 0, t * sizeof *at->terms);
     for (size_t i = 0; i < n + 2; i++)
         at->idf[i] = NAN;
     return SR_OK;
 }
 
-static void count_documents(struct job *job)
+/* What the arrival has counted for all rows, for the chosen ones. */
+static void count_chosen(struct job *job)
 {
-    struct term *terms = job->at.terms;
+    struct sr_terms_term *terms = job->at.terms;
+    memset(terms, 0, job->terms->n_terms * sizeof *terms);
     for (size_t i = 0; i < job->n; i++) {
         const struct sr_terms_row *row = row_of(job, i);
         const struct sr_terms_entry *entry = job->terms->entries + row->start;
         double one = row->total ? 1.0 / row->total : 0;
         for (size_t k = 0; k < row->n; k++) {
-            struct term *term = &terms[entry[k].term];
+            struct sr_terms_term *term = &terms[entry[k].term];
             term->df++;
-            term->centroid += entry[k].count * one;
+            term->share += entry[k].count * one;
         }
     }
 }
 
-/* Gives each term its ln((N + 1) / (df + 1)), the published formula, and returns the centroid's length. Few
- * document frequencies occur, so their logarithms are kept. */
+/* Sees that each document frequency that occurs has its ln((N + 1) / (df + 1)), the published formula, gives
+ * a column to each term that two sentences have, and returns the centroid's length. */
 static double weigh_terms(struct job *job)
 {
     struct space *at = &job->at;
     double squares = 0;
+    uint32_t columns = 0;
     for (size_t t = 0; t < job->terms->n_terms; t++) {
-        struct term *term = &at->terms[t];
+        struct sr_terms_term *term = &at->terms[t];
         double *idf = &at->idf[term->df];
         if (isnan(*idf))
             *idf = log((double)(job->n + 1) / (double)(term->df + 1));
-        term->idf = *idf;
-        squares += term->centroid * term->centroid;
+        term->column = columns;
+        columns += term->df > 1;
+        squares += term->share * term->share;
     }
+    at->columns = columns;
     return sqrt(squares);
 }
 
-/* One pass over each row: information density, closeness to the centroid, and the row of A. */
+/* One pass over each row: information density, closeness to the centroid, and the row of A. Leaves in `sum`
+ * what A' 1 is. */
 static void read_rows(struct job *job, double centroid_length)
 {
     struct space *at = &job->at;
-    size_t cells = 0, columns = 0;
+    size_t cells = 0;
+    memset(at->sum, 0, at->columns * sizeof *at->sum);
     for (size_t i = 0; i < job->n; i++) {
         const struct sr_terms_row *row = row_of(job, i);
         const struct sr_terms_entry *entry = job->terms->entries + row->start;
-        double density = 0, dot = 0, squares = 0;
-        size_t first = cells;
+        double density = 0, dot = 0, own = 0, length = sqrt(row->squares);
+        double scale = row->n ? 1 / length : 0;
         for (size_t k = 0; k < row->n; k++) {
-            struct term *term = &at->terms[entry[k].term];
-            double count = entry[k].count;
-            density += count * term->idf;
-            dot += count * term->centroid;
-            squares += count * count;
+            const struct sr_terms_term *term = &at->terms[entry[k].term];
+            double count = entry[k].count, value = count * scale;
+            density += count * at->idf[term->df];
+            dot += count * term->share;
             if (term->df < 2)
                 continue;
-            if (term->column == 0)
-                term->column = (uint32_t)++columns;
-            at->cells[cells++] = (struct cell){count, term->column - 1};
+            at->value[cells] = value;
+            at->column[cells++] = term->column;
+            at->sum[term->column] += value;
+            own += value * value;
         }
-        double length = sqrt(squares), scale = row->n ? 1 / length : 0;
-        for (size_t k = first; k < cells; k++)
-            at->cells[k].value *= scale;
         at->row_end[i] = (uint32_t)cells;
+        at->diagonal[i] = own;
+        double novelty = centroid_length > 0 ? 1 - dot / (length * centroid_length) : 1;
         job->scores[i].tfidf = row->total ? density / row->total : 0;
-        job->scores[i].novelty = row->n == 0           ? 0
-                                 : centroid_length > 0 ? fmax(0, 1 - dot / (length * centroid_length))
-                                                       : 1;
+        job->scores[i].novelty = row->n == 0 || novelty < 0 ? 0 : novelty;
     }
-    at->columns = columns;
 }
 
 /* sum = A' x */
@@ -159,25 +154,23 @@ static void to_columns(struct space *at, size_t n, const double *x)
     size_t k = 0;
     for (size_t i = 0; i < n; i++)
         for (double share = x[i]; k < at->row_end[i]; k++)
-            at->sum[at->cells[k].column] += at->cells[k].value * share;
+            at->sum[at->column[k]] += at->value[k] * share;
 }
 
-/* Row i of A sum, without the sentence's similarity to itself. `k` is the row's first entry. */
+/* Row i of A sum, without the sentence's similarity to itself, term by term so that nothing cancels. `k` is
+ * the row's first entry. */
 static double to_row(const struct space *at, size_t i, size_t *k, double share)
 {
     double y = 0;
     for (; *k < at->row_end[i]; ++*k)
-        y += at->cells[*k].value * (at->sum[at->cells[*k].column] - at->cells[*k].value * share);
+        y += at->value[*k] * (at->sum[at->column[*k]] - at->value[*k] * share);
     return y;
 }
 
-/* out = row sums of the graph: A A' 1 - diagonal. A sentence is alone when no other has any of its terms,
- * which is known exactly: its row of A is empty. */
+/* out = row sums of the graph: A A' 1 - diagonal; `sum` holds A' 1. A sentence is alone when no other has any
+ * of its terms, which is known exactly: its row of A is empty. */
 static void sum_similarities(struct space *at, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        at->next[i] = 1;
-    to_columns(at, n, at->next);
     size_t k = 0;
     for (size_t i = 0; i < n; i++)
         at->out[i] = to_row(at, i, &k, 1);
@@ -222,20 +215,36 @@ static double step_together(struct space *at, size_t n)
 }
 
 /* One step sentence by sentence, each seeing the news of those before it (Gauss-Seidel): about half as many
- * steps, to the same fixed point. next[i] and `sum` hold rank / out and A' next throughout. */
+ * steps, to the same fixed point. next[i] and `sum` hold rank / out and A' next throughout. Here the
+ * sentence's own share is taken off at once: what cancels is far below the tolerance. */
 static double step_in_turn(struct space *at, size_t n)
 {
+    const double base = (1 - SR_RANK_DAMPING) / (double)n;
     double change = 0;
-    size_t k = 0;
+    double *sum = at->sum;
+    size_t first = 0;
     for (size_t i = 0; i < n; i++) {
-        size_t first = k;
-        double now = (1 - SR_RANK_DAMPING) / (double)n + SR_RANK_DAMPING * to_row(at, i, &k, at->next[i]);
-        double moved = now - at->rank[i], share = at->out[i] > 0 ? moved / at->out[i] : 0;
-        for (size_t cell = first; cell < k; cell++)
-            at->sum[at->cells[cell].column] += at->cells[cell].value * share;
-        at->rank[i] = now;
-        at->next[i] += share;
-        change = fabs(moved) > change ? fabs(moved) : change;
+        size_t end = at->row_end[i], k = first;
+        double even = 0, odd = 0;
+        for (; k + 2 <= end; k += 2) {
+            even += at->value[k] * sum[at->column[k]];
+            odd += at->value[k + 1] * sum[at->column[k + 1]];
+        }
+        if (k < end)
+            even += at->value[k] * sum[at->column[k]];
+        if (at->out[i] > 0) {
+            double now = base + SR_RANK_DAMPING * (even + odd - at->diagonal[i] * at->next[i]);
+            double moved = now - at->rank[i], share = moved / at->out[i];
+            for (k = first; k < end; k++)
+                sum[at->column[k]] += at->value[k] * share;
+            at->rank[i] = now;
+            at->next[i] += share;
+            moved = moved < 0 ? -moved : moved;
+            change = moved > change ? moved : change;
+        } else {
+            at->rank[i] = base;
+        }
+        first = end;
     }
     return change;
 }
@@ -265,9 +274,9 @@ static void normalise(struct sr_scores *scores, size_t n, const double *rank)
 {
     double highest = 0, density = 0, novelty = 0;
     for (size_t i = 0; i < n; i++) {
-        highest = fmax(highest, rank[i]);
-        density = fmax(density, scores[i].tfidf);
-        novelty = fmax(novelty, scores[i].novelty);
+        highest = rank[i] > highest ? rank[i] : highest;
+        density = scores[i].tfidf > density ? scores[i].tfidf : density;
+        novelty = scores[i].novelty > novelty ? scores[i].novelty : novelty;
     }
     for (size_t i = 0; i < n; i++) {
         scores[i].textrank = highest > 0 ? rank[i] / highest : 0;
@@ -276,21 +285,30 @@ static void normalise(struct sr_scores *scores, size_t n, const double *rank)
     }
 }
 
+/* The two halves of the U mirror each other. */
+static void place(struct sr_scores *scores, size_t n, double depth)
+{
+    depth = depth < 0 ? 0 : depth > 1 ? 1 : depth;
+    for (size_t i = 0; i < (n + 1) / 2; i++) {
+        double position = n > 1 ? 1 - depth * sin(PI * (double)i / (double)(n - 1)) : 1;
+        scores[i].position = scores[n - 1 - i].position = position;
+    }
+}
+
 int sr_rank_run(struct sr_rank *rank, const struct sr_terms *terms, const uint32_t *chosen, size_t n,
                 struct sr_rank_options options, struct sr_scores *scores)
 {
     struct job job = {.terms = terms, .chosen = chosen, .n = n, .scores = scores};
-    int rc = lay_out(rank, &job.at, n, terms->n_terms, terms->n_entries);
+    int rc = lay_out(rank, &job);
     if (rc)
         return rc;
-    count_documents(&job);
+    if (chosen)
+        count_chosen(&job);
     read_rows(&job, weigh_terms(&job));
     rank->iterations = textrank(&job, options.as_published);
     normalise(scores, n, job.at.rank);
-    double depth = options.depth < 0 ? 0 : options.depth > 1 ? 1 : options.depth;
-    for (size_t i = 0; i < n; i++) {
-        scores[i].position = n > 1 ? 1 - depth * sin(PI * (double)i / (double)(n - 1)) : 1;
-        scores[i].novelty = options.novelty ? scores[i].novelty : 0;
-    }
+    place(scores, n, options.depth);
+    for (size_t i = 0; i < n && !options.novelty; i++)
+        scores[i].novelty = 0;
     return SR_OK;
 }

@@ -16,40 +16,62 @@ void sr_terms_dispose(struct sr_terms *terms)
 {
     sr_mem_free(terms->entries);
     sr_mem_free(terms->rows);
+    sr_mem_free(terms->terms);
     sr_mem_free(terms->slots);
+    sr_mem_free(terms->spare);
     *terms = (struct sr_terms){0};
+}
+
+/* Memory that a long text left behind is not kept. */
+static void shrink(void **array, size_t *cap)
+{
+    if (*cap <= KEEP_MAX)
+        return;
+    sr_mem_free(*array);
+    *array = NULL;
+    *cap = 0;
+}
+
+#define SHRINK(terms, array, cap)                                                                            \
+    do {                                                                                                     \
+        void *moved = (terms)->array;                                                                        \
+        shrink(&moved, &(terms)->cap);                                                                       \
+        (terms)->array = moved;                                                                              \
+    } while (0)
+
+/* An empty table of `n` slots in `*slots`, which may have room for them. */
+static bool empty_slots(struct sr_terms_slot **slots, size_t *cap, size_t n)
+{
+    if (*cap < n) {
+        sr_mem_free(*slots);
+        *slots = sr_mem_calloc(n, sizeof **slots);
+        *cap = *slots ? n : 0;
+        return *slots != NULL;
+    }
+    memset(*slots, 0, n * sizeof **slots);
+    return true;
 }
 
 int sr_terms_reset(struct sr_terms *terms)
 {
-    if (terms->cap_entries > KEEP_MAX) {
-        sr_mem_free(terms->entries);
-        terms->entries = NULL;
-        terms->cap_entries = 0;
-    }
-    if (terms->cap_rows > KEEP_MAX) {
-        sr_mem_free(terms->rows);
-        terms->rows = NULL;
-        terms->cap_rows = 0;
-    }
-    if (terms->n_slots != SLOTS_MIN) {
-        sr_mem_free(terms->slots);
-        terms->n_slots = 0;
-        terms->slots = sr_mem_alloc(SLOTS_MIN * sizeof *terms->slots);
-        if (!terms->slots)
-            return SR_ENOMEM;
-        terms->n_slots = SLOTS_MIN;
-    }
-    memset(terms->slots, 0, terms->n_slots * sizeof *terms->slots);
-    terms->n_entries = terms->n_rows = terms->n_terms = 0;
+    SHRINK(terms, entries, cap_entries);
+    SHRINK(terms, rows, cap_rows);
+    SHRINK(terms, terms, cap_terms);
+    SHRINK(terms, slots, cap_slots);
+    SHRINK(terms, spare, cap_spare);
+    terms->n_entries = terms->n_rows = terms->n_terms = terms->n_slots = 0;
     terms->rc = SR_OK;
+    if (!empty_slots(&terms->slots, &terms->cap_slots, SLOTS_MIN))
+        return SR_ENOMEM;
+    terms->n_slots = SLOTS_MIN;
     return SR_OK;
 }
 
 size_t sr_terms_memory(const struct sr_terms *terms)
 {
     return terms->cap_entries * sizeof *terms->entries + terms->cap_rows * sizeof *terms->rows +
-           terms->n_slots * sizeof *terms->slots;
+           terms->cap_terms * sizeof *terms->terms +
+           (terms->cap_slots + terms->cap_spare) * sizeof *terms->slots;
 }
 
 /* Makes room for one more element. */
@@ -86,22 +108,24 @@ bool sr_terms_open_row(struct sr_terms *terms)
 
 static bool double_slots(struct sr_terms *terms)
 {
-    size_t n = terms->n_slots * 2;
-    struct sr_terms_slot *slots = sr_mem_calloc(n, sizeof *slots);
-    if (!slots) {
+    size_t n = terms->n_slots * 2, cap = terms->cap_slots;
+    struct sr_terms_slot *from = terms->slots;
+    if (!empty_slots(&terms->spare, &terms->cap_spare, n)) {
         terms->rc = SR_ENOMEM;
         return false;
     }
     for (size_t i = 0; i < terms->n_slots; i++) {
-        size_t to = terms->slots[i].hash & (n - 1);
-        if (terms->slots[i].hash == 0)
+        size_t to = from[i].hash & (n - 1);
+        if (from[i].hash == 0)
             continue;
-        while (slots[to].hash)
+        while (terms->spare[to].hash)
             to = (to + 1) & (n - 1);
-        slots[to] = terms->slots[i];
+        terms->spare[to] = from[i];
     }
-    sr_mem_free(terms->slots);
-    terms->slots = slots;
+    terms->slots = terms->spare;
+    terms->cap_slots = terms->cap_spare;
+    terms->spare = from;
+    terms->cap_spare = cap;
     terms->n_slots = n;
     return true;
 }
@@ -123,8 +147,15 @@ void sr_terms_insert(struct sr_terms *terms, size_t slot, uint64_t hash)
         for (slot = hash & mask; terms->slots[slot].hash;)
             slot = (slot + 1) & mask;
     }
-    terms->slots[slot] = (struct sr_terms_slot){.hash = hash, .term = (uint32_t)terms->n_terms++};
-    sr_terms_append(terms, &terms->slots[slot]);
+    void *array = terms->terms;
+    bool room = grow(terms, &array, terms->n_terms, &terms->cap_terms, sizeof *terms->terms);
+    terms->terms = array;
+    if (!room || (terms->n_entries == terms->cap_entries && !sr_terms_more_entries(terms)))
+        return;
+    uint32_t term = (uint32_t)terms->n_terms++;
+    terms->terms[term] = (struct sr_terms_term){0};
+    terms->slots[slot].hash = hash;
+    sr_terms_append(terms, &terms->slots[slot], term);
 }
 
 /* A sentence while its row is built. */
@@ -195,21 +226,38 @@ static size_t read_field(struct reading *r, size_t at)
     return at;
 }
 
-/* An ASCII word; `left` bytes are readable at p. */
-static void add_ascii_word(struct reading *r, const char *p, size_t n, size_t left)
+/* Which bits of two halves belong to a word of n bytes. */
+#define WORD_MASKS(n)                                                                                        \
+    {                                                                                                        \
+        (n) == 0 ? 0 : UINT64_MAX >> (64 - 8 * ((n) < 8 ? (n) : 8)),                                         \
+            (n) <= 8 ? 0 : UINT64_MAX >> (64 - 8 * ((n)-8))                                                  \
+    }
+
+/* A long ASCII word, or one that ends the text. */
+static void add_ascii_slowly(struct reading *r, const char *p, size_t n)
 {
+    for (size_t i = 0; i < n; i++)
+        sr_terms_put(r->terms, &r->word, &(char){(char)(p[i] | 0x20)}, 1);
+    sr_terms_end_word(r->terms, &r->word);
+}
+
+/* An ASCII word; `left` bytes are readable at p. */
+static inline void add_ascii_word(struct reading *r, const char *p, size_t n, size_t left)
+{
+    static const uint64_t masks[17][2] = {
+        WORD_MASKS(0),  WORD_MASKS(1),  WORD_MASKS(2),  WORD_MASKS(3),  WORD_MASKS(4),  WORD_MASKS(5),
+        WORD_MASKS(6),  WORD_MASKS(7),  WORD_MASKS(8),  WORD_MASKS(9),  WORD_MASKS(10), WORD_MASKS(11),
+        WORD_MASKS(12), WORD_MASKS(13), WORD_MASKS(14), WORD_MASKS(15), WORD_MASKS(16),
+    };
     const uint64_t lower = UINT64_C(0x2020202020202020);
-    uint64_t halves[2] = {0, 0};
-    if (n > 16) {
-        for (size_t i = 0; i < n; i++)
-            sr_terms_put(r->terms, &r->word, &(char){(char)(p[i] | 0x20)}, 1);
-        sr_terms_end_word(r->terms, &r->word);
+    uint64_t halves[2];
+    if (n > 16 || left < 16) {
+        add_ascii_slowly(r, p, n);
         return;
     }
-    memcpy(halves, p, left < 16 ? n : 16);
-    halves[0] = sr_terms_first(halves[0] | lower, n < 8 ? n : 8);
-    halves[1] = sr_terms_first(halves[1] | lower, n < 8 ? 0 : n - 8);
-    sr_terms_count(r->terms, sr_terms_short(r->terms, halves[0], halves[1]));
+    memcpy(halves, p, 16);
+    sr_terms_count(r->terms, sr_terms_short(r->terms, (halves[0] | lower) & masks[n][0],
+                                            (halves[1] | lower) & masks[n][1]));
 }
 
 /* What 64 bytes have to know of the 64 before them. */
@@ -286,8 +334,17 @@ static size_t ascii_fields(struct sr_bytes text, size_t at)
 static void close_row(struct sr_terms *terms)
 {
     struct sr_terms_row *row = &terms->rows[terms->n_rows - 1];
+    const struct sr_terms_entry *entry = terms->entries + row->start;
     row->n = (uint32_t)terms->n_entries - row->start;
     row->total = (uint32_t)terms->total;
+    double one = row->total ? 1.0 / row->total : 0;
+    for (size_t k = 0; k < row->n; k++) {
+        struct sr_terms_term *term = &terms->terms[entry[k].term];
+        double count = entry[k].count;
+        term->df++;
+        term->share += count * one;
+        row->squares += count * count;
+    }
 }
 
 struct sr_estimate sr_terms_add(struct sr_terms *terms, struct sr_bytes sentence)

@@ -21,23 +21,33 @@ struct sr_terms_row {
     uint32_t start; /* of its entries */
     uint32_t n;     /* distinct terms */
     uint32_t total; /* terms, repeats counted */
+    double squares; /* sum of the squares of its counts */
 };
 
+/* What is known of a term from the rows so far. */
+struct sr_terms_term {
+    double share;    /* sum of its frequencies in the rows */
+    uint32_t df;     /* rows that have it */
+    uint32_t column; /* for the ranking: see rank.c; 0 after a reset */
+};
+
+/* Four in a cache line. */
 struct sr_terms_slot {
     uint64_t hash; /* 0: free */
-    uint32_t term;
-    uint32_t row; /* the latest row with this term, counted from 1 */
-    uint32_t at;  /* its entry there */
+    uint32_t row;  /* the latest row with this term, counted from 1 */
+    uint32_t at;   /* its entry there, which knows the term */
 };
 
 struct sr_terms {
     struct sr_terms_entry *entries;
     struct sr_terms_row *rows;
-    struct sr_terms_slot *slots;
+    struct sr_terms_term *terms;
+    struct sr_terms_slot *slots, *spare; /* the table, and memory for the next one */
     size_t n_entries, cap_entries;
     size_t n_rows, cap_rows;
-    size_t n_terms, n_slots; /* n_slots is a power of two */
-    size_t total;            /* terms of the open row, repeats counted */
+    size_t n_terms, cap_terms;
+    size_t n_slots, cap_slots, cap_spare; /* n_slots is a power of two */
+    size_t total;                         /* terms of the open row, repeats counted */
     uint64_t seed;
     const uint32_t *glyphs;
     int rc; /* the first failure since the last reset; rows added after it are incomplete */

@@ -23,14 +23,12 @@ bool sr_terms_open_row(struct sr_terms *terms);
 void sr_terms_insert(struct sr_terms *terms, size_t slot, uint64_t hash);
 bool sr_terms_more_entries(struct sr_terms *terms);
 
-/* A term that is new to the row. */
-static inline void sr_terms_append(struct sr_terms *terms, struct sr_terms_slot *slot)
+/* A term that is new to the row; there is room for an entry. */
+static inline void sr_terms_append(struct sr_terms *terms, struct sr_terms_slot *slot, uint32_t term)
 {
-    if (terms->n_entries == terms->cap_entries && !sr_terms_more_entries(terms))
-        return;
     slot->row = (uint32_t)terms->n_rows;
     slot->at = (uint32_t)terms->n_entries;
-    terms->entries[terms->n_entries++] = (struct sr_terms_entry){slot->term, 1};
+    terms->entries[terms->n_entries++] = (struct sr_terms_entry){term, 1};
 }
 
 static inline void sr_terms_count(struct sr_terms *terms, uint64_t hash)
@@ -48,8 +46,8 @@ static inline void sr_terms_count(struct sr_terms *terms, uint64_t hash)
     struct sr_terms_slot *found = &terms->slots[slot];
     if (found->row == terms->n_rows)
         terms->entries[found->at].count++;
-    else
-        sr_terms_append(terms, found);
+    else if (terms->n_entries < terms->cap_entries || sr_terms_more_entries(terms))
+        sr_terms_append(terms, found, terms->entries[found->at].term);
 }
 
 /* The hash of a word of at most 16 bytes, given as two little halves padded with zeros. */
