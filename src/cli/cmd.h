@@ -46,6 +46,7 @@ int sr_cmd_serve(int argc, char **argv);
 int sr_cmd_check(int argc, char **argv);
 int sr_cmd_explain(int argc, char **argv);
 int sr_cmd_classify(int argc, char **argv);
+int sr_cmd_embed(int argc, char **argv);
 int sr_cmd_compress(int argc, char **argv);
 int sr_cmd_eval(int argc, char **argv);
 int sr_cmd_bench(int argc, char **argv);

@@ -17,6 +17,7 @@ static const struct {
     {"check", "FILE", "report every mistake in a configuration", sr_cmd_check},
     {"explain", "[-c FILE] TEXT", "show where a request would go, and why", sr_cmd_explain},
     {"classify", "--task domain TEXT", "ask a classifier", sr_cmd_classify},
+    {"embed", "[--model DIR] TEXT", "turn a text into a vector", sr_cmd_embed},
     {"compress", "[--budget N] < TEXT", "keep the sentences that say most", sr_cmd_compress},
     {"eval", "--task domain FILE.jsonl", "measure a classifier on labelled texts", sr_cmd_eval},
     {"bench", "NAME", "measure speed on this machine", sr_cmd_bench},

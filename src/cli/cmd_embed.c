@@ -1,0 +1,261 @@
+/*
+ * semroute embed: the vector of one text, or of each row of a JSON Lines file.
+ */
+#include "cli/cmd.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "cli/neural.h"
+#include "cli/rows.h"
+#include "cli/term.h"
+#include "infer/embed.h"
+
+#include <unistd.h>
+
+#define GROUP_TEXTS 256u
+#define GROUP_IDS   16384u /* of one group of rows, where no text alone has more */
+#define OUT_MAX     ((size_t)64 << 20)
+#define SHOWN       8 /* numbers on a line for people */
+
+static struct sr_neural_args args;
+static const char *jsonl;
+static long dimensions, layers;
+static bool json;
+static const struct sr_option options[] = {
+    {"model", SR_OPTION_TEXT, &args.model, "DIR", "a model folder instead of the default one"},
+    {"dimensions", SR_OPTION_NUMBER, &dimensions, "N", "keep the first N numbers, at length 1 again"},
+    {"layers", SR_OPTION_NUMBER, &layers, "N", "stop after N layers"},
+    SR_NEURAL_OPTIONS(args),
+    {"json", SR_OPTION_FLAG, &json, NULL, "one JSON document"},
+    {"jsonl", SR_OPTION_TEXT, &jsonl, "FILE",
+     "embed `text` of each line; one JSON line each; - is standard input"},
+};
+static const struct sr_usage usage = {
+    .name = "embed",
+    .synopsis = "[--model DIR] [--json] TEXT | --jsonl FILE",
+    .summary = "Turns a text into a vector of length 1 that says what it means.",
+    .text = "Without TEXT it reads standard input. Texts longer than the model reads at once go through it "
+            "in\noverlapping windows; the vector is the mean of theirs.\n",
+    SR_OPTIONS(options),
+};
+
+static int put_vector(struct sr_buf *out, const float *vector, size_t n, const char *comma)
+{
+    int rc = SR_OK;
+    for (size_t i = 0; i < n && rc == SR_OK; i++)
+        rc = sr_buf_printf(out, "%s%.8g", i ? comma : "", (double)vector[i]);
+    return rc;
+}
+
+static int put_json(struct sr_buf *out, const struct sr_embed *group, size_t i, const char *model,
+                    const float *vector, struct sr_bytes id, double us)
+{
+    const struct sr_windows *w = sr_embed_windows(group, i);
+    int rc = sr_buf_printf(out, "{");
+    if (rc == SR_OK && id.p)
+        rc = sr_buf_printf(out, "\"id\":%.*s,", (int)id.n, id.p);
+    if (rc == SR_OK)
+        rc = sr_buf_printf(out, "\"model\":\"");
+    if (rc == SR_OK)
+        rc = sr_buf_append_json(out, sr_bytes_str(model));
+    if (rc == SR_OK)
+        rc = sr_buf_printf(
+            out, "\",\"dimensions\":%zu,\"tokens\":%zu,\"tokens_read\":%zu,\"windows\":%zu,\"embedding\":[",
+            sr_embed_dimensions(group), w->tokens, w->read, w->n);
+    if (rc == SR_OK)
+        rc = put_vector(out, vector, sr_embed_dimensions(group), ",");
+    return rc == SR_OK ? sr_buf_printf(out, "],\"us\":%.1f}\n", us) : rc;
+}
+
+static int put_picture(struct sr_buf *out, const struct sr_embed *group, const char *model,
+                       const float *vector, double us)
+{
+    const struct sr_windows *w = sr_embed_windows(group, 0);
+    size_t n = sr_embed_dimensions(group);
+    int rc = sr_buf_printf(out, "%s  %zu numbers  (%zu of %zu tokens read, %zu window%s, %.0f us)\n", model,
+                           n, w->read, w->tokens, w->n, w->n == 1 ? "" : "s", us);
+    for (size_t i = 0; i < n && rc == SR_OK; i++)
+        rc = sr_buf_printf(out, "%9.5f%s", (double)vector[i], (i + 1) % SHOWN && i + 1 < n ? " " : "\n");
+    return rc;
+}
+
+static int new_group(const struct sr_neural *neural, size_t max_texts, size_t max_ids, struct sr_embed **out,
+                     struct sr_err *err)
+{
+    struct sr_embed_options o = sr_embed_defaults(neural->encoder);
+    o.max_texts = max_texts;
+    o.max_ids = max_ids ? max_ids : o.max_ids;
+    o.layers = layers < UINT16_MAX ? (uint16_t)layers : UINT16_MAX;
+    o.dimensions = dimensions < UINT16_MAX ? (uint16_t)dimensions : UINT16_MAX;
+    return sr_embed_new(out, neural->encoder, &o, err);
+}
+
+/* ---- one text ---- */
+
+static int embed_text(const struct sr_neural *neural, struct sr_bytes text, struct sr_buf *out,
+                      struct sr_err *err)
+{
+    struct sr_embed *group = NULL;
+    const char *model = sr_neural_name(neural->encoder);
+    uint64_t start = sr_clock_ns();
+    int rc = new_group(neural, 1, 0, &group, err);
+    if (rc == SR_OK && (rc = sr_embed_add(group, text)) != SR_OK)
+        sr_err_set(err, rc, rc == SR_ELIMIT ? "the text is too long" : "the text cannot be read: %s",
+                   sr_strerror(rc));
+    if (rc == SR_OK && (rc = sr_embed_run(group, neural->infer)) != SR_OK)
+        sr_err_set(err, rc, "%s", sr_strerror(rc));
+    double us = (double)(sr_clock_ns() - start) / 1e3;
+    float *vector = rc == SR_OK ? sr_mem_calloc(sr_embed_dimensions(group), sizeof *vector) : NULL;
+    if (rc == SR_OK && !vector)
+        rc = sr_err_set(err, SR_ENOMEM, "out of memory");
+    if (rc == SR_OK) {
+        sr_embed_vector(group, 0, vector);
+        rc = json ? put_json(out, group, 0, model, vector, (struct sr_bytes){0}, us)
+                  : put_picture(out, group, model, vector, us);
+    }
+    sr_mem_free(vector);
+    sr_embed_free(group);
+    return rc;
+}
+
+static int one_text(const struct sr_neural *neural, const struct sr_operands *operands)
+{
+    struct sr_buf input, out;
+    struct sr_err err = {0};
+    int code = SR_EXIT_DONE, rc = SR_OK;
+    sr_buf_init(&input, SR_TOKENIZER_TEXT_MAX + 2);
+    sr_buf_init(&out, OUT_MAX);
+    if (operands->count == 0)
+        rc = sr_cmd_read("-", &input, &err);
+    struct sr_bytes text =
+        operands->count ? sr_bytes_str(operands->items[0]) : sr_bytes_trim(sr_buf_view(&input));
+    if (rc == SR_OK)
+        rc = embed_text(neural, text, &out, &err);
+    if (rc != SR_OK)
+        code = sr_cmd_fail(&usage,
+                           rc == SR_EINVAL   ? SR_EXIT_USAGE
+                           : rc == SR_ELIMIT ? SR_EXIT_NO
+                                             : SR_EXIT_BROKE,
+                           "%s", err.message[0] ? err.message : sr_strerror(rc));
+    else if (!sr_cmd_put(sr_buf_view(&out)))
+        code = sr_cmd_fail(&usage, SR_EXIT_BROKE, "cannot write to standard output");
+    sr_buf_dispose(&input);
+    sr_buf_dispose(&out);
+    return code;
+}
+
+/* ---- rows, in groups ---- */
+
+struct rows {
+    const struct sr_neural *neural;
+    struct sr_rows *file;
+    struct sr_embed *group; /* rows that are not computed yet */
+    struct sr_arena ids;    /* their ids */
+    struct sr_bytes row_ids[GROUP_TEXTS];
+    float *vector;
+    struct sr_buf out;
+};
+
+/* Computes and prints the group; there is none afterwards. */
+static int flush(struct rows *r, struct sr_err *err)
+{
+    size_t n = r->group ? sr_embed_count(r->group) : 0, all = 0;
+    uint64_t start = sr_clock_ns();
+    int rc = n ? sr_embed_run(r->group, r->neural->infer) : SR_OK;
+    double us = (double)(sr_clock_ns() - start) / 1e3;
+    if (rc != SR_OK)
+        sr_err_set(err, rc, "%s", sr_strerror(rc));
+    for (size_t i = 0; i < n; i++)
+        all += sr_embed_windows(r->group, i)->total_ids;
+    for (size_t i = 0; i < n && rc == SR_OK; i++) {
+        double share = (double)sr_embed_windows(r->group, i)->total_ids / (double)all;
+        sr_embed_vector(r->group, i, r->vector);
+        sr_buf_clear(&r->out);
+        rc = put_json(&r->out, r->group, i, sr_neural_name(r->neural->encoder), r->vector, r->row_ids[i],
+                      us * share);
+        if (rc == SR_OK && fwrite(r->out.data, 1, r->out.len, stdout) != r->out.len)
+            rc = sr_err_set(err, SR_EIO, "cannot write to standard output");
+    }
+    sr_embed_free(r->group);
+    r->group = NULL;
+    sr_arena_dispose(&r->ids);
+    return rc;
+}
+
+/* A row to the group; when that is full, to a new one; a text that is too long for it has one of its own. */
+static int add(struct rows *r, const struct sr_row *row, struct sr_err *err)
+{
+    int rc = SR_ELIMIT;
+    for (int attempt = 0; attempt < 3 && rc == SR_ELIMIT; attempt++) {
+        if (attempt && (rc = flush(r, err)) != SR_OK)
+            return rc;
+        if (!r->group &&
+            (rc = new_group(r->neural, GROUP_TEXTS, attempt == 2 ? 0 : GROUP_IDS, &r->group, err)) != SR_OK)
+            return rc;
+        rc = sr_embed_add(r->group, row->text);
+    }
+    if (rc != SR_OK)
+        return sr_err_set(err, rc, "%s:%zu: %s", jsonl, row->line,
+                          rc == SR_ELIMIT ? "the text is too long" : sr_strerror(rc));
+    struct sr_bytes *id = &r->row_ids[sr_embed_count(r->group) - 1];
+    *id = row->id.p ? sr_arena_dup(&r->ids, row->id) : row->id;
+    return row->id.p && !id->p ? sr_err_set(err, SR_ENOMEM, "out of memory") : SR_OK;
+}
+
+static size_t vector_size(const struct sr_encoder *encoder)
+{
+    int head = sr_encoder_find_head(encoder, "embedding");
+    return head < 0 ? 1 : sr_encoder_info(encoder)->heads[head].n_labels;
+}
+
+static int embed_rows(const struct sr_neural *neural)
+{
+    struct rows r = {.neural = neural};
+    struct sr_row row;
+    struct sr_err err = {0};
+    size_t done, total;
+    int code = SR_EXIT_DONE;
+    sr_arena_init(&r.ids, OUT_MAX);
+    sr_buf_init(&r.out, OUT_MAX);
+    r.vector = sr_mem_calloc(vector_size(neural->encoder), sizeof *r.vector);
+    int rc = r.vector ? sr_rows_open(&r.file, jsonl, &err) : sr_err_set(&err, SR_ENOMEM, "out of memory");
+    while (rc == SR_OK && (rc = sr_rows_next(r.file, &row, &err)) == SR_OK &&
+           (rc = add(&r, &row, &err)) == SR_OK) {
+        sr_rows_progress(r.file, &done, &total);
+        if (!isatty(STDOUT_FILENO))
+            sr_term_progress("embed", done / 1024, total / 1024 + 1);
+    }
+    if (rc == SR_ECLOSED)
+        rc = flush(&r, &err);
+    sr_term_progress("embed", 1, 1);
+    if (rc == SR_OK && fflush(stdout) != 0)
+        rc = sr_err_set(&err, SR_EIO, "cannot write to standard output");
+    if (rc != SR_OK)
+        code = sr_cmd_fail(&usage,
+                           rc == SR_EPARSE || rc == SR_ELIMIT ? SR_EXIT_NO
+                           : rc == SR_EINVAL                  ? SR_EXIT_USAGE
+                                                              : SR_EXIT_BROKE,
+                           "%s", err.message[0] ? err.message : sr_strerror(rc));
+    sr_embed_free(r.group);
+    sr_rows_close(r.file);
+    sr_mem_free(r.vector);
+    sr_arena_dispose(&r.ids);
+    sr_buf_dispose(&r.out);
+    return code;
+}
+
+int sr_cmd_embed(int argc, char **argv)
+{
+    struct sr_operands operands;
+    struct sr_neural neural;
+    int code = SR_EXIT_DONE;
+    if (!sr_cmd_begin(&usage, argc, argv, 1, &operands, &code))
+        return code;
+    if (jsonl && operands.count)
+        return sr_cmd_misuse(&usage, "give TEXT or --jsonl, not both");
+    if (!sr_neural_open(&usage, &args, NULL, &neural, &code))
+        return code;
+    code = jsonl ? embed_rows(&neural) : one_text(&neural, &operands);
+    sr_neural_close(&neural);
+    return code;
+}

@@ -1,0 +1,54 @@
+/* Finding, opening and closing what neural.h describes. */
+#include "cli/neural.h"
+
+#include "cli/cmd.h"
+#include "infer/locate.h"
+
+enum sr_precision sr_neural_precision(const char *name)
+{
+    if (name && strcmp(name, "bf16") == 0)
+        return SR_PRECISION_BF16;
+    return name && strcmp(name, "int8") == 0 ? SR_PRECISION_INT8 : SR_PRECISION_FP32;
+}
+
+const char *sr_precision_name(enum sr_precision precision)
+{
+    static const char *const names[] = {"fp32", "bf16", "int8"};
+    return names[precision];
+}
+
+const char *sr_neural_name(const struct sr_encoder *encoder)
+{
+    const char *folder = sr_encoder_info(encoder)->folder, *slash = strrchr(folder, '/');
+    return slash && slash[1] ? slash + 1 : folder;
+}
+
+bool sr_neural_open(const struct sr_usage *usage, const struct sr_neural_args *args, const char *heads,
+                    struct sr_neural *out, int *code)
+{
+    char folder[SR_LOCATE_MAX];
+    struct sr_err err = {0};
+    struct sr_encoder_options options = {
+        .precision = sr_neural_precision(args->precision), .heads = &heads, .n_heads = heads ? 1 : 0};
+    struct sr_infer_options engine = sr_infer_defaults();
+    *out = (struct sr_neural){0};
+    engine.threads = (unsigned)args->threads;
+    int rc = sr_locate_model(folder, args->model, &err);
+    if (rc == SR_OK)
+        rc = sr_encoder_open(&out->encoder, folder, &options, &err);
+    if (rc == SR_OK)
+        rc = sr_infer_new(&out->infer, &engine, &err);
+    if (rc == SR_OK)
+        return true;
+    *code = sr_cmd_fail(usage, SR_EXIT_BROKE, "%s%s", err.message[0] ? err.message : sr_strerror(rc),
+                        rc == SR_ENOENT && !args->model ? " (`make setup` takes it)" : "");
+    sr_neural_close(out);
+    return false;
+}
+
+void sr_neural_close(struct sr_neural *neural)
+{
+    sr_infer_free(neural->infer);
+    sr_encoder_unref(neural->encoder);
+    *neural = (struct sr_neural){0};
+}
