@@ -20,31 +20,44 @@ struct sr_infer_options sr_infer_defaults(void)
     };
 }
 
-static int check(struct sr_infer *infer, struct sr_err *err)
+/* Counts the threads of *options and finds their CPUs. */
+static int check(struct sr_infer_options *options, cpu_set_t *cpus, struct sr_err *err)
 {
-    struct sr_infer_options *options = &infer->options;
     unsigned usable = (unsigned)sr_cpu_cores();
     if (!options->queue_jobs || !options->queue_tokens || !options->batch_tokens || !options->long_tokens ||
         !options->memory_max)
         return sr_err_set(err, SR_EINVAL, "a limit of the inference engine is 0");
+    if (sched_getaffinity(0, sizeof *cpus, cpus))
+        memset(cpus, 0xff, sizeof *cpus);
     if (options->cpus && *options->cpus) {
-        int rc = sr_infer_parse_cpus(options->cpus, &infer->cpus, err);
+        cpu_set_t named;
+        int rc = sr_infer_parse_cpus(options->cpus, &named, err);
         if (rc)
             return rc;
-        cpu_set_t allowed;
-        if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
-            CPU_AND(&infer->cpus, &infer->cpus, &allowed);
-        unsigned named = (unsigned)CPU_COUNT(&infer->cpus);
-        if (named == 0)
+        CPU_AND(cpus, cpus, &named);
+        unsigned n = (unsigned)CPU_COUNT(cpus);
+        if (n == 0)
             return sr_err_set(err, SR_EINVAL, "none of the CPUs `%.60s` may be used here", options->cpus);
-        usable = named < usable ? named : usable;
-        infer->has_cpus = true;
+        usable = n < usable ? n : usable;
     }
+    options->cpus = NULL; /* the caller's string may go */
     if (options->threads == 0)
         options->threads = usable;
     if (options->threads > SR_TEAM_MAX)
         options->threads = SR_TEAM_MAX;
     return SR_OK;
+}
+
+/* The lock is held, or nobody else is there yet. */
+static void apply(struct sr_infer *infer, const struct sr_infer_options *options, const cpu_set_t *cpus)
+{
+    /* The lane of long sequences has most of the memory: its workspace grows with the longest. */
+    size_t quarter = options->memory_max / 4;
+    infer->options = *options;
+    infer->cpus = *cpus;
+    infer->lanes[SR_INFER_SHORT].memory_max = quarter;
+    infer->lanes[SR_INFER_LONG].memory_max = options->memory_max - quarter;
+    infer->generation++;
 }
 
 static int lane_open(struct sr_infer *infer, enum sr_infer_lane_index index)
@@ -57,9 +70,6 @@ static int lane_open(struct sr_infer *infer, enum sr_infer_lane_index index)
     pthread_condattr_destroy(&attributes);
     lane->infer = infer;
     lane->index = index;
-    /* The lane of long sequences has most of the memory: its workspace grows with the longest. */
-    size_t quarter = infer->options.memory_max / 4;
-    lane->memory_max = index == SR_INFER_LONG ? infer->options.memory_max - quarter : quarter;
     atomic_init(&lane->stop, false);
     return sr_encoder_work_new(&lane->work, lane->memory_max);
 }
@@ -74,13 +84,17 @@ static void lane_close(struct sr_infer_lane *lane)
 
 int sr_infer_new(struct sr_infer **out, const struct sr_infer_options *options, struct sr_err *err)
 {
+    struct sr_infer_options wanted = *options;
+    cpu_set_t cpus;
+    int rc = check(&wanted, &cpus, err);
+    if (rc)
+        return rc;
     struct sr_infer *infer = sr_mem_calloc(1, sizeof *infer);
     if (!infer)
         return sr_err_set(err, SR_ENOMEM, "out of memory");
-    infer->options = *options;
     pthread_mutex_init(&infer->lock, NULL);
-    int rc = check(infer, err);
-    infer->options.cpus = NULL; /* the caller's string may go */
+    infer->metrics = options->metrics;
+    apply(infer, &wanted, &cpus);
     for (int i = 0; rc == SR_OK && i < SR_INFER_LANES; i++)
         if (lane_open(infer, (enum sr_infer_lane_index)i))
             rc = sr_err_set(err, SR_ENOMEM, "out of memory");
@@ -95,6 +109,21 @@ int sr_infer_new(struct sr_infer **out, const struct sr_infer_options *options, 
         return rc;
     }
     *out = infer;
+    return SR_OK;
+}
+
+int sr_infer_adjust(struct sr_infer *infer, const struct sr_infer_options *options, struct sr_err *err)
+{
+    struct sr_infer_options wanted = *options;
+    cpu_set_t cpus;
+    int rc = check(&wanted, &cpus, err);
+    if (rc)
+        return rc;
+    pthread_mutex_lock(&infer->lock);
+    apply(infer, &wanted, &cpus);
+    for (int i = 0; i < SR_INFER_LANES; i++)
+        pthread_cond_signal(&infer->lanes[i].ready);
+    pthread_mutex_unlock(&infer->lock);
     return SR_OK;
 }
 
@@ -140,8 +169,8 @@ void sr_infer_finish(struct sr_infer_job *job, int status)
 
 static void set_queue_metrics(const struct sr_infer *infer)
 {
-    sr_metrics_set(infer->options.metrics, SR_METRIC_INFER_QUEUE_JOBS, (double)infer->jobs, NULL);
-    sr_metrics_set(infer->options.metrics, SR_METRIC_INFER_QUEUE_TOKENS, (double)infer->tokens, NULL);
+    sr_metrics_set(infer->metrics, SR_METRIC_INFER_QUEUE_JOBS, (double)infer->jobs, NULL);
+    sr_metrics_set(infer->metrics, SR_METRIC_INFER_QUEUE_TOKENS, (double)infer->tokens, NULL);
 }
 
 void sr_infer_unlink(struct sr_infer_lane *lane, struct sr_infer_job *job)
@@ -168,8 +197,8 @@ static void link_job(struct sr_infer *infer, struct sr_infer_job *job)
     pthread_cond_signal(&lane->ready);
 }
 
-/* Fills the engine's part of a job and chooses its lane. */
-static int prepare(const struct sr_infer *infer, struct sr_infer_job *job)
+/* The lock is held. Fills the engine's part of a job and chooses its lane. */
+static int prepare(const struct sr_infer *infer, struct sr_infer_job *job, uint64_t now)
 {
     size_t n = job->item.n_ids;
     if (n == 0 || n > sr_encoder_info(job->encoder)->max_tokens)
@@ -178,37 +207,43 @@ static int prepare(const struct sr_infer *infer, struct sr_infer_job *job)
     job->next = job->prev = NULL;
     job->wait_ns = job->run_ns = 0;
     job->batch_jobs = job->batch_tokens = 0;
-    job->since_ns = sr_clock_ns();
-    job->state = SR_INFER_DONE; /* until it is accepted */
+    job->since_ns = now;
     job->canceled = false;
     job->long_lane = n > infer->options.long_tokens || need > infer->lanes[SR_INFER_SHORT].memory_max;
     return need > infer->lanes[SR_INFER_LONG].memory_max ? SR_ELIMIT : SR_OK;
 }
 
-int sr_infer_submit_all(struct sr_infer *infer, struct sr_infer_job *jobs, size_t n)
+/* The lock is held. */
+static int admit(struct sr_infer *infer, struct sr_infer_job *jobs, size_t n)
 {
+    uint64_t now = sr_clock_ns();
     size_t tokens = 0;
-    int rc = SR_OK;
-    for (size_t i = 0; i < n && rc == SR_OK; i++) {
-        rc = prepare(infer, &jobs[i]);
+    for (size_t i = 0; i < n; i++) {
+        int rc = prepare(infer, &jobs[i], now);
+        if (rc)
+            return rc;
         tokens += jobs[i].item.n_ids;
     }
-    if (rc == SR_OK) {
-        pthread_mutex_lock(&infer->lock);
-        if (infer->closing)
-            rc = SR_ECLOSED;
-        else if (n > infer->options.queue_jobs - infer->jobs ||
-                 tokens > infer->options.queue_tokens - infer->tokens)
-            rc = SR_EBUSY;
-        for (size_t i = 0; i < n && rc == SR_OK; i++)
-            link_job(infer, &jobs[i]);
-        if (rc == SR_OK)
-            set_queue_metrics(infer);
-        pthread_mutex_unlock(&infer->lock);
-    }
+    if (infer->closing)
+        return SR_ECLOSED;
+    if (infer->jobs + n > infer->options.queue_jobs || infer->tokens + tokens > infer->options.queue_tokens)
+        return SR_EBUSY;
+    for (size_t i = 0; i < n; i++)
+        link_job(infer, &jobs[i]);
+    set_queue_metrics(infer);
+    return SR_OK;
+}
+
+int sr_infer_submit_all(struct sr_infer *infer, struct sr_infer_job *jobs, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        jobs[i].state = SR_INFER_DONE; /* until they are accepted */
+    pthread_mutex_lock(&infer->lock);
+    int rc = admit(infer, jobs, n);
+    pthread_mutex_unlock(&infer->lock);
     if (rc == SR_EBUSY || rc == SR_ELIMIT) {
         struct sr_bytes reason = rc == SR_EBUSY ? SR_LIT("busy") : SR_LIT("limit");
-        sr_metrics_add(infer->options.metrics, SR_METRIC_INFER_REFUSED, 1, &reason);
+        sr_metrics_add(infer->metrics, SR_METRIC_INFER_REFUSED, 1, &reason);
     }
     return rc;
 }

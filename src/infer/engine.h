@@ -59,6 +59,11 @@ struct sr_infer_options sr_infer_defaults(void);
 int sr_infer_new(struct sr_infer **out, const struct sr_infer_options *options,
                  struct sr_err *err) SR_WARN_UNUSED;
 
+/* Other limits, threads or CPUs from now on; metrics stay. What waits stays accepted; a batch that runs ends
+ * as it began. Errors of sr_infer_new; then nothing changed. Any thread. */
+int sr_infer_adjust(struct sr_infer *infer, const struct sr_infer_options *options,
+                    struct sr_err *err) SR_WARN_UNUSED;
+
 /* Ends what waits with SR_ECLOSED, stops what runs, joins. Nobody may submit or cancel any more. NULL is
  * allowed. */
 void sr_infer_free(struct sr_infer *infer);

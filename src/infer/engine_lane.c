@@ -32,25 +32,53 @@ struct sr_bytes sr_infer_lane_name(const struct sr_infer_lane *lane)
 }
 
 /* Threads that are created later inherit both. Neither is a reason not to work. */
-static void settle(const struct sr_infer_lane *lane)
+static void settle_thread(const struct sr_infer_lane *lane, const cpu_set_t *cpus)
 {
     int nice = lane->index == SR_INFER_LONG ? NICE_LONG : NICE_SHORT;
     if (setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), nice))
         sr_log(SR_LOG_WARN, "infer_priority", "threads of the inference engine keep their priority");
-    if (lane->infer->has_cpus && sched_setaffinity(0, sizeof lane->infer->cpus, &lane->infer->cpus))
+    if (sched_setaffinity(0, sizeof *cpus, cpus))
         sr_log(SR_LOG_WARN, "infer_affinity", "threads of the inference engine run on any CPU");
 }
 
 /* The team is started with the first batch; without one the lane's thread works alone. */
-static void gather_team(struct sr_infer_lane *lane)
+static void gather_team(struct sr_infer_lane *lane, unsigned threads)
 {
     if (lane->team_tried)
         return;
     lane->team_tried = true;
-    if (lane->infer->options.threads > 1 && sr_team_new(&lane->team, lane->infer->options.threads)) {
+    if (threads > 1 && sr_team_new(&lane->team, threads)) {
         lane->team = NULL;
         sr_log(SR_LOG_WARN, "infer_threads", "only one thread of the inference engine could be started");
     }
+}
+
+/* Memory that grew, or whose ceiling changed, is given back. */
+static void renew_work(struct sr_infer_lane *lane, size_t memory_max)
+{
+    struct sr_encoder_work *fresh;
+    if (sr_encoder_work_new(&fresh, memory_max))
+        return;
+    sr_encoder_work_free(lane->work);
+    lane->work = fresh;
+}
+
+/* The lock is held on entry and on return: makes threads and workspace what the options want. */
+static void settle(struct sr_infer_lane *lane)
+{
+    struct sr_infer *infer = lane->infer;
+    bool first = lane->settled == 0;
+    lane->settled = infer->generation;
+    cpu_set_t cpus = infer->cpus;
+    size_t memory_max = lane->memory_max;
+    pthread_mutex_unlock(&infer->lock);
+    sr_team_free(lane->team);
+    lane->team = NULL;
+    lane->team_tried = false;
+    settle_thread(lane, &cpus);
+    if (!first)
+        renew_work(lane, memory_max);
+    pthread_mutex_lock(&infer->lock);
 }
 
 static uint64_t oldest_ns(const struct sr_infer_lane *lane)
@@ -124,7 +152,7 @@ static void compute(struct sr_infer_lane *lane, size_t n, int status[])
 
 static void measure(const struct sr_infer_lane *lane, size_t n, uint64_t run_ns)
 {
-    struct sr_metrics *metrics = lane->infer->options.metrics;
+    struct sr_metrics *metrics = lane->infer->metrics;
     struct sr_bytes name = sr_infer_lane_name(lane);
     if (!metrics)
         return;
@@ -141,8 +169,9 @@ static void run_batch(struct sr_infer_lane *lane)
     struct sr_infer *infer = lane->infer;
     int status[SR_INFER_BATCH_JOBS];
     size_t n = take_batch(lane);
+    unsigned threads = infer->options.threads;
     pthread_mutex_unlock(&infer->lock);
-    gather_team(lane);
+    gather_team(lane, threads);
     uint64_t start = sr_clock_ns();
     compute(lane, n, status);
     uint64_t run_ns = sr_clock_ns() - start;
@@ -165,25 +194,18 @@ static void run_batch(struct sr_infer_lane *lane)
     pthread_mutex_lock(&infer->lock);
 }
 
-/* The lane's thread without the lock: memory of a long sequence is not kept for short ones. */
-static void shrink(struct sr_infer_lane *lane)
-{
-    struct sr_encoder_work *fresh;
-    if (sr_encoder_work_bytes(lane->work) <= WORK_KEPT || sr_encoder_work_new(&fresh, lane->memory_max))
-        return;
-    sr_encoder_work_free(lane->work);
-    lane->work = fresh;
-}
-
 /* The lock is held on entry and on return; nothing waits on entry. */
 static void rest(struct sr_infer_lane *lane)
 {
     struct sr_infer *infer = lane->infer;
     uint64_t since = sr_clock_ns();
-    pthread_mutex_unlock(&infer->lock);
-    shrink(lane);
-    pthread_mutex_lock(&infer->lock);
-    while (!lane->jobs && !infer->closing)
+    if (sr_encoder_work_bytes(lane->work) > WORK_KEPT) {
+        size_t memory_max = lane->memory_max;
+        pthread_mutex_unlock(&infer->lock);
+        renew_work(lane, memory_max);
+        pthread_mutex_lock(&infer->lock);
+    }
+    while (!lane->jobs && !infer->closing && lane->settled == infer->generation)
         pthread_cond_wait(&lane->ready, &infer->lock);
     if (sr_clock_ns() - since > infer->options.wait_ns)
         lane->company = 0;
@@ -193,9 +215,12 @@ void *sr_infer_lane_main(void *arg)
 {
     struct sr_infer_lane *lane = arg;
     struct sr_infer *infer = lane->infer;
-    settle(lane);
     pthread_mutex_lock(&infer->lock);
     while (!infer->closing) {
+        if (lane->settled != infer->generation) {
+            settle(lane);
+            continue;
+        }
         uint64_t until = lane->jobs ? wait_until(lane, sr_clock_ns()) : 0;
         struct timespec deadline = {(time_t)(until / SR_NS_PER_S), (long)(until % SR_NS_PER_S)};
         if (!lane->jobs)

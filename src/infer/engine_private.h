@@ -39,8 +39,9 @@ struct sr_infer_lane {
     size_t running;      /* jobs of the batch */
     size_t dropped;      /* of these, canceled */
     _Atomic(bool) stop;  /* tells the batch to end between two layers */
-    bool team_tried;
     /* The lane's thread alone: */
+    unsigned settled; /* generation of the options that its threads were made for; 0: none yet */
+    bool team_tried;
     struct sr_team *team;
     struct sr_encoder_work *work;
     struct sr_infer_job *batch[SR_INFER_BATCH_JOBS];
@@ -48,10 +49,11 @@ struct sr_infer_lane {
 };
 
 struct sr_infer {
-    struct sr_infer_options options;
-    bool has_cpus;
-    cpu_set_t cpus;
+    struct sr_metrics *metrics; /* or NULL */
     pthread_mutex_t lock;
+    struct sr_infer_options options; /* threads are counted; cpus is not kept */
+    cpu_set_t cpus;
+    unsigned generation; /* of the options */
     bool closing;
     size_t jobs, tokens; /* waiting in all lanes */
     unsigned started;    /* lanes whose thread runs */

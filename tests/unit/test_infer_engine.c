@@ -1,0 +1,749 @@
+/*
+ * The inference engine's queue: batches, company, priorities, lanes, limits, cancellation, the end.
+ *
+ * The encoder is this file's own: it has the symbols of infer/encoder.h, remembers what it was given and can
+ * be held at a gate, so that nothing here depends on time.
+ */
+#include "tests/unit/cmocka_all.h"
+
+#include "base/cpu.h"
+#include "base/mem.h"
+#include "base/ref.h"
+#include "infer/engine.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define BATCHES_MAX 4096
+#define JOBS_MAX    4096
+
+/* ---- the encoder ---- */
+
+struct sr_encoder {
+    struct sr_ref ref;
+    struct sr_encoder_info info;
+};
+
+struct sr_encoder_work {
+    size_t bytes;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool closed;     /* batches wait at the gate */
+    unsigned inside; /* batches that wait there */
+    size_t n_batches;
+    struct {
+        const struct sr_encoder *encoder;
+        size_t jobs, tokens;
+        int32_t first;
+    } batches[BATCHES_MAX];
+} gate = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+struct sr_encoder *sr_encoder_ref(struct sr_encoder *encoder)
+{
+    sr_ref_get(&encoder->ref);
+    return encoder;
+}
+
+void sr_encoder_unref(struct sr_encoder *encoder)
+{
+    if (encoder && sr_ref_put(&encoder->ref))
+        sr_mem_free(encoder);
+}
+
+const struct sr_encoder_info *sr_encoder_info(const struct sr_encoder *encoder)
+{
+    return &encoder->info;
+}
+
+size_t sr_encoder_need(const struct sr_encoder *encoder, size_t tokens)
+{
+    (void)encoder;
+    return tokens * 1024;
+}
+
+int sr_encoder_work_new(struct sr_encoder_work **out, size_t max_bytes)
+{
+    (void)max_bytes;
+    *out = sr_mem_calloc(1, sizeof **out);
+    return *out ? SR_OK : SR_ENOMEM;
+}
+
+void sr_encoder_work_free(struct sr_encoder_work *work)
+{
+    sr_mem_free(work);
+}
+
+size_t sr_encoder_work_bytes(const struct sr_encoder_work *work)
+{
+    return work->bytes;
+}
+
+/* What it answers: the sum of the ids. An id of -1 is a broken job. */
+int sr_encoder_run(const struct sr_encoder *encoder, struct sr_team *team, struct sr_encoder_work *work,
+                   const struct sr_encoder_item *items, size_t n_items, const _Atomic(bool) *stop)
+{
+    (void)team;
+    size_t tokens = 0;
+    for (size_t i = 0; i < n_items; i++)
+        tokens += items[i].n_ids;
+    work->bytes = tokens * 1024;
+    pthread_mutex_lock(&gate.lock);
+    if (gate.n_batches < BATCHES_MAX) {
+        gate.batches[gate.n_batches].encoder = encoder;
+        gate.batches[gate.n_batches].jobs = n_items;
+        gate.batches[gate.n_batches].tokens = tokens;
+        gate.batches[gate.n_batches++].first = items[0].ids[0];
+    }
+    gate.inside++;
+    pthread_cond_broadcast(&gate.changed);
+    while (gate.closed && !atomic_load(stop))
+        pthread_cond_wait(&gate.changed, &gate.lock);
+    gate.inside--;
+    pthread_mutex_unlock(&gate.lock);
+    if (atomic_load(stop))
+        return SR_ECANCELED;
+    for (size_t i = 0; i < n_items; i++) {
+        float sum = 0;
+        for (size_t k = 0; k < items[i].n_ids; k++) {
+            if (items[i].ids[k] < 0)
+                return SR_EINVAL;
+            sum += (float)items[i].ids[k];
+        }
+        items[i].out[0][0] = sum;
+    }
+    return SR_OK;
+}
+
+static struct sr_encoder *encoder_new(size_t max_tokens)
+{
+    struct sr_encoder *encoder = sr_mem_calloc(1, sizeof *encoder);
+    assert_non_null(encoder);
+    sr_ref_init(&encoder->ref);
+    encoder->info.max_tokens = max_tokens;
+    return encoder;
+}
+
+static void gate_close(void)
+{
+    pthread_mutex_lock(&gate.lock);
+    gate.closed = true;
+    gate.n_batches = 0;
+    pthread_mutex_unlock(&gate.lock);
+}
+
+static void gate_open(void)
+{
+    pthread_mutex_lock(&gate.lock);
+    gate.closed = false;
+    pthread_cond_broadcast(&gate.changed);
+    pthread_mutex_unlock(&gate.lock);
+}
+
+/* Lets what waits at the closed gate look at its stop flag until it is gone. */
+static void *gate_nudge(void *arg)
+{
+    for (bool inside = true; inside; usleep(100)) {
+        pthread_mutex_lock(&gate.lock);
+        inside = gate.inside > 0;
+        pthread_cond_broadcast(&gate.changed);
+        pthread_mutex_unlock(&gate.lock);
+    }
+    return arg;
+}
+
+static void gate_await(unsigned inside)
+{
+    pthread_mutex_lock(&gate.lock);
+    while (gate.inside != inside)
+        pthread_cond_wait(&gate.changed, &gate.lock);
+    pthread_mutex_unlock(&gate.lock);
+}
+
+/* ---- jobs ---- */
+
+struct job {
+    struct sr_infer_job job;
+    int32_t *ids;
+    float out;
+    int order;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int done, status[JOBS_MAX]; /* in the order of their ends */
+} ends = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static void job_done(struct sr_infer_job *base, int status)
+{
+    struct job *job = (struct job *)base;
+    pthread_mutex_lock(&ends.lock);
+    job->order = ends.done;
+    ends.status[ends.done++] = status;
+    pthread_cond_broadcast(&ends.changed);
+    pthread_mutex_unlock(&ends.lock);
+}
+
+static void await_ends(int n)
+{
+    pthread_mutex_lock(&ends.lock);
+    while (ends.done < n)
+        pthread_cond_wait(&ends.changed, &ends.lock);
+    pthread_mutex_unlock(&ends.lock);
+}
+
+static int status_of(const struct job *job)
+{
+    return job->order < 0 ? 1 : ends.status[job->order];
+}
+
+static struct job *job_new(struct sr_encoder *encoder, int32_t id, size_t n, enum sr_infer_priority priority)
+{
+    struct job *job = sr_mem_calloc(1, sizeof *job);
+    assert_non_null(job);
+    job->ids = sr_mem_calloc(n, sizeof *job->ids);
+    assert_non_null(job->ids);
+    for (size_t i = 0; i < n; i++)
+        job->ids[i] = id;
+    job->order = -1;
+    job->job = (struct sr_infer_job){.encoder = encoder, .priority = priority, .done = job_done};
+    job->job.item = (struct sr_encoder_item){.ids = job->ids, .n_ids = n, .heads = 1, .out = {&job->out}};
+    return job;
+}
+
+static void job_free(struct job *job)
+{
+    sr_mem_free(job->ids);
+    sr_mem_free(job);
+}
+
+static struct sr_infer *engine(struct sr_infer_options options)
+{
+    struct sr_infer *infer = NULL;
+    struct sr_err err = {0};
+    if (options.threads == 0)
+        options.threads = 1;
+    if (sr_infer_new(&infer, &options, &err))
+        fail_msg("%s", err.message);
+    pthread_mutex_lock(&ends.lock);
+    ends.done = 0;
+    pthread_mutex_unlock(&ends.lock);
+    return infer;
+}
+
+static struct job *put(struct sr_infer *infer, struct sr_encoder *encoder, int32_t id, size_t n,
+                       enum sr_infer_priority priority)
+{
+    struct job *job = job_new(encoder, id, n, priority);
+    assert_int_equal(sr_infer_submit(infer, &job->job), SR_OK);
+    return job;
+}
+
+/* ---- tests ---- */
+
+static void test_batches_form_while_one_runs(void **state)
+{
+    (void)state;
+    struct sr_encoder *a = encoder_new(4096), *b = encoder_new(4096);
+    struct sr_infer_options options = sr_infer_defaults();
+    options.batch_tokens = 100;
+    options.wait_ns = 0;
+    struct sr_infer *infer = engine(options);
+    struct job *jobs[10];
+    gate_close();
+    jobs[0] = put(infer, a, 1, 10, SR_INFER_INTERACTIVE);
+    gate_await(1);
+    jobs[1] = put(infer, a, 2, 40, SR_INFER_INTERACTIVE);
+    jobs[2] = put(infer, b, 3, 10, SR_INFER_INTERACTIVE);
+    jobs[3] = put(infer, a, 4, 50, SR_INFER_INTERACTIVE);
+    jobs[4] = put(infer, a, 5, 20, SR_INFER_INTERACTIVE); /* does not fit with 1 and 3 */
+    jobs[5] = put(infer, a, 6, 10, SR_INFER_INTERACTIVE); /* does */
+    struct sr_infer_stats stats = sr_infer_stats(infer);
+    assert_int_equal(stats.jobs, 5);
+    assert_int_equal(stats.tokens, 130);
+    gate_open();
+    await_ends(6);
+    for (int i = 0; i < 6; i++) {
+        assert_int_equal(status_of(jobs[i]), SR_OK);
+        assert_true(jobs[i]->out == (float)jobs[i]->ids[0] * (float)jobs[i]->job.item.n_ids);
+    }
+    assert_int_equal(gate.n_batches, 4);
+    assert_int_equal(gate.batches[1].jobs, 3);
+    assert_int_equal(gate.batches[1].tokens, 100);
+    assert_ptr_equal(gate.batches[2].encoder, b);
+    assert_int_equal(gate.batches[3].first, 5);
+    assert_int_equal(jobs[3]->job.batch_jobs, 3);
+    assert_int_equal(jobs[3]->job.batch_tokens, 100);
+    sr_infer_free(infer);
+    for (int i = 0; i < 6; i++)
+        job_free(jobs[i]);
+    sr_encoder_unref(a);
+    sr_encoder_unref(b);
+}
+
+static void test_interactive_first(void **state)
+{
+    (void)state;
+    struct sr_encoder *a = encoder_new(4096);
+    struct sr_infer_options options = sr_infer_defaults();
+    options.wait_ns = 0;
+    struct sr_infer *infer = engine(options);
+    struct job *jobs[4];
+    gate_close();
+    jobs[0] = put(infer, a, 1, 4, SR_INFER_BULK);
+    gate_await(1);
+    jobs[1] = put(infer, a, 2, 4, SR_INFER_BULK);
+    jobs[2] = put(infer, a, 3, 4, SR_INFER_INTERACTIVE);
+    gate_open();
+    await_ends(3);
+    assert_int_equal(gate.batches[1].first, 3);
+    assert_int_equal(gate.batches[2].first, 2);
+    sr_infer_free(infer);
+    for (int i = 0; i < 3; i++)
+        job_free(jobs[i]);
+    sr_encoder_unref(a);
+}
+
+static void test_long_ones_have_their_lane(void **state)
+{
+    (void)state;
+    struct sr_encoder *a = encoder_new(1 << 20);
+    struct sr_infer_options options = sr_infer_defaults();
+    struct sr_infer *infer = engine(options);
+    gate_close();
+    struct job *document = put(infer, a, 1, 32768, SR_INFER_INTERACTIVE);
+    gate_await(1);
+    struct job *other = put(infer, a, 2, 32768, SR_INFER_INTERACTIVE);
+    struct job *brief = put(infer, a, 3, 12, SR_INFER_INTERACTIVE);
+    gate_await(2); /* the short one runs beside the document, the second document does not */
+    assert_int_equal(gate.batches[1].first, 3);
+    assert_int_equal(sr_infer_stats(infer).jobs, 1);
+    gate_open();
+    await_ends(3);
+    assert_int_equal(status_of(document) | status_of(other) | status_of(brief), SR_OK);
+    sr_infer_free(infer);
+    job_free(document);
+    job_free(other);
+    job_free(brief);
+    sr_encoder_unref(a);
+}
+
+static void test_limits(void **state)
+{
+    (void)state;
+    struct sr_encoder *a = encoder_new(4096);
+    struct sr_infer_options options = sr_infer_defaults();
+    options.queue_jobs = 2;
+    options.queue_tokens = 100;
+    options.memory_max = 2000 * 1024; /* 1,500 tokens for the lane of long ones */
+    assert_int_equal(sr_metrics_new(&options.metrics), SR_OK);
+    struct sr_infer *infer = engine(options);
+    struct job *jobs[6];
+    gate_close();
+    jobs[0] = put(infer, a, 1, 10, SR_INFER_INTERACTIVE);
+    gate_await(1);
+    jobs[1] = put(infer, a, 2, 90, SR_INFER_INTERACTIVE);
+    jobs[2] = job_new(a, 3, 11, SR_INFER_INTERACTIVE);
+    assert_int_equal(sr_infer_submit(infer, &jobs[2]->job), SR_EBUSY); /* tokens */
+    jobs[3] = put(infer, a, 4, 10, SR_INFER_INTERACTIVE);
+    jobs[4] = job_new(a, 5, 0, SR_INFER_INTERACTIVE);
+    jobs[4]->job.item.n_ids = 4097;
+    assert_int_equal(sr_infer_submit(infer, &jobs[4]->job), SR_EINVAL);
+    jobs[4]->job.item.n_ids = 1501;
+    assert_int_equal(sr_infer_submit(infer, &jobs[4]->job), SR_ELIMIT);
+    jobs[5] = job_new(a, 6, 1, SR_INFER_BULK);
+    assert_int_equal(sr_infer_submit(infer, &jobs[5]->job), SR_EBUSY); /* jobs */
+    assert_int_equal(sr_infer_run(infer, &jobs[5]->job, 1), SR_EBUSY);
+    gate_open();
+    await_ends(3);
+    sr_infer_free(infer);
+    for (int i = 0; i < 6; i++) {
+        assert_int_equal(status_of(jobs[i]), i == 0 || i == 1 || i == 3 ? SR_OK : 1);
+        job_free(jobs[i]);
+    }
+    sr_encoder_unref(a);
+    struct sr_buf text;
+    sr_buf_init(&text, 1 << 20);
+    assert_int_equal(sr_metrics_render(options.metrics, &text), SR_OK);
+    assert_non_null(strstr(text.data, "semroute_inference_refused_total{reason=\"busy\"} 3\n"));
+    assert_non_null(strstr(text.data, "semroute_inference_refused_total{reason=\"limit\"} 1\n"));
+    assert_non_null(strstr(text.data, "semroute_inference_queue_length 0\n"));
+    assert_non_null(strstr(text.data, "semroute_inference_wait_seconds_count{lane=\"short\"} 3\n"));
+    assert_non_null(strstr(text.data, "semroute_inference_batch_tokens_sum{lane=\"short\"} 110\n"));
+    sr_buf_dispose(&text);
+    sr_metrics_free(options.metrics);
+}
+
+static void test_cancel(void **state)
+{
+    (void)state;
+    struct sr_encoder *a = encoder_new(4096);
+    struct sr_infer_options options = sr_infer_defaults();
+    options.wait_ns = 0;
+    struct sr_infer *infer = engine(options);
+    struct job *jobs[5];
+    gate_close();
+    jobs[0] = put(infer, a, 1, 4, SR_INFER_INTERACTIVE);
+    gate_await(1);
+    jobs[1] = put(infer, a, 2, 4, SR_INFER_INTERACTIVE);
+    jobs[2] = put(infer, a, 3, 4, SR_INFER_INTERACTIVE);
+    sr_infer_cancel(infer, &jobs[1]->job); /* waits */
+    assert_int_equal(status_of(jobs[1]), SR_ECANCELED);
+    sr_infer_cancel(infer, &jobs[1]->job);
+    sr_infer_cancel(infer, &jobs[0]->job); /* runs, alone */
+    sr_infer_cancel(infer, &jobs[0]->job);
+    pthread_mutex_lock(&gate.lock);
+    pthread_cond_broadcast(&gate.changed);
+    pthread_mutex_unlock(&gate.lock);
+    await_ends(2);
+    assert_int_equal(status_of(jobs[0]), SR_ECANCELED);
+    gate_await(1);
+    jobs[3] = put(infer, a, 4, 4, SR_INFER_INTERACTIVE);
+    jobs[4] = put(infer, a, 5, 4, SR_INFER_INTERACTIVE);
+    gate_open();
+    await_ends(5);
+    assert_int_equal(status_of(jobs[2]), SR_OK);
+    sr_infer_cancel(infer, &jobs[2]->job); /* done */
+    assert_int_equal(ends.done, 5);
+    sr_infer_free(infer);
+    for (int i = 0; i < 5; i++)
+        job_free(jobs[i]);
+    sr_encoder_unref(a);
+}
+
+static void test_one_of_a_batch_is_dropped(void **state)
+{
+    (void)state;
+    struct sr_encoder *a = encoder_new(4096);
+    struct sr_infer_options options = sr_infer_defaults();
+    options.wait_ns = 0;
+    struct sr_infer *infer = engine(options);
+    struct job *jobs[3];
+    gate_close();
+    jobs[0] = put(infer, a, 1, 4, SR_INFER_INTERACTIVE);
+    gate_await(1);
+    jobs[1] = put(infer, a, 2, 4, SR_INFER_INTERACTIVE);
+    jobs[2] = put(infer, a, 3, 4, SR_INFER_INTERACTIVE);
+    sr_infer_cancel(infer, &jobs[0]->job);
+    pthread_mutex_lock(&gate.lock);
+    pthread_cond_broadcast(&gate.changed);
+    pthread_mutex_unlock(&gate.lock);
+    await_ends(1);
+    gate_await(1); /* the batch of two */
+    sr_infer_cancel(infer, &jobs[1]->job);
+    gate_open();
+    await_ends(3);
+    assert_int_equal(status_of(jobs[1]), SR_ECANCELED);
+    assert_int_equal(status_of(jobs[2]), SR_OK);
+    sr_infer_free(infer);
+    for (int i = 0; i < 3; i++)
+        job_free(jobs[i]);
+    sr_encoder_unref(a);
+}
+
+static void test_a_broken_job_spoils_nothing(void **state)
+{
+    (void)state;
+    struct sr_encoder *a = encoder_new(4096);
+    struct sr_infer_options options = sr_infer_defaults();
+    struct sr_infer *infer = engine(options);
+    struct job *jobs[4];
+    gate_close();
+    jobs[0] = put(infer, a, 1, 4, SR_INFER_INTERACTIVE);
+    gate_await(1);
+    jobs[1] = put(infer, a, 2, 4, SR_INFER_INTERACTIVE);
+    jobs[2] = put(infer, a, -1, 4, SR_INFER_INTERACTIVE);
+    jobs[3] = put(infer, a, 3, 4, SR_INFER_INTERACTIVE);
+    gate_open();
+    await_ends(4);
+    assert_int_equal(status_of(jobs[1]), SR_OK);
+    assert_int_equal(status_of(jobs[2]), SR_EINVAL);
+    assert_int_equal(status_of(jobs[3]), SR_OK);
+    sr_infer_free(infer);
+    for (int i = 0; i < 4; i++)
+        job_free(jobs[i]);
+    sr_encoder_unref(a);
+}
+
+static void test_the_end(void **state)
+{
+    (void)state;
+    struct sr_encoder *a = encoder_new(4096);
+    struct sr_infer *infer = engine(sr_infer_defaults());
+    struct job *jobs[3];
+    gate_close();
+    jobs[0] = put(infer, a, 1, 4, SR_INFER_INTERACTIVE);
+    gate_await(1);
+    jobs[1] = put(infer, a, 2, 4, SR_INFER_INTERACTIVE);
+    jobs[2] = put(infer, a, 3, 4, SR_INFER_BULK);
+    sr_encoder_unref(a); /* the jobs hold it */
+    pthread_t waker;
+    assert_int_equal(pthread_create(&waker, NULL, gate_nudge, NULL), 0);
+    sr_infer_free(infer);
+    pthread_join(waker, NULL);
+    assert_int_equal(ends.done, 3);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(status_of(jobs[i]), SR_ECLOSED);
+    for (int i = 0; i < 3; i++)
+        job_free(jobs[i]);
+}
+
+/* With a long wait: a batch that expects nobody starts at once, one that does waits until all are back. */
+static void test_company(void **state)
+{
+    (void)state;
+    struct sr_encoder *a = encoder_new(4096);
+    struct sr_infer_options options = sr_infer_defaults();
+    options.wait_ns = UINT64_C(3600) * 1000000000;
+    struct sr_infer *infer = engine(options);
+    struct job *jobs[8];
+    gate_close();
+    jobs[0] = put(infer, a, 1, 4, SR_INFER_INTERACTIVE);
+    gate_await(1); /* idle: started at once */
+    jobs[1] = put(infer, a, 2, 4, SR_INFER_INTERACTIVE);
+    jobs[2] = put(infer, a, 3, 4, SR_INFER_INTERACTIVE);
+    gate_open();
+    /* Three were here at the end of the first batch: the two that wait expect a third. */
+    await_ends(1);
+    jobs[3] = put(infer, a, 4, 4, SR_INFER_INTERACTIVE);
+    await_ends(4);
+    assert_int_equal(gate.n_batches, 2);
+    assert_int_equal(gate.batches[1].jobs, 3);
+    /* A full batch waits for nobody. */
+    jobs[4] = put(infer, a, 5, options.batch_tokens, SR_INFER_INTERACTIVE);
+    await_ends(5);
+    sr_infer_free(infer);
+    for (int i = 0; i < 5; i++)
+        job_free(jobs[i]);
+    sr_encoder_unref(a);
+}
+
+static void test_windows_of_one_text(void **state)
+{
+    (void)state;
+    struct sr_encoder *a = encoder_new(4096);
+    struct sr_infer_options options = sr_infer_defaults();
+    options.queue_jobs = 4;
+    options.wait_ns = 0;
+    struct sr_infer *infer = engine(options);
+    struct sr_infer_job jobs[64];
+    int32_t ids[64];
+    float out[64];
+    for (int i = 0; i < 64; i++) {
+        ids[i] = i + 1;
+        jobs[i] = (struct sr_infer_job){.encoder = a, .priority = SR_INFER_BULK, .done = job_done};
+        jobs[i].item = (struct sr_encoder_item){.ids = &ids[i], .n_ids = 1, .heads = 1, .out = {&out[i]}};
+    }
+    assert_int_equal(sr_infer_submit_all(infer, jobs, 5), SR_EBUSY); /* none of them */
+    assert_int_equal(sr_infer_stats(infer).jobs, 0);
+    assert_int_equal(sr_infer_run(infer, jobs, 64), SR_OK); /* one after the other, as room is made */
+    for (int i = 0; i < 64; i++)
+        assert_true(out[i] == (float)(i + 1));
+    ids[7] = -1;
+    assert_int_equal(sr_infer_run(infer, jobs, 64), SR_EINVAL);
+    assert_int_equal(sr_infer_run(infer, jobs, 0), SR_OK);
+    sr_infer_free(infer);
+    sr_encoder_unref(a);
+}
+
+static void test_options(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"x", "3-1", "0,", "0-", "-1", "0 1", "99999", "1023"};
+    struct sr_infer_options options = sr_infer_defaults();
+    struct sr_infer *infer = NULL;
+    struct sr_err err = {0};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        options.cpus = bad[i];
+        assert_int_equal(sr_infer_new(&infer, &options, &err), SR_EINVAL);
+        assert_non_null(strstr(err.message, bad[i]));
+    }
+    cpu_set_t mine;
+    char list[64];
+    assert_int_equal(sched_getaffinity(0, sizeof mine, &mine), 0);
+    size_t first = 0;
+    while (!CPU_ISSET(first, &mine))
+        first++;
+    snprintf(list, sizeof list, "%zu,%zu-%zu", first, first, first);
+    options.cpus = list;
+    assert_int_equal(sr_infer_new(&infer, &options, &err), SR_OK);
+    assert_int_equal(sr_infer_stats(infer).threads, 1);
+    sr_infer_free(infer);
+    options.cpus = NULL;
+    assert_int_equal(sr_infer_new(&infer, &options, &err), SR_OK);
+    assert_int_equal(sr_infer_stats(infer).threads, sr_cpu_cores());
+    sr_infer_free(infer);
+    options.batch_tokens = 0;
+    assert_int_equal(sr_infer_new(&infer, &options, &err), SR_EINVAL);
+}
+
+static void test_other_options_while_it_runs(void **state)
+{
+    (void)state;
+    struct sr_encoder *a = encoder_new(4096);
+    struct sr_infer_options options = sr_infer_defaults();
+    options.wait_ns = 0;
+    struct sr_infer *infer = engine(options);
+    struct job *jobs[3];
+    gate_close();
+    jobs[0] = put(infer, a, 1, 10, SR_INFER_INTERACTIVE);
+    gate_await(1);
+    options.threads = 3;
+    options.batch_tokens = 10;
+    assert_int_equal(sr_infer_adjust(infer, &options, NULL), SR_OK);
+    assert_int_equal(sr_infer_stats(infer).threads, 3);
+    jobs[1] = put(infer, a, 2, 10, SR_INFER_INTERACTIVE);
+    jobs[2] = put(infer, a, 3, 10, SR_INFER_INTERACTIVE);
+    options.queue_jobs = 0;
+    assert_int_equal(sr_infer_adjust(infer, &options, NULL), SR_EINVAL);
+    gate_open();
+    await_ends(3);
+    assert_int_equal(gate.n_batches, 3);
+    sr_infer_free(infer);
+    for (int i = 0; i < 3; i++)
+        job_free(jobs[i]);
+    sr_encoder_unref(a);
+}
+
+/* Many threads submit, wait, cancel; every job ends exactly once and says the right thing. */
+#define CLIENTS 8
+#define ROUNDS  300
+
+struct client {
+    struct sr_infer *infer;
+    struct sr_encoder *encoders[2];
+    unsigned seed;
+    size_t answered, canceled, busy;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    size_t under_way;
+};
+
+struct client_job {
+    struct sr_infer_job job;
+    int32_t ids[16];
+    float out;
+    int status;
+};
+
+static void client_done(struct sr_infer_job *base, int status)
+{
+    struct client_job *job = (struct client_job *)base;
+    struct client *client = base->owner;
+    pthread_mutex_lock(&client->lock);
+    job->status = status;
+    client->under_way--;
+    pthread_cond_signal(&client->changed);
+    pthread_mutex_unlock(&client->lock);
+}
+
+static void client_submit(struct client *client, struct client_job *job)
+{
+    size_t n = 1 + (size_t)rand_r(&client->seed) % 16;
+    *job = (struct client_job){.status = 1};
+    for (size_t i = 0; i < n; i++)
+        job->ids[i] = rand_r(&client->seed) % 100;
+    job->job =
+        (struct sr_infer_job){.encoder = client->encoders[rand_r(&client->seed) % 2],
+                              .priority = rand_r(&client->seed) % 2 ? SR_INFER_BULK : SR_INFER_INTERACTIVE,
+                              .done = client_done,
+                              .owner = client};
+    job->job.item = (struct sr_encoder_item){.ids = job->ids, .n_ids = n, .heads = 1, .out = {&job->out}};
+    pthread_mutex_lock(&client->lock);
+    client->under_way++;
+    pthread_mutex_unlock(&client->lock);
+    if (sr_infer_submit(client->infer, &job->job)) {
+        client->busy++;
+        pthread_mutex_lock(&client->lock);
+        client->under_way--;
+        pthread_mutex_unlock(&client->lock);
+    }
+}
+
+static void *client_main(void *arg)
+{
+    struct client *client = arg;
+    struct client_job jobs[8];
+    for (int round = 0; round < ROUNDS; round++) {
+        size_t n = 1 + (size_t)rand_r(&client->seed) % 8;
+        for (size_t i = 0; i < n; i++)
+            client_submit(client, &jobs[i]);
+        if (rand_r(&client->seed) % 4 == 0)
+            sr_infer_cancel(client->infer, &jobs[rand_r(&client->seed) % n].job);
+        pthread_mutex_lock(&client->lock);
+        while (client->under_way)
+            pthread_cond_wait(&client->changed, &client->lock);
+        pthread_mutex_unlock(&client->lock);
+        for (size_t i = 0; i < n; i++) {
+            float sum = 0;
+            for (size_t k = 0; k < jobs[i].job.item.n_ids; k++)
+                sum += (float)jobs[i].ids[k];
+            assert_true(jobs[i].status == SR_OK || jobs[i].status == SR_ECANCELED || jobs[i].status == 1);
+            assert_true(jobs[i].status != SR_OK || jobs[i].out == sum);
+            client->answered += jobs[i].status == SR_OK;
+            client->canceled += jobs[i].status == SR_ECANCELED;
+        }
+    }
+    return NULL;
+}
+
+static void test_stress(void **state)
+{
+    (void)state;
+    struct client clients[CLIENTS];
+    pthread_t threads[CLIENTS];
+    struct sr_infer_options options = sr_infer_defaults();
+    options.queue_jobs = 24;
+    options.batch_tokens = 64;
+    options.long_tokens = 12;
+    options.wait_ns = 20000;
+    struct sr_infer *infer = engine(options);
+    struct sr_encoder *a = encoder_new(16), *b = encoder_new(16);
+    gate_open();
+    for (unsigned i = 0; i < CLIENTS; i++) {
+        clients[i] = (struct client){.infer = infer, .encoders = {a, b}, .seed = i + 1};
+        pthread_mutex_init(&clients[i].lock, NULL);
+        pthread_cond_init(&clients[i].changed, NULL);
+        assert_int_equal(pthread_create(&threads[i], NULL, client_main, &clients[i]), 0);
+    }
+    size_t answered = 0;
+    for (unsigned i = 0; i < CLIENTS; i++) {
+        pthread_join(threads[i], NULL);
+        answered += clients[i].answered;
+        pthread_cond_destroy(&clients[i].changed);
+        pthread_mutex_destroy(&clients[i].lock);
+    }
+    assert_true(answered > ROUNDS);
+    assert_int_equal(sr_infer_stats(infer).jobs, 0);
+    assert_int_equal(sr_infer_stats(infer).tokens, 0);
+    sr_infer_free(infer);
+    assert_int_equal(atomic_load(&a->ref.count), 1);
+    sr_encoder_unref(a);
+    sr_encoder_unref(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_batches_form_while_one_runs),
+        cmocka_unit_test(test_interactive_first),
+        cmocka_unit_test(test_long_ones_have_their_lane),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_one_of_a_batch_is_dropped),
+        cmocka_unit_test(test_a_broken_job_spoils_nothing),
+        cmocka_unit_test(test_the_end),
+        cmocka_unit_test(test_company),
+        cmocka_unit_test(test_windows_of_one_text),
+        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_other_options_while_it_runs),
+        cmocka_unit_test(test_stress),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
