@@ -48,6 +48,13 @@ static int check(struct sr_infer_options *options, cpu_set_t *cpus, struct sr_er
     return SR_OK;
 }
 
+int sr_infer_check(const struct sr_infer_options *options, struct sr_err *err)
+{
+    struct sr_infer_options wanted = *options;
+    cpu_set_t cpus;
+    return check(&wanted, &cpus, err);
+}
+
 /* The lock is held, or nobody else is there yet. */
 static void apply(struct sr_infer *infer, const struct sr_infer_options *options, const cpu_set_t *cpus)
 {

@@ -54,6 +54,9 @@ struct sr_infer_job {
 /* Every limit at its documented default. */
 struct sr_infer_options sr_infer_defaults(void);
 
+/* Would sr_infer_new take these? Starts nothing. */
+int sr_infer_check(const struct sr_infer_options *options, struct sr_err *err) SR_WARN_UNUSED;
+
 /* Starts the threads. SR_EINVAL with what is wrong for limits of zero and a malformed or empty list of CPUs,
  * SR_ENOMEM. */
 int sr_infer_new(struct sr_infer **out, const struct sr_infer_options *options,

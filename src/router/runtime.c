@@ -158,7 +158,7 @@ sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *o
     if (path && !(runtime->path = sr_mem_dup(path, strlen(path))))
         goto no_memory;
     if (sr_random(&runtime->seed, sizeof runtime->seed) || sr_metrics_new(&runtime->metrics) ||
-        sr_models_new(&runtime->models))
+        sr_models_new(&runtime->models, runtime->metrics))
         goto no_memory;
     if (load_engine(runtime, &runtime->engine, error, error_size))
         goto failed;

@@ -6,7 +6,7 @@
  * category match.
  */
 #include "base/mem.h"
-#include "model/store.h"
+#include "infer/store.h"
 #include "signal/types.h"
 
 #define ENTROPY_LOW 0.4f

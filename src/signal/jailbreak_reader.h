@@ -10,7 +10,7 @@
 #include "base/arena.h"
 #include "config/config.h"
 #include "model/memo.h"
-#include "model/store.h"
+#include "infer/store.h"
 
 #define SR_JAILBREAK_WINDOW  ((size_t)1536) /* bytes: about 350 tokens of English */
 #define SR_JAILBREAK_OVERLAP ((size_t)512)

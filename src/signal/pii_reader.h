@@ -8,7 +8,7 @@
 #define SR_SIGNAL_PII_READER_H
 
 #include "base/arena.h"
-#include "model/store.h"
+#include "infer/store.h"
 #include "text/entity.h"
 
 /* Entities that are kept of one text; a text with more is answered SR_ELIMIT. */

@@ -3,7 +3,7 @@
 #include "tests/unit/cmocka_all.h"
 
 #include "base/mem.h"
-#include "model/store.h"
+#include "infer/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static void unchanged_models_are_kept(void **state)
 {
     (void)state;
     struct sr_models *models = NULL;
-    assert_int_equal(sr_models_new(&models), SR_OK);
+    assert_int_equal(sr_models_new(&models, NULL), SR_OK);
     sr_models_begin(models);
     struct sr_linear *embedded = take(models, ""), *file = take(models, MODEL);
     assert_ptr_not_equal(embedded, file);
@@ -59,7 +59,7 @@ static void a_replaced_file_is_opened_again(void **state)
     snprintf(path, sizeof path, "%s/model", folder);
     snprintf(fresh, sizeof fresh, "%s/fresh", folder);
     struct sr_models *models = NULL;
-    assert_int_equal(sr_models_new(&models), SR_OK);
+    assert_int_equal(sr_models_new(&models, NULL), SR_OK);
     copy_file(MODEL, path);
     struct sr_linear *first = take(models, path);
     copy_file(MODEL, fresh);
@@ -84,7 +84,7 @@ static void failed_allocations_leave_nothing(void **state)
         struct sr_models *models = NULL;
         struct sr_linear *model = NULL;
         sr_mem_fail_at(nth);
-        int rc = sr_models_new(&models);
+        int rc = sr_models_new(&models, NULL);
         if (!rc)
             rc = sr_models_linear(models, "", &model, NULL);
         sr_mem_fail_at(0);
