@@ -2,12 +2,12 @@
 #include "text/ascii.h"
 #include "text/segment.h"
 
-#include <stdlib.h>
-
 #define CODE_LOOK 240 /* bytes of a line that tell whether it is code */
 
+#define WORD 8 /* bytes: the longest abbreviation and a NUL */
+
 /* Lower case, sorted. After these a sentence does not end, whatever follows. */
-static const char *const abbreviations[] = {
+static const char abbreviations[][WORD] = {
     "abb",  "abs",  "approx", "art",    "aug",  "ave",  "bd",  "bzw",  "ca",    "cap",  "capt", "cf",   "ch",
     "col",  "dec",  "dept",   "dr",     "dra",  "ed",   "eds", "eq",   "esp",   "est",  "evtl", "feb",  "fig",
     "figs", "fr",   "gen",    "ggf",    "gov",  "hon",  "hr",  "hrsg", "i.d.r", "incl", "jan",  "jr",   "jul",
@@ -16,14 +16,35 @@ static const char *const abbreviations[] = {
     "sra",  "srta", "st",     "str",    "tab",  "tel",  "vgl", "viz",  "vol",   "vols", "vs",
 };
 
-static int by_name(const void *key, const void *element)
+/* The bytes as a number that sorts as they do. */
+static uint64_t packed(const char word[WORD])
 {
-    return strcmp(key, *(const char *const *)element);
+    uint64_t x = 0;
+    for (int i = 0; i < WORD; i++)
+        x = x << 8 | (unsigned char)word[i];
+    return x;
+}
+
+static bool is_listed(const char word[WORD])
+{
+    const uint64_t wanted = packed(word);
+    size_t low = 0, high = sizeof abbreviations / sizeof abbreviations[0];
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        uint64_t found = packed(abbreviations[middle]);
+        if (found == wanted)
+            return true;
+        if (found < wanted)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return false;
 }
 
 bool sr_segment_is_abbreviation(struct sr_bytes text, size_t from, size_t dot)
 {
-    char word[8];
+    char word[WORD] = "";
     size_t start = dot, n = 0;
     bool inner_dot = false;
     while (start > from && dot - start < sizeof word - 1) {
@@ -39,7 +60,6 @@ bool sr_segment_is_abbreviation(struct sr_bytes text, size_t from, size_t dot)
                                           sr_ascii_lower(text.p[start - 1]) <= 'z');
     for (size_t i = start; i < dot; i++)
         word[n++] = sr_ascii_lower(text.p[i]);
-    word[n] = 0;
     if (!word_starts)
         return false;
     if (n == 1) /* "J." but not "I." and not "a." */
@@ -53,8 +73,7 @@ bool sr_segment_is_abbreviation(struct sr_bytes text, size_t from, size_t dot)
         }
         return word[0] != '.' && !strstr(word, "..");
     }
-    return bsearch(word, abbreviations, sizeof abbreviations / sizeof abbreviations[0],
-                   sizeof abbreviations[0], by_name) != NULL;
+    return is_listed(word);
 }
 
 static bool is_digit(char c)
@@ -82,42 +101,48 @@ static size_t list_label(const char *p, size_t n)
 }
 
 /* A stamp of a log: at least four digits and a ':' or '-' between digits, early in the line. */
-static bool is_log(const char *p, size_t n)
+static bool is_log(const struct sr_ascii_looks *looks)
 {
-    size_t digits = 0, joints = 0, look = n < 32 ? n : 32;
-    for (size_t i = 0; i < look; i++) {
-        digits += is_digit(p[i]);
-        joints += i && i + 1 < look && (p[i] == ':' || p[i] == '-' || p[i] == '.') && is_digit(p[i - 1]) &&
-                  is_digit(p[i + 1]);
-    }
-    return digits >= 6 && joints >= 2;
+    uint64_t digits = looks->digit & UINT32_MAX;
+    uint64_t joints = looks->joint & digits << 1 & digits >> 1;
+    return sr_ascii_count(digits) >= 6 && sr_ascii_count(joints) >= 2;
 }
 
-/* [':'] only says that a look is needed. */
-static const unsigned char code_mark[256] = {
-    [':'] = 1, ['('] = 1, ['{'] = 2, ['}'] = 2, [';'] = 2, ['='] = 2,  ['<'] = 1, ['>'] = 1,
-    ['['] = 1, [']'] = 1, ['_'] = 1, ['&'] = 1, ['|'] = 2, ['\\'] = 1, ['$'] = 1, ['/'] = 1,
-    ['+'] = 1, ['#'] = 1, ['@'] = 1, ['^'] = 1, ['~'] = 1, ['%'] = 1,
+/* How much a mark speaks for code. '(' does after a word, ':' by what follows. */
+static const unsigned char code_mark[128] = {
+    ['{'] = 2, ['}'] = 2, [';'] = 2, ['='] = 2, ['<'] = 1,  ['>'] = 1, ['['] = 1,
+    [']'] = 1, ['_'] = 1, ['&'] = 1, ['|'] = 2, ['\\'] = 1, ['$'] = 1, ['/'] = 1,
+    ['+'] = 1, ['#'] = 1, ['@'] = 1, ['^'] = 1, ['~'] = 1,  ['%'] = 1,
 };
 
-/* Code and data by the share of their marks, or by how a line ends. */
-static bool is_code(const char *p, size_t n)
+/* Of the marks of 64 bytes of a line p[0..n) from `base` on. `*skip`: an address goes on up to there. */
+static size_t code_weight(const char *p, size_t n, size_t base, uint64_t marks, size_t *skip)
 {
     size_t weight = 0;
+    for (; marks; marks &= marks - 1) {
+        size_t i = base + (size_t)__builtin_ctzll(marks);
+        if (i < *skip)
+            continue;
+        if (p[i] == '(') {
+            weight += i && sr_ascii_is_word((unsigned char)p[i - 1]) ? 2 : 0; /* a call */
+        } else if (p[i] == ':' && i + 2 < n && p[i + 1] == '/' &&
+                   p[i + 2] == '/') { /* an address is no code */
+            const char *space = memchr(p + i, ' ', n - i);
+            *skip = space ? (size_t)(space - p) : n;
+        }
+        weight += code_mark[(unsigned char)p[i]];
+    }
+    return weight;
+}
+
+/* Code and data by the share of their marks, or by how a line ends. `looks` are those of its first bytes. */
+static bool is_code(const char *p, size_t n, const struct sr_ascii_looks *looks)
+{
     char end = p[n - 1];
     n = n < CODE_LOOK ? n : CODE_LOOK;
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)p[i];
-        if (!code_mark[c])
-            continue;
-        if (c == '(')
-            weight += i && sr_ascii_is_word((unsigned char)p[i - 1]) ? 2 : 0; /* a call */
-        else if (c != ':')
-            weight += code_mark[c];
-        else if (i + 2 < n && p[i + 1] == '/' && p[i + 2] == '/') /* an address is no code */
-            while (i + 1 < n && p[i + 1] != ' ')
-                i++;
-    }
+    size_t skip = 0, weight = code_weight(p, n, 0, looks->mark, &skip);
+    for (size_t base = 64; base < n; base += 64)
+        weight += code_weight(p, n, base, sr_ascii_look(p + base, n - base < 64 ? n - base : 64).mark, &skip);
     size_t more = weight && (end == ';' || end == '{' || end == '}' || end == ')' || end == ',') ? 3 : 0;
     return (weight + more) * 12 >= n && weight + more >= 3;
 }
@@ -144,5 +169,6 @@ enum sr_segment_line sr_segment_look(struct sr_bytes text, size_t start, size_t 
         return SR_SEGMENT_HEADING;
     if (list_label(p, n))
         return SR_SEGMENT_LIST;
-    return *p == '|' || is_log(p, n) || is_code(p, n) ? SR_SEGMENT_CODE : SR_SEGMENT_PROSE;
+    struct sr_ascii_looks looks = sr_ascii_look(p, n < 64 ? n : 64);
+    return *p == '|' || is_log(&looks) || is_code(p, n, &looks) ? SR_SEGMENT_CODE : SR_SEGMENT_PROSE;
 }

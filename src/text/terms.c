@@ -163,7 +163,6 @@ struct reading {
     struct sr_terms *terms;
     struct sr_bytes text;
     struct sr_terms_word word;
-    struct sr_estimate_field field;
     struct sr_estimate sum;
     int32_t before; /* the character of a script without spaces just before, 0 when there is none */
     bool alone;     /* and no other before that one */
@@ -188,41 +187,48 @@ static void add_dense(struct reading *r, int32_t cp)
     r->before = cp;
 }
 
-/* One character of a field, any script; returns its length. */
-static size_t read_character(struct reading *r, size_t at)
+/* Puts the lower case of a letter, digit or mark of `n` bytes. */
+static inline void put_letter(struct reading *r, size_t at, size_t n, int32_t cp, uint32_t glyph)
 {
-    int32_t cp;
-    uint32_t glyph;
-    size_t n = sr_glyph_at(r->terms->glyphs, r->text, at, &cp, &glyph);
-    if (glyph & SR_GLYPH_SPACE) {
-        end_dense(r);
-        sr_terms_end_word(r->terms, &r->word);
-        sr_estimate_add_field(&r->sum, r->field);
-        r->field = (struct sr_estimate_field){0};
-        return n;
-    }
-    sr_estimate_point(&r->field, cp, glyph);
-    if (glyph & (SR_GLYPH_CJK | SR_GLYPH_DENSE)) {
-        if (!(glyph & SR_GLYPH_MARK))
-            add_dense(r, cp);
-        return n;
-    }
-    end_dense(r);
-    if (cp == '_')
-        sr_terms_put(r->terms, &r->word, &(char){UNDERSCORE}, 1);
-    else if (glyph & (SR_GLYPH_LETTER | SR_GLYPH_DIGIT | SR_GLYPH_MARK))
+    if ((int32_t)(glyph & SR_GLYPH_POINT) == cp && r->word.n + 4 <= SR_TERMS_WORD && r->text.n - at >= 4) {
+        memcpy(r->word.bytes + r->word.n, r->text.p + at, 4);
+        r->word.n += n;
+    } else {
         sr_terms_put_lower(r->terms, &r->word, cp, glyph, sr_bytes_of(r->text.p + at, n));
-    else
-        sr_terms_end_word(r->terms, &r->word);
-    return n;
+    }
 }
 
-/* Reads characters up to the end of the field, and the space after it. */
+/* Reads characters of any script up to the end of the field, and the space after it. */
 static size_t read_field(struct reading *r, size_t at)
 {
-    do
-        at += read_character(r, at);
-    while (at < r->text.n && (r->field.points || r->field.cjk));
+    const uint32_t *table = r->terms->glyphs;
+    struct sr_estimate_field field = {0};
+    while (at < r->text.n) {
+        int32_t cp;
+        uint32_t glyph;
+        size_t n = sr_glyph_at(table, r->text, at, &cp, &glyph);
+        if (glyph & SR_GLYPH_SPACE) {
+            end_dense(r);
+            sr_terms_end_word(r->terms, &r->word);
+            sr_estimate_add_field(&r->sum, field);
+            return at + n;
+        }
+        sr_estimate_point(&field, cp, glyph);
+        if (glyph & (SR_GLYPH_CJK | SR_GLYPH_DENSE)) {
+            if (!(glyph & SR_GLYPH_MARK))
+                add_dense(r, cp);
+        } else {
+            end_dense(r);
+            if (glyph & (SR_GLYPH_LETTER | SR_GLYPH_DIGIT | SR_GLYPH_MARK))
+                put_letter(r, at, n, cp, glyph);
+            else if (cp == '_')
+                sr_terms_put(r->terms, &r->word, &(char){UNDERSCORE}, 1);
+            else
+                sr_terms_end_word(r->terms, &r->word);
+        }
+        at += n;
+    }
+    sr_estimate_add_field(&r->sum, field);
     return at;
 }
 
@@ -284,9 +290,8 @@ static void estimate_ascii(struct sr_estimate *sum, struct carry *c, const struc
     runs[3] = runs[2] & shifted(runs[1], c->runs[1], 8);
     uint64_t beyond = runs[3] & shifted(field, c->field, SR_ESTIMATE_SHORT);
     uint64_t inner = runs[0] & shifted(m->mark, c->mark, 1) & shifted(field, c->field, 2);
-    sum->words += (size_t)__builtin_popcountll(field & ~shifted(field, c->field, 1));
-    sum->extra += (size_t)__builtin_popcountll(beyond) * SR_ESTIMATE_POINT +
-                  (size_t)__builtin_popcountll(inner) * SR_ESTIMATE_MARK;
+    sum->words += sr_ascii_count(field & ~shifted(field, c->field, 1));
+    sum->extra += sr_ascii_count(beyond) * SR_ESTIMATE_POINT + sr_ascii_count(inner) * SR_ESTIMATE_MARK;
     memcpy(c->runs, runs, sizeof runs);
     c->field = field;
     c->mark = m->mark;
@@ -359,7 +364,6 @@ struct sr_estimate sr_terms_add(struct sr_terms *terms, struct sr_bytes sentence
     }
     end_dense(&r);
     sr_terms_end_word(terms, &r.word);
-    sr_estimate_add_field(&r.sum, r.field);
     close_row(terms);
     return r.sum;
 }

@@ -67,12 +67,19 @@ static inline uint64_t sr_terms_first(uint64_t bytes, size_t n)
 /* The hash of a collected word's last piece. */
 static inline uint64_t sr_terms_hash(const struct sr_terms *terms, const struct sr_terms_word *word)
 {
-    uint64_t halves[2];
-    if (word->n > 16 || word->hash)
-        return sr_hash64(sr_bytes_of(word->bytes, word->n), word->hash ^ terms->seed);
-    memcpy(halves, word->bytes, 16);
-    return sr_terms_short(terms, sr_terms_first(halves[0], word->n < 8 ? word->n : 8),
-                          sr_terms_first(halves[1], word->n < 8 ? 0 : word->n - 8));
+    uint64_t halves[4];
+    size_t n = word->n;
+    if (n > 32 || word->hash)
+        return sr_hash64(sr_bytes_of(word->bytes, n), word->hash ^ terms->seed);
+    memcpy(halves, word->bytes, 32);
+    uint64_t hash = sr_terms_short(terms, sr_terms_first(halves[0], n < 8 ? n : 8),
+                                   sr_terms_first(halves[1], n < 8    ? 0
+                                                             : n < 16 ? n - 8
+                                                                      : 8));
+    if (n <= 16)
+        return hash;
+    return sr_terms_short(terms, sr_terms_first(halves[2], n < 24 ? n - 16 : 8) ^ hash,
+                          sr_terms_first(halves[3], n < 24 ? 0 : n - 24));
 }
 
 /* A term of one character or two. */
