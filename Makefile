@@ -1,7 +1,7 @@
 # The short way in: `make run` and `make test`. CMake and Ninja do the work (CMakePresets.json).
 .DEFAULT_GOAL := all
-.PHONY: all setup setup-bench run test test-unit test-integration test-full test-asan test-tsan test-clang fuzz bench lint \
-        format dev-figures clean
+.PHONY: all setup setup-bench run test test-unit test-integration test-full test-asan test-tsan test-clang test-door-tsan \
+        fuzz bench lint format dev-figures clean
 
 PRESET  ?= release
 VENV    := tests/.venv
@@ -35,6 +35,10 @@ test-full: all ## every combination behind the real Envoy, where `make test` tak
 test-asan test-tsan test-clang: test-%: setup ## unit tests under a sanitizer, or built by clang
 	@tools/build.sh $* all
 	@ctest --test-dir build/$* --output-on-failure --no-tests=error -j2
+
+test-door-tsan: setup ## Envoy's door under load, with the thread sanitizer
+	@tools/build.sh tsan semroute
+	@SEMROUTE=build/tsan/semroute $(PYTEST) tests/integration/test_door_load.py
 
 fuzz: setup ## every fuzz target for FUZZ_SECONDS over its kept corpus
 	@tools/build.sh fuzz all

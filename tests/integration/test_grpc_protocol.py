@@ -1,107 +1,14 @@
 """The raw protocol of Envoy's door, spoken by an independent client: Python's grpcio with stubs made from proto/."""
 import asyncio
 import json
-import queue
-import subprocess
-import sys
+import time
 
 import grpc
 import pytest
 
-from conftest import BINARY, ROOT, Mock, Process, builtin_on, chat, free_ports, wait_http
-
-PROCESS = "/envoy.service.ext_proc.v3.ExternalProcessor/Process"
-STREAMED, BUFFERED, FULL_DUPLEX = 1, 2, 4
-PIECE = 65536
-OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
-
-
-@pytest.fixture(scope="module")
-def stubs(tmp_path_factory):
-    out = tmp_path_factory.mktemp("stubs")
-    done = subprocess.run([sys.executable, "-m", "grpc_tools.protoc", f"-I{ROOT / 'proto'}", f"--python_out={out}",
-                           f"--grpc_python_out={out}", "ext_proc.proto", "health.proto"],
-                          capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    sys.path.insert(0, str(out))
-    import ext_proc_pb2
-    import ext_proc_pb2_grpc
-    import health_pb2
-    import health_pb2_grpc
-
-    class Stubs:
-        pb, service = ext_proc_pb2, ext_proc_pb2_grpc.ExternalProcessorStub
-        health, health_service = health_pb2, health_pb2_grpc.HealthStub
-
-    yield Stubs
-    sys.path.remove(str(out))
-
-
-@pytest.fixture(scope="module")
-def door(tmp_path_factory):
-    """semroute with Envoy's door alone; gives its process with .target."""
-    directory = tmp_path_factory.mktemp("grpc")
-    mock = Mock(directory / "mock.log")
-    config = directory / "semroute.yaml"
-    config.write_text(builtin_on(mock.port))
-    port, metrics = free_ports(), free_ports()
-    process = Process([BINARY, "serve", "-c", config, "--gateway", "off", "--api", "off", "--metrics",
-                       f"127.0.0.1:{metrics}", "--extproc", f"127.0.0.1:{port}"], directory / "semroute.log")
-    wait_http(metrics, "/metrics", process)
-    process.target = f"127.0.0.1:{port}"
-    yield process
-    process.stop()
-    mock.stop()
-
-
-@pytest.fixture
-def channel(door):
-    with grpc.insecure_channel(door.target, options=OPTIONS) as channel:
-        yield channel
-
-
-class Call:
-    """One Process call, message by message."""
-
-    def __init__(self, stubs, channel, timeout=120, **more):
-        self.out = queue.Queue()
-        self.answers = stubs.service(channel).Process(iter(self.out.get, None), timeout=timeout, **more)
-
-    def send(self, *requests):
-        for request in requests:
-            self.out.put(request)
-
-    def finish(self):
-        self.out.put(None)
-
-    def next(self):
-        return next(self.answers)
-
-    def code(self):
-        """Reads until the call is over."""
-        try:
-            for _ in self.answers:
-                pass
-        except grpc.RpcError:
-            pass
-        return self.answers.code()
-
-
-def head(stubs, mode, end=False, path=b"/v1/chat/completions", method=b"POST"):
-    fields = {":method": method, ":path": path, ":scheme": b"http", ":authority": b"test",
-              "content-type": b"application/json"}
-    values = [stubs.pb.HeaderValue(key=key, raw_value=value) for key, value in fields.items()]
-    return stubs.pb.ProcessingRequest(
-        request_headers=stubs.pb.HttpHeaders(headers=stubs.pb.HeaderMap(headers=values), end_of_stream=end),
-        protocol_config=stubs.pb.ProtocolConfiguration(request_body_mode=mode))
-
-
-def body(stubs, data, end=True):
-    return stubs.pb.ProcessingRequest(request_body=stubs.pb.HttpBody(body=data, end_of_stream=end))
-
-
-def mutations(common):
-    return {option.header.key: option.header.raw_value.decode() for option in common.header_mutation.set_headers}
+from conftest import chat
+from grpc_door import (BUFFERED, FULL_DUPLEX, OPTIONS, PIECE, PROCESS, STREAMED, Call, body, channel, door, head,  # noqa: F401
+                       mutations, serve, stubs)
 
 
 def buffered(stubs, channel, request):
@@ -166,6 +73,43 @@ def test_explicit_model_passes_ten_megabytes(stubs, channel):
     assert out == data and headers["x-selected-model"] == "coder"
     answer = buffered(stubs, channel, json.loads(data))
     assert answer.WhichOneof("response") == "request_body"
+
+
+COMPRESSION = "\n      prompt_compression: {enabled: true}\n"  # goes on under the file's last mapping, the modules
+
+
+def last_byte_to_verdict(stubs, channel, data, seconds):
+    """Sends a body over that time; how long its verdict took after the last of it."""
+    pieces = [data[at:at + (len(data) + 29) // 30] for at in range(0, len(data), (len(data) + 29) // 30)]
+    call = Call(stubs, channel)
+    call.send(head(stubs, FULL_DUPLEX))
+    for number, piece in enumerate(pieces):
+        time.sleep(seconds / len(pieces))
+        call.send(body(stubs, piece, number == len(pieces) - 1))
+    last = time.monotonic()
+    assert mutations(call.next().request_headers.response)["x-selected-model"]
+    took = time.monotonic() - last
+    call.finish()
+    assert call.code() == grpc.StatusCode.OK
+    return took * 1000
+
+
+def test_a_body_is_read_while_it_arrives(stubs, channel, tmp_path, capsys):
+    """What is wrong with the beginning of a body is answered before its end is sent. How much less time is left after
+    the last byte of a body that came slowly is printed."""
+    text = "Explain how this function sorts its list, and why the loop ends. " * 16000
+    data = json.dumps(chat(text)).encode()
+    for spoilt, status in ((data[:500000] + b'"}]}}', 400), (data.replace(b'"auto"', b'"nobody"'), 404)):
+        call = Call(stubs, channel)
+        call.send(head(stubs, FULL_DUPLEX), *[body(stubs, spoilt[at:at + 65536], False) for at in range(0, len(spoilt), 65536)])
+        assert call.next().immediate_response.status.code == status
+        call.finish()
+    for name, more in (("", ""), (", compressed as it comes", COMPRESSION)):
+        with serve(tmp_path, more) as process, grpc.insecure_channel(process.target, options=OPTIONS) as own:
+            slowly, at_once = (sorted(last_byte_to_verdict(stubs, own, data, s) for _ in range(5))[2] for s in (0.3, 0))
+        with capsys.disabled():
+            print(f"\nfrom the last byte of {len(data) >> 10} KiB to the verdict{name}: {slowly:.1f} ms when it came over "
+                  f"300 ms, {at_once:.1f} ms when it came at once")
 
 
 def test_message_over_the_limit(stubs, channel):
