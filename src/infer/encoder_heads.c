@@ -183,6 +183,24 @@ static enum sr_head_kind kind_of(const struct sr_encoder *e, const char *folder)
     return token ? SR_HEAD_TOKEN : SR_HEAD_SEQUENCE;
 }
 
+int sr_enc_adapter_heads_load(struct sr_encoder *e, const char *folder, struct sr_err *err)
+{
+    struct sr_enc_adapter adapter;
+    int rc = sr_enc_adapter_open(&adapter, folder, "adapter_model.safetensors", err);
+    if (rc)
+        return rc;
+    struct source from = {{&adapter.files, &e->files}, NULL};
+    rc = sr_enc_trunk_load(e, &adapter, err);
+    if (rc == SR_OK)
+        rc = sr_enc_adapter_check(&adapter, err);
+    if (rc == SR_OK)
+        rc = add_classifier(e, &from, folder, NULL, adapter.token ? SR_HEAD_TOKEN : SR_HEAD_SEQUENCE,
+                            e->n_trunks - 1, err);
+    e->info.mapped_bytes += sr_enc_files_bytes(&adapter.files);
+    sr_enc_adapter_close(&adapter);
+    return rc;
+}
+
 int sr_enc_heads_load(struct sr_encoder *e, const struct sr_encoder_options *options,
                       struct sr_enc_adapter *adapter, struct sr_err *err)
 {

@@ -48,6 +48,7 @@ static int read_config(struct sr_enc_adapter *a, const char *folder, struct sr_e
         rc = sr_enc_json_number(&json, json.root, "lora_alpha", 1e-6, 1e6, &a->alpha, err);
     if (rc == SR_OK && (!a->rank || a->alpha <= 0))
         rc = sr_err_set(err, SR_EPARSE, "%s: `r` and `lora_alpha` are needed", json.path);
+    a->token = sr_tjson_eq(sr_tjson_get(json.root, "task_type"), "TOKEN_CLS");
     a->rslora = sr_tjson_bool(sr_tjson_get(json.root, "use_rslora"), false);
     sr_enc_json_close(&json);
     return rc;
@@ -96,6 +97,14 @@ int sr_enc_adapter_open(struct sr_enc_adapter *adapter, const char *folder, cons
     if (rc)
         sr_enc_adapter_close(adapter);
     return rc;
+}
+
+int sr_enc_adapter_check(const struct sr_enc_adapter *a, struct sr_err *err)
+{
+    if (a->used == a->pairs)
+        return SR_OK;
+    return sr_err_set(err, SR_EMISMATCH, "%s: %zu of the adapter's %zu pairs fit no layer of the trunk",
+                      a->files.folder, a->pairs - a->used, a->pairs);
 }
 
 void sr_enc_adapter_close(struct sr_enc_adapter *adapter)

@@ -62,10 +62,12 @@ static int open_all(struct sr_encoder *e, const char *folder, const struct sr_en
         rc = sr_enc_trunk_load(e, NULL, err);
     if (rc == SR_OK)
         rc = sr_enc_heads_load(e, options, NULL, err);
+    for (size_t i = 0; rc == SR_OK && i < options->n_heads; i++)
+        rc = sr_enc_adapter_heads_load(e, options->heads[i], err);
     if (rc)
         return rc;
     e->info.weight_bytes += e->arena.total;
-    e->info.mapped_bytes = sr_enc_files_bytes(&e->files);
+    e->info.mapped_bytes += sr_enc_files_bytes(&e->files);
     sr_enc_files_rest(&e->files);
     return SR_OK;
 }

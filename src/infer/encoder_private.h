@@ -129,10 +129,9 @@ int sr_enc_floats(const struct sr_enc_files *files, const struct sr_tensor *tens
 
 struct sr_enc_adapter {
     struct sr_enc_files files;
-    double scale; /* default: alpha / r */
-    bool rslora;
+    bool rslora, token; /* its task is a class for each token */
     double alpha;
-    size_t rank;  /* stated */
+    size_t rank;
     size_t used;  /* pairs taken */
     size_t pairs; /* in the file */
 };
@@ -140,6 +139,8 @@ struct sr_enc_adapter {
 /* adapter_config.json and its weights (PEFT). SR_EUNSUPPORTED for what is not plain LoRA. */
 int sr_enc_adapter_open(struct sr_enc_adapter *adapter, const char *folder, const char *weights,
                         struct sr_err *err) SR_WARN_UNUSED;
+/* SR_EMISMATCH when a pair was left over. */
+int sr_enc_adapter_check(const struct sr_enc_adapter *adapter, struct sr_err *err) SR_WARN_UNUSED;
 void sr_enc_adapter_close(struct sr_enc_adapter *adapter);
 /* Is there a pair for the module (its name within the trunk)? */
 bool sr_enc_adapter_has(const struct sr_enc_adapter *adapter, const char *module);
@@ -221,6 +222,9 @@ int sr_enc_trunk_load(struct sr_encoder *e, struct sr_enc_adapter *adapter,
 /* The folder's own heads: its classifier, or the embedding. */
 int sr_enc_heads_load(struct sr_encoder *e, const struct sr_encoder_options *options,
                       struct sr_enc_adapter *adapter, struct sr_err *err) SR_WARN_UNUSED;
+
+/* A folder with an adapter for this trunk: an adapted trunk and its classifier. */
+int sr_enc_adapter_heads_load(struct sr_encoder *e, const char *folder, struct sr_err *err) SR_WARN_UNUSED;
 
 struct sr_enc_labels {
     const char *task; /* what the mapping file stands for, NULL */
