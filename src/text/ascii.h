@@ -206,18 +206,21 @@ static inline struct sr_ascii_masks sr_ascii_read(const char *p, size_t n)
     return m;
 }
 
-/* What tells code and logs from prose, of the first `n` (at most 64) bytes at `p`, of any kind. */
+/* What tells code and logs from prose, of the first `n` (at most 64) bytes at `p`, of any kind; `readable`
+ * bytes may be read there. */
 struct sr_ascii_looks {
     uint64_t mark;  /* printable ASCII but letters and digits */
     uint64_t digit; /* 0 to 9 */
     uint64_t joint; /* `:`, `-` and `.` */
 };
 
-static inline struct sr_ascii_looks sr_ascii_look(const char *p, size_t n)
+static inline struct sr_ascii_looks sr_ascii_look(const char *p, size_t n, size_t readable)
 {
     struct sr_ascii_looks m = {0, 0, 0};
+    const uint64_t meant = n < 64 ? ~(UINT64_MAX << n) : UINT64_MAX;
     char tail[64];
-    p = sr_ascii_whole(p, n, tail);
+    if (readable < 64)
+        p = sr_ascii_whole(p, readable, tail);
     for (int i = 0; i < 64; i += 16) {
         sr_ascii_v v = sr_ascii_load(p + i), digit = sr_ascii_range(v, '0', 10);
         sr_ascii_v letter = sr_ascii_range(sr_ascii_lowered(v), 'a', 26);
@@ -228,6 +231,9 @@ static inline struct sr_ascii_looks sr_ascii_look(const char *p, size_t n)
         m.digit |= sr_ascii_bits(digit) << i;
         m.joint |= sr_ascii_bits(joint) << i;
     }
+    m.mark &= meant;
+    m.digit &= meant;
+    m.joint &= meant;
     return m;
 }
 

@@ -66,7 +66,7 @@ static inline __attribute__((always_inline)) size_t sr_glyph_at(const uint32_t *
             *glyph = table[point];
             return 3;
         }
-        if (whole && point >= 0x4E00 && point <= 0x9FFF) {
+        if (whole && ((point >= 0x4E00 && point <= 0x9FFF) || (point >= 0xAC00 && point <= 0xD7A3))) {
             *cp = point;
             *glyph = (uint32_t)point | SR_GLYPH_LETTER | SR_GLYPH_CJK;
             return 3;

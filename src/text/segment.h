@@ -57,7 +57,7 @@ bool sr_segment_next_published(struct sr_segmenter *s, struct sr_bytes text, boo
  * or after `from`. */
 bool sr_segment_is_abbreviation(struct sr_bytes text, size_t from, size_t dot);
 
-/* What does the line text.p[start..end) look like? Nothing of it may be read beyond `end`. */
+/* What does the line text.p[start..end) look like? What follows it does not count. */
 enum sr_segment_line sr_segment_look(struct sr_bytes text, size_t start, size_t end);
 
 #endif

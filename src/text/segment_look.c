@@ -136,13 +136,15 @@ static size_t code_weight(const char *p, size_t n, size_t base, uint64_t marks, 
 }
 
 /* Code and data by the share of their marks, or by how a line ends. `looks` are those of its first bytes. */
-static bool is_code(const char *p, size_t n, const struct sr_ascii_looks *looks)
+static bool is_code(const char *p, size_t n, size_t readable, const struct sr_ascii_looks *looks)
 {
     char end = p[n - 1];
     n = n < CODE_LOOK ? n : CODE_LOOK;
     size_t skip = 0, weight = code_weight(p, n, 0, looks->mark, &skip);
-    for (size_t base = 64; base < n; base += 64)
-        weight += code_weight(p, n, base, sr_ascii_look(p + base, n - base < 64 ? n - base : 64).mark, &skip);
+    for (size_t base = 64; base < n; base += 64) {
+        size_t left = n - base < 64 ? n - base : 64;
+        weight += code_weight(p, n, base, sr_ascii_look(p + base, left, readable - base).mark, &skip);
+    }
     size_t more = weight && (end == ';' || end == '{' || end == '}' || end == ')' || end == ',') ? 3 : 0;
     return (weight + more) * 12 >= n && weight + more >= 3;
 }
@@ -169,6 +171,8 @@ enum sr_segment_line sr_segment_look(struct sr_bytes text, size_t start, size_t 
         return SR_SEGMENT_HEADING;
     if (list_label(p, n))
         return SR_SEGMENT_LIST;
-    struct sr_ascii_looks looks = sr_ascii_look(p, n < 64 ? n : 64);
-    return *p == '|' || is_log(&looks) || is_code(p, n, &looks) ? SR_SEGMENT_CODE : SR_SEGMENT_PROSE;
+    size_t readable = text.n - (size_t)(p - text.p);
+    struct sr_ascii_looks looks = sr_ascii_look(p, n < 64 ? n : 64, readable);
+    return *p == '|' || is_log(&looks) || is_code(p, n, readable, &looks) ? SR_SEGMENT_CODE
+                                                                          : SR_SEGMENT_PROSE;
 }
