@@ -153,6 +153,7 @@ enum sr_outcome {
     SR_OUTCOME_REFUSED,  /* the request was wrong: 4xx */
     SR_OUTCOME_SHED,     /* refused for lack of room: 503 */
     SR_OUTCOME_FAILED,   /* the upstream could not be reached or broke off */
+    SR_OUTCOME_BLOCKED,  /* stopped by a guard */
 };
 
 /* One place to send a request to. */

@@ -16,6 +16,10 @@ struct sr_plan;
  * SR_ENOENT with a message when a rule names what does not exist. */
 int sr_plan_new(struct sr_plan **out, const struct sr_config *config, struct sr_signals *signals,
                 struct sr_err *err) SR_WARN_UNUSED;
+/* The same over those decisions alone that `takes` says yes to. */
+int sr_plan_new_of(struct sr_plan **out, const struct sr_config *config, struct sr_signals *signals,
+                   bool (*takes)(const struct sr_config_decision *decision),
+                   struct sr_err *err) SR_WARN_UNUSED;
 struct sr_plan *sr_plan_ref(struct sr_plan *plan);
 void sr_plan_unref(struct sr_plan *plan);
 
@@ -51,5 +55,10 @@ struct sr_choice {
 
 void sr_plan_choose(const struct sr_plan *plan, const struct sr_decision *decision,
                     const struct sr_signal_result *const results[SR_SIGNAL_TYPES], struct sr_choice *out);
+
+/* The same without the models that are barred ([n_models] of the configuration): the best of the other
+ * candidates, else the default model, else none (model -1). */
+void sr_plan_choose_other(const struct sr_plan *plan, const struct sr_decision *decision, const bool *barred,
+                          struct sr_choice *out);
 
 #endif

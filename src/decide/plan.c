@@ -14,6 +14,8 @@
 
 #define CLASSIFIER_TYPES (UINT32_C(1) << SR_SIGNAL_DOMAIN)
 
+typedef bool decision_filter(const struct sr_config_decision *decision);
+
 struct order_key {
     uint64_t group;
     int64_t priority;
@@ -43,18 +45,22 @@ static uint64_t group_of(const struct sr_config *config, const struct sr_config_
     return UINT64_MAX - ((uint64_t)decision->priority ^ (UINT64_C(1) << 63));
 }
 
-static void sort_decisions(const struct sr_config *config, struct order_key *keys)
+/* Returns how many decisions the plan has. */
+static size_t sort_decisions(const struct sr_config *config, decision_filter *takes, struct order_key *keys)
 {
     bool tiers = false;
+    size_t n = 0;
     for (size_t i = 0; i < config->n_decisions; i++)
-        tiers |= config->decisions[i].tier > 0;
+        tiers |= takes(&config->decisions[i]) && config->decisions[i].tier > 0;
     for (size_t i = 0; i < config->n_decisions; i++) {
         const struct sr_config_decision *decision = &config->decisions[i];
-        keys[i] =
-            (struct order_key){group_of(config, decision, tiers), decision->priority, decision->name, (int)i};
+        if (takes(decision))
+            keys[n++] = (struct order_key){group_of(config, decision, tiers), decision->priority,
+                                           decision->name, (int)i};
     }
-    if (config->n_decisions)
-        qsort(keys, config->n_decisions, sizeof *keys, by_order);
+    if (n)
+        qsort(keys, n, sizeof *keys, by_order);
+    return n;
 }
 
 static int compile_entry(struct sr_plan *plan, struct sr_plan_entry *entry, uint32_t *used,
@@ -92,11 +98,11 @@ static int count_all(const struct sr_config *config, size_t *total, struct sr_er
     return SR_OK;
 }
 
-static int compile_all(struct sr_plan *plan, struct order_key *keys, struct sr_err *err)
+static int compile_all(struct sr_plan *plan, decision_filter *takes, struct order_key *keys,
+                       struct sr_err *err)
 {
     uint32_t used = 0;
-    sort_decisions(plan->config, keys);
-    plan->n = plan->config->n_decisions;
+    plan->n = sort_decisions(plan->config, takes, keys);
     for (size_t i = 0; i < plan->n; i++) {
         struct sr_plan_entry *entry = &plan->entries[i];
         entry->decision = keys[i].decision;
@@ -108,8 +114,20 @@ static int compile_all(struct sr_plan *plan, struct order_key *keys, struct sr_e
     return SR_OK;
 }
 
+static bool takes_all(const struct sr_config_decision *decision)
+{
+    (void)decision;
+    return true;
+}
+
 int sr_plan_new(struct sr_plan **out, const struct sr_config *config, struct sr_signals *signals,
                 struct sr_err *err)
+{
+    return sr_plan_new_of(out, config, signals, takes_all, err);
+}
+
+int sr_plan_new_of(struct sr_plan **out, const struct sr_config *config, struct sr_signals *signals,
+                   decision_filter *takes, struct sr_err *err)
 {
     size_t total = 0;
     int rc = count_all(config, &total, err);
@@ -126,7 +144,7 @@ int sr_plan_new(struct sr_plan **out, const struct sr_config *config, struct sr_
     plan->entries = sr_mem_calloc(config->n_decisions + 1, sizeof *plan->entries);
     plan->nodes = sr_mem_calloc(total + 1, sizeof *plan->nodes);
     if (plan->entries && plan->nodes)
-        rc = compile_all(plan, keys, err);
+        rc = compile_all(plan, takes, keys, err);
     if (rc) {
         sr_plan_unref(plan);
         plan = NULL;

@@ -40,20 +40,21 @@ static bool thinks(const struct sr_config *config, const struct sr_config_domain
     return ref->use_reasoning || (!ref->says_reasoning && entry && entry->use_reasoning);
 }
 
+/* NULL when every candidate is barred; `barred` NULL: none is. */
 static const struct sr_config_model_ref *best_ref(const struct sr_config *config,
                                                   const struct sr_config_decision *chosen,
-                                                  const struct sr_config_domain *domain)
+                                                  const struct sr_config_domain *domain, const bool *barred)
 {
-    size_t best = 0;
-    double best_score = score_of(domain, config->models[chosen->refs[0].model].name);
-    for (size_t i = 1; i < chosen->n_refs; i++) {
+    const struct sr_config_model_ref *best = NULL;
+    double best_score = 0;
+    for (size_t i = 0; i < chosen->n_refs; i++) {
         double score = score_of(domain, config->models[chosen->refs[i].model].name);
-        if (score > best_score) {
-            best = i;
-            best_score = score;
-        }
+        if ((barred && barred[chosen->refs[i].model]) || (best && score <= best_score))
+            continue;
+        best = &chosen->refs[i];
+        best_score = score;
     }
-    return &chosen->refs[best];
+    return best;
 }
 
 static const char *effort_of(const struct sr_config *config, const struct sr_config_model_ref *ref)
@@ -66,13 +67,24 @@ static const char *effort_of(const struct sr_config *config, const struct sr_con
 void sr_plan_choose(const struct sr_plan *plan, const struct sr_decision *decision, sr_rule_results results,
                     struct sr_choice *out)
 {
-    const struct sr_config *config = plan->config;
     (void)results;
+    sr_plan_choose_other(plan, decision, NULL, out);
+}
+
+void sr_plan_choose_other(const struct sr_plan *plan, const struct sr_decision *decision, const bool *barred,
+                          struct sr_choice *out)
+{
+    const struct sr_config *config = plan->config;
     *out = (struct sr_choice){config->default_model, "", false, "", "default", ""};
+    if (out->model >= 0 && barred && barred[out->model])
+        out->model = -1;
     if (decision->decision < 0 || config->decisions[decision->decision].n_refs == 0)
         return;
     const struct sr_config_domain *domain = scoring_domain(config, decision);
-    const struct sr_config_model_ref *ref = best_ref(config, &config->decisions[decision->decision], domain);
+    const struct sr_config_model_ref *ref =
+        best_ref(config, &config->decisions[decision->decision], domain, barred);
+    if (!ref)
+        return;
     out->model = ref->model;
     out->lora_name = ref->lora_name ? ref->lora_name : "";
     out->use_reasoning = thinks(config, domain, ref);

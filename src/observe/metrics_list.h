@@ -98,6 +98,17 @@
       "Tokens that signals read of a compressed text, over all of its tokens.", "", RATIO)                   \
     X(COMPRESSION_TIME, HISTOGRAM, "semroute_compression_seconds", "Time to compress a text for signals.",   \
       "", MICRO)                                                                                             \
+    X(PII_VIOLATIONS, COUNTER, "llm_pii_violations_total",                                                   \
+      "Requests with private data that a guard or policy did not let pass, by type.", "model,pii_type",      \
+      NONE)                                                                                                  \
+    /* action: allow, flag, route, block, redact */                                                          \
+    X(GUARD_ACTIONS, COUNTER, "semroute_guard_actions_total", "What guards did.", "decision,action", NONE)   \
+    X(SCAN_COVERAGE, HISTOGRAM, "semroute_guard_scan_coverage",                                              \
+      "Share of a request's text that a guard's signal has read.", "signal", UNIT)                           \
+    X(SCANNED_BYTES, COUNTER, "semroute_guard_scanned_bytes_total", "Text that guards' signals have read.",  \
+      "signal", NONE)                                                                                        \
+    X(REMEMBERED_TURNS, COUNTER, "semroute_guard_remembered_turns_total",                                    \
+      "Turns whose answer was known from an earlier request.", "signal", NONE)                               \
     X(BUILD_INFO, GAUGE, "semroute_build_info", "Always 1: the program that runs.", "version", NONE)         \
     X(CONFIG_INFO, GAUGE, "semroute_config_info", "Always 1: the configuration that is in force.",           \
       "revision", NONE)                                                                                      \

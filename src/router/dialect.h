@@ -29,6 +29,7 @@ enum sr_at {
     SR_AT_CONTENT,
     SR_AT_PART,
     SR_AT_PART_TEXT,
+    SR_AT_MESSAGE_TEXT, /* what else in a message is text: refusals, thoughts, arguments of calls */
     SR_AT_TOOL_CALL,
     SR_AT_TOOLS,
     SR_AT_TOOL,

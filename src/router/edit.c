@@ -1,7 +1,8 @@
 /* Runs the edits in their order and renders the result. */
 #include "router/edit.h"
 
-/* Every edit adds a few entries; request_params at most one for each top-level member. */
+/* Every edit adds a few entries; request_params at most one for each top-level member; redaction comes on
+ * top. */
 #define EDITS_MAX 4096
 
 #define JSON_TEXT_MAX ((size_t)16 << 20)
@@ -34,8 +35,10 @@ bool sr_edit_blocked(const struct sr_edit *edit, struct sr_bytes name)
 static int edit_begin(struct sr_edit *edit, sr_exchange *x)
 {
     *edit = (struct sr_edit){.x = x, .doc = &x->doc, .arena = &x->arena, .decision = sr_exchange_decision(x)};
+    const struct sr_signal_result *pii = x->results[SR_SIGNAL_PII];
+    size_t redacted = pii && !pii->status ? pii->n_finds + x->guard.turns.n_pieces : 0;
     return sr_edits_new(&edit->list, x->doc.body, x->doc.spans, x->doc.n_spans, sr_scan_root_open(x->scan),
-                        EDITS_MAX, &x->arena);
+                        EDITS_MAX + redacted, &x->arena);
 }
 
 static int edit_finish(struct sr_edit *edit)
@@ -45,12 +48,14 @@ static int edit_finish(struct sr_edit *edit)
     return sr_edits_render(edit->list, &v->body, &v->n_body, &v->body_size, NULL);
 }
 
-int sr_edit_alias(sr_exchange *x)
+int sr_edit_named(sr_exchange *x)
 {
     struct sr_edit edit;
     int rc = edit_begin(&edit, x);
     if (!rc)
         rc = sr_edit_model(&edit);
+    if (!rc)
+        rc = sr_redact_edit(&edit);
     return rc ? rc : edit_finish(&edit);
 }
 
@@ -68,5 +73,7 @@ int sr_edit_body(sr_exchange *x)
         rc = sr_edit_prompt(&edit);
     if (!rc && edit.decision)
         rc = sr_edit_params(&edit);
+    if (!rc)
+        rc = sr_redact_edit(&edit);
     return rc ? rc : edit_finish(&edit);
 }

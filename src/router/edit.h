@@ -24,8 +24,8 @@ struct sr_edit {
  * SR_ECONFLICT. */
 int sr_edit_body(sr_exchange *x) SR_WARN_UNUSED;
 
-/* Only the model's name, for a client that named a model which its upstream calls otherwise. */
-int sr_edit_alias(sr_exchange *x) SR_WARN_UNUSED;
+/* For a client that named a model: the name that its upstream knows, and what a guard takes out. */
+int sr_edit_named(sr_exchange *x) SR_WARN_UNUSED;
 
 int sr_edit_model(struct sr_edit *edit) SR_WARN_UNUSED;
 int sr_edit_stream(struct sr_edit *edit) SR_WARN_UNUSED;

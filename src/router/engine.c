@@ -89,12 +89,78 @@ static int model_prepare(struct sr_engine_model *out, const struct sr_config_mod
     return SR_OK;
 }
 
+/* Does a rule ask for an attack or private data? */
+static bool asks_guards(const struct sr_config_rule *rule)
+{
+    if (rule->op == SR_RULE_LEAF)
+        return strcmp(rule->type, "jailbreak") == 0 || strcmp(rule->type, "pii") == 0;
+    for (size_t i = 0; rule->op != SR_RULE_NOT && i < rule->n_children; i++)
+        if (asks_guards(&rule->children[i]))
+            return true;
+    return false;
+}
+
+static bool is_guard(const struct sr_config_decision *decision)
+{
+    return decision->plugins.guard.set;
+}
+
+static bool is_no_guard(const struct sr_config_decision *decision)
+{
+    return !is_guard(decision);
+}
+
+static bool is_for_named(const struct sr_config_decision *decision)
+{
+    return is_guard(decision) ||
+           (decision->plugins.fast_response.set && decision->has_rules && asks_guards(&decision->rules));
+}
+
+static bool any_decision(const struct sr_config *config, bool (*takes)(const struct sr_config_decision *))
+{
+    for (size_t i = 0; i < config->n_decisions; i++)
+        if (takes(&config->decisions[i]))
+            return true;
+    return false;
+}
+
+static int plans_prepare(struct sr_engine *engine, struct sr_err *err)
+{
+    const struct sr_config *config = engine->config;
+    int rc = sr_plan_new_of(&engine->plan, config, engine->signals, is_no_guard, err);
+    if (!rc && any_decision(config, is_guard))
+        rc = sr_plan_new_of(&engine->guards, config, engine->signals, is_guard, err);
+    if (!rc && config->global.guards.explicit_models && any_decision(config, is_for_named))
+        rc = sr_plan_new_of(&engine->named, config, engine->signals, is_for_named, err);
+    return rc;
+}
+
+static int policies_prepare(struct sr_engine *engine)
+{
+    const struct sr_config *config = engine->config;
+    if (config->global.n_policies == 0)
+        return SR_OK;
+    uint32_t *may_see = sr_arena_alloc(&engine->arena, config->n_models * sizeof *may_see);
+    if (!may_see)
+        return SR_ENOMEM;
+    memset(may_see, 0xff, config->n_models * sizeof *may_see);
+    for (size_t i = 0; i < config->global.n_policies; i++)
+        if (config->global.policies[i].index >= 0)
+            may_see[config->global.policies[i].index] = config->global.policies[i].allowed;
+    engine->may_see = may_see;
+    return SR_OK;
+}
+
 static int engine_prepare(struct sr_engine *engine, struct sr_models *models, struct sr_err *err)
 {
     const struct sr_config *config = engine->config;
     int rc = sr_signals_new(&engine->signals, config, models, err);
+    if (!rc && models)
+        sr_memo_resize(sr_models_memo(models), config->global.guards.memo_bytes);
     if (!rc)
-        rc = sr_plan_new(&engine->plan, config, engine->signals, err);
+        rc = plans_prepare(engine, err);
+    if (!rc)
+        rc = policies_prepare(engine);
     for (int d = 0; !rc && d < SR_DIALECTS; d++)
         rc = sr_paths_new(&engine->paths[d], sr_dialects[d].specs, sr_dialects[d].n_specs, err);
     if (!rc)
@@ -147,6 +213,8 @@ void sr_engine_unref(struct sr_engine *engine)
     if (!engine || !sr_ref_put(&engine->ref))
         return;
     sr_plan_unref(engine->plan);
+    sr_plan_unref(engine->guards);
+    sr_plan_unref(engine->named);
     sr_signals_unref(engine->signals);
     for (int d = 0; d < SR_DIALECTS; d++)
         sr_paths_unref(engine->paths[d]);

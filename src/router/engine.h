@@ -26,7 +26,11 @@ struct sr_engine {
     struct sr_arena arena;
     const struct sr_config *config;
     struct sr_signals *signals;
-    struct sr_plan *plan;
+    struct sr_plan *plan;    /* of all decisions but guards */
+    struct sr_plan *guards;  /* of guards; NULL: there are none */
+    struct sr_plan *named;   /* what requests that name their model pass: guards, and decisions that answer
+                                an attack or private data at once; NULL: nothing */
+    const uint32_t *may_see; /* for each model a mask over enum sr_entity_type; NULL: all may see all */
     struct sr_paths *paths[SR_DIALECTS];
     struct sr_paths *answer_paths;  /* router/usage.h */
     struct sr_engine_model *models; /* one per model of the configuration */

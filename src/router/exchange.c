@@ -22,8 +22,7 @@
 
 const struct sr_config_decision *sr_exchange_decision(const sr_exchange *x)
 {
-    return x->automatic && x->decision.decision >= 0 ? &x->engine->config->decisions[x->decision.decision]
-                                                     : NULL;
+    return x->decision.decision >= 0 ? &x->engine->config->decisions[x->decision.decision] : NULL;
 }
 
 const struct sr_config_model *sr_exchange_model(const sr_exchange *x)
@@ -71,6 +70,7 @@ static void book_time(sr_exchange *x, uint64_t start, bool had_verdict)
     x->times.verdict = now;
     x->verdict.overhead_ns = x->times.busy_ns;
     sr_measure_verdict(x);
+    sr_guard_audit(x);
 }
 
 void sr_exchange_woken(sr_exchange *x)
@@ -93,6 +93,8 @@ sr_exchange *sr_exchange_new(sr_runtime *runtime, const struct sr_request_head *
     x->times.started = start;
     x->model = x->client_model = -1;
     x->decision.decision = x->decision.category = -1;
+    x->decision.category_name = "";
+    sr_guard_init(&x->guard);
     x->verdict.decision = x->verdict.category = x->verdict.effort = x->verdict.model = "";
     sr_arena_init(&x->arena, ARENA_BASE_MAX + 4 * x->engine->max_body);
     sr_buf_init(&x->body, x->engine->max_body);

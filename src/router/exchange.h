@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "router/early.h"
 #include "router/engine.h"
+#include "router/guard.h"
 #include "router/head.h"
 #include "router/request.h"
 #include "router/runtime.h"
@@ -31,6 +32,14 @@ struct sr_timings {
     uint64_t waiting; /* since when signals are under way elsewhere */
     uint64_t busy_ns; /* inside this library, or waiting for its workers, until the verdict */
     uint64_t scan_ns, signals_ns, decide_ns, edit_ns;
+};
+
+/* What is being decided, in this order. */
+enum sr_route_phase {
+    SR_PHASE_GUARD,  /* which guard matches */
+    SR_PHASE_ROUTE,  /* which decision, and so which model */
+    SR_PHASE_POLICY, /* may that model see what is in the request */
+    SR_PHASE_DONE,
 };
 
 struct sr_bridge;
@@ -84,6 +93,9 @@ struct sr_exchange {
     struct sr_signal_run *run;
     const struct sr_signal_result *results[SR_SIGNAL_TYPES];
     uint64_t deadline_ns;
+    enum sr_route_phase phase;
+    const struct sr_plan *plan; /* that `decision` is of */
+    struct sr_guard guard;
     struct sr_decision decision;
     struct sr_choice choice;
     bool injected_prompt;
@@ -141,6 +153,8 @@ enum sr_step sr_intake_stream(sr_exchange *x, const void *p, size_t n, bool last
 void sr_exchange_routed(sr_exchange *x);
 /* Forwards the bytes as they came, as far as they came. */
 void sr_exchange_forward(sr_exchange *x);
+/* A request that named its model has passed the guards: their reply, or edits and a verdict. */
+void sr_exchange_guarded(sr_exchange *x);
 /* Edits the body and forwards it. */
 void sr_exchange_edit(sr_exchange *x, int (*edit)(sr_exchange *x));
 void sr_exchange_refuse_memory(sr_exchange *x);

@@ -205,8 +205,8 @@ static void put_decision(struct doc *doc, const sr_exchange *x)
 /* Every decision of the plan, and why one of them won. */
 static void put_plan(struct doc *doc, const sr_exchange *x)
 {
-    struct sr_explanation e = {x->engine->plan, x->results, &x->decision};
-    if (!x->automatic || !x->run)
+    struct sr_explanation e = {x->plan, x->results, &x->decision};
+    if (!x->run || !x->plan)
         return;
     put(doc, ",");
     if (!doc->rc)

@@ -166,10 +166,10 @@ static void draw_signals(struct picture *pic, const sr_exchange *x)
 static void draw_decision(struct picture *pic, const sr_exchange *x)
 {
     const struct sr_config_decision *decision = sr_exchange_decision(x);
-    if (!x->automatic || !x->run)
+    if (!x->run || !x->plan)
         return;
     label(pic, "decision");
-    struct sr_explanation e = {x->engine->plan, x->results, &x->decision};
+    struct sr_explanation e = {x->plan, x->results, &x->decision};
     painted(pic, BOLD, decision ? decision->name : "none");
     if (decision && !pic->rc)
         pic->rc = sr_buf_printf(pic->out, " (priority %lld, confidence %.2f)", (long long)decision->priority,

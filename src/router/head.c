@@ -75,6 +75,9 @@ static void read_header(struct sr_head *out, const struct sr_header *header, con
                         struct sr_arena *arena, int *rc)
 {
     struct sr_bytes name = header->name, value = sr_bytes_trim(header->value);
+    const char *tenant = config->global.guards.tenant_header;
+    if (tenant && tenant[0] && sr_bytes_eq_nocase(name, sr_bytes_str(tenant)))
+        out->tenant = keep(arena, value, rc);
     unsigned long long length = 0;
     if (sr_bytes_eq(name, SR_LIT("x-request-id"))) {
         if (id_is_usable(value))

@@ -174,9 +174,13 @@ static void debug_headers(struct header_list *list, sr_exchange *x)
         enum sr_signal_type type;
         const char *header;
     } types[] = {
-        {SR_SIGNAL_KEYWORD, "x-vsr-matched-keywords"},    {SR_SIGNAL_DOMAIN, "x-vsr-matched-domains"},
-        {SR_SIGNAL_LANGUAGE, "x-vsr-matched-language"},   {SR_SIGNAL_CONTEXT, "x-vsr-matched-context"},
+        {SR_SIGNAL_KEYWORD, "x-vsr-matched-keywords"},
+        {SR_SIGNAL_DOMAIN, "x-vsr-matched-domains"},
+        {SR_SIGNAL_LANGUAGE, "x-vsr-matched-language"},
+        {SR_SIGNAL_CONTEXT, "x-vsr-matched-context"},
         {SR_SIGNAL_STRUCTURE, "x-vsr-matched-structure"},
+        {SR_SIGNAL_JAILBREAK, "x-vsr-matched-jailbreak"},
+        {SR_SIGNAL_PII, "x-vsr-matched-pii"},
     };
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         const char *names = matched_rules(x, types[i].type);
@@ -187,6 +191,49 @@ static void debug_headers(struct header_list *list, sr_exchange *x)
         list_number(list, SR_LIT("x-vsr-context-token-count"), x->input->total_tokens);
 }
 
+static void list_coverage(struct header_list *list, const sr_exchange *x)
+{
+    double least = 2;
+    for (int type = SR_SIGNAL_JAILBREAK; type <= SR_SIGNAL_PII; type++) {
+        double coverage = sr_guard_coverage(x, (enum sr_signal_type)type);
+        if (coverage >= 0 && coverage < least)
+            least = coverage;
+    }
+    if (least <= 1)
+        list_set(list, SR_LIT("x-vsr-scan-coverage"),
+                 sr_bytes_str(sr_arena_printf(list->arena, "%.4f", least)));
+}
+
+/* What guards found and did. */
+static void guard_headers(struct header_list *list, sr_exchange *x)
+{
+    static const char *const actions[] = {[SR_GUARD_FLAG] = "flag",
+                                          [SR_GUARD_ROUTE] = "route",
+                                          [SR_GUARD_BLOCK] = "block",
+                                          [SR_GUARD_REDACT] = "redact"};
+    const struct sr_guard *guard = &x->guard;
+    int action = sr_guard_action(x);
+    list_coverage(list, x);
+    if (action < 0 || action == SR_GUARD_ALLOW)
+        return;
+    list_text(list, SR_LIT("x-vsr-guard-action"), actions[action]);
+    if (guard->decision >= 0 && !guard->denied)
+        list_text(list, SR_LIT("x-vsr-guard-decision"), x->engine->config->decisions[guard->decision].name);
+    if (guard->risk >= 0 && !guard->denied) {
+        if (action == SR_GUARD_BLOCK)
+            list_set(list, SR_LIT("x-vsr-jailbreak-blocked"), SR_LIT("true"));
+        list_text(list, SR_LIT("x-vsr-jailbreak-type"), guard->kind);
+        list_set(list, SR_LIT("x-vsr-jailbreak-confidence"),
+                 sr_bytes_str(sr_arena_printf(list->arena, "%.3f", (double)guard->risk)));
+    }
+    if (!guard->types)
+        return;
+    if (action != SR_GUARD_REDACT)
+        list_set(list, SR_LIT("x-vsr-pii-violation"), SR_LIT("true"));
+    const char *types = sr_guard_type_names(guard->types, list->arena);
+    list_set(list, SR_LIT("x-vsr-pii-types"), types ? sr_bytes_str(types) : (struct sr_bytes){NULL, 0});
+}
+
 static void routed_headers(struct header_list *list, sr_exchange *x)
 {
     const struct sr_verdict *v = &x->verdict;
@@ -195,7 +242,8 @@ static void routed_headers(struct header_list *list, sr_exchange *x)
     list_text(list, SR_LIT("x-vsr-injected-system-prompt"), x->injected_prompt ? "true" : "false");
     if (v->category[0])
         list_text(list, SR_LIT("x-vsr-selected-category"), v->category);
-    if (!x->automatic)
+    guard_headers(list, x);
+    if (!x->automatic && x->decision.decision < 0)
         return;
     if (v->decision[0]) {
         list_text(list, SR_LIT("x-vsr-selected-decision"), v->decision);
@@ -227,7 +275,7 @@ void sr_headers_answer(sr_exchange *x, int status, const struct sr_header *heade
                        struct sr_header_edits *edits)
 {
     *edits = (struct sr_header_edits){NULL, 0, NULL, 0};
-    struct header_list set = list_new(&x->arena, 24);
+    struct header_list set = list_new(&x->arena, 32);
     struct sr_bytes *remove = sr_arena_calloc(&x->arena, n_headers + 1, sizeof *remove);
     bool has_id = false;
     for (size_t i = 0; i < n_headers; i++)
@@ -251,7 +299,7 @@ void sr_headers_answer(sr_exchange *x, int status, const struct sr_header *heade
 
 int sr_headers_reply(sr_exchange *x, const char *content_type)
 {
-    struct header_list list = list_new(&x->arena, 12);
+    struct header_list list = list_new(&x->arena, 24);
     const struct sr_verdict *v = &x->verdict;
     list_text(&list, SR_LIT("content-type"), content_type);
     list_set(&list, SR_LIT("x-request-id"), sr_exchange_id(x));
@@ -263,6 +311,10 @@ int sr_headers_reply(sr_exchange *x, const char *content_type)
         list_set(&list, SR_LIT("x-vsr-fast-response"), SR_LIT("true"));
         list_set(&list, SR_LIT("cache-control"), SR_LIT("no-cache"));
     }
+    if (v->outcome == SR_OUTCOME_FAST || v->outcome == SR_OUTCOME_BLOCKED)
+        guard_headers(&list, x);
+    if (v->outcome == SR_OUTCOME_BLOCKED)
+        list_text(&list, SR_LIT("x-vsr-selected-decision"), v->decision);
     if (v->status == 405)
         list_set(&list, SR_LIT("allow"), x->allow);
     if (v->status == 503 || v->status == 429)

@@ -123,6 +123,16 @@ static void skip_to_default(sr_exchange *x)
     sr_exchange_routed(x);
 }
 
+/* A named model of a request that no guard looks at. */
+static void pass_named(sr_exchange *x)
+{
+    x->verdict.outcome = SR_OUTCOME_PASSED;
+    if (needs_alias(x))
+        sr_exchange_edit(x, sr_edit_named);
+    else
+        sr_exchange_forward(x);
+}
+
 /* The body is complete. */
 static void body_complete(sr_exchange *x)
 {
@@ -142,12 +152,8 @@ static void body_complete(sr_exchange *x)
             refuse_complaint(x, &complaint);
     } else if (!sr_request_check_shape(&x->doc, &complaint)) {
         refuse_complaint(x, &complaint);
-    } else if (is_named(x)) {
-        x->verdict.outcome = SR_OUTCOME_PASSED;
-        if (needs_alias(x))
-            sr_exchange_edit(x, sr_edit_alias);
-        else
-            sr_exchange_forward(x);
+    } else if (is_named(x) && !sr_guard_names(x)) {
+        pass_named(x);
     } else if (!sr_request_check_once(&x->doc, &complaint) ||
                !sr_request_check_metadata(&x->doc, &x->arena, &complaint)) {
         refuse_complaint(x, &complaint);
@@ -209,7 +215,7 @@ void sr_intake_chunk(sr_exchange *x, const void *p, size_t n, bool last)
         refuse_size(x, x->engine->max_body);
     } else if (last) {
         body_complete(x);
-    } else if (is_named(x) && !needs_alias(x)) {
+    } else if (is_named(x) && !needs_alias(x) && !sr_guard_names(x)) {
         x->verdict.outcome = SR_OUTCOME_PASSED;
         x->is_stream = x->head.wants_sse;
         x->verdict.streaming = true;

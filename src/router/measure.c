@@ -146,8 +146,10 @@ void sr_measure_verdict(sr_exchange *x)
 {
     if (!x->metrics)
         return;
-    if (x->automatic && x->run)
+    if (x->run)
         measure_decision(x);
+    if (x->run)
+        sr_guard_measure(x);
     if (x->verdict.action != SR_ACTION_FORWARD)
         return;
     const char *model = model_label(x);
@@ -155,7 +157,11 @@ void sr_measure_verdict(sr_exchange *x)
     observe(x, SR_METRIC_REQUESTS, 1, model);
     observe(x, SR_METRIC_INFLIGHT, 1, model);
     sr_metrics_add(x->metrics, SR_METRIC_ROUTING_LATENCY, seconds(0, x->times.busy_ns), NULL);
-    count(x, SR_METRIC_REASON_CODES, x->automatic ? "auto_routing" : "model_specified", model);
+    count(x, SR_METRIC_REASON_CODES,
+          x->guard.moved ? "pii_policy_alternative_selected"
+          : x->automatic ? "auto_routing"
+                         : "model_specified",
+          model);
     if (x->automatic)
         count(x, SR_METRIC_MODIFICATIONS, "auto", model);
     if (x->input) {

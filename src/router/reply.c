@@ -81,12 +81,13 @@ void sr_reply_error(sr_exchange *x, struct sr_error_reply error, const char *fmt
     vsnprintf(message, sizeof message, fmt, args);
     va_end(args);
     const char *type = error.type && error.type[0] ? error.type : type_of(error.status);
-    enum sr_outcome outcome = error.status == 503 || error.status == 429 ? SR_OUTCOME_SHED
-                              : error.status >= 500                      ? SR_OUTCOME_FAILED
-                                                                         : SR_OUTCOME_REFUSED;
+    enum sr_outcome outcome = error.blocked                                ? SR_OUTCOME_BLOCKED
+                              : error.status == 503 || error.status == 429 ? SR_OUTCOME_SHED
+                              : error.status >= 500                        ? SR_OUTCOME_FAILED
+                                                                           : SR_OUTCOME_REFUSED;
     sr_reply_settle(x, outcome, error.status);
     x->error_code = error.code;
-    x->response_path = "error";
+    x->response_path = error.blocked ? "blocked" : "error";
     sr_buf_clear(&x->reply);
     int rc = sr_buf_append_bytes(&x->reply, SR_LIT("{\"error\":{\"message\":\""));
     if (!rc)
@@ -115,13 +116,13 @@ struct fast {
     struct sr_buf *buf;
     unsigned long long created;
     bool chat;
+    const char *id, *model, *finish;
 };
 
 static int fast_open(const struct fast *f, const char *object)
 {
-    return sr_buf_printf(f->buf,
-                         "{\"id\":\"%s-fast-%llu\",\"object\":\"%s\",\"created\":%llu,\"model\":\"router\"",
-                         f->chat ? "chatcmpl" : "cmpl", f->created, object, f->created);
+    return sr_buf_printf(f->buf, "{\"id\":\"%s-%s-%llu\",\"object\":\"%s\",\"created\":%llu,\"model\":\"%s\"",
+                         f->chat ? "chatcmpl" : "cmpl", f->id, f->created, object, f->created, f->model);
 }
 
 static int fast_whole(const struct fast *f, struct sr_bytes message)
@@ -135,8 +136,8 @@ static int fast_whole(const struct fast *f, struct sr_bytes message)
     if (!rc)
         rc = sr_buf_append_json(f->buf, message);
     if (!rc)
-        rc = sr_buf_printf(f->buf, "\"%s,\"logprobs\":null,\"finish_reason\":\"stop\"}]," FAST_USAGE "}",
-                           f->chat ? "}" : "");
+        rc = sr_buf_printf(f->buf, "\"%s,\"logprobs\":null,\"finish_reason\":\"%s\"}]," FAST_USAGE "}",
+                           f->chat ? "}" : "", f->finish);
     return rc;
 }
 
@@ -154,8 +155,9 @@ static int fast_event(const struct fast *f, struct sr_bytes piece, bool first, b
     if (!rc)
         rc = sr_buf_append_json(f->buf, piece);
     if (!rc)
-        rc = sr_buf_printf(f->buf, "%s%s,\"logprobs\":null,\"finish_reason\":%s}]}\n\n",
-                           f->chat && last ? "" : "\"", f->chat ? "}" : "", last ? "\"stop\"" : "null");
+        rc = sr_buf_printf(f->buf, "%s%s,\"logprobs\":null,\"finish_reason\":%s%s%s}]}\n\n",
+                           f->chat && last ? "" : "\"", f->chat ? "}" : "", last ? "\"" : "",
+                           last ? f->finish : "null", last ? "\"" : "");
     return rc;
 }
 
@@ -199,18 +201,31 @@ static int fast_stream(const struct fast *f, struct sr_bytes message, bool usage
     return rc ? rc : sr_buf_append_bytes(f->buf, SR_LIT("data: [DONE]\n\n"));
 }
 
-void sr_reply_fast(sr_exchange *x, const char *message)
+/* Writes the message as the client wants its answers. */
+static void reply_message(sr_exchange *x, struct fast f, const char *message)
 {
-    struct fast f = {
-        .buf = &x->reply,
-        .created = sr_clock_wall_ns() / SR_NS_PER_S,
-        .chat = x->doc.dialect == SR_DIALECT_CHAT,
-    };
-    sr_reply_settle(x, SR_OUTCOME_FAST, 200);
-    x->response_path = "fast_response";
+    f.buf = &x->reply;
+    f.created = sr_clock_wall_ns() / SR_NS_PER_S;
+    f.chat = x->doc.dialect == SR_DIALECT_CHAT;
     sr_buf_clear(&x->reply);
     int rc = x->is_stream ? fast_stream(&f, sr_bytes_str(message),
                                         sr_request_is_true(&x->doc, x->doc.at.include_usage))
                           : fast_whole(&f, sr_bytes_str(message));
     sr_reply_finish(x, x->is_stream ? "text/event-stream" : "application/json", rc);
+}
+
+void sr_reply_fast(sr_exchange *x, const char *message)
+{
+    sr_reply_settle(x, SR_OUTCOME_FAST, 200);
+    x->response_path = "fast_response";
+    reply_message(x, (struct fast){.id = "fast", .model = "router", .finish = "stop"}, message);
+}
+
+void sr_reply_filtered(sr_exchange *x, const char *message, const char *code)
+{
+    sr_reply_settle(x, SR_OUTCOME_BLOCKED, 200);
+    x->response_path = "blocked";
+    x->error_code = code;
+    reply_message(x, (struct fast){.id = "blocked", .model = "security-filter", .finish = "content_filter"},
+                  message);
 }

@@ -14,12 +14,16 @@
 struct sr_error_reply {
     int status;
     const char *type, *code, *param;
+    bool blocked; /* by a guard: labelled so, not as an error */
 };
 void sr_reply_error(sr_exchange *x, struct sr_error_reply error, const char *fmt, ...) SR_PRINTF(3, 4);
 
 /* The fast_response plugin's message as a completion, or as a stream whose pieces join to exactly the
  * message. */
 void sr_reply_fast(sr_exchange *x, const char *message);
+
+/* A guard's message in the same form, with the finish_reason "content_filter"; `code` is for the log. */
+void sr_reply_filtered(sr_exchange *x, const char *message, const char *code);
 
 /* GET /v1/models, and one model by its id as it stands in the path. */
 void sr_reply_models(sr_exchange *x);

@@ -1,6 +1,6 @@
 /*
- * From the texts of a request to a decision: starts signals one after the other, cheapest first, and only
- * those that the decisions still need.
+ * From the texts of a request to a decision: guards, then the route, then the model's policy. Starts signals
+ * one after the other, cheapest first, and only those that are still needed.
  *
  * Short texts are worked on here and now; long ones on the workers where the exchange has an env. What an
  * encoder says comes late in either case.
@@ -27,12 +27,75 @@ static void signal_done(void *ctx, enum sr_signal_type type)
     }
 }
 
+/* A guard's decision routes the request itself. */
+static void take_over(sr_exchange *x, const struct sr_decision *decision)
+{
+    x->decision = *decision;
+    x->plan = x->automatic ? x->engine->guards : x->engine->named;
+}
+
+static const struct sr_plan *guards_of(const sr_exchange *x)
+{
+    return x->automatic ? x->engine->guards : x->engine->named;
+}
+
+static int decide_guards(sr_exchange *x, uint32_t *needed)
+{
+    struct sr_decision decision = {.decision = -1, .category = -1, .category_name = ""};
+    int rc = guards_of(x) ? sr_plan_decide(guards_of(x), x->results, &decision, needed) : SR_OK;
+    if (rc)
+        return rc;
+    bool takes_over = sr_guard_decided(x, &decision);
+    if (takes_over)
+        take_over(x, &decision);
+    x->phase = !x->automatic || takes_over ? SR_PHASE_POLICY : SR_PHASE_ROUTE;
+    if (sr_guard_action(x) == SR_GUARD_BLOCK)
+        x->phase = SR_PHASE_DONE;
+    else if (x->phase == SR_PHASE_POLICY && takes_over)
+        sr_plan_choose(x->plan, &x->decision, x->results, &x->choice);
+    return SR_OK;
+}
+
+static int decide_policy(sr_exchange *x, uint32_t *needed)
+{
+    if (sr_guard_wants_pii(x) && !x->results[SR_SIGNAL_PII]) {
+        *needed = UINT32_C(1) << SR_SIGNAL_PII;
+        return SR_AGAIN;
+    }
+    x->phase = SR_PHASE_DONE;
+    return sr_guard_apply_policy(x);
+}
+
+/* Goes through the phases as far as the results allow. SR_OK: all is decided; SR_AGAIN: one of the types in
+ * `*needed` comes first. */
+static int decide(sr_exchange *x, uint32_t *needed)
+{
+    int rc = SR_OK;
+    if (x->phase == SR_PHASE_GUARD)
+        rc = decide_guards(x, needed);
+    if (!rc && x->phase == SR_PHASE_ROUTE) {
+        rc = sr_plan_decide(x->plan, x->results, &x->decision, needed);
+        if (!rc) {
+            sr_plan_choose(x->plan, &x->decision, x->results, &x->choice);
+            x->phase = SR_PHASE_POLICY;
+        }
+    }
+    if (!rc && x->phase == SR_PHASE_POLICY)
+        rc = decide_policy(x, needed);
+    return rc;
+}
+
 static void decided(sr_exchange *x)
 {
-    sr_plan_choose(x->engine->plan, &x->decision, x->results, &x->choice);
+    x->decision.errors |= x->guard.errors;
+    if (sr_guard_wants_pii(x) && x->results[SR_SIGNAL_PII] && x->results[SR_SIGNAL_PII]->status)
+        x->decision.errors |= UINT32_C(1) << SR_SIGNAL_PII;
     if (x->decision.errors && !x->error_reason)
         x->error_reason = "classification_failed";
-    sr_exchange_routed(x);
+    if (x->automatic || x->decision.decision >= 0)
+        sr_exchange_routed(x);
+    else
+        sr_exchange_guarded(x);
 }
 
 /* Starts one type: SR_OK with its result in place, SR_AGAIN, or another error. */
@@ -53,7 +116,7 @@ static void advance(sr_exchange *x)
     for (;;) {
         uint32_t needed = 0;
         uint64_t start = sr_clock_ns();
-        int rc = sr_plan_decide(x->engine->plan, x->results, &x->decision, &needed);
+        int rc = decide(x, &needed);
         uint64_t decided_at = sr_clock_ns();
         x->times.decide_ns += decided_at - start;
         if (rc == SR_OK) {
@@ -82,7 +145,8 @@ static int bridge_for(sr_exchange *x, struct sr_signal_env *env)
 {
     *env = (struct sr_signal_env){.inline_bytes = INLINE_BYTES};
     bool late = sr_signals_may_be_late(x->engine->signals);
-    if (!x->env.post || (x->input->text.n <= INLINE_BYTES && !late))
+    size_t bytes = sr_signal_input_bytes(x->input, SR_SIGNAL_PII);
+    if (!x->env.post || (x->input->text.n <= INLINE_BYTES && bytes <= INLINE_BYTES && !late))
         return SR_OK;
     env->workers = sr_runtime_workers(x->runtime);
     if (!env->workers && !late)
@@ -100,11 +164,14 @@ void sr_route_start(sr_exchange *x)
 {
     uint64_t total;
     struct sr_signal_env env;
+    x->plan = x->automatic ? x->engine->plan : x->engine->named;
+    x->phase = guards_of(x) ? SR_PHASE_GUARD : x->automatic ? SR_PHASE_ROUTE : SR_PHASE_POLICY;
     struct sr_bytes text = sr_request_text(&x->doc, &x->arena, &total);
     if (text.p)
         x->input = sr_signal_input_new(text, total);
     if (!x->input || sr_signal_input_shorten(x->input, x->engine->signals, sr_early_take(&x->early)) ||
-        bridge_for(x, &env) || sr_signal_run_new(&x->run, x->engine->signals, x->input, env, &x->arena)) {
+        sr_guard_begin(x) || bridge_for(x, &env) ||
+        sr_signal_run_new(&x->run, x->engine->signals, x->input, env, &x->arena)) {
         sr_exchange_refuse_memory(x);
         return;
     }
@@ -119,7 +186,7 @@ void sr_route_give_up(sr_exchange *x, int status)
     /* What was not started counts as given up too: nothing may be started any more. */
     static const struct sr_signal_result none = {.status = SR_ETIMEOUT, .tier = "", .top = -1};
     uint32_t needed;
-    while (sr_plan_decide(x->engine->plan, x->results, &x->decision, &needed) == SR_AGAIN && needed) {
+    while (decide(x, &needed) == SR_AGAIN && needed) {
         for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
             if ((needed >> type & 1) && !x->results[type])
                 x->results[type] = &none;

@@ -17,13 +17,19 @@
 /* Jobs that may wait for a worker; past it signals report SR_EBUSY and requests degrade. */
 #define WORKER_QUEUE_MAX 4096
 
+enum { LOG_ACCESS, LOG_AUDIT, LOGS };
+
+struct log {
+    struct sr_lines *lines;
+    char *target; /* where they go; only open, reload and close touch it */
+};
+
 struct sr_runtime {
     char *path; /* NULL: the built-in configuration */
     struct sr_runtime_options options;
-    pthread_mutex_t lock; /* guards engine, log and workers */
+    pthread_mutex_t lock; /* guards engine, logs and workers */
     struct sr_engine *engine;
-    struct sr_lines *log;
-    char *log_target; /* where `log` goes; only open, reload and close touch it */
+    struct log logs[LOGS];
     struct sr_workers *workers;
     bool workers_settled;
     struct sr_metrics *metrics;
@@ -107,13 +113,12 @@ static enum sr_log_level log_level(const char *name)
     return SR_LOG_INFO;
 }
 
-/* Brings the access log to where the configuration wants it. */
-static int apply_log(sr_runtime *runtime, const struct sr_config *config, struct sr_err *err)
+/* Brings a log to where the configuration wants it. */
+static int apply_log(sr_runtime *runtime, struct log *log, const char *wanted, struct sr_err *err)
 {
-    sr_log_set_level(log_level(config->global.log_level));
-    const char *target = runtime->options.log_line ? "off" : config->global.access_log;
-    if (runtime->log && sr_bytes_eq(sr_bytes_str(target), sr_bytes_str(runtime->log_target))) {
-        sr_lines_reopen(runtime->log);
+    const char *target = runtime->options.log_line ? "off" : wanted;
+    if (log->lines && sr_bytes_eq(sr_bytes_str(target), sr_bytes_str(log->target))) {
+        sr_lines_reopen(log->lines);
         return SR_OK;
     }
     char *name = sr_mem_dup(target, strlen(target));
@@ -126,13 +131,29 @@ static int apply_log(sr_runtime *runtime, const struct sr_config *config, struct
         return rc;
     }
     pthread_mutex_lock(&runtime->lock);
-    struct sr_lines *old = runtime->log;
-    runtime->log = fresh;
+    struct sr_lines *old = log->lines;
+    log->lines = fresh;
     pthread_mutex_unlock(&runtime->lock);
     sr_lines_close(old);
-    sr_mem_free(runtime->log_target);
-    runtime->log_target = name;
+    sr_mem_free(log->target);
+    log->target = name;
     return SR_OK;
+}
+
+/* A configuration in which no guard can act has nothing to audit. */
+static const char *audit_target(const struct sr_config *config)
+{
+    bool acts = config->global.n_policies > 0;
+    for (size_t i = 0; i < config->n_decisions; i++)
+        acts |= config->decisions[i].plugins.guard.set;
+    return acts ? config->global.guards.audit_log : "off";
+}
+
+static int apply_logs(sr_runtime *runtime, const struct sr_config *config, struct sr_err *err)
+{
+    sr_log_set_level(log_level(config->global.log_level));
+    int rc = apply_log(runtime, &runtime->logs[LOG_ACCESS], config->global.access_log, err);
+    return rc ? rc : apply_log(runtime, &runtime->logs[LOG_AUDIT], audit_target(config), err);
 }
 
 static void publish_revision(sr_runtime *runtime, const struct sr_engine *engine)
@@ -162,7 +183,7 @@ sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *o
         goto no_memory;
     if (load_engine(runtime, &runtime->engine, error, error_size))
         goto failed;
-    if (apply_log(runtime, runtime->engine->config, &err)) {
+    if (apply_logs(runtime, runtime->engine->config, &err)) {
         say(error, error_size, err.message);
         goto failed;
     }
@@ -185,7 +206,7 @@ bool sr_runtime_reload(sr_runtime *runtime, char *error, size_t error_size)
         return false;
     }
     struct sr_err err = {0};
-    if (apply_log(runtime, fresh->config, &err)) {
+    if (apply_logs(runtime, fresh->config, &err)) {
         say(error, error_size, err.message);
         sr_engine_unref(fresh);
         sr_metrics_add(runtime->metrics, SR_METRIC_CONFIG_RELOADS, 1, &result);
@@ -207,8 +228,10 @@ void sr_runtime_close(sr_runtime *runtime)
     if (!runtime)
         return;
     sr_workers_free(runtime->workers);
-    sr_lines_close(runtime->log);
-    sr_mem_free(runtime->log_target);
+    for (int i = 0; i < LOGS; i++) {
+        sr_lines_close(runtime->logs[i].lines);
+        sr_mem_free(runtime->logs[i].target);
+    }
     sr_engine_unref(runtime->engine);
     sr_models_free(runtime->models);
     sr_metrics_free(runtime->metrics);
@@ -274,25 +297,45 @@ struct sr_workers *sr_runtime_workers(sr_runtime *runtime)
     return workers;
 }
 
-bool sr_runtime_wants_log(sr_runtime *runtime)
+static bool wants(sr_runtime *runtime, int log)
 {
     if (runtime->options.log_line)
         return true;
     pthread_mutex_lock(&runtime->lock);
-    bool wants = runtime->log != NULL;
+    bool open = runtime->logs[log].lines != NULL;
     pthread_mutex_unlock(&runtime->lock);
-    return wants;
+    return open;
 }
 
-void sr_runtime_log_line(sr_runtime *runtime, struct sr_bytes line)
+static void write_line(sr_runtime *runtime, int log, struct sr_bytes line)
 {
     if (runtime->options.log_line) {
         runtime->options.log_line(runtime->options.log_ctx, line.p, line.n);
         return;
     }
     pthread_mutex_lock(&runtime->lock); /* a reload may be closing it */
-    sr_lines_write(runtime->log, line);
+    sr_lines_write(runtime->logs[log].lines, line);
     pthread_mutex_unlock(&runtime->lock);
+}
+
+bool sr_runtime_wants_log(sr_runtime *runtime)
+{
+    return wants(runtime, LOG_ACCESS);
+}
+
+bool sr_runtime_wants_audit(sr_runtime *runtime)
+{
+    return wants(runtime, LOG_AUDIT);
+}
+
+void sr_runtime_log_line(sr_runtime *runtime, struct sr_bytes line)
+{
+    write_line(runtime, LOG_ACCESS, line);
+}
+
+void sr_runtime_audit_line(sr_runtime *runtime, struct sr_bytes line)
+{
+    write_line(runtime, LOG_AUDIT, line);
 }
 
 void sr_runtime_request_id(sr_runtime *runtime, char out[SR_REQUEST_ID_SIZE])

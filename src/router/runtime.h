@@ -30,6 +30,10 @@ void sr_runtime_log_line(sr_runtime *runtime, struct sr_bytes line);
 /* False when nobody reads the access log: do not build lines. */
 bool sr_runtime_wants_log(sr_runtime *runtime);
 
+/* The same for the audit log, which says what guards did. */
+void sr_runtime_audit_line(sr_runtime *runtime, struct sr_bytes line);
+bool sr_runtime_wants_audit(sr_runtime *runtime);
+
 #define SR_REQUEST_ID_SIZE 33
 
 /* A new request id: 32 hex digits and a NUL, unique in the process and not guessable across restarts. */

@@ -20,7 +20,7 @@ static void fill_verdict(sr_exchange *x)
     v->action = SR_ACTION_FORWARD;
     v->decision = decision ? decision->name : "";
     v->category = x->automatic ? x->decision.category_name : "";
-    v->confidence = x->automatic ? (double)x->decision.confidence : 0;
+    v->confidence = decision || x->automatic ? (double)x->decision.confidence : 0;
     v->model = sr_exchange_model(x)->name;
     v->targets = model->targets;
     v->n_targets = model->n_targets;
@@ -66,6 +66,16 @@ void sr_exchange_edit(sr_exchange *x, int (*edit)(sr_exchange *x))
         fill_verdict(x);
 }
 
+void sr_exchange_guarded(sr_exchange *x)
+{
+    if (sr_guard_action(x) == SR_GUARD_BLOCK) {
+        sr_guard_block(x);
+        return;
+    }
+    x->verdict.outcome = x->decision.errors ? SR_OUTCOME_DEGRADED : SR_OUTCOME_PASSED;
+    sr_exchange_edit(x, sr_edit_named);
+}
+
 void sr_exchange_routed(sr_exchange *x)
 {
     const struct sr_config *config = x->engine->config;
@@ -74,6 +84,10 @@ void sr_exchange_routed(sr_exchange *x)
     v->decision = decision ? decision->name : "";
     v->category = x->decision.category_name;
     v->confidence = (double)x->decision.confidence;
+    if (sr_guard_action(x) == SR_GUARD_BLOCK) {
+        sr_guard_block(x);
+        return;
+    }
     if (decision && decision->plugins.fast_response.set) {
         sr_reply_fast(x, decision->plugins.fast_response.message);
         return;

@@ -2,6 +2,7 @@
 #include "signal/pii_reader.h"
 
 #include "base/mem.h"
+#include "text/public_suffix.h"
 
 #include <stdio.h>
 
@@ -25,6 +26,7 @@ int sr_pii_reader_new(struct sr_pii_reader **out, const struct sr_pii_source *so
         return sr_err_set(err, SR_ENOMEM, "out of memory");
     }
     struct sr_memo *memo = sr_models_memo(models);
+    (void)sr_public_suffix_has(SR_LIT("example.com")); /* reads the list now, not at the first request */
     sr_ref_init(&reader->ref);
     reader->memo = memo ? sr_memo_ref(memo) : NULL;
     if (source)

@@ -1,0 +1,32 @@
+/*
+ * Redaction: placeholders in the place of private data in a body, and what they stand for.
+ *
+ * Equal values of a type have one placeholder, numbered in the order of the conversation, so that a turn that
+ * comes again is redacted as before. The values live in the exchange's arena and go nowhere else.
+ */
+#ifndef SR_ROUTER_REDACT_H
+#define SR_ROUTER_REDACT_H
+
+#include "router/turns.h"
+
+#define SR_REDACT_PLACEHOLDER_MAX 40 /* bytes, "[US_DRIVER_LICENSE_4294967295]" and less */
+
+struct sr_redacted {
+    struct sr_bytes placeholder; /* [EMAIL_ADDRESS_1] */
+    struct sr_bytes value;       /* as it stands in the text */
+    uint32_t type;
+};
+
+struct sr_redaction {
+    struct sr_redacted *items; /* distinct ones, in order of their first place */
+    size_t n;
+    size_t places; /* that were changed */
+};
+
+struct sr_edit;
+
+/* Adds an edit for each find that counts, and fills the exchange's redaction. SR_ENOMEM, SR_ELIMIT,
+ * SR_ECONFLICT. */
+int sr_redact_edit(struct sr_edit *edit) SR_WARN_UNUSED;
+
+#endif
