@@ -33,9 +33,8 @@ static size_t depth_padded(const struct sr_matrix *m)
 /* x can be read as it is. */
 static bool ready(const struct sr_matrix *m, enum sr_scalar type)
 {
-    enum sr_operand a = m->form->a;
-    return (a == SR_OPERAND_F32 && type == SR_SCALAR_F32) ||
-           (a == SR_OPERAND_BF16 && type == SR_SCALAR_BF16 && depth_padded(m) == m->k);
+    enum sr_scalar wanted = m->form->a == SR_OPERAND_BF16 ? SR_SCALAR_BF16 : SR_SCALAR_F32;
+    return m->form->a <= SR_OPERAND_BF16 && type == wanted && depth_padded(m) == m->k;
 }
 
 static size_t operand_stride(const struct sr_matrix *m)

@@ -14,6 +14,17 @@ static const struct sr_ops *ops_of(enum sr_isa isa)
     switch (isa) {
     case SR_ISA_SCALAR:
         return sr_ops_scalar();
+#if defined __aarch64__
+    case SR_ISA_NEON:
+        return sr_ops_neon();
+#elif defined __x86_64__
+    case SR_ISA_AVX2:
+        return sr_ops_avx2();
+    case SR_ISA_AVX512:
+        return sr_ops_avx512();
+    case SR_ISA_AVX512_BF16:
+        return sr_ops_avx512_bf16();
+#endif
     default:
         return NULL;
     }
@@ -29,13 +40,23 @@ static const struct sr_ops *best_below(enum sr_isa limit)
     return sr_ops_scalar();
 }
 
-static enum sr_isa limit_from_environment(void)
+/* Intel's cores do `vdpbf16ps` at half the rate of fp32 or at the same rate, AMD's at twice the rate. */
+static bool bf16_pays(void)
+{
+#if defined __x86_64__
+    return !__builtin_cpu_is("intel");
+#else
+    return true;
+#endif
+}
+
+static enum sr_isa limit_from_environment(enum sr_isa otherwise)
 {
     const char *name = getenv("SEMROUTE_ISA");
     for (size_t i = 0; name && i < N_ISAS; i++)
         if (strcmp(name, names[i]) == 0)
             return (enum sr_isa)i;
-    return SR_ISA_AVX512_BF16;
+    return otherwise;
 }
 
 static _Atomic(const struct sr_ops *) current;
@@ -44,7 +65,7 @@ const struct sr_ops *sr_ops_current(void)
 {
     const struct sr_ops *ops = atomic_load_explicit(&current, memory_order_acquire);
     if (!ops) {
-        ops = best_below(limit_from_environment());
+        ops = best_below(limit_from_environment(bf16_pays() ? SR_ISA_AVX512_BF16 : SR_ISA_AVX512));
         atomic_store_explicit(&current, ops, memory_order_release);
     }
     return ops;
@@ -62,6 +83,6 @@ const char *sr_isa_name(enum sr_isa isa)
 
 void sr_isa_limit(enum sr_isa isa)
 {
-    enum sr_isa limit = limit_from_environment();
+    enum sr_isa limit = limit_from_environment(SR_ISA_AVX512_BF16);
     atomic_store_explicit(&current, best_below(isa < limit ? isa : limit), memory_order_release);
 }

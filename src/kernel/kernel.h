@@ -33,8 +33,9 @@ enum sr_epilogue {
     SR_EPILOGUE_GEGLU, /* y[m][n/2]: gelu of the first half of the columns times the second half */
 };
 
-/* The set in use: the best that the CPU has, lowered by SEMROUTE_ISA (scalar, avx2, avx512, ...) or by
- * sr_isa_limit. */
+/* The set in use: the fastest that the CPU has, or what SEMROUTE_ISA (scalar, avx2, avx512, ...) and
+ * sr_isa_limit lower it to. AVX512 includes VNNI where the CPU has it. On CPUs whose bf16 dot products are no
+ * faster than fp32 (Intel's) the fastest is AVX512, whose bf16 is a way of storing weights. */
 enum sr_isa sr_isa_current(void);
 const char *sr_isa_name(enum sr_isa isa);
 /* For tests and benches: use nothing above `isa`; matrices packed before keep the form they were packed for.
@@ -58,7 +59,7 @@ struct sr_matrix_source {
     const float *bias; /* [n], or NULL; copied */
 };
 
-/* SR_ENOMEM; SR_EINVAL for n or k 0 or above 1 << 20, or an odd n with GEGLU. */
+/* SR_ENOMEM; SR_EINVAL for n or k 0 or above 1 << 20, k above 1 << 16 with INT8, or an odd n with GEGLU. */
 int sr_matrix_pack(struct sr_matrix **out, const struct sr_matrix_source *source, enum sr_precision precision,
                    enum sr_epilogue epilogue) SR_WARN_UNUSED;
 void sr_matrix_free(struct sr_matrix *matrix); /* NULL is allowed */

@@ -16,7 +16,7 @@ static inline vf v_exp2(vf x)
     p = v_fma(p, f, v_set(0.240221197F));
     p = v_fma(p, f, v_set(0.693146967F));
     p = v_fma(p, f, v_set(1.00000007F));
-    return v_mul(p, v_pow2(n));
+    return v_scale(p, n);
 }
 
 static inline vf v_exp2_rough(vf x)
@@ -26,14 +26,14 @@ static inline vf v_exp2_rough(vf x)
     p = v_fma(p, f, v_set(0.242611119F));
     p = v_fma(p, f, v_set(0.693260994F));
     p = v_fma(p, f, v_set(0.999928074F));
-    return v_mul(p, v_pow2(n));
+    return v_scale(p, n);
 }
 
 /* x Phi(x) = max(x, 0) - |x| (1 - erf(|x| / sqrt 2)) / 2: no cancellation on either side. */
 static inline vf v_gelu(vf x)
 {
     vf a = v_abs(x), z = v_min(v_mul(a, v_set(0.70710678F)), v_set(9.0F));
-    vf t = v_div(v_set(1), v_fma(z, v_set(0.3275911F), v_set(1)));
+    vf t = v_inverse(v_fma(z, v_set(0.3275911F), v_set(1)));
     vf p = v_set(1.061405429F * 0.5F);
     p = v_fma(p, t, v_set(-1.453152027F * 0.5F));
     p = v_fma(p, t, v_set(1.421413741F * 0.5F));
@@ -46,7 +46,7 @@ static inline vf v_gelu(vf x)
 static inline vf v_tanh(vf x)
 {
     vf e = v_exp2(v_mul(v_min(v_abs(x), v_set(12)), v_set(2.88539008F)));
-    return v_copysign(v_sub(v_set(1), v_div(v_set(2), v_add(e, v_set(1)))), x);
+    return v_copysign(v_sub(v_set(1), v_mul(v_set(2), v_inverse(v_add(e, v_set(1))))), x);
 }
 
 #endif

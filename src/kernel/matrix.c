@@ -90,7 +90,7 @@ int sr_matrix_pack(struct sr_matrix **out, const struct sr_matrix_source *source
     if (!m)
         return SR_ENOMEM;
     m->ops = sr_ops_current();
-    m->form = &m->ops->forms[precision];
+    m->form = m->ops->forms[precision];
     m->precision = precision;
     m->epilogue = epilogue;
     m->n = source->n;

@@ -64,12 +64,44 @@ static void v_turn16(const uint32_t *rows, size_t words, uint32_t *out, size_t l
             out[i * ld + j] = rows[j * words + i];
 }
 
-#define FORM_F32                                                                                             \
-    {                                                                                                        \
-        .name = "scalar 6x16", .tile = tile_f32, .a = SR_OPERAND_F32, .b = SR_OPERAND_F32, .rows = 6,        \
-        .vectors = 16, .width = 1, .unit = 1                                                                 \
-    }
-static const struct sr_form form_f32 = FORM_F32;
+static double spin(size_t rounds)
+{
+    static float sink[16];
+    float sums[16] = {0};
+    for (size_t r = 0; r < rounds; r++)
+        for (size_t i = 0; i < 16; i++)
+            sums[i] = sums[i] * 0.999F + 1.0F;
+    memcpy(sink, sums, sizeof sink);
+    return 32.0 * (double)rounds;
+}
+
+static const struct sr_form form_f32 = {.name = "scalar 6x16",
+                                        .tile = tile_f32,
+                                        .spin = spin,
+                                        .a = SR_OPERAND_F32,
+                                        .b = SR_OPERAND_F32,
+                                        .rows = 6,
+                                        .vectors = 16,
+                                        .width = 1,
+                                        .unit = 1};
+static const struct sr_form form_bf16 = {.name = "scalar 6x16 of bf16",
+                                         .tile = tile_bf16,
+                                         .spin = spin,
+                                         .a = SR_OPERAND_BF16,
+                                         .b = SR_OPERAND_BF16,
+                                         .rows = 6,
+                                         .vectors = 16,
+                                         .width = 1,
+                                         .unit = 2};
+static const struct sr_form form_s8 = {.name = "scalar 6x16 of int8",
+                                       .tile = tile_s8,
+                                       .spin = spin,
+                                       .a = SR_OPERAND_S8,
+                                       .b = SR_OPERAND_S8,
+                                       .rows = 6,
+                                       .vectors = 16,
+                                       .width = 1,
+                                       .unit = 4};
 
 #define AT(name)              name##_f32
 #define AT_BF16               0
@@ -80,18 +112,6 @@ static const struct sr_form form_f32 = FORM_F32;
 #define AT_VALUE_VECTORS      16u
 #include "kernel/attention_template.h"
 
-static double spin(enum sr_precision precision, size_t rounds)
-{
-    static float sink[16];
-    float sums[16] = {0};
-    (void)precision;
-    for (size_t r = 0; r < rounds; r++)
-        for (size_t i = 0; i < 16; i++)
-            sums[i] = sums[i] * 0.999F + 1.0F;
-    memcpy(sink, sums, sizeof sink);
-    return 32.0 * (double)rounds;
-}
-
 #define ATTENTION                                                                                            \
     {                                                                                                        \
         .pack_bytes = pack_bytes_f32, .work_bytes = work_bytes_f32, .pack = pack_f32, .block = block_f32     \
@@ -99,30 +119,13 @@ static double spin(enum sr_precision precision, size_t rounds)
 
 static const struct sr_ops ops = {
     .isa = SR_ISA_SCALAR,
-    .forms = {FORM_F32,
-              {.name = "scalar 6x16 bf16",
-               .tile = tile_bf16,
-               .a = SR_OPERAND_BF16,
-               .b = SR_OPERAND_BF16,
-               .rows = 6,
-               .vectors = 16,
-               .width = 1,
-               .unit = 2},
-              {.name = "scalar 6x16 int8",
-               .tile = tile_s8,
-               .a = SR_OPERAND_S8,
-               .b = SR_OPERAND_S8,
-               .rows = 6,
-               .vectors = 16,
-               .width = 1,
-               .unit = 4}},
+    .forms = {&form_f32, &form_bf16, &form_s8},
     .attention = {ATTENTION, ATTENTION},
     .finish = finish_tile,
     .prepare = prepare_row,
     .norm = norm_rows,
     .add_row = add_row,
     .convert = convert_row,
-    .spin = spin,
 };
 
 const struct sr_ops *sr_ops_scalar(void)

@@ -41,6 +41,7 @@ typedef void sr_tile_fn(const struct sr_tile *tile);
 struct sr_form {
     const char *name;
     sr_tile_fn *tile;
+    double (*spin)(size_t rounds); /* multiplies without memory; returns the operations done */
     enum sr_operand a, b;
     unsigned rows, vectors; /* the tile of the linear layers */
     unsigned width;         /* columns of a vector */
@@ -77,8 +78,6 @@ struct sr_head {
 
 /* How an instruction set computes attention for one type of operands. */
 struct sr_attention_form {
-    const struct sr_form *form;
-    unsigned query_rows, value_rows, value_vectors;
     size_t (*pack_bytes)(size_t head_dim, size_t length); /* of keys, and of values */
     size_t (*work_bytes)(size_t head_dim);                /* of one thread */
     /* Packs positions [from, to) of a head; both multiples of 64, or the length. */
@@ -91,7 +90,7 @@ struct sr_attention_form {
 
 struct sr_ops {
     enum sr_isa isa;
-    struct sr_form forms[3];               /* by enum sr_precision */
+    const struct sr_form *forms[3];        /* by enum sr_precision */
     struct sr_attention_form attention[2]; /* of fp32 and of bf16 qkv */
     void (*finish)(const struct sr_finish *finish);
     /* One row of k elements for a form: converted or quantised (then *scale is set), zeros up to k_padded. */
@@ -100,7 +99,6 @@ struct sr_ops {
     void (*norm)(const struct sr_norm *norm, size_t from, size_t to);
     void (*add_row)(const void *row, enum sr_scalar type, size_t d, float *sum);
     void (*convert)(const void *src, enum sr_scalar from, size_t n, void *dst, enum sr_scalar to);
-    double (*spin)(enum sr_precision precision, size_t rounds); /* operations done */
 };
 
 /* The table of a set; NULL when this build or this CPU lacks it. */
@@ -110,6 +108,7 @@ const struct sr_ops *sr_ops_avx2(void);
 const struct sr_ops *sr_ops_avx512(void);
 const struct sr_ops *sr_ops_avx512_bf16(void);
 const struct sr_ops *sr_ops_current(void);
+extern const struct sr_form sr_form_avx2_int8, sr_form_avx512_vnni;
 
 struct sr_matrix {
     const struct sr_ops *ops;

@@ -65,9 +65,9 @@ static inline vf v_mul(vf a, vf b)
 {
     return a * b;
 }
-static inline vf v_div(vf a, vf b)
+static inline vf v_inverse(vf a)
 {
-    return a / b;
+    return 1 / a;
 }
 static inline vf v_fma(vf a, vf b, vf c)
 {
@@ -93,10 +93,10 @@ static inline vf v_round(vf a)
 {
     return rintf(a);
 }
-/* 2^n of whole numbers n; below -126 it may be 2^-126. */
-static inline vf v_pow2(vf n)
+/* a 2^n of whole numbers n; n below -126 may count as -126. */
+static inline vf v_scale(vf a, vf n)
 {
-    return ldexpf(1, n > -126 ? (n < 127 ? (int)n : 127) : -126);
+    return ldexpf(a, n > -126 ? (n < 127 ? (int)n : 127) : -126);
 }
 /* The lane indices from `first` on. */
 static inline vf v_lanes(float first)

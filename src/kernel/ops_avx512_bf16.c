@@ -1,0 +1,96 @@
+/* AVX-512 with dot products of bf16, and VNNI for int8. */
+#if defined __x86_64__
+
+#include "kernel/vec_avx512.h"
+
+#include "kernel/rows_template.h"
+
+#include "kernel/tile_avx512.h"
+
+TILE_ALL(tile_f32, TILE_F32)
+TILE_ALL(tile_dot, TILE_DOT)
+TILE_ALL(tile_u8, TILE_U8)
+
+static double spin_f32(size_t rounds)
+{
+    return tile_spin(rounds, TILE_F32);
+}
+
+static double spin_dot(size_t rounds)
+{
+    return tile_spin(rounds, TILE_DOT);
+}
+
+static double spin_u8(size_t rounds)
+{
+    return tile_spin(rounds, TILE_U8);
+}
+
+static const struct sr_form form_f32 = {.name = "avx512 8x48",
+                                        .tile = tile_f32,
+                                        .spin = spin_f32,
+                                        .a = SR_OPERAND_F32,
+                                        .b = SR_OPERAND_F32,
+                                        .rows = 8,
+                                        .vectors = 3,
+                                        .width = 16,
+                                        .unit = 1};
+static const struct sr_form form_dot = {.name = "avx512_bf16 8x48",
+                                        .tile = tile_dot,
+                                        .spin = spin_dot,
+                                        .a = SR_OPERAND_BF16,
+                                        .b = SR_OPERAND_BF16,
+                                        .rows = 8,
+                                        .vectors = 3,
+                                        .width = 16,
+                                        .unit = 2};
+const struct sr_form sr_form_avx512_vnni = {.name = "avx512_vnni 8x48",
+                                            .tile = tile_u8,
+                                            .spin = spin_u8,
+                                            .a = SR_OPERAND_U8,
+                                            .b = SR_OPERAND_S8,
+                                            .rows = 8,
+                                            .vectors = 3,
+                                            .width = 16,
+                                            .unit = 4};
+
+#define AT_ROWS                8u
+#define AT_VECTORS             3u
+#define AT_VALUE_ROWS(vectors) ((vectors) == 4 ? 6u : 8u)
+#define AT_VALUE_VECTORS       4u
+
+#define AT(name) name##_f32
+#define AT_BF16  0
+#define AT_FORM  form_f32
+#include "kernel/attention_template.h"
+#undef AT
+#undef AT_BF16
+#undef AT_FORM
+
+#define AT(name) name##_bf16
+#define AT_BF16  1
+#define AT_FORM  form_dot
+#include "kernel/attention_template.h"
+
+static const struct sr_ops ops = {
+    .isa = SR_ISA_AVX512_BF16,
+    .forms = {&form_f32, &form_dot, &sr_form_avx512_vnni},
+    .attention = {{pack_bytes_f32, work_bytes_f32, pack_f32, block_f32},
+                  {pack_bytes_bf16, work_bytes_bf16, pack_bf16, block_bf16}},
+    .finish = finish_tile,
+    .prepare = prepare_row,
+    .norm = norm_rows,
+    .add_row = add_row,
+    .convert = convert_row,
+};
+
+const struct sr_ops *sr_ops_avx512_bf16(void)
+{
+    return sr_ops_avx512() && __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512vnni")
+               ? &ops
+               : NULL;
+}
+
+#else
+typedef int sr_kernel_no_avx512_bf16;
+#endif
