@@ -8,6 +8,10 @@
 #include "cli/args.h"
 #include "infer/engine.h"
 
+/* The embedded default's weights, as its publisher has them (tools/fetch_model.sh takes them). */
+#define SR_NEURAL_SHA256 "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+#define SR_NEURAL_BYTES  90868376
+
 struct sr_neural_args {
     const char *model;     /* folder or name; NULL: the default */
     const char *precision; /* "fp32", "bf16", "int8"; NULL: fp32 */
