@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "router/runtime.h"
 #include "serve/api_compress.h"
+#include "serve/api_work.h"
 #include "serve/local.h"
 #include "serve/post.h"
 #include "json/doc.h"
@@ -19,6 +20,7 @@ struct api_call {
     struct sr_http_request *request;
     struct sr_buf body;
     sr_exchange *exchange;
+    struct sr_api_work *work; /* under way on a worker; NULL */
     struct sr_timer timer;
     struct api_call *next, **pprev; /* calls whose exchange works elsewhere */
     bool answered;
@@ -213,19 +215,51 @@ static void explain(struct api_call *call)
 
 /* ---- POST /api/v1/compress ---- */
 
+static void answer(struct api_call *call, const struct sr_api_outcome *outcome)
+{
+    call->answered = true;
+    if (outcome->status == 200) {
+        reply(call->request, 200, SR_LIT("application/json"), outcome->answer);
+    } else {
+        reply_error(call->request, outcome->status, outcome->message);
+    }
+}
+
+static void worked(void *ctx, const struct sr_api_outcome *outcome)
+{
+    struct api_call *call = ctx;
+    call->work = NULL;
+    answer(call, outcome);
+}
+
+static void compress_elsewhere(struct api_call *call)
+{
+    struct sr_api_work_options options = {.loop = call->api->options.loop,
+                                          .runtime = call->api->options.runtime,
+                                          .run = sr_api_compress,
+                                          .answer_max = SR_API_COMPRESS_MAX * 16,
+                                          .done = worked,
+                                          .ctx = call};
+    int rc = sr_api_work_start(&call->work, &call->body, &options);
+    if (rc != SR_OK) {
+        call->answered = true;
+        reply_error(call->request, 503,
+                    rc == SR_EBUSY ? "The server is busy." : "The server is out of memory.");
+    }
+}
+
 static void compress(struct api_call *call)
 {
-    struct sr_buf answer;
+    struct sr_buf out;
     struct sr_err err = {0};
-    sr_buf_init(&answer, SR_API_COMPRESS_MAX * 16);
-    int status = sr_api_compress(sr_buf_view(&call->body), &answer, &err);
-    call->answered = true;
-    if (status == 200) {
-        reply(call->request, status, SR_LIT("application/json"), sr_buf_view(&answer));
-    } else {
-        reply_error(call->request, status, err.message);
+    if (call->body.len > SR_API_COMPRESS_AT_ONCE && sr_runtime_workers(call->api->options.runtime)) {
+        compress_elsewhere(call);
+        return;
     }
-    sr_buf_dispose(&answer);
+    sr_buf_init(&out, SR_API_COMPRESS_MAX * 16);
+    int status = sr_api_compress(sr_buf_view(&call->body), &out, &err);
+    answer(call, &(struct sr_api_outcome){status, sr_buf_view(&out), err.message});
+    sr_buf_dispose(&out);
 }
 
 /* ---- the server's events ---- */
@@ -293,6 +327,7 @@ static void on_done(void *ctx, struct sr_http_request *request, bool complete)
     (void)request;
     if (call) {
         stop_waiting(call);
+        sr_api_work_leave(call->work);
         if (call->exchange) {
             sr_exchange_end(call->exchange, complete ? SR_END_COMPLETE : SR_END_CLIENT_GONE);
         }

@@ -9,7 +9,8 @@
 
 #include "base/buf.h"
 
-#define SR_API_COMPRESS_MAX ((size_t)1 << 20) /* bytes of a text: about 12 ms of work */
+#define SR_API_COMPRESS_MAX     ((size_t)4 << 20)  /* bytes of a text: about 50 ms of work */
+#define SR_API_COMPRESS_AT_ONCE ((size_t)32 << 10) /* bytes of a body that a loop may work on itself */
 
 /* Body: {"text": "...", "budget": 512, "profile": "default", "compat": false}; all but `text` may be left
  * out. Appends the answer, the same object as `semroute compress --json` prints, and returns 200; or another
