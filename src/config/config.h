@@ -141,6 +141,16 @@ struct sr_config_language {
     double threshold; /* 0.3 */
 };
 
+/* routing.signals.embeddings[] */
+enum sr_aggregation { SR_AGGREGATION_MAX, SR_AGGREGATION_MEAN, SR_AGGREGATION_ANY };
+
+struct sr_config_embedding {
+    const char *name;
+    struct sr_strings candidates;
+    double threshold; /* 0.75 */
+    enum sr_aggregation aggregation;
+};
+
 /* routing.signals.jailbreak[] */
 struct sr_config_jailbreak {
     const char *name;
@@ -296,11 +306,11 @@ struct sr_config_extproc {
     size_t stream_max_bytes;    /* of a body that comes in chunks; 0: only the gateway's limit; over it 413 */
     int64_t stream_timeout_sec; /* 60: until a body that comes in chunks is complete; else 408; 0: none */
     const char *destination_header; /* gets the address of the model's backend; empty: none */
-    uint64_t hold_ms;         /* 150: the reply to the headers waits that long where Envoy has a timer */
-    size_t hold_bytes;        /* 768 KiB: or until that much of the body is there */
-    size_t max_message_bytes; /* 64 MiB */
-    size_t max_passing_bytes; /* of a body that goes by untouched in chunks; over it 413; 0: none */
-    uint32_t max_streams;     /* of the process, 20,000; over it 503, or 429 as an endpoint picker */
+    uint64_t hold_ms;            /* 150: the reply to the headers waits that long where Envoy has a timer */
+    size_t hold_bytes;           /* 768 KiB: or until that much of the body is there */
+    size_t max_message_bytes;    /* 64 MiB */
+    size_t max_passing_bytes;    /* of a body that goes by untouched in chunks; over it 413; 0: none */
+    uint32_t max_streams;        /* of the process, 20,000; over it 503, or 429 as an endpoint picker */
     uint32_t fallback_endpoints; /* 0: addresses besides the first that an endpoint picker names */
     bool streamed_replies;       /* false: this Envoy knows streamed_immediate_response */
     const char *tls_cert_file, *tls_key_file, *tls_client_ca_file;
@@ -337,30 +347,42 @@ struct sr_config_guards {
     const char *audit_log;     /* "stdout", "off" or a file */
 };
 
+/* global.model_catalog.embeddings and global.semroute.inference */
+struct sr_config_inference {
+    const char *encoder;    /* folder or name; empty: the default one, where it is found */
+    int layers, dimensions; /* 0: all */
+    int precision;          /* enum sr_precision */
+    int threads;            /* 0: by the machine */
+    const char *cpus;       /* empty: all */
+    size_t memory_max;      /* bytes */
+    int queue_jobs, batch_tokens, batch_wait_us, max_windows;
+};
+
 /* global.router and the rest of global that this program has. */
 struct sr_config_global {
     const char *auto_model_name;
     struct sr_strings auto_model_names; /* "auto", "vllm-sr/auto", auto_model_name (MoM), auto_model_names */
     bool include_config_models_in_list;
-    bool skip_processing;        /* honour x-vsr-skip-processing: true */
-    double domain_threshold;     /* 0.6 */
-    const char *domain_fallback; /* "other" */
-    const char *domain_model;    /* file; empty = the embedded one */
+    bool skip_processing;               /* honour x-vsr-skip-processing: true */
+    double domain_threshold;            /* 0.6 */
+    const char *domain_fallback;        /* "other" */
+    const char *domain_model;           /* file; empty = the embedded one */
     double jailbreak_threshold;         /* of rules that have none: 0.7 */
     const char *jailbreak_model;        /* file; empty = the embedded one */
     struct sr_strings jailbreak_labels; /* labels that mean an attack; none: all but benign ones */
     double pii_threshold;               /* of rules that have none: 0.7 */
-    double override_confidence;  /* fusion: a classifier at least this sure overrides; 0 = never */
-    uint64_t signal_deadline_ms; /* 1,000 */
-    bool request_headers;        /* X-VSR-* on the upstream request */
-    bool debug_headers;          /* the debug set without x-vsr-debug */
-    const char *access_log;      /* "stdout", "off" or a file; "off" */
-    const char *log_level;       /* debug, info, warn, error */
+    double override_confidence;         /* fusion: a classifier at least this sure overrides; 0 = never */
+    uint64_t signal_deadline_ms;        /* 1,000 */
+    bool request_headers;               /* X-VSR-* on the upstream request */
+    bool debug_headers;                 /* the debug set without x-vsr-debug */
+    const char *access_log;             /* "stdout", "off" or a file; "off" */
+    const char *log_level;              /* debug, info, warn, error */
     bool metrics;
     int loops, workers; /* 0 = by the machine */
     struct sr_config_compression compression;
     struct sr_config_gateway gateway;
     struct sr_config_extproc extproc;
+    struct sr_config_inference inference;
     struct sr_config_guards guards;
     struct sr_config_policy *policies;
     size_t n_policies;
@@ -393,6 +415,8 @@ struct sr_config {
     size_t n_jailbreaks;
     struct sr_config_pii *piis;
     size_t n_piis;
+    struct sr_config_embedding *embeddings;
+    size_t n_embeddings;
     struct sr_config_decision *decisions;
     size_t n_decisions;
     struct sr_config_global global;

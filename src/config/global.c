@@ -112,12 +112,14 @@ static const struct sr_section modules_section = {
 };
 static const struct sr_field catalog_fields[] = {
     {"modules", SR_FIELD_OBJECT, .of = &modules_section, .help = "what the models are used for"},
+    {"embeddings", SR_FIELD_OBJECT, .of = &sr_section_embedding_models,
+     .help = "models that turn texts into vectors"},
 };
 static const struct sr_section catalog_section = {
     .name = "global.model_catalog",
     .help = "The models that semroute itself runs.",
     SR_FIELDS(catalog_fields),
-    .later = (const char *const[]){"embeddings", "system", "external", "kbs", NULL},
+    .later = (const char *const[]){"system", "external", "kbs", NULL},
 };
 
 static const struct sr_enum_word levels[] = {{"debug", 0}, {"info", 1}, {"warn", 2}, {"error", 3}, {NULL, 0}};
@@ -141,6 +143,8 @@ static const struct sr_field semroute_fields[] = {
      .help = "threads for long texts; 0 = one for each core"},
     {"gateway", SR_FIELD_OBJECT, GLOBAL(gateway), .of = &sr_section_gateway, .help = "limits of the gateway"},
     {"extproc", SR_FIELD_OBJECT, GLOBAL(extproc), .of = &sr_section_extproc, .help = "Envoy's door"},
+    {"inference", SR_FIELD_OBJECT, GLOBAL(inference), .of = &sr_section_inference,
+     .help = "how encoders are run"},
     {"guards", SR_FIELD_OBJECT, GLOBAL(guards), .of = &sr_section_guards,
      .help = "what holds for all guards"},
     {"models", SR_FIELD_MAP, GLOBAL(policies), GLOBAL(n_policies), .of = &sr_section_policy,

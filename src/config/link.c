@@ -231,6 +231,7 @@ void sr_config_link(struct sr_binder *b, const struct sr_yaml_node *root, struct
     sr_config_link_unique(b, sr_yaml_get(signals, "language"), "name", "language rule");
     sr_config_link_unique(b, sr_yaml_get(signals, "jailbreak"), "name", "jailbreak rule");
     sr_config_link_unique(b, sr_yaml_get(signals, "pii"), "name", "pii rule");
+    sr_config_link_unique(b, sr_yaml_get(signals, "embeddings"), "name", "embedding rule");
     sr_config_link_domains(b, root, config);
     sr_config_link_guards(b, root, config);
     sr_config_link_rules(b, sr_yaml_get(routing, "decisions"), config);

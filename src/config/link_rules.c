@@ -92,6 +92,8 @@ static const char *rule_name(const struct sr_config *config, const char *type, s
         return i < config->n_jailbreaks ? config->jailbreaks[i].name : NULL;
     if (strcmp(type, "pii") == 0)
         return i < config->n_piis ? config->piis[i].name : NULL;
+    if (strcmp(type, "embedding") == 0)
+        return i < config->n_embeddings ? config->embeddings[i].name : NULL;
     return i < config->n_languages ? config->languages[i].name : NULL;
 }
 
@@ -99,6 +101,8 @@ static const char *section_of(const char *type)
 {
     if (strcmp(type, "keyword") == 0)
         return "keywords";
+    if (strcmp(type, "embedding") == 0)
+        return "embeddings";
     return strcmp(type, "domain") == 0 ? "domains" : type;
 }
 

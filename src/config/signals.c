@@ -8,12 +8,12 @@
 #define CONTEXT(member)   offsetof(struct sr_config_context, member)
 #define STRUCTURE(member) offsetof(struct sr_config_structure, member)
 
-const char *const sr_leaf_types[] = {"keyword",  "domain",    "context", "structure",
-                                     "language", "jailbreak", "pii",     NULL};
+const char *const sr_leaf_types[] = {"keyword",   "domain", "context",   "structure", "language",
+                                     "jailbreak", "pii",    "embedding", NULL};
 const char *const sr_leaf_types_later[] = {
-    "embedding",    "fact_check", "user_feedback", "preference", "reask",
-    "conversation", "complexity", "modality",      "authz",      "kb",
-    "event",        "metadata",   "classifier",    NULL};
+    "fact_check", "user_feedback", "preference", "reask", "conversation",
+    "complexity", "modality",      "authz",      "kb",    "event",
+    "metadata",   "classifier",    NULL};
 
 static const struct sr_enum_word operators[] = {
     {"OR", SR_KEYWORD_OR}, {"AND", SR_KEYWORD_AND}, {"NOR", SR_KEYWORD_NOR}, {NULL, 0}};
@@ -251,13 +251,15 @@ static const struct sr_field signals_fields[] = {
     {"jailbreak", SR_FIELD_LIST, RULES(jailbreaks), .of = &sr_section_jailbreak,
      .help = "rules of type `jailbreak`"},
     {"pii", SR_FIELD_LIST, RULES(piis), .of = &sr_section_pii, .help = "rules of type `pii`"},
+    {"embeddings", SR_FIELD_LIST, RULES(embeddings), .of = &sr_section_embedding,
+     .help = "rules of type `embedding`"},
 };
 
 const struct sr_section sr_section_signals = {
     .name = "signals",
     .help = "What is found out about a request; only what a decision needs is computed.",
     SR_FIELDS(signals_fields),
-    .later = (const char *const[]){"embeddings", "fact_check", "user_feedbacks", "preferences", "reasks",
-                                   "conversation", "complexity", "modality", "role_bindings", "kb", "events",
-                                   "metadata", "classifiers", NULL},
+    .later = (const char *const[]){"fact_check", "user_feedbacks", "preferences", "reasks", "conversation",
+                                   "complexity", "modality", "role_bindings", "kb", "events", "metadata",
+                                   "classifiers", NULL},
 };

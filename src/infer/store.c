@@ -82,8 +82,7 @@ static uint64_t file_stamp(const struct stat *st, const char *name)
     return sr_hash64(sr_bytes_of(facts, sizeof facts), sr_hash64(sr_bytes_str(name), 1)) | 1;
 }
 
-/* Changes when the file does, or a file of the folder; 0 when there is none: opening it says why. */
-static uint64_t stamp_of(const char *path)
+uint64_t sr_models_stamp(const char *path)
 {
     struct stat st;
     uint64_t stamp = 0;
@@ -137,7 +136,7 @@ int sr_models_linear(struct sr_models *models, const char *path, struct sr_linea
 {
     if (!models)
         return open_linear(path, out, err);
-    uint64_t stamp = *path ? stamp_of(path) : 0;
+    uint64_t stamp = *path ? sr_models_stamp(path) : 0;
     struct stored *item = find(models, path, stamp);
     if (!item) {
         struct stored fresh = {.stamp = stamp};
@@ -156,11 +155,11 @@ int sr_models_linear(struct sr_models *models, const char *path, struct sr_linea
 static int encoder_key(struct sr_buf *key, uint64_t *stamp, const char *folder,
                        const struct sr_encoder_options *options)
 {
-    *stamp = stamp_of(folder);
+    *stamp = sr_models_stamp(folder);
     int rc = sr_buf_printf(key, "encoder %s\n%d %zu %s", folder, (int)options->precision, options->max_tokens,
                            options->task ? options->task : "");
     for (size_t i = 0; i < options->n_heads && rc == SR_OK; i++) {
-        *stamp += stamp_of(options->heads[i]);
+        *stamp += sr_models_stamp(options->heads[i]);
         rc = sr_buf_printf(key, "\n%s", options->heads[i]);
     }
     return rc;

@@ -41,6 +41,9 @@ int sr_models_linear(struct sr_models *models, const char *path, struct sr_linea
 int sr_models_encoder(struct sr_models *models, const char *folder, const struct sr_encoder_options *options,
                       struct sr_encoder **out, struct sr_err *err) SR_WARN_UNUSED;
 
+/* A number that changes when the file changes, or a file in the folder; 0 when there is none. */
+uint64_t sr_models_stamp(const char *path);
+
 /* The engine, borrowed: lives as long as the store. It is started at the first call; where `options` differ
  * from those in force they are checked now and apply from the sweep on. Their metrics are the store's. Errors
  * of sr_infer_new. */

@@ -3,10 +3,14 @@
 #include "signal/types.h"
 
 const struct sr_signal_ops *const sr_signal_registry[SR_SIGNAL_TYPES] = {
-    [SR_SIGNAL_CONTEXT] = &sr_signal_context,     [SR_SIGNAL_KEYWORD] = &sr_signal_keyword,
-    [SR_SIGNAL_STRUCTURE] = &sr_signal_structure, [SR_SIGNAL_LANGUAGE] = &sr_signal_language,
-    [SR_SIGNAL_DOMAIN] = &sr_signal_domain,       [SR_SIGNAL_JAILBREAK] = &sr_signal_jailbreak,
+    [SR_SIGNAL_CONTEXT] = &sr_signal_context,
+    [SR_SIGNAL_KEYWORD] = &sr_signal_keyword,
+    [SR_SIGNAL_STRUCTURE] = &sr_signal_structure,
+    [SR_SIGNAL_LANGUAGE] = &sr_signal_language,
+    [SR_SIGNAL_DOMAIN] = &sr_signal_domain,
+    [SR_SIGNAL_JAILBREAK] = &sr_signal_jailbreak,
     [SR_SIGNAL_PII] = &sr_signal_pii,
+    [SR_SIGNAL_EMBEDDING] = &sr_signal_embedding,
 };
 
 int sr_signal_find(struct sr_bytes name)
@@ -25,6 +29,13 @@ int sr_signals_new(struct sr_signals **out, const struct sr_config *config, stru
         return sr_err_set(err, SR_ENOMEM, "out of memory");
     sr_ref_init(&signals->ref);
     signals->config = sr_config_ref(config);
+    if (!models) {
+        if (sr_models_new(&signals->own_models, NULL)) {
+            sr_signals_unref(signals);
+            return sr_err_set(err, SR_ENOMEM, "out of memory");
+        }
+        models = signals->own_models;
+    }
     for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
         int rc = sr_signal_registry[type]->compile(&signals->sets[type], config, models, err);
         if (rc) {
@@ -56,6 +67,7 @@ void sr_signals_unref(struct sr_signals *signals)
             sr_signal_registry[type]->free(signals->sets[type]);
     sr_signal_shortener_free(signals->shortener);
     sr_config_unref(signals->config);
+    sr_models_free(signals->own_models);
     sr_mem_free(signals);
 }
 

@@ -90,6 +90,8 @@ static int start_and_wait(const struct sr_signal_ops *ops, const struct sr_signa
         rc = waiter.status;
         pthread_mutex_unlock(&waiter.lock);
     }
+    if (ops->dispose)
+        ops->dispose(set, &waiter.task);
     pthread_cond_destroy(&waiter.changed);
     pthread_mutex_destroy(&waiter.lock);
     return rc;
@@ -116,6 +118,9 @@ static void evaluate(const struct sr_signals *signals, enum sr_signal_type type,
 
 static void job_free(struct signal_job *job)
 {
+    const struct sr_signal_ops *ops = sr_signal_registry[job->type];
+    if (job->task.done && ops->dispose)
+        ops->dispose(job->signals->sets[job->type], &job->task);
     sr_signals_unref(job->signals);
     sr_signal_input_unref(job->input);
     sr_arena_dispose(&job->arena);

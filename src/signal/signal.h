@@ -25,6 +25,7 @@ enum sr_signal_type {
     SR_SIGNAL_DOMAIN,
     SR_SIGNAL_JAILBREAK,
     SR_SIGNAL_PII,
+    SR_SIGNAL_EMBEDDING,
     SR_SIGNAL_TYPES,
 };
 
@@ -150,7 +151,7 @@ struct sr_signal_task {
     struct sr_signal_result *result;     /* complete before `done` */
     /* `status`: SR_OK, or what becomes the result's status. Short, does not block; the task is gone then. */
     void (*done)(struct sr_signal_task *task, int status);
-    void *state; /* the type's */
+    void *state; /* the type's; NULL at first */
 };
 
 struct sr_signal_ops {
@@ -174,9 +175,12 @@ struct sr_signal_ops {
      * rules; any thread, does not block. SR_OK: the task's result is written, as by `run`. SR_AGAIN:
      * task->done will be called exactly once, on any thread. Another error is stored as the status. */
     int (*start)(const struct sr_signal_set *set, struct sr_signal_task *task);
-    /* With `start`, optional. Any thread, for a task whose start returned SR_AGAIN, done or not: its answer is
-     * not wanted any more. `done` comes in any case, perhaps in here. */
+    /* With `start`, optional. Any thread, for a task whose start returned SR_AGAIN, done or not: its answer
+     * is not wanted any more. `done` comes in any case, perhaps in here. */
     void (*cancel)(const struct sr_signal_set *set, struct sr_signal_task *task);
+    /* With `start`, optional. After the answer, on any thread: frees what the task holds besides its arena;
+     * also called when start failed or answered at once. */
+    void (*dispose)(const struct sr_signal_set *set, struct sr_signal_task *task);
     /* With `start`, optional: can this set answer late at all? NULL: it can. */
     bool (*may_be_late)(const struct sr_signal_set *set);
 };

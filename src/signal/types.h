@@ -11,6 +11,7 @@ struct sr_signals {
     const struct sr_config *config;        /* sets borrow its strings */
     struct sr_signal_shortener *shortener; /* NULL: no signal reads short texts */
     struct sr_signal_set *sets[SR_SIGNAL_TYPES];
+    struct sr_models *own_models; /* NULL: the caller's were used */
 };
 
 extern const struct sr_signal_ops sr_signal_context;
@@ -18,6 +19,7 @@ extern const struct sr_signal_ops sr_signal_keyword;
 extern const struct sr_signal_ops sr_signal_structure;
 extern const struct sr_signal_ops sr_signal_language;
 extern const struct sr_signal_ops sr_signal_domain;
+extern const struct sr_signal_ops sr_signal_embedding;
 extern const struct sr_signal_ops sr_signal_jailbreak;
 extern const struct sr_signal_ops sr_signal_pii;
 
