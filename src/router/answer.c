@@ -13,6 +13,8 @@ void sr_answer_init(sr_exchange *x)
     sr_arena_init(&x->answer.scratch, SCRATCH_MAX);
     sr_buf_init(&x->answer.out, OUT_MAX);
     sr_sse_frames_init(&x->answer.frames, FRAME_MAX);
+    sr_buf_init(&x->answer.cut, FRAME_MAX + 16);
+    sr_restore_init(&x->answer.restore, NULL, NULL);
 }
 
 void sr_answer_dispose(sr_exchange *x)
@@ -21,6 +23,8 @@ void sr_answer_dispose(sr_exchange *x)
         sr_meter_dispose(&x->answer.meter);
     sr_arena_dispose(&x->answer.scratch);
     sr_buf_dispose(&x->answer.out);
+    sr_buf_dispose(&x->answer.cut);
+    sr_restore_dispose(&x->answer.restore);
     sr_sse_frames_dispose(&x->answer.frames);
 }
 
@@ -52,6 +56,10 @@ void sr_exchange_answer_head(sr_exchange *x, int status, const struct sr_header 
         a->metering = true;
         sr_meter_init(&a->meter, x->engine->answer_paths);
     }
+    const struct sr_config_decision *guard =
+        x->guard.decision >= 0 ? &x->engine->config->decisions[x->guard.decision] : NULL;
+    if (a->mode != SR_ANSWER_RAW && guard && guard->plugins.guard.restore)
+        sr_restore_init(&a->restore, &x->guard.redaction, x->engine->restore_paths);
     sr_headers_answer(x, status, headers, n_headers, edits);
 }
 
@@ -90,6 +98,24 @@ static enum verdict read_frame(sr_exchange *x, const struct sr_sse_frame *frame,
     return CUT;
 }
 
+/* Appends the frame from `begin` on without [from, to), its values restored. */
+static int put_restored(sr_exchange *x, const struct sr_sse_frame *frame, size_t begin, size_t from,
+                        size_t to)
+{
+    struct sr_answer *a = &x->answer;
+    struct sr_sse_frame kept = *frame;
+    sr_buf_clear(&a->cut);
+    int rc = sr_buf_append(&a->cut, frame->raw.p + begin, from - begin);
+    if (!rc)
+        rc = sr_buf_append(&a->cut, frame->raw.p + to, frame->raw.n - to);
+    kept.raw = sr_buf_view(&a->cut);
+    if (frame->data_lines == 1 && !rc) {
+        kept.data_at = frame->data_at - begin;
+        kept.data = sr_bytes_of(a->cut.data + kept.data_at, frame->data.n - (to - from));
+    }
+    return rc ? rc : sr_restore_event(&a->restore, &kept, &a->out);
+}
+
 /* Appends what the client gets of a frame. The LF of a CRLF that was cut in two shares the fate of the frame
  * it ends, which is the one before. */
 static int put_frame(sr_exchange *x, const struct sr_sse_frame *frame)
@@ -104,14 +130,16 @@ static int put_frame(sr_exchange *x, const struct sr_sse_frame *frame)
     }
     x->answer.dropped = false;
     if (verdict == KEEP)
-        return sr_buf_append(out, frame->raw.p + begin, frame->raw.n - begin);
+        from = to = frame->raw.n;
+    if (sr_restore_wanted(&x->answer.restore))
+        return put_restored(x, frame, begin, from, to);
     int rc = sr_buf_append(out, frame->raw.p + begin, from - begin);
     return rc ? rc : sr_buf_append(out, frame->raw.p + to, frame->raw.n - to);
 }
 
-/* Memory is out in the middle of stripping: from here on everything passes as it is. `rest` is what was not
- * taken. Returns the number of slices. */
-static size_t stop_stripping(struct sr_answer *a, struct sr_bytes pending, struct sr_bytes rest)
+/* Memory is out in the middle of changing events: from here on everything passes as it is. `rest` is what was
+ * not taken. Returns the number of slices. */
+static size_t stop_changing(struct sr_answer *a, struct sr_bytes pending, struct sr_bytes rest)
 {
     const struct sr_bytes parts[] = {sr_buf_view(&a->out), pending, rest};
     size_t n = 0;
@@ -123,7 +151,7 @@ static size_t stop_stripping(struct sr_answer *a, struct sr_bytes pending, struc
     return n;
 }
 
-static size_t strip_events(sr_exchange *x, struct sr_bytes in, bool last)
+static size_t change_events(sr_exchange *x, struct sr_bytes in, bool last)
 {
     struct sr_answer *a = &x->answer;
     struct sr_sse_frame frame;
@@ -133,12 +161,14 @@ static size_t strip_events(sr_exchange *x, struct sr_bytes in, bool last)
         size_t before = a->out.len;
         if (put_frame(x, &frame)) {
             a->out.len = before;
-            return stop_stripping(a, frame.raw, in);
+            return stop_changing(a, frame.raw, in);
         }
     }
     struct sr_bytes nothing = {"", 0};
     if (rc != SR_MORE)
-        return stop_stripping(a, sr_sse_frames_finish(&a->frames, &frame) == SR_OK ? frame.raw : nothing, in);
+        return stop_changing(a, sr_sse_frames_finish(&a->frames, &frame) == SR_OK ? frame.raw : nothing, in);
+    if (last && sr_restore_wanted(&a->restore) && sr_restore_finish(&a->restore, &a->out))
+        a->restore.redaction = NULL; /* without memory the end of a placeholder is all that is lost */
     a->slices[0] = sr_buf_view(&a->out);
     if (!last || sr_sse_frames_finish(&a->frames, &frame) != SR_OK)
         return a->out.len ? 1 : 0;
@@ -159,6 +189,22 @@ static void read_events(sr_exchange *x, struct sr_bytes in)
         a->mode = SR_ANSWER_RAW;
 }
 
+/* A whole answer is held for its values; without memory for it, it goes on as it is. */
+static size_t restore_body(struct sr_answer *a, struct sr_bytes in, bool last)
+{
+    sr_buf_clear(&a->out);
+    if (sr_restore_body(&a->restore, in, last, &a->out)) {
+        size_t n = 0;
+        if (a->restore.body.len)
+            a->slices[n++] = sr_buf_view(&a->restore.body);
+        a->slices[n++] = in;
+        a->restore.redaction = NULL;
+        return n;
+    }
+    a->slices[0] = sr_buf_view(&a->out);
+    return a->out.len ? 1 : 0;
+}
+
 void sr_exchange_answer_body(sr_exchange *x, const void *p, size_t n, bool last,
                              const struct sr_bytes **slices, size_t *n_slices)
 {
@@ -169,12 +215,14 @@ void sr_exchange_answer_body(sr_exchange *x, const void *p, size_t n, bool last,
     *n_slices = n ? 1 : 0;
     if (n)
         x->times.last_token = sr_clock_ns();
-    if (a->mode == SR_ANSWER_SSE && a->strip_usage)
-        *n_slices = strip_events(x, in, last);
+    if (a->mode == SR_ANSWER_SSE && (a->strip_usage || sr_restore_wanted(&a->restore)))
+        *n_slices = change_events(x, in, last);
     else if (a->mode == SR_ANSWER_SSE)
         read_events(x, in);
     else if (a->mode == SR_ANSWER_JSON)
         sr_meter_feed(&a->meter, in);
+    if (a->mode == SR_ANSWER_JSON && sr_restore_wanted(&a->restore))
+        *n_slices = restore_body(a, in, last);
     if (a->metering)
         a->usage = a->meter.usage;
     for (size_t i = 0; i < *n_slices; i++)

@@ -1,8 +1,8 @@
 /*
- * The stages that an answer passes: headers, server-sent events, token usage.
+ * The stages that an answer passes: headers, server-sent events, token usage, values that were redacted.
  *
  * Bytes pass as they are, and at once, unless the router asked the upstream for usage that the client did not
- * want: then each event is held until it is complete and the usage is taken out. Errors of the upstream are
+ * want, or a guard puts values back: then each event is held until it is complete. Errors of the upstream are
  * never changed.
  */
 #ifndef SR_ROUTER_ANSWER_H

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "router/restore.h"
 #include "router/usage.h"
 
 /* Targets and headers of the largest configuration that is still sensible. */
@@ -154,9 +155,9 @@ static int policies_prepare(struct sr_engine *engine)
 static int engine_prepare(struct sr_engine *engine, struct sr_models *models, struct sr_err *err)
 {
     const struct sr_config *config = engine->config;
-    int rc = sr_signals_new(&engine->signals, config, models, err);
-    if (!rc && models)
+    if (models)
         sr_memo_resize(sr_models_memo(models), config->global.guards.memo_bytes);
+    int rc = sr_signals_new(&engine->signals, config, models, err);
     if (!rc)
         rc = plans_prepare(engine, err);
     if (!rc)
@@ -165,6 +166,8 @@ static int engine_prepare(struct sr_engine *engine, struct sr_models *models, st
         rc = sr_paths_new(&engine->paths[d], sr_dialects[d].specs, sr_dialects[d].n_specs, err);
     if (!rc)
         rc = sr_usage_paths(&engine->answer_paths, err);
+    if (!rc)
+        rc = sr_restore_paths(&engine->restore_paths, err);
     if (rc)
         return rc;
     engine->models = sr_arena_calloc(&engine->arena, config->n_models, sizeof *engine->models);
@@ -219,6 +222,7 @@ void sr_engine_unref(struct sr_engine *engine)
     for (int d = 0; d < SR_DIALECTS; d++)
         sr_paths_unref(engine->paths[d]);
     sr_paths_unref(engine->answer_paths);
+    sr_paths_unref(engine->restore_paths);
     sr_arena_dispose(&engine->arena);
     sr_config_unref(engine->config);
     sr_mem_free(engine);

@@ -33,6 +33,7 @@ struct sr_engine {
     const uint32_t *may_see; /* for each model a mask over enum sr_entity_type; NULL: all may see all */
     struct sr_paths *paths[SR_DIALECTS];
     struct sr_paths *answer_paths;  /* router/usage.h */
+    struct sr_paths *restore_paths; /* router/restore.h */
     struct sr_engine_model *models; /* one per model of the configuration */
     uint64_t created;               /* seconds since 1970 */
     size_t max_body;                /* bytes of a request body; over it 413 */

@@ -13,6 +13,7 @@
 #include "router/guard.h"
 #include "router/head.h"
 #include "router/request.h"
+#include "router/restore.h"
 #include "router/runtime.h"
 #include "router/usage.h"
 #include "json/splice.h"
@@ -57,6 +58,8 @@ struct sr_answer {
     struct sr_meter meter;
     bool metering;
     struct sr_usage usage;
+    struct sr_restore restore;
+    struct sr_buf cut;       /* an event without what was taken out of it */
     struct sr_arena scratch; /* of one event */
     struct sr_buf out;
     struct sr_bytes slices[3];

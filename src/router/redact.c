@@ -91,6 +91,24 @@ static int redact(struct sr_edit *edit, const struct sr_signal_find *find, size_
     return SR_OK;
 }
 
+/* Brings the items into the order of their types; those of a type are in order already. */
+static int sort_by_type(struct sr_redaction *redaction, struct sr_arena *arena)
+{
+    struct sr_redacted *sorted = sr_arena_calloc(arena, redaction->n + 1, sizeof *sorted);
+    size_t at = 0;
+    if (!sorted)
+        return SR_ENOMEM;
+    for (uint32_t type = 0; type < SR_ENTITY_TYPES; type++) {
+        redaction->first[type] = (uint32_t)at;
+        for (size_t i = 0; i < redaction->n; i++)
+            if (redaction->items[i].type == type)
+                sorted[at++] = redaction->items[i];
+    }
+    redaction->first[SR_ENTITY_TYPES] = (uint32_t)at;
+    redaction->items = sorted;
+    return SR_OK;
+}
+
 int sr_redact_edit(struct sr_edit *edit)
 {
     sr_exchange *x = edit->x;
@@ -109,5 +127,5 @@ int sr_redact_edit(struct sr_edit *edit)
         const struct sr_redacted *entry = entry_of(&table, find->type, value, edit->arena);
         rc = entry ? redact(edit, find, &piece, entry->placeholder) : SR_ENOMEM;
     }
-    return rc;
+    return rc ? rc : sort_by_type(&x->guard.redaction, edit->arena);
 }
