@@ -181,6 +181,7 @@ static void debug_headers(struct header_list *list, sr_exchange *x)
         {SR_SIGNAL_STRUCTURE, "x-vsr-matched-structure"},
         {SR_SIGNAL_JAILBREAK, "x-vsr-matched-jailbreak"},
         {SR_SIGNAL_PII, "x-vsr-matched-pii"},
+        {SR_SIGNAL_EMBEDDING, "x-vsr-matched-embeddings"},
     };
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         const char *names = matched_rules(x, types[i].type);
