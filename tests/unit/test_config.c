@@ -1,5 +1,6 @@
 /* config: what a good file says arrives in the snapshot, key by key; defaults; snapshots and look-ups. */
 #include "config/schema.h"
+#include "kernel/kernel.h"
 #include "tests/unit/config_check.h"
 
 #include <math.h>
@@ -117,6 +118,10 @@ static void test_full_signals(void **state)
     assert_int_equal(c->contexts[0].max_tokens, 1500000);
     assert_string_equal(c->languages[0].name, "de");
     assert_true(c->languages[0].threshold == 0.4);
+    assert_string_equal(c->embeddings[0].name, "refunds");
+    assert_true(c->embeddings[0].threshold == 0.6);
+    assert_int_equal(c->embeddings[0].candidates.count, 2);
+    assert_int_equal(c->embeddings[0].aggregation, SR_AGGREGATION_MEAN);
     assert_int_equal(c->n_structures, 3);
     const struct sr_config_structure *s = c->structures;
     assert_int_equal(s[0].feature, SR_STRUCTURE_COUNT);
@@ -199,6 +204,18 @@ static void test_full_global(void **state)
     assert_string_equal(g->log_level, "warn");
     assert_int_equal(g->loops, 3);
     assert_int_equal(g->workers, 5);
+    const struct sr_config_inference *i = &g->inference;
+    assert_string_equal(i->encoder, "models/mine");
+    assert_int_equal(i->dimensions, 256);
+    assert_int_equal(i->layers, 11);
+    assert_int_equal(i->precision, SR_PRECISION_INT8);
+    assert_int_equal(i->threads, 2);
+    assert_string_equal(i->cpus, "0-1");
+    assert_int_equal(i->memory_max, 2 << 20);
+    assert_int_equal(i->queue_jobs, 13);
+    assert_int_equal(i->batch_tokens, 14);
+    assert_int_equal(i->batch_wait_us, 15);
+    assert_int_equal(i->max_windows, 16);
     const struct sr_config_gateway *w = &g->gateway;
     assert_int_equal(w->max_body_bytes, 2 << 20);
     assert_int_equal(w->max_header_bytes, 8192);

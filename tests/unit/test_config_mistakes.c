@@ -65,8 +65,8 @@ static void test_keys(void **state)
                  "under `routing`");
     config_error("version: v0.3\nrouting: {listeners: []}\n", 2, 11, "this key belongs at the top level");
     config_error("version: v0.3\nrouting: {zzzz: 1}\n", 2, 11, "unknown key `zzzz` in a routing");
-    config_error("version: v0.3\nrouting: {signals: {embeddings: []}}\n", 2, 21,
-                 "`embeddings` is not supported by this version of semroute");
+    config_error("version: v0.3\nrouting: {signals: {reasks: []}}\n", 2, 21,
+                 "`reasks` is not supported by this version of semroute");
     config_error("version: v0.3\nrouting: {projections: {}}\n", 2, 11, "`projections` is not supported");
     config_error("version: v0.3\nrecipes: []\n", 2, 1, "`recipes` is not supported");
     config_error("version: v0.3\nglobal: {stores: {}}\n", 2, 10, "`stores` is not supported");
