@@ -10,9 +10,9 @@ static const struct sr_enum_word operators[] = {
     {"AND", SR_RULE_AND}, {"OR", SR_RULE_OR}, {"NOT", SR_RULE_NOT}, {NULL, 0}};
 static const struct sr_enum_word on_error[] = {
     {"no_match", SR_ON_ERROR_NO_MATCH}, {"match", SR_ON_ERROR_MATCH}, {NULL, 0}};
-static const struct sr_enum_word leaf_types[] = {{"keyword", 0},   {"domain", 1},   {"context", 2},
-                                                 {"structure", 3}, {"language", 4}, {"jailbreak", 5},
-                                                 {"pii", 6},       {NULL, 0}};
+static const struct sr_enum_word leaf_types[] = {{"keyword", 0},   {"domain", 1},    {"context", 2},
+                                                 {"structure", 3}, {"language", 4},  {"jailbreak", 5},
+                                                 {"pii", 6},       {"embedding", 7}, {NULL, 0}};
 
 static const struct sr_field rule_fields[] = {
     {"operator", SR_FIELD_ENUM, RULE(op), .words = operators,
