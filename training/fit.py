@@ -3,8 +3,6 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import minimize_scalar
 
-from data import LABELS
-
 
 def vocabulary(keys, least):
     """Sorted keys that occur in at least `least` of the texts."""
@@ -35,8 +33,9 @@ def telling(x, y, power, prior=4.0):
     (Kullback-Leibler, with `prior` texts of the overall mixture added), to a power."""
     if power == 0:
         return np.ones(x.shape[1], np.float32)
-    share = np.bincount(y, minlength=len(LABELS)) / len(y)
-    counts = np.asarray((x.T @ np.eye(len(LABELS), dtype=np.float32)[y]), np.float64) + prior * share
+    labels = y.max() + 1
+    share = np.bincount(y, minlength=labels) / len(y)
+    counts = np.asarray((x.T @ np.eye(labels, dtype=np.float32)[y]), np.float64) + prior * share
     p = counts / counts.sum(1, keepdims=True)
     distance = (p * np.log(p / share)).sum(1)
     return ((distance / distance.mean()) ** power).astype(np.float32)
@@ -52,7 +51,7 @@ def scaled(x, column_scale, damping):
 
 def log_loss(y, share):
     """The loss of softmax regression: logits -> (value, its derivative)."""
-    target = np.eye(len(LABELS))[y]
+    target = np.eye(y.max() + 1)[y]
 
     def loss(z):
         top = z.max(1, keepdims=True)
@@ -66,7 +65,7 @@ def log_loss(y, share):
 
 def squared_hinge(y, share):
     """The loss of a linear support vector machine, one label against the rest: logits -> (value, its derivative)."""
-    sign = 2 * np.eye(len(LABELS))[y] - 1
+    sign = 2 * np.eye(y.max() + 1)[y] - 1
 
     def loss(z):
         short = np.maximum(0, 1 - sign * z)
@@ -131,6 +130,7 @@ def regression(x, y, weight, loss, penalty, steps, memory=8):
     on a, in the metric of x x', where its vectors are short; a step costs one product with x and one with x'.
     """
     xt = x.T.tocsr()
+    labels = y.max() + 1
     loss = LOSSES[loss](y, weight / weight.sum())
 
     def direction(a, bias):
@@ -140,8 +140,8 @@ def regression(x, y, weight, loss, penalty, steps, memory=8):
         rest = loss(at.z + at.bias)[1]
         return direction(rest + penalty * at.a, rest.sum(0))
 
-    zero = np.zeros((len(y), len(LABELS)))
-    at = Direction(zero, zero, np.zeros(len(LABELS)))
+    zero = np.zeros((len(y), labels))
+    at = Direction(zero, zero, np.zeros(labels))
     g, history = gradient(at), []
     for _ in range(steps):
         d = _descent(g, history)

@@ -1,0 +1,158 @@
+"""Rows of the jailbreak models: which train files, what counts as an attack, which rows belong together, what is made.
+
+An attack is a wrapper, not a topic: plain harmful requests are neither attack nor harmless here. They serve as the cores
+of made attacks and their share of alarms is reported, but no model learns them as either class.
+"""
+import collections
+import hashlib
+import json
+import pathlib
+import random
+import re
+
+import attacks
+import data
+
+LABELS = ["benign", "jailbreak"]
+# source: folder; weight: in the loss; made: by attacks.py
+Row = collections.namedtuple("Row", "source text label kind lang weight group")
+MOST = 6000     # characters of a text that are read
+
+ATTACK_FILES = {"jailbreak-inthewild": ("train.jsonl", 1.0), "jailbreak-short": ("train.jsonl", 2.0), "adaptive-attacks": ("train.jsonl", 1.0),
+                "gptfuzz": ("train.jsonl", 1.0), "llmguard-tests": ("train.jsonl", 2.0), "composed-injections": ("train.jsonl", 0.4),
+                "multilingual-override": ("train.jsonl", 0.7), "jailbreak-bipia": ("contexts_train.jsonl", 0.2)}
+# harmless: (file, rows at most, weight)
+HARMLESS_FILES = {"benign-prompts": ("train.jsonl", 9999, 3.0), "benign-real-users": ("train.jsonl", 9999, 1.5), "domain-mmlu-pro": ("train.jsonl", 3500, 1.0),
+                  "domain-mmlu": ("train.jsonl", 2000, 1.0), "domain-longfact": ("train.jsonl", 2000, 1.0), "domain-gaokao-zh": ("train.jsonl", 800, 1.0),
+                  "intent-banking77": ("train.jsonl", 2500, 1.0), "intent-clinc150": ("train.jsonl", 4000, 1.0), "tools-metatool": ("train.jsonl", 4000, 1.0),
+                  "factcheck-weak": ("train.jsonl", 4500, 1.0), "feedback-weak-nlupp": ("train.jsonl", 1000, 1.0), "routing-gsm8k": ("train.jsonl", 500, 1.0),
+                  "pii-presidio": ("train.jsonl", 700, 1.0), "pii-ner-tweets": ("train.jsonl", 2000, 1.0)}
+CHATS = {"chat-rag-bills": "requests.jsonl", "chat-rag-opensourceguide": "requests.jsonl", "chat-agent-taubench": "airline_trajectories.jsonl"}
+MADE = {"attacks": 7000, "lookalikes": 6000, "planted": 2500, "carriers": 2500}
+
+
+def _read(root, folder, name, inputs):
+    path = pathlib.Path(root) / folder / name
+    for part in path.parts[-2:]:
+        if data.FORBIDDEN.search(part):
+            raise SystemExit(f"{path}: not a train file; this program trains on train files only")
+    rows = [json.loads(line) for line in path.open(encoding="utf-8")]
+    inputs.append((f"{folder}/{name}", len(rows), hashlib.sha256(path.read_bytes()).hexdigest()))
+    return rows
+
+
+def _sample(rows, most, key):
+    return sorted(rows, key=lambda r: data.chance(key(r), "sample"))[:most]
+
+
+def messages(request):
+    """Texts of a chat request, one per message or content part."""
+    for m in request["messages"]:
+        content = m.get("content")
+        parts = [content] if isinstance(content, str) else [p.get("text") for p in content or []]
+        yield from (p for p in parts if p)
+
+
+def load(root, made=MADE, seed=11):
+    """(rows, harmful, inputs)"""
+    inputs, rows, harmful = [], [], []
+    for folder, (name, weight) in ATTACK_FILES.items():
+        for r in _read(root, folder, name, inputs):
+            if r["label"] == "harmful_request":
+                harmful.append(r["text"])
+                continue
+            label = 0 if r["label"] == "benign" else 1
+            rows.append(Row(folder, r["text"][:MOST], label, r.get("kind", "") or r.get("category", ""), r.get("lang", "en"), weight, None))
+    harmful += [r["text"] for r in _read(root, "jailbreak-short", "harmful_requests.jsonl", inputs)]
+    for folder, (name, most, weight) in HARMLESS_FILES.items():
+        for r in _sample(_read(root, folder, name, inputs), most, lambda r: r["text"]):
+            rows.append(Row(folder, r["text"][:MOST], 0, "", r.get("lang", "en"), weight, None))
+    for folder, name in CHATS.items():
+        texts = {t for r in _read(root, folder, name, inputs) for t in messages(r["request"])}
+        for t in _sample(sorted(texts), 1500, lambda t: t):
+            rows.append(Row(folder, t[:MOST], 0, "message", "", 1.0, None))
+    documents = _read(root, "longdocs-opensourceguide", "docs.jsonl", inputs)
+    for d in documents:
+        at = int(data.chance(d["id"], "piece") * max(1, len(d["text"]) - 3000))
+        rows.append(Row("longdocs", d["text"][at:at + 3000], 0, "document", d["lang"], 1.0, None))
+    for r in _sample(_read(root, "similarity-korean-qpairs", "train.jsonl", inputs), 500, lambda r: r["text1"]):
+        rows.append(Row("korean-questions", r["text1"], 0, "", "ko", 1.0, None))
+    rows = [r._replace(group=g) for r, g in zip(rows, clusters(rows))]
+    rows += make(rows, harmful, documents, made, seed)
+    return rows, harmful, inputs
+
+
+def clusters(rows):
+    """Attack files by near-duplicate cluster, the rest by text."""
+    sharp = [i for i, r in enumerate(rows) if r.source in ATTACK_FILES]
+    ids = data.clusters([rows[i] for i in sharp])
+    group = [f"{r.source}:{r.text[:200]}" for r in rows]
+    for i, g in zip(sharp, ids):
+        group[i] = f"cluster {rows[sharp[g]].text[:200]}"
+    return group
+
+
+def make(rows, harmful, documents, made, seed):
+    """Composed rows; `group` is a number, so that folds cut them at random."""
+    rng = random.Random(seed)
+    plain = [r.text for r in rows if r.label == 0 and 12 < len(r.text) < 220 and "\n" not in r.text
+             and r.source in ("benign-real-users", "domain-longfact", "factcheck-weak", "tools-metatool", "domain-mmlu-pro", "intent-banking77")]
+    sentences = [s.strip() for r in rows if r.label == 0 and r.source in ("chat-agent-taubench", "chat-rag-bills", "pii-ner-tweets", "pii-presidio",
+                 "benign-real-users", "longdocs", "feedback-weak-nlupp") for s in re.split(r"(?<=[.!?])\s+", r.text) if 20 < len(s) < 250]
+    rng.shuffle(sentences)
+    sentences = sentences[:6000]
+    passages = [d["text"] for d in documents]
+    cores = harmful * 3 + rng.sample(plain, min(len(plain), 3 * len(harmful)))
+    out = []
+    for i in range(made["attacks"]):
+        text, kind, lang = attacks.attack(rng, cores)
+        out.append(Row("made-attacks", text[:MOST], 1, kind, lang, 0.5, f"made {i}"))
+    for i in range(made["lookalikes"]):
+        text, lang = attacks.lookalike(rng, plain)
+        out.append(Row("made-lookalikes", text[:MOST], 0, "lookalike", lang, 0.7, f"like {i}"))
+    for i in range(made["planted"] + made["carriers"]):
+        planted = i < made["planted"]
+        if rng.random() < 0.3:
+            passage = rng.choice(passages)
+            at = rng.randrange(max(1, len(passage) - 900))
+            text = passage[at:at + rng.randint(200, 900)]
+            if planted:
+                core = attacks.attack(rng, cores, rng.choice(["override", "authority", "prompt_leak", "language"]))[0]
+                text = attacks.plant(rng, text, core if rng.random() < 0.4 else None)
+        else:
+            text = attacks.carrier(rng, sentences, planted)
+        out.append(Row("made-planted" if planted else "made-carriers", text[:MOST], int(planted), "indirect_injection" if planted else "carrier", "en", 0.5, f"doc {i}"))
+    return out
+
+
+PIECE, STEP = 1000, 700   # characters of a window of the linear tier, and from one to the next
+
+
+def pieces(text):
+    """Windows of a long text, cut at white space."""
+    if len(text) <= PIECE * 1.2:
+        return [text]
+    out, at = [], 0
+    while True:
+        end = at + PIECE
+        cut = text.rfind(" ", at + PIECE // 2, end) if end < len(text) else len(text)
+        out.append(text[at:cut if cut > 0 else end])
+        if end >= len(text):
+            return out
+        step = text.find(" ", at + STEP)
+        at = step + 1 if 0 < step < end else at + STEP
+
+
+def threshold_at(scores, sources, rate, skip=()):
+    """The score that `rate` of the harmless texts exceed, as the mean over their sources."""
+    import numpy as np
+    names = [s for s in sorted(set(sources)) if s not in skip]
+    by = [np.sort(scores[np.array(sources) == s]) for s in names]
+    low, high = float(scores.min()) - 1, float(scores.max()) + 1
+    for _ in range(60):
+        middle = (low + high) / 2
+        if np.mean([(b >= middle).mean() for b in by]) > rate:
+            low = middle
+        else:
+            high = middle
+    return high

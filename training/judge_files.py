@@ -1,0 +1,58 @@
+"""Writes and reads models/judge/: adapters.safetensors in bfloat16, config.json, mapping files, manifest. README.md there is
+the format."""
+import hashlib
+import json
+
+import torch
+from safetensors.torch import load_file, save_file
+
+import data
+import jailbreak_data
+import judge_model
+import pii_templates
+import trunk
+
+LABELS = {"domain": data.LABELS, "jailbreak": jailbreak_data.LABELS, "pii": pii_templates.LABELS}
+MAPPINGS = {"domain": ("category_mapping.json", "category_to_idx", "idx_to_category"),
+            "jailbreak": ("jailbreak_type_mapping.json", "label_to_idx", "idx_to_label"),
+            "pii": ("pii_type_mapping.json", "label_to_idx", "idx_to_label")}
+PLAIN = {"temperature": {"domain": 1.0, "jailbreak": 1.0, "pii": 1.0},
+         "fusion": {"domain": {"neural": 1.0, "linear": 0.0, "temperature": 1.0},
+                    "jailbreak": {"neural": 1.0, "linear": 0.0, "shift": 0.0, "temperature": 1.0}},
+         "thresholds": {"jailbreak": 0.7, "pii": {t: 0.5 for t in pii_templates.TYPES}}}
+
+
+def to_bytes(value):
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+def write(out, model, choices, calibration=PLAIN):
+    """`calibration`: temperature of each head by itself, fusion with the linear tier, thresholds."""
+    out.mkdir(parents=True, exist_ok=True)
+    tensors = {k: v.to(torch.bfloat16).contiguous() for k, v in model.export().items()}
+    save_file(tensors, str(out / "adapters.safetensors"), metadata={"format": "pt"})
+    heads = {}
+    for task, head in model.heads.items():
+        heads[task] = {"pooling": head.pooling, "layer": len(model.layers), "dense": head.pooling != "token", "activation": "gelu",
+                       "labels": LABELS[task], "temperature_alone": round(calibration["temperature"][task], 4)}
+    config = {"format": "semroute-judge-1", "trunk": {"name": "all-MiniLM-L6-v2", "sha256": trunk.SHA256},
+              "window": trunk.WINDOW, "overlap": trunk.OVERLAP, "heads": heads,
+              "fusion": calibration["fusion"], "thresholds": calibration["thresholds"]}
+    (out / "config.json").write_text(to_bytes(config))
+    (out / "adapter_config.json").write_text(to_bytes(
+        {"peft_type": "LORA", "task_type": None, "base_model_name_or_path": "all-MiniLM-L6-v2", "r": choices["rank"], "lora_alpha": choices["alpha"],
+         "bias": "none", "lora_dropout": 0.0, "fan_in_fan_out": False, "target_modules": judge_model.MODULES}))
+    for task, (name, forward, back) in MAPPINGS.items():
+        (out / name).write_text(to_bytes({forward: {l: i for i, l in enumerate(LABELS[task])},
+                                          back: {str(i): l for i, l in enumerate(LABELS[task])}}))
+    files = sorted(p for p in out.iterdir() if p.suffix in (".json", ".safetensors") and p.name not in ("manifest.json", "train.json", "dev.json"))
+    (out / "manifest.json").write_text(to_bytes(
+        {"name": "judge", "task": "judge", "tier": "neural",
+         "files": [{"path": p.name, "bytes": p.stat().st_size, "sha256": hashlib.sha256(p.read_bytes()).hexdigest()} for p in files]}))
+
+
+def read(out, model):
+    model.restore(load_file(str(out / "adapters.safetensors")))
+    model.eval()
+    model.merge()
+    return model

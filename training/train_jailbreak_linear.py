@@ -1,0 +1,195 @@
+"""Trains the linear tier's jailbreak model and writes models/jailbreak-linear/.
+
+    python train_jailbreak_linear.py --data ../../shared/data [--out ../models/jailbreak-linear] [--cv-only]
+
+A text's score is the largest over its windows (jailbreak_data.pieces). Five folds keep near-duplicates together; the
+shift of the bias makes a probability of 0.7 the score that one harmless text in a hundred exceeds, as the mean over the
+harmless sources, out of fold. No dev file is opened. Minutes on two cores, about 4 GB of memory.
+"""
+import argparse
+import hashlib
+import json
+import multiprocessing
+import pathlib
+import time
+
+import numpy as np
+
+import card
+import data
+import features
+import fit
+import jailbreak_data as jd
+import table
+
+HERE = pathlib.Path(__file__).resolve().parent
+FOLDS = 5
+CHOICES = {
+    "least": 3, "damping": 20.0, "buckets": 65536, "fill": 0.85, "clip": 0.9999,
+    "rough": {"power": 1.0, "penalty": 1e-3, "steps": 10},
+    "view": {"power": 1.0, "penalty": 3e-4, "steps": 25},
+    "later_pieces": 0.35,      # weight of an attack's windows after the first
+    "attack_share": 0.3,       # of the whole weight
+    "rate": 0.01, "point": 0.7,
+    "not_judged": ["made-lookalikes", "made-carriers", "composed-injections", "llmguard-tests", "jailbreak-bipia", "multilingual-override"],
+    "made": jd.MADE,
+}
+LEFT_OUT = [["jailbreak-inthewild", "gptfuzz"], ["jailbreak-short"], ["adaptive-attacks"], ["llmguard-tests"], ["composed-injections"],
+            ["jailbreak-bipia"], ["multilingual-override"], ["made-attacks", "made-planted", "made-lookalikes", "made-carriers"]]
+LEFT_OUT_HARMLESS = ["benign-prompts", "benign-real-users", "intent-clinc150", "tools-metatool", "domain-mmlu-pro", "domain-gaokao-zh",
+                     "chat-agent-taubench", "chat-rag-bills", "chat-rag-opensourceguide", "pii-ner-tweets", "longdocs"]
+STATE = {}
+
+
+def prepare(root):
+    rows, harmful, inputs = jd.load(root)
+    sample = [(i, k, p) for i, r in enumerate(rows) for k, p in enumerate(jd.pieces(r.text))]
+    STATE.update(rows=rows, of=np.array([i for i, _, _ in sample]), keys=[features.keys(p.encode()) for _, _, p in sample],
+                 y=np.array([r.label for r in rows]))
+    later = np.array([k > 0 for _, k, _ in sample])
+    weight = np.array([r.weight for r in rows])[STATE["of"]]
+    weight = np.where(later & (STATE["y"][STATE["of"]] == 1), weight * CHOICES["later_pieces"], weight)
+    attack = STATE["y"][STATE["of"]] == 1
+    share = CHOICES["attack_share"]
+    weight[attack] *= share * weight[~attack].sum() / ((1 - share) * weight[attack].sum())
+    STATE["weight"] = weight
+    return rows, harmful, inputs
+
+
+def train(chosen):
+    """A table.Model from the rows that `chosen` marks."""
+    use = np.nonzero(chosen[STATE["of"]])[0]
+    keys = [STATE["keys"][i] for i in use]
+    y, weight, c = STATE["y"][STATE["of"][use]], STATE["weight"][use], CHOICES
+    vocab = fit.vocabulary(keys, c["least"])
+    x = fit.presence(keys, vocab)
+    idf = fit.rarity(x)
+
+    def regress(x, idf, view):
+        w, bias = fit.regression(fit.scaled(x, idf ** view["power"], c["damping"]), y, weight, "log", view["penalty"], view["steps"])
+        return w * (idf ** view["power"])[:, None], bias
+
+    rough, _ = regress(x, idf, c["rough"])
+    importance = np.linalg.norm(rough, axis=1) * np.sqrt(np.asarray(x.sum(0)).ravel())
+    best = np.argsort(-importance, kind="stable")[:int(c["buckets"] * table.SLOTS * c["fill"])]
+    prints, owner = table.fill(vocab[best], importance[best], c["buckets"])
+    held = np.sort(owner[owner >= 0])
+    w, bias = regress(x[:, best[held]], idf[best[held]], c["view"])
+    w, bias = w - w.mean(1, keepdims=True), bias - bias.mean()
+    step = float(np.quantile(np.abs(w), c["clip"])) / 127
+    small = np.clip(np.rint(w / step), -127, 127).astype(np.int8)
+    full = np.zeros((len(owner), 2), np.int8)
+    filled = owner >= 0
+    full[filled] = small[np.searchsorted(held, owner[filled])]
+    return table.Model(prints, full, bias, step, 1.0, c["damping"])
+
+
+def score(model, rows):
+    """Margin (logit of attack less logit of harmless) of each row: the largest over its windows."""
+    top = np.full(len(rows), -np.inf)
+    at = {i: k for k, i in enumerate(rows)}
+    for n, i in enumerate(STATE["of"]):
+        if i in at:
+            z = logits(model, STATE["keys"][n])
+            top[at[i]] = max(top[at[i]], z[1] - z[0])
+    return top
+
+
+def logits(model, keys):
+    """table.Model.logits for keys that are there already."""
+    high, mark = table.place(keys)
+    home = table.bucket_of(high, len(model.prints))
+    hit = model.prints[home] == mark[:, None]
+    some = hit.any(1)
+    rows = np.unique(home[some] * table.SLOTS + hit[some].argmax(1))
+    sums = model.weights[rows].astype(np.int64).sum(0)
+    return model.bias + (model.scale / np.sqrt(float(len(rows)) + model.damping) * sums if len(rows) else 0.0)
+
+
+def held_out(left_out):
+    left = np.nonzero(left_out)[0]
+    return left, score(train(~left_out), left)
+
+
+def calibrate(margin, y, balance, threshold, point):
+    """(temperature, shift) of least log loss such that `threshold` becomes a probability of `point`."""
+    odds = np.log(point / (1 - point))
+
+    def loss(log_t):
+        z = (margin - threshold) / np.exp(log_t) + odds
+        return float((balance * np.logaddexp(0, np.where(y == 1, -z, z))).sum())
+
+    t = float(np.exp(fit.minimize_scalar(loss, bounds=(-3, 3), method="bounded").x))
+    return t, odds * t - threshold
+
+
+def rates(rows, margin, threshold):
+    """Share of each source's texts (by label) above the threshold."""
+    out = {}
+    for label in (0, 1):
+        for s in sorted({r.source for r in rows if r.label == label}):
+            mine = np.array([r.source == s and r.label == label for r in rows])
+            out[f"{'attack' if label else 'harmless'} {s}"] = [int(mine.sum()), round(float((margin[mine] >= threshold).mean()), 4)]
+    return out
+
+
+def by(rows, margin, threshold, key):
+    out = {}
+    for name in sorted({key(r) for r in rows if r.label == 1}):
+        mine = np.array([r.label == 1 and key(r) == name for r in rows])
+        out[name] = [int(mine.sum()), round(float((margin[mine] >= threshold).mean()), 4)]
+    return out
+
+
+def main():
+    args = argparse.ArgumentParser(description=__doc__)
+    args.add_argument("--data", default=HERE.parent.parent / "shared" / "data", type=pathlib.Path)
+    args.add_argument("--out", default=HERE.parent / "models" / "jailbreak-linear", type=pathlib.Path)
+    args.add_argument("--cv-only", action="store_true", help="print the cross-validated figures and stop")
+    args.add_argument("--sources", action="store_true", help="also leave each source out")
+    args.add_argument("--workers", type=int, default=2)
+    args = args.parse_args()
+    began = time.time()
+    rows, harmful, inputs = prepare(args.data)
+    y = STATE["y"]
+    fold = np.array([int(data.chance(r.group, "jailbreak fold") * FOLDS) for r in rows])
+    source = np.array([r.source for r in rows])
+    print(f"{len(rows)} rows, {len(STATE['keys'])} windows, {time.time() - began:.0f} s", flush=True)
+    with multiprocessing.get_context("fork").Pool(args.workers) as pool:
+        shipped = None if args.cv_only else pool.apply_async(train, [np.ones(len(rows), bool)])
+        margin = np.zeros(len(rows))
+        for left, z in pool.imap_unordered(held_out, [fold == f for f in range(FOLDS)]):
+            margin[left] = z
+        skip = set(CHOICES["not_judged"])
+        threshold = jd.threshold_at(margin[y == 0], source[y == 0].tolist(), CHOICES["rate"], skip)
+        share = (y == 1).mean()
+        t, shift = calibrate(margin, y, np.where(y == 1, 0.5 / share, 0.5 / (1 - share)), threshold, CHOICES["point"])
+        figures = {"threshold_margin": threshold, "temperature": t, "shift": shift, "cv": rates(rows, margin, threshold),
+                   "cv_by_kind": by(rows, margin, threshold, lambda r: f"{r.source}: {r.kind}"),
+                   "cv_by_language": by(rows, margin, threshold, lambda r: r.lang)}
+        print(json.dumps(figures, indent=1), flush=True)
+        if args.sources:
+            figures["left_out"] = {}
+            jobs = {"+".join(names): pool.apply_async(held_out, [np.isin(source, names)]) for names in LEFT_OUT + [[s] for s in LEFT_OUT_HARMLESS]}
+            for name, job in jobs.items():
+                left, z = job.get()
+                figures["left_out"][name] = rates([rows[i] for i in left], z, threshold)
+            print(json.dumps(figures["left_out"], indent=1), flush=True)
+        if args.cv_only:
+            return
+        model = shipped.get()
+    model.temperature = t
+    model.bias = model.bias + np.array([-shift / 2, shift / 2])
+    args.out.mkdir(parents=True, exist_ok=True)
+    path = args.out / "model.safetensors"
+    model.save(path, {"task": "jailbreak", "labels": "|".join(jd.LABELS)})
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    figures["rows_used"] = int((model.prints != 0).sum())
+    alarms = [max(float(np.diff(logits(model, features.keys(p.encode())))[0]) for p in jd.pieces(text)) for text in harmful]
+    figures["harmful_requests_flagged"] = [len(alarms), round(float((np.array(alarms) >= np.log(.7 / .3) * t).mean()), 4)]
+    card.write(args.out, path, digest, inputs, CHOICES, figures, name="jailbreak-linear", task="jailbreak")
+    print(f"{path}: {path.stat().st_size} bytes, sha256 {digest}, {time.time() - began:.0f} s")
+
+
+if __name__ == "__main__":
+    main()
