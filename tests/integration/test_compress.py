@@ -101,3 +101,26 @@ def test_a_prompt_is_compressed_while_it_arrives(start):
     bodies = [mock.last_body(worker) for worker in range(4)]
     assert any(got and json.loads(got)["messages"][-1]["content"][0]["text"] == text for got in bodies)
     assert "semroute_compression_ratio_count 2" in gateway.metrics()
+
+
+def test_the_table_of_the_paper(tmp_path):
+    """The bench runs on any folder of this shape; real texts are the user's to bring."""
+    domains = ["math", "physics", "chemistry", "biology", "law", "economics", "computer science", "history"]
+    files = {
+        "longdocs-opensourceguide/docs.jsonl": [{"lang": "en", "text": TEXT}],
+        "chat-rag-bills/requests.jsonl": [{"request": {"messages": [{"role": "system", "content": "Answer. Document 1: " + TEXT}]}}],
+        "domain-mmlu/dev.jsonl": [{"label": d, "text": f"Question {i} of {d}: what follows from the principle of its field?"}
+                                  for d in domains for i in range(60)],
+        "domain-mmlu-pro/dev.jsonl": [], "domain-longfact/dev.jsonl": [],
+    }
+    for name, rows in files.items():
+        path = tmp_path / name
+        path.parent.mkdir()
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = semroute("bench", "paper", "--table", "XI", "--data", tmp_path, "--every", 37, "--json")
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["domain"]["guides"]["n"] > 0 and 0 <= answer["attack_kept"] <= 1
+    assert answer["signals"]["pii"]["found"]["original"] == 1 and answer["signals"]["domain"]["same"] <= 1
+    assert semroute("bench", "paper", "--table", "XI", "--data", tmp_path / "nowhere").returncode == 3
+    assert semroute("bench", "paper", "--table", "XII", "--data", tmp_path).returncode == 2
