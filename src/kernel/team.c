@@ -1,4 +1,11 @@
-/* Fork and join: a generation counter that members watch, first spinning, then asleep. */
+/*
+ * Fork and join: a generation that members watch, first spinning, then asleep.
+ *
+ * Parts are claimed, not assigned: a member that the system does not run when work begins takes nothing, and
+ * the others do its share. So a busy machine makes a computation slower by what it takes away, and not by the
+ * time until every thread had its turn. The claim is one word, generation and next part, so that a late
+ * member cannot take a part of a generation that it has not seen.
+ */
 #include "kernel/team.h"
 
 #include "base/mem.h"
@@ -16,18 +23,14 @@ struct sr_team {
     pthread_cond_t begin, end;
     unsigned size;
     unsigned started;
-    atomic_uint generation;
-    atomic_uint busy; /* members that have not finished this generation */
+    atomic_uint_fast64_t claim; /* generation << 32 | the next part that nobody has */
+    atomic_uint done;           /* parts of this generation, part 0 not counted */
     atomic_uint asleep;
-    bool closing;
+    atomic_bool closing;
     bool waiting; /* the caller sleeps on `end` */
     void (*fn)(void *ctx, unsigned part, unsigned parts);
     void *ctx;
-    struct member {
-        struct sr_team *team;
-        unsigned part;
-        pthread_t id;
-    } members[SR_TEAM_MAX];
+    pthread_t members[SR_TEAM_MAX]; /* from 1 */
 };
 
 static void relax(unsigned spin)
@@ -41,36 +44,56 @@ static void relax(unsigned spin)
 #endif
 }
 
+static unsigned generation(struct sr_team *team)
+{
+    return (unsigned)(atomic_load(&team->claim) >> 32);
+}
+
 /* Returns the generation after `seen`. */
 static unsigned await_begin(struct sr_team *team, unsigned seen)
 {
+    unsigned now;
     for (unsigned spin = 0; spin < SPINS; spin++) {
-        unsigned now = atomic_load_explicit(&team->generation, memory_order_acquire);
+        now = generation(team);
         if (now != seen)
             return now;
         relax(spin);
     }
-    unsigned now;
     pthread_mutex_lock(&team->lock);
     atomic_fetch_add(&team->asleep, 1);
-    while ((now = atomic_load(&team->generation)) == seen)
+    while ((now = generation(team)) == seen)
         pthread_cond_wait(&team->begin, &team->lock);
     atomic_fetch_sub(&team->asleep, 1);
     pthread_mutex_unlock(&team->lock);
     return now;
 }
 
+/* Works on parts of generation `now` until none is left; how many it was. */
+static unsigned take_parts(struct sr_team *team, unsigned now)
+{
+    uint64_t claim = atomic_load(&team->claim);
+    unsigned taken = 0;
+    while ((unsigned)(claim >> 32) == now && (unsigned)claim < team->size) {
+        if (!atomic_compare_exchange_weak(&team->claim, &claim, claim + 1))
+            continue;
+        /* fn and ctx stay as they are until this part is done. */
+        team->fn(team->ctx, (unsigned)claim, team->size);
+        taken++;
+        claim = atomic_load(&team->claim);
+    }
+    return taken;
+}
+
 static void *member_main(void *arg)
 {
-    struct member *member = arg;
-    struct sr_team *team = member->team;
+    struct sr_team *team = arg;
     unsigned seen = 0;
     for (;;) {
         seen = await_begin(team, seen);
-        if (team->closing)
+        if (atomic_load(&team->closing))
             return NULL;
-        team->fn(team->ctx, member->part, team->size);
-        if (atomic_fetch_sub(&team->busy, 1) == 1) {
+        unsigned taken = take_parts(team, seen);
+        if (taken && atomic_fetch_add(&team->done, taken) + taken == team->size - 1) {
             pthread_mutex_lock(&team->lock);
             if (team->waiting)
                 pthread_cond_signal(&team->end);
@@ -79,15 +102,17 @@ static void *member_main(void *arg)
     }
 }
 
-/* Everything written before is seen by the members. */
-static void begin(struct sr_team *team)
+/* Everything written before is seen by the members. Returns the new generation. */
+static unsigned begin(struct sr_team *team)
 {
-    atomic_fetch_add(&team->generation, 1);
+    unsigned now = generation(team) + 1;
+    atomic_store(&team->claim, (uint64_t)now << 32 | 1); /* part 0 is the caller's */
     if (atomic_load(&team->asleep)) {
         pthread_mutex_lock(&team->lock);
         pthread_cond_broadcast(&team->begin);
         pthread_mutex_unlock(&team->lock);
     }
+    return now;
 }
 
 int sr_team_new(struct sr_team **out, unsigned size)
@@ -102,8 +127,7 @@ int sr_team_new(struct sr_team **out, unsigned size)
     pthread_cond_init(&team->end, NULL);
     team->size = size;
     for (unsigned i = 1; i < size; i++) {
-        team->members[i] = (struct member){.team = team, .part = i};
-        if (pthread_create(&team->members[i].id, NULL, member_main, &team->members[i])) {
+        if (pthread_create(&team->members[i], NULL, member_main, team)) {
             sr_team_free(team);
             return SR_ENOMEM;
         }
@@ -117,10 +141,10 @@ void sr_team_free(struct sr_team *team)
 {
     if (!team)
         return;
-    team->closing = true;
+    atomic_store(&team->closing, true);
     begin(team);
     for (unsigned i = 1; i <= team->started; i++)
-        pthread_join(team->members[i].id, NULL);
+        pthread_join(team->members[i], NULL);
     pthread_cond_destroy(&team->begin);
     pthread_cond_destroy(&team->end);
     pthread_mutex_destroy(&team->lock);
@@ -140,17 +164,18 @@ void sr_team_run(struct sr_team *team, void (*fn)(void *ctx, unsigned part, unsi
     }
     team->fn = fn;
     team->ctx = ctx;
-    atomic_store(&team->busy, team->size - 1);
-    begin(team);
+    atomic_store(&team->done, 0);
+    unsigned now = begin(team), parts = team->size - 1;
     fn(ctx, 0, team->size);
+    atomic_fetch_add(&team->done, take_parts(team, now));
     for (unsigned spin = 0; spin < SPINS; spin++) {
-        if (!atomic_load_explicit(&team->busy, memory_order_acquire))
+        if (atomic_load(&team->done) == parts)
             return;
         relax(spin);
     }
     pthread_mutex_lock(&team->lock);
     team->waiting = true;
-    while (atomic_load(&team->busy))
+    while (atomic_load(&team->done) < parts)
         pthread_cond_wait(&team->end, &team->lock);
     team->waiting = false;
     pthread_mutex_unlock(&team->lock);
