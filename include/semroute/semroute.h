@@ -52,6 +52,7 @@ typedef struct sr_runtime sr_runtime;
 struct sr_runtime_options {
     bool lenient; /* unknown configuration keys are warnings */
     int workers;  /* threads for long texts; 0 = as the configuration says, -1 = none */
+    bool encoder; /* open the configuration's encoder also where no rule needs it: for the API's embeddings */
     /* Receives each access-log line (JSON, no newline), on any thread; NULL = as the configuration says. */
     void (*log_line)(void *ctx, const char *line, size_t n);
     void *log_ctx;

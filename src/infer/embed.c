@@ -109,6 +109,11 @@ int sr_embed_add(struct sr_embed *group, struct sr_bytes text)
     return SR_OK;
 }
 
+void sr_embed_set_priority(struct sr_embed *group, enum sr_infer_priority priority)
+{
+    group->options.priority = priority;
+}
+
 size_t sr_embed_count(const struct sr_embed *group)
 {
     return group->n;

@@ -35,6 +35,9 @@ void sr_embed_free(struct sr_embed *group);
  * SR_TOKENIZER_TEXT_MAX; SR_EINVAL: an empty text where the tokenizer has no template; SR_ENOMEM. */
 int sr_embed_add(struct sr_embed *group, struct sr_bytes text) SR_WARN_UNUSED;
 
+/* Before the start. */
+void sr_embed_set_priority(struct sr_embed *group, enum sr_infer_priority priority);
+
 size_t sr_embed_count(const struct sr_embed *group);
 size_t sr_embed_dimensions(const struct sr_embed *group);
 

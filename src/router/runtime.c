@@ -10,7 +10,9 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "config/load.h"
+#include "infer/locate.h"
 #include "observe/lines.h"
+#include "signal/embedding_reader.h"
 
 #include <stdio.h>
 
@@ -24,11 +26,18 @@ struct log {
     char *target; /* where they go; only open, reload and close touch it */
 };
 
+/* What a configuration became. */
+struct loaded {
+    struct sr_engine *engine;
+    struct sr_encoder *encoder; /* NULL: not wanted, or there is none */
+    struct sr_infer *infer;     /* the store's */
+};
+
 struct sr_runtime {
     char *path; /* NULL: the built-in configuration */
     struct sr_runtime_options options;
-    pthread_mutex_t lock; /* guards engine, logs and workers */
-    struct sr_engine *engine;
+    pthread_mutex_t lock; /* guards now, logs and workers */
+    struct loaded now;
     struct log logs[LOGS];
     struct sr_workers *workers;
     bool workers_settled;
@@ -84,20 +93,54 @@ static int load_config(const sr_runtime *runtime, const struct sr_config **out, 
     return rc;
 }
 
-static int load_engine(const sr_runtime *runtime, struct sr_engine **out, char *error, size_t size)
+static void unload(struct loaded *loaded)
+{
+    sr_engine_unref(loaded->engine);
+    sr_encoder_unref(loaded->encoder);
+    *loaded = (struct loaded){0};
+}
+
+/* Without one that is named the default is used where it is found, and its absence is no failure. */
+static int load_encoder(const sr_runtime *runtime, const struct sr_config *config, struct loaded *out,
+                        struct sr_err *err)
+{
+    const struct sr_config_inference *wanted = &config->global.inference;
+    struct sr_encoder_options options = {.precision = (enum sr_precision)wanted->precision};
+    bool named = wanted->encoder && *wanted->encoder;
+    char folder[SR_LOCATE_MAX];
+    int rc = sr_locate_model(folder, wanted->encoder, err);
+    if (rc == SR_ENOENT && !named) {
+        sr_log(SR_LOG_INFO, "neural_tier_off", "%s; the linear tier answers", err->message);
+        return SR_OK;
+    }
+    if (rc == SR_OK)
+        rc = sr_models_encoder(runtime->models, folder, &options, &out->encoder, err);
+    if (rc == SR_OK)
+        rc = sr_signal_infer(config, runtime->models, &out->infer, err);
+    if (rc == SR_OK && config->n_embeddings == 0)
+        sr_log(SR_LOG_INFO, "neural_tier_on", "%s", folder);
+    return rc;
+}
+
+static int load(const sr_runtime *runtime, struct loaded *out, char *error, size_t size)
 {
     const struct sr_config *config;
+    *out = (struct loaded){0};
     int rc = load_config(runtime, &config, error, size);
     if (rc)
         return rc;
     struct sr_err err = {0};
     sr_models_begin(runtime->models);
-    rc = sr_engine_new(out, config, runtime->models, &err);
+    rc = sr_engine_new(&out->engine, config, runtime->models, &err);
+    if (!rc && runtime->options.encoder)
+        rc = load_encoder(runtime, config, out, &err);
     if (rc && err.line && error && size)
         snprintf(error, size, "%s:%u:%u: error: %s", runtime->path ? runtime->path : "(built-in)", err.line,
                  err.column, err.message);
     else if (rc)
         say(error, size, err.message[0] ? err.message : sr_strerror(rc));
+    if (rc)
+        unload(out);
     else
         sr_models_sweep(runtime->models);
     return rc;
@@ -181,14 +224,14 @@ sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *o
     if (sr_random(&runtime->seed, sizeof runtime->seed) || sr_metrics_new(&runtime->metrics) ||
         sr_models_new(&runtime->models, runtime->metrics))
         goto no_memory;
-    if (load_engine(runtime, &runtime->engine, error, error_size))
+    if (load(runtime, &runtime->now, error, error_size))
         goto failed;
-    if (apply_logs(runtime, runtime->engine->config, &err)) {
+    if (apply_logs(runtime, runtime->now.engine->config, &err)) {
         say(error, error_size, err.message);
         goto failed;
     }
     sr_metrics_set(runtime->metrics, SR_METRIC_BUILD_INFO, 1, &version);
-    publish_revision(runtime, runtime->engine);
+    publish_revision(runtime, runtime->now.engine);
     return runtime;
 no_memory:
     say(error, error_size, "out of memory");
@@ -199,27 +242,27 @@ failed:
 
 bool sr_runtime_reload(sr_runtime *runtime, char *error, size_t error_size)
 {
-    struct sr_engine *fresh = NULL;
+    struct loaded fresh, old;
     struct sr_bytes result = SR_LIT("error");
-    if (load_engine(runtime, &fresh, error, error_size)) {
+    if (load(runtime, &fresh, error, error_size)) {
         sr_metrics_add(runtime->metrics, SR_METRIC_CONFIG_RELOADS, 1, &result);
         return false;
     }
     struct sr_err err = {0};
-    if (apply_logs(runtime, fresh->config, &err)) {
+    if (apply_logs(runtime, fresh.engine->config, &err)) {
         say(error, error_size, err.message);
-        sr_engine_unref(fresh);
+        unload(&fresh);
         sr_metrics_add(runtime->metrics, SR_METRIC_CONFIG_RELOADS, 1, &result);
         return false;
     }
     pthread_mutex_lock(&runtime->lock);
-    struct sr_engine *old = runtime->engine;
-    runtime->engine = fresh;
+    old = runtime->now;
+    runtime->now = fresh;
     pthread_mutex_unlock(&runtime->lock);
-    publish_revision(runtime, fresh);
+    publish_revision(runtime, fresh.engine);
     result = SR_LIT("success");
     sr_metrics_add(runtime->metrics, SR_METRIC_CONFIG_RELOADS, 1, &result);
-    sr_engine_unref(old);
+    unload(&old);
     return true;
 }
 
@@ -232,7 +275,7 @@ void sr_runtime_close(sr_runtime *runtime)
         sr_lines_close(runtime->logs[i].lines);
         sr_mem_free(runtime->logs[i].target);
     }
-    sr_engine_unref(runtime->engine);
+    unload(&runtime->now);
     sr_models_free(runtime->models);
     sr_metrics_free(runtime->metrics);
     pthread_mutex_destroy(&runtime->lock);
@@ -262,15 +305,24 @@ size_t sr_runtime_metrics(sr_runtime *runtime, char *out, size_t size)
 struct sr_engine *sr_runtime_engine(sr_runtime *runtime)
 {
     pthread_mutex_lock(&runtime->lock);
-    struct sr_engine *engine = sr_engine_ref(runtime->engine);
+    struct sr_engine *engine = sr_engine_ref(runtime->now.engine);
     pthread_mutex_unlock(&runtime->lock);
     return engine;
+}
+
+struct sr_encoder *sr_runtime_encoder(sr_runtime *runtime, struct sr_infer **infer)
+{
+    pthread_mutex_lock(&runtime->lock);
+    struct sr_encoder *encoder = runtime->now.encoder ? sr_encoder_ref(runtime->now.encoder) : NULL;
+    *infer = runtime->now.infer;
+    pthread_mutex_unlock(&runtime->lock);
+    return encoder;
 }
 
 const struct sr_config *sr_runtime_config(sr_runtime *runtime)
 {
     pthread_mutex_lock(&runtime->lock);
-    const struct sr_config *config = sr_config_ref(runtime->engine->config);
+    const struct sr_config *config = sr_config_ref(runtime->now.engine->config);
     pthread_mutex_unlock(&runtime->lock);
     return config;
 }
@@ -285,7 +337,7 @@ struct sr_workers *sr_runtime_workers(sr_runtime *runtime)
     pthread_mutex_lock(&runtime->lock);
     if (!runtime->workers_settled) {
         runtime->workers_settled = true;
-        const struct sr_config_global *global = &runtime->engine->config->global;
+        const struct sr_config_global *global = &runtime->now.engine->config->global;
         int loops, workers = runtime->options.workers;
         if (workers == 0)
             sr_cpu_split(global->loops, global->workers, &loops, &workers);

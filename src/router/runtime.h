@@ -7,6 +7,7 @@
 #ifndef SR_ROUTER_RUNTIME_H
 #define SR_ROUTER_RUNTIME_H
 
+#include "infer/engine.h"
 #include "observe/metrics.h"
 #include "router/engine.h"
 #include "semroute/semroute.h"
@@ -16,6 +17,10 @@ const struct sr_config *sr_runtime_config(sr_runtime *runtime);
 
 /* The snapshot in force, with a reference of its own: sr_engine_unref it. */
 struct sr_engine *sr_runtime_engine(sr_runtime *runtime);
+
+/* With the option `encoder`: the configuration's encoder, with a reference of its own, and the engine that
+ * runs it, borrowed until the runtime is closed. NULL when there is none. */
+struct sr_encoder *sr_runtime_encoder(sr_runtime *runtime, struct sr_infer **infer);
 
 /* The table that sr_runtime_metrics renders; lives as long as the runtime. Where the configuration switches
  * metrics off it stays empty of the router's own series. */

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "router/runtime.h"
 #include "serve/api_compress.h"
+#include "serve/api_embed.h"
 #include "serve/api_work.h"
 #include "serve/local.h"
 #include "serve/post.h"
@@ -20,7 +21,8 @@ struct api_call {
     struct sr_http_request *request;
     struct sr_buf body;
     sr_exchange *exchange;
-    struct sr_api_work *work; /* under way on a worker; NULL */
+    struct sr_api_work *work;   /* under way on a worker; NULL */
+    struct sr_api_embed *embed; /* under way on workers and the engine; NULL */
     struct sr_timer timer;
     struct api_call *next, **pprev; /* calls whose exchange works elsewhere */
     bool answered;
@@ -262,19 +264,84 @@ static void compress(struct api_call *call)
     sr_buf_dispose(&out);
 }
 
+/* ---- embeddings and similarities ---- */
+
+static void embedded(void *ctx, int status, struct sr_bytes body)
+{
+    struct api_call *call = ctx;
+    call->embed = NULL;
+    call->answered = true;
+    reply(call->request, status, SR_LIT("application/json"), body);
+}
+
+static void embed(struct api_call *call, enum sr_api_embed_kind kind)
+{
+    struct sr_api_embed_options options = {.kind = kind,
+                                           .loop = call->api->options.loop,
+                                           .runtime = call->api->options.runtime,
+                                           .done = embedded,
+                                           .ctx = call};
+    int rc = sr_api_embed_start(&call->embed, &call->body, &options);
+    if (rc != SR_OK) {
+        call->answered = true;
+        reply_error(call->request, 503,
+                    rc == SR_EBUSY ? "The server is busy." : "The server is out of memory.");
+    }
+}
+
+static void embeddings(struct api_call *call)
+{
+    embed(call, SR_API_EMBEDDINGS);
+}
+
+static void similarity(struct api_call *call)
+{
+    embed(call, SR_API_SIMILARITY);
+}
+
+static void similarities(struct api_call *call)
+{
+    embed(call, SR_API_SIMILARITIES);
+}
+
+static bool reply_models(struct sr_api *api, struct sr_http_request *request)
+{
+    const struct sr_http_head *head = sr_http_request_head(request);
+    struct sr_infer *infer;
+    struct sr_buf body;
+    if (api->options.kind != SR_API_MAIN || !sr_bytes_eq(head->path, SR_LIT("/api/v1/embeddings/models")) ||
+        !sr_bytes_eq(head->method, SR_LIT("GET"))) {
+        return false;
+    }
+    struct sr_encoder *encoder = sr_runtime_encoder(api->options.runtime, &infer);
+    sr_buf_init(&body, 8192);
+    if (sr_api_embed_models(encoder, &body) == SR_OK) {
+        reply(request, 200, SR_LIT("application/json"), sr_buf_view(&body));
+    } else {
+        reply_error(request, 503, "The server is out of memory.");
+    }
+    sr_buf_dispose(&body);
+    sr_encoder_unref(encoder);
+    return true;
+}
+
 /* ---- the server's events ---- */
 
 static const struct {
     const char *path;
     void (*answer)(struct api_call *call); /* when the body is complete */
-} calls[] = {{"/api/v1/explain", explain}, {"/api/v1/compress", compress}};
+} calls[] = {
+    {"/api/v1/explain", explain},       {"/api/v1/compress", compress},
+    {"/api/v1/embeddings", embeddings}, {"/v1/embeddings", embeddings},
+    {"/api/v1/similarity", similarity}, {"/api/v1/similarity/batch", similarities},
+};
 #define N_CALLS (sizeof calls / sizeof calls[0])
 
 static void on_request(void *ctx, struct sr_http_request *request)
 {
     struct sr_api *api = ctx;
     const struct sr_http_head *head = sr_http_request_head(request);
-    if (reply_page(api, request)) {
+    if (reply_page(api, request) || reply_models(api, request)) {
         return;
     }
     size_t kind = 0;
@@ -328,6 +395,7 @@ static void on_done(void *ctx, struct sr_http_request *request, bool complete)
     if (call) {
         stop_waiting(call);
         sr_api_work_leave(call->work);
+        sr_api_embed_leave(call->embed);
         if (call->exchange) {
             sr_exchange_end(call->exchange, complete ? SR_END_COMPLETE : SR_END_CLIENT_GONE);
         }
