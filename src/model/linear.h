@@ -36,7 +36,7 @@ int sr_linear_open_memory(struct sr_linear **out, const void *p, size_t n, const
 /* The domain model inside the executable. */
 int sr_linear_open_domain(struct sr_linear **out, struct sr_err *err) SR_WARN_UNUSED;
 
-/* The jailbreak model inside the executable; SR_ENOENT when it was built without one. */
+/* The jailbreak model inside the executable. */
 int sr_linear_open_jailbreak(struct sr_linear **out, struct sr_err *err) SR_WARN_UNUSED;
 
 struct sr_linear *sr_linear_ref(struct sr_linear *model);

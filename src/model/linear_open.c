@@ -12,8 +12,8 @@
 /* The bytes of the file in the executable, from the build (cmake/layers.cmake, sr_embed). */
 extern const unsigned char sr_embed_domain_model[];
 extern const unsigned char sr_embed_domain_model_end[];
-extern const unsigned char sr_embed_jailbreak_model[] __attribute__((weak));
-extern const unsigned char sr_embed_jailbreak_model_end[] __attribute__((weak));
+extern const unsigned char sr_embed_jailbreak_model[];
+extern const unsigned char sr_embed_jailbreak_model_end[];
 
 static const struct sr_classifier_ops ops = {
     .name = "linear",
@@ -185,8 +185,6 @@ int sr_linear_open_domain(struct sr_linear **out, struct sr_err *err)
 
 int sr_linear_open_jailbreak(struct sr_linear **out, struct sr_err *err)
 {
-    if (!sr_embed_jailbreak_model)
-        return sr_err_set(err, SR_ENOENT, "no jailbreak model is built in: name one in prompt_guard.model_id");
     size_t n = (size_t)(sr_embed_jailbreak_model_end - sr_embed_jailbreak_model);
     return sr_linear_open_memory(out, sr_embed_jailbreak_model, n, NULL, err);
 }

@@ -3,6 +3,8 @@ import json
 import re
 
 import keys_extproc
+import keys_guards
+import keys_inference
 import keys_offline
 import keys_online
 import pytest
@@ -10,7 +12,7 @@ from conftest import semroute
 from keys_bench import Bench
 from keys_site import leaves, place
 
-KEYS = keys_offline.KEYS + keys_online.KEYS + keys_extproc.KEYS
+KEYS = keys_offline.KEYS + keys_online.KEYS + keys_extproc.KEYS + keys_guards.KEYS + keys_inference.KEYS
 
 
 @pytest.fixture(scope="module")

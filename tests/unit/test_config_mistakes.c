@@ -241,7 +241,7 @@ static void test_signals(void **state)
             "structure: [{name: s, predicate: {gt: 3, lt: 3}, feature: {type: count, source: {type: regex, "
             "pattern: a}}}]"),
         5, 54, "no number satisfies");
-    config_error(SIGNALS("jailbreak: []"), 5, 21, "`jailbreak` is not supported");
+    config_error(SIGNALS("fact_check: []"), 5, 21, "`fact_check` is not supported");
 }
 
 #define DECISION(inside)                                                                                     \
@@ -263,7 +263,8 @@ static void test_decisions(void **state)
     config_error(DECISION("rules: {type: keyword, name: math}"), 8, 44,
                  "no rule `math` in routing.signals.keywords");
     config_error(DECISION("rules: {type: domian, name: math}"), 8, 29, "did you mean `domain`?");
-    config_error(DECISION("rules: {type: pii, name: x}"), 8, 29, "`pii` is not supported");
+    config_error(DECISION("rules: {type: kb, name: x}"), 8, 29, "`kb` is not supported");
+    config_error(DECISION("rules: {type: pii, name: x}"), 8, 40, "no rule `x` in routing.signals.pii");
     config_error(
         DECISION(
             "rules: {operator: NOT, conditions: [{type: domain, name: math}, {type: domain, name: law}]}"),
@@ -323,6 +324,30 @@ static void test_plugins(void **state)
     config_error(PLUGIN("{type: request_params, configuration: {max_n: -1}}"), 8, 71, "must be between 0");
 }
 
+static void test_guards(void **state)
+{
+    (void)state;
+    config_error(SIGNALS("jailbreak: [{name: j, method: contrastive}]"), 5, 51, "is not supported");
+    config_error(SIGNALS("jailbreak: [{name: j, threshold: 0}]"), 5, 54, "above 0");
+    config_error(SIGNALS("pii: [{name: p}, {name: p}]"), 5, 45, "pii rule `p` is given twice");
+    config_error(SIGNALS("pii: [{name: p, pii_types_allowed: [PERSN]}]"), 5, 57,
+                 "`PERSN` is no type of private data, did you mean `PERSON`?");
+    config_error(SIGNALS("pii: [{name: p, type_thresholds: {AGE: high}}]"), 5, 60, "expected a number");
+    config_error(SIGNALS("pii: [{name: p, type_thresholds: {AGES: 0.5}}]"), 5, 61, "did you mean `AGE`?");
+    config_error(PLUGIN("{type: guard}"), 8, 25, "`action` is missing");
+    config_error(PLUGIN("{type: guard, configuration: {action: stop}}"), 8, 63, "unknown value");
+    config_error(PLUGIN("{type: guard, configuration: {action: flag, restore: true}}"), 8, 78,
+                 "goes with the action `redact` only");
+    config_error(PLUGIN("{type: guard, configuration: {action: flag, message: no}}"), 8, 54,
+                 "go with the action `block` only");
+    config_error(PLUGIN("{type: guard, configuration: {action: block, status: 302}}"), 8, 78,
+                 "expected 200 or 400 to 499");
+    config_error(PLUGIN("{type: guard, configuration: {action: redact}}"), 8, 5,
+                 "routing.signals.pii has no rule");
+    config_error("version: v0.3\nglobal: {semroute: {models: {nobody: {pii_policy: {}}}}}\n", 2, 38,
+                 "no model `nobody` in providers.models");
+}
+
 static void test_lenient(void **state)
 {
     (void)state;
@@ -336,8 +361,8 @@ static void test_lenient(void **state)
     struct sr_load_options lenient = {.lenient = true};
     assert_int_equal(
         sr_config_load_text(&c,
-                            SR_LIT(DECISION("rules: {operator: OR, conditions: [{type: pii, name: x}, "
-                                            "{type: pii, name: y, on_error: match}]}")),
+                            SR_LIT(DECISION("rules: {operator: OR, conditions: [{type: kb, name: x}, "
+                                            "{type: kb, name: y, on_error: match}]}")),
                             "x", lenient, &problems),
         SR_OK);
     assert_int_equal(problems.count, 2);
@@ -407,7 +432,7 @@ int main(void)
         cmocka_unit_test(test_signals),
         cmocka_unit_test(test_decisions),
         cmocka_unit_test(test_plugins),
-        cmocka_unit_test(test_lenient),
+        cmocka_unit_test(test_guards), cmocka_unit_test(test_lenient),
         cmocka_unit_test(test_all_are_collected_in_order),
         cmocka_unit_test(test_messages_are_clean),
         cmocka_unit_test(test_flat_file),
