@@ -1,5 +1,5 @@
 /*
- * HTTP/2 server connections: nghttp2's callbacks, sending, time limits, floods, drain.
+ * HTTP/2 server connections: their life, sending, time limits, drain. Frames are http2_frames.c's.
  *
  * nghttp2 gets bytes from the socket and gives bytes for it. A connection sends at the end of each read, and
  * in a deferred task after calls of streams, never inside them; it stops asking nghttp2 for bytes while the
@@ -17,13 +17,6 @@
 #define OUTBOUND_SPARE  1000                /* frames that may wait besides two for each stream */
 #define DRAIN_NOTICE_MS 1000                /* at most, between the two GOAWAYs */
 #define LINGER_MS       1000
-#define FIELD_OVERHEAD  32 /* RFC 9113, 6.5.2: what a header counts besides its bytes */
-#define HEAD_KEEP       16384
-
-/* Prices of frames that make work, in thousandths of a reset. */
-#define PRICE_RESET 1000
-#define PRICE_PING  100
-#define PRICE_EMPTY 50
 
 static void conn_drop(struct sr_http2_conn *conn);
 static void conn_tick(void *ctx);
@@ -46,284 +39,6 @@ struct sr_http2_settings sr_http2_settings_defaults(void)
         .ping_timeout_ms = 20000,
         .write_timeout_ms = 60000,
     };
-}
-
-static uint64_t now_of(const struct sr_http2_conn *conn)
-{
-    return sr_loop_now(conn->server->loop);
-}
-
-/* ---- floods ---- */
-
-static int64_t tokens_full(const struct sr_http2_conn *conn)
-{
-    return (int64_t)conn->settings.resets_per_second * PRICE_RESET * 10;
-}
-
-/* Takes the price of a frame out of the peer's account, or ends the connection when it is overdrawn. */
-static void flood_charge(struct sr_http2_conn *conn, int64_t price)
-{
-    uint64_t now = now_of(conn);
-    int64_t full = tokens_full(conn);
-    conn->tokens += (int64_t)(now - conn->tokens_at) * conn->settings.resets_per_second * PRICE_RESET / 1000;
-    conn->tokens = conn->tokens > full ? full : conn->tokens;
-    conn->tokens_at = now;
-    conn->tokens -= price;
-    if (conn->tokens < 0)
-        nghttp2_session_terminate_session(conn->session, NGHTTP2_ENHANCE_YOUR_CALM);
-}
-
-/* ---- streams ---- */
-
-static struct sr_http2_stream *stream_find(nghttp2_session *session, int32_t id)
-{
-    return nghttp2_session_get_stream_user_data(session, id);
-}
-
-/* The peer takes nothing of a finished answer. */
-static void stream_stuck(void *ctx)
-{
-    sr_http2_stream_reset(ctx, SR_HTTP2_CANCEL);
-}
-
-static struct sr_http2_stream *stream_new(struct sr_http2_conn *conn, int32_t id)
-{
-    struct sr_http2_stream *stream = sr_mem_calloc(1, sizeof *stream);
-    if (!stream)
-        return NULL;
-    stream->conn = conn;
-    stream->id = id;
-    sr_buf_init(&stream->out, conn->settings.send_bytes * 2); /* what was sent lies in front for a while */
-    sr_timer_init(&stream->timer, conn->server->loop, stream_stuck, stream);
-    stream->next = conn->streams;
-    stream->pprev = &conn->streams;
-    if (conn->streams)
-        conn->streams->pprev = &stream->next;
-    conn->streams = stream;
-    conn->stream_count++;
-    conn->server->streams++;
-    return stream;
-}
-
-static void stream_end(struct sr_http2_stream *stream, int why, uint32_t code)
-{
-    struct sr_http2_conn *conn = stream->conn;
-    if (stream->phase == SR_HTTP2_OPEN)
-        conn->server->handler->closed(stream->ctx, stream, why, code);
-    sr_http2_stream_free(stream);
-    if (!conn->stream_count)
-        conn->idle_since = now_of(conn);
-}
-
-static int on_stream_close(nghttp2_session *session, int32_t id, uint32_t code, void *ctx)
-{
-    struct sr_http2_conn *conn = ctx;
-    struct sr_http2_stream *stream = stream_find(session, id);
-    int why = SR_EPROTO;
-    if (!stream)
-        return 0;
-    if (stream->end_sent)
-        why = SR_OK;
-    else if (stream->reset_theirs)
-        why = SR_ECANCELED;
-    else if (stream->reset_ours)
-        why = SR_ELIMIT;
-    else if (code == NGHTTP2_NO_ERROR || code == NGHTTP2_REFUSED_STREAM)
-        why = SR_ECLOSED;
-    else
-        flood_charge(conn, PRICE_RESET);
-    if (stream->reset_theirs && !stream->responded)
-        flood_charge(conn, PRICE_RESET);
-    if (stream->unconsumed)
-        nghttp2_session_consume_connection(session, stream->unconsumed);
-    stream->unconsumed = 0;
-    nghttp2_session_set_stream_user_data(session, id, NULL);
-    stream_end(stream, why, code);
-    return 0;
-}
-
-/* ---- heads ---- */
-
-static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *ctx)
-{
-    struct sr_http2_conn *conn = ctx;
-    struct sr_http2_stream *stream;
-    nghttp2_extpri fair = {.urgency = NGHTTP2_EXTPRI_DEFAULT_URGENCY, .inc = 1};
-    if (frame->hd.type != NGHTTP2_HEADERS)
-        return 0;
-    sr_buf_clear(&conn->head_bytes);
-    sr_buf_clear(&conn->head_fields);
-    conn->head_size = 0;
-    conn->head_too_large = false;
-    if (frame->headers.cat != NGHTTP2_HCAT_REQUEST)
-        return 0;
-    stream = stream_new(conn, frame->hd.stream_id);
-    if (!stream)
-        return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-    nghttp2_session_set_stream_user_data(session, stream->id, stream);
-    nghttp2_session_change_extpri_stream_priority(session, stream->id, &fair, 1);
-    return 0;
-}
-
-/* Names and values are kept as offsets until the block is complete, for the bytes may move. */
-static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name, size_t name_n,
-                     const uint8_t *value, size_t value_n, uint8_t flags, void *ctx)
-{
-    struct sr_http2_conn *conn = ctx;
-    struct sr_buf *bytes = &conn->head_bytes;
-    struct sr_http2_header field = {{NULL, name_n}, {NULL, value_n}};
-    (void)session, (void)flags;
-    if (frame->hd.type != NGHTTP2_HEADERS || conn->head_too_large)
-        return 0;
-    conn->head_size += name_n + value_n + FIELD_OVERHEAD;
-    if (conn->head_size > conn->settings.header_list_bytes ||
-        sr_buf_append(&conn->head_fields, &field, sizeof field) != SR_OK ||
-        sr_buf_append(bytes, name, name_n) != SR_OK || sr_buf_append(bytes, value, value_n) != SR_OK)
-        conn->head_too_large = true;
-    return 0;
-}
-
-static void head_build(struct sr_http2_conn *conn, struct sr_http2_head *head)
-{
-    struct sr_http2_header *fields = (struct sr_http2_header *)conn->head_fields.data;
-    size_t count = conn->head_fields.len / sizeof *fields, at = 0, pseudo = 0;
-    *head = (struct sr_http2_head){0};
-    for (size_t i = 0; i < count; i++) {
-        struct sr_http2_header *field = &fields[i];
-        field->name.p = conn->head_bytes.data + at;
-        field->value.p = field->name.p + field->name.n;
-        at += field->name.n + field->value.n;
-        if (field->name.p[0] != ':')
-            continue;
-        pseudo = i + 1; /* nghttp2 lets them come first only */
-        if (sr_bytes_eq(field->name, SR_LIT(":method")))
-            head->method = field->value;
-        else if (sr_bytes_eq(field->name, SR_LIT(":path")))
-            head->path = field->value;
-        else if (sr_bytes_eq(field->name, SR_LIT(":scheme")))
-            head->scheme = field->value;
-        else if (sr_bytes_eq(field->name, SR_LIT(":authority")))
-            head->authority = field->value;
-    }
-    head->headers = fields ? fields + pseudo : NULL;
-    head->header_count = count - pseudo;
-}
-
-static void request_head(struct sr_http2_conn *conn, struct sr_http2_stream *stream)
-{
-    struct sr_http2_head head;
-    if (stream->phase != SR_HTTP2_HEAD)
-        return;
-    if (conn->head_too_large) {
-        stream->phase = SR_HTTP2_REFUSED;
-        if (sr_http2_stream_respond(stream, 431, NULL, 0, true) != SR_OK)
-            sr_http2_stream_reset(stream, SR_HTTP2_INTERNAL_ERROR);
-    } else {
-        stream->phase = SR_HTTP2_OPEN;
-        head_build(conn, &head);
-        conn->server->handler->open(conn->server->ctx, stream, &head);
-    }
-    if (conn->head_bytes.cap > HEAD_KEEP)
-        sr_buf_dispose(&conn->head_bytes);
-    if (conn->head_fields.cap > HEAD_KEEP)
-        sr_buf_dispose(&conn->head_fields);
-}
-
-/* ---- other frames ---- */
-
-static bool stream_listens(const struct sr_http2_stream *stream)
-{
-    return stream->phase == SR_HTTP2_OPEN && !stream->reset_ours;
-}
-
-static void request_end(struct sr_http2_conn *conn, struct sr_http2_stream *stream)
-{
-    stream->request_end = true;
-    if (stream_listens(stream))
-        conn->server->handler->end(stream->ctx, stream);
-}
-
-static int on_data_chunk(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *p, size_t n,
-                         void *ctx)
-{
-    struct sr_http2_conn *conn = ctx;
-    struct sr_http2_stream *stream = stream_find(session, id);
-    (void)flags;
-    if (!stream || !stream_listens(stream)) {
-        nghttp2_session_consume(session, id, n);
-        return 0;
-    }
-    stream->unconsumed += n;
-    conn->server->handler->data(stream->ctx, stream, sr_bytes_of(p, n));
-    return 0;
-}
-
-/* The second GOAWAY: what the peer began before it saw the first is served, the rest is not. */
-static void conn_leave(struct sr_http2_conn *conn)
-{
-    if (conn->leaving)
-        return;
-    conn->leaving = true;
-    nghttp2_submit_goaway(conn->session, NGHTTP2_FLAG_NONE,
-                          nghttp2_session_get_last_proc_stream_id(conn->session), NGHTTP2_NO_ERROR, NULL, 0);
-    sr_http2_conn_wake(conn);
-}
-
-static int on_frame_recv(nghttp2_session *session, const nghttp2_frame *frame, void *ctx)
-{
-    struct sr_http2_conn *conn = ctx;
-    struct sr_http2_stream *stream = frame->hd.stream_id ? stream_find(session, frame->hd.stream_id) : NULL;
-    bool end = frame->hd.flags & NGHTTP2_FLAG_END_STREAM;
-    switch (frame->hd.type) {
-    case NGHTTP2_HEADERS:
-        if (stream && frame->headers.cat == NGHTTP2_HCAT_REQUEST)
-            request_head(conn, stream);
-        if (stream && end)
-            request_end(conn, stream);
-        break;
-    case NGHTTP2_DATA:
-        if (stream && end)
-            request_end(conn, stream);
-        else if (!frame->hd.length)
-            flood_charge(conn, PRICE_EMPTY);
-        break;
-    case NGHTTP2_RST_STREAM:
-        if (stream)
-            stream->reset_theirs = true;
-        break;
-    case NGHTTP2_SETTINGS:
-        if (!conn->greeted)
-            sr_timer_start(&conn->timer, 1); /* other limits from now on */
-        conn->greeted = true;
-        if (!(frame->hd.flags & NGHTTP2_FLAG_ACK))
-            flood_charge(conn, PRICE_RESET);
-        break;
-    case NGHTTP2_PING:
-        if (!(frame->hd.flags & NGHTTP2_FLAG_ACK))
-            flood_charge(conn, PRICE_PING);
-        else if (conn->noticed)
-            conn_leave(conn);
-        break;
-    default:
-        break;
-    }
-    return 0;
-}
-
-static int on_frame_send(nghttp2_session *session, const nghttp2_frame *frame, void *ctx)
-{
-    struct sr_http2_stream *stream;
-    (void)ctx;
-    if (!(frame->hd.flags & NGHTTP2_FLAG_END_STREAM) ||
-        (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA))
-        return 0;
-    stream = stream_find(session, frame->hd.stream_id);
-    if (!stream)
-        return 0;
-    stream->end_sent = true;
-    if (!stream->request_end)
-        nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, stream->id, NGHTTP2_NO_ERROR);
-    return 0;
 }
 
 /* ---- sending ---- */
@@ -378,7 +93,7 @@ static void conn_throttle(struct sr_http2_conn *conn)
         return;
     }
     if (!conn->blocked_since) {
-        conn->blocked_since = now_of(conn);
+        conn->blocked_since = sr_http2_now(conn);
         conn->blocked_bytes = queued;
         conn_tick(conn);
         return;
@@ -398,7 +113,7 @@ static void tell_writable(struct sr_http2_conn *conn)
             conn->writable->writable_pprev = &conn->writable;
         stream->writable_pprev = NULL;
         stream->asked = false;
-        if (handler->writable && stream_listens(stream) && !stream->finished)
+        if (handler->writable && sr_http2_stream_listens(stream) && !stream->finished)
             handler->writable(stream->ctx, stream);
     }
 }
@@ -469,7 +184,7 @@ static void tick_idle(struct sr_http2_conn *conn, uint64_t now, uint64_t *due)
     if (!limit || conn->leaving)
         return;
     if (!conn->stream_count && now - conn->idle_since >= limit)
-        conn_leave(conn);
+        sr_http2_conn_leave(conn);
     else
         due_min(due, conn->stream_count ? now + limit : conn->idle_since + limit);
 }
@@ -479,7 +194,7 @@ static void tick_idle(struct sr_http2_conn *conn, uint64_t now, uint64_t *due)
 static void conn_tick(void *ctx)
 {
     struct sr_http2_conn *conn = ctx;
-    uint64_t now = now_of(conn), due = UINT64_MAX, greet = conn->accepted_at;
+    uint64_t now = sr_http2_now(conn), due = UINT64_MAX, greet = conn->accepted_at;
     greet += conn->settings.handshake_timeout_ms;
     if (!conn->greeted) {
         if (now >= greet) {
@@ -494,7 +209,7 @@ static void conn_tick(void *ctx)
     tick_idle(conn, now, &due);
     if (conn->noticed && !conn->leaving) {
         if (now - conn->noticed_at >= DRAIN_NOTICE_MS)
-            conn_leave(conn);
+            sr_http2_conn_leave(conn);
         else
             due_min(&due, conn->noticed_at + DRAIN_NOTICE_MS);
     }
@@ -516,7 +231,7 @@ static void sock_data(void *ctx, const char *p, size_t n)
     struct sr_http2_conn *conn = ctx;
     ssize_t used;
     conn->open = true;
-    conn->read_at = now_of(conn);
+    conn->read_at = sr_http2_now(conn);
     if (conn->pinged)
         sr_timer_start(&conn->timer, 1); /* it was set for the answer */
     conn->pinged = false;
@@ -556,7 +271,7 @@ static void conn_drop(struct sr_http2_conn *conn)
     struct sr_http2_server *server = conn->server;
     conn->dead = true;
     while (conn->streams)
-        stream_end(conn->streams, conn->streams->end_sent ? SR_OK : SR_ECLOSED, 0);
+        sr_http2_stream_end(conn->streams, conn->streams->end_sent ? SR_OK : SR_ECLOSED, 0);
     if (conn->pprev) {
         *conn->pprev = conn->next;
         if (conn->next)
@@ -567,57 +282,12 @@ static void conn_drop(struct sr_http2_conn *conn)
     sr_deferred_cancel(&conn->task);
     sr_conn_close(&conn->sock);
     nghttp2_session_del(conn->session);
+    sr_http2_memory_dispose(&conn->memory);
     sr_buf_dispose(&conn->head_bytes);
     sr_buf_dispose(&conn->head_fields);
     sr_mem_free(conn);
     if (server->draining && !server->connections)
         sr_loop_defer(server->loop, &server->task);
-}
-
-static void *mem_malloc(size_t size, void *ctx)
-{
-    (void)ctx;
-    return sr_mem_alloc(size);
-}
-
-static void mem_free(void *p, void *ctx)
-{
-    (void)ctx;
-    sr_mem_free(p);
-}
-
-static void *mem_calloc(size_t count, size_t size, void *ctx)
-{
-    (void)ctx;
-    return sr_mem_calloc(count, size);
-}
-
-static void *mem_realloc(void *p, size_t size, void *ctx)
-{
-    (void)ctx;
-    return sr_mem_realloc(p, size);
-}
-
-static int session_open(struct sr_http2_conn *conn)
-{
-    const struct sr_http2_settings *settings = &conn->settings;
-    nghttp2_mem mem = {NULL, mem_malloc, mem_free, mem_calloc, mem_realloc};
-    nghttp2_settings_entry entries[] = {
-        {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, settings->max_streams},
-        {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, settings->stream_window},
-        {NGHTTP2_SETTINGS_MAX_FRAME_SIZE, settings->frame_bytes},
-        {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, settings->header_list_bytes},
-        {NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1},
-    };
-    if (nghttp2_session_server_new3(&conn->session, conn->server->callbacks, conn, conn->server->option,
-                                    &mem) != 0)
-        return SR_ENOMEM;
-    if (nghttp2_submit_settings(conn->session, NGHTTP2_FLAG_NONE, entries,
-                                sizeof entries / sizeof *entries) != 0 ||
-        nghttp2_session_set_local_window_size(conn->session, NGHTTP2_FLAG_NONE, 0,
-                                              (int32_t)settings->connection_window) != 0)
-        return SR_ENOMEM;
-    return SR_OK;
 }
 
 static void accepted(void *ctx, struct sr_conn *sock)
@@ -633,13 +303,13 @@ static void accepted(void *ctx, struct sr_conn *sock)
     conn->sock = sock;
     conn->settings = server->settings;
     conn->open = !server->tls;
-    conn->accepted_at = conn->read_at = conn->idle_since = conn->tokens_at = now_of(conn);
-    conn->tokens = tokens_full(conn);
+    conn->accepted_at = conn->read_at = conn->idle_since = conn->tokens_at = sr_http2_now(conn);
+    conn->tokens = sr_http2_tokens_full(conn);
     conn->task = (struct sr_deferred){.run = conn_flush, .ctx = conn};
     sr_timer_init(&conn->timer, server->loop, conn_tick, conn);
     sr_buf_init(&conn->head_bytes, conn->settings.header_list_bytes);
     sr_buf_init(&conn->head_fields, conn->settings.header_list_bytes);
-    if (session_open(conn) != SR_OK) {
+    if (sr_http2_session_open(conn) != SR_OK) {
         conn_drop(conn);
         return;
     }
@@ -658,25 +328,6 @@ static const struct sr_listener_events listener_events = {.accepted = accepted};
 
 /* ---- the server ---- */
 
-static int callbacks_new(struct sr_http2_server *server)
-{
-    nghttp2_session_callbacks *callbacks;
-    if (nghttp2_session_callbacks_new(&server->callbacks) != 0 || nghttp2_option_new(&server->option) != 0)
-        return SR_ENOMEM;
-    callbacks = server->callbacks;
-    nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, on_begin_headers);
-    nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
-    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data_chunk);
-    nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame_recv);
-    nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, on_frame_send);
-    nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_stream_close);
-    nghttp2_option_set_no_auto_window_update(server->option, 1);
-    nghttp2_option_set_no_closed_streams(server->option, 1);
-    /* Its own limit counts every reset, and Envoy ends every call with one: flood_charge knows better. */
-    nghttp2_option_set_stream_reset_rate_limit(server->option, UINT64_MAX / 2, UINT64_MAX / 2);
-    return SR_OK;
-}
-
 static void server_free(struct sr_http2_server *server)
 {
     nghttp2_session_callbacks_del(server->callbacks);
@@ -689,7 +340,7 @@ int sr_http2_server_new(struct sr_http2_server **out, struct sr_loop *loop, int 
                         void *ctx)
 {
     struct sr_http2_server *server = sr_mem_calloc(1, sizeof *server);
-    int rc = server ? callbacks_new(server) : SR_ENOMEM;
+    int rc = server ? sr_http2_callbacks_new(server) : SR_ENOMEM;
     if (rc != SR_OK) {
         close(fd);
         goto out;
@@ -731,7 +382,7 @@ void sr_http2_server_drain(struct sr_http2_server *server)
         nghttp2_submit_shutdown_notice(conn->session);
         nghttp2_submit_ping(conn->session, NGHTTP2_FLAG_NONE, NULL);
         conn->noticed = true;
-        conn->noticed_at = now_of(conn);
+        conn->noticed_at = sr_http2_now(conn);
         sr_timer_start(&conn->timer, DRAIN_NOTICE_MS);
         sr_http2_conn_wake(conn);
     }

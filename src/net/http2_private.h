@@ -1,6 +1,6 @@
 /*
- * Inside of the HTTP/2 server: what http2.c (connections, nghttp2's callbacks) and http2_stream.c (answers)
- * share.
+ * Inside of the HTTP/2 server: what http2.c (connections), http2_frames.c (nghttp2's callbacks),
+ * http2_memory.c and http2_stream.c (answers) share.
  */
 #ifndef SR_NET_HTTP2_PRIVATE_H
 #define SR_NET_HTTP2_PRIVATE_H
@@ -26,11 +26,18 @@ struct sr_http2_server {
     bool tls, draining;
 };
 
+/* Of one session; all zero to begin with. */
+struct sr_http2_memory {
+    void *aside; /* blocks that were freed after */
+    bool failed; /* an allocation did */
+};
+
 struct sr_http2_conn {
     struct sr_http2_server *server;
     struct sr_http2_conn *next, **pprev;
     struct sr_conn *sock;
     nghttp2_session *session;
+    struct sr_http2_memory memory;
     struct sr_http2_settings settings;
     struct sr_http2_stream *streams;
     struct sr_http2_stream *writable; /* owed the callback of that name */
@@ -81,6 +88,33 @@ struct sr_http2_stream {
     bool asked;       /* the owner saw bytes in the queue */
     bool reset_ours, reset_theirs;
 };
+
+static inline uint64_t sr_http2_now(const struct sr_http2_conn *conn)
+{
+    return sr_loop_now(conn->server->loop);
+}
+
+/* ---- http2_frames.c ---- */
+
+/* Makes the server's callbacks and options. SR_ENOMEM. */
+int sr_http2_callbacks_new(struct sr_http2_server *server);
+/* Makes the connection's session and submits its settings. SR_ENOMEM. */
+int sr_http2_session_open(struct sr_http2_conn *conn);
+/* The flood account of a fresh connection. */
+int64_t sr_http2_tokens_full(const struct sr_http2_conn *conn);
+/* The second GOAWAY: what the peer began before it saw the first is served, the rest is not. */
+void sr_http2_conn_leave(struct sr_http2_conn *conn);
+/* Tells the handler, where it knows of the stream, and frees it. */
+void sr_http2_stream_end(struct sr_http2_stream *stream, int why, uint32_t code);
+/* The handler knows of the stream, and it was not reset by us. */
+bool sr_http2_stream_listens(const struct sr_http2_stream *stream);
+
+/* ---- http2_memory.c ---- */
+
+/* nghttp2's allocator; `memory` must outlive the session. */
+nghttp2_mem sr_http2_memory_of(struct sr_http2_memory *memory);
+/* After nghttp2_session_del. */
+void sr_http2_memory_dispose(struct sr_http2_memory *memory);
 
 /* Lets the connection send when the stack has unwound. */
 void sr_http2_conn_wake(struct sr_http2_conn *conn);
