@@ -1,7 +1,7 @@
 /* `routing.signals.embeddings`, and the sections of the models behind them: which encoder it is and how it is
  * run. Whether the folder holds a model is said where it is opened. */
 #include "config/bind.h"
-#include "kernel/kernel.h"
+#include "infer/engine.h"
 
 #define EMBEDDING(member) offsetof(struct sr_config_embedding, member)
 #define INFERENCE(member) offsetof(struct sr_config_inference, member)
@@ -100,8 +100,18 @@ static const struct sr_field inference_fields[] = {
     {"max_windows", SR_FIELD_INT, INFERENCE(max_windows), .def = "16", .min = 1, .max = 1024,
      .help = "pieces of a text, each as long as the model reads, that an `embedding` signal reads"},
 };
+
+static void finish_inference(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
+{
+    const struct sr_config_inference *inference = target;
+    struct sr_err err = {0};
+    if (inference->cpus[0] && sr_infer_check_cpus(inference->cpus, &err))
+        sr_bind_error(b, sr_bind_at(node, "cpus"), "`cpus`: %s", err.message);
+}
+
 const struct sr_section sr_section_inference = {
     .name = "global.semroute.inference",
     .help = "How encoders are run.",
     SR_FIELDS(inference_fields),
+    .finish = finish_inference,
 };

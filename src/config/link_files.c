@@ -3,6 +3,7 @@
  * at the first request. What is in them is for those who open them to judge.
  */
 #include "config/link.h"
+#include "infer/locate.h"
 
 #include <errno.h>
 #include <string.h>
@@ -13,6 +14,16 @@ static void check_file(struct sr_binder *b, const struct sr_yaml_node *node, con
     const struct sr_yaml_node *path = sr_yaml_get(node, key);
     if (path && path->kind == SR_YAML_SCALAR && path->text.n && access(path->text.p, R_OK) != 0)
         sr_bind_error(b, path, "`%s`: cannot open `%.300s`: %s", key, path->text.p, strerror(errno));
+}
+
+/* The name or folder of an encoder, where one is given. */
+static void check_model(struct sr_binder *b, const struct sr_yaml_node *node, const char *key)
+{
+    const struct sr_yaml_node *name = sr_yaml_get(node, key);
+    struct sr_err err = {0};
+    char folder[SR_LOCATE_MAX];
+    if (name && name->kind == SR_YAML_SCALAR && name->text.n && sr_locate_model(folder, name->text.p, &err))
+        sr_bind_error(b, name, "`%s`: %s", key, err.message);
 }
 
 static const struct sr_yaml_node *under(const struct sr_yaml_node *node, const char *const *keys)
@@ -31,6 +42,7 @@ void sr_config_link_files(struct sr_binder *b, const struct sr_yaml_node *root)
     static const char *const guard_path[] = {"global", "model_catalog", "modules", "prompt_guard", NULL};
     static const char *const compression_path[] = {"global", "model_catalog", "modules", "prompt_compression",
                                                    NULL};
+    static const char *const semantic_path[] = {"global", "model_catalog", "embeddings", "semantic", NULL};
     const struct sr_yaml_node *models = under(root, models_path), *tls = under(root, tls_path);
     for (size_t i = 0; models && models->kind == SR_YAML_LIST && i < models->count; i++) {
         const struct sr_yaml_node *backends = sr_yaml_get(models->items[i], "backend_refs");
@@ -40,6 +52,7 @@ void sr_config_link_files(struct sr_binder *b, const struct sr_yaml_node *root)
     check_file(b, tls, "cert_file");
     check_file(b, tls, "key_file");
     check_file(b, under(root, domain_path), "model_id");
+    check_model(b, under(root, semantic_path), "mmbert_model_path");
     check_file(b, under(root, guard_path), "model_id");
     check_file(b, under(root, compression_path), "tokenizer");
 }

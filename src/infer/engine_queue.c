@@ -38,6 +38,12 @@ static long cpu_number(const char **p)
     return cpu < CPU_SETSIZE ? cpu : -1;
 }
 
+int sr_infer_check_cpus(const char *list, struct sr_err *err)
+{
+    cpu_set_t ignored;
+    return sr_infer_parse_cpus(list, &ignored, err);
+}
+
 int sr_infer_parse_cpus(const char *list, cpu_set_t *set, struct sr_err *err)
 {
     const char *p = list;

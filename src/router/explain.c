@@ -138,6 +138,10 @@ static void put_signals(struct doc *doc, const sr_exchange *x)
             put_text(doc, "error", sr_strerror(result->status));
         if (result->tier[0])
             put_text(doc, "tier", result->tier);
+        if (result->all_bytes) {
+            put_number(doc, "bytes", (double)result->all_bytes);
+            put_number(doc, "read_bytes", (double)result->scanned_bytes);
+        }
         put_classes(doc, result);
         put_hits(doc, x, (enum sr_signal_type)type);
         put(doc, "}");

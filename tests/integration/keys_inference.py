@@ -1,0 +1,90 @@
+"""Keys of rules by meaning and of how encoders are run."""
+import pathlib
+import re
+import time
+from unittest.mock import ANY
+
+from conftest import ROOT, chat
+from keys_offline import Key, by, explain, refused, rule_key
+from keys_online import MORE, post, served
+from keys_site import ABSENT, site
+
+MODEL = f"{ROOT}/models/all-MiniLM-L6-v2"
+REFUND = "please give me a refund, I want the money back"
+# Three windows of the encoder, about the weather first and about money last.
+LONG = "The weather was fine on that day. " * 120 + "I want my money back. " * 60
+SEMANTIC = "global.model_catalog.embeddings.semantic."
+INFERENCE = "global.semroute.inference."
+
+
+def near(**rule):
+    return {"embeddings": [{"name": "e", "threshold": 0.5, "candidates": ["I want my money back", "The weather is fine"], **rule}]}
+
+
+def meaning(path, values, seen, **rule):
+    return rule_key(f"embeddings[].{path}", near(**rule), REFUND, values, seen, "e", "embedding")
+
+
+def asked(**inference):
+    config = site(decisions=[by("embedding", "e")], signals=near(), signal_deadline_ms=60000, inference=inference)
+    config["global"]["model_catalog"] = {"embeddings": {"semantic": {"mmbert_model_path": MODEL}}}
+    return config
+
+
+def vector(path, values, text=REFUND, **inference):
+    """The key changes the text's vector, and so how near it is."""
+    return Key(path, asked(**inference), values, explain(lambda e: e.rule()["value"], text), ANY)
+
+
+def outcome(path, values, seen):
+    return Key(path, asked(), values, explain(lambda e: e.all["signals"][0].get("error", "good"), LONG), seen)
+
+
+def metric(gateway, name):
+    found = re.search(rf'^{name}{{lane="short"}} (\S+)$', gateway.metrics(), re.MULTILINE)
+    return float(found[1])
+
+
+def batches(gateway, _):
+    """How many batches a text of several windows became."""
+    before = metric(gateway, "semroute_inference_batch_jobs_count")
+    assert post(gateway, chat(LONG)).status == 200
+    return metric(gateway, "semroute_inference_batch_jobs_count") - before
+
+
+def waited(gateway, _):
+    """Does a text wait for others, right after several were there at once?"""
+    assert post(gateway, chat(LONG)).status == 200
+    before = metric(gateway, "semroute_inference_wait_seconds_sum")
+    assert post(gateway, chat(REFUND)).status == 200
+    return metric(gateway, "semroute_inference_wait_seconds_sum") - before > 0.9
+
+
+def threads(gateway, _):
+    """Of the process, after a short text was read."""
+    tasks = pathlib.Path(f"/proc/{gateway.pid}/task")
+    assert post(gateway, chat(REFUND)).status == 200
+    end, count = time.monotonic() + 5, len(list(tasks.iterdir()))
+    while time.monotonic() < end and count != (count := len(list(tasks.iterdir()))):
+        time.sleep(0.05)
+    return count
+
+
+KEYS = [
+    refused("routing.signals.embeddings[].name", site(decisions=[by("embedding", "e")], signals=near()), ("e", "f"),
+            "no rule `e`"),
+    meaning("candidates[]", ("I want my money back", "The sky is blue"), (True, False), candidates=["x"]),
+    meaning("threshold", (0.5, 0.99), (True, False)),
+    meaning("aggregation_method", ("max", "mean"), (True, False)),
+    refused(SEMANTIC + "mmbert_model_path", site(), (MODEL, "/nowhere/model"), "no config.json there"),
+    vector(SEMANTIC + "embedding_config.target_dimension", (ABSENT, 100)),
+    vector(SEMANTIC + "embedding_config.target_layer", (ABSENT, 3)),
+    vector(INFERENCE + "precision", ("fp32", "int8")),
+    vector(INFERENCE + "max_windows", (16, 1), LONG),
+    outcome(INFERENCE + "memory_max", ("64MiB", "1MiB"), ("good", "a limit was reached")),
+    outcome(INFERENCE + "queue_jobs", (64, 2), ("good", "busy")),
+    refused(INFERENCE + "cpus", site(), ("0-3,8", "first"), "`first` is no list of CPUs"),
+    Key(INFERENCE + "threads", asked(), (1, 4), served(threads), MORE),
+    Key(INFERENCE + "batch_tokens", asked(), (4096, 512), served(batches), (1, 3)),
+    Key(INFERENCE + "batch_wait_us", asked(batch_tokens=4096), (0, 1000000), served(waited), (False, True)),
+]
