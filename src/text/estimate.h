@@ -42,6 +42,14 @@ static inline void sr_estimate_point(struct sr_estimate_field *field, int32_t cp
     field->points += !is_cjk;
 }
 
+/* Adds letters or digits that are not CJK. */
+static inline void sr_estimate_letters(struct sr_estimate_field *field, size_t n)
+{
+    field->inner += field->mark && n;
+    field->mark = field->mark && !n;
+    field->points += n;
+}
+
 /* Ends a field, which may be empty. */
 static inline void sr_estimate_add_field(struct sr_estimate *e, struct sr_estimate_field field)
 {

@@ -166,24 +166,34 @@ struct reading {
     struct sr_estimate sum;
     int32_t before; /* the character of a script without spaces just before, 0 when there is none */
     bool alone;     /* and no other before that one */
+    uint64_t pair;  /* else: the latest pair, not counted yet */
 };
 
 #define UNDERSCORE 0x7F /* what `_` becomes when bit 5 of a word's bytes is set; no other character does */
 
-/* Scripts without spaces: each pair of neighbours is a term, and a character that has no neighbour. */
+/* Scripts without spaces: each pair of neighbours is a term, and a character that has no neighbour. A pair is
+ * counted when the next one is there, so that its slot has time to come from memory. */
 static void end_dense(struct reading *r)
 {
-    if (r->before && r->alone)
-        sr_terms_count(r->terms, sr_terms_pair(r->terms, 0, r->before));
+    if (r->before == 0)
+        return;
+    sr_terms_count(r->terms, r->alone ? sr_terms_pair(r->terms, 0, r->before) : r->pair);
     r->before = 0;
 }
 
-static void add_dense(struct reading *r, int32_t cp)
+static inline void add_dense(struct reading *r, int32_t cp)
 {
-    sr_terms_end_word(r->terms, &r->word);
-    if (r->before)
-        sr_terms_count(r->terms, sr_terms_pair(r->terms, r->before, cp));
-    r->alone = r->before == 0;
+    if (r->before) {
+        uint64_t pair = sr_terms_pair(r->terms, r->before, cp);
+        __builtin_prefetch(&r->terms->slots[pair & (r->terms->n_slots - 1)]);
+        if (!r->alone)
+            sr_terms_count(r->terms, r->pair);
+        r->pair = pair;
+        r->alone = false;
+    } else {
+        sr_terms_end_word(r->terms, &r->word);
+        r->alone = true;
+    }
     r->before = cp;
 }
 
@@ -198,6 +208,51 @@ static inline void put_letter(struct reading *r, size_t at, size_t n, int32_t cp
     }
 }
 
+/* Puts letters, digits and marks of scripts with spaces as far as they go and the lower case is as long as
+ * the letter; returns where it stopped. Nothing is decided here that put_letter would not. */
+static size_t read_letters(struct reading *r, size_t at, size_t *points)
+{
+    const uint32_t *table = r->terms->glyphs;
+    const unsigned char *text = (const unsigned char *)r->text.p;
+    char *out = r->word.bytes + r->word.n, *full = r->word.bytes + SR_TERMS_WORD - 4;
+    for (; at + 4 <= r->text.n && out <= full; ++*points) {
+        const unsigned char *p = text + at;
+        uint32_t cp = p[0], second = p[1] ^ 0x80u, third = p[2] ^ 0x80u;
+        size_t n = 1;
+        if (cp >= 0xE0) {
+            if (cp > 0xEF || (second | third) > 0x3F)
+                break;
+            cp = (cp & 0x0F) << 12 | second << 6 | third;
+            n = 3;
+            if (cp < 0x800 || cp >= SR_GLYPH_TABLE)
+                break;
+        } else if (cp >= 0x80) {
+            if (cp < 0xC2 || second > 0x3F)
+                break;
+            cp = (cp & 0x1F) << 6 | second;
+            n = 2;
+        }
+        uint32_t glyph = table[cp], lower = glyph & SR_GLYPH_POINT;
+        if (!(glyph & (SR_GLYPH_LETTER | SR_GLYPH_DIGIT | SR_GLYPH_MARK)) ||
+            (glyph & (SR_GLYPH_CJK | SR_GLYPH_DENSE)))
+            break;
+        if (lower == cp) {
+            memcpy(out, p, 4);
+        } else if (n == 1) {
+            out[0] = (char)lower;
+        } else if (n == 2 && lower >= 0x80 && lower < 0x800) {
+            out[0] = (char)(0xC0 | lower >> 6);
+            out[1] = (char)(0x80 | (lower & 0x3F));
+        } else {
+            break;
+        }
+        out += n;
+        at += n;
+    }
+    r->word.n = (size_t)(out - r->word.bytes);
+    return at;
+}
+
 /* Reads characters of any script up to the end of the field, and the space after it. */
 static size_t read_field(struct reading *r, size_t at)
 {
@@ -206,6 +261,12 @@ static size_t read_field(struct reading *r, size_t at)
     while (at < r->text.n) {
         int32_t cp;
         uint32_t glyph;
+        size_t points = 0;
+        if (r->before == 0)
+            at = read_letters(r, at, &points);
+        sr_estimate_letters(&field, points);
+        if (at == r->text.n)
+            break;
         size_t n = sr_glyph_at(table, r->text, at, &cp, &glyph);
         if (glyph & SR_GLYPH_SPACE) {
             end_dense(r);
