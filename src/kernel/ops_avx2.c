@@ -116,8 +116,10 @@ TILE_INLINE double tile_spin(size_t rounds, const enum tile_kind kind)
     const unsigned n = kind == TILE_S8 ? 8 : 12;
     __m256 sums[12], x = _mm256_set1_ps(0x1p-20F), w = x;
     UNROLL
-    for (unsigned i = 0; i < n; i++)
+    for (unsigned i = 0; i < n; i++) {
         sums[i] = _mm256_setzero_ps();
+        __asm__ volatile("" : "+x"(sums[i])); /* or the compiler sees that they are equal */
+    }
     for (size_t r = 0; r < rounds; r++) {
         UNROLL
         for (unsigned i = 0; i < n; i++) {

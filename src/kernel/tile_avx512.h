@@ -1,8 +1,9 @@
 /*
  * Tiles of AVX-512: one body, made once for each kind of operands and each number of rows and vectors.
  *
- * 8 x 48 keeps 24 sums, three vectors of weights and a broadcast in registers. `vpdpbusd` is written out: gcc
- * 12 copies the sums around the intrinsic, at half the rate. For `vdpbf16ps` it is the other way about.
+ * 8 x 48 keeps 24 sums, three vectors of weights and a broadcast in registers; 12 x 32 likewise, with two.
+ * `vpdpbusd` is written out: gcc 12 copies the sums around the intrinsic, at half the rate. For `vdpbf16ps`
+ * it is the other way about.
  */
 #ifndef SR_KERNEL_TILE_AVX512_H
 #define SR_KERNEL_TILE_AVX512_H
@@ -32,7 +33,7 @@ TILE_INLINE const char *tile_fetch(const char *ahead, size_t lines)
         _mm_prefetch(ahead, _MM_HINT_T1);
         if (lines > 1) {
             _mm_prefetch(ahead + 64, _MM_HINT_T1);
-            _mm_prefetch(ahead + 128, _MM_HINT_T1);
+            _mm_prefetch(ahead + 64 * (lines - 1), _MM_HINT_T1);
         }
     }
     return ahead + 64 * lines;
@@ -66,8 +67,8 @@ TILE_INLINE void tile_body(const struct sr_tile *t, const unsigned rows, const u
                            const enum tile_kind kind)
 {
     const unsigned halves = kind == TILE_WIDE ? 2 : 1;
-    __m512 sums[8][4];
-    const float *a[8];
+    __m512 sums[12][4];
+    const float *a[12];
     const char *b = t->b, *ahead = t->ahead;
     UNROLL
     for (unsigned r = 0; r < rows; r++) {
@@ -136,13 +137,30 @@ TILE_INLINE void tile_body(const struct sr_tile *t, const unsigned rows, const u
         all[t->vectors - 1][t->rows - 1](t);                                                                 \
     }
 
+/* name(): up to 12 rows of 2 vectors: the fewest weights to widen for a row. */
+#define TILE_TALL(name, kind)                                                                                \
+    TILE_EIGHT(name, kind, 2)                                                                                \
+    TILE_ONE(name, kind, 9, 2)                                                                               \
+    TILE_ONE(name, kind, 10, 2)                                                                              \
+    TILE_ONE(name, kind, 11, 2)                                                                              \
+    TILE_ONE(name, kind, 12, 2)                                                                              \
+    static void name(const struct sr_tile *t)                                                                \
+    {                                                                                                        \
+        static sr_tile_fn *const all[12] = {TILE_NAMES(name, 2), name##_7x2,  name##_8x2, name##_9x2,        \
+                                            name##_10x2,         name##_11x2, name##_12x2};                  \
+        all[t->rows - 1](t);                                                                                 \
+    }
+
 /* 24 independent sums: as fast as the core can. Returns the operations done. */
 TILE_INLINE double tile_spin(size_t rounds, const enum tile_kind kind)
 {
     __m512 sums[24], x = _mm512_set1_ps(0x1p-20F), w = x;
     UNROLL
-    for (unsigned i = 0; i < 12; i++)
+    for (unsigned i = 0; i < 12; i++) {
         sums[i] = sums[i + 12] = _mm512_setzero_ps();
+        __asm__ volatile(""
+                         : "+v"(sums[i]), "+v"(sums[i + 12])); /* or the compiler sees that they are equal */
+    }
     for (size_t r = 0; r < rounds; r++) {
         __asm__ volatile("" : "+v"(x), "+v"(w));
         UNROLL
