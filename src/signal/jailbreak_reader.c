@@ -2,7 +2,7 @@
 #include "signal/jailbreak_reader.h"
 
 #include "base/mem.h"
-#include "text/windows.h"
+#include "text/slices.h"
 
 #include <stdio.h>
 
@@ -115,9 +115,9 @@ static void read_window(const struct sr_jailbreak_reader *reader, struct sr_byte
 static void read_text(const struct sr_jailbreak_reader *reader, struct sr_bytes text,
                       struct sr_jailbreak_find *worst)
 {
-    struct sr_windows windows = sr_windows_of(text, SR_JAILBREAK_WINDOW, SR_JAILBREAK_OVERLAP);
-    struct sr_window w;
-    while (sr_windows_next(&windows, &w))
+    struct sr_slices windows = sr_slices_of(text, SR_JAILBREAK_WINDOW, SR_JAILBREAK_OVERLAP);
+    struct sr_slice w;
+    while (sr_slices_next(&windows, &w))
         read_window(reader, sr_bytes_of(text.p + w.start, w.end - w.start), w.start, w.end, worst);
 }
 

@@ -1,12 +1,12 @@
 /* Cuts are sought backwards from where a window would be full. */
-#include "text/windows.h"
+#include "text/slices.h"
 
 #include <assert.h>
 
-struct sr_windows sr_windows_of(struct sr_bytes text, size_t size, size_t overlap)
+struct sr_slices sr_slices_of(struct sr_bytes text, size_t size, size_t overlap)
 {
     assert(size >= 64 && overlap <= size / 2);
-    return (struct sr_windows){.text = text, .size = size, .overlap = overlap};
+    return (struct sr_slices){.text = text, .size = size, .overlap = overlap};
 }
 
 static bool is_inside(struct sr_bytes text, size_t at)
@@ -31,19 +31,19 @@ static size_t cut_before(struct sr_bytes text, size_t least, size_t most)
     return is_inside(text, at) ? most : at;
 }
 
-bool sr_windows_next(struct sr_windows *windows, struct sr_window *out)
+bool sr_slices_next(struct sr_slices *windows, struct sr_slice *out)
 {
     struct sr_bytes text = windows->text;
     if (windows->done)
         return false;
     size_t start = windows->at, left = text.n - start;
     if (left <= windows->size) {
-        *out = (struct sr_window){start, text.n};
+        *out = (struct sr_slice){start, text.n};
         windows->done = true;
         return true;
     }
     size_t end = cut_before(text, start + windows->size - windows->size / 8, start + windows->size);
-    *out = (struct sr_window){start, end};
+    *out = (struct sr_slice){start, end};
     windows->at = cut_before(text, end - windows->overlap - windows->size / 8, end - windows->overlap);
     return true;
 }
