@@ -253,7 +253,8 @@ struct sr_enc_plan {
     size_t x, a, q, rows, starts, order, scratch, bytes;
 };
 
-void sr_enc_plan_make(const struct sr_encoder *e, size_t tokens, unsigned team, struct sr_enc_plan *plan);
+void sr_enc_plan_make(const struct sr_encoder *e, size_t tokens, size_t sequences, unsigned team,
+                      struct sr_enc_plan *plan);
 
 struct sr_encoder_work {
     void *raw;

@@ -278,7 +278,7 @@ int sr_encoder_run(const struct sr_encoder *encoder, struct sr_team *team, struc
         return rc;
     if (tokens > UINT32_MAX / 2)
         return SR_ELIMIT;
-    sr_enc_plan_make(encoder, tokens, sr_team_size(team), &pass.plan);
+    sr_enc_plan_make(encoder, tokens, n_items, sr_team_size(team), &pass.plan);
     rc = sr_enc_work_reserve(work, pass.plan.bytes);
     if (rc)
         return rc;

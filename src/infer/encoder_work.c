@@ -20,12 +20,14 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-static size_t attention_scratch(const struct sr_encoder *e, size_t tokens, enum sr_scalar act, unsigned team)
+/* Keys are packed in blocks of 16 that begin anew with each sequence: one long sequence stands for all. */
+static size_t attention_scratch(const struct sr_encoder *e, const struct sr_enc_plan *plan, size_t sequences,
+                                unsigned team)
 {
     const struct sr_enc_config *c = &e->config;
-    uint32_t starts[2] = {0, (uint32_t)tokens};
+    uint32_t starts[2] = {0, (uint32_t)(plan->tokens + 16 * (sequences - 1))};
     struct sr_attention a = {.ld = 3 * c->hidden,
-                             .type = act,
+                             .type = plan->act,
                              .starts = starts,
                              .n_sequences = 1,
                              .heads = c->heads,
@@ -40,9 +42,10 @@ static size_t attention_scratch(const struct sr_encoder *e, size_t tokens, enum 
 }
 
 /* The most that any operation of a pass asks for. */
-static size_t scratch_bytes(const struct sr_encoder *e, const struct sr_enc_plan *plan, unsigned team)
+static size_t scratch_bytes(const struct sr_encoder *e, const struct sr_enc_plan *plan, size_t sequences,
+                            unsigned team)
 {
-    size_t most = attention_scratch(e, plan->tokens, plan->act, team);
+    size_t most = attention_scratch(e, plan, sequences, team);
     for (size_t t = 0; t < e->n_trunks; t++)
         for (size_t i = 0; i < e->config.layers; i++) {
             const struct sr_enc_layer *l = &e->trunks[t]->layers[i];
@@ -60,7 +63,8 @@ static size_t scratch_bytes(const struct sr_encoder *e, const struct sr_enc_plan
     return most;
 }
 
-void sr_enc_plan_make(const struct sr_encoder *e, size_t tokens, unsigned team, struct sr_enc_plan *plan)
+void sr_enc_plan_make(const struct sr_encoder *e, size_t tokens, size_t sequences, unsigned team,
+                      struct sr_enc_plan *plan)
 {
     const struct sr_enc_config *c = &e->config;
     size_t labels = 0;
@@ -78,7 +82,7 @@ void sr_enc_plan_make(const struct sr_encoder *e, size_t tokens, unsigned team, 
     plan->rows = place(plan, plan->group * (2 * c->hidden + labels) * sizeof(float));
     plan->starts = place(plan, (tokens + 1) * sizeof(uint32_t));
     plan->order = place(plan, tokens * sizeof(uint32_t));
-    plan->scratch = place(plan, scratch_bytes(e, plan, team));
+    plan->scratch = place(plan, scratch_bytes(e, plan, sequences, team));
 }
 
 size_t sr_encoder_need(const struct sr_encoder *encoder, size_t tokens)
@@ -86,7 +90,7 @@ size_t sr_encoder_need(const struct sr_encoder *encoder, size_t tokens)
     struct sr_enc_plan plan;
     if (tokens == 0 || tokens > UINT32_MAX / 2)
         return tokens ? SIZE_MAX : 0;
-    sr_enc_plan_make(encoder, tokens, (unsigned)sr_cpu_cores(), &plan);
+    sr_enc_plan_make(encoder, tokens, 1, (unsigned)sr_cpu_cores(), &plan);
     return plan.bytes + ALIGN;
 }
 
