@@ -221,7 +221,7 @@ static inline struct sr_ascii_looks sr_ascii_look(const char *p, size_t n, size_
     char tail[64];
     if (readable < 64)
         p = sr_ascii_whole(p, readable, tail);
-    for (int i = 0; i < 64; i += 16) {
+    for (size_t i = 0; i < n; i += 16) {
         sr_ascii_v v = sr_ascii_load(p + i), digit = sr_ascii_range(v, '0', 10);
         sr_ascii_v letter = sr_ascii_range(sr_ascii_lowered(v), 'a', 26);
         sr_ascii_v mark = sr_ascii_but(sr_ascii_range(v, '!', 94), sr_ascii_or(letter, digit));
