@@ -18,11 +18,11 @@ LABELS = ["benign", "jailbreak"]
 Row = collections.namedtuple("Row", "source text label kind lang weight group")
 MOST = 6000     # characters of a text that are read
 
-ATTACK_FILES = {"jailbreak-inthewild": ("train.jsonl", 1.0), "jailbreak-short": ("train.jsonl", 2.0), "adaptive-attacks": ("train.jsonl", 1.0),
-                "gptfuzz": ("train.jsonl", 1.0), "llmguard-tests": ("train.jsonl", 2.0), "composed-injections": ("train.jsonl", 0.4),
-                "multilingual-override": ("train.jsonl", 0.7), "jailbreak-bipia": ("contexts_train.jsonl", 0.2)}
+ATTACK_FILES = {"jailbreak-inthewild": ("train.jsonl", 1.0), "jailbreak-short": ("train.jsonl", 4.0), "adaptive-attacks": ("train.jsonl", 1.0),
+                "gptfuzz": ("train.jsonl", 1.0), "llmguard-tests": ("train.jsonl", 4.0), "composed-injections": ("train.jsonl", 0.8),
+                "multilingual-override": ("train.jsonl", 1.5), "jailbreak-bipia": ("contexts_train.jsonl", 0.2)}
 # harmless: (file, rows at most, weight)
-HARMLESS_FILES = {"benign-prompts": ("train.jsonl", 9999, 3.0), "benign-real-users": ("train.jsonl", 9999, 1.5), "domain-mmlu-pro": ("train.jsonl", 3500, 1.0),
+HARMLESS_FILES = {"benign-prompts": ("train.jsonl", 9999, 4.0), "benign-real-users": ("train.jsonl", 9999, 3.0), "domain-mmlu-pro": ("train.jsonl", 3500, 1.0),
                   "domain-mmlu": ("train.jsonl", 2000, 1.0), "domain-longfact": ("train.jsonl", 2000, 1.0), "domain-gaokao-zh": ("train.jsonl", 800, 1.0),
                   "intent-banking77": ("train.jsonl", 2500, 1.0), "intent-clinc150": ("train.jsonl", 4000, 1.0), "tools-metatool": ("train.jsonl", 4000, 1.0),
                   "factcheck-weak": ("train.jsonl", 4500, 1.0), "feedback-weak-nlupp": ("train.jsonl", 1000, 1.0), "routing-gsm8k": ("train.jsonl", 500, 1.0),
@@ -62,7 +62,8 @@ def load(root, made=MADE, seed=11):
                 harmful.append(r["text"])
                 continue
             label = 0 if r["label"] == "benign" else 1
-            rows.append(Row(folder, r["text"][:MOST], label, r.get("kind", "") or r.get("category", ""), r.get("lang", "en"), weight, None))
+            own = 3.0 if folder == "jailbreak-bipia" and not label else weight  # 50 mails, each there three times with an attack in it
+            rows.append(Row(folder, r["text"][:MOST], label, r.get("kind", "") or r.get("category", ""), r.get("lang", "en"), own, None))
     harmful += [r["text"] for r in _read(root, "jailbreak-short", "harmful_requests.jsonl", inputs)]
     for folder, (name, most, weight) in HARMLESS_FILES.items():
         for r in _sample(_read(root, folder, name, inputs), most, lambda r: r["text"]):
@@ -73,8 +74,9 @@ def load(root, made=MADE, seed=11):
             rows.append(Row(folder, t[:MOST], 0, "message", "", 1.0, None))
     documents = _read(root, "longdocs-opensourceguide", "docs.jsonl", inputs)
     for d in documents:
-        at = int(data.chance(d["id"], "piece") * max(1, len(d["text"]) - 3000))
-        rows.append(Row("longdocs", d["text"][at:at + 3000], 0, "document", d["lang"], 1.0, None))
+        for k in range(3):
+            at = int(data.chance(d["id"], f"piece {k}") * max(1, len(d["text"]) - 2500))
+            rows.append(Row("longdocs", d["text"][at:at + 2500], 0, "document", d["lang"], 2.0, None))
     for r in _sample(_read(root, "similarity-korean-qpairs", "train.jsonl", inputs), 500, lambda r: r["text1"]):
         rows.append(Row("korean-questions", r["text1"], 0, "", "ko", 1.0, None))
     rows = [r._replace(group=g) for r, g in zip(rows, clusters(rows))]
@@ -82,11 +84,19 @@ def load(root, made=MADE, seed=11):
     return rows, harmful, inputs
 
 
+def documents(root):
+    return _read(root, "longdocs-opensourceguide", "docs.jsonl", [])
+
+
 def clusters(rows):
-    """Attack files by near-duplicate cluster, the rest by text."""
+    """Attack files by near-duplicate cluster, long documents by document, the rest by text."""
     sharp = [i for i, r in enumerate(rows) if r.source in ATTACK_FILES]
     ids = data.clusters([rows[i] for i in sharp])
     group = [f"{r.source}:{r.text[:200]}" for r in rows]
+    first = next((i for i, r in enumerate(rows) if r.source == "longdocs"), 0)
+    for i, r in enumerate(rows):
+        if r.source == "longdocs":
+            group[i] = f"longdocs {(i - first) // 3}"
     for i, g in zip(sharp, ids):
         group[i] = f"cluster {rows[sharp[g]].text[:200]}"
     return group
@@ -125,12 +135,12 @@ def make(rows, harmful, documents, made, seed):
     return out
 
 
-PIECE, STEP = 1000, 700   # characters of a window of the linear tier, and from one to the next
+PIECE, STEP = 1536, 1024   # characters of a window of the linear tier, and from one to the next
 
 
 def pieces(text):
     """Windows of a long text, cut at white space."""
-    if len(text) <= PIECE * 1.2:
+    if len(text) <= PIECE:
         return [text]
     out, at = [], 0
     while True:

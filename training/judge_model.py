@@ -110,12 +110,16 @@ class Judge(nn.Module):
 
     def hidden(self, ids, real):
         """Last hidden states [windows, tokens, width]; outside training, merge() comes first."""
+        return self.states(ids, real)[-1]
+
+    def states(self, ids, real):
+        """Hidden states before the first layer and after each."""
         x = self.word_embeddings[ids] + self.position_embeddings[:ids.shape[1]] + self.token_type_embeddings[0]
-        x = F.layer_norm(x, (x.shape[-1],), self.norm_w, self.norm_b, 1e-12)
+        out = [F.layer_norm(x, (x.shape[-1],), self.norm_w, self.norm_b, 1e-12)]
         mask = (1 - real)[:, None, None, :] * -1e4
         for layer in self.layers:
-            x = layer(x, mask)
-        return x
+            out.append(layer(out[-1], mask))
+        return out
 
     def adapters(self):
         return [p for layer in self.layers for p in layer.parameters()]

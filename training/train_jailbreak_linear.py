@@ -25,8 +25,8 @@ import table
 HERE = pathlib.Path(__file__).resolve().parent
 FOLDS = 5
 CHOICES = {
-    "least": 3, "damping": 20.0, "buckets": 65536, "fill": 0.85, "clip": 0.9999,
-    "rough": {"power": 1.0, "penalty": 1e-3, "steps": 10},
+    "least": 4, "damping": 20.0, "buckets": 65536, "fill": 0.85, "clip": 0.9999,
+    "rough": {"power": 1.0, "penalty": 3e-4, "steps": 12},
     "view": {"power": 1.0, "penalty": 3e-4, "steps": 25},
     "later_pieces": 0.35,      # weight of an attack's windows after the first
     "attack_share": 0.3,       # of the whole weight
@@ -35,9 +35,8 @@ CHOICES = {
     "made": jd.MADE,
 }
 LEFT_OUT = [["jailbreak-inthewild", "gptfuzz"], ["jailbreak-short"], ["adaptive-attacks"], ["llmguard-tests"], ["composed-injections"],
-            ["jailbreak-bipia"], ["multilingual-override"], ["made-attacks", "made-planted", "made-lookalikes", "made-carriers"]]
-LEFT_OUT_HARMLESS = ["benign-prompts", "benign-real-users", "intent-clinc150", "tools-metatool", "domain-mmlu-pro", "domain-gaokao-zh",
-                     "chat-agent-taubench", "chat-rag-bills", "chat-rag-opensourceguide", "pii-ner-tweets", "longdocs"]
+            ["multilingual-override"], ["made-attacks", "made-planted", "made-lookalikes", "made-carriers"]]
+LEFT_OUT_HARMLESS = ["benign-prompts", "benign-real-users", "tools-metatool", "chat-rag-opensourceguide", "pii-ner-tweets"]
 STATE = {}
 
 
@@ -56,25 +55,34 @@ def prepare(root):
     return rows, harmful, inputs
 
 
+def build():
+    """The n-grams of all windows, once; every fit takes its rows of it."""
+    vocab = fit.vocabulary(STATE["keys"], CHOICES["least"])
+    STATE.update(vocab=vocab, x=fit.presence(STATE["keys"], vocab))
+
+
+def regress(x, idf, y, weight, view):
+    scale = idf ** view["power"]
+    w, bias = fit.regression(fit.scaled(x, scale, CHOICES["damping"]), y, weight, "log", view["penalty"], view["steps"])
+    return w * scale[:, None], bias
+
+
+def windows_of(chosen):
+    use = np.nonzero(chosen[STATE["of"]])[0]
+    return STATE["x"][use], STATE["y"][STATE["of"][use]], STATE["weight"][use]
+
+
 def train(chosen):
     """A table.Model from the rows that `chosen` marks."""
-    use = np.nonzero(chosen[STATE["of"]])[0]
-    keys = [STATE["keys"][i] for i in use]
-    y, weight, c = STATE["y"][STATE["of"][use]], STATE["weight"][use], CHOICES
-    vocab = fit.vocabulary(keys, c["least"])
-    x = fit.presence(keys, vocab)
+    c = CHOICES
+    x, y, weight = windows_of(chosen)
     idf = fit.rarity(x)
-
-    def regress(x, idf, view):
-        w, bias = fit.regression(fit.scaled(x, idf ** view["power"], c["damping"]), y, weight, "log", view["penalty"], view["steps"])
-        return w * (idf ** view["power"])[:, None], bias
-
-    rough, _ = regress(x, idf, c["rough"])
+    rough, _ = regress(x, idf, y, weight, c["rough"])
     importance = np.linalg.norm(rough, axis=1) * np.sqrt(np.asarray(x.sum(0)).ravel())
     best = np.argsort(-importance, kind="stable")[:int(c["buckets"] * table.SLOTS * c["fill"])]
-    prints, owner = table.fill(vocab[best], importance[best], c["buckets"])
+    prints, owner = table.fill(STATE["vocab"][best], importance[best], c["buckets"])
     held = np.sort(owner[owner >= 0])
-    w, bias = regress(x[:, best[held]], idf[best[held]], c["view"])
+    w, bias = regress(x[:, best[held]], idf[best[held]], y, weight, c["view"])
     w, bias = w - w.mean(1, keepdims=True), bias - bias.mean()
     step = float(np.quantile(np.abs(w), c["clip"])) / 127
     small = np.clip(np.rint(w / step), -127, 127).astype(np.int8)
@@ -82,6 +90,20 @@ def train(chosen):
     filled = owner >= 0
     full[filled] = small[np.searchsorted(held, owner[filled])]
     return table.Model(prints, full, bias, step, 1.0, c["damping"])
+
+
+def left_out(names):
+    """Margins of the rows of some sources by a model of the others: all n-grams, no table."""
+    out = np.isin([r.source for r in STATE["rows"]], names)
+    x, y, weight = windows_of(~out)
+    idf = fit.rarity(x)
+    w, bias = regress(x, idf, y, weight, CHOICES["rough"])
+    use = np.nonzero(out[STATE["of"]])[0]
+    z = fit.scaled(STATE["x"][use], np.ones(len(idf), np.float32), CHOICES["damping"]) @ (w[:, 1] - w[:, 0]) + bias[1] - bias[0]
+    top = np.full(len(out), -np.inf)
+    np.maximum.at(top, STATE["of"][use], z)
+    left = np.nonzero(out)[0]
+    return left, top[left]
 
 
 def score(model, rows):
@@ -106,9 +128,9 @@ def logits(model, keys):
     return model.bias + (model.scale / np.sqrt(float(len(rows)) + model.damping) * sums if len(rows) else 0.0)
 
 
-def held_out(left_out):
-    left = np.nonzero(left_out)[0]
-    return left, score(train(~left_out), left)
+def held_out(out):
+    left = np.nonzero(out)[0]
+    return left, score(train(~out), left)
 
 
 def calibrate(margin, y, balance, threshold, point):
@@ -141,16 +163,38 @@ def by(rows, margin, threshold, key):
     return out
 
 
+def write_card(out, inputs, figures):
+    path = out / "model.safetensors"
+    card.write(out, path, hashlib.sha256(path.read_bytes()).hexdigest(), inputs, CHOICES, figures, name="jailbreak-linear", task="jailbreak")
+
+
+def ship(model, t, shift, out, harmful, inputs, figures):
+    """The calibrated model file and what stands beside it."""
+    model.temperature = t
+    model.bias = model.bias + np.array([-shift / 2, shift / 2])
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / "model.safetensors"
+    model.save(path, {"task": "jailbreak", "labels": "|".join(jd.LABELS)})
+    figures["rows_used"] = int((model.prints != 0).sum())
+    odds = [max(float(np.diff(logits(model, features.keys(p.encode())))[0]) for p in jd.pieces(text)) / t for text in harmful]
+    limit = np.log(CHOICES["point"] / (1 - CHOICES["point"]))
+    figures["harmful_requests_flagged"] = [len(odds), round(float((np.array(odds) >= limit).mean()), 4)]
+    write_card(out, inputs, figures)
+    print(f"{path}: {path.stat().st_size} bytes", flush=True)
+
+
 def main():
     args = argparse.ArgumentParser(description=__doc__)
     args.add_argument("--data", default=HERE.parent.parent / "shared" / "data", type=pathlib.Path)
     args.add_argument("--out", default=HERE.parent / "models" / "jailbreak-linear", type=pathlib.Path)
     args.add_argument("--cv-only", action="store_true", help="print the cross-validated figures and stop")
     args.add_argument("--sources", action="store_true", help="also leave each source out")
+    args.add_argument("--margins", type=pathlib.Path, help="also write the out-of-fold margins of all rows here (npz)")
     args.add_argument("--workers", type=int, default=2)
     args = args.parse_args()
     began = time.time()
     rows, harmful, inputs = prepare(args.data)
+    build()
     y = STATE["y"]
     fold = np.array([int(data.chance(r.group, "jailbreak fold") * FOLDS) for r in rows])
     source = np.array([r.source for r in rows])
@@ -160,6 +204,8 @@ def main():
         margin = np.zeros(len(rows))
         for left, z in pool.imap_unordered(held_out, [fold == f for f in range(FOLDS)]):
             margin[left] = z
+        if args.margins:
+            np.savez(args.margins, margin=margin, text=[hashlib.sha256(r.text.encode()).hexdigest() for r in rows])
         skip = set(CHOICES["not_judged"])
         threshold = jd.threshold_at(margin[y == 0], source[y == 0].tolist(), CHOICES["rate"], skip)
         share = (y == 1).mean()
@@ -168,27 +214,19 @@ def main():
                    "cv_by_kind": by(rows, margin, threshold, lambda r: f"{r.source}: {r.kind}"),
                    "cv_by_language": by(rows, margin, threshold, lambda r: r.lang)}
         print(json.dumps(figures, indent=1), flush=True)
+        model = None if args.cv_only else shipped.get()
+        if model:
+            ship(model, t, shift, args.out, harmful, inputs, figures)
+        print(f"{time.time() - began:.0f} s", flush=True)
         if args.sources:
             figures["left_out"] = {}
-            jobs = {"+".join(names): pool.apply_async(held_out, [np.isin(source, names)]) for names in LEFT_OUT + [[s] for s in LEFT_OUT_HARMLESS]}
+            jobs = {"+".join(names): pool.apply_async(left_out, [names]) for names in LEFT_OUT + [[s] for s in LEFT_OUT_HARMLESS]}
             for name, job in jobs.items():
                 left, z = job.get()
                 figures["left_out"][name] = rates([rows[i] for i in left], z, threshold)
             print(json.dumps(figures["left_out"], indent=1), flush=True)
-        if args.cv_only:
-            return
-        model = shipped.get()
-    model.temperature = t
-    model.bias = model.bias + np.array([-shift / 2, shift / 2])
-    args.out.mkdir(parents=True, exist_ok=True)
-    path = args.out / "model.safetensors"
-    model.save(path, {"task": "jailbreak", "labels": "|".join(jd.LABELS)})
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    figures["rows_used"] = int((model.prints != 0).sum())
-    alarms = [max(float(np.diff(logits(model, features.keys(p.encode())))[0]) for p in jd.pieces(text)) for text in harmful]
-    figures["harmful_requests_flagged"] = [len(alarms), round(float((np.array(alarms) >= np.log(.7 / .3) * t).mean()), 4)]
-    card.write(args.out, path, digest, inputs, CHOICES, figures, name="jailbreak-linear", task="jailbreak")
-    print(f"{path}: {path.stat().st_size} bytes, sha256 {digest}, {time.time() - began:.0f} s")
+            if model:
+                write_card(args.out, inputs, figures)
 
 
 if __name__ == "__main__":

@@ -7,9 +7,7 @@ same however often it is interrupted; `--work` keeps the checkpoint. Only train 
 """
 import argparse
 import json
-import math
 import pathlib
-import random
 import time
 
 import torch
@@ -17,7 +15,10 @@ import torch.nn.functional as F
 
 import data
 import judge_domain
+import judge_files
+import judge_jailbreak
 import judge_model
+import judge_pii
 import streams
 import trunk
 
@@ -28,7 +29,7 @@ CHOICES = {
     "pooling": {"domain": "mean", "jailbreak": "cls", "pii": "token"},
     "phases": [
         {"tokens": 1_200_000, "share": {"domain": 1.0}},
-        {"tokens": 2_400_000, "share": {"domain": 0.36, "jailbreak": 0.32, "pii": 0.32}},
+        {"tokens": 1_650_000, "share": {"domain": 0.30, "jailbreak": 0.36, "pii": 0.34}},
     ],
     "task_weight": {"domain": 1.0, "jailbreak": 1.0, "pii": 1.0},
 }
@@ -120,3 +121,38 @@ def train(model, sources, work, stop_after, c=CHOICES):
         if stop_after and at["phase"] >= stop_after:
             return at
     return at
+
+
+def sources(root, tok, c=CHOICES):
+    """Streams by task, and the inputs for the card."""
+    domain_rows, inputs, domain_held = judge_domain.load(root)
+    attack_rows, _, more, attack_held = judge_jailbreak.load(root)
+    pii_rows, others, pii_held = judge_pii.load(root)
+    epochs = {"domain": judge_domain.epoch(domain_rows, domain_held, tok),
+              "jailbreak": judge_jailbreak.epoch(attack_rows, attack_held, tok, root),
+              "pii": judge_pii.epoch(pii_rows, pii_held, tok)}
+    return {t: streams.Stream(t, e, c["seed"], c["batch_tokens"]) for t, e in epochs.items()}, sorted(set(inputs + more + others))
+
+
+def main():
+    args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    args.add_argument("--trunk", required=True, type=pathlib.Path)
+    args.add_argument("--data", default=HERE.parent.parent / "shared" / "data", type=pathlib.Path)
+    args.add_argument("--work", required=True, type=pathlib.Path)
+    args.add_argument("--out", default=HERE.parent / "models" / "judge", type=pathlib.Path)
+    args.add_argument("--stop-after", type=int, default=0, metavar="PHASE")
+    args.add_argument("--threads", type=int, default=2)
+    args = args.parse_args()
+    torch.set_num_threads(args.threads)
+    folder = trunk.find(args.trunk)
+    args.work.mkdir(parents=True, exist_ok=True)
+    model = build(folder, {t: len(labels) for t, labels in judge_files.LABELS.items()})
+    streams_of, inputs = sources(args.data, trunk.tokenizer(folder))
+    at = train(model, streams_of, args.work, args.stop_after)
+    judge_files.write(args.out, model, CHOICES)
+    report = {"inputs": [{"file": n, "rows": r, "sha256": h} for n, r, h in inputs], "trunk": trunk.SHA256, "choices": CHOICES, "run": at}
+    (args.out / "train.json").write_text(json.dumps(report, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,176 @@
+"""Renders models/judge/card.md and models/jailbreak-linear/card.md from their train.json and dev.json; the prose is here, the
+figures are theirs.
+
+    python judge_card.py
+"""
+import hashlib
+import json
+import pathlib
+
+MODELS = pathlib.Path(__file__).resolve().parent.parent / "models"
+
+
+def table(head, rows):
+    return "\n".join(["| " + " | ".join(head) + " |", "| " + " | ".join("---" for _ in head) + " |"] + ["| " + " | ".join(str(c) for c in r) + " |" for r in rows])
+
+
+def cell(s):
+    return "-" if not s or s["percent"] is None else f"{s['percent']} % ({s['interval'][0]}-{s['interval'][1]})"
+
+
+def inputs(report):
+    return table(["file", "rows", "sha256"], [[i["file"], i["rows"], i["sha256"]] for i in report["inputs"]])
+
+
+# As given to this project from a scikit-learn run on the same rows; not measured again here.
+GIVEN = {"domain-mmlu-pro": ["82.2", "78.5", "84.1", "86"], "domain-mmlu": ["80.8", "76.8", "83.0", "84"], "domain-longfact": ["83.1", "-", "-", "-"]}
+
+
+def domain(dev):
+    d = dev["domain"]
+    rows = [[n, v["fused"]["rows"], f"{v['majority']} %", GIVEN[n][0], GIVEN[n][1], cell(v["linear"]), cell(v["neural"]), cell(v["fused"]), GIVEN[n][3], f"{v['linear']['ece']} / {v['neural']['ece']} / {v['fused']['ece']}"]
+            for n, v in d.items()]
+    text = table(["file", "rows", "majority label", "TF-IDF SVM (given)", "hidden layer on the frozen trunk (given)", "linear tier", "judge alone", "both", "bar", "ECE linear / alone / both"], rows)
+    labels = sorted({l for v in d.values() for l in v["fused_by_label"]})
+    text += "\n\nBoth, by label:\n\n" + table(["label"] + list(d), [[l] + [cell(v["fused_by_label"].get(l)) for v in d.values()] for l in labels])
+    lengths = sorted({l for v in d.values() for l in v["fused_by_tokens"]}, key=lambda s: int(s.split("-")[0]))
+    text += "\n\nBoth, by tokens:\n\n" + table(["tokens"] + list(d), [[l] + [cell(v["fused_by_tokens"].get(l)) for v in d.values()] for l in lengths])
+    text += "\n\nCascade (the linear tier answers where its confidence is at least c, both otherwise): share that it answers, accuracy\n\n"
+    text += table(["c"] + list(d), [[c] + [f"{v['cascade'][c]['answered_by_linear']}, {v['cascade'][c]['accuracy']} %" for v in d.values()] for c in ("0.8", "0.9", "0.95")])
+    return text
+
+
+def jailbreak(dev):
+    j = dev["jailbreak"]
+    head = ["file", "rows", "linear tier", "judge alone", "both"]
+
+    def rows(part):
+        return [[n, v["fused"]["rows"], cell(v["linear"]), cell(v["neural"]), cell(v["fused"])] for n, v in j[part].items()]
+
+    text = "Attacks found at 0.7 (recall):\n\n" + table(head, rows("attack")) + "\n\nHarmless texts at 0.7 (false positives):\n\n" + table(head, rows("harmless"))
+    text += f"\n\nMean of false positives over the files: linear {j['mean_harmless_linear']} %, judge alone {j['mean_harmless_neural']} %, both {j['mean_harmless_fused']} %.\n"
+    for key, name in (("by_kind", "kind"), ("by_language", "language"), ("by_tokens", "tokens")):
+        text += f"\nBoth, attacks by {name}:\n\n" + table([name, "rows", "found"], [[k, v["rows"], cell(v)] for k, v in j[key].items()]) + "\n"
+    for part, words in (("append", "Attacks that were found and are found no longer when 3 to 12 harmless questions stand before or after them (goal: under 5 %)"),
+                        ("lookalikes", "Harmless texts with the words of attacks, written after training had ended, scored once (goal: at most 5 %)")):
+        if part in dev:
+            text += f"\n{words}: " + ", ".join(f"{n} {cell(dev[part][t])}" for t, n in (("linear", "linear tier"), ("neural", "judge alone"), ("fused", "both"))) + ".\n"
+    return text
+
+
+def personal(dev):
+    p, t = dev["pii"], dev.get("templates", {"types": {}, "f1": None})
+    kinds = sorted({k for v in p.values() for k in v["types"]} | set(t["types"]))
+
+    def one(v, k):
+        return f"{v['types'][k]['f1']} ({v['types'][k]['spans']})" if k in v["types"] else "-"
+
+    text = table(["type", "presidio dev", "tweets dev", "templates written apart"], [["**all**", p["pii-presidio"]["f1"], p["pii-ner-tweets"]["f1"], t["f1"]]] +
+                 [[k, one(p["pii-presidio"], k), one(p["pii-ner-tweets"], k), one(t, k)] for k in kinds])
+    return "F1 of spans, a partial overlap of the same type counting, number of spans in brackets; the token head alone, without recognisers of e-mail\naddresses, cards, IBANs and the like:\n\n" + text
+
+
+def judge():
+    out = MODELS / "judge"
+    dev, report = json.loads((out / "dev.json").read_text()), json.loads((out / "train.json").read_text())
+    weights = out / "adapters.safetensors"
+    run = report["run"]
+    held = report.get("held_out", {})
+    notes = pathlib.Path(__file__).resolve().parent / "judge_notes.md"
+    return f"""# judge
+
+Adapters and three heads on all-MiniLM-L6-v2: domain, jailbreak and personal data of a text in one pass over each window. Format: README.md here.
+
+| | |
+| --- | --- |
+| weights | adapters.safetensors, {weights.stat().st_size:,} bytes, sha256 {hashlib.sha256(weights.read_bytes()).hexdigest()} |
+| trunk | all-MiniLM-L6-v2, sha256 {report['trunk']} |
+| made by | `training/train_all.sh`; choices in train.json |
+| training | {run['done']:,} tokens, {run['seconds'] / 60:.0f} minutes on two cores of a busy machine |
+
+{notes.read_text() if notes.exists() else ''}
+## Domain
+
+{domain(dev)}
+
+## Jailbreak
+
+{jailbreak(dev)}
+## Personal data
+
+{personal(dev)}
+
+## Held-out rows of the train files
+
+Near-duplicates of these rows are held out with them. Temperatures, mixing and thresholds were fitted on them, so these figures flatter a little:
+
+```json
+{json.dumps(held, indent=1)}
+```
+
+## Inputs
+
+All are train files; the program refuses files that are named dev, test or held-out. Plain harmful requests are read as cores of made attacks and are neither class.
+
+{inputs(report)}
+"""
+
+
+def linear():
+    out = MODELS / "jailbreak-linear"
+    report = json.loads((out / "train.json").read_text())
+    f, path = report["figures"], out / "model.safetensors"
+    cv = table(["source", "rows", "at 0.7 or more"], [[k, v[0], f"{100 * v[1]:.1f} %"] for k, v in f["cv"].items()])
+    kinds = table(["attacks of", "rows", "found"], [[k, v[0], f"{100 * v[1]:.1f} %"] for k, v in f["cv_by_kind"].items()])
+    languages = table(["language", "attacks", "found"], [[k, v[0], f"{100 * v[1]:.1f} %"] for k, v in f["cv_by_language"].items()])
+    left = ""
+    if "left_out" in f:
+        rows = [[name, k, v[0], f"{100 * v[1]:.1f} %"] for name, part in f["left_out"].items() for k, v in part.items()]
+        left = "\n## Sources left out\n\nA model of all other sources, asked about this one at the same threshold: what to expect on text that nobody has seen. (All n-grams, before the table is chosen.)\n\n" + table(["left out", "part", "rows", "at 0.7 or more"], rows) + "\n"
+    flagged = f.get("harmful_requests_flagged")
+    plain = f"\nOf {flagged[0]} plain harmful requests, which are neither class, {100 * flagged[1]:.1f} % are at 0.7 or more.\n" if flagged else ""
+    return f"""# jailbreak-linear
+
+The embedded default of the `jailbreak` signal: the probability that a text is an attack on a model's instructions, by a linear classifier over n-grams, in
+microseconds. Format semroute-linear-1 (see ../domain-linear/card.md), labels benign and jailbreak.
+
+| | |
+| --- | --- |
+| file | model.safetensors, {path.stat().st_size:,} bytes, sha256 {hashlib.sha256(path.read_bytes()).hexdigest()} |
+| made by | `training/train_jailbreak_linear.py`; choices in train.json |
+| calibration | temperature {f['temperature']:.3f}; the bias is shifted so that 0.7 is what 1 % of the harmless texts exceed, as the mean over the sources |
+
+A text's score is the largest over its windows of 1,536 characters that share 512. An attack is a wrapper, not a topic: what is asked inside may be harmless.
+{plain}
+## Five folds of the train files
+
+Near-duplicates are kept together. `made-*` come from training/attacks.py, and composed-injections and multilingual-override from few templates: their figures are optimistic.
+
+{cv}
+
+{kinds}
+
+{languages}
+{left}
+## Inputs
+
+All are train files; the program refuses files that are named dev, test or held-out.
+
+{inputs(report)}
+
+## Limits
+
+- Words, not meaning: an attack in words that no source has is missed, and a harmless text about attacks may be flagged. The judge (../judge) reads meaning; the shipped answer mixes both.
+- bipia: what is hidden in its mails are harmless orders ("write a poem"), told from the mails' own text by nothing but their place.
+- The wording in languages other than English was not checked by native speakers.
+"""
+
+
+def main():
+    if (MODELS / "judge" / "dev.json").exists():
+        (MODELS / "judge" / "card.md").write_text(judge())
+    (MODELS / "jailbreak-linear" / "card.md").write_text(linear())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+"""The judge's jailbreak examples: the rows of jailbreak_data, a sample of the harmless ones each epoch, and newly made ones."""
+import attacks
+import data
+import jailbreak_data as jd
+from streams import Example, cut, typed
+import trunk
+
+HELD = 0.10          # of the groups: kept out of training, for calibration
+MOST = 128           # tokens of a text; a planted instruction is kept inside
+PER_EPOCH = {"composed-injections": 500, "benign-prompts": 815, "benign-real-users": 900, "jailbreak-bipia": 60, "factcheck-weak": 220, "intent-clinc150": 160,
+             "intent-banking77": 100, "tools-metatool": 220, "domain-mmlu-pro": 200, "domain-mmlu": 120, "domain-longfact": 120, "domain-gaokao-zh": 60,
+             "pii-ner-tweets": 120, "pii-presidio": 60, "routing-gsm8k": 30, "feedback-weak-nlupp": 60, "korean-questions": 50, "chat-agent-taubench": 160,
+             "chat-rag-bills": 80, "chat-rag-opensourceguide": 150, "longdocs": 150}
+MADE = {"attacks": 1300, "lookalikes": 1100, "planted": 350, "carriers": 350}
+WEIGHT = {"jailbreak-inthewild": 1.2, "gptfuzz": 1.2, "composed-injections": 0.6, "jailbreak-bipia": 0.3, "benign-prompts": 1.5, "jailbreak-short": 2.0, "llmguard-tests": 2.0}
+
+
+def load(root):
+    """(rows, harmful, inputs, held); nothing made is among the rows."""
+    rows, harmful, inputs = jd.load(root, {k: 0 for k in jd.MADE})
+    return rows, harmful, inputs, [data.chance(r.group, "judge held") < HELD for r in rows]
+
+
+def chosen(rows, rng):
+    by_source = {}
+    for r in rows:
+        by_source.setdefault(r.source, []).append(r)
+    for source, mine in by_source.items():
+        yield from rng.sample(mine, min(len(mine), PER_EPOCH.get(source, len(mine))))
+
+
+def epoch(rows, held, tok, root, keep=lambda row: True):
+    """A function for streams.Stream."""
+    real = [r for r, out in zip(rows, held) if not out and keep(r)]
+    harmful, documents = jd.load(root, {k: 0 for k in jd.MADE})[1], jd.documents(root)
+
+    def examples(rng):
+        picked = list(chosen(real, rng))
+        made = jd.make(real, harmful, documents, MADE, rng.random())
+        out = []
+        texts = [typed(r.text, rng) if rng.random() < 0.1 else r.text for r in picked + made]
+        for (ids, _), r in zip(trunk.encode(tok, texts), picked + made):
+            whole = r.kind == "indirect_injection" or r.source == "jailbreak-bipia"
+            ids = cut(ids, rng, 240 if whole else MOST)
+            out.append(Example(trunk.wrap(ids), r.label, WEIGHT.get(r.source, 1.0)))
+        return out
+
+    return examples
