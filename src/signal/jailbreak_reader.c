@@ -2,6 +2,7 @@
 #include "signal/jailbreak_reader.h"
 
 #include "base/mem.h"
+#include "text/deobfuscate.h"
 #include "text/slices.h"
 
 #include <stdio.h>
@@ -87,38 +88,55 @@ const char *sr_jailbreak_tier(const struct sr_jailbreak_reader *reader)
     return sr_linear_classifier(reader->model)->ops->name;
 }
 
-/* Reads one window; keeps it when it is worse than what was found. */
-static void read_window(const struct sr_jailbreak_reader *reader, struct sr_bytes window, size_t start,
-                        size_t end, struct sr_jailbreak_find *worst)
+/* Reads one window; keeps it, as `place`, when it is worse than what was found. */
+static void read_window(const struct sr_jailbreak_reader *reader, struct sr_bytes window,
+                        struct sr_jailbreak_find place, struct sr_jailbreak_find *worst)
 {
-    float p[SR_CLASSIFIER_LABELS_MAX], risk = 0, best = -1;
-    uint32_t label = 0;
+    float p[SR_CLASSIFIER_LABELS_MAX], best = -1;
+    uint32_t windows = worst->windows + 1;
     sr_linear_scores(reader->model, window, p);
     for (size_t i = 0; i < sr_linear_n_labels(reader->model); i++) {
         if (!(reader->attack >> i & 1))
             continue;
-        risk += p[i];
+        place.risk += p[i];
         if (p[i] > best) {
             best = p[i];
-            label = (uint32_t)i;
+            place.label = (uint32_t)i;
         }
     }
-    worst->windows++;
-    if (worst->windows > 1 && risk <= worst->risk)
-        return;
-    worst->risk = risk > 1 ? 1 : risk;
-    worst->label = label;
-    worst->start = start;
-    worst->end = end;
+    if (place.risk > 1)
+        place.risk = 1;
+    if (windows == 1 || place.risk > worst->risk)
+        *worst = place;
+    worst->windows = windows;
 }
 
-static void read_text(const struct sr_jailbreak_reader *reader, struct sr_bytes text,
+/* A text that stands for [start, end) of the given one; with `disguise` 0 it is the given one. */
+static void read_text(const struct sr_jailbreak_reader *reader, const struct sr_undisguised *view,
                       struct sr_jailbreak_find *worst)
 {
-    struct sr_slices windows = sr_slices_of(text, SR_JAILBREAK_WINDOW, SR_JAILBREAK_OVERLAP);
+    struct sr_slices windows = sr_slices_of(view->text, SR_JAILBREAK_WINDOW, SR_JAILBREAK_OVERLAP);
     struct sr_slice w;
-    while (sr_slices_next(&windows, &w))
-        read_window(reader, sr_bytes_of(text.p + w.start, w.end - w.start), w.start, w.end, worst);
+    while (sr_slices_next(&windows, &w)) {
+        struct sr_jailbreak_find place = {
+            .start = view->disguise ? view->start : w.start,
+            .end = view->disguise ? view->end : w.end,
+            .disguise = view->disguise,
+        };
+        read_window(reader, sr_bytes_of(view->text.p + w.start, w.end - w.start), place, worst);
+    }
+}
+
+static int read_views(const struct sr_jailbreak_reader *reader, struct sr_bytes text, struct sr_arena *arena,
+                      struct sr_jailbreak_find *worst)
+{
+    const struct sr_undisguised *views, whole = {.text = text, .end = text.n};
+    size_t n;
+    read_text(reader, &whole, worst);
+    int rc = sr_undisguise(text, SR_JAILBREAK_OVERLAP, arena, &views, &n);
+    for (size_t i = 0; !rc && i < n; i++)
+        read_text(reader, &views[i], worst);
+    return rc;
 }
 
 int sr_jailbreak_read(const struct sr_jailbreak_reader *reader, struct sr_bytes text, struct sr_bytes tenant,
@@ -133,8 +151,8 @@ int sr_jailbreak_read(const struct sr_jailbreak_reader *reader, struct sr_bytes 
         out->windows = 0;
         return SR_OK;
     }
-    read_text(reader, text, out);
-    if (keep)
+    int rc = read_views(reader, text, arena, out);
+    if (!rc && keep)
         sr_memo_put(reader->memo, &key, sr_bytes_of(out, sizeof *out));
-    return SR_OK;
+    return rc;
 }
