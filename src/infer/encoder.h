@@ -27,11 +27,12 @@ enum sr_head_kind {
 
 /* Strings and arrays belong to the encoder. */
 struct sr_head_info {
-    const char *name; /* "embedding", "domain", ... the task as configured or as the folder says */
+    const char *name;   /* "embedding", "domain", ... the task as configured or as the folder says */
+    const char *folder; /* where the head's files are */
     enum sr_head_kind kind;
     const char *const *labels; /* [n_labels]; NULL for embeddings */
     size_t n_labels;           /* dimension of the vector for embeddings */
-    float temperature;         /* divide logits by it; 1 where the folder says nothing */
+    float temperature;         /* divide logits by it, where nothing else is mixed in; 1: not said */
     bool adapted;              /* reads the adapted trunk: a pass of its own beside the plain trunk */
 };
 

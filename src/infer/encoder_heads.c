@@ -5,13 +5,7 @@
 
 #include <stdio.h>
 
-/* A head's tensors lie in the folder's weights, or in an adapter's (PEFT's modules_to_save). */
-struct source {
-    const struct sr_enc_files *files[2]; /* looked into in this order; the second may be NULL */
-    const struct sr_enc_files *found;
-};
-
-static const struct sr_tensor *find(struct source *from, const char *module, const char *kind)
+const struct sr_tensor *sr_enc_head_find(struct sr_enc_source *from, const char *module, const char *kind)
 {
     static const char *const middles[] = {"", ".modules_to_save", ".modules_to_save.default"};
     char name[SR_ENC_NAME_MAX];
@@ -27,12 +21,12 @@ static const struct sr_tensor *find(struct source *from, const char *module, con
     return NULL;
 }
 
-static int load_matrix(struct sr_encoder *e, struct source *from, const char *module, size_t n, bool bias,
-                       enum sr_epilogue epilogue, enum sr_precision precision, struct sr_matrix **out,
-                       struct sr_err *err)
+int sr_enc_head_matrix(struct sr_encoder *e, struct sr_enc_source *from, const char *module, size_t n,
+                       bool bias, enum sr_epilogue epilogue, enum sr_precision precision,
+                       struct sr_matrix **out, struct sr_err *err)
 {
     size_t k = e->config.hidden;
-    const struct sr_tensor *t = find(from, module, "weight"), *b;
+    const struct sr_tensor *t = sr_enc_head_find(from, module, "weight"), *b;
     int rc = sr_enc_check(from->found, t, module, n, k, err);
     if (rc)
         return rc;
@@ -41,7 +35,7 @@ static int load_matrix(struct sr_encoder *e, struct source *from, const char *mo
         return sr_enc_out_of_memory(err);
     rc = sr_enc_floats(from->found, t, rows, err);
     if (rc == SR_OK && bias) {
-        b = find(from, module, "bias");
+        b = sr_enc_head_find(from, module, "bias");
         rc = sr_enc_check(from->found, b, module, n, 0, err);
         if (rc == SR_OK)
             rc = sr_enc_floats(from->found, b, rows + n * k, err);
@@ -57,20 +51,20 @@ static int load_matrix(struct sr_encoder *e, struct source *from, const char *mo
     return rc;
 }
 
-static int load_norm(struct sr_encoder *e, struct source *from, const char *module, bool bias,
+static int load_norm(struct sr_encoder *e, struct sr_enc_source *from, const char *module, bool bias,
                      struct sr_enc_norm *norm, struct sr_err *err)
 {
-    const struct sr_tensor *t = find(from, module, "weight");
+    const struct sr_tensor *t = sr_enc_head_find(from, module, "weight");
     int rc = sr_enc_vector_load(e, from->found, t, module, e->config.hidden, &norm->weight, err);
     if (rc || !bias)
         return rc;
-    t = find(from, module, "bias");
+    t = sr_enc_head_find(from, module, "bias");
     return sr_enc_vector_load(e, from->found, t, module, e->config.hidden, &norm->bias, err);
 }
 
 /* What stands between the trunk's rows and the classifier. */
-static int load_layers(struct sr_encoder *e, struct source *from, struct sr_enc_head *head, size_t n_labels,
-                       struct sr_err *err)
+static int load_layers(struct sr_encoder *e, struct sr_enc_source *from, struct sr_enc_head *head,
+                       size_t n_labels, struct sr_err *err)
 {
     const struct sr_enc_config *c = &e->config;
     bool token = head->kind == SR_HEAD_TOKEN;
@@ -79,29 +73,29 @@ static int load_layers(struct sr_encoder *e, struct source *from, struct sr_enc_
     enum sr_precision precision = token ? e->info.precision : SR_PRECISION_FP32;
     int rc = SR_OK;
     if (c->family == SR_ENC_MODERNBERT) {
-        rc = load_matrix(e, from, "head.dense", c->hidden, c->classifier_bias, SR_EPILOGUE_GELU, precision,
-                         &head->dense, err);
+        rc = sr_enc_head_matrix(e, from, "head.dense", c->hidden, c->classifier_bias, SR_EPILOGUE_GELU,
+                                precision, &head->dense, err);
         if (rc == SR_OK)
             rc = load_norm(e, from, "head.norm", c->norm_bias, &head->norm, err);
     } else if (c->family == SR_ENC_BERT && !token) {
-        rc = load_matrix(e, from, "pooler.dense", c->hidden, true, SR_EPILOGUE_TANH, precision, &head->dense,
-                         err);
+        rc = sr_enc_head_matrix(e, from, "pooler.dense", c->hidden, true, SR_EPILOGUE_TANH, precision,
+                                &head->dense, err);
     } else if (!token) {
         classifier = "classifier.out_proj";
-        rc = load_matrix(e, from, "classifier.dense", c->hidden, true, SR_EPILOGUE_TANH, precision,
-                         &head->dense, err);
+        rc = sr_enc_head_matrix(e, from, "classifier.dense", c->hidden, true, SR_EPILOGUE_TANH, precision,
+                                &head->dense, err);
     }
     return rc ? rc
-              : load_matrix(e, from, classifier, n_labels, true, SR_EPILOGUE_NONE, SR_PRECISION_FP32,
-                            &head->classifier, err);
+              : sr_enc_head_matrix(e, from, classifier, n_labels, true, SR_EPILOGUE_NONE, SR_PRECISION_FP32,
+                                   &head->classifier, err);
 }
 
 /* Rows of the classifier; 0: there is none. */
-static size_t classifier_rows(struct sr_encoder *e, struct source *from)
+static size_t classifier_rows(struct sr_encoder *e, struct sr_enc_source *from)
 {
-    const struct sr_tensor *t = find(from, "classifier", "weight");
+    const struct sr_tensor *t = sr_enc_head_find(from, "classifier", "weight");
     if (!t && e->config.family == SR_ENC_ROBERTA)
-        t = find(from, "classifier.out_proj", "weight");
+        t = sr_enc_head_find(from, "classifier.out_proj", "weight");
     return t && t->rank == 2 && t->shape[0] <= SR_ENCODER_LABELS_MAX ? (size_t)t->shape[0] : 0;
 }
 
@@ -115,18 +109,19 @@ static int make_labels(struct sr_encoder *e, struct sr_enc_labels *labels, size_
     return labels->labels ? SR_OK : sr_enc_out_of_memory(err);
 }
 
-static int add_head(struct sr_encoder *e, const char *name, enum sr_head_kind kind, size_t trunk,
-                    struct sr_enc_head **out, struct sr_err *err)
+int sr_enc_head_add(struct sr_encoder *e, const char *name, const char *folder, enum sr_head_kind kind,
+                    size_t trunk, struct sr_enc_head **out, struct sr_err *err)
 {
     if (e->info.n_heads == SR_ENCODER_HEADS_MAX)
         return sr_err_set(err, SR_ELIMIT, "%s: more than %u heads", e->info.folder, SR_ENCODER_HEADS_MAX);
     if (sr_encoder_find_head(e, name) >= 0)
         return sr_err_set(err, SR_EMISMATCH, "%s: two heads are called `%s`", e->info.folder, name);
     struct sr_bytes copy = sr_arena_dup(&e->arena, sr_bytes_str(name));
-    if (!copy.p)
+    struct sr_bytes from = sr_arena_dup(&e->arena, sr_bytes_str(folder));
+    if (!copy.p || !from.p)
         return sr_enc_out_of_memory(err);
-    e->head_info[e->info.n_heads] =
-        (struct sr_head_info){.name = copy.p, .kind = kind, .temperature = 1, .adapted = trunk > 0};
+    e->head_info[e->info.n_heads] = (struct sr_head_info){
+        .name = copy.p, .folder = from.p, .kind = kind, .temperature = 1, .adapted = trunk > 0};
     *out = &e->heads[e->info.n_heads++];
     (*out)->kind = kind;
     (*out)->trunk = trunk;
@@ -136,7 +131,7 @@ static int add_head(struct sr_encoder *e, const char *name, enum sr_head_kind ki
 static int add_embedding(struct sr_encoder *e, struct sr_err *err)
 {
     struct sr_enc_head *head;
-    int rc = add_head(e, SR_ENC_EMBEDDING, SR_HEAD_EMBEDDING, 0, &head, err);
+    int rc = sr_enc_head_add(e, SR_ENC_EMBEDDING, e->info.folder, SR_HEAD_EMBEDDING, 0, &head, err);
     if (rc)
         return rc;
     head->pooling = e->config.embedding_pooling;
@@ -145,13 +140,13 @@ static int add_embedding(struct sr_encoder *e, struct sr_err *err)
 }
 
 /* A classifier whose tensors are at `from`, whose labels are in `folder`. */
-static int add_classifier(struct sr_encoder *e, struct source *from, const char *folder, const char *task,
-                          enum sr_head_kind kind, size_t trunk, struct sr_err *err)
+static int add_classifier(struct sr_encoder *e, struct sr_enc_source *from, const char *folder,
+                          const char *task, enum sr_head_kind kind, size_t trunk, struct sr_err *err)
 {
     struct sr_enc_labels labels;
     struct sr_enc_head *head;
     size_t n = classifier_rows(e, from);
-    int rc = sr_enc_labels_read(&labels, folder, &e->arena, err);
+    int rc = sr_enc_labels_read(&labels, folder, NULL, &e->arena, err);
     if (rc == SR_OK && n == 0)
         rc = sr_err_set(err, SR_EMISMATCH, "%s: the weights have no classifier of 1 to %u labels", folder,
                         SR_ENCODER_LABELS_MAX);
@@ -163,7 +158,7 @@ static int add_classifier(struct sr_encoder *e, struct source *from, const char 
     if (rc)
         return rc;
     const char *name = task ? task : labels.task ? labels.task : kind == SR_HEAD_TOKEN ? "token" : "sequence";
-    rc = add_head(e, name, kind, trunk, &head, err);
+    rc = sr_enc_head_add(e, name, folder, kind, trunk, &head, err);
     if (rc)
         return rc;
     head->pooling = e->config.classifier_pooling;
@@ -186,26 +181,29 @@ static enum sr_head_kind kind_of(const struct sr_encoder *e, const char *folder)
 int sr_enc_adapter_heads_load(struct sr_encoder *e, const char *folder, struct sr_err *err)
 {
     struct sr_enc_adapter adapter;
-    int rc = sr_enc_adapter_open(&adapter, folder, "adapter_model.safetensors", err);
+    int rc = sr_enc_adapter_open(&adapter, folder, "adapter_model.safetensors", true, err);
     if (rc)
         return rc;
-    struct source from = {{&adapter.files, &e->files}, NULL};
+    struct sr_enc_source from = {{&adapter.files, &e->files}, NULL};
     rc = sr_enc_trunk_load(e, &adapter, err);
     if (rc == SR_OK)
         rc = sr_enc_adapter_check(&adapter, err);
     if (rc == SR_OK)
-        rc = add_classifier(e, &from, folder, NULL, adapter.token ? SR_HEAD_TOKEN : SR_HEAD_SEQUENCE,
+        rc = add_classifier(e, &from, folder, NULL,
+                            adapter.task == SR_ENC_TASK_TOKEN ? SR_HEAD_TOKEN : SR_HEAD_SEQUENCE,
                             e->n_trunks - 1, err);
     e->info.mapped_bytes += sr_enc_files_bytes(&adapter.files);
     sr_enc_adapter_close(&adapter);
     return rc;
 }
 
-int sr_enc_heads_load(struct sr_encoder *e, const struct sr_encoder_options *options,
-                      struct sr_enc_adapter *adapter, struct sr_err *err)
+int sr_enc_heads_load(struct sr_encoder *e, const char *task, const struct sr_enc_adapter *adapter,
+                      struct sr_err *err)
 {
-    struct source from = {{adapter ? &adapter->files : &e->files, adapter ? &e->files : NULL}, NULL};
+    struct sr_enc_source from = {{&e->files, NULL}, NULL};
+    if (adapter)
+        from = (struct sr_enc_source){{&adapter->files, &e->files}, NULL};
     if (e->config.task == SR_ENC_TASK_NONE && classifier_rows(e, &from) == 0)
         return add_embedding(e, err);
-    return add_classifier(e, &from, e->info.folder, options->task, kind_of(e, e->info.folder), 0, err);
+    return add_classifier(e, &from, e->info.folder, task, kind_of(e, e->info.folder), 0, err);
 }

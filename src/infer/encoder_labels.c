@@ -117,12 +117,14 @@ static int read_mapping(struct sr_enc_labels *labels, const struct sr_enc_json *
     return read_pair(labels, json, by_index, by_name, arena, err);
 }
 
-int sr_enc_labels_read(struct sr_enc_labels *labels, const char *folder, struct sr_arena *arena,
-                       struct sr_err *err)
+int sr_enc_labels_read(struct sr_enc_labels *labels, const char *folder, const char *task,
+                       struct sr_arena *arena, struct sr_err *err)
 {
     struct sr_enc_json json;
     memset(labels, 0, sizeof *labels);
     for (size_t i = 0; i < sizeof mapping_files / sizeof *mapping_files; i++) {
+        if (task && (!mapping_files[i].task || strcmp(task, mapping_files[i].task)))
+            continue;
         int rc = sr_enc_json_open(&json, folder, mapping_files[i].file, true, err);
         if (rc == SR_OK && json.bytes) {
             labels->task = mapping_files[i].task;

@@ -36,6 +36,33 @@ static int refuse(const struct sr_enc_json *json, struct sr_err *err)
     return SR_OK;
 }
 
+/* The base's name may be a path of another machine or a name of a hub: its last part is a folder beside this.
+ */
+static int read_base(struct sr_enc_adapter *a, const struct sr_enc_json *json, struct sr_err *err)
+{
+    sr_tjson base = sr_tjson_get(json->root, "base_model_name_or_path");
+    char text[SR_ENC_NAME_MAX + 1];
+    if (!sr_tjson_is_string(base) || base.n > SR_ENC_NAME_MAX)
+        return SR_OK;
+    size_t n = sr_tjson_decode(base, text);
+    while (n && text[n - 1] == '/')
+        n--;
+    text[n] = '\0';
+    const char *slash = strrchr(text, '/'), *name = slash ? slash + 1 : text;
+    if (strlen(text) != n || name[0] == '.')
+        return sr_err_set(err, SR_EPARSE, "%s: `base_model_name_or_path` names no folder", json->path);
+    memcpy(a->base, name, strlen(name) + 1);
+    return SR_OK;
+}
+
+static void read_task(struct sr_enc_adapter *a, const struct sr_enc_json *json)
+{
+    sr_tjson task = sr_tjson_get(json->root, "task_type");
+    a->task = sr_tjson_eq(task, "TOKEN_CLS")            ? SR_ENC_TASK_TOKEN
+              : sr_tjson_eq(task, "FEATURE_EXTRACTION") ? SR_ENC_TASK_NONE
+                                                        : SR_ENC_TASK_SEQUENCE;
+}
+
 static int read_config(struct sr_enc_adapter *a, const char *folder, struct sr_err *err)
 {
     struct sr_enc_json json;
@@ -48,7 +75,9 @@ static int read_config(struct sr_enc_adapter *a, const char *folder, struct sr_e
         rc = sr_enc_json_number(&json, json.root, "lora_alpha", 1e-6, 1e6, &a->alpha, err);
     if (rc == SR_OK && (!a->rank || a->alpha <= 0))
         rc = sr_err_set(err, SR_EPARSE, "%s: `r` and `lora_alpha` are needed", json.path);
-    a->token = sr_tjson_eq(sr_tjson_get(json.root, "task_type"), "TOKEN_CLS");
+    read_task(a, &json);
+    if (rc == SR_OK)
+        rc = read_base(a, &json, err);
     a->rslora = sr_tjson_bool(sr_tjson_get(json.root, "use_rslora"), false);
     sr_enc_json_close(&json);
     return rc;
@@ -60,7 +89,7 @@ static const char *find_text(struct sr_bytes name, const char *text)
 }
 
 /* The names' common beginning ends where the trunk's own names begin. */
-static int find_pairs(struct sr_enc_adapter *a, struct sr_err *err)
+static int find_pairs(struct sr_enc_adapter *a, bool needed, struct sr_err *err)
 {
     struct sr_enc_files *files = &a->files;
     for (size_t k = 0; k < sr_safetensors_count(files->shards[0]); k++) {
@@ -78,14 +107,14 @@ static int find_pairs(struct sr_enc_adapter *a, struct sr_err *err)
         memcpy(files->prefix, name.p, n);
         files->prefix[n] = '\0';
     }
-    if (a->pairs == 0 || a->pairs % 2)
+    if ((a->pairs == 0 && needed) || a->pairs % 2)
         return sr_err_set(err, SR_EMISMATCH, "%s: the adapter has no pairs of lora_A and lora_B",
                           files->folder);
     a->pairs /= 2;
     return SR_OK;
 }
 
-int sr_enc_adapter_open(struct sr_enc_adapter *adapter, const char *folder, const char *weights,
+int sr_enc_adapter_open(struct sr_enc_adapter *adapter, const char *folder, const char *weights, bool needed,
                         struct sr_err *err)
 {
     memset(adapter, 0, sizeof *adapter);
@@ -93,7 +122,7 @@ int sr_enc_adapter_open(struct sr_enc_adapter *adapter, const char *folder, cons
     if (rc == SR_OK)
         rc = sr_enc_files_open_one(&adapter->files, folder, weights, err);
     if (rc == SR_OK)
-        rc = find_pairs(adapter, err);
+        rc = find_pairs(adapter, needed, err);
     if (rc)
         sr_enc_adapter_close(adapter);
     return rc;

@@ -4,13 +4,48 @@
 
 #include "base/mem.h"
 
+#include <stdio.h>
+#include <unistd.h>
+
 #define ARENA_MAX ((size_t)1 << 31)
 
-static int open_tokenizer(struct sr_encoder *e, struct sr_err *err)
+/* A folder that is an adapter alone stands on a base folder beside it; `base` is `folder` otherwise. */
+struct folders {
+    char base[SR_ENC_PATH_MAX];
+    struct sr_enc_adapter adapter;
+    bool adapted;
+};
+
+static bool has(const char *folder, const char *name)
+{
+    char path[SR_ENC_PATH_MAX];
+    return sr_enc_path(path, folder, name, NULL) == SR_OK && access(path, F_OK) == 0;
+}
+
+static int find_base(struct folders *f, const char *folder, struct sr_err *err)
+{
+    char beside[SR_ENC_PATH_MAX];
+    if (has(folder, "config.json") || !has(folder, "adapter_config.json"))
+        return snprintf(f->base, sizeof f->base, "%s", folder) < (int)sizeof f->base
+                   ? SR_OK
+                   : sr_err_set(err, SR_ELIMIT, "the path of the model folder is too long");
+    int rc = sr_enc_adapter_open(&f->adapter, folder, "adapter_model.safetensors", true, err);
+    if (rc)
+        return rc;
+    f->adapted = true;
+    snprintf(beside, sizeof beside, "../%s", f->adapter.base);
+    rc = sr_enc_path(f->base, folder, beside, err);
+    if (rc == SR_OK && (!f->adapter.base[0] || !has(f->base, "config.json")))
+        rc = sr_err_set(err, SR_ENOENT, "%s: an adapter; its base model is not there as %s", folder, f->base);
+    return rc;
+}
+
+static int open_tokenizer(struct sr_encoder *e, const char *base, struct sr_err *err)
 {
     char path[SR_ENC_PATH_MAX];
     struct sr_err inner = {0};
-    int rc = sr_enc_path(path, e->info.folder, "tokenizer.json", err);
+    const char *folder = has(e->info.folder, "tokenizer.json") ? e->info.folder : base;
+    int rc = sr_enc_path(path, folder, "tokenizer.json", err);
     if (rc)
         return rc;
     rc = sr_tokenizer_open_file(&e->tokenizer, path, &inner);
@@ -23,17 +58,17 @@ static int open_tokenizer(struct sr_encoder *e, struct sr_err *err)
     return SR_OK;
 }
 
-static int fill_info(struct sr_encoder *e, const char *folder, const struct sr_encoder_options *options,
-                     struct sr_err *err)
+static int fill_info(struct sr_encoder *e, const char *folder, const char *base,
+                     const struct sr_encoder_options *options, struct sr_err *err)
 {
     const struct sr_enc_config *c = &e->config;
     size_t room = c->positions - c->offset;
     if (options->max_tokens && options->max_tokens < room)
         room = options->max_tokens;
-    struct sr_bytes copy = sr_arena_dup(&e->arena, sr_bytes_str(folder));
-    if (!copy.p)
+    e->info.folder = sr_arena_dup(&e->arena, sr_bytes_str(folder)).p;
+    e->base = sr_arena_dup(&e->arena, sr_bytes_str(base)).p;
+    if (!e->info.folder || !e->base)
         return sr_enc_out_of_memory(err);
-    e->info.folder = copy.p;
     e->info.architecture = sr_enc_family_name(c->family);
     e->info.layers = c->layers;
     e->info.hidden = c->hidden;
@@ -46,28 +81,44 @@ static int fill_info(struct sr_encoder *e, const char *folder, const struct sr_e
     return SR_OK;
 }
 
-static int open_all(struct sr_encoder *e, const char *folder, const struct sr_encoder_options *options,
-                    struct sr_err *err)
+static int load(struct sr_encoder *e, struct folders *f, const struct sr_encoder_options *options,
+                struct sr_err *err)
 {
-    int rc = sr_enc_config_read(&e->config, folder, err);
-    if (rc == SR_OK)
-        rc = fill_info(e, folder, options, err);
-    if (rc == SR_OK)
-        rc = open_tokenizer(e, err);
-    if (rc == SR_OK)
-        rc = sr_enc_files_open(&e->files, e->info.folder, options->sha256, err);
+    struct sr_enc_adapter *adapter = f->adapted ? &f->adapter : NULL;
+    int rc = sr_enc_files_open(&e->files, e->base, options->sha256, err);
     if (rc == SR_OK)
         rc = sr_enc_shared_load(e, err);
     if (rc == SR_OK)
-        rc = sr_enc_trunk_load(e, NULL, err);
+        rc = sr_enc_trunk_load(e, adapter, err);
+    if (rc == SR_OK && adapter)
+        rc = sr_enc_adapter_check(adapter, err);
     if (rc == SR_OK)
-        rc = sr_enc_heads_load(e, options, NULL, err);
+        rc = sr_enc_heads_load(e, options->task, adapter, err);
     for (size_t i = 0; rc == SR_OK && i < options->n_heads; i++)
-        rc = sr_enc_adapter_heads_load(e, options->heads[i], err);
+        rc = has(options->heads[i], "adapters.safetensors")
+                 ? sr_enc_bundle_load(e, options->heads[i], options->sha256, err)
+                 : sr_enc_adapter_heads_load(e, options->heads[i], err);
+    return rc;
+}
+
+static int open_all(struct sr_encoder *e, struct folders *f, const char *folder,
+                    const struct sr_encoder_options *options, struct sr_err *err)
+{
+    int rc = find_base(f, folder, err);
+    if (rc == SR_OK)
+        rc = sr_enc_config_read(&e->config, f->base, err);
+    if (rc == SR_OK && f->adapted)
+        e->config.task = f->adapter.task;
+    if (rc == SR_OK)
+        rc = fill_info(e, folder, f->base, options, err);
+    if (rc == SR_OK)
+        rc = open_tokenizer(e, f->base, err);
+    if (rc == SR_OK)
+        rc = load(e, f, options, err);
     if (rc)
         return rc;
     e->info.weight_bytes += e->arena.total;
-    e->info.mapped_bytes += sr_enc_files_bytes(&e->files);
+    e->info.mapped_bytes = sr_enc_files_bytes(&e->files);
     sr_enc_files_rest(&e->files);
     return SR_OK;
 }
@@ -77,11 +128,19 @@ int sr_encoder_open(struct sr_encoder **out, const char *folder, const struct sr
 {
     *out = NULL;
     struct sr_encoder *e = sr_mem_calloc(1, sizeof *e);
-    if (!e)
-        return sr_enc_out_of_memory(err);
-    sr_ref_init(&e->ref);
-    sr_arena_init(&e->arena, ARENA_MAX);
-    int rc = open_all(e, folder, options, err);
+    struct folders *folders = sr_mem_calloc(1, sizeof *folders);
+    int rc = SR_ENOMEM;
+    if (e) {
+        sr_ref_init(&e->ref);
+        sr_arena_init(&e->arena, ARENA_MAX);
+    }
+    if (e && folders)
+        rc = open_all(e, folders, folder, options, err);
+    else
+        sr_enc_out_of_memory(err);
+    if (folders)
+        sr_enc_adapter_close(&folders->adapter);
+    sr_mem_free(folders);
     if (rc)
         sr_encoder_unref(e);
     else

@@ -129,15 +129,18 @@ int sr_enc_floats(const struct sr_enc_files *files, const struct sr_tensor *tens
 
 struct sr_enc_adapter {
     struct sr_enc_files files;
-    bool rslora, token; /* its task is a class for each token */
+    bool rslora;
+    enum sr_enc_task task;          /* NONE: embeddings */
+    char base[SR_ENC_NAME_MAX + 1]; /* name of the folder beside, "" when none is named */
     double alpha;
     size_t rank;
     size_t used;  /* pairs taken */
     size_t pairs; /* in the file */
 };
 
-/* adapter_config.json and its weights (PEFT). SR_EUNSUPPORTED for what is not plain LoRA. */
-int sr_enc_adapter_open(struct sr_enc_adapter *adapter, const char *folder, const char *weights,
+/* adapter_config.json and its weights (PEFT). SR_EUNSUPPORTED for what is not plain LoRA. `needed`: a file
+ * without pairs is an error. */
+int sr_enc_adapter_open(struct sr_enc_adapter *adapter, const char *folder, const char *weights, bool needed,
                         struct sr_err *err) SR_WARN_UNUSED;
 /* SR_EMISMATCH when a pair was left over. */
 int sr_enc_adapter_check(const struct sr_enc_adapter *adapter, struct sr_err *err) SR_WARN_UNUSED;
@@ -167,6 +170,7 @@ struct sr_enc_trunk {
 struct sr_enc_head {
     enum sr_head_kind kind;
     size_t trunk;
+    size_t layers; /* reads the rows behind so many; 0: all */
     enum sr_enc_pooling pooling;
     struct sr_matrix *dense; /* NULL: none */
     struct sr_enc_norm norm; /* behind it */
@@ -180,6 +184,7 @@ struct sr_encoder {
     struct sr_encoder_info info;
     struct sr_head_info head_info[SR_ENCODER_HEADS_MAX];
     struct sr_tokenizer *tokenizer;
+    const char *base; /* the folder of the trunk's weights: info.folder, or what its adapter stands on */
     struct sr_enc_files files;
     const void *words; /* [vocab][hidden] */
     void *own_words;   /* the same, when the file's are not aligned */
@@ -219,9 +224,31 @@ int sr_enc_trunk_load(struct sr_encoder *e, struct sr_enc_adapter *adapter,
 
 /* ---- heads ---- */
 
-/* The folder's own heads: its classifier, or the embedding. */
-int sr_enc_heads_load(struct sr_encoder *e, const struct sr_encoder_options *options,
-                      struct sr_enc_adapter *adapter, struct sr_err *err) SR_WARN_UNUSED;
+/* A head's tensors lie in the folder's weights, or in an adapter's (PEFT's modules_to_save). */
+struct sr_enc_source {
+    const struct sr_enc_files *files[2]; /* looked into in this order; the second may be NULL */
+    const struct sr_enc_files *found;    /* where the latest was looked for */
+};
+
+const struct sr_tensor *sr_enc_head_find(struct sr_enc_source *from, const char *module, const char *kind);
+
+/* A linear layer of [n][hidden]. */
+int sr_enc_head_matrix(struct sr_encoder *e, struct sr_enc_source *from, const char *module, size_t n,
+                       bool bias, enum sr_epilogue epilogue, enum sr_precision precision,
+                       struct sr_matrix **out, struct sr_err *err) SR_WARN_UNUSED;
+
+/* A further head; its info is the last one's. */
+int sr_enc_head_add(struct sr_encoder *e, const char *name, const char *folder, enum sr_head_kind kind,
+                    size_t trunk, struct sr_enc_head **out, struct sr_err *err) SR_WARN_UNUSED;
+
+/* A folder with adapters.safetensors: several heads on one adapted trunk (docs/internals/encoder.md).
+ * `sha256` is what the trunk's file was checked against, or NULL. */
+int sr_enc_bundle_load(struct sr_encoder *e, const char *folder, const char *sha256,
+                       struct sr_err *err) SR_WARN_UNUSED;
+
+/* The folder's own heads: its classifier, or the embedding; `adapter` (may be NULL) is looked into first. */
+int sr_enc_heads_load(struct sr_encoder *e, const char *task, const struct sr_enc_adapter *adapter,
+                      struct sr_err *err) SR_WARN_UNUSED;
 
 /* A folder with an adapter for this trunk: an adapted trunk and its classifier. */
 int sr_enc_adapter_heads_load(struct sr_encoder *e, const char *folder, struct sr_err *err) SR_WARN_UNUSED;
@@ -232,9 +259,10 @@ struct sr_enc_labels {
     size_t n; /* 0: nothing said */
 };
 
-/* Mapping file of the folder, else id2label of its config.json. In the arena. */
-int sr_enc_labels_read(struct sr_enc_labels *labels, const char *folder, struct sr_arena *arena,
-                       struct sr_err *err) SR_WARN_UNUSED;
+/* Mapping file of the folder (with `task`: only that task's), else id2label of its config.json. In the arena.
+ */
+int sr_enc_labels_read(struct sr_enc_labels *labels, const char *folder, const char *task,
+                       struct sr_arena *arena, struct sr_err *err) SR_WARN_UNUSED;
 
 int sr_enc_out_of_memory(struct sr_err *err);
 

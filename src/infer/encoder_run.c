@@ -171,8 +171,9 @@ static void run_layer(struct sr_enc_pass *pass, size_t layer, bool first_only)
 
 size_t sr_enc_layers_of(const struct sr_encoder *e, const struct sr_encoder_item *item, size_t h)
 {
-    bool early = e->heads[h].kind == SR_HEAD_EMBEDDING && item->layers;
-    return early ? item->layers : e->config.layers;
+    if (e->heads[h].kind == SR_HEAD_EMBEDDING && item->layers)
+        return item->layers;
+    return e->heads[h].layers ? e->heads[h].layers : e->config.layers;
 }
 
 static bool asked(const struct sr_enc_pass *pass, const struct sr_encoder_item *item, size_t h)

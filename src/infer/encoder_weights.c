@@ -48,6 +48,19 @@ static int load_bias(struct sr_encoder *e, const struct sr_enc_linear *l, float 
     return rc;
 }
 
+/* Before anything of the size that config.json states is allocated. */
+static int check_parts(struct sr_encoder *e, const struct sr_enc_linear *l, struct sr_err *err)
+{
+    const struct sr_tensor *t;
+    int rc = SR_OK;
+    for (size_t i = 0; rc == SR_OK && i < l->parts; i++) {
+        rc = tensor_of(e, l->modules[i], "weight", l->rows, l->depth, &t, err);
+        if (rc == SR_OK && l->bias)
+            rc = tensor_of(e, l->modules[i], "bias", l->rows, 0, &t, err);
+    }
+    return rc;
+}
+
 /* All parts as floats above each other, each with what the adapter adds. */
 static int load_rows(struct sr_encoder *e, const struct sr_enc_linear *l, struct sr_enc_adapter *adapter,
                      float *rows, struct sr_err *err)
@@ -65,30 +78,36 @@ static int load_rows(struct sr_encoder *e, const struct sr_enc_linear *l, struct
     return rc;
 }
 
+static int pack(struct sr_encoder *e, const struct sr_enc_linear *l, const float *rows, const float *bias,
+                struct sr_matrix **out, struct sr_err *err)
+{
+    struct sr_matrix_source source = {rows, SR_SCALAR_F32, l->parts * l->rows, l->depth, bias};
+    int rc = sr_matrix_pack(out, &source, e->info.precision, l->epilogue);
+    if (rc)
+        return sr_err_set(err, rc, "%s: %s%s could not be packed: %s", e->info.folder, e->files.prefix,
+                          l->modules[0], sr_strerror(rc));
+    e->info.weight_bytes += sr_matrix_bytes(*out);
+    e->info.parameters += source.n * source.k + (bias ? source.n : 0);
+    return SR_OK;
+}
+
 int sr_enc_linear_load(struct sr_encoder *e, const struct sr_enc_linear *l, struct sr_enc_adapter *adapter,
                        struct sr_matrix **out, struct sr_err *err)
 {
     size_t n = l->parts * l->rows;
-    struct sr_matrix_source source = {.type = SR_SCALAR_F32, .n = n, .k = l->depth};
-    float *rows = sr_mem_alloc(n * l->depth * sizeof *rows);
-    float *bias = l->bias ? sr_mem_alloc(n * sizeof *bias) : NULL;
-    int rc = rows && (bias || !l->bias) ? SR_OK : sr_enc_out_of_memory(err);
+    float *rows, *bias;
+    int rc = check_parts(e, l, err);
+    if (rc)
+        return rc;
+    rows = sr_mem_alloc(n * l->depth * sizeof *rows);
+    bias = l->bias ? sr_mem_alloc(n * sizeof *bias) : NULL;
+    rc = rows && (bias || !l->bias) ? SR_OK : sr_enc_out_of_memory(err);
     if (rc == SR_OK)
         rc = load_rows(e, l, adapter, rows, err);
     if (rc == SR_OK && l->bias)
         rc = load_bias(e, l, bias, err);
-    if (rc == SR_OK) {
-        source.weights = rows;
-        source.bias = bias;
-        rc = sr_matrix_pack(out, &source, e->info.precision, l->epilogue);
-        if (rc)
-            sr_err_set(err, rc, "%s: %s%s could not be packed: %s", e->info.folder, e->files.prefix,
-                       l->modules[0], sr_strerror(rc));
-    }
-    if (rc == SR_OK) {
-        e->info.weight_bytes += sr_matrix_bytes(*out);
-        e->info.parameters += n * l->depth + (bias ? n : 0);
-    }
+    if (rc == SR_OK)
+        rc = pack(e, l, rows, bias, out, err);
     sr_mem_free(rows);
     sr_mem_free(bias);
     return rc;

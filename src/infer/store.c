@@ -7,6 +7,7 @@
 #include "base/mem.h"
 
 #include <dirent.h>
+#include <stdio.h>
 #include <sys/stat.h>
 
 #define FILES_MAX 4096 /* of a folder that are looked at */
@@ -15,7 +16,8 @@ struct stored {
     char *key;
     uint64_t stamp; /* 0 for a model inside the executable */
     struct sr_linear *linear;
-    struct sr_encoder *encoder; /* one of the two */
+    struct sr_encoder *encoder;
+    struct sr_judge *judge; /* one of the three */
     bool taken;
 };
 
@@ -49,6 +51,7 @@ static void drop(struct stored *item)
 {
     sr_linear_unref(item->linear);
     sr_encoder_unref(item->encoder);
+    sr_judge_unref(item->judge);
     sr_mem_free(item->key);
 }
 
@@ -187,6 +190,27 @@ int sr_models_encoder(struct sr_models *models, const char *folder, const struct
     }
     sr_buf_dispose(&key);
     return rc;
+}
+
+int sr_models_judge(struct sr_models *models, struct sr_encoder *encoder, struct sr_infer *infer,
+                    const struct sr_judge_options *options, struct sr_judge **out, struct sr_err *err)
+{
+    char key[128];
+    struct stored *item = NULL, fresh = {.judge = NULL};
+    /* While the store has this judge, the judge holds the encoder: no other one is at its place. */
+    snprintf(key, sizeof key, "judge %p %zu %zu %zu %zu", (void *)encoder, options->windows.max_tokens,
+             options->windows.overlap, options->windows.max_windows, options->memo_bytes);
+    item = find(models, key, 0);
+    if (!item) {
+        int rc = sr_judge_new(&fresh.judge, encoder, infer, options, err);
+        if (rc == SR_OK)
+            rc = keep(models, key, fresh, &item, err);
+        if (rc)
+            return rc;
+    }
+    item->taken = true;
+    *out = sr_judge_ref(item->judge);
+    return SR_OK;
 }
 
 static bool same_text(const char *a, const char *b)

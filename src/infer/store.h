@@ -9,7 +9,7 @@
 #ifndef SR_INFER_STORE_H
 #define SR_INFER_STORE_H
 
-#include "infer/engine.h"
+#include "infer/judge.h"
 #include "model/linear.h"
 #include "model/memo.h"
 
@@ -40,6 +40,12 @@ int sr_models_linear(struct sr_models *models, const char *path, struct sr_linea
 /* The encoder of `folder`; the reference is the caller's. Errors: those of sr_encoder_open, SR_ELIMIT. */
 int sr_models_encoder(struct sr_models *models, const char *folder, const struct sr_encoder_options *options,
                       struct sr_encoder **out, struct sr_err *err) SR_WARN_UNUSED;
+
+/* The judge over an encoder of this store, run by its engine; the reference is the caller's. Everyone who
+ * asks with the same encoder gets the same one, with what it remembers. Errors: those of sr_judge_new. */
+int sr_models_judge(struct sr_models *models, struct sr_encoder *encoder, struct sr_infer *infer,
+                    const struct sr_judge_options *options, struct sr_judge **out,
+                    struct sr_err *err) SR_WARN_UNUSED;
 
 /* A number that changes when the file changes, or a file in the folder; 0 when there is none. */
 uint64_t sr_models_stamp(const char *path);

@@ -173,6 +173,7 @@ static const struct {
     size_t n_adapters;
 } small[] = {
     {"bert-embed", {"adapter-domain", "adapter-pii"}, 2},
+    {"bert-bundle", {"bundle"}, 1},
     {"bert-cls", {0}, 0},
     {"bert-sequence", {0}, 0},
     {"bert-token", {0}, 0},
@@ -199,10 +200,159 @@ static void small_models_in_fp32(void **state)
     run_all(SR_PRECISION_FP32, FP32_MAX);
 }
 
+/* ---- the real model ---- */
+
+#define PROJECTED 96
+#define DIM       384
+#define BATCH     25
+
+static char *read_texts(size_t *n)
+{
+    FILE *file = fopen(GOLDEN "texts.txt", "rb");
+    assert_non_null(file);
+    char *text = sr_mem_alloc((size_t)1 << 20);
+    assert_non_null(text);
+    *n = fread(text, 1, (size_t)1 << 20, file);
+    fclose(file);
+    return text;
+}
+
+/* The signs of make_encoder.py's projection. */
+static float sign_at(uint64_t i)
+{
+    uint64_t z = (i + 1) * UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+    z ^= z >> 31;
+    return z >> 63 ? 1.0f : -1.0f;
+}
+
+struct real {
+    struct sr_encoder *e;
+    struct sr_team *team;
+    struct sr_encoder_work *work;
+    struct sr_safetensors *file;
+    char *texts;
+    size_t bytes, n;
+    struct sr_bytes text[1024];
+    float signs[DIM * PROJECTED];
+};
+
+static void real_open(struct real *r, enum sr_precision precision)
+{
+    struct sr_err err = {0};
+    r->e = open_encoder(SR_SOURCE_DIR "/models/all-MiniLM-L6-v2", precision, NULL, 0);
+    assert_int_equal(sr_team_new(&r->team, 2), 0);
+    assert_int_equal(sr_encoder_work_new(&r->work, (size_t)256 << 20), 0);
+    assert_int_equal(sr_safetensors_open_file(&r->file, GOLDEN "minilm.safetensors", &err), 0);
+    r->texts = read_texts(&r->bytes);
+    for (size_t at = 0; at < r->bytes && r->n < 1024;) {
+        const char *end = memchr(r->texts + at, '\n', r->bytes - at);
+        r->text[r->n++] = sr_bytes_of(r->texts + at, (size_t)(end - r->texts) - at);
+        at = (size_t)(end - r->texts) + 1;
+    }
+    for (size_t i = 0; i < DIM * PROJECTED; i++)
+        r->signs[i] = sign_at(i) / sqrtf(DIM);
+}
+
+static void real_close(struct real *r)
+{
+    sr_encoder_unref(r->e);
+    sr_team_free(r->team);
+    sr_encoder_work_free(r->work);
+    sr_safetensors_close(r->file);
+    sr_mem_free(r->texts);
+}
+
+/* Vectors of `n` texts, every `step`th from `first`. */
+static void real_embed(struct real *r, size_t first, size_t step, size_t n, float *out)
+{
+    static int32_t ids[BATCH][4096];
+    struct sr_encoder_item items[BATCH] = {0};
+    for (size_t i = 0; i < n; i++) {
+        struct sr_tokens tokens = {.ids = ids[i], .cap = 4096};
+        assert_int_equal(sr_tokenizer_encode(sr_encoder_tokenizer(r->e), r->text[first + i * step],
+                                             SR_TOKENIZER_SPECIAL | SR_TOKENIZER_NO_OFFSETS, &tokens),
+                         0);
+        if (tokens.n > 512) /* what sentence-transformers does */
+            ids[i][511] = ids[i][tokens.n - 1];
+        items[i].ids = ids[i];
+        items[i].n_ids = tokens.n < 512 ? tokens.n : 512;
+        items[i].heads = 1;
+        items[i].out[0] = out + i * DIM;
+    }
+    assert_int_equal(sr_encoder_run(r->e, r->team, r->work, items, n, NULL), 0);
+}
+
+static double worst_projected(const struct real *r, const float *vectors, size_t first, size_t n)
+{
+    const int16_t *want =
+        (const int16_t *)(const void *)sr_safetensors_find(r->file, "projected")->data + first * PROJECTED;
+    double worst = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t p = 0; p < PROJECTED; p++) {
+            double sum = 0;
+            for (size_t d = 0; d < DIM; d++)
+                sum += (double)vectors[i * DIM + d] * r->signs[d * PROJECTED + p];
+            worst = fmax(worst, fabs(sum - want[i * PROJECTED + p] / 65536.0));
+        }
+    return worst;
+}
+
+/* All texts: the projection of each vector, which is stored in steps of 1.5e-5. */
+static void a_thousand_texts_in_ten_languages(void **state)
+{
+    static float vectors[BATCH * DIM];
+    static struct real r;
+    double worst = 0;
+    (void)state;
+    real_open(&r, SR_PRECISION_FP32);
+    assert_int_equal(r.n, 1000);
+    for (size_t i = 0; i < r.n; i += BATCH) {
+        real_embed(&r, i, 1, BATCH, vectors);
+        worst = fmax(worst, worst_projected(&r, vectors, i, BATCH));
+    }
+    print_message("1000 texts, fp32: %.2g\n", worst);
+    assert_true(worst <= FP32_MAX);
+    real_close(&r);
+}
+
+/* Every tenth text against its whole vector: largest difference of an element, smallest cosine. */
+static void whole_vectors(enum sr_precision precision, double bound, double cosine)
+{
+    static float vectors[BATCH * DIM];
+    static struct real r;
+    double worst = 0, least = 1;
+    memset(&r, 0, sizeof r);
+    real_open(&r, precision);
+    const float *want = (const float *)(const void *)sr_safetensors_find(r.file, "whole")->data;
+    for (size_t i = 0; i < 100; i += BATCH) {
+        real_embed(&r, i * 10, 10, BATCH, vectors);
+        worst = fmax(worst, difference(vectors, want + i * DIM, BATCH * DIM));
+        for (size_t k = 0; k < BATCH; k++) {
+            double dot = 0;
+            for (size_t d = 0; d < DIM; d++)
+                dot += (double)vectors[k * DIM + d] * want[(i + k) * DIM + d];
+            least = fmin(least, dot);
+        }
+    }
+    print_message("100 vectors, precision %d: difference %.2g, cosine %.6f\n", (int)precision, worst, least);
+    assert_true(worst <= bound && least >= cosine);
+    real_close(&r);
+}
+
+static void whole_vectors_in_fp32(void **state)
+{
+    (void)state;
+    whole_vectors(SR_PRECISION_FP32, FP32_MAX, 1 - 1e-6);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_models_in_fp32),
+        cmocka_unit_test(a_thousand_texts_in_ten_languages),
+        cmocka_unit_test(whole_vectors_in_fp32),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

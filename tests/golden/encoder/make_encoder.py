@@ -96,10 +96,14 @@ def randomize(model, seed):
     return model.eval()
 
 
-def ids_of(lengths, seed, vocab=VOCAB):
+def ids_of(lengths, seed, pads=False, vocab=VOCAB):
+    """With `pads` every ninth token is 1, which RoBERTa takes for padding when it counts positions."""
     g = np.random.default_rng(seed)
-    return [np.concatenate([[2], g.integers(4, vocab, n - 2), [3]]).astype(np.int32) if n > 1
-            else np.array([2], np.int32) for n in lengths]
+    sequences = [np.concatenate([[2], g.integers(4, vocab, n - 2), [3]]).astype(np.int32) if n > 1
+                 else np.array([2], np.int32) for n in lengths]
+    for s in sequences if pads else []:
+        s[4:-1:9] = 1
+    return sequences
 
 
 def hidden_states(model, sequence):
@@ -195,7 +199,7 @@ def embeddings(name, cls, config, dtype, seed, pooling, cuts=(), lengths=LENGTHS
     model = randomize(cls(config), seed)
     to_type(model, dtype)
     folder = store(name, model, dtype, **how)
-    sequences = ids_of(lengths, seed)
+    sequences = ids_of(lengths, seed, config.model_type == "roberta")
     outputs = {"embedding": [embedding_of(model, s, pooling) for s in sequences]}
     for layers, dimensions in cuts:
         outputs[f"embedding.{layers}.{dimensions}"] = [embedding_of(model, s, pooling, layers or None, dimensions)
@@ -208,7 +212,7 @@ def classifier(name, cls, config, dtype, seed, head, lengths=LENGTHS, **how):
     model = randomize(cls(config), seed)
     to_type(model, dtype)
     folder = store(name, model, dtype, **how)
-    sequences = ids_of(lengths, seed)
+    sequences = ids_of(lengths, seed, config.model_type == "roberta")
     expect(folder, sequences, {head: [logits_of(model, s) for s in sequences]})
 
 
@@ -239,6 +243,44 @@ def adapted(base, folder, sequences, name, cls, task, targets, seed, mapping_fil
     return [logits_of(model, s) for s in sequences]
 
 
+def bundle(base, folder, sequences, seed):
+    """Several heads on one adapted trunk, in semroute's own layout (docs/internals/encoder.md)."""
+    from peft import LoraConfig, get_peft_model
+
+    model = get_peft_model(base, LoraConfig(r=2, lora_alpha=5, target_modules=["query", "key", "value", "dense"],
+                                            exclude_modules=["pooler.dense"])).eval()
+    g = torch.Generator().manual_seed(seed)
+    state = {}
+    with torch.no_grad():
+        for key, p in sorted(model.named_parameters()):
+            if "lora_" in key:
+                p.copy_((torch.randn(p.shape, generator=g) * 0.3).bfloat16().float())
+                state["bert." + key.removeprefix("base_model.model.").replace(".default", "")] = p.detach().bfloat16()
+    heads = {"domain": ("mean", 5), "jailbreak": ("cls", 2), "pii": ("token", 7)}
+    for task, (_, n) in heads.items():
+        for part, rows in (("dense", 32), ("out", n)) if task != "pii" else (("out", n),):
+            state[f"{task}.{part}.weight"] = torch.randn(rows, 32, generator=g) * 0.25
+            state[f"{task}.{part}.bias"] = torch.randn(rows, generator=g) * 0.2
+    outputs = {task: [] for task in heads}
+    for s in sequences:
+        rows = hidden_states(model.base_model.model, s).last_hidden_state[0]
+        for task, (pooling, _) in heads.items():
+            x = rows.mean(0) if pooling == "mean" else rows[0] if pooling == "cls" else rows
+            if task != "pii":
+                x = torch.nn.functional.gelu(x @ state[f"{task}.dense.weight"].T + state[f"{task}.dense.bias"])
+            outputs[task].append((x @ state[f"{task}.out.weight"].T + state[f"{task}.out.bias"]).numpy())
+    out = folder / "bundle"
+    out.mkdir()
+    save_torch(state, out / "adapters.safetensors")
+    files = {"adapter_config.json": {"peft_type": "LORA", "r": 2, "lora_alpha": 5, "bias": "none"},
+             "config.json": {"heads": {task: {"pooling": pooling} for task, (pooling, _) in heads.items()}},
+             "category_mapping.json": mapping(labels(5), "idx_to_category", "category_to_idx"),
+             "jailbreak_type_mapping.json": mapping(labels(2)), "pii_type_mapping.json": mapping(labels(7))}
+    for file, value in files.items():
+        (out / file).write_text(json.dumps(value, indent=1) + "\n")
+    return outputs
+
+
 def small():
     from transformers import (BertForSequenceClassification, BertForTokenClassification, BertModel,
                               ModernBertForSequenceClassification, ModernBertForTokenClassification, ModernBertModel,
@@ -252,6 +294,10 @@ def small():
                                 ["query", "value", "dense"], 21, "category_mapping.json", save=["pooler", "classifier"])
     outputs["pii"] = adapted(base, folder, sequences, "adapter-pii", BertForTokenClassification, "TOKEN_CLS",
                              ["query", "key"], 22, "pii_type_mapping.json")
+    expect(folder, sequences, outputs)
+    base, folder, sequences, outputs = embeddings("bert-bundle", BertModel, shape("bert", num_hidden_layers=2), bf16,
+                                                  14, "mean")
+    outputs.update(bundle(base, folder, sequences, 24))
     expect(folder, sequences, outputs)
     embeddings("bert-cls", BertModel, shape("bert"), bf16, 2, "cls", files=POOL_CLS)
     classifier("bert-sequence", BertForSequenceClassification, shape("bert", num_labels=5), bf16, 3, "domain",

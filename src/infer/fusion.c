@@ -1,0 +1,103 @@
+/* The mixture and its numbers in a small JSON file. */
+#include "infer/fusion.h"
+
+#include "base/buf.h"
+#include "model/tokenizer_json.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FILE_BYTES_MAX ((size_t)1 << 20)
+#define LEAST          1e-9F /* of a probability, so that its logarithm is one */
+
+static int read_file(const char *path, struct sr_buf *text, struct sr_err *err)
+{
+    char piece[4096];
+    size_t n;
+    FILE *f = fopen(path, "re");
+    if (!f)
+        return errno == ENOENT ? SR_ENOENT : sr_err_set(err, SR_EIO, "%s: %s", path, strerror(errno));
+    int rc = SR_OK;
+    while (rc == SR_OK && (n = fread(piece, 1, sizeof piece, f)) > 0)
+        rc = sr_buf_append(text, piece, n);
+    if (rc == SR_OK && ferror(f))
+        rc = SR_EIO;
+    fclose(f);
+    return rc ? sr_err_set(err, rc, "%s: %s", path, sr_strerror(rc)) : SR_OK;
+}
+
+/* Keeps *out when the member is absent. */
+static int read_number(sr_tjson object, const char *name, double min, double max, float *out,
+                       const char *path, struct sr_err *err)
+{
+    char digits[64];
+    sr_tjson v = sr_tjson_get(object, name);
+    if (sr_tjson_is_null(v))
+        return SR_OK;
+    bool number = v.n < sizeof digits && (v.p[0] == '-' || (v.p[0] >= '0' && v.p[0] <= '9'));
+    if (number) {
+        memcpy(digits, v.p, v.n);
+        digits[v.n] = 0;
+        *out = (float)strtod(digits, NULL);
+    }
+    if (!number || !(*out >= (float)min && *out <= (float)max))
+        return sr_err_set(err, SR_EPARSE, "%s: `fusion`: `%s` must be a number from %g to %g", path, name,
+                          min, max);
+    return SR_OK;
+}
+
+static int read_fusion(struct sr_fusion *out, sr_tjson task, const char *path, struct sr_err *err)
+{
+    int rc = read_number(task, "neural", 0, 100, &out->neural, path, err);
+    if (rc == SR_OK)
+        rc = read_number(task, "linear", 0, 100, &out->linear, path, err);
+    if (rc == SR_OK)
+        rc = read_number(task, "temperature", 0.01, 100, &out->temperature, path, err);
+    if (rc == SR_OK)
+        rc = read_number(task, "shift", -100, 100, &out->shift, path, err);
+    if (rc == SR_OK && out->neural + out->linear <= 0)
+        rc = sr_err_set(err, SR_EPARSE, "%s: `fusion`: both weights are 0", path);
+    return rc;
+}
+
+int sr_fusion_read(struct sr_fusion *out, const char *folder, const char *task, struct sr_err *err)
+{
+    char path[4096];
+    struct sr_buf text;
+    sr_tjson root, found;
+    *out = (struct sr_fusion){.neural = 1, .temperature = 1};
+    if (snprintf(path, sizeof path, "%s/config.json", folder) >= (int)sizeof path)
+        return sr_err_set(err, SR_ELIMIT, "a path is too long");
+    sr_buf_init(&text, FILE_BYTES_MAX);
+    int rc = read_file(path, &text, err);
+    if (rc == SR_OK && sr_tjson_open(&root, sr_buf_view(&text), err))
+        rc = sr_err_set(err, SR_EPARSE, "%s: is no JSON", path);
+    if (rc == SR_OK) {
+        found = sr_tjson_get(sr_tjson_get(root, "fusion"), task);
+        rc = sr_tjson_is_object(found) ? read_fusion(out, found, path, err) : SR_ENOENT;
+    }
+    sr_buf_dispose(&text);
+    return rc;
+}
+
+static float log_of(float p)
+{
+    return logf(p > LEAST ? p : LEAST);
+}
+
+void sr_fusion_mix(const struct sr_fusion *fusion, const float *a, const float *b, size_t n, float *out)
+{
+    float top = -INFINITY, sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        out[i] = (fusion->neural * log_of(a[i]) + fusion->linear * log_of(b[i])) / fusion->temperature;
+        if (out[i] > top)
+            top = out[i];
+    }
+    for (size_t i = 0; i < n; i++)
+        sum += out[i] = expf(out[i] - top);
+    for (size_t i = 0; i < n; i++)
+        out[i] /= sum;
+}

@@ -1,0 +1,25 @@
+/*
+ * How the answers of a linear and a neural tier become one: a weighted mean of log probabilities, with a
+ * temperature, both fitted where the heads were trained and written in their folder's config.json:
+ *     "fusion": {"domain": {"neural": 1.0, "linear": 0.6, "temperature": 1.2}}
+ */
+#ifndef SR_INFER_FUSION_H
+#define SR_INFER_FUSION_H
+
+#include "base/err.h"
+
+struct sr_fusion {
+    float neural, linear; /* weights, not both 0 */
+    float temperature;    /* above 0 */
+    float shift;          /* two labels: added to the weighted log odds; 0 where none is given */
+};
+
+/* Of one task. SR_ENOENT: config.json says nothing of it (or is not there), *out stands for the neural tier
+ * alone. SR_EPARSE with what is wrong, SR_EIO, SR_ENOMEM. */
+int sr_fusion_read(struct sr_fusion *out, const char *folder, const char *task,
+                   struct sr_err *err) SR_WARN_UNUSED;
+
+/* softmax((neural * ln a[i] + linear * ln b[i]) / temperature) into out[n], which may be `a`. */
+void sr_fusion_mix(const struct sr_fusion *fusion, const float *a, const float *b, size_t n, float *out);
+
+#endif
