@@ -1,7 +1,7 @@
 /*
  * The way of a request through three threads: read by a worker, computed by the engine, written by a worker,
- * sent by the loop. Two references: one travels with the request until its message is delivered, one is the
- * reader's, who may still be at work when the engine is done already.
+ * sent by the loop. One reference travels with the request until its message is delivered; the reader and the
+ * engine have one each, for either may still be at work when the answer is sent already.
  */
 #include "serve/api_embed.h"
 
@@ -118,6 +118,7 @@ static void computed(void *ctx, int status)
         fail_rc(work, rc, NULL);
         send(work);
     }
+    unref(work);
 }
 
 /* ---- the worker that reads ---- */
@@ -148,10 +149,13 @@ static int add_texts(struct sr_api_embed *work, struct sr_err *err)
 
 static int begin(struct sr_api_embed *work)
 {
+    sr_ref_get(&work->ref);
     pthread_mutex_lock(&work->lock);
     int rc = work->left ? SR_ECANCELED : sr_embed_start(work->group, work->infer, computed, work);
     work->started = rc == SR_OK;
     pthread_mutex_unlock(&work->lock);
+    if (rc != SR_OK)
+        unref(work);
     return rc;
 }
 
