@@ -1,6 +1,6 @@
 /*
- * Names to addresses: IP literals at once, names on libuv's thread pool through getaddrinfo, with a small
- * cache for each loop. Loop's thread only.
+ * Names to addresses: IP literals at once, names through getaddrinfo on threads that nothing waits for, with
+ * a small cache for each loop. Loop's thread only.
  */
 #ifndef SR_NET_DNS_H
 #define SR_NET_DNS_H
@@ -32,8 +32,8 @@ int sr_dns_resolve(struct sr_dns_query **query, struct sr_loop *loop, const char
 /* `done` does not come any more. *query becomes NULL; NULL inside is allowed. */
 void sr_dns_cancel(struct sr_dns_query **query);
 
-/* For sr_loop_free: cancels what waits, and frees the cache. */
-void sr_dns_cancel_all(struct sr_loop *loop);
+/* For sr_loop_free: before the mailbox goes, leaves what is under way behind; at last frees the cache. */
+void sr_dns_leave(struct sr_loop *loop);
 void sr_dns_cache_free(struct sr_loop *loop);
 
 #endif

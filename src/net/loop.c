@@ -242,8 +242,8 @@ void sr_loop_free(struct sr_loop *loop)
     int rc;
     if (!loop)
         return;
+    sr_dns_leave(loop);
     sr_mailbox_dispose(&loop->box);
-    sr_dns_cancel_all(loop);
     uv_close((uv_handle_t *)&loop->wake, NULL);
     uv_unref((uv_handle_t *)&loop->prepare);
     uv_unref((uv_handle_t *)&loop->check);
