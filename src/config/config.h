@@ -356,6 +356,8 @@ struct sr_config_inference {
     const char *cpus;       /* empty: all */
     size_t memory_max;      /* bytes */
     int queue_jobs, batch_tokens, batch_wait_us, max_windows;
+    const char *judge; /* folder or name of heads on the encoder; empty: those that come along, where found */
+    double ask_below;  /* a linear answer less sure than this is put to the judge; 0: none, 1: all */
 };
 
 /* global.router and the rest of global that this program has. */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define FILE_BYTES_MAX ((size_t)1 << 20)
+#define PATH_BYTES     4096
 #define LEAST          1e-9F /* of a probability, so that its logarithm is one */
 
 static int read_file(const char *path, struct sr_buf *text, struct sr_err *err)
@@ -44,8 +45,7 @@ static int read_number(sr_tjson object, const char *name, double min, double max
         *out = (float)strtod(digits, NULL);
     }
     if (!number || !(*out >= (float)min && *out <= (float)max))
-        return sr_err_set(err, SR_EPARSE, "%s: `fusion`: `%s` must be a number from %g to %g", path, name,
-                          min, max);
+        return sr_err_set(err, SR_EPARSE, "%s: `%s` must be a number from %g to %g", path, name, min, max);
     return SR_OK;
 }
 
@@ -63,24 +63,50 @@ static int read_fusion(struct sr_fusion *out, sr_tjson task, const char *path, s
     return rc;
 }
 
+/* config.json of `folder` into `text`, which the caller disposes of in any case. */
+static int open_config(sr_tjson *root, struct sr_buf *text, char path[PATH_BYTES], const char *folder,
+                       struct sr_err *err)
+{
+    sr_buf_init(text, FILE_BYTES_MAX);
+    if (snprintf(path, PATH_BYTES, "%s/config.json", folder) >= PATH_BYTES)
+        return sr_err_set(err, SR_ELIMIT, "a path is too long");
+    int rc = read_file(path, text, err);
+    if (rc == SR_OK && sr_tjson_open(root, sr_buf_view(text), err))
+        rc = sr_err_set(err, SR_EPARSE, "%s: is no JSON", path);
+    return rc;
+}
+
 int sr_fusion_read(struct sr_fusion *out, const char *folder, const char *task, struct sr_err *err)
 {
-    char path[4096];
+    char path[PATH_BYTES];
     struct sr_buf text;
-    sr_tjson root, found;
+    sr_tjson root;
     *out = (struct sr_fusion){.neural = 1, .temperature = 1};
-    if (snprintf(path, sizeof path, "%s/config.json", folder) >= (int)sizeof path)
-        return sr_err_set(err, SR_ELIMIT, "a path is too long");
-    sr_buf_init(&text, FILE_BYTES_MAX);
-    int rc = read_file(path, &text, err);
-    if (rc == SR_OK && sr_tjson_open(&root, sr_buf_view(&text), err))
-        rc = sr_err_set(err, SR_EPARSE, "%s: is no JSON", path);
+    int rc = open_config(&root, &text, path, folder, err);
     if (rc == SR_OK) {
-        found = sr_tjson_get(sr_tjson_get(root, "fusion"), task);
+        sr_tjson found = sr_tjson_get(sr_tjson_get(root, "fusion"), task);
         rc = sr_tjson_is_object(found) ? read_fusion(out, found, path, err) : SR_ENOENT;
     }
     sr_buf_dispose(&text);
     return rc;
+}
+
+int sr_fusion_thresholds(float *out, const char *const *types, size_t n, const char *folder, const char *task,
+                         struct sr_err *err)
+{
+    char path[PATH_BYTES];
+    struct sr_buf text;
+    sr_tjson root;
+    for (size_t i = 0; i < n; i++)
+        out[i] = 0.5F;
+    int rc = open_config(&root, &text, path, folder, err);
+    if (rc == SR_OK) {
+        sr_tjson found = sr_tjson_get(sr_tjson_get(root, "thresholds"), task);
+        for (size_t i = 0; rc == SR_OK && sr_tjson_is_object(found) && i < n; i++)
+            rc = read_number(found, types[i], 0.01, 1, &out[i], path, err);
+    }
+    sr_buf_dispose(&text);
+    return rc == SR_ENOENT ? SR_OK : rc;
 }
 
 static float log_of(float p)
@@ -92,7 +118,9 @@ void sr_fusion_mix(const struct sr_fusion *fusion, const float *a, const float *
 {
     float top = -INFINITY, sum = 0;
     for (size_t i = 0; i < n; i++) {
-        out[i] = (fusion->neural * log_of(a[i]) + fusion->linear * log_of(b[i])) / fusion->temperature;
+        float shift = n == 2 && i == 1 ? fusion->shift : 0;
+        out[i] =
+            (fusion->neural * log_of(a[i]) + fusion->linear * log_of(b[i]) + shift) / fusion->temperature;
         if (out[i] > top)
             top = out[i];
     }

@@ -8,6 +8,8 @@
 
 #include "base/err.h"
 
+#include <stddef.h>
+
 struct sr_fusion {
     float neural, linear; /* weights, not both 0 */
     float temperature;    /* above 0 */
@@ -18,6 +20,12 @@ struct sr_fusion {
  * alone. SR_EPARSE with what is wrong, SR_EIO, SR_ENOMEM. */
 int sr_fusion_read(struct sr_fusion *out, const char *folder, const char *task,
                    struct sr_err *err) SR_WARN_UNUSED;
+
+/* The least confidence at which the heads of `folder` were meant to be believed, of each of `types` [n] of a
+ * task: "thresholds": {"pii": {"PERSON": 0.6}} 0.5 where it says nothing. Errors as above, SR_ENOENT aside.
+ */
+int sr_fusion_thresholds(float *out, const char *const *types, size_t n, const char *folder, const char *task,
+                         struct sr_err *err) SR_WARN_UNUSED;
 
 /* softmax((neural * ln a[i] + linear * ln b[i]) / temperature) into out[n], which may be `a`. */
 void sr_fusion_mix(const struct sr_fusion *fusion, const float *a, const float *b, size_t n, float *out);

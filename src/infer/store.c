@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "infer/judge.h"
 
 #include <dirent.h>
 #include <stdio.h>

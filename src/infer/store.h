@@ -9,13 +9,15 @@
 #ifndef SR_INFER_STORE_H
 #define SR_INFER_STORE_H
 
-#include "infer/judge.h"
+#include "infer/engine.h"
 #include "model/linear.h"
 #include "model/memo.h"
 
 #define SR_MODELS_MAX 64 /* open at once */
 
 struct sr_models;
+struct sr_judge; /* infer/judge.h */
+struct sr_judge_options;
 
 /* `metrics` gets the engine's; NULL is allowed; outlives the store. */
 int sr_models_new(struct sr_models **out, struct sr_metrics *metrics) SR_WARN_UNUSED;

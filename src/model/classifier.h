@@ -26,6 +26,9 @@ struct sr_classifier_ops {
     /* Optional (NULL: nothing is ever late). Any thread: drops a late job if it has not begun; `done` still
      * comes exactly once, with SR_ECANCELED when the job was dropped. */
     void (*cancel)(struct sr_classifier *self, struct sr_classifier_job *job);
+    /* With `cancel`: after the answer to a job whose start did not fail, any thread, when nobody will cancel
+     * it any more: frees what was kept for it. */
+    void (*release)(struct sr_classifier *self, struct sr_classifier_job *job);
     /* Mandatory. Called by the last unref, on its thread, when no job is under way. */
     void (*free)(struct sr_classifier *self);
 };
@@ -43,12 +46,16 @@ struct sr_classifier {
 /* Owned by the caller, who keeps it and the text's bytes unchanged until the answer is there. */
 struct sr_classifier_job {
     struct sr_bytes text; /* UTF-8; broken sequences separate words */
+    uint64_t salt;        /* texts of different salts do not share what is remembered; 0: shared */
     float *probabilities; /* [n_labels], written; calibrated, sums to 1 */
+    const char *tier;     /* written: whose answer it is, as ops->name of that tier */
+    size_t read_bytes;    /* written: of the text's beginning that were read */
     /* Called exactly once for a late answer, on a thread of the implementation: must be short and not block
      * (post to a mailbox). `status` is SR_OK or why there is no answer. Unused when start() did not return
      * SR_AGAIN; NULL then allowed for tiers that always answer at once. */
     void (*done)(struct sr_classifier_job *job, int status);
-    void *next; /* the implementation's, while the job is under way */
+    void *owner; /* the caller's */
+    void *state; /* the implementation's, until release */
 };
 
 /* SR_OK: answered, the probabilities are written. SR_AGAIN: `done` will be called. SR_EBUSY: the queue is
@@ -56,6 +63,25 @@ struct sr_classifier_job {
 static inline int sr_classifier_start(struct sr_classifier *c, struct sr_classifier_job *job)
 {
     return c->ops->start(c, job);
+}
+
+/* Does it ever answer late? */
+static inline bool sr_classifier_is_late(const struct sr_classifier *c)
+{
+    return c->ops->cancel != NULL;
+}
+
+/* After SR_AGAIN, any thread; does nothing where answers are never late or the answer was given. */
+static inline void sr_classifier_cancel(struct sr_classifier *c, struct sr_classifier_job *job)
+{
+    if (c->ops->cancel)
+        c->ops->cancel(c, job);
+}
+
+static inline void sr_classifier_release(struct sr_classifier *c, struct sr_classifier_job *job)
+{
+    if (c->ops->release)
+        c->ops->release(c, job);
 }
 
 static inline struct sr_classifier *sr_classifier_ref(struct sr_classifier *c)

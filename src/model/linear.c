@@ -323,5 +323,7 @@ void sr_linear_scores(const struct sr_linear *model, struct sr_bytes text, float
 int sr_linear_start(struct sr_classifier *self, struct sr_classifier_job *job)
 {
     sr_linear_scores((const struct sr_linear *)self, job->text, job->probabilities);
+    job->tier = self->ops->name;
+    job->read_bytes = job->text.n;
     return SR_OK;
 }

@@ -1,13 +1,18 @@
 /*
- * Domain: what the text is about, by the linear classifier.
+ * Domain: what the text is about, by a classifier: the linear one, and the judge's where that is not sure.
  *
  * A rule stands for one or more labels of the classifier. A sure answer (entropy below 0.4) is its best label
  * alone; an unsure one is every label that reaches the threshold. When none does, the rules of the fallback
  * category match.
  */
+#include "base/hash.h"
+#include "base/log.h"
 #include "base/mem.h"
-#include "infer/store.h"
+#include "infer/cascade.h"
+#include "signal/neural.h"
 #include "signal/types.h"
+
+#include <sys/stat.h>
 
 #define ENTROPY_LOW 0.4f
 
@@ -18,7 +23,7 @@ struct domain_rule {
 };
 
 struct sr_signal_set {
-    struct sr_linear *model;
+    struct sr_classifier *model;
     float threshold;
     size_t n;
     struct domain_rule rules[];
@@ -36,36 +41,90 @@ static bool same_label(const char *a, const char *b)
     return *a == *b;
 }
 
-static void add_label(struct domain_rule *rule, const struct sr_linear *model, const char *label,
+static void add_label(struct domain_rule *rule, const struct sr_classifier *model, const char *label,
                       const char *fallback)
 {
-    const char *const *labels = sr_linear_labels(model);
-    for (size_t i = 0; i < sr_linear_n_labels(model); i++)
-        if (same_label(labels[i], label))
+    for (size_t i = 0; i < model->n_labels; i++)
+        if (same_label(model->labels[i], label))
             rule->labels |= UINT64_C(1) << i;
     rule->fallback |= same_label(label, fallback);
 }
 
 static void domain_free(struct sr_signal_set *set)
 {
-    sr_linear_unref(set->model);
+    sr_classifier_unref(set->model);
     sr_mem_free(set);
+}
+
+/* A folder of the user's own whose head answers alone. */
+static int open_folder(struct sr_signal_set *set, const struct sr_config *config, struct sr_models *models,
+                       const char *folder, struct sr_err *err)
+{
+    struct sr_cascade_options options = {.task = "domain"};
+    int rc = sr_signal_own_judge(config, models, folder, options.task, &options.judge, err);
+    if (rc == SR_OK)
+        rc = sr_cascade_new(&set->model, &options, err);
+    sr_judge_unref(options.judge);
+    return rc;
+}
+
+/* The judge behind the linear tier, where there is one. A judge that came along and does not fit is left out;
+ * one that was named must. */
+static int add_judge(struct sr_signal_set *set, const struct sr_config *config, struct sr_models *models,
+                     struct sr_err *err)
+{
+    struct sr_cascade_options options = {
+        .linear = set->model, .task = "domain", .certain = (float)config->global.inference.ask_below};
+    struct sr_classifier *cascade = NULL;
+    const char *named = config->global.inference.judge;
+    int rc = sr_signal_judge(config, models, &options.judge, err);
+    if (rc == SR_ENOENT)
+        return SR_OK;
+    if (rc == SR_OK)
+        rc = sr_signal_fusion(config, options.task, &options.fusion, err);
+    if (rc == SR_OK)
+        rc = sr_cascade_new(&cascade, &options, err);
+    sr_judge_unref(options.judge);
+    if (rc && (!named || !*named)) {
+        sr_log(SR_LOG_WARN, "judge_left_out", "%s; the linear tier answers alone", err->message);
+        return SR_OK;
+    }
+    if (rc == SR_OK) {
+        sr_classifier_unref(set->model);
+        set->model = cascade;
+    }
+    return rc;
+}
+
+static int open_model(struct sr_signal_set *set, const struct sr_config *config, struct sr_models *models,
+                      struct sr_err *err)
+{
+    const char *path = config->global.domain_model ? config->global.domain_model : "";
+    struct sr_linear *linear = NULL;
+    struct sr_err why = {0};
+    struct stat st;
+    bool folder = *path && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+    int rc =
+        folder ? open_folder(set, config, models, path, &why) : sr_models_linear(models, path, &linear, &why);
+    if (linear)
+        set->model = sr_linear_classifier(linear);
+    if (rc == SR_OK && !*path)
+        rc = add_judge(set, config, models, &why);
+    bool names = rc == SR_ENOENT || rc == SR_EIO || !*path || strstr(why.message, path);
+    return rc ? sr_err_set(err, rc, "%s%s%s", names ? "" : path, names ? "" : ": ", why.message) : SR_OK;
 }
 
 static int domain_compile(struct sr_signal_set **out, const struct sr_config *config,
                           struct sr_models *models, struct sr_err *err)
 {
-    const char *path = config->global.domain_model, *fallback = config->global.domain_fallback;
+    const char *fallback = config->global.domain_fallback;
     if (config->n_domains == 0)
         return SR_OK;
     struct sr_signal_set *set = sr_mem_calloc(1, sizeof *set + config->n_domains * sizeof *set->rules);
     if (!set)
         return SR_ENOMEM;
-    struct sr_err why = {0};
-    int rc = sr_models_linear(models, path ? path : "", &set->model, &why);
+    int rc = open_model(set, config, models, err);
     if (rc) {
-        bool names = rc == SR_ENOENT || rc == SR_EIO || !path || !*path;
-        sr_err_set(err, rc, "%s%s%s", names ? "" : path, names ? "" : ": ", why.message);
         domain_free(set);
         return rc;
     }
@@ -95,6 +154,13 @@ static const char *domain_name(const struct sr_signal_set *set, size_t rule)
     return set->rules[rule].name;
 }
 
+/* Tenants do not learn from each other's answers what was asked before. */
+static uint64_t tenant_salt(const struct sr_signal_input *input)
+{
+    struct sr_bytes tenant = input->turns ? input->turns->tenant : (struct sr_bytes){0};
+    return tenant.n ? sr_hash64(tenant, 0) : 0;
+}
+
 /* The labels that count as found. */
 static uint64_t found_labels(const struct sr_signal_set *set, const struct sr_signal_result *result)
 {
@@ -116,22 +182,29 @@ static float best_of(const struct sr_signal_result *result, uint64_t labels)
     return best;
 }
 
-static int domain_run(const struct sr_signal_set *set, const struct sr_signal_input *input,
-                      struct sr_arena *arena, struct sr_signal_result *result)
+/* One question, in the task's arena. */
+struct asking {
+    const struct sr_signal_set *set;
+    struct sr_signal_task *task;
+    struct sr_classifier_job job;
+    bool asked; /* the job was taken: it is to be released */
+};
+
+static void judge(const struct asking *asking)
 {
-    size_t n = sr_linear_n_labels(set->model);
-    float *probabilities = sr_arena_calloc(arena, n, sizeof *probabilities);
-    result->hits = sr_signal_hits(arena, set->n);
-    if (!probabilities || !result->hits)
-        return SR_ENOMEM;
-    sr_linear_scores(set->model, input->text, probabilities);
-    result->tier = "linear";
-    result->labels = sr_linear_labels(set->model);
+    const struct sr_signal_set *set = asking->set;
+    struct sr_signal_result *result = asking->task->result;
+    const float *probabilities = asking->job.probabilities;
+    size_t n = set->model->n_labels;
+    result->tier = asking->job.tier;
+    result->labels = set->model->labels;
     result->probabilities = probabilities;
     result->n_labels = n;
     result->top = (int)sr_classifier_top(probabilities, n);
     result->entropy = sr_classifier_entropy(probabilities, n);
     result->n_hits = set->n;
+    result->all_bytes = asking->job.text.n;
+    result->scanned_bytes = asking->job.read_bytes;
     uint64_t found = found_labels(set, result);
     for (size_t i = 0; i < set->n; i++) {
         const struct domain_rule *rule = &set->rules[i];
@@ -141,7 +214,56 @@ static int domain_run(const struct sr_signal_set *set, const struct sr_signal_in
         if (hit->matched)
             hit->confidence = found ? best_of(result, rule->labels & found) : probabilities[result->top];
     }
-    return SR_OK;
+}
+
+static void answered(struct sr_classifier_job *job, int status)
+{
+    struct asking *asking = job->owner;
+    struct sr_signal_task *task = asking->task;
+    if (status == SR_OK)
+        judge(asking);
+    task->done(task, status);
+}
+
+static int domain_start(const struct sr_signal_set *set, struct sr_signal_task *task)
+{
+    struct asking *asking = sr_arena_calloc(task->arena, 1, sizeof *asking);
+    float *probabilities = sr_arena_calloc(task->arena, set->model->n_labels, sizeof *probabilities);
+    task->result->hits = sr_signal_hits(task->arena, set->n);
+    if (!asking || !probabilities || !task->result->hits)
+        return SR_ENOMEM;
+    *asking = (struct asking){.set = set, .task = task};
+    asking->job = (struct sr_classifier_job){.text = task->input->text,
+                                             .salt = tenant_salt(task->input),
+                                             .probabilities = probabilities,
+                                             .done = answered,
+                                             .owner = asking};
+    task->state = asking;
+    asking->asked = true; /* the answer may come before the start returns */
+    int rc = sr_classifier_start(set->model, &asking->job);
+    if (rc == SR_OK)
+        judge(asking);
+    else if (rc != SR_AGAIN)
+        asking->asked = false;
+    return rc;
+}
+
+static void domain_cancel(const struct sr_signal_set *set, struct sr_signal_task *task)
+{
+    struct asking *asking = task->state;
+    sr_classifier_cancel(set->model, &asking->job);
+}
+
+static void domain_dispose(const struct sr_signal_set *set, struct sr_signal_task *task)
+{
+    struct asking *asking = task->state;
+    if (asking && asking->asked)
+        sr_classifier_release(set->model, &asking->job);
+}
+
+static bool domain_may_be_late(const struct sr_signal_set *set)
+{
+    return sr_classifier_is_late(set->model);
 }
 
 const struct sr_signal_ops sr_signal_domain = {
@@ -151,5 +273,8 @@ const struct sr_signal_ops sr_signal_domain = {
     .free = domain_free,
     .n_rules = domain_rules,
     .rule_name = domain_name,
-    .run = domain_run,
+    .start = domain_start,
+    .cancel = domain_cancel,
+    .dispose = domain_dispose,
+    .may_be_late = domain_may_be_late,
 };

@@ -1,17 +1,13 @@
 /* Texts to vectors over infer/embed.h, with what is remembered of earlier ones. */
 #include "signal/embedding_reader.h"
 
-#include "base/clock.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "infer/embed.h"
-#include "infer/locate.h"
 
 #include <stdio.h>
 
-#define IDENTITY_MAX   192u
-#define TEXTS_AT_ONCE  512u
-#define TOKENS_PER_JOB 256u /* what a waiting job has on average at most */
+#define IDENTITY_MAX  192u
+#define TEXTS_AT_ONCE 512u
 
 struct sr_embedding_reader {
     struct sr_ref ref;
@@ -33,39 +29,13 @@ struct sr_embedding_read {
     float vector[]; /* [dimensions] */
 };
 
-int sr_signal_infer(const struct sr_config *config, struct sr_models *models, struct sr_infer **out,
-                    struct sr_err *err)
-{
-    const struct sr_config_inference *wanted = &config->global.inference;
-    struct sr_infer_options options = sr_infer_defaults();
-    options.threads = (unsigned)wanted->threads;
-    options.cpus = wanted->cpus;
-    if (wanted->memory_max)
-        options.memory_max = wanted->memory_max;
-    if (wanted->queue_jobs)
-        options.queue_jobs = (size_t)wanted->queue_jobs;
-    if (wanted->batch_tokens)
-        options.batch_tokens = (size_t)wanted->batch_tokens;
-    options.queue_tokens = options.queue_jobs * TOKENS_PER_JOB;
-    options.long_tokens = options.batch_tokens;
-    options.wait_ns = (uint64_t)wanted->batch_wait_us * SR_NS_PER_US;
-    return sr_models_infer(models, &options, out, err);
-}
-
-static void say_open(const struct sr_encoder_info *info, uint64_t ns)
-{
-    static const char *const precisions[] = {"fp32", "bf16", "int8"};
-    sr_log(SR_LOG_INFO, "encoder_ready", "%s: %s, %zu layers of %zu, %s, %.1f MB of weights, in %.0f ms",
-           info->folder, info->architecture, info->layers, info->hidden, precisions[info->precision],
-           (double)info->weight_bytes / 1e6, (double)ns / 1e6);
-}
-
 /* What makes a vector what it is. */
-static void set_identity(struct sr_embedding_reader *reader, const char *folder)
+static void set_identity(struct sr_embedding_reader *reader)
 {
+    const struct sr_encoder_info *info = sr_encoder_info(reader->encoder);
     const struct sr_embed_options *options = &reader->options;
     snprintf(reader->identity, sizeof reader->identity, "embedding %016llx %d %zu %u %u",
-             (unsigned long long)sr_models_stamp(folder), (int)sr_encoder_info(reader->encoder)->precision,
+             (unsigned long long)sr_models_stamp(info->folder), (int)info->precision,
              options->windows.max_windows, options->layers, options->dimensions);
 }
 
@@ -73,18 +43,12 @@ static int reader_open(struct sr_embedding_reader *reader, const struct sr_confi
                        struct sr_models *models, struct sr_err *err)
 {
     const struct sr_config_inference *wanted = &config->global.inference;
-    struct sr_encoder_options options = {.precision = (enum sr_precision)wanted->precision};
     struct sr_embed *probe = NULL;
-    char folder[SR_LOCATE_MAX];
-    uint64_t start = sr_clock_ns();
-    int rc = sr_locate_model(folder, wanted->encoder, err);
-    if (rc == SR_OK)
-        rc = sr_models_encoder(models, folder, &options, &reader->encoder, err);
+    int rc = sr_signal_encoder(config, models, &reader->encoder, err);
     if (rc == SR_OK)
         rc = sr_signal_infer(config, models, &reader->infer, err);
     if (rc)
         return rc;
-    say_open(sr_encoder_info(reader->encoder), sr_clock_ns() - start);
     reader->options = sr_embed_defaults(reader->encoder);
     reader->options.priority = SR_INFER_INTERACTIVE;
     if (wanted->max_windows)
@@ -97,7 +61,7 @@ static int reader_open(struct sr_embedding_reader *reader, const struct sr_confi
     reader->dimensions = sr_embed_dimensions(probe);
     sr_embed_free(probe);
     reader->memo = sr_memo_ref(sr_models_memo(models));
-    set_identity(reader, folder);
+    set_identity(reader);
     return SR_OK;
 }
 

@@ -7,14 +7,9 @@
 #ifndef SR_SIGNAL_EMBEDDING_READER_H
 #define SR_SIGNAL_EMBEDDING_READER_H
 
-#include "config/config.h"
-#include "infer/store.h"
+#include "signal/neural.h"
 
 struct sr_embedding_reader;
-
-/* The engine as the configuration wants it, from the store. */
-int sr_signal_infer(const struct sr_config *config, struct sr_models *models, struct sr_infer **out,
-                    struct sr_err *err) SR_WARN_UNUSED;
 
 /* Opens the encoder of the configuration. SR_ENOENT: none is named and the default one is not found; else the
  * errors of sr_models_encoder and sr_embed_new. */

@@ -71,14 +71,17 @@ void sr_signals_unref(struct sr_signals *signals)
     sr_mem_free(signals);
 }
 
+bool sr_signal_type_is_late(enum sr_signal_type type, const struct sr_signal_set *set)
+{
+    const struct sr_signal_ops *ops = sr_signal_registry[type];
+    return ops->start && (!ops->may_be_late || ops->may_be_late(set));
+}
+
 bool sr_signals_may_be_late(const struct sr_signals *signals)
 {
-    for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
-        const struct sr_signal_ops *ops = sr_signal_registry[type];
-        const struct sr_signal_set *set = signals->sets[type];
-        if (set && ops->start && (!ops->may_be_late || ops->may_be_late(set)))
+    for (int type = 0; type < SR_SIGNAL_TYPES; type++)
+        if (signals->sets[type] && sr_signal_type_is_late((enum sr_signal_type)type, signals->sets[type]))
             return true;
-    }
     return false;
 }
 

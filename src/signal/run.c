@@ -304,7 +304,7 @@ int sr_signal_run_start(struct sr_signal_run *run, enum sr_signal_type type, sr_
     const struct sr_signal_set *set = run->signals->sets[type];
     bool on_worker = set && run->env.mailbox && run->env.workers &&
                      sr_signal_input_bytes(run->input, type) > run->env.inline_bytes;
-    bool late = set && run->env.mailbox && sr_signal_registry[type]->start;
+    bool late = set && run->env.mailbox && sr_signal_type_is_late(type, set);
     run->types[type].done = done;
     run->types[type].ctx = ctx;
     if (on_worker || late) {

@@ -20,6 +20,9 @@ extern const struct sr_signal_ops sr_signal_structure;
 extern const struct sr_signal_ops sr_signal_language;
 extern const struct sr_signal_ops sr_signal_domain;
 extern const struct sr_signal_ops sr_signal_embedding;
+
+/* Can an answer of this set come late? */
+bool sr_signal_type_is_late(enum sr_signal_type type, const struct sr_signal_set *set);
 extern const struct sr_signal_ops sr_signal_jailbreak;
 extern const struct sr_signal_ops sr_signal_pii;
 

@@ -1,0 +1,145 @@
+/*
+ * Opening the neural tier.
+ *
+ * The judge's heads are opened with the encoder only where rules ask for them and some answer of the linear
+ * tier could be too unsure: their adapted trunk costs as much memory again as the plain one.
+ */
+#include "signal/neural.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "infer/judge.h"
+#include "infer/locate.h"
+
+#define TOKENS_PER_JOB 256u /* what a waiting job has on average at most */
+#define DEFAULT_JUDGE  "judge"
+
+int sr_signal_infer(const struct sr_config *config, struct sr_models *models, struct sr_infer **out,
+                    struct sr_err *err)
+{
+    const struct sr_config_inference *wanted = &config->global.inference;
+    struct sr_infer_options options = sr_infer_defaults();
+    options.threads = (unsigned)wanted->threads;
+    options.cpus = wanted->cpus;
+    if (wanted->memory_max)
+        options.memory_max = wanted->memory_max;
+    if (wanted->queue_jobs)
+        options.queue_jobs = (size_t)wanted->queue_jobs;
+    if (wanted->batch_tokens)
+        options.batch_tokens = (size_t)wanted->batch_tokens;
+    options.queue_tokens = options.queue_jobs * TOKENS_PER_JOB;
+    options.long_tokens = options.batch_tokens;
+    options.wait_ns = (uint64_t)wanted->batch_wait_us * SR_NS_PER_US;
+    return sr_models_infer(models, &options, out, err);
+}
+
+static void say_open(const struct sr_encoder_info *info, uint64_t ns)
+{
+    static const char *const precisions[] = {"fp32", "bf16", "int8"};
+    sr_log(SR_LOG_INFO, "encoder_ready", "%s: %s, %zu layers of %zu, %s, %.1f MB of weights, in %.0f ms",
+           info->folder, info->architecture, info->layers, info->hidden, precisions[info->precision],
+           (double)info->weight_bytes / 1e6, (double)ns / 1e6);
+}
+
+static bool is_named(const char *name)
+{
+    return name && *name;
+}
+
+bool sr_signal_wants_judge(const struct sr_config *config)
+{
+    const struct sr_config_inference *wanted = &config->global.inference;
+    struct sr_fusion ignored;
+    char folder[SR_LOCATE_MAX];
+    if (wanted->ask_below <= 0 || config->n_domains + config->n_jailbreaks + config->n_piis == 0)
+        return false;
+    if (is_named(wanted->judge))
+        return true;
+    /* The judge that comes along counts once it says how it is mixed with the linear tier. */
+    return !is_named(wanted->encoder) && sr_locate_model(folder, DEFAULT_JUDGE, NULL) == SR_OK &&
+           sr_fusion_read(&ignored, folder, "domain", NULL) == SR_OK;
+}
+
+static int open_encoder(const struct sr_config *config, struct sr_models *models, const char *folder,
+                        const char *heads, const char *task, struct sr_encoder **out, struct sr_err *err)
+{
+    struct sr_encoder_options options = {.precision = (enum sr_precision)config->global.inference.precision,
+                                         .task = task,
+                                         .heads = &heads,
+                                         .n_heads = heads != NULL};
+    uint64_t start = sr_clock_ns();
+    int rc = sr_models_encoder(models, folder, &options, out, err);
+    if (rc == SR_OK && sr_clock_ns() - start > SR_NS_PER_MS) /* opened, not taken */
+        say_open(sr_encoder_info(*out), sr_clock_ns() - start);
+    return rc;
+}
+
+int sr_signal_encoder(const struct sr_config *config, struct sr_models *models, struct sr_encoder **out,
+                      struct sr_err *err)
+{
+    const struct sr_config_inference *wanted = &config->global.inference;
+    char folder[SR_LOCATE_MAX], heads[SR_LOCATE_MAX];
+    int rc = sr_locate_model(folder, wanted->encoder, err);
+    if (rc)
+        return rc;
+    bool judge = sr_signal_wants_judge(config);
+    if (judge)
+        rc = sr_locate_model(heads, is_named(wanted->judge) ? wanted->judge : DEFAULT_JUDGE, err);
+    if (rc) /* not SR_ENOENT: there is an encoder, and the judge that was named is not */
+        return rc == SR_ENOENT ? SR_EINVAL : rc;
+    return open_encoder(config, models, folder, judge ? heads : NULL, NULL, out, err);
+}
+
+static int make_judge(const struct sr_config *config, struct sr_models *models, struct sr_encoder *encoder,
+                      struct sr_judge **out, struct sr_err *err)
+{
+    struct sr_judge_options options = sr_judge_defaults();
+    struct sr_infer *infer;
+    options.memo_bytes = config->global.guards.memo_bytes;
+    int rc = sr_signal_infer(config, models, &infer, err);
+    return rc ? rc : sr_models_judge(models, encoder, infer, &options, out, err);
+}
+
+int sr_signal_judge(const struct sr_config *config, struct sr_models *models, struct sr_judge **out,
+                    struct sr_err *err)
+{
+    struct sr_encoder *encoder = NULL;
+    if (!sr_signal_wants_judge(config))
+        return SR_ENOENT;
+    int rc = sr_signal_encoder(config, models, &encoder, err);
+    if (rc == SR_OK)
+        rc = make_judge(config, models, encoder, out, err);
+    sr_encoder_unref(encoder);
+    return rc;
+}
+
+int sr_signal_own_judge(const struct sr_config *config, struct sr_models *models, const char *folder,
+                        const char *task, struct sr_judge **out, struct sr_err *err)
+{
+    struct sr_encoder *encoder = NULL;
+    int rc = open_encoder(config, models, folder, NULL, task, &encoder, err);
+    if (rc == SR_OK)
+        rc = make_judge(config, models, encoder, out, err);
+    sr_encoder_unref(encoder);
+    return rc;
+}
+
+int sr_signal_fusion(const struct sr_config *config, const char *task, struct sr_fusion *out,
+                     struct sr_err *err)
+{
+    const char *named = config->global.inference.judge;
+    char folder[SR_LOCATE_MAX];
+    int rc = sr_locate_model(folder, is_named(named) ? named : DEFAULT_JUDGE, err);
+    if (rc == SR_OK)
+        rc = sr_fusion_read(out, folder, task, err);
+    return rc == SR_ENOENT ? SR_OK : rc;
+}
+
+int sr_signal_thresholds(const struct sr_config *config, const char *task, const char *const *types, size_t n,
+                         float *out, struct sr_err *err)
+{
+    const char *named = config->global.inference.judge;
+    char folder[SR_LOCATE_MAX];
+    int rc = sr_locate_model(folder, is_named(named) ? named : DEFAULT_JUDGE, err);
+    return rc ? rc : sr_fusion_thresholds(out, types, n, folder, task, err);
+}
