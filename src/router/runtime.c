@@ -10,9 +10,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "config/load.h"
-#include "infer/locate.h"
 #include "observe/lines.h"
-#include "signal/embedding_reader.h"
+#include "signal/neural.h"
 
 #include <stdio.h>
 
@@ -105,20 +104,14 @@ static int load_encoder(const sr_runtime *runtime, const struct sr_config *confi
                         struct sr_err *err)
 {
     const struct sr_config_inference *wanted = &config->global.inference;
-    struct sr_encoder_options options = {.precision = (enum sr_precision)wanted->precision};
     bool named = wanted->encoder && *wanted->encoder;
-    char folder[SR_LOCATE_MAX];
-    int rc = sr_locate_model(folder, wanted->encoder, err);
+    int rc = sr_signal_encoder(config, runtime->models, &out->encoder, err);
     if (rc == SR_ENOENT && !named) {
         sr_log(SR_LOG_INFO, "neural_tier_off", "%s; the linear tier answers", err->message);
         return SR_OK;
     }
     if (rc == SR_OK)
-        rc = sr_models_encoder(runtime->models, folder, &options, &out->encoder, err);
-    if (rc == SR_OK)
         rc = sr_signal_infer(config, runtime->models, &out->infer, err);
-    if (rc == SR_OK && config->n_embeddings == 0)
-        sr_log(SR_LOG_INFO, "neural_tier_on", "%s", folder);
     return rc;
 }
 
