@@ -93,15 +93,15 @@ static const struct sr_form form_bf16 = {.name = "scalar 6x16 of bf16",
                                          .vectors = 16,
                                          .width = 1,
                                          .unit = 2};
-static const struct sr_form form_s8 = {.name = "scalar 6x16 of int8",
-                                       .tile = tile_s8,
-                                       .spin = spin,
-                                       .a = SR_OPERAND_S8,
-                                       .b = SR_OPERAND_S8,
-                                       .rows = 6,
-                                       .vectors = 16,
-                                       .width = 1,
-                                       .unit = 4};
+const struct sr_form sr_form_scalar_int8 = {.name = "scalar 6x16 of int8",
+                                            .tile = tile_s8,
+                                            .spin = spin,
+                                            .a = SR_OPERAND_S8,
+                                            .b = SR_OPERAND_S8,
+                                            .rows = 6,
+                                            .vectors = 16,
+                                            .width = 1,
+                                            .unit = 4};
 
 #define AT(name)              name##_f32
 #define AT_BF16               0
@@ -119,7 +119,7 @@ static const struct sr_form form_s8 = {.name = "scalar 6x16 of int8",
 
 static const struct sr_ops ops = {
     .isa = SR_ISA_SCALAR,
-    .forms = {&form_f32, &form_bf16, &form_s8},
+    .forms = {&form_f32, &form_bf16, &sr_form_scalar_int8},
     .attention = {ATTENTION, ATTENTION},
     .finish = finish_tile,
     .prepare = prepare_row,

@@ -108,7 +108,7 @@ const struct sr_ops *sr_ops_avx2(void);
 const struct sr_ops *sr_ops_avx512(void);
 const struct sr_ops *sr_ops_avx512_bf16(void);
 const struct sr_ops *sr_ops_current(void);
-extern const struct sr_form sr_form_avx2_int8, sr_form_avx512_vnni;
+extern const struct sr_form sr_form_scalar_int8, sr_form_avx2_int8, sr_form_avx512_vnni;
 
 struct sr_matrix {
     const struct sr_ops *ops;
