@@ -35,6 +35,15 @@ static bool is_attack(const char *label, const struct sr_strings *labels)
     return labels->count == 0;
 }
 
+uint64_t sr_jailbreak_attacks(const char *const *names, size_t n, const struct sr_strings *labels)
+{
+    uint64_t attack = 0;
+    for (size_t i = 0; i < n && i < 64; i++)
+        if (is_attack(names[i], labels))
+            attack |= UINT64_C(1) << i;
+    return attack;
+}
+
 int sr_jailbreak_reader_new(struct sr_jailbreak_reader **out, const char *path,
                             const struct sr_strings *labels, struct sr_models *models, struct sr_err *err)
 {
@@ -49,9 +58,8 @@ int sr_jailbreak_reader_new(struct sr_jailbreak_reader **out, const char *path,
     }
     struct sr_memo *memo = sr_models_memo(models);
     reader->memo = memo ? sr_memo_ref(memo) : NULL;
-    for (size_t i = 0; i < sr_linear_n_labels(reader->model); i++)
-        if (is_attack(sr_linear_labels(reader->model)[i], labels))
-            reader->attack |= UINT64_C(1) << i;
+    reader->attack =
+        sr_jailbreak_attacks(sr_linear_labels(reader->model), sr_linear_n_labels(reader->model), labels);
     snprintf(reader->name, sizeof reader->name, "%s%s %llx", READER_VERSION, sr_linear_sha256(reader->model),
              (unsigned long long)reader->attack);
     if (!reader->attack) {

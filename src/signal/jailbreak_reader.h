@@ -9,8 +9,8 @@
 
 #include "base/arena.h"
 #include "config/config.h"
-#include "model/memo.h"
 #include "infer/store.h"
+#include "model/memo.h"
 
 #define SR_JAILBREAK_WINDOW  ((size_t)1536) /* bytes: about 350 tokens of English */
 #define SR_JAILBREAK_OVERLAP ((size_t)512)
@@ -25,6 +25,10 @@ struct sr_jailbreak_find {
     uint32_t disguise; /* SR_DISGUISE_* that were undone in it; 0: as it stands */
     uint32_t windows;  /* that were read; 0: all was remembered */
 };
+
+/* Which of a model's labels mean an attack, as a mask: those in `labels`; where that is empty, all but
+ * benign, safe and normal. */
+uint64_t sr_jailbreak_attacks(const char *const *names, size_t n, const struct sr_strings *labels);
 
 /* `labels`: those that mean an attack, empty: all but benign, safe and normal. `path` "" is the embedded
  * model. SR_EINVAL when no label of the model means an attack; else the errors of sr_models_linear. */

@@ -2,14 +2,25 @@
  * PII: is there private data in a turn that a rule does not allow?
  *
  * All entities of the turns that are read are kept with their places, whatever the rules say: redaction and
- * the policies of models ask again with limits of their own.
+ * the policies of models ask again with limits of their own. The exact recognisers read at once; names of
+ * people, places and organisations come from the judge, where there is one, and join the same list.
  */
+#include "base/log.h"
 #include "base/mem.h"
+#include "signal/ask.h"
+#include "signal/neural.h"
 #include "signal/pii_reader.h"
 #include "signal/types.h"
 
+#define TASK     "pii"
+#define NO_TYPE  UINT8_MAX
+#define AT_LEAST 0.7F /* the confidence that a span at its type's shipped threshold has */
+
 struct sr_signal_set {
     struct sr_pii_reader *reader;
+    struct sr_judge *judge;          /* NULL: the exact recognisers alone */
+    uint8_t types[SR_BIO_TYPES_MAX]; /* the judge's types as enum sr_entity_type, or NO_TYPE */
+    float least[SR_BIO_TYPES_MAX];   /* thresholds where the judge was trained */
     const struct sr_config_pii *rules;
     size_t n;
     bool history; /* something asks for every turn */
@@ -18,7 +29,42 @@ struct sr_signal_set {
 static void pii_free(struct sr_signal_set *set)
 {
     sr_pii_reader_unref(set->reader);
+    sr_judge_unref(set->judge);
     sr_mem_free(set);
+}
+
+static int take_types(struct sr_signal_set *set, const struct sr_config *config, struct sr_err *err)
+{
+    size_t n, known = 0;
+    const char *const *names = sr_judge_types(set->judge, &n);
+    for (size_t i = 0; i < n; i++) {
+        int type = sr_entity_find_type(sr_bytes_str(names[i]));
+        set->types[i] = type < 0 ? NO_TYPE : (uint8_t)type;
+        known += type >= 0;
+    }
+    if (known == 0)
+        return sr_err_set(err, SR_EMISMATCH, "the model has no head for `" TASK "`");
+    return sr_signal_thresholds(config, TASK, names, n, set->least, err);
+}
+
+/* One that came along and does not fit is left out; one that was named must fit. */
+static int add_judge(struct sr_signal_set *set, const struct sr_config *config, struct sr_models *models,
+                     struct sr_err *err)
+{
+    const char *named = config->global.inference.judge;
+    struct sr_err why = {0};
+    int rc = sr_signal_judge(config, models, &set->judge, &why);
+    if (rc == SR_ENOENT)
+        return SR_OK;
+    if (rc == SR_OK)
+        rc = take_types(set, config, &why);
+    if (rc && (!named || !*named)) {
+        sr_log(SR_LOG_WARN, "judge_left_out", "%s; the exact recognisers answer alone", why.message);
+        sr_judge_unref(set->judge);
+        set->judge = NULL;
+        return SR_OK;
+    }
+    return rc ? sr_err_set(err, rc, "%s", why.message) : SR_OK;
 }
 
 /* Policies of models and redaction look at everything that would be sent. */
@@ -42,7 +88,9 @@ static int pii_compile(struct sr_signal_set **out, const struct sr_config *confi
     struct sr_signal_set *set = sr_mem_calloc(1, sizeof *set);
     if (!set)
         return SR_ENOMEM;
-    int rc = sr_pii_reader_new(&set->reader, NULL, models, err);
+    int rc = sr_pii_reader_new(&set->reader, models, err);
+    if (rc == SR_OK)
+        rc = add_judge(set, config, models, err);
     if (rc) {
         pii_free(set);
         return rc;
@@ -92,6 +140,43 @@ struct turn_finds {
     uint32_t turn;
 };
 
+/* The judge's confidence on the scale of rules: a span at its type's shipped threshold has AT_LEAST. */
+static float scaled(float confidence, float least)
+{
+    if (confidence < least)
+        return AT_LEAST * confidence / least;
+    return least < 1 ? AT_LEAST + (1 - AT_LEAST) * (confidence - least) / (1 - least) : confidence;
+}
+
+/* The judge's spans join what the recognisers found in a turn. */
+static int join_spans(const struct sr_signal_set *set, const struct sr_judge_reading *reading,
+                      struct sr_pii_finds *found, struct sr_arena *arena)
+{
+    size_t n;
+    const struct sr_bio_span *spans = sr_judge_spans(reading, &n);
+    struct sr_entities list;
+    int rc = SR_OK;
+    sr_entities_init(&list, SR_PII_ENTITIES_MAX);
+    for (size_t i = 0; rc == SR_OK && i < found->n; i++)
+        rc = sr_entities_add(&list, found->items[i].type, found->items[i].start, found->items[i].end,
+                             found->items[i].confidence);
+    for (size_t i = 0; rc == SR_OK && i < n; i++)
+        if (set->types[spans[i].type] != NO_TYPE && spans[i].end > spans[i].start)
+            rc = sr_entities_add(&list, set->types[spans[i].type], spans[i].start, spans[i].end,
+                                 scaled(spans[i].confidence, set->least[spans[i].type]));
+    if (rc == SR_OK && list.n) {
+        sr_entities_resolve(&list);
+        struct sr_entity *items = sr_arena_alloc(arena, list.n * sizeof *items);
+        rc = items ? SR_OK : SR_ENOMEM;
+        if (items)
+            memcpy(items, list.items, list.n * sizeof *items);
+        found->items = items;
+        found->n = list.n;
+    }
+    sr_entities_dispose(&list);
+    return rc;
+}
+
 static int gather(const struct turn_finds *parts, size_t n, struct sr_arena *arena,
                   struct sr_signal_result *result)
 {
@@ -113,51 +198,90 @@ static int gather(const struct turn_finds *parts, size_t n, struct sr_arena *are
     return SR_OK;
 }
 
-static int read_all(const struct sr_signal_set *set, const struct sr_signal_input *input,
-                    struct sr_arena *arena, struct sr_signal_result *result)
+static int write_result(const struct sr_signal_set *set, struct sr_signal_task *task,
+                        const struct turn_finds *parts, size_t n)
 {
+    struct sr_signal_result *result = task->result;
+    result->hits = sr_signal_hits(task->arena, set->n);
+    int rc = result->hits ? gather(parts, n, task->arena, result) : SR_ENOMEM;
+    for (size_t i = 0; !rc && i < set->n; i++)
+        judge(&set->rules[i], task->input->turns, result, &result->hits[i]);
+    result->n_hits = set->n;
+    return rc;
+}
+
+static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
+                  struct sr_signal_question *questions, size_t n)
+{
+    struct turn_finds *parts = questions[0].about;
+    bool answered = false;
+    int rc = SR_OK;
+    for (size_t i = 0; rc == SR_OK && i < n; i++) {
+        if (questions[i].status == SR_OK)
+            rc = join_spans(set, questions[i].reading, &parts[i].found, task->arena);
+        answered |= questions[i].status == SR_OK;
+    }
+    task->result->tier = answered ? "exact+neural" : "exact";
+    return rc ? rc : write_result(set, task, parts, n);
+}
+
+static int pii_start(const struct sr_signal_set *set, struct sr_signal_task *task)
+{
+    const struct sr_signal_input *input = task->input;
     struct sr_signal_turn whole = {.current = true, .text = input->text};
     const struct sr_signal_turn *turns = input->turns ? input->turns->items : &whole;
     size_t n = input->turns ? input->turns->n : 1, used = 0;
     struct sr_bytes tenant = input->turns ? input->turns->tenant : SR_LIT("");
-    struct turn_finds *parts = sr_arena_calloc(arena, n ? n : 1, sizeof *parts);
-    if (!parts)
+    struct turn_finds *parts = sr_arena_calloc(task->arena, n + 1, sizeof *parts);
+    struct sr_signal_question *questions = sr_arena_calloc(task->arena, n + 1, sizeof *questions);
+    if (!parts || !questions)
         return SR_ENOMEM;
     for (size_t i = 0; i < n; i++) {
-        result->all_bytes += turns[i].text.n;
+        task->result->all_bytes += turns[i].text.n;
         if ((!set->history && !turns[i].current) || turns[i].text.n == 0)
             continue;
-        int rc = sr_pii_read(set->reader, turns[i].text, tenant, arena, &parts[used].found);
+        int rc = sr_pii_read(set->reader, turns[i].text, tenant, task->arena, &parts[used].found);
         if (rc)
             return rc;
-        result->scanned_bytes += turns[i].text.n;
-        result->remembered += parts[used].found.remembered;
+        task->result->scanned_bytes += turns[i].text.n;
+        task->result->remembered += parts[used].found.remembered;
+        questions[used].text = turns[i].text;
+        questions[used].about = &parts[used];
         parts[used++].turn = (uint32_t)i;
     }
-    return gather(parts, used, arena, result);
+    if (set->judge && used)
+        return sr_signal_ask(set, task, set->judge, tenant, questions, used, finish);
+    task->result->tier = "exact";
+    return write_result(set, task, parts, used);
 }
 
-static int pii_run(const struct sr_signal_set *set, const struct sr_signal_input *input,
-                   struct sr_arena *arena, struct sr_signal_result *result)
+static void pii_cancel(const struct sr_signal_set *set, struct sr_signal_task *task)
 {
-    result->hits = sr_signal_hits(arena, set->n);
-    if (!result->hits)
-        return SR_ENOMEM;
-    int rc = read_all(set, input, arena, result);
-    for (size_t i = 0; !rc && i < set->n; i++)
-        judge(&set->rules[i], input->turns, result, &result->hits[i]);
-    result->n_hits = set->n;
-    result->tier = sr_pii_tier(set->reader);
-    return rc;
+    (void)set;
+    sr_signal_ask_cancel(task);
+}
+
+static void pii_dispose(const struct sr_signal_set *set, struct sr_signal_task *task)
+{
+    (void)set;
+    sr_signal_ask_dispose(task);
+}
+
+static bool pii_may_be_late(const struct sr_signal_set *set)
+{
+    return set->judge != NULL;
 }
 
 const struct sr_signal_ops sr_signal_pii = {
-    .name = "pii",
+    .name = TASK,
     .reads_all = true,
     .cost_ns_per_kib = 20000,
     .compile = pii_compile,
     .free = pii_free,
     .n_rules = pii_rules,
     .rule_name = pii_name,
-    .run = pii_run,
+    .start = pii_start,
+    .cancel = pii_cancel,
+    .dispose = pii_dispose,
+    .may_be_late = pii_may_be_late,
 };

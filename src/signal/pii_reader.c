@@ -1,10 +1,8 @@
-/* Recognisers and the other source into one list, then the list into the arena. */
+/* What the recognisers find into a list, then the list into the arena, and into what is remembered. */
 #include "signal/pii_reader.h"
 
 #include "base/mem.h"
 #include "text/public_suffix.h"
-
-#include <stdio.h>
 
 /* In the key of what is remembered: another value when the recognisers change. */
 #define READER_VERSION "pii-1"
@@ -12,26 +10,17 @@
 struct sr_pii_reader {
     struct sr_ref ref;
     struct sr_memo *memo; /* NULL: nothing is remembered */
-    struct sr_pii_source source;
-    char name[160];
 };
 
-int sr_pii_reader_new(struct sr_pii_reader **out, const struct sr_pii_source *source,
-                      struct sr_models *models, struct sr_err *err)
+int sr_pii_reader_new(struct sr_pii_reader **out, struct sr_models *models, struct sr_err *err)
 {
     struct sr_pii_reader *reader = sr_mem_calloc(1, sizeof *reader);
-    if (!reader) {
-        if (source && source->free)
-            source->free(source->ctx);
+    if (!reader)
         return sr_err_set(err, SR_ENOMEM, "out of memory");
-    }
     struct sr_memo *memo = sr_models_memo(models);
     (void)sr_public_suffix_has(SR_LIT("example.com")); /* reads the list now, not at the first request */
     sr_ref_init(&reader->ref);
     reader->memo = memo ? sr_memo_ref(memo) : NULL;
-    if (source)
-        reader->source = *source;
-    snprintf(reader->name, sizeof reader->name, "%s %s", READER_VERSION, source ? source->version : "");
     *out = reader;
     return SR_OK;
 }
@@ -46,21 +35,8 @@ void sr_pii_reader_unref(struct sr_pii_reader *reader)
 {
     if (!reader || !sr_ref_put(&reader->ref))
         return;
-    if (reader->source.free)
-        reader->source.free(reader->source.ctx);
     sr_memo_unref(reader->memo);
     sr_mem_free(reader);
-}
-
-const char *sr_pii_tier(const struct sr_pii_reader *reader)
-{
-    return reader->source.find ? "exact+neural" : "exact";
-}
-
-static int find_all(const struct sr_pii_reader *reader, struct sr_bytes text, struct sr_entities *list)
-{
-    int rc = reader->source.find ? reader->source.find(reader->source.ctx, text, list) : SR_OK;
-    return rc ? rc : sr_entities_recognise(list, text);
 }
 
 int sr_pii_read(const struct sr_pii_reader *reader, struct sr_bytes text, struct sr_bytes tenant,
@@ -70,7 +46,7 @@ int sr_pii_read(const struct sr_pii_reader *reader, struct sr_bytes text, struct
     struct sr_entities list;
     struct sr_bytes known;
     *out = (struct sr_pii_finds){.items = NULL};
-    bool keep = reader->memo && sr_memo_key(&key, sr_bytes_str(reader->name), tenant, text) == SR_OK;
+    bool keep = reader->memo && sr_memo_key(&key, SR_LIT(READER_VERSION), tenant, text) == SR_OK;
     if (keep && sr_memo_get(reader->memo, &key, arena, &known) == SR_OK) {
         out->items = (const struct sr_entity *)(const void *)known.p;
         out->n = known.n / sizeof *out->items;
@@ -78,7 +54,7 @@ int sr_pii_read(const struct sr_pii_reader *reader, struct sr_bytes text, struct
         return SR_OK;
     }
     sr_entities_init(&list, SR_PII_ENTITIES_MAX);
-    int rc = find_all(reader, text, &list);
+    int rc = sr_entities_recognise(&list, text);
     struct sr_bytes value = sr_bytes_of(list.items, list.n * sizeof *list.items);
     if (!rc && list.n) {
         struct sr_entity *items = sr_arena_alloc(arena, value.n);

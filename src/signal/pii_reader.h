@@ -1,5 +1,5 @@
 /*
- * Reads a text of any length for private data: the exact recognisers, joined by whatever else finds some.
+ * Reads a text of any length for private data: the exact recognisers.
  *
  * What was read before is remembered. A reader is immutable and shared; it holds no thresholds and no
  * policies: it gives everything with its confidence, by place, none overlapping.
@@ -14,25 +14,13 @@
 /* Entities that are kept of one text; a text with more is answered SR_ELIMIT. */
 #define SR_PII_ENTITIES_MAX 32768
 
-/* Another source of entities: a token classifier, for names and places. */
-struct sr_pii_source {
-    const char *version; /* in the key of what is remembered; outlives the reader */
-    /* Appends what it finds in valid UTF-8, in any order. Any thread. */
-    int (*find)(void *ctx, struct sr_bytes text, struct sr_entities *list);
-    void (*free)(void *ctx); /* by the last unref of the reader */
-    void *ctx;
-};
-
 struct sr_pii_reader;
 
-/* `source` may be NULL; else it is the reader's from now on, also on failure. SR_ENOMEM. */
-int sr_pii_reader_new(struct sr_pii_reader **out, const struct sr_pii_source *source,
-                      struct sr_models *models, struct sr_err *err) SR_WARN_UNUSED;
+/* SR_ENOMEM. */
+int sr_pii_reader_new(struct sr_pii_reader **out, struct sr_models *models,
+                      struct sr_err *err) SR_WARN_UNUSED;
 struct sr_pii_reader *sr_pii_reader_ref(struct sr_pii_reader *reader);
 void sr_pii_reader_unref(struct sr_pii_reader *reader); /* NULL is allowed */
-
-/* "exact", or with another source "exact+neural". */
-const char *sr_pii_tier(const struct sr_pii_reader *reader);
 
 struct sr_pii_finds {
     const struct sr_entity *items; /* in the arena, by place */

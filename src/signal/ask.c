@@ -1,0 +1,78 @@
+/* Counting answers: one more than there are questions, so that none finishes while others are being asked. */
+#include "signal/ask.h"
+
+#include "base/hash.h"
+
+#include <stdatomic.h>
+
+struct ask {
+    const struct sr_signal_set *set;
+    struct sr_signal_task *task;
+    struct sr_judge *judge;
+    sr_signal_finish *finish;
+    struct sr_signal_question *questions;
+    struct sr_judge_wait *waits; /* [n] */
+    size_t n;
+    atomic_size_t open;
+};
+
+static bool was_last(struct ask *ask)
+{
+    return atomic_fetch_sub(&ask->open, 1) == 1;
+}
+
+static void answered(struct sr_judge_wait *wait, int status)
+{
+    struct ask *ask = wait->owner;
+    struct sr_signal_question *question = &ask->questions[wait - ask->waits];
+    question->status = status;
+    question->reading = wait->reading;
+    if (was_last(ask))
+        ask->task->done(ask->task, ask->finish(ask->set, ask->task, ask->questions, ask->n));
+}
+
+int sr_signal_ask(const struct sr_signal_set *set, struct sr_signal_task *task, struct sr_judge *judge,
+                  struct sr_bytes tenant, struct sr_signal_question *questions, size_t n,
+                  sr_signal_finish *finish)
+{
+    uint64_t salt = tenant.n ? sr_hash64(tenant, 0) : 0;
+    struct ask *ask = sr_arena_calloc(task->arena, 1, sizeof *ask);
+    struct sr_judge_wait *waits = sr_arena_calloc(task->arena, n ? n : 1, sizeof *waits);
+    if (!ask || !waits)
+        return SR_ENOMEM;
+    *ask = (struct ask){.set = set,
+                        .task = task,
+                        .judge = judge,
+                        .finish = finish,
+                        .questions = questions,
+                        .waits = waits,
+                        .n = n};
+    atomic_init(&ask->open, n + 1);
+    task->state = ask;
+    for (size_t i = 0; i < n; i++) {
+        waits[i].done = answered;
+        waits[i].owner = ask;
+        int rc = sr_judge_read(judge, questions[i].text, salt, SR_INFER_INTERACTIVE, &waits[i]);
+        if (rc == SR_AGAIN)
+            continue;
+        questions[i].status = rc;
+        questions[i].reading = waits[i].reading;
+        atomic_fetch_sub(&ask->open, 1);
+    }
+    return was_last(ask) ? finish(set, task, questions, n) : SR_AGAIN;
+}
+
+void sr_signal_ask_cancel(struct sr_signal_task *task)
+{
+    struct ask *ask = task->state;
+    for (size_t i = 0; ask && i < ask->n; i++)
+        sr_judge_leave(ask->judge, &ask->waits[i]);
+}
+
+void sr_signal_ask_dispose(struct sr_signal_task *task)
+{
+    struct ask *ask = task->state;
+    for (size_t i = 0; ask && i < ask->n; i++)
+        sr_judge_reading_unref(ask->questions[i].reading);
+    task->state = NULL;
+}
