@@ -300,6 +300,23 @@ static void rewrite_word(struct sr_bytes text, struct word *word, struct sr_rewr
     mark(out, word, from, disguise);
 }
 
+/* The end of a word in which nothing can be hidden: ASCII, no sign for a letter before a letter, no separator
+ * behind its first letter. 0 where it needs a closer look. */
+static size_t plain_end(struct sr_bytes text, size_t at)
+{
+    static const char codes[] = "013457@$!|+", separators[] = ".-_*/|,";
+    size_t i = at;
+    for (; i < text.n && (unsigned char)text.p[i] > ' '; i++) {
+        unsigned char c = (unsigned char)text.p[i];
+        if (is_ascii_letter(c))
+            continue;
+        bool before_letter = i + 1 < text.n && is_ascii_letter((unsigned char)text.p[i + 1]);
+        if (c >= 0x80 || (before_letter && strchr(codes, c)) || (i == at + 1 && strchr(separators, c)))
+            return 0;
+    }
+    return i;
+}
+
 void sr_rewrite(struct sr_bytes text, struct sr_rewritten *out)
 {
     struct word word;
@@ -318,6 +335,12 @@ void sr_rewrite(struct sr_bytes text, struct sr_rewritten *out)
             word.end = end;
             put_spaced(text, at, end, out);
             mark(out, &word, from, SR_DISGUISE_SPACED);
+            at = end;
+            continue;
+        }
+        end = plain_end(text, at);
+        if (end > at) {
+            put(out, text.p + at, end - at);
             at = end;
             continue;
         }

@@ -460,7 +460,12 @@ size_t sr_entity_title(struct sr_entity_scan *scan, size_t at)
     static const char *const titles[] = {
         "Mr",  "Mrs", "Ms",  "Miss",  "Mx",     "Dr",   "Prof", "Professor", "Sir",    "Rev", "Capt", "Lt",
         "Sgt", "Col", "Hon", "Madam", "Doctor", "Herr", "Frau", "Señor",     "Señora", "Mme", "Mlle"};
+    unsigned char first = sr_entity_at(scan, at);
+    if (first < 'A' || first > 'Z')
+        return 0;
     for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++) {
+        if (titles[i][0] != (char)first)
+            continue;
         size_t n = strlen(titles[i]);
         if (scan->text.n - at < n || memcmp(scan->text.p + at, titles[i], n) != 0 ||
             sr_entity_is_word(sr_entity_at(scan, at + n)))

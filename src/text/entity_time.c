@@ -187,29 +187,38 @@ static size_t at_digit(struct sr_entity_scan *scan, size_t at)
     return end;
 }
 
+static bool ends_in_day(const struct sr_entity_scan *scan, size_t at)
+{
+    size_t end = at;
+    while (end - at < 10 && sr_entity_is_alpha(sr_entity_at(scan, end)))
+        end++;
+    return end - at >= 6 && end - at <= 9 && (scan->text.p[end - 1] | 0x20) == 'y' &&
+           (scan->text.p[end - 2] | 0x20) == 'a' && (scan->text.p[end - 3] | 0x20) == 'd';
+}
+
 size_t sr_entity_date(struct sr_entity_scan *scan, size_t at)
 {
     bool has_number;
     unsigned char c = sr_entity_at(scan, at), before = at ? sr_entity_at(scan, at - 1) : 0;
     if (sr_entity_is_digit(c))
         return before == '.' || before == '-' || before == '/' || before == '$' ? 0 : at_digit(scan, at);
-    if (!strchr("JFMASONDTWjfmasondtw", c))
+    if (!strchr("JFMASONDTWmtwfs", c))
         return 0;
-    size_t day = word_end(scan, at, WEEKDAYS);
+    bool capital = c >= 'A' && c <= 'Z';
+    size_t day = ends_in_day(scan, at) ? word_end(scan, at, WEEKDAYS) : 0;
     if (day) {
         size_t gap = spaces(scan, day), month = gap ? word_end(scan, day + gap, MONTHS) : 0;
         size_t end = month ? after_month(scan, month, &has_number) : day;
         sr_entity_found(scan, SR_ENTITY_DATE_TIME, at, end, 0.75f);
         return end;
     }
-    size_t month = word_end(scan, at, MONTHS);
+    size_t month = capital ? word_end(scan, at, MONTHS) : 0;
     if (!month)
         return 0;
     size_t end = after_month(scan, month, &has_number);
-    bool capital = c >= 'A' && c <= 'Z';
-    if (has_number && capital)
+    if (has_number)
         sr_entity_found(scan, SR_ENTITY_DATE_TIME, at, end, 0.9f);
-    else if (capital && month - at > 3 && !word_end(scan, at, "may|march|august"))
+    else if (month - at > 3 && !word_end(scan, at, "may|march|august"))
         sr_entity_found(scan, SR_ENTITY_DATE_TIME, at, month, 0.72f);
-    return has_number && capital ? end : month;
+    return has_number ? end : month;
 }
