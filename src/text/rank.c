@@ -48,6 +48,12 @@ static const struct sr_terms_row *row_of(const struct job *job, size_t i)
     return &job->terms->rows[job->chosen ? job->chosen[i] : i];
 }
 
+/* NULL for a row without any: there may be no entries at all. */
+static const struct sr_terms_entry *entries_of(const struct job *job, const struct sr_terms_row *row)
+{
+    return row->n ? job->terms->entries + row->start : NULL;
+}
+
 static int lay_out(struct sr_rank *rank, struct job *job)
 {
     struct space *at = &job->at;
@@ -85,7 +91,7 @@ static void count_chosen(struct job *job)
     memset(terms, 0, job->terms->n_terms * sizeof *terms);
     for (size_t i = 0; i < job->n; i++) {
         const struct sr_terms_row *row = row_of(job, i);
-        const struct sr_terms_entry *entry = job->terms->entries + row->start;
+        const struct sr_terms_entry *entry = entries_of(job, row);
         double one = row->total ? 1.0 / row->total : 0;
         for (size_t k = 0; k < row->n; k++) {
             struct sr_terms_term *term = &terms[entry[k].term];
@@ -124,7 +130,7 @@ static void read_rows(struct job *job, double centroid_length)
     memset(at->sum, 0, at->columns * sizeof *at->sum);
     for (size_t i = 0; i < job->n; i++) {
         const struct sr_terms_row *row = row_of(job, i);
-        const struct sr_terms_entry *entry = job->terms->entries + row->start;
+        const struct sr_terms_entry *entry = entries_of(job, row);
         double density = 0, dot = 0, own = 0, length = sqrt(row->squares);
         double scale = row->n ? 1 / length : 0;
         for (size_t k = 0; k < row->n; k++) {

@@ -400,13 +400,13 @@ static size_t ascii_fields(struct sr_bytes text, size_t at)
 static void close_row(struct sr_terms *terms)
 {
     struct sr_terms_row *row = &terms->rows[terms->n_rows - 1];
-    const struct sr_terms_entry *entry = terms->entries + row->start;
     row->n = (uint32_t)terms->n_entries - row->start;
     row->total = (uint32_t)terms->total;
     double one = row->total ? 1.0 / row->total : 0;
-    for (size_t k = 0; k < row->n; k++) {
-        struct sr_terms_term *term = &terms->terms[entry[k].term];
-        double count = entry[k].count;
+    for (size_t k = row->start; k < terms->n_entries; k++) {
+        const struct sr_terms_entry *entry = &terms->entries[k];
+        struct sr_terms_term *term = &terms->terms[entry->term];
+        double count = entry->count;
         term->df++;
         term->share += count * one;
         row->squares += count * count;
