@@ -241,18 +241,28 @@ static int admit(struct sr_infer *infer, struct sr_infer_job *jobs, size_t n)
     return SR_OK;
 }
 
-int sr_infer_submit_all(struct sr_infer *infer, struct sr_infer_job *jobs, size_t n)
+static int try_submit(struct sr_infer *infer, struct sr_infer_job *jobs, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         jobs[i].state = SR_INFER_DONE; /* until they are accepted */
     pthread_mutex_lock(&infer->lock);
     int rc = admit(infer, jobs, n);
     pthread_mutex_unlock(&infer->lock);
-    if (rc == SR_EBUSY || rc == SR_ELIMIT) {
-        struct sr_bytes reason = rc == SR_EBUSY ? SR_LIT("busy") : SR_LIT("limit");
-        sr_metrics_add(infer->metrics, SR_METRIC_INFER_REFUSED, 1, &reason);
-    }
     return rc;
+}
+
+/* Counts what was not taken. */
+static int refuse(const struct sr_infer *infer, int rc)
+{
+    struct sr_bytes reason = rc == SR_EBUSY ? SR_LIT("busy") : SR_LIT("limit");
+    if (rc == SR_EBUSY || rc == SR_ELIMIT)
+        sr_metrics_add(infer->metrics, SR_METRIC_INFER_REFUSED, 1, &reason);
+    return rc;
+}
+
+int sr_infer_submit_all(struct sr_infer *infer, struct sr_infer_job *jobs, size_t n)
+{
+    return refuse(infer, try_submit(infer, jobs, n));
 }
 
 int sr_infer_submit(struct sr_infer *infer, struct sr_infer_job *job)
@@ -314,14 +324,14 @@ static int waiter_submit(struct sr_infer *infer, struct waiter *waiter, struct s
         pthread_mutex_lock(&waiter->lock);
         size_t mine = waiter->under_way++;
         pthread_mutex_unlock(&waiter->lock);
-        int rc = sr_infer_submit(infer, job);
+        int rc = try_submit(infer, job, 1);
         if (rc == SR_OK)
             return rc;
         pthread_mutex_lock(&waiter->lock);
         waiter->under_way--;
         pthread_mutex_unlock(&waiter->lock);
         if (rc != SR_EBUSY || mine == 0)
-            return rc;
+            return refuse(infer, rc);
         waiter_wait(waiter, mine - 1);
     }
 }

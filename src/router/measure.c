@@ -42,6 +42,8 @@ static const char *reason_of(int status)
         return "busy";
     case SR_ELIMIT:
         return "limit";
+    case SR_ENOENT:
+        return "unavailable";
     default:
         return "error";
     }
