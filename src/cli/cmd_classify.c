@@ -18,14 +18,13 @@ static const char *jsonl;
 static bool json;
 static const struct sr_option options[] = {
     SR_TIERS_OPTIONS(tiers),
-    {"model", SR_OPTION_TEXT, &tiers.model, "FILE", "a model file instead of the built-in one"},
     {"json", SR_OPTION_FLAG, &json, NULL, "one JSON document"},
     {"jsonl", SR_OPTION_TEXT, &jsonl, "FILE",
      "classify `text` of each line; one JSON line each; - is standard input"},
 };
 static const struct sr_usage usage = {
     .name = "classify",
-    .synopsis = "--task domain [--json] TEXT | --jsonl FILE",
+    .synopsis = "--task domain [--tier linear|neural|both] [--json] TEXT | --jsonl FILE",
     .summary = "Asks a classifier for the label of a text and how sure it is.",
     .text = "Without TEXT it reads standard input.\n",
     SR_OPTIONS(options),
@@ -34,45 +33,54 @@ static const struct sr_usage usage = {
 struct answer {
     float probabilities[SR_CLASSIFIER_LABELS_MAX];
     size_t top;
+    const char *tier;
     double us;
 };
 
-static void classify(const struct sr_linear *model, struct sr_bytes text, struct answer *answer)
+static int classify(const struct sr_tiers_model *model, struct sr_bytes text, struct answer *answer)
 {
     uint64_t start = sr_clock_ns();
-    sr_linear_scores(model, text, answer->probabilities);
+    int rc = sr_tiers_ask(model, text, answer->probabilities, &answer->tier);
     answer->us = (double)(sr_clock_ns() - start) / 1e3;
-    answer->top = sr_classifier_top(answer->probabilities, sr_linear_n_labels(model));
+    answer->top = sr_classifier_top(answer->probabilities, model->classifier->n_labels);
+    return rc;
 }
 
-static int put_json(struct sr_buf *out, const struct sr_linear *model, const struct answer *answer,
+static int put_json(struct sr_buf *out, const struct sr_tiers_model *model, const struct answer *answer,
                     struct sr_bytes id)
 {
-    const char *const *labels = sr_linear_labels(model);
+    const struct sr_classifier *c = model->classifier;
     int rc = sr_buf_printf(out, "{");
     if (rc == SR_OK && id.p)
         rc = sr_buf_printf(out, "\"id\":%.*s,", (int)id.n, id.p);
     if (rc == SR_OK)
-        rc = sr_buf_printf(out, "\"task\":\"%s\",\"tier\":\"linear\",\"label\":\"%s\",\"confidence\":%.6f",
-                           sr_linear_task(model), labels[answer->top],
+        rc = sr_buf_printf(out, "\"task\":\"%s\",\"tier\":\"%s\",\"label\":\"", c->task, answer->tier);
+    if (rc == SR_OK)
+        rc = sr_buf_append_json(out, sr_bytes_str(c->labels[answer->top]));
+    if (rc == SR_OK)
+        rc = sr_buf_printf(out, "\",\"confidence\":%.6f,\"probabilities\":{",
                            (double)answer->probabilities[answer->top]);
-    for (size_t i = 0; i < sr_linear_n_labels(model) && rc == SR_OK; i++)
-        rc = sr_buf_printf(out, "%s\"%s\":%.6f", i ? "," : ",\"probabilities\":{", labels[i],
-                           (double)answer->probabilities[i]);
+    for (size_t i = 0; i < c->n_labels && rc == SR_OK; i++) {
+        rc = sr_buf_append_bytes(out, i ? SR_LIT(",\"") : SR_LIT("\""));
+        if (rc == SR_OK)
+            rc = sr_buf_append_json(out, sr_bytes_str(c->labels[i]));
+        if (rc == SR_OK)
+            rc = sr_buf_printf(out, "\":%.6f", (double)answer->probabilities[i]);
+    }
     return rc == SR_OK ? sr_buf_printf(out, "},\"us\":%.1f}\n", answer->us) : rc;
 }
 
-static int put_picture(struct sr_buf *out, const struct sr_linear *model, const struct answer *answer,
+static int put_picture(struct sr_buf *out, const struct sr_tiers_model *model, const struct answer *answer,
                        bool colour)
 {
-    const char *const *labels = sr_linear_labels(model);
+    const char *const *labels = model->classifier->labels;
     float left[SR_CLASSIFIER_LABELS_MAX];
-    size_t n = sr_linear_n_labels(model);
+    size_t n = model->classifier->n_labels;
     memcpy(left, answer->probabilities, sizeof left);
-    int rc =
-        sr_buf_printf(out, "%s%s%s  %.1f %%  (%s, linear, %.0f us)\n", colour ? "\033[1m" : "",
-                      labels[answer->top], colour ? "\033[0m" : "",
-                      100 * (double)answer->probabilities[answer->top], sr_linear_task(model), answer->us);
+    int rc = sr_buf_printf(out, "%s%s%s  %.1f %%  (%s, %s, %.0f us)\n", colour ? "\033[1m" : "",
+                           labels[answer->top], colour ? "\033[0m" : "",
+                           100 * (double)answer->probabilities[answer->top], model->classifier->task,
+                           answer->tier, answer->us);
     for (size_t shown = 0; shown < SHOWN && shown < n && rc == SR_OK; shown++) {
         static const char bar[] = "########################################";
         size_t best = sr_classifier_top(left, n);
@@ -84,7 +92,7 @@ static int put_picture(struct sr_buf *out, const struct sr_linear *model, const 
     return rc;
 }
 
-static int classify_rows(const struct sr_linear *model)
+static int classify_rows(const struct sr_tiers_model *model)
 {
     struct sr_rows *rows = NULL;
     struct sr_row row;
@@ -97,7 +105,11 @@ static int classify_rows(const struct sr_linear *model)
     sr_buf_init(&out, (size_t)1 << 20);
     while ((rc = sr_rows_next(rows, &row, &err)) == SR_OK) {
         struct answer answer;
-        classify(model, row.text, &answer);
+        rc = classify(model, row.text, &answer);
+        if (rc != SR_OK) {
+            sr_err_set(&err, rc, "%s:%zu: %s", jsonl, row.line, sr_strerror(rc));
+            break;
+        }
         sr_buf_clear(&out);
         if (put_json(&out, model, &answer, row.id) != SR_OK ||
             fwrite(out.data, 1, out.len, stdout) != out.len)
@@ -116,7 +128,7 @@ static int classify_rows(const struct sr_linear *model)
     return code;
 }
 
-static int classify_text(const struct sr_linear *model, const struct sr_operands *operands)
+static int classify_text(const struct sr_tiers_model *model, const struct sr_operands *operands)
 {
     struct sr_buf input, out;
     struct sr_err err = {0};
@@ -129,10 +141,13 @@ static int classify_text(const struct sr_linear *model, const struct sr_operands
     } else {
         struct sr_bytes text =
             operands->count ? sr_bytes_str(operands->items[0]) : sr_bytes_trim(sr_buf_view(&input));
-        classify(model, text, &answer);
-        int rc = json ? put_json(&out, model, &answer, (struct sr_bytes){0})
+        int rc = classify(model, text, &answer);
+        if (rc == SR_OK)
+            rc = json ? put_json(&out, model, &answer, (struct sr_bytes){0})
                       : put_picture(&out, model, &answer, sr_term_colour(STDOUT_FILENO));
-        if (rc != SR_OK || !sr_cmd_put(sr_buf_view(&out)))
+        if (rc != SR_OK)
+            code = sr_cmd_fail(&usage, rc == SR_ELIMIT ? SR_EXIT_NO : SR_EXIT_BROKE, "%s", sr_strerror(rc));
+        else if (!sr_cmd_put(sr_buf_view(&out)))
             code = sr_cmd_fail(&usage, SR_EXIT_BROKE, "cannot write to standard output");
     }
     sr_buf_dispose(&input);
@@ -143,7 +158,7 @@ static int classify_text(const struct sr_linear *model, const struct sr_operands
 int sr_cmd_classify(int argc, char **argv)
 {
     struct sr_operands operands;
-    struct sr_linear *model = NULL;
+    struct sr_tiers_model model;
     int code = SR_EXIT_DONE;
     if (!sr_cmd_begin(&usage, argc, argv, 1, &operands, &code))
         return code;
@@ -151,7 +166,7 @@ int sr_cmd_classify(int argc, char **argv)
         return sr_cmd_misuse(&usage, "give TEXT or --jsonl, not both");
     if (!sr_tiers_open(&usage, &tiers, &model, &code))
         return code;
-    code = jsonl ? classify_rows(model) : classify_text(model, &operands);
-    sr_linear_unref(model);
+    code = jsonl ? classify_rows(&model) : classify_text(&model, &operands);
+    sr_tiers_close(&model);
     return code;
 }

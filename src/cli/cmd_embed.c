@@ -253,7 +253,7 @@ int sr_cmd_embed(int argc, char **argv)
         return code;
     if (jsonl && operands.count)
         return sr_cmd_misuse(&usage, "give TEXT or --jsonl, not both");
-    if (!sr_neural_open(&usage, &args, NULL, &neural, &code))
+    if (!sr_neural_open(&usage, &args, NULL, NULL, &neural, &code))
         return code;
     code = jsonl ? embed_rows(&neural) : one_text(&neural, &operands);
     sr_neural_close(&neural);

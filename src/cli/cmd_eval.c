@@ -14,28 +14,27 @@ static struct sr_tiers tiers;
 static bool json;
 static const struct sr_option options[] = {
     SR_TIERS_OPTIONS(tiers),
-    {"model", SR_OPTION_TEXT, &tiers.model, "FILE", "a model file instead of the built-in one"},
     {"json", SR_OPTION_FLAG, &json, NULL, "one JSON document"},
 };
 static const struct sr_usage usage = {
     .name = "eval",
-    .synopsis = "--task domain [--json] FILE.jsonl",
+    .synopsis = "--task domain [--tier linear|neural|both] [--json] FILE.jsonl",
     .summary = "Measures a classifier on labelled texts.",
     .text = "Each line of the file is {\"text\": ..., \"label\": ...}; - is standard input.\n",
     SR_OPTIONS(options),
 };
 
 struct evaluation {
-    struct sr_linear *model;
+    struct sr_tiers_model model;
     struct sr_measure measure;
     double us; /* sum */
     size_t bytes;
 };
 
-static int label_index(const struct sr_linear *model, struct sr_bytes label)
+static int label_index(const struct sr_classifier *model, struct sr_bytes label)
 {
-    for (size_t i = 0; i < sr_linear_n_labels(model); i++)
-        if (sr_bytes_eq(sr_bytes_str(sr_linear_labels(model)[i]), label))
+    for (size_t i = 0; i < model->n_labels; i++)
+        if (sr_bytes_eq(sr_bytes_str(model->labels[i]), label))
             return (int)i;
     return -1;
 }
@@ -45,15 +44,18 @@ static int evaluate_row(struct evaluation *e, const char *path, const struct sr_
     float p[SR_CLASSIFIER_LABELS_MAX];
     if (!row->label.p)
         return sr_err_set(err, SR_EPARSE, "%s:%zu: no string `label`", path, row->line);
-    int gold = label_index(e->model, row->label);
+    int gold = label_index(e->model.classifier, row->label);
     if (gold < 0)
         return sr_err_set(err, SR_EPARSE, "%s:%zu: the model does not know the label `%.*s`", path, row->line,
                           (int)(row->label.n < 60 ? row->label.n : 60), row->label.p);
     uint64_t start = sr_clock_ns();
-    sr_linear_scores(e->model, row->text, p);
+    const char *tier;
+    int rc = sr_tiers_ask(&e->model, row->text, p, &tier);
+    if (rc != SR_OK)
+        return sr_err_set(err, rc, "%s:%zu: %s", path, row->line, sr_strerror(rc));
     e->us += (double)(sr_clock_ns() - start) / 1e3;
     e->bytes += row->text.n;
-    size_t top = sr_classifier_top(p, sr_linear_n_labels(e->model));
+    size_t top = sr_classifier_top(p, e->model.classifier->n_labels);
     sr_measure_add(&e->measure, (size_t)gold, top, (double)p[top]);
     return SR_OK;
 }
@@ -79,7 +81,7 @@ static int evaluate(struct evaluation *e, const char *path, struct sr_err *err)
 static void print_text(const struct evaluation *e)
 {
     const struct sr_measure *m = &e->measure;
-    const char *const *labels = sr_linear_labels(e->model);
+    const char *const *labels = e->model.classifier->labels;
     printf("rows               %zu\naccuracy           %.2f %%\nmacro F1           %.2f %%\n", m->rows,
            100 * sr_measure_accuracy(m), 100 * sr_measure_macro_f1(m));
     printf("calibration error  %.2f %% (expected, %d bins)\ntime               %.1f us a row, %.1f MB/s\n\n",
@@ -107,10 +109,10 @@ static void print_text(const struct evaluation *e)
 static void print_json(const struct evaluation *e)
 {
     const struct sr_measure *m = &e->measure;
-    const char *const *labels = sr_linear_labels(e->model);
-    printf("{\"task\":\"%s\",\"tier\":\"linear\",\"rows\":%zu,\"accuracy\":%.6f,\"macro_f1\":%.6f,"
+    const char *const *labels = e->model.classifier->labels;
+    printf("{\"task\":\"%s\",\"tier\":\"%s\",\"rows\":%zu,\"accuracy\":%.6f,\"macro_f1\":%.6f,"
            "\"calibration_error\":%.6f,\"us\":%.2f,\"labels\":{",
-           sr_linear_task(e->model), m->rows, sr_measure_accuracy(m), sr_measure_macro_f1(m),
+           e->model.classifier->task, e->model.tier, m->rows, sr_measure_accuracy(m), sr_measure_macro_f1(m),
            sr_measure_calibration_error(m), e->us / (double)m->rows);
     for (size_t i = 0; i < m->n_labels; i++)
         printf("%s\"%s\":{\"precision\":%.6f,\"recall\":%.6f,\"f1\":%.6f,\"rows\":%zu}", i ? "," : "",
@@ -143,7 +145,7 @@ int sr_cmd_eval(int argc, char **argv)
     if (!e)
         return sr_cmd_fail(&usage, SR_EXIT_BROKE, "out of memory");
     if (sr_tiers_open(&usage, &tiers, &e->model, &code)) {
-        e->measure.n_labels = sr_linear_n_labels(e->model);
+        e->measure.n_labels = e->model.classifier->n_labels;
         int rc = evaluate(e, operands.items[0], &err);
         if (rc != SR_OK)
             code = sr_cmd_fail(&usage, rc == SR_EPARSE ? SR_EXIT_NO : SR_EXIT_BROKE, "%s", err.message);
@@ -151,7 +153,7 @@ int sr_cmd_eval(int argc, char **argv)
             print_json(e);
         else
             print_text(e);
-        sr_linear_unref(e->model);
+        sr_tiers_close(&e->model);
     }
     sr_mem_free(e);
     return code;

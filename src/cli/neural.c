@@ -24,12 +24,14 @@ const char *sr_neural_name(const struct sr_encoder *encoder)
 }
 
 bool sr_neural_open(const struct sr_usage *usage, const struct sr_neural_args *args, const char *heads,
-                    struct sr_neural *out, int *code)
+                    const char *task, struct sr_neural *out, int *code)
 {
     char folder[SR_LOCATE_MAX];
     struct sr_err err = {0};
-    struct sr_encoder_options options = {
-        .precision = sr_neural_precision(args->precision), .heads = &heads, .n_heads = heads ? 1 : 0};
+    struct sr_encoder_options options = {.precision = sr_neural_precision(args->precision),
+                                         .task = task,
+                                         .heads = &heads,
+                                         .n_heads = heads ? 1 : 0};
     struct sr_infer_options engine = sr_infer_defaults();
     *out = (struct sr_neural){0};
     engine.threads = (unsigned)args->threads;

@@ -37,10 +37,11 @@ const char *sr_precision_name(enum sr_precision precision);
 /* The last part of the encoder's folder: "all-MiniLM-L6-v2". Lives as long as the encoder. */
 const char *sr_neural_name(const struct sr_encoder *encoder);
 
-/* Opens the model (NULL: the embedded default) with `heads` (NULL or the folder of heads for it) and starts
- * an engine. False after a message was printed: *code is the exit code. */
+/* Opens the model (NULL: the embedded default) with `heads` (NULL or the folder of heads for it), calls its
+ * own head `task` (NULL: as its files do), and starts an engine. False after a message was printed: *code is
+ * the exit code. */
 bool sr_neural_open(const struct sr_usage *usage, const struct sr_neural_args *args, const char *heads,
-                    struct sr_neural *out, int *code) SR_WARN_UNUSED;
+                    const char *task, struct sr_neural *out, int *code) SR_WARN_UNUSED;
 void sr_neural_close(struct sr_neural *neural); /* a zeroed one is allowed */
 
 #endif

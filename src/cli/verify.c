@@ -254,7 +254,7 @@ int sr_verify_precisions(const struct sr_usage *usage, const char *folder, const
         struct sr_neural_args args = {
             .model = folder, .precision = sr_precision_name((enum sr_precision)p), .threads = threads};
         sr_term_progress("verify", p, PRECISIONS);
-        if (!sr_neural_open(usage, &args, heads, p ? &other : &first, &code))
+        if (!sr_neural_open(usage, &args, heads, NULL, p ? &other : &first, &code))
             break;
         if (p == 0) {
             v.info = sr_encoder_info(first.encoder);
