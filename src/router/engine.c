@@ -158,6 +158,8 @@ static int engine_prepare(struct sr_engine *engine, struct sr_models *models, st
     if (models)
         sr_memo_resize(sr_models_memo(models), config->global.guards.memo_bytes);
     int rc = sr_signals_new(&engine->signals, config, models, err);
+    if (!rc && models)
+        sr_readers_open(&engine->readers, config, models);
     if (!rc)
         rc = plans_prepare(engine, err);
     if (!rc)
@@ -223,6 +225,7 @@ void sr_engine_unref(struct sr_engine *engine)
         sr_paths_unref(engine->paths[d]);
     sr_paths_unref(engine->answer_paths);
     sr_paths_unref(engine->restore_paths);
+    sr_readers_close(&engine->readers);
     sr_arena_dispose(&engine->arena);
     sr_config_unref(engine->config);
     sr_mem_free(engine);

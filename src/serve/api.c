@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "router/runtime.h"
+#include "serve/api_classify.h"
 #include "serve/api_compress.h"
 #include "serve/api_embed.h"
 #include "serve/api_work.h"
@@ -264,6 +265,75 @@ static void compress(struct api_call *call)
     sr_buf_dispose(&out);
 }
 
+/* ---- classification ---- */
+
+static void classified(void *ctx, const struct sr_api_outcome *outcome)
+{
+    struct api_call *call = ctx;
+    call->work = NULL;
+    call->answered = true;
+    reply(call->request, outcome->status, SR_LIT("application/json"), outcome->answer);
+}
+
+static int classify_any(struct sr_engine *engine, int kind, struct sr_bytes body, struct sr_buf *out)
+{
+    return sr_api_classify(engine, (enum sr_api_classify_kind)kind, body, out);
+}
+
+static void classify(struct api_call *call, enum sr_api_classify_kind kind)
+{
+    struct sr_engine *engine = sr_runtime_engine(call->api->options.runtime);
+    struct sr_api_work_options options = {.loop = call->api->options.loop,
+                                          .runtime = call->api->options.runtime,
+                                          .run_with = classify_any,
+                                          .engine = engine,
+                                          .kind = kind,
+                                          .answer_max = SR_API_BODY_MAX * 16,
+                                          .done = classified,
+                                          .ctx = call};
+    int rc = SR_OK;
+    if (call->body.len > SR_API_CLASSIFY_AT_ONCE && sr_runtime_workers(call->api->options.runtime)) {
+        rc = sr_api_work_start(&call->work, &call->body, &options);
+    } else {
+        struct sr_buf out;
+        sr_buf_init(&out, SR_API_BODY_MAX * 16);
+        int status = sr_api_classify(engine, kind, sr_buf_view(&call->body), &out);
+        classified(call, &(struct sr_api_outcome){status, sr_buf_view(&out), NULL});
+        sr_buf_dispose(&out);
+    }
+    if (rc != SR_OK) {
+        call->answered = true;
+        reply_error(call->request, 503,
+                    rc == SR_EBUSY ? "The server is busy." : "The server is out of memory.");
+    }
+    sr_engine_unref(engine);
+}
+
+static void classify_intent(struct api_call *call)
+{
+    classify(call, SR_API_CLASSIFY_INTENT);
+}
+
+static void classify_pii(struct api_call *call)
+{
+    classify(call, SR_API_CLASSIFY_PII);
+}
+
+static void classify_security(struct api_call *call)
+{
+    classify(call, SR_API_CLASSIFY_SECURITY);
+}
+
+static void classify_combined(struct api_call *call)
+{
+    classify(call, SR_API_CLASSIFY_COMBINED);
+}
+
+static void classify_batch(struct api_call *call)
+{
+    classify(call, SR_API_CLASSIFY_BATCH);
+}
+
 /* ---- embeddings and similarities ---- */
 
 static void embedded(void *ctx, int status, struct sr_bytes body)
@@ -331,9 +401,17 @@ static const struct {
     const char *path;
     void (*answer)(struct api_call *call); /* when the body is complete */
 } calls[] = {
-    {"/api/v1/explain", explain},       {"/api/v1/compress", compress},
-    {"/api/v1/embeddings", embeddings}, {"/v1/embeddings", embeddings},
-    {"/api/v1/similarity", similarity}, {"/api/v1/similarity/batch", similarities},
+    {"/api/v1/explain", explain},
+    {"/api/v1/compress", compress},
+    {"/api/v1/embeddings", embeddings},
+    {"/v1/embeddings", embeddings},
+    {"/api/v1/similarity", similarity},
+    {"/api/v1/similarity/batch", similarities},
+    {"/api/v1/classify/intent", classify_intent},
+    {"/api/v1/classify/pii", classify_pii},
+    {"/api/v1/classify/security", classify_security},
+    {"/api/v1/classify/combined", classify_combined},
+    {"/api/v1/classify/batch", classify_batch},
 };
 #define N_CALLS (sizeof calls / sizeof calls[0])
 

@@ -26,6 +26,8 @@ static void post(void *ctx, void (*task)(void *arg), void *arg)
 
 static void work_free(struct sr_api_work *work)
 {
+    if (work->options.engine)
+        sr_engine_unref(work->options.engine);
     sr_buf_dispose(&work->body);
     sr_buf_dispose(&work->answer);
     sr_mem_free(work);
@@ -34,7 +36,9 @@ static void work_free(struct sr_api_work *work)
 static void work_run(struct sr_job *job)
 {
     struct sr_api_work *work = (struct sr_api_work *)((char *)job - offsetof(struct sr_api_work, job));
-    work->status = work->options.run(sr_buf_view(&work->body), &work->answer, &work->err);
+    const struct sr_api_work_options *how = &work->options;
+    work->status = how->run ? how->run(sr_buf_view(&work->body), &work->answer, &work->err)
+                            : how->run_with(how->engine, how->kind, sr_buf_view(&work->body), &work->answer);
     if (sr_mailbox_send(work->mailbox, &work->message))
         work_free(work);
 }
@@ -65,6 +69,8 @@ int sr_api_work_start(struct sr_api_work **out, struct sr_buf *body,
     if (!work)
         return SR_ENOMEM;
     work->options = *options;
+    if (options->engine)
+        sr_engine_ref(options->engine);
     work->job.run = work_run;
     work->message.run = work_arrive;
     sr_buf_init(&work->answer, options->answer_max);
