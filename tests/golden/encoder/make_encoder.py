@@ -183,6 +183,9 @@ def expect(folder, sequences, outputs):
                   for k, v in outputs.items()}}, folder / "expected.safetensors")
 
 
+BIO = ["O"] + [f"{place}-{kind}" for kind in ("PERSON", "GPE", "AGE") for place in "BI"]
+
+
 def labels(n):
     return [f"label {i}" for i in range(n)]
 
@@ -275,7 +278,7 @@ def bundle(base, folder, sequences, seed):
     files = {"adapter_config.json": {"peft_type": "LORA", "r": 2, "lora_alpha": 5, "bias": "none"},
              "config.json": {"heads": {task: {"pooling": pooling} for task, (pooling, _) in heads.items()}},
              "category_mapping.json": mapping(labels(5), "idx_to_category", "category_to_idx"),
-             "jailbreak_type_mapping.json": mapping(labels(2)), "pii_type_mapping.json": mapping(labels(7))}
+             "jailbreak_type_mapping.json": mapping(labels(2)), "pii_type_mapping.json": mapping(BIO)}
     for file, value in files.items():
         (out / file).write_text(json.dumps(value, indent=1) + "\n")
     return outputs

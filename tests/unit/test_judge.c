@@ -1,0 +1,252 @@
+/*
+ * The judge over a small real encoder with a bundle of heads: what it says against the encoder itself, whole
+ * texts in windows, memory, joining and leaving.
+ */
+#include "tests/unit/cmocka_all.h"
+
+#include "infer/judge.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define FOLDER SR_SOURCE_DIR "/tests/golden/encoder/small/bert-bundle"
+
+struct site {
+    struct sr_encoder *encoder;
+    struct sr_infer *infer;
+    struct sr_judge *judge;
+};
+
+static struct site open_site(size_t memo_bytes, size_t window)
+{
+    static const char *const heads[] = {FOLDER "/bundle"};
+    struct sr_encoder_options options = {.heads = heads, .n_heads = 1};
+    struct sr_infer_options engine = sr_infer_defaults();
+    struct sr_judge_options wanted = sr_judge_defaults();
+    struct sr_err err = {0};
+    struct site site;
+    engine.threads = 2;
+    wanted.memo_bytes = memo_bytes;
+    wanted.windows.max_tokens = window;
+    wanted.windows.overlap = 8;
+    if (sr_encoder_open(&site.encoder, FOLDER, &options, &err) != SR_OK)
+        fail_msg("%s", err.message);
+    assert_int_equal(sr_infer_new(&site.infer, &engine, &err), SR_OK);
+    assert_int_equal(sr_judge_new(&site.judge, site.encoder, site.infer, &wanted, &err), SR_OK);
+    return site;
+}
+
+static void close_site(struct site *site)
+{
+    sr_judge_unref(site->judge);
+    sr_infer_free(site->infer);
+    sr_encoder_unref(site->encoder);
+}
+
+#define SHORT "a few words of a text"
+
+/* The only window's probabilities are softmax(logits / temperature) of the encoder. */
+static void says_what_the_encoder_says(void **state)
+{
+    struct site site = open_site(1 << 20, 64);
+    struct sr_judge_reading *reading;
+    const struct sr_encoder_info *info = sr_encoder_info(site.encoder);
+    int32_t ids[256];
+    struct sr_tokens tokens = {.ids = ids, .cap = 256};
+    float logits[64], sum = 0;
+    size_t sequence = 0;
+    (void)state;
+    while (sequence < info->n_heads && info->heads[sequence].kind != SR_HEAD_SEQUENCE)
+        sequence++;
+    assert_true(sequence < info->n_heads);
+    const struct sr_head_info *head = &info->heads[sequence];
+    assert_int_equal(sr_tokenizer_encode(sr_encoder_tokenizer(site.encoder), SR_LIT(SHORT),
+                                         SR_TOKENIZER_SPECIAL | SR_TOKENIZER_NO_OFFSETS, &tokens),
+                     SR_OK);
+    struct sr_infer_job job = {.encoder = site.encoder,
+                               .item = {.ids = ids, .n_ids = tokens.n, .heads = 1u << sequence}};
+    job.item.out[sequence] = logits;
+    assert_int_equal(sr_infer_run(site.infer, &job, 1), SR_OK);
+    assert_int_equal(sr_judge_ask(site.judge, SR_LIT(SHORT), 0, &reading), SR_OK);
+    const float *p = sr_judge_text(reading, sr_judge_head(site.judge, head->name));
+    for (size_t i = 0; i < head->n_labels; i++)
+        sum += expf(logits[i] / head->temperature);
+    for (size_t i = 0; i < head->n_labels; i++)
+        assert_float_equal(p[i], expf(logits[i] / head->temperature) / sum, 1e-5);
+    assert_int_equal(sr_judge_scope(reading).windows, 1);
+    assert_int_equal(sr_judge_scope(reading).read_bytes, sizeof SHORT - 1);
+    sr_judge_reading_unref(reading);
+    close_site(&site);
+}
+
+static struct sr_bytes long_text(char *room, size_t n)
+{
+    static const char *const words[] = {"one", "text", "of", "many", "words", "that", "go", "on"};
+    size_t at = 0;
+    for (size_t i = 0; at + 8 < n; i++)
+        at += (size_t)snprintf(room + at, n - at, "%s ", words[(i * 7 + i / 5) % 8]);
+    return sr_bytes_of(room, at);
+}
+
+static void reads_long_texts_whole(void **state)
+{
+    struct site site = open_site(1 << 20, 32);
+    static char room[6000];
+    struct sr_bytes text = long_text(room, sizeof room);
+    struct sr_judge_reading *reading;
+    uint32_t last = 0, start, end;
+    (void)state;
+    assert_int_equal(sr_judge_ask(site.judge, text, 0, &reading), SR_OK);
+    struct sr_judge_scope scope = sr_judge_scope(reading);
+    assert_true(scope.windows > 20);
+    assert_int_equal(scope.read_bytes, text.n);
+    const struct sr_encoder_info *info = sr_encoder_info(site.encoder);
+    for (size_t h = 0; h < info->n_heads; h++) {
+        const struct sr_head_info *head = sr_judge_head(site.judge, info->heads[h].name);
+        if (!head || head->kind != SR_HEAD_SEQUENCE)
+            continue;
+        float worst = sr_judge_worst(reading, head, 0, &start, &end), sum = 0;
+        for (size_t i = 0; i < scope.windows; i++) {
+            const float *p = sr_judge_window(reading, head, i, &start, &end);
+            assert_true(p[0] <= worst);
+            assert_true(start <= last && end > last); /* no gap */
+            last = end;
+        }
+        last = 0;
+        for (size_t i = 0; i < head->n_labels; i++)
+            sum += sr_judge_text(reading, head)[i];
+        assert_float_equal(sum, 1, 1e-4);
+    }
+    size_t n;
+    const struct sr_bio_span *spans = sr_judge_spans(reading, &n);
+    for (size_t i = 0; i < n; i++)
+        assert_true(spans[i].start < spans[i].end && spans[i].end <= text.n &&
+                    (i == 0 || spans[i - 1].end <= spans[i].start));
+    sr_judge_reading_unref(reading);
+    close_site(&site);
+}
+
+static void remembers_by_text_and_salt(void **state)
+{
+    struct site site = open_site(1 << 20, 64);
+    struct sr_judge_reading *first, *again, *other;
+    (void)state;
+    assert_int_equal(sr_judge_ask(site.judge, SR_LIT(SHORT), 1, &first), SR_OK);
+    assert_int_equal(sr_judge_ask(site.judge, SR_LIT(SHORT), 1, &again), SR_OK);
+    assert_int_equal(sr_judge_ask(site.judge, SR_LIT(SHORT), 2, &other), SR_OK);
+    assert_ptr_equal(first, again);
+    assert_ptr_not_equal(first, other);
+    struct sr_judge_stats stats = sr_judge_stats(site.judge);
+    assert_int_equal(stats.read, 2);
+    assert_int_equal(stats.remembered, 1);
+    sr_judge_reading_unref(first);
+    sr_judge_reading_unref(again);
+    sr_judge_reading_unref(other);
+    close_site(&site);
+}
+
+static void forgets_the_oldest(void **state)
+{
+    struct site site = open_site(4096, 64);
+    char text[32];
+    (void)state;
+    for (int i = 0; i < 64; i++) {
+        struct sr_judge_reading *reading;
+        int n = snprintf(text, sizeof text, "text %d", i);
+        assert_int_equal(sr_judge_ask(site.judge, sr_bytes_of(text, (size_t)n), 0, &reading), SR_OK);
+        sr_judge_reading_unref(reading);
+    }
+    struct sr_judge_stats stats = sr_judge_stats(site.judge);
+    assert_true(stats.memo_bytes <= 4096);
+    assert_true(stats.dropped > 40);
+    close_site(&site);
+}
+
+static void empty_and_too_long(void **state)
+{
+    struct site site = open_site(1 << 20, 64);
+    struct sr_judge_reading *reading;
+    char *big = malloc(SR_TOKENIZER_TEXT_MAX + 1);
+    (void)state;
+    assert_non_null(big);
+    memset(big, 'a', SR_TOKENIZER_TEXT_MAX + 1);
+    assert_int_equal(sr_judge_ask(site.judge, SR_LIT(""), 0, &reading), SR_OK);
+    sr_judge_reading_unref(reading);
+    assert_int_equal(sr_judge_ask(site.judge, sr_bytes_of(big, SR_TOKENIZER_TEXT_MAX + 1), 0, &reading),
+                     SR_ELIMIT);
+    assert_null(reading);
+    free(big);
+    close_site(&site);
+}
+
+/* Many ask for few texts, and some leave: everyone is answered exactly once. */
+#define THREADS 4
+#define ASKS    200
+
+struct asker {
+    struct sr_judge_wait wait;
+    atomic_int answers;
+    int status;
+};
+
+static void count_answer(struct sr_judge_wait *wait, int status)
+{
+    struct asker *asker = wait->owner;
+    asker->status = status;
+    atomic_fetch_add(&asker->answers, 1);
+}
+
+static void *ask_and_leave(void *arg)
+{
+    struct site *site = arg;
+    struct asker *askers = calloc(ASKS, sizeof *askers);
+    char text[64];
+    for (int i = 0; i < ASKS; i++) {
+        struct asker *a = &askers[i];
+        int n = snprintf(text, sizeof text, "a shared text number %d of a few", i / 4);
+        a->wait.done = count_answer;
+        a->wait.owner = a;
+        int rc = sr_judge_read(site->judge, sr_bytes_of(text, (size_t)n), 0, SR_INFER_INTERACTIVE, &a->wait);
+        if (rc == SR_AGAIN && i % 3 == 0)
+            sr_judge_leave(site->judge, &a->wait);
+        else if (rc != SR_AGAIN)
+            count_answer(&a->wait, rc);
+    }
+    for (int i = 0; i < ASKS; i++) {
+        while (atomic_load(&askers[i].answers) == 0)
+            usleep(100);
+        assert_true(askers[i].status == SR_OK || askers[i].status == SR_ECANCELED);
+        assert_true((askers[i].status == SR_OK) == (askers[i].wait.reading != NULL));
+        sr_judge_reading_unref(askers[i].wait.reading);
+    }
+    for (int i = 0; i < ASKS; i++)
+        assert_int_equal(atomic_load(&askers[i].answers), 1);
+    free(askers);
+    return NULL;
+}
+
+static void many_ask_and_leave(void **state)
+{
+    struct site site = open_site(1 << 14, 64);
+    pthread_t threads[THREADS];
+    (void)state;
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, ask_and_leave, &site), 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    close_site(&site);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(says_what_the_encoder_says), cmocka_unit_test(reads_long_texts_whole),
+        cmocka_unit_test(remembers_by_text_and_salt), cmocka_unit_test(forgets_the_oldest),
+        cmocka_unit_test(empty_and_too_long),         cmocka_unit_test(many_ask_and_leave),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
