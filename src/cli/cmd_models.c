@@ -65,10 +65,40 @@ static void print_info(const struct sr_linear *model, const char *name)
     printf(json ? "]}\n" : "\n");
 }
 
-static bool is_folder_of_encoder(const char *path)
+static bool has_file(const char *folder, const char *name)
 {
-    char file[SR_LOCATE_MAX];
-    return snprintf(file, sizeof file, "%s/config.json", path) < (int)sizeof file && access(file, R_OK) == 0;
+    char path[SR_LOCATE_MAX];
+    return snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path && access(path, R_OK) == 0;
+}
+
+/* The folder of a model by name or path; false when it is none. */
+static bool find_folder(const char *name, char out[SR_LOCATE_MAX])
+{
+    if (strlen(name) < SR_LOCATE_MAX && has_file(name, "config.json")) {
+        snprintf(out, SR_LOCATE_MAX, "%s", name);
+        return true;
+    }
+    return !strchr(name, '/') && sr_locate_model(out, name, NULL) == SR_OK;
+}
+
+/* The encoder to open for a folder: itself, or the default one where it holds adapters and heads only. */
+struct opened {
+    char encoder[SR_LOCATE_MAX];
+    const char *heads;
+};
+
+static int resolve(const char *folder, struct opened *out)
+{
+    struct sr_err err = {0};
+    out->heads = heads;
+    if (!has_file(folder, "adapter_config.json") || has_file(folder, "model.safetensors")) {
+        snprintf(out->encoder, sizeof out->encoder, "%s", folder);
+        return SR_EXIT_DONE;
+    }
+    out->heads = folder;
+    if (sr_locate_model(out->encoder, NULL, &err) != SR_OK)
+        return sr_cmd_fail(&usage, SR_EXIT_BROKE, "%s", err.message);
+    return SR_EXIT_DONE;
 }
 
 static void put_string(const char *text)
@@ -136,10 +166,15 @@ static void print_encoder(const struct sr_encoder *encoder)
 static int info_encoder(const char *folder)
 {
     struct sr_encoder *encoder = NULL;
+    struct opened opened;
     struct sr_err err = {0};
-    struct sr_encoder_options o = {
-        .precision = sr_neural_precision(args.precision), .heads = &heads, .n_heads = heads ? 1 : 0};
-    int rc = sr_encoder_open(&encoder, folder, &o, &err);
+    int code = resolve(folder, &opened);
+    if (code != SR_EXIT_DONE)
+        return code;
+    struct sr_encoder_options o = {.precision = sr_neural_precision(args.precision),
+                                   .heads = &opened.heads,
+                                   .n_heads = opened.heads ? 1 : 0};
+    int rc = sr_encoder_open(&encoder, opened.encoder, &o, &err);
     if (rc != SR_OK) {
         bool broke = rc == SR_ENOENT || rc == SR_EIO || rc == SR_ENOMEM;
         return sr_cmd_fail(&usage, broke ? SR_EXIT_BROKE : SR_EXIT_NO, "%s", err.message);
@@ -153,9 +188,8 @@ static int info(const char *path)
 {
     char folder[SR_LOCATE_MAX];
     struct sr_linear *model = NULL;
-    if (path && is_folder_of_encoder(path))
-        return info_encoder(path);
-    if (path && !strchr(path, '/') && sr_locate_model(folder, path, NULL) == SR_OK)
+    bool built_in = !path || strcmp(path, BUILT_IN) == 0;
+    if (!built_in && find_folder(path, folder))
         return info_encoder(folder);
     int code = open_model(path, &model);
     if (code == SR_EXIT_DONE)
@@ -182,8 +216,7 @@ static void print_neural_line(const char *name, const char *task)
     char folder[SR_LOCATE_MAX];
     bool there = sr_locate_model(folder, name, NULL) == SR_OK;
     if (!json) {
-        printf("%-17s %-10s %-7s %-16s  %s\n", name, task, "neural", "-",
-               there ? folder : "not there: `make setup` takes it");
+        printf("%-17s %-10s %-7s %-16s  %s\n", name, task, "neural", "-", there ? folder : "not there");
         return;
     }
     printf(",{\"name\":\"%s\",\"task\":\"%s\",\"tier\":\"neural\",\"where\":", name, task);
@@ -208,6 +241,7 @@ static int list(void)
     if (sr_linear_open_jailbreak(&jailbreak, NULL) == SR_OK)
         print_linear_line(jailbreak, "jailbreak-linear", false);
     print_neural_line(SR_LOCATE_DEFAULT, "embedding");
+    print_neural_line("judge", "heads");
     printf(json ? "]\n" : "");
     sr_linear_unref(domain);
     sr_linear_unref(jailbreak);
@@ -237,14 +271,18 @@ static int verify_manifest(const char *dir)
 static int verify_encoder(const char *dir)
 {
     struct sr_buf own;
+    struct opened opened;
     struct sr_err err = {0};
+    int code = resolve(dir, &opened);
+    if (code != SR_EXIT_DONE)
+        return code;
     sr_buf_init(&own, TEXTS_MAX);
-    int code, rc = text_file ? sr_cmd_read(text_file, &own, &err) : SR_OK;
+    int rc = text_file ? sr_cmd_read(text_file, &own, &err) : SR_OK;
     if (rc != SR_OK)
         code = sr_cmd_fail(&usage, SR_EXIT_BROKE, "%s", err.message);
     else
-        code = sr_verify_precisions(&usage, dir, heads, text_file ? sr_buf_view(&own) : sr_verify_texts(),
-                                    args.threads, json);
+        code = sr_verify_precisions(&usage, opened.encoder, opened.heads,
+                                    text_file ? sr_buf_view(&own) : sr_verify_texts(), args.threads, json);
     sr_buf_dispose(&own);
     return code;
 }
@@ -283,15 +321,10 @@ static int verify(const char *dir)
     char folder[SR_LOCATE_MAX];
     if (!dir)
         return verify_built_in();
-    if (!strchr(dir, '/') && !is_folder_of_encoder(dir) && sr_locate_model(folder, dir, NULL) == SR_OK)
-        dir = folder;
-    bool encoder = is_folder_of_encoder(dir);
-    char manifest[SR_LOCATE_MAX];
-    snprintf(manifest, sizeof manifest, "%s/manifest.json", dir);
-    int code = SR_EXIT_DONE;
-    if (!encoder || access(manifest, R_OK) == 0)
-        code = verify_manifest(dir);
-    return encoder && code == SR_EXIT_DONE ? verify_encoder(dir) : code;
+    if (!find_folder(dir, folder))
+        return verify_manifest(dir);
+    int code = has_file(folder, "manifest.json") ? verify_manifest(folder) : SR_EXIT_DONE;
+    return code == SR_EXIT_DONE ? verify_encoder(folder) : code;
 }
 
 int sr_cmd_models(int argc, char **argv)

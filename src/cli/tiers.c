@@ -103,11 +103,11 @@ bool sr_tiers_open(const struct sr_usage *usage, const struct sr_tiers *tiers, s
         *code = sr_cmd_misuse(usage, "which task? --task domain");
         return false;
     }
-    if (strcmp(tiers->task, "domain") != 0) {
+    bool folder = is_folder(tiers->neural.model);
+    if (strcmp(tiers->task, "domain") != 0 && !folder) {
         *code = sr_cmd_misuse(usage, "task `%.40s` is not in this version, which has: domain", tiers->task);
         return false;
     }
-    bool folder = is_folder(tiers->neural.model);
     model->tier = tiers->tier ? tiers->tier : folder ? "neural" : "linear";
     bool linear = strcmp(model->tier, "linear") == 0;
     if (tiers->neural.model && linear == folder) {

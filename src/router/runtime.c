@@ -99,20 +99,18 @@ static void unload(struct loaded *loaded)
     *loaded = (struct loaded){0};
 }
 
-/* Without one that is named the default is used where it is found, and its absence is no failure. */
+/* Without one that is named the default is used where it is found, and its absence is no failure. The same
+ * encoder as the signals'. */
 static int load_encoder(const sr_runtime *runtime, const struct sr_config *config, struct loaded *out,
                         struct sr_err *err)
 {
-    const struct sr_config_inference *wanted = &config->global.inference;
-    bool named = wanted->encoder && *wanted->encoder;
+    const char *named = config->global.inference.encoder;
     int rc = sr_signal_encoder(config, runtime->models, &out->encoder, err);
-    if (rc == SR_ENOENT && !named) {
+    if (rc == SR_ENOENT && (!named || !*named)) {
         sr_log(SR_LOG_INFO, "neural_tier_off", "%s; the linear tier answers", err->message);
         return SR_OK;
     }
-    if (rc == SR_OK)
-        rc = sr_signal_infer(config, runtime->models, &out->infer, err);
-    return rc;
+    return rc ? rc : sr_signal_infer(config, runtime->models, &out->infer, err);
 }
 
 static int load(const sr_runtime *runtime, struct loaded *out, char *error, size_t size)
