@@ -64,6 +64,12 @@ int sr_encoder_open(struct sr_encoder **out, const char *folder, const struct sr
 struct sr_encoder *sr_encoder_ref(struct sr_encoder *encoder);
 void sr_encoder_unref(struct sr_encoder *encoder); /* NULL is allowed */
 
+/* The folder for `task` among the model folders in `folder`, by the names and the order of published set-ups:
+ * those with LoRA first, then BERT, RoBERTa, ModernBERT, then by name. SR_ENOENT when none fits, SR_ELIMIT.
+ */
+int sr_encoder_discover(const char *folder, const char *task, char *path, size_t size,
+                        struct sr_err *err) SR_WARN_UNUSED;
+
 const struct sr_encoder_info *sr_encoder_info(const struct sr_encoder *encoder);
 struct sr_tokenizer *sr_encoder_tokenizer(const struct sr_encoder *encoder); /* borrowed */
 /* Index of a head by name, -1. */

@@ -17,8 +17,8 @@
 #include "infer/encoder.h"
 #include "model/safetensors.h"
 
-#define GOLDEN   SR_SOURCE_DIR "/tests/golden/encoder/"
-#define FP32_MAX 1e-4 /* the bound promised for fp32, of vectors and logits near 1 */
+#define GOLDEN     SR_SOURCE_DIR "/tests/golden/encoder/"
+#define FP32_BOUND 1e-4 /* the bound promised for fp32, of vectors and logits near 1 */
 
 struct golden {
     struct sr_safetensors *file;
@@ -211,25 +211,25 @@ static void run_all(enum sr_precision precision, measure *by, double bound)
  * of mantissa (2e-3 of a value) and int8 to 127 steps (4e-3 of the row's largest value) at each linear layer;
  * these random models, whose attention is sharper than a trained one's, multiply that by up to 40. Both
  * bounds are 1.6 times the worst that was seen; a wrong operation is seen as a difference near 1. */
-#define BF16_MAX 0.06
-#define INT8_MAX 0.25
+#define BF16_BOUND 0.06
+#define INT8_BOUND 0.25
 
 static void small_models_in_bf16(void **state)
 {
     (void)state;
-    run_all(SR_PRECISION_BF16, relative, BF16_MAX);
+    run_all(SR_PRECISION_BF16, relative, BF16_BOUND);
 }
 
 static void small_models_in_int8(void **state)
 {
     (void)state;
-    run_all(SR_PRECISION_INT8, relative, INT8_MAX);
+    run_all(SR_PRECISION_INT8, relative, INT8_BOUND);
 }
 
 static void small_models_in_fp32(void **state)
 {
     (void)state;
-    run_all(SR_PRECISION_FP32, difference, FP32_MAX);
+    run_all(SR_PRECISION_FP32, difference, FP32_BOUND);
 }
 
 /* ---- the real model ---- */
@@ -345,7 +345,7 @@ static void a_thousand_texts_in_ten_languages(void **state)
         worst = fmax(worst, worst_projected(&r, vectors, i, BATCH));
     }
     print_message("1000 texts, fp32: %.2g\n", worst);
-    assert_true(worst <= FP32_MAX);
+    assert_true(worst <= FP32_BOUND);
     real_close(&r);
 }
 
@@ -388,7 +388,7 @@ static void whole_vectors_in_int8(void **state)
 static void whole_vectors_in_fp32(void **state)
 {
     (void)state;
-    whole_vectors(SR_PRECISION_FP32, FP32_MAX, 1 - 1e-6);
+    whole_vectors(SR_PRECISION_FP32, FP32_BOUND, 1 - 1e-6);
 }
 
 int main(void)

@@ -1,0 +1,542 @@
+/*
+ * Opening model folders: what is refused and how it is told, adapters alone, finding folders; and what a run
+ * refuses. Folders are copies of tests/golden/encoder/small with something changed.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "infer/encoder.h"
+
+#define SMALL SR_SOURCE_DIR "/tests/golden/encoder/small/"
+
+static char root[256], folder[512];
+
+/* ---- files ---- */
+
+static void shell(const char *format, ...) SR_PRINTF(1, 2);
+
+static void shell(const char *format, ...)
+{
+    char command[4096];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(command, sizeof command, format, args);
+    va_end(args);
+    assert_int_equal(system(command), 0);
+}
+
+static int make_root(void **state)
+{
+    const char *tmp = getenv("TMPDIR");
+    (void)state;
+    snprintf(root, sizeof root, "%.200s/sr-encoder-XXXXXX", tmp ? tmp : "/tmp");
+    return mkdtemp(root) ? 0 : -1;
+}
+
+static int remove_root(void **state)
+{
+    (void)state;
+    shell("rm -rf '%s'", root);
+    return 0;
+}
+
+static void copy_as(const char *name, const char *as)
+{
+    snprintf(folder, sizeof folder, "%s/%s", root, as);
+    shell("rm -rf '%s' && cp -r '" SMALL "%s' '%s' && chmod -R u+w '%s'", folder, name, folder, folder);
+}
+
+static void copy(const char *name)
+{
+    copy_as(name, "model");
+}
+
+static char *read_file(const char *name, size_t *n)
+{
+    char path[1024];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    char *bytes = sr_mem_alloc((size_t)1 << 20);
+    assert_non_null(bytes);
+    *n = fread(bytes, 1, ((size_t)1 << 20) - 1, file);
+    bytes[*n] = '\0';
+    fclose(file);
+    return bytes;
+}
+
+static void write_file(const char *name, const void *p, size_t n)
+{
+    char path[1024];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(p, 1, n, file), n);
+    fclose(file);
+}
+
+/* Replaces the first `from`, which must be there, by `to`. */
+static void edit(const char *name, const char *from, const char *to)
+{
+    size_t n;
+    char *text = read_file(name, &n), *at = memmem(text, n, from, strlen(from));
+    char *changed = sr_mem_alloc(n + strlen(to) + 1);
+    assert_non_null(changed);
+    if (!at)
+        fail_msg("%s has no %s", name, from);
+    size_t before = (size_t)(at - text), after = n - before - strlen(from);
+    memcpy(changed, text, before);
+    memcpy(changed + before, to, strlen(to));
+    memcpy(changed + before + strlen(to), at + strlen(from), after);
+    write_file(name, changed, before + strlen(to) + after);
+    sr_mem_free(text);
+    sr_mem_free(changed);
+}
+
+/* ---- what is refused ---- */
+
+static void refused_with(const struct sr_encoder_options *options, int code, const char *what)
+{
+    struct sr_encoder *e = NULL;
+    struct sr_err err = {0};
+    int rc = sr_encoder_open(&e, folder, options, &err);
+    sr_encoder_unref(e);
+    if (rc != code || !strstr(err.message, what))
+        fail_msg("%d (%s) instead of %d: \"%s\", wanted \"%s\"", rc, sr_strerror(rc), code, err.message,
+                 what);
+    assert_null(e);
+}
+
+static void refused(int code, const char *what)
+{
+    struct sr_encoder_options options = {0};
+    refused_with(&options, code, what);
+}
+
+static void missing_files(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof folder, "%s/nowhere", root);
+    refused(SR_ENOENT, "nowhere/config.json");
+    copy("bert-embed");
+    shell("rm '%s/tokenizer.json'", folder);
+    refused(SR_ENOENT, "tokenizer.json");
+    copy("bert-embed");
+    shell("rm '%s/model.safetensors'", folder);
+    refused(SR_ENOENT, "no model.safetensors");
+    write_file("pytorch_model.bin", "x", 1);
+    refused(SR_EUNSUPPORTED, "pytorch_model.bin");
+}
+
+struct change {
+    const char *from, *to;
+    int code;
+    const char *what;
+};
+
+static void try_changes(const char *model, const char *file, const struct change *changes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        copy(model);
+        edit(file, changes[i].from, changes[i].to);
+        refused(changes[i].code, changes[i].what);
+    }
+}
+
+static void configurations_of_bert(void **state)
+{
+    static const struct change changes[] = {
+        {"{", "{{", SR_EPARSE, "config.json: line 1"},
+        {"{", "[1] {", SR_EPARSE, "config.json"},
+        {"\"model_type\": \"bert\"", "\"model_type\": \"t5\"", SR_EUNSUPPORTED, "t5"},
+        {"\"model_type\": \"bert\"", "\"kind\": 1", SR_EPARSE, "`model_type` is missing"},
+        {"\"hidden_size\": 32", "\"hidden\": 32", SR_EPARSE, "`hidden_size` is missing"},
+        {"\"hidden_size\": 32", "\"hidden_size\": -32", SR_EPARSE, "`hidden_size` must be"},
+        {"\"hidden_size\": 32", "\"hidden_size\": 1e9", SR_EPARSE, "`hidden_size` must be"},
+        {"\"hidden_size\": 32", "\"hidden_size\": 99999999999999999999", SR_EPARSE, "`hidden_size` must be"},
+        {"\"hidden_size\": 32", "\"hidden_size\": 33", SR_EPARSE, "no multiple"},
+        {"\"hidden_size\": 32", "\"hidden_size\": 64", SR_EMISMATCH, "word_embeddings.weight is [192, 32]"},
+        {"\"num_attention_heads\": 2", "\"num_attention_heads\": 4", SR_EUNSUPPORTED, "heads of 8"},
+        {"\"num_hidden_layers\": 4", "\"num_hidden_layers\": 5", SR_EMISMATCH, "encoder.layer.4."},
+        {"\"num_hidden_layers\": 4", "\"num_hidden_layers\": 999", SR_EPARSE, "`num_hidden_layers`"},
+        {"\"intermediate_size\": 48", "\"intermediate_size\": 64", SR_EMISMATCH, "intermediate.dense"},
+        {"\"vocab_size\": 192", "\"vocab_size\": 100", SR_EMISMATCH, "tokenizer.json"},
+        {"\"vocab_size\": 192", "\"vocab_size\": 200", SR_EMISMATCH, "[200, 32]"},
+        {"\"max_position_embeddings\": 256", "\"max_position_embeddings\": 255", SR_EMISMATCH,
+         "position_embeddings"},
+        {"\"hidden_act\": \"gelu\"", "\"hidden_act\": \"relu\"", SR_EUNSUPPORTED, "`hidden_act`"},
+        {"\"layer_norm_eps\": 1e-12", "\"layer_norm_eps\": \"x\"", SR_EPARSE, "`layer_norm_eps`"},
+        {"\"model_type\": \"bert\"", "\"model_type\": \"bert\", \"is_decoder\": true", SR_EUNSUPPORTED,
+         "is_decoder"},
+        {"\"model_type\": \"bert\"",
+         "\"model_type\": \"bert\", \"position_embedding_type\": \"relative_key\"", SR_EUNSUPPORTED,
+         "position_embedding_type"},
+        {"\"model_type\": \"bert\"", "\"model_type\": \"modernbert\"", SR_EMISMATCH, "tok_embeddings"},
+    };
+    (void)state;
+    try_changes("bert-embed", "config.json", changes, sizeof changes / sizeof *changes);
+}
+
+static void configurations_of_modernbert(void **state)
+{
+    static const struct change changes[] = {
+        {"\"rope_type\": \"default\"", "\"rope_type\": \"yarn\"", SR_EUNSUPPORTED, "yarn"},
+        {"\"model_type\"", "\"rope_scaling\": {\"type\": \"linear\", \"factor\": 4.0}, \"model_type\"",
+         SR_EUNSUPPORTED, "linear"},
+        {"\"rope_theta\": 160000.0", "\"rope_theta\": 0", SR_EPARSE, "rope_theta"},
+        {"\"sliding_attention\",\n", "\"chunked_attention\",\n", SR_EUNSUPPORTED, "layer_types"},
+        {"  \"full_attention\",\n", "", SR_EPARSE, "3 entries for 4 layers"},
+        {"\"classifier_pooling\": \"mean\"", "\"classifier_pooling\": \"max\"", SR_EUNSUPPORTED,
+         "classifier_pooling"},
+        {"\"hidden_activation\": \"gelu\"", "\"hidden_activation\": \"silu\"", SR_EUNSUPPORTED,
+         "hidden_activation"},
+        {"\"attention_bias\": false", "\"attention_bias\": true", SR_EMISMATCH, "attn.Wqkv.bias"},
+        {"\"4\": \"label 4\"", "\"5\": \"label 4\"", SR_EPARSE, "label index 5"},
+        {"\"4\": \"label 4\"", "\"4\": \"label 3\"", SR_EPARSE, "there twice"},
+        {"\"4\": \"label 4\"", "\"4\": \"\"", SR_EPARSE, "label 4 is empty"},
+        {",\n  \"4\": \"label 4\"", "", SR_EMISMATCH, "5 outputs, but there are 4 labels"},
+    };
+    (void)state;
+    try_changes("modernbert-mean", "config.json", changes, sizeof changes / sizeof *changes);
+}
+
+static void shards(void **state)
+{
+    static const struct change changes[] = {
+        {"model-00002-of-00003.safetensors", "../model-00002-of-00003.safetensors", SR_EPARSE,
+         "no name of a file"},
+        {"model-00002-of-00003.safetensors", "model-9.safetensors", SR_ENOENT, "model-9.safetensors"},
+        {"\"weight_map\"", "\"weights\"", SR_EPARSE, "`weight_map` is missing"},
+        {"model-00002-of-00003.safetensors", "model-00001-of-00003.safetensors", SR_EMISMATCH, "is not in"},
+        {"\"weight_map\": {", "\"weight_map\": {\"x\": 3,", SR_EPARSE, "must map tensors"},
+    };
+    struct sr_encoder_options options = {.sha256 = "00"};
+    (void)state;
+    try_changes("modernbert-mean", "model.safetensors.index.json", changes, sizeof changes / sizeof *changes);
+    copy("modernbert-mean");
+    refused_with(&options, SR_EUNSUPPORTED, "several files");
+}
+
+static void mappings(void **state)
+{
+    static const struct change changes[] = {
+        {"\"label 4\": 4", "\"label 4\": 3", SR_EPARSE, "label index 3 is there twice"},
+        {"\"label 4\": 4", "\"label x\": 4", SR_EMISMATCH, "do not agree"},
+        {"\"4\": \"label 4\"", "\"4\": \"classification_error\"", SR_EPARSE, "reserved"},
+        {"\"4\": \"label 4\"", "\"x\": \"label 4\"", SR_EPARSE, "no integer"},
+        {"\"4\": \"label 4\"", "\"4\": 7", SR_EPARSE, "no string"},
+        {"\"idx_to_category\"", "\"other\"", SR_OK, ""},
+    };
+    (void)state;
+    try_changes("bert-sequence", "category_mapping.json", changes, sizeof changes / sizeof *changes - 1);
+    copy("bert-sequence");
+    edit("category_mapping.json", "\"idx_to_category\"", "\"other\"");
+    edit("category_mapping.json", "\"category_to_idx\"", "\"another\"");
+    refused(SR_EPARSE, "has no labels");
+}
+
+static void damaged_weights(void **state)
+{
+    struct sr_encoder_options options = {.sha256 = "0000"};
+    size_t n;
+    (void)state;
+    copy("bert-embed");
+    refused_with(&options, SR_EMISMATCH, "SHA-256");
+    char *bytes = read_file("model.safetensors", &n);
+    for (size_t cut = 0; cut < n; cut += n / 9) {
+        write_file("model.safetensors", bytes, cut);
+        refused(SR_EPARSE, "model.safetensors");
+    }
+    memset(bytes + n / 2, 0xFF, 64); /* NaN in some layer */
+    write_file("model.safetensors", bytes, n);
+    refused(SR_EMISMATCH, "no finite number");
+    sr_mem_free(bytes);
+    copy("bert-embed");
+    edit("model.safetensors", "\"F32\"", "\"I32\"");
+    refused(SR_EUNSUPPORTED, "is I32");
+}
+
+static void poolings_and_modules(void **state)
+{
+    (void)state;
+    copy("bert-cls");
+    edit("1_Pooling/config.json", "pooling_mode_cls_token", "pooling_mode_max_tokens");
+    refused(SR_EUNSUPPORTED, "1_Pooling/config.json");
+    copy("bert-embed");
+    edit("modules.json", "models.Transformer", "models.Dense");
+    refused(SR_EUNSUPPORTED, "models.Dense");
+}
+
+/* ---- adapters and bundles ---- */
+
+static void heads_refused(const char *heads, int code, const char *what)
+{
+    char path[600];
+    const char *list[2] = {path, path};
+    struct sr_encoder_options options = {.heads = list, .n_heads = 1};
+    snprintf(path, sizeof path, "%s/%s", folder, heads);
+    refused_with(&options, code, what);
+}
+
+static void adapters(void **state)
+{
+    static const struct change changes[] = {
+        {"\"r\": 4", "\"r\": 5", SR_EMISMATCH, "[4, 32]"},
+        {"\"r\": 4", "\"r\": 0", SR_EPARSE, "`r` must be"},
+        {"\"lora_alpha\": 6", "\"alpha\": 6", SR_EPARSE, "`lora_alpha`"},
+        {"\"use_dora\": false", "\"use_dora\": true", SR_EUNSUPPORTED, "use_dora"},
+        {"\"bias\": \"none\"", "\"bias\": \"all\"", SR_EUNSUPPORTED, "`bias`"},
+        {"\"rank_pattern\": {}", "\"rank_pattern\": {\"x\": 2}", SR_EUNSUPPORTED, "rank_pattern"},
+        {"\"peft_type\": \"LORA\"", "\"peft_type\": \"IA3\"", SR_EUNSUPPORTED, "peft_type"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        copy("bert-embed");
+        edit("adapter-pii/adapter_config.json", changes[i].from, changes[i].to);
+        heads_refused("adapter-pii", changes[i].code, changes[i].what);
+    }
+    copy("bert-embed");
+    heads_refused("nothing", SR_ENOENT, "nothing/adapter_config.json");
+    edit("adapter-pii/adapter_model.safetensors", "encoder.layer.3.attention", "encoder.layer.9.attention");
+    heads_refused("adapter-pii", SR_EMISMATCH, "layer.3.attention.self.key");
+    edit("adapter-pii/adapter_model.safetensors", "encoder.layer.3.attention", "encoder.layer.9.attention");
+    heads_refused("adapter-pii", SR_EMISMATCH, "1 of the adapter's 8 pairs fit no layer");
+    copy("bert-embed");
+    edit("adapter-pii/pii_type_mapping.json", "\"2\": \"label 2\"", "\"2\": \"label 9\"");
+    heads_refused("adapter-pii", SR_EMISMATCH, "do not agree");
+}
+
+static void bundles(void **state)
+{
+    static const struct change changes[] = {
+        {"\"pooling\": \"mean\"", "\"pooling\": \"max\"", SR_EPARSE, "`pooling`"},
+        {"\"heads\"", "\"head\"", SR_EPARSE, "`heads` is missing"},
+        {"\"domain\"", "\"subject\"", SR_EMISMATCH, "no labels for the head `subject`"},
+        {"{", "{\"trunk\": {\"sha256\": \"00\"}, ", SR_EMISMATCH, "made for a trunk of SHA-256 00"},
+        {"\"pooling\": \"mean\"", "\"layer\": 3, \"pooling\": \"mean\"", SR_EPARSE, "`layer`"},
+        {"\"pooling\": \"mean\"", "\"activation\": \"relu\", \"pooling\": \"mean\"", SR_EUNSUPPORTED,
+         "activation"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        copy("bert-bundle");
+        edit("bundle/config.json", changes[i].from, changes[i].to);
+        heads_refused("bundle", changes[i].code, changes[i].what);
+    }
+    copy("bert-bundle");
+    edit("bundle/adapters.safetensors", "pii.out.bias", "pii.out.bia_");
+    heads_refused("bundle", SR_EMISMATCH, "pii.out");
+}
+
+static void the_same_task_twice(void **state)
+{
+    char path[600];
+    const char *list[2] = {path, path};
+    struct sr_encoder_options options = {.heads = list, .n_heads = 2};
+    (void)state;
+    copy("bert-embed");
+    snprintf(path, sizeof path, "%s/adapter-pii", folder);
+    refused_with(&options, SR_EMISMATCH, "two heads are called `pii`");
+}
+
+static void run_one(struct sr_encoder *e, const char *head, float *out)
+{
+    static const int32_t ids[] = {2, 40, 50, 60, 3};
+    struct sr_encoder_work *work;
+    int h = sr_encoder_find_head(e, head);
+    assert_true(h >= 0);
+    struct sr_encoder_item item = {.ids = ids, .n_ids = 5, .heads = 1u << h};
+    item.out[h] = out;
+    assert_int_equal(sr_encoder_work_new(&work, (size_t)1 << 24), 0);
+    assert_int_equal(sr_encoder_run(e, NULL, work, &item, 1, NULL), 0);
+    sr_encoder_work_free(work);
+}
+
+/* An adapter's folder alone finds its base beside it, and says what it says as a head on that base. */
+static void an_adapter_alone(void **state)
+{
+    char beside[600];
+    const char *list[1] = {beside};
+    struct sr_encoder_options options = {.heads = list, .n_heads = 1};
+    struct sr_encoder *e;
+    struct sr_err err = {0};
+    float as_head[15], alone[15];
+    (void)state;
+    copy_as("bert-embed", "base");
+    snprintf(beside, sizeof beside, "%s/adapter-pii", folder);
+    assert_int_equal(sr_encoder_open(&e, folder, &options, &err), 0);
+    assert_true(sr_encoder_info(e)->heads[1].adapted);
+    assert_string_equal(sr_encoder_info(e)->heads[1].folder, beside);
+    run_one(e, "pii", as_head);
+    sr_encoder_unref(e);
+    copy_as("bert-embed/adapter-pii", "adapter");
+    options.n_heads = 0;
+    int rc = sr_encoder_open(&e, folder, &options, &err);
+    if (rc)
+        fail_msg("%s", err.message);
+    assert_int_equal(sr_encoder_info(e)->n_heads, 1);
+    run_one(e, "pii", alone);
+    sr_encoder_unref(e);
+    assert_memory_equal(as_head, alone, sizeof alone);
+    shell("rm -rf '%s/base'", root);
+    refused(SR_ENOENT, "its base model is not there");
+}
+
+static void finding_folders(void **state)
+{
+    static const char *const names[] = {
+        "lora_intent_classifier_modernbert-base_model", "other", "lora_intent_classifier_roberta-base_model",
+        "lora_intent_classifier_bert-base-uncased_model", "category_classifier_modernbert-base_model"};
+    static const char *const order[] = {
+        "lora_intent_classifier_bert-base-uncased_model", "lora_intent_classifier_roberta-base_model",
+        "lora_intent_classifier_modernbert-base_model", "category_classifier_modernbert-base_model"};
+    char path[600], small[20];
+    struct sr_err err = {0};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        shell("mkdir -p '%s/found/%s' && touch '%s/found/%s/config.json'", root, names[i], root, names[i]);
+    snprintf(folder, sizeof folder, "%s/found", root);
+    assert_int_equal(sr_encoder_discover(folder, "domain", small, sizeof small, &err), SR_ELIMIT);
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        assert_int_equal(sr_encoder_discover(folder, "domain", path, sizeof path, &err), 0);
+        assert_string_equal(strrchr(path, '/') + 1, order[i]);
+        shell("rm -r '%s'", path);
+    }
+    assert_int_equal(sr_encoder_discover(folder, "domain", path, sizeof path, &err), SR_ENOENT);
+    assert_int_equal(sr_encoder_discover("/nowhere", "domain", path, sizeof path, &err), SR_ENOENT);
+}
+
+/* ---- running ---- */
+
+static struct sr_encoder *open_small(const char *name)
+{
+    struct sr_encoder_options options = {0};
+    struct sr_encoder *e;
+    struct sr_err err = {0};
+    char path[512];
+    snprintf(path, sizeof path, SMALL "%s", name);
+    if (sr_encoder_open(&e, path, &options, &err))
+        fail_msg("%s", err.message);
+    return e;
+}
+
+static void what_a_run_refuses(void **state)
+{
+    static int32_t ids[300] = {2, 5, 3};
+    struct sr_encoder *e = open_small("bert-embed");
+    struct sr_encoder_work *work, *tiny;
+    struct sr_encoder_item good = {.ids = ids, .n_ids = 3, .heads = 1}, item;
+    float out[32];
+    _Atomic(bool) stop = true;
+    (void)state;
+    good.out[0] = out;
+    assert_int_equal(sr_encoder_work_new(&work, (size_t)1 << 24), 0);
+    assert_int_equal(sr_encoder_work_new(&tiny, 1024), 0);
+    assert_int_equal(sr_encoder_run(e, NULL, work, &good, 1, NULL), 0);
+    assert_int_equal(sr_encoder_run(e, NULL, work, NULL, 0, NULL), 0);
+    assert_int_equal(sr_encoder_run(e, NULL, work, &good, 1, &stop), SR_ECANCELED);
+    assert_int_equal(sr_encoder_run(e, NULL, tiny, &good, 1, NULL), SR_ELIMIT);
+    assert_int_equal(sr_encoder_work_bytes(tiny), 0);
+#define BAD(change)                                                                                          \
+    item = good;                                                                                             \
+    item.change;                                                                                             \
+    assert_int_equal(sr_encoder_run(e, NULL, work, &item, 1, NULL), SR_EINVAL)
+    BAD(n_ids = 0);
+    BAD(n_ids = 257);
+    BAD(heads = 0);
+    BAD(heads = 2);
+    BAD(layers = 5);
+    BAD(dimensions = 33);
+    BAD(out[0] = NULL);
+    ids[1] = 192;
+    BAD(n_ids = 3);
+    ids[1] = -1;
+    BAD(n_ids = 3);
+    ids[1] = 5;
+#undef BAD
+    assert_int_equal(sr_encoder_run(e, NULL, work, &good, 1, NULL), 0);
+    sr_encoder_work_free(work);
+    sr_encoder_work_free(tiny);
+    sr_encoder_unref(sr_encoder_ref(e));
+    sr_encoder_unref(e);
+}
+
+/* What is said to be needed suffices, and little more is held. */
+static void the_ceiling(void **state)
+{
+    static int32_t ids[256];
+    struct sr_encoder *e = open_small("bert-embed");
+    struct sr_encoder_work *work;
+    struct sr_encoder_item item = {.ids = ids, .n_ids = 256, .heads = 1};
+    float out[32];
+    (void)state;
+    item.out[0] = out;
+    for (size_t n = 1; n <= 256; n *= 2) {
+        size_t need = sr_encoder_need(e, n);
+        item.n_ids = n;
+        assert_int_equal(sr_encoder_work_new(&work, need), 0);
+        assert_int_equal(sr_encoder_run(e, NULL, work, &item, 1, NULL), 0);
+        assert_true(sr_encoder_work_bytes(work) <= need);
+        sr_encoder_work_free(work);
+    }
+    assert_int_equal(sr_encoder_need(e, 0), 0);
+    assert_true(sr_encoder_need(e, SIZE_MAX) == SIZE_MAX);
+    sr_encoder_unref(e);
+}
+
+/* Items of one batch that ask for different layers, dimensions and heads. */
+static void a_mixed_batch(void **state)
+{
+    static const int32_t ids[] = {2, 40, 50, 60, 70, 80, 3};
+    struct sr_encoder *e = open_small("modernbert-embed");
+    struct sr_encoder_work *work;
+    struct sr_encoder_item items[6] = {0};
+    float together[6][32], alone[32];
+    (void)state;
+    assert_int_equal(sr_encoder_work_new(&work, (size_t)1 << 24), 0);
+    for (size_t i = 0; i < 6; i++) {
+        items[i] = (struct sr_encoder_item){.ids = ids, .n_ids = 2 + i, .heads = 1};
+        items[i].layers = (uint16_t)(5 - i % 5);
+        items[i].dimensions = (uint16_t)(i % 2 ? 8 : 0);
+        items[i].out[0] = together[i];
+    }
+    assert_int_equal(sr_encoder_run(e, NULL, work, items, 6, NULL), 0);
+    for (size_t i = 0; i < 6; i++) {
+        items[i].out[0] = alone;
+        assert_int_equal(sr_encoder_run(e, NULL, work, &items[i], 1, NULL), 0);
+        for (size_t d = 0; d < (items[i].dimensions ? 8 : 32); d++)
+            assert_float_equal(together[i][d], alone[d], 1e-5);
+    }
+    sr_encoder_work_free(work);
+    sr_encoder_unref(e);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(missing_files),
+        cmocka_unit_test(configurations_of_bert),
+        cmocka_unit_test(configurations_of_modernbert),
+        cmocka_unit_test(shards),
+        cmocka_unit_test(mappings),
+        cmocka_unit_test(damaged_weights),
+        cmocka_unit_test(poolings_and_modules),
+        cmocka_unit_test(adapters),
+        cmocka_unit_test(bundles),
+        cmocka_unit_test(the_same_task_twice),
+        cmocka_unit_test(an_adapter_alone),
+        cmocka_unit_test(finding_folders),
+        cmocka_unit_test(what_a_run_refuses),
+        cmocka_unit_test(the_ceiling),
+        cmocka_unit_test(a_mixed_batch),
+    };
+    return cmocka_run_group_tests(tests, make_root, remove_root);
+}
