@@ -4,6 +4,7 @@
 #include "cli/cmd.h"
 
 #include "base/clock.h"
+#include "cli/guards.h"
 #include "cli/rows.h"
 #include "cli/term.h"
 #include "cli/tiers.h"
@@ -24,7 +25,7 @@ static const struct sr_option options[] = {
 };
 static const struct sr_usage usage = {
     .name = "classify",
-    .synopsis = "--task domain [--tier linear|neural|both] [--json] TEXT | --jsonl FILE",
+    .synopsis = "--task domain|jailbreak|pii [--tier linear|neural|both] [--json] TEXT | --jsonl FILE",
     .summary = "Asks a classifier for the label of a text and how sure it is.",
     .text = "Without TEXT it reads standard input.\n",
     SR_OPTIONS(options),
@@ -155,6 +156,55 @@ static int classify_text(const struct sr_tiers_model *model, const struct sr_ope
     return code;
 }
 
+/* jailbreak and pii: each line, or the text. */
+static int guard_rows(const struct sr_guards *guards)
+{
+    struct sr_rows *rows = NULL;
+    struct sr_row row;
+    struct sr_err err = {0};
+    struct sr_buf out;
+    int rc = sr_rows_open(&rows, jsonl, &err), code = SR_EXIT_DONE;
+    sr_buf_init(&out, TEXT_MAX);
+    while (rc == SR_OK && (rc = sr_rows_next(rows, &row, &err)) == SR_OK) {
+        sr_buf_clear(&out);
+        rc = sr_guards_put_json(guards, row.text, row.id, &out);
+        if (rc == SR_OK && fwrite(out.data, 1, out.len, stdout) != out.len)
+            rc = sr_err_set(&err, SR_EIO, "cannot write to standard output");
+    }
+    if (rc != SR_ECLOSED)
+        code = sr_cmd_fail(&usage, rc == SR_EPARSE ? SR_EXIT_NO : SR_EXIT_BROKE, "%s",
+                           err.message[0] ? err.message : sr_strerror(rc));
+    else if (fflush(stdout) != 0)
+        code = sr_cmd_fail(&usage, SR_EXIT_BROKE, "cannot write to standard output");
+    sr_buf_dispose(&out);
+    sr_rows_close(rows);
+    return code;
+}
+
+static int guard_text(const struct sr_guards *guards, const struct sr_operands *operands)
+{
+    struct sr_buf input, out;
+    struct sr_err err = {0};
+    int code = SR_EXIT_DONE;
+    sr_buf_init(&input, TEXT_MAX);
+    sr_buf_init(&out, TEXT_MAX);
+    if (operands->count == 0 && sr_cmd_read("-", &input, &err) != SR_OK) {
+        code = sr_cmd_fail(&usage, SR_EXIT_BROKE, "%s", err.message);
+    } else {
+        struct sr_bytes text =
+            operands->count ? sr_bytes_str(operands->items[0]) : sr_bytes_trim(sr_buf_view(&input));
+        int rc = json ? sr_guards_put_json(guards, text, (struct sr_bytes){NULL, 0}, &out)
+                      : sr_guards_put_picture(guards, text, sr_term_colour(STDOUT_FILENO), &out);
+        if (rc != SR_OK)
+            code = sr_cmd_fail(&usage, SR_EXIT_BROKE, "%s", sr_strerror(rc));
+        else if (!sr_cmd_put(sr_buf_view(&out)))
+            code = sr_cmd_fail(&usage, SR_EXIT_BROKE, "cannot write to standard output");
+    }
+    sr_buf_dispose(&input);
+    sr_buf_dispose(&out);
+    return code;
+}
+
 int sr_cmd_classify(int argc, char **argv)
 {
     struct sr_operands operands;
@@ -164,6 +214,14 @@ int sr_cmd_classify(int argc, char **argv)
         return code;
     if (jsonl && operands.count)
         return sr_cmd_misuse(&usage, "give TEXT or --jsonl, not both");
+    if (sr_guards_task(&tiers)) {
+        struct sr_guards guards;
+        if (!sr_guards_open(&usage, &tiers, &guards, &code))
+            return code;
+        code = jsonl ? guard_rows(&guards) : guard_text(&guards, &operands);
+        sr_guards_close(&guards);
+        return code;
+    }
     if (!sr_tiers_open(&usage, &tiers, &model, &code))
         return code;
     code = jsonl ? classify_rows(&model) : classify_text(&model, &operands);

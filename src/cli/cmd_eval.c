@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "cli/guards.h"
 #include "cli/measure.h"
 #include "cli/rows.h"
 #include "cli/term.h"
@@ -18,9 +19,13 @@ static const struct sr_option options[] = {
 };
 static const struct sr_usage usage = {
     .name = "eval",
-    .synopsis = "--task domain [--tier linear|neural|both] [--json] FILE.jsonl",
+    .synopsis = "--task domain|jailbreak|pii [--tier linear|neural|both] [--json] FILE.jsonl",
     .summary = "Measures a classifier on labelled texts.",
-    .text = "Each line of the file is {\"text\": ..., \"label\": ...}; - is standard input.\n",
+    .text =
+        "Each line of the file is {\"text\": ..., \"label\": ...}; - is standard input. For jailbreak the\n"
+        "label benign is harmless and all others are attacks; for pii a line has `spans`, each with "
+        "`start`,\n"
+        "`end` (in characters) and `label`.\n",
     SR_OPTIONS(options),
 };
 
@@ -141,6 +146,14 @@ int sr_cmd_eval(int argc, char **argv)
         return code;
     if (operands.count == 0)
         return sr_cmd_misuse(&usage, "which file? semroute eval --task domain FILE.jsonl");
+    if (sr_guards_task(&tiers)) {
+        struct sr_guards guards;
+        if (!sr_guards_open(&usage, &tiers, &guards, &code))
+            return code;
+        code = sr_guards_eval(&usage, &guards, operands.items[0], json);
+        sr_guards_close(&guards);
+        return code;
+    }
     struct evaluation *e = sr_mem_calloc(1, sizeof *e);
     if (!e)
         return sr_cmd_fail(&usage, SR_EXIT_BROKE, "out of memory");

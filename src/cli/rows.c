@@ -131,9 +131,9 @@ int sr_rows_next(struct sr_rows *rows, struct sr_row *row, struct sr_err *err)
         rc = scan_line(rows, &spans, &n, err);
     if (rc != SR_OK)
         return rc;
-    *row = (struct sr_row){.line = rows->number};
-    bool text = false;
     struct sr_bytes line = sr_buf_view(&rows->line);
+    *row = (struct sr_row){.line = rows->number, .raw = line};
+    bool text = false;
     for (size_t i = 0; i < n; i++) {
         if (spans[i].id == PATH_ID)
             row->id = sr_span_raw(&spans[i], line);

@@ -16,6 +16,7 @@ struct sr_row {
     size_t line;           /* from 1 */
     struct sr_bytes text;  /* decoded UTF-8 */
     struct sr_bytes label; /* decoded; p is NULL when there is none */
+    struct sr_bytes raw;   /* the whole line */
     struct sr_bytes id;    /* raw JSON value; p is NULL when there is none */
 };
 

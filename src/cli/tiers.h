@@ -19,7 +19,7 @@ struct sr_tiers {
 };
 
 #define SR_TIERS_OPTIONS(tiers)                                                                              \
-    {"task", SR_OPTION_TEXT, &(tiers).task, "TASK", "what to ask: domain"},                                  \
+    {"task", SR_OPTION_TEXT, &(tiers).task, "TASK", "what to ask: domain, jailbreak or pii"},                                  \
         {"tier", SR_OPTION_CHOICE, &(tiers).tier, "linear|neural|both",                                      \
          "which model answers, default linear; with a folder as --model neural"},                            \
         {"model", SR_OPTION_TEXT, &(tiers).neural.model, "FILE|DIR",                                         \
