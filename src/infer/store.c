@@ -18,7 +18,8 @@ struct stored {
     uint64_t stamp; /* 0 for a model inside the executable */
     struct sr_linear *linear;
     struct sr_encoder *encoder;
-    struct sr_judge *judge; /* one of the three */
+    struct sr_judge *judge;
+    struct sr_tokenizer *tokenizer; /* one of the four */
     bool taken;
 };
 
@@ -53,6 +54,7 @@ static void drop(struct stored *item)
     sr_linear_unref(item->linear);
     sr_encoder_unref(item->encoder);
     sr_judge_unref(item->judge);
+    sr_tokenizer_unref(item->tokenizer);
     sr_mem_free(item->key);
 }
 
@@ -153,6 +155,32 @@ int sr_models_linear(struct sr_models *models, const char *path, struct sr_linea
     item->taken = true;
     *out = sr_linear_ref(item->linear);
     return SR_OK;
+}
+
+int sr_models_tokenizer(struct sr_models *models, const char *path, struct sr_tokenizer **out,
+                        struct sr_err *err)
+{
+    struct sr_buf key;
+    if (!models)
+        return sr_tokenizer_open_file(out, path, err);
+    sr_buf_init(&key, (size_t)1 << 16);
+    uint64_t stamp = sr_models_stamp(path);
+    int rc = sr_buf_printf(&key, "tokenizer %s", path);
+    if (rc)
+        sr_err_set(err, rc, "%s", sr_strerror(rc));
+    struct stored *item = rc ? NULL : find(models, key.data, stamp);
+    if (rc == SR_OK && !item) {
+        struct stored fresh = {.stamp = stamp};
+        rc = sr_tokenizer_open_file(&fresh.tokenizer, path, err);
+        if (rc == SR_OK)
+            rc = keep(models, key.data, fresh, &item, err);
+    }
+    if (rc == SR_OK) {
+        item->taken = true;
+        *out = sr_tokenizer_ref(item->tokenizer);
+    }
+    sr_buf_dispose(&key);
+    return rc;
 }
 
 /* Everything that makes an open encoder what it is, and the stamp of all its folders. */

@@ -12,6 +12,7 @@
 #include "infer/engine.h"
 #include "model/linear.h"
 #include "model/memo.h"
+#include "model/tokenizer.h"
 
 #define SR_MODELS_MAX 64 /* open at once */
 
@@ -38,6 +39,11 @@ struct sr_memo *sr_models_memo(struct sr_models *models);
  * With `models` NULL it is opened anew. Errors: those of sr_linear_open_file, SR_ELIMIT. */
 int sr_models_linear(struct sr_models *models, const char *path, struct sr_linear **out,
                      struct sr_err *err) SR_WARN_UNUSED;
+
+/* The tokenizer of `path`, a tokenizer.json; the reference is the caller's. With `models` NULL it is opened
+ * anew. Errors: those of sr_tokenizer_open_file, SR_ELIMIT. */
+int sr_models_tokenizer(struct sr_models *models, const char *path, struct sr_tokenizer **out,
+                        struct sr_err *err) SR_WARN_UNUSED;
 
 /* The encoder of `folder`; the reference is the caller's. Errors: those of sr_encoder_open, SR_ELIMIT. */
 int sr_models_encoder(struct sr_models *models, const char *folder, const struct sr_encoder_options *options,

@@ -7,7 +7,7 @@
  */
 #include "base/clock.h"
 #include "base/mem.h"
-#include "model/tokenizer.h"
+#include "infer/store.h"
 #include "signal/types.h"
 #include "text/compress.h"
 
@@ -121,11 +121,11 @@ static size_t fit_tokens(void *ctx, struct sr_bytes text, size_t tokens)
 }
 
 static int open_tokenizer(struct sr_signal_shortener *s, const struct sr_config_compression *config,
-                          struct sr_err *err)
+                          struct sr_models *models, struct sr_err *err)
 {
     struct sr_tokenizer *tokenizer;
     struct sr_err why = {0};
-    int rc = sr_tokenizer_open_file(&tokenizer, config->tokenizer, &why);
+    int rc = sr_models_tokenizer(models, config->tokenizer, &tokenizer, &why);
     if (rc) {
         sr_err_set(err, rc, "`tokenizer`: %.200s: %s", config->tokenizer, why.message);
         err->line = config->tokenizer_line;
@@ -137,7 +137,7 @@ static int open_tokenizer(struct sr_signal_shortener *s, const struct sr_config_
     return SR_OK;
 }
 
-int sr_signal_shortener_new(struct sr_signals *signals, struct sr_err *err)
+int sr_signal_shortener_new(struct sr_signals *signals, struct sr_models *models, struct sr_err *err)
 {
     const struct sr_config_compression *config = &signals->config->global.compression;
     uint32_t skipped = skipped_types(&config->skip_signals);
@@ -154,7 +154,7 @@ int sr_signal_shortener_new(struct sr_signals *signals, struct sr_err *err)
     s->least = (size_t)config->max_tokens / (config->tokenizer && *config->tokenizer ? 8 : 1);
     s->least = config->min_length > s->least ? config->min_length : s->least;
     signals->shortener = s;
-    return config->tokenizer && *config->tokenizer ? open_tokenizer(s, config, err) : SR_OK;
+    return config->tokenizer && *config->tokenizer ? open_tokenizer(s, config, models, err) : SR_OK;
 }
 
 void sr_signal_shortener_free(struct sr_signal_shortener *s)

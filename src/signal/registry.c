@@ -43,7 +43,7 @@ int sr_signals_new(struct sr_signals **out, const struct sr_config *config, stru
             return rc;
         }
     }
-    int rc = sr_signal_shortener_new(signals, err);
+    int rc = sr_signal_shortener_new(signals, models, err);
     if (rc) {
         sr_signals_unref(signals);
         return rc;

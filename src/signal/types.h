@@ -31,7 +31,8 @@ extern const struct sr_signal_ops sr_signal_pii;
 struct sr_signal_input sr_signal_input_seen_by(const struct sr_signal_input *input, enum sr_signal_type type);
 
 /* Sets signals->shortener when the configuration wants one; after the sets. */
-int sr_signal_shortener_new(struct sr_signals *signals, struct sr_err *err) SR_WARN_UNUSED;
+int sr_signal_shortener_new(struct sr_signals *signals, struct sr_models *models,
+                            struct sr_err *err) SR_WARN_UNUSED;
 void sr_signal_shortener_free(struct sr_signal_shortener *shortener); /* NULL is allowed */
 
 /* Room for `n` hits, all unmatched with no value; NULL when the arena is full. */

@@ -96,9 +96,34 @@ static void failed_allocations_leave_nothing(void **state)
     }
 }
 
+static void tokenizers_too(void **state)
+{
+    (void)state;
+    static const char path[] = SR_SOURCE_DIR "/tests/golden/tokenizers/bert-uncased.json";
+    struct sr_models *models = NULL;
+    struct sr_tokenizer *first = NULL, *again = NULL, *alone = NULL;
+    struct sr_err err = {0};
+    assert_int_equal(sr_models_new(&models, NULL), SR_OK);
+    sr_models_begin(models);
+    assert_int_equal(sr_models_tokenizer(models, path, &first, &err), SR_OK);
+    sr_models_sweep(models);
+    sr_models_begin(models);
+    assert_int_equal(sr_models_tokenizer(models, path, &again, &err), SR_OK);
+    assert_ptr_equal(first, again);
+    assert_int_equal(sr_models_tokenizer(NULL, path, &alone, &err), SR_OK);
+    assert_ptr_not_equal(first, alone);
+    assert_int_equal(sr_models_tokenizer(models, SR_SOURCE_DIR "/README.md", &alone, &err), SR_EPARSE);
+    sr_models_sweep(models);
+    sr_tokenizer_unref(alone);
+    sr_tokenizer_unref(again);
+    sr_tokenizer_unref(first);
+    sr_models_free(models);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tokenizers_too),
         cmocka_unit_test(unchanged_models_are_kept),
         cmocka_unit_test(a_replaced_file_is_opened_again),
         cmocka_unit_test(failed_allocations_leave_nothing),
