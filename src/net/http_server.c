@@ -93,11 +93,11 @@ void sr_http_conn_defer(struct sr_http_conn *conn)
 /* ---- error answers of the server itself ---- */
 
 static struct sr_bytes error_format(struct sr_http_server *server, int status, const char *reason,
-                                    const struct sr_http_head *head, struct sr_buf *body)
+                                    const char *peer, const struct sr_http_head *head, struct sr_buf *body)
 {
     struct sr_bytes type = SR_LIT("text/plain");
     if (server->handler->error_body)
-        return server->handler->error_body(server->ctx, status, reason, head, body);
+        return server->handler->error_body(server->ctx, status, reason, peer, head, body);
     if (sr_buf_printf(body, "%d %s\n", status, reason) != SR_OK)
         sr_buf_clear(body);
     return type;
@@ -111,7 +111,7 @@ static int error_write(struct sr_http_server *server, struct sr_conn *sock, int 
     int rc;
     sr_buf_init(&body, ERROR_MAX);
     sr_buf_init(&out, 2 * ERROR_MAX);
-    type = error_format(server, status, reason, head, &body);
+    type = error_format(server, status, reason, sr_conn_peer(sock), head, &body);
     rc = sr_http1_write_status_line(&out, status, SR_LIT(""));
     if (rc == SR_OK)
         rc = sr_http1_write_header(&out, SR_LIT("content-type"), type);

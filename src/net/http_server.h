@@ -35,10 +35,10 @@ struct sr_http_handler {
     /* A request's head is there. Answer now or later; the body follows by the callbacks below. Mandatory. */
     void (*request)(void *ctx, struct sr_http_request *request);
     /* Formats the body of an answer that the server makes itself (400, 408, 413, 414, 431, 501, 503, 505)
-     * into `body` and returns its content type. `head` is NULL when there is none. Optional: without it
-     * text/plain. */
-    struct sr_bytes (*error_body)(void *ctx, int status, const char *reason, const struct sr_http_head *head,
-                                  struct sr_buf *body);
+     * into `body` and returns its content type. `peer` is "address:port"; `head` is NULL when there is none.
+     * Optional: without it text/plain. */
+    struct sr_bytes (*error_body)(void *ctx, int status, const char *reason, const char *peer,
+                                  const struct sr_http_head *head, struct sr_buf *body);
     /* After sr_http_server_drain: the last connection is gone. Optional. */
     void (*drained)(void *ctx);
 

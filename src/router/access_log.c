@@ -164,3 +164,24 @@ void sr_access_log_write(sr_exchange *x, enum sr_end how)
         sr_runtime_log_line(x->runtime, sr_buf_view(&line.buf));
     sr_buf_dispose(&line.buf);
 }
+
+void sr_runtime_log_refused(sr_runtime *runtime, enum sr_door door, struct sr_bytes peer, int status,
+                            const char *reason)
+{
+    if (!sr_runtime_wants_log(runtime))
+        return;
+    struct line line = {.rc = SR_OK};
+    sr_buf_init(&line.buf, LINE_MAX_BYTES);
+    put_time(&line);
+    put_text(&line, "door", sr_door_name(door));
+    if (peer.n)
+        put_bytes(&line, "peer", peer);
+    put_text(&line, "outcome", status == 503 ? "shed" : "refused");
+    put_text(&line, "error", reason);
+    put_number(&line, "status", (unsigned)status);
+    if (!line.rc)
+        line.rc = sr_buf_append(&line.buf, "}", 1);
+    if (!line.rc)
+        sr_runtime_log_line(runtime, sr_buf_view(&line.buf));
+    sr_buf_dispose(&line.buf);
+}

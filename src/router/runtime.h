@@ -32,6 +32,11 @@ struct sr_workers *sr_runtime_workers(sr_runtime *runtime);
 /* Hands a finished access-log line (no newline) to whoever wants it. */
 void sr_runtime_log_line(sr_runtime *runtime, struct sr_bytes line);
 
+/* Writes the access-log line of a request that never became an exchange: its head could not be read, or there
+ * was no room. `reason` is the door's own text, nothing of the client's. */
+void sr_runtime_log_refused(sr_runtime *runtime, enum sr_door door, struct sr_bytes peer, int status,
+                            const char *reason);
+
 /* False when nobody reads the access log: do not build lines. */
 bool sr_runtime_wants_log(sr_runtime *runtime);
 

@@ -481,10 +481,11 @@ static void on_done(void *ctx, struct sr_http_request *request, bool complete)
     }
 }
 
-static struct sr_bytes on_error_body(void *ctx, int status, const char *reason,
+static struct sr_bytes on_error_body(void *ctx, int status, const char *reason, const char *peer,
                                      const struct sr_http_head *head, struct sr_buf *body)
 {
     (void)ctx;
+    (void)peer;
     (void)head;
     return sr_local_error(body, status, NULL, NULL, reason);
 }

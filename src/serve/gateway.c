@@ -193,6 +193,8 @@ static void on_request(void *ctx, struct sr_http_request *request)
     struct sr_call *call = call_new(door, request);
     if (!call) {
         count_refused(door->gateway, 503);
+        sr_runtime_log_refused(door->gateway->options.runtime, SR_DOOR_GATEWAY,
+                               sr_bytes_str(sr_http_request_peer(request)), 503, "out of memory");
         answer_error(request, 503, "The server is out of memory.");
         return;
     }
@@ -305,8 +307,9 @@ static const char *explain_fault(const struct sr_gateway *gateway, int status, c
     return text;
 }
 
-/* The server found a fault by itself. Within a call `done` follows and labels it; else it is counted here. */
-static struct sr_bytes on_error_body(void *ctx, int status, const char *reason,
+/* The server found a fault by itself. Within a call `done` follows and labels it; else it is counted and
+ * logged here. */
+static struct sr_bytes on_error_body(void *ctx, int status, const char *reason, const char *peer,
                                      const struct sr_http_head *head, struct sr_buf *body)
 {
     struct sr_gateway_door *door = ctx;
@@ -316,6 +319,8 @@ static struct sr_bytes on_error_body(void *ctx, int status, const char *reason,
     }
     if (!call) {
         count_refused(door->gateway, status);
+        sr_runtime_log_refused(door->gateway->options.runtime, SR_DOOR_GATEWAY, sr_bytes_str(peer), status,
+                               reason);
     }
     char text[256];
     return sr_local_error(body, status, NULL, NULL, explain_fault(door->gateway, status, reason, text));

@@ -505,10 +505,11 @@ static void on_done(void *ctx, struct sr_http_request *request, bool complete)
     kept_unref(call->worker, call->body);
 }
 
-static struct sr_bytes on_error(void *ctx, int status, const char *reason, const struct sr_http_head *head,
-                                struct sr_buf *body)
+static struct sr_bytes on_error(void *ctx, int status, const char *reason, const char *peer,
+                                const struct sr_http_head *head, struct sr_buf *body)
 {
     (void)ctx;
+    (void)peer;
     (void)head;
     return sr_mock_error(status, reason, body) == SR_OK ? CONTENT_JSON : (struct sr_bytes){0};
 }
