@@ -5,11 +5,13 @@
 
 #include "bench/classify.h"
 #include "bench/compress.h"
+#include "bench/concurrency.h"
 #include "bench/decide.h"
 #include "bench/extproc.h"
 #include "bench/gateway.h"
 #include "bench/paper.h"
 #include "bench/scan.h"
+#include "bench/start.h"
 #include "bench/tokenizer.h"
 
 static const struct {
@@ -22,6 +24,10 @@ static const struct {
     {"decide", "signals without a model, and decisions", sr_bench_decide},
     {"compress", "the prompt compressor by text and size", sr_bench_compress},
     {"tokenizer", "tokens and offsets of a text, beside Hugging Face tokenizers", sr_bench_tokenizer},
+    {"concurrency", "texts a second through the encoder for many clients, with batches and without",
+     sr_bench_concurrency},
+    {"start", "from the start of the server to its first answer, and its memory, with an encoder",
+     sr_bench_start},
     {"gateway", "what the gateway adds to a request, beside a plain proxy", sr_bench_gateway},
     {"extproc", "what Envoy's door adds to a request through the real Envoy", sr_bench_extproc},
     {"paper", "a table of the paper: what compression does to judgement", sr_bench_paper},
@@ -34,7 +40,7 @@ static void print_benches(FILE *out)
                  "machine's limit."
                  "\n\nNames\n");
     for (size_t i = 0; i < N_BENCHES; i++)
-        fprintf(out, "  %-10s %s\n", benches[i].name, benches[i].summary);
+        fprintf(out, "  %-11s %s\n", benches[i].name, benches[i].summary);
     fprintf(out, "\n`semroute bench NAME --help` shows a measurement's options.\n");
 }
 
