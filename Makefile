@@ -45,7 +45,7 @@ fuzz: setup ## every fuzz target for FUZZ_SECONDS over its kept corpus
 	@tools/fuzz.sh build/fuzz $(FUZZ_SECONDS)
 
 bench: all setup-bench ## all measurements, with the peers that are installed
-	@for name in scan classify decide compress tokenizer gateway extproc; do build/semroute bench $$name || exit 1; done
+	@for name in scan classify decide compress tokenizer start gateway extproc; do build/semroute bench $$name || exit 1; done
 
 dev-figures: all ## accuracy on the labelled development files, where they are
 	@training/dev_figures.sh

@@ -2,9 +2,9 @@
 #ifndef SR_BENCH_TOKENIZER_H
 #define SR_BENCH_TOKENIZER_H
 
-/* Options: --tokenizer FILE, --text FILE, --python PATH (of an environment with `tokenizers`), --seconds S,
- * --json. Prints a table or one JSON document; returns the process's exit code (0, 2 wrong usage, 3 it
- * broke). */
+/* Options: --tokenizer FILE or --each DIR, --text FILE, --python PATH (of an environment with `tokenizers`)
+ * or "off", --seconds S, --json. Prints a table or one JSON document; returns the process's exit code (0, 2
+ * wrong usage, 3 it broke). */
 int sr_bench_tokenizer(int argc, char **argv);
 
 #endif

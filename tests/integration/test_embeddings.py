@@ -8,6 +8,7 @@ import shutil
 import socket
 import struct
 import subprocess
+import sys
 import time
 
 import openai
@@ -255,3 +256,22 @@ def test_models_commands(tmp_path):
     fp32, bf16, int8 = verified["rows"]
     assert fp32["agreement"] == 1 and fp32["largest_difference"] == 0 and fp32["weight_bytes"] > bf16["weight_bytes"]
     assert bf16["lowest_cosine"] > 0.999 and int8["lowest_cosine"] > 0.95
+
+
+def test_tokens_are_those_of_hugging_face(tmp_path):
+    shutil.copy(ROOT / "tests" / "golden" / "tokenizers" / "mmbert.json", tmp_path)
+    shutil.copy(ROOT / "models" / MODEL / "tokenizer.json", tmp_path / "minilm.json")
+    done = subprocess.run([BINARY, "bench", "tokenizer", "--each", tmp_path, "--seconds", "0.01", "--python",
+                           sys.executable, "--json"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)["rows"]
+    assert [(r["tokenizer"], r["bytes"], r["same_tokens"]) for r in rows] == [("minilm", 65536, True),
+                                                                              ("mmbert", 65536, True)]
+
+
+def test_start_is_measured():
+    done = subprocess.run([BINARY, "bench", "start", "--repeats", "1", "--json"], capture_output=True, text=True,
+                          env={**os.environ, "SEMROUTE_MODELS": str(ROOT / "models")})
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)["rows"]
+    assert len(rows) == 4 and all(r["ready_ms"] > 0 and r["resident_mb"] < 200 for r in rows)
