@@ -137,8 +137,14 @@ void sr_early_read(struct sr_early *early, struct sr_signals *signals, const str
     if (early->least == 0)
         return;
     follow(early, doc);
-    if (early->turn == SR_SPAN_NONE ||
-        end_of(doc, early->turn) - doc->spans[early->turn].start <= early->least)
+    if (early->turn == SR_SPAN_NONE)
+        return;
+    size_t end = end_of(doc, early->turn), length = end - doc->spans[early->turn].start;
+    if (length > SR_EARLY_MAX) {
+        sr_signal_brief_free(early->brief);
+        early->brief = NULL;
+    }
+    if (length <= early->least || length > SR_EARLY_MAX)
         return;
     if (!early->brief)
         early->brief = sr_signal_brief_new(signals);
@@ -146,7 +152,7 @@ void sr_early_read(struct sr_early *early, struct sr_signals *signals, const str
         early->least = 0;
         return;
     }
-    size_t left = SR_EARLY_STEP, end = end_of(doc, early->turn);
+    size_t left = SR_EARLY_STEP;
     for (; early->text_span < doc->n_spans && doc->spans[early->text_span].start < end; early->text_span++) {
         if (is_text(early, &doc->spans[early->text_span], early->text_span) &&
             !read_string(early, doc, &left))

@@ -16,6 +16,8 @@
 
 #define SR_EARLY_STEP ((size_t)64 << 10) /* bytes: about a millisecond */
 #define SR_EARLY_MIN  ((size_t)4 << 10)  /* shorter turns are quicker read at the end */
+#define SR_EARLY_MAX                                                                                         \
+    ((size_t)1 << 20) /* longer ones are left to the workers: a compressor needs 12 times as much */
 
 struct sr_early {
     struct sr_signal_brief *brief; /* NULL: nothing was read */

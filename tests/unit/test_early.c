@@ -246,6 +246,14 @@ static void test_what_is_left(void **unused)
     sr_early_read(&r.early, kit.signals, &r.doc);
     assert_true(r.early.at <= before - 250000 + SR_EARLY_STEP);
     reading_dispose(&r);
+    /* A very long one is given up. */
+    ask(&body, "{\"messages\":[{\"role\":\"user\",\"content\":\"", SR_EARLY_MAX + 50000, "");
+    read_pieces(&r, kit.signals, SR_DIALECT_CHAT, sr_bytes_of(body.data, SR_EARLY_MAX), 20000);
+    assert_non_null(r.early.brief);
+    r.doc.body = sr_buf_view(&body);
+    sr_early_read(&r.early, kit.signals, &r.doc);
+    assert_null(r.early.brief);
+    reading_dispose(&r);
     kit_close(&kit);
     sr_buf_dispose(&body);
 }
