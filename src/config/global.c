@@ -77,7 +77,8 @@ static const struct sr_field domain_fields[] = {
     {"fallback_category", SR_FIELD_TEXT, GLOBAL(domain_fallback), .def = "other",
      .help = "the domain of texts that it is not sure about"},
     {"model_id", SR_FIELD_TEXT, GLOBAL(domain_model), .def_note = "the model that is built in",
-     .help = "a linear text model, a .safetensors file"},
+     .help =
+         "a linear text model (a .safetensors file), or the folder of an encoder with a classification head"},
 };
 static const struct sr_section domain_section = {
     .name = "domain classifier",

@@ -42,6 +42,7 @@ void sr_config_link_files(struct sr_binder *b, const struct sr_yaml_node *root)
     static const char *const guard_path[] = {"global", "model_catalog", "modules", "prompt_guard", NULL};
     static const char *const compression_path[] = {"global", "model_catalog", "modules", "prompt_compression",
                                                    NULL};
+    static const char *const inference_path[] = {"global", "semroute", "inference", NULL};
     static const char *const semantic_path[] = {"global", "model_catalog", "embeddings", "semantic", NULL};
     const struct sr_yaml_node *models = under(root, models_path), *tls = under(root, tls_path);
     for (size_t i = 0; models && models->kind == SR_YAML_LIST && i < models->count; i++) {
@@ -53,6 +54,7 @@ void sr_config_link_files(struct sr_binder *b, const struct sr_yaml_node *root)
     check_file(b, tls, "key_file");
     check_file(b, under(root, domain_path), "model_id");
     check_model(b, under(root, semantic_path), "mmbert_model_path");
+    check_model(b, under(root, inference_path), "judge");
     check_file(b, under(root, guard_path), "model_id");
     check_file(b, under(root, compression_path), "tokenizer");
 }

@@ -31,6 +31,14 @@ def asked(**inference):
     return config
 
 
+def judged():
+    """A domain rule with heads behind the linear tier."""
+    config = site(decisions=[by("domain", "math")], signals={"domains": [{"name": "math"}]}, signal_deadline_ms=60000,
+                  inference={"judge": f"{ROOT}/models/judge"})
+    config["global"]["model_catalog"] = {"embeddings": {"semantic": {"mmbert_model_path": MODEL}}}
+    return config
+
+
 def vector(path, values, text=REFUND, **inference):
     """The key changes the text's vector, and so how near it is."""
     return Key(path, asked(**inference), values, explain(lambda e: e.rule()["value"], text), ANY)
@@ -83,6 +91,9 @@ KEYS = [
     vector(INFERENCE + "max_windows", (16, 1), LONG),
     outcome(INFERENCE + "memory_max", ("64MiB", "1MiB"), ("good", "a limit was reached")),
     outcome(INFERENCE + "queue_jobs", (64, 2), ("good", "busy")),
+    refused(INFERENCE + "judge", site(), (f"{ROOT}/models/judge", "/nowhere/judge"), "no config.json there"),
+    Key(INFERENCE + "ask_below", judged(), (0, 1), explain(lambda e: e.all["signals"][0]["tier"], "hello"),
+        ("linear", "neural")),
     refused(INFERENCE + "cpus", site(), ("0-3,8", "first"), "`first` is no list of CPUs"),
     Key(INFERENCE + "threads", asked(), (1, 4), served(threads), MORE),
     Key(INFERENCE + "batch_tokens", asked(), (4096, 512), served(batches), (1, 3)),
