@@ -91,9 +91,10 @@ static void put_domains(struct sr_migration *m, const struct sr_yaml_node *categ
     }
 }
 
-static bool is_keyword(const struct sr_yaml_node *rules, const struct sr_yaml_node *rule)
+/* A rule with a name of its own and something in its list. */
+static bool is_rule(const struct sr_yaml_node *rules, const struct sr_yaml_node *rule, const char *list)
 {
-    const struct sr_yaml_node *name = sr_yaml_get(rule, "name"), *words = sr_yaml_get(rule, "keywords");
+    const struct sr_yaml_node *name = sr_yaml_get(rule, "name"), *words = sr_yaml_get(rule, list);
     return name && name->kind == SR_YAML_SCALAR && name->text.n && words && words->kind == SR_YAML_LIST &&
            words->count && sr_migrate_named(rules, name->text) == rule;
 }
@@ -104,7 +105,7 @@ static void put_keywords(struct sr_migration *m, const struct sr_yaml_node *rule
     bool any = false;
     for (size_t i = 0; rules && i < rules->count; i++) {
         const struct sr_yaml_node *rule = rules->items[i], *op = sr_migrate_scalar(m, rule, "operator");
-        if (!is_keyword(rules, rule)) {
+        if (!is_rule(rules, rule, "keywords")) {
             sr_migrate_note(m, rule, "keyword rule without name or keywords, or a second one of its name");
             continue;
         }
@@ -118,6 +119,28 @@ static void put_keywords(struct sr_migration *m, const struct sr_yaml_node *rule
     }
 }
 
+static void put_embeddings(struct sr_migration *m, const struct sr_yaml_node *rules)
+{
+    static const char *const methods[] = {"mean", "max", "any", NULL};
+    bool any = false;
+    for (size_t i = 0; rules && i < rules->count; i++) {
+        const struct sr_yaml_node *rule = rules->items[i],
+                                  *method = sr_migrate_scalar(m, rule, "aggregation_method");
+        if (!is_rule(rules, rule, "candidates")) {
+            sr_migrate_note(m, rule,
+                            "embedding rule without name or candidates, or a second one of its name");
+            continue;
+        }
+        sr_migrate_put(m, any ? "" : "    embeddings:\n");
+        any = true;
+        sr_migrate_copy(m, rule, "name", "      - ", "name");
+        sr_migrate_copy(m, rule, "threshold", "        ", "threshold");
+        sr_migrate_copy_list(m, rule, "candidates", "        ");
+        if (method && sr_migrate_is_word(method, methods))
+            sr_migrate_copy(m, rule, "aggregation_method", "        ", "aggregation_method");
+    }
+}
+
 /* Does a leaf name something that the new file has? */
 static bool leaf_exists(struct sr_migration *m, const struct sr_yaml_node *leaf)
 {
@@ -125,12 +148,17 @@ static bool leaf_exists(struct sr_migration *m, const struct sr_yaml_node *leaf)
     if (!type || !name || type->kind != SR_YAML_SCALAR || name->kind != SR_YAML_SCALAR)
         return false;
     bool domain = sr_bytes_eq(type->text, SR_LIT("domain"));
-    const struct sr_yaml_node *list = sr_yaml_get(m->old, domain ? "categories" : "keyword_rules");
+    bool embedding = sr_bytes_eq(type->text, SR_LIT("embedding"));
+    const struct sr_yaml_node *list = sr_yaml_get(m->old, domain      ? "categories"
+                                                          : embedding ? "embedding_rules"
+                                                                      : "keyword_rules");
     const struct sr_yaml_node *entry =
         list && list->kind == SR_YAML_LIST ? sr_migrate_named(list, name->text) : NULL;
     if (domain)
         return entry && is_domain(list, entry);
-    return sr_bytes_eq(type->text, SR_LIT("keyword")) && entry && is_keyword(list, entry);
+    if (embedding)
+        return entry && is_rule(list, entry, "candidates");
+    return sr_bytes_eq(type->text, SR_LIT("keyword")) && entry && is_rule(list, entry, "keywords");
 }
 
 /* The conditions that can be carried over; without one of them an AND can never match. */
@@ -306,6 +334,7 @@ void sr_migrate_routing(struct sr_migration *m)
     put_cards(m);
     sr_migrate_put(m, "  signals:\n");
     put_keywords(m, keywords);
+    put_embeddings(m, sr_migrate_list(m, m->old, "embedding_rules"));
     put_domains(m, categories);
     sr_migrate_put(m, "  decisions:\n");
     for (size_t i = 0; decisions && i < decisions->count; i++)

@@ -81,9 +81,13 @@ static void test_decisions(void **state)
     assert_int_equal(c->n_keywords, 1);
     assert_int_equal(c->keywords[0].keywords.count, 3);
     assert_true(c->keywords[0].case_sensitive);
+    assert_int_equal(c->n_embeddings, 1);
+    assert_true(c->embeddings[0].threshold == 0.7);
+    assert_int_equal(c->embeddings[0].candidates.count, 2);
+    assert_int_equal(c->embeddings[0].aggregation, SR_AGGREGATION_MEAN);
     assert_int_equal(c->n_decisions, 2);
     assert_int_equal(c->decisions[0].priority, 10);
-    assert_int_equal(c->decisions[0].rules.n_children, 1);
+    assert_int_equal(c->decisions[0].rules.n_children, 2);
     assert_string_equal(c->decisions[0].refs[0].lora_name, "math-lora");
     assert_int_equal(c->decisions[0].plugins.system_prompt.mode, SR_PROMPT_REPLACE);
     assert_string_equal(c->decisions[0].plugins.header_mutation.add.items[0].value, "7");
@@ -91,9 +95,9 @@ static void test_decisions(void **state)
     assert_int_equal(c->decisions[1].rules.op, SR_RULE_AND);
     assert_int_equal(c->decisions[1].rules.n_children, 2);
     assert_true(sr_config_is_auto(c, SR_LIT("any")));
-    assert_true(warned(&problems, 40, "decision `lost` was left out"));
-    assert_true(warned(&problems, 21, "a condition whose signal"));
-    assert_true(warned(&problems, 31, "plugin `semantic-cache`"));
+    assert_true(warned(&problems, 41, "decision `lost` was left out"));
+    assert_true(warned(&problems, 22, "a condition whose signal"));
+    assert_true(warned(&problems, 32, "plugin `semantic-cache`"));
     sr_config_unref(c);
     sr_problems_dispose(&problems);
     sr_buf_dispose(&out);
