@@ -7,6 +7,7 @@
 #include "bench/compress.h"
 #include "bench/concurrency.h"
 #include "bench/decide.h"
+#include "bench/encoder.h"
 #include "bench/extproc.h"
 #include "bench/gateway.h"
 #include "bench/paper.h"
@@ -28,6 +29,7 @@ static const struct {
      sr_bench_concurrency},
     {"start", "from the start of the server to its first answer, and its memory, with an encoder",
      sr_bench_start},
+    {"encoder", "whole passes of encoders, beside the machine's floor and ONNX Runtime", sr_bench_encoder},
     {"gateway", "what the gateway adds to a request, beside a plain proxy", sr_bench_gateway},
     {"extproc", "what Envoy's door adds to a request through the real Envoy", sr_bench_extproc},
     {"paper", "a table of the paper: what compression does to judgement", sr_bench_paper},

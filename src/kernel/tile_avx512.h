@@ -39,6 +39,14 @@ TILE_INLINE const char *tile_fetch(const char *ahead, size_t lines)
     return ahead + 64 * lines;
 }
 
+/* Four bytes, aligned as their elements are. */
+TILE_INLINE __m512 tile_word(const char *a)
+{
+    float word;
+    memcpy(&word, a, sizeof word);
+    return _mm512_set1_ps(word);
+}
+
 TILE_INLINE __m512 tile_weights(const char *b, enum tile_kind kind, unsigned half)
 {
     __m512i w = _mm512_load_si512(b);
@@ -68,11 +76,11 @@ TILE_INLINE void tile_body(const struct sr_tile *t, const unsigned rows, const u
 {
     const unsigned halves = kind == TILE_WIDE ? 2 : 1;
     __m512 sums[12][4];
-    const float *a[12];
+    const char *a[12];
     const char *b = t->b, *ahead = t->ahead;
     UNROLL
     for (unsigned r = 0; r < rows; r++) {
-        a[r] = (const float *)(const void *)((const char *)t->a + r * t->lda);
+        a[r] = (const char *)t->a + r * t->lda;
         UNROLL
         for (unsigned v = 0; v < vectors; v++)
             sums[r][v] = t->start ? _mm512_loadu_ps((const float *)t->start + r * t->ld_start + v * 16)
@@ -88,7 +96,7 @@ TILE_INLINE void tile_body(const struct sr_tile *t, const unsigned rows, const u
                 w[v] = tile_weights(b + v * 64, kind, h);
             UNROLL
             for (unsigned r = 0; r < rows; r++) {
-                __m512 x = _mm512_set1_ps(a[r][halves * s + h]);
+                __m512 x = tile_word(a[r] + 4 * (halves * s + h));
                 if (kind == TILE_U8 || kind == TILE_F32 || kind == TILE_WIDE)
                     __asm__ volatile("" : "+v"(x)); /* one broadcast for all, not one in each instruction */
                 UNROLL
