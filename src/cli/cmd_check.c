@@ -3,6 +3,7 @@
  */
 #include "cli/cmd.h"
 
+#include "base/log.h"
 #include "config/load.h"
 #include "router/engine.h"
 
@@ -35,6 +36,7 @@ static int compile(const struct sr_config *config, struct sr_problems *problems)
 {
     struct sr_engine *engine = NULL;
     struct sr_err err = {0};
+    sr_log_set_level(SR_LOG_WARN); /* a model that opens is no news here */
     int rc = sr_engine_new(&engine, sr_config_ref(config), NULL, &err);
     if (rc)
         sr_problems_add(problems, SR_PROBLEM_ERROR, err.line, err.column, "%s", err.message);

@@ -3,6 +3,7 @@
  */
 #include "cli/cmd.h"
 
+#include "base/log.h"
 #include "cli/term.h"
 #include "semroute/semroute.h"
 
@@ -106,6 +107,7 @@ int sr_cmd_explain(int argc, char **argv)
     struct sr_buf body;
     struct sr_runtime_options how = {.lenient = lenient, .workers = -1, .log_line = drop_line};
     sr_buf_init(&body, REQUEST_MAX);
+    sr_log_set_level(SR_LOG_WARN); /* until the configuration sets another */
     sr_runtime *runtime = sr_runtime_open(sr_cmd_config(config), &how, message, sizeof message);
     if (!runtime)
         code = sr_cmd_fail(&usage, SR_EXIT_NO, "%s", message);

@@ -99,7 +99,7 @@ static const struct sr_field inference_fields[] = {
      .help = "microseconds that a batch waits for company where other requests were seen; 0 = none"},
     {"max_windows", SR_FIELD_INT, INFERENCE(max_windows), .def = "16", .min = 1, .max = 1024,
      .help = "pieces of a text, each as long as the model reads, that an `embedding` signal reads"},
-    {"judge", SR_FIELD_TEXT, INFERENCE(judge), .def_note = "judge, where it is found and calibrated",
+    {"judge", SR_FIELD_TEXT, INFERENCE(judge), .def_note = "judge, where it is found and has a card",
      .help = "folder of heads on the encoder that classify texts, or the name of one in the models folder"},
     {"ask_below", SR_FIELD_NUMBER, INFERENCE(ask_below), .def = "0.9", .max = 1,
      .help = "signals whose linear answer is less sure than this ask the judge; 0 = never, 1 = always"},

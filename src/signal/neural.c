@@ -11,6 +11,9 @@
 #include "infer/judge.h"
 #include "infer/locate.h"
 
+#include <stdio.h>
+#include <unistd.h>
+
 #define TOKENS_PER_JOB 256u /* what a waiting job has on average at most */
 #define DEFAULT_JUDGE  "judge"
 
@@ -46,18 +49,24 @@ static bool is_named(const char *name)
     return name && *name;
 }
 
+/* A judge without a card, which has its data and its figures, is nobody's default. */
+static bool has_card(const char *folder)
+{
+    char path[SR_LOCATE_MAX + sizeof "/card.md"];
+    snprintf(path, sizeof path, "%s/card.md", folder);
+    return access(path, R_OK) == 0;
+}
+
 bool sr_signal_wants_judge(const struct sr_config *config)
 {
     const struct sr_config_inference *wanted = &config->global.inference;
-    struct sr_fusion ignored;
     char folder[SR_LOCATE_MAX];
     if (wanted->ask_below <= 0 || config->n_domains + config->n_jailbreaks + config->n_piis == 0)
         return false;
     if (is_named(wanted->judge))
         return true;
-    /* The judge that comes along counts once it says how it is mixed with the linear tier. */
     return !is_named(wanted->encoder) && sr_locate_model(folder, DEFAULT_JUDGE, NULL) == SR_OK &&
-           sr_fusion_read(&ignored, folder, "domain", NULL) == SR_OK;
+           has_card(folder);
 }
 
 static int open_encoder(const struct sr_config *config, struct sr_models *models, const char *folder,
