@@ -294,6 +294,21 @@ def enable_trailers(text):
                         "          codec_type: AUTO", 1)
 
 
+@pytest.mark.parametrize("ask,status", [("explicit", 200), ("auto", 413)])
+def test_a_named_model_passes_beyond_what_is_kept(site, ask, status):
+    """40 MiB go by in chunks; a body that has to be read may have 32 MiB."""
+    site.start()
+    envoy = site.envoy("FULL_DUPLEX")
+    wait_for_semroute(site, envoy, body_of("auto", "1B", "plain"), "http1.1")
+    before = site.semroute.rss_kib()
+    body = body_of(ask, "1B", "plain")[:-1] + b" " * (40 << 20) + b"}"
+    reply = curl(site, envoy.port, body)
+    assert reply.status == status or (status == 413 and reply.cut_short()), (reply.status, reply.body[:300])
+    if status == 200:
+        assert reply.headers["x-vsr-selected-model"] == "expert" and site.mock.last_body(real.MODELS.index("expert")) == body
+        assert site.semroute.rss_kib() - before < 40 << 10, "nothing of it is kept"
+
+
 def test_a_partial_mode_is_refused(site):
     site.start()
     envoy = site.envoy("BUFFERED", False, partial)
