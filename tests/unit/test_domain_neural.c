@@ -1,0 +1,113 @@
+/* The domain signal with heads on the real encoder behind the linear tier, and with folders that do not fit.
+ * Which label comes out is the training's business; here it matters who answers. */
+#include "signal_kit.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define MODEL SR_SOURCE_DIR "/models/all-MiniLM-L6-v2"
+#define JUDGE SR_SOURCE_DIR "/models/judge"
+
+static struct sr_config_domain domains[] = {{.name = "math"}, {.name = "other"}};
+
+static struct sr_config with(const char *judge, double ask_below)
+{
+    struct sr_config config = {.domains = domains, .n_domains = 2};
+    config.global.domain_threshold = 0.6;
+    config.global.domain_fallback = "other";
+    config.global.domain_model = "";
+    config.global.inference.encoder = MODEL;
+    config.global.inference.judge = judge;
+    config.global.inference.ask_below = ask_below;
+    return config;
+}
+
+static void sums_to_one(const struct sr_signal_result *result)
+{
+    double sum = 0;
+    assert_int_equal(result->status, SR_OK);
+    assert_int_equal(result->n_labels, 14);
+    for (size_t i = 0; i < result->n_labels; i++)
+        sum += (double)result->probabilities[i];
+    assert_true(fabs(sum - 1) < 1e-4);
+}
+
+static void test_who_answers(void **state)
+{
+    (void)state;
+    static const struct sr_bytes text = {"hello there", 11};
+    static const struct {
+        const char *judge;
+        double ask_below;
+        const char *tier;
+    } cases[] = {{JUDGE, 1, "neural"}, {JUDGE, 0, "linear"}, {JUDGE, 0.01, "linear"}, {"", 0, "linear"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct sr_config config = with(cases[i].judge, cases[i].ask_below);
+        struct kit kit;
+        kit_open(&kit, &config);
+        assert_int_equal(sr_signals_may_be_late(kit.signals), *cases[i].judge && cases[i].ask_below > 0);
+        const struct sr_signal_result *result = kit_run(&kit, SR_SIGNAL_DOMAIN, text);
+        assert_string_equal(result->tier, cases[i].tier);
+        assert_int_equal(result->scanned_bytes, text.n);
+        sums_to_one(result);
+        result = kit_run(&kit, SR_SIGNAL_DOMAIN, SR_LIT(""));
+        assert_string_equal(result->tier, "linear");
+        kit_close(&kit);
+    }
+}
+
+static void test_too_little_memory(void **state)
+{
+    (void)state;
+    struct sr_config config = with(JUDGE, 1);
+    struct kit kit;
+    struct sr_buf text;
+    sr_buf_init(&text, 1 << 20);
+    while (text.len < 3000)
+        assert_int_equal(sr_buf_printf(&text, "Day %zu was fine. ", text.len), SR_OK);
+    config.global.inference.memory_max = 1 << 18;
+    kit_open(&kit, &config);
+    const struct sr_signal_result *result = kit_run(&kit, SR_SIGNAL_DOMAIN, sr_buf_view(&text));
+    assert_string_equal(result->tier, "linear"); /* its answer stands */
+    sums_to_one(result);
+    kit_close(&kit);
+    sr_buf_dispose(&text);
+}
+
+static void refused(const struct sr_config *config, int code, const char *says)
+{
+    struct sr_signals *signals = NULL;
+    struct sr_err err = {0};
+    assert_int_equal(sr_signals_new(&signals, config, NULL, &err), code);
+    if (!strstr(err.message, says))
+        fail_msg("%s", err.message);
+}
+
+static void test_what_does_not_fit(void **state)
+{
+    (void)state;
+    struct sr_config config = with("/nowhere/judge", 0.9);
+    refused(&config, SR_EINVAL, "/nowhere/judge");
+    config = with("", 0);
+    config.global.domain_model = MODEL; /* an encoder without a head that classifies */
+    refused(&config, SR_EUNSUPPORTED, "no head");
+    char empty[] = "/tmp/sr-domain-XXXXXX";
+    assert_non_null(mkdtemp(empty));
+    config.global.domain_model = empty;
+    refused(&config, SR_ENOENT, "config.json");
+    rmdir(empty);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_who_answers),
+        cmocka_unit_test(test_too_little_memory),
+        cmocka_unit_test(test_what_does_not_fit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
