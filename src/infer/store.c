@@ -120,10 +120,13 @@ static int keep(struct sr_models *models, const char *key, struct stored fresh, 
 {
     fresh.key = sr_mem_dup(key, strlen(key));
     if (!fresh.key || models->n == SR_MODELS_MAX) {
-        bool full = fresh.key != NULL;
+        int rc = fresh.key ? SR_ELIMIT : SR_ENOMEM;
         drop(&fresh);
-        return full ? sr_err_set(err, SR_ELIMIT, "more than %d models are open", SR_MODELS_MAX)
-                    : sr_err_set(err, SR_ENOMEM, "out of memory");
+        if (rc == SR_ELIMIT)
+            sr_err_set(err, rc, "more than %d models are open", SR_MODELS_MAX);
+        else
+            sr_err_set(err, rc, "out of memory");
+        return rc;
     }
     *out = &models->items[models->n++];
     **out = fresh;
