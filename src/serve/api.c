@@ -8,6 +8,7 @@
 #include "serve/api_classify.h"
 #include "serve/api_compress.h"
 #include "serve/api_embed.h"
+#include "serve/api_models.h"
 #include "serve/api_work.h"
 #include "serve/local.h"
 #include "serve/post.h"
@@ -374,18 +375,20 @@ static void similarities(struct api_call *call)
     embed(call, SR_API_SIMILARITIES);
 }
 
+/* The pages about models. */
 static bool reply_models(struct sr_api *api, struct sr_http_request *request)
 {
     const struct sr_http_head *head = sr_http_request_head(request);
+    bool all = sr_bytes_eq(head->path, SR_LIT("/info/models"));
     struct sr_infer *infer;
     struct sr_buf body;
-    if (api->options.kind != SR_API_MAIN || !sr_bytes_eq(head->path, SR_LIT("/api/v1/embeddings/models")) ||
-        !sr_bytes_eq(head->method, SR_LIT("GET"))) {
+    if (api->options.kind != SR_API_MAIN || !sr_bytes_eq(head->method, SR_LIT("GET")) ||
+        !(all || sr_bytes_eq(head->path, SR_LIT("/api/v1/embeddings/models")))) {
         return false;
     }
-    struct sr_encoder *encoder = sr_runtime_encoder(api->options.runtime, &infer);
-    sr_buf_init(&body, 8192);
-    if (sr_api_embed_models(encoder, &body) == SR_OK) {
+    struct sr_encoder *encoder = all ? NULL : sr_runtime_encoder(api->options.runtime, &infer);
+    sr_buf_init(&body, (size_t)1 << 20);
+    if ((all ? sr_api_models(api->options.runtime, &body) : sr_api_embed_models(encoder, &body)) == SR_OK) {
         reply(request, 200, SR_LIT("application/json"), sr_buf_view(&body));
     } else {
         reply_error(request, 503, "The server is out of memory.");

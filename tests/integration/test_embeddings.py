@@ -88,6 +88,16 @@ def test_embeddings_of_the_contract(door):
                        "max_tokens": 512, "precision": "fp32"}]
 
 
+def test_info_models(door):
+    info = request(door.api_port, "GET", "/info/models").json()
+    models = {m["name"]: m for m in info["models"]}
+    assert models[MODEL]["loaded"] and models[MODEL]["type"] == "similarity"
+    assert models[MODEL]["model_path"].endswith(MODEL) and models[MODEL]["metadata"]["tier"] == "neural"
+    assert "math" in models["domain-linear"]["categories"] and models["domain-linear"]["loaded"]
+    assert info["system"]["os"] == "linux" and info["system"]["gpu_available"] is False
+    assert request(door.api_port, "POST", "/info/models", {}).status == 404
+
+
 def test_long_texts_are_read_in_windows(door):
     long = "The committee met again on Tuesday. " * 120 + "At the end they spoke of whales. " * 40
     answer = post(door, "/api/v1/embeddings", {"texts": [long, "whales", long[:300]]}).json()
@@ -175,6 +185,8 @@ def test_without_a_model(tmp_path):
         fails(request(ports[1], "POST", "/api/v1/embeddings", {"texts": ["a"]}), 503, "EMBEDDING_UNAVAILABLE",
               "linear tier")
         assert request(ports[1], "GET", "/api/v1/embeddings/models").json() == {"models": []}
+        models = {m["name"]: m["loaded"] for m in request(ports[1], "GET", "/info/models").json()["models"]}
+        assert models[MODEL] is False and models["domain-linear"] is True
         explained = request(ports[1], "POST", "/api/v1/explain", {"text": "Solve x^2 = 4."})
         assert explained.status == 200
     finally:
