@@ -53,9 +53,14 @@ static bool is_letters(struct sr_bytes s)
     return s.n >= 2;
 }
 
-static bool is_local(unsigned char c)
+/* What may stand before the @; an apostrophe only inside of a name. */
+static bool is_local(const struct sr_entity_scan *scan, size_t at)
 {
-    return sr_entity_is_word(c) || (c && strchr(".!#$%&*+/=?^_`{|}~-", c));
+    unsigned char c = sr_entity_at(scan, at);
+    if (c == '\'')
+        return at > 0 && sr_entity_is_alpha(sr_entity_at(scan, at - 1)) &&
+               sr_entity_is_alpha(sr_entity_at(scan, at + 1));
+    return sr_entity_is_word(c) || (c && strchr("._%+-!#$*^~", c));
 }
 
 size_t sr_entity_email(struct sr_entity_scan *scan, size_t sign)
@@ -63,7 +68,7 @@ size_t sr_entity_email(struct sr_entity_scan *scan, size_t sign)
     char name[DOMAIN_MAX + LABEL_MAX];
     unsigned labels;
     size_t start = sign, end = labels_end(scan, sign + 1, &labels);
-    while (start > 0 && sign - start < LOCAL_MAX && is_local((unsigned char)scan->text.p[start - 1]))
+    while (start > 0 && sign - start < LOCAL_MAX && is_local(scan, start - 1))
         start--;
     while (start < sign && !sr_entity_is_word(sr_entity_at(scan, start)))
         start++;
@@ -162,6 +167,7 @@ static size_t ipv6_end(const struct sr_entity_scan *scan, size_t at, bool *plain
         size_t start = at, four = groups && groups <= 6 ? ipv4_end(scan, at) : 0;
         if (four && (gap || groups == 6)) {
             groups += 2;
+            digits++;
             end = at = four;
             break;
         }
