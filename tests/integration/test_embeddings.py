@@ -248,6 +248,26 @@ def test_embed_command(tmp_path):
     assert bad.returncode == 1 and ":2:" in bad.stderr
 
 
+def test_classify_and_eval_by_a_folder_of_ones_own(tmp_path):
+    folder = ROOT / "tests" / "golden" / "encoder" / "small" / "bert-sequence"
+    labels = list(json.loads((folder / "category_mapping.json").read_text())["category_to_idx"])
+    ask = ["--task", "mood", "--model", folder]
+    one = json.loads(semroute("classify", *ask, "--json", "the quick brown fox").stdout)
+    assert one["tier"] == "neural" and one["task"] == "mood" and sorted(one["probabilities"]) == sorted(labels)
+    assert sum(one["probabilities"].values()) == pytest.approx(1, abs=1e-4) and one["label"] in labels
+    assert one["confidence"] == max(one["probabilities"].values())
+    rows = tmp_path / "rows.jsonl"
+    texts = ["the quick brown fox", "a b c", "", "long " * 1000]
+    rows.write_text("".join(json.dumps({"text": t, "label": labels[0], "id": i}) + "\n" for i, t in enumerate(texts)))
+    out = [json.loads(line) for line in semroute("classify", *ask, "--jsonl", rows).stdout.splitlines()]
+    assert [o["id"] for o in out] == [0, 1, 2, 3] and out[0]["label"] == one["label"]
+    measured = json.loads(semroute("eval", *ask, "--json", rows).stdout)
+    assert measured["rows"] == 4 and measured["tier"] == "neural"
+    assert measured["accuracy"] == pytest.approx(sum(o["label"] == labels[0] for o in out) / 4)
+    wrong = semroute("classify", "--task", "domain", "--model", ROOT / "models" / MODEL, "x")
+    assert wrong.returncode == 3 and "no head" in wrong.stderr
+
+
 def test_models_commands(tmp_path):
     env = {**os.environ, "SEMROUTE_MODELS": str(ROOT / "models")}
 
