@@ -36,18 +36,22 @@ install_packages() {
     rm -f "$log"
 }
 
+# FOLDER/.venv from FOLDER/requirements.txt
 python_environment() {
-    local stamp=tests/.venv/requirements.sha256
+    local stamp=$1/.venv/requirements.sha256
     local want
-    want=$(sha256sum <tests/requirements.txt)
-    [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$want" ] && [ -x tests/.venv/bin/python ] && return 0
-    echo "setup: making the Python test environment in tests/.venv"
-    rm -rf tests/.venv
-    python3 -m venv tests/.venv
-    tests/.venv/bin/pip install --quiet --disable-pip-version-check -r tests/requirements.txt
+    want=$(sha256sum <"$1/requirements.txt")
+    [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$want" ] && [ -x "$1/.venv/bin/python" ] && return 0
+    echo "setup: making a Python environment in $1/.venv"
+    rm -rf "$1/.venv"
+    python3 -m venv "$1/.venv"
+    "$1/.venv/bin/pip" install --quiet --disable-pip-version-check -r "$1/requirements.txt"
     echo "$want" >"$stamp"
 }
 
 install_packages
-python_environment
+python_environment tests
+if [ "${1:-}" = bench ]; then
+    python_environment bench
+fi
 tools/fetch_model.sh
