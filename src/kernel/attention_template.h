@@ -100,9 +100,10 @@ static void AT(pack_values)(const struct sr_head *head, size_t at, size_t n)
         const void *one = i < n ? AT(find)(head, 2, at + i) : NULL;
         const void *two = i + 1 < n ? AT(find)(head, 2, at + i + 1) : NULL;
         for (size_t j = 0; j < d; j += VL) {
-            vf low = load_row(one, type, j, one ? VL : 0);
+            vf low = one ? load_row(one, type, j, VL) : v_set(0);
 #if AT_BF16
-            v_store_pairs((uint16_t *)(void *)out + i * d + 2 * j, low, load_row(two, type, j, two ? VL : 0));
+            v_store_pairs((uint16_t *)(void *)out + i * d + 2 * j, low,
+                          two ? load_row(two, type, j, VL) : v_set(0));
 #else
             (void)two;
             v_store((float *)(void *)out + i * d + j, low);
