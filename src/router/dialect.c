@@ -50,8 +50,28 @@ static const struct sr_path_spec completions[] = {
     {"prompt[]", SR_AT_PROMPT_ITEM},
 };
 
-static const struct sr_path_spec embeddings[] = {COMMON};
-static const struct sr_path_spec other[] = {{"model", SR_AT_MODEL}, {"stream", SR_AT_STREAM}};
+static const struct sr_path_spec embeddings[] = {
+    COMMON,
+    {"input", SR_AT_PROMPT},
+    {"input[]", SR_AT_PROMPT_ITEM},
+};
+
+/* Of other APIs (responses, rankings) the members that hold texts, for guards. */
+static const struct sr_path_spec other[] = {
+    {"model", SR_AT_MODEL},
+    {"stream", SR_AT_STREAM},
+    {"input", SR_AT_PROMPT},
+    {"input[]", SR_AT_PROMPT_ITEM},
+    {"input[].content", SR_AT_PROMPT_ITEM},
+    {"input[].content[].text", SR_AT_PROMPT_ITEM},
+    {"input[].output", SR_AT_PROMPT_ITEM},
+    {"input[].arguments", SR_AT_PROMPT_ITEM},
+    {"instructions", SR_AT_PROMPT_ITEM},
+    {"prompt", SR_AT_PROMPT_ITEM},
+    {"query", SR_AT_PROMPT_ITEM},
+    {"documents[]", SR_AT_PROMPT_ITEM},
+    {"documents[].text", SR_AT_PROMPT_ITEM},
+};
 
 #define TABLE(t) t, sizeof(t) / sizeof((t)[0])
 

@@ -13,7 +13,7 @@ enum sr_dialect {
     SR_DIALECT_CHAT,
     SR_DIALECT_COMPLETIONS,
     SR_DIALECT_EMBEDDINGS,
-    SR_DIALECT_OTHER, /* any other POST below /v1: only `model` is read */
+    SR_DIALECT_OTHER, /* any other POST below /v1: only `model` is read, and texts where guards want them */
     SR_DIALECTS,
 };
 

@@ -206,6 +206,36 @@ static void put_decision(struct doc *doc, const sr_exchange *x)
     put(doc, "}");
 }
 
+/* What guards found and did, where one matched or a policy stepped in. */
+static void put_guard(struct doc *doc, const sr_exchange *x)
+{
+    const struct sr_guard *guard = &x->guard;
+    const char *action = sr_guard_action_name(x);
+    bool first = true;
+    if (!action[0] && !guard->moved)
+        return;
+    put_key(doc, "guard");
+    put(doc, "{");
+    put_text(doc, "decision", guard->decision >= 0 ? x->engine->config->decisions[guard->decision].name : "");
+    put_text(doc, "action", action);
+    put_bool(doc, "denied_by_policy", guard->denied);
+    put_bool(doc, "moved_by_policy", guard->moved);
+    if (guard->risk >= 0) {
+        put_text(doc, "attack", guard->kind);
+        put_number(doc, "risk", (double)guard->risk);
+    }
+    put_key(doc, "pii_types");
+    put(doc, "[");
+    for (int type = 0; type < SR_ENTITY_TYPES; type++) {
+        if (!(guard->types >> type & 1))
+            continue;
+        put(doc, first ? "" : ",");
+        put_string(doc, sr_bytes_str(sr_entity_names[type]));
+        first = false;
+    }
+    put(doc, "]}");
+}
+
 /* Every decision of the plan, and why one of them won. */
 static void put_plan(struct doc *doc, const sr_exchange *x)
 {
@@ -303,6 +333,7 @@ int sr_explain_json(const sr_exchange *x, struct sr_buf *out)
     put(&doc, "{");
     put_request(&doc, x);
     put_signals(&doc, x);
+    put_guard(&doc, x);
     put_decision(&doc, x);
     put_plan(&doc, x);
     if (x->has_verdict)

@@ -163,6 +163,19 @@ static void draw_signals(struct picture *pic, const sr_exchange *x)
     }
 }
 
+static void draw_guard(struct picture *pic, const sr_exchange *x)
+{
+    const char *action = sr_guard_action_name(x);
+    if (!action[0])
+        return;
+    label(pic, "guard");
+    painted(pic, BOLD,
+            x->guard.denied ? "the model's pii_policy"
+                            : x->engine->config->decisions[x->guard.decision].name);
+    if (!pic->rc)
+        pic->rc = sr_buf_printf(pic->out, ": %s\n", action);
+}
+
 static void draw_decision(struct picture *pic, const sr_exchange *x)
 {
     const struct sr_config_decision *decision = sr_exchange_decision(x);
@@ -226,6 +239,7 @@ int sr_explain_picture(const sr_exchange *x, int width, bool colour, struct sr_b
     struct picture pic = {.out = out, .width = width > 0 ? width : 80, .colour = colour};
     draw_request(&pic, x);
     draw_signals(&pic, x);
+    draw_guard(&pic, x);
     draw_decision(&pic, x);
     if (x->has_verdict)
         draw_verdict(&pic, x);

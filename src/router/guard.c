@@ -8,16 +8,10 @@ void sr_guard_init(struct sr_guard *guard)
     *guard = (struct sr_guard){.decision = -1, .risk = -1, .kind = ""};
 }
 
-static bool has_texts(const sr_exchange *x)
-{
-    return x->doc.dialect == SR_DIALECT_CHAT || x->doc.dialect == SR_DIALECT_COMPLETIONS;
-}
-
 bool sr_guard_names(const sr_exchange *x)
 {
     bool policy = x->engine->may_see && x->model >= 0 && ~x->engine->may_see[x->model];
-    return x->engine->config->global.guards.explicit_models && has_texts(x) && !x->head.skip &&
-           (x->engine->named || policy);
+    return x->engine->config->global.guards.explicit_models && !x->head.skip && (x->engine->named || policy);
 }
 
 int sr_guard_begin(sr_exchange *x)

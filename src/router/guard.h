@@ -48,6 +48,9 @@ int sr_guard_apply_policy(sr_exchange *x) SR_WARN_UNUSED;
 /* The action that is taken, -1 when there is none. A denial is a block. */
 int sr_guard_action(const sr_exchange *x);
 
+/* "allow", "block", ...; "" for none. */
+const char *sr_guard_action_name(const sr_exchange *x);
+
 /* Turns a block into the exchange's reply. */
 void sr_guard_block(sr_exchange *x);
 

@@ -77,7 +77,7 @@ void sr_guard_block(sr_exchange *x)
 
 /* ---- metrics ---- */
 
-static const char *action_name(const sr_exchange *x)
+const char *sr_guard_action_name(const sr_exchange *x)
 {
     static const char *const names[] = {[SR_GUARD_ALLOW] = "allow",
                                         [SR_GUARD_FLAG] = "flag",
@@ -121,7 +121,7 @@ void sr_guard_measure(const sr_exchange *x)
     if (guard && x->guard.decision != x->decision.decision)
         count(x, SR_METRIC_DECISION_MATCH, 1, guard->name, "");
     if (sr_guard_action(x) >= 0)
-        count(x, SR_METRIC_GUARD_ACTIONS, 1, name_of(x), action_name(x));
+        count(x, SR_METRIC_GUARD_ACTIONS, 1, name_of(x), sr_guard_action_name(x));
     bool violates = sr_guard_action(x) >= 0 && sr_guard_action(x) != SR_GUARD_ALLOW;
     for (int type = 0; (violates || x->guard.moved) && type < SR_ENTITY_TYPES; type++)
         if (x->guard.types >> type & 1)
@@ -150,7 +150,7 @@ static int put_head(struct sr_buf *line, const sr_exchange *x)
     bool block = sr_guard_action(x) == SR_GUARD_BLOCK;
     int rc = sr_buf_printf(line, "{\"time\":\"%s.%03uZ\",\"event\":\"%s\",\"action\":\"%s\"", time_text,
                            (unsigned)(now % SR_NS_PER_S / SR_NS_PER_MS),
-                           block ? "security_block" : "security_guard", action_name(x));
+                           block ? "security_block" : "security_guard", sr_guard_action_name(x));
     if (!rc)
         rc = put(line, "request_id", sr_exchange_id(x));
     if (!rc)

@@ -74,12 +74,12 @@ static struct sr_bytes join(struct walk *walk, size_t first)
     return sr_bytes_of(joined, at);
 }
 
-/* A turn out of the texts of spans [from, to end of `container`). */
-static void add_turn(struct walk *walk, size_t container, enum sr_signal_role role)
+/* A turn out of the texts of the spans from `from` on that begin before byte `end`. */
+static void add_turn(struct walk *walk, size_t from, size_t end, enum sr_signal_role role)
 {
     const struct sr_request *doc = walk->doc;
     size_t first = walk->pieces;
-    for (size_t i = container; i < doc->n_spans && doc->spans[i].start < doc->spans[container].end; i++) {
+    for (size_t i = from; i < doc->n_spans && doc->spans[i].start < end; i++) {
         if (!is_text(&doc->spans[i]))
             continue;
         if (walk->fill)
@@ -96,17 +96,16 @@ static void walk_all(struct walk *walk)
 {
     const struct sr_request *doc = walk->doc;
     walk->turns = walk->pieces = 0;
-    if (doc->dialect == SR_DIALECT_COMPLETIONS) {
-        if (doc->at.prompt != SR_SPAN_NONE)
-            add_turn(walk, doc->at.prompt, SR_ROLE_USER);
+    if (doc->dialect != SR_DIALECT_CHAT) {
+        add_turn(walk, 0, doc->body.n, SR_ROLE_USER);
         return;
     }
-    if (doc->dialect != SR_DIALECT_CHAT || doc->at.messages == SR_SPAN_NONE)
+    if (doc->at.messages == SR_SPAN_NONE)
         return;
     const struct sr_span *all = &doc->spans[doc->at.messages];
     for (size_t i = doc->at.messages + 1; i < doc->n_spans && doc->spans[i].start < all->end; i++)
         if (doc->spans[i].id == SR_AT_MESSAGE)
-            add_turn(walk, i, walk->fill ? role_of(walk, i) : SR_ROLE_OTHER);
+            add_turn(walk, i, doc->spans[i].end, walk->fill ? role_of(walk, i) : SR_ROLE_OTHER);
 }
 
 /* What the user asks now: the last user turn; without one that says something, all that no tool said. */

@@ -24,7 +24,7 @@ struct sr_turns {
     size_t n_pieces;
 };
 
-/* SR_ENOMEM. A body of another dialect than chat and completions has no turns. */
+/* SR_ENOMEM. Of other dialects than chat all texts together are one turn. */
 int sr_turns_read(const struct sr_request *doc, struct sr_arena *arena, struct sr_turns *out) SR_WARN_UNUSED;
 
 /* The bytes of the body that hold [start, end) of a piece's decoded text, both inside of the piece. An escape

@@ -152,6 +152,31 @@ static void test_completions(void **state)
     sr_exchange_end(x, SR_END_COMPLETE);
 }
 
+static void check_other(sr_runtime *runtime, const char *path, const char *body, const char *expected)
+{
+    sr_exchange *x = ask_path(runtime, path, body, 3);
+    const struct sr_verdict *v = sr_exchange_verdict(x);
+    char *got = joined(v->body, v->n_body);
+    assert_string_equal(got, expected);
+    free(got);
+    sr_exchange_end(x, SR_END_COMPLETE);
+}
+
+/* Named models of other APIs are guarded too. */
+static void test_other_apis(void **state)
+{
+    check_other(runtime_of(state), "/v1/embeddings",
+                "{\"model\":\"plain\",\"input\":[\"bob@example.com\",\"x\"]}",
+                "{\"model\":\"plain\",\"input\":[\"[EMAIL_ADDRESS_1]\",\"x\"]}");
+    check_other(runtime_of(state), "/v1/responses",
+                "{\"input\":[{\"role\":\"user\",\"content\":[{\"type\":\"input_text\",\"text\":\"ann@example."
+                "com\"}]}],"
+                "\"instructions\":\"bob@example.com\",\"model\":\"plain\"}",
+                "{\"input\":[{\"role\":\"user\",\"content\":[{\"type\":\"input_text\",\"text\":\"[EMAIL_"
+                "ADDRESS_1]\"}]}],"
+                "\"instructions\":\"[EMAIL_ADDRESS_2]\",\"model\":\"plain\"}");
+}
+
 /* ---- answers ---- */
 
 static const char asked[] = CHAT("auto", "bob@example.com and 541-714-1388 and C\\u00f4te d'Ivoire");
@@ -398,12 +423,19 @@ static void test_remembered(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_redact),         cmocka_unit_test(test_redact_every_turn),
-        cmocka_unit_test(test_completions),    cmocka_unit_test(test_restore_json),
-        cmocka_unit_test(test_restore_stream), cmocka_unit_test(test_restore_calls),
-        cmocka_unit_test(test_block),          cmocka_unit_test(test_filtered),
-        cmocka_unit_test(test_flag_and_route), cmocka_unit_test(test_policy),
-        cmocka_unit_test(test_policy_moves),   cmocka_unit_test(test_explicit_models_off),
+        cmocka_unit_test(test_redact),
+        cmocka_unit_test(test_redact_every_turn),
+        cmocka_unit_test(test_completions),
+        cmocka_unit_test(test_other_apis),
+        cmocka_unit_test(test_restore_json),
+        cmocka_unit_test(test_restore_stream),
+        cmocka_unit_test(test_restore_calls),
+        cmocka_unit_test(test_block),
+        cmocka_unit_test(test_filtered),
+        cmocka_unit_test(test_flag_and_route),
+        cmocka_unit_test(test_policy),
+        cmocka_unit_test(test_policy_moves),
+        cmocka_unit_test(test_explicit_models_off),
         cmocka_unit_test(test_remembered),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
