@@ -102,12 +102,29 @@ static void test_what_does_not_fit(void **state)
     rmdir(empty);
 }
 
+static void test_a_folder_of_ones_own(void **state)
+{
+    (void)state;
+    struct sr_config config = with("", 0);
+    struct kit kit;
+    config.global.domain_model = SR_SOURCE_DIR "/tests/golden/encoder/small/bert-sequence";
+    config.global.domain_threshold = 0;
+    kit_open(&kit, &config);
+    assert_true(sr_signals_may_be_late(kit.signals));
+    const struct sr_signal_result *result = kit_run(&kit, SR_SIGNAL_DOMAIN, SR_LIT("hello"));
+    assert_int_equal(result->status, SR_OK);
+    assert_string_equal(result->tier, "neural");
+    assert_int_equal(result->n_labels, 5);
+    kit_close(&kit);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_who_answers),
         cmocka_unit_test(test_too_little_memory),
         cmocka_unit_test(test_what_does_not_fit),
+        cmocka_unit_test(test_a_folder_of_ones_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
