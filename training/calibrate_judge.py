@@ -3,7 +3,8 @@
     python calibrate_judge.py --trunk DIR --work DIR --linear-margins FILE --linear-domain FILE [--model DIR] [--out DIR]
 
 `--linear-margins` is what train_jailbreak_linear.py --margins wrote, `--linear-domain` what held_domain.py wrote: answers of
-the linear tier to rows that it did not see either. Only train files are read.
+the linear tier to rows that it did not see either. Without the former, the jailbreak task mixes both tiers alike. Only train
+files are read.
 """
 import argparse
 import hashlib
@@ -28,13 +29,34 @@ import trunk
 
 HERE = pathlib.Path(__file__).resolve().parent
 RATE, POINT = 0.01, 0.7
+HARMLESS, TWEETS, TEMPLATES, CHARACTERS = 1500, 200, 200, 1500   # held-out rows that are read, and of each text of the jailbreak task
 NOT_JUDGED = {"composed-injections", "llmguard-tests", "jailbreak-bipia", "multilingual-override"}
+
+
+def held_domain(root):
+    rows, _, held = judge_domain.load(root)
+    return [r for r, out in zip(rows, held) if out and data.chance(r.text, "calibrated") < 0.6]
+
+
+def held_jailbreak(root):
+    rows, _, _, held = judge_jailbreak.load(root)
+    rows = [r for r, out in zip(rows, held) if out]
+    harmless = sorted((r for r in rows if not r.label), key=lambda r: data.chance(r.text, "calibrated"))
+    rare = [r for r in harmless if r.source in ("benign-prompts", "benign-real-users")]
+    return [r for r in rows if r.label] + list(dict.fromkeys(rare + harmless[:HARMLESS]))
+
+
+def held_pii(root):
+    rows, _, held = judge_pii.load(root)
+    rng = random.Random(99)
+    presidio = [r for r, out in zip(rows, held) if out and r[0] == "presidio"]
+    tweets = [r for r, out in zip(rows, held) if out and r[0] == "tweets"][:TWEETS]
+    return presidio, tweets, [("made", *pii_templates.make(rng), "") for _ in range(TEMPLATES)]
 
 
 def domain(reader, root, linear):
     """Temperatures and the mixing with the linear tier."""
-    rows, _, held = judge_domain.load(root)
-    rows = [r for r, out in zip(rows, held) if out]
+    rows = held_domain(root)
     y = np.array([r.label for r in rows])
     z = np.array([a["domain"] for a in reader.read([r.text for r in rows])])
     at = {k: i for i, k in enumerate(linear["text"].tolist())}
@@ -72,11 +94,24 @@ def calibrated(margin, y, source):
     return threshold, t, shift
 
 
+def table(odds, y, source):
+    """Rows of each source and the share of them at POINT or more."""
+    flagged = odds >= np.log(POINT / (1 - POINT))
+    return {f"{'attack' if l else 'harmless'} {k}": [int(((y == l) & (source == k)).sum()), round(float(flagged[(y == l) & (source == k)].mean()), 4)]
+            for l in (0, 1) for k in sorted(set(source[y == l]))}
+
+
+# Both tiers alike: the mean of two calibrated log odds, where the linear tier's answers to the held-out rows are not known.
+EVEN = {"neural": 0.5, "linear": 0.5, "shift": 0.0, "temperature": 1.0}
+
+
 def attack(reader, root, margins):
-    rows, harmful, _, held = judge_jailbreak.load(root)
-    rows = [r for r, out in zip(rows, held) if out]
+    rows = held_jailbreak(root)
     y, source = np.array([r.label for r in rows]), np.array([r.source for r in rows])
-    m = np.array([a["jailbreak"].max() for a in reader.read([r.text for r in rows])])
+    m = np.array([a["jailbreak"].max() for a in reader.read([r.text[:CHARACTERS] for r in rows])])
+    if margins is None:
+        _, t, shift = calibrated(m, y, source)
+        return (t, shift), dict(EVEN), {"neural": table((m + shift) / t, y, source)}
     at = {k: i for i, k in enumerate(margins["text"].tolist())}
     keys = [hashlib.sha256(r.text.encode()).hexdigest() for r in rows]
     known = np.array([k in at for k in keys])
@@ -96,22 +131,12 @@ def attack(reader, root, margins):
             best = ((round(recall, 3), -loss), share, mt, mshift)
     _, share, mt, mshift = best
     mixed = (share * neural + (1 - share) * linear + mshift) / mt
-    odds = np.log(POINT / (1 - POINT))
-
-    def table(s):
-        return {f"{'attack' if l else 'harmless'} {k}": [int(((y == l) & (source == k)).sum()), round(float((s[(y == l) & (source == k)] >= odds).mean()), 4)]
-                for l in (0, 1) for k in sorted(set(source[y == l]))}
-
     return (t, shift), {"neural": round(float(share), 3), "linear": round(float(1 - share), 3), "shift": round(float(mshift), 4), "temperature": round(float(mt), 4)}, \
-        {"neural": table(neural), "linear": table(linear), "fused": table(mixed)}
+        {n: table(s, y, source) for n, s in (("neural", neural), ("linear", linear), ("fused", mixed))}
 
 
 def personal(reader, root, pieces):
-    rows, _, held = judge_pii.load(root)
-    rng = random.Random(99)
-    presidio = [r for r, out in zip(rows, held) if out and r[0] == "presidio"]
-    tweets = [r for r, out in zip(rows, held) if out and r[0] == "tweets"][:400]
-    made = [("made", *pii_templates.make(rng), "") for _ in range(500)]
+    presidio, tweets, made = held_pii(root)
     figures, thresholds = {}, {}
     answers = reader.read([r[1] for r in presidio + tweets + made], token_head=True)
     found = [je.spans_of(a, pieces, {t: 0.0 for t in pii_templates.TYPES}) for a in answers]
@@ -137,7 +162,8 @@ def main():
     args.add_argument("--data", default=HERE.parent.parent / "shared" / "data", type=pathlib.Path)
     args.add_argument("--model", default=HERE.parent / "models" / "judge", type=pathlib.Path)
     args.add_argument("--out", default=HERE.parent / "models" / "judge", type=pathlib.Path)
-    args.add_argument("--linear-margins", required=True, type=pathlib.Path)
+    args.add_argument("--cache", type=pathlib.Path, help="folder of answers that were computed before")
+    args.add_argument("--linear-margins", type=pathlib.Path)
     args.add_argument("--linear-domain", required=True, type=pathlib.Path)
     args = args.parse_args()
     torch.set_num_threads(2)
@@ -145,12 +171,12 @@ def main():
     tok = trunk.tokenizer(folder)
     model = judge_files.read(args.model, train_judge.build(folder, {t: len(l) for t, l in judge_files.LABELS.items()}))
     pieces = np.array([(tok.id_to_token(i) or "").startswith("##") for i in range(tok.get_vocab_size())])
-    reader = je.Reader(model, tok)
+    reader = je.Reader(model, tok, cache=args.cache)
     calibration = json.loads(json.dumps(judge_files.PLAIN))
     figures = {}
     calibration["temperature"]["domain"], calibration["fusion"]["domain"], figures["domain"] = domain(reader, args.data, np.load(args.linear_domain))
     print(json.dumps(figures["domain"]), flush=True)
-    (t, shift), calibration["fusion"]["jailbreak"], figures["jailbreak"] = attack(reader, args.data, np.load(args.linear_margins))
+    (t, shift), calibration["fusion"]["jailbreak"], figures["jailbreak"] = attack(reader, args.data, np.load(args.linear_margins) if args.linear_margins else None)
     calibration["temperature"]["jailbreak"] = t
     print(json.dumps(figures["jailbreak"]), flush=True)
     calibration["thresholds"]["pii"], figures["pii"] = personal(reader, args.data, pieces)

@@ -13,7 +13,7 @@ import time
 import numpy as np
 import torch
 
-import features
+import data
 import fit
 import jailbreak_data as jd
 import judge_eval as je
@@ -29,6 +29,7 @@ MODELS = HERE.parent / "models"
 DOMAIN = ["domain-mmlu-pro", "domain-mmlu", "domain-longfact"]
 ATTACKS = ["jailbreak-inthewild", "composed-injections", "gptfuzz", "llmguard-tests", "multilingual-override"]
 HARMLESS = ["benign-prompts", "benign-real-users", "domain-mmlu-pro", "domain-mmlu", "domain-longfact", "intent-banking77", "intent-clinc150", "tools-metatool", "factcheck-weak"]
+MOST = 500    # harmless rows of a file that are read, chosen by their text
 ODDS = float(np.log(0.7 / 0.3))
 LENGTHS = [(0, 50), (50, 128), (128, 254), (254, 10**9)]
 
@@ -36,11 +37,11 @@ LENGTHS = [(0, 50), (50, 128), (128, 254), (254, 10**9)]
 class Both:
     """The judge and the linear models, with config.json's mixing."""
 
-    def __init__(self, folder, model_dir):
+    def __init__(self, folder, model_dir, cache=None):
         self.tok = trunk.tokenizer(folder)
         model = judge_files.read(model_dir, train_judge.build(folder, {t: len(l) for t, l in judge_files.LABELS.items()}))
         self.config = json.loads((model_dir / "config.json").read_text())
-        self.reader = je.Reader(model, self.tok)
+        self.reader = je.Reader(model, self.tok, cache=cache)
         self.domain_linear = table.Model.load(MODELS / "domain-linear" / "model.safetensors")[0]
         self.jailbreak_linear = table.Model.load(MODELS / "jailbreak-linear" / "model.safetensors")[0]
         self.pieces = np.array([(self.tok.id_to_token(i) or "").startswith("##") for i in range(self.tok.get_vocab_size())])
@@ -97,11 +98,17 @@ def domain_figures(both, data_root):
     return out
 
 
+def jailbreak_rows(path):
+    rows = je.rows_of(path)
+    harmless = sorted((r for r in rows if r.get("label") != "jailbreak"), key=lambda r: data.chance(r["text"], "scored"))
+    return [r for r in rows if r.get("label") == "jailbreak"] + harmless[:MOST]
+
+
 def jailbreak_figures(both, data_root):
     out = {"attack": {}, "harmless": {}, "by_kind": {}, "by_language": {}, "by_tokens": {}}
     kept = []
     for name in dict.fromkeys(ATTACKS + HARMLESS):
-        rows = je.rows_of(data_root / name / "dev.jsonl")
+        rows = jailbreak_rows(data_root / name / "dev.jsonl")
         scores, tokens = both.jailbreak([r["text"] for r in rows])
         for part, wanted in (("attack", lambda r: r["label"] == "jailbreak"), ("harmless", lambda r: r.get("label") not in ("jailbreak", "harmful_request"))):
             mine = np.array([wanted(r) for r in rows])
@@ -168,10 +175,11 @@ def main():
     args.add_argument("--trunk", required=True, type=pathlib.Path)
     args.add_argument("--data", default=HERE.parent.parent / "shared" / "data", type=pathlib.Path)
     args.add_argument("--model", default=MODELS / "judge", type=pathlib.Path)
+    args.add_argument("--cache", type=pathlib.Path, help="folder of answers that were computed before")
     args.add_argument("--parts", default="domain,jailbreak,pii,append,templates,lookalikes")
     args = args.parse_args()
     torch.set_num_threads(2)
-    both = Both(trunk.find(args.trunk), args.model)
+    both = Both(trunk.find(args.trunk), args.model, args.cache)
     path = args.model / "dev.json"
     report = json.loads(path.read_text()) if path.exists() else {}
     makers = {"domain": lambda: domain_figures(both, args.data), "jailbreak": lambda: jailbreak_figures(both, args.data), "pii": lambda: pii_figures(both, args.data),

@@ -1,7 +1,9 @@
 """The judge's answers to texts, and what files and figures are made of them. Reads any file it is told to: it trains nothing."""
 import collections
+import hashlib
 import json
 import pathlib
+import pickle
 
 import numpy as np
 import torch
@@ -14,12 +16,32 @@ TYPES = pii_templates.TYPES
 
 
 class Reader:
-    """Answers of a merged model, in batches of windows of similar length."""
+    """Answers of a merged model, in batches of windows of similar length. With `cache` (a folder) they are kept, without
+    the bias of the jailbreak head, which calibration moves."""
 
-    def __init__(self, model, tok, tokens=4096):
-        self.model, self.tok, self.tokens = model, tok, tokens
+    def __init__(self, model, tok, tokens=4096, cache=None):
+        self.model, self.tok, self.tokens, self.cache = model, tok, tokens, cache
+        own = sorted((n, t) for n, t in model.export().items() if n != "jailbreak.out.bias")
+        self.key = hashlib.sha256(b"".join(t.to(torch.bfloat16).float().numpy().tobytes() for _, t in own)).hexdigest()
+        bias = model.heads["jailbreak"].out.bias
+        self.bias = float(bias[1] - bias[0])
 
     def read(self, texts, token_head=False):
+        out = None
+        if self.cache:
+            text_key = hashlib.sha256("\0".join(texts).encode()).hexdigest()
+            path = self.cache / f"{self.key[:16]}-{text_key[:24]}-{int(token_head)}.pickle"
+            out = pickle.loads(path.read_bytes()) if path.exists() else None
+        if out is None:
+            out = self._read(texts, token_head)
+            if self.cache:
+                self.cache.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(pickle.dumps(out))
+        for o in out:
+            o["jailbreak"] = o["jailbreak"] + self.bias
+        return out
+
+    def _read(self, texts, token_head):
         """Per text a dict: domain [14] (mean logits over windows), jailbreak (margins of windows), tokens (n), and with
         `token_head` the types' probabilities [n, 18] of each token (O first) and its offsets, B's share beside."""
         encoded = trunk.encode(self.tok, texts)
@@ -56,7 +78,7 @@ class Reader:
             o = out[i]
             o["domain"] = o["domain"] + domain[k].astype(np.float64) * max(b - a, 1)
             o.setdefault("n", []).append(max(b - a, 1))
-            o["jailbreak"].append((a, float(attack[k, 1] - attack[k, 0])))
+            o["jailbreak"].append((a, float(attack[k, 1] - attack[k, 0]) - self.bias))
             if token_head:
                 q = p[k, 1:1 + b - a]
                 near = np.minimum(np.arange(b - a), np.arange(b - a)[::-1])  # from the window's edge
