@@ -28,6 +28,40 @@ static struct sr_config with(size_t n, const char *encoder)
     return config;
 }
 
+/* One store for all tests: the encoder is opened once. */
+static struct sr_models *models;
+
+static int open_store(void **state)
+{
+    (void)state;
+    return sr_models_new(&models, NULL);
+}
+
+static int close_store(void **state)
+{
+    (void)state;
+    sr_models_free(models);
+    return 0;
+}
+
+static int load(struct sr_signals **signals, const struct sr_config *config, struct sr_err *err)
+{
+    sr_models_begin(models);
+    int rc = sr_signals_new(signals, config, models, err);
+    if (rc == SR_OK)
+        sr_models_sweep(models);
+    return rc;
+}
+
+static void load_kit(struct kit *kit, const struct sr_config *config)
+{
+    struct sr_err err = {0};
+    *kit = (struct kit){.result = NULL};
+    sr_arena_init(&kit->arena, (size_t)64 << 20);
+    if (load(&kit->signals, config, &err))
+        fail_msg("%s", err.message);
+}
+
 static void near(const struct sr_signal_result *result, size_t rule, bool matched)
 {
     assert_int_equal(result->status, SR_OK);
@@ -41,7 +75,7 @@ static void test_meaning(void **state)
     (void)state;
     struct kit kit;
     struct sr_config config = with(2, MODEL);
-    kit_open(&kit, &config);
+    load_kit(&kit, &config);
     const struct sr_signal_result *result =
         kit_run(&kit, SR_SIGNAL_EMBEDDING, SR_LIT("please give me a refund, I want the money back"));
     near(result, 0, true);
@@ -71,7 +105,7 @@ static void test_aggregation(void **state)
     three[1].aggregation = SR_AGGREGATION_MEAN;
     three[2].aggregation = SR_AGGREGATION_ANY;
     three[2].threshold = 0.1; /* the first candidate reaches it, the second is nearer */
-    kit_open(&kit, &config);
+    load_kit(&kit, &config);
     const struct sr_signal_result *result = kit_run(&kit, SR_SIGNAL_EMBEDDING, text);
     assert_true(fabs(result->hits[0].value - 1) < 1e-4);
     assert_true(result->hits[1].value < result->hits[0].value);
@@ -90,21 +124,19 @@ static void test_windows(void **state)
     config.global.inference.max_windows = 2;
     while (text.len < 8000)
         assert_int_equal(sr_buf_printf(&text, "The weather of day %zu was fine. ", text.len), SR_OK);
-    kit_open(&kit, &config);
+    load_kit(&kit, &config);
     const struct sr_signal_result *result = kit_run(&kit, SR_SIGNAL_EMBEDDING, sr_buf_view(&text));
     near(result, 0, false);
     assert_int_equal(result->all_bytes, text.len);
     assert_true(result->scanned_bytes < text.len && result->scanned_bytes > 2000);
     kit_close(&kit);
     config.global.inference.max_windows = 1024;
-    kit_open(&kit, &config);
+    load_kit(&kit, &config);
     result = kit_run(&kit, SR_SIGNAL_EMBEDDING, sr_buf_view(&text));
     assert_int_equal(result->scanned_bytes, text.len);
     kit_close(&kit);
     config.global.inference.memory_max = 1 << 20; /* less than one window needs */
-    assert_int_equal(sr_signals_new(&kit.signals, &config, NULL, NULL), SR_OK);
-    kit = (struct kit){.signals = kit.signals};
-    sr_arena_init(&kit.arena, (size_t)64 << 20);
+    load_kit(&kit, &config);
     result = kit_run(&kit, SR_SIGNAL_EMBEDDING, sr_buf_view(&text));
     assert_int_equal(result->status, SR_ELIMIT);
     kit_close(&kit);
@@ -115,27 +147,22 @@ static void test_remembered(void **state)
 {
     (void)state;
     struct sr_config config = with(2, MODEL);
-    struct sr_models *models = NULL;
-    assert_int_equal(sr_models_new(&models, NULL), SR_OK);
+    struct sr_memo_stats before, after;
+    struct kit kit;
     sr_memo_resize(sr_models_memo(models), 1 << 20);
-    struct kit kit = {.result = NULL};
-    for (int load = 0; load < 2; load++) {
-        sr_arena_init(&kit.arena, (size_t)64 << 20);
-        sr_models_begin(models);
-        assert_int_equal(sr_signals_new(&kit.signals, &config, models, NULL), SR_OK);
-        sr_models_sweep(models);
+    sr_memo_stats(sr_models_memo(models), &before);
+    for (unsigned round = 0; round < 2; round++) {
+        load_kit(&kit, &config);
         const struct sr_signal_result *result =
             kit_run(&kit, SR_SIGNAL_EMBEDDING, SR_LIT("give me my money"));
-        assert_int_equal(result->remembered, load);
+        assert_int_equal(result->remembered, round);
         near(result, 0, true);
         kit_close(&kit);
-        kit.run = NULL;
     }
-    struct sr_memo_stats stats;
-    sr_memo_stats(sr_models_memo(models), &stats);
-    assert_int_equal(stats.entries, 6); /* five candidates and a text */
-    assert_int_equal(stats.misses, 6);
-    sr_models_free(models);
+    sr_memo_stats(sr_models_memo(models), &after);
+    assert_int_equal(after.entries, 6); /* five candidates and a text */
+    assert_int_equal(after.misses - before.misses, 6);
+    sr_memo_resize(sr_models_memo(models), 0);
 }
 
 /* ---- late answers ---- */
@@ -183,7 +210,6 @@ static void test_late_and_cancelled(void **state)
     (void)state;
     struct owner owner = {.done = 0};
     struct sr_config config = with(2, MODEL);
-    struct sr_models *models = NULL;
     struct sr_signals *signals = NULL;
     struct sr_workers *workers = NULL;
     struct sr_arena arena;
@@ -193,9 +219,8 @@ static void test_late_and_cancelled(void **state)
     pthread_cond_init(&owner.wake, NULL);
     sr_mailbox_init(&owner.mailbox, owner_wake, &owner);
     sr_arena_init(&arena, (size_t)64 << 20);
-    assert_int_equal(sr_models_new(&models, NULL), SR_OK);
     assert_int_equal(sr_workers_new(&workers, 2, 64), SR_OK);
-    assert_int_equal(sr_signals_new(&signals, &config, models, NULL), SR_OK);
+    assert_int_equal(load(&signals, &config, NULL), SR_OK);
     assert_true(sr_signals_may_be_late(signals));
     for (int i = 0; i < RUNS; i++) {
         char text[64];
@@ -224,7 +249,6 @@ static void test_late_and_cancelled(void **state)
     }
     sr_workers_free(workers);
     sr_signals_unref(signals);
-    sr_models_free(models);
     sr_mailbox_dispose(&owner.mailbox);
     assert_int_equal(owner.done, wanted);
     sr_arena_dispose(&arena);
@@ -238,15 +262,33 @@ static void test_without_an_encoder(void **state)
     struct sr_config config = with(1, "/nowhere/model");
     struct sr_signals *signals = NULL;
     struct sr_err err = {0};
-    assert_int_equal(sr_signals_new(&signals, &config, NULL, &err), SR_ENOENT);
+    assert_int_equal(load(&signals, &config, &err), SR_ENOENT);
     assert_non_null(strstr(err.message, "/nowhere/model"));
     config.global.inference.encoder = MODEL;
     config.global.inference.dimensions = 385;
-    assert_int_equal(sr_signals_new(&signals, &config, NULL, &err), SR_EINVAL);
+    assert_int_equal(load(&signals, &config, &err), SR_EINVAL);
     config.global.inference.dimensions = 0;
     config.global.inference.cpus = "none";
-    assert_int_equal(sr_signals_new(&signals, &config, NULL, &err), SR_EINVAL);
+    assert_int_equal(load(&signals, &config, &err), SR_EINVAL);
     assert_non_null(strstr(err.message, "none"));
+}
+
+/* Every allocation of loading the rules fails once: an error comes back, nothing leaks. */
+static void test_out_of_memory(void **state)
+{
+    (void)state;
+    struct sr_config config = with(2, MODEL);
+    struct sr_signals *signals = NULL;
+    int rc = SR_ENOMEM;
+    for (size_t nth = 1; rc != SR_OK && nth < 2000; nth++) {
+        sr_models_begin(models);
+        sr_mem_fail_at(nth);
+        rc = sr_signals_new(&signals, &config, models, NULL);
+        sr_mem_fail_at(0);
+        assert_true(rc == SR_OK || rc == SR_ENOMEM);
+    }
+    assert_int_equal(rc, SR_OK);
+    sr_signals_unref(signals);
 }
 
 int main(void)
@@ -258,6 +300,7 @@ int main(void)
         cmocka_unit_test(test_remembered),
         cmocka_unit_test(test_late_and_cancelled),
         cmocka_unit_test(test_without_an_encoder),
+        cmocka_unit_test(test_out_of_memory),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, open_store, close_store);
 }
