@@ -26,6 +26,31 @@ static struct sr_config with(const char *judge, double ask_below)
     return config;
 }
 
+/* One store for all tests: the encoder is opened once. */
+static struct sr_models *models;
+
+static int open_store(void **state)
+{
+    (void)state;
+    return sr_models_new(&models, NULL);
+}
+
+static int close_store(void **state)
+{
+    (void)state;
+    sr_models_free(models);
+    return 0;
+}
+
+static void load_kit(struct kit *kit, const struct sr_config *config)
+{
+    struct sr_err err = {0};
+    *kit = (struct kit){.result = NULL};
+    sr_arena_init(&kit->arena, (size_t)64 << 20);
+    if (sr_signals_new(&kit->signals, config, models, &err))
+        fail_msg("%s", err.message);
+}
+
 static void sums_to_one(const struct sr_signal_result *result)
 {
     double sum = 0;
@@ -48,7 +73,7 @@ static void test_who_answers(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct sr_config config = with(cases[i].judge, cases[i].ask_below);
         struct kit kit;
-        kit_open(&kit, &config);
+        load_kit(&kit, &config);
         assert_int_equal(sr_signals_may_be_late(kit.signals), *cases[i].judge && cases[i].ask_below > 0);
         const struct sr_signal_result *result = kit_run(&kit, SR_SIGNAL_DOMAIN, text);
         assert_string_equal(result->tier, cases[i].tier);
@@ -70,7 +95,8 @@ static void test_too_little_memory(void **state)
     while (text.len < 3000)
         assert_int_equal(sr_buf_printf(&text, "Day %zu was fine. ", text.len), SR_OK);
     config.global.inference.memory_max = 1 << 18;
-    kit_open(&kit, &config);
+    load_kit(&kit, &config);
+    sr_models_sweep(models); /* the engine's options are in force from here on */
     const struct sr_signal_result *result = kit_run(&kit, SR_SIGNAL_DOMAIN, sr_buf_view(&text));
     assert_string_equal(result->tier, "linear"); /* its answer stands */
     sums_to_one(result);
@@ -82,7 +108,7 @@ static void refused(const struct sr_config *config, int code, const char *says)
 {
     struct sr_signals *signals = NULL;
     struct sr_err err = {0};
-    assert_int_equal(sr_signals_new(&signals, config, NULL, &err), code);
+    assert_int_equal(sr_signals_new(&signals, config, models, &err), code);
     if (!strstr(err.message, says))
         fail_msg("%s", err.message);
 }
@@ -109,7 +135,7 @@ static void test_a_folder_of_ones_own(void **state)
     struct kit kit;
     config.global.domain_model = SR_SOURCE_DIR "/tests/golden/encoder/small/bert-sequence";
     config.global.domain_threshold = 0;
-    kit_open(&kit, &config);
+    load_kit(&kit, &config);
     assert_true(sr_signals_may_be_late(kit.signals));
     const struct sr_signal_result *result = kit_run(&kit, SR_SIGNAL_DOMAIN, SR_LIT("hello"));
     assert_int_equal(result->status, SR_OK);
@@ -126,5 +152,5 @@ int main(void)
         cmocka_unit_test(test_what_does_not_fit),
         cmocka_unit_test(test_a_folder_of_ones_own),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, open_store, close_store);
 }
