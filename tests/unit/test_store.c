@@ -3,6 +3,7 @@
 #include "tests/unit/cmocka_all.h"
 
 #include "base/mem.h"
+#include "infer/judge.h"
 #include "infer/store.h"
 
 #include <stdio.h>
@@ -77,6 +78,95 @@ static void a_replaced_file_is_opened_again(void **state)
     rmdir(folder);
 }
 
+#define SMALL SR_SOURCE_DIR "/tests/golden/encoder/small/bert-sequence"
+
+static struct sr_encoder *take_encoder(struct sr_models *models, const char *folder,
+                                       enum sr_precision precision)
+{
+    struct sr_encoder_options options = {.precision = precision, .task = "domain"};
+    struct sr_encoder *encoder = NULL;
+    struct sr_err err = {0};
+    if (sr_models_encoder(models, folder, &options, &encoder, &err))
+        fail_msg("%s", err.message);
+    return encoder;
+}
+
+static void copy_model(const char *folder)
+{
+    static const char *const files[] = {"config.json", "model.safetensors", "tokenizer.json",
+                                        "category_mapping.json"};
+    char from[512], to[128];
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        snprintf(from, sizeof from, "%s/%s", SMALL, files[i]);
+        snprintf(to, sizeof to, "%s/%s", folder, files[i]);
+        copy_file(from, to);
+    }
+}
+
+static void drop_model(const char *folder)
+{
+    static const char *const files[] = {"config.json", "model.safetensors", "tokenizer.json",
+                                        "category_mapping.json"};
+    char path[128];
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, files[i]);
+        unlink(path);
+    }
+    rmdir(folder);
+}
+
+static void encoders_judges_and_the_engine(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/store-XXXXXX", path[64];
+    struct sr_models *models = NULL;
+    struct sr_infer *infer = NULL, *again = NULL;
+    struct sr_infer_options options = sr_infer_defaults();
+    struct sr_judge *judge = NULL, *same = NULL;
+    struct sr_judge_options how = sr_judge_defaults();
+    assert_non_null(mkdtemp(folder));
+    copy_model(folder);
+    assert_int_equal(sr_models_new(&models, NULL), SR_OK);
+    sr_models_begin(models);
+    struct sr_encoder *first = take_encoder(models, folder, SR_PRECISION_FP32);
+    struct sr_encoder *int8 = take_encoder(models, folder, SR_PRECISION_INT8);
+    assert_ptr_not_equal(first, int8);
+    options.threads = 1;
+    assert_int_equal(sr_models_infer(models, &options, &infer, NULL), SR_OK);
+    assert_int_equal(sr_models_judge(models, first, infer, &how, &judge, NULL), SR_OK);
+    assert_int_equal(sr_models_judge(models, first, infer, &how, &same, NULL), SR_OK);
+    assert_ptr_equal(judge, same);
+    sr_models_sweep(models);
+    /* A reload: the folder is the same, the engine's options are not. */
+    sr_models_begin(models);
+    struct sr_encoder *kept = take_encoder(models, folder, SR_PRECISION_FP32);
+    assert_ptr_equal(kept, first);
+    options.threads = 0;
+    options.cpus = "no list";
+    assert_int_equal(sr_models_infer(models, &options, &again, NULL), SR_EINVAL);
+    options.cpus = NULL;
+    options.threads = 2;
+    assert_int_equal(sr_models_infer(models, &options, &again, NULL), SR_OK);
+    assert_ptr_equal(infer, again);
+    assert_int_equal(sr_infer_stats(infer).threads, 1);
+    sr_models_sweep(models);
+    assert_int_equal(sr_infer_stats(infer).threads, 2);
+    /* A file of the folder is another. */
+    snprintf(path, sizeof path, "%s/tokenizer.json", folder);
+    unlink(path);
+    copy_file(SMALL "/tokenizer.json", path);
+    struct sr_encoder *other = take_encoder(models, folder, SR_PRECISION_FP32);
+    assert_ptr_not_equal(other, first);
+    sr_judge_unref(judge);
+    sr_judge_unref(same);
+    sr_encoder_unref(first);
+    sr_encoder_unref(int8);
+    sr_encoder_unref(kept);
+    sr_encoder_unref(other);
+    sr_models_free(models);
+    drop_model(folder);
+}
+
 static void failed_allocations_leave_nothing(void **state)
 {
     (void)state;
@@ -126,6 +216,7 @@ int main(void)
         cmocka_unit_test(tokenizers_too),
         cmocka_unit_test(unchanged_models_are_kept),
         cmocka_unit_test(a_replaced_file_is_opened_again),
+        cmocka_unit_test(encoders_judges_and_the_engine),
         cmocka_unit_test(failed_allocations_leave_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
