@@ -10,6 +10,7 @@
 #include "bench/encoder.h"
 #include "bench/extproc.h"
 #include "bench/gateway.h"
+#include "bench/guards.h"
 #include "bench/paper.h"
 #include "bench/scan.h"
 #include "bench/start.h"
@@ -32,6 +33,7 @@ static const struct {
     {"encoder", "whole passes of encoders, beside the machine's floor and ONNX Runtime", sr_bench_encoder},
     {"gateway", "what the gateway adds to a request, beside a plain proxy", sr_bench_gateway},
     {"extproc", "what Envoy's door adds to a request through the real Envoy", sr_bench_extproc},
+    {"guards", "domain, jailbreak and pii over whole prompts, beside ONNX Runtime", sr_bench_guards},
     {"paper", "a table of the paper: what compression does to judgement", sr_bench_paper},
 };
 #define N_BENCHES (sizeof benches / sizeof benches[0])
