@@ -80,7 +80,7 @@ int sr_fusion_read(struct sr_fusion *out, const char *folder, const char *task, 
 {
     char path[PATH_BYTES];
     struct sr_buf text;
-    sr_tjson root;
+    sr_tjson root = {0};
     *out = (struct sr_fusion){.neural = 1, .temperature = 1};
     int rc = open_config(&root, &text, path, folder, err);
     if (rc == SR_OK) {
@@ -96,7 +96,7 @@ int sr_fusion_thresholds(float *out, const char *const *types, size_t n, const c
 {
     char path[PATH_BYTES];
     struct sr_buf text;
-    sr_tjson root;
+    sr_tjson root = {0};
     for (size_t i = 0; i < n; i++)
         out[i] = 0.5F;
     int rc = open_config(&root, &text, path, folder, err);

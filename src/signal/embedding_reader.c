@@ -149,11 +149,11 @@ static int read_some(struct sr_embedding_reader *reader, const char *const *text
     struct sr_embed_options options = reader->options;
     struct sr_embed *group = NULL;
     struct sr_memo_key key;
-    size_t places[TEXTS_AT_ONCE], d = reader->dimensions;
+    size_t places[TEXTS_AT_ONCE] = {0}, d = reader->dimensions;
     uint64_t ignored;
     options.priority = SR_INFER_BULK;
     options.max_texts = TEXTS_AT_ONCE;
-    options.max_ids = SIZE_MAX / 64;
+    options.max_ids = TEXTS_AT_ONCE * options.windows.max_windows * options.windows.max_tokens;
     int rc = sr_embed_new(&group, reader->encoder, &options, err);
     for (size_t i = 0; i < n && rc == SR_OK; i++) {
         struct sr_bytes text = sr_bytes_str(texts[i]);
