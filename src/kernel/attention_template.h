@@ -43,6 +43,16 @@ static const void *AT(find)(const struct sr_head *head, size_t part, size_t posi
     return (const char *)a->qkv + at * sr_scalar_size(a->type);
 }
 
+/* Rows of a head lie far apart, which the CPU's own prefetching does not see through. */
+static void AT(fetch)(const struct sr_head *head, size_t part, size_t position)
+{
+    if (position >= head->length)
+        return;
+    const char *row = AT(find)(head, part, position);
+    for (size_t i = 0; i < head->a->head_dim * sr_scalar_size(head->a->type); i += 64)
+        __builtin_prefetch(row + i, 0, 2);
+}
+
 /* Rotates and scales one query or key. */
 static void AT(rotate)(const struct sr_head *head, size_t part, size_t position, float scale, void *dst)
 {
@@ -58,8 +68,9 @@ static void AT(rotate)(const struct sr_head *head, size_t part, size_t position,
     }
     const float *cosines = a->rope->cosines + position * half, *sines = a->rope->sines + position * half;
     for (size_t i = 0; i < half; i += VL) {
-        size_t n = lanes_left(half, i);
-        vf cosine = v_mul(v_load_n(cosines + i, n), s), sine = v_mul(v_load_n(sines + i, n), s);
+        size_t n = half % VL ? lanes_left(half, i) : VL;
+        vf cosine = v_mul(n == VL ? v_load(cosines + i) : v_load_n(cosines + i, n), s);
+        vf sine = v_mul(n == VL ? v_load(sines + i) : v_load_n(sines + i, n), s);
         vf low = load_row(x, a->type, i, n), high = load_row(x, a->type, half + i, n);
         store_row(dst, as, i, v_sub(v_mul(low, cosine), v_mul(high, sine)), n);
         store_row(dst, as, half + i, v_fma(high, cosine, v_mul(low, sine)), n);
@@ -83,8 +94,11 @@ static void AT(pack_keys)(const struct sr_head *head, size_t at, size_t n)
 {
     _Alignas(64) uint32_t rows[16 * 128];
     size_t words = head->a->head_dim / AT_UNIT, block = at / SR_ATTENTION_KEYS;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        AT(fetch)(head, 2, at + i);
+        AT(fetch)(head, 1, at + 16 + i);
         AT(rotate)(head, 1, at + i, 1, rows + i * words);
+    }
     if (n < 16)
         memset(rows + n * words, 0, (16 - n) * words * sizeof *rows);
     uint32_t *out = (uint32_t *)(void *)AT(key_block)(head, block) + at % SR_ATTENTION_KEYS;
@@ -246,6 +260,7 @@ static void AT(block)(const struct sr_head *head, size_t from, size_t to, void *
     struct AT(attention_work) *work = memory;
     size_t d = a->head_dim, n = to - from, low, high, ignored;
     for (size_t i = 0; i < n; i++) {
+        AT(fetch)(head, 0, from + i + 8);
         AT(rotate)(head, 0, from + i, a->scale * 1.44269504F, (char *)work->rows + i * d * AT_SIZE);
         work->most[i] = AT_FLOOR;
         work->total[i] = 0;

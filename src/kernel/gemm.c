@@ -69,6 +69,11 @@ static void tile(const struct product *p, size_t panel, size_t row, size_t rows,
     size_t at = panel * m->panel_columns, halves = m->epilogue == SR_EPILOGUE_GEGLU ? 2 : 1;
     size_t left = at / halves, columns = sr_matrix_rows(m) - left;
     _Alignas(64) float sums[2][SR_TILE_ROWS * SR_TILE_COLUMNS];
+    size_t wide = columns < m->panel_columns ? columns : m->panel_columns, size = sr_scalar_size(p->y.type);
+    char *y = (char *)p->y.p + (row * p->y.ld + left) * size;
+    for (size_t i = 0; i < rows; i++) /* wanted when the tile is done */
+        for (size_t line = 0; line < wide * size; line += 64)
+            __builtin_prefetch(y + i * p->y.ld * size + line, 1, 2);
     t->a = p->operands + row * p->ld;
     t->rows = (unsigned)rows;
     for (size_t i = 0; i < halves; i++) {
@@ -83,14 +88,14 @@ static void tile(const struct product *p, size_t panel, size_t row, size_t rows,
         .up = sums[1],
         .ldc = m->panel_columns,
         .rows = rows,
-        .columns = columns < m->panel_columns ? columns : m->panel_columns,
+        .columns = wide,
         .bias = m->bias + at,
         .up_bias = m->bias + at + m->panel_columns,
         .scale = m->scales ? m->scales + at : NULL,
         .up_scale = m->scales ? m->scales + at + m->panel_columns : NULL,
         .row_scale = p->scales + row,
         .epilogue = m->epilogue,
-        .y = (char *)p->y.p + (row * p->y.ld + left) * sr_scalar_size(p->y.type),
+        .y = y,
         .ldy = p->y.ld,
         .type = p->y.type,
     });

@@ -3,9 +3,7 @@
 #include "kernel/private.h"
 
 #include "base/mem.h"
-#include "kernel/bits.h"
 
-#include <math.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -24,37 +22,26 @@ static size_t row_of(const struct sr_matrix *m, size_t panel, size_t column)
     return row < m->n / 2 ? row + panel % 2 * (m->n / 2) : SIZE_MAX;
 }
 
-static void pack_column(struct sr_matrix *m, const struct sr_matrix_source *source, size_t row, size_t panel,
-                        size_t column)
+/* Converts one row of the source in `row`, which has room for it, and spreads it over its panel: a word of 32
+ * bits at each step. */
+static void pack_column(struct sr_matrix *m, const struct sr_matrix_source *source, size_t index,
+                        size_t panel, size_t column, uint32_t *row)
 {
-    const char *from = (const char *)source->weights + row * m->k * sr_scalar_size(source->type);
-    char *panel_start = m->weights + panel * m->panel_bytes;
-    size_t unit = m->form->unit, ld = m->panel_columns * unit, at = panel * m->panel_columns + column;
+    const char *from = (const char *)source->weights + index * m->k * sr_scalar_size(source->type);
+    size_t at = panel * m->panel_columns + column;
+    uint32_t *out = (uint32_t *)(void *)(m->weights + panel * m->panel_bytes) + column;
+    float scale = 0;
+    m->ops->prepare(from, source->type, m->k, m->steps * m->form->unit, m->form->b, row, &scale);
+    for (size_t i = 0; i < m->steps; i++)
+        out[i * m->panel_columns] = row[i];
     if (source->bias)
-        m->bias[at] = source->bias[row];
-    if (m->form->b == SR_OPERAND_F32) {
-        for (size_t i = 0; i < m->k; i++)
-            ((float *)(void *)panel_start)[i * ld + column] = sr_load_scalar(from, source->type, i);
+        m->bias[at] = source->bias[index];
+    if (!m->scales)
         return;
-    }
-    if (m->form->b == SR_OPERAND_BF16) {
-        uint16_t *out = (uint16_t *)(void *)panel_start + column * unit;
-        for (size_t i = 0; i < m->k; i++)
-            out[i / unit * ld + i % unit] = sr_bf16_of_float(sr_load_scalar(from, source->type, i));
-        return;
-    }
-    float most = 0;
-    for (size_t i = 0; i < m->k; i++)
-        most = fmaxf(most, fabsf(sr_load_scalar(from, source->type, i)));
-    float inverse = most > 1e-30F && isfinite(most) ? 127 / most : 0;
-    int8_t *out = (int8_t *)panel_start + column * unit;
     int32_t sum = 0;
-    for (size_t i = 0; i < m->k; i++) {
-        int q = (int)lrintf(fmaxf(fminf(sr_load_scalar(from, source->type, i) * inverse, 127), -127));
-        out[i / unit * ld + i % unit] = (int8_t)q;
-        sum += q;
-    }
-    m->scales[at] = inverse > 0 ? most / 127 : 0;
+    for (size_t i = 0; i < m->k; i++)
+        sum += ((const int8_t *)row)[i];
+    m->scales[at] = scale;
     m->start[at] = m->form->a == SR_OPERAND_U8 ? -128 * sum : 0;
 }
 
@@ -100,16 +87,19 @@ int sr_matrix_pack(struct sr_matrix **out, const struct sr_matrix_source *source
     m->panel_bytes = m->steps * m->panel_columns * m->form->unit * sr_operand_size(m->form->b);
     size_t columns = sr_matrix_rows(m);
     m->panels = (columns + m->panel_columns - 1) / m->panel_columns * (epilogue == SR_EPILOGUE_GEGLU ? 2 : 1);
-    if (!allocate(m)) {
+    uint32_t *row = sr_mem_alloc(m->steps * sizeof *row);
+    if (!row || !allocate(m)) {
+        sr_mem_free(row);
         sr_mem_free(m);
         return SR_ENOMEM;
     }
     for (size_t panel = 0; panel < m->panels; panel++)
         for (size_t column = 0; column < m->panel_columns; column++) {
-            size_t row = row_of(m, panel, column);
-            if (row != SIZE_MAX)
-                pack_column(m, source, row, panel, column);
+            size_t index = row_of(m, panel, column);
+            if (index != SIZE_MAX)
+                pack_column(m, source, index, panel, column, row);
         }
+    sr_mem_free(row);
     *out = m;
     return SR_OK;
 }

@@ -39,10 +39,24 @@ SR_INLINE void *row_at(const struct sr_rows *rows, size_t i)
     return (char *)rows->p + i * rows->ld * sr_scalar_size(rows->type);
 }
 
+/* Whole vectors first, so that only the end of a row pays for masks. */
+SR_INLINE void convert_as(const void *src, enum sr_scalar from, size_t n, void *dst, enum sr_scalar to)
+{
+    size_t i = 0;
+    for (; i + VL <= n; i += VL)
+        store_row(dst, to, i, load_row(src, from, i, VL), VL);
+    if (i < n)
+        store_row(dst, to, i, load_row(src, from, i, n - i), n - i);
+}
+
 static void convert_row(const void *src, enum sr_scalar from, size_t n, void *dst, enum sr_scalar to)
 {
-    for (size_t i = 0; i < n; i += VL)
-        store_row(dst, to, i, load_row(src, from, i, lanes_left(n, i)), lanes_left(n, i));
+    if (from == SR_SCALAR_BF16 && to == SR_SCALAR_F32)
+        convert_as(src, SR_SCALAR_BF16, n, dst, SR_SCALAR_F32);
+    else if (from == SR_SCALAR_F32 && to == SR_SCALAR_BF16)
+        convert_as(src, SR_SCALAR_F32, n, dst, SR_SCALAR_BF16);
+    else
+        convert_as(src, from, n, dst, to);
 }
 
 static void add_row(const void *row, enum sr_scalar type, size_t d, float *sum)
@@ -55,24 +69,42 @@ static void add_row(const void *row, enum sr_scalar type, size_t d, float *sum)
 
 /* Symmetric, 127 steps on each side of zero. Rows of almost nothing become zeros: their inverse would not be
  * finite. */
-static void quantise_row(const void *row, enum sr_scalar type, size_t k, size_t k_padded, int offset,
-                         uint8_t *dst, float *scale)
+SR_INLINE void quantise_as(const void *row, enum sr_scalar type, size_t k, size_t k_padded, int offset,
+                           uint8_t *dst, float *scale)
 {
-    vf top = v_set(0);
-    for (size_t i = 0; i < k; i += VL)
+    vf top = v_set(0), second = v_set(0);
+    size_t i = 0;
+    for (; i + 2 * VL <= k; i += 2 * VL) {
+        top = v_max(top, v_abs(load_row(row, type, i, VL)));
+        second = v_max(second, v_abs(load_row(row, type, i + VL, VL)));
+    }
+    for (; i < k; i += VL)
         top = v_max(top, v_abs(load_row(row, type, i, lanes_left(k, i))));
-    float most = v_top(top), inverse = 0;
+    float most = v_top(v_max(top, second)), inverse = 0;
     *scale = 0;
     if (most > 1e-30F && most <= 3.4e38F) {
         inverse = 127 / most;
         *scale = most / 127;
     }
-    for (size_t i = 0; i < k_padded; i += VL) {
+    vf factor = v_set(inverse), high = v_set(127), low = v_set(-127);
+    for (i = 0; i + VL <= k; i += VL)
+        v_store_byte(dst + i, v_max(v_min(v_mul(load_row(row, type, i, VL), factor), high), low), offset, VL);
+    for (; i < k_padded; i += VL) {
         size_t left = i < k ? lanes_left(k, i) : 0;
-        vf v = v_mul(load_row(row, type, i, left), v_set(inverse));
-        v = v_max(v_min(v, v_set(127)), v_set(-127));
+        vf v = v_max(v_min(v_mul(load_row(row, type, i, left), factor), high), low);
         v_store_byte(dst + i, v, offset, lanes_left(k_padded, i));
     }
+}
+
+static void quantise_row(const void *row, enum sr_scalar type, size_t k, size_t k_padded, int offset,
+                         uint8_t *dst, float *scale)
+{
+    if (type == SR_SCALAR_F32)
+        quantise_as(row, SR_SCALAR_F32, k, k_padded, offset, dst, scale);
+    else if (type == SR_SCALAR_BF16)
+        quantise_as(row, SR_SCALAR_BF16, k, k_padded, offset, dst, scale);
+    else
+        quantise_as(row, SR_SCALAR_F16, k, k_padded, offset, dst, scale);
 }
 
 static void prepare_row(const void *row, enum sr_scalar type, size_t k, size_t k_padded, enum sr_operand to,
@@ -167,41 +199,72 @@ SR_INLINE vf norm_load(const void *x, enum sr_scalar type, const void *add, enum
     return add ? v_add(v, load_row(add, add_type, i, n)) : v;
 }
 
+SR_INLINE vf norm_square(vf v, vf mean, vf squares, size_t n)
+{
+    v = v_sub(v, mean);
+    if (n < VL)
+        v = v_within(v_lanes(0), v_set(0), v_set((float)n - 1), v, v_set(0));
+    return v_fma(v, v, squares);
+}
+
+/* Row r; two sums side by side hide the latency of additions. */
+SR_INLINE void norm_row(const struct sr_norm *norm, size_t r, const void *x, enum sr_scalar type,
+                        const void *add, enum sr_scalar add_type, enum sr_scalar to)
+{
+    size_t d = norm->d, i = 0;
+    vf one = v_set(0), two = v_set(0);
+    for (; i + 2 * VL <= d; i += 2 * VL) {
+        one = v_add(one, norm_load(x, type, add, add_type, i, VL));
+        two = v_add(two, norm_load(x, type, add, add_type, i + VL, VL));
+    }
+    for (; i < d; i += VL)
+        one = v_add(one, norm_load(x, type, add, add_type, i, lanes_left(d, i)));
+    vf mean = v_set(v_sum(v_add(one, two)) / (float)d);
+    one = two = v_set(0);
+    for (i = 0; i + 2 * VL <= d; i += 2 * VL) {
+        one = norm_square(norm_load(x, type, add, add_type, i, VL), mean, one, VL);
+        two = norm_square(norm_load(x, type, add, add_type, i + VL, VL), mean, two, VL);
+    }
+    for (; i < d; i += VL)
+        one =
+            norm_square(norm_load(x, type, add, add_type, i, lanes_left(d, i)), mean, one, lanes_left(d, i));
+    vf scale = v_set(1 / sqrtf(v_sum(v_add(one, two)) / (float)d + norm->eps));
+    void *y = row_at(&norm->y, r);
+    for (i = 0; i + VL <= d; i += VL) {
+        vf v = v_mul(v_sub(norm_load(x, type, add, add_type, i, VL), mean), scale);
+        vf bias = norm->bias ? v_load(norm->bias + i) : v_set(0);
+        store_row(y, to, i, v_fma(v, v_load(norm->weight + i), bias), VL);
+    }
+    if (i < d) {
+        size_t n = d - i;
+        vf v = v_mul(v_sub(norm_load(x, type, add, add_type, i, n), mean), scale);
+        vf bias = norm->bias ? v_load_n(norm->bias + i, n) : v_set(0);
+        store_row(y, to, i, v_fma(v, v_load_n(norm->weight + i, n), bias), n);
+    }
+}
+
 static void norm_rows(const struct sr_norm *norm, size_t from, size_t to)
 {
     size_t d = norm->d;
     for (size_t r = from; r < to; r++) {
         const void *x = row_at(&norm->x, r), *add = norm->add.p ? row_at(&norm->add, r) : NULL;
         enum sr_scalar type = norm->x.type;
-        vf total = v_set(0), squares = v_set(0);
         float *sum = norm->sum.p ? row_at(&norm->sum, r) : NULL;
-        for (size_t i = 0; i < d; i += VL) {
-            vf v = norm_load(x, type, add, norm->add.type, i, lanes_left(d, i));
-            if (sum)
-                store_row(sum, SR_SCALAR_F32, i, v, lanes_left(d, i));
-            total = v_add(total, v);
+        for (size_t i = 0; sum && i < d; i += VL) {
+            size_t n = lanes_left(d, i);
+            store_row(sum, SR_SCALAR_F32, i, norm_load(x, type, add, norm->add.type, i, n), n);
         }
         if (sum) {
             x = sum;
             type = SR_SCALAR_F32;
             add = NULL;
         }
-        vf mean = v_set(v_sum(total) / (float)d);
-        for (size_t i = 0; i < d; i += VL) {
-            size_t n = lanes_left(d, i);
-            vf v = v_sub(norm_load(x, type, add, norm->add.type, i, n), mean);
-            if (n < VL)
-                v = v_within(v_lanes(0), v_set(0), v_set((float)n - 1), v, v_set(0));
-            squares = v_fma(v, v, squares);
-        }
-        vf scale = v_set(1 / sqrtf(v_sum(squares) / (float)d + norm->eps));
-        void *y = row_at(&norm->y, r);
-        for (size_t i = 0; i < d; i += VL) {
-            size_t n = lanes_left(d, i);
-            vf v = v_mul(v_sub(norm_load(x, type, add, norm->add.type, i, n), mean), scale);
-            vf bias = norm->bias ? v_load_n(norm->bias + i, n) : v_set(0);
-            store_row(y, norm->y.type, i, v_fma(v, v_load_n(norm->weight + i, n), bias), n);
-        }
+        if (type == SR_SCALAR_F32 && !add && norm->y.type == SR_SCALAR_F32)
+            norm_row(norm, r, x, SR_SCALAR_F32, NULL, SR_SCALAR_F32, SR_SCALAR_F32);
+        else if (type == SR_SCALAR_F32 && !add)
+            norm_row(norm, r, x, SR_SCALAR_F32, NULL, SR_SCALAR_F32, SR_SCALAR_BF16);
+        else
+            norm_row(norm, r, x, type, add, norm->add.type, norm->y.type);
     }
 }
 

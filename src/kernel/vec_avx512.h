@@ -84,7 +84,10 @@ static inline vf v_load_i32(const int32_t *p)
 static inline void v_store_byte(uint8_t *p, vf v, int offset, size_t n)
 {
     __m512i q = _mm512_add_epi32(_mm512_cvtps_epi32(v), _mm512_set1_epi32(offset));
-    _mm_mask_storeu_epi8(p, v_first(n), _mm512_cvtepi32_epi8(q));
+    if (n == VL)
+        _mm_storeu_si128((__m128i *)(void *)p, _mm512_cvtepi32_epi8(q));
+    else
+        _mm_mask_storeu_epi8(p, v_first(n), _mm512_cvtepi32_epi8(q));
 }
 static inline vf v_add(vf a, vf b)
 {
