@@ -261,24 +261,49 @@ int sr_enc_check(const struct sr_enc_files *files, const struct sr_tensor *tenso
                       files->folder, name, shape, rows);
 }
 
-int sr_enc_floats(const struct sr_enc_files *files, const struct sr_tensor *tensor, float *out,
-                  struct sr_err *err)
+/* Elements whose exponent is all ones, infinite or no number, among the first `n` of `p` (aligned). */
+static bool all_finite(const void *p, enum sr_dtype dtype, size_t n)
+{
+    uint32_t bad = 0;
+    if (dtype == SR_DTYPE_F32) {
+        const uint32_t *bits = p;
+        for (size_t i = 0; i < n; i++)
+            bad |= (bits[i] & 0x7F800000u) == 0x7F800000u;
+        return !bad;
+    }
+    const uint16_t *bits = p;
+    uint16_t exponent = dtype == SR_DTYPE_F16 ? 0x7C00 : 0x7F80;
+    for (size_t i = 0; i < n; i++)
+        bad |= (bits[i] & exponent) == exponent;
+    return !bad;
+}
+
+/* Checks all elements and, unless `out` is NULL, converts them. */
+static int read_elements(const struct sr_enc_files *files, const struct sr_tensor *tensor, float *out,
+                         struct sr_err *err)
 {
     enum { STEP = 4096 };
-    float part[STEP]; /* the file's elements need not be aligned */
+    uint32_t part[STEP]; /* the file's elements need not be aligned */
     size_t size = sr_dtype_size(tensor->dtype), n = tensor->bytes / size;
     for (size_t i = 0; i < n; i += STEP) {
         size_t some = n - i < STEP ? n - i : STEP;
         memcpy(part, tensor->data + i * size, some * size);
-        sr_to_float(part, sr_enc_scalar(tensor), some, out + i);
-        uint32_t bits, bad = 0;
-        for (size_t k = 0; k < some; k++) {
-            memcpy(&bits, &out[i + k], sizeof bits);
-            bad |= (bits & 0x7F800000u) == 0x7F800000u;
-        }
-        if (bad)
+        if (!all_finite(part, tensor->dtype, some))
             return sr_err_set(err, SR_EMISMATCH, "%s: tensor %.*s has a value that is no finite number",
                               files->folder, (int)tensor->name.n, tensor->name.p);
+        if (out)
+            sr_to_float(part, sr_enc_scalar(tensor), some, out + i);
     }
     return SR_OK;
+}
+
+int sr_enc_floats(const struct sr_enc_files *files, const struct sr_tensor *tensor, float *out,
+                  struct sr_err *err)
+{
+    return read_elements(files, tensor, out, err);
+}
+
+int sr_enc_check_values(const struct sr_enc_files *files, const struct sr_tensor *tensor, struct sr_err *err)
+{
+    return read_elements(files, tensor, NULL, err);
 }

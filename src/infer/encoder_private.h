@@ -125,6 +125,10 @@ enum sr_scalar sr_enc_scalar(const struct sr_tensor *tensor);
 int sr_enc_floats(const struct sr_enc_files *files, const struct sr_tensor *tensor, float *out,
                   struct sr_err *err) SR_WARN_UNUSED;
 
+/* The check alone. */
+int sr_enc_check_values(const struct sr_enc_files *files, const struct sr_tensor *tensor,
+                        struct sr_err *err) SR_WARN_UNUSED;
+
 /* ---- adapters ---- */
 
 struct sr_enc_adapter {

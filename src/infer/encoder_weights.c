@@ -78,36 +78,50 @@ static int load_rows(struct sr_encoder *e, const struct sr_enc_linear *l, struct
     return rc;
 }
 
-static int pack(struct sr_encoder *e, const struct sr_enc_linear *l, const float *rows, const float *bias,
+static int pack(struct sr_encoder *e, const struct sr_enc_linear *l, const struct sr_matrix_source *source,
                 struct sr_matrix **out, struct sr_err *err)
 {
-    struct sr_matrix_source source = {rows, SR_SCALAR_F32, l->parts * l->rows, l->depth, bias};
-    int rc = sr_matrix_pack(out, &source, e->info.precision, l->epilogue);
+    int rc = sr_matrix_pack(out, source, e->info.precision, l->epilogue);
     if (rc)
         return sr_err_set(err, rc, "%s: %s%s could not be packed: %s", e->info.folder, e->files.prefix,
                           l->modules[0], sr_strerror(rc));
     e->info.weight_bytes += sr_matrix_bytes(*out);
-    e->info.parameters += source.n * source.k + (bias ? source.n : 0);
+    e->info.parameters += source->n * source->k + (source->bias ? source->n : 0);
     return SR_OK;
+}
+
+/* A single tensor that nothing is merged into is packed as it lies in the file; others by way of `rows`. */
+static int load_source(struct sr_encoder *e, const struct sr_enc_linear *l, struct sr_enc_adapter *adapter,
+                       struct sr_matrix_source *source, float **rows, struct sr_err *err)
+{
+    const struct sr_tensor *t;
+    if (l->parts > 1 || (adapter && sr_enc_adapter_has(adapter, l->modules[0]))) {
+        *rows = sr_mem_alloc(source->n * source->k * sizeof **rows);
+        source->weights = *rows;
+        return *rows ? load_rows(e, l, adapter, *rows, err) : sr_enc_out_of_memory(err);
+    }
+    int rc = tensor_of(e, l->modules[0], "weight", l->rows, l->depth, &t, err);
+    if (rc)
+        return rc;
+    source->weights = t->data;
+    source->type = sr_enc_scalar(t);
+    return sr_enc_check_values(&e->files, t, err);
 }
 
 int sr_enc_linear_load(struct sr_encoder *e, const struct sr_enc_linear *l, struct sr_enc_adapter *adapter,
                        struct sr_matrix **out, struct sr_err *err)
 {
-    size_t n = l->parts * l->rows;
-    float *rows, *bias;
+    struct sr_matrix_source source = {.type = SR_SCALAR_F32, .n = l->parts * l->rows, .k = l->depth};
+    float *rows = NULL, *bias = NULL;
     int rc = check_parts(e, l, err);
-    if (rc)
-        return rc;
-    rows = sr_mem_alloc(n * l->depth * sizeof *rows);
-    bias = l->bias ? sr_mem_alloc(n * sizeof *bias) : NULL;
-    rc = rows && (bias || !l->bias) ? SR_OK : sr_enc_out_of_memory(err);
     if (rc == SR_OK)
-        rc = load_rows(e, l, adapter, rows, err);
-    if (rc == SR_OK && l->bias)
-        rc = load_bias(e, l, bias, err);
+        rc = load_source(e, l, adapter, &source, &rows, err);
+    if (rc == SR_OK && l->bias) {
+        source.bias = bias = sr_mem_alloc(source.n * sizeof *bias);
+        rc = bias ? load_bias(e, l, bias, err) : sr_enc_out_of_memory(err);
+    }
     if (rc == SR_OK)
-        rc = pack(e, l, rows, bias, out, err);
+        rc = pack(e, l, &source, out, err);
     sr_mem_free(rows);
     sr_mem_free(bias);
     return rc;
