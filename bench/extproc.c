@@ -11,7 +11,7 @@
 #include "base/cpu.h"
 #include "bench/bench.h"
 #include "bench/load.h"
-#include "bench/process.h"
+#include "bench/process_envoy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -93,16 +93,6 @@ static int make_request(struct sr_buf *out, int ask, size_t prompt)
 
 /* ---- processes ---- */
 
-static int write_file(const struct bench *b, const char *name, char path[128], const char *text)
-{
-    snprintf(path, 128, "%s/%s", b->directory, name);
-    FILE *file = fopen(path, "we");
-    if (!file)
-        return SR_EIO;
-    bool good = fputs(text, file) >= 0;
-    return fclose(file) == 0 && good ? SR_OK : SR_EIO;
-}
-
 static int start_mock(struct bench *b)
 {
     char port[16], mock[] = "mock", flag[] = "--port";
@@ -130,7 +120,7 @@ static int start_semroute(struct bench *b)
              "    - {name: science, priority: 10, rules: {type: domain, name: physics}, modelRefs: [{model: "
              "bench}]}\n",
              b->processes[MOCK].port, b->processes[MOCK].port);
-    int rc = write_file(b, "semroute.yaml", path, text);
+    int rc = sr_bench_write_file(b->directory, "semroute.yaml", path, text);
     if (rc != SR_OK)
         return rc;
     int ready = sr_bench_free_port();
@@ -145,101 +135,16 @@ static int start_semroute(struct bench *b)
     return sr_bench_process_start(&b->processes[SEMROUTE], argv, ready, log);
 }
 
-static int put_listener(struct sr_buf *out, int listener, int port)
-{
-    int rc =
-        sr_buf_printf(out,
-                      "  - name: listener%d\n"
-                      "    address: {socket_address: {address: 127.0.0.1, port_value: %d}}\n"
-                      "    per_connection_buffer_limit_bytes: 33554432\n"
-                      "    filter_chains:\n"
-                      "    - filters:\n"
-                      "      - name: envoy.filters.network.http_connection_manager\n"
-                      "        typed_config:\n"
-                      "          \"@type\": "
-                      "type.googleapis.com/"
-                      "envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager\n"
-                      "          stat_prefix: l%d\n"
-                      "          route_config: {virtual_hosts: [{name: all, domains: [\"*\"], routes: "
-                      "[{match: {prefix: /}, route: "
-                      "{cluster: mock, timeout: 0s}}]}]}\n"
-                      "          http_filters:\n",
-                      listener, port, listener);
-    if (rc == SR_OK && listener != NO_FILTER)
-        rc = sr_buf_printf(
-            out,
-            "          - name: envoy.filters.http.ext_proc\n"
-            "            typed_config:\n"
-            "              \"@type\": "
-            "type.googleapis.com/envoy.extensions.filters.http.ext_proc.v3.ExternalProcessor\n"
-            "              grpc_service: {envoy_grpc: {cluster_name: semroute}}\n"
-            "              message_timeout: 5s\n"
-            "              processing_mode: {request_header_mode: SEND, request_body_mode: %s, "
-            "request_trailer_mode: "
-            "SEND, response_header_mode: SEND, response_body_mode: NONE, response_trailer_mode: SKIP}\n",
-            MODES[listener]);
-    if (rc == SR_OK)
-        rc = sr_buf_printf(out, "          - {name: envoy.filters.http.router, typed_config: {\"@type\": "
-                                "type.googleapis.com/envoy.extensions.filters.http.router.v3.Router}}\n");
-    return rc;
-}
-
-static int put_cluster(struct sr_buf *out, const char *name, int port, const char *more)
-{
-    return sr_buf_printf(
-        out,
-        "  - name: %s\n    type: STATIC\n    connect_timeout: 1s\n%s"
-        "    load_assignment: {cluster_name: %s, endpoints: [{lb_endpoints: [{endpoint: {address: "
-        "{socket_address: {address: 127.0.0.1, port_value: %d}}}}]}]}\n",
-        name, more, name, port);
-}
-
 static int start_envoy(struct bench *b)
 {
-    struct sr_buf text;
-    char path[128], log[128];
-    sr_buf_init(&text, 65536);
-    int rc = sr_buf_printf(&text, "static_resources:\n  listeners:\n");
-    for (int i = 0; i < LISTENERS && rc == SR_OK; i++) {
-        b->ports[i] = sr_bench_free_port();
-        rc = put_listener(&text, i, b->ports[i]);
-    }
-    if (rc == SR_OK)
-        rc = sr_buf_printf(&text, "  clusters:\n");
-    if (rc == SR_OK)
-        rc = put_cluster(&text, "mock", b->processes[MOCK].port, "");
-    if (rc == SR_OK)
-        rc = put_cluster(&text, "semroute", b->extproc_port,
-                         "    typed_extension_protocol_options: "
-                         "{envoy.extensions.upstreams.http.v3.HttpProtocolOptions: {\"@type\": "
-                         "type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions, "
-                         "explicit_http_config: {http2_protocol_options: {}}}}\n");
-    if (rc == SR_OK)
-        rc = write_file(b, "envoy.yaml", path, text.data);
-    sr_buf_dispose(&text);
-    if (rc != SR_OK)
-        return rc;
-    snprintf(log, sizeof log, "%s/envoy.log", b->directory);
-    char program[4096], config[] = "-c", base[] = "--use-dynamic-base-id", level[] = "-l", off[] = "off";
-    snprintf(program, sizeof program, "%s", b->envoy);
-    char *argv[] = {program, config, path, base, level, off, NULL};
-    return sr_bench_process_start(&b->processes[ENVOY], argv, b->ports[NO_FILTER], log);
-}
-
-static const char *find_envoy(void)
-{
-    static char path[4096];
-    if (access("tests/.venv/bin/envoy", X_OK) == 0)
-        return "tests/.venv/bin/envoy";
-    const char *list = getenv("PATH");
-    while (list && *list) {
-        size_t n = strcspn(list, ":");
-        snprintf(path, sizeof path, "%.*s/envoy", (int)n, list);
-        if (access(path, X_OK) == 0)
-            return path;
-        list += n + (list[n] == ':');
-    }
-    return NULL;
+    struct sr_bench_listener listeners[LISTENERS] = {{0}};
+    for (int i = 0; i < LISTENERS; i++)
+        listeners[i] = (struct sr_bench_listener){i == NO_FILTER ? NULL : MODES[i], b->extproc_port, 0};
+    int rc = sr_bench_envoy_start(&b->processes[ENVOY], b->envoy, b->directory, listeners, LISTENERS,
+                                  b->processes[MOCK].port, 5);
+    for (int i = 0; i < LISTENERS; i++)
+        b->ports[i] = listeners[i].port;
+    return rc;
 }
 
 static int start_all(struct bench *b)
@@ -416,7 +321,7 @@ int sr_bench_extproc(int argc, char **argv)
     }
     if (b.repeats < 1 || b.repeats > REPEATS_MAX || b.seconds <= 0)
         return usage("--repeats is 1 to 31, --seconds is positive");
-    b.envoy = find_envoy();
+    b.envoy = sr_bench_envoy_find();
     if (!b.envoy) {
         fprintf(stderr, "semroute bench extproc: no Envoy in PATH or tests/.venv (make setup)\n");
         return 3;
