@@ -326,6 +326,7 @@ static int by_tokenizer(struct options *o, struct work *w, struct row *rows, siz
     }
     if (count >= 0)
         free(entries);
+    o->tokenizer = NULL;
     return rc;
 }
 

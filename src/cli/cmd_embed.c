@@ -108,7 +108,7 @@ static int embed_text(const struct sr_neural *neural, struct sr_bytes text, stru
     float *vector = rc == SR_OK ? sr_mem_calloc(sr_embed_dimensions(group), sizeof *vector) : NULL;
     if (rc == SR_OK && !vector)
         rc = sr_err_set(err, SR_ENOMEM, "out of memory");
-    if (rc == SR_OK) {
+    if (rc == SR_OK && vector) {
         sr_embed_vector(group, 0, vector);
         rc = json ? put_json(out, group, 0, model, vector, (struct sr_bytes){0}, us)
                   : put_picture(out, group, model, vector, us);
@@ -218,7 +218,7 @@ static int embed_rows(const struct sr_neural *neural)
     sr_arena_init(&r.ids, OUT_MAX);
     sr_buf_init(&r.out, OUT_MAX);
     r.vector = sr_mem_calloc(vector_size(neural->encoder), sizeof *r.vector);
-    int rc = r.vector ? sr_rows_open(&r.file, jsonl, &err) : sr_err_set(&err, SR_ENOMEM, "out of memory");
+    int rc = r.vector ? sr_rows_open(&r.file, jsonl, &err) : SR_ENOMEM;
     while (rc == SR_OK && (rc = sr_rows_next(r.file, &row, &err)) == SR_OK &&
            (rc = add(&r, &row, &err)) == SR_OK) {
         sr_rows_progress(r.file, &done, &total);

@@ -126,7 +126,7 @@ static void mapped_offsets(struct sr_tok_work *w, struct sr_tok_text *text, size
 static void emit(struct sr_tok_work *w, struct sr_tok_text *text, size_t a, const int32_t *ids,
                  const uint8_t *near, const uint32_t *ends, size_t n)
 {
-    if (n == 0 || !room(w, n))
+    if (n == 0 || (!near && !ends) || !room(w, n))
         return;
     memcpy(w->ids + w->n, ids, n * sizeof *ids);
     if (w->offsets) {
@@ -274,6 +274,7 @@ static void one_word(struct sr_tok_work *w, struct sr_tok_text *text, size_t a, 
 {
     size_t n = b - a;
     uint64_t key[KEY_WORDS];
+    key[0] = 0;
     if (n > SR_TOK_KEY_MAX) {
         rare_word(w, text, a, n);
         return;

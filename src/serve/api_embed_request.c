@@ -34,9 +34,11 @@ static int read_number(const sr_doc_value *root, const char *name, int64_t max, 
 
 static bool is_model(struct sr_bytes asked, const char *model)
 {
-    const char *slash = asked.n ? memrchr(asked.p, '/', asked.n) : NULL;
+    if (!asked.p || asked.n == 0)
+        return true;
+    const char *slash = memrchr(asked.p, '/', asked.n);
     struct sr_bytes last = slash ? sr_bytes_of(slash + 1, asked.n - (size_t)(slash + 1 - asked.p)) : asked;
-    return asked.n == 0 || sr_bytes_eq(asked, SR_LIT("auto")) || sr_bytes_eq(last, sr_bytes_str(model));
+    return sr_bytes_eq(asked, SR_LIT("auto")) || sr_bytes_eq(last, sr_bytes_str(model));
 }
 
 static int read_model(const struct sr_api_embed_request *r, const sr_doc_value *root, const char *model,
