@@ -243,7 +243,7 @@ static int read_pooling(struct sr_enc_config *c, const char *folder, struct sr_e
     size_t at = 0, modes = 0;
     int rc = sr_enc_json_open(&json, folder, "1_Pooling/config.json", true, err);
     while (rc == SR_OK && sr_tjson_next(json.root, &at, &name, &value)) {
-        if (name.n < 14 || memcmp(name.p, "\"pooling_mode_", 14) || !sr_tjson_bool(value, false))
+        if (name.n < 14 || memcmp(name.p, "\"pooling_mode_", 14) != 0 || !sr_tjson_bool(value, false))
             continue;
         modes++;
         if (sr_tjson_eq(name, "pooling_mode_cls_token"))

@@ -172,7 +172,7 @@ int sr_enc_find_prefix(struct sr_enc_files *files, const char *anchor, struct sr
     for (size_t i = 0; i < files->n; i++)
         for (size_t k = 0; k < sr_safetensors_count(files->shards[i]); k++) {
             struct sr_bytes name = sr_safetensors_at(files->shards[i], k)->name;
-            if (name.n < m || memcmp(name.p + name.n - m, anchor, m) || name.n - m >= SR_ENC_NAME_MAX)
+            if (name.n < m || memcmp(name.p + name.n - m, anchor, m) != 0 || name.n - m >= SR_ENC_NAME_MAX)
                 continue;
             size_t n = name.n - m;
             if (n < best && (n == 0 || name.p[n - 1] == '.')) {
@@ -204,7 +204,7 @@ static const struct sr_tensor *find_old_norm(const struct sr_enc_files *files, c
     size_t n = strlen(name);
     for (size_t i = 0; i < 2; i++) {
         size_t m = strlen(ends[i][0]);
-        if (n < m || n >= sizeof old || strcmp(name + n - m, ends[i][0]))
+        if (n < m || n >= sizeof old || strcmp(name + n - m, ends[i][0]) != 0)
             continue;
         snprintf(old, sizeof old, "%.*s%s", (int)(n - m), name, ends[i][1]);
         return find_joined(files, strlen(files->prefix), old);

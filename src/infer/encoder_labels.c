@@ -123,7 +123,7 @@ int sr_enc_labels_read(struct sr_enc_labels *labels, const char *folder, const c
     struct sr_enc_json json;
     memset(labels, 0, sizeof *labels);
     for (size_t i = 0; i < sizeof mapping_files / sizeof *mapping_files; i++) {
-        if (task && (!mapping_files[i].task || strcmp(task, mapping_files[i].task)))
+        if (task && (!mapping_files[i].task || strcmp(task, mapping_files[i].task) != 0))
             continue;
         int rc = sr_enc_json_open(&json, folder, mapping_files[i].file, true, err);
         if (rc == SR_OK && json.bytes) {
