@@ -89,12 +89,12 @@ static const char *audit(void **state)
     return text;
 }
 
-static const char *answer_header(sr_exchange *x, const char *name)
+static struct sr_header_edits answer_begins(sr_exchange *x)
 {
     struct sr_header type = {SR_LIT("content-type"), SR_LIT("application/json")};
     struct sr_header_edits edits;
     sr_exchange_answer_head(x, 200, &type, 1, &edits);
-    return header_in(edits.set, edits.n_set, name);
+    return edits;
 }
 
 static void test_redact(void **state)
@@ -340,10 +340,11 @@ static void test_flag_and_route(void **state)
 {
     sr_exchange *x = ask(runtime_of(state), CHAT("auto", "deep flagme bob@example.com"));
     assert_string_equal(sr_exchange_verdict(x)->model, "plain"); /* the route is the other decisions' */
-    assert_string_equal(answer_header(x, "x-vsr-guard-action"), "flag");
-    assert_string_equal(answer_header(x, "x-vsr-guard-decision"), "flagged");
-    assert_string_equal(answer_header(x, "x-vsr-pii-types"), "EMAIL_ADDRESS");
-    assert_string_equal(answer_header(x, "x-vsr-selected-decision"), "deep");
+    struct sr_header_edits edits = answer_begins(x);
+    assert_string_equal(header_in(edits.set, edits.n_set, "x-vsr-guard-action"), "flag");
+    assert_string_equal(header_in(edits.set, edits.n_set, "x-vsr-guard-decision"), "flagged");
+    assert_string_equal(header_in(edits.set, edits.n_set, "x-vsr-pii-types"), "EMAIL_ADDRESS");
+    assert_string_equal(header_in(edits.set, edits.n_set, "x-vsr-selected-decision"), "deep");
     sr_exchange_end(x, SR_END_COMPLETE);
     x = ask(runtime_of(state), CHAT("small", "moveme bob@example.com"));
     assert_string_equal(sr_exchange_verdict(x)->model, "plain");
