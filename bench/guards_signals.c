@@ -21,8 +21,14 @@ static const char domains[] =
     "economics},\n      {name: engineering}, {name: health}, {name: history}, {name: law}, {name: math}, "
     "{name: "
     "other},\n      {name: philosophy}, {name: physics}, {name: psychology}]\n";
-static const char guards_rules[] = "    jailbreak: [{name: attack, include_history: true}]\n"
-                                   "    pii: [{name: private, include_history: true}]\n";
+/* Nothing is to match, so that no signal spares another one its work. */
+static const char guards_rules[] =
+    "    jailbreak: [{name: attack, include_history: true, threshold: 1}]\n"
+    "    pii: [{name: private, include_history: true, pii_types_allowed: [AGE, CREDIT_CARD, DATE_TIME, "
+    "DOMAIN_NAME,\n      EMAIL_ADDRESS, GPE, IBAN_CODE, IP_ADDRESS, NRP, ORGANIZATION, PERSON, PHONE_NUMBER, "
+    "STREET_ADDRESS, TITLE,\n      US_DRIVER_LICENSE, US_SSN, ZIP_CODE]}]\n";
+static const char compression[] =
+    "model_catalog: {modules: {prompt_compression: {enabled: true, max_tokens: 512}}}, ";
 
 struct sr_guards {
     struct sr_models *models;
@@ -39,7 +45,7 @@ int sr_guards_config(struct sr_buf *out, const struct sr_guards_options *options
     int rc = sr_buf_printf(out, "routing:\n  signals:\n%s%s%s", domains,
                            options->domain_only ? "" : guards_rules, decisions);
     if (rc == SR_OK)
-        rc = sr_buf_printf(out, "global: {semroute: {inference: {");
+        rc = sr_buf_printf(out, "global: {%ssemroute: {inference: {", options->compress ? compression : "");
     if (rc == SR_OK && options->precision)
         rc = sr_buf_printf(out, "precision: %s, ", options->precision);
     if (rc == SR_OK)

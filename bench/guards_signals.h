@@ -13,6 +13,7 @@ struct sr_guards_options {
     const char *precision; /* "fp32", "bf16", "int8"; NULL: the configuration's default */
     bool linear;           /* without the judge */
     bool domain_only;
+    bool compress; /* domain reads long texts compressed to 512 tokens */
 };
 
 enum { SR_GUARDS_DOMAIN, SR_GUARDS_JAILBREAK, SR_GUARDS_PII, SR_GUARDS_SIGNALS };

@@ -9,6 +9,7 @@
 
 #include "bench/bench.h"
 #include "bench/paper_cases.h"
+#include "bench/paper_tables.h"
 #include "bench/texts.h"
 
 #include "base/mem.h"
@@ -423,10 +424,20 @@ static bool read_options(int argc, char **argv, struct options *o)
     return o->table && strcmp(o->table, "XI") == 0 && o->folder;
 }
 
+static bool is_about_quality(int argc, char **argv)
+{
+    for (int i = 1; i + 1 < argc; i++)
+        if (strcmp(argv[i], "--table") == 0 && strcmp(argv[i + 1], "XI") == 0)
+            return true;
+    return false;
+}
+
 int sr_bench_paper(int argc, char **argv)
 {
     static struct bench b;
     struct options o = {.every = 1};
+    if (!is_about_quality(argc, argv))
+        return sr_bench_paper_tables(argc, argv);
     if (!read_options(argc, argv, &o)) {
         bool help = argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
         return usage(help ? stdout : stderr);

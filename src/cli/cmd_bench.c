@@ -34,7 +34,7 @@ static const struct {
     {"gateway", "what the gateway adds to a request, beside a plain proxy", sr_bench_gateway},
     {"extproc", "what Envoy's door adds to a request through the real Envoy", sr_bench_extproc},
     {"guards", "domain, jailbreak and pii over whole prompts, beside ONNX Runtime", sr_bench_guards},
-    {"paper", "a table of the paper: what compression does to judgement", sr_bench_paper},
+    {"paper", "the tables of the paper, on this machine", sr_bench_paper},
 };
 #define N_BENCHES (sizeof benches / sizeof benches[0])
 
