@@ -3,7 +3,7 @@
     python calibrate_judge.py --trunk DIR --work DIR --linear-margins FILE --linear-domain FILE [--model DIR] [--out DIR]
 
 `--linear-margins` is what train_jailbreak_linear.py --margins wrote, `--linear-domain` what held_domain.py wrote: answers of
-the linear tier to rows that it did not see either. Without the former, the jailbreak task mixes both tiers alike. Only train
+the linear tier to rows that it did not see either. Without the former, the jailbreak task mixes both by LEANING. Only train
 files are read.
 """
 import argparse
@@ -29,7 +29,8 @@ import trunk
 
 HERE = pathlib.Path(__file__).resolve().parent
 RATE, POINT = 0.01, 0.7
-HARMLESS, TWEETS, TEMPLATES, CHARACTERS = 1500, 200, 200, 1500   # held-out rows that are read, and of each text of the jailbreak task
+HARMLESS, TWEETS, TEMPLATES, CHARACTERS = 600, 200, 200, 500   # held-out rows that are read, and of each text of the jailbreak task
+LEAST = 30      # harmless rows of a source that say something about its rate
 NOT_JUDGED = {"composed-injections", "llmguard-tests", "jailbreak-bipia", "multilingual-override"}
 
 
@@ -87,7 +88,8 @@ def domain(reader, root, linear):
 
 def calibrated(margin, y, source):
     """threshold, temperature and shift such that RATE of the harmless (mean over sources) have POINT or more."""
-    threshold = jd.threshold_at(margin[y == 0], source[y == 0].tolist(), RATE, NOT_JUDGED)
+    few = {s for s in set(source) if ((source == s) & (y == 0)).sum() < LEAST}
+    threshold = jd.threshold_at(margin[y == 0], source[y == 0].tolist(), RATE, NOT_JUDGED | few)
     share = (y == 1).mean()
     import train_jailbreak_linear as linear
     t, shift = linear.calibrate(margin, y, np.where(y == 1, 0.5 / share, 0.5 / (1 - share)), threshold, POINT)
@@ -101,8 +103,9 @@ def table(odds, y, source):
             for l in (0, 1) for k in sorted(set(source[y == l]))}
 
 
-# Both tiers alike: the mean of two calibrated log odds, where the linear tier's answers to the held-out rows are not known.
-EVEN = {"neural": 0.5, "linear": 0.5, "shift": 0.0, "temperature": 1.0}
+# Where the linear tier's answers to the held-out rows are not known: a mean of two calibrated log odds that leans to the
+# tier which has the better recall out of fold. Not fitted.
+LEANING = {"neural": 0.35, "linear": 0.65, "shift": 0.0, "temperature": 1.0}
 
 
 def attack(reader, root, margins):
@@ -111,7 +114,7 @@ def attack(reader, root, margins):
     m = np.array([a["jailbreak"].max() for a in reader.read([r.text[:CHARACTERS] for r in rows])])
     if margins is None:
         _, t, shift = calibrated(m, y, source)
-        return (t, shift), dict(EVEN), {"neural": table((m + shift) / t, y, source)}
+        return (t, shift), dict(LEANING), {"neural": table((m + shift) / t, y, source)}
     at = {k: i for i, k in enumerate(margins["text"].tolist())}
     keys = [hashlib.sha256(r.text.encode()).hexdigest() for r in rows]
     known = np.array([k in at for k in keys])

@@ -111,7 +111,8 @@ def clusters(rows):
         shared = collections.Counter(j for gram in mine if len(where[gram]) < 200 for j in where[gram] if j < i)
         for j, n in shared.items():
             if 2 * n >= min(len(mine), len(grams[j])):
-                parent[find(i)] = find(j)
+                a, b = find(i), find(j)
+                parent[max(a, b)] = min(a, b)  # the least index stands for a cluster, whatever the order of sets
     return np.array([find(i) for i in range(len(rows))])
 
 
