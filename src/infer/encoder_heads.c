@@ -112,10 +112,14 @@ static int make_labels(struct sr_encoder *e, struct sr_enc_labels *labels, size_
 int sr_enc_head_add(struct sr_encoder *e, const char *name, const char *folder, enum sr_head_kind kind,
                     size_t trunk, struct sr_enc_head **out, struct sr_err *err)
 {
-    if (e->info.n_heads == SR_ENCODER_HEADS_MAX)
-        return sr_err_set(err, SR_ELIMIT, "%s: more than %u heads", e->info.folder, SR_ENCODER_HEADS_MAX);
-    if (sr_encoder_find_head(e, name) >= 0)
-        return sr_err_set(err, SR_EMISMATCH, "%s: two heads are called `%s`", e->info.folder, name);
+    if (e->info.n_heads == SR_ENCODER_HEADS_MAX) {
+        (void)sr_err_set(err, SR_ELIMIT, "%s: more than %u heads", e->info.folder, SR_ENCODER_HEADS_MAX);
+        return SR_ELIMIT;
+    }
+    if (sr_encoder_find_head(e, name) >= 0) {
+        (void)sr_err_set(err, SR_EMISMATCH, "%s: two heads are called `%s`", e->info.folder, name);
+        return SR_EMISMATCH;
+    }
     struct sr_bytes copy = sr_arena_dup(&e->arena, sr_bytes_str(name));
     struct sr_bytes from = sr_arena_dup(&e->arena, sr_bytes_str(folder));
     if (!copy.p || !from.p)

@@ -8,11 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-int sr_enc_out_of_memory(struct sr_err *err)
-{
-    return sr_err_set(err, SR_ENOMEM, "out of memory for an encoder");
-}
-
 int sr_enc_path(char path[SR_ENC_PATH_MAX], const char *folder, const char *name, struct sr_err *err)
 {
     int n = snprintf(path, SR_ENC_PATH_MAX, "%s/%s", folder, name);

@@ -48,14 +48,14 @@ static void finish_pooled(struct sr_enc_pass *pass, size_t h, const uint32_t *se
 {
     const struct sr_enc_head *head = &pass->e->heads[h];
     size_t hidden = pass->e->config.hidden, labels = pass->e->head_info[h].n_labels;
-    struct sr_rows pooled = group_rows(pass, 0, hidden);
-    const float *logits = head->kind == SR_HEAD_SEQUENCE ? classify(pass, h, pooled, n) : NULL;
+    const float *logits =
+        head->kind == SR_HEAD_SEQUENCE ? classify(pass, h, group_rows(pass, 0, hidden), n) : NULL;
     for (size_t i = 0; i < n; i++) {
         const struct sr_encoder_item *item = &pass->items[pass->order[sequences[i]]];
-        if (logits)
+        if (head->kind == SR_HEAD_SEQUENCE)
             memcpy(item->out[h], logits + i * labels, labels * sizeof(float));
         else
-            write_vector(item, h, (const float *)pooled.p + i * hidden, hidden);
+            write_vector(item, h, pass->rows + i * hidden, hidden);
     }
 }
 

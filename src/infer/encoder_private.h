@@ -268,7 +268,11 @@ struct sr_enc_labels {
 int sr_enc_labels_read(struct sr_enc_labels *labels, const char *folder, const char *task,
                        struct sr_arena *arena, struct sr_err *err) SR_WARN_UNUSED;
 
-int sr_enc_out_of_memory(struct sr_err *err);
+static inline int sr_enc_out_of_memory(struct sr_err *err)
+{
+    (void)sr_err_set(err, SR_ENOMEM, "out of memory for an encoder");
+    return SR_ENOMEM;
+}
 
 /* ---- running ---- */
 
