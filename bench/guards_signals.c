@@ -45,7 +45,8 @@ int sr_guards_config(struct sr_buf *out, const struct sr_guards_options *options
     int rc = sr_buf_printf(out, "routing:\n  signals:\n%s%s%s", domains,
                            options->domain_only ? "" : guards_rules, decisions);
     if (rc == SR_OK)
-        rc = sr_buf_printf(out, "global: {%ssemroute: {inference: {", options->compress ? compression : "");
+        rc = sr_buf_printf(out, "global: {%ssemroute: {signal_deadline_ms: 600000, inference: {",
+                           options->compress ? compression : "");
     if (rc == SR_OK && options->precision)
         rc = sr_buf_printf(out, "precision: %s, ", options->precision);
     if (rc == SR_OK)
