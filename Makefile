@@ -14,7 +14,7 @@ all: setup ## build/semroute
 setup: ## Debian packages, the Python test environment and the neural model, when missing
 	@tools/setup.sh
 
-setup-bench: setup ## nginx and HAProxy, which the gateway bench measures beside us
+setup-bench: setup ## what measurements have beside us: nginx, HAProxy, gRPC for C++, ONNX Runtime
 	@tools/setup.sh bench
 
 run: all ## start mock upstreams and the gateway, send requests, show where they went
@@ -45,6 +45,7 @@ fuzz: setup ## every fuzz target for FUZZ_SECONDS over its kept corpus
 	@tools/fuzz.sh build/fuzz $(FUZZ_SECONDS)
 
 bench: all setup-bench ## all measurements, with the peers that are installed
+	@cmake --preset release >/dev/null && tools/build.sh release bench_noop_extproc
 	@for name in scan classify decide compress tokenizer start gateway extproc; do build/semroute bench $$name || exit 1; done
 
 dev-figures: all ## accuracy on the labelled development files, where they are

@@ -6,7 +6,6 @@
 #include "bench/bench.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,13 +29,14 @@ struct run {
     struct connection *connections;
     double *samples;
     size_t n_samples;
+    uint32_t stamp;
 };
 
 static int open_connection(int port)
 {
     struct sockaddr_in address = {
         .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    struct timeval patience = {.tv_sec = 5};
+    struct timeval patience = {.tv_sec = 60};
     int one = 1;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
@@ -50,8 +50,17 @@ static int open_connection(int port)
     return fd;
 }
 
+static void put_stamps(struct run *run)
+{
+    char digits[16];
+    snprintf(digits, sizeof digits, "%08u", ++run->stamp % 100000000);
+    for (size_t i = 0; i < run->load->n_stamps; i++)
+        memcpy(run->load->stamps[i], digits, 8);
+}
+
 static bool send_request(struct run *run, struct connection *c)
 {
+    put_stamps(run);
     c->len = 0;
     c->sent_at = sr_clock_ns();
     return send(c->fd, run->load->request.p, run->load->request.n, MSG_NOSIGNAL) ==
@@ -101,7 +110,8 @@ static int receive(struct run *run, struct connection *c)
 static int run_one(struct run *run)
 {
     struct connection *c = &run->connections[0];
-    for (int i = 0; i < WARM_UP; i++) {
+    uint64_t warm = sr_clock_ns() + (uint64_t)(run->load->seconds * 1e9);
+    for (int i = 0; i < WARM_UP && (i == 0 || sr_clock_ns() < warm); i++) {
         int got = 0;
         if (!send_request(run, c))
             return SR_EIO;
@@ -165,9 +175,61 @@ out:
     return rc;
 }
 
+/* Sends what is due while a connection is free. */
+static bool send_due(struct run *run, struct connection **idle, int *n_idle, uint64_t *due)
+{
+    uint64_t now = sr_clock_ns();
+    while (*due <= now && *n_idle > 0) {
+        struct connection *c = idle[--*n_idle];
+        if (!send_request(run, c))
+            return false;
+        c->sent_at = *due;
+        *due += (uint64_t)(1e9 / run->load->rate);
+    }
+    return true;
+}
+
+static int run_paced(struct run *run)
+{
+    struct connection *idle[SR_BENCH_LOAD_CONNECTIONS_MAX];
+    struct epoll_event events[64];
+    int n_idle = 0, rc = SR_EIO;
+    int epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (epoll < 0)
+        return SR_EIO;
+    for (; n_idle < run->load->connections; n_idle++) {
+        idle[n_idle] = &run->connections[n_idle];
+        struct epoll_event event = {.events = EPOLLIN, .data.ptr = idle[n_idle]};
+        if (epoll_ctl(epoll, EPOLL_CTL_ADD, idle[n_idle]->fd, &event) != 0)
+            goto out;
+    }
+    uint64_t start = sr_clock_ns(), end = start + (uint64_t)(run->load->seconds * 1e9), due = start, now;
+    while ((now = sr_clock_ns()) < end) {
+        if (!send_due(run, idle, &n_idle, &due))
+            goto out;
+        uint64_t wait = n_idle > 0 && due > now ? due - now : 0;
+        struct timespec patience = {.tv_nsec = n_idle == 0 ? 100000000 : (long)wait};
+        int n = epoll_pwait2(epoll, events, 64, &patience, NULL);
+        for (int i = 0; i < n; i++) {
+            struct connection *c = events[i].data.ptr;
+            int got = receive(run, c);
+            if (got < 0)
+                goto out;
+            if (got == 1)
+                idle[n_idle++] = c;
+        }
+    }
+    run->load->elapsed = (double)(sr_clock_ns() - start) / 1e9;
+    rc = SR_OK;
+out:
+    close(epoll);
+    return rc;
+}
+
 int sr_bench_load_run(struct sr_bench_load *load)
 {
-    struct run run = {.load = load};
+    /* Of no earlier run, so that nobody has seen the requests. */
+    struct run run = {.load = load, .stamp = (uint32_t)(sr_clock_ns() / 1000 % 50000000)};
     int n = load->connections, opened = 0;
     int rc = SR_ENOMEM;
     load->answers = load->errors = 0;
@@ -182,7 +244,7 @@ int sr_bench_load_run(struct sr_bench_load *load)
         if (run.connections[opened].fd < 0)
             goto out;
     }
-    rc = n == 1 ? run_one(&run) : run_many(&run);
+    rc = load->rate > 0 ? run_paced(&run) : n == 1 ? run_one(&run) : run_many(&run);
     if (rc == SR_OK && run.n_samples == 0)
         rc = SR_EPROTO;
     if (rc == SR_OK) {

@@ -1,6 +1,6 @@
 /*
- * A closed-loop HTTP/1.1 load generator on one thread: each connection sends, waits for the whole answer, and
- * sends again.
+ * An HTTP/1.1 load generator on one thread: each connection sends, waits for the whole answer, and sends
+ * again; or requests leave on a schedule, each on a connection that is free.
  *
  * Understands just enough: answers with content-length, keep-alive. Anything else counts as an error.
  */
@@ -17,7 +17,11 @@
 struct sr_bench_load {
     int port;                /* of 127.0.0.1 */
     struct sr_bytes request; /* one whole request, head and body */
+    char **stamps;           /* places in `request`, each of eight digits that every request has anew */
+    size_t n_stamps;
     int connections;
+    double rate; /* requests per second on a schedule, with latencies from the time that was due; 0: each
+                    connection asks again when it was answered */
     double seconds;
     /* Results: */
     uint64_t answers, errors; /* errors: connections lost, and answers that were not 200 */
