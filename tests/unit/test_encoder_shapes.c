@@ -163,8 +163,10 @@ static void make_folder(const char *name)
     write_weights();
 }
 
-static void remove_folder(void)
+/* Also when a test failed. */
+static int remove_folder(void **state)
 {
+    (void)state;
     static const char *const names[] = {"config.json", "tokenizer.json", "model.safetensors"};
     char path[512];
     for (size_t i = 0; i < 3; i++) {
@@ -172,6 +174,7 @@ static void remove_folder(void)
         unlink(path);
     }
     rmdir(made.folder);
+    return 0;
 }
 
 /* ---- comparing ---- */
@@ -285,7 +288,7 @@ static void shape(const char *name, const char *head)
     check(name, head, SR_PRECISION_FP32, FP32_MAX);
     check(name, head, SR_PRECISION_BF16, 0.02);
     check(name, head, SR_PRECISION_INT8, 0.12);
-    remove_folder();
+    remove_folder(NULL);
 }
 
 static void minilm_l12(void **state)
@@ -330,5 +333,5 @@ int main(void)
         cmocka_unit_test(minilm_l12),      cmocka_unit_test(bert_base),    cmocka_unit_test(roberta_base),
         cmocka_unit_test(modernbert_base), cmocka_unit_test(mmbert_small), cmocka_unit_test(mmbert_base),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, remove_folder);
 }
