@@ -10,9 +10,12 @@
 #include <assert.h>
 #include <string.h>
 
-#define BLOCK_BYTES ((size_t)512 << 10) /* of activations */
-#define ROWS_MOST   1024u               /* converted at a time */
-#define SMALL       8192u               /* elements that the caller converts alone */
+#define BLOCK_BYTES  ((size_t)512 << 10) /* of activations */
+#define ROWS_MOST    1024u               /* converted at a time */
+#define WIDE_ROWS    64u
+#define WIDE_DEPTH   1536u /* of a panel, or both of a GEGLU's, widened on the stack */
+#define WIDE_COLUMNS 48u
+#define SMALL        8192u /* elements that the caller converts alone */
 
 struct product {
     const struct sr_matrix *m;
@@ -62,8 +65,16 @@ static void convert_part(void *ctx, unsigned part, unsigned parts)
     convert(p, sr_share(p->rows, 1, part, parts), sr_share(p->rows, 1, part + 1, parts));
 }
 
+/* The weights of one panel, or of a GEGLU's two, as a tile reads them. */
+struct panel {
+    const char *weights;
+    size_t bytes; /* of one */
+    sr_tile_fn *tile;
+};
+
 /* One tile, or with GEGLU the two that belong together, and its end. */
-static void tile(const struct product *p, size_t panel, size_t row, size_t rows, struct sr_tile *t)
+static void tile(const struct product *p, const struct panel *from, size_t panel, size_t row, size_t rows,
+                 struct sr_tile *t)
 {
     const struct sr_matrix *m = p->m;
     size_t at = panel * m->panel_columns, halves = m->epilogue == SR_EPILOGUE_GEGLU ? 2 : 1;
@@ -77,10 +88,10 @@ static void tile(const struct product *p, size_t panel, size_t row, size_t rows,
     t->a = p->operands + row * p->ld;
     t->rows = (unsigned)rows;
     for (size_t i = 0; i < halves; i++) {
-        t->b = m->weights + (panel + i) * m->panel_bytes;
+        t->b = from->weights + i * from->bytes;
         t->start = m->start ? m->start + at + i * m->panel_columns : NULL;
         t->c = sums[i];
-        m->form->tile(t);
+        from->tile(t);
         t->ahead += t->steps * t->ahead_lines * 64;
     }
     m->ops->finish(&(struct sr_finish){
@@ -101,29 +112,63 @@ static void tile(const struct product *p, size_t panel, size_t row, size_t rows,
     });
 }
 
+/* Rows [from, to) against one panel or pair, whose weights `with` are; meanwhile `next` comes closer. */
+static void multiply_panel(const struct product *p, size_t from, size_t to, size_t panel,
+                           const struct panel *with, struct sr_tile *t, const char *next)
+{
+    size_t most = p->m->form->rows, tiles = (to - from + most - 1) / most, lines = t->ldb / 64;
+    t->ahead = next;
+    for (size_t i = 0; i < tiles; i++) {
+        size_t row = from + (to - from) * i / tiles, end = from + (to - from) * (i + 1) / tiles;
+        if (tiles < lines)
+            t->ahead_lines = i ? 0 : lines;
+        else
+            t->ahead_lines = i < lines;
+        tile(p, with, panel, row, end - row, t);
+    }
+}
+
 /* Rows [from, to) against panels [first, last). */
 static void multiply(const struct product *p, size_t from, size_t to, size_t first, size_t last)
 {
     const struct sr_matrix *m = p->m;
-    size_t step = m->epilogue == SR_EPILOGUE_GEGLU ? 2 : 1, most = m->form->rows;
-    size_t tiles = (to - from + most - 1) / most;
+    size_t step = m->epilogue == SR_EPILOGUE_GEGLU ? 2 : 1;
     struct sr_tile t = {.lda = p->ld,
                         .ldb = m->panel_columns * m->form->unit * sr_operand_size(m->form->b),
                         .steps = m->steps,
                         .ldc = m->panel_columns,
                         .vectors = m->form->vectors};
-    size_t lines = t.ldb / 64;
+    for (size_t panel = first; panel < last; panel += step) {
+        struct panel with = {m->weights + panel * m->panel_bytes, m->panel_bytes, m->form->tile};
+        size_t next = panel + step < last ? panel + step : first;
+        multiply_panel(p, from, to, panel, &with, &t, m->weights + next * m->panel_bytes);
+    }
+}
+
+/* The same with each panel widened first: pays for itself when it meets enough rows. */
+static void multiply_widened(const struct product *p, size_t from, size_t to, size_t first, size_t last)
+{
+    const struct sr_matrix *m = p->m;
+    _Alignas(64) float wide[WIDE_DEPTH * WIDE_COLUMNS];
+    size_t step = m->epilogue == SR_EPILOGUE_GEGLU ? 2 : 1, depth = depth_padded(m);
+    struct panel with = {(const char *)wide, depth * m->panel_columns * sizeof(float), m->form->wide_tile};
+    struct sr_tile t = {.lda = p->ld,
+                        .ldb = m->panel_columns * sizeof(float),
+                        .steps = depth,
+                        .ldc = m->panel_columns,
+                        .vectors = m->form->vectors};
     for (size_t panel = first; panel < last; panel += step) {
         size_t next = panel + step < last ? panel + step : first;
-        t.ahead = m->weights + next * m->panel_bytes;
-        for (size_t i = 0; i < tiles; i++) {
-            size_t row = from + (to - from) * i / tiles, end = from + (to - from) * (i + 1) / tiles;
-            t.ahead_lines = tiles < lines ? lines : i < lines ? 1 : 0;
-            if (tiles < lines && i > 0)
-                t.ahead_lines = 0;
-            tile(p, panel, row, end - row, &t);
-        }
+        m->form->widen(m->weights + panel * m->panel_bytes, step * m->steps, m->panel_columns, wide);
+        multiply_panel(p, from, to, panel, &with, &t, m->weights + next * m->panel_bytes);
     }
+}
+
+static bool widens(const struct sr_matrix *m, size_t rows)
+{
+    size_t step = m->epilogue == SR_EPILOGUE_GEGLU ? 2 : 1;
+    return m->form->widen && rows >= WIDE_ROWS && step * depth_padded(m) <= WIDE_DEPTH &&
+           m->panel_columns <= WIDE_COLUMNS;
 }
 
 static void multiply_part(void *ctx, unsigned part, unsigned parts)
@@ -143,7 +188,8 @@ static void multiply_part(void *ctx, unsigned part, unsigned parts)
         convert(p, from, to);
     size_t block = sr_round_up(BLOCK_BYTES / p->ld + 1, m->form->rows);
     for (size_t row = from; row < to && first < last; row += block)
-        multiply(p, row, to - row < block ? to : row + block, first, last);
+        (widens(m, to - from < block ? to - from : block) ? multiply_widened : multiply)(
+            p, row, to - row < block ? to : row + block, first, last);
 }
 
 /* Into how many shares the rows go: so that the busiest member has least to do, and columns before rows while

@@ -12,7 +12,7 @@
 #include "kernel/tile_avx512.h"
 
 TILE_ALL(tile_f32, TILE_F32)
-TILE_TALL(tile_wide, TILE_WIDE)
+TILE_ALL(tile_wide, TILE_WIDE)
 
 static double spin(size_t rounds)
 {
@@ -28,13 +28,15 @@ static const struct sr_form form_f32 = {.name = "avx512 8x48",
                                         .vectors = 3,
                                         .width = 16,
                                         .unit = 1};
-static const struct sr_form form_wide = {.name = "avx512 12x32 of bf16",
+static const struct sr_form form_wide = {.name = "avx512 8x48 of bf16",
                                          .tile = tile_wide,
                                          .spin = spin,
                                          .a = SR_OPERAND_F32,
                                          .b = SR_OPERAND_BF16,
-                                         .rows = 12,
-                                         .vectors = 2,
+                                         .widen = tile_widen,
+                                         .wide_tile = tile_f32,
+                                         .rows = 8,
+                                         .vectors = 3,
                                          .width = 16,
                                          .unit = 2};
 

@@ -42,6 +42,9 @@ struct sr_form {
     const char *name;
     sr_tile_fn *tile;
     double (*spin)(size_t rounds); /* multiplies without memory; returns the operations done */
+    /* For many rows: a panel's weights widened to fp32 once, and the tile for them; NULL: none. */
+    void (*widen)(const void *panel, size_t steps, size_t columns, float *out);
+    sr_tile_fn *wide_tile;
     enum sr_operand a, b;
     unsigned rows, vectors; /* the tile of the linear layers */
     unsigned width;         /* columns of a vector */

@@ -1,7 +1,7 @@
 /*
  * Tiles of AVX-512: one body, made once for each kind of operands and each number of rows and vectors.
  *
- * 8 x 48 keeps 24 sums, three vectors of weights and a broadcast in registers; 12 x 32 likewise, with two.
+ * 8 x 48 keeps 24 sums, three vectors of weights and a broadcast in registers.
  * `vpdpbusd` is written out: gcc 12 copies the sums around the intrinsic, at half the rate. For `vdpbf16ps`
  * it is the other way about.
  */
@@ -75,8 +75,8 @@ TILE_INLINE void tile_body(const struct sr_tile *t, const unsigned rows, const u
                            const enum tile_kind kind)
 {
     const unsigned halves = kind == TILE_WIDE ? 2 : 1;
-    __m512 sums[12][4];
-    const char *a[12];
+    __m512 sums[8][4];
+    const char *a[8];
     const char *b = t->b, *ahead = t->ahead;
     UNROLL
     for (unsigned r = 0; r < rows; r++) {
@@ -145,19 +145,18 @@ TILE_INLINE void tile_body(const struct sr_tile *t, const unsigned rows, const u
         all[t->vectors - 1][t->rows - 1](t);                                                                 \
     }
 
-/* name(): up to 12 rows of 2 vectors: the fewest weights to widen for a row. */
-#define TILE_TALL(name, kind)                                                                                \
-    TILE_EIGHT(name, kind, 2)                                                                                \
-    TILE_ONE(name, kind, 9, 2)                                                                               \
-    TILE_ONE(name, kind, 10, 2)                                                                              \
-    TILE_ONE(name, kind, 11, 2)                                                                              \
-    TILE_ONE(name, kind, 12, 2)                                                                              \
-    static void name(const struct sr_tile *t)                                                                \
-    {                                                                                                        \
-        static sr_tile_fn *const all[12] = {TILE_NAMES(name, 2), name##_7x2,  name##_8x2, name##_9x2,        \
-                                            name##_10x2,         name##_11x2, name##_12x2};                  \
-        all[t->rows - 1](t);                                                                                 \
-    }
+#if !defined __AVX512BF16__
+/* A panel of bf16 weights as fp32, `columns` a multiple of 16. */
+static void tile_widen(const void *panel, size_t steps, size_t columns, float *out)
+{
+    const char *b = panel;
+    for (size_t s = 0; s < steps; s++, b += columns * 4, out += 2 * columns)
+        for (size_t c = 0; c < columns; c += 16) {
+            _mm512_store_ps(out + c, tile_weights(b + c * 4, TILE_WIDE, 0));
+            _mm512_store_ps(out + columns + c, tile_weights(b + c * 4, TILE_WIDE, 1));
+        }
+}
+#endif
 
 /* 24 independent sums: as fast as the core can. Returns the operations done. */
 TILE_INLINE double tile_spin(size_t rounds, const enum tile_kind kind)
