@@ -352,6 +352,7 @@ struct sr_config_inference {
     const char *encoder;    /* folder or name; empty: the default one, where it is found */
     int layers, dimensions; /* 0: all */
     int precision;          /* enum sr_precision */
+    int judge_precision;    /* the same, of the judge's trunk */
     int threads;            /* 0: by the machine */
     const char *cpus;       /* empty: all */
     size_t memory_max;      /* bytes */

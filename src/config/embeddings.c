@@ -85,6 +85,9 @@ static const struct sr_field inference_fields[] = {
     {"precision", SR_FIELD_ENUM, INFERENCE(precision), .words = precisions, .def = "fp32",
      .help = "how the linear layers compute: fp32 as the model was published; bf16 and int8 are faster and "
              "a little off (`semroute models verify` says how much)"},
+    {"judge_precision", SR_FIELD_ENUM, INFERENCE(judge_precision), .words = precisions, .def = "int8",
+     .help = "the same for the judge, whose labels int8 leaves as they are on measured data at a third of "
+             "fp32's time; with another value than `precision` it has a trunk of its own in memory"},
     {"threads", SR_FIELD_INT, INFERENCE(threads), .def = "0", .max = 64,
      .help = "threads that compute a batch; 0 = one for each core"},
     {"cpus", SR_FIELD_TEXT, INFERENCE(cpus), .def_note = "all that the process may use",

@@ -1,8 +1,9 @@
 /*
  * Opening the neural tier.
  *
- * The judge's heads are opened with the encoder only where rules ask for them and some answer of the linear
- * tier could be too unsure: their adapted trunk costs as much memory again as the plain one.
+ * The judge's heads are opened only where rules ask for them and some answer of the linear tier could be too
+ * unsure: their adapted trunk costs as much memory again as the plain one. Where the judge computes in the
+ * precision of the encoder, both are one.
  */
 #include "signal/neural.h"
 
@@ -69,13 +70,11 @@ bool sr_signal_wants_judge(const struct sr_config *config)
            has_card(folder);
 }
 
-static int open_encoder(const struct sr_config *config, struct sr_models *models, const char *folder,
-                        const char *heads, const char *task, struct sr_encoder **out, struct sr_err *err)
+static int open_encoder(struct sr_models *models, const char *folder, const char *heads, const char *task,
+                        int precision, struct sr_encoder **out, struct sr_err *err)
 {
-    struct sr_encoder_options options = {.precision = (enum sr_precision)config->global.inference.precision,
-                                         .task = task,
-                                         .heads = &heads,
-                                         .n_heads = heads != NULL};
+    struct sr_encoder_options options = {
+        .precision = (enum sr_precision)precision, .task = task, .heads = &heads, .n_heads = heads != NULL};
     uint64_t start = sr_clock_ns();
     int rc = sr_models_encoder(models, folder, &options, out, err);
     if (rc == SR_OK && sr_clock_ns() - start > SR_NS_PER_MS) /* opened, not taken */
@@ -83,20 +82,28 @@ static int open_encoder(const struct sr_config *config, struct sr_models *models
     return rc;
 }
 
-int sr_signal_encoder(const struct sr_config *config, struct sr_models *models, struct sr_encoder **out,
-                      struct sr_err *err)
+/* The encoder, with the judge's heads or without. */
+static int open_trunk(const struct sr_config *config, struct sr_models *models, bool judge, int precision,
+                      struct sr_encoder **out, struct sr_err *err)
 {
     const struct sr_config_inference *wanted = &config->global.inference;
     char folder[SR_LOCATE_MAX], heads[SR_LOCATE_MAX];
     int rc = sr_locate_model(folder, wanted->encoder, err);
     if (rc)
         return rc;
-    bool judge = sr_signal_wants_judge(config);
     if (judge)
         rc = sr_locate_model(heads, is_named(wanted->judge) ? wanted->judge : DEFAULT_JUDGE, err);
     if (rc) /* not SR_ENOENT: there is an encoder, and the judge that was named is not */
         return rc == SR_ENOENT ? SR_EINVAL : rc;
-    return open_encoder(config, models, folder, judge ? heads : NULL, NULL, out, err);
+    return open_encoder(models, folder, judge ? heads : NULL, NULL, precision, out, err);
+}
+
+int sr_signal_encoder(const struct sr_config *config, struct sr_models *models, struct sr_encoder **out,
+                      struct sr_err *err)
+{
+    const struct sr_config_inference *wanted = &config->global.inference;
+    bool shared = wanted->judge_precision == wanted->precision && sr_signal_wants_judge(config);
+    return open_trunk(config, models, shared, wanted->precision, out, err);
 }
 
 static int make_judge(const struct sr_config *config, struct sr_models *models, struct sr_encoder *encoder,
@@ -115,7 +122,7 @@ int sr_signal_judge(const struct sr_config *config, struct sr_models *models, st
     struct sr_encoder *encoder = NULL;
     if (!sr_signal_wants_judge(config))
         return SR_ENOENT;
-    int rc = sr_signal_encoder(config, models, &encoder, err);
+    int rc = open_trunk(config, models, true, config->global.inference.judge_precision, &encoder, err);
     if (rc == SR_OK)
         rc = make_judge(config, models, encoder, out, err);
     sr_encoder_unref(encoder);
@@ -126,7 +133,7 @@ int sr_signal_own_judge(const struct sr_config *config, struct sr_models *models
                         const char *task, struct sr_judge **out, struct sr_err *err)
 {
     struct sr_encoder *encoder = NULL;
-    int rc = open_encoder(config, models, folder, NULL, task, &encoder, err);
+    int rc = open_encoder(models, folder, NULL, task, config->global.inference.precision, &encoder, err);
     if (rc == SR_OK)
         rc = make_judge(config, models, encoder, out, err);
     sr_encoder_unref(encoder);

@@ -15,12 +15,12 @@
 int sr_signal_infer(const struct sr_config *config, struct sr_models *models, struct sr_infer **out,
                     struct sr_err *err) SR_WARN_UNUSED;
 
-/* The encoder, with the judge's heads where the configuration has a use for them; the reference is the
- * caller's. SR_ENOENT: none is named and the default one is not found. */
+/* The encoder, with the judge's heads where the configuration has a use for them and both have one precision;
+ * the reference is the caller's. SR_ENOENT: none is named and the default one is not found. */
 int sr_signal_encoder(const struct sr_config *config, struct sr_models *models, struct sr_encoder **out,
                       struct sr_err *err) SR_WARN_UNUSED;
 
-/* Is the judge to be asked at all? Then sr_signal_encoder opens its heads. */
+/* Is the judge to be asked at all? */
 bool sr_signal_wants_judge(const struct sr_config *config);
 
 /* The judge over that encoder; the reference is the caller's. SR_ENOENT: it is not wanted, or there is none

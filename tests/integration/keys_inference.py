@@ -92,6 +92,7 @@ KEYS = [
     outcome(INFERENCE + "memory_max", ("64MiB", "1MiB"), ("good", "a limit was reached")),
     outcome(INFERENCE + "queue_jobs", (64, 2), ("good", "busy")),
     refused(INFERENCE + "judge", site(), (f"{ROOT}/models/judge", "/nowhere/judge"), "no config.json there"),
+    Key(INFERENCE + "judge_precision", judged(), ("fp32", "int8"), explain(lambda e: e.rule()["value"], "hello"), ANY),
     Key(INFERENCE + "ask_below", judged(), (0, 1), explain(lambda e: e.all["signals"][0]["tier"], "hello"),
         ("linear", "neural")),
     refused(INFERENCE + "cpus", site(), ("0-3,8", "first"), "`first` is no list of CPUs"),

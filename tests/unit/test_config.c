@@ -209,6 +209,7 @@ static void test_full_global(void **state)
     assert_int_equal(i->dimensions, 256);
     assert_int_equal(i->layers, 11);
     assert_int_equal(i->precision, SR_PRECISION_INT8);
+    assert_int_equal(i->judge_precision, SR_PRECISION_BF16);
     assert_int_equal(i->threads, 2);
     assert_string_equal(i->cpus, "0-1");
     assert_int_equal(i->memory_max, 2 << 20);
