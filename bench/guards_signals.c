@@ -48,7 +48,8 @@ int sr_guards_config(struct sr_buf *out, const struct sr_guards_options *options
         rc = sr_buf_printf(out, "global: {%ssemroute: {signal_deadline_ms: 600000, inference: {",
                            options->compress ? compression : "");
     if (rc == SR_OK && options->precision)
-        rc = sr_buf_printf(out, "precision: %s, ", options->precision);
+        rc = sr_buf_printf(out, "precision: %s, judge_precision: %s, ", options->precision,
+                           options->precision);
     if (rc == SR_OK)
         rc = sr_buf_printf(out, options->linear ? "ask_below: 0}}}\n" : "judge: judge}}}\n");
     return rc;
