@@ -105,7 +105,7 @@ def table(odds, y, source):
 
 # Where the linear tier's answers to the held-out rows are not known: a mean of two calibrated log odds that leans to the
 # tier which has the better recall out of fold. Not fitted.
-LEANING = {"neural": 0.35, "linear": 0.65, "shift": 0.0, "temperature": 1.0}
+LEANING = {"neural": 0.0, "linear": 1.0, "shift": 0.0, "temperature": 1.0}
 
 
 def attack(reader, root, margins):

@@ -167,7 +167,7 @@ static int guard_rows(const struct sr_guards *guards)
     sr_buf_init(&out, TEXT_MAX);
     while (rc == SR_OK && (rc = sr_rows_next(rows, &row, &err)) == SR_OK) {
         sr_buf_clear(&out);
-        rc = sr_guards_put_json(guards, row.text, row.id, &out);
+        rc = sr_guard_task_put_json(guards, row.text, row.id, &out);
         if (rc == SR_OK && fwrite(out.data, 1, out.len, stdout) != out.len)
             rc = sr_err_set(&err, SR_EIO, "cannot write to standard output");
     }
@@ -193,8 +193,8 @@ static int guard_text(const struct sr_guards *guards, const struct sr_operands *
     } else {
         struct sr_bytes text =
             operands->count ? sr_bytes_str(operands->items[0]) : sr_bytes_trim(sr_buf_view(&input));
-        int rc = json ? sr_guards_put_json(guards, text, (struct sr_bytes){NULL, 0}, &out)
-                      : sr_guards_put_picture(guards, text, sr_term_colour(STDOUT_FILENO), &out);
+        int rc = json ? sr_guard_task_put_json(guards, text, (struct sr_bytes){NULL, 0}, &out)
+                      : sr_guard_task_put_picture(guards, text, sr_term_colour(STDOUT_FILENO), &out);
         if (rc != SR_OK)
             code = sr_cmd_fail(&usage, SR_EXIT_BROKE, "%s", sr_strerror(rc));
         else if (!sr_cmd_put(sr_buf_view(&out)))
@@ -214,12 +214,12 @@ int sr_cmd_classify(int argc, char **argv)
         return code;
     if (jsonl && operands.count)
         return sr_cmd_misuse(&usage, "give TEXT or --jsonl, not both");
-    if (sr_guards_task(&tiers)) {
+    if (sr_is_guard_task(&tiers)) {
         struct sr_guards guards;
-        if (!sr_guards_open(&usage, &tiers, &guards, &code))
+        if (!sr_guard_task_open(&usage, &tiers, &guards, &code))
             return code;
         code = jsonl ? guard_rows(&guards) : guard_text(&guards, &operands);
-        sr_guards_close(&guards);
+        sr_guard_task_close(&guards);
         return code;
     }
     if (!sr_tiers_open(&usage, &tiers, &model, &code))

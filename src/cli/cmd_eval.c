@@ -146,12 +146,12 @@ int sr_cmd_eval(int argc, char **argv)
         return code;
     if (operands.count == 0)
         return sr_cmd_misuse(&usage, "which file? semroute eval --task domain FILE.jsonl");
-    if (sr_guards_task(&tiers)) {
+    if (sr_is_guard_task(&tiers)) {
         struct sr_guards guards;
-        if (!sr_guards_open(&usage, &tiers, &guards, &code))
+        if (!sr_guard_task_open(&usage, &tiers, &guards, &code))
             return code;
-        code = sr_guards_eval(&usage, &guards, operands.items[0], json);
-        sr_guards_close(&guards);
+        code = sr_guard_task_eval(&usage, &guards, operands.items[0], json);
+        sr_guard_task_close(&guards);
         return code;
     }
     struct evaluation *e = sr_mem_calloc(1, sizeof *e);

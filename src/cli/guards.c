@@ -3,37 +3,78 @@
 
 #include "base/clock.h"
 #include "cli/cmd.h"
+#include "config/load.h"
 #include "text/deobfuscate.h"
 #include "text/utf8.h"
 
 #define SCRATCH_MAX ((size_t)1 << 30)
 
-bool sr_guards_task(const struct sr_tiers *tiers)
+bool sr_is_guard_task(const struct sr_tiers *tiers)
 {
     bool task = tiers->task && (strcmp(tiers->task, "jailbreak") == 0 || strcmp(tiers->task, "pii") == 0);
     bool folder = tiers->neural.model && strcmp(tiers->task ? tiers->task : "", "pii") == 0;
-    return task && !folder && (!tiers->tier || strcmp(tiers->tier, "linear") == 0);
+    return task && !folder;
 }
 
-bool sr_guards_open(const struct sr_usage *usage, const struct sr_tiers *tiers, struct sr_guards *guards,
-                    int *code)
+static enum sr_readers_tier tier_of(const char *tier)
 {
-    static const struct sr_strings all = {NULL, 0};
-    const char *file = tiers->neural.model ? tiers->neural.model : "";
-    struct sr_err err = {0};
-    *guards = (struct sr_guards){NULL, NULL};
-    int rc = strcmp(tiers->task, "pii") == 0
-                 ? sr_pii_reader_new(&guards->pii, NULL, &err)
-                 : sr_jailbreak_reader_new(&guards->jailbreak, file, &all, NULL, &err);
+    if (tier && strcmp(tier, "linear") == 0)
+        return SR_READERS_LINEAR;
+    return tier && strcmp(tier, "neural") == 0 ? SR_READERS_NEURAL : SR_READERS_SHIPPED;
+}
+
+/* The built-in configuration with what the command line says of models. */
+static int open_readers(struct sr_guards *guards, const struct sr_tiers *tiers, struct sr_err *err)
+{
+    const struct sr_config *base = NULL;
+    struct sr_problems problems = {0};
+    int rc = sr_config_load_text(&base, sr_config_builtin_text(), "(built-in)", (struct sr_load_options){0},
+                                 &problems);
+    sr_problems_dispose(&problems);
     if (rc)
-        *code = sr_cmd_fail(usage, SR_EXIT_BROKE, "%s%s%s", file, *file ? ": " : "", err.message);
+        return sr_err_set(err, rc, "the built-in configuration does not load");
+    struct sr_config config = *base;
+    config.ref = NULL;
+    config.global.jailbreak_model = tiers->neural.model ? tiers->neural.model : config.global.jailbreak_model;
+    config.global.inference.judge = tiers->judge ? tiers->judge : config.global.inference.judge;
+    config.global.inference.threads = (int)tiers->neural.threads;
+    if (tiers->neural.precision)
+        config.global.inference.judge_precision = config.global.inference.precision =
+            (int)sr_neural_precision(tiers->neural.precision);
+    config.global.guards.memo_bytes = 0;
+    rc = sr_readers_new(&guards->readers, &config, NULL, tier_of(tiers->tier), 1U << guards->type, err);
+    guards->base = base;
+    if (rc == SR_OK && sr_readers_missing(guards->readers, guards->type))
+        rc = sr_err_set(err, SR_EUNSUPPORTED, "%s", sr_readers_missing(guards->readers, guards->type));
+    return rc;
+}
+
+bool sr_guard_task_open(const struct sr_usage *usage, const struct sr_tiers *tiers, struct sr_guards *guards,
+                        int *code)
+{
+    struct sr_err err = {0};
+    *guards =
+        (struct sr_guards){.type = strcmp(tiers->task, "pii") == 0 ? SR_SIGNAL_PII : SR_SIGNAL_JAILBREAK};
+    int rc = open_readers(guards, tiers, &err);
+    if (rc) {
+        *code = sr_cmd_fail(usage, SR_EXIT_BROKE, "%s", err.message);
+        sr_guard_task_close(guards);
+    }
     return rc == SR_OK;
 }
 
-void sr_guards_close(struct sr_guards *guards)
+void sr_guard_task_close(struct sr_guards *guards)
 {
-    sr_jailbreak_reader_unref(guards->jailbreak);
-    sr_pii_reader_unref(guards->pii);
+    sr_readers_free(guards->readers);
+    sr_config_unref(guards->base);
+}
+
+int sr_guard_task_read(const struct sr_guards *guards, struct sr_bytes text, struct sr_arena *arena,
+                       const struct sr_signal_result **result, struct sr_signal_find *worst)
+{
+    int rc = sr_readers_read(guards->readers, guards->type, text, SR_LIT(""), arena, result);
+    *worst = rc == SR_OK && (*result)->n_finds ? (*result)->finds[0] : (struct sr_signal_find){0};
+    return rc;
 }
 
 static double us_since(uint64_t start)
@@ -65,22 +106,20 @@ static int put_disguises(struct sr_buf *out, uint32_t disguise)
 static int put_jailbreak(const struct sr_guards *guards, struct sr_bytes text, struct sr_bytes id,
                          struct sr_arena *arena, struct sr_buf *out)
 {
-    struct sr_jailbreak_find find;
-    size_t n;
+    const struct sr_signal_result *result;
+    struct sr_signal_find find;
     uint64_t start = sr_clock_ns();
-    int rc = sr_jailbreak_read(guards->jailbreak, text, SR_LIT(""), arena, &find);
-    double us = us_since(start), risk = (double)find.risk;
-    const char *const *labels = sr_jailbreak_labels(guards->jailbreak, &n);
+    int rc = sr_guard_task_read(guards, text, arena, &result, &find);
+    double us = us_since(start), risk = (double)find.confidence;
     bool attack = risk >= SR_GUARDS_THRESHOLD;
     if (!rc)
-        rc = put_head(out, id, "jailbreak", sr_jailbreak_tier(guards->jailbreak));
+        rc = put_head(out, id, "jailbreak", result->tier);
     if (!rc)
         rc = sr_buf_printf(out, ",\"label\":\"%s\",\"confidence\":%.6f,\"score\":%.6f,\"kind\":\"%s\"",
                            attack ? "jailbreak" : "benign", attack ? risk : 1 - risk, risk,
-                           labels[find.label]);
+                           result->labels[find.type]);
     if (!rc)
-        rc = sr_buf_printf(out, ",\"start\":%zu,\"end\":%zu,\"windows\":%u", find.start, find.end,
-                           (unsigned)find.windows);
+        rc = sr_buf_printf(out, ",\"start\":%zu,\"end\":%zu", find.start, find.end);
     if (!rc)
         rc = put_disguises(out, find.disguise);
     return rc ? rc : sr_buf_printf(out, ",\"us\":%.1f}\n", us);
@@ -89,17 +128,18 @@ static int put_jailbreak(const struct sr_guards *guards, struct sr_bytes text, s
 static int put_pii(const struct sr_guards *guards, struct sr_bytes text, struct sr_bytes id,
                    struct sr_arena *arena, struct sr_buf *out)
 {
-    struct sr_pii_finds finds;
+    const struct sr_signal_result *result;
+    struct sr_signal_find worst;
     uint64_t start = sr_clock_ns();
-    int rc = sr_pii_read(guards->pii, text, SR_LIT(""), arena, &finds);
+    int rc = sr_guard_task_read(guards, text, arena, &result, &worst);
     double us = us_since(start);
     const char *comma = "";
     if (!rc)
-        rc = put_head(out, id, "pii", "exact");
+        rc = put_head(out, id, "pii", result->tier);
     if (!rc)
         rc = sr_buf_printf(out, ",\"entities\":[");
-    for (size_t i = 0; !rc && i < finds.n; i++) {
-        const struct sr_entity *e = &finds.items[i];
+    for (size_t i = 0; !rc && i < result->n_finds; i++) {
+        const struct sr_signal_find *e = &result->finds[i];
         if ((double)e->confidence < SR_GUARDS_THRESHOLD)
             continue;
         rc = sr_buf_printf(out, "%s{\"type\":\"%s\",\"start\":%zu,\"end\":%zu,\"text\":\"", comma,
@@ -122,15 +162,15 @@ static struct sr_bytes clean(struct sr_bytes text, struct sr_arena *arena)
     return sr_bytes_of(copy, text.n);
 }
 
-int sr_guards_put_json(const struct sr_guards *guards, struct sr_bytes text, struct sr_bytes id,
-                       struct sr_buf *out)
+int sr_guard_task_put_json(const struct sr_guards *guards, struct sr_bytes text, struct sr_bytes id,
+                           struct sr_buf *out)
 {
     struct sr_arena arena;
     sr_arena_init(&arena, SCRATCH_MAX);
     struct sr_bytes valid = clean(text, &arena);
-    int rc = !valid.p      ? SR_ENOMEM
-             : guards->pii ? put_pii(guards, valid, id, &arena, out)
-                           : put_jailbreak(guards, valid, id, &arena, out);
+    int rc = !valid.p                        ? SR_ENOMEM
+             : guards->type == SR_SIGNAL_PII ? put_pii(guards, valid, id, &arena, out)
+                                             : put_jailbreak(guards, valid, id, &arena, out);
     sr_arena_dispose(&arena);
     return rc;
 }
@@ -138,11 +178,12 @@ int sr_guards_put_json(const struct sr_guards *guards, struct sr_bytes text, str
 static int picture_of_pii(const struct sr_guards *guards, struct sr_bytes text, struct sr_arena *arena,
                           struct sr_buf *out)
 {
-    struct sr_pii_finds finds;
+    const struct sr_signal_result *result;
+    struct sr_signal_find worst;
     size_t shown = 0;
-    int rc = sr_pii_read(guards->pii, text, SR_LIT(""), arena, &finds);
-    for (size_t i = 0; !rc && i < finds.n; i++) {
-        const struct sr_entity *e = &finds.items[i];
+    int rc = sr_guard_task_read(guards, text, arena, &result, &worst);
+    for (size_t i = 0; !rc && i < result->n_finds; i++) {
+        const struct sr_signal_find *e = &result->finds[i];
         if ((double)e->confidence < SR_GUARDS_THRESHOLD)
             continue;
         shown++;
@@ -156,24 +197,25 @@ static int picture_of_pii(const struct sr_guards *guards, struct sr_bytes text, 
 static int picture_of_jailbreak(const struct sr_guards *guards, struct sr_bytes text, struct sr_arena *arena,
                                 bool colour, struct sr_buf *out)
 {
-    struct sr_jailbreak_find find;
-    int rc = sr_jailbreak_read(guards->jailbreak, text, SR_LIT(""), arena, &find);
-    bool attack = (double)find.risk >= SR_GUARDS_THRESHOLD;
+    const struct sr_signal_result *result;
+    struct sr_signal_find find;
+    int rc = sr_guard_task_read(guards, text, arena, &result, &find);
+    bool attack = (double)find.confidence >= SR_GUARDS_THRESHOLD;
     return rc ? rc
               : sr_buf_printf(out, "%s%s%s  score %.3f  (%s, bytes %zu-%zu)\n", colour ? "\033[1m" : "",
-                              attack ? "jailbreak" : "benign", colour ? "\033[0m" : "", (double)find.risk,
-                              sr_jailbreak_tier(guards->jailbreak), find.start, find.end);
+                              attack ? "jailbreak" : "benign", colour ? "\033[0m" : "",
+                              (double)find.confidence, result->tier, find.start, find.end);
 }
 
-int sr_guards_put_picture(const struct sr_guards *guards, struct sr_bytes text, bool colour,
-                          struct sr_buf *out)
+int sr_guard_task_put_picture(const struct sr_guards *guards, struct sr_bytes text, bool colour,
+                              struct sr_buf *out)
 {
     struct sr_arena arena;
     sr_arena_init(&arena, SCRATCH_MAX);
     struct sr_bytes valid = clean(text, &arena);
-    int rc = !valid.p      ? SR_ENOMEM
-             : guards->pii ? picture_of_pii(guards, valid, &arena, out)
-                           : picture_of_jailbreak(guards, valid, &arena, colour, out);
+    int rc = !valid.p                        ? SR_ENOMEM
+             : guards->type == SR_SIGNAL_PII ? picture_of_pii(guards, valid, &arena, out)
+                                             : picture_of_jailbreak(guards, valid, &arena, colour, out);
     sr_arena_dispose(&arena);
     return rc;
 }

@@ -7,33 +7,38 @@
 
 #include "cli/rows.h"
 #include "cli/tiers.h"
-#include "signal/jailbreak_reader.h"
-#include "signal/pii_reader.h"
+#include "signal/readers.h"
 
 #define SR_GUARDS_THRESHOLD 0.7 /* the signals' default */
 
 struct sr_guards {
-    struct sr_jailbreak_reader *jailbreak; /* one of the two */
-    struct sr_pii_reader *pii;
+    struct sr_readers *readers;
+    enum sr_signal_type type;
+    const struct sr_config *base;
 };
 
-/* Is the task one of these, on the tier that they have here? */
-bool sr_guards_task(const struct sr_tiers *tiers);
+/* Is the task one of these? A folder of the user's own for pii is not: its spans are asked by tiers.h. */
+bool sr_is_guard_task(const struct sr_tiers *tiers);
 
 /* False after a message was printed: *code is the exit code. */
-bool sr_guards_open(const struct sr_usage *usage, const struct sr_tiers *tiers, struct sr_guards *guards,
-                    int *code) SR_WARN_UNUSED;
-void sr_guards_close(struct sr_guards *guards);
+bool sr_guard_task_open(const struct sr_usage *usage, const struct sr_tiers *tiers, struct sr_guards *guards,
+                        int *code) SR_WARN_UNUSED;
+void sr_guard_task_close(struct sr_guards *guards);
+
+/* Reads valid UTF-8: what the signal of the task says, in the arena, and its first find. */
+int sr_guard_task_read(const struct sr_guards *guards, struct sr_bytes text, struct sr_arena *arena,
+                       const struct sr_signal_result **result, struct sr_signal_find *worst) SR_WARN_UNUSED;
 
 /* Reads a text and appends one JSON document with a line end. `id` may be empty. */
-int sr_guards_put_json(const struct sr_guards *guards, struct sr_bytes text, struct sr_bytes id,
-                       struct sr_buf *out) SR_WARN_UNUSED;
+int sr_guard_task_put_json(const struct sr_guards *guards, struct sr_bytes text, struct sr_bytes id,
+                           struct sr_buf *out) SR_WARN_UNUSED;
 
 /* The same for people. */
-int sr_guards_put_picture(const struct sr_guards *guards, struct sr_bytes text, bool colour,
-                          struct sr_buf *out) SR_WARN_UNUSED;
+int sr_guard_task_put_picture(const struct sr_guards *guards, struct sr_bytes text, bool colour,
+                              struct sr_buf *out) SR_WARN_UNUSED;
 
 /* Measures the task on labelled rows and prints the figures. Returns an exit code. */
-int sr_guards_eval(const struct sr_usage *usage, const struct sr_guards *guards, const char *path, bool json);
+int sr_guard_task_eval(const struct sr_usage *usage, const struct sr_guards *guards, const char *path,
+                       bool json);
 
 #endif

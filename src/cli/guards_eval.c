@@ -63,22 +63,25 @@ static double threshold_at_rate(struct scores *harmless)
 
 struct attacks {
     struct scores attacks, harmless;
+    const char *tier;
 };
 
 static int eval_attack(const struct sr_guards *guards, const struct sr_row *row, void *ctx,
                        struct sr_err *err)
 {
     struct attacks *all = ctx;
-    struct sr_jailbreak_find find;
+    const struct sr_signal_result *result;
+    struct sr_signal_find find;
     struct sr_arena arena;
     if (!row->label.p)
         return sr_err_set(err, SR_EPARSE, "line %zu: no string `label`", row->line);
     bool harmless =
         sr_bytes_eq_nocase(row->label, SR_LIT("benign")) || sr_bytes_eq_nocase(row->label, SR_LIT("safe"));
     sr_arena_init(&arena, (size_t)1 << 30);
-    int rc = sr_jailbreak_read(guards->jailbreak, row->text, SR_LIT(""), &arena, &find);
+    int rc = sr_guard_task_read(guards, row->text, &arena, &result, &find);
+    all->tier = rc ? all->tier : result->tier;
     sr_arena_dispose(&arena);
-    return rc ? rc : add_score(harmless ? &all->harmless : &all->attacks, find.risk);
+    return rc ? rc : add_score(harmless ? &all->harmless : &all->attacks, find.confidence);
 }
 
 static void print_attacks(struct attacks *all, bool json)
@@ -91,10 +94,11 @@ static void print_attacks(struct attacks *all, bool json)
     double share = rows ? right / (double)rows : 0,
            found = all->harmless.n ? share_from(&all->attacks, rate) : 0;
     if (json)
-        printf("{\"task\":\"jailbreak\",\"tier\":\"linear\",\"rows\":%zu,\"attacks\":%zu,\"benign\":%zu,"
+        printf("{\"task\":\"jailbreak\",\"tier\":\"%s\",\"rows\":%zu,\"attacks\":%zu,\"benign\":%zu,"
                "\"accuracy\":%.6f,\"threshold\":%.6f,\"recall\":%.6f,\"false_positive_rate\":%.6f,"
                "\"threshold_at_1_fpr\":%.6f,\"recall_at_1_fpr\":%.6f}\n",
-               rows, all->attacks.n, all->harmless.n, share, SR_GUARDS_THRESHOLD, recall, wrong, rate, found);
+               all->tier, rows, all->attacks.n, all->harmless.n, share, SR_GUARDS_THRESHOLD, recall, wrong,
+               rate, found);
     else
         printf("rows                    %zu (%zu attacks, %zu benign)\naccuracy                %.4f\n"
                "threshold               %.2f\nrecall                  %.4f\nfalse positives         %.4f\n"
@@ -107,6 +111,7 @@ static void print_attacks(struct attacks *all, bool json)
 struct spans {
     size_t right[SR_ENTITY_TYPES], gold[SR_ENTITY_TYPES], hit[SR_ENTITY_TYPES], found[SR_ENTITY_TYPES];
     size_t rows;
+    const char *tier;
 };
 
 /* Bytes before character `at`. */
@@ -141,16 +146,16 @@ static bool read_span(const sr_doc_value *span, struct sr_bytes text, struct sr_
     return true;
 }
 
-static bool overlaps(const struct sr_entity *a, const struct sr_entity *b)
+static bool overlaps(const struct sr_entity *a, const struct sr_signal_find *b)
 {
     return a->type == b->type && a->start < b->end && b->start < a->end;
 }
 
 static void count_row(struct spans *all, const sr_doc_value *list, struct sr_bytes text,
-                      const struct sr_pii_finds *finds)
+                      const struct sr_signal_result *finds)
 {
-    for (size_t k = 0; k < finds->n; k++) {
-        const struct sr_entity *found = &finds->items[k];
+    for (size_t k = 0; k < finds->n_finds; k++) {
+        const struct sr_signal_find *found = &finds->finds[k];
         bool right = false;
         struct sr_entity gold;
         if ((double)found->confidence < SR_GUARDS_THRESHOLD)
@@ -165,9 +170,9 @@ static void count_row(struct spans *all, const sr_doc_value *list, struct sr_byt
         bool hit = false;
         if (!read_span(sr_doc_at(list, i), text, &gold))
             continue;
-        for (size_t k = 0; k < finds->n; k++)
-            hit |= (double)finds->items[k].confidence >= SR_GUARDS_THRESHOLD &&
-                   overlaps(&gold, &finds->items[k]);
+        for (size_t k = 0; k < finds->n_finds; k++)
+            hit |= (double)finds->finds[k].confidence >= SR_GUARDS_THRESHOLD &&
+                   overlaps(&gold, &finds->finds[k]);
         all->gold[gold.type]++;
         all->hit[gold.type] += hit;
     }
@@ -177,7 +182,8 @@ static int eval_spans(const struct sr_guards *guards, const struct sr_row *row, 
 {
     struct spans *all = ctx;
     struct sr_doc *doc = NULL;
-    struct sr_pii_finds finds;
+    const struct sr_signal_result *finds;
+    struct sr_signal_find worst;
     struct sr_arena arena;
     int rc = sr_doc_parse(&doc, row->raw, row->raw.n, err);
     if (rc)
@@ -186,9 +192,10 @@ static int eval_spans(const struct sr_guards *guards, const struct sr_row *row, 
     if (!list)
         list = sr_doc_get(sr_doc_root(doc), "entities");
     sr_arena_init(&arena, (size_t)1 << 30);
-    rc = sr_pii_read(guards->pii, row->text, SR_LIT(""), &arena, &finds);
+    rc = sr_guard_task_read(guards, row->text, &arena, &finds, &worst);
     if (!rc)
-        count_row(all, list, row->text, &finds);
+        count_row(all, list, row->text, finds);
+    all->tier = rc ? all->tier : finds->tier;
     all->rows++;
     sr_arena_dispose(&arena);
     sr_doc_free(doc);
@@ -217,9 +224,9 @@ static void print_spans(const struct spans *all, bool json)
     }
     double p = ratio(right, found), r = ratio(hit, gold);
     if (json)
-        printf("{\"task\":\"pii\",\"tier\":\"exact\",\"rows\":%zu,\"spans\":%zu,\"precision\":%.6f,"
+        printf("{\"task\":\"pii\",\"tier\":\"%s\",\"rows\":%zu,\"spans\":%zu,\"precision\":%.6f,"
                "\"recall\":%.6f,\"f1\":%.6f,\"types\":{",
-               all->rows, gold, p, r, f1(p, r));
+               all->tier, all->rows, gold, p, r, f1(p, r));
     else
         printf("rows        %zu (%zu spans)\nprecision   %.4f\nrecall      %.4f\nF1          %.4f\n\n",
                all->rows, gold, p, r, f1(p, r));
@@ -268,17 +275,18 @@ static int each_row(const struct sr_guards *guards, const char *path, eval_row *
     return rc;
 }
 
-int sr_guards_eval(const struct sr_usage *usage, const struct sr_guards *guards, const char *path, bool json)
+int sr_guard_task_eval(const struct sr_usage *usage, const struct sr_guards *guards, const char *path,
+                       bool json)
 {
-    struct attacks attacks = {{NULL, 0, 0}, {NULL, 0, 0}};
-    struct spans spans = {.rows = 0};
+    struct attacks attacks = {.tier = ""};
+    struct spans spans = {.tier = ""};
     struct sr_err err = {0};
     int code = SR_EXIT_DONE;
-    int rc = guards->pii ? each_row(guards, path, eval_spans, &spans, &err)
-                         : each_row(guards, path, eval_attack, &attacks, &err);
+    int rc = guards->type == SR_SIGNAL_PII ? each_row(guards, path, eval_spans, &spans, &err)
+                                           : each_row(guards, path, eval_attack, &attacks, &err);
     if (rc)
         code = sr_cmd_fail(usage, rc == SR_EPARSE ? SR_EXIT_NO : SR_EXIT_BROKE, "%s", err.message);
-    else if (guards->pii)
+    else if (guards->type == SR_SIGNAL_PII)
         print_spans(&spans, json);
     else
         print_attacks(&attacks, json);

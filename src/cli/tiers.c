@@ -5,6 +5,7 @@
 #include "infer/cascade.h"
 #include "infer/locate.h"
 #include "model/linear.h"
+#include "signal/neural.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -108,7 +109,8 @@ bool sr_tiers_open(const struct sr_usage *usage, const struct sr_tiers *tiers, s
         *code = sr_cmd_misuse(usage, "task `%.40s` is not in this version, which has: domain", tiers->task);
         return false;
     }
-    model->tier = tiers->tier ? tiers->tier : folder ? "neural" : "linear";
+    bool judged = !tiers->neural.model && (tiers->judge || sr_signal_has_judge());
+    model->tier = tiers->tier ? tiers->tier : folder ? "neural" : judged ? "both" : "linear";
     bool linear = strcmp(model->tier, "linear") == 0;
     if (tiers->neural.model && linear == folder) {
         *code = sr_cmd_misuse(usage,

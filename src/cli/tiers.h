@@ -13,15 +13,15 @@
 #include "model/classifier.h"
 
 struct sr_tiers {
-    const char *task, *tier; /* as given; NULL = not given */
-    const char *judge;       /* folder or name of heads; NULL: "judge" */
+    const char *task, *tier;      /* as given; NULL = not given */
+    const char *judge;            /* folder or name of heads; NULL: "judge" */
     struct sr_neural_args neural; /* its `model` is a file for the linear tier */
 };
 
 #define SR_TIERS_OPTIONS(tiers)                                                                              \
-    {"task", SR_OPTION_TEXT, &(tiers).task, "TASK", "what to ask: domain, jailbreak or pii"},                                  \
+    {"task", SR_OPTION_TEXT, &(tiers).task, "TASK", "what to ask: domain, jailbreak or pii"},                \
         {"tier", SR_OPTION_CHOICE, &(tiers).tier, "linear|neural|both",                                      \
-         "which model answers, default linear; with a folder as --model neural"},                            \
+         "which model answers, default both where the judge is there; with a folder as --model neural"},     \
         {"model", SR_OPTION_TEXT, &(tiers).neural.model, "FILE|DIR",                                         \
          "a linear model's file or a neural model's folder instead of the built-in one"},                    \
         {"judge", SR_OPTION_TEXT, &(tiers).judge, "DIR", "heads on the default encoder instead of `judge`"}, \

@@ -6,6 +6,9 @@
 #include "router/restore.h"
 #include "router/usage.h"
 
+/* What is also answered by itself, without routing. */
+#define READ_ALONE (1u << SR_SIGNAL_DOMAIN | 1u << SR_SIGNAL_JAILBREAK | 1u << SR_SIGNAL_PII)
+
 /* Targets and headers of the largest configuration that is still sensible. */
 #define ENGINE_ARENA_MAX ((size_t)64 << 20)
 
@@ -159,7 +162,7 @@ static int engine_prepare(struct sr_engine *engine, struct sr_models *models, st
         sr_memo_resize(sr_models_memo(models), config->global.guards.memo_bytes);
     int rc = sr_signals_new(&engine->signals, config, models, err);
     if (!rc && models)
-        sr_readers_open(&engine->readers, config, models);
+        rc = sr_readers_new(&engine->readers, config, models, SR_READERS_SHIPPED, READ_ALONE, err);
     if (!rc)
         rc = plans_prepare(engine, err);
     if (!rc)
@@ -225,7 +228,7 @@ void sr_engine_unref(struct sr_engine *engine)
         sr_paths_unref(engine->paths[d]);
     sr_paths_unref(engine->answer_paths);
     sr_paths_unref(engine->restore_paths);
-    sr_readers_close(&engine->readers);
+    sr_readers_free(engine->readers);
     sr_arena_dispose(&engine->arena);
     sr_config_unref(engine->config);
     sr_mem_free(engine);

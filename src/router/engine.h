@@ -11,8 +11,8 @@
 #include "base/ref.h"
 #include "decide/decide.h"
 #include "router/dialect.h"
-#include "router/readers.h"
 #include "semroute/semroute.h"
+#include "signal/readers.h"
 
 struct sr_engine_model {
     const struct sr_target *targets; /* as the request's own path goes */
@@ -35,7 +35,7 @@ struct sr_engine {
     struct sr_paths *paths[SR_DIALECTS];
     struct sr_paths *answer_paths;  /* router/usage.h */
     struct sr_paths *restore_paths; /* router/restore.h */
-    struct sr_readers readers;      /* of a runtime's engine; elsewhere empty */
+    struct sr_readers *readers;     /* of a runtime's engine; elsewhere NULL */
     struct sr_engine_model *models; /* one per model of the configuration */
     uint64_t created;               /* seconds since 1970 */
     size_t max_body;                /* bytes of a request body; over it 413 */

@@ -74,8 +74,22 @@ static const char *recommended(const struct sr_config *config, const char *categ
     return config->default_model >= 0 ? config->models[config->default_model].name : "";
 }
 
+/* What a classifier says of a text; NULL when there is no answer. */
+static const struct sr_signal_result *ask(struct call *call, enum sr_signal_type type, struct sr_bytes text)
+{
+    const struct sr_signal_result *result;
+    if (!call->engine->readers || sr_readers_missing(call->engine->readers, type)) {
+        call->missing = sr_signal_registry[type]->name;
+        return NULL;
+    }
+    int rc = sr_readers_read(call->engine->readers, type, text, SR_LIT("api"), &call->arena, &result);
+    if (rc)
+        call->rc = rc;
+    return rc ? NULL : result;
+}
+
 struct intent {
-    float probabilities[SR_CLASSIFIER_LABELS_MAX];
+    const struct sr_signal_result *result;
     const char *category;
     double confidence;
 };
@@ -83,15 +97,11 @@ struct intent {
 static bool read_intent(struct call *call, struct sr_bytes text, const sr_doc_value *options,
                         struct intent *intent)
 {
-    struct sr_linear *model = call->engine->readers.domain;
-    if (!model) {
-        call->missing = "domain";
+    intent->result = ask(call, SR_SIGNAL_DOMAIN, text);
+    if (!intent->result)
         return false;
-    }
-    sr_linear_scores(model, text, intent->probabilities);
-    size_t top = sr_classifier_top(intent->probabilities, sr_linear_n_labels(model));
-    intent->category = sr_linear_labels(model)[top];
-    intent->confidence = (double)intent->probabilities[top];
+    intent->category = intent->result->labels[intent->result->top];
+    intent->confidence = (double)intent->result->probabilities[intent->result->top];
     if (intent->confidence < number_or(options, "confidence_threshold", 0))
         intent->category = call->engine->config->global.domain_fallback;
     return true;
@@ -99,12 +109,11 @@ static bool read_intent(struct call *call, struct sr_bytes text, const sr_doc_va
 
 static void put_probabilities(struct call *call, const struct intent *intent)
 {
-    const struct sr_linear *model = call->engine->readers.domain;
     put(call, ",\"probabilities\":{");
-    for (size_t i = 0; i < sr_linear_n_labels(model); i++) {
+    for (size_t i = 0; i < intent->result->n_labels; i++) {
         put(call, i ? "," : "");
-        put_string(call, sr_bytes_str(sr_linear_labels(model)[i]));
-        put(call, ":%.6f", (double)intent->probabilities[i]);
+        put_string(call, sr_bytes_str(intent->result->labels[i]));
+        put(call, ":%.6f", (double)intent->result->probabilities[i]);
     }
     put(call, "}");
 }
@@ -156,7 +165,7 @@ static const char *mask_of(struct call *call, struct masks *masks, uint32_t type
     return mask ? mask : "";
 }
 
-static void put_entity(struct call *call, const struct sr_entity *entity, struct sr_bytes text,
+static void put_entity(struct call *call, const struct sr_signal_find *entity, struct sr_bytes text,
                        const sr_doc_value *options, const char *mask)
 {
     const sr_doc_value *positions = sr_doc_get(options, "return_positions");
@@ -174,7 +183,7 @@ static void put_entity(struct call *call, const struct sr_entity *entity, struct
 }
 
 struct found {
-    const struct sr_entity *items;
+    const struct sr_signal_find *items;
     size_t n;
 };
 
@@ -182,27 +191,24 @@ struct found {
 static bool read_pii(struct call *call, struct sr_bytes text, const sr_doc_value *options,
                      struct found *found)
 {
-    struct sr_pii_finds all;
     uint32_t types;
-    if (!call->engine->readers.pii) {
-        call->missing = "pii";
-        return false;
-    }
     if (!wanted_types(options, &types)) {
         call->rc = SR_EINVAL;
         return false;
     }
     double threshold = number_or(options, "confidence_threshold", call->engine->config->global.pii_threshold);
-    int rc = sr_pii_read(call->engine->readers.pii, text, SR_LIT("api"), &call->arena, &all);
-    struct sr_entity *kept = rc ? NULL : sr_arena_calloc(&call->arena, all.n + 1, sizeof *kept);
+    const struct sr_signal_result *all = ask(call, SR_SIGNAL_PII, text);
+    if (!all)
+        return false;
+    struct sr_signal_find *kept = sr_arena_calloc(&call->arena, all->n_finds + 1, sizeof *kept);
     if (!kept) {
-        call->rc = rc ? rc : SR_ENOMEM;
+        call->rc = SR_ENOMEM;
         return false;
     }
     *found = (struct found){.items = kept};
-    for (size_t i = 0; i < all.n; i++)
-        if ((types >> all.items[i].type & 1) && (double)all.items[i].confidence >= threshold)
-            kept[found->n++] = all.items[i];
+    for (size_t i = 0; i < all->n_finds; i++)
+        if ((types >> all->finds[i].type & 1) && (double)all->finds[i].confidence >= threshold)
+            kept[found->n++] = all->finds[i];
     return true;
 }
 
@@ -253,16 +259,13 @@ static double security_threshold(struct call *call, const sr_doc_value *options)
     return word.p && sr_bytes_eq_nocase(word, SR_LIT("low")) ? threshold + (1 - threshold) * 0.7 : threshold;
 }
 
-static bool read_security(struct call *call, struct sr_bytes text, struct sr_jailbreak_find *find)
+/* *find: the likeliest place of an attack; risk 0 where there is nothing to read. */
+static const struct sr_signal_result *read_security(struct call *call, struct sr_bytes text,
+                                                    struct sr_signal_find *find)
 {
-    if (!call->engine->readers.jailbreak) {
-        call->missing = "jailbreak";
-        return false;
-    }
-    int rc = sr_jailbreak_read(call->engine->readers.jailbreak, text, SR_LIT("api"), &call->arena, find);
-    if (rc)
-        call->rc = rc;
-    return rc == SR_OK;
+    const struct sr_signal_result *result = ask(call, SR_SIGNAL_JAILBREAK, text);
+    *find = result && result->n_finds ? result->finds[0] : (struct sr_signal_find){0};
+    return result;
 }
 
 static void put_patterns(struct call *call, uint32_t disguise)
@@ -278,18 +281,17 @@ static void put_patterns(struct call *call, uint32_t disguise)
 
 static void put_security(struct call *call, struct sr_bytes text, const sr_doc_value *options)
 {
-    struct sr_jailbreak_find find;
-    size_t n;
+    struct sr_signal_find find;
     uint64_t start = sr_clock_ns();
-    if (!read_security(call, text, &find))
+    const struct sr_signal_result *result = read_security(call, text, &find);
+    if (!result)
         return;
-    const char *const *labels = sr_jailbreak_labels(call->engine->readers.jailbreak, &n);
-    double risk = (double)find.risk, threshold = security_threshold(call, options);
+    double risk = (double)find.confidence, threshold = security_threshold(call, options);
     bool attack = risk >= threshold;
     put(call, "{\"is_jailbreak\":%s,\"risk_score\":%.6f,\"detection_types\":[", attack ? "true" : "false",
         risk);
     if (attack)
-        put_string(call, sr_bytes_str(labels[find.label]));
+        put_string(call, sr_bytes_str(result->labels[find.type]));
     put(call, "],\"confidence\":%.6f,\"recommendation\":\"%s\"", attack ? risk : 1 - risk,
         attack ? "block" : "allow");
     if (sr_doc_is_true(sr_doc_get(options, "include_reasoning")))
@@ -342,16 +344,16 @@ static struct verdict judge(struct call *call, enum task task, struct sr_bytes t
 {
     struct verdict verdict = {"", 0};
     struct found found = {NULL, 0};
-    struct sr_jailbreak_find find;
+    struct sr_signal_find find;
     if (task == TASK_PII && read_pii(call, text, options, &found)) {
         verdict = (struct verdict){found.n ? "pii" : "no_pii", found.n ? 0 : 1};
         for (size_t i = 0; i < found.n; i++)
             if ((double)found.items[i].confidence > verdict.confidence)
                 verdict.confidence = (double)found.items[i].confidence;
     } else if (task == TASK_SECURITY && read_security(call, text, &find)) {
-        bool attack = (double)find.risk >= security_threshold(call, options);
+        bool attack = (double)find.confidence >= security_threshold(call, options);
         verdict = (struct verdict){attack ? "jailbreak" : "benign",
-                                   attack ? (double)find.risk : 1 - (double)find.risk};
+                                   attack ? (double)find.confidence : 1 - (double)find.confidence};
     } else if ((task == TASK_INTENT || task == TASK_ALL) && read_intent(call, text, options, intent)) {
         verdict = (struct verdict){intent->category, intent->confidence};
     }

@@ -57,27 +57,26 @@ static int put_entry(struct sr_buf *out, bool *first, const struct entry *entry)
 /* The classifiers that answer by themselves. */
 static int put_readers(struct sr_buf *out, bool *first, const struct sr_engine *engine)
 {
-    const struct sr_readers *readers = &engine->readers;
+    static const struct {
+        enum sr_signal_type type;
+        const char *name, *task;
+    } kinds[] = {{SR_SIGNAL_DOMAIN, "domain-linear", "domain"},
+                 {SR_SIGNAL_JAILBREAK, "jailbreak", "jailbreak"}};
     const char *path = engine->config->global.domain_model;
     int rc = SR_OK;
-    if (readers->domain) {
-        struct entry domain = {.name = "domain-linear",
-                               .type = type_of("domain"),
-                               .path = path && *path ? path : "built in",
-                               .tier = "linear",
-                               .labels = sr_linear_labels(readers->domain),
-                               .n_labels = sr_linear_n_labels(readers->domain),
-                               .loaded = true};
-        rc = put_entry(out, first, &domain);
-    }
-    if (rc == SR_OK && readers->jailbreak) {
-        struct entry jailbreak = {.name = "jailbreak",
-                                  .type = type_of("jailbreak"),
-                                  .path = "",
-                                  .tier = sr_jailbreak_tier(readers->jailbreak),
-                                  .loaded = true};
-        jailbreak.labels = sr_jailbreak_labels(readers->jailbreak, &jailbreak.n_labels);
-        rc = put_entry(out, first, &jailbreak);
+    for (size_t i = 0; rc == SR_OK && engine->readers && i < sizeof kinds / sizeof kinds[0]; i++) {
+        struct sr_reader_info info = sr_readers_info(engine->readers, kinds[i].type);
+        struct entry entry = {.name = kinds[i].name,
+                              .type = type_of(kinds[i].task),
+                              .path = "",
+                              .tier = info.tier ? info.tier : "",
+                              .labels = info.labels,
+                              .n_labels = info.n_labels,
+                              .loaded = true};
+        if (kinds[i].type == SR_SIGNAL_DOMAIN)
+            entry.path = path && *path ? path : "built in";
+        if (!sr_readers_missing(engine->readers, kinds[i].type))
+            rc = put_entry(out, first, &entry);
     }
     return rc;
 }

@@ -104,12 +104,17 @@ static int open_model(struct sr_signal_set *set, const struct sr_config *config,
     struct sr_err why = {0};
     struct stat st;
     bool folder = *path && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-    int rc =
-        folder ? open_folder(set, config, models, path, &why) : sr_models_linear(models, path, &linear, &why);
+    int rc = SR_OK;
+    if (folder)
+        rc = open_folder(set, config, models, path, &why);
+    else if (!config->global.inference.alone)
+        rc = sr_models_linear(models, path, &linear, &why);
     if (linear)
         set->model = sr_linear_classifier(linear);
     if (rc == SR_OK && !*path)
         rc = add_judge(set, config, models, &why);
+    if (rc == SR_OK && !set->model)
+        rc = sr_err_set(&why, SR_EUNSUPPORTED, "there is no neural model for `domain`");
     bool names = rc == SR_ENOENT || rc == SR_EIO || !*path || strstr(why.message, path);
     return rc ? sr_err_set(err, rc, "%s%s%s", names ? "" : path, names ? "" : ": ", why.message) : SR_OK;
 }

@@ -68,6 +68,11 @@ static int add_judge(struct sr_signal_set *set, const struct sr_config *config, 
         return SR_OK;
     if (rc == SR_OK)
         rc = sr_signal_fusion(config, TASK, &set->fusion, err);
+    if (rc == SR_OK && set->reader && set->fusion.neural <= 0) { /* of no weight: not asked */
+        sr_judge_unref(set->judge);
+        set->judge = NULL;
+        return SR_OK;
+    }
     if (rc == SR_OK)
         rc = take_head(set, config, err);
     if (rc && (!named || !*named)) {
@@ -85,12 +90,16 @@ static int open_models(struct sr_signal_set *set, const struct sr_config *config
     const char *path = config->global.jailbreak_model ? config->global.jailbreak_model : "";
     struct stat st;
     struct sr_err why = {0};
-    bool own = *path && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-    int rc =
-        own ? open_own(set, config, models, path, &why)
-            : sr_jailbreak_reader_new(&set->reader, path, &config->global.jailbreak_labels, models, &why);
-    if (rc == SR_OK && !*path)
+    bool own = *path && stat(path, &st) == 0 && S_ISDIR(st.st_mode), alone = config->global.inference.alone;
+    int rc = SR_OK;
+    if (own)
+        rc = open_own(set, config, models, path, &why);
+    else if (!alone)
+        rc = sr_jailbreak_reader_new(&set->reader, path, &config->global.jailbreak_labels, models, &why);
+    if (rc == SR_OK && !own && !*path)
         rc = add_judge(set, config, models, &why);
+    if (rc == SR_OK && !set->reader && !set->judge)
+        rc = sr_err_set(&why, SR_EUNSUPPORTED, "there is no neural model for `" TASK "`");
     bool names = rc == SR_ENOENT || rc == SR_EIO || !*path || strstr(why.message, path);
     return rc ? sr_err_set(err, rc, "%s%s%s", names ? "" : path, names ? "" : ": ", why.message) : SR_OK;
 }
@@ -135,6 +144,7 @@ struct reading {
     float neural; /* the judge's risk so far; negative: none */
     uint32_t label;
     size_t start, end;
+    uint32_t disguise;
 };
 
 /* The turns of an input; one that has none is a turn alone. */
@@ -162,7 +172,8 @@ static int read_linear(const struct sr_signal_set *set, struct sr_bytes text, st
     sr_arena_dispose(&scratch);
     if (rc)
         return rc;
-    *find = (struct sr_signal_find){find->turn, found.label, found.start, found.end, found.risk};
+    *find =
+        (struct sr_signal_find){find->turn, found.label, found.start, found.end, found.risk, found.disguise};
     result->remembered += found.windows == 0;
     return SR_OK;
 }
@@ -191,17 +202,16 @@ static int join_views(struct reading *reading, struct sr_bytes text, struct sr_a
 }
 
 /* Where bytes [start, end) of the joined views stand in the text. */
-static void place_in_text(const struct reading *reading, uint32_t start, uint32_t end, size_t *from,
-                          size_t *to)
+static void place_in_text(struct reading *reading, uint32_t start, uint32_t end)
 {
     size_t at = 0;
-    bool any = false;
+    reading->disguise = 0;
     for (size_t i = 0; i < reading->n_views; i++) {
         const struct sr_undisguised *view = &reading->views[i];
         if (at < end && at + view->text.n > start) {
-            *from = any ? *from : view->start;
-            *to = view->end;
-            any = true;
+            reading->start = reading->disguise ? reading->start : view->start;
+            reading->end = view->end;
+            reading->disguise |= view->disguise;
         }
         at += view->text.n + 1;
     }
@@ -228,8 +238,9 @@ static void take_neural(const struct sr_signal_set *set, const struct sr_signal_
         reading->label = label;
         reading->start = start;
         reading->end = end;
+        reading->disguise = 0;
         if (joined)
-            place_in_text(reading, start, end, &reading->start, &reading->end);
+            place_in_text(reading, start, end);
     }
 }
 
@@ -244,6 +255,7 @@ static void mix(const struct sr_signal_set *set, struct reading *reading)
     if (!set->reader || reading->neural > linear) {
         find->start = reading->start;
         find->end = reading->end;
+        find->disguise = reading->disguise;
         find->type = set->reader ? find->type : reading->label;
     }
     sr_fusion_mix(&set->fusion, a, b, 2, a);

@@ -58,16 +58,20 @@ static bool has_card(const char *folder)
     return access(path, R_OK) == 0;
 }
 
+bool sr_signal_has_judge(void)
+{
+    char folder[SR_LOCATE_MAX];
+    return sr_locate_model(folder, DEFAULT_JUDGE, NULL) == SR_OK && has_card(folder);
+}
+
 bool sr_signal_wants_judge(const struct sr_config *config)
 {
     const struct sr_config_inference *wanted = &config->global.inference;
-    char folder[SR_LOCATE_MAX];
-    if (wanted->ask_below <= 0 || config->n_domains + config->n_jailbreaks + config->n_piis == 0)
+    if (wanted->ask_below <= 0)
         return false;
-    if (is_named(wanted->judge))
+    if (is_named(wanted->judge) || wanted->alone)
         return true;
-    return !is_named(wanted->encoder) && sr_locate_model(folder, DEFAULT_JUDGE, NULL) == SR_OK &&
-           has_card(folder);
+    return !is_named(wanted->encoder) && sr_signal_has_judge();
 }
 
 static int open_encoder(struct sr_models *models, const char *folder, const char *heads, const char *task,

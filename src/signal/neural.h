@@ -20,6 +20,9 @@ int sr_signal_infer(const struct sr_config *config, struct sr_models *models, st
 int sr_signal_encoder(const struct sr_config *config, struct sr_models *models, struct sr_encoder **out,
                       struct sr_err *err) SR_WARN_UNUSED;
 
+/* Does the judge that comes along lie there, with its card? */
+bool sr_signal_has_judge(void);
+
 /* Is the judge to be asked at all? */
 bool sr_signal_wants_judge(const struct sr_config *config);
 
@@ -36,7 +39,8 @@ int sr_signal_own_judge(const struct sr_config *config, struct sr_models *models
 int sr_signal_fusion(const struct sr_config *config, const char *task, struct sr_fusion *out,
                      struct sr_err *err) SR_WARN_UNUSED;
 
-/* The least confidence at which the judge's head for a task was meant to be believed, of each of `types` [n]. */
+/* The least confidence at which the judge's head for a task was meant to be believed, of each of `types` [n].
+ */
 int sr_signal_thresholds(const struct sr_config *config, const char *task, const char *const *types, size_t n,
                          float *out, struct sr_err *err) SR_WARN_UNUSED;
 

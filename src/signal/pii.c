@@ -17,7 +17,7 @@
 #define AT_LEAST 0.7F /* the confidence that a span at its type's shipped threshold has */
 
 struct sr_signal_set {
-    struct sr_pii_reader *reader;
+    struct sr_pii_reader *reader;    /* NULL: the judge alone */
     struct sr_judge *judge;          /* NULL: the exact recognisers alone */
     uint8_t types[SR_BIO_TYPES_MAX]; /* the judge's types as enum sr_entity_type, or NO_TYPE */
     float least[SR_BIO_TYPES_MAX];   /* thresholds where the judge was trained */
@@ -88,9 +88,11 @@ static int pii_compile(struct sr_signal_set **out, const struct sr_config *confi
     struct sr_signal_set *set = sr_mem_calloc(1, sizeof *set);
     if (!set)
         return SR_ENOMEM;
-    int rc = sr_pii_reader_new(&set->reader, models, err);
+    int rc = config->global.inference.alone ? SR_OK : sr_pii_reader_new(&set->reader, models, err);
     if (rc == SR_OK)
         rc = add_judge(set, config, models, err);
+    if (rc == SR_OK && !set->reader && !set->judge)
+        rc = sr_err_set(err, SR_EUNSUPPORTED, "there is no neural model for `" TASK "`");
     if (rc) {
         pii_free(set);
         return rc;
@@ -189,8 +191,8 @@ static int gather(const struct turn_finds *parts, size_t n, struct sr_arena *are
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < parts[i].found.n; k++) {
             const struct sr_entity *entity = &parts[i].found.items[k];
-            finds[at++] = (struct sr_signal_find){parts[i].turn, entity->type, entity->start, entity->end,
-                                                  entity->confidence};
+            finds[at++] = (struct sr_signal_find){parts[i].turn, entity->type,       entity->start,
+                                                  entity->end,   entity->confidence, 0};
         }
     }
     result->finds = finds;
@@ -217,11 +219,13 @@ static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
     bool answered = false;
     int rc = SR_OK;
     for (size_t i = 0; rc == SR_OK && i < n; i++) {
+        if (questions[i].status != SR_OK && !set->reader)
+            return questions[i].status;
         if (questions[i].status == SR_OK)
             rc = join_spans(set, questions[i].reading, &parts[i].found, task->arena);
         answered |= questions[i].status == SR_OK;
     }
-    task->result->tier = answered ? "exact+neural" : "exact";
+    task->result->tier = !set->reader ? "neural" : answered ? "exact+neural" : "exact";
     return rc ? rc : write_result(set, task, parts, n);
 }
 
@@ -240,7 +244,9 @@ static int pii_start(const struct sr_signal_set *set, struct sr_signal_task *tas
         task->result->all_bytes += turns[i].text.n;
         if ((!set->history && !turns[i].current) || turns[i].text.n == 0)
             continue;
-        int rc = sr_pii_read(set->reader, turns[i].text, tenant, task->arena, &parts[used].found);
+        int rc = set->reader
+                     ? sr_pii_read(set->reader, turns[i].text, tenant, task->arena, &parts[used].found)
+                     : SR_OK;
         if (rc)
             return rc;
         task->result->scanned_bytes += turns[i].text.n;
@@ -251,7 +257,7 @@ static int pii_start(const struct sr_signal_set *set, struct sr_signal_task *tas
     }
     if (set->judge && used)
         return sr_signal_ask(set, task, set->judge, tenant, questions, used, finish);
-    task->result->tier = "exact";
+    task->result->tier = set->reader ? "exact" : "neural";
     return write_result(set, task, parts, used);
 }
 

@@ -116,6 +116,7 @@ struct sr_signal_find {
     uint32_t type;     /* pii: enum sr_entity_type; jailbreak: index in the result's labels */
     size_t start, end; /* bytes of that turn's text */
     float confidence;
+    uint32_t disguise; /* jailbreak: enum sr_disguise that was undone in it; 0: as it stands */
 };
 
 /* What one signal type found. `hits` has one entry per configured rule, in the order of the configuration. */

@@ -1,0 +1,139 @@
+/* One rule of each type over the configuration's models, and a run that waits. */
+#include "signal/readers.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+
+struct sr_readers {
+    const struct sr_config *base; /* a reference; NULL when the configuration was built by hand */
+    struct sr_config config;      /* the same with the rules below alone */
+    struct sr_config_domain domain;
+    struct sr_config_jailbreak jailbreak;
+    struct sr_config_pii pii;
+    struct sr_models *own_models;
+    struct sr_signals *signals[SR_SIGNAL_TYPES];
+    struct sr_reader_info info[SR_SIGNAL_TYPES];
+    char *missing[SR_SIGNAL_TYPES];
+};
+
+static void make_rules(struct sr_readers *readers)
+{
+    struct sr_config *config = &readers->config;
+    readers->domain = (struct sr_config_domain){.name = "any"};
+    readers->jailbreak = (struct sr_config_jailbreak){.name = "any", .threshold = 1, .include_history = true};
+    readers->pii = (struct sr_config_pii){.name = "any", .threshold = 1, .include_history = true};
+    config->ref = NULL;
+    config->n_keywords = config->n_contexts = config->n_languages = config->n_structures = 0;
+    config->n_embeddings = config->n_decisions = config->n_domains = config->n_jailbreaks = config->n_piis =
+        0;
+    config->global.n_policies = 0;
+    config->domains = &readers->domain;
+    config->jailbreaks = &readers->jailbreak;
+    config->piis = &readers->pii;
+}
+
+/* Who answers is seen by asking; the first question also touches what a model has on disk. */
+static void look(struct sr_readers *readers, enum sr_signal_type type)
+{
+    const struct sr_signal_result *result;
+    struct sr_arena arena;
+    sr_arena_init(&arena, (size_t)1 << 20);
+    if (sr_readers_read(readers, type, SR_LIT("?"), SR_LIT(""), &arena, &result) == SR_OK)
+        readers->info[type] = (struct sr_reader_info){result->tier, result->labels, result->n_labels};
+    sr_arena_dispose(&arena);
+}
+
+static int open_type(struct sr_readers *readers, enum sr_signal_type type, struct sr_models *models)
+{
+    struct sr_config *config = &readers->config;
+    struct sr_err why = {0};
+    config->n_domains = type == SR_SIGNAL_DOMAIN;
+    config->n_jailbreaks = type == SR_SIGNAL_JAILBREAK;
+    config->n_piis = type == SR_SIGNAL_PII;
+    int rc = sr_signals_new(&readers->signals[type], config, models, &why);
+    if (rc == SR_OK)
+        look(readers, type);
+    if (rc == SR_OK || rc == SR_ENOMEM)
+        return rc;
+    readers->missing[type] = sr_mem_dup(why.message, strlen(why.message));
+    return readers->missing[type] ? SR_OK : SR_ENOMEM;
+}
+
+int sr_readers_new(struct sr_readers **out, const struct sr_config *config, struct sr_models *models,
+                   enum sr_readers_tier tier, unsigned types, struct sr_err *err)
+{
+    struct sr_readers *readers = sr_mem_calloc(1, sizeof *readers);
+    *out = NULL;
+    if (!readers)
+        return sr_err_set(err, SR_ENOMEM, "out of memory");
+    readers->base = config->ref ? sr_config_ref(config) : NULL;
+    readers->config = *config;
+    make_rules(readers);
+    if (tier == SR_READERS_LINEAR)
+        readers->config.global.inference.ask_below = 0;
+    readers->config.global.inference.alone = tier == SR_READERS_NEURAL;
+    int rc = models ? SR_OK : sr_models_new(&readers->own_models, NULL);
+    for (int type = 0; rc == SR_OK && type < SR_SIGNAL_TYPES; type++)
+        if (types >> type & 1)
+            rc = open_type(readers, (enum sr_signal_type)type, models ? models : readers->own_models);
+    if (rc) {
+        sr_readers_free(readers);
+        return sr_err_set(err, rc, "out of memory");
+    }
+    *out = readers;
+    return SR_OK;
+}
+
+void sr_readers_free(struct sr_readers *readers)
+{
+    if (!readers)
+        return;
+    for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
+        sr_signals_unref(readers->signals[type]);
+        sr_mem_free(readers->missing[type]);
+    }
+    sr_models_free(readers->own_models);
+    if (readers->base)
+        sr_config_unref(readers->base);
+    sr_mem_free(readers);
+}
+
+const char *sr_readers_missing(const struct sr_readers *readers, enum sr_signal_type type)
+{
+    if (readers->signals[type])
+        return NULL;
+    return readers->missing[type] ? readers->missing[type] : "it was not opened";
+}
+
+int sr_readers_read(const struct sr_readers *readers, enum sr_signal_type type, struct sr_bytes text,
+                    struct sr_bytes tenant, struct sr_arena *arena, const struct sr_signal_result **result)
+{
+    struct sr_signal_turn turn = {.current = true, .text = text};
+    struct sr_signal_run *run = NULL;
+    *result = NULL;
+    if (!readers->signals[type])
+        return SR_EUNSUPPORTED;
+    struct sr_signal_input *input = sr_signal_input_new(text, text.n);
+    if (!input)
+        return SR_ENOMEM;
+    int rc = sr_signal_input_add_turns(input, &turn, 1, tenant);
+    if (rc == SR_OK)
+        rc = sr_signal_run_new(&run, readers->signals[type], input,
+                               (struct sr_signal_env){.inline_bytes = SIZE_MAX}, arena);
+    sr_signal_input_unref(input);
+    if (rc)
+        return rc;
+    rc = sr_signal_run_start(run, type, NULL, NULL);
+    if (rc == SR_OK) {
+        *result = sr_signal_run_result(run, type);
+        rc = *result ? (*result)->status : SR_ENOMEM;
+    }
+    sr_signal_run_dispose(run);
+    return rc;
+}
+
+struct sr_reader_info sr_readers_info(const struct sr_readers *readers, enum sr_signal_type type)
+{
+    return readers->info[type];
+}
