@@ -103,8 +103,7 @@ def table(odds, y, source):
             for l in (0, 1) for k in sorted(set(source[y == l]))}
 
 
-# Where the linear tier's answers to the held-out rows are not known: a mean of two calibrated log odds that leans to the
-# tier which has the better recall out of fold. Not fitted.
+# Where the linear tier's answers to the held-out rows are not known: the tier which has the better recall out of fold, alone.
 LEANING = {"neural": 0.0, "linear": 1.0, "shift": 0.0, "temperature": 1.0}
 
 
