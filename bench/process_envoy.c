@@ -13,6 +13,8 @@
     "{\"@type\": type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions, "               \
     "explicit_http_config: {http2_protocol_options: {}}}}\n"
 
+#define BUFFER_LIMIT "    per_connection_buffer_limit_bytes: 33554432\n"
+
 const char *sr_bench_envoy_find(void)
 {
     static char path[4096];
@@ -39,13 +41,19 @@ int sr_bench_write_file(const char *directory, const char *name, char path[128],
     return fclose(file) == 0 && good ? SR_OK : SR_EIO;
 }
 
+/* A limit that is not needed makes Envoy read ahead, which keeps the first byte waiting. */
+static bool holds_bodies(const struct sr_bench_listener *listener)
+{
+    return listener->mode && strcmp(listener->mode, "BUFFERED") == 0;
+}
+
 static int put_listener(struct sr_buf *out, const struct sr_bench_listener *listener, int i, int timeout_s)
 {
     int rc =
         sr_buf_printf(out,
                       "  - name: listener%d\n"
                       "    address: {socket_address: {address: 127.0.0.1, port_value: %d}}\n"
-                      "    per_connection_buffer_limit_bytes: 33554432\n"
+                      "%s"
                       "    filter_chains:\n"
                       "    - filters:\n"
                       "      - name: envoy.filters.network.http_connection_manager\n"
@@ -58,7 +66,7 @@ static int put_listener(struct sr_buf *out, const struct sr_bench_listener *list
                       "[{match: {prefix: /}, "
                       "route: {cluster: upstream, timeout: 0s}}]}]}\n"
                       "          http_filters:\n",
-                      i, listener->port, i);
+                      i, listener->port, holds_bodies(listener) ? BUFFER_LIMIT : "", i);
     if (rc == SR_OK && listener->mode)
         rc =
             sr_buf_printf(out,
