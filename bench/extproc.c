@@ -42,6 +42,7 @@ struct bench {
     struct sr_bench_extproc_report report;
     double seconds;
     bool json, quick;
+    const char *only; /* a part's name; NULL: all */
     struct sr_bench_extproc_stage stage;
     struct sr_bench_upstream *upstream;
     struct request requests[SR_BENCH_ASKS][SR_BENCH_PROMPTS];
@@ -150,12 +151,17 @@ static void plan_ways(struct bench *b, int prompt)
     }
 }
 
+static bool wants(const struct bench *b, const char *part)
+{
+    return !b->only || strcmp(b->only, part) == 0;
+}
+
 static void plan(struct bench *b)
 {
     struct sr_bench_extproc_report *r = &b->report;
-    for (int prompt = 0; prompt < SR_BENCH_PROMPTS; prompt++)
+    for (int prompt = 0; prompt < SR_BENCH_PROMPTS && wants(b, "envoy"); prompt++)
         plan_ways(b, prompt);
-    for (int prompt = 0; prompt < SR_BENCH_PROMPTS; prompt += SR_BENCH_PROMPTS - 1)
+    for (int prompt = 0; prompt < SR_BENCH_PROMPTS && wants(b, "alone"); prompt += SR_BENCH_PROMPTS - 1)
         for (int duplex = 0; duplex < 2; duplex++)
             for (int noop = 0; noop <= (b->stage.has_noop ? 1 : 0); noop++)
                 r->alone[r->n_alone++] =
@@ -163,9 +169,10 @@ static void plan(struct bench *b)
     for (int way = 0; way < SR_BENCH_WAYS; way++) {
         if (b->stage.ports[way] == 0)
             continue;
-        r->paced[r->n_paced++] = (struct sr_bench_extproc_row){
-            .way = way, .ask = is_noop(way) ? SR_BENCH_EXPLICIT : SR_BENCH_KEYWORD};
-        for (int body = 0; body < SR_BENCH_BODIES; body++)
+        if (wants(b, "steady"))
+            r->paced[r->n_paced++] = (struct sr_bench_extproc_row){
+                .way = way, .ask = is_noop(way) ? SR_BENCH_EXPLICIT : SR_BENCH_KEYWORD};
+        for (int body = 0; body < SR_BENCH_BODIES && wants(b, "first"); body++)
             r->first[r->n_first++] = (struct sr_bench_extproc_first){.way = way, .body = body};
     }
 }
@@ -181,13 +188,27 @@ static struct sr_bench_load load_of(struct bench *b, const struct sr_bench_extpr
                                   .seconds = b->seconds};
 }
 
+/* Seconds a request are not measured again. */
+static void repeat_row(struct sr_bench_extproc_row *row, int at)
+{
+    row->p10[at] = row->p10[0];
+    row->p50[at] = row->p50[0];
+    row->p99[at] = row->p99[0];
+    row->rate[at] = row->rate[0];
+}
+
 /* A lone connection for latencies, then many for throughput. Where a model reads the whole text, one
  * connection keeps the machine busy, and what others had asked for would still be computed under the next
  * row. */
 static int sample_row(struct bench *b, struct sr_bench_extproc_row *row, int at)
 {
+    if (at > 0 && row->ask == SR_BENCH_EMBEDDING) {
+        repeat_row(row, at);
+        return SR_OK;
+    }
     struct sr_bench_load load = load_of(b, row, 1);
     int rc = sr_bench_load_run(&load);
+    row->p10[at] = load.p10_us;
     row->p50[at] = load.p50_us;
     row->p99[at] = load.p99_us;
     row->errors += load.errors;
@@ -206,6 +227,7 @@ static int sample_paced(struct bench *b, struct sr_bench_extproc_row *row, int a
     load.rate = SR_BENCH_EXTPROC_PACE;
     load.seconds = b->seconds * 4;
     int rc = sr_bench_load_run(&load);
+    row->p10[at] = load.p10_us;
     row->p50[at] = load.p50_us;
     row->p99[at] = load.p99_us;
     row->errors += load.errors;
@@ -330,9 +352,18 @@ static int usage(const char *what)
 {
     fprintf(stderr,
             "semroute bench extproc: %s\nusage: semroute bench extproc [--json] [--quick] [--repeats N] "
-            "[--seconds S]\n",
+            "[--seconds S] [--only envoy|alone|steady|first]\n",
             what);
     return 2;
+}
+
+static bool is_part(const char *name)
+{
+    static const char *const parts[] = {"envoy", "alone", "steady", "first"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strcmp(name, parts[i]) == 0)
+            return true;
+    return false;
 }
 
 static int parse(struct bench *b, int argc, char **argv)
@@ -346,6 +377,8 @@ static int parse(struct bench *b, int argc, char **argv)
             b->report.repeats = atoi(argv[++i]);
         else if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc)
             b->seconds = atof(argv[++i]);
+        else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)
+            b->only = argv[++i];
         else
             return usage(strcmp(argv[i], "--help") == 0 ? "Envoy's door beside Envoy without it"
                                                         : "unknown option");
@@ -356,6 +389,8 @@ static int parse(struct bench *b, int argc, char **argv)
     }
     if (b->report.repeats < 1 || b->report.repeats > SR_BENCH_EXTPROC_REPEATS_MAX || b->seconds <= 0)
         return usage("--repeats is 1 to 31, --seconds is positive");
+    if (b->only && !is_part(b->only))
+        return usage("--only takes envoy, alone, steady or first");
     return 0;
 }
 

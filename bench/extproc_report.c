@@ -32,22 +32,26 @@ static struct sr_bench_extproc_row *find_row(struct sr_bench_extproc_row *rows, 
     return NULL;
 }
 
-static double added(struct sr_bench_extproc_report *r, struct sr_bench_extproc_row *row)
+/* Over Envoy without a filter, at p50 or at p10. */
+static double added(struct sr_bench_extproc_report *r, struct sr_bench_extproc_row *row, bool low)
 {
     struct sr_bench_extproc_row *plain = find_row(r->rows, r->n_rows, SR_BENCH_WAY_PLAIN, row->prompt);
-    return median(r, row->p50) - median(r, plain->p50);
+    return low ? median(r, row->p10) - median(r, plain->p10) : median(r, row->p50) - median(r, plain->p50);
 }
 
-/* Added at p50, by what the no-op adds in the same mode; 0: there is nothing to compare. */
-static double of_noop(struct sr_bench_extproc_report *r, struct sr_bench_extproc_row *row)
+static bool is_ours(int way)
 {
-    int way = row->way == SR_BENCH_WAY_BUFFERED ? SR_BENCH_WAY_NOOP_BUFFERED
-              : row->way == SR_BENCH_WAY_DUPLEX ? SR_BENCH_WAY_NOOP_DUPLEX
-                                                : SR_BENCH_WAY_PLAIN;
-    struct sr_bench_extproc_row *noop =
-        way != SR_BENCH_WAY_PLAIN ? find_row(r->rows, r->n_rows, way, row->prompt) : NULL;
-    double floor = noop ? added(r, noop) : 0;
-    return floor > 0 ? added(r, row) / floor : 0;
+    return way == SR_BENCH_WAY_BUFFERED || way == SR_BENCH_WAY_DUPLEX;
+}
+
+/* What passing through adds, by what the no-op adds in the same mode; 0: there is nothing to compare. */
+static double of_noop(struct sr_bench_extproc_report *r, struct sr_bench_extproc_row *row, bool low)
+{
+    int way = row->way == SR_BENCH_WAY_BUFFERED ? SR_BENCH_WAY_NOOP_BUFFERED : SR_BENCH_WAY_NOOP_DUPLEX;
+    if (!r->has_noop || !is_ours(row->way) || row->ask != SR_BENCH_EXPLICIT)
+        return 0;
+    double floor = added(r, find_row(r->rows, r->n_rows, way, row->prompt), low), own = added(r, row, low);
+    return floor > 0 && own > 0 ? own / floor : 0;
 }
 
 static double peer_us(const struct sr_bench_extproc_row *row)
@@ -56,43 +60,54 @@ static double peer_us(const struct sr_bench_extproc_row *row)
                                                                              : 0;
 }
 
-static bool is_ours(int way)
-{
-    return way == SR_BENCH_WAY_BUFFERED || way == SR_BENCH_WAY_DUPLEX;
-}
-
-static void cell_if(struct sr_bench_table *table, bool there, const char *fmt, double value)
+static void cell_if(struct sr_bench_table *table, bool there, double value)
 {
     char text[SR_BENCH_CELL_MAX];
-    snprintf(text, sizeof text, fmt[0] == '2' ? "%.2f" : "%.0f", value);
+    snprintf(text, sizeof text, "%.0f", value);
     sr_bench_table_cell(table, "%s", there ? text : "-");
+}
+
+static void cell_us(struct sr_bench_table *table, bool there, double middle, double low)
+{
+    char text[SR_BENCH_CELL_MAX];
+    snprintf(text, sizeof text, "%.0f (%.0f)", middle, low);
+    sr_bench_table_cell(table, "%s", there ? text : "-");
+}
+
+static void cell_share(struct sr_bench_table *table, double middle, double low)
+{
+    char text[SR_BENCH_CELL_MAX];
+    snprintf(text, sizeof text, "%.2f (%.2f)", middle, low);
+    sr_bench_table_cell(table, "%s", middle > 0 || low > 0 ? text : "-");
 }
 
 static void print_rows(struct sr_bench_extproc_report *r, FILE *out)
 {
-    static const char *const titles[] = {"prompt", "through",      "request",    "p50 us", "p99 us",
-                                         "added",  "of the no-op", "peer added", "req/s",  "errors"};
+    static const char *const titles[] = {
+        "prompt",     "through", "request", "p50 us", "p99 us", "added (p10)", "of the no-op (p10)",
+        "peer added", "req/s",   "errors"};
     static struct sr_bench_table table;
     sr_bench_table_init(&table, titles, sizeof titles / sizeof *titles);
     for (size_t i = 0; i < r->n_rows; i++) {
         struct sr_bench_extproc_row *row = &r->rows[i];
-        double share = of_noop(r, row);
         sr_bench_table_cell(&table, "%s", PROMPTS[row->prompt]);
         sr_bench_table_cell(&table, "%s", sr_bench_extproc_ways[row->way]);
         sr_bench_table_cell(&table, "%s", is_ours(row->way) ? sr_bench_extproc_asked[row->ask] : "-");
         sr_bench_table_cell(&table, "%.0f", median(r, row->p50));
         sr_bench_table_cell(&table, "%.0f", median(r, row->p99));
-        cell_if(&table, row->way != SR_BENCH_WAY_PLAIN, "0", added(r, row));
-        cell_if(&table, share > 0, "2", share);
-        cell_if(&table, peer_us(row) > 0, "0", peer_us(row));
+        cell_us(&table, row->way != SR_BENCH_WAY_PLAIN, added(r, row, false), added(r, row, true));
+        cell_share(&table, of_noop(r, row, false), of_noop(r, row, true));
+        cell_if(&table, peer_us(row) > 0, peer_us(row));
         sr_bench_table_cell(&table, "%.0f", median(r, row->rate));
         sr_bench_table_cell(&table, "%llu", (unsigned long long)row->errors);
     }
     sr_bench_table_print(&table, out);
     fprintf(out,
-            "p50 and p99 with 1 connection, req/s with %d (embedding: with 1); added: microseconds at p50 "
+            "p50 and p99 with 1 connection, req/s with %d (embedding: with 1, in the first repeat); added: "
+            "microseconds at p50 "
             "over Envoy "
-            "without a\nfilter; the no-op is a C++ gRPC server that changes nothing%s. Peer: vLLM Semantic "
+            "without a\nfilter, and at p10; the no-op is a C++ gRPC server that changes nothing%s. Peer: "
+            "vLLM Semantic "
             "Router, "
             "measured on 2 cores.\nGoals: an explicit model at most 1.15 of the no-op, a keyword at 16K "
             "tokens under "
@@ -144,7 +159,7 @@ static void print_paced(struct sr_bench_extproc_report *r, FILE *out)
         sr_bench_table_cell(&table, "%.0f", median(r, row->rate));
         sr_bench_table_cell(&table, "%.0f", median(r, row->p50));
         sr_bench_table_cell(&table, "%.0f", median(r, row->p99));
-        cell_if(&table, row->way != SR_BENCH_WAY_PLAIN, "0", median(r, row->p99) - plain);
+        cell_if(&table, row->way != SR_BENCH_WAY_PLAIN, median(r, row->p99) - plain);
         sr_bench_table_cell(&table, "%llu", (unsigned long long)row->errors);
     }
     fprintf(out, "\n");
@@ -182,10 +197,14 @@ void sr_bench_extproc_print(struct sr_bench_extproc_report *r, FILE *out)
             "machine, load "
             "average %.1f to %.1f\n\n",
             sr_bench_machine(), r->repeats, r->load_before, load);
-    print_rows(r, out);
-    print_alone(r, out);
-    print_paced(r, out);
-    print_first(r, out);
+    if (r->n_rows > 0)
+        print_rows(r, out);
+    if (r->n_alone > 0)
+        print_alone(r, out);
+    if (r->n_paced > 0)
+        print_paced(r, out);
+    if (r->n_first > 0)
+        print_first(r, out);
 }
 
 /* ---- JSON ---- */
@@ -205,9 +224,12 @@ static void json_rows(struct sr_bench_extproc_report *r, FILE *out)
     for (size_t i = 0; i < r->n_rows; i++) {
         fprintf(out, "%s", i ? "," : "");
         json_row(r, &r->rows[i], out);
-        fprintf(out, ",\"added_p50_us\":%.1f", added(r, &r->rows[i]));
-        if (of_noop(r, &r->rows[i]) > 0)
-            fprintf(out, ",\"of_noop\":%.3f", of_noop(r, &r->rows[i]));
+        fprintf(out, ",\"added_p50_us\":%.1f,\"added_p10_us\":%.1f", added(r, &r->rows[i], false),
+                added(r, &r->rows[i], true));
+        if (of_noop(r, &r->rows[i], false) > 0)
+            fprintf(out, ",\"of_noop\":%.3f", of_noop(r, &r->rows[i], false));
+        if (of_noop(r, &r->rows[i], true) > 0)
+            fprintf(out, ",\"of_noop_p10\":%.3f", of_noop(r, &r->rows[i], true));
         if (peer_us(&r->rows[i]) > 0)
             fprintf(out, ",\"peer_added_p50_us\":%.0f", peer_us(&r->rows[i]));
         fprintf(out, "}");

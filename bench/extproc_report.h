@@ -21,11 +21,12 @@ extern const char *const sr_bench_extproc_ways[SR_BENCH_WAYS];
 extern const char *const sr_bench_extproc_asked[SR_BENCH_ASKS];
 extern const size_t sr_bench_extproc_bodies[SR_BENCH_BODIES]; /* bytes */
 
-/* Through Envoy. Microseconds and requests per second, one of each repeat. */
+/* Through Envoy. Microseconds and requests per second, one of each repeat; p10 is what an interrupted machine
+ * shows of an undisturbed one. */
 struct sr_bench_extproc_row {
     int way, ask, prompt;
-    double p50[SR_BENCH_EXTPROC_REPEATS_MAX], p99[SR_BENCH_EXTPROC_REPEATS_MAX],
-        rate[SR_BENCH_EXTPROC_REPEATS_MAX];
+    double p10[SR_BENCH_EXTPROC_REPEATS_MAX], p50[SR_BENCH_EXTPROC_REPEATS_MAX],
+        p99[SR_BENCH_EXTPROC_REPEATS_MAX], rate[SR_BENCH_EXTPROC_REPEATS_MAX];
     uint64_t errors;
 };
 

@@ -233,7 +233,7 @@ int sr_bench_load_run(struct sr_bench_load *load)
     int n = load->connections, opened = 0;
     int rc = SR_ENOMEM;
     load->answers = load->errors = 0;
-    load->elapsed = load->p50_us = load->p99_us = 0;
+    load->elapsed = load->p10_us = load->p50_us = load->p99_us = 0;
     run.connections = sr_mem_calloc((size_t)n, sizeof *run.connections);
     run.samples = sr_mem_alloc(SAMPLES_MAX * sizeof *run.samples);
     if (!run.connections || !run.samples)
@@ -248,6 +248,7 @@ int sr_bench_load_run(struct sr_bench_load *load)
     if (rc == SR_OK && run.n_samples == 0)
         rc = SR_EPROTO;
     if (rc == SR_OK) {
+        load->p10_us = sr_bench_percentile(run.samples, run.n_samples, 0.1);
         load->p50_us = sr_bench_percentile(run.samples, run.n_samples, 0.5);
         load->p99_us = sr_bench_percentile(run.samples, run.n_samples, 0.99);
     }

@@ -26,7 +26,7 @@ struct sr_bench_load {
     /* Results: */
     uint64_t answers, errors; /* errors: connections lost, and answers that were not 200 */
     double elapsed;           /* seconds */
-    double p50_us, p99_us;
+    double p10_us, p50_us, p99_us;
 };
 
 /* SR_EIO when no connection can be made, SR_EPROTO when no answer was understood, SR_ENOMEM. */
