@@ -29,12 +29,12 @@ enum tile_kind {
 
 TILE_INLINE const char *tile_fetch(const char *ahead, size_t lines)
 {
-    if (lines) {
-        _mm_prefetch(ahead, _MM_HINT_T1);
-        if (lines > 1) {
-            _mm_prefetch(ahead + 64, _MM_HINT_T1);
-            _mm_prefetch(ahead + 64 * (lines - 1), _MM_HINT_T1);
-        }
+    if (lines == 0) /* `ahead` may be NULL then */
+        return ahead;
+    _mm_prefetch(ahead, _MM_HINT_T1);
+    if (lines > 1) {
+        _mm_prefetch(ahead + 64, _MM_HINT_T1);
+        _mm_prefetch(ahead + 64 * (lines - 1), _MM_HINT_T1);
     }
     return ahead + 64 * lines;
 }
