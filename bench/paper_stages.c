@@ -113,14 +113,20 @@ const struct sr_stage *sr_stage_peer(struct sr_stages *s, int size)
         double ms = sr_guards_peer_ask(&s->peer, sr_stage_tokens[size], &stage->spare);
         if (ms < 0)
             snprintf(stage->why, sizeof stage->why, "needs %.0f GB, not free", stage->spare / 1024);
-        else if (ms > 0)
+        else if (ms > 0) {
+            stage->spare = 0;
             samples[n++] = ms;
+        }
         if (ms <= 0 || ms > PATIENCE_MS / 3)
             break;
     }
     keep(stage, samples, n);
     if (n == 0 && !stage->why[0])
         say(stage, "the peer ended");
+    if (stage->spare > 0 && n == 0 && size > SR_STAGE_2K)
+        sr_stage_peer(s, SR_STAGE_2K);
+    for (int k = size - 1; stage->spare > 0 && n == 0 && stage->least <= 0 && k >= 0; k--)
+        stage->least = s->peers[k].ms * (double)sr_stage_tokens[size] / (double)sr_stage_tokens[k];
     return stage;
 }
 
