@@ -101,7 +101,7 @@ static int make_prompt(struct sr_stages *s, int reads, int size, struct sr_buf *
 const struct sr_stage *sr_stage_peer(struct sr_stages *s, int size)
 {
     struct sr_stage *stage = &s->peers[size];
-    double samples[SAMPLES_MAX];
+    double samples[SAMPLES_MAX], spent = 0;
     size_t n = 0;
     if (!begin(s, stage, size))
         return stage;
@@ -117,7 +117,8 @@ const struct sr_stage *sr_stage_peer(struct sr_stages *s, int size)
             stage->spare = 0;
             samples[n++] = ms;
         }
-        if (ms <= 0 || ms > PATIENCE_MS / 3)
+        spent += ms;
+        if (ms <= 0 || spent > PATIENCE_MS / 3)
             break;
     }
     keep(stage, samples, n);
@@ -164,7 +165,7 @@ static int open_shape(struct sr_stages *s)
 const struct sr_stage *sr_stage_shape(struct sr_stages *s, int size)
 {
     struct sr_stage *stage = &s->shapes[size];
-    double samples[SAMPLES_MAX];
+    double samples[SAMPLES_MAX], spent = 0;
     size_t n = 0, tokens = sr_stage_tokens[size];
     if (!begin(s, stage, size))
         return stage;
@@ -183,7 +184,8 @@ const struct sr_stage *sr_stage_shape(struct sr_stages *s, int size)
         if (sr_encoder_run(s->shape, s->team, s->work, &item, 1, NULL))
             break;
         samples[n++] = (double)(sr_clock_ns() - start) / 1e6;
-        if (samples[n - 1] > PATIENCE_MS / 3)
+        spent += samples[n - 1];
+        if (spent > PATIENCE_MS / 3)
             break;
     }
     keep(stage, samples, n);
