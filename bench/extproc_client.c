@@ -25,6 +25,7 @@
 #define WINDOW_AGAIN    ((uint32_t)4 << 20)
 #define SAMPLES_MAX     ((size_t)1 << 20)
 #define REPLY_MAX       ((size_t)4 << 20)
+#define PATIENCE_NS     (10 * SR_NS_PER_S) /* after the end, for a first request that is done */
 
 enum { DATA = 0, HEADERS = 1, RST_STREAM = 3, SETTINGS = 4, PING = 6, GOAWAY = 7, WINDOW_UPDATE = 8 };
 enum { END_STREAM = 1, ACK = 1, END_HEADERS = 4 };
@@ -552,9 +553,9 @@ static int loop(struct run *run)
     struct sr_bench_extproc_client *client = run->client;
     struct epoll_event events[CONNECTIONS_MAX];
     double cpu = cpu_now();
-    uint64_t start = sr_clock_ns(), end = start + (uint64_t)(client->seconds * 1e9);
+    uint64_t start = sr_clock_ns(), end = start + (uint64_t)(client->seconds * 1e9), now;
     int rc = SR_OK;
-    while (rc == SR_OK && sr_clock_ns() < end) {
+    while (rc == SR_OK && ((now = sr_clock_ns()) < end || (run->n_samples == 0 && now < end + PATIENCE_NS))) {
         int n = epoll_wait(run->epoll, events, CONNECTIONS_MAX, 100);
         for (int i = 0; i < n && rc == SR_OK; i++) {
             struct connection *c = events[i].data.ptr;

@@ -15,7 +15,8 @@
 
 #define SAMPLES_MAX ((size_t)1 << 20)
 #define ANSWER_MAX  65536
-#define WARM_UP     20 /* answers of a lone connection that are not counted */
+#define PATIENCE_NS (10 * SR_NS_PER_S) /* after the end, for a first answer */
+#define WARM_UP     20                 /* answers of a lone connection that are not counted */
 
 struct connection {
     int fd;
@@ -152,14 +153,14 @@ static int run_many(struct run *run)
     int epoll = epoll_create1(EPOLL_CLOEXEC);
     if (epoll < 0)
         return SR_EIO;
-    uint64_t start = sr_clock_ns(), end = start + (uint64_t)(run->load->seconds * 1e9);
+    uint64_t start = sr_clock_ns(), end = start + (uint64_t)(run->load->seconds * 1e9), now;
     for (int i = 0; i < run->load->connections; i++) {
         struct connection *c = &run->connections[i];
         struct epoll_event event = {.events = EPOLLIN, .data.ptr = c};
         if (epoll_ctl(epoll, EPOLL_CTL_ADD, c->fd, &event) != 0 || !send_request(run, c))
             goto out;
     }
-    while (sr_clock_ns() < end) {
+    while ((now = sr_clock_ns()) < end || (run->n_samples == 0 && now < end + PATIENCE_NS)) {
         int n = epoll_wait(epoll, events, 64, 100);
         for (int i = 0; i < n; i++) {
             struct connection *c = events[i].data.ptr;
@@ -204,7 +205,7 @@ static int run_paced(struct run *run)
             goto out;
     }
     uint64_t start = sr_clock_ns(), end = start + (uint64_t)(run->load->seconds * 1e9), due = start, now;
-    while ((now = sr_clock_ns()) < end) {
+    while ((now = sr_clock_ns()) < end || (run->n_samples == 0 && now < end + PATIENCE_NS)) {
         if (!send_due(run, idle, &n_idle, &due))
             goto out;
         uint64_t wait = n_idle > 0 && due > now ? due - now : 0;
