@@ -2,7 +2,7 @@
 # and as one static archive; installed with the header and a pkg-config file.
 include(GNUInstallDirs)
 
-set(SR_LIBRARY_LAYERS base observe text json model config signal decide pool router)
+set(SR_LIBRARY_LAYERS base observe text json model kernel infer config signal decide pool router)
 foreach(kind SHARED STATIC)
   string(TOLOWER semroute_${kind} target)
   add_library(${target} ${kind})
@@ -14,7 +14,7 @@ foreach(kind SHARED STATIC)
                         ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib
                         LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
   target_link_libraries(${target} PRIVATE OpenSSL::Crypto PkgConfig::XXHASH PkgConfig::UTF8PROC
-                        PkgConfig::JANSSON PkgConfig::YAML PkgConfig::PCRE2 cld2 Threads::Threads m)
+                        PkgConfig::JANSSON PkgConfig::YAML PkgConfig::PCRE2 PkgConfig::PSL cld2 Threads::Threads m)
 endforeach()
 set_target_properties(semroute_shared PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
 
