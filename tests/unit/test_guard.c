@@ -36,6 +36,7 @@ static const char yaml[] = TEST_PROVIDERS
                         "[{model: plain}]}\n"
                         "global:\n"
                         "  semroute:\n"
+                        "    inference: {ask_below: 0}\n" /* what is found is the recognisers' */
                         "    models:\n"
                         "      top: {pii_policy: {allow_by_default: false, pii_types_allowed: "
                         "[DATE_TIME]}}\n";
@@ -373,11 +374,12 @@ static void test_policy(void **state)
 static void test_policy_moves(void **state)
 {
     (void)state;
-    sr_runtime *runtime = open_yaml(
-        TEST_PROVIDERS "routing:\n"
-                       "  decisions:\n"
-                       "    - {name: all, modelRefs: [{model: plain}, {model: small}]}\n"
-                       "global: {semroute: {models: {plain: {pii_policy: {allow_by_default: false}}}}}\n");
+    sr_runtime *runtime =
+        open_yaml(TEST_PROVIDERS "routing:\n"
+                                 "  decisions:\n"
+                                 "    - {name: all, modelRefs: [{model: plain}, {model: small}]}\n"
+                                 "global: {semroute: {inference: {ask_below: 0}, models: {plain: "
+                                 "{pii_policy: {allow_by_default: false}}}}}\n");
     check_forward(runtime, CHAT("auto", "hello"), "plain", CHAT("plain", "hello"));
     check_forward(runtime, CHAT("auto", "bob@example.com"), "small", CHAT("small", "bob@example.com"));
     check_forward(runtime, CHAT("plain", "hello"), "plain", CHAT("plain", "hello"));
@@ -390,14 +392,15 @@ static void test_policy_moves(void **state)
 static void test_explicit_models_off(void **state)
 {
     (void)state;
-    sr_runtime *runtime =
-        open_yaml(TEST_PROVIDERS "routing:\n"
-                                 "  signals: {pii: [{name: private}]}\n"
-                                 "  decisions:\n"
-                                 "    - {name: no, rules: {type: pii, name: private}, plugins: [{type: "
-                                 "guard, configuration: {action: block}}]}\n"
-                                 "global: {semroute: {guards: {explicit_models: false}, models: {top: "
-                                 "{pii_policy: {allow_by_default: false}}}}}\n");
+    sr_runtime *runtime = open_yaml(
+        TEST_PROVIDERS
+        "routing:\n"
+        "  signals: {pii: [{name: private}]}\n"
+        "  decisions:\n"
+        "    - {name: no, rules: {type: pii, name: private}, plugins: [{type: "
+        "guard, configuration: {action: block}}]}\n"
+        "global: {semroute: {inference: {ask_below: 0}, guards: {explicit_models: false}, models: {top: "
+        "{pii_policy: {allow_by_default: false}}}}}\n");
     check_forward(runtime, CHAT("plain", "bob@example.com"), "plain", CHAT("plain", "bob@example.com"));
     check_forward(runtime, CHAT("top", "bob@example.com"), "top", CHAT("top", "bob@example.com"));
     sr_exchange *x = ask(runtime, CHAT("auto", "bob@example.com"));
