@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "bench/process_envoy.h"
+#include "infer/locate.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -180,6 +181,9 @@ static void look_around(struct sr_bench_extproc_stage *stage)
              slash ? (int)(slash - stage->self) : 0, stage->self);
     stage->has_noop = access(stage->noop, X_OK) == 0;
     stage->envoy = sr_bench_envoy_find();
+    char folder[SR_LOCATE_MAX];
+    struct sr_err err;
+    stage->has_embedding = sr_locate_model(folder, NULL, &err) == SR_OK;
 }
 
 int sr_bench_extproc_stage_open(struct sr_bench_extproc_stage *stage, int upstream_port)
@@ -205,13 +209,8 @@ int sr_bench_extproc_stage_open(struct sr_bench_extproc_stage *stage, int upstre
     snprintf(stage->directory, sizeof stage->directory, "/tmp/semroute-bench.XXXXXX");
     if (!mkdtemp(stage->directory))
         return SR_EIO;
-    stage->has_embedding = true;
     for (int i = 0; i < SR_BENCH_PROCESSES; i++) {
         int rc = STARTS[i].start(stage, (enum sr_bench_extproc_process)i);
-        if (rc != SR_OK && i == SR_BENCH_SEMROUTE && stage->has_embedding) {
-            stage->has_embedding = false; /* rules of that type need the model: once more without */
-            rc = STARTS[i].start(stage, (enum sr_bench_extproc_process)i);
-        }
         if (rc != SR_OK) {
             fprintf(stderr, "semroute bench extproc: cannot start %s: %s\n", STARTS[i].name, sr_strerror(rc));
             return rc;
