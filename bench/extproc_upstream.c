@@ -151,7 +151,7 @@ static int turn(struct sr_bench_upstream *upstream, struct pass *pass)
     polls[1] = (struct pollfd){.fd = upstream->listener, .events = POLLIN};
     for (int i = 0; i < peers; i++)
         polls[2 + i] = (struct pollfd){.fd = upstream->peers[i].fd, .events = POLLIN};
-    if (poll(polls, (nfds_t)(2 + peers), 100) < 0)
+    if (poll(polls, 2 + (nfds_t)peers, 100) < 0)
         return SR_EIO;
     if (polls[0].revents & POLLOUT)
         rc = send_some(pass);
