@@ -17,6 +17,7 @@ import onnxruntime
 import onnx_encoder
 
 PASSES = 3
+WARM = 2048  # a first pass of longer texts takes minutes, and changes little
 SHAPE = {"layers": 22, "hidden": 768, "heads": 12, "intermediate": 1152, "window": 64, "type": "fp32"}
 
 
@@ -28,7 +29,8 @@ def open_session(shape, tokens, threads):
     settings.log_severity_level = 3
     model = onnx_encoder.Graph(shape).model(tokens)
     session = onnxruntime.InferenceSession(model, settings, providers=["CPUExecutionProvider"])
-    session.run(None, {"x": np.zeros((1, tokens, shape.hidden), np.float32)})
+    if tokens <= WARM:
+        session.run(None, {"x": np.zeros((1, tokens, shape.hidden), np.float32)})
     return session
 
 
