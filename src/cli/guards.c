@@ -42,6 +42,7 @@ static int open_readers(struct sr_guards *guards, const struct sr_tiers *tiers, 
         config.global.inference.judge_precision = config.global.inference.precision =
             (int)sr_neural_precision(tiers->neural.precision);
     config.global.guards.memo_bytes = 0;
+    config.global.inference.judge_max = 0; /* nobody waits with a deadline */
     rc = sr_readers_new(&guards->readers, &config, NULL, tier_of(tiers->tier), 1U << guards->type, err);
     guards->base = base;
     if (rc == SR_OK && sr_readers_missing(guards->readers, guards->type))

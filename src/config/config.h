@@ -358,6 +358,7 @@ struct sr_config_inference {
     size_t memory_max;      /* bytes */
     int queue_jobs, batch_tokens, batch_wait_us, max_windows;
     const char *judge; /* folder or name of heads on the encoder; empty: those that come along, where found */
+    size_t judge_max;  /* bytes of a text that the judge reads; 0: any */
     bool alone;        /* the judge without the other tiers; commands set it, no key does */
     double ask_below;  /* a linear answer less sure than this is put to the judge; 0: none, 1: all */
 };

@@ -248,6 +248,8 @@ int sr_judge_read(struct sr_judge *judge, struct sr_bytes text, uint64_t salt,
     struct sr_judge_reading *reading = NULL;
     wait->reading = NULL;
     wait->under_way = NULL;
+    if (judge->options.text_bytes && text.n > judge->options.text_bytes)
+        return SR_ELIMIT;
     int rc = sr_sha256(text, key.digest);
     if (rc != SR_OK)
         return rc;

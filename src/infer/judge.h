@@ -19,6 +19,7 @@ struct sr_judge_reading; /* immutable once it is given out; counted */
 struct sr_judge_options {
     struct sr_windows_options windows; /* max_tokens 0: all positions of the encoder */
     size_t memo_bytes;                 /* of remembered readings; 0: none are kept */
+    size_t text_bytes;                 /* of the longest text that is read; 0: SR_TOKENIZER_TEXT_MAX */
 };
 
 /* Windows of 256 tokens with 64 in common, 1,024 windows of one text, 16 MiB of memory. */
@@ -50,8 +51,8 @@ struct sr_judge_wait {
 
 /* Reads `text`, which is not needed afterwards. `salt` separates what is remembered (a tenant; 0: shared).
  * SR_OK: wait->reading is there, `done` is not called. SR_AGAIN: `done` will be called. Otherwise no answer:
- * SR_EBUSY (the queue is full), SR_ELIMIT (over SR_TOKENIZER_TEXT_MAX), SR_ENOMEM, SR_ECLOSED. Tokenizes on
- * the calling thread: long texts are for workers. */
+ * SR_EBUSY (the queue is full), SR_ELIMIT (over text_bytes or SR_TOKENIZER_TEXT_MAX), SR_ENOMEM, SR_ECLOSED.
+ * Tokenizes on the calling thread: long texts are for workers. */
 int sr_judge_read(struct sr_judge *judge, struct sr_bytes text, uint64_t salt,
                   enum sr_infer_priority priority, struct sr_judge_wait *wait) SR_WARN_UNUSED;
 

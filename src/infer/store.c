@@ -230,8 +230,9 @@ int sr_models_judge(struct sr_models *models, struct sr_encoder *encoder, struct
     char key[128];
     struct stored *item = NULL, fresh = {.judge = NULL};
     /* While the store has this judge, the judge holds the encoder: no other one is at its place. */
-    snprintf(key, sizeof key, "judge %p %zu %zu %zu %zu", (void *)encoder, options->windows.max_tokens,
-             options->windows.overlap, options->windows.max_windows, options->memo_bytes);
+    snprintf(key, sizeof key, "judge %p %zu %zu %zu %zu %zu", (void *)encoder, options->windows.max_tokens,
+             options->windows.overlap, options->windows.max_windows, options->memo_bytes,
+             options->text_bytes);
     item = find(models, key, 0);
     if (!item) {
         int rc = sr_judge_new(&fresh.judge, encoder, infer, options, err);

@@ -111,11 +111,12 @@ int sr_signal_encoder(const struct sr_config *config, struct sr_models *models, 
 }
 
 static int make_judge(const struct sr_config *config, struct sr_models *models, struct sr_encoder *encoder,
-                      struct sr_judge **out, struct sr_err *err)
+                      size_t text_bytes, struct sr_judge **out, struct sr_err *err)
 {
     struct sr_judge_options options = sr_judge_defaults();
     struct sr_infer *infer;
     options.memo_bytes = config->global.guards.memo_bytes;
+    options.text_bytes = text_bytes;
     int rc = sr_signal_infer(config, models, &infer, err);
     return rc ? rc : sr_models_judge(models, encoder, infer, &options, out, err);
 }
@@ -128,7 +129,7 @@ int sr_signal_judge(const struct sr_config *config, struct sr_models *models, st
         return SR_ENOENT;
     int rc = open_trunk(config, models, true, config->global.inference.judge_precision, &encoder, err);
     if (rc == SR_OK)
-        rc = make_judge(config, models, encoder, out, err);
+        rc = make_judge(config, models, encoder, config->global.inference.judge_max, out, err);
     sr_encoder_unref(encoder);
     return rc;
 }
@@ -139,7 +140,7 @@ int sr_signal_own_judge(const struct sr_config *config, struct sr_models *models
     struct sr_encoder *encoder = NULL;
     int rc = open_encoder(models, folder, NULL, task, config->global.inference.precision, &encoder, err);
     if (rc == SR_OK)
-        rc = make_judge(config, models, encoder, out, err);
+        rc = make_judge(config, models, encoder, 0, out, err);
     sr_encoder_unref(encoder);
     return rc;
 }

@@ -4,7 +4,7 @@ import time
 
 from conftest import chat
 from echo import Echo
-from keys_offline import Key, by, explain, refused, rule_key
+from keys_offline import Key, by, explain, refused
 from keys_online import post, served
 from keys_site import ABSENT, decision, site
 
@@ -86,7 +86,11 @@ S = "routing.signals."
 G = "routing.decisions[].plugins[guard].configuration."
 M = "global.model_catalog.modules."
 OWN = "global.semroute."
-PII_RULE = site(decisions=[by("pii", "p")], signals=pii())
+def pii_rule(**rule):
+    return site(decisions=[by("pii", "p")], signals=pii(**rule), inference=LINEAR)
+
+
+PII_RULE = pii_rule()
 JAILBREAK_RULE = site(decisions=[by("jailbreak", "j")], signals=jailbreak(), inference=LINEAR)
 
 KEYS = [
@@ -95,10 +99,11 @@ KEYS = [
     Key(S + "jailbreak[].include_history", JAILBREAK_RULE, (True, False), matched_in(ATTACKED), (True, False)),
     refused(S + "jailbreak[].method", JAILBREAK_RULE, ("classifier", "contrastive"), "is not supported"),
     refused(S + "pii[].name", PII_RULE, ("p", "q"), "no rule `p`"),
-    rule_key("pii[].threshold", pii(), "see you Monday", (0.5, 0.9), (True, False), "p", "pii"),
-    rule_key("pii[].type_thresholds.*", pii(type_thresholds={"DATE_TIME": 0.5}), "see you Monday", (0.5, 0.9), (True, False),
-             "p", "pii"),
-    rule_key("pii[].pii_types_allowed[]", pii(), MAIL, ("PERSON", "EMAIL_ADDRESS"), (True, False), "p", "pii"),
+    Key(S + "pii[].threshold", PII_RULE, (0.5, 0.9), explain(lambda e: e.rule()["matched"], "see you Monday"), (True, False)),
+    Key(S + "pii[].type_thresholds.*", pii_rule(type_thresholds={"DATE_TIME": 0.5}), (0.5, 0.9),
+        explain(lambda e: e.rule()["matched"], "see you Monday"), (True, False)),
+    Key(S + "pii[].pii_types_allowed[]", PII_RULE, ("PERSON", "EMAIL_ADDRESS"), explain(lambda e: e.rule()["matched"], MAIL),
+        (True, False)),
     Key(S + "pii[].include_history", PII_RULE, (True, False), matched_in(TWO_TURNS), (True, False)),
     refused(G.replace("configuration.", "type"), guard("flag"), ("guard", "rag"), "is not supported"),
     Key(G + "action", guard("flag"), ("flag", "block"), explain(lambda e: e.all["action"], MAIL), ("forward", "reply")),

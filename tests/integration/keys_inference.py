@@ -31,10 +31,10 @@ def asked(**inference):
     return config
 
 
-def judged():
+def judged(**inference):
     """A domain rule with heads behind the linear tier."""
     config = site(decisions=[by("domain", "math")], signals={"domains": [{"name": "math"}]}, signal_deadline_ms=60000,
-                  inference={"judge": f"{ROOT}/models/judge"})
+                  inference={"judge": f"{ROOT}/models/judge", **inference})
     config["global"]["model_catalog"] = {"embeddings": {"semantic": {"mmbert_model_path": MODEL}}}
     return config
 
@@ -95,6 +95,8 @@ KEYS = [
     Key(INFERENCE + "judge_precision", judged(), ("fp32", "int8"), explain(lambda e: e.rule()["value"], "hello"), ANY),
     Key(INFERENCE + "ask_below", judged(), (0, 1), explain(lambda e: e.all["signals"][0]["tier"], "hello"),
         ("linear", "neural")),
+    Key(INFERENCE + "judge_max_bytes", judged(ask_below=1), ("32KiB", 3), explain(lambda e: e.all["signals"][0]["tier"], "hello"),
+        ("neural", "linear")),
     refused(INFERENCE + "cpus", site(), ("0-3,8", "first"), "`first` is no list of CPUs"),
     Key(INFERENCE + "threads", asked(), (1, 4), served(threads), MORE),
     Key(INFERENCE + "batch_tokens", asked(), (4096, 512), served(batches), (1, 3)),

@@ -89,7 +89,7 @@ def test_compress():
 
 
 def test_classify_one_text():
-    one = json.loads(semroute("classify", "--task", "domain", "--json", TEXT).stdout)
+    one = json.loads(semroute("classify", "--task", "domain", "--tier", "linear", "--json", TEXT).stdout)
     assert one["label"] == "math" and one["tier"] == "linear" and one["us"] > 0
     assert one["confidence"] == max(one["probabilities"].values()) and len(one["probabilities"]) == 14
     assert abs(sum(one["probabilities"].values()) - 1) < 1e-4

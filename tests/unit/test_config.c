@@ -219,6 +219,7 @@ static void test_full_global(void **state)
     assert_int_equal(i->max_windows, 16);
     assert_string_equal(i->judge, "models/heads");
     assert_true(i->ask_below == 0.8);
+    assert_int_equal(i->judge_max, 17 << 10);
     const struct sr_config_gateway *w = &g->gateway;
     assert_int_equal(w->max_body_bytes, 2 << 20);
     assert_int_equal(w->max_header_bytes, 8192);
