@@ -17,7 +17,8 @@ struct sr_stage {
     bool tried;
     double ms, p99, spare; /* `spare`: tokens that stay (compression), megabytes (a peer that does not fit) */
     double each[SR_GUARDS_SIGNALS];
-    double least; /* a peer that does not fit: in proportion to the longest that does, less than it would take */
+    double
+        least; /* a peer that does not fit: in proportion to the longest that does, less than it would take */
     char why[40];
 };
 

@@ -1,9 +1,10 @@
 /*
- * An external processor that changes nothing: what Envoy's filter costs by itself, for `semroute bench extproc`.
+ * An external processor that changes nothing: what Envoy's filter costs by itself, for `semroute bench
+ * extproc`.
  *
- * Answers every message with an empty reply of its kind; FULL_DUPLEX_STREAMED bodies, which Envoy has given away, are
- * given back as they came. Asynchronous gRPC with one completion queue and thread for each core. Usage:
- * noop_extproc PORT. Ends by SIGTERM.
+ * Answers every message with an empty reply of its kind; FULL_DUPLEX_STREAMED bodies, which Envoy has given
+ * away, are given back as they came. Asynchronous gRPC with one completion queue and thread for each core.
+ * Usage: noop_extproc PORT. Ends by SIGTERM.
  */
 #include "ext_proc.grpc.pb.h"
 
@@ -18,7 +19,8 @@
 
 namespace ext_proc = envoy::service::ext_proc::v3;
 
-namespace {
+namespace
+{
 
 int usable_cores()
 {
@@ -26,11 +28,11 @@ int usable_cores()
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-/* One stream of one HTTP request, which asks for the next as soon as it was taken. Its events come one after the
- * other, on its queue's thread. Frees itself. */
+/* One stream of one HTTP request, which asks for the next as soon as it was taken. Its events come one after
+ * the other, on its queue's thread. Frees itself. */
 class Stream
 {
-public:
+  public:
     Stream(ext_proc::ExternalProcessor::AsyncService *service, grpc::ServerCompletionQueue *queue)
         : service_(service), queue_(queue), stream_(&context_)
     {
@@ -66,7 +68,7 @@ public:
         }
     }
 
-private:
+  private:
     enum class State { OPENING, READING, WRITING, ENDING };
 
     void read()

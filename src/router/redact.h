@@ -20,8 +20,9 @@ struct sr_redacted {
 struct sr_redaction {
     struct sr_redacted *items; /* distinct ones: by type, then in order of their first place */
     size_t n;
-    uint32_t first[SR_ENTITY_TYPES + 1]; /* where each type's items begin; number k of a type is k - 1 further */
-    size_t places; /* that were changed */
+    uint32_t
+        first[SR_ENTITY_TYPES + 1]; /* where each type's items begin; number k of a type is k - 1 further */
+    size_t places;                  /* that were changed */
 };
 
 struct sr_edit;
