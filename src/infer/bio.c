@@ -32,7 +32,11 @@ int sr_bio_open(struct sr_bio *out, const char *const *labels, size_t n_labels, 
     *out = (struct sr_bio){.n_labels = n_labels};
     out->type_of = sr_mem_calloc(n_labels + 1, sizeof *out->type_of);
     out->begins = sr_mem_calloc(n_labels + 1, sizeof *out->begins);
-    int rc = out->type_of && out->begins ? SR_OK : sr_err_set(err, SR_ENOMEM, "out of memory");
+    if (!out->type_of || !out->begins) {
+        sr_bio_close(out);
+        return sr_err_set(err, SR_ENOMEM, "out of memory");
+    }
+    int rc = SR_OK;
     for (size_t i = 0; rc == SR_OK && i < n_labels; i++) {
         if (!strcmp(labels[i], "O"))
             outside = true;

@@ -111,7 +111,7 @@ static struct sr_judge_reading *find(struct sr_judge *judge, const struct sr_jud
 {
     struct sr_judge_reading *reading = *bucket_of(judge, key);
     while (reading &&
-           (reading->key.salt != key->salt || memcmp(reading->key.digest, key->digest, SR_SHA256_SIZE)))
+           (reading->key.salt != key->salt || memcmp(reading->key.digest, key->digest, SR_SHA256_SIZE) != 0))
         reading = reading->chain;
     return reading;
 }

@@ -417,6 +417,7 @@ static void put_batch(struct call *call, const sr_doc_value *root, enum task tas
     put(call, "{\"results\":[");
     for (size_t i = 0; i < n && !call->rc && !call->missing; i++) {
         put(call, i ? "," : "");
+        verdicts[i] = (struct verdict){"", 0};
         put_result(call, task, sr_doc_string(sr_doc_at(texts, i)), options, &verdicts[i]);
     }
     put(call, "],\"total_count\":%zu,\"processing_time_ms\":%lld", n, ms_since(start));
