@@ -144,7 +144,8 @@ static int start_semroute(struct bench *b)
              "      priority: 10\n"
              "      rules: {operator: OR, conditions: [{type: domain, name: physics}, {type: domain, name: "
              "math}]}\n"
-             "      modelRefs: [{model: bench, use_reasoning: false}]\n",
+             "      modelRefs: [{model: bench, use_reasoning: false}]\n"
+             "global: {semroute: {inference: {ask_below: 0}}}\n", /* the linear tier: the path is measured */
              b->processes[MOCK].port, b->processes[MOCK].port);
     int rc = write_file(b, "semroute.yaml", path, sizeof path, text);
     if (rc != SR_OK)
