@@ -98,6 +98,13 @@ static int make_prompt(struct sr_stages *s, int reads, int size, struct sr_buf *
 
 /* ---- the baseline and the same shape ---- */
 
+/* How many times as long as size b size a is. */
+static double stage_share(int a, int b)
+{
+    bool known = a >= 0 && b >= 0 && a < SR_STAGE_SIZES && b < SR_STAGE_SIZES;
+    return known ? (double)sr_stage_tokens[a] / (double)sr_stage_tokens[b] : 0;
+}
+
 const struct sr_stage *sr_stage_peer(struct sr_stages *s, int size)
 {
     struct sr_stage *stage = &s->peers[size];
@@ -126,8 +133,10 @@ const struct sr_stage *sr_stage_peer(struct sr_stages *s, int size)
         say(stage, "the peer ended");
     if (stage->spare > 0 && n == 0 && size > SR_STAGE_2K)
         sr_stage_peer(s, SR_STAGE_2K);
-    for (int k = size - 1; stage->spare > 0 && n == 0 && stage->least <= 0 && k >= 0; k--)
-        stage->least = s->peers[k].ms * (double)sr_stage_tokens[size] / (double)sr_stage_tokens[k];
+    if (stage->spare > 0 && n == 0) /* in proportion to the longest that fits */
+        for (int k = 0; k < size && k < SR_STAGE_SIZES; k++)
+            if (s->peers[k].ms > 0)
+                stage->least = s->peers[k].ms * stage_share(size, k);
     return stage;
 }
 
@@ -358,7 +367,8 @@ static int ask_round(struct sr_stages *s, int port, int reads, int size, unsigne
     }
     rc = rc ? rc : sr_paper_ask_all(port, views, clients, samples);
     for (unsigned i = 0; i < clients; i++) {
-        samples[i] += extra[i];
+        if (rc == SR_OK)
+            samples[i] += extra[i];
         sr_buf_dispose(&requests[i]);
     }
     return rc;

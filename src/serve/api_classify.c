@@ -412,17 +412,17 @@ static void put_batch(struct call *call, const sr_doc_value *root, enum task tas
 {
     struct verdict verdicts[SR_API_CLASSIFY_BATCH_MAX];
     const sr_doc_value *texts = sr_doc_get(root, "texts"), *options = sr_doc_get(root, "options");
-    size_t n = sr_doc_size(texts);
+    size_t n = sr_doc_size(texts), done = 0;
     uint64_t start = sr_clock_ns();
     put(call, "{\"results\":[");
-    for (size_t i = 0; i < n && !call->rc && !call->missing; i++) {
-        put(call, i ? "," : "");
-        verdicts[i] = (struct verdict){"", 0};
-        put_result(call, task, sr_doc_string(sr_doc_at(texts, i)), options, &verdicts[i]);
+    for (; done < n && !call->rc && !call->missing; done++) {
+        put(call, done ? "," : "");
+        verdicts[done] = (struct verdict){"", 0};
+        put_result(call, task, sr_doc_string(sr_doc_at(texts, done)), options, &verdicts[done]);
     }
     put(call, "],\"total_count\":%zu,\"processing_time_ms\":%lld", n, ms_since(start));
     if (!call->rc && !call->missing)
-        put_statistics(call, verdicts, n);
+        put_statistics(call, verdicts, done);
 }
 
 /* ---- errors and the call ---- */

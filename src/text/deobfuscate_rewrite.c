@@ -57,7 +57,7 @@ static void mark(struct sr_rewritten *out, const struct word *word, size_t from,
         last->in_end = word->end;
         last->out_end = out->n;
         last->disguise |= disguise;
-    } else if (out->n_marks < out->max_marks) {
+    } else if (out->marks && out->n_marks < out->max_marks) {
         out->marks[out->n_marks++] = (struct sr_rewrite_mark){word->start, word->end, from, out->n, disguise};
     }
 }

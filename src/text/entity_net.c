@@ -168,7 +168,7 @@ static size_t ipv6_end(const struct sr_entity_scan *scan, size_t at, bool *plain
         if (four && (gap || groups == 6)) {
             groups += 2;
             digits++;
-            end = at = four;
+            end = four;
             break;
         }
         while (at - start < 4 && is_hex(sr_entity_at(scan, at)))

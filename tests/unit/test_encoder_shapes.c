@@ -310,6 +310,13 @@ static void minilm_l12(void **state)
     shape("minilm-l12", "embedding");
 }
 
+static void mmbert_small(void **state)
+{
+    (void)state;
+    shape("mmbert-small", "embedding");
+}
+
+#if !SLOW
 static void bert_base(void **state)
 {
     (void)state;
@@ -328,23 +335,24 @@ static void modernbert_base(void **state)
     shape("modernbert-base", "token");
 }
 
-static void mmbert_small(void **state)
-{
-    (void)state;
-    shape("mmbert-small", "embedding");
-}
-
 static void mmbert_base(void **state)
 {
     (void)state;
     shape("mmbert-base", "sequence");
 }
+#endif
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(minilm_l12),      cmocka_unit_test(bert_base),    cmocka_unit_test(roberta_base),
-        cmocka_unit_test(modernbert_base), cmocka_unit_test(mmbert_small), cmocka_unit_test(mmbert_base),
+        cmocka_unit_test(minilm_l12),
+        cmocka_unit_test(mmbert_small),
+#if !SLOW
+        cmocka_unit_test(bert_base),
+        cmocka_unit_test(roberta_base),
+        cmocka_unit_test(modernbert_base),
+        cmocka_unit_test(mmbert_base),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, remove_folder);
 }
