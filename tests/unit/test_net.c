@@ -185,6 +185,8 @@ static void slow_reader_holds_up_the_writer(void **state)
     raw_send(&r, head);
     part = sr_bytes_of(body, size);
     assert_int_equal(sr_conn_write(r.conn, &part, 1), SR_OK);
+    for (int i = 0; i < 200 && w.requests == 0; i++)
+        world_run_ms(&w, 50);
     world_run_ms(&w, 300);
     assert_int_equal(w.requests, 1);
     assert_true(w.body_bytes < size);
