@@ -8,7 +8,9 @@
 #include "infer/judge.h"
 
 #include <dirent.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #define FILES_MAX 4096 /* of a folder that are looked at */
@@ -96,13 +98,17 @@ uint64_t sr_models_stamp(const char *path)
         return 0;
     if (!S_ISDIR(st.st_mode))
         return file_stamp(&st, "");
-    DIR *folder = opendir(path);
-    struct dirent *entry;
-    for (int i = 0; folder && i < FILES_MAX && (entry = readdir(folder)); i++)
-        if (entry->d_name[0] != '.' && fstatat(dirfd(folder), entry->d_name, &st, 0) == 0)
-            stamp += file_stamp(&st, entry->d_name);
-    if (folder)
-        closedir(folder);
+    struct dirent **entries = NULL;
+    int n = scandir(path, &entries, NULL, NULL);
+    for (int i = 0; i < n; i++) {
+        char file[PATH_MAX];
+        int length = snprintf(file, sizeof file, "%s/%s", path, entries[i]->d_name);
+        bool counts = i < FILES_MAX && entries[i]->d_name[0] != '.' && length < (int)sizeof file;
+        if (counts && stat(file, &st) == 0)
+            stamp += file_stamp(&st, entries[i]->d_name);
+        free(entries[i]); /* scandir's */
+    }
+    free(entries);
     return stamp;
 }
 
