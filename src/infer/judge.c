@@ -318,45 +318,6 @@ void sr_judge_leave(struct sr_judge *judge, struct sr_judge_wait *wait)
     sr_judge_unref(judge);
 }
 
-struct asker {
-    struct sr_judge_wait wait;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    bool done;
-    int status;
-};
-
-static void ask_done(struct sr_judge_wait *wait, int status)
-{
-    struct asker *asker = wait->owner;
-    pthread_mutex_lock(&asker->lock);
-    asker->done = true;
-    asker->status = status;
-    pthread_cond_signal(&asker->changed);
-    pthread_mutex_unlock(&asker->lock);
-}
-
-int sr_judge_ask(struct sr_judge *judge, struct sr_bytes text, uint64_t salt,
-                 struct sr_judge_reading **reading)
-{
-    struct asker asker = {.wait = {.done = ask_done}};
-    asker.wait.owner = &asker;
-    pthread_mutex_init(&asker.lock, NULL);
-    pthread_cond_init(&asker.changed, NULL);
-    int rc = sr_judge_read(judge, text, salt, SR_INFER_BULK, &asker.wait);
-    if (rc == SR_AGAIN) {
-        pthread_mutex_lock(&asker.lock);
-        while (!asker.done)
-            pthread_cond_wait(&asker.changed, &asker.lock);
-        pthread_mutex_unlock(&asker.lock);
-        rc = asker.status;
-    }
-    pthread_cond_destroy(&asker.changed);
-    pthread_mutex_destroy(&asker.lock);
-    *reading = rc == SR_OK ? asker.wait.reading : NULL;
-    return rc;
-}
-
 struct sr_judge_stats sr_judge_stats(struct sr_judge *judge)
 {
     pthread_mutex_lock(&judge->lock);

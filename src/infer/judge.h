@@ -60,10 +60,6 @@ int sr_judge_read(struct sr_judge *judge, struct sr_bytes text, uint64_t salt,
  * already or is being called now. Work that nobody waits for is dropped. */
 void sr_judge_leave(struct sr_judge *judge, struct sr_judge_wait *wait);
 
-/* Reads and waits; for commands and worker threads. The reading is the caller's. */
-int sr_judge_ask(struct sr_judge *judge, struct sr_bytes text, uint64_t salt,
-                 struct sr_judge_reading **reading) SR_WARN_UNUSED;
-
 struct sr_judge_reading *sr_judge_reading_ref(struct sr_judge_reading *reading);
 void sr_judge_reading_unref(struct sr_judge_reading *reading); /* NULL is allowed */
 
@@ -82,10 +78,6 @@ const float *sr_judge_text(const struct sr_judge_reading *reading, const struct 
 /* The same of one window, and where it lies. */
 const float *sr_judge_window(const struct sr_judge_reading *reading, const struct sr_head_info *head,
                              size_t window, uint32_t *start, uint32_t *end);
-
-/* The window in which `label` is most probable; its probability. */
-float sr_judge_worst(const struct sr_judge_reading *reading, const struct sr_head_info *head, size_t label,
-                     uint32_t *start, uint32_t *end);
 
 /* Spans of the token head, in the order of the text. */
 const struct sr_bio_span *sr_judge_spans(const struct sr_judge_reading *reading, size_t *n);

@@ -262,22 +262,6 @@ const float *sr_judge_window(const struct sr_judge_reading *reading, const struc
     return reading->probabilities + (window + 1) * reading->stride + place_of(reading, head);
 }
 
-float sr_judge_worst(const struct sr_judge_reading *reading, const struct sr_head_info *head, size_t label,
-                     uint32_t *start, uint32_t *end)
-{
-    float worst = -1;
-    for (size_t i = 0; i < reading->scope.windows; i++) {
-        uint32_t s, e;
-        float p = sr_judge_window(reading, head, i, &s, &e)[label];
-        if (p > worst) {
-            worst = p;
-            *start = s;
-            *end = e;
-        }
-    }
-    return worst;
-}
-
 const struct sr_bio_span *sr_judge_spans(const struct sr_judge_reading *reading, size_t *n)
 {
     *n = reading->n_spans;

@@ -33,7 +33,7 @@ struct sr_signal_set {
 
 static void jailbreak_free(struct sr_signal_set *set)
 {
-    sr_jailbreak_reader_unref(set->reader);
+    sr_jailbreak_reader_free(set->reader);
     sr_judge_unref(set->judge);
     sr_mem_free(set);
 }

@@ -11,7 +11,6 @@
 #define READER_VERSION "jailbreak-1 "
 
 struct sr_jailbreak_reader {
-    struct sr_ref ref;
     struct sr_linear *model;
     struct sr_memo *memo; /* NULL: nothing is remembered */
     uint64_t attack;      /* mask of labels */
@@ -50,7 +49,6 @@ int sr_jailbreak_reader_new(struct sr_jailbreak_reader **out, const char *path,
     struct sr_jailbreak_reader *reader = sr_mem_calloc(1, sizeof *reader);
     if (!reader)
         return sr_err_set(err, SR_ENOMEM, "out of memory");
-    sr_ref_init(&reader->ref);
     int rc = sr_models_linear(models, *path ? path : SR_MODELS_JAILBREAK, &reader->model, err);
     if (rc) {
         sr_mem_free(reader);
@@ -63,22 +61,16 @@ int sr_jailbreak_reader_new(struct sr_jailbreak_reader **out, const char *path,
     snprintf(reader->name, sizeof reader->name, "%s%s %llx", READER_VERSION, sr_linear_sha256(reader->model),
              (unsigned long long)reader->attack);
     if (!reader->attack) {
-        sr_jailbreak_reader_unref(reader);
+        sr_jailbreak_reader_free(reader);
         return sr_err_set(err, SR_EINVAL, "no label of the model means an attack");
     }
     *out = reader;
     return SR_OK;
 }
 
-struct sr_jailbreak_reader *sr_jailbreak_reader_ref(struct sr_jailbreak_reader *reader)
+void sr_jailbreak_reader_free(struct sr_jailbreak_reader *reader)
 {
-    sr_ref_get(&reader->ref);
-    return reader;
-}
-
-void sr_jailbreak_reader_unref(struct sr_jailbreak_reader *reader)
-{
-    if (!reader || !sr_ref_put(&reader->ref))
+    if (!reader)
         return;
     sr_linear_unref(reader->model);
     sr_memo_unref(reader->memo);

@@ -35,8 +35,7 @@ uint64_t sr_jailbreak_attacks(const char *const *names, size_t n, const struct s
 int sr_jailbreak_reader_new(struct sr_jailbreak_reader **out, const char *path,
                             const struct sr_strings *labels, struct sr_models *models,
                             struct sr_err *err) SR_WARN_UNUSED;
-struct sr_jailbreak_reader *sr_jailbreak_reader_ref(struct sr_jailbreak_reader *reader);
-void sr_jailbreak_reader_unref(struct sr_jailbreak_reader *reader); /* NULL is allowed */
+void sr_jailbreak_reader_free(struct sr_jailbreak_reader *reader); /* NULL is allowed */
 
 /* The model's labels, as long as the reader lives. */
 const char *const *sr_jailbreak_labels(const struct sr_jailbreak_reader *reader, size_t *n);

@@ -28,7 +28,7 @@ struct sr_signal_set {
 
 static void pii_free(struct sr_signal_set *set)
 {
-    sr_pii_reader_unref(set->reader);
+    sr_pii_reader_free(set->reader);
     sr_judge_unref(set->judge);
     sr_mem_free(set);
 }

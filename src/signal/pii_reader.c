@@ -8,7 +8,6 @@
 #define READER_VERSION "pii-1"
 
 struct sr_pii_reader {
-    struct sr_ref ref;
     struct sr_memo *memo; /* NULL: nothing is remembered */
 };
 
@@ -19,21 +18,14 @@ int sr_pii_reader_new(struct sr_pii_reader **out, struct sr_models *models, stru
         return sr_err_set(err, SR_ENOMEM, "out of memory");
     struct sr_memo *memo = sr_models_memo(models);
     (void)sr_public_suffix_has(SR_LIT("example.com")); /* reads the list now, not at the first request */
-    sr_ref_init(&reader->ref);
     reader->memo = memo ? sr_memo_ref(memo) : NULL;
     *out = reader;
     return SR_OK;
 }
 
-struct sr_pii_reader *sr_pii_reader_ref(struct sr_pii_reader *reader)
+void sr_pii_reader_free(struct sr_pii_reader *reader)
 {
-    sr_ref_get(&reader->ref);
-    return reader;
-}
-
-void sr_pii_reader_unref(struct sr_pii_reader *reader)
-{
-    if (!reader || !sr_ref_put(&reader->ref))
+    if (!reader)
         return;
     sr_memo_unref(reader->memo);
     sr_mem_free(reader);

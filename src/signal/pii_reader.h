@@ -19,8 +19,7 @@ struct sr_pii_reader;
 /* SR_ENOMEM. */
 int sr_pii_reader_new(struct sr_pii_reader **out, struct sr_models *models,
                       struct sr_err *err) SR_WARN_UNUSED;
-struct sr_pii_reader *sr_pii_reader_ref(struct sr_pii_reader *reader);
-void sr_pii_reader_unref(struct sr_pii_reader *reader); /* NULL is allowed */
+void sr_pii_reader_free(struct sr_pii_reader *reader); /* NULL is allowed */
 
 struct sr_pii_finds {
     const struct sr_entity *items; /* in the arena, by place */
