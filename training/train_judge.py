@@ -28,8 +28,8 @@ CHOICES = {
     "rate": 8e-4, "head_rate": 1e-3, "decay": 0.01, "warmup_tokens": 200_000, "clip": 1.0, "smoothing": 0.05,
     "pooling": {"domain": "mean", "jailbreak": "cls", "pii": "token"},
     "phases": [
-        {"tokens": 1_200_000, "share": {"domain": 1.0}},
-        {"tokens": 1_650_000, "share": {"domain": 0.30, "jailbreak": 0.36, "pii": 0.34}},
+        {"tokens": 1_800_000, "share": {"domain": 1.0}},
+        {"tokens": 6_200_000, "share": {"domain": 0.30, "jailbreak": 0.40, "pii": 0.30}},
     ],
     "task_weight": {"domain": 1.0, "jailbreak": 1.0, "pii": 1.0},
 }
