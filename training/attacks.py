@@ -9,6 +9,7 @@ import codecs
 import random
 import string
 
+import attacks_grammar
 from attacks_languages import LANGUAGES
 
 NAMES = ["Orion", "Vexa", "Kaltor", "Nyx", "ZERO", "M.A.X.", "Raven", "Prometheus", "Lilith", "OMEGA", "Jinx", "Hex",
@@ -219,19 +220,11 @@ def encoded(rng, core):
 KINDS = {"override": override, "persona": persona, "prompt_leak": leak, "payload_splitting": split_up, "suffix": suffix,
          "persuasion": persuade, "fiction": fiction, "authority": authority, "refusal_suppression": restrain, "encoding": encoded}
 RATES = {"override": 5, "persona": 5, "prompt_leak": 4, "payload_splitting": 2, "suffix": 2, "persuasion": 3, "fiction": 3,
-         "authority": 4, "refusal_suppression": 2, "encoding": 1.5, "shots": 2, "language": 7}
+         "authority": 4, "refusal_suppression": 2, "encoding": 1.5, "shots": 2, "language": 14.4}
 
 
 def in_language(rng, core, table):
-    t = LANGUAGES[table]
-    parts = [rng.choice(t["attack"])]
-    if rng.random() < .35:
-        parts.append(rng.choice(t["attack"]))
-    if rng.random() < .6:
-        parts.append(rng.choice(t["cores"]) if rng.random() < .75 else core)
-    if rng.random() < .15:
-        parts.insert(0, rng.choice(t["opening"]))
-    return pick(rng, " ", " ", "\n").join(parts)
+    return attacks_grammar.attack(rng, core, LANGUAGES[table])
 
 
 def attack(rng, cores, kind=None):
@@ -393,15 +386,9 @@ HARMLESS_KINDS = [harmless_persona, harmless_ignore, harmless_talk, harmless_dan
 
 def lookalike(rng, cores):
     """(text, language); `cores` are harmless questions here."""
-    if rng.random() < .25:
+    if rng.random() < .35:
         language = rng.choice(list(LANGUAGES))
-        t = LANGUAGES[language]
-        parts = [rng.choice(t["harmless"])]
-        if rng.random() < .4:
-            parts.append(rng.choice(t["harmless"]))
-        if rng.random() < .2:
-            parts.insert(0, rng.choice(t["opening"]))
-        return " ".join(parts), language
+        return attacks_grammar.lookalike(rng, rng.choice(cores).strip()[:300], LANGUAGES[language]), language
     text = rng.choice(HARMLESS_KINDS)(rng, rng.choice(cores).strip()[:300])
     if rng.random() < .08:
         text = pick(rng, text.upper(), text.lower())
