@@ -28,7 +28,7 @@ HARMLESS_FILES = {"benign-prompts": ("train.jsonl", 9999, 4.0), "benign-real-use
                   "factcheck-weak": ("train.jsonl", 4500, 1.0), "feedback-weak-nlupp": ("train.jsonl", 1000, 1.0), "routing-gsm8k": ("train.jsonl", 500, 1.0),
                   "pii-presidio": ("train.jsonl", 700, 1.0), "pii-ner-tweets": ("train.jsonl", 2000, 1.0)}
 CHATS = {"chat-rag-bills": "requests.jsonl", "chat-rag-opensourceguide": "requests.jsonl", "chat-agent-taubench": "airline_trajectories.jsonl"}
-MADE = {"attacks": 7000, "lookalikes": 6000, "planted": 2500, "carriers": 2500}
+MADE = {"attacks": 9000, "lookalikes": 12000, "planted": 3000, "carriers": 4000}
 
 
 def _read(root, folder, name, inputs):

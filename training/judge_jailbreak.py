@@ -7,11 +7,11 @@ import trunk
 
 HELD = 0.10          # of the groups: kept out of training, for calibration
 MOST = 128           # tokens of a text; a planted instruction is kept inside
-PER_EPOCH = {"composed-injections": 500, "benign-prompts": 815, "benign-real-users": 900, "jailbreak-bipia": 60, "factcheck-weak": 220, "intent-clinc150": 160,
+PER_EPOCH = {"composed-injections": 500, "benign-prompts": 815, "benign-real-users": 1316, "jailbreak-bipia": 60, "factcheck-weak": 220, "intent-clinc150": 160,
              "intent-banking77": 100, "tools-metatool": 220, "domain-mmlu-pro": 200, "domain-mmlu": 120, "domain-longfact": 120, "domain-gaokao-zh": 60,
-             "pii-ner-tweets": 120, "pii-presidio": 60, "routing-gsm8k": 30, "feedback-weak-nlupp": 60, "korean-questions": 50, "chat-agent-taubench": 160,
-             "chat-rag-bills": 80, "chat-rag-opensourceguide": 150, "longdocs": 150}
-MADE = {"attacks": 1300, "lookalikes": 1100, "planted": 350, "carriers": 350}
+             "pii-ner-tweets": 120, "pii-presidio": 60, "routing-gsm8k": 30, "feedback-weak-nlupp": 60, "korean-questions": 50, "chat-agent-taubench": 240,
+             "chat-rag-bills": 120, "chat-rag-opensourceguide": 225, "longdocs": 225}
+MADE = {"attacks": 1800, "lookalikes": 2200, "planted": 450, "carriers": 550}
 WEIGHT = {"jailbreak-inthewild": 1.2, "gptfuzz": 1.2, "composed-injections": 0.6, "jailbreak-bipia": 0.3, "benign-prompts": 1.5, "jailbreak-short": 2.0, "llmguard-tests": 2.0}
 
 
