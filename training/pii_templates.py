@@ -1,245 +1,201 @@
 """Texts with made-up personal data in 17 types, for training; pii_test_templates.py has others, for measuring.
 
-`make(rng)` returns (text, [(start, end, type)]), offsets in characters. All values are invented: card numbers pass Luhn and
-IBANs their checksum because real ones do, telephone numbers use reserved ranges where a country has some.
+`make(rng)` returns (text, [(start, end, type)]), offsets in characters. The values come from pii_values.py; this file has
+the sentences around them: `{TYPE}` or `{NAME}` of a narrower maker, `{TYPE=a~b}` for a choice of given values, `[[a~b]]` for
+a choice of unlabelled words, § for a digit, ¤ for a capital letter, \\n for a line break, | between templates.
 """
 import random
-import string
+import re
 
-FIRST = """James Mary Robert Patricia John Jennifer Michael Linda David Elizabeth Sofia Mateo Lucía Diego Camila Hiroshi Yuki Kenji Sakura Wei Li Na Chen Mei Jun Min-ji
-Ji-hoon Seo-yeon Aisha Omar Fatima Yusuf Layla Hassan Priya Arjun Ananya Rahul Deepika Ivan Olga Dmitri Natasha Svetlana Pierre Chloé Antoine Margaux Luca Giulia Marco
-Francesca Hans Greta Jürgen Anke Lars Ingrid Bjørn Astrid Kwame Ama Chidi Ngozi Thabo Zanele João Ana Rafael Beatriz Piotr Agnieszka Tomasz Zofia Eleni Nikos Dimitra Mehmet
-Elif Emre Zeynep Sean Aoife Liam Niamh Thi Minh Linh Anh Siti Budi Dewi Putu Tariq Noor Zara Ibrahim Esther Ruth Samuel Daniel Grace Emily Noah Olivia Ethan Ava Mia Logan
-Dorothy Walter Harold Agnes Ruby Oscar Felix Hugo Clara Nora Vera Ivy Hazel Otis Silas Jasper Imani Malik DeShawn Keisha Tyrone Latoya Xochitl Itzel Kai Leilani Mahalia""".split()
-LAST = """Smith Johnson Williams Brown Jones Garcia Miller Davis Rodriguez Martinez Hernandez Lopez Gonzalez Wilson Anderson Thomas Taylor Moore Jackson Martin Lee Perez Thompson
-White Harris Sanchez Clark Ramirez Lewis Robinson Walker Young Allen King Wright Scott Torres Nguyen Hill Flores Green Adams Nelson Baker Tanaka Suzuki Sato Yamamoto Wang Zhang Liu
-Chen Yang Huang Kim Park Choi Jung Singh Kumar Patel Sharma Gupta Khan Ahmed Hussein Ali Haddad Rahman Ivanov Petrova Smirnov Kuznetsov Dubois Lefèvre Moreau Laurent Rossi Ferrari
-Bianchi Esposito Müller Schmidt Schneider Weber Hoffmann Larsen Hansen Johansson Nilsson Virtanen Okafor Mensah Adeyemi Ndlovu Silva Santos Oliveira Costa Kowalski Nowak Wiśniewski
-Papadopoulos Yılmaz Demir Kaya O'Brien Murphy Kelly Walsh Tran Pham Le Wijaya Santoso MacDonald Fraser Sinclair Beaumont Whitfield Ashworth Pemberton Holloway Calloway Stone Frost
-Abara Diallo Traoré Nakamura Ortega Vargas Castillo Mendoza Novak Horvat Dvořák Popescu Ionescu Kovács Nagy Szabó""".split()
-CITIES = """London Paris Berlin Madrid Rome Vienna Lisbon Dublin Oslo Stockholm Helsinki Warsaw Prague Budapest Athens Istanbul Cairo Nairobi Lagos Accra Johannesburg Mumbai Delhi
-Bangalore Karachi Dhaka Jakarta Manila Bangkok Hanoi Singapore Tokyo Osaka Seoul Beijing Shanghai Sydney Melbourne Auckland Toronto Vancouver Montreal Chicago Boston Seattle Denver Austin
-Houston Miami Atlanta Phoenix Portland Detroit Lima Bogotá Santiago Quito Caracas Montevideo Recife Córdoba Valencia Porto Lyon Marseille Hamburg Munich Cologne Zürich Geneva Turin
-Naples Bergen Gothenburg Tampere Kraków Brno Tirana Sofia Bucharest Kyiv Tbilisi Baku Almaty Tehran Baghdad Amman Doha Dubai Muscat Tunis Algiers Rabat Dakar""".split() + \
-    ["New York", "Los Angeles", "San Francisco", "Mexico City", "Buenos Aires", "São Paulo", "Rio de Janeiro", "Cape Town", "Hong Kong", "Kuala Lumpur", "Ho Chi Minh City", "Tel Aviv", "Salt Lake City"]
-COUNTRIES = """France Germany Spain Italy Portugal Ireland Norway Sweden Finland Denmark Poland Hungary Greece Turkey Egypt Kenya Nigeria Ghana India Pakistan Bangladesh Indonesia Thailand
-Vietnam Japan China Australia Canada Mexico Brazil Argentina Chile Peru Colombia Ecuador Uruguay Iran Iraq Jordan Qatar Morocco Senegal Iceland Malta Cyprus Latvia Estonia Croatia Serbia""".split() + \
-    ["United States", "USA", "UK", "United Kingdom", "South Korea", "New Zealand", "South Africa", "Saudi Arabia", "the Netherlands", "Czech Republic", "Sri Lanka", "Costa Rica", "Hong Kong", "Puerto Rico"]
-STATES = ["California", "Texas", "Ohio", "Oregon", "Nevada", "Florida", "Bavaria", "Ontario", "Queensland", "Tuscany", "Kerala", "Catalonia", "Andalusia", "Brittany", "Scotland", "Hokkaido", "New South Wales", "North Carolina"]
-STREETS = "Main Oak Pine Maple Cedar Elm Washington Lake Hill Park Walnut River Church Spring Mill Bridge Station Victoria Queen King High Green Meadow Sunset Franklin Highland Chestnut Willow Harbour Canal Orchard Abbey".split()
-KINDS = ["Street", "St", "St.", "Avenue", "Ave", "Road", "Rd", "Lane", "Drive", "Dr", "Boulevard", "Blvd", "Court", "Place", "Way", "Terrace", "Crescent", "Square", "Parkway"]
-FOREIGN = ["Rue de la {n}", "Calle {n}", "{n}straße", "{n}strasse", "Via {n}", "Avenida {n}", "Rua {n}", "{n}gatan", "{n}vägen", "{n} utca", "Plaza {n}", "Boulevard {n}", "{n}laan", "ul. {n}", "{n}katu", "Kungs{n}gatan"]
-FOREIGN_NAMES = ["Victoire", "Mayor", "Goethe", "Garibaldi", "Libertad", "Flores", "Stor", "Linden", "Haupt", "Petőfi", "Roma", "Republique", "Kirch", "Berg", "Skol", "Wilhelmina", "Długa", "Koski", "Schiller"]
-ORGS_A = ["Northwind", "Acme", "Globex", "Initech", "Blue Harbor", "Vertex", "Sunrise", "Redwood", "Silverline", "Quantum", "Evergreen", "Atlas", "Pinnacle", "Lumen", "Cobalt", "Meridian", "Granite", "Falcon", "Zenith", "Orchid",
-          "Kestrel", "Halcyon", "Nimbus", "Crestview", "Ironwood", "Bluebird", "Oakridge", "Starling", "Tidewater", "Solstice"]
-ORGS_B = ["Ltd", "Inc", "Inc.", "GmbH", "LLC", "Corp", "Group", "Holdings", "Bank", "Logistics", "Foods", "Pharma", "Systems", "Insurance", "Airlines", "Software", "Partners", "Media", "Energy", "& Sons", "AG", "S.A.", "Motors", "Labs", "Consulting"]
-ORGS = ["United Nations", "Red Cross", "Microsoft", "Toyota", "Siemens", "Nestlé", "IKEA", "Harvard University", "Stanford", "University of Oxford", "Deutsche Bank", "HSBC", "Pfizer", "Samsung", "NASA", "UNICEF", "the World Bank", "Spotify", "Netflix",
-        "Memorial Hospital", "St. Mary's Hospital", "Lincoln High School", "City Council", "Ministry of Health", "Amazon", "Walmart", "Boeing", "Airbus", "Sony", "FIFA", "BBC", "CNN", "Reuters", "Tesla", "Uber"]
-NRP = """American British French German Italian Spanish Portuguese Dutch Swedish Norwegian Finnish Polish Russian Ukrainian Turkish Greek Egyptian Nigerian Kenyan Indian Pakistani Chinese Japanese Korean Vietnamese Thai
-Filipino Australian Canadian Mexican Brazilian Argentine Chilean Colombian Iranian Iraqi Syrian Israeli Lebanese Moroccan Ethiopian Irish Scottish Welsh Danish Hungarian Czech Romanian Bulgarian Serbian Catholic Protestant Muslim
-Jewish Hindu Buddhist Sikh Mormon Baptist Lutheran Methodist Republican Democrat Conservative Labour Socialist Christian Sunni Shia Orthodox Quaker Kurdish Basque Catalan Roma Maori Hispanic Latino Peruvian Cuban""".split()
-TITLES = ["Mr.", "Mr", "Mrs.", "Mrs", "Ms.", "Ms", "Miss", "Dr.", "Dr", "Prof.", "Professor", "Sir", "Madam", "Lady", "Rev.", "Capt.", "Sgt.", "Lord", "Dame", "Herr", "Frau", "Señor", "Monsieur"]
-WORDS = "meadow lantern harbor pixel quartz delta mirror cobalt ferry sparrow copper willow amber ridge summit orbit cedar maple ember frost river stone cloud nova polar".split()
-TLDS = ["com", "org", "net", "io", "co.uk", "de", "fr", "es", "it", "edu", "gov", "info", "biz", "us", "ca", "com.au", "nl", "app", "dev", "se", "jp", "co", "me", "shop"]
-MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"]
-DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
-STATE_CODES = ["CA", "NY", "TX", "OH", "OR", "NV", "FL", "WA", "IL", "MA", "CO", "GA", "AZ", "NC", "PA", "MI", "VA", "NJ", "MN", "WI"]
+from pii_values import LABELS, MAKERS, NARROW, TYPES, some
 
-
-def digits(rng, n):
-    return "".join(rng.choice(string.digits) for _ in range(n))
-
-
-def luhn(number):
-    total = 0
-    for i, c in enumerate(reversed(number)):
-        d = int(c)
-        if i % 2 == 0:
-            d = d * 2 - 9 * (d > 4)
-        total += d
-    return str(-total % 10)
-
-
-def CREDIT_CARD(rng):
-    kind = rng.choice(["4", "51", "52", "55", "34", "37", "6011", "3528", "30"])
-    length = {"34": 15, "37": 15, "30": 14}.get(kind, 16)
-    n = kind + digits(rng, length - 1 - len(kind))
-    n += luhn(n)
-    style = rng.random()
-    if style < .45:
-        return n
-    groups = [4, 6, length - 10] if length < 16 else [4, 4, 4, 4]
-    out, at = [], 0
-    for g in groups:
-        out.append(n[at:at + g])
-        at += g
-    return rng.choice([" ", "-"]).join(out)
-
-
-IBANS = {"GB": ("4a14n", 22), "DE": ("18n", 22), "FR": ("23n", 27), "ES": ("20n", 24), "NL": ("4a10n", 18), "IT": ("1a22n", 27), "CH": ("17n", 21), "PL": ("24n", 28), "SE": ("20n", 24), "BE": ("12n", 16), "AT": ("16n", 20), "NO": ("11n", 15), "DK": ("14n", 18), "IE": ("4a14n", 22), "PT": ("21n", 25)}
-
-
-def IBAN_CODE(rng):
-    country = rng.choice(list(IBANS))
-    form = IBANS[country][0]
-    letters = int(form.split("a")[0]) if "a" in form else 0
-    body = "".join(rng.choice(string.ascii_uppercase) for _ in range(letters)) + digits(rng, int(form.split("a")[-1][:-1]))
-    value = int("".join(str(int(c, 36)) for c in body + country + "00"))
-    iban = f"{country}{98 - value % 97:02d}{body}"
-    return " ".join(iban[i:i + 4] for i in range(0, len(iban), 4)) if rng.random() < .4 else iban
-
-
-def PERSON(rng):
-    first, last = rng.choice(FIRST), rng.choice(LAST)
-    return rng.choices([f"{first} {last}", first, last, f"{first} {rng.choice(string.ascii_uppercase)}. {last}", f"{first} {rng.choice(FIRST)} {last}", f"{last}, {first}", f"{first[0]}. {last}", f"{first} {last}-{rng.choice(LAST)}"],
-                       [10, 5, 2, 1.5, 1, .7, .7, .6])[0]
-
-
-def AGE(rng):
-    n = rng.randint(1, 99)
-    return rng.choices([str(n), f"{n} years old", f"{n}-year-old", f"{n} years", f"{n} year old", f"{rng.randint(1, 23)} months old", f"{n}yo"], [6, 2, 1, 1, .6, .4, .3])[0]
-
-
-def DATE_TIME(rng):
-    y, m, d = rng.randint(1930, 2030), rng.randint(1, 12), rng.randint(1, 28)
-    h, mi = rng.randint(0, 23), rng.randint(0, 59)
-    month = MONTHS[m - 1]
-    return rng.choice([f"{y}-{m:02d}-{d:02d}", f"{m}/{d}/{y}", f"{d:02d}.{m:02d}.{y}", f"{month} {d}, {y}", f"{d} {month} {y}", f"{month[:3]} {d}", f"{month} {y}", f"{month} {d}", f"{d}th of {month}", f"{h}:{mi:02d}", f"{h % 12 + 1} pm", f"{h % 12 + 1}:{mi:02d} am",
-                       rng.choice(DAYS), f"next {rng.choice(DAYS)}", "yesterday", "tomorrow", "last week", f"{rng.choice(DAYS)}, {month} {d}", f"{y}-{m:02d}-{d:02d} {h:02d}:{mi:02d}", f"{y}-{m:02d}-{d:02d}T{h:02d}:{mi:02d}:00Z", str(y), f"{m:02d}/{d:02d}/{y % 100:02d}", f"{m:02d}/{y % 100:02d}", "two days ago", f"the {rng.randint(1, 9) * 10 + 1900}s"])
-
-
-def DOMAIN_NAME(rng):
-    a, b = rng.sample(WORDS, 2)
-    host = rng.choice([a + b, f"{a}-{b}", a, f"{a}{rng.randint(1, 99)}", rng.choice(ORGS_A).replace(" ", "").lower()])
-    return rng.choices([f"{host}.{rng.choice(TLDS)}", f"www.{host}.{rng.choice(TLDS)}", f"{rng.choice(['shop', 'mail', 'api', 'blog'])}.{host}.{rng.choice(TLDS)}", f"https://www.{host}.{rng.choice(TLDS)}/", f"http://{host}.{rng.choice(TLDS)}/{b}"], [5, 3, 1, 1, .7])[0]
-
-
-def EMAIL_ADDRESS(rng):
-    first, last = (w.lower().encode("ascii", "ignore").decode().replace("'", "") or "max" for w in (rng.choice(FIRST), rng.choice(LAST)))
-    user = rng.choice([f"{first}.{last}", f"{first}{rng.randint(1, 999)}", f"{first[0]}{last}", f"{last}_{first}", first, f"{first}+{rng.choice(WORDS)}", "info", "support", f"{first}-{last}"])
-    host = rng.choice(["gmail.com", "yahoo.com", "outlook.com", "example.com", "hotmail.com"]) if rng.random() < .4 else f"{rng.choice(WORDS)}{rng.choice(WORDS)}.{rng.choice(TLDS)}"
-    return f"{user}@{host}"
-
-
-def GPE(rng):
-    return rng.choices([rng.choice(CITIES), rng.choice(COUNTRIES), rng.choice(STATES), f"{rng.choice(CITIES)}, {rng.choice(COUNTRIES)}"], [6, 5, 2, .5])[0]
-
-
-def IP_ADDRESS(rng):
-    if rng.random() < .25:
-        parts = [f"{rng.randint(0, 65535):x}" for _ in range(8)]
-        return rng.choice([":".join(parts), ":".join(parts[:3]) + "::" + parts[4], "2001:db8::" + parts[1]])
-    return ".".join(str(rng.randint(0, 255)) for _ in range(4))
-
-
-def ORGANIZATION(rng):
-    return rng.choices([f"{rng.choice(ORGS_A)} {rng.choice(ORGS_B)}", rng.choice(ORGS), f"{rng.choice(LAST)} {rng.choice(ORGS_B)}", f"{rng.choice(LAST)}, {rng.choice(LAST)} and {rng.choice(LAST)}", f"{rng.choice(LAST)}-{rng.choice(LAST)}", rng.choice(ORGS_A),
-                        f"University of {rng.choice(CITIES)}", f"{rng.choice(CITIES)} {rng.choice(['Hospital', 'General Hospital', 'High School', 'Police Department', 'City Council', 'Times'])}"], [5, 4, 2, .7, .7, 1, .8, .8])[0]
-
-
-def PHONE_NUMBER(rng):
-    a, b = rng.randint(201, 989), rng.randint(100, 9999)
-    return rng.choice([f"({a}) 555-{b:04d}", f"{a}-555-{b:04d}", f"+1 {a} 555 {b:04d}", f"+1-{a}-555-{b:04d}", f"{a}.555.{b:04d}", f"+44 20 7946 {b:04d}", f"+44 7700 900{b % 1000:03d}", f"020 7946 {b:04d}", f"+33 6 39 98 {b // 100:02d} {b % 100:02d}", f"01 99 00 {b // 100:02d} {b % 100:02d}",
-                       f"+49 30 {digits(rng, 8)}", f"0{rng.randint(151, 179)} {digits(rng, 8)}", f"+91 9{digits(rng, 4)} {digits(rng, 5)}", f"+81 3-{digits(rng, 4)}-{digits(rng, 4)}", f"+34 6{digits(rng, 2)} {digits(rng, 3)} {digits(rng, 3)}", f"+86 13{digits(rng, 9)}", f"{a}555{b:04d}", f"001-{a}-555-{b:04d}x{digits(rng, 3)}",
-                       f"({rng.randint(1, 99):02d}) {digits(rng, 4)} {digits(rng, 4)}", f"{digits(rng, 3)} {digits(rng, 3)} {digits(rng, 4)}", f"0{digits(rng, 2)}-{digits(rng, 7)}", f"+39 06 {digits(rng, 4)} {digits(rng, 4)}"])
-
-
-def STREET_ADDRESS(rng):
-    n = rng.randint(1, 9999)
-    if rng.random() < .3:
-        street = rng.choice(FOREIGN).format(n=rng.choice(FOREIGN_NAMES))
-        base = rng.choice([f"{street} {n % 300}", f"{n % 300} {street}", f"{street} {n % 300}, {digits(rng, 5)} {rng.choice(CITIES)}"])
-    else:
-        base = f"{n} {some(rng, .15, rng.choice(['N', 'S', 'E', 'W', 'North', 'West']) + ' ')}{rng.choice(STREETS)} {rng.choice(KINDS)}"
-    base += some(rng, .25, rng.choice([f" Apt. {n % 900}", f", Apt {n % 90}", f" Suite {n % 900}", f" #{n % 90}", f", Unit {n % 40}", f", Flat {n % 20}"]))
-    return base + some(rng, .35, rng.choice([f", {rng.choice(CITIES)}, {rng.choice(STATE_CODES)} {digits(rng, 5)}", f"\n{rng.choice(CITIES)}, {rng.choice(STATE_CODES)} {digits(rng, 5)}", f", {rng.choice(CITIES)}", f"\n{rng.choice(CITIES)}\n {rng.choice(COUNTRIES)} {digits(rng, 5)}", f", {rng.choice(CITIES)}, {rng.choice(COUNTRIES)}"]))
-
-
-def some(rng, chance, text):
-    return text if rng.random() < chance else ""
-
-
-def US_DRIVER_LICENSE(rng):
-    form = rng.choice(["#######", "########", "#########", "?#######", "?########", "??######", "?############", "?##-##-####", "?###-####-####", "###-##-####"[:3] + " ### ###", "?######", "##???####", "?####-#####-#####", "#########"])
-    return "".join(rng.choice(string.digits) if c == "#" else rng.choice(string.ascii_uppercase) if c == "?" else c for c in form)
-
-
-def US_SSN(rng):
-    a = rng.choice([i for i in (rng.randint(1, 665), rng.randint(667, 899))])
-    form = f"{a:03d}-{rng.randint(1, 99):02d}-{rng.randint(1, 9999):04d}"
-    return rng.choices([form, form.replace("-", " "), form.replace("-", "")], [8, 1, 1])[0]
-
-
-def ZIP_CODE(rng):
-    return rng.choices([digits(rng, 5), f"{digits(rng, 5)}-{digits(rng, 4)}", rng.choice(["SW1A 1AA", "EC1A 1BB", f"M{rng.randint(1, 40)} {rng.randint(1, 9)}{rng.choice('ABDEFG')}{rng.choice('LNPQR')}", f"{rng.choice('KLMNPV')}{rng.randint(1, 9)}{rng.choice('ABCE')} {rng.randint(1, 9)}{rng.choice('ABCE')}{rng.randint(1, 9)}"]), digits(rng, 4), digits(rng, 6)], [6, 1.5, 1.5, .5, .5])[0]
-
-
-def NRP_(rng):
-    return rng.choice(NRP) + some(rng, .1, "s")
-
-
-def TITLE(rng):
-    return rng.choice(TITLES)
-
-
-MAKERS = {"PERSON": PERSON, "AGE": AGE, "CREDIT_CARD": CREDIT_CARD, "DATE_TIME": DATE_TIME, "DOMAIN_NAME": DOMAIN_NAME, "EMAIL_ADDRESS": EMAIL_ADDRESS, "GPE": GPE, "IBAN_CODE": IBAN_CODE, "IP_ADDRESS": IP_ADDRESS, "NRP": NRP_,
-          "ORGANIZATION": ORGANIZATION, "PHONE_NUMBER": PHONE_NUMBER, "STREET_ADDRESS": STREET_ADDRESS, "TITLE": TITLE, "US_DRIVER_LICENSE": US_DRIVER_LICENSE, "US_SSN": US_SSN, "ZIP_CODE": ZIP_CODE}
-TYPES = sorted(MAKERS)
-LABELS = ["O"] + [f"{p}-{t}" for t in TYPES for p in "BI"]
-
-TEMPLATES = """
-My name is {PERSON} and I live in {GPE}.|I was born on {DATE_TIME} in {GPE}.|{TITLE} {PERSON} works for {ORGANIZATION}.|Please call {PERSON} on {PHONE_NUMBER} before {DATE_TIME}.|My driver's license number is {US_DRIVER_LICENSE}.
-Driver license: {US_DRIVER_LICENSE}, issued {DATE_TIME}|DL# {US_DRIVER_LICENSE}|license no. {US_DRIVER_LICENSE} (state of {GPE})|Her driving licence {US_DRIVER_LICENSE} has expired.|Can you check whether DL {US_DRIVER_LICENSE} is valid? It belongs to {PERSON}.
-My SSN is {US_SSN}.|Social security number: {US_SSN}|SSN {US_SSN}, name {PERSON}, DOB {DATE_TIME}|I gave them my social {US_SSN} over the phone.|the last form asks for my social security no. and it's {US_SSN}
-My zip code is {ZIP_CODE}.|ZIP: {ZIP_CODE}|postal code {ZIP_CODE}|Do you deliver to {ZIP_CODE}?|The weather in {ZIP_CODE} please|I moved from {ZIP_CODE} to {ZIP_CODE} last year|shipping to {STREET_ADDRESS}, zip {ZIP_CODE}
-I am {AGE}.|I'm {AGE} years old.|{PERSON}, {AGE}, of {GPE}|My son is {AGE} and my daughter is {AGE}.|A {AGE} {NRP} patient came in on {DATE_TIME}.|age: {AGE}|He turned {AGE} on {DATE_TIME}.|patient {PERSON}, age {AGE}, admitted to {ORGANIZATION}
-She is {NRP}.|My wife is {NRP} and I am {NRP}.|{PERSON} is a {NRP} politician.|We met a group of {NRP} students in {GPE}.|Is there a good {NRP} restaurant near {STREET_ADDRESS}?|He converted and is now {NRP}.|the {NRP} community in {GPE}|I speak {NRP} at home|The {NRP} government replied on {DATE_TIME}
-My IP is {IP_ADDRESS}.|Server {IP_ADDRESS} is down since {DATE_TIME}.|ping {IP_ADDRESS}|Login from {IP_ADDRESS} by {EMAIL_ADDRESS}|{DATE_TIME} WARN connection from {IP_ADDRESS} refused|ssh root@{IP_ADDRESS} does not work|allow {IP_ADDRESS} and {IP_ADDRESS} through the firewall
-Send it to {EMAIL_ADDRESS}.|{EMAIL_ADDRESS}|e-mail: {EMAIL_ADDRESS}, phone: {PHONE_NUMBER}|From: {PERSON} <{EMAIL_ADDRESS}>|You can reach me at {EMAIL_ADDRESS} or {PHONE_NUMBER}.|cc {EMAIL_ADDRESS} please
-Visit {DOMAIN_NAME} for details.|Our site {DOMAIN_NAME} is slow.|whois {DOMAIN_NAME}|I bought it on {DOMAIN_NAME} on {DATE_TIME}.|The domain {DOMAIN_NAME} belongs to {ORGANIZATION}.|{ORGANIZATION} ({DOMAIN_NAME})|go to {DOMAIN_NAME} and log in
-My card number is {CREDIT_CARD}.|Charge {CREDIT_CARD}, exp {DATE_TIME}.|card: {CREDIT_CARD} name: {PERSON}|I lost my card {CREDIT_CARD} in {GPE}|visa {CREDIT_CARD} please refund|Is {CREDIT_CARD} a valid card?
-My IBAN is {IBAN_CODE}.|Transfer 200 euros to {IBAN_CODE}, {PERSON}.|IBAN {IBAN_CODE} at {ORGANIZATION}|pay the rent to {IBAN_CODE} by {DATE_TIME}|account {IBAN_CODE}
-I live at {STREET_ADDRESS}.|Deliver to {STREET_ADDRESS}|address: {STREET_ADDRESS}|{PERSON}\n{STREET_ADDRESS}|{ORGANIZATION}\n{STREET_ADDRESS}\n{PHONE_NUMBER}|Our office moved to {STREET_ADDRESS} on {DATE_TIME}.|the accident happened at {STREET_ADDRESS}
-Dear {TITLE} {PERSON},|{TITLE} {PERSON} will see you {DATE_TIME}.|Ask {TITLE} {PERSON} of {ORGANIZATION}.|title: {TITLE} first name: {PERSON}|Good morning {TITLE} {PERSON}, how are you?|I spoke to {TITLE} {PERSON} and {TITLE} {PERSON}
-tel {PHONE_NUMBER}|Call me: {PHONE_NUMBER}|my number is {PHONE_NUMBER}, text me {DATE_TIME}|Phone: {PHONE_NUMBER} Fax: {PHONE_NUMBER}|whatsapp {PHONE_NUMBER}|{PERSON} ({PHONE_NUMBER})
-Is {ORGANIZATION} hiring in {GPE}?|I work at {ORGANIZATION}.|{ORGANIZATION} was founded by {PERSON} in {DATE_TIME}.|I flew from {GPE} to {GPE} with {ORGANIZATION}.|Write an email to {PERSON} from {ORGANIZATION} about the meeting {DATE_TIME}.
-Summarise: {PERSON} met {PERSON} in {GPE} on {DATE_TIME} to talk about {ORGANIZATION}.|Book a table for {PERSON} at {DATE_TIME}.|who is {PERSON}?|{PERSON} and {PERSON} got married {DATE_TIME}.|Tell {PERSON} I said hi|How old is {PERSON}?
-{"name": "{PERSON}", "email": "{EMAIL_ADDRESS}", "phone": "{PHONE_NUMBER}", "ip": "{IP_ADDRESS}"}|{"ssn": "{US_SSN}", "dob": "{DATE_TIME}", "zip": "{ZIP_CODE}"}|{"customer": {"age": "{AGE}", "city": "{GPE}", "card": "{CREDIT_CARD}"}}|{"driver_license": "{US_DRIVER_LICENSE}", "holder": "{PERSON}"}
-name,age,city\n{PERSON},{AGE},{GPE}\n{PERSON},{AGE},{GPE}|{PERSON};{EMAIL_ADDRESS};{IBAN_CODE}|name: {PERSON}\nage: {AGE}\nnationality: {NRP}\nlicense: {US_DRIVER_LICENSE}\nssn: {US_SSN}|<person><name>{PERSON}</name><zip>{ZIP_CODE}</zip></person>
-Hola, me llamo {PERSON} y vivo en {GPE}.|Bonjour, je m'appelle {PERSON}, mon adresse est {STREET_ADDRESS}.|Ich heiße {PERSON} und wohne in {GPE}, Tel. {PHONE_NUMBER}.|Mi chiamo {PERSON}, la mia email è {EMAIL_ADDRESS}.|Meu nome é {PERSON} e meu telefone é {PHONE_NUMBER}.|Mijn IBAN is {IBAN_CODE}.
-user: hi, I'm {PERSON}\nassistant: How can I help?\nuser: my order went to {STREET_ADDRESS}|To verify you, I need your SSN. - It is {US_SSN}, and my licence is {US_DRIVER_LICENSE}.|Policy holder {TITLE} {PERSON}, {AGE}, {NRP}, licence {US_DRIVER_LICENSE}, lives at {STREET_ADDRESS}, zip {ZIP_CODE}.
-I am a {AGE} {NRP} woman from {GPE}|My passport says {NRP}; born {DATE_TIME}|Meeting with {ORGANIZATION} {DATE_TIME} in {GPE}|Ship {ZIP_CODE} to {ZIP_CODE}|Write a cover letter for {PERSON}, {EMAIL_ADDRESS}, applying to {ORGANIZATION}
+TEMPLATES = r"""
+My name is {PERSON} and I live in {GPE}.|I was born on {DATE} in {GPE}.|{TITLE} {PERSON} works for {ORGANIZATION}.|Please call {PERSON} on {PHONE_NUMBER} before {DATE_TIME}.|[[Hi~Hello~Hey]] {FIRST}, [[it's~this is]] {FIRST} from {ORGANIZATION}.
+Driver license: {US_DRIVER_LICENSE}, issued {DATE}|DL# {US_DRIVER_LICENSE}|license no. {US_DRIVER_LICENSE} (state of {GPE})|Her driving licence {US_DRIVER_LICENSE} has expired.|Can you check whether DL {US_DRIVER_LICENSE} is valid? It belongs to {PERSON}.|Licence number on file: {US_DRIVER_LICENSE}.|The officer wrote down {US_DRIVER_LICENSE} from his licence.
+The renter showed a {GPE} driver's license, {US_DRIVER_LICENSE}, and a card ending in §§§§.|I lost my wallet with my license ({US_DRIVER_LICENSE}) in it.|DMV record {US_DRIVER_LICENSE}: {FULL}, suspended since {DATE}.|ID type: driver license\nID number: {US_DRIVER_LICENSE}\nState: {GPE}|Operator lic. {US_DRIVER_LICENSE} cited for speeding on {ROAD}.|renew {US_DRIVER_LICENSE} please, it runs out in {YEAR}
+To rent the van we need your licence number. - Sure, {US_DRIVER_LICENSE}.|Learner permit {US_DRIVER_LICENSE} was issued to {FULL}, {AGE}.|license="{US_DRIVER_LICENSE}" name="{FULL}"|{FULL}, DL {US_DRIVER_LICENSE}, SSN {US_SSN}, DOB {DATE}|dl_number,{US_DRIVER_LICENSE}|Is {US_DRIVER_LICENSE} a real driver's licence number in {GPE}?|My old license was {US_DRIVER_LICENSE}; the new one is {US_DRIVER_LICENSE}.
+Driver: {FULL}\nLicense: {US_DRIVER_LICENSE}\nPlate: ¤¤¤-§§§§|Photo ID presented: Driver Licence {US_DRIVER_LICENSE} ({DATE})|the cop asked for my drivers licence, it's {US_DRIVER_LICENSE}|Applicants without a licence such as {US_DRIVER_LICENSE} may show a passport.|UPDATE drivers SET licence = '{US_DRIVER_LICENSE}' WHERE id = §§§;|Vehicle collected by {FULL}, driving licence no {US_DRIVER_LICENSE}, at {TIME}.|I typed {US_DRIVER_LICENSE} as my license number and the form says invalid
+My SSN is {US_SSN}.|Social security number: {US_SSN}|SSN {US_SSN}, name {PERSON}, DOB {DATE}|I gave them my social {US_SSN} over the phone.|the last form asks for my social security no. and it's {US_SSN}|Employee {FULL} ({US_SSN}) was hired on {DATE}.|W-2 for {FULL}, SSN {US_SSN}, employer {ORGANIZATION}|Taxpayer: {FULL}\nSSN: {US_SSN}\nSpouse SSN: {US_SSN}
+Someone opened an account with my social, {US_SSN}.|My late father's social security number was {US_SSN}.|{"employee": "{FULL}", "ssn": "{US_SSN}", "title": "{JOB}"}|Background check: {FULL}, SSN {US_SSN}, last known address {STREET_ADDRESS}|soc sec {US_SSN}|Verify the last four of {US_SSN} before you reset the PIN.|ssn={US_SSN}&zip={ZIP_CODE}|Fraud alert on {US_SSN} until {DATE}.|Quote SSN {US_SSN} when you call {ORGANIZATION}.|Dependent {FIRST}, SSN {US_SSN}, born {DATE}
+Benefits claim for {FULL} under social security {US_SSN} was denied on {DATE}.|INSERT INTO people VALUES ('{FULL}', '{US_SSN}', '{DATE}');|Loan applicant {FULL}, social {US_SSN}, earns $§§,§§§ a year at {ORGANIZATION}.|Can you freeze the credit for SSN {US_SSN}?|Enter your SSN (e.g. {US_SSN}) without spaces.|patient_ssn: {US_SSN}|Her social is {US_SSN}, mine is {US_SSN}.|They mailed a letter with {US_SSN} visible in the window!
+ZIP: {ZIP_CODE}|postal code {ZIP_CODE}|Do you deliver to {ZIP_CODE}?|The weather in {ZIP_CODE} please|I moved from {ZIP_CODE} to {ZIP_CODE} last year|shipping to {STREET_ADDRESS}, zip {ZIP_CODE}|Find dentists near {ZIP_CODE}.|What county is {ZIP_CODE} in?|our [[zip~zip code~postcode~postal code]] [[is~was~changed to]] {ZIP_CODE}
+Enter ZIP {ZIP_CODE} at the pump|Billing zip {ZIP_CODE}, cvv §§§|{CITY}, postcode {ZIP_CODE}|The postcode for {CITY} is {ZIP_CODE}, not {ZIP_CODE}.|Homes in the {ZIP_CODE} area sold for $§§§,§§§ on average.|zip_code: {ZIP_CODE}|"postalCode": "{ZIP_CODE}"|<postcode>{ZIP_CODE}</postcode>|zip={ZIP_CODE}|ship-to ZIP {ZIP_CODE}, weight § kg|Is there a branch of {ORGANIZATION} in {ZIP_CODE}?
+Power is out in postal code {ZIP_CODE} since {TIME}.|We only serve {ZIP_CODE}, {ZIP_CODE} and {ZIP_CODE}.|Households in zip codes {ZIP_CODE} and {ZIP_CODE} must boil their water.|Tell me the tax rate for zip {ZIP_CODE}|Which is closer to {CITY}: {ZIP_CODE} or {ZIP_CODE}?|Please correct the ZIP on my account from {ZIP_CODE} to {ZIP_CODE}.|My card was declined because the zip {ZIP_CODE} did not match.
+state,zip,count\n{GPE},{ZIP_CODE},§§\n{GPE},{ZIP_CODE},§§§|customer {FULL} zip {ZIP_CODE} tel {PHONE_NUMBER}|The courier says {ZIP_CODE} isn't a valid postal code.|Growing up in {ZIP_CODE} was rough.|Delivery estimate for {ZIP_CODE}: § days|WHERE postal_code = '{ZIP_CODE}'|UPDATE addr SET zip='{ZIP_CODE}' WHERE city='{CITY}'|Survey respondents by zip code: {ZIP_CODE} (§§), {ZIP_CODE} (§§)|Can I vote in {ZIP_CODE} if I just moved to {GPE}?
+Postcode lottery winner: {ZIP_CODE}!|Anyone in {ZIP_CODE} up for football {DAY}?|Zip/Postal: {ZIP_CODE}   Country: {COUNTRY}|Area: {ZIP_CODE}\nAgent: {FULL}\nPhone: {PHONE_NUMBER}|the mail for {ZIP_CODE} is sorted in {CITY}|store locator {ZIP_CODE}|Sales territory {ZIP_CODE} goes to {FIRST}.|Warehouse ZIP {ZIP_CODE}; pickup after {TIME}|Our school takes pupils from {ZIP_CODE} only.|What are the zip codes around {ZIP_CODE}?|Rainfall at postcode {ZIP_CODE} was § mm
+Quote for a §-bedroom flat, postal code {ZIP_CODE}, moving {DATE}|I pay insurance for zip {ZIP_CODE} but park in {ZIP_CODE}.|Why does the site say 'no coverage' for {ZIP_CODE}?|Return label: zip code {ZIP_CODE}|Our new P.O. box zip is {ZIP_CODE}.|Census tract §§§§ covers most of ZIP code {ZIP_CODE}.|Postcode {ZIP_CODE} please, house number §§|The zip on the envelope read {ZIP_CODE}.|user_zip = "{ZIP_CODE}"  # from the form
+I am {AGE}.|I'm {AGE} years old.|{PERSON}, {AGE}, of {GPE}|My son is {AGE} and my daughter is {AGE}.|A {AGE}-year-old {NRP} patient came in on {DATE}.|age: {AGE}|He turned {AGE} on {DATE}.|patient {PERSON}, age {AGE}, admitted to {ORGANIZATION}|{FULL} ({AGE}) was arrested in {CITY} on {DAY}.|At {AGE}, {LAST} became the youngest {JOB} in {COUNTRY}.|{AGE}yo male, smoker, presents with chest pain
+{AGE} y/o female with a history of migraines|Pt is a {AGE} yr old [[man~woman~male~female]] from {CITY}|Tomorrow {FIRST} turns {AGE}.|My grandma lived to be {AGE}.|When I was {AGE} we moved to {GPE}.|"age": {AGE}|age={AGE}|<age>{AGE}</age>|She retired at the age of {AGE}.|Aged {AGE}, he still swims every morning.|how old are you? {AGE}, and you?|is {AGE} too old to learn the violin?|I feel like I'm {AGE} again
+At {AGE} years of age, {FULL} ran the {CITY} marathon.|the kids are {AGE}, {AGE} and {AGE}|Happy {AGE}th birthday, {FIRST}!|{FIRST} ({AGE}), {FIRST} ({AGE}) and baby {FIRST}|DOB {DATE} (age {AGE})|name,age\n{FULL},{AGE}\n{FULL},{AGE}\n{FULL},{AGE}|The victim, a {AGE}-year-old {JOB} from {CITY}, survived.|My wife is {AGE} and I'm {AGE}; what mortgage can we get?|I'll be {AGE} in [[June~March~the autumn]].
+As a {AGE} year old single mother in {GPE}, what benefits can I get?|Bewerber, {AGE} Jahre, aus {CITY}|Tengo {AGE} años y trabajo en {ORGANIZATION}.|J'ai {AGE} ans et j'habite à {CITY}.|Ho {AGE} anni e vivo a {CITY}.|Tenho {AGE} anos e moro em {CITY}.|Ik ben {AGE} jaar en kom uit {CITY}.|Mam {AGE} lat i mieszkam w {CITY}.|Jag är {AGE} år och bor i {CITY}.|{AGE} yaşındayım, {CITY} şehrinde yaşıyorum.|Мне {AGE} лет, я из {CITY}.|我今年{AGE}岁,住在{CITY}。
+Sex: F  Age: {AGE}  Height: 1§§ cm  Weight: §§ kg|Member since {YEAR}, age {AGE}, zip {ZIP_CODE}|He left school at {AGE} to work as a {JOB}.|{FULL} died at {AGE} in {CITY}.|she was only {AGE} when {ORGANIZATION} signed her|driver aged {AGE}, passenger aged {AGE}|My dog is {AGE} but my cat is just {AGE}.|Write a poem for my {AGE}-year-old niece {FIRST}.|Suggest a gift for a {AGE} year old boy who likes trains.|Looking for flatmates, I'm {AGE}, female, {NRP}.|Insured: {FULL}; age at entry: {AGE}
+A man of {AGE} should not lift that.|not bad for someone who's {AGE}!|The {AGE}-year-old was taken to {ORGANIZATION}.|Patient age {AGE}, BP 1§§/§§, HR §§, temp 37.§|{FIRST} is {AGE}, two years older than {FIRST}.|at {AGE} i still live with my parents lol|Our youngest volunteer is {AGE}, the oldest {AGE}.|From the age of {AGE} {LAST} was raised in {GPE}.|Childhood friends {FIRST}, now {AGE}, and {FIRST}, {AGE}, opened a bakery.|subject 0§: age {AGE}, right-handed
+She is {NRP}.|My wife is {NRP} and I am {NRP}.|{PERSON} is a {NRP} politician.|We met a group of {NRP} students in {GPE}.|Is there a good {NRP} restaurant near {STREET_ADDRESS}?|He converted and is now {NRP}.|the {NRP} community in {GPE}|I speak {NRP} at home|The {NRP} government replied on {DATE_TIME}|We are proud {NRPS}|Most of my colleagues are {NRPS}.
+{NRPS} and {NRPS} have lived here since {YEAR}.|Many {NRPS} voted against it.|nationality: {NRP}|Religion: {NRP}|Nationality: {NRP}\nPassport: ¤¤§§§§§§§|The {NRP} ambassador met {TITLE} {LAST}.|{FULL} is a {NRP} {JOB} born in {CITY}.|a {NRP} film with {NRP} subtitles|{NRP} voters in {GPE} turned out in large numbers|{ORGANIZATION} is a {NRP} [[company~airline~newspaper~bank~football club]]|I grew up {NRP} but I'm {NRP} now.
+As a {NRP} woman I need a menu without pork.|The {NRP} navy detained two {NRP} fishermen.|His mother is {NRP}, his father {NRP}.|ethnicity={NRP}|"religion": "{NRP}"|Is the {NRP} embassy open on {DAY}?|Recipes for {NRP} dumplings, please|A delegation of {NRPS} visited the {NRP} parliament on {DATE}.|A {NRP} court fined {ORGANIZATION} 2 million euros.|{NRP} singer {FULL} cancelled her show in {CITY}.|The {NRP} minority in {COUNTRY}
+Half the class is {NRP}, the rest {NRP}.|We are {NRPS}, not {NRPS}!|The {NRP} Border Guard stopped {FULL} at the airport.|the {NRP} army crossed the river in {YEAR}|{NRP} investors bought {ORGANIZATION}.|do you have {NRP} food|{NRP} passport holders need a visa for {COUNTRY}|She married a {NRP} dentist called {FIRST}.|My {NRP} roommate prays five times a day.|Are you {NRP}? No, I'm {NRP}.|a devout {NRP} family from {GPE}
+The {NRP} prime minister and the {NRP} president signed it at {TIME}.|{LAST}, a lifelong {NRP}, left the party in {YEAR}.|Translate this into {NRP}|learning {NRP} is hard|the famous {NRP} painter {FULL} ({YEAR} - {YEAR})|applicant is {NRP}, speaks {NRP} and {NRP}|{NRP} refugees arrived in {CITY}|Demographics: {NRP} §§%, {NRP} §§%, other §%|The {NRP}-owned factory closed.|An old {NRP} proverb says so.|citizenship,{NRP}|{NRP} cuisine is underrated imo|{NRPS} are known for their hospitality.
+My IP is {IP_ADDRESS}.|Server {IP_ADDRESS} is down since {DATE_TIME}.|ping {IP_ADDRESS}|Login from {IP_ADDRESS} by {EMAIL_ADDRESS}|{STAMP} WARN connection from {IP_ADDRESS} refused|ssh root@{IP_ADDRESS} does not work|allow {IP_ADDRESS} and {IP_ADDRESS} through the firewall|Why is {IP_ADDRESS} blocked?|{IP_ADDRESS} - - [{STAMP}] "GET /index.html HTTP/1.1" 200 §§§§
+nameserver {IP_ADDRESS}|{STAMP} sshd[§§§§]: Failed password for {FIRST} from {IP_ADDRESS} port §§§§§|the router's address is {IP_ADDRESS}|I keep seeing {IP_ADDRESS} in my logs|traceroute to {IP_ADDRESS}, 30 hops max|host: {IP_ADDRESS}\nport: 8080|client_ip={IP_ADDRESS} status=403|"remote_addr": "{IP_ADDRESS}"|curl http://{IP_ADDRESS}:8080/health|ip route add default via {IP_ADDRESS}|DHCP gave my laptop {IP_ADDRESS}.|Who owns {IP_ADDRESS}?
+The attack on {ORGANIZATION} came from {IP_ADDRESS}.|Is {IP_ADDRESS} in {COUNTRY}?|A record for {DOMAIN_NAME}: {IP_ADDRESS}|{FULL} logged in at {TIME} from {IP_ADDRESS}.|ban {IP_ADDRESS}, it's a bot|DB_HOST={IP_ADDRESS}|bind {IP_ADDRESS}|iptables -A INPUT -s {IP_ADDRESS} -j DROP|The camera answers on {IP_ADDRESS}, the printer on {IP_ADDRESS}.|error: can't reach {IP_ADDRESS} (timeout after §§ ms)|X-Forwarded-For: {IP_ADDRESS}, {IP_ADDRESS}|Your VPN address is {IP_ADDRESS}; don't share it.
+Send it to {EMAIL_ADDRESS}.|{EMAIL_ADDRESS}|e-mail: {EMAIL_ADDRESS}, phone: {PHONE_NUMBER}|From: {PERSON} <{EMAIL_ADDRESS}>|You can reach me at {EMAIL_ADDRESS} or {PHONE_NUMBER}.|cc {EMAIL_ADDRESS} please|From: {FULL} <{EMAIL_ADDRESS}>\nTo: {EMAIL_ADDRESS}\nSubject: meeting\n\n[[Hi~Dear]] {FIRST},\nsee you {DAY}.\n{FIRST}|please unsubscribe {EMAIL_ADDRESS}|My new address is {EMAIL_ADDRESS}, the old one was {EMAIL_ADDRESS}.
+invite {EMAIL_ADDRESS} to the board|The invoice bounced: {EMAIL_ADDRESS} does not exist.|Forgot password for {EMAIL_ADDRESS}|mailto:{EMAIL_ADDRESS}|contact: "{EMAIL_ADDRESS}"|git config user.email {EMAIL_ADDRESS}|Author: {FULL} <{EMAIL_ADDRESS}>|Write to {TITLE} {LAST} at {EMAIL_ADDRESS}.|RSVP by {DATE} to {EMAIL_ADDRESS}|Reply-To: {EMAIL_ADDRESS}|user {EMAIL_ADDRESS} created on {STAMP}|my gmail is {EMAIL_ADDRESS}|Any questions, ask {FIRST} ({EMAIL_ADDRESS}).
+# maintainer: {FULL} {EMAIL_ADDRESS}|- name: {FULL}\n  email: {EMAIL_ADDRESS}\n  role: admin|SELECT id FROM users WHERE email = '{EMAIL_ADDRESS}';|Escríbeme a {EMAIL_ADDRESS}.|Schreib mir an {EMAIL_ADDRESS}.|Mon courriel : {EMAIL_ADDRESS}|メールは {EMAIL_ADDRESS} です。|The hackers used {EMAIL_ADDRESS}.|forward all of it to {EMAIL_ADDRESS} and {EMAIL_ADDRESS}|{EMAIL_ADDRESS} has been added to the group
+Visit {DOMAIN_NAME} for details.|Our site {DOMAIN_NAME} is slow.|whois {DOMAIN_NAME}|I bought it on {DOMAIN_NAME} on {DATE}.|The domain {DOMAIN_NAME} belongs to {ORGANIZATION}.|{ORGANIZATION} ({DOMAIN_NAME})|go to {DOMAIN_NAME} and log in|Is {DOMAIN_NAME} a scam?|Read more at {DOMAIN_NAME}|Website: {DOMAIN_NAME}\nTel: {PHONE_NUMBER}|server_name {DOMAIN_NAME};|Register {DOMAIN_NAME} before {DATE}.
+I've uploaded the photos to {DOMAIN_NAME}|The certificate of {DOMAIN_NAME} expires on {DATE}.|Check out {DOMAIN_NAME}!|dig {DOMAIN_NAME} MX|{FIRST} runs a blog at {DOMAIN_NAME}.|Referer: {DOMAIN_NAME}|Summarise the page {DOMAIN_NAME}|links: {DOMAIN_NAME}, {DOMAIN_NAME}|"url": "{DOMAIN_NAME}"|url: {DOMAIN_NAME}|CNAME {DOMAIN_NAME}|Book tickets via {DOMAIN_NAME} or call {PHONE_NUMBER}.|I got phished by {DOMAIN_NAME}|Is it safe to download from {DOMAIN_NAME}?|nslookup {DOMAIN_NAME} {IP_ADDRESS}
+Their portfolio: {DOMAIN_NAME}|Can't open {DOMAIN_NAME} since {DAY}.|{DOMAIN_NAME} redirects to {DOMAIN_NAME}|Siehe {DOMAIN_NAME}|Más información en {DOMAIN_NAME}|source: {DOMAIN_NAME}, {DATE}
+My card number is {CREDIT_CARD}.|Charge {CREDIT_CARD}, exp {DATE_TIME=0§/2§~1§/2§~0§/20§§}.|card: {CREDIT_CARD} name: {PERSON}|I lost my card {CREDIT_CARD} in {GPE}|visa {CREDIT_CARD} please refund|Is {CREDIT_CARD} a valid card?|Pay with mastercard {CREDIT_CARD}, cvc §§§|My Amex {CREDIT_CARD} was charged twice by {ORGANIZATION}.|Please raise the limit on {CREDIT_CARD}.|Block {CREDIT_CARD} now, it was stolen in {CITY}!|"card_number": "{CREDIT_CARD}"|pan={CREDIT_CARD}
+The card on file ({CREDIT_CARD}) expires soon.|Replace card {CREDIT_CARD} and send it to {STREET_ADDRESS}.|debit card no {CREDIT_CARD} was swallowed by the ATM at {TIME}|booking deposit: {CREDIT_CARD}, holder {FULL}|What is the balance on {CREDIT_CARD}?|Meine Kreditkarte {CREDIT_CARD} wurde gesperrt.|Mi tarjeta {CREDIT_CARD} no funciona en {CITY}.|Ma carte {CREDIT_CARD} a été volée.|La mia carta {CREDIT_CARD} è scaduta.|Meu cartão {CREDIT_CARD} foi clonado.|I see a €§§ charge on {CREDIT_CARD} from {DATE}.|Activate {CREDIT_CARD}|card {CREDIT_CARD} declined, try {CREDIT_CARD}
+{FULL};{CREDIT_CARD};{ZIP_CODE}|INSERT INTO payments (holder, card) VALUES ('{FULL}', '{CREDIT_CARD}');|dispute on {CREDIT_CARD} for $§§§.§§|Can I pay half with {CREDIT_CARD} and half with {CREDIT_CARD}?|transactions for cc {CREDIT_CARD}, {DATE} to {DATE}|Agent: card number please? Customer: {CREDIT_CARD}. Agent: and the zip? Customer: {ZIP_CODE}.|Remember my credit card {CREDIT_CARD} for next time|DEBUG charge card={CREDIT_CARD} amount=§§.§§|change the pin of {CREDIT_CARD}
+Transfer 200 euros to {IBAN_CODE}, {PERSON}.|IBAN {IBAN_CODE} at {ORGANIZATION}|pay the rent to {IBAN_CODE} by {DATE}|account {IBAN_CODE}|Please send the refund to {IBAN_CODE}.|Beneficiary: {FULL}\nIBAN: {IBAN_CODE}\nBIC: ¤¤¤¤¤¤§¤|Bankverbindung: {IBAN_CODE}|Mi IBAN es {IBAN_CODE}|Mon IBAN : {IBAN_CODE}|Il mio IBAN è {IBAN_CODE}|O meu IBAN é {IBAN_CODE}|Mijn IBAN is {IBAN_CODE}.|Numer konta: {IBAN_CODE}
+direct debit from {IBAN_CODE} failed|Standing order: €§§§ monthly, from {IBAN_CODE} to {IBAN_CODE}|"iban": "{IBAN_CODE}"|Is the check digit of {IBAN_CODE} right?|Salary goes to {FULL}, {IBAN_CODE}.|Invoice §§§§§ - payable to {ORGANIZATION}, {IBAN_CODE}, within 30 days|I wired it to {IBAN_CODE} on {DATE} but {FIRST} got nothing.|donations: {IBAN_CODE}|iban;{IBAN_CODE};{FULL};{CITY}|Bank: {ORGANIZATION}, IBAN: {IBAN_CODE}|hey {FIRST}, whats your iban? its {IBAN_CODE}
+SEPA transfer to {IBAN_CODE} rejected at {TIME}|Close account {IBAN_CODE} and move the money to {IBAN_CODE}.|<IBAN>{IBAN_CODE}</IBAN>|My landlord {TITLE} {LAST} uses {IBAN_CODE}.|Change the payout account to {IBAN_CODE}|from {IBAN_CODE}: §§§,§§ EUR|tenant {FULL} pays from {IBAN_CODE}|IBAN numarası {IBAN_CODE}
+I live at {STREET_ADDRESS}.|Deliver to {STREET_ADDRESS}|address: {STREET_ADDRESS}|{PERSON}\n{STREET_ADDRESS}|{ORGANIZATION}\n{STREET_ADDRESS}\n{PHONE_NUMBER}|Our office moved to {STREET_ADDRESS} on {DATE}.|the accident happened at {STREET_ADDRESS}|We meet {DAY} at {ORGANIZATION}, {STREET}, {CITY}|The shop is on {ROAD}.|Turn left into {ROAD}, then right.|Fire at {STREET_ADDRESS}, two injured.|Is {STREET} still for sale?
+{CITY}: police cordoned off {ROAD} after a gas leak at {STREET}.|Send the parcel to {FULL}, {STREET_ADDRESS}.|The flat in {CITY}, {STREET}, costs §§§§ a month.|He grew up on {ROAD} in {CITY}.|Take the bus to {ROAD}|"address": "{STREET_ADDRESS}"|Ship to:\n{FULL}\n{STREET_ADDRESS}|Pick me up at {STREET} at {TIME}.|Directions from {STREET_ADDRESS} to {STREET_ADDRESS}
+{PERSON}\n{JOB}\n{ORGANIZATION}\n{STREET_ADDRESS}|{FULL}, {JOB}\n{ORGANIZATION}\nPhone: {PHONE_NUMBER}\n{EMAIL_ADDRESS}|{FULL} \| {JOB} \| {ORGANIZATION}|{FULL}, the {JOB}, said nothing.|{FULL}, {JOB} at {ORGANIZATION}, resigned on {DAY}.|I used to work for {ORGANIZATION} as a {JOB}.|She works as a {JOB} in {GPE}.|Occupation: {JOB}|job title: {JOB}\nemployer: {ORGANIZATION}|{FIRST} was promoted to {JOB} in {YEAR}.
+Position: {JOB}\nDepartment: Operations\nReports to: {FULL}|We are hiring a {JOB} in {CITY}.|"jobTitle": "{JOB}"|My sister is a {JOB} and my brother a {JOB}.|{ORGANIZATION} named {FULL} as its new {JOB}.|{LAST} worked as a {JOB} before joining {ORGANIZATION} in {YEAR}.|I'm a {JOB} at {ORGANIZATION} in {CITY}.|employee,{FULL},{JOB},{DATE}|{JOB} wanted, {CITY}, start {DATE}|Best regards,\n{FULL}\n{JOB}\n{ORGANIZATION}|Sincerely,\n\n{FULL}\n{JOB}, {ORGANIZATION}\n{STREET_ADDRESS}\nTel: {PHONE_NUMBER}
+Signed by {FULL} ({JOB}) and {FULL} ({JOB})|Write a resignation letter for {FULL}, {JOB} at {ORGANIZATION}.|the deceased was a retired {JOB} of {AGE}|Make a CV for a {JOB} with §§ years of experience.|{FULL} has been {JOB} of {ORGANIZATION} since {YEAR}.|Dear {TITLE} {PERSON},|{TITLE} {PERSON} will see you {DAY}.|Ask {TITLE} {PERSON} of {ORGANIZATION}.|title: {TITLE} first name: {PERSON}|Good morning {TITLE} {PERSON}, how are you?|I spoke to {TITLE} {PERSON} and {TITLE} {PERSON}
+To whom it may concern: {TITLE} {LAST} has rented from us since {YEAR}.|{TITLE} {LAST}'s appointment is at {TIME}.|{TITLE} and {TITLE} {LAST} request the pleasure of your company on {DATE}.|Salutation: {TITLE}\nFirst name: {FIRST}\nLast name: {LAST}|thanks {TITLE} {LAST}!|is {TITLE} {LAST} in today?|{TITLE} {LAST} {STREET_ADDRESS}|Can I speak to {TITLE} {FIRST}?|A note from {TITLE} {FULL}: no smoking.|the patient was seen by {TITLE} {LAST} on {DATE}|Her teacher, {TITLE} {LAST}, called from {PHONE_NUMBER}.
+{TITLE} {LAST} flew to {CITY} on {DAY} morning.|{TITLE} {LAST}, {AGE}, denies any wrongdoing.|We represent {TITLE} {FULL} of {STREET_ADDRESS}.|"prefix": "{TITLE}", "surname": "{LAST}"|{TITLE},{FIRST},{LAST},{DATE}|Yes, {TITLE} {LAST}. No, {TITLE} {LAST}.|Refer him to {TITLE} {LAST}, a {JOB} at {ORGANIZATION}.|Witness: {TITLE} {FULL}, {JOB}, {AGE} years|The room is booked for {TITLE} {LAST} from {DATE} to {DATE}.|An {JOB} examined it, then a {JOB} signed.
+{TITLE=Sr.~Sra.~Don~Doña~Dr.~Dra.} {LAST}, su cita es el {DATE}.|{TITLE=M.~Mme~Mlle~Monsieur~Madame~Maître} {LAST} vous recevra à {TIME}.|Sehr geehrte {TITLE=Frau~Frau Dr.~Frau Prof.} {LAST}, Ihr Termin ist am {DATE}.|Gentile {TITLE=Sig.~Sig.ra~Dott.~Avv.~Signora} {LAST},|{TITLE=Herr~Frau~Dr.} {LAST} aus {CITY} hat angerufen.|Geachte {TITLE=heer~mevrouw~dhr.} {LAST},|Szanowna {TITLE=Pani~Pani Doktor} {LAST},|Sayın {LAST}, randevunuz {DATE} tarihinde.|Prezada {TITLE=Sra.~Dra.~Profa.} {LAST},|Bästa {TITLE=fru~herr} {LAST},
+tel {PHONE_NUMBER}|Call me: {PHONE_NUMBER}|my number is {PHONE_NUMBER}, text me {DAY}|Phone: {PHONE_NUMBER} Fax: {PHONE_NUMBER}|whatsapp {PHONE_NUMBER}|{PERSON} ({PHONE_NUMBER})|Who called me from {PHONE_NUMBER}?|They're not picking up at {PHONE_NUMBER}|Stop texting {PHONE_NUMBER}|The hotline is {PHONE_NUMBER}, open from {TIME} to {TIME}.|[[Phone~Mobile~Cell~Office~Home~Fax~Desk~Direct]]: {PHONE_NUMBER}|mobile {PHONE_NUMBER}, office {PHONE_NUMBER}, fax {PHONE_NUMBER}
+{FULL}\n{ORGANIZATION}\n{STREET_ADDRESS}\n{PHONE_NUMBER} office\n{PHONE_NUMBER} mobile|For reservations dial {PHONE_NUMBER}.|Reach {FIRST} on {PHONE_NUMBER} after {TIME}.|my old number {PHONE_NUMBER} is dead, use {PHONE_NUMBER}|"phone": "{PHONE_NUMBER}"|phone={PHONE_NUMBER}|<tel>{PHONE_NUMBER}</tel>|ring me on {PHONE_NUMBER} will you|Emergency contact: {FULL}, {PHONE_NUMBER}|Missed call from {PHONE_NUMBER} at {TIME}|{TITLE} {LAST}'s direct line is {PHONE_NUMBER}.|sms to {PHONE_NUMBER}: your code is §§§§§§
+Is {PHONE_NUMBER} a {COUNTRY} number?|Customer rang from {PHONE_NUMBER} about order §§§§§§§.|Put {PHONE_NUMBER} on the do-not-call list|Llámame al {PHONE_NUMBER}.|Mi teléfono es {PHONE_NUMBER} y vivo en {CITY}.|Appelez-moi au {PHONE_NUMBER} avant {TIME}.|Mein Handy: {PHONE_NUMBER}|Il mio numero è {PHONE_NUMBER}.|Meu telefone é {PHONE_NUMBER}|Bel me op {PHONE_NUMBER}|Mój numer to {PHONE_NUMBER}.|Ring mig på {PHONE_NUMBER}.|Telefonum {PHONE_NUMBER}|電話番号は{PHONE_NUMBER}です。|我的电话是{PHONE_NUMBER}|제 전화번호는 {PHONE_NUMBER}입니다.|мой телефон {PHONE_NUMBER}
+The plumber's number is {PHONE_NUMBER}; ask for {FIRST}.|name;phone\n{FULL};{PHONE_NUMBER}\n{FULL};{PHONE_NUMBER}|Questions? {PHONE_NUMBER} or {EMAIL_ADDRESS}|FOR SALE bike, good condition, call {PHONE_NUMBER}|calls to {PHONE_NUMBER} cost §§ cents a minute|Taxi {CITY}: {PHONE_NUMBER}|I dialled {PHONE_NUMBER} and got {ORGANIZATION} instead.|The ransom note gave {PHONE_NUMBER}.|leave a voicemail at {PHONE_NUMBER}, {FIRST} checks it on {DAY}|Lost cat! If found phone {PHONE_NUMBER}, {ROAD}|caller_id: {PHONE_NUMBER}  duration: §§s
+{DATE}: phoned {PHONE_NUMBER}, no answer|Fax the form to {PHONE_NUMBER}.|Front desk {PHONE_NUMBER}, room §§§|Please have the manager call {PHONE_NUMBER}.|update the phone number from {PHONE_NUMBER} to {PHONE_NUMBER}|Two-factor codes go to {PHONE_NUMBER}.|Contact {ORGANIZATION} on {PHONE_NUMBER}.|{PHONE_NUMBER} is my work phone|pager {PHONE_NUMBER}|INSERT INTO contacts VALUES (§§, '{FULL}', '{PHONE_NUMBER}');
+Is {ORGANIZATION} hiring in {GPE}?|I work at {ORGANIZATION}.|{ORGANIZATION} was founded by {PERSON} in {YEAR}.|I flew from {GPE} to {GPE} with {ORGANIZATION}.|Write an email to {PERSON} from {ORGANIZATION} about the meeting on {DATE}.|{ORGANIZATION}'s shares fell §% on {DAY}.|Shares of {ORGANIZATION}, {ORGANIZATION} and {ORGANIZATION} rose.|{ORGANIZATION} sued {ORGANIZATION} in {YEAR}.
+The {ORGANIZATION} office in {CITY} closed.|{ORGANIZATION} to buy {ORGANIZATION} for $§.§ billion|a spokesman for {ORGANIZATION} declined to comment|employer: {ORGANIZATION}|I have an interview with {ORGANIZATION} on {DATE} at {TIME}. Any tips?|"company": "{ORGANIZATION}"|My contract with {ORGANIZATION} ends on {DATE}.|{ORGANIZATION} laid off §§§ people in {CITY}|customer support at {ORGANIZATION} is terrible|Invoice from {ORGANIZATION}, {DATE}|{FIRST} left {ORGANIZATION} to join {ORGANIZATION}.
+Can you compare {ORGANIZATION} with {ORGANIZATION}?|who founded {ORGANIZATION}?|what does {ORGANIZATION} do|{ORGANIZATION} acquired a stake in {ORGANIZATION}, the {NRP} insurer.|vendor,{ORGANIZATION},{COUNTRY}|Client: {ORGANIZATION}\nContact: {FULL}|{FULL} of {ORGANIZATION} and {ORGANIZATION}'s {FULL} shared the prize.|After two years at {ORGANIZATION} in {CITY}, which later became {ORGANIZATION}, {LAST} quit.|The lawyers at {ORGANIZATION} represent {ORGANIZATION}.|according to a report by {ORGANIZATION}|The {ORGANIZATION} Orchestra was founded in {YEAR}.
+{ORGANIZATION} won 3-1 against {ORGANIZATION} in {CITY}|I bank with {ORGANIZATION}.|My pension is with {ORGANIZATION}, policy §§§§§§.|Reviews of {ORGANIZATION}: 4.§ stars|{ORGANIZATION} announced on {DAY} that {FULL} will step down as {JOB}.|We switched from {ORGANIZATION} to {ORGANIZATION} last year.|© {YEAR} {ORGANIZATION}. All rights reserved.|powered by {ORGANIZATION}|I bought my laptop from {ORGANIZATION} and it broke.|{ORGANIZATION} v. {ORGANIZATION}|Is {ORGANIZATION} a good place to work?|Arbeitgeber: {ORGANIZATION}, {CITY}|{ORGANIZATION} hat {FULL} eingestellt.
+Trabajo en {ORGANIZATION} desde {YEAR}.|Je travaille chez {ORGANIZATION} à {CITY}.|Ich arbeite bei {ORGANIZATION} in {CITY}.|Lavoro per {ORGANIZATION} a {CITY}.|Trabalho na {ORGANIZATION} em {CITY}.|Ik werk bij {ORGANIZATION}.|Pracuję w {ORGANIZATION} w {CITY}.|Jag jobbar på {ORGANIZATION} i {CITY}.|{ORGANIZATION} şirketinde çalışıyorum.|私は{ORGANIZATION}で働いています。|저는 {ORGANIZATION}에서 일합니다.|我在{ORGANIZATION}工作。|Я работаю в {ORGANIZATION}.|{FIRST} studied at {ORGANIZATION} and the University of {CITY}.|the {ORGANIZATION} app keeps crashing|sponsored by {ORGANIZATION} and {ORGANIZATION}
+Summarise: {PERSON} met {PERSON} in {GPE} on {DATE} to talk about {ORGANIZATION}.|Book a table for {PERSON} at {TIME}.|who is {PERSON}?|{PERSON} and {PERSON} got married on {DATE}.|Tell {PERSON} I said hi|How old is {PERSON}?|A photo by {PERSON}|{FIRST}, {FIRST} and {FIRST} are coming|{FIRST}: where are you?\n{FIRST}: at home|I miss {FIRST}.|Her maiden name is {LAST}.|She named him {FIRST}|My late uncle was called {FULL}.|{FULL} will speak at the conference|Have you heard the new {FULL} album?
+{LAST}'s novel came out in {YEAR}|{FULL}'s killers were sentenced|Directed by: {FULL}\nStarring: {FULL}, {FULL}|My boss {FIRST} hates it|{FULL} v. {FULL}|ask {FIRST} [[if~whether]] {FIRST} has the keys|me and {FIRST} broke up|Add {FULL} to my account as guardian.|assigned to: {FIRST}|@{FIRST} can you review this?|reviewed-by: {FULL}|What would {FULL} say about this?|// written by {FIRST}
+I'm moving from {GPE} to {GPE}.|What is the capital of {COUNTRY}?|flights {CITY} to {CITY} on {DATE}|Is it cold in {GPE}?|We spent § days in {CITY} and two in {CITY}.|city: {CITY}\ncountry: {COUNTRY}|{CITY}, {COUNTRY}|{FULL}\n\n{CITY}\n{COUNTRY}|Best restaurants in {CITY}?|{COUNTRY} beat {COUNTRY} 2-1|{CITY} is a village in {COUNTRY}.|The mayor of {CITY} resigned on {DAY}.
+"{COUNTRY} is moving in the right direction," says {LAST}.|{GPE} leader gives order|Southern {COUNTRY} was hit by an earthquake.|"city": "{CITY}"|<city>{CITY}</city>|Where: {CITY} Country Club|I was raised in {CITY}, {GPE}.|the {CITY} office|born in {CITY} in {YEAR}|How far is {CITY} from {CITY}?|we returned to {CITY} by helicopter|My visa for {COUNTRY} was refused|trains from {CITY} are late today|Do I need a plug adapter in {COUNTRY}?|{CITY} weather|He was deported to {COUNTRY}.|Greetings from {CITY}!|population of {GPE}
+{GPE} has banned it, {GPE} has not.|exports from {COUNTRY} to {COUNTRY} grew by §%|Vivo en {CITY}, pero nací en {CITY}.|J'habite à {CITY}.|Ich wohne in {CITY}.|Abito a {CITY}.|Moro em {CITY}.|Ik woon in {CITY}.|Mieszkam w {CITY}.|Jag bor i {CITY}.|{CITY} kentinde yaşıyorum.|Живу в городе {CITY}.|{CITY}に住んでいます。|저는 {CITY}에 살아요.|我住在{CITY}。|أعيش في {CITY}.|warehouse,{CITY},{COUNTRY},§§§|Remote job, must live in {GPE} or {GPE}|the flight was diverted to {CITY}|stuck in {CITY} again ugh|University of {CITY}
+I will be travelling to {COUNTRY} next week, arriving in {CITY} on {DAY}.|She teaches at the University of {CITY}.|ticket: {CITY} -> {CITY}, {DATE}, {TIME}|Elections in {GPE} are on {DATE}.|the river floods {CITY} and {CITY} every spring|FROM {CITY} TO {CITY}|Destination: {CITY}|They opened a second shop in {CITY}, next to {ORGANIZATION}.
+She was born on {DATE}.|The meeting is on {DAY} at {TIME}.|When: {STAMP}\nWhere: {CITY}|Deadline: {DATE}|dob: {DATE}|"date": "{DATE}"|{STAMP} INFO job finished|See you on {DAY}!|Moved to {DATE}, {TIME}.|my birthday is {DATE}|In {YEAR} the company went bankrupt.|founded {YEAR}|valid until {DATE}|The contract of {DATE} is void.|Opening hours: {DAY} to {DAY}, {TIME} - {TIME}|from {DATE} to {DATE}
+The train leaves at {TIME}.|remind me on {DAY} at {TIME} to call {FIRST}|What happened on {DATE}?|{DAY}, {TIME}: yoga with {FIRST}|Between {YEAR} and {YEAR} {LAST} lived in {GPE}.|backup_{DATE} was deleted|created_at: {STAMP}|<date>{DATE}</date>|<birthDate>{DATE}</birthDate>|Event: concert\nDate: {DATE}\nDoors: {TIME}|The {YEAR} census counted §§§§ people in {CITY}.|Hearing set for {DATE} at {TIME} before {TITLE} {LAST}.|payday is {DATE}|Can we reschedule from {DAY} to {DAY}?|{DATE} - paid\n{DATE} - overdue
+born {DATE}, died {DATE}|It snowed on {DATE} in {CITY}.|I've had this rash since {DATE}.|Last tetanus shot: {DATE}|Class of {YEAR}|closed on {DAY}s|Nací el {DATE_TIME=§ de marzo de 19§§~1§ de mayo de 19§§~2§ de julio de 20§§} en {CITY}.|Je suis né le {DATE_TIME=1§ mars 19§§~2§ août 19§§~§ décembre 20§§} à {CITY}.|Geboren am {DATE_TIME=1§. März 19§§~§. Juni 19§§~2§.0§.19§§} in {CITY}.|Sono nata il {DATE_TIME=1§ maggio 19§§~§ ottobre 19§§}.|Nasci em {DATE_TIME=1§ de abril de 19§§~2§/0§/19§§}.
+Urodziłem się {DATE_TIME=1§ maja 19§§~§ marca 19§§} w {CITY}.|Född den {DATE_TIME=1§ maj 19§§~2§ augusti 19§§}|Doğum tarihi: {DATE_TIME=1§ Mayıs 19§§~2§.0§.19§§}|生年月日:{DATE_TIME=19§§年§月1§日~20§§年1§月§日}|出生日期:{DATE_TIME=19§§年§月2§日}|생년월일 {DATE_TIME=19§§년 §월 1§일}|Дата рождения: {DATE_TIME=1§ мая 19§§~0§.0§.19§§}|Nos vemos el {DATE_TIME=lunes~martes~jueves~viernes} a las {TIME}.|Treffen am {DATE_TIME=Montag~Dienstag~Freitag} um {TIME} Uhr|Rendez-vous {DATE_TIME=lundi~mardi~samedi} à {TIME}|Afspraak op {DATE_TIME=maandag~vrijdag} om {TIME}|Ci vediamo {DATE_TIME=lunedì~sabato} alle {TIME}.
+The treaty was signed in {YEAR} and ratified on {DATE}.|log {STAMP} user={FIRST}|at {TIME} on {DATE} the lights went out in {CITY}|flight ¤¤§§§ departs {DATE} {TIME}|The warranty began on {DATE}.|{YEAR}: moved to {GPE}. {YEAR}: married {FIRST}. {YEAR}: retired.|WHERE created > '{DATE}'|Does {DAY} work for you?|Lease start: {DATE}\nLease end: {DATE}|She has worked here since {YEAR}.
+{"name": "{PERSON}", "email": "{EMAIL_ADDRESS}", "phone": "{PHONE_NUMBER}", "ip": "{IP_ADDRESS}"}|{"ssn": "{US_SSN}", "dob": "{DATE}", "zip": "{ZIP_CODE}"}|{"customer": {"age": {AGE}, "city": "{GPE}", "card": "{CREDIT_CARD}"}}|{"driver_license": "{US_DRIVER_LICENSE}", "holder": "{PERSON}"}|{"employee": {"title": "{TITLE}", "name": "{FULL}", "job": "{JOB}", "company": "{ORGANIZATION}", "nationality": "{NRP}"}}|{"from": "{IBAN_CODE}", "to": "{IBAN_CODE}", "date": "{DATE}"}
+name,age,city\n{PERSON},{AGE},{GPE}\n{PERSON},{AGE},{GPE}|{PERSON};{EMAIL_ADDRESS};{IBAN_CODE}|name: {PERSON}\nage: {AGE}\nnationality: {NRP}\nlicense: {US_DRIVER_LICENSE}\nssn: {US_SSN}|<person><name>{PERSON}</name><zip>{ZIP_CODE}</zip></person>|id,name,job,phone,zip\n§,{FULL},{JOB},{PHONE_NUMBER},{ZIP_CODE}\n§,{FULL},{JOB},{PHONE_NUMBER},{ZIP_CODE}|customer:\n  name: {FULL}\n  city: {CITY}\n  zip: {ZIP_CODE}\n  phone: {PHONE_NUMBER}|<user id="§§§"><mail>{EMAIL_ADDRESS}</mail><ip>{IP_ADDRESS}</ip></user>
+INSERT INTO staff (name, title, org, age) VALUES ('{FULL}', '{JOB}', '{ORGANIZATION}', {AGE});|\| {FULL} \| {AGE} \| {NRP} \| {CITY} \||INSERT INTO users VALUES (§§, '{FULL}', '{EMAIL_ADDRESS}', '{IP_ADDRESS}', '{STAMP}');|[{STAMP}] order §§§§§§ card {CREDIT_CARD} ip {IP_ADDRESS} zip {ZIP_CODE} OK|patient = Patient(name="{FULL}", age={AGE}, ssn="{US_SSN}")  # test data|user.age = {AGE}; user.country = "{COUNTRY}"; user.religion = "{NRP}";
+Hola, me llamo {PERSON} y vivo en {GPE}.|Bonjour, je m'appelle {PERSON}, mon adresse est {STREET_ADDRESS}.|Ich heiße {PERSON} und wohne in {GPE}, Tel. {PHONE_NUMBER}.|Mi chiamo {PERSON}, la mia email è {EMAIL_ADDRESS}.|Meu nome é {PERSON} e meu telefone é {PHONE_NUMBER}.|Ik heet {PERSON} en woon in {CITY}.|Nazywam się {PERSON}, mój e-mail to {EMAIL_ADDRESS}.|Jag heter {PERSON} och är {AGE} år.|Benim adım {PERSON}, {CITY}'da yaşıyorum.|Меня зовут {PERSON}.|私の名前は{PERSON}です。|我叫{PERSON},来自{CITY}。|제 이름은 {PERSON}입니다.|اسمي {PERSON} وأعيش في {CITY}.
+Mi marido es {NRP=español~mexicano~peruano~católico~judío~colombiano} y yo soy {NRP=francesa~cubana~argentina~musulmana}.|Ma femme est {NRP=française~italienne~musulmane~sénégalaise~juive}.|Meine Frau ist {NRP=Türkin~Polin~Französin~Spanierin~Österreicherin}, ich bin {NRP=evangelisch~katholisch~Deutscher}.|Mia madre è {NRP=tedesca~cattolica~greca~russa}.|Ela é {NRP=brasileira~angolana~portuguesa~budista}.|Zijn vrouw is {NRP=Belgische~Duitse~Marokkaanse}.|Jestem {NRP=Polakiem~katolikiem~Niemcem}.|Hon är {NRP=svenska~norska~finska}.|O {NRP=Türk~Alman~Yunan~Müslüman}.|彼は{NRP=日本人~韓国人~仏教徒}です。|他是{NRP=美国人~法国人~基督徒}。|Он {NRP=русский~украинец~мусульманин}.|그는 {NRP=한국인~미국인~불교도}입니다.
+Mi código postal es {ZIP_CODE}, en {CITY}.|Mon code postal est le {ZIP_CODE}.|Meine Postleitzahl ist {ZIP_CODE}.|Il CAP di {CITY} è {ZIP_CODE}.|O meu CEP é {ZIP_CODE}.|Mijn postcode is {ZIP_CODE}.|Kod pocztowy: {ZIP_CODE}|Postnumret är {ZIP_CODE}|Posta kodu {ZIP_CODE}|郵便番号は{ZIP_CODE}です|邮编:{ZIP_CODE}|우편번호 {ZIP_CODE}|почтовый индекс {ZIP_CODE}|CP {ZIP_CODE} {CITY}|PLZ {ZIP_CODE}, {CITY}
+Mi dirección es {STREET_ADDRESS}.|Meine Adresse: {STREET_ADDRESS}|Indirizzo: {STREET_ADDRESS}|Adres: {STREET_ADDRESS}|Soy {TITLE=ingeniero~abogada~enfermera~contable~profesora} en {ORGANIZATION}.|Je suis {TITLE=infirmière~avocat~comptable~plombier} à {CITY}.|Ich bin {TITLE=Krankenschwester~Buchhalter~Elektrikerin~Ingenieur} bei {ORGANIZATION}.|Mi número de seguro social es {US_SSN} y mi licencia es {US_DRIVER_LICENSE}.|Meine IP ist {IP_ADDRESS}.|Mi IP es {IP_ADDRESS}|mon adresse IP : {IP_ADDRESS}|Onze website is {DOMAIN_NAME}.|サイトは{DOMAIN_NAME}です|IPアドレスは{IP_ADDRESS}です
+user: hi, I'm {PERSON}\nassistant: How can I help?\nuser: my order went to {STREET_ADDRESS}|To verify you, I need your SSN. - It is {US_SSN}, and my licence is {US_DRIVER_LICENSE}.|Policy holder {TITLE} {PERSON}, {AGE}, {NRP}, licence {US_DRIVER_LICENSE}, lives at {STREET_ADDRESS}, zip {ZIP_CODE}.|Agent: May I have your name? Customer: {FULL}. Agent: And your phone? Customer: {PHONE_NUMBER}.|A: how old is your child? B: {AGE}. A: and the postcode? B: {ZIP_CODE}.|Q: Nationality? A: {NRP}. Q: Age? A: {AGE}. Q: Occupation? A: {JOB}.
+I am a {AGE} year old {NRP} woman from {GPE}|My passport says {NRP}; born {DATE}|Meeting with {ORGANIZATION} on {DATE} in {GPE}|Ship {ZIP_CODE} to {ZIP_CODE}|Write a cover letter for {PERSON}, {EMAIL_ADDRESS}, applying to {ORGANIZATION}|Write a polite letter to {TITLE} {LAST}, {JOB} of {ORGANIZATION}, {STREET_ADDRESS}.|Draft a reference for {FULL}, {AGE}, who worked as a {JOB} with us from {YEAR} to {YEAR}.|Translate into [[French~German~Thai]]: "{FULL} lives in {CITY} and works at {ORGANIZATION}."
+{FULL} ({DATE} - {DATE}) was a {NRP} {JOB}. Born in {CITY}, {COUNTRY}, {LAST} moved to {CITY} at the age of {AGE} and joined {ORGANIZATION} in {YEAR}. In {YEAR} {LAST} founded {ORGANIZATION} with {FULL}.|{CITY} - A {AGE}-year-old {NRP} tourist was rescued on {DAY}. {FULL}, a {JOB} from {COUNTRY}, had been missing since {DATE}. "We are relieved," said {TITLE} {LAST} of {ORGANIZATION}.|{ORGANIZATION} said on {DAY} it would open a plant in {CITY}, {COUNTRY}. {FULL}, {JOB}, told {ORGANIZATION} that §§§ jobs would be created by {YEAR}.
+Dear {TITLE} {LAST},\n\nthank you for contacting {ORGANIZATION} on {DATE}. Your new card will be sent to {STREET_ADDRESS}. If you have questions, call {PHONE_NUMBER} or write to {EMAIL_ADDRESS}.\n\nKind regards,\n{FULL}\n{JOB}|Admission note. {TITLE} {FULL}, {AGE} years, {NRP}, lives alone in {CITY}, zip {ZIP_CODE}. Seen by {TITLE} {LAST} at {ORGANIZATION} on {DATE} at {TIME}. Next of kin: {FULL}, {PHONE_NUMBER}.|{FIRST} and I met in {CITY} in {YEAR}. I was {AGE}, a {JOB} at {ORGANIZATION}; {FIRST} was {AGE}. We moved to {COUNTRY} and never looked back.
+NOTICE: {TITLE} {FULL}, residing at {STREET_ADDRESS}, SSN {US_SSN}, driver license {US_DRIVER_LICENSE}, shall appear on {DATE} at {TIME}.|Order confirmation for {FULL}. Card: {CREDIT_CARD}. Ship to {STREET_ADDRESS}. ZIP {ZIP_CODE}. Phone {PHONE_NUMBER}. Order no. §§§-§§§§§§§.|Rental agreement between {ORGANIZATION} ({DOMAIN_NAME}) and {FULL}, {NRP} citizen, licence {US_DRIVER_LICENSE}. Rent is due on {DATE} to {IBAN_CODE}.|Hey {FIRST}, we land in {CITY} on {DAY} at {TIME}. {FIRST}'s number is {PHONE_NUMBER}. Hotel is at {STREET}. xx {FIRST}
+Great stay! {FIRST} picked us up at {TIME}, the flat on {ROAD} was spotless. We're from {COUNTRY} and will come back to {CITY}. Visited {DATE_TIME=May 20§§~August 20§§~March 20§§}.|Incident §§§§: on {STAMP} user {EMAIL_ADDRESS} ({IP_ADDRESS}) downloaded payroll data of {ORGANIZATION}, among it SSN {US_SSN} and IBAN {IBAN_CODE} of {FULL}.|HR file: {FULL}; {JOB}; born {DATE}; age {AGE}; nationality {NRP}; zip {ZIP_CODE}; emergency phone {PHONE_NUMBER}; hired {DATE}; manager {TITLE} {LAST}.
+Minutes, {DATE}. Present: {TITLE} {LAST} ({JOB}), {FULL}, {FULL} ({ORGANIZATION}). The {NRP} partner asked for §§ units by {DATE}. Next meeting {DAY} in {CITY}.|Our three founders {LAST}, {LAST} and {LAST} started {ORGANIZATION} in {CITY} in {YEAR}.|The {NRP} {JOB} {FULL} and {NRP} {JOB} {FULL} perform in {CITY} on {DATE}.|Volunteers needed in {ZIP_CODE} and {CITY} on {DAY}, {TIME}. Ages {AGE} and up. Call {FIRST}, {PHONE_NUMBER}.|fwd: {FULL}, {AGE}, {ZIP_CODE}, {PHONE_NUMBER}, {EMAIL_ADDRESS}|{GPE}, {AGE}, {NRP}, {JOB}
+Form 12-B\nTitle: {TITLE}\nName: {FULL}\nAge: {AGE}\nOccupation: {JOB}\nReligion: {NRP}\nZIP: {ZIP_CODE}\nSSN: {US_SSN}\nDriver license: {US_DRIVER_LICENSE}|Bank: {ORGANIZATION}\nIBAN: {IBAN_CODE}\nCard: {CREDIT_CARD}\nIP at signup: {IP_ADDRESS}\nWebsite: {DOMAIN_NAME}|Traveller: {TITLE} {FULL}\nNationality: {NRP}\nFrom: {CITY}\nTo: {CITY}\nDate: {DATE}\nPhone: {PHONE_NUMBER}|{DOMAIN_NAME} is hosted at {IP_ADDRESS} by {ORGANIZATION}; abuse: {EMAIL_ADDRESS}
 """
-PLAIN = ["How do I reset my password?", "What is the weather like?", "Explain photosynthesis in simple words.", "Give me 3 ideas for dinner.", "Version 10.2.14 of the library fails with error 0x80070005.", "The order has 24 items and costs 1299.99.", "x = 3.14 * 12 ** 2",
-         "In chapter 12 the hero finds the key.", "Room 2041 is on floor 20.", "def add(a, b): return a + b", "It took 45 minutes and 300 calories.", "ISBN 978-3-16-148410-0 is sold out.", "Invoice no 20391 and ticket 88-1204 are closed.", "She may march in the parade.",
-         "Will Rose bushes grow in shade?", "Turkey sandwiches with swiss cheese", "The mark on the bill was faint.", "The card is lost and I want to block it.", "What is an IBAN?", "My street is noisy.", "Is the ZIP archive corrupt?", "doctor appointments are hard to get", "The bank of the river"]
-LINES = [t for block in TEMPLATES.strip().split("\n") for t in block.split("|")]
+
+PLAIN = r"""
+How do I reset my password?|What is the weather like?|Explain photosynthesis in simple words.|Give me § ideas for dinner.|Version 1§.§.1§ of the library fails with error 0x80070005.|The order has §§ items and costs 1§§9.99.|x = 3.14 * 1§ ** 2|In chapter 1§ the hero finds the key.|Room §§§§ is on floor §§.|def add(a, b): return a + b|It took 4§ minutes and §§§ calories.
+ISBN 978-3-16-148410-§ is sold out.|Invoice no §§§§§ and ticket §§-§§§§ are closed.|She may march in the parade.|Will rose bushes grow in shade?|Turkey sandwiches with swiss cheese|The mark on the bill was faint.|The card is lost and I want to block it.|What is an IBAN?|My street is noisy.|Is the ZIP archive corrupt?|doctor appointments are hard to get|The bank of the river
+Order number §§§§§§§§§ has shipped.|Tracking no. 1Z§§§¤§§§§§§§§§|Part no. ¤¤-§§§§-§§ does not fit.|SKU §§§§§§|Serial number ¤§¤§§§¤§§|Ticket #§§§§§ is still open.|The price rose from $§§§ to $§,§§§.|It weighs §§ kg and is 1§§ cm long.|Set the timeout to §§§§§ ms.|The population is §§§,§§§.|Use port §§§§§.|error code §§§§§|Page §§ of §§§|Score: §§-§§|Your code is §§§§§§, don't share it.
+Batch §§§§§§§§ failed.|UUID §§§§a§b§-1§c§-4§d§-8§f§-§§§§e§§§§b§§|commit §a§b§§c§d§e§f§§a|sha1 §§a§b§§c§§d§e§f§§a§b§c§d§e§f§§a§b§§c§§d|Error 500 at line §§§|PIN §§§§ is wrong|Track §§ of §§|The flight number is ¤¤§§§§.|Gate ¤§§, seat §§¤|Case no. 2§-cv-§§§§§|Account ending in §§§§|Model ¤¤§§§ is discontinued.|Windows 11 build §§§§§|Python 3.1§.§ is out|Release v§.§.§-rc§
+Invoice total: €§§§§.§§|§§§§§ steps today!|Section §.§.§ applies.|The §§th floor is closed.|§§% off everything|Bus §§ goes to the centre.|Meter reading §§§§§|Patent §,§§§,§§§|Catalogue number §§§§-§§§§|transaction id §§§§§§§§§§§§§§§§§|barcode §§§§§§§§§§§§§|imei §§§§§§§§§§§§§§§|epoch 17§§§§§§§§|Reference: §§§§ §§§§ §§§§|DOI 10.§§§§/abc.§§§§|lottery numbers: §, §§, §§, §§|chassis ¤¤¤§§§§§§¤§§§§§§|booking reference ¤¤§¤¤§|voucher ¤¤¤¤-§§§§-¤¤¤¤
+The doctor will call you back.|The manager is not here.|Ask the driver to wait.|My boss is mean.|The president of the club resigned.|A customer complained about the waiter.|The king moved to e4.|the company was sold|A foundation gives money to schools.|The university is closed today.|The government raised taxes.|The bank refused the loan.|Our team won the cup.|The hospital is full.|The newspaper printed it.|Some airline lost my bags.|The ministry has no comment.|The city never sleeps.|My home country is beautiful.|the state of the art|the capital is large
+I may go.|They march at dawn.|Will you mark the exam?|We hope for the best.|Joy and grace filled the room.|Frank advice is rare.|The bill was paid.|Pat the dog.|Rob the bank? Never!|Art is long.|Don't chase your tail.|an apple a day|a visa application|The amazon parrot is green.|He used the shell command.|a jaguar in the zoo|I need a windows cleaner.|The oracle spoke.|a target on the wall|the gap in the wall|A java tutorial|The orange is sweet.|polish the shoes|a turkey with chestnuts|fine china plates|Read the reading list.|It is nice to bathe.|a chilli recipe|french fries
+brussels sprouts are healthy|danish pastry recipe|the summit of the mountain|see you tomorrow|yesterday was fun|next week is better|a few minutes ago|in a couple of months|every morning|last month was busy|once upon a time|in the 1§th century|Since last summer it rains.|Two years later nothing had changed.|for §§ days|in § hours|it lasts §§ minutes|Half an hour ago|on the weekend|at night|Could you do it soon?|during lunch|Songs from the 70s|this year's budget
+How many teaspoons are in a cup?|Sort the list [§, §§, §, §§].|print(len(items[§§:]))|for i in range(§§): pass|SELECT COUNT(*) FROM orders WHERE total > §§§;|if err != nil { return err }|<div class="row-§§">|{"status": "ok", "count": §§}|width: §§px; color: #§§§§§§|TODO fix the parser|npm install left-pad@1.§.§|chmod 644 notes.txt|docker run -p 80§§:80 web|self.address = None|user_name = get_name()|const zip = a.map(f)|class Person: pass|phone_number: str = ""|ssn_pattern = r"\d{3}"|age_group = "senior"
+What is a social security number?|Where do I find my zip code?|Do I need a driver's licence to rent a bike?|How do phone extensions work?|Is an IP address personal data?|What does the title on the form mean?|How old must I be to vote?|What is your name?|Please state your nationality.|Leave your phone number after the tone.|My address has changed.|Enter your card number below.|Name: ____ Date: ____|Address line 1: (required)|Date of birth: not given|Phone: n/a|E-mail: none|Nationality: unknown|SSN: redacted|Zip: -
+GPT-§ beats BERT on this task.|Chapter §§: The Storm|Act I, scene §|Psalm §§:§|iPhone 1§ Pro, 256 GB|a 55-inch TV for $§§§|Boeing style landing gear, part §§§§|The bus is §§ years old.|The bridge is §§ years old.|a bottle of §§ year old whisky|a 3-year contract|over §§ users online|§§ people like this|level §§ wizard|§§ points to the house|room temperature: §§ degrees|vitamin B§ 100§ µg|dose: §§ mg twice a day|BP 1§§/§§|ICD code ¤§§.§
+Me duele la cabeza.|¿Cuánto cuesta el billete?|Où est la gare ?|Il fait beau.|Wie spät ist es?|Das Auto ist kaputt.|Che ore sono?|O livro é bom.|Het regent vandaag.|Gdzie jest sklep?|Bugün hava güzel.|Jag är trött.|今日は暑いです。|你吃饭了吗?|오늘 날씨가 좋아요.|Где библиотека?|أين المحطة؟|El pedido §§§§§§ no ha llegado.|Die Bestellung §§§§§§§ fehlt.|La commande n° §§§§§§ est perdue.|Il codice è §§§§§.
+"""
+
+NUMBERS = ["§§§§", "§§§§§", "§§§§§§", "§§§§§§§", "§§§§§§§§", "§§§§§§§§§§", "§§§§§§§§§§§§§", "§§§§§§§§§§§§§§§§", "§§§§§§§§§§§§§§§§§§§", "¤¤-§§§§", "¤§§§§§", "§§-§§§-§", "§§.§§", "§,§§§.§§", "v§.§.§§", "§§§§-¤§", "0x§§a§f§", "¤¤¤§§¤", "#§§§"]
+NUMBERED = """order~invoice~ticket~case~item~part number~product code~serial~batch~shipment~tracking number~reference~job id~build~error~request id~transaction~contract~asset tag~model~SKU~lot~claim~policy~meter~receipt~parcel
+row~record~message id~session~coupon~member number~locker~room~page~badge number~student id~exam~sample~bin~version~firmware~file number~docket~reservation~confirmation code""".replace("\n", "~").split("~")
+NUMBER_FRAMES = ["{0} {1}", "{0}: {1}", "The {0} is {1}.", "Where is {0} {1}?", "Please check {0} {1} again.", "my {0} {1} is missing", "{0} {1} and {0} {2}", '"{0}": "{1}"', "{0}={1}", "I can't find {0} no. {1}", "{0} #{1} was closed, see {2}", "Is {1} the right {0}?", "{1} ({0})"]
+
+
+def parts(block):
+    """The templates of a block: | divides, \\| is a bar."""
+    return [t for line in block.strip().split("\n") for t in re.split(r"(?<!\\)\|", line) if t.strip()]
+
+
+LINES, QUIET = parts(TEMPLATES), parts(PLAIN)
+CHOICE = re.compile(r"\[\[(.*?)\]\]")
+SLOT = re.compile(r"\{([A-Z_]+)(?:=([^{}]*))?\}")
+SIGN = re.compile("[§¤]")
+SCARCE = ["CREDIT_CARD", "DOMAIN_NAME", "EMAIL_ADDRESS", "IBAN_CODE", "IP_ADDRESS", "STREET_ADDRESS", "US_DRIVER_LICENSE", "US_SSN"]  # few templates have them
+OF_SCARCE = {kind: [t for t in LINES if "{" + kind + "}" in t] for kind in SCARCE}
+
+
+def plain(text, rng):
+    """Unlabelled text of a template: its choices made, its signs replaced."""
+    text = CHOICE.sub(lambda m: rng.choice(m.group(1).split("~")), text)
+    text = SIGN.sub(lambda m: rng.choice("0123456789") if m.group() == "§" else rng.choice("ABCDEFGHJKLMNPRSTUVWXYZ"), text)
+    return text.replace("\\n", "\n").replace("\\|", "|")
 
 
 def fill(template, rng, makers=MAKERS):
-    text, spans = "", []
-    rest = template.replace("\\n", "\n")
-    while rest:
-        at = min((rest.find("{" + t + "}") for t in makers if "{" + t + "}" in rest), default=-1)
-        if at < 0:
-            return text + rest, spans
-        kind, _, tail = rest[at + 1:].partition("}")
-        text += rest[:at]
-        value = makers[kind](rng)
+    text, spans, at = "", [], 0
+    for m in SLOT.finditer(template):
+        kind, maker = NARROW.get(m.group(1), (m.group(1), makers.get(m.group(1))))
+        if maker is None:
+            continue
+        text += plain(template[at:m.start()], rng)
+        value = plain(rng.choice(m.group(2).split("~")), rng) if m.group(2) else maker(rng)
         spans.append((len(text), len(text) + len(value), kind))
-        text, rest = text + value, tail
-    return text, spans
+        text, at = text + value, m.end()
+    return text + plain(template[at:], rng), spans
+
+
+def quiet(rng):
+    """A text without personal data; often with numbers that resemble some."""
+    if rng.random() < .6:
+        return plain(rng.choice(QUIET), rng)
+    numbers = [plain(rng.choice(NUMBERS), rng) for _ in range(2)]
+    text = rng.choice(NUMBER_FRAMES).format(rng.choice(NUMBERED), *numbers)
+    return text if rng.random() < .7 else text[0].upper() + text[1:]
+
+
+def join(first, second, glue):
+    """Two (text, spans) as one."""
+    at = len(first[0]) + len(glue)
+    return first[0] + glue + second[0], first[1] + [(a + at, b + at, k) for a, b, k in second[1]]
+
+
+def disturb(text, spans, rng):
+    """The same text in another case, or with two letters of its unlabelled words swapped; every offset stays."""
+    how = rng.random()
+    if how < .06 and len(text) == len(text.lower()):
+        return text.lower()
+    if how < .09 and len(text) == len(text.upper()):
+        return text.upper()
+    if how < .15:
+        letters = list(text)
+        for _ in range(1 + len(text) // 60):
+            i = rng.randrange(len(text))
+            if text[i:i + 2].isalpha() and i + 1 < len(text) and not any(a - 1 <= i + 1 and i <= b for a, b, _ in spans):
+                letters[i:i + 2] = text[i + 1], text[i]
+        return "".join(letters) if len(letters) == len(text) else text
+    return text
+
+
+def sentence(rng):
+    return fill(rng.choice(LINES if rng.random() < .8 else OF_SCARCE[rng.choice(SCARCE)]), rng)
 
 
 def make(rng):
-    if rng.random() < 0.08:
-        return rng.choice(PLAIN), []
-    text, spans = fill(rng.choice(LINES), rng)
-    while rng.random() < 0.25:
-        glue = rng.choice([" ", "\n", " " + rng.choice(PLAIN) + " "])
-        more, others = fill(rng.choice(LINES), rng)
-        spans += [(a + len(text + glue), b + len(text + glue), k) for a, b, k in others]
-        text += glue + more
-    if rng.random() < 0.12:
-        text = rng.choice([text.lower, text.upper])() if len(text.lower()) == len(text) == len(text.upper()) else text
-    return text, spans
+    if rng.random() < .11:
+        text, spans = quiet(rng), []
+        while rng.random() < .2:
+            text += rng.choice([" ", "\n", ". "]) + quiet(rng)
+    else:
+        text, spans = sentence(rng)
+        if rng.random() < .12:
+            text, spans = join((quiet(rng), []), (text, spans), rng.choice([" ", "\n", "; "]))
+    while rng.random() < .25:
+        glue = rng.choice([" ", "\n", ". ", "\n\n", some(rng, .7, " " + quiet(rng)) + " "])
+        text, spans = join((text, spans), sentence(rng), glue)
+    return disturb(text, spans, rng), spans

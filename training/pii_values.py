@@ -1,0 +1,390 @@
+"""Made-up values of the 17 types of personal data, for pii_templates.py: one maker per type, from word lists and from syllables.
+
+Spans follow presidio's rows: AGE is the number alone, TITLE a form of address with its dot or an occupation, DATE_TIME a
+date, a time, a weekday or a year (never "last week"), STREET_ADDRESS everything from the house number to the post code.
+Card numbers pass Luhn and IBANs their checksum because real ones do. This file knows no sentences.
+"""
+import string
+
+FIRST = """James Mary Robert Patricia John Jennifer Michael Linda David Elizabeth Sofia Mateo Lucía Diego Camila Hiroshi Yuki Kenji Sakura Wei Li Na Chen Mei Jun Min-ji
+Ji-hoon Seo-yeon Aisha Omar Fatima Yusuf Layla Hassan Priya Arjun Ananya Rahul Deepika Ivan Olga Dmitri Natasha Svetlana Pierre Chloé Antoine Margaux Luca Giulia Marco
+Francesca Hans Greta Jürgen Anke Lars Ingrid Bjørn Astrid Kwame Ama Chidi Ngozi Thabo Zanele João Ana Rafael Beatriz Piotr Agnieszka Tomasz Zofia Eleni Nikos Dimitra Mehmet
+Elif Emre Zeynep Sean Aoife Liam Niamh Thi Minh Linh Anh Siti Budi Dewi Putu Tariq Noor Zara Ibrahim Esther Ruth Samuel Daniel Grace Emily Noah Olivia Ethan Ava Mia Logan
+Dorothy Walter Harold Agnes Ruby Oscar Felix Hugo Clara Nora Vera Ivy Hazel Otis Silas Jasper Imani Malik DeShawn Keisha Tyrone Latoya Xochitl Itzel Kai Leilani Mahalia
+Wanjiru Njoroge Achieng Otieno Babajide Folasade Adaeze Emeka Tunde Yetunde Kofi Akosua Abena Sipho Lerato Nomvula Tendai Rudo Tapiwa Chipo Mwangi Amina Hamisi Juma Abebe
+Tigist Selam Dawit Hirut Bekele Mamadou Fatoumata Ousmane Aïssatou Moussa Khady Rania Samir Nadia Khalid Salma Youssef Amal Karim Hala Zainab Mustafa Reza Parisa Farhad
+Shirin Darius Nasrin Gulnara Bakhyt Aigerim Timur Aliya Nurlan Giorgi Nino Levan Tamar Ketevan Armen Anahit Tigran Narek Hasmik Levon Ilham Aysel Vugar Leyla Bogdan Oksana
+Taras Yulia Mykola Halyna Kateryna Andriy Boris Galina Yegor Ludmila Arkady Zoya Radmila Miloš Jelena Dragan Vesna Goran Snežana Zlatko Ivana Mirela Adnan Emina Blerim
+Arta Besnik Drita Petr Jana Václav Zdeněk Markéta Bohumil Alena Ján Zuzana Katarína Gábor Ildikó Zoltán Réka Balázs Eszter Ion Mihai Ileana Radu Ioana Georgi Desislava
+Plamen Tsvetana Jānis Ilze Māris Liga Jonas Rūta Vytautas Giedrė Toomas Kadri Urmas Liis Matti Aino Eero Kaisa Tuomas Sini Jukka Pirjo Sven Maj-Britt Göran Birgitta Håkan
+Solveig Ragnhild Torbjørn Sigrún Þóra Gunnar Freyja Snorri Søren Mette Kirsten Jesper Pernille Joost Femke Sander Marieke Bram Lotte Dirk Wouter Anouk Thijs Fleur Étienne
+Océane Benoît Élodie Thibault Manon Gaëlle Yves Solange Rémy Aurélie Iker Amaia Jordi Montserrat Nuria Joaquín Pilar Rocío Álvaro Ximena Facundo Guadalupe Ignacio Paloma
+Anselmo Thiago Larissa Caio Iara Vinícius Inês Gonçalo Leonor Duarte Alessio Ginevra Tommaso Beatrice Lorenzo Ludovica Salvatore Concetta Ulrich Heike Wolfgang Sabine
+Rüdiger Gisela Detlef Ute Torsten Maike Saoirse Cillian Oisín Gráinne Eoghan Rhys Cerys Gwyn Angharad Ewan Morag Hamish Fiona Ravi Sunita Vikram Lakshmi Suresh Meera Ganesh
+Kavitha Harpreet Gurdeep Jaspreet Farooq Shabnam Nazia Imran Bilal Saima Rajitha Dilshan Nirmala Tashi Pema Dorji Sonam Thant Aung Khin Somchai Siriporn Anong Niran Sokha
+Channary Vuong Thuy Khanh Hien Rizal Ligaya Jomar Maricel Agus Wulan Ketut Hadi Ratna Tomoko Haruto Aoi Ren Takashi Naoko Shigeru Michiko Xiaoming Jing Fang Guowei Yifan
+Ruolan Ming-Hao Shu-fen Eun-ji Hyun-woo Soo-jin Dong-hyun Batbayar Oyunaa Altan Temuulen Tane Aroha Wiremu Sione Mele Losa Tavita Kiri Ariel Noa Yael Avi Shira Moshe Rivka
+Winona Dakota Chayton Aiyana Inuk Nukka Blessing Precious Gift Sunny Summer April June May August Will Mark Rose Bill Grant Hope Faith Joy Chase Hunter Frank Art Pat""".split()
+LAST = """Smith Johnson Williams Brown Jones Garcia Miller Davis Rodriguez Martinez Hernandez Lopez Gonzalez Wilson Anderson Thomas Taylor Moore Jackson Martin Lee Perez Thompson
+White Harris Sanchez Clark Ramirez Lewis Robinson Walker Young Allen King Wright Scott Torres Nguyen Hill Flores Green Adams Nelson Baker Tanaka Suzuki Sato Yamamoto Wang Zhang Liu
+Chen Yang Huang Kim Park Choi Jung Singh Kumar Patel Sharma Gupta Khan Ahmed Hussein Ali Haddad Rahman Ivanov Petrova Smirnov Kuznetsov Dubois Lefèvre Moreau Laurent Rossi Ferrari
+Bianchi Esposito Müller Schmidt Schneider Weber Hoffmann Larsen Hansen Johansson Nilsson Virtanen Okafor Mensah Adeyemi Ndlovu Silva Santos Oliveira Costa Kowalski Nowak Wiśniewski
+Papadopoulos Yılmaz Demir Kaya O'Brien Murphy Kelly Walsh Tran Pham Le Wijaya Santoso MacDonald Fraser Sinclair Beaumont Whitfield Ashworth Pemberton Holloway Calloway Stone Frost
+Abara Diallo Traoré Nakamura Ortega Vargas Castillo Mendoza Novak Horvat Dvořák Popescu Ionescu Kovács Nagy Szabó Kamau Wambui Odhiambo Mutua Balogun Eze Nwosu Obi Chukwu Ogunleye
+Asante Boateng Owusu Dlamini Khumalo Nkosi Mokoena Moyo Sibanda Chirwa Banda Phiri Tembo Mulenga Tesfaye Gebremariam Haile Getachew Kone Coulibaly Keita Ba Ndiaye Sow Cissé Sarr
+Benali Bouzid Khelifi Mansour El-Sayed Abdallah Farouk Nasser Hamdan Qureshi Malik Chaudhry Siddiqui Mirza Karimi Hosseini Ahmadi Rezaei Tehrani Nazarbayev Akhmetov Bekov Ismailov
+Aliyev Mammadov Gasimov Kapanadze Beridze Lomidze Petrosyan Sargsyan Hakobyan Grigoryan Shevchenko Kovalenko Bondarenko Tkachuk Melnyk Volkov Lebedev Sokolova Morozov Orlova Fedorov
+Jovanović Petrović Nikolić Kovačević Babić Horvatić Hadžić Begić Hoxha Krasniqi Gashi Svoboda Černý Procházka Kučera Horák Balog Varga Tóth Kiss Fekete Dumitru Stan Munteanu Dimitrov
+Georgieva Stoyanov Bērziņš Kalniņš Ozols Kazlauskas Petrauskas Tamm Saar Mägi Korhonen Nieminen Mäkinen Laine Heikkinen Lindqvist Bergström Sjöberg Ekström Lundgren Haugen Solberg Dahl
+Bakken Jónsdóttir Sigurðsson Þorsteinsson Nielsen Pedersen Sørensen Kjær Møller Jansen Visser Smit Bakker Mulder Dijkstra Hoekstra Peeters Claes Mertens Vandenberghe Lambert Girard
+Rousseau Mercier Chevalier Gauthier Bouchard Tremblay Gagnon Etxeberria Aguirre Puig Ferrer Soler Iglesias Navarro Rivas Quispe Mamani Huamán Fuentes Cárdenas Restrepo Zapata Arango
+Bustamante Carvalho Teixeira Almeida Nogueira Figueiredo Pacheco Greco Marchetti Lombardi Ricci De Luca Colombo Caruso Bruno Vogel Krause Lehmann Zimmermann Köhler Schäfer Böhm Huber
+Gruber Steiner Brunner Keller Ryan Byrne Gallagher Doyle Kavanagh Evans Griffiths Llewellyn Pritchard Campbell McLeod Buchanan Drummond Iyer Nair Menon Reddy Rao Chatterjee Banerjee Das
+Bose Mukherjee Joshi Kulkarni Deshmukh Gill Sandhu Dhillon Perera Fernando Jayawardena Thapa Gurung Shrestha Tamang Win Htun Saetang Chaiyasit Sok Chea Vo Dang Bui Hoang Reyes Bautista
+Dela-Cruz Villanueva Santiago Siregar Nasution Hutapea Watanabe Kobayashi Ito Saito Matsumoto Inoue Hayashi Mori Zhao Wu Zhou Xu Sun Guo Lin Hsu Tsai Wong Cheung Leung Yoon Jang Lim
+Han Kang Bat-Erdene Ganbold Tui Fonoti Tuilagi Ngata Parata Cohen Levi Mizrahi Peretz Friedman Goldberg Katz Rosenthal Begay Tsosie Blackhorse Stark Day March Banks Price Field Bush Rivers
+Love Church Bishop Carpenter Mason Cook Gardner Page Ford Dean West North Wood Hubbard Valentine Murray Glover Ruiz Armstrong Reynolds Williamson Drake Shepherd Owens Duran Reed Barnett
+Melton Hoffman Willis Fernandez Craig Palmer Quinn Mitchell Hodge Cantrell Whitaker Stokes Mcclain Mcdowell Hendricks Gentry Bartlett Pruitt Lowery Velasquez Gallegos Pacelli Hatfield""".split()
+PARTICLES = ["van der", "van", "de la", "de", "von", "di", "bin", "al", "ter", "dos", "El", "Mac", "St.", "O'", "ben", "af", "della"]
+NATIVE = [n for line in """山田太郎|佐藤花子|鈴木一郎|高橋美咲|田中健|渡辺直美|王伟|李娜|张敏|刘洋|陈静|김민준|이서연|박지훈|최유진|정하은|Иван Петров|Ольга Смирнова|Дмитрий Кузнецов
+Анна Волкова|Тарас Шевчук|محمد علي|فاطمة حسن|أحمد منصور|ليلى خوري|Γιώργος Παπαδόπουλος|Μαρία Νικολάου|דוד כהן|रवि शर्मा|สมชาย ใจดี""".split("\n") for n in line.split("|")]
+CITIES = """London Paris Berlin Madrid Rome Vienna Lisbon Dublin Oslo Stockholm Helsinki Warsaw Prague Budapest Athens Istanbul Cairo Nairobi Lagos Accra Johannesburg Mumbai Delhi
+Bangalore Karachi Dhaka Jakarta Manila Bangkok Hanoi Singapore Tokyo Osaka Seoul Beijing Shanghai Sydney Melbourne Auckland Toronto Vancouver Montreal Chicago Boston Seattle Denver Austin
+Houston Miami Atlanta Phoenix Portland Detroit Lima Bogotá Santiago Quito Caracas Montevideo Recife Córdoba Valencia Porto Lyon Marseille Hamburg Munich Cologne Zürich Geneva Turin
+Naples Bergen Gothenburg Tampere Kraków Brno Tirana Sofia Bucharest Kyiv Tbilisi Baku Almaty Tehran Baghdad Amman Doha Dubai Muscat Tunis Algiers Rabat Dakar Goiânia Poznań Gdańsk Łódź
+Szczecin Plzeň Olomouc Košice Szeged Pécs Debrecen Timișoara Cluj Plovdiv Varna Niš Subotica Split Zadar Mostar Bitola Shkodër Volos Patras Larnaca Limassol Izmir Antalya Trabzon Kars
+Haifa Nazareth Aleppo Homs Tripoli Sidon Basra Mosul Isfahan Shiraz Tabriz Herat Kandahar Peshawar Multan Sylhet Chittagong Patna Nagpur Kochi Madurai Jaipur Bhopal Galle Kandy Pokhara
+Thimphu Mandalay Bago Chiang-Mai Udon Vientiane Pakse Hue Dalat Cebu Davao Bandung Surabaya Medan Makassar Kuching Ipoh Kobe Nagoya Sapporo Fukuoka Sendai Busan Daegu Incheon Wuhan Chengdu
+Harbin Xiamen Lanzhou Kunming Taichung Tainan Ulaanbaatar Osh Bishkek Samarkand Ashgabat Dushanbe Kazan Omsk Perm Tomsk Irkutsk Yakutsk Odesa Lviv Kharkiv Minsk Brest Vilnius Kaunas Riga
+Liepāja Tallinn Tartu Turku Espoo Oulu Rovaniemi Umeå Malmö Uppsala Örebro Trondheim Stavanger Tromsø Aarhus Odense Aalborg Esbjerg Reykjavík Akureyri Flateyri Cork Galway Limerick Sligo
+Swansea Cardiff Dundee Inverness Leeds Hull Norwich Exeter Truro Ghent Bruges Liège Namur Utrecht Groningen Leiden Breda Delft Nantes Rennes Brest Dijon Nancy Toulon Grasse Béziers Pau
+Girona Murcia Cádiz Burgos León Vigo Braga Coimbra Évora Faro Bari Lecce Trento Perugia Siena Pisa Ragusa Graz Linz Villach Bern Basel Lugano Chur Weimar Kassel Bremen Lübeck Rostock Jena
+Bamberg Trier Kumasi Tamale Abuja Kano Ibadan Enugu Douala Yaoundé Libreville Luanda Huambo Lusaka Ndola Harare Bulawayo Gaborone Windhoek Maseru Durban Polokwane Maputo Beira Blantyre
+Lilongwe Kampala Gulu Kigali Bujumbura Arusha Dodoma Mombasa Kisumu Addis-Ababa Asmara Mogadishu Djibouti Khartoum Ouagadougou Bamako Niamey Conakry Freetown Monrovia Lomé Cotonou Oran
+Constantine Sfax Fez Agadir Luxor Aswan Arequipa Cusco Iquitos Cuenca Guayaquil Medellín Cali Barranquilla Maracaibo Valparaíso Concepción Rosario Mendoza Salta Asunción Sucre Cochabamba
+Curitiba Manaus Belém Fortaleza Natal Managua Tegucigalpa Chihuahua Oaxaca Mérida Puebla Halifax Winnipeg Regina Moncton Saskatoon Boise Tulsa Omaha Fresno Tucson Reno Spokane Duluth
+Milwaukee Toledo Macon Savannah Mobile Reading Bath Nice Split Orange Hobart Darwin Cairns Dunedin Nelson Napier Suva Apia Nuuk Erwetegem Runkelen Hunderdorf Barzheim Bassersdorf Eckenroth
+Alcalalí Calino Okoia Letaba Bakone Kissousa Milford Turkovice Kalatsova Highveld Lycksele Grimstad Mohács Jevícko""".replace("-", " ").split("\n")
+CITIES = [c for line in CITIES for c in line.split()] + """New York|Los Angeles|San Francisco|Mexico City|Buenos Aires|São Paulo|Rio de Janeiro|Cape Town|Hong Kong|Kuala Lumpur|Ho Chi Minh City|Tel Aviv
+Salt Lake City|Tiarno Di Sopra|Tomas Gomensoro|Store Merløse|København V|Villafranca del Cid|Oklahoma City|Mill Village|St Hyacinthe|San Juan|Upton Scudamore|Sankt Lorenzen|Las Cruces
+Baton Rouge|Port Elizabeth|Churton Park|Stoke-on-Trent|Newcastle upon Tyne|Bad Homburg|Aix-en-Provence|Saint-Dié|L'Aquila|Reggio Emilia|Ponta Delgada|La Paz|El Alto|Puerto Montt|Nova Gorica
+Banská Bystrica|Novi Sad|Stara Zagora|Bielsko-Biała|Santa Cruz|Dar es Salaam|Phnom Penh|Nha Trang|Quezon City|Alice Springs|Palmerston North|Banja Luka|Vila Nova de Gaia|Casal das Cheiras
+Den Haag|'s-Hertogenbosch|Sint-Niklaas|Frankfurt am Main|Le Mans|Uue-Saaluse|Dusino San Michele|Cite Essanaouber|White River|Elk Grove|Twin Falls|Little Rock|Green Bay|Cedar Rapids""".replace("\n", "|").split("|")
+FAR = "ΠΑΦΟΣ|ΕΓΚΩΜΗ|ΒΙΚΛΑ|ΑΛΑΣΣΑ|ΟΝΙΣΙΑ|Θεσσαλονίκη|Москва|Казань|Новосибирск|Київ|Одеса|София|東京|大阪|京都|札幌|北京|上海|广州|成都|서울|부산|대구|القاهرة|الرياض|بغداد|תל אביב|दिल्ली|กรุงเทพ".split("|")
+COUNTRIES = """France|Germany|Spain|Italy|Portugal|Ireland|Norway|Sweden|Finland|Denmark|Poland|Hungary|Greece|Turkey|Egypt|Kenya|Nigeria|Ghana|India|Pakistan|Bangladesh|Indonesia|Thailand
+Vietnam|Japan|China|Australia|Canada|Mexico|Brazil|Argentina|Chile|Peru|Colombia|Ecuador|Uruguay|Iran|Iraq|Jordan|Qatar|Morocco|Senegal|Iceland|Malta|Cyprus|Latvia|Estonia|Croatia|Serbia
+United States|USA|UK|United Kingdom|South Korea|New Zealand|South Africa|Saudi Arabia|the Netherlands|Czech Republic|Sri Lanka|Costa Rica|Hong Kong|Puerto Rico|Albania|Andorra|Angola|Armenia
+Austria|Azerbaijan|Bahrain|Barbados|Belarus|Belgium|Belize|Benin|Bhutan|Bolivia|Botswana|Brunei|Bulgaria|Burkina Faso|Burundi|Cambodia|Cameroon|Cape Verde|Chad|Comoros|Cuba|Djibouti|Dominica
+El Salvador|Eritrea|Ethiopia|Fiji|Gabon|Gambia|Georgia|Greenland|Grenada|Guatemala|Guinea|Guyana|Haiti|Honduras|Israel|Jamaica|Kazakhstan|Kiribati|Kosovo|Kuwait|Laos|Lebanon|Lesotho|Liberia
+Libya|Liechtenstein|Lithuania|Luxembourg|Macao|Madagascar|Malawi|Malaysia|Maldives|Mali|Marshall Islands|Mauritius|Moldova|Monaco|Mongolia|Montenegro|Mozambique|Myanmar|Namibia|Nepal|Nicaragua
+Niger|North Macedonia|Oman|Panama|Paraguay|Philippines|Romania|Russia|Rwanda|Samoa|San Marino|Sierra Leone|Singapore|Slovakia|Slovenia|Somalia|Sudan|Suriname|Switzerland|Syria|Taiwan|Tajikistan
+Tanzania|Togo|Tonga|Trinidad and Tobago|Tunisia|Turkmenistan|Tuvalu|U.S.|Uganda|Ukraine|United Arab Emirates|Uzbekistan|Vanuatu|Venezuela|Yemen|Zambia|Zimbabwe""".replace("\n", "|").split("|")
+STATES = """California|Texas|Ohio|Oregon|Nevada|Florida|Bavaria|Ontario|Queensland|Tuscany|Kerala|Catalonia|Andalusia|Brittany|Scotland|Hokkaido|New South Wales|North Carolina|Alberta|Quebec|Manitoba
+Victoria|Tasmania|Gujarat|Punjab|Bihar|Tamil Nadu|Sindh|Saxony|Hesse|Tyrol|Lombardy|Sicily|Normandy|Alsace|Galicia|Navarre|Silesia|Moravia|Transylvania|Wales|Cornwall|Yorkshire|Jalisco|Sonora|Yucatán
+Bahia|Minas Gerais|Antioquia|Michoacán|Virginia|Washington|Montana|Idaho|Utah|Kansas|Alaska|Hawaii|Maine|Vermont|Delaware|Upper Austria|Lapland|Jutland|Gauteng|Limpopo|Sichuan|Hunan|Yunnan|Siberia""".replace("\n", "|").split("|")
+STREETS = """Main|Oak|Pine|Maple|Cedar|Elm|Washington|Lake|Hill|Park|Walnut|River|Church|Spring|Mill|Bridge|Station|Victoria|Queen|King|High|Green|Meadow|Sunset|Franklin|Highland|Chestnut|Willow|Harbour|Canal|Orchard|Abbey
+St Marys|Redbud|Halsey|Bond|Martin Luther King|Old Mill|Ridge|Fairview|Jefferson|Birch|Rissik|Magnolia|Cottonwood|Tanner|Lower Quay|Foundry|Hawthorn|Pleasant|Union|Market|Wentworth|1st|2nd|5th|42nd|Boundary""".replace("\n", "|").split("|")
+KINDS = "Street St St. Avenue Ave Road Rd Lane Drive Dr Boulevard Blvd Court Place Way Terrace Crescent Square Parkway Close Trail Pass Mews Bypass Ridge Highway Alley Loop Walk Greens Fort Union Radial".split()
+FOREIGN = """Rue de la {n}|Calle {n}|{n}straße|{n}strasse|{n} Strasse|Via {n}|Avenida {n}|Rua {n}|Rua do {n}|{n}gatan|{n}vägen|{n}vej|{n}gade|{n}veien|{n}vænget|{n} utca|{n} u.|Plaza {n}|Boulevard {n}|{n}laan|{n}straat|ul. {n}|{n}katu|{n}tie
+{n}weg|{n}gasse|{n} Caddesi|{n} Sokak|ulice {n}|{n}ova|{n} tér|estrada {n}|Largo {n}|Viale {n}|Corso {n}|Paseo {n}|rue {n}|avenue {n}|Chemin de {n}|Jalan {n}|{n} iela|{n} tänav|{n}gata|Str. {n}|Rruga {n}|bul. {n}|Odos {n}|{n} Marg""".replace("\n", "|").split("|")
+FOREIGN_NAMES = """Victoire|Mayor|Goethe|Garibaldi|Libertad|Flores|Stor|Linden|Haupt|Petőfi|Roma|Republique|Kirch|Berg|Skol|Wilhelmina|Długa|Koski|Schiller|Östby|Magasins|Passauer|Villacher|Jesionowa|Arenque|Bramstrup|Lodskov
+Rosen|Mühlen|Bahnhof|Garten|Eichen|San Martín|Cervantes|Independencia|Mazzini|Dante|Verdi|Pasteur|Gambetta|Jaurès|Kossuth|Dózsa|Mickiewicza|Polna|Krótka|Atatürk|Cumhuriyet|Nuova del Campo|Praia|Forno|Kesä|Myllý|Præste""".replace("\n", "|").split("|")
+ORGS_A = """Northwind Acme Globex Initech Vertex Sunrise Redwood Silverline Quantum Evergreen Atlas Pinnacle Lumen Cobalt Meridian Granite Falcon Zenith Orchid Kestrel Halcyon Nimbus Crestview Ironwood Bluebird Oakridge Starling
+Tidewater Solstice Lucid Adaptive Persint Propublica Verdafero Exversion Nielsen Corelogic Keystone Lighthouse Beacon Anchor Summit Horizon Catalyst Compass Harvest Mosaic Prism Spectrum Trident Vanguard Liberty Pioneer Arrow
+Citadel Ember Fathom Grove Juniper Lattice Marlin Onyx Parallax Ripple Sable Thicket Umbra Willow Zephyr Locavore Sunlight""".split()
+LEGAL = """Ltd|Ltd.|Inc|Inc.|GmbH|LLC|Corp|Corp.|Group|Holdings|AG|S.A.|PLC|plc|S.p.A.|S.r.l.|B.V.|N.V.|Oy|AB|A/S|ASA|SE|KG|Sp. z o.o.|s.r.o.|Kft.|d.o.o.|SARL|SAS|Lda.|S.L.|Pty Ltd|Pvt. Ltd.|Co., Ltd.|K.K.|Bhd|PT|& Sons|& Co.|and Sons|Corporation|Company|LLP|A.Ş.""".split("|")
+TRADES = "Bank Logistics Foods Pharma Systems Insurance Airlines Software Partners Media Energy Motors Labs Consulting Capital Analytics Mutual Securities Telecom Steel Shipping Textiles Robotics Therapeutics Technologies Advisors Realty Press Records Studios Networks Solutions Ventures Publishing Brewery Dental Travel Security Health Petroleum".split()
+ORGS = """United Nations|Red Cross|Microsoft|Toyota|Siemens|Nestlé|IKEA|Harvard University|Stanford|Deutsche Bank|HSBC|Pfizer|Samsung|NASA|UNICEF|the World Bank|Spotify|Netflix|Memorial Hospital|St. Mary's Hospital|Lincoln High School
+City Council|Ministry of Health|Amazon|Walmart|Boeing|Airbus|Sony|FIFA|BBC|CNN|Reuters|Tesla|Uber|SAP|Deloitte|Allianz|Merrill Lynch|Amazon Web Services|Google|Apple|Facebook|IBM|Oracle|Intel|Volkswagen|BMW|Renault|Fiat|Ericsson|Nokia|Maersk
+Shell|BP|Total|Petrobras|Vale|Tata Motors|Infosys|Alibaba|Tencent|Huawei|Honda|Nintendo|Hyundai|Qantas|Lufthansa|Air France|KLM|Ryanair|Emirates|Coca-Cola|Starbucks|McDonald's|Nike|Adidas|Zara|H&M|Vodafone|Orange|AT&T|Verizon|FedEx|DHL|UPS|WHO
+European Commission|NATO|Interpol|Greenpeace|Amnesty International|Oxfam|Médecins Sans Frontières|the Guardian|Le Monde|Der Spiegel|El País|The New York Times|Ministry of Defence|Department of Justice|Federal Reserve|Supreme Court|IMF|FBI|CIA|IRS|NHS
+Real Madrid|Manchester United|Juventus|Boca Juniors|Ajax|the Rolling Stones|Radiohead|Metallica|Chemical Abstracts Service|Boston Consulting Group|State Farm Insurance|Think Computer Corporation|3 Round Stones Inc|6Sigma|Labour Party|Green Party
+Rotary Club|Boy Scouts|Salvation Army|Sierra Club|Wells Fargo|JPMorgan Chase|Goldman Sachs|Santander|BNP Paribas|UBS|ING|Barclays|Lloyds|Mayo Clinic|Max Planck Society|MIT|Yale|Caltech|ETH Zürich|Kaiser Permanente|Airbnb|Stripe|PayPal|Visa""".replace("\n", "|").split("|")
+ORG_KINDS = ["{} University", "{} College", "{} General Hospital", "{} Clinic", "{} Institute", "{} Foundation", "{} Times", "{} Herald", "{} Tribune", "{} Post", "Radio {}", "{} Rovers", "{} United", "FC {}", "{} FC", "{} High School", "{} Academy", "{} Police Department", "{} City Council",
+             "{} Chamber of Commerce", "{} Symphony", "Museum of {}", "Bank of {}", "Hotel {}", "{} Society", "{} Association", "{} Union", "Friends of {}", "The {}s", "{} Airport Authority", "{} Credit Union", "{} Public Library", "{} & Daughters", "{} Brothers", "Café {}", "Studio {}", "Ministry of {} Affairs"]
+NRP = """American British French German Italian Spanish Portuguese Dutch Swedish Norwegian Finnish Polish Russian Ukrainian Turkish Greek Egyptian Nigerian Kenyan Indian Pakistani Chinese Japanese Korean Vietnamese Thai
+Filipino Australian Canadian Mexican Brazilian Argentine Chilean Colombian Iranian Iraqi Syrian Israeli Lebanese Moroccan Ethiopian Irish Scottish Welsh Danish Hungarian Czech Romanian Bulgarian Serbian Catholic Protestant Muslim
+Jewish Hindu Buddhist Sikh Mormon Baptist Lutheran Methodist Republican Democrat Conservative Labour Socialist Christian Sunni Shia Orthodox Quaker Kurdish Basque Catalan Roma Maori Hispanic Latino Peruvian Cuban English Slovenian Slovak
+Croatian Icelandic Estonian Latvian Lithuanian Belarusian Georgian Armenian Azerbaijani Kazakh Uzbek Afghan Mongolian Tibetan Nepali Bangladeshi Burmese Cambodian Lao Malay Malaysian Indonesian Singaporean Taiwanese Bruneian Samoan
+Tongan Fijian Hawaiian Jamaican Haitian Dominican Panamanian Honduran Guatemalan Salvadoran Belizian Bolivian Paraguayan Uruguayan Venezuelan Ecuadorian Ghanaian Senegalese Malian Ivorian Cameroonian Congolese Angolan Zambian Zimbabwean
+Namibian Ugandan Rwandan Tanzanian Somali Eritrean Sudanese Libyan Tunisian Algerian Yemeni Omani Qatari Kuwaiti Saudi Jordanian Palestinian Cypriot Maltese Albanian Bosnian Macedonian Montenegrin Moldovan Austrian Swiss Belgian Flemish
+Greenlander Sami Cherokee Navajo Inuit Yoruba Igbo Hausa Zulu Xhosa Berber Arab Persian Punjabi Tamil Bengali Amish Anglican Presbyterian Evangelical Pentecostal Jain Zoroastrian Taoist Shinto Bahá'í Atheist Agnostic Communist Liberal
+Libertarian Marxist Anarchist Tory Whig Trotskyist Maronite Coptic Druze Alawite Hasidic Sephardic Ashkenazi Rastafarian Creole Cajun Breton Cornish Galician Sicilian Bavarian Silesian European African Asian Caribbean Scandinavian""".split()
+PLURALS = "Americans Germans Italians Russians Swedes Danes Finns Poles Turks Greeks Spaniards Brits Scots Irishmen Dutchmen Canadians Mexicans Brazilians Indians Pakistanis Koreans Australians Kenyans Nigerians Ghanaians Israelis Palestinians Kurds Arabs Berbers Catholics Protestants Muslims Jews Hindus Buddhists Sikhs Mormons Baptists Lutherans Methodists Quakers Republicans Democrats Socialists Communists Liberals Christians Sunnis Shiites Hungarians Serbs Croats Czechs Slovaks Bulgarians Romanians Ukrainians Afghans Uzbeks Mongolians Filipinos Thais Latinos Hispanics Cubans Haitians Chileans Peruvians Icelanders Estonians Latvians Belgians Austrians Norwegians Egyptians Moroccans Cambodians Samoans Atheists Anglicans Evangelicals Tories Marxists".split()
+TITLES = ["Mr.", "Mr", "Mrs.", "Mrs", "Ms.", "Ms", "Miss", "Dr.", "Dr", "Prof.", "Professor", "Sir", "Madam", "Lady", "Rev.", "Capt.", "Sgt.", "Lord", "Dame", "Herr", "Frau", "Señor", "Monsieur", "Mr.", "Mrs.", "Ms.", "Dr.", "Miss",
+          "Lt.", "Col.", "Gen.", "Maj.", "Judge", "Hon.", "Father", "Sister", "Rabbi", "Imam", "Sheikh", "Mme", "Mlle", "Sra.", "Sr.", "Don", "Doña", "Signora", "Sig.", "Mx.", "Senator", "Councillor", "Sergeant", "Captain", "Lieutenant", "Dr. med.", "Fr."]
+JOBS = """Civil drafter|Publicist|Passenger booking clerk|Maxillofacial surgeon|Gas furnace installer|Cinematographer|Singer|Technical writer|Surgical technologist|Packager|Platemaker|Midwife|Biomedical engineer|Fumigator|Dairy scientist|X-ray technician
+Software engineer|Senior accountant|Head of Sales|Marketing manager|Chief Financial Officer|CFO|CEO|CTO|Managing director|Vice President|Regional manager|Office manager|Receptionist|Paralegal|Tax attorney|Notary|Bookkeeper|Actuary|Underwriter|Bank teller
+Loan officer|Financial analyst|Data scientist|Database administrator|Network technician|Help desk analyst|Product owner|UX designer|Art director|Copywriter|Proofreader|Editor-in-chief|Reporter|Photographer|Sound engineer|Stagehand|Choreographer|Violinist
+Conductor|Sculptor|Goldsmith|Watchmaker|Locksmith|Plumber|Electrician|Welder|Roofer|Bricklayer|Carpenter|Tile setter|Crane operator|Forklift driver|Truck driver|Bus driver|Train dispatcher|Air traffic controller|Flight attendant|Airline pilot|Ship's cook
+Deck officer|Harbor master|Fisherman|Beekeeper|Forester|Agronomist|Veterinarian|Vet technician|Dental hygienist|Orthodontist|Cardiologist|Radiologist|Anesthetist|Pediatric nurse|Registered nurse|Paramedic|Pharmacist|Physical therapist|Speech therapist
+Clinical psychologist|Social worker|Kindergarten teacher|Music teacher|School principal|Librarian|Archivist|Museum curator|Associate professor|Postdoctoral researcher|Lab technician|Chemist|Geologist|Hydrologist|Surveyor|Urban planner|Landscape architect
+Structural engineer|Mining engineer|Process engineer|Quality inspector|Warehouse clerk|Purchasing agent|Customs broker|Travel agent|Tour guide|Hotel concierge|Pastry chef|Sous chef|Bartender|Baker|Butcher|Sommelier|Barista|Hairdresser|Tailor|Upholsterer
+Shoe repairer|Florist|Gardener|Window cleaner|Security guard|Firefighter|Police detective|Probation officer|Court reporter|Legal secretary|Mail carrier|Telephone operator|Insurance adjuster|Claims examiner|Real estate agent|Property manager|Auctioneer
+Personal trainer|Referee|Lifeguard|Interpreter|Translator|Statistician|Economist|Political scientist|Press secretary|Speechwriter|Fundraising coordinator|Parking attendant|Elevator mechanic|Boiler operator|Wind turbine technician|Textile cutter|Sawmill worker
+Meteorologist|Astronomer|Marine biologist|Zookeeper|Taxidermist|Puppeteer|Stunt performer|Film editor|Game designer|Rolling machine operator|Outside order clerk|Railroad switch operator|Immunology technologist|Time and attendance clerk""".replace("\n", "|").split("|")
+WORDS = "meadow lantern harbor pixel quartz delta mirror cobalt ferry sparrow copper willow amber ridge summit orbit cedar maple ember frost river stone cloud nova polar insurance credit optical landscaping travel market visual theater instant listings deals tutor recipe garden".split()
+TLDS = "com org net io co.uk de fr es it edu gov info biz us ca com.au nl app dev se jp co me shop ch at be pl cz hu si com.br co.za uy com.cy com.pt com.ee fi dk no in tech xyz".split()
+MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"]
+DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+STATE_CODES = "CA NY TX OH OR NV FL WA IL MA CO GA AZ NC PA MI VA NJ MN WI AL AK AR CT DE ID IN IA KS KY LA ME MD MS MO MT NE NH NM ND OK RI SC SD TN UT VT WV WY AP VR SO".split()
+MAIL = ["gmail.com", "yahoo.com", "outlook.com", "example.com", "hotmail.com", "web.de", "orange.fr", "mail.ru", "proton.me", "icloud.com", "dayrep.com", "rhyta.com", "cuvox.de", "teleworm.us"]
+TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+ONES = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+ONSETS = "b br c ch d dr f fl g gr h j k kr l m n p pr r s sh st t tr v w z k t r l m s v n kl sv zh gl".split()
+VOWELS = "a e i o u a e i o ai ei ou ia ea oo á é ö ü ã ø".split()
+CODAS = ["", "", "", "n", "r", "l", "s", "m", "t", "k", "nd", "rk", "ss", "x", "ng"]
+PLACE_ENDS = "ville ton burg dorf stad by heim ovo ice ów grad pur abad stan town field ham bury ino ano ella ousa iku ara essa inge vik sund fjord nes hof lund holm borg vár falva ești owice ichi naga shima dong zhou yang oko umbe".split()
+LAST_ENDS = "son sen ov ova ski ez es i ini escu ic čić oğlu yan dze shvili ko uk enko berg mann er el ert aux ard in en ama oto ura ani ari ullah wala ey by well worth".split()
+ORG_ENDS = "ify ly io ia ex ix ora era ent ant afero publica data metrics gov stat tech soft cat zilla wise link scope base works com cast trend vera idia orin ellis core nexis istorm aire".split()
+
+
+def digits(rng, n):
+    return "".join(rng.choice(string.digits) for _ in range(n))
+
+
+def some(rng, chance, text):
+    return text if rng.random() < chance else ""
+
+
+def syllables(rng, n):
+    return "".join(rng.choice(ONSETS) + rng.choice(VOWELS) + (rng.choice(CODAS) if rng.random() < .5 else "") for _ in range(n))
+
+
+def pattern(rng, form):
+    """`form` with # as a digit and ? as a capital letter."""
+    return "".join(rng.choice(string.digits) if c == "#" else rng.choice(string.ascii_uppercase) if c == "?" else c for c in form)
+
+
+def luhn(number):
+    total = 0
+    for i, c in enumerate(reversed(number)):
+        d = int(c)
+        if i % 2 == 0:
+            d = d * 2 - 9 * (d > 4)
+        total += d
+    return str(-total % 10)
+
+
+def CREDIT_CARD(rng):
+    kind, length = rng.choice([("4", 16), ("4", 16), ("4", 13), ("51", 16), ("52", 16), ("54", 16), ("55", 16), ("2221", 16), ("34", 15), ("37", 15), ("6011", 16), ("65", 16), ("3528", 16), ("3598", 16), ("30", 14), ("36", 14), ("2131", 15), ("1800", 15), ("5018", 12), ("6759", 12)])
+    n = kind + digits(rng, length - 1 - len(kind))
+    n += luhn(n)
+    if rng.random() < .55 or length < 14:
+        return n
+    groups = [4, 6, length - 10] if length < 16 else [4, 4, 4, 4]
+    out, at = [], 0
+    for g in groups:
+        out.append(n[at:at + g])
+        at += g
+    return rng.choice([" ", "-"]).join(out)
+
+
+IBANS = {"GB": ("4a14n", 22), "DE": ("18n", 22), "FR": ("23n", 27), "ES": ("20n", 24), "NL": ("4a10n", 18), "IT": ("1a22n", 27), "CH": ("17n", 21), "PL": ("24n", 28), "SE": ("20n", 24), "BE": ("12n", 16), "AT": ("16n", 20), "NO": ("11n", 15), "DK": ("14n", 18), "IE": ("4a14n", 22), "PT": ("21n", 25)}
+
+
+def IBAN_CODE(rng):
+    country = rng.choice(list(IBANS) + ["GB"] * 5)
+    form = IBANS[country][0]
+    letters = int(form.split("a")[0]) if "a" in form else 0
+    body = "".join(rng.choice(string.ascii_uppercase) for _ in range(letters)) + digits(rng, int(form.split("a")[-1][:-1]))
+    value = int("".join(str(int(c, 36)) for c in body + country + "00"))
+    iban = f"{country}{98 - value % 97:02d}{body}"
+    return " ".join(iban[i:i + 4] for i in range(0, len(iban), 4)) if rng.random() < .3 else iban
+
+
+def FIRST_NAME(rng):
+    name = rng.choice(FIRST) if rng.random() < .85 else syllables(rng, 2).capitalize() + rng.choice(["", "a", "o", "us", "ina", "ek"])
+    return name.lower() if rng.random() < .05 else name
+
+
+def LAST_NAME(rng):
+    name = rng.choice(LAST) if rng.random() < .75 else (syllables(rng, rng.choice([1, 1, 2])) + rng.choice(LAST_ENDS)).capitalize()
+    return f"{rng.choice(PARTICLES)} {name}" if rng.random() < .05 else name
+
+
+def FULL_NAME(rng):
+    first, last = FIRST_NAME(rng), LAST_NAME(rng)
+    letter = rng.choice(string.ascii_uppercase)
+    name = rng.choices([f"{first} {last}", f"{first} {letter}. {last}", f"{first} {letter} {last}", f"{first} {FIRST_NAME(rng)} {last}", f"{first[0]}. {last}", f"{first} {last}-{LAST_NAME(rng)}", f"{first} {last} {LAST_NAME(rng)}", f"{letter}.{first[0]}. {last}"],
+                       [14, 1.5, .5, 1, .6, .6, .8, .3])[0]
+    return rng.choices([name, name.lower(), name.upper()], [30, 2, 1])[0]
+
+
+def PERSON(rng):
+    kind = rng.random()
+    if kind < .03:
+        return rng.choice(NATIVE)
+    return FULL_NAME(rng) if kind < .68 else FIRST_NAME(rng) if kind < .88 else LAST_NAME(rng) if kind < .97 else f"{LAST_NAME(rng)}, {FIRST_NAME(rng)}"
+
+
+def AGE(rng):
+    n = rng.randint(1, 99) if rng.random() < .8 else rng.randint(18, 80)
+    if rng.random() > .04:
+        return str(n)
+    return f"{rng.choice(TENS)}-{rng.choice(ONES)}" if rng.random() < .7 else rng.choice(["eleven", "fourteen", "sixteen", "eighteen", *TENS, *ONES])
+
+
+def YEAR(rng):
+    return str(rng.randint(1890, 2032))
+
+
+def DATE(rng):
+    y, m, d = rng.randint(1930, 2030), rng.randint(1, 12), rng.randint(1, 28)
+    month = MONTHS[m - 1]
+    return rng.choice([f"{y}-{m:02d}-{d:02d}", f"{m}/{d}/{y}", f"{m}/{d}/{y}", f"{d:02d}.{m:02d}.{y}", f"{d}.{m}.{y % 100:02d}", f"{d:02d}/{m:02d}/{y}", f"{d:02d}-{m:02d}-{y}", f"{y}/{m:02d}/{d:02d}", f"{month} {d}, {y}", f"{d} {month} {y}", f"{month[:3]} {d}, {y}", f"{d} {month[:3]} {y}", f"{d}-{month[:3]}-{y}",
+                       f"{month} {y}", f"{month} {d}", f"{d} {month}", f"{month[:3]}. {d}", f"{d}th of {month}", f"the {d}th of {month} {y}", f"{m:02d}/{d:02d}/{y % 100:02d}", f"{rng.choice(DAYS)}, {month} {d}", f"{rng.choice(DAYS)} {d} {month} {y}", f"{month[:3]} {y}"])
+
+
+def TIME(rng):
+    h, mi = rng.randint(0, 23), rng.randint(0, 59)
+    return rng.choice([f"{h}:{mi:02d}", f"{h:02d}:{mi:02d}:{rng.randint(0, 59):02d}", f"{h % 12 + 1} pm", f"{h % 12 + 1}pm", f"{h % 12 + 1}:{mi:02d} am", f"{h % 12 + 1}:{mi:02d}PM", f"{h % 12 + 1} o'clock", f"{h:02d}h{mi:02d}", f"{h % 12 + 1} a.m."])
+
+
+def STAMP(rng):
+    day = f"{rng.randint(1970, 2026)}-{rng.randint(1, 12):02d}-{rng.randint(1, 28):02d}"
+    at = f"{rng.randint(0, 23):02d}:{rng.randint(0, 59):02d}"
+    return rng.choice([f"{day} {at}:{rng.randint(0, 59):02d}", f"{day} {at}", f"{day}T{at}:00Z", f"{day}T{at}:07+02:00"])
+
+
+def DAY(rng):
+    return rng.choice(DAYS) if rng.random() < .85 else rng.choice(DAYS)[:3]
+
+
+def DATE_TIME(rng):
+    return rng.choices([DATE, STAMP, YEAR, TIME, DAY], [9, 3, 3, 2.5, 3])[0](rng)
+
+
+def DOMAIN_NAME(rng):
+    a, b = rng.sample(WORDS, 2)
+    host = rng.choice([a + b, f"{a}-{b}", a, f"{a}{rng.randint(1, 99)}", rng.choice(ORGS_A).lower(), a.capitalize() + b.capitalize(), a.capitalize() + b.capitalize(), syllables(rng, 2)]).encode("ascii", "ignore").decode() or a
+    tld = rng.choice(TLDS)
+    return rng.choice([f"{host}.{tld}", f"{host}.{tld}", f"www.{host}.{tld}", f"{rng.choice(['shop', 'mail', 'api', 'blog', 'intranet', 'dev'])}.{host}.{tld}", f"https://www.{host}.{tld}/", f"http://www.{host}.{tld}/", f"https://{host}.{tld}/", f"http://{host}.{tld}/{b}", f"https://{host}.{tld}"])
+
+
+def EMAIL_ADDRESS(rng):
+    first, last = (w.lower().encode("ascii", "ignore").decode().replace("'", "").replace(" ", "") or "max" for w in (FIRST_NAME(rng), LAST_NAME(rng)))
+    user = rng.choice([f"{first}.{last}", f"{first}{rng.randint(1, 999)}", f"{first[0]}{last}", f"{last}_{first}", first, f"{first}+{rng.choice(WORDS)}", "info", "support", f"{first}-{last}", first.capitalize() + last.capitalize(), first.capitalize() + last.capitalize()])
+    host = rng.choice(MAIL) if rng.random() < .5 else f"{rng.choice(WORDS)}{rng.choice(WORDS)}.{rng.choice(TLDS)}"
+    return f"{user}@{host}"
+
+
+def CITY(rng):
+    kind = rng.random()
+    if kind < .04:
+        return rng.choice(FAR)
+    place = rng.choice(CITIES) if kind < .6 else (syllables(rng, rng.choice([1, 1, 2])) + rng.choice(PLACE_ENDS)).capitalize() if kind < .85 else syllables(rng, rng.choice([2, 2, 3])).capitalize()
+    if kind >= .6 and rng.random() < .2:
+        place = f"{rng.choice(['Saint', 'Bad', 'Upper', 'Nova', 'San', 'Sankt', 'Great', 'New', 'Villa', 'Le', 'Port', 'Nether', 'Puerto'])} {place}"
+    return place.upper() if rng.random() < .12 else place
+
+
+def COUNTRY(rng):
+    return rng.choice(COUNTRIES)
+
+
+def GPE(rng):
+    return rng.choices([CITY(rng), COUNTRY(rng), rng.choice(STATES)], [7, 4, 1.3])[0]
+
+
+def IP_ADDRESS(rng):
+    if rng.random() < .3:
+        parts = [f"{rng.randint(0, 65535):x}" for _ in range(8)]
+        return rng.choice([":".join(parts), ":".join(parts), ":".join(parts[:3]) + "::" + parts[4], "2001:db8::" + parts[1], "fe80::" + ":".join(parts[:4])])
+    return ".".join(str(rng.randint(0, 255)) for _ in range(4))
+
+
+def ORGANIZATION(rng):
+    coined = (syllables(rng, rng.choice([1, 2, 2])) + rng.choice(ORG_ENDS)).capitalize()
+    a, b, c = LAST_NAME(rng), rng.choice(LAST), rng.choice(LAST)
+    camel = syllables(rng, 1).capitalize() + rng.choice(["Data", "Cloud", "Soft", "Works", "Labs", "Pay", "Med", "Web", "Bank", "Net", "AI", "Stack"])
+    name = rng.choices([lambda: rng.choice(ORGS), lambda: coined, lambda: f"{coined} {rng.choice(LEGAL + TRADES)}", lambda: camel, lambda: f"{rng.choice(ORGS_A)} {rng.choice(LEGAL + TRADES)}", lambda: f"{rng.choice(ORGS_A)} {rng.choice(TRADES)} {rng.choice(LEGAL)}", lambda: rng.choice(ORGS_A),
+                        lambda: f"{a} {rng.choice(LEGAL + TRADES)}", lambda: f"{a}, {b} and {c}", lambda: f"{a}-{b}", lambda: f"{a} & {b}", lambda: rng.choice(ORG_KINDS).format(rng.choice([a, coined, rng.choice(ORGS_A), rng.choice(CITIES)])), lambda: "".join(rng.choice(string.ascii_uppercase) for _ in range(rng.choice([3, 3, 4]))),
+                        lambda: f"{rng.choice(['Blue', 'Golden', 'First', 'North', 'Royal', 'National', 'Global', 'Open', 'Red'])} {rng.choice(WORDS).capitalize()} {rng.choice(TRADES)}"],
+                       [5, 3, 2, 1.5, 2, 1, 1, 2, 1.5, 1.2, .7, 3, .5, 1])[0]()
+    return rng.choices([name, name.lower(), name.upper()], [30, 1, .7])[0]
+
+
+PHONES = """(###) 555-####|###-555-####|###-###-####|+1 ### 555 ####|+1-###-###-####|###.###.####|+44 20 7946 ####|+44 7700 900###|020 7946 ####|0#### ######|+33 6 ## ## ## ##|01 ## ## ## ##|01.##.##.##.##|+49 30 ########|0151 ########|+91 9#### #####|+81 3-####-####|03-####-####
++34 6## ### ###|9## ### ###|+86 13#########|##########|001-###-###-####|001-###-555-####x###|(##) ####-####|### ### ####|0##-#######|+39 06 #### ####|3## #######|(###)###-####x####|(###)###-####x###|+1-###-###-####x####|###-###-####x#####|###.###.####x##|### ####|## ## ## ##|(###) ####-###|(##) ###-###
+0### ### ## ##|+90 5## ### ## ##|## ######|0#-########|040 ### ####|08# #### ####|+31 6 ########|06-########|+46 70-### ## ##|070-### ## ##|+47 ### ## ###|+45 ## ## ## ##|+358 40 #######|+48 ### ### ###|###-###-###|+420 ### ### ###|+7 (9##) ###-##-##|8 9## ### ## ##|+55 11 9####-####|+52 55 #### ####
++54 11 ####-####|+61 4## ### ###|04## ### ###|+64 21 ### ###|+27 82 ### ####|+234 80# ### ####|+254 7## ######|+20 10 #### ####|+971 50 ### ####|+966 5# ### ####|+972 5#-###-####|+82 10-####-####|010-####-####|+65 #### ####|+63 9## ### ####|+62 8##-####-####|+66 8# ### ####|+84 9# ### ## ##
++92 3## #######|+880 1###-######|1-800-###-####|800 ### ###|(0##) ### ## ##|+41 44 ### ## ##|+43 1 #######|+32 4## ## ## ##|+351 9## ### ###|+353 8# ### ####|+30 69# ### ####|+36 30 ### ####|+40 7## ### ###|###-#### ext. ###|0049 ### #######|###-##-##|#######""".replace("\n", "|").split("|")
+
+
+def PHONE_NUMBER(rng):
+    return pattern(rng, rng.choice(PHONES))
+
+
+def STREET(rng):
+    n = rng.choice([rng.randint(1, 200), rng.randint(1, 9999)])
+    if rng.random() < .45:
+        street = rng.choice(FOREIGN).format(n=rng.choice(FOREIGN_NAMES) if rng.random() < .6 else LAST_NAME(rng))
+        return rng.choice([f"{street} {n % 300}", f"{street} {n % 300}", f"{n % 300} {street}", f"{n:02d} {street} {n % 97}", f"{street} {n % 60}{rng.choice('abcd')}"])
+    name = rng.choice(STREETS) if rng.random() < .6 else LAST_NAME(rng)
+    return f"{some(rng, .1, digits(rng, 3) + ' ')}{n} {some(rng, .12, rng.choice(['N', 'S', 'E', 'W', 'North', 'West']) + ' ')}{name} {rng.choice(KINDS)}"
+
+
+def ROAD(rng):
+    """A street without a house number."""
+    return f"{LAST_NAME(rng) if rng.random() < .5 else rng.choice(STREETS)} {rng.choice(KINDS[:12])}" if rng.random() < .6 else rng.choice(FOREIGN).format(n=rng.choice(FOREIGN_NAMES))
+
+
+def STREET_ADDRESS(rng):
+    kind = rng.random()
+    if kind < .05:
+        a, s, post = rng.choice(["APO", "FPO", "DPO"]), rng.choice(["AA", "AE", "AP"]), digits(rng, 5)
+        return rng.choice([f"PSC {digits(rng, 4)}, Box {digits(rng, 4)}", f"Unit {digits(rng, 4)} Box {digits(rng, 4)}", f"{rng.choice(['USNS', 'USS', 'USNV', 'USCGC'])} {LAST_NAME(rng)}"]) + f"\n{a} {s} {post}"
+    if kind < .09:
+        return f"the corner of {STREET(rng)} and {ROAD(rng)}"
+    if kind < .11:
+        return f"{rng.choice(['P.O. Box', 'PO Box', 'Postfach', 'Apartado'])} {rng.randint(1, 9999)}"
+    if kind < .16:
+        return ROAD(rng)
+    base, post = STREET(rng), rng.choice([digits(rng, 5), digits(rng, 4), digits(rng, 5), pattern(rng, "?## #??")])
+    unit = some(rng, .4, rng.choice([f"Apt. {rng.randint(1, 999)}", f"Suite {rng.randint(1, 999)}", f"#{rng.randint(1, 90)}", f"Unit {rng.randint(1, 40)}", f"Flat {rng.randint(1, 20)}", f"Apt {rng.randint(1, 90)}{rng.choice('ABC')}", f"{rng.randint(2, 9)}th floor"]))
+    if rng.random() < .35:
+        return base + some(rng, unit != "", rng.choice([" ", ", "]) + unit)
+    city, code, country = CITY(rng), rng.choice(STATE_CODES), rng.choice(COUNTRIES)
+    unit = unit and rng.choice([" ", ", ", "\n "]) + unit
+    return base + unit + rng.choice([f", {city}, {code} {post}", f"\n{city}, {code} {post}", f", {city}", f"\n {city}\n {country} {post}", f", {city}, {country}", f", {city}, {country} {post}", f" {city} {country} {post}", f"\n{city}\n, {code}\n {post}", f", {post} {city}", f"\n{post} {city}", f" {city} {country}"])
+
+
+def US_DRIVER_LICENSE(rng):
+    return pattern(rng, rng.choice("#######|########|#########|#########|?#######|?########|??######|?############|?##-##-####|?###-####-####|### ### ###|?######|##???####|?####-#####-#####|#########|?##############|####-##-####|??######?|##########|?#?#?|#######?|?###########|########?|######??|?#####|############".split("|")))
+
+
+def US_SSN(rng):
+    a = rng.choice([i for i in (rng.randint(1, 665), rng.randint(667, 899))])
+    form = f"{a:03d}-{rng.randint(1, 99):02d}-{rng.randint(1, 9999):04d}"
+    return rng.choices([form, form.replace("-", " "), form.replace("-", "")], [8, 1, 1])[0]
+
+
+def ZIP_CODE(rng):
+    return pattern(rng, rng.choices(["#####", "#####-####", "####", "######", "???# #??"[1:], "?## #??", "?#? #?#", "### ##", "##-###", "#####-###", "### ####", "???-####"[1:], "#### ??", "###", "?-####", "###-####"], [8, 2, 2.5, 1, 1, 1, 1, .7, .5, .6, .2, .2, .5, .4, .2, .4])[0])
+
+
+def NRP_(rng):
+    return rng.choice(NRP) if rng.random() < .93 else rng.choice(NRP).lower()
+
+
+def NRPS(rng):
+    return rng.choice(PLURALS)
+
+
+def TITLE(rng):
+    return rng.choice(TITLES)
+
+
+def JOB(rng):
+    job = rng.choice(JOBS)
+    return job if rng.random() < .6 else job if job.isupper() else job[0].lower() + job[1:]
+
+
+MAKERS = {"PERSON": PERSON, "AGE": AGE, "CREDIT_CARD": CREDIT_CARD, "DATE_TIME": DATE_TIME, "DOMAIN_NAME": DOMAIN_NAME, "EMAIL_ADDRESS": EMAIL_ADDRESS, "GPE": GPE, "IBAN_CODE": IBAN_CODE, "IP_ADDRESS": IP_ADDRESS, "NRP": NRP_,
+          "ORGANIZATION": ORGANIZATION, "PHONE_NUMBER": PHONE_NUMBER, "STREET_ADDRESS": STREET_ADDRESS, "TITLE": TITLE, "US_DRIVER_LICENSE": US_DRIVER_LICENSE, "US_SSN": US_SSN, "ZIP_CODE": ZIP_CODE}
+# Narrower makers that templates may ask for: name -> (type, maker).
+NARROW = {"FULL": ("PERSON", FULL_NAME), "FIRST": ("PERSON", FIRST_NAME), "LAST": ("PERSON", LAST_NAME), "JOB": ("TITLE", JOB), "YEAR": ("DATE_TIME", YEAR), "DATE": ("DATE_TIME", DATE), "TIME": ("DATE_TIME", TIME), "STAMP": ("DATE_TIME", STAMP), "DAY": ("DATE_TIME", DAY),
+          "CITY": ("GPE", CITY), "COUNTRY": ("GPE", COUNTRY), "STREET": ("STREET_ADDRESS", STREET), "ROAD": ("STREET_ADDRESS", ROAD), "NRPS": ("NRP", NRPS)}
+TYPES = sorted(MAKERS)
+LABELS = ["O"] + [f"{p}-{t}" for t in TYPES for p in "BI"]
