@@ -1,4 +1,4 @@
-"""Attack and harmless wording for attacks_grammar.py: de, nl, sv, ru, uk, pl, cs. Written for this project, not checked by native speakers."""
+"""Attack and harmless wording for attacks_grammar.py: de, nl, sv, ru. Written for this project, not checked by native speakers."""
 
 TEXTS = {
 "de": """

@@ -1,4 +1,4 @@
-"""Attack and harmless wording for attacks_grammar.py: es, fr, it, pt, ro. Written for this project, not checked by native speakers."""
+"""Attack and harmless wording for attacks_grammar.py: es, fr, it, pt. Written for this project, not checked by native speakers."""
 
 TEXTS = {
 "es": """
