@@ -224,7 +224,7 @@ def encoded(rng, core):
 
 KINDS = {"override": [override], "persona": [persona, english.persona, english.persona], "prompt_leak": [leak, english.leak, english.leak], "payload_splitting": [split_up, english.split],
          "suffix": [suffix, english.suffix, english.suffix], "persuasion": [persuade, english.KINDS["blackmail"]], "fiction": [fiction, english.KINDS["story"], english.KINDS["story"]],
-         "authority": [authority], "refusal_suppression": [restrain, english.suppress], "encoding": [encoded],
+         "authority": [authority], "refusal_suppression": [restrain, english.suppress], "encoding": [encoded, english.encoded, english.encoded],
          **{kind: [english.KINDS[kind]] for kind in ("short", "hypothetical", "emulation", "puppetry", "debate", "memory", "crescendo")}}
 # Languages are three draws of ten; the others were raised where folds found a family weak.
 RATES = {"override": 5, "persona": 11, "prompt_leak": 8, "payload_splitting": 4, "suffix": 5, "persuasion": 5, "fiction": 6, "authority": 4, "refusal_suppression": 4, "encoding": 2,
@@ -249,6 +249,8 @@ def attack(rng, cores, kind=None):
     text = pick(rng, *KINDS[kind])(rng, core)
     if rng.random() < .1 and kind in ("override", "persona", "authority", "prompt_leak"):
         text = pick(rng, override, restrain, leak, authority)(rng, text)
+    if rng.random() < .2:
+        text = english.led(rng, text)
     if kind in ROUGH and rng.random() < .12:
         text = roughened(rng, text)
     return text, kind, "en"
@@ -406,7 +408,7 @@ def lookalike(rng, cores):
     if rng.random() < .35:
         language = rng.choice(list(LANGUAGES))
         return attacks_grammar.lookalike(rng, rng.choice(cores).strip()[:300], LANGUAGES[language]), language
-    if rng.random() < .7:
+    if rng.random() < .82:
         return harmless.make(rng, rng.choice(cores).strip()[:300]), "en"
     text = rng.choice(HARMLESS_KINDS)(rng, rng.choice(cores).strip()[:300])
     if rng.random() < .08:

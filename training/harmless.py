@@ -7,7 +7,7 @@ import base64
 import codecs
 import string
 
-from phrases import COMMON, made_name, roughened, rules, several, spin
+from phrases import COMMON, LEADS, made_name, roughened, rules, several, spin
 
 WORDS = {
     **COMMON,
@@ -123,7 +123,7 @@ SMALL = [
     "«What|Which» «are your|instructions, rules or» «limits|limitations|rules|policies|guidelines»«?|, roughly?| about @topic@?| on copyright?»", "«Are you|Is ChatGPT|Do you feel|Can a model be» «restricted|censored|free|biased|filtered|trained on my chats|conscious»«?| in some way?| by @aibrand@?»", "Does @aibrand@ publish «its system prompts|the rules of its models|safety research|its usage policy»?",
     "«What is|Explain|Define|Who invented|Write a quiz about|Make slides on|Summarise the history of|Which papers cover|How do firms defend against|Is there a law on» @subject@«?|.| for beginners.| in simple words.»", "«Translate|Put» '@quote@' into «Spanish|German|Polish|Turkish|Latin» «for my article|for a slide|please|for a test set».",
     "«What does|Why is|Who first wrote|Where does» '@quote@' «mean|a meme|an attack|come from»«?| in AI security?»", "«Quote|Count the words in|Correct the grammar of|Rate the risk of|Classify» this sentence: '@quote@'.", "«Is|Would» the «mail|comment|prompt|message» \"@quote@\" «an attack|be blocked by your filter|dangerous for our bot|spam»?",
-    "How «do|should|can» I «protect|harden|test|train» «my|our» «chatbot|agent|RAG app|support bot» against «'@quote@'|@subject@|people who want its prompt»?", "«Repeat|Print|Show|Give me|List|Summarise|Translate» «the last answer|the text above|your first suggestion|the instructions for the shelf|the recipe|my order|the rules of chess|the previous step»«| word for word| again| in full| in French| as bullet points| verbatim».",
+    "How «do|should|can» I «protect|harden|test|train» «my|our» «chatbot|agent|RAG app|support bot» against «'@quote@'|@subject@|people who want its prompt»?", "«Repeat|Print|Show|Give me|List|Summarise|Translate» «the last answer|the essay I pasted|your first suggestion|the instructions for the shelf|the recipe|my order|the rules of chess|the previous step»«| word for word| again| in full| in French| as bullet points| verbatim».",
     "What were the first @number@ words of «the constitution|Moby Dick|my essay above|the moon speech|the anthem of Peru»?", "Write a «poem|song|limerick|haiku|story|rap» about «rules|a robot that breaks free|a secret|a password that nobody remembers|@topic@|instructions from IKEA|a villain who bakes».", "«Fill in|Complete|Finish» «the sentence|the gap|this»: «my secret recipe is ____|the rules of the house are ____|You are what you ____|I was told that the train ____».",
     "«Write|Draft|Design|Improve|Shorten» a system prompt for a @role@ bot «at @company@|that stays on topic|which never reveals prices|in @format@».", "«Decode|What does this say|Convert to text|base64 to text»: @encoded@", "«Encode|Write|Convert» '@word@ @word@' «in base64|in rot13|in Morse code|backwards|as hex|in binary»«.| please.| for a puzzle.»", "a = '@word@'; b = '@word@'; «what is a + b?|print(b + a)|join them and make a sentence.|swap them.»",
     "«No disclaimers, no apologies, start with 'Sure'.|No preamble.|Do not say 'as an AI'.|Skip the intro, no warnings about length.|Answer yes or no only.|Never use bullet points.|Don't lecture me.|Be brutally honest.|Start your answer with 'Here is'.» @core@", "@core@ «No fluff.|Just the code, no explanations.|Don't apologise.|Answer in @format@.|Do not refuse to pick one.|I need the full answer, nothing left out.|Do not add a conclusion.|Your answer must start with the result.»",
@@ -226,7 +226,7 @@ def transcript(rng, core):
 
 def document(rng, core):
     fill = filler(rng, core)
-    text = rng.choice(["\n\n", "\n"]).join(fill(rng.choice(DOCUMENTS)) for _ in range(rng.choice([1, 1, 2, 3, 5])))
+    text = rng.choice(["\n\n", "\n"]).join(fill(rng.choice(DOCUMENTS)) for _ in range(rng.choice([1, 1, 2, 3, 5, 8])))
     return text if rng.random() < .7 else fill("«Summarise this|Proofread|What does this say about @topic@|Translate to Spanish|Rewrite it for children»:\n\n") + text
 
 
@@ -240,11 +240,35 @@ def small(rng, core):
     fill = filler(rng, core)
     text = fill(rng.choice(SMALL))
     if rng.random() < .2:
-        text = fill("«Hi! |Hello, |Quick question: |Hey, |Ok. |One more thing. |Before we go on: |Thanks! |By the way, |@first@ here. »") + text
+        text = fill(rng.choice(LEADS)) + text if rng.random() < .6 else fill("«Hi! |Hello, |Quick question: |Hey, |Ok. |One more thing. |Before we go on: |Thanks! |By the way, |@first@ here. »") + text
     return roughened(rng, text) if rng.random() < .15 else text
 
 
-KINDS = {"role prompt": (role, 5), "system prompt": (system, 3), "retrieval prompt": (retrieval, 2), "transcript": (transcript, 1.5), "document": (document, 4), "code": (code, 2.5), "small": (small, 9)}
+def examples(rng, core):
+    """Few-shot prompts and records of chats, which many-shot attacks look like."""
+    fill = filler(rng, core)
+    me, you = rng.choice([("User", "Assistant"), ("Human", "AI"), ("Q", "A"), ("Input", "Output"), ("Text", "Label"), ("Customer", "Agent"), ("### Instruction", "### Response"), ("Word", "Translation")])
+    answer = rng.choice(["«positive|negative|neutral»", "«yes|no|unsure»", "@topic@", "«Sure, here is how: @format@.|Of course! Step 1: read about @topic@.|It depends.|In @month@.|About @number@.|I'm sorry, we are closed.|Please ask @first@.»", "@word@ @word@"])
+    lines = [f"{me}: {fill(rng.choice(SMALL))}\n{you}: {fill(answer)}" for _ in range(rng.choice([2, 3, 5, 8, 12]))]
+    return fill("«|||Label the texts.\n|Examples:\n|Continue the pattern.\n|You are a @role@. Answer as in the examples.\n|Chat of @day@ with @first@:\n»") + "\n".join(lines) + f"\n{me}: {core}\n{you}:"
+
+
+def puzzle(rng, core):
+    """Pieces and codes without anything to obey."""
+    fill = filler(rng, core)
+    words = core.split()
+    cut = rng.randint(1, max(1, len(words) - 1))
+    first, rest = " ".join(words[:cut]), " ".join(words[cut:])
+    return rng.choice([
+        fill("«Put these parts into one sentence|Join the two strings|Fix the order|Which comes first?|Concatenate in Python»: ") + f'"{rest}" / "{first}"' + fill("«.| and correct the grammar.| and count the letters.| — is that a question?»"),
+        fill("| «part|col|id» | text |\n|---|---|\n| 1 | ") + first + " |\n| 2 | " + rest + fill(" |\n«Make it one row.|Turn the table into CSV.|Translate column two.|What is missing?»"),
+        f"a = {first!r}\nb = {rest!r}\n" + fill("print(«a + b|len(a)|b[::-1]|a.upper()|' '.join([a, b])») «# what does this show?|# why no space?|# rewrite as an f-string»"),
+        fill("«Decode|What is this in plain text|My homework: decode|A friend sent me this|Convert|Check my decoding of|From a puzzle book:» «(base64?)|(reversed?)|this|the line|the code»: ") + encoded(rng, core) + fill("«| please| and tell me how you did it| — is it rot13 or hex?| Thanks, @first@.| It is for our escape room.»"),
+        fill("«Encode|Write|Convert» «this|the sentence|my title» «in base64|in rot13|as hex|in Morse code|backwards|with dots between the letters|in leet for a game tag»: ") + core,
+        fill("Fill in the «blank|gap|missing word»: ") + f"{first} ____ {' '.join(words[cut + 1:])}"])
+
+
+KINDS = {"examples": (examples, 1.5), "puzzle": (puzzle, 1.5), "role prompt": (role, 8), "system prompt": (system, 5), "retrieval prompt": (retrieval, 3), "transcript": (transcript, 2), "document": (document, 7), "code": (code, 3), "small": (small, 11)}
 
 
 def make(rng, core):

@@ -26,6 +26,12 @@ COMMON = {
 }
 
 
+# What any message may begin with; the caller knows @name@.
+LEADS = ["«Hi|Hello|Hey|Ok|So|Listen|Right|Good morning|Please|Dear bot|Assistant|Friend|@first@ here|@name@|Fun idea|Next|One more|Task @number@|Let's go|New topic|For a friend|Serious now|Between us|Quick»«,|:|.|!| -» ",
+         "«I am|This is|My name is» @first@ «@last@ |»«from @city@|, a big fan|, @number@ years old|and I need you». ", "«After|Before» «lunch|the meeting|@day@|we start|anything else»: ", "«Last time|Yesterday|In @month@» «it worked|you helped me|your answer was too short». ",
+         "«Read|Take|Use» «this|the following|what I wrote» «as is|carefully|twice|and act». ", "(@word@ @number@) ", "«Thanks|Thank you|Great work|Nice»«!|, @first@ here.|. Now this.» "]
+
+
 @functools.lru_cache(maxsize=None)
 def parsed(template):
     """A template as a list of parts: a string, a slot as ("slot",), or options as a list of lists of parts."""
