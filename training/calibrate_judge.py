@@ -78,7 +78,7 @@ def domain(reader, root, linear):
     source = np.array([r.source for r in rows])
 
     def accuracy(s):
-        return {k: [int((source == k).sum()), round(float((s.argmax(1) == y)[source == k].mean()), 4)] for k in data.INPUTS if (source == k).any()}
+        return {k: [int((source == k).sum()), round(float((s.argmax(1) == y)[source == k].mean()), 4)] for k in data.SOURCES if (source == k).any()}
 
     figures = {"held_rows": len(rows), "neural": accuracy(z), "linear": accuracy(other), "fused": accuracy(mixed), "neural_share": round(float(share), 2),
                "ece": {"neural": fit.calibration_error(fit.probabilities(z, alone), y), "neural_uncalibrated": fit.calibration_error(fit.probabilities(z, 1.0), y),

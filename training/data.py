@@ -6,11 +6,13 @@ import collections
 import hashlib
 import json
 import pathlib
+import random
 import re
 
 import numpy as np
 
 from frames import FRAMES
+import requests_made
 
 LABELS = ["biology", "business", "chemistry", "computer science", "economics", "engineering", "health", "history",
           "law", "math", "other", "philosophy", "physics", "psychology"]
@@ -21,11 +23,15 @@ INPUTS = {
     "gaokao-zh": "domain-gaokao-zh/train.jsonl",
     "exemplars": "domain-vllmsr-kb/mmlu_kb_exemplars.jsonl",
 }
+MADE = "requests"    # the source, and the collection, of requests_made.py
+MADE_ROWS = 5000
+SOURCES = [*INPUTS, MADE]
 FORBIDDEN = re.compile(r"(^|[^a-z])(dev|test|heldout|held-out|sealed|natural_requests)([^a-z]|$)", re.I)
 FOLDS = 4
 
-# source: key of INPUTS; collection: what kind of text it is, a finer cut (see `collection_of`)
-Row = collections.namedtuple("Row", "source text label options collection")
+# source: of SOURCES; collection: what kind of text it is, a finer cut (see `collection_of`); group: what a made text
+# shares with others that came from the same frame or topic, else empty
+Row = collections.namedtuple("Row", "source text label options collection group", defaults=("",))
 # text: bytes; row: index of the Row it came from; weight: in the loss; original: the question itself
 Sample = collections.namedtuple("Sample", "text row weight original")
 
@@ -59,13 +65,27 @@ def load(root):
         got = read_rows(path, source)
         inputs.append((name, len(got), hashlib.sha256(path.read_bytes()).hexdigest()))
         rows += got
+    rows += made(random.Random("made requests"), MADE_ROWS)
+    for name in requests_made.FILES:
+        content = (requests_made.HERE / name).read_bytes()
+        inputs.append((f"training/{name}", content.count(b"\n"), hashlib.sha256(content).hexdigest()))
     return rows, inputs
+
+
+def made(rng, n):
+    """`n` rows of made requests."""
+    return [Row(MADE, r.text, LABELS.index(r.label), [], MADE, r.group) for r in requests_made.drawn(rng, n)]
 
 
 def chance(text, purpose):
     """A number in 0..1 that depends on nothing but the text."""
     digest = hashlib.sha256(f"{purpose}\0{text}".encode()).digest()
     return int.from_bytes(digest[:8], "big") / 2**64
+
+
+def key(row):
+    """What decides where a row goes when rows are parted: its group, where it has one, so that parts agree on frames."""
+    return row.group or row.text
 
 
 def frame(text, number):
@@ -88,7 +108,7 @@ def samples(rows, source_weight, options_weight, framed_share, framed_weight):
 
 
 def clusters(rows):
-    """One id per row; rows that share half of the shorter one's word 5-grams have the same id.
+    """One id per row; rows that share half of the shorter one's word 5-grams have the same id, made rows those of their group.
 
     MMLU and MMLU-Pro share many questions: folds that cut through a pair would flatter every figure.
     """
@@ -100,8 +120,13 @@ def clusters(rows):
             i = parent[i]
         return i
 
-    grams, where = [], collections.defaultdict(list)
+    grams, where, first = [], collections.defaultdict(list), {}
     for i, row in enumerate(rows):
+        group = getattr(row, "group", "") if getattr(row, "source", "") == MADE else ""
+        if group:
+            parent[i] = first.setdefault(group, i)
+            grams.append(set())
+            continue
         words = re.findall(r"\w+", row.text.lower())
         mine = {" ".join(words[k:k + 5]) for k in range(len(words) - 4)} or {" ".join(words)}
         grams.append(mine)
@@ -119,4 +144,4 @@ def clusters(rows):
 def folds(rows):
     """Fold number of each row, by cluster."""
     ids = clusters(rows)
-    return np.array([int(chance(rows[i].text, "fold") * FOLDS) for i in ids])
+    return np.array([int(chance(key(rows[i]), "fold") * FOLDS) for i in ids])

@@ -1,5 +1,5 @@
 """The judge's domain examples: the questions of the domain model's rows, as they are, in chat frames, with their answer
-options, misspelt, or beside an opening line."""
+options, misspelt, or beside an opening line; and requests made anew for each epoch."""
 import data
 from streams import Example, cut, typed
 import trunk
@@ -7,6 +7,7 @@ import trunk
 HELD = 0.08          # of the near-duplicate clusters: kept out of training, for temperature and for the mixing of tiers
 MOST = 190           # tokens of a text
 WEIGHT = {"longfact": 2.0, "exemplars": 2.0}
+MADE = 2600          # made requests of an epoch, less those of held groups
 OPENINGS = ["Please answer: ", "Question: ", "Q: ", "Answer the following question. ", "Hi! ", "hey, ",
             "Hello, I have a question. ", "Solve this. ", "The following is a multiple choice question. ",
             "Think step by step. ", "I need help with my homework: ", "can you help me? "]
@@ -15,8 +16,11 @@ OPENINGS = ["Please answer: ", "Question: ", "Q: ", "Answer the following questi
 def load(root):
     """(rows, inputs, held): held marks the rows that training does not see."""
     rows, inputs = data.load(root)
-    held = [data.chance(rows[i].text, "judge held") < HELD for i in data.clusters(rows)]
-    return rows, inputs, held
+    return rows, inputs, [kept_out(rows[i]) for i in data.clusters(rows)]
+
+
+def kept_out(row):
+    return data.chance(data.key(row), "judge held") < HELD
 
 
 def variant(row, rng):
@@ -40,11 +44,13 @@ def variant(row, rng):
 
 def epoch(rows, held, tok, keep=lambda row: True):
     """A function for streams.Stream. `keep` leaves collections out."""
-    chosen = [r for r, out in zip(rows, held) if not out and keep(r)]
+    chosen = [r for r, out in zip(rows, held) if not out and keep(r) and r.source != data.MADE]
 
     def examples(rng):
+        made = [r for r in data.made(rng, round(MADE / (1 - HELD))) if not kept_out(r) and keep(r)]
         texts = [variant(r, rng) for r in chosen]
+        texts += [typed(r.text, rng) if rng.random() < 0.15 else r.text for r in made]
         return [Example(trunk.wrap(cut(ids, rng, MOST)), r.label, WEIGHT.get(r.source, 1.0))
-                for (ids, _), r in zip(trunk.encode(tok, texts), chosen)]
+                for (ids, _), r in zip(trunk.encode(tok, texts), chosen + made)]
 
     return examples

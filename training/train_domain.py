@@ -99,7 +99,7 @@ def held_out(chosen):
 
 def by_source(rows, right):
     source = np.array([r.source for r in rows])
-    return {s: float(right[source == s].mean()) for s in data.INPUTS if (source == s).any()}
+    return {s: float(right[source == s].mean()) for s in data.SOURCES if (source == s).any()}
 
 
 def cross_validate(fold, pool):
