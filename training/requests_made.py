@@ -5,6 +5,7 @@ A frame's `<a|b|c>` is one of the alternatives, `<2..90>` a number, `\\n` a line
 topic of a common frame, share a group: what must not be cut when rows are held out.
 """
 import collections
+import math
 import pathlib
 import re
 
@@ -43,9 +44,14 @@ def sections(name):
             yield section, line.replace("\\n", "\n")
 
 
+def variants(frame):
+    """How many texts a frame stands for."""
+    return math.prod(int(m[2]) - int(m[1]) + 1 if m[1] else m[3].count("|") + 1 for m in SLOT.finditer(frame))
+
+
 class Frames:
     """own: label to frames; common: frames around {T}; topics: label to topics; foreign: label to [(language, entry)];
-    around: language to frames around {T}."""
+    around: language to frames around {T}; share: how often each of own is drawn."""
 
     def __init__(self):
         self.own, self.topics = collections.defaultdict(list), collections.defaultdict(list)
@@ -57,6 +63,7 @@ class Frames:
                 self.topics[section] += line[2:].split("|")
             else:
                 self.own[section].append(line)
+        self.share = {label: [math.log2(2 * variants(f)) for f in frames] for label, frames in self.own.items()}
         for section, line in sections(FILES[1]):
             language, entries = line.split(" ", 1)
             if section == "common":
@@ -105,7 +112,7 @@ def request(label, rng):
         topic = rng.choice(FRAMES.topics[label])
         text = filled(rng.choice(FRAMES.common), rng).replace("{T}", topic)
         return Request(careless(text[0].upper() + text[1:] if rng.random() < 0.5 else text, rng), label, f"{label} {topic}")
-    frame = rng.choice(FRAMES.own[label])
+    frame = rng.choices(FRAMES.own[label], FRAMES.share[label])[0]
     return Request(careless(filled(frame, rng), rng), label, f"{label} {frame}")
 
 
