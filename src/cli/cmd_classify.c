@@ -25,7 +25,8 @@ static const struct sr_option options[] = {
 };
 static const struct sr_usage usage = {
     .name = "classify",
-    .synopsis = "--task domain|jailbreak|pii [--tier linear|neural|both] [--json] TEXT | --jsonl FILE",
+    .synopsis =
+        "--task domain|jailbreak|pii [--tier linear|neural|both|cascade] [--json] TEXT | --jsonl FILE",
     .summary = "Asks a classifier for the label of a text and how sure it is.",
     .text = "Without TEXT it reads standard input.\n",
     SR_OPTIONS(options),

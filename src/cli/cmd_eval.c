@@ -1,140 +1,231 @@
 /*
- * semroute eval: a classifier on labelled texts, measured.
+ * semroute eval: a classifier on labelled texts, measured. Reads files and counts groups; what is measured is
+ * eval_classes.c's, eval_attacks.c's and eval_spans.c's.
  */
 #include "cli/cmd.h"
 
 #include "base/clock.h"
-#include "base/mem.h"
+#include "cli/eval.h"
 #include "cli/guards.h"
-#include "cli/measure.h"
-#include "cli/rows.h"
 #include "cli/term.h"
-#include "cli/tiers.h"
+#include "text/estimate.h"
+#include "text/utf8.h"
 
-static struct sr_tiers tiers;
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static struct sr_eval_options what;
+static const char *threshold, *skip, *types, *group;
 static bool json;
 static const struct sr_option options[] = {
-    SR_TIERS_OPTIONS(tiers),
+    SR_TIERS_OPTIONS(what.tiers),
+    {"threshold", SR_OPTION_TEXT, &threshold, "T", "jailbreak, pii: what counts as found, default 0.7"},
+    {"skip", SR_OPTION_TEXT, &skip, "LABELS", "leave out rows with these labels (a,b,c)"},
+    {"types", SR_OPTION_TEXT, &types, "TYPES", "pii: look at these types alone (PERSON,GPE)"},
+    {"by", SR_OPTION_TEXT, &group, "MEMBER", "figures also by this member of the rows (kind)"},
     {"json", SR_OPTION_FLAG, &json, NULL, "one JSON document"},
 };
 static const struct sr_usage usage = {
     .name = "eval",
-    .synopsis = "--task domain|jailbreak|pii [--tier linear|neural|both] [--json] FILE.jsonl",
+    .synopsis =
+        "--task domain|jailbreak|pii [--tier linear|neural|both|cascade] [--json] [LABEL=]FILE.jsonl...",
     .summary = "Measures a classifier on labelled texts.",
     .text =
-        "Each line of the file is {\"text\": ..., \"label\": ...}; - is standard input. For jailbreak the\n"
-        "label benign is harmless and all others are attacks; for pii a line has `spans`, each with "
-        "`start`,\n"
-        "`end` (in characters) and `label`.\n",
+        "Each line of a file is {\"text\": ..., \"label\": ...}, and where known `lang`; - is standard "
+        "input.\n"
+        "LABEL=FILE gives every row of a file that label. For jailbreak the labels benign, safe and normal "
+        "are\n"
+        "harmless and all others are attacks; for pii a line has `spans`, each with `start`, `end` (in\n"
+        "characters) and `label`. All rates stand with 95 % intervals (Wilson), for all files and by file,\n"
+        "language, length and the tier that answered.\n",
     SR_OPTIONS(options),
 };
 
-struct evaluation {
-    struct sr_tiers_model model;
-    struct sr_measure measure;
-    double us; /* sum */
-    size_t bytes;
+/* One operand: a file, and the label that its rows get. */
+struct file {
+    const char *path;
+    struct sr_bytes label; /* p NULL: their own */
+    struct sr_bytes name;  /* in tables */
+    size_t number;
 };
 
-static int label_index(const struct sr_classifier *model, struct sr_bytes label)
+struct evaluation {
+    const struct sr_eval_ops *ops;
+    void *task;
+    struct sr_tally tally;
+    double us; /* sum */
+    size_t rows, skipped;
+};
+
+/* The last two parts of a path: enough to tell the files of several folders apart. */
+static struct sr_bytes short_name(const char *path)
 {
-    for (size_t i = 0; i < model->n_labels; i++)
-        if (sr_bytes_eq(sr_bytes_str(model->labels[i]), label))
-            return (int)i;
-    return -1;
+    size_t n = strlen(path), slashes = 0;
+    if (strcmp(path, "-") == 0)
+        return SR_LIT("standard input");
+    while (n > 0 && slashes < 2)
+        slashes += path[--n] == '/';
+    return sr_bytes_str(path + n + (slashes == 2));
 }
 
-static int evaluate_row(struct evaluation *e, const char *path, const struct sr_row *row, struct sr_err *err)
+static struct file file_of(const char *operand, size_t number)
 {
-    float p[SR_CLASSIFIER_LABELS_MAX];
-    if (!row->label.p)
-        return sr_err_set(err, SR_EPARSE, "%s:%zu: no string `label`", path, row->line);
-    int gold = label_index(e->model.classifier, row->label);
-    if (gold < 0)
-        return sr_err_set(err, SR_EPARSE, "%s:%zu: the model does not know the label `%.*s`", path, row->line,
-                          (int)(row->label.n < 60 ? row->label.n : 60), row->label.p);
+    const char *equals = strchr(operand, '='), *slash = strchr(operand, '/');
+    struct file file = {.path = operand, .number = number};
+    if (equals && equals > operand && (!slash || slash > equals) && access(operand, F_OK) != 0) {
+        file.label = sr_bytes_of(operand, (size_t)(equals - operand));
+        file.path = equals + 1;
+    }
+    file.name = short_name(file.path);
+    return file;
+}
+
+/* Is `word` one of a list "a,b,c"? */
+static bool list_has(const char *list, struct sr_bytes word)
+{
+    for (const char *at = list; at;) {
+        const char *comma = strchr(at, ',');
+        if (sr_bytes_eq(sr_bytes_of(at, comma ? (size_t)(comma - at) : strlen(at)), word))
+            return true;
+        at = comma ? comma + 1 : NULL;
+    }
+    return false;
+}
+
+static int count_row(struct evaluation *e, const struct file *file, struct sr_row *row, struct sr_err *err)
+{
+    const char *path = strcmp(file->path, "-") == 0 ? "standard input" : file->path;
+    struct sr_tally_row counted = {.tokens =
+                                       sr_estimate_tokens(sr_estimate_tenths(sr_estimate_of(row->text)))};
+    struct sr_eval_row asked = {.path = path, .file = file->number, .row = row};
+    asked.label = file->label.p ? file->label : row->label;
+    if (skip && asked.label.p && list_has(skip, asked.label)) {
+        e->skipped++;
+        return SR_OK;
+    }
+    if (!sr_utf8_valid(row->text))
+        return sr_err_set(err, SR_EPARSE, "%s:%zu: `text` is not valid UTF-8", path, row->line);
+    counted.values[SR_TALLY_FILE] = file->name;
+    counted.values[SR_TALLY_LANG] = row->lang;
+    counted.values[SR_TALLY_GROUP] = row->group.p ? row->group : SR_LIT("(none)");
     uint64_t start = sr_clock_ns();
-    const char *tier;
-    int rc = sr_tiers_ask(&e->model, row->text, p, &tier);
-    if (rc != SR_OK)
-        return sr_err_set(err, rc, "%s:%zu: %s", path, row->line, sr_strerror(rc));
+    int rc = e->ops->row(e->task, &asked, &counted, err);
     e->us += (double)(sr_clock_ns() - start) / 1e3;
-    e->bytes += row->text.n;
-    size_t top = sr_classifier_top(p, e->model.classifier->n_labels);
-    sr_measure_add(&e->measure, (size_t)gold, top, (double)p[top]);
-    return SR_OK;
+    e->rows++;
+    if (rc == SR_OK)
+        rc = sr_tally_add(&e->tally, &counted);
+    return rc == SR_OK || err->message[0]
+               ? rc
+               : sr_err_set(err, rc, "%s:%zu: %s", path, row->line, sr_strerror(rc));
 }
 
-static int evaluate(struct evaluation *e, const char *path, struct sr_err *err)
+static int read_file(struct evaluation *e, const struct file *file, struct sr_err *err)
 {
     struct sr_rows *rows = NULL;
     struct sr_row row;
-    size_t done, total;
-    int rc = sr_rows_open(&rows, path, err);
+    size_t done, total, before = e->rows + e->skipped;
+    int rc = sr_rows_open_grouped(&rows, file->path, group, err);
     while (rc == SR_OK && (rc = sr_rows_next(rows, &row, err)) == SR_OK) {
-        rc = evaluate_row(e, path, &row, err);
+        rc = count_row(e, file, &row, err);
         sr_rows_progress(rows, &done, &total);
         sr_term_progress("eval (KiB)", done / 1024, total / 1024 + 1);
     }
     sr_term_progress("eval (KiB)", 1, 1);
     sr_rows_close(rows);
     if (rc == SR_ECLOSED)
-        rc = e->measure.rows ? SR_OK : sr_err_set(err, SR_EPARSE, "%s: no rows", path);
+        rc = e->rows + e->skipped > before ? SR_OK : sr_err_set(err, SR_EPARSE, "%s: no rows", file->path);
     return rc;
 }
 
-static void print_text(const struct evaluation *e)
+static int read_files(struct evaluation *e, const struct sr_operands *operands, struct sr_err *err)
 {
-    const struct sr_measure *m = &e->measure;
-    const char *const *labels = e->model.classifier->labels;
-    printf("rows               %zu\naccuracy           %.2f %%\nmacro F1           %.2f %%\n", m->rows,
-           100 * sr_measure_accuracy(m), 100 * sr_measure_macro_f1(m));
-    printf("calibration error  %.2f %% (expected, %d bins)\ntime               %.1f us a row, %.1f MB/s\n\n",
-           100 * sr_measure_calibration_error(m), SR_MEASURE_BINS, e->us / (double)m->rows,
-           (double)e->bytes / (e->us > 0 ? e->us : 1));
-    printf("%-18s %9s %7s %7s %6s\n", "label", "precision", "recall", "F1", "rows");
-    for (size_t i = 0; i < m->n_labels; i++)
-        printf("%-18s %8.1f%% %6.1f%% %6.1f%% %6zu\n", labels[i], 100 * sr_measure_precision(m, i),
-               100 * sr_measure_recall(m, i), 100 * sr_measure_f1(m, i), sr_measure_gold(m, i));
-    printf("\nconfusion: a row is the true label, a column the answer\n%18s", "");
-    for (size_t i = 0; i < m->n_labels; i++)
-        printf(" %5.5s", labels[i]);
-    for (size_t i = 0; i < m->n_labels; i++) {
-        printf("\n%-18s", labels[i]);
-        for (size_t j = 0; j < m->n_labels; j++) {
-            if (m->confusion[i][j])
-                printf(" %5zu", m->confusion[i][j]);
-            else
-                printf("     .");
-        }
+    int rc = SR_OK;
+    for (size_t i = 0; rc == SR_OK && i < operands->count; i++) {
+        struct file file = file_of(operands->items[i], i);
+        rc = read_file(e, &file, err);
     }
-    printf("\n");
+    return rc || e->rows ? rc : sr_err_set(err, SR_EPARSE, "no rows are left");
 }
 
-static void print_json(const struct evaluation *e)
+void sr_eval_put_end(const struct sr_tally *tally, double us, bool as_json, struct sr_report *report)
 {
-    const struct sr_measure *m = &e->measure;
-    const char *const *labels = e->model.classifier->labels;
-    printf("{\"task\":\"%s\",\"tier\":\"%s\",\"rows\":%zu,\"accuracy\":%.6f,\"macro_f1\":%.6f,"
-           "\"calibration_error\":%.6f,\"us\":%.2f,\"labels\":{",
-           e->model.classifier->task, e->model.tier, m->rows, sr_measure_accuracy(m), sr_measure_macro_f1(m),
-           sr_measure_calibration_error(m), e->us / (double)m->rows);
-    for (size_t i = 0; i < m->n_labels; i++)
-        printf("%s\"%s\":{\"precision\":%.6f,\"recall\":%.6f,\"f1\":%.6f,\"rows\":%zu}", i ? "," : "",
-               labels[i], sr_measure_precision(m, i), sr_measure_recall(m, i), sr_measure_f1(m, i),
-               sr_measure_gold(m, i));
-    printf("},\"confusion\":{");
-    for (size_t i = 0; i < m->n_labels; i++) {
-        printf("%s\"%s\":{", i ? "," : "", labels[i]);
-        const char *comma = "";
-        for (size_t j = 0; j < m->n_labels; j++)
-            if (m->confusion[i][j]) {
-                printf("%s\"%s\":%zu", comma, labels[j], m->confusion[i][j]);
-                comma = ",";
-            }
-        printf("}");
+    if (!as_json) {
+        sr_tally_put_text(tally, report);
+        sr_report_put(report, "\ntime  %.1f us a row\n", us);
+        return;
     }
-    printf("}}\n");
+    sr_report_put(report, ",\"us\":%.2f,", us);
+    sr_tally_put_json(tally, report);
+    sr_report_put(report, "}\n");
+}
+
+/* ---- options ---- */
+
+static bool read_threshold(int *code)
+{
+    char *end;
+    what.threshold = SR_GUARDS_THRESHOLD;
+    if (!threshold)
+        return true;
+    what.threshold = strtod(threshold, &end);
+    if (end != threshold && *end == '\0' && what.threshold > 0 && what.threshold <= 1)
+        return true;
+    *code = sr_cmd_misuse(&usage, "`--threshold` wants a number above 0 and up to 1, not `%.40s`", threshold);
+    return false;
+}
+
+static bool read_types(int *code)
+{
+    what.all_types = types == NULL;
+    for (const char *at = types; at;) {
+        const char *comma = strchr(at, ',');
+        struct sr_bytes word = sr_bytes_of(at, comma ? (size_t)(comma - at) : strlen(at));
+        int type = sr_entity_find_type(word);
+        if (type < 0) {
+            *code = sr_cmd_misuse(&usage, "`--types`: there is no type `%.*s`",
+                                  (int)(word.n < 40 ? word.n : 40), word.p);
+            return false;
+        }
+        what.types[type] = true;
+        at = comma ? comma + 1 : NULL;
+    }
+    return true;
+}
+
+/* The columns that tables have anyway are no groups: their names would stand twice in one document. */
+static bool check_group(int *code)
+{
+    static const char *const taken[] = {"file", "label", "lang", "tokens", "tier", "text", "id"};
+    for (size_t i = 0; group && i < sizeof taken / sizeof taken[0]; i++) {
+        if (strcmp(group, taken[i]) != 0)
+            continue;
+        *code = sr_cmd_misuse(
+            &usage, "`--by %s` is not possible: the tables have it anyway, or it is each row's own", group);
+        return false;
+    }
+    return true;
+}
+
+static const struct sr_eval_ops *ops_of(const struct sr_tiers *tiers)
+{
+    if (!sr_is_guard_task(tiers))
+        return &sr_eval_classes;
+    return strcmp(tiers->task, "pii") == 0 ? &sr_eval_spans : &sr_eval_attacks;
+}
+
+static int print(const struct evaluation *e)
+{
+    struct sr_report report;
+    int code = SR_EXIT_DONE;
+    sr_report_init(&report);
+    e->ops->put(e->task, &e->tally, e->us / (double)e->rows, json, &report);
+    if (report.rc)
+        code = sr_cmd_fail(&usage, SR_EXIT_BROKE, "%s", sr_strerror(report.rc));
+    else if (!sr_cmd_put(sr_buf_view(&report.text)))
+        code = sr_cmd_fail(&usage, SR_EXIT_BROKE, "cannot write to standard output");
+    sr_report_dispose(&report);
+    return code;
 }
 
 int sr_cmd_eval(int argc, char **argv)
@@ -142,32 +233,25 @@ int sr_cmd_eval(int argc, char **argv)
     struct sr_operands operands;
     struct sr_err err = {0};
     int code = SR_EXIT_DONE;
-    if (!sr_cmd_begin(&usage, argc, argv, 1, &operands, &code))
+    if (!sr_cmd_begin(&usage, argc, argv, SIZE_MAX, &operands, &code))
         return code;
     if (operands.count == 0)
         return sr_cmd_misuse(&usage, "which file? semroute eval --task domain FILE.jsonl");
-    if (sr_is_guard_task(&tiers)) {
-        struct sr_guards guards;
-        if (!sr_guard_task_open(&usage, &tiers, &guards, &code))
-            return code;
-        code = sr_guard_task_eval(&usage, &guards, operands.items[0], json);
-        sr_guard_task_close(&guards);
+    if (!read_threshold(&code) || !read_types(&code) || !check_group(&code))
         return code;
+    what.usage = &usage;
+    struct evaluation e = {.ops = ops_of(&what.tiers)};
+    for (size_t i = 0; i < SR_TALLY_RATES; i++) {
+        e.tally.rates[i] = e.ops->rates[i];
+        e.tally.titles[i] = e.ops->titles[i];
     }
-    struct evaluation *e = sr_mem_calloc(1, sizeof *e);
-    if (!e)
-        return sr_cmd_fail(&usage, SR_EXIT_BROKE, "out of memory");
-    if (sr_tiers_open(&usage, &tiers, &e->model, &code)) {
-        e->measure.n_labels = e->model.classifier->n_labels;
-        int rc = evaluate(e, operands.items[0], &err);
-        if (rc != SR_OK)
-            code = sr_cmd_fail(&usage, rc == SR_EPARSE ? SR_EXIT_NO : SR_EXIT_BROKE, "%s", err.message);
-        else if (json)
-            print_json(e);
-        else
-            print_text(e);
-        sr_tiers_close(&e->model);
+    e.tally.group = group;
+    if (e.ops->open(&e.task, &what, &code)) {
+        int rc = read_files(&e, &operands, &err);
+        code = rc ? sr_cmd_fail(&usage, rc == SR_EPARSE ? SR_EXIT_NO : SR_EXIT_BROKE, "%s", err.message)
+                  : print(&e);
     }
-    sr_mem_free(e);
+    e.ops->close(e.task);
+    sr_tally_dispose(&e.tally);
     return code;
 }

@@ -7,8 +7,6 @@
 #include "text/deobfuscate.h"
 #include "text/utf8.h"
 
-#define SCRATCH_MAX ((size_t)1 << 30)
-
 bool sr_is_guard_task(const struct sr_tiers *tiers)
 {
     bool task = tiers->task && (strcmp(tiers->task, "jailbreak") == 0 || strcmp(tiers->task, "pii") == 0);
@@ -41,6 +39,10 @@ static int open_readers(struct sr_guards *guards, const struct sr_tiers *tiers, 
     if (tiers->neural.precision)
         config.global.inference.judge_precision = config.global.inference.precision =
             (int)sr_neural_precision(tiers->neural.precision);
+    if (strcmp(guards->tier, "both") == 0)
+        config.global.inference.ask_below = 1;
+    if (strcmp(guards->tier, "linear") != 0)
+        guards->precision = sr_precision_name((enum sr_precision)config.global.inference.judge_precision);
     config.global.guards.memo_bytes = 0;
     config.global.inference.judge_max = 0; /* nobody waits with a deadline */
     rc = sr_readers_new(&guards->readers, &config, NULL, tier_of(tiers->tier), 1U << guards->type, err);
@@ -55,7 +57,8 @@ bool sr_guard_task_open(const struct sr_usage *usage, const struct sr_tiers *tie
 {
     struct sr_err err = {0};
     *guards =
-        (struct sr_guards){.type = strcmp(tiers->task, "pii") == 0 ? SR_SIGNAL_PII : SR_SIGNAL_JAILBREAK};
+        (struct sr_guards){.type = strcmp(tiers->task, "pii") == 0 ? SR_SIGNAL_PII : SR_SIGNAL_JAILBREAK,
+                           .tier = tiers->tier ? tiers->tier : "cascade"};
     int rc = open_readers(guards, tiers, &err);
     if (rc) {
         *code = sr_cmd_fail(usage, SR_EXIT_BROKE, "%s", err.message);
@@ -167,7 +170,7 @@ int sr_guard_task_put_json(const struct sr_guards *guards, struct sr_bytes text,
                            struct sr_buf *out)
 {
     struct sr_arena arena;
-    sr_arena_init(&arena, SCRATCH_MAX);
+    sr_arena_init(&arena, SR_GUARDS_SCRATCH);
     struct sr_bytes valid = clean(text, &arena);
     int rc = !valid.p                        ? SR_ENOMEM
              : guards->type == SR_SIGNAL_PII ? put_pii(guards, valid, id, &arena, out)
@@ -212,7 +215,7 @@ int sr_guard_task_put_picture(const struct sr_guards *guards, struct sr_bytes te
                               struct sr_buf *out)
 {
     struct sr_arena arena;
-    sr_arena_init(&arena, SCRATCH_MAX);
+    sr_arena_init(&arena, SR_GUARDS_SCRATCH);
     struct sr_bytes valid = clean(text, &arena);
     int rc = !valid.p                        ? SR_ENOMEM
              : guards->type == SR_SIGNAL_PII ? picture_of_pii(guards, valid, &arena, out)

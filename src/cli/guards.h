@@ -10,11 +10,14 @@
 #include "signal/readers.h"
 
 #define SR_GUARDS_THRESHOLD 0.7 /* the signals' default */
+#define SR_GUARDS_SCRATCH   ((size_t)1 << 30)
 
 struct sr_guards {
     struct sr_readers *readers;
     enum sr_signal_type type;
     const struct sr_config *base;
+    const char *tier;      /* "linear", "neural", "both", "cascade": who is asked */
+    const char *precision; /* of the judge; NULL where it is not asked */
 };
 
 /* Is the task one of these? A folder of the user's own for pii is not: its spans are asked by tiers.h. */
@@ -36,9 +39,5 @@ int sr_guard_task_put_json(const struct sr_guards *guards, struct sr_bytes text,
 /* The same for people. */
 int sr_guard_task_put_picture(const struct sr_guards *guards, struct sr_bytes text, bool colour,
                               struct sr_buf *out) SR_WARN_UNUSED;
-
-/* Measures the task on labelled rows and prints the figures. Returns an exit code. */
-int sr_guard_task_eval(const struct sr_usage *usage, const struct sr_guards *guards, const char *path,
-                       bool json);
 
 #endif

@@ -5,9 +5,22 @@
 
 #include <math.h>
 
+#define Z 1.959963984540054 /* 97.5 % of a normal distribution lie below it */
+
 static double ratio(size_t part, size_t whole)
 {
     return whole ? (double)part / (double)whole : 0;
+}
+
+struct sr_interval sr_interval_of(size_t hits, size_t n)
+{
+    if (n == 0)
+        return (struct sr_interval){0, 1};
+    double count = (double)n, rate = (double)hits / count;
+    double scale = 1 + Z * Z / count, middle = (rate + Z * Z / (2 * count)) / scale;
+    double half = Z / scale * sqrt(rate * (1 - rate) / count + Z * Z / (4 * count * count));
+    return (struct sr_interval){hits == 0 ? 0 : fmax(middle - half, 0),
+                                hits == n ? 1 : fmin(middle + half, 1)};
 }
 
 void sr_measure_add(struct sr_measure *m, size_t gold, size_t answered, double confidence)

@@ -21,6 +21,14 @@ struct sr_measure {
     } bins[SR_MEASURE_BINS]; /* by confidence, equal widths */
 };
 
+struct sr_interval {
+    double low, high;
+};
+
+/* In which the true rate lies when `hits` of `n` were counted, with 95 % (Wilson 1927, the score interval);
+ * 0 to 1 when n is 0. */
+struct sr_interval sr_interval_of(size_t hits, size_t n);
+
 /* Counts one answer. */
 void sr_measure_add(struct sr_measure *m, size_t gold, size_t answered, double confidence);
 

@@ -1,5 +1,5 @@
 /*
- * JSON Lines, read with the scanner: the line is validated, three members are looked at.
+ * JSON Lines, read with the scanner: the line is validated, a few members are looked at.
  */
 #include "cli/rows.h"
 
@@ -14,7 +14,7 @@
 #define LINE_MAX_BYTES ((size_t)64 << 20)
 #define ARENA_MAX      ((size_t)256 << 20)
 
-enum { PATH_TEXT = 1, PATH_LABEL, PATH_ID };
+enum { PATH_TEXT = 1, PATH_LABEL, PATH_ID, PATH_LANG, PATH_GROUP };
 
 struct sr_rows {
     FILE *file;
@@ -29,7 +29,17 @@ struct sr_rows {
 
 int sr_rows_open(struct sr_rows **out, const char *path, struct sr_err *err)
 {
-    static const struct sr_path_spec specs[] = {{"text", PATH_TEXT}, {"label", PATH_LABEL}, {"id", PATH_ID}};
+    return sr_rows_open_grouped(out, path, NULL, err);
+}
+
+int sr_rows_open_grouped(struct sr_rows **out, const char *path, const char *group, struct sr_err *err)
+{
+    const struct sr_path_spec specs[] = {{"text", PATH_TEXT},
+                                         {"label", PATH_LABEL},
+                                         {"id", PATH_ID},
+                                         {"lang", PATH_LANG},
+                                         {group, PATH_GROUP}};
+    size_t n_specs = sizeof specs / sizeof specs[0] - (group == NULL);
     bool standard = strcmp(path, "-") == 0;
     struct stat st;
     *out = NULL;
@@ -46,7 +56,7 @@ int sr_rows_open(struct sr_rows **out, const char *path, struct sr_err *err)
     else if (fstat(fileno(rows->file), &st) == 0 && S_ISREG(st.st_mode))
         rows->total = (size_t)st.st_size;
     if (rc == SR_OK)
-        rc = sr_paths_new(&rows->paths, specs, sizeof specs / sizeof specs[0], err);
+        rc = sr_paths_new(&rows->paths, specs, n_specs, err);
     if (rc != SR_OK)
         sr_rows_close(rows);
     else
@@ -121,6 +131,25 @@ static int scan_line(struct sr_rows *rows, const struct sr_span **spans, size_t 
     return SR_OK;
 }
 
+/* Takes one member into the row. */
+static void take_member(struct sr_rows *rows, const struct sr_span *span, struct sr_bytes line,
+                        struct sr_row *row)
+{
+    bool string = span->kind == SR_JSON_STRING;
+    if (span->id == PATH_ID)
+        row->id = sr_span_raw(span, line);
+    else if (span->id == PATH_GROUP)
+        row->group = string ? sr_span_text(span, line, &rows->arena) : sr_span_raw(span, line);
+    else if (!string)
+        return;
+    else if (span->id == PATH_TEXT)
+        row->text = sr_span_text(span, line, &rows->arena);
+    else if (span->id == PATH_LABEL)
+        row->label = sr_span_text(span, line, &rows->arena);
+    else if (span->id == PATH_LANG)
+        row->lang = sr_span_text(span, line, &rows->arena);
+}
+
 int sr_rows_next(struct sr_rows *rows, struct sr_row *row, struct sr_err *err)
 {
     const struct sr_span *spans = NULL;
@@ -133,20 +162,9 @@ int sr_rows_next(struct sr_rows *rows, struct sr_row *row, struct sr_err *err)
         return rc;
     struct sr_bytes line = sr_buf_view(&rows->line);
     *row = (struct sr_row){.line = rows->number, .raw = line};
-    bool text = false;
-    for (size_t i = 0; i < n; i++) {
-        if (spans[i].id == PATH_ID)
-            row->id = sr_span_raw(&spans[i], line);
-        if (spans[i].kind != SR_JSON_STRING)
-            continue;
-        if (spans[i].id == PATH_TEXT) {
-            row->text = sr_span_text(&spans[i], line, &rows->arena);
-            text = row->text.p != NULL;
-        } else if (spans[i].id == PATH_LABEL) {
-            row->label = sr_span_text(&spans[i], line, &rows->arena);
-        }
-    }
-    if (!text)
+    for (size_t i = 0; i < n; i++)
+        take_member(rows, &spans[i], line, row);
+    if (!row->text.p)
         return sr_err_set(err, SR_EPARSE, "%s:%zu: no string `text`", rows->path, rows->number);
     return SR_OK;
 }

@@ -11,8 +11,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define CERTAIN       0.9F /* the default of global.semroute.inference.ask_below */
-#define DEFAULT_JUDGE "judge"
+#define CERTAIN         0.9F /* the default of global.semroute.inference.ask_below */
+#define ALWAYS          2.0F /* no answer is as sure */
+#define DEFAULT_JUDGE   "judge"
+#define JUDGE_PRECISION "int8" /* the default of global.semroute.inference.judge_precision */
 
 static bool is_folder(const char *path)
 {
@@ -41,11 +43,13 @@ static bool open_judge(const struct sr_usage *usage, const struct sr_tiers *tier
     int rc = SR_OK;
     if (!own) {
         args.model = NULL;
+        args.precision = args.precision ? args.precision : JUDGE_PRECISION;
         rc = sr_locate_model(heads, tiers->judge ? tiers->judge : DEFAULT_JUDGE, &err);
     }
     if (rc == SR_OK &&
         !sr_neural_open(usage, &args, own ? NULL : heads, own ? tiers->task : NULL, &model->neural, code))
         return false;
+    model->precision = sr_precision_name(sr_neural_precision(args.precision));
     if (rc == SR_OK)
         rc = sr_judge_new(&model->judge, model->neural.encoder, model->neural.infer, &options, &err);
     if (rc != SR_OK)
@@ -53,19 +57,20 @@ static bool open_judge(const struct sr_usage *usage, const struct sr_tiers *tier
     return rc == SR_OK;
 }
 
-static bool open_neural(const struct sr_usage *usage, const struct sr_tiers *tiers, bool both,
+static bool open_neural(const struct sr_usage *usage, const struct sr_tiers *tiers,
                         struct sr_tiers_model *model, int *code)
 {
-    bool own = tiers->neural.model != NULL;
+    bool own = tiers->neural.model != NULL, mixed = strcmp(model->tier, "neural") != 0;
+    bool always = strcmp(model->tier, "both") == 0;
     char heads[SR_LOCATE_MAX];
     struct sr_linear *linear = NULL;
-    struct sr_cascade_options options = {.task = tiers->task, .certain = CERTAIN};
+    struct sr_cascade_options options = {.task = tiers->task, .certain = always ? ALWAYS : CERTAIN};
     struct sr_err err = {0};
     int rc = SR_OK;
     if (!open_judge(usage, tiers, own, model, heads, code))
         return false;
     options.judge = model->judge;
-    if (both) {
+    if (mixed) {
         rc = sr_linear_open_domain(&linear, &err);
         options.linear = rc == SR_OK ? sr_linear_classifier(linear) : NULL;
         if (rc == SR_OK)
@@ -87,7 +92,7 @@ static bool open_tier(const struct sr_usage *usage, const struct sr_tiers *tiers
     struct sr_linear *linear = NULL;
     struct sr_err err = {0};
     if (strcmp(model->tier, "linear") != 0)
-        return open_neural(usage, tiers, strcmp(model->tier, "both") == 0, model, code);
+        return open_neural(usage, tiers, model, code);
     int rc = open_linear(tiers, &linear, &err);
     if (rc == SR_OK)
         model->classifier = sr_linear_classifier(linear); /* with the reference */
@@ -110,7 +115,7 @@ bool sr_tiers_open(const struct sr_usage *usage, const struct sr_tiers *tiers, s
         return false;
     }
     bool judged = !tiers->neural.model && (tiers->judge || sr_signal_has_judge());
-    model->tier = tiers->tier ? tiers->tier : folder ? "neural" : judged ? "both" : "linear";
+    model->tier = tiers->tier ? tiers->tier : folder ? "neural" : judged ? "cascade" : "linear";
     bool linear = strcmp(model->tier, "linear") == 0;
     if (tiers->neural.model && linear == folder) {
         *code = sr_cmd_misuse(usage,

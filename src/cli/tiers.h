@@ -3,7 +3,8 @@
  * eval share, and asking it.
  *
  * linear: the model inside the executable, or a file. neural: the judge's head on the default encoder, or the
- * head of a folder of the user's own. both: linear first, the judge where it is not sure, as the signals do.
+ * head of a folder of the user's own. both: the two of them about every text, mixed. cascade: as the signals
+ * do it, linear first and both where that is not sure.
  */
 #ifndef SR_CLI_TIERS_H
 #define SR_CLI_TIERS_H
@@ -20,8 +21,8 @@ struct sr_tiers {
 
 #define SR_TIERS_OPTIONS(tiers)                                                                              \
     {"task", SR_OPTION_TEXT, &(tiers).task, "TASK", "what to ask: domain, jailbreak or pii"},                \
-        {"tier", SR_OPTION_CHOICE, &(tiers).tier, "linear|neural|both",                                      \
-         "which model answers, default both where the judge is there; with a folder as --model neural"},     \
+        {"tier", SR_OPTION_CHOICE, &(tiers).tier, "linear|neural|both|cascade",                              \
+         "which model answers, default cascade (as serve does); with a folder as --model neural"},           \
         {"model", SR_OPTION_TEXT, &(tiers).neural.model, "FILE|DIR",                                         \
          "a linear model's file or a neural model's folder instead of the built-in one"},                    \
         {"judge", SR_OPTION_TEXT, &(tiers).judge, "DIR", "heads on the default encoder instead of `judge`"}, \
@@ -31,7 +32,8 @@ struct sr_tiers_model {
     struct sr_classifier *classifier; /* labels, task */
     struct sr_judge *judge;           /* NULL for the linear tier */
     struct sr_neural neural;
-    const char *tier; /* "linear", "neural", "both" */
+    const char *tier;      /* "linear", "neural", "both", "cascade" */
+    const char *precision; /* of the judge; NULL for the linear tier */
 };
 
 /* Opens the model. False after a message was printed: *code is the exit code. */

@@ -118,8 +118,8 @@ def test_eval_counts_right(tmp_path):
     assert done.returncode == 0, done.stderr
     figures = json.loads(done.stdout)
     assert figures["rows"] == 3 and figures["accuracy"] == pytest.approx(2 / 3, abs=1e-5)
-    assert figures["labels"]["math"] == {"precision": pytest.approx(2 / 3, abs=1e-5), "recall": 1.0,
-                                         "f1": pytest.approx(0.8, abs=1e-5), "rows": 2}
+    assert figures["labels"]["math"] == {"precision": pytest.approx(2 / 3, abs=1e-5), "recall": 1.0, "f1": pytest.approx(0.8, abs=1e-5),
+                                         "rows": 2, "precision_interval": [0.2077, 0.9385], "recall_interval": [0.3424, 1]}
     assert figures["macro_f1"] == pytest.approx(0.4, abs=1e-5)
     assert figures["confusion"]["law"] == {"math": 1}
     assert "accuracy           66.67 %" in semroute("eval", "--task", "domain", path).stdout

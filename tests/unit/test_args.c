@@ -133,6 +133,19 @@ static void figures_by_hand(void **state)
     assert_float_equal((float)sr_measure_calibration_error(&m), (float)((0.8 + 0.5) / 4), 1e-6F);
 }
 
+static void intervals_by_hand(void **state)
+{
+    (void)state;
+    struct sr_interval nine = sr_interval_of(9, 10), none = sr_interval_of(0, 10),
+                       all = sr_interval_of(10, 10);
+    assert_float_equal((float)nine.low, 0.595850F, 1e-5F);
+    assert_float_equal((float)nine.high, 0.982124F, 1e-5F);
+    assert_true(none.low == 0 && all.high == 1);
+    assert_float_equal((float)none.high, 0.277533F, 1e-5F);
+    assert_float_equal((float)all.low, 0.722467F, 1e-5F);
+    assert_true(sr_interval_of(0, 0).low == 0 && sr_interval_of(0, 0).high == 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -141,6 +154,7 @@ int main(void)
         cmocka_unit_test(mistakes_say_what_to_do),
         cmocka_unit_test(help_shows_every_option),
         cmocka_unit_test(figures_by_hand),
+        cmocka_unit_test(intervals_by_hand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
