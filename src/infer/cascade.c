@@ -127,6 +127,21 @@ static const struct sr_classifier_ops cascade_ops = {
     .free = cascade_free,
 };
 
+struct sr_judge *sr_cascade_foresee(struct sr_classifier *classifier, struct sr_bytes text)
+{
+    struct cascade *cascade = (struct cascade *)classifier;
+    float probabilities[SR_CLASSIFIER_LABELS_MAX];
+    struct sr_classifier_job job = {.text = text, .probabilities = probabilities};
+    if (classifier->ops != &cascade_ops || text.n == 0)
+        return NULL;
+    if (!cascade->linear)
+        return cascade->judge;
+    if (sr_classifier_start(cascade->linear, &job))
+        return NULL;
+    size_t top = sr_classifier_top(probabilities, classifier->n_labels);
+    return probabilities[top] < cascade->certain ? cascade->judge : NULL;
+}
+
 static int map_labels(struct cascade *cascade, struct sr_err *err)
 {
     const struct sr_head_info *head = cascade->head;

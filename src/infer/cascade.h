@@ -26,4 +26,8 @@ struct sr_cascade_options {
 int sr_cascade_new(struct sr_classifier **out, const struct sr_cascade_options *options,
                    struct sr_err *err) SR_WARN_UNUSED;
 
+/* The judge that a job with this text would be put to: borrowed. NULL: none, the linear tier is sure; or the
+ * classifier is no cascade. */
+struct sr_judge *sr_cascade_foresee(struct sr_classifier *classifier, struct sr_bytes text);
+
 #endif

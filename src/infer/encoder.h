@@ -64,9 +64,22 @@ int sr_encoder_open(struct sr_encoder **out, const char *folder, const struct sr
 struct sr_encoder *sr_encoder_ref(struct sr_encoder *encoder);
 void sr_encoder_unref(struct sr_encoder *encoder); /* NULL is allowed */
 
-/* The folder for `task` among the model folders in `folder`, by the names and the order of published set-ups:
- * those with LoRA first, then BERT, RoBERTa, ModernBERT, then by name. SR_ENOENT when none fits, SR_ELIMIT.
- */
+/* A model folder that could serve a task. */
+struct sr_encoder_candidate {
+    char name[256];           /* within the models folder */
+    const char *architecture; /* "bert", "roberta", "modernbert": by its files, else by its name */
+    bool adapter;             /* a PEFT adapter, merged into a base beside it */
+    bool lora;                /* an adapter, or trained as one and merged */
+    bool by_name;             /* its name says the task; else its mapping file does */
+};
+
+/* The model folders in `folder` that are for `task`, by the names, the mapping files and the order of
+ * published set-ups: those with LoRA first, then BERT, RoBERTa, ModernBERT, then by name. The best `max`;
+ * their number may be 0. SR_ENOENT when `folder` cannot be read. */
+int sr_encoder_candidates(const char *folder, const char *task, struct sr_encoder_candidate *out, size_t max,
+                          size_t *n, struct sr_err *err) SR_WARN_UNUSED;
+
+/* The path of the best one. SR_ENOENT when there is none, SR_ELIMIT. */
 int sr_encoder_discover(const char *folder, const char *task, char *path, size_t size,
                         struct sr_err *err) SR_WARN_UNUSED;
 

@@ -51,16 +51,19 @@ static int load_matrices(struct sr_encoder *e, struct sr_enc_source *from, const
                          struct sr_enc_head *head, size_t labels, struct sr_err *err)
 {
     char module[SR_ENC_NAME_MAX];
+    struct sr_enc_head_layer layer = {.module = module, .bias = true};
     int rc = SR_OK;
     snprintf(module, sizeof module, "%s.dense", name);
+    layer.n = e->config.hidden;
+    layer.epilogue = SR_EPILOGUE_GELU;
+    layer.precision = head->kind == SR_HEAD_TOKEN ? e->info.precision : SR_PRECISION_FP32;
     if (sr_enc_head_find(from, module, "weight"))
-        rc = sr_enc_head_matrix(e, from, module, e->config.hidden, true, SR_EPILOGUE_GELU,
-                                head->kind == SR_HEAD_TOKEN ? e->info.precision : SR_PRECISION_FP32,
-                                &head->dense, err);
+        rc = sr_enc_head_matrix(e, from, &layer, &head->dense, err);
     snprintf(module, sizeof module, "%s.out", name);
-    return rc ? rc
-              : sr_enc_head_matrix(e, from, module, labels, true, SR_EPILOGUE_NONE, SR_PRECISION_FP32,
-                                   &head->classifier, err);
+    layer.n = labels;
+    layer.epilogue = SR_EPILOGUE_NONE;
+    layer.precision = SR_PRECISION_FP32;
+    return rc ? rc : sr_enc_head_matrix(e, from, &layer, &head->classifier, err);
 }
 
 static int load_head(struct sr_encoder *e, struct sr_enc_source *from, const struct sr_enc_json *json,
@@ -99,7 +102,7 @@ static int load_head(struct sr_encoder *e, struct sr_enc_source *from, const str
 static int load_heads(struct sr_encoder *e, struct sr_enc_adapter *adapter, const struct sr_enc_json *json,
                       const char *folder, struct sr_err *err)
 {
-    struct sr_enc_source from = {{&adapter->files, NULL}, NULL};
+    struct sr_enc_source from = {.files = {&adapter->files}};
     sr_tjson heads = sr_tjson_get(json->root, "heads"), key, value;
     char name[SR_ENC_NAME_MAX / 2];
     size_t at = 0, n = 0;
@@ -128,7 +131,7 @@ int sr_enc_bundle_load(struct sr_encoder *e, const char *folder, const char *sha
     if (rc == SR_OK && adapter.pairs)
         rc = sr_enc_trunk_load(e, &adapter, err);
     if (rc == SR_OK)
-        rc = sr_enc_adapter_check(&adapter, err);
+        rc = sr_enc_adapter_check(&adapter, false, err);
     if (rc == SR_OK)
         rc = load_heads(e, &adapter, &json, folder, err);
     e->info.mapped_bytes += sr_enc_files_bytes(&adapter.files);

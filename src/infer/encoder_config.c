@@ -1,5 +1,5 @@
 /*
- * config.json of a model folder, with the pooling that a sentence-transformers folder states beside it.
+ * config.json of a model folder.
  *
  * Reads what changes the numbers and refuses what would change them in a way that is not implemented. Sizes
  * are bounded here, so that later products of them cannot overflow. Meanings and defaults: the configuration
@@ -21,7 +21,7 @@ static int unsupported(const struct sr_enc_json *json, const char *name, const c
     return sr_err_set(err, SR_EUNSUPPORTED, "%s: `%s` is not supported; %s", json->path, name, wanted);
 }
 
-static int read_family(struct sr_enc_config *c, const struct sr_enc_json *json, struct sr_err *err)
+bool sr_enc_family_of(sr_tjson model_type, enum sr_enc_family *family)
 {
     static const struct {
         const char *name;
@@ -31,12 +31,19 @@ static int read_family(struct sr_enc_config *c, const struct sr_enc_json *json, 
                  {"xlm-roberta", SR_ENC_ROBERTA},
                  {"camembert", SR_ENC_ROBERTA},
                  {"modernbert", SR_ENC_MODERNBERT}};
-    sr_tjson type = sr_tjson_get(json->root, "model_type");
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (sr_tjson_eq(type, types[i].name)) {
-            c->family = types[i].family;
-            return SR_OK;
+        if (sr_tjson_eq(model_type, types[i].name)) {
+            *family = types[i].family;
+            return true;
         }
+    return false;
+}
+
+static int read_family(struct sr_enc_config *c, const struct sr_enc_json *json, struct sr_err *err)
+{
+    sr_tjson type = sr_tjson_get(json->root, "model_type");
+    if (sr_enc_family_of(type, &c->family))
+        return SR_OK;
     if (!type.p)
         return sr_err_set(err, SR_EPARSE, "%s: `model_type` is missing", json->path);
     return sr_err_set(err, SR_EUNSUPPORTED,
@@ -234,49 +241,6 @@ static int read_modernbert(struct sr_enc_config *c, const struct sr_enc_json *js
     return SR_OK;
 }
 
-/* ---- what a sentence-transformers folder says ---- */
-
-static int read_pooling(struct sr_enc_config *c, const char *folder, struct sr_err *err)
-{
-    struct sr_enc_json json;
-    sr_tjson name, value;
-    size_t at = 0, modes = 0;
-    int rc = sr_enc_json_open(&json, folder, "1_Pooling/config.json", true, err);
-    while (rc == SR_OK && sr_tjson_next(json.root, &at, &name, &value)) {
-        if (name.n < 14 || memcmp(name.p, "\"pooling_mode_", 14) != 0 || !sr_tjson_bool(value, false))
-            continue;
-        modes++;
-        if (sr_tjson_eq(name, "pooling_mode_cls_token"))
-            c->embedding_pooling = SR_ENC_CLS;
-        else if (!sr_tjson_eq(name, "pooling_mode_mean_tokens"))
-            modes = 2;
-    }
-    if (rc == SR_OK && modes > 1)
-        rc = sr_err_set(err, SR_EUNSUPPORTED, "%s: pooling other than by the mean or the first token",
-                        json.path);
-    sr_enc_json_close(&json);
-    return rc;
-}
-
-/* modules.json is an array; any further layer behind the pooling would change the vectors. */
-static int read_modules(const char *folder, struct sr_err *err)
-{
-    struct sr_enc_json json;
-    sr_tjson module;
-    size_t at = 0;
-    int rc = sr_enc_json_open(&json, folder, "modules.json", true, err);
-    while (rc == SR_OK && sr_tjson_next(json.root, &at, NULL, &module)) {
-        sr_tjson type = sr_tjson_get(module, "type");
-        if (!sr_tjson_is_string(type) || ends_with(type.p, type.n, ".Transformer\"") ||
-            ends_with(type.p, type.n, ".Pooling\"") || ends_with(type.p, type.n, ".Normalize\""))
-            continue;
-        rc = sr_err_set(err, SR_EUNSUPPORTED, "%s: module %.*s is not supported", json.path,
-                        (int)(type.n < 100 ? type.n : 100), type.p);
-    }
-    sr_enc_json_close(&json);
-    return rc;
-}
-
 int sr_enc_config_read(struct sr_enc_config *config, const char *folder, struct sr_err *err)
 {
     struct sr_enc_json json;
@@ -294,9 +258,5 @@ int sr_enc_config_read(struct sr_enc_config *config, const char *folder, struct 
     if (rc == SR_OK)
         read_task(config, &json);
     sr_enc_json_close(&json);
-    if (rc == SR_OK)
-        rc = read_pooling(config, folder, err);
-    if (rc == SR_OK)
-        rc = read_modules(folder, err);
-    return rc;
+    return rc ? rc : sr_enc_modules_read(config, folder, err);
 }

@@ -1,6 +1,9 @@
 /*
  * Finding a task's model among the folders of a models folder, in the order that published set-ups expect:
  * LoRA-trained models before others, then BERT before RoBERTa before ModernBERT, then by name.
+ *
+ * A folder is for a task by its name or by its mapping file. Only small files are looked at; whether the
+ * model opens is seen when it is opened.
  */
 #include "infer/encoder_private.h"
 
@@ -8,16 +11,16 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define RANKS 6 /* LoRA or not, three architectures */
-
 /* Words in the names of published models for a task; the task's own name always counts. */
 static const struct {
-    const char *task, *words[3];
+    const char *task, *words[3], *mapping;
 } known[] = {
-    {"domain", {"category", "intent"}},
-    {"fact_check", {"factcheck", "fact-check"}},
-    {"user_feedback", {"feedback"}},
-    {SR_ENC_EMBEDDING, {"embed", "minilm"}},
+    {"domain", {"category", "intent"}, "category_mapping.json"},
+    {"jailbreak", {NULL}, "jailbreak_type_mapping.json"},
+    {"pii", {NULL}, "pii_type_mapping.json"},
+    {"fact_check", {"factcheck", "fact-check"}, NULL},
+    {"user_feedback", {"feedback"}, "feedback_mapping.json"},
+    {SR_ENC_EMBEDDING, {"embed", "minilm"}, NULL},
 };
 
 static bool contains(const char *text, const char *word)
@@ -25,7 +28,13 @@ static bool contains(const char *text, const char *word)
     return word && strcasestr(text, word);
 }
 
-static bool is_for(const char *name, const char *task)
+static bool has(const char *folder, const char *file)
+{
+    char path[SR_ENC_PATH_MAX];
+    return sr_enc_path(path, folder, file, NULL) == SR_OK && access(path, R_OK) == 0;
+}
+
+static bool by_name(const char *name, const char *task)
 {
     if (contains(name, task))
         return true;
@@ -36,44 +45,149 @@ static bool is_for(const char *name, const char *task)
     return false;
 }
 
-static bool has(const char *folder, const char *name, const char *file)
+static bool by_mapping(const char *folder, const char *task)
 {
-    char inner[SR_ENC_PATH_MAX], path[SR_ENC_PATH_MAX];
-    return sr_enc_path(inner, folder, name, NULL) == SR_OK && sr_enc_path(path, inner, file, NULL) == SR_OK &&
-           access(path, R_OK) == 0;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(known[i].task, task) == 0 && known[i].mapping && has(folder, known[i].mapping))
+            return true;
+    return false;
 }
 
-/* 0 is best; RANKS: no model. */
-static size_t rank_of(const char *folder, const char *name, const char *task)
+/* ---- architecture ---- */
+
+/* By model_type of the folder's config.json; false: it does not say. */
+static bool read_type(const char *folder, enum sr_enc_family *family, bool *supported)
 {
-    bool adapter = has(folder, name, "adapter_config.json");
-    if (name[0] == '.' || !is_for(name, task) || !(adapter || has(folder, name, "config.json")))
-        return RANKS;
-    size_t rank = adapter || contains(name, "lora") || has(folder, name, "lora_config.json") ? 0 : 3;
+    struct sr_enc_json json;
+    bool said = false;
+    if (sr_enc_json_open(&json, folder, "config.json", true, NULL) == SR_OK) {
+        sr_tjson type = sr_tjson_get(json.root, "model_type");
+        said = sr_tjson_is_string(type);
+        if (said)
+            *supported = sr_enc_family_of(type, family);
+        sr_enc_json_close(&json);
+    }
+    return said;
+}
+
+/* The name of an adapter's base, the last part of what it says. */
+static void read_base(const char *folder, char base[SR_ENC_NAME_MAX + 1])
+{
+    struct sr_enc_json json;
+    base[0] = '\0';
+    if (sr_enc_json_open(&json, folder, "adapter_config.json", true, NULL) == SR_OK) {
+        (void)sr_enc_base_name(sr_tjson_get(json.root, "base_model_name_or_path"), base);
+        sr_enc_json_close(&json);
+    }
+}
+
+static bool named_family(const char *name, enum sr_enc_family *family)
+{
     if (contains(name, "modernbert") || contains(name, "mmbert"))
-        return rank + 2;
-    return contains(name, "roberta") ? rank + 1 : rank;
+        *family = SR_ENC_MODERNBERT;
+    else if (contains(name, "roberta"))
+        *family = SR_ENC_ROBERTA;
+    else if (contains(name, "bert"))
+        *family = SR_ENC_BERT;
+    else
+        return false;
+    return true;
+}
+
+/* By config.json, an adapter's by its base's; else by the names. False: one that no encoder here runs. */
+static bool find_family(const char *models, const char *folder, const char *name, bool adapter,
+                        enum sr_enc_family *family)
+{
+    char base[SR_ENC_NAME_MAX + 1] = "", beside[SR_ENC_PATH_MAX];
+    bool supported = true;
+    *family = SR_ENC_BERT;
+    if (read_type(folder, family, &supported))
+        return supported;
+    if (adapter)
+        read_base(folder, base);
+    if (base[0] && sr_enc_path(beside, models, base, NULL) == SR_OK && read_type(beside, family, &supported))
+        return supported;
+    if (!named_family(name, family))
+        (void)named_family(base, family);
+    return true;
+}
+
+/* ---- candidates ---- */
+
+/* Smaller is better. */
+static int rank_of(const struct sr_encoder_candidate *c)
+{
+    static const char *const order[] = {"bert", "roberta", "modernbert"};
+    int rank = c->lora ? 0 : 3;
+    for (int i = 0; i < 3; i++)
+        if (strcmp(order[i], c->architecture) == 0)
+            return rank + i;
+    return rank + 3;
+}
+
+static bool look(const char *models, const char *name, const char *task, struct sr_encoder_candidate *c)
+{
+    char folder[SR_ENC_PATH_MAX];
+    enum sr_enc_family family;
+    if (name[0] == '.' || strlen(name) >= sizeof c->name || sr_enc_path(folder, models, name, NULL))
+        return false;
+    bool weights = has(folder, "model.safetensors") || has(folder, "model.safetensors.index.json");
+    *c = (struct sr_encoder_candidate){.adapter = !weights && has(folder, "adapter_config.json"),
+                                       .by_name = by_name(name, task)};
+    if (!(c->adapter || has(folder, "config.json")) || !(c->by_name || by_mapping(folder, task)) ||
+        has(folder, "adapters.safetensors") || !find_family(models, folder, name, c->adapter, &family))
+        return false;
+    memcpy(c->name, name, strlen(name) + 1);
+    c->lora = c->adapter || contains(name, "lora") || has(folder, "lora_config.json");
+    c->architecture = sr_enc_family_name(family);
+    return true;
+}
+
+static bool before(const struct sr_encoder_candidate *a, const struct sr_encoder_candidate *b)
+{
+    int x = rank_of(a), y = rank_of(b);
+    return x != y ? x < y : strcmp(a->name, b->name) < 0;
+}
+
+static void insert(struct sr_encoder_candidate *list, size_t max, size_t *n,
+                   const struct sr_encoder_candidate *c)
+{
+    size_t at = *n;
+    while (at > 0 && before(c, &list[at - 1]))
+        at--;
+    if (at == max)
+        return;
+    size_t last = *n < max ? *n : max - 1;
+    memmove(&list[at + 1], &list[at], (last - at) * sizeof *list);
+    list[at] = *c;
+    *n = last + 1;
+}
+
+int sr_encoder_candidates(const char *folder, const char *task, struct sr_encoder_candidate *out, size_t max,
+                          size_t *n, struct sr_err *err)
+{
+    struct sr_encoder_candidate c;
+    *n = 0;
+    DIR *dir = opendir(folder);
+    if (!dir)
+        return sr_err_set(err, SR_ENOENT, "%s: the models folder cannot be read", folder);
+    for (struct dirent *entry; (entry = readdir(dir));)
+        if (look(folder, entry->d_name, task, &c))
+            insert(out, max, n, &c);
+    closedir(dir);
+    return SR_OK;
 }
 
 int sr_encoder_discover(const char *folder, const char *task, char *path, size_t size, struct sr_err *err)
 {
-    char best[SR_ENC_NAME_MAX] = "";
-    size_t best_rank = RANKS;
-    DIR *dir = opendir(folder);
-    if (!dir)
-        return sr_err_set(err, SR_ENOENT, "%s: the models folder cannot be read", folder);
-    for (struct dirent *entry; (entry = readdir(dir));) {
-        size_t rank = rank_of(folder, entry->d_name, task);
-        if (rank > best_rank || rank == RANKS || strlen(entry->d_name) >= sizeof best)
-            continue;
-        if (rank < best_rank || strcmp(entry->d_name, best) < 0)
-            memcpy(best, entry->d_name, strlen(entry->d_name) + 1);
-        best_rank = rank;
-    }
-    closedir(dir);
-    if (best_rank == RANKS)
+    struct sr_encoder_candidate best;
+    size_t n;
+    int rc = sr_encoder_candidates(folder, task, &best, 1, &n, err);
+    if (rc)
+        return rc;
+    if (n == 0)
         return sr_err_set(err, SR_ENOENT, "%s: has no model for `%s`", folder, task);
-    if ((size_t)snprintf(path, size, "%s/%s", folder, best) >= size)
+    if ((size_t)snprintf(path, size, "%s/%s", folder, best.name) >= size)
         return sr_err_set(err, SR_ELIMIT, "%s: the path of a model is too long", folder);
     return SR_OK;
 }

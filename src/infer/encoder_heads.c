@@ -5,47 +5,69 @@
 
 #include <stdio.h>
 
-const struct sr_tensor *sr_enc_head_find(struct sr_enc_source *from, const char *module, const char *kind)
+/* PEFT keeps a module that was trained whole under names of its own: the module's, or its parent's. */
+static const struct sr_tensor *find_in(const struct sr_enc_files *files, const char *module, const char *kind)
 {
     static const char *const middles[] = {"", ".modules_to_save", ".modules_to_save.default"};
     char name[SR_ENC_NAME_MAX];
-    for (size_t i = 0; i < 2 && from->files[i]; i++)
-        for (size_t k = 0; k < 3; k++) {
-            snprintf(name, sizeof name, "%s%s.%s", module, middles[k], kind);
-            const struct sr_tensor *t = sr_enc_head_tensor(from->files[i], name);
-            from->found = from->files[i];
-            if (t)
-                return t;
-        }
+    const char *dot = strchr(module, '.');
+    const struct sr_tensor *t = NULL;
+    for (size_t k = 0; k < 3 && !t; k++) {
+        snprintf(name, sizeof name, "%s%s.%s", module, middles[k], kind);
+        t = sr_enc_head_tensor(files, name);
+    }
+    for (size_t k = 1; k < 3 && dot && !t; k++) {
+        snprintf(name, sizeof name, "%.*s%s%s.%s", (int)(dot - module), module, middles[k], dot, kind);
+        t = sr_enc_head_tensor(files, name);
+    }
+    return t;
+}
+
+const struct sr_tensor *sr_enc_head_find(struct sr_enc_source *from, const char *module, const char *kind)
+{
+    for (size_t i = 0; i < 2 && from->files[i]; i++) {
+        const struct sr_tensor *t = find_in(from->files[i], module, kind);
+        from->found = from->files[i];
+        if (t)
+            return t;
+    }
     from->found = from->files[0];
     return NULL;
 }
 
-int sr_enc_head_matrix(struct sr_encoder *e, struct sr_enc_source *from, const char *module, size_t n,
-                       bool bias, enum sr_epilogue epilogue, enum sr_precision precision,
+/* The rows, then the bias. */
+static int read_layer(struct sr_enc_source *from, const struct sr_enc_head_layer *l, size_t k, float *rows,
+                      struct sr_err *err)
+{
+    const struct sr_tensor *t = sr_enc_head_find(from, l->module, "weight");
+    int rc = sr_enc_floats(from->found, t, rows, err);
+    if (rc == SR_OK && from->adapter)
+        rc = sr_enc_adapter_merge(from->adapter, l->module, rows, l->n, k, err);
+    if (rc || !l->bias)
+        return rc;
+    t = sr_enc_head_find(from, l->module, "bias");
+    rc = sr_enc_check(from->found, t, l->module, l->n, 0, err);
+    return rc ? rc : sr_enc_floats(from->found, t, rows + l->n * k, err);
+}
+
+int sr_enc_head_matrix(struct sr_encoder *e, struct sr_enc_source *from, const struct sr_enc_head_layer *l,
                        struct sr_matrix **out, struct sr_err *err)
 {
-    size_t k = e->config.hidden;
-    const struct sr_tensor *t = sr_enc_head_find(from, module, "weight"), *b;
-    int rc = sr_enc_check(from->found, t, module, n, k, err);
+    size_t n = l->n, k = l->k ? l->k : e->config.hidden;
+    const struct sr_tensor *t = sr_enc_head_find(from, l->module, "weight");
+    int rc = sr_enc_check(from->found, t, l->module, n, k, err);
     if (rc)
         return rc;
     float *rows = sr_mem_alloc((n * k + n) * sizeof *rows);
     if (!rows)
         return sr_enc_out_of_memory(err);
-    rc = sr_enc_floats(from->found, t, rows, err);
-    if (rc == SR_OK && bias) {
-        b = sr_enc_head_find(from, module, "bias");
-        rc = sr_enc_check(from->found, b, module, n, 0, err);
-        if (rc == SR_OK)
-            rc = sr_enc_floats(from->found, b, rows + n * k, err);
-    }
-    struct sr_matrix_source source = {rows, SR_SCALAR_F32, n, k, bias ? rows + n * k : NULL};
-    if (rc == SR_OK && (rc = sr_matrix_pack(out, &source, precision, epilogue)))
-        sr_err_set(err, rc, "%s: %s could not be packed: %s", e->info.folder, module, sr_strerror(rc));
+    rc = read_layer(from, l, k, rows, err);
+    struct sr_matrix_source source = {rows, SR_SCALAR_F32, n, k, l->bias ? rows + n * k : NULL};
+    if (rc == SR_OK && (rc = sr_matrix_pack(out, &source, l->precision, l->epilogue)))
+        sr_err_set(err, rc, "%s: %s could not be packed: %s", e->info.folder, l->module, sr_strerror(rc));
     if (rc == SR_OK) {
         e->info.weight_bytes += sr_matrix_bytes(*out);
-        e->info.parameters += n * k + (bias ? n : 0);
+        e->info.parameters += n * k + (l->bias ? n : 0);
     }
     sr_mem_free(rows);
     return rc;
@@ -67,27 +89,23 @@ static int load_layers(struct sr_encoder *e, struct sr_enc_source *from, struct 
                        size_t n_labels, struct sr_err *err)
 {
     const struct sr_enc_config *c = &e->config;
-    bool token = head->kind == SR_HEAD_TOKEN;
-    const char *classifier = "classifier";
+    bool token = head->kind == SR_HEAD_TOKEN, modern = c->family == SR_ENC_MODERNBERT;
+    bool roberta = c->family == SR_ENC_ROBERTA && !token;
+    struct sr_enc_head_layer out = {
+        .module = roberta ? "classifier.out_proj" : "classifier", .n = n_labels, .bias = true};
+    struct sr_enc_head_layer dense = {.module = modern    ? "head.dense"
+                                                : roberta ? "classifier.dense"
+                                                          : "pooler.dense",
+                                      .n = c->hidden,
+                                      .bias = !modern || c->classifier_bias,
+                                      .epilogue = modern ? SR_EPILOGUE_GELU : SR_EPILOGUE_TANH};
     /* A token head's dense layer runs for each token: it is worth the trunk's precision. */
-    enum sr_precision precision = token ? e->info.precision : SR_PRECISION_FP32;
-    int rc = SR_OK;
-    if (c->family == SR_ENC_MODERNBERT) {
-        rc = sr_enc_head_matrix(e, from, "head.dense", c->hidden, c->classifier_bias, SR_EPILOGUE_GELU,
-                                precision, &head->dense, err);
-        if (rc == SR_OK)
-            rc = load_norm(e, from, "head.norm", c->norm_bias, &head->norm, err);
-    } else if (c->family == SR_ENC_BERT && !token) {
-        rc = sr_enc_head_matrix(e, from, "pooler.dense", c->hidden, true, SR_EPILOGUE_TANH, precision,
-                                &head->dense, err);
-    } else if (!token) {
-        classifier = "classifier.out_proj";
-        rc = sr_enc_head_matrix(e, from, "classifier.dense", c->hidden, true, SR_EPILOGUE_TANH, precision,
-                                &head->dense, err);
-    }
-    return rc ? rc
-              : sr_enc_head_matrix(e, from, classifier, n_labels, true, SR_EPILOGUE_NONE, SR_PRECISION_FP32,
-                                   &head->classifier, err);
+    dense.precision = token ? e->info.precision : SR_PRECISION_FP32;
+    out.precision = SR_PRECISION_FP32;
+    int rc = modern || !token ? sr_enc_head_matrix(e, from, &dense, &head->dense, err) : SR_OK;
+    if (rc == SR_OK && modern)
+        rc = load_norm(e, from, "head.norm", c->norm_bias, &head->norm, err);
+    return rc ? rc : sr_enc_head_matrix(e, from, &out, &head->classifier, err);
 }
 
 /* Rows of the classifier; 0: there is none. */
@@ -139,8 +157,8 @@ static int add_embedding(struct sr_encoder *e, struct sr_err *err)
     if (rc)
         return rc;
     head->pooling = e->config.embedding_pooling;
-    e->head_info[e->info.n_heads - 1].n_labels = e->config.hidden;
-    return SR_OK;
+    e->head_info[e->info.n_heads - 1].n_labels = e->config.vector;
+    return sr_enc_dense_load(e, head, err);
 }
 
 /* A classifier whose tensors are at `from`, whose labels are in `folder`. */
@@ -171,11 +189,12 @@ static int add_classifier(struct sr_encoder *e, struct sr_enc_source *from, cons
     return load_layers(e, from, head, n, err);
 }
 
-static enum sr_head_kind kind_of(const struct sr_encoder *e, const char *folder)
+/* Where no architecture or task is named only PII is found by token. */
+static enum sr_head_kind kind_of(enum sr_enc_task task, const char *folder)
 {
     struct sr_enc_json json;
-    bool token = e->config.task == SR_ENC_TASK_TOKEN;
-    if (e->config.task == SR_ENC_TASK_NONE) { /* no architecture is named: only PII is found by token */
+    bool token = task == SR_ENC_TASK_TOKEN;
+    if (task == SR_ENC_TASK_NONE) {
         token = sr_enc_json_open(&json, folder, "pii_type_mapping.json", true, NULL) == SR_OK && json.bytes;
         sr_enc_json_close(&json);
     }
@@ -186,28 +205,25 @@ int sr_enc_adapter_heads_load(struct sr_encoder *e, const char *folder, struct s
 {
     struct sr_enc_adapter adapter;
     int rc = sr_enc_adapter_open(&adapter, folder, "adapter_model.safetensors", true, err);
-    if (rc)
-        return rc;
-    struct sr_enc_source from = {{&adapter.files, &e->files}, NULL};
-    rc = sr_enc_trunk_load(e, &adapter, err);
+    struct sr_enc_source from = {{&adapter.files, &e->files}, NULL, &adapter};
     if (rc == SR_OK)
-        rc = sr_enc_adapter_check(&adapter, err);
+        rc = sr_enc_trunk_load(e, &adapter, err);
     if (rc == SR_OK)
-        rc = add_classifier(e, &from, folder, NULL,
-                            adapter.task == SR_ENC_TASK_TOKEN ? SR_HEAD_TOKEN : SR_HEAD_SEQUENCE,
-                            e->n_trunks - 1, err);
+        rc = add_classifier(e, &from, folder, NULL, kind_of(adapter.task, folder), e->n_trunks - 1, err);
+    if (rc == SR_OK)
+        rc = sr_enc_adapter_check(&adapter, true, err);
     e->info.mapped_bytes += sr_enc_files_bytes(&adapter.files);
     sr_enc_adapter_close(&adapter);
     return rc;
 }
 
-int sr_enc_heads_load(struct sr_encoder *e, const char *task, const struct sr_enc_adapter *adapter,
+int sr_enc_heads_load(struct sr_encoder *e, const char *task, struct sr_enc_adapter *adapter,
                       struct sr_err *err)
 {
-    struct sr_enc_source from = {{&e->files, NULL}, NULL};
+    struct sr_enc_source from = {{&e->files, NULL}, NULL, NULL};
     if (adapter)
-        from = (struct sr_enc_source){{&adapter->files, &e->files}, NULL};
+        from = (struct sr_enc_source){{&adapter->files, &e->files}, NULL, adapter};
     if (e->config.task == SR_ENC_TASK_NONE && classifier_rows(e, &from) == 0)
         return add_embedding(e, err);
-    return add_classifier(e, &from, e->info.folder, task, kind_of(e, e->info.folder), 0, err);
+    return add_classifier(e, &from, e->info.folder, task, kind_of(e->config.task, e->info.folder), 0, err);
 }

@@ -3,6 +3,7 @@
 #include "infer/encoder_private.h"
 
 #include "base/mem.h"
+#include "infer/locate.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -22,10 +23,15 @@ static bool has(const char *folder, const char *name)
     return sr_enc_path(path, folder, name, NULL) == SR_OK && access(path, F_OK) == 0;
 }
 
+static bool has_weights(const char *folder)
+{
+    return has(folder, "model.safetensors") || has(folder, "model.safetensors.index.json");
+}
+
 static int find_base(struct folders *f, const char *folder, struct sr_err *err)
 {
     char beside[SR_ENC_PATH_MAX];
-    if (has(folder, "config.json") || !has(folder, "adapter_config.json"))
+    if (has_weights(folder) || !has(folder, "adapter_config.json"))
         return snprintf(f->base, sizeof f->base, "%s", folder) < (int)sizeof f->base
                    ? SR_OK
                    : sr_err_set(err, SR_ELIMIT, "the path of the model folder is too long");
@@ -33,11 +39,14 @@ static int find_base(struct folders *f, const char *folder, struct sr_err *err)
     if (rc)
         return rc;
     f->adapted = true;
+    if (!f->adapter.base[0])
+        return sr_err_set(err, SR_EPARSE, "%s: an adapter that names no `base_model_name_or_path`", folder);
     snprintf(beside, sizeof beside, "../%s", f->adapter.base);
     rc = sr_enc_path(f->base, folder, beside, err);
-    if (rc == SR_OK && (!f->adapter.base[0] || !has(f->base, "config.json")))
-        rc = sr_err_set(err, SR_ENOENT, "%s: an adapter; its base model is not there as %s", folder, f->base);
-    return rc;
+    if (rc || has(f->base, "config.json") || sr_locate_model(f->base, f->adapter.base, NULL) == SR_OK)
+        return rc;
+    return sr_err_set(err, SR_ENOENT, "%s: an adapter; its base model is not there as %s/%s", folder, folder,
+                      beside);
 }
 
 static int open_tokenizer(struct sr_encoder *e, const char *base, struct sr_err *err)
@@ -90,10 +99,10 @@ static int load(struct sr_encoder *e, struct folders *f, const struct sr_encoder
         rc = sr_enc_shared_load(e, err);
     if (rc == SR_OK)
         rc = sr_enc_trunk_load(e, adapter, err);
-    if (rc == SR_OK && adapter)
-        rc = sr_enc_adapter_check(adapter, err);
     if (rc == SR_OK)
         rc = sr_enc_heads_load(e, options->task, adapter, err);
+    if (rc == SR_OK && adapter)
+        rc = sr_enc_adapter_check(adapter, true, err);
     for (size_t i = 0; rc == SR_OK && i < options->n_heads; i++)
         rc = has(options->heads[i], "adapters.safetensors")
                  ? sr_enc_bundle_load(e, options->heads[i], options->sha256, err)
@@ -173,6 +182,8 @@ void sr_encoder_unref(struct sr_encoder *e)
     for (size_t i = 0; i < SR_ENCODER_HEADS_MAX; i++) {
         sr_matrix_free(e->heads[i].dense);
         sr_matrix_free(e->heads[i].classifier);
+        for (size_t k = 0; k < SR_ENC_DENSE_MAX; k++)
+            sr_matrix_free(e->heads[i].after[k]);
     }
     for (size_t i = e->n_trunks; i-- > 0;)
         free_trunk(e->trunks[i]);

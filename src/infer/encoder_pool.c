@@ -8,11 +8,10 @@
 #include <math.h>
 #include <string.h>
 
-/* The rows area: two slots of group rows (pooled, behind the dense layer), then the logits. */
+/* The rows area: two slots of group rows (pooled, behind a dense layer), then the logits. */
 static struct sr_rows group_rows(const struct sr_enc_pass *pass, size_t slot, size_t ld)
 {
-    size_t hidden = pass->e->config.hidden;
-    return (struct sr_rows){pass->rows + slot * pass->plan.group * hidden, ld, SR_SCALAR_F32};
+    return (struct sr_rows){pass->rows + slot * pass->plan.group * pass->plan.wide, ld, SR_SCALAR_F32};
 }
 
 /* Heads' layers behind `in` (m <= group rows); logits of all rows follow each other at the result. */
@@ -32,9 +31,21 @@ static const float *classify(struct sr_enc_pass *pass, size_t h, struct sr_rows 
     return out.p;
 }
 
-static void write_vector(const struct sr_encoder_item *item, size_t h, const float *row, size_t hidden)
+/* The dense layers behind the pooled rows, in turns between the two slots. */
+static struct sr_rows project(struct sr_enc_pass *pass, size_t h, struct sr_rows in, size_t m)
 {
-    size_t n = item->dimensions ? item->dimensions : hidden;
+    const struct sr_enc_config *c = &pass->e->config;
+    for (size_t i = 0; i < c->n_dense; i++) {
+        struct sr_rows out = group_rows(pass, (i + 1) % 2, c->dense[i].out);
+        sr_gemm(pass->team, pass->e->heads[h].after[i], in, m, out, pass->scratch);
+        in = out;
+    }
+    return in;
+}
+
+static void write_vector(const struct sr_encoder_item *item, size_t h, const float *row, size_t width)
+{
+    size_t n = item->dimensions ? item->dimensions : width;
     double sum = 0;
     for (size_t i = 0; i < n; i++)
         sum += (double)row[i] * row[i];
@@ -48,14 +59,15 @@ static void finish_pooled(struct sr_enc_pass *pass, size_t h, const uint32_t *se
 {
     const struct sr_enc_head *head = &pass->e->heads[h];
     size_t hidden = pass->e->config.hidden, labels = pass->e->head_info[h].n_labels;
-    const float *logits =
-        head->kind == SR_HEAD_SEQUENCE ? classify(pass, h, group_rows(pass, 0, hidden), n) : NULL;
+    struct sr_rows pooled = group_rows(pass, 0, hidden);
+    bool sequence = head->kind == SR_HEAD_SEQUENCE;
+    const float *said = sequence ? classify(pass, h, pooled, n) : project(pass, h, pooled, n).p;
     for (size_t i = 0; i < n; i++) {
         const struct sr_encoder_item *item = &pass->items[pass->order[sequences[i]]];
-        if (head->kind == SR_HEAD_SEQUENCE)
-            memcpy(item->out[h], logits + i * labels, labels * sizeof(float));
+        if (sequence)
+            memcpy(item->out[h], said + i * labels, labels * sizeof(float));
         else
-            write_vector(item, h, pass->rows + i * hidden, hidden);
+            write_vector(item, h, said + i * labels, labels);
     }
 }
 

@@ -26,6 +26,7 @@
 #define SR_ENC_JSON_MAX   ((size_t)4 << 20)
 #define SR_ENC_EMBEDDING  "embedding" /* the head every trunk without a classifier has */
 #define SR_ENC_PARTS_MAX  3u
+#define SR_ENC_DENSE_MAX  4u   /* linear layers behind an embedding's pooling */
 #define SR_ENC_GROUP      128u /* rows that heads work on at a time */
 
 /* ---- small JSON files ---- */
@@ -59,6 +60,14 @@ enum sr_enc_family { SR_ENC_BERT, SR_ENC_ROBERTA, SR_ENC_MODERNBERT };
 enum sr_enc_pooling { SR_ENC_MEAN, SR_ENC_CLS };
 enum sr_enc_task { SR_ENC_TASK_NONE, SR_ENC_TASK_SEQUENCE, SR_ENC_TASK_TOKEN };
 
+/* A linear layer behind the pooling of embeddings. */
+struct sr_enc_dense {
+    char folder[SR_ENC_NAME_MAX]; /* of its files, within the model's */
+    size_t in, out;
+    bool bias;
+    enum sr_epilogue activation;
+};
+
 struct sr_enc_config {
     enum sr_enc_family family;
     enum sr_enc_task task;
@@ -74,13 +83,20 @@ struct sr_enc_config {
     double theta_global, theta_local;
     enum sr_enc_pooling classifier_pooling, embedding_pooling;
     enum sr_epilogue classifier_activation;
-    size_t n_labels; /* by id2label; 0: not said */
+    struct sr_enc_dense dense[SR_ENC_DENSE_MAX];
+    size_t n_dense;
+    size_t vector; /* numbers of an embedding: hidden, or what the last dense layer gives */
 };
 
 /* Everything is checked against the limits above. SR_EUNSUPPORTED names what is not implemented. */
 int sr_enc_config_read(struct sr_enc_config *config, const char *folder, struct sr_err *err) SR_WARN_UNUSED;
 
+/* What modules.json says of embeddings, or 1_Pooling/config.json alone. Called by sr_enc_config_read. */
+int sr_enc_modules_read(struct sr_enc_config *config, const char *folder, struct sr_err *err) SR_WARN_UNUSED;
+
 const char *sr_enc_family_name(enum sr_enc_family family);
+/* False: none that is supported. */
+bool sr_enc_family_of(sr_tjson model_type, enum sr_enc_family *family);
 
 /* ---- weight files ---- */
 
@@ -133,23 +149,29 @@ int sr_enc_check_values(const struct sr_enc_files *files, const struct sr_tensor
 
 struct sr_enc_adapter {
     struct sr_enc_files files;
+    struct sr_enc_json config; /* adapter_config.json */
     bool rslora;
-    enum sr_enc_task task;          /* NONE: embeddings */
+    bool ranks;                     /* rank_pattern: ranks differ, each pair has its own */
+    enum sr_enc_task task;          /* NONE: embeddings, or a classifier where its weights are */
     char base[SR_ENC_NAME_MAX + 1]; /* name of the folder beside, "" when none is named */
     double alpha;
     size_t rank;
-    size_t used;  /* pairs taken */
     size_t pairs; /* in the file */
+    bool *taken;  /* [tensors of the file]: merged */
 };
 
 /* adapter_config.json and its weights (PEFT). SR_EUNSUPPORTED for what is not plain LoRA. `needed`: a file
- * without pairs is an error. */
+ * without pairs is an error. Close it in any case. */
 int sr_enc_adapter_open(struct sr_enc_adapter *adapter, const char *folder, const char *weights, bool needed,
                         struct sr_err *err) SR_WARN_UNUSED;
-/* SR_EMISMATCH when a pair was left over. */
-int sr_enc_adapter_check(const struct sr_enc_adapter *adapter, struct sr_err *err) SR_WARN_UNUSED;
+/* The last part of a base's name, which may be a path of another machine or a name of a hub; "" for no
+ * string. False: it cannot be the name of a folder. */
+bool sr_enc_base_name(sr_tjson value, char name[SR_ENC_NAME_MAX + 1]);
+/* SR_EMISMATCH when a pair was left over that would change the trunk; with `whole` also when another tensor
+ * than a head's is in the file. */
+int sr_enc_adapter_check(const struct sr_enc_adapter *adapter, bool whole, struct sr_err *err) SR_WARN_UNUSED;
 void sr_enc_adapter_close(struct sr_enc_adapter *adapter);
-/* Is there a pair for the module (its name within the trunk)? */
+/* Is there a pair for the module (its name within the trunk, or a head's)? */
 bool sr_enc_adapter_has(const struct sr_enc_adapter *adapter, const char *module);
 /* w[n][k] += scale * B A, when the module has a pair. */
 int sr_enc_adapter_merge(struct sr_enc_adapter *adapter, const char *module, float *w, size_t n, size_t k,
@@ -179,6 +201,7 @@ struct sr_enc_head {
     struct sr_matrix *dense; /* NULL: none */
     struct sr_enc_norm norm; /* behind it */
     struct sr_matrix *classifier;
+    struct sr_matrix *after[SR_ENC_DENSE_MAX]; /* embeddings: [config.n_dense] */
 };
 
 struct sr_encoder {
@@ -232,14 +255,25 @@ int sr_enc_trunk_load(struct sr_encoder *e, struct sr_enc_adapter *adapter,
 struct sr_enc_source {
     const struct sr_enc_files *files[2]; /* looked into in this order; the second may be NULL */
     const struct sr_enc_files *found;    /* where the latest was looked for */
+    struct sr_enc_adapter *adapter;      /* merged into what it has pairs for; NULL: none */
 };
 
 const struct sr_tensor *sr_enc_head_find(struct sr_enc_source *from, const char *module, const char *kind);
 
-/* A linear layer of [n][hidden]. */
-int sr_enc_head_matrix(struct sr_encoder *e, struct sr_enc_source *from, const char *module, size_t n,
-                       bool bias, enum sr_epilogue epilogue, enum sr_precision precision,
-                       struct sr_matrix **out, struct sr_err *err) SR_WARN_UNUSED;
+struct sr_enc_head_layer {
+    const char *module;
+    size_t n, k; /* rows; columns, 0: hidden */
+    bool bias;
+    enum sr_epilogue epilogue;
+    enum sr_precision precision;
+};
+
+int sr_enc_head_matrix(struct sr_encoder *e, struct sr_enc_source *from,
+                       const struct sr_enc_head_layer *layer, struct sr_matrix **out,
+                       struct sr_err *err) SR_WARN_UNUSED;
+
+/* The dense layers of the folder's embeddings into head->after. */
+int sr_enc_dense_load(struct sr_encoder *e, struct sr_enc_head *head, struct sr_err *err) SR_WARN_UNUSED;
 
 /* A further head; its info is the last one's. */
 int sr_enc_head_add(struct sr_encoder *e, const char *name, const char *folder, enum sr_head_kind kind,
@@ -251,7 +285,7 @@ int sr_enc_bundle_load(struct sr_encoder *e, const char *folder, const char *sha
                        struct sr_err *err) SR_WARN_UNUSED;
 
 /* The folder's own heads: its classifier, or the embedding; `adapter` (may be NULL) is looked into first. */
-int sr_enc_heads_load(struct sr_encoder *e, const char *task, const struct sr_enc_adapter *adapter,
+int sr_enc_heads_load(struct sr_encoder *e, const char *task, struct sr_enc_adapter *adapter,
                       struct sr_err *err) SR_WARN_UNUSED;
 
 /* A folder with an adapter for this trunk: an adapted trunk and its classifier. */
@@ -281,11 +315,12 @@ static inline int sr_enc_out_of_memory(struct sr_err *err)
  *   a        act [tokens][hidden]           normed input of a linear layer; then attention's output
  *   q        act [tokens][3 * hidden]       q, k, v; then the hidden rows of the MLP, a chunk at a time;
  *                                           then F32 [tokens][hidden] behind the last norm
- *   rows     F32 [group][2 * hidden + labels]  pooled rows and what heads make of them
+ *   rows     F32 [group][2 * wide + labels]  pooled rows and what heads make of them; wide: hidden, or the
+ *                                           widest dense layer of an embedding
  *   scratch  what the kernels ask for */
 struct sr_enc_plan {
     enum sr_scalar act;
-    size_t tokens, chunk /* rows of the MLP at a time */, group;
+    size_t tokens, chunk /* rows of the MLP at a time */, group, wide;
     size_t x, a, q, rows, starts, order, scratch, bytes;
 };
 

@@ -254,7 +254,7 @@ static int run_trunk(struct sr_enc_pass *pass, size_t n_items, const _Atomic(boo
 static int check_item(const struct sr_encoder *e, const struct sr_encoder_item *item)
 {
     if (!item->n_ids || item->n_ids > e->info.max_tokens || !item->heads || item->heads >> e->info.n_heads ||
-        item->layers > e->config.layers || item->dimensions > e->config.hidden)
+        item->layers > e->config.layers || item->dimensions > e->config.vector)
         return SR_EINVAL;
     for (size_t h = 0; h < e->info.n_heads; h++)
         if ((item->heads >> h & 1) && !item->out[h])

@@ -59,6 +59,8 @@ static size_t scratch_bytes(const struct sr_encoder *e, const struct sr_enc_plan
             most = larger(most, sr_gemm_scratch(e->heads[h].dense, plan->group));
         if (e->heads[h].classifier)
             most = larger(most, sr_gemm_scratch(e->heads[h].classifier, plan->group));
+        for (size_t i = 0; e->heads[h].kind == SR_HEAD_EMBEDDING && i < e->config.n_dense; i++)
+            most = larger(most, sr_gemm_scratch(e->heads[h].after[i], plan->group));
     }
     return most;
 }
@@ -75,11 +77,14 @@ void sr_enc_plan_make(const struct sr_encoder *e, size_t tokens, size_t sequence
     plan->group = tokens < SR_ENC_GROUP ? tokens : SR_ENC_GROUP;
     for (size_t h = 0; h < e->info.n_heads; h++)
         labels = larger(labels, e->head_info[h].n_labels);
+    plan->wide = c->hidden;
+    for (size_t i = 0; i < c->n_dense; i++)
+        plan->wide = larger(plan->wide, c->dense[i].out);
     plan->x = place(plan, tokens * c->hidden * sizeof(float));
     plan->a = place(plan, tokens * c->hidden * size);
     size_t q = larger(tokens * 3 * c->hidden, plan->chunk * c->intermediate) * size;
     plan->q = place(plan, larger(q, tokens * c->hidden * sizeof(float)));
-    plan->rows = place(plan, plan->group * (2 * c->hidden + labels) * sizeof(float));
+    plan->rows = place(plan, plan->group * (2 * plan->wide + labels) * sizeof(float));
     plan->starts = place(plan, (tokens + 1) * sizeof(uint32_t));
     plan->order = place(plan, tokens * sizeof(uint32_t));
     plan->scratch = place(plan, scratch_bytes(e, plan, sequences, team));

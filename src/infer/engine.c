@@ -8,6 +8,9 @@
 #include "base/mem.h"
 #include "infer/engine_private.h"
 
+/* Of the queue's limits: what nobody waits for yet is taken up to this part of them. */
+#define AHEAD_SHARE 4
+
 struct sr_infer_options sr_infer_defaults(void)
 {
     return (struct sr_infer_options){
@@ -159,7 +162,7 @@ void sr_infer_free(struct sr_infer *infer)
     for (unsigned i = 0; i < infer->started; i++)
         pthread_join(infer->lanes[i].thread, NULL);
     for (int i = 0; i < SR_INFER_LANES; i++) {
-        for (int p = 0; p <= SR_INFER_BULK; p++)
+        for (int p = 0; p < SR_INFER_PRIORITIES; p++)
             end_waiting(&infer->lanes[i].queues[p]);
         lane_close(&infer->lanes[i]);
     }
@@ -191,9 +194,14 @@ void sr_infer_unlink(struct sr_infer_lane *lane, struct sr_infer_job *job)
     set_queue_metrics(infer);
 }
 
+static struct sr_infer_lane *lane_of(struct sr_infer *infer, const struct sr_infer_job *job)
+{
+    return &infer->lanes[job->long_lane ? SR_INFER_LONG : SR_INFER_SHORT];
+}
+
 static void link_job(struct sr_infer *infer, struct sr_infer_job *job)
 {
-    struct sr_infer_lane *lane = &infer->lanes[job->long_lane ? SR_INFER_LONG : SR_INFER_SHORT];
+    struct sr_infer_lane *lane = lane_of(infer, job);
     sr_encoder_ref(job->encoder);
     job->state = SR_INFER_WAITING;
     sr_infer_queue_put(&lane->queues[job->priority], job);
@@ -220,33 +228,49 @@ static int prepare(const struct sr_infer *infer, struct sr_infer_job *job, uint6
     return need > infer->lanes[SR_INFER_LONG].memory_max ? SR_ELIMIT : SR_OK;
 }
 
+/* Jobs in a row, or apart: one of the two is NULL. */
+struct submission {
+    struct sr_infer_job *row;
+    struct sr_infer_job *const *list;
+    size_t n;
+    bool ahead; /* written: one of them is of that priority */
+};
+
+static struct sr_infer_job *nth(const struct submission *jobs, size_t i)
+{
+    return jobs->row ? &jobs->row[i] : jobs->list[i];
+}
+
 /* The lock is held. */
-static int admit(struct sr_infer *infer, struct sr_infer_job *jobs, size_t n)
+static int admit(struct sr_infer *infer, struct submission *jobs)
 {
     uint64_t now = sr_clock_ns();
     size_t tokens = 0;
-    for (size_t i = 0; i < n; i++) {
-        int rc = prepare(infer, &jobs[i], now);
+    for (size_t i = 0; i < jobs->n; i++) {
+        int rc = prepare(infer, nth(jobs, i), now);
         if (rc)
             return rc;
-        tokens += jobs[i].item.n_ids;
+        tokens += nth(jobs, i)->item.n_ids;
+        jobs->ahead |= nth(jobs, i)->priority == SR_INFER_AHEAD;
     }
+    size_t share = jobs->ahead ? AHEAD_SHARE : 1;
     if (infer->closing)
         return SR_ECLOSED;
-    if (infer->jobs + n > infer->options.queue_jobs || infer->tokens + tokens > infer->options.queue_tokens)
+    if (infer->jobs + jobs->n > infer->options.queue_jobs / share ||
+        infer->tokens + tokens > infer->options.queue_tokens / share)
         return SR_EBUSY;
-    for (size_t i = 0; i < n; i++)
-        link_job(infer, &jobs[i]);
+    for (size_t i = 0; i < jobs->n; i++)
+        link_job(infer, nth(jobs, i));
     set_queue_metrics(infer);
     return SR_OK;
 }
 
-static int try_submit(struct sr_infer *infer, struct sr_infer_job *jobs, size_t n)
+static int try_submit(struct sr_infer *infer, struct submission *jobs)
 {
-    for (size_t i = 0; i < n; i++)
-        jobs[i].state = SR_INFER_DONE; /* until they are accepted */
     pthread_mutex_lock(&infer->lock);
-    int rc = admit(infer, jobs, n);
+    for (size_t i = 0; i < jobs->n; i++)
+        nth(jobs, i)->state = SR_INFER_DONE; /* until they are accepted */
+    int rc = admit(infer, jobs);
     pthread_mutex_unlock(&infer->lock);
     return rc;
 }
@@ -262,7 +286,27 @@ static int refuse(const struct sr_infer *infer, int rc)
 
 int sr_infer_submit_all(struct sr_infer *infer, struct sr_infer_job *jobs, size_t n)
 {
-    return refuse(infer, try_submit(infer, jobs, n));
+    return refuse(infer, try_submit(infer, &(struct submission){.row = jobs, .n = n}));
+}
+
+int sr_infer_submit_list(struct sr_infer *infer, struct sr_infer_job *const *jobs, size_t n)
+{
+    struct submission list = {.list = jobs, .n = n};
+    int rc = try_submit(infer, &list);
+    return rc && list.ahead ? rc : refuse(infer, rc); /* ahead: it is read later, nothing is lost */
+}
+
+void sr_infer_hasten(struct sr_infer *infer, struct sr_infer_job *job, enum sr_infer_priority priority)
+{
+    pthread_mutex_lock(&infer->lock);
+    if (job->state == SR_INFER_WAITING) {
+        struct sr_infer_lane *lane = lane_of(infer, job);
+        sr_infer_queue_drop(&lane->queues[job->priority], job);
+        sr_infer_queue_put(&lane->queues[priority], job);
+        pthread_cond_signal(&lane->ready);
+    }
+    job->priority = priority;
+    pthread_mutex_unlock(&infer->lock);
 }
 
 int sr_infer_submit(struct sr_infer *infer, struct sr_infer_job *job)
@@ -274,7 +318,7 @@ void sr_infer_cancel(struct sr_infer *infer, struct sr_infer_job *job)
 {
     bool waited = false;
     pthread_mutex_lock(&infer->lock);
-    struct sr_infer_lane *lane = &infer->lanes[job->long_lane ? SR_INFER_LONG : SR_INFER_SHORT];
+    struct sr_infer_lane *lane = lane_of(infer, job);
     if (job->state == SR_INFER_WAITING) {
         sr_infer_unlink(lane, job);
         job->state = SR_INFER_DONE;
@@ -324,7 +368,7 @@ static int waiter_submit(struct sr_infer *infer, struct waiter *waiter, struct s
         pthread_mutex_lock(&waiter->lock);
         size_t mine = waiter->under_way++;
         pthread_mutex_unlock(&waiter->lock);
-        int rc = try_submit(infer, job, 1);
+        int rc = try_submit(infer, &(struct submission){.row = job, .n = 1});
         if (rc == SR_OK)
             return rc;
         pthread_mutex_lock(&waiter->lock);

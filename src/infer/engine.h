@@ -29,7 +29,9 @@ struct sr_infer_options {
     struct sr_metrics *metrics; /* or NULL; outlives the engine */
 };
 
-enum sr_infer_priority { SR_INFER_INTERACTIVE, SR_INFER_BULK };
+/* AHEAD: nobody waits for it yet. Taken when nothing else waits, in small batches, and refused when the queue
+ * is a quarter full. */
+enum sr_infer_priority { SR_INFER_INTERACTIVE, SR_INFER_BULK, SR_INFER_AHEAD, SR_INFER_PRIORITIES };
 
 /* Owned by the caller, unchanged until `done`. */
 struct sr_infer_job {
@@ -81,6 +83,13 @@ int sr_infer_submit(struct sr_infer *infer, struct sr_infer_job *job) SR_WARN_UN
 
 /* All of `jobs` or none, so that the windows of one text are refused together. */
 int sr_infer_submit_all(struct sr_infer *infer, struct sr_infer_job *jobs, size_t n) SR_WARN_UNUSED;
+
+/* The same for jobs that lie apart. */
+int sr_infer_submit_list(struct sr_infer *infer, struct sr_infer_job *const *jobs, size_t n) SR_WARN_UNUSED;
+
+/* Any thread, before `done`, submitted or not: from now on the job has this priority. Its place is behind
+ * those that have it already. */
+void sr_infer_hasten(struct sr_infer *infer, struct sr_infer_job *job, enum sr_infer_priority priority);
 
 /* Any thread: drops the job if it still waits (`done` is called in here, with SR_ECANCELED); a batch whose
  * jobs are all dropped stops between two layers. A job that is done already is left alone. */

@@ -2,7 +2,8 @@
  * A lane: one thread that forms batches and computes them together with its team.
  *
  * Which jobs: the oldest interactive one and what else waits for its encoder, in order of arrival, up to the
- * limits of a batch; bulk jobs when no interactive one waits, or when they have waited too long.
+ * limits of a batch; bulk jobs when no interactive one waits, or when they have waited too long; jobs ahead of
+ * their request, in batches of a quarter, when nothing else waits.
  *
  * When: at once, unless there is company to expect. The lane remembers how many jobs were here at once when
  * the last batch ended; while fewer are back, none of the waiting has waited wait_ns and there is room in the
@@ -20,6 +21,8 @@
 #include <unistd.h>
 
 #define BULK_PATIENCE_NS (SR_NS_PER_S / 2)
+/* Parts of a batch that one of jobs ahead has at most. */
+#define AHEAD_BATCHES 4
 /* Niceness: event loops come first, then short sequences, then long ones. */
 #define NICE_SHORT 2
 #define NICE_LONG  12
@@ -84,7 +87,7 @@ static void settle(struct sr_infer_lane *lane)
 static uint64_t oldest_ns(const struct sr_infer_lane *lane)
 {
     uint64_t oldest = UINT64_MAX;
-    for (int p = 0; p <= SR_INFER_BULK; p++)
+    for (int p = 0; p < SR_INFER_PRIORITIES; p++)
         if (lane->queues[p].head && lane->queues[p].head->since_ns < oldest)
             oldest = lane->queues[p].head->since_ns;
     return oldest;
@@ -100,26 +103,32 @@ static uint64_t wait_until(const struct sr_infer_lane *lane, uint64_t now)
     return until > now ? until : 0;
 }
 
-static struct sr_infer_queue *choose_queue(struct sr_infer_lane *lane, uint64_t now)
+static enum sr_infer_priority choose_queue(const struct sr_infer_lane *lane, uint64_t now)
 {
-    struct sr_infer_queue *first = &lane->queues[SR_INFER_INTERACTIVE], *bulk = &lane->queues[SR_INFER_BULK];
-    bool impatient = bulk->head && now - bulk->head->since_ns > BULK_PATIENCE_NS;
-    return !first->head || impatient ? bulk : first;
+    const struct sr_infer_job *first = lane->queues[SR_INFER_INTERACTIVE].head,
+                              *bulk = lane->queues[SR_INFER_BULK].head;
+    bool impatient = bulk && now - bulk->since_ns > BULK_PATIENCE_NS;
+    if (first && !impatient)
+        return SR_INFER_INTERACTIVE;
+    return bulk ? SR_INFER_BULK : SR_INFER_AHEAD;
 }
 
 /* The lock is held. Moves the jobs of one batch out of the queue; their number. */
 static size_t take_batch(struct sr_infer_lane *lane)
 {
     uint64_t now = sr_clock_ns();
-    struct sr_infer_queue *queue = choose_queue(lane, now);
+    enum sr_infer_priority priority = choose_queue(lane, now);
+    struct sr_infer_queue *queue = &lane->queues[priority];
     struct sr_encoder *encoder = queue->head->encoder;
-    size_t n = 0, tokens = 0;
+    size_t n = 0, tokens = 0, most = lane->infer->options.batch_tokens;
+    if (priority == SR_INFER_AHEAD) /* whoever comes now waits for the end of this batch */
+        most /= AHEAD_BATCHES;
     struct sr_infer_job *next;
     for (struct sr_infer_job *job = queue->head; job && n < SR_INFER_BATCH_JOBS; job = next) {
         size_t sum = tokens + job->item.n_ids;
         next = job->next;
-        if (job->encoder != encoder || (n && (sum > lane->infer->options.batch_tokens ||
-                                              sr_encoder_need(encoder, sum) > lane->memory_max)))
+        if (job->encoder != encoder ||
+            (n && (sum > most || sr_encoder_need(encoder, sum) > lane->memory_max)))
             continue;
         sr_infer_unlink(lane, job);
         job->state = SR_INFER_RUNNING;
@@ -163,6 +172,15 @@ static void measure(const struct sr_infer_lane *lane, size_t n, uint64_t run_ns)
         sr_metrics_add(metrics, SR_METRIC_INFER_WAIT, (double)lane->batch[i]->wait_ns / SR_NS_PER_S, &name);
 }
 
+/* The lock is held: jobs that are done before anybody waited for them. */
+static size_t count_ahead(const struct sr_infer_lane *lane, size_t n, const int status[])
+{
+    size_t ahead = 0;
+    for (size_t i = 0; i < n; i++)
+        ahead += status[i] == SR_OK && lane->batch[i]->priority == SR_INFER_AHEAD;
+    return ahead;
+}
+
 /* The lock is held on entry and on return. */
 static void run_batch(struct sr_infer_lane *lane)
 {
@@ -186,9 +204,12 @@ static void run_batch(struct sr_infer_lane *lane)
         else if (status[i] == SR_ECANCELED)
             status[i] = SR_ECLOSED;
     }
+    size_t ahead = count_ahead(lane, n, status);
     lane->company = n + lane->jobs;
     lane->running = 0;
     pthread_mutex_unlock(&infer->lock);
+    if (ahead)
+        sr_metrics_add(infer->metrics, SR_METRIC_INFER_EARLY, (double)ahead, NULL);
     for (size_t i = 0; i < n; i++)
         sr_infer_finish(lane->batch[i], status[i]);
     pthread_mutex_lock(&infer->lock);

@@ -33,7 +33,7 @@ struct sr_infer_lane {
     pthread_cond_t ready;
     size_t memory_max; /* bytes of its workspace */
     /* Under the engine's lock: */
-    struct sr_infer_queue queues[SR_INFER_BULK + 1];
+    struct sr_infer_queue queues[SR_INFER_PRIORITIES];
     size_t jobs, tokens; /* waiting */
     size_t company;      /* jobs that were here at once lately: what a batch may wait for */
     size_t running;      /* jobs of the batch */

@@ -1,4 +1,10 @@
-/* The judge's memory: readings by text, those under way and those that are remembered, and who waits. */
+/*
+ * The judge's memory: texts by their bytes and windows by their ids, those under way and those that are
+ * remembered, and who waits for whom.
+ *
+ * A reading waits for its windows, a waiter for a reading; one lock guards all these links. Several readings may
+ * wait for one window: of a text that has grown, or that began to be read while it arrived.
+ */
 #include "infer/judge_private.h"
 
 #include "base/mem.h"
@@ -57,12 +63,21 @@ int sr_judge_new(struct sr_judge **out, struct sr_encoder *encoder, struct sr_in
     if (judge->options.windows.max_tokens == 0 || judge->options.windows.max_tokens > most)
         judge->options.windows.max_tokens = most;
     judge->options.windows.offsets = true;
+    judge->options.windows.full = true; /* as the heads were trained, and so that a text may grow */
     int rc = choose_heads(judge, err);
     if (rc == SR_OK)
         *out = judge;
     else
         sr_judge_unref(judge);
     return rc;
+}
+
+static void item_unref(struct sr_judge_item *item)
+{
+    if (item->key.kind == SR_JUDGE_TEXT)
+        sr_judge_reading_unref((struct sr_judge_reading *)item);
+    else
+        sr_judge_window_unref((struct sr_judge_window *)item);
 }
 
 struct sr_judge *sr_judge_ref(struct sr_judge *judge)
@@ -76,8 +91,8 @@ void sr_judge_unref(struct sr_judge *judge)
     if (!judge || !sr_ref_put(&judge->ref))
         return;
     while (judge->newest) {
-        struct sr_judge_reading *next = judge->newest->older;
-        sr_judge_reading_unref(judge->newest);
+        struct sr_judge_item *next = judge->newest->older;
+        item_unref(judge->newest);
         judge->newest = next;
     }
     sr_bio_close(&judge->bio);
@@ -100,117 +115,166 @@ const char *const *sr_judge_types(const struct sr_judge *judge, size_t *n)
 
 /* The table; all under the lock. */
 
-static struct sr_judge_reading **bucket_of(struct sr_judge *judge, const struct sr_judge_key *key)
+static struct sr_judge_item **bucket_of(struct sr_judge *judge, const struct sr_judge_key *key)
 {
     uint32_t head;
     memcpy(&head, key->digest, sizeof head);
     return &judge->buckets[(head ^ (uint32_t)key->salt) % SR_JUDGE_BUCKETS];
 }
 
-static struct sr_judge_reading *find(struct sr_judge *judge, const struct sr_judge_key *key)
+static struct sr_judge_item *find(struct sr_judge *judge, const struct sr_judge_key *key)
 {
-    struct sr_judge_reading *reading = *bucket_of(judge, key);
-    while (reading &&
-           (reading->key.salt != key->salt || memcmp(reading->key.digest, key->digest, SR_SHA256_SIZE) != 0))
-        reading = reading->chain;
-    return reading;
+    struct sr_judge_item *item = *bucket_of(judge, key);
+    while (item && (item->key.kind != key->kind || item->key.salt != key->salt ||
+                    memcmp(item->key.digest, key->digest, SR_SHA256_SIZE) != 0))
+        item = item->chain;
+    return item;
 }
 
-static void list(struct sr_judge *judge, struct sr_judge_reading *reading)
+static void list(struct sr_judge *judge, struct sr_judge_item *item)
 {
-    struct sr_judge_reading **bucket = bucket_of(judge, &reading->key);
-    reading->chain = *bucket;
-    *bucket = reading;
-    reading->listed = true;
+    struct sr_judge_item **bucket = bucket_of(judge, &item->key);
+    item->chain = *bucket;
+    *bucket = item;
+    item->listed = true;
 }
 
-static void unlist(struct sr_judge *judge, struct sr_judge_reading *reading)
+static void unlist(struct sr_judge *judge, struct sr_judge_item *item)
 {
-    struct sr_judge_reading **at = bucket_of(judge, &reading->key);
-    if (!reading->listed)
+    struct sr_judge_item **at = bucket_of(judge, &item->key);
+    if (!item->listed)
         return;
-    while (*at != reading)
+    while (*at != item)
         at = &(*at)->chain;
-    *at = reading->chain;
-    reading->listed = false;
+    *at = item->chain;
+    item->listed = false;
 }
 
-static void unlink_age(struct sr_judge *judge, struct sr_judge_reading *reading)
+static void unlink_age(struct sr_judge *judge, struct sr_judge_item *item)
 {
-    *(reading->newer ? &reading->newer->older : &judge->newest) = reading->older;
-    *(reading->older ? &reading->older->newer : &judge->oldest) = reading->newer;
-    reading->newer = reading->older = NULL;
+    *(item->newer ? &item->newer->older : &judge->newest) = item->older;
+    *(item->older ? &item->older->newer : &judge->oldest) = item->newer;
+    item->newer = item->older = NULL;
 }
 
-static void link_newest(struct sr_judge *judge, struct sr_judge_reading *reading)
+static void link_newest(struct sr_judge *judge, struct sr_judge_item *item)
 {
-    reading->older = judge->newest;
-    reading->newer = NULL;
-    *(judge->newest ? &judge->newest->newer : &judge->oldest) = reading;
-    judge->newest = reading;
+    item->older = judge->newest;
+    item->newer = NULL;
+    *(judge->newest ? &judge->newest->newer : &judge->oldest) = item;
+    judge->newest = item;
 }
 
-/* Takes over a reference of the caller. */
-static void remember(struct sr_judge *judge, struct sr_judge_reading *reading)
+/* It is done and listed; takes over a reference of the caller. */
+static void remember(struct sr_judge *judge, struct sr_judge_item *item)
 {
-    link_newest(judge, reading);
-    judge->stats.memo_bytes += reading->memory;
-    judge->stats.memo_readings++;
+    link_newest(judge, item);
+    judge->stats.memo_bytes += item->memory;
+    judge->stats.memo_items++;
     while (judge->oldest && judge->stats.memo_bytes > judge->options.memo_bytes) {
-        struct sr_judge_reading *old = judge->oldest;
+        struct sr_judge_item *old = judge->oldest;
         unlink_age(judge, old);
         unlist(judge, old);
         judge->stats.memo_bytes -= old->memory;
-        judge->stats.memo_readings--;
+        judge->stats.memo_items--;
         judge->stats.dropped++;
-        sr_judge_reading_unref(old);
+        item_unref(old);
     }
 }
 
-static void answer(struct sr_judge_wait *waits, struct sr_judge_reading *reading, int status)
+/* It was found, is done, and so is remembered. */
+static void renew(struct sr_judge *judge, struct sr_judge_item *item)
 {
-    while (waits) {
-        struct sr_judge_wait *next = waits->next;
-        waits->reading = status == SR_OK ? sr_judge_reading_ref(reading) : NULL;
-        waits->done(waits, status);
-        waits = next;
+    unlink_age(judge, item);
+    link_newest(judge, item);
+    sr_ref_get(&item->ref);
+}
+
+/* Who waits for whom; all under the lock. */
+
+static void hasten(struct sr_judge *judge, struct sr_judge_window *window, enum sr_infer_priority priority)
+{
+    if (!window->work || window->priority <= priority)
+        return;
+    window->priority = priority;
+    sr_infer_hasten(judge->infer, &window->work->job, priority);
+}
+
+static void wait_for(struct sr_judge_part *part, struct sr_judge_window *window)
+{
+    part->next = window->parts;
+    window->parts = part;
+    part->waits = true;
+    part->reading->open++;
+}
+
+/* Windows that more text behind them does not change are worth remembering. */
+static bool is_lasting(const struct sr_judge_part *part)
+{
+    const struct sr_judge_reading *reading = part->reading;
+    return reading->ahead || part + 1 < reading->parts + reading->windows.n;
+}
+
+/* The part gets its window if it is remembered or under way. */
+static bool take_known(struct sr_judge *judge, struct sr_judge_part *part, const struct sr_judge_key *key,
+                       enum sr_infer_priority priority)
+{
+    struct sr_judge_item *item = find(judge, key);
+    if (!item)
+        return false;
+    part->window = (struct sr_judge_window *)item;
+    judge->stats.windows_known++;
+    if (item->done) {
+        renew(judge, item);
+        return true;
+    }
+    sr_ref_get(&item->ref);
+    part->window->keep |= is_lasting(part);
+    hasten(judge, part->window, priority);
+    wait_for(part, part->window);
+    return true;
+}
+
+/* The reading waits for nothing any more. Puts in front of *works, with references, what nobody waits for. */
+static void detach(struct sr_judge *judge, struct sr_judge_reading *reading, struct sr_judge_work **works)
+{
+    for (size_t i = 0; i < reading->windows.n; i++) {
+        struct sr_judge_part *part = &reading->parts[i];
+        if (!part->waits)
+            continue;
+        struct sr_judge_window *window = part->window;
+        struct sr_judge_part **at = &window->parts;
+        while (*at != part)
+            at = &(*at)->next;
+        *at = part->next;
+        part->waits = false;
+        reading->open--;
+        if (window->parts || !window->work)
+            continue;
+        unlist(judge, &window->item);
+        sr_ref_get(&window->work->ref);
+        window->work->next = *works;
+        *works = window->work;
     }
 }
 
-void sr_judge_reading_ended(struct sr_judge *judge, struct sr_judge_reading *reading, int status)
+/* Joins what is there; SR_ENOENT: nothing is. */
+static int join(struct sr_judge *judge, const struct sr_judge_key *key, enum sr_infer_priority priority,
+                struct sr_judge_wait *wait)
 {
-    pthread_mutex_lock(&judge->lock);
-    struct sr_judge_wait *waits = reading->waits;
-    struct sr_judge_work *work = reading->work;
-    reading->waits = NULL;
-    reading->work = NULL;
-    reading->done = true;
-    for (struct sr_judge_wait *wait = waits; wait; wait = wait->next)
-        wait->under_way = NULL;
-    if (status == SR_OK && reading->listed)
-        remember(judge, sr_judge_reading_ref(reading));
-    else
-        unlist(judge, reading);
-    pthread_mutex_unlock(&judge->lock);
-    answer(waits, reading, status);
-    sr_judge_work_unref(work);
-    sr_judge_reading_unref(reading);
-    sr_judge_unref(judge);
-}
-
-/* Joins what is there under the lock; SR_ENOENT: nothing is. */
-static int join(struct sr_judge *judge, const struct sr_judge_key *key, struct sr_judge_wait *wait)
-{
-    struct sr_judge_reading *reading = find(judge, key);
-    if (!reading)
+    struct sr_judge_item *item = find(judge, key);
+    struct sr_judge_reading *reading = (struct sr_judge_reading *)item;
+    if (!item)
         return SR_ENOENT;
-    if (reading->done) {
-        unlink_age(judge, reading);
-        link_newest(judge, reading);
-        wait->reading = sr_judge_reading_ref(reading);
+    if (item->done) {
+        renew(judge, item);
+        wait->reading = reading;
         judge->stats.remembered++;
         return SR_OK;
     }
+    for (size_t i = 0; reading->open && i < reading->windows.n; i++)
+        if (reading->parts[i].waits)
+            hasten(judge, reading->parts[i].window, priority);
     wait->next = reading->waits;
     wait->under_way = reading;
     reading->waits = wait;
@@ -218,33 +282,203 @@ static int join(struct sr_judge *judge, const struct sr_judge_key *key, struct s
     return SR_AGAIN;
 }
 
-/* The queue refused: those who joined meanwhile hear it, the one who began gets it as a return value. */
-static int refused(struct sr_judge *judge, struct sr_judge_reading *reading, struct sr_judge_wait *own,
-                   int status)
+/* The lock is not held from here on. */
+
+static void cancel(struct sr_judge *judge, struct sr_judge_work *works)
 {
-    pthread_mutex_lock(&judge->lock);
-    struct sr_judge_wait *waits = NULL;
-    for (struct sr_judge_wait *wait = reading->waits, *next; wait; wait = next) {
-        next = wait->next;
-        wait->under_way = NULL;
-        if (wait == own)
-            continue;
-        wait->next = waits;
-        waits = wait;
+    while (works) {
+        struct sr_judge_work *next = works->next;
+        sr_infer_cancel(judge->infer, &works->job);
+        sr_judge_work_unref(works);
+        works = next;
     }
+}
+
+/* Nothing of the reading is open: its result, for everybody who waits. Whoever is `own` (or NULL) gets it as
+ * a return value. */
+static int end_reading(struct sr_judge *judge, struct sr_judge_reading *reading, struct sr_judge_wait *own)
+{
+    int status = sr_judge_reading_finish(reading, reading->status);
+    pthread_mutex_lock(&judge->lock);
+    struct sr_judge_wait *waits = reading->waits, **at = &waits;
     reading->waits = NULL;
-    unlist(judge, reading);
+    reading->item.done = true;
+    while (*at) {
+        (*at)->under_way = NULL;
+        if (*at == own)
+            *at = own->next;
+        else
+            at = &(*at)->next;
+    }
+    if (status == SR_OK && reading->item.listed)
+        remember(judge, &sr_judge_reading_ref(reading)->item);
+    else
+        unlist(judge, &reading->item);
     pthread_mutex_unlock(&judge->lock);
-    answer(waits, reading, status);
+    if (own)
+        own->reading = status == SR_OK ? sr_judge_reading_ref(reading) : NULL;
+    while (waits) {
+        struct sr_judge_wait *next = waits->next;
+        waits->reading = status == SR_OK ? sr_judge_reading_ref(reading) : NULL;
+        waits->done(waits, status);
+        waits = next;
+    }
     sr_judge_reading_unref(reading);
-    sr_judge_unref(judge);
     return status;
+}
+
+void sr_judge_window_ended(struct sr_judge_window *window, int status)
+{
+    struct sr_judge *judge = window->judge;
+    struct sr_judge_reading *ended = NULL;
+    pthread_mutex_lock(&judge->lock);
+    struct sr_judge_part *parts = window->parts;
+    struct sr_judge_work *work = window->work;
+    window->parts = NULL;
+    window->work = NULL;
+    window->item.done = true;
+    for (; parts; parts = parts->next) {
+        struct sr_judge_reading *reading = parts->reading;
+        parts->waits = false;
+        reading->status = reading->status ? reading->status : status;
+        if (--reading->open == 0) {
+            reading->next = ended;
+            ended = reading;
+        }
+    }
+    if (status == SR_OK && window->keep && window->item.listed) {
+        sr_ref_get(&window->item.ref);
+        remember(judge, &window->item);
+    } else {
+        unlist(judge, &window->item);
+    }
+    pthread_mutex_unlock(&judge->lock);
+    while (ended) {
+        struct sr_judge_reading *next = ended->next;
+        (void)end_reading(judge, ended, NULL);
+        ended = next;
+    }
+    sr_judge_work_unref(work);
+    sr_judge_window_unref(window);
+    sr_judge_unref(judge);
+}
+
+/* Windows for the parts that have none. */
+static int make_missing(struct sr_judge *judge, struct sr_judge_reading *reading,
+                        enum sr_infer_priority priority)
+{
+    int rc = SR_OK;
+    for (size_t i = 0; rc == SR_OK && i < reading->windows.n; i++) {
+        struct sr_judge_part *part = &reading->parts[i];
+        if (part->window)
+            continue;
+        rc = sr_judge_window_new(&part->window, judge, &reading->windows.items[i], &reading->keys[i], priority);
+        part->own = rc == SR_OK;
+        if (part->own)
+            part->window->keep = is_lasting(part);
+    }
+    for (size_t i = 0; rc != SR_OK && i < reading->windows.n; i++) {
+        struct sr_judge_part *part = &reading->parts[i];
+        if (!part->own)
+            continue;
+        sr_judge_window_unref(part->window);
+        part->window = NULL;
+        part->own = false;
+    }
+    return rc;
+}
+
+/* Lists the reading's own windows, but for those that somebody else has listed meanwhile; their jobs. */
+static size_t list_own(struct sr_judge *judge, struct sr_judge_reading *reading,
+                       enum sr_infer_priority priority, struct sr_infer_job **jobs)
+{
+    size_t n = 0;
+    pthread_mutex_lock(&judge->lock);
+    for (size_t i = 0; i < reading->windows.n; i++) {
+        struct sr_judge_part *part = &reading->parts[i];
+        struct sr_judge_window *own = part->window;
+        if (!part->own)
+            continue;
+        if (take_known(judge, part, &reading->keys[i], priority)) {
+            part->own = false;
+            sr_judge_window_unref(own);
+            continue;
+        }
+        list(judge, &own->item);
+        sr_ref_get(&own->item.ref); /* the part's, beside the job's */
+        sr_judge_ref(judge);
+        wait_for(part, own);
+        judge->stats.windows_read++;
+        jobs[n++] = &own->work->job;
+    }
+    pthread_mutex_unlock(&judge->lock);
+    return n;
+}
+
+static int submit_missing(struct sr_judge *judge, struct sr_judge_reading *reading,
+                          enum sr_infer_priority priority)
+{
+    struct sr_infer_job **jobs = sr_arena_calloc(&reading->arena, reading->windows.n, sizeof(void *));
+    int rc = jobs ? make_missing(judge, reading, priority) : SR_ENOMEM;
+    if (rc)
+        return rc;
+    size_t n = list_own(judge, reading, priority, jobs);
+    rc = n ? sr_infer_submit_list(judge->infer, jobs, n) : SR_OK;
+    for (size_t i = 0; rc && i < n; i++)
+        sr_judge_window_ended(jobs[i]->owner, rc);
+    return rc;
+}
+
+/* What the reading's own thread had to do is done. */
+static int conclude(struct sr_judge *judge, struct sr_judge_reading *reading, struct sr_judge_wait *own, int rc)
+{
+    struct sr_judge_work *works = NULL;
+    pthread_mutex_lock(&judge->lock);
+    if (rc) {
+        reading->status = reading->status ? reading->status : rc;
+        detach(judge, reading, &works);
+    }
+    bool last = --reading->open == 0;
+    pthread_mutex_unlock(&judge->lock);
+    cancel(judge, works);
+    return last ? end_reading(judge, reading, own) : SR_AGAIN;
+}
+
+int sr_judge_begin(struct sr_judge *judge, struct sr_judge_reading *reading, enum sr_infer_priority priority,
+                   struct sr_judge_wait *wait)
+{
+    int rc = SR_OK;
+    for (size_t i = 0; rc == SR_OK && i < reading->windows.n; i++)
+        rc = sr_judge_window_key(&reading->keys[i], reading->windows.items[i].ids,
+                                 reading->windows.items[i].n_ids, reading->item.key.salt);
+    if (rc) {
+        sr_judge_reading_unref(reading);
+        return rc;
+    }
+    pthread_mutex_lock(&judge->lock);
+    rc = reading->ahead ? SR_ENOENT : join(judge, &reading->item.key, priority, wait);
+    if (rc != SR_ENOENT) { /* somebody was quicker */
+        pthread_mutex_unlock(&judge->lock);
+        sr_judge_reading_unref(reading);
+        return rc;
+    }
+    if (!reading->ahead) {
+        list(judge, &reading->item);
+        judge->stats.read++;
+    }
+    wait->next = NULL;
+    wait->under_way = reading;
+    reading->waits = wait;
+    for (size_t i = 0; i < reading->windows.n; i++)
+        take_known(judge, &reading->parts[i], &reading->keys[i], priority);
+    pthread_mutex_unlock(&judge->lock);
+    return conclude(judge, reading, wait, submit_missing(judge, reading, priority));
 }
 
 int sr_judge_read(struct sr_judge *judge, struct sr_bytes text, uint64_t salt,
                   enum sr_infer_priority priority, struct sr_judge_wait *wait)
 {
-    struct sr_judge_key key = {.salt = salt};
+    struct sr_judge_key key = {.salt = salt, .kind = SR_JUDGE_TEXT};
     struct sr_judge_reading *reading = NULL;
     wait->reading = NULL;
     wait->under_way = NULL;
@@ -254,67 +488,41 @@ int sr_judge_read(struct sr_judge *judge, struct sr_bytes text, uint64_t salt,
     if (rc != SR_OK)
         return rc;
     pthread_mutex_lock(&judge->lock);
-    rc = join(judge, &key, wait);
+    rc = join(judge, &key, priority, wait);
     pthread_mutex_unlock(&judge->lock);
     if (rc != SR_ENOENT)
         return rc;
-    rc = sr_judge_reading_new(&reading, judge, text, priority);
+    rc = sr_judge_reading_new(&reading, judge, text);
     if (rc != SR_OK)
         return rc;
-    reading->key = key;
-    pthread_mutex_lock(&judge->lock);
-    rc = join(judge, &key, wait); /* somebody may have been quicker */
-    if (rc != SR_ENOENT) {
-        pthread_mutex_unlock(&judge->lock);
-        sr_judge_reading_unref(reading);
-        return rc;
-    }
-    list(judge, reading);
-    wait->next = NULL;
-    wait->under_way = reading;
-    reading->waits = wait;
-    judge->stats.read++;
-    struct sr_judge_work *work = reading->work;
-    sr_ref_get(&work->ref);
-    pthread_mutex_unlock(&judge->lock);
-    sr_judge_ref(judge);
-    rc = sr_infer_submit_all(judge->infer, work->jobs, work->windows.n);
-    sr_judge_work_unref(work);
-    return rc == SR_OK ? SR_AGAIN : refused(judge, reading, wait, rc);
-}
-
-/* Unlinks the wait; *work: what nobody waits for any more, with a reference. False: it is answered. */
-static bool leave(struct sr_judge *judge, struct sr_judge_wait *wait, struct sr_judge_work **work)
-{
-    struct sr_judge_reading *reading = wait->under_way;
-    *work = NULL;
-    if (!reading)
-        return false;
-    struct sr_judge_wait **at = &reading->waits;
-    while (*at != wait)
-        at = &(*at)->next;
-    *at = wait->next;
-    wait->under_way = NULL;
-    if (!reading->waits) {
-        unlist(judge, reading);
-        *work = reading->work;
-        sr_ref_get(&(*work)->ref);
-    }
-    return true;
+    reading->item.key = key;
+    return sr_judge_begin(judge, reading, priority, wait);
 }
 
 void sr_judge_leave(struct sr_judge *judge, struct sr_judge_wait *wait)
 {
-    struct sr_judge_work *work;
+    struct sr_judge_work *works = NULL;
+    struct sr_judge_reading *abandoned = NULL;
     sr_judge_ref(judge);
     pthread_mutex_lock(&judge->lock);
-    bool left = leave(judge, wait, &work);
+    struct sr_judge_reading *reading = wait->under_way;
+    if (reading) {
+        struct sr_judge_wait **at = &reading->waits;
+        while (*at != wait)
+            at = &(*at)->next;
+        *at = wait->next;
+        wait->under_way = NULL;
+        if (!reading->waits && reading->open) {
+            unlist(judge, &reading->item);
+            detach(judge, reading, &works);
+            abandoned = reading;
+        }
+    }
     pthread_mutex_unlock(&judge->lock);
-    if (left)
+    if (reading)
         wait->done(wait, SR_ECANCELED);
-    for (size_t i = 0; work && i < work->windows.n; i++)
-        sr_infer_cancel(judge->infer, &work->jobs[i]);
-    sr_judge_work_unref(work);
+    cancel(judge, works);
+    sr_judge_reading_unref(abandoned);
     sr_judge_unref(judge);
 }
 

@@ -1,23 +1,11 @@
-/* One reading: the windows of a text as jobs, and what their logits become. */
+/* One reading: the windows of a text, and what becomes of their answers. */
 #include "infer/judge_private.h"
 
 #include "base/mem.h"
 
-#include <math.h>
 #include <string.h>
 
 #define ARENA_MAX ((size_t)1 << 30) /* the windows are bounded, and with them what is needed */
-
-static void softmax(const float *logits, size_t n, float temperature, float *out)
-{
-    float top = logits[0], sum = 0;
-    for (size_t i = 1; i < n; i++)
-        top = fmaxf(top, logits[i]);
-    for (size_t i = 0; i < n; i++)
-        sum += out[i] = expf((logits[i] - top) / temperature);
-    for (size_t i = 0; i < n; i++)
-        out[i] /= sum;
-}
 
 /* Tokens [*from, *to) of the text are decided by window i: those that are nearer to its middle than to a
  * neighbour's edge. */
@@ -28,144 +16,79 @@ static void own_tokens(const struct sr_windows *windows, size_t i, size_t *from,
     *to = i + 1 == windows->n ? w->first + w->count : (w[1].first + w->first + w->count) / 2;
 }
 
-static bool continues_word(const struct sr_judge *judge, int32_t id)
+static void join_windows(struct sr_judge_reading *reading)
 {
-    struct sr_bytes token = sr_tokenizer_token(sr_encoder_tokenizer(judge->encoder), id);
-    return token.n > 2 && token.p[0] == '#' && token.p[1] == '#';
-}
-
-static void decide_tokens(const struct sr_judge *judge, struct sr_judge_work *work, size_t window)
-{
-    const struct sr_window *w = &work->windows.items[window];
-    const struct sr_infer_job *job = &work->jobs[window];
-    const struct sr_head_info *head = &sr_encoder_info(judge->encoder)->heads[judge->token_head];
-    const float *logits = job->item.out[judge->token_head];
-    size_t from, to, n_labels = head->n_labels;
-    own_tokens(&work->windows, window, &from, &to);
-    /* the template's tokens stand before the text's */
-    size_t before = 0;
-    while (before + w->count < w->n_ids &&
-           sr_tokenizer_is_special(sr_encoder_tokenizer(judge->encoder), w->ids[before]) &&
-           before < w->n_ids - w->count)
-        before++;
-    for (size_t t = from; t < to;) {
-        size_t end = t + 1;
-        while (end < to && continues_word(judge, w->ids[before + end - w->first]))
-            end++;
-        sr_bio_word(&judge->bio, logits + (before + t - w->first) * n_labels, end - t, head->temperature,
-                    work->tokens + t);
-        t = end;
-    }
-}
-
-static void decide_window(const struct sr_judge *judge, struct sr_judge_reading *reading, size_t window)
-{
-    const struct sr_encoder_info *info = sr_encoder_info(judge->encoder);
-    struct sr_infer_job *job = &reading->work->jobs[window];
-    for (size_t h = 0; h < info->n_heads; h++)
-        if ((judge->heads >> h & 1) && (int)h != judge->token_head) {
-            float *p = reading->probabilities + (window + 1) * reading->stride + reading->place[h];
-            softmax(job->item.out[h], info->heads[h].n_labels, info->heads[h].temperature, p);
-        }
-    if (judge->token_head >= 0)
-        decide_tokens(judge, reading->work, window);
-}
-
-static void join_windows(struct sr_judge_reading *reading, const struct sr_windows *windows)
-{
+    const struct sr_windows *windows = &reading->windows;
     double all = 0;
     for (size_t i = 0; i < windows->n; i++)
         all += windows->items[i].count;
     for (size_t i = 0; i < windows->n; i++) {
+        const struct sr_judge_window *window = reading->parts[i].window;
+        struct sr_judge_scope *scope = &reading->scope;
         float weight = all > 0 ? (float)(windows->items[i].count / all) : 1.0f / (float)windows->n;
-        const float *p = reading->probabilities + (i + 1) * reading->stride;
+        float *p = reading->probabilities + (i + 1) * reading->stride;
+        memcpy(p, window->probabilities, reading->stride * sizeof *p);
         for (size_t j = 0; j < reading->stride; j++)
             reading->probabilities[j] += weight * p[j];
+        scope->run_ns = window->run_ns > scope->run_ns ? window->run_ns : scope->run_ns;
+        scope->wait_ns = window->wait_ns > scope->wait_ns ? window->wait_ns : scope->wait_ns;
     }
 }
 
-static int find_spans(struct sr_judge_reading *reading, const struct sr_judge_work *work)
+/* Each token as the window says that it is nearest to the middle of. Returns how many are of a type. */
+static size_t gather_tokens(const struct sr_judge_reading *reading, struct sr_bio_token *tokens)
 {
-    const struct sr_windows *windows = &work->windows;
-    size_t most = 0;
-    for (size_t i = 0; i < windows->read; i++)
-        most += work->tokens[i].type != 0;
+    size_t typed = 0;
+    for (size_t i = 0; i < reading->windows.n; i++) {
+        const struct sr_judge_window *window = reading->parts[i].window;
+        size_t from, to, first = reading->windows.items[i].first;
+        own_tokens(&reading->windows, i, &from, &to);
+        for (size_t t = from; window->tokens && t < to; t++) {
+            tokens[t] = window->tokens[t - first];
+            typed += tokens[t].type != 0;
+        }
+    }
+    return typed;
+}
+
+static int find_spans(struct sr_judge_reading *reading)
+{
+    const struct sr_windows *windows = &reading->windows;
+    struct sr_bio_token *tokens = sr_arena_calloc(&reading->arena, windows->read + 1, sizeof *tokens);
+    if (!tokens)
+        return SR_ENOMEM;
+    size_t most = gather_tokens(reading, tokens);
     if (most == 0)
         return SR_OK;
     reading->spans = sr_mem_calloc(most, sizeof *reading->spans);
     if (!reading->spans)
         return SR_ENOMEM;
-    reading->n_spans =
-        sr_bio_spans(work->tokens, windows->starts, windows->ends, windows->read, reading->spans);
-    reading->memory += most * sizeof *reading->spans;
+    reading->n_spans = sr_bio_spans(tokens, windows->starts, windows->ends, windows->read, reading->spans);
+    reading->item.memory += most * sizeof *reading->spans;
     return SR_OK;
 }
 
-static void job_done(struct sr_infer_job *job, int status)
+static void release_parts(struct sr_judge_reading *reading)
 {
-    struct sr_judge_reading *reading = job->owner;
-    struct sr_judge *judge = (struct sr_judge *)reading->of;
-    struct sr_judge_work *work = reading->work;
-    int none = SR_OK;
-    if (status == SR_OK)
-        decide_window(judge, reading, (size_t)(job - work->jobs));
-    else
-        atomic_compare_exchange_strong(&work->status, &none, status);
-    if (atomic_fetch_sub(&work->open, 1) != 1)
-        return;
-    status = atomic_load(&work->status);
-    for (size_t i = 0; i < work->windows.n; i++) {
-        const struct sr_infer_job *one = &work->jobs[i];
-        reading->scope.run_ns = one->run_ns > reading->scope.run_ns ? one->run_ns : reading->scope.run_ns;
-        reading->scope.wait_ns =
-            one->wait_ns > reading->scope.wait_ns ? one->wait_ns : reading->scope.wait_ns;
-    }
-    if (status == SR_OK) {
-        join_windows(reading, &work->windows);
-        status = judge->token_head >= 0 ? find_spans(reading, work) : SR_OK;
-    }
-    sr_judge_reading_ended(judge, reading, status);
+    for (size_t i = 0; reading->parts && i < reading->windows.n; i++)
+        sr_judge_window_unref(reading->parts[i].window);
+    reading->parts = NULL;
+    sr_arena_dispose(&reading->arena);
 }
 
-static int make_jobs(struct sr_judge_reading *reading, struct sr_judge *judge,
-                     enum sr_infer_priority priority)
+int sr_judge_reading_finish(struct sr_judge_reading *reading, int status)
 {
-    const struct sr_encoder_info *info = sr_encoder_info(judge->encoder);
-    struct sr_judge_work *work = reading->work;
-    size_t n = work->windows.n, sequence = 0, at = 0;
-    size_t token_labels = judge->token_head >= 0 ? info->heads[judge->token_head].n_labels : 0;
-    for (size_t h = 0; h < info->n_heads; h++)
-        sequence += (judge->heads >> h & 1) && (int)h != judge->token_head ? info->heads[h].n_labels : 0;
-    float *logits = sr_arena_calloc(&work->arena, n * sequence + 1, sizeof *logits);
-    work->token_logits =
-        sr_arena_calloc(&work->arena, work->windows.total_ids * token_labels + 1, sizeof(float));
-    work->tokens = sr_arena_calloc(&work->arena, work->windows.read + 1, sizeof *work->tokens);
-    work->jobs = sr_arena_calloc(&work->arena, n, sizeof *work->jobs);
-    if (!logits || !work->token_logits || !work->tokens || !work->jobs)
-        return SR_ENOMEM;
-    for (size_t i = 0; i < n; i++) {
-        struct sr_infer_job *job = &work->jobs[i];
-        *job = (struct sr_infer_job){
-            .encoder = judge->encoder, .priority = priority, .owner = reading, .done = job_done};
-        job->item.ids = work->windows.items[i].ids;
-        job->item.n_ids = work->windows.items[i].n_ids;
-        job->item.heads = judge->heads;
-        for (size_t h = 0; h < info->n_heads; h++) {
-            if (!(judge->heads >> h & 1))
-                continue;
-            job->item.out[h] = (int)h == judge->token_head ? work->token_logits + at * token_labels : logits;
-            logits += (int)h == judge->token_head ? 0 : info->heads[h].n_labels;
-        }
-        at += job->item.n_ids;
+    if (status == SR_OK && !reading->ahead) {
+        join_windows(reading);
+        status = reading->of->token_head >= 0 ? find_spans(reading) : SR_OK;
     }
-    atomic_init(&work->open, n);
-    atomic_init(&work->status, SR_OK);
-    return SR_OK;
+    release_parts(reading);
+    return status;
 }
 
 static int make_result(struct sr_judge_reading *reading, struct sr_bytes text)
 {
-    const struct sr_windows *windows = &reading->work->windows;
+    const struct sr_windows *windows = &reading->windows;
     size_t n = windows->n;
     reading->probabilities = sr_mem_calloc((n + 1) * reading->stride + 1, sizeof *reading->probabilities);
     reading->starts = sr_mem_calloc(n, sizeof *reading->starts);
@@ -178,42 +101,70 @@ static int make_result(struct sr_judge_reading *reading, struct sr_bytes text)
     }
     reading->scope = (struct sr_judge_scope){
         .bytes = text.n, .read_bytes = windows->read_bytes, .tokens = windows->tokens, .windows = n};
-    reading->memory = sizeof *reading + ((n + 1) * reading->stride + 2 * n) * sizeof(float);
+    reading->item.memory = sizeof *reading + ((n + 1) * reading->stride + 2 * n) * sizeof(float);
     return SR_OK;
 }
 
-void sr_judge_work_unref(struct sr_judge_work *work)
+static int make_parts(struct sr_judge_reading *reading)
 {
-    if (!work || !sr_ref_put(&work->ref))
-        return;
-    sr_arena_dispose(&work->arena);
-    sr_mem_free(work);
+    size_t n = reading->windows.n;
+    reading->keys = sr_arena_calloc(&reading->arena, n, sizeof *reading->keys);
+    struct sr_judge_part *parts = sr_arena_calloc(&reading->arena, n, sizeof *parts);
+    if (!reading->keys || !parts)
+        return SR_ENOMEM;
+    for (size_t i = 0; i < n; i++)
+        parts[i].reading = reading;
+    reading->parts = parts;
+    return SR_OK;
 }
 
-int sr_judge_reading_new(struct sr_judge_reading **out, struct sr_judge *judge, struct sr_bytes text,
-                         enum sr_infer_priority priority)
+static struct sr_judge_reading *make(struct sr_judge *judge)
 {
     struct sr_judge_reading *reading = sr_mem_calloc(1, sizeof *reading);
-    struct sr_judge_work *work = sr_mem_calloc(1, sizeof *work);
-    *out = NULL;
-    if (!reading || !work) {
-        sr_mem_free(reading);
-        sr_mem_free(work);
-        return SR_ENOMEM;
-    }
-    sr_ref_init(&reading->ref);
-    sr_ref_init(&work->ref);
-    sr_arena_init(&work->arena, ARENA_MAX);
+    if (!reading)
+        return NULL;
+    sr_ref_init(&reading->item.ref);
+    sr_arena_init(&reading->arena, ARENA_MAX);
+    reading->open = 1;
     reading->of = judge;
-    reading->work = work;
     reading->stride = judge->stride;
     memcpy(reading->place, judge->place, sizeof reading->place);
-    int rc = sr_windows_cut(&work->windows, sr_encoder_tokenizer(judge->encoder), text,
-                            &judge->options.windows, &work->arena);
+    return reading;
+}
+
+int sr_judge_reading_new(struct sr_judge_reading **out, struct sr_judge *judge, struct sr_bytes text)
+{
+    struct sr_judge_reading *reading = make(judge);
+    if (!reading)
+        return SR_ENOMEM;
+    int rc = sr_windows_cut(&reading->windows, sr_encoder_tokenizer(judge->encoder), text,
+                            &judge->options.windows, &reading->arena);
     if (rc == SR_OK)
         rc = make_result(reading, text);
     if (rc == SR_OK)
-        rc = make_jobs(reading, judge, priority);
+        rc = make_parts(reading);
+    if (rc == SR_OK)
+        *out = reading;
+    else
+        sr_judge_reading_unref(reading);
+    return rc;
+}
+
+int sr_judge_reading_ahead(struct sr_judge_reading **out, struct sr_judge *judge, const struct sr_window *of,
+                           uint64_t salt)
+{
+    struct sr_judge_reading *reading = make(judge);
+    if (!reading)
+        return SR_ENOMEM;
+    reading->ahead = true;
+    reading->item.key.salt = salt;
+    reading->windows.items = sr_arena_calloc(&reading->arena, 1, sizeof *of);
+    int rc = reading->windows.items ? SR_OK : SR_ENOMEM;
+    if (rc == SR_OK) {
+        *reading->windows.items = *of;
+        reading->windows.n = 1;
+        rc = make_parts(reading);
+    }
     if (rc == SR_OK)
         *out = reading;
     else
@@ -223,15 +174,15 @@ int sr_judge_reading_new(struct sr_judge_reading **out, struct sr_judge *judge, 
 
 struct sr_judge_reading *sr_judge_reading_ref(struct sr_judge_reading *reading)
 {
-    sr_ref_get(&reading->ref);
+    sr_ref_get(&reading->item.ref);
     return reading;
 }
 
 void sr_judge_reading_unref(struct sr_judge_reading *reading)
 {
-    if (!reading || !sr_ref_put(&reading->ref))
+    if (!reading || !sr_ref_put(&reading->item.ref))
         return;
-    sr_judge_work_unref(reading->work);
+    release_parts(reading);
     sr_mem_free(reading->probabilities);
     sr_mem_free(reading->starts);
     sr_mem_free(reading->ends);

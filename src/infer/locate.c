@@ -11,9 +11,14 @@ static const char *const beside[] = {"models", "../models", "../../models", "../
 
 static bool is_model(const char *folder)
 {
-    char path[SR_LOCATE_MAX + sizeof "/config.json"];
-    snprintf(path, sizeof path, "%s/config.json", folder);
-    return access(path, R_OK) == 0;
+    static const char *const files[] = {"config.json", "adapter_config.json"};
+    char path[SR_LOCATE_MAX + sizeof "/adapter_config.json"];
+    bool there = false;
+    for (size_t i = 0; i < 2 && !there; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, files[i]);
+        there = access(path, R_OK) == 0;
+    }
+    return there;
 }
 
 /* Folder of the executable, without a slash at its end. */

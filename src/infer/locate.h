@@ -2,7 +2,7 @@
  * Where model folders are, so that every command and the server mean the same one.
  *
  * A name is looked for in the folders that people or packages put models in; a path stays a path. Opens
- * nothing: only asks whether a folder with a config.json is there.
+ * nothing: only asks whether a folder with a config.json, or an adapter_config.json, is there.
  */
 #ifndef SR_INFER_LOCATE_H
 #define SR_INFER_LOCATE_H

@@ -26,6 +26,21 @@ static size_t count_windows(size_t tokens, size_t room, size_t overlap, size_t m
     return n;
 }
 
+struct sr_windows_shape sr_windows_shape(const struct sr_windows_options *options, size_t own)
+{
+    size_t room = options->max_tokens - own;
+    return (struct sr_windows_shape){room, options->overlap < room / 4 ? options->overlap : room / 4};
+}
+
+/* Window i of n: full ones from the start, the last up to `read`. */
+static void place_full(struct sr_window *window, size_t i, size_t n, size_t read,
+                       const struct sr_windows_shape *shape)
+{
+    size_t last = read > shape->room ? read - shape->room : 0;
+    window->first = (uint32_t)(i + 1 < n ? i * (shape->room - shape->overlap) : last);
+    window->count = (uint32_t)(read < shape->room ? read : shape->room);
+}
+
 /* Window i of n over `read` tokens: begins and ends are spread evenly, so lengths differ by one at most. */
 static void place(struct sr_window *window, size_t i, size_t n, size_t read, size_t overlap)
 {
@@ -69,17 +84,24 @@ static int keep_offsets(struct sr_windows *out, const struct sr_tokens *tokens, 
 static int cut(struct sr_windows *out, const struct sr_tokens *tokens, const struct sr_token_template *around,
                const struct sr_windows_options *options, struct sr_arena *arena)
 {
-    size_t own = around->n_before + around->n_after, room = options->max_tokens - own;
-    size_t overlap = options->overlap < room / 4 ? options->overlap : room / 4;
+    size_t own = around->n_before + around->n_after;
+    struct sr_windows_shape shape = sr_windows_shape(options, own);
     out->tokens = tokens->n;
-    out->n = count_windows(tokens->n, room, overlap, options->max_windows, &out->read);
-    out->total_ids = out->read + out->n * own + (out->n - 1) * overlap;
+    out->n = count_windows(tokens->n, shape.room, shape.overlap, options->max_windows, &out->read);
     out->items = sr_arena_calloc(arena, out->n, sizeof *out->items);
-    int32_t *ids = sr_arena_alloc(arena, (out->total_ids + 1) * sizeof *ids);
-    if (!out->items || !ids)
+    if (!out->items)
         return SR_ENOMEM;
     for (size_t i = 0; i < out->n; i++) {
-        place(&out->items[i], i, out->n, out->read, overlap);
+        if (options->full)
+            place_full(&out->items[i], i, out->n, out->read, &shape);
+        else
+            place(&out->items[i], i, out->n, out->read, shape.overlap);
+        out->total_ids += own + out->items[i].count;
+    }
+    int32_t *ids = sr_arena_alloc(arena, (out->total_ids + 1) * sizeof *ids);
+    if (!ids)
+        return SR_ENOMEM;
+    for (size_t i = 0; i < out->n; i++) {
         fill(&out->items[i], tokens, around, ids);
         ids += out->items[i].n_ids;
     }

@@ -3,8 +3,9 @@
  * becomes one vector again.
  *
  * A text that fits is one window. A longer one becomes the fewest windows that cover it with `overlap` tokens
- * shared by neighbours, all of the same length but for one token, so that none reads a mere rest. Cuts are at
- * tokens; each window gets the template's tokens around it. Nothing is left out but what lies behind
+ * shared by neighbours, all of the same length but for one token, so that none reads a mere rest. Or, `full`:
+ * all of the largest length, one after the other from the start, and the last ends with the text: then a text
+ * that grows keeps all windows but its last. Cuts are at tokens; each window gets the template's tokens around it. Nothing is left out but what lies behind
  * max_windows, and that is said. The vector of a text is the mean of its windows' vectors, weighted by the
  * windows' own tokens, at length 1.
  */
@@ -23,7 +24,15 @@ struct sr_windows_options {
     size_t overlap;     /* tokens of the text; at most a quarter of a window is used */
     size_t max_windows; /* of one text, at least 1 */
     bool offsets;       /* keep where each token of the text lies */
+    bool full;          /* windows of the largest length, the last one overlapping more */
 };
+
+/* Tokens of the text that a window has room for beside a template of `own`, and those it shares with the
+ * next. */
+struct sr_windows_shape {
+    size_t room, overlap;
+};
+struct sr_windows_shape sr_windows_shape(const struct sr_windows_options *options, size_t own);
 
 /* For an encoder of `max_tokens` positions. */
 struct sr_windows_options sr_windows_defaults(size_t max_tokens);

@@ -101,6 +101,20 @@ static void edit(const char *name, const char *from, const char *to)
     sr_mem_free(changed);
 }
 
+/* The same in the header of a safetensors file, whose length stands before it. */
+static void edit_header(const char *name, const char *from, const char *to)
+{
+    size_t n;
+    uint64_t length;
+    edit(name, from, to);
+    char *bytes = read_file(name, &n);
+    memcpy(&length, bytes, sizeof length);
+    length += strlen(to) - strlen(from);
+    memcpy(bytes, &length, sizeof length);
+    write_file(name, bytes, n);
+    sr_mem_free(bytes);
+}
+
 /* ---- what is refused ---- */
 
 static void refused_with(const struct sr_encoder_options *options, int code, const char *what)
@@ -264,15 +278,63 @@ static void damaged_weights(void **state)
     refused(SR_EUNSUPPORTED, "is I32");
 }
 
-static void poolings_and_modules(void **state)
+static void poolings(void **state)
 {
     (void)state;
     copy("bert-cls");
     edit("1_Pooling/config.json", "pooling_mode_cls_token", "pooling_mode_max_tokens");
-    refused(SR_EUNSUPPORTED, "1_Pooling/config.json");
-    copy("bert-embed");
-    edit("modules.json", "models.Transformer", "models.Dense");
-    refused(SR_EUNSUPPORTED, "models.Dense");
+    refused(SR_EUNSUPPORTED, "pooling_mode_max_tokens");
+    copy("bert-cls");
+    edit("1_Pooling/config.json", "\"pooling_mode_mean_tokens\": false",
+         "\"pooling_mode_mean_tokens\": true");
+    refused(SR_EUNSUPPORTED, "more than one pooling");
+    copy("bert-dense");
+    edit("1_Pooling/config.json", "\"cls\"", "\"lasttoken\"");
+    refused(SR_EUNSUPPORTED, "lasttoken");
+    copy("bert-dense");
+    edit("1_Pooling/config.json", "\"cls\"", "[\"cls\", \"mean\"]");
+    refused(SR_EUNSUPPORTED, "`pooling_mode`");
+}
+
+static void modules(void **state)
+{
+    static const struct change changes[] = {
+        {"[", "{", SR_EPARSE, "modules.json"},
+        {"modules.transformer.Transformer", "modules.cnn.CNN", SR_EUNSUPPORTED, "modules.cnn.CNN"},
+        {"modules.pooling.Pooling", "modules.dense.Dense", SR_EUNSUPPORTED, "in this place"},
+        {"modules.dense.Dense", "modules.normalize.Normalize", SR_EUNSUPPORTED, "in this place"},
+        {"modules.normalize.Normalize", "modules.layer_norm.LayerNorm", SR_EUNSUPPORTED, "LayerNorm"},
+        {"\"path\": \"2_Dense\"", "\"path\": \"../2_Dense\"", SR_EPARSE, "`path`"},
+        {"\"path\": \"2_Dense\"", "\"path\": \"/etc\"", SR_EPARSE, "`path`"},
+        {"\"path\": \"2_Dense\"", "\"path\": 7", SR_EPARSE, "`path`"},
+        {"\"path\": \"2_Dense\"", "\"path\": \"7_Dense\"", SR_ENOENT, "7_Dense/config.json"},
+        {"\"path\": \"2_Dense\"", "\"path\": \"3_Dense\"", SR_EMISMATCH, "`in_features` is 80"},
+        {"\"type\"", "\"kind\"", SR_EPARSE, "no `type`"},
+    };
+    (void)state;
+    try_changes("bert-dense", "modules.json", changes, sizeof changes / sizeof *changes);
+}
+
+static void dense_layers(void **state)
+{
+    static const struct change changes[] = {
+        {"activation.Tanh", "activation.SiLU", SR_EUNSUPPORTED, "activation.SiLU"},
+        {"\"in_features\"", "\"features\"", SR_EPARSE, "`in_features` and"},
+        {"\"out_features\": 80", "\"out_features\": 81", SR_EMISMATCH, "3_Dense/config.json"},
+        {"\"out_features\": 80", "\"out_features\": 1e6", SR_EPARSE, "`out_features` must be"},
+        {"\"in_features\": 32", "\"in_features\": 64", SR_EMISMATCH, "`in_features` is 64"},
+        {"\"bias\": true", "\"bias\": true, \"use_residual\": true", SR_EUNSUPPORTED, "use_residual"},
+        {"\"module_input_name\": \"sentence_embedding\"", "\"module_input_name\": \"token_embeddings\"",
+         SR_EUNSUPPORTED, "module_input_name"},
+    };
+    (void)state;
+    try_changes("bert-dense", "2_Dense/config.json", changes, sizeof changes / sizeof *changes);
+    copy("bert-dense");
+    edit("3_Dense/config.json", "\"bias\": false", "\"bias\": true");
+    refused(SR_EMISMATCH, "linear");
+    copy("bert-dense");
+    shell("mv '%s/2_Dense/model.safetensors' '%s/2_Dense/pytorch_model.bin'", folder, folder);
+    refused(SR_EUNSUPPORTED, "2_Dense: has pytorch_model.bin only");
 }
 
 /* ---- adapters and bundles ---- */
@@ -294,7 +356,13 @@ static void adapters(void **state)
         {"\"lora_alpha\": 6", "\"alpha\": 6", SR_EPARSE, "`lora_alpha`"},
         {"\"use_dora\": false", "\"use_dora\": true", SR_EUNSUPPORTED, "use_dora"},
         {"\"bias\": \"none\"", "\"bias\": \"all\"", SR_EUNSUPPORTED, "`bias`"},
-        {"\"rank_pattern\": {}", "\"rank_pattern\": {\"x\": 2}", SR_EUNSUPPORTED, "rank_pattern"},
+        {"\"alpha_pattern\": {}", "\"alpha_pattern\": {\"layer\\\\.(0|1).key\": 2}", SR_EUNSUPPORTED,
+         "only names of modules"},
+        {"\"alpha_pattern\": {}", "\"alpha_pattern\": {\"key\": -2}", SR_EPARSE, "`alpha_pattern`"},
+        {"\"alpha_pattern\": {}", "\"alpha_pattern\": [\"key\"]", SR_EUNSUPPORTED, "`alpha_pattern`"},
+        {"\"init_lora_weights\": true", "\"init_lora_weights\": \"pissa\"", SR_EUNSUPPORTED, "pissa"},
+        {"{", "{\"trainable_token_indices\": [3],", SR_EUNSUPPORTED, "trainable_token_indices"},
+        {"{", "{\"alora_invocation_tokens\": [3],", SR_EUNSUPPORTED, "alora_invocation_tokens"},
         {"\"peft_type\": \"LORA\"", "\"peft_type\": \"IA3\"", SR_EUNSUPPORTED, "peft_type"},
     };
     (void)state;
@@ -308,7 +376,16 @@ static void adapters(void **state)
     edit("adapter-pii/adapter_model.safetensors", "encoder.layer.3.attention", "encoder.layer.9.attention");
     heads_refused("adapter-pii", SR_EMISMATCH, "layer.3.attention.self.key");
     edit("adapter-pii/adapter_model.safetensors", "encoder.layer.3.attention", "encoder.layer.9.attention");
-    heads_refused("adapter-pii", SR_EMISMATCH, "1 of the adapter's 8 pairs fit no layer");
+    heads_refused("adapter-pii", SR_EMISMATCH,
+                  "encoder.layer.9.attention.self.key.lora_A.weight fits nothing");
+    copy("bert-embed");
+    edit_header("adapter-pii/adapter_model.safetensors", "{\"__metadata__\"",
+                "{\"base_model.model.bert.embeddings.LayerNorm.weight\":{\"dtype\":\"F32\",\"shape\":[0],"
+                "\"data_offsets\":[0,0]},\"__metadata__\"");
+    heads_refused("adapter-pii", SR_EMISMATCH, "would replace a part of the trunk");
+    copy("bert-embed");
+    shell("mv '%s/adapter-pii/adapter_model.safetensors' '%s/adapter-pii/adapter_model.bin'", folder, folder);
+    heads_refused("adapter-pii", SR_EUNSUPPORTED, "adapter_model.bin only");
     copy("bert-embed");
     edit("adapter-pii/pii_type_mapping.json", "\"2\": \"label 2\"", "\"2\": \"label 9\"");
     heads_refused("adapter-pii", SR_EMISMATCH, "do not agree");
@@ -390,6 +467,32 @@ static void an_adapter_alone(void **state)
     refused(SR_ENOENT, "its base model is not there");
 }
 
+/* A raw checkpoint keeps PEFT's names for modules that were trained whole, the module's or its parent's. */
+static void modules_saved_whole(void **state)
+{
+    static const char name[] = "\"base_model.model.classifier.weight\"";
+    static const char as[] = "\"base_model.model.classifier.modules_to_save.default.weight\"";
+    char path[600];
+    const char *list[1] = {path};
+    struct sr_encoder_options options = {.heads = list, .n_heads = 1};
+    struct sr_err err = {0};
+    struct sr_encoder *e;
+    float plain[15], renamed[15];
+    (void)state;
+    copy("bert-embed");
+    snprintf(path, sizeof path, "%s/adapter-pii", folder);
+    assert_int_equal(sr_encoder_open(&e, folder, &options, &err), 0);
+    run_one(e, "pii", plain);
+    sr_encoder_unref(e);
+    edit_header("adapter-pii/adapter_model.safetensors", name, as);
+    int rc = sr_encoder_open(&e, folder, &options, &err);
+    if (rc)
+        fail_msg("%s", err.message);
+    run_one(e, "pii", renamed);
+    sr_encoder_unref(e);
+    assert_memory_equal(plain, renamed, sizeof plain);
+}
+
 static void finding_folders(void **state)
 {
     static const char *const names[] = {
@@ -412,6 +515,40 @@ static void finding_folders(void **state)
     }
     assert_int_equal(sr_encoder_discover(folder, "domain", path, sizeof path, &err), SR_ENOENT);
     assert_int_equal(sr_encoder_discover("/nowhere", "domain", path, sizeof path, &err), SR_ENOENT);
+}
+
+/* What the files say wins over what the names suggest. */
+static void candidates_by_their_files(void **state)
+{
+    static const char *const order[] = {"my-guard-lora", "z-guard", "jailbreak_a"};
+    struct sr_encoder_candidate found[4];
+    struct sr_err err = {0};
+    size_t n;
+    (void)state;
+    shell("rm -rf '%s/many' && mkdir '%s/many'", root, root);
+    copy_as("bert-embed/adapter-pii", "many/my-guard-lora");
+    edit("adapter_config.json", "\"base\"", "\"someone/base\"");
+    shell("mv '%s/pii_type_mapping.json' '%s/jailbreak_type_mapping.json'", folder, folder);
+    copy_as("modernbert-embed", "many/base");
+    copy_as("roberta-sequence", "many/z-guard");
+    copy_as("modernbert-mean", "many/jailbreak_a");
+    copy_as("bert-sequence", "many/jailbreak_t5");
+    edit("config.json", "\"model_type\": \"bert\"", "\"model_type\": \"t5\"");
+    copy_as("bert-bundle/bundle", "many/judge");
+    snprintf(folder, sizeof folder, "%s/many", root);
+    assert_int_equal(sr_encoder_candidates(folder, "jailbreak", found, 4, &n, &err), 0);
+    assert_int_equal(n, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_string_equal(found[i].name, order[i]);
+    assert_true(found[0].adapter && found[0].lora && !found[0].by_name);
+    assert_string_equal(found[0].architecture, "modernbert");
+    assert_string_equal(found[1].architecture, "roberta");
+    assert_true(!found[2].lora && found[2].by_name);
+    assert_int_equal(sr_encoder_candidates(folder, "jailbreak", found, 1, &n, &err), 0);
+    assert_int_equal(n, 1);
+    assert_string_equal(found[0].name, order[0]);
+    assert_int_equal(sr_encoder_candidates(folder, "pii", found, 4, &n, &err), 0);
+    assert_int_equal(n, 0);
 }
 
 /* ---- running ---- */
@@ -528,12 +665,16 @@ int main(void)
         cmocka_unit_test(shards),
         cmocka_unit_test(mappings),
         cmocka_unit_test(damaged_weights),
-        cmocka_unit_test(poolings_and_modules),
+        cmocka_unit_test(poolings),
+        cmocka_unit_test(modules),
+        cmocka_unit_test(dense_layers),
         cmocka_unit_test(adapters),
         cmocka_unit_test(bundles),
         cmocka_unit_test(the_same_task_twice),
         cmocka_unit_test(an_adapter_alone),
+        cmocka_unit_test(modules_saved_whole),
         cmocka_unit_test(finding_folders),
+        cmocka_unit_test(candidates_by_their_files),
         cmocka_unit_test(what_a_run_refuses),
         cmocka_unit_test(the_ceiling),
         cmocka_unit_test(a_mixed_batch),

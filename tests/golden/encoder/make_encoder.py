@@ -3,6 +3,7 @@
 
     make_encoder.py minilm FOLDER   minilm.safetensors: sentence-transformers' vectors of texts.txt
     make_encoder.py small           small/*: models of small shape with random weights, and what they say
+    make_encoder.py more            small/bert-dense, small/bert-patterns alone: they came later
     make_encoder.py full            full/*: models of full shape, whose weights tests make anew, and what they say
 
 Neither building nor testing needs this program; it was run with torch 2.15.0, transformers 5.23.0,
@@ -219,7 +220,7 @@ def classifier(name, cls, config, dtype, seed, head, lengths=LENGTHS, **how):
     expect(folder, sequences, {head: [logits_of(model, s) for s in sequences]})
 
 
-def adapted(base, folder, sequences, name, cls, task, targets, seed, mapping_file, save=None):
+def adapted(base, folder, sequences, name, cls, task, targets, seed, mapping_file, save=None, **how):
     """A PEFT adapter for the trunk of `base`, saved as PEFT saves it; what the adapted classifier says."""
     from peft import LoraConfig, get_peft_model
 
@@ -227,7 +228,8 @@ def adapted(base, folder, sequences, name, cls, task, targets, seed, mapping_fil
     model = randomize(cls(config), seed)
     getattr(model, model.base_model_prefix).load_state_dict(
         getattr(base, base.base_model_prefix, base).state_dict(), strict=False)
-    lora = LoraConfig(r=4, lora_alpha=6, target_modules=targets, task_type=task, lora_dropout=0.1, modules_to_save=save)
+    lora = LoraConfig(r=4, lora_alpha=6, target_modules=targets, task_type=task, lora_dropout=0.1, modules_to_save=save,
+                      **how)
     model = get_peft_model(model, lora).eval()
     g = torch.Generator().manual_seed(seed + 1)
     with torch.no_grad():
@@ -240,7 +242,8 @@ def adapted(base, folder, sequences, name, cls, task, targets, seed, mapping_fil
     kept = json.loads((out / "adapter_config.json").read_text())
     kept = {k: v for k, v in kept.items() if v is not None and k not in ("runtime_config", "peft_version")}
     kept["base_model_name_or_path"] = "base"
-    kept["target_modules"] = sorted(kept["target_modules"])
+    if isinstance(targets, list):
+        kept["target_modules"] = sorted(kept["target_modules"])
     (out / "adapter_config.json").write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
     (out / mapping_file).write_text(json.dumps(mapping(labels(3)), indent=1) + "\n")
     return [logits_of(model, s) for s in sequences]
@@ -341,6 +344,57 @@ def small():
     embeddings("mmbert-32k", ModernBertModel,
                shape("modernbert", max_position_embeddings=32768, rope_parameters=theta, num_hidden_layers=4), bf16, 13,
                "mean", cuts=[(1, 0), (3, 16)], lengths=[3, 100, 1000, 9001])
+    more()
+
+
+def dense():
+    """A sentence-transformers folder with two dense layers behind the pooling, saved by the library itself."""
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling, Transformer
+
+    base = randomize(transformers.BertModel(shape("bert", num_hidden_layers=2)), 31)
+    to_type(base, torch.bfloat16)
+    folder = store("bert-dense", base, torch.bfloat16)
+    layers = [Dense(32, 80, activation_function=torch.nn.Tanh()),
+              Dense(80, 24, bias=False, activation_function=torch.nn.Identity())]
+    for seed, layer in enumerate(layers):
+        randomize(layer, 32 + seed)
+    model = SentenceTransformer(modules=[Transformer(str(folder)), Pooling(32, pooling_mode="cls"), *layers, Normalize()],
+                                device="cpu").float().eval()
+    model.save(str(folder / "whole"), create_model_card=False)
+    for name in ("modules.json", "1_Pooling", "2_Dense", "3_Dense"):
+        shutil.move(folder / "whole" / name, folder / name)
+    shutil.rmtree(folder / "whole")
+    sequences, outputs = ids_of(LENGTHS, 31), {"embedding": [], "embedding.0.8": []}
+    for s in sequences:
+        ids = torch.tensor(s[None].astype(np.int64))
+        with torch.no_grad():
+            v = model({"input_ids": ids, "attention_mask": torch.ones_like(ids)})["sentence_embedding"][0].double().numpy()
+        outputs["embedding"].append(v.astype(np.float32))
+        outputs["embedding.0.8"].append((v[:8] / np.linalg.norm(v[:8])).astype(np.float32))
+    expect(folder, sequences, outputs)
+
+
+def patterns():
+    """Adapters that say by patterns what they change: by a regular expression with ranks and alphas of their own and
+    rank-stabilised, and by suffixes that the pooler has too, with the classifier alone saved whole."""
+    from transformers import BertForSequenceClassification, BertForTokenClassification, BertModel
+
+    base, folder, sequences, outputs = embeddings("bert-patterns", BertModel, shape("bert", num_hidden_layers=2),
+                                                  torch.bfloat16, 41, "mean")
+    outputs["pii"] = adapted(base, folder, sequences, "adapter-regex", BertForTokenClassification, "TOKEN_CLS",
+                             r".*layer\.[01]\.(attention\.self\.(query|value)|output\.dense)", 42, "pii_type_mapping.json",
+                             rank_pattern={r".*layer\.0\.attention\.self\.query": 2, "value": 3},
+                             alpha_pattern={"layer.0.attention.self.query": 5, "^bert.encoder.layer.1.output.dense": 9},
+                             use_rslora=True)
+    outputs["domain"] = adapted(base, folder, sequences, "adapter-suffix", BertForSequenceClassification, "SEQ_CLS",
+                                ["query", "dense"], 43, "category_mapping.json", save=["classifier"])
+    expect(folder, sequences, outputs)
+
+
+def more():
+    dense()
+    patterns()
 
 
 # ---- full shapes ----
@@ -428,7 +482,7 @@ if __name__ == "__main__":
     what = sys.argv[1] if len(sys.argv) > 1 else ""
     if what == "minilm" and len(sys.argv) == 3:
         minilm(sys.argv[2])
-    elif what in ("small", "full") and len(sys.argv) == 2:
-        {"small": small, "full": full}[what]()
+    elif what in ("small", "more", "full") and len(sys.argv) == 2:
+        {"small": small, "more": more, "full": full}[what]()
     else:
         sys.exit(__doc__)
