@@ -1,7 +1,7 @@
 # The short way in: `make run` and `make test`. CMake and Ninja do the work (CMakePresets.json).
 .DEFAULT_GOAL := all
 .PHONY: all setup setup-bench run test test-unit test-integration test-full test-asan test-tsan test-clang test-door-tsan \
-        fuzz bench lint format dev-figures clean
+        fuzz bench lint format dev-figures quality clean
 
 PRESET  ?= release
 VENV    := tests/.venv
@@ -50,6 +50,9 @@ bench: all setup-bench ## all measurements, with the peers that are installed
 
 dev-figures: all ## accuracy on the labelled development files, where they are
 	@training/dev_figures.sh
+
+quality: all ## error rates of the shipped models, written to docs/quality/; not part of `make test`
+	@training/figures_all.sh $(DATA)
 
 lint: setup ## layer order, format, static analysis at zero
 	@python3 tools/lint_layers.py

@@ -1,0 +1,15 @@
+#!/bin/sh
+# All figures of docs/quality/, made again by the built binary from the labelled development files: under 25 minutes on one
+# core. Needs python3 alone.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+data=${1:-$here/../../shared/data}
+if [ ! -d "$data" ]; then
+    echo "$data: not there; give the folder of the labelled collections: training/figures_all.sh DIR" >&2
+    exit 1
+fi
+for part in eval append obfuscation routing planted; do
+    python3 "$here/figures_$part.py" --data "$data" >/dev/null
+    echo "$part: done"
+done
+python3 "$here/figures_summary.py" --data "$data"

@@ -1,0 +1,159 @@
+"""Accuracy, recall, false positives, F1 of each tier and precision, by `semroute eval` on the development files.
+
+    python3 figures_eval.py [--tasks domain,jailbreak,pii] [--harmless 300] [--spans 60]
+
+domain: models' labels of 14 categories. jailbreak: attacks found at 0.7, and harmless texts of nine collections that are taken for attacks;
+look-alikes from training/lookalikes*.txt. pii: two collections, and sentences of pii_test_templates.py, which training never read.
+"""
+import pathlib
+import random
+import tempfile
+
+import figures_common as common
+import pii_test_templates
+
+DOMAIN = {"domain-mmlu-pro": 86, "domain-mmlu": 84, "domain-longfact": None}
+RUNS = [("linear", None), ("neural", "fp32"), ("neural", "bf16"), ("neural", "int8"), ("both", "int8"), ("cascade", "int8"), ("cascade", "fp32"), ("cascade", "bf16")]
+GUARD_RUNS = [r for r in RUNS if r[0] != "both"]
+SHIPPED = ("cascade", "int8")
+PII = {"pii-presidio": None, "pii-ner-tweets": "PERSON,GPE,ORGANIZATION"}
+WORDS = {
+    "domain": """
+Which of 14 categories a question is about. `linear` is the built-in classifier, `neural` the judge alone, `both` the two mixed for every text, `cascade`
+what ships: linear first, both where that is not sure. The calibration error (ECE, 15 bins) is how far confidence and accuracy lie apart.
+""",
+    "jailbreak": """
+A text counts as an attack from 0.7. Requests that are harmful but carry no attack are neither class and left out. The mean of false positives is over
+the files, each counting the same. `cascade` is what ships.
+""",
+    "pii": """
+A span counts as found when one of its type overlaps it, from 0.7. `linear` is the exact recognisers alone, `neural` the judge alone, `cascade` what ships:
+both. Of tweets the three types that are labelled there are looked at; the sentences have other words, names and makers of values than training.
+""",
+}
+
+
+def options(tier, precision):
+    return ["--precision", precision] if precision else []
+
+
+def run_name(tier, precision):
+    return f"{tier}, {precision}" if precision else tier
+
+
+def ratio(f, key):
+    return common.percent(f[key], f[f"{key}_interval"]) if key in f else "-"
+
+
+def shares(f):
+    return ", ".join(f"{name} {100 * share:.0f} %" for name, share in f["tiers"].items())
+
+
+def groups(title, key, results, *rates):
+    """One table of a grouping: a column for each result and rate."""
+    values = dict.fromkeys(v for f in results.values() for v in f["by"].get(key, {}))
+    head = [title, *(f"{name}, {rate.replace('_', ' ')}" if len(rates) > 1 else name for name in results for rate in rates)]
+    lines = [[v, *(f"{ratio(f['by'][key][v], rate)} of {f['by'][key][v]['rows']}" if v in f["by"].get(key, {}) else "-" for f in results.values() for rate in rates)] for v in values]
+    return common.table(head, lines)
+
+
+# ---- domain ----
+
+def domain(args, report):
+    files = {name: args.data / name / "dev.jsonl" for name in DOMAIN}
+    results = {run: {name: common.evaluate(args.binary, "domain", run[0], [path], *options(*run)) for name, path in files.items()} for run in RUNS}
+    lines = []
+    for name, bar in DOMAIN.items():
+        rows = common.rows_of(files[name])
+        labels = [r["label"] for r in rows]
+        most = max(labels.count(label) for label in set(labels))
+        lines.append([name, len(rows), "majority label", f"{100 * most / len(rows):.1f} %", "-", "-", f"{bar} %" if bar else "-", "-"])
+        lines += [[name, f[name]["rows"], run_name(*run), ratio(f[name], "accuracy"), f"{f[name]['macro_f1']:.3f}", f"{f[name]['calibration_error']:.3f}", f"{bar} %" if bar else "-", shares(f[name])]
+                  for run, f in results.items()]
+    shipped = results[SHIPPED]
+    labels = list(next(iter(shipped.values()))["labels"])
+    report.add(common.table(["file", "rows", "who answers", "accuracy", "macro F1", "ECE", "goal", "share of the texts"], lines),
+               "## By label: recall of what ships\n", common.table(["label", *shipped], [[x, *(f"{common.percent(f['labels'][x]['recall'], f['labels'][x]['recall_interval'])} of {f['labels'][x]['rows']}" if f["labels"][x]["rows"] else "-" for f in shipped.values())] for x in labels]),
+               "## By length in tokens\n", groups("tokens", "tokens", shipped, "accuracy"),
+               "## By the tier that answered\n", groups("tier", "tier", shipped, "accuracy"))
+    report.figures["domain"] = {run_name(*run): f for run, f in results.items()}
+
+
+# ---- attacks ----
+
+def jailbreak_files(args, folder):
+    """Operands of eval: the attacks' files as they are, harmless ones as samples."""
+    files = []
+    for name in common.ATTACKS:
+        (folder / name).mkdir(exist_ok=True)
+        files.append(common.write_rows(folder / name / "dev.jsonl", common.rows_of(args.data / name / "dev.jsonl")))
+    for name in common.HARMLESS:
+        (folder / name).mkdir(exist_ok=True)
+        rows = common.sample(common.rows_of(args.data / name / "dev.jsonl"), args.harmless, "harmless")
+        files.append(f"benign={common.write_rows(folder / name / 'sample.jsonl', [{k: r[k] for k in ('text', 'lang', 'kind') if k in r} for r in rows])}")
+    return files
+
+
+def lookalikes():
+    """Name and texts of each file of harmless texts that share words with attacks."""
+    return {p.stem: [line for line in p.read_text(encoding="utf-8").split("\n") if line.strip() and not line.startswith("#")] for p in sorted(common.HERE.glob("lookalikes*.txt"))}
+
+
+def jailbreak(args, report):
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        files = jailbreak_files(args, folder)
+        likes = {stem: common.write_rows(folder / f"{stem}.jsonl", ({"text": t} for t in texts)) for stem, texts in lookalikes().items()}
+        ask = ["--skip", "harmful_request", "--by", "kind"]
+        results = {run: common.evaluate(args.binary, "jailbreak", run[0], files, *ask, *options(*run)) for run in GUARD_RUNS}
+        alike = {run: {stem: common.evaluate(args.binary, "jailbreak", run[0], [f"benign={path}"], *options(*run)) for stem, path in likes.items()} for run in GUARD_RUNS}
+    lines = [[run_name(*run), ratio(f, "recall"), ratio(f, "false_positive_rate"), f"{100 * f['false_positive_rate_mean']:.2f} %", ratio(f, "recall_at_1_mean_fpr"), f"{f['threshold_at_1_mean_fpr']:.3f}",
+              *(ratio(alike[run][stem], "false_positive_rate") for stem in likes), shares(f)] for run, f in results.items()]
+    shipped = {"linear": results[("linear", None)], "neural": results[("neural", "int8")], "cascade": results[SHIPPED]}
+    first = next(iter(results.values()))
+    report.add(f"{first['attacks']} attacks, {first['benign']} harmless texts of {first['benign_files']} files.\n",
+               common.table(["who answers", "recall", "false positives", "their mean over files", "recall at a mean of 1 %", "at threshold", *(f"{stem} taken for attacks ({len(lookalikes()[stem])})" for stem in likes), "share of the texts"], lines),
+               "## By file\n", groups("file", "file", shipped, "recall", "false_positive_rate"), "## By kind\n", groups("kind", "kind", shipped, "recall", "false_positive_rate"),
+               "## By language, where the rows say it\n", groups("language", "lang", shipped, "recall", "false_positive_rate"),
+               "## By length in tokens\n", groups("tokens", "tokens", shipped, "recall", "false_positive_rate"))
+    report.figures["jailbreak"] = {run_name(*run): dict(f, lookalikes=alike[run]) for run, f in results.items()}
+
+
+# ---- private data ----
+
+def templates(path, each):
+    rng = random.Random(20)
+    made = [pii_test_templates.make(kind, rng) for kind in sorted(pii_test_templates.LINES) for _ in range(each)]
+    return common.write_rows(path, ({"text": text, "spans": [{"start": a, "end": b, "label": kind} for a, b, kind in spans]} for text, spans in made))
+
+
+def pii(args, report):
+    with tempfile.TemporaryDirectory() as name:
+        files = {stem: (args.data / stem / "dev.jsonl", types) for stem, types in PII.items()}
+        files["sentences"] = (templates(pathlib.Path(name) / "sentences.jsonl", args.spans), None)
+        results = {run: {stem: common.evaluate(args.binary, "pii", run[0], [path], *options(*run), *(["--types", types] if types else [])) for stem, (path, types) in files.items()} for run in GUARD_RUNS}
+    lines = [[stem, run_name(*run), f[stem]["spans"], f"{f[stem]['f1']:.3f}", ratio(f[stem], "precision"), ratio(f[stem], "recall")] for stem in files for run, f in results.items()]
+    shipped = results[SHIPPED]
+    types = sorted({t for f in shipped.values() for t in f["types"]})
+    report.add(common.table(["file", "who answers", "spans", "F1", "precision", "recall"], lines),
+               "## By type: F1 (labelled spans) of what ships\n", common.table(["type", *shipped], [[t, *(f"{f['types'][t]['f1']:.3f} ({f['types'][t]['spans']})" if t in f["types"] else "-" for f in shipped.values())] for t in types]),
+               "## By type: precision and recall of what ships, on the sentences\n",
+               common.table(["type", "precision", "recall"], [[t, ratio(f, "precision"), ratio(f, "recall")] for t, f in shipped["sentences"]["types"].items()]))
+    report.figures["pii"] = {run_name(*run): f for run, f in results.items()}
+
+
+def main():
+    args = common.arguments(__doc__)
+    args.add_argument("--tasks", default="domain,jailbreak,pii")
+    args.add_argument("--harmless", type=int, default=300, help="rows of each harmless collection, chosen by their text")
+    args.add_argument("--spans", type=int, default=60, help="sentences of each type of private data")
+    args = args.parse_args()
+    for task, make, title in (("domain", domain, "Domain"), ("jailbreak", jailbreak, "Attacks"), ("pii", pii, "Private data")):
+        if task in args.tasks.split(","):
+            report = common.Report(args, task, title, WORDS[task], script="eval")
+            make(args, report)
+            report.write()
+
+
+if __name__ == "__main__":
+    main()
