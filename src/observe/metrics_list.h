@@ -139,6 +139,8 @@
     /* reason: busy, limit */                                                                                \
     X(INFER_REFUSED, COUNTER, "semroute_inference_refused_total", "Jobs that were not taken, by reason.",    \
       "reason", NONE)                                                                                        \
+    X(INFER_EARLY, COUNTER, "semroute_inference_early_windows_total",                                        \
+      "Windows of texts that were read before the request had arrived.", "", NONE)                           \
     /* result: written, dropped */                                                                           \
     X(ACCESS_LOG_LINES, COUNTER, "semroute_access_log_lines_total", "Lines of the access log.", "result",    \
       NONE)
