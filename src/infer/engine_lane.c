@@ -2,8 +2,8 @@
  * A lane: one thread that forms batches and computes them together with its team.
  *
  * Which jobs: the oldest interactive one and what else waits for its encoder, in order of arrival, up to the
- * limits of a batch; bulk jobs when no interactive one waits, or when they have waited too long; jobs ahead of
- * their request, in batches of a quarter, when nothing else waits.
+ * limits of a batch; bulk jobs when no interactive one waits, or when they have waited too long; jobs ahead
+ * of their request, in batches of a quarter, when nothing else waits.
  *
  * When: at once, unless there is company to expect. The lane remembers how many jobs were here at once when
  * the last batch ended; while fewer are back, none of the waiting has waited wait_ns and there is room in the

@@ -2,8 +2,8 @@
  * The judge's memory: texts by their bytes and windows by their ids, those under way and those that are
  * remembered, and who waits for whom.
  *
- * A reading waits for its windows, a waiter for a reading; one lock guards all these links. Several readings may
- * wait for one window: of a text that has grown, or that began to be read while it arrived.
+ * A reading waits for its windows, a waiter for a reading; one lock guards all these links. Several readings
+ * may wait for one window: of a text that has grown, or that began to be read while it arrived.
  */
 #include "infer/judge_private.h"
 
@@ -372,7 +372,8 @@ static int make_missing(struct sr_judge *judge, struct sr_judge_reading *reading
         struct sr_judge_part *part = &reading->parts[i];
         if (part->window)
             continue;
-        rc = sr_judge_window_new(&part->window, judge, &reading->windows.items[i], &reading->keys[i], priority);
+        rc = sr_judge_window_new(&part->window, judge, &reading->windows.items[i], &reading->keys[i],
+                                 priority);
         part->own = rc == SR_OK;
         if (part->own)
             part->window->keep = is_lasting(part);
@@ -430,7 +431,8 @@ static int submit_missing(struct sr_judge *judge, struct sr_judge_reading *readi
 }
 
 /* What the reading's own thread had to do is done. */
-static int conclude(struct sr_judge *judge, struct sr_judge_reading *reading, struct sr_judge_wait *own, int rc)
+static int conclude(struct sr_judge *judge, struct sr_judge_reading *reading, struct sr_judge_wait *own,
+                    int rc)
 {
     struct sr_judge_work *works = NULL;
     pthread_mutex_lock(&judge->lock);

@@ -4,9 +4,9 @@
  * A text is cut into windows; each window passes the trunk once for all heads, whichever signal asks first.
  * Whoever asks for the same text meanwhile joins the reading that is under way; afterwards it is remembered
  * by the SHA-256 of the text, so that the next turn of a conversation costs its new text. Windows are full
- * from the start of a text on, and all but the last are remembered by the SHA-256 of their tokens: a text that
- * has grown, or that was read while it arrived, costs what is new of it. Knows no rules, no thresholds, no
- * requests. Counted; any thread.
+ * from the start of a text on, and all but the last are remembered by the SHA-256 of their tokens: a text
+ * that has grown, or that was read while it arrived, costs what is new of it. Knows no rules, no thresholds,
+ * no requests. Counted; any thread.
  */
 #ifndef SR_INFER_JUDGE_H
 #define SR_INFER_JUDGE_H
@@ -54,8 +54,8 @@ struct sr_judge_wait {
 /* Reads `text`, which is not needed afterwards. `salt` separates what is remembered (a tenant; 0: shared).
  * SR_OK: wait->reading is there, `done` is not called. SR_AGAIN: `done` will be called. Otherwise no answer:
  * SR_EBUSY (the queue is full), SR_ELIMIT (over text_bytes or SR_TOKENIZER_TEXT_MAX), SR_ENOMEM, SR_ECLOSED.
- * Tokenizes on the calling thread: long texts are for workers. Of priorities that meet at a window the first of
- * the enum counts. */
+ * Tokenizes on the calling thread: long texts are for workers. Of priorities that meet at a window the first
+ * of the enum counts. */
 int sr_judge_read(struct sr_judge *judge, struct sr_bytes text, uint64_t salt,
                   enum sr_infer_priority priority, struct sr_judge_wait *wait) SR_WARN_UNUSED;
 
@@ -85,8 +85,9 @@ const float *sr_judge_window(const struct sr_judge_reading *reading, const struc
 /* Spans of the token head, in the order of the text. */
 const struct sr_bio_span *sr_judge_spans(const struct sr_judge_reading *reading, size_t *n);
 
-/* A text that still arrives: its windows are read as soon as nothing that may follow changes them. Saves time,
- * never changes an answer: what is read here is found by its tokens, or is not found. One thread at a time. */
+/* A text that still arrives: its windows are read as soon as nothing that may follow changes them. Saves
+ * time, never changes an answer: what is read here is found by its tokens, or is not found. One thread at a
+ * time. */
 struct sr_judge_growing;
 
 /* Keeps a reference of the judge. SR_ENOMEM. */
@@ -96,8 +97,8 @@ void sr_judge_growing_free(struct sr_judge_growing *growing); /* NULL is allowed
 /* The text begins anew. */
 void sr_judge_growing_begin(struct sr_judge_growing *growing);
 
-/* More of the text. SR_ELIMIT: it is longer than texts may be, so none of it will be asked for. SR_EUNSUPPORTED:
- * there is no place to cut. SR_ENOMEM. After an error nothing more is read of it. */
+/* More of the text. SR_ELIMIT: it is longer than texts may be, so none of it will be asked for.
+ * SR_EUNSUPPORTED: there is no place to cut. SR_ENOMEM. After an error nothing more is read of it. */
 int sr_judge_growing_feed(struct sr_judge_growing *growing, struct sr_bytes piece) SR_WARN_UNUSED;
 
 /* Reads the next window that is complete, ahead of everybody (SR_INFER_AHEAD). SR_ENOENT: there is none. Else
@@ -105,9 +106,10 @@ int sr_judge_growing_feed(struct sr_judge_growing *growing, struct sr_bytes piec
 int sr_judge_growing_read(struct sr_judge_growing *growing, struct sr_judge_wait *wait) SR_WARN_UNUSED;
 
 struct sr_judge_stats {
-    uint64_t read, joined, remembered, dropped; /* texts begun, joined under way, from memory; items evicted */
-    uint64_t windows_read, windows_known;       /* windows begun, and found or joined */
-    size_t memo_bytes, memo_items;              /* items: texts and windows */
+    uint64_t read, joined, remembered,
+        dropped;                          /* texts begun, joined under way, from memory; items evicted */
+    uint64_t windows_read, windows_known; /* windows begun, and found or joined */
+    size_t memo_bytes, memo_items;        /* items: texts and windows */
 };
 struct sr_judge_stats sr_judge_stats(struct sr_judge *judge);
 

@@ -5,9 +5,9 @@
  * A text that fits is one window. A longer one becomes the fewest windows that cover it with `overlap` tokens
  * shared by neighbours, all of the same length but for one token, so that none reads a mere rest. Or, `full`:
  * all of the largest length, one after the other from the start, and the last ends with the text: then a text
- * that grows keeps all windows but its last. Cuts are at tokens; each window gets the template's tokens around it. Nothing is left out but what lies behind
- * max_windows, and that is said. The vector of a text is the mean of its windows' vectors, weighted by the
- * windows' own tokens, at length 1.
+ * that grows keeps all windows but its last. Cuts are at tokens; each window gets the template's tokens
+ * around it. Nothing is left out but what lies behind max_windows, and that is said. The vector of a text is
+ * the mean of its windows' vectors, weighted by the windows' own tokens, at length 1.
  */
 #ifndef SR_INFER_WINDOWS_H
 #define SR_INFER_WINDOWS_H

@@ -1,11 +1,22 @@
-/* Follows the spans of an unfinished body to the newest user turn and feeds what has arrived of its texts. */
+/* Follows the spans of an unfinished body and feeds what has arrived of texts: of the newest user turn to the
+ * compressor, of every message to the judges. */
 #include "router/early.h"
 
-#define BLOCK ((size_t)8 << 10) /* bytes that are decoded at a time */
+#include "router/turns.h"
+
+#define BLOCK       ((size_t)8 << 10) /* bytes that are decoded at a time */
+#define SCRATCH_MAX ((size_t)1 << 20) /* bytes: a turn, decoded */
+
+/* Who reads strings. */
+struct reader {
+    void (*begin)(struct sr_early *early); /* a string begins */
+    void (*feed)(struct sr_early *early, struct sr_bytes text);
+};
 
 void sr_early_init(struct sr_early *early, const struct sr_signals *signals, enum sr_dialect dialect)
 {
     *early = (struct sr_early){.content = SR_SPAN_NONE, .turn = SR_SPAN_NONE};
+    early->ask.message = SR_SPAN_NONE;
     size_t whole = sr_signals_read_whole(signals);
     if (sr_dialects[dialect].routes_auto && whole != SIZE_MAX)
         early->least = whole > SR_EARLY_MIN ? whole : SR_EARLY_MIN;
@@ -14,8 +25,10 @@ void sr_early_init(struct sr_early *early, const struct sr_signals *signals, enu
 void sr_early_dispose(struct sr_early *early)
 {
     sr_signal_brief_free(early->brief);
+    sr_signal_ahead_free(early->ask.ahead);
     early->brief = NULL;
     early->least = 0;
+    early->ask.ahead = NULL;
 }
 
 struct sr_signal_brief *sr_early_take(struct sr_early *early)
@@ -74,7 +87,12 @@ static void follow(struct sr_early *early, const struct sr_request *doc)
     }
 }
 
-static void feed(struct sr_early *early, struct sr_bytes text)
+static void brief_string(struct sr_early *early)
+{
+    early->between = early->begun;
+}
+
+static void brief_feed(struct sr_early *early, struct sr_bytes text)
 {
     if (text.n == 0)
         return;
@@ -87,9 +105,11 @@ static void feed(struct sr_early *early, struct sr_bytes text)
     sr_signal_brief_feed(early->brief, text);
 }
 
+static const struct reader brief_reader = {brief_string, brief_feed};
+
 /* Decodes and feeds raw[0..n), the inside of a string or a part of it; returns how much of it is done with.
  */
-static size_t feed_raw(struct sr_early *early, struct sr_bytes raw, bool last)
+static size_t feed_raw(struct sr_early *early, const struct reader *reader, struct sr_bytes raw, bool last)
 {
     size_t done = 0;
     while (done < raw.n) {
@@ -101,7 +121,7 @@ static size_t feed_raw(struct sr_early *early, struct sr_bytes raw, bool last)
             used = sr_json_unescape_part(block, ends, decoded, &n);
             block.p = decoded;
         }
-        feed(early, sr_bytes_of(block.p, n));
+        reader->feed(early, sr_bytes_of(block.p, n));
         if (used == 0)
             break;
         done += used;
@@ -109,21 +129,22 @@ static size_t feed_raw(struct sr_early *early, struct sr_bytes raw, bool last)
     return done;
 }
 
-/* The string at early->text_span, at most `*left` bytes of it. True when all of it is done with. */
-static bool read_string(struct sr_early *early, const struct sr_request *doc, size_t *left)
+/* The string of this span from byte *at on (0: it was not begun), at most `*left` bytes of it. True when all
+ * of it is done with. */
+static bool read_string(struct sr_early *early, const struct reader *reader, const struct sr_request *doc,
+                        const struct sr_span *span, size_t *at, size_t *left)
 {
-    const struct sr_span *span = &doc->spans[early->text_span];
     bool open = span->flags & SR_SPAN_OPEN;
     size_t end = open ? doc->body.n : span->end - 1;
-    if (early->at == 0) {
-        early->at = span->start + 1;
-        early->between = early->begun;
+    if (*at == 0) {
+        *at = span->start + 1;
+        reader->begin(early);
     }
-    size_t n = end - early->at < *left ? end - early->at : *left;
-    size_t done = feed_raw(early, sr_bytes_of(doc->body.p + early->at, n), !open && early->at + n == end);
-    early->at += done;
+    size_t n = end - *at < *left ? end - *at : *left;
+    size_t done = feed_raw(early, reader, sr_bytes_of(doc->body.p + *at, n), !open && *at + n == end);
+    *at += done;
     *left -= done;
-    return !open && early->at == end;
+    return !open && *at == end;
 }
 
 static bool is_text(const struct sr_early *early, const struct sr_span *span, size_t i)
@@ -154,9 +175,121 @@ void sr_early_read(struct sr_early *early, struct sr_signals *signals, const str
     }
     size_t left = SR_EARLY_STEP;
     for (; early->text_span < doc->n_spans && doc->spans[early->text_span].start < end; early->text_span++) {
-        if (is_text(early, &doc->spans[early->text_span], early->text_span) &&
-            !read_string(early, doc, &left))
+        const struct sr_span *span = &doc->spans[early->text_span];
+        if (is_text(early, span, early->text_span) &&
+            !read_string(early, &brief_reader, doc, span, &early->at, &left))
             return;
         early->at = 0;
     }
+}
+
+/* ---- judges ---- */
+
+static void ask_string(struct sr_early *early)
+{
+    if (early->ask.pieces++)
+        sr_signal_ahead_feed(early->ask.ahead, SR_LIT(" "));
+}
+
+static void ask_feed(struct sr_early *early, struct sr_bytes text)
+{
+    sr_signal_ahead_feed(early->ask.ahead, text);
+}
+
+static const struct reader ask_reader = {ask_string, ask_feed};
+
+/* The role of a message as far as it is known. */
+static enum sr_signal_role role_so_far(const struct sr_request *doc, size_t message)
+{
+    for (size_t i = message + 1; i < doc->n_spans; i++) {
+        const struct sr_span *span = &doc->spans[i];
+        if (span->id == SR_AT_ROLE && span->parent == message && !(span->flags & SR_SPAN_OPEN))
+            return is_user(doc, span) ? SR_ROLE_USER : SR_ROLE_OTHER;
+    }
+    return SR_ROLE_OTHER;
+}
+
+static void begin_message(struct sr_early *early, size_t first, enum sr_signal_role role)
+{
+    early->ask.message = (uint32_t)first;
+    early->ask.text_span = first;
+    early->ask.at = 0;
+    early->ask.pieces = 0;
+    sr_signal_ahead_begin(early->ask.ahead, role);
+}
+
+/* What has arrived of the message that is arriving. */
+static void ask_arrived(struct sr_early *early, const struct sr_request *doc, size_t *left)
+{
+    for (; *left && early->ask.text_span < doc->n_spans; early->ask.text_span++) {
+        const struct sr_span *span = &doc->spans[early->ask.text_span];
+        if (sr_turns_is_text(span) && !read_string(early, &ask_reader, doc, span, &early->ask.at, left))
+            return;
+        early->ask.at = 0;
+    }
+}
+
+static void ask_whole(struct sr_early *early, const struct sr_request *doc, uint32_t message, size_t *left)
+{
+    size_t n = doc->spans[message].end - doc->spans[message].start;
+    struct sr_signal_turn turn;
+    struct sr_arena scratch;
+    *left -= n < *left ? n : *left;
+    if (n > SR_EARLY_TURN)
+        return;
+    sr_arena_init(&scratch, SCRATCH_MAX);
+    if (sr_turns_one(doc, message, &scratch, &turn) == SR_OK)
+        sr_signal_ahead_turn(early->ask.ahead, &turn);
+    sr_arena_dispose(&scratch);
+}
+
+/* The message that arrives, or the next one; false when there is none yet. */
+static bool find_message(struct sr_early *early, const struct sr_request *doc)
+{
+    while (early->ask.message == SR_SPAN_NONE && early->ask.next_span < doc->n_spans) {
+        size_t i = early->ask.next_span++;
+        if (doc->spans[i].id != SR_AT_MESSAGE)
+            continue;
+        if (doc->spans[i].flags & SR_SPAN_OPEN)
+            begin_message(early, i, role_so_far(doc, i));
+        early->ask.message = (uint32_t)i;
+    }
+    return early->ask.message != SR_SPAN_NONE;
+}
+
+static void ask_chat(struct sr_early *early, const struct sr_request *doc)
+{
+    for (size_t left = SR_EARLY_ASK; left && find_message(early, doc);) {
+        uint32_t message = early->ask.message;
+        if (doc->spans[message].flags & SR_SPAN_OPEN) {
+            ask_arrived(early, doc, &left);
+            return;
+        }
+        ask_whole(early, doc, message, &left);
+        early->ask.message = SR_SPAN_NONE;
+    }
+}
+
+void sr_early_ask(struct sr_early *early, struct sr_signals *signals, uint32_t types, struct sr_bytes tenant,
+                  const struct sr_request *doc)
+{
+    size_t left = SR_EARLY_ASK;
+    if (!sr_signals_foresee(signals, types)) {
+        sr_signal_ahead_free(early->ask.ahead);
+        early->ask.ahead = NULL;
+        return;
+    }
+    bool first = !early->ask.ahead;
+    if (first)
+        early->ask.ahead = sr_signal_ahead_new(signals, tenant);
+    if (!early->ask.ahead)
+        return;
+    sr_signal_ahead_want(early->ask.ahead, types);
+    if (doc->dialect == SR_DIALECT_CHAT) {
+        ask_chat(early, doc);
+        return;
+    }
+    if (first) /* all texts are one turn, which is complete with the body */
+        begin_message(early, 0, SR_ROLE_USER);
+    ask_arrived(early, doc, &left);
 }

@@ -69,6 +69,7 @@ static void book_time(sr_exchange *x, uint64_t start, bool had_verdict)
         return;
     x->times.verdict = now;
     x->verdict.overhead_ns = x->times.busy_ns;
+    sr_early_dispose(&x->early); /* nobody will ask for it any more */
     sr_measure_verdict(x);
     sr_guard_audit(x);
 }

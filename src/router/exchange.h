@@ -94,7 +94,8 @@ struct sr_exchange {
     struct sr_bridge *bridge;
     struct sr_signal_input *input;
     struct sr_signal_run *run;
-    const struct sr_signal_result *results[SR_SIGNAL_TYPES];
+    const struct sr_signal_result *results[SR_SIGNAL_TYPES]; /* of types that were asked for */
+    uint32_t begun, wanted; /* types that were started, and those of them that were asked for: bits */
     uint64_t deadline_ns;
     enum sr_route_phase phase;
     const struct sr_plan *plan; /* that `decision` is of */

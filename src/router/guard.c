@@ -14,10 +14,20 @@ bool sr_guard_names(const sr_exchange *x)
     return x->engine->config->global.guards.explicit_models && !x->head.skip && (x->engine->named || policy);
 }
 
-int sr_guard_begin(sr_exchange *x)
+static bool reads_turns(const sr_exchange *x)
 {
     const struct sr_config *config = x->engine->config;
-    if (config->n_jailbreaks == 0 && config->n_piis == 0 && config->global.n_policies == 0)
+    return config->n_jailbreaks || config->n_piis || config->global.n_policies;
+}
+
+struct sr_bytes sr_guard_tenant(const sr_exchange *x)
+{
+    return reads_turns(x) ? x->head.tenant : SR_LIT("");
+}
+
+int sr_guard_begin(sr_exchange *x)
+{
+    if (!reads_turns(x))
         return SR_OK;
     int rc = sr_turns_read(&x->doc, &x->arena, &x->guard.turns);
     return rc ? rc

@@ -33,6 +33,9 @@ void sr_guard_init(struct sr_guard *guard);
 /* Is a request that names its model to be guarded? */
 bool sr_guard_names(const sr_exchange *x);
 
+/* Whose the request is to what signals remember; empty where no signal reads turns. */
+struct sr_bytes sr_guard_tenant(const sr_exchange *x);
+
 /* Puts the turns into the exchange's input where a signal reads them. SR_ENOMEM. */
 int sr_guard_begin(sr_exchange *x) SR_WARN_UNUSED;
 

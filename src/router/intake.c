@@ -192,12 +192,32 @@ static bool scan_chunk(sr_exchange *x, const void *p, size_t n, bool last)
     return true;
 }
 
-/* More is to come, and it may be routed by what it says. */
+/* Types of signals that the request will need, as far as is known: before the model is named those that it
+ * needs whatever it names. */
+static uint32_t types_so_far(const sr_exchange *x)
+{
+    const struct sr_engine *engine = x->engine;
+    uint32_t policy = engine->may_see ? UINT32_C(1) << SR_SIGNAL_PII : 0;
+    uint32_t guards = engine->guards ? sr_plan_signals(engine->guards) : 0;
+    uint32_t named = engine->named ? sr_plan_signals(engine->named) : 0;
+    if (x->automatic)
+        return guards | sr_plan_signals(engine->plan) | policy;
+    if (is_named(x))
+        return sr_guard_names(x) ? named | policy : 0;
+    return engine->config->global.guards.explicit_models ? named & (guards | sr_plan_signals(engine->plan))
+                                                         : 0;
+}
+
+/* More is to come. What it says may decide where the request goes, and guards may want to read it. */
 static void read_early(sr_exchange *x)
 {
     x->doc.body = sr_buf_view(&x->body);
     x->doc.spans = sr_scan_spans(x->scan, &x->doc.n_spans);
-    sr_early_read(&x->early, x->engine->signals, &x->doc);
+    if (x->head.skip)
+        return;
+    if (!is_named(x))
+        sr_early_read(&x->early, x->engine->signals, &x->doc);
+    sr_early_ask(&x->early, x->engine->signals, types_so_far(x), sr_guard_tenant(x), &x->doc);
 }
 
 void sr_intake_chunk(sr_exchange *x, const void *p, size_t n, bool last)
@@ -222,7 +242,7 @@ void sr_intake_chunk(sr_exchange *x, const void *p, size_t n, bool last)
         sr_exchange_forward(x);
         if (x->verdict.action == SR_ACTION_FORWARD)
             x->state = SR_EXCHANGE_STREAMING;
-    } else if (!x->body_whole && !is_named(x)) {
+    } else if (!x->body_whole) {
         read_early(x);
     }
 }

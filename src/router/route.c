@@ -1,6 +1,8 @@
 /*
  * From the texts of a request to a decision: guards, then the route, then the model's policy. Starts signals
- * one after the other, cheapest first, and only those that are still needed.
+ * one after the other, cheapest first, and only those that are still needed. While one is under way
+ * elsewhere, those are begun that will be needed if it finds nothing, as most do: encoders and judges then
+ * read in the same batch. They count when they are asked for.
  *
  * Short texts are worked on here and now; long ones on the workers where the exchange has an env. What an
  * encoder says comes late in either case.
@@ -18,6 +20,8 @@ static void advance(sr_exchange *x);
 static void signal_done(void *ctx, enum sr_signal_type type)
 {
     sr_exchange *x = ctx;
+    if (!(x->wanted >> type & 1))
+        return;
     x->results[type] = sr_signal_run_result(x->run, type);
     x->times.signals_ns += x->results[type]->ns;
     advance(x);
@@ -87,6 +91,7 @@ static int decide(sr_exchange *x, uint32_t *needed)
 
 static void decided(sr_exchange *x)
 {
+    sr_signal_run_cancel(x->run, SR_ECANCELED); /* what was begun and is not needed */
     x->decision.errors |= x->guard.errors;
     if (sr_guard_wants_pii(x) && x->results[SR_SIGNAL_PII] && x->results[SR_SIGNAL_PII]->status)
         x->decision.errors |= UINT32_C(1) << SR_SIGNAL_PII;
@@ -98,17 +103,67 @@ static void decided(sr_exchange *x)
         sr_exchange_guarded(x);
 }
 
-/* Starts one type: SR_OK with its result in place, SR_AGAIN, or another error. */
+/* Begins one type, or looks what has become of it: SR_OK when its result is there, SR_AGAIN, or another
+ * error.
+ */
+static int begin_type(sr_exchange *x, enum sr_signal_type type)
+{
+    struct sr_bridge *expects = x->begun >> type & 1 ? NULL : x->bridge;
+    x->begun |= UINT32_C(1) << type;
+    if (expects)
+        sr_bridge_expect(expects);
+    int rc = sr_signal_run_start(x->run, type, signal_done, x);
+    if (expects && rc != SR_AGAIN)
+        sr_bridge_unexpect(expects);
+    return rc;
+}
+
+/* The same for a type that is needed, with its result in place. */
 static int start_type(sr_exchange *x, enum sr_signal_type type)
 {
-    if (x->bridge)
-        sr_bridge_expect(x->bridge);
-    int rc = sr_signal_run_start(x->run, type, signal_done, x);
-    if (x->bridge && rc != SR_AGAIN)
-        sr_bridge_unexpect(x->bridge);
+    x->wanted |= UINT32_C(1) << type;
+    int rc = begin_type(x, type);
     if (rc != SR_AGAIN)
         x->results[type] = sr_signal_run_result(x->run, type);
     return rc == SR_AGAIN || x->results[type] ? rc : SR_ENOMEM;
+}
+
+/* Types that are needed next if all that is under way finds nothing; 0: none, or memory is out. */
+static uint32_t needed_next(sr_exchange *x)
+{
+    const struct sr_plan *plans[] = {x->phase == SR_PHASE_GUARD ? guards_of(x) : NULL,
+                                     x->automatic && x->phase <= SR_PHASE_ROUTE ? x->engine->plan : NULL};
+    const struct sr_signal_result *assumed[SR_SIGNAL_TYPES] = {NULL};
+    struct sr_signal_result nothing[SR_SIGNAL_TYPES];
+    for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
+        size_t n = sr_signals_rules(x->engine->signals, (enum sr_signal_type)type);
+        if (!(x->begun >> type & 1))
+            continue;
+        assumed[type] = sr_signal_run_result(x->run, (enum sr_signal_type)type);
+        if (assumed[type])
+            continue;
+        nothing[type] = (struct sr_signal_result){.tier = "", .top = -1, .n_hits = n};
+        nothing[type].hits = sr_arena_calloc(&x->arena, n + 1, sizeof *nothing[type].hits);
+        if (!nothing[type].hits)
+            return 0;
+        assumed[type] = &nothing[type];
+    }
+    for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) {
+        struct sr_decision decision;
+        uint32_t needed = 0;
+        if (plans[i] && sr_plan_decide(plans[i], assumed, &decision, &needed) == SR_AGAIN)
+            return needed;
+    }
+    return 0;
+}
+
+/* Something is under way: begins what comes next, as long as that leads to another late answer. */
+static void begin_next(sr_exchange *x)
+{
+    uint32_t late = sr_plan_signals(x->engine->plan) & sr_signals_late(x->engine->signals), needed;
+    while (x->automatic && (late & ~x->begun) && (needed = needed_next(x)) && !(needed & x->begun))
+        if (begin_type(x, sr_plan_cheapest(needed)) == SR_ENOMEM)
+            return;
 }
 
 static void advance(sr_exchange *x)
@@ -131,6 +186,7 @@ static void advance(sr_exchange *x)
         x->times.signals_ns += sr_clock_ns() - decided_at;
         if (rc == SR_AGAIN) {
             x->state = SR_EXCHANGE_WAITING;
+            begin_next(x);
             return;
         }
         if (rc == SR_ENOMEM) {
@@ -182,7 +238,8 @@ void sr_route_give_up(sr_exchange *x, int status)
 {
     sr_signal_run_cancel(x->run, status);
     for (int type = 0; type < SR_SIGNAL_TYPES; type++)
-        x->results[type] = sr_signal_run_result(x->run, (enum sr_signal_type)type);
+        if (x->wanted >> type & 1)
+            x->results[type] = sr_signal_run_result(x->run, (enum sr_signal_type)type);
     /* What was not started counts as given up too: nothing may be started any more. */
     static const struct sr_signal_result none = {.status = SR_ETIMEOUT, .tier = "", .top = -1};
     uint32_t needed;

@@ -10,7 +10,7 @@ struct walk {
     bool fill, failed;
 };
 
-static bool is_text(const struct sr_span *span)
+bool sr_turns_is_text(const struct sr_span *span)
 {
     if (span->kind != SR_JSON_STRING)
         return false;
@@ -80,7 +80,7 @@ static void add_turn(struct walk *walk, size_t from, size_t end, enum sr_signal_
     const struct sr_request *doc = walk->doc;
     size_t first = walk->pieces;
     for (size_t i = from; i < doc->n_spans && doc->spans[i].start < end; i++) {
-        if (!is_text(&doc->spans[i]))
+        if (!sr_turns_is_text(&doc->spans[i]))
             continue;
         if (walk->fill)
             walk->out->pieces[walk->pieces] =
@@ -134,6 +134,21 @@ int sr_turns_read(const struct sr_request *doc, struct sr_arena *arena, struct s
     out->n = walk.turns;
     out->n_pieces = walk.pieces;
     mark_current(out);
+    return walk.failed ? SR_ENOMEM : SR_OK;
+}
+
+int sr_turns_one(const struct sr_request *doc, uint32_t message, struct sr_arena *arena,
+                 struct sr_signal_turn *out)
+{
+    struct sr_turns turns = {.items = out};
+    struct walk walk = {.doc = doc, .arena = arena, .out = &turns};
+    add_turn(&walk, message, doc->spans[message].end, SR_ROLE_OTHER);
+    turns.pieces = sr_arena_calloc(arena, walk.pieces ? walk.pieces : 1, sizeof *turns.pieces);
+    if (!turns.pieces)
+        return SR_ENOMEM;
+    walk.turns = walk.pieces = 0;
+    walk.fill = true;
+    add_turn(&walk, message, doc->spans[message].end, role_of(&walk, message));
     return walk.failed ? SR_ENOMEM : SR_OK;
 }
 

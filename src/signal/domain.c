@@ -271,6 +271,17 @@ static bool domain_may_be_late(const struct sr_signal_set *set)
     return sr_classifier_is_late(set->model);
 }
 
+/* Only a complete text tells whether the linear tier is sure. */
+static int domain_foresee(const struct sr_signal_set *set, const struct sr_signal_turn *turn,
+                          struct sr_arena *arena, struct sr_signal_foreseen *out)
+{
+    *out = (struct sr_signal_foreseen){.texts = {turn->text}};
+    if (arena && turn->role == SR_ROLE_USER)
+        out->judge = sr_cascade_foresee(set->model, turn->text);
+    out->n = out->judge != NULL;
+    return SR_OK;
+}
+
 const struct sr_signal_ops sr_signal_domain = {
     .name = "domain",
     .cost_ns_per_kib = 60000,
@@ -282,4 +293,5 @@ const struct sr_signal_ops sr_signal_domain = {
     .cancel = domain_cancel,
     .dispose = domain_dispose,
     .may_be_late = domain_may_be_late,
+    .foresee = domain_foresee,
 };

@@ -377,6 +377,19 @@ static bool jailbreak_may_be_late(const struct sr_signal_set *set)
     return set->judge != NULL;
 }
 
+static int jailbreak_foresee(const struct sr_signal_set *set, const struct sr_signal_turn *turn,
+                             struct sr_arena *arena, struct sr_signal_foreseen *out)
+{
+    struct reading reading = {.neural = -1};
+    int rc = SR_OK;
+    *out = (struct sr_signal_foreseen){.judge = set->judge, .texts = {turn->text}};
+    out->n = set->judge && (set->history || turn->role == SR_ROLE_USER);
+    if (out->n && arena)
+        rc = join_views(&reading, turn->text, arena, &out->texts[1]);
+    out->n += out->texts[1].n > 0;
+    return rc;
+}
+
 const struct sr_signal_ops sr_signal_jailbreak = {
     .name = TASK,
     .reads_all = true,
@@ -389,4 +402,5 @@ const struct sr_signal_ops sr_signal_jailbreak = {
     .cancel = jailbreak_cancel,
     .dispose = jailbreak_dispose,
     .may_be_late = jailbreak_may_be_late,
+    .foresee = jailbreak_foresee,
 };

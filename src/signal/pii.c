@@ -278,6 +278,15 @@ static bool pii_may_be_late(const struct sr_signal_set *set)
     return set->judge != NULL;
 }
 
+static int pii_foresee(const struct sr_signal_set *set, const struct sr_signal_turn *turn,
+                       struct sr_arena *arena, struct sr_signal_foreseen *out)
+{
+    (void)arena;
+    *out = (struct sr_signal_foreseen){.judge = set->judge, .texts = {turn->text}};
+    out->n = set->judge && (set->history || turn->role == SR_ROLE_USER);
+    return SR_OK;
+}
+
 const struct sr_signal_ops sr_signal_pii = {
     .name = TASK,
     .reads_all = true,
@@ -290,4 +299,5 @@ const struct sr_signal_ops sr_signal_pii = {
     .cancel = pii_cancel,
     .dispose = pii_dispose,
     .may_be_late = pii_may_be_late,
+    .foresee = pii_foresee,
 };

@@ -77,12 +77,18 @@ bool sr_signal_type_is_late(enum sr_signal_type type, const struct sr_signal_set
     return ops->start && (!ops->may_be_late || ops->may_be_late(set));
 }
 
-bool sr_signals_may_be_late(const struct sr_signals *signals)
+uint32_t sr_signals_late(const struct sr_signals *signals)
 {
+    uint32_t late = 0;
     for (int type = 0; type < SR_SIGNAL_TYPES; type++)
         if (signals->sets[type] && sr_signal_type_is_late((enum sr_signal_type)type, signals->sets[type]))
-            return true;
-    return false;
+            late |= UINT32_C(1) << type;
+    return late;
+}
+
+bool sr_signals_may_be_late(const struct sr_signals *signals)
+{
+    return sr_signals_late(signals) != 0;
 }
 
 size_t sr_signals_rules(const struct sr_signals *signals, enum sr_signal_type type)

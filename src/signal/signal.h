@@ -144,6 +144,13 @@ struct sr_signal_result {
 /* A type's compiled rules; immutable, part of the engine's snapshot. */
 struct sr_signal_set;
 
+/* What a type will put to a judge of one turn: the turn's text first. */
+struct sr_signal_foreseen {
+    struct sr_judge *judge; /* borrowed from the set */
+    struct sr_bytes texts[2];
+    size_t n; /* 0: nothing, or it is not known yet */
+};
+
 /* One evaluation that may end late. It holds the references that keep set, input and texts alive until `done`
  * was called. */
 struct sr_signal_task {
@@ -184,6 +191,11 @@ struct sr_signal_ops {
     void (*dispose)(const struct sr_signal_set *set, struct sr_signal_task *task);
     /* With `start`, optional: can this set answer late at all? NULL: it can. */
     bool (*may_be_late)(const struct sr_signal_set *set);
+    /* Optional, for types that ask a judge. What `start` will ask of a turn of a request that still arrives;
+     * `arena` is scratch and holds texts. With `arena` NULL the turn has only begun: n is 1 when its text
+     * will be asked for, whatever it will be. Any thread, quick. An error: nothing is foreseen. */
+    int (*foresee)(const struct sr_signal_set *set, const struct sr_signal_turn *turn, struct sr_arena *arena,
+                   struct sr_signal_foreseen *out);
 };
 
 /* The registry: one array, indexed by enum sr_signal_type. */
@@ -201,6 +213,8 @@ struct sr_signals *sr_signals_ref(struct sr_signals *signals);
 void sr_signals_unref(struct sr_signals *signals);
 /* Can an answer come late even where the text is short? Then an env with a mailbox is worth having. */
 bool sr_signals_may_be_late(const struct sr_signals *signals);
+/* The types of which that is so: bits. */
+uint32_t sr_signals_late(const struct sr_signals *signals);
 size_t sr_signals_rules(const struct sr_signals *signals, enum sr_signal_type type);
 const char *sr_signals_rule_name(const struct sr_signals *signals, enum sr_signal_type type, size_t rule);
 /* Index of a rule by name, -1 when there is none. */

@@ -310,6 +310,45 @@ static void test_interactive_first(void **state)
     sr_encoder_unref(a);
 }
 
+/* What nobody waits for comes last and in small batches, until somebody does; the queue keeps room for
+ * others. */
+static void test_ahead_comes_last(void **state)
+{
+    (void)state;
+    struct sr_encoder *a = encoder_new(4096);
+    struct sr_infer_options options = sr_infer_defaults();
+    options.wait_ns = 0;
+    options.batch_tokens = 16;
+    options.queue_jobs = 20;
+    struct sr_infer *infer = engine(options);
+    struct job *jobs[8];
+    gate_close();
+    jobs[0] = put(infer, a, 1, 4, SR_INFER_BULK);
+    gate_await(1);
+    for (int i = 1; i < 5; i++)
+        jobs[i] = put(infer, a, i + 1, 4, SR_INFER_AHEAD);
+    jobs[5] = put(infer, a, 6, 4, SR_INFER_BULK);
+    struct job *refused = job_new(a, 7, 4, SR_INFER_AHEAD); /* a quarter is full */
+    struct sr_infer_job *list[] = {&refused->job};
+    assert_int_equal(sr_infer_submit_list(infer, list, 1), SR_EBUSY);
+    jobs[6] = put(infer, a, 8, 4, SR_INFER_INTERACTIVE);
+    sr_infer_hasten(infer, &jobs[4]->job, SR_INFER_INTERACTIVE);
+    gate_open();
+    await_ends(7);
+    assert_int_equal(gate.n_batches, 6);
+    assert_int_equal(gate.batches[1].first, 8);
+    assert_int_equal(gate.batches[1].jobs, 2); /* with the one that was hastened */
+    assert_int_equal(gate.batches[2].first, 6);
+    for (size_t i = 3; i < 6; i++)
+        assert_int_equal(gate.batches[i].jobs, 1);
+    sr_infer_hasten(infer, &jobs[1]->job, SR_INFER_BULK); /* too late: nothing happens */
+    sr_infer_free(infer);
+    for (int i = 0; i < 7; i++)
+        job_free(jobs[i]);
+    job_free(refused);
+    sr_encoder_unref(a);
+}
+
 static void test_long_ones_have_their_lane(void **state)
 {
     (void)state;
@@ -733,6 +772,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_batches_form_while_one_runs),
         cmocka_unit_test(test_interactive_first),
+        cmocka_unit_test(test_ahead_comes_last),
         cmocka_unit_test(test_long_ones_have_their_lane),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_cancel),

@@ -206,6 +206,152 @@ static void empty_and_too_long(void **state)
     close_site(&site);
 }
 
+/* Both say the same of a text. */
+static void same_answers(const struct site *site, const struct sr_judge_reading *a,
+                         const struct site *other_site, const struct sr_judge_reading *b)
+{
+    const struct sr_encoder_info *info = sr_encoder_info(site->encoder);
+    struct sr_judge_scope scope = sr_judge_scope(a), other = sr_judge_scope(b);
+    size_t n, n_other;
+    const struct sr_bio_span *spans = sr_judge_spans(a, &n), *spans_other = sr_judge_spans(b, &n_other);
+    assert_int_equal(scope.windows, other.windows);
+    assert_int_equal(scope.read_bytes, other.read_bytes);
+    assert_int_equal(scope.tokens, other.tokens);
+    assert_int_equal(n, n_other);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(spans[i].start, spans_other[i].start);
+        assert_int_equal(spans[i].end, spans_other[i].end);
+        assert_int_equal(spans[i].type, spans_other[i].type);
+    }
+    for (size_t h = 0; h < info->n_heads; h++) {
+        const struct sr_head_info *head = sr_judge_head(site->judge, info->heads[h].name),
+                                  *twin = sr_judge_head(other_site->judge, info->heads[h].name);
+        for (size_t i = 0; head && head->kind == SR_HEAD_SEQUENCE && i <= scope.windows; i++) {
+            uint32_t start, end, start_other, end_other;
+            const float *p = sr_judge_text(a, head), *q = sr_judge_text(b, twin);
+            if (i < scope.windows) {
+                p = sr_judge_window(a, head, i, &start, &end);
+                q = sr_judge_window(b, twin, i, &start_other, &end_other);
+                assert_true(start == start_other && end == end_other);
+            }
+            for (size_t k = 0; k < head->n_labels; k++)
+                assert_float_equal(p[k], q[k], 1e-5);
+        }
+    }
+}
+
+static struct sr_bytes new_text(char *room, size_t n, unsigned seed)
+{
+    size_t at = 0;
+    for (unsigned i = 0; at + 16 < n; i++) {
+        unsigned k = (i * 7919 + seed * 31 + i * i * 13) % 17576; /* three letters */
+        at += (size_t)snprintf(room + at, n - at, "%c%c%c%s ", (char)('a' + k % 26),
+                               (char)('a' + k / 26 % 26), (char)('a' + k / 676), i % 9 ? "" : ".");
+    }
+    return sr_bytes_of(room, at);
+}
+
+/* A text that has grown costs its last window and what is new. */
+static void knows_what_has_not_changed(void **state)
+{
+    struct site site = open_site(1 << 20, 32), fresh = open_site(0, 32);
+    static char room[4000];
+    struct sr_bytes text = new_text(room, sizeof room, 1);
+    struct sr_judge_reading *before, *grown, *anew;
+    (void)state;
+    assert_int_equal(ask(site.judge, sr_bytes_of(text.p, 2000), 0, &before), SR_OK);
+    struct sr_judge_stats stats = sr_judge_stats(site.judge);
+    size_t windows = sr_judge_scope(before).windows;
+    assert_int_equal(stats.windows_read, windows);
+    assert_int_equal(ask(site.judge, text, 0, &grown), SR_OK);
+    stats = sr_judge_stats(site.judge);
+    assert_int_equal(stats.windows_known, windows - 1);
+    assert_int_equal(stats.windows_read, 1 + sr_judge_scope(grown).windows);
+    assert_int_equal(ask(fresh.judge, text, 0, &anew), SR_OK);
+    same_answers(&site, grown, &fresh, anew);
+    sr_judge_reading_unref(anew);
+    assert_int_equal(ask(site.judge, text, 7, &anew), SR_OK); /* another tenant's is read anew */
+    assert_int_equal(sr_judge_stats(site.judge).windows_known, windows - 1);
+    sr_judge_reading_unref(before);
+    sr_judge_reading_unref(grown);
+    sr_judge_reading_unref(anew);
+    close_site(&fresh);
+    close_site(&site);
+}
+
+static size_t read_ahead(struct sr_judge_growing *growing)
+{
+    size_t n = 0;
+    for (;; n++) {
+        struct asker asker = {.wait = {.done = count_answer}};
+        asker.wait.owner = &asker;
+        int rc = sr_judge_growing_read(growing, &asker.wait);
+        if (rc == SR_ENOENT)
+            return n;
+        while (rc == SR_AGAIN && atomic_load(&asker.answers) == 0)
+            usleep(100);
+        assert_int_equal(rc == SR_AGAIN ? asker.status : rc, SR_OK);
+        sr_judge_reading_unref(asker.wait.reading);
+    }
+}
+
+/* However a text arrives, its windows are those of the whole text, and so is the answer. */
+static void reads_while_it_arrives(void **state)
+{
+    static const size_t pieces[] = {1, 7, 100, 999, 4096, 20000};
+    struct site fresh = open_site(0, 64);
+    static char room[20000];
+    (void)state;
+    for (size_t k = 0; k < sizeof pieces / sizeof *pieces; k++) {
+        struct site site = open_site(1 << 20, 64);
+        struct sr_bytes text = new_text(room, sizeof room - 2000 * k, (unsigned)k);
+        struct sr_judge_growing *growing;
+        struct sr_judge_reading *whole, *anew;
+        size_t ahead = 0;
+        assert_int_equal(sr_judge_growing_new(&growing, site.judge, 3), SR_OK);
+        for (int begun = 0; begun < 2; begun++) { /* the second time everything is known */
+            sr_judge_growing_begin(growing);
+            ahead = 0;
+            for (size_t at = 0, n; at < text.n; at += n) {
+                n = text.n - at < pieces[k] ? text.n - at : pieces[k];
+                assert_int_equal(sr_judge_growing_feed(growing, sr_bytes_of(text.p + at, n)), SR_OK);
+                ahead += read_ahead(growing);
+            }
+        }
+        struct sr_judge_stats stats = sr_judge_stats(site.judge);
+        assert_int_equal(stats.windows_read, ahead);
+        assert_int_equal(ask(site.judge, text, 3, &whole), SR_OK);
+        size_t windows = sr_judge_scope(whole).windows;
+        assert_true(ahead < windows && ahead + 20 > windows); /* two KiB may be unsettled */
+        assert_int_equal(sr_judge_stats(site.judge).windows_read, windows);
+        assert_int_equal(ask(fresh.judge, text, 3, &anew), SR_OK);
+        same_answers(&site, whole, &fresh, anew);
+        sr_judge_reading_unref(whole);
+        sr_judge_reading_unref(anew);
+        sr_judge_growing_free(growing);
+        close_site(&site);
+    }
+    close_site(&fresh);
+}
+
+static void gives_up_what_cannot_grow(void **state)
+{
+    struct site site = open_site(1 << 20, 64);
+    static char blank[40000];
+    struct sr_judge_growing *growing;
+    (void)state;
+    memset(blank, 'a', sizeof blank);
+    assert_int_equal(sr_judge_growing_new(&growing, site.judge, 0), SR_OK);
+    sr_judge_growing_begin(growing);
+    assert_int_equal(sr_judge_growing_feed(growing, sr_bytes_of(blank, sizeof blank)), SR_EUNSUPPORTED);
+    assert_int_equal(read_ahead(growing), 0);
+    sr_judge_growing_begin(growing);
+    assert_int_equal(sr_judge_growing_feed(growing, SR_LIT("short")), SR_OK);
+    assert_int_equal(read_ahead(growing), 0);
+    sr_judge_growing_free(growing);
+    close_site(&site);
+}
+
 /* Many ask for few texts, and some leave: everyone is answered exactly once. */
 #define THREADS 4
 #define ASKS    200
@@ -213,14 +359,19 @@ static void empty_and_too_long(void **state)
 static void *ask_and_leave(void *arg)
 {
     struct site *site = arg;
+    static const char shared[] =
+        "one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
+        "one text of many words that go on and on and has several windows, number ";
     struct asker *askers = calloc(ASKS, sizeof *askers);
-    char text[64];
+    char text[sizeof shared + 32];
     for (int i = 0; i < ASKS; i++) {
         struct asker *a = &askers[i];
-        int n = snprintf(text, sizeof text, "a shared text number %d of a few", i / 4);
+        int n = snprintf(text, sizeof text, "%s%d of a few", shared, i / 4);
         a->wait.done = count_answer;
         a->wait.owner = a;
-        int rc = sr_judge_read(site->judge, sr_bytes_of(text, (size_t)n), 0, SR_INFER_INTERACTIVE, &a->wait);
+        struct sr_bytes asked = sr_bytes_of(text, (size_t)n); /* its first windows are those of all */
+        enum sr_infer_priority priority = i % 5 ? SR_INFER_INTERACTIVE : SR_INFER_AHEAD;
+        int rc = sr_judge_read(site->judge, asked, 0, priority, &a->wait);
         if (rc == SR_AGAIN && i % 3 == 0)
             sr_judge_leave(site->judge, &a->wait);
         else if (rc != SR_AGAIN)
@@ -241,7 +392,7 @@ static void *ask_and_leave(void *arg)
 
 static void many_ask_and_leave(void **state)
 {
-    struct site site = open_site(1 << 14, 64);
+    struct site site = open_site(1 << 14, 24);
     pthread_t threads[THREADS];
     (void)state;
     for (int i = 0; i < THREADS; i++)
@@ -256,7 +407,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(says_what_the_encoder_says), cmocka_unit_test(reads_long_texts_whole),
         cmocka_unit_test(remembers_by_text_and_salt), cmocka_unit_test(forgets_the_oldest),
-        cmocka_unit_test(empty_and_too_long),         cmocka_unit_test(many_ask_and_leave),
+        cmocka_unit_test(empty_and_too_long),         cmocka_unit_test(knows_what_has_not_changed),
+        cmocka_unit_test(reads_while_it_arrives),     cmocka_unit_test(gives_up_what_cannot_grow),
+        cmocka_unit_test(many_ask_and_leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,6 +113,51 @@ static void test_fewest(void **state)
     sr_tokenizer_unref(t);
 }
 
+/* Full windows: a text that grows keeps all of them but the last. */
+static void test_full(void **state)
+{
+    static char room[20000];
+    struct sr_tokenizer *t = open_named("bert-uncased");
+    struct sr_windows_options o = {.max_tokens = 34, .overlap = 8, .max_windows = 1000, .full = true};
+    struct sr_arena arena;
+    struct sr_windows w, more;
+    (void)state;
+    sr_arena_init(&arena, (size_t)64 << 20);
+    for (unsigned words = 0; words < 300; words += 1 + words / 8) {
+        size_t part_bytes = make_text(room, sizeof room, words).n;
+        struct sr_bytes text = make_text(room, sizeof room, words + 40); /* begins with the other */
+        struct sr_bytes part = sr_bytes_of(text.p, part_bytes);
+        assert_int_equal(sr_windows_cut(&w, t, part, &o, &arena), SR_OK);
+        assert_int_equal(sr_windows_cut(&more, t, text, &o, &arena), SR_OK);
+        assert_int_equal(w.read, w.tokens);
+        assert_int_equal(w.read_bytes, part.n);
+        assert_int_equal(w.items[w.n - 1].first + w.items[w.n - 1].count, w.tokens);
+        size_t ids = 0;
+        for (size_t i = 0; i < w.n; i++) {
+            ids += w.items[i].n_ids;
+            assert_true(w.n == 1 || w.items[i].n_ids == o.max_tokens);
+            if (i)
+                assert_true(w.items[i].first + 8 <= w.items[i - 1].first + w.items[i - 1].count);
+            if (i + 1 < w.n) {
+                assert_int_equal(w.items[i].n_ids, more.items[i].n_ids);
+                assert_memory_equal(w.items[i].ids, more.items[i].ids,
+                                    w.items[i].n_ids * sizeof *w.items[i].ids);
+            }
+        }
+        assert_int_equal(ids, w.total_ids);
+        struct sr_windows_options even = o;
+        even.full = false;
+        assert_int_equal(sr_windows_cut(&more, t, part, &even, &arena), SR_OK);
+        assert_int_equal(more.n, w.n); /* no more of them */
+        o.max_windows = 3;
+        assert_int_equal(sr_windows_cut(&w, t, part, &o, &arena), SR_OK);
+        assert_true(w.n <= 3 && w.items[w.n - 1].first + w.items[w.n - 1].count == w.read);
+        o.max_windows = 1000;
+    }
+    sr_arena_dispose(&arena);
+    sr_tokenizer_unref(t);
+}
+
 static void test_refuses(void **state)
 {
     struct sr_tokenizer *t = open_named("bert-uncased");
@@ -174,8 +219,8 @@ static void test_memory_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_covers), cmocka_unit_test(test_fewest),     cmocka_unit_test(test_refuses),
-        cmocka_unit_test(test_join),   cmocka_unit_test(test_memory_out),
+        cmocka_unit_test(test_covers),  cmocka_unit_test(test_fewest), cmocka_unit_test(test_full),
+        cmocka_unit_test(test_refuses), cmocka_unit_test(test_join),   cmocka_unit_test(test_memory_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
