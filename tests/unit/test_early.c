@@ -1,15 +1,20 @@
 /*
  * A prompt that is read while the body arrives gives what the whole prompt gives, however the body is cut and
- * whatever its messages look like; and of an ordinary body little is left to read at its end.
+ * whatever its messages look like; and of an ordinary body little is left to read at its end. The same of the
+ * texts that are put to judges.
  */
 #include "router/early.h"
 #include "tests/unit/signal_kit.h"
 
 #include "base/buf.h"
+#include "infer/judge.h"
+#include "router/turns.h"
+#include "signal/neural.h"
 #include "signal/types.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static uint64_t state = 7;
 
@@ -103,6 +108,9 @@ static void put_body(struct sr_buf *out, enum sr_dialect dialect)
     }
 }
 
+/* What the judges are to be asked for while a body is read. */
+static uint32_t asked_types;
+
 struct reading {
     struct sr_arena arena;
     struct sr_paths *paths;
@@ -129,8 +137,10 @@ static void read_pieces(struct reading *r, struct sr_signals *signals, enum sr_d
         at += n;
         r->doc.body = sr_bytes_of(body.p, at);
         r->doc.spans = sr_scan_spans(r->scan, &r->doc.n_spans);
-        if (rc == SR_MORE)
+        if (rc == SR_MORE) {
             sr_early_read(&r->early, signals, &r->doc);
+            sr_early_ask(&r->early, signals, asked_types, SR_LIT("tenant"), &r->doc);
+        }
     }
     sr_request_index(&r->doc);
 }
@@ -280,9 +290,218 @@ static void test_off(void **unused)
     kit_close(&kit);
 }
 
+/* ---- judges ---- */
+
+#define MODEL     SR_SOURCE_DIR "/tests/golden/encoder/small/bert-bundle"
+#define BIT(type) (UINT32_C(1) << (type))
+
+/* A judge of its own over a small encoder. */
+struct site {
+    struct sr_config_pii rule;
+    struct sr_config_jailbreak attack;
+    struct sr_config config;
+    struct sr_models *models;
+    struct sr_judge *judge;
+    struct sr_signals *signals;
+};
+
+static const char *attack_labels[] = {"label 1", "jailbreak"};
+
+static void open_site(struct site *site, bool history)
+{
+    struct sr_err err = {0};
+    memset(site, 0, sizeof *site);
+    site->rule = (struct sr_config_pii){.name = "private", .include_history = history};
+    site->attack =
+        (struct sr_config_jailbreak){.name = "attack", .threshold = 0.5, .include_history = history};
+    site->config.piis = &site->rule;
+    site->config.jailbreaks = &site->attack;
+    site->config.n_piis = site->config.n_jailbreaks = 1;
+    site->config.global.jailbreak_labels = (struct sr_strings){.items = attack_labels, .count = 2};
+    site->config.global.guards.memo_bytes = 4 << 20;
+    site->config.global.inference.encoder = MODEL;
+    site->config.global.inference.judge = MODEL "/bundle";
+    site->config.global.inference.ask_below = 1;
+    site->config.global.inference.judge_max = 16 << 10;
+    assert_int_equal(sr_models_new(&site->models, NULL), SR_OK);
+    if (sr_signal_judge(&site->config, site->models, &site->judge, &err) ||
+        sr_signals_new(&site->signals, &site->config, site->models, &err))
+        fail_msg("%s", err.message);
+}
+
+static void close_site(struct site *site)
+{
+    sr_signals_unref(site->signals);
+    sr_judge_unref(site->judge);
+    sr_models_free(site->models);
+}
+
+/* What a type says of the turns of a body that is there as a whole. */
+static const struct sr_signal_result *ask_turns(struct site *site, enum sr_signal_type type,
+                                                struct reading *r, struct sr_signal_run **run)
+{
+    struct sr_turns turns;
+    uint64_t total;
+    assert_int_equal(sr_turns_read(&r->doc, &r->arena, &turns), SR_OK);
+    struct sr_signal_input *input = sr_signal_input_new(sr_request_text(&r->doc, &r->arena, &total), total);
+    assert_int_equal(sr_signal_input_add_turns(input, turns.items, turns.n, SR_LIT("tenant")), SR_OK);
+    assert_int_equal(
+        sr_signal_run_new(run, site->signals, input, (struct sr_signal_env){NULL, NULL, 0}, &r->arena),
+        SR_OK);
+    sr_signal_input_unref(input);
+    assert_int_equal(sr_signal_run_start(*run, type, NULL, NULL), SR_OK);
+    return sr_signal_run_result(*run, type);
+}
+
+static void same_result(const struct sr_signal_result *a, const struct sr_signal_result *b)
+{
+    assert_int_equal(a->status, b->status);
+    assert_string_equal(a->tier, b->tier);
+    assert_int_equal(a->n_finds, b->n_finds);
+    assert_int_equal(a->scanned_bytes, b->scanned_bytes);
+    assert_int_equal(a->all_bytes, b->all_bytes);
+    for (size_t i = 0; i < a->n_finds; i++) {
+        assert_int_equal(a->finds[i].turn, b->finds[i].turn);
+        assert_int_equal(a->finds[i].start, b->finds[i].start);
+        assert_int_equal(a->finds[i].end, b->finds[i].end);
+        assert_int_equal(a->finds[i].type, b->finds[i].type);
+        assert_float_equal(a->finds[i].confidence, b->finds[i].confidence, 1e-4);
+    }
+    assert_int_equal(a->n_hits, b->n_hits);
+    for (size_t i = 0; i < a->n_hits; i++)
+        assert_int_equal(a->hits[i].matched, b->hits[i].matched);
+}
+
+/* Until nothing that was asked ahead is under way. */
+static void settle(struct site *site)
+{
+    struct sr_infer *infer;
+    assert_int_equal(sr_signal_infer(&site->config, site->models, &infer, NULL), SR_OK);
+    while (sr_infer_stats(infer).jobs)
+        usleep(1000);
+}
+
+/* Any body in any pieces: asked ahead or not, guards say the same. */
+static void test_judges_say_the_same(void **unused)
+{
+    static const enum sr_signal_type types[] = {SR_SIGNAL_PII, SR_SIGNAL_JAILBREAK};
+    struct site early, late;
+    struct sr_buf body;
+    (void)unused;
+    sr_buf_init(&body, 1 << 20);
+    for (unsigned i = 0; i < 24; i++) {
+        enum sr_dialect dialect = pick(4) ? SR_DIALECT_CHAT : SR_DIALECT_COMPLETIONS;
+        struct reading r;
+        if (i % 8 == 0) {
+            open_site(&early, i % 16 == 0);
+            open_site(&late, i % 16 == 0);
+        }
+        sr_buf_clear(&body);
+        put_body(&body, dialect);
+        asked_types = BIT(SR_SIGNAL_PII) | BIT(SR_SIGNAL_JAILBREAK);
+        read_pieces(&r, early.signals, dialect, sr_buf_view(&body), pick(5) ? 1 + pick(8000) : 1 + pick(12));
+        if (pick(2))
+            sr_early_dispose(&r.early); /* what is under way is given up, and asked again */
+        for (size_t k = 0; k < 2; k++) {
+            struct sr_signal_run *a, *b;
+            same_result(ask_turns(&early, types[k], &r, &a), ask_turns(&late, types[k], &r, &b));
+            sr_signal_run_dispose(a);
+            sr_signal_run_dispose(b);
+        }
+        reading_dispose(&r);
+        if (i % 8 == 7) {
+            close_site(&early);
+            close_site(&late);
+        }
+    }
+    asked_types = 0;
+    sr_buf_dispose(&body);
+}
+
+static void say(struct sr_buf *body, const char *role, size_t bytes)
+{
+    put(body, body->len > 40 ? ",{\"role\":\"" : "{\"role\":\"");
+    put(body, role);
+    put(body, "\",\"content\":\"");
+    for (size_t i = 0, end = body->len + bytes; body->len < end; i++)
+        assert_int_equal(
+            sr_buf_printf(body, "%c%c%c ", 'a' + (int)pick(26), 'a' + (int)pick(26), 'a' + (int)(i % 26)),
+            SR_OK);
+    put(body, "\"}");
+}
+
+/* A conversation in pieces: how many windows its judge has read before the end, and reads after it. */
+static void read_slowly(struct site *site, const struct sr_buf *body, uint64_t *before, uint64_t *after)
+{
+    struct reading r;
+    struct sr_signal_run *run;
+    uint64_t start = sr_judge_stats(site->judge).windows_read;
+    read_pieces(&r, site->signals, SR_DIALECT_CHAT, sr_buf_view(body), 700);
+    settle(site);
+    *before = sr_judge_stats(site->judge).windows_read - start;
+    assert_int_equal(ask_turns(site, SR_SIGNAL_PII, &r, &run)->status, SR_OK);
+    *after = sr_judge_stats(site->judge).windows_read - start - *before;
+    sr_signal_run_dispose(run);
+    reading_dispose(&r);
+}
+
+static void test_what_is_asked_ahead(void **unused)
+{
+    struct site site;
+    struct sr_buf body;
+    uint64_t before, after;
+    (void)unused;
+    sr_buf_init(&body, 1 << 20);
+    open_site(&site, true);
+    asked_types = BIT(SR_SIGNAL_PII);
+    put(&body, "{\"model\":\"auto\",\"messages\":[          ");
+    say(&body, "system", 300);
+    say(&body, "user", 4000);
+    say(&body, "assistant", 2000);
+    say(&body, "tool", 6000);
+    put(&body, "]}");
+    read_slowly(&site, &body, &before, &after);
+    assert_true(before > 20);
+    assert_true(after <= 4); /* the end of the last message */
+    asked_types = 0;         /* not needed: nothing is read ahead, though the texts are new */
+    body.len -= 2;
+    say(&body, "user", 5000);
+    put(&body, "]}");
+    read_slowly(&site, &body, &before, &after);
+    assert_int_equal(before, 0);
+    assert_true(after > 5);
+    close_site(&site);
+    open_site(&site, false); /* of the user's turns alone */
+    asked_types = BIT(SR_SIGNAL_PII);
+    sr_buf_clear(&body);
+    put(&body, "{\"model\":\"auto\",\"messages\":[          ");
+    say(&body, "tool", 6000);
+    say(&body, "assistant", 6000);
+    say(&body, "user", 300);
+    put(&body, "]}");
+    read_slowly(&site, &body, &before, &after);
+    assert_true(before <= 1);
+    sr_buf_clear(&body); /* and nothing of what is longer than judges read */
+    put(&body, "{\"model\":\"auto\",\"messages\":[          ");
+    say(&body, "user", 60000);
+    put(&body, "]}");
+    struct reading r;
+    read_pieces(&r, site.signals, SR_DIALECT_CHAT, sr_buf_view(&body), 20000);
+    reading_dispose(&r);
+    settle(&site);
+    close_site(&site);
+    asked_types = 0;
+    sr_buf_dispose(&body);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_any_body_in_any_pieces),
-                                       cmocka_unit_test(test_what_is_left), cmocka_unit_test(test_off)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_any_body_in_any_pieces),
+        cmocka_unit_test(test_what_is_left),
+        cmocka_unit_test(test_off),
+        cmocka_unit_test(test_judges_say_the_same),
+        cmocka_unit_test(test_what_is_asked_ahead),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
