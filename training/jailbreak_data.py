@@ -12,22 +12,24 @@ import re
 
 import attacks
 import data
+import requests_made
 
 LABELS = ["benign", "jailbreak"]
 # source: folder; weight: in the loss; made: by attacks.py
 Row = collections.namedtuple("Row", "source text label kind lang weight group")
 MOST = 6000     # characters of a text that are read
 
-ATTACK_FILES = {"jailbreak-inthewild": ("train.jsonl", 1.0), "jailbreak-short": ("train.jsonl", 4.0), "adaptive-attacks": ("train.jsonl", 1.0),
-                "gptfuzz": ("train.jsonl", 1.0), "llmguard-tests": ("train.jsonl", 4.0), "composed-injections": ("train.jsonl", 0.8),
-                "multilingual-override": ("train.jsonl", 1.5), "jailbreak-bipia": ("contexts_train.jsonl", 0.2)}
+ATTACK_FILES = {"jailbreak-inthewild": ("train.jsonl", 4.0), "jailbreak-short": ("train.jsonl", 5.0), "adaptive-attacks": ("train.jsonl", 5.0),
+                "gptfuzz": ("train.jsonl", 4.0), "llmguard-tests": ("train.jsonl", 5.0), "composed-injections": ("train.jsonl", 0.8),
+                "multilingual-override": ("train.jsonl", 1.5), "jailbreak-bipia": ("contexts_train.jsonl", 0.6)}
 # harmless: (file, rows at most, weight)
-HARMLESS_FILES = {"benign-prompts": ("train.jsonl", 9999, 4.0), "benign-real-users": ("train.jsonl", 9999, 3.0), "domain-mmlu-pro": ("train.jsonl", 3500, 1.0),
+HARMLESS_FILES = {"benign-prompts": ("train.jsonl", 9999, 6.0), "benign-real-users": ("train.jsonl", 9999, 6.0), "domain-mmlu-pro": ("train.jsonl", 3500, 1.0),
                   "domain-mmlu": ("train.jsonl", 2000, 1.0), "domain-longfact": ("train.jsonl", 2000, 1.0), "domain-gaokao-zh": ("train.jsonl", 800, 1.0),
                   "intent-banking77": ("train.jsonl", 2500, 1.0), "intent-clinc150": ("train.jsonl", 4000, 1.0), "tools-metatool": ("train.jsonl", 4000, 1.0),
                   "factcheck-weak": ("train.jsonl", 4500, 1.0), "feedback-weak-nlupp": ("train.jsonl", 1000, 1.0), "routing-gsm8k": ("train.jsonl", 500, 1.0),
                   "pii-presidio": ("train.jsonl", 700, 1.0), "pii-ner-tweets": ("train.jsonl", 2000, 1.0)}
 CHATS = {"chat-rag-bills": "requests.jsonl", "chat-rag-opensourceguide": "requests.jsonl", "chat-agent-taubench": "airline_trajectories.jsonl"}
+REQUESTS = 3000    # made requests, harmless
 MADE = {"attacks": 9000, "lookalikes": 12000, "planted": 3000, "carriers": 4000}
 
 
@@ -71,15 +73,16 @@ def load(root, made=MADE, seed=11):
     for folder, name in CHATS.items():
         texts = {t for r in _read(root, folder, name, inputs) for t in messages(r["request"])}
         for t in _sample(sorted(texts), 1500, lambda t: t):
-            rows.append(Row(folder, t[:MOST], 0, "message", "", 1.0, None))
+            rows.append(Row(folder, t[:MOST], 0, "message", "", 2.5, None))
     documents = _read(root, "longdocs-opensourceguide", "docs.jsonl", inputs)
     for d in documents:
         for k in range(3):
             at = int(data.chance(d["id"], f"piece {k}") * max(1, len(d["text"]) - 2500))
-            rows.append(Row("longdocs", d["text"][at:at + 2500], 0, "document", d["lang"], 2.0, None))
+            rows.append(Row("longdocs", d["text"][at:at + 2500], 0, "document", d["lang"], 3.5, None))
     for r in _sample(_read(root, "similarity-korean-qpairs", "train.jsonl", inputs), 500, lambda r: r["text1"]):
         rows.append(Row("korean-questions", r["text1"], 0, "", "ko", 1.0, None))
     rows = [r._replace(group=g) for r, g in zip(rows, clusters(rows))]
+    rows += [Row("requests", r.text, 0, "", "", 1.0, f"request {r.group}") for r in requests_made.drawn(random.Random("harmless requests"), REQUESTS)]
     rows += make(rows, harmful, documents, made, seed)
     return rows, harmful, inputs
 

@@ -6,13 +6,14 @@ from streams import Example, cut, typed
 import trunk
 
 HELD = 0.10          # of the groups: kept out of training, for calibration
-MOST = 128           # tokens of a text; a planted instruction is kept inside
+MOST, WINDOW, WINDOWS = 128, 252, 0.35    # tokens of a text; of a share of them, as many as a window holds; a planted instruction is kept inside
 PER_EPOCH = {"composed-injections": 500, "benign-prompts": 815, "benign-real-users": 1316, "jailbreak-bipia": 60, "factcheck-weak": 220, "intent-clinc150": 160,
              "intent-banking77": 100, "tools-metatool": 220, "domain-mmlu-pro": 200, "domain-mmlu": 120, "domain-longfact": 120, "domain-gaokao-zh": 60,
-             "pii-ner-tweets": 120, "pii-presidio": 60, "routing-gsm8k": 30, "feedback-weak-nlupp": 60, "korean-questions": 50, "chat-agent-taubench": 240,
+             "pii-ner-tweets": 120, "requests": 350, "pii-presidio": 60, "routing-gsm8k": 30, "feedback-weak-nlupp": 60, "korean-questions": 50, "chat-agent-taubench": 240,
              "chat-rag-bills": 120, "chat-rag-opensourceguide": 225, "longdocs": 225}
 MADE = {"attacks": 1800, "lookalikes": 2200, "planted": 450, "carriers": 550}
-WEIGHT = {"jailbreak-inthewild": 1.2, "gptfuzz": 1.2, "composed-injections": 0.6, "jailbreak-bipia": 0.3, "benign-prompts": 1.5, "jailbreak-short": 2.0, "llmguard-tests": 2.0}
+WEIGHT = {"jailbreak-inthewild": 2.5, "gptfuzz": 2.5, "composed-injections": 0.6, "jailbreak-bipia": 0.3, "benign-prompts": 2.0, "benign-real-users": 2.0, "longdocs": 2.0,
+          "chat-rag-opensourceguide": 2.0, "adaptive-attacks": 2.0, "jailbreak-short": 2.0, "llmguard-tests": 2.0}
 
 
 def load(root):
@@ -41,7 +42,7 @@ def epoch(rows, held, tok, root, keep=lambda row: True):
         texts = [typed(r.text, rng) if rng.random() < 0.1 else r.text for r in picked + made]
         for (ids, _), r in zip(trunk.encode(tok, texts), picked + made):
             whole = r.kind == "indirect_injection" or r.source == "jailbreak-bipia"
-            ids = cut(ids, rng, 240 if whole else MOST)
+            ids = cut(ids, rng, WINDOW if whole or rng.random() < WINDOWS else MOST)
             out.append(Example(trunk.wrap(ids), r.label, WEIGHT.get(r.source, 1.0)))
         return out
 

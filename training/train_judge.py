@@ -29,7 +29,7 @@ CHOICES = {
     "pooling": {"domain": "mean", "jailbreak": "cls", "pii": "token"},
     "phases": [
         {"tokens": 1_800_000, "share": {"domain": 1.0}},
-        {"tokens": 6_200_000, "share": {"domain": 0.30, "jailbreak": 0.40, "pii": 0.30}},
+        {"tokens": 5_000_000, "share": {"domain": 0.28, "jailbreak": 0.44, "pii": 0.28}},
     ],
     "task_weight": {"domain": 1.0, "jailbreak": 1.0, "pii": 1.0},
 }
