@@ -248,12 +248,14 @@ int sr_cmd_embed(int argc, char **argv)
 {
     struct sr_operands operands;
     struct sr_neural neural;
+    char path[SR_LOCATE_MAX];
     int code = SR_EXIT_DONE;
     if (!sr_cmd_begin(&usage, argc, argv, 1, &operands, &code))
         return code;
     if (jsonl && operands.count)
         return sr_cmd_misuse(&usage, "give TEXT or --jsonl, not both");
-    if (!sr_neural_open(&usage, &args, NULL, NULL, &neural, &code))
+    if (!sr_neural_choose(&usage, &args, "embedding", path, &code) ||
+        !sr_neural_open(&usage, &args, NULL, NULL, &neural, &code))
         return code;
     code = jsonl ? embed_rows(&neural) : one_text(&neural, &operands);
     sr_neural_close(&neural);

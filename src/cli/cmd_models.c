@@ -4,6 +4,7 @@
 #include "cli/cmd.h"
 
 #include "cli/manifest.h"
+#include "cli/models_found.h"
 #include "cli/neural.h"
 #include "cli/verify.h"
 #include "infer/locate.h"
@@ -27,10 +28,11 @@ static const struct sr_option options[] = {
 };
 static const struct sr_usage usage = {
     .name = "models",
-    .synopsis = "list | info [DIR|FILE] | verify [DIR]",
+    .synopsis = "list [DIR] | info [DIR|FILE] | verify [DIR]",
     .summary = "Looks at models.",
     .text =
         "list               the built-in models and the neural ones that are found\n"
+        "list DIR           which folder of a models folder serves which task, and why\n"
         "info [DIR|FILE]    what a model is: architecture, heads, labels, size; without an argument the\n"
         "                   built-in linear one\n"
         "verify [DIR]       checks each file of DIR/manifest.json by size and SHA-256, and compares what a\n"
@@ -74,14 +76,15 @@ static bool has_file(const char *folder, const char *name)
 /* The folder of a model by name or path; false when it is none. */
 static bool find_folder(const char *name, char out[SR_LOCATE_MAX])
 {
-    if (strlen(name) < SR_LOCATE_MAX && has_file(name, "config.json")) {
+    if (strlen(name) < SR_LOCATE_MAX &&
+        (has_file(name, "config.json") || has_file(name, "adapter_config.json"))) {
         snprintf(out, SR_LOCATE_MAX, "%s", name);
         return true;
     }
     return !strchr(name, '/') && sr_locate_model(out, name, NULL) == SR_OK;
 }
 
-/* The encoder to open for a folder: itself, or the default one where it holds adapters and heads only. */
+/* The encoder to open for a folder: itself, or the default one where it holds a bundle of heads. */
 struct opened {
     char encoder[SR_LOCATE_MAX];
     const char *heads;
@@ -91,7 +94,7 @@ static int resolve(const char *folder, struct opened *out)
 {
     struct sr_err err = {0};
     out->heads = heads;
-    if (!has_file(folder, "adapter_config.json") || has_file(folder, "model.safetensors")) {
+    if (!has_file(folder, "adapters.safetensors")) {
         snprintf(out->encoder, sizeof out->encoder, "%s", folder);
         return SR_EXIT_DONE;
     }
@@ -335,8 +338,8 @@ int sr_cmd_models(int argc, char **argv)
         return code;
     const char *what = operands.count > 0 ? operands.items[0] : "";
     const char *path = operands.count > 1 ? operands.items[1] : NULL;
-    if (strcmp(what, "list") == 0 && !path)
-        return list();
+    if (strcmp(what, "list") == 0)
+        return path ? sr_models_print_found(&usage, path, json) : list();
     if (strcmp(what, "info") == 0)
         return info(path);
     if (strcmp(what, "verify") == 0)

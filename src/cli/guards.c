@@ -9,9 +9,7 @@
 
 bool sr_is_guard_task(const struct sr_tiers *tiers)
 {
-    bool task = tiers->task && (strcmp(tiers->task, "jailbreak") == 0 || strcmp(tiers->task, "pii") == 0);
-    bool folder = tiers->neural.model && strcmp(tiers->task ? tiers->task : "", "pii") == 0;
-    return task && !folder;
+    return tiers->task && (strcmp(tiers->task, "jailbreak") == 0 || strcmp(tiers->task, "pii") == 0);
 }
 
 static enum sr_readers_tier tier_of(const char *tier)
@@ -33,7 +31,10 @@ static int open_readers(struct sr_guards *guards, const struct sr_tiers *tiers, 
         return sr_err_set(err, rc, "the built-in configuration does not load");
     struct sr_config config = *base;
     config.ref = NULL;
-    config.global.jailbreak_model = tiers->neural.model ? tiers->neural.model : config.global.jailbreak_model;
+    if (tiers->neural.model && guards->type == SR_SIGNAL_PII)
+        config.global.pii_model = tiers->neural.model;
+    else if (tiers->neural.model)
+        config.global.jailbreak_model = tiers->neural.model;
     config.global.inference.judge = tiers->judge ? tiers->judge : config.global.inference.judge;
     config.global.inference.threads = (int)tiers->neural.threads;
     if (tiers->neural.precision)
@@ -56,10 +57,13 @@ bool sr_guard_task_open(const struct sr_usage *usage, const struct sr_tiers *tie
                         int *code)
 {
     struct sr_err err = {0};
+    struct sr_tiers chosen = *tiers;
     *guards =
         (struct sr_guards){.type = strcmp(tiers->task, "pii") == 0 ? SR_SIGNAL_PII : SR_SIGNAL_JAILBREAK,
                            .tier = tiers->tier ? tiers->tier : "cascade"};
-    int rc = open_readers(guards, tiers, &err);
+    if (!sr_neural_choose(usage, &chosen.neural, tiers->task, guards->model, code))
+        return false;
+    int rc = open_readers(guards, &chosen, &err);
     if (rc) {
         *code = sr_cmd_fail(usage, SR_EXIT_BROKE, "%s", err.message);
         sr_guard_task_close(guards);

@@ -16,11 +16,12 @@ struct sr_guards {
     struct sr_readers *readers;
     enum sr_signal_type type;
     const struct sr_config *base;
-    const char *tier;      /* "linear", "neural", "both", "cascade": who is asked */
-    const char *precision; /* of the judge; NULL where it is not asked */
+    const char *tier;          /* "linear", "neural", "both", "cascade": who is asked */
+    const char *precision;     /* of the judge; NULL where it is not asked */
+    char model[SR_LOCATE_MAX]; /* chosen among a models folder's */
 };
 
-/* Is the task one of these? A folder of the user's own for pii is not: its spans are asked by tiers.h. */
+/* Is the task one of these? */
 bool sr_is_guard_task(const struct sr_tiers *tiers);
 
 /* False after a message was printed: *code is the exit code. */

@@ -2,7 +2,8 @@
 #include "cli/neural.h"
 
 #include "cli/cmd.h"
-#include "infer/locate.h"
+
+#include <sys/stat.h>
 
 enum sr_precision sr_neural_precision(const char *name)
 {
@@ -21,6 +22,28 @@ const char *sr_neural_name(const struct sr_encoder *encoder)
 {
     const char *folder = sr_encoder_info(encoder)->folder, *slash = strrchr(folder, '/');
     return slash && slash[1] ? slash + 1 : folder;
+}
+
+static bool is_models_folder(const char *path)
+{
+    char folder[SR_LOCATE_MAX], model[SR_LOCATE_MAX];
+    struct stat st;
+    int n = snprintf(folder, sizeof folder, "%s/", path); /* with a slash it is looked for here only */
+    return n < (int)sizeof folder && stat(folder, &st) == 0 && sr_locate_model(model, folder, NULL) != SR_OK;
+}
+
+bool sr_neural_choose(const struct sr_usage *usage, struct sr_neural_args *args, const char *task,
+                      char path[SR_LOCATE_MAX], int *code)
+{
+    struct sr_err err = {0};
+    if (!args->model || !is_models_folder(args->model))
+        return true;
+    if (sr_encoder_discover(args->model, task, path, SR_LOCATE_MAX, &err) != SR_OK) {
+        *code = sr_cmd_fail(usage, SR_EXIT_BROKE, "%s", err.message);
+        return false;
+    }
+    args->model = path;
+    return true;
 }
 
 bool sr_neural_open(const struct sr_usage *usage, const struct sr_neural_args *args, const char *heads,

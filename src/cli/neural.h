@@ -7,6 +7,7 @@
 
 #include "cli/args.h"
 #include "infer/engine.h"
+#include "infer/locate.h"
 
 /* The embedded default's weights, as its publisher has them (tools/fetch_model.sh takes them). */
 #define SR_NEURAL_SHA256 "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -36,6 +37,11 @@ const char *sr_precision_name(enum sr_precision precision);
 
 /* The last part of the encoder's folder: "all-MiniLM-L6-v2". Lives as long as the encoder. */
 const char *sr_neural_name(const struct sr_encoder *encoder);
+
+/* Where args->model is a models folder instead of a model's, puts the model for `task` in it there: its path
+ * is written to `path`, which outlives `args`. False after a message was printed: *code is the exit code. */
+bool sr_neural_choose(const struct sr_usage *usage, struct sr_neural_args *args, const char *task,
+                      char path[SR_LOCATE_MAX], int *code) SR_WARN_UNUSED;
 
 /* Opens the model (NULL: the embedded default) with `heads` (NULL or the folder of heads for it), calls its
  * own head `task` (NULL: as its files do), and starts an engine. False after a message was printed: *code is

@@ -101,14 +101,18 @@ static bool open_tier(const struct sr_usage *usage, const struct sr_tiers *tiers
     return rc == SR_OK;
 }
 
-bool sr_tiers_open(const struct sr_usage *usage, const struct sr_tiers *tiers, struct sr_tiers_model *model,
+bool sr_tiers_open(const struct sr_usage *usage, const struct sr_tiers *given, struct sr_tiers_model *model,
                    int *code)
 {
+    struct sr_tiers chosen = *given, *tiers = &chosen;
+    char path[SR_LOCATE_MAX];
     *model = (struct sr_tiers_model){0};
     if (!tiers->task) {
         *code = sr_cmd_misuse(usage, "which task? --task domain");
         return false;
     }
+    if (!sr_neural_choose(usage, &chosen.neural, tiers->task, path, code))
+        return false;
     bool folder = is_folder(tiers->neural.model);
     if (strcmp(tiers->task, "domain") != 0 && !folder) {
         *code = sr_cmd_misuse(usage, "task `%.40s` is not in this version, which has: domain", tiers->task);

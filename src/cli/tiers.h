@@ -24,7 +24,8 @@ struct sr_tiers {
         {"tier", SR_OPTION_CHOICE, &(tiers).tier, "linear|neural|both|cascade",                              \
          "which model answers, default cascade (as serve does); with a folder as --model neural"},           \
         {"model", SR_OPTION_TEXT, &(tiers).neural.model, "FILE|DIR",                                         \
-         "a linear model's file or a neural model's folder instead of the built-in one"},                    \
+         "a linear model's file, a neural model's folder or a folder of such folders instead of the "        \
+         "built-in one"},                                                                                    \
         {"judge", SR_OPTION_TEXT, &(tiers).judge, "DIR", "heads on the default encoder instead of `judge`"}, \
         SR_NEURAL_OPTIONS((tiers).neural)
 

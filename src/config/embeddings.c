@@ -105,6 +105,10 @@ static const struct sr_field inference_fields[] = {
      .help = "pieces of a text, each as long as the model reads, that an `embedding` signal reads"},
     {"judge", SR_FIELD_TEXT, INFERENCE(judge), .def_note = "judge, where it is found and has a card",
      .help = "folder of heads on the encoder that classify texts, or the name of one in the models folder"},
+    {"models_folder", SR_FIELD_TEXT, INFERENCE(models_folder), .def_note = "none: the models that come along",
+     .help =
+         "folder of model folders: those for `domain`, `jailbreak` and `pii` are found by name or mapping "
+         "file (`semroute models list DIR`); a `model_id` wins"},
     {"ask_below", SR_FIELD_NUMBER, INFERENCE(ask_below), .def = "0.9", .max = 1,
      .help = "signals whose linear answer is less sure than this ask the judge; 0 = never, 1 = always"},
     {"judge_max_bytes", SR_FIELD_SIZE, INFERENCE(judge_max), .def = "32KiB", .max = 1 << 30,

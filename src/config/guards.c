@@ -135,7 +135,8 @@ static const struct sr_field prompt_guard_fields[] = {
     {"threshold", SR_FIELD_NUMBER, GLOBAL(jailbreak_threshold), .def = "0.7", .min = 0, .max = 1,
      .help = "the probability from which a text is an attack, for rules that do not say"},
     {"model_id", SR_FIELD_TEXT, GLOBAL(jailbreak_model), .def_note = "the model that is built in",
-     .help = "a linear text model, a .safetensors file"},
+     .help =
+         "a linear text model (a .safetensors file), or the folder of an encoder with a classification head"},
     {"positive_labels", SR_FIELD_TEXTS, GLOBAL(jailbreak_labels),
      .def_note = "all but `benign`, `safe` and `normal`", .help = "the model's labels that mean an attack"},
 };
@@ -151,12 +152,15 @@ const struct sr_section sr_section_prompt_guard = {
 static const struct sr_field pii_classifier_fields[] = {
     {"threshold", SR_FIELD_NUMBER, GLOBAL(pii_threshold), .def = "0.7", .min = 0, .max = 1,
      .help = "the confidence from which a finding counts, for rules that do not say"},
+    {"model_id", SR_FIELD_TEXT, GLOBAL(pii_model),
+     .def_note = "the model that comes along, where it is found",
+     .help = "the folder of an encoder that labels tokens; it works beside the exact recognisers"},
 };
 
 const struct sr_section sr_section_pii_classifier = {
     .name = "pii classifier",
     .help = "What finds private data.",
     SR_FIELDS(pii_classifier_fields),
-    .later = (const char *const[]){"model_id", "model_ref", "use_cpu", "use_modernbert", "use_mmbert_32k",
+    .later = (const char *const[]){"model_ref", "use_cpu", "use_modernbert", "use_mmbert_32k",
                                    "pii_mapping_path", NULL},
 };

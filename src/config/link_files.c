@@ -3,6 +3,7 @@
  * at the first request. What is in them is for those who open them to judge.
  */
 #include "config/link.h"
+#include "infer/encoder.h"
 #include "infer/locate.h"
 
 #include <errno.h>
@@ -26,6 +27,26 @@ static void check_model(struct sr_binder *b, const struct sr_yaml_node *node, co
         sr_bind_error(b, name, "`%s`: %s", key, err.message);
 }
 
+/* A folder of model folders must have one that some signal can use. */
+static void check_models(struct sr_binder *b, const struct sr_yaml_node *node, const char *key)
+{
+    static const char *const tasks[] = {"domain", "jailbreak", "pii"};
+    const struct sr_yaml_node *folder = sr_yaml_get(node, key);
+    struct sr_encoder_candidate best;
+    struct sr_err err = {0};
+    size_t all = 0, n;
+    if (!folder || folder->kind != SR_YAML_SCALAR || !folder->text.n)
+        return;
+    for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++, all += n)
+        if (sr_encoder_candidates(folder->text.p, tasks[i], &best, 1, &n, &err)) {
+            sr_bind_error(b, folder, "`%s`: %s", key, err.message);
+            return;
+        }
+    if (all == 0)
+        sr_bind_error(b, folder, "`%s`: %.300s has no model for domain, jailbreak or pii", key,
+                      folder->text.p);
+}
+
 static const struct sr_yaml_node *under(const struct sr_yaml_node *node, const char *const *keys)
 {
     for (; node && *keys; keys++)
@@ -39,6 +60,7 @@ void sr_config_link_files(struct sr_binder *b, const struct sr_yaml_node *root)
     static const char *const tls_path[] = {"global", "semroute", "gateway", "tls", NULL};
     static const char *const domain_path[] = {"global",     "model_catalog", "modules",
                                               "classifier", "domain",        NULL};
+    static const char *const pii_path[] = {"global", "model_catalog", "modules", "classifier", "pii", NULL};
     static const char *const guard_path[] = {"global", "model_catalog", "modules", "prompt_guard", NULL};
     static const char *const compression_path[] = {"global", "model_catalog", "modules", "prompt_compression",
                                                    NULL};
@@ -55,6 +77,8 @@ void sr_config_link_files(struct sr_binder *b, const struct sr_yaml_node *root)
     check_file(b, under(root, domain_path), "model_id");
     check_model(b, under(root, semantic_path), "mmbert_model_path");
     check_model(b, under(root, inference_path), "judge");
+    check_models(b, under(root, inference_path), "models_folder");
+    check_file(b, under(root, pii_path), "model_id");
     check_file(b, under(root, guard_path), "model_id");
     check_file(b, under(root, compression_path), "tokenizer");
 }

@@ -61,20 +61,18 @@ static int put_readers(struct sr_buf *out, bool *first, const struct sr_engine *
         enum sr_signal_type type;
         const char *name, *task;
     } kinds[] = {{SR_SIGNAL_DOMAIN, "domain-linear", "domain"},
-                 {SR_SIGNAL_JAILBREAK, "jailbreak", "jailbreak"}};
-    const char *path = engine->config->global.domain_model;
+                 {SR_SIGNAL_JAILBREAK, "jailbreak", "jailbreak"},
+                 {SR_SIGNAL_PII, "pii", "pii"}};
     int rc = SR_OK;
     for (size_t i = 0; rc == SR_OK && engine->readers && i < sizeof kinds / sizeof kinds[0]; i++) {
         struct sr_reader_info info = sr_readers_info(engine->readers, kinds[i].type);
         struct entry entry = {.name = kinds[i].name,
                               .type = type_of(kinds[i].task),
-                              .path = "",
+                              .path = info.where && *info.where ? info.where : "built in",
                               .tier = info.tier ? info.tier : "",
                               .labels = info.labels,
                               .n_labels = info.n_labels,
                               .loaded = true};
-        if (kinds[i].type == SR_SIGNAL_DOMAIN)
-            entry.path = path && *path ? path : "built in";
         if (!sr_readers_missing(engine->readers, kinds[i].type))
             rc = put_entry(out, first, &entry);
     }

@@ -99,12 +99,14 @@ static int add_judge(struct sr_signal_set *set, const struct sr_config *config, 
 static int open_model(struct sr_signal_set *set, const struct sr_config *config, struct sr_models *models,
                       struct sr_err *err)
 {
-    const char *path = config->global.domain_model ? config->global.domain_model : "";
+    char path[SR_LOCATE_MAX];
     struct sr_linear *linear = NULL;
     struct sr_err why = {0};
     struct stat st;
+    int rc = sr_signal_find_model(config, "domain", config->global.domain_model, path, err);
+    if (rc)
+        return rc;
     bool folder = *path && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-    int rc = SR_OK;
     if (folder)
         rc = open_folder(set, config, models, path, &why);
     else if (!config->global.inference.alone)

@@ -87,11 +87,13 @@ static int add_judge(struct sr_signal_set *set, const struct sr_config *config, 
 static int open_models(struct sr_signal_set *set, const struct sr_config *config, struct sr_models *models,
                        struct sr_err *err)
 {
-    const char *path = config->global.jailbreak_model ? config->global.jailbreak_model : "";
+    char path[SR_LOCATE_MAX];
     struct stat st;
     struct sr_err why = {0};
+    int rc = sr_signal_find_model(config, TASK, config->global.jailbreak_model, path, err);
+    if (rc)
+        return rc;
     bool own = *path && stat(path, &st) == 0 && S_ISDIR(st.st_mode), alone = config->global.inference.alone;
-    int rc = SR_OK;
     if (own)
         rc = open_own(set, config, models, path, &why);
     else if (!alone)

@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "infer/judge.h"
-#include "infer/locate.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -131,6 +130,25 @@ int sr_signal_judge(const struct sr_config *config, struct sr_models *models, st
     if (rc == SR_OK)
         rc = make_judge(config, models, encoder, config->global.inference.judge_max, out, err);
     sr_encoder_unref(encoder);
+    return rc;
+}
+
+int sr_signal_find_model(const struct sr_config *config, const char *task, const char *named,
+                         char out[SR_LOCATE_MAX], struct sr_err *err)
+{
+    const char *folder = config->global.inference.models_folder;
+    struct sr_encoder_candidate best;
+    size_t n = 0;
+    bool search = !is_named(named) && is_named(folder);
+    int rc = search ? sr_encoder_candidates(folder, task, &best, 1, &n, err) : SR_OK;
+    int length = n        ? snprintf(out, SR_LOCATE_MAX, "%s/%s", folder, best.name)
+                 : search ? snprintf(out, SR_LOCATE_MAX, "%s", "")
+                          : snprintf(out, SR_LOCATE_MAX, "%s", named ? named : "");
+    if (rc == SR_OK && length >= SR_LOCATE_MAX)
+        rc = sr_err_set(err, SR_ELIMIT, "the path of the model for `%s` is too long", task);
+    if (rc == SR_OK && search && n == 0)
+        sr_log(SR_LOG_INFO, "model_not_found", "%s has no model for `%s`: those that come along answer",
+               folder, task);
     return rc;
 }
 

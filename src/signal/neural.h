@@ -9,6 +9,7 @@
 
 #include "config/config.h"
 #include "infer/fusion.h"
+#include "infer/locate.h"
 #include "infer/store.h"
 
 /* Borrowed, lives as long as the store. */
@@ -30,6 +31,11 @@ bool sr_signal_wants_judge(const struct sr_config *config);
  * where none is named. */
 int sr_signal_judge(const struct sr_config *config, struct sr_models *models, struct sr_judge **out,
                     struct sr_err *err) SR_WARN_UNUSED;
+
+/* Where the model for a task is: `named` where it is not empty, else the best folder of the configured models
+ * folder, else "". SR_ENOENT when the models folder cannot be read. */
+int sr_signal_find_model(const struct sr_config *config, const char *task, const char *named,
+                         char out[SR_LOCATE_MAX], struct sr_err *err) SR_WARN_UNUSED;
 
 /* A judge over a folder of the user's own, whose one head is called `task`. */
 int sr_signal_own_judge(const struct sr_config *config, struct sr_models *models, const char *folder,

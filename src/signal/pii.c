@@ -3,7 +3,8 @@
  *
  * All entities of the turns that are read are kept with their places, whatever the rules say: redaction and
  * the policies of models ask again with limits of their own. The exact recognisers read at once; names of
- * people, places and organisations come from the judge, where there is one, and join the same list.
+ * people, places and organisations come from the judge, where there is one, or from a folder of the user's
+ * own, and join the same list.
  */
 #include "base/log.h"
 #include "base/mem.h"
@@ -33,7 +34,8 @@ static void pii_free(struct sr_signal_set *set)
     sr_mem_free(set);
 }
 
-static int take_types(struct sr_signal_set *set, const struct sr_config *config, struct sr_err *err)
+/* `own`: the rules' thresholds are the only ones. */
+static int take_types(struct sr_signal_set *set, const struct sr_config *config, bool own, struct sr_err *err)
 {
     size_t n, known = 0;
     const char *const *names = sr_judge_types(set->judge, &n);
@@ -41,10 +43,23 @@ static int take_types(struct sr_signal_set *set, const struct sr_config *config,
         int type = sr_entity_find_type(sr_bytes_str(names[i]));
         set->types[i] = type < 0 ? NO_TYPE : (uint8_t)type;
         known += type >= 0;
+        set->least[i] = AT_LEAST;
     }
     if (known == 0)
         return sr_err_set(err, SR_EMISMATCH, "the model has no head for `" TASK "`");
-    return sr_signal_thresholds(config, TASK, names, n, set->least, err);
+    return own ? SR_OK : sr_signal_thresholds(config, TASK, names, n, set->least, err);
+}
+
+/* A folder of the user's own, instead of the judge. */
+static int open_own(struct sr_signal_set *set, const struct sr_config *config, struct sr_models *models,
+                    const char *folder, struct sr_err *err)
+{
+    struct sr_err why = {0};
+    int rc = sr_signal_own_judge(config, models, folder, TASK, &set->judge, &why);
+    if (rc == SR_OK)
+        rc = take_types(set, config, true, &why);
+    bool names = strstr(why.message, folder) != NULL;
+    return rc ? sr_err_set(err, rc, "%s%s%s", names ? "" : folder, names ? "" : ": ", why.message) : SR_OK;
 }
 
 /* One that came along and does not fit is left out; one that was named must fit. */
@@ -57,7 +72,7 @@ static int add_judge(struct sr_signal_set *set, const struct sr_config *config, 
     if (rc == SR_ENOENT)
         return SR_OK;
     if (rc == SR_OK)
-        rc = take_types(set, config, &why);
+        rc = take_types(set, config, false, &why);
     if (rc && (!named || !*named)) {
         sr_log(SR_LOG_WARN, "judge_left_out", "%s; the exact recognisers answer alone", why.message);
         sr_judge_unref(set->judge);
@@ -88,9 +103,12 @@ static int pii_compile(struct sr_signal_set **out, const struct sr_config *confi
     struct sr_signal_set *set = sr_mem_calloc(1, sizeof *set);
     if (!set)
         return SR_ENOMEM;
-    int rc = config->global.inference.alone ? SR_OK : sr_pii_reader_new(&set->reader, models, err);
+    char folder[SR_LOCATE_MAX];
+    int rc = sr_signal_find_model(config, TASK, config->global.pii_model, folder, err);
+    if (rc == SR_OK && !config->global.inference.alone)
+        rc = sr_pii_reader_new(&set->reader, models, err);
     if (rc == SR_OK)
-        rc = add_judge(set, config, models, err);
+        rc = *folder ? open_own(set, config, models, folder, err) : add_judge(set, config, models, err);
     if (rc == SR_OK && !set->reader && !set->judge)
         rc = sr_err_set(err, SR_EUNSUPPORTED, "there is no neural model for `" TASK "`");
     if (rc) {

@@ -2,6 +2,7 @@
 #include "signal/readers.h"
 
 #include "base/mem.h"
+#include "signal/neural.h"
 
 #include <string.h>
 
@@ -15,6 +16,7 @@ struct sr_readers {
     struct sr_signals *signals[SR_SIGNAL_TYPES];
     struct sr_reader_info info[SR_SIGNAL_TYPES];
     char *missing[SR_SIGNAL_TYPES];
+    char *where[SR_SIGNAL_TYPES];
 };
 
 static void make_rules(struct sr_readers *readers)
@@ -40,8 +42,24 @@ static void look(struct sr_readers *readers, enum sr_signal_type type)
     struct sr_arena arena;
     sr_arena_init(&arena, (size_t)1 << 20);
     if (sr_readers_read(readers, type, SR_LIT("?"), SR_LIT(""), &arena, &result) == SR_OK)
-        readers->info[type] = (struct sr_reader_info){result->tier, result->labels, result->n_labels};
+        readers->info[type] =
+            (struct sr_reader_info){result->tier, readers->where[type], result->labels, result->n_labels};
     sr_arena_dispose(&arena);
+}
+
+/* Which model of the user's own answers; "" where none does. */
+static int find_model(struct sr_readers *readers, enum sr_signal_type type)
+{
+    const struct sr_config_global *global = &readers->config.global;
+    const char *task = type == SR_SIGNAL_DOMAIN ? "domain" : type == SR_SIGNAL_PII ? "pii" : "jailbreak";
+    const char *named = type == SR_SIGNAL_DOMAIN ? global->domain_model
+                        : type == SR_SIGNAL_PII  ? global->pii_model
+                                                 : global->jailbreak_model;
+    char path[SR_LOCATE_MAX];
+    if (sr_signal_find_model(&readers->config, task, named, path, NULL) != SR_OK)
+        path[0] = '\0';
+    readers->where[type] = sr_mem_dup(path, strlen(path));
+    return readers->where[type] ? SR_OK : SR_ENOMEM;
 }
 
 static int open_type(struct sr_readers *readers, enum sr_signal_type type, struct sr_models *models)
@@ -51,7 +69,10 @@ static int open_type(struct sr_readers *readers, enum sr_signal_type type, struc
     config->n_domains = type == SR_SIGNAL_DOMAIN;
     config->n_jailbreaks = type == SR_SIGNAL_JAILBREAK;
     config->n_piis = type == SR_SIGNAL_PII;
-    int rc = sr_signals_new(&readers->signals[type], config, models, &why);
+    int rc = find_model(readers, type);
+    if (rc)
+        return rc;
+    rc = sr_signals_new(&readers->signals[type], config, models, &why);
     if (rc == SR_OK)
         look(readers, type);
     if (rc == SR_OK || rc == SR_ENOMEM)
@@ -92,6 +113,7 @@ void sr_readers_free(struct sr_readers *readers)
     for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
         sr_signals_unref(readers->signals[type]);
         sr_mem_free(readers->missing[type]);
+        sr_mem_free(readers->where[type]);
     }
     sr_models_free(readers->own_models);
     if (readers->base)

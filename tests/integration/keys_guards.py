@@ -112,6 +112,7 @@ KEYS = [
     Key(G + "message", guard("block"), (ABSENT, "Not here."), explain(lambda e: "Not here." in e.all["reply"], MAIL),
         (False, True)),
     Key(M + "prompt_guard.threshold", JAILBREAK_RULE, (0.5, 1.0), explain(lambda e: e.rule()["matched"], MILD), (True, False)),
+    refused(M + "classifier.pii.model_id", PII_RULE, (ABSENT, "%/nothing"), "cannot open"),
     refused(M + "prompt_guard.model_id", JAILBREAK_RULE, (ABSENT, "%/nothing.safetensors"), "cannot open"),
     Key(M + "prompt_guard.positive_labels[]", JAILBREAK_RULE, ("jailbreak", "benign"),
         explain(lambda e: e.rule()["matched"], ATTACK), (True, False)),

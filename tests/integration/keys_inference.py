@@ -10,6 +10,7 @@ from keys_online import MORE, post, served
 from keys_site import ABSENT, site
 
 MODEL = f"{ROOT}/models/all-MiniLM-L6-v2"
+SMALL = f"{ROOT}/tests/golden/encoder/small"
 REFUND = "please give me a refund, I want the money back"
 # Three windows of the encoder, about the weather first and about money last.
 LONG = "The weather was fine on that day. " * 120 + "I want my money back. " * 60
@@ -92,6 +93,7 @@ KEYS = [
     outcome(INFERENCE + "memory_max", ("64MiB", "1MiB"), ("good", "a limit was reached")),
     outcome(INFERENCE + "queue_jobs", (64, 2), ("good", "busy")),
     refused(INFERENCE + "judge", site(), (f"{ROOT}/models/judge", "/nowhere/judge"), "no config.json there"),
+    refused(INFERENCE + "models_folder", site(), (SMALL, "/nowhere/models"), "cannot be read"),
     Key(INFERENCE + "judge_precision", judged(), ("fp32", "int8"), explain(lambda e: e.rule()["value"], "hello"), ANY),
     Key(INFERENCE + "ask_below", judged(), (0, 1), explain(lambda e: e.all["signals"][0]["tier"], "hello"),
         ("linear", "neural")),

@@ -218,6 +218,8 @@ static void test_full_global(void **state)
     assert_int_equal(i->batch_wait_us, 15);
     assert_int_equal(i->max_windows, 16);
     assert_string_equal(i->judge, "models/heads");
+    assert_string_equal(i->models_folder, "models/all");
+    assert_string_equal(g->pii_model, "models/private");
     assert_true(i->ask_below == 0.8);
     assert_int_equal(i->judge_max, 17 << 10);
     const struct sr_config_gateway *w = &g->gateway;
