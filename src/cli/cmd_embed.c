@@ -225,8 +225,11 @@ static int embed_rows(const struct sr_neural *neural)
         if (!isatty(STDOUT_FILENO))
             sr_term_progress("embed", done / 1024, total / 1024 + 1);
     }
+    struct sr_err flushed = {0};
     if (rc == SR_ECLOSED)
         rc = flush(&r, &err);
+    else if (rc == SR_EPARSE || rc == SR_ELIMIT) /* the rows before the bad one have their vectors */
+        (void)flush(&r, &flushed);
     sr_term_progress("embed", 1, 1);
     if (rc == SR_OK && fflush(stdout) != 0)
         rc = sr_err_set(&err, SR_EIO, "cannot write to standard output");

@@ -10,6 +10,7 @@
 #include "infer/locate.h"
 #include "model/linear.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define BUILT_IN  "domain-linear"
@@ -50,8 +51,12 @@ static int open_model(const char *path, struct sr_linear **model)
     if (rc == SR_OK)
         return SR_EXIT_DONE;
     bool bad = rc == SR_EPARSE || rc == SR_EMISMATCH || rc == SR_EUNSUPPORTED;
-    return sr_cmd_fail(&usage, bad ? SR_EXIT_NO : SR_EXIT_BROKE, "%s: %s", built_in ? BUILT_IN : path,
-                       err.message);
+    bool names = !built_in && strncmp(err.message, path, strlen(path)) == 0;
+    return sr_cmd_fail(&usage, bad ? SR_EXIT_NO : SR_EXIT_BROKE, "%s%s%s",
+                       names      ? ""
+                       : built_in ? BUILT_IN
+                                  : path,
+                       names ? "" : ": ", err.message);
 }
 
 static void print_info(const struct sr_linear *model, const char *name)
@@ -194,6 +199,13 @@ static int info(const char *path)
     bool built_in = !path || strcmp(path, BUILT_IN) == 0;
     if (!built_in && find_folder(path, folder))
         return info_encoder(folder);
+    struct stat st;
+    if (!built_in && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return sr_cmd_fail(
+            &usage, SR_EXIT_NO,
+            "%s: no config.json or adapter_config.json there; `semroute models list %s` looks for "
+            "models in its folders",
+            path, path);
     int code = open_model(path, &model);
     if (code == SR_EXIT_DONE)
         print_info(model, path ? path : BUILT_IN);

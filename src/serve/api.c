@@ -365,6 +365,11 @@ static void embeddings(struct api_call *call)
     embed(call, SR_API_EMBEDDINGS);
 }
 
+static void openai_embeddings(struct api_call *call)
+{
+    embed(call, SR_API_OPENAI);
+}
+
 static void similarity(struct api_call *call)
 {
     embed(call, SR_API_SIMILARITY);
@@ -407,7 +412,7 @@ static const struct {
     {"/api/v1/explain", explain},
     {"/api/v1/compress", compress},
     {"/api/v1/embeddings", embeddings},
-    {"/v1/embeddings", embeddings},
+    {"/v1/embeddings", openai_embeddings},
     {"/api/v1/similarity", similarity},
     {"/api/v1/similarity/batch", similarities},
     {"/api/v1/classify/intent", classify_intent},

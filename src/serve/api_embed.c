@@ -227,7 +227,7 @@ static void on_timeout(void *ctx)
     struct sr_api_embed_options options = work->options;
     struct sr_buf answer;
     sr_buf_init(&answer, 4096);
-    sr_api_embed_error(false, 504, "the texts took too long", &answer);
+    sr_api_embed_error(options.kind == SR_API_OPENAI, 504, "the texts took too long", &answer);
     cut_off(work);
     options.done(options.ctx, 504, sr_buf_view(&answer));
     sr_buf_dispose(&answer);
@@ -247,6 +247,7 @@ int sr_api_embed_start(struct sr_api_embed **out, struct sr_buf *body,
     sr_ref_init(&work->ref);
     pthread_mutex_init(&work->lock, NULL);
     work->options = *options;
+    work->request.openai = options->kind == SR_API_OPENAI;
     work->workers = workers;
     work->read_job.run = read_run;
     work->write_job.run = write_run;

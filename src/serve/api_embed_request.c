@@ -16,16 +16,17 @@ static int bad(struct sr_err *err, const char *message)
     return 400;
 }
 
-/* An unsigned member of at most `max`; absent and null leave *out alone. */
-static int read_number(const sr_doc_value *root, const char *name, int64_t max, size_t *out,
+/* A whole member from `min` to `max`; absent and null leave *out alone. */
+static int read_number(const sr_doc_value *root, const char *name, int64_t min, int64_t max, size_t *out,
                        struct sr_err *err)
 {
     const sr_doc_value *value = sr_doc_get(root, name);
     int64_t n = 0;
     if (!value || sr_doc_kind(value) == SR_JSON_NULL)
         return 200;
-    if (!sr_doc_int(value, &n) || n < 0 || n > max) {
-        sr_err_set(err, SR_EINVAL, "`%s` must be a whole number from 0 to %lld", name, (long long)max);
+    if (!sr_doc_int(value, &n) || n < min || n > max) {
+        sr_err_set(err, SR_EINVAL, "`%s` must be a whole number from %lld to %lld", name, (long long)min,
+                   (long long)max);
         return 400;
     }
     *out = (size_t)n;
@@ -59,8 +60,18 @@ static int add_text(struct sr_api_embed_request *r, const sr_doc_value *value, c
                     struct sr_err *err)
 {
     struct sr_bytes text = sr_doc_string(value);
+    int kind = sr_doc_kind(value);
+    bool ids = r->openai && (kind == SR_JSON_NUMBER || kind == SR_JSON_ARRAY);
     if (!text.p) {
-        sr_err_set(err, SR_EINVAL, value ? "`%s` must hold strings only" : "`%s` is missing", name);
+        sr_err_set(err, SR_EINVAL,
+                   ids ? "`%s` must hold text: ids of tokens belong to another tokenizer than this model's"
+                   : value ? "`%s` must hold strings only"
+                           : "`%s` is missing",
+                   name);
+        return 400;
+    }
+    if (text.n == 0 && !r->may_be_empty) {
+        sr_err_set(err, SR_EINVAL, "`%s` must not be an empty string", name);
         return 400;
     }
     if (text.n > SR_TOKENIZER_TEXT_MAX) {
@@ -79,7 +90,11 @@ static int add_texts(struct sr_api_embed_request *r, const sr_doc_value *value, 
     if (may_be_one && sr_doc_string(value).p)
         return add_text(r, value, name, err);
     if (sr_doc_kind(value) != SR_JSON_ARRAY || n == 0) {
-        sr_err_set(err, SR_EINVAL, "`%s` must be an array of strings, not empty", name);
+        sr_err_set(err, SR_EINVAL,
+                   !value && may_be_one ? "`%s` is missing"
+                   : may_be_one         ? "`%s` must be a string or an array of strings, not empty"
+                                        : "`%s` must be an array of strings, not empty",
+                   name);
         return 400;
     }
     if (n > SR_API_EMBED_TEXTS_MAX) {
@@ -103,9 +118,11 @@ static int read_texts(struct sr_api_embed_request *r, const sr_doc_value *root, 
         return status == 200 ? add_text(r, sr_doc_get(root, "text2"), "text2", err) : status;
     case SR_API_SIMILARITIES:
         status = add_text(r, sr_doc_get(root, "query"), "query", err);
+        r->may_be_empty = true;
         return status == 200 ? add_texts(r, sr_doc_get(root, "candidates"), "candidates", false, err)
                              : status;
     default:
+        r->may_be_empty = true;
         if (sr_doc_size(sr_doc_get(root, "images")) > 0)
             return bad(err, "the model reads no images");
         return add_texts(r, sr_doc_get(root, "texts"), "texts", false, err);
@@ -115,18 +132,21 @@ static int read_texts(struct sr_api_embed_request *r, const sr_doc_value *root, 
 static int read_settings(struct sr_api_embed_request *r, const sr_doc_value *root, struct sr_err *err)
 {
     size_t dimension = 0, layer = 0;
-    struct sr_bytes format = sr_doc_string(sr_doc_get(root, "encoding_format"));
-    int status = read_number(root, r->openai ? "dimensions" : "dimension", UINT16_MAX, &dimension, err);
+    const sr_doc_value *value = sr_doc_get(root, "encoding_format");
+    struct sr_bytes format = sr_doc_string(value);
+    bool said = r->openai && value && sr_doc_kind(value) != SR_JSON_NULL;
+    int status = r->openai ? read_number(root, "dimensions", 1, UINT16_MAX, &dimension, err)
+                           : read_number(root, "dimension", 0, UINT16_MAX, &dimension, err);
     if (status == 200 && !r->openai)
-        status = read_number(root, "target_layer", UINT16_MAX, &layer, err);
+        status = read_number(root, "target_layer", 0, UINT16_MAX, &layer, err);
     if (status == 200 && r->kind == SR_API_SIMILARITIES)
-        status = read_number(root, "top_k", INT32_MAX, &r->top_k, err);
+        status = read_number(root, "top_k", 0, INT32_MAX, &r->top_k, err);
     if (status != 200)
         return status;
     r->dimension = (uint16_t)dimension;
     r->layer = (uint16_t)layer;
-    r->base64 = r->openai && sr_bytes_eq(format, SR_LIT("base64"));
-    if (r->openai && format.p && !r->base64 && !sr_bytes_eq(format, SR_LIT("float")))
+    r->base64 = said && sr_bytes_eq(format, SR_LIT("base64"));
+    if (said && !r->base64 && !sr_bytes_eq(format, SR_LIT("float")))
         return bad(err, "`encoding_format` must be float or base64");
     return 200;
 }
@@ -134,14 +154,15 @@ static int read_settings(struct sr_api_embed_request *r, const sr_doc_value *roo
 int sr_api_embed_parse(struct sr_api_embed_request *request, enum sr_api_embed_kind kind,
                        struct sr_bytes body, const char *model, struct sr_err *err)
 {
-    *request = (struct sr_api_embed_request){.kind = kind};
+    *request = (struct sr_api_embed_request){.kind = kind, .openai = kind == SR_API_OPENAI};
     int rc = sr_doc_parse(&request->doc, body, body.n, err);
     if (rc != SR_OK)
         return rc == SR_ENOMEM ? 503 : 400;
     const sr_doc_value *root = sr_doc_root(request->doc);
     if (sr_doc_kind(root) != SR_JSON_OBJECT)
         return bad(err, "the body must be an object");
-    request->openai = kind == SR_API_EMBEDDINGS && sr_doc_get(root, "input") && !sr_doc_get(root, "texts");
+    if (kind == SR_API_EMBEDDINGS)
+        request->openai = sr_doc_get(root, "input") && !sr_doc_get(root, "texts");
     request->texts = sr_mem_calloc(SR_API_EMBED_TEXTS_MAX + 1, sizeof *request->texts);
     if (!request->texts) {
         sr_err_set(err, SR_ENOMEM, "the server is out of memory");
@@ -338,9 +359,9 @@ int sr_api_embed_format(const struct sr_api_embed_request *request, const struct
     float *vectors = sr_mem_calloc(2 * sr_embed_dimensions(group), sizeof *vectors);
     if (!vectors)
         return SR_ENOMEM;
-    int rc = request->kind != SR_API_EMBEDDINGS ? format_similarity(request, group, model, ns, vectors, out)
-             : request->openai                  ? format_openai(request, group, model, vectors, out)
-                                                : format_embeddings(request, group, model, ns, vectors, out);
+    int rc = request->kind > SR_API_OPENAI ? format_similarity(request, group, model, ns, vectors, out)
+             : request->openai             ? format_openai(request, group, model, vectors, out)
+                                           : format_embeddings(request, group, model, ns, vectors, out);
     sr_mem_free(vectors);
     return rc;
 }

@@ -3,7 +3,7 @@
  * answers.
  *
  * Pure work on the calling thread: no connection, no engine. The shapes are vLLM Semantic Router's, and
- * OpenAI's where the body has `input`.
+ * OpenAI's on its own path or where the body has `input`.
  */
 #ifndef SR_SERVE_API_EMBED_REQUEST_H
 #define SR_SERVE_API_EMBED_REQUEST_H
@@ -18,6 +18,7 @@
 
 enum sr_api_embed_kind {
     SR_API_EMBEDDINGS,   /* {texts} or OpenAI's {input} */
+    SR_API_OPENAI,       /* OpenAI's {input} alone, errors in its shape whatever the body is */
     SR_API_SIMILARITY,   /* {text1, text2} */
     SR_API_SIMILARITIES, /* {query, candidates, top_k} */
 };
@@ -25,6 +26,7 @@ enum sr_api_embed_kind {
 struct sr_api_embed_request {
     enum sr_api_embed_kind kind;
     bool openai, base64;
+    bool may_be_empty;      /* while reading: a text may have no character */
     struct sr_bytes *texts; /* [n], the query first; borrowed from `doc` */
     size_t n;
     uint16_t dimension, layer; /* 0: all */

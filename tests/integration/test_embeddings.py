@@ -135,11 +135,68 @@ def test_similarity(door):
     ("/api/v1/embeddings", {"texts": ["a"] * 2049}, 413, "more than 2048"),
     ("/api/v1/embeddings", {"texts": ["word " * 30000] * 6}, 413, "more tokens"),
     ("/api/v1/similarity", {"text1": "a"}, 400, "`text2` is missing"),
+    ("/api/v1/similarity", {"text1": "", "text2": "a"}, 400, "`text1` must not be an empty string"),
+    ("/api/v1/similarity", {"text1": None, "text2": "a"}, 400, "strings only"),
+    ("/api/v1/similarity", {"text1": "a", "text2": "b", "dimension": 385}, 400, "384 dimensions"),
+    ("/api/v1/similarity", {"text1": "a", "text2": "b", "model": "qwen3"}, 400, "not available"),
+    ("/api/v1/similarity/batch", {"query": "", "candidates": ["b"]}, 400, "`query` must not be an empty string"),
+    ("/api/v1/similarity/batch", {"query": "a", "candidates": "b"}, 400, "array of strings"),
     ("/api/v1/similarity/batch", {"query": "a", "candidates": []}, 400, "not empty"),
     ("/api/v1/similarity/batch", {"query": "a", "candidates": ["b"], "top_k": 1.5}, 400, "whole number"),
 ])
 def test_wrong_requests(door, path, body, status, says):
     fails(post(door, path, body), status, "REQUEST_BODY_TOO_LARGE" if status == 413 else "INVALID_INPUT", says)
+
+
+@pytest.mark.parametrize("body, status, says", [
+    (b"{", 400, "expected"),
+    (b"", 400, "unexpected"),
+    (b"[]", 400, "must be an object"),
+    (b'{"input": "a", "dimensions": NaN}', 400, "invalid token"),
+    (b'{"input": "\xff"}', 400, "decode"),
+    (b'{"input": "\\ud800"}', 400, "Unicode"),
+    (b'{"input": ' + b"[" * 100000 + b"]" * 100000 + b"}", 400, "depth"),
+    ({}, 400, "`input` is missing"),
+    ({"texts": ["a"]}, 400, "`input` is missing"),
+    ({"input": None}, 400, "a string or an array"),
+    ({"input": 3}, 400, "a string or an array"),
+    ({"input": {"a": "b"}}, 400, "a string or an array"),
+    ({"input": []}, 400, "not empty"),
+    ({"input": ""}, 400, "empty string"),
+    ({"input": ["a", ""]}, 400, "empty string"),
+    ({"input": [1, 2, 3]}, 400, "another tokenizer"),
+    ({"input": [[1, 2], [3]]}, 400, "another tokenizer"),
+    ({"input": ["a", None]}, 400, "strings only"),
+    ({"input": ["a"] * 2049}, 413, "more than 2048"),
+    ({"input": "a", "model": 3}, 400, "must be a string"),
+    ({"input": "a", "model": "text-embedding-3-small"}, 404, "not available"),
+    ({"input": "a", "dimensions": 0}, 400, "from 1 to"),
+    ({"input": "a", "dimensions": 1.5}, 400, "whole number"),
+    ({"input": "a", "dimensions": "8"}, 400, "whole number"),
+    ({"input": "a", "dimensions": 385}, 400, "384 dimensions"),
+    ({"input": "a", "dimensions": 10 ** 30}, 400, ""),
+    ({"input": "a", "encoding_format": "int8"}, 400, "float or base64"),
+    ({"input": "a", "encoding_format": 3}, 400, "float or base64"),
+])
+def test_wrong_requests_of_openai(door, body, status, says):
+    """Whatever is wrong, its clients read the error in their own shape."""
+    answer = post(door, "/v1/embeddings", body)
+    error = answer.json()["error"]
+    assert answer.status == status and says in error["message"] and error["type"] == "invalid_request_error"
+    assert set(error) == {"message", "type", "param", "code"}
+
+
+def test_openai_answers(door):
+    many = post(door, "/v1/embeddings", {"input": [f"text {i}" for i in range(100)], "model": MODEL, "user": "u"}).json()
+    assert [d["index"] for d in many["data"]] == list(range(100)) and many["object"] == "list" and many["model"] == MODEL
+    assert {d["object"] for d in many["data"]} == {"embedding"} and len(many["data"][99]["embedding"]) == 384
+    assert many["usage"] == {"prompt_tokens": 400, "total_tokens": 400}  # two words and the template's two
+    short = post(door, "/v1/embeddings", {"input": "one text", "dimensions": 1, "encoding_format": None}).json()
+    assert abs(short["data"][0]["embedding"][0]) == pytest.approx(1)
+    blank = post(door, "/v1/embeddings", {"input": "   ", "dimensions": 3})
+    assert blank.status == 200 and blank.json()["usage"]["prompt_tokens"] == 2
+    get = request(door.api_port, "GET", "/v1/embeddings")
+    assert get.status == 405 and get.json()["error"]["type"] == "invalid_request_error"
 
 
 def test_other_methods_and_sizes(door):
@@ -246,6 +303,11 @@ def test_embed_command(tmp_path):
     rows.write_text('{"text": "fine"}\n{"nothing": 1}\n')
     bad = run("--jsonl", rows)
     assert bad.returncode == 1 and ":2:" in bad.stderr
+    assert [json.loads(line)["tokens"] for line in bad.stdout.splitlines()] == [1]  # what stood before it
+    odd = json.loads(run("--json", input="").stdout)
+    assert odd["tokens"] == 0 and all(x == x for x in odd["embedding"])
+    assert run("--layers", "7", "x").returncode == 2 and run("--dimensions", "-1", "x").returncode == 2
+    assert run("--model", "no-such-model", "x").returncode == 3
 
 
 def test_classify_and_eval_by_a_folder_of_ones_own(tmp_path):
@@ -279,6 +341,9 @@ def test_models_commands(tmp_path):
     info = json.loads(run("info", MODEL, "--json").stdout)
     assert info["architecture"] == "bert" and info["layers"] == 6 and info["max_tokens"] == 512
     assert [h["kind"] for h in info["heads"]] == ["embedding"]
+    assert run("info", "nope").stderr.count("nope") == 1 and run("info", "nope").returncode == 3
+    folder = run("info", str(tmp_path))
+    assert folder.returncode == 1 and f"semroute models list {tmp_path}" in folder.stderr
     few = tmp_path / "few.txt"
     few.write_text("How do I reset it?\nWie geht das?\n\n一二三\nThe weather is nice today\n")
     done = run("verify", MODEL, "--text", few, "--json")
