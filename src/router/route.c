@@ -246,7 +246,8 @@ void sr_route_give_up(sr_exchange *x, int status)
     while (decide(x, &needed) == SR_AGAIN && needed) {
         for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
             if ((needed >> type & 1) && !x->results[type])
-                x->results[type] = &none;
+                x->results[type] =
+                    x->begun >> type & 1 ? sr_signal_run_result(x->run, (enum sr_signal_type)type) : &none;
         }
     }
     decided(x);

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "router/runtime.h"
 #include "tests/unit/exchange_util.h"
+#include "tests/unit/hand_loop.h"
 #include "json/doc.h"
 
 #include <pthread.h>
@@ -282,39 +283,6 @@ static void test_chat_path(void **state)
 }
 
 /* ---- a loop for one thread ---- */
-
-struct loop {
-    pthread_mutex_t lock;
-    pthread_cond_t posted;
-    struct {
-        void (*task)(void *arg);
-        void *arg;
-    } queue[64];
-    int n, ready;
-};
-
-static void loop_post(void *ctx, void (*task)(void *arg), void *arg)
-{
-    struct loop *loop = ctx;
-    pthread_mutex_lock(&loop->lock);
-    assert_true(loop->n < 64);
-    loop->queue[loop->n].task = task;
-    loop->queue[loop->n++].arg = arg;
-    pthread_cond_signal(&loop->posted);
-    pthread_mutex_unlock(&loop->lock);
-}
-
-static void loop_turn(struct loop *loop)
-{
-    pthread_mutex_lock(&loop->lock);
-    while (loop->n == 0)
-        pthread_cond_wait(&loop->posted, &loop->lock);
-    struct loop taken = *loop;
-    loop->n = 0;
-    pthread_mutex_unlock(&loop->lock);
-    for (int i = 0; i < taken.n; i++)
-        taken.queue[i].task(taken.queue[i].arg);
-}
 
 static void on_ready(void *ctx, sr_exchange *x)
 {

@@ -1,0 +1,121 @@
+/*
+ * Signals that answer late: those that a request needs are under way at the same time, only what was asked
+ * for counts, and nothing of it outlives the request.
+ */
+#include "router/exchange.h"
+
+#include "tests/unit/exchange_util.h"
+#include "tests/unit/hand_loop.h"
+
+#define MODEL     SR_SOURCE_DIR "/tests/golden/encoder/small/bert-bundle"
+#define BIT(type) (UINT32_C(1) << (type))
+
+static const char yaml[] = TEST_PROVIDERS
+    "routing:\n"
+    "  signals:\n"
+    "    keywords:\n" TEST_KEYWORD(
+        "deep") "    pii: [{name: private, pii_types_allowed: [PERSON, GPE, AGE]}]\n"
+                "    embeddings: [{name: near, threshold: 0.0, candidates: [the weather is fine]}]\n"
+                "  decisions:\n"
+                "    - {name: guarded, priority: 900, rules: {type: pii, name: private},\n"
+                "       plugins: [{type: guard, configuration: {action: block}}]}\n"
+                "    - {name: deep, priority: 50, rules: {type: keyword, name: deep}, modelRefs: [{model: "
+                "plain}]}\n"
+                "    - {name: near, priority: 5, rules: {type: embedding, name: near}, modelRefs: [{model: "
+                "thinker}]}\n"
+                "global:\n"
+                "  model_catalog: {embeddings: {semantic: {mmbert_model_path: '" MODEL "'}}}\n"
+                "  semroute: {inference: {judge: '" MODEL "/bundle', ask_below: 1, judge_precision: fp32}}\n";
+
+static void on_ready(void *ctx, sr_exchange *x)
+{
+    struct loop *loop = ctx;
+    (void)x;
+    loop->ready++;
+}
+
+static sr_exchange *start(sr_runtime *runtime, struct loop *loop, const char *text)
+{
+    struct sr_exchange_env env = {.post = loop_post, .ready = on_ready, .ctx = loop};
+    struct sr_request_head head = head_of("POST", "/v1/chat/completions");
+    char body[512];
+    snprintf(body, sizeof body, "{\"model\":\"auto\",\"messages\":[{\"role\":\"user\",\"content\":\"%s\"}]}",
+             text);
+    sr_exchange *x = sr_exchange_new(runtime, &head, &env);
+    assert_int_equal(feed(x, body, strlen(body), 0, NULL), SR_STEP_WAIT);
+    return x;
+}
+
+static void finish(struct loop *loop)
+{
+    while (!loop->ready)
+        loop_turn(loop);
+    assert_int_equal(loop->ready, 1);
+    loop->ready = 0;
+}
+
+static void test_together(void **state)
+{
+    struct loop loop = {.lock = PTHREAD_MUTEX_INITIALIZER, .posted = PTHREAD_COND_INITIALIZER};
+    sr_runtime *runtime = open_yaml(yaml);
+    (void)state;
+    sr_exchange *x = start(runtime, &loop, "how is the weather");
+    assert_int_equal(x->wanted, BIT(SR_SIGNAL_PII));
+    assert_int_equal(x->begun, BIT(SR_SIGNAL_PII) | BIT(SR_SIGNAL_KEYWORD) | BIT(SR_SIGNAL_EMBEDDING));
+    assert_null(x->results[SR_SIGNAL_KEYWORD]);
+    finish(&loop);
+    assert_string_equal(sr_exchange_verdict(x)->decision, "near");
+    assert_int_equal(x->wanted, x->begun);
+    assert_int_equal(x->results[SR_SIGNAL_EMBEDDING]->status, SR_OK);
+    sr_exchange_end(x, SR_END_COMPLETE);
+
+    /* A keyword settles it: the text is not compared to anything. */
+    x = start(runtime, &loop, "how deep is the weather");
+    assert_int_equal(x->begun, BIT(SR_SIGNAL_PII) | BIT(SR_SIGNAL_KEYWORD));
+    finish(&loop);
+    assert_string_equal(sr_exchange_verdict(x)->decision, "deep");
+    sr_exchange_end(x, SR_END_COMPLETE);
+
+    /* The guard finds something: the rest does not count. */
+    x = start(runtime, &loop, "write to zebra@example.com about the weather");
+    assert_true(x->begun >> SR_SIGNAL_EMBEDDING & 1);
+    finish(&loop);
+    check_reply(x, 403, "pii");
+    assert_int_equal(x->wanted, BIT(SR_SIGNAL_PII));
+    assert_null(x->results[SR_SIGNAL_EMBEDDING]);
+    assert_null(x->results[SR_SIGNAL_KEYWORD]);
+    sr_exchange_end(x, SR_END_COMPLETE);
+    sr_runtime_close(runtime);
+}
+
+/* The client leaves, or the deadline passes, while both are under way. */
+static void test_given_up(void **state)
+{
+    struct loop loop = {.lock = PTHREAD_MUTEX_INITIALIZER, .posted = PTHREAD_COND_INITIALIZER};
+    sr_runtime *runtime = open_yaml(yaml);
+    char text[64];
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        snprintf(text, sizeof text, "how is the weather of day %d", i);
+        sr_exchange *x = start(runtime, &loop, text);
+        if (i % 2) {
+            sr_exchange_timeout(x);
+            assert_non_null(sr_exchange_verdict(x));
+            assert_int_equal(x->results[SR_SIGNAL_PII]->status, SR_ETIMEOUT);
+        }
+        sr_exchange_end(x, i % 2 ? SR_END_COMPLETE : SR_END_CLIENT_GONE);
+    }
+    pthread_mutex_lock(&loop.lock);
+    int left = loop.n;
+    pthread_mutex_unlock(&loop.lock);
+    if (left)
+        loop_turn(&loop);
+    sr_runtime_close(runtime);
+    assert_int_equal(loop.ready, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_together), cmocka_unit_test(test_given_up)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
