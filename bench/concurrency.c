@@ -4,7 +4,9 @@
  *
  * The same clients with batches and without (every text a batch of its own) take turns, several times, so
  * that a busy neighbour hits both. Texts are random ids, in the mixture of lengths that chat has: most are
- * short, some fill the encoder. A client whose text is refused is counted and tries again.
+ * short, some fill the encoder. Each is classified by every head that judges texts (the shipped judge's on
+ * the default encoder), or embedded where there is none. What is refused or fails is unclassified and
+ * counted; a client that is refused stops.
  */
 #include "bench/concurrency.h"
 
@@ -32,7 +34,7 @@ static const struct {
 } lengths[] = {{16, 30}, {32, 25}, {64, 20}, {128, 15}, {256, 8}, {512, 2}};
 
 struct options {
-    const char *model, *precision;
+    const char *model, *heads, *precision;
     double seconds;
     unsigned threads;
     bool json;
@@ -162,9 +164,10 @@ static void print_row(const struct options *o, struct sr_bench_table *table, uns
     size_t lost = figures[0].failed + figures[1].failed, refused = figures[0].refused + figures[1].refused;
     if (o->json) {
         printf("%s{\"clients\":%u,\"batched\":{\"per_s\":%.1f,\"p50_ms\":%.3f,\"p99_ms\":%.3f,\"jobs\":%.2f},"
-               "\"alone\":{\"per_s\":%.1f,\"p50_ms\":%.3f,\"p99_ms\":%.3f},\"refused\":%zu,\"failed\":%zu}",
+               "\"alone\":{\"per_s\":%.1f,\"p50_ms\":%.3f,\"p99_ms\":%.3f},\"unclassified\":%zu,"
+               "\"refused\":%zu,\"failed\":%zu}",
                n == clients_of[0] ? "" : ",", n, rate[0], p50[0], p99[0], together, rate[1], p50[1], p99[1],
-               refused, lost);
+               refused + lost, refused, lost);
         return;
     }
     sr_bench_table_cell(table, "%u", n);
@@ -175,15 +178,14 @@ static void print_row(const struct options *o, struct sr_bench_table *table, uns
     }
     sr_bench_table_cell(table, "%.2f", rate[1] > 0 ? rate[0] / rate[1] : 0);
     sr_bench_table_cell(table, "%.1f", together);
-    sr_bench_table_cell(table, "%zu", refused);
-    sr_bench_table_cell(table, "%zu", lost);
+    sr_bench_table_cell(table, "%zu", refused + lost);
 }
 
 static int measure(const struct options *o, struct run *run, struct sr_infer *engines[2])
 {
     static struct sr_bench_table table;
-    static const char *const titles[] = {"clients", "batched/s", "p50 ms", "p99 ms",  "alone/s", "p50 ms",
-                                         "p99 ms",  "ratio",     "jobs",   "refused", "failed"};
+    static const char *const titles[] = {"clients", "batched/s", "p50 ms", "p99 ms", "alone/s",
+                                         "p50 ms",  "p99 ms",    "ratio",  "jobs",   "unclassified"};
     struct figure figures[2] = {{0}};
     for (int mode = 0; mode < 2; mode++) {
         figures[mode].ms = sr_mem_calloc(SAMPLES_MAX, sizeof *figures[mode].ms);
@@ -208,6 +210,14 @@ static int measure(const struct options *o, struct run *run, struct sr_infer *en
     sr_mem_free(figures[0].ms);
     sr_mem_free(figures[1].ms);
     return SR_OK;
+}
+
+static size_t count_heads(uint32_t heads)
+{
+    size_t n = 0;
+    for (; heads; heads >>= 1)
+        n += heads & 1;
+    return n;
 }
 
 /* Every head that gives one answer for a text, or the embedding where there is none. */
@@ -273,9 +283,10 @@ static int with_encoder(const struct options *o, struct sr_encoder *encoder, str
     if (rc == SR_OK) {
         printf(o->json
                    ? "{\"bench\":\"concurrency\",\"machine\":\"%s\",\"model\":\"%s\",\"precision\":\"%s\","
-                     "\"threads\":%u,\"rows\":["
-                   : "%s\n%s, %s, %u threads; 16 to 512 tokens a text\n",
-               sr_bench_machine(), info->folder, o->precision, sr_infer_stats(engines[0]).threads);
+                     "\"threads\":%u,\"heads\":%zu,\"rows\":["
+                   : "%s\n%s, %s, %u threads, heads: %zu; 16 to 512 tokens a text\n",
+               sr_bench_machine(), info->folder, o->precision, sr_infer_stats(engines[0]).threads,
+               count_heads(run.clients[0].job.item.heads));
         rc = measure(o, &run, engines);
         printf(o->json ? "]}\n" : "");
     }
@@ -293,7 +304,7 @@ static int usage(const char *what)
     fprintf(
         stderr,
         "semroute bench concurrency: %s\nusage: semroute bench concurrency [--json] [--model NAME|FOLDER] "
-        "[--precision fp32|bf16|int8] [--threads N] [--seconds S]\n",
+        "[--heads NAME|FOLDER] [--precision fp32|bf16|int8] [--threads N] [--seconds S]\n",
         what);
     return 2;
 }
@@ -306,6 +317,8 @@ static bool read_options(int argc, char **argv, struct options *o)
             o->json = true;
         else if (!strcmp(argv[i], "--model") && more)
             o->model = argv[++i];
+        else if (!strcmp(argv[i], "--heads") && more)
+            o->heads = argv[++i];
         else if (!strcmp(argv[i], "--precision") && more)
             o->precision = argv[++i];
         else if (!strcmp(argv[i], "--threads") && more)
@@ -327,7 +340,8 @@ int sr_bench_concurrency(int argc, char **argv)
     struct sr_encoder_options open = {.precision = SR_PRECISION_FP32};
     struct sr_encoder *encoder = NULL;
     struct sr_err err = {0};
-    char folder[SR_LOCATE_MAX];
+    char folder[SR_LOCATE_MAX], judge[SR_LOCATE_MAX];
+    const char *const heads[] = {judge};
     if (!read_options(argc, argv, &o))
         return 2;
     int precision = 0;
@@ -337,6 +351,12 @@ int sr_bench_concurrency(int argc, char **argv)
         return usage("--precision is fp32, bf16 or int8");
     open.precision = (enum sr_precision)precision;
     int rc = sr_locate_model(folder, o.model, &err);
+    if (rc == SR_OK && o.heads)
+        rc = sr_locate_model(judge, o.heads, &err);
+    if (rc == SR_OK && (o.heads || (!o.model && sr_locate_model(judge, "judge", NULL) == SR_OK))) {
+        open.heads = heads;
+        open.n_heads = 1;
+    }
     if (rc == SR_OK)
         rc = sr_encoder_open(&encoder, folder, &open, &err);
     if (rc == SR_OK)

@@ -366,6 +366,18 @@ def test_tokens_are_those_of_hugging_face(tmp_path):
                                                                               ("mmbert", 65536, True)]
 
 
+def test_many_clients_are_measured():
+    """1, 8, 32 and 128 clients with batches and without, on a tiny model: everything is classified."""
+    model = ROOT / "tests" / "golden" / "encoder" / "small" / "bert-sequence"
+    done = semroute("bench", "concurrency", "--model", model, "--seconds", "0.03", "--json")
+    assert done.returncode == 0, done.stderr
+    measured = json.loads(done.stdout)
+    assert measured["heads"] == 1 and [r["clients"] for r in measured["rows"]] == [1, 8, 32, 128]
+    assert all(r["unclassified"] == 0 and r[mode]["per_s"] > 0 and r[mode]["p99_ms"] >= r[mode]["p50_ms"] > 0
+               for r in measured["rows"] for mode in ("batched", "alone"))
+    assert semroute("bench", "concurrency", "--heads", "/nowhere/heads").returncode == 3
+
+
 def test_start_is_measured():
     done = subprocess.run([BINARY, "bench", "start", "--repeats", "1", "--json"], capture_output=True, text=True,
                           env={**os.environ, "SEMROUTE_MODELS": str(ROOT / "models")})
