@@ -29,7 +29,7 @@ import trunk
 
 HERE = pathlib.Path(__file__).resolve().parent
 RATE, POINT = 0.01, 0.7
-HARMLESS, TWEETS, TEMPLATES, CHARACTERS = 600, 200, 200, 500   # held-out rows that are read, and of each text of the jailbreak task
+HARMLESS, TWEETS, TEMPLATES, CHARACTERS = 900, 200, 300, 6000   # held-out rows that are read, and of each text of the jailbreak task
 LEAST = 30      # harmless rows of a source that say something about its rate
 NOT_JUDGED = {"composed-injections", "llmguard-tests", "jailbreak-bipia", "multilingual-override"}
 
@@ -167,8 +167,9 @@ def main():
     args.add_argument("--cache", type=pathlib.Path, help="folder of answers that were computed before")
     args.add_argument("--linear-margins", type=pathlib.Path)
     args.add_argument("--linear-domain", required=True, type=pathlib.Path)
+    args.add_argument("--threads", type=int, default=2)
     args = args.parse_args()
-    torch.set_num_threads(2)
+    torch.set_num_threads(args.threads)
     folder = trunk.find(args.trunk)
     tok = trunk.tokenizer(folder)
     model = judge_files.read(args.model, train_judge.build(folder, {t: len(l) for t, l in judge_files.LABELS.items()}))

@@ -176,15 +176,17 @@ def main():
     args.add_argument("--data", default=HERE.parent.parent / "shared" / "data", type=pathlib.Path)
     args.add_argument("--model", default=MODELS / "judge", type=pathlib.Path)
     args.add_argument("--cache", type=pathlib.Path, help="folder of answers that were computed before")
-    args.add_argument("--parts", default="domain,jailbreak,pii,append,templates,lookalikes")
+    args.add_argument("--parts", default="domain,jailbreak,pii,append,templates,lookalikes,lookalikes_seen")
+    args.add_argument("--threads", type=int, default=2)
     args = args.parse_args()
-    torch.set_num_threads(2)
+    torch.set_num_threads(args.threads)
     both = Both(trunk.find(args.trunk), args.model, args.cache)
     path = args.model / "dev.json"
     report = json.loads(path.read_text()) if path.exists() else {}
     makers = {"domain": lambda: domain_figures(both, args.data), "jailbreak": lambda: jailbreak_figures(both, args.data), "pii": lambda: pii_figures(both, args.data),
               "append": lambda: append_figures(both, args.data), "templates": lambda: template_figures(both),
-              "lookalikes": lambda: lookalike_figures(both, HERE / "lookalikes.txt")}
+              "lookalikes": lambda: lookalike_figures(both, HERE / "lookalikes_2.txt"),
+              "lookalikes_seen": lambda: lookalike_figures(both, HERE / "lookalikes.txt")}
     for part in args.parts.split(","):
         began = time.time()
         report[part] = makers[part]()

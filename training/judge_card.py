@@ -52,7 +52,8 @@ def jailbreak(dev):
     for key, name in (("by_kind", "kind"), ("by_language", "language"), ("by_tokens", "tokens")):
         text += f"\nBoth, attacks by {name}:\n\n" + table([name, "rows", "found"], [[k, v["rows"], cell(v)] for k, v in j[key].items()]) + "\n"
     for part, words in (("append", "Attacks that were found and are found no longer when 3 to 12 harmless questions stand before or after them (goal: under 5 %)"),
-                        ("lookalikes", "Harmless texts with the words of attacks, written after training had ended, scored once (goal: at most 5 %)")):
+                        ("lookalikes", "Harmless texts with the words of attacks, written after the training texts were fixed, scored once (goal: at most 5 %)"),
+                        ("lookalikes_seen", "The same kind of texts, from a list that an earlier model was scored on")):
         if part in dev:
             text += f"\n{words}: " + ", ".join(f"{n} {cell(dev[part][t])}" for t, n in (("linear", "linear tier"), ("neural", "judge alone"), ("fused", "both"))) + ".\n"
     return text
@@ -86,7 +87,7 @@ Adapters and three heads on all-MiniLM-L6-v2: domain, jailbreak and personal dat
 | weights | adapters.safetensors, {weights.stat().st_size:,} bytes, sha256 {hashlib.sha256(weights.read_bytes()).hexdigest()} |
 | trunk | all-MiniLM-L6-v2, sha256 {report['trunk']} |
 | made by | `training/train_all.sh`; choices in train.json |
-| training | {run['done']:,} tokens, {run['seconds'] / 60:.0f} minutes on two cores of a busy machine |
+| training | {run['done']:,} tokens, {run['seconds'] / 60:.0f} minutes on one core |
 
 {notes.read_text() if notes.exists() else ''}
 ## Domain
