@@ -246,13 +246,14 @@ static void take_neural(const struct sr_signal_set *set, const struct sr_signal_
     }
 }
 
-/* What both tiers say of a turn. The place is that of the tier that is surer of an attack. */
+/* What both tiers say of a turn; the judge alone is taken at its word. The place is that of the tier that is
+ * surer of an attack. */
 static void mix(const struct sr_signal_set *set, struct reading *reading)
 {
     struct sr_signal_find *find = &reading->find;
     if (reading->neural < 0)
         return;
-    float linear = set->reader ? find->confidence : 0.5F;
+    float linear = set->reader ? find->confidence : 0;
     float a[2] = {1 - reading->neural, reading->neural}, b[2] = {1 - linear, linear};
     if (!set->reader || reading->neural > linear) {
         find->start = reading->start;
@@ -260,7 +261,8 @@ static void mix(const struct sr_signal_set *set, struct reading *reading)
         find->disguise = reading->disguise;
         find->type = set->reader ? find->type : reading->label;
     }
-    sr_fusion_mix(&set->fusion, a, b, 2, a);
+    if (set->reader)
+        sr_fusion_mix(&set->fusion, a, b, 2, a);
     find->confidence = a[1];
 }
 
