@@ -45,6 +45,10 @@ def ratio(f, key):
     return common.percent(f[key], f[f"{key}_interval"]) if key in f else "-"
 
 
+def counted(f, key):
+    return f"{ratio(f, key)} of {f[f'{key}_of']}" if key in f else "-"
+
+
 def shares(f):
     return ", ".join(f"{name} {100 * share:.0f} %" for name, share in f["tiers"].items())
 
@@ -53,7 +57,7 @@ def groups(title, key, results, *rates):
     """One table of a grouping: a column for each result and rate."""
     values = dict.fromkeys(v for f in results.values() for v in f["by"].get(key, {}))
     head = [title, *(f"{name}, {rate.replace('_', ' ')}" if len(rates) > 1 else name for name in results for rate in rates)]
-    lines = [[v, *(f"{ratio(f['by'][key][v], rate)} of {f['by'][key][v]['rows']}" if v in f["by"].get(key, {}) else "-" for f in results.values() for rate in rates)] for v in values]
+    lines = [[v, *(counted(f["by"].get(key, {}).get(v, {}), rate) for f in results.values() for rate in rates)] for v in values]
     return common.table(head, lines)
 
 

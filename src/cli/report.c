@@ -44,8 +44,8 @@ void sr_report_rate(struct sr_report *report, const char *name, size_t hits, siz
 {
     struct sr_interval in = sr_interval_of(hits, of);
     if (of)
-        sr_report_put(report, ",\"%s\":%.6f,\"%s_interval\":[%.4f,%.4f]", name, (double)hits / (double)of,
-                      name, in.low, in.high);
+        sr_report_put(report, ",\"%s\":%.6f,\"%s_interval\":[%.4f,%.4f],\"%s_of\":%zu", name,
+                      (double)hits / (double)of, name, in.low, in.high, name, of);
 }
 
 void sr_report_percent(struct sr_report *report, size_t hits, size_t of)

@@ -35,13 +35,16 @@ static void groups_by_hand(void **state)
     assert_int_equal(report.rc, SR_OK);
     assert_string_equal(
         report.text.data,
-        "\"tiers\":{\"linear\":1.000000},\"by\":{"
-        "\"file\":{\"a\":{\"rows\":2,\"recall\":0.500000,\"recall_interval\":[0.0945,0.9055]},"
-        "\"b\":{\"rows\":1,\"recall\":1.000000,\"recall_interval\":[0.2065,1.0000]}},"
-        "\"lang\":{\"de\":{\"rows\":2,\"recall\":1.000000,\"recall_interval\":[0.3424,1.0000]}},"
-        "\"tokens\":{\"0-31\":{\"rows\":2,\"recall\":0.500000,\"recall_interval\":[0.0945,0.9055]},"
-        "\"32768-\":{\"rows\":1,\"recall\":1.000000,\"recall_interval\":[0.2065,1.0000]}},"
-        "\"tier\":{\"linear\":{\"rows\":3,\"recall\":0.666667,\"recall_interval\":[0.2077,0.9385]}}}");
+        "\"tiers\":{\"linear\":1.000000},\"by\":{\"file\":{"
+        "\"a\":{\"rows\":2,\"recall\":0.500000,\"recall_interval\":[0.0945,0.9055],\"recall_of\":2},"
+        "\"b\":{\"rows\":1,\"recall\":1.000000,\"recall_interval\":[0.2065,1.0000],\"recall_of\":1}},"
+        "\"lang\":{"
+        "\"de\":{\"rows\":2,\"recall\":1.000000,\"recall_interval\":[0.3424,1.0000],\"recall_of\":2}},"
+        "\"tokens\":{"
+        "\"0-31\":{\"rows\":2,\"recall\":0.500000,\"recall_interval\":[0.0945,0.9055],\"recall_of\":2},"
+        "\"32768-\":{\"rows\":1,\"recall\":1.000000,\"recall_interval\":[0.2065,1.0000],\"recall_of\":1}},"
+        "\"tier\":{"
+        "\"linear\":{\"rows\":3,\"recall\":0.666667,\"recall_interval\":[0.2077,0.9385],\"recall_of\":3}}}");
     sr_report_dispose(&report);
     sr_tally_dispose(&tally);
 }
