@@ -14,6 +14,7 @@ static const char *const carried[] = {"vllm_endpoints",
                                       "decisions",
                                       "default_model",
                                       "classifier",
+                                      "prompt_guard",
                                       "default_reasoning_effort",
                                       "reasoning_families",
                                       "auto_model_name",
@@ -25,7 +26,6 @@ static const char *const left_out[] = {"bert_model",
                                        "clear_route_cache",
                                        "semantic_cache",
                                        "tools",
-                                       "prompt_guard",
                                        "fact_check_rules",
                                        "api",
                                        "observability",
@@ -61,22 +61,15 @@ static void put_router(struct sr_migration *m)
 
 static void put_global(struct sr_migration *m)
 {
-    static const char *const in_classifier[] = {"category_model", NULL};
-    static const char *const in_model[] = {"threshold", "fallback_category", NULL};
-    const struct sr_yaml_node *classifier = sr_migrate_map(m, m->old, "classifier");
-    const struct sr_yaml_node *model = sr_migrate_map(m, classifier, "category_model");
-    bool given = sr_yaml_get(model, "threshold") || sr_yaml_get(model, "fallback_category");
     sr_migrate_put(m, "\nglobal:\n");
     put_router(m);
-    sr_migrate_put(m, given ? "  model_catalog:\n    modules:\n      classifier:\n        domain:\n" : "");
-    sr_migrate_copy(m, model, "threshold", "          ", "threshold");
-    sr_migrate_copy(m, model, "fallback_category", "          ", "fallback_category");
-    sr_migrate_rest(m, classifier, in_classifier, "classifier");
-    sr_migrate_rest(m, model, in_model, "category_model");
+    sr_migrate_models(m);
+    sr_migrate_policies(m);
 }
 
 static int write_all(struct sr_migration *m)
 {
+    m->policies = sr_migrate_has_policies(m);
     sr_migrate_put(
         m, "# Written by `semroute migrate` from a flat configuration of the v0.1 era.\nversion: v0.3\n\n"
            "listeners:\n  - {name: gateway, address: 127.0.0.1, port: 8801}\n\n");

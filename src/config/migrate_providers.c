@@ -130,7 +130,7 @@ static void put_pricing(struct sr_migration *m, const struct sr_yaml_node *model
 static void put_model(struct sr_migration *m, const struct sr_yaml_node *name)
 {
     static const char *const known[] = {
-        "reasoning_family", "preferred_endpoints", "pricing", "access_key", "loras", NULL};
+        "reasoning_family", "preferred_endpoints", "pricing", "access_key", "loras", "pii_policy", NULL};
     const struct sr_yaml_node *configs = sr_migrate_map(m, m->old, "model_config");
     const struct sr_yaml_node *model = configs ? sr_yaml_get(configs, name->text.p) : NULL;
     const struct sr_yaml_node *family = sr_migrate_scalar(m, model, "reasoning_family");

@@ -4,6 +4,8 @@
 
 #include "config/link.h"
 
+#include <stdio.h>
+
 static bool has_label(const struct sr_yaml_node *category)
 {
     const struct sr_yaml_node *labels = sr_yaml_get(category, "mmlu_categories");
@@ -61,6 +63,7 @@ static void put_domain(struct sr_migration *m, const struct sr_yaml_node *catego
     sr_migrate_string(m, sr_yaml_get(category, "name")->text);
     sr_migrate_put(m, "\n");
     sr_migrate_copy(m, category, "description", "        ", "description");
+    sr_migrate_category_guards(m, category);
     put_labels(m, category);
     for (size_t i = 0; scores && i < scores->count; i++) {
         if (!score_of(scores->items[i], &score)) {
@@ -170,17 +173,37 @@ static size_t usable(struct sr_migration *m, const struct sr_yaml_node *conditio
     return all && count < conditions->count ? 0 : count;
 }
 
-static void put_rules(struct sr_migration *m, const struct sr_yaml_node *conditions, bool all)
+static bool is_all(const struct sr_yaml_node *rules)
 {
-    sr_migrate_put(m, "      rules:\n        operator: %s\n        conditions:\n", all ? "AND" : "OR");
+    const struct sr_yaml_node *op = sr_yaml_get(rules, "operator");
+    return op && op->kind == SR_YAML_SCALAR && sr_bytes_eq(op->text, SR_LIT("AND"));
+}
+
+bool sr_migrate_has_rules(struct sr_migration *m, const struct sr_yaml_node *decision)
+{
+    const struct sr_yaml_node *rules = sr_yaml_get(decision, "rules"), *name = sr_yaml_get(decision, "name");
+    const struct sr_yaml_node *conditions = sr_yaml_get(rules, "conditions");
+    return name && name->kind == SR_YAML_SCALAR && sr_yaml_type(name) != SR_YAML_NULL && conditions &&
+           conditions->kind == SR_YAML_LIST && usable(m, conditions, is_all(rules)) > 0;
+}
+
+void sr_migrate_rules(struct sr_migration *m, const struct sr_yaml_node *decision, const char *first,
+                      const char *rest, bool notes)
+{
+    const struct sr_yaml_node *rules = sr_yaml_get(decision, "rules");
+    const struct sr_yaml_node *conditions = sr_yaml_get(rules, "conditions");
+    char type[32], name[32];
+    snprintf(type, sizeof type, "%s  - ", rest);
+    snprintf(name, sizeof name, "%s    ", rest);
+    sr_migrate_put(m, "%soperator: %s\n%sconditions:\n", first, is_all(rules) ? "AND" : "OR", rest);
     for (size_t i = 0; i < conditions->count; i++) {
         const struct sr_yaml_node *leaf = conditions->items[i];
-        if (!leaf_exists(m, leaf)) {
+        if (leaf_exists(m, leaf)) {
+            sr_migrate_copy(m, leaf, "type", type, "type");
+            sr_migrate_copy(m, leaf, "name", name, "name");
+        } else if (notes) {
             sr_migrate_note(m, leaf, "a condition whose signal this version or this file does not have");
-            continue;
         }
-        sr_migrate_copy(m, leaf, "type", "          - ", "type");
-        sr_migrate_copy(m, leaf, "name", "            ", "name");
     }
 }
 
@@ -210,7 +233,8 @@ static void put_ref(struct sr_migration *m, const struct sr_yaml_node *ref, cons
     sr_migrate_copy(m, effort, "reasoning_description", "          ", "reasoning_description");
 }
 
-/* The oldest shape: the best score of a category wins; ties go to the first. */
+/* The oldest shape: the best score of a category wins; ties go to the first. The others are candidates where
+ * a policy may deny the best one. */
 static void put_category_refs(struct sr_migration *m, const struct sr_yaml_node *category)
 {
     const struct sr_yaml_node *scores = sr_yaml_get(category, "model_scores"), *best = NULL;
@@ -224,6 +248,9 @@ static void put_category_refs(struct sr_migration *m, const struct sr_yaml_node 
         return;
     sr_migrate_put(m, "      modelRefs:\n");
     put_ref(m, best, category);
+    for (size_t i = 0; m->policies && i < scores->count; i++)
+        if (scores->items[i] != best && score_of(scores->items[i], &score))
+            put_ref(m, scores->items[i], category);
 }
 
 static void put_category_decision(struct sr_migration *m, const struct sr_yaml_node *category)
@@ -270,7 +297,7 @@ static void put_plugins(struct sr_migration *m, const struct sr_yaml_node *plugi
         } else if (type && configuration && !headers && sr_bytes_eq(type->text, SR_LIT("header_mutation"))) {
             put_headers(m, configuration);
             headers = true;
-        } else {
+        } else if (!type || !sr_migrate_plugin_guards(m, type, configuration)) {
             sr_migrate_note(m, plugins->items[i], "plugin `%.60s` has no place in this version",
                             type ? type->text.p : "");
         }
@@ -279,13 +306,10 @@ static void put_plugins(struct sr_migration *m, const struct sr_yaml_node *plugi
 
 static void put_decision(struct sr_migration *m, const struct sr_yaml_node *decision)
 {
-    const struct sr_yaml_node *rules = sr_migrate_map(m, decision, "rules");
-    const struct sr_yaml_node *conditions = sr_migrate_list(m, rules, "conditions");
-    const struct sr_yaml_node *op = sr_migrate_scalar(m, rules, "operator"),
-                              *refs = sr_migrate_list(m, decision, "modelRefs");
+    const struct sr_yaml_node *refs = sr_migrate_list(m, decision, "modelRefs");
     const struct sr_yaml_node *name = sr_migrate_scalar(m, decision, "name");
-    bool all = op && sr_bytes_eq(op->text, SR_LIT("AND"));
-    if (!name || !conditions || usable(m, conditions, all) == 0) {
+    sr_migrate_list(m, sr_migrate_map(m, decision, "rules"), "conditions");
+    if (!sr_migrate_has_rules(m, decision)) {
         sr_migrate_note(
             m, decision,
             "decision `%.60s` was left out: its rules need signals that this version or this file "
@@ -296,7 +320,8 @@ static void put_decision(struct sr_migration *m, const struct sr_yaml_node *deci
     sr_migrate_copy(m, decision, "name", "    - ", "name");
     sr_migrate_copy(m, decision, "description", "      ", "description");
     sr_migrate_copy(m, decision, "priority", "      ", "priority");
-    put_rules(m, conditions, all);
+    sr_migrate_put(m, "      rules:\n");
+    sr_migrate_rules(m, decision, "        ", "        ", true);
     if (refs && refs->count)
         sr_migrate_put(m, "      modelRefs:\n");
     for (size_t i = 0; refs && i < refs->count; i++)
@@ -336,7 +361,9 @@ void sr_migrate_routing(struct sr_migration *m)
     put_keywords(m, keywords);
     put_embeddings(m, sr_migrate_list(m, m->old, "embedding_rules"));
     put_domains(m, categories);
+    sr_migrate_guard_signals(m);
     sr_migrate_put(m, "  decisions:\n");
+    sr_migrate_guard_decisions(m);
     for (size_t i = 0; decisions && i < decisions->count; i++)
         put_decision(m, decisions->items[i]);
     for (size_t i = 0; !decisions && categories && i < categories->count; i++)

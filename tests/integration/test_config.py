@@ -200,7 +200,7 @@ def migrated(name, tmp_path, places):
 def test_a_file_of_the_first_release_routes(start, tmp_path):
     mock = start.mock(2)
     text, warnings = migrated("release_l0", tmp_path, {
-        "good": "2 models, 4 decisions", "192.0.2.11:8000": f"127.0.0.1:{mock.port}",
+        "good": "2 models, 5 decisions", "192.0.2.11:8000": f"127.0.0.1:{mock.port}",
         "192.0.2.12:8000": f"127.0.0.1:{mock.port + 1}"})
     path = DATA / "release_l0.yaml"
     assert f"{path}:7:1: warning: `semantic_cache` has no place in this version" in warnings
@@ -217,7 +217,7 @@ def test_a_file_of_the_first_release_routes(start, tmp_path):
 def test_a_file_of_the_second_release_routes(start, tmp_path):
     mock = start.mock(1)
     text, warnings = migrated("release_l1", tmp_path, {
-        "good": "1 models, 2 decisions", "vllm.models.internal:8000": f"127.0.0.1:{mock.port}"})
+        "good": "1 models, 4 decisions", "vllm.models.internal:8000": f"127.0.0.1:{mock.port}"})
     path = DATA / "release_l1.yaml"
     assert f"{path}:92:1: warning: `clear_route_cache` has no place in this version" in warnings
     gateway = start.gateway(text)

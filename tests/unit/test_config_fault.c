@@ -63,9 +63,14 @@ static void test_file_with_mistakes(void **state)
 static void test_migration(void **state)
 {
     (void)state;
-    char *text = config_file("tests/data/config/flat_l1.yaml");
-    every_allocation(migrate, text, SR_OK);
-    free(text);
+    static const char *const files[] = {"tests/data/config/flat_l1.yaml",
+                                        "tests/data/config/flat_guards_l0.yaml",
+                                        "tests/data/config/flat_guards_l1.yaml"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char *text = config_file(files[i]);
+        every_allocation(migrate, text, SR_OK);
+        free(text);
+    }
 }
 
 int main(void)

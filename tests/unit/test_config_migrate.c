@@ -55,7 +55,9 @@ static void test_categories(void **state)
     assert_string_equal(c->domains[1].mmlu_categories.items[0], "computer science");
     assert_true(c->global.domain_threshold == 0.55);
     assert_true(warned(&problems, 6, "`semantic_cache` has no place"));
-    assert_true(warned(&problems, 30, "`pii_policy`"));
+    assert_true(warned(&problems, 30, "`pii_policy` of model `phi4` had no effect without `pii_model`"));
+    assert_int_equal(c->global.n_policies, 1);
+    assert_int_equal(c->decisions[0].n_refs, 2); /* the other one is for what a policy denies */
     assert_true(warned(&problems, 46, "category without a label"));
     assert_true(warned(&problems, 49, "`recht`"));
     assert_true(warned(&problems, 55, "reasoning family `odd`"));
@@ -104,6 +106,115 @@ static void test_decisions(void **state)
     unsetenv("FLAT_KEY");
 }
 
+static uint32_t mask(int a, int b)
+{
+    return UINT32_C(1) << a | UINT32_C(1) << b;
+}
+
+static void test_guard_of_all(void **state)
+{
+    (void)state;
+    struct sr_buf out;
+    struct sr_problems problems = {0};
+    const struct sr_config *c = migrate("tests/data/config/flat_guards_l0.yaml", &out, &problems);
+    assert_true(c->global.jailbreak_threshold == 0.65);
+    assert_true(c->global.pii_threshold == 0.8);
+    assert_int_equal(c->n_jailbreaks, 1);
+    assert_true(c->jailbreaks[0].threshold == 0.65);
+    assert_int_equal(c->n_piis, 0); /* a policy needs no rule */
+    assert_int_equal(c->n_decisions, 3);
+    assert_string_equal(c->decisions[0].name, "block-attacks-guard");
+    assert_int_equal(c->decisions[0].plugins.guard.action, SR_GUARD_BLOCK);
+    assert_int_equal(c->decisions[0].plugins.guard.status, 200);
+    assert_string_equal(c->decisions[0].rules.type, "jailbreak");
+    assert_int_equal(c->decisions[1].n_refs, 2);
+    assert_string_equal(c->models[c->decisions[1].refs[0].model].name, "strict");
+    assert_string_equal(c->models[c->decisions[1].refs[1].model].name, "open");
+    assert_int_equal(c->global.n_policies, 2);
+    assert_string_equal(c->global.policies[0].model, "strict");
+    assert_int_equal(c->global.policies[0].allowed, mask(SR_ENTITY_PERSON, SR_ENTITY_GPE));
+    assert_string_equal(c->global.policies[1].model, "unsaid");
+    assert_int_equal(c->global.policies[1].allowed, 0);
+    assert_non_null(strstr(out.data, "\n        # model_id: \"models/jailbreak: own\"\n"));
+    assert_non_null(strstr(out.data, "\n          # model_id: models/pii\n"));
+    assert_non_null(strstr(out.data, "\n          # model_id: models/category\n"));
+    assert_true(warned(&problems, 4, "`use_modernbert` of prompt_guard is not needed"));
+    assert_true(warned(&problems, 5, "the model that comes along takes its place"));
+    assert_true(warned(&problems, 7, "models run on the CPU"));
+    assert_true(warned(&problems, 12, "`model_id` of pii_model"));
+    assert_true(warned(&problems, 14, "`pii_mapping_path` of pii_model"));
+    assert_true(warned(&problems, 24, "`SHOE_SIZE` is no type of private data"));
+    assert_true(warned(&problems, 25, "model `unsaid` has no `pii_policy`"));
+    assert_true(warned(&problems, 29, "`jailbreak_enabled` of a category"));
+    sr_config_unref(c);
+    sr_problems_dispose(&problems);
+    sr_buf_dispose(&out);
+}
+
+static void test_guards_of_decisions(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"block-attacks", "money-jailbreak", "money-pii", "sums-pii",
+                                        "money",         "greeting",        "sums"};
+    struct sr_buf out;
+    struct sr_problems problems = {0};
+    const struct sr_config *c = migrate("tests/data/config/flat_guards_l1.yaml", &out, &problems);
+    assert_true(c->global.jailbreak_threshold == 0.9);
+    assert_true(c->global.pii_threshold == 0.7);
+    assert_int_equal(c->global.n_policies, 0);
+    assert_int_equal(c->n_decisions, 7);
+    for (size_t i = 0; i < c->n_decisions; i++) {
+        assert_string_equal(c->decisions[i].name, names[i]);
+        assert_int_equal(c->decisions[i].plugins.guard.set, i < 4);
+    }
+    assert_int_equal(c->n_jailbreaks, 2);
+    assert_string_equal(c->jailbreaks[1].name, "money-jailbreak");
+    assert_true(c->jailbreaks[1].threshold == 0.5);
+    assert_int_equal(c->n_piis, 2);
+    assert_true(c->piis[0].threshold == 0.6);
+    assert_int_equal(c->piis[0].allowed, UINT32_C(1) << SR_ENTITY_EMAIL_ADDRESS);
+    const struct sr_config_rule *rules = &c->decisions[2].rules;
+    assert_int_equal(rules->op, SR_RULE_AND);
+    assert_string_equal(rules->children[0].name, "money-pii");
+    assert_int_equal(rules->children[1].op, SR_RULE_AND);
+    assert_int_equal(rules->children[1].n_children, 2);
+    assert_true(warned(&problems, 2, "no server is asked about attacks"));
+    assert_true(warned(&problems, 4, "`0` is not above 0 and at most 1"));
+    assert_true(warned(&problems, 25, "the guard against attacks was off for this decision"));
+    assert_true(warned(&problems, 33, "the lower or equal one of prompt_guard holds"));
+    assert_true(warned(&problems, 34, "`enabled` is neither true nor false"));
+    sr_config_unref(c);
+    sr_problems_dispose(&problems);
+    sr_buf_dispose(&out);
+}
+
+/* What was off stays off, and asks for nothing. */
+static void test_guards_that_were_off(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "default_model: a\nprompt_guard: {enabled: false, threshold: 0.7}\nclassifier: {pii_model: }\n",
+        "default_model: a\nprompt_guard: {threshold: .nan}\nclassifier: {pii_model: {use_cpu: true}}\n",
+        "default_model: a\nprompt_guard:\nmodel_config: {a: {pii_policy: {allow_by_default: true}}}\n",
+        "default_model: a\nclassifier: {pii_model: {model_id: m}}\nmodel_config: {a: }\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const struct sr_config *c;
+        struct sr_buf out;
+        struct sr_problems problems = {0}, loading = {0};
+        sr_buf_init(&out, (size_t)1 << 20);
+        assert_int_equal(sr_migrate_text(&out, sr_bytes_str(texts[i]), &problems), SR_OK);
+        assert_int_equal(
+            sr_config_load_text(&c, sr_buf_view(&out), "x", (struct sr_load_options){0}, &loading), SR_OK);
+        assert_int_equal(loading.count, 0);
+        assert_int_equal(c->n_jailbreaks + c->n_piis + c->n_decisions + c->global.n_policies, 0);
+        sr_config_unref(c);
+        sr_problems_dispose(&problems);
+        sr_problems_dispose(&loading);
+        sr_buf_dispose(&out);
+    }
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -117,6 +228,8 @@ static void test_refused(void **state)
         {"", SR_EINVAL, "no flat configuration"},
         {"a: [", SR_EPARSE, "not valid YAML"},
         {"categories: {a: b}\n", SR_EINVAL, "`categories`: expected a list, found a mapping"},
+        {"prompt_guard: [a]\n", SR_EINVAL, "`prompt_guard`: expected a mapping, found a list"},
+        {"model_config: {a: {pii_policy: x}}\n", SR_EINVAL, "`pii_policy`: expected a mapping"},
         {"default_model: [a]\n", SR_EINVAL, "`default_model`: expected a value, found a list"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -124,8 +237,11 @@ static void test_refused(void **state)
         struct sr_problems problems = {0};
         sr_buf_init(&out, (size_t)1 << 20);
         assert_int_equal(sr_migrate_text(&out, sr_bytes_str(cases[i].text), &problems), cases[i].rc);
-        assert_true(problems.errors > 0);
-        assert_non_null(strstr(problems.items[0].message, cases[i].message));
+        size_t at = 0;
+        while (at < problems.count && problems.items[at].severity != SR_PROBLEM_ERROR)
+            at++;
+        assert_true(at < problems.count);
+        assert_non_null(strstr(problems.items[at].message, cases[i].message));
         sr_problems_dispose(&problems);
         sr_buf_dispose(&out);
     }
@@ -152,9 +268,9 @@ static void test_no_endpoint(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_categories),
-        cmocka_unit_test(test_decisions),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_categories),           cmocka_unit_test(test_decisions),
+        cmocka_unit_test(test_guard_of_all),         cmocka_unit_test(test_guards_of_decisions),
+        cmocka_unit_test(test_guards_that_were_off), cmocka_unit_test(test_refused),
         cmocka_unit_test(test_no_endpoint),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
