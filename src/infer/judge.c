@@ -216,8 +216,7 @@ static bool is_lasting(const struct sr_judge_part *part)
 }
 
 /* The part gets its window if it is remembered or under way. */
-static bool take_known(struct sr_judge *judge, struct sr_judge_part *part, const struct sr_judge_key *key,
-                       enum sr_infer_priority priority)
+static bool take_known(struct sr_judge *judge, struct sr_judge_part *part, const struct sr_judge_key *key)
 {
     struct sr_judge_item *item = find(judge, key);
     if (!item)
@@ -230,7 +229,7 @@ static bool take_known(struct sr_judge *judge, struct sr_judge_part *part, const
     }
     sr_ref_get(&item->ref);
     part->window->keep |= is_lasting(part);
-    hasten(judge, part->window, priority);
+    hasten(judge, part->window, part->reading->priority);
     wait_for(part, part->window);
     return true;
 }
@@ -272,6 +271,7 @@ static int join(struct sr_judge *judge, const struct sr_judge_key *key, enum sr_
         judge->stats.remembered++;
         return SR_OK;
     }
+    reading->priority = priority < reading->priority ? priority : reading->priority;
     for (size_t i = 0; reading->open && i < reading->windows.n; i++)
         if (reading->parts[i].waits)
             hasten(judge, reading->parts[i].window, priority);
@@ -364,16 +364,14 @@ void sr_judge_window_ended(struct sr_judge_window *window, int status)
 }
 
 /* Windows for the parts that have none. */
-static int make_missing(struct sr_judge *judge, struct sr_judge_reading *reading,
-                        enum sr_infer_priority priority)
+static int make_missing(struct sr_judge *judge, struct sr_judge_reading *reading)
 {
     int rc = SR_OK;
     for (size_t i = 0; rc == SR_OK && i < reading->windows.n; i++) {
         struct sr_judge_part *part = &reading->parts[i];
         if (part->window)
             continue;
-        rc = sr_judge_window_new(&part->window, judge, &reading->windows.items[i], &reading->keys[i],
-                                 priority);
+        rc = sr_judge_window_new(&part->window, judge, &reading->windows.items[i], &reading->keys[i]);
         part->own = rc == SR_OK;
         if (part->own)
             part->window->keep = is_lasting(part);
@@ -390,8 +388,7 @@ static int make_missing(struct sr_judge *judge, struct sr_judge_reading *reading
 }
 
 /* Lists the reading's own windows, but for those that somebody else has listed meanwhile; their jobs. */
-static size_t list_own(struct sr_judge *judge, struct sr_judge_reading *reading,
-                       enum sr_infer_priority priority, struct sr_infer_job **jobs)
+static size_t list_own(struct sr_judge *judge, struct sr_judge_reading *reading, struct sr_infer_job **jobs)
 {
     size_t n = 0;
     pthread_mutex_lock(&judge->lock);
@@ -400,11 +397,12 @@ static size_t list_own(struct sr_judge *judge, struct sr_judge_reading *reading,
         struct sr_judge_window *own = part->window;
         if (!part->own)
             continue;
-        if (take_known(judge, part, &reading->keys[i], priority)) {
+        if (take_known(judge, part, &reading->keys[i])) {
             part->own = false;
             sr_judge_window_unref(own);
             continue;
         }
+        own->priority = own->work->job.priority = reading->priority; /* somebody may have joined */
         list(judge, &own->item);
         sr_ref_get(&own->item.ref); /* the part's, beside the job's */
         sr_judge_ref(judge);
@@ -416,14 +414,13 @@ static size_t list_own(struct sr_judge *judge, struct sr_judge_reading *reading,
     return n;
 }
 
-static int submit_missing(struct sr_judge *judge, struct sr_judge_reading *reading,
-                          enum sr_infer_priority priority)
+static int submit_missing(struct sr_judge *judge, struct sr_judge_reading *reading)
 {
     struct sr_infer_job **jobs = sr_arena_calloc(&reading->arena, reading->windows.n, sizeof(void *));
-    int rc = jobs ? make_missing(judge, reading, priority) : SR_ENOMEM;
+    int rc = jobs ? make_missing(judge, reading) : SR_ENOMEM;
     if (rc)
         return rc;
-    size_t n = list_own(judge, reading, priority, jobs);
+    size_t n = list_own(judge, reading, jobs);
     rc = n ? sr_infer_submit_list(judge->infer, jobs, n) : SR_OK;
     for (size_t i = 0; rc && i < n; i++)
         sr_judge_window_ended(jobs[i]->owner, rc);
@@ -471,10 +468,11 @@ int sr_judge_begin(struct sr_judge *judge, struct sr_judge_reading *reading, enu
     wait->next = NULL;
     wait->under_way = reading;
     reading->waits = wait;
+    reading->priority = priority;
     for (size_t i = 0; i < reading->windows.n; i++)
-        take_known(judge, &reading->parts[i], &reading->keys[i], priority);
+        take_known(judge, &reading->parts[i], &reading->keys[i]);
     pthread_mutex_unlock(&judge->lock);
-    return conclude(judge, reading, wait, submit_missing(judge, reading, priority));
+    return conclude(judge, reading, wait, submit_missing(judge, reading));
 }
 
 int sr_judge_read(struct sr_judge *judge, struct sr_bytes text, uint64_t salt,

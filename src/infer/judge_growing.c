@@ -17,6 +17,7 @@
 #define TAIL_MAX     ((size_t)16 << 10) /* bytes without a place to cut */
 #define MARGIN       32u                /* bytes that stay behind: an added token may be arriving */
 #define SCRATCH_MAX  ((size_t)16 << 20)
+#define WINDOWS_MAX  32u /* complete, that nobody reads */
 
 struct sr_judge_growing {
     struct sr_judge *judge;
@@ -93,6 +94,8 @@ static size_t settled(const struct sr_judge_growing *growing, const struct sr_to
 
 static int keep_ids(struct sr_judge_growing *growing, const int32_t *ids, size_t n)
 {
+    if (growing->n_ids + n > WINDOWS_MAX * growing->shape.room + TAIL_MAX)
+        return SR_EBUSY;
     if (growing->n_ids + n > growing->room_ids) {
         size_t room = 2 * (growing->n_ids + n);
         int32_t *grown = sr_mem_realloc(growing->ids, room * sizeof *grown);

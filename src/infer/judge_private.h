@@ -94,6 +94,7 @@ struct sr_judge_reading {
     struct sr_judge_part *parts;
     bool ahead; /* one window of a text that still grows: there is no result */
     /* Under the judge's lock: */
+    enum sr_infer_priority priority; /* of the most urgent who asked */
     size_t open; /* parts that wait, and whoever begins; at 0 one thread ends the reading */
     int status;
     struct sr_judge_wait *waits;
@@ -117,9 +118,9 @@ void sr_judge_window_ended(struct sr_judge_window *window, int status);
 int sr_judge_window_key(struct sr_judge_key *key, const int32_t *ids, size_t n_ids,
                         uint64_t salt) SR_WARN_UNUSED;
 
-/* A window with its job, not submitted; copies the ids. SR_ENOMEM. */
+/* A window with its job, not submitted, without a priority; copies the ids. SR_ENOMEM. */
 int sr_judge_window_new(struct sr_judge_window **out, struct sr_judge *judge, const struct sr_window *of,
-                        const struct sr_judge_key *key, enum sr_infer_priority priority) SR_WARN_UNUSED;
+                        const struct sr_judge_key *key) SR_WARN_UNUSED;
 void sr_judge_window_unref(struct sr_judge_window *window);
 void sr_judge_work_unref(struct sr_judge_work *work);
 

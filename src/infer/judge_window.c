@@ -94,8 +94,7 @@ static struct sr_judge_work *make_work(struct sr_judge_window *window, const str
     work->ids = (int32_t *)(logits + floats);
     if (of->n_ids)
         memcpy(work->ids, of->ids, of->n_ids * sizeof *work->ids);
-    work->job = (struct sr_infer_job){
-        .encoder = judge->encoder, .priority = window->priority, .owner = window, .done = job_done};
+    work->job = (struct sr_infer_job){.encoder = judge->encoder, .owner = window, .done = job_done};
     work->job.item.ids = work->ids;
     work->job.item.n_ids = of->n_ids;
     work->job.item.heads = judge->heads;
@@ -107,7 +106,7 @@ static struct sr_judge_work *make_work(struct sr_judge_window *window, const str
 }
 
 int sr_judge_window_new(struct sr_judge_window **out, struct sr_judge *judge, const struct sr_window *of,
-                        const struct sr_judge_key *key, enum sr_infer_priority priority)
+                        const struct sr_judge_key *key)
 {
     struct sr_judge_window *window = sr_mem_calloc(1, sizeof *window);
     if (!window)
@@ -117,7 +116,6 @@ int sr_judge_window_new(struct sr_judge_window **out, struct sr_judge *judge, co
     window->judge = judge;
     window->n_ids = of->n_ids;
     window->n_tokens = of->count;
-    window->priority = priority;
     window->probabilities = sr_mem_calloc(judge->stride + 1, sizeof *window->probabilities);
     window->work = window->probabilities ? make_work(window, of) : NULL;
     if (!window->work) {

@@ -345,6 +345,12 @@ static void gives_up_what_cannot_grow(void **state)
     sr_judge_growing_begin(growing);
     assert_int_equal(sr_judge_growing_feed(growing, sr_bytes_of(blank, sizeof blank)), SR_EUNSUPPORTED);
     assert_int_equal(read_ahead(growing), 0);
+    sr_judge_growing_begin(growing); /* nobody reads what is complete */
+    struct sr_bytes text = new_text(blank, sizeof blank, 5);
+    int rc = SR_OK;
+    for (int i = 0; rc == SR_OK && i < 100; i++)
+        rc = sr_judge_growing_feed(growing, text);
+    assert_int_equal(rc, SR_EBUSY);
     sr_judge_growing_begin(growing);
     assert_int_equal(sr_judge_growing_feed(growing, SR_LIT("short")), SR_OK);
     assert_int_equal(read_ahead(growing), 0);
