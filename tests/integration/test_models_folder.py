@@ -112,11 +112,18 @@ def test_a_model_id_wins_and_the_rest_is_shipped(models, tmp_path):
     some.mkdir()
     shutil.copytree(models / GUARD, some / GUARD)
     config = yaml.safe_load(configuration(tmp_path / "c.yaml", models_folder=str(some), ask_below=0).read_text())
-    config["global"]["model_catalog"]["modules"]["classifier"]["pii"] = {"model_id": str(models / PRIVATE)}
+    modules = config["global"]["model_catalog"]["modules"]
+    modules["classifier"]["pii"] = {"model_id": str(models / PRIVATE)}
     (tmp_path / "c.yaml").write_text(yaml.safe_dump(config))
     signals = explained(tmp_path / "c.yaml")
     assert signals["domain"]["tier"] == "linear" and signals["jailbreak"]["tier"] == "neural"
     assert signals["pii"]["tier"] == "exact+neural"
+    modules["classifier"]["domain"]["model_id"] = str(models / LORA)
+    modules["prompt_guard"] = {"model_id": str(models / GUARD)}
+    del config["global"]["semroute"]["inference"]["models_folder"]
+    (tmp_path / "c.yaml").write_text(yaml.safe_dump(config))
+    assert {t: s["tier"] for t, s in explained(tmp_path / "c.yaml").items()} == {
+        "domain": "neural", "jailbreak": "neural", "pii": "exact+neural"}
 
 
 def refusal(config, code, says):

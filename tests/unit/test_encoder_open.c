@@ -551,6 +551,35 @@ static void candidates_by_their_files(void **state)
     assert_int_equal(n, 0);
 }
 
+/* Every allocation may fail; only a sample of them does here, for there are thousands. */
+static void without_memory(const char *name, const char *adapter)
+{
+    char path[600];
+    const char *list[1] = {path};
+    struct sr_encoder_options options = {.heads = list, .n_heads = adapter ? 1 : 0};
+    bool reached = true;
+    copy(name);
+    snprintf(path, sizeof path, "%s/%s", folder, adapter ? adapter : "");
+    for (size_t nth = 1; reached; nth += 1 + nth / 16) {
+        struct sr_encoder *e = NULL;
+        struct sr_err err = {0};
+        sr_mem_fail_at(nth);
+        int rc = sr_encoder_open(&e, folder, &options, &err);
+        reached = sr_mem_count() >= nth;
+        sr_mem_fail_at(0);
+        if (reached ? rc != SR_ENOMEM || !err.message[0] : rc != SR_OK)
+            fail_msg("%s, allocation %zu: %d, %s", name, nth, rc, err.message);
+        sr_encoder_unref(e);
+    }
+}
+
+static void opening_without_memory(void **state)
+{
+    (void)state;
+    without_memory("bert-dense", NULL);
+    without_memory("bert-patterns", "adapter-suffix");
+}
+
 /* ---- running ---- */
 
 static struct sr_encoder *open_small(const char *name)
@@ -675,6 +704,7 @@ int main(void)
         cmocka_unit_test(modules_saved_whole),
         cmocka_unit_test(finding_folders),
         cmocka_unit_test(candidates_by_their_files),
+        cmocka_unit_test(opening_without_memory),
         cmocka_unit_test(what_a_run_refuses),
         cmocka_unit_test(the_ceiling),
         cmocka_unit_test(a_mixed_batch),
