@@ -157,8 +157,8 @@ static void link_decisions(struct sr_binder *b, const struct sr_yaml_node *list,
         struct sr_config_decision *decision = &config->decisions[i];
         const struct sr_yaml_node *node = item_of(list, i);
         link_refs(b, sr_yaml_get(node, "modelRefs"), config, decision);
-        if (node && decision->n_refs == 0 && !decision->plugins.fast_response.set &&
-            config->default_model < 0)
+        bool answers = decision->plugins.fast_response.set || decision->plugins.guard.set;
+        if (node && decision->n_refs == 0 && !answers && config->default_model < 0)
             sr_bind_error(b, node, "decision `%.60s` has no modelRefs, and there is no default_model",
                           decision->name);
     }

@@ -188,6 +188,25 @@ static void test_guards_of_decisions(void **state)
     sr_buf_dispose(&out);
 }
 
+/* A guard needs no model to answer with. */
+static void test_guard_without_default(void **state)
+{
+    (void)state;
+    const struct sr_config *c;
+    struct sr_buf out;
+    struct sr_problems problems = {0}, loading = {0};
+    sr_buf_init(&out, (size_t)1 << 20);
+    assert_int_equal(sr_migrate_text(&out, SR_LIT("prompt_guard: {enabled: true}\n"), &problems), SR_OK);
+    assert_int_equal(sr_config_load_text(&c, sr_buf_view(&out), "x", (struct sr_load_options){0}, &loading),
+                     SR_OK);
+    assert_int_equal(c->default_model, -1);
+    assert_int_equal(c->n_decisions, 1);
+    sr_config_unref(c);
+    sr_problems_dispose(&problems);
+    sr_problems_dispose(&loading);
+    sr_buf_dispose(&out);
+}
+
 /* What was off stays off, and asks for nothing. */
 static void test_guards_that_were_off(void **state)
 {
@@ -268,9 +287,13 @@ static void test_no_endpoint(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_categories),           cmocka_unit_test(test_decisions),
-        cmocka_unit_test(test_guard_of_all),         cmocka_unit_test(test_guards_of_decisions),
-        cmocka_unit_test(test_guards_that_were_off), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_categories),
+        cmocka_unit_test(test_decisions),
+        cmocka_unit_test(test_guard_of_all),
+        cmocka_unit_test(test_guards_of_decisions),
+        cmocka_unit_test(test_guard_without_default),
+        cmocka_unit_test(test_guards_that_were_off),
+        cmocka_unit_test(test_refused),
         cmocka_unit_test(test_no_endpoint),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
