@@ -56,6 +56,20 @@ static bool score_of(const struct sr_yaml_node *entry, double *score)
 
 static void put_domain(struct sr_migration *m, const struct sr_yaml_node *category)
 {
+    static const char *const known[] = {"name",
+                                        "description",
+                                        "mmlu_categories",
+                                        "model_scores",
+                                        "system_prompt",
+                                        "system_prompt_enabled",
+                                        "system_prompt_mode",
+                                        "reasoning_effort",
+                                        "reasoning_description",
+                                        "jailbreak_enabled",
+                                        "jailbreak_threshold",
+                                        "pii_enabled",
+                                        "pii_threshold",
+                                        NULL};
     const struct sr_yaml_node *scores = sr_migrate_list(m, category, "model_scores");
     bool first = true;
     double score;
@@ -63,7 +77,6 @@ static void put_domain(struct sr_migration *m, const struct sr_yaml_node *catego
     sr_migrate_string(m, sr_yaml_get(category, "name")->text);
     sr_migrate_put(m, "\n");
     sr_migrate_copy(m, category, "description", "        ", "description");
-    sr_migrate_category_guards(m, category);
     put_labels(m, category);
     for (size_t i = 0; scores && i < scores->count; i++) {
         if (!score_of(scores->items[i], &score)) {
@@ -76,6 +89,8 @@ static void put_domain(struct sr_migration *m, const struct sr_yaml_node *catego
         sr_migrate_copy(m, scores->items[i], "score", "            ", "score");
         sr_migrate_copy(m, scores->items[i], "use_reasoning", "            ", "use_reasoning");
     }
+    sr_migrate_category_guards(m, category);
+    sr_migrate_rest(m, category, known, "categories");
 }
 
 static void put_domains(struct sr_migration *m, const struct sr_yaml_node *categories)

@@ -146,6 +146,7 @@ static void test_guard_of_all(void **state)
     assert_true(warned(&problems, 24, "`SHOE_SIZE` is no type of private data"));
     assert_true(warned(&problems, 25, "model `unsaid` has no `pii_policy`"));
     assert_true(warned(&problems, 29, "`jailbreak_enabled` of a category"));
+    assert_true(warned(&problems, 30, "`semantic_cache_enabled` of categories has no place"));
     sr_config_unref(c);
     sr_problems_dispose(&problems);
     sr_buf_dispose(&out);
