@@ -1,10 +1,11 @@
 /*
- * Times whole forward passes. Each model and precision runs in a process of its own, so that its peak of
- * memory is its own; ONNX Runtime runs the same shapes in turn (bench/onnx_encoder.py). Times are the
- * shortest of the runs.
+ * Times whole forward passes. Each model and precision runs in a process of its own (encoder_pass.c), so that
+ * its peak of memory is its own; ONNX Runtime runs the same shapes in turn (bench/onnx_encoder.py). Times are
+ * the shortest of the runs.
  *
  * The floor of a row: the linear layers at the peak of the precision, attention at the peak of its operands
- * (fp32, or bf16 with bf16 and int8 weights), both measured just before. Goals are printed, never asserted.
+ * (fp32, or 16 bits with bf16 and int8 weights), both measured just before. Goals are printed, never
+ * asserted.
  */
 #include "bench/encoder.h"
 
@@ -13,26 +14,22 @@
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/mem.h"
-#include "infer/encoder.h"
 
 #include <fcntl.h>
-#include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define N_LENGTHS  6u
-#define THREADS    2u /* rows of thread counts: 1, and what is asked for */
-#define ROWS_MAX   (N_LENGTHS * THREADS)
-#define WORK_MAX   ((size_t)8 << 30)
-#define PEERS      2u
-#define N_SUBJECTS (3u + PEERS)
+#define ROWS_MAX (SR_BENCH_LENGTHS * SR_BENCH_THREADS)
 
-static const size_t lengths[N_LENGTHS] = {32, 128, 512, 2048, 8192, 32768};
-static const char *const names[N_SUBJECTS] = {"fp32", "bf16", "int8", "ONNX Runtime fp32",
-                                              "ONNX Runtime int8"};
+/* What is measured of each model, in this order. */
+enum { OURS = 3, PEERS = 2, LOWER = 3, AT_LOWER = OURS + PEERS, AT_HEADS = AT_LOWER + LOWER, N_SUBJECTS };
+
+const size_t sr_bench_lengths[SR_BENCH_LENGTHS] = {32, 128, 512, 2048, 8192, 32768};
+static const char *const names[N_SUBJECTS] = {
+    "fp32",       "bf16",       "int8",       "ONNX Runtime fp32", "ONNX Runtime int8",
+    "fp32, AVX2", "bf16, AVX2", "int8, AVX2", "int8, heads"};
 
 static const struct sr_bench_shape shapes[] = {
     {"mmbert-base", true, 22, 768, 12, 1152, 32768, 64},
@@ -45,155 +42,27 @@ struct options {
     const char *model, *shape, *isa, *python;
     size_t max_tokens;
     unsigned threads;
-    double seconds;
+    double seconds, minutes;
+    uint64_t deadline_ns; /* 0: none */
     bool json, peer;
 };
 
-struct cell {
-    size_t tokens;
-    unsigned threads;
-    double ms, peak_mb, share; /* ms 0: not measured; below 0: does not fit */
-    char kernel[32];
-};
-
 struct subject {
-    struct cell cells[ROWS_MAX];
+    struct sr_bench_cell cells[ROWS_MAX];
     size_t n;
 };
 
-static unsigned threads_of(const struct options *o, size_t row)
+static bool is_peer(size_t which)
 {
-    return row % THREADS ? o->threads : 1;
-}
-
-/* ---- ours ---- */
-
-/* The most resident memory since the last call of this. */
-static double peak_megabytes(void)
-{
-    char line[128];
-    double kilobytes = 0;
-    FILE *status = fopen("/proc/self/status", "re");
-    while (status && fgets(line, sizeof line, status))
-        if (sscanf(line, "VmHWM: %lf", &kilobytes) == 1)
-            break;
-    if (status)
-        fclose(status);
-    int fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        ssize_t ignored = write(fd, "5", 1);
-        (void)ignored;
-        close(fd);
-    }
-    return kilobytes / 1024;
-}
-
-/* Operations of the linear layers and of attention. */
-static void count_work(const struct sr_bench_shape *s, size_t n, double *linear, double *attention)
-{
-    double h = (double)s->hidden, wide = (double)s->intermediate, tokens = (double)n, w = (double)s->window;
-    double local = n > s->window ? tokens * (2 * w + 1) - w * (w + 1) : tokens * tokens;
-    if (n > s->window && n < 2 * s->window)
-        local = tokens * tokens - (tokens - w - 1) * (tokens - w);
-    *linear = 2 * tokens * h * (4 * h + (s->modern ? 3 : 2) * wide) * (double)s->layers;
-    *attention = 0;
-    for (size_t i = 0; i < s->layers; i++)
-        *attention += 4 * h * (s->window == SIZE_MAX || i % 3 == 0 ? tokens * tokens : local);
-}
-
-static const char *kernel_name(enum sr_precision precision, const struct sr_bench_shape *shape, char out[32])
-{
-    struct sr_matrix *matrix;
-    float *w = sr_mem_calloc(shape->hidden, sizeof *w);
-    struct sr_matrix_source source = {.weights = w, .type = SR_SCALAR_F32, .n = 1, .k = shape->hidden};
-    out[0] = 0;
-    if (w && sr_matrix_pack(&matrix, &source, precision, SR_EPILOGUE_NONE) == SR_OK) {
-        snprintf(out, 32, "%s", sr_matrix_kernel(matrix));
-        sr_matrix_free(matrix);
-    }
-    sr_mem_free(w);
-    return out;
-}
-
-static double time_passes(const struct sr_encoder *encoder, struct sr_team *team,
-                          struct sr_encoder_work *work, const struct sr_encoder_item *item, double seconds)
-{
-    double best = INFINITY;
-    uint64_t start = sr_clock_ns();
-    for (int runs = 0; runs < 2 || (double)(sr_clock_ns() - start) < seconds * 1e9; runs++) {
-        uint64_t begin = sr_clock_ns();
-        if (sr_encoder_run(encoder, team, work, item, 1, NULL))
-            return 0;
-        double took = (double)(sr_clock_ns() - begin) * 1e-6;
-        best = took < best ? took : best;
-        if (took > seconds * 1e3)
-            break;
-    }
-    return best;
-}
-
-static void measure_cell(const struct options *o, const struct sr_bench_shape *shape,
-                         const struct sr_encoder *encoder, const int32_t *ids, struct cell *cell)
-{
-    const struct sr_encoder_info *info = sr_encoder_info(encoder);
-    float *out = sr_mem_calloc(info->heads[0].n_labels, sizeof *out);
-    struct sr_encoder_item item = {.ids = ids, .n_ids = cell->tokens, .heads = 1, .out = {out}};
-    struct sr_encoder_work *work = NULL;
-    struct sr_team *team = NULL;
-    double linear, attention;
-    count_work(shape, cell->tokens, &linear, &attention);
-    if (out && info->heads[0].kind != SR_HEAD_TOKEN && sr_encoder_work_new(&work, WORK_MAX) == SR_OK &&
-        sr_team_new(&team, cell->threads) == SR_OK) {
-        double peak = sr_kernel_peak(info->precision) * cell->threads;
-        double attention_peak =
-            sr_kernel_peak(info->precision ? SR_PRECISION_BF16 : SR_PRECISION_FP32) * cell->threads;
-        peak_megabytes();
-        cell->ms = time_passes(encoder, team, work, &item, o->seconds);
-        cell->peak_mb = peak_megabytes();
-        if (cell->ms > 0)
-            cell->share = (linear / peak + attention / attention_peak) * 1e3 / cell->ms;
-        kernel_name(info->precision, shape, cell->kernel);
-    }
-    sr_team_free(team);
-    sr_encoder_work_free(work);
-    sr_mem_free(out);
-}
-
-/* In a process of its own: writes one cell after the other. */
-static int child(const struct options *o, const struct sr_bench_shape *shape, const char *folder,
-                 enum sr_precision precision, int fd)
-{
-    struct sr_encoder_options options = {.precision = precision};
-    struct sr_encoder *encoder = NULL;
-    struct sr_err err = {0};
-    int rc = sr_encoder_open(&encoder, folder, &options, &err);
-    if (rc) {
-        fprintf(stderr, "semroute bench encoder: %s\n", err.message);
-        return 3;
-    }
-    int32_t *ids = sr_mem_calloc(lengths[N_LENGTHS - 1], sizeof *ids);
-    for (size_t i = 0; ids && i < lengths[N_LENGTHS - 1]; i++)
-        ids[i] = (int32_t)(4 + i * 7 % 50);
-    for (size_t i = 0; ids && i < ROWS_MAX; i++) {
-        struct cell cell = {.tokens = lengths[i / THREADS], .threads = threads_of(o, i)};
-        if (cell.tokens > o->max_tokens || cell.tokens > sr_encoder_info(encoder)->max_tokens)
-            break;
-        if (i % THREADS && o->threads == 1)
-            continue;
-        measure_cell(o, shape, encoder, ids, &cell);
-        if (write(fd, &cell, sizeof cell) != sizeof cell)
-            break;
-    }
-    sr_mem_free(ids);
-    sr_encoder_unref(encoder);
-    return 0;
+    return which >= OURS && which < AT_LOWER;
 }
 
 /* ---- the peer ---- */
 
 static void run_peer(const struct options *o, const struct sr_bench_shape *shape, bool int8)
 {
-    char layers[16], hidden[16], heads[16], wide[16], window[24], threads[16], most[16], seconds[24];
+    char layers[16], hidden[16], heads[16], wide[16], window[24], threads[16], most[16], seconds[24],
+        left[24];
     size_t positions = shape->positions < o->max_tokens ? shape->positions : o->max_tokens;
     snprintf(layers, sizeof layers, "%zu", shape->layers);
     snprintf(hidden, sizeof hidden, "%zu", shape->hidden);
@@ -203,9 +72,11 @@ static void run_peer(const struct options *o, const struct sr_bench_shape *shape
     snprintf(threads, sizeof threads, "%u", o->threads);
     snprintf(most, sizeof most, "%zu", positions);
     snprintf(seconds, sizeof seconds, "%g", o->seconds);
+    snprintf(left, sizeof left, "%g",
+             o->deadline_ns ? ((double)o->deadline_ns - (double)sr_clock_ns()) * 1e-9 : 0);
     execlp(o->python, o->python, "bench/onnx_encoder.py", "--layers", layers, "--hidden", hidden, "--heads",
            heads, "--intermediate", wide, "--window", window, "--threads", threads, "--max-tokens", most,
-           "--seconds", seconds, "--type", int8 ? "int8" : "fp32", (char *)NULL);
+           "--seconds", seconds, "--left", left, "--type", int8 ? "int8" : "fp32", (char *)NULL);
     _exit(127);
 }
 
@@ -214,7 +85,7 @@ static void read_peer(FILE *in, struct subject *subject)
 {
     char line[128];
     while (subject->n < ROWS_MAX && fgets(line, sizeof line, in)) {
-        struct cell *cell = &subject->cells[subject->n];
+        struct sr_bench_cell *cell = &subject->cells[subject->n];
         if (sscanf(line, "%zu %u %lf %lf", &cell->tokens, &cell->threads, &cell->ms, &cell->peak_mb) == 4)
             subject->n++;
     }
@@ -222,8 +93,31 @@ static void read_peer(FILE *in, struct subject *subject)
 
 /* ---- a model ---- */
 
+static struct sr_bench_encoder_job job_of(const struct options *o, const struct sr_bench_shape *shape,
+                                          const char *folder, const char *heads, size_t which)
+{
+    struct sr_bench_encoder_job job = {.shape = shape,
+                                       .folder = folder,
+                                       .precision = (enum sr_precision)which,
+                                       .max_tokens = o->max_tokens,
+                                       .threads = o->threads,
+                                       .seconds = o->seconds,
+                                       .deadline_ns = o->deadline_ns};
+    if (which == AT_HEADS) {
+        job.kind = SR_BENCH_HEADS;
+        job.heads = heads;
+        job.precision = SR_PRECISION_INT8;
+    } else if (which >= AT_LOWER) {
+        job.kind = SR_BENCH_ONE_LENGTH;
+        job.precision = (enum sr_precision)(which - AT_LOWER);
+        job.lowered = true;
+        job.isa = SR_ISA_AVX2;
+    }
+    return job;
+}
+
 static bool run_subject(const struct options *o, const struct sr_bench_shape *shape, const char *folder,
-                        size_t which, struct subject *subject)
+                        const char *heads, size_t which, struct subject *subject)
 {
     int fds[2], status = 0;
     fflush(NULL);
@@ -231,11 +125,12 @@ static bool run_subject(const struct options *o, const struct sr_bench_shape *sh
         return false;
     pid_t pid = fork();
     if (pid == 0) {
-        if (which < 3)
-            _exit(child(o, shape, folder, (enum sr_precision)which, fds[1]));
+        struct sr_bench_encoder_job job = job_of(o, shape, folder, heads, which);
+        if (!is_peer(which))
+            _exit(sr_bench_encoder_passes(&job, fds[1]));
         if (dup2(fds[1], STDOUT_FILENO) < 0)
             _exit(127);
-        run_peer(o, shape, which == 4);
+        run_peer(o, shape, which == OURS + 1);
     }
     close(fds[1]);
     FILE *in = pid > 0 ? fdopen(fds[0], "rb") : NULL;
@@ -243,16 +138,17 @@ static bool run_subject(const struct options *o, const struct sr_bench_shape *sh
         close(fds[0]);
         return false;
     }
-    if (which >= 3)
+    if (is_peer(which))
         read_peer(in, subject);
     else
-        while (subject->n < ROWS_MAX && fread(&subject->cells[subject->n], sizeof(struct cell), 1, in) == 1)
+        while (subject->n < ROWS_MAX &&
+               fread(&subject->cells[subject->n], sizeof(struct sr_bench_cell), 1, in) == 1)
             subject->n++;
     fclose(in);
     return waitpid(pid, &status, 0) == pid && status == 0;
 }
 
-static const struct cell *find(const struct subject *subject, const struct cell *like)
+static const struct sr_bench_cell *find(const struct subject *subject, const struct sr_bench_cell *like)
 {
     for (size_t i = 0; i < subject->n; i++)
         if (subject->cells[i].tokens == like->tokens && subject->cells[i].threads == like->threads)
@@ -260,9 +156,10 @@ static const struct cell *find(const struct subject *subject, const struct cell 
     return NULL;
 }
 
-static void put_ratio(struct sr_bench_table *table, const struct subject *peer, const struct cell *cell)
+static void put_ratio(struct sr_bench_table *table, const struct subject *peer,
+                      const struct sr_bench_cell *cell)
 {
-    const struct cell *other = find(peer, cell);
+    const struct sr_bench_cell *other = find(peer, cell);
     if (other && other->ms > 0 && cell->ms > 0)
         sr_bench_table_cell(table, "%.2fx", other->ms / cell->ms);
     else
@@ -278,9 +175,9 @@ static void print_table(const char *title, const struct subject subjects[N_SUBJE
     if (!table)
         return;
     sr_bench_table_init(table, titles, 9);
-    for (size_t s = 0; s < N_SUBJECTS; s++)
+    for (size_t s = 0; s < AT_HEADS; s++)
         for (size_t i = 0; i < subjects[s].n; i++) {
-            const struct cell *cell = &subjects[s].cells[i];
+            const struct sr_bench_cell *cell = &subjects[s].cells[i];
             sr_bench_table_cell(table, "%s", names[s]);
             sr_bench_table_cell(table, "%zu", cell->tokens);
             sr_bench_table_cell(table, "%u", cell->threads);
@@ -289,28 +186,36 @@ static void print_table(const char *title, const struct subject subjects[N_SUBJE
             else
                 sr_bench_table_cell(table, "%.2f", cell->ms);
             sr_bench_table_cell(table, "%.0f", cell->peak_mb);
-            if (s < 3)
-                sr_bench_table_cell(table, "%.0f", 100 * cell->share);
-            else
+            if (is_peer(s))
                 sr_bench_table_cell(table, "-");
-            put_ratio(table, &subjects[3], cell);
-            put_ratio(table, &subjects[4], cell);
+            else
+                sr_bench_table_cell(table, "%.0f", 100 * cell->share);
+            put_ratio(table, &subjects[OURS], cell);
+            put_ratio(table, &subjects[OURS + 1], cell);
             sr_bench_table_cell(table, "%s", cell->kernel);
         }
     printf("\n%s\n", title);
     sr_bench_table_print(table, stdout);
     sr_mem_free(table);
+    const struct subject *heads = &subjects[AT_HEADS];
+    if (heads->n == 2 && heads->cells[0].ms > 0)
+        printf("int8, %zu tokens, %u threads, heads on one trunk: one %.2f ms, three (two of the text, one "
+               "of its "
+               "tokens) %.2f ms, %.3fx\n",
+               heads->cells[0].tokens, heads->cells[0].threads, heads->cells[0].ms, heads->cells[1].ms,
+               heads->cells[1].ms / heads->cells[0].ms);
 }
 
 static void print_json(const char *model, const struct subject subjects[N_SUBJECTS], bool *first)
 {
     for (size_t s = 0; s < N_SUBJECTS; s++)
         for (size_t i = 0; i < subjects[s].n; i++) {
-            const struct cell *c = &subjects[s].cells[i];
+            const struct sr_bench_cell *c = &subjects[s].cells[i];
+            const char *what = s < AT_HEADS ? names[s] : i ? "int8, three heads" : "int8, one head";
             printf(
                 "%s{\"model\":\"%s\",\"what\":\"%s\",\"tokens\":%zu,\"threads\":%u,\"fits\":%s,\"ms\":%.4f,"
                 "\"peak_mb\":%.1f,\"floor_share\":%.4f,\"kernel\":\"%s\"}",
-                *first ? "" : ",\n", model, names[s], c->tokens, c->threads, c->ms < 0 ? "false" : "true",
+                *first ? "" : ",\n", model, what, c->tokens, c->threads, c->ms < 0 ? "false" : "true",
                 c->ms < 0 ? 0 : c->ms, c->peak_mb, c->share, c->kernel);
             *first = false;
         }
@@ -320,7 +225,7 @@ static int run_model(const struct options *o, const struct sr_bench_shape *shape
                      bool *first)
 {
     struct subject *subjects = sr_mem_calloc(N_SUBJECTS, sizeof *subjects);
-    char folder[256];
+    char folder[256], heads[272];
     int rc = subjects ? SR_OK : SR_ENOMEM;
     if (rc == SR_OK && !model)
         rc = sr_bench_encoder_folder(shape, folder);
@@ -328,12 +233,15 @@ static int run_model(const struct options *o, const struct sr_bench_shape *shape
         sr_mem_free(subjects);
         return rc;
     }
+    snprintf(heads, sizeof heads, "%s/heads", folder);
     for (size_t s = 0; s < N_SUBJECTS && rc == SR_OK; s++) {
-        if (s >= 3 && !o->peer)
-            break;
-        if (!run_subject(o, shape, model ? model : folder, s, &subjects[s]) && s < 3)
+        bool peer = is_peer(s);
+        if ((peer && !o->peer) || (s >= AT_LOWER && s < AT_HEADS && sr_isa_current() <= SR_ISA_AVX2) ||
+            (s == AT_HEADS && model))
+            continue;
+        if (!run_subject(o, shape, model ? model : folder, heads, s, &subjects[s]) && !peer)
             rc = SR_EIO;
-        if (s >= 3 && subjects[s].n == 0)
+        if (peer && subjects[s].n == 0)
             fprintf(stderr, "%s did not run: `make setup-bench` installs it; or --python\n", names[s]);
     }
     if (!model)
@@ -373,13 +281,13 @@ static int shape_of(const char *model, struct sr_bench_shape *shape)
 
 static int usage(const char *what)
 {
-    fprintf(
-        stderr,
-        "semroute bench encoder: %s\nusage: semroute bench encoder [--json] [--model DIR] [--shape "
-        "mmbert-base|"
-        "minilm-l12|minilm-l6] [--max-tokens N] [--threads N] [--seconds S] [--isa scalar|avx2|avx512|...] "
-        "[--python PATH] [--no-peer]\n",
-        what);
+    fprintf(stderr,
+            "semroute bench encoder: %s\nusage: semroute bench encoder [--json] [--model DIR] [--shape "
+            "mmbert-base|"
+            "minilm-l12|minilm-l6] [--max-tokens N] [--threads N] [--seconds S] [--minutes M] [--isa "
+            "scalar|avx2|avx512|...] "
+            "[--python PATH] [--no-peer]\n",
+            what);
     return 2;
 }
 
@@ -405,12 +313,16 @@ static bool read_options(int argc, char **argv, struct options *o)
             o->threads = (unsigned)atoi(argv[++i]);
         else if (!strcmp(argv[i], "--seconds") && more)
             o->seconds = atof(argv[++i]);
+        else if (!strcmp(argv[i], "--minutes") && more)
+            o->minutes = atof(argv[++i]);
         else
             return usage(argv[i]) == 0;
     }
-    if (!(o->seconds > 0 && o->seconds <= 600) || o->threads < 1 || o->threads > SR_TEAM_MAX ||
-        !o->max_tokens)
-        return usage("--seconds is above 0 and at most 600, --threads 1 to 64, --max-tokens at least 1") == 0;
+    if (!(o->seconds > 0 && o->seconds <= 600) || !(o->minutes >= 0 && o->minutes <= 1e4) || o->threads < 1 ||
+        o->threads > SR_TEAM_MAX || !o->max_tokens)
+        return usage("--seconds is above 0 and at most 600, --minutes 0 (no limit) to 10000, --threads 1 to "
+                     "64, "
+                     "--max-tokens at least 1") == 0;
     if (o->isa) {
         int isa = SR_ISA_SCALAR;
         while (isa <= SR_ISA_AVX512_BF16 && strcmp(o->isa, sr_isa_name((enum sr_isa)isa)) != 0)
@@ -419,6 +331,8 @@ static bool read_options(int argc, char **argv, struct options *o)
             return usage("--isa") == 0;
         sr_isa_limit((enum sr_isa)isa);
     }
+    if (o->minutes > 0)
+        o->deadline_ns = sr_clock_ns() + (uint64_t)(o->minutes * 60e9);
     return true;
 }
 

@@ -6,13 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#define VOCAB 64u
-#define BLOCK 32768u
+#define VOCAB  64u
+#define BLOCK  32768u
+#define LABELS 14u
 
 struct writer {
     const struct sr_bench_shape *shape;
+    void (*all)(struct writer *w); /* its tensors, in order */
     struct sr_buf header;
     FILE *file; /* NULL while the header is collected */
     size_t at;
@@ -121,22 +124,40 @@ static FILE *create(const char *folder, const char *name)
     return fopen(path, "wb");
 }
 
-static int write_weights(const struct sr_bench_shape *shape, const char *folder)
+static const char *const head_names[] = {"domain", "jailbreak", "pii"};
+
+static void all_heads(struct writer *w)
 {
-    struct writer w = {.shape = shape, .state = 1};
+    char name[32];
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, "%s.dense.weight", head_names[i]);
+        tensor(w, name, w->shape->hidden, w->shape->hidden, false);
+        snprintf(name, sizeof name, "%s.dense.bias", head_names[i]);
+        tensor(w, name, w->shape->hidden, 0, false);
+        snprintf(name, sizeof name, "%s.out.weight", head_names[i]);
+        tensor(w, name, LABELS, w->shape->hidden, false);
+        snprintf(name, sizeof name, "%s.out.bias", head_names[i]);
+        tensor(w, name, LABELS, 0, false);
+    }
+}
+
+static int write_weights(const struct sr_bench_shape *shape, void (*all)(struct writer *w),
+                         const char *folder, const char *name)
+{
+    struct writer w = {.shape = shape, .all = all, .state = 1};
     sr_buf_init(&w.header, (size_t)1 << 20);
-    all_tensors(&w);
+    w.all(&w);
     if (w.rc == SR_OK)
         w.rc = sr_buf_append(&w.header, "}", 1);
     while (w.rc == SR_OK && w.header.len % 8)
         w.rc = sr_buf_append(&w.header, " ", 1);
-    w.file = w.rc ? NULL : create(folder, "model.safetensors");
+    w.file = w.rc ? NULL : create(folder, name);
     uint64_t length = w.header.len;
     if (!w.file || fwrite(&length, 8, 1, w.file) != 1 ||
         fwrite(w.header.data, 1, w.header.len, w.file) != length)
         w.rc = w.rc ? w.rc : SR_EIO;
     if (w.file) {
-        all_tensors(&w);
+        w.all(&w);
         if (fclose(w.file))
             w.rc = SR_EIO;
     }
@@ -172,6 +193,40 @@ static int write_config(const struct sr_bench_shape *s, const char *folder)
     return fclose(file) ? SR_EIO : SR_OK;
 }
 
+/* Three heads that read the plain trunk: two of the text, one of its tokens. */
+static int write_heads(const struct sr_bench_shape *shape, const char *folder)
+{
+    static const char *const files[] = {"category_mapping.json", "jailbreak_type_mapping.json",
+                                        "pii_type_mapping.json"};
+    char path[320];
+    snprintf(path, sizeof path, "%s/heads", folder);
+    FILE *file = mkdir(path, 0700) == 0 ? create(path, "config.json") : NULL;
+    if (!file)
+        return SR_EIO;
+    fputs("{\"heads\":{", file);
+    for (size_t i = 0; i < 3; i++)
+        fprintf(file, "%s\"%s\":{\"pooling\":\"%s\"}", i ? "," : "", head_names[i], i < 2 ? "mean" : "token");
+    fputs("}}", file);
+    if (fclose(file))
+        return SR_EIO;
+    if (!(file = create(path, "adapter_config.json"))) /* no adapter, but a bundle says how it would be one */
+        return SR_EIO;
+    fputs("{\"peft_type\":\"LORA\",\"base_model_name_or_path\":\"trunk\",\"r\":1,\"lora_alpha\":1}", file);
+    if (fclose(file))
+        return SR_EIO;
+    for (size_t i = 0; i < 3; i++) {
+        if (!(file = create(path, files[i])))
+            return SR_EIO;
+        fputs("{\"id_to_label\":{", file);
+        for (unsigned k = 0; k < LABELS; k++)
+            fprintf(file, "%s\"%u\":\"%c\"", k ? "," : "", k, 'a' + (int)k);
+        fputs("}}", file);
+        if (fclose(file))
+            return SR_EIO;
+    }
+    return write_weights(shape, all_heads, path, "adapters.safetensors");
+}
+
 int sr_bench_encoder_folder(const struct sr_bench_shape *shape, char folder[256])
 {
     const char *tmp = getenv("TMPDIR");
@@ -180,7 +235,9 @@ int sr_bench_encoder_folder(const struct sr_bench_shape *shape, char folder[256]
         return SR_EIO;
     int rc = write_config(shape, folder);
     if (rc == SR_OK)
-        rc = write_weights(shape, folder);
+        rc = write_weights(shape, all_tensors, folder, "model.safetensors");
+    if (rc == SR_OK)
+        rc = write_heads(shape, folder);
     if (rc)
         sr_bench_encoder_folder_remove(folder);
     return rc;
@@ -188,11 +245,20 @@ int sr_bench_encoder_folder(const struct sr_bench_shape *shape, char folder[256]
 
 void sr_bench_encoder_folder_remove(const char *folder)
 {
-    static const char *const names[] = {"config.json", "tokenizer.json", "model.safetensors"};
+    static const char *const names[] = {"heads/config.json",
+                                        "heads/adapter_config.json",
+                                        "heads/category_mapping.json",
+                                        "heads/jailbreak_type_mapping.json",
+                                        "heads/pii_type_mapping.json",
+                                        "heads/adapters.safetensors",
+                                        "heads",
+                                        "config.json",
+                                        "tokenizer.json",
+                                        "model.safetensors"};
     char path[320];
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        unlink(path);
+        remove(path);
     }
     rmdir(folder);
 }

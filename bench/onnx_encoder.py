@@ -173,18 +173,25 @@ def main():
     for name in ("layers", "hidden", "heads", "intermediate", "window", "threads", "max-tokens"):
         parser.add_argument(f"--{name}", type=int, required=True)
     parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--left", type=float, default=0, help="seconds after which no length begins; 0: none")
     parser.add_argument("--type", choices=("fp32", "int8"), default="fp32")
     options = parser.parse_args()
+    begin, latest = time.perf_counter(), {}
     for n in LENGTHS:
         if n > options.max_tokens:
             break
         # Measured: 4.8 times the scores of one layer are alive above the model itself.
         need = 4.8 * options.heads * n * n * 4 + (1 << 30)
         for threads in sorted({1, options.threads}):
+            # The next length takes four times as long or, where attention counts, up to sixteen times.
+            if options.left and time.perf_counter() - begin + latest.get(threads, 0) * 2 * 12 > options.left:
+                continue
             if need > memory_allowed():
                 print(n, threads, -1, round(need / (1 << 20)), flush=True)
             else:
-                print(n, threads, *measure(options, n, threads), flush=True)
+                ms, megabytes = measure(options, n, threads)
+                latest[threads] = ms / 1e3
+                print(n, threads, ms, megabytes, flush=True)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,7 @@
 #include <assert.h>
 #include <stdatomic.h>
 
-#define GROUP_BYTES    ((size_t)8 << 20)
-#define PACK_POSITIONS (4 * (size_t)SR_ATTENTION_KEYS)
+#define GROUP_BYTES ((size_t)8 << 20)
 
 struct plan {
     const struct sr_attention *a;
@@ -59,58 +58,56 @@ static struct sr_head head_of(const struct plan *p, size_t sequence, size_t inde
     return head;
 }
 
-/* Calls `piece` for each piece of `size` positions that this member gets; only sequences with queries, and
- * with `queries` only positions that are queries. */
-static void each_piece(struct plan *p, size_t size, bool queries,
-                       void (*piece)(const struct plan *p, const struct sr_head *head, size_t from, size_t to,
-                                     unsigned part),
-                       unsigned part)
+/* The queries of a sequence: positions [*from, *to); none when they are equal. */
+static void queries_of(const struct plan *p, const struct sr_head *head, size_t *from, size_t *to)
 {
-    size_t index = 0, mine = atomic_fetch_add(&p->next, 1);
-    for (size_t h = 0; h < p->heads; h++) {
-        for (size_t s = 0; s < p->a->n_sequences; s++) {
-            struct sr_head head = head_of(p, s, h);
-            size_t from = p->first > head.first ? p->first - head.first : 0;
-            size_t to = p->end > head.first ? least(p->end - head.first, head.length) : 0;
-            if (from >= to)
-                continue;
-            if (!queries) {
-                from = 0;
-                to = head.length;
-            }
-            size_t pieces = (to - from + size - 1) / size;
-            for (; mine < index + pieces; mine = atomic_fetch_add(&p->next, 1)) {
-                size_t at = from + (mine - index) * size;
-                piece(p, &head, at, least(at + size, to), part);
-            }
-            index += pieces;
+    *from = p->first > head->first ? p->first - head->first : 0;
+    *to = p->end > head->first ? least(p->end - head->first, head->length) : 0;
+    *from = least(*from, *to);
+}
+
+/* Blocks of keys, for all heads of the group or, so that each member finds work, for a share of them. */
+static void pack_part(void *ctx, unsigned part, unsigned parts)
+{
+    struct plan *p = ctx;
+    (void)part;
+    size_t together = least((p->heads + parts - 1) / parts, SR_ATTENTION_HEADS);
+    size_t shares = (p->heads + together - 1) / together, index = 0, mine = atomic_fetch_add(&p->next, 1);
+    for (size_t s = 0; s < p->a->n_sequences; s++) {
+        struct sr_head heads[SR_ATTENTION_HEADS] = {head_of(p, s, 0)};
+        size_t from, to, length = heads[0].length;
+        queries_of(p, &heads[0], &from, &to);
+        size_t pieces = from < to ? (length + SR_ATTENTION_KEYS - 1) / SR_ATTENTION_KEYS * shares : 0;
+        for (; mine < index + pieces; mine = atomic_fetch_add(&p->next, 1)) {
+            size_t at = (mine - index) / shares * SR_ATTENTION_KEYS, h = (mine - index) % shares * together;
+            size_t n = least(together, p->heads - h);
+            for (size_t i = 0; i < n; i++)
+                heads[i] = head_of(p, s, h + i);
+            p->form->pack(heads, n, at, least(at + SR_ATTENTION_KEYS, length));
         }
+        index += pieces;
     }
 }
 
-static void pack_piece(const struct plan *p, const struct sr_head *head, size_t from, size_t to,
-                       unsigned part)
-{
-    (void)part;
-    p->form->pack(head, from, to);
-}
-
-static void answer_piece(const struct plan *p, const struct sr_head *head, size_t from, size_t to,
-                         unsigned part)
-{
-    p->form->block(head, from, to, p->work + part * p->form->work_bytes(p->a->head_dim));
-}
-
-static void pack_part(void *ctx, unsigned part, unsigned parts)
-{
-    (void)parts;
-    each_piece(ctx, PACK_POSITIONS, false, pack_piece, part);
-}
-
+/* Blocks of queries, head after head. */
 static void answer_part(void *ctx, unsigned part, unsigned parts)
 {
+    struct plan *p = ctx;
     (void)parts;
-    each_piece(ctx, SR_ATTENTION_QUERIES, true, answer_piece, part);
+    void *work = p->work + part * p->form->work_bytes(p->a->head_dim);
+    size_t index = 0, mine = atomic_fetch_add(&p->next, 1);
+    for (size_t h = 0; h < p->heads; h++)
+        for (size_t s = 0; s < p->a->n_sequences; s++) {
+            struct sr_head head = head_of(p, s, h);
+            size_t from, to;
+            queries_of(p, &head, &from, &to);
+            size_t pieces = (to - from + SR_ATTENTION_QUERIES - 1) / SR_ATTENTION_QUERIES;
+            for (; mine < index + pieces; mine = atomic_fetch_add(&p->next, 1)) {
+                size_t at = from + (mine - index) * SR_ATTENTION_QUERIES;
+                p->form->block(&head, at, least(at + SR_ATTENTION_QUERIES, to), work);
+            }
+            index += pieces;
+        }
 }
 
 void sr_attention(struct sr_team *team, const struct sr_attention *a, void *scratch)

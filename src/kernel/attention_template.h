@@ -2,16 +2,22 @@
  * Attention of one head, flash style, for one type of operands. Included by an ops_*.c once per type, after
  * rows_template.h, with
  *   AT(name)     the suffix of the functions
- *   AT_BF16      1: operands bf16 (unit 2), 0: fp32 (unit 1)
+ *   AT_KIND      AT_F32, AT_BF16 or AT_FIXED (16 bits, see private.h): the operands
  *   AT_FORM      the sr_form whose tile multiplies
  *   AT_ROWS, AT_VECTORS        its tile for Q K^T
  *   AT_VALUE_ROWS(vectors), AT_VALUE_VECTORS  its tile for P V
  * Keys lie in blocks of 192 (the last is shorter): [head_dim / unit][keys][unit]; values as [keys /
  * unit][head_dim] [unit]; both padded with zeros to 16 keys. Scores carry log2(e), so that weights are powers
- * of two.
+ * of two. In fixed point each key has a scale and each column of a block of values: floats before the block.
  */
-#define AT_UNIT   (AT_BF16 ? 2u : 1u)
-#define AT_SIZE   (AT_BF16 ? 2u : 4u)
+#ifndef AT_F32
+#define AT_F32   0
+#define AT_BF16  1
+#define AT_FIXED 2
+#endif
+#define AT_UNIT   (AT_KIND == AT_F32 ? 1u : 2u)
+#define AT_SIZE   (AT_KIND == AT_F32 ? 4u : 2u)
+#define AT_EXTRA  (AT_KIND == AT_FIXED ? 4u : 0) /* bytes of scales for a unit of head_dim and 16 keys */
 #define AT_STRIP  24u
 #define AT_LOWEST (-3.4e38F) /* a key that does not count */
 #define AT_FLOOR  (-1.7e38F) /* a maximum before the first key: far above AT_LOWEST, below every score */
@@ -20,12 +26,17 @@ struct AT(attention_work) {
     float scores[AT_STRIP][SR_ATTENTION_KEYS];
     float weights[AT_STRIP][SR_ATTENTION_KEYS]; /* of AT_SIZE; row distance SR_ATTENTION_KEYS elements */
     float most[SR_ATTENTION_QUERIES], total[SR_ATTENTION_QUERIES];
+#if AT_KIND == AT_FIXED
+    float scale[SR_ATTENTION_QUERIES]; /* of queries */
+    float shrink[AT_STRIP];
+    int32_t products[AT_STRIP * 128]; /* of weights and values, [AT_STRIP][head_dim] */
+#endif
     float rows[]; /* queries [SR_ATTENTION_QUERIES][head_dim], then sums of values, likewise */
 };
 
 static size_t AT(pack_bytes)(size_t head_dim, size_t length)
 {
-    return sr_round_up(length, 16) * head_dim * AT_SIZE;
+    return sr_round_up(length, 16) / 16 * head_dim * (16 * AT_SIZE + AT_EXTRA);
 }
 
 static size_t AT(work_bytes)(size_t head_dim)
@@ -54,11 +65,11 @@ static void AT(fetch)(const struct sr_head *head, size_t part, size_t position)
 }
 
 /* Rotates and scales one query or key. */
-static void AT(rotate)(const struct sr_head *head, size_t part, size_t position, float scale, void *dst)
+static void AT(turn)(const struct sr_head *head, size_t part, size_t position, float scale, void *dst)
 {
     const struct sr_attention *a = head->a;
     const void *x = AT(find)(head, part, position);
-    enum sr_scalar as = AT_BF16 ? SR_SCALAR_BF16 : SR_SCALAR_F32;
+    enum sr_scalar as = AT_KIND == AT_BF16 ? SR_SCALAR_BF16 : SR_SCALAR_F32;
     size_t half = a->head_dim / 2;
     vf s = v_set(scale);
     if (!a->rope) {
@@ -77,9 +88,18 @@ static void AT(rotate)(const struct sr_head *head, size_t part, size_t position,
     }
 }
 
-static char *AT(key_block)(const struct sr_head *head, size_t block)
+/* The same as an operand; `own` is its scale in fixed point. */
+static void AT(rotate)(const struct sr_head *head, size_t part, size_t position, float scale, void *dst,
+                       float *own)
 {
-    return (char *)head->keys + block * SR_ATTENTION_KEYS * head->a->head_dim * AT_SIZE;
+#if AT_KIND == AT_FIXED
+    _Alignas(64) float row[128];
+    AT(turn)(head, part, position, scale, row);
+    fix_as(row, SR_SCALAR_F32, head->a->head_dim, head->a->head_dim, SR_FIXED_SHORT, dst, own);
+#else
+    (void)own;
+    AT(turn)(head, part, position, scale, dst);
+#endif
 }
 
 /* Keys of a block, padding included. */
@@ -89,50 +109,109 @@ static size_t AT(block_keys)(const struct sr_head *head, size_t block)
     return left < SR_ATTENTION_KEYS ? left : SR_ATTENTION_KEYS;
 }
 
+static float *AT(key_scales)(const struct sr_head *head, size_t block)
+{
+    return (float *)(void *)((char *)head->keys +
+                             AT(pack_bytes)(head->a->head_dim, block * SR_ATTENTION_KEYS));
+}
+
+static char *AT(key_block)(const struct sr_head *head, size_t block)
+{
+    return (char *)(AT(key_scales)(head, block) + (AT_KIND == AT_FIXED ? AT(block_keys)(head, block) : 0));
+}
+
+static float *AT(value_scales)(const struct sr_head *head, size_t block)
+{
+    return (float *)(void *)((char *)head->values +
+                             AT(pack_bytes)(head->a->head_dim, block * SR_ATTENTION_KEYS));
+}
+
+static char *AT(value_block)(const struct sr_head *head, size_t block)
+{
+    return (char *)(AT(value_scales)(head, block) + (AT_KIND == AT_FIXED ? head->a->head_dim : 0));
+}
+
 /* Sixteen keys from `at` on: rotated, then turned so that they lie side by side. */
 static void AT(pack_keys)(const struct sr_head *head, size_t at, size_t n)
 {
     _Alignas(64) uint32_t rows[16 * 128];
+    float scales[16] = {0};
     size_t words = head->a->head_dim / AT_UNIT, block = at / SR_ATTENTION_KEYS;
     for (size_t i = 0; i < n; i++) {
-        AT(fetch)(head, 2, at + i);
         AT(fetch)(head, 1, at + 16 + i);
-        AT(rotate)(head, 1, at + i, 1, rows + i * words);
+        AT(rotate)(head, 1, at + i, 1, rows + i * words, scales + i);
     }
+    if (AT_KIND == AT_FIXED)
+        memcpy(AT(key_scales)(head, block) + at % SR_ATTENTION_KEYS, scales, sizeof scales);
     if (n < 16)
         memset(rows + n * words, 0, (16 - n) * words * sizeof *rows);
     uint32_t *out = (uint32_t *)(void *)AT(key_block)(head, block) + at % SR_ATTENTION_KEYS;
     v_turn16(rows, words, out, AT(block_keys)(head, block));
 }
 
-static void AT(pack_values)(const struct sr_head *head, size_t at, size_t n)
+#if AT_KIND == AT_FIXED
+/* The largest magnitudes in the columns of n values, if larger than those in `tops`. */
+static void AT(measure_values)(const struct sr_head *head, size_t at, size_t n, float *tops)
 {
-    size_t d = head->a->head_dim;
+    for (size_t i = 0; i < n; i++)
+        AT(fetch)(head, 2, at + 16 + i);
+    for (size_t j = 0; j < head->a->head_dim; j += VL) {
+        vf top = v_load(tops + j);
+        for (size_t i = 0; i < n; i++)
+            top = v_max(top, v_abs(load_row(AT(find)(head, 2, at + i), head->a->type, j, VL)));
+        v_store(tops + j, top);
+    }
+}
+#endif
+
+/* Sixteen values from `at` on, of which n are there; `tops` in fixed point. */
+static void AT(pack_values)(const struct sr_head *head, size_t at, size_t n, const float *tops)
+{
+    size_t d = head->a->head_dim, block = at / SR_ATTENTION_KEYS;
     enum sr_scalar type = head->a->type;
-    char *out = (char *)head->values + at * d * AT_SIZE;
-    for (size_t i = 0; i < 16; i += AT_UNIT) {
-        const void *one = i < n ? AT(find)(head, 2, at + i) : NULL;
-        const void *two = i + 1 < n ? AT(find)(head, 2, at + i + 1) : NULL;
-        for (size_t j = 0; j < d; j += VL) {
-            vf low = one ? load_row(one, type, j, VL) : v_set(0);
-#if AT_BF16
-            v_store_pairs((uint16_t *)(void *)out + i * d + 2 * j, low,
-                          two ? load_row(two, type, j, VL) : v_set(0));
+    char *out = AT(value_block)(head, block) + at % SR_ATTENTION_KEYS * d * AT_SIZE;
+    for (size_t j = 0; j < d; j += VL) {
+#if AT_KIND == AT_FIXED
+        vf top = v_load(tops + j), step = v_mul(v_inverse(top), v_set(SR_FIXED_VALUE));
+        if (at % SR_ATTENTION_KEYS == 0)
+            v_store(AT(value_scales)(head, block) + j, v_mul(top, v_set(1.0F / SR_FIXED_VALUE)));
 #else
-            (void)two;
+        (void)tops;
+#endif
+        for (size_t i = 0; i < 16; i += AT_UNIT) {
+            vf low = i < n ? load_row(AT(find)(head, 2, at + i), type, j, VL) : v_set(0);
+            vf high =
+                AT_UNIT == 2 && i + 1 < n ? load_row(AT(find)(head, 2, at + i + 1), type, j, VL) : v_set(0);
+#if AT_KIND == AT_FIXED
+            v_store_fixed_pairs((int16_t *)(void *)out + i * d + 2 * j, v_mul(low, step), v_mul(high, step));
+#elif AT_KIND == AT_BF16
+            v_store_pairs((uint16_t *)(void *)out + i * d + 2 * j, low, high);
+#else
+            (void)high;
             v_store((float *)(void *)out + i * d + j, low);
 #endif
         }
     }
 }
 
-static void AT(pack)(const struct sr_head *head, size_t from, size_t to)
+/* Sixteen positions of all heads before the next: a token's heads lie side by side, its neighbours far away.
+ */
+static void AT(pack)(const struct sr_head *heads, size_t n, size_t from, size_t to)
 {
-    for (size_t at = from; at < to; at += 16) {
-        size_t n = to - at < 16 ? to - at : 16;
-        AT(pack_keys)(head, at, n);
-        AT(pack_values)(head, at, n);
-    }
+    float tops[SR_ATTENTION_HEADS][128];
+    for (size_t h = 0; h < n; h++)
+        for (size_t j = 0; j < 128; j++)
+            tops[h][j] = 1e-30F;
+    for (size_t at = from; at < to; at += 16)
+        for (size_t h = 0; h < n; h++) {
+            AT(pack_keys)(&heads[h], at, to - at < 16 ? to - at : 16);
+#if AT_KIND == AT_FIXED
+            AT(measure_values)(&heads[h], at, to - at < 16 ? to - at : 16, tops[h]);
+#endif
+        }
+    for (size_t at = from; at < to; at += 16)
+        for (size_t h = 0; h < n; h++)
+            AT(pack_values)(&heads[h], at, to - at < 16 ? to - at : 16, tops[h]);
 }
 
 /* The scores of one strip: queries `rows` against keys [from, to) of a block; from and to are multiples
@@ -156,28 +235,54 @@ static void AT(multiply_keys)(const struct sr_head *head, const char *queries, u
     }
 }
 
-/* Scores to weights, in place of the running maximum; returns by what earlier sums have to be multiplied.
- * Only scores [low, high] of the n count. */
-static float AT(soften)(float *scores, void *weights, size_t n, size_t low, size_t high, float *most,
-                        float *total)
+/* What a strip's queries have in common: n keys and, in fixed point, their scales. */
+struct AT(seen) {
+    size_t n;
+    const float *scales;
+};
+
+/* A vector of scores; `own` is the query's scale. */
+SR_INLINE vf AT(score)(const float *scores, const struct AT(seen) * seen, vf own, size_t i)
 {
-    vf top = v_set(*most);
+#if AT_KIND == AT_FIXED
+    return v_mul(v_mul(v_load_i32((const int32_t *)(const void *)scores + i), own), v_load(seen->scales + i));
+#else
+    (void)seen;
+    (void)own;
+    return v_load(scores + i);
+#endif
+}
+
+/* Scores to weights, in place of the running maximum; returns by what earlier sums have to be multiplied.
+ * Only scores [low, high] of those seen count. */
+static float AT(soften)(float *scores, const struct AT(seen) * seen, float scale, void *weights, size_t low,
+                        size_t high, float *most, float *total)
+{
+    size_t n = seen->n;
+    vf top = v_set(*most), own = v_set(scale);
     if (low > 0 || high + 1 < n) {
         for (size_t i = 0; i < n; i += VL) {
-            vf v = v_within(v_lanes((float)i), v_set((float)low), v_set((float)high), v_load(scores + i),
-                            v_set(AT_LOWEST));
+            vf v = v_within(v_lanes((float)i), v_set((float)low), v_set((float)high),
+                            AT(score)(scores, seen, own, i), v_set(AT_LOWEST));
             v_store(scores + i, v);
             top = v_max(top, v);
         }
     } else {
-        for (size_t i = 0; i < n; i += VL)
-            top = v_max(top, v_load(scores + i));
+        for (size_t i = 0; i < n; i += VL) {
+            vf v = AT(score)(scores, seen, own, i);
+            if (AT_KIND == AT_FIXED)
+                v_store(scores + i, v);
+            top = v_max(top, v);
+        }
     }
     float now = v_top(top);
     vf sum = v_set(0), m = v_set(now);
     for (size_t i = 0; i < n; i += VL) {
-#if AT_BF16
-        vf w = v_exp2_rough(v_sub(v_load(scores + i), m));
+#if AT_KIND == AT_FIXED
+        vf w = v_exp2_rough(v_sub(v_load(scores + i), m), SR_FIXED_SHORT);
+        v_store_fixed((int16_t *)weights + i, w, VL);
+#elif AT_KIND == AT_BF16
+        vf w = v_exp2_rough(v_sub(v_load(scores + i), m), 1);
         v_store_bf16((uint16_t *)weights + i, w, VL);
 #else
         vf w = v_exp2(v_sub(v_load(scores + i), m));
@@ -193,8 +298,9 @@ static float AT(soften)(float *scores, void *weights, size_t n, size_t low, size
     return shrink;
 }
 
-static void AT(multiply_values)(const struct sr_head *head, const void *weights, unsigned rows, size_t from,
-                                size_t to, float *sums)
+/* The weights of a strip times keys [from, to) of a block of values; added to `sums`, or with `fresh` not. */
+static void AT(multiply_values)(const struct sr_head *head, const void *weights, unsigned rows, size_t block,
+                                size_t from, size_t to, void *sums, bool fresh)
 {
     size_t d = head->a->head_dim;
     unsigned vectors = (unsigned)d / AT_FORM.width;
@@ -205,16 +311,32 @@ static void AT(multiply_values)(const struct sr_head *head, const void *weights,
                            .ldc = d};
     for (unsigned v = 0; v < vectors; v += tile.vectors) {
         tile.vectors = vectors - v < AT_VALUE_VECTORS ? vectors - v : AT_VALUE_VECTORS;
-        tile.b = (const char *)head->values + from * d * AT_SIZE + (size_t)v * AT_FORM.width * 4;
+        tile.b = AT(value_block)(head, block) + from * d * AT_SIZE + (size_t)v * AT_FORM.width * 4;
         for (unsigned r = 0; r < rows; r += AT_VALUE_ROWS(tile.vectors)) {
             tile.rows = rows - r < AT_VALUE_ROWS(tile.vectors) ? rows - r : AT_VALUE_ROWS(tile.vectors);
             tile.a = (const char *)weights + r * tile.lda;
-            tile.c = sums + r * d + (size_t)v * AT_FORM.width;
-            tile.start = tile.c;
+            tile.c = (float *)sums + r * d + (size_t)v * AT_FORM.width;
+            tile.start = fresh ? NULL : tile.c;
             AT_FORM.tile(&tile);
         }
     }
 }
+
+#if AT_KIND == AT_FIXED
+/* What a block gave joins the sums of a strip. */
+static void AT(join)(const struct sr_head *head, const struct AT(attention_work) * work, unsigned rows,
+                     size_t block, float *sums)
+{
+    size_t d = head->a->head_dim;
+    const float *scales = AT(value_scales)(head, block);
+    for (unsigned r = 0; r < rows; r++) {
+        vf shrink = v_set(work->shrink[r]);
+        for (size_t i = r * d, j = 0; j < d; i += VL, j += VL)
+            v_store(sums + i, v_fma(v_load_i32(work->products + i), v_load(scales + j),
+                                    v_mul(v_load(sums + i), shrink)));
+    }
+}
+#endif
 
 /* Positions that a query sees: [*low, *high]. */
 static void AT(sight)(const struct sr_head *head, size_t position, size_t *low, size_t *high)
@@ -239,19 +361,36 @@ static void AT(strip)(const struct sr_head *head, struct AT(attention_work) * wo
     float *sums = work->rows + (SR_ATTENTION_QUERIES + at) * d;
     AT(multiply_keys)
     (head, (const char *)work->rows + at * d * AT_SIZE, rows, block, from - base, to - base, work->scores[0]);
+    struct AT(seen) seen = {.n = to - from};
+    float scale = 1;
+    if (AT_KIND == AT_FIXED)
+        seen.scales = AT(key_scales)(head, block) + (from - base);
     for (unsigned r = 0; r < rows; r++) {
         size_t low, high;
         AT(sight)(head, first + at + r, &low, &high);
         bool blind = high < from || low >= to; /* sees nothing of this part */
         low = blind ? to - from : low > from ? low - from : 0;
         high = blind ? 0 : high - from;
-        float shrink = AT(soften)(work->scores[r], (char *)work->weights + r * SR_ATTENTION_KEYS * AT_SIZE,
-                                  to - from, low, high, &work->most[at + r], &work->total[at + r]);
+#if AT_KIND == AT_FIXED
+        scale = work->scale[at + r];
+#endif
+        float shrink =
+            AT(soften)(work->scores[r], &seen, scale, (char *)work->weights + r * SR_ATTENTION_KEYS * AT_SIZE,
+                       low, high, &work->most[at + r], &work->total[at + r]);
+#if AT_KIND == AT_FIXED
+        work->shrink[r] = shrink;
+#else
         if (shrink < 1)
             for (size_t i = 0; i < d; i += VL)
                 v_store(sums + r * d + i, v_mul(v_load(sums + r * d + i), v_set(shrink)));
+#endif
     }
-    AT(multiply_values)(head, work->weights, rows, from, to, sums);
+#if AT_KIND == AT_FIXED
+    AT(multiply_values)(head, work->weights, rows, block, from - base, to - base, work->products, true);
+    AT(join)(head, work, rows, block, sums);
+#else
+    AT(multiply_values)(head, work->weights, rows, block, from - base, to - base, sums, false);
+#endif
 }
 
 static void AT(block)(const struct sr_head *head, size_t from, size_t to, void *memory)
@@ -261,7 +400,11 @@ static void AT(block)(const struct sr_head *head, size_t from, size_t to, void *
     size_t d = a->head_dim, n = to - from, low, high, ignored;
     for (size_t i = 0; i < n; i++) {
         AT(fetch)(head, 0, from + i + 8);
-        AT(rotate)(head, 0, from + i, a->scale * 1.44269504F, (char *)work->rows + i * d * AT_SIZE);
+        float scale;
+        AT(rotate)(head, 0, from + i, a->scale * 1.44269504F, (char *)work->rows + i * d * AT_SIZE, &scale);
+#if AT_KIND == AT_FIXED
+        work->scale[i] = scale;
+#endif
         work->most[i] = AT_FLOOR;
         work->total[i] = 0;
     }
@@ -283,6 +426,7 @@ static void AT(block)(const struct sr_head *head, size_t from, size_t to, void *
 
 #undef AT_UNIT
 #undef AT_SIZE
+#undef AT_EXTRA
 #undef AT_STRIP
 #undef AT_LOWEST
 #undef AT_FLOOR

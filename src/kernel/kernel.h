@@ -18,7 +18,9 @@
 
 enum sr_isa { SR_ISA_SCALAR, SR_ISA_NEON, SR_ISA_AVX2, SR_ISA_AVX512, SR_ISA_AVX512_BF16 /* and VNNI */ };
 
-/* How the linear layers compute. INT8: weights per output channel, activations per token, both symmetric. */
+/* How the linear layers compute, and attention of BF16 rows. BF16: 16 bits for each weight, as floats or,
+ * where that is faster, in steps of each row's largest value. INT8: weights per output channel, activations
+ * per token, both symmetric. */
 enum sr_precision { SR_PRECISION_FP32, SR_PRECISION_BF16, SR_PRECISION_INT8 };
 
 enum sr_scalar { SR_SCALAR_F32, SR_SCALAR_F16, SR_SCALAR_BF16 };
@@ -35,7 +37,7 @@ enum sr_epilogue {
 
 /* The set in use: the fastest that the CPU has, or what SEMROUTE_ISA (scalar, avx2, avx512, ...) and
  * sr_isa_limit lower it to. AVX512 includes VNNI where the CPU has it. On CPUs whose bf16 dot products are no
- * faster than fp32 (Intel's) the fastest is AVX512, whose bf16 is a way of storing weights. */
+ * faster than fp32 (Intel's) the fastest is AVX512, which computes bf16 in fixed point of 16 bits. */
 enum sr_isa sr_isa_current(void);
 const char *sr_isa_name(enum sr_isa isa);
 /* For tests and benches: use nothing above `isa`; matrices packed before keep the form they were packed for.

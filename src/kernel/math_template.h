@@ -2,7 +2,9 @@
  * Functions of vectors, over the primitives of one vec_*.h that was included before.
  *
  * exp2: a minimax polynomial of the fraction (relative error 8e-8, or 8e-5 in the rough form, which feeds
- * values that are rounded to bf16). erf: Abramowitz and Stegun 7.1.26 (absolute error 1.5e-7).
+ * values that are rounded to 16 bits). erf: Abramowitz and Stegun 7.1.26 (absolute error 1.5e-7).
+ * The rough gelu is x / (1 + 2^-p(x)), where p is a fit of log2(Phi / (1 - Phi)): off by a thousandth of its
+ * value and 3e-7 at most.
  */
 #ifndef SR_KERNEL_MATH_TEMPLATE_H
 #define SR_KERNEL_MATH_TEMPLATE_H
@@ -19,13 +21,14 @@ static inline vf v_exp2(vf x)
     return v_scale(p, n);
 }
 
-static inline vf v_exp2_rough(vf x)
+/* `times` 2^x; a constant. */
+static inline vf v_exp2_rough(vf x, const float times)
 {
     vf n = v_round(x), f = v_sub(x, n);
-    vf p = v_set(0.0551716237F);
-    p = v_fma(p, f, v_set(0.242611119F));
-    p = v_fma(p, f, v_set(0.693260994F));
-    p = v_fma(p, f, v_set(0.999928074F));
+    vf p = v_set(0.0551716237F * times);
+    p = v_fma(p, f, v_set(0.242611119F * times));
+    p = v_fma(p, f, v_set(0.693260994F * times));
+    p = v_fma(p, f, v_set(0.999928074F * times));
     return v_scale(p, n);
 }
 
@@ -41,6 +44,19 @@ static inline vf v_gelu(vf x)
     p = v_fma(p, t, v_set(0.254829592F * 0.5F));
     vf e = v_exp2(v_mul(v_mul(z, z), v_set(-1.44269504F)));
     return v_sub(v_max(x, v_set(0)), v_mul(v_mul(v_min(a, v_set(1e30F)), e), v_mul(p, t)));
+}
+
+static inline vf v_gelu_rough(vf x)
+{
+    vf above = v_max(v_set(-7), x), inside = v_min(v_set(7), above); /* in this order a NaN stays one */
+    vf square = v_mul(inside, inside);
+    vf p = v_set(-1.17258934e-6F);
+    p = v_fma(p, square, v_set(3.29720152e-5F));
+    p = v_fma(p, square, v_set(8.31592891e-4F));
+    p = v_fma(p, square, v_set(-0.106646079F));
+    p = v_fma(p, square, v_set(-2.30094865F));
+    vf e = v_exp2_rough(v_mul(p, inside), 1);
+    return v_mul(above, v_inverse_rough(v_add(e, v_set(1))));
 }
 
 static inline vf v_tanh(vf x)

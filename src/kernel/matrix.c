@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 
+#include <math.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -22,8 +23,29 @@ static size_t row_of(const struct sr_matrix *m, size_t panel, size_t column)
     return row < m->n / 2 ? row + panel % 2 * (m->n / 2) : SIZE_MAX;
 }
 
-/* Converts one row of the source in `row`, which has room for it, and spreads it over its panel: a word of 32
- * bits at each step. */
+/* One row of the source in steps of 16 bits, so many that their sum stays below SR_FIXED_COLUMN after
+ * rounding. Returns the size of a step. */
+static float fix_weights(const struct sr_matrix *m, const void *from, enum sr_scalar type, float *floats,
+                         int16_t *out)
+{
+    double sum = 0, most = 0;
+    m->ops->convert(from, type, m->k, floats, SR_SCALAR_F32);
+    for (size_t i = 0; i < m->k; i++) {
+        double size = fabs((double)floats[i]);
+        sum += size;
+        most = fmax(most, size);
+    }
+    memset(out, 0, m->steps * sizeof(uint32_t));
+    if (!(most > 1e-30 && most < 1e37))
+        return 0;
+    double steps = fmin(INT16_MAX / most, (SR_FIXED_COLUMN - (double)m->k / 2) / sum);
+    for (size_t i = 0; i < m->k; i++)
+        out[i] = (int16_t)lrint(floats[i] * steps);
+    return (float)(1 / steps);
+}
+
+/* Converts one row of the source in `row`, which has room for it and m->k floats, and spreads it over its
+ * panel: a word of 32 bits at each step. */
 static void pack_column(struct sr_matrix *m, const struct sr_matrix_source *source, size_t index,
                         size_t panel, size_t column, uint32_t *row)
 {
@@ -31,25 +53,29 @@ static void pack_column(struct sr_matrix *m, const struct sr_matrix_source *sour
     size_t at = panel * m->panel_columns + column;
     uint32_t *out = (uint32_t *)(void *)(m->weights + panel * m->panel_bytes) + column;
     float scale = 0;
-    m->ops->prepare(from, source->type, m->k, m->steps * m->form->unit, m->form->b, row, &scale);
+    if (m->form->b == SR_OPERAND_S16)
+        scale = fix_weights(m, from, source->type, (float *)(void *)(row + m->steps), (int16_t *)(void *)row);
+    else
+        m->ops->prepare(from, source->type, m->k, m->steps * m->form->unit, m->form->b, row, &scale);
     for (size_t i = 0; i < m->steps; i++)
         out[i * m->panel_columns] = row[i];
     if (source->bias)
         m->bias[at] = source->bias[index];
-    if (!m->scales)
+    if (m->scales)
+        m->scales[at] = scale;
+    if (!m->start)
         return;
     int32_t sum = 0;
     for (size_t i = 0; i < m->k; i++)
         sum += ((const int8_t *)row)[i];
-    m->scales[at] = scale;
-    m->start[at] = m->form->a == SR_OPERAND_U8 ? -128 * sum : 0;
+    m->start[at] = -128 * sum;
 }
 
 /* Panels of a large matrix lie in huge pages where the system has them. */
 static bool allocate(struct sr_matrix *m)
 {
     size_t columns = m->panels * m->panel_columns;
-    bool quantised = m->precision == SR_PRECISION_INT8;
+    bool quantised = m->form->b >= SR_OPERAND_S16;
     size_t weights = m->panels * m->panel_bytes, vectors = columns * sizeof(float) * (quantised ? 3 : 1);
     size_t align = weights >= HUGE ? HUGE : SR_KERNEL_ALIGN;
     m->bytes = weights + vectors;
@@ -62,7 +88,7 @@ static bool allocate(struct sr_matrix *m)
     memset(m->weights, 0, m->bytes);
     m->bias = (float *)(void *)(m->weights + weights);
     m->scales = quantised ? m->bias + columns : NULL;
-    m->start = quantised ? (int32_t *)(void *)(m->bias + 2 * columns) : NULL;
+    m->start = m->form->a == SR_OPERAND_U8 ? (int32_t *)(void *)(m->bias + 2 * columns) : NULL;
     return true;
 }
 
@@ -78,6 +104,8 @@ int sr_matrix_pack(struct sr_matrix **out, const struct sr_matrix_source *source
         return SR_ENOMEM;
     m->ops = sr_ops_current();
     m->form = m->ops->forms[precision];
+    if (m->form->b == SR_OPERAND_S16 && m->k > DEPTH_MOST) /* too deep for steps of a useful size */
+        m->form = m->ops->forms[SR_PRECISION_FP32];
     m->precision = precision;
     m->epilogue = epilogue;
     m->n = source->n;
@@ -87,7 +115,7 @@ int sr_matrix_pack(struct sr_matrix **out, const struct sr_matrix_source *source
     m->panel_bytes = m->steps * m->panel_columns * m->form->unit * sr_operand_size(m->form->b);
     size_t columns = sr_matrix_rows(m);
     m->panels = (columns + m->panel_columns - 1) / m->panel_columns * (epilogue == SR_EPILOGUE_GEGLU ? 2 : 1);
-    uint32_t *row = sr_mem_alloc(m->steps * sizeof *row);
+    uint32_t *row = sr_mem_alloc((m->steps + m->k) * sizeof *row);
     if (!row || !allocate(m)) {
         sr_mem_free(row);
         sr_mem_free(m);

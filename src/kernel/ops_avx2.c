@@ -172,7 +172,7 @@ const struct sr_form sr_form_avx2_int8 = {.name = "avx2 4x16 of int8",
                                           .unit = 4};
 
 #define AT(name)               name##_f32
-#define AT_BF16                0
+#define AT_KIND                AT_F32
 #define AT_FORM                form_f32
 #define AT_ROWS                6u
 #define AT_VECTORS             2u

@@ -1,7 +1,6 @@
 /*
- * AVX-512 without dot products of bf16: weights in bf16 are widened on the way to the multiplier. The better
- * way too on CPUs whose `vdpbf16ps` runs at half the rate of fp32 (see isa.c). int8 by VNNI where the CPU has
- * it.
+ * AVX-512 without dot products of bf16. With VNNI int8 is multiplied by it, and bf16 in fixed point; without
+ * it weights in bf16 are widened on the way to the multiplier, and int8 goes the way of AVX2.
  */
 #if defined __x86_64__
 
@@ -9,6 +8,7 @@
 
 #include "kernel/rows_template.h"
 
+#include "kernel/fixed_avx512.h"
 #include "kernel/tile_avx512.h"
 
 TILE_ALL(tile_f32, TILE_F32)
@@ -40,34 +40,49 @@ static const struct sr_form form_wide = {.name = "avx512 8x48 of bf16",
                                          .width = 16,
                                          .unit = 2};
 
-#define AT(name)               name##_f32
-#define AT_BF16                0
-#define AT_FORM                form_f32
 #define AT_ROWS                8u
 #define AT_VECTORS             3u
 #define AT_VALUE_ROWS(vectors) ((vectors) == 4 ? 6u : 8u)
 #define AT_VALUE_VECTORS       4u
+
+#define AT(name) name##_f32
+#define AT_KIND  AT_F32
+#define AT_FORM  form_f32
+#include "kernel/attention_template.h"
+#undef AT
+#undef AT_KIND
+#undef AT_FORM
+
+#define AT(name) name##_fixed
+#define AT_KIND  AT_FIXED
+#define AT_FORM  sr_form_avx512_fixed
 #include "kernel/attention_template.h"
 
-#define ATTENTION                                                                                            \
+#define F32                                                                                                  \
     {                                                                                                        \
         pack_bytes_f32, work_bytes_f32, pack_f32, block_f32                                                  \
     }
-#define OPS(int8)                                                                                            \
+#define FIXED                                                                                                \
     {                                                                                                        \
-        .isa = SR_ISA_AVX512, .forms = {&form_f32, &form_wide, int8}, .attention = {ATTENTION, ATTENTION},   \
-        .finish = finish_tile, .prepare = prepare_row, .norm = norm_rows, .add_row = add_row,                \
+        pack_bytes_fixed, work_bytes_fixed, pack_fixed, block_fixed                                          \
+    }
+#define OPS(bf16, int8, attention_bf16)                                                                      \
+    {                                                                                                        \
+        .isa = SR_ISA_AVX512, .forms = {&form_f32, bf16, int8}, .attention = {F32, attention_bf16},          \
+        .finish = finish_tile, .prepare = prepare_fixed, .norm = norm_rows, .add_row = add_row,              \
         .convert = convert_row                                                                               \
     }
-static const struct sr_ops ops_vnni = OPS(&sr_form_avx512_vnni);
-static const struct sr_ops ops_plain = OPS(&sr_form_avx2_int8);
+static const struct sr_ops ops_vnni = OPS(&sr_form_avx512_fixed, &sr_form_avx512_vnni, FIXED);
+static const struct sr_ops ops_plain = OPS(&form_wide, &sr_form_avx2_int8, F32);
 
 const struct sr_ops *sr_ops_avx512(void)
 {
     if (!sr_ops_avx2() || !__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
         !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl"))
         return NULL;
-    return __builtin_cpu_supports("avx512vnni") ? &ops_vnni : &ops_plain;
+    if (!__builtin_cpu_supports("avx512vnni"))
+        return &ops_plain;
+    return __builtin_cpu_supports("avx512bf16") ? sr_ops_avx512_fixed() : &ops_vnni;
 }
 
 #else

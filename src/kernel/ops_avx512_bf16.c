@@ -1,15 +1,20 @@
-/* AVX-512 with dot products of bf16, and VNNI for int8. */
+/*
+ * AVX-512 with dot products of bf16, and VNNI for int8. Two tables: one that multiplies bf16, and one that
+ * does it in fixed point, for CPUs that have both but are faster at the second (see isa.c).
+ */
 #if defined __x86_64__
 
 #include "kernel/vec_avx512.h"
 
 #include "kernel/rows_template.h"
 
+#include "kernel/fixed_avx512.h"
 #include "kernel/tile_avx512.h"
 
 TILE_ALL(tile_f32, TILE_F32)
 TILE_ALL(tile_dot, TILE_DOT)
 TILE_ALL(tile_u8, TILE_U8)
+TILE_ALL(tile_s16, TILE_S16)
 
 static double spin_f32(size_t rounds)
 {
@@ -24,6 +29,11 @@ static double spin_dot(size_t rounds)
 static double spin_u8(size_t rounds)
 {
     return tile_spin(rounds, TILE_U8);
+}
+
+static double spin_s16(size_t rounds)
+{
+    return tile_spin(rounds, TILE_S16);
 }
 
 static const struct sr_form form_f32 = {.name = "avx512 8x48",
@@ -54,22 +64,40 @@ const struct sr_form sr_form_avx512_vnni = {.name = "avx512_vnni 8x48",
                                             .width = 16,
                                             .unit = 4};
 
+const struct sr_form sr_form_avx512_fixed = {.name = "avx512_vnni 8x48 of 16 bits",
+                                             .tile = tile_s16,
+                                             .spin = spin_s16,
+                                             .a = SR_OPERAND_S16,
+                                             .b = SR_OPERAND_S16,
+                                             .rows = 8,
+                                             .vectors = 3,
+                                             .width = 16,
+                                             .unit = 2};
+
 #define AT_ROWS                8u
 #define AT_VECTORS             3u
 #define AT_VALUE_ROWS(vectors) ((vectors) == 4 ? 6u : 8u)
 #define AT_VALUE_VECTORS       4u
 
 #define AT(name) name##_f32
-#define AT_BF16  0
+#define AT_KIND  AT_F32
 #define AT_FORM  form_f32
 #include "kernel/attention_template.h"
 #undef AT
-#undef AT_BF16
+#undef AT_KIND
 #undef AT_FORM
 
 #define AT(name) name##_bf16
-#define AT_BF16  1
+#define AT_KIND  AT_BF16
 #define AT_FORM  form_dot
+#include "kernel/attention_template.h"
+#undef AT
+#undef AT_KIND
+#undef AT_FORM
+
+#define AT(name) name##_fixed
+#define AT_KIND  AT_FIXED
+#define AT_FORM  sr_form_avx512_fixed
 #include "kernel/attention_template.h"
 
 static const struct sr_ops ops = {
@@ -83,6 +111,22 @@ static const struct sr_ops ops = {
     .add_row = add_row,
     .convert = convert_row,
 };
+static const struct sr_ops ops_fixed = {
+    .isa = SR_ISA_AVX512,
+    .forms = {&form_f32, &sr_form_avx512_fixed, &sr_form_avx512_vnni},
+    .attention = {{pack_bytes_f32, work_bytes_f32, pack_f32, block_f32},
+                  {pack_bytes_fixed, work_bytes_fixed, pack_fixed, block_fixed}},
+    .finish = finish_tile,
+    .prepare = prepare_fixed,
+    .norm = norm_rows,
+    .add_row = add_row,
+    .convert = convert_row,
+};
+
+const struct sr_ops *sr_ops_avx512_fixed(void)
+{
+    return &ops_fixed;
+}
 
 const struct sr_ops *sr_ops_avx512_bf16(void)
 {

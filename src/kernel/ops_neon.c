@@ -149,7 +149,7 @@ static const struct sr_form form_s8 =
     FORM("neon_dot 6x16", tile_s8, spin_s8, SR_OPERAND_S8, SR_OPERAND_S8, 4);
 
 #define AT(name)               name##_f32
-#define AT_BF16                0
+#define AT_KIND                AT_F32
 #define AT_FORM                form_f32
 #define AT_ROWS                6u
 #define AT_VECTORS             4u

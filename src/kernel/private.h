@@ -2,8 +2,8 @@
  * What the files of this layer share: the table of one instruction set, tiles, packed matrices.
  *
  * A tile is the one inner loop of everything: C[rows][columns] = start + A B over `steps` steps of the depth,
- * a step being `unit` elements that lie together (1 fp32, 2 bf16, 4 int8). Drivers (gemm.c, attention.c) know
- * no instruction set; ops_*.c know no threads.
+ * a step being `unit` elements that lie together (1 fp32, 2 of 16 bits, 4 int8). Drivers (gemm.c,
+ * attention.c) know no instruction set; ops_*.c know no threads.
  */
 #ifndef SR_KERNEL_PRIVATE_H
 #define SR_KERNEL_PRIVATE_H
@@ -17,9 +17,18 @@
 enum sr_operand {
     SR_OPERAND_F32,
     SR_OPERAND_BF16,
+    SR_OPERAND_S16, /* fixed point: see below */
     SR_OPERAND_S8,
     SR_OPERAND_U8 /* 128 more than its value */
 };
+
+/* Sums of 16-bit products have 32 bits. So that none can overflow, activations take SR_FIXED_ROW steps on
+ * each side of zero, and the steps of a column of weights add up to SR_FIXED_COLUMN at most. Attention:
+ * queries, keys and weights take SR_FIXED_SHORT, values SR_FIXED_VALUE. */
+#define SR_FIXED_ROW    8191
+#define SR_FIXED_COLUMN (INT32_MAX / SR_FIXED_ROW)
+#define SR_FIXED_SHORT  4095
+#define SR_FIXED_VALUE  (INT32_MAX / SR_FIXED_SHORT / (int)SR_ATTENTION_KEYS)
 
 struct sr_tile {
     const void *a; /* row-major; `lda` bytes from row to row */
@@ -29,7 +38,7 @@ struct sr_tile {
     size_t steps;
     const void *start; /* what to add to, 4-byte elements, `ld_start` of them from row to row; NULL: zero */
     size_t ld_start;
-    void *c; /* float, or int32_t of int8 operands; may be `start` */
+    void *c; /* float, or int32_t of operands that are integers; may be `start` */
     size_t ldc;
     unsigned rows, vectors; /* vectors: columns / (width of the form) */
     const char *ahead;      /* memory that is wanted next, fetched during the loop: */
@@ -57,7 +66,7 @@ struct sr_finish {
     size_t ldc;
     size_t rows, columns;
     const float *bias, *up_bias;
-    const float *scale, *up_scale; /* of int8 columns; NULL: c is float */
+    const float *scale, *up_scale; /* of columns of integers; NULL: c is float */
     const float *row_scale;
     enum sr_epilogue epilogue;
     void *y;
@@ -83,13 +92,15 @@ struct sr_head {
 struct sr_attention_form {
     size_t (*pack_bytes)(size_t head_dim, size_t length); /* of keys, and of values */
     size_t (*work_bytes)(size_t head_dim);                /* of one thread */
-    /* Packs positions [from, to) of a head; both multiples of 64, or the length. */
-    void (*pack)(const struct sr_head *head, size_t from, size_t to);
+    /* Packs a block of keys and values of neighbouring heads, at most SR_ATTENTION_HEADS: positions [from,
+     * to), `from` a multiple of SR_ATTENTION_KEYS, `to` the next or the length. */
+    void (*pack)(const struct sr_head *heads, size_t n, size_t from, size_t to);
     /* Answers the queries at positions [from, to), at most SR_ATTENTION_QUERIES. */
     void (*block)(const struct sr_head *head, size_t from, size_t to, void *work);
 };
 #define SR_ATTENTION_QUERIES 96u
 #define SR_ATTENTION_KEYS    192u
+#define SR_ATTENTION_HEADS   16u
 
 struct sr_ops {
     enum sr_isa isa;
@@ -109,9 +120,10 @@ const struct sr_ops *sr_ops_scalar(void);
 const struct sr_ops *sr_ops_neon(void);
 const struct sr_ops *sr_ops_avx2(void);
 const struct sr_ops *sr_ops_avx512(void);
+const struct sr_ops *sr_ops_avx512_fixed(void); /* AVX512 for CPUs that have the sets of the next too */
 const struct sr_ops *sr_ops_avx512_bf16(void);
 const struct sr_ops *sr_ops_current(void);
-extern const struct sr_form sr_form_scalar_int8, sr_form_avx2_int8, sr_form_avx512_vnni;
+extern const struct sr_form sr_form_scalar_int8, sr_form_avx2_int8, sr_form_avx512_vnni, sr_form_avx512_fixed;
 
 struct sr_matrix {
     const struct sr_ops *ops;
@@ -122,8 +134,8 @@ struct sr_matrix {
     size_t steps, panel_columns, panel_bytes, panels; /* GEGLU: pairs of panels, gate then up */
     char *weights;                                    /* [panels][steps][panel_columns][unit] */
     float *bias;    /* [panels * panel_columns], zeros where there is none */
-    float *scales;  /* int8: of each column, else NULL */
-    int32_t *start; /* int8 with U8 activations: -128 * sum of the column */
+    float *scales;  /* of each column of integers, else NULL */
+    int32_t *start; /* with U8 activations: -128 * sum of the column; else NULL */
     void *block;
     size_t bytes;
 };
@@ -145,7 +157,7 @@ static inline size_t sr_scalar_size(enum sr_scalar type)
 
 static inline size_t sr_operand_size(enum sr_operand operand)
 {
-    return operand == SR_OPERAND_F32 ? 4 : operand == SR_OPERAND_BF16 ? 2 : 1;
+    return operand == SR_OPERAND_F32 ? 4 : operand <= SR_OPERAND_S16 ? 2 : 1;
 }
 
 /* The part-th of `parts` even shares of n, in multiples of `unit`. */

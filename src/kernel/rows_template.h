@@ -67,27 +67,47 @@ static void add_row(const void *row, enum sr_scalar type, size_t d, float *sum)
     }
 }
 
-/* Symmetric, 127 steps on each side of zero. Rows of almost nothing become zeros: their inverse would not be
- * finite. */
-SR_INLINE void quantise_as(const void *row, enum sr_scalar type, size_t k, size_t k_padded, int offset,
-                           uint8_t *dst, float *scale)
+/* The largest magnitude of a row. */
+SR_INLINE float size_of_row(const void *row, enum sr_scalar type, size_t k)
 {
     vf top = v_set(0), second = v_set(0);
     size_t i = 0;
+#if defined V_PACKS
+    if (type == SR_SCALAR_BF16)
+        return v_size_bf16(row, k);
+#endif
     for (; i + 2 * VL <= k; i += 2 * VL) {
         top = v_max(top, v_abs(load_row(row, type, i, VL)));
         second = v_max(second, v_abs(load_row(row, type, i + VL, VL)));
     }
     for (; i < k; i += VL)
         top = v_max(top, v_abs(load_row(row, type, i, lanes_left(k, i))));
-    float most = v_top(v_max(top, second)), inverse = 0;
-    *scale = 0;
-    if (most > 1e-30F && most <= 3.4e38F) {
-        inverse = 127 / most;
-        *scale = most / 127;
-    }
-    vf factor = v_set(inverse), high = v_set(127), low = v_set(-127);
-    for (i = 0; i + VL <= k; i += VL)
+    return v_top(v_max(top, second));
+}
+
+/* Symmetric, `steps` on each side of zero: one's steps, 0 for rows of almost nothing, whose steps would not
+ * be finite, and for those that are not finite themselves. */
+SR_INLINE float steps_of_row(const void *row, enum sr_scalar type, size_t k, float steps, float *scale)
+{
+    float most = size_of_row(row, type, k);
+    bool usable = most > 1e-30F && most <= 3.4e38F;
+    *scale = usable ? most / steps : 0;
+    return usable ? steps / most : 0;
+}
+
+SR_INLINE void quantise_as(const void *row, enum sr_scalar type, size_t k, size_t k_padded, int offset,
+                           uint8_t *dst, float *scale)
+{
+    vf factor = v_set(steps_of_row(row, type, k, 127, scale)), high = v_set(127), low = v_set(-127);
+    size_t i = 0;
+#if defined V_PACKS
+    for (; i + 4 * VL <= k; i += 4 * VL)
+        v_store_bytes(dst + i, v_mul(load_row(row, type, i, VL), factor),
+                      v_mul(load_row(row, type, i + VL, VL), factor),
+                      v_mul(load_row(row, type, i + 2 * VL, VL), factor),
+                      v_mul(load_row(row, type, i + 3 * VL, VL), factor), offset);
+#endif
+    for (; i + VL <= k; i += VL)
         v_store_byte(dst + i, v_max(v_min(v_mul(load_row(row, type, i, VL), factor), high), low), offset, VL);
     for (; i < k_padded; i += VL) {
         size_t left = i < k ? lanes_left(k, i) : 0;
@@ -129,6 +149,11 @@ SR_INLINE vf product_at(const void *c, const float *bias, const float *scale, vf
     return v_add(v_load((const float *)c + i), v_load(bias + i));
 }
 
+SR_INLINE vf gelu_for(vf v, enum sr_scalar type)
+{
+    return type == SR_SCALAR_BF16 ? v_gelu_rough(v) : v_gelu(v);
+}
+
 SR_INLINE void finish_rows(const struct sr_finish *f, enum sr_epilogue epilogue, bool quantised,
                            enum sr_scalar type)
 {
@@ -140,7 +165,7 @@ SR_INLINE void finish_rows(const struct sr_finish *f, enum sr_epilogue epilogue,
             size_t n = lanes_left(f->columns, i);
             vf v = product_at(c, f->bias, f->scale, row_scale, quantised, i);
             if (epilogue == SR_EPILOGUE_GELU)
-                v = v_gelu(v);
+                v = gelu_for(v, type);
             else if (epilogue == SR_EPILOGUE_TANH)
                 v = v_tanh(v);
             else if (epilogue == SR_EPILOGUE_RELU)
@@ -148,8 +173,8 @@ SR_INLINE void finish_rows(const struct sr_finish *f, enum sr_epilogue epilogue,
             else if (epilogue == SR_EPILOGUE_ADD)
                 v = v_add(v, load_row(y, type, i, n));
             else if (epilogue == SR_EPILOGUE_GEGLU)
-                v = v_mul(v_gelu(v), product_at((const char *)f->up + r * f->ldc * 4, f->up_bias, f->up_scale,
-                                                row_scale, quantised, i));
+                v = v_mul(gelu_for(v, type), product_at((const char *)f->up + r * f->ldc * 4, f->up_bias,
+                                                        f->up_scale, row_scale, quantised, i));
             store_row(y, type, i, v, n);
         }
     }

@@ -2,8 +2,8 @@
  * Tiles of AVX-512: one body, made once for each kind of operands and each number of rows and vectors.
  *
  * 8 x 48 keeps 24 sums, three vectors of weights and a broadcast in registers.
- * `vpdpbusd` is written out: gcc 12 copies the sums around the intrinsic, at half the rate. For `vdpbf16ps`
- * it is the other way about.
+ * The dot products of integers are written out: gcc 12 copies the sums around the intrinsics, at half the
+ * rate. For `vdpbf16ps` it is the other way about.
  */
 #ifndef SR_KERNEL_TILE_AVX512_H
 #define SR_KERNEL_TILE_AVX512_H
@@ -25,6 +25,7 @@ enum tile_kind {
     TILE_WIDE, /* weights in bf16, two depths to a word; activations in fp32 */
     TILE_DOT,  /* both bf16 */
     TILE_U8,
+    TILE_S16,
 };
 
 TILE_INLINE const char *tile_fetch(const char *ahead, size_t lines)
@@ -66,6 +67,10 @@ TILE_INLINE __m512 tile_multiply(__m512 sum, __m512 x, __m512 w, enum tile_kind 
         __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(x), "v"(w));
         return sum;
     }
+    if (kind == TILE_S16) {
+        __asm__("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(x), "v"(w));
+        return sum;
+    }
 #endif
     (void)kind;
     return _mm512_fmadd_ps(x, w, sum);
@@ -75,19 +80,22 @@ TILE_INLINE void tile_body(const struct sr_tile *t, const unsigned rows, const u
                            const enum tile_kind kind)
 {
     const unsigned halves = kind == TILE_WIDE ? 2 : 1;
+    const size_t lda = t->lda, ld_start = t->ld_start, ldc = t->ldc;
+    const float *start = t->start;
+    float *c = t->c;
     __m512 sums[8][4];
-    const char *a[8];
+    const char *a[3] = {t->a, (const char *)t->a + 3 * lda, (const char *)t->a + 6 * lda};
     const char *b = t->b, *ahead = t->ahead;
     UNROLL
     for (unsigned r = 0; r < rows; r++) {
-        a[r] = (const char *)t->a + r * t->lda;
         UNROLL
         for (unsigned v = 0; v < vectors; v++)
-            sums[r][v] = t->start ? _mm512_loadu_ps((const float *)t->start + r * t->ld_start + v * 16)
-                                  : _mm512_setzero_ps();
+            sums[r][v] = start ? _mm512_loadu_ps(start + r * ld_start + v * 16) : _mm512_setzero_ps();
     }
     for (size_t s = 0; s < t->steps; s++, b += t->ldb) {
         ahead = tile_fetch(ahead, t->ahead_lines);
+        /* Three pointers reach all rows: gcc would keep one for each, some of them in vector registers. */
+        __asm__ volatile("" : "+r"(a[0]), "+r"(a[1]), "+r"(a[2]));
         UNROLL
         for (unsigned h = 0; h < halves; h++) {
             __m512 w[4];
@@ -96,20 +104,23 @@ TILE_INLINE void tile_body(const struct sr_tile *t, const unsigned rows, const u
                 w[v] = tile_weights(b + v * 64, kind, h);
             UNROLL
             for (unsigned r = 0; r < rows; r++) {
-                __m512 x = tile_word(a[r] + 4 * (halves * s + h));
-                if (kind == TILE_U8 || kind == TILE_F32 || kind == TILE_WIDE)
+                __m512 x = tile_word(a[r / 3] + r % 3 * lda + 4 * h);
+                if (kind != TILE_DOT)
                     __asm__ volatile("" : "+v"(x)); /* one broadcast for all, not one in each instruction */
                 UNROLL
                 for (unsigned v = 0; v < vectors; v++)
                     sums[r][v] = tile_multiply(sums[r][v], x, w[v], kind);
             }
         }
+        UNROLL
+        for (unsigned i = 0; i < 3; i++)
+            a[i] += 4 * halves;
     }
     UNROLL
     for (unsigned r = 0; r < rows; r++)
         UNROLL
     for (unsigned v = 0; v < vectors; v++)
-        _mm512_storeu_ps((float *)t->c + r * t->ldc + v * 16, sums[r][v]);
+        _mm512_storeu_ps(c + r * ldc + v * 16, sums[r][v]);
 }
 
 #define TILE_ONE(name, kind, r, v)                                                                           \
@@ -179,7 +190,7 @@ TILE_INLINE double tile_spin(size_t rounds, const enum tile_kind kind)
     UNROLL
     for (unsigned i = 0; i < 12; i++)
         __asm__ volatile("" : "+v"(sums[i]), "+v"(sums[i + 12]));
-    return (double)rounds * 24 * 32 * (kind == TILE_DOT ? 2 : kind == TILE_U8 ? 4 : 1);
+    return (double)rounds * 24 * 32 * (kind == TILE_DOT || kind == TILE_S16 ? 2 : kind == TILE_U8 ? 4 : 1);
 }
 
 #endif

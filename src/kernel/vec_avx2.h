@@ -89,6 +89,32 @@ static inline void v_store_byte(uint8_t *p, vf v, int offset, size_t n)
     else
         memcpy(p, &bytes, n);
 }
+#define V_PACKS 1 /* the next two are there */
+/* The largest magnitude of n numbers in bf16, which are ordered as integers are. */
+static inline float v_size_bf16(const uint16_t *p, size_t n)
+{
+    __m256i top = _mm256_setzero_si256(), magnitude = _mm256_set1_epi16(0x7FFF);
+    for (size_t i = 0; i + 16 <= n; i += 16)
+        top = _mm256_max_epu16(
+            top, _mm256_and_si256(_mm256_loadu_si256((const __m256i *)(const void *)(p + i)), magnitude));
+    uint16_t each[16], most = 0;
+    memcpy(each, &top, sizeof each);
+    for (size_t i = 0; i < 16; i++)
+        most = each[i] > most ? each[i] : most;
+    for (size_t i = n / 16 * 16; i < n; i++)
+        most = (p[i] & 0x7FFF) > most ? p[i] & 0x7FFF : most;
+    return sr_float_of_bf16(most);
+}
+/* Four vectors as 32 bytes, `offset` 0 or 128 more than they are. */
+static inline void v_store_bytes(uint8_t *p, vf a, vf b, vf c, vf d, int offset)
+{
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    __m256i low = _mm256_packs_epi32(_mm256_cvtps_epi32(a), _mm256_cvtps_epi32(b));
+    __m256i high = _mm256_packs_epi32(_mm256_cvtps_epi32(c), _mm256_cvtps_epi32(d));
+    __m256i q = _mm256_permutevar8x32_epi32(_mm256_packs_epi16(low, high), order);
+    q = _mm256_xor_si256(q, _mm256_set1_epi8((char)offset));
+    _mm256_storeu_si256((__m256i *)(void *)p, q);
+}
 static inline vf v_add(vf a, vf b)
 {
     return _mm256_add_ps(a, b);
@@ -135,6 +161,10 @@ static inline vf v_scale(vf a, vf n)
 static inline vf v_inverse(vf a)
 {
     return _mm256_div_ps(_mm256_set1_ps(1), a);
+}
+static inline vf v_inverse_rough(vf a)
+{
+    return _mm256_rcp_ps(a);
 }
 static inline vf v_lanes(float first)
 {

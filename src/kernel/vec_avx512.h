@@ -89,6 +89,49 @@ static inline void v_store_byte(uint8_t *p, vf v, int offset, size_t n)
     else
         _mm_mask_storeu_epi8(p, v_first(n), _mm512_cvtepi32_epi8(q));
 }
+#define V_PACKS 1 /* the next two are there */
+/* The largest magnitude of n numbers in bf16, which are ordered as integers are. */
+static inline float v_size_bf16(const uint16_t *p, size_t n)
+{
+    __m512i top = _mm512_setzero_si512(), magnitude = _mm512_set1_epi16(0x7FFF);
+    size_t i = 0;
+    for (; i + 32 <= n; i += 32)
+        top = _mm512_max_epu16(top, _mm512_and_si512(_mm512_loadu_si512(p + i), magnitude));
+    if (i < n) {
+        __m512i rest = _mm512_maskz_loadu_epi16(((__mmask32)1 << (n - i)) - 1, p + i);
+        top = _mm512_max_epu16(top, _mm512_and_si512(rest, magnitude));
+    }
+    top = _mm512_max_epu32(_mm512_slli_epi32(top, 16),
+                           _mm512_and_si512(top, _mm512_set1_epi32((int)0xFFFF0000)));
+    uint32_t bits = _mm512_reduce_max_epu32(top);
+    float size;
+    memcpy(&size, &bits, sizeof size);
+    return size;
+}
+/* Four vectors as 64 bytes, `offset` 0 or 128 more than they are. */
+static inline void v_store_bytes(uint8_t *p, vf a, vf b, vf c, vf d, int offset)
+{
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    __m512i low = _mm512_packs_epi32(_mm512_cvtps_epi32(a), _mm512_cvtps_epi32(b));
+    __m512i high = _mm512_packs_epi32(_mm512_cvtps_epi32(c), _mm512_cvtps_epi32(d));
+    __m512i q = _mm512_permutexvar_epi32(order, _mm512_packs_epi16(low, high));
+    _mm512_storeu_si512(p, _mm512_xor_si512(q, _mm512_set1_epi8((char)offset)));
+}
+/* Sixteen whole numbers of 16 bits; those out of range saturate. */
+static inline void v_store_fixed(int16_t *p, vf v, size_t n)
+{
+    __m256i q = _mm512_cvtsepi32_epi16(_mm512_cvtps_epi32(v));
+    if (n == VL)
+        _mm256_storeu_si256((__m256i *)(void *)p, q);
+    else
+        _mm256_mask_storeu_epi16(p, v_first(n), q);
+}
+/* low[0], high[0], low[1], high[1], ...; all in the range of 16 bits */
+static inline void v_store_fixed_pairs(int16_t *p, vf low, vf high)
+{
+    __m512i above = _mm512_slli_epi32(_mm512_cvtps_epi32(high), 16);
+    _mm512_storeu_si512(p, _mm512_mask_mov_epi16(above, 0x55555555, _mm512_cvtps_epi32(low)));
+}
 static inline vf v_add(vf a, vf b)
 {
     return _mm512_add_ps(a, b);
@@ -134,6 +177,10 @@ static inline vf v_inverse(vf a)
 {
     __m512 x = _mm512_rcp14_ps(a);
     return _mm512_mul_ps(x, _mm512_fnmadd_ps(a, x, _mm512_set1_ps(2)));
+}
+static inline vf v_inverse_rough(vf a)
+{
+    return _mm512_rcp14_ps(a);
 }
 static inline vf v_lanes(float first)
 {

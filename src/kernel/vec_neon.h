@@ -127,6 +127,10 @@ static inline vf v_inverse(vf a)
 {
     return vdivq_f32(vdupq_n_f32(1), a);
 }
+static inline vf v_inverse_rough(vf a)
+{
+    return v_inverse(a);
+}
 static inline vf v_lanes(float first)
 {
     static const float lanes[4] = {0, 1, 2, 3};

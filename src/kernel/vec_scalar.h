@@ -99,6 +99,10 @@ static inline vf v_scale(vf a, vf n)
     return ldexpf(a, n > -126 ? (n < 127 ? (int)n : 127) : -126);
 }
 /* The lane indices from `first` on. */
+static inline vf v_inverse_rough(vf a)
+{
+    return v_inverse(a);
+}
 static inline vf v_lanes(float first)
 {
     return first;
