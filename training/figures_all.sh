@@ -8,8 +8,10 @@ if [ ! -d "$data" ]; then
     echo "$data: not there; give the folder of the labelled collections: training/figures_all.sh DIR" >&2
     exit 1
 fi
+failed=
 for part in eval append obfuscation routing planted; do
-    python3 "$here/figures_$part.py" --data "$data" >/dev/null
+    python3 "$here/figures_$part.py" --data "$data" >/dev/null || failed="$failed $part"
     echo "$part: done"
 done
 python3 "$here/figures_summary.py" --data "$data"
+[ -z "$failed" ] || { echo "failed:$failed" >&2; exit 1; }

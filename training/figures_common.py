@@ -81,10 +81,6 @@ def evaluate(binary, task, tier, files, *options):
     return json.loads(run(binary, "eval", "--task", task, "--tier", tier, "--json", *options, *files))
 
 
-def has_option(binary, command, option):
-    return f"  {option} " in run(binary, command, "--help").replace("\n", " \n")
-
-
 def wilson(hits, n, z=1.959963984540054):
     """95 % score interval of a rate."""
     if not n:
@@ -121,7 +117,7 @@ def models(binary):
     found = []
     for model in json.loads(run(binary, "models", "list", "--json")):
         digest = model.get("sha256")
-        weights = pathlib.Path(model["where"]) / "adapters.safetensors"
+        weights = pathlib.Path(model.get("where") or "") / "adapters.safetensors"
         if weights.exists():
             digest = hashlib.sha256(weights.read_bytes()).hexdigest()
         if digest and digest != "-":

@@ -7,23 +7,21 @@ Attacks and harmless texts are those of the development files; the disguises are
 import figures_common as common
 
 WORDS = """
-Each attack is disguised as a whole and read as it then stands. "Changed" is the recall in percentage points against the same attacks as
-written. The false positives are of harmless texts in the same disguise; an unusual form is a hint, so some more than for plain texts are to be
-expected. Where the binary can read texts as they stand (`--as-written`), a third column says what would be found without undoing disguises.
+Each attack is disguised as a whole; the product undoes disguises before it reads. "Changed" is the recall in percentage points against the same
+attacks as written. The false positives are of harmless texts in the same disguise; an unusual form is a hint, so some more than for plain texts
+are to be expected. The last column says in how many of the attacks that were found the worst place was an undisguised one.
 """
 
 
-def figures(args, tier, attacks, harmless, plain_option):
-    texts = {"as written": lambda t: t, **common.DISGUISES}
-    found, wrong, blind = {}, {}, {}
-    for name, disguise in texts.items():
-        many = [disguise(r["text"]) for r in attacks] + [disguise(r["text"]) for r in harmless]
-        hits = [a["score"] >= common.THRESHOLD for a in common.classify(args.binary, "jailbreak", many, tier)]
+def figures(args, tier, attacks, harmless):
+    found, wrong, undone = {}, {}, {}
+    for name, disguise in {"as written": lambda t: t, **common.DISGUISES}.items():
+        many = [disguise(r["text"]) for r in attacks + harmless]
+        answers = common.classify(args.binary, "jailbreak", many, tier)
+        hits = [a["score"] >= common.THRESHOLD for a in answers]
         found[name], wrong[name] = common.rate(hits[:len(attacks)]), common.rate(hits[len(attacks):])
-        if plain_option:
-            answers = common.classify(args.binary, "jailbreak", many[:len(attacks)], tier, plain_option)
-            blind[name] = common.rate(a["score"] >= common.THRESHOLD for a in answers)
-    return {"found": found, "false_positives": wrong, "as_written": blind}
+        undone[name] = common.rate(bool(a["disguises"]) for a, hit in zip(answers[:len(attacks)], hits) if hit)
+    return {"found": found, "false_positives": wrong, "by_undoing": undone}
 
 
 def main():
@@ -35,14 +33,11 @@ def main():
     report = common.Report(args, "obfuscation", "Attacks in disguise", WORDS)
     attacks = common.sample(common.attacks(args.data, common.ATTACKS[:4]), args.attacks, "disguised")
     harmless = common.harmless(args.data, args.harmless)
-    option = "--as-written" if common.has_option(args.binary, "classify", "--as-written") else None
     for tier in args.tiers.split(","):
-        f = report.figures[tier] = figures(args, tier, attacks, harmless, option)
+        f = report.figures[tier] = figures(args, tier, attacks, harmless)
         base = f["found"]["as written"]["share"]
-        head = ["disguise", f"attacks found ({len(attacks)})", "changed", *(["found without undoing it"] if option else []), f"false positives ({len(harmless)})"]
-        report.add(f"## Tier `{tier}`\n", common.table(head, [
-            [name, common.cell(r), f"{100 * (r['share'] - base):+.1f}", *([common.cell(f['as_written'][name])] if option else []), common.cell(f["false_positives"][name])]
-            for name, r in f["found"].items()]))
+        report.add(f"## Tier `{tier}`\n", common.table(["disguise", f"attacks found ({len(attacks)})", "changed", f"false positives ({len(harmless)})", "found in what was undone"], [
+            [name, common.cell(r), f"{100 * (r['share'] - base):+.1f}", common.cell(f["false_positives"][name]), common.cell(f["by_undoing"][name])] for name, r in f["found"].items()]))
     report.write()
 
 

@@ -26,7 +26,7 @@ PLACES = ("start", "middle", "end")
 BYTES = 4  # of a token
 # Samples for each length: attacks at each place; prompts with private data (each with two values at each place); harmless prompts.
 SAMPLES = {"linear": {n: (150, 60, 120) for n in LENGTHS},
-           "other": {2048: (24, 16, 30), 8192: (12, 8, 18), 16384: (6, 5, 9), 32768: (3, 3, 6)}}
+           "other": {2048: (20, 16, 30), 8192: (10, 8, 15), 16384: (5, 5, 9), 32768: (3, 3, 3)}}
 SHORT = 240  # short texts of each kind for the rate to compare with
 
 
