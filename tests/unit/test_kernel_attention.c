@@ -90,6 +90,42 @@ static void extremes(void)
         }
 }
 
+/* All alike: sums of queries and keys, and of weights and values, as large as their steps allow. */
+static void full(void)
+{
+    enum { N = 400, D = 128, LD = 3 * D };
+    static const uint32_t starts[] = {0, N};
+    float *qkv = check_floats((size_t)N * LD, 1), *out = check_floats((size_t)N * D, 1);
+    for (int sign = -1; sign <= 1; sign += 2) {
+        for (size_t i = 0; i < (size_t)N * LD; i++)
+            qkv[i] = i % LD < D ? 1 : i % LD < 2 * D ? (float)sign : -3;
+        uint16_t *half = check_bf16(qkv, (size_t)N * LD);
+        struct sr_attention a = {.qkv = half,
+                                 .ld = LD,
+                                 .type = SR_SCALAR_BF16,
+                                 .out = {out, D, SR_SCALAR_F32},
+                                 .starts = starts,
+                                 .n_sequences = 1,
+                                 .heads = 1,
+                                 .head_dim = D,
+                                 .scale = 0.1F,
+                                 .window = SIZE_MAX,
+                                 .n_queries = SIZE_MAX};
+        void *scratch = check_scratch(sr_attention_scratch(&a, 1));
+        sr_attention(NULL, &a, scratch);
+        for (size_t i = 0; i < (size_t)N * D; i++)
+            CHECK(fabsf(out[i] + 3) < 0.02F, "%g at %zu", (double)out[i], i);
+        free(half), free(scratch);
+    }
+    free(qkv), free(out);
+}
+
+static void test_full(void **state)
+{
+    (void)state;
+    assert_int_equal(check_each_isa(full), 0);
+}
+
 static void test_shapes(void **state)
 {
     (void)state;
@@ -128,7 +164,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shapes),   cmocka_unit_test(test_ranges),       cmocka_unit_test(test_teams),
-        cmocka_unit_test(test_extremes), cmocka_unit_test(test_rope_refuses),
+        cmocka_unit_test(test_extremes), cmocka_unit_test(test_rope_refuses), cmocka_unit_test(test_full),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

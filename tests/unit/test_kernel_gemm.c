@@ -116,6 +116,40 @@ static void test_int8_saturates_nowhere(void **state)
     }
 }
 
+/* 16-bit products have 32 bits to add up in: rows and columns of nothing but their largest value fill them.
+ */
+static void full(void)
+{
+    static const size_t depths[] = {1, 2, 96, 2049, 4096};
+    for (size_t i = 0; i < 5; i++)
+        for (int sign = -1; sign <= 1; sign += 2) {
+            size_t k = depths[i];
+            float *x = check_floats(k, 1), *w = check_floats(k, 1), y = 0;
+            double want = 0;
+            for (size_t j = 0; j < k; j++) {
+                x[j] = 3;
+                w[j] = (float)sign * (j % 5 == 4 ? 0.5F : 2);
+                want += (double)(x[j] * w[j]);
+            }
+            struct sr_matrix *matrix = NULL;
+            struct sr_matrix_source source = {.weights = w, .type = SR_SCALAR_F32, .n = 1, .k = k};
+            int rc = sr_matrix_pack(&matrix, &source, SR_PRECISION_BF16, SR_EPILOGUE_NONE);
+            CHECK(rc == SR_OK, "%d", rc);
+            void *scratch = check_scratch(sr_gemm_scratch(matrix, 1));
+            sr_gemm(NULL, matrix, (struct sr_rows){x, k, SR_SCALAR_F32}, 1,
+                    (struct sr_rows){&y, 1, SR_SCALAR_F32}, scratch);
+            CHECK(fabs((double)y - want) <= fabs(want) * 8e-3, "k %zu: %g, want %g", k, (double)y, want);
+            sr_matrix_free(matrix);
+            free(x), free(w), free(scratch);
+        }
+}
+
+static void test_full(void **state)
+{
+    (void)state;
+    assert_int_equal(check_each_isa(full), 0);
+}
+
 static void test_refuses(void **state)
 {
     (void)state;
@@ -160,13 +194,10 @@ static void test_teams(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_epilogues),
-        cmocka_unit_test(test_extremes),
-        cmocka_unit_test(test_teams),
-        cmocka_unit_test(test_refuses),
-        cmocka_unit_test(test_int8_agrees),
-        cmocka_unit_test(test_int8_saturates_nowhere),
+        cmocka_unit_test(test_sizes),       cmocka_unit_test(test_epilogues),
+        cmocka_unit_test(test_extremes),    cmocka_unit_test(test_teams),
+        cmocka_unit_test(test_full),        cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_int8_agrees), cmocka_unit_test(test_int8_saturates_nowhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
