@@ -65,6 +65,8 @@ static void put_content(struct sr_buf *out, size_t bytes)
     put(out, "]");
 }
 
+static unsigned most_bytes = 30000; /* of a message, and somewhat more of a prompt */
+
 static void put_message(struct sr_buf *out)
 {
     static const char *const roles[] = {
@@ -77,7 +79,7 @@ static void put_message(struct sr_buf *out)
         put(out, role);
         put(out, ",");
     }
-    put_content(out, pick(4) ? pick(30000) : pick(90));
+    put_content(out, pick(4) ? pick(most_bytes) : pick(90));
     if (!role_first) {
         put(out, ", ");
         put(out, role);
@@ -97,13 +99,13 @@ static void put_body(struct sr_buf *out, enum sr_dialect dialect)
         put(out, "]}");
     } else if (pick(2)) {
         put(out, "\"prompt\":\"");
-        put_text(out, pick(40000));
+        put_text(out, pick(most_bytes + most_bytes / 3));
         put(out, "\"}");
     } else {
         put(out, "\"prompt\":[\"");
-        put_text(out, pick(20000));
+        put_text(out, pick(most_bytes / 3 * 2));
         put(out, "\",\"");
-        put_text(out, pick(20000));
+        put_text(out, pick(most_bytes / 3 * 2));
         put(out, "\"]}");
     }
 }
@@ -322,7 +324,7 @@ static void open_site(struct site *site, bool history)
     site->config.global.inference.encoder = MODEL;
     site->config.global.inference.judge = MODEL "/bundle";
     site->config.global.inference.ask_below = 1;
-    site->config.global.inference.judge_max = 16 << 10;
+    site->config.global.inference.judge_max = 3 << 10;
     assert_int_equal(sr_models_new(&site->models, NULL), SR_OK);
     if (sr_signal_judge(&site->config, site->models, &site->judge, &err) ||
         sr_signals_new(&site->signals, &site->config, site->models, &err))
@@ -389,7 +391,8 @@ static void test_judges_say_the_same(void **unused)
     struct sr_buf body;
     (void)unused;
     sr_buf_init(&body, 1 << 20);
-    for (unsigned i = 0; i < 24; i++) {
+    most_bytes = 4000;
+    for (unsigned i = 0; i < 16; i++) {
         enum sr_dialect dialect = pick(4) ? SR_DIALECT_CHAT : SR_DIALECT_COMPLETIONS;
         struct reading r;
         if (i % 8 == 0) {
@@ -415,6 +418,7 @@ static void test_judges_say_the_same(void **unused)
         }
     }
     asked_types = 0;
+    most_bytes = 30000;
     sr_buf_dispose(&body);
 }
 
@@ -456,37 +460,37 @@ static void test_what_is_asked_ahead(void **unused)
     asked_types = BIT(SR_SIGNAL_PII);
     put(&body, "{\"model\":\"auto\",\"messages\":[          ");
     say(&body, "system", 300);
-    say(&body, "user", 4000);
-    say(&body, "assistant", 2000);
-    say(&body, "tool", 6000);
+    say(&body, "user", 1500);
+    say(&body, "assistant", 900);
+    say(&body, "tool", 2900);
     put(&body, "]}");
     read_slowly(&site, &body, &before, &after);
-    assert_true(before > 20);
-    assert_true(after <= 4); /* the end of the last message */
+    assert_true(before > 8);
+    assert_true(after <= 6); /* the end of the last message */
     asked_types = 0;         /* not needed: nothing is read ahead, though the texts are new */
     body.len -= 2;
-    say(&body, "user", 5000);
+    say(&body, "user", 2500);
     put(&body, "]}");
     read_slowly(&site, &body, &before, &after);
     assert_int_equal(before, 0);
-    assert_true(after > 5);
+    assert_true(after > 3);
     close_site(&site);
     open_site(&site, false); /* of the user's turns alone */
     asked_types = BIT(SR_SIGNAL_PII);
     sr_buf_clear(&body);
     put(&body, "{\"model\":\"auto\",\"messages\":[          ");
-    say(&body, "tool", 6000);
-    say(&body, "assistant", 6000);
+    say(&body, "tool", 2500);
+    say(&body, "assistant", 2500);
     say(&body, "user", 300);
     put(&body, "]}");
     read_slowly(&site, &body, &before, &after);
     assert_true(before <= 1);
     sr_buf_clear(&body); /* and nothing of what is longer than judges read */
     put(&body, "{\"model\":\"auto\",\"messages\":[          ");
-    say(&body, "user", 60000);
+    say(&body, "user", 20000);
     put(&body, "]}");
     struct reading r;
-    read_pieces(&r, site.signals, SR_DIALECT_CHAT, sr_buf_view(&body), 20000);
+    read_pieces(&r, site.signals, SR_DIALECT_CHAT, sr_buf_view(&body), 900);
     reading_dispose(&r);
     settle(&site);
     close_site(&site);
