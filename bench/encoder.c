@@ -31,10 +31,14 @@ static const char *const names[N_SUBJECTS] = {
     "fp32",       "bf16",       "int8",       "ONNX Runtime fp32", "ONNX Runtime int8",
     "fp32, AVX2", "bf16, AVX2", "int8, AVX2", "int8, heads"};
 
+/* Of the time that is left, in tenths of what fp32 may take. */
+static const unsigned weights[N_SUBJECTS] = {10, 10, 10, 40, 40, 1, 1, 1, 1};
+
+/* The short ones first: what they leave of the time is the last one's. */
 static const struct sr_bench_shape shapes[] = {
-    {"mmbert-base", true, 22, 768, 12, 1152, 32768, 64},
-    {"minilm-l12", false, 12, 384, 12, 1536, 512, SIZE_MAX},
     {"minilm-l6", false, 6, 384, 12, 1536, 512, SIZE_MAX},
+    {"minilm-l12", false, 12, 384, 12, 1536, 512, SIZE_MAX},
+    {"mmbert-base", true, 22, 768, 12, 1152, 32768, 64},
 };
 #define N_SHAPES (sizeof shapes / sizeof shapes[0])
 
@@ -221,6 +225,18 @@ static void print_json(const char *model, const struct subject subjects[N_SUBJEC
         }
 }
 
+/* The end of what subject `which` may take of the time that is left; 0: there is no limit. */
+static uint64_t deadline_of(const struct options *o, size_t which)
+{
+    unsigned all = 0;
+    uint64_t now = sr_clock_ns();
+    for (size_t s = which; s < N_SUBJECTS; s++)
+        all += is_peer(s) && !o->peer ? 0 : weights[s];
+    if (o->deadline_ns <= now)
+        return o->deadline_ns;
+    return now + (o->deadline_ns - now) / all * weights[which];
+}
+
 static int run_model(const struct options *o, const struct sr_bench_shape *shape, const char *model,
                      bool *first)
 {
@@ -239,7 +255,9 @@ static int run_model(const struct options *o, const struct sr_bench_shape *shape
         if ((peer && !o->peer) || (s >= AT_LOWER && s < AT_HEADS && sr_isa_current() <= SR_ISA_AVX2) ||
             (s == AT_HEADS && model))
             continue;
-        if (!run_subject(o, shape, model ? model : folder, heads, s, &subjects[s]) && !peer)
+        struct options mine = *o;
+        mine.deadline_ns = deadline_of(o, s);
+        if (!run_subject(&mine, shape, model ? model : folder, heads, s, &subjects[s]) && !peer)
             rc = SR_EIO;
         if (peer && subjects[s].n == 0)
             fprintf(stderr, "%s did not run: `make setup-bench` installs it; or --python\n", names[s]);
