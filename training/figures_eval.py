@@ -16,6 +16,7 @@ DOMAIN = {"domain-mmlu-pro": 86, "domain-mmlu": 84, "domain-longfact": None}
 RUNS = [("linear", None), ("neural", "fp32"), ("neural", "bf16"), ("neural", "int8"), ("both", "int8"), ("cascade", "int8"), ("cascade", "fp32"), ("cascade", "bf16")]
 GUARD_RUNS = [r for r in RUNS if r[0] != "both"]
 SHIPPED = ("cascade", "int8")
+GOAL = ["domain-mmlu-pro", "domain-longfact", "intent-banking77", "intent-clinc150", "tools-metatool", "factcheck-weak"]  # whose mean of false positives is held to 1 %
 PII = {"pii-presidio": None, "pii-ner-tweets": "PERSON,GPE,ORGANIZATION"}
 WORDS = {
     "domain": """
@@ -24,7 +25,8 @@ what ships: linear first, both where that is not sure. The calibration error (EC
 """,
     "jailbreak": """
 A text counts as an attack from 0.7. Requests that are harmful but carry no attack are neither class and left out. The mean of false positives is over
-the files, each counting the same. `cascade` is what ships.
+the files, each counting the same. Clean twins are the harmless rows of the attacks' own files: carriers without their injection, look-alikes
+in 12 languages. `cascade` is what ships.
 """,
     "pii": """
 A span counts as found when one of its type overlaps it, from 0.7. `linear` is the exact recognisers alone, `neural` the judge alone, `cascade` what ships:
@@ -86,16 +88,20 @@ def domain(args, report):
 # ---- attacks ----
 
 def jailbreak_files(args, folder):
-    """Operands of eval: the attacks' files as they are, harmless ones as samples."""
-    files = []
+    """Operands of eval by collection: attacks, harmless samples."""
+    attacks, harmless = {}, {}
     for name in common.ATTACKS:
-        (folder / name).mkdir(exist_ok=True)
-        files.append(common.write_rows(folder / name / "dev.jsonl", common.rows_of(args.data / name / "dev.jsonl")))
+        (folder / name).mkdir()
+        attacks[name] = common.write_rows(folder / name / "dev.jsonl", (r for r in common.rows_of(args.data / name / "dev.jsonl") if r["label"] == "jailbreak"))
     for name in common.HARMLESS:
-        (folder / name).mkdir(exist_ok=True)
+        (folder / name).mkdir()
         rows = common.sample(common.rows_of(args.data / name / "dev.jsonl"), args.harmless, "harmless")
-        files.append(f"benign={common.write_rows(folder / name / 'sample.jsonl', [{k: r[k] for k in ('text', 'lang', 'kind') if k in r} for r in rows])}")
-    return files
+        harmless[name] = f"benign={common.write_rows(folder / name / 'sample.jsonl', [{k: r[k] for k in ('text', 'lang', 'kind') if k in r} for r in rows])}"
+    return attacks, harmless
+
+
+def twins(args):
+    return [r["text"] for name in common.ATTACKS for r in common.rows_of(args.data / name / "dev.jsonl") if r["label"] == "benign"]
 
 
 def lookalikes():
@@ -104,23 +110,29 @@ def lookalikes():
 
 
 def jailbreak(args, report):
+    alike = {**lookalikes(), "clean twins": twins(args)}
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        files = jailbreak_files(args, folder)
-        likes = {stem: common.write_rows(folder / f"{stem}.jsonl", ({"text": t} for t in texts)) for stem, texts in lookalikes().items()}
-        ask = ["--skip", "harmful_request", "--by", "kind"]
-        results = {run: common.evaluate(args.binary, "jailbreak", run[0], files, *ask, *options(*run)) for run in GUARD_RUNS}
-        alike = {run: {stem: common.evaluate(args.binary, "jailbreak", run[0], [f"benign={path}"], *options(*run)) for stem, path in likes.items()} for run in GUARD_RUNS}
+        attacks, harmless = jailbreak_files(args, folder)
+        likes = {stem: common.write_rows(folder / f"{stem}.jsonl", ({"text": t} for t in texts)) for stem, texts in alike.items()}
+        results = {run: common.evaluate(args.binary, "jailbreak", run[0], [*attacks.values(), *harmless.values()], "--by", "kind", *options(*run)) for run in GUARD_RUNS}
+        for run, f in results.items():
+            f["others"] = {stem: common.evaluate(args.binary, "jailbreak", run[0], [f"benign={path}"], *options(*run)) for stem, path in likes.items()}
+        for run in (("linear", None), ("neural", "int8"), SHIPPED):
+            results[run]["goal"] = common.evaluate(args.binary, "jailbreak", run[0], [attacks["jailbreak-inthewild"], *(harmless[n] for n in GOAL)], *options(*run))
     lines = [[run_name(*run), ratio(f, "recall"), ratio(f, "false_positive_rate"), f"{100 * f['false_positive_rate_mean']:.2f} %", ratio(f, "recall_at_1_mean_fpr"), f"{f['threshold_at_1_mean_fpr']:.3f}",
-              *(ratio(alike[run][stem], "false_positive_rate") for stem in likes), shares(f)] for run, f in results.items()]
+              *(ratio(g, "false_positive_rate") for g in f["others"].values()), shares(f)] for run, f in results.items()]
     shipped = {"linear": results[("linear", None)], "neural": results[("neural", "int8")], "cascade": results[SHIPPED]}
     first = next(iter(results.values()))
     report.add(f"{first['attacks']} attacks, {first['benign']} harmless texts of {first['benign_files']} files.\n",
-               common.table(["who answers", "recall", "false positives", "their mean over files", "recall at a mean of 1 %", "at threshold", *(f"{stem} taken for attacks ({len(lookalikes()[stem])})" for stem in likes), "share of the texts"], lines),
+               common.table(["who answers", "recall", "false positives", "their mean over files", "recall at a mean of 1 %", "at threshold", *(f"{stem} taken for attacks ({len(texts)})" for stem, texts in alike.items()), "share of the texts"], lines),
+               "## In-the-wild attacks beside six harmless collections\n",
+               common.table(["who answers", "recall", "false positives, mean over files", "recall at a mean of 1 %", "at threshold"],
+                            [[name, ratio(f["goal"], "recall"), f"{100 * f['goal']['false_positive_rate_mean']:.2f} %", ratio(f["goal"], "recall_at_1_mean_fpr"), f"{f['goal']['threshold_at_1_mean_fpr']:.3f}"] for name, f in shipped.items()]),
                "## By file\n", groups("file", "file", shipped, "recall", "false_positive_rate"), "## By kind\n", groups("kind", "kind", shipped, "recall", "false_positive_rate"),
                "## By language, where the rows say it\n", groups("language", "lang", shipped, "recall", "false_positive_rate"),
                "## By length in tokens\n", groups("tokens", "tokens", shipped, "recall", "false_positive_rate"))
-    report.figures["jailbreak"] = {run_name(*run): dict(f, lookalikes=alike[run]) for run, f in results.items()}
+    report.figures["jailbreak"] = {run_name(*run): f for run, f in results.items()}
 
 
 # ---- private data ----
