@@ -59,12 +59,12 @@ class Both:
 
     def linear_odds(self, text):
         m = self.jailbreak_linear
-        return max(float(np.diff(m.logits(p.encode()))[0]) / m.temperature for p in jd.pieces(text))
+        return jd.gathered([float(np.diff(m.logits(p.encode()))[0]) / m.temperature for p in jd.pieces(text)], jd.SPREAD)
 
     def jailbreak(self, texts):
         """Log odds of an attack by tier, and tokens."""
         answers = self.reader.read(texts)
-        neural = np.array([a["jailbreak"].max() for a in answers]) / self.temperature("jailbreak")
+        neural = np.array([jd.gathered(a["jailbreak"] / self.temperature("jailbreak"), jd.SPREAD) for a in answers])
         linear = np.array([self.linear_odds(t) for t in texts])
         f = self.config["fusion"]["jailbreak"]
         return {"linear": linear, "neural": neural, "fused": (f["neural"] * neural + f["linear"] * linear + f["shift"]) / f["temperature"]}, [a["tokens"] for a in answers]

@@ -10,6 +10,8 @@ import pathlib
 import random
 import re
 
+import numpy as np
+
 import attacks
 import data
 import requests_made
@@ -30,7 +32,7 @@ HARMLESS_FILES = {"benign-prompts": ("train.jsonl", 9999, 6.0), "benign-real-use
                   "pii-presidio": ("train.jsonl", 700, 1.0), "pii-ner-tweets": ("train.jsonl", 2000, 1.0)}
 CHATS = {"chat-rag-bills": "requests.jsonl", "chat-rag-opensourceguide": "requests.jsonl", "chat-agent-taubench": "airline_trajectories.jsonl"}
 REQUESTS = 3000    # made requests, harmless
-MADE = {"attacks": 9000, "lookalikes": 12000, "planted": 3000, "carriers": 4000}
+MADE = {"attacks": 9000, "lookalikes": 12000, "planted": 3000, "carriers": 4000, "surrounded": 5000}
 
 
 def _read(root, folder, name, inputs):
@@ -120,6 +122,19 @@ def make(rows, harmful, documents, made, seed):
     for i in range(made["attacks"]):
         text, kind, lang = attacks.attack(rng, cores)
         out.append(Row("made-attacks", text[:MOST], 1, kind, lang, 0.5, f"made {i}"))
+    real = [r for r in rows if r.label == 1 and r.source in ("jailbreak-inthewild", "jailbreak-short", "llmguard-tests", "multilingual-override", "gptfuzz")]
+    for i in range(made["surrounded"]):  # attacks between harmless questions, and as many harmless texts of the same shape
+        extra = rng.sample(plain, rng.randint(2, 10))
+        if i % 2:
+            core, source = rng.choice(plain), None
+        elif rng.random() < 0.5:
+            source = rng.choice(real)
+            core = source.text[:900]
+        else:
+            core, source = attacks.attack(rng, cores)[0][:900], None
+        at = rng.choice([0, len(extra), rng.randint(0, len(extra))])
+        text = rng.choice([" ", "\n", "\n"]).join(extra[:at] + [core] + extra[at:])
+        out.append(Row("made-surrounded", text[:MOST], 1 - i % 2, "surrounded", "en", 0.5, source.group if source else f"around {i}"))
     for i in range(made["lookalikes"]):
         text, lang = attacks.lookalike(rng, plain)
         out.append(Row("made-lookalikes", text[:MOST], 0, "lookalike", lang, 0.7, f"like {i}"))
@@ -156,9 +171,18 @@ def pieces(text):
         at = step + 1 if 0 < step < end else at + STEP
 
 
+SPREAD = 0.9      # of log odds, as in src/signal/risk.h
+
+
+def gathered(scores, spread):
+    """A text's score from those of its windows: those that agree answer as each does, one that stands out among n pays
+    up to spread * ln(n)."""
+    z = np.asarray(scores, float) / spread
+    return float(spread * (np.logaddexp.reduce(z) - np.log(len(z))))
+
+
 def threshold_at(scores, sources, rate, skip=()):
     """The score that `rate` of the harmless texts exceed, as the mean over their sources."""
-    import numpy as np
     names = [s for s in sorted(set(sources)) if s not in skip]
     by = [np.sort(scores[np.array(sources) == s]) for s in names]
     low, high = float(scores.min()) - 1, float(scores.max()) + 1

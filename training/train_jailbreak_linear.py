@@ -2,7 +2,7 @@
 
     python train_jailbreak_linear.py --data ../../shared/data [--out ../models/jailbreak-linear] [--cv-only]
 
-A text's score is the largest over its windows (jailbreak_data.pieces). Five folds keep near-duplicates together; the
+A text's score is gathered over its windows (jailbreak_data.pieces, gathered). Five folds keep near-duplicates together; the
 shift of the bias makes a probability of 0.7 the score that one harmless text in a hundred exceeds, as the mean over the
 harmless sources, out of fold. No dev file is opened. Minutes on two cores, about 4 GB of memory.
 """
@@ -30,12 +30,13 @@ CHOICES = {
     "view": {"power": 1.0, "penalty": 3e-4, "steps": 25},
     "later_pieces": 0.35,      # weight of an attack's windows after the first
     "attack_share": 0.3,       # of the whole weight
+    "spread": 0.4,             # of margins: jailbreak_data.SPREAD times the temperature
     "rate": 0.01, "point": 0.7,
-    "not_judged": ["made-lookalikes", "made-carriers", "composed-injections", "llmguard-tests", "jailbreak-bipia", "multilingual-override"],
+    "not_judged": ["made-lookalikes", "made-carriers", "made-surrounded", "composed-injections", "llmguard-tests", "jailbreak-bipia", "multilingual-override"],
     "made": jd.MADE,
 }
 LEFT_OUT = [["jailbreak-inthewild", "gptfuzz"], ["jailbreak-short"], ["adaptive-attacks"], ["llmguard-tests"], ["composed-injections"],
-            ["multilingual-override"], ["made-attacks", "made-planted", "made-lookalikes", "made-carriers"]]
+            ["multilingual-override"], ["made-attacks", "made-planted", "made-lookalikes", "made-carriers", "made-surrounded"]]
 LEFT_OUT_HARMLESS = ["benign-prompts", "benign-real-users", "tools-metatool", "chat-rag-opensourceguide", "pii-ner-tweets"]
 STATE = {}
 
@@ -100,21 +101,22 @@ def left_out(names):
     w, bias = regress(x, idf, y, weight, CHOICES["rough"])
     use = np.nonzero(out[STATE["of"]])[0]
     z = fit.scaled(STATE["x"][use], np.ones(len(idf), np.float32), CHOICES["damping"]) @ (w[:, 1] - w[:, 0]) + bias[1] - bias[0]
-    top = np.full(len(out), -np.inf)
-    np.maximum.at(top, STATE["of"][use], z)
     left = np.nonzero(out)[0]
-    return left, top[left]
+    return left, gather(STATE["of"][use], z, left)
+
+
+def gather(of, z, rows):
+    """The score of each row: `z` of the windows of `of` together."""
+    spread, top = CHOICES["spread"], np.full(len(STATE["rows"]), -np.inf)
+    np.logaddexp.at(top, of, z / spread)
+    return spread * (top - np.log(np.maximum(np.bincount(of, minlength=len(top)), 1)))[rows]
 
 
 def score(model, rows):
-    """Margin (logit of attack less logit of harmless) of each row: the largest over its windows."""
-    top = np.full(len(rows), -np.inf)
-    at = {i: k for k, i in enumerate(rows)}
-    for n, i in enumerate(STATE["of"]):
-        if i in at:
-            z = logits(model, STATE["keys"][n])
-            top[at[i]] = max(top[at[i]], z[1] - z[0])
-    return top
+    """Margin (logit of attack less logit of harmless) of each row, its windows gathered."""
+    use = np.nonzero(np.isin(STATE["of"], rows))[0]
+    z = np.array([np.diff(logits(model, STATE["keys"][n]))[0] for n in use])
+    return gather(STATE["of"][use], z, rows)
 
 
 def logits(model, keys):
@@ -176,7 +178,7 @@ def ship(model, t, shift, out, harmful, inputs, figures):
     path = out / "model.safetensors"
     model.save(path, {"task": "jailbreak", "labels": "|".join(jd.LABELS)})
     figures["rows_used"] = int((model.prints != 0).sum())
-    odds = [max(float(np.diff(logits(model, features.keys(p.encode())))[0]) for p in jd.pieces(text)) / t for text in harmful]
+    odds = [jd.gathered([np.diff(logits(model, features.keys(p.encode())))[0] / t for p in jd.pieces(text)], jd.SPREAD) for text in harmful]
     limit = np.log(CHOICES["point"] / (1 - CHOICES["point"]))
     figures["harmful_requests_flagged"] = [len(odds), round(float((np.array(odds) >= limit).mean()), 4)]
     write_card(out, inputs, figures)

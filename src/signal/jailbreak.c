@@ -1,16 +1,17 @@
 /*
  * Jailbreak: does any turn try to turn the model against its instructions?
  *
- * Every turn is read for itself, and the worst one counts; a rule without history looks at what the user asks
- * now. The linear tier reads at once; the judge, where there is one, reads the same turns and their disguised
- * parts undisguised, and both answers are mixed. Where the judge cannot answer the linear one stands. The
- * find that is kept is the worst window of all that some rule looks at.
+ * Every turn is read for itself, its windows gathered, and the worst turn counts; a rule without history
+ * looks at what the user asks now. The linear tier reads at once; the judge, where there is one, reads the
+ * same turns and their disguised parts undisguised, and both answers are mixed. Where the judge cannot answer
+ * the linear one stands. The find that is kept is the worst window of all that some rule looks at.
  */
 #include "base/log.h"
 #include "base/mem.h"
 #include "signal/ask.h"
 #include "signal/jailbreak_reader.h"
 #include "signal/neural.h"
+#include "signal/risk.h"
 #include "signal/types.h"
 #include "text/deobfuscate.h"
 
@@ -219,10 +220,14 @@ static void place_in_text(struct reading *reading, uint32_t start, uint32_t end)
     }
 }
 
+/* What the judge says of a text: all its windows gathered, and the worst as the place. */
 static void take_neural(const struct sr_signal_set *set, const struct sr_signal_question *question,
                         bool joined)
 {
     struct reading *reading = question->about;
+    struct sr_risk all = {0};
+    uint32_t worst_start = 0, worst_end = 0, worst_label = 0;
+    float worst = -1;
     for (size_t i = 0, n = sr_judge_scope(question->reading).windows; i < n; i++) {
         uint32_t start, end, label = 0;
         const float *p = sr_judge_window(question->reading, set->head, i, &start, &end);
@@ -234,16 +239,24 @@ static void take_neural(const struct sr_signal_set *set, const struct sr_signal_
             label = p[k] > best ? (uint32_t)k : label;
             best = p[k] > best ? p[k] : best;
         }
-        if (risk <= reading->neural)
+        sr_risk_add(&all, risk);
+        if (risk <= worst)
             continue;
-        reading->neural = risk > 1 ? 1 : risk;
-        reading->label = label;
-        reading->start = start;
-        reading->end = end;
-        reading->disguise = 0;
-        if (joined)
-            place_in_text(reading, start, end);
+        worst = risk;
+        worst_label = label;
+        worst_start = start;
+        worst_end = end;
     }
+    float risk = sr_risk_gathered(&all);
+    if (all.n == 0 || risk <= reading->neural)
+        return;
+    reading->neural = risk;
+    reading->label = worst_label;
+    reading->start = worst_start;
+    reading->end = worst_end;
+    reading->disguise = 0;
+    if (joined)
+        place_in_text(reading, worst_start, worst_end);
 }
 
 /* What both tiers say of a turn; the judge alone is taken at its word. The place is that of the tier that is

@@ -2,13 +2,14 @@
 #include "signal/jailbreak_reader.h"
 
 #include "base/mem.h"
+#include "signal/risk.h"
 #include "text/deobfuscate.h"
 #include "text/slices.h"
 
 #include <stdio.h>
 
 /* In the key of what is remembered: another value when reading changes. */
-#define READER_VERSION "jailbreak-1 "
+#define READER_VERSION "jailbreak-2 "
 
 struct sr_jailbreak_reader {
     struct sr_linear *model;
@@ -88,43 +89,46 @@ const char *sr_jailbreak_tier(const struct sr_jailbreak_reader *reader)
     return sr_linear_classifier(reader->model)->ops->name;
 }
 
-/* Reads one window; keeps it, as `place`, when it is worse than what was found. */
-static void read_window(const struct sr_jailbreak_reader *reader, struct sr_bytes window,
-                        struct sr_jailbreak_find place, struct sr_jailbreak_find *worst)
+/* The attack labels of a window together; `label` is the likeliest of them. */
+static float risk_of(const struct sr_jailbreak_reader *reader, struct sr_bytes window, uint32_t *label)
 {
-    float p[SR_CLASSIFIER_LABELS_MAX], best = -1;
-    uint32_t windows = worst->windows + 1;
+    float p[SR_CLASSIFIER_LABELS_MAX], best = -1, risk = 0;
     sr_linear_scores(reader->model, window, p);
     for (size_t i = 0; i < sr_linear_n_labels(reader->model); i++) {
         if (!(reader->attack >> i & 1))
             continue;
-        place.risk += p[i];
-        if (p[i] > best) {
-            best = p[i];
-            place.label = (uint32_t)i;
-        }
+        risk += p[i];
+        *label = p[i] > best ? (uint32_t)i : *label;
+        best = p[i] > best ? p[i] : best;
     }
-    if (place.risk > 1)
-        place.risk = 1;
-    if (windows == 1 || place.risk > worst->risk)
-        *worst = place;
-    worst->windows = windows;
+    return risk > 1 ? 1 : risk;
 }
 
-/* A text that stands for [start, end) of the given one; with `disguise` 0 it is the given one. */
+/* A text that stands for [start, end) of the given one; with `disguise` 0 it is the given one. Kept, with its
+ * worst window as the place, when it is worse than what was found. */
 static void read_text(const struct sr_jailbreak_reader *reader, const struct sr_undisguised *view,
                       struct sr_jailbreak_find *worst)
 {
     struct sr_slices windows = sr_slices_of(view->text, SR_JAILBREAK_WINDOW, SR_JAILBREAK_OVERLAP);
     struct sr_slice w;
+    struct sr_jailbreak_find text = {.risk = -1, .disguise = view->disguise};
+    struct sr_risk all = {0};
+    uint32_t before = worst->windows;
     while (sr_slices_next(&windows, &w)) {
-        struct sr_jailbreak_find place = {
-            .start = view->disguise ? view->start : w.start,
-            .end = view->disguise ? view->end : w.end,
-            .disguise = view->disguise,
-        };
-        read_window(reader, sr_bytes_of(view->text.p + w.start, w.end - w.start), place, worst);
+        uint32_t label = 0;
+        float risk = risk_of(reader, sr_bytes_of(view->text.p + w.start, w.end - w.start), &label);
+        sr_risk_add(&all, risk);
+        if (risk <= text.risk)
+            continue;
+        text.risk = risk;
+        text.label = label;
+        text.start = view->disguise ? view->start : w.start;
+        text.end = view->disguise ? view->end : w.end;
     }
+    text.risk = sr_risk_gathered(&all);
+    if (all.n && (before == 0 || text.risk > worst->risk))
+        *worst = text;
+    worst->windows = before + all.n;
 }
 
 static int read_views(const struct sr_jailbreak_reader *reader, struct sr_bytes text, struct sr_arena *arena,

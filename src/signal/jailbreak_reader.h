@@ -1,5 +1,5 @@
 /*
- * Reads a text of any length for attacks: windows with overlap through a classifier, the worst one kept.
+ * Reads a text of any length for attacks: windows with overlap through a classifier, gathered (signal/risk.h).
  *
  * The text is read as it stands and, where something in it is disguised, undisguised too. What was read
  * before is remembered. A reader is immutable and shared; it holds a model and no thresholds.
@@ -19,9 +19,9 @@ struct sr_jailbreak_reader;
 
 /* The worst that was found in a text. */
 struct sr_jailbreak_find {
-    float risk;        /* probability of the attack labels together */
+    float risk;        /* probability of the attack labels together, of all windows */
     uint32_t label;    /* the likeliest attack label: index in the classifier's */
-    size_t start, end; /* the window, in bytes of the text as it was given */
+    size_t start, end; /* the worst window, in bytes of the text as it was given */
     uint32_t disguise; /* SR_DISGUISE_* that were undone in it; 0: as it stands */
     uint32_t windows;  /* that were read; 0: all was remembered */
 };
