@@ -1,5 +1,6 @@
 /*
- * Reads a text of any length for attacks: windows with overlap through a classifier, gathered (signal/risk.h).
+ * Reads a text of any length for attacks: windows with overlap through a classifier, gathered
+ * (signal/risk.h).
  *
  * The text is read as it stands and, where something in it is disguised, undisguised too. What was read
  * before is remembered. A reader is immutable and shared; it holds a model and no thresholds.
