@@ -126,16 +126,16 @@ def attack(reader, root, margins):
     _, t, shift = calibrated(m, y, source)
     _, lt, lshift = calibrated(lin, y, source)
     neural, linear = (m + shift) / t, (lin + lshift) / lt
-    best = None
+    tried = []
     for share in np.arange(0.0, 1.01, 0.1):
         mixed = share * neural + (1 - share) * linear
         threshold, mt, mshift = calibrated(mixed, y, source)
         recall = np.mean([(mixed[(y == 1) & (source == s)] >= threshold).mean() for s in ("jailbreak-inthewild", "gptfuzz", "jailbreak-short", "multilingual-override", "composed-injections")])
         loss = np.logaddexp(0, np.where(y == 1, -1, 1) * (mixed + mshift) / mt).mean()
         print(f"share {share:.1f} recall {recall:.4f} log loss {loss:.4f}", flush=True)
-        if best is None or (round(recall, 3), -loss) > best[0]:
-            best = ((round(recall, 3), -loss), share, mt, mshift)
-    _, share, mt, mshift = best
+        tried.append((recall, loss, share, mt, mshift))
+    enough = max(r for r, *_ in tried) - 0.005  # these rows cannot tell less apart
+    _, _, share, mt, mshift = min((t for t in tried if t[0] >= enough), key=lambda t: t[1])
     mixed = (share * neural + (1 - share) * linear + mshift) / mt
     return (t, shift), {"neural": round(float(share), 3), "linear": round(float(1 - share), 3), "shift": round(float(mshift), 4), "temperature": round(float(mt), 4)}, \
         {n: table(s, y, source) for n, s in (("neural", neural), ("linear", linear), ("fused", mixed))}

@@ -110,7 +110,7 @@ def jailbreak_figures(both, data_root):
     for name in dict.fromkeys(ATTACKS + HARMLESS):
         rows = jailbreak_rows(data_root / name / "dev.jsonl")
         scores, tokens = both.jailbreak([r["text"] for r in rows])
-        for part, wanted in (("attack", lambda r: r["label"] == "jailbreak"), ("harmless", lambda r: r.get("label") not in ("jailbreak", "harmful_request"))):
+        for part, wanted in (("attack", lambda r: r.get("label") == "jailbreak"), ("harmless", lambda r: r.get("label") not in ("jailbreak", "harmful_request"))):
             mine = np.array([wanted(r) for r in rows])
             if mine.any():
                 out[part][name] = {tier: share(s[mine] >= ODDS) for tier, s in scores.items()}

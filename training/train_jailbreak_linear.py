@@ -94,9 +94,11 @@ def train(chosen):
 
 
 def left_out(names):
-    """Margins of the rows of some sources by a model of the others: all n-grams, no table."""
-    out = np.isin([r.source for r in STATE["rows"]], names)
-    x, y, weight = windows_of(~out)
+    """Margins of the rows of some sources by a model of the others: all n-grams, no table. Texts that were made around
+    rows of other sources are left out with any."""
+    source = np.array([r.source for r in STATE["rows"]])
+    out = np.isin(source, names)
+    x, y, weight = windows_of(~out & (source != "made-surrounded"))
     idf = fit.rarity(x)
     w, bias = regress(x, idf, y, weight, CHOICES["rough"])
     use = np.nonzero(out[STATE["of"]])[0]
@@ -185,12 +187,23 @@ def ship(model, t, shift, out, harmful, inputs, figures):
     print(f"{path}: {path.stat().st_size} bytes", flush=True)
 
 
+def each_left_out(pool, rows, threshold):
+    jobs = {"+".join(names): pool.apply_async(left_out, [names]) for names in LEFT_OUT + [[s] for s in LEFT_OUT_HARMLESS]}
+    found = {}
+    for name, job in jobs.items():
+        left, z = job.get()
+        found[name] = rates([rows[i] for i in left], z, threshold)
+    print(json.dumps(found, indent=1), flush=True)
+    return found
+
+
 def main():
     args = argparse.ArgumentParser(description=__doc__)
     args.add_argument("--data", default=HERE.parent.parent / "shared" / "data", type=pathlib.Path)
     args.add_argument("--out", default=HERE.parent / "models" / "jailbreak-linear", type=pathlib.Path)
     args.add_argument("--cv-only", action="store_true", help="print the cross-validated figures and stop")
     args.add_argument("--sources", action="store_true", help="also leave each source out")
+    args.add_argument("--left-out-only", action="store_true", help="leave each source out, by the threshold of the model in --out, and add that to its card")
     args.add_argument("--margins", type=pathlib.Path, help="also write the out-of-fold margins of all rows here (npz)")
     args.add_argument("--workers", type=int, default=2)
     args = args.parse_args()
@@ -202,6 +215,11 @@ def main():
     source = np.array([r.source for r in rows])
     print(f"{len(rows)} rows, {len(STATE['keys'])} windows, {time.time() - began:.0f} s", flush=True)
     with multiprocessing.get_context("fork").Pool(args.workers) as pool:
+        if args.left_out_only:
+            report = json.loads((args.out / "train.json").read_text())
+            report["figures"]["left_out"] = each_left_out(pool, rows, report["figures"]["threshold_margin"])
+            (args.out / "train.json").write_text(json.dumps(report, indent=1) + "\n")
+            return
         shipped = None if args.cv_only else pool.apply_async(train, [np.ones(len(rows), bool)])
         margin = np.zeros(len(rows))
         for left, z in pool.imap_unordered(held_out, [fold == f for f in range(FOLDS)]):
@@ -221,12 +239,7 @@ def main():
             ship(model, t, shift, args.out, harmful, inputs, figures)
         print(f"{time.time() - began:.0f} s", flush=True)
         if args.sources:
-            figures["left_out"] = {}
-            jobs = {"+".join(names): pool.apply_async(left_out, [names]) for names in LEFT_OUT + [[s] for s in LEFT_OUT_HARMLESS]}
-            for name, job in jobs.items():
-                left, z = job.get()
-                figures["left_out"][name] = rates([rows[i] for i in left], z, threshold)
-            print(json.dumps(figures["left_out"], indent=1), flush=True)
+            figures["left_out"] = each_left_out(pool, rows, threshold)
             if model:
                 write_card(args.out, inputs, figures)
 
