@@ -75,6 +75,7 @@ static size_t name_of(sr_tjson key, char out[SR_ENC_NAME_MAX + 1], bool *whole)
 {
     char text[SR_ENC_NAME_MAX + 1];
     size_t n = 0;
+    *whole = false;
     if (key.n > SR_ENC_NAME_MAX)
         return 0;
     text[sr_tjson_decode(key, text)] = '\0';
@@ -139,7 +140,7 @@ static double alpha_of(const struct sr_enc_adapter *adapter, const struct sr_ten
         module = sr_bytes_of(module.p + prefix.n, module.n - prefix.n);
     while (sr_tjson_next(patterns, &at, &key, &value)) {
         size_t n = name_of(key, name, &whole);
-        if (fits(module, name, n, whole)) {
+        if (n && fits(module, name, n, whole)) {
             (void)sr_enc_number(value, &alpha); /* checked by check_patterns */
             break;
         }

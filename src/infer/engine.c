@@ -228,17 +228,18 @@ static int prepare(const struct sr_infer *infer, struct sr_infer_job *job, uint6
     return need > infer->lanes[SR_INFER_LONG].memory_max ? SR_ELIMIT : SR_OK;
 }
 
-/* Jobs in a row, or apart: one of the two is NULL. */
+/* Jobs in a row, or each for itself. */
 struct submission {
     struct sr_infer_job *row;
     struct sr_infer_job *const *list;
     size_t n;
+    bool apart; /* `list` holds them */
     bool ahead; /* written: one of them is of that priority */
 };
 
 static struct sr_infer_job *nth(const struct submission *jobs, size_t i)
 {
-    return jobs->row ? &jobs->row[i] : jobs->list[i];
+    return jobs->apart ? jobs->list[i] : &jobs->row[i];
 }
 
 /* The lock is held. */
@@ -291,7 +292,7 @@ int sr_infer_submit_all(struct sr_infer *infer, struct sr_infer_job *jobs, size_
 
 int sr_infer_submit_list(struct sr_infer *infer, struct sr_infer_job *const *jobs, size_t n)
 {
-    struct submission list = {.list = jobs, .n = n};
+    struct submission list = {.list = jobs, .n = n, .apart = true};
     int rc = try_submit(infer, &list);
     return rc && list.ahead ? rc : refuse(infer, rc); /* ahead: it is read later, nothing is lost */
 }
