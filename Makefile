@@ -44,9 +44,9 @@ fuzz: setup ## every fuzz target for FUZZ_SECONDS over its kept corpus
 	@tools/build.sh fuzz all
 	@tools/fuzz.sh build/fuzz $(FUZZ_SECONDS)
 
-bench: all setup-bench ## all measurements, with the peers that are installed
+bench: all setup-bench ## all measurements, with the peers that are installed; hours
 	@cmake --preset release >/dev/null && tools/build.sh release bench_noop_extproc
-	@for name in scan classify decide compress tokenizer start gateway extproc; do build/semroute bench $$name || exit 1; done
+	@for name in scan classify decide compress tokenizer start gateway extproc encoder concurrency guards paper; do build/semroute bench $$name || exit 1; done
 
 dev-figures: all ## accuracy on the labelled development files, where they are
 	@training/dev_figures.sh
