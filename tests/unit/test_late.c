@@ -1,6 +1,7 @@
 /*
  * Signals that answer late: those that a request needs are under way at the same time, only what was asked
- * for counts, and nothing of it outlives the request.
+ * for counts, and nothing of it outlives the request. The queue is too short for reading ahead (a quarter of
+ * it), so that what is late is late on every machine.
  */
 #include "router/exchange.h"
 
@@ -25,7 +26,8 @@ static const char yaml[] = TEST_PROVIDERS
                 "thinker}]}\n"
                 "global:\n"
                 "  model_catalog: {embeddings: {semantic: {mmbert_model_path: '" MODEL "'}}}\n"
-                "  semroute: {inference: {judge: '" MODEL "/bundle', ask_below: 1, judge_precision: fp32}}\n";
+                "  semroute: {inference: {judge: '" MODEL
+                "/bundle', ask_below: 1, judge_precision: fp32, queue_jobs: 3, batch_wait_us: 600000}}\n";
 
 static void on_ready(void *ctx, sr_exchange *x)
 {
