@@ -30,8 +30,10 @@ import trunk
 HERE = pathlib.Path(__file__).resolve().parent
 RATE, POINT = 0.01, 0.7
 HARMLESS, TWEETS, TEMPLATES, CHARACTERS = 900, 200, 300, 6000   # held-out rows that are read, and of each text of the jailbreak task
+MADE = ["made-attacks", "made-lookalikes", "made-planted", "made-carriers", "made-surrounded"]   # drawn otherwise than in training
+MADE_ROWS = 250     # of each that are read
 LEAST = 30      # harmless rows of a source that say something about its rate
-NOT_JUDGED = {"composed-injections", "llmguard-tests", "jailbreak-bipia", "multilingual-override"}
+NOT_JUDGED = {"composed-injections", "llmguard-tests", "jailbreak-bipia", "multilingual-override"} | set(MADE)
 
 
 def held_domain(root):
@@ -44,7 +46,9 @@ def held_jailbreak(root):
     rows = [r for r, out in zip(rows, held) if out]
     harmless = sorted((r for r in rows if not r.label), key=lambda r: data.chance(r.text, "calibrated"))
     rare = [r for r in harmless if r.source in ("benign-prompts", "benign-real-users")]
-    return [r for r in rows if r.label] + list(dict.fromkeys(rare + harmless[:HARMLESS]))
+    made = [r for r in jd.load(root)[0] if r.source in MADE]
+    made = [r for s in MADE for l in (0, 1) for r in [r for r in made if r.source == s and r.label == l][:MADE_ROWS]]
+    return [r for r in rows if r.label] + list(dict.fromkeys(rare + harmless[:HARMLESS])) + made
 
 
 def held_pii(root):
@@ -131,7 +135,8 @@ def attack(reader, root, margins):
         mixed = share * neural + (1 - share) * linear
         threshold, mt, mshift = calibrated(mixed, y, source)
         recall = np.mean([(mixed[(y == 1) & (source == s)] >= threshold).mean() for s in ("jailbreak-inthewild", "gptfuzz", "jailbreak-short", "multilingual-override", "composed-injections")])
-        loss = np.logaddexp(0, np.where(y == 1, -1, 1) * (mixed + mshift) / mt).mean()
+        each = np.logaddexp(0, np.where(y == 1, -1, 1) * (mixed + mshift) / mt)
+        loss = np.mean([each[(y == l) & (source == s)].mean() for l in (0, 1) for s in set(source[y == l])])  # sources alike
         print(f"share {share:.1f} recall {recall:.4f} log loss {loss:.4f}", flush=True)
         tried.append((recall, loss, share, mt, mshift))
     enough = max(r for r, *_ in tried) - 0.005  # these rows cannot tell less apart

@@ -11,7 +11,7 @@ PER_EPOCH = {"composed-injections": 500, "benign-prompts": 815, "benign-real-use
              "intent-banking77": 100, "tools-metatool": 220, "domain-mmlu-pro": 200, "domain-mmlu": 120, "domain-longfact": 120, "domain-gaokao-zh": 60,
              "pii-ner-tweets": 120, "requests": 350, "pii-presidio": 60, "routing-gsm8k": 30, "feedback-weak-nlupp": 60, "korean-questions": 50, "chat-agent-taubench": 240,
              "chat-rag-bills": 120, "chat-rag-opensourceguide": 225, "longdocs": 225}
-MADE = {"attacks": 1800, "lookalikes": 2200, "planted": 450, "carriers": 550, "surrounded": 700}
+MADE = {"attacks": 1800, "lookalikes": 3000, "planted": 450, "carriers": 550, "surrounded": 1000}
 WEIGHT = {"jailbreak-inthewild": 2.5, "gptfuzz": 2.5, "composed-injections": 0.6, "jailbreak-bipia": 0.3, "benign-prompts": 2.0, "benign-real-users": 2.0, "longdocs": 2.0,
           "chat-rag-opensourceguide": 2.0, "adaptive-attacks": 2.0, "jailbreak-short": 2.0, "llmguard-tests": 2.0}
 
@@ -20,6 +20,9 @@ def load(root):
     """(rows, harmful, inputs, held); nothing made is among the rows."""
     rows, harmful, inputs = jd.load(root, {k: 0 for k in jd.MADE})
     return rows, harmful, inputs, [data.chance(r.group, "judge held") < HELD for r in rows]
+
+
+documents = jd.documents
 
 
 def chosen(rows, rng):

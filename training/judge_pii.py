@@ -16,6 +16,7 @@ import trunk
 HELD = 0.08          # of presidio's templates and of the tweets: kept out of training, for calibration
 MOST = 160           # tokens of a text
 TWEETS, MADE = 2000, 6400   # of an epoch
+AMONG, ROOM = 0.35, 252      # share of texts that stand in the middle of a document, and the tokens of both
 SWAPPED = 0.6        # of presidio's rows: their values exchanged
 JOINED = 0.15        # of presidio's rows: a made text follows
 BORROWED = 0.35      # of exchanged values: from another row, the others newly made
@@ -117,8 +118,20 @@ def label(offsets, spans, unjudged=()):
     return out
 
 
-def epoch(rows, held, tok):
-    """A function for streams.Stream."""
+def among(ids, target, passages, rng):
+    """The text with pieces of a passage before and after it; what the passage says of persons and places is not judged, or,
+    half of the time, held to be nothing."""
+    passage = rng.choice(passages)
+    room = max(ROOM - len(ids), 0)
+    n = rng.randint(0, min(room, len(passage)))
+    at, cut = rng.randint(0, len(passage) - n), rng.choice([0, n, rng.randint(0, n)])
+    piece, blank = passage[at:at + n], rng.choice([-100, 0])
+    return np.concatenate([piece[:cut], ids, piece[cut:]]), np.concatenate([np.full(cut, blank), target, np.full(n - cut, blank)])
+
+
+def epoch(rows, held, tok, documents):
+    """A function for streams.Stream. `documents`: long harmless texts."""
+    passages = [ids for ids, _ in trunk.encode(tok, documents) if len(ids) > ROOM]
     presidio = [r for r, out in zip(rows, held) if not out and r[0] == "presidio"]
     tweets = [r for r, out in zip(rows, held) if not out and r[0] == "tweets"]
     named = [r for r in tweets if r[2]]
@@ -132,7 +145,10 @@ def epoch(rows, held, tok):
             doubtful = {"tweets": UNJUDGED, "presidio": MISSED_AGE}.get(source)
             unjudged = [m.span() for m in doubtful.finditer(text)] if doubtful else ()
             target = label(offsets, spans, unjudged)[:MOST]
-            out.append(Example(trunk.wrap(ids[:MOST]), np.concatenate([[-100], target, [-100]]), 1.0))
+            ids = ids[:MOST]
+            if source != "tweets" and rng.random() < AMONG:
+                ids, target = among(ids, target, passages, rng)
+            out.append(Example(trunk.wrap(ids), np.concatenate([[-100], target, [-100]]), 1.0))
         return out
 
     return examples

@@ -36,7 +36,7 @@ class Stream:
         self.number, self.at = number, 0
 
     def next(self):
-        if self.at == len(self.batches):
+        if self.at >= len(self.batches):
             self._begin(self.number + 1)
         self.at += 1
         return self.batches[self.at - 1]

@@ -218,7 +218,7 @@ def main():
         if args.left_out_only:
             report = json.loads((args.out / "train.json").read_text())
             report["figures"]["left_out"] = each_left_out(pool, rows, report["figures"]["threshold_margin"])
-            (args.out / "train.json").write_text(json.dumps(report, indent=1) + "\n")
+            (args.out / "train.json").write_text(json.dumps(report, indent=2) + "\n")
             return
         shipped = None if args.cv_only else pool.apply_async(train, [np.ones(len(rows), bool)])
         margin = np.zeros(len(rows))

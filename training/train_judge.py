@@ -30,6 +30,7 @@ CHOICES = {
     "phases": [
         {"tokens": 1_800_000, "share": {"domain": 1.0}},
         {"tokens": 5_000_000, "share": {"domain": 0.28, "jailbreak": 0.44, "pii": 0.28}},
+        {"tokens": 1_900_000, "share": {"domain": 0.14, "jailbreak": 0.46, "pii": 0.40}},
     ],
     "task_weight": {"domain": 1.0, "jailbreak": 1.0, "pii": 1.0},
 }
@@ -130,7 +131,7 @@ def sources(root, tok, c=CHOICES):
     pii_rows, others, pii_held = judge_pii.load(root)
     epochs = {"domain": judge_domain.epoch(domain_rows, domain_held, tok),
               "jailbreak": judge_jailbreak.epoch(attack_rows, attack_held, tok, root),
-              "pii": judge_pii.epoch(pii_rows, pii_held, tok)}
+              "pii": judge_pii.epoch(pii_rows, pii_held, tok, [d["text"] for d in judge_jailbreak.documents(root)])}
     return {t: streams.Stream(t, e, c["seed"], c["batch_tokens"]) for t, e in epochs.items()}, sorted(set(inputs + more + others))
 
 
