@@ -1,6 +1,7 @@
 """Guards through both doors with real clients: attacks blocked, private data kept from upstreams and given back in answers,
 nothing of what users wrote in logs and metrics."""
 import json
+import re
 import time
 
 import openai
@@ -125,7 +126,7 @@ def test_nothing_of_the_text_is_told(gateway, client):
     end = time.monotonic() + 5
     while "security_block" not in gateway.output() and time.monotonic() < end:
         time.sleep(0.01)
-    told = gateway.output() + gateway.metrics()
+    told = re.sub(r'("(?:request|trace)_id":)"[0-9a-f]+"', r"\1", gateway.output() + gateway.metrics())  # random digits, and those of secrets
     lines = [json.loads(line) for line in gateway.output().splitlines() if '"event":"security' in line]
     assert {"block", "redact"} <= {line["action"] for line in lines}
     assert all({"time", "request_id", "decision"} <= line.keys() for line in lines)
