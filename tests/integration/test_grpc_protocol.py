@@ -176,9 +176,13 @@ def test_statuses_of_the_protocol(stubs, channel):
     with pytest.raises(grpc.RpcError) as error:
         list(channel.stream_stream("/envoy.service.ext_proc.v3.ExternalProcessor/Other")(iter([b""])))
     assert error.value.code() == grpc.StatusCode.UNIMPLEMENTED
-    call = Call(stubs, channel, compression=grpc.Compression.Gzip)
-    call.send(head(stubs, BUFFERED), body(stubs, b" " * 10000))
-    assert call.code() == grpc.StatusCode.UNIMPLEMENTED
+    for _ in range(5):  # a client that still sends when the trailers and the reset come may read the reset first
+        call = Call(stubs, channel, compression=grpc.Compression.Gzip)
+        call.send(head(stubs, BUFFERED), body(stubs, b" " * 10000))
+        code = call.code()
+        if code != grpc.StatusCode.CANCELLED:
+            break
+    assert code == grpc.StatusCode.UNIMPLEMENTED
     call = Call(stubs, channel, timeout=0.3)
     call.send(head(stubs, BUFFERED))
     assert call.code() == grpc.StatusCode.DEADLINE_EXCEEDED
