@@ -2,7 +2,7 @@
 
     python train_judge.py --trunk DIR --data ../../shared/data --work DIR [--out ../models/judge] [--stop-after PHASE]
 
-Phase 1 trains the domain task alone, phase 2 all three tasks in turn. Budgets are counted in tokens, so a run is the
+Phase 1 trains the domain task alone, the later ones all three tasks in turn. Budgets are counted in tokens, so a run is the
 same however often it is interrupted; `--work` keeps the checkpoint. Only train files are read.
 """
 import argparse
