@@ -52,7 +52,7 @@ def jailbreak(dev):
     for key, name in (("by_kind", "kind"), ("by_language", "language"), ("by_tokens", "tokens")):
         text += f"\nBoth, attacks by {name}:\n\n" + table([name, "rows", "found"], [[k, v["rows"], cell(v)] for k, v in j[key].items()]) + "\n"
     for part, words in (("append", "Attacks that were found and are found no longer when 3 to 12 harmless questions stand before or after them (goal: under 5 %)"),
-                        ("lookalikes", "Harmless texts with the words of attacks, written after the training texts were fixed, scored once (goal: at most 5 %)"),
+                        ("lookalikes", "Harmless texts with the words of attacks, written apart from the training texts (goal: at most 5 %)"),
                         ("lookalikes_seen", "The same kind of texts, from a list that an earlier model was scored on")):
         if part in dev:
             text += f"\n{words}: " + ", ".join(f"{n} {cell(dev[part][t])}" for t, n in (("linear", "linear tier"), ("neural", "judge alone"), ("fused", "both"))) + ".\n"
