@@ -51,7 +51,8 @@ int sr_guards_config(struct sr_buf *out, const struct sr_guards_options *options
         rc = sr_buf_printf(out, "precision: %s, judge_precision: %s, ", options->precision,
                            options->precision);
     if (rc == SR_OK)
-        rc = sr_buf_printf(out, options->linear ? "ask_below: 0}}}\n" : "judge: judge}}}\n");
+        rc = sr_buf_printf(out,
+                           options->linear ? "ask_below: 0}}}\n" : "judge: judge, judge_max_bytes: 0}}}\n");
     return rc;
 }
 

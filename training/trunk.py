@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 CLS, SEP, PAD = 101, 102, 0
 WINDOW = 256    # tokens of a window, [CLS] and [SEP] among them
-OVERLAP = 64    # tokens that neighbouring windows share
+OVERLAP = 32    # tokens that neighbouring windows share
 
 
 def find(root):

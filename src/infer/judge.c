@@ -11,15 +11,17 @@
 
 #include <string.h>
 
-#define WINDOW_TOKENS 256
-#define WINDOWS_MAX   1024
-#define MEMO_BYTES    ((size_t)16 << 20)
+#define WINDOW_OVERLAP 32u
+#define WINDOW_TOKENS  256
+#define WINDOWS_MAX    1024
+#define MEMO_BYTES     ((size_t)16 << 20)
 
 struct sr_judge_options sr_judge_defaults(void)
 {
     struct sr_judge_options options = {.windows = sr_windows_defaults(WINDOW_TOKENS),
                                        .memo_bytes = MEMO_BYTES};
     options.windows.max_windows = WINDOWS_MAX;
+    options.windows.overlap = WINDOW_OVERLAP;
     return options;
 }
 

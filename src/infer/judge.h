@@ -24,7 +24,7 @@ struct sr_judge_options {
     size_t text_bytes;                 /* of the longest text that is read; 0: SR_TOKENIZER_TEXT_MAX */
 };
 
-/* Windows of 256 tokens with 64 in common, 1,024 windows of one text, 16 MiB of memory. */
+/* Windows of 256 tokens with 32 in common, 1,024 windows of one text, 16 MiB of memory. */
 struct sr_judge_options sr_judge_defaults(void);
 
 /* Uses the encoder's sequence and token heads, up to one of the latter. `infer` outlives the judge.
