@@ -102,6 +102,47 @@ Real Madrid|Manchester United|Juventus|Boca Juniors|Ajax|the Rolling Stones|Radi
 Rotary Club|Boy Scouts|Salvation Army|Sierra Club|Wells Fargo|JPMorgan Chase|Goldman Sachs|Santander|BNP Paribas|UBS|ING|Barclays|Lloyds|Mayo Clinic|Max Planck Society|MIT|Yale|Caltech|ETH Zürich|Kaiser Permanente|Airbnb|Stripe|PayPal|Visa""".replace("\n", "|").split("|")
 ORG_KINDS = ["{} University", "{} College", "{} General Hospital", "{} Clinic", "{} Institute", "{} Foundation", "{} Times", "{} Herald", "{} Tribune", "{} Post", "Radio {}", "{} Rovers", "{} United", "FC {}", "{} FC", "{} High School", "{} Academy", "{} Police Department", "{} City Council",
              "{} Chamber of Commerce", "{} Symphony", "Museum of {}", "Bank of {}", "Hotel {}", "{} Society", "{} Association", "{} Union", "Friends of {}", "The {}s", "{} Airport Authority", "{} Credit Union", "{} Public Library", "{} & Daughters", "{} Brothers", "Café {}", "Studio {}", "Ministry of {} Affairs"]
+# Parts of made-up organisation names; company() and institution() put them together.
+CHUNKS = """bright clear swift north deep blue green loop grid spark trail field stack wave light mint plum fern moss peak tide drift bolt flux core node byte code link path bridge gate port dock anchor sail wind rain
+sun moon star dawn dusk glow fire ash coal iron steel gold silver brass clay sand salt sugar honey pepper basil thyme clover daisy lotus poppy heron crane finch robin raven otter badger fox wolf bear moose bison lynx
+hare pony colt lamb goat cargo truck wheel pedal motor pilot rocket comet lunar solar astro aero hydro geo bio agri medi cura vita nutri derma neuro cardio opti audi vox tele info data fin pay coin cash ledger tax
+audit claim trust vault guard shield safe secure lock key cyber logic quant metric scale rank score chart map scout hunter seeker finder maker builder crafter forge works smith mill loom thread stitch fabric cotton
+wool velvet denim tailor style chic bloom petal root seed crop farm barn yard house home nest den loft attic tower castle villa manor plaza market shop store cart basket parcel crate box pack ship freight haul move
+talk chat voice echo buzz ping note memo draft paper print ink quill page book read learn teach tutor campus quest game play joy happy lucky merry cozy fresh crisp pure clean soap wash bath spa yoga fit gym run sport""".split()
+TAILS = """ly ify io ia ex ix ora era ent ster able ware wise hub lab labs kit box bay base bot byte flow force fox genie gate grid hive hood jet land lane lane line loop mate mind nest path pay peak pod point press pulse rise
+scape scout sense shift sphere spot spring stack stream tap tree verse view vine wave way well wire wood works yard zen zone ium ity ado eo oo ara ova iva ento ella etta ino iq us um ulo ance adia opia onic ics ism
+tronic tron gen zyme pharm cell thera dyne plex max pro one plus up co quo ify mondo vista terra aqua nova villa arium orama eria ette ency ency ible ling let ock ow er ers ery""".split()
+HEADS = ["i", "e", "my", "go", "we", "un", "re", "co", "u", "x", "z", "all", "any", "ever", "neo", "omni", "trans", "inter", "uni", "open", "hyper", "micro", "nano", "eco", "bio", "poly", "pan", "meta"]
+LATIN = [a + b for a in "Ver Val Alt Cor Lum Nov Sol Aur Vir Tal Fid Prob Cel Mag Amb Civ Dom Sal Ver Clar Just Serv Temp Un Vig Ax Acc Alp Ast Cent Den Eq Ex Fort Gran Hel Int Jun Lat Med Nav Oct Pac Quin Reg Sen Ter Ult Ven".split()
+         for b in "entis idia antis ora igo eus ium aris icus onia atum era ivo anta encia alia entra axis itas odis erra ecta inus uent iant isto".split()]
+BRANDS = """Adaptive|Maple Door|Walk Better|Second Breakfast|Tall Order|Plainspoken|Kindling|Proper Cloth|Good Measure|Slow Morning|Bright Side|Open Hand|Common Thread|Small Hours|Even Keel|Steady|Notion of Sleep|Loud and Clear|Paper Crane|Wild Oats|Daily Bread
+Blank Slate|Clean Sweep|Double Knot|First Light|Long Story|Odd Socks|Quiet Room|Red Kite|Soft Landing|Three Wishes|Warm Hands|Yellow Brick|Absolute|Assured|Balance|Breathe|Candid|Clarity|Complete|Confide|Curious|Dwell|Earnest|Elevate|Emerge|Engage
+Essential|Evolve|Flourish|Foundry|Gather|Genuine|Gusto|Handsome|Humble|Imagine|Insight|Journey|Keepsake|Landmark|Legacy|Lively|Method|Momentum|Nourish|Outlook|Pattern|Perch|Presto|Proof|Radiant|Reason|Relay|Remedy|Respond|Retreat|Roam|Route|Sage
+Savvy|Sensible|Signal|Simple|Sincere|Spruce|Stride|Sturdy|Sunday|Table|Tailwind|Tempo|Thrive|Together|Tonic|Touchstone|True|Upstart|Valiant|Venture|Virtue|Vivid|Wander|Welcome|Wellspring|Whisk|Wonder|Yonder|Better Half|Cold Brew|Corner Office
+Field Day|Fine Print|Fresh Start|Glass House|Half Moon|Hard Hat|Hello Dinner|High Water|Home Stretch|Inside Out|Iron Lung|Last Mile|Left Bank|Life Raft|Magic Carpet|Main Sail|Moon Shot|New Leaf|Night Owl|Old Bridge|On Deck|Outer Edge|Over Easy
+Pocket Change|Rain Check|Rock Bottom|Salt Water|Side Door|Silent Partner|Spare Room|Square One|Still Life|Sun Porch|Tea Leaf|Tin Roof|Top Shelf|Turning Point|Upper Deck|Velvet Rope|Wax Seal|White Glove|Wide Awake|Wise Owl|Work in Progress|Eat Well|Grow Green
+Sleep Tight|Think Twice|Travel Light|Build Kind|Drive Easy|Move Mountains|Pay Less|Ride On|Save Smart|Sell Fast|Ship It|Sing Out|Speak Up|Stay Put|Trust Fall|Feed the Hungry|Meals for Many|Hands Across Borders|Keep Rivers Clean|Bikes not Bombs|Code for Kids
+Right to Roam|Shelter Now|Water for Life|Parents United|Coffee and Kin|Flour & Salt|The Daily Grind|The Corner Shop|The Green Room|The Paper Mill|The Learning Tree|The Old Forge|The Blue Door|The Sleep Company|The Good Egg|The Knowledge House""".replace("\n", "|").split("|")
+FIELDS = """Labs Systems Partners Group Holdings Health Data Analytics Capital Logistics Consulting Ventures Media Studios Software Solutions Technologies Interactive Digital Networks Robotics Biotech Genomics Diagnostics Therapeutics Pharmaceuticals
+Instruments Materials Chemicals Plastics Paper Packaging Foods Beverages Dairy Bakery Coffee Wines Farms Organics Seeds Fisheries Forestry Timber Mining Minerals Metals Steelworks Foundry Tools Machinery Automotive Motors Mobility Aerospace Aviation Airways
+Airlines Cargo Freight Shipping Ferries Rail Transport Couriers Express Storage Properties Estates Realty Homes Construction Builders Engineering Architects Interiors Furniture Lighting Textiles Apparel Footwear Jewellers Cosmetics Pharmacy Opticians Dental
+Veterinary Insurance Assurance Underwriters Bank Bancorp Savings Finance Financial Investments Securities Asset-Management Wealth Advisors Brokers Exchange Accountants Audit Recruitment Staffing Talent Training Learning Education Publishing Press News Gazette
+Broadcasting Radio Television Pictures Films Entertainment Records Music Games Toys Sports Fitness Travel Tours Holidays Hotels Resorts Catering Kitchens Brewery Distillers Energy Power Gas Petroleum Solar Renewables Water Utilities Waste Recycling Telecom
+Wireless Mobile Cloud Security Intelligence Research Sciences Imaging Optics Semiconductors Electronics Devices Components Controls Automation Industries Enterprises International Worldwide Global Trading Imports Supplies Wholesale Retail Stores""".replace("-", " ").split("\n")
+FIELDS = [f for line in FIELDS for f in line.split()] + ["Asset Management", "Wealth Management", "Property Services", "Payment Services", "Data Systems", "Life Sciences", "Public Affairs", "Machine Works", "Legal Services", "Home Care", "Human Capital", "Credit Bureau", "Market Research", "Weather Services",
+          "Open Data", "Health Analytics", "Energy Partners", "Capital Partners", "Real Estate", "Law Group", "Food Group", "Medical Group", "Media House", "Design Studio", "Software House", "Travel Agency", "Auto Parts", "Building Supply", "Oil and Gas", "Research Group", "Data Cooperative"]
+BODIES = """University of {c}|{c} University|{c} State University|{l} University|{c} Technical University|{l} College|St. {f}'s College|{c} Business School|{c} School of Economics|{l} School of Law|{c} Community College|{c} High School|{l} Primary School|{l} Academy|{c} Conservatory
+{c} General Hospital|{l} Memorial Hospital|St. {f}'s Hospital|{c} Children's Hospital|{l} Clinic|{c} Medical Center|{l} Hospice|{c} Health Board|Royal {c} Infirmary|{c} Blood Bank|{l} Cancer Center|{c} Ambulance Service
+Department of {t}|Ministry of {t}|Office of {t}|Bureau of {t}|Agency for {t}|National Institute of {t}|Federal Office for {t}|{c} Department of {t}|State Committee on {t}|Council for {t}|Commission on {t}|Center for {t}|Institute for {t} Research|Society for {t}
+{c} City Council|City of {c} Public Works|{c} County Court|{c} Police|{c} Fire Department|{c} Port Authority|{c} Water Board|{c} Transit|{c} Chamber of Commerce|{c} Stock Exchange|{c} Airport|{c} Public Library|{c} Museum of Art|{c} Zoo|{c} Opera|{c} Philharmonic
+{l} Foundation|{f} {l} Foundation|{l} Family Trust|{c} Community Foundation|Association of {t} Workers|International {t} Federation|Union of {t}|{c} Teachers Union|{c} Relief Fund|Friends of the {c} Library|{c} Historical Society|Save the {w}s|Movement for {t}
+FC {c}|{c} FC|{c} United|{c} City|AC {c}|SC {c}|{c} Rovers|{c} Athletic|{c} {w}s|Dynamo {c}|Real {c}|Sporting {c}|{c} Wanderers|{c} Rugby Club|{c} Sailing Club|Bank of {c}|{c} Savings Bank|First National Bank of {c}|{c} Credit Union|{l} Bank|Banco de {c}|Sparkasse {c}
+Air {c}|{c} Airways|{c} Airlines|{c} Railways|{c} Electric|{c} Times|{c} Daily News|The {c} Observer|The {c} Courier|Radio {c}|{c} TV|Hotel {l}|The {l} Hotel|Universidad de {c}|Université de {c}|Universität {c}|Università di {c}|Uniwersytet {c}|Stadtwerke {c}|Klinikum {c}
+Gemeinde {c}|Ayuntamiento de {c}|Mairie de {c}|Comune di {c}|Hospital San {f}|Clínica {l}|Fundación {l}|Fondation {l}|Fondazione {l}|Stiftung {l}|Banca {l}|Banque {l}|Transportes {l}|Autohaus {l}|Bäckerei {l}|Boulangerie {l}|Trattoria da {f}|Bar {l}|Casa {l}|Maison {l}
+Grupo {l}|Groupe {l}|Gruppe {l}|Grupa {l}|Party of {t}|{w} Party|People's {w} Party|Democratic {w} Alliance|The {w} Collective|The {w} Project|The {w} Initiative|{w} Cooperative|{w} Society|Alliance for {t}|Campaign for {t}|Order of the {w}|Church of St. {f}""".replace("\n", "|").split("|")
+TOPICS = """Health|Education|Labor|Labour|Energy|Transportation|Transport|Agriculture|Defense|Finance|Justice|Commerce|the Interior|Foreign Affairs|the Environment|Housing|Veterans Affairs|Social Welfare|Public Health|Food Safety|Fisheries|Tourism|Culture|Sport|Water Resources|Civil Aviation
+Statistics|Standards|Aging|Mental Health|Climate Policy|Higher Education|Marine Biology|Urban Design|Consumer Protection|Data Protection|Road Safety|Rural Development|Digital Rights|Open Science|Peace|Human Rights|Animal Welfare|Patents|Revenue|Immigration|Forestry|Mines|Nuclear Safety""".replace("\n", "|").split("|")
+
 NRP = """American British French German Italian Spanish Portuguese Dutch Swedish Norwegian Finnish Polish Russian Ukrainian Turkish Greek Egyptian Nigerian Kenyan Indian Pakistani Chinese Japanese Korean Vietnamese Thai
 Filipino Australian Canadian Mexican Brazilian Argentine Chilean Colombian Iranian Iraqi Syrian Israeli Lebanese Moroccan Ethiopian Irish Scottish Welsh Danish Hungarian Czech Romanian Bulgarian Serbian Catholic Protestant Muslim
 Jewish Hindu Buddhist Sikh Mormon Baptist Lutheran Methodist Republican Democrat Conservative Labour Socialist Christian Sunni Shia Orthodox Quaker Kurdish Basque Catalan Roma Maori Hispanic Latino Peruvian Cuban English Slovenian Slovak
@@ -294,15 +335,63 @@ def IP_ADDRESS(rng):
     return ".".join(str(rng.randint(0, 255)) for _ in range(4))
 
 
-def ORGANIZATION(rng):
+def older_names(rng):
     coined = (syllables(rng, rng.choice([1, 2, 2])) + rng.choice(ORG_ENDS)).capitalize()
     a, b, c = LAST_NAME(rng), rng.choice(LAST), rng.choice(LAST)
     camel = syllables(rng, 1).capitalize() + rng.choice(["Data", "Cloud", "Soft", "Works", "Labs", "Pay", "Med", "Web", "Bank", "Net", "AI", "Stack"])
-    name = rng.choices([lambda: rng.choice(ORGS), lambda: coined, lambda: f"{coined} {rng.choice(LEGAL + TRADES)}", lambda: camel, lambda: f"{rng.choice(ORGS_A)} {rng.choice(LEGAL + TRADES)}", lambda: f"{rng.choice(ORGS_A)} {rng.choice(TRADES)} {rng.choice(LEGAL)}", lambda: rng.choice(ORGS_A),
+    return rng.choices([lambda: rng.choice(ORGS), lambda: coined, lambda: f"{coined} {rng.choice(LEGAL + TRADES)}", lambda: camel, lambda: f"{rng.choice(ORGS_A)} {rng.choice(LEGAL + TRADES)}", lambda: f"{rng.choice(ORGS_A)} {rng.choice(TRADES)} {rng.choice(LEGAL)}", lambda: rng.choice(ORGS_A),
                         lambda: f"{a} {rng.choice(LEGAL + TRADES)}", lambda: f"{a}, {b} and {c}", lambda: f"{a}-{b}", lambda: f"{a} & {b}", lambda: rng.choice(ORG_KINDS).format(rng.choice([a, coined, rng.choice(ORGS_A), rng.choice(CITIES)])), lambda: "".join(rng.choice(string.ascii_uppercase) for _ in range(rng.choice([3, 3, 4]))),
                         lambda: f"{rng.choice(['Blue', 'Golden', 'First', 'North', 'Royal', 'National', 'Global', 'Open', 'Red'])} {rng.choice(WORDS).capitalize()} {rng.choice(TRADES)}"],
                        [5, 3, 2, 1.5, 2, 1, 1, 2, 1.5, 1.2, .7, 3, .5, 1])[0]()
-    return rng.choices([name, name.lower(), name.upper()], [30, 1, .7])[0]
+
+
+def misspelt(rng, word):
+    """A word as start-ups spell it: a vowel short, a letter doubled or exchanged."""
+    how = rng.randrange(7)
+    if how == 0 and len(word) > 4 and word[-2] in "aeo":
+        return word[:-2] + word[-1]
+    if how == 1:
+        return word.replace("c", "k").replace("s", "z", 1)
+    if how == 2:
+        return word.replace("i", "y", 1).replace("ght", "te")
+    if how == 3:
+        return word[:-1] + word[-1] * 2
+    if how == 4:
+        return word.replace("ks", "x").replace("ck", "q").replace("ph", "f").replace("oo", "u")
+    if how == 5 and len(word) > 4:
+        return word[0] + word[1:].translate(str.maketrans("", "", "aeiou"))
+    return word + rng.choice(["r", "z", "x", "d", "h", "rr", "xx", "oo", "ii"])
+
+
+def coined(rng):
+    """One invented word, as companies call themselves."""
+    a, b, tail = rng.choice(CHUNKS), rng.choice(CHUNKS), rng.choice(TAILS)
+    A, B = a.capitalize(), b.capitalize()
+    made = syllables(rng, rng.choice([1, 2, 2, 3])).capitalize()
+    number = rng.choice(["1", "2", "3", "4", "5", "7", "8", "9", "10", "11", "12", "21", "24", "33", "42", "54", "99", "101", "247", "360", "365", "404", "500", "1000"])
+    return rng.choices([A + b, A + tail, A + B, rng.choice(HEADS) + A, rng.choice(HEADS).capitalize() + (a if rng.random() < .6 else A), rng.choice(LATIN), misspelt(rng, a + (b if rng.random() < .4 else "")).capitalize(), misspelt(rng, a).capitalize() + tail, made, made + rng.choice(TAILS + ORG_ENDS),
+                        rng.choice([number + A, A + number, f"{A} {number}", f"{number} {B}s"]), f"{A}-{B}", f"{A}.{rng.choice(['com', 'io', 'ai', 'org', 'net', 'co'])}", rng.choice(["My", "Go", "Open", "Data", "Net", "Health", "Smart", "Pay"]) + A, A + rng.choice(["Data", "AI", "IQ", "HQ", "OS", "DB", "Hub", "Med", "Tech", "Pay", "Go", "Now", "Soft"]),
+                        f"{rng.choice(string.ascii_uppercase)}{rng.choice(['-', '', '.'])}{A}", a[:rng.choice([3, 4])].capitalize() + b[:rng.choice([3, 4])] + rng.choice(["", "co", "ex", "tec", "sa", "o", "a"])],
+                       [7, 6, 4, 1.2, 1.2, 4, 3, 1.5, 4, 3, 2, 1, 1.2, 1, 1.5, .6, 2])[0]
+
+
+def company(rng):
+    core = rng.choices([coined, lambda r: r.choice(BRANDS), LAST_NAME, lambda r: r.choice(ORGS_A), lambda r: f"{r.choice(CHUNKS).capitalize()} {r.choice(CHUNKS).capitalize()}", CITY], [8, 3.5, 2.5, 1.2, 2, .7])[0](rng)
+    a, b, c, field, legal = rng.choice(LAST), rng.choice(LAST), rng.choice(LAST), rng.choice(FIELDS), rng.choice(LEGAL + ["Inc", "LLC", "Ltd", "PLC", "GmbH", "S.A.", "AG", "Oy", "AB", "BV"])
+    comma = rng.choice([" ", " ", " ", ", "])
+    return rng.choices([core, f"{core} {field}", f"{core}{comma}{legal}", f"{core} {field}{comma}{legal}", f"{core} {field} {rng.choice(FIELDS)}", f"{core} & {rng.choice(CHUNKS).capitalize()}", f"{a} and Sons", f"{a} {rng.choice(['&', 'and', '+'])} {b}", f"{a}-{b}", f"{a}, {b} & {c}", f"{a} {b} {field}", f"{a} & Co",
+                        f"The {core} {rng.choice(['Company', 'Group', 'Agency', 'Trust', 'Collective', 'Project', 'Network', 'Store', 'Bureau'])}", f"{rng.choice(['Grupo', 'Groupe', 'Studio', 'Atelier', 'Maison', 'Team', 'House of', 'Club'])} {core}", f"{FIRST_NAME(rng)}'s {field}", f"{a} {rng.choice(['Brothers', 'Bros.', 'Bros', 'Sisters', '& Daughters', 'Family'])}",
+                        f"{core} {rng.choice(['Europe', 'North America', 'Asia', 'UK', 'USA', 'Deutschland', 'France', 'Italia', 'Nordic', 'India', 'Africa', 'Latin America', 'MENA'])}", f"{rng.choice(['National', 'General', 'Allied', 'United', 'Consolidated', 'American', 'Pacific', 'Atlantic', 'Euro', 'Trans', 'Universal', 'Premier'])} {field}"],
+                       [13, 7, 4, 2.5, 1, 1, 1, 1.5, 1.5, 1, .8, .6, 1, .6, .6, .7, .6, 1.2])[0]
+
+
+def institution(rng):
+    return rng.choice(BODIES).format(c=rng.choice(CITIES) if rng.random() < .7 else CITY(rng), l=rng.choice(LAST), f=rng.choice(FIRST), t=rng.choice(TOPICS), w=rng.choice(CHUNKS).capitalize())
+
+
+def ORGANIZATION(rng):
+    name = rng.choices([older_names, company, institution], [4, 7, 2.2])[0](rng)
+    return rng.choices([name, name.lower(), name.upper()], [30, 1.6, 1.2])[0]
 
 
 PHONES = """(###) 555-####|###-555-####|###-###-####|+1 ### 555 ####|+1-###-###-####|###.###.####|+44 20 7946 ####|+44 7700 900###|020 7946 ####|0#### ######|+33 6 ## ## ## ##|01 ## ## ## ##|01.##.##.##.##|+49 30 ########|0151 ########|+91 9#### #####|+81 3-####-####|03-####-####
