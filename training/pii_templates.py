@@ -105,10 +105,10 @@ Form 12-B\nTitle: {TITLE}\nName: {FULL}\nAge: {AGE}\nOccupation: {JOB}\nReligion
 {ORGANIZATION} dba {ORGANIZATION}|{ORGANIZATION}, doing business as {ORGANIZATION}, {STREET_ADDRESS}|{ORGANIZATION} agreed to be acquired by {ORGANIZATION}, the two said on {DAY}.|{YEAR}-{YEAR}  {ORGANIZATION}, {JOB}\n{YEAR}-{YEAR}  {ORGANIZATION}, {JOB}\n{YEAR}-now  {ORGANIZATION}, {JOB}|EXPERIENCE\n\n{ORGANIZATION} - {CITY}\n{JOB}, {YEAR} to {YEAR}\n\n{ORGANIZATION} - {CITY}\n{JOB}, {YEAR} to present|Education: {ORGANIZATION} ({YEAR})\nEmployers: {ORGANIZATION}, {ORGANIZATION}
 Work history:\n- {JOB}, {ORGANIZATION}\n- {JOB}, {ORGANIZATION}\n- intern, {ORGANIZATION}|{JOB} @ {ORGANIZATION}, ex-{ORGANIZATION}|ex {ORGANIZATION}, ex {ORGANIZATION}. opinions mine|{JOB} at {ORGANIZATION}. Previously {ORGANIZATION} and {ORGANIZATION}. {CITY}.|Currently: {ORGANIZATION}\nPreviously: {ORGANIZATION}, {ORGANIZATION}|{FIRST} interned with {ORGANIZATION} before {ORGANIZATION} hired her|I did my apprenticeship with {ORGANIZATION} and stayed on.|between {ORGANIZATION} and {ORGANIZATION} i took a year off
 He is the assistant to {FULL} at {ORGANIZATION}.|personal assistant to the {JOB} of {ORGANIZATION}|I'm calling on behalf of {ORGANIZATION}, is {FIRST} there?|She sits on the boards of {ORGANIZATION}, {ORGANIZATION} and {ORGANIZATION}.|{FULL}, deputy head of {ORGANIZATION}, could not be reached.|an analyst with {ORGANIZATION} said|according to {FULL}, an economist at {ORGANIZATION}|{FULL} runs {ORGANIZATION} from a garage in {CITY}.|one of the founders of {ORGANIZATION}|The chair of {ORGANIZATION}, {FULL}, opened the session.
-INVOICE\n{ORGANIZATION}\n\nBill to: {ORGANIZATION}\nAmount due: $§,§§§.§§\nDue: {DATE}|Invoice §§§§\nFrom: {ORGANIZATION}\nTo: {ORGANIZATION}|Remittance advice: {ORGANIZATION} paid €§§§§ for order §§§§§.|PAYEE: {ORGANIZATION}\nAMOUNT: §§§.§§|Receipt\n{ORGANIZATION}\n{STREET_ADDRESS}\nTotal §§.§§|Make cheques payable to {ORGANIZATION}.|Card payment to {ORGANIZATION} £§§.§§|direct debit {ORGANIZATION} §§.§§|Purchase at {ORGANIZATION}, {CITY}, {DATE}|what is this charge from {ORGANIZATION}??|refund from {ORGANIZATION} still pending|{DATE}  {ORGANIZATION}  -§§.§§\n{DATE}  {ORGANIZATION}  -§§.§§\n{DATE}  {ORGANIZATION}  +§§§.§§
+INVOICE\n{ORGANIZATION}\n\nBill to: {ORGANIZATION}\nAmount due: $§,§§§.§§\nDue: {DATE}|Invoice §§§§\nFrom: {ORGANIZATION}\nTo: {ORGANIZATION}|Remittance advice: {ORGANIZATION} paid €§§§§ for order §§§§§.|PAYEE: {ORGANIZATION}\nAMOUNT: §§§.§§|Receipt\n{ORGANIZATION}\n{STREET}\nTotal §§.§§|Make cheques payable to {ORGANIZATION}.|Card payment to {ORGANIZATION} £§§.§§|direct debit {ORGANIZATION} §§.§§|Purchase at {ORGANIZATION}, {CITY}, {DATE}|what is this charge from {ORGANIZATION}??|refund from {ORGANIZATION} still pending|{DATE}  {ORGANIZATION}  -§§.§§\n{DATE}  {ORGANIZATION}  -§§.§§\n{DATE}  {ORGANIZATION}  +§§§.§§
 Vendor name: {ORGANIZATION}\nVendor id: §§§§§|Supplier: {ORGANIZATION}|Ship via {ORGANIZATION}, tracking §§§§§§§§§|Landlord: {ORGANIZATION}\nTenant: {FULL}|Insurer: {ORGANIZATION}\nBroker: {ORGANIZATION}|Company name: {ORGANIZATION}|Organisation: {ORGANIZATION}|Name of institution: {ORGANIZATION}|School attended: {ORGANIZATION}|Firma: {ORGANIZATION}|Empresa: {ORGANIZATION}|Entreprise : {ORGANIZATION}|Azienda: {ORGANIZATION}|Bedrijf: {ORGANIZATION}|会社名:{ORGANIZATION}|公司:{ORGANIZATION}|회사: {ORGANIZATION}|Организация: {ORGANIZATION}
 "organization": "{ORGANIZATION}"|"employer": "{ORGANIZATION}", "role": "{JOB}"|org={ORGANIZATION}|<company>{ORGANIZATION}</company>|company: {ORGANIZATION}\nsector: insurance\ncountry: {COUNTRY}|company,city\n{ORGANIZATION},{CITY}\n{ORGANIZATION},{CITY}\n{ORGANIZATION},{CITY}|INSERT INTO clients (name) VALUES ('{ORGANIZATION}'), ('{ORGANIZATION}');|O={ORGANIZATION}, L={CITY}, C=US|// Copyright (c) {YEAR} {ORGANIZATION}|SELECT * FROM accounts WHERE customer = '{ORGANIZATION}';|license: (c) {ORGANIZATION} and contributors
-{ORGANIZATION}|{ORGANIZATION}\n{STREET_ADDRESS}|{ORGANIZATION}\nAttn: {FULL}\n{STREET_ADDRESS}|c/o {ORGANIZATION}\n{STREET_ADDRESS}|{ORGANIZATION}\n{DOMAIN_NAME}\n{PHONE_NUMBER}|{ORGANIZATION} - {STREET_ADDRESS} - {PHONE_NUMBER} - {EMAIL_ADDRESS}|{ORGANIZATION}\n{ORGANIZATION}\n{ORGANIZATION}|- {ORGANIZATION}\n- {ORGANIZATION}\n- {ORGANIZATION}\n- {ORGANIZATION}|1. {ORGANIZATION}\n2. {ORGANIZATION}\n3. {ORGANIZATION}|{ORGANIZATION}, {ORGANIZATION}, {ORGANIZATION}, {ORGANIZATION}|{ORGANIZATION}; {ORGANIZATION}; {ORGANIZATION}|{ORGANIZATION} / {ORGANIZATION} / {ORGANIZATION}|{ORGANIZATION} vs {ORGANIZATION}
+{ORGANIZATION}|{ORGANIZATION}\n{STREET}|{ORGANIZATION}\nAttn: {FULL}\n{STREET}|c/o {ORGANIZATION}\n{STREET}|{ORGANIZATION}\n{DOMAIN_NAME}\n{PHONE_NUMBER}|{ORGANIZATION} - {STREET_ADDRESS} - {PHONE_NUMBER} - {EMAIL_ADDRESS}|{ORGANIZATION}\n{ORGANIZATION}\n{ORGANIZATION}|- {ORGANIZATION}\n- {ORGANIZATION}\n- {ORGANIZATION}\n- {ORGANIZATION}|1. {ORGANIZATION}\n2. {ORGANIZATION}\n3. {ORGANIZATION}|{ORGANIZATION}, {ORGANIZATION}, {ORGANIZATION}, {ORGANIZATION}|{ORGANIZATION}; {ORGANIZATION}; {ORGANIZATION}|{ORGANIZATION} / {ORGANIZATION} / {ORGANIZATION}|{ORGANIZATION} vs {ORGANIZATION}
 Our clients include {ORGANIZATION}, {ORGANIZATION}, {ORGANIZATION} and {ORGANIZATION}.|Companies such as {ORGANIZATION} and {ORGANIZATION} pay interns nothing.|We compared five providers: {ORGANIZATION}, {ORGANIZATION}, {ORGANIZATION}, {ORGANIZATION} and {ORGANIZATION}.|Trusted by {ORGANIZATION}, {ORGANIZATION} and {ORGANIZATION}|as seen in {ORGANIZATION}, {ORGANIZATION} and on {ORGANIZATION}|Exhibitors at stand §§: {ORGANIZATION}; at stand §§: {ORGANIZATION}|The race is sponsored by {ORGANIZATION}.|Gold sponsors: {ORGANIZATION}, {ORGANIZATION}\nSilver sponsors: {ORGANIZATION}|thanks to our sponsor {ORGANIZATION} for the shirts!
 This work was supported by {ORGANIZATION} (grant §§§§§) and {ORGANIZATION}.|In partnership with {ORGANIZATION}|Affiliations: {ORGANIZATION}; {ORGANIZATION}, {CITY}, {COUNTRY}|The authors are with {ORGANIZATION}, {CITY}.|{FULL} (1), {FULL} (2)\n1 {ORGANIZATION}\n2 {ORGANIZATION}, {COUNTRY}|A study by {ORGANIZATION} and {ORGANIZATION} found no effect.|Data from {ORGANIZATION} show that rents rose §%.|The survey was carried out by {ORGANIZATION} for {ORGANIZATION}.|Source: {ORGANIZATION}|Foto: {ORGANIZATION}|(c) {ORGANIZATION}
 Kind regards\n\n{FULL}\n{ORGANIZATION}|Yours, {FIRST} from {ORGANIZATION}|The {ORGANIZATION} team|Cheers,\nthe team at {ORGANIZATION}|Thank you for choosing {ORGANIZATION}!|Welcome to {ORGANIZATION}, {FIRST}!|Thank you for calling {ORGANIZATION}, how may I help?|Hi, my name is {FIRST} and I'm with {ORGANIZATION}.|you have reached {ORGANIZATION}. we are open {DAY} to {DAY}|Your {ORGANIZATION} order has shipped|Your {ORGANIZATION} account was locked at {TIME}.|{ORGANIZATION}: your code is §§§§§§|Reminder from {ORGANIZATION}: appointment {DATE}, {TIME}|Log in to {ORGANIZATION} with your phone
@@ -138,6 +138,23 @@ GPT-§ beats BERT on this task.|Chapter §§: The Storm|Act I, scene §|Psalm §
 Me duele la cabeza.|¿Cuánto cuesta el billete?|Où est la gare ?|Il fait beau.|Wie spät ist es?|Das Auto ist kaputt.|Che ore sono?|O livro é bom.|Het regent vandaag.|Gdzie jest sklep?|Bugün hava güzel.|Jag är trött.|今日は暑いです。|你吃饭了吗?|오늘 날씨가 좋아요.|Где библиотека?|أين المحطة؟|El pedido §§§§§§ no ha llegado.|Die Bestellung §§§§§§§ fehlt.|La commande n° §§§§§§ est perdue.|Il codice è §§§§§.
 """
 
+# Postal labels that stand by themselves: here every part is a span of its own.
+ENVELOPES = r"""
+{FULL}\n{STREET}\n{CITY}, {CODE} {POST}|{FULL}\n{STREET}\n{POST} {CITY}|{FULL}\n{STREET}\n{CITY}\n{COUNTRY}|{FULL}\n{STREET}\n{CITY}\n{COUNTRY} {POST}|{TITLE} {FULL}\n{STREET}\n{UNIT}\n{CITY}, {CODE} {POST}|{FULL}\n\n{STREET}\n\n{CITY}\n\n{COUNTRY}|{FULL}\n{STREET}\n {UNIT}\n {CITY}\n {COUNTRY} {POST}|{FULL}\n{STREET} {UNIT}\n{CITY}\n{COUNTRY}, {POST}
+{HOUSE} {ROAD}\n{CITY}\n{POST}|{HOUSE}, {ROAD}\n{CITY} {POST}\n{COUNTRY}|{HOUSE} {ROAD}\n{CITY}, {CODE} {POST}\n{COUNTRY}|{ROAD} {HOUSE}\n{POST} {CITY}|{ROAD} {HOUSE}\n{POST} {CITY}\n{COUNTRY}|{HOUSE}\n{ROAD}\n{CITY}\n{POST}|{ROAD}, {HOUSE}\n{POST} - {CITY}\n{COUNTRY}|{FULL}\n{HOUSE} {ROAD}\n{UNIT}\n{CITY}\n{STATE}\n{POST}
+{FULL}\n{JOB}\n{ORGANIZATION}\n{STREET}\n{CITY}, {CODE} {POST}|{FULL}\n{JOB}\n{ORGANIZATION}\n{STREET}\n{UNIT}\n{POST} {CITY}\n{COUNTRY}|{ORGANIZATION}\n{STREET}\n{CITY}, {CODE} {POST}|{ORGANIZATION}\n{STREET}\n{POST} {CITY}|{ORGANIZATION}\n{FULL}\n{STREET}\n{CITY}\n{COUNTRY}|{ORGANIZATION}\nAttn: {FULL}, {JOB}\n{STREET}\n{UNIT}\n{CITY} {CODE} {POST}|{FULL}\nc/o {FULL}\n{STREET}\n{POST} {CITY}
+c/o {ORGANIZATION}\n{STREET}\n{CITY}\n{COUNTRY}|{FULL}\n{ORGANIZATION}\n{UNIT}\n{POST} {CITY}|{JOB}\n{ORGANIZATION}\n{STREET}\n{CITY}\n{STATE} {POST}|{TITLE} {LAST}\n{STREET}\n{POST} {CITY}\n{COUNTRY}|{TITLE} {FULL}, {JOB}\n{ORGANIZATION}\n{STREET}\n{CITY} {POST}|{TITLE}\n{FULL}\n{STREET}\n{POST}\n{CITY}|{FIRST} & {FIRST} {LAST}\n{STREET}\n{CITY}, {STATE} {POST}|The {LAST} family\n{STREET}\n{CITY}\n{POST}
+{FULL}\n{STREET}, {UNIT}\n{CITY}, {STATE} {POST}\n{COUNTRY}|{FULL}\n{UNIT}, {STREET}\n{CITY}\n{POST}\n{COUNTRY}|{UNIT}\n{STREET}\n{CITY}\n{POST}|{UNIT} {HOUSE} {ROAD}\n{CITY} {CODE} {POST}|{STREET}\n{CITY}|{STREET}\n{CITY}\n{COUNTRY}|{STREET}\n{POST} {CITY}|{STREET}\n{CITY} {POST}|{STREET}\n\n{CITY}, {CODE} {POST}|{STREET}\n{CITY}\n{CODE}\n{POST}|{STREET}\n{CITY}\n, {CODE}\n {POST}|{STREET}\n{UNIT}\n{POST}\n{CITY}\n{COUNTRY}
+{FULL}\n{STREET}\n{CITY}\n{STATE}\n{COUNTRY}\n{POST}|{FULL}\n\n{STREET}\n{POST}  {CITY}\n\n{COUNTRY}|{FULL}\n\n{UNIT}\n{CITY}\n{COUNTRY}|{FULL}\n{STREET}\n{COUNTRY}-{POST} {CITY}|{FULL}\n{STREET}\n{CITY} - {POST}\n{STATE}, {COUNTRY}|{FULL}\n{STREET}\n{CITY} {POST}\n{COUNTRY}\n{PHONE_NUMBER}|{FULL}\n{STREET}\n{CITY}\n{COUNTRY}\n{EMAIL_ADDRESS}|{PHONE_NUMBER}\n{FULL}\n{STREET}\n{CITY}, {CODE} {POST}|{ORGANIZATION}\n{DOMAIN_NAME}\n{STREET}\n{POST} {CITY}
+SENDER\n{FULL}\n{STREET}\n{POST} {CITY}\n\nRECIPIENT\n{FULL}\n{STREET}\n{POST} {CITY}|FROM:\n{ORGANIZATION}\n{STREET}\n{CITY} {CODE} {POST}\n\nTO:\n{FULL}\n{STREET}\n{UNIT}\n{CITY} {CODE} {POST}|PRIORITY MAIL\n{FULL}\n{STREET}\n{CITY} {CODE} {POST}|FRAGILE\n\n{FULL}\n{STREET}\n{CITY}\n{COUNTRY}|If undelivered return to\n{ORGANIZATION}\n{STREET}\n{CITY} {POST}|PERSONAL AND CONFIDENTIAL\n{TITLE} {FULL}\n{STREET}\n{CITY} {POST}
+{ORGANIZATION}\n{STREET}\n{POST} {CITY}\n\n{FULL}\n{STREET}\n{POST} {CITY}\n\n{CITY}, {DATE}|{FULL}\n{STREET}\n{CITY}, {CODE} {POST}\n\n{DATE}\n\n{FULL}\n{ORGANIZATION}\n{STREET}\n{CITY}, {CODE} {POST}\n\nDear {TITLE} {LAST},|{ORGANIZATION}\n{STREET}\n{CITY}\n{COUNTRY} {POST}\n\nDear Sir or Madam,|{FULL}\n{JOB}\n{STREET}\n{CITY}\n{COUNTRY}\n\nDear {FIRST},\nthe parcel is on its way.|{DATE}\n\n{FULL}\n{STREET}\n{POST} {CITY}
+An\n{FULL}\n{ROAD} {HOUSE}\n{POST} {CITY}|Familie {LAST}\n{STREET}\n{POST} {CITY}|{TITLE=Frau~Herrn~Herr Dr.}\n{FULL}\n{STREET}\n\n{POST} {CITY}|{TITLE=M.~Mme~Madame}\n{FULL}\n{STREET}\n{POST} {CITY}\nCEDEX|Destinatario\n{FULL}\n{STREET}, {UNIT}\n{POST} {CITY} ({STATE})|Spett.le\n{ORGANIZATION}\n{STREET}\n{POST} {CITY} ({CODE})|Exmo. Senhor\n{FULL}\n{STREET}\n{POST} {CITY}|Sz. P.\n{FULL}\n{STREET}\n{POST} {CITY}\n{COUNTRY}|Aan:\n{FULL}\n{STREET}\n{POST} {CITY}
+{CITY}\n{STREET}\n{POST}|{COUNTRY}\n{POST}\n{CITY}\n{STREET}\n{FULL}|{COUNTRY}, {POST}, {CITY}\n{ROAD}, {HOUSE}\n{FULL}|{POST} {CITY}\n{STREET}\n{FULL}|〒{POST}\n{CITY}\n{STREET}\n{FULL}|{ORGANIZATION}, {CITY}\n{STREET}|{ORGANIZATION}\n{CITY}\n{COUNTRY}|{ORGANIZATION}\n{UNIT}\n{CITY} {CODE} {POST}|{FULL}\n{CITY}\n{COUNTRY}|{FULL}\n{POST} {CITY}|{FULL}\n{ORGANIZATION}\n{CITY}|{ORGANIZATION}\n{POST}\n{CITY}|{CITY}, {CODE} {POST}|{COUNTRY} {POST}|{POST} {CITY}|{CITY}\n{COUNTRY} {POST}
+{TITLE} {FULL}\n\n{HOUSE} {ROAD}\n {CITY}\n {COUNTRY} {POST}|{FULL}\n{HOUSE} {ROAD} {UNIT}\n {CITY}\n, {CODE}\n {POST}|{FULL} - {STREET} -\n{POST} {CITY}|{FULL}   {STREET}   {POST}   {CITY}|{FULL}\n{STREET}\n{CITY}\n{POST}\n\n{FULL}\n{STREET}\n{CITY}\n{POST}\n\n{FULL}\n{STREET}\n{CITY}\n{POST}|{ORGANIZATION}\n{JOB}\n{UNIT}\n{STREET}\n{CITY}\n{STATE}\n{POST}\n{COUNTRY}|{ORGANIZATION}\n{ORGANIZATION}\n{STREET}\n{CITY} {POST}
+"""
+HEADS = ["To:", "To", "From:", "Ship to:", "Deliver to:", "Bill to:", "Address:", "TO:", "Sender:", "Recipient:", "Mail to", "Send to:", "Return address", "+++", "---", "*****", "/*", "<address>", "New address:", "My address:", "via courier"]
+MARKS = ["> ", "> ", "> ", ">> ", ">", "# ", "# ", "#  ", "* ", "* ", "// ", "// ", "+++ ", "| ", "- ", "-- ", "; ", "    ", "\t", "%% ", " * ", "/// ", ": ", "~ ", "= ", "+ ", "· ", "• ", "! ", "REM ", "'' "]
+
 NUMBERS = ["§§§§", "§§§§§", "§§§§§§", "§§§§§§§", "§§§§§§§§", "§§§§§§§§§§", "§§§§§§§§§§§§§", "§§§§§§§§§§§§§§§§", "§§§§§§§§§§§§§§§§§§§", "¤¤-§§§§", "¤§§§§§", "§§-§§§-§", "§§.§§", "§,§§§.§§", "v§.§.§§", "§§§§-¤§", "0x§§a§f§", "¤¤¤§§¤", "#§§§"]
 NUMBERED = """order~invoice~ticket~case~item~part number~product code~serial~batch~shipment~tracking number~reference~job id~build~error~request id~transaction~contract~asset tag~model~SKU~lot~claim~policy~meter~receipt~parcel
 row~record~message id~session~coupon~member number~locker~room~page~badge number~student id~exam~sample~bin~version~firmware~file number~docket~reservation~confirmation code""".replace("\n", "~").split("~")
@@ -149,7 +166,7 @@ def parts(block):
     return [t for line in block.strip().split("\n") for t in re.split(r"(?<!\\)\|", line) if t.strip()]
 
 
-LINES, QUIET = parts(TEMPLATES), parts(PLAIN)
+LINES, QUIET, LABELLED = parts(TEMPLATES), parts(PLAIN), parts(ENVELOPES)
 CHOICE = re.compile(r"\[\[(.*?)\]\]")
 SLOT = re.compile(r"\{([A-Z_]+)(?:=([^{}]*))?\}")
 SIGN = re.compile("[§¤]")
@@ -209,7 +226,47 @@ def disturb(text, spans, rng):
     return text
 
 
+def relined(text, spans, before, after, gap="\n"):
+    """The text with `before` and `after` at every line and `gap` between lines; no span may go over a line's end."""
+    out, starts, at = "", [], 0
+    for line in text.split("\n"):
+        out += gap if at else ""
+        starts.append((at, len(out) + len(before)))
+        out += before + line + (after if line.strip() else "")
+        at += len(line) + 1
+    moved = []
+    for a, b, kind in spans:
+        old, new = max(p for p in starts if p[0] <= a)
+        moved.append((a - old + new, b - old + new, kind))
+    return out, moved
+
+
+def envelope(rng):
+    """A postal label: as it is, in one case, quoted or commented, under a heading."""
+    text, spans = fill(rng.choice(LABELLED), rng)
+    how = rng.random()
+    if how < .14 and len(text) == len(text.upper()):
+        text = text.upper()
+    elif how < .22 and len(text) == len(text.lower()):
+        text = text.lower()
+    if any("\n" in text[a:b] for a, b, _ in spans):
+        return text, spans
+    if rng.random() < .1:
+        head = rng.choice(HEADS)
+        text, spans = join((head, []), (text, spans), "\n" if rng.random() < .8 else " ")
+    how = rng.random()
+    if how < .3:
+        text, spans = relined(text, spans, rng.choice(MARKS), some(rng, .1, rng.choice([",", " *", " |", "  ", "\\", "<br>"])), "\n")
+    elif how < .36:
+        text, spans = relined(text, spans, "", rng.choice([",", ",", "  ", ";", "<br>", " ", "."]), "\n")
+    elif how < .42:
+        text, spans = relined(text, spans, "", "", rng.choice(["\n\n", "\r\n", "\n\n\n", " \n "]))
+    return text, spans
+
+
 def sentence(rng):
+    if rng.random() < .07:
+        return envelope(rng)
     return fill(rng.choice(LINES if rng.random() < .75 else OF_SCARCE[rng.choice(SCARCE)]), rng)
 
 

@@ -419,6 +419,33 @@ def ROAD(rng):
     return f"{LAST_NAME(rng) if rng.random() < .5 else rng.choice(STREETS)} {rng.choice(KINDS[:12])}" if rng.random() < .6 else rng.choice(FOREIGN).format(n=rng.choice(FOREIGN_NAMES))
 
 
+def HOUSE(rng):
+    """A house number alone."""
+    n = rng.choice([rng.randint(1, 99), rng.randint(1, 400), rng.randint(1, 9999)])
+    return rng.choices([str(n), f"{n}{rng.choice('abcdABC')}", f"{n}/{rng.randint(1, 40)}", f"{n}-{n + 2}", f"{n} bis", f"No. {n}", f"Nr {n}", f"{n:03d}"], [20, 1.5, 1, .7, .2, .5, .2, .6])[0]
+
+
+def UNIT(rng):
+    """What stands beside the street: a flat, a floor, a suite, a box."""
+    n = rng.choice([rng.randint(1, 60), rng.randint(100, 999)])
+    return rng.choice(["Apt. #", "Apt #", "Apt. #", "Suite #", "Suite #", "Ste #", "Ste. #", "Unit #", "Flat #", "# #", "#, 2nd Floor", "Floor #", "Room #", "Bldg #", "Building #", "Lot #", "Door #", "Block #", "Top #", "Stiege #", "Apto. #", "Piso #", "Appt #", "Bât. #", "Int. #", "lok. #", "m. #", "as #", "D:#", "kat #",
+                       "kv. #", "Level #", "Shop #", "Penthouse #", "Trlr #", "P.O. Box #", "PO Box #", "Postfach #", "BP #", "Box #"]).replace("#", str(n)) + some(rng, .08, rng.choice("ABCD"))
+
+
+def POST(rng):
+    """A post code as it stands on an envelope."""
+    return pattern(rng, rng.choices(["#####", "#####-####", "####", "######", "?## #??", "??# #??", "??## #??", "?#? #?#", "### ##", "##-###", "#####-###", "###-####", "#### ??", "?-####", "??-####", "LV-####", "CP #####", "###"], [9, 1.5, 4, 1.2, .6, .6, .6, 1, 1, .8, .5, .5, .6, .3, .2, .1, .2, .3])[0])
+
+
+def STATE(rng):
+    return rng.choice(STATES)
+
+
+def CODE(rng):
+    """A state or province in two or three letters."""
+    return rng.choice(STATE_CODES if rng.random() < .8 else "ON QC BC AB MB NS NSW VIC QLD WA TAS ACT RJ SP MG RS BA MI RM TO PA BO DL MH KA".split())
+
+
 def STREET_ADDRESS(rng):
     kind = rng.random()
     if kind < .05:
@@ -474,6 +501,6 @@ MAKERS = {"PERSON": PERSON, "AGE": AGE, "CREDIT_CARD": CREDIT_CARD, "DATE_TIME":
           "ORGANIZATION": ORGANIZATION, "PHONE_NUMBER": PHONE_NUMBER, "STREET_ADDRESS": STREET_ADDRESS, "TITLE": TITLE, "US_DRIVER_LICENSE": US_DRIVER_LICENSE, "US_SSN": US_SSN, "ZIP_CODE": ZIP_CODE}
 # Narrower makers that templates may ask for: name -> (type, maker).
 NARROW = {"FULL": ("PERSON", FULL_NAME), "FIRST": ("PERSON", FIRST_NAME), "LAST": ("PERSON", LAST_NAME), "JOB": ("TITLE", JOB), "YEAR": ("DATE_TIME", YEAR), "DATE": ("DATE_TIME", DATE), "TIME": ("DATE_TIME", TIME), "STAMP": ("DATE_TIME", STAMP), "DAY": ("DATE_TIME", DAY),
-          "CITY": ("GPE", CITY), "COUNTRY": ("GPE", COUNTRY), "STREET": ("STREET_ADDRESS", STREET), "ROAD": ("STREET_ADDRESS", ROAD), "NRPS": ("NRP", NRPS)}
+          "CITY": ("GPE", CITY), "COUNTRY": ("GPE", COUNTRY), "STREET": ("STREET_ADDRESS", STREET), "ROAD": ("STREET_ADDRESS", ROAD), "HOUSE": ("STREET_ADDRESS", HOUSE), "UNIT": ("STREET_ADDRESS", UNIT), "POST": ("STREET_ADDRESS", POST), "STATE": ("GPE", STATE), "CODE": ("GPE", CODE), "NRPS": ("NRP", NRPS)}
 TYPES = sorted(MAKERS)
 LABELS = ["O"] + [f"{p}-{t}" for t in TYPES for p in "BI"]
