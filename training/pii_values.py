@@ -189,9 +189,19 @@ Tongan Fijian Hawaiian Jamaican Haitian Dominican Panamanian Honduran Guatemalan
 Namibian Ugandan Rwandan Tanzanian Somali Eritrean Sudanese Libyan Tunisian Algerian Yemeni Omani Qatari Kuwaiti Saudi Jordanian Palestinian Cypriot Maltese Albanian Bosnian Macedonian Montenegrin Moldovan Austrian Swiss Belgian Flemish
 Greenlander Sami Cherokee Navajo Inuit Yoruba Igbo Hausa Zulu Xhosa Berber Arab Persian Punjabi Tamil Bengali Amish Anglican Presbyterian Evangelical Pentecostal Jain Zoroastrian Taoist Shinto Bahá'í Atheist Agnostic Communist Liberal
 Libertarian Marxist Anarchist Tory Whig Trotskyist Maronite Coptic Druze Alawite Hasidic Sephardic Ashkenazi Rastafarian Creole Cajun Breton Cornish Galician Sicilian Bavarian Silesian European African Asian Caribbean Scandinavian""".split()
-PLURALS = "Americans Germans Italians Russians Swedes Danes Finns Poles Turks Greeks Spaniards Brits Scots Irishmen Dutchmen Canadians Mexicans Brazilians Indians Pakistanis Koreans Australians Kenyans Nigerians Ghanaians Israelis Palestinians Kurds Arabs Berbers Catholics Protestants Muslims Jews Hindus Buddhists Sikhs Mormons Baptists Lutherans Methodists Quakers Republicans Democrats Socialists Communists Liberals Christians Sunnis Shiites Hungarians Serbs Croats Czechs Slovaks Bulgarians Romanians Ukrainians Afghans Uzbeks Mongolians Filipinos Thais Latinos Hispanics Cubans Haitians Chileans Peruvians Icelanders Estonians Latvians Belgians Austrians Norwegians Egyptians Moroccans Cambodians Samoans Atheists Anglicans Evangelicals Tories Marxists".split()
+NRP_MORE = """Afro-American|African American|Asian American|Native American|South African|New Zealander|Sri Lankan|Costa Rican|Puerto Rican|North Korean|South Korean|East German|Hong Konger|Burkinabé|Beninese|Togolese|Gambian|Guinean|Liberian|Sierra Leonean|Nigerien|Chadian|Gabonese|Burundian|Malawian|Mozambican|Malagasy|Mauritian|Mauritanian
+Batswana|Basotho|Swazi|Djiboutian|Comorian|Seychellois|Cape Verdean|Emirati|Bahraini|Turkmen|Kyrgyz|Tajik|Uyghur|Chechen|Tatar|Ossetian|Abkhaz|Crimean|Transnistrian|Kosovar|Luxembourgish|Monégasque|Andorran|Liechtensteiner|Faroese|Manx|Sardinian|Corsican|Walloon|Frisian|Occitan|Castilian|Andalusian|Valencian|Asturian|Tyrolean
+Moravian|Ruthenian|Sorbian|Vlach|Papuan|Micronesian|Palauan|Marshallese|Nauruan|Tuvaluan|Aboriginal|Polynesian|Melanesian|Guyanese|Surinamese|Barbadian|Bahamian|Trinidadian|Grenadian|Bermudian|Quechua|Aymara|Guarani|Mapuche|Maya|Métis|Mohawk|Sioux|Lakota|Apache|Hopi|Choctaw|Yupik|Tlingit|Ashanti|Fulani|Tuareg|Wolof
+Amhara|Oromo|Tigrayan|Kikuyu|Luo|Maasai|Shona|Ndebele|Tutsi|Hutu|Gujarati|Marathi|Telugu|Malayali|Sindhi|Pashtun|Baloch|Hazara|Sinhalese|Karen|Hmong|Javanese|Sundanese|Balinese|Tagalog|Cantonese|Hakka|Ainu|Okinawan|Han Chinese|Roman Catholic|Greek Orthodox|Eastern Orthodox|Seventh-day Adventist|Jehovah's Witness|Unitarian
+Calvinist|Huguenot|Mennonite|Hutterite|Salafi|Ismaili|Ahmadi|Sufi|Shi'ite|Wahhabi|Yazidi|Zen|Hare Krishna|Wiccan|Pagan|Scientologist|Secular|Humanist|Vaishnava|Lingayat|Reform Jewish|Haredi|Ultra-Orthodox|Born-again Christian|Social Democrat|Christian Democrat|Liberal Democrat|Green|Peronist|Gaullist|Zionist|Islamist|Leninist
+Maoist|Fascist|Nazi|Loyalist|Unionist|Sinn Féin|Labourite|Centrist|Progressive|Nationalist|Separatist|Royalist|Federalist|Feminist|Democratic|GOP|Nordic|Balkan|Slavic|Baltic|Iberian|Gallic|Hellenic|Levantine|Maghrebi|Latin American|South Asian|East Asian|West African|North African|Middle Eastern|Anglo-Saxon|Anglo-Irish|Franco-Algerian
+Sino-American|Italian-American|Irish American|British Asian|French-Canadian|Mexican-American|Scots|Lebanese-Brazilian|Soviet|Yugoslav|Czechoslovak|Ottoman|Prussian|Byzantine""".replace("\n", "|").split("|")
+PLURALS = "Kiwis Aussies Yanks Sikhs Jains Sufis Copts Druze Zulus Yorubas Igbos Tamils Punjabis Pashtuns Tibetans Uyghurs Chechens Basques Catalans Bretons Walloons Flemings Venezuelans Colombians Argentines Bolivians Ecuadorians Hondurans Jamaicans Fijians Tongans Indonesians Malaysians Singaporeans Iranians Iraqis Syrians Jordanians Saudis Yemenis Libyans Tunisians Algerians Ethiopians Somalis Eritreans Ugandans Rwandans Zambians Zimbabweans Angolans Maltese Cypriots Albanians Bosnians Slovenes Macedonians Georgians Armenians Kazakhs Mennonites Presbyterians Pentecostals Marxists Trotskyists Nationalists Maoists Americans Germans Italians Russians Swedes Danes Finns Poles Turks Greeks Spaniards Brits Scots Irishmen Dutchmen Canadians Mexicans Brazilians Indians Pakistanis Koreans Australians Kenyans Nigerians Ghanaians Israelis Palestinians Kurds Arabs Berbers Catholics Protestants Muslims Jews Hindus Buddhists Sikhs Mormons Baptists Lutherans Methodists Quakers Republicans Democrats Socialists Communists Liberals Christians Sunnis Shiites Hungarians Serbs Croats Czechs Slovaks Bulgarians Romanians Ukrainians Afghans Uzbeks Mongolians Filipinos Thais Latinos Hispanics Cubans Haitians Chileans Peruvians Icelanders Estonians Latvians Belgians Austrians Norwegians Egyptians Moroccans Cambodians Samoans Atheists Anglicans Evangelicals Tories Marxists".split()
 TITLES = ["Mr.", "Mr", "Mrs.", "Mrs", "Ms.", "Ms", "Miss", "Dr.", "Dr", "Prof.", "Professor", "Sir", "Madam", "Lady", "Rev.", "Capt.", "Sgt.", "Lord", "Dame", "Herr", "Frau", "Señor", "Monsieur", "Mr.", "Mrs.", "Ms.", "Dr.", "Miss",
-          "Lt.", "Col.", "Gen.", "Maj.", "Judge", "Hon.", "Father", "Sister", "Rabbi", "Imam", "Sheikh", "Mme", "Mlle", "Sra.", "Sr.", "Don", "Doña", "Signora", "Sig.", "Mx.", "Senator", "Councillor", "Sergeant", "Captain", "Lieutenant", "Dr. med.", "Fr."]
+          "Lt.", "Col.", "Gen.", "Maj.", "Judge", "Hon.", "Father", "Sister", "Rabbi", "Imam", "Sheikh", "Mme", "Mlle", "Sra.", "Sr.", "Don", "Doña", "Signora", "Sig.", "Mx.", "Senator", "Sri", "Smt.", "Shri", "Mstr.", "Master", "Esq.", "Messrs.", "Mesdames", "Ma'am", "Ustad", "Maestro", "Cpl.", "Pte.", "Pvt.", "Adm.", "Cmdr.", "Brig.", "Ens.", "Det.", "Insp.", "Supt.", "PC", "Officer", "Detective", "Constable", "Gov.", "Sen.", "Rep.", "Pres.", "Amb.", "Ambassador", "Baron", "Baroness",
+          "Count", "Countess", "Duke", "Duchess", "Prince", "Princess", "Queen", "King", "Pastor", "Bishop", "Archbishop", "Cardinal", "Msgr.", "Brother", "Br.", "Sr", "Haji", "Pandit", "Colonel", "Major", "General", "Admiral", "Commander", "Corporal", "Private", "Assoc. Prof.", "Asst. Prof.", "Prof. Dr.", "Dr.-Ing.", "Dipl.-Ing.", "Ing.", "Mag.",
+          "Dott.", "Dott.ssa", "Avv.", "Arch.", "Geom.", "Sig.ra", "Srta.", "Sra", "Señora", "Señorita", "Senhor", "Senhora", "Dra.", "Lic.", "Me", "Madame", "Mademoiselle", "M.", "Maître", "Hr.", "Fru", "Fröken", "Dhr.", "Mevr.", "Mw.", "Pan", "Pani", "Paní", "Gospodin", "Gospođa", "Domnul", "Doamna", "Kyria", "Kyrios", "Bay", "Bayan", "Encik", "Puan", "Bapak", "Ibu", "Bà", "Ông", "Khun", "MR", "MRS", "DR",
+          "Councillor", "Sergeant", "Captain", "Lieutenant", "Dr. med.", "Fr."]
 JOBS = """Civil drafter|Publicist|Passenger booking clerk|Maxillofacial surgeon|Gas furnace installer|Cinematographer|Singer|Technical writer|Surgical technologist|Packager|Platemaker|Midwife|Biomedical engineer|Fumigator|Dairy scientist|X-ray technician
 Software engineer|Senior accountant|Head of Sales|Marketing manager|Chief Financial Officer|CFO|CEO|CTO|Managing director|Vice President|Regional manager|Office manager|Receptionist|Paralegal|Tax attorney|Notary|Bookkeeper|Actuary|Underwriter|Bank teller
 Loan officer|Financial analyst|Data scientist|Database administrator|Network technician|Help desk analyst|Product owner|UX designer|Art director|Copywriter|Proofreader|Editor-in-chief|Reporter|Photographer|Sound engineer|Stagehand|Choreographer|Violinist
@@ -202,6 +212,21 @@ Structural engineer|Mining engineer|Process engineer|Quality inspector|Warehouse
 Shoe repairer|Florist|Gardener|Window cleaner|Security guard|Firefighter|Police detective|Probation officer|Court reporter|Legal secretary|Mail carrier|Telephone operator|Insurance adjuster|Claims examiner|Real estate agent|Property manager|Auctioneer
 Personal trainer|Referee|Lifeguard|Interpreter|Translator|Statistician|Economist|Political scientist|Press secretary|Speechwriter|Fundraising coordinator|Parking attendant|Elevator mechanic|Boiler operator|Wind turbine technician|Textile cutter|Sawmill worker
 Meteorologist|Astronomer|Marine biologist|Zookeeper|Taxidermist|Puppeteer|Stunt performer|Film editor|Game designer|Rolling machine operator|Outside order clerk|Railroad switch operator|Immunology technologist|Time and attendance clerk""".replace("\n", "|").split("|")
+JOBS += """Accountant|Actor|Administrator|Advocate|Anchor|Anthropologist|Architect|Arborist|Artist|Attorney|Bailiff|Banker|Barber|Biologist|Blacksmith|Boatbuilder|Bodyguard|Broker|Builder|Buyer|Caddie|Caretaker|Cashier|Caterer|Chauffeur|Chef|Chiropractor|Cleaner|Clerk|Coach|Coder|Columnist|Comedian|Commissioner|Composer
+Consultant|Contractor|Cook|Copy editor|Coroner|Councilman|Counselor|Courier|Craftsman|Critic|Croupier|Curator|Dancer|Dealer|Dentist|Designer|Detective|Developer|Dietitian|Diplomat|Director|DJ|Doctor|Doorman|Draughtsman|Dressmaker|Driver|Ecologist|Economics teacher|Editor|Embalmer|Engineer|Engraver|Entomologist|Entrepreneur
+Envoy|Estate agent|Farmer|Farmhand|Ferry captain|Fishmonger|Foreman|Fundraiser|Furniture restorer|Gamekeeper|Geneticist|Glazier|Goalkeeper|Governor|Grocer|Gynecologist|Handyman|Historian|Housekeeper|Illustrator|Inspector|Intern|Investigator|IT support technician|Janitor|Jeweller|Jockey|Joiner|Journalist|Judge
+Junior developer|Lawyer|Lecturer|Lighting technician|Linguist|Linesman|Logistics coordinator|Machinist|Magistrate|Maid|Make-up artist|Mathematician|Mayor|Mechanic|Mediator|Midfielder|Milliner|Minister of Finance|Model|Montessori teacher|Mortician|Musician|Nanny|Neurologist|Novelist|Nun|Nurse|Nutritionist
+Occupational therapist|Optician|Organist|Painter|Park ranger|Pastor|Pathologist|Pest controller|Pharmacologist|Philosopher|Physician|Physicist|Pianist|Piano tuner|Pilot|Plasterer|Playwright|Poet|Police constable|Policeman|Porter|Potter|Priest|Prime Minister|Printer|Private investigator|Producer|Professor of History|Programmer
+Prosecutor|Psychiatrist|Psychotherapist|Publisher|Quantity surveyor|Rancher|Rapper|Retail buyer|Retired teacher|Rigger|Sailor|Salesman|Saleswoman|Scaffolder|Scientist|Screenwriter|Seamstress|Secretary|Secretary General|Secretary of State|Senior nurse|Set designer|Shepherd|Sheriff|Shop assistant|Shopkeeper|Soldier|Solicitor
+Songwriter|Spokesperson|Spokeswoman|Steelworker|Stockbroker|Stonemason|Striker|Student nurse|Stylist|Surgeon|Swim coach|Systems analyst|Tanner|Tattoo artist|Taxi driver|Teacher|Teaching assistant|Telemarketer|Tester|Toxicologist|Trader|Train driver|Trainee|Treasurer|Tutor|TV presenter|Typist|Umpire|Urologist|Usher|Vicar
+Vice Chancellor|Violin maker|Virologist|Waiter|Waitress|Warden|Weaver|Web developer|Wedding planner|Winemaker|Writer|Yoga instructor|Youth worker|COO|CIO|CISO|CMO|VP|SVP Engineering|EVP|HR|HR Business Partner|PA|QA|QA lead|SRE|PhD student|GP|RN|MP|MEP|Engineer, civil|Nurse, adult|Teacher, music|Designer, textile|Engineer, petroleum
+Surveyor, land|Psychologist, sport|Scientist, soil|Officer, customs|Manager, sales|Therapist, art|Producer, radio|Accountant, chartered|Editor, film|Pilot, airline|Technician, dental""".replace("\n", "|").split("|")
+RANKS = "Senior Junior Lead Chief Deputy Assistant Associate Principal Head Acting Interim Trainee Staff Executive Regional National Global Night Freelance Certified Licensed Apprentice Retired Former Part-time".split()
+AREAS = """Sales|Marketing|Finance|Legal|Operations|Product|Software|Data|Security|Network|Cloud|Research|Clinical|Medical|Dental|Laboratory|Nursing|Safety|Quality|Production|Plant|Maintenance|Electrical|Mechanical|Chemical|Marine|Railway|Aviation|Tax|Audit|Payroll|Credit|Risk|Compliance|Procurement|Supply Chain|Inventory|Fleet|Customer Service
+Customer Success|Human Resources|Recruiting|Training|Communications|Media|Content|Brand|Social Media|Event|Travel|Hotel|Kitchen|Banquet|Grounds|Facilities|Property|Lease|Construction|Site|Bridge|Energy|Solar|Water|Waste|Forest|Crop|Dairy|School|Library|Museum|Program|Project|Grant|Policy|Community|Youth|Housing|Claims|Insurance|Branch|Mortgage
+Investment|Portfolio|Machine Learning|Database|Systems|Test|Integration|Web|Mobile|Graphics|Sound|Costume|Textile|Furniture|Import|Export|Customs|Court|Prison|Parish|Field|Service|Support|Radio|Animal Care|Emergency|Intensive Care|Infection Control|Speech|Family|Trade|Account""".replace("\n", "|").split("|")
+ROLES = """Manager|Engineer|Analyst|Officer|Director|Coordinator|Specialist|Supervisor|Technician|Assistant|Administrator|Consultant|Advisor|Adviser|Planner|Inspector|Operator|Clerk|Agent|Representative|Associate|Scientist|Executive|Auditor|Controller|Buyer|Trainer|Instructor|Worker|Nurse|Editor|Designer|Developer|Architect|Strategist
+Liaison|Partner|Lead|Intern|Secretary|Attendant|Foreman|Mechanic|Estimator|Scheduler|Facilitator|Investigator|Therapist|Counsel|Steward""".replace("\n", "|").split("|")
 WORDS = "meadow lantern harbor pixel quartz delta mirror cobalt ferry sparrow copper willow amber ridge summit orbit cedar maple ember frost river stone cloud nova polar insurance credit optical landscaping travel market visual theater instant listings deals tutor recipe garden".split()
 TLDS = "com org net io co.uk de fr es it edu gov info biz us ca com.au nl app dev se jp co me shop ch at be pl cz hu si com.br co.za uy com.cy com.pt com.ee fi dk no in tech xyz".split()
 MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"]
@@ -298,6 +323,8 @@ def PERSON(rng):
 
 
 def AGE(rng):
+    if rng.random() < .02:
+        return rng.choice(["100", "101", "102", "103", "104", "107", "110", "thirteen", "nineteen", "twelve", "seventeen", "fifteen", "ten", "2 1/2", "3½", "one hundred", "forty four", "sixty five", "twenty two", "Eighteen", "Twenty-one", "Thirty"])
     n = rng.randint(1, 99) if rng.random() < .8 else rng.randint(18, 80)
     if rng.random() > .04:
         return str(n)
@@ -308,7 +335,35 @@ def YEAR(rng):
     return str(rng.randint(1890, 2032))
 
 
+SPELT = {"es": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre", "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre", "de": "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
+         "it": "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre", "pt": "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro", "nl": "januari februari maart april mei juni juli augustus september oktober november december",
+         "pl": "stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października listopada grudnia", "sv": "januari februari mars april maj juni juli augusti september oktober november december", "tr": "Ocak Şubat Mart Nisan Mayıs Haziran Temmuz Ağustos Eylül Ekim Kasım Aralık",
+         "ru": "января февраля марта апреля мая июня июля августа сентября октября ноября декабря", "cs": "ledna února března dubna května června července srpna září října listopadu prosince", "fi": "tammikuuta helmikuuta maaliskuuta huhtikuuta toukokuuta kesäkuuta heinäkuuta elokuuta syyskuuta lokakuuta marraskuuta joulukuuta",
+         "hu": "január február március április május június július augusztus szeptember október november december", "id": "Januari Februari Maret April Mei Juni Juli Agustus September Oktober November Desember"}
+ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth twenty-first twenty-second twenty-third".split()
+
+
+def nth(n):
+    return f"{n}{'th' if 10 < n % 100 < 14 else {1: 'st', 2: 'nd', 3: 'rd'}.get(n % 10, 'th')}"
+
+
+def written_date(rng):
+    """A date in words, in short, or in another language."""
+    y, m, d = rng.randint(1900, 2030), rng.randint(1, 12), rng.randint(1, 28)
+    month, day = MONTHS[m - 1], rng.choice(DAYS)
+    short = rng.choice([month[:3], month[:3] + ".", month[:3].upper(), month[:3].lower()])
+    if rng.random() < .2:
+        tongue = rng.choice(list(SPELT))
+        there = SPELT[tongue].split()[m - 1]
+        return {"es": f"{d} de {there} de {y}", "pt": f"{d} de {there} de {y}", "de": f"{d}. {there} {y}", "cs": f"{d}. {there} {y}", "fi": f"{d}. {there} {y}", "hu": f"{y}. {there} {d}."}.get(tongue, f"{d} {there} {y}")
+    return rng.choice([f"{nth(d)} {month} {y}", f"{month} {nth(d)}", f"{month} {nth(d)}, {y}", f"{nth(d)} of {month}, {y}", f"the {nth(d)} of {month}", f"{day}, {nth(d)} {month}", f"{day} {month} {nth(d)}, {y}", f"{day[:3]}, {d} {short} {y}", f"{day[:3]} {short} {d}", f"{d} {short} '{y % 100:02d}", f"{short} '{y % 100:02d}",
+                       f"{d:02d}{short}{y}", f"{d:02d}-{short}-{y % 100:02d}", f"{m:02d}/{y}", f"{y}-{m:02d}", f"{m}/{d}", f"{y}{m:02d}{d:02d}", f"{y}. {m}. {d}.", f"{d}. {m}. {y}", f"{d}.{m}.", f"{d} {m:02d} {y}", f"{month.lower()} {d}", f"{month.lower()} {d} {y}", f"{d} {month.upper()} {y}", f"{month}, {y}", f"{month} of {y}", f"{month} the {ORDINALS[d % 23]}",
+                       f"the {ORDINALS[d % 23]} of {month}", f"{ORDINALS[d % 23].capitalize()} of {month} {y}", f"{y} {month[:3]} {d}", f"{day}, {m}/{d}/{y}", f"{month} {d} {y}", f"{month}", f"{day} the {nth(d)}", f"{y}年{m}月{d}日", f"{y}년 {m}월 {d}일", f"{y}/{m}/{d}", f"{y}.{m:02d}.{d:02d}", f"{month[:3]}-{y % 100:02d}", f"{month} {d} at {rng.randint(1, 12)}:{rng.randint(10, 59)} pm", f"{m:02d}-{d:02d}-{y}"])
+
+
 def DATE(rng):
+    if rng.random() < .3:
+        return written_date(rng)
     y, m, d = rng.randint(1930, 2030), rng.randint(1, 12), rng.randint(1, 28)
     month = MONTHS[m - 1]
     return rng.choice([f"{y}-{m:02d}-{d:02d}", f"{m}/{d}/{y}", f"{m}/{d}/{y}", f"{d:02d}.{m:02d}.{y}", f"{d}.{m}.{y % 100:02d}", f"{d:02d}/{m:02d}/{y}", f"{d:02d}-{m:02d}-{y}", f"{y}/{m:02d}/{d:02d}", f"{month} {d}, {y}", f"{d} {month} {y}", f"{month[:3]} {d}, {y}", f"{d} {month[:3]} {y}", f"{d}-{month[:3]}-{y}",
@@ -317,6 +372,11 @@ def DATE(rng):
 
 def TIME(rng):
     h, mi = rng.randint(0, 23), rng.randint(0, 59)
+    if rng.random() < .25:
+        hours = "one two three four five six seven eight nine ten eleven twelve".split()
+        word, zone = hours[h % 12], rng.choice(["CET", "GMT", "UTC", "EST", "PST", "IST", "BST", "JST", "Z", "ET"])
+        return rng.choice(["noon", "midnight", f"half past {word}", f"quarter to {word}", f"quarter past {word}", f"{word} o'clock", f"{word} thirty", f"{h:02d}{mi:02d}", f"{h:02d}{mi:02d} hours", f"{h % 12 + 1}.{mi:02d}pm", f"{h}.{mi:02d}", f"{h}.{mi:02d} Uhr", f"{h} Uhr", f"{h}h", f"{h}h{mi:02d}", f"{h % 12 + 1} A.M.", f"{h % 12 + 1} P.M.", f"{h % 12 + 1}AM",
+                           f"{h:02d}:{mi:02d} {zone}", f"{h % 12 + 1}:{mi:02d} p.m.", f"{h % 12 + 1}:{mi:02d} a.m. {zone}", f"{h:02d}:{mi:02d}:{mi:02d}.{rng.randint(0, 999):03d}", f"kl. {h:02d}.{mi:02d}", f"{h}点", f"{h}時{mi}分", f"{word} in the morning", f"{word} pm"])
     return rng.choice([f"{h}:{mi:02d}", f"{h:02d}:{mi:02d}:{rng.randint(0, 59):02d}", f"{h % 12 + 1} pm", f"{h % 12 + 1}pm", f"{h % 12 + 1}:{mi:02d} am", f"{h % 12 + 1}:{mi:02d}PM", f"{h % 12 + 1} o'clock", f"{h:02d}h{mi:02d}", f"{h % 12 + 1} a.m."])
 
 
@@ -521,6 +581,8 @@ def ZIP_CODE(rng):
 
 
 def NRP_(rng):
+    if rng.random() < .15:
+        return rng.choice(NRP_MORE)
     return rng.choice(NRP) if rng.random() < .93 else rng.choice(NRP).lower()
 
 
@@ -533,7 +595,11 @@ def TITLE(rng):
 
 
 def JOB(rng):
-    job = rng.choice(JOBS)
+    area, role = rng.choice(AREAS), rng.choice(ROLES)
+    job = rng.choices([rng.choice(JOBS), f"{area} {role}", f"{rng.choice(RANKS)} {area} {role}", f"{rng.choice(RANKS)} {rng.choice(JOBS[:250])}", f"{rng.choice(['Head', 'Director', 'VP', 'Vice President', 'Chief', 'Manager', 'Secretary'])} of {area}", f"{role}, {area}", f"{rng.choice(['President', 'Chairman', 'Chairwoman', 'Founder', 'Owner', 'Partner', 'Co-founder'])}{rng.choice(['', '', ' and CEO', ' & CEO', ' Emeritus'])}"],
+                      [12, 3, 1.2, .8, .8, .4, .5])[0]
+    if rng.random() < .06:
+        return job.lower() if len(job) > 4 else job
     return job if rng.random() < .6 else job if job.isupper() else job[0].lower() + job[1:]
 
 
