@@ -198,10 +198,11 @@ Maoist|Fascist|Nazi|Loyalist|Unionist|Sinn Féin|Labourite|Centrist|Progressive|
 Sino-American|Italian-American|Irish American|British Asian|French-Canadian|Mexican-American|Scots|Lebanese-Brazilian|Soviet|Yugoslav|Czechoslovak|Ottoman|Prussian|Byzantine""".replace("\n", "|").split("|")
 PLURALS = "Kiwis Aussies Yanks Sikhs Jains Sufis Copts Druze Zulus Yorubas Igbos Tamils Punjabis Pashtuns Tibetans Uyghurs Chechens Basques Catalans Bretons Walloons Flemings Venezuelans Colombians Argentines Bolivians Ecuadorians Hondurans Jamaicans Fijians Tongans Indonesians Malaysians Singaporeans Iranians Iraqis Syrians Jordanians Saudis Yemenis Libyans Tunisians Algerians Ethiopians Somalis Eritreans Ugandans Rwandans Zambians Zimbabweans Angolans Maltese Cypriots Albanians Bosnians Slovenes Macedonians Georgians Armenians Kazakhs Mennonites Presbyterians Pentecostals Marxists Trotskyists Nationalists Maoists Americans Germans Italians Russians Swedes Danes Finns Poles Turks Greeks Spaniards Brits Scots Irishmen Dutchmen Canadians Mexicans Brazilians Indians Pakistanis Koreans Australians Kenyans Nigerians Ghanaians Israelis Palestinians Kurds Arabs Berbers Catholics Protestants Muslims Jews Hindus Buddhists Sikhs Mormons Baptists Lutherans Methodists Quakers Republicans Democrats Socialists Communists Liberals Christians Sunnis Shiites Hungarians Serbs Croats Czechs Slovaks Bulgarians Romanians Ukrainians Afghans Uzbeks Mongolians Filipinos Thais Latinos Hispanics Cubans Haitians Chileans Peruvians Icelanders Estonians Latvians Belgians Austrians Norwegians Egyptians Moroccans Cambodians Samoans Atheists Anglicans Evangelicals Tories Marxists".split()
 TITLES = ["Mr.", "Mr", "Mrs.", "Mrs", "Ms.", "Ms", "Miss", "Dr.", "Dr", "Prof.", "Professor", "Sir", "Madam", "Lady", "Rev.", "Capt.", "Sgt.", "Lord", "Dame", "Herr", "Frau", "Señor", "Monsieur", "Mr.", "Mrs.", "Ms.", "Dr.", "Miss",
-          "Lt.", "Col.", "Gen.", "Maj.", "Judge", "Hon.", "Father", "Sister", "Rabbi", "Imam", "Sheikh", "Mme", "Mlle", "Sra.", "Sr.", "Don", "Doña", "Signora", "Sig.", "Mx.", "Senator", "Sri", "Smt.", "Shri", "Mstr.", "Master", "Esq.", "Messrs.", "Mesdames", "Ma'am", "Ustad", "Maestro", "Cpl.", "Pte.", "Pvt.", "Adm.", "Cmdr.", "Brig.", "Ens.", "Det.", "Insp.", "Supt.", "PC", "Officer", "Detective", "Constable", "Gov.", "Sen.", "Rep.", "Pres.", "Amb.", "Ambassador", "Baron", "Baroness",
+          "Lt.", "Col.", "Gen.", "Maj.", "Judge", "Hon.", "Father", "Sister", "Rabbi", "Imam", "Sheikh", "Mme", "Mlle", "Sra.", "Sr.", "Don", "Doña", "Signora", "Sig.", "Mx.", "Senator", "Councillor", "Sergeant", "Captain", "Lieutenant", "Dr. med.", "Fr."]
+# Forms of address that are names or words too; apart, because TITLES also tells forms of address from names.
+FORMS_MORE = ["Sri", "Smt.", "Shri", "Mstr.", "Master", "Esq.", "Messrs.", "Mesdames", "Ma'am", "Ustad", "Maestro", "Cpl.", "Pte.", "Pvt.", "Adm.", "Cmdr.", "Brig.", "Ens.", "Det.", "Insp.", "Supt.", "PC", "Officer", "Detective", "Constable", "Gov.", "Sen.", "Rep.", "Pres.", "Amb.", "Ambassador", "Baron", "Baroness",
           "Count", "Countess", "Duke", "Duchess", "Prince", "Princess", "Queen", "King", "Pastor", "Bishop", "Archbishop", "Cardinal", "Msgr.", "Brother", "Br.", "Sr", "Haji", "Pandit", "Colonel", "Major", "General", "Admiral", "Commander", "Corporal", "Private", "Assoc. Prof.", "Asst. Prof.", "Prof. Dr.", "Dr.-Ing.", "Dipl.-Ing.", "Ing.", "Mag.",
-          "Dott.", "Dott.ssa", "Avv.", "Arch.", "Geom.", "Sig.ra", "Srta.", "Sra", "Señora", "Señorita", "Senhor", "Senhora", "Dra.", "Lic.", "Me", "Madame", "Mademoiselle", "M.", "Maître", "Hr.", "Fru", "Fröken", "Dhr.", "Mevr.", "Mw.", "Pan", "Pani", "Paní", "Gospodin", "Gospođa", "Domnul", "Doamna", "Kyria", "Kyrios", "Bay", "Bayan", "Encik", "Puan", "Bapak", "Ibu", "Bà", "Ông", "Khun", "MR", "MRS", "DR",
-          "Councillor", "Sergeant", "Captain", "Lieutenant", "Dr. med.", "Fr."]
+          "Dott.", "Dott.ssa", "Avv.", "Arch.", "Geom.", "Sig.ra", "Srta.", "Sra", "Señora", "Señorita", "Senhor", "Senhora", "Dra.", "Lic.", "Me", "Madame", "Mademoiselle", "M.", "Maître", "Hr.", "Fru", "Fröken", "Dhr.", "Mevr.", "Mw.", "Pan", "Pani", "Paní", "Gospodin", "Gospođa", "Domnul", "Doamna", "Kyria", "Kyrios", "Bay", "Bayan", "Encik", "Puan", "Bapak", "Ibu", "Bà", "Ông", "Khun", "MR", "MRS", "DR"]
 JOBS = """Civil drafter|Publicist|Passenger booking clerk|Maxillofacial surgeon|Gas furnace installer|Cinematographer|Singer|Technical writer|Surgical technologist|Packager|Platemaker|Midwife|Biomedical engineer|Fumigator|Dairy scientist|X-ray technician
 Software engineer|Senior accountant|Head of Sales|Marketing manager|Chief Financial Officer|CFO|CEO|CTO|Managing director|Vice President|Regional manager|Office manager|Receptionist|Paralegal|Tax attorney|Notary|Bookkeeper|Actuary|Underwriter|Bank teller
 Loan officer|Financial analyst|Data scientist|Database administrator|Network technician|Help desk analyst|Product owner|UX designer|Art director|Copywriter|Proofreader|Editor-in-chief|Reporter|Photographer|Sound engineer|Stagehand|Choreographer|Violinist
@@ -367,7 +368,7 @@ def DATE(rng):
     y, m, d = rng.randint(1930, 2030), rng.randint(1, 12), rng.randint(1, 28)
     month = MONTHS[m - 1]
     return rng.choice([f"{y}-{m:02d}-{d:02d}", f"{m}/{d}/{y}", f"{m}/{d}/{y}", f"{d:02d}.{m:02d}.{y}", f"{d}.{m}.{y % 100:02d}", f"{d:02d}/{m:02d}/{y}", f"{d:02d}-{m:02d}-{y}", f"{y}/{m:02d}/{d:02d}", f"{month} {d}, {y}", f"{d} {month} {y}", f"{month[:3]} {d}, {y}", f"{d} {month[:3]} {y}", f"{d}-{month[:3]}-{y}",
-                       f"{month} {y}", f"{month} {d}", f"{d} {month}", f"{month[:3]}. {d}", f"{d}th of {month}", f"the {d}th of {month} {y}", f"{m:02d}/{d:02d}/{y % 100:02d}", f"{rng.choice(DAYS)}, {month} {d}", f"{rng.choice(DAYS)} {d} {month} {y}", f"{month[:3]} {y}"])
+                       f"{month} {y}", f"{month} {d}", f"{d} {month}", f"{month[:3]}. {d}", f"{nth(d)} of {month}", f"the {nth(d)} of {month} {y}", f"{m:02d}/{d:02d}/{y % 100:02d}", f"{rng.choice(DAYS)}, {month} {d}", f"{rng.choice(DAYS)} {d} {month} {y}", f"{month[:3]} {y}"])
 
 
 def TIME(rng):
@@ -591,7 +592,7 @@ def NRPS(rng):
 
 
 def TITLE(rng):
-    return rng.choice(TITLES)
+    return rng.choice(TITLES if rng.random() < .75 else FORMS_MORE)
 
 
 def JOB(rng):
