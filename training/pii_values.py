@@ -138,6 +138,15 @@ Shell|BP|Total|Petrobras|Vale|Tata Motors|Infosys|Alibaba|Tencent|Huawei|Honda|N
 European Commission|NATO|Interpol|Greenpeace|Amnesty International|Oxfam|Médecins Sans Frontières|the Guardian|Le Monde|Der Spiegel|El País|The New York Times|Ministry of Defence|Department of Justice|Federal Reserve|Supreme Court|IMF|FBI|CIA|IRS|NHS
 Real Madrid|Manchester United|Juventus|Boca Juniors|Ajax|the Rolling Stones|Radiohead|Metallica|Chemical Abstracts Service|Boston Consulting Group|State Farm Insurance|Think Computer Corporation|3 Round Stones Inc|6Sigma|Labour Party|Green Party
 Rotary Club|Boy Scouts|Salvation Army|Sierra Club|Wells Fargo|JPMorgan Chase|Goldman Sachs|Santander|BNP Paribas|UBS|ING|Barclays|Lloyds|Mayo Clinic|Max Planck Society|MIT|Yale|Caltech|ETH Zürich|Kaiser Permanente|Airbnb|Stripe|PayPal|Visa""".replace("\n", "|").split("|")
+ORGS += """Twitter|YouTube|Instagram|TikTok|Snapchat|WhatsApp|Telegram|Reddit|LinkedIn|Pinterest|Twitch|Discord|Zoom|Slack|Dropbox|GitHub|GitLab|Mozilla|Wikipedia|Yahoo|eBay|Etsy|Shopify|Klarna|Revolut|Monzo|Venmo|Lyft|Bolt|Grab|Gojek|DoorDash|Deliveroo|Just Eat|Booking.com|Expedia|Tripadvisor|Hulu|Disney|Warner Bros|Universal
+Paramount|HBO|NBC|ABC|CBS|Fox News|MSNBC|ESPN|Sky News|ITV|Al Jazeera|Bloomberg|Forbes|Time|Vogue|The Economist|Financial Times|The Washington Post|Los Angeles Times|USA Today|Daily Mail|The Times of India|Asahi Shimbun|La Repubblica|Le Figaro|Die Zeit|Associated Press|AFP|dpa|Xinhua|NFL|NBA|MLB|NHL|UEFA|IOC|Formula 1|Ferrari
+Lakers|Celtics|Yankees|Red Sox|Cowboys|Patriots|Packers|Arsenal|Chelsea|Liverpool|Everton|Celtic|Rangers|Barcelona|Atlético Madrid|Bayern Munich|Borussia Dortmund|AC Milan|Inter|Roma|PSG|Benfica|Flamengo|Corinthians|River Plate|Galatasaray|Fenerbahçe|Oxford|Cambridge|Princeton|UCLA|NYU|LSE|Sorbonne|Tsinghua University|University of Tokyo
+Congress|Senate|House of Commons|Parliament|Bundestag|Knesset|Pentagon|White House|Kremlin|Scotland Yard|NYPD|LAPD|Homeland Security|EPA|FDA|CDC|SEC|FCC|NSA|MI5|Europol|OPEC|ASEAN|African Union|European Central Bank|World Trade Organization|UNESCO|UNHCR|World Food Programme|Doctors Without Borders|Human Rights Watch|WWF|PETA|ACLU|NRA
+Tesco|Sainsbury's|Aldi|Lidl|Carrefour|Costco|Target|Best Buy|Home Depot|Macy's|Sephora|Gap|Uniqlo|Primark|Burger King|KFC|Subway|Domino's|Dunkin'|Chipotle|Pepsi|Heineken|Unilever|Procter & Gamble|Danone|Kraft Heinz|Mars|Ferrero|L'Oréal|Bayer|BASF|Novartis|Roche|Moderna|AstraZeneca|Johnson & Johnson|GSK|Merck|Sanofi
+T-Mobile|Comcast|Telefónica|Deutsche Telekom|BT|Cisco|HP|Dell|Lenovo|Asus|LG|Panasonic|Canon|Nikon|Philips|Bosch|Philips|General Electric|General Motors|Ford|Chrysler|Peugeot|Škoda|Volvo|Mazda|Subaru|Kia|Porsche|Audi|Rolls-Royce|Lockheed Martin|Raytheon|SpaceX|Blue Origin|Delta|United Airlines|American Airlines|easyJet|British Airways|Iberia
+Morgan Stanley|Citigroup|Bank of America|American Express|Mastercard|Credit Suisse|Société Générale|UniCredit|Rabobank|Nordea|Danske Bank|BBVA|KPMG|PwC|Ernst & Young|McKinsey|Accenture|Bain|Berkshire Hathaway|BlackRock|Vanguard|AXA|Zurich|Aetna|GEICO|Rio Tinto|Glencore|ExxonMobil|Chevron|Gazprom|Aramco|Equinor|Eni|Repsol""".replace("\n", "|").split("|")
+ORGS += """株式会社山川製作所|東海信用金庫|北浜大学|みどり病院|日の出運輸|有限会社さくら堂|华宇科技有限公司|东方建材集团|海宁大学|第三人民医院|新月传媒|光明银行|한빛전자|주식회사 누리소프트|새봄병원|동해대학교|푸른은행|ООО «Северный ветер»|АО «Луч»|Банк «Якорь»|Завод «Прогресс»|Городская больница № 4|ТОВ «Світанок»|Университет Приморья
+شركة النخيل للتجارة|بنك الواحة|جامعة المنار|مستشفى الشفاء|Τράπεζα Αιγαίου|Πανεπιστήμιο Ιονίων|Εταιρεία Ήλιος ΑΕ|בנק הגליל|אוניברסיטת הנגב|सूर्य उद्योग लिमिटेड|बैंक ऑफ़ गंगा|บริษัท ดอกบัว จำกัด|โรงพยาบาลสายธาร|Công ty TNHH Hoa Sen Việt|PT Angin Timur Tbk|Yıldızlı Gıda A.Ş.|Zakłady Mięsne Dębina|Młyn Pod Lipą|Pivovar Hora s.r.o.|Állami Nyomda Zrt.""".replace("\n", "|").split("|")
 ORG_KINDS = ["{} University", "{} College", "{} General Hospital", "{} Clinic", "{} Institute", "{} Foundation", "{} Times", "{} Herald", "{} Tribune", "{} Post", "Radio {}", "{} Rovers", "{} United", "FC {}", "{} FC", "{} High School", "{} Academy", "{} Police Department", "{} City Council",
              "{} Chamber of Commerce", "{} Symphony", "Museum of {}", "Bank of {}", "Hotel {}", "{} Society", "{} Association", "{} Union", "Friends of {}", "The {}s", "{} Airport Authority", "{} Credit Union", "{} Public Library", "{} & Daughters", "{} Brothers", "Café {}", "Studio {}", "Ministry of {} Affairs"]
 # Parts of made-up organisation names; company() and institution() put them together.
@@ -416,11 +425,12 @@ def CITY(rng):
     place = rng.choice(CITIES) if kind < .6 else (syllables(rng, rng.choice([1, 1, 2])) + rng.choice(PLACE_ENDS)).capitalize() if kind < .85 else syllables(rng, rng.choice([2, 2, 3])).capitalize()
     if kind >= .6 and rng.random() < .2:
         place = f"{rng.choice(['Saint', 'Bad', 'Upper', 'Nova', 'San', 'Sankt', 'Great', 'New', 'Villa', 'Le', 'Port', 'Nether', 'Puerto'])} {place}"
-    return place.upper() if rng.random() < .12 else place
+    return rng.choices([place, place.upper(), place.lower()], [86, 12, 2])[0]
 
 
 def COUNTRY(rng):
-    return rng.choice(COUNTRIES)
+    place = rng.choice(COUNTRIES)
+    return rng.choices([place, place.upper(), place.lower()], [91, 6, 3])[0]
 
 
 def GPE(rng):
@@ -477,11 +487,12 @@ def coined(rng):
 def company(rng):
     core = rng.choices([coined, lambda r: r.choice(BRANDS), LAST_NAME, lambda r: r.choice(ORGS_A), lambda r: f"{r.choice(CHUNKS).capitalize()} {r.choice(CHUNKS).capitalize()}", CITY], [8, 3.5, 2.5, 1.2, 2, .7])[0](rng)
     a, b, c, field, legal = rng.choice(LAST), rng.choice(LAST), rng.choice(LAST), rng.choice(FIELDS), rng.choice(LEGAL + ["Inc", "LLC", "Ltd", "PLC", "GmbH", "S.A.", "AG", "Oy", "AB", "BV"])
-    comma = rng.choice([" ", " ", " ", ", "])
+    comma, letters = rng.choice([" ", " ", " ", ", "]), "".join(rng.choice(string.ascii_uppercase) for _ in range(rng.choice([2, 3, 3, 4])))
     return rng.choices([core, f"{core} {field}", f"{core}{comma}{legal}", f"{core} {field}{comma}{legal}", f"{core} {field} {rng.choice(FIELDS)}", f"{core} & {rng.choice(CHUNKS).capitalize()}", f"{a} and Sons", f"{a} {rng.choice(['&', 'and', '+'])} {b}", f"{a}-{b}", f"{a}, {b} & {c}", f"{a} {b} {field}", f"{a} & Co",
                         f"The {core} {rng.choice(['Company', 'Group', 'Agency', 'Trust', 'Collective', 'Project', 'Network', 'Store', 'Bureau'])}", f"{rng.choice(['Grupo', 'Groupe', 'Studio', 'Atelier', 'Maison', 'Team', 'House of', 'Club'])} {core}", f"{FIRST_NAME(rng)}'s {field}", f"{a} {rng.choice(['Brothers', 'Bros.', 'Bros', 'Sisters', '& Daughters', 'Family'])}",
-                        f"{core} {rng.choice(['Europe', 'North America', 'Asia', 'UK', 'USA', 'Deutschland', 'France', 'Italia', 'Nordic', 'India', 'Africa', 'Latin America', 'MENA'])}", f"{rng.choice(['National', 'General', 'Allied', 'United', 'Consolidated', 'American', 'Pacific', 'Atlantic', 'Euro', 'Trans', 'Universal', 'Premier'])} {field}"],
-                       [13, 7, 4, 2.5, 1, 1, 1, 1.5, 1.5, 1, .8, .6, 1, .6, .6, .7, .6, 1.2])[0]
+                        f"{core} {rng.choice(['Europe', 'North America', 'Asia', 'UK', 'USA', 'Deutschland', 'France', 'Italia', 'Nordic', 'India', 'Africa', 'Latin America', 'MENA'])}", f"{letters} {field}", f"{letters}{rng.choice(['', ' ', '-'])}{rng.randint(1, 99)}", f"{letters[0]}&{letters[1]}{rng.choice(['', ' ' + field])}", f"{core} by {coined(rng)}", f"{core} ({letters})", f"{core}{rng.choice([' Club', ' Coffee', ' Kids', ' Bikes', ' Pizza', ' Books', ' Hair', ' Nails', ' Yoga', ' Church', ' Magazine', ' Podcast', ' Festival', ' Orchestra', ' Army', ' Brigade', ' Scouts'])}",
+                        f"{rng.choice(['National', 'General', 'Allied', 'United', 'Consolidated', 'American', 'Pacific', 'Atlantic', 'Euro', 'Trans', 'Universal', 'Premier'])} {field}"],
+                       [13, 7, 4, 2.5, 1, 1, 1, 1.5, 1.5, 1, .8, .6, 1, .6, .6, .7, .6, 1, .4, .5, .2, .3, 1, 1.2])[0]
 
 
 def institution(rng):
