@@ -192,6 +192,18 @@ An\n{FULL}\n{ROAD} {HOUSE}\n{POST} {CITY}|Familie {LAST}\n{STREET}\n{POST} {CITY
 {STREET} {CITY} {POST}|{STREET}, {CITY}\n{POST}\n{COUNTRY}|{STREET}\n{UNIT}, {CITY}\n{STATE}, {COUNTRY}|{ORGANIZATION}\n{UNIT}, {STREET}\n{CITY}, {STATE} - {POST}\n{COUNTRY}\nTel: {PHONE_NUMBER}|{FULL}\n{ORGANIZATION}, {CITY}\n{COUNTRY}|{FULL}\n{JOB}\n{CITY}, {COUNTRY}|{JOB}, {ORGANIZATION}\n{STREET}\n{CITY}|{FULL}\nDOB {DATE}\n{STREET}\n{CITY}\n{POST}|{FULL}, {AGE}\n{STREET}\n{CITY}, {CODE}|Name\n{FULL}\n\nStreet\n{STREET}\n\nTown\n{CITY}\n\nCountry\n{COUNTRY}|{FULL}\n{STREET}\n{CITY}\n{STATE}\n{POST}\n{COUNTRY}
 {LAST}, {FIRST}\n{STREET}\n{POST} {CITY}|{LAST}\n{HOUSE} {ROAD}\n{CITY}|{FULL}\nnear the old mill\n{ROAD}\n{CITY} {POST}|{FULL}\n{ROAD}\n{CITY}\n{COUNTRY}|{FULL}\n{ROAD}\n{UNIT}\n{CITY} - {POST}\n{STATE}\n{COUNTRY}|{UNIT}, {ROAD}\n{CITY} {POST}|{HOUSE} {ROAD}, {UNIT}\n{CITY}, {CODE} {POST}|{HOUSE} {ROAD}\n{CITY}\n{STATE}\n{COUNTRY}|{ORGANIZATION}\n{HOUSE} {ROAD}\n{CITY} {CODE} {POST}\n{DOMAIN_NAME}|{IP_ADDRESS}\n{ORGANIZATION}\n{STREET}\n{POST} {CITY}\n{COUNTRY}\n{EMAIL_ADDRESS}
 """
+# Lives in clauses: an opening, some clauses in any order, perhaps a last word.
+OPENINGS = r"""
+{FULL} is a {JOB} from {CITY}.|{FULL}, {AGE}, was born in {CITY}.|{LAST} is {NRP} and lives in {CITY}.|{FULL}: a short profile.|Meet {FIRST}, our new {JOB}.|{FULL} joined {ORGANIZATION} as {JOB} on {DATE}.|About the author: {FULL}|{TITLE} {FULL} needs no introduction.|{FULL} ({ORGANIZATION})|I am {FULL}, a {JOB} in {CITY}.|{FIRST} has moved around a lot.|Candidate: {FULL}|{TITLE} {LAST} was appointed {JOB} of {ORGANIZATION} in {YEAR}.|{ORGANIZATION} has hired {FULL}.|My CV in brief.
+"""
+CLAUSES = r"""
+From {YEAR} to {YEAR} [[he~she~I~they]] worked for {ORGANIZATION}.|The next stop was {ORGANIZATION} in {CITY}.|[[He~She]] left for {ORGANIZATION} after a row with {TITLE} {LAST}.|{ORGANIZATION}, then still called {ORGANIZATION}, paid for the degree.|A degree from {ORGANIZATION} followed.|There were spells at {ORGANIZATION} and {ORGANIZATION}.|In {YEAR} {ORGANIZATION} bought the business.|Two partners left to start {ORGANIZATION}.|[[He~She]] chairs {ORGANIZATION} and advises {ORGANIZATION}.|Clients included {ORGANIZATION}, {ORGANIZATION} and the city of {CITY}.|The thesis, written at {ORGANIZATION}, won a prize from {ORGANIZATION}.
+On {DATE} {ORGANIZATION} went public.|{ORGANIZATION} was the first employer.|A summer at {ORGANIZATION} changed everything.|Since {DATE} the family has lived in {CITY}, {COUNTRY}.|Later came {ORGANIZATION}.|At {ORGANIZATION} [[he~she]] rose to {JOB}.|The job at {ORGANIZATION} ended when {ORGANIZATION} took it over.|[[He~She]] writes for {ORGANIZATION} and teaches at {ORGANIZATION}.|Married to {FULL} of {ORGANIZATION}.|Speaks fluent {NRP}.|A member of {ORGANIZATION} since the age of {AGE}.|Consulting for {ORGANIZATION} (part-time).|Before {ORGANIZATION} there was {ORGANIZATION}.
+An internship with {ORGANIZATION}, {CITY}.|A board seat at {ORGANIZATION}.|Best known for the work at {ORGANIZATION}.|Fired by {ORGANIZATION} on {DAY}, rehired by {ORGANIZATION} on {DAY}.|The {NRP} office of {ORGANIZATION} was next.|Army service, then {ORGANIZATION}.|Now with {ORGANIZATION}, formerly {ORGANIZATION}.|{ORGANIZATION} merged with {ORGANIZATION} that year.|References: {FULL} at {ORGANIZATION}, {PHONE_NUMBER}.|With {FULL} [[he~she]] set up {ORGANIZATION} in a cellar in {CITY}.
+"""
+ENDS = r"""
+Contact: {EMAIL_ADDRESS}|Call {PHONE_NUMBER}.|More at {DOMAIN_NAME}.|{ORGANIZATION} had no comment.|Today [[he~she]] is {AGE}.|Interview by {FULL} for {ORGANIZATION}.|(c) {ORGANIZATION}, {YEAR}|Source: {ORGANIZATION}|[[He~She]] lives in {GPE} with two cats.|{CITY}, {DATE}
+"""
 HEADS = ["To:", "To", "From:", "Ship to:", "Deliver to:", "Bill to:", "Address:", "TO:", "Sender:", "Recipient:", "Mail to", "Send to:", "Return address", "+++", "---", "*****", "/*", "<address>", "New address:", "My address:", "via courier", "this is what the label says", "print this label please", "Here's the envelope:", "Can you format this as a mailing label?", "the sticker on the box:", "Copy this onto the parcel.", "Postanschrift", "Lieferadresse:", "Dirección de envío:", "Adresse de livraison :", "Indirizzo di spedizione:",
          "Endereço:", "Adres wysyłki:", "お届け先", "收件人", "받는 사람", "Кому:", "Kime:", "LABEL 1 OF 2", "Contact", "Visit us", "Imprint", "Impressum", "Headquarters", "Registered office", "Mailing Address", "Permanent address", "Send cash to", "Is this address correct?", "\"\"\"", "```", "~~~", "<pre>", "BEGIN ADDRESS"]
 MARKS = ["> ", "> ", "> ", ">> ", ">", "# ", "# ", "#  ", "* ", "* ", "// ", "// ", "+++ ", "| ", "- ", "-- ", "; ", "    ", "\t", "%% ", " * ", "/// ", ": ", "~ ", "= ", "+ ", "· ", "• ", "! ", "REM ", "'' "]
@@ -208,6 +220,7 @@ def parts(block):
 
 
 LINES, QUIET, LABELLED = parts(TEMPLATES), parts(PLAIN), parts(ENVELOPES)
+FIRSTS, MIDDLES, LASTS = parts(OPENINGS), parts(CLAUSES), parts(ENDS)
 CHOICE = re.compile(r"\[\[(.*?)\]\]")
 SLOT = re.compile(r"\{([A-Z_]+)(?:=([^{}]*))?\}")
 SIGN = re.compile("[§¤]")
@@ -305,14 +318,24 @@ def envelope(rng):
     return text, spans
 
 
+def life(rng):
+    """A person's working life, in two to five clauses."""
+    chosen = rng.sample(MIDDLES, rng.choice([1, 2, 2, 3])) + ([rng.choice(LASTS)] if rng.random() < .3 else [])
+    if rng.random() < .75:
+        chosen.insert(0, rng.choice(FIRSTS))
+    return fill(rng.choice([" ", " ", " ", "\n", "\n- ", "; ", "\n\n"]).join(chosen), rng)
+
+
 def sentence(rng):
     if rng.random() < .07:
         return envelope(rng)
+    if rng.random() < .05:
+        return life(rng)
     return fill(rng.choice(LINES if rng.random() < .75 else OF_SCARCE[rng.choice(SCARCE)]), rng)
 
 
 def make(rng):
-    if rng.random() < .11:
+    if rng.random() < .14:
         text, spans = quiet(rng), []
         while rng.random() < .2:
             text += rng.choice([" ", "\n", ". "]) + quiet(rng)
