@@ -2,7 +2,8 @@
 
 `make(rng)` returns (text, [(start, end, type)]), offsets in characters. The values come from pii_values.py; this file has
 the sentences around them: `{TYPE}` or `{NAME}` of a narrower maker, `{TYPE=a~b}` for a choice of given values, `[[a~b]]` for
-a choice of unlabelled words, § for a digit, ¤ for a capital letter, \\n for a line break, | between templates.
+a choice of unlabelled words, § for a digit, ¤ for a capital letter, \\n for a line break, | between templates. An address inside a sentence or after a
+word such as "address:" is one span; on a postal label by itself (ENVELOPES) every part is one.
 """
 import random
 import re

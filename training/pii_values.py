@@ -1,7 +1,8 @@
 """Made-up values of the 17 types of personal data, for pii_templates.py: one maker per type, from word lists and from syllables.
 
 Spans follow presidio's rows: AGE is the number alone, TITLE a form of address with its dot or an occupation, DATE_TIME a
-date, a time, a weekday or a year (never "last week"), STREET_ADDRESS everything from the house number to the post code.
+date, a time, a weekday or a year (never "last week"), STREET_ADDRESS everything from the house number to the post code (on a postal
+label by itself HOUSE, ROAD, UNIT, POST, CITY, CODE, STATE and COUNTRY, each alone).
 Card numbers pass Luhn and IBANs their checksum because real ones do. This file knows no sentences.
 """
 import string
@@ -497,7 +498,7 @@ def company(rng):
 
 
 def institution(rng):
-    return rng.choice(BODIES).format(c=rng.choice(CITIES) if rng.random() < .7 else CITY(rng), l=rng.choice(LAST), f=rng.choice(FIRST), t=rng.choice(TOPICS), w=rng.choice(CHUNKS).capitalize())
+    return rng.choice(BODIES).format(c=rng.choice(CITIES) if rng.random() < .7 else CITY(rng), l=rng.choice(LAST), f=rng.choice(FIRST), t=rng.choice(TOPICS), w=rng.choice([w for w in CHUNKS if w[-1] not in "sxyh"]).capitalize())
 
 
 def ORGANIZATION(rng):
