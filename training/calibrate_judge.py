@@ -30,7 +30,7 @@ import trunk
 HERE = pathlib.Path(__file__).resolve().parent
 RATE, POINT = 0.01, 0.7
 HARMLESS, TWEETS, TEMPLATES, CHARACTERS = 900, 200, 300, 6000   # held-out rows that are read, and of each text of the jailbreak task
-MADE = ["made-attacks", "made-lookalikes", "made-planted", "made-carriers", "made-surrounded"]   # drawn otherwise than in training
+MADE = ["made-attacks", "made-lookalikes", "made-planted", "made-carriers", "made-surrounded", "made-mixed"]   # drawn otherwise than in training
 MADE_ROWS = 250     # of each that are read
 LEAST = 30      # harmless rows of a source that say something about its rate
 NOT_JUDGED = {"composed-injections", "llmguard-tests", "jailbreak-bipia", "multilingual-override"} | set(MADE)

@@ -22,7 +22,8 @@ def with_words(args, tier, texts, words, place):
     return [a["score"] >= common.THRESHOLD for a in common.classify(args.binary, "jailbreak", longer, tier)]
 
 
-def figures(args, tier, attacks, harmless, words):
+def figures(args, tier, attacks, harmless):
+    words = [r["text"] for r in common.rows_of(args.data / "domain-longfact" / "dev.jsonl")]
     texts, n = [r["text"] for r in attacks + harmless], len(attacks)
     alone = [a["score"] >= common.THRESHOLD for a in common.classify(args.binary, "jailbreak", texts, tier)]
     f = {"attacks": common.rate(alone[:n])}
@@ -34,26 +35,14 @@ def figures(args, tier, attacks, harmless, words):
     return f
 
 
-def main():
-    args = common.arguments(__doc__)
-    args.add_argument("--tiers", default="linear,cascade")
-    args.add_argument("--attacks", type=int, default=263)
-    args.add_argument("--harmless", type=int, default=25, help="texts of each collection")
-    args = args.parse_args()
-    report = common.Report(args, "append", "Harmless words beside an attack", WORDS)
-    attacks = common.sample(common.attacks(args.data), args.attacks, "append")
-    harmless = common.harmless(args.data, args.harmless)
-    words = [r["text"] for r in common.rows_of(args.data / "domain-longfact" / "dev.jsonl")]
-    for tier in args.tiers.split(","):
-        report.figures[tier] = figures(args, tier, attacks, harmless, words)
+def tables(report, tiers, attacks, harmless):
     report.add(common.table(["tier", "harmless words", "attacks found alone", "of them found no longer", "harmless texts that become attacks"],
-                            [[tier, place, f["attacks"]["hits"], common.cell(f[place]["flips"]), common.cell(f[place]["new_false_positives"])]
-                             for tier, f in report.figures.items() if tier != "models" for place in PLACES]),
+                            [[tier, place, f["attacks"]["hits"], common.cell(f[place]["flips"]), common.cell(f[place]["new_false_positives"])] for tier, f in tiers.items() for place in PLACES]),
                "Attacks found no longer, by their file:\n",
-               common.table(["tier", "harmless words", *common.ATTACKS], [[tier, place, *(f"{common.cell(f[place]['by_file'][s])} of {f[place]['by_file'][s]['rows']}" for s in common.ATTACKS)]
-                                                                        for tier, f in report.figures.items() if tier != "models" for place in PLACES]))
-    report.write()
+               common.table(["tier", "harmless words", *common.ATTACKS],
+                            [[tier, place, *(f"{common.cell(f[place]['by_file'][s])} of {f[place]['by_file'][s]['rows']}" for s in common.ATTACKS)] for tier, f in tiers.items() for place in PLACES]))
 
 
 if __name__ == "__main__":
-    main()
+    common.main_by_tier(__doc__, "append", "Harmless words beside an attack", WORDS, collections=common.ATTACKS, salt="append",
+                        attacks_of=263, harmless_of=25, figures=figures, tables=tables)

@@ -145,6 +145,25 @@ class Report:
         print(f"{self.name}: {time.time() - self.began:.0f} s", flush=True)
 
 
+def main_by_tier(description, name, title, words, *, collections, salt, attacks_of, harmless_of, figures, tables):
+    """The main of a script that asks each tier about attacks of the `collections`, sampled, and about harmless texts.
+
+    figures(args, tier, attacks, harmless) gives what is kept of a tier; tables(report, tiers, attacks, harmless) writes them all.
+    """
+    args = arguments(description)
+    args.add_argument("--tiers", default="linear,cascade")
+    args.add_argument("--attacks", type=int, default=attacks_of)
+    args.add_argument("--harmless", type=int, default=harmless_of, help="texts of each collection")
+    args = args.parse_args()
+    report = Report(args, name, title, words)
+    chosen = sample(attacks(args.data, collections), args.attacks, salt)
+    others = harmless(args.data, args.harmless)
+    tiers = {tier: figures(args, tier, chosen, others) for tier in args.tiers.split(",")}
+    report.figures.update(tiers)
+    tables(report, tiers, chosen, others)
+    report.write()
+
+
 # ---- disguises, as somebody would put them on ----
 
 LOOKALIKES = str.maketrans("aceiopxyjsABCEHIKMOPTX", "асеіорхујѕАВСЕНІКМОРТХ")

@@ -24,22 +24,14 @@ def figures(args, tier, attacks, harmless):
     return {"found": found, "false_positives": wrong, "by_undoing": undone}
 
 
-def main():
-    args = common.arguments(__doc__)
-    args.add_argument("--tiers", default="linear,cascade")
-    args.add_argument("--attacks", type=int, default=111)
-    args.add_argument("--harmless", type=int, default=40, help="texts of each collection")
-    args = args.parse_args()
-    report = common.Report(args, "obfuscation", "Attacks in disguise", WORDS)
-    attacks = common.sample(common.attacks(args.data, common.ATTACKS[:4]), args.attacks, "disguised")
-    harmless = common.harmless(args.data, args.harmless)
-    for tier in args.tiers.split(","):
-        f = report.figures[tier] = figures(args, tier, attacks, harmless)
+def tables(report, tiers, attacks, harmless):
+    head = ["disguise", f"attacks found ({len(attacks)})", "changed", f"false positives ({len(harmless)})", "found in what was undone"]
+    for tier, f in tiers.items():
         base = f["found"]["as written"]["share"]
-        report.add(f"## Tier `{tier}`\n", common.table(["disguise", f"attacks found ({len(attacks)})", "changed", f"false positives ({len(harmless)})", "found in what was undone"], [
+        report.add(f"## Tier `{tier}`\n", common.table(head, [
             [name, common.cell(r), f"{100 * (r['share'] - base):+.1f}", common.cell(f["false_positives"][name]), common.cell(f["by_undoing"][name])] for name, r in f["found"].items()]))
-    report.write()
 
 
 if __name__ == "__main__":
-    main()
+    common.main_by_tier(__doc__, "obfuscation", "Attacks in disguise", WORDS, collections=common.ATTACKS[:4], salt="disguised",
+                        attacks_of=111, harmless_of=40, figures=figures, tables=tables)

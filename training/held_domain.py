@@ -21,8 +21,8 @@ def main():
     train_domain.CHOICES["views"] = [dict(train_domain.CHOICES["views"][0], steps=25, share=1.0)]
     train_domain.CHOICES["rough"] = dict(train_domain.CHOICES["rough"], steps=8)
     train_domain.prepare(args.data)
-    rows, _, held = judge_domain.load(args.data)
-    left, logits = train_domain.held_out(~np.array(held))
+    rows, _, held = judge_domain.load(args.data)   # the judge's own rows come last and are never held
+    left, logits = train_domain.held_out(~np.array(held[:len(train_domain.STATE["rows"])]))
     np.savez(args.out, logits=logits, text=[hashlib.sha256(rows[i].text.encode()).hexdigest() for i in left])
 
 

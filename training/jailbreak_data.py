@@ -15,6 +15,7 @@ import numpy as np
 import attacks
 import data
 import requests_made
+import written
 
 LABELS = ["benign", "jailbreak"]
 # source: folder; weight: in the loss; made: by attacks.py
@@ -32,7 +33,10 @@ HARMLESS_FILES = {"benign-prompts": ("train.jsonl", 9999, 6.0), "benign-real-use
                   "pii-presidio": ("train.jsonl", 700, 1.0), "pii-ner-tweets": ("train.jsonl", 2000, 1.0)}
 CHATS = {"chat-rag-bills": "requests.jsonl", "chat-rag-opensourceguide": "requests.jsonl", "chat-agent-taubench": "airline_trajectories.jsonl"}
 REQUESTS = 3000    # made requests, harmless
-MADE = {"attacks": 9000, "lookalikes": 12000, "planted": 3000, "carriers": 4000, "surrounded": 5000}
+MADE = {"attacks": 9000, "lookalikes": 12000, "planted": 3000, "carriers": 4000, "surrounded": 5000, "mixed": 6000}
+WRITTEN = {"attacks": (3, 1.0), "lookalikes": (3, 1.5)}    # draws of a record, and their weight
+HELD, FOLDS = 0.10, 5   # share of the groups that the judge's training keeps out, for calibration; folds of the linear model
+ROOM = 225      # tokens of a made window, by estimate
 
 
 def _read(root, folder, name, inputs):
@@ -85,8 +89,20 @@ def load(root, made=MADE, seed=11):
         rows.append(Row("korean-questions", r["text1"], 0, "", "ko", 1.0, None))
     rows = [r._replace(group=g) for r, g in zip(rows, clusters(rows))]
     rows += [Row("requests", r.text, 0, "", "", 1.0, f"request {r.group}") for r in requests_made.drawn(random.Random("harmless requests"), REQUESTS)]
+    rows += written_rows(random.Random("written"))
     rows += make(rows, harmful, documents, made, seed)
     return rows, harmful, inputs
+
+
+def written_rows(rng):
+    """The texts of texts/, drawn anew with each `rng`."""
+    out = []
+    for record in written.read():
+        source = "attacks" if record.attack else "lookalikes"
+        draws, weight = WRITTEN[source]
+        for text in dict.fromkeys(written.draw(rng, record) for _ in range(draws)):
+            out.append(Row(f"written-{source}", text[:MOST], int(record.attack), record.kind, record.lang, weight, f"written {record.name}"))
+    return out
 
 
 def documents(root):
@@ -138,6 +154,7 @@ def make(rows, harmful, documents, made, seed):
     for i in range(made["lookalikes"]):
         text, lang = attacks.lookalike(rng, plain)
         out.append(Row("made-lookalikes", text[:MOST], 0, "lookalike", lang, 0.7, f"like {i}"))
+    out += mixtures(rng, rows, cores, made["mixed"])
     for i in range(made["planted"] + made["carriers"]):
         planted = i < made["planted"]
         if rng.random() < 0.3:
@@ -150,6 +167,76 @@ def make(rows, harmful, documents, made, seed):
         else:
             text = attacks.carrier(rng, sentences, planted)
         out.append(Row("made-planted" if planted else "made-carriers", text[:MOST], int(planted), "indirect_injection" if planted else "carrier", "en", 0.5, f"doc {i}"))
+    return out
+
+
+def size(text):
+    """Tokens, about."""
+    wide = sum(ord(c) > 0x7f for c in text)
+    return (len(text) - wide) / 4 + wide * 0.9
+
+
+def window(text, rng, tokens, first=0.5):
+    """As much of a text as `tokens`: its beginning with the chance `first`, else from anywhere."""
+    have = size(text)
+    if have <= tokens:
+        return text
+    n = max(int(len(text) * tokens / have), 1)
+    at = 0 if rng.random() < first else rng.randrange(len(text) - n + 1)
+    return text[at:at + n]
+
+
+JOINTS = ["\n", "\n", "\n\n", "\n\n", " ", "\n- ", "\n* ", "\n\n---\n\n", "\n> ", " | ", "\n### ", "\n\nuser: ", "\n\nassistant: ", "\nQ: ", "\nTool: ", '", "', "\n\n\n", "</p>\n<p>", "\t"]
+
+
+def mixed(rng, pools, attack=None):
+    """A window of a long prompt: pieces of several harmless texts of one pool, one after the other as in a conversation, a
+    list or a collection, begun and ended anywhere, and among them the attack."""
+    room = ROOM * rng.choice([1.0, 1.0, 0.9, 0.75, 0.5])
+    core = window(attack, rng, rng.choice([60, 110, 150]), 0.75) if attack and size(attack) > 150 else attack
+    parts, left = [], room - (size(core) if core else 0)
+    pool = rng.choice(pools)
+    while left > 8 and len(parts) < 40:
+        piece = window(rng.choice(pool), rng, min(left, rng.choice([15, 40, 90, 230])))
+        parts.append(piece)
+        left -= size(piece) + 2
+    if core:
+        parts.insert(rng.choice([0, len(parts), rng.randint(0, len(parts)), rng.randint(0, len(parts))]), core)
+    joint = rng.choice(JOINTS)
+    number = rng.random() < 0.15
+    return joint.join(f"{i + 1}. {p}" if number else p for i, p in enumerate(parts))
+
+
+def held(row):
+    """Is the row kept out of the judge's training?"""
+    return data.chance(row.group, "judge held") < HELD
+
+
+def fold_of(group):
+    return int(data.chance(group, "jailbreak fold") * FOLDS)
+
+
+def named_in(fold, name):
+    """A group of that fold."""
+    return next(g for g in (f"{name} {k}" for k in range(1000)) if fold_of(g) == fold)
+
+
+def mixtures(rng, rows, cores, n):
+    """Windows of long prompts, every other one harmless. Each is made of texts of one fold, and is of that fold; texts that are
+    held out are in none."""
+    out, rows = [], [r for r in rows if not held(r)]
+    for fold in range(FOLDS if n else 0):
+        by_source = {}
+        mine = [r for r in rows if fold_of(r.group) == fold and r.source not in ("multilingual-override", "composed-injections", "jailbreak-bipia")]
+        for r in mine:
+            if not r.label:
+                by_source.setdefault(r.source, []).append(r.text)
+        whole = [t for texts in by_source.values() for t in texts]
+        pools = [*by_source.values(), *([by_source[s] for s in ("benign-real-users", "benign-prompts", "written-lookalikes") if s in by_source] + [whole]) * 5]
+        own = [r.text for r in mine if r.label and not r.source.startswith("made")]
+        for i in range(n // FOLDS):
+            core = None if i % 2 else rng.choice(own) if rng.random() < 0.6 else attacks.attack(rng, cores)[0]
+            out.append(Row("made-mixed", mixed(rng, pools, core)[:MOST], int(core is not None), "mixed", "en", 0.5, named_in(fold, f"mixed {fold} {i}")))
     return out
 
 

@@ -1,12 +1,15 @@
 """The judge's domain examples: the questions of the domain model's rows, as they are, in chat frames, with their answer
 options, misspelt, or beside an opening line; and requests made anew for each epoch."""
+import pathlib
+
 import data
 from streams import Example, cut, typed
 import trunk
 
 HELD = 0.08          # of the near-duplicate clusters: kept out of training, for temperature and for the mixing of tiers
 MOST = 190           # tokens of a text
-WEIGHT = {"longfact": 2.0, "exemplars": 2.0}
+WEIGHT = {"longfact": 2.0, "exemplars": 2.0, "written": 2.0}
+WRITTEN = pathlib.Path(__file__).resolve().parent / "domain_written.txt"
 MADE = 2600          # made requests of an epoch, less those of held groups
 OPENINGS = ["Please answer: ", "Question: ", "Q: ", "Answer the following question. ", "Hi! ", "hey, ",
             "Hello, I have a question. ", "Solve this. ", "The following is a multiple choice question. ",
@@ -16,7 +19,15 @@ OPENINGS = ["Please answer: ", "Question: ", "Q: ", "Answer the following questi
 def load(root):
     """(rows, inputs, held): held marks the rows that training does not see."""
     rows, inputs = data.load(root)
-    return rows, inputs, [kept_out(rows[i]) for i in data.clusters(rows)]
+    held = [kept_out(rows[i]) for i in data.clusters(rows)]
+    extra = written()
+    return rows + extra, inputs, held + [False] * len(extra)
+
+
+def written():
+    """Questions written one by one, a category and a text a line."""
+    lines = [line.split("\t", 1) for line in WRITTEN.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+    return [data.Row("written", text.replace("\\n", "\n"), data.LABELS.index(label), [], "written") for label, text in lines]
 
 
 def kept_out(row):

@@ -16,14 +16,12 @@ import time
 import numpy as np
 
 import card
-import data
 import features
 import fit
 import jailbreak_data as jd
 import table
 
 HERE = pathlib.Path(__file__).resolve().parent
-FOLDS = 5
 CHOICES = {
     "least": 4, "damping": 20.0, "buckets": 65536, "fill": 0.85, "clip": 0.9999,
     "rough": {"power": 1.0, "penalty": 3e-4, "steps": 12},
@@ -32,11 +30,12 @@ CHOICES = {
     "attack_share": 0.3,       # of the whole weight
     "spread": 0.4,             # of margins: jailbreak_data.SPREAD times the temperature
     "rate": 0.01, "point": 0.7,
-    "not_judged": ["made-lookalikes", "made-carriers", "made-surrounded", "composed-injections", "llmguard-tests", "jailbreak-bipia", "multilingual-override"],
+    "not_judged": ["made-lookalikes", "made-carriers", "made-surrounded", "made-mixed", "written-lookalikes", "composed-injections", "llmguard-tests", "jailbreak-bipia", "multilingual-override"],
     "made": jd.MADE,
 }
 LEFT_OUT = [["jailbreak-inthewild", "gptfuzz"], ["jailbreak-short"], ["adaptive-attacks"], ["llmguard-tests"], ["composed-injections"],
-            ["multilingual-override"], ["made-attacks", "made-planted", "made-lookalikes", "made-carriers", "made-surrounded"]]
+            ["multilingual-override"], ["made-attacks", "made-planted", "made-lookalikes", "made-carriers", "made-surrounded", "made-mixed"],
+            ["written-attacks", "written-lookalikes"]]
 LEFT_OUT_HARMLESS = ["benign-prompts", "benign-real-users", "tools-metatool", "chat-rag-opensourceguide", "pii-ner-tweets"]
 STATE = {}
 
@@ -98,7 +97,7 @@ def left_out(names):
     rows of other sources are left out with any."""
     source = np.array([r.source for r in STATE["rows"]])
     out = np.isin(source, names)
-    x, y, weight = windows_of(~out & (source != "made-surrounded"))
+    x, y, weight = windows_of(~out & ~np.isin(source, ["made-surrounded", "made-mixed"]))
     idf = fit.rarity(x)
     w, bias = regress(x, idf, y, weight, CHOICES["rough"])
     use = np.nonzero(out[STATE["of"]])[0]
@@ -115,10 +114,9 @@ def gather(of, z, rows):
 
 
 def score(model, rows):
-    """Margin (logit of attack less logit of harmless) of each row, its windows gathered."""
+    """The windows of some rows, and the margin (logit of attack less logit of harmless) of each."""
     use = np.nonzero(np.isin(STATE["of"], rows))[0]
-    z = np.array([np.diff(logits(model, STATE["keys"][n]))[0] for n in use])
-    return gather(STATE["of"][use], z, rows)
+    return use, np.array([np.diff(logits(model, STATE["keys"][n]))[0] for n in use])
 
 
 def logits(model, keys):
@@ -133,8 +131,7 @@ def logits(model, keys):
 
 
 def held_out(out):
-    left = np.nonzero(out)[0]
-    return left, score(train(~out), left)
+    return score(train(~out), np.nonzero(out)[0])
 
 
 def calibrate(margin, y, balance, threshold, point):
@@ -187,6 +184,20 @@ def ship(model, t, shift, out, harmful, inputs, figures):
     print(f"{path}: {path.stat().st_size} bytes", flush=True)
 
 
+def calibrated(rows, y, windows, path, bias):
+    """The figures of the folds, from the margins of the windows out of fold; these are written to `path`."""
+    source = np.array([r.source for r in rows])
+    margin = gather(STATE["of"], windows, np.arange(len(rows)))
+    if path:
+        np.savez(path, margin=margin, windows=windows, bias=bias, text=[hashlib.sha256(r.text.encode()).hexdigest() for r in rows])
+    threshold = jd.threshold_at(margin[y == 0], source[y == 0].tolist(), CHOICES["rate"], set(CHOICES["not_judged"]))
+    share = (y == 1).mean()
+    t, shift = calibrate(margin, y, np.where(y == 1, 0.5 / share, 0.5 / (1 - share)), threshold, CHOICES["point"])
+    return {"threshold_margin": threshold, "temperature": t, "shift": shift, "cv": rates(rows, margin, threshold),
+            "cv_by_kind": by(rows, margin, threshold, lambda r: f"{r.source}: {r.kind}"),
+            "cv_by_language": by(rows, margin, threshold, lambda r: r.lang)}
+
+
 def each_left_out(pool, rows, threshold):
     jobs = {"+".join(names): pool.apply_async(left_out, [names]) for names in LEFT_OUT + [[s] for s in LEFT_OUT_HARMLESS]}
     found = {}
@@ -204,16 +215,29 @@ def main():
     args.add_argument("--cv-only", action="store_true", help="print the cross-validated figures and stop")
     args.add_argument("--sources", action="store_true", help="also leave each source out")
     args.add_argument("--left-out-only", action="store_true", help="leave each source out, by the threshold of the model in --out, and add that to its card")
-    args.add_argument("--margins", type=pathlib.Path, help="also write the out-of-fold margins of all rows here (npz)")
+    args.add_argument("--margins", type=pathlib.Path, help="also write the out-of-fold margins of all rows and windows here (npz)")
+    args.add_argument("--gather-again", action="store_true", help="train nothing: gather the windows of --margins anew and calibrate the model in --out")
+    args.add_argument("--unseen", type=pathlib.Path, help="only write a model here that has not seen what the judge's training keeps out")
     args.add_argument("--workers", type=int, default=2)
     args = args.parse_args()
     began = time.time()
     rows, harmful, inputs = prepare(args.data)
-    build()
     y = STATE["y"]
-    fold = np.array([int(data.chance(r.group, "jailbreak fold") * FOLDS) for r in rows])
-    source = np.array([r.source for r in rows])
+    if args.gather_again:
+        before = np.load(args.margins)
+        model = table.Model.load(args.out / "model.safetensors")[0]
+        model.bias = before["bias"]
+        figures = calibrated(rows, y, before["windows"], args.margins, before["bias"])
+        report = json.loads((args.out / "train.json").read_text())["figures"]
+        figures.update({k: report[k] for k in ("left_out",) if k in report})
+        ship(model, figures["temperature"], figures["shift"], args.out, harmful, inputs, figures)
+        return
+    build()
+    fold = np.array([jd.fold_of(r.group) for r in rows])
     print(f"{len(rows)} rows, {len(STATE['keys'])} windows, {time.time() - began:.0f} s", flush=True)
+    if args.unseen:
+        train(~np.array([jd.held(r) for r in rows])).save(args.unseen, {"task": "jailbreak", "labels": "|".join(jd.LABELS)})
+        return
     with multiprocessing.get_context("fork").Pool(args.workers) as pool:
         if args.left_out_only:
             report = json.loads((args.out / "train.json").read_text())
@@ -221,20 +245,13 @@ def main():
             (args.out / "train.json").write_text(json.dumps(report, indent=2) + "\n")
             return
         shipped = None if args.cv_only else pool.apply_async(train, [np.ones(len(rows), bool)])
-        margin = np.zeros(len(rows))
-        for left, z in pool.imap_unordered(held_out, [fold == f for f in range(FOLDS)]):
-            margin[left] = z
-        if args.margins:
-            np.savez(args.margins, margin=margin, text=[hashlib.sha256(r.text.encode()).hexdigest() for r in rows])
-        skip = set(CHOICES["not_judged"])
-        threshold = jd.threshold_at(margin[y == 0], source[y == 0].tolist(), CHOICES["rate"], skip)
-        share = (y == 1).mean()
-        t, shift = calibrate(margin, y, np.where(y == 1, 0.5 / share, 0.5 / (1 - share)), threshold, CHOICES["point"])
-        figures = {"threshold_margin": threshold, "temperature": t, "shift": shift, "cv": rates(rows, margin, threshold),
-                   "cv_by_kind": by(rows, margin, threshold, lambda r: f"{r.source}: {r.kind}"),
-                   "cv_by_language": by(rows, margin, threshold, lambda r: r.lang)}
+        windows = np.zeros(len(STATE["of"]))
+        for use, z in pool.imap_unordered(held_out, [fold == f for f in range(jd.FOLDS)]):
+            windows[use] = z
+        model = shipped.get() if shipped else None
+        figures = calibrated(rows, y, windows, args.margins, model.bias if model else np.zeros(2))
+        threshold, t, shift = (figures[k] for k in ("threshold_margin", "temperature", "shift"))
         print(json.dumps(figures, indent=1), flush=True)
-        model = None if args.cv_only else shipped.get()
         if model:
             ship(model, t, shift, args.out, harmful, inputs, figures)
         print(f"{time.time() - began:.0f} s", flush=True)

@@ -1,0 +1,88 @@
+"""How much surer one window of many must be: measures jailbreak_data.SPREAD on rows that training kept out.
+
+    python long_risk.py --trunk DIR --model DIR --linear FILE [--data ../../shared/data]
+
+`--linear` is what train_jailbreak_linear.py --unseen wrote. Prompts of 8 to 128 windows are drawn from harmless rows of one kind, read one
+below the other, and attacks stand among them. Printed for several spreads: harmless prompts at 0.7 or more, attacks found, by tier and for
+both mixed as config.json says.
+"""
+import argparse
+import json
+import pathlib
+import random
+
+import numpy as np
+import torch
+
+import features
+import jailbreak_data as jd
+import judge_eval as je
+import judge_files
+import table
+import train_jailbreak_linear as linear
+import train_judge
+import trunk
+
+HERE = pathlib.Path(__file__).resolve().parent
+SPREADS = (0.9, 1.3, 1.7, 2.1, 2.6)
+WINDOWS = (1, 4, 9, 37, 147)
+KINDS = {"users' prompts": ("benign-real-users", "benign-prompts", "written-lookalikes"), "documents": ("longdocs", "chat-rag-opensourceguide", "chat-rag-bills"),
+         "questions": ("domain-mmlu-pro", "domain-mmlu", "factcheck-weak", "domain-longfact", "tools-metatool", "intent-clinc150"), "chats": ("chat-agent-taubench", "feedback-weak-nlupp", "pii-presidio", "pii-ner-tweets")}
+ATTACKS = ("jailbreak-inthewild", "gptfuzz", "jailbreak-short", "adaptive-attacks", "llmguard-tests", "written-attacks", "multilingual-override")
+LONGEST, DRAWN, BESIDE = 260_000, 400, 900   # characters of a kind; prompts of a length; characters beside an attack
+
+
+def main():
+    args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    args.add_argument("--trunk", required=True, type=pathlib.Path)
+    args.add_argument("--data", default=HERE.parent.parent / "shared" / "data", type=pathlib.Path)
+    args.add_argument("--model", default=HERE.parent / "models" / "judge", type=pathlib.Path)
+    args.add_argument("--linear", required=True, type=pathlib.Path)
+    args.add_argument("--threads", type=int, default=2)
+    args = args.parse_args()
+    torch.set_num_threads(args.threads)
+    rng = random.Random(5)
+    folder = trunk.find(args.trunk)
+    model = judge_files.read(args.model, train_judge.build(folder, {t: len(l) for t, l in judge_files.LABELS.items()}))
+    config = json.loads((args.model / "config.json").read_text())
+    shipped = table.Model.load(HERE.parent / "models" / "jailbreak-linear" / "model.safetensors")[0]
+    reader, words = je.Reader(model, trunk.tokenizer(folder)), table.Model.load(args.linear)[0]
+    shift = float(shipped.bias[1] - shipped.bias[0]) - float(np.diff(table.Model.load(args.linear)[0].bias)[0])
+
+    def both(text):
+        """Log odds of the windows of each tier."""
+        neural = reader.read([text])[0]["jailbreak"] / config["heads"]["jailbreak"]["temperature_alone"]
+        return neural, np.array([(float(np.diff(linear.logits(words, features.keys(p.encode())))[0]) + shift) / shipped.temperature for p in jd.pieces(text)])
+
+    rows = [r for r in jd.load(args.data, {k: 0 for k in jd.MADE})[0] if jd.held(r)]
+    harmless = {}
+    for kind, sources in KINDS.items():
+        texts = [r.text for r in rows if r.source in sources and not r.label]
+        rng.shuffle(texts)
+        harmless[kind] = both("\n\n".join(texts)[:LONGEST])
+        print(kind, *(f"tier {t}: {len(w)} windows, quantiles 0.9, 0.99, 0.999: {np.round(np.quantile(w, [0.9, 0.99, 0.999]), 2)}" for t, w in zip(("neural", "linear"), harmless[kind])), sep="; ", flush=True)
+    planted = []
+    for r in [r for r in rows if r.source in ATTACKS and r.label]:
+        around = [q.text for q in rng.sample([q for q in rows if not q.label and q.source in ("benign-real-users", "longdocs", "domain-longfact", "chat-rag-bills")], 2)]
+        planted.append(both(around[0][-BESIDE:] + "\n\n" + r.text + "\n\n" + around[1][:BESIDE]))
+    f, limit = config["fusion"]["jailbreak"], float(np.log(0.7 / 0.3))
+
+    def gathered(windows, count, spread, extra=()):
+        at = rng.randrange(max(len(windows) - count, 1))
+        return jd.gathered(np.concatenate([windows[at:at + count], extra]), spread)
+
+    for spread in SPREADS:
+        print(f"spread {spread}")
+        for count in WINDOWS:
+            line = []
+            for kind, (neural, lin) in harmless.items():
+                odds = np.array([[gathered(neural, count, spread), gathered(lin, max(round(count * 0.8), 1), spread)] for _ in range(DRAWN)])
+                mixed = (f["neural"] * odds[:, 0] + f["linear"] * odds[:, 1] + f["shift"]) / f["temperature"]
+                line.append(f"{kind} " + "/".join(f"{100 * (o >= limit).mean():.1f}" for o in (odds[:, 0], odds[:, 1], mixed)))
+            found = np.array([[gathered(a, count, spread, n), gathered(b, max(round(count * 0.8), 1), spread, m)] for n, m in planted for a, b in [rng.choice(list(harmless.values()))]])
+            mixed = (f["neural"] * found[:, 0] + f["linear"] * found[:, 1] + f["shift"]) / f["temperature"]
+            print(f"  {count} windows: harmless " + "; ".join(line) + f"; attacks found {100 * (found[:, 0] >= limit).mean():.1f}/{100 * (found[:, 1] >= limit).mean():.1f}/{100 * (mixed >= limit).mean():.1f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
