@@ -37,8 +37,10 @@ struct row {
     double need_mb; /* where the peer does not fit */
 };
 
+
 struct bench {
     struct options o;
+    struct sr_err err;
     struct sr_guards *guards;
     struct sr_guards_text *texts;
     struct sr_tokenizer *tokenizer;
@@ -59,7 +61,7 @@ static int read_cold(struct bench *b, size_t i)
     int rc = sr_guards_text_make(b->texts, sizes[i], &prompt, &row->tokens);
     struct sr_bytes text = sr_buf_view(&prompt);
     if (rc == SR_OK)
-        rc = sr_guards_read(b->guards, &text, 1, &time);
+        rc = sr_guards_read(b->guards, &text, 1, &time, &b->err);
     if (rc == SR_OK) {
         row->all[row->n] = time.all;
         for (int s = 0; s < SR_GUARDS_SIGNALS; s++) {
@@ -100,7 +102,7 @@ static int converse(struct bench *b, size_t turns)
         texts[i] = sr_buf_view(&parts[i]);
         all += made;
         if (rc == SR_OK)
-            rc = sr_guards_read(b->guards, texts, i + 1, &time);
+            rc = sr_guards_read(b->guards, texts, i + 1, &time, &b->err);
         if (rc == SR_OK && i >= turns - turns / 4)
             b->turn[b->n_turns++] = time.all;
     }
@@ -125,7 +127,7 @@ static int converse_cold(struct bench *b, size_t turns)
         texts[i] = sr_buf_view(&parts[i]);
     }
     if (rc == SR_OK)
-        rc = sr_guards_read(b->guards, texts, turns, &time);
+        rc = sr_guards_read(b->guards, texts, turns, &time, &b->err);
     if (rc == SR_OK)
         b->conversation[b->n_conversations++] = time.all;
     for (size_t i = 0; parts && i < turns; i++)
@@ -140,7 +142,7 @@ static int measure(struct bench *b)
     size_t turns = b->o.quick ? 4 : TURNS;
     struct sr_guards_time time;
     struct sr_bytes first = SR_LIT("The first text opens what is opened late.");
-    int rc = sr_guards_read(b->guards, &first, 1, &time);
+    int rc = sr_guards_read(b->guards, &first, 1, &time, &b->err);
     for (int at = 0; at < b->o.repeats && rc == SR_OK; at++) {
         for (size_t i = 0; i < b->n_sizes && rc == SR_OK; i++) {
             rc = read_cold(b, i);
@@ -194,9 +196,10 @@ static void peer_cells(struct bench *b, struct sr_bench_table *table, size_t i, 
 static void print_table(struct bench *b)
 {
     static const char *const titles[] = {"tokens", "ms, all three", "domain", "jailbreak",
-                                         "pii",    "3 x ONNX ms",   "ratio",  "goal"};
+                                         "pii",    "3 x ONNX ms",   "ratio",  "goal",
+                                         "tiers: domain, jailbreak, pii"};
     static struct sr_bench_table table;
-    sr_bench_table_init(&table, titles, 8);
+    sr_bench_table_init(&table, titles, sizeof titles / sizeof titles[0]);
     for (size_t i = 0; i < b->n_sizes; i++) {
         struct row *row = &b->rows[i];
         double all = median(row->all, (size_t)row->n);
@@ -206,11 +209,11 @@ static void print_table(struct bench *b)
             sr_bench_table_cell(&table, "%.1f", median(row->each[s], (size_t)row->n));
         peer_cells(b, &table, i, all);
         sr_bench_table_cell(&table, "%s", sizes[i] == 8192 ? "500 x" : "");
+        sr_bench_table_cell(&table, "%s, %s, %s", row->tier[0], row->tier[1], row->tier[2]);
     }
     double turn = median(b->turn, b->n_turns), cold = median(b->conversation, (size_t)b->n_conversations);
-    printf("%s\nmedians of %d repeats; %s; domain: %s, jailbreak: %s, pii: %s\n\n", sr_bench_machine(),
-           b->o.repeats, b->o.precision ? b->o.precision : "default precision", b->rows[0].tier[0],
-           b->rows[0].tier[1], b->rows[0].tier[2]);
+    printf("%s\nmedians of %d repeats; %s\n\n", sr_bench_machine(), b->o.repeats,
+           b->o.precision ? b->o.precision : "default precision");
     sr_bench_table_print(&table, stdout);
     printf("\nconversation of %zu tokens, %u more a turn: %.2f ms a turn, %.1f ms with nothing remembered: "
            "%.3f of "
@@ -229,18 +232,17 @@ static void print_table(struct bench *b)
 
 static void print_json(struct bench *b)
 {
-    printf("{\"bench\":\"guards\",\"machine\":\"%s\",\"repeats\":%d,\"precision\":\"%s\",\"tiers\":[\"%s\","
-           "\"%s\","
-           "\"%s\"],\"rows\":[",
-           sr_bench_machine(), b->o.repeats, b->o.precision ? b->o.precision : "default", b->rows[0].tier[0],
-           b->rows[0].tier[1], b->rows[0].tier[2]);
+    printf("{\"bench\":\"guards\",\"machine\":\"%s\",\"repeats\":%d,\"precision\":\"%s\",\"rows\":[",
+           sr_bench_machine(), b->o.repeats, b->o.precision ? b->o.precision : "default");
     for (size_t i = 0; i < b->n_sizes; i++) {
         struct row *row = &b->rows[i];
         bool bound;
         double all = median(row->all, (size_t)row->n), peer = peer_ms(b, i, &bound);
-        printf("%s{\"tokens\":%zu,\"ms\":%.3f,\"domain_ms\":%.3f,\"jailbreak_ms\":%.3f,\"pii_ms\":%.3f,",
+        printf("%s{\"tokens\":%zu,\"ms\":%.3f,\"domain_ms\":%.3f,\"jailbreak_ms\":%.3f,\"pii_ms\":%.3f,"
+               "\"tiers\":[\"%s\",\"%s\",\"%s\"],",
                i ? "," : "", row->tokens, all, median(row->each[0], (size_t)row->n),
-               median(row->each[1], (size_t)row->n), median(row->each[2], (size_t)row->n));
+               median(row->each[1], (size_t)row->n), median(row->each[2], (size_t)row->n), row->tier[0],
+               row->tier[1], row->tier[2]);
         if (peer > 0)
             printf("\"peer_ms\":%.1f,\"peer_is\":\"%s\",\"ratio\":%.1f}", peer,
                    bound ? "at least" : "measured", peer / all);
@@ -319,7 +321,6 @@ static int open_texts(struct bench *b)
 int sr_bench_guards(int argc, char **argv)
 {
     static struct bench b;
-    struct sr_err err = {0};
     b = (struct bench){.o = {.python = "bench/.venv/bin/python", .repeats = 5, .peer = true}};
     if (!read_options(argc, argv, &b.o)) {
         bool help = argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
@@ -329,19 +330,14 @@ int sr_bench_guards(int argc, char **argv)
     int rc = open_texts(&b);
     struct sr_guards_options options = {.precision = b.o.precision, .linear = b.o.linear};
     if (rc == SR_OK)
-        rc = sr_guards_new(&b.guards, &options, &err);
-    if (rc == SR_ENOENT && !b.o.linear) {
-        fprintf(stderr, "%s\nsemroute bench guards: without the judge, the linear tier alone is measured\n",
-                err.message);
-        options.linear = true;
-        rc = sr_guards_new(&b.guards, &options, &err);
-    }
+        rc = sr_guards_new(&b.guards, &options, &b.err);
     if (rc == SR_OK && b.o.peer && sr_guards_peer_start(&b.peer, b.o.python, b.o.quick))
         fprintf(stderr, "semroute bench guards: no peer: %s\n", b.peer.why);
     if (rc == SR_OK)
         rc = measure(&b);
     if (rc)
-        fprintf(stderr, "semroute bench guards: %s\n", err.message[0] ? err.message : sr_strerror(rc));
+        fprintf(stderr, "semroute bench guards: %s%s\n", b.err.message[0] ? b.err.message : sr_strerror(rc),
+                rc == SR_ENOENT && b.err.message[0] ? "; --linear measures the linear tier alone" : "");
     else
         (b.o.json ? print_json : print_table)(&b);
     sr_guards_peer_stop(&b.peer);

@@ -37,7 +37,7 @@ struct sr_guards {
     struct sr_mailbox mailbox;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool woken, domain_only;
+    bool woken, domain_only, linear;
 };
 
 int sr_guards_config(struct sr_buf *out, const struct sr_guards_options *options, const char *decisions)
@@ -51,8 +51,10 @@ int sr_guards_config(struct sr_buf *out, const struct sr_guards_options *options
         rc = sr_buf_printf(out, "precision: %s, judge_precision: %s, ", options->precision,
                            options->precision);
     if (rc == SR_OK)
-        rc = sr_buf_printf(out,
-                           options->linear ? "ask_below: 0}}}\n" : "judge: judge, judge_max_bytes: 0}}}\n");
+        rc = sr_buf_printf(out, "%s}}}\n",
+                           options->linear
+                               ? "ask_below: 0"
+                               : "judge: judge, judge_max_bytes: 0, ask_below: 1, queue_jobs: 16384");
     return rc;
 }
 
@@ -99,6 +101,7 @@ int sr_guards_new(struct sr_guards **out, const struct sr_guards_options *option
     if (!guards)
         return SR_ENOMEM;
     guards->domain_only = options->domain_only;
+    guards->linear = options->linear;
     pthread_mutex_init(&guards->lock, NULL);
     pthread_cond_init(&guards->changed, NULL);
     sr_mailbox_init(&guards->mailbox, wake, guards);
@@ -156,7 +159,27 @@ static void await(struct sr_guards *guards, const struct waiting *waiting)
     }
 }
 
-static int run_all(struct sr_guards *guards, struct sr_signal_run *run, struct sr_guards_time *out)
+/* Did the tier answer that is measured, and did the judge read all that it should? */
+static int check(const struct sr_guards *guards, int signal, const struct sr_signal_result *result,
+                 struct sr_err *err)
+{
+    static const char *const tiers[SR_GUARDS_SIGNALS][2] = {[SR_GUARDS_DOMAIN] = {"neural", "linear"},
+                                                            [SR_GUARDS_JAILBREAK] = {"linear+neural", "linear"},
+                                                            [SR_GUARDS_PII] = {"exact+neural", "exact"}};
+    const char *name = sr_signal_registry[types[signal]]->name, *wanted = tiers[signal][guards->linear];
+    if (result->status)
+        return sr_err_set(err, result->status, "%s gave no answer: %s", name, sr_strerror(result->status));
+    if (strcmp(result->tier, wanted) != 0)
+        return sr_err_set(err, SR_EMISMATCH, "%s was answered by the tier `%s`, not by `%s`", name,
+                          result->tier, wanted);
+    if (!guards->linear && result->judged_bytes != result->all_bytes)
+        return sr_err_set(err, SR_EMISMATCH, "of %s the judge has read %llu of %llu bytes", name,
+                          (unsigned long long)result->judged_bytes, (unsigned long long)result->all_bytes);
+    return SR_OK;
+}
+
+static int run_all(struct sr_guards *guards, struct sr_signal_run *run, struct sr_guards_time *out,
+                   struct sr_err *err)
 {
     struct waiting waiting = {0};
     int rc = SR_OK;
@@ -176,7 +199,7 @@ static int run_all(struct sr_guards *guards, struct sr_signal_run *run, struct s
         const struct sr_signal_result *result = sr_signal_run_result(run, types[i]);
         if (!result)
             continue;
-        rc = result->status;
+        rc = check(guards, i, result, err);
         out->each[i] = (double)result->ns / 1e6;
         snprintf(out->tier[i], sizeof out->tier[i], "%s", result->tier ? result->tier : "");
     }
@@ -184,7 +207,7 @@ static int run_all(struct sr_guards *guards, struct sr_signal_run *run, struct s
 }
 
 int sr_guards_read(struct sr_guards *guards, const struct sr_bytes *turns, size_t n,
-                   struct sr_guards_time *out)
+                   struct sr_guards_time *out, struct sr_err *err)
 {
     struct sr_signal_turn items[TURNS_MAX];
     struct sr_signal_run *run = NULL;
@@ -206,7 +229,7 @@ int sr_guards_read(struct sr_guards *guards, const struct sr_bytes *turns, size_
     if (rc == SR_OK)
         rc = sr_signal_run_new(&run, guards->signals, input, env, &arena);
     if (rc == SR_OK)
-        rc = run_all(guards, run, out);
+        rc = run_all(guards, run, out, err);
     if (run)
         sr_signal_run_dispose(run);
     sr_signal_input_unref(input);

@@ -22,17 +22,19 @@ enum { SR_GUARDS_DOMAIN, SR_GUARDS_JAILBREAK, SR_GUARDS_PII, SR_GUARDS_SIGNALS }
  * ran beside it. */
 struct sr_guards_time {
     double all, each[SR_GUARDS_SIGNALS];
-    char tier[SR_GUARDS_SIGNALS][24];
+    char tier[SR_GUARDS_SIGNALS][24]; /* who answered; "" of those that were not asked */
 };
 
-/* Says in err what is missing. SR_ENOENT: there is no judge (options.linear does without). */
+/* Every text is put to the judge whole, whatever the linear tier says; or to the linear tier alone. Says in err
+ * what is missing. SR_ENOENT: there is no judge (options.linear does without). */
 int sr_guards_new(struct sr_guards **out, const struct sr_guards_options *options,
                   struct sr_err *err) SR_WARN_UNUSED;
 void sr_guards_free(struct sr_guards *guards); /* NULL is allowed */
 
-/* Reads a conversation; its last turn is what is asked now. The first error of a signal. */
+/* Reads a conversation; its last turn is what is asked now. The first error of a signal; SR_EMISMATCH, and in
+ * err what it was, when another tier answered than was to, or the judge did not read everything. */
 int sr_guards_read(struct sr_guards *guards, const struct sr_bytes *turns, size_t n,
-                   struct sr_guards_time *out) SR_WARN_UNUSED;
+                   struct sr_guards_time *out, struct sr_err *err) SR_WARN_UNUSED;
 
 /* Writes the configuration's rules and `global` section, for a server with the same signals: everything below
  * `routing:`'s `signals:`, and behind it `extra` for the decisions. */

@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -31,7 +32,8 @@ int sr_paper_request(struct sr_buf *out, struct sr_bytes prompt)
     return rc;
 }
 
-static int exchange(int fd, struct sr_bytes request)
+/* The whole answer into `answer` where one is given. */
+static int exchange(int fd, struct sr_bytes request, struct sr_buf *answer)
 {
     char start[16] = "", block[16384];
     size_t have = 0;
@@ -46,21 +48,50 @@ static int exchange(int fd, struct sr_bytes request)
         more = (size_t)n < more ? (size_t)n : more;
         memcpy(start + have, block, more);
         have += more;
+        if (answer && sr_buf_append(answer, block, (size_t)n))
+            return SR_ENOMEM;
     }
     return n < 0 ? SR_EIO : strncmp(start, "HTTP/1.1 200", 12) == 0 ? SR_OK : SR_EPROTO;
 }
 
-int sr_paper_ask(int port, struct sr_bytes request, double *ms)
+static int ask(int port, struct sr_bytes request, struct sr_buf *answer)
 {
     struct sockaddr_in address = {
         .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    uint64_t start = sr_clock_ns();
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return SR_EIO;
-    int rc = connect(fd, (struct sockaddr *)&address, sizeof address) ? SR_EIO : exchange(fd, request);
+    int rc = connect(fd, (struct sockaddr *)&address, sizeof address) ? SR_EIO : exchange(fd, request, answer);
     close(fd);
+    return rc;
+}
+
+int sr_paper_ask(int port, struct sr_bytes request, double *ms)
+{
+    uint64_t start = sr_clock_ns();
+    int rc = ask(port, request, NULL);
     *ms = (double)(sr_clock_ns() - start) / 1e6;
+    return rc;
+}
+
+int sr_paper_metric(int port, const char *name, double *sum)
+{
+    struct sr_buf text;
+    size_t length = strlen(name);
+    sr_buf_init(&text, BODY_MAX);
+    *sum = 0;
+    int rc = ask(port, SR_LIT("GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"), &text);
+    if (rc == SR_OK)
+        rc = sr_buf_append(&text, "", 1); /* a string */
+    for (char *line = rc == SR_OK ? text.data : NULL; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        bool of = strncmp(line, name, length) == 0 && (line[length] == ' ' || line[length] == '{');
+        size_t n = strcspn(line, "\n"), value = n;
+        while (of && value > 0 && line[value - 1] != ' ')
+            value--;
+        *sum += of ? strtod(line + value, NULL) : 0;
+    }
+    sr_buf_dispose(&text);
     return rc;
 }
 

@@ -105,6 +105,10 @@ struct sr_exchange_env {
     /* Owner's thread: the verdict is there. Never called after sr_exchange_end. */
     void (*ready)(void *ctx, sr_exchange *exchange);
     void *ctx;
+    /* Owner's thread: sr_exchange_answer_next has something to say. Never called after sr_exchange_end. NULL:
+     * stages that read answers work inside of sr_exchange_answer_body, which then never returns
+     * SR_ANSWER_WAIT. */
+    void (*answer_ready)(void *ctx, sr_exchange *exchange);
 };
 
 /* NULL when memory is out. With has_body false the verdict is there at once; with a body it may be there too,
@@ -129,11 +133,13 @@ SR_API enum sr_step sr_exchange_body(sr_exchange *exchange, const void *p, size_
  * the body ends may then give `last` without more bytes. */
 SR_API bool sr_exchange_body_whole(const sr_exchange *exchange);
 
-/* After SR_STEP_WAIT: when to stop waiting, in nanoseconds of CLOCK_MONOTONIC; 0 = no deadline. */
+/* After SR_STEP_WAIT, and while an answer is read: when to stop waiting, in nanoseconds of CLOCK_MONOTONIC; 0 =
+ * no deadline. Changes with every call for the answer. */
 SR_API uint64_t sr_exchange_deadline_ns(const sr_exchange *exchange);
 
 /* The deadline has passed: decides with the signals that are there. The verdict is there when it returns, and
- * `ready` is not called any more. Does nothing unless the exchange waits. */
+ * `ready` is not called any more; of an answer, sr_exchange_answer_next goes on without what was not read in
+ * time. Does nothing unless the exchange waits. */
 SR_API void sr_exchange_timeout(sr_exchange *exchange);
 
 /* ---- verdict ------------------------------------------------------------------------------------- */
@@ -234,10 +240,35 @@ struct sr_header_edits {
 SR_API void sr_exchange_answer_head(sr_exchange *exchange, int status, const struct sr_header *headers,
                                     size_t n_headers, struct sr_header_edits *edits);
 
+/* After sr_exchange_answer_head: a stage reads the whole answer before the client may have any of it. The head
+ * waits, too, as long as the step is SR_ANSWER_HOLD or SR_ANSWER_WAIT; it may become another one. */
+SR_API bool sr_exchange_answer_held(const sr_exchange *exchange);
+
+/* What to do with the slices, and with the answer. */
+enum sr_answer_step {
+    SR_ANSWER_GO,      /* the slices are for the client; a head that was held goes before them */
+    SR_ANSWER_HOLD,    /* there are none yet; give the next bytes */
+    SR_ANSWER_WAIT,    /* there are none yet, and all bytes were given: `answer_ready` will be called */
+    SR_ANSWER_END,     /* the slices are the end of the answer: what the upstream still sends is not for the
+                          client */
+    SR_ANSWER_REPLACE, /* the reply of sr_exchange_verdict takes the place of the answer; only when it was held */
+};
+
 /* The next bytes of the answer; `slices` are what the client gets, in order, valid until the next call. They
- * are the input itself unless a stage has to hold back or change something. */
-SR_API void sr_exchange_answer_body(sr_exchange *exchange, const void *p, size_t n, bool last,
-                                    const struct sr_bytes **slices, size_t *n_slices);
+ * are the input itself unless a stage has to hold back or change something. After the last bytes the answer is
+ * complete, unless the step is SR_ANSWER_WAIT. */
+SR_API enum sr_answer_step sr_exchange_answer_body(sr_exchange *exchange, const void *p, size_t n, bool last,
+                                                   const struct sr_bytes **slices, size_t *n_slices);
+
+/* The same without new bytes: what has become free since. After `answer_ready` or sr_exchange_timeout; before
+ * the last bytes a door may leave it until it has more of them. */
+SR_API enum sr_answer_step sr_exchange_answer_next(sr_exchange *exchange, const struct sr_bytes **slices,
+                                                   size_t *n_slices);
+
+/* Headers to set on a head that was held, besides sr_exchange_answer_head's, when it goes. Borrowed from the
+ * exchange. */
+SR_API void sr_exchange_answer_headers(sr_exchange *exchange, const struct sr_header **headers,
+                                       size_t *n_headers);
 
 enum sr_end {
     SR_END_COMPLETE,      /* the client has the whole answer */

@@ -4,6 +4,7 @@
  */
 #include "cli/eval.h"
 
+#include "base/grow.h"
 #include "base/mem.h"
 #include "cli/cmd.h"
 #include "cli/guards.h"
@@ -12,7 +13,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define RATE 0.01 /* of false positives */
+#define RATE       0.01 /* of false positives */
+#define SCORES_MAX ((size_t)1 << 28)
 
 struct score {
     float value;
@@ -55,14 +57,9 @@ static void attacks_close(void *task)
 
 static int add_score(struct scores *scores, float value, size_t file)
 {
-    if (scores->n == scores->cap) {
-        size_t cap = scores->cap ? scores->cap * 2 : 1024;
-        struct score *items = sr_mem_realloc(scores->items, cap * sizeof *items);
-        if (!items)
-            return SR_ENOMEM;
-        scores->items = items;
-        scores->cap = cap;
-    }
+    int rc = sr_grow(&scores->items, &scores->cap, scores->n + 1, sizeof *scores->items, SCORES_MAX);
+    if (rc)
+        return rc;
     scores->items[scores->n++] = (struct score){value, (uint32_t)file};
     return SR_OK;
 }

@@ -1,6 +1,7 @@
 /* Groups in the order in which they were first seen; few, so they are looked for one after the other. */
 #include "cli/tally.h"
 
+#include "base/grow.h"
 #include "base/mem.h"
 
 #define OTHERS "(others)"
@@ -45,14 +46,8 @@ static struct sr_tally_entry *entry_of(struct sr_tally_group *group, struct sr_b
         return entry_of(group, SR_LIT(OTHERS));
     if (group->n == SR_TALLY_VALUES_MAX - 1)
         value = SR_LIT(OTHERS);
-    if (group->n == group->cap) {
-        size_t cap = group->cap ? group->cap * 2 : 16;
-        struct sr_tally_entry *items = sr_mem_realloc(group->items, cap * sizeof *items);
-        if (!items)
-            return NULL;
-        group->items = items;
-        group->cap = cap;
-    }
+    if (sr_grow(&group->items, &group->cap, group->n + 1, sizeof *group->items, SR_TALLY_VALUES_MAX))
+        return NULL;
     struct sr_tally_entry *entry = &group->items[group->n++];
     *entry = (struct sr_tally_entry){0};
     if (value.n)

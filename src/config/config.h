@@ -233,6 +233,13 @@ enum sr_guard_action {
     SR_GUARD_REDACT, /* puts placeholders in the place of private data */
 };
 
+/* What happens to an answer that looks like the work of an attack. */
+enum sr_response_action {
+    SR_RESPONSE_HEADER, /* it goes on, with a warning */
+    SR_RESPONSE_BLOCK,  /* the client does not get it */
+    SR_RESPONSE_NONE,   /* it is counted */
+};
+
 /* decisions[].plugins, one field each; `set` says whether the plugin is there. */
 struct sr_config_plugins {
     struct {
@@ -263,6 +270,11 @@ struct sr_config_plugins {
         int status;          /* block: 403, or 200 for a completion that was filtered */
         const char *message; /* block: "" = one that says what was found */
     } guard;
+    struct {
+        bool set;
+        double threshold; /* 0: prompt_guard's */
+        enum sr_response_action action;
+    } response_jailbreak;
 };
 
 struct sr_config_decision {

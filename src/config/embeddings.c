@@ -111,9 +111,10 @@ static const struct sr_field inference_fields[] = {
          "file (`semroute models list DIR`); a `model_id` wins"},
     {"ask_below", SR_FIELD_NUMBER, INFERENCE(ask_below), .def = "0.9", .max = 1,
      .help = "signals whose linear answer is less sure than this ask the judge; 0 = never, 1 = always"},
-    {"judge_max_bytes", SR_FIELD_SIZE, INFERENCE(judge_max), .def = "32KiB", .max = 1 << 30,
+    {"judge_max_bytes", SR_FIELD_SIZE, INFERENCE(judge_max), .def = "1MiB", .max = 1 << 30,
      .help = "longer texts are not put to the judge: the linear tier and the exact recognisers answer them "
-             "alone, within the deadline; 0 = no limit"},
+             "alone; 0 = only the reader's own limits (1,024 windows, 4 MiB). What the judge has not read at "
+             "`signal_deadline_ms` they answer, too"},
 };
 
 static void finish_inference(struct sr_binder *b, const struct sr_yaml_node *node, void *target)

@@ -297,9 +297,20 @@ static void put_headers(struct sr_migration *m, const struct sr_yaml_node *confi
     sr_migrate_copy_list(m, configuration, "delete", "            ");
 }
 
+static void put_response(struct sr_migration *m, const struct sr_yaml_node *configuration)
+{
+    static const char *const keys[] = {"enabled", "threshold", "action", NULL};
+    bool any = false;
+    for (const char *const *key = keys; *key; key++)
+        any |= sr_yaml_get(configuration, *key) != NULL;
+    sr_migrate_put(m, "        - type: response_jailbreak\n%s", any ? "          configuration:\n" : "");
+    for (const char *const *key = keys; *key; key++)
+        sr_migrate_copy(m, configuration, *key, "            ", *key);
+}
+
 static void put_plugins(struct sr_migration *m, const struct sr_yaml_node *plugins)
 {
-    bool prompt = false, headers = false;
+    bool prompt = false, headers = false, response = false;
     if (!plugins)
         return;
     sr_migrate_put(m, "      plugins:\n");
@@ -312,6 +323,10 @@ static void put_plugins(struct sr_migration *m, const struct sr_yaml_node *plugi
         } else if (type && configuration && !headers && sr_bytes_eq(type->text, SR_LIT("header_mutation"))) {
             put_headers(m, configuration);
             headers = true;
+        } else if (type && configuration && !response &&
+                   sr_bytes_eq(type->text, SR_LIT("response_jailbreak"))) {
+            put_response(m, configuration);
+            response = true;
         } else if (!type || !sr_migrate_plugin_guards(m, type, configuration)) {
             sr_migrate_note(m, plugins->items[i], "plugin `%.60s` has no place in this version",
                             type ? type->text.p : "");

@@ -10,7 +10,6 @@ const char *const sr_plugins_later[] = {"response_cache",
                                         "semantic_cache",
                                         "tools",
                                         "tool_selection",
-                                        "response_jailbreak",
                                         "hallucination",
                                         "router_replay",
                                         "memory",
@@ -123,6 +122,28 @@ static const struct sr_section request_params_section = {
     SR_FIELDS(request_params_fields),
 };
 
+static const struct sr_enum_word response_actions[] = {{"header", SR_RESPONSE_HEADER},
+                                                       {"block", SR_RESPONSE_BLOCK},
+                                                       {"none", SR_RESPONSE_NONE},
+                                                       {NULL, 0}};
+
+static const struct sr_field response_jailbreak_fields[] = {
+    {"enabled", SR_FIELD_BOOL, PLUGIN(response_jailbreak.set), .def = "true",
+     .help = "switches the plugin off"},
+    {"threshold", SR_FIELD_NUMBER, PLUGIN(response_jailbreak.threshold), .min = 0, .max = 1,
+     .flags = SR_FIELD_EXCLUSIVE, .def_note = "`threshold` of `prompt_guard`",
+     .help = "the probability of an attack from which an answer counts"},
+    {"action", SR_FIELD_ENUM, PLUGIN(response_jailbreak.action), .words = response_actions, .def = "header",
+     .help = "header (the answer says so in `x-vsr-response-warnings`), block (403; a stream ends) or none "
+             "(metrics and the audit log say so)"},
+};
+
+static const struct sr_section response_jailbreak_section = {
+    .name = "response_jailbreak plugin",
+    .help = "Reads what the model answers with the models of the `jailbreak` signal.",
+    SR_FIELDS(response_jailbreak_fields),
+};
+
 const struct sr_variant sr_plugin_variants[] = {
     {"fast_response", "answers at once with a fixed text", &fast_response_section, PLUGIN(fast_response.set)},
     {"system_prompt", "gives the model a system message", &system_prompt_section, PLUGIN(system_prompt.set)},
@@ -132,5 +153,7 @@ const struct sr_variant sr_plugin_variants[] = {
      PLUGIN(request_params.set)},
     {"guard", "blocks, redacts, flags or re-routes what it is about", &sr_section_guard_plugin,
      PLUGIN(guard.set)},
+    {"response_jailbreak", "reads what the model answers", &response_jailbreak_section,
+     PLUGIN(response_jailbreak.set)},
     {NULL, NULL, NULL, 0},
 };

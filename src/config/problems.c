@@ -1,6 +1,7 @@
 /* The list of mistakes that a load collects: bounded, in the order of the file. Prints nothing. */
 #include "config/load.h"
 
+#include "base/grow.h"
 #include "base/mem.h"
 #include "text/utf8.h"
 
@@ -19,16 +20,11 @@ static struct sr_problem *problems_push(struct sr_problems *problems)
         problems->dropped++;
         return NULL;
     }
-    if (problems->count == problems->capacity) {
-        size_t capacity = problems->capacity ? problems->capacity * 2 : 8;
-        struct sr_problem *items = sr_mem_realloc(problems->items, capacity * sizeof *items);
-        if (!items) {
-            problems->out_of_memory = true;
-            problems->dropped++;
-            return NULL;
-        }
-        problems->items = items;
-        problems->capacity = capacity;
+    if (sr_grow(&problems->items, &problems->capacity, problems->count + 1, sizeof *problems->items,
+                SR_PROBLEMS_MAX)) {
+        problems->out_of_memory = true;
+        problems->dropped++;
+        return NULL;
     }
     return &problems->items[problems->count++];
 }

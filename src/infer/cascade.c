@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 struct cascade {
@@ -20,6 +21,7 @@ struct asking {
     struct cascade *cascade;
     struct sr_classifier_job *job;
     struct sr_judge_wait wait;
+    atomic_bool settled; /* the judge is not waited for any more, what the linear tier says stands */
 };
 
 /* Case does not matter, and "computer_science" is "computer science". */
@@ -54,6 +56,8 @@ static void answered(struct sr_judge_wait *wait, int status)
     struct asking *asking = wait->owner;
     if (status == SR_OK)
         take_answer(asking->cascade, asking->job, wait->reading);
+    else if (status == SR_ECANCELED && atomic_load(&asking->settled))
+        status = asking->cascade->linear ? SR_OK : SR_ETIMEOUT;
     else if (asking->cascade->linear && status != SR_ECANCELED && status != SR_ECLOSED)
         status = SR_OK; /* the linear answer stands */
     asking->job->done(asking->job, status);
@@ -66,6 +70,7 @@ static int ask_judge(struct cascade *cascade, struct sr_classifier_job *job)
         return SR_ENOMEM;
     asking->cascade = cascade;
     asking->job = job;
+    atomic_init(&asking->settled, false);
     asking->wait.owner = asking;
     asking->wait.done = answered;
     job->state = asking;
@@ -100,6 +105,15 @@ static void cascade_cancel(struct sr_classifier *self, struct sr_classifier_job 
         sr_judge_leave(((struct cascade *)self)->judge, &asking->wait);
 }
 
+static void cascade_settle(struct sr_classifier *self, struct sr_classifier_job *job)
+{
+    struct asking *asking = job->state;
+    if (!asking)
+        return;
+    atomic_store(&asking->settled, true);
+    sr_judge_leave(((struct cascade *)self)->judge, &asking->wait);
+}
+
 static void cascade_release(struct sr_classifier *self, struct sr_classifier_job *job)
 {
     struct asking *asking = job->state;
@@ -123,6 +137,7 @@ static const struct sr_classifier_ops cascade_ops = {
     .name = "neural",
     .start = cascade_start,
     .cancel = cascade_cancel,
+    .settle = cascade_settle,
     .release = cascade_release,
     .free = cascade_free,
 };

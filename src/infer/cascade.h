@@ -2,8 +2,8 @@
  * A classifier of two tiers: the linear one answers at once; where it is not sure the judge's head is asked,
  * and its answer, late, is mixed with the first.
  *
- * Where the judge cannot answer (its queue is full, its memory does not suffice) the linear answer stands:
- * the job's `tier` says whose it is. Without a linear tier the judge alone answers, or there is no answer.
+ * Where the judge cannot answer (its queue is full, its memory does not suffice) or comes too late
+ * (sr_classifier_settle) the linear answer stands: the job's `tier` says whose it is. Without a linear tier the judge alone answers, or there is no answer.
  */
 #ifndef SR_INFER_CASCADE_H
 #define SR_INFER_CASCADE_H

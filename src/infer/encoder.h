@@ -10,6 +10,7 @@
 #ifndef SR_INFER_ENCODER_H
 #define SR_INFER_ENCODER_H
 
+#include "infer/locate.h"
 #include "kernel/kernel.h"
 #include "model/tokenizer.h"
 
@@ -61,6 +62,11 @@ struct sr_encoder_options {
  * fit each other), SR_ELIMIT, SR_ENOMEM; err says which file and what is wrong. */
 int sr_encoder_open(struct sr_encoder **out, const char *folder, const struct sr_encoder_options *options,
                     struct sr_err *err) SR_WARN_UNUSED;
+
+/* The folder whose weights an encoder of `folder` runs: `folder`, or what an adapter stands on. It may be
+ * changed where the adapter is not. SR_ENOENT when the base is not there, SR_EPARSE, SR_ELIMIT. */
+int sr_encoder_base(char out[SR_LOCATE_MAX], const char *folder, struct sr_err *err) SR_WARN_UNUSED;
+
 struct sr_encoder *sr_encoder_ref(struct sr_encoder *encoder);
 void sr_encoder_unref(struct sr_encoder *encoder); /* NULL is allowed */
 

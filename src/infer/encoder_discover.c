@@ -70,17 +70,6 @@ static bool read_type(const char *folder, enum sr_enc_family *family, bool *supp
     return said;
 }
 
-/* The name of an adapter's base, the last part of what it says. */
-static void read_base(const char *folder, char base[SR_ENC_NAME_MAX + 1])
-{
-    struct sr_enc_json json;
-    base[0] = '\0';
-    if (sr_enc_json_open(&json, folder, "adapter_config.json", true, NULL) == SR_OK) {
-        (void)sr_enc_base_name(sr_tjson_get(json.root, "base_model_name_or_path"), base);
-        sr_enc_json_close(&json);
-    }
-}
-
 static bool named_family(const char *name, enum sr_enc_family *family)
 {
     if (contains(name, "modernbert") || contains(name, "mmbert"))
@@ -104,7 +93,7 @@ static bool find_family(const char *models, const char *folder, const char *name
     if (read_type(folder, family, &supported))
         return supported;
     if (adapter)
-        read_base(folder, base);
+        sr_enc_base_read(base, folder);
     if (base[0] && sr_enc_path(beside, models, base, NULL) == SR_OK && read_type(beside, family, &supported))
         return supported;
     if (!named_family(name, family))

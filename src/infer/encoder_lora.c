@@ -165,6 +165,16 @@ bool sr_enc_base_name(sr_tjson value, char name[SR_ENC_NAME_MAX + 1])
     return true;
 }
 
+void sr_enc_base_read(char name[SR_ENC_NAME_MAX + 1], const char *folder)
+{
+    struct sr_enc_json json;
+    name[0] = '\0';
+    if (sr_enc_json_open(&json, folder, "adapter_config.json", true, NULL) == SR_OK) {
+        (void)sr_enc_base_name(sr_tjson_get(json.root, "base_model_name_or_path"), name);
+        sr_enc_json_close(&json);
+    }
+}
+
 static void read_task(struct sr_enc_adapter *a)
 {
     sr_tjson task = sr_tjson_get(a->config.root, "task_type");

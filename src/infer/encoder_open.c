@@ -10,6 +10,8 @@
 
 #define ARENA_MAX ((size_t)1 << 31)
 
+_Static_assert(SR_ENC_PATH_MAX == SR_LOCATE_MAX, "a base is a path that both know");
+
 /* A folder that is an adapter alone stands on a base folder beside it; `base` is `folder` otherwise. */
 struct folders {
     char base[SR_ENC_PATH_MAX];
@@ -28,25 +30,48 @@ static bool has_weights(const char *folder)
     return has(folder, "model.safetensors") || has(folder, "model.safetensors.index.json");
 }
 
-static int find_base(struct folders *f, const char *folder, struct sr_err *err)
+static bool is_adapter_alone(const char *folder)
 {
-    char beside[SR_ENC_PATH_MAX];
-    if (has_weights(folder) || !has(folder, "adapter_config.json"))
-        return snprintf(f->base, sizeof f->base, "%s", folder) < (int)sizeof f->base
-                   ? SR_OK
-                   : sr_err_set(err, SR_ELIMIT, "the path of the model folder is too long");
-    int rc = sr_enc_adapter_open(&f->adapter, folder, "adapter_model.safetensors", true, err);
-    if (rc)
-        return rc;
-    f->adapted = true;
-    if (!f->adapter.base[0])
+    return !has_weights(folder) && has(folder, "adapter_config.json");
+}
+
+static int own_base(char base[SR_ENC_PATH_MAX], const char *folder, struct sr_err *err)
+{
+    return snprintf(base, SR_ENC_PATH_MAX, "%s", folder) < (int)SR_ENC_PATH_MAX
+               ? SR_OK
+               : sr_err_set(err, SR_ELIMIT, "the path of the model folder is too long");
+}
+
+/* The base that an adapter calls `name`: beside it, or where models are. */
+static int adapters_base(char base[SR_ENC_PATH_MAX], const char *folder, const char *name, struct sr_err *err)
+{
+    char beside[SR_ENC_NAME_MAX + sizeof "../"];
+    if (!name[0])
         return sr_err_set(err, SR_EPARSE, "%s: an adapter that names no `base_model_name_or_path`", folder);
-    snprintf(beside, sizeof beside, "../%s", f->adapter.base);
-    rc = sr_enc_path(f->base, folder, beside, err);
-    if (rc || has(f->base, "config.json") || sr_locate_model(f->base, f->adapter.base, NULL) == SR_OK)
+    snprintf(beside, sizeof beside, "../%s", name);
+    int rc = sr_enc_path(base, folder, beside, err);
+    if (rc || has(base, "config.json") || sr_locate_model(base, name, NULL) == SR_OK)
         return rc;
     return sr_err_set(err, SR_ENOENT, "%s: an adapter; its base model is not there as %s/%s", folder, folder,
                       beside);
+}
+
+int sr_encoder_base(char out[SR_LOCATE_MAX], const char *folder, struct sr_err *err)
+{
+    char name[SR_ENC_NAME_MAX + 1];
+    if (!is_adapter_alone(folder))
+        return own_base(out, folder, err);
+    sr_enc_base_read(name, folder);
+    return adapters_base(out, folder, name, err);
+}
+
+static int find_base(struct folders *f, const char *folder, struct sr_err *err)
+{
+    if (!is_adapter_alone(folder))
+        return own_base(f->base, folder, err);
+    int rc = sr_enc_adapter_open(&f->adapter, folder, "adapter_model.safetensors", true, err);
+    f->adapted = rc == SR_OK;
+    return rc ? rc : adapters_base(f->base, folder, f->adapter.base, err);
 }
 
 static int open_tokenizer(struct sr_encoder *e, const char *base, struct sr_err *err)

@@ -167,6 +167,9 @@ int sr_enc_adapter_open(struct sr_enc_adapter *adapter, const char *folder, cons
 /* The last part of a base's name, which may be a path of another machine or a name of a hub; "" for no
  * string. False: it cannot be the name of a folder. */
 bool sr_enc_base_name(sr_tjson value, char name[SR_ENC_NAME_MAX + 1]);
+
+/* That of the adapter in `folder`; "" where it says none. */
+void sr_enc_base_read(char name[SR_ENC_NAME_MAX + 1], const char *folder);
 /* SR_EMISMATCH when a pair was left over that would change the trunk; with `whole` also when another tensor
  * than a head's is in the file. */
 int sr_enc_adapter_check(const struct sr_enc_adapter *adapter, bool whole, struct sr_err *err) SR_WARN_UNUSED;

@@ -199,12 +199,15 @@ static struct sr_infer_lane *lane_of(struct sr_infer *infer, const struct sr_inf
     return &infer->lanes[job->long_lane ? SR_INFER_LONG : SR_INFER_SHORT];
 }
 
-static void link_job(struct sr_infer *infer, struct sr_infer_job *job)
+/* `before` was linked in the same submission; or NULL. */
+static void link_job(struct sr_infer *infer, struct sr_infer_job *job, struct sr_infer_job *before)
 {
     struct sr_infer_lane *lane = lane_of(infer, job);
+    bool follows = before && before->long_lane == job->long_lane && before->priority == job->priority &&
+                   before->due_ns <= job->due_ns;
     sr_encoder_ref(job->encoder);
     job->state = SR_INFER_WAITING;
-    sr_infer_queue_put(&lane->queues[job->priority], job);
+    sr_infer_queue_put(&lane->queues[job->priority], job, follows ? before : NULL);
     lane->jobs++;
     lane->tokens += job->item.n_ids;
     infer->jobs++;
@@ -223,6 +226,7 @@ static int prepare(const struct sr_infer *infer, struct sr_infer_job *job, uint6
     job->wait_ns = job->run_ns = 0;
     job->batch_jobs = job->batch_tokens = 0;
     job->since_ns = now;
+    job->due_ns = now + job->rank * SR_INFER_PACE_NS;
     job->canceled = false;
     job->long_lane = n > infer->options.long_tokens || need > infer->lanes[SR_INFER_SHORT].memory_max;
     return need > infer->lanes[SR_INFER_LONG].memory_max ? SR_ELIMIT : SR_OK;
@@ -242,6 +246,14 @@ static struct sr_infer_job *nth(const struct submission *jobs, size_t i)
     return jobs->apart ? jobs->list[i] : &jobs->row[i];
 }
 
+/* The part of a limit that a submission may fill. */
+static size_t share_of(const struct submission *jobs, size_t limit)
+{
+    if (jobs->ahead)
+        return limit / AHEAD_SHARE;
+    return jobs->n > SR_INFER_MANY ? limit - limit / 4 : limit;
+}
+
 /* The lock is held. */
 static int admit(struct sr_infer *infer, struct submission *jobs)
 {
@@ -254,14 +266,13 @@ static int admit(struct sr_infer *infer, struct submission *jobs)
         tokens += nth(jobs, i)->item.n_ids;
         jobs->ahead |= nth(jobs, i)->priority == SR_INFER_AHEAD;
     }
-    size_t share = jobs->ahead ? AHEAD_SHARE : 1;
     if (infer->closing)
         return SR_ECLOSED;
-    if (infer->jobs + jobs->n > infer->options.queue_jobs / share ||
-        infer->tokens + tokens > infer->options.queue_tokens / share)
+    if (infer->jobs + jobs->n > share_of(jobs, infer->options.queue_jobs) ||
+        infer->tokens + tokens > share_of(jobs, infer->options.queue_tokens))
         return SR_EBUSY;
     for (size_t i = 0; i < jobs->n; i++)
-        link_job(infer, nth(jobs, i));
+        link_job(infer, nth(jobs, i), i ? nth(jobs, i - 1) : NULL);
     set_queue_metrics(infer);
     return SR_OK;
 }
@@ -297,16 +308,19 @@ int sr_infer_submit_list(struct sr_infer *infer, struct sr_infer_job *const *job
     return rc && list.ahead ? rc : refuse(infer, rc); /* ahead: it is read later, nothing is lost */
 }
 
-void sr_infer_hasten(struct sr_infer *infer, struct sr_infer_job *job, enum sr_infer_priority priority)
+void sr_infer_hasten(struct sr_infer *infer, struct sr_infer_job *job, enum sr_infer_priority priority,
+                     uint32_t rank)
 {
     pthread_mutex_lock(&infer->lock);
     if (job->state == SR_INFER_WAITING) {
         struct sr_infer_lane *lane = lane_of(infer, job);
         sr_infer_queue_drop(&lane->queues[job->priority], job);
-        sr_infer_queue_put(&lane->queues[priority], job);
+        job->due_ns = sr_clock_ns() + rank * SR_INFER_PACE_NS;
+        sr_infer_queue_put(&lane->queues[priority], job, NULL);
         pthread_cond_signal(&lane->ready);
     }
     job->priority = priority;
+    job->rank = rank;
     pthread_mutex_unlock(&infer->lock);
 }
 

@@ -33,11 +33,18 @@ struct sr_infer_options {
  * is a quarter full. */
 enum sr_infer_priority { SR_INFER_INTERACTIVE, SR_INFER_BULK, SR_INFER_AHEAD, SR_INFER_PRIORITIES };
 
+#define SR_INFER_PACE_NS UINT64_C(50000000) /* between two jobs of one asker while others ask, too */
+#define SR_INFER_MANY    64u /* jobs submitted together: more of them leave others a quarter of the queue */
+
 /* Owned by the caller, unchanged until `done`. */
 struct sr_infer_job {
     struct sr_encoder *encoder; /* the engine holds a reference while the job is under way */
     struct sr_encoder_item item;
     enum sr_infer_priority priority;
+    /* How many jobs of the same asker come before it. Of a priority, jobs are taken as they are due, the one of
+     * rank r SR_INFER_PACE_NS * r after it was submitted: what is asked meanwhile passes the rest of a long
+     * text, which is never later than due because of others. Nothing waits for its due time by itself. */
+    uint32_t rank;
     void *owner; /* the caller's */
     /* Exactly once for an accepted job, on a thread of the engine or inside sr_infer_cancel: short, does not
      * block (post to a mailbox), submits nothing. The job may be freed in it, unless its owner may be calling
@@ -48,7 +55,7 @@ struct sr_infer_job {
     uint32_t batch_jobs, batch_tokens;
     /* The engine's: */
     struct sr_infer_job *next, *prev;
-    uint64_t since_ns;
+    uint64_t since_ns, due_ns;
     int state;
     bool long_lane, canceled;
 };
@@ -87,9 +94,10 @@ int sr_infer_submit_all(struct sr_infer *infer, struct sr_infer_job *jobs, size_
 /* The same for jobs that lie apart. */
 int sr_infer_submit_list(struct sr_infer *infer, struct sr_infer_job *const *jobs, size_t n) SR_WARN_UNUSED;
 
-/* Any thread, before `done`, submitted or not: from now on the job has this priority. Its place is behind
- * those that have it already. */
-void sr_infer_hasten(struct sr_infer *infer, struct sr_infer_job *job, enum sr_infer_priority priority);
+/* Any thread, before `done`, submitted or not: from now on the job has this priority and rank. Its place is
+ * that of one that is submitted now. */
+void sr_infer_hasten(struct sr_infer *infer, struct sr_infer_job *job, enum sr_infer_priority priority,
+                     uint32_t rank);
 
 /* Any thread: drops the job if it still waits (`done` is called in here, with SR_ECANCELED); a batch whose
  * jobs are all dropped stops between two layers. A job that is done already is left alone. */

@@ -15,12 +15,13 @@ enum sr_infer_state { SR_INFER_WAITING = 1, SR_INFER_RUNNING, SR_INFER_DONE };
 
 enum sr_infer_lane_index { SR_INFER_SHORT, SR_INFER_LONG, SR_INFER_LANES };
 
-/* Jobs in order of arrival. */
+/* Jobs as they are due, those of one time in order of arrival. */
 struct sr_infer_queue {
     struct sr_infer_job *head, *tail;
 };
 
-void sr_infer_queue_put(struct sr_infer_queue *queue, struct sr_infer_job *job);
+/* `near`: a job of this queue that is due no later, where to begin to look for the place; or NULL. */
+void sr_infer_queue_put(struct sr_infer_queue *queue, struct sr_infer_job *job, struct sr_infer_job *near);
 void sr_infer_queue_drop(struct sr_infer_queue *queue, struct sr_infer_job *job);
 
 /* "0-3,8" into `set`; SR_EINVAL with what is wrong. */

@@ -3,15 +3,29 @@
 
 #include <stdlib.h>
 
-void sr_infer_queue_put(struct sr_infer_queue *queue, struct sr_infer_job *job)
+/* The last job that is due no later; NULL: there is none. Looks from both ends, as new jobs belong near one of
+ * them. */
+static struct sr_infer_job *find_place(const struct sr_infer_queue *queue, uint64_t due_ns)
 {
-    job->next = NULL;
-    job->prev = queue->tail;
-    if (queue->tail)
-        queue->tail->next = job;
-    else
-        queue->head = job;
-    queue->tail = job;
+    struct sr_infer_job *early = queue->head, *late = queue->tail;
+    while (late && late->due_ns > due_ns) {
+        if (early->due_ns > due_ns)
+            return early->prev;
+        early = early->next;
+        late = late->prev;
+    }
+    return late;
+}
+
+void sr_infer_queue_put(struct sr_infer_queue *queue, struct sr_infer_job *job, struct sr_infer_job *near)
+{
+    struct sr_infer_job *before = near ? near : find_place(queue, job->due_ns);
+    while (near && before->next && before->next->due_ns <= job->due_ns)
+        before = before->next;
+    job->prev = before;
+    job->next = before ? before->next : queue->head;
+    *(before ? &before->next : &queue->head) = job;
+    *(job->next ? &job->next->prev : &queue->tail) = job;
 }
 
 void sr_infer_queue_drop(struct sr_infer_queue *queue, struct sr_infer_job *job)

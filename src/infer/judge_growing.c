@@ -17,7 +17,7 @@
 #define TAIL_MAX     ((size_t)16 << 10) /* bytes without a place to cut */
 #define MARGIN       32u                /* bytes that stay behind: an added token may be arriving */
 #define SCRATCH_MAX  ((size_t)16 << 20)
-#define WINDOWS_MAX  32u /* complete, that nobody reads */
+#define WINDOWS_MAX  256u /* complete, that nobody reads */
 
 struct sr_judge_growing {
     struct sr_judge *judge;
@@ -29,8 +29,8 @@ struct sr_judge_growing {
     size_t bytes, windows;
     struct sr_buf tail; /* not settled yet */
     size_t looked;      /* bytes of the tail that were tokenized in vain */
-    int32_t *ids;       /* settled, from the first of the next window on */
-    size_t n_ids, room_ids;
+    int32_t *ids;       /* settled */
+    size_t at, n_ids, room_ids; /* the first of the next window, and behind the last */
 };
 
 int sr_judge_growing_new(struct sr_judge_growing **out, struct sr_judge *judge, uint64_t salt)
@@ -61,7 +61,7 @@ void sr_judge_growing_free(struct sr_judge_growing *growing)
 void sr_judge_growing_begin(struct sr_judge_growing *growing)
 {
     growing->over = false;
-    growing->bytes = growing->windows = growing->n_ids = growing->looked = 0;
+    growing->bytes = growing->windows = growing->at = growing->n_ids = growing->looked = 0;
     sr_buf_clear(&growing->tail);
 }
 
@@ -94,8 +94,13 @@ static size_t settled(const struct sr_judge_growing *growing, const struct sr_to
 
 static int keep_ids(struct sr_judge_growing *growing, const int32_t *ids, size_t n)
 {
-    if (growing->n_ids + n > WINDOWS_MAX * growing->shape.room + TAIL_MAX)
+    if (growing->n_ids - growing->at + n > WINDOWS_MAX * growing->shape.room + TAIL_MAX)
         return SR_EBUSY;
+    if (growing->at > growing->n_ids / 2) {
+        growing->n_ids -= growing->at;
+        memmove(growing->ids, growing->ids + growing->at, growing->n_ids * sizeof *ids);
+        growing->at = 0;
+    }
     if (growing->n_ids + n > growing->room_ids) {
         size_t room = 2 * (growing->n_ids + n);
         int32_t *grown = sr_mem_realloc(growing->ids, room * sizeof *grown);
@@ -155,20 +160,19 @@ int sr_judge_growing_read(struct sr_judge_growing *growing, struct sr_judge_wait
     struct sr_judge_reading *reading;
     wait->reading = NULL;
     wait->under_way = NULL;
-    if (growing->over || growing->n_ids <= room || growing->windows + 1 >= judge->options.windows.max_windows)
+    if (growing->over || growing->n_ids - growing->at <= room || growing->windows + 1 >= judge->options.windows.max_windows)
         return SR_ENOENT;
     size_t n = around.n_before + room + around.n_after;
     int32_t *ids = sr_mem_alloc(n * sizeof *ids);
     if (!ids)
         return SR_ENOMEM;
     memcpy(ids, around.before, around.n_before * sizeof *ids);
-    memcpy(ids + around.n_before, growing->ids, room * sizeof *ids);
+    memcpy(ids + around.n_before, growing->ids + growing->at, room * sizeof *ids);
     memcpy(ids + around.n_before + room, around.after, around.n_after * sizeof *ids);
     window.ids = ids;
     window.n_ids = (uint32_t)n;
     growing->windows++;
-    growing->n_ids -= step;
-    memmove(growing->ids, growing->ids + step, growing->n_ids * sizeof *ids);
+    growing->at += step;
     int rc = sr_judge_reading_ahead(&reading, judge, &window, growing->salt);
     if (rc == SR_OK)
         rc = sr_judge_begin(judge, reading, SR_INFER_AHEAD, wait);

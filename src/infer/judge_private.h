@@ -1,5 +1,6 @@
-/* What the judge's memory (judge.c), its readings of texts (judge_read.c), its windows (judge_window.c) and
- * texts that still grow (judge_growing.c) share. Private to the unit. */
+/* What the judge's memory (judge_table.c), who waits for what (judge_wait.c, judge_begin.c), readings of texts
+ * (judge_read.c), windows (judge_window.c) and texts that still grow (judge_growing.c) share. Private to the
+ * unit. */
 #ifndef SR_INFER_JUDGE_PRIVATE_H
 #define SR_INFER_JUDGE_PRIVATE_H
 
@@ -72,6 +73,7 @@ struct sr_judge_window {
     float *probabilities;        /* [stride] */
     struct sr_bio_token *tokens; /* [n_tokens]; NULL: none is of a type */
     uint64_t run_ns, wait_ns;
+    bool good;                   /* under the judge's lock: it is done, and all of this is there */
     /* Under the judge's lock, until done: */
     enum sr_infer_priority priority;
     struct sr_judge_work *work;
@@ -95,18 +97,52 @@ struct sr_judge_reading {
     bool ahead; /* one window of a text that still grows: there is no result */
     /* Under the judge's lock: */
     enum sr_infer_priority priority; /* of the most urgent who asked */
-    size_t open; /* parts that wait, and whoever begins; at 0 one thread ends the reading */
+    size_t open; /* parts that wait, and who begins or settles; at 0 one thread ends the reading */
+    bool begun;  /* its parts have their windows */
     int status;
     struct sr_judge_wait *waits;
     struct sr_judge_reading *next; /* of those that a window has completed */
 };
 
-/* ---- judge.c ---- */
+/* ---- judge_table.c: all under the judge's lock ---- */
+
+struct sr_judge_item *sr_judge_find(struct sr_judge *judge, const struct sr_judge_key *key);
+void sr_judge_list(struct sr_judge *judge, struct sr_judge_item *item);
+void sr_judge_unlist(struct sr_judge *judge, struct sr_judge_item *item); /* listed or not */
+
+/* It is done and listed; takes over a reference of the caller. */
+void sr_judge_remember(struct sr_judge *judge, struct sr_judge_item *item);
+
+/* It was found, is done, and so is remembered; a reference for the caller. */
+void sr_judge_renew(struct sr_judge *judge, struct sr_judge_item *item);
+
+void sr_judge_forget_all(struct sr_judge *judge);
+
+/* ---- judge_begin.c ---- */
 
 /* Reads what is not known of the reading's windows, with the caller's reference of it, and joins `wait` to it
  * or to one of the same key. Returns as sr_judge_read does. */
 int sr_judge_begin(struct sr_judge *judge, struct sr_judge_reading *reading, enum sr_infer_priority priority,
                    struct sr_judge_wait *wait) SR_WARN_UNUSED;
+
+/* ---- judge_wait.c: the first four under the judge's lock ---- */
+
+/* Joins the reading of that text that is there, done or under way. SR_ENOENT: there is none. */
+int sr_judge_join(struct sr_judge *judge, const struct sr_judge_key *key, enum sr_infer_priority priority,
+                  struct sr_judge_wait *wait) SR_WARN_UNUSED;
+
+/* Is the part's window worth remembering: will more text behind it leave it as it is? */
+bool sr_judge_is_lasting(const struct sr_judge_part *part);
+
+/* The part gets its window if it is remembered or under way. */
+bool sr_judge_take_known(struct sr_judge *judge, struct sr_judge_part *part, const struct sr_judge_key *key);
+
+void sr_judge_wait_for(struct sr_judge_part *part, struct sr_judge_window *window);
+
+/* What the reading's own thread had to do is done, or has failed. As sr_judge_read; whoever is `own` has its
+ * answer as what is returned. */
+int sr_judge_begun(struct sr_judge *judge, struct sr_judge_reading *reading, struct sr_judge_wait *own,
+                   int rc) SR_WARN_UNUSED;
 
 /* The window's job has ended, or cannot begin: remembers or forgets it and tells those that wait. Drops the
  * job's references. */
@@ -133,6 +169,11 @@ int sr_judge_reading_new(struct sr_judge_reading **out, struct sr_judge *judge,
 /* The same of one window of a text that still grows. */
 int sr_judge_reading_ahead(struct sr_judge_reading **out, struct sr_judge *judge, const struct sr_window *of,
                            uint64_t salt) SR_WARN_UNUSED;
+
+/* The same of what was read of a text by now: of its windows those that are not NULL in `done` [windows.n]. The
+ * reading is kept open meanwhile. */
+int sr_judge_reading_part(struct sr_judge_reading **out, const struct sr_judge_reading *of,
+                          struct sr_judge_window *const *done) SR_WARN_UNUSED;
 
 /* All windows are done: the result, and what was needed for it is freed. Returns the reading's status. */
 int sr_judge_reading_finish(struct sr_judge_reading *reading, int status) SR_WARN_UNUSED;

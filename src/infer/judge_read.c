@@ -7,43 +7,77 @@
 
 #define ARENA_MAX ((size_t)1 << 30) /* the windows are bounded, and with them what is needed */
 
-/* Tokens [*from, *to) of the text are decided by window i: those that are nearer to its middle than to a
- * neighbour's edge. */
-static void own_tokens(const struct sr_windows *windows, size_t i, size_t *from, size_t *to)
+/* Windows of a text, and what is known of them: NULL where nothing is. */
+struct gathered {
+    const struct sr_windows *windows;
+    struct sr_judge_window *const *done; /* [windows->n] */
+};
+
+/* Tokens [*from, *to) of the text are decided by window i: those that are nearer to its middle than to the edge
+ * of a neighbour that is known. */
+static void own_tokens(const struct gathered *all, size_t i, size_t *from, size_t *to)
 {
-    const struct sr_window *w = &windows->items[i];
-    *from = i == 0 ? w->first : (w->first + w[-1].first + w[-1].count) / 2;
-    *to = i + 1 == windows->n ? w->first + w->count : (w[1].first + w->first + w->count) / 2;
+    const struct sr_window *w = &all->windows->items[i];
+    bool before = i > 0 && all->done[i - 1], behind = i + 1 < all->windows->n && all->done[i + 1];
+    *from = before ? (w->first + w[-1].first + w[-1].count) / 2 : w->first;
+    *to = behind ? (w[1].first + w->first + w->count) / 2 : w->first + w->count;
 }
 
-static void join_windows(struct sr_judge_reading *reading)
+/* Room for the probabilities and places of so many windows. */
+static int make_room(struct sr_judge_reading *reading, size_t n)
 {
-    const struct sr_windows *windows = &reading->windows;
-    double all = 0;
-    for (size_t i = 0; i < windows->n; i++)
-        all += windows->items[i].count;
-    for (size_t i = 0; i < windows->n; i++) {
-        const struct sr_judge_window *window = reading->parts[i].window;
-        struct sr_judge_scope *scope = &reading->scope;
-        float weight = all > 0 ? (float)(windows->items[i].count / all) : 1.0f / (float)windows->n;
-        float *p = reading->probabilities + (i + 1) * reading->stride;
-        memcpy(p, window->probabilities, reading->stride * sizeof *p);
-        for (size_t j = 0; j < reading->stride; j++)
-            reading->probabilities[j] += weight * p[j];
-        scope->run_ns = window->run_ns > scope->run_ns ? window->run_ns : scope->run_ns;
-        scope->wait_ns = window->wait_ns > scope->wait_ns ? window->wait_ns : scope->wait_ns;
+    reading->probabilities = sr_mem_calloc((n + 1) * reading->stride + 1, sizeof *reading->probabilities);
+    reading->starts = sr_mem_calloc(n, sizeof *reading->starts);
+    reading->ends = sr_mem_calloc(n, sizeof *reading->ends);
+    reading->item.memory = sizeof *reading + ((n + 1) * reading->stride + 2 * n) * sizeof(float);
+    return reading->probabilities && reading->starts && reading->ends ? SR_OK : SR_ENOMEM;
+}
+
+/* Adds a window, the next of scope.windows; `weight`: its share of the text. */
+static void add_window(struct sr_judge_reading *reading, const struct sr_window *of,
+                       const struct sr_judge_window *window, float weight)
+{
+    struct sr_judge_scope *scope = &reading->scope;
+    size_t i = scope->windows++;
+    float *p = reading->probabilities + (i + 1) * reading->stride;
+    memcpy(p, window->probabilities, reading->stride * sizeof *p);
+    for (size_t j = 0; j < reading->stride; j++)
+        reading->probabilities[j] += weight * p[j];
+    reading->starts[i] = of->start;
+    reading->ends[i] = of->end;
+    scope->run_ns = window->run_ns > scope->run_ns ? window->run_ns : scope->run_ns;
+    scope->wait_ns = window->wait_ns > scope->wait_ns ? window->wait_ns : scope->wait_ns;
+}
+
+static int join_windows(struct sr_judge_reading *reading, const struct gathered *all)
+{
+    size_t n = 0;
+    double tokens = 0;
+    for (size_t i = 0; i < all->windows->n; i++) {
+        n += all->done[i] != NULL;
+        tokens += all->done[i] ? all->windows->items[i].count : 0;
     }
+    int rc = make_room(reading, n);
+    for (size_t i = 0; rc == SR_OK && i < all->windows->n; i++) {
+        const struct sr_window *of = &all->windows->items[i];
+        if (all->done[i])
+            add_window(reading, of, all->done[i],
+                       tokens > 0 ? (float)(of->count / tokens) : 1.0f / (float)n);
+    }
+    return rc;
 }
 
 /* Each token as the window says that it is nearest to the middle of. Returns how many are of a type. */
-static size_t gather_tokens(const struct sr_judge_reading *reading, struct sr_bio_token *tokens)
+static size_t gather_tokens(const struct gathered *all, struct sr_bio_token *tokens)
 {
     size_t typed = 0;
-    for (size_t i = 0; i < reading->windows.n; i++) {
-        const struct sr_judge_window *window = reading->parts[i].window;
-        size_t from, to, first = reading->windows.items[i].first;
-        own_tokens(&reading->windows, i, &from, &to);
-        for (size_t t = from; window->tokens && t < to; t++) {
+    for (size_t i = 0; i < all->windows->n; i++) {
+        const struct sr_judge_window *window = all->done[i];
+        size_t from, to, first = all->windows->items[i].first;
+        if (!window || !window->tokens)
+            continue;
+        own_tokens(all, i, &from, &to);
+        for (size_t t = from; t < to; t++) {
             tokens[t] = window->tokens[t - first];
             typed += tokens[t].type != 0;
         }
@@ -51,21 +85,30 @@ static size_t gather_tokens(const struct sr_judge_reading *reading, struct sr_bi
     return typed;
 }
 
-static int find_spans(struct sr_judge_reading *reading)
+static int find_spans(struct sr_judge_reading *reading, const struct gathered *all)
 {
-    const struct sr_windows *windows = &reading->windows;
-    struct sr_bio_token *tokens = sr_arena_calloc(&reading->arena, windows->read + 1, sizeof *tokens);
-    if (!tokens)
-        return SR_ENOMEM;
-    size_t most = gather_tokens(reading, tokens);
-    if (most == 0)
-        return SR_OK;
-    reading->spans = sr_mem_calloc(most, sizeof *reading->spans);
-    if (!reading->spans)
-        return SR_ENOMEM;
-    reading->n_spans = sr_bio_spans(tokens, windows->starts, windows->ends, windows->read, reading->spans);
-    reading->item.memory += most * sizeof *reading->spans;
-    return SR_OK;
+    const struct sr_windows *windows = all->windows;
+    struct sr_bio_token *tokens = sr_mem_calloc(windows->read + 1, sizeof *tokens);
+    size_t most = tokens ? gather_tokens(all, tokens) : 0;
+    int rc = tokens ? SR_OK : SR_ENOMEM;
+    if (most) {
+        reading->spans = sr_mem_calloc(most, sizeof *reading->spans);
+        rc = reading->spans ? SR_OK : SR_ENOMEM;
+    }
+    if (most && rc == SR_OK) {
+        reading->n_spans =
+            sr_bio_spans(tokens, windows->starts, windows->ends, windows->read, reading->spans);
+        reading->item.memory += most * sizeof *reading->spans;
+    }
+    sr_mem_free(tokens);
+    return rc;
+}
+
+/* The reading's result from the windows that are there. */
+static int make_result(struct sr_judge_reading *reading, const struct gathered *all)
+{
+    int rc = join_windows(reading, all);
+    return rc == SR_OK && reading->of->token_head >= 0 ? find_spans(reading, all) : rc;
 }
 
 static void release_parts(struct sr_judge_reading *reading)
@@ -76,33 +119,22 @@ static void release_parts(struct sr_judge_reading *reading)
     sr_arena_dispose(&reading->arena);
 }
 
-int sr_judge_reading_finish(struct sr_judge_reading *reading, int status)
+static int finish_whole(struct sr_judge_reading *reading)
 {
-    if (status == SR_OK && !reading->ahead) {
-        join_windows(reading);
-        status = reading->of->token_head >= 0 ? find_spans(reading) : SR_OK;
-    }
-    release_parts(reading);
-    return status;
+    size_t n = reading->windows.n;
+    struct sr_judge_window **done = sr_arena_calloc(&reading->arena, n, sizeof *done);
+    for (size_t i = 0; done && i < n; i++)
+        done[i] = reading->parts[i].window;
+    reading->scope.read_bytes = reading->windows.read_bytes;
+    return done ? make_result(reading, &(struct gathered){&reading->windows, done}) : SR_ENOMEM;
 }
 
-static int make_result(struct sr_judge_reading *reading, struct sr_bytes text)
+int sr_judge_reading_finish(struct sr_judge_reading *reading, int status)
 {
-    const struct sr_windows *windows = &reading->windows;
-    size_t n = windows->n;
-    reading->probabilities = sr_mem_calloc((n + 1) * reading->stride + 1, sizeof *reading->probabilities);
-    reading->starts = sr_mem_calloc(n, sizeof *reading->starts);
-    reading->ends = sr_mem_calloc(n, sizeof *reading->ends);
-    if (!reading->probabilities || !reading->starts || !reading->ends)
-        return SR_ENOMEM;
-    for (size_t i = 0; i < n; i++) {
-        reading->starts[i] = windows->items[i].start;
-        reading->ends[i] = windows->items[i].end;
-    }
-    reading->scope = (struct sr_judge_scope){
-        .bytes = text.n, .read_bytes = windows->read_bytes, .tokens = windows->tokens, .windows = n};
-    reading->item.memory = sizeof *reading + ((n + 1) * reading->stride + 2 * n) * sizeof(float);
-    return SR_OK;
+    if (status == SR_OK && !reading->ahead)
+        status = finish_whole(reading);
+    release_parts(reading);
+    return status;
 }
 
 static int make_parts(struct sr_judge_reading *reading)
@@ -118,7 +150,7 @@ static int make_parts(struct sr_judge_reading *reading)
     return SR_OK;
 }
 
-static struct sr_judge_reading *make(struct sr_judge *judge)
+static struct sr_judge_reading *make(const struct sr_judge *judge)
 {
     struct sr_judge_reading *reading = sr_mem_calloc(1, sizeof *reading);
     if (!reading)
@@ -140,9 +172,39 @@ int sr_judge_reading_new(struct sr_judge_reading **out, struct sr_judge *judge, 
     int rc = sr_windows_cut(&reading->windows, sr_encoder_tokenizer(judge->encoder), text,
                             &judge->options.windows, &reading->arena);
     if (rc == SR_OK)
-        rc = make_result(reading, text);
-    if (rc == SR_OK)
         rc = make_parts(reading);
+    reading->scope = (struct sr_judge_scope){.bytes = text.n, .tokens = reading->windows.tokens};
+    if (rc == SR_OK)
+        *out = reading;
+    else
+        sr_judge_reading_unref(reading);
+    return rc;
+}
+
+/* The text's bytes that lie in one of the windows. */
+static size_t bytes_in(const struct gathered *all)
+{
+    size_t bytes = 0, end = 0;
+    for (size_t i = 0; i < all->windows->n; i++) {
+        const struct sr_window *w = &all->windows->items[i];
+        if (!all->done[i] || w->end <= end)
+            continue;
+        bytes += w->end - (w->start > end ? w->start : end);
+        end = w->end;
+    }
+    return bytes;
+}
+
+int sr_judge_reading_part(struct sr_judge_reading **out, const struct sr_judge_reading *of,
+                          struct sr_judge_window *const *done)
+{
+    const struct gathered all = {&of->windows, done};
+    struct sr_judge_reading *reading = make(of->of);
+    if (!reading)
+        return SR_ENOMEM;
+    reading->scope = (struct sr_judge_scope){
+        .bytes = of->scope.bytes, .read_bytes = bytes_in(&all), .tokens = of->scope.tokens, .part = true};
+    int rc = make_result(reading, &all);
     if (rc == SR_OK)
         *out = reading;
     else

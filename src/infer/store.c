@@ -90,14 +90,11 @@ static uint64_t file_stamp(const struct stat *st, const char *name)
     return sr_hash64(sr_bytes_of(facts, sizeof facts), sr_hash64(sr_bytes_str(name), 1)) | 1;
 }
 
-uint64_t sr_models_stamp(const char *path)
+/* Of the files in a folder, and of those in its folders: what stands behind the pooling is there. */
+static uint64_t folder_stamp(const char *path, bool inner)
 {
     struct stat st;
     uint64_t stamp = 0;
-    if (stat(path, &st))
-        return 0;
-    if (!S_ISDIR(st.st_mode))
-        return file_stamp(&st, "");
     struct dirent **entries = NULL;
     int n = scandir(path, &entries, NULL, NULL);
     for (int i = 0; i < n; i++) {
@@ -105,11 +102,24 @@ uint64_t sr_models_stamp(const char *path)
         int length = snprintf(file, sizeof file, "%s/%s", path, entries[i]->d_name);
         bool counts = i < FILES_MAX && entries[i]->d_name[0] != '.' && length < (int)sizeof file;
         if (counts && stat(file, &st) == 0)
-            stamp += file_stamp(&st, entries[i]->d_name);
+            stamp += S_ISDIR(st.st_mode) && !inner ? folder_stamp(file, true)
+                                                   : file_stamp(&st, entries[i]->d_name);
         free(entries[i]); /* scandir's */
     }
     free(entries);
     return stamp;
+}
+
+uint64_t sr_models_stamp(const char *path)
+{
+    char base[SR_LOCATE_MAX];
+    struct stat st;
+    if (stat(path, &st))
+        return 0;
+    if (!S_ISDIR(st.st_mode))
+        return file_stamp(&st, "");
+    bool adapter = sr_encoder_base(base, path, NULL) == SR_OK && strcmp(base, path) != 0;
+    return folder_stamp(path, false) + (adapter ? folder_stamp(base, false) : 0);
 }
 
 static struct stored *find(struct sr_models *models, const char *key, uint64_t stamp)

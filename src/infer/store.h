@@ -1,8 +1,8 @@
 /*
  * The models that are open, so that a reload keeps those that did not change, and the one inference engine.
  *
- * A model is the same while its path, its files (device, inode, size, modification time) and how it is opened
- * are. The store holds one reference of each model; a reload is begin, any number of takes, and a sweep that
+ * A model is the same while its path, its files (device, inode, size, modification time; an adapter's base is
+ * part of it) and how it is opened are. The store holds one reference of each model; a reload is begin, any number of takes, and a sweep that
  * drops what was not taken again. One user at a time (reloads are serialised); the models themselves are
  * shared by any thread.
  */
@@ -55,7 +55,8 @@ int sr_models_judge(struct sr_models *models, struct sr_encoder *encoder, struct
                     const struct sr_judge_options *options, struct sr_judge **out,
                     struct sr_err *err) SR_WARN_UNUSED;
 
-/* A number that changes when the file changes, or a file in the folder; 0 when there is none. */
+/* A number that changes when the file changes, or a file in the folder, or in the one that an adapter in it
+ * stands on; 0 when there is none. */
 uint64_t sr_models_stamp(const char *path);
 
 /* The engine, borrowed: lives as long as the store. It is started at the first call; where `options` differ

@@ -2,6 +2,7 @@
 #include "json/path.h"
 
 #include "base/hash.h"
+#include "base/grow.h"
 #include "base/mem.h"
 
 #define PATH_SPECS_MAX 1024
@@ -62,24 +63,10 @@ static int parse_spec(struct parsed *spec, const char *path, struct sr_err *err)
     }
 }
 
-static int grow(void **items, size_t *cap, size_t need, size_t item_size)
-{
-    if (need <= *cap)
-        return SR_OK;
-    size_t next = *cap * 2 > need ? *cap * 2 : need + 16;
-    void *p = sr_mem_realloc(*items, next * item_size);
-    if (!p)
-        return SR_ENOMEM;
-    *items = p;
-    *cap = next;
-    return SR_OK;
-}
-
 static int add_nodes(struct sr_paths *paths, size_t count)
 {
-    if (paths->n_nodes + count > PATH_NODES_MAX)
-        return SR_ELIMIT;
-    int rc = grow((void **)&paths->nodes, &paths->cap_nodes, paths->n_nodes + count, sizeof *paths->nodes);
+    int rc = sr_grow(&paths->nodes, &paths->cap_nodes, paths->n_nodes + count, sizeof *paths->nodes,
+                     PATH_NODES_MAX);
     if (rc)
         return rc;
     memset(paths->nodes + paths->n_nodes, 0, count * sizeof *paths->nodes);
@@ -128,9 +115,7 @@ static int build_names(struct builder *b, const uint16_t *set, size_t n, size_t 
     size_t names = 0;
     for (size_t i = 0; i < n; i++)
         names += first_of_name(b, set, i, depth);
-    if (paths->n_keys + names > UINT16_MAX)
-        return SR_ELIMIT;
-    int rc = grow((void **)&paths->keys, &paths->cap_keys, paths->n_keys + names, sizeof *paths->keys);
+    int rc = sr_grow(&paths->keys, &paths->cap_keys, paths->n_keys + names, sizeof *paths->keys, UINT16_MAX);
     if (rc)
         return rc;
     size_t at = paths->n_keys;

@@ -26,6 +26,9 @@ struct sr_classifier_ops {
     /* Optional (NULL: nothing is ever late). Any thread: drops a late job if it has not begun; `done` still
      * comes exactly once, with SR_ECANCELED when the job was dropped. */
     void (*cancel)(struct sr_classifier *self, struct sr_classifier_job *job);
+    /* Optional. Any thread: as `cancel`, but where another tier has answered already its answer stands, and
+     * `done` comes with SR_OK; else with SR_ETIMEOUT. */
+    void (*settle)(struct sr_classifier *self, struct sr_classifier_job *job);
     /* With `cancel`: after the answer to a job whose start did not fail, any thread, when nobody will cancel
      * it any more: frees what was kept for it. */
     void (*release)(struct sr_classifier *self, struct sr_classifier_job *job);
@@ -76,6 +79,15 @@ static inline void sr_classifier_cancel(struct sr_classifier *c, struct sr_class
 {
     if (c->ops->cancel)
         c->ops->cancel(c, job);
+}
+
+/* As sr_classifier_cancel, for an answer that comes too late. */
+static inline void sr_classifier_settle(struct sr_classifier *c, struct sr_classifier_job *job)
+{
+    if (c->ops->settle)
+        c->ops->settle(c, job);
+    else
+        sr_classifier_cancel(c, job);
 }
 
 static inline void sr_classifier_release(struct sr_classifier *c, struct sr_classifier_job *job)

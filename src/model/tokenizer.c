@@ -122,11 +122,8 @@ static void base_text(struct sr_tok_work *w)
     }
     sr_tok_text_clear(&w->base);
     if (valid) {
-        void *runs = w->base.runs;
-        if (sr_tok_reserve(w, &runs, &w->base.cap_runs, 1, sizeof *w->base.runs)) {
-            w->base.runs = runs;
+        if (sr_tok_reserve(w, &w->base.runs, &w->base.cap_runs, 1, sizeof *w->base.runs))
             w->base.runs[0] = (struct sr_tok_run){0, 0};
-        }
         w->base.n_runs = 1;
         w->base.p = s.p;
         w->base.n = s.n;

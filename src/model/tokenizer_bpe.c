@@ -181,10 +181,8 @@ static size_t merge_small(const struct sr_tok_bpe *bpe, struct sr_tok_symbol *sy
 
 static void heap_push(struct sr_tok_work *w, uint64_t entry)
 {
-    void *heap = w->heap;
-    if (!sr_tok_reserve(w, &heap, &w->cap_heap, w->n_heap + 1, sizeof *w->heap))
+    if (!sr_tok_reserve(w, &w->heap, &w->cap_heap, w->n_heap + 1, sizeof *w->heap))
         return;
-    w->heap = heap;
     size_t i = w->n_heap++;
     for (; i > 0 && w->heap[(i - 1) / 2] > entry; i = (i - 1) / 2)
         w->heap[i] = w->heap[(i - 1) / 2];
@@ -254,7 +252,6 @@ static size_t merge_long(struct sr_tok_work *w, size_t n)
 void sr_tok_bpe(struct sr_tok_work *w, const char *p, size_t n)
 {
     const struct sr_tokenizer *t = w->t;
-    void *symbols = w->symbols;
     if (t->bpe.ignore_merges) {
         int32_t id =
             t->bpe.byte_level ? sr_tok_vocab_find(&t->byte_words, sr_bytes_of(p, n)) : find_own(t, p, n);
@@ -263,9 +260,8 @@ void sr_tok_bpe(struct sr_tok_work *w, const char *p, size_t n)
             return;
         }
     }
-    if (!sr_tok_reserve(w, &symbols, &w->cap_symbols, n, sizeof *w->symbols))
+    if (!sr_tok_reserve(w, &w->symbols, &w->cap_symbols, n, sizeof *w->symbols))
         return;
-    w->symbols = symbols;
     size_t count = build(w, p, n);
     count = count <= SMALL ? merge_small(&t->bpe, w->symbols, count) : merge_long(w, count);
     uint32_t end = 0;

@@ -283,8 +283,8 @@ bool sr_tok_text_plain(struct sr_tok_text *text, size_t a, size_t b, size_t *sta
 /* Where the original character at `unit` ends. */
 uint32_t sr_tok_unit_end(const struct sr_tok_work *w, uint32_t unit);
 
-/* Makes room for `n` elements of `size` bytes in *array of *cap; false (and w->rc) when memory is out. */
-bool sr_tok_reserve(struct sr_tok_work *w, void **array, size_t *cap, size_t n, size_t size);
+/* sr_grow (base/grow.h): room for `n` elements; false (and w->rc) when memory is out. */
+bool sr_tok_reserve(struct sr_tok_work *w, void *array, size_t *cap, size_t n, size_t size);
 
 /* Runs the normalizers over from[a..b); the result is *out with *out_a, *out_b (it may be `from`). */
 void sr_tok_normalize(struct sr_tok_work *w, struct sr_tok_text *from, size_t a, size_t b,

@@ -1,24 +1,17 @@
 /* Texts on their way through the tokenizer, and which original character each byte comes from. */
 #include "model/tokenizer_private.h"
 
+#include "base/grow.h"
 #include "base/mem.h"
 
-bool sr_tok_reserve(struct sr_tok_work *w, void **array, size_t *cap, size_t n, size_t size)
+bool sr_tok_reserve(struct sr_tok_work *w, void *array, size_t *cap, size_t n, size_t size)
 {
-    if (n <= *cap)
-        return true;
-    size_t grown = *cap * 2 > n ? *cap * 2 : n;
-    if (grown < 64)
-        grown = 64;
-    void *p = sr_mem_realloc(*array, grown * size);
-    if (!p) {
-        w->rc = SR_ENOMEM;
+    int rc = sr_grow(array, cap, n, size, SR_GROW_NO_MAX);
+    if (rc) {
+        w->rc = rc;
         w->stop = true;
-        return false;
     }
-    *array = p;
-    *cap = grown;
-    return true;
+    return rc == SR_OK;
 }
 
 void sr_tok_text_clear(struct sr_tok_text *text)
@@ -36,20 +29,15 @@ void sr_tok_text_dispose(struct sr_tok_text *text)
 
 static bool room(struct sr_tok_work *w, struct sr_tok_text *text, size_t n)
 {
-    void *own = text->own;
-    bool ok = sr_tok_reserve(w, &own, &text->cap, text->n + n + SR_TOK_PAD, 1);
-    text->own = own;
-    text->p = own;
+    bool ok = sr_tok_reserve(w, &text->own, &text->cap, text->n + n + SR_TOK_PAD, 1);
+    text->p = text->own;
     return ok;
 }
 
 static void add_run(struct sr_tok_work *w, struct sr_tok_text *text, uint32_t start)
 {
-    void *runs = text->runs;
-    if (sr_tok_reserve(w, &runs, &text->cap_runs, text->n_runs + 1, sizeof *text->runs) && runs) {
-        text->runs = runs;
+    if (sr_tok_reserve(w, &text->runs, &text->cap_runs, text->n_runs + 1, sizeof *text->runs))
         text->runs[text->n_runs++] = (struct sr_tok_run){(uint32_t)text->n, start};
-    }
 }
 
 /* Opens a plain run at the end of `text` unless the last one goes on just so. */

@@ -2,6 +2,7 @@
 #include "model/tokenizer_private.h"
 
 #include "base/hash.h"
+#include "base/grow.h"
 #include "base/mem.h"
 
 static size_t table_size(size_t n)
@@ -69,13 +70,9 @@ void sr_tok_trie_dispose(struct sr_tok_trie *trie)
 
 int sr_tok_trie_root(struct sr_tok_trie *trie, uint32_t *root)
 {
-    if (trie->n_nodes == trie->cap_nodes) {
-        int32_t *values = sr_mem_realloc(trie->values, trie->cap_nodes * 2 * sizeof *values);
-        if (!values)
-            return SR_ENOMEM;
-        trie->values = values;
-        trie->cap_nodes *= 2;
-    }
+    int rc = sr_grow(&trie->values, &trie->cap_nodes, trie->n_nodes + 1, sizeof *trie->values, SR_GROW_NO_MAX);
+    if (rc)
+        return rc;
     *root = (uint32_t)trie->n_nodes++;
     trie->values[*root] = SR_TOK_NONE;
     return SR_OK;

@@ -6,15 +6,11 @@
 static bool room(struct sr_tok_work *w, size_t more)
 {
     size_t cap = w->cap, cap_starts = w->cap, cap_ends = w->cap;
-    void *ids = w->ids, *starts = w->starts, *ends = w->ends;
     if (w->n + more <= w->cap)
         return true;
-    bool ok = sr_tok_reserve(w, &ids, &cap, w->n + more, sizeof *w->ids);
-    w->ids = ids;
-    ok = ok && sr_tok_reserve(w, &starts, &cap_starts, w->n + more, sizeof *w->starts);
-    w->starts = starts;
-    ok = ok && sr_tok_reserve(w, &ends, &cap_ends, w->n + more, sizeof *w->ends);
-    w->ends = ends;
+    bool ok = sr_tok_reserve(w, &w->ids, &cap, w->n + more, sizeof *w->ids) &&
+              sr_tok_reserve(w, &w->starts, &cap_starts, w->n + more, sizeof *w->starts) &&
+              sr_tok_reserve(w, &w->ends, &cap_ends, w->n + more, sizeof *w->ends);
     if (ok)
         w->cap = cap;
     return ok;
@@ -150,12 +146,8 @@ static bool run_model(struct sr_tok_work *w, const char *p, size_t n)
 {
     if (n > w->cap_word) {
         size_t cap = w->cap_word, cap_ends = w->cap_word;
-        void *ids = w->word_ids, *ends = w->word_ends;
-        bool ok = sr_tok_reserve(w, &ids, &cap, n, sizeof *w->word_ids);
-        w->word_ids = ids;
-        ok = ok && sr_tok_reserve(w, &ends, &cap_ends, n, sizeof *w->word_ends);
-        w->word_ends = ends;
-        if (!ok)
+        if (!sr_tok_reserve(w, &w->word_ids, &cap, n, sizeof *w->word_ids) ||
+            !sr_tok_reserve(w, &w->word_ends, &cap_ends, n, sizeof *w->word_ends))
             return false;
         w->cap_word = cap;
     }

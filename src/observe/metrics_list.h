@@ -94,6 +94,9 @@
       "Requests of Envoy that went on without the headers of a verdict, by reason.", "reason", NONE)         \
     X(SIGNAL_ERRORS, COUNTER, "semroute_signal_errors_total", "Signals that gave no result, by reason.",     \
       "signal,reason", NONE)                                                                                 \
+    X(JUDGE_LATE, COUNTER, "semroute_judge_late_total",                                                      \
+      "Signals that were answered before the judge had read all; other tiers answered for the rest.",        \
+      "signal", NONE)                                                                                        \
     X(COMPRESSION_RATIO, HISTOGRAM, "semroute_compression_ratio",                                            \
       "Tokens that signals read of a compressed text, over all of its tokens.", "", RATIO)                   \
     X(COMPRESSION_TIME, HISTOGRAM, "semroute_compression_seconds", "Time to compress a text for signals.",   \
@@ -103,6 +106,9 @@
       NONE)                                                                                                  \
     /* action: allow, flag, route, block, redact */                                                          \
     X(GUARD_ACTIONS, COUNTER, "semroute_guard_actions_total", "What guards did.", "decision,action", NONE)   \
+    /* warning: response_jailbreak; action: header, block, none */                                            \
+    X(RESPONSE_WARNINGS, COUNTER, "semroute_response_warnings_total",                                         \
+      "Answers that the plugin of this name warned of.", "warning,decision,action", NONE)                     \
     X(SCAN_COVERAGE, HISTOGRAM, "semroute_guard_scan_coverage",                                              \
       "Share of a request's text that a guard's signal has read.", "signal", UNIT)                           \
     X(SCANNED_BYTES, COUNTER, "semroute_guard_scanned_bytes_total", "Text that guards' signals have read.",  \

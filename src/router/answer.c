@@ -15,6 +15,7 @@ void sr_answer_init(sr_exchange *x)
     sr_sse_frames_init(&x->answer.frames, FRAME_MAX);
     sr_buf_init(&x->answer.cut, FRAME_MAX + 16);
     sr_restore_init(&x->answer.restore, NULL, NULL);
+    sr_response_guard_init(&x->answer.guard);
 }
 
 void sr_answer_dispose(sr_exchange *x)
@@ -25,6 +26,7 @@ void sr_answer_dispose(sr_exchange *x)
     sr_buf_dispose(&x->answer.out);
     sr_buf_dispose(&x->answer.cut);
     sr_restore_dispose(&x->answer.restore);
+    sr_response_guard_dispose(&x->answer.guard);
     sr_sse_frames_dispose(&x->answer.frames);
 }
 
@@ -60,7 +62,14 @@ void sr_exchange_answer_head(sr_exchange *x, int status, const struct sr_header 
         x->guard.decision >= 0 ? &x->engine->config->decisions[x->guard.decision] : NULL;
     if (a->mode != SR_ANSWER_RAW && guard && guard->plugins.guard.restore)
         sr_restore_init(&a->restore, &x->guard.redaction, x->engine->restore_paths);
+    if (status / 100 == 2)
+        sr_response_guard_begin(x);
     sr_headers_answer(x, status, headers, n_headers, edits);
+}
+
+bool sr_exchange_answer_held(const sr_exchange *x)
+{
+    return sr_response_guard_reads(&x->answer.guard) && x->answer.guard.whole;
 }
 
 /* What to do with a frame. */
@@ -159,6 +168,8 @@ static size_t change_events(sr_exchange *x, struct sr_bytes in, bool last)
     sr_buf_clear(&a->out);
     while ((rc = sr_sse_frames_next(&a->frames, &in, &frame)) == SR_OK) {
         size_t before = a->out.len;
+        if (sr_response_guard_reads(&a->guard) && frame.whole && frame.has_data)
+            sr_response_guard_event(x, frame.data);
         if (put_frame(x, &frame)) {
             a->out.len = before;
             return stop_changing(a, frame.raw, in);
@@ -205,17 +216,37 @@ static size_t restore_body(struct sr_answer *a, struct sr_bytes in, bool last)
     return a->out.len ? 1 : 0;
 }
 
-void sr_exchange_answer_body(sr_exchange *x, const void *p, size_t n, bool last,
-                             const struct sr_bytes **slices, size_t *n_slices)
+/* The stage behind all others, and the count of what leaves it. */
+static enum sr_answer_step pass_guard(sr_exchange *x, bool last, const struct sr_bytes **slices,
+                                      size_t *n_slices)
+{
+    struct sr_answer *a = &x->answer;
+    enum sr_answer_step step = SR_ANSWER_GO;
+    *slices = a->slices;
+    if (sr_response_guard_reads(&a->guard))
+        step = sr_response_guard_pass(x, last, n_slices);
+    for (size_t i = 0; i < *n_slices; i++)
+        a->bytes += a->slices[i].n;
+    return step;
+}
+
+enum sr_answer_step sr_exchange_answer_next(sr_exchange *x, const struct sr_bytes **slices, size_t *n_slices)
+{
+    *n_slices = 0;
+    return pass_guard(x, false, slices, n_slices);
+}
+
+enum sr_answer_step sr_exchange_answer_body(sr_exchange *x, const void *p, size_t n, bool last,
+                                            const struct sr_bytes **slices, size_t *n_slices)
 {
     struct sr_answer *a = &x->answer;
     struct sr_bytes in = sr_bytes_of(p, n);
     a->slices[0] = in;
-    *slices = a->slices;
     *n_slices = n ? 1 : 0;
     if (n)
         x->times.last_token = sr_clock_ns();
-    if (a->mode == SR_ANSWER_SSE && (a->strip_usage || sr_restore_wanted(&a->restore)))
+    if (a->mode == SR_ANSWER_SSE &&
+        (a->strip_usage || sr_restore_wanted(&a->restore) || sr_response_guard_reads(&a->guard)))
         *n_slices = change_events(x, in, last);
     else if (a->mode == SR_ANSWER_SSE)
         read_events(x, in);
@@ -225,6 +256,5 @@ void sr_exchange_answer_body(sr_exchange *x, const void *p, size_t n, bool last,
         *n_slices = restore_body(a, in, last);
     if (a->metering)
         a->usage = a->meter.usage;
-    for (size_t i = 0; i < *n_slices; i++)
-        a->bytes += (*slices)[i].n;
+    return pass_guard(x, last, slices, n_slices);
 }

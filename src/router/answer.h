@@ -1,9 +1,10 @@
 /*
- * The stages that an answer passes: headers, server-sent events, token usage, values that were redacted.
+ * The stages that an answer passes: headers, server-sent events, token usage, values that were redacted, the
+ * guard of answers.
  *
  * Bytes pass as they are, and at once, unless the router asked the upstream for usage that the client did not
- * want, or a guard puts values back: then each event is held until it is complete. Errors of the upstream are
- * never changed.
+ * want, a guard puts values back, or answers are read: then each event is held until it is complete. Errors of
+ * the upstream are never changed.
  */
 #ifndef SR_ROUTER_ANSWER_H
 #define SR_ROUTER_ANSWER_H

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "router/response_text.h"
 #include "router/restore.h"
 #include "router/usage.h"
 
@@ -120,6 +121,11 @@ static bool is_for_named(const struct sr_config_decision *decision)
            (decision->plugins.fast_response.set && decision->has_rules && asks_guards(&decision->rules));
 }
 
+static bool reads_answers(const struct sr_config_decision *decision)
+{
+    return decision->plugins.response_jailbreak.set;
+}
+
 static bool any_decision(const struct sr_config *config, bool (*takes)(const struct sr_config_decision *))
 {
     for (size_t i = 0; i < config->n_decisions; i++)
@@ -155,14 +161,26 @@ static int policies_prepare(struct sr_engine *engine)
     return SR_OK;
 }
 
+/* Answers are read by the jailbreak signal's models, whatever rules there are. */
+static int readers_prepare(struct sr_engine *engine, struct sr_models *models, struct sr_err *err)
+{
+    bool answers = any_decision(engine->config, reads_answers);
+    if (!models && !answers)
+        return SR_OK;
+    int rc = sr_readers_new(&engine->readers, engine->config, models, SR_READERS_SHIPPED,
+                            models ? READ_ALONE : 1u << SR_SIGNAL_JAILBREAK, err);
+    const char *why = rc || !answers ? NULL : sr_readers_missing(engine->readers, SR_SIGNAL_JAILBREAK);
+    return why ? sr_err_set(err, SR_EUNSUPPORTED, "plugin `response_jailbreak`: %s", why) : rc;
+}
+
 static int engine_prepare(struct sr_engine *engine, struct sr_models *models, struct sr_err *err)
 {
     const struct sr_config *config = engine->config;
     if (models)
         sr_memo_resize(sr_models_memo(models), config->global.guards.memo_bytes);
     int rc = sr_signals_new(&engine->signals, config, models, err);
-    if (!rc && models)
-        rc = sr_readers_new(&engine->readers, config, models, SR_READERS_SHIPPED, READ_ALONE, err);
+    if (!rc)
+        rc = readers_prepare(engine, models, err);
     if (!rc)
         rc = plans_prepare(engine, err);
     if (!rc)
@@ -173,6 +191,8 @@ static int engine_prepare(struct sr_engine *engine, struct sr_models *models, st
         rc = sr_usage_paths(&engine->answer_paths, err);
     if (!rc)
         rc = sr_restore_paths(&engine->restore_paths, err);
+    if (!rc)
+        rc = sr_response_paths(&engine->response_paths, err);
     if (rc)
         return rc;
     engine->models = sr_arena_calloc(&engine->arena, config->n_models, sizeof *engine->models);
@@ -228,6 +248,7 @@ void sr_engine_unref(struct sr_engine *engine)
         sr_paths_unref(engine->paths[d]);
     sr_paths_unref(engine->answer_paths);
     sr_paths_unref(engine->restore_paths);
+    sr_paths_unref(engine->response_paths);
     sr_readers_free(engine->readers);
     sr_arena_dispose(&engine->arena);
     sr_config_unref(engine->config);

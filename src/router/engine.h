@@ -35,7 +35,8 @@ struct sr_engine {
     struct sr_paths *paths[SR_DIALECTS];
     struct sr_paths *answer_paths;  /* router/usage.h */
     struct sr_paths *restore_paths; /* router/restore.h */
-    struct sr_readers *readers;     /* of a runtime's engine; elsewhere NULL */
+    struct sr_paths *response_paths; /* router/response_text.h */
+    struct sr_readers *readers; /* of a runtime's engine, or where answers are read; elsewhere NULL */
     struct sr_engine_model *models; /* one per model of the configuration */
     uint64_t created;               /* seconds since 1970 */
     size_t max_body;                /* bytes of a request body; over it 413 */

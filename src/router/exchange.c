@@ -135,13 +135,15 @@ bool sr_exchange_body_whole(const sr_exchange *x)
 
 uint64_t sr_exchange_deadline_ns(const sr_exchange *x)
 {
-    return x->deadline_ns;
+    return x->state == SR_EXCHANGE_WAITING ? x->deadline_ns : x->answer.guard.reading.deadline_ns;
 }
 
 void sr_exchange_timeout(sr_exchange *x)
 {
-    if (x->state != SR_EXCHANGE_WAITING)
+    if (x->state != SR_EXCHANGE_WAITING) {
+        sr_response_guard_give_up(x);
         return;
+    }
     sr_route_give_up(x, SR_ETIMEOUT);
     sr_exchange_woken(x);
 }
@@ -181,10 +183,10 @@ void sr_exchange_end(sr_exchange *x, enum sr_end how)
 {
     if (!x)
         return;
-    sr_route_dispose(x);
     sr_measure_end(x, how);
     sr_access_log_write(x, how);
     sr_answer_dispose(x);
+    sr_route_dispose(x);
     sr_early_dispose(&x->early);
     sr_buf_dispose(&x->body);
     sr_buf_dispose(&x->reply);

@@ -13,6 +13,7 @@
 #include "router/guard.h"
 #include "router/head.h"
 #include "router/request.h"
+#include "router/response_guard.h"
 #include "router/restore.h"
 #include "router/runtime.h"
 #include "router/usage.h"
@@ -59,10 +60,11 @@ struct sr_answer {
     bool metering;
     struct sr_usage usage;
     struct sr_restore restore;
+    struct sr_response_guard guard; /* after all other stages */
     struct sr_buf cut;       /* an event without what was taken out of it */
     struct sr_arena scratch; /* of one event */
     struct sr_buf out;
-    struct sr_bytes slices[3];
+    struct sr_bytes slices[5];
     uint64_t bytes;
 };
 
@@ -177,6 +179,8 @@ int sr_headers_reply(sr_exchange *x, const char *content_type) SR_WARN_UNUSED;
 
 void sr_measure_verdict(sr_exchange *x);
 void sr_measure_end(sr_exchange *x, enum sr_end how);
+/* The word of a signal's status. */
+const char *sr_measure_reason(int status);
 /* Cost of the tokens used, in the model's currency; 0 when unknown. */
 double sr_exchange_cost(const sr_exchange *x);
 

@@ -142,6 +142,10 @@ static void put_signals(struct doc *doc, const sr_exchange *x)
             put_number(doc, "bytes", (double)result->all_bytes);
             put_number(doc, "read_bytes", (double)result->scanned_bytes);
         }
+        if (result->judged_bytes || result->judge_late)
+            put_number(doc, "judged_bytes", (double)result->judged_bytes);
+        if (result->judge_late)
+            put_bool(doc, "judge_late", true);
         put_classes(doc, result);
         put_hits(doc, x, (enum sr_signal_type)type);
         put(doc, "}");

@@ -70,4 +70,7 @@ const char *sr_guard_type_names(uint32_t types, struct sr_arena *arena);
 void sr_guard_measure(const sr_exchange *x);
 void sr_guard_audit(const sr_exchange *x);
 
+/* Writes the line about an answer that looks like the work of an attack. */
+void sr_guard_audit_answer(const sr_exchange *x);
+
 #endif

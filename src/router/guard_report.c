@@ -138,7 +138,8 @@ static int put(struct sr_buf *line, const char *key, struct sr_bytes value)
     return rc || !value.n ? rc : sr_buf_append(line, "\"", 1);
 }
 
-static int put_head(struct sr_buf *line, const sr_exchange *x)
+static int put_head(struct sr_buf *line, const sr_exchange *x, const char *event, const char *action,
+                    const char *decision)
 {
     uint64_t now = sr_clock_wall_ns();
     time_t second = (time_t)(now / SR_NS_PER_S);
@@ -147,10 +148,9 @@ static int put_head(struct sr_buf *line, const sr_exchange *x)
     gmtime_r(&second, &tm);
     strftime(time_text, sizeof time_text, "%Y-%m-%dT%H:%M:%S", &tm);
     const struct sr_config_model *model = sr_exchange_model(x);
-    bool block = sr_guard_action(x) == SR_GUARD_BLOCK;
     int rc = sr_buf_printf(line, "{\"time\":\"%s.%03uZ\",\"event\":\"%s\",\"action\":\"%s\"", time_text,
                            (unsigned)(now % SR_NS_PER_S / SR_NS_PER_MS),
-                           block ? "security_block" : "security_guard", sr_guard_action_name(x));
+                           event, action);
     if (!rc)
         rc = put(line, "request_id", sr_exchange_id(x));
     if (!rc)
@@ -158,7 +158,7 @@ static int put_head(struct sr_buf *line, const sr_exchange *x)
     if (!rc)
         rc = put(line, "peer", x->head.peer);
     if (!rc)
-        rc = put(line, "decision", sr_bytes_str(name_of(x)));
+        rc = put(line, "decision", sr_bytes_str(decision));
     return rc ? rc : put(line, "model", sr_bytes_str(model ? model->name : ""));
 }
 
@@ -202,7 +202,8 @@ void sr_guard_audit(const sr_exchange *x)
     if (action < 0 || action == SR_GUARD_ALLOW || !sr_runtime_wants_audit(x->runtime))
         return;
     sr_buf_init(&line, AUDIT_MAX);
-    int rc = put_head(&line, x);
+    int rc = put_head(&line, x, action == SR_GUARD_BLOCK ? "security_block" : "security_guard",
+                      sr_guard_action_name(x), name_of(x));
     if (!rc)
         rc = put_attack(&line, x);
     if (!rc)
@@ -210,6 +211,25 @@ void sr_guard_audit(const sr_exchange *x)
     if (!rc)
         rc = sr_buf_printf(&line, ",\"status\":%d}",
                            x->verdict.action == SR_ACTION_REPLY ? x->verdict.status : 0);
+    if (!rc)
+        sr_runtime_audit_line(x->runtime, sr_buf_view(&line));
+    sr_buf_dispose(&line);
+}
+
+void sr_guard_audit_answer(const sr_exchange *x)
+{
+    const struct sr_response_guard *guard = &x->answer.guard;
+    struct sr_buf line;
+    if (!sr_runtime_wants_audit(x->runtime))
+        return;
+    sr_buf_init(&line, AUDIT_MAX);
+    int rc = put_head(&line, x, "security_response", sr_response_action_name(guard->action),
+                      guard->decision->name);
+    if (!rc)
+        rc = put(&line, "type", sr_bytes_str(guard->kind));
+    if (!rc)
+        rc = sr_buf_printf(&line, ",\"confidence\":%.4f,\"status\":%d}", (double)guard->risk,
+                           guard->whole && guard->action == SR_RESPONSE_BLOCK ? 403 : x->answer.status);
     if (!rc)
         sr_runtime_audit_line(x->runtime, sr_buf_view(&line));
     sr_buf_dispose(&line);

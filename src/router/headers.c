@@ -263,7 +263,8 @@ static size_t spoofed_names(sr_exchange *x, const struct sr_header *headers, siz
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
         bool reserved = sr_bytes_starts_with(headers[i].name, SR_LIT("x-vsr-"));
-        bool stale = (x->answer.strip_usage || sr_restore_wanted(&x->answer.restore)) &&
+        bool stale = (x->answer.strip_usage || sr_restore_wanted(&x->answer.restore) ||
+                      sr_response_guard_changes(&x->answer.guard)) &&
                      sr_bytes_eq(headers[i].name, SR_LIT("content-length"));
         if (!reserved && !stale)
             continue;
@@ -297,6 +298,27 @@ void sr_headers_answer(sr_exchange *x, int status, const struct sr_header *heade
     edits->n_remove = spoofed_names(x, headers, n_headers, remove);
 }
 
+/* What the guard of answers found. */
+static void response_headers(struct header_list *list, const sr_exchange *x)
+{
+    const struct sr_response_guard *guard = &x->answer.guard;
+    double coverage = sr_response_guard_coverage(guard);
+    if (coverage < 0 || guard->action == SR_RESPONSE_NONE)
+        return;
+    list_set(list, SR_LIT("x-vsr-response-scan-coverage"),
+             sr_bytes_str(sr_arena_printf(list->arena, "%.4f", coverage)));
+    if (guard->found)
+        list_set(list, SR_LIT("x-vsr-response-warnings"), SR_LIT("response_jailbreak"));
+}
+
+void sr_exchange_answer_headers(sr_exchange *x, const struct sr_header **headers, size_t *n_headers)
+{
+    struct header_list list = list_new(&x->arena, 2);
+    response_headers(&list, x);
+    *headers = list.items;
+    *n_headers = list.failed ? 0 : list.n;
+}
+
 /* ---- replies made here ---- */
 
 int sr_headers_reply(sr_exchange *x, const char *content_type)
@@ -315,8 +337,10 @@ int sr_headers_reply(sr_exchange *x, const char *content_type)
     }
     if (v->outcome == SR_OUTCOME_FAST || v->outcome == SR_OUTCOME_BLOCKED)
         guard_headers(&list, x);
-    if (v->outcome == SR_OUTCOME_BLOCKED)
+    if (v->outcome == SR_OUTCOME_BLOCKED) {
         list_text(&list, SR_LIT("x-vsr-selected-decision"), v->decision);
+        response_headers(&list, x);
+    }
     if (v->status == 405)
         list_set(&list, SR_LIT("allow"), x->allow);
     if (v->status == 503 || v->status == 429)

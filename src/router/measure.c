@@ -31,7 +31,7 @@ static const char *model_label(const sr_exchange *x)
     return model ? model->name : "";
 }
 
-static const char *reason_of(int status)
+const char *sr_measure_reason(int status)
 {
     switch (status) {
     case SR_ETIMEOUT:
@@ -70,10 +70,12 @@ static void measure_signals(const sr_exchange *x)
         if (!result)
             continue;
         if (result->status) {
-            count(x, SR_METRIC_SIGNAL_ERRORS, name, reason_of(result->status));
+            count(x, SR_METRIC_SIGNAL_ERRORS, name, sr_measure_reason(result->status));
             continue;
         }
         observe(x, SR_METRIC_SIGNAL_LATENCY, seconds(0, result->ns), name);
+        if (result->judge_late)
+            observe(x, SR_METRIC_JUDGE_LATE, 1, name);
         for (size_t i = 0; i < result->n_hits; i++) {
             const char *rule = sr_signals_rule_name(x->engine->signals, (enum sr_signal_type)type, i);
             count(x, SR_METRIC_SIGNAL_EXTRACTION, name, rule);
@@ -236,6 +238,7 @@ void sr_measure_end(sr_exchange *x, enum sr_end how)
         measure_answer(x);
     if (x->answer.status >= 400)
         reason = x->answer.status >= 500 ? "upstream_5xx" : "upstream_4xx";
+    sr_response_guard_measure(x);
     if (how == SR_END_CLIENT_GONE)
         reason = "cancellation";
     else if (how == SR_END_UPSTREAM_LOST)

@@ -87,7 +87,7 @@ void sr_reply_error(sr_exchange *x, struct sr_error_reply error, const char *fmt
                                                                            : SR_OUTCOME_REFUSED;
     sr_reply_settle(x, outcome, error.status);
     x->error_code = error.code;
-    x->response_path = error.blocked ? "blocked" : "error";
+    x->response_path = error.path ? error.path : error.blocked ? "blocked" : "error";
     sr_buf_clear(&x->reply);
     int rc = sr_buf_append_bytes(&x->reply, SR_LIT("{\"error\":{\"message\":\""));
     if (!rc)

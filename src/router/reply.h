@@ -14,7 +14,8 @@
 struct sr_error_reply {
     int status;
     const char *type, *code, *param;
-    bool blocked; /* by a guard: labelled so, not as an error */
+    bool blocked;     /* by a guard: labelled so, not as an error */
+    const char *path; /* x-vsr-response-path; NULL: "blocked" or "error" */
 };
 void sr_reply_error(sr_exchange *x, struct sr_error_reply error, const char *fmt, ...) SR_PRINTF(3, 4);
 

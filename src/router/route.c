@@ -148,20 +148,25 @@ static uint32_t needed_next(sr_exchange *x)
             return 0;
         assumed[type] = &nothing[type];
     }
+    struct sr_choice choice = {.model = x->automatic ? -1 : x->model};
     for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) {
         struct sr_decision decision;
         uint32_t needed = 0;
-        if (plans[i] && sr_plan_decide(plans[i], assumed, &decision, &needed) == SR_AGAIN)
-            return needed;
+        int rc = plans[i] ? sr_plan_decide(plans[i], assumed, &decision, &needed) : SR_OK;
+        if (rc)
+            return rc == SR_AGAIN ? needed : 0;
+        if (plans[i] && plans[i] == x->engine->plan)
+            sr_plan_choose(plans[i], &decision, assumed, &choice);
     }
-    return 0;
+    bool policy = x->engine->may_see && choice.model >= 0 && ~x->engine->may_see[choice.model];
+    return policy ? UINT32_C(1) << SR_SIGNAL_PII : 0;
 }
 
-/* Something is under way: begins what comes next, as long as that leads to another late answer. */
+/* Something is under way: begins what comes next. What was not begun when time is up is not known. */
 static void begin_next(sr_exchange *x)
 {
-    uint32_t late = sr_plan_signals(x->engine->plan) & sr_signals_late(x->engine->signals), needed;
-    while (x->automatic && (late & ~x->begun) && (needed = needed_next(x)) && !(needed & x->begun))
+    uint32_t needed;
+    while ((needed = needed_next(x)) && !(needed & x->begun))
         if (begin_type(x, sr_plan_cheapest(needed)) == SR_ENOMEM)
             return;
 }
@@ -236,6 +241,8 @@ void sr_route_start(sr_exchange *x)
 
 void sr_route_give_up(sr_exchange *x, int status)
 {
+    if (status == SR_ETIMEOUT)
+        sr_signal_run_settle(x->run);
     sr_signal_run_cancel(x->run, status);
     for (int type = 0; type < SR_SIGNAL_TYPES; type++)
         if (x->wanted >> type & 1)

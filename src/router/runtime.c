@@ -179,7 +179,7 @@ static const char *audit_target(const struct sr_config *config)
 {
     bool acts = config->global.n_policies > 0;
     for (size_t i = 0; i < config->n_decisions; i++)
-        acts |= config->decisions[i].plugins.guard.set;
+        acts |= config->decisions[i].plugins.guard.set || config->decisions[i].plugins.response_jailbreak.set;
     return acts ? config->global.guards.audit_log : "off";
 }
 

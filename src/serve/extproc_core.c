@@ -83,6 +83,12 @@ static void on_ready(void *ctx, sr_exchange *exchange)
     sr_extproc_deliver(ctx);
 }
 
+static void on_answer_ready(void *ctx, sr_exchange *exchange)
+{
+    (void)exchange;
+    sr_extproc_answer_ready(ctx);
+}
+
 /* ---- the head ---- */
 
 /* Paths of this API; all others that Envoy may serve are none of our business. */
@@ -159,7 +165,8 @@ static bool make_exchange(struct sr_extproc_core *core, const struct sr_extproc_
             head.peer = message->headers[i].value;
         }
     }
-    struct sr_exchange_env env = {.post = post, .ready = on_ready, .ctx = core};
+    struct sr_exchange_env env = {
+        .post = post, .ready = on_ready, .answer_ready = on_answer_ready, .ctx = core};
     core->exchange = sr_exchange_new(core->options.runtime, &head, core->options.ops->post ? &env : NULL);
     core->path = sr_arena_dup(&core->arena, message->path);
     return core->exchange && core->path.p && sr_extproc_keep_subset(core, message);
@@ -276,11 +283,13 @@ static void on_request_headers(struct sr_extproc_core *core, const struct sr_ext
 
 /* ---- the body ---- */
 
-void sr_extproc_extend(struct sr_extproc_core *core, uint64_t ms)
+void sr_extproc_extend(struct sr_extproc_core *core, enum sr_extproc_phase phase, uint64_t ms)
 {
     struct sr_extproc_reply reply = {
-        .action = SR_EXTPROC_EXTEND, .phase = SR_EXTPROC_REQUEST_BODY, .extend_ms = ms + EXTEND_MARGIN_MS};
-    if (core->request_mode != SR_EXTPROC_MODE_FULL_DUPLEX) {
+        .action = SR_EXTPROC_EXTEND, .phase = phase, .extend_ms = ms + EXTEND_MARGIN_MS};
+    bool request = phase < SR_EXTPROC_RESPONSE_HEADERS;
+    /* In FULL_DUPLEX Envoy has no timer. */
+    if ((request ? core->request_mode : core->response_mode) != SR_EXTPROC_MODE_FULL_DUPLEX) {
         sr_extproc_send(core, &reply);
     }
 }
@@ -290,7 +299,7 @@ static void wait_elsewhere(struct sr_extproc_core *core)
     uint64_t now = sr_clock_ns(), due = sr_exchange_deadline_ns(core->exchange);
     core->state = SR_EXTPROC_WAITING;
     core->read_due_ns = 0;
-    sr_extproc_extend(core, due > now ? (due - now) / SR_NS_PER_MS : 0);
+    sr_extproc_extend(core, SR_EXTPROC_REQUEST_BODY, due > now ? (due - now) / SR_NS_PER_MS : 0);
 }
 
 /* Replies to all chunks but the last `keep`: nothing in their place. */
@@ -496,7 +505,11 @@ uint64_t sr_extproc_core_deadline_ns(const struct sr_extproc_core *core)
     if (core->state == SR_EXTPROC_READING) {
         return earliest(core->read_due_ns, hold);
     }
-    return core->state == SR_EXTPROC_WAITING ? earliest(sr_exchange_deadline_ns(core->exchange), hold) : 0;
+    if (core->state == SR_EXTPROC_WAITING) {
+        return earliest(sr_exchange_deadline_ns(core->exchange), hold);
+    }
+    bool answers = core->answer_begun && core->exchange && core->state != SR_EXTPROC_CLOSED;
+    return answers ? sr_exchange_deadline_ns(core->exchange) : 0;
 }
 
 void sr_extproc_core_timeout(struct sr_extproc_core *core)
@@ -513,6 +526,12 @@ void sr_extproc_core_timeout(struct sr_extproc_core *core)
         if (due != 0 && now >= due) {
             sr_exchange_timeout(core->exchange);
             sr_extproc_deliver(core);
+        }
+    } else if (core->answer_begun && core->exchange && core->state != SR_EXTPROC_CLOSED) {
+        uint64_t due = sr_exchange_deadline_ns(core->exchange);
+        if (due != 0 && now >= due) {
+            sr_exchange_timeout(core->exchange);
+            sr_extproc_answer_ready(core);
         }
     }
 }

@@ -470,7 +470,7 @@ static void put_modes(struct parts *parts, const struct sr_extproc_reply *reply)
 {
     envoy__service__ext_proc__v3__processing_mode__init(&parts->mode);
     parts->mode.request_body_mode = (PB(BodySendMode))reply->request_mode;
-    parts->mode.response_body_mode = (PB(BodySendMode))SR_EXTPROC_MODE_STREAMED;
+    parts->mode.response_body_mode = (PB(BodySendMode))reply->response_mode;
     parts->response.mode_override = &parts->mode;
 }
 

@@ -88,8 +88,8 @@ struct sr_extproc_reply {
     int status; /* of an answer; becomes one that Envoy knows */
     uint64_t extend_ms;
     struct sr_bytes endpoint; /* dynamic metadata of the endpoint-picker protocol; empty = none */
-    bool override_modes;      /* mode_override: the response's body STREAMED, the rest as it was */
-    enum sr_extproc_mode request_mode;
+    bool override_modes;      /* mode_override: of the request's body what it was, of the response's another */
+    enum sr_extproc_mode request_mode, response_mode;
 };
 
 /* The header and metadata key of the endpoint-picker protocol. */

@@ -77,6 +77,11 @@ struct sr_extproc_core {
     /* the answer */
     bool answer_begun, answer_ended, answer_overridden;
     size_t answer_chunks;
+    struct sr_header_edits answer_edits; /* of its head */
+    bool answer_head_owed;               /* FULL_DUPLEX: the reply to its headers waits for its body */
+    bool answer_waits;                   /* all of it is given, and is being read */
+    bool answer_owed;                    /* so the reply to its last piece waits */
+    bool answer_trailers_owed;           /* or the one to its trailers */
 };
 
 static inline void sr_extproc_send(struct sr_extproc_core *core, const struct sr_extproc_reply *reply)
@@ -99,8 +104,8 @@ void sr_extproc_fail(struct sr_extproc_core *core, const char *why);
 /* Turns the exchange into an error and answers with it. */
 void sr_extproc_refuse(struct sr_extproc_core *core, int status, const char *message);
 
-/* Asks Envoy for that much more time, where it has a timer. */
-void sr_extproc_extend(struct sr_extproc_core *core, uint64_t ms);
+/* Asks Envoy for that much more time for the message that waits. */
+void sr_extproc_extend(struct sr_extproc_core *core, enum sr_extproc_phase phase, uint64_t ms);
 
 /* A request goes on without the headers of a verdict. */
 void sr_extproc_count_unrouted(struct sr_extproc_core *core, const char *reason);
@@ -136,6 +141,9 @@ void sr_extproc_release_head(struct sr_extproc_core *core);
 void sr_extproc_answer_head(struct sr_extproc_core *core, const struct sr_extproc_message *message);
 void sr_extproc_answer_body(struct sr_extproc_core *core, const struct sr_extproc_message *message);
 void sr_extproc_answer_trailers(struct sr_extproc_core *core);
+
+/* The exchange has read what it held back. */
+void sr_extproc_answer_ready(struct sr_extproc_core *core);
 
 /* The content type is that of Server-Sent Events. */
 bool sr_extproc_is_sse(const struct sr_header *headers, size_t count);

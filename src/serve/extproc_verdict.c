@@ -297,7 +297,7 @@ void sr_extproc_deliver(struct sr_extproc_core *core)
     int rc = sr_extproc_choose(core, v);
     if (rc == SR_AGAIN) {
         core->state = SR_EXTPROC_RESOLVING;
-        sr_extproc_extend(core, SR_EXTPROC_RESOLVE_MS);
+        sr_extproc_extend(core, SR_EXTPROC_REQUEST_BODY, SR_EXTPROC_RESOLVE_MS);
         return;
     }
     if (rc == SR_OK) {

@@ -30,6 +30,12 @@ static void on_ready(void *ctx, sr_exchange *exchange)
     sr_call_verdict(ctx);
 }
 
+static void on_answer_ready(void *ctx, sr_exchange *exchange)
+{
+    (void)exchange;
+    sr_call_answer_ready(ctx);
+}
+
 /* ---- timers ---- */
 
 static uint64_t earliest(uint64_t a, uint64_t b)
@@ -37,10 +43,10 @@ static uint64_t earliest(uint64_t a, uint64_t b)
     return a == 0 ? b : b == 0 || a < b ? a : b;
 }
 
-static void arm_timer(struct sr_call *call)
+void sr_call_arm(struct sr_call *call)
 {
     uint64_t due = call->deadline_ns;
-    if (call->stage == SR_CALL_WAITING) {
+    if (call->stage == SR_CALL_WAITING || call->stage == SR_CALL_ANSWERING) {
         due = earliest(due, sr_exchange_deadline_ns(call->exchange));
     }
     if (due != 0) {
@@ -73,14 +79,17 @@ static void on_timer(void *ctx)
         timed_out(call);
         return;
     }
-    if (call->stage == SR_CALL_WAITING) {
-        uint64_t due = sr_exchange_deadline_ns(call->exchange);
-        if (due != 0 && now >= due) {
-            sr_exchange_timeout(call->exchange);
+    bool waits = call->stage == SR_CALL_WAITING, answers = call->stage == SR_CALL_ANSWERING;
+    uint64_t due = waits || answers ? sr_exchange_deadline_ns(call->exchange) : 0;
+    if (due != 0 && now >= due) {
+        sr_exchange_timeout(call->exchange);
+        if (waits) {
             sr_call_verdict(call);
+        } else {
+            sr_call_answer_ready(call);
         }
     }
-    arm_timer(call);
+    sr_call_arm(call);
 }
 
 /* ---- the client's request ---- */
@@ -168,7 +177,8 @@ static struct sr_call *call_new(struct sr_gateway_door *door, struct sr_http_req
                                     .n_headers = head->header_count,
                                     .peer = sr_bytes_str(sr_http_request_peer(request)),
                                     .has_body = head->has_body};
-    struct sr_exchange_env env = {.post = post, .ready = on_ready, .ctx = call};
+    struct sr_exchange_env env = {
+        .post = post, .ready = on_ready, .answer_ready = on_answer_ready, .ctx = call};
     call->exchange = sr_exchange_new(gateway->options.runtime, &asked, &env);
     if (!call->exchange) {
         return NULL;
@@ -178,7 +188,7 @@ static struct sr_call *call_new(struct sr_gateway_door *door, struct sr_http_req
     sr_timer_init(&call->timer, gateway->options.loop, on_timer, call);
     if (door->timeout_ms != 0) {
         call->deadline_ns = sr_http_request_started_ns(request) + door->timeout_ms * SR_NS_PER_MS;
-        arm_timer(call);
+        sr_call_arm(call);
     }
     link_call(gateway, call);
     return call;
@@ -213,7 +223,7 @@ static void fed(struct sr_call *call, enum sr_step step, struct sr_bytes slice, 
         break;
     case SR_STEP_WAIT:
         call->stage = SR_CALL_WAITING;
-        arm_timer(call);
+        sr_call_arm(call);
         break;
     case SR_STEP_VERDICT:
         sr_call_verdict(call);

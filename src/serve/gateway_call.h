@@ -61,7 +61,10 @@ struct sr_call {
 
     /* towards the client */
     struct sr_http_response answer; /* the head, until it is written */
+    struct sr_http_header *answer_headers; /* its headers, with room for a few more */
     bool answer_pending;            /* `answer` is filled, not yet written */
+    bool answer_held;               /* nor may it be: a stage reads the whole answer first */
+    bool answer_given;              /* the exchange has all of it */
     bool answer_begun;              /* the head was written */
     bool answer_sse;
     bool upstream_paused;
@@ -88,6 +91,11 @@ struct sr_gateway {
     size_t shown_active, shown_idle, shown_pooled;
 };
 
+/* ---- gateway.c ---- */
+
+/* Sets the timer for what is due first. */
+void sr_call_arm(struct sr_call *call);
+
 /* ---- gateway_upstream.c: from the verdict to the upstream's head ---- */
 
 /* The verdict is there: replies, or sends the request on its way. */
@@ -110,6 +118,9 @@ void sr_call_fail(struct sr_call *call, int status, const char *type, const char
 /* The upstream's head and body. */
 void sr_call_answer_head(struct sr_call *call, const struct sr_http_head *head);
 void sr_call_answer_body(struct sr_call *call, struct sr_bytes slice, bool last);
+
+/* The exchange has read what it held back. */
+void sr_call_answer_ready(struct sr_call *call);
 
 /* The upstream broke off after its head: an SSE stream ends with an error event, anything else is cut. */
 void sr_call_answer_lost(struct sr_call *call, const char *why);

@@ -7,7 +7,12 @@
 #include "base/log.h"
 #include "serve/gateway_call.h"
 
+#include <stdio.h>
+
 #define SLICES_MAX 16
+
+/* Headers that a held head may still get. */
+#define HELD_HEADERS_MAX 4
 
 /* ---- replies made here ---- */
 
@@ -129,7 +134,7 @@ static void write_all(struct sr_call *call, const struct sr_bytes *slices, size_
 static void on_flush(void *ctx)
 {
     struct sr_call *call = ctx;
-    if (call->stage == SR_CALL_ANSWERING) {
+    if (call->stage == SR_CALL_ANSWERING && !call->answer_held) {
         write_all(call, NULL, 0);
     }
 }
@@ -176,7 +181,7 @@ void sr_call_answer_head(struct sr_call *call, const struct sr_http_head *head)
     struct sr_header_edits edits = {0};
     sr_exchange_answer_head(call->exchange, head->status, sr_headers_of(head->headers), head->header_count,
                             &edits);
-    size_t room = head->header_count + edits.n_set;
+    size_t room = head->header_count + edits.n_set + HELD_HEADERS_MAX;
     struct sr_http_header *headers =
         sr_arena_alloc(sr_http_request_arena(call->request), room * sizeof *headers);
     if (!headers) {
@@ -199,12 +204,14 @@ void sr_call_answer_head(struct sr_call *call, const struct sr_http_head *head)
         headers[n++] = (struct sr_http_header){edits.set[i].name, edits.set[i].value};
     }
     call->upstream_length = head->content_length;
+    call->answer_headers = headers;
     call->answer = (struct sr_http_response){.status = head->status,
                                              .reason = head->reason,
                                              .headers = headers,
                                              .header_count = n,
                                              .content_length = answer_length(head, &edits)};
     call->answer_pending = true;
+    call->answer_held = sr_exchange_answer_held(call->exchange);
     call->flush.run = on_flush;
     call->flush.ctx = call;
     sr_loop_defer(call->gateway->options.loop, &call->flush);
@@ -223,16 +230,50 @@ static void complete(struct sr_call *call)
     }
 }
 
-void sr_call_answer_body(struct sr_call *call, struct sr_bytes slice, bool last)
+/* A head that was held may go, with what was found. */
+static void release_head(struct sr_call *call)
 {
-    const struct sr_bytes *slices = NULL;
-    size_t count = 0, size = 0;
-    sr_exchange_answer_body(call->exchange, slice.p, slice.n, last, &slices, &count);
+    const struct sr_header *more;
+    size_t n;
+    sr_exchange_answer_headers(call->exchange, &more, &n);
+    for (size_t i = 0; i < n && i < HELD_HEADERS_MAX; i++) {
+        call->answer_headers[call->answer.header_count++] = (struct sr_http_header){more[i].name, more[i].value};
+    }
+    call->answer_held = false;
+}
+
+/* The client gets the verdict's reply in the place of an answer that it has seen nothing of. */
+static void replace_answer(struct sr_call *call)
+{
+    call->answer_pending = call->answer_held = false;
+    sr_call_reply(call, sr_exchange_verdict(call->exchange));
+}
+
+static void relay(struct sr_call *call, enum sr_answer_step step, const struct sr_bytes *slices, size_t count)
+{
+    size_t size = 0;
+    if (sr_exchange_deadline_ns(call->exchange) != 0) {
+        sr_call_arm(call);
+    }
+    if (step == SR_ANSWER_HOLD || step == SR_ANSWER_WAIT) {
+        return;
+    }
+    if (step == SR_ANSWER_REPLACE) {
+        replace_answer(call);
+        return;
+    }
+    if (step == SR_ANSWER_END) {
+        sr_call_cancel(call);
+        call->answer_given = true;
+    }
+    if (call->answer_held) {
+        release_head(call);
+    }
     for (size_t i = 0; i < count; i++) {
         size += slices[i].n;
         remember_tail(call, slices[i]);
     }
-    if (!last) {
+    if (!call->answer_given) {
         if (size > 0 && !keep_for_later(call, slices, count, size)) {
             write_all(call, slices, count);
         }
@@ -244,6 +285,27 @@ void sr_call_answer_body(struct sr_call *call, struct sr_bytes slice, bool last)
     }
     write_all(call, slices, count);
     complete(call);
+}
+
+void sr_call_answer_body(struct sr_call *call, struct sr_bytes slice, bool last)
+{
+    const struct sr_bytes *slices = NULL;
+    size_t count = 0;
+    call->answer_given = last;
+    enum sr_answer_step step =
+        sr_exchange_answer_body(call->exchange, slice.p, slice.n, last, &slices, &count);
+    relay(call, step, slices, count);
+}
+
+void sr_call_answer_ready(struct sr_call *call)
+{
+    const struct sr_bytes *slices = NULL;
+    size_t count = 0;
+    if (call->stage != SR_CALL_ANSWERING) {
+        return;
+    }
+    enum sr_answer_step step = sr_exchange_answer_next(call->exchange, &slices, &count);
+    relay(call, step, slices, count);
 }
 
 static void end_stream(struct sr_call *call)
@@ -268,6 +330,13 @@ void sr_call_answer_lost(struct sr_call *call, const char *why)
     call->lost = true;
     sr_log(SR_LOG_WARN, "answer_lost", "model %s, target %s: after %llu bytes of the answer: %s",
            call->verdict->model, call->target->name, (unsigned long long)call->upstream_got, why);
+    if (call->answer_held) {
+        char message[128];
+        snprintf(message, sizeof message, "The answer is not complete: %s.", why);
+        call->answer_pending = call->answer_held = false;
+        sr_call_fail(call, 502, "upstream_error", message);
+        return;
+    }
     if (call->answer_sse && call->answer.content_length < 0) {
         end_stream(call);
         return;

@@ -254,7 +254,7 @@ static void on_upstream_body(void *ctx, struct sr_bytes slice)
     struct sr_call *call = ctx;
     call->upstream_got += slice.n;
     bool last = call->upstream_length >= 0 && call->upstream_got == (uint64_t)call->upstream_length;
-    if (call->stage == SR_CALL_ANSWERING) {
+    if (call->stage == SR_CALL_ANSWERING && !call->answer_given) {
         sr_call_answer_body(call, slice, last);
     }
 }
@@ -263,7 +263,7 @@ static void on_upstream_end(void *ctx)
 {
     struct sr_call *call = ctx;
     call->upstream = NULL;
-    if (call->stage == SR_CALL_ANSWERING) {
+    if (call->stage == SR_CALL_ANSWERING && !call->answer_given) {
         sr_call_answer_body(call, (struct sr_bytes){NULL, 0}, true);
     }
 }
@@ -314,7 +314,9 @@ static void on_upstream_failed(void *ctx, const struct sr_client_error *error)
         return;
     }
     if (call->stage == SR_CALL_ANSWERING) {
-        sr_call_answer_lost(call, reason_of(error));
+        if (!call->answer_given) {
+            sr_call_answer_lost(call, reason_of(error));
+        }
         return;
     }
     sr_log(SR_LOG_WARN, "upstream_failed", "model %s, target %s (%s:%d): %s", call->verdict->model,

@@ -146,7 +146,7 @@ static bool reads(const struct sr_signal_ahead *ahead, int type, struct sr_bytes
 
 void sr_signal_ahead_turn(struct sr_signal_ahead *ahead, const struct sr_signal_turn *turn)
 {
-    struct sr_judge *asked[SR_SIGNAL_TYPES];
+    struct sr_judge *asked[SR_SIGNAL_TYPES]; /* the turn's text as it stands */
     size_t n_asked = 0;
     for (int type = 0; turn->text.n && type < SR_SIGNAL_TYPES; type++) {
         struct sr_signal_foreseen foreseen = {.n = 0};
@@ -156,12 +156,12 @@ void sr_signal_ahead_turn(struct sr_signal_ahead *ahead, const struct sr_signal_
         sr_arena_init(&scratch, SCRATCH_MAX);
         if (sr_signal_registry[type]->foresee(ahead->signals->sets[type], turn, &scratch, &foreseen))
             foreseen.n = 0;
-        bool again = false; /* another type has put the turn to this judge */
-        for (size_t i = 0; i < n_asked; i++)
-            again |= asked[i] == foreseen.judge;
+        bool as_it_stands = foreseen.n && foreseen.texts[0].p == turn->text.p, again = false;
+        for (size_t i = 0; i < n_asked; i++) /* another type has put it to this judge */
+            again |= as_it_stands && asked[i] == foreseen.judge;
         for (size_t i = again; i < foreseen.n; i++)
             ask(ahead, foreseen.judge, foreseen.texts[i]);
-        if (foreseen.n && !again)
+        if (as_it_stands && !again)
             asked[n_asked++] = foreseen.judge;
         sr_arena_dispose(&scratch);
     }

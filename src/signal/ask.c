@@ -16,6 +16,31 @@ struct ask {
     atomic_size_t open;
 };
 
+bool sr_signal_ask_read_all(const struct sr_signal_question *question)
+{
+    return question->status == SR_OK &&
+           sr_judge_scope(question->reading).read_bytes == sr_judge_scope(question->reading).bytes;
+}
+
+bool sr_signal_ask_is_late(const struct sr_signal_question *question)
+{
+    return question->status == SR_OK ? sr_judge_scope(question->reading).part
+                                     : question->status == SR_ETIMEOUT;
+}
+
+/* All answers are there. */
+static int finish(struct ask *ask)
+{
+    struct sr_signal_result *result = ask->task->result;
+    for (size_t i = 0; i < ask->n; i++) {
+        const struct sr_signal_question *question = &ask->questions[i];
+        if (question->status == SR_OK && !question->extra)
+            result->judged_bytes += sr_judge_scope(question->reading).read_bytes;
+        result->judge_late |= sr_signal_ask_is_late(question);
+    }
+    return ask->finish(ask->set, ask->task, ask->questions, ask->n);
+}
+
 static bool was_last(struct ask *ask)
 {
     return atomic_fetch_sub(&ask->open, 1) == 1;
@@ -28,12 +53,12 @@ static void answered(struct sr_judge_wait *wait, int status)
     question->status = status;
     question->reading = wait->reading;
     if (was_last(ask))
-        ask->task->done(ask->task, ask->finish(ask->set, ask->task, ask->questions, ask->n));
+        ask->task->done(ask->task, finish(ask));
 }
 
 int sr_signal_ask(const struct sr_signal_set *set, struct sr_signal_task *task, struct sr_judge *judge,
                   struct sr_bytes tenant, struct sr_signal_question *questions, size_t n,
-                  sr_signal_finish *finish)
+                  sr_signal_finish *write)
 {
     uint64_t salt = tenant.n ? sr_hash64(tenant, 0) : 0;
     struct ask *ask = sr_arena_calloc(task->arena, 1, sizeof *ask);
@@ -43,7 +68,7 @@ int sr_signal_ask(const struct sr_signal_set *set, struct sr_signal_task *task, 
     *ask = (struct ask){.set = set,
                         .task = task,
                         .judge = judge,
-                        .finish = finish,
+                        .finish = write,
                         .questions = questions,
                         .waits = waits,
                         .n = n};
@@ -59,7 +84,7 @@ int sr_signal_ask(const struct sr_signal_set *set, struct sr_signal_task *task, 
         questions[i].reading = waits[i].reading;
         atomic_fetch_sub(&ask->open, 1);
     }
-    return was_last(ask) ? finish(set, task, questions, n) : SR_AGAIN;
+    return was_last(ask) ? finish(ask) : SR_AGAIN;
 }
 
 void sr_signal_ask_cancel(struct sr_signal_task *task)
@@ -67,6 +92,13 @@ void sr_signal_ask_cancel(struct sr_signal_task *task)
     struct ask *ask = task->state;
     for (size_t i = 0; ask && i < ask->n; i++)
         sr_judge_leave(ask->judge, &ask->waits[i]);
+}
+
+void sr_signal_ask_settle(struct sr_signal_task *task)
+{
+    struct ask *ask = task->state;
+    for (size_t i = 0; ask && i < ask->n; i++)
+        sr_judge_settle(ask->judge, &ask->waits[i]);
 }
 
 void sr_signal_ask_dispose(struct sr_signal_task *task)

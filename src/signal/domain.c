@@ -12,9 +12,11 @@
 #include "signal/neural.h"
 #include "signal/types.h"
 
+#include <stdatomic.h>
 #include <sys/stat.h>
 
 #define ENTROPY_LOW 0.4f
+#define ALWAYS      2.0f /* no answer is that sure */
 
 struct domain_rule {
     const char *name;
@@ -73,8 +75,9 @@ static int open_folder(struct sr_signal_set *set, const struct sr_config *config
 static int add_judge(struct sr_signal_set *set, const struct sr_config *config, struct sr_models *models,
                      struct sr_err *err)
 {
+    float below = (float)config->global.inference.ask_below;
     struct sr_cascade_options options = {
-        .linear = set->model, .task = "domain", .certain = (float)config->global.inference.ask_below};
+        .linear = set->model, .task = "domain", .certain = below < 1 ? below : ALWAYS};
     struct sr_classifier *cascade = NULL;
     const char *named = config->global.inference.judge;
     int rc = sr_signal_judge(config, models, &options.judge, err);
@@ -195,6 +198,7 @@ struct asking {
     struct sr_signal_task *task;
     struct sr_classifier_job job;
     bool asked; /* the job was taken: it is to be released */
+    atomic_bool settled;
 };
 
 static void judge(const struct asking *asking)
@@ -212,6 +216,9 @@ static void judge(const struct asking *asking)
     result->n_hits = set->n;
     result->all_bytes = asking->job.text.n;
     result->scanned_bytes = asking->job.read_bytes;
+    bool neural = strcmp(asking->job.tier, set->model->ops->name) == 0;
+    result->judge_late = atomic_load(&asking->settled) && !neural;
+    result->judged_bytes = neural && sr_classifier_is_late(set->model) ? asking->job.read_bytes : 0;
     uint64_t found = found_labels(set, result);
     for (size_t i = 0; i < set->n; i++) {
         const struct domain_rule *rule = &set->rules[i];
@@ -239,7 +246,9 @@ static int domain_start(const struct sr_signal_set *set, struct sr_signal_task *
     task->result->hits = sr_signal_hits(task->arena, set->n);
     if (!asking || !probabilities || !task->result->hits)
         return SR_ENOMEM;
-    *asking = (struct asking){.set = set, .task = task};
+    asking->set = set;
+    asking->task = task;
+    atomic_init(&asking->settled, false);
     asking->job = (struct sr_classifier_job){.text = task->input->text,
                                              .salt = tenant_salt(task->input),
                                              .probabilities = probabilities,
@@ -259,6 +268,13 @@ static void domain_cancel(const struct sr_signal_set *set, struct sr_signal_task
 {
     struct asking *asking = task->state;
     sr_classifier_cancel(set->model, &asking->job);
+}
+
+static void domain_settle(const struct sr_signal_set *set, struct sr_signal_task *task)
+{
+    struct asking *asking = task->state;
+    atomic_store(&asking->settled, true);
+    sr_classifier_settle(set->model, &asking->job);
 }
 
 static void domain_dispose(const struct sr_signal_set *set, struct sr_signal_task *task)
@@ -293,6 +309,7 @@ const struct sr_signal_ops sr_signal_domain = {
     .rule_name = domain_name,
     .start = domain_start,
     .cancel = domain_cancel,
+    .settle = domain_settle,
     .dispose = domain_dispose,
     .may_be_late = domain_may_be_late,
     .foresee = domain_foresee,

@@ -4,7 +4,8 @@
  * Every turn is read for itself, its windows gathered, and the worst turn counts; a rule without history
  * looks at what the user asks now. The linear tier reads at once; the judge, where there is one, reads the
  * same turns and their disguised parts undisguised, and both answers are mixed. Where the judge cannot answer
- * the linear one stands. The find that is kept is the worst window of all that some rule looks at.
+ * the linear one stands; where it has read a part only, its doubts do not lower the linear one, which has read
+ * all. The find that is kept is the worst window of all that some rule looks at.
  */
 #include "base/log.h"
 #include "base/mem.h"
@@ -145,6 +146,7 @@ struct reading {
     const struct sr_undisguised *views;
     size_t n_views;
     float neural; /* the judge's risk so far; negative: none */
+    bool unread;  /* the judge has not read all of it */
     uint32_t label;
     size_t start, end;
     uint32_t disguise;
@@ -268,14 +270,16 @@ static void mix(const struct sr_signal_set *set, struct reading *reading)
         return;
     float linear = set->reader ? find->confidence : 0;
     float a[2] = {1 - reading->neural, reading->neural}, b[2] = {1 - linear, linear};
+    if (set->reader)
+        sr_fusion_mix(&set->fusion, a, b, 2, a);
+    if (reading->unread && a[1] < linear)
+        return;
     if (!set->reader || reading->neural > linear) {
         find->start = reading->start;
         find->end = reading->end;
         find->disguise = reading->disguise;
         find->type = set->reader ? find->type : reading->label;
     }
-    if (set->reader)
-        sr_fusion_mix(&set->fusion, a, b, 2, a);
     find->confidence = a[1];
 }
 
@@ -316,16 +320,20 @@ static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
     bool answered = false;
     for (size_t i = 0; i < n; i++) {
         struct reading *reading = questions[i].about;
-        bool joined = i > 0 && questions[i - 1].about == questions[i].about;
         used = (size_t)(reading - readings) + 1;
+        if (!set->reader && sr_signal_ask_is_late(&questions[i]))
+            return SR_ETIMEOUT;
         if (questions[i].status == SR_OK)
-            take_neural(set, &questions[i], joined);
+            take_neural(set, &questions[i], questions[i].extra);
         else if (!set->reader)
             return questions[i].status;
+        reading->unread |= !sr_signal_ask_read_all(&questions[i]);
         answered |= questions[i].status == SR_OK;
     }
     for (size_t i = 0; i < used; i++)
         mix(set, &readings[i]);
+    if (!set->reader)
+        task->result->scanned_bytes = task->result->judged_bytes;
     task->result->tier = !set->reader ? "neural" : answered ? "linear+neural" : "linear";
     return write_result(set, readings, used, task->arena, task->result);
 }
@@ -354,7 +362,8 @@ static int read_turns(const struct sr_signal_set *set, const struct turns *turns
             continue;
         questions[(*n_questions)++] = (struct sr_signal_question){.text = turn->text, .about = reading};
         if (undisguised.n)
-            questions[(*n_questions)++] = (struct sr_signal_question){.text = undisguised, .about = reading};
+            questions[(*n_questions)++] =
+                (struct sr_signal_question){.text = undisguised, .about = reading, .extra = true};
     }
     return rc;
 }
@@ -381,6 +390,12 @@ static void jailbreak_cancel(const struct sr_signal_set *set, struct sr_signal_t
 {
     (void)set;
     sr_signal_ask_cancel(task);
+}
+
+static void jailbreak_settle(const struct sr_signal_set *set, struct sr_signal_task *task)
+{
+    (void)set;
+    sr_signal_ask_settle(task);
 }
 
 static void jailbreak_dispose(const struct sr_signal_set *set, struct sr_signal_task *task)
@@ -417,6 +432,7 @@ const struct sr_signal_ops sr_signal_jailbreak = {
     .rule_name = jailbreak_name,
     .start = jailbreak_start,
     .cancel = jailbreak_cancel,
+    .settle = jailbreak_settle,
     .dispose = jailbreak_dispose,
     .may_be_late = jailbreak_may_be_late,
     .foresee = jailbreak_foresee,

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 /* In the key of what is remembered: another value when reading changes. */
-#define READER_VERSION "jailbreak-2 "
+#define READER_VERSION "jailbreak-3 "
 
 struct sr_jailbreak_reader {
     struct sr_linear *model;
@@ -104,21 +104,24 @@ static float risk_of(const struct sr_jailbreak_reader *reader, struct sr_bytes w
     return risk > 1 ? 1 : risk;
 }
 
-/* A text that stands for [start, end) of the given one; with `disguise` 0 it is the given one. Kept, with its
- * worst window as the place, when it is worse than what was found. */
+/* A text that stands for [start, end) of the given one; with `disguise` 0 it is the given one, of which no
+ * windows are read that its `views` stand for: they count as harmless ones. Kept, with its worst window as the
+ * place, when it is worse than what was found. */
 static void read_text(const struct sr_jailbreak_reader *reader, const struct sr_undisguised *view,
-                      struct sr_jailbreak_find *worst)
+                      const struct sr_undisguised *views, size_t n_views, struct sr_jailbreak_find *worst)
 {
     struct sr_slices windows = sr_slices_of(view->text, SR_JAILBREAK_WINDOW, SR_JAILBREAK_OVERLAP);
     struct sr_slice w;
     struct sr_jailbreak_find text = {.risk = -1, .disguise = view->disguise};
     struct sr_risk all = {0};
-    uint32_t before = worst->windows;
+    uint32_t before = worst->windows, read = 0;
     while (sr_slices_next(&windows, &w)) {
         uint32_t label = 0;
-        float risk = risk_of(reader, sr_bytes_of(view->text.p + w.start, w.end - w.start), &label);
+        bool stood_for = sr_undisguised_stand_for(view->text, views, n_views, w.start, w.end);
+        float risk = stood_for ? 0 : risk_of(reader, sr_bytes_of(view->text.p + w.start, w.end - w.start), &label);
         sr_risk_add(&all, risk);
-        if (risk <= text.risk)
+        read += !stood_for;
+        if (stood_for || risk <= text.risk)
             continue;
         text.risk = risk;
         text.label = label;
@@ -126,9 +129,9 @@ static void read_text(const struct sr_jailbreak_reader *reader, const struct sr_
         text.end = view->disguise ? view->end : w.end;
     }
     text.risk = sr_risk_gathered(&all);
-    if (all.n && (before == 0 || text.risk > worst->risk))
+    if (read && (before == 0 || text.risk > worst->risk))
         *worst = text;
-    worst->windows = before + all.n;
+    worst->windows = before + read;
 }
 
 static int read_views(const struct sr_jailbreak_reader *reader, struct sr_bytes text, struct sr_arena *arena,
@@ -136,11 +139,13 @@ static int read_views(const struct sr_jailbreak_reader *reader, struct sr_bytes 
 {
     const struct sr_undisguised *views, whole = {.text = text, .end = text.n};
     size_t n;
-    read_text(reader, &whole, worst);
     int rc = sr_undisguise(text, SR_JAILBREAK_OVERLAP, arena, &views, &n);
-    for (size_t i = 0; !rc && i < n; i++)
-        read_text(reader, &views[i], worst);
-    return rc;
+    if (rc)
+        return rc;
+    read_text(reader, &whole, views, n, worst);
+    for (size_t i = 0; i < n; i++)
+        read_text(reader, &views[i], NULL, 0, worst);
+    return SR_OK;
 }
 
 int sr_jailbreak_read(const struct sr_jailbreak_reader *reader, struct sr_bytes text, struct sr_bytes tenant,

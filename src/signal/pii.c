@@ -237,12 +237,16 @@ static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
     bool answered = false;
     int rc = SR_OK;
     for (size_t i = 0; rc == SR_OK && i < n; i++) {
+        if (!set->reader && sr_signal_ask_is_late(&questions[i]))
+            return SR_ETIMEOUT;
         if (questions[i].status != SR_OK && !set->reader)
             return questions[i].status;
         if (questions[i].status == SR_OK)
             rc = join_spans(set, questions[i].reading, &parts[i].found, task->arena);
         answered |= questions[i].status == SR_OK;
     }
+    if (!set->reader)
+        task->result->scanned_bytes = task->result->judged_bytes;
     task->result->tier = !set->reader ? "neural" : answered ? "exact+neural" : "exact";
     return rc ? rc : write_result(set, task, parts, n);
 }
@@ -285,6 +289,12 @@ static void pii_cancel(const struct sr_signal_set *set, struct sr_signal_task *t
     sr_signal_ask_cancel(task);
 }
 
+static void pii_settle(const struct sr_signal_set *set, struct sr_signal_task *task)
+{
+    (void)set;
+    sr_signal_ask_settle(task);
+}
+
 static void pii_dispose(const struct sr_signal_set *set, struct sr_signal_task *task)
 {
     (void)set;
@@ -315,6 +325,7 @@ const struct sr_signal_ops sr_signal_pii = {
     .rule_name = pii_name,
     .start = pii_start,
     .cancel = pii_cancel,
+    .settle = pii_settle,
     .dispose = pii_dispose,
     .may_be_late = pii_may_be_late,
     .foresee = pii_foresee,

@@ -121,6 +121,11 @@ void sr_readers_free(struct sr_readers *readers)
     sr_mem_free(readers);
 }
 
+struct sr_signals *sr_readers_signals(const struct sr_readers *readers, enum sr_signal_type type)
+{
+    return readers->signals[type];
+}
+
 const char *sr_readers_missing(const struct sr_readers *readers, enum sr_signal_type type)
 {
     if (readers->signals[type])

@@ -24,6 +24,9 @@ int sr_readers_new(struct sr_readers **out, const struct sr_config *config, stru
                    enum sr_readers_tier tier, unsigned types, struct sr_err *err) SR_WARN_UNUSED;
 void sr_readers_free(struct sr_readers *readers); /* NULL is allowed */
 
+/* A type's one rule, which is called "any", for runs of one's own; NULL when it is missing. Borrowed. */
+struct sr_signals *sr_readers_signals(const struct sr_readers *readers, enum sr_signal_type type);
+
 /* NULL when the type can be read, else why not: as long as the readers. */
 const char *sr_readers_missing(const struct sr_readers *readers, enum sr_signal_type type);
 

@@ -3,8 +3,8 @@
  *
  * A run lives in the request's arena and is touched by the owner's thread only. What ends on another thread
  * is a job on the heap with references and an arena of its own; its result comes back by mailbox and is
- * copied. A job whose owner gave up is cut loose: it skips its work if it has not begun, and frees itself
- * when it arrives.
+ * copied. A job whose owner gave up, or took the answer of early (sr_signal_run_settle), is cut loose: it skips
+ * its work if it has not begun, and frees itself when it arrives.
  */
 #include "base/clock.h"
 #include "base/mem.h"
@@ -14,6 +14,8 @@
 #include <stdatomic.h>
 
 #define JOB_ARENA_MAX ((size_t)64 << 20)
+/* How long an answer that is just being given is waited for: a thread that is to write it may have lost its CPU. */
+#define SETTLE_MS 200
 
 enum run_state { RUN_IDLE, RUN_PENDING, RUN_DONE };
 
@@ -28,6 +30,9 @@ struct signal_job {
     atomic_bool canceled;
     atomic_bool late;          /* the task began and may be canceled */
     atomic_int parties;        /* of a late task: who started it and who answers; the last one sends */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool complete; /* under the lock: the result is there, the message is being sent */
     struct sr_signal_run *run; /* owner's thread only; NULL when cut loose */
     uint64_t since_ns;
     struct sr_signal_input seen;
@@ -124,11 +129,17 @@ static void job_free(struct signal_job *job)
     sr_signals_unref(job->signals);
     sr_signal_input_unref(job->input);
     sr_arena_dispose(&job->arena);
+    pthread_cond_destroy(&job->changed);
+    pthread_mutex_destroy(&job->lock);
     sr_mem_free(job);
 }
 
 static void job_send(struct signal_job *job)
 {
+    pthread_mutex_lock(&job->lock);
+    job->complete = true;
+    pthread_cond_signal(&job->changed);
+    pthread_mutex_unlock(&job->lock);
     if (sr_mailbox_send(job->mailbox, &job->message))
         job_free(job);
 }
@@ -248,6 +259,29 @@ int sr_signal_run_new(struct sr_signal_run **out, struct sr_signals *signals, st
     return SR_OK;
 }
 
+static void job_init_wait(struct signal_job *job)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&job->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    pthread_mutex_init(&job->lock, NULL);
+}
+
+/* Is the result there, at once or (`comes`) within a moment? */
+static bool job_await(struct signal_job *job, bool comes)
+{
+    uint64_t until = sr_clock_ns() + SETTLE_MS * SR_NS_PER_MS;
+    struct timespec deadline = {(time_t)(until / SR_NS_PER_S), (long)(until % SR_NS_PER_S)};
+    pthread_mutex_lock(&job->lock);
+    while (!job->complete && comes)
+        comes = pthread_cond_timedwait(&job->changed, &job->lock, &deadline) == 0;
+    bool complete = job->complete;
+    pthread_mutex_unlock(&job->lock);
+    return complete;
+}
+
 static struct signal_job *job_new(struct sr_signal_run *run, enum sr_signal_type type)
 {
     struct signal_job *job = sr_mem_calloc(1, sizeof *job);
@@ -263,6 +297,7 @@ static struct signal_job *job_new(struct sr_signal_run *run, enum sr_signal_type
     job->result = failed(SR_ECANCELED);
     atomic_init(&job->canceled, false);
     atomic_init(&job->late, false);
+    job_init_wait(job);
     sr_arena_init(&job->arena, JOB_ARENA_MAX);
     return job;
 }
@@ -319,6 +354,25 @@ int sr_signal_run_start(struct sr_signal_run *run, enum sr_signal_type type, sr_
     evaluate(run->signals, type, run->input, run->arena, &run->types[type].result);
     run->types[type].state = RUN_DONE;
     return SR_OK;
+}
+
+void sr_signal_run_settle(struct sr_signal_run *run)
+{
+    for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
+        struct signal_job *job = run->types[type].job;
+        const struct sr_signal_ops *ops = sr_signal_registry[type];
+        bool comes = job && ops->settle && atomic_load(&job->late);
+        if (comes)
+            ops->settle(job->signals->sets[type], &job->task);
+        if (!job || !job_await(job, comes))
+            continue;
+        if (copy_result(run->arena, &job->result, &run->types[type].result))
+            run->types[type].result = failed(SR_ENOMEM);
+        run->types[type].result.ns = job->result.ns;
+        run->types[type].state = RUN_DONE;
+        run->types[type].job = NULL;
+        job->run = NULL;
+    }
 }
 
 void sr_signal_run_cancel(struct sr_signal_run *run, int status)

@@ -136,15 +136,17 @@ struct sr_signal_result {
     const struct sr_signal_find
         *finds; /* jailbreak: the worst window; pii: every entity, by turn and place */
     size_t n_finds;
-    uint64_t scanned_bytes; /* text bytes that were read, of `all_bytes` */
+    uint64_t scanned_bytes; /* text bytes that were read, of `all_bytes`, by a tier that reads everything */
     uint64_t all_bytes;
+    uint64_t judged_bytes; /* of these, what the judge has read besides; 0 where it was not asked */
+    bool judge_late;     /* any type: it was settled before the judge had read all; others answered for the rest */
     uint32_t remembered; /* turns whose answer was known from an earlier request */
 };
 
 /* A type's compiled rules; immutable, part of the engine's snapshot. */
 struct sr_signal_set;
 
-/* What a type will put to a judge of one turn: the turn's text first. */
+/* What a type will put to a judge of one turn. */
 struct sr_signal_foreseen {
     struct sr_judge *judge; /* borrowed from the set */
     struct sr_bytes texts[2];
@@ -186,6 +188,9 @@ struct sr_signal_ops {
     /* With `start`, optional. Any thread, for a task whose start returned SR_AGAIN, done or not: its answer
      * is not wanted any more. `done` comes in any case, perhaps in here. */
     void (*cancel)(const struct sr_signal_set *set, struct sr_signal_task *task);
+    /* With `start`, optional, as `cancel`, but not beside it: time is up, the answer is what is known by now.
+     * `done` comes with it, in here unless it is being called already; with SR_ETIMEOUT where nothing is known. */
+    void (*settle)(const struct sr_signal_set *set, struct sr_signal_task *task);
     /* With `start`, optional. After the answer, on any thread: frees what the task holds besides its arena;
      * also called when start failed or answered at once. */
     void (*dispose)(const struct sr_signal_set *set, struct sr_signal_task *task);
@@ -241,6 +246,10 @@ int sr_signal_run_new(struct sr_signal_run **out, struct sr_signals *signals, st
  * the mailbox, unless cancelled first. A type that ran already returns SR_OK at once. */
 int sr_signal_run_start(struct sr_signal_run *run, enum sr_signal_type type, sr_signal_done *done,
                         void *ctx) SR_WARN_UNUSED;
+
+/* Time is up: every type under way that knows something by now has its result afterwards; `done` is not called
+ * for it. Waits for an answer that is just being given. The others stay under way. */
+void sr_signal_run_settle(struct sr_signal_run *run);
 
 /* Gives up on everything that is still under way: its result becomes `status` (SR_ETIMEOUT at the deadline,
  * SR_ECANCELED when the client left); `done` is not called any more. Work on other threads is told to stop or

@@ -3,6 +3,7 @@
  */
 #include "text/compress_private.h"
 
+#include "base/grow.h"
 #include "base/mem.h"
 
 #include <math.h>
@@ -48,26 +49,9 @@ size_t sr_compressor_memory(const sr_compressor *c)
            c->cap_heap * sizeof *c->heap;
 }
 
-int sr_compress_room(void **array, size_t *cap, size_t n, size_t size)
-{
-    if (n <= *cap)
-        return SR_OK;
-    size_t wanted = *cap ? *cap * 2 : 256;
-    wanted = wanted > n ? wanted : n;
-    void *grown = sr_mem_realloc(*array, wanted * size);
-    if (!grown)
-        return SR_ENOMEM;
-    *array = grown;
-    *cap = wanted;
-    return SR_OK;
-}
-
 static int room_for_units(sr_compressor *c, size_t n)
 {
-    void *units = c->units;
-    int rc = sr_compress_room(&units, &c->cap_units, n, sizeof *c->units);
-    c->units = units;
-    return rc;
+    return sr_grow(&c->units, &c->cap_units, n, sizeof *c->units, SR_GROW_NO_MAX);
 }
 
 static bool is_share(double x)
@@ -208,13 +192,8 @@ static void sample_units(sr_compressor *c, uint32_t rows[SAMPLE])
 
 static int room_to_rank(sr_compressor *c)
 {
-    void *heap = c->heap, *scores = c->scores;
-    int rc = sr_compress_room(&heap, &c->cap_heap, c->n_units, sizeof *c->heap);
-    c->heap = heap;
-    if (rc == SR_OK)
-        rc = sr_compress_room(&scores, &c->cap_scores, c->n_units, sizeof *c->scores);
-    c->scores = scores;
-    return rc;
+    int rc = sr_grow(&c->heap, &c->cap_heap, c->n_units, sizeof *c->heap, SR_GROW_NO_MAX);
+    return rc ? rc : sr_grow(&c->scores, &c->cap_scores, c->n_units, sizeof *c->scores, SR_GROW_NO_MAX);
 }
 
 static int score_units(sr_compressor *c)
@@ -241,9 +220,7 @@ static int score_units(sr_compressor *c)
 /* Everything is kept, as it is. */
 static int keep_whole(sr_compressor *c, struct sr_compress_result *result)
 {
-    void *kept = c->kept;
-    int rc = sr_compress_room(&kept, &c->cap_kept, 1, sizeof *c->kept);
-    c->kept = kept;
+    int rc = sr_grow(&c->kept, &c->cap_kept, 1, sizeof *c->kept, SR_GROW_NO_MAX);
     if (rc)
         return rc;
     if (c->n_units == 0 &&

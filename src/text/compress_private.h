@@ -39,9 +39,6 @@ struct sr_compressor {
  * there. SR_ENOMEM. */
 int sr_compress_select(struct sr_compressor *c) SR_WARN_UNUSED;
 
-/* Makes room for `n` elements; what was there is lost unless `keep`. SR_ENOMEM. */
-int sr_compress_room(void **array, size_t *cap, size_t n, size_t size) SR_WARN_UNUSED;
-
 /* The byte between a kept unit and the one before it, which ends at `before`. */
 char sr_compress_joint(const struct sr_compressor *c, size_t before, size_t start);
 

@@ -7,6 +7,8 @@
  */
 #include "text/compress_private.h"
 
+#include "base/grow.h"
+
 #define FILL_ABOVE 8  /* an eighth of the budget */
 #define CUT_MIN    8  /* tokens */
 #define MISSES_MAX 24 /* exact: sentences in a row that were counted and did not fit */
@@ -175,12 +177,10 @@ static void take_best(struct sr_compressor *c, struct budget *b)
 
 static int gather(struct sr_compressor *c)
 {
-    void *kept = c->kept;
     size_t n = 0;
     for (size_t i = 0; i < c->n_units; i++)
         n += c->units[i].kept;
-    int rc = sr_compress_room(&kept, &c->cap_kept, n ? n : 1, sizeof *c->kept);
-    c->kept = kept;
+    int rc = sr_grow(&c->kept, &c->cap_kept, n ? n : 1, sizeof *c->kept, SR_GROW_NO_MAX);
     c->n_kept = 0;
     for (size_t i = 0; i < c->n_units && rc == SR_OK; i++)
         if (c->units[i].kept)

@@ -35,12 +35,12 @@ struct views {
     int rc;
 };
 
-static void add(struct views *views, struct sr_bytes text, size_t start, size_t end, uint32_t disguise)
+static void add(struct views *views, struct sr_undisguised view)
 {
-    if (!text.p)
+    if (!view.text.p)
         views->rc = SR_ENOMEM;
     else if (views->n < SR_DISGUISE_VIEWS_MAX)
-        views->items[views->n++] = (struct sr_undisguised){text, start, end, disguise};
+        views->items[views->n++] = view;
 }
 
 /* Bytes that may be part of a disguise: a text without any has no views of the first kind. */
@@ -73,11 +73,15 @@ static void view_rewritten(struct views *views, struct sr_bytes text, const stru
 {
     struct sr_bytes out = sr_bytes_of(all->text, all->n);
     for (size_t i = 0; i < all->n_marks;) {
-        size_t last = i;
+        size_t last = i, sure = all->marks[i].sure, likely = all->marks[i].likely;
         uint32_t disguise = all->marks[i].disguise;
         while (last + 1 < all->n_marks &&
-               all->marks[last + 1].out_start - all->marks[last].out_end <= 2 * views->reach)
-            disguise |= all->marks[++last].disguise;
+               all->marks[last + 1].out_start - all->marks[last].out_end <= 2 * views->reach) {
+            const struct sr_rewrite_mark *next = &all->marks[++last];
+            disguise |= next->disguise;
+            sure += next->sure;
+            likely += next->likely;
+        }
         const struct sr_rewrite_mark *a = &all->marks[i], *b = &all->marks[last];
         size_t start = a->out_start > views->reach ? a->out_start - views->reach : 0;
         size_t end = out.n - b->out_end > views->reach ? b->out_end + views->reach : out.n;
@@ -91,7 +95,11 @@ static void view_rewritten(struct views *views, struct sr_bytes text, const stru
             in_start--;
         while (is_inside(text, in_end))
             in_end++;
-        add(views, sr_bytes_of(out.p + start, end - start), in_start, in_end, disguise);
+        add(views, (struct sr_undisguised){.text = sr_bytes_of(out.p + start, end - start),
+                                           .start = in_start,
+                                           .end = in_end,
+                                           .undone = likely < SR_DISGUISE_LEFT_MAX ? sure : 0,
+                                           .disguise = disguise});
         i = last + 1;
     }
 }
@@ -111,17 +119,43 @@ static void rewrite(struct views *views, struct sr_bytes text)
     view_rewritten(views, text, &out);
 }
 
-static void decode(struct views *views, struct sr_bytes text, size_t start, size_t end, uint32_t outer,
-                   int depth);
+static void decode(struct views *views, struct sr_bytes text, const struct sr_undisguised *outer, int depth);
+
+/* What bytes [start, end) of a text decode to; the text may itself be a view. */
+static struct sr_undisguised decoded_view(size_t start, size_t end, uint32_t disguise,
+                                          const struct sr_undisguised *outer)
+{
+    struct sr_undisguised view = {.start = start, .end = end, .undone = end - start, .disguise = disguise};
+    if (outer) {
+        view = *outer;
+        view.undone = 0;
+        view.disguise |= disguise;
+    }
+    return view;
+}
 
 /* A decoded run is a view, and may hold further ones. */
-static void take_decoded(struct views *views, struct sr_bytes decoded, size_t start, size_t end,
-                         uint32_t disguise, int depth)
+static void take_decoded(struct views *views, struct sr_bytes decoded, struct sr_undisguised view, int depth)
 {
-    struct sr_bytes copy = sr_arena_dup(views->arena, decoded);
-    add(views, copy, start, end, disguise);
-    if (copy.p && depth < DEPTH_MAX)
-        decode(views, copy, start, end, disguise, depth + 1);
+    view.text = sr_arena_dup(views->arena, decoded);
+    add(views, view);
+    if (view.text.p && depth < DEPTH_MAX)
+        decode(views, view.text, &view, depth + 1);
+}
+
+static void decode_rot13(struct views *views, struct sr_bytes text, const struct sr_undisguised *outer)
+{
+    struct sr_rot13_run run;
+    for (size_t at = 0; !views->rc && views->n < SR_DISGUISE_VIEWS_MAX && sr_find_rot13(text, at, &run);
+         at = run.end) {
+        struct sr_undisguised view = decoded_view(run.start, run.end, SR_DISGUISE_ROT13, outer);
+        char *plain = sr_arena_alloc(views->arena, run.end - run.start + 1);
+        for (size_t i = run.start; plain && i < run.end; i++)
+            plain[i - run.start] = sr_rot13(text.p[i]);
+        view.text = sr_bytes_of(plain, run.end - run.start);
+        view.undone = run.mixed ? 0 : view.undone;
+        add(views, view);
+    }
 }
 
 static bool begins_run(struct sr_bytes text, size_t at)
@@ -129,11 +163,10 @@ static bool begins_run(struct sr_bytes text, size_t at)
     return at == 0 || !sr_ascii_is_word((unsigned char)text.p[at - 1]);
 }
 
-/* Looks for encoded runs in `text`, which stands for [start, end) of the given one where `outer` is set. */
-static void decode(struct views *views, struct sr_bytes text, size_t start, size_t end, uint32_t outer,
-                   int depth)
+/* Looks for encoded runs in `text`: the given one, or where `outer` is not NULL what that view says. */
+static void decode(struct views *views, struct sr_bytes text, const struct sr_undisguised *outer, int depth)
 {
-    size_t at = 0, from, to;
+    size_t at = 0;
     char *out = NULL;
     while (at < text.n && !views->rc) {
         size_t n = 0, run = 0, stop = 0;
@@ -151,23 +184,11 @@ static void decode(struct views *views, struct sr_bytes text, size_t start, size
         else if (out && run >= SR_DISGUISE_BASE64_MIN)
             stop = sr_decode_base64(text, at, out, &n);
         if (stop)
-            take_decoded(views, sr_bytes_of(out, n), outer ? start : at, outer ? end : stop, outer | disguise,
-                         depth);
+            take_decoded(views, sr_bytes_of(out, n), decoded_view(at, stop, disguise, outer), depth);
         at = stop > at ? stop : at + run + 1;
     }
-    for (at = 0; !views->rc && views->n < SR_DISGUISE_VIEWS_MAX && !(outer & SR_DISGUISE_ROT13) &&
-                 sr_find_rot13(text, at, &from, &to);
-         at = to) {
-        char *plain = sr_arena_alloc(views->arena, to - from + 1);
-        if (!plain) {
-            views->rc = SR_ENOMEM;
-            return;
-        }
-        for (size_t i = from; i < to; i++)
-            plain[i - from] = sr_rot13(text.p[i]);
-        add(views, sr_bytes_of(plain, to - from), outer ? start : from, outer ? end : to,
-            outer | SR_DISGUISE_ROT13);
-    }
+    if (!outer || !(outer->disguise & SR_DISGUISE_ROT13))
+        decode_rot13(views, text, outer);
 }
 
 int sr_undisguise(struct sr_bytes text, size_t reach, struct sr_arena *arena,
@@ -180,7 +201,7 @@ int sr_undisguise(struct sr_bytes text, size_t reach, struct sr_arena *arena,
     if (!all.items)
         return SR_ENOMEM;
     rewrite(&all, text);
-    decode(&all, text, 0, text.n, 0, 1);
+    decode(&all, text, NULL, 1);
     *views = all.items;
     *n = all.n;
     return all.rc;

@@ -26,6 +26,7 @@ enum sr_disguise {
 #define SR_DISGUISE_BASE64_MIN 20
 #define SR_DISGUISE_HEX_MIN    24
 #define SR_DISGUISE_VIEWS_MAX  256 /* of one text */
+#define SR_DISGUISE_LEFT_MAX   16  /* visible bytes that tell nobody to do anything */
 
 /* "base64", ...: of one bit. */
 const char *sr_disguise_name(enum sr_disguise disguise);
@@ -34,6 +35,8 @@ const char *sr_disguise_name(enum sr_disguise disguise);
 struct sr_undisguised {
     struct sr_bytes text;
     size_t start, end; /* what it stands for: bytes of the text that was given */
+    size_t undone;     /* bytes of them that were disguised, without the neighbours; 0 where some of them may
+                          read better as they were written, or where an outer view counts them */
     uint32_t disguise; /* enum sr_disguise, one or several */
 };
 
@@ -42,5 +45,11 @@ struct sr_undisguised {
  * is made lives in `arena`. SR_ENOMEM. */
 int sr_undisguise(struct sr_bytes text, size_t reach, struct sr_arena *arena,
                   const struct sr_undisguised **views, size_t *n) SR_WARN_UNUSED;
+
+/* Need bytes [start, end) of `text` not be read as they were written, beside its views? So it is where most of
+ * them were disguised and nothing of SR_DISGUISE_LEFT_MAX bytes or more stands in no view: what hides beside
+ * a disguised part is still read. Pure. */
+bool sr_undisguised_stand_for(struct sr_bytes text, const struct sr_undisguised *views, size_t n,
+                              size_t start, size_t end);
 
 #endif

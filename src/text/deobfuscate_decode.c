@@ -2,7 +2,9 @@
 #include "text/deobfuscate_private.h"
 #include "text/utf8.h"
 
-#define RUN_MAX ((size_t)1 << 20) /* bytes of one encoded run */
+#define RUN_MAX  ((size_t)1 << 20) /* bytes of one encoded run */
+#define LEAN_MAX 120               /* words that lean more to what they are end a rotated run */
+#define LEAN_MIXED 48 /* so much of SR_DISGUISE_LEFT_MAX letters is no chance: seven a letter are usual */
 
 /* Text: valid UTF-8, no controls but white space, and mostly letters and spaces. */
 static bool reads_as_text(struct sr_bytes s)
@@ -105,7 +107,7 @@ char sr_rot13(char c)
 /* Frequent English words and those of instructions, at most their first eight letters. */
 static const char words[] = "a about act after all also always an and answer any are as ask at be been "
                             "before but by can code could data "
-                            "disrega do does each english every first follow for forget format from gave get "
+                            "disregar do does each english every first follow for forget format from gave get "
                             "give given go good guidelin had "
                             "has have he help her him his how i if ignore in informat instruct into is it "
                             "its jailbrea just key know language "
@@ -167,7 +169,88 @@ static bool is_letter(char c)
     return (unsigned)((c | 0x20) - 'a') < 26;
 }
 
-bool sr_find_rot13(struct sr_bytes text, size_t from, size_t *start, size_t *end)
+/* How much likelier a letter of European languages is as it stands than rotated: ten times the logarithm of
+ * both frequencies' ratio, at most 25. */
+static int lean_of(char c)
+{
+    static const signed char leans[] = {2, -16, 4, 25, 7, -10, -15, 8, 19, -25, 14, 7, 25};
+    int i = (c | 0x20) - 'a';
+    return i < 13 ? leans[i] : -leans[i - 13];
+}
+
+/* Letters that follow one another. */
+struct letters {
+    size_t start, end;
+    bool plain, rotated; /* a frequent English word as it stands, in ROT13 */
+    int lean;            /* above 0: likelier as it stands */
+};
+
+static struct letters letters_at(const struct set *set, struct sr_bytes text, size_t at)
+{
+    struct letters word = {.start = at, .end = at};
+    for (; word.end < text.n && is_letter(text.p[word.end]); word.end++)
+        word.lean += lean_of(text.p[word.end]);
+    word.plain = set_has(set, pack(text.p + at, word.end - at, false));
+    word.rotated = set_has(set, pack(text.p + at, word.end - at, true));
+    return word;
+}
+
+static size_t next_letter(struct sr_bytes text, size_t at)
+{
+    while (at < text.n && !is_letter(text.p[at]))
+        at++;
+    return at;
+}
+
+/* Takes in what stands around a run and reads likelier rotated: rare words, names. No frequent English word
+ * ends it. */
+static void widen(const struct set *set, struct sr_bytes text, size_t from, struct sr_rot13_run *run)
+{
+    int lean = 0;
+    for (size_t at = next_letter(text, run->end); at < text.n;) {
+        struct letters word = letters_at(set, text, at);
+        if (word.plain && !word.rotated)
+            break;
+        lean += word.lean;
+        run->end = lean < 0 ? word.end : run->end;
+        if (lean > LEAN_MAX)
+            break;
+        at = next_letter(text, word.end);
+    }
+    lean = 0;
+    for (size_t at = run->start; at > from;) {
+        while (at > from && !is_letter(text.p[at - 1]))
+            at--;
+        while (at > from && is_letter(text.p[at - 1]))
+            at--;
+        struct letters word = letters_at(set, text, at);
+        if (word.end == at || (word.plain && !word.rotated))
+            break;
+        lean += word.lean;
+        run->start = lean < 0 ? at : run->start;
+        if (lean > LEAN_MAX)
+            break;
+    }
+}
+
+/* Do words stand in the run, one behind the other, that are surely likelier not rotated? */
+static bool is_mixed(const struct set *set, struct sr_bytes text, const struct sr_rot13_run *run)
+{
+    size_t n = 0;
+    int lean = 0;
+    for (size_t at = next_letter(text, run->start); at < run->end;) {
+        struct letters word = letters_at(set, text, at);
+        bool known = word.rotated && !word.plain && word.end - word.start > 1;
+        lean = known || lean + word.lean < 0 ? 0 : lean + word.lean;
+        n = lean == 0 ? 0 : n + word.end - word.start;
+        if (n >= SR_DISGUISE_LEFT_MAX && lean >= LEAN_MIXED)
+            return true;
+        at = next_letter(text, word.end);
+    }
+    return false;
+}
+
+bool sr_find_rot13(struct sr_bytes text, size_t from, struct sr_rot13_run *run)
 {
     struct set set;
     int score = 0, best = 0, count = 0;
@@ -178,11 +261,9 @@ bool sr_find_rot13(struct sr_bytes text, size_t from, size_t *start, size_t *end
             i++;
             continue;
         }
-        size_t n = 1;
-        while (i + n < text.n && is_letter(text.p[i + n]))
-            n++;
-        bool plain = set_has(&set, pack(text.p + i, n, false));
-        bool rotated = set_has(&set, pack(text.p + i, n, true));
+        struct letters word = letters_at(&set, text, i);
+        size_t n = word.end - i;
+        bool plain = word.plain, rotated = word.rotated;
         /* Short words and long runs without a known word say nothing. */
         int gain = rotated && !plain ? (n > 1 ? 2 : 0) : plain && !rotated ? -4 : n > 1 ? -1 : 0;
         if (score <= 0) {
@@ -193,12 +274,16 @@ bool sr_find_rot13(struct sr_bytes text, size_t from, size_t *start, size_t *end
         count += rotated && !plain && n > 2;
         if (score > best && count >= 2) {
             best = score;
-            *start = begin;
-            *end = i + n;
+            run->start = begin;
+            run->end = i + n;
         } else if (best >= 4 && score < best - 8) {
             break;
         }
         i += n;
     }
-    return best >= 4;
+    if (best < 4)
+        return false;
+    widen(&set, text, from, run);
+    run->mixed = is_mixed(&set, text, run);
+    return true;
 }

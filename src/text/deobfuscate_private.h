@@ -8,6 +8,7 @@
 struct sr_rewrite_mark {
     size_t in_start, in_end;   /* bytes of the text */
     size_t out_start, out_end; /* of the rewritten text */
+    size_t sure, likely;       /* bytes of the text in words that read so, and in those that may not */
     uint32_t disguise;
 };
 
@@ -29,8 +30,14 @@ char sr_lookalike(int32_t cp, bool *sure);
 size_t sr_decode_base64(struct sr_bytes text, size_t at, char *out, size_t *n);
 size_t sr_decode_hex(struct sr_bytes text, size_t at, char *out, size_t *n);
 
-/* The first run of words at or behind `from` that reads as English in ROT13: [*start, *end). */
-bool sr_find_rot13(struct sr_bytes text, size_t from, size_t *start, size_t *end);
+/* A run of words that reads as English in ROT13. */
+struct sr_rot13_run {
+    size_t start, end;
+    bool mixed; /* words of another language, or in clear, may stand among them */
+};
+
+/* The first one at or behind `from`. */
+bool sr_find_rot13(struct sr_bytes text, size_t from, struct sr_rot13_run *run);
 char sr_rot13(char c);
 
 #endif

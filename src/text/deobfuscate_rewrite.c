@@ -4,7 +4,9 @@
 #include "text/deobfuscate_private.h"
 #include "text/utf8.h"
 
-#define WORD_MAX 96 /* characters of a word that is looked into; longer ones are no words */
+#define WORD_MAX   96 /* characters of a word that is looked into; longer ones are no words */
+#define JOINED_MAX 24 /* letters; longer ones are several words whose borders are lost */
+#define SPACED_MIN 4  /* single letters in a row that are spaced ones */
 
 /* A character of a word, and what it reads as. */
 struct point {
@@ -50,16 +52,37 @@ static void put(struct sr_rewritten *out, const char *p, size_t n)
     out->n += n;
 }
 
-static void mark(struct sr_rewritten *out, const struct word *word, size_t from, uint32_t disguise)
+/* The mark whose neighbour a word at `start` is, NULL. */
+static struct sr_rewrite_mark *mark_beside(const struct sr_rewritten *out, size_t start)
 {
     struct sr_rewrite_mark *last = out->n_marks ? &out->marks[out->n_marks - 1] : NULL;
-    if (last && last->in_end + 1 >= word->start) { /* neighbours are one place */
-        last->in_end = word->end;
-        last->out_end = out->n;
-        last->disguise |= disguise;
-    } else if (out->marks && out->n_marks < out->max_marks) {
-        out->marks[out->n_marks++] = (struct sr_rewrite_mark){word->start, word->end, from, out->n, disguise};
+    return last && last->in_end + 1 >= start ? last : NULL;
+}
+
+/* Does every word of what was written from `from` on have an end in sight? */
+static bool keeps_borders(const struct sr_rewritten *out, size_t from)
+{
+    size_t row = 0;
+    for (size_t i = from; i < out->n && row <= JOINED_MAX; i++)
+        row = out->text[i] == ' ' ? 0 : row + 1;
+    return row <= JOINED_MAX;
+}
+
+static void mark(struct sr_rewritten *out, const struct word *word, size_t from, uint32_t disguise)
+{
+    bool unsure = (disguise & SR_DISGUISE_LEET) ||
+                  ((disguise & SR_DISGUISE_SPACED) && !keeps_borders(out, from));
+    struct sr_rewrite_mark *last = mark_beside(out, word->start); /* neighbours are one place */
+    if (!last && out->marks && out->n_marks < out->max_marks) {
+        last = &out->marks[out->n_marks++];
+        *last = (struct sr_rewrite_mark){.in_start = word->start, .in_end = word->start, .out_start = from};
     }
+    if (!last)
+        return;
+    *(unsure ? &last->likely : &last->sure) += word->end - last->in_end;
+    last->in_end = word->end;
+    last->out_end = out->n;
+    last->disguise |= disguise;
 }
 
 /* Reads the word at `at`: its characters, as far as there is room. Returns its end. */
@@ -115,17 +138,19 @@ static bool is_tag(int32_t cp)
     return cp >= 0xE0020 && cp <= 0xE007E;
 }
 
-/* Takes out what cannot be seen where it splits words, and marks that are piled on letters; hidden tags
- * become the letters they stand for. */
-static uint32_t drop_invisible(struct word *word)
+/* Takes out what cannot be seen where it splits words or stands in a word beside such words, and marks that
+ * are piled on letters; hidden tags become the letters they stand for. */
+static uint32_t drop_invisible(struct word *word, bool beside)
 {
-    size_t kept = 0, letters = 0, marks = 0, tags = 0;
+    size_t kept = 0, letters = 0, marks = 0, tags = 0, hidden = 0;
     for (size_t i = 0; i < word->n; i++) {
         letters += is_letter(&word->points[i]);
         marks += is_mark(word->points[i].cp);
         tags += is_tag(word->points[i].cp);
+        hidden += is_invisible(word->points[i].cp);
     }
-    bool piled = marks >= 3 && marks * 2 > letters && letters > 0, split = splits_letters(word);
+    bool piled = marks >= 3 && marks * 2 > letters && letters > 0;
+    bool split = splits_letters(word) || (beside && hidden && letters);
     if (!split && !tags && !piled)
         return 0;
     for (size_t i = 0; i < word->n; i++) {
@@ -142,8 +167,9 @@ static uint32_t drop_invisible(struct word *word)
     return split || tags ? SR_DISGUISE_INVISIBLE : SR_DISGUISE_LOOKALIKE;
 }
 
-/* Look-alikes count where they are styled letters, or where Latin letters stand beside them. */
-static uint32_t read_lookalikes(struct word *word)
+/* Look-alikes count where they are styled letters, where Latin letters stand beside them, or where all letters
+ * of other alphabets are `posing` as Latin ones. */
+static uint32_t read_lookalikes(struct word *word, bool posing)
 {
     size_t latin = 0, like = 0, sure = 0, other = 0;
     for (size_t i = 0; i < word->n; i++) {
@@ -153,7 +179,7 @@ static uint32_t read_lookalikes(struct word *word)
         sure += p->latin && p->sure;
         other += p->cp >= 0x80 && !p->latin && !is_invisible(p->cp) && !is_mark(p->cp);
     }
-    bool mixed = like > 0 && latin > 0 && other <= 1;
+    bool mixed = like > 0 && (latin > 0 || posing) && other <= 1;
     bool flags = sure == 2 && word->n == 2 && word->points[0].cp >= 0x1F1E6 && word->points[0].cp <= 0x1F1FF;
     if ((!mixed && !sure) || flags) {
         for (size_t i = 0; i < word->n; i++)
@@ -243,23 +269,26 @@ static uint32_t join_marked(struct word *word)
 
 /* ---- spaced letters ---- */
 
-/* A single letter and one space: how many in a row from `at`, and where they end. */
+/* Single letters with spaces between them: the most in a row from `at`, and where they end. Behind the first
+ * SPACED_MIN other characters that stand alone belong to them. */
 static size_t spaced_end(struct sr_bytes text, size_t at, size_t *letters)
 {
-    size_t end = at, i = at;
+    size_t end = at, i = at, row = 0;
     *letters = 0;
-    while (i < text.n && is_ascii_letter((unsigned char)text.p[i])) {
-        bool alone = i + 1 == text.n || (unsigned char)text.p[i + 1] <= ' ';
-        if (!alone)
+    while (i < text.n) {
+        int32_t cp;
+        size_t n = sr_utf8_decode(text, i, &cp), gap = 0;
+        bool alone = i + n == text.n || (unsigned char)text.p[i + n] <= ' ', letter = is_ascii_letter(cp);
+        if (!alone || is_space(cp) || (!letter && *letters < SPACED_MIN))
             break;
-        ++*letters;
-        end = i + 1;
-        size_t gap = 0;
-        while (i + 1 + gap < text.n && text.p[i + 1 + gap] == ' ' && gap < 4)
+        row = letter ? row + 1 : 0;
+        *letters = row > *letters ? row : *letters;
+        end = i += n;
+        while (i + gap < text.n && text.p[i + gap] == ' ' && gap < 4)
             gap++;
         if (gap == 0)
             break;
-        i += 1 + gap;
+        i += gap;
     }
     return end;
 }
@@ -275,13 +304,14 @@ static void put_spaced(struct sr_bytes text, size_t at, size_t end, struct sr_re
     }
 }
 
-static void rewrite_word(struct sr_bytes text, struct word *word, struct sr_rewritten *out)
+static void rewrite_word(struct sr_bytes text, struct word *word, bool posing, struct sr_rewritten *out)
 {
     size_t from = out->n;
     uint32_t disguise = 0;
     if (word->n <= WORD_MAX) {
-        disguise |= drop_invisible(word);
-        disguise |= read_lookalikes(word);
+        const struct sr_rewrite_mark *beside = mark_beside(out, word->start);
+        disguise |= drop_invisible(word, beside && (beside->disguise & SR_DISGUISE_INVISIBLE));
+        disguise |= read_lookalikes(word, posing);
         disguise |= join_marked(word);
         disguise |= read_leet(word);
     }
@@ -317,9 +347,33 @@ static size_t plain_end(struct sr_bytes text, size_t at)
     return i;
 }
 
+static bool is_of_other_alphabet(int32_t cp)
+{
+    return (cp >= 0x370 && cp < 0x590) || (cp >= 0x13A0 && cp < 0x1400);
+}
+
+/* Does a word mix Latin letters with those of another alphabet, and all of these look like Latin ones? */
+static bool is_posing(struct sr_bytes text)
+{
+    bool latin = false, like = false, mixed = false, sure;
+    for (size_t at = 0; at < text.n;) {
+        int32_t cp;
+        at += sr_utf8_decode(text, at, &cp);
+        bool other = is_of_other_alphabet(cp);
+        if (other && !sr_lookalike(cp, &sure))
+            return false;
+        bool space = is_space(cp);
+        latin = !space && (latin || is_ascii_letter(cp));
+        like = !space && (like || other);
+        mixed |= latin && like;
+    }
+    return mixed;
+}
+
 void sr_rewrite(struct sr_bytes text, struct sr_rewritten *out)
 {
     struct word word;
+    bool posing = is_posing(text);
     for (size_t at = 0; at < text.n;) {
         int32_t cp;
         size_t letters, n = sr_utf8_decode(text, at, &cp);
@@ -329,7 +383,7 @@ void sr_rewrite(struct sr_bytes text, struct sr_rewritten *out)
             continue;
         }
         size_t end = spaced_end(text, at, &letters);
-        if (letters >= 4) {
+        if (letters >= SPACED_MIN) {
             size_t from = out->n;
             word.start = at;
             word.end = end;
@@ -345,6 +399,6 @@ void sr_rewrite(struct sr_bytes text, struct sr_rewritten *out)
             continue;
         }
         at = read_word(text, at, &word);
-        rewrite_word(text, &word, out);
+        rewrite_word(text, &word, posing, out);
     }
 }

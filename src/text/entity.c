@@ -1,4 +1,5 @@
 /* The list, and the one pass that offers each place of a text to the recognisers that could begin there. */
+#include "base/grow.h"
 #include "base/mem.h"
 #include "text/entity_private.h"
 
@@ -46,16 +47,9 @@ void sr_entities_dispose(struct sr_entities *list)
 int sr_entities_add(struct sr_entities *list, enum sr_entity_type type, size_t start, size_t end,
                     float confidence)
 {
-    if (list->n == list->max)
-        return SR_ELIMIT;
-    if (list->n == list->cap) {
-        size_t cap = list->cap ? list->cap * 2 : 16;
-        struct sr_entity *items = sr_mem_realloc(list->items, cap * sizeof *items);
-        if (!items)
-            return SR_ENOMEM;
-        list->items = items;
-        list->cap = cap;
-    }
+    int rc = sr_grow(&list->items, &list->cap, list->n + 1, sizeof *list->items, list->max);
+    if (rc)
+        return rc;
     list->items[list->n++] = (struct sr_entity){start, end, confidence, (uint32_t)type};
     return SR_OK;
 }

@@ -1,6 +1,7 @@
 /* The table of terms, and words as we read them. */
 #include "text/terms_private.h"
 
+#include "base/grow.h"
 #include "base/mem.h"
 
 #define SLOTS_MIN ((size_t)1 << 13)
@@ -75,31 +76,17 @@ size_t sr_terms_memory(const struct sr_terms *terms)
 }
 
 /* Makes room for one more element. */
-static bool grow(struct sr_terms *terms, void **array, size_t n, size_t *cap, size_t size)
+static bool grow(struct sr_terms *terms, void *array, size_t n, size_t *cap, size_t size)
 {
-    if (n < *cap)
-        return true;
-    if (n >= UINT32_MAX / 2) {
-        terms->rc = SR_ELIMIT;
-        return false;
-    }
-    size_t wanted = *cap ? *cap * 2 : 1024;
-    void *grown = sr_mem_realloc(*array, wanted * size);
-    if (!grown) {
-        terms->rc = SR_ENOMEM;
-        return false;
-    }
-    *array = grown;
-    *cap = wanted;
-    return true;
+    int rc = sr_grow(array, cap, n + 1, size, UINT32_MAX / 2);
+    terms->rc = rc ? rc : terms->rc;
+    return rc == SR_OK;
 }
 
 bool sr_terms_open_row(struct sr_terms *terms)
 {
-    void *rows = terms->rows;
-    bool room =
-        terms->rc == SR_OK && grow(terms, &rows, terms->n_rows, &terms->cap_rows, sizeof *terms->rows);
-    terms->rows = rows;
+    bool room = terms->rc == SR_OK &&
+                grow(terms, &terms->rows, terms->n_rows, &terms->cap_rows, sizeof *terms->rows);
     terms->total = 0;
     if (room)
         terms->rows[terms->n_rows++] = (struct sr_terms_row){.start = (uint32_t)terms->n_entries};
@@ -132,10 +119,7 @@ static bool double_slots(struct sr_terms *terms)
 
 bool sr_terms_more_entries(struct sr_terms *terms)
 {
-    void *entries = terms->entries;
-    bool room = grow(terms, &entries, terms->n_entries, &terms->cap_entries, sizeof *terms->entries);
-    terms->entries = entries;
-    return room;
+    return grow(terms, &terms->entries, terms->n_entries, &terms->cap_entries, sizeof *terms->entries);
 }
 
 void sr_terms_insert(struct sr_terms *terms, size_t slot, uint64_t hash)
@@ -147,9 +131,7 @@ void sr_terms_insert(struct sr_terms *terms, size_t slot, uint64_t hash)
         for (slot = hash & mask; terms->slots[slot].hash;)
             slot = (slot + 1) & mask;
     }
-    void *array = terms->terms;
-    bool room = grow(terms, &array, terms->n_terms, &terms->cap_terms, sizeof *terms->terms);
-    terms->terms = array;
+    bool room = grow(terms, &terms->terms, terms->n_terms, &terms->cap_terms, sizeof *terms->terms);
     if (!room || (terms->n_entries == terms->cap_entries && !sr_terms_more_entries(terms)))
         return;
     uint32_t term = (uint32_t)terms->n_terms++;

@@ -1,4 +1,5 @@
-/* Any bytes: views lie inside of the text, are valid UTF-8 where the text is, and come in bounded number. */
+/* Any bytes: views lie inside of the text, are valid UTF-8 where the text is, come in bounded number, and stand
+ * for no more than they say. */
 #include "text/deobfuscate.h"
 #include "text/utf8.h"
 
@@ -22,7 +23,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         const struct sr_undisguised *v = &views[i];
         if (v->start >= v->end || v->end > size || !v->disguise || (valid && !sr_utf8_valid(v->text)))
             abort();
+        if (v->undone > v->end - v->start)
+            abort();
     }
+    /* What stands for a text stands for nothing when it is gone. */
+    if (sr_undisguised_stand_for(text, views, n, 0, size) &&
+        (n == 0 || sr_undisguised_stand_for(text, views, 0, 0, size)))
+        abort();
     sr_arena_dispose(&arena);
     return 0;
 }

@@ -332,7 +332,7 @@ static void test_ahead_comes_last(void **state)
     struct sr_infer_job *list[] = {&refused->job};
     assert_int_equal(sr_infer_submit_list(infer, list, 1), SR_EBUSY);
     jobs[6] = put(infer, a, 8, 4, SR_INFER_INTERACTIVE);
-    sr_infer_hasten(infer, &jobs[4]->job, SR_INFER_INTERACTIVE);
+    sr_infer_hasten(infer, &jobs[4]->job, SR_INFER_INTERACTIVE, 0);
     gate_open();
     await_ends(7);
     assert_int_equal(gate.n_batches, 6);
@@ -341,7 +341,7 @@ static void test_ahead_comes_last(void **state)
     assert_int_equal(gate.batches[2].first, 6);
     for (size_t i = 3; i < 6; i++)
         assert_int_equal(gate.batches[i].jobs, 1);
-    sr_infer_hasten(infer, &jobs[1]->job, SR_INFER_BULK); /* too late: nothing happens */
+    sr_infer_hasten(infer, &jobs[1]->job, SR_INFER_BULK, 0); /* too late: nothing happens */
     sr_infer_free(infer);
     for (int i = 0; i < 7; i++)
         job_free(jobs[i]);

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MODEL SR_SOURCE_DIR "/models/domain-linear/model.safetensors"
@@ -91,28 +92,36 @@ static struct sr_encoder *take_encoder(struct sr_models *models, const char *fol
     return encoder;
 }
 
-static void copy_model(const char *folder)
+static const char *const model_files[] = {"config.json", "model.safetensors", "tokenizer.json",
+                                          "category_mapping.json", NULL};
+
+static void copy_files(const char *source, const char *const files[], const char *folder)
 {
-    static const char *const files[] = {"config.json", "model.safetensors", "tokenizer.json",
-                                        "category_mapping.json"};
     char from[512], to[128];
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        snprintf(from, sizeof from, "%s/%s", SMALL, files[i]);
+    for (size_t i = 0; files[i]; i++) {
+        snprintf(from, sizeof from, "%s/%s", source, files[i]);
         snprintf(to, sizeof to, "%s/%s", folder, files[i]);
         copy_file(from, to);
     }
 }
 
-static void drop_model(const char *folder)
+static void drop_files(const char *folder, const char *const files[])
 {
-    static const char *const files[] = {"config.json", "model.safetensors", "tokenizer.json",
-                                        "category_mapping.json"};
     char path[128];
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+    for (size_t i = 0; files[i]; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, files[i]);
         unlink(path);
     }
     rmdir(folder);
+}
+
+/* A file with the same bytes, put in the place of one. */
+static void replace_file(const char *path)
+{
+    char fresh[128];
+    snprintf(fresh, sizeof fresh, "%s.fresh", path);
+    copy_file(path, fresh);
+    assert_int_equal(rename(fresh, path), 0);
 }
 
 static void encoders_judges_and_the_engine(void **state)
@@ -125,7 +134,7 @@ static void encoders_judges_and_the_engine(void **state)
     struct sr_judge *judge = NULL, *same = NULL;
     struct sr_judge_options how = sr_judge_defaults();
     assert_non_null(mkdtemp(folder));
-    copy_model(folder);
+    copy_files(SMALL, model_files, folder);
     assert_int_equal(sr_models_new(&models, NULL), SR_OK);
     sr_models_begin(models);
     struct sr_encoder *first = take_encoder(models, folder, SR_PRECISION_FP32);
@@ -153,8 +162,7 @@ static void encoders_judges_and_the_engine(void **state)
     assert_int_equal(sr_infer_stats(infer).threads, 2);
     /* A file of the folder is another. */
     snprintf(path, sizeof path, "%s/tokenizer.json", folder);
-    unlink(path);
-    copy_file(SMALL "/tokenizer.json", path);
+    replace_file(path);
     struct sr_encoder *other = take_encoder(models, folder, SR_PRECISION_FP32);
     assert_ptr_not_equal(other, first);
     sr_judge_unref(judge);
@@ -164,7 +172,53 @@ static void encoders_judges_and_the_engine(void **state)
     sr_encoder_unref(kept);
     sr_encoder_unref(other);
     sr_models_free(models);
-    drop_model(folder);
+    drop_files(folder, model_files);
+}
+
+#define ADAPTED SR_SOURCE_DIR "/tests/golden/encoder/small/bert-patterns"
+
+/* An adapter whose files stay as they are is another model on another base; so is one whose folders have
+ * changed within. */
+static void the_base_of_an_adapter(void **state)
+{
+    (void)state;
+    static const char *const base_files[] = {"config.json", "model.safetensors", "tokenizer.json", NULL};
+    static const char *const files[] = {"adapter_config.json", "adapter_model.safetensors",
+                                        "category_mapping.json", NULL};
+    char root[] = "/tmp/store-XXXXXX", base[64], folder[64], inner[80], path[96];
+    struct sr_models *models = NULL;
+    assert_non_null(mkdtemp(root));
+    snprintf(base, sizeof base, "%s/base", root);
+    snprintf(folder, sizeof folder, "%s/adapter", root);
+    snprintf(inner, sizeof inner, "%s/1_Extra", base);
+    assert_true(mkdir(base, 0700) == 0 && mkdir(folder, 0700) == 0 && mkdir(inner, 0700) == 0);
+    copy_files(ADAPTED, base_files, base);
+    copy_files(ADAPTED "/adapter-suffix", files, folder);
+    snprintf(path, sizeof path, "%s/notes", inner);
+    copy_file(SMALL "/config.json", path);
+
+    assert_int_equal(sr_models_new(&models, NULL), SR_OK);
+    struct sr_encoder *first = take_encoder(models, folder, SR_PRECISION_FP32);
+    struct sr_encoder *again = take_encoder(models, folder, SR_PRECISION_FP32);
+    assert_ptr_equal(first, again);
+    replace_file(path);
+    struct sr_encoder *within = take_encoder(models, folder, SR_PRECISION_FP32);
+    assert_ptr_not_equal(within, first);
+    unlink(path);
+    rmdir(inner);
+    snprintf(path, sizeof path, "%s/model.safetensors", base);
+    replace_file(path);
+    struct sr_encoder *other = take_encoder(models, folder, SR_PRECISION_FP32);
+    assert_ptr_not_equal(other, first);
+    assert_ptr_not_equal(other, within);
+    sr_encoder_unref(first);
+    sr_encoder_unref(again);
+    sr_encoder_unref(within);
+    sr_encoder_unref(other);
+    sr_models_free(models);
+    drop_files(base, base_files);
+    drop_files(folder, files);
+    rmdir(root);
 }
 
 static void failed_allocations_leave_nothing(void **state)
@@ -217,6 +271,7 @@ int main(void)
         cmocka_unit_test(unchanged_models_are_kept),
         cmocka_unit_test(a_replaced_file_is_opened_again),
         cmocka_unit_test(encoders_judges_and_the_engine),
+        cmocka_unit_test(the_base_of_an_adapter),
         cmocka_unit_test(failed_allocations_leave_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
