@@ -63,10 +63,10 @@ int sr_judge_read(struct sr_judge *judge, struct sr_bytes text, uint64_t salt,
  * already or is being called now. Work that nobody waits for is dropped. */
 void sr_judge_leave(struct sr_judge *judge, struct sr_judge_wait *wait);
 
-/* After SR_AGAIN, any thread, not while sr_judge_leave may be called for the same wait: what is read by now is
- * enough. `done` is called in here, with SR_OK and a reading of those windows that are done (scope.part), or with
- * SR_ETIMEOUT when none is; unless all was read, and `done` was called already or is being called now. Work that
- * nobody else waits for is dropped; windows that are done stay remembered. */
+/* After SR_AGAIN, any thread, not while sr_judge_leave may be called for the same wait: what is read by now
+ * is enough. `done` is called in here, with SR_OK and a reading of those windows that are done (scope.part),
+ * or with SR_ETIMEOUT when none is; unless all was read, and `done` was called already or is being called
+ * now. Work that nobody else waits for is dropped; windows that are done stay remembered. */
 void sr_judge_settle(struct sr_judge *judge, struct sr_judge_wait *wait);
 
 struct sr_judge_reading *sr_judge_reading_ref(struct sr_judge_reading *reading);
@@ -114,8 +114,8 @@ int sr_judge_growing_read(struct sr_judge_growing *growing, struct sr_judge_wait
 
 struct sr_judge_stats {
     uint64_t read, joined, remembered,
-        dropped; /* texts begun, joined under way, from memory; items evicted */
-    uint64_t settled; /* waiters that were content with a part */
+        dropped;                          /* texts begun, joined under way, from memory; items evicted */
+    uint64_t settled;                     /* waiters that were content with a part */
     uint64_t windows_read, windows_known; /* windows begun, and found or joined */
     size_t memo_bytes, memo_items;        /* items: texts and windows */
 };

@@ -27,9 +27,9 @@ struct sr_judge_growing {
     /* Of the text: */
     bool over;
     size_t bytes, windows;
-    struct sr_buf tail; /* not settled yet */
-    size_t looked;      /* bytes of the tail that were tokenized in vain */
-    int32_t *ids;       /* settled */
+    struct sr_buf tail;         /* not settled yet */
+    size_t looked;              /* bytes of the tail that were tokenized in vain */
+    int32_t *ids;               /* settled */
     size_t at, n_ids, room_ids; /* the first of the next window, and behind the last */
 };
 
@@ -160,7 +160,8 @@ int sr_judge_growing_read(struct sr_judge_growing *growing, struct sr_judge_wait
     struct sr_judge_reading *reading;
     wait->reading = NULL;
     wait->under_way = NULL;
-    if (growing->over || growing->n_ids - growing->at <= room || growing->windows + 1 >= judge->options.windows.max_windows)
+    if (growing->over || growing->n_ids - growing->at <= room ||
+        growing->windows + 1 >= judge->options.windows.max_windows)
         return SR_ENOENT;
     size_t n = around.n_before + room + around.n_after;
     int32_t *ids = sr_mem_alloc(n * sizeof *ids);

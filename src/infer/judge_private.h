@@ -1,6 +1,6 @@
-/* What the judge's memory (judge_table.c), who waits for what (judge_wait.c, judge_begin.c), readings of texts
- * (judge_read.c), windows (judge_window.c) and texts that still grow (judge_growing.c) share. Private to the
- * unit. */
+/* What the judge's memory (judge_table.c), who waits for what (judge_wait.c, judge_begin.c), readings of
+ * texts (judge_read.c), windows (judge_window.c) and texts that still grow (judge_growing.c) share. Private
+ * to the unit. */
 #ifndef SR_INFER_JUDGE_PRIVATE_H
 #define SR_INFER_JUDGE_PRIVATE_H
 
@@ -73,7 +73,7 @@ struct sr_judge_window {
     float *probabilities;        /* [stride] */
     struct sr_bio_token *tokens; /* [n_tokens]; NULL: none is of a type */
     uint64_t run_ns, wait_ns;
-    bool good;                   /* under the judge's lock: it is done, and all of this is there */
+    bool good; /* under the judge's lock: it is done, and all of this is there */
     /* Under the judge's lock, until done: */
     enum sr_infer_priority priority;
     struct sr_judge_work *work;
@@ -170,8 +170,8 @@ int sr_judge_reading_new(struct sr_judge_reading **out, struct sr_judge *judge,
 int sr_judge_reading_ahead(struct sr_judge_reading **out, struct sr_judge *judge, const struct sr_window *of,
                            uint64_t salt) SR_WARN_UNUSED;
 
-/* The same of what was read of a text by now: of its windows those that are not NULL in `done` [windows.n]. The
- * reading is kept open meanwhile. */
+/* The same of what was read of a text by now: of its windows those that are not NULL in `done` [windows.n].
+ * The reading is kept open meanwhile. */
 int sr_judge_reading_part(struct sr_judge_reading **out, const struct sr_judge_reading *of,
                           struct sr_judge_window *const *done) SR_WARN_UNUSED;
 

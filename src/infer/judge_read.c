@@ -13,8 +13,8 @@ struct gathered {
     struct sr_judge_window *const *done; /* [windows->n] */
 };
 
-/* Tokens [*from, *to) of the text are decided by window i: those that are nearer to its middle than to the edge
- * of a neighbour that is known. */
+/* Tokens [*from, *to) of the text are decided by window i: those that are nearer to its middle than to the
+ * edge of a neighbour that is known. */
 static void own_tokens(const struct gathered *all, size_t i, size_t *from, size_t *to)
 {
     const struct sr_window *w = &all->windows->items[i];
@@ -61,8 +61,7 @@ static int join_windows(struct sr_judge_reading *reading, const struct gathered 
     for (size_t i = 0; rc == SR_OK && i < all->windows->n; i++) {
         const struct sr_window *of = &all->windows->items[i];
         if (all->done[i])
-            add_window(reading, of, all->done[i],
-                       tokens > 0 ? (float)(of->count / tokens) : 1.0f / (float)n);
+            add_window(reading, of, all->done[i], tokens > 0 ? (float)(of->count / tokens) : 1.0f / (float)n);
     }
     return rc;
 }
