@@ -37,7 +37,6 @@ struct row {
     double need_mb; /* where the peer does not fit */
 };
 
-
 struct bench {
     struct options o;
     struct sr_err err;
@@ -195,9 +194,9 @@ static void peer_cells(struct bench *b, struct sr_bench_table *table, size_t i, 
 
 static void print_table(struct bench *b)
 {
-    static const char *const titles[] = {"tokens", "ms, all three", "domain", "jailbreak",
-                                         "pii",    "3 x ONNX ms",   "ratio",  "goal",
-                                         "tiers: domain, jailbreak, pii"};
+    static const char *const titles[] = {"tokens",    "ms, all three", "domain",
+                                         "jailbreak", "pii",           "3 x ONNX ms",
+                                         "ratio",     "goal",          "tiers: domain, jailbreak, pii"};
     static struct sr_bench_table table;
     sr_bench_table_init(&table, titles, sizeof titles / sizeof titles[0]);
     for (size_t i = 0; i < b->n_sizes; i++) {

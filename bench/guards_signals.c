@@ -163,9 +163,10 @@ static void await(struct sr_guards *guards, const struct waiting *waiting)
 static int check(const struct sr_guards *guards, int signal, const struct sr_signal_result *result,
                  struct sr_err *err)
 {
-    static const char *const tiers[SR_GUARDS_SIGNALS][2] = {[SR_GUARDS_DOMAIN] = {"neural", "linear"},
-                                                            [SR_GUARDS_JAILBREAK] = {"linear+neural", "linear"},
-                                                            [SR_GUARDS_PII] = {"exact+neural", "exact"}};
+    static const char *const tiers[SR_GUARDS_SIGNALS][2] = {
+        [SR_GUARDS_DOMAIN] = {"neural", "linear"},
+        [SR_GUARDS_JAILBREAK] = {"linear+neural", "linear"},
+        [SR_GUARDS_PII] = {"exact+neural", "exact"}};
     const char *name = sr_signal_registry[types[signal]]->name, *wanted = tiers[signal][guards->linear];
     if (result->status)
         return sr_err_set(err, result->status, "%s gave no answer: %s", name, sr_strerror(result->status));

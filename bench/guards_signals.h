@@ -25,8 +25,8 @@ struct sr_guards_time {
     char tier[SR_GUARDS_SIGNALS][24]; /* who answered; "" of those that were not asked */
 };
 
-/* Every text is put to the judge whole, whatever the linear tier says; or to the linear tier alone. Says in err
- * what is missing. SR_ENOENT: there is no judge (options.linear does without). */
+/* Every text is put to the judge whole, whatever the linear tier says; or to the linear tier alone. Says in
+ * err what is missing. SR_ENOENT: there is no judge (options.linear does without). */
 int sr_guards_new(struct sr_guards **out, const struct sr_guards_options *options,
                   struct sr_err *err) SR_WARN_UNUSED;
 void sr_guards_free(struct sr_guards *guards); /* NULL is allowed */

@@ -21,7 +21,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The rules of the types that this program may have; types that it has not are left out. */
 static const char providers[] = "version: v0.3\n"
                                 "providers: {defaults: {default_model: m}, models: [{name: m, backend_refs: "
                                 "[{endpoint: '127.0.0.1:1'}]}]}\n"
@@ -37,6 +36,11 @@ static const struct {
     {"language", "    language: [{name: en}, {name: de}]\n"},
 };
 
+/* Texts of any length are put to the judge, however sure the linear tier is. */
+static const char everything[] =
+    "global: {semroute: {inference: {judge: judge, judge_max_bytes: 0, ask_below: 1}}}\n";
+static const char linear_alone[] = "global: {semroute: {inference: {ask_below: 0}}}\n";
+
 struct score {
     size_t right, all;
 };
@@ -49,6 +53,7 @@ struct judged {
     struct score false_alarm[TEXTS];               /* jailbreak: without an attack */
     struct score same;                             /* of both texts */
     double ns[TEXTS];
+    char tier[TEXTS][24]; /* who answered */
     size_t runs;
 };
 
@@ -61,7 +66,6 @@ struct tally {
 struct bench {
     struct sr_paper_corpus *corpus;
     struct sr_signals *signals[SR_SIGNAL_TYPES]; /* who has the rules of a type; NULL: nobody */
-    char left_out[256];                          /* shipped types that cannot be had, and why */
     sr_compressor *compressor;
     struct sr_compress_settings settings;
     struct tally tally;
@@ -107,6 +111,10 @@ static void judge(struct bench *b, enum sr_signal_type type, const struct sr_pap
     for (int t = 0; t < TEXTS; t++) {
         const struct sr_signal_result *r = results[t];
         judged->ns[t] += (double)r->ns;
+        if (judged->runs && strcmp(judged->tier[t], r->tier) != 0)
+            snprintf(judged->tier[t], sizeof judged->tier[t], "several");
+        else
+            snprintf(judged->tier[t], sizeof judged->tier[t], "%s", r->tier);
         if (strcmp(name, "domain") == 0)
             add(&b->tally.domain[it->articles][t][it->size],
                 r->top >= 0 && strcmp(r->labels[r->top], sr_paper_domains[it->domain]) == 0);
@@ -290,6 +298,11 @@ static void print_table(const struct tally *t)
         for (int text = 0; text < TEXTS; text++)
             sr_bench_table_cell(&table, "%.0f", j->ns[text] / 1e3 / (double)j->runs);
         sr_bench_table_cell(&table, "%s", "");
+        sr_bench_table_cell(&table, "  tier");
+        sr_bench_table_cell(&table, "%zu", j->runs);
+        for (int text = 0; text < TEXTS; text++)
+            sr_bench_table_cell(&table, "%s", j->tier[text]);
+        sr_bench_table_cell(&table, "%s", "");
     }
     printf("Table XI: prompts of 2K to 16K tokens, original and compressed to 512 (estimated); %s\n",
            sr_bench_machine());
@@ -321,9 +334,9 @@ static void print_json(const struct tally *t)
         const struct judged *j = &t->judged[type];
         if (j->runs == 0)
             continue;
-        printf("%s\"%s\":{\"same\":%.4f,\"us\":[%.1f,%.1f],", before, sr_signal_registry[type]->name,
-               share(j->same), j->ns[ORIGINAL] / 1e3 / (double)j->runs,
-               j->ns[COMPRESSED] / 1e3 / (double)j->runs);
+        printf("%s\"%s\":{\"same\":%.4f,\"us\":[%.1f,%.1f],\"tiers\":[\"%s\",\"%s\"],", before,
+               sr_signal_registry[type]->name, share(j->same), j->ns[ORIGINAL] / 1e3 / (double)j->runs,
+               j->ns[COMPRESSED] / 1e3 / (double)j->runs, j->tier[ORIGINAL], j->tier[COMPRESSED]);
         print_pair("found", sum(j->found[ORIGINAL], SR_PAPER_POSITIONS),
                    sum(j->found[COMPRESSED], SR_PAPER_POSITIONS), "");
         print_pair("false_alarms", j->false_alarm[ORIGINAL], j->false_alarm[COMPRESSED], ",");
@@ -339,12 +352,13 @@ static void print_json(const struct tally *t)
 static int usage(FILE *out)
 {
     fprintf(out,
-            "semroute bench paper --table XI --data DIR [-c FILE] [--every N] [--json]\n"
+            "semroute bench paper --table XI --data DIR [-c FILE] [--every N] [--linear] [--json]\n"
             "  Rebuilds a table of arXiv 2603.12646. DIR holds longdocs-opensourceguide/, chat-rag-bills/, "
             "domain-mmlu/,\n  domain-mmlu-pro/ and domain-longfact/ (JSON Lines). The signals are those that "
             "FILE "
-            "has rules for, else the\n  shipped domain, jailbreak, pii and language. N: only every Nth of %d "
-            "cases.\n",
+            "has rules for, else the\n  shipped domain, jailbreak, pii and language, every text put to the "
+            "judge; "
+            "--linear: without it. N: only\n  every Nth of %d cases.\n",
             SR_PAPER_CASES);
     return out == stdout ? 0 : 2;
 }
@@ -366,30 +380,28 @@ static int compile(struct sr_signals **out, const char *name, struct sr_bytes te
     return rc;
 }
 
-/* Each type for itself, so that one whose model is not there is merely left out. */
-static void open_shipped(struct bench *b)
+/* Each type for itself, with a judge of its own, so that none is spared what another has read. */
+static int open_shipped(struct bench *b, bool linear, struct sr_err *err)
 {
     struct sr_buf text;
+    int rc = SR_OK;
     sr_buf_init(&text, 1 << 16);
-    for (size_t i = 0; i < sizeof shipped / sizeof shipped[0]; i++) {
-        struct sr_err err = {0};
+    for (size_t i = 0; i < sizeof shipped / sizeof shipped[0] && rc == SR_OK; i++) {
         int type = sr_signal_find(sr_bytes_str(shipped[i].type));
         sr_buf_clear(&text);
-        if (type < 0 || sr_buf_printf(&text, "%s%s", providers, shipped[i].rules))
-            continue;
-        if (compile(&b->signals[type], shipped[i].type, sr_buf_view(&text), &err))
-            snprintf(b->left_out, sizeof b->left_out, "%s is left out: %s", shipped[i].type, err.message);
+        rc = sr_buf_printf(&text, "%s%s%s", providers, shipped[i].rules, linear ? linear_alone : everything);
+        if (rc == SR_OK)
+            rc = compile(&b->signals[type], shipped[i].type, sr_buf_view(&text), err);
     }
     sr_buf_dispose(&text);
+    return rc;
 }
 
-static int open_signals(struct bench *b, const char *file, struct sr_err *err)
+static int open_signals(struct bench *b, const char *file, bool linear, struct sr_err *err)
 {
     struct sr_signals *signals = NULL;
-    if (!file) {
-        open_shipped(b);
-        return SR_OK;
-    }
+    if (!file)
+        return open_shipped(b, linear, err);
     int rc = compile(&signals, file, (struct sr_bytes){NULL, 0}, err);
     for (int type = 0; type < SR_SIGNAL_TYPES && rc == SR_OK; type++)
         if (sr_signals_rules(signals, (enum sr_signal_type)type))
@@ -401,7 +413,7 @@ static int open_signals(struct bench *b, const char *file, struct sr_err *err)
 struct options {
     const char *table, *folder, *config;
     size_t every;
-    bool json;
+    bool json, linear;
 };
 
 /* False: a mistake, or only help was wanted. */
@@ -410,6 +422,8 @@ static bool read_options(int argc, char **argv, struct options *o)
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--json") == 0)
             o->json = true;
+        else if (strcmp(argv[i], "--linear") == 0)
+            o->linear = true;
         else if (strcmp(argv[i], "--table") == 0 && i + 1 < argc)
             o->table = argv[++i];
         else if (strcmp(argv[i], "--data") == 0 && i + 1 < argc)
@@ -448,7 +462,7 @@ int sr_bench_paper(int argc, char **argv)
     if (rc)
         sr_err_set(&err, rc, "%s does not hold the texts that --help names: %s", o.folder, sr_strerror(rc));
     if (rc == SR_OK)
-        rc = open_signals(&b, o.config, &err);
+        rc = open_signals(&b, o.config, o.linear, &err);
     if (rc == SR_OK)
         rc = sr_compressor_new(&b.compressor, SR_COMPRESS_TEXT_MAX);
     if (rc == SR_OK)
@@ -459,8 +473,6 @@ int sr_bench_paper(int argc, char **argv)
         print_json(&b.tally);
     else
         print_table(&b.tally);
-    if (rc == SR_OK && b.left_out[0])
-        fprintf(stderr, "%s\n", b.left_out);
     sr_compressor_free(b.compressor);
     for (int type = 0; type < SR_SIGNAL_TYPES; type++)
         sr_signals_unref(b.signals[type]);

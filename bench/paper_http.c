@@ -61,7 +61,8 @@ static int ask(int port, struct sr_bytes request, struct sr_buf *answer)
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return SR_EIO;
-    int rc = connect(fd, (struct sockaddr *)&address, sizeof address) ? SR_EIO : exchange(fd, request, answer);
+    int rc =
+        connect(fd, (struct sockaddr *)&address, sizeof address) ? SR_EIO : exchange(fd, request, answer);
     close(fd);
     return rc;
 }
@@ -80,7 +81,8 @@ int sr_paper_metric(int port, const char *name, double *sum)
     size_t length = strlen(name);
     sr_buf_init(&text, BODY_MAX);
     *sum = 0;
-    int rc = ask(port, SR_LIT("GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"), &text);
+    int rc =
+        ask(port, SR_LIT("GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"), &text);
     if (rc == SR_OK)
         rc = sr_buf_append(&text, "", 1); /* a string */
     for (char *line = rc == SR_OK ? text.data : NULL; line; line = strchr(line, '\n')) {

@@ -19,8 +19,8 @@ int sr_paper_ask(int port, struct sr_bytes request, double *ms) SR_WARN_UNUSED;
 /* `n` clients at once, one request each; milliseconds of each into `ms`. The first error. */
 int sr_paper_ask_all(int port, const struct sr_bytes *requests, size_t n, double *ms) SR_WARN_UNUSED;
 
-/* The sum of all samples of a metric that a router tells on `port` of 127.0.0.1; 0 when there is none. SR_EIO,
- * SR_ENOMEM. */
+/* The sum of all samples of a metric that a router tells on `port` of 127.0.0.1; 0 when there is none.
+ * SR_EIO, SR_ENOMEM. */
 int sr_paper_metric(int port, const char *name, double *sum) SR_WARN_UNUSED;
 
 #endif

@@ -30,6 +30,7 @@ enum { MOCK, SIGNALS, DOMAIN, ENVOY, PROCESSES };
 
 struct sr_stages {
     struct sr_stages_options o;
+    struct sr_err broken;
     struct sr_guards *guards;
     struct sr_guards_text *texts;
     struct sr_tokenizer *tokenizer;
@@ -40,7 +41,7 @@ struct sr_stages {
     struct sr_team *team;
     struct sr_encoder_work *work;
     char shape_folder[256], shape_why[40];
-    bool shape_tried, envoy_tried, linear;
+    bool shape_tried, envoy_tried;
     char directory[64], self[4096], envoy_why[40];
     struct sr_bench_process processes[PROCESSES];
     struct sr_bench_listener listeners[1 + 2 * SR_STAGE_MODES];
@@ -244,14 +245,16 @@ const struct sr_stage *sr_stage_signals(struct sr_stages *s, int reads, int size
         int rc = make_prompt(s, reads, size, &prompt, &ms);
         struct sr_bytes text = sr_buf_view(&prompt);
         if (rc == SR_OK)
-            rc = sr_guards_read(s->guards, &text, 1, &time);
+            rc = sr_guards_read(s->guards, &text, 1, &time, &s->broken);
         sr_buf_dispose(&prompt);
         if (rc) {
             say(stage, sr_strerror(rc));
             return stage;
         }
-        for (int k = 0; k < SR_GUARDS_SIGNALS; k++)
+        for (int k = 0; k < SR_GUARDS_SIGNALS; k++) {
             each[k][n] = time.each[k];
+            memcpy(stage->tier[k], time.tier[k], sizeof stage->tier[k]);
+        }
         spent += time.all;
         samples[n++] = ms + time.all;
     }
@@ -285,7 +288,7 @@ static int start_router(struct sr_stages *s, int which, int *door)
         "    - {name: science, priority: 10, rules: {type: domain, name: physics}, modelRefs: [{model: "
         "m}]}\n"};
     struct sr_guards_options options = {.precision = s->o.precision,
-                                        .linear = s->linear,
+                                        .linear = s->o.linear,
                                         .domain_only = which == DOMAIN,
                                         .compress = which == DOMAIN};
     char path[128], log[128], address[32], ready[32];
@@ -374,6 +377,24 @@ static int ask_round(struct sr_stages *s, int port, int reads, int size, unsigne
     return rc;
 }
 
+/* Has a router that reads by itself, or whose judge came late or was refused, answered otherwise than it was
+ * to?
+ */
+static int check_router(struct sr_stages *s, int which)
+{
+    static const char *const metrics[] = {"semroute_judge_late_total", "semroute_signal_errors_total",
+                                          "semroute_inference_refused_total"};
+    double sum = 0;
+    int rc = SR_OK;
+    for (size_t i = 0; i < sizeof metrics / sizeof metrics[0] && rc == SR_OK; i++) {
+        rc = sr_paper_metric(s->processes[which].port, metrics[i], &sum);
+        if (rc == SR_OK && sum > 0)
+            rc = sr_err_set(&s->broken, SR_EMISMATCH,
+                            "the router behind Envoy did not read everything: %s is %.0f", metrics[i], sum);
+    }
+    return rc;
+}
+
 static void through_envoy(struct sr_stages *s, struct sr_stage *stage, int listener, int reads, int size,
                           unsigned clients)
 {
@@ -389,10 +410,17 @@ static void through_envoy(struct sr_stages *s, struct sr_stage *stage, int liste
         spent += samples[n];
         n += clients;
     }
+    if (rc == SR_OK)
+        rc = check_router(s, listener < 1 + SR_STAGE_MODES ? SIGNALS : DOMAIN);
     if (rc)
         say(stage, sr_strerror(rc));
     else
         keep(stage, samples, n);
+}
+
+const char *sr_stages_broken(const struct sr_stages *stages)
+{
+    return stages->broken.message;
 }
 
 const struct sr_stage *sr_stage_envoy(struct sr_stages *s, int mode, int reads, int size, unsigned clients)
@@ -428,15 +456,7 @@ static int open_guards(struct sr_stages *s, struct sr_err *err)
         if (sr_tokenizer_open_file(&s->tokenizer, path, &why))
             s->tokenizer = NULL;
     }
-    int rc = sr_guards_new(&s->guards, &options, err);
-    if (rc == SR_ENOENT && !options.linear) {
-        fprintf(stderr, "%s\nsemroute bench paper: without the judge, the linear tier alone is measured\n",
-                err->message);
-        options.linear = true;
-        rc = sr_guards_new(&s->guards, &options, err);
-    }
-    s->linear = options.linear;
-    return rc;
+    return sr_guards_new(&s->guards, &options, err);
 }
 
 int sr_stages_new(struct sr_stages **out, const struct sr_stages_options *options, struct sr_err *err)

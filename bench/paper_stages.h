@@ -2,7 +2,8 @@
  * What the paper's tables of speed are made of, measured on this machine: the baseline, the same shape with
  * our encoder, compression, and the embedded models by themselves and through the real Envoy.
  *
- * Each figure is measured when it is first asked for and kept. A figure that cannot be had says why.
+ * Each figure is measured when it is first asked for and kept. A figure that cannot be had says why. What the
+ * embedded models do not read whole, or answer with another tier than they are to, is no figure but an error.
  */
 #ifndef SR_BENCH_PAPER_STAGES_H
 #define SR_BENCH_PAPER_STAGES_H
@@ -17,6 +18,7 @@ struct sr_stage {
     bool tried;
     double ms, p99, spare; /* `spare`: tokens that stay (compression), megabytes (a peer that does not fit) */
     double each[SR_GUARDS_SIGNALS];
+    char tier[SR_GUARDS_SIGNALS][24]; /* of the embedded models, in the process: who answered */
     double
         least; /* a peer that does not fit: in proportion to the longest that does, less than it would take */
     char why[40];
@@ -51,6 +53,9 @@ const struct sr_stage *sr_stage_signals(struct sr_stages *stages, int reads, int
  * is made here and its time is in the figure. `clients` at once: 1, 10 or 20. */
 const struct sr_stage *sr_stage_envoy(struct sr_stages *stages, int mode, int reads, int size,
                                       unsigned clients);
+/* The first figure that another tier made than was to: what happened; "" when there is none. */
+const char *sr_stages_broken(const struct sr_stages *stages);
+
 /* Only the domain signal, compression in the router. */
 const struct sr_stage *sr_stage_domain(struct sr_stages *stages, int mode, int size);
 
