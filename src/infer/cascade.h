@@ -3,7 +3,8 @@
  * and its answer, late, is mixed with the first.
  *
  * Where the judge cannot answer (its queue is full, its memory does not suffice) or comes too late
- * (sr_classifier_settle) the linear answer stands: the job's `tier` says whose it is. Without a linear tier the judge alone answers, or there is no answer.
+ * (sr_classifier_settle) the linear answer stands: the job's `tier` says whose it is. Without a linear tier
+ * the judge alone answers, or there is no answer.
  */
 #ifndef SR_INFER_CASCADE_H
 #define SR_INFER_CASCADE_H

@@ -41,9 +41,10 @@ struct sr_infer_job {
     struct sr_encoder *encoder; /* the engine holds a reference while the job is under way */
     struct sr_encoder_item item;
     enum sr_infer_priority priority;
-    /* How many jobs of the same asker come before it. Of a priority, jobs are taken as they are due, the one of
-     * rank r SR_INFER_PACE_NS * r after it was submitted: what is asked meanwhile passes the rest of a long
-     * text, which is never later than due because of others. Nothing waits for its due time by itself. */
+    /* How many jobs of the same asker come before it. Of a priority, jobs are taken as they are due, the one
+     * of rank r SR_INFER_PACE_NS * r after it was submitted: what is asked meanwhile passes the rest of a
+     * long text, which is never later than due because of others. Nothing waits for its due time by itself.
+     */
     uint32_t rank;
     void *owner; /* the caller's */
     /* Exactly once for an accepted job, on a thread of the engine or inside sr_infer_cancel: short, does not

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-/* The last job that is due no later; NULL: there is none. Looks from both ends, as new jobs belong near one of
- * them. */
+/* The last job that is due no later; NULL: there is none. Looks from both ends, as new jobs belong near one
+ * of them. */
 static struct sr_infer_job *find_place(const struct sr_infer_queue *queue, uint64_t due_ns)
 {
     struct sr_infer_job *early = queue->head, *late = queue->tail;

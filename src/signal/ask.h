@@ -14,14 +14,14 @@ struct sr_signal_question {
     struct sr_bytes text; /* read inside of sr_signal_ask */
     void *about;          /* the type's */
     bool extra;           /* made of a text that is asked, too: its bytes do not count as judged */
-    /* When the task is finished: SR_OK and a reading (a part, where it was settled), which dispose lets go, or
-     * why there is none: SR_ETIMEOUT where it was settled. */
+    /* When the task is finished: SR_OK and a reading (a part, where it was settled), which dispose lets go,
+     * or why there is none: SR_ETIMEOUT where it was settled. */
     int status;
     struct sr_judge_reading *reading;
 };
 
-/* All questions are answered: writes the result, whose judged_bytes and judge_late are there. On the thread that asked, or one of the engine: short. What
- * it returns is the task's status. */
+/* All questions are answered: writes the result, whose judged_bytes and judge_late are there. On the thread
+ * that asked, or one of the engine: short. What it returns is the task's status. */
 typedef int sr_signal_finish(const struct sr_signal_set *set, struct sr_signal_task *task,
                              struct sr_signal_question *questions, size_t n);
 

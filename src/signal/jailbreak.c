@@ -4,8 +4,8 @@
  * Every turn is read for itself, its windows gathered, and the worst turn counts; a rule without history
  * looks at what the user asks now. The linear tier reads at once; the judge, where there is one, reads the
  * same turns and their disguised parts undisguised, and both answers are mixed. Where the judge cannot answer
- * the linear one stands; where it has read a part only, its doubts do not lower the linear one, which has read
- * all. The find that is kept is the worst window of all that some rule looks at.
+ * the linear one stands; where it has read a part only, its doubts do not lower the linear one, which has
+ * read all. The find that is kept is the worst window of all that some rule looks at.
  */
 #include "base/log.h"
 #include "base/mem.h"

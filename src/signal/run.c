@@ -3,8 +3,8 @@
  *
  * A run lives in the request's arena and is touched by the owner's thread only. What ends on another thread
  * is a job on the heap with references and an arena of its own; its result comes back by mailbox and is
- * copied. A job whose owner gave up, or took the answer of early (sr_signal_run_settle), is cut loose: it skips
- * its work if it has not begun, and frees itself when it arrives.
+ * copied. A job whose owner gave up, or took the answer of early (sr_signal_run_settle), is cut loose: it
+ * skips its work if it has not begun, and frees itself when it arrives.
  */
 #include "base/clock.h"
 #include "base/mem.h"
@@ -14,7 +14,8 @@
 #include <stdatomic.h>
 
 #define JOB_ARENA_MAX ((size_t)64 << 20)
-/* How long an answer that is just being given is waited for: a thread that is to write it may have lost its CPU. */
+/* How long an answer that is just being given is waited for: a thread that is to write it may have lost its
+ * CPU. */
 #define SETTLE_MS 200
 
 enum run_state { RUN_IDLE, RUN_PENDING, RUN_DONE };
@@ -28,11 +29,11 @@ struct signal_job {
     struct sr_mailbox *mailbox;
     enum sr_signal_type type;
     atomic_bool canceled;
-    atomic_bool late;          /* the task began and may be canceled */
-    atomic_int parties;        /* of a late task: who started it and who answers; the last one sends */
+    atomic_bool late;   /* the task began and may be canceled */
+    atomic_int parties; /* of a late task: who started it and who answers; the last one sends */
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool complete; /* under the lock: the result is there, the message is being sent */
+    bool complete;             /* under the lock: the result is there, the message is being sent */
     struct sr_signal_run *run; /* owner's thread only; NULL when cut loose */
     uint64_t since_ns;
     struct sr_signal_input seen;

@@ -139,7 +139,8 @@ struct sr_signal_result {
     uint64_t scanned_bytes; /* text bytes that were read, of `all_bytes`, by a tier that reads everything */
     uint64_t all_bytes;
     uint64_t judged_bytes; /* of these, what the judge has read besides; 0 where it was not asked */
-    bool judge_late;     /* any type: it was settled before the judge had read all; others answered for the rest */
+    bool
+        judge_late; /* any type: it was settled before the judge had read all; others answered for the rest */
     uint32_t remembered; /* turns whose answer was known from an earlier request */
 };
 
@@ -189,7 +190,8 @@ struct sr_signal_ops {
      * is not wanted any more. `done` comes in any case, perhaps in here. */
     void (*cancel)(const struct sr_signal_set *set, struct sr_signal_task *task);
     /* With `start`, optional, as `cancel`, but not beside it: time is up, the answer is what is known by now.
-     * `done` comes with it, in here unless it is being called already; with SR_ETIMEOUT where nothing is known. */
+     * `done` comes with it, in here unless it is being called already; with SR_ETIMEOUT where nothing is
+     * known. */
     void (*settle)(const struct sr_signal_set *set, struct sr_signal_task *task);
     /* With `start`, optional. After the answer, on any thread: frees what the task holds besides its arena;
      * also called when start failed or answered at once. */
@@ -247,8 +249,8 @@ int sr_signal_run_new(struct sr_signal_run **out, struct sr_signals *signals, st
 int sr_signal_run_start(struct sr_signal_run *run, enum sr_signal_type type, sr_signal_done *done,
                         void *ctx) SR_WARN_UNUSED;
 
-/* Time is up: every type under way that knows something by now has its result afterwards; `done` is not called
- * for it. Waits for an answer that is just being given. The others stay under way. */
+/* Time is up: every type under way that knows something by now has its result afterwards; `done` is not
+ * called for it. Waits for an answer that is just being given. The others stay under way. */
 void sr_signal_run_settle(struct sr_signal_run *run);
 
 /* Gives up on everything that is still under way: its result becomes `status` (SR_ETIMEOUT at the deadline,
