@@ -1,8 +1,8 @@
 /* Compiles path specifications into the automaton by subset construction, and hashes keys. */
 #include "json/path.h"
 
-#include "base/hash.h"
 #include "base/grow.h"
+#include "base/hash.h"
 #include "base/mem.h"
 
 #define PATH_SPECS_MAX 1024

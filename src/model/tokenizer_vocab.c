@@ -1,8 +1,8 @@
 /* Byte strings to numbers: the vocabulary's hash table, and the trie that finds the longest prefix. */
 #include "model/tokenizer_private.h"
 
-#include "base/hash.h"
 #include "base/grow.h"
+#include "base/hash.h"
 #include "base/mem.h"
 
 static size_t table_size(size_t n)
@@ -70,7 +70,8 @@ void sr_tok_trie_dispose(struct sr_tok_trie *trie)
 
 int sr_tok_trie_root(struct sr_tok_trie *trie, uint32_t *root)
 {
-    int rc = sr_grow(&trie->values, &trie->cap_nodes, trie->n_nodes + 1, sizeof *trie->values, SR_GROW_NO_MAX);
+    int rc =
+        sr_grow(&trie->values, &trie->cap_nodes, trie->n_nodes + 1, sizeof *trie->values, SR_GROW_NO_MAX);
     if (rc)
         return rc;
     *root = (uint32_t)trie->n_nodes++;

@@ -85,8 +85,8 @@ static bool grow(struct sr_terms *terms, void *array, size_t n, size_t *cap, siz
 
 bool sr_terms_open_row(struct sr_terms *terms)
 {
-    bool room = terms->rc == SR_OK &&
-                grow(terms, &terms->rows, terms->n_rows, &terms->cap_rows, sizeof *terms->rows);
+    bool room =
+        terms->rc == SR_OK && grow(terms, &terms->rows, terms->n_rows, &terms->cap_rows, sizeof *terms->rows);
     terms->total = 0;
     if (room)
         terms->rows[terms->n_rows++] = (struct sr_terms_row){.start = (uint32_t)terms->n_entries};
