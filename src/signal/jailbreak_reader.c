@@ -105,8 +105,8 @@ static float risk_of(const struct sr_jailbreak_reader *reader, struct sr_bytes w
 }
 
 /* A text that stands for [start, end) of the given one; with `disguise` 0 it is the given one, of which no
- * windows are read that its `views` stand for: they count as harmless ones. Kept, with its worst window as the
- * place, when it is worse than what was found. */
+ * windows are read that its `views` stand for: they count as harmless ones. Kept, with its worst window as
+ * the place, when it is worse than what was found. */
 static void read_text(const struct sr_jailbreak_reader *reader, const struct sr_undisguised *view,
                       const struct sr_undisguised *views, size_t n_views, struct sr_jailbreak_find *worst)
 {
@@ -118,7 +118,8 @@ static void read_text(const struct sr_jailbreak_reader *reader, const struct sr_
     while (sr_slices_next(&windows, &w)) {
         uint32_t label = 0;
         bool stood_for = sr_undisguised_stand_for(view->text, views, n_views, w.start, w.end);
-        float risk = stood_for ? 0 : risk_of(reader, sr_bytes_of(view->text.p + w.start, w.end - w.start), &label);
+        float risk =
+            stood_for ? 0 : risk_of(reader, sr_bytes_of(view->text.p + w.start, w.end - w.start), &label);
         sr_risk_add(&all, risk);
         read += !stood_for;
         if (stood_for || risk <= text.risk)

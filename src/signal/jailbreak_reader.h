@@ -3,7 +3,8 @@
  * (signal/risk.h).
  *
  * The text is read as it stands and, where something in it is disguised, undisguised too; windows that are
- * disguised as a whole are read undisguised only. What was read before is remembered. A reader is immutable and shared; it holds a model and no thresholds.
+ * disguised as a whole are read undisguised only. What was read before is remembered. A reader is immutable
+ * and shared; it holds a model and no thresholds.
  */
 #ifndef SR_SIGNAL_JAILBREAK_READER_H
 #define SR_SIGNAL_JAILBREAK_READER_H

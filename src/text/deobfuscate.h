@@ -46,9 +46,9 @@ struct sr_undisguised {
 int sr_undisguise(struct sr_bytes text, size_t reach, struct sr_arena *arena,
                   const struct sr_undisguised **views, size_t *n) SR_WARN_UNUSED;
 
-/* Need bytes [start, end) of `text` not be read as they were written, beside its views? So it is where most of
- * them were disguised and nothing of SR_DISGUISE_LEFT_MAX bytes or more stands in no view: what hides beside
- * a disguised part is still read. Pure. */
+/* Need bytes [start, end) of `text` not be read as they were written, beside its views? So it is where most
+ * of them were disguised and nothing of SR_DISGUISE_LEFT_MAX bytes or more stands in no view: what hides
+ * beside a disguised part is still read. Pure. */
 bool sr_undisguised_stand_for(struct sr_bytes text, const struct sr_undisguised *views, size_t n,
                               size_t start, size_t end);
 

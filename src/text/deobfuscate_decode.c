@@ -2,8 +2,8 @@
 #include "text/deobfuscate_private.h"
 #include "text/utf8.h"
 
-#define RUN_MAX  ((size_t)1 << 20) /* bytes of one encoded run */
-#define LEAN_MAX 120               /* words that lean more to what they are end a rotated run */
+#define RUN_MAX    ((size_t)1 << 20) /* bytes of one encoded run */
+#define LEAN_MAX   120               /* words that lean more to what they are end a rotated run */
 #define LEAN_MIXED 48 /* so much of SR_DISGUISE_LEFT_MAX letters is no chance: seven a letter are usual */
 
 /* Text: valid UTF-8, no controls but white space, and mostly letters and spaces. */
@@ -105,22 +105,23 @@ char sr_rot13(char c)
 }
 
 /* Frequent English words and those of instructions, at most their first eight letters. */
-static const char words[] = "a about act after all also always an and answer any are as ask at be been "
-                            "before but by can code could data "
-                            "disregar do does each english every first follow for forget format from gave get "
-                            "give given go good guidelin had "
-                            "has have he help her him his how i if ignore in informat instruct into is it "
-                            "its jailbrea just key know language "
-                            "let like list little long make many may me mode model more most must my name "
-                            "never new no not now of on one only "
-                            "or other our out output override password people persona please previous print "
-                            "prior prompt question read "
-                            "remember repeat respond response restrict return reveal role rule rules safety "
-                            "say secret see send she should "
-                            "show so some system take tell text than that the their them then there these "
-                            "they this time to two up us use "
-                            "user very want was way we were what when where which who will with without word "
-                            "words would write year you your ";
+static const char words[] =
+    "a about act after all also always an and answer any are as ask at be been "
+    "before but by can code could data "
+    "disregar do does each english every first follow for forget format from gave get "
+    "give given go good guidelin had "
+    "has have he help her him his how i if ignore in informat instruct into is it "
+    "its jailbrea just key know language "
+    "let like list little long make many may me mode model more most must my name "
+    "never new no not now of on one only "
+    "or other our out output override password people persona please previous print "
+    "prior prompt question read "
+    "remember repeat respond response restrict return reveal role rule rules safety "
+    "say secret see send she should "
+    "show so some system take tell text than that the their them then there these "
+    "they this time to two up us use "
+    "user very want was way we were what when where which who will with without word "
+    "words would write year you your ";
 
 /* Its hash set: each slot a word's letters, five bits each. */
 struct set {

@@ -70,8 +70,8 @@ static bool keeps_borders(const struct sr_rewritten *out, size_t from)
 
 static void mark(struct sr_rewritten *out, const struct word *word, size_t from, uint32_t disguise)
 {
-    bool unsure = (disguise & SR_DISGUISE_LEET) ||
-                  ((disguise & SR_DISGUISE_SPACED) && !keeps_borders(out, from));
+    bool unsure =
+        (disguise & SR_DISGUISE_LEET) || ((disguise & SR_DISGUISE_SPACED) && !keeps_borders(out, from));
     struct sr_rewrite_mark *last = mark_beside(out, word->start); /* neighbours are one place */
     if (!last && out->marks && out->n_marks < out->max_marks) {
         last = &out->marks[out->n_marks++];
@@ -167,8 +167,8 @@ static uint32_t drop_invisible(struct word *word, bool beside)
     return split || tags ? SR_DISGUISE_INVISIBLE : SR_DISGUISE_LOOKALIKE;
 }
 
-/* Look-alikes count where they are styled letters, where Latin letters stand beside them, or where all letters
- * of other alphabets are `posing` as Latin ones. */
+/* Look-alikes count where they are styled letters, where Latin letters stand beside them, or where all
+ * letters of other alphabets are `posing` as Latin ones. */
 static uint32_t read_lookalikes(struct word *word, bool posing)
 {
     size_t latin = 0, like = 0, sure = 0, other = 0;
