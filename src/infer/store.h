@@ -2,9 +2,9 @@
  * The models that are open, so that a reload keeps those that did not change, and the one inference engine.
  *
  * A model is the same while its path, its files (device, inode, size, modification time; an adapter's base is
- * part of it) and how it is opened are. The store holds one reference of each model; a reload is begin, any number of takes, and a sweep that
- * drops what was not taken again. One user at a time (reloads are serialised); the models themselves are
- * shared by any thread.
+ * part of it) and how it is opened are. The store holds one reference of each model; a reload is begin, any
+ * number of takes, and a sweep that drops what was not taken again. One user at a time (reloads are
+ * serialised); the models themselves are shared by any thread.
  */
 #ifndef SR_INFER_STORE_H
 #define SR_INFER_STORE_H
