@@ -32,6 +32,7 @@ RATE, POINT = 0.01, 0.7
 HARMLESS, TWEETS, TEMPLATES, CHARACTERS = 900, 200, 300, 6000   # held-out rows that are read, and of each text of the jailbreak task
 MADE = ["made-attacks", "made-lookalikes", "made-planted", "made-carriers", "made-surrounded", "made-mixed"]   # drawn otherwise than in training
 MADE_ROWS = 250     # of each that are read
+LINEAR_LIMIT = 4.0  # log odds: sums of many n-grams go far in long texts, where they mean least
 LEAST = 30      # harmless rows of a source that say something about its rate
 NOT_JUDGED = {"composed-injections", "llmguard-tests", "jailbreak-bipia", "multilingual-override"} | set(MADE)
 
@@ -129,7 +130,7 @@ def attack(reader, root, margins):
     rows, y, source, m, lin = [r for r, k in zip(rows, known) if k], y[known], source[known], m[known], lin[known]
     _, t, shift = calibrated(m, y, source)
     _, lt, lshift = calibrated(lin, y, source)
-    neural, linear = (m + shift) / t, (lin + lshift) / lt
+    neural, linear = (m + shift) / t, np.clip((lin + lshift) / lt, -LINEAR_LIMIT, LINEAR_LIMIT)
     tried = []
     for share in np.arange(0.0, 1.01, 0.1):
         mixed = share * neural + (1 - share) * linear
@@ -142,7 +143,7 @@ def attack(reader, root, margins):
     enough = max(r for r, *_ in tried) - 0.005  # these rows cannot tell less apart
     _, _, share, mt, mshift = min((t for t in tried if t[0] >= enough), key=lambda t: t[1])
     mixed = (share * neural + (1 - share) * linear + mshift) / mt
-    return (t, shift), {"neural": round(float(share), 3), "linear": round(float(1 - share), 3), "shift": round(float(mshift), 4), "temperature": round(float(mt), 4)}, \
+    return (t, shift), {"neural": round(float(share), 3), "linear": round(float(1 - share), 3), "shift": round(float(mshift), 4), "temperature": round(float(mt), 4), "linear_limit": LINEAR_LIMIT}, \
         {n: table(s, y, source) for n, s in (("neural", neural), ("linear", linear), ("fused", mixed))}
 
 

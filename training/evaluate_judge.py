@@ -66,8 +66,7 @@ class Both:
         answers = self.reader.read(texts)
         neural = np.array([jd.gathered(a["jailbreak"] / self.temperature("jailbreak"), jd.SPREAD) for a in answers])
         linear = np.array([self.linear_odds(t) for t in texts])
-        f = self.config["fusion"]["jailbreak"]
-        return {"linear": linear, "neural": neural, "fused": (f["neural"] * neural + f["linear"] * linear + f["shift"]) / f["temperature"]}, [a["tokens"] for a in answers]
+        return {"linear": linear, "neural": neural, "fused": jd.fused(neural, linear, self.config["fusion"]["jailbreak"])}, [a["tokens"] for a in answers]
 
     def pii(self, texts):
         return [je.spans_of(a, self.pieces, self.config["thresholds"]["pii"]) for a in self.reader.read(texts, token_head=True)]

@@ -268,6 +268,12 @@ def gathered(scores, spread):
     return float(spread * (np.logaddexp.reduce(z) - np.log(len(z))))
 
 
+def fused(neural, linear, fusion):
+    """Log odds of both tiers together, as in src/infer/fusion.c."""
+    limit = fusion.get("linear_limit") or np.inf
+    return (fusion["neural"] * neural + fusion["linear"] * np.clip(linear, -limit, limit) + fusion["shift"]) / fusion["temperature"]
+
+
 def threshold_at(scores, sources, rate, skip=()):
     """The score that `rate` of the harmless texts exceed, as the mean over their sources."""
     names = [s for s in sorted(set(sources)) if s not in skip]

@@ -26,8 +26,8 @@ import trunk
 HERE = pathlib.Path(__file__).resolve().parent
 SPREADS = (0.9, 1.3, 1.7, 2.1, 2.6)
 WINDOWS = (1, 4, 9, 37, 147)
-KINDS = {"users' prompts": ("benign-real-users", "benign-prompts", "written-lookalikes"), "documents": ("longdocs", "chat-rag-opensourceguide", "chat-rag-bills"),
-         "questions": ("domain-mmlu-pro", "domain-mmlu", "factcheck-weak", "domain-longfact", "tools-metatool", "intent-clinc150"), "chats": ("chat-agent-taubench", "feedback-weak-nlupp", "pii-presidio", "pii-ner-tweets")}
+KINDS = {"users' prompts": ("benign-real-users", "benign-prompts"), "look-alikes": ("written-lookalikes",), "documents": ("longdocs", "chat-rag-opensourceguide", "chat-rag-bills"),
+         "questions": ("domain-mmlu-pro", "domain-mmlu", "factcheck-weak", "domain-longfact", "tools-metatool"), "chats": ("chat-agent-taubench", "feedback-weak-nlupp", "pii-presidio", "pii-ner-tweets")}
 ATTACKS = ("jailbreak-inthewild", "gptfuzz", "jailbreak-short", "adaptive-attacks", "llmguard-tests", "written-attacks", "multilingual-override")
 LONGEST, DRAWN, BESIDE = 260_000, 400, 900   # characters of a kind; prompts of a length; characters beside an attack
 
@@ -77,10 +77,10 @@ def main():
             line = []
             for kind, (neural, lin) in harmless.items():
                 odds = np.array([[gathered(neural, count, spread), gathered(lin, max(round(count * 0.8), 1), spread)] for _ in range(DRAWN)])
-                mixed = (f["neural"] * odds[:, 0] + f["linear"] * odds[:, 1] + f["shift"]) / f["temperature"]
+                mixed = jd.fused(odds[:, 0], odds[:, 1], f)
                 line.append(f"{kind} " + "/".join(f"{100 * (o >= limit).mean():.1f}" for o in (odds[:, 0], odds[:, 1], mixed)))
             found = np.array([[gathered(a, count, spread, n), gathered(b, max(round(count * 0.8), 1), spread, m)] for n, m in planted for a, b in [rng.choice(list(harmless.values()))]])
-            mixed = (f["neural"] * found[:, 0] + f["linear"] * found[:, 1] + f["shift"]) / f["temperature"]
+            mixed = jd.fused(found[:, 0], found[:, 1], f)
             print(f"  {count} windows: harmless " + "; ".join(line) + f"; attacks found {100 * (found[:, 0] >= limit).mean():.1f}/{100 * (found[:, 1] >= limit).mean():.1f}/{100 * (mixed >= limit).mean():.1f}", flush=True)
 
 

@@ -58,6 +58,8 @@ static int read_fusion(struct sr_fusion *out, sr_tjson task, const char *path, s
         rc = read_number(task, "temperature", 0.01, 100, &out->temperature, path, err);
     if (rc == SR_OK)
         rc = read_number(task, "shift", -100, 100, &out->shift, path, err);
+    if (rc == SR_OK)
+        rc = read_number(task, "linear_limit", 0, 100, &out->linear_limit, path, err);
     if (rc == SR_OK && out->neural + out->linear <= 0)
         rc = sr_err_set(err, SR_EPARSE, "%s: `fusion`: both weights are 0", path);
     return rc;
@@ -114,13 +116,25 @@ static float log_of(float p)
     return logf(p > LEAST ? p : LEAST);
 }
 
+/* The linear tier's log probabilities of two labels, their odds no further from even than `limit`. */
+static void bring_within(float limit, const float *b, float out[2])
+{
+    float odds = log_of(b[1]) - log_of(b[0]);
+    odds = fmaxf(-limit, fminf(limit, odds));
+    out[0] = -log1pf(expf(odds));
+    out[1] = -log1pf(expf(-odds));
+}
+
 void sr_fusion_mix(const struct sr_fusion *fusion, const float *a, const float *b, size_t n, float *out)
 {
-    float top = -INFINITY, sum = 0;
+    bool limited = n == 2 && fusion->linear_limit > 0;
+    float top = -INFINITY, sum = 0, near[2];
+    if (limited)
+        bring_within(fusion->linear_limit, b, near);
     for (size_t i = 0; i < n; i++) {
         float shift = n == 2 && i == 1 ? fusion->shift : 0;
-        out[i] =
-            (fusion->neural * log_of(a[i]) + fusion->linear * log_of(b[i]) + shift) / fusion->temperature;
+        float linear = limited ? near[i] : log_of(b[i]);
+        out[i] = (fusion->neural * log_of(a[i]) + fusion->linear * linear + shift) / fusion->temperature;
         if (out[i] > top)
             top = out[i];
     }

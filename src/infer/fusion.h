@@ -14,6 +14,7 @@ struct sr_fusion {
     float neural, linear; /* weights, not both 0 */
     float temperature;    /* above 0 */
     float shift;          /* two labels: added to the weighted log odds; 0 where none is given */
+    float linear_limit;   /* two labels: the linear log odds count up to it, either way; 0: without limit */
 };
 
 /* Of one task. SR_ENOENT: config.json says nothing of it (or is not there), *out stands for the neural tier
@@ -27,7 +28,8 @@ int sr_fusion_read(struct sr_fusion *out, const char *folder, const char *task,
 int sr_fusion_thresholds(float *out, const char *const *types, size_t n, const char *folder, const char *task,
                          struct sr_err *err) SR_WARN_UNUSED;
 
-/* softmax((neural * ln a[i] + linear * ln b[i]) / temperature) into out[n], which may be `a`. */
+/* softmax((neural * ln a[i] + linear * ln b[i]) / temperature) into out[n], which may be `a`. Of two labels
+ * `b` is brought within linear_limit first. */
 void sr_fusion_mix(const struct sr_fusion *fusion, const float *a, const float *b, size_t n, float *out);
 
 #endif

@@ -329,6 +329,22 @@ static int read_text(const char *text, struct sr_fusion *fusion, struct sr_err *
     return rc;
 }
 
+static void test_linear_limit(void **state)
+{
+    (void)state;
+    const float neural[2] = {0.5F, 0.5F}, sure[2] = {1e-6F, 1 - 1e-6F}, unsure[2] = {0.4F, 0.6F};
+    float free[2], held[2];
+    struct sr_fusion fusion = {.neural = 1, .linear = 1, .temperature = 1};
+    sr_fusion_mix(&fusion, neural, sure, 2, free);
+    assert_true(free[1] > 0.99999F);
+    fusion.linear_limit = 2;
+    sr_fusion_mix(&fusion, neural, sure, 2, held);
+    assert_float_equal(held[1], 1 / (1 + expf(-2)), 1e-5);
+    sr_fusion_mix(&fusion, neural, unsure, 2, held);
+    assert_float_equal(held[1], 0.6F, 1e-5);
+    assert_float_equal(held[0] + held[1], 1, 1e-6);
+}
+
 static void test_fusion_file(void **state)
 {
     (void)state;
@@ -338,11 +354,11 @@ static void test_fusion_file(void **state)
     assert_int_equal(read_text("{\"heads\": {}}", &fusion, &err), SR_ENOENT);
     assert_true(fusion.neural == 1 && fusion.linear == 0 && fusion.temperature == 1);
     assert_int_equal(read_text("{\"fusion\": {\"domain\": {\"neural\": 0.5, \"linear\": 0.25, "
-                               "\"temperature\": 2, \"shift\": -1}}}",
+                               "\"temperature\": 2, \"shift\": -1, \"linear_limit\": 4}}}",
                                &fusion, &err),
                      SR_OK);
     assert_true(fusion.neural == 0.5F && fusion.linear == 0.25F && fusion.temperature == 2 &&
-                fusion.shift == -1);
+                fusion.shift == -1 && fusion.linear_limit == 4);
     static const char *const bad[] = {"{", "{\"fusion\": {\"domain\": {\"neural\": \"x\"}}}",
                                       "{\"fusion\": {\"domain\": {\"temperature\": 0}}}",
                                       "{\"fusion\": {\"domain\": {\"neural\": 0, \"linear\": 0}}}",
@@ -362,6 +378,7 @@ int main(void)
         cmocka_unit_test_setup(test_the_linear_answer_stands, setup),
         cmocka_unit_test_setup(test_the_judge_alone, setup),
         cmocka_unit_test_setup(test_what_does_not_fit, setup),
+        cmocka_unit_test(test_linear_limit),
         cmocka_unit_test_setup(test_fusion_file, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
