@@ -133,8 +133,8 @@ SR_API enum sr_step sr_exchange_body(sr_exchange *exchange, const void *p, size_
  * the body ends may then give `last` without more bytes. */
 SR_API bool sr_exchange_body_whole(const sr_exchange *exchange);
 
-/* After SR_STEP_WAIT, and while an answer is read: when to stop waiting, in nanoseconds of CLOCK_MONOTONIC; 0 =
- * no deadline. Changes with every call for the answer. */
+/* After SR_STEP_WAIT, and while an answer is read: when to stop waiting, in nanoseconds of CLOCK_MONOTONIC; 0
+ * = no deadline. Changes with every call for the answer. */
 SR_API uint64_t sr_exchange_deadline_ns(const sr_exchange *exchange);
 
 /* The deadline has passed: decides with the signals that are there. The verdict is there when it returns, and
@@ -240,8 +240,8 @@ struct sr_header_edits {
 SR_API void sr_exchange_answer_head(sr_exchange *exchange, int status, const struct sr_header *headers,
                                     size_t n_headers, struct sr_header_edits *edits);
 
-/* After sr_exchange_answer_head: a stage reads the whole answer before the client may have any of it. The head
- * waits, too, as long as the step is SR_ANSWER_HOLD or SR_ANSWER_WAIT; it may become another one. */
+/* After sr_exchange_answer_head: a stage reads the whole answer before the client may have any of it. The
+ * head waits, too, as long as the step is SR_ANSWER_HOLD or SR_ANSWER_WAIT; it may become another one. */
 SR_API bool sr_exchange_answer_held(const sr_exchange *exchange);
 
 /* What to do with the slices, and with the answer. */
@@ -251,12 +251,13 @@ enum sr_answer_step {
     SR_ANSWER_WAIT,    /* there are none yet, and all bytes were given: `answer_ready` will be called */
     SR_ANSWER_END,     /* the slices are the end of the answer: what the upstream still sends is not for the
                           client */
-    SR_ANSWER_REPLACE, /* the reply of sr_exchange_verdict takes the place of the answer; only when it was held */
+    SR_ANSWER_REPLACE, /* the reply of sr_exchange_verdict takes the place of the answer; only when it was
+                          held */
 };
 
 /* The next bytes of the answer; `slices` are what the client gets, in order, valid until the next call. They
- * are the input itself unless a stage has to hold back or change something. After the last bytes the answer is
- * complete, unless the step is SR_ANSWER_WAIT. */
+ * are the input itself unless a stage has to hold back or change something. After the last bytes the answer
+ * is complete, unless the step is SR_ANSWER_WAIT. */
 SR_API enum sr_answer_step sr_exchange_answer_body(sr_exchange *exchange, const void *p, size_t n, bool last,
                                                    const struct sr_bytes **slices, size_t *n_slices);
 

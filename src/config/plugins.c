@@ -122,10 +122,8 @@ static const struct sr_section request_params_section = {
     SR_FIELDS(request_params_fields),
 };
 
-static const struct sr_enum_word response_actions[] = {{"header", SR_RESPONSE_HEADER},
-                                                       {"block", SR_RESPONSE_BLOCK},
-                                                       {"none", SR_RESPONSE_NONE},
-                                                       {NULL, 0}};
+static const struct sr_enum_word response_actions[] = {
+    {"header", SR_RESPONSE_HEADER}, {"block", SR_RESPONSE_BLOCK}, {"none", SR_RESPONSE_NONE}, {NULL, 0}};
 
 static const struct sr_field response_jailbreak_fields[] = {
     {"enabled", SR_FIELD_BOOL, PLUGIN(response_jailbreak.set), .def = "true",

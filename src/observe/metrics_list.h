@@ -106,9 +106,9 @@
       NONE)                                                                                                  \
     /* action: allow, flag, route, block, redact */                                                          \
     X(GUARD_ACTIONS, COUNTER, "semroute_guard_actions_total", "What guards did.", "decision,action", NONE)   \
-    /* warning: response_jailbreak; action: header, block, none */                                            \
-    X(RESPONSE_WARNINGS, COUNTER, "semroute_response_warnings_total",                                         \
-      "Answers that the plugin of this name warned of.", "warning,decision,action", NONE)                     \
+    /* warning: response_jailbreak; action: header, block, none */                                           \
+    X(RESPONSE_WARNINGS, COUNTER, "semroute_response_warnings_total",                                        \
+      "Answers that the plugin of this name warned of.", "warning,decision,action", NONE)                    \
     X(SCAN_COVERAGE, HISTOGRAM, "semroute_guard_scan_coverage",                                              \
       "Share of a request's text that a guard's signal has read.", "signal", UNIT)                           \
     X(SCANNED_BYTES, COUNTER, "semroute_guard_scanned_bytes_total", "Text that guards' signals have read.",  \

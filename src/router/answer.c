@@ -69,7 +69,8 @@ void sr_exchange_answer_head(sr_exchange *x, int status, const struct sr_header 
 
 bool sr_exchange_answer_held(const sr_exchange *x)
 {
-    return sr_response_guard_reads(&x->answer.guard) && x->answer.guard.whole;
+    const struct sr_response_guard *guard = &x->answer.guard;
+    return sr_response_guard_reads(guard) && guard->whole && guard->action != SR_RESPONSE_NONE;
 }
 
 /* What to do with a frame. */

@@ -3,8 +3,8 @@
  * guard of answers.
  *
  * Bytes pass as they are, and at once, unless the router asked the upstream for usage that the client did not
- * want, a guard puts values back, or answers are read: then each event is held until it is complete. Errors of
- * the upstream are never changed.
+ * want, a guard puts values back, or answers are read: then each event is held until it is complete. Errors
+ * of the upstream are never changed.
  */
 #ifndef SR_ROUTER_ANSWER_H
 #define SR_ROUTER_ANSWER_H

@@ -61,8 +61,8 @@ struct sr_answer {
     struct sr_usage usage;
     struct sr_restore restore;
     struct sr_response_guard guard; /* after all other stages */
-    struct sr_buf cut;       /* an event without what was taken out of it */
-    struct sr_arena scratch; /* of one event */
+    struct sr_buf cut;              /* an event without what was taken out of it */
+    struct sr_arena scratch;        /* of one event */
     struct sr_buf out;
     struct sr_bytes slices[5];
     uint64_t bytes;

@@ -149,8 +149,7 @@ static int put_head(struct sr_buf *line, const sr_exchange *x, const char *event
     strftime(time_text, sizeof time_text, "%Y-%m-%dT%H:%M:%S", &tm);
     const struct sr_config_model *model = sr_exchange_model(x);
     int rc = sr_buf_printf(line, "{\"time\":\"%s.%03uZ\",\"event\":\"%s\",\"action\":\"%s\"", time_text,
-                           (unsigned)(now % SR_NS_PER_S / SR_NS_PER_MS),
-                           event, action);
+                           (unsigned)(now % SR_NS_PER_S / SR_NS_PER_MS), event, action);
     if (!rc)
         rc = put(line, "request_id", sr_exchange_id(x));
     if (!rc)

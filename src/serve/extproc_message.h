@@ -88,7 +88,7 @@ struct sr_extproc_reply {
     int status; /* of an answer; becomes one that Envoy knows */
     uint64_t extend_ms;
     struct sr_bytes endpoint; /* dynamic metadata of the endpoint-picker protocol; empty = none */
-    bool override_modes;      /* mode_override: of the request's body what it was, of the response's another */
+    bool override_modes; /* mode_override: of the request's body what it was, of the response's another */
     enum sr_extproc_mode request_mode, response_mode;
 };
 

@@ -75,13 +75,14 @@ struct sr_extproc_core {
     uint64_t read_due_ns, hold_due_ns; /* 0 = none */
 
     /* the answer */
-    bool answer_begun, answer_ended, answer_overridden;
+    bool answer_begun, answer_ended;
+    bool answer_overridden; /* Envoy is asked to send it STREAMED */
+    bool answer_gathered;   /* or BUFFERED */
     size_t answer_chunks;
     struct sr_header_edits answer_edits; /* of its head */
     bool answer_head_owed;               /* FULL_DUPLEX: the reply to its headers waits for its body */
     bool answer_waits;                   /* all of it is given, and is being read */
-    bool answer_owed;                    /* so the reply to its last piece waits */
-    bool answer_trailers_owed;           /* or the one to its trailers */
+    bool answer_trailers_owed;           /* the reply to its trailers waits, not one to its body */
 };
 
 static inline void sr_extproc_send(struct sr_extproc_core *core, const struct sr_extproc_reply *reply)

@@ -237,7 +237,8 @@ static void release_head(struct sr_call *call)
     size_t n;
     sr_exchange_answer_headers(call->exchange, &more, &n);
     for (size_t i = 0; i < n && i < HELD_HEADERS_MAX; i++) {
-        call->answer_headers[call->answer.header_count++] = (struct sr_http_header){more[i].name, more[i].value};
+        call->answer_headers[call->answer.header_count++] =
+            (struct sr_http_header){more[i].name, more[i].value};
     }
     call->answer_held = false;
 }
