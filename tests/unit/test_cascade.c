@@ -279,6 +279,33 @@ static void test_the_linear_answer_stands(void **state)
     drop(made);
 }
 
+/* Time is up: what the linear tier said is the answer, and without one there is none. */
+static void test_settled(void **state)
+{
+    (void)state;
+    struct sr_classifier *made = cascade(&linear, alone);
+    struct sr_classifier_job job = job_of("a text");
+    linear_says = (const float[]){0.4F, 0.35F, 0.25F};
+    fake.answer = SR_AGAIN;
+    assert_int_equal(sr_classifier_start(made, &job), SR_AGAIN);
+    sr_classifier_settle(made, &job);
+    assert_int_equal(done, 1);
+    assert_int_equal(done_status, SR_OK);
+    assert_string_equal(job.tier, "linear");
+    is(0.4F, 0.35F, 0.25F);
+    sr_classifier_settle(made, &job); /* once more: nothing happens */
+    assert_int_equal(done, 1);
+    sr_classifier_release(made, &job);
+    drop(made);
+    made = cascade(NULL, alone);
+    job = job_of("a text");
+    assert_int_equal(sr_classifier_start(made, &job), SR_AGAIN);
+    sr_classifier_settle(made, &job);
+    assert_int_equal(done_status, SR_ETIMEOUT);
+    sr_classifier_release(made, &job);
+    sr_classifier_unref(made);
+}
+
 static void test_the_judge_alone(void **state)
 {
     (void)state;
@@ -376,6 +403,7 @@ int main(void)
         cmocka_unit_test_setup(test_unsure_answers_ask_the_judge, setup),
         cmocka_unit_test_setup(test_mixture, setup),
         cmocka_unit_test_setup(test_the_linear_answer_stands, setup),
+        cmocka_unit_test_setup(test_settled, setup),
         cmocka_unit_test_setup(test_the_judge_alone, setup),
         cmocka_unit_test_setup(test_what_does_not_fit, setup),
         cmocka_unit_test(test_linear_limit),

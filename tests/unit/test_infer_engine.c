@@ -145,7 +145,15 @@ static void gate_open(void)
     pthread_mutex_unlock(&gate.lock);
 }
 
-/* Lets what waits at the closed gate look at its stop flag until it is gone. */
+/* What waits at the closed gate looks at its stop flag. */
+static void gate_look(void)
+{
+    pthread_mutex_lock(&gate.lock);
+    pthread_cond_broadcast(&gate.changed);
+    pthread_mutex_unlock(&gate.lock);
+}
+
+/* Lets it look until it is gone. */
 static void *gate_nudge(void *arg)
 {
     for (bool inside = true; inside; usleep(100)) {
@@ -245,94 +253,130 @@ static struct job *put(struct sr_infer *infer, struct sr_encoder *encoder, int32
     return job;
 }
 
+/* ---- the fixture: an engine, an encoder and what was put to them ---- */
+
+#define BENCH_JOBS 8
+
+struct bench {
+    struct sr_encoder *encoder;
+    struct sr_infer_options options; /* as they are when `start` is called */
+    struct sr_infer *infer;
+    struct job *jobs[BENCH_JOBS];
+    size_t n;
+};
+
+static int set_up(void **state)
+{
+    struct bench *bench = sr_mem_calloc(1, sizeof *bench);
+    bench->encoder = encoder_new(4096);
+    bench->options = sr_infer_defaults();
+    bench->options.wait_ns = 0;
+    *state = bench;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct bench *bench = *state;
+    gate_open(); /* a test that failed left it closed */
+    sr_infer_free(bench->infer);
+    sr_metrics_free(bench->options.metrics);
+    for (size_t i = 0; i < bench->n; i++)
+        job_free(bench->jobs[i]);
+    sr_encoder_unref(bench->encoder);
+    sr_mem_free(bench);
+    return 0;
+}
+
+/* A job that is not submitted. */
+static struct job *make(struct bench *bench, int32_t id, size_t n, enum sr_infer_priority priority)
+{
+    assert_true(bench->n < BENCH_JOBS);
+    return bench->jobs[bench->n++] = job_new(bench->encoder, id, n, priority);
+}
+
+static struct job *add(struct bench *bench, int32_t id, size_t n, enum sr_infer_priority priority)
+{
+    struct job *job = make(bench, id, n, priority);
+    assert_int_equal(sr_infer_submit(bench->infer, &job->job), SR_OK);
+    return job;
+}
+
+/* The engine runs, and a first job stands at the closed gate. */
+static struct job *start(struct bench *bench, size_t n, enum sr_infer_priority priority)
+{
+    bench->infer = engine(bench->options);
+    gate_close();
+    struct job *first = add(bench, 1, n, priority);
+    gate_await(1);
+    return first;
+}
+
 /* ---- tests ---- */
 
 static void test_batches_form_while_one_runs(void **state)
 {
-    (void)state;
-    struct sr_encoder *a = encoder_new(4096), *b = encoder_new(4096);
-    struct sr_infer_options options = sr_infer_defaults();
-    options.batch_tokens = 100;
-    options.wait_ns = 0;
-    struct sr_infer *infer = engine(options);
-    struct job *jobs[10];
-    gate_close();
-    jobs[0] = put(infer, a, 1, 10, SR_INFER_INTERACTIVE);
-    gate_await(1);
-    jobs[1] = put(infer, a, 2, 40, SR_INFER_INTERACTIVE);
-    jobs[2] = put(infer, b, 3, 10, SR_INFER_INTERACTIVE);
-    jobs[3] = put(infer, a, 4, 50, SR_INFER_INTERACTIVE);
-    jobs[4] = put(infer, a, 5, 20, SR_INFER_INTERACTIVE); /* does not fit with 1 and 3 */
-    jobs[5] = put(infer, a, 6, 10, SR_INFER_INTERACTIVE); /* does */
-    struct sr_infer_stats stats = sr_infer_stats(infer);
+    struct bench *bench = *state;
+    bench->options.batch_tokens = 100;
+    start(bench, 10, SR_INFER_INTERACTIVE);
+    struct sr_encoder *other = encoder_new(4096);
+    add(bench, 2, 40, SR_INFER_INTERACTIVE);
+    struct job *alone = put(bench->infer, other, 3, 10, SR_INFER_INTERACTIVE);
+    struct job *third = add(bench, 4, 50, SR_INFER_INTERACTIVE);
+    add(bench, 5, 20, SR_INFER_INTERACTIVE); /* does not fit with the second and the third */
+    add(bench, 6, 10, SR_INFER_INTERACTIVE); /* does */
+    struct sr_infer_stats stats = sr_infer_stats(bench->infer);
     assert_int_equal(stats.jobs, 5);
     assert_int_equal(stats.tokens, 130);
     gate_open();
     await_ends(6);
-    for (int i = 0; i < 6; i++) {
-        assert_int_equal(status_of(jobs[i]), SR_OK);
-        assert_true(jobs[i]->out == (float)jobs[i]->ids[0] * (float)jobs[i]->job.item.n_ids);
+    for (size_t i = 0; i < bench->n; i++) {
+        struct job *job = bench->jobs[i];
+        assert_int_equal(status_of(job), SR_OK);
+        assert_true(job->out == (float)job->ids[0] * (float)job->job.item.n_ids);
     }
+    assert_int_equal(status_of(alone), SR_OK);
+    assert_true(alone->out == 30);
     assert_int_equal(gate.n_batches, 4);
     assert_int_equal(gate.batches[1].jobs, 3);
     assert_int_equal(gate.batches[1].tokens, 100);
-    assert_ptr_equal(gate.batches[2].encoder, b);
+    assert_ptr_equal(gate.batches[2].encoder, other);
     assert_int_equal(gate.batches[3].first, 5);
-    assert_int_equal(jobs[3]->job.batch_jobs, 3);
-    assert_int_equal(jobs[3]->job.batch_tokens, 100);
-    sr_infer_free(infer);
-    for (int i = 0; i < 6; i++)
-        job_free(jobs[i]);
-    sr_encoder_unref(a);
-    sr_encoder_unref(b);
+    assert_int_equal(third->job.batch_jobs, 3);
+    assert_int_equal(third->job.batch_tokens, 100);
+    job_free(alone);
+    sr_encoder_unref(other);
 }
 
 static void test_interactive_first(void **state)
 {
-    (void)state;
-    struct sr_encoder *a = encoder_new(4096);
-    struct sr_infer_options options = sr_infer_defaults();
-    options.wait_ns = 0;
-    struct sr_infer *infer = engine(options);
-    struct job *jobs[4];
-    gate_close();
-    jobs[0] = put(infer, a, 1, 4, SR_INFER_BULK);
-    gate_await(1);
-    jobs[1] = put(infer, a, 2, 4, SR_INFER_BULK);
-    jobs[2] = put(infer, a, 3, 4, SR_INFER_INTERACTIVE);
+    struct bench *bench = *state;
+    start(bench, 4, SR_INFER_BULK);
+    add(bench, 2, 4, SR_INFER_BULK);
+    add(bench, 3, 4, SR_INFER_INTERACTIVE);
     gate_open();
     await_ends(3);
     assert_int_equal(gate.batches[1].first, 3);
     assert_int_equal(gate.batches[2].first, 2);
-    sr_infer_free(infer);
-    for (int i = 0; i < 3; i++)
-        job_free(jobs[i]);
-    sr_encoder_unref(a);
 }
 
 /* What nobody waits for comes last and in small batches, until somebody does; the queue keeps room for
  * others. */
 static void test_ahead_comes_last(void **state)
 {
-    (void)state;
-    struct sr_encoder *a = encoder_new(4096);
-    struct sr_infer_options options = sr_infer_defaults();
-    options.wait_ns = 0;
-    options.batch_tokens = 16;
-    options.queue_jobs = 20;
-    struct sr_infer *infer = engine(options);
-    struct job *jobs[8];
-    gate_close();
-    jobs[0] = put(infer, a, 1, 4, SR_INFER_BULK);
-    gate_await(1);
-    for (int i = 1; i < 5; i++)
-        jobs[i] = put(infer, a, i + 1, 4, SR_INFER_AHEAD);
-    jobs[5] = put(infer, a, 6, 4, SR_INFER_BULK);
-    struct job *refused = job_new(a, 7, 4, SR_INFER_AHEAD); /* a quarter is full */
+    struct bench *bench = *state;
+    struct job *ahead[4];
+    bench->options.batch_tokens = 16;
+    bench->options.queue_jobs = 20;
+    start(bench, 4, SR_INFER_BULK);
+    for (int i = 0; i < 4; i++)
+        ahead[i] = add(bench, i + 2, 4, SR_INFER_AHEAD);
+    add(bench, 6, 4, SR_INFER_BULK);
+    struct job *refused = make(bench, 7, 4, SR_INFER_AHEAD); /* a quarter is full */
     struct sr_infer_job *list[] = {&refused->job};
-    assert_int_equal(sr_infer_submit_list(infer, list, 1), SR_EBUSY);
-    jobs[6] = put(infer, a, 8, 4, SR_INFER_INTERACTIVE);
-    sr_infer_hasten(infer, &jobs[4]->job, SR_INFER_INTERACTIVE, 0);
+    assert_int_equal(sr_infer_submit_list(bench->infer, list, 1), SR_EBUSY);
+    add(bench, 8, 4, SR_INFER_INTERACTIVE);
+    sr_infer_hasten(bench->infer, &ahead[3]->job, SR_INFER_INTERACTIVE, 0);
     gate_open();
     await_ends(7);
     assert_int_equal(gate.n_batches, 6);
@@ -341,242 +385,215 @@ static void test_ahead_comes_last(void **state)
     assert_int_equal(gate.batches[2].first, 6);
     for (size_t i = 3; i < 6; i++)
         assert_int_equal(gate.batches[i].jobs, 1);
-    sr_infer_hasten(infer, &jobs[1]->job, SR_INFER_BULK, 0); /* too late: nothing happens */
-    sr_infer_free(infer);
+    sr_infer_hasten(bench->infer, &ahead[0]->job, SR_INFER_BULK, 0); /* too late: nothing happens */
+}
+
+/* The rest of a long text lets pass what is asked meanwhile, and leaves room for it. */
+static void test_long_texts_let_others_pass(void **state)
+{
+    (void)state;
+    struct sr_encoder *a = encoder_new(4096);
+    struct sr_infer_options options = sr_infer_defaults();
+    options.wait_ns = 0;
+    options.batch_tokens = 4;
+    options.queue_jobs = 80;
+    struct sr_infer *infer = engine(options);
+    struct job *jobs[SR_INFER_MANY + 2];
+    struct sr_infer_job *list[SR_INFER_MANY + 1];
+    gate_close();
+    jobs[0] = put(infer, a, 1, 4, SR_INFER_BULK);
+    gate_await(1);
+    for (int i = 0; i < 4; i++) {
+        jobs[1 + i] = job_new(a, 2 + i, 4, SR_INFER_INTERACTIVE);
+        jobs[1 + i]->job.rank = (uint32_t)i * 1000000; /* due in half a day each */
+        list[i] = &jobs[1 + i]->job;
+    }
+    assert_int_equal(sr_infer_submit_list(infer, list, 4), SR_OK);
+    jobs[5] = put(infer, a, 6, 4, SR_INFER_INTERACTIVE);
+    jobs[6] = put(infer, a, 7, 4, SR_INFER_AHEAD);
+    sr_infer_hasten(infer, &jobs[6]->job, SR_INFER_INTERACTIVE, 1500000);
+    gate_open();
+    await_ends(7);
+    static const int32_t order[] = {1, 2, 6, 3, 7, 4, 5};
+    for (size_t i = 0; i < 7; i++)
+        assert_int_equal(gate.batches[i].first, order[i]);
     for (int i = 0; i < 7; i++)
         job_free(jobs[i]);
-    job_free(refused);
+    gate_close();
+    for (size_t i = 0; i <= SR_INFER_MANY; i++) {
+        jobs[i] = job_new(a, 1, 4, SR_INFER_INTERACTIVE);
+        list[i] = &jobs[i]->job;
+    }
+    assert_int_equal(sr_infer_submit_list(infer, list, SR_INFER_MANY + 1),
+                     SR_EBUSY); /* three quarters are 60 */
+    assert_int_equal(sr_infer_submit_list(infer, list, SR_INFER_MANY), SR_OK);
+    gate_open();
+    await_ends(7 + (int)SR_INFER_MANY);
+    sr_infer_free(infer);
+    for (size_t i = 0; i <= SR_INFER_MANY; i++)
+        job_free(jobs[i]);
     sr_encoder_unref(a);
 }
 
 static void test_long_ones_have_their_lane(void **state)
 {
-    (void)state;
-    struct sr_encoder *a = encoder_new(1 << 20);
-    struct sr_infer_options options = sr_infer_defaults();
-    struct sr_infer *infer = engine(options);
-    gate_close();
-    struct job *document = put(infer, a, 1, 32768, SR_INFER_INTERACTIVE);
-    gate_await(1);
-    struct job *other = put(infer, a, 2, 32768, SR_INFER_INTERACTIVE);
-    struct job *brief = put(infer, a, 3, 12, SR_INFER_INTERACTIVE);
+    struct bench *bench = *state;
+    bench->encoder->info.max_tokens = 1 << 20;
+    struct job *document = start(bench, 32768, SR_INFER_INTERACTIVE);
+    struct job *other = add(bench, 2, 32768, SR_INFER_INTERACTIVE);
+    struct job *brief = add(bench, 3, 12, SR_INFER_INTERACTIVE);
     gate_await(2); /* the short one runs beside the document, the second document does not */
     assert_int_equal(gate.batches[1].first, 3);
-    assert_int_equal(sr_infer_stats(infer).jobs, 1);
+    assert_int_equal(sr_infer_stats(bench->infer).jobs, 1);
     gate_open();
     await_ends(3);
     assert_int_equal(status_of(document) | status_of(other) | status_of(brief), SR_OK);
-    sr_infer_free(infer);
-    job_free(document);
-    job_free(other);
-    job_free(brief);
-    sr_encoder_unref(a);
 }
 
 static void test_limits(void **state)
 {
-    (void)state;
-    struct sr_encoder *a = encoder_new(4096);
-    struct sr_infer_options options = sr_infer_defaults();
-    options.queue_jobs = 2;
-    options.queue_tokens = 100;
-    options.memory_max = 2000 * 1024; /* 1,500 tokens for the lane of long ones */
-    assert_int_equal(sr_metrics_new(&options.metrics), SR_OK);
-    struct sr_infer *infer = engine(options);
-    struct job *jobs[6];
-    gate_close();
-    jobs[0] = put(infer, a, 1, 10, SR_INFER_INTERACTIVE);
-    gate_await(1);
-    jobs[1] = put(infer, a, 2, 90, SR_INFER_INTERACTIVE);
-    jobs[2] = job_new(a, 3, 11, SR_INFER_INTERACTIVE);
-    assert_int_equal(sr_infer_submit(infer, &jobs[2]->job), SR_EBUSY); /* tokens */
-    jobs[3] = put(infer, a, 4, 10, SR_INFER_INTERACTIVE);
-    jobs[4] = job_new(a, 5, 0, SR_INFER_INTERACTIVE);
-    jobs[4]->job.item.n_ids = 4097;
-    assert_int_equal(sr_infer_submit(infer, &jobs[4]->job), SR_EINVAL);
-    jobs[4]->job.item.n_ids = 1501;
-    assert_int_equal(sr_infer_submit(infer, &jobs[4]->job), SR_ELIMIT);
-    jobs[5] = job_new(a, 6, 1, SR_INFER_BULK);
-    assert_int_equal(sr_infer_submit(infer, &jobs[5]->job), SR_EBUSY); /* jobs */
-    assert_int_equal(sr_infer_run(infer, &jobs[5]->job, 1), SR_EBUSY);
+    struct bench *bench = *state;
+    bench->options.queue_jobs = 2;
+    bench->options.queue_tokens = 100;
+    bench->options.memory_max = 2000 * 1024; /* 1,500 tokens for the lane of long ones */
+    assert_int_equal(sr_metrics_new(&bench->options.metrics), SR_OK);
+    start(bench, 10, SR_INFER_INTERACTIVE);
+    add(bench, 2, 90, SR_INFER_INTERACTIVE);
+    struct job *tokens = make(bench, 3, 11, SR_INFER_INTERACTIVE);
+    assert_int_equal(sr_infer_submit(bench->infer, &tokens->job), SR_EBUSY);
+    add(bench, 4, 10, SR_INFER_INTERACTIVE);
+    struct job *large = make(bench, 5, 0, SR_INFER_INTERACTIVE);
+    large->job.item.n_ids = 4097;
+    assert_int_equal(sr_infer_submit(bench->infer, &large->job), SR_EINVAL);
+    large->job.item.n_ids = 1501;
+    assert_int_equal(sr_infer_submit(bench->infer, &large->job), SR_ELIMIT);
+    struct job *third = make(bench, 6, 1, SR_INFER_BULK);
+    assert_int_equal(sr_infer_submit(bench->infer, &third->job), SR_EBUSY); /* jobs */
+    assert_int_equal(sr_infer_run(bench->infer, &third->job, 1), SR_EBUSY);
     gate_open();
     await_ends(3);
-    sr_infer_free(infer);
-    for (int i = 0; i < 6; i++) {
-        assert_int_equal(status_of(jobs[i]), i == 0 || i == 1 || i == 3 ? SR_OK : 1);
-        job_free(jobs[i]);
+    sr_infer_free(bench->infer);
+    bench->infer = NULL;
+    for (size_t i = 0; i < bench->n; i++) {
+        const struct job *job = bench->jobs[i];
+        assert_int_equal(status_of(job), job == tokens || job == large || job == third ? 1 : SR_OK);
     }
-    sr_encoder_unref(a);
     struct sr_buf text;
     sr_buf_init(&text, 1 << 20);
-    assert_int_equal(sr_metrics_render(options.metrics, &text), SR_OK);
+    assert_int_equal(sr_metrics_render(bench->options.metrics, &text), SR_OK);
     assert_non_null(strstr(text.data, "semroute_inference_refused_total{reason=\"busy\"} 3\n"));
     assert_non_null(strstr(text.data, "semroute_inference_refused_total{reason=\"limit\"} 1\n"));
     assert_non_null(strstr(text.data, "semroute_inference_queue_length 0\n"));
     assert_non_null(strstr(text.data, "semroute_inference_wait_seconds_count{lane=\"short\"} 3\n"));
     assert_non_null(strstr(text.data, "semroute_inference_batch_tokens_sum{lane=\"short\"} 110\n"));
     sr_buf_dispose(&text);
-    sr_metrics_free(options.metrics);
 }
 
 static void test_cancel(void **state)
 {
-    (void)state;
-    struct sr_encoder *a = encoder_new(4096);
-    struct sr_infer_options options = sr_infer_defaults();
-    options.wait_ns = 0;
-    struct sr_infer *infer = engine(options);
-    struct job *jobs[5];
-    gate_close();
-    jobs[0] = put(infer, a, 1, 4, SR_INFER_INTERACTIVE);
-    gate_await(1);
-    jobs[1] = put(infer, a, 2, 4, SR_INFER_INTERACTIVE);
-    jobs[2] = put(infer, a, 3, 4, SR_INFER_INTERACTIVE);
-    sr_infer_cancel(infer, &jobs[1]->job); /* waits */
-    assert_int_equal(status_of(jobs[1]), SR_ECANCELED);
-    sr_infer_cancel(infer, &jobs[1]->job);
-    sr_infer_cancel(infer, &jobs[0]->job); /* runs, alone */
-    sr_infer_cancel(infer, &jobs[0]->job);
-    pthread_mutex_lock(&gate.lock);
-    pthread_cond_broadcast(&gate.changed);
-    pthread_mutex_unlock(&gate.lock);
+    struct bench *bench = *state;
+    struct job *runs = start(bench, 4, SR_INFER_INTERACTIVE);
+    struct job *waits = add(bench, 2, 4, SR_INFER_INTERACTIVE);
+    struct job *stays = add(bench, 3, 4, SR_INFER_INTERACTIVE);
+    sr_infer_cancel(bench->infer, &waits->job);
+    assert_int_equal(status_of(waits), SR_ECANCELED);
+    sr_infer_cancel(bench->infer, &waits->job);
+    sr_infer_cancel(bench->infer, &runs->job); /* alone */
+    sr_infer_cancel(bench->infer, &runs->job);
+    gate_look();
     await_ends(2);
-    assert_int_equal(status_of(jobs[0]), SR_ECANCELED);
+    assert_int_equal(status_of(runs), SR_ECANCELED);
     gate_await(1);
-    jobs[3] = put(infer, a, 4, 4, SR_INFER_INTERACTIVE);
-    jobs[4] = put(infer, a, 5, 4, SR_INFER_INTERACTIVE);
+    add(bench, 4, 4, SR_INFER_INTERACTIVE);
+    add(bench, 5, 4, SR_INFER_INTERACTIVE);
     gate_open();
     await_ends(5);
-    assert_int_equal(status_of(jobs[2]), SR_OK);
-    sr_infer_cancel(infer, &jobs[2]->job); /* done */
+    assert_int_equal(status_of(stays), SR_OK);
+    sr_infer_cancel(bench->infer, &stays->job); /* done */
     assert_int_equal(ends.done, 5);
-    sr_infer_free(infer);
-    for (int i = 0; i < 5; i++)
-        job_free(jobs[i]);
-    sr_encoder_unref(a);
 }
 
 static void test_one_of_a_batch_is_dropped(void **state)
 {
-    (void)state;
-    struct sr_encoder *a = encoder_new(4096);
-    struct sr_infer_options options = sr_infer_defaults();
-    options.wait_ns = 0;
-    struct sr_infer *infer = engine(options);
-    struct job *jobs[3];
-    gate_close();
-    jobs[0] = put(infer, a, 1, 4, SR_INFER_INTERACTIVE);
-    gate_await(1);
-    jobs[1] = put(infer, a, 2, 4, SR_INFER_INTERACTIVE);
-    jobs[2] = put(infer, a, 3, 4, SR_INFER_INTERACTIVE);
-    sr_infer_cancel(infer, &jobs[0]->job);
-    pthread_mutex_lock(&gate.lock);
-    pthread_cond_broadcast(&gate.changed);
-    pthread_mutex_unlock(&gate.lock);
+    struct bench *bench = *state;
+    struct job *first = start(bench, 4, SR_INFER_INTERACTIVE);
+    struct job *dropped = add(bench, 2, 4, SR_INFER_INTERACTIVE);
+    struct job *other = add(bench, 3, 4, SR_INFER_INTERACTIVE);
+    sr_infer_cancel(bench->infer, &first->job);
+    gate_look();
     await_ends(1);
     gate_await(1); /* the batch of two */
-    sr_infer_cancel(infer, &jobs[1]->job);
+    sr_infer_cancel(bench->infer, &dropped->job);
     gate_open();
     await_ends(3);
-    assert_int_equal(status_of(jobs[1]), SR_ECANCELED);
-    assert_int_equal(status_of(jobs[2]), SR_OK);
-    sr_infer_free(infer);
-    for (int i = 0; i < 3; i++)
-        job_free(jobs[i]);
-    sr_encoder_unref(a);
+    assert_int_equal(status_of(dropped), SR_ECANCELED);
+    assert_int_equal(status_of(other), SR_OK);
 }
 
 static void test_a_broken_job_spoils_nothing(void **state)
 {
-    (void)state;
-    struct sr_encoder *a = encoder_new(4096);
-    struct sr_infer_options options = sr_infer_defaults();
-    struct sr_infer *infer = engine(options);
-    struct job *jobs[4];
-    gate_close();
-    jobs[0] = put(infer, a, 1, 4, SR_INFER_INTERACTIVE);
-    gate_await(1);
-    jobs[1] = put(infer, a, 2, 4, SR_INFER_INTERACTIVE);
-    jobs[2] = put(infer, a, -1, 4, SR_INFER_INTERACTIVE);
-    jobs[3] = put(infer, a, 3, 4, SR_INFER_INTERACTIVE);
+    struct bench *bench = *state;
+    start(bench, 4, SR_INFER_INTERACTIVE);
+    struct job *before = add(bench, 2, 4, SR_INFER_INTERACTIVE);
+    struct job *broken = add(bench, -1, 4, SR_INFER_INTERACTIVE);
+    struct job *behind = add(bench, 3, 4, SR_INFER_INTERACTIVE);
     gate_open();
     await_ends(4);
-    assert_int_equal(status_of(jobs[1]), SR_OK);
-    assert_int_equal(status_of(jobs[2]), SR_EINVAL);
-    assert_int_equal(status_of(jobs[3]), SR_OK);
-    sr_infer_free(infer);
-    for (int i = 0; i < 4; i++)
-        job_free(jobs[i]);
-    sr_encoder_unref(a);
+    assert_int_equal(status_of(before), SR_OK);
+    assert_int_equal(status_of(broken), SR_EINVAL);
+    assert_int_equal(status_of(behind), SR_OK);
 }
 
 static void test_the_end(void **state)
 {
-    (void)state;
-    struct sr_encoder *a = encoder_new(4096);
-    struct sr_infer *infer = engine(sr_infer_defaults());
-    struct job *jobs[3];
-    gate_close();
-    jobs[0] = put(infer, a, 1, 4, SR_INFER_INTERACTIVE);
-    gate_await(1);
-    jobs[1] = put(infer, a, 2, 4, SR_INFER_INTERACTIVE);
-    jobs[2] = put(infer, a, 3, 4, SR_INFER_BULK);
-    sr_encoder_unref(a); /* the jobs hold it */
+    struct bench *bench = *state;
+    start(bench, 4, SR_INFER_INTERACTIVE);
+    add(bench, 2, 4, SR_INFER_INTERACTIVE);
+    add(bench, 3, 4, SR_INFER_BULK);
+    sr_encoder_unref(bench->encoder); /* the jobs hold it */
+    bench->encoder = NULL;
     pthread_t waker;
     assert_int_equal(pthread_create(&waker, NULL, gate_nudge, NULL), 0);
-    sr_infer_free(infer);
+    sr_infer_free(bench->infer);
+    bench->infer = NULL;
     pthread_join(waker, NULL);
     assert_int_equal(ends.done, 3);
-    for (int i = 0; i < 3; i++)
-        assert_int_equal(status_of(jobs[i]), SR_ECLOSED);
-    for (int i = 0; i < 3; i++)
-        job_free(jobs[i]);
+    for (size_t i = 0; i < bench->n; i++)
+        assert_int_equal(status_of(bench->jobs[i]), SR_ECLOSED);
 }
 
 /* With a long wait: a batch that expects nobody starts at once, one that does waits until all are back. */
 static void test_company(void **state)
 {
-    (void)state;
-    struct sr_encoder *a = encoder_new(4096);
-    struct sr_infer_options options = sr_infer_defaults();
-    options.wait_ns = UINT64_C(3600) * 1000000000;
-    struct sr_infer *infer = engine(options);
-    struct job *jobs[8];
-    gate_close();
-    jobs[0] = put(infer, a, 1, 4, SR_INFER_INTERACTIVE);
-    gate_await(1); /* idle: started at once */
-    jobs[1] = put(infer, a, 2, 4, SR_INFER_INTERACTIVE);
-    jobs[2] = put(infer, a, 3, 4, SR_INFER_INTERACTIVE);
+    struct bench *bench = *state;
+    bench->options.wait_ns = UINT64_C(3600) * 1000000000;
+    start(bench, 4, SR_INFER_INTERACTIVE); /* idle: started at once */
+    add(bench, 2, 4, SR_INFER_INTERACTIVE);
+    add(bench, 3, 4, SR_INFER_INTERACTIVE);
     gate_open();
     /* Three were here at the end of the first batch: the two that wait expect a third. */
     await_ends(1);
-    jobs[3] = put(infer, a, 4, 4, SR_INFER_INTERACTIVE);
+    add(bench, 4, 4, SR_INFER_INTERACTIVE);
     await_ends(4);
     assert_int_equal(gate.n_batches, 2);
     assert_int_equal(gate.batches[1].jobs, 3);
     /* A full batch waits for nobody. */
-    jobs[4] = put(infer, a, 5, options.batch_tokens, SR_INFER_INTERACTIVE);
+    add(bench, 5, bench->options.batch_tokens, SR_INFER_INTERACTIVE);
     await_ends(5);
-    sr_infer_free(infer);
-    for (int i = 0; i < 5; i++)
-        job_free(jobs[i]);
-    sr_encoder_unref(a);
 }
 
 static void test_windows_of_one_text(void **state)
 {
-    (void)state;
-    struct sr_encoder *a = encoder_new(4096);
-    struct sr_infer_options options = sr_infer_defaults();
-    options.queue_jobs = 4;
-    options.wait_ns = 0;
-    struct sr_infer *infer = engine(options);
+    struct bench *bench = *state;
+    bench->options.queue_jobs = 4;
+    struct sr_infer *infer = bench->infer = engine(bench->options);
     struct sr_infer_job jobs[64];
     int32_t ids[64];
     float out[64];
     for (int i = 0; i < 64; i++) {
         ids[i] = i + 1;
-        jobs[i] = (struct sr_infer_job){.encoder = a, .priority = SR_INFER_BULK, .done = job_done};
+        jobs[i] =
+            (struct sr_infer_job){.encoder = bench->encoder, .priority = SR_INFER_BULK, .done = job_done};
         jobs[i].item = (struct sr_encoder_item){.ids = &ids[i], .n_ids = 1, .heads = 1, .out = {&out[i]}};
     }
     assert_int_equal(sr_infer_submit_all(infer, jobs, 5), SR_EBUSY); /* none of them */
@@ -587,8 +604,6 @@ static void test_windows_of_one_text(void **state)
     ids[7] = -1;
     assert_int_equal(sr_infer_run(infer, jobs, 64), SR_EINVAL);
     assert_int_equal(sr_infer_run(infer, jobs, 0), SR_OK);
-    sr_infer_free(infer);
-    sr_encoder_unref(a);
 }
 
 static void test_options(void **state)
@@ -624,30 +639,19 @@ static void test_options(void **state)
 
 static void test_other_options_while_it_runs(void **state)
 {
-    (void)state;
-    struct sr_encoder *a = encoder_new(4096);
-    struct sr_infer_options options = sr_infer_defaults();
-    options.wait_ns = 0;
-    struct sr_infer *infer = engine(options);
-    struct job *jobs[3];
-    gate_close();
-    jobs[0] = put(infer, a, 1, 10, SR_INFER_INTERACTIVE);
-    gate_await(1);
-    options.threads = 3;
-    options.batch_tokens = 10;
-    assert_int_equal(sr_infer_adjust(infer, &options, NULL), SR_OK);
-    assert_int_equal(sr_infer_stats(infer).threads, 3);
-    jobs[1] = put(infer, a, 2, 10, SR_INFER_INTERACTIVE);
-    jobs[2] = put(infer, a, 3, 10, SR_INFER_INTERACTIVE);
-    options.queue_jobs = 0;
-    assert_int_equal(sr_infer_adjust(infer, &options, NULL), SR_EINVAL);
+    struct bench *bench = *state;
+    start(bench, 10, SR_INFER_INTERACTIVE);
+    bench->options.threads = 3;
+    bench->options.batch_tokens = 10;
+    assert_int_equal(sr_infer_adjust(bench->infer, &bench->options, NULL), SR_OK);
+    assert_int_equal(sr_infer_stats(bench->infer).threads, 3);
+    add(bench, 2, 10, SR_INFER_INTERACTIVE);
+    add(bench, 3, 10, SR_INFER_INTERACTIVE);
+    bench->options.queue_jobs = 0;
+    assert_int_equal(sr_infer_adjust(bench->infer, &bench->options, NULL), SR_EINVAL);
     gate_open();
     await_ends(3);
     assert_int_equal(gate.n_batches, 3);
-    sr_infer_free(infer);
-    for (int i = 0; i < 3; i++)
-        job_free(jobs[i]);
-    sr_encoder_unref(a);
 }
 
 /* Many threads submit, wait, cancel; every job ends exactly once and says the right thing. */
@@ -767,22 +771,25 @@ static void test_stress(void **state)
     sr_encoder_unref(b);
 }
 
+#define ON_BENCH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_batches_form_while_one_runs),
-        cmocka_unit_test(test_interactive_first),
-        cmocka_unit_test(test_ahead_comes_last),
-        cmocka_unit_test(test_long_ones_have_their_lane),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_cancel),
-        cmocka_unit_test(test_one_of_a_batch_is_dropped),
-        cmocka_unit_test(test_a_broken_job_spoils_nothing),
-        cmocka_unit_test(test_the_end),
-        cmocka_unit_test(test_company),
-        cmocka_unit_test(test_windows_of_one_text),
+        ON_BENCH(test_batches_form_while_one_runs),
+        ON_BENCH(test_interactive_first),
+        ON_BENCH(test_ahead_comes_last),
+        cmocka_unit_test(test_long_texts_let_others_pass),
+        ON_BENCH(test_long_ones_have_their_lane),
+        ON_BENCH(test_limits),
+        ON_BENCH(test_cancel),
+        ON_BENCH(test_one_of_a_batch_is_dropped),
+        ON_BENCH(test_a_broken_job_spoils_nothing),
+        ON_BENCH(test_the_end),
+        ON_BENCH(test_company),
+        ON_BENCH(test_windows_of_one_text),
         cmocka_unit_test(test_options),
-        cmocka_unit_test(test_other_options_while_it_runs),
+        ON_BENCH(test_other_options_while_it_runs),
         cmocka_unit_test(test_stress),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 
 #include "tests/unit/exchange_util.h"
 #include "tests/unit/hand_loop.h"
+#include "tests/unit/held_engine.h"
 
 #define MODEL     SR_SOURCE_DIR "/tests/golden/encoder/small/bert-bundle"
 #define BIT(type) (UINT32_C(1) << (type))
@@ -131,8 +132,45 @@ static void test_given_up(void **state)
     assert_int_equal(loop.ready, 0);
 }
 
+/* The deadline passes while the judge has read nothing: the recognisers have read everything, so the guard
+ * answers, and what does not need the engine is known, too. */
+static void test_guards_answer_in_time(void **state)
+{
+    struct loop loop = {.lock = PTHREAD_MUTEX_INITIALIZER, .posted = PTHREAD_COND_INITIALIZER};
+    struct sr_runtime_options options = {.encoder = true};
+    sr_runtime *runtime = open_yaml_with(yaml, &options);
+    struct sr_infer *infer = NULL;
+    struct sr_encoder *encoder = sr_runtime_encoder(runtime, &infer);
+    struct held held;
+    (void)state;
+    hold(&held, infer, encoder);
+    sr_exchange *x = start(runtime, &loop, "write to zebra@example.com about the harbour");
+    assert_null(sr_exchange_verdict(x));
+    sr_exchange_timeout(x);
+    check_reply(x, 403, "pii");
+    const struct sr_signal_result *result = x->results[SR_SIGNAL_PII];
+    assert_int_equal(result->status, SR_OK);
+    assert_true(result->judge_late && result->scanned_bytes == result->all_bytes &&
+                result->judged_bytes == 0);
+    assert_int_equal(sr_infer_stats(infer).jobs, 0);
+    sr_exchange_end(x, SR_END_COMPLETE);
+    x = start(runtime, &loop, "how deep is the harbour");
+    assert_null(sr_exchange_verdict(x));
+    sr_exchange_timeout(x);
+    assert_string_equal(sr_exchange_verdict(x)->decision, "deep");
+    assert_int_equal(sr_exchange_verdict(x)->outcome, SR_OUTCOME_ROUTED);
+    sr_exchange_end(x, SR_END_COMPLETE);
+    let_go(&held);
+    if (loop.n)
+        loop_turn(&loop);
+    assert_int_equal(loop.ready, 0);
+    sr_encoder_unref(encoder);
+    sr_runtime_close(runtime);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_together), cmocka_unit_test(test_given_up)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_together), cmocka_unit_test(test_given_up),
+                                       cmocka_unit_test(test_guards_answer_in_time)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,187 @@
+/*
+ * Who does not wait for the judge to the end: with the judge that comes along, windows that are done count,
+ * the others leave the queue, and nothing of it is lost for who asks again. The engine is held, so that how
+ * much is read is the test's choice.
+ */
+#include "tests/unit/held_engine.h"
+
+#include "infer/judge.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define MODEL SR_SOURCE_DIR "/models/all-MiniLM-L6-v2"
+#define JUDGE SR_SOURCE_DIR "/models/judge"
+
+static struct sr_encoder *encoder;
+static struct sr_infer *infer;
+static struct sr_judge *judge;
+
+static int open_judge(void **state)
+{
+    static const char *const heads[] = {JUDGE};
+    struct sr_encoder_options options = {.precision = SR_PRECISION_INT8, .heads = heads, .n_heads = 1};
+    struct sr_infer_options engine = sr_infer_defaults();
+    struct sr_judge_options wanted = sr_judge_defaults();
+    struct sr_err err = {0};
+    (void)state;
+    if (sr_encoder_open(&encoder, MODEL, &options, &err) != SR_OK)
+        fail_msg("%s", err.message);
+    assert_int_equal(sr_infer_new(&infer, &engine, &err), SR_OK);
+    assert_int_equal(sr_judge_new(&judge, encoder, infer, &wanted, &err), SR_OK);
+    return 0;
+}
+
+static int close_judge(void **state)
+{
+    (void)state;
+    sr_judge_unref(judge);
+    sr_infer_free(infer);
+    sr_encoder_unref(encoder);
+    return 0;
+}
+
+struct asker {
+    struct sr_judge_wait wait;
+    atomic_int answers;
+    int status;
+};
+
+static void count_answer(struct sr_judge_wait *wait, int status)
+{
+    struct asker *asker = wait->owner;
+    asker->status = status;
+    atomic_fetch_add(&asker->answers, 1);
+}
+
+static int begin(struct asker *asker, struct sr_bytes text, uint64_t salt)
+{
+    asker->wait = (struct sr_judge_wait){.done = count_answer, .owner = asker};
+    atomic_init(&asker->answers, 0);
+    return sr_judge_read(judge, text, salt, SR_INFER_INTERACTIVE, &asker->wait);
+}
+
+static void await(struct asker *asker)
+{
+    while (atomic_load(&asker->answers) == 0)
+        usleep(100);
+    assert_int_equal(asker->status, SR_OK);
+}
+
+/* Prose with people in it, its sentences ending at known places. */
+static struct sr_bytes story(char *room, size_t n, int seed)
+{
+    static const char *const people[] = {"Margaret Thompson", "Johannes Brandstetter", "Aiko Tanaka"};
+    size_t at = 0;
+    for (int i = 0; at + 120 < n; i++)
+        at += (size_t)snprintf(room + at, n - at, "On day %d%d %s went to see the harbour of Rotterdam. ",
+                               seed, i, people[(i + seed) % 3]);
+    return sr_bytes_of(room, at);
+}
+
+static struct sr_bytes first_sentences(struct sr_bytes text, size_t most)
+{
+    while (most && text.p[most - 1] != '.')
+        most--;
+    return sr_bytes_of(text.p, most);
+}
+
+/* Windows of the part are the first of the whole. */
+static void is_beginning(const struct sr_judge_reading *part, const struct sr_judge_reading *whole)
+{
+    size_t n_part, n_whole, next = 0, windows = sr_judge_scope(part).windows;
+    uint32_t start, end, edge = 0;
+    for (size_t i = 0; i < windows; i++) {
+        const struct sr_head_info *head = sr_judge_head(judge, "jailbreak");
+        const float *p = sr_judge_window(part, head, i, &start, &end);
+        uint32_t start_whole, end_whole;
+        const float *q = sr_judge_window(whole, head, i, &start_whole, &end_whole);
+        assert_true(start == start_whole && end == end_whole);
+        for (size_t k = 0; k < head->n_labels; k++)
+            assert_float_equal(p[k], q[k], 1e-5);
+        edge = i + 1 == windows ? start : edge;
+    }
+    assert_int_equal(sr_judge_scope(part).read_bytes, end);
+    const struct sr_bio_span *a = sr_judge_spans(part, &n_part), *b = sr_judge_spans(whole, &n_whole);
+    for (; next < n_part && a[next].end < edge; next++)
+        assert_true(next < n_whole && a[next].start == b[next].start && a[next].type == b[next].type);
+    assert_true(next > 0);
+}
+
+static void test_what_is_read_counts(void **state)
+{
+    static char room[12000];
+    struct sr_bytes text = story(room, sizeof room, 1), head = first_sentences(text, text.n / 2);
+    struct asker a, b, c;
+    struct held held;
+    (void)state;
+    if (begin(&a, head, 0) == SR_AGAIN)
+        await(&a);
+    size_t known = sr_judge_scope(a.wait.reading).windows - 1; /* the last ends with its text */
+    assert_true(known >= 3);
+    hold(&held, infer, encoder);
+    assert_int_equal(begin(&b, text, 0), SR_AGAIN);
+    assert_true(sr_infer_stats(infer).jobs > known);
+    sr_judge_settle(judge, &b.wait);
+    assert_int_equal(atomic_load(&b.answers), 1);
+    assert_int_equal(b.status, SR_OK);
+    struct sr_judge_scope scope = sr_judge_scope(b.wait.reading);
+    assert_true(scope.part);
+    assert_int_equal(scope.windows, known);
+    assert_int_equal(scope.bytes, text.n);
+    assert_int_equal(sr_infer_stats(infer).jobs, 0);
+    sr_judge_settle(judge, &b.wait); /* once more, and too late to leave: nothing happens */
+    sr_judge_leave(judge, &b.wait);
+    assert_int_equal(atomic_load(&b.answers), 1);
+    let_go(&held);
+    uint64_t begun = sr_judge_stats(judge).windows_read;
+    if (begin(&c, text, 0) == SR_AGAIN)
+        await(&c);
+    scope = sr_judge_scope(c.wait.reading);
+    assert_false(scope.part);
+    assert_int_equal(scope.read_bytes, text.n);
+    assert_int_equal(sr_judge_stats(judge).windows_read - begun, scope.windows - known);
+    is_beginning(b.wait.reading, c.wait.reading);
+    sr_judge_reading_unref(a.wait.reading);
+    sr_judge_reading_unref(b.wait.reading);
+    sr_judge_reading_unref(c.wait.reading);
+}
+
+/* Nothing is done: no reading, and nothing is left behind. Another who waits for the same text gets all of
+ * it. */
+static void test_nothing_is_read(void **state)
+{
+    static char room[3000];
+    struct sr_bytes text = story(room, sizeof room, 2);
+    struct asker a, b;
+    struct held held;
+    (void)state;
+    hold(&held, infer, encoder);
+    assert_int_equal(begin(&a, text, 0), SR_AGAIN);
+    sr_judge_settle(judge, &a.wait);
+    assert_int_equal(atomic_load(&a.answers), 1);
+    assert_int_equal(a.status, SR_ETIMEOUT);
+    assert_null(a.wait.reading);
+    assert_int_equal(sr_infer_stats(infer).jobs, 0);
+    assert_int_equal(begin(&a, text, 0), SR_AGAIN);
+    assert_int_equal(begin(&b, text, 0), SR_AGAIN);
+    size_t waiting = sr_infer_stats(infer).jobs;
+    sr_judge_settle(judge, &a.wait);
+    assert_int_equal(a.status, SR_ETIMEOUT);
+    assert_int_equal(sr_infer_stats(infer).jobs, waiting);
+    let_go(&held);
+    await(&b);
+    assert_false(sr_judge_scope(b.wait.reading).part);
+    assert_int_equal(atomic_load(&a.answers), 1);
+    assert_int_equal(sr_judge_stats(judge).settled, 3);
+    sr_judge_reading_unref(b.wait.reading);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_what_is_read_counts),
+                                       cmocka_unit_test(test_nothing_is_read)};
+    return cmocka_run_group_tests(tests, open_judge, close_judge);
+}
