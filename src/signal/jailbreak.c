@@ -3,9 +3,10 @@
  *
  * Every turn is read for itself, its windows gathered, and the worst turn counts; a rule without history
  * looks at what the user asks now. The linear tier reads at once; the judge, where there is one, reads the
- * same turns and their disguised parts undisguised, and both answers are mixed. Where the judge cannot answer
- * the linear one stands; where it has read a part only, its doubts do not lower the linear one, which has
- * read all. The find that is kept is the worst window of all that some rule looks at.
+ * same turns and their disguised parts undisguised (of a turn that is disguised as a whole only these), and
+ * both answers are mixed. Where the judge cannot answer the linear one stands; where it has read a part only,
+ * its doubts do not lower the linear one, which has read all. The find that is kept is the worst window of
+ * all that some rule looks at.
  */
 #include "base/log.h"
 #include "base/mem.h"
@@ -145,8 +146,9 @@ struct reading {
     bool current;
     const struct sr_undisguised *views;
     size_t n_views;
-    float neural; /* the judge's risk so far; negative: none */
-    bool unread;  /* the judge has not read all of it */
+    size_t instead; /* bytes of the turn that its views stand for, so that the judge reads them alone; 0 */
+    float neural;   /* the judge's risk so far; negative: none */
+    bool unread;    /* the judge has not read all of it */
     uint32_t label;
     size_t start, end;
     uint32_t disguise;
@@ -204,6 +206,12 @@ static int join_views(struct reading *reading, struct sr_bytes text, struct sr_a
     }
     *out = sr_bytes_of(joined, total - 1);
     return SR_OK;
+}
+
+/* Are the views read in the place of the text? */
+static bool stand_for(const struct reading *reading, struct sr_bytes text)
+{
+    return sr_undisguised_stand_for(text, reading->views, reading->n_views, 0, text.n);
 }
 
 /* Where bytes [start, end) of the joined views stand in the text. */
@@ -311,6 +319,14 @@ static int write_result(const struct sr_signal_set *set, const struct reading *r
     return SR_OK;
 }
 
+/* How much of a turn has been judged whose views were read in its stead. */
+static size_t judged_instead(const struct sr_signal_question *question)
+{
+    const struct reading *reading = question->about;
+    size_t read = question->status == SR_OK ? sr_judge_scope(question->reading).read_bytes : 0;
+    return sr_signal_ask_read_all(question) || read > reading->instead ? reading->instead : read;
+}
+
 /* The judge has read: its risks join the linear ones. */
 static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
                   struct sr_signal_question *questions, size_t n)
@@ -327,6 +343,8 @@ static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
             take_neural(set, &questions[i], questions[i].extra);
         else if (!set->reader)
             return questions[i].status;
+        if (reading->instead)
+            task->result->judged_bytes += judged_instead(&questions[i]);
         reading->unread |= !sr_signal_ask_read_all(&questions[i]);
         answered |= questions[i].status == SR_OK;
     }
@@ -360,7 +378,10 @@ static int read_turns(const struct sr_signal_set *set, const struct turns *turns
         result->scanned_bytes += turn->text.n;
         if (!set->judge)
             continue;
-        questions[(*n_questions)++] = (struct sr_signal_question){.text = turn->text, .about = reading};
+        if (stand_for(reading, turn->text))
+            reading->instead = turn->text.n;
+        else
+            questions[(*n_questions)++] = (struct sr_signal_question){.text = turn->text, .about = reading};
         if (undisguised.n)
             questions[(*n_questions)++] =
                 (struct sr_signal_question){.text = undisguised, .about = reading, .extra = true};
@@ -418,7 +439,10 @@ static int jailbreak_foresee(const struct sr_signal_set *set, const struct sr_si
     out->n = set->judge && (set->history || turn->role == SR_ROLE_USER);
     if (out->n && arena)
         rc = join_views(&reading, turn->text, arena, &out->texts[1]);
-    out->n += out->texts[1].n > 0;
+    if (stand_for(&reading, turn->text))
+        out->texts[0] = out->texts[1];
+    else
+        out->n += out->texts[1].n > 0;
     return rc;
 }
 

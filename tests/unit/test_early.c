@@ -498,6 +498,42 @@ static void test_what_is_asked_ahead(void **unused)
     sr_buf_dispose(&body);
 }
 
+/* Of a turn that is disguised as a whole one type asks what it says, another what is written: both are asked
+ * ahead. */
+static void test_a_disguised_turn(void **unused)
+{
+    static const char body[] =
+        "{\"model\":\"auto\",\"messages\":[{\"role\":\"user\",\"content\":\"W h i c h   t r a i n   g o e s  "
+        " t o   "
+        "B a s e l   a n d   w h e r e   c a n   I   b u y   a   t i c k e t   f o r   i t ?\"},"
+        "{\"role\":\"user\",\"content\":\"Tell me.\"}]}";
+    static const uint32_t types[] = {BIT(SR_SIGNAL_JAILBREAK), BIT(SR_SIGNAL_JAILBREAK) | BIT(SR_SIGNAL_PII)};
+    (void)unused;
+    for (size_t i = 0; i < 2; i++) {
+        struct site site;
+        struct reading r;
+        open_site(&site, true);
+        asked_types = types[i];
+        read_pieces(&r, site.signals, SR_DIALECT_CHAT, sr_bytes_of(body, sizeof body - 1), 60);
+        settle(&site);
+        uint64_t before = sr_judge_stats(site.judge).windows_read;
+        for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
+            struct sr_signal_run *run;
+            if (!(types[i] >> type & 1))
+                continue;
+            const struct sr_signal_result *result = ask_turns(&site, (enum sr_signal_type)type, &r, &run);
+            assert_int_equal(result->status, SR_OK);
+            assert_int_equal(result->judged_bytes, result->all_bytes);
+            sr_signal_run_dispose(run);
+        }
+        assert_true(before >= 1);
+        assert_true(sr_judge_stats(site.judge).windows_read - before <= 1); /* the last message */
+        reading_dispose(&r);
+        close_site(&site);
+    }
+    asked_types = 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -506,6 +542,7 @@ int main(void)
         cmocka_unit_test(test_off),
         cmocka_unit_test(test_judges_say_the_same),
         cmocka_unit_test(test_what_is_asked_ahead),
+        cmocka_unit_test(test_a_disguised_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
