@@ -5,7 +5,6 @@
 #include "text/utf8.h"
 
 #define WORD_MAX   96 /* characters of a word that is looked into; longer ones are no words */
-#define JOINED_MAX 24 /* letters; longer ones are several words whose borders are lost */
 #define SPACED_MIN 4  /* single letters in a row that are spaced ones */
 
 /* A character of a word, and what it reads as. */
@@ -59,19 +58,8 @@ static struct sr_rewrite_mark *mark_beside(const struct sr_rewritten *out, size_
     return last && last->in_end + 1 >= start ? last : NULL;
 }
 
-/* Does every word of what was written from `from` on have an end in sight? */
-static bool keeps_borders(const struct sr_rewritten *out, size_t from)
-{
-    size_t row = 0;
-    for (size_t i = from; i < out->n && row <= JOINED_MAX; i++)
-        row = out->text[i] == ' ' ? 0 : row + 1;
-    return row <= JOINED_MAX;
-}
-
 static void mark(struct sr_rewritten *out, const struct word *word, size_t from, uint32_t disguise)
 {
-    bool unsure =
-        (disguise & SR_DISGUISE_LEET) || ((disguise & SR_DISGUISE_SPACED) && !keeps_borders(out, from));
     struct sr_rewrite_mark *last = mark_beside(out, word->start); /* neighbours are one place */
     if (!last && out->marks && out->n_marks < out->max_marks) {
         last = &out->marks[out->n_marks++];
@@ -79,7 +67,7 @@ static void mark(struct sr_rewritten *out, const struct word *word, size_t from,
     }
     if (!last)
         return;
-    *(unsure ? &last->likely : &last->sure) += word->end - last->in_end;
+    *(disguise & SR_DISGUISE_LEET ? &last->likely : &last->sure) += word->end - last->in_end;
     last->in_end = word->end;
     last->out_end = out->n;
     last->disguise |= disguise;
