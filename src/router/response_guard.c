@@ -123,10 +123,13 @@ static void finish_reading(sr_exchange *x)
             guard->kind = named ? result->labels[result->finds[0].type] : "jailbreak";
         }
     }
-    guard->clean = guard->reading.held;
     drop_reading(guard);
     if (!guard->found && guard->risk >= guard->threshold)
         note_find(x);
+    if (guard->found)
+        return;
+    guard->clean = guard->reading.held;
+    guard->closed = guard->reading.finished;
 }
 
 /* Owner's thread, through the mailbox. */
@@ -169,6 +172,7 @@ static void begin_reading(sr_exchange *x)
     int rc = make_run(x);
     guard->reading.fresh = guard->texts.fresh;
     guard->reading.held = guard->held.len;
+    guard->reading.finished = guard->texts.finished;
     sr_response_texts_taken(&guard->texts, SR_RESPONSE_WINDOW - step);
     if (rc) {
         guard->status = rc;
@@ -208,8 +212,10 @@ static void advance(sr_exchange *x)
     while (!guard->reading.run && !guard->found && guard->texts.fresh &&
            (is_ending(x) || guard->texts.fresh >= step_of(guard)))
         begin_reading(x);
-    if (!guard->reading.run && (guard->found || !guard->texts.fresh))
-        guard->clean = guard->held.len;
+    if (guard->reading.run || (guard->texts.fresh && !guard->found))
+        return;
+    guard->clean = guard->held.len;
+    guard->closed |= guard->found ? 0 : guard->texts.finished;
 }
 
 void sr_response_guard_give_up(sr_exchange *x)
@@ -228,7 +234,7 @@ static int put_ending(const sr_exchange *x, struct sr_buf *out)
 {
     const struct sr_response_texts *texts = &x->answer.guard.texts;
     bool chat = x->doc.dialect == SR_DIALECT_CHAT;
-    uint64_t open = texts->choices & ~texts->finished;
+    uint64_t open = texts->choices & ~x->answer.guard.closed;
     int rc = SR_OK;
     if (x->doc.dialect == SR_DIALECT_OTHER)
         return sr_buf_printf(out, "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":"

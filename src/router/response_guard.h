@@ -26,6 +26,7 @@ struct sr_response_guard {
     struct sr_buf held; /* what the client does not have */
     size_t clean;       /* bytes of it that may go: what they say was read */
     size_t given;       /* of which the latest slices hold so many */
+    uint64_t closed;    /* choices whose finish_reason may go, too: bits */
     bool any, last;     /* something came; nothing more will */
     bool passes;        /* room was out: everything goes as it comes */
     bool ended;         /* blocked */
@@ -35,6 +36,7 @@ struct sr_response_guard {
         struct sr_arena arena;
         size_t fresh; /* bytes that it is about */
         size_t held;  /* what was held when it began */
+        uint64_t finished;
         uint64_t deadline_ns;
     } reading;
     uint64_t read; /* bytes of texts that were */

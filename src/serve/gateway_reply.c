@@ -176,6 +176,21 @@ static int64_t answer_length(const struct sr_http_head *head, const struct sr_he
     return removes(edits, SR_LIT("content-length")) ? -1 : head->content_length;
 }
 
+/* The upstream's head lasts no longer than the call that brings it. */
+static bool keep_head(struct sr_call *call, struct sr_http_header *headers, size_t count)
+{
+    struct sr_arena *arena = sr_http_request_arena(call->request);
+    for (size_t i = 0; i < count; i++) {
+        headers[i].name = sr_arena_dup(arena, headers[i].name);
+        headers[i].value = sr_arena_dup(arena, headers[i].value);
+        if (!headers[i].name.p || !headers[i].value.p) {
+            return false;
+        }
+    }
+    call->answer.reason = sr_arena_dup(arena, call->answer.reason);
+    return call->answer.reason.p != NULL;
+}
+
 void sr_call_answer_head(struct sr_call *call, const struct sr_http_head *head)
 {
     struct sr_header_edits edits = {0};
@@ -212,6 +227,11 @@ void sr_call_answer_head(struct sr_call *call, const struct sr_http_head *head)
                                              .content_length = answer_length(head, &edits)};
     call->answer_pending = true;
     call->answer_held = sr_exchange_answer_held(call->exchange);
+    if (call->answer_held && !keep_head(call, headers, n)) {
+        sr_call_cancel(call);
+        abort_call(call);
+        return;
+    }
     call->flush.run = on_flush;
     call->flush.ctx = call;
     sr_loop_defer(call->gateway->options.loop, &call->flush);

@@ -91,11 +91,11 @@ def check_streams(port):
         for text in (ATTACK, long + ATTACK, ATTACK + long):
             said, reason, raw = stream(port, action, text)
             assert (said, reason) == (f"action-{action} {text}", "stop")
-            assert raw.count("\n: x-vsr-response-warnings: response_jailbreak\n") == (action == "header")
+            assert ("\n" + raw).count("\n: x-vsr-response-warnings: response_jailbreak\n\n") == (action == "header")
     for before in ("", long):
         said, reason, raw = stream(port, "block", before + ATTACK + before)
         assert reason == "content_filter" and "DAN" not in said
-        assert f"action-block {before}{ATTACK}".startswith(said) and (not before or len(said) > 1000)
+        assert f"action-block {before}{ATTACK}".startswith(said)
 
 
 def test_whole_answers(gateway):

@@ -209,6 +209,7 @@ static void test_passes(void **state)
         {"blocks", "{\"choices\": [{\"message\": {\"content\": null}}]}", true},
         {"headers", "{\"choices\": {\"message\": 3}}", true},
     };
+    (void)lines(state);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         for (size_t k = 0; k < 4; k++) {
             struct sr_buf out;
@@ -303,6 +304,7 @@ static char *long_text(const char *end)
 static void test_stream_header(void **state)
 {
     char *attack = long_text(ATTACK), *plain = long_text(HARMLESS);
+    (void)lines(state);
     for (size_t i = 0; i < 16; i++) {
         struct sr_buf out;
         bool is_attack = i & 4, counts = i & 8;
@@ -334,6 +336,7 @@ static void test_stream_block(void **state)
 {
     static const char *const paths[] = {"/v1/chat/completions", "/v1/completions"};
     char *attack = long_text(ATTACK " " ATTACK), *plain = long_text(HARMLESS);
+    (void)lines(state);
     for (size_t i = 0; i < 16; i++) {
         struct sr_buf out;
         bool is_attack = i & 4, chat = i & 8;
@@ -422,12 +425,13 @@ static void test_where(void **state)
 
 static void test_too_large(void **state)
 {
+    static const char start[] = "{\"choices\":[{\"message\":{\"content\":\"" ATTACK;
     struct sr_buf out;
     size_t n = SR_RESPONSE_HELD_MAX + 100000;
     char *body = malloc(n + 1);
     memset(body, ' ', n);
     body[n] = '\0';
-    memcpy(body, "{\"choices\":[{\"message\":{\"content\":\"" ATTACK, 37 + sizeof ATTACK);
+    memcpy(body, start, sizeof start - 1);
     sr_buf_init(&out, 2 * n);
     sr_exchange *x = ask_for(state, "/v1/chat/completions", "blocks");
     begin(x, JSON);
