@@ -161,11 +161,12 @@ def append_figures(both, data_root):
     return out
 
 
-def lookalike_figures(both, path):
-    texts = [line for line in path.read_text(encoding="utf-8").split("\n") if line.strip() and not line.startswith("#")]
+def listed_figures(both, *names):
+    """Of lists of texts, one a line, what is taken for an attack."""
+    texts = [line.replace("\\n", "\n") for n in names for line in (HERE / n).read_text(encoding="utf-8").split("\n") if line.strip() and not line.startswith("#")]
     scores, _ = both.jailbreak(texts)
     out = {tier: share(s >= ODDS) for tier, s in scores.items()}
-    print("lookalikes", json.dumps(out), flush=True)
+    print(*names, json.dumps(out), flush=True)
     return out
 
 
@@ -175,7 +176,7 @@ def main():
     args.add_argument("--data", default=HERE.parent.parent / "shared" / "data", type=pathlib.Path)
     args.add_argument("--model", default=MODELS / "judge", type=pathlib.Path)
     args.add_argument("--cache", type=pathlib.Path, help="folder of answers that were computed before")
-    args.add_argument("--parts", default="domain,jailbreak,pii,append,templates,lookalikes,lookalikes_seen")
+    args.add_argument("--parts", default="domain,jailbreak,pii,append,templates,lookalikes,lookalikes_seen,apart")
     args.add_argument("--threads", type=int, default=2)
     args = args.parse_args()
     torch.set_num_threads(args.threads)
@@ -184,8 +185,8 @@ def main():
     report = json.loads(path.read_text()) if path.exists() else {}
     makers = {"domain": lambda: domain_figures(both, args.data), "jailbreak": lambda: jailbreak_figures(both, args.data), "pii": lambda: pii_figures(both, args.data),
               "append": lambda: append_figures(both, args.data), "templates": lambda: template_figures(both),
-              "lookalikes": lambda: lookalike_figures(both, HERE / "lookalikes_2.txt"),
-              "lookalikes_seen": lambda: lookalike_figures(both, HERE / "lookalikes.txt")}
+              "lookalikes": lambda: listed_figures(both, "lookalikes_3.txt"), "lookalikes_seen": lambda: listed_figures(both, "lookalikes.txt", "lookalikes_2.txt"),
+              "apart": lambda: listed_figures(both, "attacks_apart.txt")}
     for part in args.parts.split(","):
         began = time.time()
         report[part] = makers[part]()

@@ -3,7 +3,7 @@
     python3 figures_eval.py [--tasks domain,jailbreak,pii] [--harmless 300] [--spans 60]
 
 domain: models' labels of 14 categories. jailbreak: attacks found at 0.7, and harmless texts of nine collections that are taken for attacks;
-look-alikes from training/lookalikes*.txt. pii: two collections, and sentences of pii_test_templates.py, which training never read.
+look-alikes from training/lookalikes*.txt and attacks from attacks_apart.txt. pii: two collections, and sentences of pii_test_templates.py, which training never read.
 """
 import pathlib
 import random
@@ -104,13 +104,14 @@ def twins(args):
     return [r["text"] for name in common.ATTACKS for r in common.rows_of(args.data / name / "dev.jsonl") if r["label"] == "benign"]
 
 
-def lookalikes():
-    """Name and texts of each file of harmless texts that share words with attacks."""
-    return {p.stem: [line for line in p.read_text(encoding="utf-8").split("\n") if line.strip() and not line.startswith("#")] for p in sorted(common.HERE.glob("lookalikes*.txt"))}
+def lists():
+    """Name and texts of each file of harmless texts that share words with attacks, and of the attacks written apart."""
+    return {p.stem: [line.replace("\\n", "\n") for line in p.read_text(encoding="utf-8").split("\n") if line.strip() and not line.startswith("#")]
+            for p in [*sorted(common.HERE.glob("lookalikes*.txt")), *common.HERE.glob("attacks_apart.txt")]}
 
 
 def jailbreak(args, report):
-    alike = {**lookalikes(), "clean twins": twins(args)}
+    alike = {**lists(), "clean twins": twins(args)}
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         attacks, harmless = jailbreak_files(args, folder)

@@ -40,22 +40,42 @@ def domain(dev):
     return text
 
 
+def loaded(name):
+    path = MODELS / "judge" / name
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
 def jailbreak(dev):
-    j = dev["jailbreak"]
-    head = ["file", "rows", "linear tier", "judge alone", "both"]
+    j, svm = dev["jailbreak"], loaded("baseline.json").get("dev", {})
+    head = ["file", "rows", "majority label", "TF-IDF SVM", "linear tier", "judge alone", "both"]
 
     def rows(part):
-        return [[n, v["fused"]["rows"], cell(v["linear"]), cell(v["neural"]), cell(v["fused"])] for n, v in j[part].items()]
+        return [[n, v["fused"]["rows"], "0 %", cell(svm.get(f"{part} {n}")), cell(v["linear"]), cell(v["neural"]), cell(v["fused"])] for n, v in j[part].items()]
 
     text = "Attacks found at 0.7 (recall):\n\n" + table(head, rows("attack")) + "\n\nHarmless texts at 0.7 (false positives):\n\n" + table(head, rows("harmless"))
     text += f"\n\nMean of false positives over the files: linear {j['mean_harmless_linear']} %, judge alone {j['mean_harmless_neural']} %, both {j['mean_harmless_fused']} %.\n"
     for key, name in (("by_kind", "kind"), ("by_language", "language"), ("by_tokens", "tokens")):
         text += f"\nBoth, attacks by {name}:\n\n" + table([name, "rows", "found"], [[k, v["rows"], cell(v)] for k, v in j[key].items()]) + "\n"
+    text += "\nThe SVM (baseline_jailbreak.py) has the train files alone, no made texts; its threshold lets one harmless text in a hundred through out of fold.\n"
     for part, words in (("append", "Attacks that were found and are found no longer when 3 to 12 harmless questions stand before or after them (goal: under 5 %)"),
                         ("lookalikes", "Harmless texts with the words of attacks, written apart from the training texts (goal: at most 5 %)"),
-                        ("lookalikes_seen", "The same kind of texts, from a list that an earlier model was scored on")):
+                        ("lookalikes_seen", "The same kind of texts, from a list that earlier models were scored on"),
+                        ("apart", "Attacks written apart from the training texts, found")):
         if part in dev:
             text += f"\n{words}: " + ", ".join(f"{n} {cell(dev[part][t])}" for t, n in (("linear", "linear tier"), ("neural", "judge alone"), ("fused", "both"))) + ".\n"
+    return text
+
+
+def left_out():
+    """Tables of sources that were left out of training."""
+    text, shallow, anew = "", loaded("left_out.json"), loaded("left_out_judge.json")
+    if shallow:
+        text += "\n## Sources left out\n\nDomain: a head on the frozen trunk, a TF-IDF SVM and their sum, trained on all other collections.\n\n"
+        text += table(["left out", "rows", "majority", "frozen trunk", "SVM", "sum"], [[n, v["rows"], f"{v['majority']} %", f"{v['frozen trunk']} %", f"{v['SVM']} %", f"{v['sum']} %"] for n, v in shallow.items()]) + "\n"
+    if anew:
+        text += "\nThe judge's own task trained anew from the bare trunk without a source, on a small part of the tokens (leave_out_judge.py), and asked about that source:\n\n"
+        rows = [[name, f"{v['tokens']:,}", part, n[0], f"{100 * n[1]:.1f} %"] for name, v in anew.items() for part, n in v.items() if isinstance(n, list)]
+        text += table(["left out", "tokens of training", "part", "rows", "right label (domain), at the threshold or more (attacks)"], rows) + "\n"
     return text
 
 
@@ -100,7 +120,7 @@ Adapters and three heads on all-MiniLM-L6-v2: domain, jailbreak and personal dat
 ## Personal data
 
 {personal(dev)}
-
+{left_out()}
 ## Held-out rows of the train files
 
 Near-duplicates of these rows are held out with them. Temperatures, mixing and thresholds were fitted on them, so these figures flatter a little:
