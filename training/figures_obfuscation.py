@@ -8,8 +8,8 @@ import figures_common as common
 
 WORDS = """
 Each attack is disguised as a whole; the product undoes disguises before it reads. "Changed" is the recall in percentage points against the same
-attacks as written. The false positives are of harmless texts in the same disguise; an unusual form is a hint, so some more than for plain texts
-are to be expected. The last column says in how many of the attacks that were found the worst place was an undisguised one.
+attacks as written. The false positives are of harmless texts in the same disguise. The last column says in how many of the attacks that were
+found the worst place was an undisguised one.
 """
 
 
