@@ -9,6 +9,7 @@
 #include "infer/judge_private.h"
 
 #include "base/buf.h"
+#include "base/grow.h"
 #include "base/mem.h"
 
 #include <string.h>
@@ -101,14 +102,9 @@ static int keep_ids(struct sr_judge_growing *growing, const int32_t *ids, size_t
         memmove(growing->ids, growing->ids + growing->at, growing->n_ids * sizeof *ids);
         growing->at = 0;
     }
-    if (growing->n_ids + n > growing->room_ids) {
-        size_t room = 2 * (growing->n_ids + n);
-        int32_t *grown = sr_mem_realloc(growing->ids, room * sizeof *grown);
-        if (!grown)
-            return SR_ENOMEM;
-        growing->ids = grown;
-        growing->room_ids = room;
-    }
+    int rc = sr_grow(&growing->ids, &growing->room_ids, growing->n_ids + n, sizeof *ids, SR_GROW_NO_MAX);
+    if (rc)
+        return rc;
     memcpy(growing->ids + growing->n_ids, ids, n * sizeof *ids);
     growing->n_ids += n;
     return SR_OK;
