@@ -277,6 +277,10 @@ static void relay(struct sr_call *call, enum sr_answer_step step, const struct s
         sr_call_arm(call);
     }
     if (step == SR_ANSWER_HOLD || step == SR_ANSWER_WAIT) {
+        /* A head that is not held goes before the upstream's end takes it away. */
+        if (step == SR_ANSWER_WAIT && call->answer_pending && !call->answer_held) {
+            write_all(call, NULL, 0);
+        }
         return;
     }
     if (step == SR_ANSWER_REPLACE) {
