@@ -1,15 +1,20 @@
-"""The measurements of the guards and of the paper's tables run to their end and print what they promise.
+"""The measurements of the guards and of the paper's tables run to their end, print what they promise, and measure who they
+say.
 
-Short texts, each once, no peer, the linear tier: nothing here is a figure of speed, and none is asserted.
+Short texts, each once, no peer, mostly the linear tier: nothing here is a figure of speed, and none is asserted.
 """
 import json
+import os
+import shutil
 import subprocess
+
+import pytest
 
 from conftest import BINARY, ROOT
 
 
-def bench(*args):
-    done = subprocess.run([str(BINARY), "bench", *args], capture_output=True, text=True, cwd=ROOT, timeout=300)
+def bench(*args, binary=BINARY, cwd=ROOT, env=None):
+    done = subprocess.run([str(binary), "bench", *args], capture_output=True, text=True, cwd=cwd, timeout=300, env=env)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -29,8 +34,26 @@ def test_guards_as_json():
     for row in document["rows"]:
         assert row["ms"] > 0 and row["domain_ms"] > 0 and row["jailbreak_ms"] > 0 and row["pii_ms"] > 0
         assert row["peer_ms"] is None and row["ratio"] is None
-    assert document["tiers"][0] == "linear"
+        assert row["tiers"] == ["linear", "linear", "exact"]
     assert document["conversation"]["turn_ms"] > 0
+
+
+def test_the_judge_reads_everything():
+    code, out, err = bench("guards", "--quick", "--no-peer", "--json")
+    assert code == 0, err
+    assert [row["tiers"] for row in json.loads(out)["rows"]] == [["neural", "linear+neural", "exact+neural"]] * 2
+    code, out, err = bench("guards", "--quick", "--no-peer")
+    assert code == 0 and out.count("neural, linear+neural, exact+neural") == 2, err
+
+
+@pytest.mark.parametrize("args", [["guards"], ["paper", "--table", "VI"]])
+def test_without_the_judge_nothing_is_measured(tmp_path, args):
+    """A program that lies where no models are, and is started there."""
+    binary = shutil.copy2(BINARY, tmp_path / "semroute")
+    env = {name: value for name, value in os.environ.items() if name != "SEMROUTE_MODELS"}
+    code, out, err = bench(*args, "--quick", "--no-peer", binary=binary, cwd=tmp_path, env=env)
+    assert code == 3 and not out
+    assert "model `judge`: not in" in err and "--linear" in err
 
 
 def test_guards_on_texts_of_ones_own(tmp_path):
