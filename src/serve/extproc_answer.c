@@ -218,6 +218,12 @@ static void end_answer(struct sr_extproc_core *core)
     sr_exchange_answer_body(core->exchange, NULL, 0, true, &slices, &count);
 }
 
+/* Envoy takes no other mode when it does not wait for replies to headers. */
+static bool can_gather(const struct sr_extproc_core *core)
+{
+    return !core->no_wait && core->request_mode != SR_EXTPROC_MODE_FULL_DUPLEX;
+}
+
 /* The body is to come in another mode than Envoy was told at first. */
 static void choose_mode(struct sr_extproc_core *core, const struct sr_extproc_message *message,
                         struct sr_extproc_reply *reply)
@@ -230,8 +236,11 @@ static void choose_mode(struct sr_extproc_core *core, const struct sr_extproc_me
         core->answer_overridden = true;
         reply->response_mode = SR_EXTPROC_MODE_STREAMED;
     } else if (core->response_mode != SR_EXTPROC_MODE_BUFFERED && sr_exchange_answer_held(core->exchange)) {
-        core->answer_gathered = true;
+        core->answer_gathered = can_gather(core);
         reply->response_mode = SR_EXTPROC_MODE_BUFFERED;
+        if (!core->answer_gathered) {
+            sr_extproc_count_unrouted(core, "answer_head_gone");
+        }
     }
     reply->override_modes = core->answer_overridden || core->answer_gathered;
     reply->request_mode = core->request_mode;

@@ -143,15 +143,15 @@ def site(tmp_path_factory, echo):
     wait_http(metrics, "/metrics", process)
     envoys = []
 
-    def envoy(answers, override=True):
+    def envoy(requests, answers):
         def change(text):
             for worker in range(len(real.MODELS)):
                 text = text.replace(f"port_value: {20000 + worker}", f"port_value: {echo.port}")
             text = text.replace("response_body_mode: STREAMED ", f"response_body_mode: {answers} ")
             if answers == "FULL_DUPLEX_STREAMED":
                 text = text.replace("response_trailer_mode: SKIP", "response_trailer_mode: SEND")
-            return text if override else text.replace("allow_mode_override: true", "allow_mode_override: false")
-        envoys.append(real.Envoy(directory, "FULL_DUPLEX", port, 20000, change=change))
+            return text
+        envoys.append(real.Envoy(directory, requests, port, 20000, change=change))
         return envoys[-1].port
 
     yield envoy
@@ -159,16 +159,18 @@ def site(tmp_path_factory, echo):
         one.stop()
 
 
-@pytest.mark.parametrize("answers", ["STREAMED", "BUFFERED", "FULL_DUPLEX_STREAMED", "NONE"])
-def test_behind_envoy(site, answers):
-    port = site(answers)
+@pytest.mark.parametrize("requests,answers", [("FULL_DUPLEX", "FULL_DUPLEX_STREAMED"), ("FULL_DUPLEX", "BUFFERED"),
+                                              ("BUFFERED", "STREAMED"), ("STREAMED", "STREAMED"), ("STREAMED", "NONE")])
+def test_behind_envoy(site, requests, answers):
+    port = site(requests, answers)
     check_whole(port)
     check_streams(port)
 
 
-def test_envoy_that_cannot_be_asked(site):
-    """Without mode overrides a STREAMED answer's head is gone: its body at least is replaced."""
-    port = site("STREAMED", override=False)
+@pytest.mark.parametrize("requests", ["FULL_DUPLEX", "NO_WAIT"])
+def test_envoy_that_cannot_be_asked(site, requests):
+    """Where Envoy takes no other mode a STREAMED answer's head may be gone: its body at least is replaced."""
+    port = site(requests, "STREAMED")
     body = {"model": "auto", "messages": [{"role": "user", "content": "action-block " + ATTACK}]}
     answer = request(port, "POST", "/v1/chat/completions", body)
     assert answer.json()["error"]["code"] == "response_jailbreak_blocked" and b"DAN" not in answer.body
