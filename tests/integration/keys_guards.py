@@ -78,12 +78,32 @@ def echoed(config, bench):
         echo.stop()
 
 
+def answered(config, bench):
+    """What a client gets of an answer that is an attack: the status, and whether it is warned."""
+    echo = Echo()
+    try:
+        config = json.loads(json.dumps(config).replace("@0", f"127.0.0.1:{echo.port}"))
+
+        def look(gateway, bench):
+            answer = gateway.post(chat(ATTACK))
+            return answer.status, "x-vsr-response-warnings" in {name.lower() for name in dict(answer.headers)}
+        return served(look)(config, bench)
+    finally:
+        echo.stop()
+
+
+def reads_answers(**configuration):
+    return site(decisions=[{"name": "r", "plugins": [{"type": "response_jailbreak", "configuration": configuration}]}],
+                inference=LINEAR)
+
+
 def named(config, bench):
     return served(lambda gateway, bench: gateway.post({**chat(MAIL), "model": "one"}).status)(config, bench)
 
 
 S = "routing.signals."
 G = "routing.decisions[].plugins[guard].configuration."
+R = "routing.decisions[].plugins[response_jailbreak].configuration."
 M = "global.model_catalog.modules."
 OWN = "global.semroute."
 def pii_rule(**rule):
@@ -111,6 +131,10 @@ KEYS = [
     Key(G + "status", guard("block"), (403, 451), explain(lambda e: e.all["status"], MAIL), (403, 451)),
     Key(G + "message", guard("block"), (ABSENT, "Not here."), explain(lambda e: "Not here." in e.all["reply"], MAIL),
         (False, True)),
+    refused(R.replace("configuration.", "type"), reads_answers(), ("response_jailbreak", "memory"), "is not supported"),
+    Key(R + "enabled", reads_answers(enabled=True), (True, False), answered, ((200, True), (200, False))),
+    Key(R + "threshold", reads_answers(threshold=0.5), (0.5, 1.0), answered, ((200, True), (200, False))),
+    Key(R + "action", reads_answers(), ("header", "block"), answered, ((200, True), (403, True))),
     Key(M + "prompt_guard.threshold", JAILBREAK_RULE, (0.5, 1.0), explain(lambda e: e.rule()["matched"], MILD), (True, False)),
     refused(M + "classifier.pii.model_id", PII_RULE, (ABSENT, "%/nothing"), "cannot open"),
     refused(M + "prompt_guard.model_id", JAILBREAK_RULE, (ABSENT, "%/nothing.safetensors"), "cannot open"),
