@@ -96,8 +96,11 @@ static void test_decisions(void **state)
     assert_string_equal(c->decisions[0].plugins.header_mutation.remove.items[0], "X-Secret");
     assert_int_equal(c->decisions[1].rules.op, SR_RULE_AND);
     assert_int_equal(c->decisions[1].rules.n_children, 2);
+    assert_true(c->decisions[1].plugins.response_jailbreak.set);
+    assert_true(c->decisions[1].plugins.response_jailbreak.threshold == 0.8);
+    assert_int_equal(c->decisions[1].plugins.response_jailbreak.action, SR_RESPONSE_BLOCK);
     assert_true(sr_config_is_auto(c, SR_LIT("any")));
-    assert_true(warned(&problems, 41, "decision `lost` was left out"));
+    assert_true(warned(&problems, 42, "decision `lost` was left out"));
     assert_true(warned(&problems, 22, "a condition whose signal"));
     assert_true(warned(&problems, 32, "plugin `semantic-cache`"));
     sr_config_unref(c);
