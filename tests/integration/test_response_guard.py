@@ -132,12 +132,12 @@ def test_an_upstream_that_breaks_off(start):
 
 # ---- Envoy's door ----
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory, echo):
+@pytest.fixture(scope="module", params=["linear", "judge"])
+def site(request, tmp_path_factory, echo):
     directory = tmp_path_factory.mktemp("envoy-responses")
     port, metrics = free_ports(), free_ports()
     config = directory / "semroute.yaml"
-    config.write_text(configuration(list(real.MODELS), echo.port, {"ask_below": 0}))
+    config.write_text(configuration(list(real.MODELS), echo.port, {"ask_below": 0} if request.param == "linear" else {}))
     process = Process([BINARY, "serve", "-c", config, "--gateway", "off", "--api", "off", "--metrics", f"127.0.0.1:{metrics}",
                        "--extproc", f"127.0.0.1:{port}"], directory / "semroute.log")
     wait_http(metrics, "/metrics", process)
