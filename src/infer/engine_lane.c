@@ -1,9 +1,9 @@
 /*
  * A lane: one thread that forms batches and computes them together with its team.
  *
- * Which jobs: the oldest interactive one and what else waits for its encoder, in order of arrival, up to the
- * limits of a batch; bulk jobs when no interactive one waits, or when they have waited too long; jobs ahead
- * of their request, in batches of a quarter, when nothing else waits.
+ * Which jobs: the interactive one that is due first and what else waits for its encoder, as it is due, up to
+ * the limits of a batch; bulk jobs when no interactive one waits, and every other batch when they have waited
+ * too long; jobs ahead of their request, in batches of a quarter, when nothing else waits.
  *
  * When: at once, unless there is company to expect. The lane remembers how many jobs were here at once when
  * the last batch ended; while fewer are back, none of the waiting has waited wait_ns and there is room in the
@@ -108,7 +108,7 @@ static enum sr_infer_priority choose_queue(const struct sr_infer_lane *lane, uin
     const struct sr_infer_job *first = lane->queues[SR_INFER_INTERACTIVE].head,
                               *bulk = lane->queues[SR_INFER_BULK].head;
     bool impatient = bulk && now - bulk->since_ns > BULK_PATIENCE_NS;
-    if (first && !impatient)
+    if (first && (!impatient || lane->latest == SR_INFER_BULK))
         return SR_INFER_INTERACTIVE;
     return bulk ? SR_INFER_BULK : SR_INFER_AHEAD;
 }
@@ -119,6 +119,7 @@ static size_t take_batch(struct sr_infer_lane *lane)
     uint64_t now = sr_clock_ns();
     enum sr_infer_priority priority = choose_queue(lane, now);
     struct sr_infer_queue *queue = &lane->queues[priority];
+    lane->latest = priority;
     struct sr_encoder *encoder = queue->head->encoder;
     size_t n = 0, tokens = 0, most = lane->infer->options.batch_tokens;
     if (priority == SR_INFER_AHEAD) /* whoever comes now waits for the end of this batch */

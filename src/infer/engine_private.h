@@ -43,6 +43,7 @@ struct sr_infer_lane {
     /* The lane's thread alone: */
     unsigned settled; /* generation of the options that its threads were made for; 0: none yet */
     bool team_tried;
+    enum sr_infer_priority latest; /* of the batch before */
     struct sr_team *team;
     struct sr_encoder_work *work;
     struct sr_infer_job *batch[SR_INFER_BATCH_JOBS];

@@ -360,6 +360,24 @@ static void test_interactive_first(void **state)
     assert_int_equal(gate.batches[2].first, 2);
 }
 
+/* Bulk jobs that have waited long enough take turns with interactive ones; neither is starved. */
+static void test_bulk_takes_turns(void **state)
+{
+    struct bench *bench = *state;
+    bench->options.batch_tokens = 4;
+    start(bench, 4, SR_INFER_INTERACTIVE);
+    for (int32_t i = 2; i < 6; i++)
+        add(bench, i, 4, SR_INFER_BULK);
+    usleep(600000); /* more than their patience */
+    for (int32_t i = 6; i < 8; i++)
+        add(bench, i, 4, SR_INFER_INTERACTIVE);
+    gate_open();
+    await_ends(7);
+    static const int32_t order[] = {1, 2, 6, 3, 7, 4, 5};
+    for (size_t i = 0; i < 7; i++)
+        assert_int_equal(gate.batches[i].first, order[i]);
+}
+
 /* What nobody waits for comes last and in small batches, until somebody does; the queue keeps room for
  * others. */
 static void test_ahead_comes_last(void **state)
@@ -778,6 +796,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_BENCH(test_batches_form_while_one_runs),
         ON_BENCH(test_interactive_first),
+        ON_BENCH(test_bulk_takes_turns),
         ON_BENCH(test_ahead_comes_last),
         cmocka_unit_test(test_long_texts_let_others_pass),
         ON_BENCH(test_long_ones_have_their_lane),
