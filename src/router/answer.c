@@ -70,7 +70,7 @@ void sr_exchange_answer_head(sr_exchange *x, int status, const struct sr_header 
 bool sr_exchange_answer_held(const sr_exchange *x)
 {
     const struct sr_response_guard *guard = &x->answer.guard;
-    return sr_response_guard_reads(guard) && guard->whole && guard->action != SR_RESPONSE_NONE;
+    return guard->decision && guard->whole && guard->action != SR_RESPONSE_NONE;
 }
 
 /* What to do with a frame. */
@@ -169,8 +169,8 @@ static size_t change_events(sr_exchange *x, struct sr_bytes in, bool last)
     sr_buf_clear(&a->out);
     while ((rc = sr_sse_frames_next(&a->frames, &in, &frame)) == SR_OK) {
         size_t before = a->out.len;
-        if (sr_response_guard_reads(&a->guard) && frame.whole && frame.has_data)
-            sr_response_guard_event(x, frame.data);
+        if (sr_response_guard_reads(&a->guard))
+            sr_response_guard_event(x, &frame);
         if (put_frame(x, &frame)) {
             a->out.len = before;
             return stop_changing(a, frame.raw, in);

@@ -343,11 +343,16 @@ static void give(sr_exchange *x, size_t *n_slices)
         x->answer.slices[(*n_slices)++] = sr_bytes_of(guard->held.data, guard->clean);
 }
 
-void sr_response_guard_event(sr_exchange *x, struct sr_bytes data)
+void sr_response_guard_event(sr_exchange *x, const struct sr_sse_frame *frame)
 {
     struct sr_response_guard *guard = &x->answer.guard;
-    if (!guard->found && !guard->passes)
-        sr_response_texts_add(&guard->texts, data, &x->answer.scratch);
+    if (guard->found || guard->passes)
+        return;
+    if (!frame->whole)
+        guard->texts.all += frame->raw.n; /* an event over the maximum */
+    else if (frame->has_data && !sr_response_texts_add(&guard->texts, frame->data, &x->answer.scratch) &&
+             sr_bytes_starts_with(frame->data, SR_LIT("{")))
+        guard->texts.all += frame->data.n;
 }
 
 enum sr_answer_step sr_response_guard_pass(sr_exchange *x, bool last, size_t *n_slices)
@@ -373,7 +378,8 @@ enum sr_answer_step sr_response_guard_pass(sr_exchange *x, bool last, size_t *n_
     if (first_last && !guard->any)
         guard->unread = true;
     else if (first_last && guard->whole)
-        sr_response_texts_add(&guard->texts, sr_buf_view(&guard->held), &guard->reading.arena);
+        guard->unread =
+            !sr_response_texts_add(&guard->texts, sr_buf_view(&guard->held), &guard->reading.arena);
     advance(x);
     if (guard->found && guard->action == SR_RESPONSE_BLOCK)
         return block(x, n_slices);

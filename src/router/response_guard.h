@@ -12,6 +12,7 @@
 
 #include "router/response_text.h"
 #include "semroute/semroute.h"
+#include "json/sse_frames.h"
 
 #define SR_RESPONSE_HELD_MAX ((size_t)16 << 20) /* a larger JSON answer passes unread */
 #define SR_RESPONSE_WINDOW   ((size_t)1536)     /* bytes of a stream's text that are read together */
@@ -64,8 +65,8 @@ static inline bool sr_response_guard_reads(const struct sr_response_guard *guard
 /* Does the plugin of this answer change its body, or may it? Then its length is not known before. */
 bool sr_response_guard_changes(const struct sr_response_guard *guard);
 
-/* The data of a whole event of the stream. */
-void sr_response_guard_event(sr_exchange *x, struct sr_bytes data);
+/* A frame of the stream. */
+void sr_response_guard_event(sr_exchange *x, const struct sr_sse_frame *frame);
 
 /* The exchange's slices are what the other stages made of the latest bytes: takes them over, and puts in
  * their place what may go. */

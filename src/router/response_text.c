@@ -197,22 +197,23 @@ static void add_text(struct sr_response_texts *texts, const struct doc *doc, con
         texts->fresh += decoded.n;
 }
 
-void sr_response_texts_add(struct sr_response_texts *texts, struct sr_bytes json, struct sr_arena *scratch)
+bool sr_response_texts_add(struct sr_response_texts *texts, struct sr_bytes json, struct sr_arena *scratch)
 {
     struct doc doc = {.n = 0};
-    if (read_doc(texts->paths, json, scratch, &doc)) {
+    bool read = read_doc(texts->paths, json, scratch, &doc);
+    if (read)
         read_members(texts, &doc);
-        for (size_t i = 0; i < doc.n; i++) {
-            const struct sr_span *span = &doc.spans[i];
-            if (span->id >= AT_TEXT && span->kind == SR_JSON_STRING)
-                add_text(texts, &doc, span, scratch);
-            else if (span->id == AT_CHOICE)
-                mark(&texts->choices, number_of(&doc, span, AT_INDEX, 0));
-            else if (span->id == AT_FINISH && span->kind == SR_JSON_STRING)
-                mark(&texts->finished, number_of(&doc, span, AT_INDEX, 0));
-        }
+    for (size_t i = 0; read && i < doc.n; i++) {
+        const struct sr_span *span = &doc.spans[i];
+        if (span->id >= AT_TEXT && span->kind == SR_JSON_STRING)
+            add_text(texts, &doc, span, scratch);
+        else if (span->id == AT_CHOICE)
+            mark(&texts->choices, number_of(&doc, span, AT_INDEX, 0));
+        else if (span->id == AT_FINISH && span->kind == SR_JSON_STRING)
+            mark(&texts->finished, number_of(&doc, span, AT_INDEX, 0));
     }
     sr_arena_dispose(scratch);
+    return read;
 }
 
 int sr_response_texts_turns(const struct sr_response_texts *texts, struct sr_arena *arena,

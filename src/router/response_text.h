@@ -44,9 +44,10 @@ int sr_response_paths(struct sr_paths **out, struct sr_err *err) SR_WARN_UNUSED;
 void sr_response_texts_init(struct sr_response_texts *texts, const struct sr_paths *paths);
 void sr_response_texts_dispose(struct sr_response_texts *texts);
 
-/* Adds the texts of a document: an answer, or the data of one event. What is no JSON holds none; what there
- * is no room or memory for counts in `all` alone. `scratch` is left as it was found: empty. */
-void sr_response_texts_add(struct sr_response_texts *texts, struct sr_bytes json, struct sr_arena *scratch);
+/* Adds the texts of a document: an answer, or the data of one event. False: it is no JSON, or holds more than
+ * is looked through, so nothing was added. What there is no room or memory for counts in `all` alone.
+ * `scratch` is left as it was found: empty. */
+bool sr_response_texts_add(struct sr_response_texts *texts, struct sr_bytes json, struct sr_arena *scratch);
 
 /* The texts of which something was not read, each with the end of what was, as turns in `arena`; borrowed
  * until the next call. SR_ENOMEM. */

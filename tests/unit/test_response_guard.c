@@ -198,14 +198,14 @@ static void test_passes(void **state)
 {
     static const struct {
         const char *word, *body;
-        bool held;
+        bool held, unread;
     } cases[] = {
         {"blocks", CHAT_ANSWER(HARMLESS), true},
         {"counts", CHAT_ANSWER(ATTACK), false},
         {"strict", CHAT_ANSWER(ATTACK), true},
         {"off", CHAT_ANSWER(ATTACK), true}, /* the guard's plugin takes its place */
-        {"blocks", "no JSON at all: " ATTACK, true},
-        {"blocks", "[1, 2", true},
+        {"blocks", "no JSON at all: " ATTACK, true, true},
+        {"blocks", "[1, 2", true, true},
         {"blocks", "{\"choices\": [{\"message\": {\"content\": null}}]}", true},
         {"headers", "{\"choices\": {\"message\": 3}}", true},
     };
@@ -219,6 +219,9 @@ static void test_passes(void **state)
             assert_int_equal(sr_exchange_answer_held(x), cases[i].held);
             assert_int_equal(answer(x, cases[i].body, CHUNKS[k], &out), SR_ANSWER_GO);
             assert_string_equal(text_of(&out), cases[i].body);
+            if (cases[i].held)
+                assert_string_equal(late_header(x, "x-vsr-response-scan-coverage"),
+                                    cases[i].unread ? "0.0000" : "1.0000");
             sr_exchange_end(x, SR_END_COMPLETE);
             sr_buf_dispose(&out);
         }
