@@ -160,6 +160,9 @@ static void test_guards_answer_in_time(void **state)
     assert_string_equal(sr_exchange_verdict(x)->decision, "deep");
     assert_int_equal(sr_exchange_verdict(x)->outcome, SR_OUTCOME_ROUTED);
     sr_exchange_end(x, SR_END_COMPLETE);
+    static char told[1 << 20];
+    assert_true(sr_runtime_metrics(runtime, told, sizeof told) < sizeof told);
+    assert_non_null(strstr(told, "\nsemroute_judge_late_total{signal=\"pii\"} 2\n"));
     let_go(&held);
     if (loop.n)
         loop_turn(&loop);
