@@ -183,17 +183,25 @@ static int lean_of(char c)
 struct letters {
     size_t start, end;
     bool plain, rotated; /* a frequent English word as it stands, in ROT13 */
-    int lean;            /* above 0: likelier as it stands */
 };
 
 static struct letters letters_at(const struct set *set, struct sr_bytes text, size_t at)
 {
     struct letters word = {.start = at, .end = at};
-    for (; word.end < text.n && is_letter(text.p[word.end]); word.end++)
-        word.lean += lean_of(text.p[word.end]);
+    while (word.end < text.n && is_letter(text.p[word.end]))
+        word.end++;
     word.plain = set_has(set, pack(text.p + at, word.end - at, false));
     word.rotated = set_has(set, pack(text.p + at, word.end - at, true));
     return word;
+}
+
+/* Above 0: likelier as it stands. */
+static int lean_of_word(struct sr_bytes text, const struct letters *word)
+{
+    int lean = 0;
+    for (size_t i = word->start; i < word->end; i++)
+        lean += lean_of(text.p[i]);
+    return lean;
 }
 
 static size_t next_letter(struct sr_bytes text, size_t at)
@@ -212,7 +220,7 @@ static void widen(const struct set *set, struct sr_bytes text, size_t from, stru
         struct letters word = letters_at(set, text, at);
         if (word.plain && !word.rotated)
             break;
-        lean += word.lean;
+        lean += lean_of_word(text, &word);
         run->end = lean < 0 ? word.end : run->end;
         if (lean > LEAN_MAX)
             break;
@@ -227,7 +235,7 @@ static void widen(const struct set *set, struct sr_bytes text, size_t from, stru
         struct letters word = letters_at(set, text, at);
         if (word.end == at || (word.plain && !word.rotated))
             break;
-        lean += word.lean;
+        lean += lean_of_word(text, &word);
         run->start = lean < 0 ? at : run->start;
         if (lean > LEAN_MAX)
             break;
@@ -242,7 +250,8 @@ static bool is_mixed(const struct set *set, struct sr_bytes text, const struct s
     for (size_t at = next_letter(text, run->start); at < run->end;) {
         struct letters word = letters_at(set, text, at);
         bool known = word.rotated && !word.plain && word.end - word.start > 1;
-        lean = known || lean + word.lean < 0 ? 0 : lean + word.lean;
+        lean += lean_of_word(text, &word);
+        lean = known || lean < 0 ? 0 : lean;
         n = lean == 0 ? 0 : n + word.end - word.start;
         if (n >= SR_DISGUISE_LEFT_MAX && lean >= LEAN_MIXED)
             return true;

@@ -21,6 +21,12 @@ struct word {
     size_t start, end;
 };
 
+static inline size_t decode(struct sr_bytes text, size_t at, int32_t *cp)
+{
+    *cp = (unsigned char)text.p[at];
+    return *cp < 0x80 ? 1 : sr_utf8_decode(text, at, cp);
+}
+
 static bool is_space(int32_t cp)
 {
     return cp == ' ' || (cp >= '\t' && cp <= '\r') || cp == 0xA0 || cp == 0x3000 ||
@@ -80,7 +86,7 @@ static size_t read_word(struct sr_bytes text, size_t at, struct word *word)
     word->start = at;
     while (at < text.n) {
         int32_t cp;
-        size_t n = sr_utf8_decode(text, at, &cp);
+        size_t n = decode(text, at, &cp);
         if (is_space(cp))
             break;
         if (word->n < WORD_MAX) {
@@ -265,7 +271,7 @@ static size_t spaced_end(struct sr_bytes text, size_t at, size_t *letters)
     *letters = 0;
     while (i < text.n) {
         int32_t cp;
-        size_t n = sr_utf8_decode(text, i, &cp), gap = 0;
+        size_t n = decode(text, i, &cp), gap = 0;
         bool alone = i + n == text.n || (unsigned char)text.p[i + n] <= ' ', letter = is_ascii_letter(cp);
         if (!alone || is_space(cp) || (!letter && *letters < SPACED_MIN))
             break;
@@ -346,7 +352,7 @@ static bool is_posing(struct sr_bytes text)
     bool latin = false, like = false, mixed = false, sure;
     for (size_t at = 0; at < text.n;) {
         int32_t cp;
-        at += sr_utf8_decode(text, at, &cp);
+        at += decode(text, at, &cp);
         bool other = is_of_other_alphabet(cp);
         if (other && !sr_lookalike(cp, &sure))
             return false;
@@ -364,7 +370,7 @@ void sr_rewrite(struct sr_bytes text, struct sr_rewritten *out)
     bool posing = is_posing(text);
     for (size_t at = 0; at < text.n;) {
         int32_t cp;
-        size_t letters, n = sr_utf8_decode(text, at, &cp);
+        size_t letters, n = decode(text, at, &cp);
         if (is_space(cp)) {
             put(out, text.p + at, n);
             at += n;
