@@ -401,6 +401,14 @@ static int jailbreak_start(const struct sr_signal_set *set, struct sr_signal_tas
     int rc = read_turns(set, &turns, task, readings, &n_readings, questions, &n_questions);
     if (rc)
         return rc;
+    if (n_questions && set->reader) {
+        task->result->tier = sr_jailbreak_tier(set->reader);
+        rc = write_result(set, readings, n_readings, task->arena, task->result);
+        if (rc)
+            return rc;
+        if (task->known)
+            task->known(task);
+    }
     if (n_questions)
         return sr_signal_ask(set, task, set->judge, turns.tenant, questions, n_questions, finish);
     task->result->tier = set->reader ? sr_jailbreak_tier(set->reader) : "neural";

@@ -277,10 +277,14 @@ static int pii_start(const struct sr_signal_set *set, struct sr_signal_task *tas
         questions[used].about = &parts[used];
         parts[used++].turn = (uint32_t)i;
     }
-    if (set->judge && used)
-        return sr_signal_ask(set, task, set->judge, tenant, questions, used, finish);
+    bool asks = set->judge && used;
     task->result->tier = set->reader ? "exact" : "neural";
-    return write_result(set, task, parts, used);
+    int rc = asks && !set->reader ? SR_OK : write_result(set, task, parts, used);
+    if (rc || !asks)
+        return rc;
+    if (set->reader && task->known)
+        task->known(task);
+    return sr_signal_ask(set, task, set->judge, tenant, questions, used, finish);
 }
 
 static void pii_cancel(const struct sr_signal_set *set, struct sr_signal_task *task)

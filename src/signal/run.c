@@ -33,8 +33,11 @@ struct signal_job {
     atomic_int parties; /* of a late task: who started it and who answers; the last one sends */
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool complete;             /* under the lock: the result is there, the message is being sent */
-    struct sr_signal_run *run; /* owner's thread only; NULL when cut loose */
+    /* Under the lock: */
+    bool complete;                 /* the result is there, the message is being sent */
+    bool is_known;                 /* `known` is there */
+    struct sr_signal_result known; /* without what comes late */
+    struct sr_signal_run *run;     /* owner's thread only; NULL when cut loose */
     uint64_t since_ns;
     struct sr_signal_input seen;
     struct sr_signal_task task;
@@ -160,6 +163,17 @@ static void job_task_done(struct sr_signal_task *task, int status)
     job_leave(job);
 }
 
+static void job_task_known(struct sr_signal_task *task)
+{
+    struct signal_job *job = (struct signal_job *)((char *)task - offsetof(struct signal_job, task));
+    pthread_mutex_lock(&job->lock);
+    job->known = job->result;
+    job->known.judge_late = true;
+    job->known.ns = sr_clock_ns() - job->since_ns;
+    job->is_known = true;
+    pthread_mutex_unlock(&job->lock);
+}
+
 /* SR_OK: the result is there. SR_AGAIN: the job will be sent, it is not the caller's any more. */
 static int job_start(struct signal_job *job)
 {
@@ -172,8 +186,11 @@ static int job_start(struct signal_job *job)
     job->since_ns = sr_clock_ns();
     job->seen = sr_signal_input_seen_by(job->input, job->type);
     job->seen.turns = job->input->turns;
-    job->task = (struct sr_signal_task){
-        .input = &job->seen, .arena = &job->arena, .result = &job->result, .done = job_task_done};
+    job->task = (struct sr_signal_task){.input = &job->seen,
+                                        .arena = &job->arena,
+                                        .result = &job->result,
+                                        .done = job_task_done,
+                                        .known = job_task_known};
     job->result = failed(SR_OK);
     atomic_init(&job->parties, 2);
     int rc = ops->start(set, &job->task);
@@ -270,17 +287,18 @@ static void job_init_wait(struct signal_job *job)
     pthread_mutex_init(&job->lock, NULL);
 }
 
-/* Is the result there, at once or (`comes`) within a moment? */
-static bool job_await(struct signal_job *job, bool comes)
+/* The result, at once or (`comes`) within a moment, or what is known without what comes late; NULL: nothing.
+ */
+static const struct sr_signal_result *job_await(struct signal_job *job, bool comes)
 {
     uint64_t until = sr_clock_ns() + SETTLE_MS * SR_NS_PER_MS;
     struct timespec deadline = {(time_t)(until / SR_NS_PER_S), (long)(until % SR_NS_PER_S)};
     pthread_mutex_lock(&job->lock);
     while (!job->complete && comes)
         comes = pthread_cond_timedwait(&job->changed, &job->lock, &deadline) == 0;
-    bool complete = job->complete;
+    const struct sr_signal_result *result = job->complete ? &job->result : job->is_known ? &job->known : NULL;
     pthread_mutex_unlock(&job->lock);
-    return complete;
+    return result;
 }
 
 static struct signal_job *job_new(struct sr_signal_run *run, enum sr_signal_type type)
@@ -365,14 +383,19 @@ void sr_signal_run_settle(struct sr_signal_run *run)
         bool comes = job && ops->settle && atomic_load(&job->late);
         if (comes)
             ops->settle(job->signals->sets[type], &job->task);
-        if (!job || !job_await(job, comes))
+        const struct sr_signal_result *result = job ? job_await(job, comes) : NULL;
+        if (!result)
             continue;
-        if (copy_result(run->arena, &job->result, &run->types[type].result))
+        uint64_t ns = result->ns;
+        if (copy_result(run->arena, result, &run->types[type].result))
             run->types[type].result = failed(SR_ENOMEM);
-        run->types[type].result.ns = job->result.ns;
+        run->types[type].result.ns = ns;
         run->types[type].state = RUN_DONE;
         run->types[type].job = NULL;
         job->run = NULL;
+        atomic_store(&job->canceled, true); /* where it is still being started, nobody waits for the rest */
+        if (!comes && atomic_load(&job->late) && ops->cancel)
+            ops->cancel(job->signals->sets[type], &job->task);
     }
 }
 

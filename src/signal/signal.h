@@ -162,6 +162,9 @@ struct sr_signal_task {
     struct sr_signal_result *result;     /* complete before `done` */
     /* `status`: SR_OK, or what becomes the result's status. Short, does not block; the task is gone then. */
     void (*done)(struct sr_signal_task *task, int status);
+    /* NULL: nobody wants to know. Once, inside of `start`, before what takes long: *result is complete but
+     * for what the judge will say, and stands where time is up before `start` has returned. */
+    void (*known)(struct sr_signal_task *task);
     void *state; /* the type's; NULL at first */
 };
 

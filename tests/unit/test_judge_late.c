@@ -162,7 +162,7 @@ static bool has_type(const struct sr_signal_result *result, enum sr_entity_type 
 /* The judge has read nothing: the others have read everything. */
 static void test_the_others_answer(void **state)
 {
-    static char room[4000];
+    static char room[2500];
     struct sr_bytes text = story(room, sizeof room, 1, "Write to zebra@example.com.");
     struct request r;
     (void)state;
@@ -205,13 +205,13 @@ static void wait_for_all(struct sr_bytes text)
 /* It has read the beginning: names there are found, and its doubts do not hide what the linear tier found. */
 static void test_a_part_counts(void **state)
 {
-    static char room[9000], plain[9000];
+    static char room[5500], plain[5500];
     struct sr_bytes text = story(room, sizeof room, 2, "My mail is zebra@example.com. " ATTACK);
     struct sr_bytes same = story(plain, sizeof plain, 2, "");
     struct request r;
     (void)state;
     open_signals(false);
-    wait_for_all(sr_bytes_of(same.p, same.n / 2)); /* its windows but the last are those of the whole */
+    wait_for_all(sr_bytes_of(same.p, same.n * 2 / 3)); /* its windows but the last are those of the whole */
     settle(&r, text);
     const struct sr_signal_result *result = result_of(&r, SR_SIGNAL_JAILBREAK, SR_OK);
     assert_string_equal(result->tier, "linear+neural");
@@ -243,7 +243,7 @@ static void test_a_part_counts(void **state)
 /* Nobody else can answer. */
 static void test_the_judge_alone(void **state)
 {
-    static char room[4000];
+    static char room[2500];
     struct sr_bytes text = story(room, sizeof room, 3, "Write to zebra@example.com.");
     struct request r;
     (void)state;
