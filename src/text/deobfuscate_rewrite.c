@@ -202,6 +202,18 @@ static bool is_digit(int32_t cp)
     return cp >= '0' && cp <= '9';
 }
 
+/* a11y, l10n: a number of letters between two of them; W3C: capitals around a digit. */
+static bool is_numeronym(const struct point *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (p[i].cp == '\'' || p[i].cp == '-')
+            n = i;
+    if (n == 4)
+        return is_ascii_letter(p[0].cp) && p[1].cp == '1' && is_digit(p[2].cp) && is_ascii_letter(p[3].cp);
+    return n == 3 && p[0].cp >= 'A' && p[0].cp <= 'Z' && is_digit(p[1].cp) && p[2].cp >= 'A' &&
+           p[2].cp <= 'Z';
+}
+
 /* A digit or sign that stands for a letter has letters around it and no other digits near; counters and
  * versions have not. */
 static uint32_t read_leet(struct word *word)
@@ -222,7 +234,8 @@ static uint32_t read_leet(struct word *word)
         if ((!code && !is_ascii_letter(cp) && cp != '\'' && cp != '-' && cp != '_') || digits > 2)
             return 0;
     }
-    if (letters < 2 || codes == 0 || before_letter == 0 || letters + codes < 3 || codes > letters * 2)
+    if (letters < 2 || codes == 0 || before_letter == 0 || letters + codes < 3 || codes > letters * 2 ||
+        is_numeronym(&word->points[first], last - first))
         return 0;
     /* 3rd, 1st, 5kg are numbers; 4ll and 4nd are words. */
     const struct point *p = &word->points[first];
