@@ -45,7 +45,7 @@ def write(out, model, choices, calibration=PLAIN):
     for task, (name, forward, back) in MAPPINGS.items():
         (out / name).write_text(to_bytes({forward: {l: i for i, l in enumerate(LABELS[task])},
                                           back: {str(i): l for i, l in enumerate(LABELS[task])}}))
-    files = sorted(p for p in out.iterdir() if p.suffix in (".json", ".safetensors") and p.name not in ("manifest.json", "train.json", "dev.json", "left_out.json"))
+    files = sorted(p for p in out.iterdir() if p.suffix in (".json", ".safetensors") and p.name not in ("manifest.json", "train.json", "dev.json", "left_out.json", "left_out_judge.json", "baseline.json"))
     (out / "manifest.json").write_text(to_bytes(
         {"name": "judge", "task": "judge", "tier": "neural",
          "files": [{"path": p.name, "bytes": p.stat().st_size, "sha256": hashlib.sha256(p.read_bytes()).hexdigest()} for p in files]}))

@@ -60,7 +60,7 @@ def main():
     args.add_argument("--work", required=True, type=pathlib.Path)
     args.add_argument("--collections", default="chat,workbooks,chinese")
     args = args.parse_args()
-    torch.set_num_threads(2)
+    torch.set_num_threads(1)
     rows, _ = data.load(args.data)
     dev = je.rows_of(args.data / "domain-longfact" / "dev.jsonl")
     texts = [r.text for r in rows] + [r["text"] for r in dev]
