@@ -6,7 +6,7 @@
 #include "tests/unit/by_hand.h"
 #include "tests/unit/held_engine.h"
 
-#include "infer/judge.h"
+#include "infer/judge_private.h"
 #include "signal/neural.h"
 #include "signal/signal.h"
 #include "text/entity.h"
@@ -240,6 +240,47 @@ static void test_a_part_counts(void **state)
     sr_signals_unref(signals);
 }
 
+/* Time is up while a worker still puts a text to the judge: what is known by then is the answer. */
+static void test_while_the_judge_is_asked(void **state)
+{
+    static char room[2500];
+    struct sr_bytes text = story(room, sizeof room, 4, "Write to zebra@example.com.");
+    struct sr_signal_turn turn = {.current = true, .text = text};
+    struct sr_judge *judge;
+    struct sr_workers *workers;
+    struct request r;
+    struct held held;
+    (void)state;
+    open_signals(false);
+    assert_int_equal(sr_signal_judge(&config, models, &judge, NULL), SR_OK);
+    assert_int_equal(sr_workers_new(&workers, 1, 4), SR_OK);
+    hold(&held, infer, encoder);
+    request_open(&r, text);
+    sr_signal_run_dispose(r.run);
+    struct sr_signal_input *input = sr_signal_input_new(text, text.n);
+    assert_int_equal(sr_signal_input_add_turns(input, &turn, 1, SR_LIT("")), SR_OK);
+    struct sr_signal_env env = {.workers = workers, .mailbox = &r.mailbox};
+    assert_int_equal(sr_signal_run_new(&r.run, signals, input, env, &r.arena), SR_OK);
+    sr_signal_input_unref(input);
+    pthread_mutex_lock(&judge->lock); /* it listens to nobody */
+    assert_int_equal(sr_signal_run_start(r.run, SR_SIGNAL_PII, too_late, NULL), SR_AGAIN);
+    while (!sr_signal_run_result(r.run, SR_SIGNAL_PII)) {
+        usleep(1000);
+        sr_signal_run_settle(r.run);
+    }
+    pthread_mutex_unlock(&judge->lock);
+    const struct sr_signal_result *result = result_of(&r, SR_SIGNAL_PII, SR_OK);
+    assert_string_equal(result->tier, "exact");
+    assert_true(result->judge_late && result->scanned_bytes == text.n && result->judged_bytes == 0);
+    assert_true(has_type(result, SR_ENTITY_EMAIL_ADDRESS) && result->hits[0].matched);
+    sr_workers_free(workers);
+    assert_int_equal(sr_infer_stats(infer).jobs, 0); /* nobody waits for the rest */
+    let_go(&held);
+    request_close(&r);
+    sr_judge_unref(judge);
+    sr_signals_unref(signals);
+}
+
 /* Nobody else can answer. */
 static void test_the_judge_alone(void **state)
 {
@@ -259,8 +300,8 @@ static void test_the_judge_alone(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_the_others_answer),
-                                       cmocka_unit_test(test_a_part_counts),
-                                       cmocka_unit_test(test_the_judge_alone)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_others_answer), cmocka_unit_test(test_a_part_counts),
+        cmocka_unit_test(test_while_the_judge_is_asked), cmocka_unit_test(test_the_judge_alone)};
     return cmocka_run_group_tests(tests, open_models, close_models);
 }
