@@ -163,7 +163,7 @@ def append_figures(both, data_root):
 
 def listed_figures(both, *names):
     """Of lists of texts, one a line, what is taken for an attack."""
-    texts = [line.replace("\\n", "\n") for n in names for line in (HERE / n).read_text(encoding="utf-8").split("\n") if line.strip() and not line.startswith("#")]
+    texts = [line.replace("\\n", "\n") for n in names for line in (HERE / n).read_text(encoding="utf-8").split("\n") if line.strip() and not line.startswith("# ")]
     scores, _ = both.jailbreak(texts)
     out = {tier: share(s >= ODDS) for tier, s in scores.items()}
     print(*names, json.dumps(out), flush=True)

@@ -106,7 +106,7 @@ def twins(args):
 
 def lists():
     """Name and texts of each file of harmless texts that share words with attacks, and of the attacks written apart."""
-    return {p.stem: [line.replace("\\n", "\n") for line in p.read_text(encoding="utf-8").split("\n") if line.strip() and not line.startswith("#")]
+    return {p.stem: [line.replace("\\n", "\n") for line in p.read_text(encoding="utf-8").split("\n") if line.strip() and not line.startswith("# ")]
             for p in [*sorted(common.HERE.glob("lookalikes*.txt")), *common.HERE.glob("attacks_apart.txt")]}
 
 

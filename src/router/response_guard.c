@@ -223,6 +223,7 @@ void sr_response_guard_give_up(sr_exchange *x)
     struct sr_response_guard *guard = &x->answer.guard;
     if (!guard->reading.run)
         return;
+    sr_signal_run_settle(guard->reading.run);
     sr_signal_run_cancel(guard->reading.run, SR_ETIMEOUT);
     finish_reading(x);
 }
