@@ -140,8 +140,9 @@ def attack(reader, root, margins):
         loss = np.mean([each[(y == l) & (source == s)].mean() for l in (0, 1) for s in set(source[y == l])])  # sources alike
         print(f"share {share:.1f} recall {recall:.4f} log loss {loss:.4f}", flush=True)
         tried.append((recall, loss, share, mt, mshift))
-    enough = max(r for r, *_ in tried) - 0.005  # these rows cannot tell less apart
-    _, _, share, mt, mshift = min((t for t in tried if t[0] >= enough), key=lambda t: t[1])
+    # These rows cannot tell less apart; of those the one with most of the judge, since the linear tier knows fewer texts that it has not seen.
+    enough = [t for t in tried if t[0] >= max(r for r, *_ in tried) - 0.01]
+    _, _, share, mt, mshift = max((t for t in enough if t[1] <= min(loss for _, loss, *_ in enough) + 0.005), key=lambda t: t[2])
     mixed = (share * neural + (1 - share) * linear + mshift) / mt
     return (t, shift), {"neural": round(float(share), 3), "linear": round(float(1 - share), 3), "shift": round(float(mshift), 4), "temperature": round(float(mt), 4), "linear_limit": LINEAR_LIMIT}, \
         {n: table(s, y, source) for n, s in (("neural", neural), ("linear", linear), ("fused", mixed))}
