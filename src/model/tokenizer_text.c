@@ -36,7 +36,8 @@ static bool room(struct sr_tok_work *w, struct sr_tok_text *text, size_t n)
 
 static void add_run(struct sr_tok_work *w, struct sr_tok_text *text, uint32_t start)
 {
-    if (sr_tok_reserve(w, &text->runs, &text->cap_runs, text->n_runs + 1, sizeof *text->runs))
+    bool ok = sr_tok_reserve(w, &text->runs, &text->cap_runs, text->n_runs + 1, sizeof *text->runs);
+    if (ok && text->runs)
         text->runs[text->n_runs++] = (struct sr_tok_run){(uint32_t)text->n, start};
 }
 
