@@ -90,6 +90,7 @@ def load(root, made=MADE, seed=11):
     rows = [r._replace(group=g) for r, g in zip(rows, clusters(rows))]
     rows += [Row("requests", r.text, 0, "", "", 1.0, f"request {r.group}") for r in requests_made.drawn(random.Random("harmless requests"), REQUESTS)]
     rows += written_rows(random.Random("written"))
+    inputs += written.inputs()
     rows += make(rows, harmful, documents, made, seed)
     return rows, harmful, inputs
 

@@ -5,6 +5,7 @@ import pathlib
 import data
 from streams import Example, cut, typed
 import trunk
+import written
 
 HELD = 0.08          # of the near-duplicate clusters: kept out of training, for temperature and for the mixing of tiers
 MOST = 190           # tokens of a text
@@ -20,11 +21,11 @@ def load(root):
     """(rows, inputs, held): held marks the rows that training does not see."""
     rows, inputs = data.load(root)
     held = [kept_out(rows[i]) for i in data.clusters(rows)]
-    extra = written()
-    return rows + extra, inputs, held + [False] * len(extra)
+    extra = written_rows()
+    return rows + extra, inputs + written.inputs([WRITTEN]), held + [False] * len(extra)
 
 
-def written():
+def written_rows():
     """Questions written one by one, a category and a text a line."""
     lines = [line.split("\t", 1) for line in WRITTEN.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
     return [data.Row("written", text.replace("\\n", "\n"), data.LABELS.index(label), [], "written") for label, text in lines]

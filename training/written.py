@@ -4,6 +4,7 @@ A record begins with a line `%% kind=... lang=...`; below it stands the text up 
 «a|b|c», which nest: one record stands for all that can be drawn from it.
 """
 import collections
+import hashlib
 import pathlib
 import re
 
@@ -33,6 +34,16 @@ def read(folder=FOLDER):
                 count += 1
                 out.append(Record(f"{path.stem} {count}", text, kind, lang, kind not in HARMLESS))
             head, lines = match.groups(), []
+    return out
+
+
+def inputs(paths=None):
+    """(name, records, sha256) of the files, for the card."""
+    out = []
+    for path in sorted(paths or FOLDER.glob("*.txt")):
+        content = path.read_bytes()
+        n = sum(1 for line in content.split(b"\n") if (line.startswith(b"%%") if path.parent == FOLDER else b"\t" in line))
+        out.append((f"training/{path.relative_to(FOLDER.parent)}", n, hashlib.sha256(content).hexdigest()))
     return out
 
 
