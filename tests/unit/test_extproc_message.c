@@ -229,7 +229,8 @@ static void test_encode_rest(void **state)
     (void)state;
     struct sr_extproc_reply reply = {.phase = SR_EXTPROC_RESPONSE_HEADERS,
                                      .override_modes = true,
-                                     .request_mode = SR_EXTPROC_MODE_BUFFERED};
+                                     .request_mode = SR_EXTPROC_MODE_BUFFERED,
+                                     .response_mode = SR_EXTPROC_MODE_STREAMED};
     const PB(ProcessingResponse) *out = encode(&reply);
     assert_int_equal(out->response_case, RESPONSE(RESPONSE_HEADERS));
     assert_int_equal(out->mode_override->response_body_mode, SR_EXTPROC_MODE_STREAMED);
