@@ -119,7 +119,7 @@ def attack(reader, root, margins):
     m, t = np.array([w.max() for w in windows]), 1.0
     for _ in range(4):  # what is gathered depends on the temperature a little
         _, t, _ = calibrated(m, y, source)
-        m = np.array([jd.gathered(w, jd.SPREAD * t) for w in windows])
+        m = np.array([jd.gathered(w, jd.JUDGE_SPREAD * t) for w in windows])
     if margins is None:
         _, t, shift = calibrated(m, y, source)
         return (t, shift), dict(LEANING), {"neural": table((m + shift) / t, y, source)}

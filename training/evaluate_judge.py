@@ -64,7 +64,7 @@ class Both:
     def jailbreak(self, texts):
         """Log odds of an attack by tier, and tokens."""
         answers = self.reader.read(texts)
-        neural = np.array([jd.gathered(a["jailbreak"] / self.temperature("jailbreak"), jd.SPREAD) for a in answers])
+        neural = np.array([jd.gathered(a["jailbreak"] / self.temperature("jailbreak"), jd.JUDGE_SPREAD) for a in answers])
         linear = np.array([self.linear_odds(t) for t in texts])
         return {"linear": linear, "neural": neural, "fused": jd.fused(neural, linear, self.config["fusion"]["jailbreak"])}, [a["tokens"] for a in answers]
 

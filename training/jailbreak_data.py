@@ -259,7 +259,7 @@ def pieces(text):
         at = step + 1 if 0 < step < end else at + STEP
 
 
-SPREAD = 0.9      # of log odds, as in src/signal/risk.h
+SPREAD, JUDGE_SPREAD = 0.9, 0.5   # of log odds, of the linear tier and the judge, as in src/signal/risk.h
 
 
 def gathered(scores, spread):

@@ -235,7 +235,7 @@ static void take_neural(const struct sr_signal_set *set, const struct sr_signal_
                         bool joined)
 {
     struct reading *reading = question->about;
-    struct sr_risk all = {0};
+    struct sr_risk all = {.spread = SR_RISK_SPREAD_JUDGE};
     uint32_t worst_start = 0, worst_end = 0, worst_label = 0;
     float worst = -1;
     for (size_t i = 0, n = sr_judge_scope(question->reading).windows; i < n; i++) {

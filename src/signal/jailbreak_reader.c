@@ -113,7 +113,7 @@ static void read_text(const struct sr_jailbreak_reader *reader, const struct sr_
     struct sr_slices windows = sr_slices_of(view->text, SR_JAILBREAK_WINDOW, SR_JAILBREAK_OVERLAP);
     struct sr_slice w;
     struct sr_jailbreak_find text = {.risk = -1, .disguise = view->disguise};
-    struct sr_risk all = {0};
+    struct sr_risk all = {.spread = SR_RISK_SPREAD_LINEAR};
     uint32_t before = worst->windows, read = 0;
     while (sr_slices_next(&windows, &w)) {
         uint32_t label = 0;

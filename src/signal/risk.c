@@ -8,7 +8,7 @@
 void sr_risk_add(struct sr_risk *risk, float p)
 {
     double q = fmin(fmax((double)p, EDGE), 1 - EDGE);
-    risk->sum += pow(q / (1 - q), 1 / SR_RISK_SPREAD);
+    risk->sum += pow(q / (1 - q), 1 / risk->spread);
     risk->n++;
 }
 
@@ -16,6 +16,6 @@ float sr_risk_gathered(const struct sr_risk *risk)
 {
     if (risk->n == 0)
         return 0;
-    double odds = pow(risk->sum / risk->n, SR_RISK_SPREAD);
+    double odds = pow(risk->sum / risk->n, risk->spread);
     return (float)(odds / (1 + odds));
 }

@@ -2,20 +2,23 @@
  * The risk of a text from the risks of its windows.
  *
  * The worst window alone would make long texts suspicious: of a hundred harmless windows one looks bad. The
- * gathered log odds are SR_RISK_SPREAD * ln(mean(exp(log odds / SR_RISK_SPREAD))): windows that agree answer
- * as each of them does, and one that stands out among n has to be surer by at most SR_RISK_SPREAD * ln(n).
- * training/jailbreak_data.py gathers in the same way.
+ * gathered log odds are spread * ln(mean(exp(log odds / spread))): windows that agree answer as each of them
+ * does, and one that stands out among n has to be surer by at most spread * ln(n). The judge tells windows
+ * of long harmless texts from attacks better than the linear tier does, so that a smaller spread serves it
+ * (training/long_risk.py measures both). training/jailbreak_data.py gathers in the same way.
  */
 #ifndef SR_SIGNAL_RISK_H
 #define SR_SIGNAL_RISK_H
 
 #include <stdint.h>
 
-#define SR_RISK_SPREAD 0.9
+#define SR_RISK_SPREAD_LINEAR 0.9
+#define SR_RISK_SPREAD_JUDGE  0.5
 
-/* Zero is a good start. */
+/* Begins with nothing but its spread. */
 struct sr_risk {
-    double sum; /* of exp(log odds / SR_RISK_SPREAD) */
+    double spread; /* of log odds, above 0 */
+    double sum;    /* of exp(log odds / spread) */
     uint32_t n;
 };
 

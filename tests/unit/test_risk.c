@@ -5,9 +5,11 @@
 
 #include <math.h>
 
+#define SPREAD SR_RISK_SPREAD_LINEAR
+
 static float gathered(const float *p, size_t n)
 {
-    struct sr_risk risk = {0};
+    struct sr_risk risk = {.spread = SPREAD};
     for (size_t i = 0; i < n; i++)
         sr_risk_add(&risk, p[i]);
     return sr_risk_gathered(&risk);
@@ -47,7 +49,7 @@ static void one_that_stands_out_is_paid_for_by_the_logarithm_of_their_number(voi
         p[n / 2] = 0.99F;
         double less = log_odds(0.99F) - log_odds(gathered(p, n));
         assert_true(less > 0);
-        assert_true(less <= SR_RISK_SPREAD * log((double)n) + 1e-3);
+        assert_true(less <= SPREAD * log((double)n) + 1e-3);
     }
 }
 
