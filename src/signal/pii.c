@@ -168,12 +168,19 @@ static float scaled(float confidence, float least)
     return least < 1 ? AT_LEAST + (1 - AT_LEAST) * (confidence - least) / (1 - least) : confidence;
 }
 
+static bool is_taken(const struct sr_signal_set *set, const struct sr_bio_span *span, struct sr_bytes text)
+{
+    uint32_t type = set->types[span->type];
+    return type != NO_TYPE && span->end > span->start && span->end <= text.n &&
+           sr_entity_plausible(type, sr_bytes_of(text.p + span->start, span->end - span->start));
+}
+
 /* The judge's spans join what the recognisers found in a turn. */
-static int join_spans(const struct sr_signal_set *set, const struct sr_judge_reading *reading,
+static int join_spans(const struct sr_signal_set *set, const struct sr_signal_question *question,
                       struct sr_pii_finds *found, struct sr_arena *arena)
 {
     size_t n;
-    const struct sr_bio_span *spans = sr_judge_spans(reading, &n);
+    const struct sr_bio_span *spans = sr_judge_spans(question->reading, &n);
     struct sr_entities list;
     int rc = SR_OK;
     sr_entities_init(&list, SR_PII_ENTITIES_MAX);
@@ -181,7 +188,7 @@ static int join_spans(const struct sr_signal_set *set, const struct sr_judge_rea
         rc = sr_entities_add(&list, found->items[i].type, found->items[i].start, found->items[i].end,
                              found->items[i].confidence);
     for (size_t i = 0; rc == SR_OK && i < n; i++)
-        if (set->types[spans[i].type] != NO_TYPE && spans[i].end > spans[i].start)
+        if (is_taken(set, &spans[i], question->text))
             rc = sr_entities_add(&list, set->types[spans[i].type], spans[i].start, spans[i].end,
                                  scaled(spans[i].confidence, set->least[spans[i].type]));
     if (rc == SR_OK && list.n) {
@@ -242,7 +249,7 @@ static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
         if (questions[i].status != SR_OK && !set->reader)
             return questions[i].status;
         if (questions[i].status == SR_OK)
-            rc = join_spans(set, questions[i].reading, &parts[i].found, task->arena);
+            rc = join_spans(set, &questions[i], &parts[i].found, task->arena);
         answered |= questions[i].status == SR_OK;
     }
     if (!set->reader)

@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum sr_entity_type {
@@ -62,6 +63,9 @@ int sr_entities_add(struct sr_entities *list, enum sr_entity_type type, size_t s
 
 /* Sorts by place and leaves of entities that overlap the surest, of equally sure ones the longest. */
 void sr_entities_resolve(struct sr_entities *list);
+
+/* Could this be a value of the type by its form? For what a model found: a word is no phone number. */
+bool sr_entity_plausible(enum sr_entity_type type, struct sr_bytes value);
 
 /* Appends what the exact recognisers find in `text` and resolves the list. Any bytes are a text; time is
  * linear in its size. SR_ELIMIT: the list is full and holds the first ones. Any thread. */
