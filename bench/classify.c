@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/mem.h"
-#include "model/linear.h"
+#include "model/linear/linear.h"
 
 #include <stdio.h>
 #include <stdlib.h>

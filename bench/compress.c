@@ -14,8 +14,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "model/tokenizer.h"
-#include "text/compress.h"
+#include "model/tokenizer/tokenizer.h"
+#include "text/compress/compress.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "bench/bench.h"
-#include "infer/engine.h"
+#include "infer/engine/engine.h"
 #include "infer/locate.h"
 
 #include <pthread.h>

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "bench/bench.h"
 #include "decide/decide.h"
-#include "signal/regex.h"
+#include "signal/keyword/regex.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #ifndef SR_BENCH_ENCODER_H
 #define SR_BENCH_ENCODER_H
 
-#include "infer/encoder.h"
+#include "infer/encoder/encoder.h"
 
 /* Options: --json, --model DIR, --shape NAME, --max-tokens N, --threads N, --seconds S (of a row), --minutes
  * M (of the whole; lengths that would not end in time are left out), --isa NAME, --python PATH (of an

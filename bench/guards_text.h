@@ -6,7 +6,7 @@
 #define SR_BENCH_GUARDS_TEXT_H
 
 #include "base/buf.h"
-#include "model/tokenizer.h"
+#include "model/tokenizer/tokenizer.h"
 
 #define SR_GUARDS_TEXT_MAX ((size_t)4 << 20) /* bytes of one prompt */
 

@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "config/load.h"
 #include "signal/signal.h"
-#include "text/compress.h"
+#include "text/compress/compress.h"
 
 #include <stdlib.h>
 #include <string.h>

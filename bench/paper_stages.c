@@ -10,9 +10,9 @@
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/mem.h"
-#include "infer/encoder.h"
+#include "infer/encoder/encoder.h"
 #include "infer/locate.h"
-#include "text/compress.h"
+#include "text/compress/compress.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -14,7 +14,7 @@
 
 #include "base/mem.h"
 #include "infer/locate.h"
-#include "model/tokenizer.h"
+#include "model/tokenizer/tokenizer.h"
 
 #include <dirent.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 # sr_layer(NAME USES layers... LIBS libs...): src/NAME/*.c becomes libsr_NAME.
 # A layer without sources yet is an interface library, so that the order can be stated from the start.
 function(sr_glob target folder)
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.c ${PROJECT_SOURCE_DIR}/${folder}/*.cc)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.c ${PROJECT_SOURCE_DIR}/${folder}/*.cc)
   target_sources(${target} PRIVATE ${sources})
   target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
                              ${PROJECT_SOURCE_DIR})
@@ -10,7 +10,7 @@ endfunction()
 function(sr_layer name)
   cmake_parse_arguments(ARG "" "" "USES;LIBS" ${ARGN})
   list(TRANSFORM ARG_USES PREPEND sr_)
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.c ${PROJECT_SOURCE_DIR}/src/${name}/*.cc)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.c ${PROJECT_SOURCE_DIR}/src/${name}/*.cc)
   if(sources)
     add_library(sr_${name} STATIC)
     sr_glob(sr_${name} src/${name})

@@ -23,20 +23,20 @@ ALLOWED["cli"] = ALLOWED["serve"] | {"serve", "bench"}
 
 # One third-party library, one seam: header pattern -> files that may include it.
 SEAMS = {
-    r"uv\.h": {"src/net/loop.c", "src/net/sock.c", "src/net/loop_uv.h"},
-    r"http_parser\.h": {"src/net/http1.c"},
+    r"uv\.h": {"src/net/loop/loop.c", "src/net/loop/sock.c", "src/net/loop/loop_uv.h"},
+    r"http_parser\.h": {"src/net/http1/http1.c"},
     r"openssl/evp\.h": {"src/base/hash.c"},
-    r"openssl/.*": {"src/net/tls.c"},
+    r"openssl/.*": {"src/net/tls/tls.c"},
     r"xxhash\.h": {"src/base/hash.c"},
     r"jansson\.h": {"src/json/doc.c"},
-    r"yaml\.h": {"src/config/yaml.c"},
-    r"pcre2\.h": {"src/signal/regex.c"},
-    r"libpsl\.h": {"src/text/public_suffix.c"},
+    r"yaml\.h": {"src/config/bind/yaml.c"},
+    r"pcre2\.h": {"src/signal/keyword/regex.c"},
+    r"libpsl\.h": {"src/text/entity/public_suffix.c"},
     r"utf8proc\.h": {"src/text/utf8.c", "src/model/unicode.c"},
-    r"nghttp2/.*": {"src/net/http2.c", "src/net/http2_private.h"},
-    r"protobuf-c/.*": {"src/net/protobuf_arena.h"},
-    r"ext_proc\.pb-c\.h": {"src/serve/extproc_message.c"},
-    r"health\.pb-c\.h": {"src/net/grpc_health.c"},
+    r"nghttp2/.*": {"src/net/http2/http2.c", "src/net/http2/private.h"},
+    r"protobuf-c/.*": {"src/net/grpc/protobuf_arena.h"},
+    r"ext_proc\.pb-c\.h": {"src/serve/extproc/message.c"},
+    r"health\.pb-c\.h": {"src/net/grpc/health.c"},
     r"cld2/.*": {"src/text/language_cld2.cc"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')

@@ -1,4 +1,4 @@
-"""Text features of the linear tier: the Python side of src/model/linear.c.
+"""Text features of the linear tier: the Python side of src/model/linear/linear.c.
 
 Both sides must produce the same 64-bit keys from the same bytes; tests/golden/linear_domain.jsonl pins that.
 A text is decoded as UTF-8 (anything broken is a separator), folded to lower case by arithmetic on ranges, and read

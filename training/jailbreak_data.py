@@ -259,7 +259,7 @@ def pieces(text):
         at = step + 1 if 0 < step < end else at + STEP
 
 
-SPREAD, JUDGE_SPREAD = 0.9, 0.5   # of log odds, of the linear tier and the judge, as in src/signal/risk.h
+SPREAD, JUDGE_SPREAD = 0.9, 0.5   # of log odds, of the linear tier and the judge, as in src/signal/guard/risk.h
 
 
 def gathered(scores, spread):
@@ -270,7 +270,7 @@ def gathered(scores, spread):
 
 
 def fused(neural, linear, fusion):
-    """Log odds of both tiers together, as in src/infer/fusion.c."""
+    """Log odds of both tiers together, as in src/infer/classifier/fusion.c."""
     limit = fusion.get("linear_limit") or np.inf
     return (fusion["neural"] * neural + fusion["linear"] * np.clip(linear, -limit, limit) + fusion["shift"]) / fusion["temperature"]
 

@@ -1,6 +1,6 @@
 """The model file: a bucketed table of fingerprints and int8 weights, written as safetensors, and its evaluation.
 
-`Model.logits` is the reference for src/model/linear.c: same keys, same rows, same integer sums, same doubles.
+`Model.logits` is the reference for src/model/linear/linear.c: same keys, same rows, same integer sums, same doubles.
 """
 import hashlib
 import json

@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "config/load.h"
-#include "router/engine.h"
+#include "router/router.h"
 
 #define SCHEMA_MAX ((size_t)8 << 20)
 

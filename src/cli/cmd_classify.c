@@ -4,10 +4,10 @@
 #include "cli/cmd.h"
 
 #include "base/clock.h"
-#include "cli/guards.h"
-#include "cli/rows.h"
+#include "cli/classify/guards.h"
+#include "cli/eval/rows.h"
 #include "cli/term.h"
-#include "cli/tiers.h"
+#include "cli/classify/tiers.h"
 
 #include <unistd.h>
 

@@ -4,8 +4,8 @@
 #include "cli/cmd.h"
 
 #include "base/clock.h"
-#include "model/tokenizer.h"
-#include "text/compress.h"
+#include "model/tokenizer/tokenizer.h"
+#include "text/compress/compress.h"
 
 #define OUTPUT_MAX (SR_COMPRESS_TEXT_MAX * 6 + ((size_t)64 << 20))
 

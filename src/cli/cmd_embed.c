@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "cli/neural.h"
-#include "cli/rows.h"
+#include "cli/classify/neural.h"
+#include "cli/eval/rows.h"
 #include "cli/term.h"
 #include "infer/embed.h"
 

@@ -4,7 +4,7 @@
  */
 #include "cli/cmd.h"
 
-#include "config/migrate.h"
+#include "config/migrate/migrate.h"
 
 #define FILE_MAX ((size_t)16 << 20)
 

@@ -3,7 +3,7 @@
  */
 #include "cli/cmd.h"
 
-#include "serve/mock.h"
+#include "mock/mock.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -3,12 +3,12 @@
  */
 #include "cli/cmd.h"
 
-#include "cli/manifest.h"
-#include "cli/models_found.h"
-#include "cli/neural.h"
-#include "cli/verify.h"
+#include "cli/models/manifest.h"
+#include "cli/models/models_found.h"
+#include "cli/classify/neural.h"
+#include "cli/models/verify.h"
 #include "infer/locate.h"
-#include "model/linear.h"
+#include "model/linear/linear.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -3,7 +3,7 @@
  */
 #include "cli/cmd.h"
 
-#include "serve/server.h"
+#include "serve/process/server.h"
 
 #include <unistd.h>
 

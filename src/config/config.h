@@ -11,7 +11,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "base/ref.h"
-#include "text/entity.h"
+#include "text/entity/entity.h"
 
 #include <stdbool.h>
 #include <stdint.h>

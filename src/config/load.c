@@ -3,10 +3,10 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "config/bind.h"
-#include "config/env.h"
-#include "config/link.h"
-#include "config/migrate.h"
+#include "config/bind/bind.h"
+#include "config/bind/env.h"
+#include "config/link/link.h"
+#include "config/migrate/migrate.h"
 #include "config/snapshot.h"
 
 #include <errno.h>

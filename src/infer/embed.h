@@ -7,7 +7,7 @@
 #ifndef SR_INFER_EMBED_H
 #define SR_INFER_EMBED_H
 
-#include "infer/engine.h"
+#include "infer/engine/engine.h"
 #include "infer/windows.h"
 
 struct sr_embed;

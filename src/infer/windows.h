@@ -12,7 +12,7 @@
 #ifndef SR_INFER_WINDOWS_H
 #define SR_INFER_WINDOWS_H
 
-#include "model/tokenizer.h"
+#include "model/tokenizer/tokenizer.h"
 
 #include <stdbool.h>
 

@@ -3,7 +3,7 @@
  *
  * One caller at a time; every operation of the encoder is a handful of short phases, so members spin a little
  * before they sleep. A NULL team is the calling thread alone. Nothing is queued here: jobs that wait are
- * infer/engine.h's.
+ * infer/engine/engine.h's.
  */
 #ifndef SR_KERNEL_TEAM_H
 #define SR_KERNEL_TEAM_H

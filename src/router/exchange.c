@@ -8,9 +8,9 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "router/answer.h"
-#include "router/explain.h"
-#include "router/reply.h"
+#include "router/response/answer.h"
+#include "router/report/explain.h"
+#include "router/reply/reply.h"
 
 /* The arena holds spans, decoded texts and edits of one body: a few times its size, and room for headers. */
 #define ARENA_BASE_MAX ((size_t)64 << 20)

@@ -8,15 +8,15 @@
 #define SR_ROUTER_EXCHANGE_H
 
 #include "base/buf.h"
-#include "router/early.h"
-#include "router/engine.h"
-#include "router/guard.h"
-#include "router/head.h"
-#include "router/request.h"
-#include "router/response_guard.h"
-#include "router/restore.h"
+#include "router/request/prefetch.h"
+#include "router/router.h"
+#include "router/route/guard.h"
+#include "router/request/head.h"
+#include "router/request/request.h"
+#include "router/response/guard.h"
+#include "router/response/restore.h"
 #include "router/runtime.h"
-#include "router/usage.h"
+#include "router/response/usage.h"
 #include "json/splice.h"
 #include "json/sse_frames.h"
 

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "config/load.h"
 #include "observe/lines.h"
-#include "signal/neural.h"
+#include "signal/neural/neural.h"
 
 #include <stdio.h>
 

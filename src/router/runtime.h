@@ -7,9 +7,9 @@
 #ifndef SR_ROUTER_RUNTIME_H
 #define SR_ROUTER_RUNTIME_H
 
-#include "infer/engine.h"
+#include "infer/engine/engine.h"
 #include "observe/metrics.h"
-#include "router/engine.h"
+#include "router/router.h"
 #include "semroute/semroute.h"
 
 /* The configuration in force, with a reference of its own: sr_config_unref it. */

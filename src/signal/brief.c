@@ -7,9 +7,9 @@
  */
 #include "base/clock.h"
 #include "base/mem.h"
-#include "infer/store.h"
+#include "infer/model_store.h"
 #include "signal/types.h"
-#include "text/compress.h"
+#include "text/compress/compress.h"
 
 #include <pthread.h>
 

@@ -2,7 +2,7 @@
 #include "signal/readers.h"
 
 #include "base/mem.h"
-#include "signal/neural.h"
+#include "signal/neural/neural.h"
 
 #include <string.h>
 

@@ -14,7 +14,7 @@
 #include "base/ref.h"
 #include "base/thread.h"
 #include "config/config.h"
-#include "infer/store.h"
+#include "infer/model_store.h"
 
 /* Index in the registry = bit in a mask. */
 enum sr_signal_type {

@@ -8,9 +8,9 @@
  * given). Without a predicate a rule matches when the number is above 0; with one, when its bounds hold.
  */
 #include "base/mem.h"
-#include "signal/regex.h"
+#include "signal/keyword/regex.h"
 #include "signal/types.h"
-#include "text/match.h"
+#include "text/terms/match.h"
 #include "text/words.h"
 
 struct structure_rule {

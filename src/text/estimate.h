@@ -10,7 +10,7 @@
 #define SR_TEXT_ESTIMATE_H
 
 #include "text/ascii.h"
-#include "text/glyph.h"
+#include "text/disguise/glyph.h"
 
 /* What was counted. Add several to get the count of their texts joined by white space. */
 struct sr_estimate {

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "infer/encoder.h"
+#include "infer/encoder/encoder.h"
 
 #define SMALL SR_SOURCE_DIR "/tests/golden/encoder/small/"
 

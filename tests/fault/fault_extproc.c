@@ -4,7 +4,7 @@
  */
 #include "base/mem.h"
 #include "router/runtime.h"
-#include "serve/extproc_core.h"
+#include "serve/extproc/core.h"
 #include "tests/unit/exchange_util.h"
 
 #define PICKER                                                                                               \

@@ -6,9 +6,9 @@
 #include "tests/unit/cmocka_all.h"
 
 #include "base/mem.h"
-#include "net/grpc.h"
-#include "net/grpc_health.h"
-#include "net/sock.h"
+#include "net/grpc/grpc.h"
+#include "net/grpc/health.h"
+#include "net/loop/sock.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "observe/lines.h"
 #include "observe/metrics.h"
-#include "serve/mock_answer.h"
+#include "mock/answer.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -6,7 +6,7 @@
 #define SR_TESTS_FUZZ_ENCODER_KIT_H
 
 #include "base/mem.h"
-#include "infer/encoder.h"
+#include "infer/encoder/encoder.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * promised size, or the encoder says that memory is not enough.
  */
 #include "base/mem.h"
-#include "infer/encoder.h"
+#include "infer/encoder/encoder.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Any bytes: entities lie in order inside of the text, do not overlap, and a copy of the text gives the same.
  */
-#include "text/entity.h"
+#include "text/entity/entity.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
  */
 #include "base/log.h"
 #include "router/runtime.h"
-#include "serve/extproc_core.h"
+#include "serve/extproc/core.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
  * those of a plain reading of them.
  */
 #include "base/buf.h"
-#include "net/grpc.h"
+#include "net/grpc/grpc.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
  * The HTTP/1 reader: the result must not depend on how the bytes are cut, slices stay inside the input, and a
  * message that is accepted leaves no two ways to read it. First byte: kind and HEAD; second: where to cut.
  */
-#include "net/http1.h"
+#include "net/http1/http1.h"
 
 #include <stdio.h>
 #include <stdlib.h>

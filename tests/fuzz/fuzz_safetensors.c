@@ -3,7 +3,7 @@
  * (the sanitizers watch), its tensors fill the data section exactly, and each is found by its name.
  */
 #include "base/mem.h"
-#include "model/linear.h"
+#include "model/linear/linear.h"
 #include "model/safetensors.h"
 
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  * backwards and never cut a character; count agrees with encode; a fitted piece is a prefix that keeps the
  * budget; a second call, from the cache, says the same.
  */
-#include "model/tokenizer.h"
+#include "model/tokenizer/tokenizer.h"
 
 #include <stdlib.h>
 

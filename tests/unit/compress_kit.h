@@ -5,7 +5,7 @@
 #ifndef TESTS_UNIT_COMPRESS_KIT_H
 #define TESTS_UNIT_COMPRESS_KIT_H
 
-#include "text/compress.h"
+#include "text/compress/compress.h"
 
 #include <stdio.h>
 #include <stdlib.h>

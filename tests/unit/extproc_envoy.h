@@ -7,7 +7,7 @@
 #define TESTS_UNIT_EXTPROC_ENVOY_H
 
 #include "base/buf.h"
-#include "serve/extproc_core.h"
+#include "serve/extproc/core.h"
 
 #include <stdio.h>
 #include <stdlib.h>

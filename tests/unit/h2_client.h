@@ -1,5 +1,5 @@
 /*
- * For the tests of net/http2.h and net/grpc.h: nghttp2's client side on a connection of the same loop, with
+ * For the tests of net/http2/http2.h and net/grpc/grpc.h: nghttp2's client side on a connection of the same loop, with
  * streams whose bytes the test feeds and reads as it likes.
  */
 #ifndef SR_TESTS_H2_CLIENT_H
@@ -9,8 +9,8 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "net/loop.h"
-#include "net/sock.h"
+#include "net/loop/loop.h"
+#include "net/loop/sock.h"
 
 #include <nghttp2/nghttp2.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 
 #include "tests/unit/cmocka_all.h"
 
-#include "infer/engine.h"
+#include "infer/engine/engine.h"
 
 #include <pthread.h>
 

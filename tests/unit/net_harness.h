@@ -9,8 +9,8 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "net/client.h"
-#include "net/http_server.h"
+#include "net/client/client.h"
+#include "net/server/server.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* serve/address: how doors' addresses may be written. */
-#include "serve/address.h"
+#include "serve/process/address.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
 #include "tests/unit/cmocka_all.h"
 
 #include "base/mem.h"
-#include "serve/api_embed_request.h"
+#include "serve/admin/embed_request.h"
 
 #include <stdio.h>
 

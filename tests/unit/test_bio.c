@@ -1,5 +1,5 @@
 /* BIO labels: names, decisions for words, spans. */
-#include "infer/bio.h"
+#include "infer/classifier/bio.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
 #include "tests/unit/config_check.h"
 #include "tests/unit/signal_kit.h"
 
-#include "serve/api_compress.h"
+#include "serve/admin/compress.h"
 
 static struct sr_config_language languages[] = {{.name = "de"}, {.name = "en"}};
 static struct sr_config_compression on = {.enabled = true, .profile = "default", .max_tokens = 40};

@@ -1,13 +1,13 @@
 /*
  * The cascade of a linear and a neural tier: who is asked, what the answer is, late ones, refusals, labels.
  *
- * The judge is this file's own: it has the symbols of infer/judge.h that the cascade uses and answers what a
+ * The judge is this file's own: it has the symbols of infer/classifier/neural.h that the cascade uses and answers what a
  * test tells it, at once or when the test says so.
  */
 #include "tests/unit/cmocka_all.h"
 
 #include "base/mem.h"
-#include "infer/cascade.h"
+#include "infer/classifier/cascade.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* config: what a good file says arrives in the snapshot, key by key; defaults; snapshots and look-ups. */
-#include "config/schema.h"
+#include "config/bind/schema.h"
 #include "kernel/kernel.h"
 #include "tests/unit/config_check.h"
 

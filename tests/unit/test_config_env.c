@@ -1,5 +1,5 @@
 /* config: variables of the environment in values; the small value grammars. */
-#include "config/value.h"
+#include "config/bind/value.h"
 #include "tests/unit/config_check.h"
 
 static void test_values(void **state)

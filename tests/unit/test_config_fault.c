@@ -1,6 +1,6 @@
 /* config: every allocation that can fail gives SR_ENOMEM, without a leak and without a crash. */
 #include "base/mem.h"
-#include "config/migrate.h"
+#include "config/migrate/migrate.h"
 #include "tests/unit/config_check.h"
 
 static int load(const char *text)

@@ -1,5 +1,5 @@
 /* config: flat files of both eras become text that loads and means the same; what is left out is said. */
-#include "config/migrate.h"
+#include "config/migrate/migrate.h"
 #include "tests/unit/config_check.h"
 
 static const struct sr_config *migrate(const char *path, struct sr_buf *out, struct sr_problems *problems)

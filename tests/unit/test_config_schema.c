@@ -1,6 +1,6 @@
 /* config: the committed JSON Schema is the one that the declarations give, and the reference names every key.
  */
-#include "config/schema.h"
+#include "config/bind/schema.h"
 #include "tests/unit/config_check.h"
 
 static void test_fresh(void **state)

@@ -1,7 +1,7 @@
 /* What hides words, undone: each disguise by itself, plain texts left alone, places in the text. */
 #include "tests/unit/cmocka_all.h"
 
-#include "text/deobfuscate.h"
+#include "text/disguise/deobfuscate.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Names to addresses: literals, the cache, names that there are not, and questions that nobody waits for. */
 #include "tests/unit/cmocka_all.h"
 
-#include "net/dns.h"
+#include "net/loop/dns.h"
 
 #include <netdb.h>
 #include <netinet/in.h>

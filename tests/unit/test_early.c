@@ -3,13 +3,13 @@
  * whatever its messages look like; and of an ordinary body little is left to read at its end. The same of the
  * texts that are put to judges.
  */
-#include "router/early.h"
+#include "router/request/prefetch.h"
 #include "tests/unit/signal_kit.h"
 
 #include "base/buf.h"
-#include "infer/judge.h"
-#include "router/turns.h"
-#include "signal/neural.h"
+#include "infer/classifier/neural.h"
+#include "router/request/turns.h"
+#include "signal/neural/neural.h"
 #include "signal/types.h"
 
 #include <stdio.h>

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "infer/encoder.h"
+#include "infer/encoder/encoder.h"
 #include "model/safetensors.h"
 
 #define SR_UNUSED_THERE __attribute__((unused)) /* with the thread sanitizer */

@@ -18,7 +18,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "infer/encoder.h"
+#include "infer/encoder/encoder.h"
 #include "model/safetensors.h"
 
 /* Checked by sanitizers each product takes twenty times as long: fewer of the same. */

@@ -1,7 +1,7 @@
 /* Exact recognisers: what is found where, what is left alone, and how overlaps are settled. */
 #include "tests/unit/cmocka_all.h"
-#include "text/entity.h"
-#include "text/public_suffix.h"
+#include "text/entity/entity.h"
+#include "text/entity/public_suffix.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* The least that values of each type look like. */
-#include "text/entity.h"
+#include "text/entity/entity.h"
 
 #include "tests/unit/cmocka_all.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "router/runtime.h"
-#include "serve/extproc_private.h"
+#include "serve/extproc/private.h"
 #include "tests/unit/exchange_util.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* Envoy's messages on the wire: what is read of them and what is written, against protobuf-c itself. */
-#include "serve/extproc_message.h"
+#include "serve/extproc/message.h"
 
-#include "net/protobuf_arena.h"
+#include "net/grpc/protobuf_arena.h"
 #include "tests/unit/cmocka_all.h"
 
 #include <ext_proc.pb-c.h>

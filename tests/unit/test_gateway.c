@@ -2,7 +2,7 @@
  * serve/gateway over real sockets: client, gateway and upstream on one loop, driven until a condition holds.
  * The client sees only the gateway, the upstream's handler does what the test told it.
  */
-#include "serve/gateway.h"
+#include "serve/gateway/gateway.h"
 
 #include "router/runtime.h"
 #include "tests/unit/net_harness.h"

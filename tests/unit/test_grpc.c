@@ -1,9 +1,9 @@
 /* gRPC over real sockets: echo of ProcessingRequest, framing, status, deadlines, back-pressure, health. */
 #include "tests/unit/h2_client.h"
 
-#include "net/grpc.h"
-#include "net/grpc_health.h"
-#include "net/protobuf_arena.h"
+#include "net/grpc/grpc.h"
+#include "net/grpc/health.h"
+#include "net/grpc/protobuf_arena.h"
 
 #include <ext_proc.pb-c.h>
 #include <health.pb-c.h>

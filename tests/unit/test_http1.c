@@ -2,7 +2,7 @@
  * same result. */
 #include "tests/unit/cmocka_all.h"
 
-#include "net/http1.h"
+#include "net/http1/http1.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* HTTP/2 over real sockets: answers, flow control, limits, hostile peers, time limits, drain, TLS. */
 #include "tests/unit/h2_client.h"
 
-#include "net/http2.h"
+#include "net/http2/http2.h"
 
 #include <unistd.h>
 

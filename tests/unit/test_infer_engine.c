@@ -1,7 +1,7 @@
 /*
  * The inference engine's queue: batches, company, priorities, lanes, limits, cancellation, the end.
  *
- * The encoder is this file's own: it has the symbols of infer/encoder.h, remembers what it was given and can
+ * The encoder is this file's own: it has the symbols of infer/encoder/encoder.h, remembers what it was given and can
  * be held at a gate, so that nothing here depends on time.
  */
 #include "tests/unit/cmocka_all.h"
@@ -9,7 +9,7 @@
 #include "base/cpu.h"
 #include "base/mem.h"
 #include "base/ref.h"
-#include "infer/engine.h"
+#include "infer/engine/engine.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -5,7 +5,7 @@
  */
 #include "tests/unit/cmocka_all.h"
 
-#include "signal/jailbreak_reader.h"
+#include "signal/guard/jailbreak_reader.h"
 
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
  */
 #include "tests/unit/cmocka_all.h"
 
-#include "infer/judge.h"
+#include "infer/classifier/neural.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -6,10 +6,10 @@
 #include "tests/unit/by_hand.h"
 #include "tests/unit/held_engine.h"
 
-#include "infer/judge_private.h"
-#include "signal/neural.h"
+#include "infer/classifier/private.h"
+#include "signal/neural/neural.h"
 #include "signal/signal.h"
-#include "text/entity.h"
+#include "text/entity/entity.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -5,7 +5,7 @@
  */
 #include "tests/unit/held_engine.h"
 
-#include "infer/judge.h"
+#include "infer/classifier/neural.h"
 
 #include <math.h>
 #include <stdatomic.h>

@@ -4,7 +4,7 @@
  */
 #include "base/buf.h"
 #include "base/hash.h"
-#include "model/linear.h"
+#include "model/linear/linear.h"
 
 #include <math.h>
 #include <setjmp.h>

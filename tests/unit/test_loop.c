@@ -1,7 +1,7 @@
 /* The loop: timers in any order, deferred calls, messages from other threads, stop. */
 #include "tests/unit/cmocka_all.h"
 
-#include "net/loop.h"
+#include "net/loop/loop.h"
 
 #include <pthread.h>
 #include <stdlib.h>

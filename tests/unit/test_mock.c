@@ -2,7 +2,7 @@
 #include "tests/unit/cmocka_all.h"
 
 #include "base/mem.h"
-#include "serve/mock.h"
+#include "mock/mock.h"
 #include "json/scan.h"
 
 #include <arpa/inet.h>

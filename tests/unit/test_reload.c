@@ -1,5 +1,5 @@
 /* serve/reload: every way a configuration file is replaced is noticed, and other files are not. */
-#include "serve/reload.h"
+#include "serve/process/reload.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Reading requests off their spans: texts and their sizes, against a decoder of its own. */
-#include "router/request.h"
+#include "router/request/request.h"
 #include "tests/unit/cmocka_all.h"
 
 #include <stdio.h>

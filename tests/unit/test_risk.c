@@ -1,5 +1,5 @@
 /* How windows' risks become a text's: agreement, one that stands out, edges. */
-#include "signal/risk.h"
+#include "signal/guard/risk.h"
 
 #include "tests/unit/cmocka_all.h"
 

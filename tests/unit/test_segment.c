@@ -3,7 +3,7 @@
  */
 #include "tests/unit/cmocka_all.h"
 
-#include "text/segment.h"
+#include "text/segment/segment.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* Context, structure, language, domain; expressions and their limits; the input block. */
 #include "signal_kit.h"
 
-#include "signal/regex.h"
+#include "signal/keyword/regex.h"
 #include "text/utf8.h"
 
 #include <stdlib.h>

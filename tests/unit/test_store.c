@@ -3,8 +3,8 @@
 #include "tests/unit/cmocka_all.h"
 
 #include "base/mem.h"
-#include "infer/judge.h"
-#include "infer/store.h"
+#include "infer/classifier/neural.h"
+#include "infer/model_store.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #include "tests/unit/cmocka_all.h"
 
 #include "src/cli/measure.c"
-#include "src/cli/report.c"
-#include "src/cli/tally.c"
+#include "src/cli/classify/report.c"
+#include "src/cli/eval/tally.c"
 
 #include <stdio.h>
 

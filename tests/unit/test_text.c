@@ -2,7 +2,7 @@
 #include "cmocka_all.h"
 
 #include "text/language.h"
-#include "text/match.h"
+#include "text/terms/match.h"
 #include "text/utf8.h"
 #include "text/words.h"
 

@@ -5,7 +5,7 @@
 #include "tests/unit/cmocka_all.h"
 
 #include "base/mem.h"
-#include "model/tokenizer.h"
+#include "model/tokenizer/tokenizer.h"
 #include "json/doc.h"
 
 #include <pthread.h>

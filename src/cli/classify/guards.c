@@ -1,0 +1,229 @@
+/* Asking the readers, and writing down what they found. */
+#include "cli/classify/guards.h"
+
+#include "base/clock.h"
+#include "cli/cmd.h"
+#include "config/load.h"
+#include "text/disguise/deobfuscate.h"
+#include "text/utf8.h"
+
+bool sr_is_guard_task(const struct sr_tiers *tiers)
+{
+    return tiers->task && (strcmp(tiers->task, "jailbreak") == 0 || strcmp(tiers->task, "pii") == 0);
+}
+
+static enum sr_readers_tier tier_of(const char *tier)
+{
+    if (tier && strcmp(tier, "linear") == 0)
+        return SR_READERS_LINEAR;
+    return tier && strcmp(tier, "neural") == 0 ? SR_READERS_NEURAL : SR_READERS_SHIPPED;
+}
+
+/* The built-in configuration with what the command line says of models. */
+static int open_readers(struct sr_guards *guards, const struct sr_tiers *tiers, struct sr_err *err)
+{
+    const struct sr_config *base = NULL;
+    struct sr_problems problems = {0};
+    int rc = sr_config_load_text(&base, sr_config_builtin_text(), "(built-in)", (struct sr_load_options){0},
+                                 &problems);
+    sr_problems_dispose(&problems);
+    if (rc)
+        return sr_err_set(err, rc, "the built-in configuration does not load");
+    struct sr_config config = *base;
+    config.ref = NULL;
+    if (tiers->neural.model && guards->type == SR_SIGNAL_PII)
+        config.global.pii_model = tiers->neural.model;
+    else if (tiers->neural.model)
+        config.global.jailbreak_model = tiers->neural.model;
+    config.global.inference.judge = tiers->judge ? tiers->judge : config.global.inference.judge;
+    config.global.inference.threads = (int)tiers->neural.threads;
+    if (tiers->neural.precision)
+        config.global.inference.judge_precision = config.global.inference.precision =
+            (int)sr_neural_precision(tiers->neural.precision);
+    if (strcmp(guards->tier, "both") == 0)
+        config.global.inference.ask_below = 1;
+    if (strcmp(guards->tier, "linear") != 0)
+        guards->precision = sr_precision_name((enum sr_precision)config.global.inference.judge_precision);
+    config.global.guards.memo_bytes = 0;
+    config.global.inference.judge_max = 0; /* nobody waits with a deadline */
+    rc = sr_readers_new(&guards->readers, &config, NULL, tier_of(tiers->tier), 1U << guards->type, err);
+    guards->base = base;
+    if (rc == SR_OK && sr_readers_missing(guards->readers, guards->type))
+        rc = sr_err_set(err, SR_EUNSUPPORTED, "%s", sr_readers_missing(guards->readers, guards->type));
+    return rc;
+}
+
+bool sr_guard_task_open(const struct sr_usage *usage, const struct sr_tiers *tiers, struct sr_guards *guards,
+                        int *code)
+{
+    struct sr_err err = {0};
+    struct sr_tiers chosen = *tiers;
+    *guards =
+        (struct sr_guards){.type = strcmp(tiers->task, "pii") == 0 ? SR_SIGNAL_PII : SR_SIGNAL_JAILBREAK,
+                           .tier = tiers->tier ? tiers->tier : "cascade"};
+    if (!sr_neural_choose(usage, &chosen.neural, tiers->task, guards->model, code))
+        return false;
+    int rc = open_readers(guards, &chosen, &err);
+    if (rc) {
+        *code = sr_cmd_fail(usage, SR_EXIT_BROKE, "%s", err.message);
+        sr_guard_task_close(guards);
+    }
+    return rc == SR_OK;
+}
+
+void sr_guard_task_close(struct sr_guards *guards)
+{
+    sr_readers_free(guards->readers);
+    sr_config_unref(guards->base);
+}
+
+int sr_guard_task_read(const struct sr_guards *guards, struct sr_bytes text, struct sr_arena *arena,
+                       const struct sr_signal_result **result, struct sr_signal_find *worst)
+{
+    int rc = sr_readers_read(guards->readers, guards->type, text, SR_LIT(""), arena, result);
+    *worst = rc == SR_OK && (*result)->n_finds ? (*result)->finds[0] : (struct sr_signal_find){0};
+    return rc;
+}
+
+static double us_since(uint64_t start)
+{
+    return (double)(sr_clock_ns() - start) / 1e3;
+}
+
+static int put_head(struct sr_buf *out, struct sr_bytes id, const char *task, const char *tier)
+{
+    int rc = sr_buf_append(out, "{", 1);
+    if (!rc && id.n)
+        rc = sr_buf_printf(out, "\"id\":%.*s,", (int)id.n, id.p);
+    return rc ? rc : sr_buf_printf(out, "\"task\":\"%s\",\"tier\":\"%s\"", task, tier);
+}
+
+static int put_disguises(struct sr_buf *out, uint32_t disguise)
+{
+    int rc = sr_buf_printf(out, ",\"disguises\":[");
+    const char *comma = "";
+    for (uint32_t bit = 1; !rc && bit <= SR_DISGUISE_ROT13; bit *= 2) {
+        if (!(disguise & bit))
+            continue;
+        rc = sr_buf_printf(out, "%s\"%s\"", comma, sr_disguise_name((enum sr_disguise)bit));
+        comma = ",";
+    }
+    return rc ? rc : sr_buf_append(out, "]", 1);
+}
+
+static int put_jailbreak(const struct sr_guards *guards, struct sr_bytes text, struct sr_bytes id,
+                         struct sr_arena *arena, struct sr_buf *out)
+{
+    const struct sr_signal_result *result;
+    struct sr_signal_find find;
+    uint64_t start = sr_clock_ns();
+    int rc = sr_guard_task_read(guards, text, arena, &result, &find);
+    double us = us_since(start), risk = (double)find.confidence;
+    bool attack = risk >= SR_GUARDS_THRESHOLD;
+    if (!rc)
+        rc = put_head(out, id, "jailbreak", result->tier);
+    if (!rc)
+        rc = sr_buf_printf(out, ",\"label\":\"%s\",\"confidence\":%.6f,\"score\":%.6f,\"kind\":\"%s\"",
+                           attack ? "jailbreak" : "benign", attack ? risk : 1 - risk, risk,
+                           result->labels[find.type]);
+    if (!rc)
+        rc = sr_buf_printf(out, ",\"start\":%zu,\"end\":%zu", find.start, find.end);
+    if (!rc)
+        rc = put_disguises(out, find.disguise);
+    return rc ? rc : sr_buf_printf(out, ",\"us\":%.1f}\n", us);
+}
+
+static int put_pii(const struct sr_guards *guards, struct sr_bytes text, struct sr_bytes id,
+                   struct sr_arena *arena, struct sr_buf *out)
+{
+    const struct sr_signal_result *result;
+    struct sr_signal_find worst;
+    uint64_t start = sr_clock_ns();
+    int rc = sr_guard_task_read(guards, text, arena, &result, &worst);
+    double us = us_since(start);
+    const char *comma = "";
+    if (!rc)
+        rc = put_head(out, id, "pii", result->tier);
+    if (!rc)
+        rc = sr_buf_printf(out, ",\"entities\":[");
+    for (size_t i = 0; !rc && i < result->n_finds; i++) {
+        const struct sr_signal_find *e = &result->finds[i];
+        if ((double)e->confidence < SR_GUARDS_THRESHOLD)
+            continue;
+        rc = sr_buf_printf(out, "%s{\"type\":\"%s\",\"start\":%zu,\"end\":%zu,\"text\":\"", comma,
+                           sr_entity_names[e->type], e->start, e->end);
+        if (!rc)
+            rc = sr_buf_append_json(out, sr_bytes_of(text.p + e->start, e->end - e->start));
+        if (!rc)
+            rc = sr_buf_printf(out, "\",\"confidence\":%.6f}", (double)e->confidence);
+        comma = ",";
+    }
+    return rc ? rc : sr_buf_printf(out, "],\"us\":%.1f}\n", us);
+}
+
+/* The readers want valid UTF-8: what is none becomes `?`, so that offsets stay. */
+static struct sr_bytes clean(struct sr_bytes text, struct sr_arena *arena)
+{
+    char *copy = sr_arena_alloc(arena, text.n + 1);
+    if (copy)
+        sr_utf8_clean(text, copy);
+    return sr_bytes_of(copy, text.n);
+}
+
+int sr_guard_task_put_json(const struct sr_guards *guards, struct sr_bytes text, struct sr_bytes id,
+                           struct sr_buf *out)
+{
+    struct sr_arena arena;
+    sr_arena_init(&arena, SR_GUARDS_SCRATCH);
+    struct sr_bytes valid = clean(text, &arena);
+    int rc = !valid.p                        ? SR_ENOMEM
+             : guards->type == SR_SIGNAL_PII ? put_pii(guards, valid, id, &arena, out)
+                                             : put_jailbreak(guards, valid, id, &arena, out);
+    sr_arena_dispose(&arena);
+    return rc;
+}
+
+static int picture_of_pii(const struct sr_guards *guards, struct sr_bytes text, struct sr_arena *arena,
+                          struct sr_buf *out)
+{
+    const struct sr_signal_result *result;
+    struct sr_signal_find worst;
+    size_t shown = 0;
+    int rc = sr_guard_task_read(guards, text, arena, &result, &worst);
+    for (size_t i = 0; !rc && i < result->n_finds; i++) {
+        const struct sr_signal_find *e = &result->finds[i];
+        if ((double)e->confidence < SR_GUARDS_THRESHOLD)
+            continue;
+        shown++;
+        rc = sr_buf_printf(out, "%-18s %5.1f %%  %zu-%zu  %.*s\n", sr_entity_names[e->type],
+                           100 * (double)e->confidence, e->start, e->end, (int)(e->end - e->start),
+                           text.p + e->start);
+    }
+    return rc || shown ? rc : sr_buf_printf(out, "no private data\n");
+}
+
+static int picture_of_jailbreak(const struct sr_guards *guards, struct sr_bytes text, struct sr_arena *arena,
+                                bool colour, struct sr_buf *out)
+{
+    const struct sr_signal_result *result;
+    struct sr_signal_find find;
+    int rc = sr_guard_task_read(guards, text, arena, &result, &find);
+    bool attack = (double)find.confidence >= SR_GUARDS_THRESHOLD;
+    return rc ? rc
+              : sr_buf_printf(out, "%s%s%s  score %.3f  (%s, bytes %zu-%zu)\n", colour ? "\033[1m" : "",
+                              attack ? "jailbreak" : "benign", colour ? "\033[0m" : "",
+                              (double)find.confidence, result->tier, find.start, find.end);
+}
+
+int sr_guard_task_put_picture(const struct sr_guards *guards, struct sr_bytes text, bool colour,
+                              struct sr_buf *out)
+{
+    struct sr_arena arena;
+    sr_arena_init(&arena, SR_GUARDS_SCRATCH);
+    struct sr_bytes valid = clean(text, &arena);
+    int rc = !valid.p                        ? SR_ENOMEM
+             : guards->type == SR_SIGNAL_PII ? picture_of_pii(guards, valid, &arena, out)
+                                             : picture_of_jailbreak(guards, valid, &arena, colour, out);
+    sr_arena_dispose(&arena);
+    return rc;
+}

@@ -1,0 +1,183 @@
+/* The choice of a model by task and tier, and waiting for what answers late. */
+#include "cli/classify/tiers.h"
+
+#include "cli/cmd.h"
+#include "infer/classifier/cascade.h"
+#include "infer/locate.h"
+#include "model/linear/linear.h"
+#include "signal/neural/neural.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define CERTAIN         0.9F /* the default of global.semroute.inference.ask_below */
+#define ALWAYS          2.0F /* no answer is as sure */
+#define DEFAULT_JUDGE   "judge"
+#define JUDGE_PRECISION "int8" /* the default of global.semroute.inference.judge_precision */
+
+static bool is_folder(const char *path)
+{
+    struct stat st;
+    return path && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static int open_linear(const struct sr_tiers *tiers, struct sr_linear **out, struct sr_err *err)
+{
+    const char *file = tiers->neural.model;
+    if (!file)
+        return sr_linear_open_domain(out, err);
+    struct sr_err why = {0};
+    int rc = sr_linear_open_file(out, file, NULL, &why);
+    return rc == SR_OK ? rc : sr_err_set(err, rc, "%s: %s", file, why.message);
+}
+
+/* The judge's heads on the default encoder, or the folder that was given with its own. */
+static bool open_judge(const struct sr_usage *usage, const struct sr_tiers *tiers, bool own,
+                       struct sr_tiers_model *model, char *heads, int *code)
+{
+    struct sr_neural_args args = tiers->neural;
+    struct sr_judge_options options = sr_judge_defaults();
+    struct sr_err err = {0};
+    options.memo_bytes = 0;
+    int rc = SR_OK;
+    if (!own) {
+        args.model = NULL;
+        args.precision = args.precision ? args.precision : JUDGE_PRECISION;
+        rc = sr_locate_model(heads, tiers->judge ? tiers->judge : DEFAULT_JUDGE, &err);
+    }
+    if (rc == SR_OK &&
+        !sr_neural_open(usage, &args, own ? NULL : heads, own ? tiers->task : NULL, &model->neural, code))
+        return false;
+    model->precision = sr_precision_name(sr_neural_precision(args.precision));
+    if (rc == SR_OK)
+        rc = sr_judge_new(&model->judge, model->neural.encoder, model->neural.infer, &options, &err);
+    if (rc != SR_OK)
+        *code = sr_cmd_fail(usage, SR_EXIT_BROKE, "%s", err.message[0] ? err.message : sr_strerror(rc));
+    return rc == SR_OK;
+}
+
+static bool open_neural(const struct sr_usage *usage, const struct sr_tiers *tiers,
+                        struct sr_tiers_model *model, int *code)
+{
+    bool own = tiers->neural.model != NULL, mixed = strcmp(model->tier, "neural") != 0;
+    bool always = strcmp(model->tier, "both") == 0;
+    char heads[SR_LOCATE_MAX];
+    struct sr_linear *linear = NULL;
+    struct sr_cascade_options options = {.task = tiers->task, .certain = always ? ALWAYS : CERTAIN};
+    struct sr_err err = {0};
+    int rc = SR_OK;
+    if (!open_judge(usage, tiers, own, model, heads, code))
+        return false;
+    options.judge = model->judge;
+    if (mixed) {
+        rc = sr_linear_open_domain(&linear, &err);
+        options.linear = rc == SR_OK ? sr_linear_classifier(linear) : NULL;
+        if (rc == SR_OK)
+            rc = sr_fusion_read(&options.fusion, own ? tiers->neural.model : heads, tiers->task, &err);
+        rc = rc == SR_ENOENT ? SR_OK : rc;
+    }
+    if (rc == SR_OK)
+        rc = sr_cascade_new(&model->classifier, &options, &err);
+    sr_linear_unref(linear);
+    if (rc != SR_OK)
+        *code = sr_cmd_fail(usage, rc == SR_EMISMATCH ? SR_EXIT_NO : SR_EXIT_BROKE, "%s",
+                            err.message[0] ? err.message : sr_strerror(rc));
+    return rc == SR_OK;
+}
+
+static bool open_tier(const struct sr_usage *usage, const struct sr_tiers *tiers,
+                      struct sr_tiers_model *model, int *code)
+{
+    struct sr_linear *linear = NULL;
+    struct sr_err err = {0};
+    if (strcmp(model->tier, "linear") != 0)
+        return open_neural(usage, tiers, model, code);
+    int rc = open_linear(tiers, &linear, &err);
+    if (rc == SR_OK)
+        model->classifier = sr_linear_classifier(linear); /* with the reference */
+    else
+        *code = sr_cmd_fail(usage, SR_EXIT_BROKE, "%s", err.message);
+    return rc == SR_OK;
+}
+
+bool sr_tiers_open(const struct sr_usage *usage, const struct sr_tiers *given, struct sr_tiers_model *model,
+                   int *code)
+{
+    struct sr_tiers chosen = *given, *tiers = &chosen;
+    char path[SR_LOCATE_MAX];
+    *model = (struct sr_tiers_model){0};
+    if (!tiers->task) {
+        *code = sr_cmd_misuse(usage, "which task? --task domain");
+        return false;
+    }
+    if (!sr_neural_choose(usage, &chosen.neural, tiers->task, path, code))
+        return false;
+    bool folder = is_folder(tiers->neural.model);
+    if (strcmp(tiers->task, "domain") != 0 && !folder) {
+        *code = sr_cmd_misuse(usage, "task `%.40s` is not in this version, which has: domain", tiers->task);
+        return false;
+    }
+    bool judged = !tiers->neural.model && (tiers->judge || sr_signal_has_judge());
+    model->tier = tiers->tier ? tiers->tier : folder ? "neural" : judged ? "cascade" : "linear";
+    bool linear = strcmp(model->tier, "linear") == 0;
+    if (tiers->neural.model && linear == folder) {
+        *code = sr_cmd_misuse(usage,
+                              linear ? "--model %s is a folder, which is for --tier neural"
+                                     : "--tier %s wants a folder as --model",
+                              linear ? tiers->neural.model : model->tier);
+        return false;
+    }
+    if (open_tier(usage, tiers, model, code))
+        return true;
+    sr_tiers_close(model);
+    return false;
+}
+
+void sr_tiers_close(struct sr_tiers_model *model)
+{
+    sr_classifier_unref(model->classifier);
+    sr_judge_unref(model->judge);
+    sr_neural_close(&model->neural);
+    *model = (struct sr_tiers_model){0};
+}
+
+/* ---- asking ---- */
+
+struct waiting {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool done;
+    int status;
+};
+
+static void answered(struct sr_classifier_job *job, int status)
+{
+    struct waiting *w = job->owner;
+    pthread_mutex_lock(&w->lock);
+    w->done = true;
+    w->status = status;
+    pthread_cond_signal(&w->changed);
+    pthread_mutex_unlock(&w->lock);
+}
+
+int sr_tiers_ask(const struct sr_tiers_model *model, struct sr_bytes text, float *probabilities,
+                 const char **tier)
+{
+    struct waiting w = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    struct sr_classifier_job job = {
+        .text = text, .probabilities = probabilities, .done = answered, .owner = &w};
+    int rc = sr_classifier_start(model->classifier, &job);
+    if (rc == SR_AGAIN) {
+        pthread_mutex_lock(&w.lock);
+        while (!w.done)
+            pthread_cond_wait(&w.changed, &w.lock);
+        rc = w.status;
+        pthread_mutex_unlock(&w.lock);
+    }
+    *tier = job.tier;
+    sr_classifier_release(model->classifier, &job);
+    pthread_cond_destroy(&w.changed);
+    pthread_mutex_destroy(&w.lock);
+    return rc;
+}

@@ -1,0 +1,40 @@
+/*
+ * The manifest of a model folder: manifest.json with the name, the task and the size and SHA-256 of each
+ * file.
+ */
+#ifndef SR_CLI_MODELS_MANIFEST_H
+#define SR_CLI_MODELS_MANIFEST_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/bytes.h"
+#include "base/err.h"
+
+#define SR_MANIFEST_FILES_MAX 64
+
+struct sr_manifest_file {
+    struct sr_bytes path; /* inside the folder */
+    struct sr_bytes sha256;
+    unsigned long long bytes;
+};
+
+struct sr_manifest {
+    struct sr_bytes name, task, tier;
+    struct sr_manifest_file files[SR_MANIFEST_FILES_MAX];
+    size_t n_files;
+    /* private */
+    struct sr_buf text;
+    struct sr_arena arena;
+};
+
+/* Reads DIR/manifest.json; a file outside the folder is refused. Errors with a message; dispose in any case.
+ */
+int sr_manifest_read(struct sr_manifest *manifest, const char *dir, struct sr_err *err) SR_WARN_UNUSED;
+void sr_manifest_dispose(struct sr_manifest *manifest);
+
+/* Is the file there, with the size and hash that the manifest gives? SR_EMISMATCH and others with a message.
+ */
+int sr_manifest_verify(const char *dir, const struct sr_manifest_file *file,
+                       struct sr_err *err) SR_WARN_UNUSED;
+
+#endif

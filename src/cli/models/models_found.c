@@ -1,0 +1,104 @@
+/* One line for each task: the folder that is taken, how it was told, and those that stand behind it. */
+#include "cli/models/models_found.h"
+
+#include "base/buf.h"
+#include "cli/cmd.h"
+#include "infer/encoder/encoder.h"
+
+#define SHOWN   64u /* candidates of a task */
+#define OUT_MAX ((size_t)4 << 20)
+
+struct task {
+    const char *name;
+    struct sr_encoder_candidate found[SHOWN];
+    size_t n;
+};
+
+static int put_why(struct sr_buf *out, const struct task *task)
+{
+    const struct sr_encoder_candidate *best = &task->found[0];
+    int rc = sr_buf_printf(out, "%s, %s, by its %s",
+                           best->adapter ? "LoRA adapter"
+                           : best->lora  ? "merged LoRA"
+                                         : "no LoRA",
+                           best->architecture, best->by_name ? "name" : "mapping file");
+    for (size_t i = 1; i < task->n && !rc; i++)
+        rc = sr_buf_printf(out, "%s%s", i == 1 ? "; before " : ", ", task->found[i].name);
+    return rc;
+}
+
+static int put_line(struct sr_buf *out, const struct task *task)
+{
+    int rc = sr_buf_printf(out, "%-10s %-44s ", task->name, task->n ? task->found[0].name : "-");
+    if (!rc && task->n)
+        rc = put_why(out, task);
+    else if (!rc)
+        rc = sr_buf_printf(out, "no folder's name or mapping file says %s", task->name);
+    return rc ? rc : sr_buf_append(out, "\n", 1);
+}
+
+static int put_text(struct sr_buf *out, const char *before, const char *text)
+{
+    int rc = sr_buf_printf(out, "%s\"", before);
+    if (!rc)
+        rc = sr_buf_append_json(out, sr_bytes_str(text));
+    return rc ? rc : sr_buf_append(out, "\"", 1);
+}
+
+static int put_candidate(struct sr_buf *out, const struct sr_encoder_candidate *c, bool first)
+{
+    int rc = put_text(out, first ? "{\"name\":" : ",{\"name\":", c->name);
+    return rc ? rc
+              : sr_buf_printf(out, ",\"architecture\":\"%s\",\"lora\":%s,\"adapter\":%s,\"found_by\":\"%s\"}",
+                              c->architecture, c->lora ? "true" : "false", c->adapter ? "true" : "false",
+                              c->by_name ? "name" : "mapping");
+}
+
+static int put_json(struct sr_buf *out, const struct task *task, const char *folder, bool first)
+{
+    char path[8192] = "";
+    int rc = sr_buf_printf(out, "%s{\"task\":\"%s\",\"folder\":", first ? "[" : ",", task->name);
+    if (!rc && task->n) {
+        snprintf(path, sizeof path, "%s/%s", folder, task->found[0].name);
+        rc = put_text(out, "", path);
+    } else if (!rc) {
+        rc = sr_buf_printf(out, "null");
+    }
+    if (!rc)
+        rc = sr_buf_printf(out, ",\"candidates\":[");
+    for (size_t i = 0; i < task->n && !rc; i++)
+        rc = put_candidate(out, &task->found[i], i == 0);
+    return rc ? rc : sr_buf_printf(out, "]}");
+}
+
+static int put_all(struct sr_buf *out, const char *folder, bool json, size_t *all, struct sr_err *err)
+{
+    static struct task tasks[] = {
+        {.name = "domain"}, {.name = "jailbreak"}, {.name = "pii"}, {.name = "embedding"}};
+    int rc = json ? SR_OK : sr_buf_printf(out, "%-10s %-44s %s\n", "task", "folder", "why");
+    for (size_t i = 0; i < sizeof tasks / sizeof *tasks && !rc; i++) {
+        rc = sr_encoder_candidates(folder, tasks[i].name, tasks[i].found, SHOWN, &tasks[i].n, err);
+        *all += tasks[i].n;
+        if (!rc)
+            rc = json ? put_json(out, &tasks[i], folder, i == 0) : put_line(out, &tasks[i]);
+    }
+    return rc || !json ? rc : sr_buf_printf(out, "]\n");
+}
+
+int sr_models_print_found(const struct sr_usage *usage, const char *folder, bool json)
+{
+    struct sr_buf out;
+    struct sr_err err = {0};
+    size_t all = 0;
+    int code = SR_EXIT_DONE;
+    sr_buf_init(&out, OUT_MAX);
+    int rc = put_all(&out, folder, json, &all, &err);
+    if (rc)
+        code = sr_cmd_fail(usage, SR_EXIT_BROKE, "%s", err.message[0] ? err.message : sr_strerror(rc));
+    else if (!sr_cmd_put(sr_buf_view(&out)))
+        code = sr_cmd_fail(usage, SR_EXIT_BROKE, "cannot write to standard output");
+    else if (all == 0)
+        code = sr_cmd_fail(usage, SR_EXIT_NO, "%s: has no model folder for any task", folder);
+    sr_buf_dispose(&out);
+    return code;
+}

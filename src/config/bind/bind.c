@@ -1,0 +1,280 @@
+/* Binds mappings, lists and plugins; scalars are in bind_scalar.c. Knows no section by name. */
+#include "config/bind/bind.h"
+
+#include "config/bind/scalar.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static void report(struct sr_binder *b, enum sr_severity severity, const struct sr_yaml_node *node,
+                   const char *fmt, va_list args)
+{
+    char message[SR_ERR_MESSAGE_MAX];
+    if (node && node->broken)
+        return;
+    vsnprintf(message, sizeof message, fmt, args);
+    sr_problems_add(b->problems, severity, node ? node->line : 0, node ? node->column : 0, "%s", message);
+}
+
+void sr_bind_error(struct sr_binder *b, const struct sr_yaml_node *node, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    report(b, SR_PROBLEM_ERROR, node, fmt, args);
+    va_end(args);
+}
+
+void sr_bind_warning(struct sr_binder *b, const struct sr_yaml_node *node, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    report(b, SR_PROBLEM_WARNING, node, fmt, args);
+    va_end(args);
+}
+
+void sr_bind_unsupported(struct sr_binder *b, const struct sr_yaml_node *node, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    report(b, b->lenient ? SR_PROBLEM_WARNING : SR_PROBLEM_ERROR, node, fmt, args);
+    va_end(args);
+}
+
+void *sr_bind_calloc(struct sr_binder *b, size_t count, size_t size)
+{
+    void *p = sr_arena_calloc(b->arena, count, size);
+    if (!p)
+        b->rc = SR_ENOMEM;
+    return p;
+}
+
+const char *sr_bind_dup(struct sr_binder *b, struct sr_bytes s)
+{
+    struct sr_bytes copy = sr_arena_dup(b->arena, s);
+    if (!copy.p)
+        b->rc = SR_ENOMEM;
+    return copy.p ? copy.p : "";
+}
+
+const struct sr_yaml_node *sr_bind_at(const struct sr_yaml_node *map, const char *key)
+{
+    const struct sr_yaml_node *value = sr_yaml_get(map, key);
+    return value ? value : map;
+}
+
+static bool is_null(const struct sr_yaml_node *node)
+{
+    return !node || sr_yaml_type(node) == SR_YAML_NULL;
+}
+
+static bool expect_kind(struct sr_binder *b, const struct sr_field *field, const struct sr_yaml_node *node,
+                        enum sr_yaml_kind kind)
+{
+    if (node->kind == kind)
+        return true;
+    sr_bind_error(b, node, "`%s`: expected %s, found %s", field->key,
+                  kind == SR_YAML_LIST ? "a list" : "a mapping", sr_yaml_type_name(node));
+    return false;
+}
+
+/* The array of a list or map with `count` zeroed items; NULL when there are none or memory is out. */
+static char *make_array(struct sr_binder *b, const struct sr_field *field, const struct sr_yaml_node *node,
+                        void *target)
+{
+    if (node->count > SR_SCHEMA_MAX_ITEMS) {
+        sr_bind_error(b, node, "`%s`: more than %d entries", field->key, SR_SCHEMA_MAX_ITEMS);
+        return NULL;
+    }
+    char *items = node->count ? sr_bind_calloc(b, node->count, field->of->size) : NULL;
+    if (items) {
+        memcpy((char *)target + field->offset, &items, sizeof items);
+        memcpy((char *)target + field->count_offset, &node->count, sizeof node->count);
+    }
+    return items;
+}
+
+static void bind_list(struct sr_binder *b, const struct sr_field *field, const struct sr_yaml_node *node,
+                      void *target)
+{
+    if (!expect_kind(b, field, node, SR_YAML_LIST))
+        return;
+    char *items = make_array(b, field, node, target);
+    for (size_t i = 0; items && i < node->count; i++) {
+        const struct sr_yaml_node *item = node->items[i];
+        if (item->kind != SR_YAML_MAP)
+            sr_bind_error(b, item, "`%s`: each entry is a mapping, found %s", field->key,
+                          sr_yaml_type_name(item));
+        sr_bind(b, field->of, item->kind == SR_YAML_MAP ? item : NULL, items + i * field->of->size);
+    }
+}
+
+static void bind_map(struct sr_binder *b, const struct sr_field *field, const struct sr_yaml_node *node,
+                     void *target)
+{
+    if (!expect_kind(b, field, node, SR_YAML_MAP))
+        return;
+    char *items = make_array(b, field, node, target);
+    for (size_t i = 0; items && i < node->count; i++) {
+        const struct sr_yaml_node *item = node->items[i];
+        char *slot = items + i * field->of->size;
+        const char *name = sr_bind_dup(b, node->keys[i]->text);
+        memcpy(slot, &name, sizeof name);
+        if (item->kind != SR_YAML_MAP)
+            sr_bind_error(b, item, "`%.60s`: expected a mapping, found %s", name, sr_yaml_type_name(item));
+        sr_bind(b, field->of, item->kind == SR_YAML_MAP ? item : NULL, slot);
+    }
+}
+
+static const struct sr_variant *find_variant(struct sr_binder *b, const struct sr_field *field,
+                                             const struct sr_yaml_node *type)
+{
+    char hint[80];
+    struct sr_nearest nearest = {.word = type->text};
+    for (const struct sr_variant *v = field->variants; v->type; v++) {
+        if (sr_bytes_eq(type->text, sr_bytes_str(v->type)))
+            return v;
+        sr_nearest_try(&nearest, v->type);
+    }
+    for (const char *const *later = field->later; *later; later++)
+        if (sr_bytes_eq(type->text, sr_bytes_str(*later))) {
+            sr_bind_unsupported(b, type, "plugin `%s` is not supported by this version of semroute", *later);
+            return NULL;
+        }
+    sr_bind_error(b, type, "unknown plugin `%.60s`%s", type->text.p,
+                  sr_nearest_hint(&nearest, hint, sizeof hint));
+    return NULL;
+}
+
+static void bind_plugin(struct sr_binder *b, const struct sr_field *field, const struct sr_yaml_node *item,
+                        void *target)
+{
+    const struct sr_yaml_node *type = sr_yaml_get(item, "type");
+    const struct sr_yaml_node *configuration = sr_yaml_get(item, "configuration");
+    if (!type || type->kind != SR_YAML_SCALAR) {
+        sr_bind_error(b, type ? type : item, "a plugin is a mapping of `type` and `configuration`");
+        return;
+    }
+    for (size_t i = 0; i < item->count; i++)
+        if (item->items[i] != type && item->items[i] != configuration)
+            sr_bind_unsupported(
+                b, item->keys[i],
+                "unknown key `%.60s`: a plugin has `type` and `configuration`, and its settings belong "
+                "under `configuration`",
+                item->keys[i]->text.p);
+    const struct sr_variant *variant = find_variant(b, field, type);
+    if (!variant)
+        return;
+    bool *set = (bool *)((char *)target + variant->set_offset);
+    if (*set) {
+        sr_bind_error(b, type, "plugin `%s` is given twice", variant->type);
+        return;
+    }
+    *set = true;
+    struct sr_yaml_node empty = {.kind = SR_YAML_MAP, .line = item->line, .column = item->column};
+    if (!is_null(configuration) && configuration->kind != SR_YAML_MAP)
+        sr_bind_error(b, configuration, "`configuration`: expected a mapping, found %s",
+                      sr_yaml_type_name(configuration));
+    else
+        sr_bind(b, variant->section, is_null(configuration) ? &empty : configuration, target);
+}
+
+static void bind_plugins(struct sr_binder *b, const struct sr_field *field, const struct sr_yaml_node *node,
+                         void *target)
+{
+    if (!expect_kind(b, field, node, SR_YAML_LIST))
+        return;
+    for (size_t i = 0; i < node->count; i++)
+        bind_plugin(b, field, node->items[i], (char *)target + field->offset);
+}
+
+static void bind_field(struct sr_binder *b, const struct sr_field *field, const struct sr_yaml_node *node,
+                       void *target)
+{
+    switch (field->type) {
+    case SR_FIELD_OBJECT:
+        if (is_null(node) || !expect_kind(b, field, node, SR_YAML_MAP))
+            node = NULL;
+        sr_bind(b, field->of, node, (char *)target + field->offset);
+        break;
+    case SR_FIELD_LIST:
+        if (!is_null(node))
+            bind_list(b, field, node, target);
+        break;
+    case SR_FIELD_MAP:
+        if (!is_null(node))
+            bind_map(b, field, node, target);
+        break;
+    case SR_FIELD_PLUGINS:
+        if (!is_null(node))
+            bind_plugins(b, field, node, target);
+        break;
+    default:
+        sr_bind_scalar(b, field, node, target);
+    }
+}
+
+static const struct sr_field *find_field(const struct sr_section *section, struct sr_bytes key)
+{
+    for (size_t i = 0; i < section->n_fields; i++)
+        if (sr_bytes_eq(key, sr_bytes_str(section->fields[i].key)))
+            return &section->fields[i];
+    return NULL;
+}
+
+static void unknown_key(struct sr_binder *b, const struct sr_section *section, const struct sr_yaml_node *key)
+{
+    char hint[160], path[120];
+    struct sr_nearest nearest = {.word = key->text};
+    for (const char *const *later = section->later; later && *later; later++)
+        if (sr_bytes_eq(key->text, sr_bytes_str(*later))) {
+            sr_bind_unsupported(b, key, "`%s` is not supported by this version of semroute", *later);
+            return;
+        }
+    for (size_t i = 0; i < section->n_fields; i++)
+        sr_nearest_try(&nearest, section->fields[i].key);
+    sr_nearest_hint(&nearest, hint, sizeof hint);
+    if (!hint[0] && sr_hint_place(key->text.p, path, sizeof path)) {
+        if (path[0])
+            snprintf(hint, sizeof hint, " in a %s; this key belongs under `%s`", section->name, path);
+        else
+            snprintf(hint, sizeof hint, " in a %s; this key belongs at the top level", section->name);
+    } else if (!hint[0]) {
+        snprintf(hint, sizeof hint, " in a %s", section->name);
+    }
+    sr_bind_unsupported(b, key, "unknown key `%.60s`%s", key->text.p, hint);
+}
+
+static void check_required(struct sr_binder *b, const struct sr_section *section,
+                           const struct sr_yaml_node *node)
+{
+    for (size_t i = 0; i < section->n_fields; i++) {
+        const struct sr_field *field = &section->fields[i];
+        if ((field->flags & SR_FIELD_REQUIRED) && !sr_yaml_get(node, field->key))
+            sr_bind_error(b, node, "`%s` is missing in this %s", field->key, section->name);
+    }
+}
+
+void sr_bind(struct sr_binder *b, const struct sr_section *section, const struct sr_yaml_node *node,
+             void *target)
+{
+    if (section->prepare)
+        section->prepare(target);
+    for (size_t i = 0; i < section->n_fields; i++) {
+        const struct sr_field *field = &section->fields[i];
+        sr_bind_default(b, field, target);
+        if (field->type == SR_FIELD_OBJECT && !sr_yaml_get(node, field->key))
+            bind_field(b, field, NULL, target);
+    }
+    if (!node)
+        return;
+    for (size_t i = 0; i < node->count; i++) {
+        const struct sr_field *field = find_field(section, node->keys[i]->text);
+        if (field)
+            bind_field(b, field, node->items[i], target);
+        else
+            unknown_key(b, section, node->keys[i]);
+    }
+    check_required(b, section, node);
+    if (section->finish)
+        section->finish(b, node, target);
+}

@@ -1,0 +1,129 @@
+/*
+ * The shape of the configuration file, declared once.
+ *
+ * A section is the list of keys that one kind of mapping may have; each key says its type, range, default,
+ * meaning and where in which struct its value goes. The loader (bind.c), the hints (hint.c) and the JSON
+ * Schema (json_schema.c) all read these declarations. One file per part of the configuration holds them:
+ * listeners.c, providers.c, cards.c, signals.c, decisions.c, plugins.c, global.c; root.c puts them together.
+ * What concerns several sections at once (a name that must exist elsewhere) is in link.c.
+ */
+#ifndef SR_CONFIG_BIND_SCHEMA_H
+#define SR_CONFIG_BIND_SCHEMA_H
+
+#include "config/config.h"
+#include "config/bind/yaml.h"
+
+#include <stddef.h>
+
+#define SR_SCHEMA_MAX_ITEMS 4096 /* of a list or mapping of sections */
+
+enum sr_field_type {
+    SR_FIELD_TEXT,     /* const char *; numbers are taken as they are written */
+    SR_FIELD_REF,      /* text that link.c looks up; stored nowhere */
+    SR_FIELD_ENUM,     /* an enum (int), by `words` */
+    SR_FIELD_WORD,     /* const char *, one of `words` */
+    SR_FIELD_BOOL,     /* bool */
+    SR_FIELD_INT,      /* int */
+    SR_FIELD_INT64,    /* int64_t */
+    SR_FIELD_UINT32,   /* uint32_t */
+    SR_FIELD_NUMBER,   /* double */
+    SR_FIELD_DURATION, /* uint64_t milliseconds: `500ms`, `30s`, `1m30s` */
+    SR_FIELD_MS,       /* uint64_t milliseconds, written as a whole number */
+    SR_FIELD_SIZE,     /* size_t bytes: 4096, `64KiB`, `32MiB` */
+    SR_FIELD_TOKENS,   /* uint64_t: 4096, `4K`, `1.5M` */
+    SR_FIELD_TEXTS,    /* struct sr_strings: a list of texts */
+    SR_FIELD_NAMES, /* struct sr_name_values: a list of names, or of mappings of `name` and `description` */
+    SR_FIELD_TEXT_LISTS, /* struct sr_strings * and a count: a list of lists of texts */
+    SR_FIELD_PAIRS,      /* struct sr_name_values: a mapping of texts */
+    SR_FIELD_OBJECT,  /* a mapping of section `of`, whose struct is embedded at `offset` (0: the same struct)
+                       */
+    SR_FIELD_LIST,    /* array pointer and size_t count; each item a mapping of section `of` */
+    SR_FIELD_MAP,     /* the same from a mapping; the key goes to the item's first member, a const char * */
+    SR_FIELD_PLUGINS, /* a list of {type, configuration}; `variants` says which section a type has */
+};
+
+struct sr_enum_word {
+    const char *word;
+    int value;
+};
+
+struct sr_section;
+
+/* One type of plugin; `section` is bound over the struct that holds all plugins, as in SR_FIELD_OBJECT. */
+struct sr_variant {
+    const char *type;
+    const char *help;
+    const struct sr_section *section;
+    size_t set_offset; /* bool: the plugin is there */
+};
+
+enum {
+    SR_FIELD_REQUIRED = 1,
+    SR_FIELD_NOT_EMPTY = 2, /* texts and lists */
+    SR_FIELD_EXCLUSIVE = 4, /* `min` itself is out of range */
+    SR_FIELD_DECLARED = 8,  /* with no value of its own: link.c or the section's finish function reads it */
+};
+
+struct sr_field {
+    const char *key;
+    enum sr_field_type type;
+    size_t offset;       /* of the value in the section's struct */
+    size_t count_offset; /* lists and maps */
+    const char *help;
+    const char *def;                  /* default, as a scalar; NULL = zero, empty or absent */
+    const char *def_note;             /* for the reference, when the default is no constant */
+    double min, max;                  /* numbers; both 0 = only the type's range */
+    const struct sr_enum_word *words; /* ends with {NULL} */
+    const char *const
+        *later; /* words that vLLM Semantic Router has and this program has not; ends with NULL */
+    const struct sr_section *of;
+    const struct sr_variant *variants; /* ends with {NULL} */
+    unsigned flags;
+};
+
+struct sr_binder;
+
+struct sr_section {
+    const char *name; /* for messages and the JSON Schema: "decision" */
+    const char *help;
+    size_t size; /* of the struct, for lists and maps */
+    const struct sr_field *fields;
+    size_t n_fields;
+    const char *const
+        *later; /* keys that vLLM Semantic Router has and this program has not; ends with NULL */
+    /* Before the keys are read, also when the mapping is absent; optional. */
+    void (*prepare)(void *target);
+    /* After the keys were read, when the mapping is there: checks within the section. Optional. */
+    void (*finish)(struct sr_binder *b, const struct sr_yaml_node *node, void *target);
+};
+
+#define SR_FIELDS(array) .fields = (array), .n_fields = sizeof(array) / sizeof *(array)
+
+extern const struct sr_section sr_section_root, sr_section_listener, sr_section_providers, sr_section_routing,
+    sr_section_card, sr_section_signals, sr_section_predicate, sr_section_decision, sr_section_rule,
+    sr_section_global, sr_section_gateway, sr_section_extproc, sr_section_compression, sr_section_jailbreak,
+    sr_section_pii, sr_section_guard_plugin, sr_section_guards, sr_section_policy, sr_section_prompt_guard,
+    sr_section_pii_classifier, sr_section_embedding, sr_section_embedding_models, sr_section_inference;
+extern const struct sr_variant sr_plugin_variants[];
+extern const char *const sr_plugins_later[];
+extern const struct sr_enum_word sr_effort_words[], sr_strategy_words[];
+extern const char *const sr_leaf_types[];       /* the signal types that rules may name; ends with NULL */
+extern const char *const sr_leaf_types_later[]; /* those of vLLM Semantic Router that are not there yet */
+
+/* Help that is given for a key: the section that has it, as a path ("routing.decisions[]"); false when there
+ * is none. */
+bool sr_hint_place(const char *key, char *path, size_t size);
+
+/* The candidate nearest to `word` that is near enough to be meant; NULL when none is. */
+struct sr_nearest {
+    struct sr_bytes word;
+    const char *best;
+    size_t distance;
+};
+void sr_nearest_try(struct sr_nearest *nearest, const char *candidate);
+const char *sr_nearest_get(const struct sr_nearest *nearest);
+
+/* ", did you mean `x`?" or nothing; valid until `text` is gone. */
+const char *sr_nearest_hint(const struct sr_nearest *nearest, char *text, size_t size);
+
+#endif

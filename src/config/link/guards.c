@@ -1,0 +1,120 @@
+/* Guards and what they refer to: thresholds of global, types of private data, models, rules. */
+#include "config/link/link.h"
+
+#include <stdlib.h>
+
+#define HINT_SIZE 160
+
+/* The bit of a type's name; 0 with a problem when there is no such type. */
+static uint32_t type_bit(struct sr_binder *b, const struct sr_yaml_node *node, struct sr_bytes name)
+{
+    char hint[HINT_SIZE];
+    struct sr_nearest nearest = {.word = name};
+    int type = sr_entity_find_type(name);
+    if (type >= 0)
+        return UINT32_C(1) << type;
+    for (int i = 0; i < SR_ENTITY_TYPES; i++)
+        sr_nearest_try(&nearest, sr_entity_names[i]);
+    sr_bind_error(b, node, "`%.*s` is no type of private data%s", (int)(name.n < 60 ? name.n : 60), name.p,
+                  sr_nearest_hint(&nearest, hint, sizeof hint));
+    return 0;
+}
+
+static uint32_t types_mask(struct sr_binder *b, const struct sr_yaml_node *list,
+                           const struct sr_strings *names)
+{
+    uint32_t mask = 0;
+    for (size_t i = 0; i < names->count; i++) {
+        bool placed = list && list->kind == SR_YAML_LIST && i < list->count;
+        mask |= type_bit(b, placed ? list->items[i] : list, sr_bytes_str(names->items[i]));
+    }
+    return mask;
+}
+
+static void link_type_thresholds(struct sr_binder *b, const struct sr_yaml_node *node,
+                                 struct sr_config_pii *pii)
+{
+    const struct sr_yaml_node *map = sr_yaml_get(node, "type_thresholds");
+    for (int type = 0; type < SR_ENTITY_TYPES; type++)
+        pii->thresholds[type] = pii->threshold;
+    for (size_t i = 0; i < pii->type_thresholds.count; i++) {
+        const struct sr_name_value *pair = &pii->type_thresholds.items[i];
+        const struct sr_yaml_node *at = sr_bind_at(map, pair->name);
+        char *end;
+        double value = strtod(pair->value, &end);
+        int type = sr_entity_find_type(sr_bytes_str(pair->name));
+        if (!type_bit(b, at, sr_bytes_str(pair->name)))
+            continue;
+        if (end == pair->value || *end || !(value > 0 && value <= 1))
+            sr_bind_error(b, at, "`%.40s`: expected a number above 0 and at most 1, found `%.40s`",
+                          pair->name, pair->value);
+        else
+            pii->thresholds[type] = value;
+    }
+}
+
+static const struct sr_yaml_node *item_of(const struct sr_yaml_node *list, size_t i)
+{
+    return list && list->kind == SR_YAML_LIST && i < list->count ? list->items[i] : NULL;
+}
+
+static void link_signals(struct sr_binder *b, const struct sr_yaml_node *signals, struct sr_config *config)
+{
+    const struct sr_yaml_node *piis = sr_yaml_get(signals, "pii");
+    for (size_t i = 0; i < config->n_jailbreaks; i++)
+        if (!(config->jailbreaks[i].threshold > 0))
+            config->jailbreaks[i].threshold = config->global.jailbreak_threshold;
+    for (size_t i = 0; i < config->n_piis; i++) {
+        struct sr_config_pii *pii = &config->piis[i];
+        const struct sr_yaml_node *node = item_of(piis, i);
+        if (!(pii->threshold > 0))
+            pii->threshold = config->global.pii_threshold;
+        pii->allowed = types_mask(b, sr_yaml_get(node, "pii_types_allowed"), &pii->types_allowed);
+        link_type_thresholds(b, node, pii);
+    }
+}
+
+static void link_policies(struct sr_binder *b, const struct sr_yaml_node *models, struct sr_config *config)
+{
+    char hint[HINT_SIZE];
+    for (size_t i = 0; i < config->global.n_policies; i++) {
+        struct sr_config_policy *policy = &config->global.policies[i];
+        const struct sr_yaml_node *node = sr_yaml_get(models, policy->model);
+        const struct sr_yaml_node *types = sr_yaml_get(sr_yaml_get(node, "pii_policy"), "pii_types_allowed");
+        uint32_t mask = types_mask(b, types, &policy->types_allowed);
+        policy->allowed = policy->allow_by_default ? ~UINT32_C(0) : mask;
+        policy->index = sr_config_find_model(config, sr_bytes_str(policy->model));
+        if (policy->index < 0)
+            sr_bind_error(b, node ? node : models, "no model `%.60s` in providers.models%s", policy->model,
+                          sr_config_link_model_hint(config, sr_bytes_str(policy->model), hint, sizeof hint));
+        else if (policy->allow_by_default && mask)
+            sr_bind_warning(b, types, "`pii_types_allowed` changes nothing while `allow_by_default` is true");
+    }
+}
+
+static void link_decisions(struct sr_binder *b, const struct sr_yaml_node *decisions,
+                           const struct sr_config *config)
+{
+    for (size_t i = 0; i < config->n_decisions; i++) {
+        const struct sr_config_decision *decision = &config->decisions[i];
+        const struct sr_yaml_node *node = item_of(decisions, i);
+        if (!decision->plugins.guard.set)
+            continue;
+        if (decision->plugins.guard.action == SR_GUARD_ROUTE && decision->n_refs == 0)
+            sr_bind_error(b, node, "decision `%.60s` routes, but has no modelRefs to route to",
+                          decision->name);
+        if (decision->plugins.guard.action == SR_GUARD_REDACT && config->n_piis == 0)
+            sr_bind_error(b, node,
+                          "decision `%.60s` redacts, but routing.signals.pii has no rule that says what",
+                          decision->name);
+    }
+}
+
+void sr_config_link_guards(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config)
+{
+    const struct sr_yaml_node *routing = sr_yaml_get(root, "routing");
+    const struct sr_yaml_node *semroute = sr_yaml_get(sr_yaml_get(root, "global"), "semroute");
+    link_signals(b, sr_yaml_get(routing, "signals"), config);
+    link_policies(b, sr_yaml_get(semroute, "models"), config);
+    link_decisions(b, sr_yaml_get(routing, "decisions"), config);
+}

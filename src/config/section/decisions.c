@@ -1,0 +1,189 @@
+/* `routing` and its decisions: rule trees, candidates, plugins. Names of rules and models are checked in
+ * link.c. */
+#include "config/bind/bind.h"
+
+#define RULE(member)     offsetof(struct sr_config_rule, member)
+#define REF(member)      offsetof(struct sr_config_model_ref, member)
+#define DECISION(member) offsetof(struct sr_config_decision, member)
+
+static const struct sr_enum_word operators[] = {
+    {"AND", SR_RULE_AND}, {"OR", SR_RULE_OR}, {"NOT", SR_RULE_NOT}, {NULL, 0}};
+static const struct sr_enum_word on_error[] = {
+    {"no_match", SR_ON_ERROR_NO_MATCH}, {"match", SR_ON_ERROR_MATCH}, {NULL, 0}};
+static const struct sr_enum_word leaf_types[] = {{"keyword", 0},   {"domain", 1},    {"context", 2},
+                                                 {"structure", 3}, {"language", 4},  {"jailbreak", 5},
+                                                 {"pii", 6},       {"embedding", 7}, {NULL, 0}};
+
+static const struct sr_field rule_fields[] = {
+    {"operator", SR_FIELD_ENUM, RULE(op), .words = operators,
+     .help = "AND, OR (over any number of `conditions`) or NOT (over one)"},
+    {"conditions", SR_FIELD_LIST, RULE(children), RULE(n_children), .of = &sr_section_rule,
+     .help = "rules, nested as deep as needed"},
+    {"type", SR_FIELD_WORD, RULE(type), .words = leaf_types, .later = sr_leaf_types_later,
+     .help = "the type of signal that the rule asks"},
+    {"name", SR_FIELD_TEXT, RULE(name), .help = "the name of one of that signal's rules"},
+    {"on_error", SR_FIELD_ENUM, RULE(on_error), .words = on_error, .def = "no_match",
+     .help = "what holds when the signal could not be computed"},
+    {"predicate", SR_FIELD_OBJECT, RULE(predicate), .of = &sr_section_predicate,
+     .help = "compares the value that the signal measured"},
+};
+
+static void finish_operator(struct sr_binder *b, const struct sr_yaml_node *node, struct sr_config_rule *rule)
+{
+    const struct sr_yaml_node *at = sr_bind_at(node, "conditions");
+    if (sr_yaml_get(node, "type") || sr_yaml_get(node, "name"))
+        sr_bind_error(b, node, "a rule has either `operator` and `conditions`, or `type` and `name`");
+    else if (rule->op == SR_RULE_NOT && rule->n_children != 1)
+        sr_bind_error(b, at, "NOT takes exactly one condition, found %zu", rule->n_children);
+    else if (rule->n_children == 0)
+        sr_bind_error(b, at, "%s needs at least one condition", rule->op == SR_RULE_AND ? "AND" : "OR");
+}
+
+/* An unsupported signal, let pass: nothing matches it (an OR of nothing), or on_error says that it does. */
+static void neutralise(struct sr_config_rule *rule)
+{
+    rule->op = rule->on_error == SR_ON_ERROR_MATCH ? SR_RULE_AND : SR_RULE_OR;
+}
+
+static void finish_rule(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
+{
+    struct sr_config_rule *rule = target;
+    const struct sr_yaml_node *type = sr_yaml_get(node, "type");
+    rule->line = node->line;
+    rule->column = node->column;
+    if (node->count == 0)
+        return;
+    if (sr_yaml_get(node, "operator")) {
+        finish_operator(b, node, rule);
+        return;
+    }
+    if (sr_yaml_get(node, "conditions"))
+        sr_bind_error(b, node, "`operator` is missing in this rule: AND, OR or NOT");
+    else if (!type)
+        sr_bind_error(b, node, "`type` is missing in this rule");
+    else if (!rule->name[0])
+        sr_bind_error(b, node, "`name` is missing in this rule");
+    else if (!rule->type[0])
+        neutralise(rule);
+}
+
+const struct sr_section sr_section_rule = {
+    .name = "rule",
+    .help = "Either `operator` and `conditions`, or `type` and `name` of a signal's rule.",
+    .size = sizeof(struct sr_config_rule),
+    SR_FIELDS(rule_fields),
+    .later = (const char *const[]){"label", NULL},
+    .finish = finish_rule,
+};
+
+static const struct sr_field ref_fields[] = {
+    {"model", SR_FIELD_REF, .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
+     .help = "one of `providers.models`"},
+    {"lora_name", SR_FIELD_TEXT, REF(lora_name),
+     .help = "an adapter of that model; sent upstream as the model"},
+    {"use_reasoning", SR_FIELD_BOOL, REF(use_reasoning),
+     .def_note = "`use_reasoning` of the model's score in the domain, else `false`",
+     .help = "whether the model should think"},
+    {"reasoning_effort", SR_FIELD_WORD, REF(reasoning_effort), .words = sr_effort_words,
+     .def_note = "`default_reasoning_effort`", .help = "how much it should think"},
+    {"reasoning_description", SR_FIELD_TEXT, REF(reasoning_description),
+     .help = "why, for people: shown by `explain` and in the access log"},
+};
+
+static void prepare_ref(void *target)
+{
+    ((struct sr_config_model_ref *)target)->model = -1;
+}
+
+static void finish_ref(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
+{
+    (void)b;
+    ((struct sr_config_model_ref *)target)->says_reasoning = sr_yaml_get(node, "use_reasoning") != NULL;
+}
+
+static const struct sr_section ref_section = {
+    .name = "modelRef",
+    .help = "A candidate for the requests that the decision matches.",
+    .size = sizeof(struct sr_config_model_ref),
+    SR_FIELDS(ref_fields),
+    .later = (const char *const[]){"weight", NULL},
+    .prepare = prepare_ref,
+    .finish = finish_ref,
+};
+
+static const struct sr_enum_word algorithms[] = {{"static", 0}, {NULL, 0}};
+static const char *const algorithms_later[] = {
+    "router_dc", "automix", "hybrid",     "latency_aware", "multi_factor", "knn",    "kmeans",    "svm",
+    "mlp",       "prompt",  "confidence", "ratings",       "remom",        "fusion", "workflows", NULL};
+
+static const struct sr_field algorithm_fields[] = {
+    {"type", SR_FIELD_ENUM, .words = algorithms, .later = algorithms_later, .def = "static",
+     .flags = SR_FIELD_DECLARED,
+     .help = "static: the candidate with the best score in the domain, else the first"},
+};
+
+static const struct sr_section algorithm_section = {
+    .name = "algorithm",
+    .help = "How one of several candidates is chosen.",
+    SR_FIELDS(algorithm_fields),
+    .later = (const char *const[]){"on_error", "router_dc", "automix", "hybrid", "latency_aware",
+                                   "multi_factor", "knn", "kmeans", "svm", "mlp", "prompt", "confidence",
+                                   "ratings", "remom", "fusion", "workflows", NULL},
+};
+
+static const struct sr_field decision_fields[] = {
+    {"name", SR_FIELD_TEXT, DECISION(name), .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
+     .help = "shown in headers, metrics and logs"},
+    {"description", SR_FIELD_TEXT, DECISION(description), .help = "for people: shown by `explain`"},
+    {"priority", SR_FIELD_INT64, DECISION(priority), .def = "0", .min = -1e9, .max = 1e9,
+     .help = "of several that match, the highest wins (strategy `priority`)"},
+    {"tier", SR_FIELD_INT64, DECISION(tier), .def = "0", .max = 1e9,
+     .help = "with any tier above 0, the lowest tier goes first"},
+    {"rules", SR_FIELD_OBJECT, DECISION(rules), .of = &sr_section_rule, .help = "when the decision matches",
+     .def_note = "always"},
+    {"modelRefs", SR_FIELD_LIST, DECISION(refs), DECISION(n_refs), .of = &ref_section,
+     .help = "the candidates", .def_note = "the default model"},
+    {"algorithm", SR_FIELD_OBJECT, .of = &algorithm_section,
+     .help = "how one of several candidates is chosen"},
+    {"plugins", SR_FIELD_PLUGINS, DECISION(plugins), .variants = sr_plugin_variants,
+     .later = sr_plugins_later, .help = "what else happens to the request"},
+};
+
+static void finish_decision(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
+{
+    const struct sr_yaml_node *rules = sr_yaml_get(node, "rules");
+    (void)b;
+    ((struct sr_config_decision *)target)->has_rules =
+        rules && rules->kind == SR_YAML_MAP && rules->count > 0;
+}
+
+const struct sr_section sr_section_decision = {
+    .name = "decision",
+    .help = "Which requests it is for, and what happens to them.",
+    .size = sizeof(struct sr_config_decision),
+    SR_FIELDS(decision_fields),
+    .later = (const char *const[]){"output_contract", "output_contract_spec", "adaptations",
+                                   "candidateIterations", "emits", "annotations", NULL},
+    .finish = finish_decision,
+};
+
+const struct sr_enum_word sr_strategy_words[] = {
+    {"priority", SR_STRATEGY_PRIORITY}, {"confidence", SR_STRATEGY_CONFIDENCE}, {NULL, 0}};
+
+static const struct sr_field routing_fields[] = {
+    {"strategy", SR_FIELD_ENUM, offsetof(struct sr_config, strategy), .words = sr_strategy_words,
+     .def = "priority",
+     .help = "what decides between decisions that match: their priority or their confidence"},
+    {"modelCards", SR_FIELD_LIST, offsetof(struct sr_config, cards), offsetof(struct sr_config, n_cards),
+     .of = &sr_section_card, .help = "what the models are and can do"},
+    {"signals", SR_FIELD_OBJECT, .of = &sr_section_signals, .help = "what is found out about a request"},
+    {"decisions", SR_FIELD_LIST, offsetof(struct sr_config, decisions),
+     offsetof(struct sr_config, n_decisions), .of = &sr_section_decision, .help = "which requests go where"},
+};
+
+const struct sr_section sr_section_routing = {
+    .name = "routing",
+    .help = "From a request to a decision.",
+    SR_FIELDS(routing_fields),
+    .later = (const char *const[]){"projections", NULL},
+};

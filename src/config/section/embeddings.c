@@ -1,0 +1,133 @@
+/* `routing.signals.embeddings`, and the sections of the models behind them: which encoder it is and how it is
+ * run. Whether the folder holds a model is said where it is opened. */
+#include "config/bind/bind.h"
+#include "infer/engine/engine.h"
+
+#define EMBEDDING(member) offsetof(struct sr_config_embedding, member)
+#define INFERENCE(member) offsetof(struct sr_config_inference, member)
+#define GLOBAL(member)    offsetof(struct sr_config_global, member)
+
+static const struct sr_enum_word aggregations[] = {
+    {"max", SR_AGGREGATION_MAX}, {"mean", SR_AGGREGATION_MEAN}, {"any", SR_AGGREGATION_ANY}, {NULL, 0}};
+static const struct sr_enum_word precisions[] = {
+    {"fp32", SR_PRECISION_FP32}, {"bf16", SR_PRECISION_BF16}, {"int8", SR_PRECISION_INT8}, {NULL, 0}};
+
+static const struct sr_field embedding_fields[] = {
+    {"name", SR_FIELD_TEXT, EMBEDDING(name), .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
+     .help = "what rules call it"},
+    {"candidates", SR_FIELD_TEXTS, EMBEDDING(candidates), .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
+     .help = "texts that mean what the rule stands for"},
+    {"threshold", SR_FIELD_NUMBER, EMBEDDING(threshold), .def = "0.75", .min = -1, .max = 1,
+     .help = "the cosine similarity from which it matches"},
+    {"aggregation_method", SR_FIELD_ENUM, EMBEDDING(aggregation), .words = aggregations, .def = "max",
+     .help = "max: the nearest candidate counts; mean: the mean of all; any: the first that reaches the "
+             "threshold"},
+};
+
+static void finish_embedding(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
+{
+    const struct sr_config_embedding *rule = target;
+    const struct sr_yaml_node *list = sr_yaml_get(node, "candidates");
+    for (size_t i = 0; i < rule->candidates.count; i++)
+        if (!rule->candidates.items[i][0])
+            sr_bind_error(b, list && i < list->count ? list->items[i] : node, "a candidate is empty");
+}
+
+const struct sr_section sr_section_embedding = {
+    .name = "embedding rule",
+    .help = "Texts that the user's text is near to in meaning.",
+    .size = sizeof(struct sr_config_embedding),
+    SR_FIELDS(embedding_fields),
+    .later = (const char *const[]){"query_modality", NULL},
+    .finish = finish_embedding,
+};
+
+static const struct sr_field dimension_fields[] = {
+    {"target_dimension", SR_FIELD_INT, GLOBAL(inference.dimensions), .def = "0", .max = 65535,
+     .help = "so many numbers of a vector are used (for models that are trained for it); 0 = all"},
+    {"target_layer", SR_FIELD_INT, GLOBAL(inference.layers), .def = "0", .max = 65535,
+     .help = "the layer to stop after (for models that are trained for it); 0 = the last"},
+};
+static const struct sr_section dimension_section = {
+    .name = "embedding_config",
+    .help = "Which part of the model's vectors is used.",
+    SR_FIELDS(dimension_fields),
+    .later = (const char *const[]){"model_type", "preload_embeddings", "top_k", "min_score_threshold",
+                                   "enable_soft_matching", "prototype_scoring", NULL},
+};
+
+static const struct sr_field semantic_fields[] = {
+    {"mmbert_model_path", SR_FIELD_TEXT, GLOBAL(inference.encoder),
+     .def_note = "all-MiniLM-L6-v2, where it is found",
+     .help = "folder of a Hugging Face encoder (BERT, RoBERTa, ModernBERT, mmBERT), or the name of one in "
+             "the models folder"},
+    {"embedding_config", SR_FIELD_OBJECT, .of = &dimension_section,
+     .help = "which part of the model's vectors is used"},
+};
+static const struct sr_section semantic_section = {
+    .name = "semantic embeddings",
+    .help = "The model behind the `embedding` signal.",
+    SR_FIELDS(semantic_fields),
+    .later = (const char *const[]){"bert_model_path", "qwen3_model_path", "gemma_model_path",
+                                   "multimodal_model_path", "use_cpu", "backend", "endpoint", NULL},
+};
+
+static const struct sr_field embeddings_fields[] = {
+    {"semantic", SR_FIELD_OBJECT, .of = &semantic_section, .help = "the model behind the `embedding` signal"},
+};
+const struct sr_section sr_section_embedding_models = {
+    .name = "global.model_catalog.embeddings",
+    .help = "Models that turn texts into vectors.",
+    SR_FIELDS(embeddings_fields),
+};
+
+static const struct sr_field inference_fields[] = {
+    {"precision", SR_FIELD_ENUM, INFERENCE(precision), .words = precisions, .def = "fp32",
+     .help = "how the linear layers compute: fp32 as the model was published; bf16 and int8 are faster and "
+             "a little off (`semroute models verify` says how much)"},
+    {"judge_precision", SR_FIELD_ENUM, INFERENCE(judge_precision), .words = precisions, .def = "int8",
+     .help = "the same for the judge: int8 takes less than half of fp32's time, with the same accuracy on "
+             "measured data though single answers differ; with another value than `precision` it has a trunk "
+             "of its own in memory"},
+    {"threads", SR_FIELD_INT, INFERENCE(threads), .def = "0", .max = 64,
+     .help = "threads that compute a batch; 0 = one for each core"},
+    {"cpus", SR_FIELD_TEXT, INFERENCE(cpus), .def_note = "all that the process may use",
+     .help = "the CPUs that these threads use, as in `0-3,8`"},
+    {"memory_max", SR_FIELD_SIZE, INFERENCE(memory_max), .def = "1GiB", .min = 1 << 20, .max = 0x1p40,
+     .help = "working memory of all batches; a text that needs more is refused"},
+    {"queue_jobs", SR_FIELD_INT, INFERENCE(queue_jobs), .def = "4096", .min = 1, .max = 1 << 20,
+     .help = "texts (windows of texts) that may wait; more are refused"},
+    {"batch_tokens", SR_FIELD_INT, INFERENCE(batch_tokens), .def = "1024", .min = 1, .max = 1 << 20,
+     .help = "tokens that are computed together at most; a longer sequence is computed alone"},
+    {"batch_wait_us", SR_FIELD_INT, INFERENCE(batch_wait_us), .def = "500", .max = 1e6,
+     .help = "microseconds that a batch waits for company where other requests were seen; 0 = none"},
+    {"max_windows", SR_FIELD_INT, INFERENCE(max_windows), .def = "16", .min = 1, .max = 1024,
+     .help = "pieces of a text, each as long as the model reads, that an `embedding` signal reads"},
+    {"judge", SR_FIELD_TEXT, INFERENCE(judge), .def_note = "judge, where it is found and has a card",
+     .help = "folder of heads on the encoder that classify texts, or the name of one in the models folder"},
+    {"models_folder", SR_FIELD_TEXT, INFERENCE(models_folder), .def_note = "none: the models that come along",
+     .help =
+         "folder of model folders: those for `domain`, `jailbreak` and `pii` are found by name or mapping "
+         "file (`semroute models list DIR`); a `model_id` wins"},
+    {"ask_below", SR_FIELD_NUMBER, INFERENCE(ask_below), .def = "0.9", .max = 1,
+     .help = "signals whose linear answer is less sure than this ask the judge; 0 = never, 1 = always"},
+    {"judge_max_bytes", SR_FIELD_SIZE, INFERENCE(judge_max), .def = "1MiB", .max = 1 << 30,
+     .help = "longer texts are not put to the judge: the linear tier and the exact recognisers answer them "
+             "alone; 0 = only the reader's own limits (1,024 windows, 4 MiB). What the judge has not read at "
+             "`signal_deadline_ms` they answer, too"},
+};
+
+static void finish_inference(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
+{
+    const struct sr_config_inference *inference = target;
+    struct sr_err err = {0};
+    if (inference->cpus[0] && sr_infer_check_cpus(inference->cpus, &err))
+        sr_bind_error(b, sr_bind_at(node, "cpus"), "`cpus`: %s", err.message);
+}
+
+const struct sr_section sr_section_inference = {
+    .name = "global.semroute.inference",
+    .help = "How encoders are run.",
+    SR_FIELDS(inference_fields),
+    .finish = finish_inference,
+};

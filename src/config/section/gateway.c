@@ -1,0 +1,64 @@
+/* `global.semroute.gateway`: limits and timeouts of the gateway door. */
+#include "config/bind/bind.h"
+
+#define GATEWAY(member) offsetof(struct sr_config_gateway, member)
+#define DAY             (24 * 3600e3)
+
+static const struct sr_field tls_fields[] = {
+    {"cert_file", SR_FIELD_TEXT, GATEWAY(tls_cert_file), .help = "PEM file of the certificate and its chain"},
+    {"key_file", SR_FIELD_TEXT, GATEWAY(tls_key_file), .help = "PEM file of the private key"},
+};
+
+static void finish_tls(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
+{
+    const struct sr_config_gateway *gateway = target;
+    if (!gateway->tls_cert_file[0] != !gateway->tls_key_file[0])
+        sr_bind_error(b, node, "`cert_file` and `key_file` go together: `%s` is missing",
+                      gateway->tls_cert_file[0] ? "key_file" : "cert_file");
+}
+
+static const struct sr_section tls_section = {
+    .name = "gateway tls", .help = "TLS for clients.", SR_FIELDS(tls_fields), .finish = finish_tls};
+
+static const struct sr_field upstream_fields[] = {
+    {"connect_timeout_ms", SR_FIELD_MS, GATEWAY(upstream.connect_timeout_ms), .def = "5000", .min = 1,
+     .max = DAY, .help = "until an upstream accepts a connection"},
+    {"response_timeout_ms", SR_FIELD_MS, GATEWAY(upstream.response_timeout_ms), .def = "600000", .min = 1,
+     .max = DAY, .help = "until the head of its answer is there"},
+    {"idle_timeout_ms", SR_FIELD_MS, GATEWAY(upstream.idle_timeout_ms), .def = "600000", .min = 1, .max = DAY,
+     .help = "the longest silence inside an answer"},
+    {"keepalive_ms", SR_FIELD_MS, GATEWAY(upstream.keepalive_ms), .def = "60000", .max = DAY,
+     .help = "how long an unused connection is kept"},
+    {"max_idle", SR_FIELD_UINT32, GATEWAY(upstream.max_idle), .def = "64", .max = 65536,
+     .help = "unused connections kept for each backend and event loop"},
+    {"retries", SR_FIELD_INT, GATEWAY(upstream.retries), .def = "1", .max = 10,
+     .help = "new attempts when nothing had been sent"},
+};
+
+static const struct sr_section upstream_section = {
+    .name = "gateway upstream", .help = "Connections to the models.", SR_FIELDS(upstream_fields)};
+
+static const struct sr_field fields[] = {
+    {"max_body_bytes", SR_FIELD_SIZE, GATEWAY(max_body_bytes), .def = "32MiB", .min = 1024, .max = 0x1p31,
+     .help = "the largest request body; over it 413"},
+    {"max_header_bytes", SR_FIELD_SIZE, GATEWAY(max_header_bytes), .def = "64KiB", .min = 1024, .max = 0x1p24,
+     .help = "the largest request head; over it 431"},
+    {"max_connections", SR_FIELD_UINT32, GATEWAY(max_connections), .def = "10000", .min = 1, .max = 1e6,
+     .help = "client connections of the process; over it 503"},
+    {"header_timeout_ms", SR_FIELD_MS, GATEWAY(header_timeout_ms), .def = "10000", .min = 1, .max = DAY,
+     .help = "until a request's head is complete; else 408"},
+    {"body_timeout_ms", SR_FIELD_MS, GATEWAY(body_timeout_ms), .def = "60000", .min = 1, .max = DAY,
+     .help = "the longest silence inside a request body; else 408"},
+    {"idle_timeout_ms", SR_FIELD_MS, GATEWAY(idle_timeout_ms), .def = "75000", .min = 1, .max = DAY,
+     .help = "how long a connection without a request is kept"},
+    {"drain_timeout_ms", SR_FIELD_MS, GATEWAY(drain_timeout_ms), .def = "30000", .max = DAY,
+     .help = "how long open exchanges may go on after SIGTERM"},
+    {"tls", SR_FIELD_OBJECT, .of = &tls_section, .help = "TLS for clients", .def_note = "plain HTTP"},
+    {"upstream", SR_FIELD_OBJECT, .of = &upstream_section, .help = "connections to the models"},
+};
+
+const struct sr_section sr_section_gateway = {
+    .name = "gateway",
+    .help = "Limits and timeouts of the gateway.",
+    SR_FIELDS(fields),
+};

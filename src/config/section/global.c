@@ -1,0 +1,173 @@
+/* `global`: the router, the classifier, and under `semroute` what is this program's own. */
+#include "config/bind/bind.h"
+
+#define GLOBAL(member) offsetof(struct sr_config_global, member)
+
+static const struct sr_field skip_fields[] = {
+    {"enabled", SR_FIELD_BOOL, GLOBAL(skip_processing), .def = "false",
+     .help = "let requests with `x-vsr-skip-processing: true` pass untouched"},
+};
+static const struct sr_section skip_section = {.name = "skip_processing",
+                                               .help = "A header by which a client passes the router by.",
+                                               SR_FIELDS(skip_fields)};
+
+static const struct sr_field streamed_fields[] = {
+    {"enabled", SR_FIELD_BOOL, GLOBAL(extproc.streamed_body), .def = "true",
+     .help = "whether such bodies are read; `false`: their requests pass unrouted, and are counted"},
+    {"max_bytes", SR_FIELD_SIZE, GLOBAL(extproc.stream_max_bytes), .def = "0", .max = 0x1p31,
+     .help =
+         "the largest body that Envoy may send in chunks, over it 413; 0 = the gateway's `max_body_bytes`"},
+    {"timeout_sec", SR_FIELD_INT64, GLOBAL(extproc.stream_timeout_sec), .def = "60", .min = 0, .max = 86400,
+     .help = "until a body that Envoy sends in chunks is complete, else 408; 0 = no limit"},
+};
+static const struct sr_section streamed_section = {
+    .name = "streamed_body",
+    .help = "Bodies that Envoy sends in chunks.",
+    SR_FIELDS(streamed_fields),
+};
+
+static const struct sr_field router_fields[] = {
+    {"auto_model_name", SR_FIELD_TEXT, GLOBAL(auto_model_name), .def = "MoM", .flags = SR_FIELD_NOT_EMPTY,
+     .help = "a model name that asks the router to choose, besides `auto` and `vllm-sr/auto`"},
+    {"auto_model_names", SR_FIELD_TEXTS, GLOBAL(auto_model_names), .help = "more such names"},
+    {"include_config_models_in_list", SR_FIELD_BOOL, GLOBAL(include_config_models_in_list), .def = "false",
+     .help = "whether /v1/models also shows the configured models"},
+    {"strategy", SR_FIELD_ENUM, .words = sr_strategy_words, .flags = SR_FIELD_DECLARED,
+     .help = "the strategy where `routing.strategy` is not given"},
+    {"skip_processing", SR_FIELD_OBJECT, .of = &skip_section, .help = "a header to pass the router by"},
+    {"clear_route_cache", SR_FIELD_BOOL, GLOBAL(extproc.clear_route_cache), .def = "true",
+     .help = "whether Envoy chooses its route again once `x-selected-model` is set"},
+    {"streamed_body", SR_FIELD_OBJECT, .of = &streamed_section, .help = "bodies that Envoy sends in chunks"},
+};
+static const struct sr_section router_section = {
+    .name = "global.router",
+    .help = "What the router does with every request.",
+    SR_FIELDS(router_fields),
+    .later = (const char *const[]){"model_selection", NULL},
+};
+
+static const struct sr_field metrics_fields[] = {
+    {"enabled", SR_FIELD_BOOL, GLOBAL(metrics), .def = "true", .help = "whether /metrics answers"},
+};
+static const struct sr_section metrics_section = {
+    .name = "metrics", .help = "Prometheus metrics.", SR_FIELDS(metrics_fields)};
+static const struct sr_field observability_fields[] = {
+    {"metrics", SR_FIELD_OBJECT, .of = &metrics_section, .help = "Prometheus metrics"},
+};
+static const struct sr_section observability_section = {
+    .name = "observability",
+    .help = "Seeing what happens.",
+    SR_FIELDS(observability_fields),
+    .later = (const char *const[]){"tracing", NULL},
+};
+static const struct sr_field services_fields[] = {
+    {"observability", SR_FIELD_OBJECT, .of = &observability_section, .help = "metrics"},
+};
+static const struct sr_section services_section = {
+    .name = "global.services",
+    .help = "What the program offers besides routing.",
+    SR_FIELDS(services_fields),
+    .later = (const char *const[]){"response_api", "router_replay", "ratelimit", "authz", "management_api",
+                                   "api", "startup_status", NULL},
+};
+
+static const struct sr_field domain_fields[] = {
+    {"threshold", SR_FIELD_NUMBER, GLOBAL(domain_threshold), .def = "0.6", .min = 0, .max = 1,
+     .help = "how sure the classifier must be"},
+    {"fallback_category", SR_FIELD_TEXT, GLOBAL(domain_fallback), .def = "other",
+     .help = "the domain of texts that it is not sure about"},
+    {"model_id", SR_FIELD_TEXT, GLOBAL(domain_model), .def_note = "the model that is built in",
+     .help =
+         "a linear text model (a .safetensors file), or the folder of an encoder with a classification head"},
+};
+static const struct sr_section domain_section = {
+    .name = "domain classifier",
+    .help = "The model behind the `domain` signal.",
+    SR_FIELDS(domain_fields),
+    .later = (const char *const[]){"model_ref", "use_cpu", "use_modernbert", "use_mmbert_32k",
+                                   "category_mapping_path", NULL},
+};
+static const struct sr_field classifier_fields[] = {
+    {"domain", SR_FIELD_OBJECT, .of = &domain_section, .help = "the model behind the `domain` signal"},
+    {"pii", SR_FIELD_OBJECT, .of = &sr_section_pii_classifier, .help = "what finds private data"},
+};
+static const struct sr_section classifier_section = {
+    .name = "classifier",
+    .help = "The classifiers.",
+    SR_FIELDS(classifier_fields),
+    .later = (const char *const[]){"mcp", "preference", NULL},
+};
+static const struct sr_field modules_fields[] = {
+    {"classifier", SR_FIELD_OBJECT, .of = &classifier_section, .help = "the classifiers"},
+    {"prompt_guard", SR_FIELD_OBJECT, .of = &sr_section_prompt_guard,
+     .help = "the model behind the `jailbreak` signal"},
+    {"prompt_compression", SR_FIELD_OBJECT, GLOBAL(compression), .of = &sr_section_compression,
+     .help = "what signals read of long texts"},
+};
+static const struct sr_section modules_section = {
+    .name = "modules",
+    .help = "What the models are used for.",
+    SR_FIELDS(modules_fields),
+    .later = (const char *const[]){"hallucination_mitigation", "feedback_detector", "complexity",
+                                   "modality_detector", NULL},
+};
+static const struct sr_field catalog_fields[] = {
+    {"modules", SR_FIELD_OBJECT, .of = &modules_section, .help = "what the models are used for"},
+    {"embeddings", SR_FIELD_OBJECT, .of = &sr_section_embedding_models,
+     .help = "models that turn texts into vectors"},
+};
+static const struct sr_section catalog_section = {
+    .name = "global.model_catalog",
+    .help = "The models that semroute itself runs.",
+    SR_FIELDS(catalog_fields),
+    .later = (const char *const[]){"system", "external", "kbs", NULL},
+};
+
+static const struct sr_enum_word levels[] = {{"debug", 0}, {"info", 1}, {"warn", 2}, {"error", 3}, {NULL, 0}};
+
+static const struct sr_field semroute_fields[] = {
+    {"override_confidence", SR_FIELD_NUMBER, GLOBAL(override_confidence), .def = "0", .min = 0, .max = 1,
+     .help = "a classifier at least this sure wins over keywords of the same priority; 0 = never"},
+    {"signal_deadline_ms", SR_FIELD_MS, GLOBAL(signal_deadline_ms), .def = "1000", .min = 1, .max = 600e3,
+     .help = "the longest that signals of one request may take together"},
+    {"request_headers", SR_FIELD_BOOL, GLOBAL(request_headers), .def = "true",
+     .help = "whether the upstream request gets the X-VSR-* headers"},
+    {"debug_headers", SR_FIELD_BOOL, GLOBAL(debug_headers), .def = "false",
+     .help = "whether every answer gets the headers that else `x-vsr-debug` asks for"},
+    {"access_log", SR_FIELD_TEXT, GLOBAL(access_log), .def = "off", .flags = SR_FIELD_NOT_EMPTY,
+     .help = "`stdout`, `off`, or a file"},
+    {"log_level", SR_FIELD_WORD, GLOBAL(log_level), .words = levels, .def = "info",
+     .help = "the least level that is logged"},
+    {"loops", SR_FIELD_INT, GLOBAL(loops), .def = "0", .max = 256,
+     .help = "event loop threads; 0 = one for each core"},
+    {"workers", SR_FIELD_INT, GLOBAL(workers), .def = "0", .max = 256,
+     .help = "threads for long texts; 0 = one for each core"},
+    {"gateway", SR_FIELD_OBJECT, GLOBAL(gateway), .of = &sr_section_gateway, .help = "limits of the gateway"},
+    {"extproc", SR_FIELD_OBJECT, GLOBAL(extproc), .of = &sr_section_extproc, .help = "Envoy's door"},
+    {"inference", SR_FIELD_OBJECT, GLOBAL(inference), .of = &sr_section_inference,
+     .help = "how encoders are run"},
+    {"guards", SR_FIELD_OBJECT, GLOBAL(guards), .of = &sr_section_guards,
+     .help = "what holds for all guards"},
+    {"models", SR_FIELD_MAP, GLOBAL(policies), GLOBAL(n_policies), .of = &sr_section_policy,
+     .help = "what models of `providers.models` may see"},
+};
+static const struct sr_section semroute_section = {
+    .name = "global.semroute",
+    .help = "What only semroute has.",
+    SR_FIELDS(semroute_fields),
+};
+
+static const struct sr_field global_fields[] = {
+    {"router", SR_FIELD_OBJECT, .of = &router_section, .help = "what the router does with every request"},
+    {"services", SR_FIELD_OBJECT, .of = &services_section, .help = "what the program offers besides routing"},
+    {"model_catalog", SR_FIELD_OBJECT, .of = &catalog_section,
+     .help = "the models that semroute itself runs"},
+    {"semroute", SR_FIELD_OBJECT, .of = &semroute_section, .help = "what only semroute has"},
+};
+
+const struct sr_section sr_section_global = {
+    .name = "global",
+    .help = "Settings of the program.",
+    SR_FIELDS(global_fields),
+    .later = (const char *const[]){"stores", "integrations", NULL},
+};

@@ -1,0 +1,166 @@
+/*
+ * What guards are configured by: the rules of the `jailbreak` and `pii` signals, the plugin `guard`, and the
+ * parts of `global` that hold for all of them.
+ */
+#include "config/bind/bind.h"
+
+#define JAILBREAK(member) offsetof(struct sr_config_jailbreak, member)
+#define PII(member)       offsetof(struct sr_config_pii, member)
+#define GUARD(member)     offsetof(struct sr_config_plugins, guard.member)
+#define GUARDS(member)    offsetof(struct sr_config_guards, member)
+#define POLICY(member)    offsetof(struct sr_config_policy, member)
+#define GLOBAL(member)    offsetof(struct sr_config_global, member)
+
+static const struct sr_enum_word methods[] = {{"classifier", 0}, {NULL, 0}};
+
+static const struct sr_field jailbreak_fields[] = {
+    {"name", SR_FIELD_TEXT, JAILBREAK(name), .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
+     .help = "what rules call it"},
+    {"threshold", SR_FIELD_NUMBER, JAILBREAK(threshold), .min = 0, .max = 1, .flags = SR_FIELD_EXCLUSIVE,
+     .def_note = "`threshold` of `prompt_guard`",
+     .help = "the probability of an attack from which it matches"},
+    {"include_history", SR_FIELD_BOOL, JAILBREAK(include_history), .def = "true",
+     .help = "read every message and tool result; `false`: only what the user asks now"},
+    {"method", SR_FIELD_ENUM, .words = methods, .later = (const char *const[]){"contrastive", NULL},
+     .def = "classifier", .flags = SR_FIELD_DECLARED, .help = "classifier: a model reads the texts"},
+};
+
+const struct sr_section sr_section_jailbreak = {
+    .name = "jailbreak rule",
+    .help = "Attempts to turn a model against its instructions, in any message or tool result.",
+    .size = sizeof(struct sr_config_jailbreak),
+    SR_FIELDS(jailbreak_fields),
+    .later = (const char *const[]){"jailbreak_patterns", "benign_patterns", NULL},
+};
+
+static const struct sr_field pii_fields[] = {
+    {"name", SR_FIELD_TEXT, PII(name), .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
+     .help = "what rules call it"},
+    {"threshold", SR_FIELD_NUMBER, PII(threshold), .min = 0, .max = 1, .flags = SR_FIELD_EXCLUSIVE,
+     .def_note = "`threshold` of `classifier.pii`", .help = "the confidence from which a finding counts"},
+    {"type_thresholds", SR_FIELD_PAIRS, PII(type_thresholds),
+     .help = "the same for single types, such as `PERSON: 0.9`"},
+    {"pii_types_allowed", SR_FIELD_TEXTS, PII(types_allowed), .help = "types that do not count"},
+    {"include_history", SR_FIELD_BOOL, PII(include_history), .def = "true",
+     .help = "read every message and tool result; `false`: only what the user asks now"},
+};
+
+const struct sr_section sr_section_pii = {
+    .name = "pii rule",
+    .help = "Private data: names, addresses, numbers that belong to a person.",
+    .size = sizeof(struct sr_config_pii),
+    SR_FIELDS(pii_fields),
+};
+
+static const struct sr_enum_word actions[] = {{"allow", SR_GUARD_ALLOW},   {"flag", SR_GUARD_FLAG},
+                                              {"route", SR_GUARD_ROUTE},   {"block", SR_GUARD_BLOCK},
+                                              {"redact", SR_GUARD_REDACT}, {NULL, 0}};
+
+static const struct sr_field guard_fields[] = {
+    {"action", SR_FIELD_ENUM, GUARD(action), .words = actions, .flags = SR_FIELD_REQUIRED,
+     .help = "allow, flag (a header says so), route (to the decision's model), block or redact (private data "
+             "becomes placeholders)"},
+    {"restore", SR_FIELD_BOOL, GUARD(restore), .def = "false",
+     .help = "redact: put the values back into the answer"},
+    {"status", SR_FIELD_INT, GUARD(status), .def = "403", .min = 200, .max = 599,
+     .help = "block: the status of the answer; with 200 it is a completion whose finish_reason is "
+             "`content_filter`"},
+    {"message", SR_FIELD_TEXT, GUARD(message), .def_note = "one that says what was found",
+     .help = "block: the text of the answer"},
+};
+
+static void finish_guard(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
+{
+    const struct sr_config_plugins *plugins = target;
+    int status = plugins->guard.status;
+    enum sr_guard_action action = plugins->guard.action;
+    if (status != 200 && (status < 400 || status > 499))
+        sr_bind_error(b, sr_bind_at(node, "status"), "`status`: expected 200 or 400 to 499, found %d",
+                      status);
+    if (action != SR_GUARD_REDACT && sr_yaml_get(node, "restore"))
+        sr_bind_error(b, sr_bind_at(node, "restore"), "`restore` goes with the action `redact` only");
+    if (action != SR_GUARD_BLOCK && (sr_yaml_get(node, "status") || sr_yaml_get(node, "message")))
+        sr_bind_error(b, node, "`status` and `message` go with the action `block` only");
+}
+
+const struct sr_section sr_section_guard_plugin = {
+    .name = "guard plugin",
+    .help = "What happens to a request that holds an attack or private data. Guards are decided before all "
+            "other decisions, among themselves.",
+    SR_FIELDS(guard_fields),
+    .finish = finish_guard,
+};
+
+static const struct sr_field guards_fields[] = {
+    {"explicit_models", SR_FIELD_BOOL, GUARDS(explicit_models), .def = "true",
+     .help = "whether requests that name their model are guarded too"},
+    {"memo_bytes", SR_FIELD_SIZE, GUARDS(memo_bytes), .def = "16MiB", .max = 0x1p34,
+     .help = "memory for what was found in texts that were read before; 0 = nothing is remembered"},
+    {"tenant_header", SR_FIELD_TEXT, GUARDS(tenant_header),
+     .def_note = "none: all requests share what is remembered",
+     .help = "a request header, set by what stands in front, whose values share nothing with one another"},
+    {"audit_log", SR_FIELD_TEXT, GUARDS(audit_log), .def = "stdout", .flags = SR_FIELD_NOT_EMPTY,
+     .help = "where a line for each thing that a guard did goes: `stdout`, `off`, or a file"},
+};
+
+const struct sr_section sr_section_guards = {
+    .name = "global.semroute.guards",
+    .help = "What holds for all guards.",
+    SR_FIELDS(guards_fields),
+};
+
+static const struct sr_field pii_policy_fields[] = {
+    {"allow_by_default", SR_FIELD_BOOL, POLICY(allow_by_default), .def = "true",
+     .help = "whether the model may see all private data"},
+    {"pii_types_allowed", SR_FIELD_TEXTS, POLICY(types_allowed),
+     .help = "types that it may see when it may not see all"},
+};
+static const struct sr_section pii_policy_section = {
+    .name = "pii_policy",
+    .help = "Which private data a model may see.",
+    SR_FIELDS(pii_policy_fields),
+};
+static const struct sr_field policy_fields[] = {
+    {"pii_policy", SR_FIELD_OBJECT, .of = &pii_policy_section, .help = "which private data it may see"},
+};
+
+const struct sr_section sr_section_policy = {
+    .name = "model of global.semroute",
+    .help = "What a model of `providers.models` may see.",
+    .size = sizeof(struct sr_config_policy),
+    SR_FIELDS(policy_fields),
+};
+
+static const struct sr_field prompt_guard_fields[] = {
+    {"threshold", SR_FIELD_NUMBER, GLOBAL(jailbreak_threshold), .def = "0.7", .min = 0, .max = 1,
+     .help = "the probability from which a text is an attack, for rules that do not say"},
+    {"model_id", SR_FIELD_TEXT, GLOBAL(jailbreak_model), .def_note = "the model that is built in",
+     .help =
+         "a linear text model (a .safetensors file), or the folder of an encoder with a classification head"},
+    {"positive_labels", SR_FIELD_TEXTS, GLOBAL(jailbreak_labels),
+     .def_note = "all but `benign`, `safe` and `normal`", .help = "the model's labels that mean an attack"},
+};
+
+const struct sr_section sr_section_prompt_guard = {
+    .name = "prompt_guard",
+    .help = "The model behind the `jailbreak` signal.",
+    SR_FIELDS(prompt_guard_fields),
+    .later = (const char *const[]){"enabled", "model_ref", "use_cpu", "use_modernbert", "use_mmbert_32k",
+                                   "jailbreak_mapping_path", "use_vllm", "on_error", NULL},
+};
+
+static const struct sr_field pii_classifier_fields[] = {
+    {"threshold", SR_FIELD_NUMBER, GLOBAL(pii_threshold), .def = "0.7", .min = 0, .max = 1,
+     .help = "the confidence from which a finding counts, for rules that do not say"},
+    {"model_id", SR_FIELD_TEXT, GLOBAL(pii_model),
+     .def_note = "the model that comes along, where it is found",
+     .help = "the folder of an encoder that labels tokens; it works beside the exact recognisers"},
+};
+
+const struct sr_section sr_section_pii_classifier = {
+    .name = "pii classifier",
+    .help = "What finds private data.",
+    SR_FIELDS(pii_classifier_fields),
+    .later = (const char *const[]){"model_ref", "use_cpu", "use_modernbert", "use_mmbert_32k",
+                                   "pii_mapping_path", NULL},
+};

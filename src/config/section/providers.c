@@ -1,0 +1,271 @@
+/* `providers`: the models, the upstreams that serve them, and how each family of models is told to reason. */
+#include "config/bind/bind.h"
+#include "config/bind/value.h"
+
+#include <stdlib.h>
+
+#define BACKEND(member) offsetof(struct sr_config_backend, member)
+#define MODEL(member)   offsetof(struct sr_config_model, member)
+
+static const struct sr_enum_word protocols[] = {{"http", 0}, {"https", 1}, {NULL, 0}};
+static const struct sr_enum_word providers[] = {{"openai", 0}, {NULL, 0}};
+static const char *const providers_later[] = {"anthropic", "azure-openai", "bedrock", "gemini",
+                                              "vertex-ai", "minimax",      NULL};
+static const struct sr_enum_word reasoning_types[] = {
+    {"chat_template_kwargs", SR_REASONING_CHAT_TEMPLATE_KWARGS},
+    {"reasoning_effort", SR_REASONING_EFFORT},
+    {"top_level_reasoning_effort", SR_REASONING_TOP_LEVEL_EFFORT},
+    {NULL, 0},
+};
+const struct sr_enum_word sr_effort_words[] = {{"none", 0}, {"minimal", 1}, {"low", 2}, {"medium", 3},
+                                               {"high", 4}, {"xhigh", 5},   {"max", 6}, {NULL, 0}};
+
+static const struct sr_field backend_fields[] = {
+    {"name", SR_FIELD_TEXT, BACKEND(name), .help = "a name for logs and metrics"},
+    {"endpoint", SR_FIELD_REF, .help = "`host:port` of an OpenAI-compatible server; IPv6 as `[::1]:8000`"},
+    {"base_url", SR_FIELD_REF,
+     .help = "the same as a URL, with an optional path before /v1; a /v1 at its end is understood"},
+    {"protocol", SR_FIELD_ENUM, .words = protocols, .def = "http", .flags = SR_FIELD_DECLARED,
+     .help = "how `endpoint` is spoken to"},
+    {"weight", SR_FIELD_NUMBER, BACKEND(weight), .def = "1", .min = 0, .max = 1e6,
+     .flags = SR_FIELD_EXCLUSIVE, .help = "share of the requests, relative to the model's other backends"},
+    {"provider", SR_FIELD_WORD, BACKEND(provider), .words = providers, .later = providers_later,
+     .def = "openai", .help = "the protocol family of the upstream"},
+    {"auth_header", SR_FIELD_TEXT, BACKEND(auth_header), .def = "Authorization", .flags = SR_FIELD_NOT_EMPTY,
+     .help = "the header that carries the key"},
+    {"auth_prefix", SR_FIELD_TEXT, BACKEND(auth_prefix), .def = "Bearer",
+     .help = "what stands before the key in that header"},
+    {"extra_headers", SR_FIELD_PAIRS, BACKEND(extra_headers), .help = "headers to set on every request"},
+    {"chat_path", SR_FIELD_TEXT, BACKEND(chat_path), .help = "the path of chat completions on this upstream",
+     .def_note = "as the client asked"},
+    {"api_key", SR_FIELD_TEXT, BACKEND(api_key), .help = "the key; better `${NAME}` or `api_key_env`",
+     .def_note = "the client's own header passes"},
+    {"api_key_env", SR_FIELD_REF, .help = "the environment variable that holds the key"},
+    {"tls_ca_file", SR_FIELD_TEXT, BACKEND(tls_ca_file), .def_note = "the system's authorities",
+     .help = "PEM file of the authorities that may sign an https upstream's certificate"},
+    {"tls_verify", SR_FIELD_BOOL, BACKEND(tls_verify), .def = "true",
+     .help = "false accepts any certificate; for tests only"},
+};
+
+static bool place_endpoint(struct sr_binder *b, const struct sr_yaml_node *node,
+                           struct sr_value_endpoint *out)
+{
+    const struct sr_yaml_node *endpoint = sr_yaml_get(node, "endpoint"), *url = sr_yaml_get(node, "base_url");
+    const struct sr_yaml_node *given = endpoint ? endpoint : url;
+    if (!given) {
+        sr_bind_error(b, node, "a backend needs `endpoint` (host:port) or `base_url`");
+        return false;
+    }
+    if (endpoint && url) {
+        sr_bind_error(b, url, "give `endpoint` or `base_url`, not both");
+        return false;
+    }
+    if (given->kind != SR_YAML_SCALAR || given->broken)
+        return false;
+    if (endpoint && !sr_value_endpoint(endpoint->text, out)) {
+        sr_bind_error(b, endpoint, "`endpoint`: expected `host:port` (IPv6 as `[::1]:8000`), found `%.80s`%s",
+                      endpoint->text.p,
+                      sr_bytes_contains(endpoint->text, SR_LIT("://")) ? "; a URL belongs under `base_url`"
+                                                                       : "");
+        return false;
+    }
+    if (url && !sr_value_url(url->text, out)) {
+        sr_bind_error(b, url, "`base_url`: expected a URL such as `https://host:8443/path`, found `%.80s`",
+                      url->text.p);
+        return false;
+    }
+    return true;
+}
+
+static void finish_key(struct sr_binder *b, const struct sr_yaml_node *node,
+                       struct sr_config_backend *backend)
+{
+    const struct sr_yaml_node *variable = sr_yaml_get(node, "api_key_env");
+    if (!variable || variable->kind != SR_YAML_SCALAR)
+        return;
+    if (sr_yaml_get(node, "api_key")) {
+        sr_bind_error(b, variable, "give `api_key` or `api_key_env`, not both");
+        return;
+    }
+    const char *value = getenv(variable->text.p);
+    if (value && *value)
+        backend->api_key = sr_bind_dup(b, sr_bytes_str(value));
+    else
+        sr_bind_unsupported(b, variable, "`api_key_env`: the environment variable `%.80s` is not set",
+                            variable->text.p);
+}
+
+static void check_headers(struct sr_binder *b, const struct sr_yaml_node *node,
+                          const struct sr_config_backend *backend)
+{
+    if (!sr_value_is_header_name(sr_bytes_str(backend->auth_header)) ||
+        sr_value_is_framing_header(sr_bytes_str(backend->auth_header)))
+        sr_bind_error(b, sr_bind_at(node, "auth_header"),
+                      "`auth_header`: `%.60s` cannot be used as a header name", backend->auth_header);
+    if (!sr_value_is_header_value(sr_bytes_str(backend->auth_prefix)))
+        sr_bind_error(b, sr_bind_at(node, "auth_prefix"),
+                      "`auth_prefix` must not contain control characters");
+    if (!sr_value_is_header_value(sr_bytes_str(backend->api_key)))
+        sr_bind_error(b, sr_bind_at(node, "api_key"), "the key must not contain control characters");
+    if (backend->chat_path[0] && backend->chat_path[0] != '/')
+        sr_bind_error(b, sr_bind_at(node, "chat_path"), "`chat_path` must begin with `/`");
+    const struct sr_yaml_node *extra = sr_yaml_get(node, "extra_headers");
+    for (size_t i = 0; extra && extra->kind == SR_YAML_MAP && i < extra->count; i++) {
+        if (!sr_value_is_header_name(extra->keys[i]->text) ||
+            sr_value_is_framing_header(extra->keys[i]->text))
+            sr_bind_error(b, extra->keys[i], "`extra_headers`: `%.60s` cannot be set here",
+                          extra->keys[i]->text.p);
+        if (extra->items[i]->kind == SR_YAML_SCALAR && !sr_value_is_header_value(extra->items[i]->text))
+            sr_bind_error(b, extra->items[i], "`extra_headers`: a value must not contain control characters");
+    }
+}
+
+static void finish_backend(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
+{
+    struct sr_config_backend *backend = target;
+    struct sr_value_endpoint place;
+    const struct sr_yaml_node *protocol = sr_yaml_get(node, "protocol");
+    finish_key(b, node, backend);
+    check_headers(b, node, backend);
+    if (!place_endpoint(b, node, &place))
+        return;
+    bool https = protocol && protocol->kind == SR_YAML_SCALAR && sr_bytes_eq(protocol->text, SR_LIT("https"));
+    if (place.scheme.n && protocol)
+        sr_bind_error(b, protocol, "`protocol` belongs to `endpoint`; a `base_url` names its own");
+    if (place.scheme.n)
+        https = place.scheme.n == 5;
+    backend->scheme = https ? "https" : "http";
+    backend->host = sr_bind_dup(b, place.host);
+    backend->port = place.port;
+    if (sr_bytes_eq(place.path, SR_LIT("/v1")) ||
+        (place.path.n > 3 && memcmp(place.path.p + place.path.n - 3, "/v1", 3) == 0))
+        place.path.n -= 3;
+    backend->base_path = sr_bind_dup(b, place.path);
+}
+
+static void prepare_backend(void *target)
+{
+    struct sr_config_backend *backend = target;
+    backend->scheme = "http";
+    backend->host = "";
+    backend->base_path = "";
+}
+
+static const struct sr_section backend_section = {
+    .name = "backend",
+    .help = "One upstream that serves the model.",
+    .size = sizeof(struct sr_config_backend),
+    SR_FIELDS(backend_fields),
+    .later = (const char *const[]){"type", "api_version", NULL},
+    .prepare = prepare_backend,
+    .finish = finish_backend,
+};
+
+static const struct sr_field pricing_fields[] = {
+    {"currency", SR_FIELD_TEXT, MODEL(pricing.currency), .def = "USD", .help = "currency of the prices"},
+    {"prompt_per_1m", SR_FIELD_NUMBER, MODEL(pricing.prompt_per_1m), .def = "0", .max = 1e9,
+     .help = "price of a million prompt tokens"},
+    {"completion_per_1m", SR_FIELD_NUMBER, MODEL(pricing.completion_per_1m), .def = "0", .max = 1e9,
+     .help = "price of a million completion tokens"},
+    {"cached_input_per_1m", SR_FIELD_NUMBER, MODEL(pricing.cached_input_per_1m), .def = "0", .max = 1e9,
+     .help = "price of a million prompt tokens that the upstream had cached"},
+    {"cache_write_per_1m", SR_FIELD_NUMBER, MODEL(pricing.cache_write_per_1m), .def = "0", .max = 1e9,
+     .help = "price of a million prompt tokens written to the upstream's cache"},
+};
+
+static void finish_pricing(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
+{
+    (void)b;
+    (void)node;
+    ((struct sr_config_model *)target)->pricing.set = true;
+}
+
+static const struct sr_section pricing_section = {
+    .name = "pricing",
+    .help = "What the model's tokens cost, for the cost metrics.",
+    SR_FIELDS(pricing_fields),
+    .finish = finish_pricing,
+};
+
+static const struct sr_enum_word api_formats[] = {{"openai", 0}, {NULL, 0}};
+static const char *const api_formats_later[] = {"anthropic", NULL};
+
+static const struct sr_field model_fields[] = {
+    {"name", SR_FIELD_TEXT, MODEL(name), .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
+     .help = "what clients and decisions call the model"},
+    {"provider_model_id", SR_FIELD_TEXT, MODEL(provider_model_id), .def_note = "its `name`",
+     .help = "what the upstream calls it"},
+    {"reasoning_family", SR_FIELD_REF, .help = "one of `providers.defaults.reasoning_families`"},
+    {"api_format", SR_FIELD_ENUM, .words = api_formats, .later = api_formats_later, .def = "openai",
+     .flags = SR_FIELD_DECLARED, .help = "the API that the upstream speaks"},
+    {"pricing", SR_FIELD_OBJECT, .of = &pricing_section, .help = "what tokens cost"},
+    {"backend_refs", SR_FIELD_LIST, MODEL(backends), MODEL(n_backends), .of = &backend_section,
+     .help = "the upstreams that serve it"},
+};
+
+static void finish_model(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
+{
+    struct sr_config_model *model = target;
+    (void)b;
+    (void)node;
+    if (!model->provider_model_id[0])
+        model->provider_model_id = model->name;
+}
+
+static void prepare_model(void *target)
+{
+    struct sr_config_model *model = target;
+    model->family = -1;
+    model->description = model->param_size = model->modality = "";
+}
+
+static const struct sr_section model_section = {
+    .name = "model",
+    .help = "A model and where it is served.",
+    .size = sizeof(struct sr_config_model),
+    SR_FIELDS(model_fields),
+    .later = (const char *const[]){"external_model_ids", "reliability", NULL},
+    .prepare = prepare_model,
+    .finish = finish_model,
+};
+
+static const struct sr_field family_fields[] = {
+    {"type", SR_FIELD_ENUM, offsetof(struct sr_config_family, type), .words = reasoning_types,
+     .flags = SR_FIELD_REQUIRED, .help = "where the switch stands in a request"},
+    {"parameter", SR_FIELD_TEXT, offsetof(struct sr_config_family, parameter),
+     .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY, .help = "the name of the switch"},
+};
+
+static const struct sr_section family_section = {
+    .name = "reasoning family",
+    .help = "How models of one family are told to think or not to think.",
+    .size = sizeof(struct sr_config_family),
+    SR_FIELDS(family_fields),
+};
+
+static const struct sr_field defaults_fields[] = {
+    {"default_model", SR_FIELD_REF, .help = "the model for requests that no decision matches",
+     .def_note = "none: such requests are refused"},
+    {"default_reasoning_effort", SR_FIELD_WORD, offsetof(struct sr_config, default_effort),
+     .words = sr_effort_words, .def = "medium", .help = "the effort where a decision reasons and names none"},
+    {"reasoning_families", SR_FIELD_MAP, offsetof(struct sr_config, families),
+     offsetof(struct sr_config, n_families), .of = &family_section, .help = "families by name"},
+};
+
+static const struct sr_section defaults_section = {
+    .name = "providers.defaults",
+    .help = "What holds for all models.",
+    SR_FIELDS(defaults_fields),
+};
+
+static const struct sr_field providers_fields[] = {
+    {"defaults", SR_FIELD_OBJECT, .of = &defaults_section, .help = "what holds for all models"},
+    {"models", SR_FIELD_LIST, offsetof(struct sr_config, models), offsetof(struct sr_config, n_models),
+     .of = &model_section, .help = "the models"},
+};
+
+const struct sr_section sr_section_providers = {
+    .name = "providers",
+    .help = "The models and the upstreams that serve them.",
+    SR_FIELDS(providers_fields),
+};

@@ -1,0 +1,31 @@
+/* The whole file: its top-level keys. */
+#include "config/bind/bind.h"
+
+static const struct sr_enum_word versions[] = {{"v0.3", 0}, {NULL, 0}};
+
+static const struct sr_field fields[] = {
+    {"version", SR_FIELD_ENUM, .words = versions, .flags = SR_FIELD_REQUIRED | SR_FIELD_DECLARED,
+     .help = "the shape of this file"},
+    {"listeners", SR_FIELD_LIST, offsetof(struct sr_config, listeners),
+     offsetof(struct sr_config, n_listeners), .of = &sr_section_listener, .help = "where the gateway listens",
+     .def_note = "127.0.0.1:8801"},
+    {"providers", SR_FIELD_OBJECT, .of = &sr_section_providers, .help = "the models and their upstreams"},
+    {"routing", SR_FIELD_OBJECT, .of = &sr_section_routing, .help = "signals and decisions"},
+    {"global", SR_FIELD_OBJECT, offsetof(struct sr_config, global), .of = &sr_section_global,
+     .help = "settings of the program"},
+};
+
+static void prepare_root(void *target)
+{
+    ((struct sr_config *)target)->default_model = -1;
+}
+
+const struct sr_section sr_section_root = {
+    .name = "configuration",
+    .help = "Configuration of semroute: the v0.3 shape of vLLM Semantic Router, for the features that "
+            "semroute has.",
+    .size = sizeof(struct sr_config),
+    SR_FIELDS(fields),
+    .later = (const char *const[]){"entrypoints", "recipes", NULL},
+    .prepare = prepare_root,
+};

@@ -1,0 +1,265 @@
+/* `routing.signals`: the rules of each signal. What they compute is the signal layer's business. */
+#include "config/bind/bind.h"
+
+#include <math.h>
+
+#define KEYWORD(member)   offsetof(struct sr_config_keyword, member)
+#define DOMAIN(member)    offsetof(struct sr_config_domain, member)
+#define CONTEXT(member)   offsetof(struct sr_config_context, member)
+#define STRUCTURE(member) offsetof(struct sr_config_structure, member)
+
+const char *const sr_leaf_types[] = {"keyword",   "domain", "context",   "structure", "language",
+                                     "jailbreak", "pii",    "embedding", NULL};
+const char *const sr_leaf_types_later[] = {
+    "fact_check", "user_feedback", "preference", "reask", "conversation",
+    "complexity", "modality",      "authz",      "kb",    "event",
+    "metadata",   "classifier",    NULL};
+
+static const struct sr_enum_word operators[] = {
+    {"OR", SR_KEYWORD_OR}, {"AND", SR_KEYWORD_AND}, {"NOR", SR_KEYWORD_NOR}, {NULL, 0}};
+static const struct sr_enum_word methods[] = {
+    {"regex", SR_KEYWORD_REGEX}, {"bm25", SR_KEYWORD_BM25}, {"ngram", SR_KEYWORD_NGRAM}, {NULL, 0}};
+
+static const struct sr_field keyword_fields[] = {
+    {"name", SR_FIELD_TEXT, KEYWORD(name), .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
+     .help = "what rules call it"},
+    {"keywords", SR_FIELD_TEXTS, KEYWORD(keywords), .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
+     .help = "words or phrases; with `method: regex` regular expressions"},
+    {"operator", SR_FIELD_ENUM, KEYWORD(op), .words = operators, .def = "OR",
+     .help = "OR: any of them; AND: all of them; NOR: none of them"},
+    {"method", SR_FIELD_ENUM, KEYWORD(method), .words = methods,
+     .def_note = "whole words, as they are written", .help = "how they are looked for"},
+    {"case_sensitive", SR_FIELD_BOOL, KEYWORD(case_sensitive), .def = "false",
+     .help = "whether upper and lower case differ"},
+    {"fuzzy_match", SR_FIELD_BOOL, KEYWORD(fuzzy_match), .def = "false",
+     .help = "also match words with slips"},
+    {"fuzzy_threshold", SR_FIELD_INT, KEYWORD(fuzzy_threshold), .def = "2", .min = 0, .max = 16,
+     .help = "the edit distance up to which a word still matches"},
+    {"bm25_threshold", SR_FIELD_NUMBER, KEYWORD(bm25_threshold), .def = "0.1", .min = 0, .max = 1000,
+     .help = "the score from which bm25 matches"},
+    {"ngram_threshold", SR_FIELD_NUMBER, KEYWORD(ngram_threshold), .def = "0.4", .min = 0, .max = 1,
+     .help = "the similarity from which ngram matches"},
+    {"ngram_arity", SR_FIELD_INT, KEYWORD(ngram_arity), .def = "3", .min = 1, .max = 8,
+     .help = "characters of an n-gram"},
+};
+
+static const struct sr_section keyword_section = {
+    .name = "keyword rule",
+    .help = "Words, phrases or patterns in the user's text.",
+    .size = sizeof(struct sr_config_keyword),
+    SR_FIELDS(keyword_fields),
+};
+
+static const struct sr_field score_fields[] = {
+    {"model", SR_FIELD_TEXT, offsetof(struct sr_config_model_score, model),
+     .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY, .help = "one of `providers.models`"},
+    {"score", SR_FIELD_NUMBER, offsetof(struct sr_config_model_score, score), .min = 0, .max = 1e6,
+     .flags = SR_FIELD_REQUIRED | SR_FIELD_EXCLUSIVE, .help = "how good the model is in this domain"},
+    {"use_reasoning", SR_FIELD_BOOL, offsetof(struct sr_config_model_score, use_reasoning), .def = "false",
+     .help = "whether it should think about such requests, where the modelRef does not say"},
+};
+
+static const struct sr_section score_section = {
+    .name = "model score",
+    .help = "How good a model is in a domain.",
+    .size = sizeof(struct sr_config_model_score),
+    SR_FIELDS(score_fields),
+};
+
+static const struct sr_field domain_fields[] = {
+    {"name", SR_FIELD_TEXT, DOMAIN(name), .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
+     .help = "what rules call it"},
+    {"description", SR_FIELD_TEXT, DOMAIN(description), .help = "for people: shown by `explain`"},
+    {"mmlu_categories", SR_FIELD_TEXTS, DOMAIN(mmlu_categories), .def_note = "its `name`",
+     .help = "the classifier's labels that it stands for"},
+    {"model_scores", SR_FIELD_LIST, DOMAIN(scores), DOMAIN(n_scores), .of = &score_section,
+     .help = "how good each model is; decides between a decision's candidates"},
+};
+
+static const struct sr_section domain_section = {
+    .name = "domain rule",
+    .help = "A field of knowledge that the classifier sees in the user's text.",
+    .size = sizeof(struct sr_config_domain),
+    SR_FIELDS(domain_fields),
+};
+
+static const struct sr_field context_fields[] = {
+    {"name", SR_FIELD_TEXT, CONTEXT(name), .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
+     .help = "what rules call it"},
+    {"min_tokens", SR_FIELD_TOKENS, CONTEXT(min_tokens), .def = "0", .help = "at least so many tokens"},
+    {"max_tokens", SR_FIELD_TOKENS, CONTEXT(max_tokens), .def_note = "no limit",
+     .help = "at most so many tokens"},
+};
+
+static void prepare_context(void *target)
+{
+    ((struct sr_config_context *)target)->max_tokens = UINT64_MAX;
+}
+
+static void finish_context(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
+{
+    const struct sr_config_context *context = target;
+    if (context->min_tokens > context->max_tokens)
+        sr_bind_error(b, sr_bind_at(node, "max_tokens"),
+                      "`max_tokens` is below `min_tokens`: the rule never matches");
+}
+
+static const struct sr_section context_section = {
+    .name = "context rule",
+    .help = "The length of the whole request.",
+    .size = sizeof(struct sr_config_context),
+    SR_FIELDS(context_fields),
+    .prepare = prepare_context,
+    .finish = finish_context,
+};
+
+static const struct sr_field language_fields[] = {
+    {"name", SR_FIELD_TEXT, offsetof(struct sr_config_language, name),
+     .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
+     .help = "the language's code, such as `en`, `de`, `zh`"},
+    {"threshold", SR_FIELD_NUMBER, offsetof(struct sr_config_language, threshold), .def = "0.3", .min = 0,
+     .max = 1, .help = "the share of the text from which it matches"},
+};
+
+static void finish_language(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
+{
+    const char *name = ((const struct sr_config_language *)target)->name;
+    size_t letters = strspn(name, "abcdefghijklmnopqrstuvwxyz");
+    if (letters < 2 || letters > 3 || (name[letters] && name[letters] != '-'))
+        sr_bind_error(b, sr_bind_at(node, "name"),
+                      "`name`: expected a language code such as `en` or `zh`, found `%.40s`", name);
+}
+
+static const struct sr_section language_section = {
+    .name = "language rule",
+    .help = "The language of the user's text.",
+    .size = sizeof(struct sr_config_language),
+    SR_FIELDS(language_fields),
+    .finish = finish_language,
+};
+
+static const struct sr_field predicate_fields[] = {
+    {"gt", SR_FIELD_NUMBER, offsetof(struct sr_config_predicate, gt), .help = "above"},
+    {"gte", SR_FIELD_NUMBER, offsetof(struct sr_config_predicate, gte), .help = "at least"},
+    {"lt", SR_FIELD_NUMBER, offsetof(struct sr_config_predicate, lt), .help = "below"},
+    {"lte", SR_FIELD_NUMBER, offsetof(struct sr_config_predicate, lte), .help = "at most"},
+};
+
+static void prepare_predicate(void *target)
+{
+    *(struct sr_config_predicate *)target = (struct sr_config_predicate){NAN, NAN, NAN, NAN};
+}
+
+static void finish_predicate(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
+{
+    const struct sr_config_predicate *p = target;
+    double low = fmax(p->gt, p->gte), high = fmin(p->lt, p->lte); /* a NAN side gives the other */
+    bool strict = p->gt >= low || p->lt <= high;
+    if (node->count == 0)
+        sr_bind_error(b, node, "a predicate needs at least one of `gt`, `gte`, `lt`, `lte`");
+    else if (low > high || (low == high && strict))
+        sr_bind_error(b, node, "no number satisfies this predicate");
+}
+
+const struct sr_section sr_section_predicate = {
+    .name = "predicate",
+    .help = "A comparison of a measured value; all given bounds must hold.",
+    SR_FIELDS(predicate_fields),
+    .prepare = prepare_predicate,
+    .finish = finish_predicate,
+};
+
+static const struct sr_enum_word features[] = {{"exists", SR_STRUCTURE_EXISTS},
+                                               {"count", SR_STRUCTURE_COUNT},
+                                               {"density", SR_STRUCTURE_DENSITY},
+                                               {"sequence", SR_STRUCTURE_SEQUENCE},
+                                               {NULL, 0}};
+static const struct sr_enum_word sources[] = {{"regex", SR_STRUCTURE_REGEX},
+                                              {"keyword_set", SR_STRUCTURE_KEYWORD_SET},
+                                              {"sequence", SR_STRUCTURE_SEQUENCES},
+                                              {NULL, 0}};
+
+static const struct sr_field source_fields[] = {
+    {"type", SR_FIELD_ENUM, STRUCTURE(source), .words = sources, .flags = SR_FIELD_REQUIRED,
+     .help = "what is looked for: a `pattern`, `keywords` or `sequences`"},
+    {"pattern", SR_FIELD_TEXT, STRUCTURE(pattern), .help = "regular expression"},
+    {"keywords", SR_FIELD_TEXTS, STRUCTURE(keywords), .help = "words"},
+    {"sequences", SR_FIELD_TEXT_LISTS, STRUCTURE(sequences), STRUCTURE(n_sequences),
+     .help = "lists of words that follow one another"},
+    {"case_sensitive", SR_FIELD_BOOL, STRUCTURE(case_sensitive), .def = "false",
+     .help = "whether upper and lower case differ"},
+};
+
+static void finish_source(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
+{
+    const struct sr_config_structure *s = target;
+    if (s->source == SR_STRUCTURE_REGEX && !s->pattern[0])
+        sr_bind_error(b, node, "a source of type `regex` needs a `pattern`");
+    else if (s->source == SR_STRUCTURE_KEYWORD_SET && s->keywords.count == 0)
+        sr_bind_error(b, node, "a source of type `keyword_set` needs `keywords`");
+    else if (s->source == SR_STRUCTURE_SEQUENCES && s->n_sequences == 0)
+        sr_bind_error(b, node, "a source of type `sequence` needs `sequences`");
+}
+
+static const struct sr_section source_section = {
+    .name = "structure source",
+    .help = "What a structure rule looks for.",
+    SR_FIELDS(source_fields),
+    .finish = finish_source,
+};
+
+static const struct sr_field feature_fields[] = {
+    {"type", SR_FIELD_ENUM, STRUCTURE(feature), .words = features, .flags = SR_FIELD_REQUIRED,
+     .help = "exists, count (how many), density (relative to the text) or sequence (words in order)"},
+    {"source", SR_FIELD_OBJECT, .of = &source_section, .flags = SR_FIELD_REQUIRED,
+     .help = "what is looked for"},
+};
+
+static const struct sr_section feature_section = {
+    .name = "structure feature",
+    .help = "What a structure rule measures.",
+    SR_FIELDS(feature_fields),
+};
+
+static const struct sr_field structure_fields[] = {
+    {"name", SR_FIELD_TEXT, STRUCTURE(name), .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
+     .help = "what rules call it"},
+    {"description", SR_FIELD_TEXT, STRUCTURE(description), .help = "for people: shown by `explain`"},
+    {"feature", SR_FIELD_OBJECT, .of = &feature_section, .flags = SR_FIELD_REQUIRED,
+     .help = "what is measured"},
+    {"predicate", SR_FIELD_OBJECT, STRUCTURE(predicate), .of = &sr_section_predicate,
+     .help = "when the measured value matches", .def_note = "above 0"},
+};
+
+static const struct sr_section structure_section = {
+    .name = "structure rule",
+    .help = "The form of the user's text: lists, code blocks, questions, steps.",
+    .size = sizeof(struct sr_config_structure),
+    SR_FIELDS(structure_fields),
+};
+
+#define RULES(array) offsetof(struct sr_config, array), offsetof(struct sr_config, n_##array)
+
+static const struct sr_field signals_fields[] = {
+    {"keywords", SR_FIELD_LIST, RULES(keywords), .of = &keyword_section, .help = "rules of type `keyword`"},
+    {"domains", SR_FIELD_LIST, RULES(domains), .of = &domain_section, .help = "rules of type `domain`"},
+    {"context", SR_FIELD_LIST, RULES(contexts), .of = &context_section, .help = "rules of type `context`"},
+    {"structure", SR_FIELD_LIST, RULES(structures), .of = &structure_section,
+     .help = "rules of type `structure`"},
+    {"language", SR_FIELD_LIST, RULES(languages), .of = &language_section,
+     .help = "rules of type `language`"},
+    {"jailbreak", SR_FIELD_LIST, RULES(jailbreaks), .of = &sr_section_jailbreak,
+     .help = "rules of type `jailbreak`"},
+    {"pii", SR_FIELD_LIST, RULES(piis), .of = &sr_section_pii, .help = "rules of type `pii`"},
+    {"embeddings", SR_FIELD_LIST, RULES(embeddings), .of = &sr_section_embedding,
+     .help = "rules of type `embedding`"},
+};
+
+const struct sr_section sr_section_signals = {
+    .name = "signals",
+    .help = "What is found out about a request; only what a decision needs is computed.",
+    SR_FIELDS(signals_fields),
+    .later = (const char *const[]){"fact_check", "user_feedbacks", "preferences", "reasks", "conversation",
+                                   "complexity", "modality", "role_bindings", "kb", "events", "metadata",
+                                   "classifiers", NULL},
+};

@@ -1,0 +1,304 @@
+/*
+ * Who waits for whom: readings for their windows, waiters for readings; one lock guards all these links.
+ * Several readings may wait for one window: of a text that has grown, or that began to be read while it
+ * arrived. Who leaves, or is content with what is done, drops what nobody else waits for.
+ */
+#include "infer/classifier/private.h"
+
+#include "base/mem.h"
+
+/* `rank`: of the window among those that its reading waits for. */
+static void hasten(struct sr_judge *judge, struct sr_judge_window *window, enum sr_infer_priority priority,
+                   size_t rank)
+{
+    if (!window->work || window->priority <= priority)
+        return;
+    window->priority = priority;
+    sr_infer_hasten(judge->infer, &window->work->job, priority, (uint32_t)rank);
+}
+
+void sr_judge_wait_for(struct sr_judge_part *part, struct sr_judge_window *window)
+{
+    part->next = window->parts;
+    window->parts = part;
+    part->waits = true;
+    part->reading->open++;
+}
+
+bool sr_judge_is_lasting(const struct sr_judge_part *part)
+{
+    const struct sr_judge_reading *reading = part->reading;
+    return reading->ahead || part + 1 < reading->parts + reading->windows.n;
+}
+
+bool sr_judge_take_known(struct sr_judge *judge, struct sr_judge_part *part, const struct sr_judge_key *key)
+{
+    struct sr_judge_item *item = sr_judge_find(judge, key);
+    if (!item)
+        return false;
+    part->window = (struct sr_judge_window *)item;
+    judge->stats.windows_known++;
+    if (item->done) {
+        sr_judge_renew(judge, item);
+        return true;
+    }
+    sr_ref_get(&item->ref);
+    part->window->keep |= sr_judge_is_lasting(part);
+    hasten(judge, part->window, part->reading->priority, part->reading->open - 1);
+    sr_judge_wait_for(part, part->window);
+    return true;
+}
+
+/* The reading waits for nothing any more. Puts in front of *works, with references, what nobody waits for. */
+static void detach(struct sr_judge *judge, struct sr_judge_reading *reading, struct sr_judge_work **works)
+{
+    for (size_t i = 0; i < reading->windows.n; i++) {
+        struct sr_judge_part *part = &reading->parts[i];
+        if (!part->waits)
+            continue;
+        struct sr_judge_window *window = part->window;
+        struct sr_judge_part **at = &window->parts;
+        while (*at != part)
+            at = &(*at)->next;
+        *at = part->next;
+        part->waits = false;
+        reading->open--;
+        if (window->parts || !window->work)
+            continue;
+        sr_judge_unlist(judge, &window->item);
+        sr_ref_get(&window->work->ref);
+        window->work->next = *works;
+        *works = window->work;
+    }
+}
+
+int sr_judge_join(struct sr_judge *judge, const struct sr_judge_key *key, enum sr_infer_priority priority,
+                  struct sr_judge_wait *wait)
+{
+    size_t rank = 0;
+    struct sr_judge_item *item = sr_judge_find(judge, key);
+    struct sr_judge_reading *reading = (struct sr_judge_reading *)item;
+    if (!item)
+        return SR_ENOENT;
+    if (item->done) {
+        sr_judge_renew(judge, item);
+        wait->reading = reading;
+        judge->stats.remembered++;
+        return SR_OK;
+    }
+    reading->priority = priority < reading->priority ? priority : reading->priority;
+    for (size_t i = 0; reading->open && i < reading->windows.n; i++)
+        if (reading->parts[i].waits)
+            hasten(judge, reading->parts[i].window, priority, rank++);
+    wait->next = reading->waits;
+    wait->under_way = reading;
+    reading->waits = wait;
+    judge->stats.joined++;
+    return SR_AGAIN;
+}
+
+/* The lock is not held from here on. */
+
+static void cancel(struct sr_judge *judge, struct sr_judge_work *works)
+{
+    while (works) {
+        struct sr_judge_work *next = works->next;
+        sr_infer_cancel(judge->infer, &works->job);
+        sr_judge_work_unref(works);
+        works = next;
+    }
+}
+
+/* Nothing of the reading is open: its result, for everybody who waits. Whoever is `own` (or NULL) gets it as
+ * a return value. */
+static int end_reading(struct sr_judge *judge, struct sr_judge_reading *reading, struct sr_judge_wait *own)
+{
+    int status = sr_judge_reading_finish(reading, reading->status);
+    pthread_mutex_lock(&judge->lock);
+    struct sr_judge_wait *waits = reading->waits, **at = &waits;
+    reading->waits = NULL;
+    reading->item.done = true;
+    while (*at) {
+        (*at)->under_way = NULL;
+        if (*at == own)
+            *at = own->next;
+        else
+            at = &(*at)->next;
+    }
+    if (status == SR_OK && reading->item.listed)
+        sr_judge_remember(judge, &sr_judge_reading_ref(reading)->item);
+    else
+        sr_judge_unlist(judge, &reading->item);
+    pthread_mutex_unlock(&judge->lock);
+    if (own)
+        own->reading = status == SR_OK ? sr_judge_reading_ref(reading) : NULL;
+    while (waits) {
+        struct sr_judge_wait *next = waits->next;
+        waits->reading = status == SR_OK ? sr_judge_reading_ref(reading) : NULL;
+        waits->done(waits, status);
+        waits = next;
+    }
+    sr_judge_reading_unref(reading);
+    return status;
+}
+
+void sr_judge_window_ended(struct sr_judge_window *window, int status)
+{
+    struct sr_judge *judge = window->judge;
+    struct sr_judge_reading *ended = NULL;
+    pthread_mutex_lock(&judge->lock);
+    struct sr_judge_part *parts = window->parts;
+    struct sr_judge_work *work = window->work;
+    window->parts = NULL;
+    window->work = NULL;
+    window->item.done = true;
+    window->good = status == SR_OK;
+    for (; parts; parts = parts->next) {
+        struct sr_judge_reading *reading = parts->reading;
+        parts->waits = false;
+        reading->status = reading->status ? reading->status : status;
+        if (--reading->open == 0) {
+            reading->next = ended;
+            ended = reading;
+        }
+    }
+    if (status == SR_OK && window->keep && window->item.listed) {
+        sr_ref_get(&window->item.ref);
+        sr_judge_remember(judge, &window->item);
+    } else {
+        sr_judge_unlist(judge, &window->item);
+    }
+    pthread_mutex_unlock(&judge->lock);
+    while (ended) {
+        struct sr_judge_reading *next = ended->next;
+        (void)end_reading(judge, ended, NULL);
+        ended = next;
+    }
+    sr_judge_work_unref(work);
+    sr_judge_window_unref(window);
+    sr_judge_unref(judge);
+}
+
+int sr_judge_begun(struct sr_judge *judge, struct sr_judge_reading *reading, struct sr_judge_wait *own,
+                   int rc)
+{
+    struct sr_judge_work *works = NULL;
+    pthread_mutex_lock(&judge->lock);
+    reading->begun = true;
+    if (rc) {
+        reading->status = reading->status ? reading->status : rc;
+        detach(judge, reading, &works);
+    }
+    bool last = --reading->open == 0;
+    pthread_mutex_unlock(&judge->lock);
+    cancel(judge, works);
+    return last ? end_reading(judge, reading, own) : SR_AGAIN;
+}
+
+/* Under the lock: takes the waiter out; where it was the last, nothing of the reading is wanted any more. */
+static void drop_wait(struct sr_judge *judge, struct sr_judge_wait *wait, struct sr_judge_work **works)
+{
+    struct sr_judge_reading *reading = wait->under_way;
+    struct sr_judge_wait **at = &reading->waits;
+    while (*at != wait)
+        at = &(*at)->next;
+    *at = wait->next;
+    wait->under_way = NULL;
+    if (reading->waits || !reading->open)
+        return;
+    sr_judge_unlist(judge, &reading->item);
+    reading->status = reading->status ? reading->status : SR_ECANCELED;
+    detach(judge, reading, works);
+}
+
+void sr_judge_leave(struct sr_judge *judge, struct sr_judge_wait *wait)
+{
+    struct sr_judge_work *works = NULL;
+    struct sr_judge_reading *abandoned = NULL;
+    sr_judge_ref(judge);
+    pthread_mutex_lock(&judge->lock);
+    struct sr_judge_reading *reading = wait->under_way;
+    if (reading) {
+        bool open = reading->open > 0;
+        drop_wait(judge, wait, &works);
+        abandoned = open && !reading->open ? reading : NULL;
+    }
+    pthread_mutex_unlock(&judge->lock);
+    if (reading)
+        wait->done(wait, SR_ECANCELED);
+    cancel(judge, works);
+    sr_judge_reading_unref(abandoned);
+    sr_judge_unref(judge);
+}
+
+/* Under the lock: the reading's windows that are done, with references, the others NULL. How many. */
+static size_t take_done(const struct sr_judge_reading *reading, struct sr_judge_window **done)
+{
+    size_t n = 0;
+    for (size_t i = 0; reading->begun && i < reading->windows.n; i++) {
+        struct sr_judge_window *window = reading->parts[i].window;
+        if (!window || !window->good)
+            continue;
+        sr_ref_get(&window->item.ref);
+        done[i] = window;
+        n++;
+    }
+    return n;
+}
+
+/* The part of the reading that is done; SR_ETIMEOUT: none is. The caller keeps the reading open. */
+static int make_part(struct sr_judge *judge, struct sr_judge_reading *reading, struct sr_judge_reading **part)
+{
+    size_t n = reading->windows.n;
+    struct sr_judge_window **done = sr_mem_calloc(n, sizeof *done);
+    if (!done)
+        return SR_ENOMEM;
+    pthread_mutex_lock(&judge->lock);
+    size_t n_done = take_done(reading, done);
+    pthread_mutex_unlock(&judge->lock);
+    int rc = n_done ? sr_judge_reading_part(part, reading, done) : SR_ETIMEOUT;
+    for (size_t i = 0; i < n; i++)
+        sr_judge_window_unref(done[i]);
+    sr_mem_free(done);
+    return rc;
+}
+
+/* The reading is held open by the caller. */
+static void settle(struct sr_judge *judge, struct sr_judge_reading *reading, struct sr_judge_wait *wait)
+{
+    struct sr_judge_reading *part = NULL;
+    struct sr_judge_work *works = NULL;
+    int rc = make_part(judge, reading, &part);
+    pthread_mutex_lock(&judge->lock);
+    bool whole = reading->open == 1 && reading->status == SR_OK; /* the rest came meanwhile */
+    bool waits = wait->under_way == reading && !whole;
+    if (waits) {
+        drop_wait(judge, wait, &works);
+        judge->stats.settled++;
+    }
+    bool last = --reading->open == 0;
+    pthread_mutex_unlock(&judge->lock);
+    if (waits) {
+        wait->reading = part;
+        part = NULL;
+        wait->done(wait, rc);
+    }
+    sr_judge_reading_unref(part);
+    cancel(judge, works);
+    if (last)
+        (void)end_reading(judge, reading, NULL);
+}
+
+void sr_judge_settle(struct sr_judge *judge, struct sr_judge_wait *wait)
+{
+    sr_judge_ref(judge);
+    pthread_mutex_lock(&judge->lock);
+    struct sr_judge_reading *reading = wait->under_way;
+    bool open = reading && reading->open > 0; /* else its end is being told */
+    if (open)
+        reading->open++;
+    pthread_mutex_unlock(&judge->lock);
+    if (open)
+        settle(judge, reading, wait);
+    sr_judge_unref(judge);
+}

@@ -1,0 +1,143 @@
+/*
+ * What heads make of the trunk's rows: pooling, the small layers behind it, logits and vectors for the items.
+ *
+ * Pooled rows are gathered in groups, so that sequences of a batch share the heads' matrix products.
+ */
+#include "infer/encoder/private.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The rows area: two slots of group rows (pooled, behind a dense layer), then the logits. */
+static struct sr_rows group_rows(const struct sr_enc_pass *pass, size_t slot, size_t ld)
+{
+    return (struct sr_rows){pass->rows + slot * pass->plan.group * pass->plan.wide, ld, SR_SCALAR_F32};
+}
+
+/* Heads' layers behind `in` (m <= group rows); logits of all rows follow each other at the result. */
+static const float *classify(struct sr_enc_pass *pass, size_t h, struct sr_rows in, size_t m)
+{
+    const struct sr_enc_head *head = &pass->e->heads[h];
+    size_t hidden = pass->e->config.hidden, labels = pass->e->head_info[h].n_labels;
+    struct sr_rows middle = group_rows(pass, 1, hidden), out = group_rows(pass, 2, labels), none = {0};
+    if (head->dense) {
+        sr_gemm(pass->team, head->dense, in, m, middle, pass->scratch);
+        if (head->norm.weight)
+            sr_layer_norm(pass->team, middle, none, none, head->norm.weight, head->norm.bias,
+                          pass->e->config.eps, m, hidden, middle);
+        in = middle;
+    }
+    sr_gemm(pass->team, head->classifier, in, m, out, pass->scratch);
+    return out.p;
+}
+
+/* The dense layers behind the pooled rows, in turns between the two slots. */
+static struct sr_rows project(struct sr_enc_pass *pass, size_t h, struct sr_rows in, size_t m)
+{
+    const struct sr_enc_config *c = &pass->e->config;
+    for (size_t i = 0; i < c->n_dense; i++) {
+        struct sr_rows out = group_rows(pass, (i + 1) % 2, c->dense[i].out);
+        sr_gemm(pass->team, pass->e->heads[h].after[i], in, m, out, pass->scratch);
+        in = out;
+    }
+    return in;
+}
+
+static void write_vector(const struct sr_encoder_item *item, size_t h, const float *row, size_t width)
+{
+    size_t n = item->dimensions ? item->dimensions : width;
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += (double)row[i] * row[i];
+    float scale = (float)(1.0 / fmax(sqrt(sum), 1e-12));
+    for (size_t i = 0; i < n; i++)
+        item->out[h][i] = row[i] * scale;
+}
+
+/* The pooled rows of `n` sequences are in the first slot. */
+static void finish_pooled(struct sr_enc_pass *pass, size_t h, const uint32_t *sequences, size_t n)
+{
+    const struct sr_enc_head *head = &pass->e->heads[h];
+    size_t hidden = pass->e->config.hidden, labels = pass->e->head_info[h].n_labels;
+    struct sr_rows pooled = group_rows(pass, 0, hidden);
+    bool sequence = head->kind == SR_HEAD_SEQUENCE;
+    const float *said = sequence ? classify(pass, h, pooled, n) : project(pass, h, pooled, n).p;
+    for (size_t i = 0; i < n; i++) {
+        const struct sr_encoder_item *item = &pass->items[pass->order[sequences[i]]];
+        if (sequence)
+            memcpy(item->out[h], said + i * labels, labels * sizeof(float));
+        else
+            write_vector(item, h, said + i * labels, labels);
+    }
+}
+
+static void emit_pooled(struct sr_enc_pass *pass, size_t h, size_t layers, struct sr_rows final)
+{
+    const struct sr_enc_head *head = &pass->e->heads[h];
+    size_t hidden = pass->e->config.hidden, n = 0;
+    uint32_t sequences[SR_ENC_GROUP];
+    float *pooled = group_rows(pass, 0, hidden).p;
+    for (size_t s = 0; s < pass->n; s++) {
+        const struct sr_encoder_item *item = &pass->items[pass->order[s]];
+        if (!(item->heads >> h & 1) || sr_enc_layers_of(pass->e, item, h) != layers)
+            continue;
+        size_t to = head->pooling == SR_ENC_CLS ? pass->starts[s] + 1 : pass->starts[s + 1];
+        sr_mean_rows(final, pass->starts[s], to, hidden, pooled + n * hidden);
+        sequences[n++] = (uint32_t)s;
+        if (n == pass->plan.group) {
+            finish_pooled(pass, h, sequences, n);
+            n = 0;
+        }
+    }
+    if (n)
+        finish_pooled(pass, h, sequences, n);
+}
+
+static void emit_tokens(struct sr_enc_pass *pass, size_t h, struct sr_rows final)
+{
+    size_t labels = pass->e->head_info[h].n_labels;
+    for (size_t s = 0; s < pass->n; s++) {
+        const struct sr_encoder_item *item = &pass->items[pass->order[s]];
+        if (!(item->heads >> h & 1))
+            continue;
+        for (size_t i = 0; i < item->n_ids; i += pass->plan.group) {
+            size_t m = item->n_ids - i < pass->plan.group ? item->n_ids - i : pass->plan.group;
+            struct sr_rows in = final;
+            in.p = (float *) final.p + (pass->starts[s] + i) * final.ld;
+            memcpy(item->out[h] + i * labels, classify(pass, h, in, m), m * labels * sizeof(float));
+        }
+    }
+}
+
+/* Is head `h` due now for any sequence? */
+static bool due(const struct sr_enc_pass *pass, size_t h, size_t layers)
+{
+    for (size_t s = 0; s < pass->n; s++) {
+        const struct sr_encoder_item *item = &pass->items[pass->order[s]];
+        if ((item->heads >> h & 1) && sr_enc_layers_of(pass->e, item, h) == layers)
+            return true;
+    }
+    return false;
+}
+
+void sr_enc_emit(struct sr_enc_pass *pass, size_t layers)
+{
+    const struct sr_encoder *e = pass->e;
+    size_t hidden = e->config.hidden;
+    struct sr_rows x = {pass->x, hidden, SR_SCALAR_F32}, final = x, none = {0};
+    bool normed = !e->final_norm.weight;
+    for (size_t h = 0; h < e->info.n_heads; h++) {
+        if (e->heads[h].trunk != pass->trunk || !due(pass, h, layers))
+            continue;
+        if (!normed) {
+            final.p = pass->q;
+            sr_layer_norm(pass->team, x, none, none, e->final_norm.weight, e->final_norm.bias, e->config.eps,
+                          pass->starts[pass->n], hidden, final);
+            normed = true;
+        }
+        if (e->heads[h].kind == SR_HEAD_TOKEN)
+            emit_tokens(pass, h, final);
+        else
+            emit_pooled(pass, h, layers, final);
+    }
+}

@@ -1,0 +1,421 @@
+/*
+ * Admission, cancellation and the engine's life. Batches are formed and run in engine_lane.c.
+ *
+ * One lock guards both lanes; it is held for list work only, never while something is computed or told.
+ */
+#include "base/clock.h"
+#include "base/cpu.h"
+#include "base/mem.h"
+#include "infer/engine/private.h"
+
+/* Of the queue's limits: what nobody waits for yet is taken up to this part of them. */
+#define AHEAD_SHARE 4
+
+struct sr_infer_options sr_infer_defaults(void)
+{
+    return (struct sr_infer_options){
+        .queue_jobs = 4096,
+        .queue_tokens = (size_t)1 << 20,
+        .batch_tokens = 1024,
+        .long_tokens = 1024,
+        .wait_ns = 500 * SR_NS_PER_US,
+        .memory_max = (size_t)1 << 30,
+    };
+}
+
+/* Counts the threads of *options and finds their CPUs. */
+static int check(struct sr_infer_options *options, cpu_set_t *cpus, struct sr_err *err)
+{
+    unsigned usable = (unsigned)sr_cpu_cores();
+    if (!options->queue_jobs || !options->queue_tokens || !options->batch_tokens || !options->long_tokens ||
+        !options->memory_max)
+        return sr_err_set(err, SR_EINVAL, "a limit of the inference engine is 0");
+    if (sched_getaffinity(0, sizeof *cpus, cpus))
+        memset(cpus, 0xff, sizeof *cpus);
+    if (options->cpus && *options->cpus) {
+        cpu_set_t named;
+        int rc = sr_infer_parse_cpus(options->cpus, &named, err);
+        if (rc)
+            return rc;
+        CPU_AND(cpus, cpus, &named);
+        unsigned n = (unsigned)CPU_COUNT(cpus);
+        if (n == 0)
+            return sr_err_set(err, SR_EINVAL, "none of the CPUs `%.60s` may be used here", options->cpus);
+        usable = n < usable ? n : usable;
+    }
+    options->cpus = NULL; /* the caller's string may go */
+    if (options->threads == 0)
+        options->threads = usable;
+    if (options->threads > SR_TEAM_MAX)
+        options->threads = SR_TEAM_MAX;
+    return SR_OK;
+}
+
+int sr_infer_check(const struct sr_infer_options *options, struct sr_err *err)
+{
+    struct sr_infer_options wanted = *options;
+    cpu_set_t cpus;
+    return check(&wanted, &cpus, err);
+}
+
+/* The lock is held, or nobody else is there yet. */
+static void apply(struct sr_infer *infer, const struct sr_infer_options *options, const cpu_set_t *cpus)
+{
+    /* The lane of long sequences has most of the memory: its workspace grows with the longest. */
+    size_t quarter = options->memory_max / 4;
+    infer->options = *options;
+    infer->cpus = *cpus;
+    infer->lanes[SR_INFER_SHORT].memory_max = quarter;
+    infer->lanes[SR_INFER_LONG].memory_max = options->memory_max - quarter;
+    infer->generation++;
+}
+
+static int lane_open(struct sr_infer *infer, enum sr_infer_lane_index index)
+{
+    struct sr_infer_lane *lane = &infer->lanes[index];
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&lane->ready, &attributes);
+    pthread_condattr_destroy(&attributes);
+    lane->infer = infer;
+    lane->index = index;
+    atomic_init(&lane->stop, false);
+    return sr_encoder_work_new(&lane->work, lane->memory_max);
+}
+
+static void lane_close(struct sr_infer_lane *lane)
+{
+    if (!lane->infer)
+        return;
+    sr_encoder_work_free(lane->work);
+    pthread_cond_destroy(&lane->ready);
+}
+
+int sr_infer_new(struct sr_infer **out, const struct sr_infer_options *options, struct sr_err *err)
+{
+    struct sr_infer_options wanted = *options;
+    cpu_set_t cpus;
+    int rc = check(&wanted, &cpus, err);
+    if (rc)
+        return rc;
+    struct sr_infer *infer = sr_mem_calloc(1, sizeof *infer);
+    if (!infer)
+        return sr_err_set(err, SR_ENOMEM, "out of memory");
+    pthread_mutex_init(&infer->lock, NULL);
+    infer->metrics = options->metrics;
+    apply(infer, &wanted, &cpus);
+    for (int i = 0; rc == SR_OK && i < SR_INFER_LANES; i++)
+        if (lane_open(infer, (enum sr_infer_lane_index)i))
+            rc = sr_err_set(err, SR_ENOMEM, "out of memory");
+    for (int i = 0; rc == SR_OK && i < SR_INFER_LANES; i++) {
+        if (pthread_create(&infer->lanes[i].thread, NULL, sr_infer_lane_main, &infer->lanes[i]))
+            rc = sr_err_set(err, SR_ENOMEM, "a thread of the inference engine cannot be started");
+        else
+            infer->started++;
+    }
+    if (rc) {
+        sr_infer_free(infer);
+        return rc;
+    }
+    *out = infer;
+    return SR_OK;
+}
+
+int sr_infer_adjust(struct sr_infer *infer, const struct sr_infer_options *options, struct sr_err *err)
+{
+    struct sr_infer_options wanted = *options;
+    cpu_set_t cpus;
+    int rc = check(&wanted, &cpus, err);
+    if (rc)
+        return rc;
+    pthread_mutex_lock(&infer->lock);
+    apply(infer, &wanted, &cpus);
+    for (int i = 0; i < SR_INFER_LANES; i++)
+        pthread_cond_signal(&infer->lanes[i].ready);
+    pthread_mutex_unlock(&infer->lock);
+    return SR_OK;
+}
+
+/* Nothing runs any more. */
+static void end_waiting(struct sr_infer_queue *queue)
+{
+    while (queue->head) {
+        struct sr_infer_job *job = queue->head;
+        sr_infer_queue_drop(queue, job);
+        job->state = SR_INFER_DONE;
+        sr_infer_finish(job, SR_ECLOSED);
+    }
+}
+
+void sr_infer_free(struct sr_infer *infer)
+{
+    if (!infer)
+        return;
+    pthread_mutex_lock(&infer->lock);
+    infer->closing = true;
+    for (unsigned i = 0; i < infer->started; i++) {
+        atomic_store(&infer->lanes[i].stop, true);
+        pthread_cond_signal(&infer->lanes[i].ready);
+    }
+    pthread_mutex_unlock(&infer->lock);
+    for (unsigned i = 0; i < infer->started; i++)
+        pthread_join(infer->lanes[i].thread, NULL);
+    for (int i = 0; i < SR_INFER_LANES; i++) {
+        for (int p = 0; p < SR_INFER_PRIORITIES; p++)
+            end_waiting(&infer->lanes[i].queues[p]);
+        lane_close(&infer->lanes[i]);
+    }
+    pthread_mutex_destroy(&infer->lock);
+    sr_mem_free(infer);
+}
+
+void sr_infer_finish(struct sr_infer_job *job, int status)
+{
+    struct sr_encoder *encoder = job->encoder;
+    job->done(job, status);
+    sr_encoder_unref(encoder);
+}
+
+static void set_queue_metrics(const struct sr_infer *infer)
+{
+    sr_metrics_set(infer->metrics, SR_METRIC_INFER_QUEUE_JOBS, (double)infer->jobs, NULL);
+    sr_metrics_set(infer->metrics, SR_METRIC_INFER_QUEUE_TOKENS, (double)infer->tokens, NULL);
+}
+
+void sr_infer_unlink(struct sr_infer_lane *lane, struct sr_infer_job *job)
+{
+    struct sr_infer *infer = lane->infer;
+    sr_infer_queue_drop(&lane->queues[job->priority], job);
+    lane->jobs--;
+    lane->tokens -= job->item.n_ids;
+    infer->jobs--;
+    infer->tokens -= job->item.n_ids;
+    set_queue_metrics(infer);
+}
+
+static struct sr_infer_lane *lane_of(struct sr_infer *infer, const struct sr_infer_job *job)
+{
+    return &infer->lanes[job->long_lane ? SR_INFER_LONG : SR_INFER_SHORT];
+}
+
+/* `before` was linked in the same submission; or NULL. */
+static void link_job(struct sr_infer *infer, struct sr_infer_job *job, struct sr_infer_job *before)
+{
+    struct sr_infer_lane *lane = lane_of(infer, job);
+    bool follows = before && before->long_lane == job->long_lane && before->priority == job->priority &&
+                   before->due_ns <= job->due_ns;
+    sr_encoder_ref(job->encoder);
+    job->state = SR_INFER_WAITING;
+    sr_infer_queue_put(&lane->queues[job->priority], job, follows ? before : NULL);
+    lane->jobs++;
+    lane->tokens += job->item.n_ids;
+    infer->jobs++;
+    infer->tokens += job->item.n_ids;
+    pthread_cond_signal(&lane->ready);
+}
+
+/* The lock is held. Fills the engine's part of a job and chooses its lane. */
+static int prepare(const struct sr_infer *infer, struct sr_infer_job *job, uint64_t now)
+{
+    size_t n = job->item.n_ids;
+    if (n == 0 || n > sr_encoder_info(job->encoder)->max_tokens)
+        return SR_EINVAL;
+    size_t need = sr_encoder_need(job->encoder, n);
+    job->next = job->prev = NULL;
+    job->wait_ns = job->run_ns = 0;
+    job->batch_jobs = job->batch_tokens = 0;
+    job->since_ns = now;
+    job->due_ns = now + job->rank * SR_INFER_PACE_NS;
+    job->canceled = false;
+    job->long_lane = n > infer->options.long_tokens || need > infer->lanes[SR_INFER_SHORT].memory_max;
+    return need > infer->lanes[SR_INFER_LONG].memory_max ? SR_ELIMIT : SR_OK;
+}
+
+/* Jobs in a row, or each for itself. */
+struct submission {
+    struct sr_infer_job *row;
+    struct sr_infer_job *const *list;
+    size_t n;
+    bool apart; /* `list` holds them */
+    bool ahead; /* written: one of them is of that priority */
+};
+
+static struct sr_infer_job *nth(const struct submission *jobs, size_t i)
+{
+    return jobs->apart ? jobs->list[i] : &jobs->row[i];
+}
+
+/* The part of a limit that a submission may fill. */
+static size_t share_of(const struct submission *jobs, size_t limit)
+{
+    if (jobs->ahead)
+        return limit / AHEAD_SHARE;
+    return jobs->n > SR_INFER_MANY ? limit - limit / 4 : limit;
+}
+
+/* The lock is held. */
+static int admit(struct sr_infer *infer, struct submission *jobs)
+{
+    uint64_t now = sr_clock_ns();
+    size_t tokens = 0;
+    for (size_t i = 0; i < jobs->n; i++) {
+        int rc = prepare(infer, nth(jobs, i), now);
+        if (rc)
+            return rc;
+        tokens += nth(jobs, i)->item.n_ids;
+        jobs->ahead |= nth(jobs, i)->priority == SR_INFER_AHEAD;
+    }
+    if (infer->closing)
+        return SR_ECLOSED;
+    if (infer->jobs + jobs->n > share_of(jobs, infer->options.queue_jobs) ||
+        infer->tokens + tokens > share_of(jobs, infer->options.queue_tokens))
+        return SR_EBUSY;
+    for (size_t i = 0; i < jobs->n; i++)
+        link_job(infer, nth(jobs, i), i ? nth(jobs, i - 1) : NULL);
+    set_queue_metrics(infer);
+    return SR_OK;
+}
+
+static int try_submit(struct sr_infer *infer, struct submission *jobs)
+{
+    pthread_mutex_lock(&infer->lock);
+    for (size_t i = 0; i < jobs->n; i++)
+        nth(jobs, i)->state = SR_INFER_DONE; /* until they are accepted */
+    int rc = admit(infer, jobs);
+    pthread_mutex_unlock(&infer->lock);
+    return rc;
+}
+
+/* Counts what was not taken. */
+static int refuse(const struct sr_infer *infer, int rc)
+{
+    struct sr_bytes reason = rc == SR_EBUSY ? SR_LIT("busy") : SR_LIT("limit");
+    if (rc == SR_EBUSY || rc == SR_ELIMIT)
+        sr_metrics_add(infer->metrics, SR_METRIC_INFER_REFUSED, 1, &reason);
+    return rc;
+}
+
+int sr_infer_submit_all(struct sr_infer *infer, struct sr_infer_job *jobs, size_t n)
+{
+    return refuse(infer, try_submit(infer, &(struct submission){.row = jobs, .n = n}));
+}
+
+int sr_infer_submit_list(struct sr_infer *infer, struct sr_infer_job *const *jobs, size_t n)
+{
+    struct submission list = {.list = jobs, .n = n, .apart = true};
+    int rc = try_submit(infer, &list);
+    return rc && list.ahead ? rc : refuse(infer, rc); /* ahead: it is read later, nothing is lost */
+}
+
+void sr_infer_hasten(struct sr_infer *infer, struct sr_infer_job *job, enum sr_infer_priority priority,
+                     uint32_t rank)
+{
+    pthread_mutex_lock(&infer->lock);
+    if (job->state == SR_INFER_WAITING) {
+        struct sr_infer_lane *lane = lane_of(infer, job);
+        sr_infer_queue_drop(&lane->queues[job->priority], job);
+        job->due_ns = sr_clock_ns() + rank * SR_INFER_PACE_NS;
+        sr_infer_queue_put(&lane->queues[priority], job, NULL);
+        pthread_cond_signal(&lane->ready);
+    }
+    job->priority = priority;
+    job->rank = rank;
+    pthread_mutex_unlock(&infer->lock);
+}
+
+int sr_infer_submit(struct sr_infer *infer, struct sr_infer_job *job)
+{
+    return sr_infer_submit_all(infer, job, 1);
+}
+
+void sr_infer_cancel(struct sr_infer *infer, struct sr_infer_job *job)
+{
+    bool waited = false;
+    pthread_mutex_lock(&infer->lock);
+    struct sr_infer_lane *lane = lane_of(infer, job);
+    if (job->state == SR_INFER_WAITING) {
+        sr_infer_unlink(lane, job);
+        job->state = SR_INFER_DONE;
+        waited = true;
+    } else if (job->state == SR_INFER_RUNNING && !job->canceled) {
+        job->canceled = true;
+        if (++lane->dropped == lane->running)
+            atomic_store(&lane->stop, true);
+    }
+    pthread_mutex_unlock(&infer->lock);
+    if (waited)
+        sr_infer_finish(job, SR_ECANCELED);
+}
+
+/* Somebody who waits for jobs. */
+struct waiter {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    size_t under_way;
+    int status; /* the first error */
+};
+
+static void waiter_done(struct sr_infer_job *job, int status)
+{
+    struct waiter *waiter = job->owner;
+    pthread_mutex_lock(&waiter->lock);
+    waiter->under_way--;
+    if (!waiter->status)
+        waiter->status = status;
+    pthread_cond_signal(&waiter->changed);
+    pthread_mutex_unlock(&waiter->lock);
+}
+
+/* Waits until at most `left` jobs are under way. */
+static void waiter_wait(struct waiter *waiter, size_t left)
+{
+    pthread_mutex_lock(&waiter->lock);
+    while (waiter->under_way > left)
+        pthread_cond_wait(&waiter->changed, &waiter->lock);
+    pthread_mutex_unlock(&waiter->lock);
+}
+
+/* Submits one more job, after some of this waiter's own where the queue is full. */
+static int waiter_submit(struct sr_infer *infer, struct waiter *waiter, struct sr_infer_job *job)
+{
+    for (;;) {
+        pthread_mutex_lock(&waiter->lock);
+        size_t mine = waiter->under_way++;
+        pthread_mutex_unlock(&waiter->lock);
+        int rc = try_submit(infer, &(struct submission){.row = job, .n = 1});
+        if (rc == SR_OK)
+            return rc;
+        pthread_mutex_lock(&waiter->lock);
+        waiter->under_way--;
+        pthread_mutex_unlock(&waiter->lock);
+        if (rc != SR_EBUSY || mine == 0)
+            return refuse(infer, rc);
+        waiter_wait(waiter, mine - 1);
+    }
+}
+
+int sr_infer_run(struct sr_infer *infer, struct sr_infer_job *jobs, size_t n)
+{
+    struct waiter waiter = {.status = SR_OK};
+    int rc = SR_OK;
+    pthread_mutex_init(&waiter.lock, NULL);
+    pthread_cond_init(&waiter.changed, NULL);
+    for (size_t i = 0; i < n && rc == SR_OK; i++) {
+        jobs[i].owner = &waiter;
+        jobs[i].done = waiter_done;
+        rc = waiter_submit(infer, &waiter, &jobs[i]);
+    }
+    waiter_wait(&waiter, 0);
+    pthread_cond_destroy(&waiter.changed);
+    pthread_mutex_destroy(&waiter.lock);
+    return rc ? rc : waiter.status;
+}
+
+struct sr_infer_stats sr_infer_stats(struct sr_infer *infer)
+{
+    pthread_mutex_lock(&infer->lock);
+    struct sr_infer_stats stats = {infer->jobs, infer->tokens, infer->options.threads};
+    pthread_mutex_unlock(&infer->lock);
+    return stats;
+}

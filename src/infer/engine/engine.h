@@ -1,0 +1,118 @@
+/*
+ * The inference engine: jobs of many requests share packed batches on the engine's own threads.
+ *
+ * A job is one text's tokens for one encoder and some of its heads. Jobs for the same encoder that wait at
+ * the same time run as one batch, never padded; a batch waits a little for more only where more is to be
+ * expected. Long sequences have a lane of their own, at lower priority of the operating system, so that
+ * interactive work is not stuck behind a document (docs/internals/inference.md). Everything is bounded: jobs,
+ * tokens queued, bytes of workspace; what does not fit is refused at once.
+ */
+#ifndef SR_INFER_ENGINE_ENGINE_H
+#define SR_INFER_ENGINE_ENGINE_H
+
+#include "infer/encoder/encoder.h"
+#include "observe/metrics.h"
+
+struct sr_infer;
+
+#define SR_INFER_CPUS_MAX 256 /* bytes of the list of CPUs, NUL included */
+
+struct sr_infer_options {
+    unsigned threads;    /* of each lane; 0: what base/cpu.h counts */
+    size_t queue_jobs;   /* waiting jobs at most */
+    size_t queue_tokens; /* waiting tokens at most */
+    size_t batch_tokens; /* tokens of one batch at most; a longer sequence is a batch alone */
+    size_t long_tokens;  /* sequences longer than this go to the lane of long ones */
+    uint64_t wait_ns;    /* how long a batch may wait for company; 0: not at all */
+    size_t memory_max;   /* bytes of all workspaces */
+    const char *cpus;    /* the CPUs that the threads may use, as in "0-3,8"; NULL: all of the process */
+    struct sr_metrics *metrics; /* or NULL; outlives the engine */
+};
+
+/* AHEAD: nobody waits for it yet. Taken when nothing else waits, in small batches, and refused when the queue
+ * is a quarter full. */
+enum sr_infer_priority { SR_INFER_INTERACTIVE, SR_INFER_BULK, SR_INFER_AHEAD, SR_INFER_PRIORITIES };
+
+#define SR_INFER_PACE_NS UINT64_C(50000000) /* between two jobs of one asker while others ask, too */
+#define SR_INFER_MANY    64u /* jobs submitted together: more of them leave others a quarter of the queue */
+
+/* Owned by the caller, unchanged until `done`. */
+struct sr_infer_job {
+    struct sr_encoder *encoder; /* the engine holds a reference while the job is under way */
+    struct sr_encoder_item item;
+    enum sr_infer_priority priority;
+    /* How many jobs of the same asker come before it. Of a priority, jobs are taken as they are due, the one
+     * of rank r SR_INFER_PACE_NS * r after it was submitted: what is asked meanwhile passes the rest of a
+     * long text, which is never later than due because of others. Nothing waits for its due time by itself.
+     */
+    uint32_t rank;
+    void *owner; /* the caller's */
+    /* Exactly once for an accepted job, on a thread of the engine or inside sr_infer_cancel: short, does not
+     * block (post to a mailbox), submits nothing. The job may be freed in it, unless its owner may be calling
+     * sr_infer_cancel at that time. SR_OK, SR_ECANCELED, SR_ELIMIT, SR_ENOMEM, SR_EINVAL, SR_ECLOSED. */
+    void (*done)(struct sr_infer_job *job, int status);
+    /* Written by the engine before `done`: */
+    uint64_t wait_ns, run_ns; /* in the queue, in the batch */
+    uint32_t batch_jobs, batch_tokens;
+    /* The engine's: */
+    struct sr_infer_job *next, *prev;
+    uint64_t since_ns, due_ns;
+    int state;
+    bool long_lane, canceled;
+};
+
+/* Every limit at its documented default. */
+struct sr_infer_options sr_infer_defaults(void);
+
+/* Is this a list of CPUs, wherever? SR_EINVAL with what is wrong. */
+int sr_infer_check_cpus(const char *list, struct sr_err *err) SR_WARN_UNUSED;
+
+/* Would sr_infer_new take these? Starts nothing. */
+int sr_infer_check(const struct sr_infer_options *options, struct sr_err *err) SR_WARN_UNUSED;
+
+/* Starts the threads. SR_EINVAL with what is wrong for limits of zero and a malformed or empty list of CPUs,
+ * SR_ENOMEM. */
+int sr_infer_new(struct sr_infer **out, const struct sr_infer_options *options,
+                 struct sr_err *err) SR_WARN_UNUSED;
+
+/* Other limits, threads or CPUs from now on; metrics stay. What waits stays accepted; a batch that runs ends
+ * as it began. Errors of sr_infer_new; then nothing changed. Any thread. */
+int sr_infer_adjust(struct sr_infer *infer, const struct sr_infer_options *options,
+                    struct sr_err *err) SR_WARN_UNUSED;
+
+/* Ends what waits with SR_ECLOSED, stops what runs, joins. Nobody may submit or cancel any more. NULL is
+ * allowed. */
+void sr_infer_free(struct sr_infer *infer);
+
+/* Any thread. SR_OK: `done` will be called. SR_EBUSY: the queue is full. SR_ELIMIT: the sequence alone
+ * exceeds the memory ceiling. SR_EINVAL: no tokens, or more than the encoder takes. SR_ECLOSED. `done` is not
+ * called on an error. */
+int sr_infer_submit(struct sr_infer *infer, struct sr_infer_job *job) SR_WARN_UNUSED;
+
+/* All of `jobs` or none, so that the windows of one text are refused together. */
+int sr_infer_submit_all(struct sr_infer *infer, struct sr_infer_job *jobs, size_t n) SR_WARN_UNUSED;
+
+/* The same for jobs that lie apart. */
+int sr_infer_submit_list(struct sr_infer *infer, struct sr_infer_job *const *jobs, size_t n) SR_WARN_UNUSED;
+
+/* Any thread, before `done`, submitted or not: from now on the job has this priority and rank. Its place is
+ * that of one that is submitted now. */
+void sr_infer_hasten(struct sr_infer *infer, struct sr_infer_job *job, enum sr_infer_priority priority,
+                     uint32_t rank);
+
+/* Any thread: drops the job if it still waits (`done` is called in here, with SR_ECANCELED); a batch whose
+ * jobs are all dropped stops between two layers. A job that is done already is left alone. */
+void sr_infer_cancel(struct sr_infer *infer, struct sr_infer_job *job);
+
+/* Submits `n` jobs and waits for all; the first error of any. Their `done` and `owner` are used here. For
+ * commands, start-up and worker threads, never on an event loop. */
+int sr_infer_run(struct sr_infer *infer, struct sr_infer_job *jobs, size_t n) SR_WARN_UNUSED;
+
+/* What waits now. */
+struct sr_infer_stats {
+    size_t jobs, tokens;
+    unsigned threads; /* of a lane */
+};
+struct sr_infer_stats sr_infer_stats(struct sr_infer *infer);
+
+#endif

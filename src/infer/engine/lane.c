@@ -1,0 +1,258 @@
+/*
+ * A lane: one thread that forms batches and computes them together with its team.
+ *
+ * Which jobs: the interactive one that is due first and what else waits for its encoder, as it is due, up to
+ * the limits of a batch; bulk jobs when no interactive one waits, and every other batch when they have waited
+ * too long; jobs ahead of their request, in batches of a quarter, when nothing else waits.
+ *
+ * When: at once, unless there is company to expect. The lane remembers how many jobs were here at once when
+ * the last batch ended; while fewer are back, none of the waiting has waited wait_ns and there is room in the
+ * batch, it waits. A lane that was idle for wait_ns expects nobody.
+ *
+ * Threads of the lane of long sequences have a much lower priority of the operating system: they have the
+ * whole machine while nothing else is asked, and a small share of it otherwise.
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "infer/engine/private.h"
+
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define BULK_PATIENCE_NS (SR_NS_PER_S / 2)
+/* Parts of a batch that one of jobs ahead has at most. */
+#define AHEAD_BATCHES 4
+/* Niceness: event loops come first, then short sequences, then long ones. */
+#define NICE_SHORT 2
+#define NICE_LONG  12
+/* A workspace that grew beyond this is given back when nothing long waits. */
+#define WORK_KEPT ((size_t)32 << 20)
+
+struct sr_bytes sr_infer_lane_name(const struct sr_infer_lane *lane)
+{
+    return lane->index == SR_INFER_LONG ? SR_LIT("long") : SR_LIT("short");
+}
+
+/* Threads that are created later inherit both. Neither is a reason not to work. */
+static void settle_thread(const struct sr_infer_lane *lane, const cpu_set_t *cpus)
+{
+    int nice = lane->index == SR_INFER_LONG ? NICE_LONG : NICE_SHORT;
+    if (setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), nice))
+        sr_log(SR_LOG_WARN, "infer_priority", "threads of the inference engine keep their priority");
+    if (sched_setaffinity(0, sizeof *cpus, cpus))
+        sr_log(SR_LOG_WARN, "infer_affinity", "threads of the inference engine run on any CPU");
+}
+
+/* The team is started with the first batch; without one the lane's thread works alone. */
+static void gather_team(struct sr_infer_lane *lane, unsigned threads)
+{
+    if (lane->team_tried)
+        return;
+    lane->team_tried = true;
+    if (threads > 1 && sr_team_new(&lane->team, threads)) {
+        lane->team = NULL;
+        sr_log(SR_LOG_WARN, "infer_threads", "only one thread of the inference engine could be started");
+    }
+}
+
+/* Memory that grew, or whose ceiling changed, is given back. */
+static void renew_work(struct sr_infer_lane *lane, size_t memory_max)
+{
+    struct sr_encoder_work *fresh;
+    if (sr_encoder_work_new(&fresh, memory_max))
+        return;
+    sr_encoder_work_free(lane->work);
+    lane->work = fresh;
+}
+
+/* The lock is held on entry and on return: makes threads and workspace what the options want. */
+static void settle(struct sr_infer_lane *lane)
+{
+    struct sr_infer *infer = lane->infer;
+    bool first = lane->settled == 0;
+    lane->settled = infer->generation;
+    cpu_set_t cpus = infer->cpus;
+    size_t memory_max = lane->memory_max;
+    pthread_mutex_unlock(&infer->lock);
+    sr_team_free(lane->team);
+    lane->team = NULL;
+    lane->team_tried = false;
+    settle_thread(lane, &cpus);
+    if (!first)
+        renew_work(lane, memory_max);
+    pthread_mutex_lock(&infer->lock);
+}
+
+static uint64_t oldest_ns(const struct sr_infer_lane *lane)
+{
+    uint64_t oldest = UINT64_MAX;
+    for (int p = 0; p < SR_INFER_PRIORITIES; p++)
+        if (lane->queues[p].head && lane->queues[p].head->since_ns < oldest)
+            oldest = lane->queues[p].head->since_ns;
+    return oldest;
+}
+
+/* Until when a batch should wait for company; 0: not at all. */
+static uint64_t wait_until(const struct sr_infer_lane *lane, uint64_t now)
+{
+    const struct sr_infer_options *options = &lane->infer->options;
+    if (lane->jobs >= lane->company || lane->tokens >= options->batch_tokens)
+        return 0;
+    uint64_t until = oldest_ns(lane) + options->wait_ns;
+    return until > now ? until : 0;
+}
+
+static enum sr_infer_priority choose_queue(const struct sr_infer_lane *lane, uint64_t now)
+{
+    const struct sr_infer_job *first = lane->queues[SR_INFER_INTERACTIVE].head,
+                              *bulk = lane->queues[SR_INFER_BULK].head;
+    bool impatient = bulk && now - bulk->since_ns > BULK_PATIENCE_NS;
+    if (first && (!impatient || lane->latest == SR_INFER_BULK))
+        return SR_INFER_INTERACTIVE;
+    return bulk ? SR_INFER_BULK : SR_INFER_AHEAD;
+}
+
+/* The lock is held. Moves the jobs of one batch out of the queue; their number. */
+static size_t take_batch(struct sr_infer_lane *lane)
+{
+    uint64_t now = sr_clock_ns();
+    enum sr_infer_priority priority = choose_queue(lane, now);
+    struct sr_infer_queue *queue = &lane->queues[priority];
+    lane->latest = priority;
+    struct sr_encoder *encoder = queue->head->encoder;
+    size_t n = 0, tokens = 0, most = lane->infer->options.batch_tokens;
+    if (priority == SR_INFER_AHEAD) /* whoever comes now waits for the end of this batch */
+        most /= AHEAD_BATCHES;
+    struct sr_infer_job *next;
+    for (struct sr_infer_job *job = queue->head; job && n < SR_INFER_BATCH_JOBS; job = next) {
+        size_t sum = tokens + job->item.n_ids;
+        next = job->next;
+        if (job->encoder != encoder ||
+            (n && (sum > most || sr_encoder_need(encoder, sum) > lane->memory_max)))
+            continue;
+        sr_infer_unlink(lane, job);
+        job->state = SR_INFER_RUNNING;
+        job->wait_ns = now - job->since_ns;
+        lane->batch[n] = job;
+        lane->items[n++] = job->item;
+        tokens = sum;
+    }
+    for (size_t i = 0; i < n; i++) {
+        lane->batch[i]->batch_jobs = (uint32_t)n;
+        lane->batch[i]->batch_tokens = (uint32_t)tokens;
+    }
+    lane->running = n;
+    lane->dropped = 0;
+    atomic_store(&lane->stop, false);
+    return n;
+}
+
+/* The lock is not held. One job that cannot be computed does not spoil its neighbours: the rest runs again,
+ * one by one. */
+static void compute(struct sr_infer_lane *lane, size_t n, int status[])
+{
+    const struct sr_encoder *encoder = lane->batch[0]->encoder;
+    int rc = sr_encoder_run(encoder, lane->team, lane->work, lane->items, n, &lane->stop);
+    for (size_t i = 0; i < n; i++)
+        status[i] = rc && rc != SR_ECANCELED && n > 1
+                        ? sr_encoder_run(encoder, lane->team, lane->work, &lane->items[i], 1, &lane->stop)
+                        : rc;
+}
+
+static void measure(const struct sr_infer_lane *lane, size_t n, uint64_t run_ns)
+{
+    struct sr_metrics *metrics = lane->infer->metrics;
+    struct sr_bytes name = sr_infer_lane_name(lane);
+    if (!metrics)
+        return;
+    sr_metrics_add(metrics, SR_METRIC_INFER_BATCH_JOBS, (double)n, &name);
+    sr_metrics_add(metrics, SR_METRIC_INFER_BATCH_TOKENS, lane->batch[0]->batch_tokens, &name);
+    sr_metrics_add(metrics, SR_METRIC_INFER_RUN, (double)run_ns / SR_NS_PER_S, &name);
+    for (size_t i = 0; i < n; i++)
+        sr_metrics_add(metrics, SR_METRIC_INFER_WAIT, (double)lane->batch[i]->wait_ns / SR_NS_PER_S, &name);
+}
+
+/* The lock is held: jobs that are done before anybody waited for them. */
+static size_t count_ahead(const struct sr_infer_lane *lane, size_t n, const int status[])
+{
+    size_t ahead = 0;
+    for (size_t i = 0; i < n; i++)
+        ahead += status[i] == SR_OK && lane->batch[i]->priority == SR_INFER_AHEAD;
+    return ahead;
+}
+
+/* The lock is held on entry and on return. */
+static void run_batch(struct sr_infer_lane *lane)
+{
+    struct sr_infer *infer = lane->infer;
+    int status[SR_INFER_BATCH_JOBS];
+    size_t n = take_batch(lane);
+    unsigned threads = infer->options.threads;
+    pthread_mutex_unlock(&infer->lock);
+    gather_team(lane, threads);
+    uint64_t start = sr_clock_ns();
+    compute(lane, n, status);
+    uint64_t run_ns = sr_clock_ns() - start;
+    measure(lane, n, run_ns);
+    pthread_mutex_lock(&infer->lock);
+    for (size_t i = 0; i < n; i++) {
+        struct sr_infer_job *job = lane->batch[i];
+        job->state = SR_INFER_DONE;
+        job->run_ns = run_ns;
+        if (job->canceled)
+            status[i] = SR_ECANCELED;
+        else if (status[i] == SR_ECANCELED)
+            status[i] = SR_ECLOSED;
+    }
+    size_t ahead = count_ahead(lane, n, status);
+    lane->company = n + lane->jobs;
+    lane->running = 0;
+    pthread_mutex_unlock(&infer->lock);
+    if (ahead)
+        sr_metrics_add(infer->metrics, SR_METRIC_INFER_EARLY, (double)ahead, NULL);
+    for (size_t i = 0; i < n; i++)
+        sr_infer_finish(lane->batch[i], status[i]);
+    pthread_mutex_lock(&infer->lock);
+}
+
+/* The lock is held on entry and on return; nothing waits on entry. */
+static void rest(struct sr_infer_lane *lane)
+{
+    struct sr_infer *infer = lane->infer;
+    uint64_t since = sr_clock_ns();
+    if (sr_encoder_work_bytes(lane->work) > WORK_KEPT) {
+        size_t memory_max = lane->memory_max;
+        pthread_mutex_unlock(&infer->lock);
+        renew_work(lane, memory_max);
+        pthread_mutex_lock(&infer->lock);
+    }
+    while (!lane->jobs && !infer->closing && lane->settled == infer->generation)
+        pthread_cond_wait(&lane->ready, &infer->lock);
+    if (sr_clock_ns() - since > infer->options.wait_ns)
+        lane->company = 0;
+}
+
+void *sr_infer_lane_main(void *arg)
+{
+    struct sr_infer_lane *lane = arg;
+    struct sr_infer *infer = lane->infer;
+    pthread_mutex_lock(&infer->lock);
+    while (!infer->closing) {
+        if (lane->settled != infer->generation) {
+            settle(lane);
+            continue;
+        }
+        uint64_t until = lane->jobs ? wait_until(lane, sr_clock_ns()) : 0;
+        struct timespec deadline = {(time_t)(until / SR_NS_PER_S), (long)(until % SR_NS_PER_S)};
+        if (!lane->jobs)
+            rest(lane);
+        else if (until)
+            pthread_cond_timedwait(&lane->ready, &infer->lock, &deadline);
+        else
+            run_batch(lane);
+    }
+    pthread_mutex_unlock(&infer->lock);
+    sr_team_free(lane->team);
+    return NULL;
+}

@@ -1,0 +1,315 @@
+/* Open models in a short list, found by how they were opened and by what the file system says of their files.
+ */
+#include "infer/model_store.h"
+
+#include "base/buf.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "infer/classifier/neural.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#define FILES_MAX 4096 /* of a folder that are looked at */
+
+struct stored {
+    char *key;
+    uint64_t stamp; /* 0 for a model inside the executable */
+    struct sr_linear *linear;
+    struct sr_encoder *encoder;
+    struct sr_judge *judge;
+    struct sr_tokenizer *tokenizer; /* one of the four */
+    bool taken;
+};
+
+struct sr_models {
+    struct sr_memo *memo;
+    struct sr_metrics *metrics;
+    struct sr_infer *infer;
+    struct sr_infer_options options; /* in force or wanted; cpus is `cpus` */
+    char *cpus;                      /* NULL: all */
+    bool adjust;                     /* at the sweep */
+    struct stored items[SR_MODELS_MAX];
+    size_t n;
+};
+
+int sr_models_new(struct sr_models **out, struct sr_metrics *metrics)
+{
+    *out = sr_mem_calloc(1, sizeof **out);
+    if (!*out)
+        return SR_ENOMEM;
+    int rc = sr_memo_new(&(*out)->memo, 0);
+    if (rc) {
+        sr_mem_free(*out);
+        *out = NULL;
+        return rc;
+    }
+    (*out)->metrics = metrics;
+    return SR_OK;
+}
+
+static void drop(struct stored *item)
+{
+    sr_linear_unref(item->linear);
+    sr_encoder_unref(item->encoder);
+    sr_judge_unref(item->judge);
+    sr_tokenizer_unref(item->tokenizer);
+    sr_mem_free(item->key);
+}
+
+void sr_models_free(struct sr_models *models)
+{
+    if (!models)
+        return;
+    sr_infer_free(models->infer);
+    for (size_t i = 0; i < models->n; i++)
+        drop(&models->items[i]);
+    sr_memo_unref(models->memo);
+    sr_mem_free(models->cpus);
+    sr_mem_free(models);
+}
+
+struct sr_memo *sr_models_memo(struct sr_models *models)
+{
+    return models ? models->memo : NULL;
+}
+
+void sr_models_begin(struct sr_models *models)
+{
+    for (size_t i = 0; i < models->n; i++)
+        models->items[i].taken = false;
+}
+
+static uint64_t file_stamp(const struct stat *st, const char *name)
+{
+    uint64_t facts[] = {(uint64_t)st->st_dev, (uint64_t)st->st_ino, (uint64_t)st->st_size,
+                        (uint64_t)st->st_mtim.tv_sec, (uint64_t)st->st_mtim.tv_nsec};
+    return sr_hash64(sr_bytes_of(facts, sizeof facts), sr_hash64(sr_bytes_str(name), 1)) | 1;
+}
+
+/* Of the files in a folder, and of those in its folders: what stands behind the pooling is there. */
+static uint64_t folder_stamp(const char *path, bool inner)
+{
+    struct stat st;
+    uint64_t stamp = 0;
+    struct dirent **entries = NULL;
+    int n = scandir(path, &entries, NULL, NULL);
+    for (int i = 0; i < n; i++) {
+        char file[PATH_MAX];
+        int length = snprintf(file, sizeof file, "%s/%s", path, entries[i]->d_name);
+        bool counts = i < FILES_MAX && entries[i]->d_name[0] != '.' && length < (int)sizeof file;
+        if (counts && stat(file, &st) == 0)
+            stamp += S_ISDIR(st.st_mode) && !inner ? folder_stamp(file, true)
+                                                   : file_stamp(&st, entries[i]->d_name);
+        free(entries[i]); /* scandir's */
+    }
+    free(entries);
+    return stamp;
+}
+
+uint64_t sr_models_stamp(const char *path)
+{
+    char base[SR_LOCATE_MAX];
+    struct stat st;
+    if (stat(path, &st))
+        return 0;
+    if (!S_ISDIR(st.st_mode))
+        return file_stamp(&st, "");
+    bool adapter = sr_encoder_base(base, path, NULL) == SR_OK && strcmp(base, path) != 0;
+    return folder_stamp(path, false) + (adapter ? folder_stamp(base, false) : 0);
+}
+
+static struct stored *find(struct sr_models *models, const char *key, uint64_t stamp)
+{
+    for (size_t i = 0; i < models->n; i++)
+        if (strcmp(models->items[i].key, key) == 0 && models->items[i].stamp == stamp)
+            return &models->items[i];
+    return NULL;
+}
+
+/* Puts an open model in, which the store owns from now on, also on an error. */
+static int keep(struct sr_models *models, const char *key, struct stored fresh, struct stored **out,
+                struct sr_err *err)
+{
+    fresh.key = sr_mem_dup(key, strlen(key));
+    if (!fresh.key || models->n == SR_MODELS_MAX) {
+        int rc = fresh.key ? SR_ELIMIT : SR_ENOMEM;
+        drop(&fresh);
+        if (rc == SR_ELIMIT)
+            sr_err_set(err, rc, "more than %d models are open", SR_MODELS_MAX);
+        else
+            sr_err_set(err, rc, "out of memory");
+        return rc;
+    }
+    *out = &models->items[models->n++];
+    **out = fresh;
+    return SR_OK;
+}
+
+static int open_linear(const char *path, struct sr_linear **out, struct sr_err *err)
+{
+    if (!*path)
+        return sr_linear_open_domain(out, err);
+    return strcmp(path, SR_MODELS_JAILBREAK) == 0 ? sr_linear_open_jailbreak(out, err)
+                                                  : sr_linear_open_file(out, path, NULL, err);
+}
+
+int sr_models_linear(struct sr_models *models, const char *path, struct sr_linear **out, struct sr_err *err)
+{
+    if (!models)
+        return open_linear(path, out, err);
+    uint64_t stamp = *path ? sr_models_stamp(path) : 0;
+    struct stored *item = find(models, path, stamp);
+    if (!item) {
+        struct stored fresh = {.stamp = stamp};
+        int rc = open_linear(path, &fresh.linear, err);
+        if (rc == SR_OK)
+            rc = keep(models, path, fresh, &item, err);
+        if (rc)
+            return rc;
+    }
+    item->taken = true;
+    *out = sr_linear_ref(item->linear);
+    return SR_OK;
+}
+
+int sr_models_tokenizer(struct sr_models *models, const char *path, struct sr_tokenizer **out,
+                        struct sr_err *err)
+{
+    struct sr_buf key;
+    if (!models)
+        return sr_tokenizer_open_file(out, path, err);
+    sr_buf_init(&key, (size_t)1 << 16);
+    uint64_t stamp = sr_models_stamp(path);
+    int rc = sr_buf_printf(&key, "tokenizer %s", path);
+    if (rc)
+        sr_err_set(err, rc, "%s", sr_strerror(rc));
+    struct stored *item = rc ? NULL : find(models, key.data, stamp);
+    if (rc == SR_OK && !item) {
+        struct stored fresh = {.stamp = stamp};
+        rc = sr_tokenizer_open_file(&fresh.tokenizer, path, err);
+        if (rc == SR_OK)
+            rc = keep(models, key.data, fresh, &item, err);
+    }
+    if (rc == SR_OK) {
+        item->taken = true;
+        *out = sr_tokenizer_ref(item->tokenizer);
+    }
+    sr_buf_dispose(&key);
+    return rc;
+}
+
+/* Everything that makes an open encoder what it is, and the stamp of all its folders. */
+static int encoder_key(struct sr_buf *key, uint64_t *stamp, const char *folder,
+                       const struct sr_encoder_options *options)
+{
+    *stamp = sr_models_stamp(folder);
+    int rc = sr_buf_printf(key, "encoder %s\n%d %zu %s", folder, (int)options->precision, options->max_tokens,
+                           options->task ? options->task : "");
+    for (size_t i = 0; i < options->n_heads && rc == SR_OK; i++) {
+        *stamp += sr_models_stamp(options->heads[i]);
+        rc = sr_buf_printf(key, "\n%s", options->heads[i]);
+    }
+    return rc;
+}
+
+int sr_models_encoder(struct sr_models *models, const char *folder, const struct sr_encoder_options *options,
+                      struct sr_encoder **out, struct sr_err *err)
+{
+    struct sr_buf key;
+    uint64_t stamp;
+    sr_buf_init(&key, (size_t)1 << 20);
+    int rc = encoder_key(&key, &stamp, folder, options);
+    if (rc)
+        sr_err_set(err, rc, "%s", sr_strerror(rc));
+    struct stored *item = rc ? NULL : find(models, key.data, stamp);
+    if (rc == SR_OK && !item) {
+        struct stored fresh = {.stamp = stamp};
+        rc = sr_encoder_open(&fresh.encoder, folder, options, err);
+        if (rc == SR_OK)
+            rc = keep(models, key.data, fresh, &item, err);
+    }
+    if (rc == SR_OK) {
+        item->taken = true;
+        *out = sr_encoder_ref(item->encoder);
+    }
+    sr_buf_dispose(&key);
+    return rc;
+}
+
+int sr_models_judge(struct sr_models *models, struct sr_encoder *encoder, struct sr_infer *infer,
+                    const struct sr_judge_options *options, struct sr_judge **out, struct sr_err *err)
+{
+    char key[128];
+    struct stored *item = NULL, fresh = {.judge = NULL};
+    /* While the store has this judge, the judge holds the encoder: no other one is at its place. */
+    snprintf(key, sizeof key, "judge %p %zu %zu %zu %zu %zu", (void *)encoder, options->windows.max_tokens,
+             options->windows.overlap, options->windows.max_windows, options->memo_bytes,
+             options->text_bytes);
+    item = find(models, key, 0);
+    if (!item) {
+        int rc = sr_judge_new(&fresh.judge, encoder, infer, options, err);
+        if (rc == SR_OK)
+            rc = keep(models, key, fresh, &item, err);
+        if (rc)
+            return rc;
+    }
+    item->taken = true;
+    *out = sr_judge_ref(item->judge);
+    return SR_OK;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+static bool same_options(const struct sr_infer_options *a, const struct sr_infer_options *b)
+{
+    return a->threads == b->threads && a->queue_jobs == b->queue_jobs && a->queue_tokens == b->queue_tokens &&
+           a->batch_tokens == b->batch_tokens && a->long_tokens == b->long_tokens &&
+           a->wait_ns == b->wait_ns && a->memory_max == b->memory_max && same_text(a->cpus, b->cpus);
+}
+
+int sr_models_infer(struct sr_models *models, const struct sr_infer_options *options, struct sr_infer **out,
+                    struct sr_err *err)
+{
+    *out = models->infer;
+    if (models->infer && same_options(&models->options, options))
+        return SR_OK;
+    struct sr_infer_options wanted = *options;
+    const char *list = options->cpus && *options->cpus ? options->cpus : NULL;
+    wanted.metrics = models->metrics;
+    int rc = models->infer ? sr_infer_check(&wanted, err) : sr_infer_new(&models->infer, &wanted, err);
+    if (rc)
+        return rc;
+    char *cpus = list ? sr_mem_dup(list, strlen(list)) : NULL;
+    if (list && !cpus)
+        return sr_err_set(err, SR_ENOMEM, "out of memory");
+    models->adjust = *out != NULL;
+    *out = models->infer;
+    sr_mem_free(models->cpus);
+    models->cpus = cpus;
+    models->options = wanted;
+    models->options.cpus = cpus;
+    return SR_OK;
+}
+
+void sr_models_sweep(struct sr_models *models)
+{
+    size_t kept = 0;
+    struct sr_err err = {0};
+    for (size_t i = 0; i < models->n; i++) {
+        if (models->items[i].taken)
+            models->items[kept++] = models->items[i];
+        else
+            drop(&models->items[i]);
+    }
+    models->n = kept;
+    if (models->adjust && sr_infer_adjust(models->infer, &models->options, &err))
+        sr_log(SR_LOG_WARN, "infer_adjust", "%s", err.message);
+    models->adjust = false;
+}

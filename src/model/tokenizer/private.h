@@ -1,0 +1,331 @@
+/*
+ * What the files of the tokenizer share: the compiled form of a tokenizer.json, and the working memory of a
+ * call.
+ *
+ * The way of a text: (1) broken UTF-8 is replaced; (2) raw added tokens are cut out; (3) each gap is
+ * normalized; (4) normalized added tokens are cut out; (5) pre-tokenizers cut the rest into words; (6) the
+ * model turns a word into ids, from the cache where it can; (7) the post-processor trims offsets and puts the
+ * template around. Every text on this way (struct sr_tok_text) knows which original character each of its
+ * bytes comes from.
+ */
+#ifndef SR_MODEL_TOKENIZER_PRIVATE_H
+#define SR_MODEL_TOKENIZER_PRIVATE_H
+
+#include "base/arena.h"
+#include "base/ref.h"
+#include "model/tokenizer/tokenizer.h"
+#include "model/unicode.h"
+
+#define SR_TOK_STEPS_MAX    32u /* normalizers, pre-tokenizers: each */
+#define SR_TOK_TEMPLATE_MAX 16u /* tokens before, after a text: each */
+#define SR_TOK_POOL         16u /* working memories kept for the next calls */
+#define SR_TOK_NONE         (-1)
+#define SR_TOK_CHARS        0x10000
+#define SR_TOK_PAD          48u /* bytes that may be read behind a sr_tok_text of our own */
+
+/* ---- a set of byte strings, looked up byte by byte ---- */
+
+struct sr_tok_trie {
+    uint64_t *edges; /* (node << 8 | byte) + 1, 0 = free */
+    uint32_t *targets;
+    int32_t *values; /* of nodes; SR_TOK_NONE: no string ends here */
+    size_t mask, n_edges, n_nodes, cap_nodes;
+    size_t longest;
+};
+
+int sr_tok_trie_init(struct sr_tok_trie *trie, size_t strings);
+void sr_tok_trie_dispose(struct sr_tok_trie *trie);
+
+/* A further root, for a second set in the same tables; the first root is 0. */
+int sr_tok_trie_root(struct sr_tok_trie *trie, uint32_t *root);
+
+/* The first value of equal strings stays. SR_ENOMEM. */
+int sr_tok_trie_add(struct sr_tok_trie *trie, uint32_t root, struct sr_bytes s, int32_t value);
+
+/* Longest string that is a prefix of p[0..n): its value and *length; SR_TOK_NONE. */
+int32_t sr_tok_trie_longest(const struct sr_tok_trie *trie, uint32_t root, const char *p, size_t n,
+                            size_t *length);
+
+/* ---- what tokenizer.json says ---- */
+
+struct sr_tok_added {
+    struct sr_bytes content;
+    int32_t id;
+    bool special, normalized, lstrip, rstrip, single_word;
+};
+
+/* One set of added tokens: raw or normalized. */
+struct sr_tok_added_set {
+    struct sr_tok_trie trie; /* values: index into the tokenizer's added[] */
+    bool any;
+    bool first[256]; /* bytes that begin one */
+};
+
+enum sr_tok_norm_kind {
+    SR_TOK_NORM_BERT,
+    SR_TOK_NORM_FORM, /* NFC, NFD, NFKC, NFKD */
+    SR_TOK_NORM_LOWER,
+    SR_TOK_NORM_STRIP_ACCENTS,
+    SR_TOK_NORM_STRIP,
+    SR_TOK_NORM_REPLACE,
+    SR_TOK_NORM_PREPEND,
+};
+
+struct sr_tok_norm {
+    enum sr_tok_norm_kind kind;
+    bool compat, compose;             /* FORM */
+    bool clean, cjk, accents, lower;  /* BERT */
+    bool left, right;                 /* STRIP */
+    struct sr_bytes pattern, content; /* REPLACE; PREPEND has content */
+};
+
+enum sr_tok_split_kind {
+    SR_TOK_SPLIT_BERT,
+    SR_TOK_SPLIT_WORDS,  /* `Whitespace`: \w+|[^\w\s]+ */
+    SR_TOK_SPLIT_SPACES, /* `WhitespaceSplit` */
+    SR_TOK_SPLIT_PUNCTUATION,
+    SR_TOK_SPLIT_DIGITS,
+    SR_TOK_SPLIT_BYTE_LEVEL,
+    SR_TOK_SPLIT_METASPACE,
+    SR_TOK_SPLIT_STRING,
+    SR_TOK_SPLIT_REGEX,
+};
+
+enum sr_tok_behavior {
+    SR_TOK_REMOVED,
+    SR_TOK_ISOLATED,
+    SR_TOK_MERGED_WITH_PREVIOUS,
+    SR_TOK_MERGED_WITH_NEXT,
+    SR_TOK_CONTIGUOUS,
+};
+
+enum sr_tok_prepend { SR_TOK_PREPEND_NEVER, SR_TOK_PREPEND_FIRST, SR_TOK_PREPEND_ALWAYS };
+
+/* Length of the match at p[i], 0 when there is none. */
+typedef size_t sr_tok_regex(const char *p, size_t n, size_t i);
+
+struct sr_tok_split {
+    enum sr_tok_split_kind kind;
+    enum sr_tok_behavior behavior;
+    bool invert;
+    bool prefix_space, use_regex; /* BYTE_LEVEL */
+    bool split;                   /* METASPACE: cut before each replacement */
+    enum sr_tok_prepend prepend;  /* METASPACE */
+    struct sr_bytes pattern;      /* STRING; METASPACE: the replacement */
+    sr_tok_regex *regex;          /* REGEX, BYTE_LEVEL with use_regex */
+};
+
+struct sr_tok_merge {
+    uint64_t pair; /* left << 32 | right; all ones: free */
+    uint32_t rank;
+    int32_t id;
+};
+
+struct sr_tok_bpe {
+    struct sr_tok_merge *merges;
+    size_t mask;
+    int32_t bytes[256];    /* byte level: id of the byte's symbol */
+    int32_t fallback[256]; /* <0xNN> */
+    bool byte_level, byte_fallback, fuse_unk, ignore_merges;
+    int32_t *chars;                 /* [SR_TOK_CHARS]: ids of single characters, where no affixes are */
+    bool cut_at_metaspace;          /* no merge joins anything with a U+2581 behind it */
+    struct sr_bytes prefix, suffix; /* continuing_subword_prefix, end_of_word_suffix */
+};
+
+struct sr_tok_wordpiece {
+    struct sr_tok_trie trie;
+    uint32_t inner; /* root of what stands behind the prefix */
+    size_t max_chars;
+};
+
+/* The vocabulary both ways. */
+struct sr_tok_vocab {
+    struct sr_bytes *tokens; /* [size] by id; p NULL: none */
+    int32_t *slots;          /* open addressing over the tokens' bytes; SR_TOK_NONE = free */
+    size_t size, mask;
+};
+
+int sr_tok_vocab_init(struct sr_tok_vocab *vocab, size_t size, struct sr_arena *arena);
+int32_t sr_tok_vocab_find(const struct sr_tok_vocab *vocab, struct sr_bytes token);
+/* The id must be free or hold the same token. */
+void sr_tok_vocab_put(struct sr_tok_vocab *vocab, struct sr_bytes token, int32_t id);
+
+struct sr_tok_work;
+
+struct sr_tokenizer {
+    struct sr_ref ref;
+    struct sr_arena arena; /* everything that is constant */
+    struct sr_tok_vocab vocab;
+    struct sr_tok_added *added;
+    size_t n_added;
+    struct sr_tok_added_set raw, normalized;
+    struct sr_tok_norm norms[SR_TOK_STEPS_MAX];
+    size_t n_norms;
+    struct sr_tok_split splits[SR_TOK_STEPS_MAX];
+    size_t n_splits;
+    bool is_bpe, byte_level;
+    struct sr_tok_wordpiece wordpiece;
+    struct sr_tok_bpe bpe;
+    struct sr_tok_vocab byte_words; /* byte level with ignore_merges: tokens as the bytes they stand for */
+    bool *foreign;                  /* [vocab.size]: added tokens that the model does not know */
+    int32_t unk;                    /* SR_TOK_NONE: none */
+    int32_t before[SR_TOK_TEMPLATE_MAX], after[SR_TOK_TEMPLATE_MAX];
+    size_t n_before, n_after;
+    bool trim, trim_prefix_space; /* offsets leave out spaces; the first one's was added */
+    _Atomic(struct sr_tok_work *) pool[SR_TOK_POOL];
+};
+
+/* Compiles a validated document. tokenizer_open.c and its parts. */
+int sr_tok_open_norms(struct sr_tokenizer *t, struct sr_bytes json, struct sr_err *err);
+int sr_tok_open_splits(struct sr_tokenizer *t, struct sr_bytes json, struct sr_err *err);
+int sr_tok_open_model(struct sr_tokenizer *t, struct sr_bytes json, struct sr_bytes added,
+                      struct sr_err *err);
+int sr_tok_open_template(struct sr_tokenizer *t, struct sr_bytes json, struct sr_err *err);
+int sr_tok_open_added(struct sr_tokenizer *t, struct sr_bytes json, struct sr_err *err);
+
+/* ---- the working memory of a call ---- */
+
+/* From byte `at` on: plain (the bytes are the original's from `start`, character for character of equal
+ * length) or a lump (all bytes come from the one original character at `start`). */
+#define SR_TOK_LUMP 0x80000000u
+struct sr_tok_run {
+    uint32_t at;
+    uint32_t start; /* | SR_TOK_LUMP */
+};
+
+struct sr_tok_text {
+    const char *p;
+    size_t n;
+    char *own; /* p, when the bytes are ours */
+    size_t cap;
+    struct sr_tok_run *runs;
+    size_t n_runs, cap_runs;
+    size_t hint; /* run of the latest look-up */
+};
+
+#define SR_TOK_KEY_MAX     40u
+#define SR_TOK_CACHED_MAX  12u
+#define SR_TOK_CACHE_SETS  4096u
+#define SR_TOK_CACHE_WAYS  4u
+#define SR_TOK_LONG_MAX    192u /* bytes of a word of the second cache, */
+#define SR_TOK_LONG_TOKENS 96u  /* and its tokens */
+#define SR_TOK_LONG_SLOTS  512u
+
+/* One line of the cache: a word and its tokens. */
+struct sr_tok_cached {
+    uint64_t key[SR_TOK_KEY_MAX / 8];
+    uint8_t length; /* 0: free */
+    uint8_t n;
+    uint8_t ends[SR_TOK_CACHED_MAX];
+    int32_t ids[SR_TOK_CACHED_MAX];
+};
+
+/* One line of the second cache: long words, and those of many tokens. */
+struct sr_tok_cached_long {
+    uint8_t length; /* 0: free */
+    uint8_t n;
+    uint8_t ends[SR_TOK_LONG_TOKENS];
+    int32_t ids[SR_TOK_LONG_TOKENS];
+    char key[SR_TOK_LONG_MAX];
+};
+
+struct sr_tok_symbol {
+    uint32_t prev, next;
+    uint32_t length; /* bytes of the word */
+    int32_t id;
+    uint32_t rank; /* of merging with the next */
+    int32_t merged;
+};
+
+struct sr_tok_work {
+    const struct sr_tokenizer *t;
+    struct sr_bytes original;
+    bool offsets;
+    size_t limit; /* stop behind so many tokens */
+    bool stop;
+    int rc; /* SR_ENOMEM sticks */
+    int32_t *ids;
+    uint32_t *starts, *ends;
+    size_t n, cap;
+    struct sr_tok_text base, norm[2], pre[SR_TOK_STEPS_MAX];
+    int32_t *word_ids; /* tokens of one word that is not cached */
+    uint32_t *word_ends;
+    size_t n_word, cap_word;
+    struct sr_tok_symbol *symbols;
+    size_t cap_symbols;
+    uint64_t *heap; /* rank << 32 | symbol */
+    size_t n_heap, cap_heap;
+    struct sr_tok_cached *cache; /* [sets][ways], the younger first */
+    struct sr_tok_cached_long *long_cache;
+    uint64_t seed;
+};
+
+/* Empty text whose bytes are its own. */
+void sr_tok_text_clear(struct sr_tok_text *text);
+void sr_tok_text_dispose(struct sr_tok_text *text);
+
+/* Appends `n` bytes that come from the original character at `unit`. */
+void sr_tok_text_put(struct sr_tok_work *w, struct sr_tok_text *text, const char *p, size_t n, uint32_t unit);
+
+/* Appends from[a..b) with what it comes from; returns where its bytes went, NULL when memory is out. */
+char *sr_tok_text_copy(struct sr_tok_work *w, struct sr_tok_text *text, struct sr_tok_text *from, size_t a,
+                       size_t b);
+
+/* The original character behind byte `at` < text->n. Fast when asked in ascending order. */
+uint32_t sr_tok_text_unit(struct sr_tok_work *w, struct sr_tok_text *text, size_t at);
+
+/* The run that holds byte `at` < text->n. */
+const struct sr_tok_run *sr_tok_text_run(struct sr_tok_text *text, size_t at);
+
+/* Are the bytes a..b, a < b, those of the original from *start on? */
+bool sr_tok_text_plain(struct sr_tok_text *text, size_t a, size_t b, size_t *start);
+
+/* Where the original character at `unit` ends. */
+uint32_t sr_tok_unit_end(const struct sr_tok_work *w, uint32_t unit);
+
+/* sr_grow (base/grow.h): room for `n` elements; false (and w->rc) when memory is out. */
+bool sr_tok_reserve(struct sr_tok_work *w, void *array, size_t *cap, size_t n, size_t size);
+
+/* Runs the normalizers over from[a..b); the result is *out with *out_a, *out_b (it may be `from`). */
+void sr_tok_normalize(struct sr_tok_work *w, struct sr_tok_text *from, size_t a, size_t b,
+                      struct sr_tok_text **out, size_t *out_a, size_t *out_b);
+
+/* The pre-tokenizers from `level` on, and then the model, over text[a..b). */
+void sr_tok_split(struct sr_tok_work *w, size_t level, struct sr_tok_text *text, size_t a, size_t b);
+
+/* One word: cache, model, output. */
+void sr_tok_word(struct sr_tok_work *w, struct sr_tok_text *text, size_t a, size_t b);
+
+/* An added token that was found at text[a..b). */
+void sr_tok_put_added(struct sr_tok_work *w, struct sr_tok_text *text, size_t a, size_t b, int32_t id);
+
+/* A word's tokens into word_ids, word_ends. */
+void sr_tok_wordpiece(struct sr_tok_work *w, const char *p, size_t n);
+void sr_tok_bpe(struct sr_tok_work *w, const char *p, size_t n);
+
+/* Where `needle` (not empty) begins in p[0..n); NULL. By its first byte, which in running text is rare
+ * enough. */
+static inline const char *sr_tok_search(const char *p, size_t n, struct sr_bytes needle)
+{
+    const char *end = p + n;
+    while ((size_t)(end - p) >= needle.n) {
+        const char *hit = memchr(p, needle.p[0], (size_t)(end - p) - needle.n + 1);
+        if (!hit || memcmp(hit, needle.p, needle.n) == 0)
+            return hit;
+        p = hit + 1;
+    }
+    return NULL;
+}
+
+/* Adds a token that ends at byte `end` of the word. */
+static inline void sr_tok_word_put(struct sr_tok_work *w, int32_t id, uint32_t end)
+{
+    w->word_ids[w->n_word] = id;
+    w->word_ends[w->n_word++] = end;
+}
+
+/* The matcher of a known regular expression; NULL: not known. */
+sr_tok_regex *sr_tok_regex_known(struct sr_bytes pattern);
+sr_tok_regex sr_tok_regex_gpt2;
+
+#endif

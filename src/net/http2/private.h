@@ -1,0 +1,129 @@
+/*
+ * Inside of the HTTP/2 server: what http2.c (connections), http2_frames.c (nghttp2's callbacks),
+ * http2_memory.c and http2_stream.c (answers) share.
+ */
+#ifndef SR_NET_HTTP2_PRIVATE_H
+#define SR_NET_HTTP2_PRIVATE_H
+
+#include "base/buf.h"
+#include "net/http2/http2.h"
+
+#include <nghttp2/nghttp2.h>
+
+struct sr_http2_conn;
+
+struct sr_http2_server {
+    struct sr_loop *loop;
+    struct sr_listener *listener;
+    struct sr_http2_settings settings;
+    const struct sr_http2_handler *handler;
+    void *ctx;
+    struct sr_http2_conn *conns;
+    size_t connections, streams;
+    nghttp2_session_callbacks *callbacks;
+    nghttp2_option *option;
+    struct sr_deferred task; /* `drained` */
+    bool tls, draining;
+};
+
+/* Of one session; all zero to begin with. */
+struct sr_http2_memory {
+    void *aside; /* blocks that were freed after */
+    bool failed; /* an allocation did */
+};
+
+struct sr_http2_conn {
+    struct sr_http2_server *server;
+    struct sr_http2_conn *next, **pprev;
+    struct sr_conn *sock;
+    nghttp2_session *session;
+    struct sr_http2_memory memory;
+    struct sr_http2_settings settings;
+    struct sr_http2_stream *streams;
+    struct sr_http2_stream *writable; /* owed the callback of that name */
+    size_t stream_count, queued;      /* bytes that streams wait to send */
+    struct sr_deferred task;          /* sends what was submitted */
+    struct sr_timer timer;
+    /* The header block that is being received; there is only one at a time. */
+    struct sr_buf head_bytes, head_fields;
+    size_t head_size;
+    bool head_too_large;
+    /* Times are of sr_loop_now. */
+    uint64_t accepted_at, read_at, pinged_at, noticed_at, idle_since, blocked_since;
+    size_t blocked_bytes; /* in the socket's queue when it was looked at last */
+    int64_t tokens;       /* of the flood limit, in thousandths */
+    uint64_t tokens_at;
+    bool open;    /* TLS handshake done */
+    bool greeted; /* the client's preface and settings came */
+    bool pinged;  /* and no byte came since */
+    bool noticed; /* drain: the first GOAWAY was sent */
+    bool leaving; /* drain: the last one, too */
+    bool dead;    /* being freed: calls do nothing */
+};
+
+enum sr_http2_phase {
+    SR_HTTP2_HEAD,    /* the header block is being received */
+    SR_HTTP2_OPEN,    /* the handler knows of it */
+    SR_HTTP2_REFUSED, /* answered or reset before the handler knew */
+};
+
+struct sr_http2_stream {
+    struct sr_http2_conn *conn;
+    struct sr_http2_stream *next, **pprev;
+    struct sr_http2_stream *writable_next, **writable_pprev;
+    void *ctx;
+    int32_t id;
+    enum sr_http2_phase phase;
+    size_t unconsumed; /* bytes that the handler has not given back */
+    struct sr_buf out; /* body bytes that wait; the first `sent` of them are gone */
+    size_t sent;
+    struct sr_http2_header *trailers; /* with their bytes behind, from `finish` until submitted */
+    size_t trailer_count;
+    struct sr_timer timer; /* after `finish`: the peer must take what is left */
+    uint32_t reset_code;
+    bool responded, finished;
+    bool end_sent;    /* the frame with our END_STREAM left */
+    bool request_end; /* the peer's came */
+    bool deferred;    /* nghttp2 waits for nghttp2_session_resume_data */
+    bool asked;       /* the owner saw bytes in the queue */
+    bool reset_ours, reset_theirs;
+};
+
+static inline uint64_t sr_http2_now(const struct sr_http2_conn *conn)
+{
+    return sr_loop_now(conn->server->loop);
+}
+
+/* ---- http2_frames.c ---- */
+
+/* Makes the server's callbacks and options. SR_ENOMEM. */
+int sr_http2_callbacks_new(struct sr_http2_server *server);
+/* Makes the connection's session and submits its settings. SR_ENOMEM. */
+int sr_http2_session_open(struct sr_http2_conn *conn);
+/* The flood account of a fresh connection. */
+int64_t sr_http2_tokens_full(const struct sr_http2_conn *conn);
+/* The second GOAWAY: what the peer began before it saw the first is served, the rest is not. */
+void sr_http2_conn_leave(struct sr_http2_conn *conn);
+/* Tells the handler, where it knows of the stream, and frees it. */
+void sr_http2_stream_end(struct sr_http2_stream *stream, int why, uint32_t code);
+/* The handler knows of the stream, and it was not reset by us. */
+bool sr_http2_stream_listens(const struct sr_http2_stream *stream);
+
+/* ---- http2_memory.c ---- */
+
+/* nghttp2's allocator; `memory` must outlive the session. */
+nghttp2_mem sr_http2_memory_of(struct sr_http2_memory *memory);
+/* After nghttp2_session_del. */
+void sr_http2_memory_dispose(struct sr_http2_memory *memory);
+
+/* Lets the connection send when the stack has unwound. */
+void sr_http2_conn_wake(struct sr_http2_conn *conn);
+
+/* nghttp2 asks for body bytes. */
+ssize_t sr_http2_stream_read(nghttp2_session *session, int32_t id, uint8_t *buf, size_t length,
+                             uint32_t *flags, nghttp2_data_source *source, void *ctx);
+
+/* Frees a stream whose handler was told, or never knew. */
+void sr_http2_stream_free(struct sr_http2_stream *stream);
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * Names to addresses: IP literals at once, names through getaddrinfo on threads that nothing waits for, with
+ * a small cache for each loop. Loop's thread only.
+ */
+#ifndef SR_NET_LOOP_DNS_H
+#define SR_NET_LOOP_DNS_H
+
+#include "base/err.h"
+#include "net/loop/loop.h"
+
+#include <stddef.h>
+#include <sys/socket.h>
+
+#define SR_DNS_ADDRESSES_MAX 8
+#define SR_DNS_CACHE_MAX     128  /* names; the oldest goes */
+#define SR_DNS_TTL_MS        5000 /* getaddrinfo tells no TTL of its own */
+
+struct sr_dns_result {
+    size_t count;
+    struct sockaddr_storage address[SR_DNS_ADDRESSES_MAX]; /* without port */
+};
+
+struct sr_dns_query;
+
+/* SR_OK: *result is filled now (literal or cache). SR_AGAIN: `done` comes later with SR_OK or SR_ENOENT,
+ * exactly once unless *query is cancelled. SR_ENOMEM, SR_EINVAL (too long). */
+int sr_dns_resolve(struct sr_dns_query **query, struct sr_loop *loop, const char *host,
+                   struct sr_dns_result *result,
+                   void (*done)(void *ctx, int code, const struct sr_dns_result *result, const char *text),
+                   void *ctx) SR_WARN_UNUSED;
+
+/* `done` does not come any more. *query becomes NULL; NULL inside is allowed. */
+void sr_dns_cancel(struct sr_dns_query **query);
+
+/* For sr_loop_free: before the mailbox goes, leaves what is under way behind; at last frees the cache. */
+void sr_dns_leave(struct sr_loop *loop);
+void sr_dns_cache_free(struct sr_loop *loop);
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * Private to net/: the inside of the loop for the files that talk to libuv (loop.c, sock*.c, dns.c).
+ */
+#ifndef SR_NET_LOOP_LOOP_UV_H
+#define SR_NET_LOOP_LOOP_UV_H
+
+#include "net/loop/loop.h"
+
+#include <stdatomic.h>
+#include <uv.h>
+
+struct sr_dns_cache;
+
+struct sr_loop {
+    uv_loop_t uv;
+    uv_async_t wake;
+    uv_timer_t alarm; /* set for the root of `heap` or earlier */
+    uv_prepare_t prepare;
+    uv_check_t check;
+    struct sr_mailbox box;
+    atomic_bool stop;
+    struct sr_timer *heap; /* pairing heap by key */
+    uint64_t alarm_due;    /* 0: not set */
+    struct sr_deferred *deferred, **deferred_tail;
+    char *read_buffer; /* SR_LOOP_READ_SIZE bytes, filled and drained within one callback */
+    struct sr_dns_cache *dns;
+};
+
+/* The code and the constant text of a negative libuv result. */
+int sr_uv_code(int status);
+const char *sr_uv_text(int status);
+
+#endif

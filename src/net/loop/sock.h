@@ -1,0 +1,129 @@
+/*
+ * TCP listeners and connections on a loop, plain or TLS behind one interface.
+ *
+ * Owns file descriptors, write queues and the connection attempt (DNS, every address in turn, timeout).
+ * Knows no protocol above bytes. Loop's thread only, except sr_listen_open.
+ */
+#ifndef SR_NET_LOOP_SOCK_H
+#define SR_NET_LOOP_SOCK_H
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "net/loop/loop.h"
+#include "net/tls/tls.h"
+
+#define SR_SOCK_ADDRESS_MAX 64 /* "[ipv6]:port" and the NUL */
+#define SR_SOCK_HOST_MAX    256
+
+/* ---- connections ---- */
+
+struct sr_conn;
+
+/* What a connection tells its owner. Any callback may close the connection; after sr_conn_close returned no
+ * callback comes any more. A callback never runs inside a call of the owner on the same connection. */
+struct sr_conn_events {
+    /* Outgoing: connected, and the handshake done. Accepted TLS: the handshake done. Optional. */
+    void (*opened)(void *ctx);
+    /* At most SR_LOOP_READ_SIZE bytes, borrowed for the call. Mandatory. */
+    void (*data)(void *ctx, const char *p, size_t n);
+    /* The peer will send nothing more; writing still works. Mandatory. */
+    void (*eof)(void *ctx);
+    /* The write queue became empty after it was not. Optional. */
+    void (*drained)(void *ctx);
+    /* Broken, or the attempt failed: SR_ENOENT (name not found), SR_ETIMEOUT (connect timeout), SR_ECLOSED
+     * (refused or reset), SR_EMISMATCH (certificate not accepted), SR_EPROTO (TLS), SR_EIO. `text` for
+     * people, borrowed. Only closing is left to do. Mandatory. */
+    void (*failed)(void *ctx, int code, const char *text);
+};
+
+struct sr_connect {
+    const char *host; /* name or IP literal (no brackets); copied */
+    uint16_t port;
+    sr_tls_context *tls;     /* NULL: plain. Referenced by the connection */
+    const char *server_name; /* name to verify and for SNI; NULL: host */
+    uint32_t timeout_ms;     /* for DNS, all addresses and the handshake together; 0: none */
+};
+
+/* Begins to connect; the result comes as `opened` or `failed`, never within this call. SR_ENOMEM, SR_EINVAL.
+ */
+int sr_conn_connect(struct sr_conn **out, struct sr_loop *loop, const struct sr_connect *to,
+                    const struct sr_conn_events *events, void *ctx) SR_WARN_UNUSED;
+
+/* The owner changes (a pool lends a connection). */
+void sr_conn_set_events(struct sr_conn *conn, const struct sr_conn_events *events, void *ctx);
+
+/* Sends the slices, in order. What the kernel takes at once is not copied; the rest is copied into the queue
+ * and sent later. Before `opened` everything is queued. SR_ELIMIT: the queue would grow over its limit,
+ * nothing was taken; SR_EPROTO, SR_ENOMEM: broken, `failed` does not come for it. SR_ECLOSED, SR_ETIMEOUT,
+ * SR_EIO: nothing more can be sent, but what the peer sent before may still be read: `data`, and in the end
+ * `eof` or `failed`, come unless paused. */
+int sr_conn_write(struct sr_conn *conn, const struct sr_bytes *slices, size_t count) SR_WARN_UNUSED;
+
+/* The same for large memory that the owner keeps: takes a prefix, *taken bytes, of which little is copied,
+ * and nothing while the queue is not empty or the connection not open. The owner goes on with the rest at
+ * `drained` (or `opened`), or at once when the queue is still empty. */
+int sr_conn_write_some(struct sr_conn *conn, const struct sr_bytes *slices, size_t count,
+                       size_t *taken) SR_WARN_UNUSED;
+
+/* Bytes that wait in the queue (TLS: ciphertext). */
+size_t sr_conn_queued(const struct sr_conn *conn);
+
+/* Bytes of plaintext that were ever given to the kernel (TLS: to the session). Zero means: the peer cannot
+ * have seen anything of ours. */
+uint64_t sr_conn_sent(const struct sr_conn *conn);
+
+/* Limit of the queue; default 16 MiB. */
+void sr_conn_set_queue_max(struct sr_conn *conn, size_t bytes);
+
+/* Back-pressure: while paused no `data` and no `eof` come, and the kernel's buffer fills. A fresh connection
+ * reads. */
+void sr_conn_pause(struct sr_conn *conn);
+void sr_conn_resume(struct sr_conn *conn);
+
+/* Half-close: after the queue was sent the peer sees the end of our bytes. Once; writing is over. */
+void sr_conn_shutdown(struct sr_conn *conn);
+
+/* Whether the peer has neither closed nor sent something that was not read yet: asked before an idle
+ * connection is used again. One system call. */
+bool sr_conn_is_quiet(const struct sr_conn *conn);
+
+/* "address:port" of the other side; lives as long as the connection; "" before it is known. */
+const char *sr_conn_peer(const struct sr_conn *conn);
+
+/* Drops the queue and closes; *conn becomes NULL, so it may be called again. NULL inside is allowed. */
+void sr_conn_close(struct sr_conn **conn);
+
+/* Sends the queue, half-closes, reads and drops what still comes (so that a reset cannot destroy the last
+ * answer), and closes when the peer does or after `linger_ms`. No callback comes any more; *conn becomes
+ * NULL. */
+void sr_conn_finish(struct sr_conn **conn, uint32_t linger_ms);
+
+/* ---- listeners ---- */
+
+struct sr_listener;
+
+/* Any thread. Opens `count` sockets on the same address that share its connections (SO_REUSEPORT), one for
+ * each loop, and writes them to `fds`; the caller hands each to sr_listener_start or closes it. `host` is an
+ * IP literal, a name, or empty for every address; port 0 takes a free one. *port_out (optional) is the real
+ * port. A port that someone else uses is SR_EBUSY, whoever it is, another semroute included; SR_EINVAL: no
+ * such address; SR_EIO. */
+int sr_listen_open(const char *host, uint16_t port, size_t count, int *fds, uint16_t *port_out,
+                   struct sr_err *err) SR_WARN_UNUSED;
+
+struct sr_listener_events {
+    /* A new connection, plain or TLS (then before its handshake). The owner gives it events within this call
+     * with sr_conn_set_events, or closes it. */
+    void (*accepted)(void *ctx, struct sr_conn *conn);
+};
+
+/* Accepts on `fd`, which it owns from now on, also when it fails. `tls` NULL: plain. */
+int sr_listener_start(struct sr_listener **out, struct sr_loop *loop, int fd, sr_tls_context *tls,
+                      const struct sr_listener_events *events, void *ctx) SR_WARN_UNUSED;
+
+/* Connections accepted from now on use this context (certificate reload); the old one is released. */
+void sr_listener_set_tls(struct sr_listener *listener, sr_tls_context *tls);
+
+/* Stops accepting and closes; idempotent like sr_conn_close. */
+void sr_listener_close(struct sr_listener **listener);
+
+#endif

@@ -1,0 +1,523 @@
+/*
+ * HTTP/1.1 server connections: the order of requests, timeouts, error answers, drain.
+ *
+ * One function, conn_run, moves a connection: input to the parser, events to the handler, a finished response
+ * to the next request. Calls of the handler never run it, they only note what happened and defer it; so no
+ * callback comes inside a call. Writing of responses is in http_server_response.c.
+ */
+#include "net/server/server.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "net/server/private.h"
+
+#include <unistd.h>
+
+#define LINGER_MS    1000
+#define PENDING_KEEP 16384 /* memory that an idle connection may keep */
+#define ERROR_MAX    16384
+
+static void conn_run(struct sr_http_conn *conn, const char *p, size_t n);
+
+struct sr_http_server_settings sr_http_server_settings_defaults(void)
+{
+    return (struct sr_http_server_settings){
+        .limits = sr_http1_limits_defaults(),
+        .max_connections = 10000,
+        .header_timeout_ms = 10000,
+        .body_timeout_ms = 30000,
+        .idle_timeout_ms = 75000,
+        .write_timeout_ms = 60000,
+        .pipeline_bytes = 65536,
+        .arena_bytes = (size_t)4 << 20,
+    };
+}
+
+/* ---- life of a connection ---- */
+
+static void drained_task(void *ctx)
+{
+    struct sr_http_server *server = ctx;
+    if (server->handler->drained)
+        server->handler->drained(server->ctx);
+}
+
+static void conn_free(struct sr_http_conn *conn)
+{
+    struct sr_http_server *server = conn->server;
+    *conn->pprev = conn->next;
+    if (conn->next)
+        conn->next->pprev = conn->pprev;
+    server->connections--;
+    sr_timer_stop(&conn->timer);
+    sr_deferred_cancel(&conn->task);
+    sr_conn_close(&conn->sock);
+    sr_http1_dispose(&conn->parser);
+    sr_buf_dispose(&conn->pending);
+    sr_buf_dispose(&conn->cork);
+    sr_arena_dispose(&conn->request.arena);
+    sr_mem_free(conn);
+    if (server->draining && !server->connections)
+        sr_loop_defer(server->loop, &server->task);
+}
+
+/* Tells the handler that its request is over. */
+static void request_done(struct sr_http_conn *conn, bool complete)
+{
+    if (!conn->request.active)
+        return;
+    conn->request.active = false;
+    conn->server->handler->done(conn->request.ctx, &conn->request, complete);
+}
+
+/* The connection is lost or given up. */
+static void conn_drop(struct sr_http_conn *conn)
+{
+    request_done(conn, false);
+    conn_free(conn);
+}
+
+/* Closes after a last answer that lies in the queue; the client gets a moment to read it. */
+static void conn_close_after_answer(struct sr_http_conn *conn)
+{
+    sr_conn_finish(&conn->sock, LINGER_MS);
+    conn_free(conn);
+}
+
+void sr_http_conn_defer(struct sr_http_conn *conn)
+{
+    if (!conn->running)
+        sr_loop_defer(conn->server->loop, &conn->task);
+}
+
+/* ---- error answers of the server itself ---- */
+
+static struct sr_bytes error_format(struct sr_http_server *server, int status, const char *reason,
+                                    const char *peer, const struct sr_http_head *head, struct sr_buf *body)
+{
+    struct sr_bytes type = SR_LIT("text/plain");
+    if (server->handler->error_body)
+        return server->handler->error_body(server->ctx, status, reason, peer, head, body);
+    if (sr_buf_printf(body, "%d %s\n", status, reason) != SR_OK)
+        sr_buf_clear(body);
+    return type;
+}
+
+static int error_write(struct sr_http_server *server, struct sr_conn *sock, int status, const char *reason,
+                       const struct sr_http_head *head)
+{
+    struct sr_buf body, out;
+    struct sr_bytes type, slice;
+    int rc;
+    sr_buf_init(&body, ERROR_MAX);
+    sr_buf_init(&out, 2 * ERROR_MAX);
+    type = error_format(server, status, reason, sr_conn_peer(sock), head, &body);
+    rc = sr_http1_write_status_line(&out, status, SR_LIT(""));
+    if (rc == SR_OK)
+        rc = sr_http1_write_header(&out, SR_LIT("content-type"), type);
+    if (rc == SR_OK)
+        rc = sr_buf_printf(&out, "content-length: %zu\r\nconnection: close\r\n\r\n", body.len);
+    if (rc == SR_OK)
+        rc = sr_buf_append_bytes(&out, sr_buf_view(&body));
+    slice = sr_buf_view(&out);
+    if (rc == SR_OK)
+        rc = sr_conn_write(sock, &slice, 1);
+    sr_buf_dispose(&body);
+    sr_buf_dispose(&out);
+    return rc;
+}
+
+/* The request cannot go on: answers when no answer had begun, and closes. */
+static void conn_fail(struct sr_http_conn *conn, int status, const char *reason)
+{
+    struct sr_http_request *request = &conn->request;
+    const struct sr_http_head *head = conn->parser.head.method.n ? &conn->parser.head : NULL;
+    bool answered = request->active ? request->responded : conn->reading_body;
+    if (answered || error_write(conn->server, conn->sock, status, reason, head) != SR_OK) {
+        conn_drop(conn);
+        return;
+    }
+    request->error_status = status;
+    request_done(conn, false);
+    conn_close_after_answer(conn);
+}
+
+/* ---- timeouts ---- */
+
+static enum sr_http_phase phase_of(const struct sr_http_conn *conn)
+{
+    const struct sr_http_request *request = &conn->request;
+    if (!conn->open)
+        return SR_HTTP_PHASE_HEAD;
+    if (sr_conn_queued(conn->sock))
+        return SR_HTTP_PHASE_WRITE;
+    if (conn->reading_body)
+        return request->active && request->paused ? SR_HTTP_PHASE_NONE : SR_HTTP_PHASE_BODY;
+    if (request->active)
+        return SR_HTTP_PHASE_NONE;
+    return sr_http1_is_idle(&conn->parser) ? SR_HTTP_PHASE_IDLE : SR_HTTP_PHASE_HEAD;
+}
+
+void sr_http_conn_timer(struct sr_http_conn *conn, bool progress)
+{
+    const struct sr_http_server_settings *settings = &conn->server->settings;
+    enum sr_http_phase phase = phase_of(conn);
+    uint32_t ms[] = {[SR_HTTP_PHASE_NONE] = 0,
+                     [SR_HTTP_PHASE_IDLE] = settings->idle_timeout_ms,
+                     [SR_HTTP_PHASE_HEAD] = settings->header_timeout_ms,
+                     [SR_HTTP_PHASE_BODY] = settings->body_timeout_ms,
+                     [SR_HTTP_PHASE_WRITE] = settings->write_timeout_ms};
+    bool changed = phase != conn->phase;
+    conn->phase = phase;
+    if (phase == SR_HTTP_PHASE_WRITE && changed)
+        conn->queued_then = sr_conn_queued(conn->sock);
+    /* With NONE the timer stays armed: letting it fire for nothing is cheaper than stopping it every time. */
+    if (ms[phase] && (changed || (progress && phase == SR_HTTP_PHASE_BODY)))
+        sr_timer_start(&conn->timer, ms[phase]);
+}
+
+static void timer_fired(void *ctx)
+{
+    struct sr_http_conn *conn = ctx;
+    size_t queued = sr_conn_queued(conn->sock);
+    if (phase_of(conn) != conn->phase) {
+        sr_http_conn_timer(conn, false);
+        return;
+    }
+    switch (conn->phase) {
+    case SR_HTTP_PHASE_NONE:
+        break;
+    case SR_HTTP_PHASE_IDLE:
+        conn_drop(conn);
+        break;
+    case SR_HTTP_PHASE_WRITE:
+        if (queued >= conn->queued_then && queued) {
+            conn_drop(conn);
+            break;
+        }
+        conn->queued_then = queued;
+        sr_timer_start(&conn->timer, conn->server->settings.write_timeout_ms);
+        break;
+    case SR_HTTP_PHASE_HEAD:
+        if (conn->open)
+            conn_fail(conn, 408, "the request head took too long");
+        else
+            conn_drop(conn);
+        break;
+    case SR_HTTP_PHASE_BODY:
+        conn_fail(conn, 408, "the request body took too long");
+        break;
+    }
+}
+
+/* ---- moving a connection ---- */
+
+static void request_begin(struct sr_http_conn *conn)
+{
+    struct sr_http_request *request = &conn->request;
+    const struct sr_http_server *server = conn->server;
+    const struct sr_http_head *head = &conn->parser.head;
+    struct sr_arena arena = request->arena;
+    uint64_t started = request->started_ns;
+    *request = (struct sr_http_request){.conn = conn, .arena = arena, .started_ns = started, .active = true};
+    request->close_after = !head->keep_alive || server->draining;
+    conn->reading_body = true;
+    server->handler->request(server->ctx, request);
+}
+
+/* The message in the parser is over, or a new connection: the next one may begin. */
+static void message_begin(struct sr_http_conn *conn)
+{
+    conn->parser.limits = conn->server->settings.limits;
+    sr_http1_begin(&conn->parser, &conn->request.arena, false);
+    conn->between = false;
+}
+
+/* The response is with the kernel. False: the connection was closed. */
+static bool request_complete(struct sr_http_conn *conn)
+{
+    struct sr_http_request *request = &conn->request;
+    bool close_after = request->close_after;
+    request_done(conn, true);
+    if (close_after) {
+        conn_close_after_answer(conn);
+        return false;
+    }
+    if (!conn->reading_body)
+        sr_arena_dispose(&request->arena);
+    return true;
+}
+
+/* Hands one event to the handler. False: the connection is gone. */
+static bool event_handle(struct sr_http_conn *conn, enum sr_http1_event event, struct sr_bytes body)
+{
+    const struct sr_http_handler *handler = conn->server->handler;
+    struct sr_http_request *request = &conn->request;
+    switch (event) {
+    case SR_HTTP1_HEAD:
+        request_begin(conn);
+        break;
+    case SR_HTTP1_BODY:
+        if (request->active && !request->finished)
+            handler->body(request->ctx, request, body);
+        break;
+    case SR_HTTP1_END:
+        conn->reading_body = false;
+        conn->between = true;
+        if (request->active && !request->finished)
+            handler->body_end(request->ctx, request);
+        if (!request->active)
+            sr_arena_dispose(&request->arena);
+        break;
+    case SR_HTTP1_FAIL:
+        conn_fail(conn, conn->parser.status, conn->parser.reason);
+        return false;
+    case SR_HTTP1_MORE:
+        break;
+    }
+    return true;
+}
+
+/* Parses and answers as far as it goes; *at is how far. False: the connection is gone. */
+static bool conn_step(struct sr_http_conn *conn, const char *p, size_t n, size_t *at)
+{
+    struct sr_http_request *request = &conn->request;
+    for (;;) {
+        enum sr_http1_event event;
+        struct sr_bytes body;
+        size_t used;
+        if (request->active && request->broken) {
+            conn_drop(conn);
+            return false;
+        }
+        if (request->active && request->finished && !sr_conn_queued(conn->sock) && !request_complete(conn))
+            return false;
+        if (request->active && (request->paused || !conn->reading_body) &&
+            !(request->finished && conn->reading_body))
+            return true;
+        if (conn->between) {
+            if (conn->server->draining) {
+                conn_close_after_answer(conn);
+                return false;
+            }
+            message_begin(conn);
+        }
+        if (*at < n && sr_http1_is_idle(&conn->parser))
+            request->started_ns = sr_clock_ns();
+        event = sr_http1_next(&conn->parser, p + *at, n - *at, &used, &body);
+        *at += used;
+        if (event == SR_HTTP1_MORE)
+            return true;
+        if (!event_handle(conn, event, body))
+            return false;
+    }
+}
+
+/* Keeps what was not used, and stops reading when that is too much. */
+static int pending_keep(struct sr_http_conn *conn, const char *p, size_t n, size_t at)
+{
+    struct sr_buf *pending = &conn->pending;
+    int rc = SR_OK;
+    if (pending->len)
+        sr_buf_consume(pending, at);
+    else if (at < n)
+        rc = sr_buf_append(pending, p + at, n - at);
+    if (!pending->len && pending->cap > PENDING_KEEP)
+        sr_buf_dispose(pending);
+    if (!conn->request.active && conn->cork.cap > SR_HTTP_CORK_KEEP)
+        sr_buf_dispose(&conn->cork);
+    if (pending->len >= conn->server->settings.pipeline_bytes)
+        sr_conn_pause(conn->sock);
+    else
+        sr_conn_resume(conn->sock);
+    return rc;
+}
+
+static void conn_run(struct sr_http_conn *conn, const char *p, size_t n)
+{
+    size_t at = 0;
+    conn->running = true;
+    if (conn->pending.len) {
+        if (n && sr_buf_append(&conn->pending, p, n) != SR_OK) {
+            conn_drop(conn);
+            return;
+        }
+        p = conn->pending.data;
+        n = conn->pending.len;
+    }
+    if (!conn_step(conn, p, n, &at))
+        return;
+    conn->running = false;
+    if (sr_http_conn_uncork(conn) != SR_OK) {
+        conn_drop(conn);
+        return;
+    }
+    if (pending_keep(conn, p, n, at) != SR_OK) {
+        conn_drop(conn);
+        return;
+    }
+    sr_http_conn_timer(conn, at > 0);
+}
+
+static void conn_task(void *ctx)
+{
+    conn_run(ctx, "", 0);
+}
+
+/* ---- events of the socket ---- */
+
+static void sock_opened(void *ctx)
+{
+    struct sr_http_conn *conn = ctx;
+    conn->open = true;
+    sr_http_conn_timer(conn, false);
+}
+
+static void sock_data(void *ctx, const char *p, size_t n)
+{
+    conn_run(ctx, p, n);
+}
+
+/* The client has closed: nobody waits for the answer any more, unless it is only the queue that is left. */
+static void sock_eof(void *ctx)
+{
+    struct sr_http_conn *conn = ctx;
+    if (conn->request.active && conn->request.finished)
+        conn->request.close_after = true;
+    else
+        conn_drop(conn);
+}
+
+static void sock_drained(void *ctx)
+{
+    struct sr_http_conn *conn = ctx;
+    struct sr_http_request *request = &conn->request;
+    const struct sr_http_handler *handler = conn->server->handler;
+    if (request->active && !request->finished && handler->writable)
+        handler->writable(request->ctx, request);
+    /* The handler may have broken or finished its request: conn_run sees to it. */
+    conn_run(conn, "", 0);
+}
+
+static void sock_failed(void *ctx, int code, const char *text)
+{
+    (void)code, (void)text;
+    conn_drop(ctx);
+}
+
+static const struct sr_conn_events conn_events = {.opened = sock_opened,
+                                                  .data = sock_data,
+                                                  .eof = sock_eof,
+                                                  .drained = sock_drained,
+                                                  .failed = sock_failed};
+
+/* ---- the server ---- */
+
+static void accepted(void *ctx, struct sr_conn *sock)
+{
+    struct sr_http_server *server = ctx;
+    struct sr_http_conn *conn = NULL;
+    if (server->connections < server->settings.max_connections)
+        conn = sr_mem_calloc(1, sizeof *conn);
+    if (!conn) {
+        if (!server->tls && error_write(server, sock, 503, "too many connections", NULL) == SR_OK)
+            sr_conn_finish(&sock, LINGER_MS);
+        sr_conn_close(&sock);
+        return;
+    }
+    conn->server = server;
+    conn->sock = sock;
+    conn->open = !server->tls;
+    conn->phase = SR_HTTP_PHASE_NONE;
+    conn->next = server->conns;
+    conn->pprev = &server->conns;
+    if (conn->next)
+        conn->next->pprev = &conn->next;
+    server->conns = conn;
+    server->connections++;
+    sr_timer_init(&conn->timer, server->loop, timer_fired, conn);
+    conn->task = (struct sr_deferred){.run = conn_task, .ctx = conn};
+    sr_http1_init(&conn->parser, SR_HTTP1_REQUEST, &server->settings.limits);
+    sr_buf_init(&conn->cork, SR_HTTP_CORK_MAX);
+    sr_buf_init(&conn->pending, server->settings.pipeline_bytes + SR_LOOP_READ_SIZE);
+    sr_arena_init(&conn->request.arena, server->settings.arena_bytes);
+    message_begin(conn);
+    sr_conn_set_events(sock, &conn_events, conn);
+    sr_http_conn_timer(conn, false);
+}
+
+static const struct sr_listener_events listener_events = {.accepted = accepted};
+
+int sr_http_server_new(struct sr_http_server **out, struct sr_loop *loop, int fd, sr_tls_context *tls,
+                       const struct sr_http_server_settings *settings, const struct sr_http_handler *handler,
+                       void *ctx)
+{
+    struct sr_http_server *server = sr_mem_calloc(1, sizeof *server);
+    int rc;
+    if (!server) {
+        close(fd);
+        return SR_ENOMEM;
+    }
+    server->loop = loop;
+    server->settings = *settings;
+    server->handler = handler;
+    server->ctx = ctx;
+    server->tls = tls != NULL;
+    server->task = (struct sr_deferred){.run = drained_task, .ctx = server};
+    sr_buf_init(&server->scratch, (size_t)1 << 20);
+    rc = sr_listener_start(&server->listener, loop, fd, tls, &listener_events, server);
+    if (rc != SR_OK) {
+        sr_mem_free(server);
+        return rc;
+    }
+    *out = server;
+    return SR_OK;
+}
+
+void sr_http_server_set(struct sr_http_server *server, const struct sr_http_server_settings *settings)
+{
+    server->settings = *settings;
+}
+
+void sr_http_server_set_tls(struct sr_http_server *server, sr_tls_context *tls)
+{
+    if (server->tls && tls && server->listener)
+        sr_listener_set_tls(server->listener, tls);
+}
+
+void sr_http_server_drain(struct sr_http_server *server)
+{
+    struct sr_http_conn *conn = server->conns, *next;
+    if (server->draining)
+        return;
+    server->draining = true;
+    sr_listener_close(&server->listener);
+    for (; conn; conn = next) {
+        next = conn->next;
+        if (conn->request.active)
+            conn->request.close_after = true;
+        else if (!conn->reading_body && !conn->running && sr_http1_is_idle(&conn->parser) &&
+                 !conn->pending.len)
+            conn_free(conn);
+    }
+    if (!server->connections)
+        sr_loop_defer(server->loop, &server->task);
+}
+
+void sr_http_server_free(struct sr_http_server *server)
+{
+    if (!server)
+        return;
+    sr_listener_close(&server->listener);
+    server->draining = false;
+    while (server->conns)
+        conn_drop(server->conns);
+    sr_deferred_cancel(&server->task);
+    sr_buf_dispose(&server->scratch);
+    sr_mem_free(server);
+}
+
+size_t sr_http_server_connections(const struct sr_http_server *server)
+{
+    return server->connections;
+}

@@ -1,0 +1,144 @@
+/*
+ * An HTTP/1.1 server on one loop: connections, keep-alive, pipelining, limits, timeouts and drain.
+ *
+ * Knows nothing of paths and bodies: a handler gets each request and answers it, now or later. One server per
+ * loop and port; several share a port through sr_listen_open. Loop's thread only.
+ */
+#ifndef SR_NET_SERVER_SERVER_H
+#define SR_NET_SERVER_SERVER_H
+
+#include "net/http1/http1.h"
+#include "net/loop/loop.h"
+#include "net/loop/sock.h"
+
+struct sr_http_server;
+
+/* One request and its response. Lives from `request` until `done` returned. */
+struct sr_http_request;
+
+struct sr_http_server_settings {
+    struct sr_http1_limits limits; /* body_bytes: 413 */
+    size_t max_connections;        /* over it: 503 and close; default 10000 */
+    uint32_t header_timeout_ms; /* first to last byte of a head, and the TLS handshake: 408; default 10000 */
+    uint32_t
+        body_timeout_ms; /* silence inside a request body, not counted while paused: 408; default 30000 */
+    uint32_t idle_timeout_ms;  /* between requests: closed without a word; default 75000 */
+    uint32_t write_timeout_ms; /* the client takes nothing of the response: closed; default 60000 */
+    size_t pipeline_bytes;     /* bytes of following requests kept while one is answered; default 65536 */
+    size_t arena_bytes;        /* bound of a request's arena; default 4 MiB */
+};
+struct sr_http_server_settings sr_http_server_settings_defaults(void);
+
+/* What the server asks of its owner. `ctx` of the first three is the server's, of the others the one that the
+ * handler set with sr_http_request_set_ctx. */
+struct sr_http_handler {
+    /* A request's head is there. Answer now or later; the body follows by the callbacks below. Mandatory. */
+    void (*request)(void *ctx, struct sr_http_request *request);
+    /* Formats the body of an answer that the server makes itself (400, 408, 413, 414, 431, 501, 503, 505)
+     * into `body` and returns its content type. `peer` is "address:port"; `head` is NULL when there is none.
+     * Optional: without it text/plain. */
+    struct sr_bytes (*error_body)(void *ctx, int status, const char *reason, const char *peer,
+                                  const struct sr_http_head *head, struct sr_buf *body);
+    /* After sr_http_server_drain: the last connection is gone. Optional. */
+    void (*drained)(void *ctx);
+
+    /* A slice of the request body, chunk framing removed; borrowed for the call. Mandatory. */
+    void (*body)(void *ctx, struct sr_http_request *request, struct sr_bytes slice);
+    /* The request body is complete (also when there is none). Mandatory. */
+    void (*body_end)(void *ctx, struct sr_http_request *request);
+    /* The write queue is empty again. Optional. */
+    void (*writable)(void *ctx, struct sr_http_request *request);
+    /* The request is over: `complete` says whether the response was sent in full (handed to the kernel), else
+     * the client is gone, too slow, or broke the protocol inside its body (the server then answers by itself
+     * if no response had begun). The last callback; the request is invalid afterwards. Exactly once per
+     * request. Mandatory. */
+    void (*done)(void *ctx, struct sr_http_request *request, bool complete);
+};
+
+/* `fd` is from sr_listen_open and is owned from now on, also on failure. `tls` NULL: plain. `handler` must
+ * outlive the server. */
+int sr_http_server_new(struct sr_http_server **out, struct sr_loop *loop, int fd, sr_tls_context *tls,
+                       const struct sr_http_server_settings *settings, const struct sr_http_handler *handler,
+                       void *ctx) SR_WARN_UNUSED;
+
+/* New limits and timeouts from the next request on (reload). */
+void sr_http_server_set(struct sr_http_server *server, const struct sr_http_server_settings *settings);
+void sr_http_server_set_tls(struct sr_http_server *server, sr_tls_context *tls);
+
+/* Stops listening, closes idle connections, says `Connection: close` on the next answers; `drained` comes
+ * when the last connection is gone (never within this call). */
+void sr_http_server_drain(struct sr_http_server *server);
+
+/* Closes everything now (`done` is called for running requests) and frees. NULL is allowed. Not from a
+ * callback of a request. */
+void sr_http_server_free(struct sr_http_server *server);
+
+size_t sr_http_server_connections(const struct sr_http_server *server);
+
+/* ---- the request ---- */
+
+/* All borrowed, as long as the request lives. */
+const struct sr_http_head *sr_http_request_head(const struct sr_http_request *request);
+struct sr_arena *sr_http_request_arena(struct sr_http_request *request);
+const char *sr_http_request_peer(const struct sr_http_request *request);
+bool sr_http_request_is_tls(const struct sr_http_request *request);
+/* sr_clock_ns() when the first byte of this request's head was read. */
+uint64_t sr_http_request_started_ns(const struct sr_http_request *request);
+
+void sr_http_request_set_ctx(struct sr_http_request *request, void *ctx);
+void *sr_http_request_ctx(const struct sr_http_request *request);
+
+/* Answers `Expect: 100-continue`; the first `body` callback of such a request comes only after it (or after
+ * the client stops waiting). Harmless when the client expects nothing or was answered. */
+void sr_http_request_continue(struct sr_http_request *request);
+
+/* Back-pressure on the request body: no `body` and no `body_end` while paused. */
+void sr_http_request_pause(struct sr_http_request *request);
+void sr_http_request_resume(struct sr_http_request *request);
+
+/* ---- the response ---- */
+
+struct sr_http_response {
+    int status;
+    struct sr_bytes reason; /* empty: the standard one */
+    const struct sr_http_header
+        *headers; /* Connection, Content-Length, Transfer-Encoding and other hop-by-hop names are skipped */
+    size_t header_count;
+    int64_t content_length; /* -1: chunked for HTTP/1.1, until close for HTTP/1.0 */
+};
+
+/* Writes the head, and the first slices of the body with it in one system call (count may be 0). Everything
+ * is read within the call. Once per request; may come before the request body is complete: the connection is
+ * then closed after the response unless the rest of the body comes in time. Body bytes of a HEAD request or a
+ * 204/304 are dropped. Whole answers: sr_http_request_reply. SR_EINVAL: a header may not be sent (nothing was
+ * written; answer otherwise). SR_ECLOSED: the client is gone, `done` follows. */
+int sr_http_request_respond(struct sr_http_request *request, const struct sr_http_response *response,
+                            const struct sr_bytes *slices, size_t count) SR_WARN_UNUSED;
+
+/* The next slices, framed as needed; they leave at the latest when the stack has unwound, so that a small
+ * piece and what follows it in the same turn of the loop share a system call. What the kernel does not take
+ * is copied: keep sr_http_request_queued below a mark of your own and go on at `writable`. SR_ECLOSED as
+ * above; SR_EINVAL: over content_length. */
+int sr_http_request_write(struct sr_http_request *request, const struct sr_bytes *slices,
+                          size_t count) SR_WARN_UNUSED;
+
+/* The body is complete; `done` follows, never within this call. SR_EINVAL (then aborted): short of
+ * content_length. */
+int sr_http_request_finish(struct sr_http_request *request) SR_WARN_UNUSED;
+
+/* A whole answer with one body, in one system call: respond and finish. content_length is taken from `body`.
+ */
+int sr_http_request_reply(struct sr_http_request *request, const struct sr_http_response *response,
+                          struct sr_bytes body) SR_WARN_UNUSED;
+
+/* The answer cannot be completed (upstream broke): the connection is closed so that the client sees it;
+ * `done` follows with complete = false, never within this call. */
+void sr_http_request_abort(struct sr_http_request *request);
+
+/* Within `done`: the status that the server itself answered with (408, 413, 400 inside the body), else 0. */
+int sr_http_request_error_status(const struct sr_http_request *request);
+
+/* Bytes of responses that the kernel has not taken. */
+size_t sr_http_request_queued(const struct sr_http_request *request);
+
+#endif

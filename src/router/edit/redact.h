@@ -1,0 +1,34 @@
+/*
+ * Redaction: placeholders in the place of private data in a body, and what they stand for.
+ *
+ * Equal values of a type have one placeholder, numbered in the order of the conversation, so that a turn that
+ * comes again is redacted as before. The values live in the exchange's arena and go nowhere else.
+ */
+#ifndef SR_ROUTER_EDIT_REDACT_H
+#define SR_ROUTER_EDIT_REDACT_H
+
+#include "router/request/turns.h"
+
+#define SR_REDACT_PLACEHOLDER_MAX 40 /* bytes, "[US_DRIVER_LICENSE_4294967295]" and less */
+
+struct sr_redacted {
+    struct sr_bytes placeholder; /* [EMAIL_ADDRESS_1] */
+    struct sr_bytes value;       /* as it stands in the text */
+    uint32_t type;
+};
+
+struct sr_redaction {
+    struct sr_redacted *items; /* distinct ones: by type, then in order of their first place */
+    size_t n;
+    uint32_t
+        first[SR_ENTITY_TYPES + 1]; /* where each type's items begin; number k of a type is k - 1 further */
+    size_t places;                  /* that were changed */
+};
+
+struct sr_edit;
+
+/* Adds an edit for each find that counts, and fills the exchange's redaction. SR_ENOMEM, SR_ELIMIT,
+ * SR_ECONFLICT. */
+int sr_redact_edit(struct sr_edit *edit) SR_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,354 @@
+/*
+ * What happened to a request, as one JSON document: the signals that were asked with what they found, the
+ * rules of the decision that won and of all others, the verdict, and every edit of the body. Field names are
+ * stable.
+ */
+#include "router/report/explain.h"
+#include "base/clock.h"
+#include "decide/explain.h"
+
+#include <math.h>
+
+/* Removed and inserted pieces of a body are shown up to here. */
+#define PIECE_MAX 400
+
+/* Appends to the document; the first failure stops it. */
+struct doc {
+    struct sr_buf *buf;
+    int rc;
+};
+
+static void put(struct doc *doc, const char *json)
+{
+    if (!doc->rc)
+        doc->rc = sr_buf_append_bytes(doc->buf, sr_bytes_str(json));
+}
+
+static void put_string(struct doc *doc, struct sr_bytes text)
+{
+    put(doc, "\"");
+    if (!doc->rc)
+        doc->rc = sr_buf_append_json(doc->buf, text);
+    put(doc, "\"");
+}
+
+/* A comma where one is due, the key, a colon. */
+static void put_key(struct doc *doc, const char *key)
+{
+    char last = doc->buf->len ? doc->buf->data[doc->buf->len - 1] : 0;
+    if (last != '{' && last != '[' && last != 0)
+        put(doc, ",");
+    put_string(doc, sr_bytes_str(key));
+    put(doc, ":");
+}
+
+static void put_text(struct doc *doc, const char *key, const char *text)
+{
+    put_key(doc, key);
+    put_string(doc, sr_bytes_str(text));
+}
+
+static void put_bool(struct doc *doc, const char *key, bool value)
+{
+    put_key(doc, key);
+    put(doc, value ? "true" : "false");
+}
+
+static void put_number(struct doc *doc, const char *key, double value)
+{
+    put_key(doc, key);
+    if (!isfinite(value))
+        put(doc, "null");
+    else if (!doc->rc)
+        doc->rc = sr_buf_printf(doc->buf, "%.9g", value);
+}
+
+static double microseconds(uint64_t ns)
+{
+    return (double)(ns / 10) / 100;
+}
+
+static const char *description_of(const struct sr_config *config, enum sr_signal_type type, const char *rule)
+{
+    for (size_t i = 0; type == SR_SIGNAL_DOMAIN && i < config->n_domains; i++)
+        if (strcmp(config->domains[i].name, rule) == 0)
+            return config->domains[i].description;
+    for (size_t i = 0; type == SR_SIGNAL_STRUCTURE && i < config->n_structures; i++)
+        if (strcmp(config->structures[i].name, rule) == 0)
+            return config->structures[i].description;
+    return "";
+}
+
+/* A member that is left out when it is empty. */
+static void put_note(struct doc *doc, const char *key, const char *text)
+{
+    if (text && text[0])
+        put_text(doc, key, text);
+}
+
+static void put_hits(struct doc *doc, const sr_exchange *x, enum sr_signal_type type)
+{
+    const struct sr_signal_result *result = x->results[type];
+    put_key(doc, "rules");
+    put(doc, "[");
+    for (size_t i = 0; i < result->n_hits; i++) {
+        put(doc, i ? ",{" : "{");
+        const char *name = sr_signals_rule_name(x->engine->signals, type, i);
+        put_text(doc, "name", name);
+        put_note(doc, "description", description_of(x->engine->config, type, name));
+        put_bool(doc, "matched", result->hits[i].matched);
+        put_number(doc, "confidence", (double)result->hits[i].confidence);
+        if (isfinite(result->hits[i].value))
+            put_number(doc, "value", result->hits[i].value);
+        put(doc, "}");
+    }
+    put(doc, "]");
+}
+
+static void put_classes(struct doc *doc, const struct sr_signal_result *result)
+{
+    if (!result->probabilities)
+        return;
+    if (result->top >= 0) {
+        put_text(doc, "label", result->labels[result->top]);
+        put_number(doc, "confidence", (double)result->probabilities[result->top]);
+    }
+    put_number(doc, "entropy", (double)result->entropy);
+    put_key(doc, "probabilities");
+    put(doc, "{");
+    for (size_t i = 0; i < result->n_labels; i++)
+        put_number(doc, result->labels[i], (double)result->probabilities[i]);
+    put(doc, "}");
+}
+
+static void put_signals(struct doc *doc, const sr_exchange *x)
+{
+    bool first = true;
+    put_key(doc, "signals");
+    put(doc, "[");
+    for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
+        const struct sr_signal_result *result = x->results[type];
+        if (!result)
+            continue;
+        put(doc, first ? "{" : ",{");
+        first = false;
+        put_text(doc, "type", sr_signal_registry[type]->name);
+        put_number(doc, "us", microseconds(result->ns));
+        if (result->status)
+            put_text(doc, "error", sr_strerror(result->status));
+        if (result->tier[0])
+            put_text(doc, "tier", result->tier);
+        if (result->all_bytes) {
+            put_number(doc, "bytes", (double)result->all_bytes);
+            put_number(doc, "read_bytes", (double)result->scanned_bytes);
+        }
+        if (result->judged_bytes || result->judge_late)
+            put_number(doc, "judged_bytes", (double)result->judged_bytes);
+        if (result->judge_late)
+            put_bool(doc, "judge_late", true);
+        put_classes(doc, result);
+        put_hits(doc, x, (enum sr_signal_type)type);
+        put(doc, "}");
+    }
+    put(doc, "]");
+}
+
+static void put_leaf(struct doc *doc, const sr_exchange *x, const struct sr_config_rule *rule)
+{
+    int type = sr_signal_find(sr_bytes_str(rule->type));
+    const struct sr_signal_result *result = type >= 0 ? x->results[type] : NULL;
+    int index = type < 0 ? -1
+                         : sr_signals_find_rule(x->engine->signals, (enum sr_signal_type)type,
+                                                sr_bytes_str(rule->name));
+    put_text(doc, "type", rule->type);
+    put_text(doc, "name", rule->name);
+    put_key(doc, "matched");
+    if (!result || result->status || index < 0 || (size_t)index >= result->n_hits)
+        put(doc, "null");
+    else
+        put(doc, result->hits[index].matched ? "true" : "false");
+}
+
+static void put_rule(struct doc *doc, const sr_exchange *x, const struct sr_config_rule *rule)
+{
+    static const char *const words[] = {
+        [SR_RULE_LEAF] = "", [SR_RULE_AND] = "AND", [SR_RULE_OR] = "OR", [SR_RULE_NOT] = "NOT"};
+    put(doc, "{");
+    if (rule->op == SR_RULE_LEAF) {
+        put_leaf(doc, x, rule);
+    } else {
+        put_text(doc, "operator", words[rule->op]);
+        put_key(doc, "conditions");
+        put(doc, "[");
+        for (size_t i = 0; i < rule->n_children; i++) {
+            put(doc, i ? "," : "");
+            put_rule(doc, x, &rule->children[i]);
+        }
+        put(doc, "]");
+    }
+    put(doc, "}");
+}
+
+static void put_decision(struct doc *doc, const sr_exchange *x)
+{
+    const struct sr_config_decision *decision = sr_exchange_decision(x);
+    put_key(doc, "decision");
+    if (!decision) {
+        put(doc, "null");
+        return;
+    }
+    put(doc, "{");
+    put_text(doc, "name", decision->name);
+    put_number(doc, "priority", (double)decision->priority);
+    put_number(doc, "confidence", (double)x->decision.confidence);
+    put_text(doc, "category", x->decision.category_name);
+    put_bool(doc, "overridden", x->decision.overridden);
+    if (decision->has_rules) {
+        put_key(doc, "rules");
+        put_rule(doc, x, &decision->rules);
+    }
+    put(doc, "}");
+}
+
+/* What guards found and did, where one matched or a policy stepped in. */
+static void put_guard(struct doc *doc, const sr_exchange *x)
+{
+    const struct sr_guard *guard = &x->guard;
+    const char *action = sr_guard_action_name(x);
+    bool first = true;
+    if (!action[0] && !guard->moved)
+        return;
+    put_key(doc, "guard");
+    put(doc, "{");
+    put_text(doc, "decision", guard->decision >= 0 ? x->engine->config->decisions[guard->decision].name : "");
+    put_text(doc, "action", action);
+    put_bool(doc, "denied_by_policy", guard->denied);
+    put_bool(doc, "moved_by_policy", guard->moved);
+    if (guard->risk >= 0) {
+        put_text(doc, "attack", guard->kind);
+        put_number(doc, "risk", (double)guard->risk);
+    }
+    put_key(doc, "pii_types");
+    put(doc, "[");
+    for (int type = 0; type < SR_ENTITY_TYPES; type++) {
+        if (!(guard->types >> type & 1))
+            continue;
+        put(doc, first ? "" : ",");
+        put_string(doc, sr_bytes_str(sr_entity_names[type]));
+        first = false;
+    }
+    put(doc, "]}");
+}
+
+/* Every decision of the plan, and why one of them won. */
+static void put_plan(struct doc *doc, const sr_exchange *x)
+{
+    struct sr_explanation e = {x->plan, x->results, &x->decision};
+    if (!x->run || !x->plan)
+        return;
+    put(doc, ",");
+    if (!doc->rc)
+        doc->rc = sr_plan_explain_json(&e, doc->buf);
+}
+
+static struct sr_bytes cut(struct sr_bytes s)
+{
+    return sr_bytes_of(s.p, s.n < PIECE_MAX ? s.n : PIECE_MAX);
+}
+
+void sr_explain_edits(const sr_exchange *x, void (*each)(void *ctx, const struct sr_explain_edit *edit),
+                      void *ctx)
+{
+    const struct sr_verdict *v = &x->verdict;
+    const char *start = x->body.data, *end = start + x->body.len;
+    size_t at = 0, inserted = 0;
+    if (!v->edited)
+        return;
+    for (size_t i = 0; i <= v->n_body; i++) { /* what does not point into the body was inserted */
+        bool original = i < v->n_body && v->body[i].p >= start && v->body[i].p < end;
+        if (i < v->n_body && !original)
+            continue;
+        size_t next = i < v->n_body ? (size_t)(v->body[i].p - start) : x->body.len;
+        if (next > at || inserted < i) {
+            struct sr_explain_edit edit = {at, {start + at, next - at}, v->body + inserted, i - inserted};
+            each(ctx, &edit);
+        }
+        at = i < v->n_body ? next + v->body[i].n : next;
+        inserted = i + 1;
+    }
+}
+
+static void put_edit(void *ctx, const struct sr_explain_edit *edit)
+{
+    struct doc *doc = ctx;
+    bool first = doc->buf->len && doc->buf->data[doc->buf->len - 1] == '[';
+    put(doc, first ? "{" : ",{");
+    put_number(doc, "at", (double)edit->at);
+    put_key(doc, "removed");
+    put_string(doc, cut(edit->removed));
+    put_key(doc, "inserted");
+    put(doc, "\"");
+    for (size_t i = 0; i < edit->n_inserted && !doc->rc; i++)
+        doc->rc = sr_buf_append_json(doc->buf, cut(edit->inserted[i]));
+    put(doc, "\"}");
+}
+
+static void put_verdict(struct doc *doc, const sr_exchange *x)
+{
+    const struct sr_verdict *v = &x->verdict;
+    bool forward = v->action == SR_ACTION_FORWARD;
+    put_text(doc, "action", forward ? "forward" : "reply");
+    put_text(doc, "outcome", sr_outcome_name(x, SR_END_COMPLETE));
+    if (!forward) {
+        put_number(doc, "status", v->status);
+        put_key(doc, "reply");
+        put_string(doc, cut(v->reply));
+        return;
+    }
+    put_text(doc, "model", v->model);
+    put_text(doc, "algorithm", x->automatic && x->choice.algorithm ? x->choice.algorithm : "");
+    put_bool(doc, "reasoning", v->reasoning);
+    put_text(doc, "effort", v->effort);
+    put_note(doc, "reasoning_description", v->reasoning ? x->choice.why_reasoning : "");
+    put_bool(doc, "injected_system_prompt", x->injected_prompt);
+    put_key(doc, "edits");
+    put(doc, "[");
+    sr_explain_edits(x, put_edit, doc);
+    put(doc, "]");
+}
+
+static void put_request(struct doc *doc, const sr_exchange *x)
+{
+    put_key(doc, "request");
+    put(doc, "{");
+    put_text(doc, "dialect", sr_dialects[x->doc.dialect].name);
+    put_bool(doc, "automatic", x->automatic);
+    put_number(doc, "bytes", (double)x->body_bytes);
+    if (x->input) {
+        put_number(doc, "text_bytes", (double)x->input->text.n);
+        put_number(doc, "tokens", (double)x->input->total_tokens);
+    }
+    put(doc, "}");
+}
+
+int sr_explain_json(const sr_exchange *x, struct sr_buf *out)
+{
+    struct doc doc = {.buf = out};
+    put(&doc, "{");
+    put_request(&doc, x);
+    put_signals(&doc, x);
+    put_guard(&doc, x);
+    put_decision(&doc, x);
+    put_plan(&doc, x);
+    if (x->has_verdict)
+        put_verdict(&doc, x);
+    put_number(&doc, "us", microseconds(x->times.busy_ns));
+    put_key(&doc, "timings");
+    put(&doc, "{");
+    put_number(&doc, "scan_us", microseconds(x->times.scan_ns));
+    put_number(&doc, "signals_us", microseconds(x->times.signals_ns));
+    put_number(&doc, "decide_us", microseconds(x->times.decide_ns));
+    put_number(&doc, "edit_us", microseconds(x->times.edit_ns));
+    put(&doc, "}}");
+    return doc.rc;
+}

@@ -1,0 +1,253 @@
+/* The same as explain.c, drawn for people: signals with bars, the decisions' trees, the edits. */
+#include "base/clock.h"
+#include "decide/explain.h"
+#include "router/report/explain.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define LABEL_WIDTH 10
+#define BAR_MAX     30
+
+struct picture {
+    struct sr_buf *out;
+    int width;
+    bool colour;
+    int rc;
+};
+
+enum paint { PLAIN, BOLD, DIM, GREEN, RED, CYAN };
+
+static void put(struct picture *pic, const char *text)
+{
+    if (!pic->rc)
+        pic->rc = sr_buf_append_bytes(pic->out, sr_bytes_str(text));
+}
+
+static void paint(struct picture *pic, enum paint paint)
+{
+    static const char *const codes[] = {"\033[0m", "\033[1m", "\033[2m", "\033[32m", "\033[31m", "\033[36m"};
+    if (pic->colour)
+        put(pic, codes[paint]);
+}
+
+static void painted(struct picture *pic, enum paint how, const char *text)
+{
+    paint(pic, how);
+    put(pic, text);
+    paint(pic, PLAIN);
+}
+
+static void label(struct picture *pic, const char *text)
+{
+    paint(pic, BOLD);
+    if (!pic->rc)
+        pic->rc = sr_buf_printf(pic->out, "%-*s", LABEL_WIDTH, text);
+    paint(pic, PLAIN);
+}
+
+static void indent(struct picture *pic)
+{
+    if (!pic->rc)
+        pic->rc = sr_buf_printf(pic->out, "%*s", LABEL_WIDTH, "");
+}
+
+/* What a user wrote may hold anything: one line of it, cut, without control characters. */
+static void quoted(struct picture *pic, struct sr_bytes text, size_t max)
+{
+    bool long_text = text.n > max;
+    size_t n = long_text ? max : text.n;
+    while (long_text && n > 0 && ((unsigned char)text.p[n] & 0xc0) == 0x80)
+        n--;
+    struct sr_buf clean;
+    sr_buf_init(&clean, 6 * max + 16);
+    if (!pic->rc)
+        pic->rc = sr_buf_append_json(&clean, sr_bytes_of(text.p, n));
+    for (size_t i = 0; i < clean.len && !pic->rc; i++) {
+        if (clean.data[i] == '\\' && clean.data[i + 1] == '"')
+            continue; /* quotes need no escape here */
+        pic->rc = sr_buf_append(pic->out, &clean.data[i], 1);
+    }
+    sr_buf_dispose(&clean);
+    if (long_text)
+        put(pic, "…");
+}
+
+static void bar(struct picture *pic, double share)
+{
+    int room = pic->width - LABEL_WIDTH - 50;
+    int full = room < 5 ? 5 : room > BAR_MAX ? BAR_MAX : room;
+    int n = (int)lround(share * full);
+    paint(pic, CYAN);
+    for (int i = 0; i < full; i++)
+        put(pic, i < n ? "█" : "·");
+    paint(pic, PLAIN);
+}
+
+static void draw_request(struct picture *pic, const sr_exchange *x)
+{
+    label(pic, "request");
+    if (!pic->rc)
+        pic->rc = sr_buf_printf(pic->out, "%s, %llu bytes", sr_dialects[x->doc.dialect].name,
+                                (unsigned long long)x->body_bytes);
+    if (x->input && !pic->rc)
+        pic->rc = sr_buf_printf(pic->out, ", about %llu tokens of text",
+                                (unsigned long long)x->input->total_tokens);
+    put(pic, x->automatic ? ", the model is up to the router\n" : "\n");
+}
+
+/* The three most probable classes. */
+static void draw_classes(struct picture *pic, const struct sr_signal_result *result)
+{
+    float below = INFINITY;
+    for (int rank = 0; rank < 3; rank++) {
+        size_t best = result->n_labels;
+        for (size_t i = 0; i < result->n_labels; i++) {
+            float p = result->probabilities[i];
+            if (p < below && (best == result->n_labels || p > result->probabilities[best]))
+                best = i;
+        }
+        if (best == result->n_labels)
+            return;
+        below = result->probabilities[best];
+        if (rank && below < 0.005f)
+            return;
+        indent(pic);
+        if (!pic->rc)
+            pic->rc = sr_buf_printf(pic->out, "%*s%-20s ", 22, "", result->labels[best]);
+        bar(pic, (double)below);
+        if (!pic->rc)
+            pic->rc = sr_buf_printf(pic->out, " %.2f\n", (double)below);
+    }
+}
+
+static void draw_hits(struct picture *pic, const sr_exchange *x, enum sr_signal_type type)
+{
+    const struct sr_signal_result *result = x->results[type];
+    bool any = false;
+    for (size_t i = 0; i < result->n_hits; i++) {
+        if (!result->hits[i].matched)
+            continue;
+        put(pic, any ? ", " : "");
+        painted(pic, GREEN, sr_signals_rule_name(x->engine->signals, type, i));
+        any = true;
+    }
+    if (!any)
+        painted(pic, DIM, "no rule matches");
+    put(pic, "\n");
+}
+
+static void draw_signals(struct picture *pic, const sr_exchange *x)
+{
+    bool first = true;
+    for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
+        const struct sr_signal_result *result = x->results[type];
+        if (!result)
+            continue;
+        if (first)
+            label(pic, "signals");
+        else
+            indent(pic);
+        first = false;
+        if (!pic->rc)
+            pic->rc = sr_buf_printf(pic->out, "%-10s %8.1f µs  ", sr_signal_registry[type]->name,
+                                    (double)result->ns / 1000);
+        if (result->status) {
+            painted(pic, RED, sr_strerror(result->status));
+            put(pic, "\n");
+            continue;
+        }
+        draw_hits(pic, x, (enum sr_signal_type)type);
+        if (result->probabilities)
+            draw_classes(pic, result);
+    }
+}
+
+static void draw_guard(struct picture *pic, const sr_exchange *x)
+{
+    const char *action = sr_guard_action_name(x);
+    if (!action[0])
+        return;
+    label(pic, "guard");
+    painted(pic, BOLD,
+            x->guard.denied ? "the model's pii_policy"
+                            : x->engine->config->decisions[x->guard.decision].name);
+    if (!pic->rc)
+        pic->rc = sr_buf_printf(pic->out, ": %s\n", action);
+}
+
+static void draw_decision(struct picture *pic, const sr_exchange *x)
+{
+    const struct sr_config_decision *decision = sr_exchange_decision(x);
+    if (!x->run || !x->plan)
+        return;
+    label(pic, "decision");
+    struct sr_explanation e = {x->plan, x->results, &x->decision};
+    painted(pic, BOLD, decision ? decision->name : "none");
+    if (decision && !pic->rc)
+        pic->rc = sr_buf_printf(pic->out, " (priority %lld, confidence %.2f)", (long long)decision->priority,
+                                (double)x->decision.confidence);
+    put(pic, "\n");
+    if (!pic->rc)
+        pic->rc = sr_plan_explain_picture(&e, LABEL_WIDTH, pic->width, pic->colour, pic->out);
+}
+
+static void draw_edit(void *ctx, const struct sr_explain_edit *edit)
+{
+    struct picture *pic = ctx;
+    size_t room = pic->width > 60 ? (size_t)(pic->width - 34) / 2 : 20;
+    indent(pic);
+    if (!pic->rc)
+        pic->rc = sr_buf_printf(pic->out, "at byte %zu: ", edit->at);
+    if (edit->removed.n) {
+        paint(pic, RED);
+        quoted(pic, edit->removed, room);
+        paint(pic, PLAIN);
+        put(pic, " → ");
+    } else {
+        put(pic, "+ ");
+    }
+    paint(pic, GREEN);
+    for (size_t i = 0; i < edit->n_inserted; i++)
+        quoted(pic, edit->inserted[i], room);
+    paint(pic, PLAIN);
+    put(pic, "\n");
+}
+
+static void draw_verdict(struct picture *pic, const sr_exchange *x)
+{
+    const struct sr_verdict *v = &x->verdict;
+    label(pic, "verdict");
+    if (v->action == SR_ACTION_REPLY) {
+        if (!pic->rc)
+            pic->rc = sr_buf_printf(pic->out, "answered here with status %d\n", v->status);
+        indent(pic);
+        quoted(pic, v->reply, (size_t)(pic->width > 40 ? pic->width - LABEL_WIDTH - 2 : 30));
+        put(pic, "\n");
+        return;
+    }
+    put(pic, "→ ");
+    painted(pic, BOLD, v->model);
+    if (v->reasoning && !pic->rc)
+        pic->rc = sr_buf_printf(pic->out, ", reasoning on (%s)", v->effort);
+    put(pic, v->edited ? ", body edited:\n" : ", body untouched\n");
+    sr_explain_edits(x, draw_edit, pic);
+}
+
+int sr_explain_picture(const sr_exchange *x, int width, bool colour, struct sr_buf *out)
+{
+    struct picture pic = {.out = out, .width = width > 0 ? width : 80, .colour = colour};
+    draw_request(&pic, x);
+    draw_signals(&pic, x);
+    draw_guard(&pic, x);
+    draw_decision(&pic, x);
+    if (x->has_verdict)
+        draw_verdict(&pic, x);
+    label(&pic, "time");
+    if (!pic.rc)
+        pic.rc = sr_buf_printf(out, "%.0f µs: scan %.0f, signals %.0f, decide %.0f, edits %.0f\n",
+                               (double)x->times.busy_ns / 1000, (double)x->times.scan_ns / 1000,
+                               (double)x->times.signals_ns / 1000, (double)x->times.decide_ns / 1000,
+                               (double)x->times.edit_ns / 1000);
+    return pic.rc;
+}

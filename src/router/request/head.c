@@ -1,0 +1,127 @@
+/*
+ * Reads a request's head: the few headers that matter here, and the names that are stripped from it.
+ *
+ * No source of identity is configurable yet, so every header that could carry one (x-authz-*) comes from an
+ * untrusted hand and goes no further.
+ */
+#include "router/request/head.h"
+
+/* The longest x-request-id that is taken over. */
+#define REQUEST_ID_MAX 128
+
+/* x-vsr-* headers that a client may send; they travel on, so that routers can be chained. */
+static const char *const client_headers[] = {
+    "x-vsr-skip-processing",
+    "x-vsr-debug",
+    "x-vsr-cache-control",
+    "x-vsr-compression-control",
+};
+
+static bool ends_with(struct sr_bytes s, struct sr_bytes suffix)
+{
+    return s.n >= suffix.n && memcmp(s.p + s.n - suffix.n, suffix.p, suffix.n) == 0;
+}
+
+bool sr_head_strips(struct sr_bytes name)
+{
+    if (sr_bytes_starts_with(name, SR_LIT("x-vsr-"))) {
+        for (size_t i = 0; i < sizeof client_headers / sizeof client_headers[0]; i++) {
+            if (sr_bytes_eq(name, sr_bytes_str(client_headers[i])))
+                return false;
+        }
+        return true;
+    }
+    if (sr_bytes_starts_with(name, SR_LIT("x-user-")) && ends_with(name, SR_LIT("-key")))
+        return true;
+    return sr_bytes_starts_with(name, SR_LIT("x-authz-")) || sr_bytes_eq(name, SR_LIT("x-selected-model")) ||
+           sr_bytes_eq(name, SR_LIT("x-gateway-destination-endpoint"));
+}
+
+static bool id_is_usable(struct sr_bytes id)
+{
+    if (id.n == 0 || id.n > REQUEST_ID_MAX)
+        return false;
+    for (size_t i = 0; i < id.n; i++) {
+        if (id.p[i] <= ' ' || id.p[i] > '~')
+            return false;
+    }
+    return true;
+}
+
+static struct sr_bytes keep(struct sr_arena *arena, struct sr_bytes s, int *rc)
+{
+    struct sr_bytes copy = sr_arena_dup(arena, s);
+    if (!copy.p)
+        *rc = SR_ENOMEM;
+    return copy;
+}
+
+static bool value_is_true(struct sr_bytes value)
+{
+    return sr_bytes_eq_nocase(sr_bytes_trim(value), SR_LIT("true"));
+}
+
+static bool names_sse(struct sr_bytes value)
+{
+    static const struct sr_bytes type = {"text/event-stream", sizeof "text/event-stream" - 1};
+    for (size_t i = 0; i + type.n <= value.n; i++) {
+        if (sr_bytes_eq_nocase(sr_bytes_of(value.p + i, type.n), type))
+            return true;
+    }
+    return false;
+}
+
+static void read_header(struct sr_head *out, const struct sr_header *header, const struct sr_config *config,
+                        struct sr_arena *arena, int *rc)
+{
+    struct sr_bytes name = header->name, value = sr_bytes_trim(header->value);
+    const char *tenant = config->global.guards.tenant_header;
+    if (tenant && tenant[0] && sr_bytes_eq_nocase(name, sr_bytes_str(tenant)))
+        out->tenant = keep(arena, value, rc);
+    unsigned long long length = 0;
+    if (sr_bytes_eq(name, SR_LIT("x-request-id"))) {
+        if (id_is_usable(value))
+            out->request_id = keep(arena, value, rc);
+    } else if (sr_bytes_eq(name, SR_LIT("accept"))) {
+        out->wants_sse |= names_sse(value);
+    } else if (sr_bytes_eq(name, SR_LIT("content-type"))) {
+        out->content_type = keep(arena, value, rc);
+    } else if (sr_bytes_eq(name, SR_LIT("content-length"))) {
+        if (sr_bytes_to_u64(value, &length))
+            out->content_length = length;
+    } else if (sr_bytes_eq(name, SR_LIT("content-encoding"))) {
+        out->encoded |= value.n > 0 && !sr_bytes_eq_nocase(value, SR_LIT("identity"));
+    } else if (sr_bytes_eq(name, SR_LIT("x-vsr-debug"))) {
+        out->debug |= value_is_true(value);
+    } else if (sr_bytes_eq(name, SR_LIT("x-vsr-skip-processing"))) {
+        out->skip |= config->global.skip_processing && value_is_true(value);
+    } else if (sr_head_strips(name)) {
+        out->strip[out->n_strip++] = keep(arena, name, rc);
+    }
+}
+
+int sr_head_read(struct sr_head *out, const struct sr_request_head *head, const struct sr_config *config,
+                 struct sr_arena *arena)
+{
+    int rc = SR_OK;
+    *out = (struct sr_head){
+        .door = head->door,
+        .method = keep(arena, head->method, &rc),
+        .target = keep(arena, head->target, &rc),
+        .peer = keep(arena, head->peer, &rc),
+        .has_body = head->has_body,
+        .answer_unseen = head->answer_unseen,
+        .passing_max = head->passing_max,
+        .debug = config->global.debug_headers,
+    };
+    out->strip = sr_arena_calloc(arena, head->n_headers + 1, sizeof *out->strip);
+    if (rc || !out->strip)
+        return SR_ENOMEM;
+    const char *query = out->target.n ? memchr(out->target.p, '?', out->target.n) : NULL;
+    size_t path = query ? (size_t)(query - out->target.p) : out->target.n;
+    out->path = sr_bytes_of(out->target.p, path);
+    out->query = sr_bytes_of(out->target.p + path, out->target.n - path);
+    for (size_t i = 0; i < head->n_headers; i++)
+        read_header(out, &head->headers[i], config, arena, &rc);
+    return rc;
+}

@@ -1,0 +1,40 @@
+/*
+ * What the router keeps of a request's head, and which of its headers may not travel on.
+ *
+ * The one place that decides who is asking and whose word counts: headers that only the router or an
+ * authorisation layer may set are named for removal here.
+ */
+#ifndef SR_ROUTER_REQUEST_HEAD_H
+#define SR_ROUTER_REQUEST_HEAD_H
+
+#include "base/arena.h"
+#include "config/config.h"
+#include "semroute/semroute.h"
+
+struct sr_head {
+    enum sr_door door;
+    struct sr_bytes method, target, path, query; /* `query` begins with its '?' or is empty */
+    struct sr_bytes peer;
+    struct sr_bytes request_id; /* empty: the client sent none that can be used */
+    struct sr_bytes content_type;
+    struct sr_bytes tenant;  /* of guards' memory; empty where none is told or asked for */
+    uint64_t content_length; /* 0 when not told */
+    uint64_t passing_max;    /* as in struct sr_request_head */
+    bool has_body;
+    bool answer_unseen;     /* nobody will take out of the answer what was only asked for here */
+    bool wants_sse;         /* `accept` names text/event-stream */
+    bool debug;             /* x-vsr-debug: true, or the configuration says so */
+    bool skip;              /* x-vsr-skip-processing: true, and the configuration honours it */
+    bool encoded;           /* a content-encoding other than identity */
+    struct sr_bytes *strip; /* header names that are not forwarded */
+    size_t n_strip;
+};
+
+/* Is this header (lower case) one that no client may send on? */
+bool sr_head_strips(struct sr_bytes name);
+
+/* Copies what is needed into `arena`. SR_ENOMEM. */
+int sr_head_read(struct sr_head *out, const struct sr_request_head *head, const struct sr_config *config,
+                 struct sr_arena *arena) SR_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,301 @@
+/* Reads requests off their spans. Spans are in order of their start, so a container's content follows it. */
+#include "router/request/request.h"
+
+#include <stdio.h>
+
+#define METADATA_MAX       32
+#define METADATA_KEY_MAX   128
+#define METADATA_VALUE_MAX 1024
+
+const char *sr_request_kind_name(int kind)
+{
+    static const char *const names[] = {
+        [SR_JSON_NULL] = "null",     [SR_JSON_FALSE] = "boolean", [SR_JSON_TRUE] = "boolean",
+        [SR_JSON_NUMBER] = "number", [SR_JSON_STRING] = "string", [SR_JSON_ARRAY] = "array",
+        [SR_JSON_OBJECT] = "object",
+    };
+    return kind >= 0 && kind <= SR_JSON_OBJECT ? names[kind] : "nothing";
+}
+
+bool sr_request_is_top(const struct sr_span *span)
+{
+    return span->parent == SR_SPAN_NONE && !(span->flags & SR_SPAN_NESTED) && span->key_end > span->key_start;
+}
+
+void sr_request_index(struct sr_request *doc)
+{
+    struct sr_members *at = &doc->at;
+    memset(at, 0xff, sizeof *at); /* SR_SPAN_NONE everywhere */
+    uint32_t *const slots[] = {
+        [SR_AT_MODEL] = &at->model,
+        [SR_AT_STREAM] = &at->stream,
+        [SR_AT_STREAM_OPTIONS] = &at->stream_options,
+        [SR_AT_INCLUDE_USAGE] = &at->include_usage,
+        [SR_AT_MESSAGES] = &at->messages,
+        [SR_AT_PROMPT] = &at->prompt,
+        [SR_AT_METADATA] = &at->metadata,
+        [SR_AT_REASONING_EFFORT] = &at->reasoning_effort,
+        [SR_AT_KWARGS] = &at->kwargs,
+        [SR_AT_MAX_TOKENS] = &at->max_tokens,
+        [SR_AT_MAX_COMPLETION_TOKENS] = &at->max_completion_tokens,
+        [SR_AT_N] = &at->n,
+    };
+    for (size_t i = 0; i < doc->n_spans; i++) {
+        uint16_t id = doc->spans[i].id;
+        if (id < sizeof slots / sizeof slots[0] && slots[id])
+            *slots[id] = (uint32_t)i;
+    }
+    /* An include_usage of an earlier stream_options does not count. */
+    if (at->include_usage != SR_SPAN_NONE && doc->spans[at->include_usage].parent != at->stream_options)
+        at->include_usage = SR_SPAN_NONE;
+}
+
+struct sr_bytes sr_request_key(const struct sr_request *doc, const struct sr_span *span,
+                               struct sr_arena *arena)
+{
+    if (span->key_end < span->key_start + 2)
+        return (struct sr_bytes){"", 0};
+    size_t n = span->key_end - span->key_start - 2;
+    return sr_json_unescape(sr_bytes_of(doc->body.p + span->key_start + 1, n), arena);
+}
+
+bool sr_request_is_true(const struct sr_request *doc, uint32_t span)
+{
+    return span != SR_SPAN_NONE && doc->spans[span].kind == SR_JSON_TRUE;
+}
+
+static bool complain(struct sr_complaint *out, const char *param, const char *code, const char *message)
+{
+    out->param = param;
+    out->code = code;
+    snprintf(out->message, sizeof out->message, "%s", message);
+    return false;
+}
+
+static bool complain_type(struct sr_complaint *out, const char *field, const char *wanted, int kind)
+{
+    out->param = field;
+    out->code = "invalid_type";
+    snprintf(out->message, sizeof out->message, "field %s must be %s, got %s", field, wanted,
+             sr_request_kind_name(kind));
+    return false;
+}
+
+bool sr_request_check_shape(const struct sr_request *doc, struct sr_complaint *complaint)
+{
+    const struct sr_members *at = &doc->at;
+    if (at->stream != SR_SPAN_NONE) {
+        int kind = doc->spans[at->stream].kind;
+        if (kind != SR_JSON_TRUE && kind != SR_JSON_FALSE && kind != SR_JSON_NULL)
+            return complain_type(complaint, "stream", "boolean", kind);
+    }
+    if (doc->dialect != SR_DIALECT_CHAT)
+        return true;
+    if (at->messages == SR_SPAN_NONE)
+        return complain(complaint, "messages", "missing_required_field", "messages field is required");
+    if (doc->spans[at->messages].kind != SR_JSON_ARRAY)
+        return complain(complaint, "messages", "invalid_type", "messages field must be an array");
+    return true;
+}
+
+bool sr_request_check_once(const struct sr_request *doc, struct sr_complaint *complaint)
+{
+    static const char *const members[] = {
+        [SR_AT_STREAM] = "stream",   [SR_AT_MESSAGES] = "messages", [SR_AT_ROLE] = "role",
+        [SR_AT_CONTENT] = "content", [SR_AT_PART_TEXT] = "text",    [SR_AT_PROMPT] = "prompt",
+    };
+    for (size_t i = 0; i < doc->n_spans; i++) {
+        const struct sr_span *span = &doc->spans[i];
+        const char *member = span->id < sizeof members / sizeof members[0] ? members[span->id] : NULL;
+        if (!member || !(span->flags & SR_SPAN_DUPLICATE))
+            continue;
+        complaint->param = member;
+        complaint->code = "duplicate_field";
+        snprintf(complaint->message, sizeof complaint->message, "field %s is given more than once", member);
+        return false;
+    }
+    return true;
+}
+
+bool sr_request_check_metadata(const struct sr_request *doc, struct sr_arena *arena,
+                               struct sr_complaint *complaint)
+{
+    uint32_t metadata = doc->at.metadata;
+    if (metadata == SR_SPAN_NONE || doc->spans[metadata].kind == SR_JSON_NULL)
+        return true;
+    if (doc->spans[metadata].kind != SR_JSON_OBJECT)
+        return complain_type(complaint, "metadata", "object", doc->spans[metadata].kind);
+    size_t count = 0;
+    for (size_t i = metadata + 1; i < doc->n_spans && doc->spans[i].start < doc->spans[metadata].end; i++) {
+        const struct sr_span *item = &doc->spans[i];
+        if (item->id != SR_AT_METADATA_ITEM)
+            continue;
+        if (++count > METADATA_MAX)
+            return complain(complaint, "metadata", "too_many", "metadata may have at most 32 keys");
+        struct sr_bytes key = sr_request_key(doc, item, arena);
+        if (!key.p || key.n < 1 || key.n > METADATA_KEY_MAX)
+            return complain(complaint, "metadata", "too_long", "metadata keys must have 1 to 128 bytes");
+        if (item->kind != SR_JSON_STRING)
+            return complain(complaint, "metadata", "invalid_type", "metadata values must be strings");
+        struct sr_bytes value = sr_span_text(item, doc->body, arena);
+        if (!value.p || value.n > METADATA_VALUE_MAX)
+            return complain(complaint, "metadata", "too_long",
+                            "metadata values must have at most 1024 bytes");
+    }
+    return true;
+}
+
+/* ---- texts ---- */
+
+/* Texts joined by a space; the first is only borrowed, so that the usual single text is not copied. */
+struct joined {
+    struct sr_arena *arena;
+    struct sr_bytes text;
+    size_t capacity; /* of the copy; 0 = `text` is borrowed */
+    bool failed;
+};
+
+static void join(struct joined *out, struct sr_bytes text)
+{
+    if (out->failed || text.n == 0)
+        return;
+    if (out->text.n == 0) {
+        out->text = text;
+        return;
+    }
+    size_t need = out->text.n + 1 + text.n;
+    if (need > out->capacity) {
+        size_t capacity = need + need / 2;
+        char *copy = sr_arena_alloc(out->arena, capacity);
+        if (!copy) {
+            out->failed = true;
+            return;
+        }
+        memcpy(copy, out->text.p, out->text.n);
+        out->text.p = copy;
+        out->capacity = capacity;
+    }
+    char *end = (char *)out->text.p + out->text.n;
+    *end = ' ';
+    memcpy(end + 1, text.p, text.n);
+    out->text.n = need;
+}
+
+/* Adds every text of a container (a string, or an array's strings and text parts), given its span. */
+static void join_texts(struct joined *out, const struct sr_request *doc, uint32_t container)
+{
+    const struct sr_span *span = &doc->spans[container];
+    for (size_t i = container; i < doc->n_spans && doc->spans[i].start < span->end; i++) {
+        const struct sr_span *text = &doc->spans[i];
+        if (text->kind != SR_JSON_STRING)
+            continue;
+        if (i == container || text->id == SR_AT_PART_TEXT || text->id == SR_AT_PROMPT_ITEM) {
+            struct sr_bytes decoded = sr_span_text(text, doc->body, out->arena);
+            out->failed |= decoded.p == NULL;
+            join(out, decoded);
+        }
+    }
+}
+
+/* Bytes of a string once it is decoded. */
+static uint64_t decoded_size(const struct sr_span *span, struct sr_bytes body)
+{
+    uint64_t size = span->end - span->start - 2;
+    if (!(span->flags & SR_SPAN_ESCAPED))
+        return size;
+    const char *p = body.p + span->start + 1, *end = body.p + span->end - 1;
+    while ((p = memchr(p, '\\', (size_t)(end - p)))) {
+        if (p[1] == 'u') { /* six bytes become one to three; a surrogate pair's twelve become four */
+            bool ascii = p[2] == '0' && p[3] == '0' && p[4] < '8';
+            bool two = p[2] == '0' && p[3] < '8';
+            bool surrogate = (p[2] == 'd' || p[2] == 'D') && p[3] >= '8';
+            size -= ascii ? 5 : two || surrogate ? 4 : 3;
+            p += 6;
+        } else {
+            size--;
+            p += 2;
+        }
+    }
+    return size;
+}
+
+enum role { ROLE_OTHER, ROLE_USER, ROLE_TOOL };
+
+static enum role role_of(const struct sr_request *doc, const struct sr_span *span, struct sr_arena *arena)
+{
+    struct sr_bytes role = sr_span_text(span, doc->body, arena);
+    if (sr_bytes_eq(role, SR_LIT("user")))
+        return ROLE_USER;
+    if (sr_bytes_eq(role, SR_LIT("tool")) || sr_bytes_eq(role, SR_LIT("function")))
+        return ROLE_TOOL;
+    return ROLE_OTHER;
+}
+
+/* The role and content of the message whose span is `message`; SR_SPAN_NONE without content. */
+static uint32_t message_content(const struct sr_request *doc, size_t message, enum role *role,
+                                struct sr_arena *arena)
+{
+    uint32_t content = SR_SPAN_NONE;
+    *role = ROLE_OTHER;
+    for (size_t i = message + 1; i < doc->n_spans && doc->spans[i].start < doc->spans[message].end; i++) {
+        if (doc->spans[i].parent != message)
+            continue;
+        if (doc->spans[i].id == SR_AT_ROLE)
+            *role = role_of(doc, &doc->spans[i], arena);
+        else if (doc->spans[i].id == SR_AT_CONTENT)
+            content = (uint32_t)i;
+    }
+    return content;
+}
+
+static uint64_t total_texts(const struct sr_request *doc, uint32_t container)
+{
+    uint64_t total = 0;
+    for (size_t i = container; i < doc->n_spans && doc->spans[i].start < doc->spans[container].end; i++) {
+        const struct sr_span *span = &doc->spans[i];
+        if (span->kind == SR_JSON_STRING && (span->id == SR_AT_CONTENT || span->id == SR_AT_PART_TEXT ||
+                                             span->id == SR_AT_PROMPT || span->id == SR_AT_PROMPT_ITEM))
+            total += decoded_size(span, doc->body);
+    }
+    return total;
+}
+
+static void join_chat(struct joined *out, const struct sr_request *doc)
+{
+    uint32_t messages = doc->at.messages, last_user = SR_SPAN_NONE;
+    const struct sr_span *all = &doc->spans[messages];
+    enum role role;
+    for (size_t i = messages + 1; i < doc->n_spans && doc->spans[i].start < all->end; i++) {
+        if (doc->spans[i].id != SR_AT_MESSAGE)
+            continue;
+        uint32_t content = message_content(doc, i, &role, out->arena);
+        if (role == ROLE_USER && content != SR_SPAN_NONE)
+            last_user = content;
+    }
+    if (last_user != SR_SPAN_NONE)
+        join_texts(out, doc, last_user);
+    if (out->text.n)
+        return;
+    for (size_t i = messages + 1; i < doc->n_spans && doc->spans[i].start < all->end; i++) {
+        if (doc->spans[i].id != SR_AT_MESSAGE)
+            continue;
+        uint32_t content = message_content(doc, i, &role, out->arena);
+        if (role == ROLE_OTHER && content != SR_SPAN_NONE)
+            join_texts(out, doc, content);
+    }
+}
+
+struct sr_bytes sr_request_text(const struct sr_request *doc, struct sr_arena *arena, uint64_t *total)
+{
+    struct joined out = {.arena = arena, .text = {"", 0}};
+    uint32_t container = doc->dialect == SR_DIALECT_CHAT ? doc->at.messages : doc->at.prompt;
+    *total = 0;
+    if (container == SR_SPAN_NONE)
+        return out.text;
+    *total = total_texts(doc, container);
+    if (doc->dialect == SR_DIALECT_CHAT)
+        join_chat(&out, doc);
+    else
+        join_texts(&out, doc, container);
+    return out.failed ? (struct sr_bytes){NULL, 0} : out.text;
+}

@@ -1,0 +1,69 @@
+/*
+ * What a request's body says, read off the scanner's spans: which members are there, whether they have the
+ * right shape, and the text that signals look at.
+ *
+ * Pure functions over spans and bytes; nothing here decides or edits.
+ */
+#ifndef SR_ROUTER_REQUEST_REQUEST_H
+#define SR_ROUTER_REQUEST_REQUEST_H
+
+#include "router/dialect.h"
+
+#include <stdint.h>
+
+/* Indices of the spans that count, the last one of a repeated member; SR_SPAN_NONE = absent. */
+struct sr_members {
+    uint32_t model, stream, stream_options, include_usage, messages, prompt, metadata, reasoning_effort,
+        kwargs, max_tokens, max_completion_tokens, n;
+};
+
+/* A body as far as it has been read. */
+struct sr_request {
+    enum sr_dialect dialect;
+    struct sr_bytes body; /* its bytes; empty where only the spans are wanted */
+    const struct sr_span *spans;
+    size_t n_spans;
+    struct sr_members at;
+};
+
+/* Fills `at` from the spans. */
+void sr_request_index(struct sr_request *doc);
+
+/* Is this span a member of the root object? */
+bool sr_request_is_top(const struct sr_span *span);
+
+/* The key of a member, decoded; empty for elements. */
+struct sr_bytes sr_request_key(const struct sr_request *doc, const struct sr_span *span,
+                               struct sr_arena *arena);
+
+/* The literal true. */
+bool sr_request_is_true(const struct sr_request *doc, uint32_t span);
+
+/* What is wrong with a request. */
+struct sr_complaint {
+    const char *param; /* the member at fault */
+    const char *code;
+    char message[200];
+};
+
+/* Checks what needs no bytes: the types of `stream` and `messages`, and that a chat has messages. True when
+ * all is well, else `complaint` is filled. */
+bool sr_request_check_shape(const struct sr_request *doc, struct sr_complaint *complaint);
+
+/* Checks that what decides is there once: of two `messages` (or roles, contents, prompts, `stream`) one
+ * parser takes the first and another the last, and the one behind us may not be of our kind. */
+bool sr_request_check_once(const struct sr_request *doc, struct sr_complaint *complaint);
+
+/* Checks `metadata`: an object of at most 32 strings, keys of 1 to 128 bytes, values of at most 1024. */
+bool sr_request_check_metadata(const struct sr_request *doc, struct sr_arena *arena,
+                               struct sr_complaint *complaint);
+
+/* The text that signals read: the last user message, its text parts joined by a space; without one, all texts
+ * of other roles but `tool`. For completions the prompt. `total` receives the bytes of all texts of the
+ * request. `p` is NULL when the arena is full. Borrows from the body or the arena. */
+struct sr_bytes sr_request_text(const struct sr_request *doc, struct sr_arena *arena, uint64_t *total);
+
+/* The word for a kind of value: "number", "array", ... */
+const char *sr_request_kind_name(int kind);
+
+#endif

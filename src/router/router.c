@@ -1,0 +1,256 @@
+/* Builds the engine: everything that can be worked out once per configuration is worked out here. */
+#include "router/router.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "router/response/text.h"
+#include "router/response/restore.h"
+#include "router/response/usage.h"
+
+/* What is also answered by itself, without routing. */
+#define READ_ALONE (1u << SR_SIGNAL_DOMAIN | 1u << SR_SIGNAL_JAILBREAK | 1u << SR_SIGNAL_PII)
+
+/* Targets and headers of the largest configuration that is still sensible. */
+#define ENGINE_ARENA_MAX ((size_t)64 << 20)
+
+/* Hosts whose API has `reasoning_effort` at the top level; others take it inside chat_template_kwargs. */
+static const char *const effort_hosts[] = {"api.openai.com", "api.deepseek.com", "openrouter.ai"};
+
+static bool host_takes_effort(const char *host)
+{
+    for (size_t i = 0; i < sizeof effort_hosts / sizeof effort_hosts[0]; i++) {
+        if (sr_bytes_eq_nocase(sr_bytes_str(host), sr_bytes_str(effort_hosts[i])))
+            return true;
+    }
+    return false;
+}
+
+static struct sr_bytes lower_name(struct sr_arena *arena, const char *name)
+{
+    struct sr_bytes copy = sr_arena_dup(arena, sr_bytes_str(name));
+    for (size_t i = 0; copy.p && i < copy.n; i++)
+        ((char *)copy.p)[i] = sr_ascii_lower(copy.p[i]);
+    return copy;
+}
+
+/* Its credentials, then the extra headers. */
+static int target_headers(struct sr_target *target, const struct sr_config_backend *backend,
+                          struct sr_arena *arena)
+{
+    struct sr_header *headers = sr_arena_calloc(arena, backend->extra_headers.count + 1, sizeof *headers);
+    if (!headers)
+        return SR_ENOMEM;
+    size_t n = 0;
+    if (backend->api_key[0]) {
+        const char *value = backend->auth_prefix[0]
+                                ? sr_arena_printf(arena, "%s %s", backend->auth_prefix, backend->api_key)
+                                : backend->api_key;
+        headers[n++] = (struct sr_header){lower_name(arena, backend->auth_header), sr_bytes_str(value)};
+        if (!value)
+            return SR_ENOMEM;
+    }
+    for (size_t i = 0; i < backend->extra_headers.count; i++) {
+        const struct sr_name_value *extra = &backend->extra_headers.items[i];
+        headers[n++] = (struct sr_header){lower_name(arena, extra->name), sr_bytes_str(extra->value)};
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!headers[i].name.p)
+            return SR_ENOMEM;
+    }
+    target->headers = headers;
+    target->n_headers = n;
+    return SR_OK;
+}
+
+static int model_prepare(struct sr_engine_model *out, const struct sr_config_model *model,
+                         struct sr_arena *arena, struct sr_err *err)
+{
+    struct sr_target *targets = sr_arena_calloc(arena, model->n_backends, sizeof *targets);
+    if (!targets)
+        return SR_ENOMEM;
+    out->chat_path = sr_bytes_str(model->n_backends ? model->backends[0].chat_path : "");
+    for (size_t i = 0; i < model->n_backends; i++) {
+        const struct sr_config_backend *backend = &model->backends[i];
+        targets[i] = (struct sr_target){
+            .name = backend->name,
+            .scheme = backend->scheme,
+            .host = backend->host,
+            .port = backend->port,
+            .base_path = backend->base_path,
+            .tls_ca_file = backend->tls_ca_file,
+            .tls_verify = backend->tls_verify,
+            .weight = backend->weight,
+        };
+        if (target_headers(&targets[i], backend, arena))
+            return SR_ENOMEM;
+        out->has_key |= backend->api_key[0] != 0;
+        out->top_level_effort |= host_takes_effort(backend->host);
+        if (!sr_bytes_eq(out->chat_path, sr_bytes_str(backend->chat_path)))
+            return sr_err_set(err, SR_EINVAL, "model `%s`: its backends must have the same chat_path",
+                              model->name);
+    }
+    out->targets = targets;
+    out->n_targets = model->n_backends;
+    return SR_OK;
+}
+
+/* Does a rule ask for an attack or private data? */
+static bool asks_guards(const struct sr_config_rule *rule)
+{
+    if (rule->op == SR_RULE_LEAF)
+        return strcmp(rule->type, "jailbreak") == 0 || strcmp(rule->type, "pii") == 0;
+    for (size_t i = 0; rule->op != SR_RULE_NOT && i < rule->n_children; i++)
+        if (asks_guards(&rule->children[i]))
+            return true;
+    return false;
+}
+
+static bool is_guard(const struct sr_config_decision *decision)
+{
+    return decision->plugins.guard.set;
+}
+
+static bool is_no_guard(const struct sr_config_decision *decision)
+{
+    return !is_guard(decision);
+}
+
+static bool is_for_named(const struct sr_config_decision *decision)
+{
+    return is_guard(decision) ||
+           (decision->plugins.fast_response.set && decision->has_rules && asks_guards(&decision->rules));
+}
+
+static bool reads_answers(const struct sr_config_decision *decision)
+{
+    return decision->plugins.response_jailbreak.set;
+}
+
+static bool any_decision(const struct sr_config *config, bool (*takes)(const struct sr_config_decision *))
+{
+    for (size_t i = 0; i < config->n_decisions; i++)
+        if (takes(&config->decisions[i]))
+            return true;
+    return false;
+}
+
+static int plans_prepare(struct sr_engine *engine, struct sr_err *err)
+{
+    const struct sr_config *config = engine->config;
+    int rc = sr_plan_new_of(&engine->plan, config, engine->signals, is_no_guard, err);
+    if (!rc && any_decision(config, is_guard))
+        rc = sr_plan_new_of(&engine->guards, config, engine->signals, is_guard, err);
+    if (!rc && config->global.guards.explicit_models && any_decision(config, is_for_named))
+        rc = sr_plan_new_of(&engine->named, config, engine->signals, is_for_named, err);
+    return rc;
+}
+
+static int policies_prepare(struct sr_engine *engine)
+{
+    const struct sr_config *config = engine->config;
+    if (config->global.n_policies == 0)
+        return SR_OK;
+    uint32_t *may_see = sr_arena_alloc(&engine->arena, config->n_models * sizeof *may_see);
+    if (!may_see)
+        return SR_ENOMEM;
+    memset(may_see, 0xff, config->n_models * sizeof *may_see);
+    for (size_t i = 0; i < config->global.n_policies; i++)
+        if (config->global.policies[i].index >= 0)
+            may_see[config->global.policies[i].index] = config->global.policies[i].allowed;
+    engine->may_see = may_see;
+    return SR_OK;
+}
+
+/* Answers are read by the jailbreak signal's models, whatever rules there are. */
+static int readers_prepare(struct sr_engine *engine, struct sr_models *models, struct sr_err *err)
+{
+    bool answers = any_decision(engine->config, reads_answers);
+    if (!models && !answers)
+        return SR_OK;
+    int rc = sr_readers_new(&engine->readers, engine->config, models, SR_READERS_SHIPPED,
+                            models ? READ_ALONE : 1u << SR_SIGNAL_JAILBREAK, err);
+    const char *why = rc || !answers ? NULL : sr_readers_missing(engine->readers, SR_SIGNAL_JAILBREAK);
+    return why ? sr_err_set(err, SR_EUNSUPPORTED, "plugin `response_jailbreak`: %s", why) : rc;
+}
+
+static int engine_prepare(struct sr_engine *engine, struct sr_models *models, struct sr_err *err)
+{
+    const struct sr_config *config = engine->config;
+    if (models)
+        sr_memo_resize(sr_models_memo(models), config->global.guards.memo_bytes);
+    int rc = sr_signals_new(&engine->signals, config, models, err);
+    if (!rc)
+        rc = readers_prepare(engine, models, err);
+    if (!rc)
+        rc = plans_prepare(engine, err);
+    if (!rc)
+        rc = policies_prepare(engine);
+    for (int d = 0; !rc && d < SR_DIALECTS; d++)
+        rc = sr_paths_new(&engine->paths[d], sr_dialects[d].specs, sr_dialects[d].n_specs, err);
+    if (!rc)
+        rc = sr_usage_paths(&engine->answer_paths, err);
+    if (!rc)
+        rc = sr_restore_paths(&engine->restore_paths, err);
+    if (!rc)
+        rc = sr_response_paths(&engine->response_paths, err);
+    if (rc)
+        return rc;
+    engine->models = sr_arena_calloc(&engine->arena, config->n_models, sizeof *engine->models);
+    if (!engine->models)
+        return SR_ENOMEM;
+    for (size_t i = 0; i < config->n_models; i++) {
+        rc = model_prepare(&engine->models[i], &config->models[i], &engine->arena, err);
+        if (rc)
+            return rc;
+    }
+    return SR_OK;
+}
+
+int sr_engine_new(struct sr_engine **out, const struct sr_config *config, struct sr_models *models,
+                  struct sr_err *err)
+{
+    struct sr_engine *engine = sr_mem_calloc(1, sizeof *engine);
+    if (!engine) {
+        sr_config_unref(config);
+        return sr_err_set(err, SR_ENOMEM, "out of memory");
+    }
+    sr_ref_init(&engine->ref);
+    sr_arena_init(&engine->arena, ENGINE_ARENA_MAX);
+    engine->config = config;
+    engine->created = sr_clock_wall_ns() / SR_NS_PER_S;
+    engine->max_body = config->global.gateway.max_body_bytes;
+    int rc = engine_prepare(engine, models, err);
+    if (rc) {
+        if (err && !err->message[0])
+            sr_err_set(err, rc, "%s", sr_strerror(rc));
+        sr_engine_unref(engine);
+        return rc;
+    }
+    *out = engine;
+    return SR_OK;
+}
+
+struct sr_engine *sr_engine_ref(struct sr_engine *engine)
+{
+    sr_ref_get(&engine->ref);
+    return engine;
+}
+
+void sr_engine_unref(struct sr_engine *engine)
+{
+    if (!engine || !sr_ref_put(&engine->ref))
+        return;
+    sr_plan_unref(engine->plan);
+    sr_plan_unref(engine->guards);
+    sr_plan_unref(engine->named);
+    sr_signals_unref(engine->signals);
+    for (int d = 0; d < SR_DIALECTS; d++)
+        sr_paths_unref(engine->paths[d]);
+    sr_paths_unref(engine->answer_paths);
+    sr_paths_unref(engine->restore_paths);
+    sr_paths_unref(engine->response_paths);
+    sr_readers_free(engine->readers);
+    sr_arena_dispose(&engine->arena);
+    sr_config_unref(engine->config);
+    sr_mem_free(engine);
+}

@@ -1,0 +1,51 @@
+/*
+ * The engine: one configuration made ready to route, immutable and reference-counted.
+ *
+ * Holds the configuration snapshot, its signals, the compiled plan, the path tables of the dialects and, for
+ * each model, its targets with their request headers. A reload builds a new engine beside the old one; an
+ * exchange keeps the one it started with.
+ */
+#ifndef SR_ROUTER_ROUTER_H
+#define SR_ROUTER_ROUTER_H
+
+#include "base/ref.h"
+#include "decide/decide.h"
+#include "router/dialect.h"
+#include "semroute/semroute.h"
+#include "signal/readers.h"
+
+struct sr_engine_model {
+    const struct sr_target *targets; /* as the request's own path goes */
+    size_t n_targets;
+    struct sr_bytes chat_path; /* replaces the path of chat completions; empty = as the client asked */
+    bool has_key;              /* a target has credentials of its own: the client's are not for it */
+    bool top_level_effort;     /* its hosts take `reasoning_effort` at the top level */
+};
+
+struct sr_engine {
+    struct sr_ref ref;
+    struct sr_arena arena;
+    const struct sr_config *config;
+    struct sr_signals *signals;
+    struct sr_plan *plan;    /* of all decisions but guards */
+    struct sr_plan *guards;  /* of guards; NULL: there are none */
+    struct sr_plan *named;   /* what requests that name their model pass: guards, and decisions that answer
+                                an attack or private data at once; NULL: nothing */
+    const uint32_t *may_see; /* for each model a mask over enum sr_entity_type; NULL: all may see all */
+    struct sr_paths *paths[SR_DIALECTS];
+    struct sr_paths *answer_paths;   /* router/response/usage.h */
+    struct sr_paths *restore_paths;  /* router/response/restore.h */
+    struct sr_paths *response_paths; /* router/response/text.h */
+    struct sr_readers *readers;      /* of a runtime's engine, or where answers are read; elsewhere NULL */
+    struct sr_engine_model *models;  /* one per model of the configuration */
+    uint64_t created;                /* seconds since 1970 */
+    size_t max_body;                 /* bytes of a request body; over it 413 */
+};
+
+/* Takes over one reference of `config`, also on failure. Models that are open already come from `models`. */
+int sr_engine_new(struct sr_engine **out, const struct sr_config *config, struct sr_models *models,
+                  struct sr_err *err) SR_WARN_UNUSED;
+struct sr_engine *sr_engine_ref(struct sr_engine *engine);
+void sr_engine_unref(struct sr_engine *engine);
+
+#endif

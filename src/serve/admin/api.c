@@ -1,0 +1,535 @@
+/* Requests of the small doors: collected whole, answered at once or, for a long text, when the workers are
+ * done. */
+#include "serve/admin/api.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "router/runtime.h"
+#include "serve/admin/classify.h"
+#include "serve/admin/compress.h"
+#include "serve/admin/embed.h"
+#include "serve/admin/models.h"
+#include "serve/admin/work.h"
+#include "serve/local.h"
+#include "serve/process/post.h"
+#include "json/doc.h"
+
+#include <unistd.h>
+
+#define MAX_CONNECTIONS 256
+
+struct api_call {
+    struct sr_api *api;
+    struct sr_http_request *request;
+    struct sr_buf body;
+    sr_exchange *exchange;
+    struct sr_api_work *work;   /* under way on a worker; NULL */
+    struct sr_api_embed *embed; /* under way on workers and the engine; NULL */
+    struct sr_timer timer;
+    struct api_call *next, **pprev; /* calls whose exchange works elsewhere */
+    bool answered;
+    size_t kind; /* index in `calls` */
+};
+
+struct sr_api {
+    struct sr_api_options options;
+    struct sr_http_server *server;
+    struct api_call *waiting;
+};
+
+static void reply(struct sr_http_request *request, int status, struct sr_bytes type, struct sr_bytes body)
+{
+    struct sr_http_header header = {SR_LIT("content-type"), type};
+    struct sr_http_response response = {.status = status, .headers = &header, .header_count = 1};
+    if (sr_http_request_reply(request, &response, body) != SR_OK) {
+        sr_http_request_abort(request);
+    }
+}
+
+static void reply_error(struct sr_http_request *request, int status, const char *message)
+{
+    struct sr_buf body;
+    sr_buf_init(&body, 8192);
+    struct sr_bytes type = sr_local_error(&body, status, NULL, NULL, message);
+    reply(request, status, type, sr_buf_view(&body));
+    sr_buf_dispose(&body);
+}
+
+static bool metrics_wanted(struct sr_api *api)
+{
+    const struct sr_config *config = sr_runtime_config(api->options.runtime);
+    bool wanted = config->global.metrics;
+    sr_config_unref(config);
+    return wanted;
+}
+
+static bool reply_page(struct sr_api *api, struct sr_http_request *request)
+{
+    const struct sr_http_head *head = sr_http_request_head(request);
+    bool is_metrics = api->options.kind == SR_API_METRICS;
+    struct sr_local_state state = {.runtime = api->options.runtime,
+                                   .service = is_metrics ? "semroute" : "classification-api",
+                                   .ready = !atomic_load(api->options.draining),
+                                   .metrics = is_metrics && metrics_wanted(api)};
+    struct sr_local_page page;
+    struct sr_buf body;
+    sr_buf_init(&body, SR_LOCAL_METRICS_MAX);
+    bool mine = sr_local_answer(&state, head->method, head->path, &page, &body);
+    if (mine) {
+        reply(request, page.status, page.content_type, sr_buf_view(&body));
+    }
+    sr_buf_dispose(&body);
+    return mine;
+}
+
+/* ---- POST /api/v1/explain ---- */
+
+static void post(void *ctx, void (*task)(void *arg), void *arg)
+{
+    struct sr_api *api = ctx;
+    sr_serve_post(api->options.loop, task, arg);
+}
+
+static void stop_waiting(struct api_call *call)
+{
+    sr_timer_stop(&call->timer);
+    if (call->pprev) {
+        *call->pprev = call->next;
+        if (call->next) {
+            call->next->pprev = call->pprev;
+        }
+        call->pprev = NULL;
+    }
+}
+
+static void explained(struct api_call *call)
+{
+    stop_waiting(call);
+    if (!call->answered) {
+        call->answered = true;
+        reply(call->request, 200, SR_LIT("application/json"),
+              sr_exchange_explain(call->exchange, false, 0, false));
+    }
+}
+
+static void on_ready(void *ctx, sr_exchange *exchange)
+{
+    struct sr_api *api = ctx;
+    for (struct api_call *call = api->waiting; call; call = call->next) {
+        if (call->exchange == exchange) {
+            explained(call);
+            return;
+        }
+    }
+}
+
+static void on_deadline(void *ctx)
+{
+    struct api_call *call = ctx;
+    sr_exchange_timeout(call->exchange);
+    explained(call);
+}
+
+static void wait_for(struct api_call *call)
+{
+    struct sr_api *api = call->api;
+    call->next = api->waiting;
+    call->pprev = &api->waiting;
+    if (call->next) {
+        call->next->pprev = &call->next;
+    }
+    api->waiting = call;
+    uint64_t due = sr_exchange_deadline_ns(call->exchange), now = sr_clock_ns();
+    if (due != 0) {
+        sr_timer_start(&call->timer, due > now ? (due - now) / SR_NS_PER_MS + 1 : 1);
+    }
+}
+
+/* The chat request to explain: `request` as it stands, or `text` as the one message of an automatic request.
+ */
+static int build_request(struct sr_api *api, const sr_doc_value *root, struct sr_buf *out)
+{
+    const sr_doc_value *request = sr_doc_get(root, "request");
+    if (request) {
+        return sr_doc_dump(request, out);
+    }
+    struct sr_bytes text = sr_doc_string(sr_doc_get(root, "text"));
+    if (!text.p) {
+        return SR_EINVAL;
+    }
+    const struct sr_config *config = sr_runtime_config(api->options.runtime);
+    const struct sr_strings *names = &config->global.auto_model_names;
+    int rc = sr_buf_append_bytes(out, SR_LIT("{\"model\":\""));
+    if (rc == SR_OK) {
+        rc = sr_buf_append_json(out, sr_bytes_str(names->count ? names->items[0] : "auto"));
+    }
+    sr_config_unref(config);
+    if (rc == SR_OK) {
+        rc = sr_buf_append_bytes(out, SR_LIT("\",\"messages\":[{\"role\":\"user\",\"content\":\""));
+    }
+    if (rc == SR_OK) {
+        rc = sr_buf_append_json(out, text);
+    }
+    return rc == SR_OK ? sr_buf_append_bytes(out, SR_LIT("\"}]}")) : rc;
+}
+
+static void run_exchange(struct api_call *call, struct sr_bytes body)
+{
+    struct sr_api *api = call->api;
+    struct sr_header type = {SR_LIT("content-type"), SR_LIT("application/json")};
+    struct sr_request_head head = {.door = SR_DOOR_LIBRARY,
+                                   .method = SR_LIT("POST"),
+                                   .target = SR_LIT("/v1/chat/completions"),
+                                   .headers = &type,
+                                   .n_headers = 1,
+                                   .has_body = true};
+    struct sr_exchange_env env = {.post = post, .ready = on_ready, .ctx = api};
+    call->exchange = sr_exchange_new(api->options.runtime, &head, &env);
+    if (!call->exchange) {
+        call->answered = true;
+        reply_error(call->request, 503, "The server is out of memory.");
+    } else if (sr_exchange_body(call->exchange, body.p, body.n, true) == SR_STEP_WAIT) {
+        wait_for(call);
+    } else {
+        explained(call);
+    }
+}
+
+static void explain(struct api_call *call)
+{
+    struct sr_doc *doc = NULL;
+    struct sr_err err = {0};
+    struct sr_buf body;
+    sr_buf_init(&body, SR_API_BODY_MAX * 2);
+    int rc = sr_doc_parse(&doc, sr_buf_view(&call->body), SR_API_BODY_MAX, &err);
+    if (rc == SR_OK) {
+        rc = build_request(call->api, sr_doc_root(doc), &body);
+    }
+    if (rc == SR_OK) {
+        run_exchange(call, sr_buf_view(&body));
+    } else {
+        call->answered = true;
+        reply_error(call->request, 400,
+                    rc == SR_EPARSE ? err.message
+                                    : "The body must be {\"request\": {...}} or {\"text\": \"...\"}.");
+    }
+    sr_buf_dispose(&body);
+    sr_doc_free(doc);
+}
+
+/* ---- POST /api/v1/compress ---- */
+
+static void answer(struct api_call *call, const struct sr_api_outcome *outcome)
+{
+    call->answered = true;
+    if (outcome->status == 200) {
+        reply(call->request, 200, SR_LIT("application/json"), outcome->answer);
+    } else {
+        reply_error(call->request, outcome->status, outcome->message);
+    }
+}
+
+static void worked(void *ctx, const struct sr_api_outcome *outcome)
+{
+    struct api_call *call = ctx;
+    call->work = NULL;
+    answer(call, outcome);
+}
+
+static void compress_elsewhere(struct api_call *call)
+{
+    struct sr_api_work_options options = {.loop = call->api->options.loop,
+                                          .runtime = call->api->options.runtime,
+                                          .run = sr_api_compress,
+                                          .answer_max = SR_API_COMPRESS_MAX * 16,
+                                          .done = worked,
+                                          .ctx = call};
+    int rc = sr_api_work_start(&call->work, &call->body, &options);
+    if (rc != SR_OK) {
+        call->answered = true;
+        reply_error(call->request, 503,
+                    rc == SR_EBUSY ? "The server is busy." : "The server is out of memory.");
+    }
+}
+
+static void compress(struct api_call *call)
+{
+    struct sr_buf out;
+    struct sr_err err = {0};
+    if (call->body.len > SR_API_COMPRESS_AT_ONCE && sr_runtime_workers(call->api->options.runtime)) {
+        compress_elsewhere(call);
+        return;
+    }
+    sr_buf_init(&out, SR_API_COMPRESS_MAX * 16);
+    int status = sr_api_compress(sr_buf_view(&call->body), &out, &err);
+    answer(call, &(struct sr_api_outcome){status, sr_buf_view(&out), err.message});
+    sr_buf_dispose(&out);
+}
+
+/* ---- classification ---- */
+
+static void classified(void *ctx, const struct sr_api_outcome *outcome)
+{
+    struct api_call *call = ctx;
+    call->work = NULL;
+    call->answered = true;
+    reply(call->request, outcome->status, SR_LIT("application/json"), outcome->answer);
+}
+
+static int classify_any(struct sr_engine *engine, int kind, struct sr_bytes body, struct sr_buf *out)
+{
+    return sr_api_classify(engine, (enum sr_api_classify_kind)kind, body, out);
+}
+
+static void classify(struct api_call *call, enum sr_api_classify_kind kind)
+{
+    struct sr_engine *engine = sr_runtime_engine(call->api->options.runtime);
+    struct sr_api_work_options options = {.loop = call->api->options.loop,
+                                          .runtime = call->api->options.runtime,
+                                          .run_with = classify_any,
+                                          .engine = engine,
+                                          .kind = kind,
+                                          .answer_max = SR_API_BODY_MAX * 16,
+                                          .done = classified,
+                                          .ctx = call};
+    int rc = SR_OK;
+    if (call->body.len > SR_API_CLASSIFY_AT_ONCE && sr_runtime_workers(call->api->options.runtime)) {
+        rc = sr_api_work_start(&call->work, &call->body, &options);
+    } else {
+        struct sr_buf out;
+        sr_buf_init(&out, SR_API_BODY_MAX * 16);
+        int status = sr_api_classify(engine, kind, sr_buf_view(&call->body), &out);
+        classified(call, &(struct sr_api_outcome){status, sr_buf_view(&out), NULL});
+        sr_buf_dispose(&out);
+    }
+    if (rc != SR_OK) {
+        call->answered = true;
+        reply_error(call->request, 503,
+                    rc == SR_EBUSY ? "The server is busy." : "The server is out of memory.");
+    }
+    sr_engine_unref(engine);
+}
+
+static void classify_intent(struct api_call *call)
+{
+    classify(call, SR_API_CLASSIFY_INTENT);
+}
+
+static void classify_pii(struct api_call *call)
+{
+    classify(call, SR_API_CLASSIFY_PII);
+}
+
+static void classify_security(struct api_call *call)
+{
+    classify(call, SR_API_CLASSIFY_SECURITY);
+}
+
+static void classify_combined(struct api_call *call)
+{
+    classify(call, SR_API_CLASSIFY_COMBINED);
+}
+
+static void classify_batch(struct api_call *call)
+{
+    classify(call, SR_API_CLASSIFY_BATCH);
+}
+
+/* ---- embeddings and similarities ---- */
+
+static void embedded(void *ctx, int status, struct sr_bytes body)
+{
+    struct api_call *call = ctx;
+    call->embed = NULL;
+    call->answered = true;
+    reply(call->request, status, SR_LIT("application/json"), body);
+}
+
+static void embed(struct api_call *call, enum sr_api_embed_kind kind)
+{
+    struct sr_api_embed_options options = {.kind = kind,
+                                           .loop = call->api->options.loop,
+                                           .runtime = call->api->options.runtime,
+                                           .done = embedded,
+                                           .ctx = call};
+    int rc = sr_api_embed_start(&call->embed, &call->body, &options);
+    if (rc != SR_OK) {
+        call->answered = true;
+        reply_error(call->request, 503,
+                    rc == SR_EBUSY ? "The server is busy." : "The server is out of memory.");
+    }
+}
+
+static void embeddings(struct api_call *call)
+{
+    embed(call, SR_API_EMBEDDINGS);
+}
+
+static void openai_embeddings(struct api_call *call)
+{
+    embed(call, SR_API_OPENAI);
+}
+
+static void similarity(struct api_call *call)
+{
+    embed(call, SR_API_SIMILARITY);
+}
+
+static void similarities(struct api_call *call)
+{
+    embed(call, SR_API_SIMILARITIES);
+}
+
+/* The pages about models. */
+static bool reply_models(struct sr_api *api, struct sr_http_request *request)
+{
+    const struct sr_http_head *head = sr_http_request_head(request);
+    bool all = sr_bytes_eq(head->path, SR_LIT("/info/models"));
+    struct sr_infer *infer;
+    struct sr_buf body;
+    if (api->options.kind != SR_API_MAIN || !sr_bytes_eq(head->method, SR_LIT("GET")) ||
+        !(all || sr_bytes_eq(head->path, SR_LIT("/api/v1/embeddings/models")))) {
+        return false;
+    }
+    struct sr_encoder *encoder = all ? NULL : sr_runtime_encoder(api->options.runtime, &infer);
+    sr_buf_init(&body, (size_t)1 << 20);
+    if ((all ? sr_api_models(api->options.runtime, &body) : sr_api_embed_models(encoder, &body)) == SR_OK) {
+        reply(request, 200, SR_LIT("application/json"), sr_buf_view(&body));
+    } else {
+        reply_error(request, 503, "The server is out of memory.");
+    }
+    sr_buf_dispose(&body);
+    sr_encoder_unref(encoder);
+    return true;
+}
+
+/* ---- the server's events ---- */
+
+static const struct {
+    const char *path;
+    void (*answer)(struct api_call *call); /* when the body is complete */
+} calls[] = {
+    {"/api/v1/explain", explain},
+    {"/api/v1/compress", compress},
+    {"/api/v1/embeddings", embeddings},
+    {"/v1/embeddings", openai_embeddings},
+    {"/api/v1/similarity", similarity},
+    {"/api/v1/similarity/batch", similarities},
+    {"/api/v1/classify/intent", classify_intent},
+    {"/api/v1/classify/pii", classify_pii},
+    {"/api/v1/classify/security", classify_security},
+    {"/api/v1/classify/combined", classify_combined},
+    {"/api/v1/classify/batch", classify_batch},
+};
+#define N_CALLS (sizeof calls / sizeof calls[0])
+
+static void on_request(void *ctx, struct sr_http_request *request)
+{
+    struct sr_api *api = ctx;
+    const struct sr_http_head *head = sr_http_request_head(request);
+    if (reply_page(api, request) || reply_models(api, request)) {
+        return;
+    }
+    size_t kind = 0;
+    while (kind < N_CALLS && !sr_bytes_eq(head->path, sr_bytes_str(calls[kind].path))) {
+        kind++;
+    }
+    if (api->options.kind != SR_API_MAIN || kind == N_CALLS) {
+        reply_error(request, 404, "There is no such page here.");
+        return;
+    }
+    if (!sr_bytes_eq(head->method, SR_LIT("POST"))) {
+        reply_error(request, 405, "Use POST.");
+        return;
+    }
+    struct api_call *call = sr_arena_calloc(sr_http_request_arena(request), 1, sizeof *call);
+    if (!call) {
+        reply_error(request, 503, "The server is out of memory.");
+        return;
+    }
+    call->api = api;
+    call->request = request;
+    call->kind = kind;
+    sr_buf_init(&call->body, SR_API_BODY_MAX);
+    sr_timer_init(&call->timer, api->options.loop, on_deadline, call);
+    sr_http_request_set_ctx(request, call);
+    sr_http_request_continue(request);
+}
+
+static void on_body(void *ctx, struct sr_http_request *request, struct sr_bytes slice)
+{
+    struct api_call *call = ctx;
+    if (call && !call->answered && sr_buf_append_bytes(&call->body, slice) != SR_OK) {
+        call->answered = true;
+        reply_error(request, 413, "The body is too large.");
+    }
+}
+
+static void on_body_end(void *ctx, struct sr_http_request *request)
+{
+    struct api_call *call = ctx;
+    (void)request;
+    if (call && !call->answered) {
+        calls[call->kind].answer(call);
+    }
+}
+
+static void on_done(void *ctx, struct sr_http_request *request, bool complete)
+{
+    struct api_call *call = ctx;
+    (void)request;
+    if (call) {
+        stop_waiting(call);
+        sr_api_work_leave(call->work);
+        sr_api_embed_leave(call->embed);
+        if (call->exchange) {
+            sr_exchange_end(call->exchange, complete ? SR_END_COMPLETE : SR_END_CLIENT_GONE);
+        }
+        sr_buf_dispose(&call->body);
+    }
+}
+
+static struct sr_bytes on_error_body(void *ctx, int status, const char *reason, const char *peer,
+                                     const struct sr_http_head *head, struct sr_buf *body)
+{
+    (void)ctx;
+    (void)peer;
+    (void)head;
+    return sr_local_error(body, status, NULL, NULL, reason);
+}
+
+static const struct sr_http_handler HANDLER = {
+    .request = on_request,
+    .error_body = on_error_body,
+    .body = on_body,
+    .body_end = on_body_end,
+    .done = on_done,
+};
+
+int sr_api_new(struct sr_api **out, int fd, const struct sr_api_options *options)
+{
+    struct sr_api *api = sr_mem_calloc(1, sizeof *api);
+    *out = api;
+    if (!api) {
+        close(fd);
+        return SR_ENOMEM;
+    }
+    api->options = *options;
+    struct sr_http_server_settings settings = sr_http_server_settings_defaults();
+    settings.limits.body_bytes = SR_API_BODY_MAX;
+    settings.max_connections = MAX_CONNECTIONS;
+    int rc = sr_http_server_new(&api->server, options->loop, fd, NULL, &settings, &HANDLER, api);
+    if (rc != SR_OK) {
+        sr_mem_free(api);
+        *out = NULL;
+    }
+    return rc;
+}
+
+void sr_api_free(struct sr_api *api)
+{
+    if (api) {
+        sr_http_server_free(api->server);
+        sr_mem_free(api);
+    }
+}

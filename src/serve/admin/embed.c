@@ -1,0 +1,281 @@
+/*
+ * The way of a request through three threads: read by a worker, computed by the engine, written by a worker,
+ * sent by the loop. One reference travels with the request until its message is delivered; the reader and the
+ * engine have one each, for either may still be at work when the answer is sent already.
+ */
+#include "serve/admin/embed.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/ref.h"
+#include "router/route/bridge.h"
+#include "serve/process/post.h"
+
+#include <stddef.h>
+
+#define INTERACTIVE_IDS 1024u /* requests of so many tokens do not wait behind documents */
+
+struct sr_api_embed {
+    struct sr_ref ref;
+    struct sr_api_embed_options options;
+    struct sr_timer timer;
+    struct sr_job read_job, write_job;
+    struct sr_message message;
+    struct sr_workers *workers;
+    struct sr_encoder *encoder;
+    struct sr_infer *infer;
+    struct sr_bridge *bridge; /* loop's thread */
+    struct sr_mailbox *mailbox;
+    pthread_mutex_t lock; /* guards the next two */
+    bool left;
+    bool started; /* the group's jobs are under way or were */
+    struct sr_buf body, answer;
+    struct sr_api_embed_request request;
+    struct sr_embed *group;
+    int status;
+    uint64_t start_ns, took_ns;
+};
+
+#define WORK_OF(member_pointer, member)                                                                      \
+    ((struct sr_api_embed *)(void *)((char *)(member_pointer)-offsetof(struct sr_api_embed, member)))
+
+static void unref(struct sr_api_embed *work)
+{
+    if (!sr_ref_put(&work->ref))
+        return;
+    sr_api_embed_dispose(&work->request);
+    sr_embed_free(work->group);
+    sr_encoder_unref(work->encoder);
+    sr_buf_dispose(&work->body);
+    sr_buf_dispose(&work->answer);
+    pthread_mutex_destroy(&work->lock);
+    sr_mem_free(work);
+}
+
+/* Any thread: to the loop, which answers. */
+static void send(struct sr_api_embed *work)
+{
+    if (sr_mailbox_send(work->mailbox, &work->message) != SR_OK)
+        unref(work);
+}
+
+static void fail(struct sr_api_embed *work, int status, const char *message)
+{
+    work->status = status;
+    sr_buf_clear(&work->answer);
+    sr_api_embed_error(work->request.openai, status, message, &work->answer);
+}
+
+static void fail_rc(struct sr_api_embed *work, int rc, const char *message)
+{
+    switch (rc) {
+    case SR_EINVAL:
+    case SR_EUNSUPPORTED:
+        fail(work, 400, message && *message ? message : "the text cannot be read");
+        break;
+    case SR_ELIMIT:
+        fail(work, 413, "the texts have more tokens than one request may have");
+        break;
+    case SR_EBUSY:
+        fail(work, 503, "the server is busy");
+        break;
+    case SR_ENOMEM:
+        fail(work, 503, "the server is out of memory");
+        break;
+    default:
+        fail(work, 500, sr_strerror(rc));
+    }
+}
+
+/* ---- the worker that writes ---- */
+
+static void write_run(struct sr_job *job)
+{
+    struct sr_api_embed *work = WORK_OF(job, write_job);
+    work->status = 200;
+    int rc = sr_api_embed_format(&work->request, work->group, sr_api_embed_name(work->encoder), work->took_ns,
+                                 &work->answer);
+    if (rc == SR_ELIMIT)
+        fail(work, 413, "the answer is too large; ask for fewer texts at once");
+    else if (rc != SR_OK)
+        fail_rc(work, rc, NULL);
+    send(work);
+}
+
+/* On a thread of the engine, or of who cancels. Nobody may be waiting any more: then the workers may be gone
+ * too. */
+static void computed(void *ctx, int status)
+{
+    struct sr_api_embed *work = ctx;
+    work->took_ns = sr_clock_ns() - work->start_ns;
+    int rc = status;
+    pthread_mutex_lock(&work->lock);
+    bool left = work->left;
+    if (!left && rc == SR_OK)
+        rc = sr_workers_submit(work->workers, &work->write_job, SR_JOB_BULK);
+    pthread_mutex_unlock(&work->lock);
+    if (left || rc != SR_OK) {
+        fail_rc(work, rc, NULL);
+        send(work);
+    }
+    unref(work);
+}
+
+/* ---- the worker that reads ---- */
+
+static int add_texts(struct sr_api_embed *work, struct sr_err *err)
+{
+    struct sr_api_embed_request *r = &work->request;
+    struct sr_embed_options o = sr_embed_defaults(work->encoder);
+    size_t ids = 0;
+    o.max_texts = r->n;
+    o.max_ids = SR_API_EMBED_IDS_MAX;
+    o.dimensions = r->dimension;
+    o.layers = r->layer;
+    int rc = sr_embed_new(&work->group, work->encoder, &o, err);
+    for (size_t i = 0; i < r->n && rc == SR_OK; i++) {
+        rc = sr_embed_add(work->group, r->texts[i]);
+        if (rc != SR_OK)
+            break;
+        const struct sr_windows *w = sr_embed_windows(work->group, i);
+        ids += w->total_ids;
+        if (r->openai && w->read < w->tokens)
+            rc = SR_ELIMIT; /* its answer has no place to say that not all was read */
+    }
+    if (rc == SR_OK && ids <= INTERACTIVE_IDS)
+        sr_embed_set_priority(work->group, SR_INFER_INTERACTIVE);
+    return rc;
+}
+
+static int begin(struct sr_api_embed *work)
+{
+    sr_ref_get(&work->ref);
+    pthread_mutex_lock(&work->lock);
+    int rc = work->left ? SR_ECANCELED : sr_embed_start(work->group, work->infer, computed, work);
+    work->started = rc == SR_OK;
+    pthread_mutex_unlock(&work->lock);
+    if (rc != SR_OK)
+        unref(work);
+    return rc;
+}
+
+static void read_run(struct sr_job *job)
+{
+    struct sr_api_embed *work = WORK_OF(job, read_job);
+    struct sr_err err = {0};
+    int rc = SR_OK, status = 200;
+    if (work->encoder)
+        status = sr_api_embed_parse(&work->request, work->options.kind, sr_buf_view(&work->body),
+                                    sr_api_embed_name(work->encoder), &err);
+    if (!work->encoder) {
+        fail(work, 503, "no embedding model is loaded: the server runs on the linear tier");
+    } else if (status != 200) {
+        fail(work, status, err.message);
+    } else if ((rc = add_texts(work, &err)) != SR_OK || (rc = begin(work)) != SR_OK) {
+        fail_rc(work, rc, err.message);
+    } else {
+        unref(work);
+        return;
+    }
+    send(work);
+    unref(work);
+}
+
+/* ---- the loop ---- */
+
+static void post(void *ctx, void (*task)(void *arg), void *arg)
+{
+    sr_serve_post(ctx, task, arg);
+}
+
+/* Loop's thread; or, when it was left, any. */
+static void arrive(struct sr_message *message, bool closed)
+{
+    struct sr_api_embed *work = WORK_OF(message, message);
+    if (!work->left && !closed) {
+        struct sr_bridge *bridge = work->bridge;
+        sr_timer_stop(&work->timer);
+        work->options.done(work->options.ctx, work->status, sr_buf_view(&work->answer));
+        sr_bridge_detach(bridge);
+    }
+    unref(work);
+}
+
+/* Nobody is told any more; what waits for the engine is dropped. The bridge is let go last: up to then the
+ * message cannot be delivered elsewhere. */
+static void cut_off(struct sr_api_embed *work)
+{
+    sr_timer_stop(&work->timer);
+    pthread_mutex_lock(&work->lock);
+    work->left = true;
+    bool started = work->started;
+    pthread_mutex_unlock(&work->lock);
+    if (started)
+        sr_embed_cancel(work->group);
+    sr_bridge_detach(work->bridge);
+}
+
+void sr_api_embed_leave(struct sr_api_embed *work)
+{
+    if (work)
+        cut_off(work);
+}
+
+static void on_timeout(void *ctx)
+{
+    struct sr_api_embed *work = ctx;
+    struct sr_api_embed_options options = work->options;
+    struct sr_buf answer;
+    sr_buf_init(&answer, 4096);
+    sr_api_embed_error(options.kind == SR_API_OPENAI, 504, "the texts took too long", &answer);
+    cut_off(work);
+    options.done(options.ctx, 504, sr_buf_view(&answer));
+    sr_buf_dispose(&answer);
+}
+
+int sr_api_embed_start(struct sr_api_embed **out, struct sr_buf *body,
+                       const struct sr_api_embed_options *options)
+{
+    struct sr_exchange_env env = {.post = post, .ctx = options->loop};
+    struct sr_workers *workers = sr_runtime_workers(options->runtime);
+    *out = NULL;
+    if (!workers)
+        return SR_EBUSY;
+    struct sr_api_embed *work = sr_mem_calloc(1, sizeof *work);
+    if (!work)
+        return SR_ENOMEM;
+    sr_ref_init(&work->ref);
+    pthread_mutex_init(&work->lock, NULL);
+    work->options = *options;
+    work->request.openai = options->kind == SR_API_OPENAI;
+    work->workers = workers;
+    work->read_job.run = read_run;
+    work->write_job.run = write_run;
+    work->message.run = arrive;
+    work->start_ns = sr_clock_ns();
+    sr_buf_init(&work->answer, SR_API_EMBED_ANSWER_MAX);
+    sr_timer_init(&work->timer, options->loop, on_timeout, work);
+    int rc = sr_bridge_new(&work->bridge, &env);
+    if (rc != SR_OK) {
+        unref(work);
+        return rc;
+    }
+    work->mailbox = sr_bridge_mailbox(work->bridge);
+    work->encoder = sr_runtime_encoder(options->runtime, &work->infer);
+    work->body = *body;
+    sr_bridge_expect(work->bridge);
+    sr_ref_get(&work->ref);
+    rc = sr_workers_submit(workers, &work->read_job, SR_JOB_BULK);
+    if (rc != SR_OK) {
+        sr_bridge_unexpect(work->bridge);
+        sr_bridge_detach(work->bridge);
+        sr_buf_init(&work->body, 0);
+        unref(work);
+        unref(work);
+        return rc == SR_ENOMEM ? rc : SR_EBUSY;
+    }
+    sr_buf_init(body, body->max);
+    sr_timer_start(&work->timer, SR_API_EMBED_TIMEOUT_MS);
+    *out = work;
+    return SR_OK;
+}

@@ -1,0 +1,56 @@
+/*
+ * What the API's embeddings and similarities take and give: bodies into texts and settings, vectors into
+ * answers.
+ *
+ * Pure work on the calling thread: no connection, no engine. The shapes are vLLM Semantic Router's, and
+ * OpenAI's on its own path or where the body has `input`.
+ */
+#ifndef SR_SERVE_ADMIN_EMBED_REQUEST_H
+#define SR_SERVE_ADMIN_EMBED_REQUEST_H
+
+#include "base/buf.h"
+#include "infer/embed.h"
+#include "json/doc.h"
+
+#define SR_API_EMBED_TEXTS_MAX  2048u
+#define SR_API_EMBED_IDS_MAX    131072u            /* tokens of all windows of a request */
+#define SR_API_EMBED_ANSWER_MAX ((size_t)64 << 20) /* bytes */
+
+enum sr_api_embed_kind {
+    SR_API_EMBEDDINGS,   /* {texts} or OpenAI's {input} */
+    SR_API_OPENAI,       /* OpenAI's {input} alone, errors in its shape whatever the body is */
+    SR_API_SIMILARITY,   /* {text1, text2} */
+    SR_API_SIMILARITIES, /* {query, candidates, top_k} */
+};
+
+struct sr_api_embed_request {
+    enum sr_api_embed_kind kind;
+    bool openai, base64;
+    bool may_be_empty;      /* while reading: a text may have no character */
+    struct sr_bytes *texts; /* [n], the query first; borrowed from `doc` */
+    size_t n;
+    uint16_t dimension, layer; /* 0: all */
+    size_t top_k;
+    struct sr_doc *doc;
+};
+
+/* Reads a body for the model of this name. Returns 200, or another HTTP status with a message for the client
+ * in `err`; dispose in any case. */
+int sr_api_embed_parse(struct sr_api_embed_request *request, enum sr_api_embed_kind kind,
+                       struct sr_bytes body, const char *model, struct sr_err *err);
+void sr_api_embed_dispose(struct sr_api_embed_request *request);
+
+/* The answer from the vectors of `request->texts`, which took `ns`. SR_ELIMIT, SR_ENOMEM. */
+int sr_api_embed_format(const struct sr_api_embed_request *request, const struct sr_embed *group,
+                        const char *model, uint64_t ns, struct sr_buf *out) SR_WARN_UNUSED;
+
+/* An error in the shape that the request's client knows. */
+void sr_api_embed_error(bool openai, int status, const char *message, struct sr_buf *out);
+
+/* The last part of the encoder's folder. */
+const char *sr_api_embed_name(const struct sr_encoder *encoder);
+
+/* GET /api/v1/embeddings/models: the one model, or none (NULL). */
+int sr_api_embed_models(const struct sr_encoder *encoder, struct sr_buf *out) SR_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,25 @@
+/*
+ * One gRPC call of Envoy's: bytes to messages, replies to bytes, time and flow control.
+ *
+ * Joins net/grpc/grpc.h to extproc_core.h and knows neither modes nor verdicts. Loop's thread only.
+ */
+#ifndef SR_SERVE_EXTPROC_STREAM_H
+#define SR_SERVE_EXTPROC_STREAM_H
+
+#include "net/grpc/grpc.h"
+#include "serve/extproc/core.h"
+
+/* What the streams of one loop share; embedded in its door. */
+struct sr_extproc_streams {
+    sr_runtime *runtime;
+    const struct sr_config *config; /* in force; a stream keeps the one it began with */
+    struct sr_metrics *metrics;     /* NULL: switched off */
+    struct sr_pick *pick;
+    size_t active;
+    size_t max; /* over it requests are answered 503 */
+};
+
+/* Takes over a fresh call, within the method's `open`. Without memory the call ends with status 8. */
+void sr_extproc_stream_open(struct sr_extproc_streams *streams, struct sr_grpc_call *call);
+
+#endif

@@ -1,0 +1,323 @@
+/*
+ * From a verdict to what Envoy is told: the header mutation, the address of the backend, the edited body in
+ * the shape of the mode, or an answer in Envoy's name.
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "serve/extproc/private.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+
+#define LATE_LOG_EVERY_NS (1000 * SR_NS_PER_MS)
+
+/* What a verdict changes of the request's head. */
+struct mutation {
+    struct sr_header *set;
+    size_t n_set;
+    struct sr_bytes *remove;
+    size_t n_remove;
+    struct sr_bytes endpoint;
+};
+
+static void add(struct mutation *m, struct sr_bytes name, struct sr_bytes value)
+{
+    for (size_t i = 0; i < m->n_set; i++) {
+        if (sr_bytes_eq(m->set[i].name, name)) {
+            m->set[i].value = value;
+            return;
+        }
+    }
+    m->set[m->n_set++] = (struct sr_header){name, value};
+}
+
+/* ---- the backend ---- */
+
+static void add_backend(struct sr_extproc_core *core, const struct sr_verdict *v, struct mutation *m)
+{
+    const char *header = core->options.config->global.extproc.destination_header;
+    if (core->choice.address.n == 0) {
+        return;
+    }
+    if (sr_extproc_is_picker(core)) {
+        m->endpoint = sr_extproc_endpoints(core, v);
+        add(m, SR_LIT(SR_EXTPROC_ENDPOINT_HEADER), m->endpoint);
+    }
+    if (header[0] != '\0' && strcmp(header, SR_EXTPROC_ENDPOINT_HEADER) != 0) {
+        add(m, sr_bytes_str(header), core->choice.address);
+    }
+}
+
+/* ---- the head ---- */
+
+static struct sr_bytes path_of(struct sr_extproc_core *core, const struct sr_verdict *v,
+                               const struct sr_target *target)
+{
+    if (!target || target->base_path[0] == '\0') {
+        return v->target;
+    }
+    return sr_bytes_str(
+        sr_arena_printf(&core->arena, "%s%.*s", target->base_path, (int)v->target.n, v->target.p));
+}
+
+static bool keeps_name(const struct mutation *m, struct sr_bytes name)
+{
+    for (size_t i = 0; i < m->n_set; i++) {
+        if (sr_bytes_eq(m->set[i].name, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* SR_ENOMEM. */
+static int prepare(struct sr_extproc_core *core, const struct sr_verdict *v, struct mutation *m)
+{
+    const struct sr_target *target = core->choice.target;
+    size_t room = v->n_set_headers + (target ? target->n_headers : 0) + 4;
+    struct sr_bytes path = path_of(core, v, target);
+    m->set = sr_arena_calloc(&core->arena, room, sizeof *m->set);
+    m->remove = sr_arena_calloc(&core->arena, v->n_remove_headers + 1, sizeof *m->remove);
+    if (!m->set || !m->remove || path.n == 0) {
+        return SR_ENOMEM;
+    }
+    for (size_t i = 0; i < v->n_set_headers; i++) {
+        add(m, v->set_headers[i].name, v->set_headers[i].value);
+    }
+    for (size_t i = 0; target && i < target->n_headers; i++) {
+        add(m, target->headers[i].name, target->headers[i].value);
+    }
+    add_backend(core, v, m);
+    if (!sr_bytes_eq(path, core->path)) {
+        add(m, SR_LIT(":path"), path);
+    }
+    if (v->edited && core->request_mode == SR_EXTPROC_MODE_BUFFERED && core->has_length) {
+        const char *length = sr_arena_printf(&core->arena, "%zu", v->body_size);
+        add(m, SR_LIT("content-length"), sr_bytes_str(length));
+        if (!length) {
+            return SR_ENOMEM;
+        }
+    }
+    /* A name that is set need not be removed before. */
+    for (size_t i = 0; i < v->n_remove_headers; i++) {
+        if (!keeps_name(m, v->remove_headers[i])) {
+            m->remove[m->n_remove++] = v->remove_headers[i];
+        }
+    }
+    if (target) {
+        sr_exchange_target(core->exchange, (size_t)(target - v->targets));
+    }
+    return SR_OK;
+}
+
+static void put_mutation(struct sr_extproc_core *core, struct sr_extproc_reply *reply,
+                         const struct mutation *m)
+{
+    reply->set = m->set;
+    reply->n_set = m->n_set;
+    reply->remove = m->remove;
+    reply->n_remove = m->n_remove;
+    reply->endpoint = m->endpoint;
+    reply->clear_route_cache = core->options.config->global.extproc.clear_route_cache;
+}
+
+static void send_head(struct sr_extproc_core *core, const struct mutation *m)
+{
+    struct sr_extproc_reply reply = {.phase = SR_EXTPROC_REQUEST_HEADERS};
+    put_mutation(core, &reply, m);
+    core->head_owed = false;
+    sr_extproc_send(core, &reply);
+}
+
+static bool is_a_route(const struct sr_extproc_core *core, struct sr_bytes name)
+{
+    return sr_bytes_eq(name, SR_LIT("x-selected-model")) ||
+           sr_bytes_eq(name, SR_LIT(SR_EXTPROC_ENDPOINT_HEADER)) ||
+           sr_bytes_eq(name, sr_bytes_str(core->options.config->global.extproc.destination_header));
+}
+
+void sr_extproc_release_head(struct sr_extproc_core *core)
+{
+    static const struct sr_header identity = {{"accept-encoding", sizeof "accept-encoding" - 1},
+                                              {"identity", sizeof "identity" - 1}};
+    struct sr_extproc_reply reply = {
+        .phase = SR_EXTPROC_REQUEST_HEADERS, .remove = core->strip, .n_remove = core->n_strip};
+    for (size_t i = 0; i < core->n_strip; i++) {
+        reply.clear_route_cache |=
+            is_a_route(core, core->strip[i]) && core->options.config->global.extproc.clear_route_cache;
+    }
+    if (core->exchange && core->request_mode == SR_EXTPROC_MODE_STREAMED) {
+        reply.set = &identity;
+        reply.n_set = 1;
+    }
+    core->head_owed = false;
+    sr_extproc_send(core, &reply);
+}
+
+/* ---- the body ---- */
+
+/* Envoy still applies headers of a body's reply when it holds the head: in BUFFERED, and in STREAMED when the
+ * whole body came in one message. */
+static bool comes_too_late(const struct sr_extproc_core *core)
+{
+    return core->request_mode == SR_EXTPROC_MODE_STREAMED && !(core->chunks == 1 && core->ended);
+}
+
+/* Counted each time, logged at most once a second. */
+static void note_late(struct sr_extproc_core *core, const struct sr_verdict *v)
+{
+    static _Atomic uint64_t next_ns;
+    uint64_t now = sr_clock_ns(), next = atomic_load(&next_ns);
+    sr_extproc_count_unrouted(core, "late");
+    if (now >= next && atomic_compare_exchange_strong(&next_ns, &next, now + LATE_LOG_EVERY_NS)) {
+        sr_log(
+            SR_LOG_WARN, "extproc_late",
+            "the verdict (model %s) came after %zu chunks, %" PRIu64 " bytes of the body: Envoy had sent the "
+            "headers, so only the model in the body could change; use FULL_DUPLEX_STREAMED or BUFFERED, or "
+            "raise hold_ms and hold_bytes",
+            v->model, core->chunks, core->bytes);
+    }
+}
+
+static void pay_buffered(struct sr_extproc_core *core, const struct sr_verdict *v, const struct mutation *m)
+{
+    struct sr_extproc_reply reply = {.phase = SR_EXTPROC_REQUEST_BODY};
+    if (core->owed == 0) {
+        return;
+    }
+    core->owed = 0;
+    put_mutation(core, &reply, m);
+    if (v->edited) {
+        reply.change = SR_EXTPROC_REPLACE;
+        reply.body = v->body;
+        reply.n_body = v->n_body;
+    }
+    sr_extproc_send(core, &reply);
+}
+
+/* One reply for each chunk that waits: the last of them carries the whole body, unless Envoy has it all. */
+static void pay_streamed(struct sr_extproc_core *core, const struct sr_verdict *v, const struct mutation *m)
+{
+    bool whole = !core->swallowed && !v->edited;
+    for (; core->owed > 0; core->owed--) {
+        struct sr_extproc_reply reply = {.phase = SR_EXTPROC_REQUEST_BODY};
+        if (!whole) {
+            reply.change = SR_EXTPROC_REPLACE;
+        }
+        if (core->owed == 1) {
+            if (m) {
+                put_mutation(core, &reply, m);
+            }
+            if (!whole) {
+                reply.body = v->body;
+                reply.n_body = v->n_body;
+            }
+        }
+        sr_extproc_send(core, &reply);
+    }
+}
+
+static void pay_body(struct sr_extproc_core *core, const struct sr_verdict *v, const struct mutation *m,
+                     bool head_was_held)
+{
+    switch (core->request_mode) {
+    case SR_EXTPROC_MODE_BUFFERED:
+        pay_buffered(core, v, m);
+        break;
+    case SR_EXTPROC_MODE_FULL_DUPLEX:
+        if (core->chunks > 0) {
+            sr_extproc_pieces(core, SR_EXTPROC_REQUEST_BODY, v->body, v->n_body,
+                              core->ended && !core->trailers_seen);
+        }
+        break;
+    default:
+        if (!head_was_held && comes_too_late(core)) {
+            note_late(core, v);
+        }
+        pay_streamed(core, v, head_was_held ? NULL : m);
+    }
+}
+
+/* An answer that has its own pace, or that is long, where Envoy takes it in pieces: only in the place of the
+ * reply to the headers. */
+static bool goes_in_pieces(const struct sr_extproc_core *core, const struct sr_verdict *v)
+{
+    return core->options.config->global.extproc.streamed_replies && core->head_owed &&
+           core->request_mode == SR_EXTPROC_MODE_FULL_DUPLEX &&
+           (v->reply.n > SR_EXTPROC_PIECE_MAX || sr_extproc_is_sse(v->headers, v->n_headers));
+}
+
+static void answer_in_pieces(struct sr_extproc_core *core, const struct sr_verdict *v)
+{
+    struct sr_extproc_reply head = {.action = SR_EXTPROC_ANSWER,
+                                    .phase = SR_EXTPROC_REQUEST_HEADERS,
+                                    .status = v->status,
+                                    .set = v->headers,
+                                    .n_set = v->n_headers};
+    sr_extproc_send(core, &head);
+    for (size_t at = 0; at < v->reply.n;) {
+        size_t rest = v->reply.n - at;
+        struct sr_bytes piece = {v->reply.p + at, rest < SR_EXTPROC_PIECE_MAX ? rest : SR_EXTPROC_PIECE_MAX};
+        at += piece.n;
+        struct sr_extproc_reply reply = {.action = SR_EXTPROC_ANSWER_PIECE,
+                                         .phase = SR_EXTPROC_REQUEST_HEADERS,
+                                         .body = &piece,
+                                         .n_body = 1,
+                                         .end_of_stream = at == v->reply.n};
+        sr_extproc_send(core, &reply);
+    }
+}
+
+static void answer_here(struct sr_extproc_core *core, const struct sr_verdict *v)
+{
+    core->state = SR_EXTPROC_CLOSED;
+    if (v->reply.n > 0 && goes_in_pieces(core, v)) {
+        answer_in_pieces(core, v);
+        return;
+    }
+    struct sr_extproc_reply reply = {.action = SR_EXTPROC_IMMEDIATE,
+                                     .phase = core->head_owed ? SR_EXTPROC_REQUEST_HEADERS
+                                                              : SR_EXTPROC_REQUEST_BODY,
+                                     .status = v->status,
+                                     .set = v->headers,
+                                     .n_set = v->n_headers,
+                                     .body = &v->reply,
+                                     .n_body = 1};
+    sr_extproc_send(core, &reply);
+}
+
+void sr_extproc_deliver(struct sr_extproc_core *core)
+{
+    const struct sr_verdict *v = sr_exchange_verdict(core->exchange);
+    if (v->action == SR_ACTION_REPLY) {
+        answer_here(core, v);
+        return;
+    }
+    struct mutation m = {0};
+    int rc = sr_extproc_choose(core, v);
+    if (rc == SR_AGAIN) {
+        core->state = SR_EXTPROC_RESOLVING;
+        sr_extproc_extend(core, SR_EXTPROC_REQUEST_BODY, SR_EXTPROC_RESOLVE_MS);
+        return;
+    }
+    if (rc == SR_OK) {
+        rc = prepare(core, v, &m);
+    }
+    if (rc != SR_OK) {
+        v = sr_exchange_fail(core->exchange, 503, NULL,
+                             rc == SR_ENOENT ? "no backend of the model can be reached from here"
+                                             : "out of memory");
+        answer_here(core, v);
+        return;
+    }
+    bool head_was_held = core->head_owed;
+    if (head_was_held) {
+        send_head(core, &m);
+    }
+    pay_body(core, v, &m, head_was_held);
+    core->state = v->streaming ? SR_EXTPROC_PASSING : SR_EXTPROC_SETTLED;
+    if (core->trailers_owed) {
+        core->trailers_owed = false;
+        sr_extproc_continue(core, SR_EXTPROC_REQUEST_TRAILERS);
+    }
+}

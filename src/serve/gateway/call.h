@@ -1,0 +1,147 @@
+/*
+ * One request on its way through the gateway: what gateway.c, gateway_upstream.c and gateway_reply.c share.
+ *
+ * A call lives in its request's arena and ends with the server's `done`. It goes through the stages in order;
+ * any of them may go straight to SR_CALL_FINISHED.
+ */
+#ifndef SR_SERVE_GATEWAY_CALL_H
+#define SR_SERVE_GATEWAY_CALL_H
+
+#include "net/client/client.h"
+#include "observe/metrics.h"
+#include "pool/pick.h"
+#include "serve/gateway/gateway.h"
+
+/* Bytes that may wait for the client, or for the upstream, before the other side is paused. */
+#define SR_CALL_HIGH_WATER ((size_t)256 * 1024)
+
+/* Small pieces of an answer that arrive in one turn of the loop leave in one write. */
+#define SR_CALL_COALESCE ((size_t)16 * 1024)
+
+/* Targets of one model that a request can be tried on. */
+#define SR_CALL_TARGETS_MAX 64
+
+enum sr_call_stage {
+    SR_CALL_RECEIVING, /* the exchange wants more of the body */
+    SR_CALL_WAITING,   /* the exchange works elsewhere */
+    SR_CALL_SENDING,   /* the upstream has no answer yet */
+    SR_CALL_ANSWERING, /* the upstream's head is there */
+    SR_CALL_FINISHED,  /* all of the answer was given to the server, or the client is gone */
+};
+
+struct sr_gateway_door {
+    struct sr_gateway *gateway;
+    struct sr_http_server *server;
+    uint64_t timeout_ms;
+    bool drained;
+};
+
+struct sr_call {
+    struct sr_gateway *gateway;
+    struct sr_call *next, **pprev; /* all calls of the gateway */
+    struct sr_http_request *request;
+    sr_exchange *exchange;
+    enum sr_call_stage stage;
+    struct sr_timer timer; /* the bound of the whole exchange, or of SR_CALL_WAITING */
+    uint64_t deadline_ns;  /* of the whole exchange; 0 = none */
+
+    /* towards the upstream */
+    const struct sr_verdict *verdict;
+    struct sr_fetch *upstream; /* NULL when there is none, or it is over */
+    const struct sr_target *target;
+    uint64_t tried; /* bit i: target i failed to connect */
+    int tries;
+    bool connects;    /* on a connection of its own, not a pooled one */
+    bool body_done;   /* the client's body is complete */
+    bool body_passed; /* bytes after the verdict's were handed on: there is no second try */
+    bool body_whole;  /* the upstream has been given the whole body */
+    bool client_paused;
+    size_t body_at;  /* slices of the verdict's body that were given to the upstream */
+    size_t slice_at; /* bytes of the next one that were, too */
+
+    /* towards the client */
+    struct sr_http_response answer;        /* the head, until it is written */
+    struct sr_http_header *answer_headers; /* its headers, with room for a few more */
+    bool answer_pending;                   /* `answer` is filled, not yet written */
+    bool answer_held;                      /* nor may it be: a stage reads the whole answer first */
+    bool answer_given;                     /* the exchange has all of it */
+    bool answer_begun;                     /* the head was written */
+    bool answer_sse;
+    bool upstream_paused;
+    bool lost;               /* the upstream broke off inside its answer */
+    int64_t upstream_length; /* content-length of the upstream's answer; -1 = none */
+    uint64_t upstream_got;
+    char tail[2]; /* the last bytes given to the client, to end an SSE event properly */
+    struct sr_deferred flush;
+    struct sr_buf out; /* small pieces until the end of this turn */
+};
+
+struct sr_gateway {
+    struct sr_gateway_options options;
+    const struct sr_config *config;
+    struct sr_client *client;
+    struct sr_pick *pick;
+    struct sr_metrics *metrics;
+    struct sr_gateway_door doors[SR_GATEWAY_DOORS_MAX];
+    size_t n_doors;
+    struct sr_call *calls;
+    size_t active;
+    bool draining;
+    struct sr_timer gauges;
+    size_t shown_active, shown_idle, shown_pooled;
+};
+
+/* ---- gateway.c ---- */
+
+/* Sets the timer for what is due first. */
+void sr_call_arm(struct sr_call *call);
+
+/* ---- gateway_upstream.c: from the verdict to the upstream's head ---- */
+
+/* The verdict is there: replies, or sends the request on its way. */
+void sr_call_verdict(struct sr_call *call);
+
+/* Bytes of the client's body after a streaming verdict. */
+void sr_call_pass(struct sr_call *call, struct sr_bytes slice, bool last);
+
+/* Cancels the upstream, if there is one. */
+void sr_call_cancel(struct sr_call *call);
+
+/* ---- gateway_reply.c: towards the client ---- */
+
+/* Answers with a verdict whose action is SR_ACTION_REPLY; aborts when an answer has begun. */
+void sr_call_reply(struct sr_call *call, const struct sr_verdict *verdict);
+
+/* Turns the exchange into an error and answers it. */
+void sr_call_fail(struct sr_call *call, int status, const char *type, const char *message);
+
+/* The upstream's head and body. */
+void sr_call_answer_head(struct sr_call *call, const struct sr_http_head *head);
+void sr_call_answer_body(struct sr_call *call, struct sr_bytes slice, bool last);
+
+/* The exchange has read what it held back. */
+void sr_call_answer_ready(struct sr_call *call);
+
+/* The upstream broke off after its head: an SSE stream ends with an error event, anything else is cut. */
+void sr_call_answer_lost(struct sr_call *call, const char *why);
+
+/* The client takes bytes again. */
+void sr_call_writable(struct sr_call *call);
+
+/* Frees what the call owns outside the arena. */
+void sr_call_answer_dispose(struct sr_call *call);
+
+/* struct sr_header and struct sr_http_header are the same two members, so that arrays need no copy. */
+_Static_assert(sizeof(struct sr_header) == sizeof(struct sr_http_header), "one layout");
+
+static inline const struct sr_header *sr_headers_of(const struct sr_http_header *headers)
+{
+    return (const struct sr_header *)(const void *)headers;
+}
+
+static inline const struct sr_http_header *sr_http_headers_of(const struct sr_header *headers)
+{
+    return (const struct sr_http_header *)(const void *)headers;
+}
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * The gateway door of one event loop: OpenAI-compatible HTTP/1.1 in, the model's upstream out.
+ *
+ * Every request becomes an sr_exchange; this folder's gateway_*.c move its bytes between the client, the
+ * exchange and the upstream, with bounded memory both ways. Decides nothing about models: that is the
+ * exchange's verdict. Loop's thread only.
+ */
+#ifndef SR_SERVE_GATEWAY_GATEWAY_H
+#define SR_SERVE_GATEWAY_GATEWAY_H
+
+#include "config/config.h"
+#include "net/server/server.h"
+#include "net/loop/loop.h"
+#include "semroute/semroute.h"
+#include "serve/gateway/upstream_tls.h"
+
+struct sr_gateway;
+
+struct sr_gateway_options {
+    struct sr_loop *loop;
+    sr_runtime *runtime;
+    struct sr_upstream_tls *tls; /* contexts for https targets */
+    const struct sr_config *config;
+    int loops;                  /* loops that share the process's limits */
+    void (*drained)(void *ctx); /* after sr_gateway_drain: no connection is left. Never within that call */
+    void *ctx;
+};
+
+/* Everything in `options` must outlive the gateway, but for `config`, of which it takes a reference. */
+int sr_gateway_new(struct sr_gateway **out, const struct sr_gateway_options *options) SR_WARN_UNUSED;
+
+/* Closes what is left; exchanges end as "client gone". Not from a callback of the gateway. NULL is allowed.
+ */
+void sr_gateway_free(struct sr_gateway *gateway);
+
+#define SR_GATEWAY_DOORS_MAX 16
+
+/* Serves `fd` (from sr_listen_open; owned from now on, also on failure). `tls` NULL: plain. `timeout_ms`
+ * bounds a whole exchange, 0 = no bound. At most SR_GATEWAY_DOORS_MAX. */
+int sr_gateway_listen(struct sr_gateway *gateway, int fd, sr_tls_context *tls,
+                      uint64_t timeout_ms) SR_WARN_UNUSED;
+
+/* A configuration was loaded: its limits hold from the next request on. Takes a reference of its own. New
+ * connections of TLS doors use `tls`; plain doors stay plain. */
+void sr_gateway_configure(struct sr_gateway *gateway, const struct sr_config *config, sr_tls_context *tls);
+
+/* Stops accepting, lets requests under way finish; /ready says 503 from now on. */
+void sr_gateway_drain(struct sr_gateway *gateway);
+
+/* Requests under way. */
+size_t sr_gateway_active(const struct sr_gateway *gateway);
+
+/* Limits of a server from a configuration; `loops` share max_connections. */
+struct sr_http_server_settings sr_gateway_server_settings(const struct sr_config *config, int loops);
+
+#endif

@@ -1,0 +1,389 @@
+/*
+ * Towards the client: replies made here, and the upstream's answer relayed as it comes.
+ *
+ * A head waits for the first bytes of its body, and small pieces for one another, until the loop's turn ends:
+ * then they leave in one write. Nothing waits longer than that.
+ */
+#include "base/log.h"
+#include "serve/gateway/call.h"
+
+#include <stdio.h>
+
+#define SLICES_MAX 16
+
+/* Headers that a held head may still get. */
+#define HELD_HEADERS_MAX 4
+
+/* ---- replies made here ---- */
+
+static bool has_header(const struct sr_header *headers, size_t count, struct sr_bytes name)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (sr_bytes_eq(headers[i].name, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void finish(struct sr_call *call)
+{
+    call->stage = SR_CALL_FINISHED;
+}
+
+static void abort_call(struct sr_call *call)
+{
+    finish(call);
+    sr_http_request_abort(call->request);
+}
+
+void sr_call_reply(struct sr_call *call, const struct sr_verdict *verdict)
+{
+    if (call->answer_begun || call->answer_pending) {
+        abort_call(call);
+        return;
+    }
+    finish(call);
+    struct sr_http_response response = {.status = verdict->status,
+                                        .headers = sr_http_headers_of(verdict->headers),
+                                        .header_count = verdict->n_headers};
+    int rc = sr_http_request_reply(call->request, &response, verdict->reply);
+    if (rc != SR_OK && rc != SR_ECLOSED) {
+        sr_log(SR_LOG_ERROR, "reply", "the reply cannot be sent: %s", sr_strerror(rc));
+        sr_http_request_abort(call->request);
+    }
+}
+
+void sr_call_fail(struct sr_call *call, int status, const char *type, const char *message)
+{
+    const struct sr_verdict *verdict = sr_exchange_fail(call->exchange, status, type, message);
+    if (!verdict) {
+        abort_call(call);
+        return;
+    }
+    sr_call_reply(call, verdict);
+}
+
+/* ---- the upstream's answer ---- */
+
+static void remember_tail(struct sr_call *call, struct sr_bytes slice)
+{
+    if (slice.n >= 2) {
+        call->tail[0] = slice.p[slice.n - 2];
+        call->tail[1] = slice.p[slice.n - 1];
+    } else if (slice.n == 1) {
+        call->tail[0] = call->tail[1];
+        call->tail[1] = slice.p[0];
+    }
+}
+
+/* The client is gone: `done` follows and ends the call; the upstream need not go on. */
+static void client_gone(struct sr_call *call)
+{
+    finish(call);
+    sr_call_cancel(call);
+}
+
+static void write_slices(struct sr_call *call, const struct sr_bytes *slices, size_t count)
+{
+    int rc;
+    if (call->answer_pending) {
+        call->answer_pending = false;
+        call->answer_begun = true;
+        rc = sr_http_request_respond(call->request, &call->answer, slices, count);
+    } else if (count > 0) {
+        rc = sr_http_request_write(call->request, slices, count);
+    } else {
+        return;
+    }
+    if (rc == SR_ECLOSED) {
+        client_gone(call);
+    } else if (rc != SR_OK) {
+        sr_log(SR_LOG_WARN, "answer", "model %s: the answer cannot be relayed: %s", call->verdict->model,
+               sr_strerror(rc));
+        sr_call_cancel(call);
+        abort_call(call);
+    } else if (sr_http_request_queued(call->request) > SR_CALL_HIGH_WATER && call->upstream &&
+               !call->upstream_paused) {
+        call->upstream_paused = true;
+        sr_fetch_pause(call->upstream);
+    }
+}
+
+/* The buffered pieces and `slices` in one write. */
+static void write_all(struct sr_call *call, const struct sr_bytes *slices, size_t count)
+{
+    struct sr_bytes all[SLICES_MAX];
+    sr_deferred_cancel(&call->flush);
+    if (call->out.len == 0) {
+        write_slices(call, slices, count);
+        return;
+    }
+    all[0] = sr_buf_view(&call->out);
+    size_t now = count < SLICES_MAX ? count : 0;
+    for (size_t i = 0; i < now; i++) {
+        all[i + 1] = slices[i];
+    }
+    write_slices(call, all, now + 1);
+    sr_buf_clear(&call->out);
+    if (now < count && call->stage == SR_CALL_ANSWERING) {
+        write_slices(call, slices, count);
+    }
+}
+
+static void on_flush(void *ctx)
+{
+    struct sr_call *call = ctx;
+    if (call->stage == SR_CALL_ANSWERING && !call->answer_held) {
+        write_all(call, NULL, 0);
+    }
+}
+
+static bool keep_for_later(struct sr_call *call, const struct sr_bytes *slices, size_t count, size_t size)
+{
+    if (call->out.len + size > SR_CALL_COALESCE || sr_buf_reserve(&call->out, size) != SR_OK) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (sr_buf_append_bytes(&call->out, slices[i]) != SR_OK) {
+            return false; /* cannot happen: the room was reserved */
+        }
+    }
+    sr_loop_defer(call->gateway->options.loop, &call->flush);
+    return true;
+}
+
+static bool removes(const struct sr_header_edits *edits, struct sr_bytes name)
+{
+    for (size_t i = 0; i < edits->n_remove; i++) {
+        if (sr_bytes_eq(edits->remove[i], name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_dropped(struct sr_bytes name, const struct sr_http_head *head,
+                       const struct sr_header_edits *edits)
+{
+    return removes(edits, name) || has_header(edits->set, edits->n_set, name) ||
+           sr_http1_is_hop_by_hop(head, name);
+}
+
+/* A stage that changes the body takes content-length out; else the upstream's stays. */
+static int64_t answer_length(const struct sr_http_head *head, const struct sr_header_edits *edits)
+{
+    return removes(edits, SR_LIT("content-length")) ? -1 : head->content_length;
+}
+
+/* The upstream's head lasts no longer than the call that brings it. */
+static bool keep_head(struct sr_call *call, struct sr_http_header *headers, size_t count)
+{
+    struct sr_arena *arena = sr_http_request_arena(call->request);
+    for (size_t i = 0; i < count; i++) {
+        headers[i].name = sr_arena_dup(arena, headers[i].name);
+        headers[i].value = sr_arena_dup(arena, headers[i].value);
+        if (!headers[i].name.p || !headers[i].value.p) {
+            return false;
+        }
+    }
+    call->answer.reason = sr_arena_dup(arena, call->answer.reason);
+    return call->answer.reason.p != NULL;
+}
+
+void sr_call_answer_head(struct sr_call *call, const struct sr_http_head *head)
+{
+    struct sr_header_edits edits = {0};
+    sr_exchange_answer_head(call->exchange, head->status, sr_headers_of(head->headers), head->header_count,
+                            &edits);
+    size_t room = head->header_count + edits.n_set + HELD_HEADERS_MAX;
+    struct sr_http_header *headers =
+        sr_arena_alloc(sr_http_request_arena(call->request), room * sizeof *headers);
+    if (!headers) {
+        sr_call_cancel(call);
+        abort_call(call);
+        return;
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < head->header_count; i++) {
+        const struct sr_http_header *h = &head->headers[i];
+        if (is_dropped(h->name, head, &edits)) {
+            continue;
+        }
+        if (sr_bytes_eq(h->name, SR_LIT("content-type"))) {
+            call->answer_sse = sr_bytes_starts_with(h->value, SR_LIT("text/event-stream"));
+        }
+        headers[n++] = *h;
+    }
+    for (size_t i = 0; i < edits.n_set; i++) {
+        headers[n++] = (struct sr_http_header){edits.set[i].name, edits.set[i].value};
+    }
+    call->upstream_length = head->content_length;
+    call->answer_headers = headers;
+    call->answer = (struct sr_http_response){.status = head->status,
+                                             .reason = head->reason,
+                                             .headers = headers,
+                                             .header_count = n,
+                                             .content_length = answer_length(head, &edits)};
+    call->answer_pending = true;
+    call->answer_held = sr_exchange_answer_held(call->exchange);
+    if (call->answer_held && !keep_head(call, headers, n)) {
+        sr_call_cancel(call);
+        abort_call(call);
+        return;
+    }
+    call->flush.run = on_flush;
+    call->flush.ctx = call;
+    sr_loop_defer(call->gateway->options.loop, &call->flush);
+}
+
+static void complete(struct sr_call *call)
+{
+    if (call->stage != SR_CALL_ANSWERING) {
+        return;
+    }
+    finish(call);
+    int rc = sr_http_request_finish(call->request);
+    if (rc != SR_OK && rc != SR_ECLOSED) {
+        sr_log(SR_LOG_WARN, "answer", "model %s: the answer was cut: %s", call->verdict->model,
+               sr_strerror(rc));
+    }
+}
+
+/* A head that was held may go, with what was found. */
+static void release_head(struct sr_call *call)
+{
+    const struct sr_header *more;
+    size_t n;
+    sr_exchange_answer_headers(call->exchange, &more, &n);
+    for (size_t i = 0; i < n && i < HELD_HEADERS_MAX; i++) {
+        call->answer_headers[call->answer.header_count++] =
+            (struct sr_http_header){more[i].name, more[i].value};
+    }
+    call->answer_held = false;
+}
+
+/* The client gets the verdict's reply in the place of an answer that it has seen nothing of. */
+static void replace_answer(struct sr_call *call)
+{
+    call->answer_pending = call->answer_held = false;
+    sr_call_reply(call, sr_exchange_verdict(call->exchange));
+}
+
+static void relay(struct sr_call *call, enum sr_answer_step step, const struct sr_bytes *slices, size_t count)
+{
+    size_t size = 0;
+    if (sr_exchange_deadline_ns(call->exchange) != 0) {
+        sr_call_arm(call);
+    }
+    if (step == SR_ANSWER_HOLD || step == SR_ANSWER_WAIT) {
+        /* A head that is not held goes before the upstream's end takes it away. */
+        if (step == SR_ANSWER_WAIT && call->answer_pending && !call->answer_held) {
+            write_all(call, NULL, 0);
+        }
+        return;
+    }
+    if (step == SR_ANSWER_REPLACE) {
+        replace_answer(call);
+        return;
+    }
+    if (step == SR_ANSWER_END) {
+        sr_call_cancel(call);
+        call->answer_given = true;
+    }
+    if (call->answer_held) {
+        release_head(call);
+    }
+    for (size_t i = 0; i < count; i++) {
+        size += slices[i].n;
+        remember_tail(call, slices[i]);
+    }
+    if (!call->answer_given) {
+        if (size > 0 && !keep_for_later(call, slices, count, size)) {
+            write_all(call, slices, count);
+        }
+        return;
+    }
+    bool no_body = sr_bytes_eq(sr_http_request_head(call->request)->method, SR_LIT("HEAD"));
+    if (call->answer_pending && call->answer.content_length < 0 && !no_body) {
+        call->answer.content_length = (int64_t)(call->out.len + size); /* all of it is here */
+    }
+    write_all(call, slices, count);
+    complete(call);
+}
+
+void sr_call_answer_body(struct sr_call *call, struct sr_bytes slice, bool last)
+{
+    const struct sr_bytes *slices = NULL;
+    size_t count = 0;
+    call->answer_given = last;
+    enum sr_answer_step step =
+        sr_exchange_answer_body(call->exchange, slice.p, slice.n, last, &slices, &count);
+    relay(call, step, slices, count);
+}
+
+void sr_call_answer_ready(struct sr_call *call)
+{
+    const struct sr_bytes *slices = NULL;
+    size_t count = 0;
+    if (call->stage != SR_CALL_ANSWERING) {
+        return;
+    }
+    enum sr_answer_step step = sr_exchange_answer_next(call->exchange, &slices, &count);
+    relay(call, step, slices, count);
+}
+
+static void end_stream(struct sr_call *call)
+{
+    static const struct sr_bytes EVENT = {
+        "data: {\"error\":{\"message\":\"The upstream broke off inside its "
+        "answer.\",\"type\":\"upstream_error\","
+        "\"param\":null,\"code\":\"upstream_lost\"}}\n\n",
+        sizeof "data: {\"error\":{\"message\":\"The upstream broke off inside its answer.\","
+               "\"type\":\"upstream_error\",\"param\":null,\"code\":\"upstream_lost\"}}\n\n" -
+            1};
+    struct sr_bytes slices[2];
+    bool ended = call->tail[1] == 0 || (call->tail[0] == '\n' && call->tail[1] == '\n');
+    slices[0] = ended ? (struct sr_bytes){"", 0} : call->tail[1] == '\n' ? SR_LIT("\n") : SR_LIT("\n\n");
+    slices[1] = EVENT;
+    write_all(call, slices, 2);
+    complete(call);
+}
+
+void sr_call_answer_lost(struct sr_call *call, const char *why)
+{
+    call->lost = true;
+    sr_log(SR_LOG_WARN, "answer_lost", "model %s, target %s: after %llu bytes of the answer: %s",
+           call->verdict->model, call->target->name, (unsigned long long)call->upstream_got, why);
+    if (call->answer_held) {
+        char message[128];
+        snprintf(message, sizeof message, "The answer is not complete: %s.", why);
+        call->answer_pending = call->answer_held = false;
+        sr_call_fail(call, 502, "upstream_error", message);
+        return;
+    }
+    if (call->answer_sse && call->answer.content_length < 0) {
+        end_stream(call);
+        return;
+    }
+    write_all(call, NULL, 0);
+    if (call->stage == SR_CALL_ANSWERING) {
+        abort_call(call);
+    }
+}
+
+void sr_call_writable(struct sr_call *call)
+{
+    if (call->upstream_paused) {
+        call->upstream_paused = false;
+        if (call->upstream) {
+            sr_fetch_resume(call->upstream);
+        }
+    }
+}
+
+void sr_call_answer_dispose(struct sr_call *call)
+{
+    sr_deferred_cancel(&call->flush);
+    sr_buf_dispose(&call->out);
+}

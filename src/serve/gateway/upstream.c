@@ -1,0 +1,438 @@
+/*
+ * From the verdict to the upstream's head: which target, which headers, the body, and the second try.
+ */
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "serve/gateway/call.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define ERROR_TYPE "upstream_error"
+
+/* ---- the request's head ---- */
+
+static bool names_one_of(struct sr_bytes name, const struct sr_header *headers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (sr_bytes_eq(headers[i].name, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_removed(struct sr_bytes name, const struct sr_verdict *verdict)
+{
+    for (size_t i = 0; i < verdict->n_remove_headers; i++) {
+        if (sr_bytes_eq(verdict->remove_headers[i], name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Headers of the client that describe this hop, or that are written anew. */
+static bool is_ours(struct sr_bytes name)
+{
+    switch (name.n) {
+    case 4:
+        return sr_bytes_eq(name, SR_LIT("host"));
+    case 6:
+        return sr_bytes_eq(name, SR_LIT("expect"));
+    case 14:
+        return sr_bytes_eq(name, SR_LIT("content-length"));
+    case 15:
+        return sr_bytes_eq(name, SR_LIT("x-forwarded-for"));
+    default:
+        return false;
+    }
+}
+
+/* "address:port" or "[address]:port" without port and brackets. */
+static struct sr_bytes peer_address(const char *peer)
+{
+    const char *colon = strrchr(peer, ':');
+    struct sr_bytes address = {peer, colon ? (size_t)(colon - peer) : strlen(peer)};
+    if (address.n >= 2 && address.p[0] == '[' && address.p[address.n - 1] == ']') {
+        address = (struct sr_bytes){address.p + 1, address.n - 2};
+    }
+    return address;
+}
+
+static struct sr_bytes forwarded_for(struct sr_call *call, const struct sr_http_head *head)
+{
+    struct sr_bytes address = peer_address(sr_http_request_peer(call->request));
+    struct sr_arena *arena = sr_http_request_arena(call->request);
+    char *all = NULL;
+    for (size_t i = 0; i < head->header_count; i++) {
+        const struct sr_http_header *h = &head->headers[i];
+        if (sr_bytes_eq(h->name, SR_LIT("x-forwarded-for")) && h->value.n > 0) {
+            all = sr_arena_printf(arena, "%s%s%.*s", all ? all : "", all ? ", " : "", (int)h->value.n,
+                                  h->value.p);
+        }
+    }
+    if (!all) {
+        return address;
+    }
+    return sr_bytes_str(sr_arena_printf(arena, "%s, %.*s", all, (int)address.n, address.p));
+}
+
+/* The client's headers without what belongs to its own hop or was taken out, then the verdict's and the
+ * target's. NULL when memory is out. */
+static struct sr_http_header *upstream_headers(struct sr_call *call, size_t *count)
+{
+    const struct sr_http_head *head = sr_http_request_head(call->request);
+    const struct sr_verdict *v = call->verdict;
+    const struct sr_target *target = call->target;
+    size_t room = head->header_count + v->n_set_headers + target->n_headers + 1;
+    struct sr_http_header *out = sr_arena_alloc(sr_http_request_arena(call->request), room * sizeof *out);
+    if (!out) {
+        return NULL;
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < head->header_count; i++) {
+        struct sr_bytes name = head->headers[i].name;
+        if (!is_ours(name) && !is_removed(name, v) && !names_one_of(name, v->set_headers, v->n_set_headers) &&
+            !names_one_of(name, target->headers, target->n_headers) && !sr_http1_is_hop_by_hop(head, name)) {
+            out[n++] = head->headers[i];
+        }
+    }
+    for (size_t i = 0; i < v->n_set_headers; i++) {
+        if (!names_one_of(v->set_headers[i].name, target->headers, target->n_headers)) {
+            out[n++] = (struct sr_http_header){v->set_headers[i].name, v->set_headers[i].value};
+        }
+    }
+    for (size_t i = 0; i < target->n_headers; i++) {
+        out[n++] = (struct sr_http_header){target->headers[i].name, target->headers[i].value};
+    }
+    if (!names_one_of(SR_LIT("x-forwarded-for"), v->set_headers, v->n_set_headers)) {
+        out[n++] = (struct sr_http_header){SR_LIT("x-forwarded-for"), forwarded_for(call, head)};
+    }
+    *count = n;
+    return out;
+}
+
+static struct sr_bytes upstream_target(struct sr_call *call)
+{
+    const char *base = call->target->base_path;
+    struct sr_bytes path = call->verdict->target;
+    if (base[0] == '\0') {
+        return path;
+    }
+    size_t n = strlen(base);
+    char *joined = sr_arena_alloc(sr_http_request_arena(call->request), n + path.n);
+    if (!joined) {
+        return (struct sr_bytes){NULL, 0};
+    }
+    memcpy(joined, base, n);
+    memcpy(joined + n, path.p, path.n);
+    return sr_bytes_of(joined, n + path.n);
+}
+
+/* ---- the target ---- */
+
+static uint64_t target_key(const struct sr_verdict *verdict, const struct sr_target *target)
+{
+    uint64_t key = sr_hash64(sr_bytes_str(verdict->model), (uint64_t)target->port);
+    key = sr_hash64(sr_bytes_str(target->host), key);
+    return sr_hash64(sr_bytes_str(target->name), key);
+}
+
+static bool choose_target(struct sr_call *call)
+{
+    const struct sr_verdict *v = call->verdict;
+    struct sr_pick_candidate candidates[SR_CALL_TARGETS_MAX];
+    size_t n = v->n_targets < SR_CALL_TARGETS_MAX ? v->n_targets : SR_CALL_TARGETS_MAX;
+    for (size_t i = 0; i < n; i++) {
+        candidates[i] = (struct sr_pick_candidate){.key = n > 1 ? target_key(v, &v->targets[i]) : 0,
+                                                   .weight = v->targets[i].weight,
+                                                   .tried = (call->tried >> i & 1) != 0};
+    }
+    int at = sr_pick_next(call->gateway->pick, candidates, n, n > 1 ? sr_clock_ns() : 0);
+    if (at < 0) {
+        return false;
+    }
+    call->target = &v->targets[at];
+    call->tried |= UINT64_C(1) << at;
+    sr_exchange_target(call->exchange, (size_t)at);
+    return true;
+}
+
+static void count_connect(const struct sr_call *call, enum sr_metric metric, struct sr_bytes result)
+{
+    if (call->gateway->config->global.metrics) {
+        struct sr_bytes labels[] = {sr_bytes_str(call->target->name), result};
+        sr_metrics_add(call->gateway->metrics, metric, 1, labels);
+    }
+}
+
+/* ---- the body ---- */
+
+/* Slices of the verdict that did not fit into the start, and the word that this was all. */
+static void send_rest(struct sr_call *call)
+{
+    const struct sr_verdict *v = call->verdict;
+    while (call->body_at < v->n_body && sr_fetch_queued(call->upstream) < SR_CALL_HIGH_WATER) {
+        struct sr_bytes slice = v->body[call->body_at];
+        size_t left = slice.n - call->slice_at;
+        size_t n = left < SR_CALL_HIGH_WATER ? left : SR_CALL_HIGH_WATER;
+        if (sr_fetch_write(call->upstream, sr_bytes_of(slice.p + call->slice_at, n)) != SR_OK) {
+            call->body_whole = true;
+            return;
+        }
+        call->slice_at = n < left ? call->slice_at + n : 0;
+        call->body_at += n == left;
+    }
+    if (call->body_at == v->n_body && !v->streaming && !call->body_whole) {
+        call->body_whole = true;
+        if (sr_fetch_write_end(call->upstream) != SR_OK) {
+            sr_log(SR_LOG_WARN, "upstream_body", "model %s: the body is shorter than announced", v->model);
+        }
+    }
+}
+
+static void resume_client(struct sr_call *call)
+{
+    if (call->client_paused) {
+        call->client_paused = false;
+        sr_http_request_resume(call->request);
+    }
+}
+
+void sr_call_pass(struct sr_call *call, struct sr_bytes slice, bool last)
+{
+    if (!call->upstream || call->body_whole) {
+        return;
+    }
+    int rc = SR_OK;
+    if (slice.n > 0) {
+        call->body_passed = true;
+        rc = sr_fetch_write(call->upstream, slice);
+    }
+    if (rc == SR_OK && last) {
+        rc = sr_fetch_write_end(call->upstream);
+    }
+    if (rc != SR_OK || last) {
+        call->body_whole = true;
+    } else if (sr_fetch_queued(call->upstream) > SR_CALL_HIGH_WATER && !call->client_paused) {
+        call->client_paused = true;
+        sr_http_request_pause(call->request);
+    }
+}
+
+/* ---- the upstream's events ---- */
+
+static void on_upstream_writable(void *ctx)
+{
+    struct sr_call *call = ctx;
+    if (!call->body_whole) {
+        send_rest(call);
+    }
+    if (call->body_whole || call->body_at == call->verdict->n_body) {
+        resume_client(call);
+    }
+}
+
+static void on_upstream_head(void *ctx, const struct sr_http_head *head)
+{
+    struct sr_call *call = ctx;
+    call->stage = SR_CALL_ANSWERING;
+    if (call->connects) {
+        count_connect(call, SR_METRIC_UPSTREAM_CONNECTS, SR_LIT("success"));
+    }
+    if (call->verdict->n_targets > 1) {
+        sr_pick_worked(call->gateway->pick, target_key(call->verdict, call->target));
+    }
+    resume_client(call);
+    sr_call_answer_head(call, head);
+}
+
+static void on_upstream_body(void *ctx, struct sr_bytes slice)
+{
+    struct sr_call *call = ctx;
+    call->upstream_got += slice.n;
+    bool last = call->upstream_length >= 0 && call->upstream_got == (uint64_t)call->upstream_length;
+    if (call->stage == SR_CALL_ANSWERING && !call->answer_given) {
+        sr_call_answer_body(call, slice, last);
+    }
+}
+
+static void on_upstream_end(void *ctx)
+{
+    struct sr_call *call = ctx;
+    call->upstream = NULL;
+    if (call->stage == SR_CALL_ANSWERING && !call->answer_given) {
+        sr_call_answer_body(call, (struct sr_bytes){NULL, 0}, true);
+    }
+}
+
+static const char *reason_of(const struct sr_client_error *error)
+{
+    switch (error->code) {
+    case SR_ENOENT:
+        return "its host name was not found";
+    case SR_ETIMEOUT:
+        return "it did not answer in time";
+    case SR_ECLOSED:
+        return error->stage == SR_CLIENT_CONNECTING ? "the connection was refused"
+                                                    : "it closed the connection";
+    case SR_EMISMATCH:
+        return "its certificate was not accepted";
+    case SR_ELIMIT:
+        return "the head of its answer is too large";
+    case SR_EPROTO:
+        return "it does not speak HTTP as it should";
+    default:
+        return "the connection failed";
+    }
+}
+
+static void start(struct sr_call *call);
+
+static bool try_again(struct sr_call *call, const struct sr_client_error *error)
+{
+    if (error->sent || call->body_passed ||
+        call->tries > call->gateway->config->global.gateway.upstream.retries) {
+        return false;
+    }
+    if (!choose_target(call)) {
+        return false;
+    }
+    count_connect(call, SR_METRIC_UPSTREAM_RETRIES, SR_LIT(""));
+    start(call);
+    return true;
+}
+
+static void on_upstream_failed(void *ctx, const struct sr_client_error *error)
+{
+    struct sr_call *call = ctx;
+    const struct sr_target *target = call->target;
+    call->upstream = NULL;
+    if (call->stage == SR_CALL_FINISHED) {
+        return;
+    }
+    if (call->stage == SR_CALL_ANSWERING) {
+        if (!call->answer_given) {
+            sr_call_answer_lost(call, reason_of(error));
+        }
+        return;
+    }
+    sr_log(SR_LOG_WARN, "upstream_failed", "model %s, target %s (%s:%d): %s", call->verdict->model,
+           target->name, target->host, target->port, error->text);
+    if (error->stage == SR_CLIENT_CONNECTING) {
+        sr_pick_failed(call->gateway->pick, target_key(call->verdict, target), sr_clock_ns());
+        count_connect(call, SR_METRIC_UPSTREAM_CONNECTS, SR_LIT("error"));
+    }
+    if (try_again(call, error)) {
+        return;
+    }
+    char message[256];
+    snprintf(message, sizeof message, "The upstream of model `%.100s` %s: %s.", call->verdict->model,
+             error->sent ? "gave no answer" : "could not be reached", reason_of(error));
+    sr_call_fail(call, error->code == SR_ETIMEOUT ? 504 : 502, ERROR_TYPE, message);
+}
+
+static const struct sr_fetch_events EVENTS = {
+    .writable = on_upstream_writable,
+    .head = on_upstream_head,
+    .body = on_upstream_body,
+    .end = on_upstream_end,
+    .failed = on_upstream_failed,
+};
+
+/* ---- the start ---- */
+
+static int64_t body_length(const struct sr_call *call)
+{
+    const struct sr_verdict *v = call->verdict;
+    return v->streaming ? sr_http_request_head(call->request)->content_length : (int64_t)v->body_size;
+}
+
+static int begin(struct sr_call *call, sr_tls_context *tls)
+{
+    const struct sr_verdict *v = call->verdict;
+    const struct sr_config_gateway *limits = &call->gateway->config->global.gateway;
+    struct sr_client_request request = {
+        .method = sr_http_request_head(call->request)->method,
+        .target = upstream_target(call),
+        .content_length = body_length(call),
+        .body = v->body,
+        .body_count = v->n_body < SR_CLIENT_SLICES_MAX ? v->n_body : SR_CLIENT_SLICES_MAX,
+        .timeouts = {.connect_ms = (uint32_t)limits->upstream.connect_timeout_ms,
+                     .head_ms = (uint32_t)limits->upstream.response_timeout_ms,
+                     .idle_ms = (uint32_t)limits->upstream.idle_timeout_ms},
+    };
+    struct sr_http_header *headers = upstream_headers(call, &request.header_count);
+    if (!headers || !request.target.p) {
+        return SR_ENOMEM;
+    }
+    request.headers = headers;
+    call->body_at = request.body_count;
+    call->slice_at = 0;
+    request.body_complete =
+        call->body_at == v->n_body && (!v->streaming || request.content_length == (int64_t)v->body_size);
+    call->body_whole = request.body_complete;
+    struct sr_origin origin = {.host = call->target->host, .port = (uint16_t)call->target->port, .tls = tls};
+    uint64_t opened = sr_client_opened(call->gateway->client);
+    int rc = sr_client_start(&call->upstream, call->gateway->client, &origin, &request, &EVENTS, call);
+    call->connects = sr_client_opened(call->gateway->client) != opened;
+    if (rc == SR_OK && !call->connects) {
+        count_connect(call, SR_METRIC_UPSTREAM_CONNECTS, SR_LIT("reused"));
+    }
+    return rc;
+}
+
+/* While the upstream is being connected the client waits: what it sends later could not be sent a second
+ * time. */
+static void start(struct sr_call *call)
+{
+    sr_tls_context *tls = NULL;
+    int rc = SR_OK;
+    call->tries++;
+    if (strcmp(call->target->scheme, "https") == 0) {
+        tls = sr_upstream_tls_find(call->gateway->options.tls, call->target->tls_ca_file,
+                                   call->target->tls_verify);
+        rc = tls ? SR_OK : SR_ENOENT;
+    }
+    if (rc == SR_OK) {
+        rc = begin(call, tls);
+    }
+    sr_tls_context_unref(tls);
+    if (rc != SR_OK) {
+        call->upstream = NULL;
+        sr_log(SR_LOG_WARN, "upstream_start", "model %s, target %s: %s", call->verdict->model,
+               call->target->name, sr_strerror(rc));
+        if (rc == SR_EINVAL) {
+            sr_call_fail(call, 400, "invalid_request_error", "A header of the request cannot be sent on.");
+        } else {
+            sr_call_fail(call, rc == SR_ENOMEM ? 503 : 502, ERROR_TYPE, "The request could not be sent on.");
+        }
+        return;
+    }
+    if (!call->body_whole && !call->body_done && !call->client_paused) {
+        call->client_paused = true;
+        sr_http_request_pause(call->request);
+    }
+}
+
+void sr_call_verdict(struct sr_call *call)
+{
+    call->verdict = sr_exchange_verdict(call->exchange);
+    if (call->verdict->action == SR_ACTION_REPLY) {
+        sr_call_reply(call, call->verdict);
+        return;
+    }
+    call->stage = SR_CALL_SENDING;
+    if (!choose_target(call)) {
+        sr_call_fail(call, 502, ERROR_TYPE, "The model has no backend.");
+        return;
+    }
+    start(call);
+}
+
+void sr_call_cancel(struct sr_call *call)
+{
+    sr_fetch_cancel(&call->upstream);
+}

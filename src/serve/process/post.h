@@ -1,0 +1,13 @@
+/*
+ * Hands a function call to a loop's thread: the exchanges' `post` for doors that run on loops.
+ */
+#ifndef SR_SERVE_PROCESS_POST_H
+#define SR_SERVE_PROCESS_POST_H
+
+#include "net/loop/loop.h"
+
+/* Any thread. Runs task(arg) once on the loop's thread, in order of posting; when the loop is freed first,
+ * within sr_loop_free. Waits for memory rather than lose the call, so it is not for loop threads. */
+void sr_serve_post(struct sr_loop *loop, void (*task)(void *arg), void *arg);
+
+#endif

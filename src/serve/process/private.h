@@ -1,0 +1,72 @@
+/*
+ * The server's parts, shared by server.c (life), server_doors.c (addresses and listeners) and
+ * server_reload.c.
+ */
+#ifndef SR_SERVE_PROCESS_PRIVATE_H
+#define SR_SERVE_PROCESS_PRIVATE_H
+
+#include "serve/process/address.h"
+#include "serve/admin/api.h"
+#include "serve/extproc/extproc.h"
+#include "serve/gateway/gateway.h"
+#include "serve/process/reload.h"
+#include "serve/process/server.h"
+
+#include <pthread.h>
+
+#define SR_SERVER_LOOPS_MAX 256
+
+struct sr_server_door {
+    char name[64]; /* of the listener; may be empty */
+    struct sr_address address;
+    uint64_t timeout_ms;
+    int fds[SR_SERVER_LOOPS_MAX]; /* one listening socket for each loop; -1 once it was handed on */
+};
+
+struct sr_server_loop {
+    struct sr_server *server;
+    struct sr_loop *loop;
+    struct sr_gateway *gateway;
+    struct sr_extproc *extproc; /* NULL: the door is off */
+    pthread_t thread;
+    bool started;
+};
+
+struct sr_server {
+    const struct sr_server_options *options;
+    uint64_t started_ns;
+    sr_runtime *runtime;
+    const struct sr_config *config; /* in force; the watcher's thread's own once that runs */
+    struct sr_upstream_tls *upstream_tls;
+    struct sr_server_loop loops[SR_SERVER_LOOPS_MAX];
+    int n_loops;
+    struct sr_server_door doors[SR_GATEWAY_DOORS_MAX];
+    size_t n_doors;
+    struct sr_server_door extproc;
+    bool tls, extproc_tls; /* the doors speak it */
+    struct sr_address api_address, metrics_address;
+    struct sr_api *api, *metrics;
+    struct sr_reload *reload;
+    atomic_bool draining;
+    atomic_int undrained; /* doors of loops that still have connections */
+    int done;             /* eventfd: all gateways are drained */
+    struct sr_err err;
+};
+
+/* Opens every listening socket and makes the gateways and small doors on the loops, which must not run yet.
+ */
+int sr_server_open_doors(struct sr_server *server) SR_WARN_UNUSED;
+
+/* One log line for each door. */
+void sr_server_announce(struct sr_server *server);
+
+/* The server's certificate as `config` has it: *out is NULL for plain. */
+int sr_server_tls(const struct sr_config *config, sr_tls_context **out, struct sr_err *err) SR_WARN_UNUSED;
+
+/* A door of a loop has no connections any more; `server` is a struct sr_server. */
+void sr_server_drained(void *server);
+
+/* The watcher's callback: loads the file again and tells the loops. */
+void sr_server_reload(void *server);
+
+#endif

@@ -1,0 +1,30 @@
+/*
+ * Notices that the configuration should be loaded again: the file changed, or someone asked.
+ *
+ * One thread of its own watches the file and its directory (inotify), so that editors that replace files and
+ * Kubernetes' swap of the `..data` link are seen; bursts of events become one call. What a reload is, the
+ * callback knows.
+ */
+#ifndef SR_SERVE_PROCESS_RELOAD_H
+#define SR_SERVE_PROCESS_RELOAD_H
+
+#include "base/err.h"
+
+/* Quiet time after the last event before the callback runs. */
+#define SR_RELOAD_DEBOUNCE_MS 250
+
+struct sr_reload;
+
+/* Starts watching `path`; NULL watches nothing and waits for sr_reload_now. `changed` runs on the watcher's
+ * thread, one call at a time, and may take long. When the directory cannot be watched (no inotify left) that
+ * is logged and sr_reload_now still works. SR_EIO, SR_ENOMEM. */
+int sr_reload_start(struct sr_reload **out, const char *path, void (*changed)(void *ctx), void *ctx,
+                    struct sr_err *err) SR_WARN_UNUSED;
+
+/* Any thread, never blocks: runs the callback soon. */
+void sr_reload_now(struct sr_reload *reload);
+
+/* Waits for a callback that runs, then ends the thread. NULL is allowed. */
+void sr_reload_stop(struct sr_reload *reload);
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * The process behind `semroute serve`: opens the doors, runs one loop per core, reloads, drains.
+ *
+ * Owns threads, listeners and signals from the call on until it returns; what a request goes through is in
+ * gateway.h and api.h.
+ */
+#ifndef SR_SERVE_PROCESS_SERVER_H
+#define SR_SERVE_PROCESS_SERVER_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+
+#define SR_SERVER_API_DEFAULT     "127.0.0.1:8080"
+#define SR_SERVER_METRICS_DEFAULT "127.0.0.1:9190"
+#define SR_SERVER_EXTPROC_DEFAULT "127.0.0.1:50051"
+#define SR_SERVER_GATEWAY_PORT    8801
+
+/* Addresses are "ADDRESS:PORT", "[IPv6]:PORT", ":PORT" (every address), "PORT" (127.0.0.1), or "off". */
+struct sr_server_options {
+    const char *config;  /* file; NULL: the built-in configuration */
+    const char *gateway; /* NULL: the configuration's listeners, else 127.0.0.1:8801 */
+    const char *api;     /* NULL: SR_SERVER_API_DEFAULT */
+    const char *metrics; /* NULL: SR_SERVER_METRICS_DEFAULT */
+    const char *extproc; /* NULL: SR_SERVER_EXTPROC_DEFAULT */
+    bool lenient;        /* unknown configuration keys are warnings */
+};
+
+/* Serves until SIGTERM or SIGINT, then drains: requests under way may finish within drain_timeout, a second
+ * signal ends at once. SIGHUP and changes of the file reload. SR_OK after an orderly end. Before that:
+ * SR_EPARSE (the configuration says no), SR_EINVAL (an address is wrong), SR_EBUSY
+ * (a port is taken; the message names the flag), SR_EIO, SR_ENOMEM; the message goes to `error`, of
+ * `error_size` bytes. Main thread only; blocks SIGTERM, SIGINT and SIGHUP in it and ignores SIGPIPE. */
+int sr_server_run(const struct sr_server_options *options, char *error, size_t error_size) SR_WARN_UNUSED;
+
+#endif

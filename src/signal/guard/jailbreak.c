@@ -1,0 +1,471 @@
+/*
+ * Jailbreak: does any turn try to turn the model against its instructions?
+ *
+ * Every turn is read for itself, its windows gathered, and the worst turn counts; a rule without history
+ * looks at what the user asks now. The linear tier reads at once; the judge, where there is one, reads the
+ * same turns and their disguised parts undisguised (of a turn that is disguised as a whole only these), and
+ * both answers are mixed. Where the judge cannot answer the linear one stands; where it has read a part only,
+ * its doubts do not lower the linear one, which has read all. The find that is kept is the worst window of
+ * all that some rule looks at.
+ */
+#include "base/log.h"
+#include "base/mem.h"
+#include "signal/neural/ask.h"
+#include "signal/guard/jailbreak_reader.h"
+#include "signal/neural/neural.h"
+#include "signal/guard/risk.h"
+#include "signal/types.h"
+#include "text/disguise/deobfuscate.h"
+
+#include <sys/stat.h>
+
+#define SCRATCH_MAX ((size_t)64 << 20)
+#define TASK        "jailbreak"
+#define REACH       SR_JAILBREAK_OVERLAP
+
+struct sr_signal_set {
+    struct sr_jailbreak_reader *reader; /* NULL: the judge alone */
+    struct sr_judge *judge;             /* NULL: the linear tier alone */
+    const struct sr_head_info *head;    /* the judge's */
+    uint64_t attack;                    /* mask of the head's labels */
+    struct sr_fusion fusion;
+    const struct sr_config_jailbreak *rules;
+    size_t n;
+    bool history; /* a rule reads every turn */
+};
+
+static void jailbreak_free(struct sr_signal_set *set)
+{
+    sr_jailbreak_reader_free(set->reader);
+    sr_judge_unref(set->judge);
+    sr_mem_free(set);
+}
+
+/* The judge's head for the task, whatever a folder of the user's own calls it. */
+static int take_head(struct sr_signal_set *set, const struct sr_config *config, struct sr_err *err)
+{
+    set->head = sr_judge_head(set->judge, TASK);
+    if (!set->head || set->head->n_labels > SR_CLASSIFIER_LABELS_MAX)
+        return sr_err_set(err, SR_EMISMATCH, "the model has no head for `" TASK "`");
+    set->attack =
+        sr_jailbreak_attacks(set->head->labels, set->head->n_labels, &config->global.jailbreak_labels);
+    return set->attack ? SR_OK : sr_err_set(err, SR_EINVAL, "no label of the model means an attack");
+}
+
+static int open_own(struct sr_signal_set *set, const struct sr_config *config, struct sr_models *models,
+                    const char *folder, struct sr_err *err)
+{
+    set->fusion = (struct sr_fusion){.neural = 1, .temperature = 1};
+    int rc = sr_signal_own_judge(config, models, folder, TASK, &set->judge, err);
+    return rc ? rc : take_head(set, config, err);
+}
+
+/* The judge beside the linear tier. One that came along and does not fit is left out; one that was named
+ * must. */
+static int add_judge(struct sr_signal_set *set, const struct sr_config *config, struct sr_models *models,
+                     struct sr_err *err)
+{
+    const char *named = config->global.inference.judge;
+    int rc = sr_signal_judge(config, models, &set->judge, err);
+    if (rc == SR_ENOENT)
+        return SR_OK;
+    if (rc == SR_OK)
+        rc = sr_signal_fusion(config, TASK, &set->fusion, err);
+    if (rc == SR_OK && set->reader && set->fusion.neural <= 0) { /* of no weight: not asked */
+        sr_judge_unref(set->judge);
+        set->judge = NULL;
+        return SR_OK;
+    }
+    if (rc == SR_OK)
+        rc = take_head(set, config, err);
+    if (rc && (!named || !*named)) {
+        sr_log(SR_LOG_WARN, "judge_left_out", "%s; the linear tier answers alone", err->message);
+        sr_judge_unref(set->judge);
+        set->judge = NULL;
+        return SR_OK;
+    }
+    return rc;
+}
+
+static int open_models(struct sr_signal_set *set, const struct sr_config *config, struct sr_models *models,
+                       struct sr_err *err)
+{
+    char path[SR_LOCATE_MAX];
+    struct stat st;
+    struct sr_err why = {0};
+    int rc = sr_signal_find_model(config, TASK, config->global.jailbreak_model, path, err);
+    if (rc)
+        return rc;
+    bool own = *path && stat(path, &st) == 0 && S_ISDIR(st.st_mode), alone = config->global.inference.alone;
+    if (own)
+        rc = open_own(set, config, models, path, &why);
+    else if (!alone)
+        rc = sr_jailbreak_reader_new(&set->reader, path, &config->global.jailbreak_labels, models, &why);
+    if (rc == SR_OK && !own && !*path)
+        rc = add_judge(set, config, models, &why);
+    if (rc == SR_OK && !set->reader && !set->judge)
+        rc = sr_err_set(&why, SR_EUNSUPPORTED, "there is no neural model for `" TASK "`");
+    bool names = rc == SR_ENOENT || rc == SR_EIO || !*path || strstr(why.message, path);
+    return rc ? sr_err_set(err, rc, "%s%s%s", names ? "" : path, names ? "" : ": ", why.message) : SR_OK;
+}
+
+static int jailbreak_compile(struct sr_signal_set **out, const struct sr_config *config,
+                             struct sr_models *models, struct sr_err *err)
+{
+    if (config->n_jailbreaks == 0)
+        return SR_OK;
+    struct sr_signal_set *set = sr_mem_calloc(1, sizeof *set);
+    if (!set)
+        return SR_ENOMEM;
+    int rc = open_models(set, config, models, err);
+    if (rc) {
+        jailbreak_free(set);
+        return rc;
+    }
+    set->rules = config->jailbreaks;
+    set->n = config->n_jailbreaks;
+    for (size_t i = 0; i < set->n; i++)
+        set->history |= set->rules[i].include_history;
+    *out = set;
+    return SR_OK;
+}
+
+static size_t jailbreak_rules(const struct sr_signal_set *set)
+{
+    return set->n;
+}
+
+static const char *jailbreak_name(const struct sr_signal_set *set, size_t rule)
+{
+    return set->rules[rule].name;
+}
+
+/* A turn that is read: what the linear tier says, and what stands undisguised beside it. */
+struct reading {
+    struct sr_signal_find find;
+    bool current;
+    const struct sr_undisguised *views;
+    size_t n_views;
+    size_t instead; /* bytes of the turn that its views stand for, so that the judge reads them alone; 0 */
+    float neural;   /* the judge's risk so far; negative: none */
+    bool unread;    /* the judge has not read all of it */
+    uint32_t label;
+    size_t start, end;
+    uint32_t disguise;
+};
+
+/* The turns of an input; one that has none is a turn alone. */
+struct turns {
+    const struct sr_signal_turn *items;
+    size_t n;
+    struct sr_bytes tenant;
+};
+
+static struct turns turns_of(const struct sr_signal_input *input, struct sr_signal_turn *whole)
+{
+    if (input->turns)
+        return (struct turns){input->turns->items, input->turns->n, input->turns->tenant};
+    *whole = (struct sr_signal_turn){.current = true, .text = input->text};
+    return (struct turns){whole, 1, SR_LIT("")};
+}
+
+static int read_linear(const struct sr_signal_set *set, struct sr_bytes text, struct sr_bytes tenant,
+                       struct sr_signal_find *find, struct sr_signal_result *result)
+{
+    struct sr_jailbreak_find found;
+    struct sr_arena scratch;
+    sr_arena_init(&scratch, SCRATCH_MAX);
+    int rc = sr_jailbreak_read(set->reader, text, tenant, &scratch, &found);
+    sr_arena_dispose(&scratch);
+    if (rc)
+        return rc;
+    *find =
+        (struct sr_signal_find){find->turn, found.label, found.start, found.end, found.risk, found.disguise};
+    result->remembered += found.windows == 0;
+    return SR_OK;
+}
+
+/* The disguised parts of a text, undisguised, one below the other. */
+static int join_views(struct reading *reading, struct sr_bytes text, struct sr_arena *arena,
+                      struct sr_bytes *out)
+{
+    size_t total = 0, at = 0;
+    int rc = sr_undisguise(text, REACH, arena, &reading->views, &reading->n_views);
+    *out = SR_LIT("");
+    for (size_t i = 0; !rc && i < reading->n_views; i++)
+        total += reading->views[i].text.n + 1;
+    if (rc || total == 0)
+        return rc;
+    char *joined = sr_arena_alloc(arena, total);
+    if (!joined)
+        return SR_ENOMEM;
+    for (size_t i = 0; i < reading->n_views; i++) {
+        memcpy(joined + at, reading->views[i].text.p, reading->views[i].text.n);
+        at += reading->views[i].text.n;
+        joined[at++] = '\n';
+    }
+    *out = sr_bytes_of(joined, total - 1);
+    return SR_OK;
+}
+
+/* Are the views read in the place of the text? */
+static bool stand_for(const struct reading *reading, struct sr_bytes text)
+{
+    return sr_undisguised_stand_for(text, reading->views, reading->n_views, 0, text.n);
+}
+
+/* Where bytes [start, end) of the joined views stand in the text. */
+static void place_in_text(struct reading *reading, uint32_t start, uint32_t end)
+{
+    size_t at = 0;
+    reading->disguise = 0;
+    for (size_t i = 0; i < reading->n_views; i++) {
+        const struct sr_undisguised *view = &reading->views[i];
+        if (at < end && at + view->text.n > start) {
+            reading->start = reading->disguise ? reading->start : view->start;
+            reading->end = view->end;
+            reading->disguise |= view->disguise;
+        }
+        at += view->text.n + 1;
+    }
+}
+
+/* What the judge says of a text: all its windows gathered, and the worst as the place. */
+static void take_neural(const struct sr_signal_set *set, const struct sr_signal_question *question,
+                        bool joined)
+{
+    struct reading *reading = question->about;
+    struct sr_risk all = {.spread = SR_RISK_SPREAD_JUDGE};
+    uint32_t worst_start = 0, worst_end = 0, worst_label = 0;
+    float worst = -1;
+    for (size_t i = 0, n = sr_judge_scope(question->reading).windows; i < n; i++) {
+        uint32_t start, end, label = 0;
+        const float *p = sr_judge_window(question->reading, set->head, i, &start, &end);
+        float risk = 0, best = -1;
+        for (size_t k = 0; k < set->head->n_labels; k++) {
+            if (!(set->attack >> k & 1))
+                continue;
+            risk += p[k];
+            label = p[k] > best ? (uint32_t)k : label;
+            best = p[k] > best ? p[k] : best;
+        }
+        sr_risk_add(&all, risk);
+        if (risk <= worst)
+            continue;
+        worst = risk;
+        worst_label = label;
+        worst_start = start;
+        worst_end = end;
+    }
+    float risk = sr_risk_gathered(&all);
+    if (all.n == 0 || risk <= reading->neural)
+        return;
+    reading->neural = risk;
+    reading->label = worst_label;
+    reading->start = worst_start;
+    reading->end = worst_end;
+    reading->disguise = 0;
+    if (joined)
+        place_in_text(reading, worst_start, worst_end);
+}
+
+/* What both tiers say of a turn; the judge alone is taken at its word. The place is that of the tier that is
+ * surer of an attack. */
+static void mix(const struct sr_signal_set *set, struct reading *reading)
+{
+    struct sr_signal_find *find = &reading->find;
+    if (reading->neural < 0)
+        return;
+    float linear = set->reader ? find->confidence : 0;
+    float a[2] = {1 - reading->neural, reading->neural}, b[2] = {1 - linear, linear};
+    if (set->reader)
+        sr_fusion_mix(&set->fusion, a, b, 2, a);
+    if (reading->unread && a[1] < linear)
+        return;
+    if (!set->reader || reading->neural > linear) {
+        find->start = reading->start;
+        find->end = reading->end;
+        find->disguise = reading->disguise;
+        find->type = set->reader ? find->type : reading->label;
+    }
+    find->confidence = a[1];
+}
+
+static int write_result(const struct sr_signal_set *set, const struct reading *readings, size_t n,
+                        struct sr_arena *arena, struct sr_signal_result *result)
+{
+    struct sr_signal_find all = {0}, current = {0};
+    struct sr_signal_find *kept = sr_arena_calloc(arena, 1, sizeof *kept);
+    result->hits = sr_signal_hits(arena, set->n);
+    if (!result->hits || !kept)
+        return SR_ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        if (readings[i].find.confidence > all.confidence)
+            all = readings[i].find;
+        if (readings[i].current && readings[i].find.confidence > current.confidence)
+            current = readings[i].find;
+    }
+    for (size_t i = 0; i < set->n; i++) {
+        const struct sr_config_jailbreak *rule = &set->rules[i];
+        float risk = rule->include_history ? all.confidence : current.confidence;
+        result->hits[i] = (struct sr_signal_hit){risk >= (float)rule->threshold, risk, (double)risk};
+    }
+    *kept = set->history ? all : current;
+    result->n_hits = set->n;
+    result->finds = kept;
+    result->n_finds = result->scanned_bytes ? 1 : 0;
+    result->labels = set->reader ? sr_jailbreak_labels(set->reader, &result->n_labels) : set->head->labels;
+    result->n_labels = set->reader ? result->n_labels : set->head->n_labels;
+    return SR_OK;
+}
+
+/* How much of a turn has been judged whose views were read in its stead. */
+static size_t judged_instead(const struct sr_signal_question *question)
+{
+    const struct reading *reading = question->about;
+    size_t read = question->status == SR_OK ? sr_judge_scope(question->reading).read_bytes : 0;
+    return sr_signal_ask_read_all(question) || read > reading->instead ? reading->instead : read;
+}
+
+/* The judge has read: its risks join the linear ones. */
+static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
+                  struct sr_signal_question *questions, size_t n)
+{
+    struct reading *readings = n ? questions[0].about : NULL;
+    size_t used = 0;
+    bool answered = false;
+    for (size_t i = 0; i < n; i++) {
+        struct reading *reading = questions[i].about;
+        used = (size_t)(reading - readings) + 1;
+        if (!set->reader && sr_signal_ask_is_late(&questions[i]))
+            return SR_ETIMEOUT;
+        if (questions[i].status == SR_OK)
+            take_neural(set, &questions[i], questions[i].extra);
+        else if (!set->reader)
+            return questions[i].status;
+        if (reading->instead)
+            task->result->judged_bytes += judged_instead(&questions[i]);
+        reading->unread |= !sr_signal_ask_read_all(&questions[i]);
+        answered |= questions[i].status == SR_OK;
+    }
+    for (size_t i = 0; i < used; i++)
+        mix(set, &readings[i]);
+    if (!set->reader)
+        task->result->scanned_bytes = task->result->judged_bytes;
+    task->result->tier = !set->reader ? "neural" : answered ? "linear+neural" : "linear";
+    return write_result(set, readings, used, task->arena, task->result);
+}
+
+/* Reads what the linear tier can say at once, and prepares the questions to the judge. */
+static int read_turns(const struct sr_signal_set *set, const struct turns *turns, struct sr_signal_task *task,
+                      struct reading *readings, size_t *n_readings, struct sr_signal_question *questions,
+                      size_t *n_questions)
+{
+    struct sr_signal_result *result = task->result;
+    int rc = SR_OK;
+    for (size_t i = 0; rc == SR_OK && i < turns->n; i++) {
+        const struct sr_signal_turn *turn = &turns->items[i];
+        struct sr_bytes undisguised = SR_LIT("");
+        result->all_bytes += turn->text.n;
+        if ((!set->history && !turn->current) || turn->text.n == 0)
+            continue;
+        struct reading *reading = &readings[(*n_readings)++];
+        *reading = (struct reading){.find = {.turn = (uint32_t)i}, .current = turn->current, .neural = -1};
+        if (set->reader)
+            rc = read_linear(set, turn->text, turns->tenant, &reading->find, result);
+        if (rc == SR_OK && set->judge)
+            rc = join_views(reading, turn->text, task->arena, &undisguised);
+        result->scanned_bytes += turn->text.n;
+        if (!set->judge)
+            continue;
+        if (stand_for(reading, turn->text))
+            reading->instead = turn->text.n;
+        else
+            questions[(*n_questions)++] = (struct sr_signal_question){.text = turn->text, .about = reading};
+        if (undisguised.n)
+            questions[(*n_questions)++] =
+                (struct sr_signal_question){.text = undisguised, .about = reading, .extra = true};
+    }
+    return rc;
+}
+
+static int jailbreak_start(const struct sr_signal_set *set, struct sr_signal_task *task)
+{
+    struct sr_signal_turn whole;
+    struct turns turns = turns_of(task->input, &whole);
+    size_t n_readings = 0, n_questions = 0;
+    struct reading *readings = sr_arena_calloc(task->arena, turns.n + 1, sizeof *readings);
+    struct sr_signal_question *questions = sr_arena_calloc(task->arena, 2 * turns.n + 1, sizeof *questions);
+    if (!readings || !questions)
+        return SR_ENOMEM;
+    int rc = read_turns(set, &turns, task, readings, &n_readings, questions, &n_questions);
+    if (rc)
+        return rc;
+    if (n_questions && set->reader) {
+        task->result->tier = sr_jailbreak_tier(set->reader);
+        rc = write_result(set, readings, n_readings, task->arena, task->result);
+        if (rc)
+            return rc;
+        if (task->known)
+            task->known(task);
+    }
+    if (n_questions)
+        return sr_signal_ask(set, task, set->judge, turns.tenant, questions, n_questions, finish);
+    task->result->tier = set->reader ? sr_jailbreak_tier(set->reader) : "neural";
+    return write_result(set, readings, n_readings, task->arena, task->result);
+}
+
+static void jailbreak_cancel(const struct sr_signal_set *set, struct sr_signal_task *task)
+{
+    (void)set;
+    sr_signal_ask_cancel(task);
+}
+
+static void jailbreak_settle(const struct sr_signal_set *set, struct sr_signal_task *task)
+{
+    (void)set;
+    sr_signal_ask_settle(task);
+}
+
+static void jailbreak_dispose(const struct sr_signal_set *set, struct sr_signal_task *task)
+{
+    (void)set;
+    sr_signal_ask_dispose(task);
+}
+
+static bool jailbreak_may_be_late(const struct sr_signal_set *set)
+{
+    return set->judge != NULL;
+}
+
+static int jailbreak_foresee(const struct sr_signal_set *set, const struct sr_signal_turn *turn,
+                             struct sr_arena *arena, struct sr_signal_foreseen *out)
+{
+    struct reading reading = {.neural = -1};
+    int rc = SR_OK;
+    *out = (struct sr_signal_foreseen){.judge = set->judge, .texts = {turn->text}};
+    out->n = set->judge && (set->history || turn->role == SR_ROLE_USER);
+    if (out->n && arena)
+        rc = join_views(&reading, turn->text, arena, &out->texts[1]);
+    if (stand_for(&reading, turn->text))
+        out->texts[0] = out->texts[1];
+    else
+        out->n += out->texts[1].n > 0;
+    return rc;
+}
+
+const struct sr_signal_ops sr_signal_jailbreak = {
+    .name = TASK,
+    .reads_all = true,
+    .cost_ns_per_kib = 90000,
+    .compile = jailbreak_compile,
+    .free = jailbreak_free,
+    .n_rules = jailbreak_rules,
+    .rule_name = jailbreak_name,
+    .start = jailbreak_start,
+    .cancel = jailbreak_cancel,
+    .settle = jailbreak_settle,
+    .dispose = jailbreak_dispose,
+    .may_be_late = jailbreak_may_be_late,
+    .foresee = jailbreak_foresee,
+};

@@ -1,0 +1,343 @@
+/*
+ * PII: is there private data in a turn that a rule does not allow?
+ *
+ * All entities of the turns that are read are kept with their places, whatever the rules say: redaction and
+ * the policies of models ask again with limits of their own. The exact recognisers read at once; names of
+ * people, places and organisations come from the judge, where there is one, or from a folder of the user's
+ * own, and join the same list.
+ */
+#include "base/log.h"
+#include "base/mem.h"
+#include "signal/neural/ask.h"
+#include "signal/neural/neural.h"
+#include "signal/guard/pii_reader.h"
+#include "signal/types.h"
+
+#define TASK     "pii"
+#define NO_TYPE  UINT8_MAX
+#define AT_LEAST 0.7F /* the confidence that a span at its type's shipped threshold has */
+
+struct sr_signal_set {
+    struct sr_pii_reader *reader;    /* NULL: the judge alone */
+    struct sr_judge *judge;          /* NULL: the exact recognisers alone */
+    uint8_t types[SR_BIO_TYPES_MAX]; /* the judge's types as enum sr_entity_type, or NO_TYPE */
+    float least[SR_BIO_TYPES_MAX];   /* thresholds where the judge was trained */
+    const struct sr_config_pii *rules;
+    size_t n;
+    bool history; /* something asks for every turn */
+};
+
+static void pii_free(struct sr_signal_set *set)
+{
+    sr_pii_reader_free(set->reader);
+    sr_judge_unref(set->judge);
+    sr_mem_free(set);
+}
+
+/* `own`: the rules' thresholds are the only ones. */
+static int take_types(struct sr_signal_set *set, const struct sr_config *config, bool own, struct sr_err *err)
+{
+    size_t n, known = 0;
+    const char *const *names = sr_judge_types(set->judge, &n);
+    for (size_t i = 0; i < n; i++) {
+        int type = sr_entity_find_type(sr_bytes_str(names[i]));
+        set->types[i] = type < 0 ? NO_TYPE : (uint8_t)type;
+        known += type >= 0;
+        set->least[i] = AT_LEAST;
+    }
+    if (known == 0)
+        return sr_err_set(err, SR_EMISMATCH, "the model has no head for `" TASK "`");
+    return own ? SR_OK : sr_signal_thresholds(config, TASK, names, n, set->least, err);
+}
+
+/* A folder of the user's own, instead of the judge. */
+static int open_own(struct sr_signal_set *set, const struct sr_config *config, struct sr_models *models,
+                    const char *folder, struct sr_err *err)
+{
+    struct sr_err why = {0};
+    int rc = sr_signal_own_judge(config, models, folder, TASK, &set->judge, &why);
+    if (rc == SR_OK)
+        rc = take_types(set, config, true, &why);
+    bool names = strstr(why.message, folder) != NULL;
+    return rc ? sr_err_set(err, rc, "%s%s%s", names ? "" : folder, names ? "" : ": ", why.message) : SR_OK;
+}
+
+/* One that came along and does not fit is left out; one that was named must fit. */
+static int add_judge(struct sr_signal_set *set, const struct sr_config *config, struct sr_models *models,
+                     struct sr_err *err)
+{
+    const char *named = config->global.inference.judge;
+    struct sr_err why = {0};
+    int rc = sr_signal_judge(config, models, &set->judge, &why);
+    if (rc == SR_ENOENT)
+        return SR_OK;
+    if (rc == SR_OK)
+        rc = take_types(set, config, false, &why);
+    if (rc && (!named || !*named)) {
+        sr_log(SR_LOG_WARN, "judge_left_out", "%s; the exact recognisers answer alone", why.message);
+        sr_judge_unref(set->judge);
+        set->judge = NULL;
+        return SR_OK;
+    }
+    return rc ? sr_err_set(err, rc, "%s", why.message) : SR_OK;
+}
+
+/* Policies of models and redaction look at everything that would be sent. */
+static bool wants_all(const struct sr_config *config)
+{
+    for (size_t i = 0; i < config->n_piis; i++)
+        if (config->piis[i].include_history)
+            return true;
+    for (size_t i = 0; i < config->n_decisions; i++)
+        if (config->decisions[i].plugins.guard.set &&
+            config->decisions[i].plugins.guard.action == SR_GUARD_REDACT)
+            return true;
+    return config->global.n_policies > 0;
+}
+
+static int pii_compile(struct sr_signal_set **out, const struct sr_config *config, struct sr_models *models,
+                       struct sr_err *err)
+{
+    if (config->n_piis == 0 && config->global.n_policies == 0)
+        return SR_OK;
+    struct sr_signal_set *set = sr_mem_calloc(1, sizeof *set);
+    if (!set)
+        return SR_ENOMEM;
+    char folder[SR_LOCATE_MAX];
+    int rc = sr_signal_find_model(config, TASK, config->global.pii_model, folder, err);
+    if (rc == SR_OK && !config->global.inference.alone)
+        rc = sr_pii_reader_new(&set->reader, models, err);
+    if (rc == SR_OK)
+        rc = *folder ? open_own(set, config, models, folder, err) : add_judge(set, config, models, err);
+    if (rc == SR_OK && !set->reader && !set->judge)
+        rc = sr_err_set(err, SR_EUNSUPPORTED, "there is no neural model for `" TASK "`");
+    if (rc) {
+        pii_free(set);
+        return rc;
+    }
+    set->rules = config->piis;
+    set->n = config->n_piis;
+    set->history = wants_all(config);
+    *out = set;
+    return SR_OK;
+}
+
+static size_t pii_rules(const struct sr_signal_set *set)
+{
+    return set->n;
+}
+
+static const char *pii_name(const struct sr_signal_set *set, size_t rule)
+{
+    return set->rules[rule].name;
+}
+
+bool sr_signal_pii_counts(const struct sr_config_pii *rule, const struct sr_signal_find *find)
+{
+    return !(rule->allowed >> find->type & 1) && find->confidence >= (float)rule->thresholds[find->type];
+}
+
+/* A rule's hit: the surest of what counts, and how many there are. */
+static void judge(const struct sr_config_pii *rule, const struct sr_signal_turns *turns,
+                  const struct sr_signal_result *result, struct sr_signal_hit *hit)
+{
+    hit->value = 0;
+    for (size_t i = 0; i < result->n_finds; i++) {
+        const struct sr_signal_find *find = &result->finds[i];
+        bool seen = rule->include_history || !turns || turns->items[find->turn].current;
+        if (!seen || !sr_signal_pii_counts(rule, find))
+            continue;
+        hit->matched = true;
+        hit->value += 1;
+        if (find->confidence > hit->confidence)
+            hit->confidence = find->confidence;
+    }
+}
+
+/* What was found in one turn, before all turns are put into one list. */
+struct turn_finds {
+    struct sr_pii_finds found;
+    uint32_t turn;
+};
+
+/* The judge's confidence on the scale of rules: a span at its type's shipped threshold has AT_LEAST. */
+static float scaled(float confidence, float least)
+{
+    if (confidence < least)
+        return AT_LEAST * confidence / least;
+    return least < 1 ? AT_LEAST + (1 - AT_LEAST) * (confidence - least) / (1 - least) : confidence;
+}
+
+static bool is_taken(const struct sr_signal_set *set, const struct sr_bio_span *span, struct sr_bytes text)
+{
+    uint32_t type = set->types[span->type];
+    return type != NO_TYPE && span->end > span->start && span->end <= text.n &&
+           sr_entity_plausible(type, sr_bytes_of(text.p + span->start, span->end - span->start));
+}
+
+/* The judge's spans join what the recognisers found in a turn. */
+static int join_spans(const struct sr_signal_set *set, const struct sr_signal_question *question,
+                      struct sr_pii_finds *found, struct sr_arena *arena)
+{
+    size_t n;
+    const struct sr_bio_span *spans = sr_judge_spans(question->reading, &n);
+    struct sr_entities list;
+    int rc = SR_OK;
+    sr_entities_init(&list, SR_PII_ENTITIES_MAX);
+    for (size_t i = 0; rc == SR_OK && i < found->n; i++)
+        rc = sr_entities_add(&list, found->items[i].type, found->items[i].start, found->items[i].end,
+                             found->items[i].confidence);
+    for (size_t i = 0; rc == SR_OK && i < n; i++)
+        if (is_taken(set, &spans[i], question->text))
+            rc = sr_entities_add(&list, set->types[spans[i].type], spans[i].start, spans[i].end,
+                                 scaled(spans[i].confidence, set->least[spans[i].type]));
+    if (rc == SR_OK && list.n) {
+        sr_entities_resolve(&list);
+        struct sr_entity *items = sr_arena_alloc(arena, list.n * sizeof *items);
+        rc = items ? SR_OK : SR_ENOMEM;
+        if (items)
+            memcpy(items, list.items, list.n * sizeof *items);
+        found->items = items;
+        found->n = list.n;
+    }
+    sr_entities_dispose(&list);
+    return rc;
+}
+
+static int gather(const struct turn_finds *parts, size_t n, struct sr_arena *arena,
+                  struct sr_signal_result *result)
+{
+    size_t total = 0, at = 0;
+    for (size_t i = 0; i < n; i++)
+        total += parts[i].found.n;
+    struct sr_signal_find *finds = sr_arena_calloc(arena, total ? total : 1, sizeof *finds);
+    if (!finds)
+        return SR_ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < parts[i].found.n; k++) {
+            const struct sr_entity *entity = &parts[i].found.items[k];
+            finds[at++] = (struct sr_signal_find){parts[i].turn, entity->type,       entity->start,
+                                                  entity->end,   entity->confidence, 0};
+        }
+    }
+    result->finds = finds;
+    result->n_finds = total;
+    return SR_OK;
+}
+
+static int write_result(const struct sr_signal_set *set, struct sr_signal_task *task,
+                        const struct turn_finds *parts, size_t n)
+{
+    struct sr_signal_result *result = task->result;
+    result->hits = sr_signal_hits(task->arena, set->n);
+    int rc = result->hits ? gather(parts, n, task->arena, result) : SR_ENOMEM;
+    for (size_t i = 0; !rc && i < set->n; i++)
+        judge(&set->rules[i], task->input->turns, result, &result->hits[i]);
+    result->n_hits = set->n;
+    return rc;
+}
+
+static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
+                  struct sr_signal_question *questions, size_t n)
+{
+    struct turn_finds *parts = questions[0].about;
+    bool answered = false;
+    int rc = SR_OK;
+    for (size_t i = 0; rc == SR_OK && i < n; i++) {
+        if (!set->reader && sr_signal_ask_is_late(&questions[i]))
+            return SR_ETIMEOUT;
+        if (questions[i].status != SR_OK && !set->reader)
+            return questions[i].status;
+        if (questions[i].status == SR_OK)
+            rc = join_spans(set, &questions[i], &parts[i].found, task->arena);
+        answered |= questions[i].status == SR_OK;
+    }
+    if (!set->reader)
+        task->result->scanned_bytes = task->result->judged_bytes;
+    task->result->tier = !set->reader ? "neural" : answered ? "exact+neural" : "exact";
+    return rc ? rc : write_result(set, task, parts, n);
+}
+
+static int pii_start(const struct sr_signal_set *set, struct sr_signal_task *task)
+{
+    const struct sr_signal_input *input = task->input;
+    struct sr_signal_turn whole = {.current = true, .text = input->text};
+    const struct sr_signal_turn *turns = input->turns ? input->turns->items : &whole;
+    size_t n = input->turns ? input->turns->n : 1, used = 0;
+    struct sr_bytes tenant = input->turns ? input->turns->tenant : SR_LIT("");
+    struct turn_finds *parts = sr_arena_calloc(task->arena, n + 1, sizeof *parts);
+    struct sr_signal_question *questions = sr_arena_calloc(task->arena, n + 1, sizeof *questions);
+    if (!parts || !questions)
+        return SR_ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        task->result->all_bytes += turns[i].text.n;
+        if ((!set->history && !turns[i].current) || turns[i].text.n == 0)
+            continue;
+        int rc = set->reader
+                     ? sr_pii_read(set->reader, turns[i].text, tenant, task->arena, &parts[used].found)
+                     : SR_OK;
+        if (rc)
+            return rc;
+        task->result->scanned_bytes += turns[i].text.n;
+        task->result->remembered += parts[used].found.remembered;
+        questions[used].text = turns[i].text;
+        questions[used].about = &parts[used];
+        parts[used++].turn = (uint32_t)i;
+    }
+    bool asks = set->judge && used;
+    task->result->tier = set->reader ? "exact" : "neural";
+    int rc = asks && !set->reader ? SR_OK : write_result(set, task, parts, used);
+    if (rc || !asks)
+        return rc;
+    if (set->reader && task->known)
+        task->known(task);
+    return sr_signal_ask(set, task, set->judge, tenant, questions, used, finish);
+}
+
+static void pii_cancel(const struct sr_signal_set *set, struct sr_signal_task *task)
+{
+    (void)set;
+    sr_signal_ask_cancel(task);
+}
+
+static void pii_settle(const struct sr_signal_set *set, struct sr_signal_task *task)
+{
+    (void)set;
+    sr_signal_ask_settle(task);
+}
+
+static void pii_dispose(const struct sr_signal_set *set, struct sr_signal_task *task)
+{
+    (void)set;
+    sr_signal_ask_dispose(task);
+}
+
+static bool pii_may_be_late(const struct sr_signal_set *set)
+{
+    return set->judge != NULL;
+}
+
+static int pii_foresee(const struct sr_signal_set *set, const struct sr_signal_turn *turn,
+                       struct sr_arena *arena, struct sr_signal_foreseen *out)
+{
+    (void)arena;
+    *out = (struct sr_signal_foreseen){.judge = set->judge, .texts = {turn->text}};
+    out->n = set->judge && (set->history || turn->role == SR_ROLE_USER);
+    return SR_OK;
+}
+
+const struct sr_signal_ops sr_signal_pii = {
+    .name = TASK,
+    .reads_all = true,
+    .cost_ns_per_kib = 20000,
+    .compile = pii_compile,
+    .free = pii_free,
+    .n_rules = pii_rules,
+    .rule_name = pii_name,
+    .start = pii_start,
+    .cancel = pii_cancel,
+    .settle = pii_settle,
+    .dispose = pii_dispose,
+    .may_be_late = pii_may_be_late,
+    .foresee = pii_foresee,
+};

@@ -1,0 +1,35 @@
+/*
+ * Reads a text of any length for private data: the exact recognisers.
+ *
+ * What was read before is remembered. A reader is immutable and shared; it holds no thresholds and no
+ * policies: it gives everything with its confidence, by place, none overlapping.
+ */
+#ifndef SR_SIGNAL_GUARD_PII_READER_H
+#define SR_SIGNAL_GUARD_PII_READER_H
+
+#include "base/arena.h"
+#include "infer/model_store.h"
+#include "text/entity/entity.h"
+
+/* Entities that are kept of one text; a text with more is answered SR_ELIMIT. */
+#define SR_PII_ENTITIES_MAX 32768
+
+struct sr_pii_reader;
+
+/* SR_ENOMEM. */
+int sr_pii_reader_new(struct sr_pii_reader **out, struct sr_models *models,
+                      struct sr_err *err) SR_WARN_UNUSED;
+void sr_pii_reader_free(struct sr_pii_reader *reader); /* NULL is allowed */
+
+struct sr_pii_finds {
+    const struct sr_entity *items; /* in the arena, by place */
+    size_t n;
+    bool remembered;
+};
+
+/* Reads valid UTF-8. Texts of different tenants do not share what is remembered. SR_ELIMIT, SR_ENOMEM. Any
+ * thread. */
+int sr_pii_read(const struct sr_pii_reader *reader, struct sr_bytes text, struct sr_bytes tenant,
+                struct sr_arena *arena, struct sr_pii_finds *out) SR_WARN_UNUSED;
+
+#endif

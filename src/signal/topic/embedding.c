@@ -1,0 +1,188 @@
+/*
+ * Embedding: is the text near in meaning to texts that a rule lists?
+ *
+ * The candidates of all rules are read once when the configuration is loaded; a request's text is read once,
+ * however many rules there are. Similarity is the cosine. Without an encoder the rules know nothing, and say
+ * so.
+ */
+#include "base/log.h"
+#include "base/mem.h"
+#include "signal/topic/embedding_reader.h"
+#include "signal/types.h"
+
+struct sr_signal_set {
+    struct sr_embedding_reader *reader; /* NULL: there is no encoder */
+    const struct sr_config_embedding *rules;
+    size_t n;
+    float *candidates; /* [candidates of all rules, in order][dimensions] */
+};
+
+static void embedding_free(struct sr_signal_set *set)
+{
+    sr_embedding_reader_unref(set->reader);
+    sr_mem_free(set->candidates);
+    sr_mem_free(set);
+}
+
+static int read_candidates(struct sr_signal_set *set, struct sr_err *err)
+{
+    size_t d = sr_embedding_reader_dimensions(set->reader), total = 0, at = 0;
+    for (size_t i = 0; i < set->n; i++)
+        total += set->rules[i].candidates.count;
+    set->candidates = sr_mem_calloc(total, d * sizeof *set->candidates);
+    if (!set->candidates)
+        return sr_err_set(err, SR_ENOMEM, "out of memory");
+    for (size_t i = 0; i < set->n; i++) {
+        const struct sr_strings *texts = &set->rules[i].candidates;
+        int rc =
+            sr_embedding_reader_texts(set->reader, texts->items, texts->count, set->candidates + at * d, err);
+        if (rc)
+            return rc;
+        at += texts->count;
+    }
+    return SR_OK;
+}
+
+static int embedding_compile(struct sr_signal_set **out, const struct sr_config *config,
+                             struct sr_models *models, struct sr_err *err)
+{
+    const char *named = config->global.inference.encoder;
+    struct sr_err why = {0};
+    if (config->n_embeddings == 0)
+        return SR_OK;
+    struct sr_signal_set *set = sr_mem_calloc(1, sizeof *set);
+    if (!set)
+        return SR_ENOMEM;
+    set->rules = config->embeddings;
+    set->n = config->n_embeddings;
+    int rc = sr_embedding_reader_new(&set->reader, config, models, &why);
+    if (rc == SR_ENOENT && (!named || !*named)) {
+        sr_log(SR_LOG_WARN, "encoder_missing",
+               "%s; rules of type `embedding` know nothing, other signals answer by the linear tier",
+               why.message);
+        rc = SR_OK;
+    } else if (rc == SR_OK) {
+        rc = read_candidates(set, &why);
+    }
+    if (rc) {
+        sr_err_set(err, rc, "routing.signals.embeddings: %s", why.message);
+        embedding_free(set);
+        return rc;
+    }
+    *out = set;
+    return SR_OK;
+}
+
+static size_t embedding_rules(const struct sr_signal_set *set)
+{
+    return set->n;
+}
+
+static const char *embedding_name(const struct sr_signal_set *set, size_t rule)
+{
+    return set->rules[rule].name;
+}
+
+static float dot(const float *a, const float *b, size_t n)
+{
+    float sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+/* How near `vector` is to a rule's candidates, in the rule's way. */
+static float nearness(const struct sr_config_embedding *rule, const float *candidates, const float *vector,
+                      size_t d)
+{
+    float best = -1, sum = 0;
+    for (size_t i = 0; i < rule->candidates.count; i++) {
+        float similarity = dot(candidates + i * d, vector, d);
+        sum += similarity;
+        if (similarity > best)
+            best = similarity;
+        if (rule->aggregation == SR_AGGREGATION_ANY && similarity >= (float)rule->threshold)
+            return similarity;
+    }
+    return rule->aggregation == SR_AGGREGATION_MEAN ? sum / (float)rule->candidates.count : best;
+}
+
+static void judge(const struct sr_signal_set *set, const struct sr_embedding_read *read,
+                  const struct sr_signal_input *input, struct sr_signal_result *result)
+{
+    size_t d = sr_embedding_reader_dimensions(set->reader), at = 0;
+    struct sr_embedding_answer answer = sr_embedding_read_answer(read);
+    for (size_t i = 0; i < set->n; i++) {
+        const struct sr_config_embedding *rule = &set->rules[i];
+        float similarity = nearness(rule, set->candidates + at * d, answer.vector, d);
+        bool matched = similarity >= (float)rule->threshold;
+        float confidence = similarity < 0 ? 0 : similarity > 1 ? 1 : similarity;
+        result->hits[i] = (struct sr_signal_hit){matched, matched ? confidence : 0, (double)similarity};
+        at += rule->candidates.count;
+    }
+    result->tier = "neural";
+    result->all_bytes = input->text.n;
+    result->scanned_bytes = answer.read_bytes;
+    result->remembered = answer.remembered;
+}
+
+/* A task's own part, in the task's arena. */
+struct reading {
+    const struct sr_signal_set *set;
+    struct sr_embedding_read *read;
+};
+
+static void read_done(void *ctx, int status)
+{
+    struct sr_signal_task *task = ctx;
+    struct reading *reading = task->state;
+    if (status == SR_OK)
+        judge(reading->set, reading->read, task->input, task->result);
+    task->done(task, status);
+}
+
+static int embedding_start(const struct sr_signal_set *set, struct sr_signal_task *task)
+{
+    if (!set->reader)
+        return SR_ENOENT;
+    struct reading *reading = sr_arena_calloc(task->arena, 1, sizeof *reading);
+    task->result->hits = sr_signal_hits(task->arena, set->n);
+    if (!reading || !task->result->hits)
+        return SR_ENOMEM;
+    task->result->n_hits = set->n;
+    if (task->input->text.n == 0)
+        return SR_OK;
+    reading->set = set;
+    task->state = reading;
+    int rc = sr_embedding_read_start(&reading->read, set->reader, task->input->text, read_done, task);
+    if (rc == SR_OK)
+        judge(set, reading->read, task->input, task->result);
+    return rc;
+}
+
+static void embedding_cancel(const struct sr_signal_set *set, struct sr_signal_task *task)
+{
+    struct reading *reading = task->state;
+    (void)set;
+    sr_embedding_read_cancel(reading->read);
+}
+
+static void embedding_dispose(const struct sr_signal_set *set, struct sr_signal_task *task)
+{
+    struct reading *reading = task->state;
+    (void)set;
+    if (reading)
+        sr_embedding_read_free(reading->read);
+}
+
+const struct sr_signal_ops sr_signal_embedding = {
+    .name = "embedding",
+    .cost_ns_per_kib = 5000000,
+    .compile = embedding_compile,
+    .free = embedding_free,
+    .n_rules = embedding_rules,
+    .rule_name = embedding_name,
+    .start = embedding_start,
+    .cancel = embedding_cancel,
+    .dispose = embedding_dispose,
+};

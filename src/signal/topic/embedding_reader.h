@@ -1,0 +1,53 @@
+/*
+ * Vectors of texts for signals: the configured encoder, what is remembered, and texts that are under way.
+ *
+ * A text is read whole in windows up to the configured number; how much of it was read is said. Vectors have
+ * length 1. They are remembered by the text's hash in the memory that the models share. Counted; any thread.
+ */
+#ifndef SR_SIGNAL_TOPIC_EMBEDDING_READER_H
+#define SR_SIGNAL_TOPIC_EMBEDDING_READER_H
+
+#include "signal/neural/neural.h"
+
+struct sr_embedding_reader;
+
+/* Opens the encoder of the configuration. SR_ENOENT: none is named and the default one is not found; else the
+ * errors of sr_models_encoder and sr_embed_new. */
+int sr_embedding_reader_new(struct sr_embedding_reader **out, const struct sr_config *config,
+                            struct sr_models *models, struct sr_err *err) SR_WARN_UNUSED;
+struct sr_embedding_reader *sr_embedding_reader_ref(struct sr_embedding_reader *reader);
+void sr_embedding_reader_unref(struct sr_embedding_reader *reader); /* NULL is allowed */
+
+/* Numbers of a vector. */
+size_t sr_embedding_reader_dimensions(const struct sr_embedding_reader *reader);
+
+/* Vectors of n texts into vectors[n][dimensions]; blocks. Start-up and reload. */
+int sr_embedding_reader_texts(struct sr_embedding_reader *reader, const char *const *texts, size_t n,
+                              float *vectors, struct sr_err *err) SR_WARN_UNUSED;
+
+/* One text that is read. */
+struct sr_embedding_read;
+
+struct sr_embedding_answer {
+    const float *vector; /* [dimensions], as long as the read */
+    uint64_t read_bytes; /* of the text's beginning */
+    bool remembered;
+};
+
+/* Begins to read `text`, which stays until the answer is there; the read keeps the reader. SR_OK: answered.
+ * SR_AGAIN: `done` will be called exactly once, on a thread of the engine or inside sr_embedding_read_cancel.
+ * Otherwise *out is NULL: SR_EBUSY, SR_ELIMIT, SR_ENOMEM, SR_ECLOSED. Tokenizes on the calling thread. */
+int sr_embedding_read_start(struct sr_embedding_read **out, struct sr_embedding_reader *reader,
+                            struct sr_bytes text, void (*done)(void *ctx, int status),
+                            void *ctx) SR_WARN_UNUSED;
+
+/* Once it is answered with SR_OK. */
+struct sr_embedding_answer sr_embedding_read_answer(const struct sr_embedding_read *read);
+
+/* After SR_AGAIN, done or not. */
+void sr_embedding_read_cancel(struct sr_embedding_read *read);
+
+/* Not in `done`, and not before it was called. NULL is allowed. */
+void sr_embedding_read_free(struct sr_embedding_read *read);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * The compressor's inside, shared by compress.c (arrival and ranking) and compress_select.c (the budget).
+ */
+#ifndef SR_TEXT_COMPRESS_PRIVATE_H
+#define SR_TEXT_COMPRESS_PRIVATE_H
+
+#include "text/compress/compress.h"
+#include "text/segment/segment.h"
+
+/* A sentence that may be kept. */
+struct sr_compress_candidate {
+    double score;
+    uint32_t unit;
+};
+
+struct sr_compressor {
+    struct sr_compress_settings settings;
+    struct sr_buf text;
+    struct sr_segmenter segmenter;
+    struct sr_terms terms;
+    struct sr_rank rank;
+    struct sr_compress_unit *units;
+    size_t n_units, cap_units;
+    struct sr_segment pending;      /* units that are being taken together; end 0: none */
+    struct sr_estimate estimate;    /* of the text so far */
+    struct sr_estimate_field field; /* compat: the field that is arriving */
+    size_t counted;                 /* compat: bytes that `estimate` and `field` cover */
+    struct sr_scores *scores;
+    size_t cap_scores;
+    struct sr_compress_candidate *heap;
+    size_t cap_heap;
+    struct sr_compress_unit *kept;
+    size_t n_kept, cap_kept;
+    size_t joined_tokens;
+    bool joined_exact;
+};
+
+/* Chooses units within the budget: marks them, fills `kept`, `joined_tokens`, `joined_exact`. The scores are
+ * there. SR_ENOMEM. */
+int sr_compress_select(struct sr_compressor *c) SR_WARN_UNUSED;
+
+/* The byte between a kept unit and the one before it, which ends at `before`. */
+char sr_compress_joint(const struct sr_compressor *c, size_t before, size_t start);
+
+#endif

@@ -1,0 +1,74 @@
+/*
+ * Private data in texts: the types there are, lists of what was found, and exact recognisers for what has a
+ * structure of its own (checksums, ranges, registries, fixed forms).
+ *
+ * Offsets are bytes of the text that was given. Names of people, places and organisations have no structure:
+ * they come from a model and join the same list. Nothing here knows rules, thresholds or policies.
+ */
+#ifndef SR_TEXT_ENTITY_ENTITY_H
+#define SR_TEXT_ENTITY_ENTITY_H
+
+#include "base/bytes.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum sr_entity_type {
+    SR_ENTITY_AGE,
+    SR_ENTITY_CREDIT_CARD,
+    SR_ENTITY_DATE_TIME,
+    SR_ENTITY_DOMAIN_NAME,
+    SR_ENTITY_EMAIL_ADDRESS,
+    SR_ENTITY_GPE,
+    SR_ENTITY_IBAN_CODE,
+    SR_ENTITY_IP_ADDRESS,
+    SR_ENTITY_NRP,
+    SR_ENTITY_ORGANIZATION,
+    SR_ENTITY_PERSON,
+    SR_ENTITY_PHONE_NUMBER,
+    SR_ENTITY_STREET_ADDRESS,
+    SR_ENTITY_TITLE,
+    SR_ENTITY_US_DRIVER_LICENSE,
+    SR_ENTITY_US_SSN,
+    SR_ENTITY_ZIP_CODE,
+    SR_ENTITY_TYPES,
+};
+
+/* "AGE", "CREDIT_CARD", ...: as configurations and answers write them. */
+extern const char *const sr_entity_names[SR_ENTITY_TYPES];
+
+/* The type of a name, case aside; -1 for none. */
+int sr_entity_find_type(struct sr_bytes name);
+
+struct sr_entity {
+    size_t start, end; /* bytes, start < end */
+    float confidence;  /* 0..1 */
+    uint32_t type;     /* enum sr_entity_type */
+};
+
+/* A growing list with a maximum. */
+struct sr_entities {
+    struct sr_entity *items;
+    size_t n, cap, max;
+};
+
+/* Allocates nothing. */
+void sr_entities_init(struct sr_entities *list, size_t max);
+void sr_entities_dispose(struct sr_entities *list);
+
+/* SR_ELIMIT at the maximum, SR_ENOMEM. */
+int sr_entities_add(struct sr_entities *list, enum sr_entity_type type, size_t start, size_t end,
+                    float confidence) SR_WARN_UNUSED;
+
+/* Sorts by place and leaves of entities that overlap the surest, of equally sure ones the longest. */
+void sr_entities_resolve(struct sr_entities *list);
+
+/* Could this be a value of the type by its form? For what a model found: a word is no phone number. */
+bool sr_entity_plausible(enum sr_entity_type type, struct sr_bytes value);
+
+/* Appends what the exact recognisers find in `text` and resolves the list. Any bytes are a text; time is
+ * linear in its size. SR_ELIMIT: the list is full and holds the first ones. Any thread. */
+int sr_entities_recognise(struct sr_entities *list, struct sr_bytes text) SR_WARN_UNUSED;
+
+#endif

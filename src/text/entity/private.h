@@ -1,0 +1,55 @@
+/* The recognisers that entity.c runs over a text. Private to the layer. */
+#ifndef SR_TEXT_ENTITY_PRIVATE_H
+#define SR_TEXT_ENTITY_PRIVATE_H
+
+#include "text/entity/entity.h"
+
+/* One text while it is read; the recognisers share it. */
+struct sr_entity_scan {
+    struct sr_bytes text;
+    struct sr_entities *list;
+    int rc; /* the first failure; nothing is added after it */
+};
+
+static inline void sr_entity_found(struct sr_entity_scan *scan, enum sr_entity_type type, size_t start,
+                                   size_t end, float confidence)
+{
+    if (!scan->rc)
+        scan->rc = sr_entities_add(scan->list, type, start, end, confidence);
+}
+
+/* The byte at `at`, 0 outside of the text. */
+static inline unsigned char sr_entity_at(const struct sr_entity_scan *scan, size_t at)
+{
+    return at < scan->text.n ? (unsigned char)scan->text.p[at] : 0;
+}
+
+static inline bool sr_entity_is_digit(unsigned char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static inline bool sr_entity_is_alpha(unsigned char c)
+{
+    return (unsigned)((c | 0x20) - 'a') < 26;
+}
+
+/* Letters, digits and every byte of a character beyond ASCII. */
+static inline bool sr_entity_is_word(unsigned char c)
+{
+    return sr_entity_is_alpha(c) || sr_entity_is_digit(c) || c >= 0x80;
+}
+
+/* Does one of the words (lower case, separated by `|`) end within `reach` bytes before `at`? */
+bool sr_entity_word_before(const struct sr_entity_scan *scan, size_t at, size_t reach, const char *words);
+
+/* Each is called at the first byte of what it may find, and returns the end of what it has found, or 0. */
+size_t sr_entity_email(struct sr_entity_scan *scan, size_t sign); /* at an @ */
+size_t sr_entity_address(struct sr_entity_scan *scan, size_t at); /* IPv4, IPv6 */
+size_t sr_entity_domain(struct sr_entity_scan *scan, size_t at);  /* at a letter or digit of a label */
+size_t sr_entity_number(struct sr_entity_scan *scan, size_t at);  /* at a digit, + or ( */
+size_t sr_entity_code(struct sr_entity_scan *scan, size_t at);    /* IBAN, driver licences: at a letter */
+size_t sr_entity_date(struct sr_entity_scan *scan, size_t at);    /* at a digit or a letter */
+size_t sr_entity_title(struct sr_entity_scan *scan, size_t at);   /* at an upper-case letter */
+
+#endif

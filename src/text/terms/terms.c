@@ -1,0 +1,470 @@
+/* The table of terms, and words as we read them. */
+#include "text/terms/private.h"
+
+#include "base/grow.h"
+#include "base/mem.h"
+
+#define SLOTS_MIN ((size_t)1 << 13)
+#define KEEP_MAX  ((size_t)1 << 16) /* elements of an array that a reset keeps */
+
+int sr_terms_init(struct sr_terms *terms)
+{
+    *terms = (struct sr_terms){.glyphs = sr_glyph_table()};
+    return sr_random(&terms->seed, sizeof terms->seed);
+}
+
+void sr_terms_dispose(struct sr_terms *terms)
+{
+    sr_mem_free(terms->entries);
+    sr_mem_free(terms->rows);
+    sr_mem_free(terms->terms);
+    sr_mem_free(terms->slots);
+    sr_mem_free(terms->spare);
+    *terms = (struct sr_terms){0};
+}
+
+/* Memory that a long text left behind is not kept. */
+static void shrink(void **array, size_t *cap)
+{
+    if (*cap <= KEEP_MAX)
+        return;
+    sr_mem_free(*array);
+    *array = NULL;
+    *cap = 0;
+}
+
+#define SHRINK(terms, array, cap)                                                                            \
+    do {                                                                                                     \
+        void *moved = (terms)->array;                                                                        \
+        shrink(&moved, &(terms)->cap);                                                                       \
+        (terms)->array = moved;                                                                              \
+    } while (0)
+
+/* An empty table of `n` slots in `*slots`, which may have room for them. */
+static bool empty_slots(struct sr_terms_slot **slots, size_t *cap, size_t n)
+{
+    if (*cap < n) {
+        sr_mem_free(*slots);
+        *slots = sr_mem_calloc(n, sizeof **slots);
+        *cap = *slots ? n : 0;
+        return *slots != NULL;
+    }
+    memset(*slots, 0, n * sizeof **slots);
+    return true;
+}
+
+int sr_terms_reset(struct sr_terms *terms)
+{
+    SHRINK(terms, entries, cap_entries);
+    SHRINK(terms, rows, cap_rows);
+    SHRINK(terms, terms, cap_terms);
+    SHRINK(terms, slots, cap_slots);
+    SHRINK(terms, spare, cap_spare);
+    terms->n_entries = terms->n_rows = terms->n_terms = terms->n_slots = 0;
+    terms->rc = SR_OK;
+    if (!empty_slots(&terms->slots, &terms->cap_slots, SLOTS_MIN))
+        return SR_ENOMEM;
+    terms->n_slots = SLOTS_MIN;
+    return SR_OK;
+}
+
+size_t sr_terms_memory(const struct sr_terms *terms)
+{
+    return terms->cap_entries * sizeof *terms->entries + terms->cap_rows * sizeof *terms->rows +
+           terms->cap_terms * sizeof *terms->terms +
+           (terms->cap_slots + terms->cap_spare) * sizeof *terms->slots;
+}
+
+/* Makes room for one more element. */
+static bool grow(struct sr_terms *terms, void *array, size_t n, size_t *cap, size_t size)
+{
+    int rc = sr_grow(array, cap, n + 1, size, UINT32_MAX / 2);
+    terms->rc = rc ? rc : terms->rc;
+    return rc == SR_OK;
+}
+
+bool sr_terms_open_row(struct sr_terms *terms)
+{
+    bool room =
+        terms->rc == SR_OK && grow(terms, &terms->rows, terms->n_rows, &terms->cap_rows, sizeof *terms->rows);
+    terms->total = 0;
+    if (room)
+        terms->rows[terms->n_rows++] = (struct sr_terms_row){.start = (uint32_t)terms->n_entries};
+    return room;
+}
+
+static bool double_slots(struct sr_terms *terms)
+{
+    size_t n = terms->n_slots * 2, cap = terms->cap_slots;
+    struct sr_terms_slot *from = terms->slots;
+    if (!empty_slots(&terms->spare, &terms->cap_spare, n)) {
+        terms->rc = SR_ENOMEM;
+        return false;
+    }
+    for (size_t i = 0; i < terms->n_slots; i++) {
+        size_t to = from[i].hash & (n - 1);
+        if (from[i].hash == 0)
+            continue;
+        while (terms->spare[to].hash)
+            to = (to + 1) & (n - 1);
+        terms->spare[to] = from[i];
+    }
+    terms->slots = terms->spare;
+    terms->cap_slots = terms->cap_spare;
+    terms->spare = from;
+    terms->cap_spare = cap;
+    terms->n_slots = n;
+    return true;
+}
+
+bool sr_terms_more_entries(struct sr_terms *terms)
+{
+    return grow(terms, &terms->entries, terms->n_entries, &terms->cap_entries, sizeof *terms->entries);
+}
+
+void sr_terms_insert(struct sr_terms *terms, size_t slot, uint64_t hash)
+{
+    if (terms->n_terms * 2 >= terms->n_slots) {
+        if (terms->rc || !double_slots(terms))
+            return;
+        size_t mask = terms->n_slots - 1;
+        for (slot = hash & mask; terms->slots[slot].hash;)
+            slot = (slot + 1) & mask;
+    }
+    bool room = grow(terms, &terms->terms, terms->n_terms, &terms->cap_terms, sizeof *terms->terms);
+    if (!room || (terms->n_entries == terms->cap_entries && !sr_terms_more_entries(terms)))
+        return;
+    uint32_t term = (uint32_t)terms->n_terms++;
+    terms->terms[term] = (struct sr_terms_term){0};
+    terms->slots[slot].hash = hash;
+    sr_terms_append(terms, &terms->slots[slot], term);
+}
+
+/* A sentence while its row is built. */
+struct reading {
+    struct sr_terms *terms;
+    struct sr_bytes text;
+    struct sr_terms_word word;
+    struct sr_estimate sum;
+    int32_t before; /* the character of a script without spaces just before, 0 when there is none */
+    bool alone;     /* and no other before that one */
+    uint64_t pair;  /* else: the latest pair, not counted yet */
+};
+
+#define UNDERSCORE 0x7F /* what `_` becomes when bit 5 of a word's bytes is set; no other character does */
+
+/* Scripts without spaces: each pair of neighbours is a term, and a character that has no neighbour. A pair is
+ * counted when the next one is there, so that its slot has time to come from memory. */
+static void end_dense(struct reading *r)
+{
+    if (r->before == 0)
+        return;
+    sr_terms_count(r->terms, r->alone ? sr_terms_pair(r->terms, 0, r->before) : r->pair);
+    r->before = 0;
+}
+
+static inline void add_dense(struct reading *r, int32_t cp)
+{
+    if (r->before) {
+        uint64_t pair = sr_terms_pair(r->terms, r->before, cp);
+        __builtin_prefetch(&r->terms->slots[pair & (r->terms->n_slots - 1)]);
+        if (!r->alone)
+            sr_terms_count(r->terms, r->pair);
+        r->pair = pair;
+        r->alone = false;
+    } else {
+        sr_terms_end_word(r->terms, &r->word);
+        r->alone = true;
+    }
+    r->before = cp;
+}
+
+/* Puts the lower case of a letter, digit or mark of `n` bytes. */
+static inline void put_letter(struct reading *r, size_t at, size_t n, int32_t cp, uint32_t glyph)
+{
+    if ((int32_t)(glyph & SR_GLYPH_POINT) == cp && r->word.n + 4 <= SR_TERMS_WORD && r->text.n - at >= 4) {
+        memcpy(r->word.bytes + r->word.n, r->text.p + at, 4);
+        r->word.n += n;
+    } else {
+        sr_terms_put_lower(r->terms, &r->word, cp, glyph, sr_bytes_of(r->text.p + at, n));
+    }
+}
+
+/* Puts letters, digits and marks of scripts with spaces as far as they go and the lower case is as long as
+ * the letter; returns where it stopped. Nothing is decided here that put_letter would not. */
+static size_t read_letters(struct reading *r, size_t at, size_t *points)
+{
+    const uint32_t *table = r->terms->glyphs;
+    const unsigned char *text = (const unsigned char *)r->text.p;
+    char *out = r->word.bytes + r->word.n, *full = r->word.bytes + SR_TERMS_WORD - 4;
+    for (; at + 4 <= r->text.n && out <= full; ++*points) {
+        const unsigned char *p = text + at;
+        uint32_t cp = p[0], second = p[1] ^ 0x80u, third = p[2] ^ 0x80u;
+        size_t n = 1;
+        if (cp >= 0xE0) {
+            if (cp > 0xEF || (second | third) > 0x3F)
+                break;
+            cp = (cp & 0x0F) << 12 | second << 6 | third;
+            n = 3;
+            if (cp < 0x800 || cp >= SR_GLYPH_TABLE)
+                break;
+        } else if (cp >= 0x80) {
+            if (cp < 0xC2 || second > 0x3F)
+                break;
+            cp = (cp & 0x1F) << 6 | second;
+            n = 2;
+        }
+        uint32_t glyph = table[cp], lower = glyph & SR_GLYPH_POINT;
+        if (!(glyph & (SR_GLYPH_LETTER | SR_GLYPH_DIGIT | SR_GLYPH_MARK)) ||
+            (glyph & (SR_GLYPH_CJK | SR_GLYPH_DENSE)))
+            break;
+        if (lower == cp) {
+            memcpy(out, p, 4);
+        } else if (n == 1) {
+            out[0] = (char)lower;
+        } else if (n == 2 && lower >= 0x80 && lower < 0x800) {
+            out[0] = (char)(0xC0 | lower >> 6);
+            out[1] = (char)(0x80 | (lower & 0x3F));
+        } else {
+            break;
+        }
+        out += n;
+        at += n;
+    }
+    r->word.n = (size_t)(out - r->word.bytes);
+    return at;
+}
+
+/* Reads characters of any script up to the end of the field, and the space after it. */
+static size_t read_field(struct reading *r, size_t at)
+{
+    const uint32_t *table = r->terms->glyphs;
+    struct sr_estimate_field field = {0};
+    while (at < r->text.n) {
+        int32_t cp;
+        uint32_t glyph;
+        size_t points = 0;
+        if (r->before == 0)
+            at = read_letters(r, at, &points);
+        sr_estimate_letters(&field, points);
+        if (at == r->text.n)
+            break;
+        size_t n = sr_glyph_at(table, r->text, at, &cp, &glyph);
+        if (glyph & SR_GLYPH_SPACE) {
+            end_dense(r);
+            sr_terms_end_word(r->terms, &r->word);
+            sr_estimate_add_field(&r->sum, field);
+            return at + n;
+        }
+        sr_estimate_point(&field, cp, glyph);
+        if (glyph & (SR_GLYPH_CJK | SR_GLYPH_DENSE)) {
+            if (!(glyph & SR_GLYPH_MARK))
+                add_dense(r, cp);
+        } else {
+            end_dense(r);
+            if (glyph & (SR_GLYPH_LETTER | SR_GLYPH_DIGIT | SR_GLYPH_MARK))
+                put_letter(r, at, n, cp, glyph);
+            else if (cp == '_')
+                sr_terms_put(r->terms, &r->word, &(char){UNDERSCORE}, 1);
+            else
+                sr_terms_end_word(r->terms, &r->word);
+        }
+        at += n;
+    }
+    sr_estimate_add_field(&r->sum, field);
+    return at;
+}
+
+/* Which bits of two halves belong to a word of n bytes. */
+#define WORD_MASKS(n)                                                                                        \
+    {                                                                                                        \
+        (n) == 0 ? 0 : UINT64_MAX >> (64 - 8 * ((n) < 8 ? (n) : 8)),                                         \
+            (n) <= 8 ? 0 : UINT64_MAX >> (64 - 8 * ((n)-8))                                                  \
+    }
+
+/* A long ASCII word, or one that ends the text. */
+static void add_ascii_slowly(struct reading *r, const char *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        sr_terms_put(r->terms, &r->word, &(char){(char)(p[i] | 0x20)}, 1);
+    sr_terms_end_word(r->terms, &r->word);
+}
+
+/* An ASCII word; `left` bytes are readable at p. */
+static inline void add_ascii_word(struct reading *r, const char *p, size_t n, size_t left)
+{
+    static const uint64_t masks[17][2] = {
+        WORD_MASKS(0),  WORD_MASKS(1),  WORD_MASKS(2),  WORD_MASKS(3),  WORD_MASKS(4),  WORD_MASKS(5),
+        WORD_MASKS(6),  WORD_MASKS(7),  WORD_MASKS(8),  WORD_MASKS(9),  WORD_MASKS(10), WORD_MASKS(11),
+        WORD_MASKS(12), WORD_MASKS(13), WORD_MASKS(14), WORD_MASKS(15), WORD_MASKS(16),
+    };
+    const uint64_t lower = UINT64_C(0x2020202020202020);
+    uint64_t halves[2];
+    if (n > 16 || left < 16) {
+        add_ascii_slowly(r, p, n);
+        return;
+    }
+    memcpy(halves, p, 16);
+    sr_terms_count(r->terms, sr_terms_short(r->terms, (halves[0] | lower) & masks[n][0],
+                                            (halves[1] | lower) & masks[n][1]));
+}
+
+/* What 64 bytes have to know of the 64 before them. */
+struct carry {
+    uint64_t word, field, mark;
+    uint64_t runs[4]; /* bytes that end at least 2, 4, 8, 12 bytes of a field */
+};
+
+static uint64_t shifted(uint64_t now, uint64_t before, int by)
+{
+    return now << by | before >> (64 - by);
+}
+
+/* The estimate of fields that are all ASCII, by counting bits: fields begin where a space was; a byte that
+ * ends 13 bytes of a field or more is one beyond SR_ESTIMATE_SHORT; a mark between two bytes of a field is an
+ * inner mark. */
+static void estimate_ascii(struct sr_estimate *sum, struct carry *c, const struct sr_ascii_masks *m)
+{
+    uint64_t field = ~m->space;
+    uint64_t runs[4];
+    runs[0] = field & shifted(field, c->field, 1);
+    runs[1] = runs[0] & shifted(runs[0], c->runs[0], 2);
+    runs[2] = runs[1] & shifted(runs[1], c->runs[1], 4);
+    runs[3] = runs[2] & shifted(runs[1], c->runs[1], 8);
+    uint64_t beyond = runs[3] & shifted(field, c->field, SR_ESTIMATE_SHORT);
+    uint64_t inner = runs[0] & shifted(m->mark, c->mark, 1) & shifted(field, c->field, 2);
+    sum->words += sr_ascii_count(field & ~shifted(field, c->field, 1));
+    sum->extra += sr_ascii_count(beyond) * SR_ESTIMATE_POINT + sr_ascii_count(inner) * SR_ESTIMATE_MARK;
+    memcpy(c->runs, runs, sizeof runs);
+    c->field = field;
+    c->mark = m->mark;
+}
+
+/* Fields from `at` to `end`, all ASCII, with white space or the sentence's end around them. */
+static void read_ascii(struct reading *r, size_t at, size_t end)
+{
+    struct carry carry = {0};
+    size_t start = at;
+    for (size_t base = at; base < end; base += 64) {
+        struct sr_ascii_masks m = sr_ascii_read(r->text.p + base, end - base < 64 ? end - base : 64);
+        uint64_t turns = m.word ^ shifted(m.word, carry.word, 1);
+        bool inside = carry.word >> 63;
+        estimate_ascii(&r->sum, &carry, &m);
+        carry.word = m.word;
+        if (inside && turns) {
+            size_t stop = base + (size_t)__builtin_ctzll(turns);
+            turns &= turns - 1;
+            add_ascii_word(r, r->text.p + start, stop - start, r->text.n - start);
+        }
+        while (turns) {
+            start = base + (size_t)__builtin_ctzll(turns);
+            turns &= turns - 1;
+            if (turns == 0)
+                break;
+            size_t stop = base + (size_t)__builtin_ctzll(turns);
+            turns &= turns - 1;
+            add_ascii_word(r, r->text.p + start, stop - start, r->text.n - start);
+        }
+    }
+    if (carry.word >> 63)
+        add_ascii_word(r, r->text.p + start, end - start, r->text.n - start);
+}
+
+/* How far whole fields of nothing but ASCII go from `at`. */
+static size_t ascii_fields(struct sr_bytes text, size_t at)
+{
+    size_t end = at + sr_utf8_ascii_prefix(sr_bytes_of(text.p + at, text.n - at));
+    while (end < text.n && end > at && !sr_ascii_is_space((unsigned char)text.p[end - 1]))
+        end--;
+    return end;
+}
+
+static void close_row(struct sr_terms *terms)
+{
+    struct sr_terms_row *row = &terms->rows[terms->n_rows - 1];
+    row->n = (uint32_t)terms->n_entries - row->start;
+    row->total = (uint32_t)terms->total;
+    double one = row->total ? 1.0 / row->total : 0;
+    for (size_t k = row->start; k < terms->n_entries; k++) {
+        const struct sr_terms_entry *entry = &terms->entries[k];
+        struct sr_terms_term *term = &terms->terms[entry->term];
+        double count = entry->count;
+        term->df++;
+        term->share += count * one;
+        row->squares += count * count;
+    }
+}
+
+struct sr_estimate sr_terms_add(struct sr_terms *terms, struct sr_bytes sentence)
+{
+    struct reading r = {.terms = terms, .text = sentence};
+    if (!sr_terms_open_row(terms))
+        return r.sum;
+    for (size_t i = 0; i < sentence.n && terms->rc == SR_OK;) {
+        size_t end = ascii_fields(sentence, i);
+        read_ascii(&r, i, end);
+        i = end < sentence.n ? read_field(&r, end) : end;
+    }
+    end_dense(&r);
+    sr_terms_end_word(terms, &r.word);
+    close_row(terms);
+    return r.sum;
+}
+
+/* A trimmed field: CJK characters alone and in pairs, what stands between them whole. */
+static void add_field(struct sr_terms *terms, struct sr_bytes field)
+{
+    struct sr_terms_word word = {0};
+    int32_t before = 0;
+    for (size_t i = 0; i < field.n;) {
+        int32_t cp;
+        uint32_t glyph;
+        size_t n = sr_glyph_at(terms->glyphs, field, i, &cp, &glyph);
+        if (glyph & SR_GLYPH_CJK) {
+            sr_terms_end_word(terms, &word);
+            sr_terms_count(terms, sr_terms_pair(terms, 0, cp));
+            if (before)
+                sr_terms_count(terms, sr_terms_pair(terms, before, cp));
+            before = cp;
+        } else {
+            sr_terms_put_lower(terms, &word, cp, glyph, sr_bytes_of(field.p + i, n));
+            before = 0;
+        }
+        i += n;
+    }
+    sr_terms_end_word(terms, &word);
+}
+
+struct sr_estimate sr_terms_add_published(struct sr_terms *terms, struct sr_bytes sentence)
+{
+    struct sr_estimate sum = {0};
+    struct sr_bytes s = sentence;
+    if (!sr_terms_open_row(terms))
+        return sum;
+    for (size_t i = 0; i < s.n && terms->rc == SR_OK;) {
+        int32_t cp;
+        uint32_t glyph;
+        size_t n = sr_glyph_at(terms->glyphs, s, i, &cp, &glyph);
+        if (glyph & SR_GLYPH_SPACE) {
+            i += n;
+            continue;
+        }
+        struct sr_estimate_field field = {0};
+        size_t first = s.n, last = i; /* of what remains when both ends are trimmed */
+        for (; i < s.n; i += n) {
+            n = sr_glyph_at(terms->glyphs, s, i, &cp, &glyph);
+            if (glyph & SR_GLYPH_SPACE)
+                break;
+            sr_estimate_point(&field, cp, glyph);
+            if (!(glyph & (SR_GLYPH_LETTER | SR_GLYPH_DIGIT)))
+                continue;
+            first = first < i ? first : i;
+            last = i + n;
+        }
+        sr_estimate_add_field(&sum, field);
+        if (first < last)
+            add_field(terms, sr_bytes_of(s.p + first, last - first));
+    }
+    close_row(terms);
+    return sum;
+}
