@@ -4,9 +4,9 @@
  *
  * The same clients with batches and without (every text a batch of its own) take turns, several times, so
  * that a busy neighbour hits both. Texts are random ids, in the mixture of lengths that chat has: most are
- * short, some fill the encoder. Each is classified by every head that judges texts (the shipped judge's on
- * the default encoder), or embedded where there is none. What is refused or fails is unclassified and
- * counted; a client that is refused stops.
+ * short, some fill the encoder. Each is classified by every head that judges texts (the shipped neural
+ * classifier's on the default encoder), or embedded where there is none. What is refused or fails is
+ * unclassified and counted; a client that is refused stops.
  */
 #include "bench/concurrency.h"
 
@@ -340,8 +340,8 @@ int sr_bench_concurrency(int argc, char **argv)
     struct sr_encoder_options open = {.precision = SR_PRECISION_FP32};
     struct sr_encoder *encoder = NULL;
     struct sr_err err = {0};
-    char folder[SR_LOCATE_MAX], judge[SR_LOCATE_MAX];
-    const char *const heads[] = {judge};
+    char folder[SR_LOCATE_MAX], neural[SR_LOCATE_MAX];
+    const char *const heads[] = {neural};
     if (!read_options(argc, argv, &o))
         return 2;
     int precision = 0;
@@ -352,8 +352,8 @@ int sr_bench_concurrency(int argc, char **argv)
     open.precision = (enum sr_precision)precision;
     int rc = sr_locate_model(folder, o.model, &err);
     if (rc == SR_OK && o.heads)
-        rc = sr_locate_model(judge, o.heads, &err);
-    if (rc == SR_OK && (o.heads || (!o.model && sr_locate_model(judge, "judge", NULL) == SR_OK))) {
+        rc = sr_locate_model(neural, o.heads, &err);
+    if (rc == SR_OK && (o.heads || (!o.model && sr_locate_model(neural, "neural", NULL) == SR_OK))) {
         open.heads = heads;
         open.n_heads = 1;
     }

@@ -270,7 +270,7 @@ static int usage(FILE *out)
         "shape.\n"
         "  DIR holds longdocs-opensourceguide/docs.jsonl; else a sample inside the program. --linear: "
         "without the "
-        "judge.\n  --quick: short texts once, and two layers of the peer; to see that it works.\n");
+        "neural.\n  --quick: short texts once, and two layers of the peer; to see that it works.\n");
     return out == stdout ? 0 : 2;
 }
 

@@ -31,7 +31,7 @@ static const char compression[] =
     "model_catalog: {modules: {prompt_compression: {enabled: true, max_tokens: 512}}}, ";
 
 struct sr_guards {
-    struct sr_models *models;
+    struct sr_model_store *models;
     struct sr_signals *signals;
     struct sr_workers *workers;
     struct sr_mailbox mailbox;
@@ -48,13 +48,13 @@ int sr_guards_config(struct sr_buf *out, const struct sr_guards_options *options
         rc = sr_buf_printf(out, "global: {%ssemroute: {signal_deadline_ms: 600000, inference: {",
                            options->compress ? compression : "");
     if (rc == SR_OK && options->precision)
-        rc = sr_buf_printf(out, "precision: %s, judge_precision: %s, ", options->precision,
+        rc = sr_buf_printf(out, "precision: %s, neural_precision: %s, ", options->precision,
                            options->precision);
     if (rc == SR_OK)
         rc = sr_buf_printf(out, "%s}}}\n",
                            options->linear
                                ? "ask_below: 0"
-                               : "judge: judge, judge_max_bytes: 0, ask_below: 1, queue_jobs: 16384");
+                               : "neural: neural, neural_max_bytes: 0, ask_below: 1, queue_jobs: 16384");
     return rc;
 }
 
@@ -91,7 +91,7 @@ int sr_guards_new(struct sr_guards **out, const struct sr_guards_options *option
 {
     const struct sr_config *config = NULL;
     char folder[SR_LOCATE_MAX];
-    int rc = options->linear ? SR_OK : sr_locate_model(folder, "judge", err);
+    int rc = options->linear ? SR_OK : sr_locate_model(folder, "neural", err);
     *out = NULL;
     if (rc == SR_OK && !options->linear)
         rc = sr_locate_model(folder, NULL, err);
@@ -107,7 +107,7 @@ int sr_guards_new(struct sr_guards **out, const struct sr_guards_options *option
     sr_mailbox_init(&guards->mailbox, wake, guards);
     rc = load(options, &config, err);
     if (rc == SR_OK)
-        rc = sr_models_new(&guards->models, NULL);
+        rc = sr_model_store_new(&guards->models, NULL);
     if (rc == SR_OK)
         rc = sr_signals_new(&guards->signals, config, guards->models, err);
     if (rc == SR_OK)
@@ -127,7 +127,7 @@ void sr_guards_free(struct sr_guards *guards)
     sr_workers_free(guards->workers);
     sr_signals_unref(guards->signals);
     sr_mailbox_dispose(&guards->mailbox);
-    sr_models_free(guards->models);
+    sr_model_store_free(guards->models);
     pthread_cond_destroy(&guards->changed);
     pthread_mutex_destroy(&guards->lock);
     sr_mem_free(guards);
@@ -159,7 +159,7 @@ static void await(struct sr_guards *guards, const struct waiting *waiting)
     }
 }
 
-/* Did the tier answer that is measured, and did the judge read all that it should? */
+/* Did the tier answer that is measured, and did the neural classifier read all that it should? */
 static int check(const struct sr_guards *guards, int signal, const struct sr_signal_result *result,
                  struct sr_err *err)
 {
@@ -173,9 +173,9 @@ static int check(const struct sr_guards *guards, int signal, const struct sr_sig
     if (strcmp(result->tier, wanted) != 0)
         return sr_err_set(err, SR_EMISMATCH, "%s was answered by the tier `%s`, not by `%s`", name,
                           result->tier, wanted);
-    if (!guards->linear && result->judged_bytes != result->all_bytes)
-        return sr_err_set(err, SR_EMISMATCH, "of %s the judge has read %llu of %llu bytes", name,
-                          (unsigned long long)result->judged_bytes, (unsigned long long)result->all_bytes);
+    if (!guards->linear && result->neural_bytes != result->all_bytes)
+        return sr_err_set(err, SR_EMISMATCH, "of %s the neural has read %llu of %llu bytes", name,
+                          (unsigned long long)result->neural_bytes, (unsigned long long)result->all_bytes);
     return SR_OK;
 }
 

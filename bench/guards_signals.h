@@ -11,7 +11,7 @@ struct sr_guards;
 
 struct sr_guards_options {
     const char *precision; /* "fp32", "bf16", "int8"; NULL: the configuration's default */
-    bool linear;           /* without the judge */
+    bool linear;           /* without the neural classifier */
     bool domain_only;
     bool compress; /* domain reads long texts compressed to 512 tokens */
 };
@@ -25,14 +25,16 @@ struct sr_guards_time {
     char tier[SR_GUARDS_SIGNALS][24]; /* who answered; "" of those that were not asked */
 };
 
-/* Every text is put to the judge whole, whatever the linear tier says; or to the linear tier alone. Says in
- * err what is missing. SR_ENOENT: there is no judge (options.linear does without). */
+/* Every text is put to the neural classifier whole, whatever the linear tier says; or to the linear tier
+ * alone. Says in err what is missing. SR_ENOENT: there is no neural classifier (options.linear does without).
+ */
 int sr_guards_new(struct sr_guards **out, const struct sr_guards_options *options,
                   struct sr_err *err) SR_WARN_UNUSED;
 void sr_guards_free(struct sr_guards *guards); /* NULL is allowed */
 
 /* Reads a conversation; its last turn is what is asked now. The first error of a signal; SR_EMISMATCH, and in
- * err what it was, when another tier answered than was to, or the judge did not read everything. */
+ * err what it was, when another tier answered than was to, or the neural classifier did not read everything.
+ */
 int sr_guards_read(struct sr_guards *guards, const struct sr_bytes *turns, size_t n,
                    struct sr_guards_time *out, struct sr_err *err) SR_WARN_UNUSED;
 

@@ -69,7 +69,7 @@ static bool send_request(struct run *run, struct connection *c)
 }
 
 /* 1: the answer is whole, 0: more to come, -1: not understood. */
-static int judge(const struct connection *c)
+static int neural(const struct connection *c)
 {
     struct sr_bytes text = {c->answer, c->len};
     const char *end = memmem(text.p, text.n, "\r\n\r\n", 4);
@@ -96,7 +96,7 @@ static int receive(struct run *run, struct connection *c)
     if (n <= 0)
         return -1;
     c->len += (size_t)n;
-    int whole = judge(c);
+    int whole = neural(c);
     if (whole != 1)
         return whole;
     static const char good[] = "HTTP/1.1 200";

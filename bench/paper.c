@@ -36,9 +36,9 @@ static const struct {
     {"language", "    language: [{name: en}, {name: de}]\n"},
 };
 
-/* Texts of any length are put to the judge, however sure the linear tier is. */
+/* Texts of any length are put to the neural classifier, however sure the linear tier is. */
 static const char everything[] =
-    "global: {semroute: {inference: {judge: judge, judge_max_bytes: 0, ask_below: 1}}}\n";
+    "global: {semroute: {inference: {neural: neural, neural_max_bytes: 0, ask_below: 1}}}\n";
 static const char linear_alone[] = "global: {semroute: {inference: {ask_below: 0}}}\n";
 
 struct score {
@@ -103,8 +103,8 @@ static bool found_in(const struct sr_signal_result *r, struct sr_bytes text, con
     return false;
 }
 
-static void judge(struct bench *b, enum sr_signal_type type, const struct sr_paper_case *it,
-                  const struct sr_bytes texts[TEXTS], const struct sr_signal_result *results[TEXTS])
+static void neural(struct bench *b, enum sr_signal_type type, const struct sr_paper_case *it,
+                   const struct sr_bytes texts[TEXTS], const struct sr_signal_result *results[TEXTS])
 {
     const char *name = sr_signal_registry[type]->name;
     struct judged *judged = &b->tally.judged[type];
@@ -149,7 +149,7 @@ static int run_type(struct bench *b, enum sr_signal_type type, const struct sr_p
         }
     }
     if (rc == SR_OK)
-        judge(b, type, it, texts, results);
+        neural(b, type, it, texts, results);
     for (int t = 0; t < TEXTS; t++)
         if (runs[t])
             sr_signal_run_dispose(runs[t]);
@@ -267,7 +267,7 @@ static void guard_rows(struct sr_bench_table *table, const char *what, const str
 static const struct judged *judged_by(const struct tally *t, const char *name)
 {
     static const struct judged none;
-    int type = sr_signal_find(sr_bytes_str(name));
+    int type = sr_signal_finding(sr_bytes_str(name));
     return type < 0 ? &none : &t->judged[type];
 }
 
@@ -357,7 +357,7 @@ static int usage(FILE *out)
             "domain-mmlu/,\n  domain-mmlu-pro/ and domain-longfact/ (JSON Lines). The signals are those that "
             "FILE "
             "has rules for, else the\n  shipped domain, jailbreak, pii and language, every text put to the "
-            "judge; "
+            "neural; "
             "--linear: without it. N: only\n  every Nth of %d cases.\n",
             SR_PAPER_CASES);
     return out == stdout ? 0 : 2;
@@ -380,14 +380,14 @@ static int compile(struct sr_signals **out, const char *name, struct sr_bytes te
     return rc;
 }
 
-/* Each type for itself, with a judge of its own, so that none is spared what another has read. */
+/* Each type for itself, with a neural classifier of its own, so that none is spared what another has read. */
 static int open_shipped(struct bench *b, bool linear, struct sr_err *err)
 {
     struct sr_buf text;
     int rc = SR_OK;
     sr_buf_init(&text, 1 << 16);
     for (size_t i = 0; i < sizeof shipped / sizeof shipped[0] && rc == SR_OK; i++) {
-        int type = sr_signal_find(sr_bytes_str(shipped[i].type));
+        int type = sr_signal_finding(sr_bytes_str(shipped[i].type));
         sr_buf_clear(&text);
         rc = sr_buf_printf(&text, "%s%s%s", providers, shipped[i].rules, linear ? linear_alone : everything);
         if (rc == SR_OK)

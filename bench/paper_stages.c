@@ -377,12 +377,12 @@ static int ask_round(struct sr_stages *s, int port, int reads, int size, unsigne
     return rc;
 }
 
-/* Has a router that reads by itself, or whose judge came late or was refused, answered otherwise than it was
- * to?
+/* Has a router that reads by itself, or whose neural classifier came late or was refused, answered otherwise
+ * than it was to?
  */
 static int check_router(struct sr_stages *s, int which)
 {
-    static const char *const metrics[] = {"semroute_judge_late_total", "semroute_signal_errors_total",
+    static const char *const metrics[] = {"semroute_neural_late_total", "semroute_signal_errors_total",
                                           "semroute_inference_refused_total"};
     double sum = 0;
     int rc = SR_OK;

@@ -25,7 +25,7 @@ install(FILES include/semroute/semroute.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR
 install(FILES ${PROJECT_BINARY_DIR}/semroute.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(TARGETS semroute RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 # Where an installed program looks for models; what is not there is left out.
-install(DIRECTORY models/all-MiniLM-L6-v2 models/judge DESTINATION ${CMAKE_INSTALL_DATADIR}/semroute/models
+install(DIRECTORY models/all-MiniLM-L6-v2 models/neural DESTINATION ${CMAKE_INSTALL_DATADIR}/semroute/models
         OPTIONAL PATTERN ".checked" EXCLUDE)
 
 # The example is built as a user would build it: with the installed header alone, against the shared library.

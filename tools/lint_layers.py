@@ -19,7 +19,8 @@ for state in ("cache", "pool"):
     ALLOWED[state] = {"base", "observe", "net"}
 ALLOWED["router"] = (ALLOWED["decide"] | {"decide", "cache", "pool"}) - {"net"}
 ALLOWED["serve"] = ALLOWED["router"] | {"router", "net"}
-ALLOWED["cli"] = ALLOWED["serve"] | {"serve", "bench"}
+ALLOWED["mock"] = {"base", "observe", "json", "net"}
+ALLOWED["cli"] = ALLOWED["serve"] | {"serve", "mock", "bench"}
 
 # One third-party library, one seam: header pattern -> files that may include it.
 SEAMS = {

@@ -4,7 +4,7 @@
 
 Trained on the train files as they are, without what our generators make. Its threshold is what one in a hundred of the harmless
 texts exceeds, as the mean over their sources: out of fold on the train files, and on the development files for the
-recall at that point. Writes models/judge/baseline.json. Needs scikit-learn (setup_judge.sh).
+recall at that point. Writes models/neural/baseline.json. Needs scikit-learn (setup_neural.sh).
 """
 import argparse
 import json
@@ -15,7 +15,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_union
 from sklearn.svm import LinearSVC
 
-import evaluate_judge as ej
+import evaluate_neural as ej
 import jailbreak_data as jd
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -57,7 +57,7 @@ def main():
             sources += [name] * int((~bad).sum())
     at = jd.threshold_at(np.concatenate(harmless), sources, 0.01)
     report["recall_at_1_percent"] = {name: ej.share(z >= at) for name, z in attacks.items()}
-    (HERE.parent / "models" / "judge" / "baseline.json").write_text(json.dumps(report, indent=1) + "\n")
+    (HERE.parent / "models" / "neural" / "baseline.json").write_text(json.dumps(report, indent=1) + "\n")
     print(json.dumps(report), flush=True)
 
 

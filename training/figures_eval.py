@@ -20,7 +20,7 @@ GOAL = ["domain-mmlu-pro", "domain-longfact", "intent-banking77", "intent-clinc1
 PII = {"pii-presidio": None, "pii-ner-tweets": "PERSON,GPE,ORGANIZATION"}
 WORDS = {
     "domain": """
-Which of 14 categories a question is about. `linear` is the built-in classifier, `neural` the judge alone, `both` the two mixed for every text, `cascade`
+Which of 14 categories a question is about. `linear` is the built-in classifier, `neural` the neural alone, `both` the two mixed for every text, `cascade`
 what ships: linear first, both where that is not sure. The calibration error (ECE, 15 bins) is how far confidence and accuracy lie apart.
 """,
     "jailbreak": """
@@ -29,7 +29,7 @@ the files, each counting the same. Clean twins are the harmless rows of the atta
 in 12 languages. `cascade` is what ships.
 """,
     "pii": """
-A span counts as found when one of its type overlaps it, from 0.7. `linear` is the exact recognisers alone, `neural` the judge alone, `cascade` what ships:
+A span counts as found when one of its type overlaps it, from 0.7. `linear` is the exact recognisers alone, `neural` the neural alone, `cascade` what ships:
 both. Of tweets the three types that are labelled there are looked at; the sentences have other words, names and makers of values than training.
 """,
 }

@@ -1,4 +1,4 @@
-"""Linear models over sparse presence features, by logistic or squared hinge loss, and the figures that judge them."""
+"""Linear models over sparse presence features, by logistic or squared hinge loss, and the figures that neural them."""
 import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import minimize_scalar

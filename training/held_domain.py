@@ -1,4 +1,4 @@
-"""Answers of the linear domain model to the rows that the judge's training keeps out, by a model that did not see them:
+"""Answers of the linear domain model to the rows that the neural's training keeps out, by a model that did not see them:
 its first view alone, which is nearly as good as the sum and a quarter of the time.
 
     python held_domain.py --data ../../shared/data --out FILE.npz
@@ -9,7 +9,7 @@ import pathlib
 
 import numpy as np
 
-import judge_domain
+import neural_domain
 import train_domain
 
 
@@ -21,7 +21,7 @@ def main():
     train_domain.CHOICES["views"] = [dict(train_domain.CHOICES["views"][0], steps=25, share=1.0)]
     train_domain.CHOICES["rough"] = dict(train_domain.CHOICES["rough"], steps=8)
     train_domain.prepare(args.data)
-    rows, _, held = judge_domain.load(args.data)   # the judge's own rows come last and are never held
+    rows, _, held = neural_domain.load(args.data)   # the neural's own rows come last and are never held
     left, logits = train_domain.held_out(~np.array(held[:len(train_domain.STATE["rows"])]))
     np.savez(args.out, logits=logits, text=[hashlib.sha256(rows[i].text.encode()).hexdigest() for i in left])
 

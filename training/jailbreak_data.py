@@ -35,7 +35,7 @@ CHATS = {"chat-rag-bills": "requests.jsonl", "chat-rag-opensourceguide": "reques
 REQUESTS = 3000    # made requests, harmless
 MADE = {"attacks": 9000, "lookalikes": 12000, "planted": 3000, "carriers": 4000, "surrounded": 5000, "mixed": 6000}
 WRITTEN = {"attacks": (3, 1.0), "lookalikes": (3, 1.5)}    # draws of a record, and their weight
-HELD, FOLDS = 0.10, 5   # share of the groups that the judge's training keeps out, for calibration; folds of the linear model
+HELD, FOLDS = 0.10, 5   # share of the groups that the neural's training keeps out, for calibration; folds of the linear model
 ROOM = 225      # tokens of a made window, by estimate
 
 
@@ -209,8 +209,8 @@ def mixed(rng, pools, attack=None):
 
 
 def held(row):
-    """Is the row kept out of the judge's training?"""
-    return data.chance(row.group, "judge held") < HELD
+    """Is the row kept out of the neural's training?"""
+    return data.chance(row.group, "neural held") < HELD
 
 
 def fold_of(group):
@@ -259,7 +259,7 @@ def pieces(text):
         at = step + 1 if 0 < step < end else at + STEP
 
 
-SPREAD, JUDGE_SPREAD = 0.9, 0.5   # of log odds, of the linear tier and the judge, as in src/signal/guard/risk.h
+SPREAD, NEURAL_SPREAD = 0.9, 0.5   # of log odds, of the linear tier and the neural, as in src/signal/guard/risk.h
 
 
 def gathered(scores, spread):

@@ -18,8 +18,8 @@ from sklearn.svm import LinearSVC
 
 import data
 import fit
-import judge_eval as je
-import judge_model
+import neural_eval as je
+import neural_model
 import trunk
 
 MOST = 96
@@ -30,7 +30,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 def features_of(folder, texts, layers=(3, 6), tokens=6144):
     """Mean-pooled hidden states after the layers, each of length 1, side by side."""
     tensors, config = trunk.weights(folder)
-    model = judge_model.Judge(tensors, config, 1, 1, {}, {}).eval()
+    model = neural_model.Neural(tensors, config, 1, 1, {}, {}).eval()
     model.merge()
     ids = [trunk.wrap(i[:MOST]) for i, _ in trunk.encode(trunk.tokenizer(folder), texts)]
     order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
@@ -86,7 +86,7 @@ def main():
             a, b = je.log_p(head.decision_function(x[at])), je.log_p(3 * svm.decision_function(words.transform([texts[i] for i in at])))
             out[label] = {"rows": len(at), "majority": round(100 * np.bincount(y[at]).max() / len(at), 1), **{n: round(100 * float((s.argmax(1) == y[at]).mean()), 1) for n, s in (("frozen trunk", a), ("SVM", b), ("sum", a + b))}}
             print(label, json.dumps(out[label]), flush=True)
-    (HERE.parent / "models" / "judge" / "left_out.json").write_text(json.dumps(out, indent=1) + "\n")
+    (HERE.parent / "models" / "neural" / "left_out.json").write_text(json.dumps(out, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""How much surer one window of many must be: measures jailbreak_data.SPREAD and JUDGE_SPREAD on rows that training kept out.
+"""How much surer one window of many must be: measures jailbreak_data.SPREAD and NEURAL_SPREAD on rows that training kept out.
 
     python long_risk.py --trunk DIR --model DIR --linear FILE [--data ../../shared/data]
 
 `--linear` is what train_jailbreak_linear.py --unseen wrote. Prompts of 8 to 128 windows are drawn from harmless rows of one kind, read one
-below the other, and attacks stand among them. Printed for several spreads of the judge: harmless prompts at 0.7 or more, attacks found, by tier and for
+below the other, and attacks stand among them. Printed for several spreads of the neural: harmless prompts at 0.7 or more, attacks found, by tier and for
 both mixed as config.json says.
 """
 import argparse
@@ -16,11 +16,11 @@ import torch
 
 import features
 import jailbreak_data as jd
-import judge_eval as je
-import judge_files
+import neural_eval as je
+import neural_files
 import table
 import train_jailbreak_linear as linear
-import train_judge
+import train_neural
 import trunk
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -36,14 +36,14 @@ def main():
     args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     args.add_argument("--trunk", required=True, type=pathlib.Path)
     args.add_argument("--data", default=HERE.parent.parent / "shared" / "data", type=pathlib.Path)
-    args.add_argument("--model", default=HERE.parent / "models" / "judge", type=pathlib.Path)
+    args.add_argument("--model", default=HERE.parent / "models" / "neural", type=pathlib.Path)
     args.add_argument("--linear", required=True, type=pathlib.Path)
     args.add_argument("--threads", type=int, default=2)
     args = args.parse_args()
     torch.set_num_threads(args.threads)
     rng = random.Random(5)
     folder = trunk.find(args.trunk)
-    model = judge_files.read(args.model, train_judge.build(folder, {t: len(l) for t, l in judge_files.LABELS.items()}))
+    model = neural_files.read(args.model, train_neural.build(folder, {t: len(l) for t, l in neural_files.LABELS.items()}))
     config = json.loads((args.model / "config.json").read_text())
     shipped = table.Model.load(HERE.parent / "models" / "jailbreak-linear" / "model.safetensors")[0]
     reader, words = je.Reader(model, trunk.tokenizer(folder)), table.Model.load(args.linear)[0]

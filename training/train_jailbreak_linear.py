@@ -217,7 +217,7 @@ def main():
     args.add_argument("--left-out-only", action="store_true", help="leave each source out, by the threshold of the model in --out, and add that to its card")
     args.add_argument("--margins", type=pathlib.Path, help="also write the out-of-fold margins of all rows and windows here (npz)")
     args.add_argument("--gather-again", action="store_true", help="train nothing: gather the windows of --margins anew and calibrate the model in --out")
-    args.add_argument("--unseen", type=pathlib.Path, help="only write a model here that has not seen what the judge's training keeps out")
+    args.add_argument("--unseen", type=pathlib.Path, help="only write a model here that has not seen what the neural's training keeps out")
     args.add_argument("--workers", type=int, default=2)
     args = args.parse_args()
     began = time.time()

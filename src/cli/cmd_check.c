@@ -34,14 +34,14 @@ static int print_schema(void)
 /* What only shows when the configuration is put to work: patterns, model files. */
 static int compile(const struct sr_config *config, struct sr_problems *problems)
 {
-    struct sr_engine *engine = NULL;
+    struct sr_router *engine = NULL;
     struct sr_err err = {0};
     sr_log_set_level(SR_LOG_WARN); /* a model that opens is no news here */
-    int rc = sr_engine_new(&engine, sr_config_ref(config), NULL, &err);
+    int rc = sr_router_new(&engine, sr_config_ref(config), NULL, &err);
     if (rc)
         sr_problems_add(problems, SR_PROBLEM_ERROR, err.line, err.column, "%s", err.message);
     else
-        sr_engine_unref(engine);
+        sr_router_unref(engine);
     return rc;
 }
 

@@ -5,9 +5,9 @@
 
 #include "base/clock.h"
 #include "cli/classify/guards.h"
+#include "cli/classify/tiers.h"
 #include "cli/eval/rows.h"
 #include "cli/term.h"
-#include "cli/classify/tiers.h"
 
 #include <unistd.h>
 

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "cli/classify/neural.h"
+#include "cli/classify/encoder.h"
 #include "cli/eval/rows.h"
 #include "cli/term.h"
 #include "infer/embed.h"
@@ -17,7 +17,7 @@
 #define OUT_MAX     ((size_t)64 << 20)
 #define SHOWN       8 /* numbers on a line for people */
 
-static struct sr_neural_args args;
+static struct sr_cli_encoder_args args;
 static const char *jsonl;
 static long dimensions, layers;
 static bool json;
@@ -25,7 +25,7 @@ static const struct sr_option options[] = {
     {"model", SR_OPTION_TEXT, &args.model, "DIR", "a model folder instead of the default one"},
     {"dimensions", SR_OPTION_NUMBER, &dimensions, "N", "keep the first N numbers, at length 1 again"},
     {"layers", SR_OPTION_NUMBER, &layers, "N", "stop after N layers"},
-    SR_NEURAL_OPTIONS(args),
+    SR_CLI_ENCODER_OPTIONS(args),
     {"json", SR_OPTION_FLAG, &json, NULL, "one JSON document"},
     {"jsonl", SR_OPTION_TEXT, &jsonl, "FILE",
      "embed `text` of each line; one JSON line each; - is standard input"},
@@ -79,30 +79,30 @@ static int put_picture(struct sr_buf *out, const struct sr_embed *group, const c
     return rc;
 }
 
-static int new_group(const struct sr_neural *neural, size_t max_texts, size_t max_ids, struct sr_embed **out,
-                     struct sr_err *err)
+static int new_group(const struct sr_cli_encoder *encoder, size_t max_texts, size_t max_ids,
+                     struct sr_embed **out, struct sr_err *err)
 {
-    struct sr_embed_options o = sr_embed_defaults(neural->encoder);
+    struct sr_embed_options o = sr_embed_defaults(encoder->encoder);
     o.max_texts = max_texts;
     o.max_ids = max_ids ? max_ids : o.max_ids;
     o.layers = layers < UINT16_MAX ? (uint16_t)layers : UINT16_MAX;
     o.dimensions = dimensions < UINT16_MAX ? (uint16_t)dimensions : UINT16_MAX;
-    return sr_embed_new(out, neural->encoder, &o, err);
+    return sr_embed_new(out, encoder->encoder, &o, err);
 }
 
 /* ---- one text ---- */
 
-static int embed_text(const struct sr_neural *neural, struct sr_bytes text, struct sr_buf *out,
+static int embed_text(const struct sr_cli_encoder *encoder, struct sr_bytes text, struct sr_buf *out,
                       struct sr_err *err)
 {
     struct sr_embed *group = NULL;
-    const char *model = sr_neural_name(neural->encoder);
+    const char *model = sr_cli_encoder_name(encoder->encoder);
     uint64_t start = sr_clock_ns();
-    int rc = new_group(neural, 1, 0, &group, err);
+    int rc = new_group(encoder, 1, 0, &group, err);
     if (rc == SR_OK && (rc = sr_embed_add(group, text)) != SR_OK)
         sr_err_set(err, rc, rc == SR_ELIMIT ? "the text is too long" : "the text cannot be read: %s",
                    sr_strerror(rc));
-    if (rc == SR_OK && (rc = sr_embed_run(group, neural->infer)) != SR_OK)
+    if (rc == SR_OK && (rc = sr_embed_run(group, encoder->infer)) != SR_OK)
         sr_err_set(err, rc, "%s", sr_strerror(rc));
     double us = (double)(sr_clock_ns() - start) / 1e3;
     float *vector = rc == SR_OK ? sr_mem_calloc(sr_embed_dimensions(group), sizeof *vector) : NULL;
@@ -118,7 +118,7 @@ static int embed_text(const struct sr_neural *neural, struct sr_bytes text, stru
     return rc;
 }
 
-static int one_text(const struct sr_neural *neural, const struct sr_operands *operands)
+static int one_text(const struct sr_cli_encoder *encoder, const struct sr_operands *operands)
 {
     struct sr_buf input, out;
     struct sr_err err = {0};
@@ -130,7 +130,7 @@ static int one_text(const struct sr_neural *neural, const struct sr_operands *op
     struct sr_bytes text =
         operands->count ? sr_bytes_str(operands->items[0]) : sr_bytes_trim(sr_buf_view(&input));
     if (rc == SR_OK)
-        rc = embed_text(neural, text, &out, &err);
+        rc = embed_text(encoder, text, &out, &err);
     if (rc != SR_OK)
         code = sr_cmd_fail(&usage,
                            rc == SR_EINVAL   ? SR_EXIT_USAGE
@@ -147,7 +147,7 @@ static int one_text(const struct sr_neural *neural, const struct sr_operands *op
 /* ---- rows, in groups ---- */
 
 struct rows {
-    const struct sr_neural *neural;
+    const struct sr_cli_encoder *encoder;
     struct sr_rows *file;
     struct sr_embed *group; /* rows that are not computed yet */
     struct sr_arena ids;    /* their ids */
@@ -161,7 +161,7 @@ static int flush(struct rows *r, struct sr_err *err)
 {
     size_t n = r->group ? sr_embed_count(r->group) : 0, all = 0;
     uint64_t start = sr_clock_ns();
-    int rc = n ? sr_embed_run(r->group, r->neural->infer) : SR_OK;
+    int rc = n ? sr_embed_run(r->group, r->encoder->infer) : SR_OK;
     double us = (double)(sr_clock_ns() - start) / 1e3;
     if (rc != SR_OK)
         sr_err_set(err, rc, "%s", sr_strerror(rc));
@@ -171,8 +171,8 @@ static int flush(struct rows *r, struct sr_err *err)
         double share = (double)sr_embed_windows(r->group, i)->total_ids / (double)all;
         sr_embed_vector(r->group, i, r->vector);
         sr_buf_clear(&r->out);
-        rc = put_json(&r->out, r->group, i, sr_neural_name(r->neural->encoder), r->vector, r->row_ids[i],
-                      us * share);
+        rc = put_json(&r->out, r->group, i, sr_cli_encoder_name(r->encoder->encoder), r->vector,
+                      r->row_ids[i], us * share);
         if (rc == SR_OK && fwrite(r->out.data, 1, r->out.len, stdout) != r->out.len)
             rc = sr_err_set(err, SR_EIO, "cannot write to standard output");
     }
@@ -190,7 +190,7 @@ static int add(struct rows *r, const struct sr_row *row, struct sr_err *err)
         if (attempt && (rc = flush(r, err)) != SR_OK)
             return rc;
         if (!r->group &&
-            (rc = new_group(r->neural, GROUP_TEXTS, attempt == 2 ? 0 : GROUP_IDS, &r->group, err)) != SR_OK)
+            (rc = new_group(r->encoder, GROUP_TEXTS, attempt == 2 ? 0 : GROUP_IDS, &r->group, err)) != SR_OK)
             return rc;
         rc = sr_embed_add(r->group, row->text);
     }
@@ -208,16 +208,16 @@ static size_t vector_size(const struct sr_encoder *encoder)
     return head < 0 ? 1 : sr_encoder_info(encoder)->heads[head].n_labels;
 }
 
-static int embed_rows(const struct sr_neural *neural)
+static int embed_rows(const struct sr_cli_encoder *encoder)
 {
-    struct rows r = {.neural = neural};
+    struct rows r = {.encoder = encoder};
     struct sr_row row;
     struct sr_err err = {0};
     size_t done, total;
     int code = SR_EXIT_DONE;
     sr_arena_init(&r.ids, OUT_MAX);
     sr_buf_init(&r.out, OUT_MAX);
-    r.vector = sr_mem_calloc(vector_size(neural->encoder), sizeof *r.vector);
+    r.vector = sr_mem_calloc(vector_size(encoder->encoder), sizeof *r.vector);
     int rc = r.vector ? sr_rows_open(&r.file, jsonl, &err) : SR_ENOMEM;
     while (rc == SR_OK && (rc = sr_rows_next(r.file, &row, &err)) == SR_OK &&
            (rc = add(&r, &row, &err)) == SR_OK) {
@@ -250,17 +250,17 @@ static int embed_rows(const struct sr_neural *neural)
 int sr_cmd_embed(int argc, char **argv)
 {
     struct sr_operands operands;
-    struct sr_neural neural;
+    struct sr_cli_encoder encoder;
     char path[SR_LOCATE_MAX];
     int code = SR_EXIT_DONE;
     if (!sr_cmd_begin(&usage, argc, argv, 1, &operands, &code))
         return code;
     if (jsonl && operands.count)
         return sr_cmd_misuse(&usage, "give TEXT or --jsonl, not both");
-    if (!sr_neural_choose(&usage, &args, "embedding", path, &code) ||
-        !sr_neural_open(&usage, &args, NULL, NULL, &neural, &code))
+    if (!sr_cli_encoder_choose(&usage, &args, "embedding", path, &code) ||
+        !sr_cli_encoder_open(&usage, &args, NULL, NULL, &encoder, &code))
         return code;
-    code = jsonl ? embed_rows(&neural) : one_text(&neural, &operands);
-    sr_neural_close(&neural);
+    code = jsonl ? embed_rows(&encoder) : one_text(&encoder, &operands);
+    sr_cli_encoder_close(&encoder);
     return code;
 }

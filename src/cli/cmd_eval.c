@@ -5,8 +5,8 @@
 #include "cli/cmd.h"
 
 #include "base/clock.h"
-#include "cli/eval/eval.h"
 #include "cli/classify/guards.h"
+#include "cli/eval/eval.h"
 #include "cli/term.h"
 #include "text/estimate.h"
 #include "text/utf8.h"

@@ -3,9 +3,9 @@
  */
 #include "cli/cmd.h"
 
+#include "cli/classify/encoder.h"
 #include "cli/models/manifest.h"
 #include "cli/models/models_found.h"
-#include "cli/classify/neural.h"
 #include "cli/models/verify.h"
 #include "infer/locate.h"
 #include "model/linear/linear.h"
@@ -18,14 +18,14 @@
 
 static bool json;
 static const char *text_file;
-static struct sr_neural_args args;
+static struct sr_cli_encoder_args args;
 static const char *heads;
 static const struct sr_option options[] = {
     {"heads", SR_OPTION_TEXT, &heads, "DIR", "info, verify: heads or adapters for a neural model"},
     {"text", SR_OPTION_TEXT, &text_file, "FILE",
      "verify: compare on these lines instead of the built-in ones"},
     {"json", SR_OPTION_FLAG, &json, NULL, "one JSON document"},
-    SR_NEURAL_OPTIONS(args),
+    SR_CLI_ENCODER_OPTIONS(args),
 };
 static const struct sr_usage usage = {
     .name = "models",
@@ -151,11 +151,11 @@ static void print_encoder(const struct sr_encoder *encoder)
     const struct sr_encoder_info *i = sr_encoder_info(encoder);
     if (json) {
         printf("{\"name\":");
-        put_string(sr_neural_name(encoder));
+        put_string(sr_cli_encoder_name(encoder));
         printf(",\"folder\":");
         put_string(i->folder);
     } else {
-        printf("name          %s\nfolder        %s\n", sr_neural_name(encoder), i->folder);
+        printf("name          %s\nfolder        %s\n", sr_cli_encoder_name(encoder), i->folder);
     }
     printf(
         json ? ",\"tier\":\"neural\",\"architecture\":\"%s\",\"layers\":%zu,\"hidden\":%zu,"
@@ -179,7 +179,7 @@ static int info_encoder(const char *folder)
     int code = resolve(folder, &opened);
     if (code != SR_EXIT_DONE)
         return code;
-    struct sr_encoder_options o = {.precision = sr_neural_precision(args.precision),
+    struct sr_encoder_options o = {.precision = sr_cli_encoder_precision(args.precision),
                                    .heads = &opened.heads,
                                    .n_heads = opened.heads ? 1 : 0};
     int rc = sr_encoder_open(&encoder, opened.encoder, &o, &err);
@@ -256,7 +256,7 @@ static int list(void)
     if (sr_linear_open_jailbreak(&jailbreak, NULL) == SR_OK)
         print_linear_line(jailbreak, "jailbreak-linear", false);
     print_neural_line(SR_LOCATE_DEFAULT, "embedding");
-    print_neural_line("judge", "heads");
+    print_neural_line("neural", "heads");
     printf(json ? "]\n" : "");
     sr_linear_unref(domain);
     sr_linear_unref(jailbreak);
@@ -321,8 +321,9 @@ static int verify_built_in(void)
             printf("%s: not there; `make setup` takes it\n", SR_LOCATE_DEFAULT);
         return SR_EXIT_DONE;
     }
-    const struct sr_manifest_file weights = {
-        .path = SR_LIT("model.safetensors"), .sha256 = SR_LIT(SR_NEURAL_SHA256), .bytes = SR_NEURAL_BYTES};
+    const struct sr_manifest_file weights = {.path = SR_LIT("model.safetensors"),
+                                             .sha256 = SR_LIT(SR_CLI_ENCODER_SHA256),
+                                             .bytes = SR_CLI_ENCODER_BYTES};
     struct sr_err err = {0};
     if (sr_manifest_verify(folder, &weights, &err) != SR_OK)
         return sr_cmd_fail(&usage, SR_EXIT_NO, "%s", err.message);

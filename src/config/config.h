@@ -364,16 +364,18 @@ struct sr_config_inference {
     const char *encoder;    /* folder or name; empty: the default one, where it is found */
     int layers, dimensions; /* 0: all */
     int precision;          /* enum sr_precision */
-    int judge_precision;    /* the same, of the judge's trunk */
+    int neural_precision;   /* the same, of the neural classifier's trunk */
     int threads;            /* 0: by the machine */
     const char *cpus;       /* empty: all */
     size_t memory_max;      /* bytes */
     int queue_jobs, batch_tokens, batch_wait_us, max_windows;
-    const char *judge; /* folder or name of heads on the encoder; empty: those that come along, where found */
+    const char
+        *neural; /* folder or name of heads on the encoder; empty: those that come along, where found */
     const char *models_folder; /* of model folders, in which those for tasks are found; empty: none */
-    size_t judge_max;          /* bytes of a text that the judge reads; 0: any */
-    bool alone;                /* the judge without the other tiers; commands set it, no key does */
-    double ask_below;          /* a linear answer less sure than this is put to the judge; 0: none, 1: all */
+    size_t neural_max;         /* bytes of a text that the neural classifier reads; 0: any */
+    bool alone; /* the neural classifier without the other tiers; commands set it, no key does */
+    double
+        ask_below; /* a linear answer less sure than this is put to the neural classifier; 0: none, 1: all */
 };
 
 /* global.router and the rest of global that this program has. */
@@ -389,7 +391,7 @@ struct sr_config_global {
     const char *jailbreak_model;        /* file; empty = the embedded one */
     struct sr_strings jailbreak_labels; /* labels that mean an attack; none: all but benign ones */
     double pii_threshold;               /* of rules that have none: 0.7 */
-    const char *pii_model;              /* folder; empty = the judge that comes along */
+    const char *pii_model;              /* folder; empty = the neural classifier that comes along */
     double override_confidence;         /* fusion: a classifier at least this sure overrides; 0 = never */
     uint64_t signal_deadline_ms;        /* 1,000 */
     bool request_headers;               /* X-VSR-* on the upstream request */

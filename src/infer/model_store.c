@@ -20,12 +20,12 @@ struct stored {
     uint64_t stamp; /* 0 for a model inside the executable */
     struct sr_linear *linear;
     struct sr_encoder *encoder;
-    struct sr_judge *judge;
+    struct sr_neural *neural;
     struct sr_tokenizer *tokenizer; /* one of the four */
     bool taken;
 };
 
-struct sr_models {
+struct sr_model_store {
     struct sr_memo *memo;
     struct sr_metrics *metrics;
     struct sr_infer *infer;
@@ -36,7 +36,7 @@ struct sr_models {
     size_t n;
 };
 
-int sr_models_new(struct sr_models **out, struct sr_metrics *metrics)
+int sr_model_store_new(struct sr_model_store **out, struct sr_metrics *metrics)
 {
     *out = sr_mem_calloc(1, sizeof **out);
     if (!*out)
@@ -55,12 +55,12 @@ static void drop(struct stored *item)
 {
     sr_linear_unref(item->linear);
     sr_encoder_unref(item->encoder);
-    sr_judge_unref(item->judge);
+    sr_neural_unref(item->neural);
     sr_tokenizer_unref(item->tokenizer);
     sr_mem_free(item->key);
 }
 
-void sr_models_free(struct sr_models *models)
+void sr_model_store_free(struct sr_model_store *models)
 {
     if (!models)
         return;
@@ -72,12 +72,12 @@ void sr_models_free(struct sr_models *models)
     sr_mem_free(models);
 }
 
-struct sr_memo *sr_models_memo(struct sr_models *models)
+struct sr_memo *sr_model_store_memo(struct sr_model_store *models)
 {
     return models ? models->memo : NULL;
 }
 
-void sr_models_begin(struct sr_models *models)
+void sr_model_store_begin(struct sr_model_store *models)
 {
     for (size_t i = 0; i < models->n; i++)
         models->items[i].taken = false;
@@ -110,7 +110,7 @@ static uint64_t folder_stamp(const char *path, bool inner)
     return stamp;
 }
 
-uint64_t sr_models_stamp(const char *path)
+uint64_t sr_model_store_stamp(const char *path)
 {
     char base[SR_LOCATE_MAX];
     struct stat st;
@@ -122,7 +122,7 @@ uint64_t sr_models_stamp(const char *path)
     return folder_stamp(path, false) + (adapter ? folder_stamp(base, false) : 0);
 }
 
-static struct stored *find(struct sr_models *models, const char *key, uint64_t stamp)
+static struct stored *find(struct sr_model_store *models, const char *key, uint64_t stamp)
 {
     for (size_t i = 0; i < models->n; i++)
         if (strcmp(models->items[i].key, key) == 0 && models->items[i].stamp == stamp)
@@ -131,7 +131,7 @@ static struct stored *find(struct sr_models *models, const char *key, uint64_t s
 }
 
 /* Puts an open model in, which the store owns from now on, also on an error. */
-static int keep(struct sr_models *models, const char *key, struct stored fresh, struct stored **out,
+static int keep(struct sr_model_store *models, const char *key, struct stored fresh, struct stored **out,
                 struct sr_err *err)
 {
     fresh.key = sr_mem_dup(key, strlen(key));
@@ -153,15 +153,16 @@ static int open_linear(const char *path, struct sr_linear **out, struct sr_err *
 {
     if (!*path)
         return sr_linear_open_domain(out, err);
-    return strcmp(path, SR_MODELS_JAILBREAK) == 0 ? sr_linear_open_jailbreak(out, err)
-                                                  : sr_linear_open_file(out, path, NULL, err);
+    return strcmp(path, SR_MODEL_STORE_JAILBREAK) == 0 ? sr_linear_open_jailbreak(out, err)
+                                                       : sr_linear_open_file(out, path, NULL, err);
 }
 
-int sr_models_linear(struct sr_models *models, const char *path, struct sr_linear **out, struct sr_err *err)
+int sr_model_store_linear(struct sr_model_store *models, const char *path, struct sr_linear **out,
+                          struct sr_err *err)
 {
     if (!models)
         return open_linear(path, out, err);
-    uint64_t stamp = *path ? sr_models_stamp(path) : 0;
+    uint64_t stamp = *path ? sr_model_store_stamp(path) : 0;
     struct stored *item = find(models, path, stamp);
     if (!item) {
         struct stored fresh = {.stamp = stamp};
@@ -176,14 +177,14 @@ int sr_models_linear(struct sr_models *models, const char *path, struct sr_linea
     return SR_OK;
 }
 
-int sr_models_tokenizer(struct sr_models *models, const char *path, struct sr_tokenizer **out,
-                        struct sr_err *err)
+int sr_model_store_tokenizer(struct sr_model_store *models, const char *path, struct sr_tokenizer **out,
+                             struct sr_err *err)
 {
     struct sr_buf key;
     if (!models)
         return sr_tokenizer_open_file(out, path, err);
     sr_buf_init(&key, (size_t)1 << 16);
-    uint64_t stamp = sr_models_stamp(path);
+    uint64_t stamp = sr_model_store_stamp(path);
     int rc = sr_buf_printf(&key, "tokenizer %s", path);
     if (rc)
         sr_err_set(err, rc, "%s", sr_strerror(rc));
@@ -206,18 +207,19 @@ int sr_models_tokenizer(struct sr_models *models, const char *path, struct sr_to
 static int encoder_key(struct sr_buf *key, uint64_t *stamp, const char *folder,
                        const struct sr_encoder_options *options)
 {
-    *stamp = sr_models_stamp(folder);
+    *stamp = sr_model_store_stamp(folder);
     int rc = sr_buf_printf(key, "encoder %s\n%d %zu %s", folder, (int)options->precision, options->max_tokens,
                            options->task ? options->task : "");
     for (size_t i = 0; i < options->n_heads && rc == SR_OK; i++) {
-        *stamp += sr_models_stamp(options->heads[i]);
+        *stamp += sr_model_store_stamp(options->heads[i]);
         rc = sr_buf_printf(key, "\n%s", options->heads[i]);
     }
     return rc;
 }
 
-int sr_models_encoder(struct sr_models *models, const char *folder, const struct sr_encoder_options *options,
-                      struct sr_encoder **out, struct sr_err *err)
+int sr_model_store_encoder(struct sr_model_store *models, const char *folder,
+                           const struct sr_encoder_options *options, struct sr_encoder **out,
+                           struct sr_err *err)
 {
     struct sr_buf key;
     uint64_t stamp;
@@ -240,25 +242,26 @@ int sr_models_encoder(struct sr_models *models, const char *folder, const struct
     return rc;
 }
 
-int sr_models_judge(struct sr_models *models, struct sr_encoder *encoder, struct sr_infer *infer,
-                    const struct sr_judge_options *options, struct sr_judge **out, struct sr_err *err)
+int sr_model_store_neural(struct sr_model_store *models, struct sr_encoder *encoder, struct sr_infer *infer,
+                          const struct sr_neural_options *options, struct sr_neural **out, struct sr_err *err)
 {
     char key[128];
-    struct stored *item = NULL, fresh = {.judge = NULL};
-    /* While the store has this judge, the judge holds the encoder: no other one is at its place. */
-    snprintf(key, sizeof key, "judge %p %zu %zu %zu %zu %zu", (void *)encoder, options->windows.max_tokens,
+    struct stored *item = NULL, fresh = {.neural = NULL};
+    /* While the store has this neural classifier, the neural classifier holds the encoder: no other one is at
+     * its place. */
+    snprintf(key, sizeof key, "neural %p %zu %zu %zu %zu %zu", (void *)encoder, options->windows.max_tokens,
              options->windows.overlap, options->windows.max_windows, options->memo_bytes,
              options->text_bytes);
     item = find(models, key, 0);
     if (!item) {
-        int rc = sr_judge_new(&fresh.judge, encoder, infer, options, err);
+        int rc = sr_neural_new(&fresh.neural, encoder, infer, options, err);
         if (rc == SR_OK)
             rc = keep(models, key, fresh, &item, err);
         if (rc)
             return rc;
     }
     item->taken = true;
-    *out = sr_judge_ref(item->judge);
+    *out = sr_neural_ref(item->neural);
     return SR_OK;
 }
 
@@ -274,8 +277,8 @@ static bool same_options(const struct sr_infer_options *a, const struct sr_infer
            a->wait_ns == b->wait_ns && a->memory_max == b->memory_max && same_text(a->cpus, b->cpus);
 }
 
-int sr_models_infer(struct sr_models *models, const struct sr_infer_options *options, struct sr_infer **out,
-                    struct sr_err *err)
+int sr_model_store_infer(struct sr_model_store *models, const struct sr_infer_options *options,
+                         struct sr_infer **out, struct sr_err *err)
 {
     *out = models->infer;
     if (models->infer && same_options(&models->options, options))
@@ -298,7 +301,7 @@ int sr_models_infer(struct sr_models *models, const struct sr_infer_options *opt
     return SR_OK;
 }
 
-void sr_models_sweep(struct sr_models *models)
+void sr_model_store_sweep(struct sr_model_store *models)
 {
     size_t kept = 0;
     struct sr_err err = {0};

@@ -16,56 +16,58 @@
 
 #define SR_MODELS_MAX 64 /* open at once */
 
-struct sr_models;
-struct sr_judge; /* infer/classifier/neural.h */
-struct sr_judge_options;
+struct sr_model_store;
+struct sr_neural; /* infer/classifier/neural.h */
+struct sr_neural_options;
 
 /* `metrics` gets the engine's; NULL is allowed; outlives the store. */
-int sr_models_new(struct sr_models **out, struct sr_metrics *metrics) SR_WARN_UNUSED;
+int sr_model_store_new(struct sr_model_store **out, struct sr_metrics *metrics) SR_WARN_UNUSED;
 
 /* Stops the engine: jobs under way end with SR_ECLOSED. NULL is allowed. */
-void sr_models_free(struct sr_models *models);
+void sr_model_store_free(struct sr_model_store *models);
 
 /* A reload begins: nothing counts as taken. */
-void sr_models_begin(struct sr_models *models);
+void sr_model_store_begin(struct sr_model_store *models);
 
-#define SR_MODELS_JAILBREAK ":jailbreak" /* as a path: the jailbreak model inside the executable */
+#define SR_MODEL_STORE_JAILBREAK ":jailbreak" /* as a path: the jailbreak model inside the executable */
 
 /* What is remembered of texts that were read: borrowed, lives as long as the store; NULL with `models` NULL.
  * Remembers nothing until sr_memo_resize. */
-struct sr_memo *sr_models_memo(struct sr_models *models);
+struct sr_memo *sr_model_store_memo(struct sr_model_store *models);
 
 /* The linear model of `path`, "" for the domain model inside the executable; the reference is the caller's.
  * With `models` NULL it is opened anew. Errors: those of sr_linear_open_file, SR_ELIMIT. */
-int sr_models_linear(struct sr_models *models, const char *path, struct sr_linear **out,
-                     struct sr_err *err) SR_WARN_UNUSED;
+int sr_model_store_linear(struct sr_model_store *models, const char *path, struct sr_linear **out,
+                          struct sr_err *err) SR_WARN_UNUSED;
 
 /* The tokenizer of `path`, a tokenizer.json; the reference is the caller's. With `models` NULL it is opened
  * anew. Errors: those of sr_tokenizer_open_file, SR_ELIMIT. */
-int sr_models_tokenizer(struct sr_models *models, const char *path, struct sr_tokenizer **out,
-                        struct sr_err *err) SR_WARN_UNUSED;
+int sr_model_store_tokenizer(struct sr_model_store *models, const char *path, struct sr_tokenizer **out,
+                             struct sr_err *err) SR_WARN_UNUSED;
 
 /* The encoder of `folder`; the reference is the caller's. Errors: those of sr_encoder_open, SR_ELIMIT. */
-int sr_models_encoder(struct sr_models *models, const char *folder, const struct sr_encoder_options *options,
-                      struct sr_encoder **out, struct sr_err *err) SR_WARN_UNUSED;
+int sr_model_store_encoder(struct sr_model_store *models, const char *folder,
+                           const struct sr_encoder_options *options, struct sr_encoder **out,
+                           struct sr_err *err) SR_WARN_UNUSED;
 
-/* The judge over an encoder of this store, run by its engine; the reference is the caller's. Everyone who
- * asks with the same encoder gets the same one, with what it remembers. Errors: those of sr_judge_new. */
-int sr_models_judge(struct sr_models *models, struct sr_encoder *encoder, struct sr_infer *infer,
-                    const struct sr_judge_options *options, struct sr_judge **out,
-                    struct sr_err *err) SR_WARN_UNUSED;
+/* The neural classifier over an encoder of this store, run by its engine; the reference is the caller's.
+ * Everyone who asks with the same encoder gets the same one, with what it remembers. Errors: those of
+ * sr_neural_new. */
+int sr_model_store_neural(struct sr_model_store *models, struct sr_encoder *encoder, struct sr_infer *infer,
+                          const struct sr_neural_options *options, struct sr_neural **out,
+                          struct sr_err *err) SR_WARN_UNUSED;
 
 /* A number that changes when the file changes, or a file in the folder, or in the one that an adapter in it
  * stands on; 0 when there is none. */
-uint64_t sr_models_stamp(const char *path);
+uint64_t sr_model_store_stamp(const char *path);
 
 /* The engine, borrowed: lives as long as the store. It is started at the first call; where `options` differ
  * from those in force they are checked now and apply from the sweep on. Their metrics are the store's. Errors
  * of sr_infer_new. */
-int sr_models_infer(struct sr_models *models, const struct sr_infer_options *options, struct sr_infer **out,
-                    struct sr_err *err) SR_WARN_UNUSED;
+int sr_model_store_infer(struct sr_model_store *models, const struct sr_infer_options *options,
+                         struct sr_infer **out, struct sr_err *err) SR_WARN_UNUSED;
 
 /* The reload succeeded: drops the models that it did not take. After a failed one do not call it. */
-void sr_models_sweep(struct sr_models *models);
+void sr_model_store_sweep(struct sr_model_store *models);
 
 #endif

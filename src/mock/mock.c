@@ -8,8 +8,8 @@
 #include "mock/mock.h"
 
 #include "base/mem.h"
-#include "net/server/server.h"
 #include "mock/answer.h"
+#include "net/server/server.h"
 
 #include <inttypes.h>
 

@@ -94,8 +94,8 @@
       "Requests of Envoy that went on without the headers of a verdict, by reason.", "reason", NONE)         \
     X(SIGNAL_ERRORS, COUNTER, "semroute_signal_errors_total", "Signals that gave no result, by reason.",     \
       "signal,reason", NONE)                                                                                 \
-    X(JUDGE_LATE, COUNTER, "semroute_judge_late_total",                                                      \
-      "Signals that were answered before the judge had read all; other tiers answered for the rest.",        \
+    X(NEURAL_LATE, COUNTER, "semroute_neural_late_total",                                                    \
+      "Signals that were answered before the neural had read all; other tiers answered for the rest.",       \
       "signal", NONE)                                                                                        \
     X(COMPRESSION_RATIO, HISTOGRAM, "semroute_compression_ratio",                                            \
       "Tokens that signals read of a compressed text, over all of its tokens.", "", RATIO)                   \

@@ -8,9 +8,9 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "router/response/answer.h"
-#include "router/report/explain.h"
 #include "router/reply/reply.h"
+#include "router/report/explain.h"
+#include "router/response/answer.h"
 
 /* The arena holds spans, decoded texts and edits of one body: a few times its size, and room for headers. */
 #define ARENA_BASE_MAX ((size_t)64 << 20)
@@ -22,12 +22,12 @@
 
 const struct sr_config_decision *sr_exchange_decision(const sr_exchange *x)
 {
-    return x->decision.decision >= 0 ? &x->engine->config->decisions[x->decision.decision] : NULL;
+    return x->decision.decision >= 0 ? &x->router->config->decisions[x->decision.decision] : NULL;
 }
 
 const struct sr_config_model *sr_exchange_model(const sr_exchange *x)
 {
-    return x->model >= 0 ? &x->engine->config->models[x->model] : NULL;
+    return x->model >= 0 ? &x->router->config->models[x->model] : NULL;
 }
 
 struct sr_bytes sr_exchange_id(const sr_exchange *x)
@@ -37,7 +37,7 @@ struct sr_bytes sr_exchange_id(const sr_exchange *x)
 
 static int exchange_init(sr_exchange *x, const struct sr_request_head *head)
 {
-    const struct sr_config *config = x->engine->config;
+    const struct sr_config *config = x->router->config;
     int rc = sr_head_read(&x->head, head, config, &x->arena);
     if (rc)
         return rc;
@@ -47,14 +47,14 @@ static int exchange_init(sr_exchange *x, const struct sr_request_head *head)
     if (x->has_verdict)
         return SR_OK;
     if (!x->head.skip)
-        sr_early_init(&x->early, x->engine->signals, x->doc.dialect);
+        sr_early_init(&x->early, x->router->signals, x->doc.dialect);
     if (x->head.content_length) {
         size_t reserve =
             x->head.content_length < BODY_RESERVE_MAX ? (size_t)x->head.content_length : BODY_RESERVE_MAX;
         rc = sr_buf_reserve(&x->body, reserve);
     }
     return rc ? rc
-              : sr_scan_new(&x->scan, x->engine->paths[x->doc.dialect], sr_scan_limits_defaults(), &x->arena);
+              : sr_scan_new(&x->scan, x->router->paths[x->doc.dialect], sr_scan_limits_defaults(), &x->arena);
 }
 
 /* Books the time since `start` as ours; on the way to the verdict, and once it is there publishes it. */
@@ -87,8 +87,8 @@ sr_exchange *sr_exchange_new(sr_runtime *runtime, const struct sr_request_head *
     if (!x)
         return NULL;
     x->runtime = runtime;
-    x->engine = sr_runtime_engine(runtime);
-    x->metrics = x->engine->config->global.metrics ? sr_runtime_metrics_table(runtime) : NULL;
+    x->router = sr_runtime_router(runtime);
+    x->metrics = x->router->config->global.metrics ? sr_runtime_metrics_table(runtime) : NULL;
     if (env)
         x->env = *env;
     x->times.started = start;
@@ -97,13 +97,13 @@ sr_exchange *sr_exchange_new(sr_runtime *runtime, const struct sr_request_head *
     x->decision.category_name = "";
     sr_guard_init(&x->guard);
     x->verdict.decision = x->verdict.category = x->verdict.effort = x->verdict.model = "";
-    sr_arena_init(&x->arena, ARENA_BASE_MAX + 4 * x->engine->max_body);
-    sr_buf_init(&x->body, x->engine->max_body);
+    sr_arena_init(&x->arena, ARENA_BASE_MAX + 4 * x->router->max_body);
+    sr_buf_init(&x->body, x->router->max_body);
     sr_buf_init(&x->reply, REPLY_MAX);
     sr_buf_init(&x->explain, EXPLAIN_MAX);
     sr_answer_init(x);
     if (exchange_init(x, head)) {
-        sr_engine_unref(x->engine);
+        sr_router_unref(x->router);
         sr_buf_dispose(&x->body);
         sr_buf_dispose(&x->reply);
         sr_arena_dispose(&x->arena);
@@ -192,6 +192,6 @@ void sr_exchange_end(sr_exchange *x, enum sr_end how)
     sr_buf_dispose(&x->reply);
     sr_buf_dispose(&x->explain);
     sr_arena_dispose(&x->arena);
-    sr_engine_unref(x->engine);
+    sr_router_unref(x->router);
     sr_mem_free(x);
 }

@@ -8,15 +8,15 @@
 #define SR_ROUTER_EXCHANGE_H
 
 #include "base/buf.h"
-#include "router/request/prefetch.h"
-#include "router/router.h"
-#include "router/route/guard.h"
 #include "router/request/head.h"
+#include "router/request/prefetch.h"
 #include "router/request/request.h"
 #include "router/response/guard.h"
 #include "router/response/restore.h"
-#include "router/runtime.h"
 #include "router/response/usage.h"
+#include "router/route/guard.h"
+#include "router/router.h"
+#include "router/runtime.h"
 #include "json/splice.h"
 #include "json/sse_frames.h"
 
@@ -70,7 +70,7 @@ struct sr_answer {
 
 struct sr_exchange {
     sr_runtime *runtime;
-    struct sr_engine *engine;
+    struct sr_router *router;
     struct sr_metrics *metrics; /* NULL: switched off */
     struct sr_exchange_env env; /* post NULL: none */
     struct sr_arena arena;

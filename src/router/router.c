@@ -3,8 +3,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "router/response/text.h"
 #include "router/response/restore.h"
+#include "router/response/text.h"
 #include "router/response/usage.h"
 
 /* What is also answered by itself, without routing. */
@@ -62,7 +62,7 @@ static int target_headers(struct sr_target *target, const struct sr_config_backe
     return SR_OK;
 }
 
-static int model_prepare(struct sr_engine_model *out, const struct sr_config_model *model,
+static int model_prepare(struct sr_router_model *out, const struct sr_config_model *model,
                          struct sr_arena *arena, struct sr_err *err)
 {
     struct sr_target *targets = sr_arena_calloc(arena, model->n_backends, sizeof *targets);
@@ -134,123 +134,123 @@ static bool any_decision(const struct sr_config *config, bool (*takes)(const str
     return false;
 }
 
-static int plans_prepare(struct sr_engine *engine, struct sr_err *err)
+static int plans_prepare(struct sr_router *router, struct sr_err *err)
 {
-    const struct sr_config *config = engine->config;
-    int rc = sr_plan_new_of(&engine->plan, config, engine->signals, is_no_guard, err);
+    const struct sr_config *config = router->config;
+    int rc = sr_plan_new_of(&router->plan, config, router->signals, is_no_guard, err);
     if (!rc && any_decision(config, is_guard))
-        rc = sr_plan_new_of(&engine->guards, config, engine->signals, is_guard, err);
+        rc = sr_plan_new_of(&router->guards, config, router->signals, is_guard, err);
     if (!rc && config->global.guards.explicit_models && any_decision(config, is_for_named))
-        rc = sr_plan_new_of(&engine->named, config, engine->signals, is_for_named, err);
+        rc = sr_plan_new_of(&router->named, config, router->signals, is_for_named, err);
     return rc;
 }
 
-static int policies_prepare(struct sr_engine *engine)
+static int policies_prepare(struct sr_router *router)
 {
-    const struct sr_config *config = engine->config;
+    const struct sr_config *config = router->config;
     if (config->global.n_policies == 0)
         return SR_OK;
-    uint32_t *may_see = sr_arena_alloc(&engine->arena, config->n_models * sizeof *may_see);
+    uint32_t *may_see = sr_arena_alloc(&router->arena, config->n_models * sizeof *may_see);
     if (!may_see)
         return SR_ENOMEM;
     memset(may_see, 0xff, config->n_models * sizeof *may_see);
     for (size_t i = 0; i < config->global.n_policies; i++)
         if (config->global.policies[i].index >= 0)
             may_see[config->global.policies[i].index] = config->global.policies[i].allowed;
-    engine->may_see = may_see;
+    router->may_see = may_see;
     return SR_OK;
 }
 
 /* Answers are read by the jailbreak signal's models, whatever rules there are. */
-static int readers_prepare(struct sr_engine *engine, struct sr_models *models, struct sr_err *err)
+static int readers_prepare(struct sr_router *router, struct sr_model_store *models, struct sr_err *err)
 {
-    bool answers = any_decision(engine->config, reads_answers);
+    bool answers = any_decision(router->config, reads_answers);
     if (!models && !answers)
         return SR_OK;
-    int rc = sr_readers_new(&engine->readers, engine->config, models, SR_READERS_SHIPPED,
+    int rc = sr_readers_new(&router->readers, router->config, models, SR_READERS_SHIPPED,
                             models ? READ_ALONE : 1u << SR_SIGNAL_JAILBREAK, err);
-    const char *why = rc || !answers ? NULL : sr_readers_missing(engine->readers, SR_SIGNAL_JAILBREAK);
+    const char *why = rc || !answers ? NULL : sr_readers_missing(router->readers, SR_SIGNAL_JAILBREAK);
     return why ? sr_err_set(err, SR_EUNSUPPORTED, "plugin `response_jailbreak`: %s", why) : rc;
 }
 
-static int engine_prepare(struct sr_engine *engine, struct sr_models *models, struct sr_err *err)
+static int router_prepare(struct sr_router *router, struct sr_model_store *models, struct sr_err *err)
 {
-    const struct sr_config *config = engine->config;
+    const struct sr_config *config = router->config;
     if (models)
-        sr_memo_resize(sr_models_memo(models), config->global.guards.memo_bytes);
-    int rc = sr_signals_new(&engine->signals, config, models, err);
+        sr_memo_resize(sr_model_store_memo(models), config->global.guards.memo_bytes);
+    int rc = sr_signals_new(&router->signals, config, models, err);
     if (!rc)
-        rc = readers_prepare(engine, models, err);
+        rc = readers_prepare(router, models, err);
     if (!rc)
-        rc = plans_prepare(engine, err);
+        rc = plans_prepare(router, err);
     if (!rc)
-        rc = policies_prepare(engine);
+        rc = policies_prepare(router);
     for (int d = 0; !rc && d < SR_DIALECTS; d++)
-        rc = sr_paths_new(&engine->paths[d], sr_dialects[d].specs, sr_dialects[d].n_specs, err);
+        rc = sr_paths_new(&router->paths[d], sr_dialects[d].specs, sr_dialects[d].n_specs, err);
     if (!rc)
-        rc = sr_usage_paths(&engine->answer_paths, err);
+        rc = sr_usage_paths(&router->answer_paths, err);
     if (!rc)
-        rc = sr_restore_paths(&engine->restore_paths, err);
+        rc = sr_restore_paths(&router->restore_paths, err);
     if (!rc)
-        rc = sr_response_paths(&engine->response_paths, err);
+        rc = sr_response_paths(&router->response_paths, err);
     if (rc)
         return rc;
-    engine->models = sr_arena_calloc(&engine->arena, config->n_models, sizeof *engine->models);
-    if (!engine->models)
+    router->models = sr_arena_calloc(&router->arena, config->n_models, sizeof *router->models);
+    if (!router->models)
         return SR_ENOMEM;
     for (size_t i = 0; i < config->n_models; i++) {
-        rc = model_prepare(&engine->models[i], &config->models[i], &engine->arena, err);
+        rc = model_prepare(&router->models[i], &config->models[i], &router->arena, err);
         if (rc)
             return rc;
     }
     return SR_OK;
 }
 
-int sr_engine_new(struct sr_engine **out, const struct sr_config *config, struct sr_models *models,
+int sr_router_new(struct sr_router **out, const struct sr_config *config, struct sr_model_store *models,
                   struct sr_err *err)
 {
-    struct sr_engine *engine = sr_mem_calloc(1, sizeof *engine);
-    if (!engine) {
+    struct sr_router *router = sr_mem_calloc(1, sizeof *router);
+    if (!router) {
         sr_config_unref(config);
         return sr_err_set(err, SR_ENOMEM, "out of memory");
     }
-    sr_ref_init(&engine->ref);
-    sr_arena_init(&engine->arena, ENGINE_ARENA_MAX);
-    engine->config = config;
-    engine->created = sr_clock_wall_ns() / SR_NS_PER_S;
-    engine->max_body = config->global.gateway.max_body_bytes;
-    int rc = engine_prepare(engine, models, err);
+    sr_ref_init(&router->ref);
+    sr_arena_init(&router->arena, ENGINE_ARENA_MAX);
+    router->config = config;
+    router->created = sr_clock_wall_ns() / SR_NS_PER_S;
+    router->max_body = config->global.gateway.max_body_bytes;
+    int rc = router_prepare(router, models, err);
     if (rc) {
         if (err && !err->message[0])
             sr_err_set(err, rc, "%s", sr_strerror(rc));
-        sr_engine_unref(engine);
+        sr_router_unref(router);
         return rc;
     }
-    *out = engine;
+    *out = router;
     return SR_OK;
 }
 
-struct sr_engine *sr_engine_ref(struct sr_engine *engine)
+struct sr_router *sr_router_ref(struct sr_router *router)
 {
-    sr_ref_get(&engine->ref);
-    return engine;
+    sr_ref_get(&router->ref);
+    return router;
 }
 
-void sr_engine_unref(struct sr_engine *engine)
+void sr_router_unref(struct sr_router *router)
 {
-    if (!engine || !sr_ref_put(&engine->ref))
+    if (!router || !sr_ref_put(&router->ref))
         return;
-    sr_plan_unref(engine->plan);
-    sr_plan_unref(engine->guards);
-    sr_plan_unref(engine->named);
-    sr_signals_unref(engine->signals);
+    sr_plan_unref(router->plan);
+    sr_plan_unref(router->guards);
+    sr_plan_unref(router->named);
+    sr_signals_unref(router->signals);
     for (int d = 0; d < SR_DIALECTS; d++)
-        sr_paths_unref(engine->paths[d]);
-    sr_paths_unref(engine->answer_paths);
-    sr_paths_unref(engine->restore_paths);
-    sr_paths_unref(engine->response_paths);
-    sr_readers_free(engine->readers);
-    sr_arena_dispose(&engine->arena);
-    sr_config_unref(engine->config);
-    sr_mem_free(engine);
+        sr_paths_unref(router->paths[d]);
+    sr_paths_unref(router->answer_paths);
+    sr_paths_unref(router->restore_paths);
+    sr_paths_unref(router->response_paths);
+    sr_readers_free(router->readers);
+    sr_arena_dispose(&router->arena);
+    sr_config_unref(router->config);
+    sr_mem_free(router);
 }

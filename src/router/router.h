@@ -14,7 +14,7 @@
 #include "semroute/semroute.h"
 #include "signal/readers.h"
 
-struct sr_engine_model {
+struct sr_router_model {
     const struct sr_target *targets; /* as the request's own path goes */
     size_t n_targets;
     struct sr_bytes chat_path; /* replaces the path of chat completions; empty = as the client asked */
@@ -22,7 +22,7 @@ struct sr_engine_model {
     bool top_level_effort;     /* its hosts take `reasoning_effort` at the top level */
 };
 
-struct sr_engine {
+struct sr_router {
     struct sr_ref ref;
     struct sr_arena arena;
     const struct sr_config *config;
@@ -37,15 +37,15 @@ struct sr_engine {
     struct sr_paths *restore_paths;  /* router/response/restore.h */
     struct sr_paths *response_paths; /* router/response/text.h */
     struct sr_readers *readers;      /* of a runtime's engine, or where answers are read; elsewhere NULL */
-    struct sr_engine_model *models;  /* one per model of the configuration */
+    struct sr_router_model *models;  /* one per model of the configuration */
     uint64_t created;                /* seconds since 1970 */
     size_t max_body;                 /* bytes of a request body; over it 413 */
 };
 
 /* Takes over one reference of `config`, also on failure. Models that are open already come from `models`. */
-int sr_engine_new(struct sr_engine **out, const struct sr_config *config, struct sr_models *models,
+int sr_router_new(struct sr_router **out, const struct sr_config *config, struct sr_model_store *models,
                   struct sr_err *err) SR_WARN_UNUSED;
-struct sr_engine *sr_engine_ref(struct sr_engine *engine);
-void sr_engine_unref(struct sr_engine *engine);
+struct sr_router *sr_router_ref(struct sr_router *router);
+void sr_router_unref(struct sr_router *router);
 
 #endif

@@ -27,7 +27,7 @@ struct log {
 
 /* What a configuration became. */
 struct loaded {
-    struct sr_engine *engine;
+    struct sr_router *router;
     struct sr_encoder *encoder; /* NULL: not wanted, or there is none */
     struct sr_infer *infer;     /* the store's */
 };
@@ -41,7 +41,7 @@ struct sr_runtime {
     struct sr_workers *workers;
     bool workers_settled;
     struct sr_metrics *metrics;
-    struct sr_models *models; /* open ones, kept over reloads */
+    struct sr_model_store *models; /* open ones, kept over reloads */
     atomic_uint_fast64_t requests;
     uint64_t seed;
 };
@@ -94,7 +94,7 @@ static int load_config(const sr_runtime *runtime, const struct sr_config **out, 
 
 static void unload(struct loaded *loaded)
 {
-    sr_engine_unref(loaded->engine);
+    sr_router_unref(loaded->router);
     sr_encoder_unref(loaded->encoder);
     *loaded = (struct loaded){0};
 }
@@ -121,8 +121,8 @@ static int load(const sr_runtime *runtime, struct loaded *out, char *error, size
     if (rc)
         return rc;
     struct sr_err err = {0};
-    sr_models_begin(runtime->models);
-    rc = sr_engine_new(&out->engine, config, runtime->models, &err);
+    sr_model_store_begin(runtime->models);
+    rc = sr_router_new(&out->router, config, runtime->models, &err);
     if (!rc && runtime->options.encoder)
         rc = load_encoder(runtime, config, out, &err);
     if (rc && err.line && error && size)
@@ -133,7 +133,7 @@ static int load(const sr_runtime *runtime, struct loaded *out, char *error, size
     if (rc)
         unload(out);
     else
-        sr_models_sweep(runtime->models);
+        sr_model_store_sweep(runtime->models);
     return rc;
 }
 
@@ -190,9 +190,9 @@ static int apply_logs(sr_runtime *runtime, const struct sr_config *config, struc
     return rc ? rc : apply_log(runtime, &runtime->logs[LOG_AUDIT], audit_target(config), err);
 }
 
-static void publish_revision(sr_runtime *runtime, const struct sr_engine *engine)
+static void publish_revision(sr_runtime *runtime, const struct sr_router *router)
 {
-    struct sr_bytes revision = sr_bytes_str(engine->config->revision);
+    struct sr_bytes revision = sr_bytes_str(router->config->revision);
     sr_metrics_clear(runtime->metrics, SR_METRIC_CONFIG_INFO);
     sr_metrics_set(runtime->metrics, SR_METRIC_CONFIG_INFO, 1, &revision);
 }
@@ -213,16 +213,16 @@ sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *o
     if (path && !(runtime->path = sr_mem_dup(path, strlen(path))))
         goto no_memory;
     if (sr_random(&runtime->seed, sizeof runtime->seed) || sr_metrics_new(&runtime->metrics) ||
-        sr_models_new(&runtime->models, runtime->metrics))
+        sr_model_store_new(&runtime->models, runtime->metrics))
         goto no_memory;
     if (load(runtime, &runtime->now, error, error_size))
         goto failed;
-    if (apply_logs(runtime, runtime->now.engine->config, &err)) {
+    if (apply_logs(runtime, runtime->now.router->config, &err)) {
         say(error, error_size, err.message);
         goto failed;
     }
     sr_metrics_set(runtime->metrics, SR_METRIC_BUILD_INFO, 1, &version);
-    publish_revision(runtime, runtime->now.engine);
+    publish_revision(runtime, runtime->now.router);
     return runtime;
 no_memory:
     say(error, error_size, "out of memory");
@@ -240,7 +240,7 @@ bool sr_runtime_reload(sr_runtime *runtime, char *error, size_t error_size)
         return false;
     }
     struct sr_err err = {0};
-    if (apply_logs(runtime, fresh.engine->config, &err)) {
+    if (apply_logs(runtime, fresh.router->config, &err)) {
         say(error, error_size, err.message);
         unload(&fresh);
         sr_metrics_add(runtime->metrics, SR_METRIC_CONFIG_RELOADS, 1, &result);
@@ -250,7 +250,7 @@ bool sr_runtime_reload(sr_runtime *runtime, char *error, size_t error_size)
     old = runtime->now;
     runtime->now = fresh;
     pthread_mutex_unlock(&runtime->lock);
-    publish_revision(runtime, fresh.engine);
+    publish_revision(runtime, fresh.router);
     result = SR_LIT("success");
     sr_metrics_add(runtime->metrics, SR_METRIC_CONFIG_RELOADS, 1, &result);
     unload(&old);
@@ -267,7 +267,7 @@ void sr_runtime_close(sr_runtime *runtime)
         sr_mem_free(runtime->logs[i].target);
     }
     unload(&runtime->now);
-    sr_models_free(runtime->models);
+    sr_model_store_free(runtime->models);
     sr_metrics_free(runtime->metrics);
     pthread_mutex_destroy(&runtime->lock);
     sr_mem_free(runtime->path);
@@ -293,12 +293,12 @@ size_t sr_runtime_metrics(sr_runtime *runtime, char *out, size_t size)
     return n;
 }
 
-struct sr_engine *sr_runtime_engine(sr_runtime *runtime)
+struct sr_router *sr_runtime_router(sr_runtime *runtime)
 {
     pthread_mutex_lock(&runtime->lock);
-    struct sr_engine *engine = sr_engine_ref(runtime->now.engine);
+    struct sr_router *router = sr_router_ref(runtime->now.router);
     pthread_mutex_unlock(&runtime->lock);
-    return engine;
+    return router;
 }
 
 struct sr_encoder *sr_runtime_encoder(sr_runtime *runtime, struct sr_infer **infer)
@@ -313,7 +313,7 @@ struct sr_encoder *sr_runtime_encoder(sr_runtime *runtime, struct sr_infer **inf
 const struct sr_config *sr_runtime_config(sr_runtime *runtime)
 {
     pthread_mutex_lock(&runtime->lock);
-    const struct sr_config *config = sr_config_ref(runtime->now.engine->config);
+    const struct sr_config *config = sr_config_ref(runtime->now.router->config);
     pthread_mutex_unlock(&runtime->lock);
     return config;
 }
@@ -328,7 +328,7 @@ struct sr_workers *sr_runtime_workers(sr_runtime *runtime)
     pthread_mutex_lock(&runtime->lock);
     if (!runtime->workers_settled) {
         runtime->workers_settled = true;
-        const struct sr_config_global *global = &runtime->now.engine->config->global;
+        const struct sr_config_global *global = &runtime->now.router->config->global;
         int loops, workers = runtime->options.workers;
         if (workers == 0)
             sr_cpu_split(global->loops, global->workers, &loops, &workers);

@@ -15,8 +15,8 @@
 /* The configuration in force, with a reference of its own: sr_config_unref it. */
 const struct sr_config *sr_runtime_config(sr_runtime *runtime);
 
-/* The snapshot in force, with a reference of its own: sr_engine_unref it. */
-struct sr_engine *sr_runtime_engine(sr_runtime *runtime);
+/* The snapshot in force, with a reference of its own: sr_router_unref it. */
+struct sr_router *sr_runtime_router(sr_runtime *runtime);
 
 /* With the option `encoder`: the configuration's encoder, with a reference of its own, and the engine that
  * runs it, borrowed until the runtime is closed. NULL when there is none. */

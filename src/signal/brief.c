@@ -91,7 +91,7 @@ static uint32_t skipped_types(const struct sr_strings *names)
         if (sr_signal_registry[type]->reads_all)
             skipped |= 1u << type;
     for (size_t i = 0; i < names->count; i++) {
-        int type = sr_signal_find(sr_bytes_str(names->items[i]));
+        int type = sr_signal_finding(sr_bytes_str(names->items[i]));
         if (type >= 0)
             skipped |= 1u << type;
     }
@@ -121,11 +121,11 @@ static size_t fit_tokens(void *ctx, struct sr_bytes text, size_t tokens)
 }
 
 static int open_tokenizer(struct sr_signal_shortener *s, const struct sr_config_compression *config,
-                          struct sr_models *models, struct sr_err *err)
+                          struct sr_model_store *models, struct sr_err *err)
 {
     struct sr_tokenizer *tokenizer;
     struct sr_err why = {0};
-    int rc = sr_models_tokenizer(models, config->tokenizer, &tokenizer, &why);
+    int rc = sr_model_store_tokenizer(models, config->tokenizer, &tokenizer, &why);
     if (rc) {
         sr_err_set(err, rc, "`tokenizer`: %.200s: %s", config->tokenizer, why.message);
         err->line = config->tokenizer_line;
@@ -137,7 +137,7 @@ static int open_tokenizer(struct sr_signal_shortener *s, const struct sr_config_
     return SR_OK;
 }
 
-int sr_signal_shortener_new(struct sr_signals *signals, struct sr_models *models, struct sr_err *err)
+int sr_signal_shortener_new(struct sr_signals *signals, struct sr_model_store *models, struct sr_err *err)
 {
     const struct sr_config_compression *config = &signals->config->global.compression;
     uint32_t skipped = skipped_types(&config->skip_signals);

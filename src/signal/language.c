@@ -10,7 +10,7 @@ struct sr_signal_set {
 };
 
 static int language_compile(struct sr_signal_set **set, const struct sr_config *config,
-                            struct sr_models *models, struct sr_err *err)
+                            struct sr_model_store *models, struct sr_err *err)
 {
     (void)models;
     (void)err;

@@ -12,7 +12,7 @@ struct sr_readers {
     struct sr_config_domain domain;
     struct sr_config_jailbreak jailbreak;
     struct sr_config_pii pii;
-    struct sr_models *own_models;
+    struct sr_model_store *own_models;
     struct sr_signals *signals[SR_SIGNAL_TYPES];
     struct sr_reader_info info[SR_SIGNAL_TYPES];
     char *missing[SR_SIGNAL_TYPES];
@@ -62,7 +62,7 @@ static int find_model(struct sr_readers *readers, enum sr_signal_type type)
     return readers->where[type] ? SR_OK : SR_ENOMEM;
 }
 
-static int open_type(struct sr_readers *readers, enum sr_signal_type type, struct sr_models *models)
+static int open_type(struct sr_readers *readers, enum sr_signal_type type, struct sr_model_store *models)
 {
     struct sr_config *config = &readers->config;
     struct sr_err why = {0};
@@ -81,7 +81,7 @@ static int open_type(struct sr_readers *readers, enum sr_signal_type type, struc
     return readers->missing[type] ? SR_OK : SR_ENOMEM;
 }
 
-int sr_readers_new(struct sr_readers **out, const struct sr_config *config, struct sr_models *models,
+int sr_readers_new(struct sr_readers **out, const struct sr_config *config, struct sr_model_store *models,
                    enum sr_readers_tier tier, unsigned types, struct sr_err *err)
 {
     struct sr_readers *readers = sr_mem_calloc(1, sizeof *readers);
@@ -94,7 +94,7 @@ int sr_readers_new(struct sr_readers **out, const struct sr_config *config, stru
     if (tier == SR_READERS_LINEAR)
         readers->config.global.inference.ask_below = 0;
     readers->config.global.inference.alone = tier == SR_READERS_NEURAL;
-    int rc = models ? SR_OK : sr_models_new(&readers->own_models, NULL);
+    int rc = models ? SR_OK : sr_model_store_new(&readers->own_models, NULL);
     for (int type = 0; rc == SR_OK && type < SR_SIGNAL_TYPES; type++)
         if (types >> type & 1)
             rc = open_type(readers, (enum sr_signal_type)type, models ? models : readers->own_models);
@@ -115,7 +115,7 @@ void sr_readers_free(struct sr_readers *readers)
         sr_mem_free(readers->missing[type]);
         sr_mem_free(readers->where[type]);
     }
-    sr_models_free(readers->own_models);
+    sr_model_store_free(readers->own_models);
     if (readers->base)
         sr_config_unref(readers->base);
     sr_mem_free(readers);

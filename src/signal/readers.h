@@ -12,7 +12,7 @@
 enum sr_readers_tier {
     SR_READERS_SHIPPED, /* as the configuration says */
     SR_READERS_LINEAR,  /* the linear tier and the exact recognisers alone */
-    SR_READERS_NEURAL,  /* the judge alone */
+    SR_READERS_NEURAL,  /* the neural classifier alone */
 };
 
 struct sr_readers;
@@ -20,7 +20,7 @@ struct sr_readers;
 /* Opens what can be opened of the types in `types` (bits 1 << enum sr_signal_type); keeps a reference of
  * `config` (of one built by hand its strings, which must outlive it). With `models` NULL models are opened
  * anew. SR_ENOMEM. */
-int sr_readers_new(struct sr_readers **out, const struct sr_config *config, struct sr_models *models,
+int sr_readers_new(struct sr_readers **out, const struct sr_config *config, struct sr_model_store *models,
                    enum sr_readers_tier tier, unsigned types, struct sr_err *err) SR_WARN_UNUSED;
 void sr_readers_free(struct sr_readers *readers); /* NULL is allowed */
 

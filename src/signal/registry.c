@@ -13,7 +13,7 @@ const struct sr_signal_ops *const sr_signal_registry[SR_SIGNAL_TYPES] = {
     [SR_SIGNAL_EMBEDDING] = &sr_signal_embedding,
 };
 
-int sr_signal_find(struct sr_bytes name)
+int sr_signal_finding(struct sr_bytes name)
 {
     for (int type = 0; type < SR_SIGNAL_TYPES; type++)
         if (sr_bytes_eq(sr_bytes_str(sr_signal_registry[type]->name), name))
@@ -21,7 +21,7 @@ int sr_signal_find(struct sr_bytes name)
     return -1;
 }
 
-int sr_signals_new(struct sr_signals **out, const struct sr_config *config, struct sr_models *models,
+int sr_signals_new(struct sr_signals **out, const struct sr_config *config, struct sr_model_store *models,
                    struct sr_err *err)
 {
     struct sr_signals *signals = sr_mem_calloc(1, sizeof *signals);
@@ -30,7 +30,7 @@ int sr_signals_new(struct sr_signals **out, const struct sr_config *config, stru
     sr_ref_init(&signals->ref);
     signals->config = sr_config_ref(config);
     if (!models) {
-        if (sr_models_new(&signals->own_models, NULL)) {
+        if (sr_model_store_new(&signals->own_models, NULL)) {
             sr_signals_unref(signals);
             return sr_err_set(err, SR_ENOMEM, "out of memory");
         }
@@ -67,7 +67,7 @@ void sr_signals_unref(struct sr_signals *signals)
             sr_signal_registry[type]->free(signals->sets[type]);
     sr_signal_shortener_free(signals->shortener);
     sr_config_unref(signals->config);
-    sr_models_free(signals->own_models);
+    sr_model_store_free(signals->own_models);
     sr_mem_free(signals);
 }
 

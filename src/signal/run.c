@@ -168,7 +168,7 @@ static void job_task_known(struct sr_signal_task *task)
     struct signal_job *job = (struct signal_job *)((char *)task - offsetof(struct signal_job, task));
     pthread_mutex_lock(&job->lock);
     job->known = job->result;
-    job->known.judge_late = true;
+    job->known.neural_late = true;
     job->known.ns = sr_clock_ns() - job->since_ns;
     job->is_known = true;
     pthread_mutex_unlock(&job->lock);
@@ -234,7 +234,7 @@ static int copy_result(struct sr_arena *arena, const struct sr_signal_result *fr
         to->probabilities = probabilities;
     }
     if (from->n_finds) {
-        struct sr_signal_find *finds = sr_arena_calloc(arena, from->n_finds, sizeof *finds);
+        struct sr_signal_finding *finds = sr_arena_calloc(arena, from->n_finds, sizeof *finds);
         if (!finds)
             return SR_ENOMEM;
         memcpy(finds, from->finds, from->n_finds * sizeof *finds);

@@ -111,7 +111,7 @@ struct sr_signal_hit {
 };
 
 /* Something that a guard found, and where. */
-struct sr_signal_find {
+struct sr_signal_finding {
     uint32_t turn;     /* index in the input's turns */
     uint32_t type;     /* pii: enum sr_entity_type; jailbreak: index in the result's labels */
     size_t start, end; /* bytes of that turn's text */
@@ -133,23 +133,24 @@ struct sr_signal_result {
     int top;       /* index of the best label, -1 = none */
     float entropy; /* of the probabilities, normalised to 0..1 */
     /* Guards only: */
-    const struct sr_signal_find
+    const struct sr_signal_finding
         *finds; /* jailbreak: the worst window; pii: every entity, by turn and place */
     size_t n_finds;
     uint64_t scanned_bytes; /* text bytes that were read, of `all_bytes`, by a tier that reads everything */
     uint64_t all_bytes;
-    uint64_t judged_bytes; /* of these, what the judge has read besides; 0 where it was not asked */
-    bool
-        judge_late; /* any type: it was settled before the judge had read all; others answered for the rest */
+    uint64_t
+        neural_bytes; /* of these, what the neural classifier has read besides; 0 where it was not asked */
+    bool neural_late; /* any type: it was settled before the neural classifier had read all; others answered
+                         for the rest */
     uint32_t remembered; /* turns whose answer was known from an earlier request */
 };
 
 /* A type's compiled rules; immutable, part of the engine's snapshot. */
 struct sr_signal_set;
 
-/* What a type will put to a judge of one turn. */
+/* What a type will put to a neural classifier of one turn. */
 struct sr_signal_foreseen {
-    struct sr_judge *judge; /* borrowed from the set */
+    struct sr_neural *neural; /* borrowed from the set */
     struct sr_bytes texts[2];
     size_t n; /* 0: nothing, or it is not known yet */
 };
@@ -163,7 +164,7 @@ struct sr_signal_task {
     /* `status`: SR_OK, or what becomes the result's status. Short, does not block; the task is gone then. */
     void (*done)(struct sr_signal_task *task, int status);
     /* NULL: nobody wants to know. Once, inside of `start`, before what takes long: *result is complete but
-     * for what the judge will say, and stands where time is up before `start` has returned. */
+     * for what the neural classifier will say, and stands where time is up before `start` has returned. */
     void (*known)(struct sr_signal_task *task);
     void *state; /* the type's; NULL at first */
 };
@@ -176,7 +177,7 @@ struct sr_signal_ops {
     uint32_t cost_ns_per_kib;
     /* Builds the rules from a configuration. `*set` is NULL when none are configured. Start-up and reload
      * only. */
-    int (*compile)(struct sr_signal_set **set, const struct sr_config *config, struct sr_models *models,
+    int (*compile)(struct sr_signal_set **set, const struct sr_config *config, struct sr_model_store *models,
                    struct sr_err *err);
     void (*free)(struct sr_signal_set *set);
     size_t (*n_rules)(const struct sr_signal_set *set);
@@ -201,9 +202,10 @@ struct sr_signal_ops {
     void (*dispose)(const struct sr_signal_set *set, struct sr_signal_task *task);
     /* With `start`, optional: can this set answer late at all? NULL: it can. */
     bool (*may_be_late)(const struct sr_signal_set *set);
-    /* Optional, for types that ask a judge. What `start` will ask of a turn of a request that still arrives;
-     * `arena` is scratch and holds texts. With `arena` NULL the turn has only begun: n is 1 when its text
-     * will be asked for, whatever it will be. Any thread, quick. An error: nothing is foreseen. */
+    /* Optional, for types that ask a neural classifier. What `start` will ask of a turn of a request that
+     * still arrives; `arena` is scratch and holds texts. With `arena` NULL the turn has only begun: n is 1
+     * when its text will be asked for, whatever it will be. Any thread, quick. An error: nothing is foreseen.
+     */
     int (*foresee)(const struct sr_signal_set *set, const struct sr_signal_turn *turn, struct sr_arena *arena,
                    struct sr_signal_foreseen *out);
 };
@@ -212,12 +214,12 @@ struct sr_signal_ops {
 extern const struct sr_signal_ops *const sr_signal_registry[SR_SIGNAL_TYPES];
 
 /* -1 when no type has this name. */
-int sr_signal_find(struct sr_bytes name);
+int sr_signal_finding(struct sr_bytes name);
 
 /* All sets of a configuration. Reference-counted: runs hold one. Models are taken from `models` (NULL: opened
  * for this configuration alone). */
 struct sr_signals;
-int sr_signals_new(struct sr_signals **out, const struct sr_config *config, struct sr_models *models,
+int sr_signals_new(struct sr_signals **out, const struct sr_config *config, struct sr_model_store *models,
                    struct sr_err *err) SR_WARN_UNUSED;
 struct sr_signals *sr_signals_ref(struct sr_signals *signals);
 void sr_signals_unref(struct sr_signals *signals);
@@ -231,7 +233,7 @@ const char *sr_signals_rule_name(const struct sr_signals *signals, enum sr_signa
 int sr_signals_find_rule(const struct sr_signals *signals, enum sr_signal_type type, struct sr_bytes name);
 
 /* Does a pii rule count this find: a type that it does not allow, and sure enough? */
-bool sr_signal_pii_counts(const struct sr_config_pii *rule, const struct sr_signal_find *find);
+bool sr_signal_pii_counts(const struct sr_config_pii *rule, const struct sr_signal_finding *find);
 
 /* Runs of one request. Embedded by the owner, used on the owner's thread only. */
 struct sr_signal_run;

@@ -77,7 +77,7 @@ static int compile_rule(struct structure_rule *rule, const struct sr_config_stru
 }
 
 static int structure_compile(struct sr_signal_set **out, const struct sr_config *config,
-                             struct sr_models *models, struct sr_err *err)
+                             struct sr_model_store *models, struct sr_err *err)
 {
     (void)models;
     if (config->n_structures == 0)

@@ -11,7 +11,7 @@ struct sr_signals {
     const struct sr_config *config;        /* sets borrow its strings */
     struct sr_signal_shortener *shortener; /* NULL: no signal reads short texts */
     struct sr_signal_set *sets[SR_SIGNAL_TYPES];
-    struct sr_models *own_models; /* NULL: the caller's were used */
+    struct sr_model_store *own_models; /* NULL: the caller's were used */
 };
 
 extern const struct sr_signal_ops sr_signal_context;
@@ -31,7 +31,7 @@ extern const struct sr_signal_ops sr_signal_pii;
 struct sr_signal_input sr_signal_input_seen_by(const struct sr_signal_input *input, enum sr_signal_type type);
 
 /* Sets signals->shortener when the configuration wants one; after the sets. */
-int sr_signal_shortener_new(struct sr_signals *signals, struct sr_models *models,
+int sr_signal_shortener_new(struct sr_signals *signals, struct sr_model_store *models,
                             struct sr_err *err) SR_WARN_UNUSED;
 void sr_signal_shortener_free(struct sr_signal_shortener *shortener); /* NULL is allowed */
 

@@ -3,9 +3,9 @@
 #include "tests/unit/cmocka_all.h"
 
 #include "base/mem.h"
+#include "mock/answer.h"
 #include "observe/lines.h"
 #include "observe/metrics.h"
-#include "mock/answer.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -35,7 +35,7 @@ def asked(**inference):
 def judged(**inference):
     """A domain rule with heads behind the linear tier."""
     config = site(decisions=[by("domain", "math")], signals={"domains": [{"name": "math"}]}, signal_deadline_ms=60000,
-                  inference={"judge": f"{ROOT}/models/judge", **inference})
+                  inference={"neural": f"{ROOT}/models/neural", **inference})
     config["global"]["model_catalog"] = {"embeddings": {"semantic": {"mmbert_model_path": MODEL}}}
     return config
 
@@ -92,12 +92,12 @@ KEYS = [
     vector(INFERENCE + "max_windows", (16, 1), LONG),
     outcome(INFERENCE + "memory_max", ("64MiB", "1MiB"), ("good", "a limit was reached")),
     outcome(INFERENCE + "queue_jobs", (64, 2), ("good", "busy")),
-    refused(INFERENCE + "judge", site(), (f"{ROOT}/models/judge", "/nowhere/judge"), "no config.json there"),
+    refused(INFERENCE + "neural", site(), (f"{ROOT}/models/neural", "/nowhere/neural"), "no config.json there"),
     refused(INFERENCE + "models_folder", site(), (SMALL, "/nowhere/models"), "cannot be read"),
-    Key(INFERENCE + "judge_precision", judged(), ("fp32", "int8"), explain(lambda e: e.rule()["value"], "hello"), ANY),
+    Key(INFERENCE + "neural_precision", judged(), ("fp32", "int8"), explain(lambda e: e.rule()["value"], "hello"), ANY),
     Key(INFERENCE + "ask_below", judged(), (0, 1), explain(lambda e: e.all["signals"][0]["tier"], "hello"),
         ("linear", "neural")),
-    Key(INFERENCE + "judge_max_bytes", judged(ask_below=1), ("32KiB", 3), explain(lambda e: e.all["signals"][0]["tier"], "hello"),
+    Key(INFERENCE + "neural_max_bytes", judged(ask_below=1), ("32KiB", 3), explain(lambda e: e.all["signals"][0]["tier"], "hello"),
         ("neural", "linear")),
     refused(INFERENCE + "cpus", site(), ("0-3,8", "first"), "`first` is no list of CPUs"),
     Key(INFERENCE + "threads", asked(), (1, 4), served(threads), MORE),

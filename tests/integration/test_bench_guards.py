@@ -38,7 +38,7 @@ def test_guards_as_json():
     assert document["conversation"]["turn_ms"] > 0
 
 
-def test_the_judge_reads_everything():
+def test_the_neural_reads_everything():
     code, out, err = bench("guards", "--quick", "--no-peer", "--json")
     assert code == 0, err
     assert [row["tiers"] for row in json.loads(out)["rows"]] == [["neural", "linear+neural", "exact+neural"]] * 2
@@ -47,13 +47,13 @@ def test_the_judge_reads_everything():
 
 
 @pytest.mark.parametrize("args", [["guards"], ["paper", "--table", "VI"]])
-def test_without_the_judge_nothing_is_measured(tmp_path, args):
+def test_without_the_neural_nothing_is_measured(tmp_path, args):
     """A program that lies where no models are, and is started there."""
     binary = shutil.copy2(BINARY, tmp_path / "semroute")
     env = {name: value for name, value in os.environ.items() if name != "SEMROUTE_MODELS"}
     code, out, err = bench(*args, "--quick", "--no-peer", binary=binary, cwd=tmp_path, env=env)
     assert code == 3 and not out
-    assert "model `judge`: not in" in err and "--linear" in err
+    assert "model `neural`: not in" in err and "--linear" in err
 
 
 def test_guards_on_texts_of_ones_own(tmp_path):

@@ -33,7 +33,7 @@ def test_help_of_everything():
     (["classify", "hello"], "--task domain"),
     (["classify", "--task", "mood", "hello"], "task `mood` is not in this version"),
     (["classify", "--task", "domain", "--tier", "neural", "--model", "README.md", "hello"], "wants a folder"),
-    (["classify", "--task", "domain", "--tier", "linear", "--model", "models/judge", "hello"], "is a folder"),
+    (["classify", "--task", "domain", "--tier", "linear", "--model", "models/neural", "hello"], "is a folder"),
     (["embed", "--jsonl", "x", "hello"], "not both"),
     (["classify", "--task", "domain", "--jsonl", "x", "hello"], "not both"),
     (["eval", "--task", "domain"], "which file?"),

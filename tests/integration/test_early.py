@@ -41,7 +41,7 @@ def configuration(port, **guards):
         "routing": {"signals": {"pii": [{"name": "pii"}]}, "decisions": [guard]},
         "global": {"model_catalog": {"embeddings": {"semantic": {"mmbert_model_path": f"{ROOT}/models/all-MiniLM-L6-v2"}}},
                    "semroute": {"loops": 1, "signal_deadline_ms": 60000, "guards": {"tenant_header": "x-tenant", **guards},
-                                "inference": {"judge": f"{ROOT}/models/judge"}}}})
+                                "inference": {"neural": f"{ROOT}/models/neural"}}}})
 
 
 class Site:

@@ -46,7 +46,7 @@ def test_classes_by_file_language_length_and_member(tmp_path, questions):
     said = [a["label"] for a in answers("domain", questions, "--tier", "linear") + answers("domain", other, "--tier", "linear")]
     gold = [label for _, label, _ in QUESTIONS] + ["math", "math"]
     right = [s == g for s, g in zip(said, gold)]
-    assert found["rows"] == 7 and found["tier"] == "linear" and "judge_precision" not in found
+    assert found["rows"] == 7 and found["tier"] == "linear" and "neural_precision" not in found
     assert found["accuracy"] == pytest.approx(sum(right) / 7, abs=1e-5) and found["accuracy_interval"] == wilson(sum(right), 7)
     assert found["by"]["file"]["more/rows.jsonl"]["accuracy"] == pytest.approx(sum(right[5:]) / 2)
     assert [v["rows"] for v in found["by"]["file"].values()] == [5, 2]
@@ -64,17 +64,17 @@ def test_classes_by_file_language_length_and_member(tmp_path, questions):
 
 def test_each_tier_and_its_share(questions):
     cascade, both = (evaluate("--task", "domain", "--tier", tier, questions) for tier in ("cascade", "both"))
-    assert cascade["tier"] == "cascade" and cascade["judge_precision"] == "int8"
+    assert cascade["tier"] == "cascade" and cascade["neural_precision"] == "int8"
     assert sum(cascade["tiers"].values()) == pytest.approx(1) and set(cascade["tiers"]) <= {"linear", "neural"}
     sure = [a["confidence"] >= 0.9 for a in answers("domain", questions, "--tier", "linear")]
     assert cascade["tiers"].get("linear", 0) == pytest.approx(sum(sure) / len(sure))
     assert both["tiers"] == {"neural": 1}
     assert evaluate("--task", "domain", questions)["tier"] == "cascade"
     neural = evaluate("--task", "domain", "--tier", "neural", "--precision", "bf16", questions)
-    assert neural["judge_precision"] == "bf16" and neural["tiers"] == {"neural": 1}
+    assert neural["neural_precision"] == "bf16" and neural["tiers"] == {"neural": 1}
 
 
-def test_the_judge_alone_is_taken_at_its_word(tmp_path):
+def test_the_neural_alone_is_taken_at_its_word(tmp_path):
     rows = write(tmp_path / "rows.jsonl", [{"text": ATTACK}, {"text": HARMLESS[0]}])
     attack, harmless = (a["score"] for a in answers("jailbreak", rows, "--tier", "neural"))
     assert attack > harmless

@@ -1,4 +1,4 @@
-"""Long prompts with the configuration as it comes: the judge reads them whole, what is hidden at their end is found, and
+"""Long prompts with the configuration as it comes: the neural reads them whole, what is hidden at their end is found, and
 whoever asks something short meanwhile is not behind them."""
 import itertools
 import json
@@ -68,11 +68,11 @@ def test_an_attack_at_the_end_is_found(open_gateway):
     told = next(json.loads(line) for line in gateway.output().splitlines() if "security_block" in line)
     assert told["end"] > len(text)  # that is the place which is worst
     assert value(gateway, "semroute_inference_batch_jobs_sum") > 150  # windows of 256 tokens
-    assert value(gateway, "semroute_judge_late_total") == 0 and value(gateway, "semroute_inference_refused_total") == 0
+    assert value(gateway, "semroute_neural_late_total") == 0 and value(gateway, "semroute_inference_refused_total") == 0
 
 
 def test_a_long_prompt_is_not_before_a_short_one(open_gateway):
-    """The person at the end, whom only the judge finds, is found; who asks meanwhile has an answer before that."""
+    """The person at the end, whom only the neural finds, is found; who asks meanwhile has an answer before that."""
     gateway, answers = open_gateway("pii", "flag"), []
     asking = threading.Thread(target=lambda: answers.append(gateway.post(chat(prose(40000, 2) + " " + PERSON), timeout=900)))
     asking.start()

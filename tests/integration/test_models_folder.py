@@ -97,7 +97,7 @@ def explained(config, text=TEXT):
 
 
 def test_rules_are_answered_by_the_found_models(models, tmp_path):
-    config = configuration(tmp_path / "c.yaml", models_folder=str(models), judge_precision="fp32", ask_below=0)
+    config = configuration(tmp_path / "c.yaml", models_folder=str(models), neural_precision="fp32", ask_below=0)
     checked = semroute("check", config)
     assert checked.returncode == 0, checked.stderr
     signals = explained(config)

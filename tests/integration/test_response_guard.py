@@ -1,5 +1,5 @@
 """The plugin `response_jailbreak` through both doors: an upstream whose answers look like the work of an attack, whole and
-streamed, with each action, by the linear tier and with the judge besides it."""
+streamed, with each action, by the linear tier and with the neural besides it."""
 import json
 import time
 
@@ -35,7 +35,7 @@ def echo():
     echo.stop()
 
 
-@pytest.fixture(scope="module", params=["linear", "judge"])
+@pytest.fixture(scope="module", params=["linear", "neural"])
 def gateway(request, tmp_path_factory, echo):
     tiers = {"ask_below": 0} if request.param == "linear" else {}
     gateway = Gateway(configuration(["one"], echo.port, tiers), tmp_path_factory.mktemp(request.param))
@@ -132,7 +132,7 @@ def test_an_upstream_that_breaks_off(start):
 
 # ---- Envoy's door ----
 
-@pytest.fixture(scope="module", params=["linear", "judge"])
+@pytest.fixture(scope="module", params=["linear", "neural"])
 def site(request, tmp_path_factory, echo):
     directory = tmp_path_factory.mktemp("envoy-responses")
     port, metrics = free_ports(), free_ports()

@@ -1,6 +1,6 @@
 /*
- * For the tests of net/http2/http2.h and net/grpc/grpc.h: nghttp2's client side on a connection of the same loop, with
- * streams whose bytes the test feeds and reads as it likes.
+ * For the tests of net/http2/http2.h and net/grpc/grpc.h: nghttp2's client side on a connection of the same
+ * loop, with streams whose bytes the test feeds and reads as it likes.
  */
 #ifndef SR_TESTS_H2_CLIENT_H
 #define SR_TESTS_H2_CLIENT_H

@@ -1,8 +1,8 @@
 /*
  * The cascade of a linear and a neural tier: who is asked, what the answer is, late ones, refusals, labels.
  *
- * The judge is this file's own: it has the symbols of infer/classifier/neural.h that the cascade uses and answers what a
- * test tells it, at once or when the test says so.
+ * The neural classifier is this file's own: it has the symbols of infer/classifier/neural.h that the cascade
+ * uses and answers what a test tells it, at once or when the test says so.
  */
 #include "tests/unit/cmocka_all.h"
 
@@ -14,47 +14,47 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* ---- the judge ---- */
+/* ---- the neural classifier ---- */
 
-struct sr_judge_reading {
+struct sr_neural_result {
     int refs;
     float probabilities[3];
 };
 
-struct sr_judge {
+struct sr_neural {
     int refs;
 };
 
 static struct {
-    struct sr_judge judge;
+    struct sr_neural neural;
     struct sr_head_info head;
     int asked, answer; /* SR_OK, SR_AGAIN or an error */
     uint64_t salt;
-    struct sr_judge_reading reading;
-    struct sr_judge_wait *waiting;
+    struct sr_neural_result reading;
+    struct sr_neural_wait *waiting;
 } fake;
 
-struct sr_judge *sr_judge_ref(struct sr_judge *judge)
+struct sr_neural *sr_neural_ref(struct sr_neural *neural)
 {
-    judge->refs++;
-    return judge;
+    neural->refs++;
+    return neural;
 }
 
-void sr_judge_unref(struct sr_judge *judge)
+void sr_neural_unref(struct sr_neural *neural)
 {
-    judge->refs--;
+    neural->refs--;
 }
 
-const struct sr_head_info *sr_judge_head(const struct sr_judge *judge, const char *task)
+const struct sr_head_info *sr_neural_head(const struct sr_neural *neural, const char *task)
 {
-    (void)judge;
+    (void)neural;
     return strcmp(task, fake.head.name) == 0 ? &fake.head : NULL;
 }
 
-int sr_judge_read(struct sr_judge *judge, struct sr_bytes text, uint64_t salt,
-                  enum sr_infer_priority priority, struct sr_judge_wait *wait)
+int sr_neural_read(struct sr_neural *neural, struct sr_bytes text, uint64_t salt,
+                   enum sr_infer_priority priority, struct sr_neural_wait *wait)
 {
-    assert_ptr_equal(judge, &fake.judge);
+    assert_ptr_equal(neural, &fake.neural);
     assert_int_equal(priority, SR_INFER_INTERACTIVE);
     assert_true(text.n > 0);
     fake.asked++;
@@ -67,36 +67,36 @@ int sr_judge_read(struct sr_judge *judge, struct sr_bytes text, uint64_t salt,
     return fake.answer;
 }
 
-void sr_judge_leave(struct sr_judge *judge, struct sr_judge_wait *wait)
+void sr_neural_leave(struct sr_neural *neural, struct sr_neural_wait *wait)
 {
-    (void)judge;
+    (void)neural;
     if (fake.waiting == wait) {
         fake.waiting = NULL;
         wait->done(wait, SR_ECANCELED);
     }
 }
 
-void sr_judge_reading_unref(struct sr_judge_reading *reading)
+void sr_neural_result_unref(struct sr_neural_result *reading)
 {
     if (reading)
         reading->refs--;
 }
 
-const float *sr_judge_text(const struct sr_judge_reading *reading, const struct sr_head_info *head)
+const float *sr_neural_text(const struct sr_neural_result *reading, const struct sr_head_info *head)
 {
     assert_ptr_equal(head, &fake.head);
     return reading->probabilities;
 }
 
-struct sr_judge_scope sr_judge_scope(const struct sr_judge_reading *reading)
+struct sr_neural_scope sr_neural_scope(const struct sr_neural_result *reading)
 {
     (void)reading;
-    return (struct sr_judge_scope){.bytes = 5, .read_bytes = 4};
+    return (struct sr_neural_scope){.bytes = 5, .read_bytes = 4};
 }
 
-static void judge_answers(int status)
+static void neural_answers(int status)
 {
-    struct sr_judge_wait *wait = fake.waiting;
+    struct sr_neural_wait *wait = fake.waiting;
     fake.waiting = NULL;
     if (status == SR_OK) {
         fake.reading.refs++;
@@ -164,7 +164,7 @@ static int setup(void **state)
 static struct sr_classifier *cascade(struct sr_classifier *first, struct sr_fusion fusion)
 {
     struct sr_cascade_options options = {
-        .linear = first, .judge = &fake.judge, .task = "domain", .certain = 0.9F, .fusion = fusion};
+        .linear = first, .neural = &fake.neural, .task = "domain", .certain = 0.9F, .fusion = fusion};
     struct sr_classifier *made = NULL;
     struct sr_err err = {0};
     if (sr_cascade_new(&made, &options, &err))
@@ -176,7 +176,7 @@ static struct sr_classifier *cascade(struct sr_classifier *first, struct sr_fusi
 static void drop(struct sr_classifier *made)
 {
     sr_classifier_unref(made);
-    assert_int_equal(fake.judge.refs, 0);
+    assert_int_equal(fake.neural.refs, 0);
     assert_int_equal(fake.reading.refs, 0);
     assert_int_equal(atomic_load(&linear.ref.count), 1);
 }
@@ -207,7 +207,7 @@ static void test_sure_answers_ask_nobody(void **state)
     drop(made);
 }
 
-static void test_unsure_answers_ask_the_judge(void **state)
+static void test_unsure_answers_ask_the_neural(void **state)
 {
     (void)state;
     struct sr_classifier *made = cascade(&linear, alone);
@@ -223,7 +223,7 @@ static void test_unsure_answers_ask_the_judge(void **state)
     job = job_of("a text");
     assert_int_equal(sr_classifier_start(made, &job), SR_AGAIN);
     assert_int_equal(done, 0);
-    judge_answers(SR_OK);
+    neural_answers(SR_OK);
     assert_int_equal(done, 1);
     assert_int_equal(done_status, SR_OK);
     assert_string_equal(job.tier, "neural");
@@ -266,7 +266,7 @@ static void test_the_linear_answer_stands(void **state)
     job = job_of("a text");
     fake.answer = SR_AGAIN;
     assert_int_equal(sr_classifier_start(made, &job), SR_AGAIN);
-    judge_answers(SR_ENOMEM);
+    neural_answers(SR_ENOMEM);
     assert_int_equal(done_status, SR_OK);
     assert_string_equal(job.tier, "linear");
     sr_classifier_release(made, &job);
@@ -306,7 +306,7 @@ static void test_settled(void **state)
     sr_classifier_unref(made);
 }
 
-static void test_the_judge_alone(void **state)
+static void test_the_neural_alone(void **state)
 {
     (void)state;
     struct sr_classifier *made = cascade(NULL, (struct sr_fusion){0});
@@ -324,7 +324,7 @@ static void test_the_judge_alone(void **state)
 static void test_what_does_not_fit(void **state)
 {
     (void)state;
-    struct sr_cascade_options options = {.linear = &linear, .judge = &fake.judge, .task = "jailbreak"};
+    struct sr_cascade_options options = {.linear = &linear, .neural = &fake.neural, .task = "jailbreak"};
     struct sr_classifier *made = NULL;
     struct sr_err err = {0};
     assert_int_equal(sr_cascade_new(&made, &options, &err), SR_EMISMATCH);
@@ -337,7 +337,7 @@ static void test_what_does_not_fit(void **state)
     assert_int_equal(sr_cascade_new(&made, &options, &err), SR_EMISMATCH);
     fake.head.n_labels = SR_CLASSIFIER_LABELS_MAX + 1;
     assert_int_equal(sr_cascade_new(&made, &options, &err), SR_ELIMIT);
-    assert_int_equal(fake.judge.refs, 0);
+    assert_int_equal(fake.neural.refs, 0);
     assert_int_equal(atomic_load(&linear.ref.count), 1);
 }
 
@@ -400,11 +400,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_sure_answers_ask_nobody, setup),
-        cmocka_unit_test_setup(test_unsure_answers_ask_the_judge, setup),
+        cmocka_unit_test_setup(test_unsure_answers_ask_the_neural, setup),
         cmocka_unit_test_setup(test_mixture, setup),
         cmocka_unit_test_setup(test_the_linear_answer_stands, setup),
         cmocka_unit_test_setup(test_settled, setup),
-        cmocka_unit_test_setup(test_the_judge_alone, setup),
+        cmocka_unit_test_setup(test_the_neural_alone, setup),
         cmocka_unit_test_setup(test_what_does_not_fit, setup),
         cmocka_unit_test(test_linear_limit),
         cmocka_unit_test_setup(test_fusion_file, setup),

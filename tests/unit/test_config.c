@@ -209,7 +209,7 @@ static void test_full_global(void **state)
     assert_int_equal(i->dimensions, 256);
     assert_int_equal(i->layers, 11);
     assert_int_equal(i->precision, SR_PRECISION_INT8);
-    assert_int_equal(i->judge_precision, SR_PRECISION_BF16);
+    assert_int_equal(i->neural_precision, SR_PRECISION_BF16);
     assert_int_equal(i->threads, 2);
     assert_string_equal(i->cpus, "0-1");
     assert_int_equal(i->memory_max, 2 << 20);
@@ -217,11 +217,11 @@ static void test_full_global(void **state)
     assert_int_equal(i->batch_tokens, 14);
     assert_int_equal(i->batch_wait_us, 15);
     assert_int_equal(i->max_windows, 16);
-    assert_string_equal(i->judge, "models/heads");
+    assert_string_equal(i->neural, "models/heads");
     assert_string_equal(i->models_folder, "models/all");
     assert_string_equal(g->pii_model, "models/private");
     assert_true(i->ask_below == 0.8);
-    assert_int_equal(i->judge_max, 17 << 10);
+    assert_int_equal(i->neural_max, 17 << 10);
     const struct sr_config_gateway *w = &g->gateway;
     assert_int_equal(w->max_body_bytes, 2 << 20);
     assert_int_equal(w->max_header_bytes, 8192);

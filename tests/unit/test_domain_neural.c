@@ -9,36 +9,36 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define MODEL SR_SOURCE_DIR "/models/all-MiniLM-L6-v2"
-#define JUDGE SR_SOURCE_DIR "/models/judge"
+#define MODEL  SR_SOURCE_DIR "/models/all-MiniLM-L6-v2"
+#define NEURAL SR_SOURCE_DIR "/models/neural"
 
 static struct sr_config_domain domains[] = {{.name = "math"}, {.name = "other"}};
 
-static struct sr_config with(const char *judge, double ask_below)
+static struct sr_config with(const char *neural, double ask_below)
 {
     struct sr_config config = {.domains = domains, .n_domains = 2};
     config.global.domain_threshold = 0.6;
     config.global.domain_fallback = "other";
     config.global.domain_model = "";
     config.global.inference.encoder = MODEL;
-    config.global.inference.judge = judge;
+    config.global.inference.neural = neural;
     config.global.inference.ask_below = ask_below;
     return config;
 }
 
 /* One store for all tests: the encoder is opened once. */
-static struct sr_models *models;
+static struct sr_model_store *models;
 
 static int open_store(void **state)
 {
     (void)state;
-    return sr_models_new(&models, NULL);
+    return sr_model_store_new(&models, NULL);
 }
 
 static int close_store(void **state)
 {
     (void)state;
-    sr_models_free(models);
+    sr_model_store_free(models);
     return 0;
 }
 
@@ -66,15 +66,15 @@ static void test_who_answers(void **state)
     (void)state;
     static const struct sr_bytes text = {"hello there", 11};
     static const struct {
-        const char *judge;
+        const char *neural;
         double ask_below;
         const char *tier;
-    } cases[] = {{JUDGE, 1, "neural"}, {JUDGE, 0, "linear"}, {JUDGE, 0.01, "linear"}, {"", 0, "linear"}};
+    } cases[] = {{NEURAL, 1, "neural"}, {NEURAL, 0, "linear"}, {NEURAL, 0.01, "linear"}, {"", 0, "linear"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct sr_config config = with(cases[i].judge, cases[i].ask_below);
+        struct sr_config config = with(cases[i].neural, cases[i].ask_below);
         struct kit kit;
         load_kit(&kit, &config);
-        assert_int_equal(sr_signals_may_be_late(kit.signals), *cases[i].judge && cases[i].ask_below > 0);
+        assert_int_equal(sr_signals_may_be_late(kit.signals), *cases[i].neural && cases[i].ask_below > 0);
         const struct sr_signal_result *result = kit_run(&kit, SR_SIGNAL_DOMAIN, text);
         assert_string_equal(result->tier, cases[i].tier);
         assert_int_equal(result->scanned_bytes, text.n);
@@ -88,7 +88,7 @@ static void test_who_answers(void **state)
 static void test_too_little_memory(void **state)
 {
     (void)state;
-    struct sr_config config = with(JUDGE, 1);
+    struct sr_config config = with(NEURAL, 1);
     struct kit kit;
     struct sr_buf text;
     sr_buf_init(&text, 1 << 20);
@@ -96,7 +96,7 @@ static void test_too_little_memory(void **state)
         assert_int_equal(sr_buf_printf(&text, "Day %zu was fine. ", text.len), SR_OK);
     config.global.inference.memory_max = 1 << 18;
     load_kit(&kit, &config);
-    sr_models_sweep(models); /* the engine's options are in force from here on */
+    sr_model_store_sweep(models); /* the engine's options are in force from here on */
     const struct sr_signal_result *result = kit_run(&kit, SR_SIGNAL_DOMAIN, sr_buf_view(&text));
     assert_string_equal(result->tier, "linear"); /* its answer stands */
     sums_to_one(result);
@@ -116,8 +116,8 @@ static void refused(const struct sr_config *config, int code, const char *says)
 static void test_what_does_not_fit(void **state)
 {
     (void)state;
-    struct sr_config config = with("/nowhere/judge", 0.9);
-    refused(&config, SR_EINVAL, "/nowhere/judge");
+    struct sr_config config = with("/nowhere/neural", 0.9);
+    refused(&config, SR_EINVAL, "/nowhere/neural");
     config = with("", 0);
     config.global.domain_model = MODEL; /* an encoder without a head that classifies */
     refused(&config, SR_EUNSUPPORTED, "no head");

@@ -1,7 +1,7 @@
 /*
  * A prompt that is read while the body arrives gives what the whole prompt gives, however the body is cut and
  * whatever its messages look like; and of an ordinary body little is left to read at its end. The same of the
- * texts that are put to judges.
+ * texts that are put to neural classifiers.
  */
 #include "router/request/prefetch.h"
 #include "tests/unit/signal_kit.h"
@@ -110,7 +110,7 @@ static void put_body(struct sr_buf *out, enum sr_dialect dialect)
     }
 }
 
-/* What the judges are to be asked for while a body is read. */
+/* What the neural classifiers are to be asked for while a body is read. */
 static uint32_t asked_types;
 
 struct reading {
@@ -292,18 +292,18 @@ static void test_off(void **unused)
     kit_close(&kit);
 }
 
-/* ---- judges ---- */
+/* ---- neural classifiers ---- */
 
 #define MODEL     SR_SOURCE_DIR "/tests/golden/encoder/small/bert-bundle"
 #define BIT(type) (UINT32_C(1) << (type))
 
-/* A judge of its own over a small encoder. */
+/* A neural classifier of its own over a small encoder. */
 struct site {
     struct sr_config_pii rule;
     struct sr_config_jailbreak attack;
     struct sr_config config;
-    struct sr_models *models;
-    struct sr_judge *judge;
+    struct sr_model_store *models;
+    struct sr_neural *neural;
     struct sr_signals *signals;
 };
 
@@ -322,11 +322,11 @@ static void open_site(struct site *site, bool history)
     site->config.global.jailbreak_labels = (struct sr_strings){.items = attack_labels, .count = 2};
     site->config.global.guards.memo_bytes = 4 << 20;
     site->config.global.inference.encoder = MODEL;
-    site->config.global.inference.judge = MODEL "/bundle";
+    site->config.global.inference.neural = MODEL "/bundle";
     site->config.global.inference.ask_below = 1;
-    site->config.global.inference.judge_max = 3 << 10;
-    assert_int_equal(sr_models_new(&site->models, NULL), SR_OK);
-    if (sr_signal_judge(&site->config, site->models, &site->judge, &err) ||
+    site->config.global.inference.neural_max = 3 << 10;
+    assert_int_equal(sr_model_store_new(&site->models, NULL), SR_OK);
+    if (sr_signal_neural(&site->config, site->models, &site->neural, &err) ||
         sr_signals_new(&site->signals, &site->config, site->models, &err))
         fail_msg("%s", err.message);
 }
@@ -334,8 +334,8 @@ static void open_site(struct site *site, bool history)
 static void close_site(struct site *site)
 {
     sr_signals_unref(site->signals);
-    sr_judge_unref(site->judge);
-    sr_models_free(site->models);
+    sr_neural_unref(site->neural);
+    sr_model_store_free(site->models);
 }
 
 /* What a type says of the turns of a body that is there as a whole. */
@@ -384,7 +384,7 @@ static void settle(struct site *site)
 }
 
 /* Any body in any pieces: asked ahead or not, guards say the same. */
-static void test_judges_say_the_same(void **unused)
+static void test_neurals_say_the_same(void **unused)
 {
     static const enum sr_signal_type types[] = {SR_SIGNAL_PII, SR_SIGNAL_JAILBREAK};
     struct site early, late;
@@ -434,17 +434,18 @@ static void say(struct sr_buf *body, const char *role, size_t bytes)
     put(body, "\"}");
 }
 
-/* A conversation in pieces: how many windows its judge has read before the end, and reads after it. */
+/* A conversation in pieces: how many windows its neural classifier has read before the end, and reads after
+ * it. */
 static void read_slowly(struct site *site, const struct sr_buf *body, uint64_t *before, uint64_t *after)
 {
     struct reading r;
     struct sr_signal_run *run;
-    uint64_t start = sr_judge_stats(site->judge).windows_read;
+    uint64_t start = sr_neural_stats(site->neural).windows_read;
     read_pieces(&r, site->signals, SR_DIALECT_CHAT, sr_buf_view(body), 700);
     settle(site);
-    *before = sr_judge_stats(site->judge).windows_read - start;
+    *before = sr_neural_stats(site->neural).windows_read - start;
     assert_int_equal(ask_turns(site, SR_SIGNAL_PII, &r, &run)->status, SR_OK);
-    *after = sr_judge_stats(site->judge).windows_read - start - *before;
+    *after = sr_neural_stats(site->neural).windows_read - start - *before;
     sr_signal_run_dispose(run);
     reading_dispose(&r);
 }
@@ -485,7 +486,7 @@ static void test_what_is_asked_ahead(void **unused)
     put(&body, "]}");
     read_slowly(&site, &body, &before, &after);
     assert_true(before <= 1);
-    sr_buf_clear(&body); /* and nothing of what is longer than judges read */
+    sr_buf_clear(&body); /* and nothing of what is longer than neural classifiers read */
     put(&body, "{\"model\":\"auto\",\"messages\":[          ");
     say(&body, "user", 20000);
     put(&body, "]}");
@@ -516,18 +517,18 @@ static void test_a_disguised_turn(void **unused)
         asked_types = types[i];
         read_pieces(&r, site.signals, SR_DIALECT_CHAT, sr_bytes_of(body, sizeof body - 1), 60);
         settle(&site);
-        uint64_t before = sr_judge_stats(site.judge).windows_read;
+        uint64_t before = sr_neural_stats(site.neural).windows_read;
         for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
             struct sr_signal_run *run;
             if (!(types[i] >> type & 1))
                 continue;
             const struct sr_signal_result *result = ask_turns(&site, (enum sr_signal_type)type, &r, &run);
             assert_int_equal(result->status, SR_OK);
-            assert_int_equal(result->judged_bytes, result->all_bytes);
+            assert_int_equal(result->neural_bytes, result->all_bytes);
             sr_signal_run_dispose(run);
         }
         assert_true(before >= 1);
-        assert_true(sr_judge_stats(site.judge).windows_read - before <= 1); /* the last message */
+        assert_true(sr_neural_stats(site.neural).windows_read - before <= 1); /* the last message */
         reading_dispose(&r);
         close_site(&site);
     }
@@ -540,7 +541,7 @@ int main(void)
         cmocka_unit_test(test_any_body_in_any_pieces),
         cmocka_unit_test(test_what_is_left),
         cmocka_unit_test(test_off),
-        cmocka_unit_test(test_judges_say_the_same),
+        cmocka_unit_test(test_neurals_say_the_same),
         cmocka_unit_test(test_what_is_asked_ahead),
         cmocka_unit_test(test_a_disguised_turn),
     };

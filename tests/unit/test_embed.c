@@ -176,12 +176,12 @@ static void keeps_its_limits(void **state)
     options.dimensions = 0;
     options.layers = 5;
     assert_int_equal(sr_embed_new(&group, encoder, &options, &err), SR_EINVAL);
-    struct sr_encoder *judge;
+    struct sr_encoder *neural;
     struct sr_encoder_options plain = {.precision = SR_PRECISION_FP32};
-    assert_int_equal(sr_encoder_open(&judge, SMALL "bert-sequence", &plain, &err), SR_OK);
-    options = sr_embed_defaults(judge);
-    assert_int_equal(sr_embed_new(&group, judge, &options, &err), SR_EUNSUPPORTED);
-    sr_encoder_unref(judge);
+    assert_int_equal(sr_encoder_open(&neural, SMALL "bert-sequence", &plain, &err), SR_OK);
+    options = sr_embed_defaults(neural);
+    assert_int_equal(sr_embed_new(&group, neural, &options, &err), SR_EUNSUPPORTED);
+    sr_encoder_unref(neural);
 }
 
 static struct {

@@ -29,27 +29,27 @@ static struct sr_config with(size_t n, const char *encoder)
 }
 
 /* One store for all tests: the encoder is opened once. */
-static struct sr_models *models;
+static struct sr_model_store *models;
 
 static int open_store(void **state)
 {
     (void)state;
-    return sr_models_new(&models, NULL);
+    return sr_model_store_new(&models, NULL);
 }
 
 static int close_store(void **state)
 {
     (void)state;
-    sr_models_free(models);
+    sr_model_store_free(models);
     return 0;
 }
 
 static int load(struct sr_signals **signals, const struct sr_config *config, struct sr_err *err)
 {
-    sr_models_begin(models);
+    sr_model_store_begin(models);
     int rc = sr_signals_new(signals, config, models, err);
     if (rc == SR_OK)
-        sr_models_sweep(models);
+        sr_model_store_sweep(models);
     return rc;
 }
 
@@ -149,8 +149,8 @@ static void test_remembered(void **state)
     struct sr_config config = with(2, MODEL);
     struct sr_memo_stats before, after;
     struct kit kit;
-    sr_memo_resize(sr_models_memo(models), 1 << 20);
-    sr_memo_stats(sr_models_memo(models), &before);
+    sr_memo_resize(sr_model_store_memo(models), 1 << 20);
+    sr_memo_stats(sr_model_store_memo(models), &before);
     for (unsigned round = 0; round < 2; round++) {
         load_kit(&kit, &config);
         const struct sr_signal_result *result =
@@ -159,10 +159,10 @@ static void test_remembered(void **state)
         near(result, 0, true);
         kit_close(&kit);
     }
-    sr_memo_stats(sr_models_memo(models), &after);
+    sr_memo_stats(sr_model_store_memo(models), &after);
     assert_int_equal(after.entries, 6); /* five candidates and a text */
     assert_int_equal(after.misses - before.misses, 6);
-    sr_memo_resize(sr_models_memo(models), 0);
+    sr_memo_resize(sr_model_store_memo(models), 0);
 }
 
 /* ---- late answers ---- */
@@ -281,7 +281,7 @@ static void test_out_of_memory(void **state)
     struct sr_signals *signals = NULL;
     int rc = SR_ENOMEM;
     for (size_t nth = 1; rc != SR_OK && nth < 2000; nth++) {
-        sr_models_begin(models);
+        sr_model_store_begin(models);
         sr_mem_fail_at(nth);
         rc = sr_signals_new(&signals, &config, models, NULL);
         sr_mem_fail_at(0);

@@ -534,7 +534,7 @@ static void candidates_by_their_files(void **state)
     copy_as("modernbert-mean", "many/jailbreak_a");
     copy_as("bert-sequence", "many/jailbreak_t5");
     edit("config.json", "\"model_type\": \"bert\"", "\"model_type\": \"t5\"");
-    copy_as("bert-bundle/bundle", "many/judge");
+    copy_as("bert-bundle/bundle", "many/neural");
     snprintf(folder, sizeof folder, "%s/many", root);
     assert_int_equal(sr_encoder_candidates(folder, "jailbreak", found, 4, &n, &err), 0);
     assert_int_equal(n, 3);

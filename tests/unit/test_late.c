@@ -27,8 +27,8 @@ static const char yaml[] = TEST_PROVIDERS
                 "thinker}]}\n"
                 "global:\n"
                 "  model_catalog: {embeddings: {semantic: {mmbert_model_path: '" MODEL "'}}}\n"
-                "  semroute: {inference: {judge: '" MODEL
-                "/bundle', ask_below: 1, judge_precision: fp32, queue_jobs: 3}}\n";
+                "  semroute: {inference: {neural: '" MODEL
+                "/bundle', ask_below: 1, neural_precision: fp32, queue_jobs: 3}}\n";
 
 static void on_ready(void *ctx, sr_exchange *x)
 {
@@ -49,7 +49,8 @@ static sr_exchange *start(sr_runtime *runtime, struct loop *loop, const char *te
     return x;
 }
 
-/* A request whose guard still reads when its body is complete; where the judge was faster, another one. */
+/* A request whose guard still reads when its body is complete; where the neural classifier was faster,
+ * another one. */
 static sr_exchange *start_late(sr_runtime *runtime, struct loop *loop, const char *text)
 {
     char numbered[128];
@@ -60,7 +61,7 @@ static sr_exchange *start_late(sr_runtime *runtime, struct loop *loop, const cha
             return x;
         sr_exchange_end(x, SR_END_CLIENT_GONE);
     }
-    fail_msg("the judge was always faster");
+    fail_msg("the neural was always faster");
     return NULL;
 }
 
@@ -119,7 +120,8 @@ static void test_given_up(void **state)
         if (i % 2) {
             sr_exchange_timeout(x);
             assert_non_null(sr_exchange_verdict(x));
-            assert_non_null(x->results[SR_SIGNAL_PII]); /* out of time, unless the judge was faster */
+            assert_non_null(
+                x->results[SR_SIGNAL_PII]); /* out of time, unless the neural classifier was faster */
         }
         sr_exchange_end(x, i % 2 ? SR_END_COMPLETE : SR_END_CLIENT_GONE);
     }
@@ -132,8 +134,8 @@ static void test_given_up(void **state)
     assert_int_equal(loop.ready, 0);
 }
 
-/* The deadline passes while the judge has read nothing: the recognisers have read everything, so the guard
- * answers, and what does not need the engine is known, too. */
+/* The deadline passes while the neural classifier has read nothing: the recognisers have read everything, so
+ * the guard answers, and what does not need the engine is known, too. */
 static void test_guards_answer_in_time(void **state)
 {
     struct loop loop = {.lock = PTHREAD_MUTEX_INITIALIZER, .posted = PTHREAD_COND_INITIALIZER};
@@ -150,8 +152,8 @@ static void test_guards_answer_in_time(void **state)
     check_reply(x, 403, "pii");
     const struct sr_signal_result *result = x->results[SR_SIGNAL_PII];
     assert_int_equal(result->status, SR_OK);
-    assert_true(result->judge_late && result->scanned_bytes == result->all_bytes &&
-                result->judged_bytes == 0);
+    assert_true(result->neural_late && result->scanned_bytes == result->all_bytes &&
+                result->neural_bytes == 0);
     assert_int_equal(sr_infer_stats(infer).jobs, 0);
     sr_exchange_end(x, SR_END_COMPLETE);
     x = start(runtime, &loop, "how deep is the harbour");
@@ -162,7 +164,7 @@ static void test_guards_answer_in_time(void **state)
     sr_exchange_end(x, SR_END_COMPLETE);
     static char told[1 << 20];
     assert_true(sr_runtime_metrics(runtime, told, sizeof told) < sizeof told);
-    assert_non_null(strstr(told, "\nsemroute_judge_late_total{signal=\"pii\"} 2\n"));
+    assert_non_null(strstr(told, "\nsemroute_neural_late_total{signal=\"pii\"} 2\n"));
     let_go(&held);
     if (loop.n)
         loop_turn(&loop);

@@ -1,6 +1,6 @@
 /*
- * Answers that the judge reads late: what is held meanwhile, what is told when it has read, and exchanges
- * that end, or run out of time, before.
+ * Answers that the neural classifier reads late: what is held meanwhile, what is told when it has read, and
+ * exchanges that end, or run out of time, before.
  */
 #include "router/exchange.h"
 
@@ -15,7 +15,7 @@
     "       plugins: [{type: response_jailbreak, configuration: {action: " action ", threshold: " threshold  \
     "}}]}\n"
 
-/* What the judge's random head says of any text lies between the two thresholds. */
+/* What the neural classifier's random head says of any text lies between the two thresholds. */
 static const char yaml[] = TEST_PROVIDERS
     "routing:\n"
     "  signals:\n"
@@ -26,8 +26,8 @@ static const char yaml[] = TEST_PROVIDERS
                          "1e-20") "global:\n"
                                   "  model_catalog: {embeddings: {semantic: {mmbert_model_path: '" MODEL
                                   "'}}, modules: {prompt_guard: {positive_labels: [jailbreak, label 0]}}}\n"
-                                  "  semroute: {inference: {judge: '" MODEL
-                                  "/bundle', ask_below: 1, judge_precision: fp32, queue_jobs: 3}}\n";
+                                  "  semroute: {inference: {neural: '" MODEL
+                                  "/bundle', ask_below: 1, neural_precision: fp32, queue_jobs: 3}}\n";
 
 struct state {
     sr_runtime *runtime;
@@ -77,7 +77,8 @@ static void on_answer(void *ctx, sr_exchange *x)
     ((struct state *)ctx)->answers++;
 }
 
-/* A request that takes the decision of that name, its answer begun; from here on the judge is held. */
+/* A request that takes the decision of that name, its answer begun; from here on the neural classifier is
+ * held. */
 static sr_exchange *start(struct state *s, const char *word, const char *type)
 {
     struct sr_exchange_env env = {.post = post, .ready = on_ready, .answer_ready = on_answer, .ctx = s};
@@ -95,7 +96,7 @@ static sr_exchange *start(struct state *s, const char *word, const char *type)
     return x;
 }
 
-/* Lets the judge read, and turns the loop until the exchange knows. */
+/* Lets the neural classifier read, and turns the loop until the exchange knows. */
 static void read_on(struct state *s)
 {
     let_go(&s->held);

@@ -13,33 +13,33 @@
 
 #define MODEL SR_SOURCE_DIR "/models/domain-linear/model.safetensors"
 
-static struct sr_linear *take(struct sr_models *models, const char *path)
+static struct sr_linear *take(struct sr_model_store *models, const char *path)
 {
     struct sr_linear *model = NULL;
     struct sr_err err = {0};
-    assert_int_equal(sr_models_linear(models, path, &model, &err), SR_OK);
+    assert_int_equal(sr_model_store_linear(models, path, &model, &err), SR_OK);
     return model;
 }
 
 static void unchanged_models_are_kept(void **state)
 {
     (void)state;
-    struct sr_models *models = NULL;
-    assert_int_equal(sr_models_new(&models, NULL), SR_OK);
-    sr_models_begin(models);
+    struct sr_model_store *models = NULL;
+    assert_int_equal(sr_model_store_new(&models, NULL), SR_OK);
+    sr_model_store_begin(models);
     struct sr_linear *embedded = take(models, ""), *file = take(models, MODEL);
     assert_ptr_not_equal(embedded, file);
     assert_string_equal(sr_linear_sha256(embedded), sr_linear_sha256(file));
-    sr_models_sweep(models);
-    sr_models_begin(models);
+    sr_model_store_sweep(models);
+    sr_model_store_begin(models);
     struct sr_linear *again = take(models, "");
     assert_ptr_equal(again, embedded);
-    sr_models_sweep(models);
+    sr_model_store_sweep(models);
     sr_linear_unref(again);
     sr_linear_unref(embedded);
     assert_int_equal(sr_linear_n_labels(file), 14); /* dropped by the store, still ours */
     sr_linear_unref(file);
-    sr_models_free(models);
+    sr_model_store_free(models);
 }
 
 static void copy_file(const char *from, const char *to)
@@ -60,8 +60,8 @@ static void a_replaced_file_is_opened_again(void **state)
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/model", folder);
     snprintf(fresh, sizeof fresh, "%s/fresh", folder);
-    struct sr_models *models = NULL;
-    assert_int_equal(sr_models_new(&models, NULL), SR_OK);
+    struct sr_model_store *models = NULL;
+    assert_int_equal(sr_model_store_new(&models, NULL), SR_OK);
     copy_file(MODEL, path);
     struct sr_linear *first = take(models, path);
     copy_file(MODEL, fresh);
@@ -70,24 +70,24 @@ static void a_replaced_file_is_opened_again(void **state)
     assert_ptr_not_equal(first, second);
     struct sr_err err = {0};
     struct sr_linear *none = NULL;
-    assert_int_equal(sr_models_linear(models, "/nowhere/model", &none, &err), SR_ENOENT);
+    assert_int_equal(sr_model_store_linear(models, "/nowhere/model", &none, &err), SR_ENOENT);
     assert_true(err.message[0]);
     sr_linear_unref(first);
     sr_linear_unref(second);
-    sr_models_free(models);
+    sr_model_store_free(models);
     unlink(path);
     rmdir(folder);
 }
 
 #define SMALL SR_SOURCE_DIR "/tests/golden/encoder/small/bert-sequence"
 
-static struct sr_encoder *take_encoder(struct sr_models *models, const char *folder,
+static struct sr_encoder *take_encoder(struct sr_model_store *models, const char *folder,
                                        enum sr_precision precision)
 {
     struct sr_encoder_options options = {.precision = precision, .task = "domain"};
     struct sr_encoder *encoder = NULL;
     struct sr_err err = {0};
-    if (sr_models_encoder(models, folder, &options, &encoder, &err))
+    if (sr_model_store_encoder(models, folder, &options, &encoder, &err))
         fail_msg("%s", err.message);
     return encoder;
 }
@@ -124,54 +124,54 @@ static void replace_file(const char *path)
     assert_int_equal(rename(fresh, path), 0);
 }
 
-static void encoders_judges_and_the_engine(void **state)
+static void encoders_neurals_and_the_engine(void **state)
 {
     (void)state;
     char folder[] = "/tmp/store-XXXXXX", path[64];
-    struct sr_models *models = NULL;
+    struct sr_model_store *models = NULL;
     struct sr_infer *infer = NULL, *again = NULL;
     struct sr_infer_options options = sr_infer_defaults();
-    struct sr_judge *judge = NULL, *same = NULL;
-    struct sr_judge_options how = sr_judge_defaults();
+    struct sr_neural *neural = NULL, *same = NULL;
+    struct sr_neural_options how = sr_neural_defaults();
     assert_non_null(mkdtemp(folder));
     copy_files(SMALL, model_files, folder);
-    assert_int_equal(sr_models_new(&models, NULL), SR_OK);
-    sr_models_begin(models);
+    assert_int_equal(sr_model_store_new(&models, NULL), SR_OK);
+    sr_model_store_begin(models);
     struct sr_encoder *first = take_encoder(models, folder, SR_PRECISION_FP32);
     struct sr_encoder *int8 = take_encoder(models, folder, SR_PRECISION_INT8);
     assert_ptr_not_equal(first, int8);
     options.threads = 1;
-    assert_int_equal(sr_models_infer(models, &options, &infer, NULL), SR_OK);
-    assert_int_equal(sr_models_judge(models, first, infer, &how, &judge, NULL), SR_OK);
-    assert_int_equal(sr_models_judge(models, first, infer, &how, &same, NULL), SR_OK);
-    assert_ptr_equal(judge, same);
-    sr_models_sweep(models);
+    assert_int_equal(sr_model_store_infer(models, &options, &infer, NULL), SR_OK);
+    assert_int_equal(sr_model_store_neural(models, first, infer, &how, &neural, NULL), SR_OK);
+    assert_int_equal(sr_model_store_neural(models, first, infer, &how, &same, NULL), SR_OK);
+    assert_ptr_equal(neural, same);
+    sr_model_store_sweep(models);
     /* A reload: the folder is the same, the engine's options are not. */
-    sr_models_begin(models);
+    sr_model_store_begin(models);
     struct sr_encoder *kept = take_encoder(models, folder, SR_PRECISION_FP32);
     assert_ptr_equal(kept, first);
     options.threads = 0;
     options.cpus = "no list";
-    assert_int_equal(sr_models_infer(models, &options, &again, NULL), SR_EINVAL);
+    assert_int_equal(sr_model_store_infer(models, &options, &again, NULL), SR_EINVAL);
     options.cpus = NULL;
     options.threads = 2;
-    assert_int_equal(sr_models_infer(models, &options, &again, NULL), SR_OK);
+    assert_int_equal(sr_model_store_infer(models, &options, &again, NULL), SR_OK);
     assert_ptr_equal(infer, again);
     assert_int_equal(sr_infer_stats(infer).threads, 1);
-    sr_models_sweep(models);
+    sr_model_store_sweep(models);
     assert_int_equal(sr_infer_stats(infer).threads, 2);
     /* A file of the folder is another. */
     snprintf(path, sizeof path, "%s/tokenizer.json", folder);
     replace_file(path);
     struct sr_encoder *other = take_encoder(models, folder, SR_PRECISION_FP32);
     assert_ptr_not_equal(other, first);
-    sr_judge_unref(judge);
-    sr_judge_unref(same);
+    sr_neural_unref(neural);
+    sr_neural_unref(same);
     sr_encoder_unref(first);
     sr_encoder_unref(int8);
     sr_encoder_unref(kept);
     sr_encoder_unref(other);
-    sr_models_free(models);
+    sr_model_store_free(models);
     drop_files(folder, model_files);
 }
 
@@ -186,7 +186,7 @@ static void the_base_of_an_adapter(void **state)
     static const char *const files[] = {"adapter_config.json", "adapter_model.safetensors",
                                         "category_mapping.json", NULL};
     char root[] = "/tmp/store-XXXXXX", base[64], folder[64], inner[80], path[96];
-    struct sr_models *models = NULL;
+    struct sr_model_store *models = NULL;
     assert_non_null(mkdtemp(root));
     snprintf(base, sizeof base, "%s/base", root);
     snprintf(folder, sizeof folder, "%s/adapter", root);
@@ -197,7 +197,7 @@ static void the_base_of_an_adapter(void **state)
     snprintf(path, sizeof path, "%s/notes", inner);
     copy_file(SMALL "/config.json", path);
 
-    assert_int_equal(sr_models_new(&models, NULL), SR_OK);
+    assert_int_equal(sr_model_store_new(&models, NULL), SR_OK);
     struct sr_encoder *first = take_encoder(models, folder, SR_PRECISION_FP32);
     struct sr_encoder *again = take_encoder(models, folder, SR_PRECISION_FP32);
     assert_ptr_equal(first, again);
@@ -215,7 +215,7 @@ static void the_base_of_an_adapter(void **state)
     sr_encoder_unref(again);
     sr_encoder_unref(within);
     sr_encoder_unref(other);
-    sr_models_free(models);
+    sr_model_store_free(models);
     drop_files(base, base_files);
     drop_files(folder, files);
     rmdir(root);
@@ -225,15 +225,15 @@ static void failed_allocations_leave_nothing(void **state)
 {
     (void)state;
     for (size_t nth = 1;; nth++) {
-        struct sr_models *models = NULL;
+        struct sr_model_store *models = NULL;
         struct sr_linear *model = NULL;
         sr_mem_fail_at(nth);
-        int rc = sr_models_new(&models, NULL);
+        int rc = sr_model_store_new(&models, NULL);
         if (!rc)
-            rc = sr_models_linear(models, "", &model, NULL);
+            rc = sr_model_store_linear(models, "", &model, NULL);
         sr_mem_fail_at(0);
         sr_linear_unref(model);
-        sr_models_free(models);
+        sr_model_store_free(models);
         if (!rc)
             break;
         assert_true(nth < 100);
@@ -244,24 +244,24 @@ static void tokenizers_too(void **state)
 {
     (void)state;
     static const char path[] = SR_SOURCE_DIR "/tests/golden/tokenizers/bert-uncased.json";
-    struct sr_models *models = NULL;
+    struct sr_model_store *models = NULL;
     struct sr_tokenizer *first = NULL, *again = NULL, *alone = NULL;
     struct sr_err err = {0};
-    assert_int_equal(sr_models_new(&models, NULL), SR_OK);
-    sr_models_begin(models);
-    assert_int_equal(sr_models_tokenizer(models, path, &first, &err), SR_OK);
-    sr_models_sweep(models);
-    sr_models_begin(models);
-    assert_int_equal(sr_models_tokenizer(models, path, &again, &err), SR_OK);
+    assert_int_equal(sr_model_store_new(&models, NULL), SR_OK);
+    sr_model_store_begin(models);
+    assert_int_equal(sr_model_store_tokenizer(models, path, &first, &err), SR_OK);
+    sr_model_store_sweep(models);
+    sr_model_store_begin(models);
+    assert_int_equal(sr_model_store_tokenizer(models, path, &again, &err), SR_OK);
     assert_ptr_equal(first, again);
-    assert_int_equal(sr_models_tokenizer(NULL, path, &alone, &err), SR_OK);
+    assert_int_equal(sr_model_store_tokenizer(NULL, path, &alone, &err), SR_OK);
     assert_ptr_not_equal(first, alone);
-    assert_int_equal(sr_models_tokenizer(models, SR_SOURCE_DIR "/README.md", &alone, &err), SR_EPARSE);
-    sr_models_sweep(models);
+    assert_int_equal(sr_model_store_tokenizer(models, SR_SOURCE_DIR "/README.md", &alone, &err), SR_EPARSE);
+    sr_model_store_sweep(models);
     sr_tokenizer_unref(alone);
     sr_tokenizer_unref(again);
     sr_tokenizer_unref(first);
-    sr_models_free(models);
+    sr_model_store_free(models);
 }
 
 int main(void)
@@ -270,7 +270,7 @@ int main(void)
         cmocka_unit_test(tokenizers_too),
         cmocka_unit_test(unchanged_models_are_kept),
         cmocka_unit_test(a_replaced_file_is_opened_again),
-        cmocka_unit_test(encoders_judges_and_the_engine),
+        cmocka_unit_test(encoders_neurals_and_the_engine),
         cmocka_unit_test(the_base_of_an_adapter),
         cmocka_unit_test(failed_allocations_leave_nothing),
     };

@@ -1,9 +1,9 @@
 /* Counting by group. The sources are part of the program, so the test takes them in. */
 #include "tests/unit/cmocka_all.h"
 
-#include "src/cli/measure.c"
 #include "src/cli/classify/report.c"
 #include "src/cli/eval/tally.c"
+#include "src/cli/measure.c"
 
 #include <stdio.h>
 

@@ -31,21 +31,21 @@ static int open_readers(struct sr_guards *guards, const struct sr_tiers *tiers, 
         return sr_err_set(err, rc, "the built-in configuration does not load");
     struct sr_config config = *base;
     config.ref = NULL;
-    if (tiers->neural.model && guards->type == SR_SIGNAL_PII)
-        config.global.pii_model = tiers->neural.model;
-    else if (tiers->neural.model)
-        config.global.jailbreak_model = tiers->neural.model;
-    config.global.inference.judge = tiers->judge ? tiers->judge : config.global.inference.judge;
-    config.global.inference.threads = (int)tiers->neural.threads;
-    if (tiers->neural.precision)
-        config.global.inference.judge_precision = config.global.inference.precision =
-            (int)sr_neural_precision(tiers->neural.precision);
+    if (tiers->encoder.model && guards->type == SR_SIGNAL_PII)
+        config.global.pii_model = tiers->encoder.model;
+    else if (tiers->encoder.model)
+        config.global.jailbreak_model = tiers->encoder.model;
+    config.global.inference.neural = tiers->neural ? tiers->neural : config.global.inference.neural;
+    config.global.inference.threads = (int)tiers->encoder.threads;
+    if (tiers->encoder.precision)
+        config.global.inference.neural_precision = config.global.inference.precision =
+            (int)sr_cli_encoder_precision(tiers->encoder.precision);
     if (strcmp(guards->tier, "both") == 0)
         config.global.inference.ask_below = 1;
     if (strcmp(guards->tier, "linear") != 0)
-        guards->precision = sr_precision_name((enum sr_precision)config.global.inference.judge_precision);
+        guards->precision = sr_precision_name((enum sr_precision)config.global.inference.neural_precision);
     config.global.guards.memo_bytes = 0;
-    config.global.inference.judge_max = 0; /* nobody waits with a deadline */
+    config.global.inference.neural_max = 0; /* nobody waits with a deadline */
     rc = sr_readers_new(&guards->readers, &config, NULL, tier_of(tiers->tier), 1U << guards->type, err);
     guards->base = base;
     if (rc == SR_OK && sr_readers_missing(guards->readers, guards->type))
@@ -61,7 +61,7 @@ bool sr_guard_task_open(const struct sr_usage *usage, const struct sr_tiers *tie
     *guards =
         (struct sr_guards){.type = strcmp(tiers->task, "pii") == 0 ? SR_SIGNAL_PII : SR_SIGNAL_JAILBREAK,
                            .tier = tiers->tier ? tiers->tier : "cascade"};
-    if (!sr_neural_choose(usage, &chosen.neural, tiers->task, guards->model, code))
+    if (!sr_cli_encoder_choose(usage, &chosen.encoder, tiers->task, guards->model, code))
         return false;
     int rc = open_readers(guards, &chosen, &err);
     if (rc) {
@@ -78,10 +78,10 @@ void sr_guard_task_close(struct sr_guards *guards)
 }
 
 int sr_guard_task_read(const struct sr_guards *guards, struct sr_bytes text, struct sr_arena *arena,
-                       const struct sr_signal_result **result, struct sr_signal_find *worst)
+                       const struct sr_signal_result **result, struct sr_signal_finding *worst)
 {
     int rc = sr_readers_read(guards->readers, guards->type, text, SR_LIT(""), arena, result);
-    *worst = rc == SR_OK && (*result)->n_finds ? (*result)->finds[0] : (struct sr_signal_find){0};
+    *worst = rc == SR_OK && (*result)->n_finds ? (*result)->finds[0] : (struct sr_signal_finding){0};
     return rc;
 }
 
@@ -115,7 +115,7 @@ static int put_jailbreak(const struct sr_guards *guards, struct sr_bytes text, s
                          struct sr_arena *arena, struct sr_buf *out)
 {
     const struct sr_signal_result *result;
-    struct sr_signal_find find;
+    struct sr_signal_finding find;
     uint64_t start = sr_clock_ns();
     int rc = sr_guard_task_read(guards, text, arena, &result, &find);
     double us = us_since(start), risk = (double)find.confidence;
@@ -137,7 +137,7 @@ static int put_pii(const struct sr_guards *guards, struct sr_bytes text, struct 
                    struct sr_arena *arena, struct sr_buf *out)
 {
     const struct sr_signal_result *result;
-    struct sr_signal_find worst;
+    struct sr_signal_finding worst;
     uint64_t start = sr_clock_ns();
     int rc = sr_guard_task_read(guards, text, arena, &result, &worst);
     double us = us_since(start);
@@ -147,7 +147,7 @@ static int put_pii(const struct sr_guards *guards, struct sr_bytes text, struct 
     if (!rc)
         rc = sr_buf_printf(out, ",\"entities\":[");
     for (size_t i = 0; !rc && i < result->n_finds; i++) {
-        const struct sr_signal_find *e = &result->finds[i];
+        const struct sr_signal_finding *e = &result->finds[i];
         if ((double)e->confidence < SR_GUARDS_THRESHOLD)
             continue;
         rc = sr_buf_printf(out, "%s{\"type\":\"%s\",\"start\":%zu,\"end\":%zu,\"text\":\"", comma,
@@ -187,11 +187,11 @@ static int picture_of_pii(const struct sr_guards *guards, struct sr_bytes text, 
                           struct sr_buf *out)
 {
     const struct sr_signal_result *result;
-    struct sr_signal_find worst;
+    struct sr_signal_finding worst;
     size_t shown = 0;
     int rc = sr_guard_task_read(guards, text, arena, &result, &worst);
     for (size_t i = 0; !rc && i < result->n_finds; i++) {
-        const struct sr_signal_find *e = &result->finds[i];
+        const struct sr_signal_finding *e = &result->finds[i];
         if ((double)e->confidence < SR_GUARDS_THRESHOLD)
             continue;
         shown++;
@@ -206,7 +206,7 @@ static int picture_of_jailbreak(const struct sr_guards *guards, struct sr_bytes 
                                 bool colour, struct sr_buf *out)
 {
     const struct sr_signal_result *result;
-    struct sr_signal_find find;
+    struct sr_signal_finding find;
     int rc = sr_guard_task_read(guards, text, arena, &result, &find);
     bool attack = (double)find.confidence >= SR_GUARDS_THRESHOLD;
     return rc ? rc

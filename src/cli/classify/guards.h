@@ -5,8 +5,8 @@
 #ifndef SR_CLI_CLASSIFY_GUARDS_H
 #define SR_CLI_CLASSIFY_GUARDS_H
 
-#include "cli/eval/rows.h"
 #include "cli/classify/tiers.h"
+#include "cli/eval/rows.h"
 #include "signal/readers.h"
 
 #define SR_GUARDS_THRESHOLD 0.7 /* the signals' default */
@@ -17,7 +17,7 @@ struct sr_guards {
     enum sr_signal_type type;
     const struct sr_config *base;
     const char *tier;          /* "linear", "neural", "both", "cascade": who is asked */
-    const char *precision;     /* of the judge; NULL where it is not asked */
+    const char *precision;     /* of the neural classifier; NULL where it is not asked */
     char model[SR_LOCATE_MAX]; /* chosen among a models folder's */
 };
 
@@ -31,7 +31,8 @@ void sr_guard_task_close(struct sr_guards *guards);
 
 /* Reads valid UTF-8: what the signal of the task says, in the arena, and its first find. */
 int sr_guard_task_read(const struct sr_guards *guards, struct sr_bytes text, struct sr_arena *arena,
-                       const struct sr_signal_result **result, struct sr_signal_find *worst) SR_WARN_UNUSED;
+                       const struct sr_signal_result **result,
+                       struct sr_signal_finding *worst) SR_WARN_UNUSED;
 
 /* Reads a text and appends one JSON document with a line end. `id` may be empty. */
 int sr_guard_task_put_json(const struct sr_guards *guards, struct sr_bytes text, struct sr_bytes id,

@@ -11,10 +11,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define CERTAIN         0.9F /* the default of global.semroute.inference.ask_below */
-#define ALWAYS          2.0F /* no answer is as sure */
-#define DEFAULT_JUDGE   "judge"
-#define JUDGE_PRECISION "int8" /* the default of global.semroute.inference.judge_precision */
+#define CERTAIN          0.9F /* the default of global.semroute.inference.ask_below */
+#define ALWAYS           2.0F /* no answer is as sure */
+#define DEFAULT_NEURAL   "neural"
+#define NEURAL_PRECISION "int8" /* the default of global.semroute.inference.neural_precision */
 
 static bool is_folder(const char *path)
 {
@@ -24,7 +24,7 @@ static bool is_folder(const char *path)
 
 static int open_linear(const struct sr_tiers *tiers, struct sr_linear **out, struct sr_err *err)
 {
-    const char *file = tiers->neural.model;
+    const char *file = tiers->encoder.model;
     if (!file)
         return sr_linear_open_domain(out, err);
     struct sr_err why = {0};
@@ -32,26 +32,26 @@ static int open_linear(const struct sr_tiers *tiers, struct sr_linear **out, str
     return rc == SR_OK ? rc : sr_err_set(err, rc, "%s: %s", file, why.message);
 }
 
-/* The judge's heads on the default encoder, or the folder that was given with its own. */
-static bool open_judge(const struct sr_usage *usage, const struct sr_tiers *tiers, bool own,
+/* The neural classifier's heads on the default encoder, or the folder that was given with its own. */
+static bool open_heads(const struct sr_usage *usage, const struct sr_tiers *tiers, bool own,
                        struct sr_tiers_model *model, char *heads, int *code)
 {
-    struct sr_neural_args args = tiers->neural;
-    struct sr_judge_options options = sr_judge_defaults();
+    struct sr_cli_encoder_args args = tiers->encoder;
+    struct sr_neural_options options = sr_neural_defaults();
     struct sr_err err = {0};
     options.memo_bytes = 0;
     int rc = SR_OK;
     if (!own) {
         args.model = NULL;
-        args.precision = args.precision ? args.precision : JUDGE_PRECISION;
-        rc = sr_locate_model(heads, tiers->judge ? tiers->judge : DEFAULT_JUDGE, &err);
+        args.precision = args.precision ? args.precision : NEURAL_PRECISION;
+        rc = sr_locate_model(heads, tiers->neural ? tiers->neural : DEFAULT_NEURAL, &err);
     }
-    if (rc == SR_OK &&
-        !sr_neural_open(usage, &args, own ? NULL : heads, own ? tiers->task : NULL, &model->neural, code))
+    if (rc == SR_OK && !sr_cli_encoder_open(usage, &args, own ? NULL : heads, own ? tiers->task : NULL,
+                                            &model->encoder, code))
         return false;
-    model->precision = sr_precision_name(sr_neural_precision(args.precision));
+    model->precision = sr_precision_name(sr_cli_encoder_precision(args.precision));
     if (rc == SR_OK)
-        rc = sr_judge_new(&model->judge, model->neural.encoder, model->neural.infer, &options, &err);
+        rc = sr_neural_new(&model->neural, model->encoder.encoder, model->encoder.infer, &options, &err);
     if (rc != SR_OK)
         *code = sr_cmd_fail(usage, SR_EXIT_BROKE, "%s", err.message[0] ? err.message : sr_strerror(rc));
     return rc == SR_OK;
@@ -60,21 +60,21 @@ static bool open_judge(const struct sr_usage *usage, const struct sr_tiers *tier
 static bool open_neural(const struct sr_usage *usage, const struct sr_tiers *tiers,
                         struct sr_tiers_model *model, int *code)
 {
-    bool own = tiers->neural.model != NULL, mixed = strcmp(model->tier, "neural") != 0;
+    bool own = tiers->encoder.model != NULL, mixed = strcmp(model->tier, "neural") != 0;
     bool always = strcmp(model->tier, "both") == 0;
     char heads[SR_LOCATE_MAX];
     struct sr_linear *linear = NULL;
     struct sr_cascade_options options = {.task = tiers->task, .certain = always ? ALWAYS : CERTAIN};
     struct sr_err err = {0};
     int rc = SR_OK;
-    if (!open_judge(usage, tiers, own, model, heads, code))
+    if (!open_heads(usage, tiers, own, model, heads, code))
         return false;
-    options.judge = model->judge;
+    options.neural = model->neural;
     if (mixed) {
         rc = sr_linear_open_domain(&linear, &err);
         options.linear = rc == SR_OK ? sr_linear_classifier(linear) : NULL;
         if (rc == SR_OK)
-            rc = sr_fusion_read(&options.fusion, own ? tiers->neural.model : heads, tiers->task, &err);
+            rc = sr_fusion_read(&options.fusion, own ? tiers->encoder.model : heads, tiers->task, &err);
         rc = rc == SR_ENOENT ? SR_OK : rc;
     }
     if (rc == SR_OK)
@@ -111,21 +111,21 @@ bool sr_tiers_open(const struct sr_usage *usage, const struct sr_tiers *given, s
         *code = sr_cmd_misuse(usage, "which task? --task domain");
         return false;
     }
-    if (!sr_neural_choose(usage, &chosen.neural, tiers->task, path, code))
+    if (!sr_cli_encoder_choose(usage, &chosen.encoder, tiers->task, path, code))
         return false;
-    bool folder = is_folder(tiers->neural.model);
+    bool folder = is_folder(tiers->encoder.model);
     if (strcmp(tiers->task, "domain") != 0 && !folder) {
         *code = sr_cmd_misuse(usage, "task `%.40s` is not in this version, which has: domain", tiers->task);
         return false;
     }
-    bool judged = !tiers->neural.model && (tiers->judge || sr_signal_has_judge());
+    bool judged = !tiers->encoder.model && (tiers->neural || sr_signal_has_neural());
     model->tier = tiers->tier ? tiers->tier : folder ? "neural" : judged ? "cascade" : "linear";
     bool linear = strcmp(model->tier, "linear") == 0;
-    if (tiers->neural.model && linear == folder) {
+    if (tiers->encoder.model && linear == folder) {
         *code = sr_cmd_misuse(usage,
                               linear ? "--model %s is a folder, which is for --tier neural"
                                      : "--tier %s wants a folder as --model",
-                              linear ? tiers->neural.model : model->tier);
+                              linear ? tiers->encoder.model : model->tier);
         return false;
     }
     if (open_tier(usage, tiers, model, code))
@@ -137,8 +137,8 @@ bool sr_tiers_open(const struct sr_usage *usage, const struct sr_tiers *given, s
 void sr_tiers_close(struct sr_tiers_model *model)
 {
     sr_classifier_unref(model->classifier);
-    sr_judge_unref(model->judge);
-    sr_neural_close(&model->neural);
+    sr_neural_unref(model->neural);
+    sr_cli_encoder_close(&model->encoder);
     *model = (struct sr_tiers_model){0};
 }
 

@@ -2,39 +2,40 @@
  * Which model answers a task on the command line: the options --task, --tier and --model that classify and
  * eval share, and asking it.
  *
- * linear: the model inside the executable, or a file. neural: the judge's head on the default encoder, or the
- * head of a folder of the user's own. both: the two of them about every text, mixed. cascade: as the signals
- * do it, linear first and both where that is not sure.
+ * linear: the model inside the executable, or a file. neural: the neural classifier's head on the default
+ * encoder, or the head of a folder of the user's own. both: the two of them about every text, mixed. cascade:
+ * as the signals do it, linear first and both where that is not sure.
  */
 #ifndef SR_CLI_CLASSIFY_TIERS_H
 #define SR_CLI_CLASSIFY_TIERS_H
 
-#include "cli/classify/neural.h"
+#include "cli/classify/encoder.h"
 #include "infer/classifier/neural.h"
 #include "model/classifier.h"
 
 struct sr_tiers {
-    const char *task, *tier;      /* as given; NULL = not given */
-    const char *judge;            /* folder or name of heads; NULL: "judge" */
-    struct sr_neural_args neural; /* its `model` is a file for the linear tier */
+    const char *task, *tier;            /* as given; NULL = not given */
+    const char *neural;                 /* folder or name of heads; NULL: "judge" */
+    struct sr_cli_encoder_args encoder; /* its `model` is a file for the linear tier */
 };
 
 #define SR_TIERS_OPTIONS(tiers)                                                                              \
     {"task", SR_OPTION_TEXT, &(tiers).task, "TASK", "what to ask: domain, jailbreak or pii"},                \
         {"tier", SR_OPTION_CHOICE, &(tiers).tier, "linear|neural|both|cascade",                              \
          "which model answers, default cascade (as serve does); with a folder as --model neural"},           \
-        {"model", SR_OPTION_TEXT, &(tiers).neural.model, "FILE|DIR",                                         \
+        {"model", SR_OPTION_TEXT, &(tiers).encoder.model, "FILE|DIR",                                        \
          "a linear model's file, a neural model's folder or a folder of such folders instead of the "        \
          "built-in one"},                                                                                    \
-        {"judge", SR_OPTION_TEXT, &(tiers).judge, "DIR", "heads on the default encoder instead of `judge`"}, \
-        SR_NEURAL_OPTIONS((tiers).neural)
+        {"heads", SR_OPTION_TEXT, &(tiers).neural, "DIR",                                                    \
+         "heads on the default encoder instead of `neural`"},                                                \
+        SR_CLI_ENCODER_OPTIONS((tiers).encoder)
 
 struct sr_tiers_model {
     struct sr_classifier *classifier; /* labels, task */
-    struct sr_judge *judge;           /* NULL for the linear tier */
-    struct sr_neural neural;
+    struct sr_neural *neural;         /* NULL for the linear tier */
+    struct sr_cli_encoder encoder;
     const char *tier;      /* "linear", "neural", "both", "cascade" */
-    const char *precision; /* of the judge; NULL for the linear tier */
+    const char *precision; /* of the neural classifier; NULL for the linear tier */
 };
 
 /* Opens the model. False after a message was printed: *code is the exit code. */

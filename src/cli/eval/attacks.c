@@ -6,8 +6,8 @@
 
 #include "base/grow.h"
 #include "base/mem.h"
-#include "cli/cmd.h"
 #include "cli/classify/guards.h"
+#include "cli/cmd.h"
 #include "cli/measure.h"
 
 #include <math.h>
@@ -78,7 +78,7 @@ static int attacks_row(void *task, const struct sr_eval_row *row, struct sr_tall
 {
     struct attacks *all = task;
     const struct sr_signal_result *result;
-    struct sr_signal_find find;
+    struct sr_signal_finding find;
     struct sr_arena arena;
     if (!row->label.p)
         return sr_err_set(err, SR_EPARSE, "%s:%zu: no string `label` (benign=FILE says it of a whole file)",
@@ -149,7 +149,7 @@ static void put_json(const struct attacks *all, size_t found, size_t wrong, cons
     size_t attacks = all->attacks.n, harmless = all->harmless.n, right = found + harmless - wrong;
     sr_report_put(out, "{\"task\":\"jailbreak\",\"tier\":\"%s\"", all->guards.tier);
     if (all->guards.precision)
-        sr_report_put(out, ",\"judge_precision\":\"%s\"", all->guards.precision);
+        sr_report_put(out, ",\"neural_precision\":\"%s\"", all->guards.precision);
     sr_report_put(out, ",\"rows\":%zu,\"attacks\":%zu,\"benign\":%zu,\"threshold\":%.6f", attacks + harmless,
                   attacks, harmless, all->threshold);
     sr_report_rate(out, "accuracy", right, attacks + harmless);

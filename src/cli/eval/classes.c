@@ -146,7 +146,7 @@ static void classes_put(void *task, const struct sr_tally *tally, double us, boo
         sr_report_string(out, sr_bytes_str(c->model.classifier->task));
         sr_report_put(out, ",\"tier\":\"%s\"", c->model.tier);
         if (c->model.precision)
-            sr_report_put(out, ",\"judge_precision\":\"%s\"", c->model.precision);
+            sr_report_put(out, ",\"neural_precision\":\"%s\"", c->model.precision);
         sr_report_put(out, ",\"rows\":%zu", m->rows);
         sr_report_rate(out, "accuracy", m->right, m->rows);
         sr_report_put(out, ",\"macro_f1\":%.6f,\"calibration_error\":%.6f", sr_measure_macro_f1(m),

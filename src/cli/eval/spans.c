@@ -5,8 +5,8 @@
 #include "cli/eval/eval.h"
 
 #include "base/mem.h"
-#include "cli/cmd.h"
 #include "cli/classify/guards.h"
+#include "cli/cmd.h"
 #include "cli/measure.h"
 #include "json/doc.h"
 
@@ -107,12 +107,12 @@ static int read_gold(const struct spans *all, const struct sr_eval_row *row, con
     return SR_OK;
 }
 
-static bool overlaps(const struct sr_entity *a, const struct sr_signal_find *b)
+static bool overlaps(const struct sr_entity *a, const struct sr_signal_finding *b)
 {
     return a->type == b->type && a->start < b->end && b->start < a->end;
 }
 
-static bool counts(const struct spans *all, const struct sr_signal_find *find)
+static bool counts(const struct spans *all, const struct sr_signal_finding *find)
 {
     return all->types[find->type] && (double)find->confidence >= all->threshold;
 }
@@ -122,7 +122,7 @@ static void count_row(struct spans *all, const struct gold *gold, const struct s
 {
     struct sr_tally_rate recall = {0, gold->n}, precision = {0};
     for (size_t k = 0; k < finds->n_finds; k++) {
-        const struct sr_signal_find *found = &finds->finds[k];
+        const struct sr_signal_finding *found = &finds->finds[k];
         bool right = false;
         if (!counts(all, found))
             continue;
@@ -151,7 +151,7 @@ static int spans_row(void *task, const struct sr_eval_row *row, struct sr_tally_
     struct spans *all = task;
     struct sr_doc *doc = NULL;
     const struct sr_signal_result *finds;
-    struct sr_signal_find worst;
+    struct sr_signal_finding worst;
     struct gold gold = {0};
     struct sr_arena arena;
     struct sr_err why = {0};
@@ -233,7 +233,7 @@ static void spans_put(void *task, const struct sr_tally *tally, double us, bool 
     if (json) {
         sr_report_put(out, "{\"task\":\"pii\",\"tier\":\"%s\"", all->guards.tier);
         if (all->guards.precision)
-            sr_report_put(out, ",\"judge_precision\":\"%s\"", all->guards.precision);
+            sr_report_put(out, ",\"neural_precision\":\"%s\"", all->guards.precision);
         sr_report_put(out,
                       ",\"rows\":%zu,\"spans\":%zu,\"other_spans\":%zu,\"found\":%zu,\"threshold\":%.6f,",
                       all->rows, r.of, all->others, p.of, all->threshold);

@@ -4,8 +4,8 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "cli/classify/encoder.h"
 #include "cli/cmd.h"
-#include "cli/classify/neural.h"
 #include "cli/term.h"
 #include "infer/windows.h"
 
@@ -114,17 +114,17 @@ static int prepare(struct verify *v, struct said *said, struct sr_encoder *encod
 }
 
 /* Twice: the first pass pays for cold memory. */
-static int run(struct verify *v, struct said *said, const struct sr_neural *neural)
+static int run(struct verify *v, struct said *said, const struct sr_cli_encoder *encoder)
 {
     struct sr_infer_job *jobs = sr_mem_calloc(v->n, sizeof *jobs);
-    int rc = jobs ? prepare(v, said, neural->encoder, jobs) : SR_ENOMEM;
+    int rc = jobs ? prepare(v, said, encoder->encoder, jobs) : SR_ENOMEM;
     for (int pass = 0; pass < 2 && rc == SR_OK; pass++) {
         uint64_t start = sr_clock_ns();
         for (size_t at = 0; at < v->n && rc == SR_OK; at += 256)
-            rc = sr_infer_run(neural->infer, jobs + at, v->n - at < 256 ? v->n - at : 256);
+            rc = sr_infer_run(encoder->infer, jobs + at, v->n - at < 256 ? v->n - at : 256);
         said->ms = (double)(sr_clock_ns() - start) / 1e6;
     }
-    said->weight_bytes = sr_encoder_info(neural->encoder)->weight_bytes;
+    said->weight_bytes = sr_encoder_info(encoder->encoder)->weight_bytes;
     sr_mem_free(jobs);
     return rc;
 }
@@ -247,14 +247,14 @@ int sr_verify_precisions(const struct sr_usage *usage, const char *folder, const
                          struct sr_bytes texts, long threads, bool json)
 {
     struct verify v = {.usage = usage, .texts = texts};
-    struct sr_neural first = {0}, other;
+    struct sr_cli_encoder first = {0}, other;
     int code = SR_EXIT_DONE, rc = SR_OK;
     sr_arena_init(&v.arena, ARENA_MAX);
     for (unsigned p = 0; p < PRECISIONS && rc == SR_OK && code == SR_EXIT_DONE; p++) {
-        struct sr_neural_args args = {
+        struct sr_cli_encoder_args args = {
             .model = folder, .precision = sr_precision_name((enum sr_precision)p), .threads = threads};
         sr_term_progress("verify", p, PRECISIONS);
-        if (!sr_neural_open(usage, &args, heads, NULL, p ? &other : &first, &code))
+        if (!sr_cli_encoder_open(usage, &args, heads, NULL, p ? &other : &first, &code))
             break;
         if (p == 0) {
             v.info = sr_encoder_info(first.encoder);
@@ -263,7 +263,7 @@ int sr_verify_precisions(const struct sr_usage *usage, const char *folder, const
         if (rc == SR_OK)
             rc = run(&v, &v.said[p], p ? &other : &first);
         if (p)
-            sr_neural_close(&other);
+            sr_cli_encoder_close(&other);
     }
     sr_term_progress("verify", 1, 1);
     if (rc != SR_OK)
@@ -271,7 +271,7 @@ int sr_verify_precisions(const struct sr_usage *usage, const char *folder, const
                            rc == SR_EINVAL ? "no text to compare on" : sr_strerror(rc));
     else if (code == SR_EXIT_DONE && !print(&v, folder, json))
         code = SR_EXIT_NO;
-    sr_neural_close(&first);
+    sr_cli_encoder_close(&first);
     sr_arena_dispose(&v.arena);
     return code;
 }

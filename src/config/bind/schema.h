@@ -10,8 +10,8 @@
 #ifndef SR_CONFIG_BIND_SCHEMA_H
 #define SR_CONFIG_BIND_SCHEMA_H
 
-#include "config/config.h"
 #include "config/bind/yaml.h"
+#include "config/config.h"
 
 #include <stddef.h>
 

@@ -76,7 +76,7 @@ void sr_config_link_files(struct sr_binder *b, const struct sr_yaml_node *root)
     check_file(b, tls, "key_file");
     check_file(b, under(root, domain_path), "model_id");
     check_model(b, under(root, semantic_path), "mmbert_model_path");
-    check_model(b, under(root, inference_path), "judge");
+    check_model(b, under(root, inference_path), "neural");
     check_models(b, under(root, inference_path), "models_folder");
     check_file(b, under(root, pii_path), "model_id");
     check_file(b, under(root, guard_path), "model_id");

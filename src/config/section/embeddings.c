@@ -85,8 +85,8 @@ static const struct sr_field inference_fields[] = {
     {"precision", SR_FIELD_ENUM, INFERENCE(precision), .words = precisions, .def = "fp32",
      .help = "how the linear layers compute: fp32 as the model was published; bf16 and int8 are faster and "
              "a little off (`semroute models verify` says how much)"},
-    {"judge_precision", SR_FIELD_ENUM, INFERENCE(judge_precision), .words = precisions, .def = "int8",
-     .help = "the same for the judge: int8 takes less than half of fp32's time, with the same accuracy on "
+    {"neural_precision", SR_FIELD_ENUM, INFERENCE(neural_precision), .words = precisions, .def = "int8",
+     .help = "the same for the neural: int8 takes less than half of fp32's time, with the same accuracy on "
              "measured data though single answers differ; with another value than `precision` it has a trunk "
              "of its own in memory"},
     {"threads", SR_FIELD_INT, INFERENCE(threads), .def = "0", .max = 64,
@@ -103,18 +103,19 @@ static const struct sr_field inference_fields[] = {
      .help = "microseconds that a batch waits for company where other requests were seen; 0 = none"},
     {"max_windows", SR_FIELD_INT, INFERENCE(max_windows), .def = "16", .min = 1, .max = 1024,
      .help = "pieces of a text, each as long as the model reads, that an `embedding` signal reads"},
-    {"judge", SR_FIELD_TEXT, INFERENCE(judge), .def_note = "judge, where it is found and has a card",
+    {"neural", SR_FIELD_TEXT, INFERENCE(neural), .def_note = "neural, where it is found and has a card",
      .help = "folder of heads on the encoder that classify texts, or the name of one in the models folder"},
     {"models_folder", SR_FIELD_TEXT, INFERENCE(models_folder), .def_note = "none: the models that come along",
      .help =
          "folder of model folders: those for `domain`, `jailbreak` and `pii` are found by name or mapping "
          "file (`semroute models list DIR`); a `model_id` wins"},
     {"ask_below", SR_FIELD_NUMBER, INFERENCE(ask_below), .def = "0.9", .max = 1,
-     .help = "signals whose linear answer is less sure than this ask the judge; 0 = never, 1 = always"},
-    {"judge_max_bytes", SR_FIELD_SIZE, INFERENCE(judge_max), .def = "1MiB", .max = 1 << 30,
-     .help = "longer texts are not put to the judge: the linear tier and the exact recognisers answer them "
-             "alone; 0 = only the reader's own limits (1,024 windows, 4 MiB). What the judge has not read at "
-             "`signal_deadline_ms` they answer, too"},
+     .help = "signals whose linear answer is less sure than this ask the neural; 0 = never, 1 = always"},
+    {"neural_max_bytes", SR_FIELD_SIZE, INFERENCE(neural_max), .def = "1MiB", .max = 1 << 30,
+     .help =
+         "longer texts are not put to the neural: the linear tier and the exact recognisers answer them "
+         "alone; 0 = only the reader's own limits (1,024 windows, 4 MiB). What the neural has not read at "
+         "`signal_deadline_ms` they answer, too"},
 };
 
 static void finish_inference(struct sr_binder *b, const struct sr_yaml_node *node, void *target)

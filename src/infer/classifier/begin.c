@@ -3,23 +3,23 @@
 #include "infer/classifier/private.h"
 
 /* Windows for the parts that have none. */
-static int make_missing(struct sr_judge *judge, struct sr_judge_reading *reading)
+static int make_missing(struct sr_neural *neural, struct sr_neural_result *reading)
 {
     int rc = SR_OK;
     for (size_t i = 0; rc == SR_OK && i < reading->windows.n; i++) {
-        struct sr_judge_part *part = &reading->parts[i];
+        struct sr_neural_part *part = &reading->parts[i];
         if (part->window)
             continue;
-        rc = sr_judge_window_new(&part->window, judge, &reading->windows.items[i], &reading->keys[i]);
+        rc = sr_neural_window_new(&part->window, neural, &reading->windows.items[i], &reading->keys[i]);
         part->own = rc == SR_OK;
         if (part->own)
-            part->window->keep = sr_judge_is_lasting(part);
+            part->window->keep = sr_neural_is_lasting(part);
     }
     for (size_t i = 0; rc != SR_OK && i < reading->windows.n; i++) {
-        struct sr_judge_part *part = &reading->parts[i];
+        struct sr_neural_part *part = &reading->parts[i];
         if (!part->own)
             continue;
-        sr_judge_window_unref(part->window);
+        sr_neural_window_unref(part->window);
         part->window = NULL;
         part->own = false;
     }
@@ -27,74 +27,74 @@ static int make_missing(struct sr_judge *judge, struct sr_judge_reading *reading
 }
 
 /* Lists the reading's own windows, but for those that somebody else has listed meanwhile; their jobs. */
-static size_t list_own(struct sr_judge *judge, struct sr_judge_reading *reading, struct sr_infer_job **jobs)
+static size_t list_own(struct sr_neural *neural, struct sr_neural_result *reading, struct sr_infer_job **jobs)
 {
     size_t n = 0;
-    pthread_mutex_lock(&judge->lock);
+    pthread_mutex_lock(&neural->lock);
     for (size_t i = 0; i < reading->windows.n; i++) {
-        struct sr_judge_part *part = &reading->parts[i];
-        struct sr_judge_window *own = part->window;
+        struct sr_neural_part *part = &reading->parts[i];
+        struct sr_neural_window *own = part->window;
         if (!part->own)
             continue;
-        if (sr_judge_take_known(judge, part, &reading->keys[i])) {
+        if (sr_neural_take_known(neural, part, &reading->keys[i])) {
             part->own = false;
-            sr_judge_window_unref(own);
+            sr_neural_window_unref(own);
             continue;
         }
         own->priority = own->work->job.priority = reading->priority; /* somebody may have joined */
         own->work->job.rank = (uint32_t)(reading->open - 1);
-        sr_judge_list(judge, &own->item);
+        sr_neural_list(neural, &own->item);
         sr_ref_get(&own->item.ref); /* the part's, beside the job's */
-        sr_judge_ref(judge);
-        sr_judge_wait_for(part, own);
-        judge->stats.windows_read++;
+        sr_neural_ref(neural);
+        sr_neural_wait_for(part, own);
+        neural->stats.windows_read++;
         jobs[n++] = &own->work->job;
     }
-    pthread_mutex_unlock(&judge->lock);
+    pthread_mutex_unlock(&neural->lock);
     return n;
 }
 
-static int submit_missing(struct sr_judge *judge, struct sr_judge_reading *reading)
+static int submit_missing(struct sr_neural *neural, struct sr_neural_result *reading)
 {
     struct sr_infer_job **jobs = sr_arena_calloc(&reading->arena, reading->windows.n, sizeof(void *));
-    int rc = jobs ? make_missing(judge, reading) : SR_ENOMEM;
+    int rc = jobs ? make_missing(neural, reading) : SR_ENOMEM;
     if (rc)
         return rc;
-    size_t n = list_own(judge, reading, jobs);
-    rc = n ? sr_infer_submit_list(judge->infer, jobs, n) : SR_OK;
+    size_t n = list_own(neural, reading, jobs);
+    rc = n ? sr_infer_submit_list(neural->infer, jobs, n) : SR_OK;
     for (size_t i = 0; rc && i < n; i++)
-        sr_judge_window_ended(jobs[i]->owner, rc);
+        sr_neural_window_ended(jobs[i]->owner, rc);
     return rc;
 }
 
-int sr_judge_begin(struct sr_judge *judge, struct sr_judge_reading *reading, enum sr_infer_priority priority,
-                   struct sr_judge_wait *wait)
+int sr_neural_begin(struct sr_neural *neural, struct sr_neural_result *reading,
+                    enum sr_infer_priority priority, struct sr_neural_wait *wait)
 {
     int rc = SR_OK;
     for (size_t i = 0; rc == SR_OK && i < reading->windows.n; i++)
-        rc = sr_judge_window_key(&reading->keys[i], reading->windows.items[i].ids,
-                                 reading->windows.items[i].n_ids, reading->item.key.salt);
+        rc = sr_neural_window_key(&reading->keys[i], reading->windows.items[i].ids,
+                                  reading->windows.items[i].n_ids, reading->item.key.salt);
     if (rc) {
-        sr_judge_reading_unref(reading);
+        sr_neural_result_unref(reading);
         return rc;
     }
-    pthread_mutex_lock(&judge->lock);
-    rc = reading->ahead ? SR_ENOENT : sr_judge_join(judge, &reading->item.key, priority, wait);
+    pthread_mutex_lock(&neural->lock);
+    rc = reading->ahead ? SR_ENOENT : sr_neural_join(neural, &reading->item.key, priority, wait);
     if (rc != SR_ENOENT) { /* somebody was quicker */
-        pthread_mutex_unlock(&judge->lock);
-        sr_judge_reading_unref(reading);
+        pthread_mutex_unlock(&neural->lock);
+        sr_neural_result_unref(reading);
         return rc;
     }
     if (!reading->ahead) {
-        sr_judge_list(judge, &reading->item);
-        judge->stats.read++;
+        sr_neural_list(neural, &reading->item);
+        neural->stats.read++;
     }
     wait->next = NULL;
     wait->under_way = reading;
     reading->waits = wait;
     reading->priority = priority;
     for (size_t i = 0; i < reading->windows.n; i++)
-        sr_judge_take_known(judge, &reading->parts[i], &reading->keys[i]);
-    pthread_mutex_unlock(&judge->lock);
-    return sr_judge_begun(judge, reading, wait, submit_missing(judge, reading));
+        sr_neural_take_known(neural, &reading->parts[i], &reading->keys[i]);
+    pthread_mutex_unlock(&neural->lock);
+    return sr_neural_begun(neural, reading, wait, submit_missing(neural, reading));
 }

@@ -9,7 +9,7 @@
 struct cascade {
     struct sr_classifier base;
     struct sr_classifier *linear; /* or NULL */
-    struct sr_judge *judge;
+    struct sr_neural *neural;
     const struct sr_head_info *head;
     float certain;
     struct sr_fusion fusion;
@@ -20,8 +20,9 @@ struct cascade {
 struct asking {
     struct cascade *cascade;
     struct sr_classifier_job *job;
-    struct sr_judge_wait wait;
-    atomic_bool settled; /* the judge is not waited for any more, what the linear tier says stands */
+    struct sr_neural_wait wait;
+    atomic_bool
+        settled; /* the neural classifier is not waited for any more, what the linear tier says stands */
 };
 
 /* Case does not matter, and "computer_science" is "computer science". */
@@ -38,20 +39,20 @@ static bool same_label(const char *a, const char *b)
 
 /* The neural answer into the job's probabilities, which hold the linear one. */
 static void take_answer(const struct cascade *cascade, struct sr_classifier_job *job,
-                        struct sr_judge_reading *reading)
+                        struct sr_neural_result *reading)
 {
     float neural[SR_CLASSIFIER_LABELS_MAX];
-    const float *answer = sr_judge_text(reading, cascade->head);
+    const float *answer = sr_neural_text(reading, cascade->head);
     for (size_t i = 0; i < cascade->base.n_labels; i++)
         neural[i] = answer[cascade->map[i]];
     if (cascade->linear)
         sr_fusion_mix(&cascade->fusion, neural, job->probabilities, cascade->base.n_labels, neural);
     memcpy(job->probabilities, neural, cascade->base.n_labels * sizeof *neural);
     job->tier = "neural";
-    job->read_bytes = sr_judge_scope(reading).read_bytes;
+    job->read_bytes = sr_neural_scope(reading).read_bytes;
 }
 
-static void answered(struct sr_judge_wait *wait, int status)
+static void answered(struct sr_neural_wait *wait, int status)
 {
     struct asking *asking = wait->owner;
     if (status == SR_OK)
@@ -63,7 +64,7 @@ static void answered(struct sr_judge_wait *wait, int status)
     asking->job->done(asking->job, status);
 }
 
-static int ask_judge(struct cascade *cascade, struct sr_classifier_job *job)
+static int ask_neural(struct cascade *cascade, struct sr_classifier_job *job)
 {
     struct asking *asking = sr_mem_calloc(1, sizeof *asking);
     if (!asking)
@@ -74,7 +75,7 @@ static int ask_judge(struct cascade *cascade, struct sr_classifier_job *job)
     asking->wait.owner = asking;
     asking->wait.done = answered;
     job->state = asking;
-    int rc = sr_judge_read(cascade->judge, job->text, job->salt, SR_INFER_INTERACTIVE, &asking->wait);
+    int rc = sr_neural_read(cascade->neural, job->text, job->salt, SR_INFER_INTERACTIVE, &asking->wait);
     if (rc == SR_OK)
         take_answer(cascade, job, asking->wait.reading);
     else if (rc != SR_AGAIN) {
@@ -89,12 +90,12 @@ static int cascade_start(struct sr_classifier *self, struct sr_classifier_job *j
     struct cascade *cascade = (struct cascade *)self;
     job->state = NULL;
     if (!cascade->linear)
-        return ask_judge(cascade, job);
+        return ask_neural(cascade, job);
     int rc = sr_classifier_start(cascade->linear, job);
     size_t top = sr_classifier_top(job->probabilities, self->n_labels);
     if (rc || job->probabilities[top] >= cascade->certain || job->text.n == 0)
         return rc;
-    rc = ask_judge(cascade, job);
+    rc = ask_neural(cascade, job);
     return rc == SR_AGAIN ? SR_AGAIN : SR_OK;
 }
 
@@ -102,7 +103,7 @@ static void cascade_cancel(struct sr_classifier *self, struct sr_classifier_job 
 {
     struct asking *asking = job->state;
     if (asking)
-        sr_judge_leave(((struct cascade *)self)->judge, &asking->wait);
+        sr_neural_leave(((struct cascade *)self)->neural, &asking->wait);
 }
 
 static void cascade_settle(struct sr_classifier *self, struct sr_classifier_job *job)
@@ -111,7 +112,7 @@ static void cascade_settle(struct sr_classifier *self, struct sr_classifier_job 
     if (!asking)
         return;
     atomic_store(&asking->settled, true);
-    sr_judge_leave(((struct cascade *)self)->judge, &asking->wait);
+    sr_neural_leave(((struct cascade *)self)->neural, &asking->wait);
 }
 
 static void cascade_release(struct sr_classifier *self, struct sr_classifier_job *job)
@@ -120,7 +121,7 @@ static void cascade_release(struct sr_classifier *self, struct sr_classifier_job
     (void)self;
     if (!asking)
         return;
-    sr_judge_reading_unref(asking->wait.reading);
+    sr_neural_result_unref(asking->wait.reading);
     sr_mem_free(asking);
     job->state = NULL;
 }
@@ -129,7 +130,7 @@ static void cascade_free(struct sr_classifier *self)
 {
     struct cascade *cascade = (struct cascade *)self;
     sr_classifier_unref(cascade->linear);
-    sr_judge_unref(cascade->judge);
+    sr_neural_unref(cascade->neural);
     sr_mem_free(cascade);
 }
 
@@ -142,7 +143,7 @@ static const struct sr_classifier_ops cascade_ops = {
     .free = cascade_free,
 };
 
-struct sr_judge *sr_cascade_foresee(struct sr_classifier *classifier, struct sr_bytes text)
+struct sr_neural *sr_cascade_foresee(struct sr_classifier *classifier, struct sr_bytes text)
 {
     struct cascade *cascade = (struct cascade *)classifier;
     float probabilities[SR_CLASSIFIER_LABELS_MAX];
@@ -150,11 +151,11 @@ struct sr_judge *sr_cascade_foresee(struct sr_classifier *classifier, struct sr_
     if (classifier->ops != &cascade_ops || text.n == 0)
         return NULL;
     if (!cascade->linear)
-        return cascade->judge;
+        return cascade->neural;
     if (sr_classifier_start(cascade->linear, &job))
         return NULL;
     size_t top = sr_classifier_top(probabilities, classifier->n_labels);
-    return probabilities[top] < cascade->certain ? cascade->judge : NULL;
+    return probabilities[top] < cascade->certain ? cascade->neural : NULL;
 }
 
 static int map_labels(struct cascade *cascade, struct sr_err *err)
@@ -174,7 +175,7 @@ static int map_labels(struct cascade *cascade, struct sr_err *err)
 
 static int fit(struct cascade *cascade, const char *task, struct sr_err *err)
 {
-    const struct sr_head_info *head = sr_judge_head(cascade->judge, task);
+    const struct sr_head_info *head = sr_neural_head(cascade->neural, task);
     const struct sr_classifier *linear = cascade->linear;
     if (!head)
         return sr_err_set(err, SR_EMISMATCH, "it has no head `%s` that classifies texts", task);
@@ -200,7 +201,7 @@ int sr_cascade_new(struct sr_classifier **out, const struct sr_cascade_options *
     sr_ref_init(&cascade->base.ref);
     cascade->base.ns_per_kib = options->linear ? options->linear->ns_per_kib : 5000000;
     cascade->linear = options->linear ? sr_classifier_ref(options->linear) : NULL;
-    cascade->judge = sr_judge_ref(options->judge);
+    cascade->neural = sr_neural_ref(options->neural);
     cascade->certain = options->certain;
     cascade->fusion = options->fusion;
     int rc = fit(cascade, options->task, err);

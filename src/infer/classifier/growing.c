@@ -20,8 +20,8 @@
 #define SCRATCH_MAX  ((size_t)16 << 20)
 #define WINDOWS_MAX  256u /* complete, that nobody reads */
 
-struct sr_judge_growing {
-    struct sr_judge *judge;
+struct sr_neural_growing {
+    struct sr_neural *neural;
     uint64_t salt;
     bool word_pieces; /* the vocabulary marks tokens that continue a word */
     struct sr_windows_shape shape;
@@ -34,32 +34,32 @@ struct sr_judge_growing {
     size_t at, n_ids, room_ids; /* the first of the next window, and behind the last */
 };
 
-int sr_judge_growing_new(struct sr_judge_growing **out, struct sr_judge *judge, uint64_t salt)
+int sr_neural_growing_new(struct sr_neural_growing **out, struct sr_neural *neural, uint64_t salt)
 {
-    struct sr_judge_growing *growing = sr_mem_calloc(1, sizeof *growing);
-    const struct sr_tokenizer *tokenizer = sr_encoder_tokenizer(judge->encoder);
+    struct sr_neural_growing *growing = sr_mem_calloc(1, sizeof *growing);
+    const struct sr_tokenizer *tokenizer = sr_encoder_tokenizer(neural->encoder);
     if (!growing)
         return SR_ENOMEM;
-    growing->judge = sr_judge_ref(judge);
+    growing->neural = sr_neural_ref(neural);
     growing->salt = salt;
     growing->word_pieces = sr_tokenizer_id(tokenizer, SR_LIT("##s")) >= 0;
-    growing->shape = sr_windows_shape(&judge->options.windows, sr_tokenizer_template_size(tokenizer));
+    growing->shape = sr_windows_shape(&neural->options.windows, sr_tokenizer_template_size(tokenizer));
     sr_buf_init(&growing->tail, 2 * TAIL_MAX);
     *out = growing;
     return SR_OK;
 }
 
-void sr_judge_growing_free(struct sr_judge_growing *growing)
+void sr_neural_growing_free(struct sr_neural_growing *growing)
 {
     if (!growing)
         return;
     sr_buf_dispose(&growing->tail);
     sr_mem_free(growing->ids);
-    sr_judge_unref(growing->judge);
+    sr_neural_unref(growing->neural);
     sr_mem_free(growing);
 }
 
-void sr_judge_growing_begin(struct sr_judge_growing *growing)
+void sr_neural_growing_begin(struct sr_neural_growing *growing)
 {
     growing->over = false;
     growing->bytes = growing->windows = growing->at = growing->n_ids = growing->looked = 0;
@@ -72,20 +72,20 @@ static bool is_space(char c)
 }
 
 /* Does a word begin with token i, whatever follows? */
-static bool begins_word(const struct sr_judge_growing *growing, const struct sr_tokens *tokens, size_t i)
+static bool begins_word(const struct sr_neural_growing *growing, const struct sr_tokens *tokens, size_t i)
 {
     struct sr_bytes text = sr_buf_view(&growing->tail);
     size_t start = tokens->starts[i];
     if (growing->word_pieces) {
         struct sr_bytes token =
-            sr_tokenizer_token(sr_encoder_tokenizer(growing->judge->encoder), tokens->ids[i]);
+            sr_tokenizer_token(sr_encoder_tokenizer(growing->neural->encoder), tokens->ids[i]);
         return start > tokens->starts[i - 1] && !sr_bytes_starts_with(token, SR_LIT("##"));
     }
     return start > 0 && (is_space(text.p[start]) || is_space(text.p[start - 1]));
 }
 
 /* How many of the tail's tokens are settled. */
-static size_t settled(const struct sr_judge_growing *growing, const struct sr_tokens *tokens)
+static size_t settled(const struct sr_neural_growing *growing, const struct sr_tokens *tokens)
 {
     for (size_t i = tokens->n; i-- > 1;)
         if (tokens->starts[i] + MARGIN <= growing->tail.len && begins_word(growing, tokens, i))
@@ -93,7 +93,7 @@ static size_t settled(const struct sr_judge_growing *growing, const struct sr_to
     return 0;
 }
 
-static int keep_ids(struct sr_judge_growing *growing, const int32_t *ids, size_t n)
+static int keep_ids(struct sr_neural_growing *growing, const int32_t *ids, size_t n)
 {
     if (growing->n_ids - growing->at + n > WINDOWS_MAX * growing->shape.room + TAIL_MAX)
         return SR_EBUSY;
@@ -110,12 +110,12 @@ static int keep_ids(struct sr_judge_growing *growing, const int32_t *ids, size_t
     return SR_OK;
 }
 
-static int settle(struct sr_judge_growing *growing)
+static int settle(struct sr_neural_growing *growing)
 {
     struct sr_arena scratch;
     struct sr_tokens tokens = {0};
     sr_arena_init(&scratch, SCRATCH_MAX);
-    int rc = sr_tokenizer_encode_arena(sr_encoder_tokenizer(growing->judge->encoder),
+    int rc = sr_tokenizer_encode_arena(sr_encoder_tokenizer(growing->neural->encoder),
                                        sr_buf_view(&growing->tail), 0, &scratch, &tokens);
     size_t n = rc == SR_OK ? settled(growing, &tokens) : 0;
     if (n)
@@ -127,9 +127,9 @@ static int settle(struct sr_judge_growing *growing)
     return rc == SR_OK && growing->tail.len > TAIL_MAX ? SR_EUNSUPPORTED : rc;
 }
 
-int sr_judge_growing_feed(struct sr_judge_growing *growing, struct sr_bytes piece)
+int sr_neural_growing_feed(struct sr_neural_growing *growing, struct sr_bytes piece)
 {
-    size_t most = growing->judge->options.text_bytes;
+    size_t most = growing->neural->options.text_bytes;
     int rc = SR_OK;
     most = most && most < SR_TOKENIZER_TEXT_MAX ? most : SR_TOKENIZER_TEXT_MAX;
     if (growing->over)
@@ -147,17 +147,17 @@ int sr_judge_growing_feed(struct sr_judge_growing *growing, struct sr_bytes piec
     return rc;
 }
 
-int sr_judge_growing_read(struct sr_judge_growing *growing, struct sr_judge_wait *wait)
+int sr_neural_growing_read(struct sr_neural_growing *growing, struct sr_neural_wait *wait)
 {
-    struct sr_judge *judge = growing->judge;
-    struct sr_token_template around = sr_tokenizer_template(sr_encoder_tokenizer(judge->encoder));
+    struct sr_neural *neural = growing->neural;
+    struct sr_token_template around = sr_tokenizer_template(sr_encoder_tokenizer(neural->encoder));
     size_t room = growing->shape.room, step = room - growing->shape.overlap;
     struct sr_window window = {.count = (uint32_t)room};
-    struct sr_judge_reading *reading;
+    struct sr_neural_result *reading;
     wait->reading = NULL;
     wait->under_way = NULL;
     if (growing->over || growing->n_ids - growing->at <= room ||
-        growing->windows + 1 >= judge->options.windows.max_windows)
+        growing->windows + 1 >= neural->options.windows.max_windows)
         return SR_ENOENT;
     size_t n = around.n_before + room + around.n_after;
     int32_t *ids = sr_mem_alloc(n * sizeof *ids);
@@ -170,9 +170,9 @@ int sr_judge_growing_read(struct sr_judge_growing *growing, struct sr_judge_wait
     window.n_ids = (uint32_t)n;
     growing->windows++;
     growing->at += step;
-    int rc = sr_judge_reading_ahead(&reading, judge, &window, growing->salt);
+    int rc = sr_neural_result_ahead(&reading, neural, &window, growing->salt);
     if (rc == SR_OK)
-        rc = sr_judge_begin(judge, reading, SR_INFER_AHEAD, wait);
+        rc = sr_neural_begin(neural, reading, SR_INFER_AHEAD, wait);
     sr_mem_free(ids);
     return rc;
 }

@@ -1,5 +1,5 @@
-/* A judge's life, its heads, and whoever asks it. The table is in judge_table.c, who waits for what in
- * judge_wait.c, what is begun in judge_begin.c. */
+/* A neural classifier's life, its heads, and whoever asks it. The table is in neural_table.c, who waits for
+ * what in neural_wait.c, what is begun in neural_begin.c. */
 #include "infer/classifier/private.h"
 
 #include "base/mem.h"
@@ -11,121 +11,121 @@
 #define WINDOWS_MAX    1024
 #define MEMO_BYTES     ((size_t)16 << 20)
 
-struct sr_judge_options sr_judge_defaults(void)
+struct sr_neural_options sr_neural_defaults(void)
 {
-    struct sr_judge_options options = {.windows = sr_windows_defaults(WINDOW_TOKENS),
-                                       .memo_bytes = MEMO_BYTES};
+    struct sr_neural_options options = {.windows = sr_windows_defaults(WINDOW_TOKENS),
+                                        .memo_bytes = MEMO_BYTES};
     options.windows.max_windows = WINDOWS_MAX;
     options.windows.overlap = WINDOW_OVERLAP;
     return options;
 }
 
 /* Which heads are run, and where their probabilities lie. */
-static int choose_heads(struct sr_judge *judge, struct sr_err *err)
+static int choose_heads(struct sr_neural *neural, struct sr_err *err)
 {
-    const struct sr_encoder_info *info = sr_encoder_info(judge->encoder);
-    judge->token_head = -1;
+    const struct sr_encoder_info *info = sr_encoder_info(neural->encoder);
+    neural->token_head = -1;
     for (size_t h = 0; h < info->n_heads; h++) {
         const struct sr_head_info *head = &info->heads[h];
         if (head->kind == SR_HEAD_SEQUENCE) {
-            judge->place[h] = judge->stride;
-            judge->stride += head->n_labels;
-            judge->heads |= 1u << h;
-        } else if (head->kind == SR_HEAD_TOKEN && judge->token_head < 0) {
-            judge->token_head = (int)h;
-            judge->heads |= 1u << h;
+            neural->place[h] = neural->stride;
+            neural->stride += head->n_labels;
+            neural->heads |= 1u << h;
+        } else if (head->kind == SR_HEAD_TOKEN && neural->token_head < 0) {
+            neural->token_head = (int)h;
+            neural->heads |= 1u << h;
         }
     }
-    if (judge->heads == 0)
+    if (neural->heads == 0)
         return sr_err_set(err, SR_EUNSUPPORTED, "%s has no head that judges texts or tokens", info->folder);
-    if (judge->token_head < 0)
+    if (neural->token_head < 0)
         return SR_OK;
-    const struct sr_head_info *tokens = &info->heads[judge->token_head];
-    return sr_bio_open(&judge->bio, tokens->labels, tokens->n_labels, err);
+    const struct sr_head_info *tokens = &info->heads[neural->token_head];
+    return sr_bio_open(&neural->bio, tokens->labels, tokens->n_labels, err);
 }
 
-int sr_judge_new(struct sr_judge **out, struct sr_encoder *encoder, struct sr_infer *infer,
-                 const struct sr_judge_options *options, struct sr_err *err)
+int sr_neural_new(struct sr_neural **out, struct sr_encoder *encoder, struct sr_infer *infer,
+                  const struct sr_neural_options *options, struct sr_err *err)
 {
     *out = NULL;
-    struct sr_judge *judge = sr_mem_calloc(1, sizeof *judge);
-    if (!judge)
+    struct sr_neural *neural = sr_mem_calloc(1, sizeof *neural);
+    if (!neural)
         return sr_err_set(err, SR_ENOMEM, "out of memory");
-    sr_ref_init(&judge->ref);
-    pthread_mutex_init(&judge->lock, NULL);
-    judge->encoder = sr_encoder_ref(encoder);
-    judge->infer = infer;
-    judge->options = *options;
+    sr_ref_init(&neural->ref);
+    pthread_mutex_init(&neural->lock, NULL);
+    neural->encoder = sr_encoder_ref(encoder);
+    neural->infer = infer;
+    neural->options = *options;
     size_t most = sr_encoder_info(encoder)->max_tokens;
-    if (judge->options.windows.max_tokens == 0 || judge->options.windows.max_tokens > most)
-        judge->options.windows.max_tokens = most;
-    judge->options.windows.offsets = true;
-    judge->options.windows.full = true; /* as the heads were trained, and so that a text may grow */
-    int rc = choose_heads(judge, err);
+    if (neural->options.windows.max_tokens == 0 || neural->options.windows.max_tokens > most)
+        neural->options.windows.max_tokens = most;
+    neural->options.windows.offsets = true;
+    neural->options.windows.full = true; /* as the heads were trained, and so that a text may grow */
+    int rc = choose_heads(neural, err);
     if (rc == SR_OK)
-        *out = judge;
+        *out = neural;
     else
-        sr_judge_unref(judge);
+        sr_neural_unref(neural);
     return rc;
 }
 
-struct sr_judge *sr_judge_ref(struct sr_judge *judge)
+struct sr_neural *sr_neural_ref(struct sr_neural *neural)
 {
-    sr_ref_get(&judge->ref);
-    return judge;
+    sr_ref_get(&neural->ref);
+    return neural;
 }
 
-void sr_judge_unref(struct sr_judge *judge)
+void sr_neural_unref(struct sr_neural *neural)
 {
-    if (!judge || !sr_ref_put(&judge->ref))
+    if (!neural || !sr_ref_put(&neural->ref))
         return;
-    sr_judge_forget_all(judge);
-    sr_bio_close(&judge->bio);
-    sr_encoder_unref(judge->encoder);
-    pthread_mutex_destroy(&judge->lock);
-    sr_mem_free(judge);
+    sr_neural_forget_all(neural);
+    sr_bio_close(&neural->bio);
+    sr_encoder_unref(neural->encoder);
+    pthread_mutex_destroy(&neural->lock);
+    sr_mem_free(neural);
 }
 
-const struct sr_head_info *sr_judge_head(const struct sr_judge *judge, const char *task)
+const struct sr_head_info *sr_neural_head(const struct sr_neural *neural, const char *task)
 {
-    int h = sr_encoder_find_head(judge->encoder, task);
-    return h >= 0 && (judge->heads >> h & 1) ? &sr_encoder_info(judge->encoder)->heads[h] : NULL;
+    int h = sr_encoder_find_head(neural->encoder, task);
+    return h >= 0 && (neural->heads >> h & 1) ? &sr_encoder_info(neural->encoder)->heads[h] : NULL;
 }
 
-const char *const *sr_judge_types(const struct sr_judge *judge, size_t *n)
+const char *const *sr_neural_types(const struct sr_neural *neural, size_t *n)
 {
-    *n = judge->bio.n_types;
-    return *n ? judge->bio.types : NULL;
+    *n = neural->bio.n_types;
+    return *n ? neural->bio.types : NULL;
 }
 
-int sr_judge_read(struct sr_judge *judge, struct sr_bytes text, uint64_t salt,
-                  enum sr_infer_priority priority, struct sr_judge_wait *wait)
+int sr_neural_read(struct sr_neural *neural, struct sr_bytes text, uint64_t salt,
+                   enum sr_infer_priority priority, struct sr_neural_wait *wait)
 {
-    struct sr_judge_key key = {.salt = salt, .kind = SR_JUDGE_TEXT};
-    struct sr_judge_reading *reading = NULL;
+    struct sr_neural_key key = {.salt = salt, .kind = SR_NEURAL_TEXT};
+    struct sr_neural_result *reading = NULL;
     wait->reading = NULL;
     wait->under_way = NULL;
-    if (judge->options.text_bytes && text.n > judge->options.text_bytes)
+    if (neural->options.text_bytes && text.n > neural->options.text_bytes)
         return SR_ELIMIT;
     int rc = sr_sha256(text, key.digest);
     if (rc != SR_OK)
         return rc;
-    pthread_mutex_lock(&judge->lock);
-    rc = sr_judge_join(judge, &key, priority, wait);
-    pthread_mutex_unlock(&judge->lock);
+    pthread_mutex_lock(&neural->lock);
+    rc = sr_neural_join(neural, &key, priority, wait);
+    pthread_mutex_unlock(&neural->lock);
     if (rc != SR_ENOENT)
         return rc;
-    rc = sr_judge_reading_new(&reading, judge, text);
+    rc = sr_neural_result_new(&reading, neural, text);
     if (rc != SR_OK)
         return rc;
     reading->item.key = key;
-    return sr_judge_begin(judge, reading, priority, wait);
+    return sr_neural_begin(neural, reading, priority, wait);
 }
 
-struct sr_judge_stats sr_judge_stats(struct sr_judge *judge)
+struct sr_neural_stats sr_neural_stats(struct sr_neural *neural)
 {
-    pthread_mutex_lock(&judge->lock);
-    struct sr_judge_stats stats = judge->stats;
-    pthread_mutex_unlock(&judge->lock);
+    pthread_mutex_lock(&neural->lock);
+    struct sr_neural_stats stats = neural->stats;
+    pthread_mutex_unlock(&neural->lock);
     return stats;
 }

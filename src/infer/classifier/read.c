@@ -10,7 +10,7 @@
 /* Windows of a text, and what is known of them: NULL where nothing is. */
 struct gathered {
     const struct sr_windows *windows;
-    struct sr_judge_window *const *done; /* [windows->n] */
+    struct sr_neural_window *const *done; /* [windows->n] */
 };
 
 /* Tokens [*from, *to) of the text are decided by window i: those that are nearer to its middle than to the
@@ -24,7 +24,7 @@ static void own_tokens(const struct gathered *all, size_t i, size_t *from, size_
 }
 
 /* Room for the probabilities and places of so many windows. */
-static int make_room(struct sr_judge_reading *reading, size_t n)
+static int make_room(struct sr_neural_result *reading, size_t n)
 {
     reading->probabilities = sr_mem_calloc((n + 1) * reading->stride + 1, sizeof *reading->probabilities);
     reading->starts = sr_mem_calloc(n, sizeof *reading->starts);
@@ -34,10 +34,10 @@ static int make_room(struct sr_judge_reading *reading, size_t n)
 }
 
 /* Adds a window, the next of scope.windows; `weight`: its share of the text. */
-static void add_window(struct sr_judge_reading *reading, const struct sr_window *of,
-                       const struct sr_judge_window *window, float weight)
+static void add_window(struct sr_neural_result *reading, const struct sr_window *of,
+                       const struct sr_neural_window *window, float weight)
 {
-    struct sr_judge_scope *scope = &reading->scope;
+    struct sr_neural_scope *scope = &reading->scope;
     size_t i = scope->windows++;
     float *p = reading->probabilities + (i + 1) * reading->stride;
     memcpy(p, window->probabilities, reading->stride * sizeof *p);
@@ -49,7 +49,7 @@ static void add_window(struct sr_judge_reading *reading, const struct sr_window 
     scope->wait_ns = window->wait_ns > scope->wait_ns ? window->wait_ns : scope->wait_ns;
 }
 
-static int join_windows(struct sr_judge_reading *reading, const struct gathered *all)
+static int join_windows(struct sr_neural_result *reading, const struct gathered *all)
 {
     size_t n = 0;
     double tokens = 0;
@@ -71,7 +71,7 @@ static size_t gather_tokens(const struct gathered *all, struct sr_bio_token *tok
 {
     size_t typed = 0;
     for (size_t i = 0; i < all->windows->n; i++) {
-        const struct sr_judge_window *window = all->done[i];
+        const struct sr_neural_window *window = all->done[i];
         size_t from, to, first = all->windows->items[i].first;
         if (!window || !window->tokens)
             continue;
@@ -84,7 +84,7 @@ static size_t gather_tokens(const struct gathered *all, struct sr_bio_token *tok
     return typed;
 }
 
-static int find_spans(struct sr_judge_reading *reading, const struct gathered *all)
+static int find_spans(struct sr_neural_result *reading, const struct gathered *all)
 {
     const struct sr_windows *windows = all->windows;
     struct sr_bio_token *tokens = sr_mem_calloc(windows->read + 1, sizeof *tokens);
@@ -104,31 +104,31 @@ static int find_spans(struct sr_judge_reading *reading, const struct gathered *a
 }
 
 /* The reading's result from the windows that are there. */
-static int make_result(struct sr_judge_reading *reading, const struct gathered *all)
+static int make_result(struct sr_neural_result *reading, const struct gathered *all)
 {
     int rc = join_windows(reading, all);
     return rc == SR_OK && reading->of->token_head >= 0 ? find_spans(reading, all) : rc;
 }
 
-static void release_parts(struct sr_judge_reading *reading)
+static void release_parts(struct sr_neural_result *reading)
 {
     for (size_t i = 0; reading->parts && i < reading->windows.n; i++)
-        sr_judge_window_unref(reading->parts[i].window);
+        sr_neural_window_unref(reading->parts[i].window);
     reading->parts = NULL;
     sr_arena_dispose(&reading->arena);
 }
 
-static int finish_whole(struct sr_judge_reading *reading)
+static int finish_whole(struct sr_neural_result *reading)
 {
     size_t n = reading->windows.n;
-    struct sr_judge_window **done = sr_arena_calloc(&reading->arena, n, sizeof *done);
+    struct sr_neural_window **done = sr_arena_calloc(&reading->arena, n, sizeof *done);
     for (size_t i = 0; done && i < n; i++)
         done[i] = reading->parts[i].window;
     reading->scope.read_bytes = reading->windows.read_bytes;
     return done ? make_result(reading, &(struct gathered){&reading->windows, done}) : SR_ENOMEM;
 }
 
-int sr_judge_reading_finish(struct sr_judge_reading *reading, int status)
+int sr_neural_result_finish(struct sr_neural_result *reading, int status)
 {
     if (status == SR_OK && !reading->ahead)
         status = finish_whole(reading);
@@ -136,11 +136,11 @@ int sr_judge_reading_finish(struct sr_judge_reading *reading, int status)
     return status;
 }
 
-static int make_parts(struct sr_judge_reading *reading)
+static int make_parts(struct sr_neural_result *reading)
 {
     size_t n = reading->windows.n;
     reading->keys = sr_arena_calloc(&reading->arena, n, sizeof *reading->keys);
-    struct sr_judge_part *parts = sr_arena_calloc(&reading->arena, n, sizeof *parts);
+    struct sr_neural_part *parts = sr_arena_calloc(&reading->arena, n, sizeof *parts);
     if (!reading->keys || !parts)
         return SR_ENOMEM;
     for (size_t i = 0; i < n; i++)
@@ -149,34 +149,34 @@ static int make_parts(struct sr_judge_reading *reading)
     return SR_OK;
 }
 
-static struct sr_judge_reading *make(const struct sr_judge *judge)
+static struct sr_neural_result *make(const struct sr_neural *neural)
 {
-    struct sr_judge_reading *reading = sr_mem_calloc(1, sizeof *reading);
+    struct sr_neural_result *reading = sr_mem_calloc(1, sizeof *reading);
     if (!reading)
         return NULL;
     sr_ref_init(&reading->item.ref);
     sr_arena_init(&reading->arena, ARENA_MAX);
     reading->open = 1;
-    reading->of = judge;
-    reading->stride = judge->stride;
-    memcpy(reading->place, judge->place, sizeof reading->place);
+    reading->of = neural;
+    reading->stride = neural->stride;
+    memcpy(reading->place, neural->place, sizeof reading->place);
     return reading;
 }
 
-int sr_judge_reading_new(struct sr_judge_reading **out, struct sr_judge *judge, struct sr_bytes text)
+int sr_neural_result_new(struct sr_neural_result **out, struct sr_neural *neural, struct sr_bytes text)
 {
-    struct sr_judge_reading *reading = make(judge);
+    struct sr_neural_result *reading = make(neural);
     if (!reading)
         return SR_ENOMEM;
-    int rc = sr_windows_cut(&reading->windows, sr_encoder_tokenizer(judge->encoder), text,
-                            &judge->options.windows, &reading->arena);
+    int rc = sr_windows_cut(&reading->windows, sr_encoder_tokenizer(neural->encoder), text,
+                            &neural->options.windows, &reading->arena);
     if (rc == SR_OK)
         rc = make_parts(reading);
-    reading->scope = (struct sr_judge_scope){.bytes = text.n, .tokens = reading->windows.tokens};
+    reading->scope = (struct sr_neural_scope){.bytes = text.n, .tokens = reading->windows.tokens};
     if (rc == SR_OK)
         *out = reading;
     else
-        sr_judge_reading_unref(reading);
+        sr_neural_result_unref(reading);
     return rc;
 }
 
@@ -194,27 +194,27 @@ static size_t bytes_in(const struct gathered *all)
     return bytes;
 }
 
-int sr_judge_reading_part(struct sr_judge_reading **out, const struct sr_judge_reading *of,
-                          struct sr_judge_window *const *done)
+int sr_neural_result_part(struct sr_neural_result **out, const struct sr_neural_result *of,
+                          struct sr_neural_window *const *done)
 {
     const struct gathered all = {&of->windows, done};
-    struct sr_judge_reading *reading = make(of->of);
+    struct sr_neural_result *reading = make(of->of);
     if (!reading)
         return SR_ENOMEM;
-    reading->scope = (struct sr_judge_scope){
+    reading->scope = (struct sr_neural_scope){
         .bytes = of->scope.bytes, .read_bytes = bytes_in(&all), .tokens = of->scope.tokens, .part = true};
     int rc = make_result(reading, &all);
     if (rc == SR_OK)
         *out = reading;
     else
-        sr_judge_reading_unref(reading);
+        sr_neural_result_unref(reading);
     return rc;
 }
 
-int sr_judge_reading_ahead(struct sr_judge_reading **out, struct sr_judge *judge, const struct sr_window *of,
-                           uint64_t salt)
+int sr_neural_result_ahead(struct sr_neural_result **out, struct sr_neural *neural,
+                           const struct sr_window *of, uint64_t salt)
 {
-    struct sr_judge_reading *reading = make(judge);
+    struct sr_neural_result *reading = make(neural);
     if (!reading)
         return SR_ENOMEM;
     reading->ahead = true;
@@ -229,17 +229,17 @@ int sr_judge_reading_ahead(struct sr_judge_reading **out, struct sr_judge *judge
     if (rc == SR_OK)
         *out = reading;
     else
-        sr_judge_reading_unref(reading);
+        sr_neural_result_unref(reading);
     return rc;
 }
 
-struct sr_judge_reading *sr_judge_reading_ref(struct sr_judge_reading *reading)
+struct sr_neural_result *sr_neural_result_ref(struct sr_neural_result *reading)
 {
     sr_ref_get(&reading->item.ref);
     return reading;
 }
 
-void sr_judge_reading_unref(struct sr_judge_reading *reading)
+void sr_neural_result_unref(struct sr_neural_result *reading)
 {
     if (!reading || !sr_ref_put(&reading->item.ref))
         return;
@@ -251,30 +251,30 @@ void sr_judge_reading_unref(struct sr_judge_reading *reading)
     sr_mem_free(reading);
 }
 
-struct sr_judge_scope sr_judge_scope(const struct sr_judge_reading *reading)
+struct sr_neural_scope sr_neural_scope(const struct sr_neural_result *reading)
 {
     return reading->scope;
 }
 
-static size_t place_of(const struct sr_judge_reading *reading, const struct sr_head_info *head)
+static size_t place_of(const struct sr_neural_result *reading, const struct sr_head_info *head)
 {
     return reading->place[head - sr_encoder_info(reading->of->encoder)->heads];
 }
 
-const float *sr_judge_text(const struct sr_judge_reading *reading, const struct sr_head_info *head)
+const float *sr_neural_text(const struct sr_neural_result *reading, const struct sr_head_info *head)
 {
     return reading->probabilities + place_of(reading, head);
 }
 
-const float *sr_judge_window(const struct sr_judge_reading *reading, const struct sr_head_info *head,
-                             size_t window, uint32_t *start, uint32_t *end)
+const float *sr_neural_window(const struct sr_neural_result *reading, const struct sr_head_info *head,
+                              size_t window, uint32_t *start, uint32_t *end)
 {
     *start = reading->starts[window];
     *end = reading->ends[window];
     return reading->probabilities + (window + 1) * reading->stride + place_of(reading, head);
 }
 
-const struct sr_bio_span *sr_judge_spans(const struct sr_judge_reading *reading, size_t *n)
+const struct sr_bio_span *sr_neural_spans(const struct sr_neural_result *reading, size_t *n)
 {
     *n = reading->n_spans;
     return reading->spans;

@@ -8,16 +8,16 @@
 #include "base/mem.h"
 
 /* `rank`: of the window among those that its reading waits for. */
-static void hasten(struct sr_judge *judge, struct sr_judge_window *window, enum sr_infer_priority priority,
+static void hasten(struct sr_neural *neural, struct sr_neural_window *window, enum sr_infer_priority priority,
                    size_t rank)
 {
     if (!window->work || window->priority <= priority)
         return;
     window->priority = priority;
-    sr_infer_hasten(judge->infer, &window->work->job, priority, (uint32_t)rank);
+    sr_infer_hasten(neural->infer, &window->work->job, priority, (uint32_t)rank);
 }
 
-void sr_judge_wait_for(struct sr_judge_part *part, struct sr_judge_window *window)
+void sr_neural_wait_for(struct sr_neural_part *part, struct sr_neural_window *window)
 {
     part->next = window->parts;
     window->parts = part;
@@ -25,39 +25,40 @@ void sr_judge_wait_for(struct sr_judge_part *part, struct sr_judge_window *windo
     part->reading->open++;
 }
 
-bool sr_judge_is_lasting(const struct sr_judge_part *part)
+bool sr_neural_is_lasting(const struct sr_neural_part *part)
 {
-    const struct sr_judge_reading *reading = part->reading;
+    const struct sr_neural_result *reading = part->reading;
     return reading->ahead || part + 1 < reading->parts + reading->windows.n;
 }
 
-bool sr_judge_take_known(struct sr_judge *judge, struct sr_judge_part *part, const struct sr_judge_key *key)
+bool sr_neural_take_known(struct sr_neural *neural, struct sr_neural_part *part,
+                          const struct sr_neural_key *key)
 {
-    struct sr_judge_item *item = sr_judge_find(judge, key);
+    struct sr_neural_item *item = sr_neural_find(neural, key);
     if (!item)
         return false;
-    part->window = (struct sr_judge_window *)item;
-    judge->stats.windows_known++;
+    part->window = (struct sr_neural_window *)item;
+    neural->stats.windows_known++;
     if (item->done) {
-        sr_judge_renew(judge, item);
+        sr_neural_renew(neural, item);
         return true;
     }
     sr_ref_get(&item->ref);
-    part->window->keep |= sr_judge_is_lasting(part);
-    hasten(judge, part->window, part->reading->priority, part->reading->open - 1);
-    sr_judge_wait_for(part, part->window);
+    part->window->keep |= sr_neural_is_lasting(part);
+    hasten(neural, part->window, part->reading->priority, part->reading->open - 1);
+    sr_neural_wait_for(part, part->window);
     return true;
 }
 
 /* The reading waits for nothing any more. Puts in front of *works, with references, what nobody waits for. */
-static void detach(struct sr_judge *judge, struct sr_judge_reading *reading, struct sr_judge_work **works)
+static void detach(struct sr_neural *neural, struct sr_neural_result *reading, struct sr_neural_work **works)
 {
     for (size_t i = 0; i < reading->windows.n; i++) {
-        struct sr_judge_part *part = &reading->parts[i];
+        struct sr_neural_part *part = &reading->parts[i];
         if (!part->waits)
             continue;
-        struct sr_judge_window *window = part->window;
-        struct sr_judge_part **at = &window->parts;
+        struct sr_neural_window *window = part->window;
+        struct sr_neural_part **at = &window->parts;
         while (*at != part)
             at = &(*at)->next;
         *at = part->next;
@@ -65,57 +66,57 @@ static void detach(struct sr_judge *judge, struct sr_judge_reading *reading, str
         reading->open--;
         if (window->parts || !window->work)
             continue;
-        sr_judge_unlist(judge, &window->item);
+        sr_neural_unlist(neural, &window->item);
         sr_ref_get(&window->work->ref);
         window->work->next = *works;
         *works = window->work;
     }
 }
 
-int sr_judge_join(struct sr_judge *judge, const struct sr_judge_key *key, enum sr_infer_priority priority,
-                  struct sr_judge_wait *wait)
+int sr_neural_join(struct sr_neural *neural, const struct sr_neural_key *key, enum sr_infer_priority priority,
+                   struct sr_neural_wait *wait)
 {
     size_t rank = 0;
-    struct sr_judge_item *item = sr_judge_find(judge, key);
-    struct sr_judge_reading *reading = (struct sr_judge_reading *)item;
+    struct sr_neural_item *item = sr_neural_find(neural, key);
+    struct sr_neural_result *reading = (struct sr_neural_result *)item;
     if (!item)
         return SR_ENOENT;
     if (item->done) {
-        sr_judge_renew(judge, item);
+        sr_neural_renew(neural, item);
         wait->reading = reading;
-        judge->stats.remembered++;
+        neural->stats.remembered++;
         return SR_OK;
     }
     reading->priority = priority < reading->priority ? priority : reading->priority;
     for (size_t i = 0; reading->open && i < reading->windows.n; i++)
         if (reading->parts[i].waits)
-            hasten(judge, reading->parts[i].window, priority, rank++);
+            hasten(neural, reading->parts[i].window, priority, rank++);
     wait->next = reading->waits;
     wait->under_way = reading;
     reading->waits = wait;
-    judge->stats.joined++;
+    neural->stats.joined++;
     return SR_AGAIN;
 }
 
 /* The lock is not held from here on. */
 
-static void cancel(struct sr_judge *judge, struct sr_judge_work *works)
+static void cancel(struct sr_neural *neural, struct sr_neural_work *works)
 {
     while (works) {
-        struct sr_judge_work *next = works->next;
-        sr_infer_cancel(judge->infer, &works->job);
-        sr_judge_work_unref(works);
+        struct sr_neural_work *next = works->next;
+        sr_infer_cancel(neural->infer, &works->job);
+        sr_neural_work_unref(works);
         works = next;
     }
 }
 
 /* Nothing of the reading is open: its result, for everybody who waits. Whoever is `own` (or NULL) gets it as
  * a return value. */
-static int end_reading(struct sr_judge *judge, struct sr_judge_reading *reading, struct sr_judge_wait *own)
+static int end_reading(struct sr_neural *neural, struct sr_neural_result *reading, struct sr_neural_wait *own)
 {
-    int status = sr_judge_reading_finish(reading, reading->status);
-    pthread_mutex_lock(&judge->lock);
-    struct sr_judge_wait *waits = reading->waits, **at = &waits;
+    int status = sr_neural_result_finish(reading, reading->status);
+    pthread_mutex_lock(&neural->lock);
+    struct sr_neural_wait *waits = reading->waits, **at = &waits;
     reading->waits = NULL;
     reading->item.done = true;
     while (*at) {
@@ -126,35 +127,35 @@ static int end_reading(struct sr_judge *judge, struct sr_judge_reading *reading,
             at = &(*at)->next;
     }
     if (status == SR_OK && reading->item.listed)
-        sr_judge_remember(judge, &sr_judge_reading_ref(reading)->item);
+        sr_neural_remember(neural, &sr_neural_result_ref(reading)->item);
     else
-        sr_judge_unlist(judge, &reading->item);
-    pthread_mutex_unlock(&judge->lock);
+        sr_neural_unlist(neural, &reading->item);
+    pthread_mutex_unlock(&neural->lock);
     if (own)
-        own->reading = status == SR_OK ? sr_judge_reading_ref(reading) : NULL;
+        own->reading = status == SR_OK ? sr_neural_result_ref(reading) : NULL;
     while (waits) {
-        struct sr_judge_wait *next = waits->next;
-        waits->reading = status == SR_OK ? sr_judge_reading_ref(reading) : NULL;
+        struct sr_neural_wait *next = waits->next;
+        waits->reading = status == SR_OK ? sr_neural_result_ref(reading) : NULL;
         waits->done(waits, status);
         waits = next;
     }
-    sr_judge_reading_unref(reading);
+    sr_neural_result_unref(reading);
     return status;
 }
 
-void sr_judge_window_ended(struct sr_judge_window *window, int status)
+void sr_neural_window_ended(struct sr_neural_window *window, int status)
 {
-    struct sr_judge *judge = window->judge;
-    struct sr_judge_reading *ended = NULL;
-    pthread_mutex_lock(&judge->lock);
-    struct sr_judge_part *parts = window->parts;
-    struct sr_judge_work *work = window->work;
+    struct sr_neural *neural = window->neural;
+    struct sr_neural_result *ended = NULL;
+    pthread_mutex_lock(&neural->lock);
+    struct sr_neural_part *parts = window->parts;
+    struct sr_neural_work *work = window->work;
     window->parts = NULL;
     window->work = NULL;
     window->item.done = true;
     window->good = status == SR_OK;
     for (; parts; parts = parts->next) {
-        struct sr_judge_reading *reading = parts->reading;
+        struct sr_neural_result *reading = parts->reading;
         parts->waits = false;
         reading->status = reading->status ? reading->status : status;
         if (--reading->open == 0) {
@@ -164,79 +165,79 @@ void sr_judge_window_ended(struct sr_judge_window *window, int status)
     }
     if (status == SR_OK && window->keep && window->item.listed) {
         sr_ref_get(&window->item.ref);
-        sr_judge_remember(judge, &window->item);
+        sr_neural_remember(neural, &window->item);
     } else {
-        sr_judge_unlist(judge, &window->item);
+        sr_neural_unlist(neural, &window->item);
     }
-    pthread_mutex_unlock(&judge->lock);
+    pthread_mutex_unlock(&neural->lock);
     while (ended) {
-        struct sr_judge_reading *next = ended->next;
-        (void)end_reading(judge, ended, NULL);
+        struct sr_neural_result *next = ended->next;
+        (void)end_reading(neural, ended, NULL);
         ended = next;
     }
-    sr_judge_work_unref(work);
-    sr_judge_window_unref(window);
-    sr_judge_unref(judge);
+    sr_neural_work_unref(work);
+    sr_neural_window_unref(window);
+    sr_neural_unref(neural);
 }
 
-int sr_judge_begun(struct sr_judge *judge, struct sr_judge_reading *reading, struct sr_judge_wait *own,
-                   int rc)
+int sr_neural_begun(struct sr_neural *neural, struct sr_neural_result *reading, struct sr_neural_wait *own,
+                    int rc)
 {
-    struct sr_judge_work *works = NULL;
-    pthread_mutex_lock(&judge->lock);
+    struct sr_neural_work *works = NULL;
+    pthread_mutex_lock(&neural->lock);
     reading->begun = true;
     if (rc) {
         reading->status = reading->status ? reading->status : rc;
-        detach(judge, reading, &works);
+        detach(neural, reading, &works);
     }
     bool last = --reading->open == 0;
-    pthread_mutex_unlock(&judge->lock);
-    cancel(judge, works);
-    return last ? end_reading(judge, reading, own) : SR_AGAIN;
+    pthread_mutex_unlock(&neural->lock);
+    cancel(neural, works);
+    return last ? end_reading(neural, reading, own) : SR_AGAIN;
 }
 
 /* Under the lock: takes the waiter out; where it was the last, nothing of the reading is wanted any more. */
-static void drop_wait(struct sr_judge *judge, struct sr_judge_wait *wait, struct sr_judge_work **works)
+static void drop_wait(struct sr_neural *neural, struct sr_neural_wait *wait, struct sr_neural_work **works)
 {
-    struct sr_judge_reading *reading = wait->under_way;
-    struct sr_judge_wait **at = &reading->waits;
+    struct sr_neural_result *reading = wait->under_way;
+    struct sr_neural_wait **at = &reading->waits;
     while (*at != wait)
         at = &(*at)->next;
     *at = wait->next;
     wait->under_way = NULL;
     if (reading->waits || !reading->open)
         return;
-    sr_judge_unlist(judge, &reading->item);
+    sr_neural_unlist(neural, &reading->item);
     reading->status = reading->status ? reading->status : SR_ECANCELED;
-    detach(judge, reading, works);
+    detach(neural, reading, works);
 }
 
-void sr_judge_leave(struct sr_judge *judge, struct sr_judge_wait *wait)
+void sr_neural_leave(struct sr_neural *neural, struct sr_neural_wait *wait)
 {
-    struct sr_judge_work *works = NULL;
-    struct sr_judge_reading *abandoned = NULL;
-    sr_judge_ref(judge);
-    pthread_mutex_lock(&judge->lock);
-    struct sr_judge_reading *reading = wait->under_way;
+    struct sr_neural_work *works = NULL;
+    struct sr_neural_result *abandoned = NULL;
+    sr_neural_ref(neural);
+    pthread_mutex_lock(&neural->lock);
+    struct sr_neural_result *reading = wait->under_way;
     if (reading) {
         bool open = reading->open > 0;
-        drop_wait(judge, wait, &works);
+        drop_wait(neural, wait, &works);
         abandoned = open && !reading->open ? reading : NULL;
     }
-    pthread_mutex_unlock(&judge->lock);
+    pthread_mutex_unlock(&neural->lock);
     if (reading)
         wait->done(wait, SR_ECANCELED);
-    cancel(judge, works);
-    sr_judge_reading_unref(abandoned);
-    sr_judge_unref(judge);
+    cancel(neural, works);
+    sr_neural_result_unref(abandoned);
+    sr_neural_unref(neural);
 }
 
 /* Under the lock: the reading's windows that are done, with references, the others NULL. How many. */
-static size_t take_done(const struct sr_judge_reading *reading, struct sr_judge_window **done)
+static size_t take_done(const struct sr_neural_result *reading, struct sr_neural_window **done)
 {
     size_t n = 0;
     for (size_t i = 0; reading->begun && i < reading->windows.n; i++) {
-        struct sr_judge_window *window = reading->parts[i].window;
+        struct sr_neural_window *window = reading->parts[i].window;
         if (!window || !window->good)
             continue;
         sr_ref_get(&window->item.ref);
@@ -247,58 +248,59 @@ static size_t take_done(const struct sr_judge_reading *reading, struct sr_judge_
 }
 
 /* The part of the reading that is done; SR_ETIMEOUT: none is. The caller keeps the reading open. */
-static int make_part(struct sr_judge *judge, struct sr_judge_reading *reading, struct sr_judge_reading **part)
+static int make_part(struct sr_neural *neural, struct sr_neural_result *reading,
+                     struct sr_neural_result **part)
 {
     size_t n = reading->windows.n;
-    struct sr_judge_window **done = sr_mem_calloc(n, sizeof *done);
+    struct sr_neural_window **done = sr_mem_calloc(n, sizeof *done);
     if (!done)
         return SR_ENOMEM;
-    pthread_mutex_lock(&judge->lock);
+    pthread_mutex_lock(&neural->lock);
     size_t n_done = take_done(reading, done);
-    pthread_mutex_unlock(&judge->lock);
-    int rc = n_done ? sr_judge_reading_part(part, reading, done) : SR_ETIMEOUT;
+    pthread_mutex_unlock(&neural->lock);
+    int rc = n_done ? sr_neural_result_part(part, reading, done) : SR_ETIMEOUT;
     for (size_t i = 0; i < n; i++)
-        sr_judge_window_unref(done[i]);
+        sr_neural_window_unref(done[i]);
     sr_mem_free(done);
     return rc;
 }
 
 /* The reading is held open by the caller. */
-static void settle(struct sr_judge *judge, struct sr_judge_reading *reading, struct sr_judge_wait *wait)
+static void settle(struct sr_neural *neural, struct sr_neural_result *reading, struct sr_neural_wait *wait)
 {
-    struct sr_judge_reading *part = NULL;
-    struct sr_judge_work *works = NULL;
-    int rc = make_part(judge, reading, &part);
-    pthread_mutex_lock(&judge->lock);
+    struct sr_neural_result *part = NULL;
+    struct sr_neural_work *works = NULL;
+    int rc = make_part(neural, reading, &part);
+    pthread_mutex_lock(&neural->lock);
     bool whole = reading->open == 1 && reading->status == SR_OK; /* the rest came meanwhile */
     bool waits = wait->under_way == reading && !whole;
     if (waits) {
-        drop_wait(judge, wait, &works);
-        judge->stats.settled++;
+        drop_wait(neural, wait, &works);
+        neural->stats.settled++;
     }
     bool last = --reading->open == 0;
-    pthread_mutex_unlock(&judge->lock);
+    pthread_mutex_unlock(&neural->lock);
     if (waits) {
         wait->reading = part;
         part = NULL;
         wait->done(wait, rc);
     }
-    sr_judge_reading_unref(part);
-    cancel(judge, works);
+    sr_neural_result_unref(part);
+    cancel(neural, works);
     if (last)
-        (void)end_reading(judge, reading, NULL);
+        (void)end_reading(neural, reading, NULL);
 }
 
-void sr_judge_settle(struct sr_judge *judge, struct sr_judge_wait *wait)
+void sr_neural_settle(struct sr_neural *neural, struct sr_neural_wait *wait)
 {
-    sr_judge_ref(judge);
-    pthread_mutex_lock(&judge->lock);
-    struct sr_judge_reading *reading = wait->under_way;
+    sr_neural_ref(neural);
+    pthread_mutex_lock(&neural->lock);
+    struct sr_neural_result *reading = wait->under_way;
     bool open = reading && reading->open > 0; /* else its end is being told */
     if (open)
         reading->open++;
-    pthread_mutex_unlock(&judge->lock);
+    pthread_mutex_unlock(&neural->lock);
     if (open)
-        settle(judge, reading, wait);
-    sr_judge_unref(judge);
+        settle(neural, reading, wait);
+    sr_neural_unref(neural);
 }

@@ -6,9 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-int sr_judge_window_key(struct sr_judge_key *key, const int32_t *ids, size_t n_ids, uint64_t salt)
+int sr_neural_window_key(struct sr_neural_key *key, const int32_t *ids, size_t n_ids, uint64_t salt)
 {
-    *key = (struct sr_judge_key){.salt = salt, .kind = SR_JUDGE_WINDOW};
+    *key = (struct sr_neural_key){.salt = salt, .kind = SR_NEURAL_WINDOW};
     return sr_sha256(sr_bytes_of((const char *)ids, n_ids * sizeof *ids), key->digest);
 }
 
@@ -23,26 +23,26 @@ static void softmax(const float *logits, size_t n, float temperature, float *out
         out[i] /= sum;
 }
 
-static bool continues_word(const struct sr_judge *judge, int32_t id)
+static bool continues_word(const struct sr_neural *neural, int32_t id)
 {
-    struct sr_bytes token = sr_tokenizer_token(sr_encoder_tokenizer(judge->encoder), id);
+    struct sr_bytes token = sr_tokenizer_token(sr_encoder_tokenizer(neural->encoder), id);
     return token.n > 2 && token.p[0] == '#' && token.p[1] == '#';
 }
 
 /* Types of the window's tokens, word by word; nothing is kept where there is no entity. */
-static int decide_tokens(struct sr_judge_window *window, const struct sr_judge_work *work)
+static int decide_tokens(struct sr_neural_window *window, const struct sr_neural_work *work)
 {
-    const struct sr_judge *judge = window->judge;
-    const struct sr_head_info *head = &sr_encoder_info(judge->encoder)->heads[judge->token_head];
-    size_t before = sr_tokenizer_template(sr_encoder_tokenizer(judge->encoder)).n_before, typed = 0;
+    const struct sr_neural *neural = window->neural;
+    const struct sr_head_info *head = &sr_encoder_info(neural->encoder)->heads[neural->token_head];
+    size_t before = sr_tokenizer_template(sr_encoder_tokenizer(neural->encoder)).n_before, typed = 0;
     struct sr_bio_token *tokens = sr_mem_calloc((size_t)window->n_tokens + 1, sizeof *tokens);
     if (!tokens)
         return SR_ENOMEM;
     for (size_t t = 0; t < window->n_tokens;) {
         size_t end = t + 1;
-        while (end < window->n_tokens && continues_word(judge, work->ids[before + end]))
+        while (end < window->n_tokens && continues_word(neural, work->ids[before + end]))
             end++;
-        sr_bio_word(&judge->bio, work->token_logits + (before + t) * head->n_labels, end - t,
+        sr_bio_word(&neural->bio, work->token_logits + (before + t) * head->n_labels, end - t,
                     head->temperature, tokens + t);
         typed += tokens[t].type != 0;
         t = end;
@@ -54,89 +54,90 @@ static int decide_tokens(struct sr_judge_window *window, const struct sr_judge_w
     return SR_OK;
 }
 
-static int decide(struct sr_judge_window *window, const struct sr_judge_work *work)
+static int decide(struct sr_neural_window *window, const struct sr_neural_work *work)
 {
-    const struct sr_judge *judge = window->judge;
-    const struct sr_encoder_info *info = sr_encoder_info(judge->encoder);
+    const struct sr_neural *neural = window->neural;
+    const struct sr_encoder_info *info = sr_encoder_info(neural->encoder);
     for (size_t h = 0; h < info->n_heads; h++)
-        if ((judge->heads >> h & 1) && (int)h != judge->token_head)
+        if ((neural->heads >> h & 1) && (int)h != neural->token_head)
             softmax(work->job.item.out[h], info->heads[h].n_labels, info->heads[h].temperature,
-                    window->probabilities + judge->place[h]);
+                    window->probabilities + neural->place[h]);
     window->run_ns = work->job.run_ns;
     window->wait_ns = work->job.wait_ns;
-    int rc = judge->token_head >= 0 ? decide_tokens(window, work) : SR_OK;
-    window->item.memory = sizeof *window + judge->stride * sizeof *window->probabilities +
+    int rc = neural->token_head >= 0 ? decide_tokens(window, work) : SR_OK;
+    window->item.memory = sizeof *window + neural->stride * sizeof *window->probabilities +
                           (window->tokens ? window->n_tokens * sizeof *window->tokens : 0);
     return rc;
 }
 
 static void job_done(struct sr_infer_job *job, int status)
 {
-    struct sr_judge_window *window = job->owner;
-    struct sr_judge_work *work = (struct sr_judge_work *)((char *)job - offsetof(struct sr_judge_work, job));
-    sr_judge_window_ended(window, status == SR_OK ? decide(window, work) : status);
+    struct sr_neural_window *window = job->owner;
+    struct sr_neural_work *work =
+        (struct sr_neural_work *)((char *)job - offsetof(struct sr_neural_work, job));
+    sr_neural_window_ended(window, status == SR_OK ? decide(window, work) : status);
 }
 
 /* The job with its logits in one block. */
-static struct sr_judge_work *make_work(struct sr_judge_window *window, const struct sr_window *of)
+static struct sr_neural_work *make_work(struct sr_neural_window *window, const struct sr_window *of)
 {
-    const struct sr_judge *judge = window->judge;
-    const struct sr_encoder_info *info = sr_encoder_info(judge->encoder);
-    size_t labels = judge->token_head >= 0 ? info->heads[judge->token_head].n_labels : 0;
-    size_t floats = judge->stride + of->n_ids * labels;
-    struct sr_judge_work *work =
+    const struct sr_neural *neural = window->neural;
+    const struct sr_encoder_info *info = sr_encoder_info(neural->encoder);
+    size_t labels = neural->token_head >= 0 ? info->heads[neural->token_head].n_labels : 0;
+    size_t floats = neural->stride + of->n_ids * labels;
+    struct sr_neural_work *work =
         sr_mem_calloc(1, sizeof *work + floats * sizeof(float) + of->n_ids * sizeof *work->ids);
     if (!work)
         return NULL;
     float *logits = (float *)(work + 1);
     sr_ref_init(&work->ref);
-    work->token_logits = logits + judge->stride;
+    work->token_logits = logits + neural->stride;
     work->ids = (int32_t *)(logits + floats);
     if (of->n_ids)
         memcpy(work->ids, of->ids, of->n_ids * sizeof *work->ids);
-    work->job = (struct sr_infer_job){.encoder = judge->encoder, .owner = window, .done = job_done};
+    work->job = (struct sr_infer_job){.encoder = neural->encoder, .owner = window, .done = job_done};
     work->job.item.ids = work->ids;
     work->job.item.n_ids = of->n_ids;
-    work->job.item.heads = judge->heads;
+    work->job.item.heads = neural->heads;
     for (size_t h = 0; h < info->n_heads; h++)
-        if (judge->heads >> h & 1)
+        if (neural->heads >> h & 1)
             work->job.item.out[h] =
-                (int)h == judge->token_head ? work->token_logits : logits + judge->place[h];
+                (int)h == neural->token_head ? work->token_logits : logits + neural->place[h];
     return work;
 }
 
-int sr_judge_window_new(struct sr_judge_window **out, struct sr_judge *judge, const struct sr_window *of,
-                        const struct sr_judge_key *key)
+int sr_neural_window_new(struct sr_neural_window **out, struct sr_neural *neural, const struct sr_window *of,
+                         const struct sr_neural_key *key)
 {
-    struct sr_judge_window *window = sr_mem_calloc(1, sizeof *window);
+    struct sr_neural_window *window = sr_mem_calloc(1, sizeof *window);
     if (!window)
         return SR_ENOMEM;
     sr_ref_init(&window->item.ref);
     window->item.key = *key;
-    window->judge = judge;
+    window->neural = neural;
     window->n_ids = of->n_ids;
     window->n_tokens = of->count;
-    window->probabilities = sr_mem_calloc(judge->stride + 1, sizeof *window->probabilities);
+    window->probabilities = sr_mem_calloc(neural->stride + 1, sizeof *window->probabilities);
     window->work = window->probabilities ? make_work(window, of) : NULL;
     if (!window->work) {
-        sr_judge_window_unref(window);
+        sr_neural_window_unref(window);
         return SR_ENOMEM;
     }
     *out = window;
     return SR_OK;
 }
 
-void sr_judge_window_unref(struct sr_judge_window *window)
+void sr_neural_window_unref(struct sr_neural_window *window)
 {
     if (!window || !sr_ref_put(&window->item.ref))
         return;
-    sr_judge_work_unref(window->work);
+    sr_neural_work_unref(window->work);
     sr_mem_free(window->probabilities);
     sr_mem_free(window->tokens);
     sr_mem_free(window);
 }
 
-void sr_judge_work_unref(struct sr_judge_work *work)
+void sr_neural_work_unref(struct sr_neural_work *work)
 {
     if (work && sr_ref_put(&work->ref))
         sr_mem_free(work);

@@ -1,6 +1,7 @@
 /*
  * Two inner steps of the linear tier, for SSE2, NEON and neither: finding a fingerprint among the eight of a
- * bucket, and adding a row of weights. Internal to model/linear/linear.c; all variants give the same integers.
+ * bucket, and adding a row of weights. Internal to model/linear/linear.c; all variants give the same
+ * integers.
  */
 #ifndef SR_MODEL_LINEAR_TABLE_H
 #define SR_MODEL_LINEAR_TABLE_H

@@ -77,11 +77,11 @@ int sr_edit_reasoning(struct sr_edit *edit)
         return SR_OK;
     if (model->family < 0)
         return drop_effort(edit);
-    const struct sr_config_family *family = &x->engine->config->families[model->family];
+    const struct sr_config_family *family = &x->router->config->families[model->family];
     count_use(edit, family);
     switch (family->type) {
     case SR_REASONING_EFFORT:
-        return set_effort(edit, family, x->engine->models[x->model].top_level_effort);
+        return set_effort(edit, family, x->router->models[x->model].top_level_effort);
     case SR_REASONING_TOP_LEVEL_EFFORT:
         return set_effort(edit, family, true);
     case SR_REASONING_CHAT_TEMPLATE_KWARGS:

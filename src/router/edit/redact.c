@@ -51,7 +51,7 @@ static bool is_bare(struct sr_bytes text, size_t start, size_t end)
 }
 
 static struct sr_bytes written(struct sr_edit *edit, const struct sr_turn_piece *piece,
-                               const struct sr_signal_find *find, struct sr_bytes placeholder)
+                               const struct sr_signal_finding *find, struct sr_bytes placeholder)
 {
     struct sr_bytes text = edit->x->guard.turns.items[find->turn].text;
     struct sr_bytes inside = sr_bytes_of(text.p + piece->start, piece->end - piece->start);
@@ -63,7 +63,7 @@ static struct sr_bytes written(struct sr_edit *edit, const struct sr_turn_piece 
 }
 
 /* Edits every piece that the find lies in: the first gets the placeholder, the others lose their part. */
-static int redact(struct sr_edit *edit, const struct sr_signal_find *find, size_t *piece,
+static int redact(struct sr_edit *edit, const struct sr_signal_finding *find, size_t *piece,
                   struct sr_bytes placeholder)
 {
     const struct sr_turns *turns = &edit->x->guard.turns;
@@ -119,7 +119,7 @@ int sr_redact_edit(struct sr_edit *edit)
         return SR_OK;
     int rc = table_new(&table, &x->guard.redaction, result->n_finds, edit->arena);
     for (size_t i = 0; !rc && i < result->n_finds; i++) {
-        const struct sr_signal_find *find = &result->finds[i];
+        const struct sr_signal_finding *find = &result->finds[i];
         if (!sr_guard_counts(x, find))
             continue;
         struct sr_bytes text = x->guard.turns.items[find->turn].text;

@@ -122,13 +122,13 @@ int sr_headers_upstream(sr_exchange *x)
     size_t n_remove = x->head.n_strip;
     if (n_remove)
         memcpy(remove, x->head.strip, n_remove * sizeof *remove);
-    if (x->engine->models[x->model].has_key)
+    if (x->router->models[x->model].has_key)
         remove[n_remove++] = SR_LIT("authorization");
     list_text(&set, SR_LIT("x-selected-model"), v->model);
     list_set(&set, SR_LIT("accept-encoding"), SR_LIT("identity"));
     if (!x->head.request_id.n)
         list_text(&set, SR_LIT("x-request-id"), x->request_id);
-    if (x->engine->config->global.request_headers)
+    if (x->router->config->global.request_headers)
         seed_headers(&set, x);
     if (mutates) {
         mutate(&set, &decision->plugins.header_mutation.add);
@@ -163,7 +163,7 @@ static const char *matched_rules(sr_exchange *x, enum sr_signal_type type)
     for (size_t i = 0; result && names && i < result->n_hits; i++) {
         if (result->hits[i].matched)
             names = sr_arena_printf(&x->arena, "%s%s%s", names, names[0] ? "," : "",
-                                    sr_signals_rule_name(x->engine->signals, type, i));
+                                    sr_signals_rule_name(x->router->signals, type, i));
     }
     return names ? names : "";
 }
@@ -219,7 +219,7 @@ static void guard_headers(struct header_list *list, sr_exchange *x)
         return;
     list_text(list, SR_LIT("x-vsr-guard-action"), actions[action]);
     if (guard->decision >= 0 && !guard->denied)
-        list_text(list, SR_LIT("x-vsr-guard-decision"), x->engine->config->decisions[guard->decision].name);
+        list_text(list, SR_LIT("x-vsr-guard-decision"), x->router->config->decisions[guard->decision].name);
     if (guard->risk >= 0 && !guard->denied) {
         if (action == SR_GUARD_BLOCK)
             list_set(list, SR_LIT("x-vsr-jailbreak-blocked"), SR_LIT("true"));

@@ -55,7 +55,7 @@ static int append_head(struct sr_buf *buf, const sr_exchange *x, const char *id,
         rc = sr_buf_append_json(buf, sr_bytes_str(id));
     if (!rc)
         rc = sr_buf_printf(buf, "\",\"object\":\"model\",\"created\":%llu,\"owned_by\":\"%s\"",
-                           (unsigned long long)x->engine->created, owner);
+                           (unsigned long long)x->router->created, owner);
     return rc;
 }
 
@@ -101,7 +101,7 @@ static int append_model(struct sr_buf *buf, const sr_exchange *x, const struct s
 
 void sr_reply_models(sr_exchange *x)
 {
-    const struct sr_config *config = x->engine->config;
+    const struct sr_config *config = x->router->config;
     const struct sr_strings *names = &config->global.auto_model_names;
     sr_reply_settle(x, SR_OUTCOME_LOCAL, 200);
     sr_buf_clear(&x->reply);
@@ -148,7 +148,7 @@ static struct sr_bytes percent_decode(struct sr_bytes s, struct sr_arena *arena)
 
 void sr_reply_model(sr_exchange *x, struct sr_bytes escaped_id)
 {
-    const struct sr_config *config = x->engine->config;
+    const struct sr_config *config = x->router->config;
     struct sr_bytes id = percent_decode(escaped_id, &x->arena);
     int model = id.p ? sr_config_find_model(config, id) : -1;
     bool automatic = id.p && sr_config_is_auto(config, id);

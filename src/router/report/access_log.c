@@ -90,7 +90,7 @@ static void put_time(struct line *line)
 
 static void put_request(struct line *line, const sr_exchange *x)
 {
-    const struct sr_config *config = x->engine->config;
+    const struct sr_config *config = x->router->config;
     struct sr_bytes path = x->head.path;
     put_bytes(line, "request_id", sr_exchange_id(x));
     put_text(line, "door", sr_door_name(x->head.door));

@@ -93,9 +93,9 @@ static void put_hits(struct doc *doc, const sr_exchange *x, enum sr_signal_type 
     put(doc, "[");
     for (size_t i = 0; i < result->n_hits; i++) {
         put(doc, i ? ",{" : "{");
-        const char *name = sr_signals_rule_name(x->engine->signals, type, i);
+        const char *name = sr_signals_rule_name(x->router->signals, type, i);
         put_text(doc, "name", name);
-        put_note(doc, "description", description_of(x->engine->config, type, name));
+        put_note(doc, "description", description_of(x->router->config, type, name));
         put_bool(doc, "matched", result->hits[i].matched);
         put_number(doc, "confidence", (double)result->hits[i].confidence);
         if (isfinite(result->hits[i].value))
@@ -142,10 +142,10 @@ static void put_signals(struct doc *doc, const sr_exchange *x)
             put_number(doc, "bytes", (double)result->all_bytes);
             put_number(doc, "read_bytes", (double)result->scanned_bytes);
         }
-        if (result->judged_bytes || result->judge_late)
-            put_number(doc, "judged_bytes", (double)result->judged_bytes);
-        if (result->judge_late)
-            put_bool(doc, "judge_late", true);
+        if (result->neural_bytes || result->neural_late)
+            put_number(doc, "neural_bytes", (double)result->neural_bytes);
+        if (result->neural_late)
+            put_bool(doc, "neural_late", true);
         put_classes(doc, result);
         put_hits(doc, x, (enum sr_signal_type)type);
         put(doc, "}");
@@ -155,10 +155,10 @@ static void put_signals(struct doc *doc, const sr_exchange *x)
 
 static void put_leaf(struct doc *doc, const sr_exchange *x, const struct sr_config_rule *rule)
 {
-    int type = sr_signal_find(sr_bytes_str(rule->type));
+    int type = sr_signal_finding(sr_bytes_str(rule->type));
     const struct sr_signal_result *result = type >= 0 ? x->results[type] : NULL;
     int index = type < 0 ? -1
-                         : sr_signals_find_rule(x->engine->signals, (enum sr_signal_type)type,
+                         : sr_signals_find_rule(x->router->signals, (enum sr_signal_type)type,
                                                 sr_bytes_str(rule->name));
     put_text(doc, "type", rule->type);
     put_text(doc, "name", rule->name);
@@ -220,7 +220,7 @@ static void put_guard(struct doc *doc, const sr_exchange *x)
         return;
     put_key(doc, "guard");
     put(doc, "{");
-    put_text(doc, "decision", guard->decision >= 0 ? x->engine->config->decisions[guard->decision].name : "");
+    put_text(doc, "decision", guard->decision >= 0 ? x->router->config->decisions[guard->decision].name : "");
     put_text(doc, "action", action);
     put_bool(doc, "denied_by_policy", guard->denied);
     put_bool(doc, "moved_by_policy", guard->moved);

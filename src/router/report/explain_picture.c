@@ -129,7 +129,7 @@ static void draw_hits(struct picture *pic, const sr_exchange *x, enum sr_signal_
         if (!result->hits[i].matched)
             continue;
         put(pic, any ? ", " : "");
-        painted(pic, GREEN, sr_signals_rule_name(x->engine->signals, type, i));
+        painted(pic, GREEN, sr_signals_rule_name(x->router->signals, type, i));
         any = true;
     }
     if (!any)
@@ -171,7 +171,7 @@ static void draw_guard(struct picture *pic, const sr_exchange *x)
     label(pic, "guard");
     painted(pic, BOLD,
             x->guard.denied ? "the model's pii_policy"
-                            : x->engine->config->decisions[x->guard.decision].name);
+                            : x->router->config->decisions[x->guard.decision].name);
     if (!pic->rc)
         pic->rc = sr_buf_printf(pic->out, ": %s\n", action);
 }

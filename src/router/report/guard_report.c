@@ -18,7 +18,7 @@ const char *sr_guard_type_names(uint32_t types, struct sr_arena *arena)
 
 static const struct sr_config_decision *guard_of(const sr_exchange *x)
 {
-    return x->guard.decision >= 0 ? &x->engine->config->decisions[x->guard.decision] : NULL;
+    return x->guard.decision >= 0 ? &x->router->config->decisions[x->guard.decision] : NULL;
 }
 
 /* Whose block it is: the guard's name, or the policy's. */

@@ -74,10 +74,10 @@ static void measure_signals(const sr_exchange *x)
             continue;
         }
         observe(x, SR_METRIC_SIGNAL_LATENCY, seconds(0, result->ns), name);
-        if (result->judge_late)
-            observe(x, SR_METRIC_JUDGE_LATE, 1, name);
+        if (result->neural_late)
+            observe(x, SR_METRIC_NEURAL_LATE, 1, name);
         for (size_t i = 0; i < result->n_hits; i++) {
-            const char *rule = sr_signals_rule_name(x->engine->signals, (enum sr_signal_type)type, i);
+            const char *rule = sr_signals_rule_name(x->router->signals, (enum sr_signal_type)type, i);
             count(x, SR_METRIC_SIGNAL_EXTRACTION, name, rule);
             if (result->hits[i].matched)
                 count(x, SR_METRIC_SIGNAL_MATCH, name, rule);

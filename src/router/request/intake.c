@@ -37,7 +37,7 @@ static void refuse_size(sr_exchange *x, uint64_t limit)
 /* The largest body that may come by at all. */
 static uint64_t most_of_all(const sr_exchange *x)
 {
-    return x->head.passing_max > x->engine->max_body ? x->head.passing_max : x->engine->max_body;
+    return x->head.passing_max > x->router->max_body ? x->head.passing_max : x->router->max_body;
 }
 
 /* Everything of the body is there and it is valid JSON. */
@@ -52,7 +52,7 @@ static void read_doc(sr_exchange *x)
 /* The client named something: automatic, one of our models, or neither. Settles what can be settled now. */
 static void take_model(sr_exchange *x, const struct sr_span *span)
 {
-    const struct sr_config *config = x->engine->config;
+    const struct sr_config *config = x->router->config;
     if (span->kind != SR_JSON_STRING) {
         x->error_reason = "parse_error";
         sr_reply_error(x, (struct sr_error_reply){400, NULL, "invalid_type", "model"},
@@ -119,7 +119,7 @@ static void skip_to_default(sr_exchange *x)
 {
     x->decision = (struct sr_decision){.decision = -1, .category = -1, .category_name = ""};
     x->choice = (struct sr_choice){
-        .model = x->engine->config->default_model, .lora_name = "", .effort = "", .algorithm = "default"};
+        .model = x->router->config->default_model, .lora_name = "", .effort = "", .algorithm = "default"};
     sr_exchange_routed(x);
 }
 
@@ -168,7 +168,7 @@ static void body_complete(sr_exchange *x)
 static bool scan_chunk(sr_exchange *x, const void *p, size_t n, bool last)
 {
     uint64_t limit =
-        x->state == SR_EXCHANGE_STREAMING && x->head.passing_max ? x->head.passing_max : x->engine->max_body;
+        x->state == SR_EXCHANGE_STREAMING && x->head.passing_max ? x->head.passing_max : x->router->max_body;
     if (x->body_bytes > limit || n > limit - x->body_bytes) {
         refuse_size(x, limit);
         return false;
@@ -196,15 +196,15 @@ static bool scan_chunk(sr_exchange *x, const void *p, size_t n, bool last)
  * needs whatever it names. */
 static uint32_t types_so_far(const sr_exchange *x)
 {
-    const struct sr_engine *engine = x->engine;
-    uint32_t policy = engine->may_see ? UINT32_C(1) << SR_SIGNAL_PII : 0;
-    uint32_t guards = engine->guards ? sr_plan_signals(engine->guards) : 0;
-    uint32_t named = engine->named ? sr_plan_signals(engine->named) : 0;
+    const struct sr_router *router = x->router;
+    uint32_t policy = router->may_see ? UINT32_C(1) << SR_SIGNAL_PII : 0;
+    uint32_t guards = router->guards ? sr_plan_signals(router->guards) : 0;
+    uint32_t named = router->named ? sr_plan_signals(router->named) : 0;
     if (x->automatic)
-        return guards | sr_plan_signals(engine->plan) | policy;
+        return guards | sr_plan_signals(router->plan) | policy;
     if (is_named(x))
         return sr_guard_names(x) ? named | policy : 0;
-    return engine->config->global.guards.explicit_models ? named & (guards | sr_plan_signals(engine->plan))
+    return router->config->global.guards.explicit_models ? named & (guards | sr_plan_signals(router->plan))
                                                          : 0;
 }
 
@@ -216,8 +216,8 @@ static void read_early(sr_exchange *x)
     if (x->head.skip)
         return;
     if (!is_named(x))
-        sr_early_read(&x->early, x->engine->signals, &x->doc);
-    sr_early_ask(&x->early, x->engine->signals, types_so_far(x), sr_guard_tenant(x), &x->doc);
+        sr_early_read(&x->early, x->router->signals, &x->doc);
+    sr_early_ask(&x->early, x->router->signals, types_so_far(x), sr_guard_tenant(x), &x->doc);
 }
 
 void sr_intake_chunk(sr_exchange *x, const void *p, size_t n, bool last)
@@ -231,8 +231,8 @@ void sr_intake_chunk(sr_exchange *x, const void *p, size_t n, bool last)
     find_model(x);
     if (x->has_verdict)
         return;
-    if (x->automatic && x->head.content_length > x->engine->max_body) {
-        refuse_size(x, x->engine->max_body);
+    if (x->automatic && x->head.content_length > x->router->max_body) {
+        refuse_size(x, x->router->max_body);
     } else if (last) {
         body_complete(x);
     } else if (is_named(x) && !needs_alias(x) && !sr_guard_names(x)) {

@@ -1,5 +1,5 @@
 /* Follows the spans of an unfinished body and feeds what has arrived of texts: of the newest user turn to the
- * compressor, of every message to the judges. */
+ * compressor, of every message to the neural classifiers. */
 #include "router/request/prefetch.h"
 
 #include "router/request/turns.h"
@@ -183,7 +183,7 @@ void sr_early_read(struct sr_early *early, struct sr_signals *signals, const str
     }
 }
 
-/* ---- judges ---- */
+/* ---- neural classifiers ---- */
 
 static void ask_string(struct sr_early *early)
 {

@@ -1,6 +1,6 @@
 /*
- * Reads the body's texts while it arrives, for the prompt compressor and for judges: at the end of the body
- * only ranking and the last windows are left to do.
+ * Reads the body's texts while it arrives, for the prompt compressor and for neural classifiers: at the end
+ * of the body only ranking and the last windows are left to do.
  *
  * The compressor. Which user turn is the last one is known at the end only, so the newest one is read, once
  * it is long enough to be compressed, and the text begins anew when the next one starts. At most
@@ -8,9 +8,9 @@
  * is left for whoever finishes the text. What is read here is checked against the text of the complete body
  * before it is used: it saves time, and cannot change a result.
  *
- * Judges. Every message that is complete is put to them, and of the one that arrives the windows that are
- * complete, as far as signals will ask for them (signal/neural/prefetch.h). Their answers are found by text and by
- * tokens. The same bound holds for each chunk.
+ * Neural classifiers. Every message that is complete is put to them, and of the one that arrives the windows
+ * that are complete, as far as signals will ask for them (signal/neural/prefetch.h). Their answers are found
+ * by text and by tokens. The same bound holds for each chunk.
  */
 #ifndef SR_ROUTER_REQUEST_PREFETCH_H
 #define SR_ROUTER_REQUEST_PREFETCH_H
@@ -23,8 +23,9 @@
 #define SR_EARLY_MAX                                                                                         \
     ((size_t)1 << 20) /* longer ones are left to the workers: a compressor needs 12 times as much */
 
-#define SR_EARLY_TURN ((size_t)64 << 10) /* bytes of JSON: longer messages are put to judges at the end */
-#define SR_EARLY_ASK  ((size_t)32 << 10) /* bytes of texts for judges for each chunk */
+#define SR_EARLY_TURN                                                                                        \
+    ((size_t)64 << 10) /* bytes of JSON: longer messages are put to neural classifiers at the end */
+#define SR_EARLY_ASK ((size_t)32 << 10) /* bytes of texts for neural classifiers for each chunk */
 
 struct sr_early {
     struct sr_signal_brief *brief; /* NULL: nothing was read */
@@ -48,15 +49,15 @@ struct sr_early {
 
 /* Decides whether there is anything to do for requests of this dialect. */
 void sr_early_init(struct sr_early *early, const struct sr_signals *signals, enum sr_dialect dialect);
-/* Also gives up what was asked of judges and nobody waits for. Twice is allowed. */
+/* Also gives up what was asked of neural classifiers and nobody waits for. Twice is allowed. */
 void sr_early_dispose(struct sr_early *early);
 
 /* After a chunk that is not the last: `doc` with the body so far, its spans, and what they say. Costs nothing
  * when there is nothing to do. */
 void sr_early_read(struct sr_early *early, struct sr_signals *signals, const struct sr_request *doc);
 
-/* The same for judges: `types` are the signal types that the request will need as far as is known (bits), of
- * this tenant. With none that asks a judge, what was begun is given up. */
+/* The same for neural classifiers: `types` are the signal types that the request will need as far as is known
+ * (bits), of this tenant. With none that asks a neural classifier, what was begun is given up. */
 void sr_early_ask(struct sr_early *early, struct sr_signals *signals, uint32_t types, struct sr_bytes tenant,
                   const struct sr_request *doc);
 

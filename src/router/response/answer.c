@@ -56,12 +56,12 @@ void sr_exchange_answer_head(sr_exchange *x, int status, const struct sr_header 
     } else if (status / 100 == 2 && !encoded && type_is(type, SR_LIT("application/json"))) {
         a->mode = SR_ANSWER_JSON;
         a->metering = true;
-        sr_meter_init(&a->meter, x->engine->answer_paths);
+        sr_meter_init(&a->meter, x->router->answer_paths);
     }
     const struct sr_config_decision *guard =
-        x->guard.decision >= 0 ? &x->engine->config->decisions[x->guard.decision] : NULL;
+        x->guard.decision >= 0 ? &x->router->config->decisions[x->guard.decision] : NULL;
     if (a->mode != SR_ANSWER_RAW && guard && guard->plugins.guard.restore)
-        sr_restore_init(&a->restore, &x->guard.redaction, x->engine->restore_paths);
+        sr_restore_init(&a->restore, &x->guard.redaction, x->router->restore_paths);
     if (status / 100 == 2)
         sr_response_guard_begin(x);
     sr_headers_answer(x, status, headers, n_headers, edits);
@@ -91,7 +91,7 @@ static enum verdict read_frame(sr_exchange *x, const struct sr_sse_frame *frame,
     if (!sr_bytes_contains(frame->data, SR_LIT("\"usage\"")))
         return KEEP;
     struct sr_usage_event event;
-    bool read = sr_usage_read_event(&event, frame->data, x->engine->answer_paths, &a->scratch);
+    bool read = sr_usage_read_event(&event, frame->data, x->router->answer_paths, &a->scratch);
     sr_arena_dispose(&a->scratch);
     if (!read || !event.has_member)
         return KEEP;

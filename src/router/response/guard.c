@@ -5,9 +5,9 @@
 #include "router/response/guard.h"
 
 #include "base/clock.h"
-#include "router/route/bridge.h"
 #include "router/exchange.h"
 #include "router/reply/reply.h"
+#include "router/route/bridge.h"
 
 #define INLINE_BYTES ((size_t)32 << 10) /* as of requests */
 #define ARENA_MAX    ((size_t)160 << 20)
@@ -57,7 +57,7 @@ void sr_response_guard_dispose(struct sr_response_guard *guard)
 /* The plugin of the decision that routed the request, else that of its guard. */
 static const struct sr_config_decision *plugin_of(const sr_exchange *x)
 {
-    const struct sr_config *config = x->engine->config;
+    const struct sr_config *config = x->router->config;
     const struct sr_config_decision *routed = sr_exchange_decision(x);
     if (routed && routed->plugins.response_jailbreak.set)
         return routed;
@@ -74,10 +74,10 @@ void sr_response_guard_begin(sr_exchange *x)
         return;
     double threshold = guard->decision->plugins.response_jailbreak.threshold;
     guard->action = guard->decision->plugins.response_jailbreak.action;
-    guard->threshold = (float)(threshold > 0 ? threshold : x->engine->config->global.jailbreak_threshold);
+    guard->threshold = (float)(threshold > 0 ? threshold : x->router->config->global.jailbreak_threshold);
     guard->whole = x->answer.mode == SR_ANSWER_JSON;
     guard->unread = x->answer.mode == SR_ANSWER_RAW;
-    sr_response_texts_init(&guard->texts, x->engine->response_paths);
+    sr_response_texts_init(&guard->texts, x->router->response_paths);
 }
 
 bool sr_response_guard_changes(const struct sr_response_guard *guard)
@@ -144,7 +144,7 @@ static void reading_done(void *ctx, enum sr_signal_type type)
 static int make_run(sr_exchange *x)
 {
     struct sr_response_guard *guard = &x->answer.guard;
-    struct sr_signals *signals = sr_readers_signals(x->engine->readers, SR_SIGNAL_JAILBREAK);
+    struct sr_signals *signals = sr_readers_signals(x->router->readers, SR_SIGNAL_JAILBREAK);
     struct sr_signal_env env = {.inline_bytes = INLINE_BYTES};
     struct sr_signal_turn *turns;
     size_t n;
@@ -179,7 +179,7 @@ static void begin_reading(sr_exchange *x)
         drop_reading(guard);
         return;
     }
-    uint64_t allowed = x->engine->config->global.signal_deadline_ms;
+    uint64_t allowed = x->router->config->global.signal_deadline_ms;
     guard->reading.deadline_ns = allowed ? sr_clock_ns() + allowed * SR_NS_PER_MS : 0;
     if (x->bridge)
         sr_bridge_expect(x->bridge);

@@ -10,13 +10,13 @@ void sr_guard_init(struct sr_guard *guard)
 
 bool sr_guard_names(const sr_exchange *x)
 {
-    bool policy = x->engine->may_see && x->model >= 0 && ~x->engine->may_see[x->model];
-    return x->engine->config->global.guards.explicit_models && !x->head.skip && (x->engine->named || policy);
+    bool policy = x->router->may_see && x->model >= 0 && ~x->router->may_see[x->model];
+    return x->router->config->global.guards.explicit_models && !x->head.skip && (x->router->named || policy);
 }
 
 static bool reads_turns(const sr_exchange *x)
 {
-    const struct sr_config *config = x->engine->config;
+    const struct sr_config *config = x->router->config;
     return config->n_jailbreaks || config->n_piis || config->global.n_policies;
 }
 
@@ -36,7 +36,7 @@ int sr_guard_begin(sr_exchange *x)
 
 static const struct sr_config_decision *guard_of(const sr_exchange *x)
 {
-    return x->guard.decision >= 0 ? &x->engine->config->decisions[x->guard.decision] : NULL;
+    return x->guard.decision >= 0 ? &x->router->config->decisions[x->guard.decision] : NULL;
 }
 
 int sr_guard_action(const sr_exchange *x)
@@ -68,11 +68,11 @@ static void note_leaves(sr_exchange *x, const struct sr_config_rule *rule, bool 
 {
     for (size_t i = 0; rule->op != SR_RULE_LEAF && i < rule->n_children; i++)
         note_leaves(x, &rule->children[i], rules);
-    int type = rule->op == SR_RULE_LEAF ? sr_signal_find(sr_bytes_str(rule->type)) : -1;
+    int type = rule->op == SR_RULE_LEAF ? sr_signal_finding(sr_bytes_str(rule->type)) : -1;
     if (type != SR_SIGNAL_JAILBREAK && type != SR_SIGNAL_PII)
         return;
     const struct sr_signal_result *result = x->results[type];
-    int index = sr_signals_find_rule(x->engine->signals, (enum sr_signal_type)type, sr_bytes_str(rule->name));
+    int index = sr_signals_find_rule(x->router->signals, (enum sr_signal_type)type, sr_bytes_str(rule->name));
     if (!result || index < 0)
         return;
     bool failed = result->status && rule->on_error == SR_ON_ERROR_MATCH;
@@ -85,9 +85,9 @@ static void note_leaves(sr_exchange *x, const struct sr_config_rule *rule, bool 
         note_attack(x, result, (size_t)index);
 }
 
-bool sr_guard_counts(const sr_exchange *x, const struct sr_signal_find *find)
+bool sr_guard_counts(const sr_exchange *x, const struct sr_signal_finding *find)
 {
-    const struct sr_config *config = x->engine->config;
+    const struct sr_config *config = x->router->config;
     for (size_t i = 0; i < config->n_piis; i++)
         if ((!x->guard.rules || x->guard.rules[i]) && sr_signal_pii_counts(&config->piis[i], find))
             return true;
@@ -106,7 +106,7 @@ static uint32_t counted_types(const sr_exchange *x)
 
 bool sr_guard_decided(sr_exchange *x, const struct sr_decision *decision)
 {
-    const struct sr_config *config = x->engine->config;
+    const struct sr_config *config = x->router->config;
     struct sr_guard *guard = &x->guard;
     guard->errors = decision->errors;
     if (decision->decision < 0)
@@ -135,18 +135,18 @@ bool sr_guard_wants_pii(const sr_exchange *x)
     if (sr_guard_action(x) == SR_GUARD_REDACT)
         return true;
     int model = x->automatic || x->decision.decision >= 0 ? x->choice.model : x->model;
-    return x->engine->may_see && model >= 0 && ~x->engine->may_see[model];
+    return x->router->may_see && model >= 0 && ~x->router->may_see[model];
 }
 
 /* Types that would reach a model: sure enough, and not taken out. */
 static uint32_t sent_types(const sr_exchange *x)
 {
     const struct sr_signal_result *result = x->results[SR_SIGNAL_PII];
-    float threshold = (float)x->engine->config->global.pii_threshold;
+    float threshold = (float)x->router->config->global.pii_threshold;
     bool redacts = sr_guard_action(x) == SR_GUARD_REDACT;
     uint32_t types = 0;
     for (size_t i = 0; i < result->n_finds; i++) {
-        const struct sr_signal_find *find = &result->finds[i];
+        const struct sr_signal_finding *find = &result->finds[i];
         if (find->confidence >= threshold && !(redacts && sr_guard_counts(x, find)))
             types |= UINT32_C(1) << find->type;
     }
@@ -155,13 +155,13 @@ static uint32_t sent_types(const sr_exchange *x)
 
 static int move(sr_exchange *x, uint32_t types)
 {
-    size_t n = x->engine->config->n_models;
+    size_t n = x->router->config->n_models;
     bool *barred = sr_arena_calloc(&x->arena, n, sizeof *barred);
     struct sr_choice other;
     if (!barred)
         return SR_ENOMEM;
     for (size_t i = 0; i < n; i++)
-        barred[i] = (types & ~x->engine->may_see[i]) != 0;
+        barred[i] = (types & ~x->router->may_see[i]) != 0;
     sr_plan_choose_other(x->plan, &x->decision, barred, &other);
     if (other.model < 0) {
         x->guard.denied = true;
@@ -179,12 +179,12 @@ int sr_guard_apply_policy(sr_exchange *x)
     int model = chooses ? x->choice.model : x->model;
     if (sr_guard_action(x) == SR_GUARD_REDACT && result && !result->status)
         x->guard.types = counted_types(x);
-    if (!x->engine->may_see || model < 0 || !~x->engine->may_see[model] ||
+    if (!x->router->may_see || model < 0 || !~x->router->may_see[model] ||
         sr_guard_action(x) == SR_GUARD_BLOCK)
         return SR_OK;
     /* What could not be read may hold anything: such a model does not get it. */
     uint32_t types = !result || result->status ? ~UINT32_C(0) : sent_types(x);
-    uint32_t denied = types & ~x->engine->may_see[model];
+    uint32_t denied = types & ~x->router->may_see[model];
     if (!denied)
         return SR_OK;
     x->guard.types = denied & ((UINT32_C(1) << SR_ENTITY_TYPES) - 1);

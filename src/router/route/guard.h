@@ -58,7 +58,7 @@ const char *sr_guard_action_name(const sr_exchange *x);
 void sr_guard_block(sr_exchange *x);
 
 /* Is this find private data that counts? */
-bool sr_guard_counts(const sr_exchange *x, const struct sr_signal_find *find);
+bool sr_guard_counts(const sr_exchange *x, const struct sr_signal_finding *find);
 
 /* Share of the text bytes that the signal has read, 0..1; negative when it did not run. */
 double sr_guard_coverage(const sr_exchange *x, enum sr_signal_type type);

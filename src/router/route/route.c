@@ -1,15 +1,15 @@
 /*
  * From the texts of a request to a decision: guards, then the route, then the model's policy. Starts signals
  * one after the other, cheapest first, and only those that are still needed. While one is under way
- * elsewhere, those are begun that will be needed if it finds nothing, as most do: encoders and judges then
- * read in the same batch. They count when they are asked for.
+ * elsewhere, those are begun that will be needed if it finds nothing, as most do: encoders and neural
+ * classifiers then read in the same batch. They count when they are asked for.
  *
  * Short texts are worked on here and now; long ones on the workers where the exchange has an env. What an
  * encoder says comes late in either case.
  */
 #include "base/clock.h"
-#include "router/route/bridge.h"
 #include "router/exchange.h"
+#include "router/route/bridge.h"
 
 /* Texts up to this size are quicker to read than to hand over. */
 #define INLINE_BYTES ((size_t)32 << 10)
@@ -35,12 +35,12 @@ static void signal_done(void *ctx, enum sr_signal_type type)
 static void take_over(sr_exchange *x, const struct sr_decision *decision)
 {
     x->decision = *decision;
-    x->plan = x->automatic ? x->engine->guards : x->engine->named;
+    x->plan = x->automatic ? x->router->guards : x->router->named;
 }
 
 static const struct sr_plan *guards_of(const sr_exchange *x)
 {
-    return x->automatic ? x->engine->guards : x->engine->named;
+    return x->automatic ? x->router->guards : x->router->named;
 }
 
 static int decide_guards(sr_exchange *x, uint32_t *needed)
@@ -132,11 +132,11 @@ static int start_type(sr_exchange *x, enum sr_signal_type type)
 static uint32_t needed_next(sr_exchange *x)
 {
     const struct sr_plan *plans[] = {x->phase == SR_PHASE_GUARD ? guards_of(x) : NULL,
-                                     x->automatic && x->phase <= SR_PHASE_ROUTE ? x->engine->plan : NULL};
+                                     x->automatic && x->phase <= SR_PHASE_ROUTE ? x->router->plan : NULL};
     const struct sr_signal_result *assumed[SR_SIGNAL_TYPES] = {NULL};
     struct sr_signal_result nothing[SR_SIGNAL_TYPES];
     for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
-        size_t n = sr_signals_rules(x->engine->signals, (enum sr_signal_type)type);
+        size_t n = sr_signals_rules(x->router->signals, (enum sr_signal_type)type);
         if (!(x->begun >> type & 1))
             continue;
         assumed[type] = sr_signal_run_result(x->run, (enum sr_signal_type)type);
@@ -155,10 +155,10 @@ static uint32_t needed_next(sr_exchange *x)
         int rc = plans[i] ? sr_plan_decide(plans[i], assumed, &decision, &needed) : SR_OK;
         if (rc)
             return rc == SR_AGAIN ? needed : 0;
-        if (plans[i] && plans[i] == x->engine->plan)
+        if (plans[i] && plans[i] == x->router->plan)
             sr_plan_choose(plans[i], &decision, assumed, &choice);
     }
-    bool policy = x->engine->may_see && choice.model >= 0 && ~x->engine->may_see[choice.model];
+    bool policy = x->router->may_see && choice.model >= 0 && ~x->router->may_see[choice.model];
     return policy ? UINT32_C(1) << SR_SIGNAL_PII : 0;
 }
 
@@ -205,7 +205,7 @@ static void advance(sr_exchange *x)
 static int bridge_for(sr_exchange *x, struct sr_signal_env *env)
 {
     *env = (struct sr_signal_env){.inline_bytes = INLINE_BYTES};
-    bool late = sr_signals_may_be_late(x->engine->signals);
+    bool late = sr_signals_may_be_late(x->router->signals);
     size_t bytes = sr_signal_input_bytes(x->input, SR_SIGNAL_PII);
     if (!x->env.post || (x->input->text.n <= INLINE_BYTES && bytes <= INLINE_BYTES && !late))
         return SR_OK;
@@ -216,7 +216,7 @@ static int bridge_for(sr_exchange *x, struct sr_signal_env *env)
     if (rc)
         return rc;
     env->mailbox = sr_bridge_mailbox(x->bridge);
-    uint64_t deadline = x->engine->config->global.signal_deadline_ms;
+    uint64_t deadline = x->router->config->global.signal_deadline_ms;
     x->deadline_ns = deadline ? sr_clock_ns() + deadline * SR_NS_PER_MS : 0;
     return SR_OK;
 }
@@ -225,14 +225,14 @@ void sr_route_start(sr_exchange *x)
 {
     uint64_t total;
     struct sr_signal_env env;
-    x->plan = x->automatic ? x->engine->plan : x->engine->named;
+    x->plan = x->automatic ? x->router->plan : x->router->named;
     x->phase = guards_of(x) ? SR_PHASE_GUARD : x->automatic ? SR_PHASE_ROUTE : SR_PHASE_POLICY;
     struct sr_bytes text = sr_request_text(&x->doc, &x->arena, &total);
     if (text.p)
         x->input = sr_signal_input_new(text, total);
-    if (!x->input || sr_signal_input_shorten(x->input, x->engine->signals, sr_early_take(&x->early)) ||
+    if (!x->input || sr_signal_input_shorten(x->input, x->router->signals, sr_early_take(&x->early)) ||
         sr_guard_begin(x) || bridge_for(x, &env) ||
-        sr_signal_run_new(&x->run, x->engine->signals, x->input, env, &x->arena)) {
+        sr_signal_run_new(&x->run, x->router->signals, x->input, env, &x->arena)) {
         sr_exchange_refuse_memory(x);
         return;
     }

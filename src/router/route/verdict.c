@@ -15,7 +15,7 @@ void sr_exchange_refuse_memory(sr_exchange *x)
 static void fill_verdict(sr_exchange *x)
 {
     struct sr_verdict *v = &x->verdict;
-    const struct sr_engine_model *model = &x->engine->models[x->model];
+    const struct sr_router_model *model = &x->router->models[x->model];
     const struct sr_config_decision *decision = sr_exchange_decision(x);
     v->action = SR_ACTION_FORWARD;
     v->decision = decision ? decision->name : "";
@@ -78,7 +78,7 @@ void sr_exchange_guarded(sr_exchange *x)
 
 void sr_exchange_routed(sr_exchange *x)
 {
-    const struct sr_config *config = x->engine->config;
+    const struct sr_config *config = x->router->config;
     const struct sr_config_decision *decision = sr_exchange_decision(x);
     struct sr_verdict *v = &x->verdict;
     v->decision = decision ? decision->name : "";

@@ -276,14 +276,14 @@ static void classified(void *ctx, const struct sr_api_outcome *outcome)
     reply(call->request, outcome->status, SR_LIT("application/json"), outcome->answer);
 }
 
-static int classify_any(struct sr_engine *engine, int kind, struct sr_bytes body, struct sr_buf *out)
+static int classify_any(struct sr_router *engine, int kind, struct sr_bytes body, struct sr_buf *out)
 {
     return sr_api_classify(engine, (enum sr_api_classify_kind)kind, body, out);
 }
 
 static void classify(struct api_call *call, enum sr_api_classify_kind kind)
 {
-    struct sr_engine *engine = sr_runtime_engine(call->api->options.runtime);
+    struct sr_router *engine = sr_runtime_router(call->api->options.runtime);
     struct sr_api_work_options options = {.loop = call->api->options.loop,
                                           .runtime = call->api->options.runtime,
                                           .run_with = classify_any,
@@ -307,7 +307,7 @@ static void classify(struct api_call *call, enum sr_api_classify_kind kind)
         reply_error(call->request, 503,
                     rc == SR_EBUSY ? "The server is busy." : "The server is out of memory.");
     }
-    sr_engine_unref(engine);
+    sr_router_unref(engine);
 }
 
 static void classify_intent(struct api_call *call)

@@ -14,7 +14,7 @@
 
 /* One call: its answer, the first failure, scratch memory. */
 struct call {
-    const struct sr_engine *engine;
+    const struct sr_router *engine;
     struct sr_buf *out;
     struct sr_arena arena;
     int rc;
@@ -165,7 +165,7 @@ static const char *mask_of(struct call *call, struct masks *masks, uint32_t type
     return mask ? mask : "";
 }
 
-static void put_entity(struct call *call, const struct sr_signal_find *entity, struct sr_bytes text,
+static void put_entity(struct call *call, const struct sr_signal_finding *entity, struct sr_bytes text,
                        const sr_doc_value *options, const char *mask)
 {
     const sr_doc_value *positions = sr_doc_get(options, "return_positions");
@@ -183,7 +183,7 @@ static void put_entity(struct call *call, const struct sr_signal_find *entity, s
 }
 
 struct found {
-    const struct sr_signal_find *items;
+    const struct sr_signal_finding *items;
     size_t n;
 };
 
@@ -200,7 +200,7 @@ static bool read_pii(struct call *call, struct sr_bytes text, const sr_doc_value
     const struct sr_signal_result *all = ask(call, SR_SIGNAL_PII, text);
     if (!all)
         return false;
-    struct sr_signal_find *kept = sr_arena_calloc(&call->arena, all->n_finds + 1, sizeof *kept);
+    struct sr_signal_finding *kept = sr_arena_calloc(&call->arena, all->n_finds + 1, sizeof *kept);
     if (!kept) {
         call->rc = SR_ENOMEM;
         return false;
@@ -261,10 +261,10 @@ static double security_threshold(struct call *call, const sr_doc_value *options)
 
 /* *find: the likeliest place of an attack; risk 0 where there is nothing to read. */
 static const struct sr_signal_result *read_security(struct call *call, struct sr_bytes text,
-                                                    struct sr_signal_find *find)
+                                                    struct sr_signal_finding *find)
 {
     const struct sr_signal_result *result = ask(call, SR_SIGNAL_JAILBREAK, text);
-    *find = result && result->n_finds ? result->finds[0] : (struct sr_signal_find){0};
+    *find = result && result->n_finds ? result->finds[0] : (struct sr_signal_finding){0};
     return result;
 }
 
@@ -281,7 +281,7 @@ static void put_patterns(struct call *call, uint32_t disguise)
 
 static void put_security(struct call *call, struct sr_bytes text, const sr_doc_value *options)
 {
-    struct sr_signal_find find;
+    struct sr_signal_finding find;
     uint64_t start = sr_clock_ns();
     const struct sr_signal_result *result = read_security(call, text, &find);
     if (!result)
@@ -339,12 +339,12 @@ struct verdict {
     double confidence;
 };
 
-static struct verdict judge(struct call *call, enum task task, struct sr_bytes text,
-                            const sr_doc_value *options, struct intent *intent)
+static struct verdict neural(struct call *call, enum task task, struct sr_bytes text,
+                             const sr_doc_value *options, struct intent *intent)
 {
     struct verdict verdict = {"", 0};
     struct found found = {NULL, 0};
-    struct sr_signal_find find;
+    struct sr_signal_finding find;
     if (task == TASK_PII && read_pii(call, text, options, &found)) {
         verdict = (struct verdict){found.n ? "pii" : "no_pii", found.n ? 0 : 1};
         for (size_t i = 0; i < found.n; i++)
@@ -365,7 +365,7 @@ static void put_result(struct call *call, enum task task, struct sr_bytes text, 
 {
     struct intent intent;
     uint64_t start = sr_clock_ns();
-    *verdict = judge(call, task, text, options, &intent);
+    *verdict = neural(call, task, text, options, &intent);
     if (call->rc || call->missing)
         return;
     put(call, "{\"category\":");
@@ -497,7 +497,7 @@ static int finish(const struct call *call)
                     : 200;
 }
 
-int sr_api_classify(const struct sr_engine *engine, enum sr_api_classify_kind kind, struct sr_bytes body,
+int sr_api_classify(const struct sr_router *engine, enum sr_api_classify_kind kind, struct sr_bytes body,
                     struct sr_buf *out)
 {
     struct call call = {.engine = engine, .out = out};

@@ -1,8 +1,8 @@
 /*
  * POST /api/v1/compress: a text and settings in, what is kept out.
  *
- * Pure work on the calling thread, no connection: the API door (serve/admin/api.c) brings the body and sends the
- * answer.
+ * Pure work on the calling thread, no connection: the API door (serve/admin/api.c) brings the body and sends
+ * the answer.
  */
 #ifndef SR_SERVE_ADMIN_COMPRESS_H
 #define SR_SERVE_ADMIN_COMPRESS_H

@@ -55,7 +55,7 @@ static int put_entry(struct sr_buf *out, bool *first, const struct entry *entry)
 }
 
 /* The classifiers that answer by themselves. */
-static int put_readers(struct sr_buf *out, bool *first, const struct sr_engine *engine)
+static int put_readers(struct sr_buf *out, bool *first, const struct sr_router *engine)
 {
     static const struct {
         enum sr_signal_type type;
@@ -120,7 +120,7 @@ static double resident_mb(void)
 int sr_api_models(sr_runtime *runtime, struct sr_buf *out)
 {
     struct sr_infer *infer;
-    struct sr_engine *engine = sr_runtime_engine(runtime);
+    struct sr_router *engine = sr_runtime_router(runtime);
     struct sr_encoder *encoder = sr_runtime_encoder(runtime, &infer);
     struct utsname machine;
     bool first = true;
@@ -135,6 +135,6 @@ int sr_api_models(sr_runtime *runtime, struct sr_buf *out)
     if (rc == SR_OK)
         rc = sr_buf_printf(out, ",\"memory_usage\":\"%.2f MB\",\"gpu_available\":false}}", resident_mb());
     sr_encoder_unref(encoder);
-    sr_engine_unref(engine);
+    sr_router_unref(engine);
     return rc;
 }

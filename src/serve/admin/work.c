@@ -27,7 +27,7 @@ static void post(void *ctx, void (*task)(void *arg), void *arg)
 static void work_free(struct sr_api_work *work)
 {
     if (work->options.engine)
-        sr_engine_unref(work->options.engine);
+        sr_router_unref(work->options.engine);
     sr_buf_dispose(&work->body);
     sr_buf_dispose(&work->answer);
     sr_mem_free(work);
@@ -70,7 +70,7 @@ int sr_api_work_start(struct sr_api_work **out, struct sr_buf *body,
         return SR_ENOMEM;
     work->options = *options;
     if (options->engine)
-        sr_engine_ref(options->engine);
+        sr_router_ref(options->engine);
     work->job.run = work_run;
     work->message.run = work_arrive;
     sr_buf_init(&work->answer, options->answer_max);

@@ -9,8 +9,8 @@
 #define SR_SERVE_GATEWAY_GATEWAY_H
 
 #include "config/config.h"
-#include "net/server/server.h"
 #include "net/loop/loop.h"
+#include "net/server/server.h"
 #include "semroute/semroute.h"
 #include "serve/gateway/upstream_tls.h"
 

@@ -5,10 +5,10 @@
 #ifndef SR_SERVE_PROCESS_PRIVATE_H
 #define SR_SERVE_PROCESS_PRIVATE_H
 
-#include "serve/process/address.h"
 #include "serve/admin/api.h"
 #include "serve/extproc/extproc.h"
 #include "serve/gateway/gateway.h"
+#include "serve/process/address.h"
 #include "serve/process/reload.h"
 #include "serve/process/server.h"
 

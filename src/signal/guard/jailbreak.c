@@ -2,18 +2,18 @@
  * Jailbreak: does any turn try to turn the model against its instructions?
  *
  * Every turn is read for itself, its windows gathered, and the worst turn counts; a rule without history
- * looks at what the user asks now. The linear tier reads at once; the judge, where there is one, reads the
- * same turns and their disguised parts undisguised (of a turn that is disguised as a whole only these), and
- * both answers are mixed. Where the judge cannot answer the linear one stands; where it has read a part only,
- * its doubts do not lower the linear one, which has read all. The find that is kept is the worst window of
- * all that some rule looks at.
+ * looks at what the user asks now. The linear tier reads at once; the neural classifier, where there is one,
+ * reads the same turns and their disguised parts undisguised (of a turn that is disguised as a whole only
+ * these), and both answers are mixed. Where the neural classifier cannot answer the linear one stands; where
+ * it has read a part only, its doubts do not lower the linear one, which has read all. The find that is kept
+ * is the worst window of all that some rule looks at.
  */
 #include "base/log.h"
 #include "base/mem.h"
-#include "signal/neural/ask.h"
 #include "signal/guard/jailbreak_reader.h"
-#include "signal/neural/neural.h"
 #include "signal/guard/risk.h"
+#include "signal/neural/ask.h"
+#include "signal/neural/neural.h"
 #include "signal/types.h"
 #include "text/disguise/deobfuscate.h"
 
@@ -24,9 +24,9 @@
 #define REACH       SR_JAILBREAK_OVERLAP
 
 struct sr_signal_set {
-    struct sr_jailbreak_reader *reader; /* NULL: the judge alone */
-    struct sr_judge *judge;             /* NULL: the linear tier alone */
-    const struct sr_head_info *head;    /* the judge's */
+    struct sr_jailbreak_reader *reader; /* NULL: the neural classifier alone */
+    struct sr_neural *neural;           /* NULL: the linear tier alone */
+    const struct sr_head_info *head;    /* the neural classifier's */
     uint64_t attack;                    /* mask of the head's labels */
     struct sr_fusion fusion;
     const struct sr_config_jailbreak *rules;
@@ -37,14 +37,14 @@ struct sr_signal_set {
 static void jailbreak_free(struct sr_signal_set *set)
 {
     sr_jailbreak_reader_free(set->reader);
-    sr_judge_unref(set->judge);
+    sr_neural_unref(set->neural);
     sr_mem_free(set);
 }
 
-/* The judge's head for the task, whatever a folder of the user's own calls it. */
+/* The neural classifier's head for the task, whatever a folder of the user's own calls it. */
 static int take_head(struct sr_signal_set *set, const struct sr_config *config, struct sr_err *err)
 {
-    set->head = sr_judge_head(set->judge, TASK);
+    set->head = sr_neural_head(set->neural, TASK);
     if (!set->head || set->head->n_labels > SR_CLASSIFIER_LABELS_MAX)
         return sr_err_set(err, SR_EMISMATCH, "the model has no head for `" TASK "`");
     set->attack =
@@ -52,43 +52,43 @@ static int take_head(struct sr_signal_set *set, const struct sr_config *config, 
     return set->attack ? SR_OK : sr_err_set(err, SR_EINVAL, "no label of the model means an attack");
 }
 
-static int open_own(struct sr_signal_set *set, const struct sr_config *config, struct sr_models *models,
+static int open_own(struct sr_signal_set *set, const struct sr_config *config, struct sr_model_store *models,
                     const char *folder, struct sr_err *err)
 {
     set->fusion = (struct sr_fusion){.neural = 1, .temperature = 1};
-    int rc = sr_signal_own_judge(config, models, folder, TASK, &set->judge, err);
+    int rc = sr_signal_own_neural(config, models, folder, TASK, &set->neural, err);
     return rc ? rc : take_head(set, config, err);
 }
 
-/* The judge beside the linear tier. One that came along and does not fit is left out; one that was named
- * must. */
-static int add_judge(struct sr_signal_set *set, const struct sr_config *config, struct sr_models *models,
-                     struct sr_err *err)
+/* The neural classifier beside the linear tier. One that came along and does not fit is left out; one that
+ * was named must. */
+static int add_neural(struct sr_signal_set *set, const struct sr_config *config,
+                      struct sr_model_store *models, struct sr_err *err)
 {
-    const char *named = config->global.inference.judge;
-    int rc = sr_signal_judge(config, models, &set->judge, err);
+    const char *named = config->global.inference.neural;
+    int rc = sr_signal_neural(config, models, &set->neural, err);
     if (rc == SR_ENOENT)
         return SR_OK;
     if (rc == SR_OK)
         rc = sr_signal_fusion(config, TASK, &set->fusion, err);
     if (rc == SR_OK && set->reader && set->fusion.neural <= 0) { /* of no weight: not asked */
-        sr_judge_unref(set->judge);
-        set->judge = NULL;
+        sr_neural_unref(set->neural);
+        set->neural = NULL;
         return SR_OK;
     }
     if (rc == SR_OK)
         rc = take_head(set, config, err);
     if (rc && (!named || !*named)) {
-        sr_log(SR_LOG_WARN, "judge_left_out", "%s; the linear tier answers alone", err->message);
-        sr_judge_unref(set->judge);
-        set->judge = NULL;
+        sr_log(SR_LOG_WARN, "neural_left_out", "%s; the linear tier answers alone", err->message);
+        sr_neural_unref(set->neural);
+        set->neural = NULL;
         return SR_OK;
     }
     return rc;
 }
 
-static int open_models(struct sr_signal_set *set, const struct sr_config *config, struct sr_models *models,
-                       struct sr_err *err)
+static int open_models(struct sr_signal_set *set, const struct sr_config *config,
+                       struct sr_model_store *models, struct sr_err *err)
 {
     char path[SR_LOCATE_MAX];
     struct stat st;
@@ -102,15 +102,15 @@ static int open_models(struct sr_signal_set *set, const struct sr_config *config
     else if (!alone)
         rc = sr_jailbreak_reader_new(&set->reader, path, &config->global.jailbreak_labels, models, &why);
     if (rc == SR_OK && !own && !*path)
-        rc = add_judge(set, config, models, &why);
-    if (rc == SR_OK && !set->reader && !set->judge)
+        rc = add_neural(set, config, models, &why);
+    if (rc == SR_OK && !set->reader && !set->neural)
         rc = sr_err_set(&why, SR_EUNSUPPORTED, "there is no neural model for `" TASK "`");
     bool names = rc == SR_ENOENT || rc == SR_EIO || !*path || strstr(why.message, path);
     return rc ? sr_err_set(err, rc, "%s%s%s", names ? "" : path, names ? "" : ": ", why.message) : SR_OK;
 }
 
 static int jailbreak_compile(struct sr_signal_set **out, const struct sr_config *config,
-                             struct sr_models *models, struct sr_err *err)
+                             struct sr_model_store *models, struct sr_err *err)
 {
     if (config->n_jailbreaks == 0)
         return SR_OK;
@@ -142,13 +142,14 @@ static const char *jailbreak_name(const struct sr_signal_set *set, size_t rule)
 
 /* A turn that is read: what the linear tier says, and what stands undisguised beside it. */
 struct reading {
-    struct sr_signal_find find;
+    struct sr_signal_finding find;
     bool current;
     const struct sr_undisguised *views;
     size_t n_views;
-    size_t instead; /* bytes of the turn that its views stand for, so that the judge reads them alone; 0 */
-    float neural;   /* the judge's risk so far; negative: none */
-    bool unread;    /* the judge has not read all of it */
+    size_t instead; /* bytes of the turn that its views stand for, so that the neural classifier reads them
+                       alone; 0 */
+    float neural;   /* the neural classifier's risk so far; negative: none */
+    bool unread;    /* the neural classifier has not read all of it */
     uint32_t label;
     size_t start, end;
     uint32_t disguise;
@@ -170,7 +171,7 @@ static struct turns turns_of(const struct sr_signal_input *input, struct sr_sign
 }
 
 static int read_linear(const struct sr_signal_set *set, struct sr_bytes text, struct sr_bytes tenant,
-                       struct sr_signal_find *find, struct sr_signal_result *result)
+                       struct sr_signal_finding *find, struct sr_signal_result *result)
 {
     struct sr_jailbreak_find found;
     struct sr_arena scratch;
@@ -179,8 +180,8 @@ static int read_linear(const struct sr_signal_set *set, struct sr_bytes text, st
     sr_arena_dispose(&scratch);
     if (rc)
         return rc;
-    *find =
-        (struct sr_signal_find){find->turn, found.label, found.start, found.end, found.risk, found.disguise};
+    *find = (struct sr_signal_finding){find->turn, found.label, found.start,
+                                       found.end,  found.risk,  found.disguise};
     result->remembered += found.windows == 0;
     return SR_OK;
 }
@@ -230,17 +231,17 @@ static void place_in_text(struct reading *reading, uint32_t start, uint32_t end)
     }
 }
 
-/* What the judge says of a text: all its windows gathered, and the worst as the place. */
+/* What the neural classifier says of a text: all its windows gathered, and the worst as the place. */
 static void take_neural(const struct sr_signal_set *set, const struct sr_signal_question *question,
                         bool joined)
 {
     struct reading *reading = question->about;
-    struct sr_risk all = {.spread = SR_RISK_SPREAD_JUDGE};
+    struct sr_risk all = {.spread = SR_RISK_SPREAD_NEURAL};
     uint32_t worst_start = 0, worst_end = 0, worst_label = 0;
     float worst = -1;
-    for (size_t i = 0, n = sr_judge_scope(question->reading).windows; i < n; i++) {
+    for (size_t i = 0, n = sr_neural_scope(question->reading).windows; i < n; i++) {
         uint32_t start, end, label = 0;
-        const float *p = sr_judge_window(question->reading, set->head, i, &start, &end);
+        const float *p = sr_neural_window(question->reading, set->head, i, &start, &end);
         float risk = 0, best = -1;
         for (size_t k = 0; k < set->head->n_labels; k++) {
             if (!(set->attack >> k & 1))
@@ -269,11 +270,11 @@ static void take_neural(const struct sr_signal_set *set, const struct sr_signal_
         place_in_text(reading, worst_start, worst_end);
 }
 
-/* What both tiers say of a turn; the judge alone is taken at its word. The place is that of the tier that is
- * surer of an attack. */
+/* What both tiers say of a turn; the neural classifier alone is taken at its word. The place is that of the
+ * tier that is surer of an attack. */
 static void mix(const struct sr_signal_set *set, struct reading *reading)
 {
-    struct sr_signal_find *find = &reading->find;
+    struct sr_signal_finding *find = &reading->find;
     if (reading->neural < 0)
         return;
     float linear = set->reader ? find->confidence : 0;
@@ -294,8 +295,8 @@ static void mix(const struct sr_signal_set *set, struct reading *reading)
 static int write_result(const struct sr_signal_set *set, const struct reading *readings, size_t n,
                         struct sr_arena *arena, struct sr_signal_result *result)
 {
-    struct sr_signal_find all = {0}, current = {0};
-    struct sr_signal_find *kept = sr_arena_calloc(arena, 1, sizeof *kept);
+    struct sr_signal_finding all = {0}, current = {0};
+    struct sr_signal_finding *kept = sr_arena_calloc(arena, 1, sizeof *kept);
     result->hits = sr_signal_hits(arena, set->n);
     if (!result->hits || !kept)
         return SR_ENOMEM;
@@ -323,11 +324,11 @@ static int write_result(const struct sr_signal_set *set, const struct reading *r
 static size_t judged_instead(const struct sr_signal_question *question)
 {
     const struct reading *reading = question->about;
-    size_t read = question->status == SR_OK ? sr_judge_scope(question->reading).read_bytes : 0;
+    size_t read = question->status == SR_OK ? sr_neural_scope(question->reading).read_bytes : 0;
     return sr_signal_ask_read_all(question) || read > reading->instead ? reading->instead : read;
 }
 
-/* The judge has read: its risks join the linear ones. */
+/* The neural classifier has read: its risks join the linear ones. */
 static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
                   struct sr_signal_question *questions, size_t n)
 {
@@ -344,19 +345,19 @@ static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
         else if (!set->reader)
             return questions[i].status;
         if (reading->instead)
-            task->result->judged_bytes += judged_instead(&questions[i]);
+            task->result->neural_bytes += judged_instead(&questions[i]);
         reading->unread |= !sr_signal_ask_read_all(&questions[i]);
         answered |= questions[i].status == SR_OK;
     }
     for (size_t i = 0; i < used; i++)
         mix(set, &readings[i]);
     if (!set->reader)
-        task->result->scanned_bytes = task->result->judged_bytes;
+        task->result->scanned_bytes = task->result->neural_bytes;
     task->result->tier = !set->reader ? "neural" : answered ? "linear+neural" : "linear";
     return write_result(set, readings, used, task->arena, task->result);
 }
 
-/* Reads what the linear tier can say at once, and prepares the questions to the judge. */
+/* Reads what the linear tier can say at once, and prepares the questions to the neural classifier. */
 static int read_turns(const struct sr_signal_set *set, const struct turns *turns, struct sr_signal_task *task,
                       struct reading *readings, size_t *n_readings, struct sr_signal_question *questions,
                       size_t *n_questions)
@@ -373,10 +374,10 @@ static int read_turns(const struct sr_signal_set *set, const struct turns *turns
         *reading = (struct reading){.find = {.turn = (uint32_t)i}, .current = turn->current, .neural = -1};
         if (set->reader)
             rc = read_linear(set, turn->text, turns->tenant, &reading->find, result);
-        if (rc == SR_OK && set->judge)
+        if (rc == SR_OK && set->neural)
             rc = join_views(reading, turn->text, task->arena, &undisguised);
         result->scanned_bytes += turn->text.n;
-        if (!set->judge)
+        if (!set->neural)
             continue;
         if (stand_for(reading, turn->text))
             reading->instead = turn->text.n;
@@ -410,7 +411,7 @@ static int jailbreak_start(const struct sr_signal_set *set, struct sr_signal_tas
             task->known(task);
     }
     if (n_questions)
-        return sr_signal_ask(set, task, set->judge, turns.tenant, questions, n_questions, finish);
+        return sr_signal_ask(set, task, set->neural, turns.tenant, questions, n_questions, finish);
     task->result->tier = set->reader ? sr_jailbreak_tier(set->reader) : "neural";
     return write_result(set, readings, n_readings, task->arena, task->result);
 }
@@ -435,7 +436,7 @@ static void jailbreak_dispose(const struct sr_signal_set *set, struct sr_signal_
 
 static bool jailbreak_may_be_late(const struct sr_signal_set *set)
 {
-    return set->judge != NULL;
+    return set->neural != NULL;
 }
 
 static int jailbreak_foresee(const struct sr_signal_set *set, const struct sr_signal_turn *turn,
@@ -443,8 +444,8 @@ static int jailbreak_foresee(const struct sr_signal_set *set, const struct sr_si
 {
     struct reading reading = {.neural = -1};
     int rc = SR_OK;
-    *out = (struct sr_signal_foreseen){.judge = set->judge, .texts = {turn->text}};
-    out->n = set->judge && (set->history || turn->role == SR_ROLE_USER);
+    *out = (struct sr_signal_foreseen){.neural = set->neural, .texts = {turn->text}};
+    out->n = set->neural && (set->history || turn->role == SR_ROLE_USER);
     if (out->n && arena)
         rc = join_views(&reading, turn->text, arena, &out->texts[1]);
     if (stand_for(&reading, turn->text))

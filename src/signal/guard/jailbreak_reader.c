@@ -45,17 +45,18 @@ uint64_t sr_jailbreak_attacks(const char *const *names, size_t n, const struct s
 }
 
 int sr_jailbreak_reader_new(struct sr_jailbreak_reader **out, const char *path,
-                            const struct sr_strings *labels, struct sr_models *models, struct sr_err *err)
+                            const struct sr_strings *labels, struct sr_model_store *models,
+                            struct sr_err *err)
 {
     struct sr_jailbreak_reader *reader = sr_mem_calloc(1, sizeof *reader);
     if (!reader)
         return sr_err_set(err, SR_ENOMEM, "out of memory");
-    int rc = sr_models_linear(models, *path ? path : SR_MODELS_JAILBREAK, &reader->model, err);
+    int rc = sr_model_store_linear(models, *path ? path : SR_MODEL_STORE_JAILBREAK, &reader->model, err);
     if (rc) {
         sr_mem_free(reader);
         return rc;
     }
-    struct sr_memo *memo = sr_models_memo(models);
+    struct sr_memo *memo = sr_model_store_memo(models);
     reader->memo = memo ? sr_memo_ref(memo) : NULL;
     reader->attack =
         sr_jailbreak_attacks(sr_linear_labels(reader->model), sr_linear_n_labels(reader->model), labels);

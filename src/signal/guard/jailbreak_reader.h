@@ -33,9 +33,9 @@ struct sr_jailbreak_find {
 uint64_t sr_jailbreak_attacks(const char *const *names, size_t n, const struct sr_strings *labels);
 
 /* `labels`: those that mean an attack, empty: all but benign, safe and normal. `path` "" is the embedded
- * model. SR_EINVAL when no label of the model means an attack; else the errors of sr_models_linear. */
+ * model. SR_EINVAL when no label of the model means an attack; else the errors of sr_model_store_linear. */
 int sr_jailbreak_reader_new(struct sr_jailbreak_reader **out, const char *path,
-                            const struct sr_strings *labels, struct sr_models *models,
+                            const struct sr_strings *labels, struct sr_model_store *models,
                             struct sr_err *err) SR_WARN_UNUSED;
 void sr_jailbreak_reader_free(struct sr_jailbreak_reader *reader); /* NULL is allowed */
 

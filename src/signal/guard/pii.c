@@ -3,14 +3,14 @@
  *
  * All entities of the turns that are read are kept with their places, whatever the rules say: redaction and
  * the policies of models ask again with limits of their own. The exact recognisers read at once; names of
- * people, places and organisations come from the judge, where there is one, or from a folder of the user's
- * own, and join the same list.
+ * people, places and organisations come from the neural classifier, where there is one, or from a folder of
+ * the user's own, and join the same list.
  */
 #include "base/log.h"
 #include "base/mem.h"
+#include "signal/guard/pii_reader.h"
 #include "signal/neural/ask.h"
 #include "signal/neural/neural.h"
-#include "signal/guard/pii_reader.h"
 #include "signal/types.h"
 
 #define TASK     "pii"
@@ -18,10 +18,10 @@
 #define AT_LEAST 0.7F /* the confidence that a span at its type's shipped threshold has */
 
 struct sr_signal_set {
-    struct sr_pii_reader *reader;    /* NULL: the judge alone */
-    struct sr_judge *judge;          /* NULL: the exact recognisers alone */
-    uint8_t types[SR_BIO_TYPES_MAX]; /* the judge's types as enum sr_entity_type, or NO_TYPE */
-    float least[SR_BIO_TYPES_MAX];   /* thresholds where the judge was trained */
+    struct sr_pii_reader *reader;    /* NULL: the neural classifier alone */
+    struct sr_neural *neural;        /* NULL: the exact recognisers alone */
+    uint8_t types[SR_BIO_TYPES_MAX]; /* the neural classifier's types as enum sr_entity_type, or NO_TYPE */
+    float least[SR_BIO_TYPES_MAX];   /* thresholds where the neural classifier was trained */
     const struct sr_config_pii *rules;
     size_t n;
     bool history; /* something asks for every turn */
@@ -30,7 +30,7 @@ struct sr_signal_set {
 static void pii_free(struct sr_signal_set *set)
 {
     sr_pii_reader_free(set->reader);
-    sr_judge_unref(set->judge);
+    sr_neural_unref(set->neural);
     sr_mem_free(set);
 }
 
@@ -38,7 +38,7 @@ static void pii_free(struct sr_signal_set *set)
 static int take_types(struct sr_signal_set *set, const struct sr_config *config, bool own, struct sr_err *err)
 {
     size_t n, known = 0;
-    const char *const *names = sr_judge_types(set->judge, &n);
+    const char *const *names = sr_neural_types(set->neural, &n);
     for (size_t i = 0; i < n; i++) {
         int type = sr_entity_find_type(sr_bytes_str(names[i]));
         set->types[i] = type < 0 ? NO_TYPE : (uint8_t)type;
@@ -50,12 +50,12 @@ static int take_types(struct sr_signal_set *set, const struct sr_config *config,
     return own ? SR_OK : sr_signal_thresholds(config, TASK, names, n, set->least, err);
 }
 
-/* A folder of the user's own, instead of the judge. */
-static int open_own(struct sr_signal_set *set, const struct sr_config *config, struct sr_models *models,
+/* A folder of the user's own, instead of the neural classifier. */
+static int open_own(struct sr_signal_set *set, const struct sr_config *config, struct sr_model_store *models,
                     const char *folder, struct sr_err *err)
 {
     struct sr_err why = {0};
-    int rc = sr_signal_own_judge(config, models, folder, TASK, &set->judge, &why);
+    int rc = sr_signal_own_neural(config, models, folder, TASK, &set->neural, &why);
     if (rc == SR_OK)
         rc = take_types(set, config, true, &why);
     bool names = strstr(why.message, folder) != NULL;
@@ -63,20 +63,20 @@ static int open_own(struct sr_signal_set *set, const struct sr_config *config, s
 }
 
 /* One that came along and does not fit is left out; one that was named must fit. */
-static int add_judge(struct sr_signal_set *set, const struct sr_config *config, struct sr_models *models,
-                     struct sr_err *err)
+static int add_neural(struct sr_signal_set *set, const struct sr_config *config,
+                      struct sr_model_store *models, struct sr_err *err)
 {
-    const char *named = config->global.inference.judge;
+    const char *named = config->global.inference.neural;
     struct sr_err why = {0};
-    int rc = sr_signal_judge(config, models, &set->judge, &why);
+    int rc = sr_signal_neural(config, models, &set->neural, &why);
     if (rc == SR_ENOENT)
         return SR_OK;
     if (rc == SR_OK)
         rc = take_types(set, config, false, &why);
     if (rc && (!named || !*named)) {
-        sr_log(SR_LOG_WARN, "judge_left_out", "%s; the exact recognisers answer alone", why.message);
-        sr_judge_unref(set->judge);
-        set->judge = NULL;
+        sr_log(SR_LOG_WARN, "neural_left_out", "%s; the exact recognisers answer alone", why.message);
+        sr_neural_unref(set->neural);
+        set->neural = NULL;
         return SR_OK;
     }
     return rc ? sr_err_set(err, rc, "%s", why.message) : SR_OK;
@@ -95,8 +95,8 @@ static bool wants_all(const struct sr_config *config)
     return config->global.n_policies > 0;
 }
 
-static int pii_compile(struct sr_signal_set **out, const struct sr_config *config, struct sr_models *models,
-                       struct sr_err *err)
+static int pii_compile(struct sr_signal_set **out, const struct sr_config *config,
+                       struct sr_model_store *models, struct sr_err *err)
 {
     if (config->n_piis == 0 && config->global.n_policies == 0)
         return SR_OK;
@@ -108,8 +108,8 @@ static int pii_compile(struct sr_signal_set **out, const struct sr_config *confi
     if (rc == SR_OK && !config->global.inference.alone)
         rc = sr_pii_reader_new(&set->reader, models, err);
     if (rc == SR_OK)
-        rc = *folder ? open_own(set, config, models, folder, err) : add_judge(set, config, models, err);
-    if (rc == SR_OK && !set->reader && !set->judge)
+        rc = *folder ? open_own(set, config, models, folder, err) : add_neural(set, config, models, err);
+    if (rc == SR_OK && !set->reader && !set->neural)
         rc = sr_err_set(err, SR_EUNSUPPORTED, "there is no neural model for `" TASK "`");
     if (rc) {
         pii_free(set);
@@ -132,18 +132,18 @@ static const char *pii_name(const struct sr_signal_set *set, size_t rule)
     return set->rules[rule].name;
 }
 
-bool sr_signal_pii_counts(const struct sr_config_pii *rule, const struct sr_signal_find *find)
+bool sr_signal_pii_counts(const struct sr_config_pii *rule, const struct sr_signal_finding *find)
 {
     return !(rule->allowed >> find->type & 1) && find->confidence >= (float)rule->thresholds[find->type];
 }
 
 /* A rule's hit: the surest of what counts, and how many there are. */
-static void judge(const struct sr_config_pii *rule, const struct sr_signal_turns *turns,
-                  const struct sr_signal_result *result, struct sr_signal_hit *hit)
+static void neural(const struct sr_config_pii *rule, const struct sr_signal_turns *turns,
+                   const struct sr_signal_result *result, struct sr_signal_hit *hit)
 {
     hit->value = 0;
     for (size_t i = 0; i < result->n_finds; i++) {
-        const struct sr_signal_find *find = &result->finds[i];
+        const struct sr_signal_finding *find = &result->finds[i];
         bool seen = rule->include_history || !turns || turns->items[find->turn].current;
         if (!seen || !sr_signal_pii_counts(rule, find))
             continue;
@@ -160,7 +160,8 @@ struct turn_finds {
     uint32_t turn;
 };
 
-/* The judge's confidence on the scale of rules: a span at its type's shipped threshold has AT_LEAST. */
+/* The neural classifier's confidence on the scale of rules: a span at its type's shipped threshold has
+ * AT_LEAST. */
 static float scaled(float confidence, float least)
 {
     if (confidence < least)
@@ -175,12 +176,12 @@ static bool is_taken(const struct sr_signal_set *set, const struct sr_bio_span *
            sr_entity_plausible(type, sr_bytes_of(text.p + span->start, span->end - span->start));
 }
 
-/* The judge's spans join what the recognisers found in a turn. */
+/* The neural classifier's spans join what the recognisers found in a turn. */
 static int join_spans(const struct sr_signal_set *set, const struct sr_signal_question *question,
                       struct sr_pii_finds *found, struct sr_arena *arena)
 {
     size_t n;
-    const struct sr_bio_span *spans = sr_judge_spans(question->reading, &n);
+    const struct sr_bio_span *spans = sr_neural_spans(question->reading, &n);
     struct sr_entities list;
     int rc = SR_OK;
     sr_entities_init(&list, SR_PII_ENTITIES_MAX);
@@ -210,14 +211,14 @@ static int gather(const struct turn_finds *parts, size_t n, struct sr_arena *are
     size_t total = 0, at = 0;
     for (size_t i = 0; i < n; i++)
         total += parts[i].found.n;
-    struct sr_signal_find *finds = sr_arena_calloc(arena, total ? total : 1, sizeof *finds);
+    struct sr_signal_finding *finds = sr_arena_calloc(arena, total ? total : 1, sizeof *finds);
     if (!finds)
         return SR_ENOMEM;
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < parts[i].found.n; k++) {
             const struct sr_entity *entity = &parts[i].found.items[k];
-            finds[at++] = (struct sr_signal_find){parts[i].turn, entity->type,       entity->start,
-                                                  entity->end,   entity->confidence, 0};
+            finds[at++] = (struct sr_signal_finding){parts[i].turn, entity->type,       entity->start,
+                                                     entity->end,   entity->confidence, 0};
         }
     }
     result->finds = finds;
@@ -232,7 +233,7 @@ static int write_result(const struct sr_signal_set *set, struct sr_signal_task *
     result->hits = sr_signal_hits(task->arena, set->n);
     int rc = result->hits ? gather(parts, n, task->arena, result) : SR_ENOMEM;
     for (size_t i = 0; !rc && i < set->n; i++)
-        judge(&set->rules[i], task->input->turns, result, &result->hits[i]);
+        neural(&set->rules[i], task->input->turns, result, &result->hits[i]);
     result->n_hits = set->n;
     return rc;
 }
@@ -253,7 +254,7 @@ static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
         answered |= questions[i].status == SR_OK;
     }
     if (!set->reader)
-        task->result->scanned_bytes = task->result->judged_bytes;
+        task->result->scanned_bytes = task->result->neural_bytes;
     task->result->tier = !set->reader ? "neural" : answered ? "exact+neural" : "exact";
     return rc ? rc : write_result(set, task, parts, n);
 }
@@ -284,14 +285,14 @@ static int pii_start(const struct sr_signal_set *set, struct sr_signal_task *tas
         questions[used].about = &parts[used];
         parts[used++].turn = (uint32_t)i;
     }
-    bool asks = set->judge && used;
+    bool asks = set->neural && used;
     task->result->tier = set->reader ? "exact" : "neural";
     int rc = asks && !set->reader ? SR_OK : write_result(set, task, parts, used);
     if (rc || !asks)
         return rc;
     if (set->reader && task->known)
         task->known(task);
-    return sr_signal_ask(set, task, set->judge, tenant, questions, used, finish);
+    return sr_signal_ask(set, task, set->neural, tenant, questions, used, finish);
 }
 
 static void pii_cancel(const struct sr_signal_set *set, struct sr_signal_task *task)
@@ -314,15 +315,15 @@ static void pii_dispose(const struct sr_signal_set *set, struct sr_signal_task *
 
 static bool pii_may_be_late(const struct sr_signal_set *set)
 {
-    return set->judge != NULL;
+    return set->neural != NULL;
 }
 
 static int pii_foresee(const struct sr_signal_set *set, const struct sr_signal_turn *turn,
                        struct sr_arena *arena, struct sr_signal_foreseen *out)
 {
     (void)arena;
-    *out = (struct sr_signal_foreseen){.judge = set->judge, .texts = {turn->text}};
-    out->n = set->judge && (set->history || turn->role == SR_ROLE_USER);
+    *out = (struct sr_signal_foreseen){.neural = set->neural, .texts = {turn->text}};
+    out->n = set->neural && (set->history || turn->role == SR_ROLE_USER);
     return SR_OK;
 }
 

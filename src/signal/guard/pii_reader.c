@@ -11,12 +11,12 @@ struct sr_pii_reader {
     struct sr_memo *memo; /* NULL: nothing is remembered */
 };
 
-int sr_pii_reader_new(struct sr_pii_reader **out, struct sr_models *models, struct sr_err *err)
+int sr_pii_reader_new(struct sr_pii_reader **out, struct sr_model_store *models, struct sr_err *err)
 {
     struct sr_pii_reader *reader = sr_mem_calloc(1, sizeof *reader);
     if (!reader)
         return sr_err_set(err, SR_ENOMEM, "out of memory");
-    struct sr_memo *memo = sr_models_memo(models);
+    struct sr_memo *memo = sr_model_store_memo(models);
     (void)sr_public_suffix_has(SR_LIT("example.com")); /* reads the list now, not at the first request */
     reader->memo = memo ? sr_memo_ref(memo) : NULL;
     *out = reader;

@@ -17,7 +17,7 @@
 struct sr_pii_reader;
 
 /* SR_ENOMEM. */
-int sr_pii_reader_new(struct sr_pii_reader **out, struct sr_models *models,
+int sr_pii_reader_new(struct sr_pii_reader **out, struct sr_model_store *models,
                       struct sr_err *err) SR_WARN_UNUSED;
 void sr_pii_reader_free(struct sr_pii_reader *reader); /* NULL is allowed */
 

@@ -3,9 +3,9 @@
  *
  * The worst window alone would make long texts suspicious: of a hundred harmless windows one looks bad. The
  * gathered log odds are spread * ln(mean(exp(log odds / spread))): windows that agree answer as each of them
- * does, and one that stands out among n has to be surer by at most spread * ln(n). The judge tells windows
- * of long harmless texts from attacks better than the linear tier does, so that a smaller spread serves it
- * (training/long_risk.py measures both). training/jailbreak_data.py gathers in the same way.
+ * does, and one that stands out among n has to be surer by at most spread * ln(n). The neural classifier
+ * tells windows of long harmless texts from attacks better than the linear tier does, so that a smaller
+ * spread serves it (training/long_risk.py measures both). training/jailbreak_data.py gathers in the same way.
  */
 #ifndef SR_SIGNAL_GUARD_RISK_H
 #define SR_SIGNAL_GUARD_RISK_H
@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define SR_RISK_SPREAD_LINEAR 0.9
-#define SR_RISK_SPREAD_JUDGE  0.5
+#define SR_RISK_SPREAD_NEURAL 0.5
 
 /* Begins with nothing but its spread. */
 struct sr_risk {

@@ -122,7 +122,7 @@ static int compile_regexes(struct sr_signal_set *set, struct sr_err *err)
 }
 
 static int keyword_compile(struct sr_signal_set **out, const struct sr_config *config,
-                           struct sr_models *models, struct sr_err *err)
+                           struct sr_model_store *models, struct sr_err *err)
 {
     (void)models;
     if (config->n_keywords == 0)

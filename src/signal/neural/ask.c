@@ -8,10 +8,10 @@
 struct ask {
     const struct sr_signal_set *set;
     struct sr_signal_task *task;
-    struct sr_judge *judge;
+    struct sr_neural *neural;
     sr_signal_finish *finish;
     struct sr_signal_question *questions;
-    struct sr_judge_wait *waits; /* [n] */
+    struct sr_neural_wait *waits; /* [n] */
     size_t n;
     atomic_size_t open;
 };
@@ -19,12 +19,12 @@ struct ask {
 bool sr_signal_ask_read_all(const struct sr_signal_question *question)
 {
     return question->status == SR_OK &&
-           sr_judge_scope(question->reading).read_bytes == sr_judge_scope(question->reading).bytes;
+           sr_neural_scope(question->reading).read_bytes == sr_neural_scope(question->reading).bytes;
 }
 
 bool sr_signal_ask_is_late(const struct sr_signal_question *question)
 {
-    return question->status == SR_OK ? sr_judge_scope(question->reading).part
+    return question->status == SR_OK ? sr_neural_scope(question->reading).part
                                      : question->status == SR_ETIMEOUT;
 }
 
@@ -35,8 +35,8 @@ static int finish(struct ask *ask)
     for (size_t i = 0; i < ask->n; i++) {
         const struct sr_signal_question *question = &ask->questions[i];
         if (question->status == SR_OK && !question->extra)
-            result->judged_bytes += sr_judge_scope(question->reading).read_bytes;
-        result->judge_late |= sr_signal_ask_is_late(question);
+            result->neural_bytes += sr_neural_scope(question->reading).read_bytes;
+        result->neural_late |= sr_signal_ask_is_late(question);
     }
     return ask->finish(ask->set, ask->task, ask->questions, ask->n);
 }
@@ -46,7 +46,7 @@ static bool was_last(struct ask *ask)
     return atomic_fetch_sub(&ask->open, 1) == 1;
 }
 
-static void answered(struct sr_judge_wait *wait, int status)
+static void answered(struct sr_neural_wait *wait, int status)
 {
     struct ask *ask = wait->owner;
     struct sr_signal_question *question = &ask->questions[wait - ask->waits];
@@ -56,18 +56,18 @@ static void answered(struct sr_judge_wait *wait, int status)
         ask->task->done(ask->task, finish(ask));
 }
 
-int sr_signal_ask(const struct sr_signal_set *set, struct sr_signal_task *task, struct sr_judge *judge,
+int sr_signal_ask(const struct sr_signal_set *set, struct sr_signal_task *task, struct sr_neural *neural,
                   struct sr_bytes tenant, struct sr_signal_question *questions, size_t n,
                   sr_signal_finish *write)
 {
     uint64_t salt = tenant.n ? sr_hash64(tenant, 0) : 0;
     struct ask *ask = sr_arena_calloc(task->arena, 1, sizeof *ask);
-    struct sr_judge_wait *waits = sr_arena_calloc(task->arena, n ? n : 1, sizeof *waits);
+    struct sr_neural_wait *waits = sr_arena_calloc(task->arena, n ? n : 1, sizeof *waits);
     if (!ask || !waits)
         return SR_ENOMEM;
     *ask = (struct ask){.set = set,
                         .task = task,
-                        .judge = judge,
+                        .neural = neural,
                         .finish = write,
                         .questions = questions,
                         .waits = waits,
@@ -77,7 +77,7 @@ int sr_signal_ask(const struct sr_signal_set *set, struct sr_signal_task *task, 
     for (size_t i = 0; i < n; i++) {
         waits[i].done = answered;
         waits[i].owner = ask;
-        int rc = sr_judge_read(judge, questions[i].text, salt, SR_INFER_INTERACTIVE, &waits[i]);
+        int rc = sr_neural_read(neural, questions[i].text, salt, SR_INFER_INTERACTIVE, &waits[i]);
         if (rc == SR_AGAIN)
             continue;
         questions[i].status = rc;
@@ -91,20 +91,20 @@ void sr_signal_ask_cancel(struct sr_signal_task *task)
 {
     struct ask *ask = task->state;
     for (size_t i = 0; ask && i < ask->n; i++)
-        sr_judge_leave(ask->judge, &ask->waits[i]);
+        sr_neural_leave(ask->neural, &ask->waits[i]);
 }
 
 void sr_signal_ask_settle(struct sr_signal_task *task)
 {
     struct ask *ask = task->state;
     for (size_t i = 0; ask && i < ask->n; i++)
-        sr_judge_settle(ask->judge, &ask->waits[i]);
+        sr_neural_settle(ask->neural, &ask->waits[i]);
 }
 
 void sr_signal_ask_dispose(struct sr_signal_task *task)
 {
     struct ask *ask = task->state;
     for (size_t i = 0; ask && i < ask->n; i++)
-        sr_judge_reading_unref(ask->questions[i].reading);
+        sr_neural_result_unref(ask->questions[i].reading);
     task->state = NULL;
 }

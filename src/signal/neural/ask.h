@@ -1,8 +1,8 @@
 /*
- * A task's texts before the judge: several readings, and one answer when all are there.
+ * A task's texts before the neural classifier: several readings, and one answer when all are there.
  *
- * For signal types that read many texts of a request (its turns) with the judge. The type's `start` begins,
- * its `cancel` and `dispose` call the functions of those names. Memory is the task's arena.
+ * For signal types that read many texts of a request (its turns) with the neural classifier. The type's
+ * `start` begins, its `cancel` and `dispose` call the functions of those names. Memory is the task's arena.
  */
 #ifndef SR_SIGNAL_NEURAL_ASK_H
 #define SR_SIGNAL_NEURAL_ASK_H
@@ -17,19 +17,19 @@ struct sr_signal_question {
     /* When the task is finished: SR_OK and a reading (a part, where it was settled), which dispose lets go,
      * or why there is none: SR_ETIMEOUT where it was settled. */
     int status;
-    struct sr_judge_reading *reading;
+    struct sr_neural_result *reading;
 };
 
-/* All questions are answered: writes the result, whose judged_bytes and judge_late are there. On the thread
+/* All questions are answered: writes the result, whose neural_bytes and neural_late are there. On the thread
  * that asked, or one of the engine: short. What it returns is the task's status. */
 typedef int sr_signal_finish(const struct sr_signal_set *set, struct sr_signal_task *task,
                              struct sr_signal_question *questions, size_t n);
 
-/* Asks `judge`, which outlives the task, all of `questions` [n] (in the task's arena); `tenant` separates
+/* Asks `neural`, which outlives the task, all of `questions` [n] (in the task's arena); `tenant` separates
  * what is remembered. Returns what `write` says when everything was known at once, or SR_AGAIN: then
  * `write` and task->done will be called. SR_ENOMEM: neither will. A question that is refused does not stop
  * the others. */
-int sr_signal_ask(const struct sr_signal_set *set, struct sr_signal_task *task, struct sr_judge *judge,
+int sr_signal_ask(const struct sr_signal_set *set, struct sr_signal_task *task, struct sr_neural *neural,
                   struct sr_bytes tenant, struct sr_signal_question *questions, size_t n,
                   sr_signal_finish *write) SR_WARN_UNUSED;
 
@@ -39,10 +39,10 @@ void sr_signal_ask_cancel(struct sr_signal_task *task);
 /* For a type's `settle`: what is read by now is what is written. */
 void sr_signal_ask_settle(struct sr_signal_task *task);
 
-/* Has the judge read all of the question's text? */
+/* Has the neural classifier read all of the question's text? */
 bool sr_signal_ask_read_all(const struct sr_signal_question *question);
 
-/* Was it settled before the judge had? */
+/* Was it settled before the neural classifier had? */
 bool sr_signal_ask_is_late(const struct sr_signal_question *question);
 
 /* For a type's `dispose`. */

@@ -1,9 +1,9 @@
 /*
  * Opening the neural tier.
  *
- * The judge's heads are opened only where rules ask for them and some answer of the linear tier could be too
- * unsure: their adapted trunk costs as much memory again as the plain one. Where the judge computes in the
- * precision of the encoder, both are one.
+ * The neural classifier's heads are opened only where rules ask for them and some answer of the linear tier
+ * could be too unsure: their adapted trunk costs as much memory again as the plain one. Where the neural
+ * classifier computes in the precision of the encoder, both are one.
  */
 #include "signal/neural/neural.h"
 
@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #define TOKENS_PER_JOB 256u /* what a waiting job has on average at most */
-#define DEFAULT_JUDGE  "judge"
+#define DEFAULT_NEURAL "neural"
 
-int sr_signal_infer(const struct sr_config *config, struct sr_models *models, struct sr_infer **out,
+int sr_signal_infer(const struct sr_config *config, struct sr_model_store *models, struct sr_infer **out,
                     struct sr_err *err)
 {
     const struct sr_config_inference *wanted = &config->global.inference;
@@ -33,7 +33,7 @@ int sr_signal_infer(const struct sr_config *config, struct sr_models *models, st
     options.queue_tokens = options.queue_jobs * TOKENS_PER_JOB;
     options.long_tokens = options.batch_tokens;
     options.wait_ns = (uint64_t)wanted->batch_wait_us * SR_NS_PER_US;
-    return sr_models_infer(models, &options, out, err);
+    return sr_model_store_infer(models, &options, out, err);
 }
 
 static void say_open(const struct sr_encoder_info *info, uint64_t ns)
@@ -49,7 +49,7 @@ static bool is_named(const char *name)
     return name && *name;
 }
 
-/* A judge without a card, which has its data and its figures, is nobody's default. */
+/* A neural classifier without a card, which has its data and its figures, is nobody's default. */
 static bool has_card(const char *folder)
 {
     char path[SR_LOCATE_MAX + sizeof "/card.md"];
@@ -57,78 +57,79 @@ static bool has_card(const char *folder)
     return access(path, R_OK) == 0;
 }
 
-bool sr_signal_has_judge(void)
+bool sr_signal_has_neural(void)
 {
     char folder[SR_LOCATE_MAX];
-    return sr_locate_model(folder, DEFAULT_JUDGE, NULL) == SR_OK && has_card(folder);
+    return sr_locate_model(folder, DEFAULT_NEURAL, NULL) == SR_OK && has_card(folder);
 }
 
-bool sr_signal_wants_judge(const struct sr_config *config)
+bool sr_signal_wants_neural(const struct sr_config *config)
 {
     const struct sr_config_inference *wanted = &config->global.inference;
     if (wanted->ask_below <= 0)
         return false;
-    if (is_named(wanted->judge) || wanted->alone)
+    if (is_named(wanted->neural) || wanted->alone)
         return true;
-    return !is_named(wanted->encoder) && sr_signal_has_judge();
+    return !is_named(wanted->encoder) && sr_signal_has_neural();
 }
 
-static int open_encoder(struct sr_models *models, const char *folder, const char *heads, const char *task,
-                        int precision, struct sr_encoder **out, struct sr_err *err)
+static int open_encoder(struct sr_model_store *models, const char *folder, const char *heads,
+                        const char *task, int precision, struct sr_encoder **out, struct sr_err *err)
 {
     struct sr_encoder_options options = {
         .precision = (enum sr_precision)precision, .task = task, .heads = &heads, .n_heads = heads != NULL};
     uint64_t start = sr_clock_ns();
-    int rc = sr_models_encoder(models, folder, &options, out, err);
+    int rc = sr_model_store_encoder(models, folder, &options, out, err);
     if (rc == SR_OK && sr_clock_ns() - start > SR_NS_PER_MS) /* opened, not taken */
         say_open(sr_encoder_info(*out), sr_clock_ns() - start);
     return rc;
 }
 
-/* The encoder, with the judge's heads or without. */
-static int open_trunk(const struct sr_config *config, struct sr_models *models, bool judge, int precision,
-                      struct sr_encoder **out, struct sr_err *err)
+/* The encoder, with the neural classifier's heads or without. */
+static int open_trunk(const struct sr_config *config, struct sr_model_store *models, bool neural,
+                      int precision, struct sr_encoder **out, struct sr_err *err)
 {
     const struct sr_config_inference *wanted = &config->global.inference;
     char folder[SR_LOCATE_MAX], heads[SR_LOCATE_MAX];
     int rc = sr_locate_model(folder, wanted->encoder, err);
     if (rc)
         return rc;
-    if (judge)
-        rc = sr_locate_model(heads, is_named(wanted->judge) ? wanted->judge : DEFAULT_JUDGE, err);
-    if (rc) /* not SR_ENOENT: there is an encoder, and the judge that was named is not */
+    if (neural)
+        rc = sr_locate_model(heads, is_named(wanted->neural) ? wanted->neural : DEFAULT_NEURAL, err);
+    if (rc) /* not SR_ENOENT: there is an encoder, and the neural classifier that was named is not */
         return rc == SR_ENOENT ? SR_EINVAL : rc;
-    return open_encoder(models, folder, judge ? heads : NULL, NULL, precision, out, err);
+    return open_encoder(models, folder, neural ? heads : NULL, NULL, precision, out, err);
 }
 
-int sr_signal_encoder(const struct sr_config *config, struct sr_models *models, struct sr_encoder **out,
+int sr_signal_encoder(const struct sr_config *config, struct sr_model_store *models, struct sr_encoder **out,
                       struct sr_err *err)
 {
     const struct sr_config_inference *wanted = &config->global.inference;
-    bool shared = wanted->judge_precision == wanted->precision && sr_signal_wants_judge(config);
+    bool shared = wanted->neural_precision == wanted->precision && sr_signal_wants_neural(config);
     return open_trunk(config, models, shared, wanted->precision, out, err);
 }
 
-static int make_judge(const struct sr_config *config, struct sr_models *models, struct sr_encoder *encoder,
-                      size_t text_bytes, struct sr_judge **out, struct sr_err *err)
+static int make_neural(const struct sr_config *config, struct sr_model_store *models,
+                       struct sr_encoder *encoder, size_t text_bytes, struct sr_neural **out,
+                       struct sr_err *err)
 {
-    struct sr_judge_options options = sr_judge_defaults();
+    struct sr_neural_options options = sr_neural_defaults();
     struct sr_infer *infer;
     options.memo_bytes = config->global.guards.memo_bytes;
     options.text_bytes = text_bytes;
     int rc = sr_signal_infer(config, models, &infer, err);
-    return rc ? rc : sr_models_judge(models, encoder, infer, &options, out, err);
+    return rc ? rc : sr_model_store_neural(models, encoder, infer, &options, out, err);
 }
 
-int sr_signal_judge(const struct sr_config *config, struct sr_models *models, struct sr_judge **out,
-                    struct sr_err *err)
+int sr_signal_neural(const struct sr_config *config, struct sr_model_store *models, struct sr_neural **out,
+                     struct sr_err *err)
 {
     struct sr_encoder *encoder = NULL;
-    if (!sr_signal_wants_judge(config))
+    if (!sr_signal_wants_neural(config))
         return SR_ENOENT;
-    int rc = open_trunk(config, models, true, config->global.inference.judge_precision, &encoder, err);
+    int rc = open_trunk(config, models, true, config->global.inference.neural_precision, &encoder, err);
     if (rc == SR_OK)
-        rc = make_judge(config, models, encoder, config->global.inference.judge_max, out, err);
+        rc = make_neural(config, models, encoder, config->global.inference.neural_max, out, err);
     sr_encoder_unref(encoder);
     return rc;
 }
@@ -152,13 +153,13 @@ int sr_signal_find_model(const struct sr_config *config, const char *task, const
     return rc;
 }
 
-int sr_signal_own_judge(const struct sr_config *config, struct sr_models *models, const char *folder,
-                        const char *task, struct sr_judge **out, struct sr_err *err)
+int sr_signal_own_neural(const struct sr_config *config, struct sr_model_store *models, const char *folder,
+                         const char *task, struct sr_neural **out, struct sr_err *err)
 {
     struct sr_encoder *encoder = NULL;
     int rc = open_encoder(models, folder, NULL, task, config->global.inference.precision, &encoder, err);
     if (rc == SR_OK)
-        rc = make_judge(config, models, encoder, 0, out, err);
+        rc = make_neural(config, models, encoder, 0, out, err);
     sr_encoder_unref(encoder);
     return rc;
 }
@@ -166,9 +167,9 @@ int sr_signal_own_judge(const struct sr_config *config, struct sr_models *models
 int sr_signal_fusion(const struct sr_config *config, const char *task, struct sr_fusion *out,
                      struct sr_err *err)
 {
-    const char *named = config->global.inference.judge;
+    const char *named = config->global.inference.neural;
     char folder[SR_LOCATE_MAX];
-    int rc = sr_locate_model(folder, is_named(named) ? named : DEFAULT_JUDGE, err);
+    int rc = sr_locate_model(folder, is_named(named) ? named : DEFAULT_NEURAL, err);
     if (rc == SR_OK)
         rc = sr_fusion_read(out, folder, task, err);
     return rc == SR_ENOENT ? SR_OK : rc;
@@ -177,8 +178,8 @@ int sr_signal_fusion(const struct sr_config *config, const char *task, struct sr
 int sr_signal_thresholds(const struct sr_config *config, const char *task, const char *const *types, size_t n,
                          float *out, struct sr_err *err)
 {
-    const char *named = config->global.inference.judge;
+    const char *named = config->global.inference.neural;
     char folder[SR_LOCATE_MAX];
-    int rc = sr_locate_model(folder, is_named(named) ? named : DEFAULT_JUDGE, err);
+    int rc = sr_locate_model(folder, is_named(named) ? named : DEFAULT_NEURAL, err);
     return rc ? rc : sr_fusion_thresholds(out, types, n, folder, task, err);
 }

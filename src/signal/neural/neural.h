@@ -1,5 +1,6 @@
 /*
- * The neural tier as the configuration wants it: its engine, its encoder, its judge, all from the store.
+ * The neural tier as the configuration wants it: its engine, its encoder, its neural classifier, all from the
+ * store.
  *
  * Everyone who asks with the same configuration gets the same objects, so that a text passes a trunk once
  * for all signals. Start-up and reload only.
@@ -13,39 +14,41 @@
 #include "infer/model_store.h"
 
 /* Borrowed, lives as long as the store. */
-int sr_signal_infer(const struct sr_config *config, struct sr_models *models, struct sr_infer **out,
+int sr_signal_infer(const struct sr_config *config, struct sr_model_store *models, struct sr_infer **out,
                     struct sr_err *err) SR_WARN_UNUSED;
 
-/* The encoder, with the judge's heads where the configuration has a use for them and both have one precision;
- * the reference is the caller's. SR_ENOENT: none is named and the default one is not found. */
-int sr_signal_encoder(const struct sr_config *config, struct sr_models *models, struct sr_encoder **out,
+/* The encoder, with the neural classifier's heads where the configuration has a use for them and both have
+ * one precision; the reference is the caller's. SR_ENOENT: none is named and the default one is not found. */
+int sr_signal_encoder(const struct sr_config *config, struct sr_model_store *models, struct sr_encoder **out,
                       struct sr_err *err) SR_WARN_UNUSED;
 
-/* Does the judge that comes along lie there, with its card? */
-bool sr_signal_has_judge(void);
+/* Does the neural classifier that comes along lie there, with its card? */
+bool sr_signal_has_neural(void);
 
-/* Is the judge to be asked at all? */
-bool sr_signal_wants_judge(const struct sr_config *config);
+/* Is the neural classifier to be asked at all? */
+bool sr_signal_wants_neural(const struct sr_config *config);
 
-/* The judge over that encoder; the reference is the caller's. SR_ENOENT: it is not wanted, or there is none
- * where none is named. */
-int sr_signal_judge(const struct sr_config *config, struct sr_models *models, struct sr_judge **out,
-                    struct sr_err *err) SR_WARN_UNUSED;
+/* The neural classifier over that encoder; the reference is the caller's. SR_ENOENT: it is not wanted, or
+ * there is none where none is named. */
+int sr_signal_neural(const struct sr_config *config, struct sr_model_store *models, struct sr_neural **out,
+                     struct sr_err *err) SR_WARN_UNUSED;
 
 /* Where the model for a task is: `named` where it is not empty, else the best folder of the configured models
  * folder, else "". SR_ENOENT when the models folder cannot be read. */
 int sr_signal_find_model(const struct sr_config *config, const char *task, const char *named,
                          char out[SR_LOCATE_MAX], struct sr_err *err) SR_WARN_UNUSED;
 
-/* A judge over a folder of the user's own, whose one head is called `task`. */
-int sr_signal_own_judge(const struct sr_config *config, struct sr_models *models, const char *folder,
-                        const char *task, struct sr_judge **out, struct sr_err *err) SR_WARN_UNUSED;
+/* A neural classifier over a folder of the user's own, whose one head is called `task`. */
+int sr_signal_own_neural(const struct sr_config *config, struct sr_model_store *models, const char *folder,
+                         const char *task, struct sr_neural **out, struct sr_err *err) SR_WARN_UNUSED;
 
-/* How the judge's answer to a task is mixed with the linear one; its defaults where its files say nothing. */
+/* How the neural classifier's answer to a task is mixed with the linear one; its defaults where its files say
+ * nothing. */
 int sr_signal_fusion(const struct sr_config *config, const char *task, struct sr_fusion *out,
                      struct sr_err *err) SR_WARN_UNUSED;
 
-/* The least confidence at which the judge's head for a task was meant to be believed, of each of `types` [n].
+/* The least confidence at which the neural classifier's head for a task was meant to be believed, of each of
+ * `types` [n].
  */
 int sr_signal_thresholds(const struct sr_config *config, const char *task, const char *const *types, size_t n,
                          float *out, struct sr_err *err) SR_WARN_UNUSED;

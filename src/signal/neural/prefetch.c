@@ -15,9 +15,9 @@
 #define NO_TURN     0u
 
 struct slot {
-    struct sr_judge_wait wait;
+    struct sr_neural_wait wait;
     struct block *block;
-    struct sr_judge *judge;
+    struct sr_neural *neural;
     unsigned turn;
     atomic_bool busy;
 };
@@ -36,8 +36,8 @@ struct sr_signal_ahead {
     unsigned turn; /* the number of the one that is arriving; NO_TURN before the first */
     size_t n_growing, room_growing;
     struct {
-        struct sr_judge *judge; /* lives as long as the signals */
-        struct sr_judge_growing *text;
+        struct sr_neural *neural; /* lives as long as the signals */
+        struct sr_neural_growing *text;
     } growing[SR_SIGNAL_TYPES]; /* the first n_growing read the turn that is arriving */
 };
 
@@ -80,9 +80,9 @@ void sr_signal_ahead_free(struct sr_signal_ahead *ahead)
         return;
     for (size_t i = 0; i < SR_SIGNAL_AHEAD_MAX; i++)
         if (atomic_load(&ahead->block->slots[i].busy))
-            sr_judge_leave(ahead->block->slots[i].judge, &ahead->block->slots[i].wait);
+            sr_neural_leave(ahead->block->slots[i].neural, &ahead->block->slots[i].wait);
     for (size_t i = 0; i < ahead->room_growing; i++)
-        sr_judge_growing_free(ahead->growing[i].text);
+        sr_neural_growing_free(ahead->growing[i].text);
     block_unref(ahead->block);
     sr_signals_unref(ahead->signals);
     sr_mem_free(ahead);
@@ -94,17 +94,17 @@ void sr_signal_ahead_want(struct sr_signal_ahead *ahead, uint32_t types)
 }
 
 /* A thread of the engine, or the owner's when it leaves. The result is remembered where it was read. */
-static void answered(struct sr_judge_wait *wait, int status)
+static void answered(struct sr_neural_wait *wait, int status)
 {
     struct slot *slot = wait->owner;
     struct block *block = slot->block;
     (void)status;
-    sr_judge_reading_unref(wait->reading);
+    sr_neural_result_unref(wait->reading);
     atomic_store(&slot->busy, false);
     block_unref(block);
 }
 
-static struct slot *take_slot(struct sr_signal_ahead *ahead, struct sr_judge *judge)
+static struct slot *take_slot(struct sr_signal_ahead *ahead, struct sr_neural *neural)
 {
     struct block *block = ahead->block;
     for (size_t i = 0; i < SR_SIGNAL_AHEAD_MAX; i++) {
@@ -112,9 +112,9 @@ static struct slot *take_slot(struct sr_signal_ahead *ahead, struct sr_judge *ju
         if (atomic_load(&slot->busy))
             continue;
         slot->block = block;
-        slot->judge = judge;
+        slot->neural = neural;
         slot->turn = NO_TURN;
-        slot->wait = (struct sr_judge_wait){.done = answered, .owner = slot};
+        slot->wait = (struct sr_neural_wait){.done = answered, .owner = slot};
         sr_ref_get(&block->ref);
         atomic_store(&slot->busy, true);
         return slot;
@@ -122,18 +122,18 @@ static struct slot *take_slot(struct sr_signal_ahead *ahead, struct sr_judge *ju
     return NULL;
 }
 
-/* What a judge's function returned for the slot. */
+/* What a neural classifier's function returned for the slot. */
 static void settle_slot(struct slot *slot, int rc)
 {
     if (rc != SR_AGAIN)
         answered(&slot->wait, rc);
 }
 
-static void ask(struct sr_signal_ahead *ahead, struct sr_judge *judge, struct sr_bytes text)
+static void ask(struct sr_signal_ahead *ahead, struct sr_neural *neural, struct sr_bytes text)
 {
-    struct slot *slot = take_slot(ahead, judge);
+    struct slot *slot = take_slot(ahead, neural);
     if (slot)
-        settle_slot(slot, sr_judge_read(judge, text, ahead->salt, SR_INFER_AHEAD, &slot->wait));
+        settle_slot(slot, sr_neural_read(neural, text, ahead->salt, SR_INFER_AHEAD, &slot->wait));
 }
 
 /* A type that may read a shorter text instead is not foreseen where it would. */
@@ -146,7 +146,7 @@ static bool reads(const struct sr_signal_ahead *ahead, int type, struct sr_bytes
 
 void sr_signal_ahead_turn(struct sr_signal_ahead *ahead, const struct sr_signal_turn *turn)
 {
-    struct sr_judge *asked[SR_SIGNAL_TYPES]; /* the turn's text as it stands */
+    struct sr_neural *asked[SR_SIGNAL_TYPES]; /* the turn's text as it stands */
     size_t n_asked = 0;
     for (int type = 0; turn->text.n && type < SR_SIGNAL_TYPES; type++) {
         struct sr_signal_foreseen foreseen = {.n = 0};
@@ -157,35 +157,35 @@ void sr_signal_ahead_turn(struct sr_signal_ahead *ahead, const struct sr_signal_
         if (sr_signal_registry[type]->foresee(ahead->signals->sets[type], turn, &scratch, &foreseen))
             foreseen.n = 0;
         bool as_it_stands = foreseen.n && foreseen.texts[0].p == turn->text.p, again = false;
-        for (size_t i = 0; i < n_asked; i++) /* another type has put it to this judge */
-            again |= as_it_stands && asked[i] == foreseen.judge;
+        for (size_t i = 0; i < n_asked; i++) /* another type has put it to this neural classifier */
+            again |= as_it_stands && asked[i] == foreseen.neural;
         for (size_t i = again; i < foreseen.n; i++)
-            ask(ahead, foreseen.judge, foreseen.texts[i]);
+            ask(ahead, foreseen.neural, foreseen.texts[i]);
         if (as_it_stands && !again)
-            asked[n_asked++] = foreseen.judge;
+            asked[n_asked++] = foreseen.neural;
         sr_arena_dispose(&scratch);
     }
 }
 
-/* One more judge reads the turn that arrives, unless it does already. */
-static void grow(struct sr_signal_ahead *ahead, struct sr_judge *judge)
+/* One more neural classifier reads the turn that arrives, unless it does already. */
+static void grow(struct sr_signal_ahead *ahead, struct sr_neural *neural)
 {
     size_t n = ahead->n_growing;
     for (size_t i = 0; i < n; i++)
-        if (ahead->growing[i].judge == judge)
+        if (ahead->growing[i].neural == neural)
             return;
-    if (n < ahead->room_growing && ahead->growing[n].judge != judge) {
-        sr_judge_growing_free(ahead->growing[n].text);
+    if (n < ahead->room_growing && ahead->growing[n].neural != neural) {
+        sr_neural_growing_free(ahead->growing[n].text);
         ahead->growing[n].text = NULL;
     }
-    if (!ahead->growing[n].text && sr_judge_growing_new(&ahead->growing[n].text, judge, ahead->salt))
+    if (!ahead->growing[n].text && sr_neural_growing_new(&ahead->growing[n].text, neural, ahead->salt))
         ahead->growing[n].text = NULL;
-    ahead->growing[n].judge = judge;
+    ahead->growing[n].neural = neural;
     if (ahead->room_growing == n)
         ahead->room_growing++;
     if (!ahead->growing[n].text)
         return;
-    sr_judge_growing_begin(ahead->growing[n].text);
+    sr_neural_growing_begin(ahead->growing[n].text);
     ahead->n_growing++;
 }
 
@@ -200,28 +200,28 @@ void sr_signal_ahead_begin(struct sr_signal_ahead *ahead, enum sr_signal_role ro
             continue;
         if (sr_signal_registry[type]->foresee(ahead->signals->sets[type], &turn, NULL, &foreseen) == SR_OK &&
             foreseen.n)
-            grow(ahead, foreseen.judge);
+            grow(ahead, foreseen.neural);
     }
 }
 
-/* The turn has become too long for its judge: what was asked of it is for nothing. */
-static void give_up(struct sr_signal_ahead *ahead, const struct sr_judge *judge)
+/* The turn has become too long for its neural classifier: what was asked of it is for nothing. */
+static void give_up(struct sr_signal_ahead *ahead, const struct sr_neural *neural)
 {
     for (size_t i = 0; i < SR_SIGNAL_AHEAD_MAX; i++) {
         struct slot *slot = &ahead->block->slots[i];
-        if (atomic_load(&slot->busy) && slot->turn == ahead->turn && slot->judge == judge)
-            sr_judge_leave(slot->judge, &slot->wait);
+        if (atomic_load(&slot->busy) && slot->turn == ahead->turn && slot->neural == neural)
+            sr_neural_leave(slot->neural, &slot->wait);
     }
 }
 
 static void read_windows(struct sr_signal_ahead *ahead, size_t i)
 {
     for (int rc = SR_OK; rc == SR_OK || rc == SR_AGAIN;) {
-        struct slot *slot = take_slot(ahead, ahead->growing[i].judge);
+        struct slot *slot = take_slot(ahead, ahead->growing[i].neural);
         if (!slot)
             return;
         slot->turn = ahead->turn;
-        rc = sr_judge_growing_read(ahead->growing[i].text, &slot->wait);
+        rc = sr_neural_growing_read(ahead->growing[i].text, &slot->wait);
         settle_slot(slot, rc);
     }
 }
@@ -229,20 +229,20 @@ static void read_windows(struct sr_signal_ahead *ahead, size_t i)
 void sr_signal_ahead_feed(struct sr_signal_ahead *ahead, struct sr_bytes piece)
 {
     for (size_t i = 0; i < ahead->n_growing;) {
-        int rc = sr_judge_growing_feed(ahead->growing[i].text, piece);
+        int rc = sr_neural_growing_feed(ahead->growing[i].text, piece);
         read_windows(ahead, i);
         if (rc == SR_OK) {
             i++;
             continue;
         }
         if (rc == SR_ELIMIT)
-            give_up(ahead, ahead->growing[i].judge);
+            give_up(ahead, ahead->growing[i].neural);
         /* the last one takes its place */
         size_t last = --ahead->n_growing;
-        struct sr_judge *judge = ahead->growing[i].judge;
-        struct sr_judge_growing *text = ahead->growing[i].text;
+        struct sr_neural *neural = ahead->growing[i].neural;
+        struct sr_neural_growing *text = ahead->growing[i].text;
         ahead->growing[i] = ahead->growing[last];
-        ahead->growing[last].judge = judge;
+        ahead->growing[last].neural = neural;
         ahead->growing[last].text = text;
     }
 }

@@ -1,6 +1,6 @@
 /*
- * Asks ahead: while a request still arrives, puts to the judges what its signals will put to them, so that
- * the answers are remembered or under way when they are asked for.
+ * Asks ahead: while a request still arrives, puts to the neural classifiers what its signals will put to
+ * them, so that the answers are remembered or under way when they are asked for.
  *
  * A turn is given whole when it is complete, or piece by piece while it arrives; of the latter complete
  * windows are read. Everything asked here is of the lowest priority until a signal asks for it. Decides
@@ -16,7 +16,7 @@
 
 struct sr_signal_ahead;
 
-/* Does one of `types` (bits 1 << enum sr_signal_type) ask a judge that can be foreseen? */
+/* Does one of `types` (bits 1 << enum sr_signal_type) ask a neural classifier that can be foreseen? */
 bool sr_signals_foresee(const struct sr_signals *signals, uint32_t types);
 
 /* For a request of this tenant, as its turns will say. Keeps a reference of the signals. NULL when memory is

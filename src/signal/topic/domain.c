@@ -1,5 +1,6 @@
 /*
- * Domain: what the text is about, by a classifier: the linear one, and the judge's where that is not sure.
+ * Domain: what the text is about, by a classifier: the linear one, and the neural classifier's where that is
+ * not sure.
  *
  * A rule stands for one or more labels of the classifier. A sure answer (entropy below 0.4) is its best label
  * alone; an unsure one is every label that reaches the threshold. When none does, the rules of the fallback
@@ -59,37 +60,37 @@ static void domain_free(struct sr_signal_set *set)
 }
 
 /* A folder of the user's own whose head answers alone. */
-static int open_folder(struct sr_signal_set *set, const struct sr_config *config, struct sr_models *models,
-                       const char *folder, struct sr_err *err)
+static int open_folder(struct sr_signal_set *set, const struct sr_config *config,
+                       struct sr_model_store *models, const char *folder, struct sr_err *err)
 {
     struct sr_cascade_options options = {.task = "domain"};
-    int rc = sr_signal_own_judge(config, models, folder, options.task, &options.judge, err);
+    int rc = sr_signal_own_neural(config, models, folder, options.task, &options.neural, err);
     if (rc == SR_OK)
         rc = sr_cascade_new(&set->model, &options, err);
-    sr_judge_unref(options.judge);
+    sr_neural_unref(options.neural);
     return rc;
 }
 
-/* The judge behind the linear tier, where there is one. A judge that came along and does not fit is left out;
- * one that was named must. */
-static int add_judge(struct sr_signal_set *set, const struct sr_config *config, struct sr_models *models,
-                     struct sr_err *err)
+/* The neural classifier behind the linear tier, where there is one. A neural classifier that came along and
+ * does not fit is left out; one that was named must. */
+static int add_neural(struct sr_signal_set *set, const struct sr_config *config,
+                      struct sr_model_store *models, struct sr_err *err)
 {
     float below = (float)config->global.inference.ask_below;
     struct sr_cascade_options options = {
         .linear = set->model, .task = "domain", .certain = below < 1 ? below : ALWAYS};
     struct sr_classifier *cascade = NULL;
-    const char *named = config->global.inference.judge;
-    int rc = sr_signal_judge(config, models, &options.judge, err);
+    const char *named = config->global.inference.neural;
+    int rc = sr_signal_neural(config, models, &options.neural, err);
     if (rc == SR_ENOENT)
         return SR_OK;
     if (rc == SR_OK)
         rc = sr_signal_fusion(config, options.task, &options.fusion, err);
     if (rc == SR_OK)
         rc = sr_cascade_new(&cascade, &options, err);
-    sr_judge_unref(options.judge);
+    sr_neural_unref(options.neural);
     if (rc && (!named || !*named)) {
-        sr_log(SR_LOG_WARN, "judge_left_out", "%s; the linear tier answers alone", err->message);
+        sr_log(SR_LOG_WARN, "neural_left_out", "%s; the linear tier answers alone", err->message);
         return SR_OK;
     }
     if (rc == SR_OK) {
@@ -99,8 +100,8 @@ static int add_judge(struct sr_signal_set *set, const struct sr_config *config, 
     return rc;
 }
 
-static int open_model(struct sr_signal_set *set, const struct sr_config *config, struct sr_models *models,
-                      struct sr_err *err)
+static int open_model(struct sr_signal_set *set, const struct sr_config *config,
+                      struct sr_model_store *models, struct sr_err *err)
 {
     char path[SR_LOCATE_MAX];
     struct sr_linear *linear = NULL;
@@ -113,11 +114,11 @@ static int open_model(struct sr_signal_set *set, const struct sr_config *config,
     if (folder)
         rc = open_folder(set, config, models, path, &why);
     else if (!config->global.inference.alone)
-        rc = sr_models_linear(models, path, &linear, &why);
+        rc = sr_model_store_linear(models, path, &linear, &why);
     if (linear)
         set->model = sr_linear_classifier(linear);
     if (rc == SR_OK && !*path)
-        rc = add_judge(set, config, models, &why);
+        rc = add_neural(set, config, models, &why);
     if (rc == SR_OK && !set->model)
         rc = sr_err_set(&why, SR_EUNSUPPORTED, "there is no neural model for `domain`");
     bool names = rc == SR_ENOENT || rc == SR_EIO || !*path || strstr(why.message, path);
@@ -125,7 +126,7 @@ static int open_model(struct sr_signal_set *set, const struct sr_config *config,
 }
 
 static int domain_compile(struct sr_signal_set **out, const struct sr_config *config,
-                          struct sr_models *models, struct sr_err *err)
+                          struct sr_model_store *models, struct sr_err *err)
 {
     const char *fallback = config->global.domain_fallback;
     if (config->n_domains == 0)
@@ -201,7 +202,7 @@ struct asking {
     atomic_bool settled;
 };
 
-static void judge(const struct asking *asking)
+static void neural(const struct asking *asking)
 {
     const struct sr_signal_set *set = asking->set;
     struct sr_signal_result *result = asking->task->result;
@@ -217,8 +218,8 @@ static void judge(const struct asking *asking)
     result->all_bytes = asking->job.text.n;
     result->scanned_bytes = asking->job.read_bytes;
     bool neural = strcmp(asking->job.tier, set->model->ops->name) == 0;
-    result->judge_late = atomic_load(&asking->settled) && !neural;
-    result->judged_bytes = neural && sr_classifier_is_late(set->model) ? asking->job.read_bytes : 0;
+    result->neural_late = atomic_load(&asking->settled) && !neural;
+    result->neural_bytes = neural && sr_classifier_is_late(set->model) ? asking->job.read_bytes : 0;
     uint64_t found = found_labels(set, result);
     for (size_t i = 0; i < set->n; i++) {
         const struct domain_rule *rule = &set->rules[i];
@@ -235,7 +236,7 @@ static void answered(struct sr_classifier_job *job, int status)
     struct asking *asking = job->owner;
     struct sr_signal_task *task = asking->task;
     if (status == SR_OK)
-        judge(asking);
+        neural(asking);
     task->done(task, status);
 }
 
@@ -258,7 +259,7 @@ static int domain_start(const struct sr_signal_set *set, struct sr_signal_task *
     asking->asked = true; /* the answer may come before the start returns */
     int rc = sr_classifier_start(set->model, &asking->job);
     if (rc == SR_OK)
-        judge(asking);
+        neural(asking);
     else if (rc != SR_AGAIN)
         asking->asked = false;
     return rc;
@@ -295,8 +296,8 @@ static int domain_foresee(const struct sr_signal_set *set, const struct sr_signa
 {
     *out = (struct sr_signal_foreseen){.texts = {turn->text}};
     if (arena && turn->role == SR_ROLE_USER)
-        out->judge = sr_cascade_foresee(set->model, turn->text);
-    out->n = out->judge != NULL;
+        out->neural = sr_cascade_foresee(set->model, turn->text);
+    out->n = out->neural != NULL;
     return SR_OK;
 }
 

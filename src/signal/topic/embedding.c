@@ -44,7 +44,7 @@ static int read_candidates(struct sr_signal_set *set, struct sr_err *err)
 }
 
 static int embedding_compile(struct sr_signal_set **out, const struct sr_config *config,
-                             struct sr_models *models, struct sr_err *err)
+                             struct sr_model_store *models, struct sr_err *err)
 {
     const char *named = config->global.inference.encoder;
     struct sr_err why = {0};
@@ -107,8 +107,8 @@ static float nearness(const struct sr_config_embedding *rule, const float *candi
     return rule->aggregation == SR_AGGREGATION_MEAN ? sum / (float)rule->candidates.count : best;
 }
 
-static void judge(const struct sr_signal_set *set, const struct sr_embedding_read *read,
-                  const struct sr_signal_input *input, struct sr_signal_result *result)
+static void neural(const struct sr_signal_set *set, const struct sr_embedding_read *read,
+                   const struct sr_signal_input *input, struct sr_signal_result *result)
 {
     size_t d = sr_embedding_reader_dimensions(set->reader), at = 0;
     struct sr_embedding_answer answer = sr_embedding_read_answer(read);
@@ -137,7 +137,7 @@ static void read_done(void *ctx, int status)
     struct sr_signal_task *task = ctx;
     struct reading *reading = task->state;
     if (status == SR_OK)
-        judge(reading->set, reading->read, task->input, task->result);
+        neural(reading->set, reading->read, task->input, task->result);
     task->done(task, status);
 }
 
@@ -156,7 +156,7 @@ static int embedding_start(const struct sr_signal_set *set, struct sr_signal_tas
     task->state = reading;
     int rc = sr_embedding_read_start(&reading->read, set->reader, task->input->text, read_done, task);
     if (rc == SR_OK)
-        judge(set, reading->read, task->input, task->result);
+        neural(set, reading->read, task->input, task->result);
     return rc;
 }
 

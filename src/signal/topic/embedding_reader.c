@@ -35,12 +35,12 @@ static void set_identity(struct sr_embedding_reader *reader)
     const struct sr_encoder_info *info = sr_encoder_info(reader->encoder);
     const struct sr_embed_options *options = &reader->options;
     snprintf(reader->identity, sizeof reader->identity, "embedding %016llx %d %zu %u %u",
-             (unsigned long long)sr_models_stamp(info->folder), (int)info->precision,
+             (unsigned long long)sr_model_store_stamp(info->folder), (int)info->precision,
              options->windows.max_windows, options->layers, options->dimensions);
 }
 
 static int reader_open(struct sr_embedding_reader *reader, const struct sr_config *config,
-                       struct sr_models *models, struct sr_err *err)
+                       struct sr_model_store *models, struct sr_err *err)
 {
     const struct sr_config_inference *wanted = &config->global.inference;
     struct sr_embed *probe = NULL;
@@ -60,13 +60,13 @@ static int reader_open(struct sr_embedding_reader *reader, const struct sr_confi
         return rc;
     reader->dimensions = sr_embed_dimensions(probe);
     sr_embed_free(probe);
-    reader->memo = sr_memo_ref(sr_models_memo(models));
+    reader->memo = sr_memo_ref(sr_model_store_memo(models));
     set_identity(reader);
     return SR_OK;
 }
 
 int sr_embedding_reader_new(struct sr_embedding_reader **out, const struct sr_config *config,
-                            struct sr_models *models, struct sr_err *err)
+                            struct sr_model_store *models, struct sr_err *err)
 {
     struct sr_embedding_reader *reader = sr_mem_calloc(1, sizeof *reader);
     if (!reader)

@@ -1,4 +1,4 @@
-"""The judge: the trunk with low-rank adapters in every linear layer, and three heads on one pass.
+"""The neural: the trunk with low-rank adapters in every linear layer, and three heads on one pass.
 
 Products run in COMPUTE, sums and normalisation in float32. In training the adapters run beside the weights (which need
 no gradient then); for answers they are merged into them once, as a reader of the saved files does at load.
@@ -92,7 +92,7 @@ class Head(nn.Module):
         return self.out(F.gelu(self.dense(pooled)))
 
 
-class Judge(nn.Module):
+class Neural(nn.Module):
     """`labels`: number of labels by task; `pooling`: mean, cls or token by task."""
 
     def __init__(self, tensors, config, rank, alpha, labels, pooling):

@@ -1,6 +1,6 @@
-"""Trains the judge's adapters and heads; resumable.
+"""Trains the neural's adapters and heads; resumable.
 
-    python train_judge.py --trunk DIR --data ../../shared/data --work DIR [--out ../models/judge] [--stop-after PHASE]
+    python train_neural.py --trunk DIR --data ../../shared/data --work DIR [--out ../models/neural] [--stop-after PHASE]
 
 Phase 1 trains the domain task alone, the later ones all three tasks in turn. Budgets are counted in tokens, so a run is the
 same however often it is interrupted; `--work` keeps the checkpoint. Only train files are read.
@@ -14,11 +14,11 @@ import torch
 import torch.nn.functional as F
 
 import data
-import judge_domain
-import judge_files
-import judge_jailbreak
-import judge_model
-import judge_pii
+import neural_domain
+import neural_files
+import neural_jailbreak
+import neural_model
+import neural_pii
 import streams
 import trunk
 
@@ -42,7 +42,7 @@ CHOICES = {
 def build(folder, labels, c=CHOICES):
     torch.manual_seed(c["seed"])
     tensors, config = trunk.weights(folder)
-    return judge_model.Judge(tensors, config, c["rank"], c["alpha"], labels, c["pooling"])
+    return neural_model.Neural(tensors, config, c["rank"], c["alpha"], labels, c["pooling"])
 
 
 def loss_of(model, task, batch, smoothing):
@@ -129,12 +129,12 @@ def train(model, sources, work, stop_after, c=CHOICES):
 
 def sources(root, tok, c=CHOICES):
     """Streams by task, and the inputs for the card."""
-    domain_rows, inputs, domain_held = judge_domain.load(root)
-    attack_rows, _, more, attack_held = judge_jailbreak.load(root)
-    pii_rows, others, pii_held = judge_pii.load(root)
-    epochs = {"domain": judge_domain.epoch(domain_rows, domain_held, tok),
-              "jailbreak": judge_jailbreak.epoch(attack_rows, attack_held, tok, root),
-              "pii": judge_pii.epoch(pii_rows, pii_held, tok, [d["text"] for d in judge_jailbreak.documents(root)])}
+    domain_rows, inputs, domain_held = neural_domain.load(root)
+    attack_rows, _, more, attack_held = neural_jailbreak.load(root)
+    pii_rows, others, pii_held = neural_pii.load(root)
+    epochs = {"domain": neural_domain.epoch(domain_rows, domain_held, tok),
+              "jailbreak": neural_jailbreak.epoch(attack_rows, attack_held, tok, root),
+              "pii": neural_pii.epoch(pii_rows, pii_held, tok, [d["text"] for d in neural_jailbreak.documents(root)])}
     return {t: streams.Stream(t, e, c["seed"], c["batch_tokens"]) for t, e in epochs.items()}, sorted(set(inputs + more + others))
 
 
@@ -143,17 +143,17 @@ def main():
     args.add_argument("--trunk", required=True, type=pathlib.Path)
     args.add_argument("--data", default=HERE.parent.parent / "shared" / "data", type=pathlib.Path)
     args.add_argument("--work", required=True, type=pathlib.Path)
-    args.add_argument("--out", default=HERE.parent / "models" / "judge", type=pathlib.Path)
+    args.add_argument("--out", default=HERE.parent / "models" / "neural", type=pathlib.Path)
     args.add_argument("--stop-after", type=int, default=0, metavar="PHASE")
     args.add_argument("--threads", type=int, default=2)
     args = args.parse_args()
     torch.set_num_threads(args.threads)
     folder = trunk.find(args.trunk)
     args.work.mkdir(parents=True, exist_ok=True)
-    model = build(folder, {t: len(labels) for t, labels in judge_files.LABELS.items()})
+    model = build(folder, {t: len(labels) for t, labels in neural_files.LABELS.items()})
     streams_of, inputs = sources(args.data, trunk.tokenizer(folder))
     at = train(model, streams_of, args.work, args.stop_after)
-    judge_files.write(args.out, model, CHOICES)
+    neural_files.write(args.out, model, CHOICES)
     report = {"inputs": [{"file": n, "rows": r, "sha256": h} for n, r, h in inputs], "trunk": trunk.SHA256, "choices": CHOICES, "run": at}
     (args.out / "train.json").write_text(json.dumps(report, indent=2) + "\n")
 

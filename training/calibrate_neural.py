@@ -1,6 +1,6 @@
-"""Calibrates the judge on the rows that training kept out, and writes the files again with what it found.
+"""Calibrates the neural on the rows that training kept out, and writes the files again with what it found.
 
-    python calibrate_judge.py --trunk DIR --work DIR --linear-margins FILE --linear-domain FILE [--model DIR] [--out DIR]
+    python calibrate_neural.py --trunk DIR --work DIR --linear-margins FILE --linear-domain FILE [--model DIR] [--out DIR]
 
 `--linear-margins` is what train_jailbreak_linear.py --margins wrote, `--linear-domain` what held_domain.py wrote: answers of
 the linear tier to rows that it did not see either. Without the former, the jailbreak task mixes both by LEANING. Only train
@@ -18,13 +18,13 @@ import torch
 import data
 import fit
 import jailbreak_data as jd
-import judge_domain
-import judge_eval as je
-import judge_files
-import judge_jailbreak
-import judge_pii
+import neural_domain
+import neural_eval as je
+import neural_files
+import neural_jailbreak
+import neural_pii
 import pii_templates
-import train_judge
+import train_neural
 import trunk
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -34,16 +34,16 @@ MADE = ["made-attacks", "made-lookalikes", "made-planted", "made-carriers", "mad
 MADE_ROWS = 250     # of each that are read
 LINEAR_LIMIT = 4.0  # log odds: sums of many n-grams go far in long texts, where they mean least
 LEAST = 30      # harmless rows of a source that say something about its rate
-NOT_JUDGED = {"composed-injections", "llmguard-tests", "jailbreak-bipia", "multilingual-override"} | set(MADE)
+NOT_NEURALD = {"composed-injections", "llmguard-tests", "jailbreak-bipia", "multilingual-override"} | set(MADE)
 
 
 def held_domain(root):
-    rows, _, held = judge_domain.load(root)
+    rows, _, held = neural_domain.load(root)
     return [r for r, out in zip(rows, held) if out and data.chance(r.text, "calibrated") < 0.6]
 
 
 def held_jailbreak(root):
-    rows, _, _, held = judge_jailbreak.load(root)
+    rows, _, _, held = neural_jailbreak.load(root)
     rows = [r for r, out in zip(rows, held) if out]
     harmless = sorted((r for r in rows if not r.label), key=lambda r: data.chance(r.text, "calibrated"))
     rare = [r for r in harmless if r.source in ("benign-prompts", "benign-real-users")]
@@ -53,7 +53,7 @@ def held_jailbreak(root):
 
 
 def held_pii(root):
-    rows, _, held = judge_pii.load(root)
+    rows, _, held = neural_pii.load(root)
     rng = random.Random(99)
     presidio = [r for r, out in zip(rows, held) if out and r[0] == "presidio"]
     tweets = [r for r, out in zip(rows, held) if out and r[0] == "tweets"][:TWEETS]
@@ -94,7 +94,7 @@ def domain(reader, root, linear):
 def calibrated(margin, y, source):
     """threshold, temperature and shift such that RATE of the harmless (mean over sources) have POINT or more."""
     few = {s for s in set(source) if ((source == s) & (y == 0)).sum() < LEAST}
-    threshold = jd.threshold_at(margin[y == 0], source[y == 0].tolist(), RATE, NOT_JUDGED | few)
+    threshold = jd.threshold_at(margin[y == 0], source[y == 0].tolist(), RATE, NOT_NEURALD | few)
     share = (y == 1).mean()
     import train_jailbreak_linear as linear
     t, shift = linear.calibrate(margin, y, np.where(y == 1, 0.5 / share, 0.5 / (1 - share)), threshold, POINT)
@@ -119,7 +119,7 @@ def attack(reader, root, margins):
     m, t = np.array([w.max() for w in windows]), 1.0
     for _ in range(4):  # what is gathered depends on the temperature a little
         _, t, _ = calibrated(m, y, source)
-        m = np.array([jd.gathered(w, jd.JUDGE_SPREAD * t) for w in windows])
+        m = np.array([jd.gathered(w, jd.NEURAL_SPREAD * t) for w in windows])
     if margins is None:
         _, t, shift = calibrated(m, y, source)
         return (t, shift), dict(LEANING), {"neural": table((m + shift) / t, y, source)}
@@ -140,7 +140,7 @@ def attack(reader, root, margins):
         loss = np.mean([each[(y == l) & (source == s)].mean() for l in (0, 1) for s in set(source[y == l])])  # sources alike
         print(f"share {share:.1f} recall {recall:.4f} log loss {loss:.4f}", flush=True)
         tried.append((recall, loss, share, mt, mshift))
-    # These rows cannot tell less apart; of those the one with most of the judge, since the linear tier knows fewer texts that it has not seen.
+    # These rows cannot tell less apart; of those the one with most of the neural, since the linear tier knows fewer texts that it has not seen.
     enough = [t for t in tried if t[0] >= max(r for r, *_ in tried) - 0.01]
     _, _, share, mt, mshift = max((t for t in enough if t[1] <= min(loss for _, loss, *_ in enough) + 0.005), key=lambda t: t[2])
     mixed = (share * neural + (1 - share) * linear + mshift) / mt
@@ -173,8 +173,8 @@ def main():
     args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     args.add_argument("--trunk", required=True, type=pathlib.Path)
     args.add_argument("--data", default=HERE.parent.parent / "shared" / "data", type=pathlib.Path)
-    args.add_argument("--model", default=HERE.parent / "models" / "judge", type=pathlib.Path)
-    args.add_argument("--out", default=HERE.parent / "models" / "judge", type=pathlib.Path)
+    args.add_argument("--model", default=HERE.parent / "models" / "neural", type=pathlib.Path)
+    args.add_argument("--out", default=HERE.parent / "models" / "neural", type=pathlib.Path)
     args.add_argument("--cache", type=pathlib.Path, help="folder of answers that were computed before")
     args.add_argument("--linear-margins", type=pathlib.Path)
     args.add_argument("--linear-domain", required=True, type=pathlib.Path)
@@ -183,10 +183,10 @@ def main():
     torch.set_num_threads(args.threads)
     folder = trunk.find(args.trunk)
     tok = trunk.tokenizer(folder)
-    model = judge_files.read(args.model, train_judge.build(folder, {t: len(l) for t, l in judge_files.LABELS.items()}))
+    model = neural_files.read(args.model, train_neural.build(folder, {t: len(l) for t, l in neural_files.LABELS.items()}))
     pieces = np.array([(tok.id_to_token(i) or "").startswith("##") for i in range(tok.get_vocab_size())])
     reader = je.Reader(model, tok, cache=args.cache)
-    calibration = json.loads(json.dumps(judge_files.PLAIN))
+    calibration = json.loads(json.dumps(neural_files.PLAIN))
     figures = {}
     calibration["temperature"]["domain"], calibration["fusion"]["domain"], figures["domain"] = domain(reader, args.data, np.load(args.linear_domain))
     print(json.dumps(figures["domain"]), flush=True)
@@ -197,7 +197,7 @@ def main():
     print(json.dumps(figures["pii"]), flush=True)
     with torch.no_grad():
         model.heads["jailbreak"].out.bias += torch.tensor([-shift / 2, shift / 2])
-    judge_files.write(args.out, model, train_judge.CHOICES, calibration)
+    neural_files.write(args.out, model, train_neural.CHOICES, calibration)
     path = args.out / "train.json"
     report = json.loads(path.read_text()) if path.exists() else {}
     report["held_out"] = figures

@@ -1,4 +1,4 @@
-"""The judge's PII examples: presidio's rows with their values exchanged, a sample of the tweets (persons, places and
+"""The neural's PII examples: presidio's rows with their values exchanged, a sample of the tweets (persons, places and
 organisations only) and newly made texts; a label for every token. Rows kept out of training lend no value either."""
 import json
 import pathlib
@@ -23,7 +23,7 @@ BORROWED = 0.35      # of exchanged values: from another row, the others newly m
 KNOWN = {t: i for i, t in enumerate(pii_templates.TYPES)}
 INPUTS = {"presidio": "pii-presidio/train.jsonl", "tweets": "pii-ner-tweets/train.jsonl"}
 # What tweets have and their annotators did not label: links, addressees, tags, numbers.
-UNJUDGED = re.compile(r"https?\S*|www\.\S*|\S*@\S*|#\S*|\S*\d\S*")
+UNNEURALD = re.compile(r"https?\S*|www\.\S*|\S*@\S*|#\S*|\S*\d\S*")
 # What one half of presidio's rows has and leaves unlabelled, while the other half labels it.
 MISSED_AGE = re.compile(r"\b\d{1,3}(?= years? old)")
 FORMS = {t.lower() for t in TITLES}
@@ -103,7 +103,7 @@ def load(root):
         for r in got:
             spans = [(s["start"], s["end"], kind_of(r["text"][s["start"]:s["end"]], s["label"])) for s in r["spans"] if s["label"] in KNOWN]
             rows.append((source, r["text"], spans, r.get("template") or r["text"]))
-    return rows, inputs, [data.chance(r[3], "judge held") < HELD for r in rows]
+    return rows, inputs, [data.chance(r[3], "neural held") < HELD for r in rows]
 
 
 def label(offsets, spans, unjudged=()):
@@ -142,7 +142,7 @@ def epoch(rows, held, tok, documents):
         picked += [("made", *pii_templates.make(rng), "") for _ in range(MADE)]
         out = []
         for (ids, offsets), (source, text, spans, _) in zip(trunk.encode(tok, [r[1] for r in picked]), picked):
-            doubtful = {"tweets": UNJUDGED, "presidio": MISSED_AGE}.get(source)
+            doubtful = {"tweets": UNNEURALD, "presidio": MISSED_AGE}.get(source)
             unjudged = [m.span() for m in doubtful.finditer(text)] if doubtful else ()
             target = label(offsets, spans, unjudged)[:MOST]
             ids = ids[:MOST]

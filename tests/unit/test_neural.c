@@ -1,6 +1,6 @@
 /*
- * The judge over a small real encoder with a bundle of heads: what it says against the encoder itself, whole
- * texts in windows, memory, joining and leaving.
+ * The neural classifier over a small real encoder with a bundle of heads: what it says against the encoder
+ * itself, whole texts in windows, memory, joining and leaving.
  */
 #include "tests/unit/cmocka_all.h"
 
@@ -18,27 +18,28 @@
 struct site {
     struct sr_encoder *encoder;
     struct sr_infer *infer;
-    struct sr_judge *judge;
+    struct sr_neural *neural;
 };
 
 struct asker {
-    struct sr_judge_wait wait;
+    struct sr_neural_wait wait;
     atomic_int answers;
     int status;
 };
 
-static void count_answer(struct sr_judge_wait *wait, int status)
+static void count_answer(struct sr_neural_wait *wait, int status)
 {
     struct asker *asker = wait->owner;
     asker->status = status;
     atomic_fetch_add(&asker->answers, 1);
 }
 
-static int ask(struct sr_judge *judge, struct sr_bytes text, uint64_t salt, struct sr_judge_reading **reading)
+static int ask(struct sr_neural *neural, struct sr_bytes text, uint64_t salt,
+               struct sr_neural_result **reading)
 {
     struct asker asker = {.wait = {.done = count_answer}};
     asker.wait.owner = &asker;
-    int rc = sr_judge_read(judge, text, salt, SR_INFER_BULK, &asker.wait);
+    int rc = sr_neural_read(neural, text, salt, SR_INFER_BULK, &asker.wait);
     while (rc == SR_AGAIN && atomic_load(&asker.answers) == 0)
         usleep(100);
     *reading = asker.wait.reading;
@@ -50,7 +51,7 @@ static struct site open_site(size_t memo_bytes, size_t window)
     static const char *const heads[] = {FOLDER "/bundle"};
     struct sr_encoder_options options = {.heads = heads, .n_heads = 1};
     struct sr_infer_options engine = sr_infer_defaults();
-    struct sr_judge_options wanted = sr_judge_defaults();
+    struct sr_neural_options wanted = sr_neural_defaults();
     struct sr_err err = {0};
     struct site site;
     engine.threads = 2;
@@ -60,13 +61,13 @@ static struct site open_site(size_t memo_bytes, size_t window)
     if (sr_encoder_open(&site.encoder, FOLDER, &options, &err) != SR_OK)
         fail_msg("%s", err.message);
     assert_int_equal(sr_infer_new(&site.infer, &engine, &err), SR_OK);
-    assert_int_equal(sr_judge_new(&site.judge, site.encoder, site.infer, &wanted, &err), SR_OK);
+    assert_int_equal(sr_neural_new(&site.neural, site.encoder, site.infer, &wanted, &err), SR_OK);
     return site;
 }
 
 static void close_site(struct site *site)
 {
-    sr_judge_unref(site->judge);
+    sr_neural_unref(site->neural);
     sr_infer_free(site->infer);
     sr_encoder_unref(site->encoder);
 }
@@ -77,7 +78,7 @@ static void close_site(struct site *site)
 static void says_what_the_encoder_says(void **state)
 {
     struct site site = open_site(1 << 20, 64);
-    struct sr_judge_reading *reading;
+    struct sr_neural_result *reading;
     const struct sr_encoder_info *info = sr_encoder_info(site.encoder);
     int32_t ids[256];
     struct sr_tokens tokens = {.ids = ids, .cap = 256};
@@ -95,15 +96,15 @@ static void says_what_the_encoder_says(void **state)
                                .item = {.ids = ids, .n_ids = tokens.n, .heads = 1u << sequence}};
     job.item.out[sequence] = logits;
     assert_int_equal(sr_infer_run(site.infer, &job, 1), SR_OK);
-    assert_int_equal(ask(site.judge, SR_LIT(SHORT), 0, &reading), SR_OK);
-    const float *p = sr_judge_text(reading, sr_judge_head(site.judge, head->name));
+    assert_int_equal(ask(site.neural, SR_LIT(SHORT), 0, &reading), SR_OK);
+    const float *p = sr_neural_text(reading, sr_neural_head(site.neural, head->name));
     for (size_t i = 0; i < head->n_labels; i++)
         sum += expf(logits[i] / head->temperature);
     for (size_t i = 0; i < head->n_labels; i++)
         assert_float_equal(p[i], expf(logits[i] / head->temperature) / sum, 1e-5);
-    assert_int_equal(sr_judge_scope(reading).windows, 1);
-    assert_int_equal(sr_judge_scope(reading).read_bytes, sizeof SHORT - 1);
-    sr_judge_reading_unref(reading);
+    assert_int_equal(sr_neural_scope(reading).windows, 1);
+    assert_int_equal(sr_neural_scope(reading).read_bytes, sizeof SHORT - 1);
+    sr_neural_result_unref(reading);
     close_site(&site);
 }
 
@@ -121,55 +122,55 @@ static void reads_long_texts_whole(void **state)
     struct site site = open_site(1 << 20, 32);
     static char room[6000];
     struct sr_bytes text = long_text(room, sizeof room);
-    struct sr_judge_reading *reading;
+    struct sr_neural_result *reading;
     uint32_t last = 0, start, end;
     (void)state;
-    assert_int_equal(ask(site.judge, text, 0, &reading), SR_OK);
-    struct sr_judge_scope scope = sr_judge_scope(reading);
+    assert_int_equal(ask(site.neural, text, 0, &reading), SR_OK);
+    struct sr_neural_scope scope = sr_neural_scope(reading);
     assert_true(scope.windows > 20);
     assert_int_equal(scope.read_bytes, text.n);
     const struct sr_encoder_info *info = sr_encoder_info(site.encoder);
     for (size_t h = 0; h < info->n_heads; h++) {
-        const struct sr_head_info *head = sr_judge_head(site.judge, info->heads[h].name);
+        const struct sr_head_info *head = sr_neural_head(site.neural, info->heads[h].name);
         if (!head || head->kind != SR_HEAD_SEQUENCE)
             continue;
         float sum = 0;
         for (size_t i = 0; i < scope.windows; i++) {
-            const float *p = sr_judge_window(reading, head, i, &start, &end);
+            const float *p = sr_neural_window(reading, head, i, &start, &end);
             assert_true(p[0] >= 0 && p[0] <= 1);
             assert_true(start <= last && end > last); /* no gap */
             last = end;
         }
         last = 0;
         for (size_t i = 0; i < head->n_labels; i++)
-            sum += sr_judge_text(reading, head)[i];
+            sum += sr_neural_text(reading, head)[i];
         assert_float_equal(sum, 1, 1e-4);
     }
     size_t n;
-    const struct sr_bio_span *spans = sr_judge_spans(reading, &n);
+    const struct sr_bio_span *spans = sr_neural_spans(reading, &n);
     for (size_t i = 0; i < n; i++)
         assert_true(spans[i].start < spans[i].end && spans[i].end <= text.n &&
                     (i == 0 || spans[i - 1].end <= spans[i].start));
-    sr_judge_reading_unref(reading);
+    sr_neural_result_unref(reading);
     close_site(&site);
 }
 
 static void remembers_by_text_and_salt(void **state)
 {
     struct site site = open_site(1 << 20, 64);
-    struct sr_judge_reading *first, *again, *other;
+    struct sr_neural_result *first, *again, *other;
     (void)state;
-    assert_int_equal(ask(site.judge, SR_LIT(SHORT), 1, &first), SR_OK);
-    assert_int_equal(ask(site.judge, SR_LIT(SHORT), 1, &again), SR_OK);
-    assert_int_equal(ask(site.judge, SR_LIT(SHORT), 2, &other), SR_OK);
+    assert_int_equal(ask(site.neural, SR_LIT(SHORT), 1, &first), SR_OK);
+    assert_int_equal(ask(site.neural, SR_LIT(SHORT), 1, &again), SR_OK);
+    assert_int_equal(ask(site.neural, SR_LIT(SHORT), 2, &other), SR_OK);
     assert_ptr_equal(first, again);
     assert_ptr_not_equal(first, other);
-    struct sr_judge_stats stats = sr_judge_stats(site.judge);
+    struct sr_neural_stats stats = sr_neural_stats(site.neural);
     assert_int_equal(stats.read, 2);
     assert_int_equal(stats.remembered, 1);
-    sr_judge_reading_unref(first);
-    sr_judge_reading_unref(again);
-    sr_judge_reading_unref(other);
+    sr_neural_result_unref(first);
+    sr_neural_result_unref(again);
+    sr_neural_result_unref(other);
     close_site(&site);
 }
 
@@ -179,12 +180,12 @@ static void forgets_the_oldest(void **state)
     char text[32];
     (void)state;
     for (int i = 0; i < 64; i++) {
-        struct sr_judge_reading *reading;
+        struct sr_neural_result *reading;
         int n = snprintf(text, sizeof text, "text %d", i);
-        assert_int_equal(ask(site.judge, sr_bytes_of(text, (size_t)n), 0, &reading), SR_OK);
-        sr_judge_reading_unref(reading);
+        assert_int_equal(ask(site.neural, sr_bytes_of(text, (size_t)n), 0, &reading), SR_OK);
+        sr_neural_result_unref(reading);
     }
-    struct sr_judge_stats stats = sr_judge_stats(site.judge);
+    struct sr_neural_stats stats = sr_neural_stats(site.neural);
     assert_true(stats.memo_bytes <= 4096);
     assert_true(stats.dropped > 40);
     close_site(&site);
@@ -193,27 +194,27 @@ static void forgets_the_oldest(void **state)
 static void empty_and_too_long(void **state)
 {
     struct site site = open_site(1 << 20, 64);
-    struct sr_judge_reading *reading;
+    struct sr_neural_result *reading;
     char *big = malloc(SR_TOKENIZER_TEXT_MAX + 1);
     (void)state;
     assert_non_null(big);
     memset(big, 'a', SR_TOKENIZER_TEXT_MAX + 1);
-    assert_int_equal(ask(site.judge, SR_LIT(""), 0, &reading), SR_OK);
-    sr_judge_reading_unref(reading);
-    assert_int_equal(ask(site.judge, sr_bytes_of(big, SR_TOKENIZER_TEXT_MAX + 1), 0, &reading), SR_ELIMIT);
+    assert_int_equal(ask(site.neural, SR_LIT(""), 0, &reading), SR_OK);
+    sr_neural_result_unref(reading);
+    assert_int_equal(ask(site.neural, sr_bytes_of(big, SR_TOKENIZER_TEXT_MAX + 1), 0, &reading), SR_ELIMIT);
     assert_null(reading);
     free(big);
     close_site(&site);
 }
 
 /* Both say the same of a text. */
-static void same_answers(const struct site *site, const struct sr_judge_reading *a,
-                         const struct site *other_site, const struct sr_judge_reading *b)
+static void same_answers(const struct site *site, const struct sr_neural_result *a,
+                         const struct site *other_site, const struct sr_neural_result *b)
 {
     const struct sr_encoder_info *info = sr_encoder_info(site->encoder);
-    struct sr_judge_scope scope = sr_judge_scope(a), other = sr_judge_scope(b);
+    struct sr_neural_scope scope = sr_neural_scope(a), other = sr_neural_scope(b);
     size_t n, n_other;
-    const struct sr_bio_span *spans = sr_judge_spans(a, &n), *spans_other = sr_judge_spans(b, &n_other);
+    const struct sr_bio_span *spans = sr_neural_spans(a, &n), *spans_other = sr_neural_spans(b, &n_other);
     assert_int_equal(scope.windows, other.windows);
     assert_int_equal(scope.read_bytes, other.read_bytes);
     assert_int_equal(scope.tokens, other.tokens);
@@ -224,14 +225,14 @@ static void same_answers(const struct site *site, const struct sr_judge_reading 
         assert_int_equal(spans[i].type, spans_other[i].type);
     }
     for (size_t h = 0; h < info->n_heads; h++) {
-        const struct sr_head_info *head = sr_judge_head(site->judge, info->heads[h].name),
-                                  *twin = sr_judge_head(other_site->judge, info->heads[h].name);
+        const struct sr_head_info *head = sr_neural_head(site->neural, info->heads[h].name),
+                                  *twin = sr_neural_head(other_site->neural, info->heads[h].name);
         for (size_t i = 0; head && head->kind == SR_HEAD_SEQUENCE && i <= scope.windows; i++) {
             uint32_t start, end, start_other, end_other;
-            const float *p = sr_judge_text(a, head), *q = sr_judge_text(b, twin);
+            const float *p = sr_neural_text(a, head), *q = sr_neural_text(b, twin);
             if (i < scope.windows) {
-                p = sr_judge_window(a, head, i, &start, &end);
-                q = sr_judge_window(b, twin, i, &start_other, &end_other);
+                p = sr_neural_window(a, head, i, &start, &end);
+                q = sr_neural_window(b, twin, i, &start_other, &end_other);
                 assert_true(start == start_other && end == end_other);
             }
             for (size_t k = 0; k < head->n_labels; k++)
@@ -257,41 +258,41 @@ static void knows_what_has_not_changed(void **state)
     struct site site = open_site(1 << 20, 32), fresh = open_site(0, 32);
     static char room[4000];
     struct sr_bytes text = new_text(room, sizeof room, 1);
-    struct sr_judge_reading *before, *grown, *anew;
+    struct sr_neural_result *before, *grown, *anew;
     (void)state;
-    assert_int_equal(ask(site.judge, sr_bytes_of(text.p, 2000), 0, &before), SR_OK);
-    struct sr_judge_stats stats = sr_judge_stats(site.judge);
-    size_t windows = sr_judge_scope(before).windows;
+    assert_int_equal(ask(site.neural, sr_bytes_of(text.p, 2000), 0, &before), SR_OK);
+    struct sr_neural_stats stats = sr_neural_stats(site.neural);
+    size_t windows = sr_neural_scope(before).windows;
     assert_int_equal(stats.windows_read, windows);
-    assert_int_equal(ask(site.judge, text, 0, &grown), SR_OK);
-    stats = sr_judge_stats(site.judge);
+    assert_int_equal(ask(site.neural, text, 0, &grown), SR_OK);
+    stats = sr_neural_stats(site.neural);
     assert_int_equal(stats.windows_known, windows - 1);
-    assert_int_equal(stats.windows_read, 1 + sr_judge_scope(grown).windows);
-    assert_int_equal(ask(fresh.judge, text, 0, &anew), SR_OK);
+    assert_int_equal(stats.windows_read, 1 + sr_neural_scope(grown).windows);
+    assert_int_equal(ask(fresh.neural, text, 0, &anew), SR_OK);
     same_answers(&site, grown, &fresh, anew);
-    sr_judge_reading_unref(anew);
-    assert_int_equal(ask(site.judge, text, 7, &anew), SR_OK); /* another tenant's is read anew */
-    assert_int_equal(sr_judge_stats(site.judge).windows_known, windows - 1);
-    sr_judge_reading_unref(before);
-    sr_judge_reading_unref(grown);
-    sr_judge_reading_unref(anew);
+    sr_neural_result_unref(anew);
+    assert_int_equal(ask(site.neural, text, 7, &anew), SR_OK); /* another tenant's is read anew */
+    assert_int_equal(sr_neural_stats(site.neural).windows_known, windows - 1);
+    sr_neural_result_unref(before);
+    sr_neural_result_unref(grown);
+    sr_neural_result_unref(anew);
     close_site(&fresh);
     close_site(&site);
 }
 
-static size_t read_ahead(struct sr_judge_growing *growing)
+static size_t read_ahead(struct sr_neural_growing *growing)
 {
     size_t n = 0;
     for (;; n++) {
         struct asker asker = {.wait = {.done = count_answer}};
         asker.wait.owner = &asker;
-        int rc = sr_judge_growing_read(growing, &asker.wait);
+        int rc = sr_neural_growing_read(growing, &asker.wait);
         if (rc == SR_ENOENT)
             return n;
         while (rc == SR_AGAIN && atomic_load(&asker.answers) == 0)
             usleep(100);
         assert_int_equal(rc == SR_AGAIN ? asker.status : rc, SR_OK);
-        sr_judge_reading_unref(asker.wait.reading);
+        sr_neural_result_unref(asker.wait.reading);
     }
 }
 
@@ -305,30 +306,30 @@ static void reads_while_it_arrives(void **state)
     for (size_t k = 0; k < sizeof pieces / sizeof *pieces; k++) {
         struct site site = open_site(1 << 20, 64);
         struct sr_bytes text = new_text(room, sizeof room - 2000 * k, (unsigned)k);
-        struct sr_judge_growing *growing;
-        struct sr_judge_reading *whole, *anew;
+        struct sr_neural_growing *growing;
+        struct sr_neural_result *whole, *anew;
         size_t ahead = 0;
-        assert_int_equal(sr_judge_growing_new(&growing, site.judge, 3), SR_OK);
+        assert_int_equal(sr_neural_growing_new(&growing, site.neural, 3), SR_OK);
         for (int begun = 0; begun < 2; begun++) { /* the second time everything is known */
-            sr_judge_growing_begin(growing);
+            sr_neural_growing_begin(growing);
             ahead = 0;
             for (size_t at = 0, n; at < text.n; at += n) {
                 n = text.n - at < pieces[k] ? text.n - at : pieces[k];
-                assert_int_equal(sr_judge_growing_feed(growing, sr_bytes_of(text.p + at, n)), SR_OK);
+                assert_int_equal(sr_neural_growing_feed(growing, sr_bytes_of(text.p + at, n)), SR_OK);
                 ahead += read_ahead(growing);
             }
         }
-        struct sr_judge_stats stats = sr_judge_stats(site.judge);
+        struct sr_neural_stats stats = sr_neural_stats(site.neural);
         assert_int_equal(stats.windows_read, ahead);
-        assert_int_equal(ask(site.judge, text, 3, &whole), SR_OK);
-        size_t windows = sr_judge_scope(whole).windows;
+        assert_int_equal(ask(site.neural, text, 3, &whole), SR_OK);
+        size_t windows = sr_neural_scope(whole).windows;
         assert_true(ahead < windows && ahead + 20 > windows); /* two KiB may be unsettled */
-        assert_int_equal(sr_judge_stats(site.judge).windows_read, windows);
-        assert_int_equal(ask(fresh.judge, text, 3, &anew), SR_OK);
+        assert_int_equal(sr_neural_stats(site.neural).windows_read, windows);
+        assert_int_equal(ask(fresh.neural, text, 3, &anew), SR_OK);
         same_answers(&site, whole, &fresh, anew);
-        sr_judge_reading_unref(whole);
-        sr_judge_reading_unref(anew);
-        sr_judge_growing_free(growing);
+        sr_neural_result_unref(whole);
+        sr_neural_result_unref(anew);
+        sr_neural_growing_free(growing);
         close_site(&site);
     }
     close_site(&fresh);
@@ -338,23 +339,23 @@ static void gives_up_what_cannot_grow(void **state)
 {
     struct site site = open_site(1 << 20, 64);
     static char blank[40000];
-    struct sr_judge_growing *growing;
+    struct sr_neural_growing *growing;
     (void)state;
     memset(blank, 'a', sizeof blank);
-    assert_int_equal(sr_judge_growing_new(&growing, site.judge, 0), SR_OK);
-    sr_judge_growing_begin(growing);
-    assert_int_equal(sr_judge_growing_feed(growing, sr_bytes_of(blank, sizeof blank)), SR_EUNSUPPORTED);
+    assert_int_equal(sr_neural_growing_new(&growing, site.neural, 0), SR_OK);
+    sr_neural_growing_begin(growing);
+    assert_int_equal(sr_neural_growing_feed(growing, sr_bytes_of(blank, sizeof blank)), SR_EUNSUPPORTED);
     assert_int_equal(read_ahead(growing), 0);
-    sr_judge_growing_begin(growing); /* nobody reads what is complete */
+    sr_neural_growing_begin(growing); /* nobody reads what is complete */
     struct sr_bytes text = new_text(blank, sizeof blank, 5);
     int rc = SR_OK;
     for (int i = 0; rc == SR_OK && i < 100; i++)
-        rc = sr_judge_growing_feed(growing, text);
+        rc = sr_neural_growing_feed(growing, text);
     assert_int_equal(rc, SR_EBUSY);
-    sr_judge_growing_begin(growing);
-    assert_int_equal(sr_judge_growing_feed(growing, SR_LIT("short")), SR_OK);
+    sr_neural_growing_begin(growing);
+    assert_int_equal(sr_neural_growing_feed(growing, SR_LIT("short")), SR_OK);
     assert_int_equal(read_ahead(growing), 0);
-    sr_judge_growing_free(growing);
+    sr_neural_growing_free(growing);
     close_site(&site);
 }
 
@@ -377,11 +378,11 @@ static void *ask_and_leave(void *arg)
         a->wait.owner = a;
         struct sr_bytes asked = sr_bytes_of(text, (size_t)n); /* its first windows are those of all */
         enum sr_infer_priority priority = i % 5 ? SR_INFER_INTERACTIVE : SR_INFER_AHEAD;
-        int rc = sr_judge_read(site->judge, asked, 0, priority, &a->wait);
+        int rc = sr_neural_read(site->neural, asked, 0, priority, &a->wait);
         if (rc == SR_AGAIN && i % 3 == 0)
-            sr_judge_leave(site->judge, &a->wait);
+            sr_neural_leave(site->neural, &a->wait);
         else if (rc == SR_AGAIN && i % 3 == 1)
-            sr_judge_settle(site->judge, &a->wait);
+            sr_neural_settle(site->neural, &a->wait);
         else if (rc != SR_AGAIN)
             count_answer(&a->wait, rc);
     }
@@ -391,7 +392,7 @@ static void *ask_and_leave(void *arg)
         assert_true(askers[i].status == SR_OK || askers[i].status == SR_ECANCELED ||
                     askers[i].status == SR_ETIMEOUT);
         assert_true((askers[i].status == SR_OK) == (askers[i].wait.reading != NULL));
-        sr_judge_reading_unref(askers[i].wait.reading);
+        sr_neural_result_unref(askers[i].wait.reading);
     }
     for (int i = 0; i < ASKS; i++)
         assert_int_equal(atomic_load(&askers[i].answers), 1);

@@ -1,6 +1,6 @@
-"""Scores the judge, the linear tier and both together on development files, and writes models/judge/dev.json.
+"""Scores the neural, the linear tier and both together on development files, and writes models/neural/dev.json.
 
-    python evaluate_judge.py --trunk DIR --data ../../shared/data [--parts domain,jailbreak,pii,append,templates]
+    python evaluate_neural.py --trunk DIR --data ../../shared/data [--parts domain,jailbreak,pii,append,templates]
 
 Nothing is chosen here; it is the last thing that is looked at, once.
 """
@@ -16,12 +16,12 @@ import torch
 import data
 import fit
 import jailbreak_data as jd
-import judge_eval as je
-import judge_files
+import neural_eval as je
+import neural_files
 import pii_templates
 import pii_test_templates
 import table
-import train_judge
+import train_neural
 import trunk
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -35,11 +35,11 @@ LENGTHS = [(0, 50), (50, 128), (128, 254), (254, 10**9)]
 
 
 class Both:
-    """The judge and the linear models, with config.json's mixing."""
+    """The neural and the linear models, with config.json's mixing."""
 
     def __init__(self, folder, model_dir, cache=None):
         self.tok = trunk.tokenizer(folder)
-        model = judge_files.read(model_dir, train_judge.build(folder, {t: len(l) for t, l in judge_files.LABELS.items()}))
+        model = neural_files.read(model_dir, train_neural.build(folder, {t: len(l) for t, l in neural_files.LABELS.items()}))
         self.config = json.loads((model_dir / "config.json").read_text())
         self.reader = je.Reader(model, self.tok, cache=cache)
         self.domain_linear = table.Model.load(MODELS / "domain-linear" / "model.safetensors")[0]
@@ -64,7 +64,7 @@ class Both:
     def jailbreak(self, texts):
         """Log odds of an attack by tier, and tokens."""
         answers = self.reader.read(texts)
-        neural = np.array([jd.gathered(a["jailbreak"] / self.temperature("jailbreak"), jd.JUDGE_SPREAD) for a in answers])
+        neural = np.array([jd.gathered(a["jailbreak"] / self.temperature("jailbreak"), jd.NEURAL_SPREAD) for a in answers])
         linear = np.array([self.linear_odds(t) for t in texts])
         return {"linear": linear, "neural": neural, "fused": jd.fused(neural, linear, self.config["fusion"]["jailbreak"])}, [a["tokens"] for a in answers]
 
@@ -82,13 +82,13 @@ def domain_figures(both, data_root):
     out = {}
     for name in DOMAIN:
         rows = je.rows_of(data_root / name / "dev.jsonl")
-        y = np.array([judge_files.LABELS["domain"].index(r["label"]) for r in rows])
+        y = np.array([neural_files.LABELS["domain"].index(r["label"]) for r in rows])
         scores, tokens = both.domain([r["text"] for r in rows])
         tokens = np.array(tokens)
         out[name] = {tier: dict(share(s.argmax(1) == y), ece=round(fit.calibration_error(np.exp(s), y), 4)) for tier, s in scores.items()}
         out[name]["majority"] = round(100 * np.bincount(y).max() / len(y), 2)
         right = scores["fused"].argmax(1) == y
-        out[name]["fused_by_label"] = {l: share(right[y == i]) for i, l in enumerate(judge_files.LABELS["domain"]) if (y == i).any()}
+        out[name]["fused_by_label"] = {l: share(right[y == i]) for i, l in enumerate(neural_files.LABELS["domain"]) if (y == i).any()}
         out[name]["fused_by_tokens"] = {f"{a}-{b}": share(right[(tokens >= a) & (tokens < b)]) for a, b in LENGTHS if ((tokens >= a) & (tokens < b)).any()}
         sure = np.exp(scores["linear"].max(1))
         out[name]["cascade"] = {str(c): {"answered_by_linear": round(float((sure >= c).mean()), 3),
@@ -174,7 +174,7 @@ def main():
     args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     args.add_argument("--trunk", required=True, type=pathlib.Path)
     args.add_argument("--data", default=HERE.parent.parent / "shared" / "data", type=pathlib.Path)
-    args.add_argument("--model", default=MODELS / "judge", type=pathlib.Path)
+    args.add_argument("--model", default=MODELS / "neural", type=pathlib.Path)
     args.add_argument("--cache", type=pathlib.Path, help="folder of answers that were computed before")
     args.add_argument("--parts", default="domain,jailbreak,pii,append,templates,lookalikes,lookalikes_seen,apart")
     args.add_argument("--threads", type=int, default=2)

@@ -1,4 +1,4 @@
-"""The judge's answers to texts, and what files and figures are made of them. Reads any file it is told to: it trains nothing."""
+"""The neural's answers to texts, and what files and figures are made of them. Reads any file it is told to: it trains nothing."""
 import collections
 import hashlib
 import json

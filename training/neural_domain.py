@@ -1,4 +1,4 @@
-"""The judge's domain examples: the questions of the domain model's rows, as they are, in chat frames, with their answer
+"""The neural's domain examples: the questions of the domain model's rows, as they are, in chat frames, with their answer
 options, misspelt, or beside an opening line; and requests made anew for each epoch."""
 import pathlib
 
@@ -32,7 +32,7 @@ def written_rows():
 
 
 def kept_out(row):
-    return data.chance(data.key(row), "judge held") < HELD
+    return data.chance(data.key(row), "neural held") < HELD
 
 
 def variant(row, rng):

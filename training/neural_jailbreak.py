@@ -1,4 +1,4 @@
-"""The judge's jailbreak examples: the rows of jailbreak_data, a sample of the harmless ones each epoch, and newly made ones."""
+"""The neural's jailbreak examples: the rows of jailbreak_data, a sample of the harmless ones each epoch, and newly made ones."""
 import attacks
 import jailbreak_data as jd
 from streams import Example, cut, typed

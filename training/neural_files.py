@@ -1,4 +1,4 @@
-"""Writes and reads models/judge/: adapters.safetensors in bfloat16, config.json, mapping files, manifest. README.md there is
+"""Writes and reads models/neural/: adapters.safetensors in bfloat16, config.json, mapping files, manifest. README.md there is
 the format."""
 import hashlib
 import json
@@ -8,7 +8,7 @@ from safetensors.torch import load_file, save_file
 
 import data
 import jailbreak_data
-import judge_model
+import neural_model
 import pii_templates
 import trunk
 
@@ -35,19 +35,19 @@ def write(out, model, choices, calibration=PLAIN):
     for task, head in model.heads.items():
         heads[task] = {"pooling": head.pooling, "layer": len(model.layers), "dense": head.pooling != "token", "activation": "gelu",
                        "labels": LABELS[task], "temperature_alone": round(calibration["temperature"][task], 4)}
-    config = {"format": "semroute-judge-1", "trunk": {"name": "all-MiniLM-L6-v2", "sha256": trunk.SHA256},
+    config = {"format": "semroute-neural-1", "trunk": {"name": "all-MiniLM-L6-v2", "sha256": trunk.SHA256},
               "window": trunk.WINDOW, "overlap": trunk.OVERLAP, "heads": heads,
               "fusion": calibration["fusion"], "thresholds": calibration["thresholds"]}
     (out / "config.json").write_text(to_bytes(config))
     (out / "adapter_config.json").write_text(to_bytes(
         {"peft_type": "LORA", "task_type": None, "base_model_name_or_path": "all-MiniLM-L6-v2", "r": choices["rank"], "lora_alpha": choices["alpha"],
-         "bias": "none", "lora_dropout": 0.0, "fan_in_fan_out": False, "target_modules": judge_model.MODULES}))
+         "bias": "none", "lora_dropout": 0.0, "fan_in_fan_out": False, "target_modules": neural_model.MODULES}))
     for task, (name, forward, back) in MAPPINGS.items():
         (out / name).write_text(to_bytes({forward: {l: i for i, l in enumerate(LABELS[task])},
                                           back: {str(i): l for i, l in enumerate(LABELS[task])}}))
-    files = sorted(p for p in out.iterdir() if p.suffix in (".json", ".safetensors") and p.name not in ("manifest.json", "train.json", "dev.json", "left_out.json", "left_out_judge.json", "baseline.json"))
+    files = sorted(p for p in out.iterdir() if p.suffix in (".json", ".safetensors") and p.name not in ("manifest.json", "train.json", "dev.json", "left_out.json", "left_out_neural.json", "baseline.json"))
     (out / "manifest.json").write_text(to_bytes(
-        {"name": "judge", "task": "judge", "tier": "neural",
+        {"name": "neural", "task": "neural", "tier": "neural",
          "files": [{"path": p.name, "bytes": p.stat().st_size, "sha256": hashlib.sha256(p.read_bytes()).hexdigest()} for p in files]}))
 
 

@@ -1,7 +1,7 @@
-"""Renders models/judge/card.md and models/jailbreak-linear/card.md from their train.json and dev.json; the prose is here, the
+"""Renders models/neural/card.md and models/jailbreak-linear/card.md from their train.json and dev.json; the prose is here, the
 figures are theirs.
 
-    python judge_card.py
+    python neural_card.py
 """
 import hashlib
 import json
@@ -30,7 +30,7 @@ def domain(dev):
     d = dev["domain"]
     rows = [[n, v["fused"]["rows"], f"{v['majority']} %", GIVEN[n][0], GIVEN[n][1], cell(v["linear"]), cell(v["neural"]), cell(v["fused"]), GIVEN[n][3], f"{v['linear']['ece']} / {v['neural']['ece']} / {v['fused']['ece']}"]
             for n, v in d.items()]
-    text = table(["file", "rows", "majority label", "TF-IDF SVM (given)", "hidden layer on the frozen trunk (given)", "linear tier", "judge alone", "both", "bar", "ECE linear / alone / both"], rows)
+    text = table(["file", "rows", "majority label", "TF-IDF SVM (given)", "hidden layer on the frozen trunk (given)", "linear tier", "neural alone", "both", "bar", "ECE linear / alone / both"], rows)
     labels = sorted({l for v in d.values() for l in v["fused_by_label"]})
     text += "\n\nBoth, by label:\n\n" + table(["label"] + list(d), [[l] + [cell(v["fused_by_label"].get(l)) for v in d.values()] for l in labels])
     lengths = sorted({l for v in d.values() for l in v["fused_by_tokens"]}, key=lambda s: int(s.split("-")[0]))
@@ -41,19 +41,19 @@ def domain(dev):
 
 
 def loaded(name):
-    path = MODELS / "judge" / name
+    path = MODELS / "neural" / name
     return json.loads(path.read_text()) if path.exists() else {}
 
 
 def jailbreak(dev):
     j, svm = dev["jailbreak"], loaded("baseline.json").get("dev", {})
-    head = ["file", "rows", "majority label", "TF-IDF SVM", "linear tier", "judge alone", "both"]
+    head = ["file", "rows", "majority label", "TF-IDF SVM", "linear tier", "neural alone", "both"]
 
     def rows(part):
         return [[n, v["fused"]["rows"], "0 %", cell(svm.get(f"{part} {n}")), cell(v["linear"]), cell(v["neural"]), cell(v["fused"])] for n, v in j[part].items()]
 
     text = "Attacks found at 0.7 (recall):\n\n" + table(head, rows("attack")) + "\n\nHarmless texts at 0.7 (false positives):\n\n" + table(head, rows("harmless"))
-    text += f"\n\nMean of false positives over the files: linear {j['mean_harmless_linear']} %, judge alone {j['mean_harmless_neural']} %, both {j['mean_harmless_fused']} %.\n"
+    text += f"\n\nMean of false positives over the files: linear {j['mean_harmless_linear']} %, neural alone {j['mean_harmless_neural']} %, both {j['mean_harmless_fused']} %.\n"
     for key, name in (("by_kind", "kind"), ("by_language", "language"), ("by_tokens", "tokens")):
         text += f"\nBoth, attacks by {name}:\n\n" + table([name, "rows", "found"], [[k, v["rows"], cell(v)] for k, v in j[key].items()]) + "\n"
     text += "\nThe SVM (baseline_jailbreak.py) has the train files alone, no made texts; its threshold lets one harmless text in a hundred through out of fold.\n"
@@ -62,18 +62,18 @@ def jailbreak(dev):
                         ("lookalikes_seen", "The same kind of texts, from a list that earlier models were scored on"),
                         ("apart", "Attacks written apart from the training texts, found")):
         if part in dev:
-            text += f"\n{words}: " + ", ".join(f"{n} {cell(dev[part][t])}" for t, n in (("linear", "linear tier"), ("neural", "judge alone"), ("fused", "both"))) + ".\n"
+            text += f"\n{words}: " + ", ".join(f"{n} {cell(dev[part][t])}" for t, n in (("linear", "linear tier"), ("neural", "neural alone"), ("fused", "both"))) + ".\n"
     return text
 
 
 def left_out():
     """Tables of sources that were left out of training."""
-    text, shallow, anew = "", loaded("left_out.json"), loaded("left_out_judge.json")
+    text, shallow, anew = "", loaded("left_out.json"), loaded("left_out_neural.json")
     if shallow:
         text += "\n## Sources left out\n\nDomain: a head on the frozen trunk, a TF-IDF SVM and their sum, trained on all other collections.\n\n"
         text += table(["left out", "rows", "majority", "frozen trunk", "SVM", "sum"], [[n, v["rows"], f"{v['majority']} %", f"{v['frozen trunk']} %", f"{v['SVM']} %", f"{v['sum']} %"] for n, v in shallow.items()]) + "\n"
     if anew:
-        text += "\nThe judge's own task trained anew from the bare trunk without a source, on a small part of the tokens (leave_out_judge.py), and asked about that source:\n\n"
+        text += "\nThe neural's own task trained anew from the bare trunk without a source, on a small part of the tokens (leave_out_neural.py), and asked about that source:\n\n"
         rows = [[name, f"{v['tokens']:,}", part, n[0], f"{100 * n[1]:.1f} %"] for name, v in anew.items() for part, n in v.items() if isinstance(n, list)]
         text += table(["left out", "tokens of training", "part", "rows", "right label (domain), at the threshold or more (attacks)"], rows) + "\n"
     return text
@@ -91,14 +91,14 @@ def personal(dev):
     return "F1 of spans, a partial overlap of the same type counting, number of spans in brackets; the token head alone, without recognisers of e-mail\naddresses, cards, IBANs and the like:\n\n" + text
 
 
-def judge():
-    out = MODELS / "judge"
+def neural():
+    out = MODELS / "neural"
     dev, report = json.loads((out / "dev.json").read_text()), json.loads((out / "train.json").read_text())
     weights = out / "adapters.safetensors"
     run = report["run"]
     held = report.get("held_out", {})
-    notes = pathlib.Path(__file__).resolve().parent / "judge_notes.md"
-    return f"""# judge
+    notes = pathlib.Path(__file__).resolve().parent / "neural_notes.md"
+    return f"""# neural
 
 Adapters and three heads on all-MiniLM-L6-v2: domain, jailbreak and personal data of a text in one pass over each window. Format: README.md here.
 
@@ -181,15 +181,15 @@ All are train files; the program refuses files that are named dev, test or held-
 
 ## Limits
 
-- Words, not meaning: an attack in words that no source has is missed, and a harmless text about attacks may be flagged. The judge (../judge) reads meaning; the shipped answer mixes both.
+- Words, not meaning: an attack in words that no source has is missed, and a harmless text about attacks may be flagged. The neural (../neural) reads meaning; the shipped answer mixes both.
 - bipia: what is hidden in its mails are harmless orders ("write a poem"), told from the mails' own text by nothing but their place.
 - The wording in languages other than English was not checked by native speakers.
 """
 
 
 def main():
-    if (MODELS / "judge" / "dev.json").exists():
-        (MODELS / "judge" / "card.md").write_text(judge())
+    if (MODELS / "neural" / "dev.json").exists():
+        (MODELS / "neural" / "card.md").write_text(neural())
     (MODELS / "jailbreak-linear" / "card.md").write_text(linear())
 
 

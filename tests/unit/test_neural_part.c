@@ -1,7 +1,7 @@
 /*
- * Who does not wait for the judge to the end: with the judge that comes along, windows that are done count,
- * the others leave the queue, and nothing of it is lost for who asks again. The engine is held, so that how
- * much is read is the test's choice.
+ * Who does not wait for the neural classifier to the end: with the neural classifier that comes along,
+ * windows that are done count, the others leave the queue, and nothing of it is lost for who asks again. The
+ * engine is held, so that how much is read is the test's choice.
  */
 #include "tests/unit/held_engine.h"
 
@@ -12,44 +12,44 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define MODEL SR_SOURCE_DIR "/models/all-MiniLM-L6-v2"
-#define JUDGE SR_SOURCE_DIR "/models/judge"
+#define MODEL  SR_SOURCE_DIR "/models/all-MiniLM-L6-v2"
+#define NEURAL SR_SOURCE_DIR "/models/neural"
 
 static struct sr_encoder *encoder;
 static struct sr_infer *infer;
-static struct sr_judge *judge;
+static struct sr_neural *neural;
 
-static int open_judge(void **state)
+static int open_neural(void **state)
 {
-    static const char *const heads[] = {JUDGE};
+    static const char *const heads[] = {NEURAL};
     struct sr_encoder_options options = {.precision = SR_PRECISION_INT8, .heads = heads, .n_heads = 1};
     struct sr_infer_options engine = sr_infer_defaults();
-    struct sr_judge_options wanted = sr_judge_defaults();
+    struct sr_neural_options wanted = sr_neural_defaults();
     struct sr_err err = {0};
     (void)state;
     if (sr_encoder_open(&encoder, MODEL, &options, &err) != SR_OK)
         fail_msg("%s", err.message);
     assert_int_equal(sr_infer_new(&infer, &engine, &err), SR_OK);
-    assert_int_equal(sr_judge_new(&judge, encoder, infer, &wanted, &err), SR_OK);
+    assert_int_equal(sr_neural_new(&neural, encoder, infer, &wanted, &err), SR_OK);
     return 0;
 }
 
-static int close_judge(void **state)
+static int close_neural(void **state)
 {
     (void)state;
-    sr_judge_unref(judge);
+    sr_neural_unref(neural);
     sr_infer_free(infer);
     sr_encoder_unref(encoder);
     return 0;
 }
 
 struct asker {
-    struct sr_judge_wait wait;
+    struct sr_neural_wait wait;
     atomic_int answers;
     int status;
 };
 
-static void count_answer(struct sr_judge_wait *wait, int status)
+static void count_answer(struct sr_neural_wait *wait, int status)
 {
     struct asker *asker = wait->owner;
     asker->status = status;
@@ -58,9 +58,9 @@ static void count_answer(struct sr_judge_wait *wait, int status)
 
 static int begin(struct asker *asker, struct sr_bytes text, uint64_t salt)
 {
-    asker->wait = (struct sr_judge_wait){.done = count_answer, .owner = asker};
+    asker->wait = (struct sr_neural_wait){.done = count_answer, .owner = asker};
     atomic_init(&asker->answers, 0);
-    return sr_judge_read(judge, text, salt, SR_INFER_INTERACTIVE, &asker->wait);
+    return sr_neural_read(neural, text, salt, SR_INFER_INTERACTIVE, &asker->wait);
 }
 
 static void await(struct asker *asker)
@@ -89,22 +89,22 @@ static struct sr_bytes first_sentences(struct sr_bytes text, size_t most)
 }
 
 /* Windows of the part are the first of the whole. */
-static void is_beginning(const struct sr_judge_reading *part, const struct sr_judge_reading *whole)
+static void is_beginning(const struct sr_neural_result *part, const struct sr_neural_result *whole)
 {
-    size_t n_part, n_whole, next = 0, windows = sr_judge_scope(part).windows;
+    size_t n_part, n_whole, next = 0, windows = sr_neural_scope(part).windows;
     uint32_t start, end, edge = 0;
     for (size_t i = 0; i < windows; i++) {
-        const struct sr_head_info *head = sr_judge_head(judge, "jailbreak");
-        const float *p = sr_judge_window(part, head, i, &start, &end);
+        const struct sr_head_info *head = sr_neural_head(neural, "jailbreak");
+        const float *p = sr_neural_window(part, head, i, &start, &end);
         uint32_t start_whole, end_whole;
-        const float *q = sr_judge_window(whole, head, i, &start_whole, &end_whole);
+        const float *q = sr_neural_window(whole, head, i, &start_whole, &end_whole);
         assert_true(start == start_whole && end == end_whole);
         for (size_t k = 0; k < head->n_labels; k++)
             assert_float_equal(p[k], q[k], 1e-5);
         edge = i + 1 == windows ? start : edge;
     }
-    assert_int_equal(sr_judge_scope(part).read_bytes, end);
-    const struct sr_bio_span *a = sr_judge_spans(part, &n_part), *b = sr_judge_spans(whole, &n_whole);
+    assert_int_equal(sr_neural_scope(part).read_bytes, end);
+    const struct sr_bio_span *a = sr_neural_spans(part, &n_part), *b = sr_neural_spans(whole, &n_whole);
     for (; next < n_part && a[next].end < edge; next++)
         assert_true(next < n_whole && a[next].start == b[next].start && a[next].type == b[next].type);
     assert_true(next > 0);
@@ -119,34 +119,34 @@ static void test_what_is_read_counts(void **state)
     (void)state;
     if (begin(&a, head, 0) == SR_AGAIN)
         await(&a);
-    size_t known = sr_judge_scope(a.wait.reading).windows - 1; /* the last ends with its text */
+    size_t known = sr_neural_scope(a.wait.reading).windows - 1; /* the last ends with its text */
     assert_true(known >= 2);
     hold(&held, infer, encoder);
     assert_int_equal(begin(&b, text, 0), SR_AGAIN);
     assert_true(sr_infer_stats(infer).jobs > 0);
-    sr_judge_settle(judge, &b.wait);
+    sr_neural_settle(neural, &b.wait);
     assert_int_equal(atomic_load(&b.answers), 1);
     assert_int_equal(b.status, SR_OK);
-    struct sr_judge_scope scope = sr_judge_scope(b.wait.reading);
+    struct sr_neural_scope scope = sr_neural_scope(b.wait.reading);
     assert_true(scope.part);
     assert_int_equal(scope.windows, known);
     assert_int_equal(scope.bytes, text.n);
     assert_int_equal(sr_infer_stats(infer).jobs, 0);
-    sr_judge_settle(judge, &b.wait); /* once more, and too late to leave: nothing happens */
-    sr_judge_leave(judge, &b.wait);
+    sr_neural_settle(neural, &b.wait); /* once more, and too late to leave: nothing happens */
+    sr_neural_leave(neural, &b.wait);
     assert_int_equal(atomic_load(&b.answers), 1);
     let_go(&held);
-    uint64_t begun = sr_judge_stats(judge).windows_read;
+    uint64_t begun = sr_neural_stats(neural).windows_read;
     if (begin(&c, text, 0) == SR_AGAIN)
         await(&c);
-    scope = sr_judge_scope(c.wait.reading);
+    scope = sr_neural_scope(c.wait.reading);
     assert_false(scope.part);
     assert_int_equal(scope.read_bytes, text.n);
-    assert_int_equal(sr_judge_stats(judge).windows_read - begun, scope.windows - known);
+    assert_int_equal(sr_neural_stats(neural).windows_read - begun, scope.windows - known);
     is_beginning(b.wait.reading, c.wait.reading);
-    sr_judge_reading_unref(a.wait.reading);
-    sr_judge_reading_unref(b.wait.reading);
-    sr_judge_reading_unref(c.wait.reading);
+    sr_neural_result_unref(a.wait.reading);
+    sr_neural_result_unref(b.wait.reading);
+    sr_neural_result_unref(c.wait.reading);
 }
 
 /* Nothing is done: no reading, and nothing is left behind. Another who waits for the same text gets all of
@@ -155,13 +155,13 @@ static void test_nothing_is_read(void **state)
 {
     static char room[2000];
     struct sr_bytes text = story(room, sizeof room, 2);
-    uint64_t settled = sr_judge_stats(judge).settled;
+    uint64_t settled = sr_neural_stats(neural).settled;
     struct asker a, b;
     struct held held;
     (void)state;
     hold(&held, infer, encoder);
     assert_int_equal(begin(&a, text, 0), SR_AGAIN);
-    sr_judge_settle(judge, &a.wait);
+    sr_neural_settle(neural, &a.wait);
     assert_int_equal(atomic_load(&a.answers), 1);
     assert_int_equal(a.status, SR_ETIMEOUT);
     assert_null(a.wait.reading);
@@ -169,20 +169,20 @@ static void test_nothing_is_read(void **state)
     assert_int_equal(begin(&a, text, 0), SR_AGAIN);
     assert_int_equal(begin(&b, text, 0), SR_AGAIN);
     size_t waiting = sr_infer_stats(infer).jobs;
-    sr_judge_settle(judge, &a.wait);
+    sr_neural_settle(neural, &a.wait);
     assert_int_equal(a.status, SR_ETIMEOUT);
     assert_int_equal(sr_infer_stats(infer).jobs, waiting);
     let_go(&held);
     await(&b);
-    assert_false(sr_judge_scope(b.wait.reading).part);
+    assert_false(sr_neural_scope(b.wait.reading).part);
     assert_int_equal(atomic_load(&a.answers), 1);
-    assert_int_equal(sr_judge_stats(judge).settled - settled, 2);
-    sr_judge_reading_unref(b.wait.reading);
+    assert_int_equal(sr_neural_stats(neural).settled - settled, 2);
+    sr_neural_result_unref(b.wait.reading);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_what_is_read_counts),
                                        cmocka_unit_test(test_nothing_is_read)};
-    return cmocka_run_group_tests(tests, open_judge, close_judge);
+    return cmocka_run_group_tests(tests, open_neural, close_neural);
 }

@@ -1,10 +1,10 @@
-"""What the judge makes of texts from a source that it has never seen: it is trained anew without it, on a tenth of the tokens.
+"""What the neural makes of texts from a source that it has never seen: it is trained anew without it, on a tenth of the tokens.
 
-    python leave_out_judge.py --trunk DIR --data ../../shared/data --without jailbreak-inthewild,gptfuzz [--tokens N] [--threads N]
+    python leave_out_neural.py --trunk DIR --data ../../shared/data --without jailbreak-inthewild,gptfuzz [--tokens N] [--threads N]
 
 One task alone, from the bare trunk: jailbreak, or domain with `--task domain --without longfact`. Attacks: the threshold is what one in a hundred
 of the held-out harmless texts of other sources exceeds, as the mean over these. Domain: accuracy on the rows that were left out and, of
-longfact, on its development file, which nothing is chosen by. The figures are added to models/judge/left_out_judge.json.
+longfact, on its development file, which nothing is chosen by. The figures are added to models/neural/left_out_neural.json.
 """
 import argparse
 import json
@@ -15,12 +15,12 @@ import torch
 
 import data
 import jailbreak_data as jd
-import judge_domain
-import judge_eval as je
-import judge_files
-import judge_jailbreak
+import neural_domain
+import neural_eval as je
+import neural_files
+import neural_jailbreak
 import streams
-import train_judge
+import train_neural
 import trunk
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -28,20 +28,20 @@ READ = 250    # rows of a source that are scored
 
 
 def trained(folder, stream, task, tokens):
-    choices = train_judge.CHOICES
-    model = train_judge.build(folder, {t: len(l) for t, l in judge_files.LABELS.items()})
+    choices = train_neural.CHOICES
+    model = train_neural.build(folder, {t: len(l) for t, l in neural_files.LABELS.items()})
     heads = list(model.heads.parameters())
     optimiser = torch.optim.AdamW([{"params": model.adapters(), "lr": choices["rate"], "base": choices["rate"]}, {"params": heads, "lr": choices["head_rate"], "base": choices["head_rate"]}],
                                   weight_decay=choices["decay"], betas=(0.9, 0.98))
     done, short = 0, dict(choices, warmup_tokens=tokens // 15)
     while done < tokens:
         batch = stream.next()
-        loss = train_judge.loss_of(model, task, batch, choices["smoothing"][task])
+        loss = train_neural.loss_of(model, task, batch, choices["smoothing"][task])
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.adapters() + heads, choices["clip"])
         for group in optimiser.param_groups:
-            group["lr"] = group["base"] * train_judge.rate_at(done, tokens, short)
+            group["lr"] = group["base"] * train_neural.rate_at(done, tokens, short)
         optimiser.step()
         done += sum(len(e.ids) for e in batch)
     model.eval()
@@ -54,13 +54,13 @@ def some(rows, name):
 
 
 def attacks(args, folder, tok, without):
-    rows, _, _, held = judge_jailbreak.load(args.data)
-    epoch = judge_jailbreak.epoch(rows, held, tok, args.data, keep=lambda r: r.source not in without)
-    model = trained(folder, streams.Stream("jailbreak", epoch, 3, train_judge.CHOICES["batch_tokens"]), "jailbreak", args.tokens)
+    rows, _, _, held = neural_jailbreak.load(args.data)
+    epoch = neural_jailbreak.epoch(rows, held, tok, args.data, keep=lambda r: r.source not in without)
+    model = trained(folder, streams.Stream("jailbreak", epoch, 3, train_neural.CHOICES["batch_tokens"]), "jailbreak", args.tokens)
     reader = je.Reader(model, tok)
 
     def scores(chosen):
-        return np.array([jd.gathered(a["jailbreak"], jd.JUDGE_SPREAD) for a in reader.read([r.text for r in chosen])])
+        return np.array([jd.gathered(a["jailbreak"], jd.NEURAL_SPREAD) for a in reader.read([r.text for r in chosen])])
 
     seen = {s: some([r for r, h in zip(rows, held) if h and r.source == s and not r.label], s) for s in sorted({r.source for r in rows}) if s not in without}
     seen = [r for mine in seen.values() if len(mine) >= 30 for r in mine]
@@ -75,9 +75,9 @@ def attacks(args, folder, tok, without):
 
 
 def domains(args, folder, tok, without):
-    rows, _, held = judge_domain.load(args.data)
-    epoch = judge_domain.epoch(rows, held, tok, keep=lambda r: r.source not in without)
-    model = trained(folder, streams.Stream("domain", epoch, 3, train_judge.CHOICES["batch_tokens"]), "domain", args.tokens)
+    rows, _, held = neural_domain.load(args.data)
+    epoch = neural_domain.epoch(rows, held, tok, keep=lambda r: r.source not in without)
+    model = trained(folder, streams.Stream("domain", epoch, 3, train_neural.CHOICES["batch_tokens"]), "domain", args.tokens)
     reader, out = je.Reader(model, tok), {}
     tests = {s: [(r.text, r.label) for r in rows if r.source == s] for s in without}
     if "longfact" in without:
@@ -100,7 +100,7 @@ def main():
     torch.set_num_threads(args.threads)
     folder = trunk.find(args.trunk)
     found = (attacks if args.task == "jailbreak" else domains)(args, folder, trunk.tokenizer(folder), args.without)
-    path = HERE.parent / "models" / "judge" / "left_out_judge.json"
+    path = HERE.parent / "models" / "neural" / "left_out_neural.json"
     report = json.loads(path.read_text()) if path.exists() else {}
     report["+".join(args.without)] = dict(found, tokens=args.tokens)
     path.write_text(json.dumps(report, indent=1) + "\n")

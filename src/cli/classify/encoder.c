@@ -1,11 +1,11 @@
 /* Finding, opening and closing what neural.h describes. */
-#include "cli/classify/neural.h"
+#include "cli/classify/encoder.h"
 
 #include "cli/cmd.h"
 
 #include <sys/stat.h>
 
-enum sr_precision sr_neural_precision(const char *name)
+enum sr_precision sr_cli_encoder_precision(const char *name)
 {
     if (name && strcmp(name, "bf16") == 0)
         return SR_PRECISION_BF16;
@@ -18,7 +18,7 @@ const char *sr_precision_name(enum sr_precision precision)
     return names[precision];
 }
 
-const char *sr_neural_name(const struct sr_encoder *encoder)
+const char *sr_cli_encoder_name(const struct sr_encoder *encoder)
 {
     const char *folder = sr_encoder_info(encoder)->folder, *slash = strrchr(folder, '/');
     return slash && slash[1] ? slash + 1 : folder;
@@ -32,8 +32,8 @@ static bool is_models_folder(const char *path)
     return n < (int)sizeof folder && stat(folder, &st) == 0 && sr_locate_model(model, folder, NULL) != SR_OK;
 }
 
-bool sr_neural_choose(const struct sr_usage *usage, struct sr_neural_args *args, const char *task,
-                      char path[SR_LOCATE_MAX], int *code)
+bool sr_cli_encoder_choose(const struct sr_usage *usage, struct sr_cli_encoder_args *args, const char *task,
+                           char path[SR_LOCATE_MAX], int *code)
 {
     struct sr_err err = {0};
     if (!args->model || !is_models_folder(args->model))
@@ -46,17 +46,17 @@ bool sr_neural_choose(const struct sr_usage *usage, struct sr_neural_args *args,
     return true;
 }
 
-bool sr_neural_open(const struct sr_usage *usage, const struct sr_neural_args *args, const char *heads,
-                    const char *task, struct sr_neural *out, int *code)
+bool sr_cli_encoder_open(const struct sr_usage *usage, const struct sr_cli_encoder_args *args,
+                         const char *heads, const char *task, struct sr_cli_encoder *out, int *code)
 {
     char folder[SR_LOCATE_MAX];
     struct sr_err err = {0};
-    struct sr_encoder_options options = {.precision = sr_neural_precision(args->precision),
+    struct sr_encoder_options options = {.precision = sr_cli_encoder_precision(args->precision),
                                          .task = task,
                                          .heads = &heads,
                                          .n_heads = heads ? 1 : 0};
     struct sr_infer_options engine = sr_infer_defaults();
-    *out = (struct sr_neural){0};
+    *out = (struct sr_cli_encoder){0};
     engine.threads = (unsigned)args->threads;
     int rc = sr_locate_model(folder, args->model, &err);
     if (rc == SR_OK)
@@ -67,13 +67,13 @@ bool sr_neural_open(const struct sr_usage *usage, const struct sr_neural_args *a
         return true;
     *code = sr_cmd_fail(usage, SR_EXIT_BROKE, "%s%s", err.message[0] ? err.message : sr_strerror(rc),
                         rc == SR_ENOENT && !args->model ? " (`make setup` takes it)" : "");
-    sr_neural_close(out);
+    sr_cli_encoder_close(out);
     return false;
 }
 
-void sr_neural_close(struct sr_neural *neural)
+void sr_cli_encoder_close(struct sr_cli_encoder *encoder)
 {
-    sr_infer_free(neural->infer);
-    sr_encoder_unref(neural->encoder);
-    *neural = (struct sr_neural){0};
+    sr_infer_free(encoder->infer);
+    sr_encoder_unref(encoder->encoder);
+    *encoder = (struct sr_cli_encoder){0};
 }
