@@ -1,6 +1,7 @@
 #include "bench/texts.h"
 
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "text/estimate.h"
 #include "json/doc.h"
 
@@ -85,7 +86,7 @@ struct sr_bytes sr_bench_cut(struct sr_bytes text, size_t tokens)
         else
             high = mid;
     }
-    while (low < text.n && ((unsigned char)text.p[low] & 0xC0) == 0x80)
+    while (low < text.n && sr_utf8_is_tail(text.p[low]))
         low++;
     return sr_bytes_of(text.p, low);
 }

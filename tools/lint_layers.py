@@ -33,7 +33,7 @@ SEAMS = {
     r"yaml\.h": {"src/config/bind/yaml.c"},
     r"pcre2\.h": {"src/signal/keyword/regex.c"},
     r"libpsl\.h": {"src/text/entity/public_suffix.c"},
-    r"utf8proc\.h": {"src/text/utf8.c", "src/model/unicode.c"},
+    r"utf8proc\.h": {"src/base/unicode.c"},
     r"nghttp2/.*": {"src/net/http2/http2.c", "src/net/http2/private.h"},
     r"protobuf-c/.*": {"src/net/grpc/protobuf_arena.h"},
     r"ext_proc\.pb-c\.h": {"src/serve/extproc/message.c"},

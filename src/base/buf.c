@@ -2,6 +2,7 @@
 #include "base/buf.h"
 
 #include "base/mem.h"
+#include "base/utf8.h"
 
 #include <stdarg.h>
 #include <stdint.h>
@@ -74,26 +75,6 @@ int sr_buf_printf(struct sr_buf *buf, const char *fmt, ...)
     return rc;
 }
 
-/* Length of the valid UTF-8 sequence at `p` (at most `n` bytes), 0 when it is none. */
-static size_t utf8_sequence(const unsigned char *p, size_t n)
-{
-    unsigned char c = p[0];
-    size_t len = c < 0x80                ? 1
-                 : c >= 0xC2 && c < 0xE0 ? 2
-                 : c >= 0xE0 && c < 0xF0 ? 3
-                 : c >= 0xF0 && c < 0xF5 ? 4
-                                         : 0;
-    if (len == 0 || len > n)
-        return 0;
-    for (size_t i = 1; i < len; i++)
-        if ((p[i] & 0xC0) != 0x80)
-            return 0;
-    if ((c == 0xE0 && p[1] < 0xA0) || (c == 0xED && p[1] > 0x9F) || (c == 0xF0 && p[1] < 0x90) ||
-        (c == 0xF4 && p[1] > 0x8F))
-        return 0;
-    return len;
-}
-
 static int append_escaped(struct sr_buf *buf, unsigned char c)
 {
     static const char hex[] = "0123456789abcdef";
@@ -113,7 +94,7 @@ int sr_buf_append_json(struct sr_buf *buf, struct sr_bytes s)
     int rc = SR_OK;
     while (i < s.n && rc == SR_OK) {
         unsigned char c = (unsigned char)s.p[i];
-        size_t len = utf8_sequence((const unsigned char *)s.p + i, s.n - i);
+        size_t len = sr_utf8_sequence((const unsigned char *)s.p + i, s.n - i);
         if (len && c >= 0x20 && c != '"' && c != '\\' && c != 0x7F) {
             i += len;
             continue;

@@ -5,11 +5,11 @@
 #include "cli/cmd.h"
 
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "cli/classify/guards.h"
 #include "cli/eval/eval.h"
 #include "cli/term.h"
 #include "text/estimate.h"
-#include "text/utf8.h"
 
 #include <stdio.h>
 #include <stdlib.h>

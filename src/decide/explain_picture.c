@@ -2,9 +2,9 @@
  * The picture: signals with their rules, decisions with their trees, the outcome. Lines are cut at the width
  * by columns, not by bytes, and a cut is shown; colours only repeat what signs already say.
  */
+#include "base/unicode.h"
 #include "decide/explain.h"
 #include "decide/plan.h"
-#include "text/utf8.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ static void put_text(struct picture *p, const char *text)
     for (size_t at = 0, length; at < s.n && !p->cut; at += length) {
         int32_t cp;
         length = sr_utf8_decode(s, at, &cp);
-        int columns = sr_utf8_columns(cp);
+        int columns = sr_unicode_columns(cp);
         if (p->column + columns > p->width - 1) { /* the last column is the ellipsis' */
             p->cut = true;
             put_raw(p, "…", strlen("…"));

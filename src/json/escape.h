@@ -1,4 +1,4 @@
-/* Characters as UTF-8 and escape sequences as numbers; inside the json layer only. */
+/* Escape sequences as numbers; inside the json layer only. */
 #ifndef SR_JSON_ESCAPE_H
 #define SR_JSON_ESCAPE_H
 
@@ -35,31 +35,6 @@ static inline char sr_escape_value(uint8_t c)
     default:
         return 0;
     }
-}
-
-/* Writes a character (below 0x110000) as one to four bytes and returns how many. */
-static inline size_t sr_utf8_put(char *out, uint32_t c)
-{
-    if (c < 0x80) {
-        out[0] = (char)c;
-        return 1;
-    }
-    if (c < 0x800) {
-        out[0] = (char)(0xC0 | c >> 6);
-        out[1] = (char)(0x80 | (c & 0x3F));
-        return 2;
-    }
-    if (c < 0x10000) {
-        out[0] = (char)(0xE0 | c >> 12);
-        out[1] = (char)(0x80 | (c >> 6 & 0x3F));
-        out[2] = (char)(0x80 | (c & 0x3F));
-        return 3;
-    }
-    out[0] = (char)(0xF0 | c >> 18);
-    out[1] = (char)(0x80 | (c >> 12 & 0x3F));
-    out[2] = (char)(0x80 | (c >> 6 & 0x3F));
-    out[3] = (char)(0x80 | (c & 0x3F));
-    return 4;
 }
 
 static inline int sr_is_high_surrogate(uint32_t c)

@@ -1,4 +1,5 @@
 /* Inside tokens: strings (content, escapes, UTF-8), numbers and words, split anywhere. */
+#include "base/utf8.h"
 #include "json/escape.h"
 #include "json/scan_state.h"
 
@@ -27,14 +28,15 @@ static void key_append_unit(struct sr_scan *s, uint16_t unit)
     if (s->high && sr_is_low_surrogate(unit)) {
         uint32_t c = sr_surrogate_pair(s->high, unit);
         s->high = 0;
-        sr_key_append(&s->key, s->paths, utf8, sr_utf8_put(utf8, c));
+        sr_key_append(&s->key, s->paths, utf8, sr_utf8_encode((int32_t)c, utf8));
         return;
     }
     key_flush_surrogate(s);
     if (sr_is_high_surrogate(unit))
         s->high = unit;
     else
-        sr_key_append(&s->key, s->paths, utf8, sr_utf8_put(utf8, sr_is_low_surrogate(unit) ? 0xFFFD : unit));
+        sr_key_append(&s->key, s->paths, utf8,
+                      sr_utf8_encode(sr_is_low_surrogate(unit) ? SR_UTF8_REPLACEMENT : unit, utf8));
 }
 
 static int end_string(struct sr_scan *s, struct sr_scan_cursor *c)

@@ -7,6 +7,7 @@
  */
 #include "json/simd.h"
 
+#include "base/utf8.h"
 #include "json/escape.h"
 
 #include <stdlib.h>
@@ -22,7 +23,7 @@
 static inline const uint8_t *skip_characters(const uint8_t *p, const uint8_t *end)
 {
     while (p < end && *p >= 0x80) {
-        size_t n = sr_utf8_length(p, end);
+        size_t n = sr_utf8_multibyte(p, (size_t)(end - p));
         if (n == 0)
             return p;
         p += n;

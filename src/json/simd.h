@@ -31,24 +31,4 @@ sr_simd_skip_fn *sr_simd_skip(void);
 /* "avx2", "sse2", "neon" or "portable", for reports. */
 const char *sr_simd_name(sr_simd_skip_fn *fn);
 
-/* The length of the well-formed UTF-8 sequence of two to four bytes at `p`, 0 when there is none before
- * `end`. p < end. */
-static inline size_t sr_utf8_length(const uint8_t *p, const uint8_t *end)
-{
-    size_t n = (size_t)(end - p);
-    uint8_t a = p[0];
-    if (a >= 0xE0 && a < 0xF0) {
-        if (n < 3 || (p[1] & 0xC0) != 0x80 || (p[2] & 0xC0) != 0x80)
-            return 0;
-        return (a == 0xE0 && p[1] < 0xA0) || (a == 0xED && p[1] > 0x9F) ? 0 : 3;
-    }
-    if (a >= 0xC2 && a < 0xE0)
-        return n >= 2 && (p[1] & 0xC0) == 0x80 ? 2 : 0;
-    if (a < 0xF0 || a > 0xF4 || n < 4)
-        return 0;
-    if ((p[1] & 0xC0) != 0x80 || (p[2] & 0xC0) != 0x80 || (p[3] & 0xC0) != 0x80)
-        return 0;
-    return (a == 0xF0 && p[1] < 0x90) || (a == 0xF4 && p[1] > 0x8F) ? 0 : 4;
-}
-
 #endif

@@ -1,4 +1,5 @@
 /* Decodes string content that the scanner has accepted. */
+#include "base/utf8.h"
 #include "json/escape.h"
 #include "json/scan.h"
 
@@ -29,7 +30,7 @@ static const char *unescape_unicode(const char *p, const char *end, char **out)
     }
     if (sr_is_high_surrogate(c) || sr_is_low_surrogate(c))
         c = 0xFFFD;
-    *out += sr_utf8_put(*out, c);
+    *out += sr_utf8_encode((int32_t)c, *out);
     return p;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 
 #include <assert.h>
 #include <math.h>
@@ -88,26 +89,6 @@ static size_t label_count(const char *labels)
     return n;
 }
 
-/* Length of the valid UTF-8 sequence at p; 0 when there is none. */
-static size_t utf8_length(const unsigned char *p, size_t n)
-{
-    size_t length = p[0] < 0x80   ? 1
-                    : p[0] < 0xC2 ? 0
-                    : p[0] < 0xE0 ? 2
-                    : p[0] < 0xF0 ? 3
-                    : p[0] < 0xF5 ? 4
-                                  : 0;
-    if (length == 0 || length > n)
-        return 0;
-    for (size_t i = 1; i < length; i++)
-        if ((p[i] & 0xC0) != 0x80)
-            return 0;
-    if ((p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xED && p[1] > 0x9F) || (p[0] == 0xF0 && p[1] < 0x90) ||
-        (p[0] == 0xF4 && p[1] > 0x8F))
-        return 0;
-    return length;
-}
-
 static bool is_ascii(struct sr_bytes value)
 {
     uint64_t seen = 0, word;
@@ -129,7 +110,7 @@ static struct sr_bytes normalise(struct sr_bytes value)
         return value;
     size_t at = 0;
     while (at < value.n) {
-        size_t step = utf8_length((const unsigned char *)value.p + at, value.n - at);
+        size_t step = sr_utf8_sequence((const unsigned char *)value.p + at, value.n - at);
         if (step == 0)
             return SR_LIT("invalid");
         if (at + step > SR_METRICS_MAX_VALUE)

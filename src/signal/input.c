@@ -1,7 +1,7 @@
 /* The block that signals read: one allocation, text behind the header, always valid UTF-8. */
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "signal/types.h"
-#include "text/utf8.h"
 
 struct sr_signal_input *sr_signal_input_new(struct sr_bytes text, uint64_t total_bytes)
 {

@@ -1,6 +1,8 @@
 /* Cuts are sought backwards from where a window would be full. */
 #include "text/slices.h"
 
+#include "base/utf8.h"
+
 #include <assert.h>
 
 struct sr_slices sr_slices_of(struct sr_bytes text, size_t size, size_t overlap)
@@ -11,7 +13,7 @@ struct sr_slices sr_slices_of(struct sr_bytes text, size_t size, size_t overlap)
 
 static bool is_inside(struct sr_bytes text, size_t at)
 {
-    return at < text.n && ((unsigned char)text.p[at] & 0xC0) == 0x80;
+    return at < text.n && sr_utf8_is_tail(text.p[at]);
 }
 
 static bool is_space(char c)

@@ -1,6 +1,8 @@
 /* Word iteration: ASCII by a table-free fast path, everything else by code points. */
 #include "text/words.h"
 
+#include "base/unicode.h"
+
 /* One bit a character: 0-9, A-Z, _, a-z. */
 static bool is_ascii_word(unsigned char c)
 {
@@ -8,22 +10,22 @@ static bool is_ascii_word(unsigned char c)
     return words[c >> 6] >> (c & 63) & 1;
 }
 
-static enum sr_utf8_class class_at(struct sr_bytes text, size_t at, int32_t *cp, size_t *length)
+static enum sr_unicode_class class_at(struct sr_bytes text, size_t at, int32_t *cp, size_t *length)
 {
     unsigned char c = (unsigned char)text.p[at];
     if (c < 0x80) {
         *cp = c;
         *length = 1;
-        return is_ascii_word(c) ? SR_UTF8_WORD : SR_UTF8_OTHER;
+        return is_ascii_word(c) ? SR_UNICODE_WORD : SR_UNICODE_OTHER;
     }
     *length = sr_utf8_decode(text, at, cp);
-    return sr_utf8_class(*cp);
+    return sr_unicode_class(*cp);
 }
 
 static void word_add(struct sr_word *word, int32_t cp, bool keep_case)
 {
-    int32_t folded[SR_UTF8_FOLD_POINTS] = {cp};
-    size_t points = keep_case ? 1 : sr_utf8_fold(cp, folded);
+    int32_t folded[SR_UNICODE_FOLD_POINTS] = {cp};
+    size_t points = keep_case ? 1 : sr_unicode_fold(cp, folded);
     if (word->n >= SR_WORD_MAX)
         return;
     for (size_t i = 0; i < points; i++)
@@ -32,18 +34,19 @@ static void word_add(struct sr_word *word, int32_t cp, bool keep_case)
 }
 
 /* Does the character at `at` continue a word of `class`? */
-static bool continues(struct sr_bytes text, size_t at, enum sr_utf8_class class, int32_t *cp, size_t *length)
+static bool continues(struct sr_bytes text, size_t at, enum sr_unicode_class class, int32_t *cp,
+                      size_t *length)
 {
-    if (at >= text.n || class == SR_UTF8_DENSE)
+    if (at >= text.n || class == SR_UNICODE_DENSE)
         return false;
-    enum sr_utf8_class next = class_at(text, at, cp, length);
+    enum sr_unicode_class next = class_at(text, at, cp, length);
     if (next == class)
         return true;
     bool apostrophe = *cp == '\'' || *cp == 0x2019;
     int32_t after;
     size_t skip;
-    return class == SR_UTF8_WORD && apostrophe && at + *length < text.n &&
-           class_at(text, at + *length, &after, &skip) == SR_UTF8_WORD && after > '9';
+    return class == SR_UNICODE_WORD && apostrophe && at + *length < text.n &&
+           class_at(text, at + *length, &after, &skip) == SR_UNICODE_WORD && after > '9';
 }
 
 /* The ASCII beginning of a word; returns where it ends. */
@@ -65,8 +68,8 @@ bool sr_words_next(struct sr_words *words, struct sr_word *word)
     struct sr_bytes text = words->text;
     size_t at = words->at, length = 0;
     int32_t cp = 0;
-    enum sr_utf8_class class = SR_UTF8_OTHER;
-    while (at < text.n && (class = class_at(text, at, &cp, &length)) == SR_UTF8_OTHER)
+    enum sr_unicode_class class = SR_UNICODE_OTHER;
+    while (at < text.n && (class = class_at(text, at, &cp, &length)) == SR_UNICODE_OTHER)
         at += length;
     if (at >= text.n) {
         words->at = at;
@@ -92,14 +95,15 @@ bool sr_words_next(struct sr_words *words, struct sr_word *word)
 size_t sr_words_count(struct sr_bytes text)
 {
     size_t count = 0;
-    enum sr_utf8_class before = SR_UTF8_OTHER;
+    enum sr_unicode_class before = SR_UNICODE_OTHER;
     for (size_t at = 0, length; at < text.n; at += length) {
         int32_t cp;
-        enum sr_utf8_class class = class_at(text, at, &cp, &length);
-        bool apostrophe = class == SR_UTF8_OTHER && before == SR_UTF8_WORD && (cp == '\'' || cp == 0x2019);
-        if (apostrophe && continues(text, at, SR_UTF8_WORD, &cp, &length))
+        enum sr_unicode_class class = class_at(text, at, &cp, &length);
+        bool apostrophe =
+            class == SR_UNICODE_OTHER && before == SR_UNICODE_WORD && (cp == '\'' || cp == 0x2019);
+        if (apostrophe && continues(text, at, SR_UNICODE_WORD, &cp, &length))
             continue;
-        count += class == SR_UTF8_DENSE || (class != SR_UTF8_OTHER && class != before);
+        count += class == SR_UNICODE_DENSE || (class != SR_UNICODE_OTHER && class != before);
         before = class;
     }
     return count;

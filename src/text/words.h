@@ -8,16 +8,16 @@
 #ifndef SR_TEXT_WORDS_H
 #define SR_TEXT_WORDS_H
 
-#include "text/utf8.h"
+#include "base/unicode.h"
 
 #define SR_WORD_MAX 128 /* bytes of a folded word */
 
 struct sr_word {
-    size_t start, end;                           /* byte offsets in the text */
-    enum sr_utf8_class class;                    /* of its first character; never SR_UTF8_OTHER */
-    size_t points;                               /* code points in `folded` */
-    size_t n;                                    /* bytes in `folded` */
-    char folded[SR_WORD_MAX + SR_UTF8_FOLD_MAX]; /* case-folded; or as written with `keep_case` */
+    size_t start, end;                              /* byte offsets in the text */
+    enum sr_unicode_class class;                    /* of its first character; never SR_UNICODE_OTHER */
+    size_t points;                                  /* code points in `folded` */
+    size_t n;                                       /* bytes in `folded` */
+    char folded[SR_WORD_MAX + SR_UNICODE_FOLD_MAX]; /* case-folded; or as written with `keep_case` */
 };
 
 struct sr_words {

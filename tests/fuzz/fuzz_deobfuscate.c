@@ -1,7 +1,7 @@
 /* Any bytes: views lie inside of the text, are valid UTF-8 where the text is, come in bounded number, and
  * stand for no more than they say. */
+#include "base/utf8.h"
 #include "text/disguise/deobfuscate.h"
-#include "text/utf8.h"
 
 #include <stdlib.h>
 

@@ -2,8 +2,8 @@
 #include "by_hand.h"
 #include "cmocka_all.h"
 
+#include "base/unicode.h"
 #include "decide/explain.h"
-#include "text/utf8.h"
 #include "json/doc.h"
 
 static struct sr_config_keyword keywords[] = {{.name = "urgent \"now\"", .keywords = STRINGS("a")},
@@ -144,7 +144,7 @@ static void check_lines(struct sr_bytes picture, int width, bool colour)
             length = 1;
             continue;
         }
-        column = cp == '\n' ? 0 : column + sr_utf8_columns(cp);
+        column = cp == '\n' ? 0 : column + sr_unicode_columns(cp);
         assert_true(column <= width);
     }
 }

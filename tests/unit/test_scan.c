@@ -3,6 +3,7 @@
 #include "tests/unit/cmocka_all.h"
 
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "tests/unit/json_check.h"
 
 #include "json/path.h"
@@ -594,7 +595,7 @@ static const uint8_t *skip_reference(const uint8_t *p, const uint8_t *end, bool 
     while (p < end) {
         size_t n = 1, left = (size_t)(end - p);
         if (*p >= 0x80)
-            n = sr_utf8_length(p, end);
+            n = sr_utf8_multibyte(p, (size_t)(end - p));
         else if (*p == '\\' && escaped && left >= 2 && p[1] && strchr("\"\\/bfnrt", p[1]))
             n = 2;
         else if (*p == '\\' && escaped && left >= 6 && p[1] == 'u' && isxdigit(p[2]) && isxdigit(p[3]) &&

@@ -1,8 +1,8 @@
 /* Context, structure, language, domain; expressions and their limits; the input block. */
 #include "signal_kit.h"
 
+#include "base/utf8.h"
 #include "signal/keyword/regex.h"
-#include "text/utf8.h"
 
 #include <stdlib.h>
 

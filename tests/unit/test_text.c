@@ -1,95 +1,13 @@
 /* Code points, words, many literals at once, languages. */
 #include "cmocka_all.h"
 
+#include "base/unicode.h"
 #include "text/language.h"
 #include "text/terms/match.h"
-#include "text/utf8.h"
 #include "text/words.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-static void test_decode_encode_round_trip(void **state)
-{
-    (void)state;
-    for (int32_t cp = 0; cp < 0x110000; cp++) {
-        char bytes[SR_UTF8_MAX];
-        int32_t back;
-        if (cp >= 0xD800 && cp < 0xE000)
-            continue;
-        size_t n = sr_utf8_encode(cp, bytes);
-        assert_int_equal(sr_utf8_decode(sr_bytes_of(bytes, n), 0, &back), n);
-        assert_int_equal(back, cp);
-        assert_int_equal(sr_utf8_decode_before(sr_bytes_of(bytes, n), n, &back), n);
-        assert_int_equal(back, cp);
-        assert_true(sr_utf8_valid(sr_bytes_of(bytes, n)));
-    }
-}
-
-static void test_broken_bytes(void **state)
-{
-    (void)state;
-    static const char *const broken[] = {
-        "\x80", "\xC0\x80", "\xE0\x80\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xF0\x9F\x98", "\xFF"};
-    for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
-        struct sr_bytes s = sr_bytes_str(broken[i]);
-        char clean[8];
-        int32_t cp;
-        assert_false(sr_utf8_valid(s));
-        assert_int_equal(sr_utf8_decode(s, 0, &cp), 1);
-        assert_int_equal(cp, SR_UTF8_REPLACEMENT);
-        sr_utf8_clean(s, clean);
-        assert_true(sr_utf8_valid(sr_bytes_of(clean, s.n)));
-        assert_int_equal(clean[0], '?');
-    }
-}
-
-static void assert_folds(const char *text, const char *expected)
-{
-    char out[256];
-    size_t at = 0, n = sr_utf8_fold_into(sr_bytes_str(text), &at, out, sizeof out);
-    assert_int_equal(at, strlen(text));
-    assert_int_equal(n, strlen(expected));
-    assert_memory_equal(out, expected, n);
-}
-
-static void test_fold(void **state)
-{
-    (void)state;
-    assert_folds("HELLO, World [@Z`]{}", "hello, world [@z`]{}");
-    assert_folds("STRASSE Straße", "strasse strasse");
-    assert_folds("ΟΔΥΣΣΕΥΣ", "οδυσσευσ");
-    assert_folds("ПРИВЕТ", "привет");
-    assert_folds("日本語とタイ ไทย", "日本語とタイ ไทย");
-}
-
-static void test_fold_stops_before_the_limit(void **state)
-{
-    (void)state;
-    const char *text = "ÀÉÎÕÜÀÉÎÕÜÀÉÎÕÜÀÉÎÕÜ";
-    char out[20];
-    size_t at = 0, n = 0;
-    while (at < strlen(text)) {
-        size_t before = at;
-        n += sr_utf8_fold_into(sr_bytes_str(text), &at, out, sizeof out);
-        assert_true(at > before);
-    }
-    assert_int_equal(n, strlen(text));
-}
-
-static void test_classes(void **state)
-{
-    (void)state;
-    assert_int_equal(sr_utf8_class('a'), SR_UTF8_WORD);
-    assert_int_equal(sr_utf8_class('_'), SR_UTF8_WORD);
-    assert_int_equal(sr_utf8_class('-'), SR_UTF8_OTHER);
-    assert_int_equal(sr_utf8_class(0x0436), SR_UTF8_WORD);
-    assert_int_equal(sr_utf8_class(0x4E2D), SR_UTF8_DENSE);
-    assert_int_equal(sr_utf8_class(0x30AB), SR_UTF8_DENSE);
-    assert_int_equal(sr_utf8_class(0xAC00), SR_UTF8_KOREAN);
-    assert_int_equal(sr_utf8_class(0x3002), SR_UTF8_OTHER);
-    assert_int_equal(sr_utf8_class(0x1F600), SR_UTF8_OTHER);
-}
 
 static void assert_words(const char *text, const char *expected)
 {
@@ -251,26 +169,26 @@ static void test_match_equals_naive(void **state)
         uint32_t counts[10] = {0}, expected[10] = {0};
         sr_matcher_count(matcher, sr_bytes_of(text, n), counts);
         char *folded = malloc(n * 3 + 16);
-        size_t at = 0, m = sr_utf8_fold_into(sr_bytes_of(text, n), &at, folded, n * 3 + 16);
+        size_t at = 0, m = sr_unicode_fold_into(sr_bytes_of(text, n), &at, folded, n * 3 + 16);
         for (size_t k = 0; k < 10; k++) {
             char key[64];
-            size_t from = 0, length = sr_utf8_fold_into(literals[k], &from, key, sizeof key);
+            size_t from = 0, length = sr_unicode_fold_into(literals[k], &from, key, sizeof key);
             int32_t cp;
             sr_utf8_decode(sr_bytes_of(key, length), 0, &cp);
-            enum sr_utf8_class first = sr_utf8_class(cp);
+            enum sr_unicode_class first = sr_unicode_class(cp);
             sr_utf8_decode_before(sr_bytes_of(key, length), length, &cp);
-            enum sr_utf8_class last = sr_utf8_class(cp);
+            enum sr_unicode_class last = sr_unicode_class(cp);
             for (size_t i = 0; i + length <= m; i++) {
                 if (memcmp(folded + i, key, length) != 0)
                     continue;
-                if (i > 0 && first == SR_UTF8_WORD) {
+                if (i > 0 && first == SR_UNICODE_WORD) {
                     sr_utf8_decode_before(sr_bytes_of(folded, m), i, &cp);
-                    if (sr_utf8_class(cp) == SR_UTF8_WORD)
+                    if (sr_unicode_class(cp) == SR_UNICODE_WORD)
                         continue;
                 }
-                if (i + length < m && last == SR_UTF8_WORD) {
+                if (i + length < m && last == SR_UNICODE_WORD) {
                     sr_utf8_decode(sr_bytes_of(folded, m), i + length, &cp);
-                    if (sr_utf8_class(cp) == SR_UTF8_WORD)
+                    if (sr_unicode_class(cp) == SR_UNICODE_WORD)
                         continue;
                 }
                 expected[k]++;
@@ -326,11 +244,6 @@ static void test_language_of_a_long_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_decode_encode_round_trip),
-        cmocka_unit_test(test_broken_bytes),
-        cmocka_unit_test(test_fold),
-        cmocka_unit_test(test_fold_stops_before_the_limit),
-        cmocka_unit_test(test_classes),
         cmocka_unit_test(test_words),
         cmocka_unit_test(test_long_words_are_cut),
         cmocka_unit_test(test_stem),

@@ -2,10 +2,10 @@
 #include "cli/classify/guards.h"
 
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "cli/cmd.h"
 #include "config/load.h"
 #include "text/disguise/deobfuscate.h"
-#include "text/utf8.h"
 
 bool sr_is_guard_task(const struct sr_tiers *tiers)
 {

@@ -5,6 +5,7 @@
 #include "cli/eval/eval.h"
 
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "cli/classify/guards.h"
 #include "cli/cmd.h"
 #include "cli/measure.h"
@@ -51,7 +52,7 @@ static size_t byte_of(struct sr_bytes text, int64_t at)
 {
     size_t i = 0;
     for (; i < text.n; i++) {
-        bool begins = ((unsigned char)text.p[i] & 0xC0) != 0x80;
+        bool begins = !sr_utf8_is_tail(text.p[i]);
         if (begins && at-- == 0)
             return i;
     }

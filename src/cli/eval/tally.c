@@ -3,6 +3,7 @@
 
 #include "base/grow.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 
 #define OTHERS "(others)"
 
@@ -30,7 +31,7 @@ static struct sr_bytes kept_of(struct sr_bytes value)
     size_t n = value.n;
     if (n >= SR_TALLY_VALUE_MAX) {
         n = SR_TALLY_VALUE_MAX - 1;
-        while (n > 0 && ((unsigned char)value.p[n] & 0xC0) == 0x80)
+        while (n > 0 && sr_utf8_is_tail(value.p[n]))
             n--;
     }
     return sr_bytes_of(value.p, n);

@@ -90,7 +90,7 @@ static int32_t char_id(const struct sr_tokenizer *t, const char *p, size_t n, bo
     char text[SR_TOKENIZER_TOKEN_MAX];
     struct sr_bytes prefix = first ? SR_LIT("") : bpe->prefix, suffix = last ? bpe->suffix : SR_LIT("");
     int32_t cp;
-    if (bpe->chars && sr_unicode_decode(p, &cp) < 4)
+    if (bpe->chars && sr_utf8_decode_valid(p, &cp) < 4)
         return bpe->chars[cp];
     if (prefix.n + suffix.n == 0)
         return find_own(t, p, n);
@@ -108,7 +108,7 @@ static size_t build(struct sr_tok_work *w, const char *p, size_t n)
     struct builder b = {w, 0, SR_TOK_NONE, 0};
     int32_t cp;
     for (size_t i = 0, length; i < n; i += length) {
-        length = bpe->byte_level ? 1 : sr_unicode_decode(p + i, &cp);
+        length = bpe->byte_level ? 1 : sr_utf8_decode_valid(p + i, &cp);
         int32_t id = bpe->byte_level ? bpe->bytes[(unsigned char)p[i]]
                                      : char_id(w->t, p + i, length, i == 0, i + length == n);
         if (id != SR_TOK_NONE) {

@@ -1,7 +1,7 @@
 /* Validation is iterative over one bit a level; everything after it may trust the text. */
 #include "model/tokenizer/json.h"
 
-#include "model/unicode.h"
+#include "model/tokenizer/chars.h"
 
 #include <stdlib.h>
 
@@ -85,7 +85,7 @@ static bool check_string(struct reader *r)
                 used = 2;
             }
         } else if (c >= 0x80) {
-            used = sr_unicode_unit(r->p + r->i, r->n - r->i, &valid);
+            used = sr_utf8_unit(r->p + r->i, r->n - r->i, &valid);
             if (!valid)
                 return bad(r, "bytes that are no UTF-8");
         }
@@ -313,7 +313,7 @@ size_t sr_tjson_decode(sr_tjson string, char *out)
         if (string.p[i] != '\\') {
             out[n++] = string.p[i++];
         } else if (string.p[i + 1] == 'u') {
-            n += sr_unicode_encode(unicode_escape(string.p + i, string.n - i, &used), out + n);
+            n += sr_utf8_encode(unicode_escape(string.p + i, string.n - i, &used), out + n);
             i += used;
         } else {
             out[n++] = to[strchr(from, string.p[i + 1]) - from];

@@ -19,7 +19,7 @@ struct span {
 static void put_char(struct sr_tok_work *w, struct sr_tok_text *out, int32_t cp, uint32_t unit)
 {
     char bytes[4];
-    sr_tok_text_put(w, out, bytes, sr_unicode_encode(cp, bytes), unit);
+    sr_tok_text_put(w, out, bytes, sr_utf8_encode(cp, bytes), unit);
 }
 
 /* ---- normal forms ---- */
@@ -40,9 +40,9 @@ struct segment {
 static void segment_add(struct segment *s, int32_t cp, bool compat, uint32_t unit)
 {
     int32_t points[SR_UNICODE_POINTS_MAX];
-    size_t n = sr_unicode_decompose(cp, compat, points);
+    size_t n = sr_chars_decompose(cp, compat, points);
     for (size_t i = 0; i < n; i++)
-        s->pieces[s->n++] = (struct piece){points[i], (uint8_t)sr_unicode_ccc(points[i]), i > 0};
+        s->pieces[s->n++] = (struct piece){points[i], (uint8_t)sr_chars_ccc(points[i]), i > 0};
     s->units[s->n_units++] = unit;
 }
 
@@ -66,7 +66,7 @@ static void segment_compose(struct segment *s)
     for (size_t i = 0; i < s->n; i++) {
         struct piece piece = s->pieces[i];
         if (has_starter && (out == starter + 1 || last < piece.ccc)) {
-            int32_t whole = sr_unicode_compose(s->pieces[starter].cp, piece.cp);
+            int32_t whole = sr_chars_compose(s->pieces[starter].cp, piece.cp);
             if (whole >= 0) {
                 s->pieces[starter].cp = whole;
                 s->pieces[starter].change = (int8_t)(s->pieces[starter].change + piece.change - 1);
@@ -98,8 +98,8 @@ static void segment_write(struct sr_tok_work *w, struct segment *s, struct sr_to
 /* Does the code point stand for itself in this form, whatever comes before it? */
 static unsigned form_mask(const struct sr_tok_norm *step)
 {
-    return SR_UNICODE_JOINS | (step->compose ? SR_UNICODE_NFC : SR_UNICODE_SPLITS) |
-           (step->compat ? SR_UNICODE_COMPAT : 0);
+    return SR_CHARS_JOINS | (step->compose ? SR_CHARS_NFC : SR_CHARS_SPLITS) |
+           (step->compat ? SR_CHARS_COMPAT : 0);
 }
 
 /* Has any character one of these flags? ASCII has none of those that are asked for. */
@@ -111,8 +111,8 @@ static bool any_flagged(struct span in, unsigned mask)
             i++;
             continue;
         }
-        i += sr_unicode_decode(in.text->p + i, &cp);
-        if (sr_unicode_flags(cp) & mask)
+        i += sr_utf8_decode_valid(in.text->p + i, &cp);
+        if (sr_chars_flags(cp) & mask)
             return true;
     }
     return false;
@@ -126,8 +126,8 @@ static void form(struct sr_tok_work *w, const struct sr_tok_norm *step, struct s
     size_t copied = in.a, last = in.a; /* what is written; where the latest quiet character begins */
     for (size_t i = in.a; i < in.b && !w->rc;) {
         int32_t cp;
-        size_t length = sr_unicode_decode(in.text->p + i, &cp);
-        if (cp < 0x80 || !(sr_unicode_flags(cp) & mask)) {
+        size_t length = sr_utf8_decode_valid(in.text->p + i, &cp);
+        if (cp < 0x80 || !(sr_chars_flags(cp) & mask)) {
             last = i;
             i += length;
             continue;
@@ -141,9 +141,9 @@ static void form(struct sr_tok_work *w, const struct sr_tok_norm *step, struct s
         for (i = last; i < in.b && segment.n_units < SEGMENT_MAX &&
                        segment.n + SR_UNICODE_POINTS_MAX <= SEGMENT_MAX * 2;
              i += length) {
-            length = sr_unicode_decode(in.text->p + i, &cp);
-            unsigned flags = sr_unicode_flags(cp);
-            if (i > last && !(flags & (step->compat ? mask : SR_UNICODE_JOINS)))
+            length = sr_utf8_decode_valid(in.text->p + i, &cp);
+            unsigned flags = sr_chars_flags(cp);
+            if (i > last && !(flags & (step->compat ? mask : SR_CHARS_JOINS)))
                 break;
             segment_add(&segment, cp, step->compat, sr_tok_text_unit(w, in.text, i));
         }
@@ -161,7 +161,7 @@ static void form(struct sr_tok_work *w, const struct sr_tok_norm *step, struct s
 
 static void lower_chars(struct sr_tok_work *w, struct span in, struct sr_tok_text *out)
 {
-    int32_t cp, low[SR_UNICODE_LOWER_MAX];
+    int32_t cp, low[SR_CHARS_LOWER_MAX];
     for (size_t i = in.a; i < in.b && !w->rc;) {
         size_t start = i;
         while (i < in.b && (unsigned char)in.text->p[i] < 0x80)
@@ -172,11 +172,11 @@ static void lower_chars(struct sr_tok_work *w, struct span in, struct sr_tok_tex
                 p[k] = sr_ascii_lower(p[k]);
             continue;
         }
-        i += sr_unicode_decode(in.text->p + i, &cp);
+        i += sr_utf8_decode_valid(in.text->p + i, &cp);
         size_t n = 1;
         low[0] = cp;
-        if (sr_unicode_flags(cp) & SR_UNICODE_UPPER)
-            n = sr_unicode_lower(cp, low);
+        if (sr_chars_flags(cp) & SR_CHARS_UPPER)
+            n = sr_chars_lower(cp, low);
         uint32_t unit = sr_tok_text_unit(w, in.text, start);
         for (size_t k = 0; k < n; k++)
             put_char(w, out, low[k], unit);
@@ -188,8 +188,8 @@ static void drop_flagged(struct sr_tok_work *w, struct span in, struct sr_tok_te
     int32_t cp;
     size_t copied = in.a;
     for (size_t i = in.a, length; i < in.b && !w->rc; i += length) {
-        length = sr_unicode_decode(in.text->p + i, &cp);
-        if (sr_unicode_flags(cp) & flag) {
+        length = sr_utf8_decode_valid(in.text->p + i, &cp);
+        if (sr_chars_flags(cp) & flag) {
             if (copied < i)
                 sr_tok_text_copy(w, out, in.text, copied, i);
             copied = i + length;
@@ -205,11 +205,11 @@ static void bert_chars(struct sr_tok_work *w, const struct sr_tok_norm *step, bo
                        struct sr_tok_text *out)
 {
     const char *p = in.text->p;
-    int32_t cp, low[SR_UNICODE_LOWER_MAX];
+    int32_t cp, low[SR_CHARS_LOWER_MAX];
     for (size_t i = in.a; i < in.b && !w->rc;) {
         size_t start = i;
         while (i < in.b && (unsigned char)p[i] < 0x80 &&
-               !(step->clean && sr_unicode_table[(unsigned char)p[i]] & SR_UNICODE_CONTROL))
+               !(step->clean && sr_chars_table[(unsigned char)p[i]] & SR_CHARS_CONTROL))
             i++;
         if (i > start) {
             char *to = sr_tok_text_copy(w, out, in.text, start, i);
@@ -220,16 +220,16 @@ static void bert_chars(struct sr_tok_work *w, const struct sr_tok_norm *step, bo
             }
             continue;
         }
-        i += sr_unicode_decode(p + i, &cp);
-        unsigned flags = sr_unicode_flags(cp);
-        if (step->clean && flags & SR_UNICODE_CONTROL)
+        i += sr_utf8_decode_valid(p + i, &cp);
+        unsigned flags = sr_chars_flags(cp);
+        if (step->clean && flags & SR_CHARS_CONTROL)
             continue;
         uint32_t unit = sr_tok_text_unit(w, in.text, start);
         size_t n = 1;
-        low[0] = step->clean && flags & SR_UNICODE_SPACE ? ' ' : cp;
-        if (lower && flags & SR_UNICODE_UPPER)
-            n = sr_unicode_lower(cp, low);
-        bool spaced = step->cjk && flags & SR_UNICODE_CJK;
+        low[0] = step->clean && flags & SR_CHARS_SPACE ? ' ' : cp;
+        if (lower && flags & SR_CHARS_UPPER)
+            n = sr_chars_lower(cp, low);
+        bool spaced = step->cjk && flags & SR_CHARS_CJK;
         if (spaced)
             put_char(w, out, ' ', unit);
         for (size_t k = 0; k < n; k++)
@@ -245,17 +245,17 @@ static void strip(struct sr_tok_work *w, const struct sr_tok_norm *step, struct 
     int32_t cp;
     size_t a = in.a, b = in.b;
     while (step->left && a < b) {
-        size_t n = sr_unicode_decode(in.text->p + a, &cp);
-        if (!(sr_unicode_flags(cp) & SR_UNICODE_SPACE))
+        size_t n = sr_utf8_decode_valid(in.text->p + a, &cp);
+        if (!(sr_chars_flags(cp) & SR_CHARS_SPACE))
             break;
         a += n;
     }
     while (step->right && a < b) {
         size_t i = b - 1;
-        while (sr_unicode_is_tail(in.text->p[i]))
+        while (sr_utf8_is_tail(in.text->p[i]))
             i--;
-        sr_unicode_decode(in.text->p + i, &cp);
-        if (!(sr_unicode_flags(cp) & SR_UNICODE_SPACE))
+        sr_utf8_decode_valid(in.text->p + i, &cp);
+        if (!(sr_chars_flags(cp) & SR_CHARS_SPACE))
             break;
         b = i;
     }
@@ -279,7 +279,7 @@ static void replace(struct sr_tok_work *w, const struct sr_tok_norm *step, struc
         int32_t cp;
         uint32_t unit = sr_tok_text_unit(w, in.text, i - 1);
         for (size_t k = 0, length; k < content.n; k += length) {
-            length = sr_unicode_decode(content.p + k, &cp);
+            length = sr_utf8_decode_valid(content.p + k, &cp);
             sr_tok_text_put(w, out, content.p + k, length, unit);
         }
     }
@@ -293,7 +293,7 @@ static void prepend(struct sr_tok_work *w, const struct sr_tok_norm *step, struc
     int32_t cp;
     uint32_t unit = sr_tok_text_unit(w, in.text, in.a);
     for (size_t k = 0, length; k < step->content.n; k += length) {
-        length = sr_unicode_decode(step->content.p + k, &cp);
+        length = sr_utf8_decode_valid(step->content.p + k, &cp);
         sr_tok_text_put(w, out, step->content.p + k, length, unit);
     }
     sr_tok_text_copy(w, out, in.text, in.a, in.b);
@@ -313,7 +313,7 @@ static void apply(struct sr_tok_work *w, const struct sr_tok_norm *step, struct 
 
 static void bert(struct sr_tok_work *w, const struct sr_tok_norm *step, struct span *in)
 {
-    bool accents = step->accents && any_flagged(*in, form_mask(&nfd) | SR_UNICODE_MN);
+    bool accents = step->accents && any_flagged(*in, form_mask(&nfd) | SR_CHARS_MN);
     struct sr_tok_text *out = other(w, in->text);
     bert_chars(w, step, step->lower && !accents, *in, out);
     *in = (struct span){out, 0, out->n};
@@ -321,7 +321,7 @@ static void bert(struct sr_tok_work *w, const struct sr_tok_norm *step, struct s
         return;
     apply(w, &nfd, in);
     out = other(w, in->text);
-    drop_flagged(w, *in, out, SR_UNICODE_MN);
+    drop_flagged(w, *in, out, SR_CHARS_MN);
     *in = (struct span){out, 0, out->n};
     if (step->lower && in->b)
         apply(w, &(struct sr_tok_norm){.kind = SR_TOK_NORM_LOWER}, in);
@@ -344,7 +344,7 @@ static void apply(struct sr_tok_work *w, const struct sr_tok_norm *step, struct 
         lower_chars(w, *in, out);
         break;
     case SR_TOK_NORM_STRIP_ACCENTS:
-        drop_flagged(w, *in, out, SR_UNICODE_MARK);
+        drop_flagged(w, *in, out, SR_CHARS_MARK);
         break;
     case SR_TOK_NORM_STRIP:
         strip(w, step, *in, out);

@@ -248,7 +248,7 @@ int sr_tokenizer_open_memory(struct sr_tokenizer **out, const void *p, size_t n,
     struct sr_tokenizer *t = sr_mem_calloc(1, sizeof *t);
     if (!t)
         return out_of_memory(err);
-    sr_unicode_init();
+    sr_chars_init();
     sr_ref_init(&t->ref);
     sr_arena_init(&t->arena, ARENA_MAX);
     t->unk = SR_TOK_NONE;

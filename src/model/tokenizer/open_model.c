@@ -227,7 +227,7 @@ static int open_byte_words(struct sr_tokenizer *t, const int32_t chars[256], str
         if (token.n && !bytes)
             return out_of_memory(err);
         for (; i < token.n; n++) {
-            size_t length = sr_unicode_decode(token.p + i, &cp);
+            size_t length = sr_utf8_decode_valid(token.p + i, &cp);
             if (cp >= 0x200 || byte_of[cp] < 0)
                 break;
             bytes[n] = (char)byte_of[cp];
@@ -251,7 +251,7 @@ static int open_chars(struct sr_tokenizer *t, struct sr_err *err)
     memset(t->bpe.chars, 0xFF, SR_TOK_CHARS * sizeof *t->bpe.chars);
     for (size_t id = 0; id < t->vocab.size; id++) {
         struct sr_bytes token = t->vocab.tokens[id];
-        if (token.n && token.n < 4 && sr_unicode_decode(token.p, &cp) == token.n)
+        if (token.n && token.n < 4 && sr_utf8_decode_valid(token.p, &cp) == token.n)
             t->bpe.chars[cp] = (int32_t)id;
     }
     return SR_OK;
@@ -263,7 +263,7 @@ static int open_bytes(struct sr_tokenizer *t, struct sr_err *err)
     char text[8];
     byte_chars(chars);
     for (int b = 0; b < 256; b++) {
-        t->bpe.bytes[b] = sr_tok_vocab_find(&t->vocab, sr_bytes_of(text, sr_unicode_encode(chars[b], text)));
+        t->bpe.bytes[b] = sr_tok_vocab_find(&t->vocab, sr_bytes_of(text, sr_utf8_encode(chars[b], text)));
         snprintf(text, sizeof text, "<0x%02X>", (unsigned)b);
         t->bpe.fallback[b] = sr_tok_vocab_find(&t->vocab, sr_bytes_str(text));
     }

@@ -13,8 +13,8 @@
 
 #include "base/arena.h"
 #include "base/ref.h"
+#include "model/tokenizer/chars.h"
 #include "model/tokenizer/tokenizer.h"
-#include "model/unicode.h"
 
 #define SR_TOK_STEPS_MAX    32u /* normalizers, pre-tokenizers: each */
 #define SR_TOK_TEMPLATE_MAX 16u /* tokens before, after a text: each */

@@ -13,10 +13,10 @@ static inline unsigned class_at(const char *p, size_t *length)
     int32_t cp;
     if (c < 0x80) {
         *length = 1;
-        return sr_unicode_table[c];
+        return sr_chars_table[c];
     }
-    *length = sr_unicode_decode(p, &cp);
-    return sr_unicode_flags(cp);
+    *length = sr_utf8_decode_valid(p, &cp);
+    return sr_chars_flags(cp);
 }
 
 /* End of the run of characters from p[i] on with (flags & mask) == want, at most `max` of them. */
@@ -31,9 +31,9 @@ static inline size_t run(const char *p, size_t n, size_t i, unsigned mask, unsig
     return i;
 }
 
-#define LETTER  SR_UNICODE_LETTER
-#define NUMBER  SR_UNICODE_NUMBER
-#define SPACE   SR_UNICODE_SPACE
+#define LETTER  SR_CHARS_LETTER
+#define NUMBER  SR_CHARS_NUMBER
+#define SPACE   SR_CHARS_SPACE
 #define ALL     SIZE_MAX
 #define LONG_S0 '\xC5' /* U+017F: folds to s */
 #define LONG_S1 '\xBF'

@@ -11,10 +11,10 @@ static inline unsigned flags_at(const char *p, size_t *length)
     int32_t cp;
     if (c < 0x80) {
         *length = 1;
-        return sr_unicode_table[c];
+        return sr_chars_table[c];
     }
-    *length = sr_unicode_decode(p, &cp);
-    return sr_unicode_flags(cp);
+    *length = sr_utf8_decode_valid(p, &cp);
+    return sr_chars_flags(cp);
 }
 
 static void down(struct sr_tok_work *w, size_t level, struct sr_tok_text *text, size_t a, size_t b)
@@ -34,7 +34,7 @@ static bool next_match(const struct sr_tok_split *split, const char *p, size_t n
                        size_t *to)
 {
     size_t length;
-    unsigned want = split->kind == SR_TOK_SPLIT_DIGITS ? SR_UNICODE_NUMERIC : SR_UNICODE_PUNCT;
+    unsigned want = split->kind == SR_TOK_SPLIT_DIGITS ? SR_CHARS_NUMERIC : SR_CHARS_PUNCT;
     if (split->kind == SR_TOK_SPLIT_STRING) {
         const char *hit = sr_tok_search(p + i, n - i, split->pattern);
         if (!hit)
@@ -119,10 +119,10 @@ static void split_bert(struct sr_tok_work *w, size_t level, struct sr_tok_text *
     size_t word = a, length;
     for (size_t i = a; i < b && !w->stop; i += length) {
         unsigned flags = flags_at(p + i, &length);
-        if (!(flags & (SR_UNICODE_SPACE | SR_UNICODE_PUNCT)))
+        if (!(flags & (SR_CHARS_SPACE | SR_CHARS_PUNCT)))
             continue;
         down(w, level + 1, text, word, i);
-        if (flags & SR_UNICODE_PUNCT)
+        if (flags & SR_CHARS_PUNCT)
             down(w, level + 1, text, i, i + length);
         word = i + length;
     }
@@ -132,20 +132,20 @@ static void split_bert(struct sr_tok_work *w, size_t level, struct sr_tok_text *
 /* Runs of equal class; spaces are left out. */
 static void split_classes(struct sr_tok_work *w, size_t level, struct sr_tok_text *text, size_t a, size_t b)
 {
-    unsigned mask = w->t->splits[level].kind == SR_TOK_SPLIT_WORDS ? SR_UNICODE_SPACE | SR_UNICODE_WORD
-                                                                   : SR_UNICODE_SPACE;
-    unsigned now = SR_UNICODE_SPACE;
+    unsigned mask =
+        w->t->splits[level].kind == SR_TOK_SPLIT_WORDS ? SR_CHARS_SPACE | SR_CHARS_WORD : SR_CHARS_SPACE;
+    unsigned now = SR_CHARS_SPACE;
     size_t start = a, length;
     for (size_t i = a; i < b && !w->stop; i += length) {
         unsigned class = flags_at(text->p + i, &length) & mask;
         if (class == now)
             continue;
-        if (now != SR_UNICODE_SPACE)
+        if (now != SR_CHARS_SPACE)
             down(w, level + 1, text, start, i);
         start = i;
         now = class;
     }
-    if (now != SR_UNICODE_SPACE)
+    if (now != SR_CHARS_SPACE)
         down(w, level + 1, text, start, b);
 }
 

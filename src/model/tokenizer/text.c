@@ -54,7 +54,7 @@ uint32_t sr_tok_unit_end(const struct sr_tok_work *w, uint32_t unit)
     bool valid;
     if (unit >= w->original.n)
         return (uint32_t)w->original.n;
-    return unit + (uint32_t)sr_unicode_unit(w->original.p + unit, w->original.n - unit, &valid);
+    return unit + (uint32_t)sr_utf8_unit(w->original.p + unit, w->original.n - unit, &valid);
 }
 
 void sr_tok_text_put(struct sr_tok_work *w, struct sr_tok_text *text, const char *p, size_t n, uint32_t unit)
@@ -116,7 +116,7 @@ uint32_t sr_tok_text_unit(struct sr_tok_work *w, struct sr_tok_text *text, size_
     if (run->start & SR_TOK_LUMP)
         return run->start & ~SR_TOK_LUMP;
     uint32_t unit = run->start + (uint32_t)(at - run->at);
-    while (unit > run->start && sr_unicode_is_tail(w->original.p[unit]))
+    while (unit > run->start && sr_utf8_is_tail(w->original.p[unit]))
         unit--;
     return unit;
 }

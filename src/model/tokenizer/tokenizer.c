@@ -13,10 +13,10 @@ static bool is_word_before(const char *p, size_t a, size_t i)
     int32_t cp;
     if (i == a)
         return false;
-    for (i--; i > a && sr_unicode_is_tail(p[i]);)
+    for (i--; i > a && sr_utf8_is_tail(p[i]);)
         i--;
-    sr_unicode_decode(p + i, &cp);
-    return sr_unicode_flags(cp) & SR_UNICODE_WORD;
+    sr_utf8_decode_valid(p + i, &cp);
+    return sr_chars_flags(cp) & SR_CHARS_WORD;
 }
 
 static bool is_word_at(const char *p, size_t b, size_t i)
@@ -24,8 +24,8 @@ static bool is_word_at(const char *p, size_t b, size_t i)
     int32_t cp;
     if (i == b)
         return false;
-    sr_unicode_decode(p + i, &cp);
-    return sr_unicode_flags(cp) & SR_UNICODE_WORD;
+    sr_utf8_decode_valid(p + i, &cp);
+    return sr_chars_flags(cp) & SR_CHARS_WORD;
 }
 
 static size_t spaces_before(const char *p, size_t a, size_t i)
@@ -33,10 +33,10 @@ static size_t spaces_before(const char *p, size_t a, size_t i)
     int32_t cp;
     while (i > a) {
         size_t from = i - 1;
-        while (from > a && sr_unicode_is_tail(p[from]))
+        while (from > a && sr_utf8_is_tail(p[from]))
             from--;
-        sr_unicode_decode(p + from, &cp);
-        if (!(sr_unicode_flags(cp) & SR_UNICODE_SPACE))
+        sr_utf8_decode_valid(p + from, &cp);
+        if (!(sr_chars_flags(cp) & SR_CHARS_SPACE))
             break;
         i = from;
     }
@@ -47,8 +47,8 @@ static size_t spaces_behind(const char *p, size_t b, size_t i)
 {
     int32_t cp;
     while (i < b) {
-        size_t length = sr_unicode_decode(p + i, &cp);
-        if (!(sr_unicode_flags(cp) & SR_UNICODE_SPACE))
+        size_t length = sr_utf8_decode_valid(p + i, &cp);
+        if (!(sr_chars_flags(cp) & SR_CHARS_SPACE))
             break;
         i += length;
     }
@@ -117,7 +117,7 @@ static void base_text(struct sr_tok_work *w)
             i += 8;
             continue;
         }
-        size_t n = sr_unicode_unit(s.p + i, s.n - i, &valid);
+        size_t n = sr_utf8_unit(s.p + i, s.n - i, &valid);
         i += valid ? n : 0;
     }
     sr_tok_text_clear(&w->base);
@@ -130,7 +130,7 @@ static void base_text(struct sr_tok_work *w)
         return;
     }
     for (i = 0; i < s.n && !w->rc; i = start) {
-        size_t n = sr_unicode_unit(s.p + i, s.n - i, &valid);
+        size_t n = sr_utf8_unit(s.p + i, s.n - i, &valid);
         start = i + n;
         if (valid)
             sr_tok_text_put(w, &w->base, s.p + i, n, (uint32_t)i);

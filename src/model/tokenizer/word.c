@@ -26,9 +26,9 @@ static size_t edge_spaces(struct sr_bytes token, bool at_end)
         if (at_end)
             do
                 from--;
-            while (from > 0 && sr_unicode_is_tail(token.p[from]));
-        size_t length = sr_unicode_decode(token.p + from, &cp);
-        if (cp != 0x120 && !(sr_unicode_flags(cp) & SR_UNICODE_SPACE))
+            while (from > 0 && sr_utf8_is_tail(token.p[from]));
+        size_t length = sr_utf8_decode_valid(token.p + from, &cp);
+        if (cp != 0x120 && !(sr_chars_flags(cp) & SR_CHARS_SPACE))
             break;
         i = at_end ? from : from + length;
     }
@@ -48,7 +48,7 @@ static void trim(struct sr_tok_work *w, size_t i, struct sr_bytes token)
     for (; trailing && cut > 0; trailing--)
         do
             cut--;
-        while (cut > 0 && sr_unicode_is_tail(w->original.p[cut]));
+        while (cut > 0 && sr_utf8_is_tail(w->original.p[cut]));
     if (trailing == 0)
         end = cut > start ? cut : start;
     w->starts[i] = start;
@@ -70,9 +70,9 @@ static void plain_offsets(struct sr_tok_work *w, size_t base, const uint8_t *nea
     size_t from = base;
     for (size_t i = 0; i < n; i++) {
         size_t to = base + (near ? near[i] : ends[i]), start = from, end = to > from ? to : from + 1;
-        while (start > 0 && sr_unicode_is_tail(p[start]))
+        while (start > 0 && sr_utf8_is_tail(p[start]))
             start--;
-        while (end < w->original.n && sr_unicode_is_tail(p[end]))
+        while (end < w->original.n && sr_utf8_is_tail(p[end]))
             end++;
         w->starts[w->n + i] = (uint32_t)start;
         w->ends[w->n + i] = (uint32_t)end;
@@ -86,7 +86,7 @@ static inline uint32_t run_unit(const struct sr_tok_work *w, const struct sr_tok
     if (run->start & SR_TOK_LUMP)
         return run->start & ~SR_TOK_LUMP;
     uint32_t unit = run->start + (uint32_t)(at - run->at);
-    while (unit > run->start && sr_unicode_is_tail(w->original.p[unit]))
+    while (unit > run->start && sr_utf8_is_tail(w->original.p[unit]))
         unit--;
     return unit;
 }
@@ -97,7 +97,7 @@ static inline uint32_t run_unit_end(const struct sr_tok_work *w, const struct sr
     uint32_t unit = run_unit(w, run, at);
     if (run->start & SR_TOK_LUMP || w->base.p != w->original.p)
         return sr_tok_unit_end(w, unit);
-    for (unit++; unit < w->original.n && sr_unicode_is_tail(w->original.p[unit]);)
+    for (unit++; unit < w->original.n && sr_utf8_is_tail(w->original.p[unit]);)
         unit++;
     return unit;
 }

@@ -7,7 +7,7 @@ void sr_tok_wordpiece(struct sr_tok_work *w, const char *p, size_t n)
     const struct sr_tok_wordpiece *model = &w->t->wordpiece;
     size_t chars = 0, at = 0, length;
     for (size_t i = 0; i < n; i++)
-        chars += !sr_unicode_is_tail(p[i]);
+        chars += !sr_utf8_is_tail(p[i]);
     while (chars <= model->max_chars && at < n) {
         int32_t id = sr_tok_trie_longest(&model->trie, at ? model->inner : 0, p + at, n - at, &length);
         if (id == SR_TOK_NONE)

@@ -7,6 +7,7 @@
  */
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/unicode.h"
 #include "signal/keyword/keyword.h"
 #include "text/words.h"
 
@@ -37,7 +38,7 @@ struct sr_bm25 {
 struct terms {
     struct sr_words words;
     struct sr_word word;
-    char before[SR_UTF8_MAX * SR_UTF8_FOLD_POINTS]; /* the dense character before, for pairs */
+    char before[SR_UTF8_MAX * SR_UNICODE_FOLD_POINTS]; /* the dense character before, for pairs */
     size_t n_before, end_before;
     bool paired; /* it was already part of a pair */
     bool pending;
@@ -56,7 +57,7 @@ static bool terms_next(struct terms *terms, uint64_t *hash)
             break;
         terms->pending = false;
         struct sr_word *word = &terms->word;
-        bool dense = word->class == SR_UTF8_DENSE;
+        bool dense = word->class == SR_UNICODE_DENSE;
         bool joined = dense && terms->n_before && terms->end_before == word->start;
         if (terms->n_before && !joined && !terms->paired) {
             *hash = sr_hash64(sr_bytes_of(terms->before, terms->n_before), 0);

@@ -5,6 +5,7 @@
  */
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/unicode.h"
 #include "signal/keyword/keyword.h"
 #include "text/words.h"
 
@@ -13,7 +14,7 @@
 #define SIEVE_BITS 4096
 #define SEEN_MAX   2048 /* windows that are remembered */
 #define GRAMS_MAX  512  /* n-grams of one window; what is longer is cut */
-#define TEXT_MAX   (WIDTH_MAX * (SR_WORD_MAX + SR_UTF8_FOLD_MAX + 1) + 2 * ARITY_MAX)
+#define TEXT_MAX   (WIDTH_MAX * (SR_WORD_MAX + SR_UNICODE_FOLD_MAX + 1) + 2 * ARITY_MAX)
 
 struct posting {
     uint32_t keyword; /* in the group */
@@ -51,10 +52,10 @@ struct window {
         uint64_t hash;
         uint16_t n;
         bool glued; /* no space to the word before */
-        char text[SR_WORD_MAX + SR_UTF8_FOLD_MAX];
+        char text[SR_WORD_MAX + SR_UNICODE_FOLD_MAX];
     } words[WIDTH_MAX];
     size_t end;
-    enum sr_utf8_class class;
+    enum sr_unicode_class class;
 };
 
 static void window_push(struct window *window, const struct sr_word *word, size_t width)
@@ -66,7 +67,7 @@ static void window_push(struct window *window, const struct sr_word *word, size_
     size_t at = window->count++;
     window->words[at].n = (uint16_t)word->n;
     window->words[at].glued =
-        window->end == word->start && word->class == SR_UTF8_DENSE && window->class == SR_UTF8_DENSE;
+        window->end == word->start && word->class == SR_UNICODE_DENSE && window->class == SR_UNICODE_DENSE;
     memcpy(window->words[at].text, word->folded, word->n);
     window->words[at].hash = sr_hash64(sr_bytes_of(word->folded, word->n), window->words[at].glued);
     window->end = word->end;
@@ -102,7 +103,7 @@ static size_t window_grams(const struct window *window, int arity, uint64_t hash
     memset(text + n, ' ', pad);
     n += pad;
     for (size_t i = 0; i < n; i++)
-        if (((unsigned char)text[i] & 0xC0) != 0x80)
+        if (!sr_utf8_is_tail(text[i]))
             starts[points++] = (uint16_t)i;
     starts[points] = (uint16_t)n;
     for (size_t i = 0; i + (size_t)arity <= points && grams < GRAMS_MAX; i++)

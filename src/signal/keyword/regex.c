@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
@@ -80,7 +80,7 @@ static size_t step(struct sr_bytes text, size_t start, size_t end)
 static size_t slice_end(struct sr_bytes text, size_t at)
 {
     size_t end = at + SLICE < text.n ? at + SLICE : text.n;
-    while (end < text.n && ((unsigned char)text.p[end] & 0xC0) == 0x80)
+    while (end < text.n && sr_utf8_is_tail(text.p[end]))
         end++;
     return end;
 }

@@ -1,6 +1,6 @@
 /* Encodings: base64, hexadecimal, ROT13. What they decode to must read as text, else it was none of them. */
+#include "base/utf8.h"
 #include "text/disguise/private.h"
-#include "text/utf8.h"
 
 #define RUN_MAX    ((size_t)1 << 20) /* bytes of one encoded run */
 #define LEAN_MAX   120               /* words that lean more to what they are end a rotated run */

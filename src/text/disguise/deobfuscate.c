@@ -1,6 +1,7 @@
 /* Views out of rewritten places and decoded runs. */
 #include "text/disguise/deobfuscate.h"
 
+#include "base/utf8.h"
 #include "text/ascii.h"
 #include "text/disguise/private.h"
 
@@ -65,7 +66,7 @@ static bool may_be_rewritten(struct sr_bytes text)
 
 static bool is_inside(struct sr_bytes text, size_t at)
 {
-    return at < text.n && ((unsigned char)text.p[at] & 0xC0) == 0x80;
+    return at < text.n && sr_utf8_is_tail(text.p[at]);
 }
 
 /* Marks that are nearer than twice the reach share a view. */

@@ -1,6 +1,8 @@
 /* The table and the ranges behind it. Script ranges: Unicode 15, Scripts.txt. */
 #include "text/disguise/glyph.h"
 
+#include "base/unicode.h"
+
 #include <pthread.h>
 
 static uint32_t table[SR_GLYPH_TABLE + 256];
@@ -45,20 +47,20 @@ static bool within(const struct range *ranges, size_t n, int32_t cp)
 
 static uint32_t look_up(int32_t cp)
 {
-    unsigned kind = sr_utf8_kind(cp);
-    uint32_t glyph = (uint32_t)sr_utf8_lower(cp) & SR_GLYPH_POINT;
-    glyph |= kind & SR_UTF8_LETTER ? SR_GLYPH_LETTER : 0;
-    glyph |= kind & SR_UTF8_DIGIT ? SR_GLYPH_DIGIT : 0;
-    glyph |= kind & SR_UTF8_MARK ? SR_GLYPH_MARK : 0;
-    glyph |= kind & SR_UTF8_UPPER ? SR_GLYPH_UPPER : 0;
-    glyph |= kind & SR_UTF8_LOWER ? SR_GLYPH_LOWER : 0;
+    unsigned kind = sr_unicode_kind(cp);
+    uint32_t glyph = (uint32_t)sr_unicode_lower(cp) & SR_GLYPH_POINT;
+    glyph |= kind & SR_UNICODE_LETTER ? SR_GLYPH_LETTER : 0;
+    glyph |= kind & SR_UNICODE_DIGIT ? SR_GLYPH_DIGIT : 0;
+    glyph |= kind & SR_UNICODE_MARK ? SR_GLYPH_MARK : 0;
+    glyph |= kind & SR_UNICODE_UPPER ? SR_GLYPH_UPPER : 0;
+    glyph |= kind & SR_UNICODE_LOWER ? SR_GLYPH_LOWER : 0;
     if (sr_glyph_ends_alone(cp) || sr_glyph_ends_spaced(cp))
         glyph |= SR_GLYPH_STOP;
     if (within(spaces, sizeof spaces / sizeof spaces[0], cp))
         glyph |= SR_GLYPH_SPACE;
     else if (within(cjk, sizeof cjk / sizeof cjk[0], cp))
         glyph |= SR_GLYPH_CJK;
-    else if (kind && sr_utf8_class(cp) == SR_UTF8_DENSE)
+    else if (kind && sr_unicode_class(cp) == SR_UNICODE_DENSE)
         glyph |= SR_GLYPH_DENSE;
     return glyph;
 }

@@ -3,13 +3,13 @@
  * without spaces, the end of a sentence; and its lower case.
  *
  * Code points below U+3100 and the full-width forms come from a table that is built once per process
- * (50 KB); running Han and Hangul are told by their block; the rest asks text/utf8.h. Pure and thread-safe
+ * (50 KB); running Han and Hangul are told by their block; the rest asks base/unicode.h. Pure and thread-safe
  * after the first call.
  */
 #ifndef SR_TEXT_DISGUISE_GLYPH_H
 #define SR_TEXT_DISGUISE_GLYPH_H
 
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 /* Bits 23..31 of a glyph; bits 0..20 hold the lower case. */
 #define SR_GLYPH_STOP   (1u << 23) /* may end a sentence, in the ordinary reading */

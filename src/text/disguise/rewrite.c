@@ -1,8 +1,8 @@
 /*
  * Rewriting word by word: a word is what stands between white space. Marks say where the result differs.
  */
+#include "base/utf8.h"
 #include "text/disguise/private.h"
-#include "text/utf8.h"
 
 #define WORD_MAX   96 /* characters of a word that is looked into; longer ones are no words */
 #define SPACED_MIN 4  /* single letters in a row that are spaced ones */

@@ -6,6 +6,7 @@
  */
 #include "text/segment/segment.h"
 
+#include "base/utf8.h"
 #include "text/ascii.h"
 
 #define LINE_LOOK ((size_t)SR_SEGMENT_MAX) /* bytes that tell what a line looks like */
@@ -109,7 +110,7 @@ static size_t best_cut(const struct sr_segmenter *s, const uint32_t *table, stru
     int rank = 0;
     if (s->line_start > i)
         return s->line_start;
-    while (i < s->at && ((unsigned char)text.p[i] & 0xC0) == 0x80)
+    while (i < s->at && sr_utf8_is_tail(text.p[i]))
         i++;
     while (i < s->at) {
         int32_t cp;

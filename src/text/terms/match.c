@@ -9,6 +9,7 @@
 #include "text/terms/match.h"
 
 #include "base/mem.h"
+#include "base/unicode.h"
 
 #define ENTRY_HIT   UINT32_C(0x80000000) /* the target state ends literals */
 #define NONE        UINT32_MAX
@@ -20,7 +21,7 @@
 struct literal {
     uint32_t same; /* next literal with the same bytes, NONE at the end */
     uint16_t length;
-    uint8_t left, right; /* enum sr_utf8_class of the edge that must not go on; SR_UTF8_OTHER = free */
+    uint8_t left, right; /* enum sr_unicode_class of the edge that must not go on; SR_UNICODE_OTHER = free */
 };
 
 struct sr_matcher {
@@ -28,7 +29,7 @@ struct sr_matcher {
     uint32_t classes;
     size_t longest;
     uint8_t class_of[256];
-    uint8_t ascii_class[128]; /* enum sr_utf8_class of ASCII */
+    uint8_t ascii_class[128]; /* enum sr_unicode_class of ASCII */
     struct literal *literals;
     uint32_t *table;  /* [states * classes]: first entry of the next state, with ENTRY_HIT */
     uint32_t *ends;   /* [states]: first literal that ends here, NONE */
@@ -49,7 +50,7 @@ static size_t literal_bytes(const struct sr_matcher *matcher, struct sr_bytes li
     if (literal.n == 0 || literal.n > SR_MATCH_LITERAL_MAX)
         return 0;
     if (!matcher->case_sensitive) {
-        size_t n = sr_utf8_fold_into(literal, &at, out, SR_MATCH_LITERAL_MAX + SR_UTF8_FOLD_MAX);
+        size_t n = sr_unicode_fold_into(literal, &at, out, SR_MATCH_LITERAL_MAX + SR_UNICODE_FOLD_MAX);
         return at == literal.n && n <= SR_MATCH_LITERAL_MAX ? n : 0;
     }
     memcpy(out, literal.p, literal.n);
@@ -60,18 +61,18 @@ static void literal_edges(struct literal *literal, struct sr_bytes bytes)
 {
     int32_t cp;
     sr_utf8_decode(bytes, 0, &cp);
-    enum sr_utf8_class left = sr_utf8_class(cp);
+    enum sr_unicode_class left = sr_unicode_class(cp);
     sr_utf8_decode_before(bytes, bytes.n, &cp);
-    enum sr_utf8_class right = sr_utf8_class(cp);
-    literal->left = left == SR_UTF8_DENSE ? SR_UTF8_OTHER : left;
-    literal->right = right == SR_UTF8_WORD ? SR_UTF8_WORD : SR_UTF8_OTHER;
+    enum sr_unicode_class right = sr_unicode_class(cp);
+    literal->left = left == SR_UNICODE_DENSE ? SR_UNICODE_OTHER : left;
+    literal->right = right == SR_UNICODE_WORD ? SR_UNICODE_WORD : SR_UNICODE_OTHER;
 }
 
 /* Classes of the bytes that occur; class 0 is every other byte and leads back to the root. */
 static int measure(struct sr_matcher *matcher, const struct sr_bytes *literals, size_t n, size_t *states,
                    struct sr_err *err)
 {
-    char bytes[SR_MATCH_LITERAL_MAX + SR_UTF8_FOLD_MAX];
+    char bytes[SR_MATCH_LITERAL_MAX + SR_UNICODE_FOLD_MAX];
     *states = 1;
     matcher->classes = 1;
     for (size_t i = 0; i < n; i++) {
@@ -92,14 +93,14 @@ static int measure(struct sr_matcher *matcher, const struct sr_bytes *literals, 
     for (int c = 'A'; !matcher->case_sensitive && c <= 'Z'; c++)
         matcher->class_of[c] = matcher->class_of[c + 32];
     for (int c = 0; c < 128; c++)
-        matcher->ascii_class[c] = (uint8_t)sr_utf8_class(c);
+        matcher->ascii_class[c] = (uint8_t)sr_unicode_class(c);
     return SR_OK;
 }
 
 /* The trie: entries hold state numbers for now. Returns the number of states. */
 static uint32_t build_trie(struct sr_matcher *matcher, const struct sr_bytes *literals, size_t n)
 {
-    char bytes[SR_MATCH_LITERAL_MAX + SR_UTF8_FOLD_MAX];
+    char bytes[SR_MATCH_LITERAL_MAX + SR_UNICODE_FOLD_MAX];
     uint32_t states = 1;
     matcher->ends[0] = NONE;
     for (size_t i = 0; i < n; i++) {
@@ -193,24 +194,24 @@ void sr_matcher_free(struct sr_matcher *matcher)
     sr_mem_free(matcher);
 }
 
-static enum sr_utf8_class class_before(const struct sr_matcher *matcher, struct sr_bytes view, size_t at)
+static enum sr_unicode_class class_before(const struct sr_matcher *matcher, struct sr_bytes view, size_t at)
 {
     unsigned char c = (unsigned char)view.p[at - 1];
     int32_t cp;
     if (c < 0x80)
         return matcher->ascii_class[c];
     sr_utf8_decode_before(view, at, &cp);
-    return sr_utf8_class(cp);
+    return sr_unicode_class(cp);
 }
 
-static enum sr_utf8_class class_after(const struct sr_matcher *matcher, struct sr_bytes view, size_t at)
+static enum sr_unicode_class class_after(const struct sr_matcher *matcher, struct sr_bytes view, size_t at)
 {
     unsigned char c = (unsigned char)view.p[at];
     int32_t cp;
     if (c < 0x80)
         return matcher->ascii_class[c];
     sr_utf8_decode(view, at, &cp);
-    return sr_utf8_class(cp);
+    return sr_unicode_class(cp);
 }
 
 /* Every literal that ends at view.p[end] and stands there as a word. */
@@ -305,7 +306,7 @@ static void walk_folded(const struct sr_matcher *matcher, struct sr_bytes text, 
     char window[WINDOW_KEEP + WINDOW];
     size_t have = 0, seen = 0, at = 0;
     while (at < text.n) {
-        have += sr_utf8_fold_into(text, &at, window + have, sizeof window - have);
+        have += sr_unicode_fold_into(text, &at, window + have, sizeof window - have);
         size_t to = at == text.n ? have : have - SR_UTF8_MAX;
         walk_view(matcher, sr_bytes_of(window, have), seen, to, sink);
         size_t drop = to > SR_MATCH_LITERAL_MAX + SR_UTF8_MAX ? to - SR_MATCH_LITERAL_MAX - SR_UTF8_MAX : 0;

@@ -9,7 +9,7 @@
 #define SR_TEXT_TERMS_MATCH_H
 
 #include "base/err.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 #define SR_MATCH_LITERAL_MAX 256               /* bytes of one folded literal */
 #define SR_MATCH_TABLE_MAX   ((size_t)8 << 20) /* entries of the transition table, 4 bytes each */
