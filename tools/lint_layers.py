@@ -1,10 +1,17 @@
 #!/usr/bin/env python3
-"""Fails on an #include against the layer order, and on a third-party header outside its seam file."""
-import pathlib
+"""Fails on what goes against the structure of src/: an #include or a call up the layers, a third-party header outside
+its seam file, an unknown layer or room, rooms that include each other in a circle, and files of a layer that call each
+other in a circle and do not stand in tools/call_cycles.txt."""
+import fnmatch
 import re
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+import callgraph
+from callgraph import ROOT
+
+CYCLES_MAX = 10       # entries of tools/call_cycles.txt
+CYCLE_FILES_MAX = 3   # files of an entry
+ROOMS_PENDING = {"router", "config", "serve", "cli"}  # layers whose rooms still include each other in a circle
 # What each layer may include, besides itself.
 ALLOWED = {"base": set()}
 ALLOWED["observe"] = {"base"}
@@ -21,6 +28,18 @@ ALLOWED["router"] = (ALLOWED["decide"] | {"decide", "cache", "pool"}) - {"net"}
 ALLOWED["serve"] = ALLOWED["router"] | {"router", "net"}
 ALLOWED["mock"] = {"base", "observe", "json", "net"}
 ALLOWED["cli"] = ALLOWED["serve"] | {"serve", "mock", "bench"}
+# The rooms of a layer that has them: its folders.
+ROOMS = {
+    "net": {"client", "grpc", "http1", "http2", "loop", "server", "tls"},
+    "text": {"compress", "disguise", "entity", "segment", "terms"},
+    "model": {"linear", "tokenizer"},
+    "infer": {"classifier", "encoder", "engine"},
+    "config": {"bind", "link", "migrate", "section"},
+    "signal": {"guard", "keyword", "neural", "topic"},
+    "router": {"edit", "identity", "reply", "report", "request", "response", "route"},
+    "serve": {"admin", "extproc", "gateway", "process"},
+    "cli": {"classify", "eval", "models"},
+}
 
 # One third-party library, one seam: header pattern -> files that may include it.
 SEAMS = {
@@ -43,12 +62,15 @@ SEAMS = {
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')
 
 
-def check(path):
+def check_file(path):
+    """The #include lines of one file, and where it lies."""
     rel = path.relative_to(ROOT).as_posix()
-    layer = rel.split("/")[1]
+    _, layer, *rooms = rel.split("/")[:-1]
     if layer not in ALLOWED:
         yield 1, f"unknown layer `{layer}`"
         return
+    if len(rooms) > 1 or not set(rooms) <= ROOMS.get(layer, set()):
+        yield 1, f"unknown room `{'/'.join(rooms)}` of layer `{layer}` (ROOMS in tools/lint_layers.py)"
     for number, line in enumerate(path.read_text().splitlines(), 1):
         match = INCLUDE.match(line)
         if not match:
@@ -68,14 +90,75 @@ def check(path):
                 break
 
 
+def check_calls(graph):
+    """A name of a layer that the #include lines may not reach, declared by hand."""
+    for (user, owner), names in sorted(graph.symbols.items()):
+        a, b = user.split("/")[0], owner.split("/")[0]
+        if a != b and b not in ALLOWED.get(a, ()):
+            yield f"src/{user}: layer `{a}` may not use {', '.join(sorted(names))} of {owner}"
+
+
+def check_rooms(graph):
+    """Rooms that include each other in a circle; a file beside the rooms stands for itself."""
+    def node(unit):
+        return unit.room if unit.room != unit.layer else unit.name
+    edges = {node(unit): set() for unit in graph.units.values()}
+    for unit in graph.units.values():
+        for other in map(graph.units.get, graph.includes[unit.name]):
+            if other.layer == unit.layer and node(other) != node(unit):
+                edges[node(unit)].add(node(other))
+    rooms = {unit.room for unit in graph.units.values() if unit.room != unit.layer}
+    for group in callgraph.components(edges):
+        if rooms & set(group) and group[0].split("/")[0] not in ROOMS_PENDING:
+            yield f"src/{group[0].split('/')[0]}: rooms include each other in a circle: {', '.join(group)}"
+
+
+def allowed_cycles():
+    """The entries of tools/call_cycles.txt: (line, files, pending)."""
+    for number, line in enumerate((ROOT / "tools" / "call_cycles.txt").read_text().splitlines(), 1):
+        files, colon, reason = line.partition(":")
+        if not line.strip() or line.startswith("#"):
+            continue
+        if not colon or not reason.strip():
+            raise SystemExit(f"tools/call_cycles.txt:{number}: an entry is `file file [file]: reason`")
+        words = files.split()
+        yield number, set(words) - {"pending"}, words[0] == "pending"
+
+
+def covers(patterns, group):
+    return all(any(fnmatch.fnmatchcase(file, pattern) for pattern in patterns) for file in group)
+
+
+def check_cycles(graph):
+    """Files of one layer that call each other in a circle."""
+    cycles = [set(group) for group in graph.cycles(keep=lambda a, b: a.split("/")[0] == b.split("/")[0])]
+    entries = list(allowed_cycles())
+    for group in cycles:
+        if not any(covers(files, group) for _, files, _ in entries):
+            yield f"src/{min(group)}: files call each other in a circle: {', '.join(sorted(group))}"
+            for a in sorted(group):
+                for b in sorted(group):
+                    if (a, b) in graph.symbols:
+                        yield f"    {a} uses {', '.join(sorted(graph.symbols[a, b]))} of {b}"
+    kept = [entry for entry in entries if not entry[2]]
+    if len(kept) > CYCLES_MAX:
+        yield f"tools/call_cycles.txt: {len(kept)} entries, at most {CYCLES_MAX}"
+    for number, files, pending in entries:
+        where = f"tools/call_cycles.txt:{number}:"
+        if len(files) > CYCLE_FILES_MAX and not pending:
+            yield f"{where} {len(files)} files, at most {CYCLE_FILES_MAX}"
+        if files not in cycles and not pending:
+            yield f"{where} these files are no circle any more"
+
+
 def main():
-    bad = 0
+    bad = []
+    graph = callgraph.Graph()
     files = sorted(p for ext in ("c", "h", "cc") for p in (ROOT / "src").rglob(f"*.{ext}"))
     for path in files:
-        for number, message in check(path):
-            print(f"{path.relative_to(ROOT)}:{number}: {message}")
-            bad += 1
-    print(f"{len(files)} files checked, {bad} against the layer order")
+        bad += [f"{path.relative_to(ROOT)}:{number}: {message}" for number, message in check_file(path)]
+    bad += [*check_calls(graph), *check_rooms(graph), *check_cycles(graph)]
+    print("\n".join(bad + [f"{len(files)} files checked, {len(bad)} against the structure"]))
     return 1 if bad else 0
 
 
