@@ -1,15 +1,16 @@
 # The short way in: `make run` and `make test`. CMake and Ninja do the work (CMakePresets.json).
 .DEFAULT_GOAL := all
-.PHONY: all setup setup-bench run test test-unit test-integration test-full test-asan test-tsan test-clang test-door-tsan \
-        fuzz bench lint format dev-figures quality clean
+.PHONY: all setup setup-bench run gate test test-unit test-integration test-full test-asan test-tsan test-tsan-threads \
+        test-clang test-door-tsan fuzz bench lint lint-full format dev-figures quality nightly install clean
 
 PRESET  ?= release
 VENV    := tests/.venv
 PYTEST  := $(VENV)/bin/python -m pytest
+CTEST   := ctest --output-on-failure --no-tests=error -j2
 FUZZ_SECONDS ?= 5
 
-all: setup ## build/semroute
-	@tools/build.sh release semroute
+all: ## the program and the library: all that is installed; calls no package manager
+	@tools/build.sh release semroute semroute_shared semroute_static
 
 setup: ## Debian packages, the Python test environment and the neural model, when missing
 	@tools/setup.sh
@@ -17,24 +18,37 @@ setup: ## Debian packages, the Python test environment and the neural model, whe
 setup-bench: setup ## what measurements have beside us: nginx, HAProxy, gRPC for C++, ONNX Runtime
 	@tools/setup.sh bench
 
-run: all ## start mock upstreams and the gateway, send requests, show where they went
+install: all ## into PREFIX (/usr/local), below DESTDIR
+	@cmake --install build $(if $(PREFIX),--prefix $(PREFIX))
+
+run: setup all ## start mock upstreams and the gateway, send requests, show where they went
 	@python3 tools/demo.py
+
+gate: setup ## the fast checks: order of the layers, format, a build of everything, unit tests that are not long
+	@python3 tools/lint_layers.py
+	@tools/format.sh --check
+	@tools/build.sh release all
+	@$(CTEST) --test-dir build -LE long
 
 test: test-unit test-integration ## everything but the sanitizers
 
 test-unit: setup
 	@tools/build.sh release all
-	@ctest --test-dir build --output-on-failure --no-tests=error -j2
+	@$(CTEST) --test-dir build
 
-test-integration: all
+test-integration: setup all
 	@$(PYTEST) tests/integration
 
-test-full: all ## every combination behind the real Envoy, where `make test` takes each pair of settings
+test-full: setup all ## every combination behind the real Envoy, where `make test` takes each pair of settings
 	@SEMROUTE_EXTPROC_FULL=1 $(PYTEST) tests/integration/test_extproc.py
 
 test-asan test-tsan test-clang: test-%: setup ## unit tests under a sanitizer, or built by clang
 	@tools/build.sh $* all
-	@ctest --test-dir build/$* --output-on-failure --no-tests=error -j2
+	@$(CTEST) --test-dir build/$*
+
+test-tsan-threads: setup ## the unit tests that have threads, under the thread sanitizer
+	@tools/build.sh tsan tests_with_threads semroute
+	@$(CTEST) --test-dir build/tsan -L threads -LE long
 
 test-door-tsan: setup ## Envoy's door under load, with the thread sanitizer
 	@tools/build.sh tsan semroute
@@ -44,20 +58,26 @@ fuzz: setup ## every fuzz target for FUZZ_SECONDS over its kept corpus
 	@tools/build.sh fuzz all
 	@tools/fuzz.sh build/fuzz $(FUZZ_SECONDS)
 
-bench: all setup-bench ## all measurements, with the peers that are installed; hours
+bench: setup-bench all ## all measurements, with the peers that are installed; hours
 	@cmake --preset release >/dev/null && tools/build.sh release bench_noop_extproc
 	@for name in scan classify decide compress tokenizer start gateway extproc encoder concurrency guards paper; do build/semroute bench $$name || exit 1; done
 
-dev-figures: all ## accuracy on the labelled development files, where they are
+dev-figures: setup all ## accuracy on the labelled development files, where they are
 	@training/dev_figures.sh
 
-quality: all ## error rates of the shipped models, written to docs/quality/; not part of `make test`
+quality: setup all ## error rates of the shipped models, written to docs/quality/; not part of `make test`
 	@training/figures_all.sh $(DATA)
 
-lint: setup ## layer order, format, static analysis at zero
+lint: setup ## order of the layers, format, static analysis: everything of what reads foreign bytes, the quick checks elsewhere
 	@python3 tools/lint_layers.py
 	@tools/format.sh --check
 	@tools/analyze.sh
+
+lint-full: lint ## the whole static analysis of every file
+	@tools/analyze.sh --full
+
+nightly: setup ## what takes too long for .ci/run; writes docs/nightly.md
+	@tools/nightly.sh
 
 format:
 	@tools/format.sh

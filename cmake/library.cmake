@@ -29,7 +29,7 @@ install(DIRECTORY models/all-MiniLM-L6-v2 models/neural DESTINATION ${CMAKE_INST
         OPTIONAL PATTERN ".checked" EXCLUDE)
 
 # The example is built as a user would build it: with the installed header alone, against the shared library.
-if(BUILD_TESTING)
+if(TARGET tests_with_threads)
   add_executable(example_embed examples/embed.c)
   target_link_libraries(example_embed PRIVATE semroute_shared)
   add_test(NAME example_embed COMMAND ${PYTHON3} ${PROJECT_SOURCE_DIR}/tests/check_example.py

@@ -1,23 +1,39 @@
 #!/usr/bin/env bash
-# Installs what building and testing needs and is missing: Debian packages, and a Python environment under
-# tests/.venv, and the neural model (tools/fetch_model.sh). Quick when nothing is missing. Without root it says
+# setup.sh [bench]: installs what building and testing needs and is missing: Debian packages, a Python environment
+# under tests/.venv, and the neural model (tools/fetch_model.sh). Quick when nothing is missing. Without root it says
 # exactly what to install.
+# setup.sh --missing: installs nothing; names the packages that building needs and that are missing, and fails.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-packages=$(grep -hv '^#' tools/debian-packages.txt ${1:+tools/debian-packages-$1.txt})
+packages() { # FILE...
+    grep -hv '^#' "$@"
+}
 
-install_packages() {
+# Sets `missing` to those of the packages that are not installed.
+find_missing() {
+    missing=()
     if ! command -v dpkg-query >/dev/null; then
-        echo "setup: this is no Debian system; install the equivalents of: $(echo $packages)" >&2
+        echo "setup: this is no Debian system; install the equivalents of: $*" >&2
         return 0
     fi
-    local missing=()
-    local have
-    have=$(dpkg-query -W -f '${db:Status-Abbrev}${Package}\n' $packages 2>/dev/null | sed -n 's/^ii *//p' || true)
-    for package in $packages; do
+    local have package
+    have=$(dpkg-query -W -f '${db:Status-Abbrev}${Package}\n' "$@" 2>/dev/null | sed -n 's/^ii *//p' || true)
+    for package in "$@"; do
         grep -qx "$package" <<<"$have" || missing+=("$package")
     done
+}
+
+name_missing() {
+    find_missing $(packages tools/debian-packages.txt)
+    [ ${#missing[@]} -eq 0 ] && return 0
+    echo "Packages that the build needs are missing. Run \`make setup\`, or:" >&2
+    echo "  sudo apt-get install --no-install-recommends ${missing[*]}" >&2
+    return 1
+}
+
+install_packages() {
+    find_missing $(packages "$@")
     [ ${#missing[@]} -eq 0 ] && return 0
     if [ "$(id -u)" -ne 0 ]; then
         echo "setup: packages are missing and I am not root. Please run:" >&2
@@ -34,6 +50,7 @@ install_packages() {
         exit 1
     fi
     rm -f "$log"
+    rm -f build/build.ninja build/*/build.ninja # configured again, with what is there now
 }
 
 # FOLDER/.venv from FOLDER/requirements.txt
@@ -49,7 +66,11 @@ python_environment() {
     echo "$want" >"$stamp"
 }
 
-install_packages
+if [ "${1:-}" = --missing ]; then
+    name_missing
+    exit
+fi
+install_packages tools/debian-packages.txt tools/debian-packages-test.txt ${1:+tools/debian-packages-$1.txt}
 python_environment tests
 if [ "${1:-}" = bench ]; then
     python_environment bench

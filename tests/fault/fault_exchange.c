@@ -145,6 +145,13 @@ static void test_models(void **state)
     every_failure("/v1/models/plain", NULL, 1);
 }
 
+/* Opening makes thousands of allocations: each of the first ones fails, then one in 23. `make nightly` sets
+ * SEMROUTE_FAULT_ALL, and every one does. */
+static size_t next_failure(size_t n)
+{
+    return n < 200 || getenv("SEMROUTE_FAULT_ALL") ? n + 1 : n + 23;
+}
+
 /* Opening a runtime fails cleanly, with a message. */
 static void test_open(void **state)
 {
@@ -153,7 +160,7 @@ static void test_open(void **state)
     int fd = mkstemp(path);
     assert_int_equal(write(fd, yaml, sizeof yaml - 1), (ssize_t)(sizeof yaml - 1));
     close(fd);
-    for (size_t n = 1;; n++) {
+    for (size_t n = 1;; n = next_failure(n)) {
         error[0] = 0;
         sr_mem_fail_at(n);
         sr_runtime *runtime = sr_runtime_open(path, NULL, error, sizeof error);
