@@ -9,7 +9,10 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "router/reply/reply.h"
+#include "router/report/access_log.h"
+#include "router/report/audit.h"
 #include "router/report/explain.h"
+#include "router/report/measure.h"
 #include "router/response/answer.h"
 
 /* The arena holds spans, decoded texts and edits of one body: a few times its size, and room for headers. */
@@ -57,26 +60,156 @@ static int exchange_init(sr_exchange *x, const struct sr_request_head *head)
               : sr_scan_new(&x->scan, x->router->paths[x->doc.dialect], sr_scan_limits_defaults(), &x->arena);
 }
 
+/* ---- the record ---- */
+
+static void record_guard(sr_exchange *x)
+{
+    const struct sr_guard *guard = &x->guard;
+    x->record.guard = (struct sr_record_guard){
+        .decision = guard->decision,
+        .action = sr_guard_action(x),
+        .confidence = guard->confidence,
+        .denied = guard->denied,
+        .moved = guard->moved,
+        .types = guard->types,
+        .risk = guard->risk,
+        .attack = guard->kind,
+        .redacted = guard->redaction.places,
+    };
+}
+
+static void record_verdict(sr_exchange *x)
+{
+    struct sr_record *r = &x->record;
+    const struct sr_verdict *v = &x->verdict;
+    r->has_verdict = x->has_verdict;
+    r->action = v->action;
+    r->outcome = v->outcome;
+    r->model = x->model;
+    r->model_name = v->model;
+    r->decision_name = v->decision;
+    r->category = v->category;
+    r->confidence = v->confidence;
+    r->reasoning = v->reasoning;
+    r->effort = v->effort;
+    r->target = x->target;
+    r->injected_prompt = x->injected_prompt;
+    r->edited = v->edited;
+    r->body = sr_buf_view(&x->body);
+    r->sent = v->body;
+    r->n_sent = v->n_body;
+    r->status = v->status;
+    r->reply = v->reply;
+    r->error_code = x->error_code;
+    r->error_reason = x->error_reason;
+}
+
+static void record_answer(sr_exchange *x)
+{
+    struct sr_record *r = &x->record;
+    const struct sr_answer *a = &x->answer;
+    const struct sr_response_guard *guard = &a->guard;
+    r->answer_status = a->status;
+    r->answer_mode = a->mode;
+    r->saw_done = a->saw_done;
+    r->bytes_out = a->bytes;
+    r->usage = a->usage;
+    r->answer_guard = (struct sr_record_answer_guard){
+        .decision = guard->decision ? guard->decision->name : NULL,
+        .action = guard->action,
+        .complete = guard->last,
+        .found = guard->found,
+        .replaced = guard->whole && guard->action == SR_RESPONSE_BLOCK,
+        .risk = guard->risk,
+        .attack = guard->kind,
+        .status = guard->status,
+        .read = guard->read,
+        .coverage = sr_response_guard_coverage(guard),
+    };
+}
+
+static const struct sr_record *record_all(sr_exchange *x)
+{
+    struct sr_record *r = &x->record;
+    r->door = x->head.door;
+    r->dialect = sr_dialects[x->doc.dialect].name;
+    r->id = sr_exchange_id(x);
+    r->peer = x->head.peer;
+    r->method = x->head.method;
+    r->path = x->head.path;
+    r->bytes_in = x->body_bytes;
+    r->automatic = x->automatic;
+    r->requested_model = x->client_model;
+    r->has_text = x->input != NULL;
+    r->text_bytes = x->input ? x->input->text.n : 0;
+    r->text_tokens = x->input ? x->input->total_tokens : 0;
+    r->compressed = x->input && sr_signal_input_stats(x->input, &r->compression);
+    r->evaluated = x->run != NULL;
+    memcpy(r->results, x->results, sizeof r->results);
+    r->plan = x->plan;
+    r->decision = x->decision;
+    r->choice = x->choice;
+    record_guard(x);
+    record_verdict(x);
+    record_answer(x);
+    return r;
+}
+
+static void write_audit(sr_exchange *x,
+                        int (*render)(const struct sr_record *, const struct sr_config *, struct sr_buf *))
+{
+    struct sr_buf line;
+    if (!sr_runtime_wants_audit(x->runtime))
+        return;
+    sr_buf_init(&line, SR_AUDIT_MAX);
+    if (render(&x->record, x->router->config, &line) == SR_OK)
+        sr_runtime_audit_line(x->runtime, sr_buf_view(&line));
+    sr_buf_dispose(&line);
+}
+
+static void write_access_log(sr_exchange *x)
+{
+    struct sr_buf line;
+    if (!sr_runtime_wants_log(x->runtime))
+        return;
+    sr_buf_init(&line, SR_ACCESS_LOG_MAX);
+    if (sr_access_log_line(&x->record, x->router->config, &line) == SR_OK)
+        sr_runtime_log_line(x->runtime, sr_buf_view(&line));
+    sr_buf_dispose(&line);
+}
+
+void sr_exchange_answer_finding(sr_exchange *x)
+{
+    record_all(x);
+    write_audit(x, sr_audit_answer);
+    sr_measure_answer_finding(&x->record, x->metrics);
+}
+
+/* ---- the request ---- */
+
 /* Books the time since `start` as ours; on the way to the verdict, and once it is there publishes it. */
 static void book_time(sr_exchange *x, uint64_t start, bool had_verdict)
 {
     if (had_verdict)
         return;
     uint64_t now = sr_clock_ns();
-    x->times.waiting = now;
-    x->times.busy_ns += now - start;
+    x->waiting_since = now;
+    x->record.times.busy_ns += now - start;
     if (!x->has_verdict)
         return;
-    x->times.verdict = now;
-    x->verdict.overhead_ns = x->times.busy_ns;
+    x->record.times.verdict = now;
+    x->verdict.overhead_ns = x->record.times.busy_ns;
     sr_early_dispose(&x->early); /* nobody will ask for it any more */
-    sr_measure_verdict(x);
-    sr_guard_audit(x);
+    record_all(x);
+    x->record.forwarded = x->verdict.action == SR_ACTION_FORWARD;
+    sr_measure_verdict(&x->record, x->router, x->metrics);
+    if (sr_audit_wants(&x->record))
+        write_audit(x, sr_audit_request);
 }
 
 void sr_exchange_woken(sr_exchange *x)
 {
-    book_time(x, x->times.waiting, false);
+    book_time(x, x->waiting_since, false);
 }
 
 sr_exchange *sr_exchange_new(sr_runtime *runtime, const struct sr_request_head *head,
@@ -91,7 +224,8 @@ sr_exchange *sr_exchange_new(sr_runtime *runtime, const struct sr_request_head *
     x->metrics = x->router->config->global.metrics ? sr_runtime_metrics_table(runtime) : NULL;
     if (env)
         x->env = *env;
-    x->times.started = start;
+    sr_record_init(&x->record);
+    x->record.times.started = start;
     x->model = x->client_model = -1;
     x->decision.decision = x->decision.category = -1;
     x->decision.category_name = "";
@@ -156,7 +290,8 @@ const struct sr_verdict *sr_exchange_verdict(const sr_exchange *x)
 struct sr_bytes sr_exchange_explain(sr_exchange *x, bool terminal, int width, bool colour)
 {
     sr_buf_clear(&x->explain);
-    int rc = terminal ? sr_explain_picture(x, width, colour, &x->explain) : sr_explain_json(x, &x->explain);
+    struct sr_explain e = {record_all(x), x->router};
+    int rc = terminal ? sr_explain_picture(&e, width, colour, &x->explain) : sr_explain_json(&e, &x->explain);
     return rc ? (struct sr_bytes){"", 0} : sr_buf_view(&x->explain);
 }
 
@@ -183,8 +318,11 @@ void sr_exchange_end(sr_exchange *x, enum sr_end how)
 {
     if (!x)
         return;
-    sr_measure_end(x, how);
-    sr_access_log_write(x, how);
+    x->record.end = how;
+    x->record.times.ended = sr_clock_ns();
+    record_all(x);
+    sr_measure_end(&x->record, x->router, x->metrics);
+    write_access_log(x);
     sr_answer_dispose(x);
     sr_route_dispose(x);
     sr_early_dispose(&x->early);

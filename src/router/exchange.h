@@ -8,6 +8,7 @@
 #define SR_ROUTER_EXCHANGE_H
 
 #include "base/buf.h"
+#include "router/record.h"
 #include "router/request/head.h"
 #include "router/request/prefetch.h"
 #include "router/request/request.h"
@@ -27,15 +28,6 @@ enum sr_exchange_state {
     SR_EXCHANGE_SETTLED,   /* the verdict is final */
 };
 
-/* Moments in nanoseconds of the monotonic clock (0 = never came) and durations: one place, for the access log
- * now and for traces later. */
-struct sr_timings {
-    uint64_t started, body_complete, verdict, answer_head, first_token, last_token;
-    uint64_t waiting; /* since when signals are under way elsewhere */
-    uint64_t busy_ns; /* inside this library, or waiting for its workers, until the verdict */
-    uint64_t scan_ns, signals_ns, decide_ns, edit_ns;
-};
-
 /* What is being decided, in this order. */
 enum sr_route_phase {
     SR_PHASE_GUARD,  /* which guard matches */
@@ -45,8 +37,6 @@ enum sr_route_phase {
 };
 
 struct sr_bridge;
-
-enum sr_answer_mode { SR_ANSWER_RAW, SR_ANSWER_JSON, SR_ANSWER_SSE };
 
 struct sr_answer {
     int status; /* 0 = no answer began */
@@ -75,7 +65,8 @@ struct sr_exchange {
     struct sr_exchange_env env; /* post NULL: none */
     struct sr_arena arena;
     enum sr_exchange_state state;
-    struct sr_timings times;
+    struct sr_record record; /* what happened so far */
+    uint64_t waiting_since;  /* when signals went under way elsewhere */
     struct sr_head head;
     char request_id[SR_REQUEST_ID_SIZE]; /* made here when the client sent none */
 
@@ -106,7 +97,6 @@ struct sr_exchange {
     struct sr_choice choice;
     bool injected_prompt;
     bool hidden_usage; /* include_usage was set on the client's behalf */
-    bool in_flight;    /* counted in the gauge of `model` */
 
     struct sr_verdict verdict;
     bool has_verdict;
@@ -144,6 +134,9 @@ void sr_route_dispose(sr_exchange *x);
 /* The verdict came while the exchange was waiting: books the time. */
 void sr_exchange_woken(sr_exchange *x);
 
+/* The guard of answers has found an attack: counted and written to the audit log at once. */
+void sr_exchange_answer_finding(sr_exchange *x);
+
 /* ---- intake.c ---- */
 
 /* What the head alone settles. */
@@ -174,21 +167,5 @@ void sr_headers_answer(sr_exchange *x, int status, const struct sr_header *heade
                        struct sr_header_edits *edits);
 /* The headers of a reply made here: its content type and the router's own. */
 int sr_headers_reply(sr_exchange *x, const char *content_type) SR_WARN_UNUSED;
-
-/* ---- measure.c: metrics ---- */
-
-void sr_measure_verdict(sr_exchange *x);
-void sr_measure_end(sr_exchange *x, enum sr_end how);
-/* The word of a signal's status. */
-const char *sr_measure_reason(int status);
-/* Cost of the tokens used, in the model's currency; 0 when unknown. */
-double sr_exchange_cost(const sr_exchange *x);
-
-/* ---- access_log.c ---- */
-
-void sr_access_log_write(sr_exchange *x, enum sr_end how);
-/* The word of an outcome: metric label and access log. */
-const char *sr_outcome_name(const sr_exchange *x, enum sr_end how);
-const char *sr_door_name(enum sr_door door);
 
 #endif

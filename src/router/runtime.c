@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "config/load.h"
 #include "observe/lines.h"
+#include "router/report/access_log.h"
 #include "signal/neural/neural.h"
 
 #include <stdio.h>
@@ -374,6 +375,18 @@ bool sr_runtime_wants_audit(sr_runtime *runtime)
 void sr_runtime_log_line(sr_runtime *runtime, struct sr_bytes line)
 {
     write_line(runtime, LOG_ACCESS, line);
+}
+
+void sr_runtime_log_refused(sr_runtime *runtime, enum sr_door door, struct sr_bytes peer, int status,
+                            const char *reason)
+{
+    struct sr_buf line;
+    if (!sr_runtime_wants_log(runtime))
+        return;
+    sr_buf_init(&line, SR_ACCESS_LOG_MAX);
+    if (sr_access_log_refused(door, peer, status, reason, &line) == SR_OK)
+        sr_runtime_log_line(runtime, sr_buf_view(&line));
+    sr_buf_dispose(&line);
 }
 
 void sr_runtime_audit_line(sr_runtime *runtime, struct sr_bytes line)

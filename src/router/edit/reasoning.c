@@ -59,16 +59,6 @@ static int set_effort(struct sr_edit *edit, const struct sr_config_family *famil
     return sr_edits_set_member(edit->list, SR_SPAN_NONE, sr_bytes_str(parameter), value);
 }
 
-static void count_use(const struct sr_edit *edit, const struct sr_config_family *family)
-{
-    if (!edit->x->choice.use_reasoning)
-        return;
-    struct sr_bytes labels[2] = {sr_bytes_str(family->name), sr_bytes_str(family->parameter)};
-    sr_metrics_add(edit->x->metrics, SR_METRIC_REASONING_TEMPLATE, 1, labels);
-    labels[1] = sr_bytes_str(edit->x->verdict.effort);
-    sr_metrics_add(edit->x->metrics, SR_METRIC_REASONING_EFFORT, 1, labels);
-}
-
 int sr_edit_reasoning(struct sr_edit *edit)
 {
     const sr_exchange *x = edit->x;
@@ -78,7 +68,7 @@ int sr_edit_reasoning(struct sr_edit *edit)
     if (model->family < 0)
         return drop_effort(edit);
     const struct sr_config_family *family = &x->router->config->families[model->family];
-    count_use(edit, family);
+    edit->x->record.family = model->family;
     switch (family->type) {
     case SR_REASONING_EFFORT:
         return set_effort(edit, family, x->router->models[x->model].top_level_effort);

@@ -196,7 +196,7 @@ static void list_coverage(struct header_list *list, const sr_exchange *x)
 {
     double least = 2;
     for (int type = SR_SIGNAL_JAILBREAK; type <= SR_SIGNAL_PII; type++) {
-        double coverage = sr_guard_coverage(x, (enum sr_signal_type)type);
+        double coverage = sr_record_coverage(x->results[type]);
         if (coverage >= 0 && coverage < least)
             least = coverage;
     }
@@ -208,16 +208,12 @@ static void list_coverage(struct header_list *list, const sr_exchange *x)
 /* What guards found and did. */
 static void guard_headers(struct header_list *list, sr_exchange *x)
 {
-    static const char *const actions[] = {[SR_GUARD_FLAG] = "flag",
-                                          [SR_GUARD_ROUTE] = "route",
-                                          [SR_GUARD_BLOCK] = "block",
-                                          [SR_GUARD_REDACT] = "redact"};
     const struct sr_guard *guard = &x->guard;
     int action = sr_guard_action(x);
     list_coverage(list, x);
     if (action < 0 || action == SR_GUARD_ALLOW)
         return;
-    list_text(list, SR_LIT("x-vsr-guard-action"), actions[action]);
+    list_text(list, SR_LIT("x-vsr-guard-action"), sr_guard_action_name(action));
     if (guard->decision >= 0 && !guard->denied)
         list_text(list, SR_LIT("x-vsr-guard-decision"), x->router->config->decisions[guard->decision].name);
     if (guard->risk >= 0 && !guard->denied) {
@@ -285,7 +281,7 @@ void sr_headers_answer(sr_exchange *x, int status, const struct sr_header *heade
         has_id |= sr_bytes_eq(headers[i].name, SR_LIT("x-request-id"));
     list_set(&set, SR_LIT("x-vsr-schema-version"), SR_LIT(SCHEMA_VERSION));
     list_set(&set, SR_LIT("x-vsr-response-path"), SR_LIT("upstream"));
-    list_number(&set, SR_LIT("x-vsr-overhead-us"), x->times.busy_ns / SR_NS_PER_US);
+    list_number(&set, SR_LIT("x-vsr-overhead-us"), x->record.times.busy_ns / SR_NS_PER_US);
     if (!has_id)
         list_set(&set, SR_LIT("x-request-id"), sr_exchange_id(x));
     if (status / 100 == 2)

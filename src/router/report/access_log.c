@@ -2,53 +2,30 @@
  * The access log: one JSON object for each exchange, for operators. Holds nothing of what a user wrote; the
  * model is named only when it is one of the configuration.
  */
+#include "router/report/access_log.h"
+
 #include "base/clock.h"
-#include "router/exchange.h"
 
 #include <math.h>
 #include <time.h>
 
-#define LINE_MAX_BYTES ((size_t)16 << 10)
-
 /* A path is the client's: it is cut, and its query is left out. */
 #define PATH_LOG_MAX 200
 
-const char *sr_door_name(enum sr_door door)
-{
-    static const char *const names[] = {
-        [SR_DOOR_LIBRARY] = "library", [SR_DOOR_GATEWAY] = "gateway", [SR_DOOR_EXTPROC] = "extproc"};
-    return names[door];
-}
-
-const char *sr_outcome_name(const sr_exchange *x, enum sr_end how)
-{
-    static const char *const names[] = {
-        [SR_OUTCOME_ROUTED] = "routed",     [SR_OUTCOME_DEFAULT] = "default", [SR_OUTCOME_PASSED] = "passed",
-        [SR_OUTCOME_DEGRADED] = "degraded", [SR_OUTCOME_FAST] = "fast",       [SR_OUTCOME_LOCAL] = "local",
-        [SR_OUTCOME_REFUSED] = "refused",   [SR_OUTCOME_SHED] = "shed",       [SR_OUTCOME_FAILED] = "failed",
-        [SR_OUTCOME_BLOCKED] = "blocked",
-    };
-    if (how == SR_END_CLIENT_GONE)
-        return "canceled";
-    if (how == SR_END_UPSTREAM_LOST)
-        return "failed";
-    return x->has_verdict ? names[x->verdict.outcome] : "canceled";
-}
-
 /* A line that is being written; the first failure ends it. */
 struct line {
-    struct sr_buf buf;
+    struct sr_buf *buf;
     int rc;
 };
 
 static void put_bytes(struct line *line, const char *key, struct sr_bytes value)
 {
     if (!line->rc)
-        line->rc = sr_buf_printf(&line->buf, "%s\"%s\":\"", line->buf.len > 1 ? "," : "", key);
+        line->rc = sr_buf_printf(line->buf, "%s\"%s\":\"", line->buf->len > 1 ? "," : "", key);
     if (!line->rc)
-        line->rc = sr_buf_append_json(&line->buf, value);
+        line->rc = sr_buf_append_json(line->buf, value);
     if (!line->rc)
-        line->rc = sr_buf_append(&line->buf, "\"", 1);
+        line->rc = sr_buf_append(line->buf, "\"", 1);
 }
 
 static void put_text(struct line *line, const char *key, const char *value)
@@ -60,19 +37,19 @@ static void put_text(struct line *line, const char *key, const char *value)
 static void put_number(struct line *line, const char *key, unsigned long long value)
 {
     if (!line->rc)
-        line->rc = sr_buf_printf(&line->buf, ",\"%s\":%llu", key, value);
+        line->rc = sr_buf_printf(line->buf, ",\"%s\":%llu", key, value);
 }
 
 static void put_real(struct line *line, const char *key, double value)
 {
     if (!line->rc && isfinite(value))
-        line->rc = sr_buf_printf(&line->buf, ",\"%s\":%.6g", key, value);
+        line->rc = sr_buf_printf(line->buf, ",\"%s\":%.6g", key, value);
 }
 
 static void put_ms(struct line *line, const char *key, uint64_t from, uint64_t to)
 {
     if (from && to >= from && !line->rc)
-        line->rc = sr_buf_printf(&line->buf, ",\"%s\":%.3f", key, (double)(to - from) / (double)SR_NS_PER_MS);
+        line->rc = sr_buf_printf(line->buf, ",\"%s\":%.3f", key, (double)(to - from) / (double)SR_NS_PER_MS);
 }
 
 static void put_time(struct line *line)
@@ -84,94 +61,86 @@ static void put_time(struct line *line)
     gmtime_r(&second, &tm);
     strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm);
     if (!line->rc)
-        line->rc = sr_buf_printf(&line->buf, "{\"time\":\"%s.%03uZ\"", text,
+        line->rc = sr_buf_printf(line->buf, "{\"time\":\"%s.%03uZ\"", text,
                                  (unsigned)(now % SR_NS_PER_S / SR_NS_PER_MS));
 }
 
-static void put_request(struct line *line, const sr_exchange *x)
+static void put_request(struct line *line, const struct sr_record *r, const struct sr_config *config)
 {
-    const struct sr_config *config = x->router->config;
-    struct sr_bytes path = x->head.path;
-    put_bytes(line, "request_id", sr_exchange_id(x));
-    put_text(line, "door", sr_door_name(x->head.door));
-    if (x->head.peer.n)
-        put_bytes(line, "peer", x->head.peer);
-    put_bytes(line, "method", x->head.method);
-    put_bytes(line, "path", sr_bytes_of(path.p, path.n < PATH_LOG_MAX ? path.n : PATH_LOG_MAX));
-    if (x->automatic)
+    put_bytes(line, "request_id", r->id);
+    put_text(line, "door", sr_door_name(r->door));
+    if (r->peer.n)
+        put_bytes(line, "peer", r->peer);
+    put_bytes(line, "method", r->method);
+    put_bytes(line, "path", sr_bytes_of(r->path.p, r->path.n < PATH_LOG_MAX ? r->path.n : PATH_LOG_MAX));
+    if (r->automatic)
         put_text(line, "requested_model", "auto");
-    else if (x->client_model >= 0)
-        put_text(line, "requested_model", config->models[x->client_model].name);
+    else if (r->requested_model >= 0)
+        put_text(line, "requested_model", config->models[r->requested_model].name);
 }
 
-static void put_verdict(struct line *line, const sr_exchange *x)
+static void put_verdict(struct line *line, const struct sr_record *r)
 {
-    const struct sr_verdict *v = &x->verdict;
-    put_text(line, "model", v->model);
-    put_text(line, "target", x->target);
-    put_text(line, "decision", v->decision);
-    put_text(line, "category", v->category);
-    if (v->decision[0])
-        put_real(line, "confidence", v->confidence);
-    if (x->automatic && x->model >= 0)
-        put_text(line, "reasoning", v->reasoning ? "on" : "off");
-    put_text(line, "effort", v->effort);
-    if (v->reasoning)
-        put_text(line, "reasoning_description", x->choice.why_reasoning);
-    put_text(line, "error", x->error_code);
+    put_text(line, "model", r->model_name);
+    put_text(line, "target", r->target);
+    put_text(line, "decision", r->decision_name);
+    put_text(line, "category", r->category);
+    if (r->decision_name[0])
+        put_real(line, "confidence", r->confidence);
+    if (r->automatic && r->model >= 0)
+        put_text(line, "reasoning", r->reasoning ? "on" : "off");
+    put_text(line, "effort", r->effort);
+    if (r->reasoning)
+        put_text(line, "reasoning_description", r->choice.why_reasoning);
+    put_text(line, "error", r->error_code);
 }
 
-static void put_answer(struct line *line, const sr_exchange *x)
+static void put_usage(struct line *line, const struct sr_record *r, const struct sr_config *config)
 {
-    const struct sr_answer *a = &x->answer;
-    const struct sr_timings *t = &x->times;
-    bool replied = x->has_verdict && x->verdict.action == SR_ACTION_REPLY;
-    put_number(line, "status", (unsigned)(replied ? x->verdict.status : a->status));
-    put_number(line, "bytes_in", x->body_bytes);
-    put_number(line, "bytes_out", replied ? x->verdict.reply.n : a->bytes);
-    if (a->usage.seen) {
-        put_number(line, "prompt_tokens", a->usage.prompt);
-        put_number(line, "completion_tokens", a->usage.completion);
-        if (a->usage.cached)
-            put_number(line, "cached_tokens", a->usage.cached);
-        if (sr_exchange_cost(x) > 0)
-            put_real(line, "cost", sr_exchange_cost(x));
-    }
-    if (a->mode == SR_ANSWER_SSE)
-        put_text(line, "stream", a->saw_done ? "done" : "unfinished");
+    double cost = sr_record_cost(r, config);
+    if (!r->usage.seen)
+        return;
+    put_number(line, "prompt_tokens", r->usage.prompt);
+    put_number(line, "completion_tokens", r->usage.completion);
+    if (r->usage.cached)
+        put_number(line, "cached_tokens", r->usage.cached);
+    if (cost > 0)
+        put_real(line, "cost", cost);
+}
+
+static void put_answer(struct line *line, const struct sr_record *r, const struct sr_config *config)
+{
+    const struct sr_times *t = &r->times;
+    bool replied = r->has_verdict && r->action == SR_ACTION_REPLY;
+    put_number(line, "status", (unsigned)(replied ? r->status : r->answer_status));
+    put_number(line, "bytes_in", r->bytes_in);
+    put_number(line, "bytes_out", replied ? r->reply.n : r->bytes_out);
+    put_usage(line, r, config);
+    if (r->answer_mode == SR_ANSWER_SSE)
+        put_text(line, "stream", r->saw_done ? "done" : "unfinished");
     put_number(line, "overhead_us", t->busy_ns / SR_NS_PER_US);
-    if (a->status) {
+    if (r->answer_status) {
         put_ms(line, "upstream_ms", t->verdict, t->last_token ? t->last_token : t->answer_head);
         put_ms(line, "ttft_ms", t->started, t->first_token ? t->first_token : t->answer_head);
     }
-    put_ms(line, "total_ms", t->started, sr_clock_ns());
+    put_ms(line, "total_ms", t->started, t->ended);
 }
 
-void sr_access_log_write(sr_exchange *x, enum sr_end how)
+int sr_access_log_line(const struct sr_record *record, const struct sr_config *config, struct sr_buf *out)
 {
-    if (!sr_runtime_wants_log(x->runtime))
-        return;
-    struct line line = {.rc = SR_OK};
-    sr_buf_init(&line.buf, LINE_MAX_BYTES);
+    struct line line = {.buf = out};
     put_time(&line);
-    put_request(&line, x);
-    put_text(&line, "outcome", sr_outcome_name(x, how));
-    put_verdict(&line, x);
-    put_answer(&line, x);
-    if (!line.rc)
-        line.rc = sr_buf_append(&line.buf, "}", 1);
-    if (!line.rc)
-        sr_runtime_log_line(x->runtime, sr_buf_view(&line.buf));
-    sr_buf_dispose(&line.buf);
+    put_request(&line, record, config);
+    put_text(&line, "outcome", sr_record_outcome(record));
+    put_verdict(&line, record);
+    put_answer(&line, record, config);
+    return line.rc ? line.rc : sr_buf_append(out, "}", 1);
 }
 
-void sr_runtime_log_refused(sr_runtime *runtime, enum sr_door door, struct sr_bytes peer, int status,
-                            const char *reason)
+int sr_access_log_refused(enum sr_door door, struct sr_bytes peer, int status, const char *reason,
+                          struct sr_buf *out)
 {
-    if (!sr_runtime_wants_log(runtime))
-        return;
-    struct line line = {.rc = SR_OK};
-    sr_buf_init(&line.buf, LINE_MAX_BYTES);
+    struct line line = {.buf = out};
     put_time(&line);
     put_text(&line, "door", sr_door_name(door));
     if (peer.n)
@@ -179,9 +148,5 @@ void sr_runtime_log_refused(sr_runtime *runtime, enum sr_door door, struct sr_by
     put_text(&line, "outcome", status == 503 ? "shed" : "refused");
     put_text(&line, "error", reason);
     put_number(&line, "status", (unsigned)status);
-    if (!line.rc)
-        line.rc = sr_buf_append(&line.buf, "}", 1);
-    if (!line.rc)
-        sr_runtime_log_line(runtime, sr_buf_view(&line.buf));
-    sr_buf_dispose(&line.buf);
+    return line.rc ? line.rc : sr_buf_append(out, "}", 1);
 }

@@ -86,16 +86,16 @@ static void put_note(struct doc *doc, const char *key, const char *text)
         put_text(doc, key, text);
 }
 
-static void put_hits(struct doc *doc, const sr_exchange *x, enum sr_signal_type type)
+static void put_hits(struct doc *doc, const struct sr_explain *e, enum sr_signal_type type)
 {
-    const struct sr_signal_result *result = x->results[type];
+    const struct sr_signal_result *result = e->record->results[type];
     put_key(doc, "rules");
     put(doc, "[");
     for (size_t i = 0; i < result->n_hits; i++) {
         put(doc, i ? ",{" : "{");
-        const char *name = sr_signals_rule_name(x->router->signals, type, i);
+        const char *name = sr_signals_rule_name(e->router->signals, type, i);
         put_text(doc, "name", name);
-        put_note(doc, "description", description_of(x->router->config, type, name));
+        put_note(doc, "description", description_of(e->router->config, type, name));
         put_bool(doc, "matched", result->hits[i].matched);
         put_number(doc, "confidence", (double)result->hits[i].confidence);
         if (isfinite(result->hits[i].value))
@@ -121,13 +121,13 @@ static void put_classes(struct doc *doc, const struct sr_signal_result *result)
     put(doc, "}");
 }
 
-static void put_signals(struct doc *doc, const sr_exchange *x)
+static void put_signals(struct doc *doc, const struct sr_explain *e)
 {
     bool first = true;
     put_key(doc, "signals");
     put(doc, "[");
     for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
-        const struct sr_signal_result *result = x->results[type];
+        const struct sr_signal_result *result = e->record->results[type];
         if (!result)
             continue;
         put(doc, first ? "{" : ",{");
@@ -147,18 +147,18 @@ static void put_signals(struct doc *doc, const sr_exchange *x)
         if (result->neural_late)
             put_bool(doc, "neural_late", true);
         put_classes(doc, result);
-        put_hits(doc, x, (enum sr_signal_type)type);
+        put_hits(doc, e, (enum sr_signal_type)type);
         put(doc, "}");
     }
     put(doc, "]");
 }
 
-static void put_leaf(struct doc *doc, const sr_exchange *x, const struct sr_config_rule *rule)
+static void put_leaf(struct doc *doc, const struct sr_explain *e, const struct sr_config_rule *rule)
 {
     int type = sr_signal_finding(sr_bytes_str(rule->type));
-    const struct sr_signal_result *result = type >= 0 ? x->results[type] : NULL;
+    const struct sr_signal_result *result = type >= 0 ? e->record->results[type] : NULL;
     int index = type < 0 ? -1
-                         : sr_signals_find_rule(x->router->signals, (enum sr_signal_type)type,
+                         : sr_signals_find_rule(e->router->signals, (enum sr_signal_type)type,
                                                 sr_bytes_str(rule->name));
     put_text(doc, "type", rule->type);
     put_text(doc, "name", rule->name);
@@ -169,29 +169,29 @@ static void put_leaf(struct doc *doc, const sr_exchange *x, const struct sr_conf
         put(doc, result->hits[index].matched ? "true" : "false");
 }
 
-static void put_rule(struct doc *doc, const sr_exchange *x, const struct sr_config_rule *rule)
+static void put_rule(struct doc *doc, const struct sr_explain *e, const struct sr_config_rule *rule)
 {
     static const char *const words[] = {
         [SR_RULE_LEAF] = "", [SR_RULE_AND] = "AND", [SR_RULE_OR] = "OR", [SR_RULE_NOT] = "NOT"};
     put(doc, "{");
     if (rule->op == SR_RULE_LEAF) {
-        put_leaf(doc, x, rule);
+        put_leaf(doc, e, rule);
     } else {
         put_text(doc, "operator", words[rule->op]);
         put_key(doc, "conditions");
         put(doc, "[");
         for (size_t i = 0; i < rule->n_children; i++) {
             put(doc, i ? "," : "");
-            put_rule(doc, x, &rule->children[i]);
+            put_rule(doc, e, &rule->children[i]);
         }
         put(doc, "]");
     }
     put(doc, "}");
 }
 
-static void put_decision(struct doc *doc, const sr_exchange *x)
+static void put_decision(struct doc *doc, const struct sr_explain *e)
 {
-    const struct sr_config_decision *decision = sr_exchange_decision(x);
+    const struct sr_config_decision *decision = sr_record_decision(e->record, e->router->config);
     put_key(doc, "decision");
     if (!decision) {
         put(doc, "null");
@@ -200,32 +200,32 @@ static void put_decision(struct doc *doc, const sr_exchange *x)
     put(doc, "{");
     put_text(doc, "name", decision->name);
     put_number(doc, "priority", (double)decision->priority);
-    put_number(doc, "confidence", (double)x->decision.confidence);
-    put_text(doc, "category", x->decision.category_name);
-    put_bool(doc, "overridden", x->decision.overridden);
+    put_number(doc, "confidence", (double)e->record->decision.confidence);
+    put_text(doc, "category", e->record->decision.category_name);
+    put_bool(doc, "overridden", e->record->decision.overridden);
     if (decision->has_rules) {
         put_key(doc, "rules");
-        put_rule(doc, x, &decision->rules);
+        put_rule(doc, e, &decision->rules);
     }
     put(doc, "}");
 }
 
 /* What guards found and did, where one matched or a policy stepped in. */
-static void put_guard(struct doc *doc, const sr_exchange *x)
+static void put_guard(struct doc *doc, const struct sr_explain *e)
 {
-    const struct sr_guard *guard = &x->guard;
-    const char *action = sr_guard_action_name(x);
+    const struct sr_record_guard *guard = &e->record->guard;
+    const char *action = sr_guard_action_name(e->record->guard.action);
     bool first = true;
     if (!action[0] && !guard->moved)
         return;
     put_key(doc, "guard");
     put(doc, "{");
-    put_text(doc, "decision", guard->decision >= 0 ? x->router->config->decisions[guard->decision].name : "");
+    put_text(doc, "decision", guard->decision >= 0 ? e->router->config->decisions[guard->decision].name : "");
     put_text(doc, "action", action);
     put_bool(doc, "denied_by_policy", guard->denied);
     put_bool(doc, "moved_by_policy", guard->moved);
     if (guard->risk >= 0) {
-        put_text(doc, "attack", guard->kind);
+        put_text(doc, "attack", guard->attack);
         put_number(doc, "risk", (double)guard->risk);
     }
     put_key(doc, "pii_types");
@@ -241,14 +241,14 @@ static void put_guard(struct doc *doc, const sr_exchange *x)
 }
 
 /* Every decision of the plan, and why one of them won. */
-static void put_plan(struct doc *doc, const sr_exchange *x)
+static void put_plan(struct doc *doc, const struct sr_explain *e)
 {
-    struct sr_explanation e = {x->plan, x->results, &x->decision};
-    if (!x->run || !x->plan)
+    struct sr_explanation plan = {e->record->plan, e->record->results, &e->record->decision};
+    if (!e->record->evaluated || !e->record->plan)
         return;
     put(doc, ",");
     if (!doc->rc)
-        doc->rc = sr_plan_explain_json(&e, doc->buf);
+        doc->rc = sr_plan_explain_json(&plan, doc->buf);
 }
 
 static struct sr_bytes cut(struct sr_bytes s)
@@ -256,24 +256,24 @@ static struct sr_bytes cut(struct sr_bytes s)
     return sr_bytes_of(s.p, s.n < PIECE_MAX ? s.n : PIECE_MAX);
 }
 
-void sr_explain_edits(const sr_exchange *x, void (*each)(void *ctx, const struct sr_explain_edit *edit),
-                      void *ctx)
+void sr_explain_edits(const struct sr_record *record,
+                      void (*each)(void *ctx, const struct sr_explain_edit *edit), void *ctx)
 {
-    const struct sr_verdict *v = &x->verdict;
-    const char *start = x->body.data, *end = start + x->body.len;
+    const char *start = record->body.p, *end = start + record->body.n;
     size_t at = 0, inserted = 0;
-    if (!v->edited)
+    if (!record->edited)
         return;
-    for (size_t i = 0; i <= v->n_body; i++) { /* what does not point into the body was inserted */
-        bool original = i < v->n_body && v->body[i].p >= start && v->body[i].p < end;
-        if (i < v->n_body && !original)
+    for (size_t i = 0; i <= record->n_sent; i++) { /* what does not point into the body was inserted */
+        const struct sr_bytes *slice = i < record->n_sent ? &record->sent[i] : NULL;
+        if (slice && (slice->p < start || slice->p >= end))
             continue;
-        size_t next = i < v->n_body ? (size_t)(v->body[i].p - start) : x->body.len;
+        size_t next = slice ? (size_t)(slice->p - start) : record->body.n;
         if (next > at || inserted < i) {
-            struct sr_explain_edit edit = {at, {start + at, next - at}, v->body + inserted, i - inserted};
+            struct sr_explain_edit edit = {
+                at, {start + at, next - at}, record->sent + inserted, i - inserted};
             each(ctx, &edit);
         }
-        at = i < v->n_body ? next + v->body[i].n : next;
+        at = slice ? next + slice->n : next;
         inserted = i + 1;
     }
 }
@@ -293,62 +293,63 @@ static void put_edit(void *ctx, const struct sr_explain_edit *edit)
     put(doc, "\"}");
 }
 
-static void put_verdict(struct doc *doc, const sr_exchange *x)
+static void put_verdict(struct doc *doc, const struct sr_explain *e)
 {
-    const struct sr_verdict *v = &x->verdict;
-    bool forward = v->action == SR_ACTION_FORWARD;
+    const struct sr_record *r = e->record;
+    bool forward = r->action == SR_ACTION_FORWARD;
     put_text(doc, "action", forward ? "forward" : "reply");
-    put_text(doc, "outcome", sr_outcome_name(x, SR_END_COMPLETE));
+    put_text(doc, "outcome", sr_record_outcome(e->record));
     if (!forward) {
-        put_number(doc, "status", v->status);
+        put_number(doc, "status", r->status);
         put_key(doc, "reply");
-        put_string(doc, cut(v->reply));
+        put_string(doc, cut(r->reply));
         return;
     }
-    put_text(doc, "model", v->model);
-    put_text(doc, "algorithm", x->automatic && x->choice.algorithm ? x->choice.algorithm : "");
-    put_bool(doc, "reasoning", v->reasoning);
-    put_text(doc, "effort", v->effort);
-    put_note(doc, "reasoning_description", v->reasoning ? x->choice.why_reasoning : "");
-    put_bool(doc, "injected_system_prompt", x->injected_prompt);
+    put_text(doc, "model", r->model_name);
+    put_text(doc, "algorithm",
+             e->record->automatic && e->record->choice.algorithm ? e->record->choice.algorithm : "");
+    put_bool(doc, "reasoning", r->reasoning);
+    put_text(doc, "effort", r->effort);
+    put_note(doc, "reasoning_description", r->reasoning ? e->record->choice.why_reasoning : "");
+    put_bool(doc, "injected_system_prompt", e->record->injected_prompt);
     put_key(doc, "edits");
     put(doc, "[");
-    sr_explain_edits(x, put_edit, doc);
+    sr_explain_edits(r, put_edit, doc);
     put(doc, "]");
 }
 
-static void put_request(struct doc *doc, const sr_exchange *x)
+static void put_request(struct doc *doc, const struct sr_explain *e)
 {
     put_key(doc, "request");
     put(doc, "{");
-    put_text(doc, "dialect", sr_dialects[x->doc.dialect].name);
-    put_bool(doc, "automatic", x->automatic);
-    put_number(doc, "bytes", (double)x->body_bytes);
-    if (x->input) {
-        put_number(doc, "text_bytes", (double)x->input->text.n);
-        put_number(doc, "tokens", (double)x->input->total_tokens);
+    put_text(doc, "dialect", e->record->dialect);
+    put_bool(doc, "automatic", e->record->automatic);
+    put_number(doc, "bytes", (double)e->record->bytes_in);
+    if (e->record->has_text) {
+        put_number(doc, "text_bytes", (double)e->record->text_bytes);
+        put_number(doc, "tokens", (double)e->record->text_tokens);
     }
     put(doc, "}");
 }
 
-int sr_explain_json(const sr_exchange *x, struct sr_buf *out)
+int sr_explain_json(const struct sr_explain *e, struct sr_buf *out)
 {
     struct doc doc = {.buf = out};
     put(&doc, "{");
-    put_request(&doc, x);
-    put_signals(&doc, x);
-    put_guard(&doc, x);
-    put_decision(&doc, x);
-    put_plan(&doc, x);
-    if (x->has_verdict)
-        put_verdict(&doc, x);
-    put_number(&doc, "us", microseconds(x->times.busy_ns));
+    put_request(&doc, e);
+    put_signals(&doc, e);
+    put_guard(&doc, e);
+    put_decision(&doc, e);
+    put_plan(&doc, e);
+    if (e->record->has_verdict)
+        put_verdict(&doc, e);
+    put_number(&doc, "us", microseconds(e->record->times.busy_ns));
     put_key(&doc, "timings");
     put(&doc, "{");
-    put_number(&doc, "scan_us", microseconds(x->times.scan_ns));
-    put_number(&doc, "signals_us", microseconds(x->times.signals_ns));
-    put_number(&doc, "decide_us", microseconds(x->times.decide_ns));
-    put_number(&doc, "edit_us", microseconds(x->times.edit_ns));
+    put_number(&doc, "scan_us", microseconds(e->record->times.scan_ns));
+    put_number(&doc, "signals_us", microseconds(e->record->times.signals_ns));
+    put_number(&doc, "decide_us", microseconds(e->record->times.decide_ns));
+    put_number(&doc, "edit_us", microseconds(e->record->times.edit_ns));
     put(&doc, "}}");
     return doc.rc;
 }

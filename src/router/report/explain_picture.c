@@ -84,16 +84,16 @@ static void bar(struct picture *pic, double share)
     paint(pic, PLAIN);
 }
 
-static void draw_request(struct picture *pic, const sr_exchange *x)
+static void draw_request(struct picture *pic, const struct sr_explain *e)
 {
     label(pic, "request");
     if (!pic->rc)
-        pic->rc = sr_buf_printf(pic->out, "%s, %llu bytes", sr_dialects[x->doc.dialect].name,
-                                (unsigned long long)x->body_bytes);
-    if (x->input && !pic->rc)
+        pic->rc = sr_buf_printf(pic->out, "%s, %llu bytes", e->record->dialect,
+                                (unsigned long long)e->record->bytes_in);
+    if (e->record->has_text && !pic->rc)
         pic->rc = sr_buf_printf(pic->out, ", about %llu tokens of text",
-                                (unsigned long long)x->input->total_tokens);
-    put(pic, x->automatic ? ", the model is up to the router\n" : "\n");
+                                (unsigned long long)e->record->text_tokens);
+    put(pic, e->record->automatic ? ", the model is up to the router\n" : "\n");
 }
 
 /* The three most probable classes. */
@@ -121,15 +121,15 @@ static void draw_classes(struct picture *pic, const struct sr_signal_result *res
     }
 }
 
-static void draw_hits(struct picture *pic, const sr_exchange *x, enum sr_signal_type type)
+static void draw_hits(struct picture *pic, const struct sr_explain *e, enum sr_signal_type type)
 {
-    const struct sr_signal_result *result = x->results[type];
+    const struct sr_signal_result *result = e->record->results[type];
     bool any = false;
     for (size_t i = 0; i < result->n_hits; i++) {
         if (!result->hits[i].matched)
             continue;
         put(pic, any ? ", " : "");
-        painted(pic, GREEN, sr_signals_rule_name(x->router->signals, type, i));
+        painted(pic, GREEN, sr_signals_rule_name(e->router->signals, type, i));
         any = true;
     }
     if (!any)
@@ -137,11 +137,11 @@ static void draw_hits(struct picture *pic, const sr_exchange *x, enum sr_signal_
     put(pic, "\n");
 }
 
-static void draw_signals(struct picture *pic, const sr_exchange *x)
+static void draw_signals(struct picture *pic, const struct sr_explain *e)
 {
     bool first = true;
     for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
-        const struct sr_signal_result *result = x->results[type];
+        const struct sr_signal_result *result = e->record->results[type];
         if (!result)
             continue;
         if (first)
@@ -157,39 +157,39 @@ static void draw_signals(struct picture *pic, const sr_exchange *x)
             put(pic, "\n");
             continue;
         }
-        draw_hits(pic, x, (enum sr_signal_type)type);
+        draw_hits(pic, e, (enum sr_signal_type)type);
         if (result->probabilities)
             draw_classes(pic, result);
     }
 }
 
-static void draw_guard(struct picture *pic, const sr_exchange *x)
+static void draw_guard(struct picture *pic, const struct sr_explain *e)
 {
-    const char *action = sr_guard_action_name(x);
+    const char *action = sr_guard_action_name(e->record->guard.action);
     if (!action[0])
         return;
     label(pic, "guard");
     painted(pic, BOLD,
-            x->guard.denied ? "the model's pii_policy"
-                            : x->router->config->decisions[x->guard.decision].name);
+            e->record->guard.denied ? "the model's pii_policy"
+                                    : e->router->config->decisions[e->record->guard.decision].name);
     if (!pic->rc)
         pic->rc = sr_buf_printf(pic->out, ": %s\n", action);
 }
 
-static void draw_decision(struct picture *pic, const sr_exchange *x)
+static void draw_decision(struct picture *pic, const struct sr_explain *e)
 {
-    const struct sr_config_decision *decision = sr_exchange_decision(x);
-    if (!x->run || !x->plan)
+    const struct sr_config_decision *decision = sr_record_decision(e->record, e->router->config);
+    if (!e->record->evaluated || !e->record->plan)
         return;
     label(pic, "decision");
-    struct sr_explanation e = {x->plan, x->results, &x->decision};
+    struct sr_explanation plan = {e->record->plan, e->record->results, &e->record->decision};
     painted(pic, BOLD, decision ? decision->name : "none");
     if (decision && !pic->rc)
         pic->rc = sr_buf_printf(pic->out, " (priority %lld, confidence %.2f)", (long long)decision->priority,
-                                (double)x->decision.confidence);
+                                (double)e->record->decision.confidence);
     put(pic, "\n");
     if (!pic->rc)
-        pic->rc = sr_plan_explain_picture(&e, LABEL_WIDTH, pic->width, pic->colour, pic->out);
+        pic->rc = sr_plan_explain_picture(&plan, LABEL_WIDTH, pic->width, pic->colour, pic->out);
 }
 
 static void draw_edit(void *ctx, const struct sr_explain_edit *edit)
@@ -214,40 +214,41 @@ static void draw_edit(void *ctx, const struct sr_explain_edit *edit)
     put(pic, "\n");
 }
 
-static void draw_verdict(struct picture *pic, const sr_exchange *x)
+static void draw_verdict(struct picture *pic, const struct sr_explain *e)
 {
-    const struct sr_verdict *v = &x->verdict;
+    const struct sr_record *r = e->record;
     label(pic, "verdict");
-    if (v->action == SR_ACTION_REPLY) {
+    if (r->action == SR_ACTION_REPLY) {
         if (!pic->rc)
-            pic->rc = sr_buf_printf(pic->out, "answered here with status %d\n", v->status);
+            pic->rc = sr_buf_printf(pic->out, "answered here with status %d\n", r->status);
         indent(pic);
-        quoted(pic, v->reply, (size_t)(pic->width > 40 ? pic->width - LABEL_WIDTH - 2 : 30));
+        quoted(pic, r->reply, (size_t)(pic->width > 40 ? pic->width - LABEL_WIDTH - 2 : 30));
         put(pic, "\n");
         return;
     }
     put(pic, "→ ");
-    painted(pic, BOLD, v->model);
-    if (v->reasoning && !pic->rc)
-        pic->rc = sr_buf_printf(pic->out, ", reasoning on (%s)", v->effort);
-    put(pic, v->edited ? ", body edited:\n" : ", body untouched\n");
-    sr_explain_edits(x, draw_edit, pic);
+    painted(pic, BOLD, r->model_name);
+    if (r->reasoning && !pic->rc)
+        pic->rc = sr_buf_printf(pic->out, ", reasoning on (%s)", r->effort);
+    put(pic, r->edited ? ", body edited:\n" : ", body untouched\n");
+    sr_explain_edits(r, draw_edit, pic);
 }
 
-int sr_explain_picture(const sr_exchange *x, int width, bool colour, struct sr_buf *out)
+int sr_explain_picture(const struct sr_explain *e, int width, bool colour, struct sr_buf *out)
 {
     struct picture pic = {.out = out, .width = width > 0 ? width : 80, .colour = colour};
-    draw_request(&pic, x);
-    draw_signals(&pic, x);
-    draw_guard(&pic, x);
-    draw_decision(&pic, x);
-    if (x->has_verdict)
-        draw_verdict(&pic, x);
+    draw_request(&pic, e);
+    draw_signals(&pic, e);
+    draw_guard(&pic, e);
+    draw_decision(&pic, e);
+    if (e->record->has_verdict)
+        draw_verdict(&pic, e);
     label(&pic, "time");
     if (!pic.rc)
-        pic.rc = sr_buf_printf(out, "%.0f µs: scan %.0f, signals %.0f, decide %.0f, edits %.0f\n",
-                               (double)x->times.busy_ns / 1000, (double)x->times.scan_ns / 1000,
-                               (double)x->times.signals_ns / 1000, (double)x->times.decide_ns / 1000,
-                               (double)x->times.edit_ns / 1000);
+        pic.rc =
+            sr_buf_printf(out, "%.0f µs: scan %.0f, signals %.0f, decide %.0f, edits %.0f\n",
+                          (double)e->record->times.busy_ns / 1000, (double)e->record->times.scan_ns / 1000,
+                          (double)e->record->times.signals_ns / 1000,
+                          (double)e->record->times.decide_ns / 1000, (double)e->record->times.edit_ns / 1000);
     return pic.rc;
 }

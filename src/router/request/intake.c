@@ -137,7 +137,7 @@ static void pass_named(sr_exchange *x)
 static void body_complete(sr_exchange *x)
 {
     struct sr_complaint complaint;
-    x->times.body_complete = sr_clock_ns();
+    x->record.times.body_complete = sr_clock_ns();
     read_doc(x);
     if (sr_scan_root_kind(x->scan) != SR_JSON_OBJECT) {
         complaint = (struct sr_complaint){NULL, "invalid_type", "the request body must be a JSON object"};
@@ -183,7 +183,7 @@ static bool scan_chunk(sr_exchange *x, const void *p, size_t n, bool last)
     }
     if ((rc == SR_OK || rc == SR_MORE) && last)
         rc = sr_scan_finish(x->scan, &err);
-    x->times.scan_ns += sr_clock_ns() - start;
+    x->record.times.scan_ns += sr_clock_ns() - start;
     if (rc != SR_OK && rc != SR_MORE) {
         err.code = rc;
         refuse_json(x, &err);
@@ -261,7 +261,7 @@ enum sr_step sr_intake_stream(sr_exchange *x, const void *p, size_t n, bool last
         return SR_STEP_ABORT;
     if (!last)
         return SR_STEP_PASS;
-    x->times.body_complete = sr_clock_ns();
+    x->record.times.body_complete = sr_clock_ns();
     x->doc.spans = sr_scan_spans(x->scan, &x->doc.n_spans);
     sr_request_index(&x->doc);
     x->is_stream |= sr_request_is_true(&x->doc, x->doc.at.stream);

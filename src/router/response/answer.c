@@ -42,7 +42,7 @@ void sr_exchange_answer_head(sr_exchange *x, int status, const struct sr_header 
     bool encoded = false;
     struct sr_bytes type = {"", 0};
     a->status = status;
-    x->times.answer_head = sr_clock_ns();
+    x->record.times.answer_head = sr_clock_ns();
     for (size_t i = 0; i < n_headers; i++) {
         if (sr_bytes_eq(headers[i].name, SR_LIT("content-type")))
             type = sr_bytes_trim(headers[i].value);
@@ -82,8 +82,8 @@ static enum verdict read_frame(sr_exchange *x, const struct sr_sse_frame *frame,
     struct sr_answer *a = &x->answer;
     if (!frame->whole || !frame->has_data)
         return KEEP;
-    if (!x->times.first_token)
-        x->times.first_token = sr_clock_ns();
+    if (!x->record.times.first_token)
+        x->record.times.first_token = sr_clock_ns();
     if (sr_bytes_eq(frame->data, SR_LIT("[DONE]"))) {
         a->saw_done = true;
         return KEEP;
@@ -245,7 +245,7 @@ enum sr_answer_step sr_exchange_answer_body(sr_exchange *x, const void *p, size_
     a->slices[0] = in;
     *n_slices = n ? 1 : 0;
     if (n)
-        x->times.last_token = sr_clock_ns();
+        x->record.times.last_token = sr_clock_ns();
     if (a->mode == SR_ANSWER_SSE &&
         (a->strip_usage || sr_restore_wanted(&a->restore) || sr_response_guard_reads(&a->guard)))
         *n_slices = change_events(x, in, last);

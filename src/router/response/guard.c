@@ -19,13 +19,6 @@
 #define STEP_BLOCK ((size_t)512)
 #define STEP_PASS  ((size_t)1024)
 
-const char *sr_response_action_name(enum sr_response_action action)
-{
-    static const char *const names[] = {
-        [SR_RESPONSE_HEADER] = "header", [SR_RESPONSE_BLOCK] = "block", [SR_RESPONSE_NONE] = "none"};
-    return names[action];
-}
-
 void sr_response_guard_init(struct sr_response_guard *guard)
 {
     *guard = (struct sr_response_guard){.kind = ""};
@@ -97,17 +90,6 @@ double sr_response_guard_coverage(const struct sr_response_guard *guard)
 
 /* ---- readings ---- */
 
-static void note_find(sr_exchange *x)
-{
-    struct sr_response_guard *guard = &x->answer.guard;
-    const char *action = sr_response_action_name(guard->action);
-    guard->found = true;
-    sr_guard_audit_answer(x);
-    struct sr_bytes labels[] = {SR_LIT("response_jailbreak"), sr_bytes_str(guard->decision->name),
-                                sr_bytes_str(action)};
-    sr_metrics_add(x->metrics, SR_METRIC_RESPONSE_WARNINGS, 1, labels);
-}
-
 static void finish_reading(sr_exchange *x)
 {
     struct sr_response_guard *guard = &x->answer.guard;
@@ -124,8 +106,10 @@ static void finish_reading(sr_exchange *x)
         }
     }
     drop_reading(guard);
-    if (!guard->found && guard->risk >= guard->threshold)
-        note_find(x);
+    if (!guard->found && guard->risk >= guard->threshold) {
+        guard->found = true;
+        sr_exchange_answer_finding(x);
+    }
     if (guard->found)
         return;
     guard->clean = guard->reading.held;
@@ -389,24 +373,4 @@ enum sr_answer_step sr_response_guard_pass(sr_exchange *x, bool last, size_t *n_
     give(x, n_slices);
     warn(x, n_slices);
     return SR_ANSWER_GO;
-}
-
-/* ---- reports ---- */
-
-void sr_response_guard_measure(const sr_exchange *x)
-{
-    const struct sr_response_guard *guard = &x->answer.guard;
-    if (!guard->decision || !x->answer.status)
-        return;
-    struct sr_bytes name = SR_LIT("response_jailbreak");
-    struct sr_bytes labels[] = {name, sr_bytes_str(guard->decision->name),
-                                guard->status ? SR_LIT("error") : SR_LIT("success")};
-    sr_metrics_add(x->metrics, SR_METRIC_PLUGINS, 1, labels);
-    if (guard->status) {
-        labels[1] = sr_bytes_str(sr_measure_reason(guard->status));
-        sr_metrics_add(x->metrics, SR_METRIC_SIGNAL_ERRORS, 1, labels);
-    }
-    if (guard->last && !guard->found)
-        sr_metrics_add(x->metrics, SR_METRIC_SCAN_COVERAGE, sr_response_guard_coverage(guard), &name);
-    sr_metrics_add(x->metrics, SR_METRIC_SCANNED_BYTES, (double)guard->read, &name);
 }

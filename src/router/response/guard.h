@@ -78,10 +78,4 @@ void sr_response_guard_give_up(sr_exchange *x);
 /* Share of the answer's text that was read, 0..1; negative without a plugin. */
 double sr_response_guard_coverage(const struct sr_response_guard *guard);
 
-/* Counts what was read and what failed: once, at the end. */
-void sr_response_guard_measure(const sr_exchange *x);
-
-/* "header", "block", "none" */
-const char *sr_response_action_name(enum sr_response_action action);
-
 #endif

@@ -1,4 +1,4 @@
-/* What guards find out and decide. Their replies and records are in guard_report.c. */
+/* What guards find out and decide. The reply of a block is in guard_block.c. */
 #include "router/route/guard.h"
 
 #include "router/exchange.h"
@@ -192,14 +192,4 @@ int sr_guard_apply_policy(sr_exchange *x)
         return move(x, types);
     x->guard.denied = true;
     return SR_OK;
-}
-
-double sr_guard_coverage(const sr_exchange *x, enum sr_signal_type type)
-{
-    const struct sr_signal_result *result = x->results[type];
-    if (!result)
-        return -1;
-    if (result->status)
-        return 0;
-    return result->all_bytes ? (double)result->scanned_bytes / (double)result->all_bytes : 1;
 }

@@ -51,26 +51,13 @@ int sr_guard_apply_policy(sr_exchange *x) SR_WARN_UNUSED;
 /* The action that is taken, -1 when there is none. A denial is a block. */
 int sr_guard_action(const sr_exchange *x);
 
-/* "allow", "block", ...; "" for none. */
-const char *sr_guard_action_name(const sr_exchange *x);
-
 /* Turns a block into the exchange's reply. */
 void sr_guard_block(sr_exchange *x);
 
 /* Is this find private data that counts? */
 bool sr_guard_counts(const sr_exchange *x, const struct sr_signal_finding *find);
 
-/* Share of the text bytes that the signal has read, 0..1; negative when it did not run. */
-double sr_guard_coverage(const sr_exchange *x, enum sr_signal_type type);
-
 /* "EMAIL_ADDRESS,PERSON" in the arena, NULL when memory is out. */
 const char *sr_guard_type_names(uint32_t types, struct sr_arena *arena);
-
-/* Counts what guards did, and writes the line of the audit log. */
-void sr_guard_measure(const sr_exchange *x);
-void sr_guard_audit(const sr_exchange *x);
-
-/* Writes the line about an answer that looks like the work of an attack. */
-void sr_guard_audit_answer(const sr_exchange *x);
 
 #endif

@@ -23,7 +23,7 @@ static void signal_done(void *ctx, enum sr_signal_type type)
     if (!(x->wanted >> type & 1))
         return;
     x->results[type] = sr_signal_run_result(x->run, type);
-    x->times.signals_ns += x->results[type]->ns;
+    x->record.times.signals_ns += x->results[type]->ns;
     advance(x);
     if (x->has_verdict) {
         sr_exchange_woken(x);
@@ -178,7 +178,7 @@ static void advance(sr_exchange *x)
         uint64_t start = sr_clock_ns();
         int rc = decide(x, &needed);
         uint64_t decided_at = sr_clock_ns();
-        x->times.decide_ns += decided_at - start;
+        x->record.times.decide_ns += decided_at - start;
         if (rc == SR_OK) {
             decided(x);
             return;
@@ -188,7 +188,7 @@ static void advance(sr_exchange *x)
             return;
         }
         rc = start_type(x, sr_plan_cheapest(needed));
-        x->times.signals_ns += sr_clock_ns() - decided_at;
+        x->record.times.signals_ns += sr_clock_ns() - decided_at;
         if (rc == SR_AGAIN) {
             x->state = SR_EXCHANGE_WAITING;
             begin_next(x);

@@ -56,7 +56,7 @@ void sr_exchange_edit(sr_exchange *x, int (*edit)(sr_exchange *x))
 {
     uint64_t start = sr_clock_ns();
     int rc = edit(x);
-    x->times.edit_ns = sr_clock_ns() - start;
+    x->record.times.edit_ns = sr_clock_ns() - start;
     if (rc == SR_ECONFLICT || rc == SR_ELIMIT)
         sr_reply_error(x, (struct sr_error_reply){400, NULL, "too_complex", NULL},
                        "the request has too many members to be edited");

@@ -1,0 +1,162 @@
+/*
+ * What happened to one request, from its head to the end of its answer: the one thing that logs, metrics,
+ * audit and explanations read.
+ *
+ * Only the exchange writes it, each field once, when the fact is known; a later refusal replaces the
+ * verdict's fields. Strings, results and slices are borrowed from the exchange's arena and buffers, from the
+ * router or from constants, and live until the exchange has ended: whoever keeps a record longer copies them.
+ * None of the user's text is in it but `body`, `sent` and `reply`, which only explanations read.
+ */
+#ifndef SR_ROUTER_RECORD_H
+#define SR_ROUTER_RECORD_H
+
+#include "decide/decide.h"
+#include "router/response/usage.h"
+#include "semroute/semroute.h"
+
+/* Moments in nanoseconds of the monotonic clock, 0 = never came; and durations in nanoseconds. */
+struct sr_times {
+    uint64_t started, body_complete, verdict, answer_head, first_token, last_token, ended;
+    uint64_t busy_ns; /* inside this library, or waiting for its workers, until the verdict */
+    uint64_t scan_ns, signals_ns, decide_ns, edit_ns;
+};
+
+/* What guards found in the request, and what followed. */
+struct sr_record_guard {
+    int decision; /* guard that matched, index of the configuration; -1 = none */
+    int action;   /* enum sr_guard_action that was taken; -1 = none */
+    float confidence;
+    bool denied;        /* the policy of the model blocks the request */
+    bool moved;         /* the policy moved the request to another model */
+    uint32_t types;     /* private data that counted: mask over enum sr_entity_type */
+    float risk;         /* of the attack; negative = none was found */
+    const char *attack; /* its type: "jailbreak", "classification_error", ...; "" = none */
+    size_t redacted;    /* places of the body that got a placeholder */
+};
+
+/* Kinds of edits of the body, in their order: bits of `edits`. */
+enum sr_record_edit {
+    SR_RECORD_EDIT_MODEL,
+    SR_RECORD_EDIT_STREAM,
+    SR_RECORD_EDIT_REASONING,
+    SR_RECORD_EDIT_PROMPT,
+    SR_RECORD_EDIT_PARAMS,
+    SR_RECORD_EDIT_REDACTION,
+};
+
+enum sr_answer_mode { SR_ANSWER_RAW, SR_ANSWER_JSON, SR_ANSWER_SSE };
+
+/* What the guard of answers did. */
+struct sr_record_answer_guard {
+    const char *decision; /* whose plugin it is; NULL: none */
+    enum sr_response_action action;
+    bool complete; /* all of the answer came */
+    bool found;    /* it looks like the work of an attack */
+    bool replaced; /* the client got a reply in its place */
+    float risk;    /* the highest */
+    const char *attack;
+    int status;      /* SR_OK, or why a part of it was not read */
+    uint64_t read;   /* bytes of its texts that were read */
+    double coverage; /* the share of them, 0..1 */
+};
+
+struct sr_record {
+    /* the request */
+    enum sr_door door;
+    const char *dialect; /* "chat", ... */
+    struct sr_bytes id;  /* the client's request id, else the one made here */
+    struct sr_bytes peer, method, path;
+    struct sr_bytes client_id; /* the client's request id; empty: it sent none that can be used */
+    bool debug;                /* explanations are wanted in headers */
+    uint64_t bytes_in;
+    struct sr_times times;
+
+    /* what it asks for */
+    bool automatic;       /* the client left the choice to the router */
+    int requested_model;  /* the model of ours that the client named, index of the configuration; -1 */
+    bool has_text;        /* its texts were put together for signals: text_* hold */
+    uint64_t text_bytes;  /* of the text that signals read */
+    uint64_t text_tokens; /* estimate over all texts */
+
+    /* signals and decision */
+    bool evaluated;                                          /* signals and rules were asked */
+    const struct sr_signal_result *results[SR_SIGNAL_TYPES]; /* of types that were asked for; else NULL */
+    uint64_t signal_started[SR_SIGNAL_TYPES];                /* moments; 0 = never */
+    bool compressed;                                         /* `compression` holds */
+    struct sr_signal_brief_stats compression;
+    const struct sr_plan *plan; /* that `decision` is of; NULL: none */
+    struct sr_decision decision;
+    struct sr_choice choice;
+    struct sr_record_guard guard;
+
+    /* the verdict; all but `has_verdict` hold only with it */
+    bool has_verdict;
+    enum sr_action action;
+    enum sr_outcome outcome;
+    int model;                 /* that it goes to, index of the configuration; -1 = none */
+    const char *model_name;    /* "" = none */
+    const char *decision_name; /* that won or that blocked; "" = none */
+    const char *category;      /* "" = none */
+    double confidence;         /* of the decision */
+    bool reasoning;
+    const char *effort;          /* "" = none */
+    bool forwarded;              /* a verdict was to forward, whatever came later */
+    const char *target;          /* the backend that the door uses; NULL = not told */
+    uint32_t edits;              /* kinds of edits that changed the body */
+    int family;                  /* of reasoning, that an edit was written for; -1 = none */
+    bool injected_prompt;        /* a system prompt was put in */
+    bool edited;                 /* the body was changed: `sent` is not one slice of `body` */
+    struct sr_bytes body;        /* as it came */
+    const struct sr_bytes *sent; /* [n_sent]: what took its place */
+    size_t n_sent;
+
+    /* a reply that was made here */
+    int status;
+    struct sr_bytes reply;
+    const char *response_path; /* x-vsr-response-path; NULL = none */
+    struct sr_bytes allow;     /* the method that a 405 names */
+    const char *error_code;    /* NULL = none */
+    const char *error_reason;  /* label of llm_request_errors_total; NULL = not counted */
+
+    /* the answer of the upstream */
+    int answer_status; /* 0 = no answer began */
+    enum sr_answer_mode answer_mode;
+    bool saw_done;      /* a stream reached its end */
+    uint64_t bytes_out; /* that the client got of it */
+    struct sr_usage usage;
+    struct sr_record_answer_guard answer_guard;
+    enum sr_end end;
+};
+
+/* Empties a record: nothing happened yet. */
+void sr_record_init(struct sr_record *record);
+
+/* The decision that won, or NULL. */
+const struct sr_config_decision *sr_record_decision(const struct sr_record *record,
+                                                    const struct sr_config *config);
+
+/* The word of what became of the request: metric label and access log. */
+const char *sr_record_outcome(const struct sr_record *record);
+
+/* "gateway", ... */
+const char *sr_door_name(enum sr_door door);
+
+/* The word of a signal's status. */
+const char *sr_record_failure(int status);
+
+/* "allow", "block", ...; "" for -1. */
+const char *sr_guard_action_name(int action);
+
+/* Whose block it is: the guard's name, or the policy's. */
+const char *sr_record_guard_name(const struct sr_record *record, const struct sr_config *config);
+
+/* "header", "block", "none" */
+const char *sr_response_action_name(enum sr_response_action action);
+
+/* Share of the text bytes that a signal has read, 0..1; negative when it did not run (NULL). */
+double sr_record_coverage(const struct sr_signal_result *result);
+
+/* Cost of the tokens used, in the currency of the model's pricing; 0 when unknown. */
+double sr_record_cost(const struct sr_record *record, const struct sr_config *config);
+
+#endif

@@ -1,0 +1,24 @@
+/*
+ * The audit log: one JSON object for each thing that a guard did. Names types and positions, and holds none
+ * of the text.
+ */
+#ifndef SR_ROUTER_REPORT_AUDIT_H
+#define SR_ROUTER_REPORT_AUDIT_H
+
+#include "base/buf.h"
+#include "router/record.h"
+
+#define SR_AUDIT_MAX ((size_t)4 << 10) /* bytes of a line */
+
+/* Did a guard do something that belongs into the log? */
+bool sr_audit_wants(const struct sr_record *record);
+
+/* Appends the line of a request that has its verdict, without a newline. SR_ENOMEM, SR_ELIMIT. */
+int sr_audit_request(const struct sr_record *record, const struct sr_config *config,
+                     struct sr_buf *out) SR_WARN_UNUSED;
+
+/* The same about an answer that looks like the work of an attack. */
+int sr_audit_answer(const struct sr_record *record, const struct sr_config *config,
+                    struct sr_buf *out) SR_WARN_UNUSED;
+
+#endif

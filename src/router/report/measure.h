@@ -1,0 +1,24 @@
+/*
+ * What metrics learn of a request: once when the verdict is there, once at its end.
+ *
+ * Labels are names of the configuration and fixed words only; what a client sends never becomes a label.
+ */
+#ifndef SR_ROUTER_REPORT_MEASURE_H
+#define SR_ROUTER_REPORT_MEASURE_H
+
+#include "observe/metrics.h"
+#include "router/record.h"
+#include "router/router.h"
+
+/* The verdict is there for the first time. `metrics` NULL: switched off. */
+void sr_measure_verdict(const struct sr_record *record, const struct sr_router *router,
+                        struct sr_metrics *metrics);
+
+/* The request has ended. */
+void sr_measure_end(const struct sr_record *record, const struct sr_router *router,
+                    struct sr_metrics *metrics);
+
+/* An answer looks like the work of an attack: counted when it is found. */
+void sr_measure_answer_finding(const struct sr_record *record, struct sr_metrics *metrics);
+
+#endif
