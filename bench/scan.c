@@ -10,7 +10,7 @@
 #include "bench/bench.h"
 
 #include "base/buf.h"
-#include "router/dialect.h"
+#include "dialect/registry.h"
 #include "json/simd.h"
 #include "json/splice.h"
 
@@ -255,8 +255,8 @@ int sr_bench_scan(int argc, char **argv)
     }
     struct sr_paths *paths;
     struct sr_err err = {0};
-    const struct sr_dialect_info *chat = &sr_dialects[SR_DIALECT_CHAT];
-    int rc = sr_paths_new(&paths, chat->specs, chat->n_specs, &err);
+    const struct sr_dialect_table *chat = &sr_dialect_chat.request;
+    int rc = sr_paths_new(&paths, chat->specs, chat->n, &err);
     for (size_t i = 0; i < ROWS && rc == SR_OK; i++) {
         rows[i] = (struct row){.flavour = (enum flavour)(i / SIZES), .bytes = sizes[i % SIZES]};
         rc = measure_row(&rows[i], paths, seconds);

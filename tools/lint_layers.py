@@ -24,7 +24,8 @@ ALLOWED["signal"] = ALLOWED["config"] | {"config"}
 ALLOWED["decide"] = ALLOWED["signal"] | {"signal"}
 for state in ("cache", "pool"):
     ALLOWED[state] = {"base", "observe", "net"}
-ALLOWED["router"] = (ALLOWED["decide"] | {"decide", "cache", "pool"}) - {"net"}
+ALLOWED["dialect"] = {"base", "observe", "json", "text"}
+ALLOWED["router"] = (ALLOWED["decide"] | {"decide", "dialect", "cache", "pool"}) - {"net"}
 ALLOWED["serve"] = ALLOWED["router"] | {"router", "net"}
 ALLOWED["mock"] = {"base", "observe", "json", "net"}
 ALLOWED["cli"] = ALLOWED["serve"] | {"serve", "mock", "bench"}

@@ -19,6 +19,7 @@ struct parsed {
     struct step steps[SR_PATH_STEPS_MAX];
     size_t n_steps, stars;
     uint16_t id;
+    uint8_t tag;
 };
 
 struct builder {
@@ -150,6 +151,7 @@ static int build(struct builder *b, const uint16_t *set, size_t n, size_t depth,
     if (best) {
         b->paths->nodes[node].named = true;
         b->paths->nodes[node].id = best->id;
+        b->paths->nodes[node].tag = best->tag;
     }
     size_t count = select_specs(b, set, n, depth, &(struct step){.kind = STEP_ELEMENT}, sub);
     if (count && (rc = build(b, sub, count, depth + 1, &child)) == SR_OK)
@@ -182,7 +184,10 @@ static int parse_specs(struct builder *b, const struct sr_path_spec *specs, size
                 return sr_err_set(err, SR_EINVAL, "path `%s` is given twice", specs[i].path);
         size_t n = strlen(specs[i].path) + 1;
         memcpy(text, specs[i].path, n);
+        if (specs[i].tag > SR_TAG_MAX)
+            return sr_err_set(err, SR_EINVAL, "path `%s` has a tag over %u", specs[i].path, SR_TAG_MAX);
         b->specs[i].id = specs[i].id;
+        b->specs[i].tag = specs[i].tag;
         int rc = parse_spec(&b->specs[i], text, err);
         if (rc)
             return rc;

@@ -18,7 +18,8 @@ enum { SR_PATH_DEAD = 0, SR_PATH_ROOT = 1 };
 
 struct sr_path_node {
     uint16_t id;
-    bool named;       /* a path ends here: its spans carry `id` */
+    uint8_t tag;
+    bool named;       /* a path ends here: its spans carry `id` and `tag` */
     uint16_t star;    /* node of a member that has no entry in the keys */
     uint16_t element; /* node of an array's element */
     uint16_t first_key, n_keys;

@@ -29,11 +29,15 @@ enum sr_json_kind {
 
 /* A path and the number that its spans will carry. Syntax: members joined by dots, `[]` for every element
  * of an array, `*` for every member: "messages[].content[].text", "metadata.*". At most 8 steps.
- * `id` must not be SR_PATH_TOP. Where several paths name one value, the one with fewer stars gives the id. */
+ * `id` must not be SR_PATH_TOP. Where several paths name one value, the one with fewer stars gives the id and
+ * the tag. */
 struct sr_path_spec {
     const char *path;
     uint16_t id;
+    uint8_t tag; /* at most SR_TAG_MAX: what the table says of such a value; sr_span_tag gives it back */
 };
+
+#define SR_TAG_MAX 7u
 
 #define SR_PATH_TOP 0u /* a top-level member that no path of the table names */
 
@@ -52,6 +56,7 @@ enum {
                               that is not recorded itself was): the later one is meant */
     SR_SPAN_EMPTY = 8,     /* an object or array without members */
     SR_SPAN_NESTED = 16,   /* between it and `parent` lie containers that were not recorded */
+    SR_SPAN_TAG_SHIFT = 5, /* the bits from here on are the tag of its path; 0 without a path */
 };
 
 #define SR_SPAN_NONE UINT32_MAX
@@ -116,6 +121,12 @@ size_t sr_json_unescape_part(struct sr_bytes inside, bool last, char *out, size_
 
 /* The value of a string span inside `body`, decoded; empty for other kinds. */
 struct sr_bytes sr_span_text(const struct sr_span *span, struct sr_bytes body, struct sr_arena *arena);
+
+/* The tag of the path that names the value. */
+static inline unsigned sr_span_tag(const struct sr_span *span)
+{
+    return (unsigned)span->flags >> SR_SPAN_TAG_SHIFT;
+}
 
 /* The raw bytes of a value. */
 static inline struct sr_bytes sr_span_raw(const struct sr_span *span, struct sr_bytes body)

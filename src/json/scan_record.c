@@ -111,6 +111,7 @@ int sr_scan_begin_value(struct sr_scan *s, enum sr_json_kind kind, size_t at)
         span.flags |= SR_SPAN_DUPLICATE;
     if (f->span == SR_SPAN_NONE && s->depth > 1)
         span.flags |= SR_SPAN_NESTED;
+    span.flags |= (uint8_t)(s->paths->nodes[s->value.node].tag << SR_SPAN_TAG_SHIFT);
     memcpy(span.index, f->index, sizeof span.index);
     span.start = span.end = at;
     return add_span(s, span);

@@ -57,7 +57,8 @@ static int exchange_init(sr_exchange *x, const struct sr_request_head *head)
         rc = sr_buf_reserve(&x->body, reserve);
     }
     return rc ? rc
-              : sr_scan_new(&x->scan, x->router->paths[x->doc.dialect], sr_scan_limits_defaults(), &x->arena);
+              : sr_scan_new(&x->scan, sr_dialect_request_paths(x->router->paths, x->doc.dialect),
+                            sr_scan_limits_defaults(), &x->arena);
 }
 
 /* ---- the record ---- */
@@ -132,7 +133,7 @@ static const struct sr_record *record_all(sr_exchange *x)
 {
     struct sr_record *r = &x->record;
     r->door = x->head.door;
-    r->dialect = sr_dialects[x->doc.dialect].name;
+    r->dialect = x->doc.dialect->name;
     r->id = sr_exchange_id(x);
     r->peer = x->head.peer;
     r->method = x->head.method;
@@ -227,6 +228,7 @@ sr_exchange *sr_exchange_new(sr_runtime *runtime, const struct sr_request_head *
     sr_record_init(&x->record);
     x->record.times.started = start;
     x->model = x->client_model = -1;
+    x->doc.dialect = &sr_dialect_chat; /* until the endpoint says otherwise: errors are written in it */
     x->decision.decision = x->decision.category = -1;
     x->decision.category_name = "";
     sr_guard_init(&x->guard);

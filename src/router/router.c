@@ -185,8 +185,8 @@ static int router_prepare(struct sr_router *router, struct sr_model_store *model
         rc = plans_prepare(router, err);
     if (!rc)
         rc = policies_prepare(router);
-    for (int d = 0; !rc && d < SR_DIALECTS; d++)
-        rc = sr_paths_new(&router->paths[d], sr_dialects[d].specs, sr_dialects[d].n_specs, err);
+    if (!rc)
+        rc = sr_dialect_paths_new(&router->paths, err);
     if (!rc)
         rc = sr_usage_paths(&router->answer_paths, err);
     if (!rc)
@@ -244,8 +244,7 @@ void sr_router_unref(struct sr_router *router)
     sr_plan_unref(router->guards);
     sr_plan_unref(router->named);
     sr_signals_unref(router->signals);
-    for (int d = 0; d < SR_DIALECTS; d++)
-        sr_paths_unref(router->paths[d]);
+    sr_dialect_paths_free(router->paths);
     sr_paths_unref(router->answer_paths);
     sr_paths_unref(router->restore_paths);
     sr_paths_unref(router->response_paths);

@@ -10,7 +10,7 @@
 
 #include "base/ref.h"
 #include "decide/decide.h"
-#include "router/dialect.h"
+#include "dialect/registry.h"
 #include "semroute/semroute.h"
 #include "signal/readers.h"
 
@@ -32,7 +32,7 @@ struct sr_router {
     struct sr_plan *named;   /* what requests that name their model pass: guards, and decisions that answer
                                 an attack or private data at once; NULL: nothing */
     const uint32_t *may_see; /* for each model a mask over enum sr_entity_type; NULL: all may see all */
-    struct sr_paths *paths[SR_DIALECTS];
+    struct sr_dialect_paths *paths;
     struct sr_paths *answer_paths;   /* router/response/usage.h */
     struct sr_paths *restore_paths;  /* router/response/restore.h */
     struct sr_paths *response_paths; /* router/response/text.h */

@@ -1,6 +1,7 @@
 /* Pages and errors that need no routing. */
 #include "serve/local.h"
 
+#include "dialect/openai.h"
 #include "observe/process.h"
 
 static const struct sr_bytes JSON = {"application/json", sizeof "application/json" - 1};
@@ -89,10 +90,8 @@ struct sr_bytes sr_local_error(struct sr_buf *body, int status, const char *type
         type = by_client ? "invalid_request_error" : "server_error";
     }
     size_t start = body->len;
-    if (sr_buf_append_bytes(body, SR_LIT("{\"error\":{\"message\":\"")) != SR_OK ||
-        sr_buf_append_json(body, sr_bytes_str(message)) != SR_OK ||
-        sr_buf_printf(body, "\",\"type\":\"%s\",\"param\":null,\"code\":\"%s\"}}", type,
-                      code ? code : code_of(status)) != SR_OK) {
+    struct sr_dialect_error error = {sr_bytes_str(message), type, code ? code : code_of(status), NULL};
+    if (sr_openai_error(&error, body) != SR_OK) {
         body->len = start;
     }
     return JSON;

@@ -7,6 +7,7 @@
 #include "tests/unit/signal_kit.h"
 
 #include "base/buf.h"
+#include "dialect/registry.h"
 #include "infer/classifier/neural.h"
 #include "router/request/turns.h"
 #include "signal/neural/neural.h"
@@ -87,10 +88,10 @@ static void put_message(struct sr_buf *out)
     put(out, pick(4) ? "}" : ",\"name\":\"n\"}");
 }
 
-static void put_body(struct sr_buf *out, enum sr_dialect dialect)
+static void put_body(struct sr_buf *out, const struct sr_dialect_ops *dialect)
 {
     put(out, "{\"model\":\"auto\",");
-    if (dialect == SR_DIALECT_CHAT) {
+    if (dialect == &sr_dialect_chat) {
         put(out, "\"messages\":[");
         for (unsigned i = 0, n = 1 + pick(4); i < n; i++) {
             put(out, i ? "," : "");
@@ -122,13 +123,12 @@ struct reading {
 };
 
 /* Reads `body` in pieces of at most `most` bytes as the router does. */
-static void read_pieces(struct reading *r, struct sr_signals *signals, enum sr_dialect dialect,
+static void read_pieces(struct reading *r, struct sr_signals *signals, const struct sr_dialect_ops *dialect,
                         struct sr_bytes body, unsigned most)
 {
     *r = (struct reading){.doc = {.dialect = dialect}};
     sr_arena_init(&r->arena, 1 << 24);
-    assert_int_equal(sr_paths_new(&r->paths, sr_dialects[dialect].specs, sr_dialects[dialect].n_specs, NULL),
-                     SR_OK);
+    assert_int_equal(sr_paths_new(&r->paths, dialect->request.specs, dialect->request.n, NULL), SR_OK);
     assert_int_equal(sr_scan_new(&r->scan, r->paths, sr_scan_limits_defaults(), &r->arena), SR_OK);
     sr_early_init(&r->early, signals, dialect);
     for (size_t at = 0; at < body.n;) {
@@ -162,7 +162,7 @@ static struct sr_bytes shortened(struct sr_signals *signals, struct sr_signal_in
 }
 
 /* Compares both ways; returns how many bytes were left to read at the end, SIZE_MAX for a short text. */
-static size_t compare(struct sr_signals *signals, enum sr_dialect dialect, struct sr_bytes body,
+static size_t compare(struct sr_signals *signals, const struct sr_dialect_ops *dialect, struct sr_bytes body,
                       unsigned most)
 {
     struct reading r;
@@ -207,7 +207,7 @@ static void test_any_body_in_any_pieces(void **unused)
     sr_buf_init(&body, 1 << 20);
     kit_open(&kit, &config);
     for (unsigned i = 0; i < 400; i++) {
-        enum sr_dialect dialect = pick(4) ? SR_DIALECT_CHAT : SR_DIALECT_COMPLETIONS;
+        const struct sr_dialect_ops *dialect = pick(4) ? &sr_dialect_chat : &sr_dialect_completions;
         sr_buf_clear(&body);
         put_body(&body, dialect);
         size_t left =
@@ -238,20 +238,20 @@ static void test_what_is_left(void **unused)
     sr_buf_init(&body, 1 << 21);
     kit_open(&kit, &config);
     ask(&body, "{\"messages\":[{\"role\":\"user\",\"content\":\"", 60000, "\"}],\"model\":\"auto\"}");
-    assert_true(compare(kit.signals, SR_DIALECT_CHAT, sr_buf_view(&body), 2000) < 2100);
+    assert_true(compare(kit.signals, &sr_dialect_chat, sr_buf_view(&body), 2000) < 2100);
     /* What comes at once is for the workers. */
-    assert_true(compare(kit.signals, SR_DIALECT_CHAT, sr_buf_view(&body), 1) == 0);
+    assert_true(compare(kit.signals, &sr_dialect_chat, sr_buf_view(&body), 1) == 0);
     struct reading r;
-    read_pieces(&r, kit.signals, SR_DIALECT_CHAT, sr_buf_view(&body), 1);
+    read_pieces(&r, kit.signals, &sr_dialect_chat, sr_buf_view(&body), 1);
     assert_non_null(r.early.brief);
     reading_dispose(&r);
     /* A short turn costs nothing, and the reading of one chunk is bounded. */
     ask(&body, "{\"messages\":[{\"role\":\"user\",\"content\":\"", 1000, "\"}],\"model\":\"auto\"}");
-    read_pieces(&r, kit.signals, SR_DIALECT_CHAT, sr_buf_view(&body), 100);
+    read_pieces(&r, kit.signals, &sr_dialect_chat, sr_buf_view(&body), 100);
     assert_null(r.early.brief);
     reading_dispose(&r);
     ask(&body, "{\"messages\":[{\"role\":\"user\",\"content\":\"", 400000, "\"}],\"model\":\"auto\"}");
-    read_pieces(&r, kit.signals, SR_DIALECT_CHAT, sr_bytes_of(body.data, 300000), 1);
+    read_pieces(&r, kit.signals, &sr_dialect_chat, sr_bytes_of(body.data, 300000), 1);
     size_t before = r.early.at;
     r.doc.body = sr_bytes_of(body.data, 300000);
     r.early.at -= 250000; /* as if it had fallen behind */
@@ -260,7 +260,7 @@ static void test_what_is_left(void **unused)
     reading_dispose(&r);
     /* A very long one is given up. */
     ask(&body, "{\"messages\":[{\"role\":\"user\",\"content\":\"", SR_EARLY_MAX + 50000, "");
-    read_pieces(&r, kit.signals, SR_DIALECT_CHAT, sr_bytes_of(body.data, SR_EARLY_MAX), 20000);
+    read_pieces(&r, kit.signals, &sr_dialect_chat, sr_bytes_of(body.data, SR_EARLY_MAX), 20000);
     assert_non_null(r.early.brief);
     r.doc.body = sr_buf_view(&body);
     sr_early_read(&r.early, kit.signals, &r.doc);
@@ -277,7 +277,7 @@ static void test_off(void **unused)
     struct sr_early early;
     struct kit kit;
     kit_open(&kit, &config);
-    sr_early_init(&early, kit.signals, SR_DIALECT_CHAT);
+    sr_early_init(&early, kit.signals, &sr_dialect_chat);
     assert_int_equal(early.least, 0);
     assert_null(sr_signal_brief_new(kit.signals));
     kit_close(&kit);
@@ -287,7 +287,7 @@ static void test_off(void **unused)
     config.contexts = &context;
     config.n_contexts = 1;
     kit_open(&kit, &config);
-    sr_early_init(&early, kit.signals, SR_DIALECT_CHAT);
+    sr_early_init(&early, kit.signals, &sr_dialect_chat);
     assert_int_equal(early.least, 0);
     kit_close(&kit);
 }
@@ -393,7 +393,7 @@ static void test_neurals_say_the_same(void **unused)
     sr_buf_init(&body, 1 << 20);
     most_bytes = 4000;
     for (unsigned i = 0; i < 16; i++) {
-        enum sr_dialect dialect = pick(4) ? SR_DIALECT_CHAT : SR_DIALECT_COMPLETIONS;
+        const struct sr_dialect_ops *dialect = pick(4) ? &sr_dialect_chat : &sr_dialect_completions;
         struct reading r;
         if (i % 8 == 0) {
             open_site(&early, i % 16 == 0);
@@ -441,7 +441,7 @@ static void read_slowly(struct site *site, const struct sr_buf *body, uint64_t *
     struct reading r;
     struct sr_signal_run *run;
     uint64_t start = sr_neural_stats(site->neural).windows_read;
-    read_pieces(&r, site->signals, SR_DIALECT_CHAT, sr_buf_view(body), 700);
+    read_pieces(&r, site->signals, &sr_dialect_chat, sr_buf_view(body), 700);
     settle(site);
     *before = sr_neural_stats(site->neural).windows_read - start;
     assert_int_equal(ask_turns(site, SR_SIGNAL_PII, &r, &run)->status, SR_OK);
@@ -491,7 +491,7 @@ static void test_what_is_asked_ahead(void **unused)
     say(&body, "user", 20000);
     put(&body, "]}");
     struct reading r;
-    read_pieces(&r, site.signals, SR_DIALECT_CHAT, sr_buf_view(&body), 900);
+    read_pieces(&r, site.signals, &sr_dialect_chat, sr_buf_view(&body), 900);
     reading_dispose(&r);
     settle(&site);
     close_site(&site);
@@ -515,7 +515,7 @@ static void test_a_disguised_turn(void **unused)
         struct reading r;
         open_site(&site, true);
         asked_types = types[i];
-        read_pieces(&r, site.signals, SR_DIALECT_CHAT, sr_bytes_of(body, sizeof body - 1), 60);
+        read_pieces(&r, site.signals, &sr_dialect_chat, sr_bytes_of(body, sizeof body - 1), 60);
         settle(&site);
         uint64_t before = sr_neural_stats(site.neural).windows_read;
         for (int type = 0; type < SR_SIGNAL_TYPES; type++) {

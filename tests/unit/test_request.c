@@ -1,4 +1,6 @@
 /* Reading requests off their spans: texts and their sizes, against a decoder of its own. */
+#include "dialect/registry.h"
+#include "router/request/endpoint.h"
 #include "router/request/request.h"
 #include "tests/unit/cmocka_all.h"
 
@@ -10,12 +12,11 @@ struct read {
     struct sr_request request;
 };
 
-static void read_body(struct read *r, enum sr_dialect dialect, const char *body)
+static void read_body(struct read *r, const struct sr_dialect_ops *dialect, const char *body)
 {
     struct sr_scan *scan;
     sr_arena_init(&r->arena, 1 << 24);
-    assert_int_equal(sr_paths_new(&r->paths, sr_dialects[dialect].specs, sr_dialects[dialect].n_specs, NULL),
-                     SR_OK);
+    assert_int_equal(sr_paths_new(&r->paths, dialect->request.specs, dialect->request.n, NULL), SR_OK);
     assert_int_equal(sr_scan_new(&scan, r->paths, sr_scan_limits_defaults(), &r->arena), SR_OK);
     assert_int_equal(sr_scan_feed(scan, body, strlen(body), NULL), SR_OK);
     assert_int_equal(sr_scan_finish(scan, NULL), SR_OK);
@@ -30,7 +31,8 @@ static void dispose(struct read *r)
     sr_paths_unref(r->paths);
 }
 
-static void check_text(enum sr_dialect dialect, const char *body, const char *text, uint64_t total)
+static void check_text(const struct sr_dialect_ops *dialect, const char *body, const char *text,
+                       uint64_t total)
 {
     struct read r;
     uint64_t got_total;
@@ -45,22 +47,22 @@ static void check_text(enum sr_dialect dialect, const char *body, const char *te
 static void test_chat(void **state)
 {
     (void)state;
-    check_text(SR_DIALECT_CHAT, "{\"messages\":[{\"role\":\"user\",\"content\":\"one\"}]}", "one", 3);
-    check_text(SR_DIALECT_CHAT,
+    check_text(&sr_dialect_chat, "{\"messages\":[{\"role\":\"user\",\"content\":\"one\"}]}", "one", 3);
+    check_text(&sr_dialect_chat,
                "{\"messages\":[{\"role\":\"system\",\"content\":\"sys\"},{\"role\":\"user\",\"content\":[{"
                "\"text\":\"a\"},"
                "{\"text\":\"\"},{\"image\":\"x\"},{\"text\":\"b\\n\"}]},{\"role\":\"tool\",\"content\":"
                "\"result\"}]}",
                "a b\n", 12);
-    check_text(SR_DIALECT_CHAT,
+    check_text(&sr_dialect_chat,
                "{\"messages\":[{\"role\":\"system\",\"content\":\"s\"},{\"role\":\"assistant\",\"content\":[{"
                "\"text\":\"t\"}]},"
                "{\"role\":\"tool\",\"content\":\"no\"}]}",
                "s t", 4);
-    check_text(SR_DIALECT_CHAT, "{\"messages\":[]}", "", 0);
-    check_text(SR_DIALECT_CHAT, "{}", "", 0);
+    check_text(&sr_dialect_chat, "{\"messages\":[]}", "", 0);
+    check_text(&sr_dialect_chat, "{}", "", 0);
     /* Of a repeated member the last counts. */
-    check_text(SR_DIALECT_CHAT,
+    check_text(&sr_dialect_chat,
                "{\"messages\":[{\"role\":\"user\",\"content\":\"old\"}],\"messages\":[{\"role\":\"user\","
                "\"content\":\"x\","
                "\"content\":\"new\"}]}",
@@ -70,9 +72,9 @@ static void test_chat(void **state)
 static void test_completions(void **state)
 {
     (void)state;
-    check_text(SR_DIALECT_COMPLETIONS, "{\"prompt\":\"p\"}", "p", 1);
-    check_text(SR_DIALECT_COMPLETIONS, "{\"prompt\":[\"p\",\"q\"]}", "p q", 2);
-    check_text(SR_DIALECT_COMPLETIONS, "{\"prompt\":[1,2,3]}", "", 0);
+    check_text(&sr_dialect_completions, "{\"prompt\":\"p\"}", "p", 1);
+    check_text(&sr_dialect_completions, "{\"prompt\":[\"p\",\"q\"]}", "p q", 2);
+    check_text(&sr_dialect_completions, "{\"prompt\":[1,2,3]}", "", 0);
 }
 
 /* The size that is worked out without decoding is the size of the decoded text. */
@@ -89,7 +91,7 @@ static void test_decoded_size(void **state)
         struct read r;
         uint64_t total;
         snprintf(body, sizeof body, "{\"messages\":[{\"role\":\"user\",\"content\":\"%s\"}]}", texts[i]);
-        read_body(&r, SR_DIALECT_CHAT, body);
+        read_body(&r, &sr_dialect_chat, body);
         struct sr_bytes text = sr_request_text(&r.request, &r.arena, &total);
         assert_int_equal(text.n, total);
         dispose(&r);
@@ -115,7 +117,7 @@ static void test_endpoints(void **state)
         {"get", "/v1/models", SR_ENDPOINT_WRONG_METHOD},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        enum sr_dialect dialect;
+        const struct sr_dialect_ops *dialect;
         struct sr_bytes rest;
         assert_int_equal(
             sr_endpoint_find(sr_bytes_str(cases[i].method), sr_bytes_str(cases[i].path), &dialect, &rest),

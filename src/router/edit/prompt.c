@@ -57,7 +57,7 @@ int sr_edit_prompt(struct sr_edit *edit)
 {
     const struct sr_request *doc = edit->doc;
     struct sr_bytes prompt = sr_bytes_str(edit->decision->plugins.system_prompt.text);
-    if (!edit->decision->plugins.system_prompt.set || prompt.n == 0 || doc->dialect != SR_DIALECT_CHAT)
+    if (!edit->decision->plugins.system_prompt.set || prompt.n == 0 || !doc->dialect->takes_system_prompt)
         return SR_OK;
     uint32_t first = doc->at.messages + 1; /* spans are in order: its first element, if it has one */
     if (first >= doc->n_spans || doc->spans[first].id != SR_AT_MESSAGE ||

@@ -63,7 +63,7 @@ int sr_edit_reasoning(struct sr_edit *edit)
 {
     const sr_exchange *x = edit->x;
     const struct sr_config_model *model = sr_exchange_model(x);
-    if (edit->doc->dialect != SR_DIALECT_CHAT)
+    if (!edit->doc->dialect->takes_reasoning)
         return SR_OK;
     if (model->family < 0)
         return drop_effort(edit);

@@ -8,7 +8,7 @@ int sr_edit_stream(struct sr_edit *edit)
 {
     const struct sr_request *doc = edit->doc;
     if (!sr_request_is_true(doc, doc->at.stream) || sr_request_is_true(doc, doc->at.include_usage) ||
-        edit->x->head.answer_unseen)
+        !doc->dialect->takes_usage_option || edit->x->head.answer_unseen)
         return SR_OK;
     edit->x->hidden_usage = true;
     edit->owns_stream_options = true;

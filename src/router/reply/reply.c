@@ -2,14 +2,12 @@
 #include "router/reply/reply.h"
 
 #include "base/clock.h"
+#include "dialect/openai.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
 #define MESSAGE_MAX 512
-
-static const char oom_body[] = "{\"error\":{\"message\":\"out of memory\",\"type\":\"server_error\","
-                               "\"param\":null,\"code\":null}}";
 
 void sr_reply_settle(sr_exchange *x, enum sr_outcome outcome, int status)
 {
@@ -37,7 +35,7 @@ static void settle_without_memory(sr_exchange *x)
     x->error_code = "out_of_memory";
     x->verdict.headers = headers;
     x->verdict.n_headers = sizeof headers / sizeof headers[0];
-    x->verdict.reply = sr_bytes_of(oom_body, sizeof oom_body - 1);
+    x->verdict.reply = sr_openai_out_of_memory;
 }
 
 void sr_reply_finish(sr_exchange *x, const char *content_type, int rc)
@@ -63,16 +61,6 @@ static const char *type_of(int status)
     }
 }
 
-static int append_nullable(struct sr_buf *buf, const char *key, const char *text)
-{
-    if (!text)
-        return sr_buf_printf(buf, ",\"%s\":null", key);
-    int rc = sr_buf_printf(buf, ",\"%s\":\"", key);
-    if (!rc)
-        rc = sr_buf_append_json(buf, sr_bytes_str(text));
-    return rc ? rc : sr_buf_append(buf, "\"", 1);
-}
-
 void sr_reply_error(sr_exchange *x, struct sr_error_reply error, const char *fmt, ...)
 {
     char message[MESSAGE_MAX];
@@ -89,128 +77,22 @@ void sr_reply_error(sr_exchange *x, struct sr_error_reply error, const char *fmt
     x->error_code = error.code;
     x->response_path = error.path ? error.path : error.blocked ? "blocked" : "error";
     sr_buf_clear(&x->reply);
-    int rc = sr_buf_append_bytes(&x->reply, SR_LIT("{\"error\":{\"message\":\""));
-    if (!rc)
-        rc = sr_buf_append_json(&x->reply, sr_bytes_str(message));
-    if (!rc)
-        rc = sr_buf_append_bytes(&x->reply, SR_LIT("\",\"type\":\""));
-    if (!rc)
-        rc = sr_buf_append_json(&x->reply, sr_bytes_str(type));
-    if (!rc)
-        rc = sr_buf_append(&x->reply, "\"", 1);
-    if (!rc)
-        rc = append_nullable(&x->reply, "param", error.param);
-    if (!rc)
-        rc = append_nullable(&x->reply, "code", error.code);
-    if (!rc)
-        rc = sr_buf_append(&x->reply, "}}", 2);
+    struct sr_dialect_error said = {sr_bytes_str(message), type, error.code, error.param};
+    int rc = x->doc.dialect->error(&said, &x->reply);
     sr_reply_finish(x, "application/json", rc);
 }
 
 /* ---- fast responses ---- */
 
-#define FAST_USAGE "\"usage\":{\"prompt_tokens\":0,\"completion_tokens\":0,\"total_tokens\":0}"
-
-/* What all pieces of one fast answer share. */
-struct fast {
-    struct sr_buf *buf;
-    unsigned long long created;
-    bool chat;
-    const char *id, *model, *finish;
-};
-
-static int fast_open(const struct fast *f, const char *object)
-{
-    return sr_buf_printf(f->buf, "{\"id\":\"%s-%s-%llu\",\"object\":\"%s\",\"created\":%llu,\"model\":\"%s\"",
-                         f->chat ? "chatcmpl" : "cmpl", f->id, f->created, object, f->created, f->model);
-}
-
-static int fast_whole(const struct fast *f, struct sr_bytes message)
-{
-    int rc = fast_open(f, f->chat ? "chat.completion" : "text_completion");
-    if (!rc)
-        rc = sr_buf_append_bytes(
-            f->buf,
-            f->chat ? SR_LIT(",\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":\"")
-                    : SR_LIT(",\"choices\":[{\"index\":0,\"text\":\""));
-    if (!rc)
-        rc = sr_buf_append_json(f->buf, message);
-    if (!rc)
-        rc = sr_buf_printf(f->buf, "\"%s,\"logprobs\":null,\"finish_reason\":\"%s\"}]," FAST_USAGE "}",
-                           f->chat ? "}" : "", f->finish);
-    return rc;
-}
-
-/* One event: a piece of the message, or the end when `finish_reason` is there. */
-static int fast_event(const struct fast *f, struct sr_bytes piece, bool first, bool last)
-{
-    int rc = sr_buf_append_bytes(f->buf, SR_LIT("data: "));
-    if (!rc)
-        rc = fast_open(f, f->chat ? "chat.completion.chunk" : "text_completion");
-    if (!rc && f->chat)
-        rc = sr_buf_printf(f->buf, ",\"choices\":[{\"index\":0,\"delta\":{%s%s",
-                           first ? "\"role\":\"assistant\"," : "", last ? "" : "\"content\":\"");
-    else if (!rc)
-        rc = sr_buf_append_bytes(f->buf, SR_LIT(",\"choices\":[{\"index\":0,\"text\":\""));
-    if (!rc)
-        rc = sr_buf_append_json(f->buf, piece);
-    if (!rc)
-        rc = sr_buf_printf(f->buf, "%s%s,\"logprobs\":null,\"finish_reason\":%s%s%s}]}\n\n",
-                           f->chat && last ? "" : "\"", f->chat ? "}" : "", last ? "\"" : "",
-                           last ? f->finish : "null", last ? "\"" : "");
-    return rc;
-}
-
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-/* A word with the white space behind it; the first piece begins with what stands before the first word. */
-static size_t fast_piece(struct sr_bytes rest)
-{
-    size_t n = 0;
-    while (n < rest.n && is_space(rest.p[n]))
-        n++;
-    while (n < rest.n && !is_space(rest.p[n]))
-        n++;
-    while (n < rest.n && is_space(rest.p[n]))
-        n++;
-    return n;
-}
-
-static int fast_stream(const struct fast *f, struct sr_bytes message, bool usage)
-{
-    bool first = true;
-    int rc = SR_OK;
-    while (!rc && (message.n || first)) {
-        size_t n = fast_piece(message);
-        rc = fast_event(f, sr_bytes_of(message.p, n), first, false);
-        message = sr_bytes_of(message.p + n, message.n - n);
-        first = false;
-    }
-    if (!rc)
-        rc = fast_event(f, (struct sr_bytes){"", 0}, false, true);
-    if (!rc && usage) {
-        rc = sr_buf_append_bytes(f->buf, SR_LIT("data: "));
-        if (!rc)
-            rc = fast_open(f, f->chat ? "chat.completion.chunk" : "text_completion");
-        if (!rc)
-            rc = sr_buf_append_bytes(f->buf, SR_LIT(",\"choices\":[]," FAST_USAGE "}\n\n"));
-    }
-    return rc ? rc : sr_buf_append_bytes(f->buf, SR_LIT("data: [DONE]\n\n"));
-}
-
 /* Writes the message as the client wants its answers. */
-static void reply_message(sr_exchange *x, struct fast f, const char *message)
+static void reply_message(sr_exchange *x, struct sr_completion completion)
 {
-    f.buf = &x->reply;
-    f.created = sr_clock_wall_ns() / SR_NS_PER_S;
-    f.chat = x->doc.dialect == SR_DIALECT_CHAT;
+    const struct sr_dialect_ops *dialect = x->doc.dialect;
+    completion.since = sr_clock_wall_ns() / SR_NS_PER_S;
+    completion.usage = sr_request_is_true(&x->doc, x->doc.at.include_usage);
     sr_buf_clear(&x->reply);
-    int rc = x->is_stream ? fast_stream(&f, sr_bytes_str(message),
-                                        sr_request_is_true(&x->doc, x->doc.at.include_usage))
-                          : fast_whole(&f, sr_bytes_str(message));
+    int rc = x->is_stream ? dialect->completion_stream(&completion, &x->reply)
+                          : dialect->completion(&completion, &x->reply);
     sr_reply_finish(x, x->is_stream ? "text/event-stream" : "application/json", rc);
 }
 
@@ -218,7 +100,7 @@ void sr_reply_fast(sr_exchange *x, const char *message)
 {
     sr_reply_settle(x, SR_OUTCOME_FAST, 200);
     x->response_path = "fast_response";
-    reply_message(x, (struct fast){.id = "fast", .model = "router", .finish = "stop"}, message);
+    reply_message(x, (struct sr_completion){sr_bytes_str(message), "fast", "router", "stop"});
 }
 
 void sr_reply_filtered(sr_exchange *x, const char *message, const char *code)
@@ -226,6 +108,6 @@ void sr_reply_filtered(sr_exchange *x, const char *message, const char *code)
     sr_reply_settle(x, SR_OUTCOME_BLOCKED, 200);
     x->response_path = "blocked";
     x->error_code = code;
-    reply_message(x, (struct fast){.id = "blocked", .model = "security-filter", .finish = "content_filter"},
-                  message);
+    reply_message(
+        x, (struct sr_completion){sr_bytes_str(message), "blocked", "security-filter", "content_filter"});
 }

@@ -8,6 +8,7 @@
 #include "router/edit/edit.h"
 #include "router/exchange.h"
 #include "router/reply/reply.h"
+#include "router/request/endpoint.h"
 
 #include <inttypes.h>
 
@@ -64,15 +65,14 @@ static void take_model(sr_exchange *x, const struct sr_span *span)
         sr_exchange_refuse_memory(x);
         return;
     }
-    const struct sr_dialect_info *dialect = &sr_dialects[x->doc.dialect];
+    const struct sr_dialect_ops *dialect = x->doc.dialect;
     if (sr_config_is_auto(config, name)) {
         x->automatic = true;
         if (!dialect->routes_auto)
-            sr_reply_error(x,
-                           (struct sr_error_reply){x->doc.dialect == SR_DIALECT_OTHER ? 404 : 400, NULL,
-                                                   "model_not_automatic", "model"},
-                           "%s is not routed automatically: name a model",
-                           dialect->path[0] ? dialect->path : "this endpoint");
+            sr_reply_error(
+                x, (struct sr_error_reply){dialect->path ? 400 : 404, NULL, "model_not_automatic", "model"},
+                "%s is not routed automatically: name a model",
+                dialect->path ? dialect->path : "this endpoint");
         return;
     }
     x->client_model = x->model = sr_config_find_model(config, name);
@@ -145,7 +145,7 @@ static void body_complete(sr_exchange *x)
     } else if (x->doc.at.model == SR_SPAN_NONE) {
         complaint = (struct sr_complaint){"model", "missing_required_field",
                                           "invalid request body: missing required field: model"};
-        if (x->doc.dialect == SR_DIALECT_OTHER)
+        if (!x->doc.dialect->path)
             sr_reply_error(x, (struct sr_error_reply){404, NULL, "endpoint_not_found", NULL},
                            "endpoint not found: its body names no model");
         else

@@ -13,12 +13,13 @@ struct reader {
     void (*feed)(struct sr_early *early, struct sr_bytes text);
 };
 
-void sr_early_init(struct sr_early *early, const struct sr_signals *signals, enum sr_dialect dialect)
+void sr_early_init(struct sr_early *early, const struct sr_signals *signals,
+                   const struct sr_dialect_ops *dialect)
 {
     *early = (struct sr_early){.content = SR_SPAN_NONE, .turn = SR_SPAN_NONE};
     early->ask.message = SR_SPAN_NONE;
     size_t whole = sr_signals_read_whole(signals);
-    if (sr_dialects[dialect].routes_auto && whole != SIZE_MAX)
+    if (dialect->routes_auto && whole != SIZE_MAX)
         early->least = whole > SR_EARLY_MIN ? whole : SR_EARLY_MIN;
 }
 
@@ -285,7 +286,7 @@ void sr_early_ask(struct sr_early *early, struct sr_signals *signals, uint32_t t
     if (!early->ask.ahead)
         return;
     sr_signal_ahead_want(early->ask.ahead, types);
-    if (doc->dialect == SR_DIALECT_CHAT) {
+    if (doc->dialect->has_messages) {
         ask_chat(early, doc);
         return;
     }

@@ -48,7 +48,8 @@ struct sr_early {
 };
 
 /* Decides whether there is anything to do for requests of this dialect. */
-void sr_early_init(struct sr_early *early, const struct sr_signals *signals, enum sr_dialect dialect);
+void sr_early_init(struct sr_early *early, const struct sr_signals *signals,
+                   const struct sr_dialect_ops *dialect);
 /* Also gives up what was asked of neural classifiers and nobody waits for. Twice is allowed. */
 void sr_early_dispose(struct sr_early *early);
 

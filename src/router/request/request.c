@@ -89,7 +89,7 @@ bool sr_request_check_shape(const struct sr_request *doc, struct sr_complaint *c
         if (kind != SR_JSON_TRUE && kind != SR_JSON_FALSE && kind != SR_JSON_NULL)
             return complain_type(complaint, "stream", "boolean", kind);
     }
-    if (doc->dialect != SR_DIALECT_CHAT)
+    if (!doc->dialect->has_messages)
         return true;
     if (at->messages == SR_SPAN_NONE)
         return complain(complaint, "messages", "missing_required_field", "messages field is required");
@@ -288,12 +288,12 @@ static void join_chat(struct joined *out, const struct sr_request *doc)
 struct sr_bytes sr_request_text(const struct sr_request *doc, struct sr_arena *arena, uint64_t *total)
 {
     struct joined out = {.arena = arena, .text = {"", 0}};
-    uint32_t container = doc->dialect == SR_DIALECT_CHAT ? doc->at.messages : doc->at.prompt;
+    uint32_t container = doc->dialect->has_messages ? doc->at.messages : doc->at.prompt;
     *total = 0;
     if (container == SR_SPAN_NONE)
         return out.text;
     *total = total_texts(doc, container);
-    if (doc->dialect == SR_DIALECT_CHAT)
+    if (doc->dialect->has_messages)
         join_chat(&out, doc);
     else
         join_texts(&out, doc, container);

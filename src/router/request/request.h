@@ -7,7 +7,7 @@
 #ifndef SR_ROUTER_REQUEST_REQUEST_H
 #define SR_ROUTER_REQUEST_REQUEST_H
 
-#include "router/dialect.h"
+#include "dialect/dialect.h"
 
 #include <stdint.h>
 
@@ -19,7 +19,7 @@ struct sr_members {
 
 /* A body as far as it has been read. */
 struct sr_request {
-    enum sr_dialect dialect;
+    const struct sr_dialect_ops *dialect;
     struct sr_bytes body; /* its bytes; empty where only the spans are wanted */
     const struct sr_span *spans;
     size_t n_spans;

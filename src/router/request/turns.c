@@ -96,7 +96,7 @@ static void walk_all(struct walk *walk)
 {
     const struct sr_request *doc = walk->doc;
     walk->turns = walk->pieces = 0;
-    if (doc->dialect != SR_DIALECT_CHAT) {
+    if (!doc->dialect->has_messages) {
         add_turn(walk, 0, doc->body.n, SR_ROLE_USER);
         return;
     }

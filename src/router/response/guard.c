@@ -218,26 +218,12 @@ void sr_response_guard_give_up(sr_exchange *x)
 static int put_ending(const sr_exchange *x, struct sr_buf *out)
 {
     const struct sr_response_texts *texts = &x->answer.guard.texts;
-    bool chat = x->doc.dialect == SR_DIALECT_CHAT;
-    uint64_t open = texts->choices & ~x->answer.guard.closed;
-    int rc = SR_OK;
-    if (x->doc.dialect == SR_DIALECT_OTHER)
-        return sr_buf_printf(out, "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":"
-                                  "\"content_filter\",\"code\":\"" BLOCKED_CODE "\",\"message\":"
-                                  "\"The rest of the answer was blocked.\"}}\n\n");
-    for (unsigned choice = 0; !rc && choice < 64; choice++) {
-        if (!(open >> choice & 1))
-            continue;
-        rc = sr_buf_printf(out,
-                           "data: {\"id\":%s,\"object\":\"%s\",\"created\":%s,\"model\":%s,"
-                           "\"choices\":[{\"index\":%u,%s,\"logprobs\":null,"
-                           "\"finish_reason\":\"content_filter\"}]}\n\n",
-                           texts->id[0] ? texts->id : "\"blocked\"",
-                           chat ? "chat.completion.chunk" : "text_completion",
-                           texts->created[0] ? texts->created : "0", texts->model[0] ? texts->model : "\"\"",
-                           choice, chat ? "\"delta\":{}" : "\"text\":\"\"");
-    }
-    return rc ? rc : sr_buf_printf(out, "data: [DONE]\n\n");
+    struct sr_stream_end end = {.id = texts->id,
+                                .model = texts->model,
+                                .created = texts->created,
+                                .open = texts->choices & ~x->answer.guard.closed,
+                                .code = BLOCKED_CODE};
+    return x->doc.dialect->stream_end(&end, out);
 }
 
 static enum sr_answer_step block(sr_exchange *x, size_t *n_slices)

@@ -25,7 +25,7 @@ static void fill_verdict(sr_exchange *x)
     v->targets = model->targets;
     v->n_targets = model->n_targets;
     v->target = x->head.target;
-    if (model->chat_path.n && x->doc.dialect == SR_DIALECT_CHAT) {
+    if (model->chat_path.n && x->doc.dialect->takes_chat_path) {
         const char *path =
             sr_arena_printf(&x->arena, "%s%.*s", model->chat_path.p, (int)x->head.query.n, x->head.query.p);
         v->target = sr_bytes_str(path);

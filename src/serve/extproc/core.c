@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "dialect/openai.h"
 #include "router/request/head.h"
 #include "serve/extproc/private.h"
 
@@ -179,17 +180,12 @@ static void refuse_without_exchange(struct sr_extproc_core *core)
         {{"content-type", sizeof "content-type" - 1}, {"application/json", sizeof "application/json" - 1}},
         {{"retry-after", sizeof "retry-after" - 1}, {"1", 1}},
     };
-    static const struct sr_bytes body = {
-        "{\"error\":{\"message\":\"out of memory\",\"type\":\"server_error\",\"param\":null,\"code\":null}}",
-        sizeof "{\"error\":{\"message\":\"out of "
-               "memory\",\"type\":\"server_error\",\"param\":null,\"code\":null}}" -
-            1};
     struct sr_extproc_reply reply = {.action = SR_EXTPROC_IMMEDIATE,
                                      .phase = SR_EXTPROC_REQUEST_HEADERS,
                                      .status = 503,
                                      .set = headers,
                                      .n_set = 2,
-                                     .body = &body,
+                                     .body = &sr_openai_out_of_memory,
                                      .n_body = 1};
     struct sr_bytes labels[] = {SR_LIT("extproc"), SR_LIT("shed")};
     sr_metrics_add(core->options.metrics, SR_METRIC_OUTCOMES, 1, labels);

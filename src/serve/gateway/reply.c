@@ -5,11 +5,13 @@
  * then they leave in one write. Nothing waits longer than that.
  */
 #include "base/log.h"
+#include "dialect/openai.h"
 #include "serve/gateway/call.h"
 
 #include <stdio.h>
 
-#define SLICES_MAX 16
+#define SLICES_MAX     16
+#define LOST_EVENT_MAX 1024 /* bytes */
 
 /* Headers that a held head may still get. */
 #define HELD_HEADERS_MAX 4
@@ -335,18 +337,23 @@ void sr_call_answer_ready(struct sr_call *call)
 
 static void end_stream(struct sr_call *call)
 {
-    static const struct sr_bytes EVENT = {
-        "data: {\"error\":{\"message\":\"The upstream broke off inside its "
-        "answer.\",\"type\":\"upstream_error\","
-        "\"param\":null,\"code\":\"upstream_lost\"}}\n\n",
-        sizeof "data: {\"error\":{\"message\":\"The upstream broke off inside its answer.\","
-               "\"type\":\"upstream_error\",\"param\":null,\"code\":\"upstream_lost\"}}\n\n" -
-            1};
+    static const struct sr_dialect_error LOST = {
+        .message = {"The upstream broke off inside its answer.",
+                    sizeof "The upstream broke off inside its answer." - 1},
+        .type = "upstream_error",
+        .code = "upstream_lost"};
     struct sr_bytes slices[2];
+    struct sr_buf event;
     bool ended = call->tail[1] == 0 || (call->tail[0] == '\n' && call->tail[1] == '\n');
+    sr_buf_init(&event, LOST_EVENT_MAX);
+    if (sr_openai_error_event(&LOST, &event) != SR_OK) {
+        abort_call(call);
+        return;
+    }
     slices[0] = ended ? (struct sr_bytes){"", 0} : call->tail[1] == '\n' ? SR_LIT("\n") : SR_LIT("\n\n");
-    slices[1] = EVENT;
+    slices[1] = sr_buf_view(&event);
     write_all(call, slices, 2);
+    sr_buf_dispose(&event);
     complete(call);
 }
 

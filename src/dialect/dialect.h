@@ -1,0 +1,133 @@
+/*
+ * A dialect: what the requests, answers, streams and errors of one API look like.
+ *
+ * Each dialect is one file with one `struct sr_dialect_ops`, and one line in registry.c. Whoever reads a
+ * request asks for SR_AT_* numbers, whoever reads an answer for SR_ANSWER_*; nobody else knows a path, and
+ * nobody asks which dialect it is: what differs is a field or a function here. Knows nothing of routing.
+ */
+#ifndef SR_DIALECT_DIALECT_H
+#define SR_DIALECT_DIALECT_H
+
+#include "base/buf.h"
+#include "json/scan.h"
+
+/* What a member of a request is; the id of its spans. 0 is SR_PATH_TOP. */
+enum sr_at {
+    SR_AT_MODEL = 1,
+    SR_AT_STREAM,
+    SR_AT_STREAM_OPTIONS,
+    SR_AT_INCLUDE_USAGE,
+    SR_AT_MESSAGES,
+    SR_AT_MESSAGE,
+    SR_AT_ROLE,
+    SR_AT_CONTENT,
+    SR_AT_PART,
+    SR_AT_PART_TEXT,
+    SR_AT_MESSAGE_TEXT, /* what else in a message is text: refusals, reasoning, arguments of calls */
+    SR_AT_TOOL_CALL,
+    SR_AT_TOOLS,
+    SR_AT_TOOL,
+    SR_AT_TOOL_NAME,
+    SR_AT_TOOL_DESCRIPTION,
+    SR_AT_TOOL_CHOICE,
+    SR_AT_PROMPT,
+    SR_AT_PROMPT_ITEM,
+    SR_AT_METADATA,
+    SR_AT_METADATA_ITEM,
+    SR_AT_USER,
+    SR_AT_REASONING_EFFORT,
+    SR_AT_KWARGS,
+    SR_AT_KWARGS_ITEM,
+    SR_AT_MAX_TOKENS,
+    SR_AT_MAX_COMPLETION_TOKENS,
+    SR_AT_N,
+};
+
+/* What a member of an answer, or of an event of a streamed answer, is; the id of its spans. */
+enum sr_answer_at {
+    SR_ANSWER_ID = 1,
+    SR_ANSWER_MODEL,
+    SR_ANSWER_CREATED,
+    SR_ANSWER_USAGE, /* the object; its counts: */
+    SR_ANSWER_PROMPT_TOKENS,
+    SR_ANSWER_COMPLETION_TOKENS,
+    SR_ANSWER_CACHED_TOKENS,
+    SR_ANSWER_CACHE_WRITE_TOKENS,
+    SR_ANSWER_CHOICES,
+    SR_ANSWER_CHOICE,
+    SR_ANSWER_INDEX,      /* the choice's number */
+    SR_ANSWER_CALL_INDEX, /* the tool call's number inside of its choice */
+    SR_ANSWER_FINISH,     /* a string: the choice ends */
+    SR_ANSWER_TEXT,
+    SR_ANSWER_PART, /* one of several texts that belong together */
+    SR_ANSWER_REASONING,
+    SR_ANSWER_REFUSAL,
+    SR_ANSWER_ARGUMENTS, /* of a call: a string of JSON inside of JSON */
+};
+
+/* What becomes of a string; the tag of its path. A string that no path names is of the first class. */
+enum sr_class {
+    SR_CLASS_JUDGED,  /* text that a model reads: signals and guards read it */
+    SR_CLASS_INERT,   /* an id, a name out of a list, a number: nothing to judge */
+    SR_CLASS_CARRIED, /* passes unread */
+    SR_CLASS_MASK = 3,
+    SR_CLASS_RESTORES = 4, /* beside the class, in answers: redacted values are put back here */
+};
+
+struct sr_dialect_table {
+    const struct sr_path_spec *specs; /* path, SR_AT_* or SR_ANSWER_*, class */
+    size_t n;
+};
+
+/* An error for a client. */
+struct sr_dialect_error {
+    struct sr_bytes message;
+    const char *type;
+    const char *code, *param; /* NULL: null in the answer */
+};
+
+/* An answer that is made here. */
+struct sr_completion {
+    struct sr_bytes message;
+    const char *id;           /* the middle of its id */
+    const char *model;        /* as the answer names it */
+    const char *finish;       /* the reason why it ends */
+    unsigned long long since; /* seconds since 1970 */
+    bool usage;               /* of a stream: the client asked for its usage */
+};
+
+/* A stream that ends before its upstream's end, because the rest is blocked. */
+struct sr_stream_end {
+    const char *id, *model, *created; /* as the stream gave them, as JSON; "" = it did not */
+    uint64_t open;                    /* bit i: choice i was seen and has not ended */
+    const char *code;                 /* of the block */
+};
+
+struct sr_dialect_ops {
+    const char *name;
+    const char *path; /* of its endpoint; NULL: of whatever endpoint no other dialect has */
+
+    struct sr_dialect_table request, answer;
+
+    /* Which ways of the router it takes. */
+    bool routes_auto;         /* an automatic model name is routed by meaning */
+    bool has_messages;        /* texts are turns of `messages`, which must be there; else all texts are one */
+    bool takes_system_prompt; /* as a first message */
+    bool takes_reasoning;     /* the switches of reasoning have their place in it */
+    bool takes_usage_option;  /* `stream_options` asks for the usage of a stream */
+    bool takes_chat_path;     /* a model's own path for chats replaces its path */
+
+    const char *done; /* data of the event that ends a stream */
+
+    /* Writers; all append to `out`. SR_ENOMEM, SR_ELIMIT. All mandatory.
+     * An error as the body of an answer, and as an event in a stream that has begun. */
+    int (*error)(const struct sr_dialect_error *error, struct sr_buf *out);
+    int (*error_event)(const struct sr_dialect_error *error, struct sr_buf *out);
+    /* An answer as a body, and as a whole stream whose pieces join to exactly the message. */
+    int (*completion)(const struct sr_completion *completion, struct sr_buf *out);
+    int (*completion_stream)(const struct sr_completion *completion, struct sr_buf *out);
+    /* The rest of a stream: every open choice ends because of what it says. */
+    int (*stream_end)(const struct sr_stream_end *end, struct sr_buf *out);
+};
+
+#endif

@@ -1,0 +1,73 @@
+/*
+ * What the dialects of OpenAI's older APIs have in common: request members, the table of answers, errors, and
+ * completions written from a few words of each dialect.
+ *
+ * Errors of this shape are also what is said where no request names a dialect: by the listeners, and by pages
+ * that need no routing.
+ */
+#ifndef SR_DIALECT_OPENAI_H
+#define SR_DIALECT_OPENAI_H
+
+#include "dialect/dialect.h"
+
+/* Members that every request has. */
+#define SR_OPENAI_COMMON                                                                                     \
+    {"model", SR_AT_MODEL, SR_CLASS_INERT}, {"stream", SR_AT_STREAM, SR_CLASS_INERT},                        \
+        {"metadata", SR_AT_METADATA, SR_CLASS_CARRIED},                                                      \
+        {"metadata.*", SR_AT_METADATA_ITEM, SR_CLASS_CARRIED},                                               \
+    {                                                                                                        \
+        "user", SR_AT_USER, SR_CLASS_CARRIED                                                                 \
+    }
+
+/* Members of requests whose answer is generated. */
+#define SR_OPENAI_GENERATION                                                                                 \
+    {"stream_options", SR_AT_STREAM_OPTIONS, SR_CLASS_INERT},                                                \
+        {"stream_options.include_usage", SR_AT_INCLUDE_USAGE, SR_CLASS_INERT},                               \
+        {"max_tokens", SR_AT_MAX_TOKENS, SR_CLASS_INERT},                                                    \
+    {                                                                                                        \
+        "n", SR_AT_N, SR_CLASS_INERT                                                                         \
+    }
+
+#define SR_DIALECT_TABLE(t)                                                                                  \
+    {                                                                                                        \
+        t, sizeof(t) / sizeof((t)[0])                                                                        \
+    }
+
+/* Every answer that an upstream of these endpoints may give, and the items of responses and messages: an
+ * upstream may answer in another shape than it was asked in, and guards of answers read that, too. */
+enum { SR_OPENAI_ANSWERS = 39 };
+extern const struct sr_path_spec sr_openai_answers[SR_OPENAI_ANSWERS];
+
+#define SR_OPENAI_DONE "[DONE]"
+
+/* {"error":{"message","type","param","code"}}, the body, and as the data of an event. */
+int sr_openai_error(const struct sr_dialect_error *error, struct sr_buf *out);
+int sr_openai_error_event(const struct sr_dialect_error *error, struct sr_buf *out);
+
+/* The error that needs no memory. */
+extern const struct sr_bytes sr_openai_out_of_memory;
+
+/* What is different in the completions of two dialects, as JSON text. */
+struct sr_openai_shape {
+    const char *id;                       /* how ids begin */
+    const char *whole, *chunk;            /* `object` of an answer, and of an event */
+    const char *whole_open, *whole_close; /* around the text, in the choice of an answer */
+    const char *first_open;               /* before the first piece of the text, in the choice of an event */
+    const char *piece_open, *piece_close; /* around any piece */
+    const char *no_piece;                 /* an event's choice that holds none */
+};
+
+/* See struct sr_dialect_ops. */
+int sr_openai_completion(const struct sr_openai_shape *shape, const struct sr_completion *completion,
+                         struct sr_buf *out);
+int sr_openai_completion_stream(const struct sr_openai_shape *shape, const struct sr_completion *completion,
+                                struct sr_buf *out);
+int sr_openai_stream_end(const struct sr_openai_shape *shape, const struct sr_stream_end *end,
+                         struct sr_buf *out);
+
+/* The same in the shape of a completed prompt, for all dialects that have no other. */
+int sr_text_completion(const struct sr_completion *completion, struct sr_buf *out);
+int sr_text_completion_stream(const struct sr_completion *completion, struct sr_buf *out);
+int sr_text_stream_end(const struct sr_stream_end *end, struct sr_buf *out);
+
+#endif

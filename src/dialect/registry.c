@@ -1,0 +1,86 @@
+/* One line a dialect. */
+#include "dialect/registry.h"
+
+#include "base/mem.h"
+
+static const struct sr_dialect_ops *const dialects[] = {
+    &sr_dialect_chat,
+    &sr_dialect_completions,
+    &sr_dialect_embeddings,
+    &sr_dialect_other,
+};
+
+#define DIALECTS (sizeof dialects / sizeof dialects[0])
+
+struct sr_dialect_paths {
+    struct {
+        struct sr_paths *request, *answer;
+    } of[DIALECTS];
+};
+
+const struct sr_dialect_ops *sr_dialect_at(struct sr_bytes path)
+{
+    for (size_t i = 0; i < DIALECTS; i++)
+        if (dialects[i]->path && sr_bytes_eq(path, sr_bytes_str(dialects[i]->path)))
+            return dialects[i];
+    return NULL;
+}
+
+static size_t number_of(const struct sr_dialect_ops *dialect)
+{
+    size_t i = 0;
+    while (dialects[i] != dialect)
+        i++;
+    return i;
+}
+
+/* Dialects that share a table share what is compiled of it. */
+static int compile_answer(struct sr_dialect_paths *paths, size_t number, struct sr_err *err)
+{
+    const struct sr_dialect_table *table = &dialects[number]->answer;
+    for (size_t i = 0; i < number; i++) {
+        if (dialects[i]->answer.specs != table->specs)
+            continue;
+        paths->of[number].answer = sr_paths_ref(paths->of[i].answer);
+        return SR_OK;
+    }
+    return sr_paths_new(&paths->of[number].answer, table->specs, table->n, err);
+}
+
+int sr_dialect_paths_new(struct sr_dialect_paths **out, struct sr_err *err)
+{
+    struct sr_dialect_paths *paths = *out = sr_mem_calloc(1, sizeof *paths);
+    int rc = paths ? SR_OK : SR_ENOMEM;
+    for (size_t i = 0; !rc && i < DIALECTS; i++) {
+        const struct sr_dialect_table *table = &dialects[i]->request;
+        rc = sr_paths_new(&paths->of[i].request, table->specs, table->n, err);
+        if (!rc)
+            rc = compile_answer(paths, i, err);
+    }
+    if (!rc)
+        return SR_OK;
+    sr_dialect_paths_free(paths);
+    *out = NULL;
+    return rc;
+}
+
+void sr_dialect_paths_free(struct sr_dialect_paths *paths)
+{
+    for (size_t i = 0; paths && i < DIALECTS; i++) {
+        sr_paths_unref(paths->of[i].request);
+        sr_paths_unref(paths->of[i].answer);
+    }
+    sr_mem_free(paths);
+}
+
+struct sr_paths *sr_dialect_request_paths(const struct sr_dialect_paths *paths,
+                                          const struct sr_dialect_ops *dialect)
+{
+    return paths->of[number_of(dialect)].request;
+}
+
+struct sr_paths *sr_dialect_answer_paths(const struct sr_dialect_paths *paths,
+                                         const struct sr_dialect_ops *dialect)
+{
+    return paths->of[number_of(dialect)].answer;
+}

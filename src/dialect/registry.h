@@ -1,0 +1,31 @@
+/*
+ * All dialects, which one an endpoint speaks, and their compiled path tables.
+ *
+ * For whoever begins an exchange, and for tests; whoever works on one has its ops already.
+ */
+#ifndef SR_DIALECT_REGISTRY_H
+#define SR_DIALECT_REGISTRY_H
+
+#include "dialect/dialect.h"
+
+extern const struct sr_dialect_ops sr_dialect_chat, sr_dialect_completions, sr_dialect_embeddings;
+extern const struct sr_dialect_ops sr_dialect_other; /* any other POST below /v1 */
+
+/* The dialect whose endpoint has exactly this path (without the query); NULL: none but sr_dialect_other may.
+ */
+const struct sr_dialect_ops *sr_dialect_at(struct sr_bytes path);
+
+/* The tables of all dialects, compiled: immutable, shared between threads. */
+struct sr_dialect_paths;
+
+/* SR_ENOMEM; SR_EINVAL for a malformed table. */
+int sr_dialect_paths_new(struct sr_dialect_paths **out, struct sr_err *err) SR_WARN_UNUSED;
+void sr_dialect_paths_free(struct sr_dialect_paths *paths);
+
+/* Of one dialect; they live as long as `paths`. */
+struct sr_paths *sr_dialect_request_paths(const struct sr_dialect_paths *paths,
+                                          const struct sr_dialect_ops *dialect);
+struct sr_paths *sr_dialect_answer_paths(const struct sr_dialect_paths *paths,
+                                         const struct sr_dialect_ops *dialect);
+
+#endif

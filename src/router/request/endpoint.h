@@ -1,0 +1,22 @@
+/*
+ * Which endpoint a method and a path ask for, and in which dialect its body is read.
+ */
+#ifndef SR_ROUTER_REQUEST_ENDPOINT_H
+#define SR_ROUTER_REQUEST_ENDPOINT_H
+
+#include "dialect/dialect.h"
+
+enum sr_endpoint {
+    SR_ENDPOINT_ROUTE,        /* read the body in `dialect` */
+    SR_ENDPOINT_MODELS,       /* GET /v1/models */
+    SR_ENDPOINT_MODEL,        /* GET /v1/models/{id}; `rest` is the id as it was sent */
+    SR_ENDPOINT_NOT_FOUND,    /* 404 */
+    SR_ENDPOINT_WRONG_METHOD, /* 405; `rest` is the method that is allowed */
+};
+
+/* What a method and a path (without the query) ask for. `rest` borrows from `path` or is static. `dialect` is
+ * left alone where none is known. */
+enum sr_endpoint sr_endpoint_find(struct sr_bytes method, struct sr_bytes path,
+                                  const struct sr_dialect_ops **dialect, struct sr_bytes *rest);
+
+#endif
