@@ -177,6 +177,34 @@ struct sr_target {
     size_t n_headers;
 };
 
+/* ---- ticket: which of the targets, and what came of it -------------------------------------------- */
+
+/* A request's claim on the runtime's pool of workers, which knows for the whole process who could not be
+ * reached lately, whose turn it is and how many requests each has. Whoever sends a request asks it for a
+ * target, begins there, and reports. Belongs to the exchange and lives as long; used by the exchange's
+ * thread. A caller that chooses by itself begins with its own choice, or leaves the ticket alone. */
+typedef struct sr_ticket sr_ticket;
+
+/* The next of the verdict's `targets` to try: its index, by the model's policy and among those that were not
+ * tried; those that could not be reached in the last seconds come last. -1: all were tried. */
+SR_API int sr_ticket_choose(sr_ticket *ticket);
+
+/* The request goes to `targets[target]` now: it counts there as in flight until sr_ticket_end, the exchange's
+ * end or the next begin, and the access log names it. */
+SR_API void sr_ticket_begin(sr_ticket *ticket, size_t target);
+
+enum sr_ticket_event {
+    SR_TICKET_UNREACHABLE, /* it could not be connected to: it is chosen last for some seconds */
+    SR_TICKET_ANSWERED,    /* the head of its answer is there, whatever it says: it can be reached */
+    SR_TICKET_BROKE_OFF,   /* its answer is not complete */
+};
+
+/* What became of the request at `targets[target]`. `status`: of an answer; 0 = not known. */
+SR_API void sr_ticket_report(sr_ticket *ticket, size_t target, enum sr_ticket_event event, int status);
+
+/* The request is done there. Its exchange goes on, and may begin at another target. */
+SR_API void sr_ticket_end(sr_ticket *ticket);
+
 struct sr_verdict {
     enum sr_action action;
     enum sr_outcome outcome;
@@ -192,6 +220,7 @@ struct sr_verdict {
     const char *model; /* the router's name for it */
     const struct sr_target *targets;
     size_t n_targets;
+    sr_ticket *ticket;                   /* chooses among `targets` */
     struct sr_bytes target;              /* request target for the upstream, without the base path */
     const struct sr_header *set_headers; /* set (replace or add) on the upstream request */
     size_t n_set_headers;
@@ -213,9 +242,6 @@ struct sr_verdict {
 /* NULL before the verdict; else valid until sr_exchange_end (a later SR_STEP_ABORT or sr_exchange_fail
  * changes it). */
 SR_API const struct sr_verdict *sr_exchange_verdict(const sr_exchange *exchange);
-
-/* Tells which of the verdict's targets the request goes to (the last one told counts), for the access log. */
-SR_API void sr_exchange_target(sr_exchange *exchange, size_t target);
 
 /* The signals and the rule that won, as one JSON document; `terminal`: as a picture of `width` columns.
  * Borrowed from the exchange until the next call. For `explain`. */

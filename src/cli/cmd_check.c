@@ -37,7 +37,7 @@ static int compile(const struct sr_config *config, struct sr_problems *problems)
     struct sr_router *engine = NULL;
     struct sr_err err = {0};
     sr_log_set_level(SR_LOG_WARN); /* a model that opens is no news here */
-    int rc = sr_router_new(&engine, sr_config_ref(config), NULL, &err);
+    int rc = sr_router_new(&engine, sr_config_ref(config), NULL, NULL, &err);
     if (rc)
         sr_problems_add(problems, SR_PROBLEM_ERROR, err.line, err.column, "%s", err.message);
     else

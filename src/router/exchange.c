@@ -79,6 +79,13 @@ static void record_guard(sr_exchange *x)
     };
 }
 
+/* The target that the request is or was with; NULL = none yet. */
+static const char *target_name(const sr_exchange *x)
+{
+    int at = x->ticket.group ? x->ticket.at : -1;
+    return at >= 0 && (size_t)at < x->verdict.n_targets ? x->verdict.targets[at].name : NULL;
+}
+
 static void record_verdict(sr_exchange *x)
 {
     struct sr_record *r = &x->record;
@@ -93,7 +100,7 @@ static void record_verdict(sr_exchange *x)
     r->confidence = v->confidence;
     r->reasoning = v->reasoning;
     r->effort = v->effort;
-    r->target = x->target;
+    r->target = target_name(x);
     r->injected_prompt = x->injected_prompt;
     r->edited = v->edited;
     r->body = sr_buf_view(&x->body);
@@ -297,12 +304,6 @@ struct sr_bytes sr_exchange_explain(sr_exchange *x, bool terminal, int width, bo
     return rc ? (struct sr_bytes){"", 0} : sr_buf_view(&x->explain);
 }
 
-void sr_exchange_target(sr_exchange *x, size_t target)
-{
-    if (target < x->verdict.n_targets)
-        x->target = x->verdict.targets[target].name;
-}
-
 const struct sr_verdict *sr_exchange_fail(sr_exchange *x, int status, const char *type, const char *message)
 {
     uint64_t start = sr_clock_ns();
@@ -325,6 +326,7 @@ void sr_exchange_end(sr_exchange *x, enum sr_end how)
     record_all(x);
     sr_measure_end(&x->record, x->router, x->metrics);
     write_access_log(x);
+    sr_ticket_dispose(&x->ticket);
     sr_answer_dispose(x);
     sr_route_dispose(x);
     sr_early_dispose(&x->early);

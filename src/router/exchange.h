@@ -8,6 +8,7 @@
 #define SR_ROUTER_EXCHANGE_H
 
 #include "base/buf.h"
+#include "pool/ticket.h"
 #include "router/record.h"
 #include "router/request/head.h"
 #include "router/request/prefetch.h"
@@ -103,7 +104,7 @@ struct sr_exchange {
     const char *error_code;    /* of a refusal, for the access log */
     const char *error_reason;  /* for llm_request_errors_total; NULL = not counted */
     const char *response_path; /* x-vsr-response-path of a reply; NULL = none */
-    const char *target;        /* which one the door uses; NULL = not told */
+    struct sr_ticket ticket;   /* of a verdict that forwards */
     struct sr_bytes allow;     /* the method that a 405 names */
     struct sr_buf reply;
     struct sr_buf explain;

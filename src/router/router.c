@@ -94,6 +94,26 @@ static int model_prepare(struct sr_router_model *out, const struct sr_config_mod
     return SR_OK;
 }
 
+/* The model's workers in the pool, in the order of its targets. */
+static int group_prepare(struct sr_router_model *out, const struct sr_config_model *model,
+                         struct sr_pool *pool, struct sr_err *err)
+{
+    struct sr_pool_backend *backends = sr_mem_calloc(out->n_targets + 1, sizeof *backends);
+    if (!backends)
+        return SR_ENOMEM;
+    for (size_t i = 0; i < out->n_targets; i++) {
+        const struct sr_target *target = &out->targets[i];
+        backends[i] = (struct sr_pool_backend){.scheme = target->scheme,
+                                               .host = target->host,
+                                               .port = target->port,
+                                               .base_path = target->base_path,
+                                               .weight = target->weight};
+    }
+    int rc = sr_pool_group_get(pool, &out->group, model->name, NULL, backends, out->n_targets, err);
+    sr_mem_free(backends);
+    return rc;
+}
+
 /* Does a rule ask for an attack or private data? */
 static bool asks_guards(const struct sr_config_rule *rule)
 {
@@ -173,7 +193,8 @@ static int readers_prepare(struct sr_router *router, struct sr_model_store *mode
     return why ? sr_err_set(err, SR_EUNSUPPORTED, "plugin `response_jailbreak`: %s", why) : rc;
 }
 
-static int router_prepare(struct sr_router *router, struct sr_model_store *models, struct sr_err *err)
+static int router_prepare(struct sr_router *router, struct sr_model_store *models, struct sr_pool *pool,
+                          struct sr_err *err)
 {
     const struct sr_config *config = router->config;
     if (models)
@@ -200,6 +221,8 @@ static int router_prepare(struct sr_router *router, struct sr_model_store *model
         return SR_ENOMEM;
     for (size_t i = 0; i < config->n_models; i++) {
         rc = model_prepare(&router->models[i], &config->models[i], &router->arena, err);
+        if (!rc && pool)
+            rc = group_prepare(&router->models[i], &config->models[i], pool, err);
         if (rc)
             return rc;
     }
@@ -207,7 +230,7 @@ static int router_prepare(struct sr_router *router, struct sr_model_store *model
 }
 
 int sr_router_new(struct sr_router **out, const struct sr_config *config, struct sr_model_store *models,
-                  struct sr_err *err)
+                  struct sr_pool *pool, struct sr_err *err)
 {
     struct sr_router *router = sr_mem_calloc(1, sizeof *router);
     if (!router) {
@@ -219,7 +242,7 @@ int sr_router_new(struct sr_router **out, const struct sr_config *config, struct
     router->config = config;
     router->created = sr_clock_wall_ns() / SR_NS_PER_S;
     router->max_body = config->global.gateway.max_body_bytes;
-    int rc = router_prepare(router, models, err);
+    int rc = router_prepare(router, models, pool, err);
     if (rc) {
         if (err && !err->message[0])
             sr_err_set(err, rc, "%s", sr_strerror(rc));
@@ -249,6 +272,8 @@ void sr_router_unref(struct sr_router *router)
     sr_paths_unref(router->restore_paths);
     sr_paths_unref(router->response_paths);
     sr_readers_free(router->readers);
+    for (size_t i = 0; router->models && i < router->config->n_models; i++)
+        sr_pool_group_unref(router->models[i].group);
     sr_arena_dispose(&router->arena);
     sr_config_unref(router->config);
     sr_mem_free(router);

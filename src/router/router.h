@@ -11,15 +11,17 @@
 #include "base/ref.h"
 #include "decide/decide.h"
 #include "dialect/registry.h"
+#include "pool/pool.h"
 #include "semroute/semroute.h"
 #include "signal/readers.h"
 
 struct sr_router_model {
     const struct sr_target *targets; /* as the request's own path goes */
     size_t n_targets;
-    struct sr_bytes chat_path; /* replaces the path of chat completions; empty = as the client asked */
-    bool has_key;              /* a target has credentials of its own: the client's are not for it */
-    bool top_level_effort;     /* its hosts take `reasoning_effort` at the top level */
+    struct sr_pool_group *group; /* the same in the pool; NULL: the router was made without one */
+    struct sr_bytes chat_path;   /* replaces the path of chat completions; empty = as the client asked */
+    bool has_key;                /* a target has credentials of its own: the client's are not for it */
+    bool top_level_effort;       /* its hosts take `reasoning_effort` at the top level */
 };
 
 struct sr_router {
@@ -42,9 +44,11 @@ struct sr_router {
     size_t max_body;                 /* bytes of a request body; over it 413 */
 };
 
-/* Takes over one reference of `config`, also on failure. Models that are open already come from `models`. */
+/* Takes over one reference of `config`, also on failure. Models that are open already come from `models`,
+ * the workers' groups from `pool`, which must outlive the router. Both NULL: for a check of the configuration
+ * alone, no exchange may use the router. */
 int sr_router_new(struct sr_router **out, const struct sr_config *config, struct sr_model_store *models,
-                  struct sr_err *err) SR_WARN_UNUSED;
+                  struct sr_pool *pool, struct sr_err *err) SR_WARN_UNUSED;
 struct sr_router *sr_router_ref(struct sr_router *router);
 void sr_router_unref(struct sr_router *router);
 

@@ -43,6 +43,7 @@ struct sr_runtime {
     bool workers_settled;
     struct sr_metrics *metrics;
     struct sr_model_store *models; /* open ones, kept over reloads */
+    struct sr_pool *pool;          /* every worker of every configuration */
     atomic_uint_fast64_t requests;
     uint64_t seed;
 };
@@ -123,7 +124,7 @@ static int load(const sr_runtime *runtime, struct loaded *out, char *error, size
         return rc;
     struct sr_err err = {0};
     sr_model_store_begin(runtime->models);
-    rc = sr_router_new(&out->router, config, runtime->models, &err);
+    rc = sr_router_new(&out->router, config, runtime->models, runtime->pool, &err);
     if (!rc && runtime->options.encoder)
         rc = load_encoder(runtime, config, out, &err);
     if (rc && err.line && error && size)
@@ -214,7 +215,7 @@ sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *o
     if (path && !(runtime->path = sr_mem_dup(path, strlen(path))))
         goto no_memory;
     if (sr_random(&runtime->seed, sizeof runtime->seed) || sr_metrics_new(&runtime->metrics) ||
-        sr_model_store_new(&runtime->models, runtime->metrics))
+        sr_model_store_new(&runtime->models, runtime->metrics) || sr_pool_new(&runtime->pool))
         goto no_memory;
     if (load(runtime, &runtime->now, error, error_size))
         goto failed;
@@ -269,6 +270,7 @@ void sr_runtime_close(sr_runtime *runtime)
     }
     unload(&runtime->now);
     sr_model_store_free(runtime->models);
+    sr_pool_free(runtime->pool);
     sr_metrics_free(runtime->metrics);
     pthread_mutex_destroy(&runtime->lock);
     sr_mem_free(runtime->path);

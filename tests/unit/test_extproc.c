@@ -761,7 +761,6 @@ static void test_backends_take_turns(void **state)
     struct site s = site_open(TWO("10.0.0.1:80", "10.0.0.2:80") "global: {semroute: {extproc: {" PICKER
                                                                 ", fallback_endpoints: 4}}}\n");
     struct envoy e;
-    assert_int_equal(sr_pick_new(&s.options.pick), SR_OK);
     for (int round = 0; round < 4; round++) {
         ask_pair(&e, &s, SR_EXTPROC_MODE_FULL_DUPLEX);
         assert_string_equal(e.endpoint, round % 2 ? "10.0.0.2:80,10.0.0.1:80" : "10.0.0.1:80,10.0.0.2:80");
@@ -787,7 +786,6 @@ static void test_backends_take_turns(void **state)
     ask_pair(&e, &s, SR_EXTPROC_MODE_FULL_DUPLEX); /* the other one served: the roles have changed */
     assert_memory_equal(e.endpoint, "10.0.0.1:80", 11);
     envoy_dispose(&e);
-    sr_pick_free(s.options.pick);
     site_close(&s);
 }
 
@@ -809,23 +807,33 @@ static int on_resolve(void *ctx, const char *host, struct sr_extproc_addresses *
 static const struct sr_extproc_core_ops RESOLVING = {
     .send = envoy_on_send, .fail = envoy_on_fail, .resolve = on_resolve};
 
+static struct site site_of_names(const char *yaml)
+{
+    struct site s = site_open(yaml);
+    s.options.ops = &RESOLVING;
+    return s;
+}
+
 static void test_names(void **state)
 {
     (void)state;
-    struct site s = site_open(
-        TWO("gone.internal:80", "models.internal:80") "global: {semroute: {extproc: {" PICKER "}}}\n");
+    static const char yaml[] =
+        TWO("gone.internal:80", "models.internal:80") "global: {semroute: {extproc: {" PICKER "}}}\n";
     static const enum sr_extproc_mode modes[] = {SR_EXTPROC_MODE_BUFFERED, SR_EXTPROC_MODE_STREAMED,
                                                  SR_EXTPROC_MODE_FULL_DUPLEX};
     struct sr_extproc_addresses addresses = {.count = 1, .text = {"10.0.0.9"}};
     struct envoy e;
-    s.options.ops = &RESOLVING;
+    struct site s;
     for (size_t i = 0; i < 3; i++) {
+        s = site_of_names(yaml);
         resolving = SR_OK; /* in the cache */
         ask_pair(&e, &s, modes[i]);
         assert_string_equal(envoy_header(&e, "x-gateway-destination-endpoint"), "[2001:db8::7]:80");
         buf_is(&e.upstream, PAIR);
         no_faults(&e);
         envoy_dispose(&e);
+        site_close(&s);
+        s = site_of_names(yaml);
         resolving = SR_AGAIN; /* the first name has no address, the second one has */
         ask_pair(&e, &s, modes[i]);
         assert_string_equal(asked_host, "gone.internal");
@@ -846,7 +854,9 @@ static void test_names(void **state)
         envoy_dispose(&e);
         ask_pair(&e, &s, modes[i]); /* Envoy leaves meanwhile */
         envoy_dispose(&e);
+        site_close(&s);
     }
+    s = site_of_names(yaml);
     /* of a name's addresses the one that Envoy offers */
     resolving = SR_OK;
     struct sr_bytes offer = {"10.0.0.7:80", 11};

@@ -150,7 +150,9 @@ static void test_access_log(void **state)
     size_t n;
     static const char body[] = "{\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":2}}";
     sr_exchange *x = ask(runtime, ASKED);
-    sr_exchange_target(x, 0);
+    sr_ticket *ticket = sr_exchange_verdict(x)->ticket;
+    assert_int_equal(sr_ticket_choose(ticket), 0);
+    sr_ticket_begin(ticket, 0);
     sr_exchange_answer_head(x, 200, &type, 1, &edits);
     sr_exchange_answer_body(x, body, sizeof body - 1, true, &slices, &n);
     sr_exchange_end(x, SR_END_COMPLETE);

@@ -30,7 +30,8 @@ static void fill_verdict(sr_exchange *x)
             sr_arena_printf(&x->arena, "%s%.*s", model->chat_path.p, (int)x->head.query.n, x->head.query.p);
         v->target = sr_bytes_str(path);
     }
-    if (!v->target.n || sr_headers_upstream(x)) {
+    v->ticket = &x->ticket;
+    if (!v->target.n || sr_headers_upstream(x) || sr_ticket_open(&x->ticket, model->group, &x->arena)) {
         sr_exchange_refuse_memory(x);
         return;
     }

@@ -1,73 +1,15 @@
 /*
- * Where a request is sent, when Envoy leaves that to semroute: one of the model's backends by weight, those
- * that did not answer lately last, and of those only what Envoy offers.
+ * Where a request is sent, when Envoy leaves that to semroute: the pool chooses among the model's backends
+ * that Envoy offers, and the choice is told as Envoy wrote it.
  *
- * An address is `1.2.3.4:80` or `[::1]:80`. A backend with a host name is resolved, unless Envoy offers it
- * under that very name. Addresses are compared as numbers, and told as Envoy wrote them. What came of the
- * choice is learned from the answer.
+ * A backend with a host name is resolved when it is chosen, unless Envoy offers it under that very name. What
+ * came of the choice is read off the answer's head and reported to the pool.
  */
-#include "base/clock.h"
-#include "base/hash.h"
+#include "pool/ticket.h"
 #include "serve/extproc/private.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
-#include <stdlib.h>
-
-/* "[", an address with a scope, "]:65535" */
-#define ADDRESS_MAX 80
-
-/* ---- addresses ---- */
-
-/* False when it is no address with a port. */
-static bool read_place(struct sr_extproc_place *out, struct sr_bytes text)
-{
-    char host[ADDRESS_MAX];
-    size_t colon = text.n;
-    unsigned long long port;
-    *out = (struct sr_extproc_place){.family = AF_UNSPEC};
-    while (colon > 0 && text.p[colon - 1] != ':') {
-        colon--;
-    }
-    if (colon == 0 || !sr_bytes_to_u64(sr_bytes_of(text.p + colon, text.n - colon), &port) || port == 0 ||
-        port > 65535) {
-        return false;
-    }
-    struct sr_bytes name = {text.p, colon - 1};
-    bool brackets = name.n > 2 && name.p[0] == '[' && name.p[name.n - 1] == ']';
-    if (brackets) {
-        name = sr_bytes_of(name.p + 1, name.n - 2);
-    }
-    if (name.n >= sizeof host) {
-        return false;
-    }
-    snprintf(host, sizeof host, "%.*s", (int)name.n, name.p);
-    out->family = brackets ? AF_INET6 : AF_INET;
-    out->port = (int)port;
-    if (inet_pton(out->family, host, out->bytes) != 1) {
-        out->family = AF_UNSPEC;
-    }
-    return out->family != AF_UNSPEC;
-}
-
-static bool is_same_place(const struct sr_extproc_place *a, const struct sr_extproc_place *b)
-{
-    return a->family == b->family && a->family != AF_UNSPEC && a->port == b->port &&
-           memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
-}
-
-static struct sr_bytes print_address(struct sr_arena *arena, const char *host, int port)
-{
-    bool v6 = strchr(host, ':') != NULL;
-    const char *text = sr_arena_printf(arena, v6 ? "[%s]:%d" : "%s:%d", host, port);
-    return text ? sr_bytes_str(text) : (struct sr_bytes){NULL, 0};
-}
-
-static bool is_address(const char *host)
-{
-    unsigned char bytes[16];
-    return inet_pton(AF_INET, host, bytes) == 1 || inet_pton(AF_INET6, host, bytes) == 1;
-}
+#include <sys/socket.h>
 
 /* ---- what Envoy offers ---- */
 
@@ -84,7 +26,7 @@ bool sr_extproc_keep_subset(struct sr_extproc_core *core, const struct sr_extpro
         if (!offer->text.p) {
             return false;
         }
-        read_place(&offer->place, offer->text);
+        sr_extproc_address_parse(&offer->address, offer->text);
     }
     core->n_subset = message->n_subset;
     return core->subset != NULL;
@@ -93,18 +35,17 @@ bool sr_extproc_keep_subset(struct sr_extproc_core *core, const struct sr_extpro
 /* The offer that `text` names, by name or number; NULL: none. */
 static const struct sr_extproc_offer *find_offer(const struct sr_extproc_core *core, struct sr_bytes text)
 {
-    struct sr_extproc_place place;
-    bool known = read_place(&place, text);
+    struct sr_extproc_address address;
+    bool known = sr_extproc_address_parse(&address, text);
     for (size_t i = 0; i < core->n_subset; i++) {
         const struct sr_extproc_offer *offer = &core->subset[i];
-        if (sr_bytes_eq_nocase(offer->text, text) || (known && is_same_place(&offer->place, &place))) {
+        if (sr_bytes_eq_nocase(offer->text, text) ||
+            (known && sr_extproc_address_eq(&offer->address, &address))) {
             return offer;
         }
     }
     return NULL;
 }
-
-/* ---- the choice ---- */
 
 bool sr_extproc_is_picker(const struct sr_extproc_core *core)
 {
@@ -112,45 +53,10 @@ bool sr_extproc_is_picker(const struct sr_extproc_core *core)
            strcmp(core->options.config->global.extproc.destination_header, SR_EXTPROC_ENDPOINT_HEADER) == 0;
 }
 
-static uint64_t key_of(const struct sr_verdict *v, struct sr_bytes host, uint64_t port)
-{
-    return sr_hash64(host, sr_hash64(sr_bytes_str(v->model), port));
-}
-
-/* One candidate for each of the model's backends; for a model without any, one for each offer. */
-static bool make_candidates(struct sr_extproc_core *core, const struct sr_verdict *v)
-{
-    struct sr_extproc_choice *choice = &core->choice;
-    bool offers = v->n_targets == 0;
-    choice->n = offers ? core->n_subset : v->n_targets;
-    choice->candidates = sr_arena_calloc(&core->arena, choice->n + 1, sizeof *choice->candidates);
-    choice->at = -1;
-    for (size_t i = 0; choice->candidates && i < choice->n; i++) {
-        struct sr_pick_candidate *c = &choice->candidates[i];
-        c->weight = offers ? 1 : v->targets[i].weight;
-        c->key = offers ? key_of(v, core->subset[i].text, 0)
-                        : key_of(v, sr_bytes_str(v->targets[i].host), (uint64_t)v->targets[i].port);
-        c->tried = offers && core->subset[i].place.family == AF_UNSPEC;
-    }
-    return choice->candidates != NULL;
-}
-
-static int next_candidate(struct sr_extproc_core *core)
-{
-    struct sr_extproc_choice *choice = &core->choice;
-    if (core->options.pick) {
-        return sr_pick_next(core->options.pick, choice->candidates, choice->n, sr_clock_ns());
-    }
-    for (size_t i = 0; i < choice->n; i++) {
-        if (!choice->candidates[i].tried) {
-            return (int)i;
-        }
-    }
-    return -1;
-}
+/* ---- the candidates as Envoy knows them ---- */
 
 /* An address as Envoy is to be told it; `n` is 0 when it may not be used. */
-static struct sr_bytes allowed(struct sr_extproc_core *core, struct sr_bytes address)
+static struct sr_bytes allowed(const struct sr_extproc_core *core, struct sr_bytes address)
 {
     if (!core->has_subset || !address.p) {
         return address;
@@ -159,13 +65,76 @@ static struct sr_bytes allowed(struct sr_extproc_core *core, struct sr_bytes add
     return offer ? offer->text : (struct sr_bytes){"", 0};
 }
 
-/* The first usable one of a name's addresses. */
+static int describe(struct sr_extproc_core *core, const struct sr_target *target,
+                    struct sr_extproc_endpoint *out)
+{
+    struct sr_bytes plain = sr_extproc_address_print(&core->arena, target->host, target->port);
+    if (!plain.p) {
+        return SR_ENOMEM;
+    }
+    sr_extproc_address_parse(&out->address, plain);
+    out->is_name =
+        !sr_extproc_host_is_address(target->host) && !(core->has_subset && find_offer(core, plain));
+    out->text = out->is_name ? (struct sr_bytes){"", 0} : allowed(core, plain);
+    return SR_OK;
+}
+
+/* For a model without backends: what Envoy offers, as far as it can be read. */
+static int list_offers(struct sr_extproc_core *core, const struct sr_verdict *v,
+                       struct sr_extproc_endpoint *endpoints)
+{
+    struct sr_extproc_choice *choice = &core->choice;
+    struct sr_bytes *addresses = sr_arena_calloc(&core->arena, core->n_subset + 1, sizeof *addresses);
+    if (!addresses) {
+        return SR_ENOMEM;
+    }
+    for (size_t i = 0; i < core->n_subset; i++) {
+        const struct sr_extproc_offer *offer = &core->subset[i];
+        if (offer->address.family != AF_UNSPEC) {
+            addresses[choice->n] = offer->text;
+            endpoints[choice->n++] =
+                (struct sr_extproc_endpoint){.text = offer->text, .address = offer->address};
+        }
+    }
+    return sr_ticket_offer(v->ticket, addresses, choice->n);
+}
+
+static int list_endpoints(struct sr_extproc_core *core, const struct sr_verdict *v)
+{
+    struct sr_extproc_choice *choice = &core->choice;
+    size_t room = v->n_targets > 0 ? v->n_targets : core->n_subset;
+    struct sr_extproc_endpoint *endpoints = sr_arena_calloc(&core->arena, room + 1, sizeof *endpoints);
+    int rc = endpoints ? SR_OK : SR_ENOMEM;
+    choice->at = -1;
+    choice->n = v->n_targets;
+    for (size_t i = 0; i < v->n_targets && rc == SR_OK; i++) {
+        rc = describe(core, &v->targets[i], &endpoints[i]);
+    }
+    if (rc == SR_OK && v->n_targets == 0) {
+        rc = list_offers(core, v, endpoints);
+    }
+    choice->endpoints = rc == SR_OK ? endpoints : NULL;
+    return rc;
+}
+
+/* ---- the choice ---- */
+
+/* The restriction of the pool's choice. Whether an address of a name is offered is known once it is resolved.
+ */
+static bool may_be_used(void *ctx, size_t candidate)
+{
+    const struct sr_extproc_core *core = ctx;
+    const struct sr_extproc_endpoint *endpoint = &core->choice.endpoints[candidate];
+    return endpoint->is_name || endpoint->text.n > 0;
+}
+
+/* The first usable one of a name's addresses; `p` NULL: out of memory. */
 static struct sr_bytes allowed_of(struct sr_extproc_core *core, const struct sr_extproc_addresses *addresses,
                                   int port)
 {
     struct sr_bytes found = {"", 0};
     for (size_t i = 0; i < addresses->count && found.n == 0 && found.p; i++) {
-        found = allowed(core, print_address(&core->arena, addresses->text[i], port));
+        found = allowed(core, sr_extproc_address_print(&core->arena, addresses->text[i], port));
     }
     return found;
 }
@@ -175,16 +144,12 @@ static struct sr_bytes allowed_of(struct sr_extproc_core *core, const struct sr_
 static int find_address(struct sr_extproc_core *core, const struct sr_verdict *v, struct sr_bytes *address)
 {
     struct sr_extproc_choice *choice = &core->choice;
-    if (v->n_targets == 0) {
-        *address = core->subset[choice->at].text;
+    const struct sr_extproc_endpoint *endpoint = &choice->endpoints[choice->at];
+    if (!endpoint->is_name) {
+        *address = endpoint->text;
         return SR_OK;
     }
     const struct sr_target *target = &v->targets[choice->at];
-    struct sr_bytes plain = print_address(&core->arena, target->host, target->port);
-    if (is_address(target->host) || (plain.p && core->has_subset && find_offer(core, plain))) {
-        *address = allowed(core, plain);
-        return address->p ? SR_OK : SR_ENOMEM;
-    }
     struct sr_extproc_addresses addresses = {.count = 0};
     int rc = SR_ENOENT;
     if (choice->resolved) {
@@ -207,13 +172,15 @@ int sr_extproc_choose(struct sr_extproc_core *core, const struct sr_verdict *v)
     choice->address = (struct sr_bytes){"", 0};
     if (!core->has_subset && core->options.config->global.extproc.destination_header[0] == '\0') {
         choice->target = v->n_targets > 0 ? &v->targets[0] : NULL;
+        sr_ticket_assume(v->ticket, 0);
         return SR_OK;
     }
-    if (!choice->candidates && !make_candidates(core, v)) {
-        return SR_ENOMEM;
+    int listed = choice->endpoints ? SR_OK : list_endpoints(core, v);
+    if (listed != SR_OK) {
+        return listed;
     }
     for (;;) {
-        choice->at = choice->at < 0 ? next_candidate(core) : choice->at;
+        choice->at = choice->at < 0 ? sr_ticket_choose_among(v->ticket, may_be_used, core) : choice->at;
         if (choice->at < 0) {
             return SR_ENOENT;
         }
@@ -221,17 +188,15 @@ int sr_extproc_choose(struct sr_extproc_core *core, const struct sr_verdict *v)
         if (rc == SR_AGAIN || rc == SR_ENOMEM) {
             return rc;
         }
-        struct sr_pick_candidate *candidate = &choice->candidates[choice->at];
         if (rc == SR_OK && choice->address.n > 0) {
             choice->target = v->n_targets > 0 ? &v->targets[choice->at] : NULL;
             choice->made = true;
-            candidate->tried = true;
+            sr_ticket_begin(v->ticket, (size_t)choice->at);
             return SR_OK;
         }
-        if (rc == SR_ENOENT && core->options.pick) {
-            sr_pick_failed(core->options.pick, candidate->key, sr_clock_ns());
+        if (rc != SR_OK) {
+            sr_ticket_report(v->ticket, (size_t)choice->at, SR_TICKET_UNREACHABLE, 0);
         }
-        candidate->tried = true;
         choice->at = -1;
     }
 }
@@ -254,21 +219,12 @@ static bool is_alike(const struct sr_target *a, const struct sr_target *b)
 }
 
 /* The address of another candidate without waiting for a name; `n` 0: none. */
-static struct sr_bytes spare_address(struct sr_extproc_core *core, const struct sr_verdict *v, size_t at)
+static struct sr_bytes spare_address(const struct sr_extproc_core *core, const struct sr_verdict *v,
+                                     size_t at)
 {
-    if (core->choice.candidates[at].tried) {
-        return (struct sr_bytes){"", 0};
-    }
-    if (v->n_targets == 0) {
-        return core->subset[at].text;
-    }
-    const struct sr_target *target = &v->targets[at];
-    struct sr_bytes plain = print_address(&core->arena, target->host, target->port);
-    if (!is_alike(target, core->choice.target) || !plain.p ||
-        (!is_address(target->host) && !(core->has_subset && find_offer(core, plain)))) {
-        return (struct sr_bytes){"", 0};
-    }
-    return allowed(core, plain);
+    bool usable = !sr_ticket_is_tried(v->ticket, at) &&
+                  (v->n_targets == 0 || is_alike(&v->targets[at], core->choice.target));
+    return usable ? core->choice.endpoints[at].text : (struct sr_bytes){"", 0};
 }
 
 struct sr_bytes sr_extproc_endpoints(struct sr_extproc_core *core, const struct sr_verdict *v)
@@ -294,17 +250,14 @@ struct sr_bytes sr_extproc_endpoints(struct sr_extproc_core *core, const struct 
 /* ---- what came of it ---- */
 
 /* The backend that Envoy says it used, among the candidates; -1: another, or it does not say. */
-static int find_served(struct sr_extproc_core *core, const struct sr_verdict *v, struct sr_bytes served)
+static int find_served(const struct sr_extproc_core *core, struct sr_bytes served)
 {
-    struct sr_extproc_place place, other;
-    if (!read_place(&place, served)) {
+    struct sr_extproc_address address;
+    if (!sr_extproc_address_parse(&address, served)) {
         return -1;
     }
     for (size_t i = 0; i < core->choice.n; i++) {
-        struct sr_bytes text = v->n_targets == 0
-                                   ? core->subset[i].text
-                                   : print_address(&core->arena, v->targets[i].host, v->targets[i].port);
-        if (text.p && read_place(&other, text) && is_same_place(&place, &other)) {
+        if (sr_extproc_address_eq(&address, &core->choice.endpoints[i].address)) {
             return (int)i;
         }
     }
@@ -325,22 +278,17 @@ static bool upstream_answered(const struct sr_extproc_message *message, int stat
 void sr_extproc_learn(struct sr_extproc_core *core, const struct sr_extproc_message *message, int status)
 {
     struct sr_extproc_choice *choice = &core->choice;
-    struct sr_pick *pick = core->options.pick;
-    const struct sr_verdict *v = sr_exchange_verdict(core->exchange);
-    if (!choice->made || !pick) {
+    sr_ticket *ticket = sr_exchange_verdict(core->exchange)->ticket;
+    if (!choice->made) {
         return;
     }
-    int served = find_served(core, v, message->served);
+    int served = find_served(core, message->served);
     if (served >= 0 && served != choice->at) {
-        sr_pick_failed(pick, choice->candidates[choice->at].key, sr_clock_ns());
+        sr_ticket_report(ticket, (size_t)choice->at, SR_TICKET_UNREACHABLE, 0);
         choice->at = served;
-        if (v->n_targets > 0) {
-            sr_exchange_target(core->exchange, (size_t)served);
-        }
+        sr_ticket_begin(ticket, (size_t)served);
     }
-    if (upstream_answered(message, status)) {
-        sr_pick_worked(pick, choice->candidates[choice->at].key);
-    } else {
-        sr_pick_failed(pick, choice->candidates[choice->at].key, sr_clock_ns());
-    }
+    bool answered = upstream_answered(message, status);
+    sr_ticket_report(ticket, (size_t)choice->at, answered ? SR_TICKET_ANSWERED : SR_TICKET_UNREACHABLE,
+                     answered ? status : 0);
 }

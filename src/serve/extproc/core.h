@@ -12,7 +12,6 @@
 
 #include "config/config.h"
 #include "observe/metrics.h"
-#include "pool/pick.h"
 #include "serve/extproc/message.h"
 
 /* The largest piece of a FULL_DUPLEX body. */
@@ -47,7 +46,6 @@ struct sr_extproc_core_options {
     const struct sr_config *config; /* takes a reference of its own */
     struct sr_metrics *metrics;     /* NULL: switched off */
     struct sr_bytes peer;           /* for the access log where no header says more; copied */
-    struct sr_pick *pick;           /* where more than one backend could be told; NULL: the first */
     bool shed;                      /* no room: the request is answered 503, or 429 as an endpoint picker */
     const struct sr_extproc_core_ops *ops;
     void *ctx;

@@ -62,9 +62,6 @@ int sr_extproc_new(struct sr_extproc **out, int fd, sr_tls_context *tls,
     door->streams.runtime = options->runtime;
     share(door, options->config);
     int rc = sr_grpc_health_new(&door->health, SERVICES, 1);
-    if (rc == SR_OK) {
-        rc = sr_pick_new(&door->streams.pick);
-    }
     if (rc != SR_OK) {
         close(fd);
     } else {
@@ -105,7 +102,6 @@ void sr_extproc_free(struct sr_extproc *door)
     }
     sr_grpc_server_free(door->server);
     sr_grpc_health_free(door->health);
-    sr_pick_free(door->streams.pick);
     sr_config_unref(door->streams.config);
     sr_mem_free(door);
 }

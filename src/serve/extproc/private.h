@@ -6,6 +6,7 @@
 #define SR_SERVE_EXTPROC_PRIVATE_H
 
 #include "base/arena.h"
+#include "serve/extproc/address.h"
 #include "serve/extproc/core.h"
 
 #include <string.h>
@@ -21,21 +22,22 @@ enum sr_extproc_state {
     SR_EXTPROC_CLOSED,    /* answered, or failed: nothing that comes matters */
 };
 
-/* An address as numbers; family AF_UNSPEC: it is none. */
-struct sr_extproc_place {
-    int family, port;
-    unsigned char bytes[16];
-};
-
 /* An endpoint that Envoy offers. */
 struct sr_extproc_offer {
     struct sr_bytes text;
-    struct sr_extproc_place place;
+    struct sr_extproc_address address;
+};
+
+/* A candidate of the ticket, as Envoy knows it. */
+struct sr_extproc_endpoint {
+    struct sr_bytes text;              /* what Envoy is told; empty: it may not be used, or is a name */
+    struct sr_extproc_address address; /* AF_UNSPEC for a name */
+    bool is_name;                      /* it is resolved when it is chosen */
 };
 
 /* The way to a backend. */
 struct sr_extproc_choice {
-    struct sr_pick_candidate *candidates; /* NULL: none were needed yet */
+    struct sr_extproc_endpoint *endpoints; /* one for each candidate; NULL: none were needed yet */
     size_t n;
     int at;        /* the one that is looked at, or was chosen; -1 = none */
     bool resolved; /* its name was, with this result: */
@@ -120,7 +122,7 @@ bool sr_extproc_keep_subset(struct sr_extproc_core *core, const struct sr_extpro
 bool sr_extproc_is_picker(const struct sr_extproc_core *core);
 
 /* Fills core->choice. SR_AGAIN: once the name is resolved, again; SR_ENOENT: no backend can be used;
- * SR_ENOMEM. */
+ * SR_ELIMIT: as sr_ticket_offer; SR_ENOMEM. */
 int sr_extproc_choose(struct sr_extproc_core *core, const struct sr_verdict *v);
 
 /* The chosen address and the fallbacks that the configuration asks for, with commas. */

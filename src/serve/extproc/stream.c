@@ -222,7 +222,6 @@ void sr_extproc_stream_open(struct sr_extproc_streams *streams, struct sr_grpc_c
                                               .config = streams->config,
                                               .metrics = streams->metrics,
                                               .peer = sr_bytes_str(sr_grpc_call_peer(call)),
-                                              .pick = streams->pick,
                                               .shed = streams->active >= streams->max,
                                               .ops = &CORE_OPS,
                                               .ctx = s};

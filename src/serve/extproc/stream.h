@@ -14,7 +14,6 @@ struct sr_extproc_streams {
     sr_runtime *runtime;
     const struct sr_config *config; /* in force; a stream keeps the one it began with */
     struct sr_metrics *metrics;     /* NULL: switched off */
-    struct sr_pick *pick;
     size_t active;
     size_t max; /* over it requests are answered 503 */
 };

@@ -104,9 +104,6 @@ static int prepare(struct sr_extproc_core *core, const struct sr_verdict *v, str
             m->remove[m->n_remove++] = v->remove_headers[i];
         }
     }
-    if (target) {
-        sr_exchange_target(core->exchange, (size_t)(target - v->targets));
-    }
     return SR_OK;
 }
 
@@ -286,6 +283,18 @@ static void answer_here(struct sr_extproc_core *core, const struct sr_verdict *v
     sr_extproc_send(core, &reply);
 }
 
+static const char *why_not_sent(int rc)
+{
+    switch (rc) {
+    case SR_ENOENT:
+        return "no backend of the model can be reached from here";
+    case SR_ELIMIT:
+        return "requests under way have been offered too many different endpoints";
+    default:
+        return "out of memory";
+    }
+}
+
 void sr_extproc_deliver(struct sr_extproc_core *core)
 {
     const struct sr_verdict *v = sr_exchange_verdict(core->exchange);
@@ -304,9 +313,7 @@ void sr_extproc_deliver(struct sr_extproc_core *core)
         rc = prepare(core, v, &m);
     }
     if (rc != SR_OK) {
-        v = sr_exchange_fail(core->exchange, 503, NULL,
-                             rc == SR_ENOENT ? "no backend of the model can be reached from here"
-                                             : "out of memory");
+        v = sr_exchange_fail(core->exchange, 503, NULL, why_not_sent(rc));
         answer_here(core, v);
         return;
     }

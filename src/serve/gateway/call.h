@@ -9,7 +9,6 @@
 
 #include "net/client/client.h"
 #include "observe/metrics.h"
-#include "pool/pick.h"
 #include "serve/gateway/gateway.h"
 
 /* Bytes that may wait for the client, or for the upstream, before the other side is paused. */
@@ -17,9 +16,6 @@
 
 /* Small pieces of an answer that arrive in one turn of the loop leave in one write. */
 #define SR_CALL_COALESCE ((size_t)16 * 1024)
-
-/* Targets of one model that a request can be tried on. */
-#define SR_CALL_TARGETS_MAX 64
 
 enum sr_call_stage {
     SR_CALL_RECEIVING, /* the exchange wants more of the body */
@@ -49,7 +45,6 @@ struct sr_call {
     const struct sr_verdict *verdict;
     struct sr_fetch *upstream; /* NULL when there is none, or it is over */
     const struct sr_target *target;
-    uint64_t tried; /* bit i: target i failed to connect */
     int tries;
     bool connects;    /* on a connection of its own, not a pooled one */
     bool body_done;   /* the client's body is complete */
@@ -80,7 +75,6 @@ struct sr_gateway {
     struct sr_gateway_options options;
     const struct sr_config *config;
     struct sr_client *client;
-    struct sr_pick *pick;
     struct sr_metrics *metrics;
     struct sr_gateway_door doors[SR_GATEWAY_DOORS_MAX];
     size_t n_doors;

@@ -410,9 +410,6 @@ int sr_gateway_new(struct sr_gateway **out, const struct sr_gateway_options *opt
     settings.max_idle = (size_t)limits->upstream.max_idle * POOLED_ORIGINS;
     settings.keepalive_ms = (uint32_t)limits->upstream.keepalive_ms;
     int rc = sr_client_new(&gateway->client, options->loop, &settings);
-    if (rc == SR_OK) {
-        rc = sr_pick_new(&gateway->pick);
-    }
     if (rc != SR_OK) {
         sr_gateway_free(gateway);
         *out = NULL;
@@ -430,7 +427,6 @@ void sr_gateway_free(struct sr_gateway *gateway)
     }
     sr_timer_stop(&gateway->gauges);
     sr_client_free(gateway->client);
-    sr_pick_free(gateway->pick);
     sr_config_unref(gateway->config);
     sr_mem_free(gateway);
 }

@@ -1,8 +1,6 @@
 /*
  * From the verdict to the upstream's head: which target, which headers, the body, and the second try.
  */
-#include "base/clock.h"
-#include "base/hash.h"
 #include "base/log.h"
 #include "serve/gateway/call.h"
 
@@ -133,31 +131,27 @@ static struct sr_bytes upstream_target(struct sr_call *call)
 
 /* ---- the target ---- */
 
-static uint64_t target_key(const struct sr_verdict *verdict, const struct sr_target *target)
-{
-    uint64_t key = sr_hash64(sr_bytes_str(verdict->model), (uint64_t)target->port);
-    key = sr_hash64(sr_bytes_str(target->host), key);
-    return sr_hash64(sr_bytes_str(target->name), key);
-}
-
-static bool choose_target(struct sr_call *call)
+/* The pool's next. False: all were tried. */
+static bool next_target(struct sr_call *call)
 {
     const struct sr_verdict *v = call->verdict;
-    struct sr_pick_candidate candidates[SR_CALL_TARGETS_MAX];
-    size_t n = v->n_targets < SR_CALL_TARGETS_MAX ? v->n_targets : SR_CALL_TARGETS_MAX;
-    for (size_t i = 0; i < n; i++) {
-        candidates[i] = (struct sr_pick_candidate){.key = n > 1 ? target_key(v, &v->targets[i]) : 0,
-                                                   .weight = v->targets[i].weight,
-                                                   .tried = (call->tried >> i & 1) != 0};
-    }
-    int at = sr_pick_next(call->gateway->pick, candidates, n, n > 1 ? sr_clock_ns() : 0);
+    int at = sr_ticket_choose(v->ticket);
     if (at < 0) {
         return false;
     }
     call->target = &v->targets[at];
-    call->tried |= UINT64_C(1) << at;
-    sr_exchange_target(call->exchange, (size_t)at);
+    sr_ticket_begin(v->ticket, (size_t)at);
     return true;
+}
+
+/* What became of the request where it is. */
+static void report(const struct sr_call *call, enum sr_ticket_event event, int status)
+{
+    const struct sr_verdict *v = call->verdict;
+    sr_ticket_report(v->ticket, (size_t)(call->target - v->targets), event, status);
+    if (event != SR_TICKET_ANSWERED) {
+        sr_ticket_end(v->ticket);
+    }
 }
 
 static void count_connect(const struct sr_call *call, enum sr_metric metric, struct sr_bytes result)
@@ -242,9 +236,7 @@ static void on_upstream_head(void *ctx, const struct sr_http_head *head)
     if (call->connects) {
         count_connect(call, SR_METRIC_UPSTREAM_CONNECTS, SR_LIT("success"));
     }
-    if (call->verdict->n_targets > 1) {
-        sr_pick_worked(call->gateway->pick, target_key(call->verdict, call->target));
-    }
+    report(call, SR_TICKET_ANSWERED, head->status);
     resume_client(call);
     sr_call_answer_head(call, head);
 }
@@ -263,6 +255,7 @@ static void on_upstream_end(void *ctx)
 {
     struct sr_call *call = ctx;
     call->upstream = NULL;
+    sr_ticket_end(call->verdict->ticket);
     if (call->stage == SR_CALL_ANSWERING && !call->answer_given) {
         sr_call_answer_body(call, (struct sr_bytes){NULL, 0}, true);
     }
@@ -297,7 +290,7 @@ static bool try_again(struct sr_call *call, const struct sr_client_error *error)
         call->tries > call->gateway->config->global.gateway.upstream.retries) {
         return false;
     }
-    if (!choose_target(call)) {
+    if (!next_target(call)) {
         return false;
     }
     count_connect(call, SR_METRIC_UPSTREAM_RETRIES, SR_LIT(""));
@@ -314,6 +307,7 @@ static void on_upstream_failed(void *ctx, const struct sr_client_error *error)
         return;
     }
     if (call->stage == SR_CALL_ANSWERING) {
+        report(call, SR_TICKET_BROKE_OFF, 0);
         if (!call->answer_given) {
             sr_call_answer_lost(call, reason_of(error));
         }
@@ -322,7 +316,7 @@ static void on_upstream_failed(void *ctx, const struct sr_client_error *error)
     sr_log(SR_LOG_WARN, "upstream_failed", "model %s, target %s (%s:%d): %s", call->verdict->model,
            target->name, target->host, target->port, error->text);
     if (error->stage == SR_CLIENT_CONNECTING) {
-        sr_pick_failed(call->gateway->pick, target_key(call->verdict, target), sr_clock_ns());
+        report(call, SR_TICKET_UNREACHABLE, 0);
         count_connect(call, SR_METRIC_UPSTREAM_CONNECTS, SR_LIT("error"));
     }
     if (try_again(call, error)) {
@@ -425,7 +419,7 @@ void sr_call_verdict(struct sr_call *call)
         return;
     }
     call->stage = SR_CALL_SENDING;
-    if (!choose_target(call)) {
+    if (!next_target(call)) {
         sr_call_fail(call, 502, ERROR_TYPE, "The model has no backend.");
         return;
     }
@@ -434,5 +428,8 @@ void sr_call_verdict(struct sr_call *call)
 
 void sr_call_cancel(struct sr_call *call)
 {
-    sr_fetch_cancel(&call->upstream);
+    if (call->upstream) {
+        sr_fetch_cancel(&call->upstream);
+        sr_ticket_end(call->verdict->ticket);
+    }
 }

@@ -1,0 +1,86 @@
+/* The members of a group: a worker, its weight there, and the policy's running state. Offered ones come and
+ * go with the requests that bring them. */
+#include "base/hash.h"
+#include "base/mem.h"
+#include "pool/private.h"
+
+double sr_pool_member_weight(const struct sr_pool_member *member)
+{
+    return member->weight;
+}
+
+void *sr_pool_member_state(struct sr_pool_member *member)
+{
+    return member->state;
+}
+
+struct sr_pool_member *sr_pool_member_new(struct sr_pool_group *group, struct sr_bytes key, double weight)
+{
+    struct sr_pool_member *member = sr_mem_calloc(1, sizeof *member + group->policy->member_size);
+    if (!member) {
+        return NULL;
+    }
+    member->weight = weight;
+    member->worker = sr_pool_worker_get(group->pool, key);
+    if (!member->worker) {
+        sr_mem_free(member);
+        return NULL;
+    }
+    return member;
+}
+
+void sr_pool_member_free(struct sr_pool_group *group, struct sr_pool_member *member)
+{
+    sr_pool_worker_put(group->pool, member->worker);
+    sr_mem_free(member);
+}
+
+void sr_pool_offered_sweep(struct sr_pool_group *group)
+{
+    for (size_t b = 0; group->offered && b < SR_POOL_BUCKETS; b++) {
+        struct sr_pool_member **at = &group->offered[b];
+        while (*at) {
+            struct sr_pool_member *member = *at;
+            if (member->tickets > 0) {
+                at = &member->next;
+                continue;
+            }
+            *at = member->next;
+            sr_pool_member_free(group, member);
+            group->n_offered--;
+        }
+    }
+}
+
+int sr_pool_offered_hold(struct sr_pool_group *group, struct sr_pool_member **out, struct sr_bytes address)
+{
+    if (!group->offered) {
+        group->offered = sr_mem_calloc(SR_POOL_BUCKETS, sizeof(struct sr_pool_member *));
+        if (!group->offered) {
+            return SR_ENOMEM;
+        }
+    }
+    uint64_t hash = sr_hash64(address, 0);
+    struct sr_pool_member **bucket = &group->offered[hash % SR_POOL_BUCKETS], *member = *bucket;
+    while (member && !sr_bytes_eq(member->worker->key, address)) {
+        member = member->next;
+    }
+    if (!member) {
+        if (group->n_offered == SR_POOL_OFFERED_MAX) {
+            sr_pool_offered_sweep(group);
+        }
+        if (group->n_offered == SR_POOL_OFFERED_MAX) {
+            return SR_ELIMIT;
+        }
+        member = sr_pool_member_new(group, address, 1);
+        if (!member) {
+            return SR_ENOMEM;
+        }
+        member->next = *bucket;
+        *bucket = member;
+        group->n_offered++;
+    }
+    member->tickets++;
+    *out = member;
+    return SR_OK;
+}

@@ -1,0 +1,189 @@
+/* The pool's life, and its groups: shared where they are equal, with their running state kept where not. */
+#include "pool/pool.h"
+
+#include "base/mem.h"
+#include "pool/private.h"
+
+#include <stdio.h>
+
+int sr_pool_new(struct sr_pool **out)
+{
+    struct sr_pool *pool = sr_mem_calloc(1, sizeof *pool);
+    *out = pool;
+    if (!pool) {
+        return SR_ENOMEM;
+    }
+    pthread_mutex_init(&pool->lock, NULL);
+    return SR_OK;
+}
+
+void sr_pool_free(struct sr_pool *pool)
+{
+    if (pool) {
+        pthread_mutex_destroy(&pool->lock);
+        sr_mem_free(pool);
+    }
+}
+
+/* ---- the identity of a worker ---- */
+
+/* Borrowed from `room` until the next call; `p` NULL: out of memory. */
+static struct sr_bytes key_of(const struct sr_pool_backend *backend, char **room)
+{
+    size_t host = strlen(backend->scheme) + 3, host_n = strlen(backend->host);
+    size_t size = host + host_n + strlen(backend->base_path) + 16;
+    char *text = sr_mem_realloc(*room, size);
+    if (!text) {
+        return (struct sr_bytes){NULL, 0};
+    }
+    *room = text;
+    int n = snprintf(text, size, "%s://%s:%d%s", backend->scheme, backend->host, backend->port,
+                     backend->base_path);
+    for (size_t i = host; i < host + host_n; i++) {
+        text[i] = sr_ascii_lower(text[i]);
+    }
+    return sr_bytes_of(text, (size_t)n);
+}
+
+/* ---- a group ---- */
+
+static void group_free(struct sr_pool_group *group)
+{
+    sr_pool_offered_sweep(group);
+    sr_mem_free(group->offered);
+    for (size_t i = 0; i < group->n; i++) {
+        sr_pool_member_free(group, group->members[i]);
+    }
+    sr_mem_free(group->members);
+    sr_mem_free(group->name);
+    pthread_mutex_destroy(&group->lock);
+    sr_mem_free(group);
+}
+
+static struct sr_pool_group *group_new(struct sr_pool *pool, const char *name,
+                                       const struct sr_pool_policy_ops *policy,
+                                       const struct sr_pool_backend *backends, size_t n)
+{
+    struct sr_pool_group *group = sr_mem_calloc(1, sizeof *group);
+    char *room = NULL;
+    if (!group) {
+        return NULL;
+    }
+    pthread_mutex_init(&group->lock, NULL);
+    group->pool = pool;
+    group->refs = 1;
+    group->policy = policy;
+    group->name = sr_mem_dup(name, strlen(name));
+    group->members = sr_mem_calloc(n + 1, sizeof *group->members);
+    bool made = group->name && group->members;
+    for (size_t i = 0; i < n && made; i++) {
+        struct sr_bytes key = key_of(&backends[i], &room);
+        group->members[i] = key.p ? sr_pool_member_new(group, key, backends[i].weight) : NULL;
+        made = group->members[i] != NULL;
+        group->n += made;
+    }
+    sr_mem_free(room);
+    if (!made) {
+        group_free(group);
+        return NULL;
+    }
+    return group;
+}
+
+static bool is_equal(const struct sr_pool_group *a, const struct sr_pool_group *b)
+{
+    if (a->policy != b->policy || a->n != b->n) {
+        return false;
+    }
+    for (size_t i = 0; i < a->n; i++) {
+        if (a->members[i]->worker != b->members[i]->worker ||
+            memcmp(&a->members[i]->weight, &b->members[i]->weight, sizeof a->members[i]->weight) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The latest group of this name, with one reference more; NULL: none. */
+static struct sr_pool_group *latest_of(struct sr_pool *pool, const char *name)
+{
+    pthread_mutex_lock(&pool->lock);
+    struct sr_pool_group *group = pool->groups;
+    while (group && strcmp(group->name, name) != 0) {
+        group = group->next;
+    }
+    if (group) {
+        group->refs++;
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return group;
+}
+
+/* Nobody else sees `to` yet. A worker that stands in a group twice takes the state of its first member. */
+static void keep_state(struct sr_pool_group *to, struct sr_pool_group *from)
+{
+    if (to->policy != from->policy) {
+        return;
+    }
+    pthread_mutex_lock(&from->lock);
+    for (size_t i = 0; i < to->n; i++) {
+        for (size_t k = 0; k < from->n; k++) {
+            if (from->members[k]->worker == to->members[i]->worker) {
+                memcpy(to->members[i]->state, from->members[k]->state, to->policy->member_size);
+                break;
+            }
+        }
+    }
+    pthread_mutex_unlock(&from->lock);
+}
+
+int sr_pool_group_get(struct sr_pool *pool, struct sr_pool_group **out, const char *name, const char *policy,
+                      const struct sr_pool_backend *backends, size_t n, struct sr_err *err)
+{
+    const struct sr_pool_policy_ops *ops = sr_pool_policy_find(policy);
+    *out = NULL;
+    if (!ops) {
+        return sr_err_set(err, SR_ENOENT, "model `%s`: there is no policy `%s`", name, policy);
+    }
+    struct sr_pool_group *group = group_new(pool, name, ops, backends, n);
+    if (!group) {
+        return sr_err_set(err, SR_ENOMEM, "out of memory");
+    }
+    struct sr_pool_group *before = latest_of(pool, name);
+    if (before && is_equal(before, group)) {
+        group_free(group);
+        *out = before;
+        return SR_OK;
+    }
+    if (before) {
+        keep_state(group, before);
+        sr_pool_group_unref(before);
+    }
+    pthread_mutex_lock(&pool->lock);
+    group->next = pool->groups;
+    pool->groups = group;
+    pthread_mutex_unlock(&pool->lock);
+    *out = group;
+    return SR_OK;
+}
+
+void sr_pool_group_unref(struct sr_pool_group *group)
+{
+    if (!group) {
+        return;
+    }
+    struct sr_pool *pool = group->pool;
+    pthread_mutex_lock(&pool->lock);
+    bool last = --group->refs == 0;
+    if (last) {
+        struct sr_pool_group **at = &pool->groups;
+        while (*at != group) {
+            at = &(*at)->next;
+        }
+        *at = group->next;
+    }
+    pthread_mutex_unlock(&pool->lock);
+    if (last) {
+        group_free(group);
+    }
+}

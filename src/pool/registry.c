@@ -1,0 +1,21 @@
+/* The picking policies there are. The first is the default. */
+#include "pool/policy.h"
+
+#include <string.h>
+
+static const struct sr_pool_policy_ops *const POLICIES[] = {
+    &sr_pool_weighted_round_robin,
+};
+
+const struct sr_pool_policy_ops *sr_pool_policy_find(const char *name)
+{
+    if (!name) {
+        return POLICIES[0];
+    }
+    for (size_t i = 0; i < sizeof POLICIES / sizeof POLICIES[0]; i++) {
+        if (strcmp(POLICIES[i]->name, name) == 0) {
+            return POLICIES[i];
+        }
+    }
+    return NULL;
+}

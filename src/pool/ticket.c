@@ -1,0 +1,179 @@
+/*
+ * Choosing, and what comes of a choice. The group's lock is held for one round of its policy; health is read
+ * and written without it.
+ */
+#include "pool/ticket.h"
+
+#include "base/clock.h"
+#include "pool/private.h"
+
+int sr_ticket_open(struct sr_ticket *ticket, struct sr_pool_group *group, struct sr_arena *arena)
+{
+    *ticket = (struct sr_ticket){.at = -1};
+    ticket->candidates = sr_arena_calloc(arena, group->n + 1, sizeof *ticket->candidates);
+    if (!ticket->candidates) {
+        return SR_ENOMEM;
+    }
+    ticket->group = group;
+    ticket->arena = arena;
+    ticket->n = group->n;
+    for (size_t i = 0; i < group->n; i++) {
+        ticket->candidates[i].member = group->members[i];
+    }
+    return SR_OK;
+}
+
+int sr_ticket_offer(struct sr_ticket *ticket, const struct sr_bytes *addresses, size_t n)
+{
+    struct sr_pool_group *group = ticket->group;
+    if (group->n > 0 || ticket->offered) {
+        return SR_EINVAL;
+    }
+    struct sr_pool_candidate *candidates = sr_arena_calloc(ticket->arena, n + 1, sizeof *candidates);
+    if (!candidates) {
+        return SR_ENOMEM;
+    }
+    int rc = SR_OK;
+    size_t held = 0;
+    pthread_mutex_lock(&group->lock);
+    while (held < n && rc == SR_OK) {
+        rc = sr_pool_offered_hold(group, &candidates[held].member, addresses[held]);
+        held += rc == SR_OK;
+    }
+    for (size_t i = 0; i < held && rc != SR_OK; i++) {
+        candidates[i].member->tickets--;
+    }
+    pthread_mutex_unlock(&group->lock);
+    if (rc == SR_OK) {
+        ticket->candidates = candidates;
+        ticket->n = n;
+        ticket->offered = true;
+    }
+    return rc;
+}
+
+/* ---- choosing ---- */
+
+static bool is_cooling(const struct sr_pool_worker *worker, uint64_t now_ns)
+{
+    return atomic_load_explicit(&worker->cooldown_until_ns, memory_order_relaxed) > now_ns;
+}
+
+/* Marks who may be chosen; those in cooldown only when there is no other. False: nobody may. */
+static bool mark_eligible(struct sr_ticket *ticket, bool (*allows)(void *ctx, size_t candidate), void *ctx)
+{
+    uint64_t now = sr_clock_ns();
+    size_t open = 0, cooling = 0;
+    for (size_t i = 0; i < ticket->n; i++) {
+        struct sr_pool_candidate *c = &ticket->candidates[i];
+        c->eligible = !c->tried && (!allows || allows(ctx, i));
+        c->cooling = c->eligible && is_cooling(c->member->worker, now);
+        open += c->eligible;
+        cooling += c->cooling;
+    }
+    for (size_t i = 0; i < ticket->n && cooling > 0 && cooling < open; i++) {
+        struct sr_pool_candidate *c = &ticket->candidates[i];
+        c->eligible = c->eligible && !c->cooling;
+    }
+    return open > 0;
+}
+
+int sr_ticket_choose_among(struct sr_ticket *ticket, bool (*allows)(void *ctx, size_t candidate), void *ctx)
+{
+    size_t at = 0;
+    if (ticket->n == 1) {
+        if (ticket->candidates[0].tried || (allows && !allows(ctx, 0))) {
+            return -1;
+        }
+    } else {
+        if (!mark_eligible(ticket, allows, ctx)) {
+            return -1;
+        }
+        pthread_mutex_lock(&ticket->group->lock);
+        at = ticket->group->policy->choose(ticket->candidates, ticket->n);
+        pthread_mutex_unlock(&ticket->group->lock);
+    }
+    ticket->candidates[at].tried = true;
+    return (int)at;
+}
+
+int sr_ticket_choose(sr_ticket *ticket)
+{
+    return sr_ticket_choose_among(ticket, NULL, NULL);
+}
+
+bool sr_ticket_is_tried(const struct sr_ticket *ticket, size_t candidate)
+{
+    return ticket->candidates[candidate].tried;
+}
+
+/* ---- what comes of it ---- */
+
+void sr_ticket_begin(sr_ticket *ticket, size_t target)
+{
+    if (target >= ticket->n) {
+        return;
+    }
+    sr_ticket_end(ticket);
+    struct sr_pool_candidate *candidate = &ticket->candidates[target];
+    candidate->tried = true;
+    ticket->at = (int)target;
+    ticket->in_flight = true;
+    atomic_fetch_add_explicit(&candidate->member->worker->in_flight, 1, memory_order_relaxed);
+}
+
+void sr_ticket_assume(struct sr_ticket *ticket, size_t candidate)
+{
+    if (candidate < ticket->n) {
+        sr_ticket_end(ticket);
+        ticket->at = (int)candidate;
+    }
+}
+
+void sr_ticket_report(sr_ticket *ticket, size_t target, enum sr_ticket_event event, int status)
+{
+    (void)status; /* no policy of today asks */
+    if (target >= ticket->n) {
+        return;
+    }
+    struct sr_pool_worker *worker = ticket->candidates[target].member->worker;
+    switch (event) {
+    case SR_TICKET_UNREACHABLE:
+        atomic_store_explicit(&worker->cooldown_until_ns, sr_clock_ns() + SR_POOL_COOLDOWN_NS,
+                              memory_order_relaxed);
+        break;
+    case SR_TICKET_ANSWERED:
+        /* Read first: the line stays shared between loops while all is well. */
+        if (atomic_load_explicit(&worker->cooldown_until_ns, memory_order_relaxed) != 0) {
+            atomic_store_explicit(&worker->cooldown_until_ns, 0, memory_order_relaxed);
+        }
+        break;
+    case SR_TICKET_BROKE_OFF:
+        break; /* it can be reached: no reason for a cooldown */
+    }
+}
+
+void sr_ticket_end(sr_ticket *ticket)
+{
+    if (ticket->in_flight) {
+        ticket->in_flight = false;
+        struct sr_pool_worker *worker = ticket->candidates[ticket->at].member->worker;
+        atomic_fetch_sub_explicit(&worker->in_flight, 1, memory_order_relaxed);
+    }
+}
+
+void sr_ticket_dispose(struct sr_ticket *ticket)
+{
+    if (!ticket->group) {
+        return;
+    }
+    sr_ticket_end(ticket);
+    if (ticket->offered) {
+        pthread_mutex_lock(&ticket->group->lock);
+        for (size_t i = 0; i < ticket->n; i++) {
+            ticket->candidates[i].member->tickets--;
+        }
+        pthread_mutex_unlock(&ticket->group->lock);
+    }
+    *ticket = (struct sr_ticket){.at = -1};
+}
