@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "config/load.h"
 #include "infer/locate.h"
+#include "probe/probe.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -69,8 +70,9 @@ static int load(const struct sr_guards_options *options, const struct sr_config 
     if (rc == SR_OK)
         rc = sr_guards_config(&text, options, "");
     if (rc == SR_OK)
-        rc = sr_config_load_text(config, sr_buf_view(&text), "bench",
-                                 (struct sr_load_options){.lenient = true, .files = true}, &problems);
+        rc = sr_config_load_text(
+            config, sr_buf_view(&text), "bench",
+            (struct sr_load_options){.lenient = true, .files = true, .probe = sr_probe_models}, &problems);
     if (rc && problems.count)
         sr_err_set(err, rc, "%s", problems.items[0].message);
     sr_problems_dispose(&problems);

@@ -14,6 +14,7 @@
 
 #include "base/mem.h"
 #include "config/load.h"
+#include "probe/probe.h"
 #include "signal/signal.h"
 #include "text/compress/compress.h"
 
@@ -366,7 +367,7 @@ static int usage(FILE *out)
 static int compile(struct sr_signals **out, const char *name, struct sr_bytes text, struct sr_err *err)
 {
     struct sr_problems problems = {0};
-    struct sr_load_options options = {.lenient = true, .files = true};
+    struct sr_load_options options = {.lenient = true, .files = true, .probe = sr_probe_models};
     const struct sr_config *config = NULL;
     int rc = text.p ? sr_config_load_text(&config, text, name, options, &problems)
                     : sr_config_load_file(&config, name, options, &problems);

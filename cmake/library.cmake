@@ -2,7 +2,7 @@
 # and as one static archive; installed with the header and a pkg-config file.
 include(GNUInstallDirs)
 
-set(SR_LIBRARY_LAYERS base observe text json model kernel infer config signal decide dialect pool router)
+set(SR_LIBRARY_LAYERS base observe text json model kernel infer config probe signal decide dialect pool router)
 foreach(kind SHARED STATIC)
   string(TOLOWER semroute_${kind} target)
   add_library(${target} ${kind})

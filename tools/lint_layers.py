@@ -11,7 +11,7 @@ from callgraph import ROOT
 
 CYCLES_MAX = 10       # entries of tools/call_cycles.txt
 CYCLE_FILES_MAX = 3   # files of an entry
-ROOMS_PENDING = {"router", "config", "serve", "cli"}  # layers whose rooms still include each other in a circle
+ROOMS_PENDING = {"router", "serve", "cli"}  # layers whose rooms still include each other in a circle
 # What each layer may include, besides itself.
 ALLOWED = {"base": set()}
 ALLOWED["observe"] = {"base"}
@@ -19,13 +19,14 @@ for sibling in ("net", "text", "json", "model"):
     ALLOWED[sibling] = {"base", "observe"}
 ALLOWED["kernel"] = {"base"}
 ALLOWED["infer"] = {"base", "observe", "model", "kernel"}
-ALLOWED["config"] = {"base", "observe", "text", "json", "model", "kernel", "infer"}
-ALLOWED["signal"] = ALLOWED["config"] | {"config"}
+ALLOWED["config"] = {"base", "observe", "text", "json"}
+ALLOWED["probe"] = ALLOWED["config"] | {"config", "infer"}
+ALLOWED["signal"] = ALLOWED["config"] | {"config", "infer", "model", "kernel"}
 ALLOWED["decide"] = ALLOWED["signal"] | {"signal"}
 for state in ("cache", "pool"):
     ALLOWED[state] = {"base", "observe", "net"}
 ALLOWED["dialect"] = {"base", "observe", "json", "text"}
-ALLOWED["router"] = (ALLOWED["decide"] | {"decide", "dialect", "cache", "pool"}) - {"net"}
+ALLOWED["router"] = (ALLOWED["decide"] | {"decide", "dialect", "probe", "cache", "pool"}) - {"net"}
 ALLOWED["serve"] = ALLOWED["router"] | {"router", "net"}
 ALLOWED["mock"] = {"base", "observe", "json", "net"}
 ALLOWED["cli"] = ALLOWED["serve"] | {"serve", "mock", "bench"}

@@ -1,8 +1,9 @@
-/* Reads affinity and the cgroup CPU quota (v2 and v1); no caching, called at start only. */
+/* Reads lists of CPUs, and affinity and the cgroup CPU quota (v2 and v1); no caching, called at start only.
+ */
 #include "base/cpu.h"
 
-#include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int quota_from(const char *quota_path, const char *period_path)
@@ -70,4 +71,39 @@ const char *sr_cpu_name(void)
     if (f)
         fclose(f);
     return name;
+}
+
+/* A number at *p, which moves behind it; -1 when there is none below CPU_SETSIZE. */
+static long cpu_number(const char **p)
+{
+    if (**p < '0' || **p > '9')
+        return -1;
+    char *end;
+    long cpu = strtol(*p, &end, 10);
+    *p = end;
+    return cpu < CPU_SETSIZE ? cpu : -1;
+}
+
+int sr_cpu_list_parse(const char *list, cpu_set_t *set, struct sr_err *err)
+{
+    const char *p = list;
+    CPU_ZERO(set);
+    do {
+        long first = cpu_number(&p), last = first;
+        if (first >= 0 && *p == '-') {
+            p++;
+            last = cpu_number(&p);
+        }
+        if (first < 0 || last < first || (*p && *p != ','))
+            return sr_err_set(err, SR_EINVAL, "`%.60s` is no list of CPUs such as 0-3,8", list);
+        for (long cpu = first; cpu <= last; cpu++)
+            CPU_SET((size_t)cpu, set);
+    } while (*p++ == ',');
+    return SR_OK;
+}
+
+int sr_cpu_list_check(const char *list, struct sr_err *err)
+{
+    cpu_set_t ignored;
+    return sr_cpu_list_parse(list, &ignored, err);
 }

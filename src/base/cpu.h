@@ -6,6 +6,10 @@
 #ifndef SR_BASE_CPU_H
 #define SR_BASE_CPU_H
 
+#include "base/err.h"
+
+#include <sched.h>
+
 /* Usable cores, at least 1. */
 int sr_cpu_cores(void);
 
@@ -13,6 +17,13 @@ int sr_cpu_cores(void);
  * "default": one loop per core, and as many workers as cores (they run at lower priority than loops and
  * sleep when idle). Wishes above 256 are cut. */
 void sr_cpu_split(int wish_loops, int wish_workers, int *loops, int *workers);
+
+/* Reads a list of CPUs such as "0-3,8" into `set`. SR_EINVAL when it is none, or a CPU is past CPU_SETSIZE.
+ */
+int sr_cpu_list_parse(const char *list, cpu_set_t *set, struct sr_err *err) SR_WARN_UNUSED;
+
+/* The same, for its errors only. */
+int sr_cpu_list_check(const char *list, struct sr_err *err) SR_WARN_UNUSED;
 
 /* The CPU's model name for bench reports; static storage. */
 const char *sr_cpu_name(void);

@@ -4,7 +4,9 @@
 #include "cli/cmd.h"
 
 #include "base/log.h"
+#include "config/json_schema.h"
 #include "config/load.h"
+#include "probe/probe.h"
 #include "router/router.h"
 
 #define SCHEMA_MAX ((size_t)8 << 20)
@@ -59,8 +61,9 @@ int sr_cmd_check(int argc, char **argv)
     const char *path = operands.items[0];
     const struct sr_config *config = NULL;
     struct sr_problems problems = {0};
-    int rc = sr_config_load_file(&config, path, (struct sr_load_options){.lenient = lenient, .files = true},
-                                 &problems);
+    int rc = sr_config_load_file(
+        &config, path, (struct sr_load_options){.lenient = lenient, .files = true, .probe = sr_probe_models},
+        &problems);
     if (rc == SR_OK)
         rc = compile(config, &problems);
     sr_cmd_problems(stdout, path, &problems);

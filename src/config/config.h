@@ -21,6 +21,11 @@ struct sr_strings {
     size_t count;
 };
 
+/* From 1; 0 where the file does not say it. */
+struct sr_config_position {
+    uint32_t line, column;
+};
+
 struct sr_name_value {
     const char *name;
     const char *value;
@@ -339,7 +344,7 @@ struct sr_config_compression {
     double depth;
     int first, last;
     const char *tokenizer; /* a tokenizer.json that counts the tokens; empty: they are estimated */
-    uint32_t tokenizer_line, tokenizer_column; /* where the file names it */
+    struct sr_config_position tokenizer_at; /* where the file names it */
 };
 
 /* global.semroute.models.<name> */
@@ -359,11 +364,14 @@ struct sr_config_guards {
     const char *audit_log;     /* "stdout", "off" or a file */
 };
 
+/* How weights are held and multiplied. */
+enum sr_config_precision { SR_CONFIG_FP32, SR_CONFIG_BF16, SR_CONFIG_INT8 };
+
 /* global.model_catalog.embeddings and global.semroute.inference */
 struct sr_config_inference {
     const char *encoder;    /* folder or name; empty: the default one, where it is found */
     int layers, dimensions; /* 0: all */
-    int precision;          /* enum sr_precision */
+    int precision;          /* enum sr_config_precision */
     int neural_precision;   /* the same, of the neural classifier's trunk */
     int threads;            /* 0: by the machine */
     const char *cpus;       /* empty: all */
@@ -372,8 +380,9 @@ struct sr_config_inference {
     const char
         *neural; /* folder or name of heads on the encoder; empty: those that come along, where found */
     const char *models_folder; /* of model folders, in which those for tasks are found; empty: none */
-    size_t neural_max;         /* bytes of a text that the neural classifier reads; 0: any */
-    bool alone; /* the neural classifier without the other tiers; commands set it, no key does */
+    struct sr_config_position encoder_at, neural_at, models_folder_at; /* where the file names them */
+    size_t neural_max; /* bytes of a text that the neural classifier reads; 0: any */
+    bool alone;        /* the neural classifier without the other tiers; commands set it, no key does */
     double
         ask_below; /* a linear answer less sure than this is put to the neural classifier; 0: none, 1: all */
 };

@@ -5,8 +5,10 @@
 #include "base/mem.h"
 #include "config/bind/bind.h"
 #include "config/bind/env.h"
+#include "config/link/files.h"
 #include "config/link/link.h"
 #include "config/migrate/migrate.h"
+#include "config/section/section.h"
 #include "config/snapshot.h"
 
 #include <errno.h>
@@ -29,19 +31,21 @@ static void check_root(struct sr_binder *b, const struct sr_yaml_node *root)
                       "today's shape");
 }
 
-static int build(struct sr_binder *b, const struct sr_yaml_node *root, bool files,
+static int build(struct sr_binder *b, const struct sr_yaml_node *root, const struct sr_load_options *options,
                  struct sr_snapshot *snapshot)
 {
     check_root(b, root);
     if (b->problems->errors && (!root || root->kind != SR_YAML_MAP || sr_migrate_is_flat(root)))
         return SR_EINVAL;
-    sr_bind(b, &sr_section_root, root, &snapshot->config);
+    sr_bind(b, b->root, root, &snapshot->config);
     if (b->rc == SR_OK)
         b->rc = sr_snapshot_index(snapshot);
     if (b->rc == SR_OK)
         sr_config_link(b, root, &snapshot->config);
-    if (b->rc == SR_OK && files)
-        sr_config_link_files(b, root);
+    if (b->rc == SR_OK && options->files)
+        sr_link_files(b, root);
+    if (b->rc == SR_OK && options->probe)
+        options->probe(&snapshot->config, b->problems);
     if (b->rc)
         return b->rc;
     return b->problems->errors ? SR_EINVAL : SR_OK;
@@ -57,12 +61,15 @@ int sr_config_load_text(const struct sr_config **out, struct sr_bytes text, cons
     if (!snapshot)
         return SR_ENOMEM;
     sr_arena_init(&tree, TREE_MAX);
-    struct sr_binder b = {.arena = &snapshot->arena, .problems = problems, .lenient = options.lenient};
+    struct sr_binder b = {.root = &sr_section_root,
+                          .arena = &snapshot->arena,
+                          .problems = problems,
+                          .lenient = options.lenient};
     int rc = sr_yaml_parse(&root, &tree, text, problems);
     if (rc == SR_OK)
         rc = sr_env_expand(root, &tree, problems);
     if (rc == SR_OK)
-        rc = build(&b, root, options.files, snapshot);
+        rc = build(&b, root, &options, snapshot);
     if (rc == SR_OK) {
         snapshot->config.path = sr_bind_dup(&b, sr_bytes_str(path));
         snprintf(snapshot->config.revision, sizeof snapshot->config.revision, "%016llx",

@@ -12,42 +12,16 @@
 #ifndef SR_CONFIG_LOAD_H
 #define SR_CONFIG_LOAD_H
 
-#include "base/buf.h"
 #include "config/config.h"
-
-enum sr_severity { SR_PROBLEM_ERROR, SR_PROBLEM_WARNING };
-
-struct sr_problem {
-    enum sr_severity severity;
-    uint32_t line, column; /* from 1; 0 when the problem has no place */
-    char message[SR_ERR_MESSAGE_MAX];
-};
-
-/* At most SR_PROBLEMS_MAX are kept; `dropped` counts the rest. Zero-initialise; dispose when done. */
-#define SR_PROBLEMS_MAX 200
-struct sr_problems {
-    struct sr_problem *items;
-    size_t count, errors, dropped;
-    size_t capacity;
-    bool out_of_memory; /* a problem was lost because there was no memory for it */
-};
-
-void sr_problems_dispose(struct sr_problems *problems);
-
-/* Appends one; the message is cut at SR_ERR_MESSAGE_MAX - 1 bytes, and is one line of valid UTF-8. `errors`
- * counts also what is dropped. */
-void sr_problems_add(struct sr_problems *problems, enum sr_severity severity, uint32_t line, uint32_t column,
-                     const char *fmt, ...) SR_PRINTF(5, 6);
-
-/* In the order of the file; the loaders have done it. */
-void sr_problems_sort(struct sr_problems *problems);
-
-/* Appends "PATH:LINE:COL: error: MESSAGE" without a newline. SR_ENOMEM, SR_ELIMIT. */
-int sr_problem_format(struct sr_buf *out, const char *path, const struct sr_problem *problem) SR_WARN_UNUSED;
+#include "config/problems.h"
 
 struct sr_load_options {
     bool lenient;
     bool files; /* the files that it names must be readable: for who is about to use it on this machine */
+    /* Called once on the linked configuration, before the problems are sorted; also when it has mistakes, so
+     * that all are reported at once. For checks that are not the configuration's own (probe/probe.h).
+     * Optional. */
+    void (*probe)(const struct sr_config *config, struct sr_problems *problems);
 };
 
 /* Loads `text`; `path` is for messages. SR_OK and a snapshot with one reference, or SR_EPARSE / SR_EINVAL
@@ -62,9 +36,6 @@ int sr_config_load_file(const struct sr_config **out, const char *path, struct s
 /* Appends a file's bytes to `out`, at most 16 MiB. SR_ENOENT, SR_EIO, SR_ELIMIT are problems too; SR_ENOMEM.
  */
 int sr_config_read_file(struct sr_buf *out, const char *path, struct sr_problems *problems) SR_WARN_UNUSED;
-
-/* The JSON Schema (draft 2020-12) of the whole file, from the declarations that the loader itself uses. */
-int sr_config_json_schema(struct sr_buf *out) SR_WARN_UNUSED;
 
 /* The default configuration that is built into the program, as YAML text (static). */
 struct sr_bytes sr_config_builtin_text(void);

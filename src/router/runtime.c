@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "config/load.h"
 #include "observe/lines.h"
+#include "probe/probe.h"
 #include "router/report/access_log.h"
 #include "signal/neural/neural.h"
 
@@ -79,7 +80,8 @@ static void say_problems(const char *path, const struct sr_problems *problems, i
 static int load_config(const sr_runtime *runtime, const struct sr_config **out, char *error, size_t size)
 {
     struct sr_problems problems = {0};
-    struct sr_load_options options = {.lenient = runtime->options.lenient, .files = true};
+    struct sr_load_options options = {
+        .lenient = runtime->options.lenient, .files = true, .probe = sr_probe_models};
     const char *path = runtime->path ? runtime->path : "(built-in)";
     int rc = runtime->path ? sr_config_load_file(out, path, options, &problems)
                            : sr_config_load_text(out, sr_config_builtin_text(), path, options, &problems);

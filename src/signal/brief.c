@@ -128,8 +128,8 @@ static int open_tokenizer(struct sr_signal_shortener *s, const struct sr_config_
     int rc = sr_model_store_tokenizer(models, config->tokenizer, &tokenizer, &why);
     if (rc) {
         sr_err_set(err, rc, "`tokenizer`: %.200s: %s", config->tokenizer, why.message);
-        err->line = config->tokenizer_line;
-        err->column = config->tokenizer_column;
+        err->line = config->tokenizer_at.line;
+        err->column = config->tokenizer_at.column;
         return rc;
     }
     s->counter = (struct sr_compress_counter){count_tokens, fit_tokens, tokenizer};

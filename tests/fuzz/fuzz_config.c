@@ -1,5 +1,6 @@
 /* Any text either loads or has at least one error, with places inside the text; a migration that succeeds
  * gives YAML. */
+#include "config/load.h"
 #include "config/migrate/migrate.h"
 
 #include <stdlib.h>

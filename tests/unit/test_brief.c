@@ -105,8 +105,8 @@ static void test_tokenizer(void **state)
     struct sr_config config = {.languages = languages, .n_languages = 2};
     config.global.compression = c;
     config.global.compression.tokenizer = SR_SOURCE_DIR "/README.md";
-    config.global.compression.tokenizer_line = 7;
-    config.global.compression.tokenizer_column = 9;
+    config.global.compression.tokenizer_at.line = 7;
+    config.global.compression.tokenizer_at.column = 9;
     assert_int_equal(sr_signals_new(&signals, &config, NULL, &err), SR_EPARSE);
     assert_non_null(strstr(err.message, "`tokenizer`: " SR_SOURCE_DIR "/README.md: "));
     assert_true(err.line == 7 && err.column == 9);
@@ -159,7 +159,7 @@ static void test_configuration(void **state)
     assert_true(c->enabled && c->max_tokens == 300 && c->min_length == 1024 && c->skip_signals.count == 3);
     assert_string_equal(c->profile, "security");
     assert_string_equal(c->tokenizer, "t.json");
-    assert_int_equal(c->tokenizer_line, 5);
+    assert_int_equal(c->tokenizer_at.line, 5);
     assert_true(c->textrank > 0.09 && c->position > 0.19 && c->tfidf > 0.29 && c->novelty > 0.39);
     assert_true(c->depth > 0.69 && c->first == 4 && c->last == 5);
     sr_config_unref(config);

@@ -1,6 +1,5 @@
 /* config: what a good file says arrives in the snapshot, key by key; defaults; snapshots and look-ups. */
-#include "config/bind/schema.h"
-#include "kernel/kernel.h"
+#include "config/section/section.h"
 #include "tests/unit/config_check.h"
 
 #include <math.h>
@@ -208,8 +207,8 @@ static void test_full_global(void **state)
     assert_string_equal(i->encoder, "models/mine");
     assert_int_equal(i->dimensions, 256);
     assert_int_equal(i->layers, 11);
-    assert_int_equal(i->precision, SR_PRECISION_INT8);
-    assert_int_equal(i->neural_precision, SR_PRECISION_BF16);
+    assert_int_equal(i->precision, SR_CONFIG_INT8);
+    assert_int_equal(i->neural_precision, SR_CONFIG_BF16);
     assert_int_equal(i->threads, 2);
     assert_string_equal(i->cpus, "0-1");
     assert_int_equal(i->memory_max, 2 << 20);

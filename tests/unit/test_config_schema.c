@@ -1,6 +1,7 @@
 /* config: the committed JSON Schema is the one that the declarations give, and the reference names every key.
  */
-#include "config/bind/schema.h"
+#include "config/json_schema.h"
+#include "config/section/section.h"
 #include "tests/unit/config_check.h"
 
 static void test_fresh(void **state)

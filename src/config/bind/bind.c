@@ -1,66 +1,10 @@
-/* Binds mappings, lists and plugins; scalars are in bind_scalar.c. Knows no section by name. */
+/* Binds mappings, lists and plugins; scalars are in scalar.c. Knows no section by name. */
 #include "config/bind/bind.h"
 
+#include "config/bind/hint.h"
 #include "config/bind/scalar.h"
 
-#include <stdarg.h>
 #include <stdio.h>
-
-static void report(struct sr_binder *b, enum sr_severity severity, const struct sr_yaml_node *node,
-                   const char *fmt, va_list args)
-{
-    char message[SR_ERR_MESSAGE_MAX];
-    if (node && node->broken)
-        return;
-    vsnprintf(message, sizeof message, fmt, args);
-    sr_problems_add(b->problems, severity, node ? node->line : 0, node ? node->column : 0, "%s", message);
-}
-
-void sr_bind_error(struct sr_binder *b, const struct sr_yaml_node *node, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    report(b, SR_PROBLEM_ERROR, node, fmt, args);
-    va_end(args);
-}
-
-void sr_bind_warning(struct sr_binder *b, const struct sr_yaml_node *node, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    report(b, SR_PROBLEM_WARNING, node, fmt, args);
-    va_end(args);
-}
-
-void sr_bind_unsupported(struct sr_binder *b, const struct sr_yaml_node *node, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    report(b, b->lenient ? SR_PROBLEM_WARNING : SR_PROBLEM_ERROR, node, fmt, args);
-    va_end(args);
-}
-
-void *sr_bind_calloc(struct sr_binder *b, size_t count, size_t size)
-{
-    void *p = sr_arena_calloc(b->arena, count, size);
-    if (!p)
-        b->rc = SR_ENOMEM;
-    return p;
-}
-
-const char *sr_bind_dup(struct sr_binder *b, struct sr_bytes s)
-{
-    struct sr_bytes copy = sr_arena_dup(b->arena, s);
-    if (!copy.p)
-        b->rc = SR_ENOMEM;
-    return copy.p ? copy.p : "";
-}
-
-const struct sr_yaml_node *sr_bind_at(const struct sr_yaml_node *map, const char *key)
-{
-    const struct sr_yaml_node *value = sr_yaml_get(map, key);
-    return value ? value : map;
-}
 
 static bool is_null(const struct sr_yaml_node *node)
 {
@@ -233,7 +177,7 @@ static void unknown_key(struct sr_binder *b, const struct sr_section *section, c
     for (size_t i = 0; i < section->n_fields; i++)
         sr_nearest_try(&nearest, section->fields[i].key);
     sr_nearest_hint(&nearest, hint, sizeof hint);
-    if (!hint[0] && sr_hint_place(key->text.p, path, sizeof path)) {
+    if (!hint[0] && sr_hint_section(b->root, key->text.p, path, sizeof path)) {
         if (path[0])
             snprintf(hint, sizeof hint, " in a %s; this key belongs under `%s`", section->name, path);
         else

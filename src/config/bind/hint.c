@@ -1,5 +1,5 @@
-/* "Did you mean": the nearest known word, and the section that has a key which stands in the wrong place. */
-#include "config/bind/schema.h"
+/* Edit distances of words, and a search of the declared sections, the shallowest first. */
+#include "config/bind/hint.h"
 
 #include <stdio.h>
 
@@ -69,7 +69,7 @@ static bool find_in(const struct sr_section *section, const char *key, char *pat
     return false;
 }
 
-bool sr_hint_place(const char *key, char *path, size_t size)
+bool sr_hint_section(const struct sr_section *root, const char *key, char *path, size_t size)
 {
     static const char *const common[] = {"name",   "type",      "description", "enabled",
                                          "models", "threshold", NULL};
@@ -78,7 +78,7 @@ bool sr_hint_place(const char *key, char *path, size_t size)
             return false;
     for (int depth = 0; depth < HINT_DEPTH; depth++) {
         path[0] = 0;
-        if (find_in(&sr_section_root, key, path, size, 0, depth))
+        if (find_in(root, key, path, size, 0, depth))
             return true;
     }
     return false;

@@ -1,6 +1,7 @@
 /* Scalars: type, range and words, with messages that say what was expected and what was found. */
 #include "config/bind/scalar.h"
 
+#include "config/bind/hint.h"
 #include "config/bind/value.h"
 
 #include <math.h>

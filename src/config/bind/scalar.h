@@ -2,7 +2,7 @@
 #ifndef SR_CONFIG_BIND_SCALAR_H
 #define SR_CONFIG_BIND_SCALAR_H
 
-#include "config/bind/bind.h"
+#include "config/bind/binder.h"
 
 /* Writes the field's default into `target`: "" for texts without one. */
 void sr_bind_default(struct sr_binder *b, const struct sr_field *field, void *target);

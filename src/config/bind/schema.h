@@ -3,15 +3,14 @@
  *
  * A section is the list of keys that one kind of mapping may have; each key says its type, range, default,
  * meaning and where in which struct its value goes. The loader (bind.c), the hints (hint.c) and the JSON
- * Schema (json_schema.c) all read these declarations. One file per part of the configuration holds them:
- * listeners.c, providers.c, cards.c, signals.c, decisions.c, plugins.c, global.c; root.c puts them together.
- * What concerns several sections at once (a name that must exist elsewhere) is in link.c.
+ * Schema (config/json_schema.c) all read these declarations. config/section/ holds them, one file per part of
+ * the configuration. What concerns several sections at once (a name that must exist elsewhere) is in
+ * config/link/.
  */
 #ifndef SR_CONFIG_BIND_SCHEMA_H
 #define SR_CONFIG_BIND_SCHEMA_H
 
 #include "config/bind/yaml.h"
-#include "config/config.h"
 
 #include <stddef.h>
 
@@ -19,7 +18,7 @@
 
 enum sr_field_type {
     SR_FIELD_TEXT,     /* const char *; numbers are taken as they are written */
-    SR_FIELD_REF,      /* text that link.c looks up; stored nowhere */
+    SR_FIELD_REF,      /* text that config/link/ looks up; stored nowhere */
     SR_FIELD_ENUM,     /* an enum (int), by `words` */
     SR_FIELD_WORD,     /* const char *, one of `words` */
     SR_FIELD_BOOL,     /* bool */
@@ -61,7 +60,8 @@ enum {
     SR_FIELD_REQUIRED = 1,
     SR_FIELD_NOT_EMPTY = 2, /* texts and lists */
     SR_FIELD_EXCLUSIVE = 4, /* `min` itself is out of range */
-    SR_FIELD_DECLARED = 8,  /* with no value of its own: link.c or the section's finish function reads it */
+    SR_FIELD_DECLARED =
+        8, /* with no value of its own: config/link/ or the section's finish function reads it */
 };
 
 struct sr_field {
@@ -98,32 +98,5 @@ struct sr_section {
 };
 
 #define SR_FIELDS(array) .fields = (array), .n_fields = sizeof(array) / sizeof *(array)
-
-extern const struct sr_section sr_section_root, sr_section_listener, sr_section_providers, sr_section_routing,
-    sr_section_card, sr_section_signals, sr_section_predicate, sr_section_decision, sr_section_rule,
-    sr_section_global, sr_section_gateway, sr_section_extproc, sr_section_compression, sr_section_jailbreak,
-    sr_section_pii, sr_section_guard_plugin, sr_section_guards, sr_section_policy, sr_section_prompt_guard,
-    sr_section_pii_classifier, sr_section_embedding, sr_section_embedding_models, sr_section_inference;
-extern const struct sr_variant sr_plugin_variants[];
-extern const char *const sr_plugins_later[];
-extern const struct sr_enum_word sr_effort_words[], sr_strategy_words[];
-extern const char *const sr_leaf_types[];       /* the signal types that rules may name; ends with NULL */
-extern const char *const sr_leaf_types_later[]; /* those of vLLM Semantic Router that are not there yet */
-
-/* Help that is given for a key: the section that has it, as a path ("routing.decisions[]"); false when there
- * is none. */
-bool sr_hint_place(const char *key, char *path, size_t size);
-
-/* The candidate nearest to `word` that is near enough to be meant; NULL when none is. */
-struct sr_nearest {
-    struct sr_bytes word;
-    const char *best;
-    size_t distance;
-};
-void sr_nearest_try(struct sr_nearest *nearest, const char *candidate);
-const char *sr_nearest_get(const struct sr_nearest *nearest);
-
-/* ", did you mean `x`?" or nothing; valid until `text` is gone. */
-const char *sr_nearest_hint(const struct sr_nearest *nearest, char *text, size_t size);
 
 #endif

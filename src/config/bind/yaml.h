@@ -10,7 +10,7 @@
 #define SR_CONFIG_BIND_YAML_H
 
 #include "base/arena.h"
-#include "config/load.h"
+#include "config/problems.h"
 
 #define SR_YAML_MAX_TEXT  ((size_t)16 << 20)
 #define SR_YAML_MAX_DEPTH 64

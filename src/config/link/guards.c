@@ -1,14 +1,15 @@
 /* Guards and what they refer to: thresholds of global, types of private data, models, rules. */
-#include "config/link/link.h"
+#include "config/link/guards.h"
+
+#include "config/bind/hint.h"
+#include "config/link/names.h"
 
 #include <stdlib.h>
-
-#define HINT_SIZE 160
 
 /* The bit of a type's name; 0 with a problem when there is no such type. */
 static uint32_t type_bit(struct sr_binder *b, const struct sr_yaml_node *node, struct sr_bytes name)
 {
-    char hint[HINT_SIZE];
+    char hint[SR_LINK_HINT_SIZE];
     struct sr_nearest nearest = {.word = name};
     int type = sr_entity_find_type(name);
     if (type >= 0)
@@ -53,11 +54,6 @@ static void link_type_thresholds(struct sr_binder *b, const struct sr_yaml_node 
     }
 }
 
-static const struct sr_yaml_node *item_of(const struct sr_yaml_node *list, size_t i)
-{
-    return list && list->kind == SR_YAML_LIST && i < list->count ? list->items[i] : NULL;
-}
-
 static void link_signals(struct sr_binder *b, const struct sr_yaml_node *signals, struct sr_config *config)
 {
     const struct sr_yaml_node *piis = sr_yaml_get(signals, "pii");
@@ -66,7 +62,7 @@ static void link_signals(struct sr_binder *b, const struct sr_yaml_node *signals
             config->jailbreaks[i].threshold = config->global.jailbreak_threshold;
     for (size_t i = 0; i < config->n_piis; i++) {
         struct sr_config_pii *pii = &config->piis[i];
-        const struct sr_yaml_node *node = item_of(piis, i);
+        const struct sr_yaml_node *node = sr_link_item(piis, i);
         if (!(pii->threshold > 0))
             pii->threshold = config->global.pii_threshold;
         pii->allowed = types_mask(b, sr_yaml_get(node, "pii_types_allowed"), &pii->types_allowed);
@@ -76,7 +72,7 @@ static void link_signals(struct sr_binder *b, const struct sr_yaml_node *signals
 
 static void link_policies(struct sr_binder *b, const struct sr_yaml_node *models, struct sr_config *config)
 {
-    char hint[HINT_SIZE];
+    char hint[SR_LINK_HINT_SIZE];
     for (size_t i = 0; i < config->global.n_policies; i++) {
         struct sr_config_policy *policy = &config->global.policies[i];
         const struct sr_yaml_node *node = sr_yaml_get(models, policy->model);
@@ -86,7 +82,7 @@ static void link_policies(struct sr_binder *b, const struct sr_yaml_node *models
         policy->index = sr_config_find_model(config, sr_bytes_str(policy->model));
         if (policy->index < 0)
             sr_bind_error(b, node ? node : models, "no model `%.60s` in providers.models%s", policy->model,
-                          sr_config_link_model_hint(config, sr_bytes_str(policy->model), hint, sizeof hint));
+                          sr_link_model_hint(config, sr_bytes_str(policy->model), hint, sizeof hint));
         else if (policy->allow_by_default && mask)
             sr_bind_warning(b, types, "`pii_types_allowed` changes nothing while `allow_by_default` is true");
     }
@@ -97,7 +93,7 @@ static void link_decisions(struct sr_binder *b, const struct sr_yaml_node *decis
 {
     for (size_t i = 0; i < config->n_decisions; i++) {
         const struct sr_config_decision *decision = &config->decisions[i];
-        const struct sr_yaml_node *node = item_of(decisions, i);
+        const struct sr_yaml_node *node = sr_link_item(decisions, i);
         if (!decision->plugins.guard.set)
             continue;
         if (decision->plugins.guard.action == SR_GUARD_ROUTE && decision->n_refs == 0)
@@ -110,7 +106,7 @@ static void link_decisions(struct sr_binder *b, const struct sr_yaml_node *decis
     }
 }
 
-void sr_config_link_guards(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config)
+void sr_link_guards(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config)
 {
     const struct sr_yaml_node *routing = sr_yaml_get(root, "routing");
     const struct sr_yaml_node *semroute = sr_yaml_get(sr_yaml_get(root, "global"), "semroute");

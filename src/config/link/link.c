@@ -1,55 +1,22 @@
 /* Models, families, cards and candidates. The node tree gives the places, the structs the values. */
 #include "config/link/link.h"
 
-#define HINT_SIZE 160
-
-/* The nodes of a list run beside the array that was bound from it. */
-static const struct sr_yaml_node *item_of(const struct sr_yaml_node *list, size_t i)
-{
-    return list && list->kind == SR_YAML_LIST && i < list->count ? list->items[i] : NULL;
-}
-
-/* A text value of a mapping that can be looked up; NULL when absent or wrong in itself. */
-static const struct sr_yaml_node *name_in(const struct sr_yaml_node *map, const char *key)
-{
-    const struct sr_yaml_node *node = sr_yaml_get(map, key);
-    return node && node->kind == SR_YAML_SCALAR && node->text.n && !node->broken ? node : NULL;
-}
-
-void sr_config_link_unique(struct sr_binder *b, const struct sr_yaml_node *list, const char *key,
-                           const char *what)
-{
-    for (size_t i = 1; list && list->kind == SR_YAML_LIST && i < list->count; i++) {
-        const struct sr_yaml_node *name = name_in(list->items[i], key);
-        for (size_t j = 0; name && j < i; j++) {
-            const struct sr_yaml_node *earlier = name_in(list->items[j], key);
-            if (!earlier || !sr_bytes_eq(earlier->text, name->text))
-                continue;
-            sr_bind_error(b, name, "%s `%.60s` is given twice; the first is on line %u", what, name->text.p,
-                          earlier->line);
-            break;
-        }
-    }
-}
-
-const char *sr_config_link_model_hint(const struct sr_config *config, struct sr_bytes name, char *text,
-                                      size_t size)
-{
-    struct sr_nearest nearest = {.word = name};
-    for (size_t i = 0; i < config->n_models; i++)
-        sr_nearest_try(&nearest, config->models[i].name);
-    return sr_nearest_hint(&nearest, text, size);
-}
+#include "config/bind/hint.h"
+#include "config/link/domains.h"
+#include "config/link/guards.h"
+#include "config/link/names.h"
+#include "config/link/rules.h"
+#include "config/section/section.h"
 
 /* Index of the model that a node names, -1 with a problem. A model that is to be `used` needs a backend. */
 static int find_model(struct sr_binder *b, const struct sr_config *config, const struct sr_yaml_node *node,
                       bool used)
 {
-    char hint[HINT_SIZE];
+    char hint[SR_LINK_HINT_SIZE];
     int model = sr_config_find_model(config, node->text);
     if (model < 0)
         sr_bind_error(b, node, "no model `%.60s` in providers.models%s", node->text.p,
-                      sr_config_link_model_hint(config, node->text, hint, sizeof hint));
+                      sr_link_model_hint(config, node->text, hint, sizeof hint));
     else if (used && config->models[model].n_backends == 0)
         sr_bind_error(b, node, "model `%.60s` has no backend_refs, so nothing can answer for it",
                       node->text.p);
@@ -59,8 +26,8 @@ static int find_model(struct sr_binder *b, const struct sr_config *config, const
 static void link_family(struct sr_binder *b, const struct sr_yaml_node *node, const struct sr_config *config,
                         struct sr_config_model *model)
 {
-    char hint[HINT_SIZE];
-    const struct sr_yaml_node *name = name_in(node, "reasoning_family");
+    char hint[SR_LINK_HINT_SIZE];
+    const struct sr_yaml_node *name = sr_link_name(node, "reasoning_family");
     struct sr_nearest nearest = {.word = name ? name->text : SR_LIT("")};
     if (!name)
         return;
@@ -77,13 +44,13 @@ static void link_family(struct sr_binder *b, const struct sr_yaml_node *node, co
 
 static void link_models(struct sr_binder *b, const struct sr_yaml_node *list, struct sr_config *config)
 {
-    sr_config_link_unique(b, list, "name", "model");
+    sr_link_unique(b, list, "name", "model");
     for (size_t i = 0; i < config->n_models; i++) {
         struct sr_config_model *model = &config->models[i];
-        const struct sr_yaml_node *node = item_of(list, i);
+        const struct sr_yaml_node *node = sr_link_item(list, i);
         link_family(b, node, config, model);
-        sr_config_link_unique(b, sr_yaml_get(node, "backend_refs"), "name", "backend");
-        const struct sr_yaml_node *name = name_in(node, "name");
+        sr_link_unique(b, sr_yaml_get(node, "backend_refs"), "name", "backend");
+        const struct sr_yaml_node *name = sr_link_name(node, "name");
         if (name && sr_config_is_auto(config, name->text))
             sr_bind_error(b, name, "`%.60s` asks the router to choose and cannot be a model", name->text.p);
     }
@@ -93,10 +60,10 @@ static void link_models(struct sr_binder *b, const struct sr_yaml_node *list, st
 
 static void link_cards(struct sr_binder *b, const struct sr_yaml_node *list, struct sr_config *config)
 {
-    sr_config_link_unique(b, list, "name", "model card");
+    sr_link_unique(b, list, "name", "model card");
     for (size_t i = 0; i < config->n_cards; i++) {
         const struct sr_config_model *card = &config->cards[i];
-        const struct sr_yaml_node *name = name_in(item_of(list, i), "name");
+        const struct sr_yaml_node *name = sr_link_name(sr_link_item(list, i), "name");
         int index = sr_config_find_model(config, sr_bytes_str(card->name));
         if (index < 0) {
             if (name)
@@ -119,8 +86,8 @@ static void link_cards(struct sr_binder *b, const struct sr_yaml_node *list, str
 static void check_lora(struct sr_binder *b, const struct sr_yaml_node *node,
                        const struct sr_config_model *model)
 {
-    char hint[HINT_SIZE];
-    const struct sr_yaml_node *name = name_in(node, "lora_name");
+    char hint[SR_LINK_HINT_SIZE];
+    const struct sr_yaml_node *name = sr_link_name(node, "lora_name");
     struct sr_nearest nearest = {.word = name ? name->text : SR_LIT("")};
     if (!name || model->loras.count == 0)
         return;
@@ -138,7 +105,7 @@ static void link_refs(struct sr_binder *b, const struct sr_yaml_node *list, cons
 {
     for (size_t i = 0; i < decision->n_refs; i++) {
         struct sr_config_model_ref *ref = &decision->refs[i];
-        const struct sr_yaml_node *node = item_of(list, i), *name = name_in(node, "model");
+        const struct sr_yaml_node *node = sr_link_item(list, i), *name = sr_link_name(node, "model");
         ref->model = name ? find_model(b, config, name, true) : -1;
         if (ref->model < 0)
             continue;
@@ -152,10 +119,10 @@ static void link_refs(struct sr_binder *b, const struct sr_yaml_node *list, cons
 
 static void link_decisions(struct sr_binder *b, const struct sr_yaml_node *list, struct sr_config *config)
 {
-    sr_config_link_unique(b, list, "name", "decision");
+    sr_link_unique(b, list, "name", "decision");
     for (size_t i = 0; i < config->n_decisions; i++) {
         struct sr_config_decision *decision = &config->decisions[i];
-        const struct sr_yaml_node *node = item_of(list, i);
+        const struct sr_yaml_node *node = sr_link_item(list, i);
         link_refs(b, sr_yaml_get(node, "modelRefs"), config, decision);
         bool answers = decision->plugins.fast_response.set || decision->plugins.guard.set;
         if (node && decision->n_refs == 0 && !answers && config->default_model < 0)
@@ -168,9 +135,9 @@ static void link_scores(struct sr_binder *b, const struct sr_yaml_node *domains,
                         const struct sr_config *config)
 {
     for (size_t i = 0; i < config->n_domains; i++) {
-        const struct sr_yaml_node *scores = sr_yaml_get(item_of(domains, i), "model_scores");
+        const struct sr_yaml_node *scores = sr_yaml_get(sr_link_item(domains, i), "model_scores");
         for (size_t j = 0; j < config->domains[i].n_scores; j++) {
-            const struct sr_yaml_node *name = name_in(item_of(scores, j), "model");
+            const struct sr_yaml_node *name = sr_link_name(sr_link_item(scores, j), "model");
             if (name)
                 (void)find_model(b, config, name, false);
         }
@@ -195,12 +162,21 @@ static void link_auto_names(struct sr_binder *b, struct sr_config *config)
 static void link_strategy(const struct sr_yaml_node *routing, const struct sr_yaml_node *global,
                           struct sr_config *config)
 {
-    const struct sr_yaml_node *strategy = name_in(sr_yaml_get(global, "router"), "strategy");
+    const struct sr_yaml_node *strategy = sr_link_name(sr_yaml_get(global, "router"), "strategy");
     if (sr_yaml_get(routing, "strategy") || !strategy)
         return;
     for (const struct sr_enum_word *word = sr_strategy_words; word->word; word++)
         if (sr_bytes_eq(strategy->text, sr_bytes_str(word->word)))
             config->strategy = (enum sr_strategy)word->value;
+}
+
+/* `sr_section_signals` has a list for each type, and its items are sections of the name "TYPE rule". */
+static void link_signal_names(struct sr_binder *b, const struct sr_yaml_node *signals)
+{
+    for (const struct sr_enum_word *type = sr_leaf_types; type->word; type++) {
+        const struct sr_field *rules = &sr_section_signals.fields[type->value];
+        sr_link_unique(b, sr_yaml_get(signals, rules->key), "name", rules->of->name);
+    }
 }
 
 void sr_config_link(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config)
@@ -209,11 +185,11 @@ void sr_config_link(struct sr_binder *b, const struct sr_yaml_node *root, struct
     const struct sr_yaml_node *routing = sr_yaml_get(root, "routing");
     const struct sr_yaml_node *global = sr_yaml_get(root, "global");
     const struct sr_yaml_node *signals = sr_yaml_get(routing, "signals");
-    const struct sr_yaml_node *fallback = name_in(sr_yaml_get(providers, "defaults"), "default_model");
+    const struct sr_yaml_node *fallback = sr_link_name(sr_yaml_get(providers, "defaults"), "default_model");
     link_auto_names(b, config);
     if (b->rc)
         return;
-    sr_config_link_unique(b, sr_yaml_get(root, "listeners"), "name", "listener");
+    sr_link_unique(b, sr_yaml_get(root, "listeners"), "name", "listener");
     link_models(b, sr_yaml_get(providers, "models"), config);
     if (fallback)
         config->default_model = find_model(b, config, fallback, true);
@@ -224,15 +200,8 @@ void sr_config_link(struct sr_binder *b, const struct sr_yaml_node *root, struct
     link_decisions(b, sr_yaml_get(routing, "decisions"), config);
     link_scores(b, sr_yaml_get(signals, "domains"), config);
     link_strategy(routing, global, config);
-    sr_config_link_unique(b, sr_yaml_get(signals, "keywords"), "name", "keyword rule");
-    sr_config_link_unique(b, sr_yaml_get(signals, "domains"), "name", "domain rule");
-    sr_config_link_unique(b, sr_yaml_get(signals, "context"), "name", "context rule");
-    sr_config_link_unique(b, sr_yaml_get(signals, "structure"), "name", "structure rule");
-    sr_config_link_unique(b, sr_yaml_get(signals, "language"), "name", "language rule");
-    sr_config_link_unique(b, sr_yaml_get(signals, "jailbreak"), "name", "jailbreak rule");
-    sr_config_link_unique(b, sr_yaml_get(signals, "pii"), "name", "pii rule");
-    sr_config_link_unique(b, sr_yaml_get(signals, "embeddings"), "name", "embedding rule");
-    sr_config_link_domains(b, root, config);
-    sr_config_link_guards(b, root, config);
-    sr_config_link_rules(b, sr_yaml_get(routing, "decisions"), config);
+    link_signal_names(b, signals);
+    sr_link_domains(b, root, config);
+    sr_link_guards(b, root, config);
+    sr_link_rules(b, sr_yaml_get(routing, "decisions"), config);
 }

@@ -5,7 +5,9 @@
  *
  * Where the new file cannot say the same it is stricter, with a note. The models behind: migrate_models.c.
  */
-#include "config/migrate/write.h"
+#include "config/migrate/guards.h"
+
+#include "config/migrate/rules.h"
 
 #include "text/entity/entity.h"
 

@@ -1,5 +1,8 @@
 /* Detects the flat shape and writes the frame of the new file: listeners, global, and what was left out. */
-#include "config/migrate/write.h"
+#include "config/migrate/migrate.h"
+
+#include "config/migrate/guards.h"
+#include "config/migrate/parts.h"
 
 #define TREE_MAX  ((size_t)512 << 20)
 #define NOTES_MAX ((size_t)4 << 20)

@@ -1,8 +1,8 @@
 /* vllm_endpoints, model_config and reasoning_families become `providers`, loras become `routing.modelCards`
  * entries. */
-#include "config/migrate/write.h"
+#include "config/migrate/parts.h"
 
-#include "config/bind/schema.h"
+#include "config/section/section.h"
 
 #include <stdio.h>
 

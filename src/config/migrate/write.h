@@ -55,31 +55,4 @@ void sr_migrate_rest(struct sr_migration *m, const struct sr_yaml_node *map, con
 /* "INDENTthreshold: value\n" when `map` has one above 0 and at most 1, or a variable; else a note. */
 void sr_migrate_threshold(struct sr_migration *m, const struct sr_yaml_node *map, const char *indent);
 
-/* Is this decision of the old file carried over? Then it has a name. */
-bool sr_migrate_has_rules(struct sr_migration *m, const struct sr_yaml_node *decision);
-
-/* Its rules as a mapping whose lines begin with `first` and then `rest`; `notes` says whether conditions that
- * are left out become notes. */
-void sr_migrate_rules(struct sr_migration *m, const struct sr_yaml_node *decision, const char *first,
-                      const char *rest, bool notes);
-
-/* Is this plugin of a decision a guard, so that it is carried over as a decision of its own? Notes what that
- * changes. `configuration` may be NULL. */
-bool sr_migrate_plugin_guards(struct sr_migration *m, const struct sr_yaml_node *type,
-                              const struct sr_yaml_node *configuration);
-
-/* Notes the switches of a category that were about guards. */
-void sr_migrate_category_guards(struct sr_migration *m, const struct sr_yaml_node *category);
-
-/* Is there a model that may not see all private data? */
-bool sr_migrate_has_policies(const struct sr_migration *m);
-
-/* The parts. */
-void sr_migrate_providers(struct sr_migration *m);
-void sr_migrate_routing(struct sr_migration *m);
-void sr_migrate_guard_signals(struct sr_migration *m);
-void sr_migrate_guard_decisions(struct sr_migration *m);
-void sr_migrate_models(struct sr_migration *m);
-void sr_migrate_policies(struct sr_migration *m);
-
 #endif

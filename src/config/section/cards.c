@@ -1,5 +1,5 @@
-/* `routing.modelCards`: what a model is and can do. link.c joins the cards with `providers.models`. */
-#include "config/bind/bind.h"
+/* `routing.modelCards`: what a model is and can do. link/link.c joins the cards with `providers.models`. */
+#include "config/section/section.h"
 
 #define CARD(member) offsetof(struct sr_config_model, member)
 

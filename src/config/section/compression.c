@@ -1,5 +1,7 @@
 /* `global.model_catalog.modules.prompt_compression`: what signals read of long texts. */
-#include "config/bind/bind.h"
+#include "config/section/section.h"
+
+#include "config/bind/hint.h"
 
 #define COMPRESSION(member) offsetof(struct sr_config_compression, member)
 
@@ -37,11 +39,16 @@ static const struct sr_field fields[] = {
              "by it"},
 };
 
-static bool is_listed(const char *const *words, const char *word)
+/* A type of signal, also one that only vLLM Semantic Router has. */
+static bool is_type(const char *word)
 {
-    while (*words && strcmp(*words, word) != 0)
-        words++;
-    return *words != NULL;
+    const struct sr_enum_word *type = sr_leaf_types;
+    const char *const *later = sr_leaf_types_later;
+    while (type->word && strcmp(type->word, word) != 0)
+        type++;
+    while (*later && strcmp(*later, word) != 0)
+        later++;
+    return type->word || *later;
 }
 
 static void finish(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
@@ -49,17 +56,15 @@ static void finish(struct sr_binder *b, const struct sr_yaml_node *node, void *t
     struct sr_config_compression *compression = target;
     const struct sr_strings *skip = &compression->skip_signals;
     const struct sr_yaml_node *tokenizer = sr_yaml_get(node, "tokenizer");
-    if (tokenizer) {
-        compression->tokenizer_line = tokenizer->line;
-        compression->tokenizer_column = tokenizer->column;
-    }
+    if (tokenizer)
+        compression->tokenizer_at = sr_bind_position(tokenizer);
     for (size_t i = 0; i < skip->count; i++) {
-        if (is_listed(sr_leaf_types, skip->items[i]) || is_listed(sr_leaf_types_later, skip->items[i]))
+        if (is_type(skip->items[i]))
             continue;
         char hint[128];
         struct sr_nearest nearest = {.word = sr_bytes_str(skip->items[i])};
-        for (const char *const *word = sr_leaf_types; *word; word++)
-            sr_nearest_try(&nearest, *word);
+        for (const struct sr_enum_word *type = sr_leaf_types; type->word; type++)
+            sr_nearest_try(&nearest, type->word);
         sr_bind_error(b, node, "skip_signals: there is no signal type `%.60s`%s", skip->items[i],
                       sr_nearest_hint(&nearest, hint, sizeof hint));
     }

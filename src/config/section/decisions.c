@@ -1,6 +1,6 @@
 /* `routing` and its decisions: rule trees, candidates, plugins. Names of rules and models are checked in
- * link.c. */
-#include "config/bind/bind.h"
+ * config/link/. */
+#include "config/section/section.h"
 
 #define RULE(member)     offsetof(struct sr_config_rule, member)
 #define REF(member)      offsetof(struct sr_config_model_ref, member)
@@ -10,16 +10,13 @@ static const struct sr_enum_word operators[] = {
     {"AND", SR_RULE_AND}, {"OR", SR_RULE_OR}, {"NOT", SR_RULE_NOT}, {NULL, 0}};
 static const struct sr_enum_word on_error[] = {
     {"no_match", SR_ON_ERROR_NO_MATCH}, {"match", SR_ON_ERROR_MATCH}, {NULL, 0}};
-static const struct sr_enum_word leaf_types[] = {{"keyword", 0},   {"domain", 1},    {"context", 2},
-                                                 {"structure", 3}, {"language", 4},  {"jailbreak", 5},
-                                                 {"pii", 6},       {"embedding", 7}, {NULL, 0}};
 
 static const struct sr_field rule_fields[] = {
     {"operator", SR_FIELD_ENUM, RULE(op), .words = operators,
      .help = "AND, OR (over any number of `conditions`) or NOT (over one)"},
     {"conditions", SR_FIELD_LIST, RULE(children), RULE(n_children), .of = &sr_section_rule,
      .help = "rules, nested as deep as needed"},
-    {"type", SR_FIELD_WORD, RULE(type), .words = leaf_types, .later = sr_leaf_types_later,
+    {"type", SR_FIELD_WORD, RULE(type), .words = sr_leaf_types, .later = sr_leaf_types_later,
      .help = "the type of signal that the rule asks"},
     {"name", SR_FIELD_TEXT, RULE(name), .help = "the name of one of that signal's rules"},
     {"on_error", SR_FIELD_ENUM, RULE(on_error), .words = on_error, .def = "no_match",

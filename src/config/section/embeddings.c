@@ -1,7 +1,7 @@
 /* `routing.signals.embeddings`, and the sections of the models behind them: which encoder it is and how it is
  * run. Whether the folder holds a model is said where it is opened. */
-#include "config/bind/bind.h"
-#include "infer/engine/engine.h"
+#include "base/cpu.h"
+#include "config/section/section.h"
 
 #define EMBEDDING(member) offsetof(struct sr_config_embedding, member)
 #define INFERENCE(member) offsetof(struct sr_config_inference, member)
@@ -10,7 +10,7 @@
 static const struct sr_enum_word aggregations[] = {
     {"max", SR_AGGREGATION_MAX}, {"mean", SR_AGGREGATION_MEAN}, {"any", SR_AGGREGATION_ANY}, {NULL, 0}};
 static const struct sr_enum_word precisions[] = {
-    {"fp32", SR_PRECISION_FP32}, {"bf16", SR_PRECISION_BF16}, {"int8", SR_PRECISION_INT8}, {NULL, 0}};
+    {"fp32", SR_CONFIG_FP32}, {"bf16", SR_CONFIG_BF16}, {"int8", SR_CONFIG_INT8}, {NULL, 0}};
 
 static const struct sr_field embedding_fields[] = {
     {"name", SR_FIELD_TEXT, EMBEDDING(name), .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
@@ -64,12 +64,21 @@ static const struct sr_field semantic_fields[] = {
     {"embedding_config", SR_FIELD_OBJECT, .of = &dimension_section,
      .help = "which part of the model's vectors is used"},
 };
+
+static void finish_semantic(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
+{
+    (void)b;
+    struct sr_config_inference *inference = &((struct sr_config_global *)target)->inference;
+    inference->encoder_at = sr_bind_position(sr_bind_at(node, "mmbert_model_path"));
+}
+
 static const struct sr_section semantic_section = {
     .name = "semantic embeddings",
     .help = "The model behind the `embedding` signal.",
     SR_FIELDS(semantic_fields),
     .later = (const char *const[]){"bert_model_path", "qwen3_model_path", "gemma_model_path",
                                    "multimodal_model_path", "use_cpu", "backend", "endpoint", NULL},
+    .finish = finish_semantic,
 };
 
 static const struct sr_field embeddings_fields[] = {
@@ -120,9 +129,11 @@ static const struct sr_field inference_fields[] = {
 
 static void finish_inference(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
 {
-    const struct sr_config_inference *inference = target;
+    struct sr_config_inference *inference = target;
     struct sr_err err = {0};
-    if (inference->cpus[0] && sr_infer_check_cpus(inference->cpus, &err))
+    inference->neural_at = sr_bind_position(sr_bind_at(node, "neural"));
+    inference->models_folder_at = sr_bind_position(sr_bind_at(node, "models_folder"));
+    if (inference->cpus[0] && sr_cpu_list_check(inference->cpus, &err))
         sr_bind_error(b, sr_bind_at(node, "cpus"), "`cpus`: %s", err.message);
 }
 

@@ -1,5 +1,5 @@
 /* `global.semroute.extproc`: Envoy's door. */
-#include "config/bind/bind.h"
+#include "config/section/section.h"
 
 #define EXTPROC(member) offsetof(struct sr_config_extproc, member)
 

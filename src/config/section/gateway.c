@@ -1,5 +1,5 @@
 /* `global.semroute.gateway`: limits and timeouts of the gateway door. */
-#include "config/bind/bind.h"
+#include "config/section/section.h"
 
 #define GATEWAY(member) offsetof(struct sr_config_gateway, member)
 #define DAY             (24 * 3600e3)

@@ -1,5 +1,5 @@
 /* `global`: the router, the classifier, and under `semroute` what is this program's own. */
-#include "config/bind/bind.h"
+#include "config/section/section.h"
 
 #define GLOBAL(member) offsetof(struct sr_config_global, member)
 

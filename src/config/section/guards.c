@@ -2,7 +2,7 @@
  * What guards are configured by: the rules of the `jailbreak` and `pii` signals, the plugin `guard`, and the
  * parts of `global` that hold for all of them.
  */
-#include "config/bind/bind.h"
+#include "config/section/section.h"
 
 #define JAILBREAK(member) offsetof(struct sr_config_jailbreak, member)
 #define PII(member)       offsetof(struct sr_config_pii, member)

@@ -1,5 +1,5 @@
 /* `listeners`: where the doors listen. */
-#include "config/bind/bind.h"
+#include "config/section/section.h"
 
 static const struct sr_field fields[] = {
     {"name", SR_FIELD_TEXT, offsetof(struct sr_config_listener, name), .help = "a name for the logs"},

@@ -1,5 +1,6 @@
 /* `decisions[].plugins`: one section for each type, all over the one struct sr_config_plugins. */
-#include "config/bind/bind.h"
+#include "config/section/section.h"
+
 #include "config/bind/value.h"
 
 #define PLUGIN(member) offsetof(struct sr_config_plugins, member)

@@ -1,5 +1,6 @@
 /* `providers`: the models, the upstreams that serve them, and how each family of models is told to reason. */
-#include "config/bind/bind.h"
+#include "config/section/section.h"
+
 #include "config/bind/value.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* The whole file: its top-level keys. */
-#include "config/bind/bind.h"
+#include "config/section/section.h"
 
 static const struct sr_enum_word versions[] = {{"v0.3", 0}, {NULL, 0}};
 

@@ -1,5 +1,5 @@
 /* `routing.signals`: the rules of each signal. What they compute is the signal layer's business. */
-#include "config/bind/bind.h"
+#include "config/section/section.h"
 
 #include <math.h>
 
@@ -8,8 +8,10 @@
 #define CONTEXT(member)   offsetof(struct sr_config_context, member)
 #define STRUCTURE(member) offsetof(struct sr_config_structure, member)
 
-const char *const sr_leaf_types[] = {"keyword",   "domain", "context",   "structure", "language",
-                                     "jailbreak", "pii",    "embedding", NULL};
+/* By their places in signals_fields. */
+const struct sr_enum_word sr_leaf_types[] = {{"keyword", 0},   {"domain", 1},    {"context", 2},
+                                             {"structure", 3}, {"language", 4},  {"jailbreak", 5},
+                                             {"pii", 6},       {"embedding", 7}, {NULL, 0}};
 const char *const sr_leaf_types_later[] = {
     "fact_check", "user_feedback", "preference", "reask", "conversation",
     "complexity", "modality",      "authz",      "kb",    "event",
@@ -254,6 +256,10 @@ static const struct sr_field signals_fields[] = {
     {"embeddings", SR_FIELD_LIST, RULES(embeddings), .of = &sr_section_embedding,
      .help = "rules of type `embedding`"},
 };
+
+_Static_assert(sizeof signals_fields / sizeof *signals_fields + 1 ==
+                   sizeof sr_leaf_types / sizeof *sr_leaf_types,
+               "each list of rules has the type that leaves name it by");
 
 const struct sr_section sr_section_signals = {
     .name = "signals",

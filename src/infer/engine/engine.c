@@ -34,7 +34,7 @@ static int check(struct sr_infer_options *options, cpu_set_t *cpus, struct sr_er
         memset(cpus, 0xff, sizeof *cpus);
     if (options->cpus && *options->cpus) {
         cpu_set_t named;
-        int rc = sr_infer_parse_cpus(options->cpus, &named, err);
+        int rc = sr_cpu_list_parse(options->cpus, &named, err);
         if (rc)
             return rc;
         CPU_AND(cpus, cpus, &named);

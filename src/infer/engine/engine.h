@@ -64,9 +64,6 @@ struct sr_infer_job {
 /* Every limit at its documented default. */
 struct sr_infer_options sr_infer_defaults(void);
 
-/* Is this a list of CPUs, wherever? SR_EINVAL with what is wrong. */
-int sr_infer_check_cpus(const char *list, struct sr_err *err) SR_WARN_UNUSED;
-
 /* Would sr_infer_new take these? Starts nothing. */
 int sr_infer_check(const struct sr_infer_options *options, struct sr_err *err) SR_WARN_UNUSED;
 

@@ -1,5 +1,5 @@
-/* What the engine's files share: engine.c admits and cancels, engine_lane.c forms batches and runs them,
- * engine_queue.c keeps jobs in order and reads lists of CPUs. Private. */
+/* What the engine's files share: engine.c admits and cancels, lane.c forms batches and runs them, queue.c
+ * keeps jobs in order. Private. */
 #ifndef SR_INFER_ENGINE_PRIVATE_H
 #define SR_INFER_ENGINE_PRIVATE_H
 
@@ -23,9 +23,6 @@ struct sr_infer_queue {
 /* `near`: a job of this queue that is due no later, where to begin to look for the place; or NULL. */
 void sr_infer_queue_put(struct sr_infer_queue *queue, struct sr_infer_job *job, struct sr_infer_job *near);
 void sr_infer_queue_drop(struct sr_infer_queue *queue, struct sr_infer_job *job);
-
-/* "0-3,8" into `set`; SR_EINVAL with what is wrong. */
-int sr_infer_parse_cpus(const char *list, cpu_set_t *set, struct sr_err *err) SR_WARN_UNUSED;
 
 struct sr_infer_lane {
     struct sr_infer *infer;

@@ -1,7 +1,5 @@
-/* Queues of jobs, and lists of CPUs. */
+/* Queues of jobs. */
 #include "infer/engine/private.h"
-
-#include <stdlib.h>
 
 /* The last job that is due no later; NULL: there is none. Looks from both ends, as new jobs belong near one
  * of them. */
@@ -39,39 +37,4 @@ void sr_infer_queue_drop(struct sr_infer_queue *queue, struct sr_infer_job *job)
     else
         queue->tail = job->prev;
     job->next = job->prev = NULL;
-}
-
-/* A number at *p, which moves behind it; -1 when there is none below CPU_SETSIZE. */
-static long cpu_number(const char **p)
-{
-    if (**p < '0' || **p > '9')
-        return -1;
-    char *end;
-    long cpu = strtol(*p, &end, 10);
-    *p = end;
-    return cpu < CPU_SETSIZE ? cpu : -1;
-}
-
-int sr_infer_check_cpus(const char *list, struct sr_err *err)
-{
-    cpu_set_t ignored;
-    return sr_infer_parse_cpus(list, &ignored, err);
-}
-
-int sr_infer_parse_cpus(const char *list, cpu_set_t *set, struct sr_err *err)
-{
-    const char *p = list;
-    CPU_ZERO(set);
-    do {
-        long first = cpu_number(&p), last = first;
-        if (first >= 0 && *p == '-') {
-            p++;
-            last = cpu_number(&p);
-        }
-        if (first < 0 || last < first || (*p && *p != ','))
-            return sr_err_set(err, SR_EINVAL, "`%.60s` is no list of CPUs such as 0-3,8", list);
-        for (long cpu = first; cpu <= last; cpu++)
-            CPU_SET((size_t)cpu, set);
-    } while (*p++ == ',');
-    return SR_OK;
 }

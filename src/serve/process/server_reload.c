@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "config/load.h"
+#include "probe/probe.h"
 #include "router/runtime.h"
 #include "serve/process/private.h"
 
@@ -96,7 +97,8 @@ static int load_tls(struct sr_server *server, sr_tls_context **tls, sr_tls_conte
                     struct sr_err *err)
 {
     struct sr_problems problems = {0};
-    struct sr_load_options options = {.lenient = server->options->lenient, .files = true};
+    struct sr_load_options options = {
+        .lenient = server->options->lenient, .files = true, .probe = sr_probe_models};
     const struct sr_config *config = NULL;
     *tls = *extproc_tls = NULL;
     const char *path = server->options->config;

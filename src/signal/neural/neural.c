@@ -17,6 +17,10 @@
 #define TOKENS_PER_JOB 256u /* what a waiting job has on average at most */
 #define DEFAULT_NEURAL "neural"
 
+_Static_assert((int)SR_CONFIG_FP32 == SR_PRECISION_FP32 && (int)SR_CONFIG_BF16 == SR_PRECISION_BF16 &&
+                   (int)SR_CONFIG_INT8 == SR_PRECISION_INT8,
+               "a configured precision is the kernels'");
+
 int sr_signal_infer(const struct sr_config *config, struct sr_model_store *models, struct sr_infer **out,
                     struct sr_err *err)
 {

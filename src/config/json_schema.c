@@ -3,7 +3,9 @@
  * A value may be a variable (${NAME}) wherever a number or a word is expected; so the schema lets such text
  * pass.
  */
-#include "config/bind/schema.h"
+#include "config/json_schema.h"
+
+#include "config/section/section.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-/* The list of mistakes that a load collects: bounded, in the order of the file. Prints nothing. */
-#include "config/load.h"
+/* The list grows to its maximum; what is beyond is counted. */
+#include "config/problems.h"
 
 #include "base/grow.h"
 #include "base/mem.h"

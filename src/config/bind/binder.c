@@ -1,0 +1,67 @@
+/* Problems at nodes, and memory of the snapshot. A node that is reported as broken is not reported again. */
+#include "config/bind/binder.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static void report(struct sr_binder *b, enum sr_severity severity, const struct sr_yaml_node *node,
+                   const char *fmt, va_list args)
+{
+    char message[SR_ERR_MESSAGE_MAX];
+    if (node && node->broken)
+        return;
+    vsnprintf(message, sizeof message, fmt, args);
+    sr_problems_add(b->problems, severity, node ? node->line : 0, node ? node->column : 0, "%s", message);
+}
+
+void sr_bind_error(struct sr_binder *b, const struct sr_yaml_node *node, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    report(b, SR_PROBLEM_ERROR, node, fmt, args);
+    va_end(args);
+}
+
+void sr_bind_warning(struct sr_binder *b, const struct sr_yaml_node *node, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    report(b, SR_PROBLEM_WARNING, node, fmt, args);
+    va_end(args);
+}
+
+void sr_bind_unsupported(struct sr_binder *b, const struct sr_yaml_node *node, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    report(b, b->lenient ? SR_PROBLEM_WARNING : SR_PROBLEM_ERROR, node, fmt, args);
+    va_end(args);
+}
+
+void *sr_bind_calloc(struct sr_binder *b, size_t count, size_t size)
+{
+    void *p = sr_arena_calloc(b->arena, count, size);
+    if (!p)
+        b->rc = SR_ENOMEM;
+    return p;
+}
+
+const char *sr_bind_dup(struct sr_binder *b, struct sr_bytes s)
+{
+    struct sr_bytes copy = sr_arena_dup(b->arena, s);
+    if (!copy.p)
+        b->rc = SR_ENOMEM;
+    return copy.p ? copy.p : "";
+}
+
+const struct sr_yaml_node *sr_bind_at(const struct sr_yaml_node *map, const char *key)
+{
+    const struct sr_yaml_node *value = sr_yaml_get(map, key);
+    return value ? value : map;
+}
+
+struct sr_config_position sr_bind_position(const struct sr_yaml_node *node)
+{
+    return node->broken ? (struct sr_config_position){0}
+                        : (struct sr_config_position){node->line, node->column};
+}

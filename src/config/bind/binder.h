@@ -1,0 +1,39 @@
+/*
+ * What a load carries along while it binds and links: where values are kept, and where mistakes are told.
+ */
+#ifndef SR_CONFIG_BIND_BINDER_H
+#define SR_CONFIG_BIND_BINDER_H
+
+#include "config/bind/schema.h"
+#include "config/config.h"
+
+struct sr_binder {
+    const struct sr_section *root; /* of the whole file: where hints look for a key */
+    struct sr_arena *arena;        /* the snapshot's */
+    struct sr_problems *problems;
+    bool lenient;
+    int rc; /* SR_OK, or SR_ENOMEM from then on */
+};
+
+/* An error at a node (NULL: without a place). */
+void sr_bind_error(struct sr_binder *b, const struct sr_yaml_node *node, const char *fmt, ...)
+    SR_PRINTF(3, 4);
+void sr_bind_warning(struct sr_binder *b, const struct sr_yaml_node *node, const char *fmt, ...)
+    SR_PRINTF(3, 4);
+
+/* A key or value that exists elsewhere but not here: an error, or a warning when lenient. */
+void sr_bind_unsupported(struct sr_binder *b, const struct sr_yaml_node *node, const char *fmt, ...)
+    SR_PRINTF(3, 4);
+
+/* Zeroed memory and copies from the snapshot's arena. Never NULL for the copy ("" when memory is out); NULL
+ * for the array when memory is out: `b->rc` says so. */
+void *sr_bind_calloc(struct sr_binder *b, size_t count, size_t size);
+const char *sr_bind_dup(struct sr_binder *b, struct sr_bytes s);
+
+/* The position of a node in the file; none for a broken one. */
+struct sr_config_position sr_bind_position(const struct sr_yaml_node *node);
+
+/* The place of a key in a mapping, or of the mapping when it is absent. */
+const struct sr_yaml_node *sr_bind_at(const struct sr_yaml_node *map, const char *key);
+
+#endif

@@ -1,0 +1,79 @@
+/* The labels of the built-in domain classifier, and the domain rules that name them. */
+#include "config/link/domains.h"
+
+#include "config/bind/hint.h"
+#include "config/link/names.h"
+
+/* What the built-in classifier tells apart. */
+static const char *const labels[] = {
+    "business",  "law",  "psychology", "biology",          "chemistry",  "history",     "other", "health",
+    "economics", "math", "physics",    "computer science", "philosophy", "engineering", NULL};
+
+const char *sr_config_domain_label(struct sr_bytes name)
+{
+    for (const char *const *label = labels; *label; label++) {
+        size_t n = strlen(*label), i = 0;
+        while (i < n && i < name.n) {
+            char c = name.p[i] == '_' || name.p[i] == '-' ? ' ' : sr_ascii_lower(name.p[i]);
+            if (c != (*label)[i])
+                break;
+            i++;
+        }
+        if (i == n && n == name.n)
+            return *label;
+    }
+    return NULL;
+}
+
+static const char *label_hint(struct sr_bytes name, char *text, size_t size)
+{
+    struct sr_nearest nearest = {.word = name};
+    for (const char *const *label = labels; *label; label++)
+        sr_nearest_try(&nearest, *label);
+    return sr_nearest_hint(&nearest, text, size);
+}
+
+static void link_own_name(struct sr_binder *b, const struct sr_yaml_node *node,
+                          struct sr_config_domain *domain)
+{
+    char hint[SR_LINK_HINT_SIZE];
+    struct sr_bytes name = sr_bytes_str(domain->name);
+    const char *label = sr_config_domain_label(name);
+    if (name.n == 0 || sr_yaml_get(node, "mmlu_categories"))
+        return;
+    if (!label) {
+        sr_bind_error(b, sr_bind_at(node, "name"),
+                      "domain `%.60s` is no label of the classifier and has no mmlu_categories%s",
+                      domain->name, label_hint(name, hint, sizeof hint));
+        return;
+    }
+    const char **only = sr_bind_calloc(b, 1, sizeof *only);
+    if (!only)
+        return;
+    *only = label;
+    domain->mmlu_categories = (struct sr_strings){only, 1};
+}
+
+void sr_link_domains(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config)
+{
+    const struct sr_yaml_node *list =
+        sr_yaml_get(sr_yaml_get(sr_yaml_get(root, "routing"), "signals"), "domains");
+    char hint[SR_LINK_HINT_SIZE];
+    if (config->global.domain_model[0])
+        return;
+    for (size_t i = 0; i < config->n_domains; i++) {
+        struct sr_config_domain *domain = &config->domains[i];
+        const struct sr_yaml_node *names = sr_yaml_get(list->items[i], "mmlu_categories");
+        link_own_name(b, list->items[i], domain);
+        for (size_t j = 0; names && j < domain->mmlu_categories.count; j++) {
+            const char **name = &domain->mmlu_categories.items[j];
+            const char *label = sr_config_domain_label(sr_bytes_str(*name));
+            if (!label)
+                sr_bind_error(b, j < names->count ? names->items[j] : names,
+                              "`%.60s` is no label of the domain classifier%s", *name,
+                              label_hint(sr_bytes_str(*name), hint, sizeof hint));
+            else
+                *name = label;
+        }
+    }
+}
