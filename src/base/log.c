@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/json_write.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -58,19 +59,21 @@ void sr_log(enum sr_log_level level, const char *event, const char *fmt, ...)
     uint64_t now = sr_clock_wall_ns();
     time_t seconds = (time_t)(now / SR_NS_PER_S);
     struct tm tm;
-    char stamp[32];
+    char stamp[48];
     gmtime_r(&seconds, &tm);
-    strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &tm);
+    size_t n = strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &tm);
+    snprintf(stamp + n, sizeof stamp - n, ".%03uZ", (unsigned)(now / SR_NS_PER_MS % 1000));
 
     struct sr_buf line;
     sr_buf_init(&line, LOG_LINE_MAX);
-    int rc = sr_buf_printf(&line, "{\"time\":\"%s.%03uZ\",\"level\":\"%s\",\"event\":\"%s\",\"msg\":\"",
-                           stamp, (unsigned)(now / SR_NS_PER_MS % 1000), names[level], event);
-    if (rc == SR_OK)
-        rc = sr_buf_append_json(&line, sr_bytes_str(text));
-    if (rc == SR_OK)
-        rc = sr_buf_append(&line, "\"}", 2);
-    if (rc == SR_OK) {
+    struct sr_json_writer w = sr_json_writer_of(&line);
+    sr_json_object(&w, NULL);
+    sr_json_text(&w, "time", stamp);
+    sr_json_text(&w, "level", names[level]);
+    sr_json_text(&w, "event", event);
+    sr_json_text(&w, "msg", text);
+    sr_json_object_end(&w);
+    if (w.rc == SR_OK) {
         pthread_mutex_lock(&log_lock);
         if (log_sink)
             log_sink(log_ctx, level, sr_buf_view(&line));

@@ -4,6 +4,7 @@
 #include "cli/cmd.h"
 
 #include "base/clock.h"
+#include "base/json_write.h"
 #include "cli/classify/guards.h"
 #include "cli/classify/tiers.h"
 #include "cli/eval/rows.h"
@@ -52,24 +53,23 @@ static int put_json(struct sr_buf *out, const struct sr_tiers_model *model, cons
                     struct sr_bytes id)
 {
     const struct sr_classifier *c = model->classifier;
-    int rc = sr_buf_printf(out, "{");
-    if (rc == SR_OK && id.p)
-        rc = sr_buf_printf(out, "\"id\":%.*s,", (int)id.n, id.p);
-    if (rc == SR_OK)
-        rc = sr_buf_printf(out, "\"task\":\"%s\",\"tier\":\"%s\",\"label\":\"", c->task, answer->tier);
-    if (rc == SR_OK)
-        rc = sr_buf_append_json(out, sr_bytes_str(c->labels[answer->top]));
-    if (rc == SR_OK)
-        rc = sr_buf_printf(out, "\",\"confidence\":%.6f,\"probabilities\":{",
-                           (double)answer->probabilities[answer->top]);
-    for (size_t i = 0; i < c->n_labels && rc == SR_OK; i++) {
-        rc = sr_buf_append_bytes(out, i ? SR_LIT(",\"") : SR_LIT("\""));
-        if (rc == SR_OK)
-            rc = sr_buf_append_json(out, sr_bytes_str(c->labels[i]));
-        if (rc == SR_OK)
-            rc = sr_buf_printf(out, "\":%.6f", (double)answer->probabilities[i]);
+    struct sr_json_writer w = sr_json_writer_of(out);
+    sr_json_object(&w, NULL);
+    if (id.p)
+        sr_json_raw(&w, "id", id);
+    sr_json_text(&w, "task", c->task);
+    sr_json_text(&w, "tier", answer->tier);
+    sr_json_text(&w, "label", c->labels[answer->top]);
+    sr_json_real(&w, "confidence", "%.6f", (double)answer->probabilities[answer->top]);
+    sr_json_object(&w, "probabilities");
+    for (size_t i = 0; i < c->n_labels; i++) {
+        sr_json_name(&w, sr_bytes_str(c->labels[i]));
+        sr_json_real(&w, NULL, "%.6f", (double)answer->probabilities[i]);
     }
-    return rc == SR_OK ? sr_buf_printf(out, "},\"us\":%.1f}\n", answer->us) : rc;
+    sr_json_object_end(&w);
+    sr_json_real(&w, "us", "%.1f", answer->us);
+    sr_json_object_end(&w);
+    return w.rc ? w.rc : sr_buf_append(out, "\n", 1);
 }
 
 static int put_picture(struct sr_buf *out, const struct sr_tiers_model *model, const struct answer *answer,

@@ -4,6 +4,7 @@
 #include "cli/cmd.h"
 
 #include "base/clock.h"
+#include "base/json_write.h"
 #include "base/mem.h"
 #include "cli/classify/encoder.h"
 #include "cli/eval/rows.h"
@@ -39,32 +40,26 @@ static const struct sr_usage usage = {
     SR_OPTIONS(options),
 };
 
-static int put_vector(struct sr_buf *out, const float *vector, size_t n, const char *comma)
-{
-    int rc = SR_OK;
-    for (size_t i = 0; i < n && rc == SR_OK; i++)
-        rc = sr_buf_printf(out, "%s%.8g", i ? comma : "", (double)vector[i]);
-    return rc;
-}
-
 static int put_json(struct sr_buf *out, const struct sr_embed *group, size_t i, const char *model,
                     const float *vector, struct sr_bytes id, double us)
 {
-    const struct sr_windows *w = sr_embed_windows(group, i);
-    int rc = sr_buf_printf(out, "{");
-    if (rc == SR_OK && id.p)
-        rc = sr_buf_printf(out, "\"id\":%.*s,", (int)id.n, id.p);
-    if (rc == SR_OK)
-        rc = sr_buf_printf(out, "\"model\":\"");
-    if (rc == SR_OK)
-        rc = sr_buf_append_json(out, sr_bytes_str(model));
-    if (rc == SR_OK)
-        rc = sr_buf_printf(
-            out, "\",\"dimensions\":%zu,\"tokens\":%zu,\"tokens_read\":%zu,\"windows\":%zu,\"embedding\":[",
-            sr_embed_dimensions(group), w->tokens, w->read, w->n);
-    if (rc == SR_OK)
-        rc = put_vector(out, vector, sr_embed_dimensions(group), ",");
-    return rc == SR_OK ? sr_buf_printf(out, "],\"us\":%.1f}\n", us) : rc;
+    const struct sr_windows *windows = sr_embed_windows(group, i);
+    struct sr_json_writer w = sr_json_writer_of(out);
+    sr_json_object(&w, NULL);
+    if (id.p)
+        sr_json_raw(&w, "id", id);
+    sr_json_text(&w, "model", model);
+    sr_json_uint(&w, "dimensions", sr_embed_dimensions(group));
+    sr_json_uint(&w, "tokens", windows->tokens);
+    sr_json_uint(&w, "tokens_read", windows->read);
+    sr_json_uint(&w, "windows", windows->n);
+    sr_json_array(&w, "embedding");
+    for (size_t k = 0; k < sr_embed_dimensions(group); k++)
+        sr_json_real(&w, NULL, "%.8g", (double)vector[k]);
+    sr_json_array_end(&w);
+    sr_json_real(&w, "us", "%.1f", us);
+    sr_json_object_end(&w);
+    return w.rc ? w.rc : sr_buf_append(out, "\n", 1);
 }
 
 static int put_picture(struct sr_buf *out, const struct sr_embed *group, const char *model,

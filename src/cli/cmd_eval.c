@@ -155,9 +155,10 @@ void sr_eval_put_end(const struct sr_tally *tally, double us, bool as_json, stru
         sr_report_put(report, "\ntime  %.1f us a row\n", us);
         return;
     }
-    sr_report_put(report, ",\"us\":%.2f,", us);
+    sr_json_real(&report->json, "us", "%.2f", us);
     sr_tally_put_json(tally, report);
-    sr_report_put(report, "}\n");
+    sr_json_object_end(&report->json);
+    sr_report_put(report, "\n");
 }
 
 /* ---- options ---- */
@@ -220,8 +221,8 @@ static int print(const struct evaluation *e)
     int code = SR_EXIT_DONE;
     sr_report_init(&report);
     e->ops->put(e->task, &e->tally, e->us / (double)e->rows, json, &report);
-    if (report.rc)
-        code = sr_cmd_fail(&usage, SR_EXIT_BROKE, "%s", sr_strerror(report.rc));
+    if (report.json.rc)
+        code = sr_cmd_fail(&usage, SR_EXIT_BROKE, "%s", sr_strerror(report.json.rc));
     else if (!sr_cmd_put(sr_buf_view(&report.text)))
         code = sr_cmd_fail(&usage, SR_EXIT_BROKE, "cannot write to standard output");
     sr_report_dispose(&report);

@@ -3,6 +3,7 @@
  */
 #include "cli/cmd.h"
 
+#include "base/json_write.h"
 #include "base/log.h"
 #include "cli/term.h"
 #include "semroute/semroute.h"
@@ -40,10 +41,17 @@ static void drop_line(void *ctx, const char *line, size_t n)
 /* {"model":"auto","messages":[{"role":"user","content":TEXT}]} */
 static int body_of_text(struct sr_bytes text, struct sr_buf *body)
 {
-    int rc = sr_buf_printf(body, "{\"model\":\"auto\",\"messages\":[{\"role\":\"user\",\"content\":\"");
-    if (rc == SR_OK)
-        rc = sr_buf_append_json(body, text);
-    return rc == SR_OK ? sr_buf_printf(body, "\"}]}") : rc;
+    struct sr_json_writer w = sr_json_writer_of(body);
+    sr_json_object(&w, NULL);
+    sr_json_text(&w, "model", "auto");
+    sr_json_array(&w, "messages");
+    sr_json_object(&w, NULL);
+    sr_json_text(&w, "role", "user");
+    sr_json_bytes(&w, "content", text);
+    sr_json_object_end(&w);
+    sr_json_array_end(&w);
+    sr_json_object_end(&w);
+    return w.rc;
 }
 
 static int read_body(const struct sr_operands *operands, struct sr_buf *body, struct sr_err *err)

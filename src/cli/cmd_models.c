@@ -3,6 +3,7 @@
  */
 #include "cli/cmd.h"
 
+#include "base/json_write.h"
 #include "cli/classify/encoder.h"
 #include "cli/models/manifest.h"
 #include "cli/models/models_found.h"
@@ -15,6 +16,7 @@
 
 #define BUILT_IN  "domain-linear"
 #define TEXTS_MAX ((size_t)16 << 20)
+#define JSON_MAX  ((size_t)16 << 20)
 
 static bool json;
 static const char *text_file;
@@ -59,17 +61,42 @@ static int open_model(const char *path, struct sr_linear **model)
                        names ? "" : ": ", err.message);
 }
 
+/* Prints the document in `out` and disposes of it. */
+static void print_document(struct sr_buf *out, const struct sr_json_writer *w)
+{
+    if (w->rc == SR_OK)
+        printf("%.*s\n", (int)out->len, out->data);
+    sr_buf_dispose(out);
+}
+
 static void print_info(const struct sr_linear *model, const char *name)
 {
     const char *const *labels = sr_linear_labels(model);
-    printf(json ? "{\"name\":\"%s\",\"task\":\"%s\",\"tier\":\"linear\",\"format\":\"%s\",\"rows\":%zu,"
-                  "\"sha256\":\"%s\","
-                  "\"labels\":["
-                : "name    %s\ntask    %s\ntier    linear\nformat  %s\nrows    %zu\nsha256  %s\nlabels  ",
-           name, sr_linear_task(model), SR_LINEAR_FORMAT, sr_linear_rows(model), sr_linear_sha256(model));
+    printf("name    %s\ntask    %s\ntier    linear\nformat  %s\nrows    %zu\nsha256  %s\nlabels  ", name,
+           sr_linear_task(model), SR_LINEAR_FORMAT, sr_linear_rows(model), sr_linear_sha256(model));
     for (size_t i = 0; i < sr_linear_n_labels(model); i++)
-        printf(json ? "%s\"%s\"" : "%s%s", !i ? "" : json ? "," : ", ", labels[i]);
-    printf(json ? "]}\n" : "\n");
+        printf("%s%s", i ? ", " : "", labels[i]);
+    printf("\n");
+}
+
+static void print_info_json(const struct sr_linear *model, const char *name)
+{
+    struct sr_buf out;
+    sr_buf_init(&out, JSON_MAX);
+    struct sr_json_writer w = sr_json_writer_of(&out);
+    sr_json_object(&w, NULL);
+    sr_json_text(&w, "name", name);
+    sr_json_text(&w, "task", sr_linear_task(model));
+    sr_json_text(&w, "tier", "linear");
+    sr_json_text(&w, "format", SR_LINEAR_FORMAT);
+    sr_json_uint(&w, "rows", sr_linear_rows(model));
+    sr_json_text(&w, "sha256", sr_linear_sha256(model));
+    sr_json_array(&w, "labels");
+    for (size_t i = 0; i < sr_linear_n_labels(model); i++)
+        sr_json_text(&w, NULL, sr_linear_labels(model)[i]);
+    sr_json_array_end(&w);
+    sr_json_object_end(&w);
+    print_document(&out, &w);
 }
 
 static bool has_file(const char *folder, const char *name)
@@ -109,66 +136,76 @@ static int resolve(const char *folder, struct opened *out)
     return SR_EXIT_DONE;
 }
 
-static void put_string(const char *text)
-{
-    struct sr_buf out;
-    sr_buf_init(&out, (size_t)1 << 20);
-    if (sr_buf_append_json(&out, sr_bytes_str(text)) == SR_OK)
-        printf("\"%.*s\"", (int)out.len, out.data);
-    sr_buf_dispose(&out);
-}
-
 static const char *kind_name(enum sr_head_kind kind)
 {
     static const char *const names[] = {"embedding", "sequence", "token"};
     return names[kind];
 }
 
-static void print_head(const struct sr_head_info *head, bool first)
+static void print_head(const struct sr_head_info *head)
 {
-    if (!json) {
-        printf("head          %s (%s, %zu %s)%s", head->name, kind_name(head->kind), head->n_labels,
-               head->labels ? "labels" : "dimensions", head->labels ? ": " : "");
-        for (size_t i = 0; head->labels && i < head->n_labels; i++)
-            printf("%s%s", i ? ", " : "", head->labels[i]);
-        printf("\n");
-        return;
-    }
-    printf("%s{\"name\":", first ? "" : ",");
-    put_string(head->name);
-    printf(",\"kind\":\"%s\",\"size\":%zu,\"adapted\":%s,\"temperature\":%g,\"labels\":[",
-           kind_name(head->kind), head->n_labels, head->adapted ? "true" : "false",
-           (double)head->temperature);
-    for (size_t i = 0; head->labels && i < head->n_labels; i++) {
-        printf(i ? "," : "");
-        put_string(head->labels[i]);
-    }
-    printf("]}");
+    printf("head          %s (%s, %zu %s)%s", head->name, kind_name(head->kind), head->n_labels,
+           head->labels ? "labels" : "dimensions", head->labels ? ": " : "");
+    for (size_t i = 0; head->labels && i < head->n_labels; i++)
+        printf("%s%s", i ? ", " : "", head->labels[i]);
+    printf("\n");
 }
 
 static void print_encoder(const struct sr_encoder *encoder)
 {
     const struct sr_encoder_info *i = sr_encoder_info(encoder);
-    if (json) {
-        printf("{\"name\":");
-        put_string(sr_cli_encoder_name(encoder));
-        printf(",\"folder\":");
-        put_string(i->folder);
-    } else {
-        printf("name          %s\nfolder        %s\n", sr_cli_encoder_name(encoder), i->folder);
-    }
-    printf(
-        json ? ",\"tier\":\"neural\",\"architecture\":\"%s\",\"layers\":%zu,\"hidden\":%zu,"
-               "\"attention_heads\":%zu,\"intermediate\":%zu,\"vocabulary\":%zu,\"max_tokens\":%zu,"
-               "\"parameters\":%zu,\"precision\":\"%s\",\"weight_bytes\":%zu,\"mapped_bytes\":%zu,\"heads\":["
-             : "tier          neural\narchitecture  %s, %zu layers, %zu wide, %zu attention heads, %zu in "
-               "between\nvocabulary    %zu\npositions     %zu\nparameters    %zu\nprecision     %s\n"
-               "memory        %zu bytes of weights, %zu bytes of files mapped\n",
-        i->architecture, i->layers, i->hidden, i->attention_heads, i->intermediate, i->vocab, i->max_tokens,
-        i->parameters, sr_precision_name(i->precision), i->weight_bytes, i->mapped_bytes);
+    printf("name          %s\nfolder        %s\n", sr_cli_encoder_name(encoder), i->folder);
+    printf("tier          neural\narchitecture  %s, %zu layers, %zu wide, %zu attention heads, %zu in "
+           "between\nvocabulary    %zu\npositions     %zu\nparameters    %zu\nprecision     %s\n"
+           "memory        %zu bytes of weights, %zu bytes of files mapped\n",
+           i->architecture, i->layers, i->hidden, i->attention_heads, i->intermediate, i->vocab,
+           i->max_tokens, i->parameters, sr_precision_name(i->precision), i->weight_bytes, i->mapped_bytes);
     for (size_t h = 0; h < i->n_heads; h++)
-        print_head(&i->heads[h], h == 0);
-    printf(json ? "]}\n" : "");
+        print_head(&i->heads[h]);
+}
+
+static void put_head(struct sr_json_writer *w, const struct sr_head_info *head)
+{
+    sr_json_object(w, NULL);
+    sr_json_text(w, "name", head->name);
+    sr_json_text(w, "kind", kind_name(head->kind));
+    sr_json_uint(w, "size", head->n_labels);
+    sr_json_bool(w, "adapted", head->adapted);
+    sr_json_real(w, "temperature", "%g", (double)head->temperature);
+    sr_json_array(w, "labels");
+    for (size_t i = 0; head->labels && i < head->n_labels; i++)
+        sr_json_text(w, NULL, head->labels[i]);
+    sr_json_array_end(w);
+    sr_json_object_end(w);
+}
+
+static void print_encoder_json(const struct sr_encoder *encoder)
+{
+    const struct sr_encoder_info *i = sr_encoder_info(encoder);
+    struct sr_buf out;
+    sr_buf_init(&out, JSON_MAX);
+    struct sr_json_writer w = sr_json_writer_of(&out);
+    sr_json_object(&w, NULL);
+    sr_json_text(&w, "name", sr_cli_encoder_name(encoder));
+    sr_json_text(&w, "folder", i->folder);
+    sr_json_text(&w, "tier", "neural");
+    sr_json_text(&w, "architecture", i->architecture);
+    sr_json_uint(&w, "layers", i->layers);
+    sr_json_uint(&w, "hidden", i->hidden);
+    sr_json_uint(&w, "attention_heads", i->attention_heads);
+    sr_json_uint(&w, "intermediate", i->intermediate);
+    sr_json_uint(&w, "vocabulary", i->vocab);
+    sr_json_uint(&w, "max_tokens", i->max_tokens);
+    sr_json_uint(&w, "parameters", i->parameters);
+    sr_json_text(&w, "precision", sr_precision_name(i->precision));
+    sr_json_uint(&w, "weight_bytes", i->weight_bytes);
+    sr_json_uint(&w, "mapped_bytes", i->mapped_bytes);
+    sr_json_array(&w, "heads");
+    for (size_t h = 0; h < i->n_heads; h++)
+        put_head(&w, &i->heads[h]);
+    sr_json_array_end(&w);
+    sr_json_object_end(&w);
+    print_document(&out, &w);
 }
 
 static int info_encoder(const char *folder)
@@ -187,7 +224,7 @@ static int info_encoder(const char *folder)
         bool broke = rc == SR_ENOENT || rc == SR_EIO || rc == SR_ENOMEM;
         return sr_cmd_fail(&usage, broke ? SR_EXIT_BROKE : SR_EXIT_NO, "%s", err.message);
     }
-    print_encoder(encoder);
+    (json ? print_encoder_json : print_encoder)(encoder);
     sr_encoder_unref(encoder);
     return SR_EXIT_DONE;
 }
@@ -208,56 +245,81 @@ static int info(const char *path)
             path, path);
     int code = open_model(path, &model);
     if (code == SR_EXIT_DONE)
-        print_info(model, path ? path : BUILT_IN);
+        (json ? print_info_json : print_info)(model, path ? path : BUILT_IN);
     sr_linear_unref(model);
     return code;
 }
 
 /* ---- list ---- */
 
-static void print_linear_line(const struct sr_linear *model, const char *name, bool first)
+/* One line of the list: a model and where it is, NULL where it is not there; `sha256` NULL: not known here.
+ */
+struct listed {
+    const char *name, *task, *tier, *sha256, *where;
+};
+
+static void print_line(const struct listed *l)
 {
-    if (json)
-        printf("%s{\"name\":\"%s\",\"task\":\"%s\",\"tier\":\"linear\",\"where\":\"built "
-               "in\",\"sha256\":\"%s\"}",
-               first ? "" : ",", name, sr_linear_task(model), sr_linear_sha256(model));
-    else
-        printf("%-17s %-10s %-7s %.16s  built in\n", name, sr_linear_task(model), "linear",
-               sr_linear_sha256(model));
+    printf("%-17s %-10s %-7s %-16.16s  %s\n", l->name, l->task, l->tier, l->sha256 ? l->sha256 : "-",
+           l->where ? l->where : "not there");
 }
 
-static void print_neural_line(const char *name, const char *task)
+static void put_line(struct sr_json_writer *w, const struct listed *l)
 {
-    char folder[SR_LOCATE_MAX];
+    sr_json_object(w, NULL);
+    sr_json_text(w, "name", l->name);
+    sr_json_text(w, "task", l->task);
+    sr_json_text(w, "tier", l->tier);
+    sr_json_text(w, "where", l->where);
+    if (l->sha256)
+        sr_json_text(w, "sha256", l->sha256);
+    sr_json_object_end(w);
+}
+
+static struct listed linear_line(const struct sr_linear *model, const char *name)
+{
+    return (struct listed){name, sr_linear_task(model), "linear", sr_linear_sha256(model), "built in"};
+}
+
+static struct listed neural_line(const char *name, const char *task, char folder[SR_LOCATE_MAX])
+{
     bool there = sr_locate_model(folder, name, NULL) == SR_OK;
+    return (struct listed){name, task, "neural", NULL, there ? folder : NULL};
+}
+
+static void print_list(const struct listed *lines, size_t n)
+{
+    struct sr_buf out;
     if (!json) {
-        printf("%-17s %-10s %-7s %-16s  %s\n", name, task, "neural", "-", there ? folder : "not there");
+        printf("%-17s %-10s %-7s %-16s  %s\n", "name", "task", "tier", "sha256", "where");
+        for (size_t i = 0; i < n; i++)
+            print_line(&lines[i]);
         return;
     }
-    printf(",{\"name\":\"%s\",\"task\":\"%s\",\"tier\":\"neural\",\"where\":", name, task);
-    if (there)
-        put_string(folder);
-    else
-        printf("null");
-    printf("}");
+    sr_buf_init(&out, JSON_MAX);
+    struct sr_json_writer w = sr_json_writer_of(&out);
+    sr_json_array(&w, NULL);
+    for (size_t i = 0; i < n; i++)
+        put_line(&w, &lines[i]);
+    sr_json_array_end(&w);
+    print_document(&out, &w);
 }
 
 static int list(void)
 {
     struct sr_linear *domain = NULL, *jailbreak = NULL;
+    struct listed lines[4];
+    char folders[2][SR_LOCATE_MAX];
+    size_t n = 0;
     int code = open_model(NULL, &domain);
     if (code != SR_EXIT_DONE)
         return code;
-    if (json)
-        printf("[");
-    else
-        printf("%-17s %-10s %-7s %-16s  %s\n", "name", "task", "tier", "sha256", "where");
-    print_linear_line(domain, BUILT_IN, true);
+    lines[n++] = linear_line(domain, BUILT_IN);
     if (sr_linear_open_jailbreak(&jailbreak, NULL) == SR_OK)
-        print_linear_line(jailbreak, "jailbreak-linear", false);
-    print_neural_line(SR_LOCATE_DEFAULT, "embedding");
-    print_neural_line("neural", "heads");
-    printf(json ? "]\n" : "");
+        lines[n++] = linear_line(jailbreak, "jailbreak-linear");
+    lines[n++] = neural_line(SR_LOCATE_DEFAULT, "embedding", folders[0]);
+    lines[n++] = neural_line("neural", "heads", folders[1]);
+    print_list(lines, n);
     sr_linear_unref(domain);
     sr_linear_unref(jailbreak);
     return SR_EXIT_DONE;

@@ -1,6 +1,7 @@
 /* The sentence and the members of a JSON document. */
 #include "decide/explain.h"
 
+#include "base/json_write.h"
 #include "decide/plan.h"
 
 #include <stdio.h>
@@ -58,92 +59,66 @@ void sr_plan_explain_why(const struct sr_explanation *e, char out[SR_ERR_MESSAGE
         snprintf(out, SR_ERR_MESSAGE_MAX, "%s", order);
 }
 
-/* Appends until the first failure, which stays. */
-struct doc {
-    struct sr_buf *out;
-    int rc;
-};
-
-static void put(struct doc *doc, const char *text)
+static void put_state(struct sr_json_writer *w, enum sr_rule_state state)
 {
-    if (!doc->rc)
-        doc->rc = sr_buf_append_bytes(doc->out, sr_bytes_str(text));
+    if (state == SR_RULE_OPEN)
+        sr_json_null(w, "matched");
+    else
+        sr_json_bool(w, "matched", state == SR_RULE_YES);
 }
 
-static void put_string(struct doc *doc, const char *before, const char *text)
-{
-    put(doc, before);
-    put(doc, "\"");
-    if (!doc->rc)
-        doc->rc = sr_buf_append_json(doc->out, sr_bytes_str(text));
-    put(doc, "\"");
-}
-
-static void put_number(struct doc *doc, const char *before, double value)
-{
-    put(doc, before);
-    if (!doc->rc)
-        doc->rc = sr_buf_printf(doc->out, "%.6g", value);
-}
-
-static void put_state(struct doc *doc, enum sr_rule_state state)
-{
-    put(doc, ",\"matched\":");
-    put(doc, state == SR_RULE_OPEN ? "null" : state == SR_RULE_YES ? "true" : "false");
-}
-
-static void put_rule(struct doc *doc, const struct sr_explanation *e, const struct sr_rule_node *node)
+static void put_rule(struct sr_json_writer *w, const char *key, const struct sr_explanation *e,
+                     const struct sr_rule_node *node)
 {
     static const char *const operators[] = {"", "AND", "OR", "NOT"};
     struct sr_rule_value value = sr_rule_eval(node, e->results);
+    sr_json_object(w, key);
     if (node->op == SR_RULE_LEAF) {
         enum sr_signal_type type = (enum sr_signal_type)node->type;
-        put_string(doc, "{\"type\":", sr_signal_registry[type]->name);
-        put_string(doc, ",\"name\":", sr_signals_rule_name(e->plan->signals, type, node->rule));
-        put_state(doc, value.state);
-        put(doc, "}");
-        return;
+        sr_json_text(w, "type", sr_signal_registry[type]->name);
+        sr_json_text(w, "name", sr_signals_rule_name(e->plan->signals, type, node->rule));
+        put_state(w, value.state);
+    } else {
+        sr_json_text(w, "operator", operators[node->op]);
+        put_state(w, value.state);
+        sr_json_array(w, "conditions");
+        for (uint32_t at = 1; at < node->size; at += node[at].size)
+            put_rule(w, NULL, e, &node[at]);
+        sr_json_array_end(w);
     }
-    put_string(doc, "{\"operator\":", operators[node->op]);
-    put_state(doc, value.state);
-    put(doc, ",\"conditions\":[");
-    for (uint32_t at = 1; at < node->size; at += node[at].size) {
-        put(doc, at > 1 ? "," : "");
-        put_rule(doc, e, &node[at]);
-    }
-    put(doc, "]}");
+    sr_json_object_end(w);
 }
 
-static void put_decision(struct doc *doc, const struct sr_explanation *e, const struct sr_plan_entry *entry)
+static void put_decision(struct sr_json_writer *w, const struct sr_explanation *e,
+                         const struct sr_plan_entry *entry)
 {
     const struct sr_config_decision *decision = &e->plan->config->decisions[entry->decision];
     struct sr_rule_value value = sr_plan_eval(e->plan, entry, e->results);
-    put_string(doc, "{\"name\":", decision->name);
+    sr_json_object(w, NULL);
+    sr_json_text(w, "name", decision->name);
     if (decision->description && *decision->description)
-        put_string(doc, ",\"description\":", decision->description);
-    put_number(doc, ",\"priority\":", (double)decision->priority);
+        sr_json_text(w, "description", decision->description);
+    sr_json_real(w, "priority", "%.6g", (double)decision->priority);
     if (decision->tier > 0)
-        put_number(doc, ",\"tier\":", (double)decision->tier);
-    put_state(doc, value.state);
-    put_number(doc, ",\"confidence\":", value.state == SR_RULE_YES ? (double)value.low : 0.0);
-    put(doc, ",\"rules\":");
+        sr_json_real(w, "tier", "%.6g", (double)decision->tier);
+    put_state(w, value.state);
+    sr_json_real(w, "confidence", "%.6g", value.state == SR_RULE_YES ? (double)value.low : 0.0);
     if (entry->has_rules)
-        put_rule(doc, e, &e->plan->nodes[entry->first]);
+        put_rule(w, "rules", e, &e->plan->nodes[entry->first]);
     else
-        put(doc, "null");
-    put(doc, "}");
+        sr_json_null(w, "rules");
+    sr_json_object_end(w);
 }
 
 int sr_plan_explain_json(const struct sr_explanation *e, struct sr_buf *out)
 {
-    struct doc doc = {.out = out};
+    struct sr_json_writer w = sr_json_writer_of(out);
     char why[SR_ERR_MESSAGE_MAX];
-    put(&doc, "\"decisions\":[");
-    for (size_t i = 0; i < e->plan->n; i++) {
-        put(&doc, i ? "," : "");
-        put_decision(&doc, e, &e->plan->entries[i]);
-    }
+    sr_json_array(&w, "decisions");
+    for (size_t i = 0; i < e->plan->n; i++)
+        put_decision(&w, e, &e->plan->entries[i]);
+    sr_json_array_end(&w);
     sr_plan_explain_why(e, why);
-    put_string(&doc, "],\"why\":", why);
-    return doc.rc;
+    sr_json_text(&w, "why", why);
+    return w.rc;
 }

@@ -4,11 +4,13 @@
 #include "mock/answer.h"
 
 #include "base/hash.h"
+#include "base/json_write.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
-#define CREATED    "1700000000"
+#define CREATED    UINT64_C(1700000000)
 #define DIMENSIONS 16
 
 enum path { PATH_MODEL = 1, PATH_STREAM, PATH_INCLUDE_USAGE, PATH_TEXT, PATH_INPUT };
@@ -62,12 +64,23 @@ static uint64_t prompt_tokens(const struct sr_mock_ask *ask)
     return ask->prompt_bytes / 4 + 3;
 }
 
-static int put_usage(const struct sr_mock_ask *ask, uint64_t completion, struct sr_buf *out)
+static void put_usage(const struct sr_mock_ask *ask, uint64_t completion, struct sr_json_writer *w)
 {
     uint64_t prompt = prompt_tokens(ask);
-    return sr_buf_printf(
-        out, "{\"prompt_tokens\":%" PRIu64 ",\"completion_tokens\":%" PRIu64 ",\"total_tokens\":%" PRIu64 "}",
-        prompt, completion, prompt + completion);
+    sr_json_object(w, "usage");
+    sr_json_uint(w, "prompt_tokens", prompt);
+    sr_json_uint(w, "completion_tokens", completion);
+    sr_json_uint(w, "total_tokens", prompt + completion);
+    sr_json_object_end(w);
+}
+
+/* The model as the request wrote it: the inside of a JSON string. */
+static void put_model(const struct sr_mock_ask *ask, struct sr_json_writer *w)
+{
+    sr_json_string(w, "model");
+    if (!w->rc)
+        w->rc = sr_buf_append_bytes(w->out, ask->model);
+    sr_json_string_end(w);
 }
 
 static int put_text(const struct sr_mock_ask *ask, struct sr_buf *out)
@@ -82,25 +95,31 @@ static double coordinate(struct sr_bytes text, uint64_t i)
     return (double)(sr_hash64(text, i) >> 11) / 4503599627370496.0 - 1;
 }
 
-static int put_vector(size_t index, struct sr_bytes text, struct sr_buf *out)
+static void put_vector(size_t index, struct sr_bytes text, struct sr_json_writer *w)
 {
     double norm = 0;
     for (uint64_t i = 0; i < DIMENSIONS; i++)
         norm += coordinate(text, i) * coordinate(text, i);
     norm = norm > 0 ? sqrt(norm) : 1;
-    int rc = sr_buf_printf(out, "%s{\"object\":\"embedding\",\"index\":%zu,\"embedding\":[", index ? "," : "",
-                           index);
-    for (uint64_t i = 0; i < DIMENSIONS && rc == SR_OK; i++)
-        rc = sr_buf_printf(out, "%s%.6f", i ? "," : "", coordinate(text, i) / norm);
-    return rc == SR_OK ? sr_buf_append(out, "]}", 2) : rc;
+    sr_json_object(w, NULL);
+    sr_json_text(w, "object", "embedding");
+    sr_json_uint(w, "index", index);
+    sr_json_array(w, "embedding");
+    for (uint64_t i = 0; i < DIMENSIONS; i++)
+        sr_json_real(w, NULL, "%.6f", coordinate(text, i) / norm);
+    sr_json_array_end(w);
+    sr_json_object_end(w);
 }
 
 /* A string, each string of a list, each list of tokens of a list; a list of tokens is one input. */
 static int put_embeddings(const struct sr_mock_ask *ask, struct sr_buf *out)
 {
+    struct sr_json_writer w = sr_json_writer_of(out);
     size_t index = 0;
-    int rc = sr_buf_printf(out, "{\"object\":\"list\",\"data\":[");
-    for (size_t i = 0; i < ask->n_inputs && rc == SR_OK; i++) {
+    sr_json_object(&w, NULL);
+    sr_json_text(&w, "object", "list");
+    sr_json_array(&w, "data");
+    for (size_t i = 0; i < ask->n_inputs; i++) {
         const struct sr_span *span = &ask->inputs[i];
         if (span->id != PATH_INPUT || (span->flags & SR_SPAN_OPEN) || span->end > ask->body.n)
             continue;
@@ -109,15 +128,30 @@ static int put_embeddings(const struct sr_mock_ask *ask, struct sr_buf *out)
         bool of_tokens = list && i + 1 < ask->n_inputs && ask->inputs[i + 1].id == PATH_INPUT &&
                          ask->inputs[i + 1].kind == SR_JSON_NUMBER;
         if (span->kind == SR_JSON_STRING || (span->kind == SR_JSON_ARRAY && element) || of_tokens)
-            rc = put_vector(index++, sr_span_raw(span, ask->body), out);
+            put_vector(index++, sr_span_raw(span, ask->body), &w);
     }
     uint64_t tokens = prompt_tokens(ask);
-    if (rc == SR_OK)
-        rc = sr_buf_printf(out,
-                           "],\"model\":\"%.*s\",\"usage\":{\"prompt_tokens\":%" PRIu64
-                           ",\"total_tokens\":%" PRIu64 "}}",
-                           (int)ask->model.n, ask->model.p, tokens, tokens);
-    return rc;
+    sr_json_array_end(&w);
+    put_model(ask, &w);
+    sr_json_object(&w, "usage");
+    sr_json_uint(&w, "prompt_tokens", tokens);
+    sr_json_uint(&w, "total_tokens", tokens);
+    sr_json_object_end(&w);
+    sr_json_object_end(&w);
+    return w.rc;
+}
+
+/* From the root to the list of choices. */
+static void put_opening(const struct sr_mock_ask *ask, const char *object, struct sr_json_writer *w)
+{
+    char id[40];
+    snprintf(id, sizeof id, "mock-%zu", ask->worker);
+    sr_json_object(w, NULL);
+    sr_json_text(w, "id", id);
+    sr_json_text(w, "object", object);
+    sr_json_uint(w, "created", CREATED);
+    put_model(ask, w);
+    sr_json_array(w, "choices");
 }
 
 int sr_mock_answer(const struct sr_mock_ask *ask, struct sr_buf *head, struct sr_buf *tail)
@@ -125,20 +159,28 @@ int sr_mock_answer(const struct sr_mock_ask *ask, struct sr_buf *head, struct sr
     if (ask->endpoint == SR_MOCK_EMBEDDING)
         return put_embeddings(ask, head);
     bool chat = ask->endpoint == SR_MOCK_CHAT;
-    int rc = sr_buf_printf(head,
-                           "{\"id\":\"mock-%zu\",\"object\":\"%s\",\"created\":" CREATED
-                           ",\"model\":\"%.*s\",\"choices\":[{\"index\":0,%s",
-                           ask->worker, chat ? "chat.completion" : "text_completion", (int)ask->model.n,
-                           ask->model.p,
-                           chat ? "\"message\":{\"role\":\"assistant\",\"content\":\"" : "\"text\":\"");
-    if (rc == SR_OK)
-        rc = put_text(ask, head);
-    if (rc == SR_OK)
-        rc = sr_buf_printf(tail,
-                           "\"%s,\"logprobs\":null,\"finish_reason\":\"stop\"}],\"usage\":", chat ? "}" : "");
-    if (rc == SR_OK)
-        rc = put_usage(ask, SR_MOCK_CHUNKS, tail);
-    return rc == SR_OK ? sr_buf_append(tail, "}", 1) : rc;
+    struct sr_json_writer w = sr_json_writer_of(head);
+    put_opening(ask, chat ? "chat.completion" : "text_completion", &w);
+    sr_json_object(&w, NULL);
+    sr_json_uint(&w, "index", 0);
+    if (chat) {
+        sr_json_object(&w, "message");
+        sr_json_text(&w, "role", "assistant");
+    }
+    sr_json_string(&w, chat ? "content" : "text");
+    if (!w.rc)
+        w.rc = put_text(ask, head);
+    w.out = tail;
+    sr_json_string_end(&w);
+    if (chat)
+        sr_json_object_end(&w);
+    sr_json_null(&w, "logprobs");
+    sr_json_text(&w, "finish_reason", "stop");
+    sr_json_object_end(&w);
+    sr_json_array_end(&w);
+    put_usage(ask, SR_MOCK_CHUNKS, &w);
+    sr_json_object_end(&w);
+    return w.rc;
 }
 
 /* Chat streams open with a chunk that names the role. */
@@ -185,24 +227,27 @@ static int put_content(const struct sr_mock_ask *ask, size_t at, size_t n_chunks
     return rc;
 }
 
-static int put_choice(const struct sr_mock_ask *ask, size_t chunk, size_t n_chunks, bool role, size_t fill,
-                      struct sr_buf *out)
+static void put_choice(const struct sr_mock_ask *ask, size_t chunk, size_t n_chunks, bool role, size_t fill,
+                       struct sr_json_writer *w)
 {
     bool chat = ask->endpoint == SR_MOCK_CHAT, finish = !role && chunk == n_chunks;
-    int rc = sr_buf_printf(out, "{\"index\":0,%s", chat ? "\"delta\":{" : "\"text\":\"");
-    if (rc == SR_OK && role)
-        rc = sr_buf_printf(out, "\"role\":\"assistant\",\"content\":\"\"");
-    else if (rc == SR_OK && !finish) {
-        rc = sr_buf_printf(out, "%s", chat ? "\"content\":\"" : "");
-        if (rc == SR_OK)
-            rc = put_content(ask, chunk, n_chunks, fill, out);
-        if (rc == SR_OK && chat)
-            rc = sr_buf_append(out, "\"", 1);
+    sr_json_object(w, NULL);
+    sr_json_uint(w, "index", 0);
+    if (chat)
+        sr_json_object(w, "delta");
+    if (role)
+        sr_json_text(w, "role", "assistant");
+    if (!chat || !finish) {
+        sr_json_string(w, chat ? "content" : "text");
+        if (!w->rc && !role && !finish)
+            w->rc = put_content(ask, chunk, n_chunks, fill, w->out);
+        sr_json_string_end(w);
     }
-    if (rc == SR_OK)
-        rc = sr_buf_printf(out, "%s,\"logprobs\":null,\"finish_reason\":%s}", chat ? "}" : "\"",
-                           finish ? "\"stop\"" : "null");
-    return rc;
+    if (chat)
+        sr_json_object_end(w);
+    sr_json_null(w, "logprobs");
+    sr_json_text(w, "finish_reason", finish ? "stop" : NULL);
+    sr_json_object_end(w);
 }
 
 int sr_mock_frame(const struct sr_mock_ask *ask, size_t n_chunks, size_t at, size_t fill, struct sr_buf *out)
@@ -211,38 +256,47 @@ int sr_mock_frame(const struct sr_mock_ask *ask, size_t n_chunks, size_t at, siz
     size_t finish = opening(ask) + n_chunks;
     if (at == sr_mock_frames(ask, n_chunks) - 1)
         return sr_buf_printf(out, "data: [DONE]\n\n");
-    bool role = at<opening(ask), usage = at> finish;
-    int rc = sr_buf_printf(out,
-                           "data: {\"id\":\"mock-%zu\",\"object\":\"%s\",\"created\":" CREATED
-                           ",\"model\":\"%.*s\",\"choices\":[",
-                           ask->worker,
-                           ask->endpoint == SR_MOCK_CHAT ? "chat.completion.chunk" : "text_completion",
-                           (int)ask->model.n, ask->model.p);
-    if (rc == SR_OK && !usage)
-        rc = put_choice(ask, at - opening(ask), n_chunks, role, fill, out);
-    if (rc == SR_OK && ask->include_usage)
-        rc = sr_buf_printf(out, "],\"usage\":%s", usage ? "" : "null}\n\n");
-    else if (rc == SR_OK)
-        rc = sr_buf_printf(out, "]}\n\n");
-    if (rc == SR_OK && usage)
-        rc = put_usage(ask, n_chunks, out);
-    return rc == SR_OK && usage ? sr_buf_printf(out, "}\n\n") : rc;
+    bool role = at<opening(ask), usage = at> finish, chat = ask->endpoint == SR_MOCK_CHAT;
+    struct sr_json_writer w = {.out = out, .rc = sr_buf_append_bytes(out, SR_LIT("data: "))};
+    put_opening(ask, chat ? "chat.completion.chunk" : "text_completion", &w);
+    if (!usage)
+        put_choice(ask, at - opening(ask), n_chunks, role, fill, &w);
+    sr_json_array_end(&w);
+    if (usage)
+        put_usage(ask, n_chunks, &w);
+    else if (ask->include_usage)
+        sr_json_null(&w, "usage");
+    sr_json_object_end(&w);
+    return w.rc ? w.rc : sr_buf_append_bytes(out, SR_LIT("\n\n"));
 }
 
 int sr_mock_models(struct sr_buf *out)
 {
-    return sr_buf_printf(
-        out, "{\"object\":\"list\",\"data\":[{\"id\":\"mock\",\"object\":\"model\",\"created\":" CREATED
-             ",\"owned_by\":\"semroute\"}]}");
+    struct sr_json_writer w = sr_json_writer_of(out);
+    sr_json_object(&w, NULL);
+    sr_json_text(&w, "object", "list");
+    sr_json_array(&w, "data");
+    sr_json_object(&w, NULL);
+    sr_json_text(&w, "id", "mock");
+    sr_json_text(&w, "object", "model");
+    sr_json_uint(&w, "created", CREATED);
+    sr_json_text(&w, "owned_by", "semroute");
+    sr_json_object_end(&w);
+    sr_json_array_end(&w);
+    sr_json_object_end(&w);
+    return w.rc;
 }
 
 int sr_mock_error(int status, const char *message, struct sr_buf *out)
 {
-    int rc = sr_buf_printf(out, "{\"error\":{\"message\":\"");
-    if (rc == SR_OK)
-        rc = sr_buf_append_json(out, sr_bytes_str(message));
-    if (rc == SR_OK)
-        rc = sr_buf_printf(out, "\",\"type\":\"%s\",\"param\":null,\"code\":%d}}",
-                           status < 500 ? "invalid_request_error" : "server_error", status);
-    return rc;
+    struct sr_json_writer w = sr_json_writer_of(out);
+    sr_json_object(&w, NULL);
+    sr_json_object(&w, "error");
+    sr_json_text(&w, "message", message);
+    sr_json_text(&w, "type", status < 500 ? "invalid_request_error" : "server_error");
+    sr_json_null(&w, "param");
+    sr_json_int(&w, "code", status);
+    sr_json_object_end(&w);
+    sr_json_object_end(&w);
+    return w.rc;
 }

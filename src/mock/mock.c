@@ -7,11 +7,10 @@
  */
 #include "mock/mock.h"
 
+#include "base/json_write.h"
 #include "base/mem.h"
 #include "mock/answer.h"
 #include "net/server/server.h"
-
-#include <inttypes.h>
 
 #define QUEUE_MARK      ((size_t)256 << 10) /* bytes queued to a client, above which writing waits */
 #define PIECES_TURN     64                  /* pieces written before other connections get a turn */
@@ -206,12 +205,16 @@ static void reply_error(struct call *call, int status, const char *message)
 static void reply_stats(struct call *call)
 {
     struct worker *worker = call->worker;
-    reply_scratch(call, 200,
-                  sr_buf_printf(scratch(call),
-                                "{\"requests\":%" PRIu64 ",\"streams\":%" PRIu64 ",\"open\":%" PRIu64
-                                ",\"canceled\":%" PRIu64 ",\"body_bytes\":%" PRIu64 ",\"connections\":%zu}\n",
-                                worker->requests, worker->streams, worker->open, worker->canceled,
-                                worker->body_bytes, sr_http_server_connections(worker->server)));
+    struct sr_json_writer w = sr_json_writer_of(scratch(call));
+    sr_json_object(&w, NULL);
+    sr_json_uint(&w, "requests", worker->requests);
+    sr_json_uint(&w, "streams", worker->streams);
+    sr_json_uint(&w, "open", worker->open);
+    sr_json_uint(&w, "canceled", worker->canceled);
+    sr_json_uint(&w, "body_bytes", worker->body_bytes);
+    sr_json_uint(&w, "connections", sr_http_server_connections(worker->server));
+    sr_json_object_end(&w);
+    reply_scratch(call, 200, w.rc ? w.rc : sr_buf_append(w.out, "\n", 1));
 }
 
 /* Writes one piece of the answer's body, cut where x-mock-close says. False when the call is over. */

@@ -2,6 +2,7 @@
 #include "cli/classify/guards.h"
 
 #include "base/clock.h"
+#include "base/json_write.h"
 #include "base/utf8.h"
 #include "cli/cmd.h"
 #include "config/load.h"
@@ -90,75 +91,80 @@ static double us_since(uint64_t start)
     return (double)(sr_clock_ns() - start) / 1e3;
 }
 
-static int put_head(struct sr_buf *out, struct sr_bytes id, const char *task, const char *tier)
+static void put_head(struct sr_json_writer *w, struct sr_bytes id, const char *task, const char *tier)
 {
-    int rc = sr_buf_append(out, "{", 1);
-    if (!rc && id.n)
-        rc = sr_buf_printf(out, "\"id\":%.*s,", (int)id.n, id.p);
-    return rc ? rc : sr_buf_printf(out, "\"task\":\"%s\",\"tier\":\"%s\"", task, tier);
+    sr_json_object(w, NULL);
+    if (id.n)
+        sr_json_raw(w, "id", id);
+    sr_json_text(w, "task", task);
+    sr_json_text(w, "tier", tier);
 }
 
-static int put_disguises(struct sr_buf *out, uint32_t disguise)
+static void put_us(struct sr_json_writer *w, double us)
 {
-    int rc = sr_buf_printf(out, ",\"disguises\":[");
-    const char *comma = "";
-    for (uint32_t bit = 1; !rc && bit <= SR_DISGUISE_ROT13; bit *= 2) {
-        if (!(disguise & bit))
-            continue;
-        rc = sr_buf_printf(out, "%s\"%s\"", comma, sr_disguise_name((enum sr_disguise)bit));
-        comma = ",";
-    }
-    return rc ? rc : sr_buf_append(out, "]", 1);
+    sr_json_real(w, "us", "%.1f", us);
+    sr_json_object_end(w);
+}
+
+static void put_disguises(struct sr_json_writer *w, uint32_t disguise)
+{
+    sr_json_array(w, "disguises");
+    for (uint32_t bit = 1; bit <= SR_DISGUISE_ROT13; bit *= 2)
+        if (disguise & bit)
+            sr_json_text(w, NULL, sr_disguise_name((enum sr_disguise)bit));
+    sr_json_array_end(w);
 }
 
 static int put_jailbreak(const struct sr_guards *guards, struct sr_bytes text, struct sr_bytes id,
-                         struct sr_arena *arena, struct sr_buf *out)
+                         struct sr_arena *arena, struct sr_json_writer *w)
 {
     const struct sr_signal_result *result;
     struct sr_signal_finding find;
     uint64_t start = sr_clock_ns();
     int rc = sr_guard_task_read(guards, text, arena, &result, &find);
+    if (rc)
+        return rc;
     double us = us_since(start), risk = (double)find.confidence;
     bool attack = risk >= SR_GUARDS_THRESHOLD;
-    if (!rc)
-        rc = put_head(out, id, "jailbreak", result->tier);
-    if (!rc)
-        rc = sr_buf_printf(out, ",\"label\":\"%s\",\"confidence\":%.6f,\"score\":%.6f,\"kind\":\"%s\"",
-                           attack ? "jailbreak" : "benign", attack ? risk : 1 - risk, risk,
-                           result->labels[find.type]);
-    if (!rc)
-        rc = sr_buf_printf(out, ",\"start\":%zu,\"end\":%zu", find.start, find.end);
-    if (!rc)
-        rc = put_disguises(out, find.disguise);
-    return rc ? rc : sr_buf_printf(out, ",\"us\":%.1f}\n", us);
+    put_head(w, id, "jailbreak", result->tier);
+    sr_json_text(w, "label", attack ? "jailbreak" : "benign");
+    sr_json_real(w, "confidence", "%.6f", attack ? risk : 1 - risk);
+    sr_json_real(w, "score", "%.6f", risk);
+    sr_json_text(w, "kind", result->labels[find.type]);
+    sr_json_uint(w, "start", find.start);
+    sr_json_uint(w, "end", find.end);
+    put_disguises(w, find.disguise);
+    put_us(w, us);
+    return w->rc;
 }
 
 static int put_pii(const struct sr_guards *guards, struct sr_bytes text, struct sr_bytes id,
-                   struct sr_arena *arena, struct sr_buf *out)
+                   struct sr_arena *arena, struct sr_json_writer *w)
 {
     const struct sr_signal_result *result;
     struct sr_signal_finding worst;
     uint64_t start = sr_clock_ns();
     int rc = sr_guard_task_read(guards, text, arena, &result, &worst);
+    if (rc)
+        return rc;
     double us = us_since(start);
-    const char *comma = "";
-    if (!rc)
-        rc = put_head(out, id, "pii", result->tier);
-    if (!rc)
-        rc = sr_buf_printf(out, ",\"entities\":[");
-    for (size_t i = 0; !rc && i < result->n_finds; i++) {
+    put_head(w, id, "pii", result->tier);
+    sr_json_array(w, "entities");
+    for (size_t i = 0; i < result->n_finds; i++) {
         const struct sr_signal_finding *e = &result->finds[i];
         if ((double)e->confidence < SR_GUARDS_THRESHOLD)
             continue;
-        rc = sr_buf_printf(out, "%s{\"type\":\"%s\",\"start\":%zu,\"end\":%zu,\"text\":\"", comma,
-                           sr_entity_names[e->type], e->start, e->end);
-        if (!rc)
-            rc = sr_buf_append_json(out, sr_bytes_of(text.p + e->start, e->end - e->start));
-        if (!rc)
-            rc = sr_buf_printf(out, "\",\"confidence\":%.6f}", (double)e->confidence);
-        comma = ",";
+        sr_json_object(w, NULL);
+        sr_json_text(w, "type", sr_entity_names[e->type]);
+        sr_json_uint(w, "start", e->start);
+        sr_json_uint(w, "end", e->end);
+        sr_json_bytes(w, "text", sr_bytes_of(text.p + e->start, e->end - e->start));
+        sr_json_real(w, "confidence", "%.6f", (double)e->confidence);
+        sr_json_object_end(w);
     }
-    return rc ? rc : sr_buf_printf(out, "],\"us\":%.1f}\n", us);
+    sr_json_array_end(w);
+    put_us(w, us);
+    return w->rc;
 }
 
 /* The readers want valid UTF-8: what is none becomes `?`, so that offsets stay. */
@@ -173,14 +179,15 @@ static struct sr_bytes clean(struct sr_bytes text, struct sr_arena *arena)
 int sr_guard_task_put_json(const struct sr_guards *guards, struct sr_bytes text, struct sr_bytes id,
                            struct sr_buf *out)
 {
+    struct sr_json_writer w = sr_json_writer_of(out);
     struct sr_arena arena;
     sr_arena_init(&arena, SR_GUARDS_SCRATCH);
     struct sr_bytes valid = clean(text, &arena);
     int rc = !valid.p                        ? SR_ENOMEM
-             : guards->type == SR_SIGNAL_PII ? put_pii(guards, valid, id, &arena, out)
-                                             : put_jailbreak(guards, valid, id, &arena, out);
+             : guards->type == SR_SIGNAL_PII ? put_pii(guards, valid, id, &arena, &w)
+                                             : put_jailbreak(guards, valid, id, &arena, &w);
     sr_arena_dispose(&arena);
-    return rc;
+    return rc ? rc : sr_buf_append(out, "\n", 1);
 }
 
 static int picture_of_pii(const struct sr_guards *guards, struct sr_bytes text, struct sr_arena *arena,

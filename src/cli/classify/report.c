@@ -11,8 +11,8 @@
 
 void sr_report_init(struct sr_report *report)
 {
-    *report = (struct sr_report){.rc = SR_OK};
     sr_buf_init(&report->text, TEXT_MAX);
+    report->json = sr_json_writer_of(&report->text);
 }
 
 void sr_report_dispose(struct sr_report *report)
@@ -27,25 +27,30 @@ void sr_report_put(struct sr_report *report, const char *fmt, ...)
     va_start(args, fmt);
     int n = vsnprintf(piece, sizeof piece, fmt, args);
     va_end(args);
-    if (report->rc == SR_OK)
-        report->rc =
+    if (report->json.rc == SR_OK)
+        report->json.rc =
             n < 0 || (size_t)n >= sizeof piece ? SR_ELIMIT : sr_buf_append(&report->text, piece, (size_t)n);
 }
 
-void sr_report_string(struct sr_report *report, struct sr_bytes s)
+void sr_report_interval(struct sr_report *report, const char *key, size_t hits, size_t of)
 {
-    sr_report_put(report, "\"");
-    if (report->rc == SR_OK)
-        report->rc = sr_buf_append_json(&report->text, s);
-    sr_report_put(report, "\"");
+    struct sr_interval in = sr_interval_of(hits, of);
+    sr_json_array(&report->json, key);
+    sr_json_real(&report->json, NULL, "%.4f", in.low);
+    sr_json_real(&report->json, NULL, "%.4f", in.high);
+    sr_json_array_end(&report->json);
 }
 
 void sr_report_rate(struct sr_report *report, const char *name, size_t hits, size_t of)
 {
-    struct sr_interval in = sr_interval_of(hits, of);
-    if (of)
-        sr_report_put(report, ",\"%s\":%.6f,\"%s_interval\":[%.4f,%.4f],\"%s_of\":%zu", name,
-                      (double)hits / (double)of, name, in.low, in.high, name, of);
+    char key[64];
+    if (!of)
+        return;
+    sr_json_real(&report->json, name, "%.6f", (double)hits / (double)of);
+    snprintf(key, sizeof key, "%s_interval", name);
+    sr_report_interval(report, key, hits, of);
+    snprintf(key, sizeof key, "%s_of", name);
+    sr_json_uint(&report->json, key, of);
 }
 
 void sr_report_percent(struct sr_report *report, size_t hits, size_t of)

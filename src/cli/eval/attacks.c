@@ -147,20 +147,26 @@ static void put_json(const struct attacks *all, size_t found, size_t wrong, cons
                      size_t files, struct sr_report *out)
 {
     size_t attacks = all->attacks.n, harmless = all->harmless.n, right = found + harmless - wrong;
-    sr_report_put(out, "{\"task\":\"jailbreak\",\"tier\":\"%s\"", all->guards.tier);
+    struct sr_json_writer *w = &out->json;
+    sr_json_object(w, NULL);
+    sr_json_text(w, "task", "jailbreak");
+    sr_json_text(w, "tier", all->guards.tier);
     if (all->guards.precision)
-        sr_report_put(out, ",\"neural_precision\":\"%s\"", all->guards.precision);
-    sr_report_put(out, ",\"rows\":%zu,\"attacks\":%zu,\"benign\":%zu,\"threshold\":%.6f", attacks + harmless,
-                  attacks, harmless, all->threshold);
+        sr_json_text(w, "neural_precision", all->guards.precision);
+    sr_json_uint(w, "rows", attacks + harmless);
+    sr_json_uint(w, "attacks", attacks);
+    sr_json_uint(w, "benign", harmless);
+    sr_json_real(w, "threshold", "%.6f", all->threshold);
     sr_report_rate(out, "accuracy", right, attacks + harmless);
     sr_report_rate(out, "recall", found, attacks);
     sr_report_rate(out, "false_positive_rate", wrong, harmless);
     if (harmless == 0)
         return;
-    sr_report_put(out, ",\"benign_files\":%zu,\"false_positive_rate_mean\":%.6f,\"threshold_at_1_fpr\":%.6f",
-                  files, mean, at[0]);
+    sr_json_uint(w, "benign_files", files);
+    sr_json_real(w, "false_positive_rate_mean", "%.6f", mean);
+    sr_json_real(w, "threshold_at_1_fpr", "%.6f", at[0]);
     sr_report_rate(out, "recall_at_1_fpr", reach(&all->attacks, at[0]), attacks);
-    sr_report_put(out, ",\"threshold_at_1_mean_fpr\":%.6f", at[1]);
+    sr_json_real(w, "threshold_at_1_mean_fpr", "%.6f", at[1]);
     sr_report_rate(out, "recall_at_1_mean_fpr", reach(&all->attacks, at[1]), attacks);
 }
 

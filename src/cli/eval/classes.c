@@ -99,42 +99,38 @@ static void put_text(const struct classes *c, struct sr_report *out)
 static void put_labels(const struct classes *c, struct sr_report *out)
 {
     const struct sr_measure *m = &c->measure;
-    sr_report_put(out, ",\"labels\":{");
+    sr_json_object(&out->json, "labels");
     for (size_t i = 0; i < m->n_labels; i++) {
-        sr_report_put(out, "%s", i ? "," : "");
-        sr_report_string(out, sr_bytes_str(c->model.classifier->labels[i]));
-        sr_report_put(out, ":{\"precision\":%.6f,\"recall\":%.6f,\"f1\":%.6f,\"rows\":%zu",
-                      sr_measure_precision(m, i), sr_measure_recall(m, i), sr_measure_f1(m, i),
-                      sr_measure_gold(m, i));
-        struct sr_interval p = sr_interval_of(m->confusion[i][i], sr_measure_answered(m, i)),
-                           r = sr_interval_of(m->confusion[i][i], sr_measure_gold(m, i));
-        sr_report_put(out, ",\"precision_interval\":[%.4f,%.4f],\"recall_interval\":[%.4f,%.4f]}", p.low,
-                      p.high, r.low, r.high);
+        sr_json_name(&out->json, sr_bytes_str(c->model.classifier->labels[i]));
+        sr_json_object(&out->json, NULL);
+        sr_json_real(&out->json, "precision", "%.6f", sr_measure_precision(m, i));
+        sr_json_real(&out->json, "recall", "%.6f", sr_measure_recall(m, i));
+        sr_json_real(&out->json, "f1", "%.6f", sr_measure_f1(m, i));
+        sr_json_uint(&out->json, "rows", sr_measure_gold(m, i));
+        sr_report_interval(out, "precision_interval", m->confusion[i][i], sr_measure_answered(m, i));
+        sr_report_interval(out, "recall_interval", m->confusion[i][i], sr_measure_gold(m, i));
+        sr_json_object_end(&out->json);
     }
-    sr_report_put(out, "}");
+    sr_json_object_end(&out->json);
 }
 
 static void put_confusion(const struct classes *c, struct sr_report *out)
 {
     const struct sr_measure *m = &c->measure;
     const char *const *labels = c->model.classifier->labels;
-    sr_report_put(out, ",\"confusion\":{");
+    sr_json_object(&out->json, "confusion");
     for (size_t i = 0; i < m->n_labels; i++) {
-        const char *comma = "";
-        sr_report_put(out, "%s", i ? "," : "");
-        sr_report_string(out, sr_bytes_str(labels[i]));
-        sr_report_put(out, ":{");
+        sr_json_name(&out->json, sr_bytes_str(labels[i]));
+        sr_json_object(&out->json, NULL);
         for (size_t j = 0; j < m->n_labels; j++) {
             if (!m->confusion[i][j])
                 continue;
-            sr_report_put(out, "%s", comma);
-            sr_report_string(out, sr_bytes_str(labels[j]));
-            sr_report_put(out, ":%zu", m->confusion[i][j]);
-            comma = ",";
+            sr_json_name(&out->json, sr_bytes_str(labels[j]));
+            sr_json_uint(&out->json, NULL, m->confusion[i][j]);
         }
-        sr_report_put(out, "}");
+        sr_json_object_end(&out->json);
     }
-    sr_report_put(out, "}");
+    sr_json_object_end(&out->json);
 }
 
 static void classes_put(void *task, const struct sr_tally *tally, double us, bool json, struct sr_report *out)
@@ -142,15 +138,15 @@ static void classes_put(void *task, const struct sr_tally *tally, double us, boo
     const struct classes *c = task;
     const struct sr_measure *m = &c->measure;
     if (json) {
-        sr_report_put(out, "{\"task\":");
-        sr_report_string(out, sr_bytes_str(c->model.classifier->task));
-        sr_report_put(out, ",\"tier\":\"%s\"", c->model.tier);
+        sr_json_object(&out->json, NULL);
+        sr_json_text(&out->json, "task", c->model.classifier->task);
+        sr_json_text(&out->json, "tier", c->model.tier);
         if (c->model.precision)
-            sr_report_put(out, ",\"neural_precision\":\"%s\"", c->model.precision);
-        sr_report_put(out, ",\"rows\":%zu", m->rows);
+            sr_json_text(&out->json, "neural_precision", c->model.precision);
+        sr_json_uint(&out->json, "rows", m->rows);
         sr_report_rate(out, "accuracy", m->right, m->rows);
-        sr_report_put(out, ",\"macro_f1\":%.6f,\"calibration_error\":%.6f", sr_measure_macro_f1(m),
-                      sr_measure_calibration_error(m));
+        sr_json_real(&out->json, "macro_f1", "%.6f", sr_measure_macro_f1(m));
+        sr_json_real(&out->json, "calibration_error", "%.6f", sr_measure_calibration_error(m));
         put_labels(c, out);
         put_confusion(c, out);
     } else {

@@ -188,37 +188,64 @@ static double f1(double precision, double recall)
 static void put_rates(struct sr_report *out, const struct sr_tally_rate *precision,
                       const struct sr_tally_rate *recall)
 {
-    struct sr_interval p = sr_interval_of(precision->hits, precision->of),
-                       r = sr_interval_of(recall->hits, recall->of);
     double x = ratio(precision->hits, precision->of), y = ratio(recall->hits, recall->of);
-    sr_report_put(out, "\"precision\":%.6f,\"recall\":%.6f,\"f1\":%.6f", x, y, f1(x, y));
-    sr_report_put(out, ",\"precision_interval\":[%.4f,%.4f],\"recall_interval\":[%.4f,%.4f]", p.low, p.high,
-                  r.low, r.high);
+    sr_json_real(&out->json, "precision", "%.6f", x);
+    sr_json_real(&out->json, "recall", "%.6f", y);
+    sr_json_real(&out->json, "f1", "%.6f", f1(x, y));
+    sr_report_interval(out, "precision_interval", precision->hits, precision->of);
+    sr_report_interval(out, "recall_interval", recall->hits, recall->of);
+}
+
+static void put_type_text(struct sr_report *out, int type, const struct sr_tally_rate *p,
+                          const struct sr_tally_rate *r)
+{
+    sr_report_put(out, "%-18s ", sr_entity_names[type]);
+    sr_report_percent(out, p->hits, p->of);
+    sr_report_put(out, "  ");
+    sr_report_percent(out, r->hits, r->of);
+    sr_report_put(out, " %7.4f %6zu %6zu\n", f1(ratio(p->hits, p->of), ratio(r->hits, r->of)), r->of, p->of);
+}
+
+static void put_type_json(struct sr_report *out, int type, const struct sr_tally_rate *p,
+                          const struct sr_tally_rate *r)
+{
+    sr_json_object(&out->json, sr_entity_names[type]);
+    put_rates(out, p, r);
+    sr_json_uint(&out->json, "spans", r->of);
+    sr_json_uint(&out->json, "found", p->of);
+    sr_json_object_end(&out->json);
 }
 
 static void put_types(const struct spans *all, bool json, struct sr_report *out)
 {
-    const char *comma = "";
     if (!json)
         sr_report_put(out, "\n%-18s %21s  %21s %7s %6s %6s\n", "type", "precision", "recall", "F1", "spans",
                       "found");
     for (int t = 0; t < SR_ENTITY_TYPES; t++) {
         struct sr_tally_rate p = {all->right[t], all->found[t]}, r = {all->hit[t], all->gold[t]};
-        if (p.of + r.of == 0)
-            continue;
-        if (json) {
-            sr_report_put(out, "%s\"%s\":{", comma, sr_entity_names[t]);
-            put_rates(out, &p, &r);
-            sr_report_put(out, ",\"spans\":%zu,\"found\":%zu}", r.of, p.of);
-            comma = ",";
-            continue;
-        }
-        sr_report_put(out, "%-18s ", sr_entity_names[t]);
-        sr_report_percent(out, p.hits, p.of);
-        sr_report_put(out, "  ");
-        sr_report_percent(out, r.hits, r.of);
-        sr_report_put(out, " %7.4f %6zu %6zu\n", f1(ratio(p.hits, p.of), ratio(r.hits, r.of)), r.of, p.of);
+        if (p.of + r.of)
+            (json ? put_type_json : put_type_text)(out, t, &p, &r);
     }
+}
+
+static void put_json(const struct spans *all, const struct sr_tally_rate *p, const struct sr_tally_rate *r,
+                     struct sr_report *out)
+{
+    struct sr_json_writer *w = &out->json;
+    sr_json_object(w, NULL);
+    sr_json_text(w, "task", "pii");
+    sr_json_text(w, "tier", all->guards.tier);
+    if (all->guards.precision)
+        sr_json_text(w, "neural_precision", all->guards.precision);
+    sr_json_uint(w, "rows", all->rows);
+    sr_json_uint(w, "spans", r->of);
+    sr_json_uint(w, "other_spans", all->others);
+    sr_json_uint(w, "found", p->of);
+    sr_json_real(w, "threshold", "%.6f", all->threshold);
+    put_rates(out, p, r);
+    sr_json_object(w, "types");
+    put_types(all, true, out);
+    sr_json_object_end(w);
 }
 
 static void spans_put(void *task, const struct sr_tally *tally, double us, bool json, struct sr_report *out)
@@ -232,16 +259,7 @@ static void spans_put(void *task, const struct sr_tally *tally, double us, bool 
         r.of += all->gold[t];
     }
     if (json) {
-        sr_report_put(out, "{\"task\":\"pii\",\"tier\":\"%s\"", all->guards.tier);
-        if (all->guards.precision)
-            sr_report_put(out, ",\"neural_precision\":\"%s\"", all->guards.precision);
-        sr_report_put(out,
-                      ",\"rows\":%zu,\"spans\":%zu,\"other_spans\":%zu,\"found\":%zu,\"threshold\":%.6f,",
-                      all->rows, r.of, all->others, p.of, all->threshold);
-        put_rates(out, &p, &r);
-        sr_report_put(out, ",\"types\":{");
-        put_types(all, true, out);
-        sr_report_put(out, "}");
+        put_json(all, &p, &r, out);
     } else {
         sr_report_put(out, "rows        %zu (%zu spans", all->rows, r.of);
         if (all->others)

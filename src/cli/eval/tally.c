@@ -141,44 +141,39 @@ void sr_tally_put_text(const struct sr_tally *tally, struct sr_report *report)
 
 static void put_group(const struct sr_tally *tally, int key, struct sr_report *report)
 {
-    const char *comma = "";
-    sr_report_string(report, sr_bytes_str(key_name(tally, key)));
-    sr_report_put(report, ":{");
+    struct sr_json_writer *w = &report->json;
+    sr_json_name(w, sr_bytes_str(key_name(tally, key)));
+    sr_json_object(w, NULL);
     for (size_t k = 0; k < tally->groups[key].n; k++) {
         const struct sr_tally_entry *entry = &tally->groups[key].items[k];
         if (entry->rows == 0)
             continue;
-        sr_report_put(report, "%s", comma);
-        sr_report_string(report, sr_bytes_str(entry->value));
-        sr_report_put(report, ":{\"rows\":%zu", entry->rows);
+        sr_json_name(w, sr_bytes_str(entry->value));
+        sr_json_object(w, NULL);
+        sr_json_uint(w, "rows", entry->rows);
         for (size_t i = 0; i < SR_TALLY_RATES; i++)
             if (tally->rates[i])
                 sr_report_rate(report, tally->rates[i], entry->rates[i].hits, entry->rates[i].of);
-        sr_report_put(report, "}");
-        comma = ",";
+        sr_json_object_end(w);
     }
-    sr_report_put(report, "}");
+    sr_json_object_end(w);
 }
 
 void sr_tally_put_json(const struct sr_tally *tally, struct sr_report *report)
 {
     const struct sr_tally_group *tiers = &tally->groups[SR_TALLY_TIER];
-    const char *comma = "";
-    sr_report_put(report, "\"tiers\":{");
+    struct sr_json_writer *w = &report->json;
+    sr_json_object(w, "tiers");
     for (size_t k = 0; k < tiers->n; k++) {
-        sr_report_put(report, "%s", k ? "," : "");
-        sr_report_string(report, sr_bytes_str(tiers->items[k].value));
-        sr_report_put(report, ":%.6f", (double)tiers->items[k].rows / (double)tally->rows);
+        sr_json_name(w, sr_bytes_str(tiers->items[k].value));
+        sr_json_real(w, NULL, "%.6f", (double)tiers->items[k].rows / (double)tally->rows);
     }
-    sr_report_put(report, "},\"by\":{");
-    for (int key = 0; key < SR_TALLY_KEYS; key++) {
-        if (filled(&tally->groups[key]) == 0)
-            continue;
-        sr_report_put(report, "%s", comma);
-        put_group(tally, key, report);
-        comma = ",";
-    }
-    sr_report_put(report, "}");
+    sr_json_object_end(w);
+    sr_json_object(w, "by");
+    for (int key = 0; key < SR_TALLY_KEYS; key++)
+        if (filled(&tally->groups[key]))
+            put_group(tally, key, report);
+    sr_json_object_end(w);
 }
 
 double sr_tally_mean(const struct sr_tally *tally, size_t rate, size_t *files)

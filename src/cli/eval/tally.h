@@ -63,8 +63,8 @@ int sr_tally_add(struct sr_tally *tally, const struct sr_tally_row *row) SR_WARN
 /* One table for each key that tells more than the whole. */
 void sr_tally_put_text(const struct sr_tally *tally, struct sr_report *report);
 
-/* "by":{"file":{"a.jsonl":{"rows":3,"recall":...}},...} without a comma around it; and before it the share
- * of each tier: "tiers":{"linear":0.58,"neural":0.42}, */
+/* Members of an object: the share of each tier, "tiers":{"linear":0.58,"neural":0.42}, and
+ * "by":{"file":{"a.jsonl":{"rows":3,"recall":...}},...}. */
 void sr_tally_put_json(const struct sr_tally *tally, struct sr_report *report);
 
 /* The mean of a rate over the files that have it, and how many they are. */

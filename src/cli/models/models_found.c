@@ -1,7 +1,7 @@
 /* One line for each task: the folder that is taken, how it was told, and those that stand behind it. */
 #include "cli/models/models_found.h"
 
-#include "base/buf.h"
+#include "base/json_write.h"
 #include "cli/cmd.h"
 #include "infer/encoder/encoder.h"
 
@@ -37,52 +37,52 @@ static int put_line(struct sr_buf *out, const struct task *task)
     return rc ? rc : sr_buf_append(out, "\n", 1);
 }
 
-static int put_text(struct sr_buf *out, const char *before, const char *text)
+static void put_candidate(struct sr_json_writer *w, const struct sr_encoder_candidate *c)
 {
-    int rc = sr_buf_printf(out, "%s\"", before);
-    if (!rc)
-        rc = sr_buf_append_json(out, sr_bytes_str(text));
-    return rc ? rc : sr_buf_append(out, "\"", 1);
+    sr_json_object(w, NULL);
+    sr_json_text(w, "name", c->name);
+    sr_json_text(w, "architecture", c->architecture);
+    sr_json_bool(w, "lora", c->lora);
+    sr_json_bool(w, "adapter", c->adapter);
+    sr_json_text(w, "found_by", c->by_name ? "name" : "mapping");
+    sr_json_object_end(w);
 }
 
-static int put_candidate(struct sr_buf *out, const struct sr_encoder_candidate *c, bool first)
-{
-    int rc = put_text(out, first ? "{\"name\":" : ",{\"name\":", c->name);
-    return rc ? rc
-              : sr_buf_printf(out, ",\"architecture\":\"%s\",\"lora\":%s,\"adapter\":%s,\"found_by\":\"%s\"}",
-                              c->architecture, c->lora ? "true" : "false", c->adapter ? "true" : "false",
-                              c->by_name ? "name" : "mapping");
-}
-
-static int put_json(struct sr_buf *out, const struct task *task, const char *folder, bool first)
+static void put_json(struct sr_json_writer *w, const struct task *task, const char *folder)
 {
     char path[8192] = "";
-    int rc = sr_buf_printf(out, "%s{\"task\":\"%s\",\"folder\":", first ? "[" : ",", task->name);
-    if (!rc && task->n) {
+    if (task->n)
         snprintf(path, sizeof path, "%s/%s", folder, task->found[0].name);
-        rc = put_text(out, "", path);
-    } else if (!rc) {
-        rc = sr_buf_printf(out, "null");
-    }
-    if (!rc)
-        rc = sr_buf_printf(out, ",\"candidates\":[");
-    for (size_t i = 0; i < task->n && !rc; i++)
-        rc = put_candidate(out, &task->found[i], i == 0);
-    return rc ? rc : sr_buf_printf(out, "]}");
+    sr_json_object(w, NULL);
+    sr_json_text(w, "task", task->name);
+    sr_json_text(w, "folder", task->n ? path : NULL);
+    sr_json_array(w, "candidates");
+    for (size_t i = 0; i < task->n; i++)
+        put_candidate(w, &task->found[i]);
+    sr_json_array_end(w);
+    sr_json_object_end(w);
 }
 
 static int put_all(struct sr_buf *out, const char *folder, bool json, size_t *all, struct sr_err *err)
 {
     static struct task tasks[] = {
         {.name = "domain"}, {.name = "jailbreak"}, {.name = "pii"}, {.name = "embedding"}};
+    struct sr_json_writer w = sr_json_writer_of(out);
     int rc = json ? SR_OK : sr_buf_printf(out, "%-10s %-44s %s\n", "task", "folder", "why");
+    if (json)
+        sr_json_array(&w, NULL);
     for (size_t i = 0; i < sizeof tasks / sizeof *tasks && !rc; i++) {
         rc = sr_encoder_candidates(folder, tasks[i].name, tasks[i].found, SHOWN, &tasks[i].n, err);
         *all += tasks[i].n;
-        if (!rc)
-            rc = json ? put_json(out, &tasks[i], folder, i == 0) : put_line(out, &tasks[i]);
+        if (!rc && json)
+            put_json(&w, &tasks[i], folder);
+        else if (!rc)
+            rc = put_line(out, &tasks[i]);
     }
-    return rc || !json ? rc : sr_buf_printf(out, "]\n");
+    if (rc || !json)
+        return rc;
+    sr_json_array_end(&w);
+    return w.rc ? w.rc : sr_buf_append(out, "\n", 1);
 }
 
 int sr_models_print_found(const struct sr_usage *usage, const char *folder, bool json)

@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/json_write.h"
 #include "base/mem.h"
 #include "cli/classify/encoder.h"
 #include "cli/cmd.h"
@@ -11,6 +12,7 @@
 
 #include <math.h>
 
+#define JSON_MAX   ((size_t)16 << 20)
 #define ARENA_MAX  ((size_t)2 << 30)
 #define PRECISIONS 3u
 
@@ -210,36 +212,63 @@ static void print_row(const struct verify *v, enum sr_precision p, size_t h, con
            said->ms, (double)said->weight_bytes / 1e6, b->finite ? "" : "  NOT FINITE");
 }
 
-static void print_json_row(const struct verify *v, enum sr_precision p, size_t h, const struct beside *b)
-{
-    const struct said *said = &v->said[p];
-    printf("%s{\"precision\":\"%s\",\"head\":\"%s\",\"agreement\":%.6f,", p || h ? "," : "",
-           sr_precision_name(p), v->info->heads[h].name, (double)b->same / (double)b->compared);
-    if (v->info->heads[h].kind == SR_HEAD_EMBEDDING)
-        printf("\"cosine\":%.8f,\"lowest_cosine\":%.8f,", b->cosine, b->worst);
-    printf("\"largest_difference\":%.8g,\"finite\":%s,\"us\":%.1f,\"weight_bytes\":%zu}",
-           isfinite(b->difference) ? b->difference : -1, b->finite ? "true" : "false", said->ms * 1e3,
-           said->weight_bytes);
-}
-
-static bool print(const struct verify *v, const char *folder, bool json)
+static bool print(const struct verify *v, const char *folder)
 {
     bool finite = true;
-    printf(json ? "{\"name\":\"%s\",\"texts\":%zu,\"sequences\":%zu,\"tokens\":%zu,\"rows\":["
-                : "%s: %zu texts, %zu sequences, %zu tokens; beside fp32\n",
-           folder, v->n_texts, v->n, v->ids);
-    if (!json)
-        printf("%-9s %-12s %11s %11s %11s %12s %9s %9s\n", "precision", "head", "agreement", "mean cosine",
-               "lowest", "largest diff", "ms", "weights MB");
+    printf("%s: %zu texts, %zu sequences, %zu tokens; beside fp32\n", folder, v->n_texts, v->n, v->ids);
+    printf("%-9s %-12s %11s %11s %11s %12s %9s %9s\n", "precision", "head", "agreement", "mean cosine",
+           "lowest", "largest diff", "ms", "weights MB");
     for (unsigned p = 0; p < PRECISIONS; p++)
         for (size_t h = 0; h < v->info->n_heads; h++) {
             struct beside b = compare(v, h, &v->said[p]);
             finite &= b.finite;
-            (json ? print_json_row : print_row)(v, (enum sr_precision)p, h, &b);
+            print_row(v, (enum sr_precision)p, h, &b);
         }
-    printf(json ? "]}\n" : "");
-    if (!json)
-        printf("agreement: the same label, of a vector the same nearest neighbour among these texts\n");
+    printf("agreement: the same label, of a vector the same nearest neighbour among these texts\n");
+    return finite;
+}
+
+static void put_row(struct sr_json_writer *w, const struct verify *v, enum sr_precision p, size_t h,
+                    const struct beside *b)
+{
+    const struct said *said = &v->said[p];
+    sr_json_object(w, NULL);
+    sr_json_text(w, "precision", sr_precision_name(p));
+    sr_json_text(w, "head", v->info->heads[h].name);
+    sr_json_real(w, "agreement", "%.6f", (double)b->same / (double)b->compared);
+    if (v->info->heads[h].kind == SR_HEAD_EMBEDDING) {
+        sr_json_real(w, "cosine", "%.8f", b->cosine);
+        sr_json_real(w, "lowest_cosine", "%.8f", b->worst);
+    }
+    sr_json_real(w, "largest_difference", "%.8g", isfinite(b->difference) ? b->difference : -1);
+    sr_json_bool(w, "finite", b->finite);
+    sr_json_real(w, "us", "%.1f", said->ms * 1e3);
+    sr_json_uint(w, "weight_bytes", said->weight_bytes);
+    sr_json_object_end(w);
+}
+
+static bool print_json(const struct verify *v, const char *folder)
+{
+    struct sr_buf out;
+    bool finite = true;
+    sr_buf_init(&out, JSON_MAX);
+    struct sr_json_writer w = sr_json_writer_of(&out);
+    sr_json_object(&w, NULL);
+    sr_json_text(&w, "name", folder);
+    sr_json_uint(&w, "texts", v->n_texts);
+    sr_json_uint(&w, "sequences", v->n);
+    sr_json_uint(&w, "tokens", v->ids);
+    sr_json_array(&w, "rows");
+    for (unsigned p = 0; p < PRECISIONS; p++)
+        for (size_t h = 0; h < v->info->n_heads; h++) {
+            struct beside b = compare(v, h, &v->said[p]);
+            finite &= b.finite;
+            put_row(&w, v, (enum sr_precision)p, h, &b);
+        }
+    sr_json_array_end(&w);
+    sr_json_object_end(&w);
+    printf("%.*s\n", (int)out.len, out.data);
+    sr_buf_dispose(&out);
     return finite;
 }
 
@@ -269,7 +298,7 @@ int sr_verify_precisions(const struct sr_usage *usage, const char *folder, const
     if (rc != SR_OK)
         code = sr_cmd_fail(usage, rc == SR_EINVAL ? SR_EXIT_NO : SR_EXIT_BROKE, "%s: %s", folder,
                            rc == SR_EINVAL ? "no text to compare on" : sr_strerror(rc));
-    else if (code == SR_EXIT_DONE && !print(&v, folder, json))
+    else if (code == SR_EXIT_DONE && !(json ? print_json : print)(&v, folder))
         code = SR_EXIT_NO;
     sr_cli_encoder_close(&first);
     sr_arena_dispose(&v.arena);

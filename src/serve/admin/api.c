@@ -3,6 +3,7 @@
 #include "serve/admin/api.h"
 
 #include "base/clock.h"
+#include "base/json_write.h"
 #include "base/mem.h"
 #include "router/runtime.h"
 #include "serve/admin/classify.h"
@@ -159,18 +160,18 @@ static int build_request(struct sr_api *api, const sr_doc_value *root, struct sr
     }
     const struct sr_config *config = sr_runtime_config(api->options.runtime);
     const struct sr_strings *names = &config->global.auto_model_names;
-    int rc = sr_buf_append_bytes(out, SR_LIT("{\"model\":\""));
-    if (rc == SR_OK) {
-        rc = sr_buf_append_json(out, sr_bytes_str(names->count ? names->items[0] : "auto"));
-    }
+    struct sr_json_writer w = sr_json_writer_of(out);
+    sr_json_object(&w, NULL);
+    sr_json_text(&w, "model", names->count ? names->items[0] : "auto");
+    sr_json_array(&w, "messages");
+    sr_json_object(&w, NULL);
+    sr_json_text(&w, "role", "user");
+    sr_json_bytes(&w, "content", text);
+    sr_json_object_end(&w);
+    sr_json_array_end(&w);
+    sr_json_object_end(&w);
     sr_config_unref(config);
-    if (rc == SR_OK) {
-        rc = sr_buf_append_bytes(out, SR_LIT("\",\"messages\":[{\"role\":\"user\",\"content\":\""));
-    }
-    if (rc == SR_OK) {
-        rc = sr_buf_append_json(out, text);
-    }
-    return rc == SR_OK ? sr_buf_append_bytes(out, SR_LIT("\"}]}")) : rc;
+    return w.rc;
 }
 
 static void run_exchange(struct api_call *call, struct sr_bytes body)

@@ -2,49 +2,33 @@
 #include "serve/admin/classify.h"
 
 #include "base/clock.h"
+#include "base/json_write.h"
 #include "text/disguise/deobfuscate.h"
 #include "json/doc.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
 
 #define SCRATCH_MAX ((size_t)256 << 20)
 #define SURE        0.7 /* confidence from which an intent counts as sure */
 
-/* One call: its answer, the first failure, scratch memory. */
+/* One call: its answer with the first failure, scratch memory. */
 struct call {
     const struct sr_router *engine;
-    struct sr_buf *out;
+    struct sr_json_writer json;
     struct sr_arena arena;
-    int rc;
     const char *missing; /* the classifier that is not there */
 };
 
-static void put(struct call *call, const char *fmt, ...) SR_PRINTF(2, 3);
-
-static void put(struct call *call, const char *fmt, ...)
+static void fail(struct call *call, int rc)
 {
-    char text[512];
-    va_list args;
-    va_start(args, fmt);
-    int n = vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    if (!call->rc)
-        call->rc = n < (int)sizeof text ? sr_buf_append(call->out, text, (size_t)n) : SR_ELIMIT;
+    if (!call->json.rc)
+        call->json.rc = rc;
 }
 
-static void put_string(struct call *call, struct sr_bytes text)
+static void put_time(struct call *call, uint64_t start)
 {
-    put(call, "\"");
-    if (!call->rc)
-        call->rc = sr_buf_append_json(call->out, text);
-    put(call, "\"");
-}
-
-static long long ms_since(uint64_t start)
-{
-    return (long long)((sr_clock_ns() - start) / SR_NS_PER_MS);
+    sr_json_uint(&call->json, "processing_time_ms", (sr_clock_ns() - start) / SR_NS_PER_MS);
 }
 
 static double number_or(const sr_doc_value *options, const char *name, double otherwise)
@@ -84,7 +68,7 @@ static const struct sr_signal_result *ask(struct call *call, enum sr_signal_type
     }
     int rc = sr_readers_read(call->engine->readers, type, text, SR_LIT("api"), &call->arena, &result);
     if (rc)
-        call->rc = rc;
+        fail(call, rc);
     return rc ? NULL : result;
 }
 
@@ -109,30 +93,34 @@ static bool read_intent(struct call *call, struct sr_bytes text, const sr_doc_va
 
 static void put_probabilities(struct call *call, const struct intent *intent)
 {
-    put(call, ",\"probabilities\":{");
+    struct sr_json_writer *w = &call->json;
+    sr_json_object(w, "probabilities");
     for (size_t i = 0; i < intent->result->n_labels; i++) {
-        put(call, i ? "," : "");
-        put_string(call, sr_bytes_str(intent->result->labels[i]));
-        put(call, ":%.6f", (double)intent->result->probabilities[i]);
+        sr_json_name(w, sr_bytes_str(intent->result->labels[i]));
+        sr_json_real(w, NULL, "%.6f", (double)intent->result->probabilities[i]);
     }
-    put(call, "}");
+    sr_json_object_end(w);
 }
 
-static void put_intent(struct call *call, struct sr_bytes text, const sr_doc_value *options)
+static void put_intent(struct call *call, const char *key, struct sr_bytes text, const sr_doc_value *options)
 {
     struct intent intent;
+    struct sr_json_writer *w = &call->json;
     uint64_t start = sr_clock_ns();
     if (!read_intent(call, text, options, &intent))
         return;
-    put(call, "{\"classification\":{\"category\":");
-    put_string(call, sr_bytes_str(intent.category));
-    put(call, ",\"confidence\":%.6f,\"processing_time_ms\":%lld}", intent.confidence, ms_since(start));
+    sr_json_object(w, key);
+    sr_json_object(w, "classification");
+    sr_json_text(w, "category", intent.category);
+    sr_json_real(w, "confidence", "%.6f", intent.confidence);
+    put_time(call, start);
+    sr_json_object_end(w);
     if (sr_doc_is_true(sr_doc_get(options, "return_probabilities")))
         put_probabilities(call, &intent);
-    put(call, ",\"recommended_model\":");
-    put_string(call, sr_bytes_str(recommended(call->engine->config, intent.category)));
-    put(call, ",\"routing_decision\":\"%s\"}",
-        intent.confidence >= SURE ? "high_confidence_specialized" : "low_confidence_general");
+    sr_json_text(w, "recommended_model", recommended(call->engine->config, intent.category));
+    sr_json_text(w, "routing_decision",
+                 intent.confidence >= SURE ? "high_confidence_specialized" : "low_confidence_general");
+    sr_json_object_end(w);
 }
 
 /* ---- private data ---- */
@@ -160,8 +148,8 @@ static const char *mask_of(struct call *call, struct masks *masks, uint32_t type
 {
     const char *mask =
         sr_arena_printf(&call->arena, "[%s_%u]", sr_entity_names[type], (unsigned)++masks->numbers[type]);
-    if (!mask && !call->rc)
-        call->rc = SR_ENOMEM;
+    if (!mask)
+        fail(call, SR_ENOMEM);
     return mask ? mask : "";
 }
 
@@ -169,17 +157,21 @@ static void put_entity(struct call *call, const struct sr_signal_finding *entity
                        const sr_doc_value *options, const char *mask)
 {
     const sr_doc_value *positions = sr_doc_get(options, "return_positions");
-    put(call, "{\"type\":\"%s\",\"value\":", sr_entity_names[entity->type]);
-    if (sr_doc_is_true(sr_doc_get(options, "reveal_entity_text")))
-        put_string(call, sr_bytes_of(text.p + entity->start, entity->end - entity->start));
-    else
-        put(call, "\"[DETECTED]\"");
-    put(call, ",\"confidence\":%.6f", (double)entity->confidence);
-    if (!positions || sr_doc_is_true(positions))
-        put(call, ",\"start_position\":%zu,\"end_position\":%zu", entity->start, entity->end);
+    struct sr_json_writer *w = &call->json;
+    bool reveal = sr_doc_is_true(sr_doc_get(options, "reveal_entity_text"));
+    sr_json_object(w, NULL);
+    sr_json_text(w, "type", sr_entity_names[entity->type]);
+    sr_json_bytes(w, "value",
+                  reveal ? sr_bytes_of(text.p + entity->start, entity->end - entity->start)
+                         : SR_LIT("[DETECTED]"));
+    sr_json_real(w, "confidence", "%.6f", (double)entity->confidence);
+    if (!positions || sr_doc_is_true(positions)) {
+        sr_json_uint(w, "start_position", entity->start);
+        sr_json_uint(w, "end_position", entity->end);
+    }
     if (mask)
-        put(call, ",\"masked_value\":\"%s\"", mask);
-    put(call, "}");
+        sr_json_text(w, "masked_value", mask);
+    sr_json_object_end(w);
 }
 
 struct found {
@@ -193,7 +185,7 @@ static bool read_pii(struct call *call, struct sr_bytes text, const sr_doc_value
 {
     uint32_t types;
     if (!wanted_types(options, &types)) {
-        call->rc = SR_EINVAL;
+        fail(call, SR_EINVAL);
         return false;
     }
     double threshold = number_or(options, "confidence_threshold", call->engine->config->global.pii_threshold);
@@ -202,7 +194,7 @@ static bool read_pii(struct call *call, struct sr_bytes text, const sr_doc_value
         return false;
     struct sr_signal_finding *kept = sr_arena_calloc(&call->arena, all->n_finds + 1, sizeof *kept);
     if (!kept) {
-        call->rc = SR_ENOMEM;
+        fail(call, SR_ENOMEM);
         return false;
     }
     *found = (struct found){.items = kept};
@@ -212,40 +204,47 @@ static bool read_pii(struct call *call, struct sr_bytes text, const sr_doc_value
     return true;
 }
 
-static void put_pii(struct call *call, struct sr_bytes text, const sr_doc_value *options)
+static void put_masked_text(struct call *call, struct sr_bytes text, const struct found *found,
+                            const char *const *tokens)
+{
+    size_t at = 0;
+    sr_json_string(&call->json, "masked_text");
+    for (size_t i = 0; i < found->n; i++) {
+        sr_json_string_part(&call->json, sr_bytes_of(text.p + at, found->items[i].start - at));
+        sr_json_string_part(&call->json, sr_bytes_str(tokens[i]));
+        at = found->items[i].end;
+    }
+    sr_json_string_part(&call->json, sr_bytes_of(text.p + at, text.n - at));
+    sr_json_string_end(&call->json);
+}
+
+static void put_pii(struct call *call, const char *key, struct sr_bytes text, const sr_doc_value *options)
 {
     struct found found;
     struct masks masks = {{0}};
+    struct sr_json_writer *w = &call->json;
     uint64_t start = sr_clock_ns();
     bool masked = sr_doc_is_true(sr_doc_get(options, "mask_entities"));
     if (!read_pii(call, text, options, &found))
         return;
     const char **tokens = sr_arena_calloc(&call->arena, found.n + 1, sizeof *tokens);
     if (!tokens) {
-        call->rc = SR_ENOMEM;
+        fail(call, SR_ENOMEM);
         return;
     }
-    put(call, "{\"has_pii\":%s,\"entities\":[", found.n ? "true" : "false");
+    sr_json_object(w, key);
+    sr_json_bool(w, "has_pii", found.n > 0);
+    sr_json_array(w, "entities");
     for (size_t i = 0; i < found.n; i++) {
         tokens[i] = masked ? mask_of(call, &masks, found.items[i].type) : NULL;
-        put(call, i ? "," : "");
         put_entity(call, &found.items[i], text, options, tokens[i]);
     }
-    put(call, "]");
-    if (masked) {
-        size_t at = 0;
-        put(call, ",\"masked_text\":\"");
-        for (size_t i = 0; i < found.n && !call->rc; i++) {
-            call->rc = sr_buf_append_json(call->out, sr_bytes_of(text.p + at, found.items[i].start - at));
-            put(call, "%s", tokens[i]);
-            at = found.items[i].end;
-        }
-        if (!call->rc)
-            call->rc = sr_buf_append_json(call->out, sr_bytes_of(text.p + at, text.n - at));
-        put(call, "\"");
-    }
-    put(call, ",\"security_recommendation\":\"%s\",\"processing_time_ms\":%lld}", found.n ? "block" : "allow",
-        ms_since(start));
+    sr_json_array_end(w);
+    if (masked)
+        put_masked_text(call, text, &found, tokens);
+    sr_json_text(w, "security_recommendation", found.n ? "block" : "allow");
+    put_time(call, start);
+    sr_json_object_end(w);
 }
 
 /* ---- security ---- */
@@ -270,51 +269,60 @@ static const struct sr_signal_result *read_security(struct call *call, struct sr
 
 static void put_patterns(struct call *call, uint32_t disguise)
 {
-    const char *comma = "";
-    for (uint32_t bit = 1; bit <= SR_DISGUISE_ROT13; bit *= 2) {
-        if (!(disguise & bit))
-            continue;
-        put(call, "%s\"%s\"", comma, sr_disguise_name((enum sr_disguise)bit));
-        comma = ",";
-    }
+    sr_json_array(&call->json, "patterns_detected");
+    for (uint32_t bit = 1; bit <= SR_DISGUISE_ROT13; bit *= 2)
+        if (disguise & bit)
+            sr_json_text(&call->json, NULL, sr_disguise_name((enum sr_disguise)bit));
+    sr_json_array_end(&call->json);
 }
 
-static void put_security(struct call *call, struct sr_bytes text, const sr_doc_value *options)
+static void put_reasoning(struct call *call, const struct sr_signal_finding *find, double threshold)
+{
+    char text[160];
+    snprintf(
+        text, sizeof text,
+        "The likeliest place, bytes %zu to %zu, is an attack with a probability of %.3f; from %.3f up it "
+        "counts.",
+        find->start, find->end, (double)find->confidence, threshold);
+    sr_json_text(&call->json, "reasoning", text);
+}
+
+static void put_security(struct call *call, const char *key, struct sr_bytes text,
+                         const sr_doc_value *options)
 {
     struct sr_signal_finding find;
+    struct sr_json_writer *w = &call->json;
     uint64_t start = sr_clock_ns();
     const struct sr_signal_result *result = read_security(call, text, &find);
     if (!result)
         return;
     double risk = (double)find.confidence, threshold = security_threshold(call, options);
     bool attack = risk >= threshold;
-    put(call, "{\"is_jailbreak\":%s,\"risk_score\":%.6f,\"detection_types\":[", attack ? "true" : "false",
-        risk);
+    sr_json_object(w, key);
+    sr_json_bool(w, "is_jailbreak", attack);
+    sr_json_real(w, "risk_score", "%.6f", risk);
+    sr_json_array(w, "detection_types");
     if (attack)
-        put_string(call, sr_bytes_str(result->labels[find.type]));
-    put(call, "],\"confidence\":%.6f,\"recommendation\":\"%s\"", attack ? risk : 1 - risk,
-        attack ? "block" : "allow");
+        sr_json_text(w, NULL, result->labels[find.type]);
+    sr_json_array_end(w);
+    sr_json_real(w, "confidence", "%.6f", attack ? risk : 1 - risk);
+    sr_json_text(w, "recommendation", attack ? "block" : "allow");
     if (sr_doc_is_true(sr_doc_get(options, "include_reasoning")))
-        put(call,
-            ",\"reasoning\":\"The likeliest place, bytes %zu to %zu, is an attack with a probability of "
-            "%.3f; "
-            "from %.3f up it counts.\"",
-            find.start, find.end, risk, threshold);
-    put(call, ",\"patterns_detected\":[");
+        put_reasoning(call, &find, threshold);
     put_patterns(call, attack ? find.disguise : 0);
-    put(call, "],\"processing_time_ms\":%lld}", ms_since(start));
+    put_time(call, start);
+    sr_json_object_end(w);
 }
 
 static void put_combined(struct call *call, struct sr_bytes text, const sr_doc_value *root)
 {
     uint64_t start = sr_clock_ns();
-    put(call, "{\"intent\":");
-    put_intent(call, text, sr_doc_get(root, "intent_options"));
-    put(call, ",\"pii\":");
-    put_pii(call, text, sr_doc_get(root, "pii_options"));
-    put(call, ",\"security\":");
-    put_security(call, text, sr_doc_get(root, "security_options"));
-    put(call, ",\"processing_time_ms\":%lld}", ms_since(start));
+    sr_json_object(&call->json, NULL);
+    put_intent(call, "intent", text, sr_doc_get(root, "intent_options"));
+    put_pii(call, "pii", text, sr_doc_get(root, "pii_options"));
+    put_security(call, "security", text, sr_doc_get(root, "security_options"));
+    put_time(call, start);
+    sr_json_object_end(&call->json);
 }
 
 /* ---- batches ---- */
@@ -366,29 +374,28 @@ static void put_result(struct call *call, enum task task, struct sr_bytes text, 
     struct intent intent;
     uint64_t start = sr_clock_ns();
     *verdict = neural(call, task, text, options, &intent);
-    if (call->rc || call->missing)
+    if (call->json.rc || call->missing)
         return;
-    put(call, "{\"category\":");
-    put_string(call, sr_bytes_str(verdict->category));
-    put(call, ",\"confidence\":%.6f", verdict->confidence);
+    sr_json_object(&call->json, NULL);
+    sr_json_text(&call->json, "category", verdict->category);
+    sr_json_real(&call->json, "confidence", "%.6f", verdict->confidence);
     if ((task == TASK_INTENT || task == TASK_ALL) &&
         sr_doc_is_true(sr_doc_get(options, "return_probabilities")))
         put_probabilities(call, &intent);
     if (task == TASK_ALL) {
-        put(call, ",\"pii\":");
-        put_pii(call, text, options);
-        put(call, ",\"security\":");
-        put_security(call, text, options);
+        put_pii(call, "pii", text, options);
+        put_security(call, "security", text, options);
     }
-    put(call, ",\"processing_time_ms\":%lld}", ms_since(start));
+    put_time(call, start);
+    sr_json_object_end(&call->json);
 }
 
 static void put_statistics(struct call *call, const struct verdict *verdicts, size_t n)
 {
     double sum = 0;
     size_t low = 0;
-    bool first = true;
-    put(call, ",\"statistics\":{\"category_distribution\":{");
+    sr_json_object(&call->json, "statistics");
+    sr_json_object(&call->json, "category_distribution");
     for (size_t i = 0; i < n; i++) {
         size_t count = 0, earlier = 0;
         for (size_t k = 0; k < n; k++) {
@@ -400,12 +407,13 @@ static void put_statistics(struct call *call, const struct verdict *verdicts, si
         low += verdicts[i].confidence < SURE;
         if (earlier)
             continue;
-        put(call, first ? "" : ",");
-        first = false;
-        put_string(call, sr_bytes_str(verdicts[i].category));
-        put(call, ":%zu", count);
+        sr_json_name(&call->json, sr_bytes_str(verdicts[i].category));
+        sr_json_uint(&call->json, NULL, count);
     }
-    put(call, "},\"avg_confidence\":%.6f,\"low_confidence_count\":%zu}}", n ? sum / (double)n : 0, low);
+    sr_json_object_end(&call->json);
+    sr_json_real(&call->json, "avg_confidence", "%.6f", n ? sum / (double)n : 0);
+    sr_json_uint(&call->json, "low_confidence_count", low);
+    sr_json_object_end(&call->json);
 }
 
 static void put_batch(struct call *call, const sr_doc_value *root, enum task task)
@@ -414,15 +422,18 @@ static void put_batch(struct call *call, const sr_doc_value *root, enum task tas
     const sr_doc_value *texts = sr_doc_get(root, "texts"), *options = sr_doc_get(root, "options");
     size_t n = sr_doc_size(texts), done = 0;
     uint64_t start = sr_clock_ns();
-    put(call, "{\"results\":[");
-    for (; done < n && !call->rc && !call->missing; done++) {
-        put(call, done ? "," : "");
+    sr_json_object(&call->json, NULL);
+    sr_json_array(&call->json, "results");
+    for (; done < n && !call->json.rc && !call->missing; done++) {
         verdicts[done] = (struct verdict){"", 0};
         put_result(call, task, sr_doc_string(sr_doc_at(texts, done)), options, &verdicts[done]);
     }
-    put(call, "],\"total_count\":%zu,\"processing_time_ms\":%lld", n, ms_since(start));
-    if (!call->rc && !call->missing)
+    sr_json_array_end(&call->json);
+    sr_json_uint(&call->json, "total_count", n);
+    put_time(call, start);
+    if (!call->json.rc && !call->missing)
         put_statistics(call, verdicts, done);
+    sr_json_object_end(&call->json);
 }
 
 /* ---- errors and the call ---- */
@@ -435,12 +446,15 @@ static int put_error(struct sr_buf *out, int status, const char *code, const cha
     gmtime_r(&now, &tm);
     strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
     sr_buf_clear(out);
-    int rc = sr_buf_printf(out, "{\"error\":{\"code\":\"%s\",\"message\":\"", code);
-    if (!rc)
-        rc = sr_buf_append_json(out, sr_bytes_str(message));
-    if (!rc)
-        rc = sr_buf_printf(out, "\",\"timestamp\":\"%s\"}}", text);
-    return rc ? 503 : status;
+    struct sr_json_writer w = sr_json_writer_of(out);
+    sr_json_object(&w, NULL);
+    sr_json_object(&w, "error");
+    sr_json_text(&w, "code", code);
+    sr_json_text(&w, "message", message);
+    sr_json_text(&w, "timestamp", text);
+    sr_json_object_end(&w);
+    sr_json_object_end(&w);
+    return w.rc ? 503 : status;
 }
 
 /* What is wrong with a body, NULL when nothing is. */
@@ -468,13 +482,13 @@ static void run(struct call *call, enum sr_api_classify_kind kind, const sr_doc_
     const sr_doc_value *options = sr_doc_get(root, "options");
     switch (kind) {
     case SR_API_CLASSIFY_INTENT:
-        put_intent(call, text, options);
+        put_intent(call, NULL, text, options);
         break;
     case SR_API_CLASSIFY_PII:
-        put_pii(call, text, options);
+        put_pii(call, NULL, text, options);
         break;
     case SR_API_CLASSIFY_SECURITY:
-        put_security(call, text, options);
+        put_security(call, NULL, text, options);
         break;
     case SR_API_CLASSIFY_COMBINED:
         put_combined(call, text, root);
@@ -488,19 +502,22 @@ static void run(struct call *call, enum sr_api_classify_kind kind, const sr_doc_
 static int finish(const struct call *call)
 {
     if (call->missing)
-        return put_error(call->out, 503, "UNIFIED_CLASSIFIER_UNAVAILABLE", "the classifier is not available");
-    if (call->rc == SR_EINVAL)
-        return put_error(call->out, 400, "INVALID_INPUT", "entity_types names a type that there is not");
-    if (call->rc == SR_ELIMIT)
-        return put_error(call->out, 413, "REQUEST_BODY_TOO_LARGE", "the text holds more than one answer can");
-    return call->rc ? put_error(call->out, 500, "CLASSIFICATION_ERROR", "the text could not be classified")
-                    : 200;
+        return put_error(call->json.out, 503, "UNIFIED_CLASSIFIER_UNAVAILABLE",
+                         "the classifier is not available");
+    if (call->json.rc == SR_EINVAL)
+        return put_error(call->json.out, 400, "INVALID_INPUT", "entity_types names a type that there is not");
+    if (call->json.rc == SR_ELIMIT)
+        return put_error(call->json.out, 413, "REQUEST_BODY_TOO_LARGE",
+                         "the text holds more than one answer can");
+    return call->json.rc
+               ? put_error(call->json.out, 500, "CLASSIFICATION_ERROR", "the text could not be classified")
+               : 200;
 }
 
 int sr_api_classify(const struct sr_router *engine, enum sr_api_classify_kind kind, struct sr_bytes body,
                     struct sr_buf *out)
 {
-    struct call call = {.engine = engine, .out = out};
+    struct call call = {.engine = engine, .json = sr_json_writer_of(out)};
     struct sr_doc *doc = NULL;
     struct sr_err err = {0};
     if (sr_doc_parse(&doc, body, body.n, &err))

@@ -2,6 +2,7 @@
 #include "serve/admin/embed_request.h"
 
 #include "base/clock.h"
+#include "base/json_write.h"
 #include "base/mem.h"
 #include "serve/local.h"
 
@@ -183,35 +184,27 @@ void sr_api_embed_dispose(struct sr_api_embed_request *request)
 
 /* ---- answers ---- */
 
-static int put_string(struct sr_buf *out, const char *before, struct sr_bytes text)
+static void put_numbers(struct sr_json_writer *w, const float *v, size_t n)
 {
-    int rc = sr_buf_append_bytes(out, sr_bytes_str(before));
-    if (rc == SR_OK)
-        rc = sr_buf_append_bytes(out, SR_LIT("\""));
-    if (rc == SR_OK)
-        rc = sr_buf_append_json(out, text);
-    return rc == SR_OK ? sr_buf_append_bytes(out, SR_LIT("\"")) : rc;
+    sr_json_array(w, "embedding");
+    for (size_t i = 0; i < n; i++)
+        sr_json_real(w, NULL, "%.8g", (double)v[i]);
+    sr_json_array_end(w);
 }
 
-static int put_numbers(struct sr_buf *out, const float *v, size_t n)
-{
-    int rc = sr_buf_append_bytes(out, SR_LIT("["));
-    for (size_t i = 0; i < n && rc == SR_OK; i++)
-        rc = sr_buf_printf(out, "%s%.8g", i ? "," : "", (double)v[i]);
-    return rc == SR_OK ? sr_buf_append_bytes(out, SR_LIT("]")) : rc;
-}
-
-/* The floats' bytes, little-endian, as RFC 4648 section 4 writes them. */
-static int put_base64(struct sr_buf *out, const float *v, size_t n)
+/* A string of the floats' bytes, little-endian, as RFC 4648 section 4 writes them. */
+static void put_base64(struct sr_json_writer *w, const float *v, size_t n)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     unsigned char bytes[3];
     size_t total = n * 4, filled = 0;
-    int rc = sr_buf_reserve(out, (total + 2) / 3 * 4 + 2);
-    if (rc != SR_OK)
-        return rc;
+    struct sr_buf *out = w->out;
+    sr_json_string(w, "embedding");
+    if (!w->rc)
+        w->rc = sr_buf_reserve(out, (total + 2) / 3 * 4);
+    if (w->rc)
+        return;
     char *to = out->data + out->len;
-    *to++ = '"';
     for (size_t i = 0; i < total; i++) {
         uint32_t word;
         memcpy(&word, &v[i / 4], 4);
@@ -225,9 +218,8 @@ static int put_base64(struct sr_buf *out, const float *v, size_t n)
             *to++ = k <= filled ? digits[group >> (18 - 6 * k) & 63] : '=';
         filled = 0;
     }
-    *to++ = '"';
     out->len = (size_t)(to - out->data);
-    return SR_OK;
+    sr_json_string_end(w);
 }
 
 static size_t all_ids(const struct sr_embed *group)
@@ -238,24 +230,28 @@ static size_t all_ids(const struct sr_embed *group)
     return ids;
 }
 
-static int format_openai(const struct sr_api_embed_request *r, const struct sr_embed *group,
-                         const char *model, float *vector, struct sr_buf *out)
+static void format_openai(const struct sr_api_embed_request *r, const struct sr_embed *group,
+                          const char *model, float *vector, struct sr_json_writer *w)
 {
     size_t ids = all_ids(group), d = sr_embed_dimensions(group);
-    int rc = put_string(out, "{\"object\":\"list\",\"model\":", sr_bytes_str(model));
-    if (rc == SR_OK)
-        rc = sr_buf_append_bytes(out, SR_LIT(",\"data\":["));
-    for (size_t i = 0; i < r->n && rc == SR_OK; i++) {
+    sr_json_object(w, NULL);
+    sr_json_text(w, "object", "list");
+    sr_json_text(w, "model", model);
+    sr_json_array(w, "data");
+    for (size_t i = 0; i < r->n; i++) {
         sr_embed_vector(group, i, vector);
-        rc = sr_buf_printf(out, "%s{\"object\":\"embedding\",\"index\":%zu,\"embedding\":", i ? "," : "", i);
-        if (rc == SR_OK)
-            rc = r->base64 ? put_base64(out, vector, d) : put_numbers(out, vector, d);
-        if (rc == SR_OK)
-            rc = sr_buf_append_bytes(out, SR_LIT("}"));
+        sr_json_object(w, NULL);
+        sr_json_text(w, "object", "embedding");
+        sr_json_uint(w, "index", i);
+        (r->base64 ? put_base64 : put_numbers)(w, vector, d);
+        sr_json_object_end(w);
     }
-    return rc == SR_OK
-               ? sr_buf_printf(out, "],\"usage\":{\"prompt_tokens\":%zu,\"total_tokens\":%zu}}", ids, ids)
-               : rc;
+    sr_json_array_end(w);
+    sr_json_object(w, "usage");
+    sr_json_uint(w, "prompt_tokens", ids);
+    sr_json_uint(w, "total_tokens", ids);
+    sr_json_object_end(w);
+    sr_json_object_end(w);
 }
 
 /* A text's share of the time, by what was computed for it. */
@@ -264,33 +260,33 @@ static double share_ms(const struct sr_embed *group, size_t i, size_t ids, uint6
     return (double)ns / 1e6 * (double)sr_embed_windows(group, i)->total_ids / (double)(ids ? ids : 1);
 }
 
-static int format_embeddings(const struct sr_api_embed_request *r, const struct sr_embed *group,
-                             const char *model, uint64_t ns, float *vector, struct sr_buf *out)
+static void format_embeddings(const struct sr_api_embed_request *r, const struct sr_embed *group,
+                              const char *model, uint64_t ns, float *vector, struct sr_json_writer *w)
 {
     size_t ids = all_ids(group), d = sr_embed_dimensions(group);
-    int rc = sr_buf_append_bytes(out, SR_LIT("{\"embeddings\":["));
-    for (size_t i = 0; i < r->n && rc == SR_OK; i++) {
-        const struct sr_windows *w = sr_embed_windows(group, i);
-        sr_embed_vector(group, i, vector);
-        rc = put_string(out, i ? ",{\"text\":" : "{\"text\":", r->texts[i]);
-        if (rc == SR_OK)
-            rc = sr_buf_append_bytes(out, SR_LIT(",\"modality\":\"text\",\"embedding\":"));
-        if (rc == SR_OK)
-            rc = put_numbers(out, vector, d);
-        if (rc == SR_OK)
-            rc = put_string(out, ",\"model_used\":", sr_bytes_str(model));
-        if (rc == SR_OK)
-            rc = sr_buf_printf(out,
-                               ",\"dimension\":%zu,\"tokens\":%zu,\"tokens_read\":%zu,\"windows\":%zu,"
-                               "\"processing_time_ms\":%.3f}",
-                               d, w->tokens, w->read, w->n, share_ms(group, i, ids, ns));
-    }
     double ms = (double)ns / 1e6;
-    return rc == SR_OK ? sr_buf_printf(out,
-                                       "],\"total_count\":%zu,\"total_processing_time_ms\":%.3f,"
-                                       "\"avg_processing_time_ms\":%.3f}",
-                                       r->n, ms, ms / (double)r->n)
-                       : rc;
+    sr_json_object(w, NULL);
+    sr_json_array(w, "embeddings");
+    for (size_t i = 0; i < r->n; i++) {
+        const struct sr_windows *windows = sr_embed_windows(group, i);
+        sr_embed_vector(group, i, vector);
+        sr_json_object(w, NULL);
+        sr_json_bytes(w, "text", r->texts[i]);
+        sr_json_text(w, "modality", "text");
+        put_numbers(w, vector, d);
+        sr_json_text(w, "model_used", model);
+        sr_json_uint(w, "dimension", d);
+        sr_json_uint(w, "tokens", windows->tokens);
+        sr_json_uint(w, "tokens_read", windows->read);
+        sr_json_uint(w, "windows", windows->n);
+        sr_json_real(w, "processing_time_ms", "%.3f", share_ms(group, i, ids, ns));
+        sr_json_object_end(w);
+    }
+    sr_json_array_end(w);
+    sr_json_uint(w, "total_count", r->n);
+    sr_json_real(w, "total_processing_time_ms", "%.3f", ms);
+    sr_json_real(w, "avg_processing_time_ms", "%.3f", ms / (double)r->n);
+    sr_json_object_end(w);
 }
 
 struct match {
@@ -315,42 +311,46 @@ static double similarity(const float *a, const float *b, size_t n)
     return sum;
 }
 
-static int put_matches(const struct sr_api_embed_request *r, const struct match *matches, size_t n,
-                       struct sr_buf *out)
+static void put_matches(const struct sr_api_embed_request *r, const struct match *matches, size_t n,
+                        struct sr_json_writer *w)
 {
     size_t shown = r->top_k && r->top_k < n ? r->top_k : n;
-    int rc = sr_buf_append_bytes(out, SR_LIT("{\"matches\":["));
-    for (size_t i = 0; i < shown && rc == SR_OK; i++) {
-        rc = sr_buf_printf(out, "%s{\"index\":%zu,\"similarity\":%.7f,", i ? "," : "", matches[i].index,
-                           matches[i].similarity);
-        if (rc == SR_OK)
-            rc = put_string(out, "\"text\":", r->texts[matches[i].index + 1]);
-        if (rc == SR_OK)
-            rc = sr_buf_append_bytes(out, SR_LIT("}"));
+    sr_json_array(w, "matches");
+    for (size_t i = 0; i < shown; i++) {
+        sr_json_object(w, NULL);
+        sr_json_uint(w, "index", matches[i].index);
+        sr_json_real(w, "similarity", "%.7f", matches[i].similarity);
+        sr_json_bytes(w, "text", r->texts[matches[i].index + 1]);
+        sr_json_object_end(w);
     }
-    return rc == SR_OK ? sr_buf_printf(out, "],\"total_candidates\":%zu", n) : rc;
+    sr_json_array_end(w);
+    sr_json_uint(w, "total_candidates", n);
 }
 
-static int format_similarity(const struct sr_api_embed_request *r, const struct sr_embed *group,
-                             const char *model, uint64_t ns, float *vectors, struct sr_buf *out)
+static void format_similarity(const struct sr_api_embed_request *r, const struct sr_embed *group,
+                              const char *model, uint64_t ns, float *vectors, struct sr_json_writer *w)
 {
     size_t d = sr_embed_dimensions(group), n = r->n - 1;
     struct match *matches = sr_mem_calloc(n, sizeof *matches);
-    if (!matches)
-        return SR_ENOMEM;
+    if (!matches) {
+        w->rc = SR_ENOMEM;
+        return;
+    }
     sr_embed_vector(group, 0, vectors);
     for (size_t i = 0; i < n; i++) {
         sr_embed_vector(group, i + 1, vectors + d);
         matches[i] = (struct match){similarity(vectors, vectors + d, d), i};
     }
     qsort(matches, n, sizeof *matches, by_similarity);
-    int rc = r->kind == SR_API_SIMILARITIES
-                 ? put_matches(r, matches, n, out)
-                 : sr_buf_printf(out, "{\"similarity\":%.7f", matches[0].similarity);
+    sr_json_object(w, NULL);
+    if (r->kind == SR_API_SIMILARITIES)
+        put_matches(r, matches, n, w);
+    else
+        sr_json_real(w, "similarity", "%.7f", matches[0].similarity);
     sr_mem_free(matches);
-    if (rc == SR_OK)
-        rc = put_string(out, ",\"model_used\":", sr_bytes_str(model));
-    return rc == SR_OK ? sr_buf_printf(out, ",\"processing_time_ms\":%.3f}", (double)ns / 1e6) : rc;
+    sr_json_text(w, "model_used", model);
+    sr_json_real(w, "processing_time_ms", "%.3f", (double)ns / 1e6);
+    sr_json_object_end(w);
 }
 
 int sr_api_embed_format(const struct sr_api_embed_request *request, const struct sr_embed *group,
@@ -359,11 +359,15 @@ int sr_api_embed_format(const struct sr_api_embed_request *request, const struct
     float *vectors = sr_mem_calloc(2 * sr_embed_dimensions(group), sizeof *vectors);
     if (!vectors)
         return SR_ENOMEM;
-    int rc = request->kind > SR_API_OPENAI ? format_similarity(request, group, model, ns, vectors, out)
-             : request->openai             ? format_openai(request, group, model, vectors, out)
-                                           : format_embeddings(request, group, model, ns, vectors, out);
+    struct sr_json_writer w = sr_json_writer_of(out);
+    if (request->kind > SR_API_OPENAI)
+        format_similarity(request, group, model, ns, vectors, &w);
+    else if (request->openai)
+        format_openai(request, group, model, vectors, &w);
+    else
+        format_embeddings(request, group, model, ns, vectors, &w);
     sr_mem_free(vectors);
-    return rc;
+    return w.rc;
 }
 
 static const char *code_of(int status)
@@ -387,9 +391,15 @@ void sr_api_embed_error(bool openai, int status, const char *message, struct sr_
     }
     if (gmtime_r(&now, &utc))
         strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    if (sr_buf_printf(out, "{\"error\":{\"code\":\"%s\",\"message\":\"", code_of(status)) != SR_OK ||
-        sr_buf_append_json(out, sr_bytes_str(message)) != SR_OK ||
-        sr_buf_printf(out, "\",\"timestamp\":\"%s\"}}", when) != SR_OK)
+    struct sr_json_writer w = sr_json_writer_of(out);
+    sr_json_object(&w, NULL);
+    sr_json_object(&w, "error");
+    sr_json_text(&w, "code", code_of(status));
+    sr_json_text(&w, "message", message);
+    sr_json_text(&w, "timestamp", when);
+    sr_json_object_end(&w);
+    sr_json_object_end(&w);
+    if (w.rc)
         out->len = start;
 }
 
@@ -402,15 +412,23 @@ const char *sr_api_embed_name(const struct sr_encoder *encoder)
 int sr_api_embed_models(const struct sr_encoder *encoder, struct sr_buf *out)
 {
     static const char *const precisions[] = {"fp32", "bf16", "int8"};
-    if (!encoder)
-        return sr_buf_append_bytes(out, SR_LIT("{\"models\":[]}"));
-    const struct sr_encoder_info *info = sr_encoder_info(encoder);
-    int head = sr_encoder_find_head(encoder, "embedding"),
-        rc = put_string(out, "{\"models\":[{\"name\":", sr_bytes_str(sr_api_embed_name(encoder)));
-    return rc == SR_OK ? sr_buf_printf(out,
-                                       ",\"type\":\"%s\",\"loaded\":true,\"dimension\":%zu,\"layers\":%zu,"
-                                       "\"max_tokens\":%zu,\"precision\":\"%s\"}]}",
-                                       info->architecture, head < 0 ? 0 : info->heads[head].n_labels,
-                                       info->layers, info->max_tokens, precisions[info->precision])
-                       : rc;
+    struct sr_json_writer w = sr_json_writer_of(out);
+    sr_json_object(&w, NULL);
+    sr_json_array(&w, "models");
+    if (encoder) {
+        const struct sr_encoder_info *info = sr_encoder_info(encoder);
+        int head = sr_encoder_find_head(encoder, "embedding");
+        sr_json_object(&w, NULL);
+        sr_json_text(&w, "name", sr_api_embed_name(encoder));
+        sr_json_text(&w, "type", info->architecture);
+        sr_json_bool(&w, "loaded", true);
+        sr_json_uint(&w, "dimension", head < 0 ? 0 : info->heads[head].n_labels);
+        sr_json_uint(&w, "layers", info->layers);
+        sr_json_uint(&w, "max_tokens", info->max_tokens);
+        sr_json_text(&w, "precision", precisions[info->precision]);
+        sr_json_object_end(&w);
+    }
+    sr_json_array_end(&w);
+    sr_json_object_end(&w);
+    return w.rc;
 }

@@ -1,6 +1,7 @@
 /* One entry for each classifier and for the encoder, and a few words about the machine. */
 #include "serve/admin/models.h"
 
+#include "base/json_write.h"
 #include "infer/locate.h"
 #include "serve/admin/embed_request.h"
 
@@ -29,33 +30,25 @@ static const char *type_of(const char *task)
     return "classification";
 }
 
-static int put_text(struct sr_buf *out, const char *before, const char *text)
+static void put_entry(struct sr_json_writer *w, const struct entry *entry)
 {
-    int rc = sr_buf_printf(out, "%s\"", before);
-    if (rc == SR_OK)
-        rc = sr_buf_append_json(out, sr_bytes_str(text));
-    return rc == SR_OK ? sr_buf_append_bytes(out, SR_LIT("\"")) : rc;
-}
-
-static int put_entry(struct sr_buf *out, bool *first, const struct entry *entry)
-{
-    int rc = put_text(out, *first ? "{\"name\":" : ",{\"name\":", entry->name);
-    *first = false;
-    if (rc == SR_OK)
-        rc = put_text(out, ",\"type\":", entry->type);
-    if (rc == SR_OK)
-        rc = put_text(
-            out, entry->loaded ? ",\"loaded\":true,\"model_path\":" : ",\"loaded\":false,\"model_path\":",
-            entry->path);
-    if (rc == SR_OK)
-        rc = sr_buf_append_bytes(out, SR_LIT(",\"categories\":["));
-    for (size_t i = 0; i < entry->n_labels && rc == SR_OK; i++)
-        rc = put_text(out, i ? "," : "", entry->labels[i]);
-    return rc == SR_OK ? sr_buf_printf(out, "],\"metadata\":{\"tier\":\"%s\"}}", entry->tier) : rc;
+    sr_json_object(w, NULL);
+    sr_json_text(w, "name", entry->name);
+    sr_json_text(w, "type", entry->type);
+    sr_json_bool(w, "loaded", entry->loaded);
+    sr_json_text(w, "model_path", entry->path);
+    sr_json_array(w, "categories");
+    for (size_t i = 0; i < entry->n_labels; i++)
+        sr_json_text(w, NULL, entry->labels[i]);
+    sr_json_array_end(w);
+    sr_json_object(w, "metadata");
+    sr_json_text(w, "tier", entry->tier);
+    sr_json_object_end(w);
+    sr_json_object_end(w);
 }
 
 /* The classifiers that answer by themselves. */
-static int put_readers(struct sr_buf *out, bool *first, const struct sr_router *engine)
+static void put_readers(struct sr_json_writer *w, const struct sr_router *engine)
 {
     static const struct {
         enum sr_signal_type type;
@@ -63,8 +56,7 @@ static int put_readers(struct sr_buf *out, bool *first, const struct sr_router *
     } kinds[] = {{SR_SIGNAL_DOMAIN, "domain-linear", "domain"},
                  {SR_SIGNAL_JAILBREAK, "jailbreak", "jailbreak"},
                  {SR_SIGNAL_PII, "pii", "pii"}};
-    int rc = SR_OK;
-    for (size_t i = 0; rc == SR_OK && engine->readers && i < sizeof kinds / sizeof kinds[0]; i++) {
+    for (size_t i = 0; engine->readers && i < sizeof kinds / sizeof kinds[0]; i++) {
         struct sr_reader_info info = sr_readers_info(engine->readers, kinds[i].type);
         struct entry entry = {.name = kinds[i].name,
                               .type = type_of(kinds[i].task),
@@ -74,22 +66,22 @@ static int put_readers(struct sr_buf *out, bool *first, const struct sr_router *
                               .n_labels = info.n_labels,
                               .loaded = true};
         if (!sr_readers_missing(engine->readers, kinds[i].type))
-            rc = put_entry(out, first, &entry);
+            put_entry(w, &entry);
     }
-    return rc;
 }
 
 /* The heads of the encoder; without one a word that the default is not there. */
-static int put_neural(struct sr_buf *out, bool *first, const struct sr_encoder *encoder)
+static void put_neural(struct sr_json_writer *w, const struct sr_encoder *encoder)
 {
     struct entry entry = {
         .name = SR_LOCATE_DEFAULT, .type = type_of("embedding"), .path = "", .tier = "neural"};
-    if (!encoder)
-        return put_entry(out, first, &entry);
+    if (!encoder) {
+        put_entry(w, &entry);
+        return;
+    }
     const struct sr_encoder_info *info = sr_encoder_info(encoder);
     char name[256];
-    int rc = SR_OK;
-    for (size_t i = 0; i < info->n_heads && rc == SR_OK; i++) {
+    for (size_t i = 0; i < info->n_heads; i++) {
         const struct sr_head_info *head = &info->heads[i];
         bool vector = head->kind == SR_HEAD_EMBEDDING;
         snprintf(name, sizeof name, "%s%s%s", sr_api_embed_name(encoder), vector ? "" : "/",
@@ -101,9 +93,8 @@ static int put_neural(struct sr_buf *out, bool *first, const struct sr_encoder *
                                .labels = head->labels,
                                .n_labels = head->labels ? head->n_labels : 0,
                                .loaded = true};
-        rc = put_entry(out, first, &entry);
+        put_entry(w, &entry);
     }
-    return rc;
 }
 
 static double resident_mb(void)
@@ -123,18 +114,23 @@ int sr_api_models(sr_runtime *runtime, struct sr_buf *out)
     struct sr_router *engine = sr_runtime_router(runtime);
     struct sr_encoder *encoder = sr_runtime_encoder(runtime, &infer);
     struct utsname machine;
-    bool first = true;
-    int rc = sr_buf_append_bytes(out, SR_LIT("{\"models\":["));
-    if (rc == SR_OK)
-        rc = put_readers(out, &first, engine);
-    if (rc == SR_OK)
-        rc = put_neural(out, &first, encoder);
-    if (rc == SR_OK)
-        rc = put_text(out, "],\"system\":{\"go_version\":\"\",\"os\":\"linux\",\"architecture\":",
-                      uname(&machine) == 0 ? machine.machine : "");
-    if (rc == SR_OK)
-        rc = sr_buf_printf(out, ",\"memory_usage\":\"%.2f MB\",\"gpu_available\":false}}", resident_mb());
+    char memory[48];
+    struct sr_json_writer w = sr_json_writer_of(out);
+    sr_json_object(&w, NULL);
+    sr_json_array(&w, "models");
+    put_readers(&w, engine);
+    put_neural(&w, encoder);
+    sr_json_array_end(&w);
+    sr_json_object(&w, "system");
+    sr_json_text(&w, "go_version", "");
+    sr_json_text(&w, "os", "linux");
+    sr_json_text(&w, "architecture", uname(&machine) == 0 ? machine.machine : "");
+    snprintf(memory, sizeof memory, "%.2f MB", resident_mb());
+    sr_json_text(&w, "memory_usage", memory);
+    sr_json_bool(&w, "gpu_available", false);
+    sr_json_object_end(&w);
+    sr_json_object_end(&w);
     sr_encoder_unref(encoder);
     sr_router_unref(engine);
-    return rc;
+    return w.rc;
 }

@@ -1,13 +1,20 @@
 /* A result as JSON: the command's and the API's. */
 #include "text/compress/compress.h"
 
-static int put_unit(struct sr_buf *out, const struct sr_compress_unit *unit)
+#include "base/json_write.h"
+
+static void put_unit(struct sr_json_writer *w, const struct sr_compress_unit *unit)
 {
-    return sr_buf_printf(out,
-                         "{\"start\":%zu,\"end\":%zu,\"tokens\":%zu,\"score\":%.6f,\"textrank\":%.6f,"
-                         "\"position\":%.6f,\"tfidf\":%.6f,\"novelty\":%.6f}",
-                         unit->start, unit->end, unit->tokens, unit->score, unit->scores.textrank,
-                         unit->scores.position, unit->scores.tfidf, unit->scores.novelty);
+    sr_json_object(w, NULL);
+    sr_json_uint(w, "start", unit->start);
+    sr_json_uint(w, "end", unit->end);
+    sr_json_uint(w, "tokens", unit->tokens);
+    sr_json_real(w, "score", "%.6f", unit->score);
+    sr_json_real(w, "textrank", "%.6f", unit->scores.textrank);
+    sr_json_real(w, "position", "%.6f", unit->scores.position);
+    sr_json_real(w, "tfidf", "%.6f", unit->scores.tfidf);
+    sr_json_real(w, "novelty", "%.6f", unit->scores.novelty);
+    sr_json_object_end(w);
 }
 
 int sr_compress_json(const sr_compressor *c, const struct sr_compress_result *result, double us,
@@ -17,26 +24,21 @@ int sr_compress_json(const sr_compressor *c, const struct sr_compress_result *re
     sr_buf_init(&text, out->max);
     double ratio =
         result->original_tokens ? (double)result->compressed_tokens / (double)result->original_tokens : 1;
-    int rc = sr_compress_write(c, &text);
-    if (rc == SR_OK)
-        rc = sr_buf_append_bytes(out, SR_LIT("{\"text\":\""));
-    if (rc == SR_OK)
-        rc = sr_buf_append_json(out, sr_buf_view(&text));
-    if (rc == SR_OK)
-        rc = sr_buf_printf(out,
-                           "\",\"original_tokens\":%zu,\"compressed_tokens\":%zu,\"estimated\":%s,\"original_"
-                           "estimated\":%s,\"ratio\":%.4f,"
-                           "\"sentences\":%zu,\"kept\":[",
-                           result->original_tokens, result->compressed_tokens,
-                           result->compressed_exact ? "false" : "true",
-                           result->original_exact ? "false" : "true", ratio,
-                           result->whole ? result->n_kept : result->n_units);
-    for (size_t i = 0; i < result->n_kept && rc == SR_OK; i++) {
-        if (i)
-            rc = sr_buf_append(out, ",", 1);
-        if (rc == SR_OK)
-            rc = put_unit(out, &result->kept[i]);
-    }
+    struct sr_json_writer w = {.out = out, .rc = sr_compress_write(c, &text)};
+    sr_json_object(&w, NULL);
+    sr_json_bytes(&w, "text", sr_buf_view(&text));
+    sr_json_uint(&w, "original_tokens", result->original_tokens);
+    sr_json_uint(&w, "compressed_tokens", result->compressed_tokens);
+    sr_json_bool(&w, "estimated", !result->compressed_exact);
+    sr_json_bool(&w, "original_estimated", !result->original_exact);
+    sr_json_real(&w, "ratio", "%.4f", ratio);
+    sr_json_uint(&w, "sentences", result->whole ? result->n_kept : result->n_units);
+    sr_json_array(&w, "kept");
+    for (size_t i = 0; i < result->n_kept; i++)
+        put_unit(&w, &result->kept[i]);
+    sr_json_array_end(&w);
+    sr_json_real(&w, "us", "%.1f", us);
+    sr_json_object_end(&w);
     sr_buf_dispose(&text);
-    return rc ? rc : sr_buf_printf(out, "],\"us\":%.1f}", us);
+    return w.rc;
 }
