@@ -95,7 +95,7 @@ int sr_cpu_list_parse(const char *list, cpu_set_t *set, struct sr_err *err)
             last = cpu_number(&p);
         }
         if (first < 0 || last < first || (*p && *p != ','))
-            return sr_err_set(err, SR_EINVAL, "`%.60s` is no list of CPUs such as 0-3,8", list);
+            return sr_err_set(err, SR_EINVAL, "`%.60s` is not a list of CPUs such as 0-3,8", list);
         for (long cpu = first; cpu <= last; cpu++)
             CPU_SET((size_t)cpu, set);
     } while (*p++ == ',');

@@ -45,7 +45,7 @@ bool sr_cmd_begin(const struct sr_usage *usage, int argc, char **argv, size_t ma
     if (rc != SR_OK)
         *code = sr_cmd_misuse(usage, "%s", err.message);
     else if (operands->count > max_operands)
-        *code = sr_cmd_misuse(usage, "too many arguments, from `%.60s` on (text with spaces wants quotes)",
+        *code = sr_cmd_misuse(usage, "too many arguments, from `%.60s` on (put text with spaces in quotes)",
                               operands->items[max_operands]);
     else
         return true;

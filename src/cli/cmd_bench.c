@@ -32,7 +32,7 @@ static const struct {
      sr_bench_start},
     {"encoder", "whole passes of encoders, beside the machine's floor and ONNX Runtime", sr_bench_encoder},
     {"gateway", "what the gateway adds to a request, beside a plain proxy", sr_bench_gateway},
-    {"extproc", "what Envoy's door adds to a request through the real Envoy", sr_bench_extproc},
+    {"extproc", "what the external processor adds to a request through Envoy", sr_bench_extproc},
     {"guards", "domain, jailbreak and pii over whole prompts, beside ONNX Runtime", sr_bench_guards},
     {"paper", "the tables of the paper, on this machine", sr_bench_paper},
 };

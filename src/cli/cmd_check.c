@@ -56,7 +56,7 @@ int sr_cmd_check(int argc, char **argv)
     if (schema)
         return print_schema();
     if (operands.count == 0)
-        return sr_cmd_misuse(&usage, "which file? semroute check semroute.yaml");
+        return sr_cmd_misuse(&usage, "a file is missing: semroute check semroute.yaml");
 
     const char *path = operands.items[0];
     const struct sr_config *config = NULL;

@@ -28,7 +28,7 @@ static const struct sr_usage usage = {
     .name = "classify",
     .synopsis =
         "--task domain|jailbreak|pii [--tier linear|neural|both|cascade] [--json] TEXT | --jsonl FILE",
-    .summary = "Asks a classifier for the label of a text and how sure it is.",
+    .summary = "Prints the label of a text and its confidence.",
     .text = "Without TEXT it reads standard input.\n",
     SR_OPTIONS(options),
 };

@@ -13,16 +13,16 @@ static long budget = SR_COMPRESS_BUDGET;
 static const char *profile = "default", *tokenizer_file;
 static bool json, compat;
 static const struct sr_option options[] = {
-    {"budget", SR_OPTION_NUMBER, &budget, "N", "tokens that may stay, default 512"},
+    {"budget", SR_OPTION_NUMBER, &budget, "N", "maximum number of tokens to keep, default 512"},
     {"profile", SR_OPTION_TEXT, &profile, "P", "default, coding, medical, security or multi_turn"},
     {"tokenizer", SR_OPTION_TEXT, &tokenizer_file, "FILE", "a tokenizer.json that counts the tokens exactly"},
     {"json", SR_OPTION_FLAG, &json, NULL, "one JSON document, with the scores of what is kept"},
-    {"compat", SR_OPTION_FLAG, &compat, NULL, "the published algorithm to the letter"},
+    {"compat", SR_OPTION_FLAG, &compat, NULL, "follow the published algorithm exactly"},
 };
 static const struct sr_usage usage = {
     .name = "compress",
     .synopsis = "[--budget N] [--profile P] [--json] < TEXT",
-    .summary = "Keeps the sentences of a text that say most, verbatim and in order.",
+    .summary = "Keeps the most informative sentences of a text, verbatim and in order.",
     .text = "It reads standard input. Without --tokenizer tokens are estimated.\n",
     SR_OPTIONS(options),
 };

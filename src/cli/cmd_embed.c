@@ -34,7 +34,7 @@ static const struct sr_option options[] = {
 static const struct sr_usage usage = {
     .name = "embed",
     .synopsis = "[--model DIR] [--json] TEXT | --jsonl FILE",
-    .summary = "Turns a text into a vector of length 1 that says what it means.",
+    .summary = "Prints the embedding of a text, a vector of length 1.",
     .text = "Without TEXT it reads standard input. Texts longer than the model reads at once go through it "
             "in\noverlapping windows; the vector is the mean of theirs.\n",
     SR_OPTIONS(options),

@@ -20,10 +20,11 @@ static const char *threshold, *skip, *types, *group;
 static bool json;
 static const struct sr_option options[] = {
     SR_TIERS_OPTIONS(what.tiers),
-    {"threshold", SR_OPTION_TEXT, &threshold, "T", "jailbreak, pii: what counts as found, default 0.7"},
+    {"threshold", SR_OPTION_TEXT, &threshold, "T",
+     "jailbreak, pii: the score from which a finding counts, default 0.7"},
     {"skip", SR_OPTION_TEXT, &skip, "LABELS", "leave out rows with these labels (a,b,c)"},
-    {"types", SR_OPTION_TEXT, &types, "TYPES", "pii: look at these types alone (PERSON,GPE)"},
-    {"by", SR_OPTION_TEXT, &group, "MEMBER", "figures also by this member of the rows (kind)"},
+    {"types", SR_OPTION_TEXT, &types, "TYPES", "pii: count these types only (PERSON,GPE)"},
+    {"by", SR_OPTION_TEXT, &group, "MEMBER", "report figures by this member of the rows too (kind)"},
     {"json", SR_OPTION_FLAG, &json, NULL, "one JSON document"},
 };
 static const struct sr_usage usage = {
@@ -172,7 +173,7 @@ static bool read_threshold(int *code)
     what.threshold = strtod(threshold, &end);
     if (end != threshold && *end == '\0' && what.threshold > 0 && what.threshold <= 1)
         return true;
-    *code = sr_cmd_misuse(&usage, "`--threshold` wants a number above 0 and up to 1, not `%.40s`", threshold);
+    *code = sr_cmd_misuse(&usage, "`--threshold` needs a number above 0 and up to 1, not `%.40s`", threshold);
     return false;
 }
 
@@ -237,7 +238,7 @@ int sr_cmd_eval(int argc, char **argv)
     if (!sr_cmd_begin(&usage, argc, argv, SIZE_MAX, &operands, &code))
         return code;
     if (operands.count == 0)
-        return sr_cmd_misuse(&usage, "which file? semroute eval --task domain FILE.jsonl");
+        return sr_cmd_misuse(&usage, "a file is missing: semroute eval --task domain FILE.jsonl");
     if (!read_threshold(&code) || !read_types(&code) || !check_group(&code))
         return code;
     what.usage = &usage;

@@ -26,7 +26,7 @@ static const struct sr_option options[] = {
 static const struct sr_usage usage = {
     .name = "explain",
     .synopsis = "[-c FILE] [--json] TEXT | --request FILE.json",
-    .summary = "Shows where a request would go, and why: signals, the rule that won, the edits.",
+    .summary = "Shows how a request is routed, and why: signals, the rule that won, the edits.",
     .text = "Without TEXT it reads standard input. Exit code 1 when the router would refuse the request.\n",
     SR_OPTIONS(options),
 };

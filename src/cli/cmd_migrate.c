@@ -10,15 +10,15 @@
 
 static const char *output;
 static const struct sr_option options[] = {
-    {"output,o", SR_OPTION_TEXT, &output, "FILE", "write there instead of standard output; must not exist"},
+    {"output,o", SR_OPTION_TEXT, &output, "FILE",
+     "write to this file, which must not exist, instead of standard output"},
 };
 static const struct sr_usage usage = {
     .name = "migrate",
     .synopsis = "[-o NEW.yaml] OLD.yaml",
-    .summary = "Turns a flat configuration of the v0.1 era into today's.",
-    .text =
-        "What today's shape has no place for stays in the result as a comment and is reported as a warning.\n"
-        "`semroute check` the result.\n",
+    .summary = "Converts a flat v0.1 configuration to the v0.3 format.",
+    .text = "A setting without an equivalent stays in the result as a comment and is reported as a warning.\n"
+            "Check the result with `semroute check`.\n",
     SR_OPTIONS(options),
 };
 
@@ -45,7 +45,7 @@ int sr_cmd_migrate(int argc, char **argv)
     if (!sr_cmd_begin(&usage, argc, argv, 1, &operands, &code))
         return code;
     if (operands.count == 0)
-        return sr_cmd_misuse(&usage, "which file? semroute migrate OLD.yaml > semroute.yaml");
+        return sr_cmd_misuse(&usage, "a file is missing: semroute migrate OLD.yaml > semroute.yaml");
     const char *path = operands.items[0];
     sr_buf_init(&old, FILE_MAX);
     sr_buf_init(&new, FILE_MAX);

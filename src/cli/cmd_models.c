@@ -32,7 +32,7 @@ static const struct sr_option options[] = {
 static const struct sr_usage usage = {
     .name = "models",
     .synopsis = "list [DIR] | info [DIR|FILE] | verify [DIR]",
-    .summary = "Looks at models.",
+    .summary = "Lists, describes and verifies models.",
     .text =
         "list               the built-in models and the neural ones that are found\n"
         "list DIR           which folder of a models folder serves which task, and why\n"
@@ -240,7 +240,7 @@ static int info(const char *path)
     if (!built_in && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         return sr_cmd_fail(
             &usage, SR_EXIT_NO,
-            "%s: no config.json or adapter_config.json there; `semroute models list %s` looks for "
+            "%s: no config.json or adapter_config.json in it; `semroute models list %s` looks for "
             "models in its folders",
             path, path);
     int code = open_model(path, &model);
@@ -380,7 +380,7 @@ static int verify_built_in(void)
         if (json)
             printf("null\n");
         else
-            printf("%s: not there; `make setup` takes it\n", SR_LOCATE_DEFAULT);
+            printf("%s: not found; `make setup` downloads it\n", SR_LOCATE_DEFAULT);
         return SR_EXIT_DONE;
     }
     const struct sr_manifest_file weights = {.path = SR_LIT("model.safetensors"),

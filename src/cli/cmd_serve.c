@@ -14,7 +14,7 @@ static const struct sr_option options[] = {
     {"config,c", SR_OPTION_TEXT, &server.config, "FILE",
      "the configuration; else ./" DEFAULT_CONFIG ", else the built-in one"},
     {"gateway", SR_OPTION_TEXT, &server.gateway, "ADDR:PORT|off",
-     "the OpenAI-compatible door; else the configuration's listeners, else 127.0.0.1:8801"},
+     "the OpenAI-compatible gateway; default: the configuration's listeners, else 127.0.0.1:8801"},
     {"api,api-port", SR_OPTION_TEXT, &server.api, "ADDR:PORT|off",
      "health and explain; default " SR_SERVER_API_DEFAULT},
     {"metrics,metrics-port", SR_OPTION_TEXT, &server.metrics, "ADDR:PORT|off",
@@ -28,8 +28,8 @@ static const struct sr_usage usage = {
     .name = "serve",
     .synopsis = "[-c FILE] [--gateway ADDR:PORT|off] [--extproc ADDR:PORT|off] [--api ADDR:PORT|off] "
                 "[--metrics ADDR:PORT|off]",
-    .summary = "Runs the doors until SIGTERM or SIGINT, then lets requests under way finish.",
-    .text = "SIGHUP and changes of the file load the configuration again without dropping a stream.\n",
+    .summary = "Serves requests until SIGTERM or SIGINT, then finishes the requests in progress.",
+    .text = "SIGHUP or a change of the file reloads the configuration without dropping a stream.\n",
     SR_OPTIONS(options),
 };
 

@@ -15,14 +15,14 @@ static const struct {
 } commands[] = {
     {"serve", "[-c FILE]", "run the gateway", sr_cmd_serve},
     {"check", "FILE", "report every mistake in a configuration", sr_cmd_check},
-    {"explain", "[-c FILE] TEXT", "show where a request would go, and why", sr_cmd_explain},
-    {"classify", "--task domain TEXT", "ask a classifier", sr_cmd_classify},
-    {"embed", "[--model DIR] TEXT", "turn a text into a vector", sr_cmd_embed},
-    {"compress", "[--budget N] < TEXT", "keep the sentences that say most", sr_cmd_compress},
+    {"explain", "[-c FILE] TEXT", "show how a request is routed, and why", sr_cmd_explain},
+    {"classify", "--task domain TEXT", "classify a text", sr_cmd_classify},
+    {"embed", "[--model DIR] TEXT", "compute the embedding of a text", sr_cmd_embed},
+    {"compress", "[--budget N] < TEXT", "keep the most informative sentences", sr_cmd_compress},
     {"eval", "--task domain FILE.jsonl", "measure a classifier on labelled texts", sr_cmd_eval},
     {"bench", "NAME", "measure speed on this machine", sr_cmd_bench},
-    {"models", "list|info|verify", "look at models", sr_cmd_models},
-    {"migrate", "OLD.yaml", "turn a flat configuration into today's", sr_cmd_migrate},
+    {"models", "list|info|verify", "list, describe and verify models", sr_cmd_models},
+    {"migrate", "OLD.yaml", "convert a flat v0.1 configuration", sr_cmd_migrate},
     {"mock", "[--port N] [--workers K]", "run OpenAI-compatible upstreams for demos and tests", sr_cmd_mock},
     {"version", "", "print the version", sr_cmd_version},
 };
@@ -36,7 +36,7 @@ static void print_commands(FILE *out)
         fprintf(out, "  semroute %-8s %-25s %s\n", commands[i].name, commands[i].arguments,
                 commands[i].summary);
     fprintf(out, "\n`semroute help COMMAND` shows a command's options.\n"
-                 "Exit codes: 0 done, 1 the input says no, 2 wrong usage, 3 it broke.\n");
+                 "Exit codes: 0 success, 1 input rejected, 2 wrong usage, 3 internal error.\n");
 }
 
 static int find(const char *name)

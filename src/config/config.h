@@ -68,7 +68,8 @@ struct sr_config_backend {
     const char *provider;    /* provider type; "openai" unless told */
     const char *auth_header; /* "Authorization" */
     const char *auth_prefix; /* "Bearer" */
-    const char *api_key; /* resolved from api_key or api_key_env; empty = the client's own header passes */
+    const char
+        *api_key; /* resolved from api_key or api_key_env; empty = the client's own header is forwarded */
     struct sr_name_values extra_headers;
     double weight;           /* relative share, > 0 */
     const char *tls_ca_file; /* empty = the system's */
@@ -78,7 +79,7 @@ struct sr_config_backend {
 /* providers.models[] */
 struct sr_config_model {
     const char *name;
-    const char *provider_model_id; /* what the upstream calls it; equals name unless told */
+    const char *provider_model_id; /* the name that the upstream uses; equals name unless told */
     int family;                    /* index in families, -1 = none */
     struct {
         const char *currency; /* "USD" */

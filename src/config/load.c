@@ -27,7 +27,7 @@ static void check_root(struct sr_binder *b, const struct sr_yaml_node *root)
                       sr_yaml_type_name(root));
     else if (sr_migrate_is_flat(root))
         sr_bind_error(b, root,
-                      "this is a flat configuration of the v0.1 era; `semroute migrate FILE` writes it in "
+                      "this is a flat v0.1 configuration; `semroute migrate FILE` writes it in "
                       "today's shape");
 }
 

@@ -48,10 +48,10 @@ void sr_plan_explain_why(const struct sr_explanation *e, char out[SR_ERR_MESSAGE
     int others = rivals(e, winner);
     if (e->decision->overridden)
         snprintf(out, SR_ERR_MESSAGE_MAX,
-                 "its classifier is sure enough (%.2f, %.2f needed) to overrule keywords",
+                 "its classifier is confident enough (%.2f, %.2f needed) to override keywords",
                  (double)e->decision->confidence, config->global.override_confidence);
     else if (!winner->has_rules)
-        snprintf(out, SR_ERR_MESSAGE_MAX, "it has no rules and takes what nothing before it took");
+        snprintf(out, SR_ERR_MESSAGE_MAX, "it has no rules and matches when no decision before it does");
     else if (others)
         snprintf(out, SR_ERR_MESSAGE_MAX, "%s, ahead of %d other%s by confidence, then priority, then name",
                  order, others, others > 1 ? "s" : "");

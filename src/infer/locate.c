@@ -51,7 +51,7 @@ int sr_locate_model(char out[SR_LOCATE_MAX], const char *name, struct sr_err *er
         return sr_err_set(err, SR_ELIMIT, "a model's name of %zu bytes", strlen(name));
     if (strchr(name, '/')) {
         snprintf(out, SR_LOCATE_MAX, "%s", name);
-        return is_model(out) ? SR_OK : sr_err_set(err, SR_ENOENT, "%s: no config.json there", name);
+        return is_model(out) ? SR_OK : sr_err_set(err, SR_ENOENT, "%s: it has no config.json", name);
     }
     if (models && *models && try_folder(out, models, "", name))
         return SR_OK;

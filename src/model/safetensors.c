@@ -49,7 +49,8 @@ static int header_length(const struct sr_safetensors *file, size_t *length, stru
 {
     uint64_t n = 0;
     if (file->n < HEADER_AT)
-        return sr_err_set_at(err, SR_EPARSE, file->n, "safetensors: %zu bytes are no header length", file->n);
+        return sr_err_set_at(err, SR_EPARSE, file->n,
+                             "safetensors: %zu bytes are too few for a header length", file->n);
     for (size_t i = 0; i < HEADER_AT; i++)
         n |= (uint64_t)file->p[i] << (8 * i);
     if (n > file->n - HEADER_AT)
@@ -191,7 +192,7 @@ int sr_safetensors_open_file(struct sr_safetensors **out, const char *path, stru
     if (fstat(fd, &st)) {
         rc = sr_err_set(err, SR_EIO, "%s: %s", path, strerror(errno));
     } else if (!S_ISREG(st.st_mode) || st.st_size <= 0) {
-        rc = sr_err_set(err, SR_EPARSE, "%s: not a regular file with something in it", path);
+        rc = sr_err_set(err, SR_EPARSE, "%s: not a regular file, or empty", path);
     } else {
         p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         rc = p == MAP_FAILED ? sr_err_set(err, SR_EIO, "%s: %s", path, strerror(errno)) : SR_OK;

@@ -325,5 +325,5 @@ int sr_st_header_parse(struct sr_st_header *header, struct sr_bytes text, size_t
             rc = expect(&ps, '}');
     }
     skip_space(&ps);
-    return rc || ps.i == ps.n ? rc : fail(&ps, ps.i, "more text after the object");
+    return rc || ps.i == ps.n ? rc : fail(&ps, ps.i, "text after the object");
 }

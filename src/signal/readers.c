@@ -130,7 +130,7 @@ const char *sr_readers_missing(const struct sr_readers *readers, enum sr_signal_
 {
     if (readers->signals[type])
         return NULL;
-    return readers->missing[type] ? readers->missing[type] : "it was not opened";
+    return readers->missing[type] ? readers->missing[type] : "the classifier was not opened";
 }
 
 int sr_readers_read(const struct sr_readers *readers, enum sr_signal_type type, struct sr_bytes text,

@@ -203,7 +203,7 @@ def test_a_file_of_the_first_release_routes(start, tmp_path):
         "good": "2 models, 5 decisions", "192.0.2.11:8000": f"127.0.0.1:{mock.port}",
         "192.0.2.12:8000": f"127.0.0.1:{mock.port + 1}"})
     path = DATA / "release_l0.yaml"
-    assert f"{path}:7:1: warning: `semantic_cache` has no place in this version" in warnings
+    assert f"{path}:7:1: warning: `semantic_cache` has no equivalent in this version" in warnings
     gateway = start.gateway(text)
     answer = gateway.post(chat(MATH, model="MoM"))
     assert answer.headers["x-vsr-selected-decision"] == "math" and answer.headers["x-vsr-selected-model"] == "reason-large"
@@ -219,7 +219,7 @@ def test_a_file_of_the_second_release_routes(start, tmp_path):
     text, warnings = migrated("release_l1", tmp_path, {
         "good": "1 models, 4 decisions", "vllm.models.internal:8000": f"127.0.0.1:{mock.port}"})
     path = DATA / "release_l1.yaml"
-    assert f"{path}:92:1: warning: `clear_route_cache` has no place in this version" in warnings
+    assert f"{path}:92:1: warning: `clear_route_cache` has no equivalent in this version" in warnings
     gateway = start.gateway(text)
     assert gateway.post(chat(MATH)).headers["x-vsr-selected-decision"] == "math_decision"
     body = json.loads(mock.last_body())

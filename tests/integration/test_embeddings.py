@@ -253,7 +253,7 @@ def test_without_a_model(tmp_path):
     done = subprocess.run([binary, "embed", "hello"], capture_output=True, text=True, **how)
     assert done.returncode == 3 and "make setup" in done.stderr and not done.stdout
     listed = subprocess.run([binary, "models", "list"], capture_output=True, text=True, **how)
-    assert listed.returncode == 0 and "not there" in listed.stdout
+    assert listed.returncode == 0 and "not found" in listed.stdout
     assert subprocess.run([binary, "models", "verify"], capture_output=True, text=True, **how).returncode == 0
 
 

@@ -128,8 +128,8 @@ def test_private_data_by_type(tmp_path):
     ("pii", '{"text": "x"}', "bad.jsonl:2: no array `spans`"),
     ("pii", '{"text": "x", "spans": "[]"}', "bad.jsonl:2: no array `spans`"),
     ("pii", '{"text": "xyz", "spans": [{"start": 0, "end": 2, "label": "GPE"}, {"start": 1, "label": "GPE"}]}', "bad.jsonl:2: span 2: no integers"),
-    ("pii", '{"text": "xyz", "spans": [{"start": 2, "end": 2, "label": "GPE"}]}', "bad.jsonl:2: span 1: `end` is not behind"),
-    ("pii", '{"text": "xyz", "spans": [{"start": 0, "end": 4, "label": "GPE"}]}', "bad.jsonl:2: span 1: it ends behind the text"),
+    ("pii", '{"text": "xyz", "spans": [{"start": 2, "end": 2, "label": "GPE"}]}', "bad.jsonl:2: span 1: `end` is not after"),
+    ("pii", '{"text": "xyz", "spans": [{"start": 0, "end": 4, "label": "GPE"}]}', "bad.jsonl:2: span 1: it ends after the text"),
     ("pii", '{"text": "xyz", "spans": [{"start": 0, "end": 1}]}', "bad.jsonl:2: span 1: no string `label`"),
 ])
 def test_a_malformed_row_is_named(tmp_path, task, line, says):

@@ -144,7 +144,7 @@ def test_folders_that_do_not_fit(models, tmp_path):
     assert refusal(config, 1, f"{GUARD}/model.safetensors")
     shutil.rmtree(empty / GUARD)
     shutil.copytree(models / LORA, empty / LORA)
-    assert refusal(config, 1, "its base model is not there")
+    assert refusal(config, 1, "its base model was not found")
     shutil.rmtree(empty / LORA)
     shutil.copytree(models / MERGED, empty / "pii-by-sequence")
     assert refusal(config, 1, "no head for `pii`")

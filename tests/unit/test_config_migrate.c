@@ -54,7 +54,7 @@ static void test_categories(void **state)
     assert_int_equal(c->decisions[1].plugins.system_prompt.mode, SR_PROMPT_INSERT);
     assert_string_equal(c->domains[1].mmlu_categories.items[0], "computer science");
     assert_true(c->global.domain_threshold == 0.55);
-    assert_true(warned(&problems, 6, "`semantic_cache` has no place"));
+    assert_true(warned(&problems, 6, "`semantic_cache` has no equivalent"));
     assert_true(warned(&problems, 30, "`pii_policy` of model `phi4` had no effect without `pii_model`"));
     assert_int_equal(c->global.n_policies, 1);
     assert_int_equal(c->decisions[0].n_refs, 2); /* the other one is for what a policy denies */
@@ -142,14 +142,14 @@ static void test_guard_of_all(void **state)
     assert_non_null(strstr(out.data, "\n          # model_id: models/pii\n"));
     assert_non_null(strstr(out.data, "\n          # model_id: models/category\n"));
     assert_true(warned(&problems, 4, "`use_modernbert` of prompt_guard is not needed"));
-    assert_true(warned(&problems, 5, "the model that comes along takes its place"));
+    assert_true(warned(&problems, 5, "the bundled model replaces it"));
     assert_true(warned(&problems, 7, "models run on the CPU"));
     assert_true(warned(&problems, 12, "`model_id` of pii_model"));
     assert_true(warned(&problems, 14, "`pii_mapping_path` of pii_model"));
-    assert_true(warned(&problems, 24, "`SHOE_SIZE` is no type of private data"));
+    assert_true(warned(&problems, 24, "`SHOE_SIZE` is not a type of private data"));
     assert_true(warned(&problems, 25, "model `unsaid` has no `pii_policy`"));
     assert_true(warned(&problems, 29, "`jailbreak_enabled` of a category"));
-    assert_true(warned(&problems, 30, "`semantic_cache_enabled` of categories has no place"));
+    assert_true(warned(&problems, 30, "`semantic_cache_enabled` of categories has no equivalent"));
     sr_config_unref(c);
     sr_problems_dispose(&problems);
     sr_buf_dispose(&out);
@@ -182,10 +182,10 @@ static void test_guards_of_decisions(void **state)
     assert_string_equal(rules->children[0].name, "money-pii");
     assert_int_equal(rules->children[1].op, SR_RULE_AND);
     assert_int_equal(rules->children[1].n_children, 2);
-    assert_true(warned(&problems, 2, "no server is asked about attacks"));
+    assert_true(warned(&problems, 2, "this version asks no server about attacks"));
     assert_true(warned(&problems, 4, "`0` is not above 0 and at most 1"));
-    assert_true(warned(&problems, 25, "the guard against attacks was off for this decision"));
-    assert_true(warned(&problems, 33, "the lower or equal one of prompt_guard holds"));
+    assert_true(warned(&problems, 25, "the jailbreak guard was off for this decision"));
+    assert_true(warned(&problems, 33, "the threshold of prompt_guard, lower or equal"));
     assert_true(warned(&problems, 34, "`enabled` is neither true nor false"));
     sr_config_unref(c);
     sr_problems_dispose(&problems);
@@ -247,8 +247,8 @@ static void test_refused(void **state)
         const char *message;
     } cases[] = {
         {"version: v0.3\n", SR_EINVAL, "has a `version` already"},
-        {"hello: 1\n", SR_EINVAL, "no flat configuration"},
-        {"", SR_EINVAL, "no flat configuration"},
+        {"hello: 1\n", SR_EINVAL, "not a flat v0.1 configuration"},
+        {"", SR_EINVAL, "not a flat v0.1 configuration"},
         {"a: [", SR_EPARSE, "not valid YAML"},
         {"categories: {a: b}\n", SR_EINVAL, "`categories`: expected a list, found a mapping"},
         {"prompt_guard: [a]\n", SR_EINVAL, "`prompt_guard`: expected a mapping, found a list"},
@@ -278,7 +278,7 @@ static void test_no_endpoint(void **state)
     const struct sr_config *c;
     sr_buf_init(&out, (size_t)1 << 20);
     assert_int_equal(sr_migrate_text(&out, SR_LIT("default_model: 'yes: no'\n"), &problems), SR_OK);
-    assert_true(warned(&problems, 1, "127.0.0.1:8000 stands there now"));
+    assert_true(warned(&problems, 1, "127.0.0.1:8000 was written"));
     assert_int_equal(sr_config_load_text(&c, sr_buf_view(&out), "x", (struct sr_load_options){0}, &loading),
                      SR_OK);
     assert_string_equal(c->models[0].name, "yes: no");

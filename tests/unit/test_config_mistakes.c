@@ -213,7 +213,7 @@ static void test_signals(void **state)
     config_error(SIGNALS("keywords: [{name: k, keywords: [a]}, {name: k, keywords: [a]}]"), 5, 65,
                  "given twice");
     config_error(SIGNALS("domains: [{name: maths}]"), 5, 38, "did you mean `math`?");
-    config_error(SIGNALS("domains: [{name: x, mmlu_categories: [law, lwa]}]"), 5, 64, "`lwa` is no label");
+    config_error(SIGNALS("domains: [{name: x, mmlu_categories: [law, lwa]}]"), 5, 64, "`lwa` is not a label");
     config_error(SIGNALS("domains: [{name: law, model_scores: [{model: tow, score: 1}]}]"), 5, 66,
                  "did you mean `two`?");
     config_error(SIGNALS("domains: [{name: law, model_scores: [{model: two, score: 0}]}]"), 5, 78,
@@ -316,7 +316,7 @@ static void test_plugins(void **state)
                  "unknown value");
     config_error(PLUGIN("{type: header_mutation}"), 8, 25, "needs `add`, `update` or `delete`");
     config_error(PLUGIN("{type: header_mutation, configuration: {add: [{name: 'a b', value: x}]}}"), 8, 78,
-                 "no header name");
+                 "not a header name");
     config_error(PLUGIN("{type: header_mutation, configuration: {delete: [Content-Length]}}"), 8, 73,
                  "belongs to the connection");
     config_error(PLUGIN("{type: header_mutation, configuration: {add: [{name: a, value: \"x\\r\\n\"}]}}"), 8,
@@ -331,7 +331,7 @@ static void test_guards(void **state)
     config_error(SIGNALS("jailbreak: [{name: j, threshold: 0}]"), 5, 54, "above 0");
     config_error(SIGNALS("pii: [{name: p}, {name: p}]"), 5, 45, "pii rule `p` is given twice");
     config_error(SIGNALS("pii: [{name: p, pii_types_allowed: [PERSN]}]"), 5, 57,
-                 "`PERSN` is no type of private data, did you mean `PERSON`?");
+                 "`PERSN` is not a type of private data, did you mean `PERSON`?");
     config_error(SIGNALS("pii: [{name: p, type_thresholds: {AGE: high}}]"), 5, 60, "expected a number");
     config_error(SIGNALS("pii: [{name: p, type_thresholds: {AGES: 0.5}}]"), 5, 61, "did you mean `AGE`?");
     config_error(PLUGIN("{type: guard}"), 8, 25, "`action` is missing");
@@ -416,7 +416,7 @@ static void test_flat_file(void **state)
 {
     (void)state;
     config_error("bert_model: {}\n", 1, 1, "`semroute migrate FILE`");
-    config_error("default_model: x\nvllm_endpoints: []\n", 1, 1, "flat configuration of the v0.1 era");
+    config_error("default_model: x\nvllm_endpoints: []\n", 1, 1, "flat v0.1 configuration");
 }
 
 int main(void)

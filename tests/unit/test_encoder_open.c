@@ -176,7 +176,7 @@ static void configurations_of_bert(void **state)
         {"\"hidden_size\": 32", "\"hidden_size\": -32", SR_EPARSE, "`hidden_size` must be"},
         {"\"hidden_size\": 32", "\"hidden_size\": 1e9", SR_EPARSE, "`hidden_size` must be"},
         {"\"hidden_size\": 32", "\"hidden_size\": 99999999999999999999", SR_EPARSE, "`hidden_size` must be"},
-        {"\"hidden_size\": 32", "\"hidden_size\": 33", SR_EPARSE, "no multiple"},
+        {"\"hidden_size\": 32", "\"hidden_size\": 33", SR_EPARSE, "not a multiple"},
         {"\"hidden_size\": 32", "\"hidden_size\": 64", SR_EMISMATCH, "word_embeddings.weight is [192, 32]"},
         {"\"num_attention_heads\": 2", "\"num_attention_heads\": 4", SR_EUNSUPPORTED, "heads of 8"},
         {"\"num_hidden_layers\": 4", "\"num_hidden_layers\": 5", SR_EMISMATCH, "encoder.layer.4."},
@@ -214,7 +214,7 @@ static void configurations_of_modernbert(void **state)
          "hidden_activation"},
         {"\"attention_bias\": false", "\"attention_bias\": true", SR_EMISMATCH, "attn.Wqkv.bias"},
         {"\"4\": \"label 4\"", "\"5\": \"label 4\"", SR_EPARSE, "label index 5"},
-        {"\"4\": \"label 4\"", "\"4\": \"label 3\"", SR_EPARSE, "there twice"},
+        {"\"4\": \"label 4\"", "\"4\": \"label 3\"", SR_EPARSE, "appears twice"},
         {"\"4\": \"label 4\"", "\"4\": \"\"", SR_EPARSE, "label 4 is empty"},
         {",\n  \"4\": \"label 4\"", "", SR_EMISMATCH, "5 outputs, but there are 4 labels"},
     };
@@ -226,7 +226,7 @@ static void shards(void **state)
 {
     static const struct change changes[] = {
         {"model-00002-of-00003.safetensors", "../model-00002-of-00003.safetensors", SR_EPARSE,
-         "no name of a file"},
+         "not the name of a file"},
         {"model-00002-of-00003.safetensors", "model-9.safetensors", SR_ENOENT, "model-9.safetensors"},
         {"\"weight_map\"", "\"weights\"", SR_EPARSE, "`weight_map` is missing"},
         {"model-00002-of-00003.safetensors", "model-00001-of-00003.safetensors", SR_EMISMATCH, "is not in"},
@@ -242,11 +242,11 @@ static void shards(void **state)
 static void mappings(void **state)
 {
     static const struct change changes[] = {
-        {"\"label 4\": 4", "\"label 4\": 3", SR_EPARSE, "label index 3 is there twice"},
+        {"\"label 4\": 4", "\"label 4\": 3", SR_EPARSE, "label index 3 appears twice"},
         {"\"label 4\": 4", "\"label x\": 4", SR_EMISMATCH, "do not agree"},
         {"\"4\": \"label 4\"", "\"4\": \"classification_error\"", SR_EPARSE, "reserved"},
-        {"\"4\": \"label 4\"", "\"x\": \"label 4\"", SR_EPARSE, "no integer"},
-        {"\"4\": \"label 4\"", "\"4\": 7", SR_EPARSE, "no string"},
+        {"\"4\": \"label 4\"", "\"x\": \"label 4\"", SR_EPARSE, "not an integer"},
+        {"\"4\": \"label 4\"", "\"4\": 7", SR_EPARSE, "not a string"},
         {"\"idx_to_category\"", "\"other\"", SR_OK, ""},
     };
     (void)state;
@@ -271,7 +271,7 @@ static void damaged_weights(void **state)
     }
     memset(bytes + n / 2, 0xFF, 64); /* NaN in some layer */
     write_file("model.safetensors", bytes, n);
-    refused(SR_EMISMATCH, "no finite number");
+    refused(SR_EMISMATCH, "not a finite number");
     sr_mem_free(bytes);
     copy("bert-embed");
     edit("model.safetensors", "\"F32\"", "\"I32\"");
@@ -301,8 +301,8 @@ static void modules(void **state)
     static const struct change changes[] = {
         {"[", "{", SR_EPARSE, "modules.json"},
         {"modules.transformer.Transformer", "modules.cnn.CNN", SR_EUNSUPPORTED, "modules.cnn.CNN"},
-        {"modules.pooling.Pooling", "modules.dense.Dense", SR_EUNSUPPORTED, "in this place"},
-        {"modules.dense.Dense", "modules.normalize.Normalize", SR_EUNSUPPORTED, "in this place"},
+        {"modules.pooling.Pooling", "modules.dense.Dense", SR_EUNSUPPORTED, "at this position"},
+        {"modules.dense.Dense", "modules.normalize.Normalize", SR_EUNSUPPORTED, "at this position"},
         {"modules.normalize.Normalize", "modules.layer_norm.LayerNorm", SR_EUNSUPPORTED, "LayerNorm"},
         {"\"path\": \"2_Dense\"", "\"path\": \"../2_Dense\"", SR_EPARSE, "`path`"},
         {"\"path\": \"2_Dense\"", "\"path\": \"/etc\"", SR_EPARSE, "`path`"},
@@ -464,7 +464,7 @@ static void an_adapter_alone(void **state)
     sr_encoder_unref(e);
     assert_memory_equal(as_head, alone, sizeof alone);
     shell("rm -rf '%s/base'", root);
-    refused(SR_ENOENT, "its base model is not there");
+    refused(SR_ENOENT, "its base model was not found");
 }
 
 /* A raw checkpoint keeps PEFT's names for modules that were trained whole, the module's or its parent's. */

@@ -115,7 +115,7 @@ static void test_why(void **state)
     assert_non_null(strstr(why, "highest priority"));
     scene.decision.overridden = true;
     sr_plan_explain_why(&scene.explanation, why);
-    assert_non_null(strstr(why, "sure enough"));
+    assert_non_null(strstr(why, "confident enough"));
     scene.decision = (struct sr_decision){.decision = 2, .category_name = ""};
     sr_plan_explain_why(&scene.explanation, why);
     assert_non_null(strstr(why, "no rules"));

@@ -65,7 +65,7 @@ static const struct {
     {"", 0, 8, "expected '{'"},
     {"[]", 0, 8, "expected '{'"},
     {"{", 0, 9, "expected a string"},
-    {"{}x", 0, 10, "more text"},
+    {"{}x", 0, 10, "text after"},
     {"{\"a\":1}", 0, 13, "expected '{'"},
     {"{\"a\":{}}", 0, 14, "expected a string"},
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1]}}", 0, 9, "without"},

@@ -66,7 +66,7 @@ bool sr_cli_encoder_open(const struct sr_usage *usage, const struct sr_cli_encod
     if (rc == SR_OK)
         return true;
     *code = sr_cmd_fail(usage, SR_EXIT_BROKE, "%s%s", err.message[0] ? err.message : sr_strerror(rc),
-                        rc == SR_ENOENT && !args->model ? " (`make setup` takes it)" : "");
+                        rc == SR_ENOENT && !args->model ? " (`make setup` downloads it)" : "");
     sr_cli_encoder_close(out);
     return false;
 }

@@ -108,23 +108,23 @@ bool sr_tiers_open(const struct sr_usage *usage, const struct sr_tiers *given, s
     char path[SR_LOCATE_MAX];
     *model = (struct sr_tiers_model){0};
     if (!tiers->task) {
-        *code = sr_cmd_misuse(usage, "which task? --task domain");
+        *code = sr_cmd_misuse(usage, "the task is missing: --task domain");
         return false;
     }
     if (!sr_cli_encoder_choose(usage, &chosen.encoder, tiers->task, path, code))
         return false;
     bool folder = is_folder(tiers->encoder.model);
     if (strcmp(tiers->task, "domain") != 0 && !folder) {
-        *code = sr_cmd_misuse(usage, "task `%.40s` is not in this version, which has: domain", tiers->task);
+        *code = sr_cmd_misuse(usage, "task `%.40s` is not supported; this version has: domain", tiers->task);
         return false;
     }
-    bool judged = !tiers->encoder.model && (tiers->neural || sr_signal_has_neural());
-    model->tier = tiers->tier ? tiers->tier : folder ? "neural" : judged ? "cascade" : "linear";
+    bool has_neural = !tiers->encoder.model && (tiers->neural || sr_signal_has_neural());
+    model->tier = tiers->tier ? tiers->tier : folder ? "neural" : has_neural ? "cascade" : "linear";
     bool linear = strcmp(model->tier, "linear") == 0;
     if (tiers->encoder.model && linear == folder) {
         *code = sr_cmd_misuse(usage,
-                              linear ? "--model %s is a folder, which is for --tier neural"
-                                     : "--tier %s wants a folder as --model",
+                              linear ? "--model %s is a folder: it needs --tier neural"
+                                     : "--tier %s needs a folder as --model",
                               linear ? tiers->encoder.model : model->tier);
         return false;
     }

@@ -15,19 +15,19 @@
 
 struct sr_tiers {
     const char *task, *tier;            /* as given; NULL = not given */
-    const char *neural;                 /* folder or name of heads; NULL: "judge" */
+    const char *neural;                 /* folder or name of heads; NULL: "neural" */
     struct sr_cli_encoder_args encoder; /* its `model` is a file for the linear tier */
 };
 
 #define SR_TIERS_OPTIONS(tiers)                                                                              \
-    {"task", SR_OPTION_TEXT, &(tiers).task, "TASK", "what to ask: domain, jailbreak or pii"},                \
+    {"task", SR_OPTION_TEXT, &(tiers).task, "TASK", "the task: domain, jailbreak or pii"},                   \
         {"tier", SR_OPTION_CHOICE, &(tiers).tier, "linear|neural|both|cascade",                              \
-         "which model answers, default cascade (as serve does); with a folder as --model neural"},           \
+         "which tier answers, default cascade, as in serve; neural where --model is a folder"},              \
         {"model", SR_OPTION_TEXT, &(tiers).encoder.model, "FILE|DIR",                                        \
          "a linear model's file, a neural model's folder or a folder of such folders instead of the "        \
          "built-in one"},                                                                                    \
         {"heads", SR_OPTION_TEXT, &(tiers).neural, "DIR",                                                    \
-         "heads on the default encoder instead of `neural`"},                                                \
+         "folder of heads for the default encoder instead of `neural`"},                                     \
         SR_CLI_ENCODER_OPTIONS((tiers).encoder)
 
 struct sr_tiers_model {

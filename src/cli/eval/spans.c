@@ -73,14 +73,14 @@ static const char *read_span(const sr_doc_value *span, struct sr_bytes text, str
     if (!sr_doc_int(sr_doc_get(span, "start"), &start) || !sr_doc_int(sr_doc_get(span, "end"), &end))
         return "no integers `start` and `end`";
     if (start < 0 || end <= start)
-        return "`end` is not behind `start`";
+        return "`end` is not after `start`";
     bool bytes = value.p && (uint64_t)end <= text.n && (uint64_t)(end - start) == value.n &&
                  memcmp(text.p + start, value.p, value.n) == 0;
     *type = sr_entity_find_type(label);
     out->type = (uint32_t)*type;
     out->start = bytes ? (size_t)start : byte_of(text, start);
     out->end = bytes ? (size_t)end : byte_of(text, end);
-    return out->end > text.n ? "it ends behind the text" : NULL;
+    return out->end > text.n ? "it ends after the text" : NULL;
 }
 
 static int read_gold(const struct spans *all, const struct sr_eval_row *row, const struct sr_doc *doc,
@@ -263,7 +263,7 @@ static void spans_put(void *task, const struct sr_tally *tally, double us, bool 
     } else {
         sr_report_put(out, "rows        %zu (%zu spans", all->rows, r.of);
         if (all->others)
-            sr_report_put(out, ", %zu of types that are not looked at", all->others);
+            sr_report_put(out, ", %zu of types that are not counted", all->others);
         sr_report_put(out, ")\nthreshold   %.4f\nprecision   ", all->threshold);
         sr_report_percent(out, p.hits, p.of);
         sr_report_put(out, "\nrecall      ");

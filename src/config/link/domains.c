@@ -43,7 +43,7 @@ static void link_own_name(struct sr_binder *b, const struct sr_yaml_node *node,
         return;
     if (!label) {
         sr_bind_error(b, sr_bind_at(node, "name"),
-                      "domain `%.60s` is no label of the classifier and has no mmlu_categories%s",
+                      "domain `%.60s` is not a label of the classifier and has no mmlu_categories%s",
                       domain->name, label_hint(name, hint, sizeof hint));
         return;
     }
@@ -70,7 +70,7 @@ void sr_link_domains(struct sr_binder *b, const struct sr_yaml_node *root, struc
             const char *label = sr_config_domain_label(sr_bytes_str(*name));
             if (!label)
                 sr_bind_error(b, j < names->count ? names->items[j] : names,
-                              "`%.60s` is no label of the domain classifier%s", *name,
+                              "`%.60s` is not a label of the domain classifier%s", *name,
                               label_hint(sr_bytes_str(*name), hint, sizeof hint));
             else
                 *name = label;

@@ -16,7 +16,7 @@ static uint32_t type_bit(struct sr_binder *b, const struct sr_yaml_node *node, s
         return UINT32_C(1) << type;
     for (int i = 0; i < SR_ENTITY_TYPES; i++)
         sr_nearest_try(&nearest, sr_entity_names[i]);
-    sr_bind_error(b, node, "`%.*s` is no type of private data%s", (int)(name.n < 60 ? name.n : 60), name.p,
+    sr_bind_error(b, node, "`%.*s` is not a type of private data%s", (int)(name.n < 60 ? name.n : 60), name.p,
                   sr_nearest_hint(&nearest, hint, sizeof hint));
     return 0;
 }

@@ -31,7 +31,7 @@ static void note_odd(struct sr_migration *m, const struct sr_yaml_node *map, con
 {
     const struct sr_yaml_node *node = sr_yaml_get(map, key);
     if (node && sr_yaml_type(node) != SR_YAML_NULL && sr_yaml_type(node) != SR_YAML_BOOL)
-        sr_migrate_note(m, node, "`%s` is neither true nor false here: it was taken as %s", key,
+        sr_migrate_note(m, node, "`%s` is neither true nor false: it was read as %s", key,
                         taken ? "true" : "false");
 }
 
@@ -64,7 +64,7 @@ void sr_migrate_threshold(struct sr_migration *m, const struct sr_yaml_node *map
     if (is_threshold(node))
         sr_migrate_copy(m, map, "threshold", indent, "threshold");
     else if (node)
-        sr_migrate_note(m, node, "`threshold`: `%.40s` is not above 0 and at most 1: the default holds",
+        sr_migrate_note(m, node, "`threshold`: `%.40s` is not above 0 and at most 1: the default applies",
                         node->text.n ? node->text.p : "");
 }
 
@@ -82,7 +82,7 @@ static void put_types(struct sr_migration *m, const struct sr_yaml_node *map, co
             sr_migrate_put(m, "%s%s", separator, sr_entity_names[type]);
             separator = ", ";
         } else if (name->kind != SR_YAML_SCALAR || !sr_bytes_eq(name->text, SR_LIT("NO_PII"))) {
-            sr_migrate_note(m, name, "`%.60s` is no type of private data that this version finds",
+            sr_migrate_note(m, name, "`%.60s` is not a type of private data that this version finds",
                             name->text.n ? name->text.p : "");
         }
     }
@@ -160,11 +160,12 @@ bool sr_migrate_plugin_guards(struct sr_migration *m, const struct sr_yaml_node 
     if (!attacks || !guards_all(m))
         return true;
     if (!is_on(configuration, "enabled", true))
-        sr_migrate_note(m, type, "the guard against attacks was off for this decision: it is on for all now");
+        sr_migrate_note(m, type,
+                        "the jailbreak guard was off for this decision: it is now on for all decisions");
     else if (is_threshold(sr_yaml_get(configuration, "threshold")) && is_covered(m, configuration))
         sr_migrate_note(m, type,
-                        "`threshold` of this decision's guard: the lower or equal one of prompt_guard holds "
-                        "for all requests");
+                        "`threshold` of this decision's guard: the threshold of prompt_guard, lower or "
+                        "equal, applies to all requests");
     return true;
 }
 
@@ -275,10 +276,10 @@ void sr_migrate_category_guards(struct sr_migration *m, const struct sr_yaml_nod
                                        "pii_threshold", NULL};
     for (const char *const *key = keys; *key; key++)
         if (sr_yaml_get(category, *key))
-            sr_migrate_note(m, sr_yaml_get(category, *key),
-                            "`%s` of a category: prompt_guard and the policies of models hold for all "
-                            "categories now",
-                            *key);
+            sr_migrate_note(
+                m, sr_yaml_get(category, *key),
+                "`%s` of a category: prompt_guard and the policies of models apply to all categories now",
+                *key);
 }
 
 /* ---- policies ---- */
@@ -333,8 +334,8 @@ static void put_policy(struct sr_migration *m, const struct sr_yaml_node *name,
     sr_migrate_rest(m, policy, known, "pii_policy");
     if (!policy)
         sr_migrate_note(m, name,
-                        "model `%.60s` has no `pii_policy`: then that meant that it may see no private data, "
-                        "and the new file says so",
+                        "model `%.60s` has no `pii_policy`: in v0.1 it may then see no private data, and the "
+                        "new file says so",
                         name->text.p);
     else if (!pii)
         sr_migrate_note(m, policy,
@@ -347,9 +348,8 @@ void sr_migrate_policies(struct sr_migration *m)
     const struct sr_yaml_node *models = models_of(m);
     if (!m->policies)
         return;
-    sr_migrate_put(m,
-                   "  semroute:\n    # What is denied goes to another candidate that may see it, else to the "
-                   "default model; else 403.\n    models:\n");
+    sr_migrate_put(m, "  semroute:\n    # A request that a model may not see goes to another candidate that "
+                      "may, else to the default model, else it is answered with 403.\n    models:\n");
     for (size_t i = 0; i < models->count; i++)
         if (models->keys[i]->text.n && denies(m, models->items[i]))
             put_policy(m, models->keys[i], models->items[i]);

@@ -73,9 +73,8 @@ static void put_global(struct sr_migration *m)
 static int write_all(struct sr_migration *m)
 {
     m->policies = sr_migrate_has_policies(m);
-    sr_migrate_put(
-        m, "# Written by `semroute migrate` from a flat configuration of the v0.1 era.\nversion: v0.3\n\n"
-           "listeners:\n  - {name: gateway, address: 127.0.0.1, port: 8801}\n\n");
+    sr_migrate_put(m, "# Written by `semroute migrate` from a flat v0.1 configuration.\nversion: v0.3\n\n"
+                      "listeners:\n  - {name: gateway, address: 127.0.0.1, port: 8801}\n\n");
     sr_migrate_providers(m);
     sr_migrate_routing(m);
     put_global(m);
@@ -101,7 +100,7 @@ int sr_migrate_text(struct sr_buf *out, struct sr_bytes text, struct sr_problems
     if (rc == SR_OK && !sr_migrate_is_flat(root)) {
         const char *why = sr_yaml_get(root, "version")
                               ? "this file has a `version` already; there is nothing to migrate"
-                              : "this is no flat configuration of the v0.1 era";
+                              : "this is not a flat v0.1 configuration";
         sr_problems_add(problems, SR_PROBLEM_ERROR, 1, 1, "%s", why);
         rc = SR_EINVAL;
     }

@@ -65,20 +65,20 @@ static void note_key(struct sr_migration *m, const struct sr_yaml_node *key, con
     if (cpu)
         sr_migrate_note(m, key, "`use_cpu` of %s: models run on the CPU in this version", where);
     else if (served)
-        sr_migrate_note(m, key,
-                        "`use_vllm` of %s: no server is asked about attacks in this version, the model that "
-                        "comes along takes its place",
-                        where);
+        sr_migrate_note(
+            m, key,
+            "`use_vllm` of %s: this version asks no server about attacks; the bundled model replaces it",
+            where);
     else if (sr_bytes_eq(key->text, SR_LIT("model_id")))
         sr_migrate_note(m, key,
-                        "`model_id` of %s: the model that comes along takes its place; a comment under "
-                        "`modules` shows where a folder of your own is named",
+                        "`model_id` of %s: the bundled model replaces it; a comment under `modules` shows "
+                        "where to name your own folder",
                         where);
     else if (sr_migrate_is_word(key, described))
-        sr_migrate_note(m, key, "`%.40s` of %s is not needed: a model's folder says what it is", key->text.p,
-                        where);
+        sr_migrate_note(m, key, "`%.40s` of %s is not needed: the model folder describes the model",
+                        key->text.p, where);
     else
-        sr_migrate_note(m, key, "`%.60s` of %s has no place in this version", key->text.p, where);
+        sr_migrate_note(m, key, "`%.60s` of %s has no equivalent in this version", key->text.p, where);
 }
 
 static void note_rest(struct sr_migration *m, const struct sr_yaml_node *old, const char *where,
@@ -101,11 +101,10 @@ void sr_migrate_models(struct sr_migration *m)
     bool paths = has_value(domain, "model_id") || has_value(pii, "model_id") || has_value(guard, "model_id");
     if (is_module(domain) || is_module(pii) || is_module(guard))
         sr_migrate_put(m, "  model_catalog:\n%s    modules:\n",
-                       paths
-                           ? "    # A `model_id` without its # is a folder of your own, in the place of the "
-                             "model that comes along.\n    # `semroute models info FOLDER` says whether it "
-                             "can be read.\n"
-                           : "");
+                       paths ? "    # Remove the # of a `model_id` to use your own folder instead of the "
+                               "bundled model.\n    # `semroute models info FOLDER` says whether it "
+                               "can be read.\n"
+                             : "");
     put_guard(m, guard);
     put_classifiers(m, domain, pii);
     note_rest(m, classifier, "classifier", in_classifier);

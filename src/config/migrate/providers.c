@@ -96,8 +96,7 @@ static void put_backends(struct sr_migration *m, const struct sr_yaml_node *name
     sr_migrate_put(m, "      backend_refs:\n");
     for (int pass = 0; pass < 3 && written == 0; pass++) {
         if (pass == 2 && endpoints && endpoints->count > 1)
-            sr_migrate_note(m, name, "no endpoint is said to serve model `%.60s`: it got all of them",
-                            name->text.p);
+            sr_migrate_note(m, name, "no endpoint lists model `%.60s`: all of them serve it", name->text.p);
         for (size_t i = 0; endpoints && i < endpoints->count; i++) {
             const struct sr_yaml_node *endpoint = endpoints->items[i], *id = sr_yaml_get(endpoint, "name");
             bool chosen = pass == 2 || (pass == 1 && lists(sr_yaml_get(endpoint, "models"), name->text)) ||
@@ -111,7 +110,7 @@ static void put_backends(struct sr_migration *m, const struct sr_yaml_node *name
     }
     if (written)
         return;
-    sr_migrate_note(m, name, "no endpoint for model `%.60s`: 127.0.0.1:8000 stands there now, change it",
+    sr_migrate_note(m, name, "no endpoint for model `%.60s`: 127.0.0.1:8000 was written, change it",
                     name->text.p);
     sr_migrate_put(m, "        - {name: change-me, endpoint: \"127.0.0.1:8000\"}\n");
 }

@@ -17,7 +17,7 @@ static void put_labels(struct sr_migration *m, const struct sr_yaml_node *catego
         const struct sr_yaml_node *label = labels->items[i];
         const char *known = label->kind == SR_YAML_SCALAR ? sr_config_domain_label(label->text) : NULL;
         if (!known) {
-            sr_migrate_note(m, label, "`%.60s` is no label of the domain classifier",
+            sr_migrate_note(m, label, "`%.60s` is not a label of the domain classifier",
                             label->text.n ? label->text.p : "");
             continue;
         }
@@ -239,7 +239,7 @@ static void put_plugins(struct sr_migration *m, const struct sr_yaml_node *plugi
             put_response(m, configuration);
             response = true;
         } else if (!type || !sr_migrate_plugin_guards(m, type, configuration)) {
-            sr_migrate_note(m, plugins->items[i], "plugin `%.60s` has no place in this version",
+            sr_migrate_note(m, plugins->items[i], "plugin `%.60s` has no equivalent in this version",
                             type ? type->text.p : "");
         }
     }

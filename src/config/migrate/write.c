@@ -193,6 +193,6 @@ void sr_migrate_rest(struct sr_migration *m, const struct sr_yaml_node *map, con
 {
     for (size_t i = 0; map && map->kind == SR_YAML_MAP && i < map->count; i++)
         if (!sr_migrate_is_word(map->keys[i], known))
-            sr_migrate_note(m, map->keys[i], "`%.60s`%s%s has no place in this version", map->keys[i]->text.p,
-                            *where ? " of " : "", where);
+            sr_migrate_note(m, map->keys[i], "`%.60s`%s%s has no equivalent in this version",
+                            map->keys[i]->text.p, *where ? " of " : "", where);
 }

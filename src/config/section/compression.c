@@ -1,4 +1,4 @@
-/* `global.model_catalog.modules.prompt_compression`: what signals read of long texts. */
+/* `global.model_catalog.modules.prompt_compression`: compression of long texts for signals. */
 #include "config/section/section.h"
 
 #include "config/bind/hint.h"
@@ -14,16 +14,16 @@ static const struct sr_field fields[] = {
     {"profile", SR_FIELD_WORD, COMPRESSION(profile), .words = profiles, .def = "default",
      .help = "the weights below, by kind of text"},
     {"max_tokens", SR_FIELD_INT, COMPRESSION(max_tokens), .def = "512", .max = 1e9,
-     .help = "tokens that stay of a longer text, by `tokenizer` or estimated; 0 = off"},
+     .help = "the tokens to keep of a longer text, counted by `tokenizer` or estimated; 0 = off"},
     {"min_length", SR_FIELD_SIZE, COMPRESSION(min_length), .def = "0", .max = 0x1p40,
-     .help = "texts of at most so many bytes are read as they are"},
+     .help = "texts up to this size are not compressed"},
     {"skip_signals", SR_FIELD_TEXTS, COMPRESSION(skip_signals),
      .help = "signals that read the original, besides those that always do: keyword, structure, context, "
              "jailbreak, pii"},
     {"textrank_weight", SR_FIELD_NUMBER, COMPRESSION(textrank), .max = 1e6, .def_note = "the profile's",
      .help = "weight of a sentence's centrality; 0 = the profile's"},
     {"position_weight", SR_FIELD_NUMBER, COMPRESSION(position), .max = 1e6, .def_note = "the profile's",
-     .help = "weight of its place: the beginning and the end count more; 0 = the profile's"},
+     .help = "weight of its position: the beginning and the end count more; 0 = the profile's"},
     {"tfidf_weight", SR_FIELD_NUMBER, COMPRESSION(tfidf), .max = 1e6, .def_note = "the profile's",
      .help = "weight of its rare words; 0 = the profile's"},
     {"novelty_weight", SR_FIELD_NUMBER, COMPRESSION(novelty), .max = 1e6, .def_note = "the profile's",
@@ -35,8 +35,7 @@ static const struct sr_field fields[] = {
     {"preserve_last_n", SR_FIELD_INT, COMPRESSION(last), .max = 1e6, .def_note = "the profile's",
      .help = "sentences at the end that stay when they fit; 0 = the profile's"},
     {"tokenizer", SR_FIELD_TEXT, COMPRESSION(tokenizer), .def_note = "estimated",
-     .help = "the tokenizer.json of the model that reads the result: max_tokens is counted "
-             "by it"},
+     .help = "the tokenizer.json that counts max_tokens"},
 };
 
 /* A type of signal, also one that only vLLM Semantic Router has. */
@@ -72,7 +71,7 @@ static void finish(struct sr_binder *b, const struct sr_yaml_node *node, void *t
 
 const struct sr_section sr_section_compression = {
     .name = "prompt_compression",
-    .help = "What signals read of long texts: the sentences that say most.",
+    .help = "Prompt compression: signals read the most informative sentences of a long text.",
     SR_FIELDS(fields),
     .finish = finish,
 };

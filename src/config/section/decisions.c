@@ -17,10 +17,10 @@ static const struct sr_field rule_fields[] = {
     {"conditions", SR_FIELD_LIST, RULE(children), RULE(n_children), .of = &sr_section_rule,
      .help = "rules, nested as deep as needed"},
     {"type", SR_FIELD_WORD, RULE(type), .words = sr_leaf_types, .later = sr_leaf_types_later,
-     .help = "the type of signal that the rule asks"},
+     .help = "the signal type"},
     {"name", SR_FIELD_TEXT, RULE(name), .help = "the name of one of that signal's rules"},
     {"on_error", SR_FIELD_ENUM, RULE(on_error), .words = on_error, .def = "no_match",
-     .help = "what holds when the signal could not be computed"},
+     .help = "the result when the signal could not be computed"},
     {"predicate", SR_FIELD_OBJECT, RULE(predicate), .of = &sr_section_predicate,
      .help = "compares the value that the signal measured"},
 };
@@ -80,9 +80,9 @@ static const struct sr_field ref_fields[] = {
      .help = "an adapter of that model; sent upstream as the model"},
     {"use_reasoning", SR_FIELD_BOOL, REF(use_reasoning),
      .def_note = "`use_reasoning` of the model's score in the domain, else `false`",
-     .help = "whether the model should think"},
+     .help = "whether the model uses reasoning"},
     {"reasoning_effort", SR_FIELD_WORD, REF(reasoning_effort), .words = sr_effort_words,
-     .def_note = "`default_reasoning_effort`", .help = "how much it should think"},
+     .def_note = "`default_reasoning_effort`", .help = "the reasoning effort"},
     {"reasoning_description", SR_FIELD_TEXT, REF(reasoning_description),
      .help = "why, for people: shown by `explain` and in the access log"},
 };
@@ -173,7 +173,7 @@ static const struct sr_field routing_fields[] = {
      .help = "what decides between decisions that match: their priority or their confidence"},
     {"modelCards", SR_FIELD_LIST, offsetof(struct sr_config, cards), offsetof(struct sr_config, n_cards),
      .of = &sr_section_card, .help = "what the models are and can do"},
-    {"signals", SR_FIELD_OBJECT, .of = &sr_section_signals, .help = "what is found out about a request"},
+    {"signals", SR_FIELD_OBJECT, .of = &sr_section_signals, .help = "the signals of a request"},
     {"decisions", SR_FIELD_LIST, offsetof(struct sr_config, decisions),
      offsetof(struct sr_config, n_decisions), .of = &sr_section_decision, .help = "which requests go where"},
 };

@@ -14,9 +14,9 @@ static const struct sr_enum_word precisions[] = {
 
 static const struct sr_field embedding_fields[] = {
     {"name", SR_FIELD_TEXT, EMBEDDING(name), .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
-     .help = "what rules call it"},
+     .help = "the name that rules refer to"},
     {"candidates", SR_FIELD_TEXTS, EMBEDDING(candidates), .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
-     .help = "texts that mean what the rule stands for"},
+     .help = "texts with the meaning that the rule stands for"},
     {"threshold", SR_FIELD_NUMBER, EMBEDDING(threshold), .def = "0.75", .min = -1, .max = 1,
      .help = "the cosine similarity from which it matches"},
     {"aggregation_method", SR_FIELD_ENUM, EMBEDDING(aggregation), .words = aggregations, .def = "max",
@@ -35,7 +35,7 @@ static void finish_embedding(struct sr_binder *b, const struct sr_yaml_node *nod
 
 const struct sr_section sr_section_embedding = {
     .name = "embedding rule",
-    .help = "Texts that the user's text is near to in meaning.",
+    .help = "Texts that are close to the user's text in meaning.",
     .size = sizeof(struct sr_config_embedding),
     SR_FIELDS(embedding_fields),
     .later = (const char *const[]){"query_modality", NULL},
@@ -44,7 +44,8 @@ const struct sr_section sr_section_embedding = {
 
 static const struct sr_field dimension_fields[] = {
     {"target_dimension", SR_FIELD_INT, GLOBAL(inference.dimensions), .def = "0", .max = 65535,
-     .help = "so many numbers of a vector are used (for models that are trained for it); 0 = all"},
+     .help = "the number of leading dimensions of a vector that are used (for models that are trained for "
+             "it); 0 = all"},
     {"target_layer", SR_FIELD_INT, GLOBAL(inference.layers), .def = "0", .max = 65535,
      .help = "the layer to stop after (for models that are trained for it); 0 = the last"},
 };
@@ -93,11 +94,11 @@ const struct sr_section sr_section_embedding_models = {
 static const struct sr_field inference_fields[] = {
     {"precision", SR_FIELD_ENUM, INFERENCE(precision), .words = precisions, .def = "fp32",
      .help = "how the linear layers compute: fp32 as the model was published; bf16 and int8 are faster and "
-             "a little off (`semroute models verify` says how much)"},
+             "slightly less exact (`semroute models verify` shows how much)"},
     {"neural_precision", SR_FIELD_ENUM, INFERENCE(neural_precision), .words = precisions, .def = "int8",
-     .help = "the same for the neural: int8 takes less than half of fp32's time, with the same accuracy on "
-             "measured data though single answers differ; with another value than `precision` it has a trunk "
-             "of its own in memory"},
+     .help = "the same for the neural classifier: int8 takes less than half of fp32's time, with the same "
+             "accuracy on measured data, though single answers differ; a value other than `precision` needs "
+             "a second trunk in memory"},
     {"threads", SR_FIELD_INT, INFERENCE(threads), .def = "0", .max = 64,
      .help = "threads that compute a batch; 0 = one for each core"},
     {"cpus", SR_FIELD_TEXT, INFERENCE(cpus), .def_note = "all that the process may use",
@@ -105,26 +106,26 @@ static const struct sr_field inference_fields[] = {
     {"memory_max", SR_FIELD_SIZE, INFERENCE(memory_max), .def = "1GiB", .min = 1 << 20, .max = 0x1p40,
      .help = "working memory of all batches; a text that needs more is refused"},
     {"queue_jobs", SR_FIELD_INT, INFERENCE(queue_jobs), .def = "4096", .min = 1, .max = 1 << 20,
-     .help = "texts (windows of texts) that may wait; more are refused"},
+     .help = "the maximum number of queued windows; more are refused"},
     {"batch_tokens", SR_FIELD_INT, INFERENCE(batch_tokens), .def = "1024", .min = 1, .max = 1 << 20,
-     .help = "tokens that are computed together at most; a longer sequence is computed alone"},
+     .help = "the maximum number of tokens of a batch; a longer sequence is computed alone"},
     {"batch_wait_us", SR_FIELD_INT, INFERENCE(batch_wait_us), .def = "500", .max = 1e6,
-     .help = "microseconds that a batch waits for company where other requests were seen; 0 = none"},
+     .help = "microseconds that a batch waits for more jobs where other requests were seen; 0 = none"},
     {"max_windows", SR_FIELD_INT, INFERENCE(max_windows), .def = "16", .min = 1, .max = 1024,
-     .help = "pieces of a text, each as long as the model reads, that an `embedding` signal reads"},
-    {"neural", SR_FIELD_TEXT, INFERENCE(neural), .def_note = "neural, where it is found and has a card",
+     .help = "the maximum number of windows of a text that an `embedding` signal reads"},
+    {"neural", SR_FIELD_TEXT, INFERENCE(neural), .def_note = "`neural`, where it is found and has a card",
      .help = "folder of heads on the encoder that classify texts, or the name of one in the models folder"},
-    {"models_folder", SR_FIELD_TEXT, INFERENCE(models_folder), .def_note = "none: the models that come along",
+    {"models_folder", SR_FIELD_TEXT, INFERENCE(models_folder), .def_note = "none: the bundled models",
      .help =
          "folder of model folders: those for `domain`, `jailbreak` and `pii` are found by name or mapping "
-         "file (`semroute models list DIR`); a `model_id` wins"},
+         "file (`semroute models list DIR`); a `model_id` takes precedence"},
     {"ask_below", SR_FIELD_NUMBER, INFERENCE(ask_below), .def = "0.9", .max = 1,
-     .help = "signals whose linear answer is less sure than this ask the neural; 0 = never, 1 = always"},
+     .help = "a linear answer below this confidence is completed by the neural classifier; 0 = never, 1 = "
+             "always"},
     {"neural_max_bytes", SR_FIELD_SIZE, INFERENCE(neural_max), .def = "1MiB", .max = 1 << 30,
-     .help =
-         "longer texts are not put to the neural: the linear tier and the exact recognisers answer them "
-         "alone; 0 = only the reader's own limits (1,024 windows, 4 MiB). What the neural has not read at "
-         "`signal_deadline_ms` they answer, too"},
+     .help = "longer texts are classified by the linear tier and the exact recognisers alone; 0 = only the "
+             "reader's own limits (1,024 windows, 4 MiB). The same applies to text that the neural "
+             "classifier has not read at `signal_deadline_ms`"},
 };
 
 static void finish_inference(struct sr_binder *b, const struct sr_yaml_node *node, void *target)

@@ -7,8 +7,8 @@ static const struct sr_field tls_fields[] = {
     {"cert_file", SR_FIELD_TEXT, EXTPROC(tls_cert_file), .help = "PEM file of the certificate and its chain"},
     {"key_file", SR_FIELD_TEXT, EXTPROC(tls_key_file), .help = "PEM file of the private key"},
     {"client_ca_file", SR_FIELD_TEXT, EXTPROC(tls_client_ca_file),
-     .help = "PEM file of the authorities whose certificates Envoy must show one of",
-     .def_note = "no certificate is asked for"},
+     .help = "PEM file of the authorities that sign Envoy's client certificate",
+     .def_note = "no client certificate is requested"},
 };
 
 static void finish_tls(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
@@ -33,26 +33,26 @@ static const struct sr_field fields[] = {
              "verdict; less than Envoy's `message_timeout`"},
     {"hold_bytes", SR_FIELD_SIZE, EXTPROC(hold_bytes), .def = "768KiB", .min = 1, .max = 0x1p31,
      .help =
-         "or until that much of the body is there; less than Envoy's `per_connection_buffer_limit_bytes`"},
+         "or until this much of the body has arrived; less than Envoy's `per_connection_buffer_limit_bytes`"},
     {"max_message_bytes", SR_FIELD_SIZE, EXTPROC(max_message_bytes), .def = "64MiB", .min = 65536,
      .max = 0x1p31, .help = "the largest message of Envoy: in BUFFERED mode a whole body"},
     {"max_passing_bytes", SR_FIELD_SIZE, EXTPROC(max_passing_bytes), .def = "0", .max = 0x1p53,
-     .help = "the largest body that passes in chunks because the request names a model and no guard is "
-             "asked for: nothing of it is kept; over it 413; 0 = no limit. What is kept is bounded by the "
+     .help = "the largest body that passes through in chunks, unbuffered, because the request names a model "
+             "and no guard is configured; over it 413; 0 = no limit. Buffered bodies are limited by the "
              "gateway's `max_body_bytes`"},
     {"max_streams", SR_FIELD_UINT32, EXTPROC(max_streams), .def = "20000", .min = 1, .max = 1e6,
-     .help = "requests under way at a time; over it 503, or 429 to a data plane that asks for an endpoint"},
+     .help = "concurrent requests; over it 503, or 429 to a data plane that asks for an endpoint"},
     {"fallback_endpoints", SR_FIELD_UINT32, EXTPROC(fallback_endpoints), .def = "0", .max = 16,
      .help = "addresses that follow the chosen one in `x-gateway-destination-endpoint`, in the order in "
              "which to try them; leave 0 where a cluster of type ORIGINAL_DST reads the header"},
     {"streamed_replies", SR_FIELD_BOOL, EXTPROC(streamed_replies), .def = "false",
-     .help = "in FULL_DUPLEX_STREAMED, send answers of semroute's own that are SSE or long in pieces "
-             "(`streamed_immediate_response`): Envoy knows that from 1.37 on"},
+     .help = "in FULL_DUPLEX_STREAMED, send replies that are SSE or long in pieces "
+             "(`streamed_immediate_response`): it needs Envoy 1.37 or later"},
     {"tls", SR_FIELD_OBJECT, .of = &tls_section, .help = "TLS for Envoy", .def_note = "plain HTTP/2"},
 };
 
 const struct sr_section sr_section_extproc = {
     .name = "extproc",
-    .help = "Envoy's door: the external processor.",
+    .help = "The Envoy external processor.",
     SR_FIELDS(fields),
 };

@@ -24,15 +24,15 @@ static const struct sr_field upstream_fields[] = {
     {"connect_timeout_ms", SR_FIELD_MS, GATEWAY(upstream.connect_timeout_ms), .def = "5000", .min = 1,
      .max = DAY, .help = "until an upstream accepts a connection"},
     {"response_timeout_ms", SR_FIELD_MS, GATEWAY(upstream.response_timeout_ms), .def = "600000", .min = 1,
-     .max = DAY, .help = "until the head of its answer is there"},
+     .max = DAY, .help = "until the response head is complete"},
     {"idle_timeout_ms", SR_FIELD_MS, GATEWAY(upstream.idle_timeout_ms), .def = "600000", .min = 1, .max = DAY,
-     .help = "the longest silence inside an answer"},
+     .help = "the longest pause inside a response body"},
     {"keepalive_ms", SR_FIELD_MS, GATEWAY(upstream.keepalive_ms), .def = "60000", .max = DAY,
      .help = "how long an unused connection is kept"},
     {"max_idle", SR_FIELD_UINT32, GATEWAY(upstream.max_idle), .def = "64", .max = 65536,
      .help = "unused connections kept for each backend and event loop"},
     {"retries", SR_FIELD_INT, GATEWAY(upstream.retries), .def = "1", .max = 10,
-     .help = "new attempts when nothing had been sent"},
+     .help = "retries of a request of which nothing was sent"},
 };
 
 static const struct sr_section upstream_section = {
@@ -48,7 +48,7 @@ static const struct sr_field fields[] = {
     {"header_timeout_ms", SR_FIELD_MS, GATEWAY(header_timeout_ms), .def = "10000", .min = 1, .max = DAY,
      .help = "until a request's head is complete; else 408"},
     {"body_timeout_ms", SR_FIELD_MS, GATEWAY(body_timeout_ms), .def = "60000", .min = 1, .max = DAY,
-     .help = "the longest silence inside a request body; else 408"},
+     .help = "the longest pause inside a request body; else 408"},
     {"idle_timeout_ms", SR_FIELD_MS, GATEWAY(idle_timeout_ms), .def = "75000", .min = 1, .max = DAY,
      .help = "how long a connection without a request is kept"},
     {"drain_timeout_ms", SR_FIELD_MS, GATEWAY(drain_timeout_ms), .def = "30000", .max = DAY,

@@ -5,10 +5,10 @@
 
 static const struct sr_field skip_fields[] = {
     {"enabled", SR_FIELD_BOOL, GLOBAL(skip_processing), .def = "false",
-     .help = "let requests with `x-vsr-skip-processing: true` pass untouched"},
+     .help = "let requests with `x-vsr-skip-processing: true` bypass signals and decisions"},
 };
 static const struct sr_section skip_section = {.name = "skip_processing",
-                                               .help = "A header by which a client passes the router by.",
+                                               .help = "A header by which a client bypasses the router.",
                                                SR_FIELDS(skip_fields)};
 
 static const struct sr_field streamed_fields[] = {
@@ -34,14 +34,14 @@ static const struct sr_field router_fields[] = {
      .help = "whether /v1/models also shows the configured models"},
     {"strategy", SR_FIELD_ENUM, .words = sr_strategy_words, .flags = SR_FIELD_DECLARED,
      .help = "the strategy where `routing.strategy` is not given"},
-    {"skip_processing", SR_FIELD_OBJECT, .of = &skip_section, .help = "a header to pass the router by"},
+    {"skip_processing", SR_FIELD_OBJECT, .of = &skip_section, .help = "a header that bypasses the router"},
     {"clear_route_cache", SR_FIELD_BOOL, GLOBAL(extproc.clear_route_cache), .def = "true",
      .help = "whether Envoy chooses its route again once `x-selected-model` is set"},
     {"streamed_body", SR_FIELD_OBJECT, .of = &streamed_section, .help = "bodies that Envoy sends in chunks"},
 };
 static const struct sr_section router_section = {
     .name = "global.router",
-    .help = "What the router does with every request.",
+    .help = "Settings for every request.",
     SR_FIELDS(router_fields),
     .later = (const char *const[]){"model_selection", NULL},
 };
@@ -56,7 +56,7 @@ static const struct sr_field observability_fields[] = {
 };
 static const struct sr_section observability_section = {
     .name = "observability",
-    .help = "Seeing what happens.",
+    .help = "Observability.",
     SR_FIELDS(observability_fields),
     .later = (const char *const[]){"tracing", NULL},
 };
@@ -73,10 +73,10 @@ static const struct sr_section services_section = {
 
 static const struct sr_field domain_fields[] = {
     {"threshold", SR_FIELD_NUMBER, GLOBAL(domain_threshold), .def = "0.6", .min = 0, .max = 1,
-     .help = "how sure the classifier must be"},
+     .help = "the confidence from which a label counts"},
     {"fallback_category", SR_FIELD_TEXT, GLOBAL(domain_fallback), .def = "other",
-     .help = "the domain of texts that it is not sure about"},
-    {"model_id", SR_FIELD_TEXT, GLOBAL(domain_model), .def_note = "the model that is built in",
+     .help = "the domain of texts below that confidence"},
+    {"model_id", SR_FIELD_TEXT, GLOBAL(domain_model), .def_note = "the built-in model",
      .help =
          "a linear text model (a .safetensors file), or the folder of an encoder with a classification head"},
 };
@@ -102,7 +102,7 @@ static const struct sr_field modules_fields[] = {
     {"prompt_guard", SR_FIELD_OBJECT, .of = &sr_section_prompt_guard,
      .help = "the model behind the `jailbreak` signal"},
     {"prompt_compression", SR_FIELD_OBJECT, GLOBAL(compression), .of = &sr_section_compression,
-     .help = "what signals read of long texts"},
+     .help = "compression of long texts for signals"},
 };
 static const struct sr_section modules_section = {
     .name = "modules",
@@ -127,13 +127,13 @@ static const struct sr_enum_word levels[] = {{"debug", 0}, {"info", 1}, {"warn",
 
 static const struct sr_field semroute_fields[] = {
     {"override_confidence", SR_FIELD_NUMBER, GLOBAL(override_confidence), .def = "0", .min = 0, .max = 1,
-     .help = "a classifier at least this sure wins over keywords of the same priority; 0 = never"},
+     .help = "a classifier with at least this confidence wins over keywords of the same priority; 0 = never"},
     {"signal_deadline_ms", SR_FIELD_MS, GLOBAL(signal_deadline_ms), .def = "1000", .min = 1, .max = 600e3,
-     .help = "the longest that signals of one request may take together"},
+     .help = "the deadline of all signals of one request together"},
     {"request_headers", SR_FIELD_BOOL, GLOBAL(request_headers), .def = "true",
      .help = "whether the upstream request gets the X-VSR-* headers"},
     {"debug_headers", SR_FIELD_BOOL, GLOBAL(debug_headers), .def = "false",
-     .help = "whether every answer gets the headers that else `x-vsr-debug` asks for"},
+     .help = "whether every answer gets the headers of `x-vsr-debug`"},
     {"access_log", SR_FIELD_TEXT, GLOBAL(access_log), .def = "off", .flags = SR_FIELD_NOT_EMPTY,
      .help = "`stdout`, `off`, or a file"},
     {"log_level", SR_FIELD_WORD, GLOBAL(log_level), .words = levels, .def = "info",
@@ -146,23 +146,22 @@ static const struct sr_field semroute_fields[] = {
     {"extproc", SR_FIELD_OBJECT, GLOBAL(extproc), .of = &sr_section_extproc, .help = "Envoy's door"},
     {"inference", SR_FIELD_OBJECT, GLOBAL(inference), .of = &sr_section_inference,
      .help = "how encoders are run"},
-    {"guards", SR_FIELD_OBJECT, GLOBAL(guards), .of = &sr_section_guards,
-     .help = "what holds for all guards"},
+    {"guards", SR_FIELD_OBJECT, GLOBAL(guards), .of = &sr_section_guards, .help = "settings of all guards"},
     {"models", SR_FIELD_MAP, GLOBAL(policies), GLOBAL(n_policies), .of = &sr_section_policy,
      .help = "what models of `providers.models` may see"},
 };
 static const struct sr_section semroute_section = {
     .name = "global.semroute",
-    .help = "What only semroute has.",
+    .help = "Settings that only semroute has.",
     SR_FIELDS(semroute_fields),
 };
 
 static const struct sr_field global_fields[] = {
-    {"router", SR_FIELD_OBJECT, .of = &router_section, .help = "what the router does with every request"},
+    {"router", SR_FIELD_OBJECT, .of = &router_section, .help = "settings for every request"},
     {"services", SR_FIELD_OBJECT, .of = &services_section, .help = "what the program offers besides routing"},
     {"model_catalog", SR_FIELD_OBJECT, .of = &catalog_section,
      .help = "the models that semroute itself runs"},
-    {"semroute", SR_FIELD_OBJECT, .of = &semroute_section, .help = "what only semroute has"},
+    {"semroute", SR_FIELD_OBJECT, .of = &semroute_section, .help = "settings that only semroute has"},
 };
 
 const struct sr_section sr_section_global = {

@@ -15,12 +15,12 @@ static const struct sr_enum_word methods[] = {{"classifier", 0}, {NULL, 0}};
 
 static const struct sr_field jailbreak_fields[] = {
     {"name", SR_FIELD_TEXT, JAILBREAK(name), .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
-     .help = "what rules call it"},
+     .help = "the name that rules refer to"},
     {"threshold", SR_FIELD_NUMBER, JAILBREAK(threshold), .min = 0, .max = 1, .flags = SR_FIELD_EXCLUSIVE,
      .def_note = "`threshold` of `prompt_guard`",
-     .help = "the probability of an attack from which it matches"},
+     .help = "the probability of an attack from which the rule matches"},
     {"include_history", SR_FIELD_BOOL, JAILBREAK(include_history), .def = "true",
-     .help = "read every message and tool result; `false`: only what the user asks now"},
+     .help = "read every message and tool result; `false`: only the current user turn"},
     {"method", SR_FIELD_ENUM, .words = methods, .later = (const char *const[]){"contrastive", NULL},
      .def = "classifier", .flags = SR_FIELD_DECLARED, .help = "classifier: a model reads the texts"},
 };
@@ -35,14 +35,14 @@ const struct sr_section sr_section_jailbreak = {
 
 static const struct sr_field pii_fields[] = {
     {"name", SR_FIELD_TEXT, PII(name), .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
-     .help = "what rules call it"},
+     .help = "the name that rules refer to"},
     {"threshold", SR_FIELD_NUMBER, PII(threshold), .min = 0, .max = 1, .flags = SR_FIELD_EXCLUSIVE,
      .def_note = "`threshold` of `classifier.pii`", .help = "the confidence from which a finding counts"},
     {"type_thresholds", SR_FIELD_PAIRS, PII(type_thresholds),
      .help = "the same for single types, such as `PERSON: 0.9`"},
     {"pii_types_allowed", SR_FIELD_TEXTS, PII(types_allowed), .help = "types that do not count"},
     {"include_history", SR_FIELD_BOOL, PII(include_history), .def = "true",
-     .help = "read every message and tool result; `false`: only what the user asks now"},
+     .help = "read every message and tool result; `false`: only the current user turn"},
 };
 
 const struct sr_section sr_section_pii = {
@@ -93,19 +93,19 @@ const struct sr_section sr_section_guard_plugin = {
 
 static const struct sr_field guards_fields[] = {
     {"explicit_models", SR_FIELD_BOOL, GUARDS(explicit_models), .def = "true",
-     .help = "whether requests that name their model are guarded too"},
+     .help = "whether guards also apply to requests that name their model"},
     {"memo_bytes", SR_FIELD_SIZE, GUARDS(memo_bytes), .def = "16MiB", .max = 0x1p34,
-     .help = "memory for what was found in texts that were read before; 0 = nothing is remembered"},
+     .help = "memory for the results of texts that were classified before; 0 = no results are kept"},
     {"tenant_header", SR_FIELD_TEXT, GUARDS(tenant_header),
-     .def_note = "none: all requests share what is remembered",
-     .help = "a request header, set by what stands in front, whose values share nothing with one another"},
+     .def_note = "none: all requests share the kept results",
+     .help = "a request header, set by a trusted proxy, that names the tenant; tenants share no results"},
     {"audit_log", SR_FIELD_TEXT, GUARDS(audit_log), .def = "stdout", .flags = SR_FIELD_NOT_EMPTY,
-     .help = "where a line for each thing that a guard did goes: `stdout`, `off`, or a file"},
+     .help = "where the audit log goes, one line for each action of a guard: `stdout`, `off`, or a file"},
 };
 
 const struct sr_section sr_section_guards = {
     .name = "global.semroute.guards",
-    .help = "What holds for all guards.",
+    .help = "Settings of all guards.",
     SR_FIELDS(guards_fields),
 };
 
@@ -113,7 +113,7 @@ static const struct sr_field pii_policy_fields[] = {
     {"allow_by_default", SR_FIELD_BOOL, POLICY(allow_by_default), .def = "true",
      .help = "whether the model may see all private data"},
     {"pii_types_allowed", SR_FIELD_TEXTS, POLICY(types_allowed),
-     .help = "types that it may see when it may not see all"},
+     .help = "types that it may see where `allow_by_default` is false"},
 };
 static const struct sr_section pii_policy_section = {
     .name = "pii_policy",
@@ -133,8 +133,8 @@ const struct sr_section sr_section_policy = {
 
 static const struct sr_field prompt_guard_fields[] = {
     {"threshold", SR_FIELD_NUMBER, GLOBAL(jailbreak_threshold), .def = "0.7", .min = 0, .max = 1,
-     .help = "the probability from which a text is an attack, for rules that do not say"},
-    {"model_id", SR_FIELD_TEXT, GLOBAL(jailbreak_model), .def_note = "the model that is built in",
+     .help = "the probability from which a text is an attack, for rules without a threshold"},
+    {"model_id", SR_FIELD_TEXT, GLOBAL(jailbreak_model), .def_note = "the built-in model",
      .help =
          "a linear text model (a .safetensors file), or the folder of an encoder with a classification head"},
     {"positive_labels", SR_FIELD_TEXTS, GLOBAL(jailbreak_labels),
@@ -151,9 +151,8 @@ const struct sr_section sr_section_prompt_guard = {
 
 static const struct sr_field pii_classifier_fields[] = {
     {"threshold", SR_FIELD_NUMBER, GLOBAL(pii_threshold), .def = "0.7", .min = 0, .max = 1,
-     .help = "the confidence from which a finding counts, for rules that do not say"},
-    {"model_id", SR_FIELD_TEXT, GLOBAL(pii_model),
-     .def_note = "the model that comes along, where it is found",
+     .help = "the confidence from which a finding counts, for rules without a threshold"},
+    {"model_id", SR_FIELD_TEXT, GLOBAL(pii_model), .def_note = "the bundled model, where it is found",
      .help = "the folder of an encoder that labels tokens; it works beside the exact recognisers"},
 };
 

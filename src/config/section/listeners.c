@@ -8,7 +8,7 @@ static const struct sr_field fields[] = {
     {"port", SR_FIELD_INT, offsetof(struct sr_config_listener, port), .min = 0, .max = 65535,
      .help = "the port; 0 takes any free one", .flags = SR_FIELD_REQUIRED},
     {"timeout", SR_FIELD_DURATION, offsetof(struct sr_config_listener, timeout_ms), .def = "0",
-     .help = "the longest that one exchange may take; 0 = no limit"},
+     .help = "the longest time for one request and its answer; 0 = no limit"},
 };
 
 const struct sr_section sr_section_listener = {

@@ -60,7 +60,7 @@ static void check_header_name(struct sr_binder *b, const struct sr_yaml_node *no
 {
     struct sr_bytes text = sr_bytes_str(name);
     if (text.n && !sr_value_is_header_name(text))
-        sr_bind_error(b, node, "`%.60s` is no header name", name);
+        sr_bind_error(b, node, "`%.60s` is not a header name", name);
     else if (sr_value_is_framing_header(text))
         sr_bind_error(b, node, "header `%.60s` belongs to the connection and cannot be changed", name);
 }
@@ -108,13 +108,13 @@ static const struct sr_section header_mutation_section = {
 
 static const struct sr_field request_params_fields[] = {
     {"blocked_params", SR_FIELD_TEXTS, PLUGIN(request_params.blocked_params),
-     .help = "parameters to take out of the request"},
+     .help = "parameters to remove from the request"},
     {"max_tokens_limit", SR_FIELD_INT64, PLUGIN(request_params.max_tokens_limit), .def = "0", .max = 1e9,
-     .help = "the most that max_tokens and max_completion_tokens may ask for; 0 = no limit"},
+     .help = "the upper limit of max_tokens and max_completion_tokens; 0 = no limit"},
     {"max_n", SR_FIELD_INT64, PLUGIN(request_params.max_n), .def = "0", .max = 1e6,
-     .help = "the most choices that `n` may ask for; 0 = no limit"},
+     .help = "the upper limit of `n`; 0 = no limit"},
     {"strip_unknown", SR_FIELD_BOOL, PLUGIN(request_params.strip_unknown), .def = "false",
-     .help = "take out what the OpenAI API does not know"},
+     .help = "remove parameters that the OpenAI API does not define"},
 };
 
 static const struct sr_section request_params_section = {
@@ -150,8 +150,8 @@ const struct sr_variant sr_plugin_variants[] = {
      PLUGIN(header_mutation.set)},
     {"request_params", "limits what a client may ask of the model", &request_params_section,
      PLUGIN(request_params.set)},
-    {"guard", "blocks, redacts, flags or re-routes what it is about", &sr_section_guard_plugin,
-     PLUGIN(guard.set)},
+    {"guard", "blocks, redacts, flags or routes the requests that the decision matches",
+     &sr_section_guard_plugin, PLUGIN(guard.set)},
     {"response_jailbreak", "reads what the model answers", &response_jailbreak_section,
      PLUGIN(response_jailbreak.set)},
     {NULL, NULL, NULL, 0},

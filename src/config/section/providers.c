@@ -27,7 +27,7 @@ static const struct sr_field backend_fields[] = {
     {"base_url", SR_FIELD_REF,
      .help = "the same as a URL, with an optional path before /v1; a /v1 at its end is understood"},
     {"protocol", SR_FIELD_ENUM, .words = protocols, .def = "http", .flags = SR_FIELD_DECLARED,
-     .help = "how `endpoint` is spoken to"},
+     .help = "the protocol of `endpoint`"},
     {"weight", SR_FIELD_NUMBER, BACKEND(weight), .def = "1", .min = 0, .max = 1e6,
      .flags = SR_FIELD_EXCLUSIVE, .help = "share of the requests, relative to the model's other backends"},
     {"provider", SR_FIELD_WORD, BACKEND(provider), .words = providers, .later = providers_later,
@@ -35,12 +35,12 @@ static const struct sr_field backend_fields[] = {
     {"auth_header", SR_FIELD_TEXT, BACKEND(auth_header), .def = "Authorization", .flags = SR_FIELD_NOT_EMPTY,
      .help = "the header that carries the key"},
     {"auth_prefix", SR_FIELD_TEXT, BACKEND(auth_prefix), .def = "Bearer",
-     .help = "what stands before the key in that header"},
+     .help = "the prefix of the key in that header"},
     {"extra_headers", SR_FIELD_PAIRS, BACKEND(extra_headers), .help = "headers to set on every request"},
     {"chat_path", SR_FIELD_TEXT, BACKEND(chat_path), .help = "the path of chat completions on this upstream",
      .def_note = "as the client asked"},
     {"api_key", SR_FIELD_TEXT, BACKEND(api_key), .help = "the key; better `${NAME}` or `api_key_env`",
-     .def_note = "the client's own header passes"},
+     .def_note = "the client's own header is forwarded"},
     {"api_key_env", SR_FIELD_REF, .help = "the environment variable that holds the key"},
     {"tls_ca_file", SR_FIELD_TEXT, BACKEND(tls_ca_file), .def_note = "the system's authorities",
      .help = "PEM file of the authorities that may sign an https upstream's certificate"},
@@ -193,9 +193,9 @@ static const char *const api_formats_later[] = {"anthropic", NULL};
 
 static const struct sr_field model_fields[] = {
     {"name", SR_FIELD_TEXT, MODEL(name), .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
-     .help = "what clients and decisions call the model"},
+     .help = "the name that clients and decisions use"},
     {"provider_model_id", SR_FIELD_TEXT, MODEL(provider_model_id), .def_note = "its `name`",
-     .help = "what the upstream calls it"},
+     .help = "the name that the upstream uses"},
     {"reasoning_family", SR_FIELD_REF, .help = "one of `providers.defaults.reasoning_families`"},
     {"api_format", SR_FIELD_ENUM, .words = api_formats, .later = api_formats_later, .def = "openai",
      .flags = SR_FIELD_DECLARED, .help = "the API that the upstream speaks"},
@@ -232,14 +232,14 @@ static const struct sr_section model_section = {
 
 static const struct sr_field family_fields[] = {
     {"type", SR_FIELD_ENUM, offsetof(struct sr_config_family, type), .words = reasoning_types,
-     .flags = SR_FIELD_REQUIRED, .help = "where the switch stands in a request"},
+     .flags = SR_FIELD_REQUIRED, .help = "where the parameter is written in a request"},
     {"parameter", SR_FIELD_TEXT, offsetof(struct sr_config_family, parameter),
-     .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY, .help = "the name of the switch"},
+     .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY, .help = "the name of the parameter"},
 };
 
 static const struct sr_section family_section = {
     .name = "reasoning family",
-    .help = "How models of one family are told to think or not to think.",
+    .help = "How reasoning is switched on and off for models of one family.",
     .size = sizeof(struct sr_config_family),
     SR_FIELDS(family_fields),
 };
@@ -248,19 +248,20 @@ static const struct sr_field defaults_fields[] = {
     {"default_model", SR_FIELD_REF, .help = "the model for requests that no decision matches",
      .def_note = "none: such requests are refused"},
     {"default_reasoning_effort", SR_FIELD_WORD, offsetof(struct sr_config, default_effort),
-     .words = sr_effort_words, .def = "medium", .help = "the effort where a decision reasons and names none"},
+     .words = sr_effort_words, .def = "medium",
+     .help = "the effort where a decision asks for reasoning and names no effort"},
     {"reasoning_families", SR_FIELD_MAP, offsetof(struct sr_config, families),
      offsetof(struct sr_config, n_families), .of = &family_section, .help = "families by name"},
 };
 
 static const struct sr_section defaults_section = {
     .name = "providers.defaults",
-    .help = "What holds for all models.",
+    .help = "Settings of all models.",
     SR_FIELDS(defaults_fields),
 };
 
 static const struct sr_field providers_fields[] = {
-    {"defaults", SR_FIELD_OBJECT, .of = &defaults_section, .help = "what holds for all models"},
+    {"defaults", SR_FIELD_OBJECT, .of = &defaults_section, .help = "settings of all models"},
     {"models", SR_FIELD_LIST, offsetof(struct sr_config, models), offsetof(struct sr_config, n_models),
      .of = &model_section, .help = "the models"},
 };

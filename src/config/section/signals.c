@@ -24,17 +24,17 @@ static const struct sr_enum_word methods[] = {
 
 static const struct sr_field keyword_fields[] = {
     {"name", SR_FIELD_TEXT, KEYWORD(name), .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
-     .help = "what rules call it"},
+     .help = "the name that rules refer to"},
     {"keywords", SR_FIELD_TEXTS, KEYWORD(keywords), .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
      .help = "words or phrases; with `method: regex` regular expressions"},
     {"operator", SR_FIELD_ENUM, KEYWORD(op), .words = operators, .def = "OR",
      .help = "OR: any of them; AND: all of them; NOR: none of them"},
     {"method", SR_FIELD_ENUM, KEYWORD(method), .words = methods,
-     .def_note = "whole words, as they are written", .help = "how they are looked for"},
+     .def_note = "whole words, as they are written", .help = "how keywords are matched"},
     {"case_sensitive", SR_FIELD_BOOL, KEYWORD(case_sensitive), .def = "false",
      .help = "whether upper and lower case differ"},
     {"fuzzy_match", SR_FIELD_BOOL, KEYWORD(fuzzy_match), .def = "false",
-     .help = "also match words with slips"},
+     .help = "also match words with typing errors"},
     {"fuzzy_threshold", SR_FIELD_INT, KEYWORD(fuzzy_threshold), .def = "2", .min = 0, .max = 16,
      .help = "the edit distance up to which a word still matches"},
     {"bm25_threshold", SR_FIELD_NUMBER, KEYWORD(bm25_threshold), .def = "0.1", .min = 0, .max = 1000,
@@ -58,7 +58,7 @@ static const struct sr_field score_fields[] = {
     {"score", SR_FIELD_NUMBER, offsetof(struct sr_config_model_score, score), .min = 0, .max = 1e6,
      .flags = SR_FIELD_REQUIRED | SR_FIELD_EXCLUSIVE, .help = "how good the model is in this domain"},
     {"use_reasoning", SR_FIELD_BOOL, offsetof(struct sr_config_model_score, use_reasoning), .def = "false",
-     .help = "whether it should think about such requests, where the modelRef does not say"},
+     .help = "whether it uses reasoning for such requests, where the modelRef does not say"},
 };
 
 static const struct sr_section score_section = {
@@ -70,7 +70,7 @@ static const struct sr_section score_section = {
 
 static const struct sr_field domain_fields[] = {
     {"name", SR_FIELD_TEXT, DOMAIN(name), .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
-     .help = "what rules call it"},
+     .help = "the name that rules refer to"},
     {"description", SR_FIELD_TEXT, DOMAIN(description), .help = "for people: shown by `explain`"},
     {"mmlu_categories", SR_FIELD_TEXTS, DOMAIN(mmlu_categories), .def_note = "its `name`",
      .help = "the classifier's labels that it stands for"},
@@ -80,17 +80,17 @@ static const struct sr_field domain_fields[] = {
 
 static const struct sr_section domain_section = {
     .name = "domain rule",
-    .help = "A field of knowledge that the classifier sees in the user's text.",
+    .help = "A field of knowledge that the classifier recognises in the user's text.",
     .size = sizeof(struct sr_config_domain),
     SR_FIELDS(domain_fields),
 };
 
 static const struct sr_field context_fields[] = {
     {"name", SR_FIELD_TEXT, CONTEXT(name), .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
-     .help = "what rules call it"},
-    {"min_tokens", SR_FIELD_TOKENS, CONTEXT(min_tokens), .def = "0", .help = "at least so many tokens"},
+     .help = "the name that rules refer to"},
+    {"min_tokens", SR_FIELD_TOKENS, CONTEXT(min_tokens), .def = "0", .help = "the lower limit, in tokens"},
     {"max_tokens", SR_FIELD_TOKENS, CONTEXT(max_tokens), .def_note = "no limit",
-     .help = "at most so many tokens"},
+     .help = "the upper limit, in tokens"},
 };
 
 static void prepare_context(void *target)
@@ -225,7 +225,7 @@ static const struct sr_section feature_section = {
 
 static const struct sr_field structure_fields[] = {
     {"name", SR_FIELD_TEXT, STRUCTURE(name), .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
-     .help = "what rules call it"},
+     .help = "the name that rules refer to"},
     {"description", SR_FIELD_TEXT, STRUCTURE(description), .help = "for people: shown by `explain`"},
     {"feature", SR_FIELD_OBJECT, .of = &feature_section, .flags = SR_FIELD_REQUIRED,
      .help = "what is measured"},
@@ -263,7 +263,7 @@ _Static_assert(sizeof signals_fields / sizeof *signals_fields + 1 ==
 
 const struct sr_section sr_section_signals = {
     .name = "signals",
-    .help = "What is found out about a request; only what a decision needs is computed.",
+    .help = "Signals of a request; only those that a decision needs are computed.",
     SR_FIELDS(signals_fields),
     .later = (const char *const[]){"fact_check", "user_feedbacks", "preferences", "reasks", "conversation",
                                    "complexity", "modality", "role_bindings", "kb", "events", "metadata",

@@ -74,7 +74,7 @@ static int open_config(sr_tjson *root, struct sr_buf *text, char path[PATH_BYTES
         return sr_err_set(err, SR_ELIMIT, "a path is too long");
     int rc = read_file(path, text, err);
     if (rc == SR_OK && sr_tjson_open(root, sr_buf_view(text), err))
-        rc = sr_err_set(err, SR_EPARSE, "%s: is no JSON", path);
+        rc = sr_err_set(err, SR_EPARSE, "%s: is not JSON", path);
     return rc;
 }
 

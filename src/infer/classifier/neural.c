@@ -37,7 +37,8 @@ static int choose_heads(struct sr_neural *neural, struct sr_err *err)
         }
     }
     if (neural->heads == 0)
-        return sr_err_set(err, SR_EUNSUPPORTED, "%s has no head that judges texts or tokens", info->folder);
+        return sr_err_set(err, SR_EUNSUPPORTED, "%s has no head that classifies texts or tokens",
+                          info->folder);
     if (neural->token_head < 0)
         return SR_OK;
     const struct sr_head_info *tokens = &info->heads[neural->token_head];

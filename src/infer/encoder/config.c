@@ -99,8 +99,9 @@ static int read_sizes(struct sr_enc_config *c, const struct sr_enc_json *json, s
         return rc;
     c->head_dim = c->hidden / c->heads;
     if (c->hidden % c->heads)
-        return sr_err_set(err, SR_EPARSE, "%s: `hidden_size` %zu is no multiple of `num_attention_heads` %zu",
-                          json->path, c->hidden, c->heads);
+        return sr_err_set(err, SR_EPARSE,
+                          "%s: `hidden_size` %zu is not a multiple of `num_attention_heads` %zu", json->path,
+                          c->hidden, c->heads);
     if (c->head_dim != 16 && c->head_dim != 32 && c->head_dim != 64 && c->head_dim != 128)
         return sr_err_set(err, SR_EUNSUPPORTED,
                           "%s: attention heads of %zu are not supported (16, 32, 64, 128)", json->path,
@@ -144,7 +145,7 @@ static int read_bert(struct sr_enc_config *c, const struct sr_enc_json *json, st
     if (c->family == SR_ENC_ROBERTA) {
         c->offset = pad + 1;
         if (c->positions <= c->offset)
-            return sr_err_set(err, SR_EPARSE, "%s: `max_position_embeddings` leaves no place for a token",
+            return sr_err_set(err, SR_EPARSE, "%s: `max_position_embeddings` leaves no room for a token",
                               json->path);
     }
     return SR_OK;

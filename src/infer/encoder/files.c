@@ -57,7 +57,8 @@ static int shard_of(struct sr_enc_files *files, struct shard_names *names, const
     if (!sr_tjson_dup(value, &names->arena, &name))
         return sr_enc_out_of_memory(err);
     if (strlen(name.p) != name.n || !name.n || name.p[0] == '.' || memchr(name.p, '/', name.n))
-        return sr_err_set(err, SR_EPARSE, "%s: `%s` is no name of a file in the folder", json->path, name.p);
+        return sr_err_set(err, SR_EPARSE, "%s: `%s` is not the name of a file in the folder", json->path,
+                          name.p);
     for (*index = 0; *index < files->n; ++*index)
         if (strcmp(names->names[*index], name.p) == 0)
             return SR_OK;
@@ -289,7 +290,7 @@ static int read_elements(const struct sr_enc_files *files, const struct sr_tenso
         size_t some = n - i < STEP ? n - i : STEP;
         memcpy(part, tensor->data + i * size, some * size);
         if (!all_finite(part, tensor->dtype, some))
-            return sr_err_set(err, SR_EMISMATCH, "%s: tensor %.*s has a value that is no finite number",
+            return sr_err_set(err, SR_EMISMATCH, "%s: tensor %.*s has a value that is not a finite number",
                               files->folder, (int)tensor->name.n, tensor->name.p);
         if (out)
             sr_to_float(part, sr_enc_scalar(tensor), some, out + i);

@@ -36,15 +36,14 @@ static int put(struct sr_enc_labels *labels, const struct sr_enc_json *json, str
         return sr_err_set(err, SR_EPARSE, "%s: label index %lld, but there are %zu labels", json->path,
                           (long long)index, labels->n);
     if (!sr_tjson_is_string(label))
-        return sr_err_set(err, SR_EPARSE, "%s: label %lld is no string", json->path, (long long)index);
+        return sr_err_set(err, SR_EPARSE, "%s: label %lld is not a string", json->path, (long long)index);
     if (!sr_tjson_dup(label, arena, &text))
         return sr_enc_out_of_memory(err);
     if (!text.n || strlen(text.p) != text.n || strcmp(text.p, RESERVED) == 0)
         return sr_err_set(err, SR_EPARSE, "%s: label %lld is empty or a reserved word", json->path,
                           (long long)index);
     if (labels->labels[index])
-        return sr_err_set(err, SR_EPARSE, "%s: label index %lld is there twice", json->path,
-                          (long long)index);
+        return sr_err_set(err, SR_EPARSE, "%s: label index %lld appears twice", json->path, (long long)index);
     labels->labels[index] = text.p;
     return SR_OK;
 }
@@ -69,14 +68,14 @@ static int read_one(struct sr_enc_labels *labels, const struct sr_enc_json *json
     for (at = 0; rc == SR_OK && sr_tjson_next(object, &at, &key, &value);) {
         sr_tjson number = forward ? value : sr_bytes_of(key.p + 1, key.n - 2);
         if (!sr_tjson_int(number, &index))
-            return sr_err_set(err, SR_EPARSE, "%s: a label's index is no integer", json->path);
+            return sr_err_set(err, SR_EPARSE, "%s: a label's index is not an integer", json->path);
         rc = put(labels, json, arena, index, forward ? key : value, err);
     }
     for (size_t i = 0; rc == SR_OK && i < n; i++)
         for (size_t k = i + 1; rc == SR_OK && k < n; k++)
             if (strcmp(labels->labels[i], labels->labels[k]) == 0)
-                rc = sr_err_set(err, SR_EPARSE, "%s: label `%s` is there twice", json->path,
-                                labels->labels[i]);
+                rc =
+                    sr_err_set(err, SR_EPARSE, "%s: label `%s` appears twice", json->path, labels->labels[i]);
     return rc;
 }
 

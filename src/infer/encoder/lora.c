@@ -96,7 +96,7 @@ static size_t name_of(sr_tjson key, char out[SR_ENC_NAME_MAX + 1], bool *whole)
 
 static int check_patterns(const struct sr_enc_json *json, struct sr_err *err)
 {
-    sr_tjson patterns = sr_tjson_get(json->root, "alpha_pattern"), key, value;
+    sr_tjson patterns = sr_tjson_get(json->root, "alpha_pattern"), key = {0}, value;
     char name[SR_ENC_NAME_MAX + 1];
     size_t at = 0, n = 0;
     bool whole;
@@ -110,7 +110,7 @@ static int check_patterns(const struct sr_enc_json *json, struct sr_err *err)
                               "%s: `alpha_pattern` with %.*s is not supported: only names of modules are",
                               json->path, (int)(key.n < 100 ? key.n : 100), key.p ? key.p : "");
         if (!sr_enc_number(value, &alpha) || alpha < ALPHA_MIN || alpha > ALPHA_MAX)
-            return sr_err_set(err, SR_EPARSE, "%s: `alpha_pattern`: a value is no number from %g to %g",
+            return sr_err_set(err, SR_EPARSE, "%s: `alpha_pattern`: a value is not a number from %g to %g",
                               json->path, ALPHA_MIN, ALPHA_MAX);
     }
     return SR_OK;

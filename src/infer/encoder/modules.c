@@ -188,7 +188,7 @@ static int read_module(struct sr_enc_config *c, const struct sr_enc_json *json, 
     if (i == n)
         return unsupported(json, "module", type, err);
     if (known[i].stage < *stage || (known[i].stage == DENSE && *stage < POOLING))
-        return unsupported(json, "in this place, module", type, err);
+        return unsupported(json, "at this position, module", type, err);
     *stage = known[i].stage;
     int rc = read_path(json, module, path, err);
     if (rc == SR_OK && *stage == POOLING)

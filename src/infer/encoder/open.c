@@ -52,7 +52,7 @@ static int adapters_base(char base[SR_ENC_PATH_MAX], const char *folder, const c
     int rc = sr_enc_path(base, folder, beside, err);
     if (rc || has(base, "config.json") || sr_locate_model(base, name, NULL) == SR_OK)
         return rc;
-    return sr_err_set(err, SR_ENOENT, "%s: an adapter; its base model is not there as %s/%s", folder, folder,
+    return sr_err_set(err, SR_ENOENT, "%s: an adapter; its base model was not found as %s/%s", folder, folder,
                       beside);
 }
 

@@ -40,7 +40,7 @@ static int check(struct sr_infer_options *options, cpu_set_t *cpus, struct sr_er
         CPU_AND(cpus, cpus, &named);
         unsigned n = (unsigned)CPU_COUNT(cpus);
         if (n == 0)
-            return sr_err_set(err, SR_EINVAL, "none of the CPUs `%.60s` may be used here", options->cpus);
+            return sr_err_set(err, SR_EINVAL, "the process may use none of the CPUs `%.60s`", options->cpus);
         usable = n < usable ? n : usable;
     }
     options->cpus = NULL; /* the caller's string may go */

@@ -39,9 +39,10 @@ static void settle_thread(const struct sr_infer_lane *lane, const cpu_set_t *cpu
 {
     int nice = lane->index == SR_INFER_LONG ? NICE_LONG : NICE_SHORT;
     if (setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), nice))
-        sr_log(SR_LOG_WARN, "infer_priority", "threads of the inference engine keep their priority");
+        sr_log(SR_LOG_WARN, "infer_priority",
+               "the priority of the inference engine's threads could not be lowered");
     if (sched_setaffinity(0, sizeof *cpus, cpus))
-        sr_log(SR_LOG_WARN, "infer_affinity", "threads of the inference engine run on any CPU");
+        sr_log(SR_LOG_WARN, "infer_affinity", "the inference engine's threads could not be bound to CPUs");
 }
 
 /* The team is started with the first batch; without one the lane's thread works alone. */

@@ -87,7 +87,7 @@ static bool check_string(struct reader *r)
         } else if (c >= 0x80) {
             used = sr_utf8_unit(r->p + r->i, r->n - r->i, &valid);
             if (!valid)
-                return bad(r, "bytes that are no UTF-8");
+                return bad(r, "bytes that are not UTF-8");
         }
         r->i += used;
     }

@@ -125,7 +125,7 @@ static int put_special(struct sr_tokenizer *t, sr_tjson specials, sr_tjson name,
         while (rc == SR_OK && sr_tjson_next(sr_tjson_get(value, "ids"), &i, NULL, &id))
             rc = sr_tjson_int(id, &number)
                      ? template_put(t, before, number, err)
-                     : sr_err_set(err, SR_EPARSE, "post_processor: an id is no integer");
+                     : sr_err_set(err, SR_EPARSE, "post_processor: an id is not an integer");
         return rc;
     }
     return sr_err_set(err, SR_EPARSE, "post_processor: the template names a token that special_tokens lacks");

@@ -18,7 +18,7 @@ static int see_id(sr_tjson value, const char *where, size_t *size, struct sr_err
 {
     int64_t id;
     if (!sr_tjson_int(value, &id) || id < 0)
-        return sr_err_set(err, SR_EPARSE, "%s: an id is no integer from 0 on", where);
+        return sr_err_set(err, SR_EPARSE, "%s: an id is not an integer from 0", where);
     if ((uint64_t)id >= SR_TOKENIZER_VOCAB_MAX)
         return sr_err_set(err, SR_ELIMIT, "%s: id %lld, the limit is %zu", where, (long long)id,
                           SR_TOKENIZER_VOCAB_MAX);

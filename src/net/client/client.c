@@ -293,7 +293,7 @@ static void response_run(struct sr_fetch *fetch, const char *p, size_t n)
 static void sending_failed(struct sr_fetch *fetch, int code)
 {
     if (code != SR_ECLOSED && code != SR_EIO) {
-        fetch_fail(fetch, code, "the connection broke while the request was being sent");
+        fetch_fail(fetch, code, "the connection was lost while the request was sent");
         return;
     }
     fetch->dropped = true;

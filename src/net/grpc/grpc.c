@@ -202,7 +202,7 @@ static int message_read(struct sr_grpc_call *call, const char *p, size_t n, size
         return SR_OK;
     }
     if (assembly_append(call, p, take) != SR_OK) {
-        call_finish(call, SR_ELIMIT, SR_GRPC_RESOURCE_EXHAUSTED, "no memory for more messages");
+        call_finish(call, SR_ELIMIT, SR_GRPC_RESOURCE_EXHAUSTED, "out of memory for messages");
         return SR_ELIMIT;
     }
     sr_http2_stream_consume(call->stream, take);
@@ -289,7 +289,7 @@ static void stream_data(void *ctx, struct sr_http2_stream *stream, struct sr_byt
     if (call->finished)
         sr_http2_stream_consume(stream, SIZE_MAX);
     else if (used < slice.n && sr_buf_append(&call->waiting, slice.p + used, slice.n - used) != SR_OK)
-        call_finish(call, SR_ELIMIT, SR_GRPC_RESOURCE_EXHAUSTED, "no memory for more messages");
+        call_finish(call, SR_ELIMIT, SR_GRPC_RESOURCE_EXHAUSTED, "out of memory for messages");
 }
 
 static void stream_end(void *ctx, struct sr_http2_stream *stream)

@@ -72,7 +72,8 @@ static void call_message(void *ctx, struct sr_grpc_call *call, struct sr_bytes m
     if (watcher->asked || message.n > REQUEST_ARENA / 4 ||
         sr_protobuf_unpack(&request, &grpc__health__v1__health_check_request__descriptor, &arena, message) !=
             SR_OK) {
-        sr_grpc_call_finish(call, SR_GRPC_INVALID_ARGUMENT, "one small HealthCheckRequest is expected");
+        sr_grpc_call_finish(call, SR_GRPC_INVALID_ARGUMENT,
+                            "one HealthCheckRequest within the size limit is expected");
         goto out;
     }
     watcher->asked = true;

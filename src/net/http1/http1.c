@@ -284,7 +284,7 @@ static enum sr_http1_event version_parse(struct sr_http1 *parser, struct sr_byte
         !sr_http1_is_digit((unsigned char)version.p[5]) || !sr_http1_is_digit((unsigned char)version.p[7]))
         return fail(parser, 400, "malformed start line");
     if (version.p[5] != '1' || version.p[7] > '1')
-        return fail(parser, 505, "only HTTP/1.0 and HTTP/1.1 are spoken here");
+        return fail(parser, 505, "only HTTP/1.0 and HTTP/1.1 are supported");
     parser->head.minor = version.p[7] - '0';
     return SR_HTTP1_HEAD;
 }

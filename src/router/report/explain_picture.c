@@ -93,7 +93,7 @@ static void draw_request(struct picture *pic, const struct sr_explain *e)
     if (e->record->has_text && !pic->rc)
         pic->rc = sr_buf_printf(pic->out, ", about %llu tokens of text",
                                 (unsigned long long)e->record->text_tokens);
-    put(pic, e->record->automatic ? ", the model is up to the router\n" : "\n");
+    put(pic, e->record->automatic ? ", the router chooses the model\n" : "\n");
 }
 
 /* The three most probable classes. */

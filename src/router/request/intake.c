@@ -297,7 +297,7 @@ void sr_intake_head(sr_exchange *x)
     }
     if (x->head.encoded)
         sr_reply_error(x, (struct sr_error_reply){415, NULL, "unsupported_encoding", NULL},
-                       "the request body has a content-encoding: send it uncompressed, it has to be read");
+                       "the request body has a content-encoding: send it uncompressed");
     else if (sr_bytes_starts_with(x->head.content_type, SR_LIT("multipart/")))
         sr_reply_error(x, (struct sr_error_reply){400, NULL, "unsupported_content_type", NULL},
                        "multipart bodies are not routed: send JSON");

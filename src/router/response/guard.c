@@ -237,7 +237,7 @@ static enum sr_answer_step block(sr_exchange *x, size_t *n_slices)
     if (guard->whole) {
         sr_reply_error(
             x, (struct sr_error_reply){403, "invalid_request_error", BLOCKED_CODE, NULL, true, "error"},
-            "The answer was blocked: it looks like the work of an attack on the model (type: %s, "
+            "The answer was blocked: it looks like the result of an attack on the model (type: %s, "
             "confidence: %.3f).",
             guard->kind, (double)guard->risk);
         return SR_ANSWER_REPLACE;

@@ -38,11 +38,10 @@ static const char *message_of(sr_exchange *x)
     if (!types)
         return NULL;
     if (x->guard.denied)
-        return sr_arena_printf(
-            &x->arena,
-            "The request was blocked: it holds private data (%s) that no model which could "
-            "answer it may see. Remove it and try again.",
-            types);
+        return sr_arena_printf(&x->arena,
+                               "The request was blocked: it holds private data (%s) that no candidate model "
+                               "may see. Remove it and try again.",
+                               types);
     return types[0]
                ? sr_arena_printf(&x->arena,
                                  "The request was blocked: it holds private data (%s). Remove it and try "

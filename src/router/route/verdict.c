@@ -9,7 +9,7 @@
 void sr_exchange_refuse_memory(sr_exchange *x)
 {
     sr_reply_error(x, (struct sr_error_reply){503, NULL, "out_of_memory", NULL},
-                   "the request needs more memory than there is for one");
+                   "the request needs more memory than one request may use");
 }
 
 static void fill_verdict(sr_exchange *x)

@@ -436,7 +436,7 @@ static void on_request(void *ctx, struct sr_http_request *request)
         kind++;
     }
     if (api->options.kind != SR_API_MAIN || kind == N_CALLS) {
-        reply_error(request, 404, "There is no such page here.");
+        reply_error(request, 404, "There is no such path.");
         return;
     }
     if (!sr_bytes_eq(head->method, SR_LIT("POST"))) {

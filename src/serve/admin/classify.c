@@ -505,10 +505,10 @@ static int finish(const struct call *call)
         return put_error(call->json.out, 503, "UNIFIED_CLASSIFIER_UNAVAILABLE",
                          "the classifier is not available");
     if (call->json.rc == SR_EINVAL)
-        return put_error(call->json.out, 400, "INVALID_INPUT", "entity_types names a type that there is not");
+        return put_error(call->json.out, 400, "INVALID_INPUT", "entity_types names an unknown type");
     if (call->json.rc == SR_ELIMIT)
         return put_error(call->json.out, 413, "REQUEST_BODY_TOO_LARGE",
-                         "the text holds more than one answer can");
+                         "the text has more findings than one answer can hold");
     return call->json.rc
                ? put_error(call->json.out, 500, "CLASSIFICATION_ERROR", "the text could not be classified")
                : 200;

@@ -264,7 +264,7 @@ static void on_request_headers(struct sr_extproc_core *core, const struct sr_ext
     core->has_length = has_header(message, SR_LIT("content-length"));
     core->ended = message->end_of_stream;
     if (core->options.shed) {
-        sr_extproc_refuse(core, sr_extproc_is_picker(core) ? 429 : 503, "too many requests are under way");
+        sr_extproc_refuse(core, sr_extproc_is_picker(core) ? 429 : 503, "too many requests are in progress");
     } else if (!message->end_of_stream && (core->request_mode == SR_EXTPROC_MODE_BUFFERED_PARTIAL ||
                                            core->request_mode == SR_EXTPROC_MODE_GRPC)) {
         sr_extproc_refuse(core, 500,
@@ -485,7 +485,7 @@ void sr_extproc_core_message(struct sr_extproc_core *core, const struct sr_extpr
         sr_extproc_answer_trailers(core);
         break;
     case SR_EXTPROC_NONE:
-        sr_extproc_fail(core, "a message of a kind that this version does not know");
+        sr_extproc_fail(core, "a message of an unknown kind");
         break;
     }
 }

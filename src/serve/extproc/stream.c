@@ -46,7 +46,7 @@ static void on_send(void *ctx, const struct sr_extproc_reply *reply)
     int rc = bytes.p ? sr_grpc_call_send(s->call, &bytes, 1) : SR_ENOMEM;
     sr_arena_dispose(&s->out);
     if (rc == SR_ENOMEM || rc == SR_ELIMIT) {
-        sr_log(SR_LOG_WARN, "extproc_send", "a stream is broken off: %s", sr_strerror(rc));
+        sr_log(SR_LOG_WARN, "extproc_send", "a stream was reset: %s", sr_strerror(rc));
         end_call(s, SR_GRPC_RESOURCE_EXHAUSTED, "no room for the reply");
     } else if (rc == SR_OK && !s->paused && sr_grpc_call_queued(s->call) > HIGH_WATER) {
         s->paused = true;

@@ -287,7 +287,7 @@ static const char *why_not_sent(int rc)
 {
     switch (rc) {
     case SR_ENOENT:
-        return "no backend of the model can be reached from here";
+        return "no backend of the model can be reached";
     case SR_ELIMIT:
         return "requests under way have been offered too many different endpoints";
     default:

@@ -338,8 +338,8 @@ void sr_call_answer_ready(struct sr_call *call)
 static void end_stream(struct sr_call *call)
 {
     static const struct sr_dialect_error LOST = {
-        .message = {"The upstream broke off inside its answer.",
-                    sizeof "The upstream broke off inside its answer." - 1},
+        .message = {"The upstream connection was lost inside the answer.",
+                    sizeof "The upstream connection was lost inside the answer." - 1},
         .type = "upstream_error",
         .code = "upstream_lost"};
     struct sr_bytes slices[2];

@@ -7,7 +7,7 @@
 
 static int complain(struct sr_err *err, const char *text)
 {
-    return sr_err_set(err, SR_EINVAL, "`%.100s` is no address: write ADDRESS:PORT, PORT or off", text);
+    return sr_err_set(err, SR_EINVAL, "`%.100s` is not an address: write ADDRESS:PORT, PORT or off", text);
 }
 
 int sr_address_parse(struct sr_address *out, const char *text, struct sr_err *err)

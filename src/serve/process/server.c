@@ -167,7 +167,7 @@ static void wait_for_end(struct sr_server *server, int signals)
     for (;;) {
         uint64_t now = sr_clock_ns();
         if (deadline != 0 && now >= deadline) {
-            sr_log(SR_LOG_WARN, "drain", "the drain timeout has passed: requests under way are cut");
+            sr_log(SR_LOG_WARN, "drain", "the drain timeout has passed: requests in progress are aborted");
             return;
         }
         int wait = deadline == 0 ? -1 : (int)((deadline - now) / SR_NS_PER_MS) + 1;
@@ -185,10 +185,10 @@ static void wait_for_end(struct sr_server *server, int signals)
         if (info.ssi_signo == SIGHUP) {
             sr_reload_now(server->reload);
         } else if (deadline != 0) {
-            sr_log(SR_LOG_WARN, "drain", "second signal: requests under way are cut");
+            sr_log(SR_LOG_WARN, "drain", "second signal: requests in progress are aborted");
             return;
         } else {
-            sr_log(SR_LOG_INFO, "drain", "%s: requests under way may finish",
+            sr_log(SR_LOG_INFO, "drain", "%s: requests in progress finish",
                    info.ssi_signo == SIGTERM ? "SIGTERM" : "SIGINT");
             deadline = sr_clock_ns() + drain_timeout_ns(server);
             if (!begin_drain(server)) {

@@ -26,7 +26,7 @@ struct sr_server_options {
     bool lenient;        /* unknown configuration keys are warnings */
 };
 
-/* Serves until SIGTERM or SIGINT, then drains: requests under way may finish within drain_timeout, a second
+/* Serves until SIGTERM or SIGINT, then drains: requests in progress finish within drain_timeout, a second
  * signal ends at once. SIGHUP and changes of the file reload. SR_OK after an orderly end. Before that:
  * SR_EPARSE (the configuration says no), SR_EINVAL (an address is wrong), SR_EBUSY
  * (a port is taken; the message names the flag), SR_EIO, SR_ENOMEM; the message goes to `error`, of

@@ -152,8 +152,8 @@ int sr_signal_find_model(const struct sr_config *config, const char *task, const
     if (rc == SR_OK && length >= SR_LOCATE_MAX)
         rc = sr_err_set(err, SR_ELIMIT, "the path of the model for `%s` is too long", task);
     if (rc == SR_OK && search && n == 0)
-        sr_log(SR_LOG_INFO, "model_not_found", "%s has no model for `%s`: those that come along answer",
-               folder, task);
+        sr_log(SR_LOG_INFO, "model_not_found", "%s has no model for `%s`: the bundled models answer", folder,
+               task);
     return rc;
 }
 

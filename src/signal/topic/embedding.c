@@ -58,8 +58,7 @@ static int embedding_compile(struct sr_signal_set **out, const struct sr_config 
     int rc = sr_embedding_reader_new(&set->reader, config, models, &why);
     if (rc == SR_ENOENT && (!named || !*named)) {
         sr_log(SR_LOG_WARN, "encoder_missing",
-               "%s; rules of type `embedding` know nothing, other signals answer by the linear tier",
-               why.message);
+               "%s; rules of type `embedding` match nothing, other signals use the linear tier", why.message);
         rc = SR_OK;
     } else if (rc == SR_OK) {
         rc = read_candidates(set, &why);

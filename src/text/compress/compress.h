@@ -31,7 +31,7 @@ struct sr_compress_settings {
     double textrank, position, tfidf, novelty;
     double depth;       /* of the U over positions, 0..1 */
     size_t first, last; /* sentences that are kept first, when they fit */
-    bool compat;        /* the published algorithm to the letter: see docs/internals/compress.md */
+    bool compat;        /* follow the published algorithm exactly: see docs/internals/compress.md */
     const struct sr_compress_counter *counter; /* NULL: the estimate. Borrowed until the end of the text. */
 };
 
