@@ -23,8 +23,8 @@ ALLOWED["config"] = {"base", "observe", "text", "json"}
 ALLOWED["probe"] = ALLOWED["config"] | {"config", "infer"}
 ALLOWED["signal"] = ALLOWED["config"] | {"config", "infer", "model", "kernel"}
 ALLOWED["decide"] = ALLOWED["signal"] | {"signal"}
-for state in ("cache", "pool"):
-    ALLOWED[state] = {"base", "observe", "net"}
+ALLOWED["cache"] = {"base", "observe", "net"}
+ALLOWED["pool"] = {"base", "observe"}
 ALLOWED["dialect"] = {"base", "observe", "json", "text"}
 ALLOWED["router"] = (ALLOWED["decide"] | {"decide", "dialect", "probe", "cache", "pool"}) - {"net"}
 ALLOWED["serve"] = ALLOWED["router"] | {"router", "net"}

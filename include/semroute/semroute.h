@@ -163,7 +163,7 @@ enum sr_outcome {
     SR_OUTCOME_BLOCKED,  /* stopped by a guard */
 };
 
-/* One place to send a request to. */
+/* A backend to send a request to. */
 struct sr_target {
     const char *name;
     const char *scheme; /* "http" or "https" */
@@ -179,9 +179,9 @@ struct sr_target {
 
 /* ---- ticket: which of the targets, and what came of it -------------------------------------------- */
 
-/* A request's claim on the runtime's pool of workers, which knows for the whole process who could not be
- * reached lately, whose turn it is and how many requests each has. Whoever sends a request asks it for a
- * target, begins there, and reports. Belongs to the exchange and lives as long; used by the exchange's
+/* A request's claim on the runtime's pool of workers, which knows for the whole process which of them could
+ * not be reached lately, which is next and how many requests each has. Who sends a request asks the ticket
+ * for a target, begins there, and reports. It belongs to the exchange, lives as long and is used by the same
  * thread. A caller that chooses by itself begins with its own choice, or leaves the ticket alone. */
 typedef struct sr_ticket sr_ticket;
 

@@ -8,8 +8,8 @@
  *
  * The identity of a worker is its scheme, host (without case), port and base path, written as
  * `http://host:8000/base`. Backends that agree in all four are one worker, in whichever models they stand:
- * they share their health. The turn of a policy belongs to the group, so that models do not take each
- * other's.
+ * they share their health. The running state of a policy belongs to the group, so that models do not share
+ * it.
  */
 #ifndef SR_POOL_POOL_H
 #define SR_POOL_POOL_H

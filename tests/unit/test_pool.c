@@ -268,7 +268,8 @@ static void test_all_in_cooldown_are_still_used(void **state)
     site_close(&s);
 }
 
-/* The same worker in two models: one health, two turns. Scheme, port and base path make another worker. */
+/* The same worker in two models: one health, two running states. Scheme, port and base path make another
+ * worker. */
 static void test_identity(void **state)
 {
     (void)state;
@@ -423,7 +424,8 @@ static void *run_loop(void *arg)
     return NULL;
 }
 
-/* Two loops take one turn: over both the shares are exact. A cooldown that one learned of holds for both. */
+/* Two loops share the running state: over both the shares are exact. A cooldown that one learned of holds for
+ * both. */
 static void test_threads_share(void **state)
 {
     (void)state;
