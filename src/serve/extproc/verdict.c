@@ -5,33 +5,23 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "serve/extproc/private.h"
+#include "serve/forward.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
+
+/* Headers beside the verdict's and the backend's: the endpoint's two, :path, content-length. */
+#define MUTATION_EXTRA 4
 
 #define LATE_LOG_EVERY_NS (1000 * SR_NS_PER_MS)
 
 /* What a verdict changes of the request's head. */
 struct mutation {
-    struct sr_header *set;
-    size_t n_set;
-    struct sr_bytes *remove;
-    size_t n_remove;
+    struct sr_forward headers;
     struct sr_bytes endpoint;
 };
 
-static void add(struct mutation *m, struct sr_bytes name, struct sr_bytes value)
-{
-    for (size_t i = 0; i < m->n_set; i++) {
-        if (sr_bytes_eq(m->set[i].name, name)) {
-            m->set[i].value = value;
-            return;
-        }
-    }
-    m->set[m->n_set++] = (struct sr_header){name, value};
-}
-
-/* ---- the backend ---- */
+/* ---- the head ---- */
 
 static void add_backend(struct sr_extproc_core *core, const struct sr_verdict *v, struct mutation *m)
 {
@@ -41,67 +31,31 @@ static void add_backend(struct sr_extproc_core *core, const struct sr_verdict *v
     }
     if (sr_extproc_is_picker(core)) {
         m->endpoint = sr_extproc_endpoints(core, v);
-        add(m, SR_LIT(SR_EXTPROC_ENDPOINT_HEADER), m->endpoint);
+        sr_forward_set(&m->headers, SR_LIT(SR_EXTPROC_ENDPOINT_HEADER), m->endpoint);
     }
     if (header[0] != '\0' && strcmp(header, SR_EXTPROC_ENDPOINT_HEADER) != 0) {
-        add(m, sr_bytes_str(header), core->choice.address);
+        sr_forward_set(&m->headers, sr_bytes_str(header), core->choice.address);
     }
-}
-
-/* ---- the head ---- */
-
-static struct sr_bytes path_of(struct sr_extproc_core *core, const struct sr_verdict *v,
-                               const struct sr_target *target)
-{
-    if (!target || target->base_path[0] == '\0') {
-        return v->target;
-    }
-    return sr_bytes_str(
-        sr_arena_printf(&core->arena, "%s%.*s", target->base_path, (int)v->target.n, v->target.p));
-}
-
-static bool keeps_name(const struct mutation *m, struct sr_bytes name)
-{
-    for (size_t i = 0; i < m->n_set; i++) {
-        if (sr_bytes_eq(m->set[i].name, name)) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* SR_ENOMEM. */
 static int prepare(struct sr_extproc_core *core, const struct sr_verdict *v, struct mutation *m)
 {
-    const struct sr_target *target = core->choice.target;
-    size_t room = v->n_set_headers + (target ? target->n_headers : 0) + 4;
-    struct sr_bytes path = path_of(core, v, target);
-    m->set = sr_arena_calloc(&core->arena, room, sizeof *m->set);
-    m->remove = sr_arena_calloc(&core->arena, v->n_remove_headers + 1, sizeof *m->remove);
-    if (!m->set || !m->remove || path.n == 0) {
+    struct sr_bytes path = sr_forward_path(v, core->choice.target, &core->arena);
+    int rc =
+        sr_forward_init(&m->headers, v, core->choice.target, SR_FORWARD_PROXY, MUTATION_EXTRA, &core->arena);
+    if (rc != SR_OK || !path.p) {
         return SR_ENOMEM;
-    }
-    for (size_t i = 0; i < v->n_set_headers; i++) {
-        add(m, v->set_headers[i].name, v->set_headers[i].value);
-    }
-    for (size_t i = 0; target && i < target->n_headers; i++) {
-        add(m, target->headers[i].name, target->headers[i].value);
     }
     add_backend(core, v, m);
     if (!sr_bytes_eq(path, core->path)) {
-        add(m, SR_LIT(":path"), path);
+        sr_forward_set(&m->headers, SR_LIT(":path"), path);
     }
     if (v->edited && core->request_mode == SR_EXTPROC_MODE_BUFFERED && core->has_length) {
         const char *length = sr_arena_printf(&core->arena, "%zu", v->body_size);
-        add(m, SR_LIT("content-length"), sr_bytes_str(length));
+        sr_forward_set(&m->headers, SR_LIT("content-length"), sr_bytes_str(length));
         if (!length) {
             return SR_ENOMEM;
-        }
-    }
-    /* A name that is set need not be removed before. */
-    for (size_t i = 0; i < v->n_remove_headers; i++) {
-        if (!keeps_name(m, v->remove_headers[i])) {
-            m->remove[m->n_remove++] = v->remove_headers[i];
         }
     }
     return SR_OK;
@@ -110,10 +64,10 @@ static int prepare(struct sr_extproc_core *core, const struct sr_verdict *v, str
 static void put_mutation(struct sr_extproc_core *core, struct sr_extproc_reply *reply,
                          const struct mutation *m)
 {
-    reply->set = m->set;
-    reply->n_set = m->n_set;
-    reply->remove = m->remove;
-    reply->n_remove = m->n_remove;
+    reply->set = m->headers.set;
+    reply->n_set = m->headers.n_set;
+    reply->remove = m->headers.remove;
+    reply->n_remove = m->headers.n_remove;
     reply->endpoint = m->endpoint;
     reply->clear_route_cache = core->options.config->global.extproc.clear_route_cache;
 }

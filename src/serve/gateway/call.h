@@ -1,8 +1,10 @@
 /*
- * One request on its way through the gateway: what gateway.c, gateway_upstream.c and gateway_reply.c share.
+ * One request on its way through the gateway: what the files of this folder share.
  *
- * A call lives in its request's arena and ends with the server's `done`. It goes through the stages in order;
- * any of them may go straight to SR_CALL_FINISHED.
+ * Calls go one way: gateway.c (life) uses request.c (the client's half), which uses upstream.c (from the
+ * verdict to the upstream's events), which uses reply.c (towards the client); all use call.c. A call lives in
+ * its request's arena and ends with the server's `done`. It goes through the stages in order; any of them may
+ * go straight to SR_CALL_FINISHED.
  */
 #ifndef SR_SERVE_GATEWAY_CALL_H
 #define SR_SERVE_GATEWAY_CALL_H
@@ -13,6 +15,9 @@
 
 /* Bytes that may wait for the client, or for the upstream, before the other side is paused. */
 #define SR_CALL_HIGH_WATER ((size_t)256 * 1024)
+
+/* How often the gauges of connections are brought up to date. */
+#define SR_GATEWAY_GAUGES_MS 1000
 
 /* Small pieces of an answer that arrive in one turn of the loop leave in one write. */
 #define SR_CALL_COALESCE ((size_t)16 * 1024)
@@ -85,12 +90,20 @@ struct sr_gateway {
     size_t shown_active, shown_idle, shown_pooled;
 };
 
-/* ---- gateway.c ---- */
+/* ---- call.c ---- */
 
 /* Sets the timer for what is due first. */
 void sr_call_arm(struct sr_call *call);
 
-/* ---- gateway_upstream.c: from the verdict to the upstream's head ---- */
+/* Cancels the upstream, if there is one. */
+void sr_call_cancel(struct sr_call *call);
+
+/* ---- request.c: the client's half ---- */
+
+/* Of a door: `ctx` is its struct sr_gateway_door. */
+extern const struct sr_http_handler sr_gateway_handler;
+
+/* ---- upstream.c: from the verdict to the upstream's events ---- */
 
 /* The verdict is there: replies, or sends the request on its way. */
 void sr_call_verdict(struct sr_call *call);
@@ -98,10 +111,7 @@ void sr_call_verdict(struct sr_call *call);
 /* Bytes of the client's body after a streaming verdict. */
 void sr_call_pass(struct sr_call *call, struct sr_bytes slice, bool last);
 
-/* Cancels the upstream, if there is one. */
-void sr_call_cancel(struct sr_call *call);
-
-/* ---- gateway_reply.c: towards the client ---- */
+/* ---- reply.c: towards the client ---- */
 
 /* Answers with a verdict whose action is SR_ACTION_REPLY; aborts when an answer has begun. */
 void sr_call_reply(struct sr_call *call, const struct sr_verdict *verdict);
@@ -124,18 +134,5 @@ void sr_call_writable(struct sr_call *call);
 
 /* Frees what the call owns outside the arena. */
 void sr_call_answer_dispose(struct sr_call *call);
-
-/* struct sr_header and struct sr_http_header are the same two members, so that arrays need no copy. */
-_Static_assert(sizeof(struct sr_header) == sizeof(struct sr_http_header), "one layout");
-
-static inline const struct sr_header *sr_headers_of(const struct sr_http_header *headers)
-{
-    return (const struct sr_header *)(const void *)headers;
-}
-
-static inline const struct sr_http_header *sr_http_headers_of(const struct sr_header *headers)
-{
-    return (const struct sr_http_header *)(const void *)headers;
-}
 
 #endif

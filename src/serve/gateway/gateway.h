@@ -1,7 +1,7 @@
 /*
  * The gateway door of one event loop: OpenAI-compatible HTTP/1.1 in, the model's upstream out.
  *
- * Every request becomes an sr_exchange; this folder's gateway_*.c move its bytes between the client, the
+ * Every request becomes an sr_exchange; this folder's files move its bytes between the client, the
  * exchange and the upstream, with bounded memory both ways. Decides nothing about models: that is the
  * exchange's verdict. Loop's thread only.
  */

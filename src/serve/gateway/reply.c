@@ -6,6 +6,7 @@
  */
 #include "base/log.h"
 #include "dialect/openai.h"
+#include "serve/forward.h"
 #include "serve/gateway/call.h"
 
 #include <stdio.h>
@@ -17,16 +18,6 @@
 #define HELD_HEADERS_MAX 4
 
 /* ---- replies made here ---- */
-
-static bool has_header(const struct sr_header *headers, size_t count, struct sr_bytes name)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (sr_bytes_eq(headers[i].name, name)) {
-            return true;
-        }
-    }
-    return false;
-}
 
 static void finish(struct sr_call *call)
 {
@@ -165,11 +156,15 @@ static bool removes(const struct sr_header_edits *edits, struct sr_bytes name)
     return false;
 }
 
-static bool is_dropped(struct sr_bytes name, const struct sr_http_head *head,
-                       const struct sr_header_edits *edits)
+static bool is_sse(const struct sr_http_header *headers, size_t count)
 {
-    return removes(edits, name) || has_header(edits->set, edits->n_set, name) ||
-           sr_http1_is_hop_by_hop(head, name);
+    bool sse = false;
+    for (size_t i = 0; i < count; i++) {
+        if (sr_bytes_eq(headers[i].name, SR_LIT("content-type"))) {
+            sse = sr_bytes_starts_with(headers[i].value, SR_LIT("text/event-stream"));
+        }
+    }
+    return sse;
 }
 
 /* A stage that changes the body takes content-length out; else the upstream's stays. */
@@ -206,20 +201,8 @@ void sr_call_answer_head(struct sr_call *call, const struct sr_http_head *head)
         abort_call(call);
         return;
     }
-    size_t n = 0;
-    for (size_t i = 0; i < head->header_count; i++) {
-        const struct sr_http_header *h = &head->headers[i];
-        if (is_dropped(h->name, head, &edits)) {
-            continue;
-        }
-        if (sr_bytes_eq(h->name, SR_LIT("content-type"))) {
-            call->answer_sse = sr_bytes_starts_with(h->value, SR_LIT("text/event-stream"));
-        }
-        headers[n++] = *h;
-    }
-    for (size_t i = 0; i < edits.n_set; i++) {
-        headers[n++] = (struct sr_http_header){edits.set[i].name, edits.set[i].value};
-    }
+    size_t n = sr_forward_merge(headers, head, &edits);
+    call->answer_sse = is_sse(headers, n - edits.n_set);
     call->upstream_length = head->content_length;
     call->answer_headers = headers;
     call->answer = (struct sr_http_response){.status = head->status,

@@ -2,6 +2,7 @@
  * From the verdict to the upstream's head: which target, which headers, the body, and the second try.
  */
 #include "base/log.h"
+#include "serve/forward.h"
 #include "serve/gateway/call.h"
 
 #include <stdio.h>
@@ -11,122 +12,25 @@
 
 /* ---- the request's head ---- */
 
-static bool names_one_of(struct sr_bytes name, const struct sr_header *headers, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (sr_bytes_eq(headers[i].name, name)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool is_removed(struct sr_bytes name, const struct sr_verdict *verdict)
-{
-    for (size_t i = 0; i < verdict->n_remove_headers; i++) {
-        if (sr_bytes_eq(verdict->remove_headers[i], name)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Headers of the client that describe this hop, or that are written anew. */
-static bool is_ours(struct sr_bytes name)
-{
-    switch (name.n) {
-    case 4:
-        return sr_bytes_eq(name, SR_LIT("host"));
-    case 6:
-        return sr_bytes_eq(name, SR_LIT("expect"));
-    case 14:
-        return sr_bytes_eq(name, SR_LIT("content-length"));
-    case 15:
-        return sr_bytes_eq(name, SR_LIT("x-forwarded-for"));
-    default:
-        return false;
-    }
-}
-
-/* "address:port" or "[address]:port" without port and brackets. */
-static struct sr_bytes peer_address(const char *peer)
-{
-    const char *colon = strrchr(peer, ':');
-    struct sr_bytes address = {peer, colon ? (size_t)(colon - peer) : strlen(peer)};
-    if (address.n >= 2 && address.p[0] == '[' && address.p[address.n - 1] == ']') {
-        address = (struct sr_bytes){address.p + 1, address.n - 2};
-    }
-    return address;
-}
-
-static struct sr_bytes forwarded_for(struct sr_call *call, const struct sr_http_head *head)
-{
-    struct sr_bytes address = peer_address(sr_http_request_peer(call->request));
-    struct sr_arena *arena = sr_http_request_arena(call->request);
-    char *all = NULL;
-    for (size_t i = 0; i < head->header_count; i++) {
-        const struct sr_http_header *h = &head->headers[i];
-        if (sr_bytes_eq(h->name, SR_LIT("x-forwarded-for")) && h->value.n > 0) {
-            all = sr_arena_printf(arena, "%s%s%.*s", all ? all : "", all ? ", " : "", (int)h->value.n,
-                                  h->value.p);
-        }
-    }
-    if (!all) {
-        return address;
-    }
-    return sr_bytes_str(sr_arena_printf(arena, "%s, %.*s", all, (int)address.n, address.p));
-}
-
-/* The client's headers without what belongs to its own hop or was taken out, then the verdict's and the
- * target's. NULL when memory is out. */
+/* NULL when out of memory. */
 static struct sr_http_header *upstream_headers(struct sr_call *call, size_t *count)
 {
     const struct sr_http_head *head = sr_http_request_head(call->request);
-    const struct sr_verdict *v = call->verdict;
-    const struct sr_target *target = call->target;
-    size_t room = head->header_count + v->n_set_headers + target->n_headers + 1;
-    struct sr_http_header *out = sr_arena_alloc(sr_http_request_arena(call->request), room * sizeof *out);
-    if (!out) {
+    struct sr_arena *arena = sr_http_request_arena(call->request);
+    struct sr_forward forward;
+    if (sr_forward_init(&forward, call->verdict, call->target, SR_FORWARD_HERE, 1, arena) != SR_OK) {
         return NULL;
     }
-    size_t n = 0;
-    for (size_t i = 0; i < head->header_count; i++) {
-        struct sr_bytes name = head->headers[i].name;
-        if (!is_ours(name) && !is_removed(name, v) && !names_one_of(name, v->set_headers, v->n_set_headers) &&
-            !names_one_of(name, target->headers, target->n_headers) && !sr_http1_is_hop_by_hop(head, name)) {
-            out[n++] = head->headers[i];
-        }
+    if (!sr_forward_sets(&forward, SR_LIT("x-forwarded-for"))) {
+        sr_forward_set(&forward, SR_LIT("x-forwarded-for"),
+                       sr_forward_client(head, sr_http_request_peer(call->request), arena));
     }
-    for (size_t i = 0; i < v->n_set_headers; i++) {
-        if (!names_one_of(v->set_headers[i].name, target->headers, target->n_headers)) {
-            out[n++] = (struct sr_http_header){v->set_headers[i].name, v->set_headers[i].value};
-        }
+    struct sr_http_header *out = sr_arena_alloc(arena, (head->header_count + forward.n_set) * sizeof *out);
+    struct sr_header_edits edits = {forward.set, forward.n_set, forward.remove, forward.n_remove};
+    if (out) {
+        *count = sr_forward_merge(out, head, &edits);
     }
-    for (size_t i = 0; i < target->n_headers; i++) {
-        out[n++] = (struct sr_http_header){target->headers[i].name, target->headers[i].value};
-    }
-    if (!names_one_of(SR_LIT("x-forwarded-for"), v->set_headers, v->n_set_headers)) {
-        out[n++] = (struct sr_http_header){SR_LIT("x-forwarded-for"), forwarded_for(call, head)};
-    }
-    *count = n;
     return out;
-}
-
-static struct sr_bytes upstream_target(struct sr_call *call)
-{
-    const char *base = call->target->base_path;
-    struct sr_bytes path = call->verdict->target;
-    if (base[0] == '\0') {
-        return path;
-    }
-    size_t n = strlen(base);
-    char *joined = sr_arena_alloc(sr_http_request_arena(call->request), n + path.n);
-    if (!joined) {
-        return (struct sr_bytes){NULL, 0};
-    }
-    memcpy(joined, base, n);
-    memcpy(joined + n, path.p, path.n);
-    return sr_bytes_of(joined, n + path.n);
 }
 
 /* ---- the target ---- */
@@ -164,8 +68,8 @@ static void count_connect(const struct sr_call *call, enum sr_metric metric, str
 
 /* ---- the body ---- */
 
-/* Slices of the verdict that did not fit into the start, and the word that this was all. */
-static void send_rest(struct sr_call *call)
+/* Slices of the verdict that did not fit into the start, and the end of the body. */
+static void send_remaining(struct sr_call *call)
 {
     const struct sr_verdict *v = call->verdict;
     while (call->body_at < v->n_body && sr_fetch_queued(call->upstream) < SR_CALL_HIGH_WATER) {
@@ -222,7 +126,7 @@ static void on_upstream_writable(void *ctx)
 {
     struct sr_call *call = ctx;
     if (!call->body_whole) {
-        send_rest(call);
+        send_remaining(call);
     }
     if (call->body_whole || call->body_at == call->verdict->n_body) {
         resume_client(call);
@@ -350,7 +254,7 @@ static int begin(struct sr_call *call, sr_tls_context *tls)
     const struct sr_config_gateway *limits = &call->gateway->config->global.gateway;
     struct sr_client_request request = {
         .method = sr_http_request_head(call->request)->method,
-        .target = upstream_target(call),
+        .target = sr_forward_path(v, call->target, sr_http_request_arena(call->request)),
         .content_length = body_length(call),
         .body = v->body,
         .body_count = v->n_body < SR_CLIENT_SLICES_MAX ? v->n_body : SR_CLIENT_SLICES_MAX,
@@ -424,12 +328,4 @@ void sr_call_verdict(struct sr_call *call)
         return;
     }
     start(call);
-}
-
-void sr_call_cancel(struct sr_call *call)
-{
-    if (call->upstream) {
-        sr_fetch_cancel(&call->upstream);
-        sr_ticket_end(call->verdict->ticket);
-    }
 }
