@@ -39,10 +39,13 @@ struct sr_bytes {
 #endif
 
 /* A header field; names are lower-case. */
+#ifndef SR_HEADER_DEFINED
+#define SR_HEADER_DEFINED
 struct sr_header {
     struct sr_bytes name;
     struct sr_bytes value;
 };
+#endif
 
 /* ---- runtime ------------------------------------------------------------------------------------- */
 

@@ -150,7 +150,7 @@ static void remember_head(struct worker *worker, const struct sr_http_head *head
     int rc = sr_buf_printf(out, "%.*s %.*s HTTP/1.%d\r\n", (int)head->method.n, head->method.p,
                            (int)head->target.n, head->target.p, head->minor);
     for (size_t i = 0; i < head->header_count && rc == SR_OK; i++) {
-        const struct sr_http_header *h = &head->headers[i];
+        const struct sr_header *h = &head->headers[i];
         rc = sr_buf_append_bytes(out, h->name);
         if (rc == SR_OK)
             rc = sr_buf_append(out, ": ", 2);
@@ -173,7 +173,7 @@ static void give_up(struct call *call)
 
 static void reply(struct call *call, int status, struct sr_bytes type, struct sr_bytes body)
 {
-    struct sr_http_header headers[] = {{SR_LIT("content-type"), type}, {SR_LIT("retry-after"), SR_LIT("1")}};
+    struct sr_header headers[] = {{SR_LIT("content-type"), type}, {SR_LIT("retry-after"), SR_LIT("1")}};
     struct sr_http_response response = {
         .status = status, .headers = headers, .header_count = status == 429 || status == 503 ? 2 : 1};
     call->ended = true;
@@ -290,8 +290,8 @@ static void go_on(struct call *call)
 
 static void answer_stream(struct call *call, int status)
 {
-    struct sr_http_header headers[] = {{SR_LIT("content-type"), SR_LIT("text/event-stream; charset=utf-8")},
-                                       {SR_LIT("cache-control"), SR_LIT("no-cache")}};
+    struct sr_header headers[] = {{SR_LIT("content-type"), SR_LIT("text/event-stream; charset=utf-8")},
+                                  {SR_LIT("cache-control"), SR_LIT("no-cache")}};
     struct sr_http_response response = {
         .status = status, .headers = headers, .header_count = 2, .content_length = -1};
     call->worker->streams++;
@@ -319,7 +319,7 @@ static void answer_plain(struct call *call, int status)
             reply(call, status, CONTENT_JSON, sr_buf_view(head));
         return;
     }
-    struct sr_http_header headers[] = {{SR_LIT("content-type"), CONTENT_JSON}};
+    struct sr_header headers[] = {{SR_LIT("content-type"), CONTENT_JSON}};
     call->fill_left = call->ask.endpoint == SR_MOCK_EMBEDDING ? 0 : call->asked.body_bytes;
     struct sr_http_response response = {.status = status,
                                         .headers = headers,
@@ -384,7 +384,7 @@ static void begin_post(struct call *call, const struct sr_http_head *head, enum 
 
 static void reply_last(struct call *call)
 {
-    struct sr_http_header headers[] = {{SR_LIT("content-type"), SR_LIT("application/octet-stream")}};
+    struct sr_header headers[] = {{SR_LIT("content-type"), SR_LIT("application/octet-stream")}};
     struct sr_http_response response = {.status = 200, .headers = headers, .header_count = 1};
     call->answering = true;
     call->body = call->worker->last;

@@ -126,7 +126,7 @@ struct sr_bytes sr_forward_client(const struct sr_http_head *head, const char *p
     struct sr_bytes address = address_of(peer);
     char *all = NULL;
     for (size_t i = 0; i < head->header_count; i++) {
-        const struct sr_http_header *h = &head->headers[i];
+        const struct sr_header *h = &head->headers[i];
         if (sr_bytes_eq(h->name, SR_LIT("x-forwarded-for")) && h->value.n > 0) {
             all = sr_arena_printf(arena, "%s%s%.*s", all ? all : "", all ? ", " : "", (int)h->value.n,
                                   h->value.p);
@@ -140,7 +140,7 @@ struct sr_bytes sr_forward_client(const struct sr_http_head *head, const char *p
 
 /* ---- a head ---- */
 
-size_t sr_forward_merge(struct sr_http_header *out, const struct sr_http_head *head,
+size_t sr_forward_merge(struct sr_header *out, const struct sr_http_head *head,
                         const struct sr_header_edits *edits)
 {
     size_t n = 0;
@@ -152,7 +152,7 @@ size_t sr_forward_merge(struct sr_http_header *out, const struct sr_http_head *h
         }
     }
     for (size_t i = 0; i < edits->n_set; i++) {
-        out[n++] = (struct sr_http_header){edits->set[i].name, edits->set[i].value};
+        out[n++] = edits->set[i];
     }
     return n;
 }

@@ -50,20 +50,7 @@ struct sr_bytes sr_forward_client(const struct sr_http_head *head, const char *p
 /* A head as it goes on, of a request or an answer: its headers but for those of the hop (Connection and what
  * it names among them), those that are removed and those that are set; then those that are set. Writes into
  * `out`, which has room for all of both, and returns how many. */
-size_t sr_forward_merge(struct sr_http_header *out, const struct sr_http_head *head,
+size_t sr_forward_merge(struct sr_header *out, const struct sr_http_head *head,
                         const struct sr_header_edits *edits);
-
-/* struct sr_header and struct sr_http_header are the same two members, so that arrays need no copy. */
-_Static_assert(sizeof(struct sr_header) == sizeof(struct sr_http_header), "one layout");
-
-static inline const struct sr_header *sr_headers_of(const struct sr_http_header *headers)
-{
-    return (const struct sr_header *)(const void *)headers;
-}
-
-static inline const struct sr_http_header *sr_http_headers_of(const struct sr_header *headers)
-{
-    return (const struct sr_http_header *)(const void *)headers;
-}
 
 #endif

@@ -25,7 +25,7 @@ static void check_head(const struct sr_http_head *head, enum sr_http1_kind kind)
 {
     unsigned lengths = 0, codings = 0, hosts = 0;
     for (size_t i = 0; i < head->header_count; i++) {
-        const struct sr_http_header *h = &head->headers[i];
+        const struct sr_header *h = &head->headers[i];
         CHECK(sr_http1_header_ok(h->name, h->value));
         check_text(h->value);
         lengths += sr_bytes_eq(h->name, SR_LIT("content-length"));

@@ -84,7 +84,7 @@ static inline void world_run_ms(struct world *w, unsigned ms)
 
 static inline struct sr_http_response response_of(int status, int64_t length)
 {
-    static const struct sr_http_header type = {{"content-type", 12}, {"text/plain", 10}};
+    static const struct sr_header type = {{"content-type", 12}, {"text/plain", 10}};
     return (struct sr_http_response){
         .status = status, .headers = &type, .header_count = 1, .content_length = length};
 }

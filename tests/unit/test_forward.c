@@ -11,7 +11,7 @@
         }                                                                                                    \
     }
 
-static struct sr_http_header CLIENT[] = {
+static struct sr_header CLIENT[] = {
     HEADER("host", "me"),
     HEADER("authorization", "Bearer mine"),
     HEADER("x-keep", "1"),
@@ -38,7 +38,7 @@ static const struct sr_verdict VERDICT = {.target = {"/v1/chat/completions", 20}
                                           .n_remove_headers = 2};
 static const struct sr_target TARGET = {.base_path = "/base", .headers = OWN, .n_headers = 3};
 
-static void header_is(const struct sr_http_header *header, const char *name, const char *value)
+static void header_is(const struct sr_header *header, const char *name, const char *value)
 {
     assert_int_equal(header->name.n, strlen(name));
     assert_memory_equal(header->name.p, name, header->name.n);
@@ -51,7 +51,7 @@ static void test_here(void **state)
     (void)state;
     struct sr_arena arena;
     struct sr_forward f;
-    struct sr_http_header out[16];
+    struct sr_header out[16];
     sr_arena_init(&arena, 1 << 20);
     assert_int_equal(sr_forward_init(&f, &VERDICT, &TARGET, SR_FORWARD_HERE, 1, &arena), SR_OK);
     assert_false(sr_forward_sets(&f, SR_LIT("x-forwarded-for")));

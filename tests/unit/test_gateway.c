@@ -87,7 +87,7 @@ static void upstream_body(void *ctx, struct sr_http_request *request, struct sr_
 
 static void begin_stream(struct sr_http_request *request, const char *type, int64_t length)
 {
-    struct sr_http_header header = {SR_LIT("content-type"), sr_bytes_str(type)};
+    struct sr_header header = {SR_LIT("content-type"), sr_bytes_str(type)};
     struct sr_http_response response = {
         .status = 200, .headers = &header, .header_count = 1, .content_length = length};
     struct sr_bytes first = sr_bytes_str(events_text);
@@ -97,7 +97,7 @@ static void begin_stream(struct sr_http_request *request, const char *type, int6
 static void upstream_body_end(void *ctx, struct sr_http_request *request)
 {
     struct site *s = ctx;
-    struct sr_http_header json = {SR_LIT("content-type"), SR_LIT("application/json")};
+    struct sr_header json = {SR_LIT("content-type"), SR_LIT("application/json")};
     struct sr_http_response plain = {.status = 200, .headers = &json, .header_count = 1};
     s->got_request = true;
     switch (s->behaviour) {
@@ -195,9 +195,9 @@ static const struct sr_fetch_events client_events = {
 static void ask(struct site *s, const char *path, struct sr_bytes body)
 {
     struct sr_origin origin = {.host = "127.0.0.1", .port = s->port};
-    struct sr_http_header headers[] = {{SR_LIT("content-type"), SR_LIT("application/json")},
-                                       {SR_LIT("x-custom"), SR_LIT("kept")},
-                                       {SR_LIT("x-forwarded-for"), SR_LIT("10.1.2.3")}};
+    struct sr_header headers[] = {{SR_LIT("content-type"), SR_LIT("application/json")},
+                                  {SR_LIT("x-custom"), SR_LIT("kept")},
+                                  {SR_LIT("x-forwarded-for"), SR_LIT("10.1.2.3")}};
     struct sr_client_request request = {.method = SR_LIT("POST"),
                                         .target = sr_bytes_str(path),
                                         .headers = headers,

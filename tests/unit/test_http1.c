@@ -412,7 +412,7 @@ static void writers_refuse_what_splits_messages(void **state)
 
 static void hop_by_hop_names(void **state)
 {
-    struct sr_http_header headers[] = {{SR_LIT("connection"), SR_LIT("close, X-Private ,,y")}};
+    struct sr_header headers[] = {{SR_LIT("connection"), SR_LIT("close, X-Private ,,y")}};
     struct sr_http_head head = {.headers = headers, .header_count = 1};
     (void)state;
     assert_true(sr_http1_is_hop_by_hop(NULL, SR_LIT("Transfer-Encoding")));

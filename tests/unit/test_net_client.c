@@ -462,7 +462,7 @@ static void the_pool_has_limits(void **state)
 
 static void refuses_what_splits_messages(void **state)
 {
-    struct sr_http_header bad = {SR_LIT("x"), SR_LIT("a\r\nb: c")};
+    struct sr_header bad = {SR_LIT("x"), SR_LIT("a\r\nb: c")};
     struct sr_client_request request = call_request("GET", "/", NULL);
     struct sr_origin origin = {.host = "127.0.0.1", .port = 1};
     struct sr_fetch *exchange = NULL;

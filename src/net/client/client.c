@@ -50,7 +50,7 @@ static int head_write(struct sr_buf *out, const struct sr_origin *origin,
     char chunk[SR_HTTP1_CHUNK_HEAD_MAX];
     int rc = sr_http1_write_request_line(out, request->method, request->target);
     for (size_t i = 0; i < request->header_count && rc == SR_OK; i++) {
-        const struct sr_http_header *h = &request->headers[i];
+        const struct sr_header *h = &request->headers[i];
         if (header_is_ours(h->name))
             continue;
         host = host || sr_bytes_eq_nocase(h->name, SR_LIT("host"));

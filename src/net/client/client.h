@@ -51,7 +51,7 @@ struct sr_client_timeouts {
 /* Everything is read within sr_client_start, except `body`. */
 struct sr_client_request {
     struct sr_bytes method, target;
-    const struct sr_http_header *headers; /* written as they are, any case. Not among them: Content-Length,
+    const struct sr_header *headers; /* written as they are, any case. Not among them: Content-Length,
                                              Transfer-Encoding, Connection, and hop-by-hop names (these are
                                              skipped). Host is added from the origin when it is missing */
     size_t header_count;

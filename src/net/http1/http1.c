@@ -103,7 +103,7 @@ bool sr_http1_is_idle(const struct sr_http1 *parser)
 
 /* ---- headers ---- */
 
-const struct sr_http_header *sr_http_head_find(const struct sr_http_head *head, struct sr_bytes name)
+const struct sr_header *sr_http_head_find(const struct sr_http_head *head, struct sr_bytes name)
 {
     for (size_t i = 0; i < head->header_count; i++)
         if (sr_bytes_eq(head->headers[i].name, name))
@@ -113,12 +113,12 @@ const struct sr_http_header *sr_http_head_find(const struct sr_http_head *head, 
 
 struct sr_bytes sr_http_head_value(const struct sr_http_head *head, struct sr_bytes name)
 {
-    const struct sr_http_header *header = sr_http_head_find(head, name);
+    const struct sr_header *header = sr_http_head_find(head, name);
     return header ? header->value : (struct sr_bytes){NULL, 0};
 }
 
 /* One "name: value" line without its CRLF; lower-cases the name in place. */
-static const char *header_parse(char *line, size_t n, struct sr_http_header *out)
+static const char *header_parse(char *line, size_t n, struct sr_header *out)
 {
     size_t at = 0, end = n;
     while (at < n && sr_http1_is_token((unsigned char)line[at])) {
@@ -196,7 +196,7 @@ static enum sr_http1_event framing_parse(struct sr_http1 *parser)
     unsigned long long length = 0;
     struct sr_bytes coding = {0};
     for (size_t i = 0; i < head->header_count; i++) {
-        const struct sr_http_header *h = &head->headers[i];
+        const struct sr_header *h = &head->headers[i];
         if (sr_bytes_eq(h->name, SR_LIT("content-length"))) {
             lengths++;
             if (h->value.n > 18 || !sr_bytes_to_u64(h->value, &length))
@@ -363,7 +363,7 @@ static enum sr_http1_event request_finish(struct sr_http1 *parser)
     struct sr_http_head *head = &parser->head;
     unsigned hosts = 0;
     for (size_t i = 0; i < head->header_count; i++) {
-        const struct sr_http_header *h = &head->headers[i];
+        const struct sr_header *h = &head->headers[i];
         if (sr_bytes_eq(h->name, SR_LIT("expect")))
             head->expect_continue = head->minor == 1 && sr_bytes_eq_nocase(h->value, SR_LIT("100-continue"));
         if (!sr_bytes_eq(h->name, SR_LIT("host")))

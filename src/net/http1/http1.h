@@ -12,25 +12,21 @@
 #include "base/buf.h"
 #include "base/bytes.h"
 #include "base/err.h"
+#include "base/header.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* `name` is lower-case when it comes from the parser; `value` has no white space around it. */
-struct sr_http_header {
-    struct sr_bytes name, value;
-};
-
 /* The head of a message; everything it points to lives in the arena of its message. */
 struct sr_http_head {
-    struct sr_bytes method;         /* request */
-    struct sr_bytes target;         /* request: as on the wire, "/v1/models?x=1" or "*" or absolute form */
-    struct sr_bytes path;           /* request: the target without scheme, authority and query */
-    struct sr_bytes query;          /* request: after '?', may be empty */
-    int status;                     /* response: 200..599 (1xx are skipped) */
-    struct sr_bytes reason;         /* response */
-    int minor;                      /* HTTP/1.minor: 0 or 1 */
-    struct sr_http_header *headers; /* in order of arrival, duplicates kept */
+    struct sr_bytes method;    /* request */
+    struct sr_bytes target;    /* request: as on the wire, "/v1/models?x=1" or "*" or absolute form */
+    struct sr_bytes path;      /* request: the target without scheme, authority and query */
+    struct sr_bytes query;     /* request: after '?', may be empty */
+    int status;                /* response: 200..599 (1xx are skipped) */
+    struct sr_bytes reason;    /* response */
+    int minor;                 /* HTTP/1.minor: 0 or 1 */
+    struct sr_header *headers; /* in order of arrival, duplicates kept */
     size_t header_count;
     int64_t content_length; /* -1: none was said */
     bool chunked;
@@ -41,7 +37,7 @@ struct sr_http_head {
 };
 
 /* First header of that lower-case name; NULL. */
-const struct sr_http_header *sr_http_head_find(const struct sr_http_head *head, struct sr_bytes name);
+const struct sr_header *sr_http_head_find(const struct sr_http_head *head, struct sr_bytes name);
 /* Its value, or an empty run with p == NULL. */
 struct sr_bytes sr_http_head_value(const struct sr_http_head *head, struct sr_bytes name);
 

@@ -125,7 +125,7 @@ static int head_build(struct sr_http_request *request, const struct sr_http_resp
     bool dated = false;
     int rc = sr_http1_write_status_line(out, response->status, response->reason);
     for (size_t i = 0; i < response->header_count && rc == SR_OK; i++) {
-        const struct sr_http_header *h = &response->headers[i];
+        const struct sr_header *h = &response->headers[i];
         if (sr_http1_is_hop_by_hop(NULL, h->name) || sr_bytes_eq_nocase(h->name, SR_LIT("content-length")))
             continue;
         dated = dated || sr_bytes_eq_nocase(h->name, SR_LIT("date"));

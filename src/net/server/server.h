@@ -101,7 +101,7 @@ void sr_http_request_resume(struct sr_http_request *request);
 struct sr_http_response {
     int status;
     struct sr_bytes reason; /* empty: the standard one */
-    const struct sr_http_header
+    const struct sr_header
         *headers; /* Connection, Content-Length, Transfer-Encoding and other hop-by-hop names are skipped */
     size_t header_count;
     int64_t content_length; /* -1: chunked for HTTP/1.1, until close for HTTP/1.0 */

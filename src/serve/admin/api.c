@@ -40,7 +40,7 @@ struct sr_api {
 
 static void reply(struct sr_http_request *request, int status, struct sr_bytes type, struct sr_bytes body)
 {
-    struct sr_http_header header = {SR_LIT("content-type"), type};
+    struct sr_header header = {SR_LIT("content-type"), type};
     struct sr_http_response response = {.status = status, .headers = &header, .header_count = 1};
     if (sr_http_request_reply(request, &response, body) != SR_OK) {
         sr_http_request_abort(request);

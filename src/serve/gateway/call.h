@@ -60,12 +60,12 @@ struct sr_call {
     size_t slice_at; /* bytes of the next one that were, too */
 
     /* towards the client */
-    struct sr_http_response answer;        /* the head, until it is written */
-    struct sr_http_header *answer_headers; /* its headers, with room for a few more */
-    bool answer_pending;                   /* `answer` is filled, not yet written */
-    bool answer_held;                      /* nor may it be: a stage reads the whole answer first */
-    bool answer_given;                     /* the exchange has all of it */
-    bool answer_begun;                     /* the head was written */
+    struct sr_http_response answer;   /* the head, until it is written */
+    struct sr_header *answer_headers; /* its headers, with room for a few more */
+    bool answer_pending;              /* `answer` is filled, not yet written */
+    bool answer_held;                 /* nor may it be: a stage reads the whole answer first */
+    bool answer_given;                /* the exchange has all of it */
+    bool answer_begun;                /* the head was written */
     bool answer_sse;
     bool upstream_paused;
     bool lost;               /* the upstream broke off inside its answer */

@@ -37,9 +37,8 @@ void sr_call_reply(struct sr_call *call, const struct sr_verdict *verdict)
         return;
     }
     finish(call);
-    struct sr_http_response response = {.status = verdict->status,
-                                        .headers = sr_http_headers_of(verdict->headers),
-                                        .header_count = verdict->n_headers};
+    struct sr_http_response response = {
+        .status = verdict->status, .headers = verdict->headers, .header_count = verdict->n_headers};
     int rc = sr_http_request_reply(call->request, &response, verdict->reply);
     if (rc != SR_OK && rc != SR_ECLOSED) {
         sr_log(SR_LOG_ERROR, "reply", "the reply cannot be sent: %s", sr_strerror(rc));
@@ -156,7 +155,7 @@ static bool removes(const struct sr_header_edits *edits, struct sr_bytes name)
     return false;
 }
 
-static bool is_sse(const struct sr_http_header *headers, size_t count)
+static bool is_sse(const struct sr_header *headers, size_t count)
 {
     bool sse = false;
     for (size_t i = 0; i < count; i++) {
@@ -174,7 +173,7 @@ static int64_t answer_length(const struct sr_http_head *head, const struct sr_he
 }
 
 /* The upstream's head lasts no longer than the call that brings it. */
-static bool keep_head(struct sr_call *call, struct sr_http_header *headers, size_t count)
+static bool keep_head(struct sr_call *call, struct sr_header *headers, size_t count)
 {
     struct sr_arena *arena = sr_http_request_arena(call->request);
     for (size_t i = 0; i < count; i++) {
@@ -191,11 +190,9 @@ static bool keep_head(struct sr_call *call, struct sr_http_header *headers, size
 void sr_call_answer_head(struct sr_call *call, const struct sr_http_head *head)
 {
     struct sr_header_edits edits = {0};
-    sr_exchange_answer_head(call->exchange, head->status, sr_headers_of(head->headers), head->header_count,
-                            &edits);
+    sr_exchange_answer_head(call->exchange, head->status, head->headers, head->header_count, &edits);
     size_t room = head->header_count + edits.n_set + HELD_HEADERS_MAX;
-    struct sr_http_header *headers =
-        sr_arena_alloc(sr_http_request_arena(call->request), room * sizeof *headers);
+    struct sr_header *headers = sr_arena_alloc(sr_http_request_arena(call->request), room * sizeof *headers);
     if (!headers) {
         sr_call_cancel(call);
         abort_call(call);
@@ -242,8 +239,7 @@ static void release_head(struct sr_call *call)
     size_t n;
     sr_exchange_answer_headers(call->exchange, &more, &n);
     for (size_t i = 0; i < n && i < HELD_HEADERS_MAX; i++) {
-        call->answer_headers[call->answer.header_count++] =
-            (struct sr_http_header){more[i].name, more[i].value};
+        call->answer_headers[call->answer.header_count++] = more[i];
     }
     call->answer_held = false;
 }

@@ -77,7 +77,7 @@ static void answer_error(struct sr_http_request *request, int status, const char
 {
     struct sr_buf body;
     sr_buf_init(&body, 4096);
-    struct sr_http_header type = {SR_LIT("content-type"), sr_local_error(&body, status, NULL, NULL, message)};
+    struct sr_header type = {SR_LIT("content-type"), sr_local_error(&body, status, NULL, NULL, message)};
     struct sr_http_response response = {.status = status, .headers = &type, .header_count = 1};
     if (sr_http_request_reply(request, &response, sr_buf_view(&body)) != SR_OK) {
         sr_http_request_abort(request);
@@ -105,7 +105,7 @@ static bool answer_locally(struct sr_gateway *gateway, struct sr_http_request *r
     sr_buf_init(&body, SR_LOCAL_METRICS_MAX);
     bool mine = sr_local_answer(&state, head->method, head->path, &page, &body);
     if (mine) {
-        struct sr_http_header type = {SR_LIT("content-type"), page.content_type};
+        struct sr_header type = {SR_LIT("content-type"), page.content_type};
         struct sr_http_response response = {.status = page.status, .headers = &type, .header_count = 1};
         if (sr_http_request_reply(request, &response, sr_buf_view(&body)) != SR_OK) {
             sr_http_request_abort(request);
@@ -152,7 +152,7 @@ static struct sr_call *call_new(struct sr_gateway_door *door, struct sr_http_req
     struct sr_request_head asked = {.door = SR_DOOR_GATEWAY,
                                     .method = head->method,
                                     .target = origin_form(head, sr_http_request_arena(request)),
-                                    .headers = sr_headers_of(head->headers),
+                                    .headers = head->headers,
                                     .n_headers = head->header_count,
                                     .peer = sr_bytes_str(sr_http_request_peer(request)),
                                     .has_body = head->has_body};

@@ -13,7 +13,7 @@
 /* ---- the request's head ---- */
 
 /* NULL when out of memory. */
-static struct sr_http_header *upstream_headers(struct sr_call *call, size_t *count)
+static struct sr_header *upstream_headers(struct sr_call *call, size_t *count)
 {
     const struct sr_http_head *head = sr_http_request_head(call->request);
     struct sr_arena *arena = sr_http_request_arena(call->request);
@@ -25,7 +25,7 @@ static struct sr_http_header *upstream_headers(struct sr_call *call, size_t *cou
         sr_forward_set(&forward, SR_LIT("x-forwarded-for"),
                        sr_forward_client(head, sr_http_request_peer(call->request), arena));
     }
-    struct sr_http_header *out = sr_arena_alloc(arena, (head->header_count + forward.n_set) * sizeof *out);
+    struct sr_header *out = sr_arena_alloc(arena, (head->header_count + forward.n_set) * sizeof *out);
     struct sr_header_edits edits = {forward.set, forward.n_set, forward.remove, forward.n_remove};
     if (out) {
         *count = sr_forward_merge(out, head, &edits);
@@ -262,7 +262,7 @@ static int begin(struct sr_call *call, sr_tls_context *tls)
                      .head_ms = (uint32_t)limits->upstream.response_timeout_ms,
                      .idle_ms = (uint32_t)limits->upstream.idle_timeout_ms},
     };
-    struct sr_http_header *headers = upstream_headers(call, &request.header_count);
+    struct sr_header *headers = upstream_headers(call, &request.header_count);
     if (!headers || !request.target.p) {
         return SR_ENOMEM;
     }
