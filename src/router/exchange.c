@@ -42,6 +42,8 @@ static int exchange_init(sr_exchange *x, const struct sr_request_head *head)
 {
     const struct sr_config *config = x->router->config;
     int rc = sr_head_read(&x->head, head, config, &x->arena);
+    if (!rc)
+        rc = sr_identity_read(&x->identity, head->headers, head->n_headers, config, &x->arena);
     if (rc)
         return rc;
     if (!x->head.request_id.n)

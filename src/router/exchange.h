@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "pool/ticket.h"
+#include "router/identity/identity.h"
 #include "router/record.h"
 #include "router/request/head.h"
 #include "router/request/prefetch.h"
@@ -69,6 +70,7 @@ struct sr_exchange {
     struct sr_record record; /* what happened so far */
     uint64_t waiting_since;  /* when signals went under way elsewhere */
     struct sr_head head;
+    struct sr_identity identity;
     char request_id[SR_REQUEST_ID_SIZE]; /* made here when the client sent none */
 
     /* the body */

@@ -1,41 +1,10 @@
-/*
- * Reads a request's head: the few headers that matter here, and the names that are stripped from it.
- *
- * No source of identity is configurable yet, so every header that could carry one (x-authz-*) comes from an
- * untrusted hand and goes no further.
- */
+/* Reads a request's head: the few headers that matter here, and the names that are stripped from it. */
 #include "router/request/head.h"
+
+#include "router/identity/identity.h"
 
 /* The longest x-request-id that is taken over. */
 #define REQUEST_ID_MAX 128
-
-/* x-vsr-* headers that a client may send; they travel on, so that routers can be chained. */
-static const char *const client_headers[] = {
-    "x-vsr-skip-processing",
-    "x-vsr-debug",
-    "x-vsr-cache-control",
-    "x-vsr-compression-control",
-};
-
-static bool ends_with(struct sr_bytes s, struct sr_bytes suffix)
-{
-    return s.n >= suffix.n && memcmp(s.p + s.n - suffix.n, suffix.p, suffix.n) == 0;
-}
-
-bool sr_head_strips(struct sr_bytes name)
-{
-    if (sr_bytes_starts_with(name, SR_LIT("x-vsr-"))) {
-        for (size_t i = 0; i < sizeof client_headers / sizeof client_headers[0]; i++) {
-            if (sr_bytes_eq(name, sr_bytes_str(client_headers[i])))
-                return false;
-        }
-        return true;
-    }
-    if (sr_bytes_starts_with(name, SR_LIT("x-user-")) && ends_with(name, SR_LIT("-key")))
-        return true;
-    return sr_bytes_starts_with(name, SR_LIT("x-authz-")) || sr_bytes_eq(name, SR_LIT("x-selected-model")) ||
-           sr_bytes_eq(name, SR_LIT("x-gateway-destination-endpoint"));
-}
 
 static bool id_is_usable(struct sr_bytes id)
 {
@@ -75,9 +44,6 @@ static void read_header(struct sr_head *out, const struct sr_header *header, con
                         struct sr_arena *arena, int *rc)
 {
     struct sr_bytes name = header->name, value = sr_bytes_trim(header->value);
-    const char *tenant = config->global.guards.tenant_header;
-    if (tenant && tenant[0] && sr_bytes_eq_nocase(name, sr_bytes_str(tenant)))
-        out->tenant = keep(arena, value, rc);
     unsigned long long length = 0;
     if (sr_bytes_eq(name, SR_LIT("x-request-id"))) {
         if (id_is_usable(value))
@@ -95,7 +61,7 @@ static void read_header(struct sr_head *out, const struct sr_header *header, con
         out->debug |= value_is_true(value);
     } else if (sr_bytes_eq(name, SR_LIT("x-vsr-skip-processing"))) {
         out->skip |= config->global.skip_processing && value_is_true(value);
-    } else if (sr_head_strips(name)) {
+    } else if (sr_identity_strips(name)) {
         out->strip[out->n_strip++] = keep(arena, name, rc);
     }
 }

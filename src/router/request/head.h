@@ -1,8 +1,6 @@
 /*
- * What the router keeps of a request's head, and which of its headers may not travel on.
- *
- * The one place that decides who is asking and whose word counts: headers that only the router or an
- * authorisation layer may set are named for removal here.
+ * What the router keeps of a request's head, and which of its headers may not travel on. Who is asking, and
+ * whose word counts, is router/identity's.
  */
 #ifndef SR_ROUTER_REQUEST_HEAD_H
 #define SR_ROUTER_REQUEST_HEAD_H
@@ -17,7 +15,6 @@ struct sr_head {
     struct sr_bytes peer;
     struct sr_bytes request_id; /* empty: the client sent none that can be used */
     struct sr_bytes content_type;
-    struct sr_bytes tenant;  /* of guards' memory; empty where none is told or asked for */
     uint64_t content_length; /* 0 when not told */
     uint64_t passing_max;    /* as in struct sr_request_head */
     bool has_body;
@@ -29,9 +26,6 @@ struct sr_head {
     struct sr_bytes *strip; /* header names that are not forwarded */
     size_t n_strip;
 };
-
-/* Is this header (lower case) one that no client may send on? */
-bool sr_head_strips(struct sr_bytes name);
 
 /* Copies what is needed into `arena`. SR_ENOMEM. */
 int sr_head_read(struct sr_head *out, const struct sr_request_head *head, const struct sr_config *config,

@@ -136,7 +136,7 @@ static int make_run(sr_exchange *x)
     if (rc)
         return rc;
     struct sr_signal_input *input = sr_signal_input_new(SR_LIT(""), 0);
-    rc = input ? sr_signal_input_add_turns(input, turns, n, x->head.tenant) : SR_ENOMEM;
+    rc = input ? sr_signal_input_add_turns(input, turns, n, x->identity.tenant) : SR_ENOMEM;
     if (!rc && x->env.post && x->env.answer_ready) {
         rc = x->bridge ? SR_OK : sr_bridge_new(&x->bridge, &x->env);
         env.workers = sr_runtime_workers(x->runtime);

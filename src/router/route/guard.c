@@ -22,7 +22,7 @@ static bool reads_turns(const sr_exchange *x)
 
 struct sr_bytes sr_guard_tenant(const sr_exchange *x)
 {
-    return reads_turns(x) ? x->head.tenant : SR_LIT("");
+    return reads_turns(x) ? x->identity.tenant : SR_LIT("");
 }
 
 int sr_guard_begin(sr_exchange *x)
@@ -31,7 +31,7 @@ int sr_guard_begin(sr_exchange *x)
         return SR_OK;
     int rc = sr_turns_read(&x->doc, &x->arena, &x->guard.turns);
     return rc ? rc
-              : sr_signal_input_add_turns(x->input, x->guard.turns.items, x->guard.turns.n, x->head.tenant);
+              : sr_signal_input_add_turns(x->input, x->guard.turns.items, x->guard.turns.n, x->identity.tenant);
 }
 
 static const struct sr_config_decision *guard_of(const sr_exchange *x)

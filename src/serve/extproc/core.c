@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "dialect/openai.h"
-#include "router/request/head.h"
+#include "router/identity/identity.h"
 #include "serve/extproc/private.h"
 
 /* Header lists of one request. */
@@ -109,14 +109,14 @@ static bool keep_strip(struct sr_extproc_core *core, const struct sr_extproc_mes
 {
     size_t n = 0;
     for (size_t i = 0; i < message->n_headers; i++) {
-        n += sr_head_strips(message->headers[i].name);
+        n += sr_identity_strips(message->headers[i].name);
     }
     if (n == 0) {
         return true;
     }
     core->strip = sr_arena_calloc(&core->arena, n, sizeof *core->strip);
     for (size_t i = 0; core->strip && i < message->n_headers; i++) {
-        if (!sr_head_strips(message->headers[i].name)) {
+        if (!sr_identity_strips(message->headers[i].name)) {
             continue;
         }
         struct sr_bytes name = sr_arena_dup(&core->arena, message->headers[i].name);

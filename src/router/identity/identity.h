@@ -1,0 +1,31 @@
+/*
+ * Who is asking: tenant, user and groups, from sources that the configuration trusts and from nothing else.
+ *
+ * The one place that decides whose word counts. A trusted source is a header that the configuration names
+ * because whatever stands in front of the router sets it. Headers that only the router or an authorisation
+ * layer may set come from an untrusted hand and are named for removal here.
+ */
+#ifndef SR_ROUTER_IDENTITY_IDENTITY_H
+#define SR_ROUTER_IDENTITY_IDENTITY_H
+
+#include "base/arena.h"
+#include "base/header.h"
+#include "config/config.h"
+
+struct sr_identity {
+    struct sr_bytes tenant;        /* whose memory this is; empty: not told */
+    struct sr_bytes user;          /* empty: not told, as no source of it can be configured */
+    const struct sr_bytes *groups; /* [n_groups], as for `user` */
+    size_t n_groups;
+    bool anonymous; /* no trusted source said anything */
+};
+
+/* Fills `out` once for each request from `headers` [n], names in lower case. Copies into `arena`; of a
+ * repeated header the last one counts. SR_ENOMEM. */
+int sr_identity_read(struct sr_identity *out, const struct sr_header *headers, size_t n,
+                     const struct sr_config *config, struct sr_arena *arena) SR_WARN_UNUSED;
+
+/* Is this header (lower case) one that no client may send on? */
+bool sr_identity_strips(struct sr_bytes name);
+
+#endif
