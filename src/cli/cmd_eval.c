@@ -1,6 +1,6 @@
 /*
  * semroute eval: a classifier on labelled texts, measured. Reads files and counts groups; what is measured is
- * eval_classes.c's, eval_attacks.c's and eval_spans.c's.
+ * cli/eval/classes.c's, attacks.c's and spans.c's.
  */
 #include "cli/cmd.h"
 
@@ -147,19 +147,6 @@ static int read_files(struct evaluation *e, const struct sr_operands *operands, 
         rc = read_file(e, &file, err);
     }
     return rc || e->rows ? rc : sr_err_set(err, SR_EPARSE, "no rows are left");
-}
-
-void sr_eval_put_end(const struct sr_tally *tally, double us, bool as_json, struct sr_report *report)
-{
-    if (!as_json) {
-        sr_tally_put_text(tally, report);
-        sr_report_put(report, "\ntime  %.1f us a row\n", us);
-        return;
-    }
-    sr_json_real(&report->json, "us", "%.2f", us);
-    sr_tally_put_json(tally, report);
-    sr_json_object_end(&report->json);
-    sr_report_put(report, "\n");
 }
 
 /* ---- options ---- */

@@ -23,7 +23,7 @@ static const struct sr_ops *ops_of(enum sr_isa isa)
     case SR_ISA_AVX512:
         return sr_ops_avx512();
     case SR_ISA_AVX512_BF16:
-        return sr_ops_avx512_bf16();
+        return sr_ops_avx512() ? sr_ops_avx512_bf16() : NULL;
 #endif
     default:
         return NULL;

@@ -130,9 +130,7 @@ const struct sr_ops *sr_ops_avx512_fixed(void)
 
 const struct sr_ops *sr_ops_avx512_bf16(void)
 {
-    return sr_ops_avx512() && __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512vnni")
-               ? &ops
-               : NULL;
+    return __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512vnni") ? &ops : NULL;
 }
 
 #else

@@ -121,7 +121,7 @@ const struct sr_ops *sr_ops_neon(void);
 const struct sr_ops *sr_ops_avx2(void);
 const struct sr_ops *sr_ops_avx512(void);
 const struct sr_ops *sr_ops_avx512_fixed(void); /* AVX512 for CPUs that have the sets of the next too */
-const struct sr_ops *sr_ops_avx512_bf16(void);
+const struct sr_ops *sr_ops_avx512_bf16(void);  /* where sr_ops_avx512() is one too */
 const struct sr_ops *sr_ops_current(void);
 extern const struct sr_form sr_form_scalar_int8, sr_form_avx2_int8, sr_form_avx512_vnni, sr_form_avx512_fixed;
 

@@ -25,25 +25,6 @@ struct sr_safetensors {
     bool mapped;
 };
 
-static const struct {
-    const char *name;
-    size_t size;
-} dtypes[SR_DTYPES] = {
-#define DTYPE_ROW(name, size) {#name, size},
-    SR_DTYPE_LIST(DTYPE_ROW)
-#undef DTYPE_ROW
-};
-
-const char *sr_dtype_name(enum sr_dtype dtype)
-{
-    return dtypes[dtype].name;
-}
-
-size_t sr_dtype_size(enum sr_dtype dtype)
-{
-    return dtypes[dtype].size;
-}
-
 /* The length of the header, checked against the file and the limit. */
 static int header_length(const struct sr_safetensors *file, size_t *length, struct sr_err *err)
 {
@@ -67,7 +48,7 @@ static int header_length(const struct sr_safetensors *file, size_t *length, stru
 /* Bytes that dtype and shape ask for; false when that is more than any file holds. */
 static bool tensor_bytes(const struct sr_tensor *t, uint64_t *bytes)
 {
-    uint64_t n = dtypes[t->dtype].size;
+    uint64_t n = sr_dtype_size(t->dtype);
     bool empty = false;
     for (uint32_t d = 0; d < t->rank; d++)
         empty |= t->shape[d] == 0;

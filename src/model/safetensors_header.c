@@ -4,6 +4,25 @@
  */
 #include "model/safetensors_header.h"
 
+static const struct {
+    const char *name;
+    size_t size;
+} dtypes[SR_DTYPES] = {
+#define DTYPE_ROW(name, size) {#name, size},
+    SR_DTYPE_LIST(DTYPE_ROW)
+#undef DTYPE_ROW
+};
+
+const char *sr_dtype_name(enum sr_dtype dtype)
+{
+    return dtypes[dtype].name;
+}
+
+size_t sr_dtype_size(enum sr_dtype dtype)
+{
+    return dtypes[dtype].size;
+}
+
 #define METADATA_MAX 1024u
 #define ARRAY_MAX    SR_SAFETENSORS_RANK_MAX
 

@@ -207,7 +207,7 @@ static void attacks_put(void *task, const struct sr_tally *tally, double us, boo
     double at[2] = {threshold_at_rate(&all->harmless, false, files),
                     threshold_at_rate(&all->harmless, true, files)};
     (json ? put_json : put_text)(all, found, wrong, at, mean, files, out);
-    sr_eval_put_end(tally, us, json, out);
+    sr_tally_put_end(tally, us, json, out);
 }
 
 const struct sr_eval_ops sr_eval_attacks = {

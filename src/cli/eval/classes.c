@@ -152,7 +152,7 @@ static void classes_put(void *task, const struct sr_tally *tally, double us, boo
     } else {
         put_text(c, out);
     }
-    sr_eval_put_end(tally, us, json, out);
+    sr_tally_put_end(tally, us, json, out);
 }
 
 const struct sr_eval_ops sr_eval_classes = {

@@ -42,7 +42,4 @@ struct sr_eval_ops {
 
 extern const struct sr_eval_ops sr_eval_classes, sr_eval_attacks, sr_eval_spans;
 
-/* The end that all documents share: ,"us":...,"tiers":{...},"by":{...}} and a line end; or the tables. */
-void sr_eval_put_end(const struct sr_tally *tally, double us, bool json, struct sr_report *report);
-
 #endif

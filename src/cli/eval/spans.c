@@ -271,7 +271,7 @@ static void spans_put(void *task, const struct sr_tally *tally, double us, bool 
         sr_report_put(out, "\nF1          %.4f\n", f1(ratio(p.hits, p.of), ratio(r.hits, r.of)));
         put_types(all, false, out);
     }
-    sr_eval_put_end(tally, us, json, out);
+    sr_tally_put_end(tally, us, json, out);
 }
 
 const struct sr_eval_ops sr_eval_spans = {

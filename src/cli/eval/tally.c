@@ -190,3 +190,16 @@ double sr_tally_mean(const struct sr_tally *tally, size_t rate, size_t *files)
     }
     return *files ? sum / (double)*files : 0;
 }
+
+void sr_tally_put_end(const struct sr_tally *tally, double us, bool as_json, struct sr_report *report)
+{
+    if (!as_json) {
+        sr_tally_put_text(tally, report);
+        sr_report_put(report, "\ntime  %.1f us a row\n", us);
+        return;
+    }
+    sr_json_real(&report->json, "us", "%.2f", us);
+    sr_tally_put_json(tally, report);
+    sr_json_object_end(&report->json);
+    sr_report_put(report, "\n");
+}

@@ -70,4 +70,7 @@ void sr_tally_put_json(const struct sr_tally *tally, struct sr_report *report);
 /* The mean of a rate over the files that have it, and how many they are. */
 double sr_tally_mean(const struct sr_tally *tally, size_t rate, size_t *files);
 
+/* The end that all documents share: ,"us":...,"tiers":{...},"by":{...}} and a line end; or the tables. */
+void sr_tally_put_end(const struct sr_tally *tally, double us, bool json, struct sr_report *report);
+
 #endif

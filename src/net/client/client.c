@@ -362,7 +362,7 @@ static void up_failed(void *ctx, int code, const char *text)
         sr_upstream_close(&up);
 }
 
-const struct sr_conn_events sr_upstream_events = {
+static const struct sr_conn_events up_events = {
     .opened = up_opened, .data = up_data, .eof = up_eof, .drained = up_drained, .failed = up_failed};
 
 static void timer_fired(void *ctx)
@@ -413,7 +413,7 @@ static int fetch_attach(struct sr_fetch *fetch, const struct sr_origin *origin, 
         fetch->reused = fetch->opened = false;
     }
     fetch->sent_before = 0;
-    return sr_upstream_connect(&fetch->up, client, origin, fetch, fetch->timeouts.connect_ms);
+    return sr_upstream_connect(&fetch->up, client, origin, fetch, &up_events, fetch->timeouts.connect_ms);
 }
 
 /* The head in the scratch buffer belongs to the fetch from now on. */

@@ -144,7 +144,7 @@ struct sr_upstream *sr_upstream_take(struct sr_client *client, const struct sr_o
 }
 
 int sr_upstream_connect(struct sr_upstream **out, struct sr_client *client, const struct sr_origin *origin,
-                        struct sr_fetch *fetch, uint32_t timeout_ms)
+                        struct sr_fetch *fetch, const struct sr_conn_events *events, uint32_t timeout_ms)
 {
     struct sr_connect to = {.host = origin->host,
                             .port = origin->port,
@@ -155,7 +155,7 @@ int sr_upstream_connect(struct sr_upstream **out, struct sr_client *client, cons
     struct sr_upstream *up = o ? sr_mem_calloc(1, sizeof *up) : NULL;
     int rc = SR_ENOMEM;
     if (up)
-        rc = sr_conn_connect(&up->sock, client->loop, &to, &sr_upstream_events, up);
+        rc = sr_conn_connect(&up->sock, client->loop, &to, events, up);
     if (rc != SR_OK) {
         sr_mem_free(up);
         if (o)

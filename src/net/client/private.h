@@ -71,15 +71,14 @@ struct sr_client {
     struct sr_buf scratch; /* request heads are built here */
 };
 
-extern const struct sr_conn_events sr_upstream_events;
-
 /* An idle connection that is still alive, most recently used first; NULL. Its fetch is for the caller to
  * set. */
 struct sr_upstream *sr_upstream_take(struct sr_client *client, const struct sr_origin *origin);
 
-/* Begins a new connection for `fetch`. */
+/* Begins a new connection for `fetch`; `events` are called with the struct sr_upstream. */
 int sr_upstream_connect(struct sr_upstream **out, struct sr_client *client, const struct sr_origin *origin,
-                        struct sr_fetch *fetch, uint32_t timeout_ms) SR_WARN_UNUSED;
+                        struct sr_fetch *fetch, const struct sr_conn_events *events,
+                        uint32_t timeout_ms) SR_WARN_UNUSED;
 
 /* Back to the pool, which may close it or others to stay within its limits. */
 void sr_upstream_release(struct sr_upstream *up);

@@ -43,12 +43,6 @@ struct sr_http2_settings sr_http2_settings_defaults(void)
 
 /* ---- sending ---- */
 
-void sr_http2_conn_wake(struct sr_http2_conn *conn)
-{
-    if (!conn->dead)
-        sr_loop_defer(conn->server->loop, &conn->task);
-}
-
 static int gather_write(struct sr_http2_conn *conn, const void *p, size_t n)
 {
     struct sr_bytes slice = sr_bytes_of(p, n);

@@ -1,6 +1,6 @@
 /*
- * Inside of the HTTP/2 server: what http2.c (connections), http2_frames.c (nghttp2's callbacks),
- * http2_memory.c and http2_stream.c (answers) share.
+ * Inside of the HTTP/2 server: what http2.c (connections), frames.c (nghttp2's callbacks), memory.c and
+ * stream.c (answers) share.
  */
 #ifndef SR_NET_HTTP2_PRIVATE_H
 #define SR_NET_HTTP2_PRIVATE_H
@@ -94,7 +94,14 @@ static inline uint64_t sr_http2_now(const struct sr_http2_conn *conn)
     return sr_loop_now(conn->server->loop);
 }
 
-/* ---- http2_frames.c ---- */
+/* Lets the connection send when the stack has unwound. */
+static inline void sr_http2_conn_wake(struct sr_http2_conn *conn)
+{
+    if (!conn->dead)
+        sr_loop_defer(conn->server->loop, &conn->task);
+}
+
+/* ---- frames.c ---- */
 
 /* Makes the server's callbacks and options. SR_ENOMEM. */
 int sr_http2_callbacks_new(struct sr_http2_server *server);
@@ -109,15 +116,14 @@ void sr_http2_stream_end(struct sr_http2_stream *stream, int why, uint32_t code)
 /* The handler knows of the stream, and it was not reset by us. */
 bool sr_http2_stream_listens(const struct sr_http2_stream *stream);
 
-/* ---- http2_memory.c ---- */
+/* ---- memory.c ---- */
 
 /* nghttp2's allocator; `memory` must outlive the session. */
 nghttp2_mem sr_http2_memory_of(struct sr_http2_memory *memory);
 /* After nghttp2_session_del. */
 void sr_http2_memory_dispose(struct sr_http2_memory *memory);
 
-/* Lets the connection send when the stack has unwound. */
-void sr_http2_conn_wake(struct sr_http2_conn *conn);
+/* ---- stream.c ---- */
 
 /* nghttp2 asks for body bytes. */
 ssize_t sr_http2_stream_read(nghttp2_session *session, int32_t id, uint8_t *buf, size_t length,

@@ -234,10 +234,41 @@ static struct dns_port *port_new(struct sr_loop *loop)
     return port;
 }
 
+static void stop(struct sr_loop *loop)
+{
+    struct dns_port *port = loop->dns->port;
+    if (!port)
+        return;
+    /* From now on a thread may free its query at any time, so none may be reached through another. */
+    pthread_mutex_lock(&port->lock);
+    port->loop = NULL;
+    while (loop->dns->queries) {
+        struct sr_dns_query *query = loop->dns->queries;
+        loop->dns->queries = query->next;
+        query->next = NULL;
+        query->pprev = NULL;
+        atomic_store(&query->unwanted, true);
+    }
+    pthread_mutex_unlock(&port->lock);
+}
+
+static void cache_free(struct sr_loop *loop)
+{
+    for (size_t i = 0; i < SR_DNS_CACHE_MAX; i++)
+        sr_mem_free(loop->dns->entries[i]);
+    if (loop->dns->port)
+        port_unref(loop->dns->port);
+    sr_mem_free(loop->dns);
+    loop->dns = NULL;
+}
+
 static bool cache_open(struct sr_loop *loop)
 {
-    if (!loop->dns)
+    if (!loop->dns) {
         loop->dns = sr_mem_calloc(1, sizeof *loop->dns);
+        loop->dns_stop = stop;
+        loop->dns_free = cache_free;
+    }
     if (loop->dns && !loop->dns->port)
         loop->dns->port = port_new(loop);
     return loop->dns && loop->dns->port;
@@ -300,32 +331,4 @@ void sr_dns_cancel(struct sr_dns_query **query)
         atomic_store(&(*query)->unwanted, true);
     }
     *query = NULL;
-}
-
-void sr_dns_leave(struct sr_loop *loop)
-{
-    struct dns_port *port = loop->dns ? loop->dns->port : NULL;
-    if (!port)
-        return;
-    /* From now on a thread may free its query at any time, so none may be reached through another. */
-    pthread_mutex_lock(&port->lock);
-    port->loop = NULL;
-    while (loop->dns->queries) {
-        struct sr_dns_query *query = loop->dns->queries;
-        loop->dns->queries = query->next;
-        query->next = NULL;
-        query->pprev = NULL;
-        atomic_store(&query->unwanted, true);
-    }
-    pthread_mutex_unlock(&port->lock);
-}
-
-void sr_dns_cache_free(struct sr_loop *loop)
-{
-    for (size_t i = 0; loop->dns && i < SR_DNS_CACHE_MAX; i++)
-        sr_mem_free(loop->dns->entries[i]);
-    if (loop->dns && loop->dns->port)
-        port_unref(loop->dns->port);
-    sr_mem_free(loop->dns);
-    loop->dns = NULL;
 }

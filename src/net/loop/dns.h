@@ -32,8 +32,4 @@ int sr_dns_resolve(struct sr_dns_query **query, struct sr_loop *loop, const char
 /* `done` does not come any more. *query becomes NULL; NULL inside is allowed. */
 void sr_dns_cancel(struct sr_dns_query **query);
 
-/* For sr_loop_free: before the mailbox goes, leaves what is under way behind; at last frees the cache. */
-void sr_dns_leave(struct sr_loop *loop);
-void sr_dns_cache_free(struct sr_loop *loop);
-
 #endif

@@ -7,7 +7,6 @@
 #include "net/loop/loop.h"
 
 #include "base/mem.h"
-#include "net/loop/dns.h"
 #include "net/loop/loop_uv.h"
 
 #include <assert.h>
@@ -242,7 +241,8 @@ void sr_loop_free(struct sr_loop *loop)
     int rc;
     if (!loop)
         return;
-    sr_dns_leave(loop);
+    if (loop->dns)
+        loop->dns_stop(loop);
     sr_mailbox_dispose(&loop->box);
     uv_close((uv_handle_t *)&loop->wake, NULL);
     uv_unref((uv_handle_t *)&loop->prepare);
@@ -264,7 +264,8 @@ void sr_loop_free(struct sr_loop *loop)
     rc = uv_loop_close(&loop->uv);
     assert(rc == 0 && "a connection, listener or client of the loop is still open");
     (void)rc;
-    sr_dns_cache_free(loop);
+    if (loop->dns)
+        loop->dns_free(loop);
     sr_mem_free(loop->read_buffer);
     sr_mem_free(loop);
 }

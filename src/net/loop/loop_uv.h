@@ -23,7 +23,10 @@ struct sr_loop {
     uint64_t alarm_due;    /* 0: not set */
     struct sr_deferred *deferred, **deferred_tail;
     char *read_buffer; /* SR_LOOP_READ_SIZE bytes, filled and drained within one callback */
+    /* dns.c's, from the first question on. */
     struct sr_dns_cache *dns;
+    void (*dns_stop)(struct sr_loop *loop); /* no answer reaches the loop afterwards */
+    void (*dns_free)(struct sr_loop *loop);
 };
 
 /* The code and the constant text of a negative libuv result. */

@@ -61,6 +61,29 @@ int sr_conn_handle_open(struct sr_conn *conn)
     return SR_OK;
 }
 
+static void attempt_free(struct sr_conn *conn)
+{
+    if (!conn->attempt)
+        return;
+    sr_dns_cancel(&conn->attempt->query);
+    sr_tls_context_unref(conn->attempt->tls);
+    sr_mem_free(conn->attempt);
+    conn->attempt = NULL;
+}
+
+static void timer_fired(void *ctx)
+{
+    struct sr_conn *conn = ctx;
+    if (conn->lingering) {
+        sr_conn_release(conn);
+    } else if (conn->state == SR_CONN_CONNECTING) {
+        conn->attempt->timed_out(conn);
+    } else {
+        sr_conn_break(conn, SR_ETIMEOUT, "timed out inside the TLS handshake");
+        sr_conn_tell_failure(conn);
+    }
+}
+
 struct sr_conn *sr_conn_new(struct sr_loop *loop)
 {
     struct sr_conn *conn = sr_mem_calloc(1, sizeof *conn);
@@ -69,7 +92,7 @@ struct sr_conn *sr_conn_new(struct sr_loop *loop)
     conn->loop = loop;
     conn->queue_max = SOCK_QUEUE_DEFAULT;
     sr_buf_init(&conn->early, SIZE_MAX / 2); /* bounded by queue_max */
-    sr_timer_init(&conn->timer, loop, sr_conn_timer_fired, conn);
+    sr_timer_init(&conn->timer, loop, timer_fired, conn);
     conn->task.run = conn_run_task;
     conn->task.ctx = conn;
     return conn;
@@ -80,7 +103,7 @@ void sr_conn_release(struct sr_conn *conn)
     conn->closed = true;
     conn->lingering = false;
     sr_timer_stop(&conn->timer);
-    sr_conn_attempt_free(conn);
+    attempt_free(conn);
     sr_conn_handle_close(conn);
     sr_loop_defer(conn->loop, &conn->task);
 }
@@ -426,7 +449,7 @@ void sr_conn_became_open(struct sr_conn *conn)
     struct sr_bytes early = sr_buf_view(&conn->early);
     conn->state = SR_CONN_OPEN;
     sr_timer_stop(&conn->timer);
-    sr_conn_attempt_free(conn);
+    attempt_free(conn);
     if (early.n) {
         if (send_all(conn, &early, 1, early.n) != SR_OK && conn->state == SR_CONN_BROKEN)
             sr_conn_tell_failure(conn);

@@ -10,16 +10,6 @@
 
 static void attempt_next(struct sr_conn *conn);
 
-void sr_conn_attempt_free(struct sr_conn *conn)
-{
-    if (!conn->attempt)
-        return;
-    sr_dns_cancel(&conn->attempt->query);
-    sr_tls_context_unref(conn->attempt->tls);
-    sr_mem_free(conn->attempt);
-    conn->attempt = NULL;
-}
-
 static void attempt_failed(struct sr_conn *conn, int code, const char *text)
 {
     char message[400];
@@ -120,21 +110,16 @@ static void resolved(void *ctx, int code, const struct sr_dns_result *result, co
     attempt_next(conn);
 }
 
-void sr_conn_timer_fired(void *ctx)
+static void timed_out(struct sr_conn *conn)
 {
-    struct sr_conn *conn = ctx;
-    if (conn->lingering) {
-        sr_conn_release(conn);
-    } else if (conn->state == SR_CONN_CONNECTING && !conn->attempt->query) {
-        conn->attempt->last_status = UV_ETIMEDOUT;
-        sr_conn_handle_close(conn);
-        attempt_next(conn);
-    } else {
-        sr_conn_break(conn, SR_ETIMEOUT,
-                      conn->state == SR_CONN_CONNECTING ? "timed out resolving the name"
-                                                        : "timed out inside the TLS handshake");
+    if (conn->attempt->query) {
+        sr_conn_break(conn, SR_ETIMEOUT, "timed out resolving the name");
         sr_conn_tell_failure(conn);
+        return;
     }
+    conn->attempt->last_status = UV_ETIMEDOUT;
+    sr_conn_handle_close(conn);
+    attempt_next(conn);
 }
 
 int sr_conn_connect(struct sr_conn **out, struct sr_loop *loop, const struct sr_connect *to,
@@ -154,6 +139,7 @@ int sr_conn_connect(struct sr_conn **out, struct sr_loop *loop, const struct sr_
     }
     sr_conn_set_events(conn, events, ctx);
     conn->attempt = attempt;
+    attempt->timed_out = timed_out;
     attempt->port = to->port;
     attempt->tls = sr_tls_context_ref(to->tls);
     attempt->deadline = to->timeout_ms ? sr_loop_now(loop) + to->timeout_ms : 0;

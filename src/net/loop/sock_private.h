@@ -18,6 +18,7 @@ struct sr_conn_handle {
 enum sr_conn_state { SR_CONN_CONNECTING, SR_CONN_HANDSHAKE, SR_CONN_OPEN, SR_CONN_BROKEN };
 
 struct sr_conn_attempt {
+    void (*timed_out)(struct sr_conn *conn); /* the timer fired while connecting */
     struct sr_dns_query *query;
     struct sr_dns_result addresses;
     size_t next;
@@ -76,10 +77,6 @@ void sr_conn_read_update(struct sr_conn *conn);
 /* Both in a callback of the loop: drives the handshake; the connection is ready for its owner. */
 void sr_conn_handshake(struct sr_conn *conn);
 void sr_conn_became_open(struct sr_conn *conn);
-
-/* sock_connect.c */
-void sr_conn_attempt_free(struct sr_conn *conn);
-void sr_conn_timer_fired(void *ctx);
 
 /* A connection over the accepted `fd`, which it owns from now on, also when it fails; it begins to read (or
  * to shake hands) when `accepted` has returned: sr_conn_accept_begin. */

@@ -1,5 +1,6 @@
 /*
- * Private to http_server*.c: the shapes of a server, its connections and their requests.
+ * Private to the room: the shapes of a server, its connections and their requests, as server.c (life, input),
+ * response.c (answers) and phase.c (timeouts) share them.
  */
 #ifndef SR_NET_SERVER_PRIVATE_H
 #define SR_NET_SERVER_PRIVATE_H
@@ -80,6 +81,8 @@ void sr_http_conn_defer(struct sr_http_conn *conn);
 
 /* Sends what is corked. */
 int sr_http_conn_uncork(struct sr_http_conn *conn) SR_WARN_UNUSED;
+
+enum sr_http_phase sr_http_conn_phase(const struct sr_http_conn *conn);
 
 /* Sets the timer for what the connection waits for now; `progress`: bytes of the request were read. */
 void sr_http_conn_timer(struct sr_http_conn *conn, bool progress);

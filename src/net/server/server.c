@@ -3,7 +3,7 @@
  *
  * One function, conn_run, moves a connection: input to the parser, events to the handler, a finished response
  * to the next request. Calls of the handler never run it, they only note what happened and defer it; so no
- * callback comes inside a call. Writing of responses is in http_server_response.c.
+ * callback comes inside a call. Writing of responses is in response.c.
  */
 #include "net/server/server.h"
 
@@ -84,12 +84,6 @@ static void conn_close_after_answer(struct sr_http_conn *conn)
     conn_free(conn);
 }
 
-void sr_http_conn_defer(struct sr_http_conn *conn)
-{
-    if (!conn->running)
-        sr_loop_defer(conn->server->loop, &conn->task);
-}
-
 /* ---- error answers of the server itself ---- */
 
 static struct sr_bytes error_format(struct sr_http_server *server, int status, const char *reason,
@@ -144,43 +138,11 @@ static void conn_fail(struct sr_http_conn *conn, int status, const char *reason)
 
 /* ---- timeouts ---- */
 
-static enum sr_http_phase phase_of(const struct sr_http_conn *conn)
-{
-    const struct sr_http_request *request = &conn->request;
-    if (!conn->open)
-        return SR_HTTP_PHASE_HEAD;
-    if (sr_conn_queued(conn->sock))
-        return SR_HTTP_PHASE_WRITE;
-    if (conn->reading_body)
-        return request->active && request->paused ? SR_HTTP_PHASE_NONE : SR_HTTP_PHASE_BODY;
-    if (request->active)
-        return SR_HTTP_PHASE_NONE;
-    return sr_http1_is_idle(&conn->parser) ? SR_HTTP_PHASE_IDLE : SR_HTTP_PHASE_HEAD;
-}
-
-void sr_http_conn_timer(struct sr_http_conn *conn, bool progress)
-{
-    const struct sr_http_server_settings *settings = &conn->server->settings;
-    enum sr_http_phase phase = phase_of(conn);
-    uint32_t ms[] = {[SR_HTTP_PHASE_NONE] = 0,
-                     [SR_HTTP_PHASE_IDLE] = settings->idle_timeout_ms,
-                     [SR_HTTP_PHASE_HEAD] = settings->header_timeout_ms,
-                     [SR_HTTP_PHASE_BODY] = settings->body_timeout_ms,
-                     [SR_HTTP_PHASE_WRITE] = settings->write_timeout_ms};
-    bool changed = phase != conn->phase;
-    conn->phase = phase;
-    if (phase == SR_HTTP_PHASE_WRITE && changed)
-        conn->queued_then = sr_conn_queued(conn->sock);
-    /* With NONE the timer stays armed: letting it fire for nothing is cheaper than stopping it every time. */
-    if (ms[phase] && (changed || (progress && phase == SR_HTTP_PHASE_BODY)))
-        sr_timer_start(&conn->timer, ms[phase]);
-}
-
 static void timer_fired(void *ctx)
 {
     struct sr_http_conn *conn = ctx;
     size_t queued = sr_conn_queued(conn->sock);
-    if (phase_of(conn) != conn->phase) {
+    if (sr_http_conn_phase(conn) != conn->phase) {
         sr_http_conn_timer(conn, false);
         return;
     }

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "net/loop/sock.h"
+#include "serve/process/drain.h"
 #include "serve/process/private.h"
 
 #include <stdio.h>

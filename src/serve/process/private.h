@@ -1,5 +1,5 @@
 /*
- * The server's parts, shared by server.c (life), server_doors.c (addresses and listeners) and
+ * The server's parts, shared by server.c (life), doors.c (addresses and listeners), drain.c and
  * server_reload.c.
  */
 #ifndef SR_SERVE_PROCESS_PRIVATE_H
@@ -62,9 +62,6 @@ void sr_server_announce(struct sr_server *server);
 
 /* The server's certificate as `config` has it: *out is NULL for plain. */
 int sr_server_tls(const struct sr_config *config, sr_tls_context **out, struct sr_err *err) SR_WARN_UNUSED;
-
-/* A door of a loop has no connections any more; `server` is a struct sr_server. */
-void sr_server_drained(void *server);
 
 /* The watcher's callback: loads the file again and tells the loops. */
 void sr_server_reload(void *server);

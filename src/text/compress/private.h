@@ -1,5 +1,6 @@
 /*
- * The compressor's inside, shared by compress.c (arrival and ranking) and compress_select.c (the budget).
+ * The compressor's inside, shared by compress.c (arrival and ranking), select.c (the budget) and write.c (the
+ * result as a text).
  */
 #ifndef SR_TEXT_COMPRESS_PRIVATE_H
 #define SR_TEXT_COMPRESS_PRIVATE_H

@@ -1,7 +1,8 @@
-/* The list, and the one pass that offers each place of a text to the recognisers that could begin there. */
+/* The list of entities: its order, and which of two that overlap stays. Recognises nothing. */
+#include "text/entity/entity.h"
+
 #include "base/grow.h"
 #include "base/mem.h"
-#include "text/entity/private.h"
 
 #include <stdlib.h>
 
@@ -93,76 +94,4 @@ void sr_entities_resolve(struct sr_entities *list)
         list->items[kept++] = entity;
     }
     list->n = kept;
-}
-
-/* Does a word of the list stand at `i`, whole and not beyond `end`? */
-static bool is_word_at(const struct sr_entity_scan *scan, size_t i, size_t end, const char *words)
-{
-    char first = sr_ascii_lower(scan->text.p[i]);
-    for (const char *word = words; *word;) {
-        size_t n = strcspn(word, "|"), k = 1;
-        if (*word == first && i + n <= end) {
-            while (k < n && sr_ascii_lower(scan->text.p[i + k]) == word[k])
-                k++;
-            if (k == n && !sr_entity_is_word(sr_entity_at(scan, i + n)))
-                return true;
-        }
-        word += n + (word[n] == '|');
-    }
-    return false;
-}
-
-bool sr_entity_word_before(const struct sr_entity_scan *scan, size_t at, size_t reach, const char *words)
-{
-    for (size_t i = at > reach ? at - reach : 0; i < at; i++) {
-        bool begins = i == 0 || !sr_entity_is_word((unsigned char)scan->text.p[i - 1]);
-        if (begins && is_word_at(scan, i, at, words))
-            return true;
-    }
-    return false;
-}
-
-static size_t first_of(size_t a, size_t b)
-{
-    return a ? a : b;
-}
-
-/* What begins at a place where a word may begin; the end of what was found, or 0. */
-static size_t look(struct sr_entity_scan *scan, size_t at, unsigned char c)
-{
-    size_t end = 0;
-    if (sr_entity_is_digit(c)) {
-        end = first_of(sr_entity_address(scan, at), sr_entity_date(scan, at));
-        end = first_of(end, sr_entity_number(scan, at));
-        return first_of(end, sr_entity_domain(scan, at));
-    }
-    if (c == '+' || c == '(')
-        return sr_entity_number(scan, at);
-    if (c == ':')
-        return sr_entity_address(scan, at);
-    if (sr_entity_is_alpha(c)) {
-        end = first_of(sr_entity_address(scan, at), sr_entity_code(scan, at));
-        end = first_of(end, sr_entity_date(scan, at));
-        end = first_of(end, sr_entity_title(scan, at));
-        return first_of(end, sr_entity_domain(scan, at));
-    }
-    return c >= 0x80 ? sr_entity_domain(scan, at) : 0;
-}
-
-int sr_entities_recognise(struct sr_entities *list, struct sr_bytes text)
-{
-    struct sr_entity_scan scan = {.text = text, .list = list};
-    unsigned char before = 0;
-    for (size_t at = 0; at < text.n && !scan.rc;) {
-        unsigned char c = (unsigned char)text.p[at];
-        size_t end = 0;
-        if (c == '@')
-            end = sr_entity_email(&scan, at);
-        else if (!sr_entity_is_word(before))
-            end = look(&scan, at, c);
-        at = end > at ? end : at + 1;
-        before = (unsigned char)text.p[at - 1];
-    }
-    sr_entities_resolve(list);
-    return scan.rc;
 }

@@ -1,6 +1,6 @@
 /* Mail addresses, Internet addresses, domain names. */
-#include "text/entity/private.h"
 #include "text/entity/public_suffix.h"
+#include "text/entity/recognisers.h"
 
 #define LOCAL_MAX  64
 #define DOMAIN_MAX 253

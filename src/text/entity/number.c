@@ -4,7 +4,7 @@
  * Conservative: a number without a checksum, a form of its own or a word beside it that says what it is gets
  * a confidence that no sensible threshold lets through.
  */
-#include "text/entity/private.h"
+#include "text/entity/recognisers.h"
 
 #define NUMBER_MAX 40 /* bytes of a number with its marks */
 

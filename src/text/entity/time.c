@@ -1,5 +1,5 @@
 /* Dates, times, weekdays and years. Numeric dates of any common order, and English names. */
-#include "text/entity/private.h"
+#include "text/entity/recognisers.h"
 
 #define MONTHS                                                                                               \
     "january|february|march|april|may|june|july|august|september|october|november|december|jan|feb|mar|apr|" \

@@ -1,8 +1,9 @@
 /*
- * How both readings of words put a term into the row that is being built. For terms*.c only.
+ * How both readings of words put a term into the row that is being built. Private to the room. row.c also
+ * holds the life of a struct sr_terms (terms.h).
  */
-#ifndef SR_TEXT_TERMS_PRIVATE_H
-#define SR_TEXT_TERMS_PRIVATE_H
+#ifndef SR_TEXT_TERMS_ROW_H
+#define SR_TEXT_TERMS_ROW_H
 
 #include "base/hash.h"
 #include "text/terms/terms.h"
@@ -18,6 +19,9 @@ struct sr_terms_word {
 
 /* Opens the next row; false when memory or the 32-bit limits end here. */
 bool sr_terms_open_row(struct sr_terms *terms);
+
+/* Ends the open row: its counts go to its terms. */
+void sr_terms_close_row(struct sr_terms *terms);
 
 /* Slow paths of the next functions. */
 void sr_terms_insert(struct sr_terms *terms, size_t slot, uint64_t hash);

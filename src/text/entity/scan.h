@@ -1,6 +1,6 @@
-/* The recognisers that entity.c runs over a text. Private to the layer. */
-#ifndef SR_TEXT_ENTITY_PRIVATE_H
-#define SR_TEXT_ENTITY_PRIVATE_H
+/* One text while the recognisers of this room read it. Private to the room. */
+#ifndef SR_TEXT_ENTITY_SCAN_H
+#define SR_TEXT_ENTITY_SCAN_H
 
 #include "text/entity/entity.h"
 
@@ -42,14 +42,5 @@ static inline bool sr_entity_is_word(unsigned char c)
 
 /* Does one of the words (lower case, separated by `|`) end within `reach` bytes before `at`? */
 bool sr_entity_word_before(const struct sr_entity_scan *scan, size_t at, size_t reach, const char *words);
-
-/* Each is called at the first byte of what it may find, and returns the end of what it has found, or 0. */
-size_t sr_entity_email(struct sr_entity_scan *scan, size_t sign); /* at an @ */
-size_t sr_entity_address(struct sr_entity_scan *scan, size_t at); /* IPv4, IPv6 */
-size_t sr_entity_domain(struct sr_entity_scan *scan, size_t at);  /* at a letter or digit of a label */
-size_t sr_entity_number(struct sr_entity_scan *scan, size_t at);  /* at a digit, + or ( */
-size_t sr_entity_code(struct sr_entity_scan *scan, size_t at);    /* IBAN, driver licences: at a letter */
-size_t sr_entity_date(struct sr_entity_scan *scan, size_t at);    /* at a digit or a letter */
-size_t sr_entity_title(struct sr_entity_scan *scan, size_t at);   /* at an upper-case letter */
 
 #endif
