@@ -13,7 +13,6 @@
 #include "router/report/audit.h"
 #include "router/report/explain.h"
 #include "router/report/measure.h"
-#include "router/response/answer.h"
 
 /* The arena holds spans, decoded texts and edits of one body: a few times its size, and room for headers. */
 #define ARENA_BASE_MAX ((size_t)64 << 20)
@@ -123,7 +122,7 @@ static void record_answer(sr_exchange *x)
     r->answer_mode = a->mode;
     r->saw_done = a->saw_done;
     r->bytes_out = a->bytes;
-    r->usage = a->usage;
+    r->usage = a->usage.usage;
     r->answer_guard = (struct sr_record_answer_guard){
         .decision = guard->decision ? guard->decision->name : NULL,
         .action = guard->action,
@@ -246,7 +245,7 @@ sr_exchange *sr_exchange_new(sr_runtime *runtime, const struct sr_request_head *
     sr_buf_init(&x->body, x->router->max_body);
     sr_buf_init(&x->reply, REPLY_MAX);
     sr_buf_init(&x->explain, EXPLAIN_MAX);
-    sr_answer_init(x);
+    sr_answer_init(&x->answer);
     if (exchange_init(x, head)) {
         sr_router_unref(x->router);
         sr_buf_dispose(&x->body);
@@ -280,13 +279,13 @@ bool sr_exchange_body_whole(const sr_exchange *x)
 
 uint64_t sr_exchange_deadline_ns(const sr_exchange *x)
 {
-    return x->state == SR_EXCHANGE_WAITING ? x->deadline_ns : x->answer.guard.reading.deadline_ns;
+    return x->state == SR_EXCHANGE_WAITING ? x->deadline_ns : x->answer.guard.check.deadline_ns;
 }
 
 void sr_exchange_timeout(sr_exchange *x)
 {
     if (x->state != SR_EXCHANGE_WAITING) {
-        sr_response_guard_give_up(x);
+        sr_exchange_answer_timeout(x);
         return;
     }
     sr_route_give_up(x, SR_ETIMEOUT);
@@ -329,7 +328,7 @@ void sr_exchange_end(sr_exchange *x, enum sr_end how)
     sr_measure_end(&x->record, x->router, x->metrics);
     write_access_log(x);
     sr_ticket_dispose(&x->ticket);
-    sr_answer_dispose(x);
+    sr_answer_dispose(&x->answer);
     sr_route_dispose(x);
     sr_early_dispose(&x->early);
     sr_buf_dispose(&x->body);

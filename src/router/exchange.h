@@ -14,14 +14,11 @@
 #include "router/request/head.h"
 #include "router/request/prefetch.h"
 #include "router/request/request.h"
-#include "router/response/guard.h"
-#include "router/response/restore.h"
-#include "router/response/usage.h"
+#include "router/response/answer.h"
 #include "router/route/guard.h"
 #include "router/router.h"
 #include "router/runtime.h"
 #include "json/splice.h"
-#include "json/sse_frames.h"
 
 enum sr_exchange_state {
     SR_EXCHANGE_READING,   /* the body arrives; nothing is decided */
@@ -39,26 +36,6 @@ enum sr_route_phase {
 };
 
 struct sr_bridge;
-
-struct sr_answer {
-    int status; /* 0 = no answer began */
-    enum sr_answer_mode mode;
-    bool strip_usage; /* the client did not ask for the usage that we asked the upstream for */
-    bool frames_ready;
-    bool saw_done; /* data: [DONE] */
-    bool dropped;  /* the latest event was taken out */
-    struct sr_sse_frames frames;
-    struct sr_meter meter;
-    bool metering;
-    struct sr_usage usage;
-    struct sr_restore restore;
-    struct sr_response_guard guard; /* after all other stages */
-    struct sr_buf cut;              /* an event without what was taken out of it */
-    struct sr_arena scratch;        /* of one event */
-    struct sr_buf out;
-    struct sr_bytes slices[5];
-    uint64_t bytes;
-};
 
 struct sr_exchange {
     sr_runtime *runtime;
@@ -112,6 +89,7 @@ struct sr_exchange {
     struct sr_buf explain;
     struct sr_header_edits answer_edits;
     struct sr_answer answer;
+    bool answer_found; /* what the guard of answers found was reported */
 };
 
 /* The decision that won, or NULL. */
@@ -139,6 +117,11 @@ void sr_exchange_woken(sr_exchange *x);
 
 /* The guard of answers has found an attack: counted and written to the audit log at once. */
 void sr_exchange_answer_finding(sr_exchange *x);
+
+/* ---- exchange_answer.c ---- */
+
+/* What the guard of answers waits for has taken too long. */
+void sr_exchange_answer_timeout(sr_exchange *x);
 
 /* ---- intake.c ---- */
 

@@ -44,8 +44,6 @@ enum sr_record_edit {
     SR_RECORD_EDIT_REDACTION,
 };
 
-enum sr_answer_mode { SR_ANSWER_RAW, SR_ANSWER_JSON, SR_ANSWER_SSE };
-
 /* What the guard of answers did. */
 struct sr_record_answer_guard {
     const char *decision; /* whose plugin it is; NULL: none */

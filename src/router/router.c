@@ -3,9 +3,6 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "router/response/restore.h"
-#include "router/response/text.h"
-#include "router/response/usage.h"
 
 /* What is also answered by itself, without routing. */
 #define READ_ALONE (1u << SR_SIGNAL_DOMAIN | 1u << SR_SIGNAL_JAILBREAK | 1u << SR_SIGNAL_PII)
@@ -208,12 +205,6 @@ static int router_prepare(struct sr_router *router, struct sr_model_store *model
         rc = policies_prepare(router);
     if (!rc)
         rc = sr_dialect_paths_new(&router->paths, err);
-    if (!rc)
-        rc = sr_usage_paths(&router->answer_paths, err);
-    if (!rc)
-        rc = sr_restore_paths(&router->restore_paths, err);
-    if (!rc)
-        rc = sr_response_paths(&router->response_paths, err);
     if (rc)
         return rc;
     router->models = sr_arena_calloc(&router->arena, config->n_models, sizeof *router->models);
@@ -268,9 +259,6 @@ void sr_router_unref(struct sr_router *router)
     sr_plan_unref(router->named);
     sr_signals_unref(router->signals);
     sr_dialect_paths_free(router->paths);
-    sr_paths_unref(router->answer_paths);
-    sr_paths_unref(router->restore_paths);
-    sr_paths_unref(router->response_paths);
     sr_readers_free(router->readers);
     for (size_t i = 0; router->models && i < router->config->n_models; i++)
         sr_pool_group_unref(router->models[i].group);

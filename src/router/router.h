@@ -35,13 +35,10 @@ struct sr_router {
                                 an attack or private data at once; NULL: nothing */
     const uint32_t *may_see; /* for each model a mask over enum sr_entity_type; NULL: all may see all */
     struct sr_dialect_paths *paths;
-    struct sr_paths *answer_paths;   /* router/response/usage.h */
-    struct sr_paths *restore_paths;  /* router/response/restore.h */
-    struct sr_paths *response_paths; /* router/response/text.h */
-    struct sr_readers *readers;      /* of a runtime's engine, or where answers are read; elsewhere NULL */
-    struct sr_router_model *models;  /* one per model of the configuration */
-    uint64_t created;                /* seconds since 1970 */
-    size_t max_body;                 /* bytes of a request body; over it 413 */
+    struct sr_readers *readers;     /* of a runtime's engine, or where answers are read; elsewhere NULL */
+    struct sr_router_model *models; /* one per model of the configuration */
+    uint64_t created;               /* seconds since 1970 */
+    size_t max_body;                /* bytes of a request body; over it 413 */
 };
 
 /* Takes over one reference of `config`, also on failure. Models that are open already come from `models`,

@@ -430,7 +430,7 @@ static void test_too_large(void **state)
 {
     static const char start[] = "{\"choices\":[{\"message\":{\"content\":\"" ATTACK;
     struct sr_buf out;
-    size_t n = SR_RESPONSE_HELD_MAX + 100000;
+    size_t n = SR_ANSWER_BODY_MAX + 100000;
     char *body = malloc(n + 1);
     memset(body, ' ', n);
     body[n] = '\0';

@@ -259,9 +259,8 @@ static size_t spoofed_names(sr_exchange *x, const struct sr_header *headers, siz
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
         bool reserved = sr_bytes_starts_with(headers[i].name, SR_LIT("x-vsr-"));
-        bool stale = (x->answer.strip_usage || sr_restore_wanted(&x->answer.restore) ||
-                      sr_response_guard_changes(&x->answer.guard)) &&
-                     sr_bytes_eq(headers[i].name, SR_LIT("content-length"));
+        bool stale =
+            sr_answer_changes_length(&x->answer) && sr_bytes_eq(headers[i].name, SR_LIT("content-length"));
         if (!reserved && !stale)
             continue;
         out[kept] = sr_arena_dup(&x->arena, headers[i].name);

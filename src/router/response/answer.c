@@ -1,261 +1,363 @@
-/* The response stages of one exchange. */
+/* The sequence of the stages. */
 #include "router/response/answer.h"
 
 #include "base/clock.h"
+#include "router/response/strip.h"
 
-/* A single event over this passes unread. */
-#define FRAME_MAX   ((size_t)4 << 20)
-#define SCRATCH_MAX ((size_t)8 << 20)
-#define OUT_MAX     ((size_t)64 << 20)
+#include <stddef.h>
 
-void sr_answer_init(sr_exchange *x)
+#define FRAME_MAX ((size_t)4 << 20) /* a single event over this passes unread */
+
+#define EVENT_MAX  ((size_t)160 << 20)
+#define SCAN_MAX   ((size_t)32 << 20)
+#define OUT_MAX    ((size_t)64 << 20)
+#define BEFORE_MAX ((size_t)16 << 20)
+
+#define NO_STATE SIZE_MAX
+
+/* All stages, in the order in which an event passes them, and where their state lies in struct sr_answer. */
+static const struct {
+    const struct sr_answer_stage *ops;
+    size_t state;
+} stages[] = {
+    {&sr_usage_stage, offsetof(struct sr_answer, usage)},
+    {&sr_strip_stage, NO_STATE},
+    {&sr_restore_stage, offsetof(struct sr_answer, restore)},
+    {&sr_response_guard_stage, offsetof(struct sr_answer, guard)},
+};
+
+#define STAGES (sizeof stages / sizeof stages[0])
+
+static void *state_of(struct sr_answer *a, size_t stage)
 {
-    sr_arena_init(&x->answer.scratch, SCRATCH_MAX);
-    sr_buf_init(&x->answer.out, OUT_MAX);
-    sr_sse_frames_init(&x->answer.frames, FRAME_MAX);
-    sr_buf_init(&x->answer.cut, FRAME_MAX + 16);
-    sr_restore_init(&x->answer.restore, NULL, NULL);
-    sr_response_guard_init(&x->answer.guard);
+    return stages[stage].state == NO_STATE ? NULL : (char *)a + stages[stage].state;
 }
 
-void sr_answer_dispose(sr_exchange *x)
+static bool is_active(const struct sr_answer *a, size_t stage)
 {
-    if (x->answer.metering)
-        sr_meter_dispose(&x->answer.meter);
-    sr_arena_dispose(&x->answer.scratch);
-    sr_buf_dispose(&x->answer.out);
-    sr_buf_dispose(&x->answer.cut);
-    sr_restore_dispose(&x->answer.restore);
-    sr_response_guard_dispose(&x->answer.guard);
-    sr_sse_frames_dispose(&x->answer.frames);
+    return a->active >> stage & 1;
 }
+
+void sr_answer_init(struct sr_answer *a)
+{
+    sr_arena_init(&a->scans, SCAN_MAX);
+    sr_arena_init(&a->events, EVENT_MAX);
+    sr_sse_frames_init(&a->frames, FRAME_MAX);
+    sr_buf_init(&a->body, SR_ANSWER_BODY_MAX);
+    sr_buf_init(&a->before, BEFORE_MAX);
+    sr_buf_init(&a->written, OUT_MAX);
+    sr_buf_init(&a->held, SR_ANSWER_BODY_MAX);
+    sr_response_guard_init(&a->guard);
+}
+
+void sr_answer_dispose(struct sr_answer *a)
+{
+    sr_response_guard_dispose(&a->guard);
+    sr_restore_dispose(&a->restore);
+    sr_buf_dispose(&a->held);
+    sr_buf_dispose(&a->written);
+    sr_buf_dispose(&a->before);
+    sr_buf_dispose(&a->body);
+    sr_sse_frames_dispose(&a->frames);
+    sr_arena_dispose(&a->events);
+    sr_arena_dispose(&a->scans);
+}
+
+/* ---- the head ---- */
 
 static bool type_is(struct sr_bytes value, struct sr_bytes type)
 {
     return value.n >= type.n && sr_bytes_eq_nocase(sr_bytes_of(value.p, type.n), type);
 }
 
-void sr_exchange_answer_head(sr_exchange *x, int status, const struct sr_header *headers, size_t n_headers,
-                             struct sr_header_edits *edits)
+enum sr_answer_mode sr_answer_mode_of(int status, const struct sr_header *headers, size_t n_headers)
 {
-    struct sr_answer *a = &x->answer;
     bool encoded = false;
     struct sr_bytes type = {"", 0};
-    a->status = status;
-    x->record.times.answer_head = sr_clock_ns();
     for (size_t i = 0; i < n_headers; i++) {
         if (sr_bytes_eq(headers[i].name, SR_LIT("content-type")))
             type = sr_bytes_trim(headers[i].value);
         else if (sr_bytes_eq(headers[i].name, SR_LIT("content-encoding")))
             encoded = !sr_bytes_eq_nocase(sr_bytes_trim(headers[i].value), SR_LIT("identity"));
     }
-    a->mode = SR_ANSWER_RAW;
-    if (status / 100 == 2 && !encoded && type_is(type, SR_LIT("text/event-stream"))) {
-        a->mode = SR_ANSWER_SSE;
-        a->strip_usage = x->hidden_usage;
-    } else if (status / 100 == 2 && !encoded && type_is(type, SR_LIT("application/json"))) {
-        a->mode = SR_ANSWER_JSON;
-        a->metering = true;
-        sr_meter_init(&a->meter, x->router->answer_paths);
+    if (status / 100 != 2 || encoded)
+        return SR_ANSWER_RAW;
+    return type_is(type, SR_LIT("text/event-stream"))  ? SR_ANSWER_SSE
+           : type_is(type, SR_LIT("application/json")) ? SR_ANSWER_JSON
+                                                       : SR_ANSWER_RAW;
+}
+
+void sr_answer_begin(struct sr_answer *a, const struct sr_answer_head *head)
+{
+    a->status = head->status;
+    a->mode = head->mode;
+    a->dialect = head->dialect;
+    a->paths = head->paths;
+    for (size_t i = 0; i < STAGES; i++) {
+        unsigned wants = stages[i].ops->wants(state_of(a, i), head);
+        a->active |= wants ? UINT32_C(1) << i : 0;
+        a->wants |= wants;
     }
-    const struct sr_config_decision *guard =
-        x->guard.decision >= 0 ? &x->router->config->decisions[x->guard.decision] : NULL;
-    if (a->mode != SR_ANSWER_RAW && guard && guard->plugins.guard.restore)
-        sr_restore_init(&a->restore, &x->guard.redaction, x->router->restore_paths);
-    if (status / 100 == 2)
-        sr_response_guard_begin(x);
-    sr_headers_answer(x, status, headers, n_headers, edits);
+    struct sr_scan_limits limits = sr_scan_limits_defaults();
+    limits.max_spans = SR_ANSWER_SPANS_MAX;
+    if (a->mode == SR_ANSWER_JSON && sr_scan_new(&a->scan, a->paths, limits, &a->scans))
+        a->scan = NULL;
 }
 
-bool sr_exchange_answer_held(const sr_exchange *x)
+/* ---- what goes ---- */
+
+static void put(struct sr_answer_out *out, struct sr_bytes slice)
 {
-    const struct sr_response_guard *guard = &x->answer.guard;
-    return guard->decision && guard->whole && guard->action != SR_RESPONSE_NONE;
+    if (slice.n)
+        out->slices[out->n++] = slice;
 }
 
-/* What to do with a frame. */
-enum verdict { KEEP, DROP, CUT };
-
-/* Learns from an event; says what of it the client gets. For CUT, [*from, *to) of `raw` goes. */
-static enum verdict read_frame(sr_exchange *x, const struct sr_sse_frame *frame, size_t *from, size_t *to)
+/* Lets an event pass all stages. */
+static int pass_stages(struct sr_answer *a, struct sr_answer_event *event)
 {
-    struct sr_answer *a = &x->answer;
-    if (!frame->whole || !frame->has_data)
-        return KEEP;
-    if (!x->record.times.first_token)
-        x->record.times.first_token = sr_clock_ns();
-    if (sr_bytes_eq(frame->data, SR_LIT("[DONE]"))) {
-        a->saw_done = true;
-        return KEEP;
-    }
-    if (!sr_bytes_contains(frame->data, SR_LIT("\"usage\"")))
-        return KEEP;
-    struct sr_usage_event event;
-    bool read = sr_usage_read_event(&event, frame->data, x->router->answer_paths, &a->scratch);
-    sr_arena_dispose(&a->scratch);
-    if (!read || !event.has_member)
-        return KEEP;
-    if (event.usage.seen)
-        a->usage = event.usage;
-    if (!a->strip_usage)
-        return KEEP;
-    if (!event.is_null && event.choices_empty)
-        return DROP;
-    if (frame->data_lines != 1)
-        return KEEP;
-    *from = frame->data_at + event.start;
-    *to = frame->data_at + event.end;
-    return CUT;
+    int rc = SR_OK;
+    for (size_t i = 0; !rc && i < STAGES; i++)
+        if (is_active(a, i))
+            rc = stages[i].ops->event(state_of(a, i), event);
+    return rc;
 }
 
-/* Appends the frame from `begin` on without [from, to), its values restored. */
-static int put_restored(sr_exchange *x, const struct sr_sse_frame *frame, size_t begin, size_t from,
-                        size_t to)
+/* ---- streams ---- */
+
+/* The LF of a CRLF that was cut in two shares the fate of the frame it ends, which is the one before. */
+static size_t begin_of(const struct sr_answer *a, const struct sr_sse_frame *frame)
 {
-    struct sr_answer *a = &x->answer;
-    struct sr_sse_frame kept = *frame;
-    sr_buf_clear(&a->cut);
-    int rc = sr_buf_append(&a->cut, frame->raw.p + begin, from - begin);
+    return a->dropped ? frame->lead : 0;
+}
+
+static int pass_frame(struct sr_answer *a, const struct sr_sse_frame *frame)
+{
+    struct sr_answer_event event;
+    sr_answer_event_init(&event, frame, a->dialect, a->paths, &a->events, &a->before);
+    event.begin = begin_of(a, frame);
+    if (event.has_data && !a->first_event_ns)
+        a->first_event_ns = sr_clock_ns();
+    a->saw_done |= event.done;
+    int rc = pass_stages(a, &event);
+    if (!rc && a->wants & SR_WANTS_CHANGES)
+        rc = sr_answer_event_write(&event, &a->written);
     if (!rc)
-        rc = sr_buf_append(&a->cut, frame->raw.p + to, frame->raw.n - to);
-    kept.raw = sr_buf_view(&a->cut);
-    if (frame->data_lines == 1 && !rc) {
-        kept.data_at = frame->data_at - begin;
-        kept.data = sr_bytes_of(a->cut.data + kept.data_at, frame->data.n - (to - from));
-    }
-    return rc ? rc : sr_restore_event(&a->restore, &kept, &a->out);
+        a->dropped = event.dropped;
+    sr_arena_dispose(&a->events);
+    return rc;
 }
 
-/* Appends what the client gets of a frame. The LF of a CRLF that was cut in two shares the fate of the frame
- * it ends, which is the one before. */
-static int put_frame(sr_exchange *x, const struct sr_sse_frame *frame)
+/* Memory is out in the middle of changing events: from here on everything passes as it is. `pending` is the
+ * frame that was begun, `rest` what was not taken. */
+static void stop_changing(struct sr_answer *a, struct sr_bytes pending, struct sr_bytes rest)
 {
-    struct sr_buf *out = &x->answer.out;
-    size_t from = 0, to = 0, begin = x->answer.dropped ? frame->lead : 0;
-    enum verdict verdict = read_frame(x, frame, &from, &to);
-    if (verdict == DROP) {
-        int rc = sr_buf_append(out, frame->raw.p + begin, frame->lead - begin);
-        x->answer.dropped = true;
-        return rc;
-    }
-    x->answer.dropped = false;
-    if (verdict == KEEP)
-        from = to = frame->raw.n;
-    if (sr_restore_wanted(&x->answer.restore))
-        return put_restored(x, frame, begin, from, to);
-    int rc = sr_buf_append(out, frame->raw.p + begin, from - begin);
-    return rc ? rc : sr_buf_append(out, frame->raw.p + to, frame->raw.n - to);
-}
-
-/* Memory is out in the middle of changing events: from here on everything passes as it is. `rest` is what was
- * not taken. Returns the number of slices. */
-static size_t stop_changing(struct sr_answer *a, struct sr_bytes pending, struct sr_bytes rest)
-{
-    const struct sr_bytes parts[] = {sr_buf_view(&a->out), pending, rest};
-    size_t n = 0;
     a->mode = SR_ANSWER_RAW;
-    for (size_t i = 0; i < 3; i++) {
-        if (parts[i].n)
-            a->slices[n++] = parts[i];
-    }
-    return n;
+    a->flow.broken = true;
+    put(&a->out, sr_buf_view(&a->written));
+    put(&a->out, pending);
+    put(&a->out, rest);
 }
 
-static size_t change_events(sr_exchange *x, struct sr_bytes in, bool last)
+static void end_stages(struct sr_answer *a)
 {
-    struct sr_answer *a = &x->answer;
+    for (size_t i = 0; i < STAGES; i++) {
+        size_t before = a->written.len;
+        if (is_active(a, i) && stages[i].ops->end && stages[i].ops->end(state_of(a, i), &a->written))
+            a->written.len = before;
+    }
+}
+
+static void change_events(struct sr_answer *a, struct sr_bytes in, bool last)
+{
     struct sr_sse_frame frame;
     int rc;
-    sr_buf_clear(&a->out);
+    sr_buf_clear(&a->written);
     while ((rc = sr_sse_frames_next(&a->frames, &in, &frame)) == SR_OK) {
-        size_t before = a->out.len;
-        if (sr_response_guard_reads(&a->guard))
-            sr_response_guard_event(x, &frame);
-        if (put_frame(x, &frame)) {
-            a->out.len = before;
-            return stop_changing(a, frame.raw, in);
+        if (pass_frame(a, &frame)) {
+            stop_changing(a, frame.raw, in);
+            return;
         }
     }
-    struct sr_bytes nothing = {"", 0};
-    if (rc != SR_MORE)
-        return stop_changing(a, sr_sse_frames_finish(&a->frames, &frame) == SR_OK ? frame.raw : nothing, in);
-    if (last && sr_restore_wanted(&a->restore) && sr_restore_finish(&a->restore, &a->out))
-        a->restore.redaction = NULL; /* without memory the end of a placeholder is all that is lost */
-    a->slices[0] = sr_buf_view(&a->out);
-    if (!last || sr_sse_frames_finish(&a->frames, &frame) != SR_OK)
-        return a->out.len ? 1 : 0;
-    size_t begin = a->dropped ? frame.lead : 0, n = a->out.len ? 1 : 0;
-    a->slices[n] = sr_bytes_of(frame.raw.p + begin, frame.raw.n - begin);
-    return n + 1;
+    if (rc != SR_MORE) {
+        struct sr_bytes pending = {"", 0};
+        if (sr_sse_frames_finish(&a->frames, &frame) == SR_OK)
+            pending = frame.raw;
+        stop_changing(a, pending, in);
+        return;
+    }
+    if (last)
+        end_stages(a);
+    put(&a->out, sr_buf_view(&a->written));
+    if (last && sr_sse_frames_finish(&a->frames, &frame) == SR_OK) {
+        size_t begin = begin_of(a, &frame);
+        put(&a->out, sr_bytes_of(frame.raw.p + begin, frame.raw.n - begin));
+    }
 }
 
-static void read_events(sr_exchange *x, struct sr_bytes in)
+/* Nobody changes anything: the bytes go as they came. */
+static void watch_events(struct sr_answer *a, struct sr_bytes in)
 {
-    struct sr_answer *a = &x->answer;
     struct sr_sse_frame frame;
-    size_t from, to;
-    int rc;
-    while ((rc = sr_sse_frames_next(&a->frames, &in, &frame)) == SR_OK)
-        (void)read_frame(x, &frame, &from, &to);
+    int rc = SR_OK;
+    put(&a->out, in);
+    while (!rc && (rc = sr_sse_frames_next(&a->frames, &in, &frame)) == SR_OK)
+        (void)pass_frame(a, &frame);
     if (rc != SR_MORE)
         a->mode = SR_ANSWER_RAW;
 }
 
-/* A whole answer is held for its values; without memory for it, it goes on as it is. */
-static size_t restore_body(struct sr_answer *a, struct sr_bytes in, bool last)
+/* ---- JSON answers ---- */
+
+static void drop_scan(struct sr_answer *a)
 {
-    sr_buf_clear(&a->out);
-    if (sr_restore_body(&a->restore, in, last, &a->out)) {
-        size_t n = 0;
-        if (a->restore.body.len)
-            a->slices[n++] = sr_buf_view(&a->restore.body);
-        a->slices[n++] = in;
-        a->restore.redaction = NULL;
-        return n;
-    }
-    a->slices[0] = sr_buf_view(&a->out);
-    return a->out.len ? 1 : 0;
+    a->scan = NULL;
+    sr_arena_dispose(&a->scans);
 }
 
-/* The stage behind all others, and the count of what leaves it. */
-static enum sr_answer_step pass_guard(sr_exchange *x, bool last, const struct sr_bytes **slices,
-                                      size_t *n_slices)
+static void scan_piece(struct sr_answer *a, struct sr_bytes in)
 {
-    struct sr_answer *a = &x->answer;
+    struct sr_answer_piece piece = {.bytes = in, .offset = a->offset};
+    if (!a->scan || in.n == 0)
+        return;
+    int rc = sr_scan_feed(a->scan, in.p, in.n, NULL);
+    if (rc != SR_OK && rc != SR_MORE) {
+        drop_scan(a);
+        return;
+    }
+    piece.spans = sr_scan_spans(a->scan, &piece.n_spans);
+    for (size_t i = 0; i < STAGES; i++)
+        if (is_active(a, i) && stages[i].ops->piece)
+            stages[i].ops->piece(state_of(a, i), &piece);
+    a->offset += in.n;
+}
+
+static void overflow(struct sr_answer *a)
+{
+    for (size_t i = 0; i < STAGES; i++)
+        if (is_active(a, i) && stages[i].ops->overflow)
+            stages[i].ops->overflow(state_of(a, i));
+}
+
+/* All of a JSON answer is here. */
+static void change_body(struct sr_answer *a)
+{
+    struct sr_answer_event event;
+    if (a->scan && sr_scan_finish(a->scan, NULL))
+        drop_scan(a);
+    sr_answer_event_init_body(&event, sr_buf_view(&a->body), a->scan, &a->events, &a->before);
+    sr_buf_clear(&a->written);
+    bool changed = pass_stages(a, &event) == SR_OK && event.n_marks &&
+                   sr_answer_event_write(&event, &a->written) == SR_OK;
+    put(&a->out, sr_buf_view(changed ? &a->written : &a->body));
+    sr_arena_dispose(&a->events);
+}
+
+static void take_body(struct sr_answer *a, struct sr_bytes in, bool last)
+{
+    scan_piece(a, in);
+    if (!(a->wants & SR_WANTS_CHANGES) || a->body_ended) {
+        put(&a->out, in);
+        return;
+    }
+    a->body_ended = last;
+    if (sr_buf_append_bytes(&a->body, in)) {
+        a->body_ended = true;
+        overflow(a);
+        put(&a->out, sr_buf_view(&a->body));
+        put(&a->out, in);
+    } else if (last) {
+        change_body(a);
+    }
+}
+
+/* ---- the gate ---- */
+
+/* What the latest slices held of it is with the client. */
+static void forget_given(struct sr_answer *a)
+{
+    sr_buf_consume(&a->held, a->given);
+    a->given = 0;
+}
+
+/* Moves what comes behind the gate. False: there is no room, it stays where it is. */
+static bool hold(struct sr_answer *a, const struct sr_answer_out *fresh)
+{
+    size_t before = a->held.len;
+    for (size_t i = 0; i < fresh->n; i++) {
+        if (sr_buf_append_bytes(&a->held, fresh->slices[i])) {
+            a->held.len = before;
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Puts together what goes: what the gate says, what of the held may go, and what comes unless it was held. */
+static void let_go(struct sr_answer *a, const struct sr_answer_gate *gate, const struct sr_answer_out *fresh)
+{
+    bool held = gate->holds && hold(a, fresh);
+    uint64_t clean = gate->clean;
+    if (gate->holds && !held) {
+        overflow(a);
+        clean = UINT64_MAX;
+    }
+    uint64_t goes = clean - a->flow.went;
+    a->given = goes < a->held.len ? (size_t)goes : a->held.len;
+    a->out.n = 0;
+    put(&a->out, gate->says);
+    put(&a->out, sr_bytes_of(a->held.data, a->given));
+    for (size_t i = 0; !held && i < fresh->n; i++)
+        put(&a->out, fresh->slices[i]);
+}
+
+static enum sr_answer_step pass_gate(struct sr_answer *a, bool last)
+{
+    struct sr_answer_out fresh = a->out;
+    struct sr_answer_gate gate = {.says = {"", 0}};
     enum sr_answer_step step = SR_ANSWER_GO;
-    *slices = a->slices;
-    if (sr_response_guard_reads(&a->guard))
-        step = sr_response_guard_pass(x, last, n_slices);
-    for (size_t i = 0; i < *n_slices; i++)
-        a->bytes += a->slices[i].n;
+    uint64_t coming = 0;
+    for (size_t i = 0; i < fresh.n; i++)
+        coming += fresh.slices[i].n;
+    a->flow.came += coming;
+    a->flow.last |= last;
+    a->flow.done = a->saw_done;
+    a->flow.between = !a->frames.oversized;
+    gate.clean = a->flow.came;
+    for (size_t i = 0; i < STAGES; i++)
+        if (is_active(a, i) && stages[i].ops->gate)
+            step = stages[i].ops->gate(state_of(a, i), &a->flow, &gate);
+    if (step == SR_ANSWER_END || step == SR_ANSWER_REPLACE) {
+        a->saw_done |= step == SR_ANSWER_END;
+        sr_buf_clear(&a->held);
+        a->out.n = 0;
+        put(&a->out, gate.says);
+    } else {
+        let_go(a, &gate, &fresh);
+    }
+    for (size_t i = 0; i < a->out.n; i++)
+        a->bytes += a->out.slices[i].n;
+    a->flow.went = a->flow.came - (a->held.len - a->given);
     return step;
 }
 
-enum sr_answer_step sr_exchange_answer_next(sr_exchange *x, const struct sr_bytes **slices, size_t *n_slices)
+enum sr_answer_step sr_answer_next(struct sr_answer *a)
 {
-    *n_slices = 0;
-    return pass_guard(x, false, slices, n_slices);
+    forget_given(a);
+    a->out.n = 0;
+    return pass_gate(a, false);
 }
 
-enum sr_answer_step sr_exchange_answer_body(sr_exchange *x, const void *p, size_t n, bool last,
-                                            const struct sr_bytes **slices, size_t *n_slices)
+enum sr_answer_step sr_answer_body(struct sr_answer *a, struct sr_bytes in, bool last)
 {
-    struct sr_answer *a = &x->answer;
-    struct sr_bytes in = sr_bytes_of(p, n);
-    a->slices[0] = in;
-    *n_slices = n ? 1 : 0;
-    if (n)
-        x->record.times.last_token = sr_clock_ns();
-    if (a->mode == SR_ANSWER_SSE &&
-        (a->strip_usage || sr_restore_wanted(&a->restore) || sr_response_guard_reads(&a->guard)))
-        *n_slices = change_events(x, in, last);
-    else if (a->mode == SR_ANSWER_SSE)
-        read_events(x, in);
+    forget_given(a);
+    a->out.n = 0;
+    if (a->mode == SR_ANSWER_SSE && a->wants & SR_WANTS_CHANGES)
+        change_events(a, in, last);
+    else if (a->mode == SR_ANSWER_SSE && a->wants)
+        watch_events(a, in);
     else if (a->mode == SR_ANSWER_JSON)
-        sr_meter_feed(&a->meter, in);
-    if (a->mode == SR_ANSWER_JSON && sr_restore_wanted(&a->restore))
-        *n_slices = restore_body(a, in, last);
-    if (a->metering)
-        a->usage = a->meter.usage;
-    return pass_guard(x, last, slices, n_slices);
+        take_body(a, in, last);
+    else
+        put(&a->out, in);
+    return pass_gate(a, last);
 }

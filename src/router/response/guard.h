@@ -1,52 +1,73 @@
 /*
- * The plugin `response_jailbreak`: reads what the model answers with the jailbreak signal's models, and
- * warns, blocks or only counts when it looks like the work of an attack.
+ * The stage of the plugin `response_jailbreak`: reads what the model answers with the jailbreak signal's
+ * models, and warns, blocks or only counts when it looks like the work of an attack.
  *
- * A whole JSON answer is held, its head too, until its texts were read. Of a stream the texts are read in
+ * A whole JSON answer is held, its head too, until its texts were judged. Of a stream the texts are judged in
  * pieces as they pass, each with the end of what came before: with `block` an event reaches the client only
- * after what it says was read, with other actions only the end of the stream waits. What cannot be read
- * passes and is counted. Readings may end late; they never hold up a loop.
+ * after what it says was judged, with other actions only the end of the stream waits. What cannot be judged
+ * passes and is counted. Results may come late; they never hold up a loop.
  */
 #ifndef SR_ROUTER_RESPONSE_GUARD_H
 #define SR_ROUTER_RESPONSE_GUARD_H
 
+#include "config/config.h"
+#include "router/response/stage.h"
 #include "router/response/text.h"
-#include "semroute/semroute.h"
-#include "json/sse_frames.h"
+#include "router/runtime.h"
 
-#define SR_RESPONSE_HELD_MAX ((size_t)16 << 20) /* a larger JSON answer passes unread */
-#define SR_RESPONSE_WINDOW   ((size_t)1536)     /* bytes of a stream's text that are read together */
+#define SR_RESPONSE_WINDOW       ((size_t)1536) /* bytes of a stream's text that are judged together */
+#define SR_RESPONSE_BLOCKED_CODE "response_jailbreak_blocked"
+
+struct sr_bridge;
+
+/* What the guard is given: whose plugin it is, and with what it judges. All is borrowed. */
+struct sr_response_guard_plan {
+    const struct sr_config_decision *decision;
+    float threshold;
+    struct sr_signals *signals; /* of the type jailbreak */
+    struct sr_bytes tenant;
+    uint64_t deadline_ms; /* for one result; 0 = none */
+    sr_runtime *runtime;
+    const struct sr_exchange_env *env;
+    struct sr_bridge **bridge; /* the exchange's, made when the first late result is expected */
+    void (*ready)(void *ctx);  /* a late result is there: owner's thread */
+    void *ctx;
+};
+
+/* One run over the texts that were not judged; at most one is under way. */
+struct sr_response_check {
+    struct sr_signal_run *run; /* NULL: nothing is under way */
+    struct sr_arena arena;
+    size_t fresh;  /* bytes that it is about */
+    uint64_t came; /* what had come to the gate when it began */
+    uint64_t finished;
+    uint64_t deadline_ns; /* 0 = none */
+};
 
 struct sr_response_guard {
-    const struct sr_config_decision *decision; /* whose plugin it is; NULL: none, nothing is done */
+    struct sr_response_guard_plan plan;
+    const struct sr_config_decision *decision; /* of the plan; NULL: no plugin reads this answer */
     enum sr_response_action action;
-    float threshold;
+    const struct sr_dialect_ops *dialect;
     bool whole;  /* the answer is a JSON document, not a stream */
     bool unread; /* it is none of both, or has no body here */
     struct sr_response_texts texts;
-    struct sr_buf held; /* what the client does not have */
-    size_t clean;       /* bytes of it that may go: what they say was read */
-    size_t given;       /* of which the latest slices hold so many */
-    uint64_t closed;    /* choices whose finish_reason may go, too: bits */
-    bool any, last;     /* something came; nothing more will */
-    bool passes;        /* room was out: everything goes as it comes */
-    bool ended;         /* blocked */
-    bool told;          /* the client was warned */
-    struct {
-        struct sr_signal_run *run; /* NULL: nothing is under way */
-        struct sr_arena arena;
-        size_t fresh; /* bytes that it is about */
-        size_t held;  /* what was held when it began */
-        uint64_t finished;
-        uint64_t deadline_ns;
-    } reading;
-    uint64_t read; /* bytes of texts that were */
-    int status;    /* of the latest reading that failed */
+    uint64_t clean;  /* bytes that came to the gate and may go: what they say was judged */
+    uint64_t closed; /* choices whose finish_reason may go, too: bits */
+    bool last, done; /* nothing more will come; the stream has said its end */
+    bool passes;     /* room was out: everything goes as it comes */
+    bool ended;      /* blocked */
+    bool told;       /* the client was warned */
+    uint64_t read;   /* bytes of texts that were judged */
+    int status;      /* of the latest check that failed */
     bool found;
     float risk; /* the highest so far */
     const char *kind;
+    struct sr_response_check check;
     struct sr_buf words; /* what is said in the stream itself */
 };
+
+extern const struct sr_answer_stage sr_response_guard_stage; /* its state: struct sr_response_guard */
 
 /* Allocates nothing. */
 void sr_response_guard_init(struct sr_response_guard *guard);
@@ -54,28 +75,13 @@ void sr_response_guard_init(struct sr_response_guard *guard);
 /* Cancels what is under way and frees. Before the exchange's bridge goes. */
 void sr_response_guard_dispose(struct sr_response_guard *guard);
 
-/* The answer's head is there, with a status of 2xx and its mode known: is there a plugin for it? */
-void sr_response_guard_begin(sr_exchange *x);
+/* The check under way has taken too long: ends it. */
+void sr_response_guard_timeout(struct sr_response_guard *guard);
 
-static inline bool sr_response_guard_reads(const struct sr_response_guard *guard)
-{
-    return guard->decision && !guard->unread;
-}
+/* Does the answer's head wait for what the guard says of its body? */
+bool sr_response_guard_holds_head(const struct sr_response_guard *guard);
 
-/* Does the plugin of this answer change its body, or may it? Then its length is not known before. */
-bool sr_response_guard_changes(const struct sr_response_guard *guard);
-
-/* A frame of the stream. */
-void sr_response_guard_event(sr_exchange *x, const struct sr_sse_frame *frame);
-
-/* The exchange's slices are what the other stages made of the latest bytes: takes them over, and puts in
- * their place what may go. */
-enum sr_answer_step sr_response_guard_pass(sr_exchange *x, bool last, size_t *n_slices);
-
-/* The reading under way has taken too long. */
-void sr_response_guard_give_up(sr_exchange *x);
-
-/* Share of the answer's text that was read, 0..1; negative without a plugin. */
+/* Share of the answer's text that was judged, 0..1; negative without a plugin. */
 double sr_response_guard_coverage(const struct sr_response_guard *guard);
 
 #endif

@@ -11,8 +11,8 @@
 #define SR_ROUTER_RESPONSE_TEXT_H
 
 #include "base/buf.h"
+#include "router/response/event.h"
 #include "signal/signal.h"
-#include "json/scan.h"
 
 #define SR_RESPONSE_TEXTS    64                /* texts of one answer; others are not read */
 #define SR_RESPONSE_TEXT_MAX ((size_t)1 << 20) /* bytes that wait to be read; what is over it is not */
@@ -26,7 +26,6 @@ struct sr_response_text {
 };
 
 struct sr_response_texts {
-    const struct sr_paths *paths;
     struct sr_response_text *items; /* [SR_RESPONSE_TEXTS]; NULL before the first text */
     size_t n;
     size_t fresh;      /* bytes in `items` that were not read */
@@ -37,17 +36,12 @@ struct sr_response_texts {
     char id[SR_RESPONSE_NAME_MAX], model[SR_RESPONSE_NAME_MAX], created[24];
 };
 
-/* The paths of texts in answers; made once, shared. */
-int sr_response_paths(struct sr_paths **out, struct sr_err *err) SR_WARN_UNUSED;
-
-/* Allocates nothing. `paths` must outlive the texts. */
-void sr_response_texts_init(struct sr_response_texts *texts, const struct sr_paths *paths);
+/* All zero is empty, too. */
 void sr_response_texts_dispose(struct sr_response_texts *texts);
 
-/* Adds the texts of a document: an answer, or the data of one event. False: it is no JSON, or holds more than
- * is looked through, so nothing was added. What there is no room or memory for counts in `all` alone.
- * `scratch` is left as it was found: empty. */
-bool sr_response_texts_add(struct sr_response_texts *texts, struct sr_bytes json, struct sr_arena *scratch);
+/* Adds the texts of an event or answer. False: it is no JSON, or holds more than is looked through, so
+ * nothing was added. What there is no room or memory for counts in `all` alone. */
+bool sr_response_texts_add(struct sr_response_texts *texts, struct sr_answer_event *event);
 
 /* The texts of which something was not read, each with the end of what was, as turns in `arena`; borrowed
  * until the next call. SR_ENOMEM. */

@@ -1,0 +1,135 @@
+/* A check covers all texts so far, so when it ends everything that had come when it began may go. */
+#include "router/response/check.h"
+
+#include "base/clock.h"
+#include "router/route/bridge.h"
+
+#define INLINE_BYTES ((size_t)32 << 10) /* as of requests */
+
+/* New text of a stream that is judged at once: with `block` soon after its beginning, as events wait for it.
+ */
+#define STEP_FIRST ((size_t)64)
+#define STEP_BLOCK ((size_t)512)
+#define STEP_PASS  ((size_t)1024)
+
+void sr_response_check_cancel(struct sr_response_guard *guard)
+{
+    if (guard->check.run)
+        sr_signal_run_dispose(guard->check.run);
+    guard->check.run = NULL;
+    guard->check.deadline_ns = 0;
+    sr_arena_dispose(&guard->check.arena);
+}
+
+static void check_finish(struct sr_response_guard *guard)
+{
+    const struct sr_signal_result *result = sr_signal_run_result(guard->check.run, SR_SIGNAL_JAILBREAK);
+    int status = !result ? SR_ENOMEM : result->status ? result->status : result->n_hits ? SR_OK : SR_ENOENT;
+    if (status) {
+        guard->status = status;
+    } else {
+        guard->read += guard->check.fresh;
+        if (result->hits[0].confidence > guard->risk) {
+            bool named = result->n_finds && result->finds[0].type < result->n_labels;
+            guard->risk = result->hits[0].confidence;
+            guard->kind = named ? result->labels[result->finds[0].type] : "jailbreak";
+        }
+    }
+    sr_response_check_cancel(guard);
+    guard->found |= guard->risk >= guard->plan.threshold;
+    if (guard->found)
+        return;
+    guard->clean = guard->check.came;
+    guard->closed = guard->check.finished;
+}
+
+/* Owner's thread, through the mailbox. */
+static void check_done(void *ctx, enum sr_signal_type type)
+{
+    struct sr_response_guard *guard = ctx;
+    (void)type;
+    check_finish(guard);
+    guard->plan.ready(guard->plan.ctx);
+}
+
+static int make_run(struct sr_response_guard *guard)
+{
+    const struct sr_response_guard_plan *plan = &guard->plan;
+    struct sr_signal_env env = {.inline_bytes = INLINE_BYTES};
+    struct sr_signal_turn *turns;
+    size_t n;
+    int rc = sr_response_texts_turns(&guard->texts, &guard->check.arena, &turns, &n);
+    if (rc)
+        return rc;
+    struct sr_signal_input *input = sr_signal_input_new(SR_LIT(""), 0);
+    rc = input ? sr_signal_input_add_turns(input, turns, n, plan->tenant) : SR_ENOMEM;
+    if (!rc && plan->env->post && plan->env->answer_ready) {
+        rc = *plan->bridge ? SR_OK : sr_bridge_new(plan->bridge, plan->env);
+        env.workers = sr_runtime_workers(plan->runtime);
+        env.mailbox = rc ? NULL : sr_bridge_mailbox(*plan->bridge);
+    }
+    if (!rc)
+        rc = sr_signal_run_new(&guard->check.run, plan->signals, input, env, &guard->check.arena);
+    sr_signal_input_unref(input);
+    return rc;
+}
+
+/* Judges all that was not judged. What cannot be begun counts as judged in vain. */
+static void check_begin(struct sr_response_guard *guard, uint64_t came)
+{
+    struct sr_bridge **bridge = guard->plan.bridge;
+    size_t step = guard->action == SR_RESPONSE_BLOCK ? STEP_BLOCK : STEP_PASS;
+    int rc = make_run(guard);
+    guard->check.fresh = guard->texts.fresh;
+    guard->check.came = came;
+    guard->check.finished = guard->texts.finished;
+    sr_response_texts_taken(&guard->texts, SR_RESPONSE_WINDOW - step);
+    if (rc) {
+        guard->status = rc;
+        sr_response_check_cancel(guard);
+        return;
+    }
+    uint64_t allowed = guard->plan.deadline_ms;
+    guard->check.deadline_ns = allowed ? sr_clock_ns() + allowed * SR_NS_PER_MS : 0;
+    if (*bridge)
+        sr_bridge_expect(*bridge);
+    rc = sr_signal_run_start(guard->check.run, SR_SIGNAL_JAILBREAK, check_done, guard);
+    if (rc == SR_AGAIN)
+        return;
+    if (*bridge)
+        sr_bridge_unexpect(*bridge);
+    check_finish(guard);
+}
+
+bool sr_response_check_is_ending(const struct sr_response_guard *guard)
+{
+    return guard->last || (guard->done && guard->action != SR_RESPONSE_NONE);
+}
+
+static size_t step_of(const struct sr_response_guard *guard)
+{
+    if (guard->action != SR_RESPONSE_BLOCK)
+        return STEP_PASS;
+    uint64_t so_far = guard->texts.all - guard->texts.fresh;
+    return so_far < STEP_FIRST ? STEP_FIRST : so_far > STEP_BLOCK ? STEP_BLOCK : (size_t)so_far;
+}
+
+void sr_response_check_advance(struct sr_response_guard *guard, uint64_t came)
+{
+    while (!guard->check.run && !guard->found && guard->texts.fresh &&
+           (sr_response_check_is_ending(guard) || guard->texts.fresh >= step_of(guard)))
+        check_begin(guard, came);
+    if (guard->check.run || (guard->texts.fresh && !guard->found))
+        return;
+    guard->clean = came;
+    guard->closed |= guard->found ? 0 : guard->texts.finished;
+}
+
+void sr_response_guard_timeout(struct sr_response_guard *guard)
+{
+    if (!guard->check.run)
+        return;
+    sr_signal_run_settle(guard->check.run);
+    sr_signal_run_cancel(guard->check.run, SR_ETIMEOUT);
+    check_finish(guard);
+}
