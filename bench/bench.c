@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/mem.h"
+#include "base/version.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -121,7 +122,7 @@ const char *sr_bench_machine(void)
     const char *build = "debug";
 #endif
     snprintf(line, sizeof line, "%s, %d cores, semroute %s, %s build", sr_cpu_name(), sr_cpu_cores(),
-             SR_VERSION, build);
+             sr_version_text, build);
     return line;
 }
 

@@ -1,6 +1,8 @@
 # libsemroute: the layers up to the router as one shared library, which exports only what semroute.h declares,
-# and as one static archive; installed with the header and a pkg-config file.
+# and as one static archive; installed with the header, a pkg-config file and a CMake package, beside the program with
+# its manual pages, completions and models.
 include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
 
 set(SR_LIBRARY_LAYERS base observe text json model kernel infer config probe signal decide dialect pool router)
 foreach(kind SHARED STATIC)
@@ -18,20 +20,27 @@ foreach(kind SHARED STATIC)
 endforeach()
 set_target_properties(semroute_shared PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
 
+# Relative, so that `cmake --install --prefix` and DESTDIR may put it anywhere.
+file(RELATIVE_PATH SR_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/semroute.pc.in ${PROJECT_BINARY_DIR}/semroute.pc @ONLY)
-install(TARGETS semroute_shared semroute_static LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
-        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+set_target_properties(semroute_shared PROPERTIES EXPORT_NAME semroute)
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/semroute)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/semrouteConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(TARGETS semroute_shared EXPORT semroute LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(TARGETS semroute_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(EXPORT semroute FILE semrouteTargets.cmake NAMESPACE semroute:: DESTINATION ${package})
+install(FILES cmake/semrouteConfig.cmake ${PROJECT_BINARY_DIR}/semrouteConfigVersion.cmake DESTINATION ${package})
 install(FILES include/semroute/semroute.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/semroute)
 install(FILES ${PROJECT_BINARY_DIR}/semroute.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(TARGETS semroute RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(DIRECTORY ${PROJECT_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATAROOTDIR})
 # Where an installed program looks for models; what is not there is left out.
 install(DIRECTORY models/all-MiniLM-L6-v2 models/neural DESTINATION ${CMAKE_INSTALL_DATADIR}/semroute/models
-        OPTIONAL PATTERN ".checked" EXCLUDE)
+        COMPONENT models OPTIONAL PATTERN ".checked" EXCLUDE)
 
-# The example is built as a user would build it: with the installed header alone, against the shared library.
+# The example is built as a user would build it: against an installed prefix, found by pkg-config and by CMake.
 if(TARGET tests_with_threads)
-  add_executable(example_embed examples/embed.c)
-  target_link_libraries(example_embed PRIVATE semroute_shared)
-  add_test(NAME example_embed COMMAND ${PYTHON3} ${PROJECT_SOURCE_DIR}/tests/check_example.py
-           $<TARGET_FILE:example_embed> $<TARGET_FILE:semroute_shared> ${PROJECT_SOURCE_DIR}/include/semroute/semroute.h)
+  add_test(NAME install COMMAND ${PYTHON3} ${PROJECT_SOURCE_DIR}/tests/check_install.py ${PROJECT_SOURCE_DIR}
+           ${PROJECT_BINARY_DIR} ${CMAKE_C_COMPILER} "${SR_SANITIZE}")
 endif()

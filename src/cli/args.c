@@ -8,8 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Takes the next word of a list off `rest`. */
-static struct sr_bytes next_word(struct sr_bytes *rest, char separator)
+struct sr_bytes sr_args_word(struct sr_bytes *rest, char separator)
 {
     const char *end = memchr(rest->p, separator, rest->n);
     struct sr_bytes word = {rest->p, end ? (size_t)(end - rest->p) : rest->n};
@@ -21,7 +20,7 @@ static struct sr_bytes next_word(struct sr_bytes *rest, char separator)
 static bool list_has(const char *list, char separator, struct sr_bytes word)
 {
     for (struct sr_bytes rest = sr_bytes_str(list); rest.n > 0;)
-        if (sr_bytes_eq(next_word(&rest, separator), word))
+        if (sr_bytes_eq(sr_args_word(&rest, separator), word))
             return true;
     return false;
 }
@@ -41,7 +40,7 @@ static int unknown(const struct sr_usage *usage, const char *argument, struct sr
     size_t distance = 3;
     for (size_t i = 0; i < usage->n_options; i++)
         for (struct sr_bytes rest = sr_bytes_str(usage->options[i].names); rest.n > 0;) {
-            struct sr_bytes known = next_word(&rest, ',');
+            struct sr_bytes known = sr_args_word(&rest, ',');
             size_t d = sr_bytes_edit_distance(known, name);
             if (known.n > 1 && d < distance) {
                 distance = d;
@@ -122,7 +121,7 @@ static void option_head(const struct sr_option *option, char *out, size_t size)
     size_t n = 0;
     out[0] = '\0';
     while (rest.n > 0 && n < size) {
-        struct sr_bytes name = next_word(&rest, ',');
+        struct sr_bytes name = sr_args_word(&rest, ',');
         n += (size_t)snprintf(out + n, size - n, "%s%s%.*s", n ? ", " : "", name.n == 1 ? "-" : "--",
                               (int)name.n, name.p);
     }

@@ -35,12 +35,16 @@ struct sr_usage {
     const char *text;     /* paragraphs below it, with line ends; NULL = none */
     const struct sr_option *options;
     size_t n_options;
+    const char *words; /* what the first operand can be, separated by `|`; NULL = anything */
 };
 
 struct sr_operands {
     char **items; /* points into argv, whose entries are reordered */
     size_t count;
 };
+
+/* Takes the next word of a list in a table off `rest`: of `names` by ',', of choices by '|'. */
+struct sr_bytes sr_args_word(struct sr_bytes *rest, char separator);
 
 #define SR_OPTIONS(table) .options = (table), .n_options = sizeof(table) / sizeof(table)[0]
 

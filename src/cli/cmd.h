@@ -42,17 +42,31 @@ void sr_cmd_problems(FILE *out, const char *path, const struct sr_problems *prob
 /* The configuration to use: the one given, else ./semroute.yaml where it is, else NULL: the built-in one. */
 const char *sr_cmd_config(const char *given);
 
+extern const struct sr_usage sr_serve_usage;
 int sr_cmd_serve(int argc, char **argv);
+extern const struct sr_usage sr_check_usage;
 int sr_cmd_check(int argc, char **argv);
+extern const struct sr_usage sr_explain_usage;
 int sr_cmd_explain(int argc, char **argv);
+extern const struct sr_usage sr_classify_usage;
 int sr_cmd_classify(int argc, char **argv);
+extern const struct sr_usage sr_embed_usage;
 int sr_cmd_embed(int argc, char **argv);
+extern const struct sr_usage sr_compress_usage;
 int sr_cmd_compress(int argc, char **argv);
+extern const struct sr_usage sr_eval_usage;
 int sr_cmd_eval(int argc, char **argv);
+extern const struct sr_usage sr_bench_usage;
 int sr_cmd_bench(int argc, char **argv);
+extern const struct sr_usage sr_models_usage;
 int sr_cmd_models(int argc, char **argv);
+extern const struct sr_usage sr_migrate_usage;
 int sr_cmd_migrate(int argc, char **argv);
+extern const struct sr_usage sr_mock_usage;
 int sr_cmd_mock(int argc, char **argv);
+extern const struct sr_usage sr_version_usage;
 int sr_cmd_version(int argc, char **argv);
+extern const struct sr_usage sr_help_usage;
+int sr_cmd_help(int argc, char **argv);
 
 #endif

@@ -16,27 +16,39 @@
 #include "bench/start.h"
 #include "bench/tokenizer.h"
 
+/* Name, and what it measures. */
+#define BENCHES(X)                                                                                           \
+    X(scan, "the JSON scanner and splices by body size, beside jansson")                                     \
+    X(classify, "the linear classifier by text size")                                                        \
+    X(decide, "signals without a model, and decisions")                                                      \
+    X(compress, "the prompt compressor by text and size")                                                    \
+    X(tokenizer, "tokens and offsets of a text, beside Hugging Face tokenizers")                             \
+    X(concurrency, "texts a second through the encoder for many clients, with batches and without")          \
+    X(start, "from the start of the server to its first answer, and its memory, with an encoder")            \
+    X(encoder, "whole passes of encoders, beside the machine's floor and ONNX Runtime")                      \
+    X(gateway, "what the gateway adds to a request, beside a plain proxy")                                   \
+    X(extproc, "what the external processor adds to a request through Envoy")                                \
+    X(guards, "domain, jailbreak and pii over whole prompts, beside ONNX Runtime")                           \
+    X(paper, "the tables of the paper, on this machine")
+
+#define ENTRY(name, summary) {#name, summary, sr_bench_##name},
+#define WORD(name, summary)  #name "|"
+#define LINE(name, summary)  #name ": " summary "\n"
+
 static const struct {
     const char *name;
     const char *summary;
     int (*run)(int argc, char **argv);
-} benches[] = {
-    {"scan", "the JSON scanner and splices by body size, beside jansson", sr_bench_scan},
-    {"classify", "the linear classifier by text size", sr_bench_classify},
-    {"decide", "signals without a model, and decisions", sr_bench_decide},
-    {"compress", "the prompt compressor by text and size", sr_bench_compress},
-    {"tokenizer", "tokens and offsets of a text, beside Hugging Face tokenizers", sr_bench_tokenizer},
-    {"concurrency", "texts a second through the encoder for many clients, with batches and without",
-     sr_bench_concurrency},
-    {"start", "from the start of the server to its first answer, and its memory, with an encoder",
-     sr_bench_start},
-    {"encoder", "whole passes of encoders, beside the machine's floor and ONNX Runtime", sr_bench_encoder},
-    {"gateway", "what the gateway adds to a request, beside a plain proxy", sr_bench_gateway},
-    {"extproc", "what the external processor adds to a request through Envoy", sr_bench_extproc},
-    {"guards", "domain, jailbreak and pii over whole prompts, beside ONNX Runtime", sr_bench_guards},
-    {"paper", "the tables of the paper, on this machine", sr_bench_paper},
-};
+} benches[] = {BENCHES(ENTRY)};
 #define N_BENCHES (sizeof benches / sizeof benches[0])
+
+const struct sr_usage sr_bench_usage = {
+    .name = "bench",
+    .synopsis = "NAME [--json]",
+    .summary = "Measures speed on this machine, beside a peer or the machine's limit.",
+    .text = BENCHES(LINE) "`semroute bench NAME --help` shows a measurement's options.\n",
+    .words = BENCHES(WORD),
+};
 
 static void print_benches(FILE *out)
 {

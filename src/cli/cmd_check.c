@@ -16,7 +16,7 @@ static const struct sr_option options[] = {
     {"lenient", SR_OPTION_FLAG, &lenient, NULL, "unknown and unsupported keys are warnings"},
     {"schema", SR_OPTION_FLAG, &schema, NULL, "print the JSON Schema of a configuration instead"},
 };
-static const struct sr_usage usage = {
+const struct sr_usage sr_check_usage = {
     .name = "check",
     .synopsis = "[--lenient] FILE",
     .summary = "Reports every mistake in a configuration; exit code 1 when there is an error.",
@@ -30,7 +30,7 @@ static int print_schema(void)
     sr_buf_init(&text, SCHEMA_MAX);
     bool done = sr_config_json_schema(&text) == SR_OK && sr_cmd_put(sr_buf_view(&text));
     sr_buf_dispose(&text);
-    return done ? SR_EXIT_DONE : sr_cmd_fail(&usage, SR_EXIT_BROKE, "cannot write the schema");
+    return done ? SR_EXIT_DONE : sr_cmd_fail(&sr_check_usage, SR_EXIT_BROKE, "cannot write the schema");
 }
 
 /* What only shows when the configuration is put to work: patterns, model files. */
@@ -51,12 +51,12 @@ int sr_cmd_check(int argc, char **argv)
 {
     struct sr_operands operands;
     int code = SR_EXIT_DONE;
-    if (!sr_cmd_begin(&usage, argc, argv, 1, &operands, &code))
+    if (!sr_cmd_begin(&sr_check_usage, argc, argv, 1, &operands, &code))
         return code;
     if (schema)
         return print_schema();
     if (operands.count == 0)
-        return sr_cmd_misuse(&usage, "a file is missing: semroute check semroute.yaml");
+        return sr_cmd_misuse(&sr_check_usage, "a file is missing: semroute check semroute.yaml");
 
     const char *path = operands.items[0];
     const struct sr_config *config = NULL;

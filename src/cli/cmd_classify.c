@@ -24,7 +24,7 @@ static const struct sr_option options[] = {
     {"jsonl", SR_OPTION_TEXT, &jsonl, "FILE",
      "classify `text` of each line; one JSON line each; - is standard input"},
 };
-static const struct sr_usage usage = {
+const struct sr_usage sr_classify_usage = {
     .name = "classify",
     .synopsis =
         "--task domain|jailbreak|pii [--tier linear|neural|both|cascade] [--json] TEXT | --jsonl FILE",
@@ -103,7 +103,7 @@ static int classify_rows(const struct sr_tiers_model *model)
     size_t done, total;
     int code = SR_EXIT_DONE, rc = sr_rows_open(&rows, jsonl, &err);
     if (rc != SR_OK)
-        return sr_cmd_fail(&usage, SR_EXIT_BROKE, "%s", err.message);
+        return sr_cmd_fail(&sr_classify_usage, SR_EXIT_BROKE, "%s", err.message);
     sr_buf_init(&out, (size_t)1 << 20);
     while ((rc = sr_rows_next(rows, &row, &err)) == SR_OK) {
         struct answer answer;
@@ -122,9 +122,10 @@ static int classify_rows(const struct sr_tiers_model *model)
     }
     sr_term_progress("classify", 1, 1);
     if (rc == SR_OK || fflush(stdout) != 0)
-        code = sr_cmd_fail(&usage, SR_EXIT_BROKE, "cannot write to standard output");
+        code = sr_cmd_fail(&sr_classify_usage, SR_EXIT_BROKE, "cannot write to standard output");
     else if (rc != SR_ECLOSED)
-        code = sr_cmd_fail(&usage, rc == SR_EPARSE ? SR_EXIT_NO : SR_EXIT_BROKE, "%s", err.message);
+        code =
+            sr_cmd_fail(&sr_classify_usage, rc == SR_EPARSE ? SR_EXIT_NO : SR_EXIT_BROKE, "%s", err.message);
     sr_buf_dispose(&out);
     sr_rows_close(rows);
     return code;
@@ -139,7 +140,7 @@ static int classify_text(const struct sr_tiers_model *model, const struct sr_ope
     sr_buf_init(&input, TEXT_MAX);
     sr_buf_init(&out, (size_t)1 << 20);
     if (operands->count == 0 && sr_cmd_read("-", &input, &err) != SR_OK) {
-        code = sr_cmd_fail(&usage, SR_EXIT_BROKE, "%s", err.message);
+        code = sr_cmd_fail(&sr_classify_usage, SR_EXIT_BROKE, "%s", err.message);
     } else {
         struct sr_bytes text =
             operands->count ? sr_bytes_str(operands->items[0]) : sr_bytes_trim(sr_buf_view(&input));
@@ -148,9 +149,10 @@ static int classify_text(const struct sr_tiers_model *model, const struct sr_ope
             rc = json ? put_json(&out, model, &answer, (struct sr_bytes){0})
                       : put_picture(&out, model, &answer, sr_term_colour(STDOUT_FILENO));
         if (rc != SR_OK)
-            code = sr_cmd_fail(&usage, rc == SR_ELIMIT ? SR_EXIT_NO : SR_EXIT_BROKE, "%s", sr_strerror(rc));
+            code = sr_cmd_fail(&sr_classify_usage, rc == SR_ELIMIT ? SR_EXIT_NO : SR_EXIT_BROKE, "%s",
+                               sr_strerror(rc));
         else if (!sr_cmd_put(sr_buf_view(&out)))
-            code = sr_cmd_fail(&usage, SR_EXIT_BROKE, "cannot write to standard output");
+            code = sr_cmd_fail(&sr_classify_usage, SR_EXIT_BROKE, "cannot write to standard output");
     }
     sr_buf_dispose(&input);
     sr_buf_dispose(&out);
@@ -173,10 +175,10 @@ static int guard_rows(const struct sr_guards *guards)
             rc = sr_err_set(&err, SR_EIO, "cannot write to standard output");
     }
     if (rc != SR_ECLOSED)
-        code = sr_cmd_fail(&usage, rc == SR_EPARSE ? SR_EXIT_NO : SR_EXIT_BROKE, "%s",
+        code = sr_cmd_fail(&sr_classify_usage, rc == SR_EPARSE ? SR_EXIT_NO : SR_EXIT_BROKE, "%s",
                            err.message[0] ? err.message : sr_strerror(rc));
     else if (fflush(stdout) != 0)
-        code = sr_cmd_fail(&usage, SR_EXIT_BROKE, "cannot write to standard output");
+        code = sr_cmd_fail(&sr_classify_usage, SR_EXIT_BROKE, "cannot write to standard output");
     sr_buf_dispose(&out);
     sr_rows_close(rows);
     return code;
@@ -190,16 +192,16 @@ static int guard_text(const struct sr_guards *guards, const struct sr_operands *
     sr_buf_init(&input, TEXT_MAX);
     sr_buf_init(&out, TEXT_MAX);
     if (operands->count == 0 && sr_cmd_read("-", &input, &err) != SR_OK) {
-        code = sr_cmd_fail(&usage, SR_EXIT_BROKE, "%s", err.message);
+        code = sr_cmd_fail(&sr_classify_usage, SR_EXIT_BROKE, "%s", err.message);
     } else {
         struct sr_bytes text =
             operands->count ? sr_bytes_str(operands->items[0]) : sr_bytes_trim(sr_buf_view(&input));
         int rc = json ? sr_guard_task_put_json(guards, text, (struct sr_bytes){NULL, 0}, &out)
                       : sr_guard_task_put_picture(guards, text, sr_term_colour(STDOUT_FILENO), &out);
         if (rc != SR_OK)
-            code = sr_cmd_fail(&usage, SR_EXIT_BROKE, "%s", sr_strerror(rc));
+            code = sr_cmd_fail(&sr_classify_usage, SR_EXIT_BROKE, "%s", sr_strerror(rc));
         else if (!sr_cmd_put(sr_buf_view(&out)))
-            code = sr_cmd_fail(&usage, SR_EXIT_BROKE, "cannot write to standard output");
+            code = sr_cmd_fail(&sr_classify_usage, SR_EXIT_BROKE, "cannot write to standard output");
     }
     sr_buf_dispose(&input);
     sr_buf_dispose(&out);
@@ -211,19 +213,19 @@ int sr_cmd_classify(int argc, char **argv)
     struct sr_operands operands;
     struct sr_tiers_model model;
     int code = SR_EXIT_DONE;
-    if (!sr_cmd_begin(&usage, argc, argv, 1, &operands, &code))
+    if (!sr_cmd_begin(&sr_classify_usage, argc, argv, 1, &operands, &code))
         return code;
     if (jsonl && operands.count)
-        return sr_cmd_misuse(&usage, "give TEXT or --jsonl, not both");
+        return sr_cmd_misuse(&sr_classify_usage, "give TEXT or --jsonl, not both");
     if (sr_is_guard_task(&tiers)) {
         struct sr_guards guards;
-        if (!sr_guard_task_open(&usage, &tiers, &guards, &code))
+        if (!sr_guard_task_open(&sr_classify_usage, &tiers, &guards, &code))
             return code;
         code = jsonl ? guard_rows(&guards) : guard_text(&guards, &operands);
         sr_guard_task_close(&guards);
         return code;
     }
-    if (!sr_tiers_open(&usage, &tiers, &model, &code))
+    if (!sr_tiers_open(&sr_classify_usage, &tiers, &model, &code))
         return code;
     code = jsonl ? classify_rows(&model) : classify_text(&model, &operands);
     sr_tiers_close(&model);

@@ -19,7 +19,7 @@ static const struct sr_option options[] = {
     {"json", SR_OPTION_FLAG, &json, NULL, "one JSON document, with the scores of what is kept"},
     {"compat", SR_OPTION_FLAG, &compat, NULL, "follow the published algorithm exactly"},
 };
-static const struct sr_usage usage = {
+const struct sr_usage sr_compress_usage = {
     .name = "compress",
     .synopsis = "[--budget N] [--profile P] [--json] < TEXT",
     .summary = "Keeps the most informative sentences of a text, verbatim and in order.",
@@ -76,29 +76,32 @@ int sr_cmd_compress(int argc, char **argv)
     struct sr_err err = {0};
     struct sr_buf input;
     int code = SR_EXIT_DONE;
-    if (!sr_cmd_begin(&usage, argc, argv, 0, &operands, &code))
+    if (!sr_cmd_begin(&sr_compress_usage, argc, argv, 0, &operands, &code))
         return code;
     if (!sr_compress_profile(sr_bytes_str(profile), &settings))
-        return sr_cmd_misuse(
-            &usage, "there is no profile `%.40s`: default, coding, medical, security, multi_turn", profile);
+        return sr_cmd_misuse(&sr_compress_usage,
+                             "there is no profile `%.40s`: default, coding, medical, security, multi_turn",
+                             profile);
     if (budget < 1 || budget > 1000000000)
-        return sr_cmd_misuse(&usage, "--budget takes 1 to 1000000000 tokens");
+        return sr_cmd_misuse(&sr_compress_usage, "--budget takes 1 to 1000000000 tokens");
     settings.budget = (size_t)budget;
     settings.compat = compat;
     struct sr_tokenizer *tokenizer = NULL;
     if (compat && tokenizer_file)
-        return sr_cmd_misuse(&usage, "--compat estimates tokens as published: leave --tokenizer out");
+        return sr_cmd_misuse(&sr_compress_usage,
+                             "--compat estimates tokens as published: leave --tokenizer out");
     if (tokenizer_file && sr_tokenizer_open_file(&tokenizer, tokenizer_file, &err) != SR_OK)
-        return sr_cmd_fail(&usage, SR_EXIT_BROKE, "%s: %s", tokenizer_file, err.message);
+        return sr_cmd_fail(&sr_compress_usage, SR_EXIT_BROKE, "%s: %s", tokenizer_file, err.message);
     const struct sr_compress_counter counter = {count_tokens, fit_tokens, tokenizer};
     settings.counter = tokenizer ? &counter : NULL;
     sr_buf_init(&input, SR_COMPRESS_TEXT_MAX);
     if (sr_cmd_read("-", &input, &err) != SR_OK) {
-        code = sr_cmd_fail(&usage, err.code == SR_ELIMIT ? SR_EXIT_NO : SR_EXIT_BROKE, "%s", err.message);
+        code = sr_cmd_fail(&sr_compress_usage, err.code == SR_ELIMIT ? SR_EXIT_NO : SR_EXIT_BROKE, "%s",
+                           err.message);
     } else {
         int rc = compress(&settings, sr_buf_view(&input));
         if (rc != SR_OK)
-            code = sr_cmd_fail(&usage, SR_EXIT_BROKE, "%s", sr_strerror(rc));
+            code = sr_cmd_fail(&sr_compress_usage, SR_EXIT_BROKE, "%s", sr_strerror(rc));
     }
     sr_buf_dispose(&input);
     sr_tokenizer_unref(tokenizer);

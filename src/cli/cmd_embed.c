@@ -31,7 +31,7 @@ static const struct sr_option options[] = {
     {"jsonl", SR_OPTION_TEXT, &jsonl, "FILE",
      "embed `text` of each line; one JSON line each; - is standard input"},
 };
-static const struct sr_usage usage = {
+const struct sr_usage sr_embed_usage = {
     .name = "embed",
     .synopsis = "[--model DIR] [--json] TEXT | --jsonl FILE",
     .summary = "Prints the embedding of a text, a vector of length 1.",
@@ -127,13 +127,13 @@ static int one_text(const struct sr_cli_encoder *encoder, const struct sr_operan
     if (rc == SR_OK)
         rc = embed_text(encoder, text, &out, &err);
     if (rc != SR_OK)
-        code = sr_cmd_fail(&usage,
+        code = sr_cmd_fail(&sr_embed_usage,
                            rc == SR_EINVAL   ? SR_EXIT_USAGE
                            : rc == SR_ELIMIT ? SR_EXIT_NO
                                              : SR_EXIT_BROKE,
                            "%s", err.message[0] ? err.message : sr_strerror(rc));
     else if (!sr_cmd_put(sr_buf_view(&out)))
-        code = sr_cmd_fail(&usage, SR_EXIT_BROKE, "cannot write to standard output");
+        code = sr_cmd_fail(&sr_embed_usage, SR_EXIT_BROKE, "cannot write to standard output");
     sr_buf_dispose(&input);
     sr_buf_dispose(&out);
     return code;
@@ -229,7 +229,7 @@ static int embed_rows(const struct sr_cli_encoder *encoder)
     if (rc == SR_OK && fflush(stdout) != 0)
         rc = sr_err_set(&err, SR_EIO, "cannot write to standard output");
     if (rc != SR_OK)
-        code = sr_cmd_fail(&usage,
+        code = sr_cmd_fail(&sr_embed_usage,
                            rc == SR_EPARSE || rc == SR_ELIMIT ? SR_EXIT_NO
                            : rc == SR_EINVAL                  ? SR_EXIT_USAGE
                                                               : SR_EXIT_BROKE,
@@ -248,12 +248,12 @@ int sr_cmd_embed(int argc, char **argv)
     struct sr_cli_encoder encoder;
     char path[SR_LOCATE_MAX];
     int code = SR_EXIT_DONE;
-    if (!sr_cmd_begin(&usage, argc, argv, 1, &operands, &code))
+    if (!sr_cmd_begin(&sr_embed_usage, argc, argv, 1, &operands, &code))
         return code;
     if (jsonl && operands.count)
-        return sr_cmd_misuse(&usage, "give TEXT or --jsonl, not both");
-    if (!sr_cli_encoder_choose(&usage, &args, "embedding", path, &code) ||
-        !sr_cli_encoder_open(&usage, &args, NULL, NULL, &encoder, &code))
+        return sr_cmd_misuse(&sr_embed_usage, "give TEXT or --jsonl, not both");
+    if (!sr_cli_encoder_choose(&sr_embed_usage, &args, "embedding", path, &code) ||
+        !sr_cli_encoder_open(&sr_embed_usage, &args, NULL, NULL, &encoder, &code))
         return code;
     code = jsonl ? embed_rows(&encoder) : one_text(&encoder, &operands);
     sr_cli_encoder_close(&encoder);

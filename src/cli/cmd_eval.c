@@ -27,7 +27,7 @@ static const struct sr_option options[] = {
     {"by", SR_OPTION_TEXT, &group, "MEMBER", "report figures by this member of the rows too (kind)"},
     {"json", SR_OPTION_FLAG, &json, NULL, "one JSON document"},
 };
-static const struct sr_usage usage = {
+const struct sr_usage sr_eval_usage = {
     .name = "eval",
     .synopsis =
         "--task domain|jailbreak|pii [--tier linear|neural|both|cascade] [--json] [LABEL=]FILE.jsonl...",
@@ -160,7 +160,8 @@ static bool read_threshold(int *code)
     what.threshold = strtod(threshold, &end);
     if (end != threshold && *end == '\0' && what.threshold > 0 && what.threshold <= 1)
         return true;
-    *code = sr_cmd_misuse(&usage, "`--threshold` needs a number above 0 and up to 1, not `%.40s`", threshold);
+    *code = sr_cmd_misuse(&sr_eval_usage, "`--threshold` needs a number above 0 and up to 1, not `%.40s`",
+                          threshold);
     return false;
 }
 
@@ -172,7 +173,7 @@ static bool read_types(int *code)
         struct sr_bytes word = sr_bytes_of(at, comma ? (size_t)(comma - at) : strlen(at));
         int type = sr_entity_find_type(word);
         if (type < 0) {
-            *code = sr_cmd_misuse(&usage, "`--types`: there is no type `%.*s`",
+            *code = sr_cmd_misuse(&sr_eval_usage, "`--types`: there is no type `%.*s`",
                                   (int)(word.n < 40 ? word.n : 40), word.p);
             return false;
         }
@@ -189,8 +190,9 @@ static bool check_group(int *code)
     for (size_t i = 0; group && i < sizeof taken / sizeof taken[0]; i++) {
         if (strcmp(group, taken[i]) != 0)
             continue;
-        *code = sr_cmd_misuse(
-            &usage, "`--by %s` is not possible: the tables have it anyway, or it is each row's own", group);
+        *code = sr_cmd_misuse(&sr_eval_usage,
+                              "`--by %s` is not possible: the tables have it anyway, or it is each row's own",
+                              group);
         return false;
     }
     return true;
@@ -210,9 +212,9 @@ static int print(const struct evaluation *e)
     sr_report_init(&report);
     e->ops->put(e->task, &e->tally, e->us / (double)e->rows, json, &report);
     if (report.json.rc)
-        code = sr_cmd_fail(&usage, SR_EXIT_BROKE, "%s", sr_strerror(report.json.rc));
+        code = sr_cmd_fail(&sr_eval_usage, SR_EXIT_BROKE, "%s", sr_strerror(report.json.rc));
     else if (!sr_cmd_put(sr_buf_view(&report.text)))
-        code = sr_cmd_fail(&usage, SR_EXIT_BROKE, "cannot write to standard output");
+        code = sr_cmd_fail(&sr_eval_usage, SR_EXIT_BROKE, "cannot write to standard output");
     sr_report_dispose(&report);
     return code;
 }
@@ -222,13 +224,13 @@ int sr_cmd_eval(int argc, char **argv)
     struct sr_operands operands;
     struct sr_err err = {0};
     int code = SR_EXIT_DONE;
-    if (!sr_cmd_begin(&usage, argc, argv, SIZE_MAX, &operands, &code))
+    if (!sr_cmd_begin(&sr_eval_usage, argc, argv, SIZE_MAX, &operands, &code))
         return code;
     if (operands.count == 0)
-        return sr_cmd_misuse(&usage, "a file is missing: semroute eval --task domain FILE.jsonl");
+        return sr_cmd_misuse(&sr_eval_usage, "a file is missing: semroute eval --task domain FILE.jsonl");
     if (!read_threshold(&code) || !read_types(&code) || !check_group(&code))
         return code;
-    what.usage = &usage;
+    what.usage = &sr_eval_usage;
     struct evaluation e = {.ops = ops_of(&what.tiers)};
     for (size_t i = 0; i < SR_TALLY_RATES; i++) {
         e.tally.rates[i] = e.ops->rates[i];
@@ -237,8 +239,9 @@ int sr_cmd_eval(int argc, char **argv)
     e.tally.group = group;
     if (e.ops->open(&e.task, &what, &code)) {
         int rc = read_files(&e, &operands, &err);
-        code = rc ? sr_cmd_fail(&usage, rc == SR_EPARSE ? SR_EXIT_NO : SR_EXIT_BROKE, "%s", err.message)
-                  : print(&e);
+        code =
+            rc ? sr_cmd_fail(&sr_eval_usage, rc == SR_EPARSE ? SR_EXIT_NO : SR_EXIT_BROKE, "%s", err.message)
+               : print(&e);
     }
     e.ops->close(e.task);
     sr_tally_dispose(&e.tally);

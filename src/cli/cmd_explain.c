@@ -23,7 +23,7 @@ static const struct sr_option options[] = {
     {"json", SR_OPTION_FLAG, &json, NULL, "one JSON document"},
     {"lenient", SR_OPTION_FLAG, &lenient, NULL, "unknown configuration keys are warnings"},
 };
-static const struct sr_usage usage = {
+const struct sr_usage sr_explain_usage = {
     .name = "explain",
     .synopsis = "[-c FILE] [--json] TEXT | --request FILE.json",
     .summary = "Shows how a request is routed, and why: signals, the rule that won, the edits.",
@@ -84,7 +84,7 @@ static int explain(sr_runtime *runtime, struct sr_bytes body)
     };
     sr_exchange *exchange = sr_exchange_new(runtime, &head, NULL);
     if (!exchange)
-        return sr_cmd_fail(&usage, SR_EXIT_BROKE, "out of memory");
+        return sr_cmd_fail(&sr_explain_usage, SR_EXIT_BROKE, "out of memory");
     sr_exchange_body(exchange, body.p, body.n, true);
     const struct sr_verdict *verdict = sr_exchange_verdict(exchange);
     int width = sr_term_width(STDOUT_FILENO), code = SR_EXIT_DONE;
@@ -94,7 +94,7 @@ static int explain(sr_runtime *runtime, struct sr_bytes body)
     if (shown && text.n && text.p[text.n - 1] != '\n')
         shown = sr_cmd_put(SR_LIT("\n"));
     if (!shown)
-        code = sr_cmd_fail(&usage, SR_EXIT_BROKE, "cannot write to standard output");
+        code = sr_cmd_fail(&sr_explain_usage, SR_EXIT_BROKE, "cannot write to standard output");
     else if (!verdict || (verdict->action == SR_ACTION_REPLY && verdict->status >= 400))
         code = SR_EXIT_NO;
     sr_exchange_end(exchange, SR_END_COMPLETE);
@@ -105,10 +105,10 @@ int sr_cmd_explain(int argc, char **argv)
 {
     struct sr_operands operands;
     int code = SR_EXIT_DONE;
-    if (!sr_cmd_begin(&usage, argc, argv, 1, &operands, &code))
+    if (!sr_cmd_begin(&sr_explain_usage, argc, argv, 1, &operands, &code))
         return code;
     if (request_file && operands.count)
-        return sr_cmd_misuse(&usage, "give TEXT or --request, not both");
+        return sr_cmd_misuse(&sr_explain_usage, "give TEXT or --request, not both");
 
     char message[SR_ERR_MESSAGE_MAX];
     struct sr_err err = {0};
@@ -118,9 +118,9 @@ int sr_cmd_explain(int argc, char **argv)
     sr_log_set_level(SR_LOG_WARN); /* until the configuration sets another */
     sr_runtime *runtime = sr_runtime_open(sr_cmd_config(config), &how, message, sizeof message);
     if (!runtime)
-        code = sr_cmd_fail(&usage, SR_EXIT_NO, "%s", message);
+        code = sr_cmd_fail(&sr_explain_usage, SR_EXIT_NO, "%s", message);
     else if (read_body(&operands, &body, &err) != SR_OK)
-        code = sr_cmd_fail(&usage, SR_EXIT_BROKE, "%s", err.message);
+        code = sr_cmd_fail(&sr_explain_usage, SR_EXIT_BROKE, "%s", err.message);
     else
         code = explain(runtime, sr_buf_view(&body));
     if (runtime)

@@ -15,7 +15,7 @@ static const struct sr_option options[] = {
     {"workers", SR_OPTION_NUMBER, &workers, "K", "listen on N .. N+K-1, default 1"},
     {"host", SR_OPTION_TEXT, &host, "ADDR", "address to listen on, default 127.0.0.1"},
 };
-static const struct sr_usage usage = {
+const struct sr_usage sr_mock_usage = {
     .name = "mock",
     .synopsis = "[--port N] [--workers K]",
     .summary = "Runs OpenAI-compatible upstreams for demos and tests.",
@@ -54,7 +54,7 @@ static int run_until_told(struct sr_loop *loop, const sigset_t *signals)
     pthread_t thread;
     int number;
     if (pthread_create(&thread, NULL, run_loop, loop) != 0)
-        return sr_cmd_fail(&usage, SR_EXIT_BROKE, "cannot start a thread");
+        return sr_cmd_fail(&sr_mock_usage, SR_EXIT_BROKE, "cannot start a thread");
     sigwait(signals, &number);
     sr_loop_stop(loop);
     pthread_join(thread, NULL);
@@ -65,10 +65,10 @@ int sr_cmd_mock(int argc, char **argv)
 {
     struct sr_operands operands;
     int code = SR_EXIT_DONE;
-    if (!sr_cmd_begin(&usage, argc, argv, 0, &operands, &code))
+    if (!sr_cmd_begin(&sr_mock_usage, argc, argv, 0, &operands, &code))
         return code;
     if (port > UINT16_MAX)
-        return sr_cmd_misuse(&usage, "--port is at most %d", UINT16_MAX);
+        return sr_cmd_misuse(&sr_mock_usage, "--port is at most %d", UINT16_MAX);
 
     sigset_t signals;
     sigemptyset(&signals);
@@ -81,12 +81,12 @@ int sr_cmd_mock(int argc, char **argv)
     struct sr_err err = {0};
     int rc = sr_loop_new(&loop);
     if (rc != SR_OK)
-        return sr_cmd_fail(&usage, SR_EXIT_BROKE, "no event loop: %s", sr_strerror(rc));
+        return sr_cmd_fail(&sr_mock_usage, SR_EXIT_BROKE, "no event loop: %s", sr_strerror(rc));
     rc = sr_mock_new(&mock, loop, host, (uint16_t)port, (size_t)workers, &err);
     if (rc == SR_EINVAL)
-        code = sr_cmd_misuse(&usage, "%s", err.message);
+        code = sr_cmd_misuse(&sr_mock_usage, "%s", err.message);
     else if (rc != SR_OK)
-        code = sr_cmd_fail(&usage, SR_EXIT_BROKE, "%s; choose other ports with --port", err.message);
+        code = sr_cmd_fail(&sr_mock_usage, SR_EXIT_BROKE, "%s; choose other ports with --port", err.message);
     if (rc == SR_OK) {
         announce(mock);
         code = run_until_told(loop, &signals);

@@ -29,10 +29,11 @@ static const struct sr_option options[] = {
     {"json", SR_OPTION_FLAG, &json, NULL, "one JSON document"},
     SR_CLI_ENCODER_OPTIONS(args),
 };
-static const struct sr_usage usage = {
+const struct sr_usage sr_models_usage = {
     .name = "models",
     .synopsis = "list [DIR] | info [DIR|FILE] | verify [DIR]",
     .summary = "Lists, describes and verifies models.",
+    .words = "list|info|verify",
     .text =
         "list               the built-in models and the neural ones that are found\n"
         "list DIR           which folder of a models folder serves which task, and why\n"
@@ -54,7 +55,7 @@ static int open_model(const char *path, struct sr_linear **model)
         return SR_EXIT_DONE;
     bool bad = rc == SR_EPARSE || rc == SR_EMISMATCH || rc == SR_EUNSUPPORTED;
     bool names = !built_in && strncmp(err.message, path, strlen(path)) == 0;
-    return sr_cmd_fail(&usage, bad ? SR_EXIT_NO : SR_EXIT_BROKE, "%s%s%s",
+    return sr_cmd_fail(&sr_models_usage, bad ? SR_EXIT_NO : SR_EXIT_BROKE, "%s%s%s",
                        names      ? ""
                        : built_in ? BUILT_IN
                                   : path,
@@ -132,7 +133,7 @@ static int resolve(const char *folder, struct opened *out)
     }
     out->heads = folder;
     if (sr_locate_model(out->encoder, NULL, &err) != SR_OK)
-        return sr_cmd_fail(&usage, SR_EXIT_BROKE, "%s", err.message);
+        return sr_cmd_fail(&sr_models_usage, SR_EXIT_BROKE, "%s", err.message);
     return SR_EXIT_DONE;
 }
 
@@ -222,7 +223,7 @@ static int info_encoder(const char *folder)
     int rc = sr_encoder_open(&encoder, opened.encoder, &o, &err);
     if (rc != SR_OK) {
         bool broke = rc == SR_ENOENT || rc == SR_EIO || rc == SR_ENOMEM;
-        return sr_cmd_fail(&usage, broke ? SR_EXIT_BROKE : SR_EXIT_NO, "%s", err.message);
+        return sr_cmd_fail(&sr_models_usage, broke ? SR_EXIT_BROKE : SR_EXIT_NO, "%s", err.message);
     }
     (json ? print_encoder_json : print_encoder)(encoder);
     sr_encoder_unref(encoder);
@@ -239,7 +240,7 @@ static int info(const char *path)
     struct stat st;
     if (!built_in && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         return sr_cmd_fail(
-            &usage, SR_EXIT_NO,
+            &sr_models_usage, SR_EXIT_NO,
             "%s: no config.json or adapter_config.json in it; `semroute models list %s` looks for "
             "models in its folders",
             path, path);
@@ -333,11 +334,11 @@ static int verify_manifest(const char *dir)
     struct sr_err err = {0};
     int code = SR_EXIT_DONE, rc = sr_manifest_read(&manifest, dir, &err);
     if (rc != SR_OK)
-        code = sr_cmd_fail(&usage, rc == SR_EPARSE ? SR_EXIT_NO : SR_EXIT_BROKE, "%s", err.message);
+        code = sr_cmd_fail(&sr_models_usage, rc == SR_EPARSE ? SR_EXIT_NO : SR_EXIT_BROKE, "%s", err.message);
     for (size_t i = 0; rc == SR_OK && i < manifest.n_files; i++) {
         const struct sr_manifest_file *file = &manifest.files[i];
         if (sr_manifest_verify(dir, file, &err) != SR_OK)
-            code = sr_cmd_fail(&usage, SR_EXIT_NO, "%s", err.message);
+            code = sr_cmd_fail(&sr_models_usage, SR_EXIT_NO, "%s", err.message);
         else if (!json)
             printf("%s/%.*s: good\n", dir, (int)file->path.n, file->path.p);
     }
@@ -356,9 +357,9 @@ static int verify_encoder(const char *dir)
     sr_buf_init(&own, TEXTS_MAX);
     int rc = text_file ? sr_cmd_read(text_file, &own, &err) : SR_OK;
     if (rc != SR_OK)
-        code = sr_cmd_fail(&usage, SR_EXIT_BROKE, "%s", err.message);
+        code = sr_cmd_fail(&sr_models_usage, SR_EXIT_BROKE, "%s", err.message);
     else
-        code = sr_verify_precisions(&usage, opened.encoder, opened.heads,
+        code = sr_verify_precisions(&sr_models_usage, opened.encoder, opened.heads,
                                     text_file ? sr_buf_view(&own) : sr_verify_texts(), args.threads, json);
     sr_buf_dispose(&own);
     return code;
@@ -388,7 +389,7 @@ static int verify_built_in(void)
                                              .bytes = SR_CLI_ENCODER_BYTES};
     struct sr_err err = {0};
     if (sr_manifest_verify(folder, &weights, &err) != SR_OK)
-        return sr_cmd_fail(&usage, SR_EXIT_NO, "%s", err.message);
+        return sr_cmd_fail(&sr_models_usage, SR_EXIT_NO, "%s", err.message);
     if (!json)
         printf("%s/model.safetensors: good\n", folder);
     return verify_encoder(folder);
@@ -409,15 +410,15 @@ int sr_cmd_models(int argc, char **argv)
 {
     struct sr_operands operands;
     int code = SR_EXIT_DONE;
-    if (!sr_cmd_begin(&usage, argc, argv, 2, &operands, &code))
+    if (!sr_cmd_begin(&sr_models_usage, argc, argv, 2, &operands, &code))
         return code;
     const char *what = operands.count > 0 ? operands.items[0] : "";
     const char *path = operands.count > 1 ? operands.items[1] : NULL;
     if (strcmp(what, "list") == 0)
-        return path ? sr_models_print_found(&usage, path, json) : list();
+        return path ? sr_models_print_found(&sr_models_usage, path, json) : list();
     if (strcmp(what, "info") == 0)
         return info(path);
     if (strcmp(what, "verify") == 0)
         return verify(path);
-    return sr_cmd_misuse(&usage, "say one of: list, info, verify");
+    return sr_cmd_misuse(&sr_models_usage, "say one of: list, info, verify");
 }

@@ -24,7 +24,7 @@ static const struct sr_option options[] = {
     {"lenient", SR_OPTION_FLAG, &server.lenient, NULL,
      "unknown and unsupported configuration keys are warnings"},
 };
-static const struct sr_usage usage = {
+const struct sr_usage sr_serve_usage = {
     .name = "serve",
     .synopsis = "[-c FILE] [--gateway ADDR:PORT|off] [--extproc ADDR:PORT|off] [--api ADDR:PORT|off] "
                 "[--metrics ADDR:PORT|off]",
@@ -51,11 +51,11 @@ int sr_cmd_serve(int argc, char **argv)
 {
     struct sr_operands operands;
     int code = SR_EXIT_DONE;
-    if (!sr_cmd_begin(&usage, argc, argv, 0, &operands, &code))
+    if (!sr_cmd_begin(&sr_serve_usage, argc, argv, 0, &operands, &code))
         return code;
     if (!server.config && access(DEFAULT_CONFIG, F_OK) == 0)
         server.config = DEFAULT_CONFIG;
     char error[2048];
     int rc = sr_server_run(&server, error, sizeof error);
-    return rc == SR_OK ? SR_EXIT_DONE : sr_cmd_fail(&usage, exit_code(rc), "%s", error);
+    return rc == SR_OK ? SR_EXIT_DONE : sr_cmd_fail(&sr_serve_usage, exit_code(rc), "%s", error);
 }

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/version.h"
 #include "config/load.h"
 #include "observe/lines.h"
 #include "probe/probe.h"
@@ -213,7 +214,7 @@ sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *o
     if (options)
         runtime->options = *options;
     struct sr_err err = {0};
-    struct sr_bytes version = SR_LIT(SR_VERSION);
+    struct sr_bytes version = sr_bytes_str(sr_version_text);
     if (path && !(runtime->path = sr_mem_dup(path, strlen(path))))
         goto no_memory;
     if (sr_random(&runtime->seed, sizeof runtime->seed) || sr_metrics_new(&runtime->metrics) ||
@@ -408,5 +409,5 @@ void sr_runtime_request_id(sr_runtime *runtime, char out[SR_REQUEST_ID_SIZE])
 
 const char *sr_version(void)
 {
-    return SR_VERSION;
+    return sr_version_text;
 }
