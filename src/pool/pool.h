@@ -20,9 +20,9 @@
 /* How long a worker whose connect failed is chosen last. */
 #define SR_POOL_COOLDOWN_NS (UINT64_C(5) * 1000 * 1000 * 1000)
 
-/* Endpoints outside the configuration that one group remembers at a time (sr_ticket_offer). A group's
- * configured members have no limit. */
-#define SR_POOL_OFFERED_MAX 4096
+/* Endpoints outside the configuration that one group remembers at a time (sr_ticket_offer): as many as one
+ * request of Envoy may offer. A group's configured members have no limit. */
+#define SR_POOL_OFFERED_MAX 65536
 
 struct sr_pool;
 struct sr_pool_group;

@@ -11,17 +11,6 @@
 
 #include <stdio.h>
 
-bool sr_extproc_is_sse(const struct sr_header *headers, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (sr_bytes_eq(headers[i].name, SR_LIT("content-type"))) {
-            struct sr_bytes value = sr_bytes_trim(headers[i].value), sse = SR_LIT("text/event-stream");
-            return value.n >= sse.n && sr_bytes_eq_nocase(sr_bytes_of(value.p, sse.n), sse);
-        }
-    }
-    return false;
-}
-
 static int status_of(const struct sr_extproc_message *message)
 {
     unsigned long long status = 0;
@@ -103,10 +92,10 @@ static bool sets(const struct late_headers *late, struct sr_bytes name)
 }
 
 /* FULL_DUPLEX: the reply to the answer's headers, now that it is known what they say. */
-static void pay_head(struct sr_extproc_core *core, const struct late_headers *late)
+static void reply_to_head(struct sr_extproc_core *core, const struct late_headers *late)
 {
     const struct sr_header_edits *edits = &core->answer_edits;
-    if (!core->answer_head_owed) {
+    if (!core->answer_head_pending) {
         return;
     }
     struct sr_extproc_reply reply = {
@@ -121,15 +110,15 @@ static void pay_head(struct sr_extproc_core *core, const struct late_headers *la
         set[reply.n_set++] = late->items[i];
     }
     reply.set = set;
-    core->answer_head_owed = false;
+    core->answer_head_pending = false;
     sr_extproc_send(core, &reply);
 }
 
 /* ---- bodies ---- */
 
 /* The reply to the latest message, or in FULL_DUPLEX pieces. `unchanged`: the slices are what it held. */
-static void pay_answer(struct sr_extproc_core *core, enum sr_answer_step step, const struct sr_bytes *slices,
-                       size_t count, bool unchanged, bool end)
+static void reply_to_answer(struct sr_extproc_core *core, enum sr_answer_step step,
+                            const struct sr_bytes *slices, size_t count, bool unchanged, bool end)
 {
     struct late_headers late = {.n = 0};
     bool last = core->answer_ended && core->exchange;
@@ -144,7 +133,7 @@ static void pay_answer(struct sr_extproc_core *core, enum sr_answer_step step, c
     }
     if (is_duplex(core)) {
         if (step != SR_ANSWER_HOLD) {
-            pay_head(core, &late);
+            reply_to_head(core, &late);
             sr_extproc_pieces(core, SR_EXTPROC_RESPONSE_BODY, slices, count, end);
         }
         return;
@@ -169,7 +158,7 @@ static void wait_for_answer(struct sr_extproc_core *core)
     uint64_t now = sr_clock_ns(), due = sr_exchange_deadline_ns(core->exchange);
     core->answer_waits = true;
     sr_extproc_extend(core,
-                      core->answer_trailers_owed ? SR_EXTPROC_RESPONSE_TRAILERS : SR_EXTPROC_RESPONSE_BODY,
+                      core->answer_trailers_pending ? SR_EXTPROC_RESPONSE_TRAILERS : SR_EXTPROC_RESPONSE_BODY,
                       due > now ? (due - now) / SR_NS_PER_MS : 0);
 }
 
@@ -186,11 +175,12 @@ void sr_extproc_answer_ready(struct sr_extproc_core *core)
         wait_for_answer(core);
         return;
     }
-    if (!core->answer_trailers_owed || is_duplex(core)) {
-        pay_answer(core, step, slices, count, false, core->answer_ended && !core->answer_trailers_owed);
+    if (!core->answer_trailers_pending || is_duplex(core)) {
+        reply_to_answer(core, step, slices, count, false,
+                        core->answer_ended && !core->answer_trailers_pending);
     }
-    if (core->answer_waits && core->answer_trailers_owed) {
-        core->answer_trailers_owed = false;
+    if (core->answer_waits && core->answer_trailers_pending) {
+        core->answer_trailers_pending = false;
         sr_extproc_continue(core, SR_EXTPROC_RESPONSE_TRAILERS);
     }
     core->answer_waits = false;
@@ -204,7 +194,7 @@ static void envoy_answered(struct sr_extproc_core *core, int status)
     sr_exchange_fail(core->exchange, status >= 400 ? status : 500, NULL,
                      "Envoy answered the request itself.");
     core->state = SR_EXTPROC_BYPASS;
-    core->head_owed = false;
+    core->head_pending = false;
     core->answer_ended = true;
     sr_extproc_continue(core, SR_EXTPROC_RESPONSE_HEADERS);
 }
@@ -267,7 +257,7 @@ void sr_extproc_answer_head(struct sr_extproc_core *core, const struct sr_extpro
     sr_extproc_learn(core, message, status_of(message));
     sr_exchange_answer_head(core->exchange, status_of(message), message->headers, message->n_headers, edits);
     if (is_duplex(core) && !message->end_of_stream && sr_exchange_answer_held(core->exchange)) {
-        core->answer_head_owed = true;
+        core->answer_head_pending = true;
         return;
     }
     reply.set = edits->set;
@@ -303,7 +293,7 @@ void sr_extproc_answer_body(struct sr_extproc_core *core, const struct sr_extpro
         return;
     }
     bool unchanged = step != SR_ANSWER_REPLACE && is_unchanged(message->body, slices, count);
-    pay_answer(core, step, slices, count, unchanged, last);
+    reply_to_answer(core, step, slices, count, unchanged, last);
 }
 
 void sr_extproc_answer_trailers(struct sr_extproc_core *core)
@@ -311,16 +301,16 @@ void sr_extproc_answer_trailers(struct sr_extproc_core *core)
     if (core->exchange && core->answer_begun && !core->answer_ended) {
         const struct sr_bytes *slices;
         size_t count;
-        core->answer_ended = core->answer_trailers_owed = true;
+        core->answer_ended = core->answer_trailers_pending = true;
         enum sr_answer_step step = sr_exchange_answer_body(core->exchange, NULL, 0, true, &slices, &count);
         if (step == SR_ANSWER_WAIT) {
             wait_for_answer(core);
             return;
         }
         if (is_duplex(core)) {
-            pay_answer(core, step, slices, count, false, false);
+            reply_to_answer(core, step, slices, count, false, false);
         }
-        core->answer_trailers_owed = false;
+        core->answer_trailers_pending = false;
     }
     sr_extproc_continue(core, SR_EXTPROC_RESPONSE_TRAILERS);
 }

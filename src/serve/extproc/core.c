@@ -1,213 +1,15 @@
-/*
- * The request's half of Envoy's external processor: headers, body and trailers as they come in each mode.
+/* The sequence of one request: which stage takes a message, a deadline that passed, a name that was resolved.
  */
 #include "serve/extproc/core.h"
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/mem.h"
-#include "dialect/openai.h"
-#include "router/identity/identity.h"
 #include "serve/extproc/private.h"
 
 /* Header lists of one request. */
 #define ARENA_MAX ((size_t)4 << 20)
 
-/* How much longer than the signals' own deadline Envoy is asked to wait. */
-#define EXTEND_MARGIN_MS 500
-
-/* ---- what Envoy is told ---- */
-
-void sr_extproc_continue(struct sr_extproc_core *core, enum sr_extproc_phase phase)
-{
-    struct sr_extproc_reply reply = {.phase = phase};
-    sr_extproc_send(core, &reply);
-}
-
-void sr_extproc_pieces(struct sr_extproc_core *core, enum sr_extproc_phase phase,
-                       const struct sr_bytes *slices, size_t count, bool end)
-{
-    struct sr_extproc_reply reply = {.phase = phase, .change = SR_EXTPROC_PIECE, .n_body = 1};
-    size_t left = 0;
-    for (size_t i = 0; i < count; i++) {
-        left += slices[i].n;
-    }
-    for (size_t i = 0; i < count; i++) {
-        for (size_t at = 0; at < slices[i].n;) {
-            size_t rest = slices[i].n - at;
-            struct sr_bytes piece = {slices[i].p + at,
-                                     rest < SR_EXTPROC_PIECE_MAX ? rest : SR_EXTPROC_PIECE_MAX};
-            at += piece.n;
-            left -= piece.n;
-            reply.body = &piece;
-            reply.end_of_stream = end && left == 0;
-            sr_extproc_send(core, &reply);
-        }
-    }
-    if (end && !reply.end_of_stream) {
-        struct sr_bytes nothing = {"", 0};
-        reply.body = &nothing;
-        reply.end_of_stream = true;
-        sr_extproc_send(core, &reply);
-    }
-}
-
-void sr_extproc_fail(struct sr_extproc_core *core, const char *why)
-{
-    core->state = SR_EXTPROC_CLOSED;
-    core->options.ops->fail(core->options.ctx, why);
-}
-
-void sr_extproc_count_unrouted(struct sr_extproc_core *core, const char *reason)
-{
-    struct sr_bytes label = sr_bytes_str(reason);
-    sr_metrics_add(core->options.metrics, SR_METRIC_EXTPROC_UNROUTED, 1, &label);
-}
-
-void sr_extproc_refuse(struct sr_extproc_core *core, int status, const char *message)
-{
-    sr_exchange_fail(core->exchange, status, NULL, message);
-    sr_extproc_deliver(core);
-}
-
-/* ---- the exchange's environment ---- */
-
-static void post(void *ctx, void (*task)(void *arg), void *arg)
-{
-    struct sr_extproc_core *core = ctx;
-    core->options.ops->post(core->options.ctx, task, arg);
-}
-
-static void on_ready(void *ctx, sr_exchange *exchange)
-{
-    (void)exchange;
-    sr_extproc_deliver(ctx);
-}
-
-static void on_answer_ready(void *ctx, sr_exchange *exchange)
-{
-    (void)exchange;
-    sr_extproc_answer_ready(ctx);
-}
-
-/* ---- the head ---- */
-
-/* Paths of this API; all others that Envoy may serve are none of our business. */
-static bool is_ours(struct sr_bytes path)
-{
-    return sr_bytes_starts_with(path, SR_LIT("/v1/")) || sr_bytes_eq(path, SR_LIT("/v1"));
-}
-
-static void bypass(struct sr_extproc_core *core)
-{
-    core->state = SR_EXTPROC_BYPASS;
-    struct sr_bytes labels[] = {SR_LIT("extproc"), SR_LIT("bypassed")};
-    sr_metrics_add(core->options.metrics, SR_METRIC_OUTCOMES, 1, labels);
-}
-
-static bool keep_strip(struct sr_extproc_core *core, const struct sr_extproc_message *message)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < message->n_headers; i++) {
-        n += sr_identity_strips(message->headers[i].name);
-    }
-    if (n == 0) {
-        return true;
-    }
-    core->strip = sr_arena_calloc(&core->arena, n, sizeof *core->strip);
-    for (size_t i = 0; core->strip && i < message->n_headers; i++) {
-        if (!sr_identity_strips(message->headers[i].name)) {
-            continue;
-        }
-        struct sr_bytes name = sr_arena_dup(&core->arena, message->headers[i].name);
-        if (!name.p) {
-            return false;
-        }
-        core->strip[core->n_strip++] = name;
-    }
-    return core->strip != NULL;
-}
-
-static bool has_header(const struct sr_extproc_message *message, struct sr_bytes name)
-{
-    for (size_t i = 0; i < message->n_headers; i++) {
-        if (sr_bytes_eq(message->headers[i].name, name)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool mode_is_chunked(enum sr_extproc_mode mode)
-{
-    return mode == SR_EXTPROC_MODE_STREAMED || mode == SR_EXTPROC_MODE_FULL_DUPLEX;
-}
-
-/* A body in one message is there as a whole, so the limit of those that are kept is its limit. */
-static uint64_t passing_max(const struct sr_extproc_core *core)
-{
-    size_t max = core->options.config->global.extproc.max_passing_bytes;
-    return !mode_is_chunked(core->request_mode) ? 0 : max == 0 ? UINT64_MAX : max;
-}
-
-static bool make_exchange(struct sr_extproc_core *core, const struct sr_extproc_message *message)
-{
-    struct sr_request_head head = {.door = SR_DOOR_EXTPROC,
-                                   .method = message->method,
-                                   .target = message->path,
-                                   .headers = message->headers,
-                                   .n_headers = message->n_headers,
-                                   .peer = core->options.peer,
-                                   .has_body = !message->end_of_stream,
-                                   .answer_unseen = core->response_mode == SR_EXTPROC_MODE_NONE,
-                                   .passing_max = passing_max(core)};
-    for (size_t i = 0; i < message->n_headers; i++) {
-        if (sr_bytes_eq(message->headers[i].name, SR_LIT("x-forwarded-for"))) {
-            head.peer = message->headers[i].value;
-        }
-    }
-    struct sr_exchange_env env = {
-        .post = post, .ready = on_ready, .answer_ready = on_answer_ready, .ctx = core};
-    core->exchange = sr_exchange_new(core->options.runtime, &head, core->options.ops->post ? &env : NULL);
-    core->path = sr_arena_dup(&core->arena, message->path);
-    return core->exchange && core->path.p && sr_extproc_keep_subset(core, message);
-}
-
-/* Answered before anything could be kept of the request. */
-static void refuse_without_exchange(struct sr_extproc_core *core)
-{
-    static const struct sr_header headers[] = {
-        {{"content-type", sizeof "content-type" - 1}, {"application/json", sizeof "application/json" - 1}},
-        {{"retry-after", sizeof "retry-after" - 1}, {"1", 1}},
-    };
-    struct sr_extproc_reply reply = {.action = SR_EXTPROC_IMMEDIATE,
-                                     .phase = SR_EXTPROC_REQUEST_HEADERS,
-                                     .status = 503,
-                                     .set = headers,
-                                     .n_set = 2,
-                                     .body = &sr_openai_out_of_memory,
-                                     .n_body = 1};
-    struct sr_bytes labels[] = {SR_LIT("extproc"), SR_LIT("shed")};
-    sr_metrics_add(core->options.metrics, SR_METRIC_OUTCOMES, 1, labels);
-    core->state = SR_EXTPROC_CLOSED;
-    sr_extproc_send(core, &reply);
-}
-
-/* What is held back, and until when. */
-static void begin_reading(struct sr_extproc_core *core)
-{
-    const struct sr_config_extproc *limits = &core->options.config->global.extproc;
-    uint64_t now = sr_clock_ns();
-    core->state = SR_EXTPROC_READING;
-    if (core->request_mode != SR_EXTPROC_MODE_BUFFERED && limits->stream_timeout_sec > 0) {
-        core->read_due_ns = now + (uint64_t)limits->stream_timeout_sec * 1000 * SR_NS_PER_MS;
-    }
-    if (core->request_mode == SR_EXTPROC_MODE_STREAMED && core->no_wait) {
-        core->hold_due_ns = now + limits->hold_ms * SR_NS_PER_MS;
-    } else if (core->request_mode != SR_EXTPROC_MODE_FULL_DUPLEX) {
-        sr_extproc_release_head(core);
-    }
-}
+/* ---- messages ---- */
 
 static void take_modes(struct sr_extproc_core *core, const struct sr_extproc_message *message)
 {
@@ -223,237 +25,6 @@ static void take_modes(struct sr_extproc_core *core, const struct sr_extproc_mes
     }
 }
 
-/* The body will not be seen: why, or NULL. */
-static const char *why_unseen(const struct sr_extproc_core *core)
-{
-    if (core->request_mode == SR_EXTPROC_MODE_NONE) {
-        return "no_body_mode";
-    }
-    bool off = !core->options.config->global.extproc.streamed_body;
-    return off && core->configured && mode_is_chunked(core->request_mode) ? "streamed_body_off" : NULL;
-}
-
-static void on_request_headers(struct sr_extproc_core *core, const struct sr_extproc_message *message)
-{
-    if (core->state != SR_EXTPROC_STARTING) {
-        sr_extproc_fail(core, "request_headers came twice, or too late");
-        return;
-    }
-    core->head_owed = true;
-    if (!is_ours(message->path)) {
-        core->head_owed = false;
-        bypass(core);
-        sr_extproc_continue(core, SR_EXTPROC_REQUEST_HEADERS);
-        return;
-    }
-    if (!keep_strip(core, message)) {
-        refuse_without_exchange(core);
-        return;
-    }
-    const char *unseen = message->end_of_stream ? NULL : why_unseen(core);
-    if (unseen) {
-        sr_extproc_count_unrouted(core, unseen);
-        bypass(core);
-        sr_extproc_release_head(core);
-        return;
-    }
-    if (!make_exchange(core, message)) {
-        refuse_without_exchange(core);
-        return;
-    }
-    core->has_length = has_header(message, SR_LIT("content-length"));
-    core->ended = message->end_of_stream;
-    if (core->options.shed) {
-        sr_extproc_refuse(core, sr_extproc_is_picker(core) ? 429 : 503, "too many requests are in progress");
-    } else if (!message->end_of_stream && (core->request_mode == SR_EXTPROC_MODE_BUFFERED_PARTIAL ||
-                                           core->request_mode == SR_EXTPROC_MODE_GRPC)) {
-        sr_extproc_refuse(core, 500,
-                          "this request_body_mode of Envoy cannot carry a routed request: use BUFFERED, "
-                          "STREAMED or FULL_DUPLEX_STREAMED");
-    } else if (sr_exchange_verdict(core->exchange)) {
-        sr_extproc_deliver(core);
-    } else {
-        begin_reading(core);
-    }
-}
-
-/* ---- the body ---- */
-
-void sr_extproc_extend(struct sr_extproc_core *core, enum sr_extproc_phase phase, uint64_t ms)
-{
-    struct sr_extproc_reply reply = {
-        .action = SR_EXTPROC_EXTEND, .phase = phase, .extend_ms = ms + EXTEND_MARGIN_MS};
-    bool request = phase < SR_EXTPROC_RESPONSE_HEADERS;
-    /* In FULL_DUPLEX Envoy has no timer. */
-    if ((request ? core->request_mode : core->response_mode) != SR_EXTPROC_MODE_FULL_DUPLEX) {
-        sr_extproc_send(core, &reply);
-    }
-}
-
-static void wait_elsewhere(struct sr_extproc_core *core)
-{
-    uint64_t now = sr_clock_ns(), due = sr_exchange_deadline_ns(core->exchange);
-    core->state = SR_EXTPROC_WAITING;
-    core->read_due_ns = 0;
-    sr_extproc_extend(core, SR_EXTPROC_REQUEST_BODY, due > now ? (due - now) / SR_NS_PER_MS : 0);
-}
-
-/* Replies to all chunks but the last `keep`: nothing in their place. */
-static void swallow(struct sr_extproc_core *core, size_t keep)
-{
-    struct sr_extproc_reply reply = {.phase = SR_EXTPROC_REQUEST_BODY, .change = SR_EXTPROC_REPLACE};
-    for (; core->owed > keep; core->owed--) {
-        core->swallowed = true;
-        sr_extproc_send(core, &reply);
-    }
-}
-
-/* The exchange wants more: pays what Envoy is owed meanwhile. */
-static void read_on(struct sr_extproc_core *core)
-{
-    if (core->request_mode == SR_EXTPROC_MODE_FULL_DUPLEX) {
-        return;
-    }
-    if (core->head_owed) {
-        if (core->bytes < core->options.config->global.extproc.hold_bytes) {
-            return;
-        }
-        sr_extproc_release_head(core);
-    }
-    swallow(core, 0);
-}
-
-static void take_step(struct sr_extproc_core *core, enum sr_step step)
-{
-    switch (step) {
-    case SR_STEP_MORE:
-        read_on(core);
-        break;
-    case SR_STEP_WAIT:
-        wait_elsewhere(core);
-        break;
-    case SR_STEP_VERDICT:
-    case SR_STEP_ABORT:
-        sr_extproc_deliver(core);
-        break;
-    case SR_STEP_PASS:
-        break;
-    }
-}
-
-/* Gives the exchange a chunk; a document that is complete needs no word from Envoy, which may never come. */
-static void read_chunk(struct sr_extproc_core *core, struct sr_bytes chunk, bool last)
-{
-    enum sr_step step = sr_exchange_body(core->exchange, chunk.p, chunk.n, last);
-    if (step == SR_STEP_MORE && sr_exchange_body_whole(core->exchange)) {
-        step = sr_exchange_body(core->exchange, NULL, 0, true);
-    }
-    take_step(core, step);
-}
-
-static void pass_chunk(struct sr_extproc_core *core, struct sr_bytes chunk, bool end)
-{
-    if (core->request_mode == SR_EXTPROC_MODE_FULL_DUPLEX) {
-        sr_extproc_pieces(core, SR_EXTPROC_REQUEST_BODY, &chunk, 1, end);
-    } else {
-        core->owed--;
-        sr_extproc_continue(core, SR_EXTPROC_REQUEST_BODY);
-    }
-}
-
-static bool is_blank(struct sr_bytes s)
-{
-    return sr_bytes_trim(s).n == 0;
-}
-
-/* After a complete document. */
-static void take_rest(struct sr_extproc_core *core, struct sr_bytes chunk, bool end)
-{
-    if (!is_blank(chunk)) {
-        sr_extproc_refuse(core, 400, "malformed JSON body: something follows the document");
-    } else if (core->state == SR_EXTPROC_SETTLED) {
-        pass_chunk(core, chunk, end);
-    }
-}
-
-static bool too_large(struct sr_extproc_core *core, size_t n)
-{
-    size_t max = core->options.config->global.extproc.stream_max_bytes;
-    core->bytes += n;
-    return max != 0 && core->request_mode != SR_EXTPROC_MODE_BUFFERED && core->bytes > max;
-}
-
-static void on_own_body(struct sr_extproc_core *core, const struct sr_extproc_message *message)
-{
-    bool duplex = core->request_mode == SR_EXTPROC_MODE_FULL_DUPLEX;
-    if (core->chunks == 0 && !core->configured && message->end_of_stream) {
-        core->request_mode = SR_EXTPROC_MODE_BUFFERED;
-    }
-    core->chunks++;
-    core->owed += duplex ? 0 : 1;
-    core->ended = message->end_of_stream || core->request_mode == SR_EXTPROC_MODE_BUFFERED;
-    if (too_large(core, message->body.n)) {
-        sr_extproc_refuse(core, 413, "the request body is larger than streamed_body.max_bytes");
-        return;
-    }
-    switch (core->state) {
-    case SR_EXTPROC_READING:
-        read_chunk(core, message->body, core->ended);
-        break;
-    case SR_EXTPROC_PASSING: {
-        enum sr_step step = sr_exchange_body(core->exchange, message->body.p, message->body.n, core->ended);
-        if (step == SR_STEP_PASS) {
-            pass_chunk(core, message->body, core->ended);
-        } else {
-            sr_extproc_deliver(core);
-        }
-        break;
-    }
-    default:
-        take_rest(core, message->body, core->ended);
-    }
-}
-
-static void on_request_body(struct sr_extproc_core *core, const struct sr_extproc_message *message)
-{
-    if (core->ended) {
-        sr_extproc_fail(core, "request_body came after the end of the request");
-        return;
-    }
-    if (core->state == SR_EXTPROC_STARTING) {
-        sr_extproc_count_unrouted(core, "no_headers");
-        bypass(core);
-    }
-    if (core->state != SR_EXTPROC_BYPASS) {
-        on_own_body(core, message);
-        return;
-    }
-    core->ended = message->end_of_stream;
-    core->owed = 1;
-    pass_chunk(core, message->body, message->end_of_stream);
-}
-
-static void on_request_trailers(struct sr_extproc_core *core)
-{
-    if (core->trailers_seen) {
-        sr_extproc_fail(core, "request_trailers came twice");
-        return;
-    }
-    bool first = !core->ended;
-    core->ended = core->trailers_seen = core->trailers_owed = true;
-    if (core->state == SR_EXTPROC_READING) {
-        read_chunk(core, (struct sr_bytes){NULL, 0}, true);
-    } else if (core->state == SR_EXTPROC_PASSING && first &&
-               sr_exchange_body(core->exchange, NULL, 0, true) != SR_STEP_PASS) {
-        sr_extproc_deliver(core);
-    } else if (core->state != SR_EXTPROC_WAITING) {
-        core->trailers_owed = false;
-        sr_extproc_continue(core, SR_EXTPROC_REQUEST_TRAILERS);
-    }
-}
-
-/* ---- messages and time ---- */
-
 void sr_extproc_core_message(struct sr_extproc_core *core, const struct sr_extproc_message *message)
 {
     if (core->state == SR_EXTPROC_CLOSED) {
@@ -464,16 +35,13 @@ void sr_extproc_core_message(struct sr_extproc_core *core, const struct sr_extpr
     }
     switch (message->phase) {
     case SR_EXTPROC_REQUEST_HEADERS:
-        on_request_headers(core, message);
+        sr_extproc_request_head(core, message);
         break;
     case SR_EXTPROC_REQUEST_BODY:
-        on_request_body(core, message);
+        sr_extproc_request_body(core, message);
         break;
     case SR_EXTPROC_REQUEST_TRAILERS:
-        if (core->state == SR_EXTPROC_STARTING) {
-            bypass(core);
-        }
-        on_request_trailers(core);
+        sr_extproc_request_trailers(core);
         break;
     case SR_EXTPROC_RESPONSE_HEADERS:
         sr_extproc_answer_head(core, message);
@@ -490,6 +58,13 @@ void sr_extproc_core_message(struct sr_extproc_core *core, const struct sr_extpr
     }
 }
 
+/* ---- time ---- */
+
+static bool reads_answer(const struct sr_extproc_core *core)
+{
+    return core->answer_begun && core->exchange && core->state != SR_EXTPROC_CLOSED;
+}
+
 static uint64_t earliest(uint64_t a, uint64_t b)
 {
     return a == 0 ? b : b == 0 || a < b ? a : b;
@@ -497,35 +72,23 @@ static uint64_t earliest(uint64_t a, uint64_t b)
 
 uint64_t sr_extproc_core_deadline_ns(const struct sr_extproc_core *core)
 {
-    uint64_t hold = core->head_owed ? core->hold_due_ns : 0;
+    uint64_t hold = core->head_pending ? core->hold_due_ns : 0;
     if (core->state == SR_EXTPROC_READING) {
         return earliest(core->read_due_ns, hold);
     }
     if (core->state == SR_EXTPROC_WAITING) {
         return earliest(sr_exchange_deadline_ns(core->exchange), hold);
     }
-    bool answers = core->answer_begun && core->exchange && core->state != SR_EXTPROC_CLOSED;
-    return answers ? sr_exchange_deadline_ns(core->exchange) : 0;
+    return reads_answer(core) ? sr_exchange_deadline_ns(core->exchange) : 0;
 }
 
 void sr_extproc_core_timeout(struct sr_extproc_core *core)
 {
-    uint64_t now = sr_clock_ns();
-    if (core->head_owed && core->hold_due_ns != 0 && now >= core->hold_due_ns) {
-        sr_extproc_release_head(core);
-        swallow(core, core->state == SR_EXTPROC_WAITING ? 1 : 0);
-    }
-    if (core->state == SR_EXTPROC_READING && core->read_due_ns != 0 && now >= core->read_due_ns) {
-        sr_extproc_refuse(core, 408, "the request body was not complete within streamed_body.timeout_sec");
-    } else if (core->state == SR_EXTPROC_WAITING) {
+    if (core->state == SR_EXTPROC_READING || core->state == SR_EXTPROC_WAITING) {
+        sr_extproc_request_timeout(core);
+    } else if (reads_answer(core)) {
         uint64_t due = sr_exchange_deadline_ns(core->exchange);
-        if (due != 0 && now >= due) {
-            sr_exchange_timeout(core->exchange);
-            sr_extproc_deliver(core);
-        }
-    } else if (core->answer_begun && core->exchange && core->state != SR_EXTPROC_CLOSED) {
-        uint64_t due = sr_exchange_deadline_ns(core->exchange);
-        if (due != 0 && now >= due) {
+        if (due != 0 && sr_clock_ns() >= due) {
             sr_exchange_timeout(core->exchange);
             sr_extproc_answer_ready(core);
         }

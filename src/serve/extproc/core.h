@@ -51,7 +51,7 @@ struct sr_extproc_core_options {
     void *ctx;
 };
 
-/* NULL when memory is out. */
+/* NULL when out of memory. */
 struct sr_extproc_core *sr_extproc_core_new(const struct sr_extproc_core_options *options);
 
 /* The next message. Replies come within the call, or later from within `post`ed tasks. */

@@ -1,7 +1,7 @@
 /*
  * The messages of Envoy's external processor as plain structs, and their way from and to the wire.
  *
- * extproc_message.c is the only file that knows the generated protobuf types. Header values come from
+ * message.c is the only file that knows the generated protobuf types. Header values come from
  * `raw_value` or `value`, whichever is filled, and go out in `raw_value` alone, because Envoy refuses both
  * and may take `value` for an empty header. Decides nothing.
  */

@@ -1,6 +1,9 @@
 /*
- * One request of Envoy's door from the inside: what extproc_core.c, extproc_verdict.c and extproc_answer.c
- * share.
+ * One request of Envoy's door from the inside: what the files of this folder share.
+ *
+ * Calls go one way: core.c (the sequence) uses request.c (the request's half) and answer.c (the answer's),
+ * request.c uses verdict.c (what a verdict becomes), that and answer.c use backend.c (the choice); all use
+ * send.c.
  */
 #ifndef SR_SERVE_EXTPROC_PRIVATE_H
 #define SR_SERVE_EXTPROC_PRIVATE_H
@@ -17,7 +20,7 @@ enum sr_extproc_state {
     SR_EXTPROC_WAITING,   /* the body is complete, the exchange works elsewhere */
     SR_EXTPROC_RESOLVING, /* the verdict is there, the backend's name has no address yet */
     SR_EXTPROC_PASSING,   /* a streaming verdict: chunks go on as they come */
-    SR_EXTPROC_SETTLED,   /* the verdict was told; what still comes of the body is only white space */
+    SR_EXTPROC_DELIVERED, /* the verdict was told; what still comes of the body is only white space */
     SR_EXTPROC_BYPASS,    /* not ours: everything goes on as it is */
     SR_EXTPROC_CLOSED,    /* answered, or failed: nothing that comes matters */
 };
@@ -57,7 +60,7 @@ struct sr_extproc_core {
     bool no_wait;
     bool silent; /* observability: no replies */
     struct sr_bytes path;
-    struct sr_bytes *strip; /* names of the client's headers that may not travel on */
+    struct sr_bytes *strip; /* names of the client's headers that do not go on */
     size_t n_strip;
     struct sr_extproc_offer *subset;
     size_t n_subset;
@@ -66,13 +69,13 @@ struct sr_extproc_core {
     bool has_length; /* the client told its body's length */
 
     /* what Envoy waits for */
-    bool head_owed, trailers_owed, trailers_seen;
-    size_t owed; /* replies to body messages; none in FULL_DUPLEX */
+    bool head_pending, trailers_pending, trailers_seen;
+    size_t replies_pending; /* replies to body messages; none in FULL_DUPLEX */
 
     /* the request's body */
     size_t chunks;                     /* messages */
     uint64_t bytes;                    /* in them */
-    bool swallowed;                    /* a chunk was answered by nothing in its place */
+    bool dropped;                      /* a chunk became empty: the verdict brings the whole body */
     bool ended;                        /* Envoy said so */
     uint64_t read_due_ns, hold_due_ns; /* 0 = none */
 
@@ -82,17 +85,15 @@ struct sr_extproc_core {
     bool answer_gathered;   /* or BUFFERED */
     size_t answer_chunks;
     struct sr_header_edits answer_edits; /* of its head */
-    bool answer_head_owed;               /* FULL_DUPLEX: the reply to its headers waits for its body */
+    bool answer_head_pending;            /* FULL_DUPLEX: the reply to its headers waits for its body */
     bool answer_waits;                   /* all of it is given, and is being read */
-    bool answer_trailers_owed;           /* the reply to its trailers waits, not one to its body */
+    bool answer_trailers_pending;        /* the reply to its trailers waits, not one to its body */
 };
 
-static inline void sr_extproc_send(struct sr_extproc_core *core, const struct sr_extproc_reply *reply)
-{
-    if (!core->silent) {
-        core->options.ops->send(core->options.ctx, reply);
-    }
-}
+/* ---- send.c ---- */
+
+/* Nothing where Envoy wants no replies. */
+void sr_extproc_send(struct sr_extproc_core *core, const struct sr_extproc_reply *reply);
 
 /* A reply that changes nothing. */
 void sr_extproc_continue(struct sr_extproc_core *core, enum sr_extproc_phase phase);
@@ -104,18 +105,27 @@ void sr_extproc_pieces(struct sr_extproc_core *core, enum sr_extproc_phase phase
 /* The peer broke the protocol. */
 void sr_extproc_fail(struct sr_extproc_core *core, const char *why);
 
-/* Turns the exchange into an error and answers with it. */
-void sr_extproc_refuse(struct sr_extproc_core *core, int status, const char *message);
-
 /* Asks Envoy for that much more time for the message that waits. */
 void sr_extproc_extend(struct sr_extproc_core *core, enum sr_extproc_phase phase, uint64_t ms);
 
 /* A request goes on without the headers of a verdict. */
 void sr_extproc_count_unrouted(struct sr_extproc_core *core, const char *reason);
 
-/* ---- extproc_backend.c ---- */
+/* The content type is that of Server-Sent Events. */
+bool sr_extproc_is_sse(const struct sr_header *headers, size_t count);
 
-/* Keeps what Envoy offers. False when memory is out. */
+/* ---- request.c ---- */
+
+void sr_extproc_request_head(struct sr_extproc_core *core, const struct sr_extproc_message *message);
+void sr_extproc_request_body(struct sr_extproc_core *core, const struct sr_extproc_message *message);
+void sr_extproc_request_trailers(struct sr_extproc_core *core);
+
+/* Does what is due while a body is read or signals are waited for. */
+void sr_extproc_request_timeout(struct sr_extproc_core *core);
+
+/* ---- backend.c ---- */
+
+/* Keeps what Envoy offers. False when out of memory. */
 bool sr_extproc_keep_subset(struct sr_extproc_core *core, const struct sr_extproc_message *message);
 
 /* Envoy speaks the endpoint-picker protocol. */
@@ -131,15 +141,18 @@ struct sr_bytes sr_extproc_endpoints(struct sr_extproc_core *core, const struct 
 /* The answer's head is there: whether the backend worked. */
 void sr_extproc_learn(struct sr_extproc_core *core, const struct sr_extproc_message *message, int status);
 
-/* ---- extproc_verdict.c ---- */
+/* ---- verdict.c ---- */
 
-/* The exchange's verdict is there: pays what Envoy is owed. */
+/* The exchange's verdict is there: sends the replies that are pending. */
 void sr_extproc_deliver(struct sr_extproc_core *core);
+
+/* Turns the exchange into an error and answers with it. */
+void sr_extproc_refuse(struct sr_extproc_core *core, int status, const char *message);
 
 /* The reply to the headers without a verdict: takes out what no client may send. */
 void sr_extproc_release_head(struct sr_extproc_core *core);
 
-/* ---- extproc_answer.c ---- */
+/* ---- answer.c ---- */
 
 void sr_extproc_answer_head(struct sr_extproc_core *core, const struct sr_extproc_message *message);
 void sr_extproc_answer_body(struct sr_extproc_core *core, const struct sr_extproc_message *message);
@@ -147,9 +160,6 @@ void sr_extproc_answer_trailers(struct sr_extproc_core *core);
 
 /* The exchange has read what it held back. */
 void sr_extproc_answer_ready(struct sr_extproc_core *core);
-
-/* The content type is that of Server-Sent Events. */
-bool sr_extproc_is_sse(const struct sr_header *headers, size_t count);
 
 /* How the exchange ended, as far as Envoy lets one see. */
 enum sr_end sr_extproc_how_it_ended(const struct sr_extproc_core *core);

@@ -1,7 +1,7 @@
 /*
  * One gRPC call of Envoy's: bytes to messages, replies to bytes, time and flow control.
  *
- * Joins net/grpc/grpc.h to extproc_core.h and knows neither modes nor verdicts. Loop's thread only.
+ * Joins net/grpc/grpc.h to core.h and knows neither modes nor verdicts. Loop's thread only.
  */
 #ifndef SR_SERVE_EXTPROC_STREAM_H
 #define SR_SERVE_EXTPROC_STREAM_H

@@ -76,7 +76,7 @@ static void send_head(struct sr_extproc_core *core, const struct mutation *m)
 {
     struct sr_extproc_reply reply = {.phase = SR_EXTPROC_REQUEST_HEADERS};
     put_mutation(core, &reply, m);
-    core->head_owed = false;
+    core->head_pending = false;
     sr_extproc_send(core, &reply);
 }
 
@@ -101,7 +101,7 @@ void sr_extproc_release_head(struct sr_extproc_core *core)
         reply.set = &identity;
         reply.n_set = 1;
     }
-    core->head_owed = false;
+    core->head_pending = false;
     sr_extproc_send(core, &reply);
 }
 
@@ -130,13 +130,13 @@ static void note_late(struct sr_extproc_core *core, const struct sr_verdict *v)
     }
 }
 
-static void pay_buffered(struct sr_extproc_core *core, const struct sr_verdict *v, const struct mutation *m)
+static void reply_buffered(struct sr_extproc_core *core, const struct sr_verdict *v, const struct mutation *m)
 {
     struct sr_extproc_reply reply = {.phase = SR_EXTPROC_REQUEST_BODY};
-    if (core->owed == 0) {
+    if (core->replies_pending == 0) {
         return;
     }
-    core->owed = 0;
+    core->replies_pending = 0;
     put_mutation(core, &reply, m);
     if (v->edited) {
         reply.change = SR_EXTPROC_REPLACE;
@@ -147,15 +147,15 @@ static void pay_buffered(struct sr_extproc_core *core, const struct sr_verdict *
 }
 
 /* One reply for each chunk that waits: the last of them carries the whole body, unless Envoy has it all. */
-static void pay_streamed(struct sr_extproc_core *core, const struct sr_verdict *v, const struct mutation *m)
+static void reply_streamed(struct sr_extproc_core *core, const struct sr_verdict *v, const struct mutation *m)
 {
-    bool whole = !core->swallowed && !v->edited;
-    for (; core->owed > 0; core->owed--) {
+    bool whole = !core->dropped && !v->edited;
+    for (; core->replies_pending > 0; core->replies_pending--) {
         struct sr_extproc_reply reply = {.phase = SR_EXTPROC_REQUEST_BODY};
         if (!whole) {
             reply.change = SR_EXTPROC_REPLACE;
         }
-        if (core->owed == 1) {
+        if (core->replies_pending == 1) {
             if (m) {
                 put_mutation(core, &reply, m);
             }
@@ -168,12 +168,12 @@ static void pay_streamed(struct sr_extproc_core *core, const struct sr_verdict *
     }
 }
 
-static void pay_body(struct sr_extproc_core *core, const struct sr_verdict *v, const struct mutation *m,
-                     bool head_was_held)
+static void reply_to_body(struct sr_extproc_core *core, const struct sr_verdict *v, const struct mutation *m,
+                          bool head_was_held)
 {
     switch (core->request_mode) {
     case SR_EXTPROC_MODE_BUFFERED:
-        pay_buffered(core, v, m);
+        reply_buffered(core, v, m);
         break;
     case SR_EXTPROC_MODE_FULL_DUPLEX:
         if (core->chunks > 0) {
@@ -185,7 +185,7 @@ static void pay_body(struct sr_extproc_core *core, const struct sr_verdict *v, c
         if (!head_was_held && comes_too_late(core)) {
             note_late(core, v);
         }
-        pay_streamed(core, v, head_was_held ? NULL : m);
+        reply_streamed(core, v, head_was_held ? NULL : m);
     }
 }
 
@@ -193,7 +193,7 @@ static void pay_body(struct sr_extproc_core *core, const struct sr_verdict *v, c
  * reply to the headers. */
 static bool goes_in_pieces(const struct sr_extproc_core *core, const struct sr_verdict *v)
 {
-    return core->options.config->global.extproc.streamed_replies && core->head_owed &&
+    return core->options.config->global.extproc.streamed_replies && core->head_pending &&
            core->request_mode == SR_EXTPROC_MODE_FULL_DUPLEX &&
            (v->reply.n > SR_EXTPROC_PIECE_MAX || sr_extproc_is_sse(v->headers, v->n_headers));
 }
@@ -227,8 +227,8 @@ static void answer_here(struct sr_extproc_core *core, const struct sr_verdict *v
         return;
     }
     struct sr_extproc_reply reply = {.action = SR_EXTPROC_IMMEDIATE,
-                                     .phase = core->head_owed ? SR_EXTPROC_REQUEST_HEADERS
-                                                              : SR_EXTPROC_REQUEST_BODY,
+                                     .phase = core->head_pending ? SR_EXTPROC_REQUEST_HEADERS
+                                                                 : SR_EXTPROC_REQUEST_BODY,
                                      .status = v->status,
                                      .set = v->headers,
                                      .n_set = v->n_headers,
@@ -271,14 +271,20 @@ void sr_extproc_deliver(struct sr_extproc_core *core)
         answer_here(core, v);
         return;
     }
-    bool head_was_held = core->head_owed;
+    bool head_was_held = core->head_pending;
     if (head_was_held) {
         send_head(core, &m);
     }
-    pay_body(core, v, &m, head_was_held);
-    core->state = v->streaming ? SR_EXTPROC_PASSING : SR_EXTPROC_SETTLED;
-    if (core->trailers_owed) {
-        core->trailers_owed = false;
+    reply_to_body(core, v, &m, head_was_held);
+    core->state = v->streaming ? SR_EXTPROC_PASSING : SR_EXTPROC_DELIVERED;
+    if (core->trailers_pending) {
+        core->trailers_pending = false;
         sr_extproc_continue(core, SR_EXTPROC_REQUEST_TRAILERS);
     }
+}
+
+void sr_extproc_refuse(struct sr_extproc_core *core, int status, const char *message)
+{
+    sr_exchange_fail(core->exchange, status, NULL, message);
+    sr_extproc_deliver(core);
 }

@@ -19,7 +19,7 @@
 /* How often the gauges of connections are brought up to date. */
 #define SR_GATEWAY_GAUGES_MS 1000
 
-/* Small pieces of an answer that arrive in one turn of the loop leave in one write. */
+/* Small pieces of an answer that arrive in one iteration of the loop leave in one write. */
 #define SR_CALL_COALESCE ((size_t)16 * 1024)
 
 enum sr_call_stage {
@@ -73,7 +73,7 @@ struct sr_call {
     uint64_t upstream_got;
     char tail[2]; /* the last bytes given to the client, to end an SSE event properly */
     struct sr_deferred flush;
-    struct sr_buf out; /* small pieces until the end of this turn */
+    struct sr_buf out; /* small pieces until the end of this iteration */
 };
 
 struct sr_gateway {

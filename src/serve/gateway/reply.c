@@ -1,8 +1,8 @@
 /*
  * Towards the client: replies made here, and the upstream's answer relayed as it comes.
  *
- * A head waits for the first bytes of its body, and small pieces for one another, until the loop's turn ends:
- * then they leave in one write. Nothing waits longer than that.
+ * A head waits for the first bytes of its body, and small pieces for one another, until this iteration of the
+ * loop ends: then they leave in one write. Nothing waits longer than that.
  */
 #include "base/log.h"
 #include "dialect/openai.h"

@@ -1,6 +1,6 @@
 /*
- * From the verdict to the upstream's head: which target, which headers, the body, and the second try.
- */
+ * From the verdict to the upstream's events: the target that the ticket says, the request, its body, another
+ * try. */
 #include "base/log.h"
 #include "serve/forward.h"
 #include "serve/gateway/call.h"
