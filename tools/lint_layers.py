@@ -2,6 +2,7 @@
 """Fails on what goes against the structure of src/: an #include or a call up the layers, a third-party header outside
 its seam file, an unknown layer or room, rooms that include each other in a circle, and files of a layer that call each
 other in a circle and do not stand in tools/call_cycles.txt."""
+import collections
 import fnmatch
 import re
 import sys
@@ -116,8 +117,11 @@ def check_rooms(graph):
             yield f"src/{group[0].split('/')[0]}: rooms include each other in a circle: {', '.join(group)}"
 
 
+Cycle = collections.namedtuple("Cycle", "line files pending reason")
+
+
 def allowed_cycles():
-    """The entries of tools/call_cycles.txt: (line, files, pending)."""
+    """The entries of tools/call_cycles.txt."""
     for number, line in enumerate((ROOT / "tools" / "call_cycles.txt").read_text().splitlines(), 1):
         files, colon, reason = line.partition(":")
         if not line.strip() or line.startswith("#"):
@@ -125,7 +129,7 @@ def allowed_cycles():
         if not colon or not reason.strip():
             raise SystemExit(f"tools/call_cycles.txt:{number}: an entry is `file file [file]: reason`")
         words = files.split()
-        yield number, set(words) - {"pending"}, words[0] == "pending"
+        yield Cycle(number, set(words) - {"pending"}, words[0] == "pending", reason.strip())
 
 
 def covers(patterns, group):
@@ -137,16 +141,16 @@ def check_cycles(graph):
     cycles = [set(group) for group in graph.cycles(keep=lambda a, b: a.split("/")[0] == b.split("/")[0])]
     entries = list(allowed_cycles())
     for group in cycles:
-        if not any(covers(files, group) for _, files, _ in entries):
+        if not any(covers(entry.files, group) for entry in entries):
             yield f"src/{min(group)}: files call each other in a circle: {', '.join(sorted(group))}"
             for a in sorted(group):
                 for b in sorted(group):
                     if (a, b) in graph.symbols:
                         yield f"    {a} uses {', '.join(sorted(graph.symbols[a, b]))} of {b}"
-    kept = [entry for entry in entries if not entry[2]]
+    kept = [entry for entry in entries if not entry.pending]
     if len(kept) > CYCLES_MAX:
         yield f"tools/call_cycles.txt: {len(kept)} entries, at most {CYCLES_MAX}"
-    for number, files, pending in entries:
+    for number, files, pending, _ in entries:
         where = f"tools/call_cycles.txt:{number}:"
         if len(files) > CYCLE_FILES_MAX and not pending:
             yield f"{where} {len(files)} files, at most {CYCLE_FILES_MAX}"
