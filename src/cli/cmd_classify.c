@@ -7,7 +7,7 @@
 #include "base/json_write.h"
 #include "cli/classify/guards.h"
 #include "cli/classify/tiers.h"
-#include "cli/eval/rows.h"
+#include "cli/rows.h"
 #include "cli/term.h"
 
 #include <unistd.h>

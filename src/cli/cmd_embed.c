@@ -7,7 +7,7 @@
 #include "base/json_write.h"
 #include "base/mem.h"
 #include "cli/classify/encoder.h"
-#include "cli/eval/rows.h"
+#include "cli/rows.h"
 #include "cli/term.h"
 #include "infer/embed.h"
 

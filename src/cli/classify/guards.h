@@ -6,7 +6,7 @@
 #define SR_CLI_CLASSIFY_GUARDS_H
 
 #include "cli/classify/tiers.h"
-#include "cli/eval/rows.h"
+#include "cli/rows.h"
 #include "signal/readers.h"
 
 #define SR_GUARDS_THRESHOLD 0.7 /* the signals' default */

@@ -8,8 +8,8 @@
 #define SR_CLI_EVAL_EVAL_H
 
 #include "cli/classify/tiers.h"
-#include "cli/eval/rows.h"
 #include "cli/eval/tally.h"
+#include "cli/rows.h"
 #include "text/entity/entity.h"
 
 struct sr_eval_options {

@@ -12,7 +12,7 @@
 #include "serve/admin/models.h"
 #include "serve/admin/work.h"
 #include "serve/local.h"
-#include "serve/process/post.h"
+#include "serve/post.h"
 #include "json/doc.h"
 
 #include <unistd.h>

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/ref.h"
 #include "router/route/bridge.h"
-#include "serve/process/post.h"
+#include "serve/post.h"
 
 #include <stddef.h>
 

@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "router/route/bridge.h"
-#include "serve/process/post.h"
+#include "serve/post.h"
 
 #include <stddef.h>
 

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "net/loop/dns.h"
-#include "serve/process/post.h"
+#include "serve/post.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -8,7 +8,7 @@
 #include "serve/forward.h"
 #include "serve/gateway/call.h"
 #include "serve/local.h"
-#include "serve/process/post.h"
+#include "serve/post.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* One small heap message for each call. */
-#include "serve/process/post.h"
+#include "serve/post.h"
 
 #include "base/mem.h"
 

@@ -1,8 +1,8 @@
 /*
  * Hands a function call to a loop's thread: the exchanges' `post` for doors that run on loops.
  */
-#ifndef SR_SERVE_PROCESS_POST_H
-#define SR_SERVE_PROCESS_POST_H
+#ifndef SR_SERVE_POST_H
+#define SR_SERVE_POST_H
 
 #include "net/loop/loop.h"
 

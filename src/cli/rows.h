@@ -2,8 +2,8 @@
  * Rows of a JSON Lines file for classify, embed and eval: one object a line with `text`, and where wanted
  * `label`, `id`, `lang` and one more member of the caller's choice.
  */
-#ifndef SR_CLI_EVAL_ROWS_H
-#define SR_CLI_EVAL_ROWS_H
+#ifndef SR_CLI_ROWS_H
+#define SR_CLI_ROWS_H
 
 #include "base/bytes.h"
 #include "base/err.h"

@@ -1,7 +1,7 @@
 /*
  * JSON Lines, read with the scanner: the line is validated, a few members are looked at.
  */
-#include "cli/eval/rows.h"
+#include "cli/rows.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
