@@ -3,6 +3,7 @@
 #include "router/request/prefetch.h"
 
 #include "router/request/turns.h"
+#include "router/request/walk.h"
 
 #define BLOCK       ((size_t)8 << 10) /* bytes that are decoded at a time */
 #define SCRATCH_MAX ((size_t)1 << 20) /* bytes: a turn, decoded */
@@ -54,11 +55,6 @@ static size_t end_of(const struct sr_request *doc, size_t span)
     return doc->spans[span].flags & SR_SPAN_OPEN ? doc->body.n : doc->spans[span].end;
 }
 
-static bool is_user(const struct sr_request *doc, const struct sr_span *role)
-{
-    return role->kind == SR_JSON_STRING && sr_bytes_eq(sr_span_raw(role, doc->body), SR_LIT("\"user\""));
-}
-
 /* Looks at the spans that came since the last call. */
 static void follow(struct sr_early *early, const struct sr_request *doc)
 {
@@ -72,7 +68,7 @@ static void follow(struct sr_early *early, const struct sr_request *doc)
         case SR_AT_ROLE:
             if (span->flags & SR_SPAN_OPEN)
                 return;
-            early->is_user = is_user(doc, span);
+            early->is_user = sr_walk_role_of(doc, span) == SR_ROLE_USER;
             break;
         case SR_AT_CONTENT:
             early->content = (uint32_t)early->next_span;
@@ -148,12 +144,6 @@ static bool read_string(struct sr_early *early, const struct reader *reader, con
     return !open && *at == end;
 }
 
-static bool is_text(const struct sr_early *early, const struct sr_span *span, size_t i)
-{
-    return span->kind == SR_JSON_STRING &&
-           (i == early->turn || span->id == SR_AT_PART_TEXT || span->id == SR_AT_PROMPT_ITEM);
-}
-
 void sr_early_read(struct sr_early *early, struct sr_signals *signals, const struct sr_request *doc)
 {
     if (early->least == 0)
@@ -177,7 +167,7 @@ void sr_early_read(struct sr_early *early, struct sr_signals *signals, const str
     size_t left = SR_EARLY_STEP;
     for (; early->text_span < doc->n_spans && doc->spans[early->text_span].start < end; early->text_span++) {
         const struct sr_span *span = &doc->spans[early->text_span];
-        if (is_text(early, span, early->text_span) &&
+        if (sr_walk_is_text(span, SR_TEXTS_CONTENT) &&
             !read_string(early, &brief_reader, doc, span, &early->at, &left))
             return;
         early->at = 0;
@@ -199,17 +189,6 @@ static void ask_feed(struct sr_early *early, struct sr_bytes text)
 
 static const struct reader ask_reader = {ask_string, ask_feed};
 
-/* The role of a message as far as it is known. */
-static enum sr_signal_role role_so_far(const struct sr_request *doc, size_t message)
-{
-    for (size_t i = message + 1; i < doc->n_spans; i++) {
-        const struct sr_span *span = &doc->spans[i];
-        if (span->id == SR_AT_ROLE && span->parent == message && !(span->flags & SR_SPAN_OPEN))
-            return is_user(doc, span) ? SR_ROLE_USER : SR_ROLE_OTHER;
-    }
-    return SR_ROLE_OTHER;
-}
-
 static void begin_message(struct sr_early *early, size_t first, enum sr_signal_role role)
 {
     early->ask.message = (uint32_t)first;
@@ -224,7 +203,8 @@ static void ask_arrived(struct sr_early *early, const struct sr_request *doc, si
 {
     for (; *left && early->ask.text_span < doc->n_spans; early->ask.text_span++) {
         const struct sr_span *span = &doc->spans[early->ask.text_span];
-        if (sr_turns_is_text(span) && !read_string(early, &ask_reader, doc, span, &early->ask.at, left))
+        if (sr_walk_is_text(span, SR_TEXTS_JUDGED) &&
+            !read_string(early, &ask_reader, doc, span, &early->ask.at, left))
             return;
         early->ask.at = 0;
     }
@@ -252,7 +232,7 @@ static bool find_message(struct sr_early *early, const struct sr_request *doc)
         if (doc->spans[i].id != SR_AT_MESSAGE)
             continue;
         if (doc->spans[i].flags & SR_SPAN_OPEN)
-            begin_message(early, i, role_so_far(doc, i));
+            begin_message(early, i, sr_walk_role(doc, i));
         early->ask.message = (uint32_t)i;
     }
     return early->ask.message != SR_SPAN_NONE;

@@ -1,6 +1,8 @@
 /* Reads requests off their spans. Spans are in order of their start, so a container's content follows it. */
 #include "router/request/request.h"
 
+#include "router/request/walk.h"
+
 #include <stdio.h>
 
 #define METADATA_MAX       32
@@ -184,16 +186,11 @@ static void join(struct joined *out, struct sr_bytes text)
 /* Adds every text of a container (a string, or an array's strings and text parts), given its span. */
 static void join_texts(struct joined *out, const struct sr_request *doc, uint32_t container)
 {
-    const struct sr_span *span = &doc->spans[container];
-    for (size_t i = container; i < doc->n_spans && doc->spans[i].start < span->end; i++) {
-        const struct sr_span *text = &doc->spans[i];
-        if (text->kind != SR_JSON_STRING)
-            continue;
-        if (i == container || text->id == SR_AT_PART_TEXT || text->id == SR_AT_PROMPT_ITEM) {
-            struct sr_bytes decoded = sr_span_text(text, doc->body, out->arena);
-            out->failed |= decoded.p == NULL;
-            join(out, decoded);
-        }
+    size_t end = doc->spans[container].end;
+    for (size_t i = container; (i = sr_walk_text(doc, i, end, SR_TEXTS_CONTENT)) < doc->n_spans; i++) {
+        struct sr_bytes decoded = sr_span_text(&doc->spans[i], doc->body, out->arena);
+        out->failed |= decoded.p == NULL;
+        join(out, decoded);
     }
 }
 
@@ -219,68 +216,33 @@ static uint64_t decoded_size(const struct sr_span *span, struct sr_bytes body)
     return size;
 }
 
-enum role { ROLE_OTHER, ROLE_USER, ROLE_TOOL };
-
-static enum role role_of(const struct sr_request *doc, const struct sr_span *span, struct sr_arena *arena)
-{
-    struct sr_bytes role = sr_span_text(span, doc->body, arena);
-    if (sr_bytes_eq(role, SR_LIT("user")))
-        return ROLE_USER;
-    if (sr_bytes_eq(role, SR_LIT("tool")) || sr_bytes_eq(role, SR_LIT("function")))
-        return ROLE_TOOL;
-    return ROLE_OTHER;
-}
-
-/* The role and content of the message whose span is `message`; SR_SPAN_NONE without content. */
-static uint32_t message_content(const struct sr_request *doc, size_t message, enum role *role,
-                                struct sr_arena *arena)
-{
-    uint32_t content = SR_SPAN_NONE;
-    *role = ROLE_OTHER;
-    for (size_t i = message + 1; i < doc->n_spans && doc->spans[i].start < doc->spans[message].end; i++) {
-        if (doc->spans[i].parent != message)
-            continue;
-        if (doc->spans[i].id == SR_AT_ROLE)
-            *role = role_of(doc, &doc->spans[i], arena);
-        else if (doc->spans[i].id == SR_AT_CONTENT)
-            content = (uint32_t)i;
-    }
-    return content;
-}
-
 static uint64_t total_texts(const struct sr_request *doc, uint32_t container)
 {
+    size_t end = doc->spans[container].end;
     uint64_t total = 0;
-    for (size_t i = container; i < doc->n_spans && doc->spans[i].start < doc->spans[container].end; i++) {
-        const struct sr_span *span = &doc->spans[i];
-        if (span->kind == SR_JSON_STRING && (span->id == SR_AT_CONTENT || span->id == SR_AT_PART_TEXT ||
-                                             span->id == SR_AT_PROMPT || span->id == SR_AT_PROMPT_ITEM))
-            total += decoded_size(span, doc->body);
-    }
+    for (size_t i = container; (i = sr_walk_text(doc, i, end, SR_TEXTS_CONTENT)) < doc->n_spans; i++)
+        total += decoded_size(&doc->spans[i], doc->body);
     return total;
 }
 
+/* The last user message; when it says nothing, all that no user and no tool said. */
 static void join_chat(struct joined *out, const struct sr_request *doc)
 {
     uint32_t messages = doc->at.messages, last_user = SR_SPAN_NONE;
-    const struct sr_span *all = &doc->spans[messages];
-    enum role role;
-    for (size_t i = messages + 1; i < doc->n_spans && doc->spans[i].start < all->end; i++) {
-        if (doc->spans[i].id != SR_AT_MESSAGE)
-            continue;
-        uint32_t content = message_content(doc, i, &role, out->arena);
-        if (role == ROLE_USER && content != SR_SPAN_NONE)
+    size_t end = doc->spans[messages].end, i;
+    for (i = messages; (i = sr_walk_message(doc, i)) < doc->n_spans && doc->spans[i].start < end; i++) {
+        uint32_t content = sr_walk_content(doc, i);
+        if (content != SR_SPAN_NONE && sr_walk_role(doc, i) == SR_ROLE_USER)
             last_user = content;
     }
     if (last_user != SR_SPAN_NONE)
         join_texts(out, doc, last_user);
     if (out->text.n)
         return;
-    for (size_t i = messages + 1; i < doc->n_spans && doc->spans[i].start < all->end; i++) {
-        if (doc->spans[i].id != SR_AT_MESSAGE)
-            continue;
-        uint32_t content = message_content(doc, i, &role, out->arena);
-        if (role == ROLE_OTHER && content != SR_SPAN_NONE)
+    for (i = messages; (i = sr_walk_message(doc, i)) < doc->n_spans && doc->spans[i].start < end; i++) {
+        uint32_t content = sr_walk_content(doc, i);
+        enum sr_signal_role role = sr_walk_role(doc, i);
+        if (content != SR_SPAN_NONE && role != SR_ROLE_USER && role != SR_ROLE_TOOL)
             join_texts(out, doc, content);
     }
 }

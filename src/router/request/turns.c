@@ -1,6 +1,8 @@
 /* One walk over the messages' spans counts, the next one fills. */
 #include "router/request/turns.h"
 
+#include "router/request/walk.h"
+
 /* A walk: with `out` empty it only counts. */
 struct walk {
     const struct sr_request *doc;
@@ -9,40 +11,6 @@ struct walk {
     size_t turns, pieces;
     bool fill, failed;
 };
-
-bool sr_turns_is_text(const struct sr_span *span)
-{
-    if (span->kind != SR_JSON_STRING)
-        return false;
-    switch (span->id) {
-    case SR_AT_CONTENT:
-    case SR_AT_PART_TEXT:
-    case SR_AT_MESSAGE_TEXT:
-    case SR_AT_PROMPT:
-    case SR_AT_PROMPT_ITEM:
-        return true;
-    default:
-        return false;
-    }
-}
-
-static enum sr_signal_role role_of(struct walk *walk, size_t message)
-{
-    const struct sr_request *doc = walk->doc;
-    struct sr_bytes role = {"", 0};
-    for (size_t i = message + 1; i < doc->n_spans && doc->spans[i].start < doc->spans[message].end; i++)
-        if (doc->spans[i].id == SR_AT_ROLE && doc->spans[i].parent == message)
-            role = sr_span_text(&doc->spans[i], doc->body, walk->arena);
-    if (sr_bytes_eq(role, SR_LIT("user")))
-        return SR_ROLE_USER;
-    if (sr_bytes_eq(role, SR_LIT("assistant")))
-        return SR_ROLE_ASSISTANT;
-    if (sr_bytes_eq(role, SR_LIT("tool")) || sr_bytes_eq(role, SR_LIT("function")))
-        return SR_ROLE_TOOL;
-    if (sr_bytes_eq(role, SR_LIT("system")) || sr_bytes_eq(role, SR_LIT("developer")))
-        return SR_ROLE_SYSTEM;
-    return SR_ROLE_OTHER;
-}
 
 /* The decoded strings of pieces [first, walk->pieces) joined by spaces. A single one is borrowed. */
 static struct sr_bytes join(struct walk *walk, size_t first)
@@ -79,9 +47,7 @@ static void add_turn(struct walk *walk, size_t from, size_t end, enum sr_signal_
 {
     const struct sr_request *doc = walk->doc;
     size_t first = walk->pieces;
-    for (size_t i = from; i < doc->n_spans && doc->spans[i].start < end; i++) {
-        if (!sr_turns_is_text(&doc->spans[i]))
-            continue;
+    for (size_t i = from; (i = sr_walk_text(doc, i, end, SR_TEXTS_JUDGED)) < doc->n_spans; i++) {
         if (walk->fill)
             walk->out->pieces[walk->pieces] =
                 (struct sr_turn_piece){.turn = (uint32_t)walk->turns, .span = (uint32_t)i};
@@ -102,10 +68,12 @@ static void walk_all(struct walk *walk)
     }
     if (doc->at.messages == SR_SPAN_NONE)
         return;
-    const struct sr_span *all = &doc->spans[doc->at.messages];
-    for (size_t i = doc->at.messages + 1; i < doc->n_spans && doc->spans[i].start < all->end; i++)
-        if (doc->spans[i].id == SR_AT_MESSAGE)
-            add_turn(walk, i, doc->spans[i].end, walk->fill ? role_of(walk, i) : SR_ROLE_OTHER);
+    size_t end = doc->spans[doc->at.messages].end;
+    for (size_t i = doc->at.messages; (i = sr_walk_message(doc, i)) < doc->n_spans; i++) {
+        if (doc->spans[i].start >= end)
+            return;
+        add_turn(walk, i, doc->spans[i].end, walk->fill ? sr_walk_role(doc, i) : SR_ROLE_OTHER);
+    }
 }
 
 /* What the user asks now: the last user turn; without one that says something, all that no tool said. */
@@ -148,7 +116,7 @@ int sr_turns_one(const struct sr_request *doc, uint32_t message, struct sr_arena
         return SR_ENOMEM;
     walk.turns = walk.pieces = 0;
     walk.fill = true;
-    add_turn(&walk, message, doc->spans[message].end, role_of(&walk, message));
+    add_turn(&walk, message, doc->spans[message].end, sr_walk_role(doc, message));
     return walk.failed ? SR_ENOMEM : SR_OK;
 }
 

@@ -32,9 +32,6 @@ int sr_turns_read(const struct sr_request *doc, struct sr_arena *arena, struct s
 int sr_turns_one(const struct sr_request *doc, uint32_t message, struct sr_arena *arena,
                  struct sr_signal_turn *out) SR_WARN_UNUSED;
 
-/* Is the span a string that belongs to a turn's text? */
-bool sr_turns_is_text(const struct sr_span *span);
-
 /* The bytes of the body that hold [start, end) of a piece's decoded text, both inside of the piece. An escape
  * sequence that is cut is taken whole. */
 void sr_turns_place(const struct sr_request *doc, const struct sr_turn_piece *piece, size_t start, size_t end,
