@@ -4,16 +4,16 @@
  */
 #include "base/clock.h"
 #include "router/exchange.h"
-#include "router/reply/reply.h"
+#include "router/reply/headers.h"
 
 /* Whose plugin reads the answer: the decision that routed the request, else its guard; NULL: none. */
 static const struct sr_config_decision *plugin_of(const sr_exchange *x)
 {
-    const struct sr_config_decision *routed = sr_exchange_decision(x);
+    const struct sr_config_decision *routed = sr_record_decision(&x->record, x->router->config);
     if (routed && routed->plugins.response_jailbreak.set)
         return routed;
     const struct sr_config_decision *guard =
-        x->guard.decision >= 0 ? &x->router->config->decisions[x->guard.decision] : NULL;
+        x->record.guard.decision >= 0 ? &x->router->config->decisions[x->record.guard.decision] : NULL;
     return guard && guard->plugins.response_jailbreak.set ? guard : NULL;
 }
 
@@ -23,7 +23,7 @@ static void note_finding(sr_exchange *x)
     if (!x->answer.guard.found || x->answer_found)
         return;
     x->answer_found = true;
-    sr_exchange_answer_finding(x);
+    sr_exchange_report_finding(x);
 }
 
 static void late_result(void *ctx)
@@ -65,20 +65,22 @@ void sr_exchange_answer_head(sr_exchange *x, int status, const struct sr_header 
                              struct sr_header_edits *edits)
 {
     const struct sr_config_decision *guard =
-        x->guard.decision >= 0 ? &x->router->config->decisions[x->guard.decision] : NULL;
+        x->record.guard.decision >= 0 ? &x->router->config->decisions[x->record.guard.decision] : NULL;
     struct sr_response_guard_plan plan;
     struct sr_answer_head head = {
         .status = status,
         .mode = sr_answer_mode_of(status, headers, n_headers),
-        .dialect = x->doc.dialect,
-        .paths = sr_dialect_answer_paths(x->router->paths, x->doc.dialect),
-        .strip_usage = x->hidden_usage,
-        .restores = guard && guard->plugins.guard.restore ? &x->guard.redaction : NULL,
+        .dialect = x->body.doc.dialect,
+        .paths = sr_dialect_answer_paths(x->router->paths, x->body.doc.dialect),
+        .strip_usage = x->edited.hidden_usage,
+        .restores = guard && guard->plugins.guard.restore ? &x->edited.redaction : NULL,
         .guard = status / 100 == 2 ? plan_guard(x, &plan) : NULL,
     };
     x->record.times.answer_head = sr_clock_ns();
     sr_answer_begin(&x->answer, &head);
-    sr_headers_answer(x, status, headers, n_headers, edits);
+    struct sr_answer_headers answer = {headers, n_headers, sr_answer_changes_length(&x->answer)};
+    sr_exchange_note_answer(x);
+    sr_headers_answer(&x->record, x->router, &answer, &x->arena, edits);
 }
 
 bool sr_exchange_answer_held(const sr_exchange *x)
@@ -91,18 +93,22 @@ bool sr_exchange_answer_held(const sr_exchange *x)
 static void refuse_answer(sr_exchange *x, enum sr_answer_step step)
 {
     const struct sr_response_guard *guard = &x->answer.guard;
-    x->error_reason = "jailbreak_block";
-    x->error_code = SR_RESPONSE_BLOCKED_CODE;
+    x->record.error_reason = "jailbreak_block";
+    x->record.error_code = SR_RESPONSE_BLOCKED_CODE;
     if (step == SR_ANSWER_END) {
-        x->verdict.outcome = SR_OUTCOME_BLOCKED;
+        x->verdict.outcome = x->record.outcome = SR_OUTCOME_BLOCKED;
         return;
     }
-    sr_reply_error(
-        x,
-        (struct sr_error_reply){403, "invalid_request_error", SR_RESPONSE_BLOCKED_CODE, NULL, true, "error"},
-        "The answer was blocked: it looks like the result of an attack on the model (type: %s, "
-        "confidence: %.3f).",
-        guard->kind, (double)guard->risk);
+    struct sr_refusal refusal;
+    sr_refuse(&refusal, 403, SR_RESPONSE_BLOCKED_CODE, NULL,
+              "The answer was blocked: it looks like the result of an attack on the model (type: %s, "
+              "confidence: %.3f).",
+              guard->kind, (double)guard->risk);
+    refusal.type = "invalid_request_error";
+    refusal.blocked = true;
+    refusal.path = "error";
+    sr_exchange_note_answer(x);
+    sr_exchange_refuse(x, &refusal);
 }
 
 /* What follows from a step; `blocked`: it was blocked before. */
@@ -133,4 +139,10 @@ enum sr_answer_step sr_exchange_answer_body(sr_exchange *x, const void *p, size_
     if (n)
         x->record.times.last_token = sr_clock_ns();
     return take_step(x, sr_answer_body(&x->answer, sr_bytes_of(p, n), last), blocked, slices, n_slices);
+}
+
+void sr_exchange_answer_headers(sr_exchange *x, const struct sr_header **headers, size_t *n_headers)
+{
+    sr_exchange_note_answer(x);
+    sr_headers_answer_guard(&x->record, &x->arena, headers, n_headers);
 }

@@ -74,6 +74,15 @@ const char *sr_guard_action_name(int action)
     return action < 0 ? "" : names[action];
 }
 
+const char *sr_record_entities(uint32_t types, struct sr_arena *arena)
+{
+    const char *names = "";
+    for (int type = 0; type < SR_ENTITY_TYPES && names; type++)
+        if (types >> type & 1)
+            names = sr_arena_printf(arena, "%s%s%s", names, names[0] ? "," : "", sr_entity_names[type]);
+    return names;
+}
+
 const char *sr_record_guard_name(const struct sr_record *record, const struct sr_config *config)
 {
     const struct sr_record_guard *guard = &record->guard;

@@ -34,16 +34,6 @@ struct sr_record_guard {
     size_t redacted;    /* places of the body that got a placeholder */
 };
 
-/* Kinds of edits of the body, in their order: bits of `edits`. */
-enum sr_record_edit {
-    SR_RECORD_EDIT_MODEL,
-    SR_RECORD_EDIT_STREAM,
-    SR_RECORD_EDIT_REASONING,
-    SR_RECORD_EDIT_PROMPT,
-    SR_RECORD_EDIT_PARAMS,
-    SR_RECORD_EDIT_REDACTION,
-};
-
 /* What the guard of answers did. */
 struct sr_record_answer_guard {
     const char *decision; /* whose plugin it is; NULL: none */
@@ -100,7 +90,7 @@ struct sr_record {
     const char *effort;          /* "" = none */
     bool forwarded;              /* a verdict was to forward, whatever came later */
     const char *target;          /* the backend that the door uses; NULL = not told */
-    uint32_t edits;              /* kinds of edits that changed the body */
+    uint32_t edits;              /* kinds of edits that changed the body: bits of enum sr_edit_kind */
     int family;                  /* of reasoning, that an edit was written for; -1 = none */
     bool injected_prompt;        /* a system prompt was put in */
     bool edited;                 /* the body was changed: `sent` is not one slice of `body` */
@@ -144,6 +134,9 @@ const char *sr_record_failure(int status);
 
 /* "allow", "block", ...; "" for -1. */
 const char *sr_guard_action_name(int action);
+
+/* "EMAIL_ADDRESS,PERSON" of a mask, in the arena; NULL when it is out of memory. */
+const char *sr_record_entities(uint32_t types, struct sr_arena *arena);
 
 /* Whose block it is: the guard's name, or the policy's. */
 const char *sr_record_guard_name(const struct sr_record *record, const struct sr_config *config);

@@ -57,7 +57,7 @@ static sr_exchange *start_late(sr_runtime *runtime, struct loop *loop, const cha
     for (int i = 0; i < 1000; i++) {
         snprintf(numbered, sizeof numbered, "%s, %d", text, i);
         sr_exchange *x = start(runtime, loop, numbered);
-        if (x->wanted == BIT(SR_SIGNAL_PII) && !x->results[SR_SIGNAL_PII])
+        if (x->routing.wanted == BIT(SR_SIGNAL_PII) && !x->routing.results[SR_SIGNAL_PII])
             return x;
         sr_exchange_end(x, SR_END_CLIENT_GONE);
     }
@@ -79,30 +79,30 @@ static void test_together(void **state)
     sr_runtime *runtime = open_yaml(yaml);
     (void)state;
     sr_exchange *x = start_late(runtime, &loop, "how is the weather");
-    assert_int_equal(x->wanted, BIT(SR_SIGNAL_PII));
-    assert_int_equal(x->begun, BIT(SR_SIGNAL_PII) | BIT(SR_SIGNAL_KEYWORD) | BIT(SR_SIGNAL_EMBEDDING));
-    assert_null(x->results[SR_SIGNAL_KEYWORD]);
+    assert_int_equal(x->routing.wanted, BIT(SR_SIGNAL_PII));
+    assert_int_equal(x->routing.begun, BIT(SR_SIGNAL_PII) | BIT(SR_SIGNAL_KEYWORD) | BIT(SR_SIGNAL_EMBEDDING));
+    assert_null(x->routing.results[SR_SIGNAL_KEYWORD]);
     finish(&loop);
     assert_string_equal(sr_exchange_verdict(x)->decision, "near");
-    assert_int_equal(x->wanted, x->begun);
-    assert_int_equal(x->results[SR_SIGNAL_EMBEDDING]->status, SR_OK);
+    assert_int_equal(x->routing.wanted, x->routing.begun);
+    assert_int_equal(x->routing.results[SR_SIGNAL_EMBEDDING]->status, SR_OK);
     sr_exchange_end(x, SR_END_COMPLETE);
 
     /* A keyword settles it: the text is not compared to anything. */
     x = start_late(runtime, &loop, "how deep is the weather");
-    assert_int_equal(x->begun, BIT(SR_SIGNAL_PII) | BIT(SR_SIGNAL_KEYWORD));
+    assert_int_equal(x->routing.begun, BIT(SR_SIGNAL_PII) | BIT(SR_SIGNAL_KEYWORD));
     finish(&loop);
     assert_string_equal(sr_exchange_verdict(x)->decision, "deep");
     sr_exchange_end(x, SR_END_COMPLETE);
 
     /* The guard finds something: the rest does not count. */
     x = start_late(runtime, &loop, "write to zebra@example.com about the weather");
-    assert_true(x->begun >> SR_SIGNAL_EMBEDDING & 1);
+    assert_true(x->routing.begun >> SR_SIGNAL_EMBEDDING & 1);
     finish(&loop);
     check_reply(x, 403, "pii");
-    assert_int_equal(x->wanted, BIT(SR_SIGNAL_PII));
-    assert_null(x->results[SR_SIGNAL_EMBEDDING]);
-    assert_null(x->results[SR_SIGNAL_KEYWORD]);
+    assert_int_equal(x->routing.wanted, BIT(SR_SIGNAL_PII));
+    assert_null(x->routing.results[SR_SIGNAL_EMBEDDING]);
+    assert_null(x->routing.results[SR_SIGNAL_KEYWORD]);
     sr_exchange_end(x, SR_END_COMPLETE);
     sr_runtime_close(runtime);
 }
@@ -121,7 +121,7 @@ static void test_given_up(void **state)
             sr_exchange_timeout(x);
             assert_non_null(sr_exchange_verdict(x));
             assert_non_null(
-                x->results[SR_SIGNAL_PII]); /* out of time, unless the neural classifier was faster */
+                x->routing.results[SR_SIGNAL_PII]); /* out of time, unless the neural classifier was faster */
         }
         sr_exchange_end(x, i % 2 ? SR_END_COMPLETE : SR_END_CLIENT_GONE);
     }
@@ -150,7 +150,7 @@ static void test_guards_answer_in_time(void **state)
     assert_null(sr_exchange_verdict(x));
     sr_exchange_timeout(x);
     check_reply(x, 403, "pii");
-    const struct sr_signal_result *result = x->results[SR_SIGNAL_PII];
+    const struct sr_signal_result *result = x->routing.results[SR_SIGNAL_PII];
     assert_int_equal(result->status, SR_OK);
     assert_true(result->neural_late && result->scanned_bytes == result->all_bytes &&
                 result->neural_bytes == 0);

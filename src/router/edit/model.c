@@ -1,12 +1,12 @@
 /* The model: the client's name for it becomes the one that the upstream knows. */
-#include "router/edit/edit.h"
+#include "router/edit/piece.h"
+#include "json/splice.h"
 
 int sr_edit_model(struct sr_edit *edit)
 {
-    const sr_exchange *x = edit->x;
-    const struct sr_config_model *model = sr_exchange_model(x);
-    const char *name =
-        x->choice.lora_name && x->choice.lora_name[0] ? x->choice.lora_name : model->provider_model_id;
+    const char *lora = edit->in->choice->lora_name;
+    const char *own = edit->in->router->config->models[edit->in->model].provider_model_id;
+    const char *name = lora && lora[0] ? lora : own;
     const struct sr_span *span = &edit->doc->spans[edit->doc->at.model];
     if (sr_bytes_eq(sr_span_text(span, edit->doc->body, edit->arena), sr_bytes_str(name)))
         return SR_OK;

@@ -4,7 +4,8 @@
  * Only the first message counts as the client's system prompt, and only with role system or developer. Its
  * other members and, when inserting, its content's bytes stay as they are.
  */
-#include "router/edit/edit.h"
+#include "router/edit/piece.h"
+#include "json/splice.h"
 
 /* The span of a member of message `message`, the last of a repeated one; SR_SPAN_NONE when it has none. */
 static uint32_t member_of(const struct sr_request *doc, uint32_t message, uint16_t id)
@@ -63,7 +64,7 @@ int sr_edit_prompt(struct sr_edit *edit)
     if (first >= doc->n_spans || doc->spans[first].id != SR_AT_MESSAGE ||
         doc->spans[first].parent != doc->at.messages)
         return SR_OK;
-    edit->x->injected_prompt = true;
+    edit->out->injected_prompt = true;
     if (!is_system(edit, first))
         return prepend_message(edit, prompt);
     uint32_t content = member_of(doc, first, SR_AT_CONTENT);

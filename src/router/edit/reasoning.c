@@ -4,7 +4,8 @@
  * The client's own `reasoning_effort` gives way to the decision; its other chat_template_kwargs stay. A model
  * without a family gets no reasoning members at all.
  */
-#include "router/edit/edit.h"
+#include "router/edit/piece.h"
+#include "json/splice.h"
 
 static int drop_effort(struct sr_edit *edit)
 {
@@ -32,8 +33,8 @@ static int set_kwarg(struct sr_edit *edit, const char *parameter, struct sr_byte
 /* On: the decision's effort. Off: what the client asked for, or low. */
 static struct sr_bytes effort_value(struct sr_edit *edit)
 {
-    if (edit->x->choice.use_reasoning)
-        return sr_edit_json(edit, "\"", sr_bytes_str(edit->x->verdict.effort), "\"");
+    if (edit->in->choice->use_reasoning)
+        return sr_edit_json(edit, "\"", sr_bytes_str(edit->in->effort), "\"");
     uint32_t span = edit->doc->at.reasoning_effort;
     if (span != SR_SPAN_NONE && edit->doc->spans[span].kind == SR_JSON_STRING)
         return sr_span_raw(&edit->doc->spans[span], edit->doc->body);
@@ -61,17 +62,17 @@ static int set_effort(struct sr_edit *edit, const struct sr_config_family *famil
 
 int sr_edit_reasoning(struct sr_edit *edit)
 {
-    const sr_exchange *x = edit->x;
-    const struct sr_config_model *model = sr_exchange_model(x);
+    const struct sr_router *router = edit->in->router;
+    const struct sr_config_model *model = &router->config->models[edit->in->model];
     if (!edit->doc->dialect->takes_reasoning)
         return SR_OK;
     if (model->family < 0)
         return drop_effort(edit);
-    const struct sr_config_family *family = &x->router->config->families[model->family];
-    edit->x->record.family = model->family;
+    const struct sr_config_family *family = &router->config->families[model->family];
+    edit->out->family = model->family;
     switch (family->type) {
     case SR_REASONING_EFFORT:
-        return set_effort(edit, family, x->router->models[x->model].top_level_effort);
+        return set_effort(edit, family, router->models[edit->in->model].top_level_effort);
     case SR_REASONING_TOP_LEVEL_EFFORT:
         return set_effort(edit, family, true);
     case SR_REASONING_CHAT_TEMPLATE_KWARGS:
@@ -80,5 +81,5 @@ int sr_edit_reasoning(struct sr_edit *edit)
     int rc = drop_effort(edit);
     return rc ? rc
               : set_kwarg(edit, family->parameter,
-                          x->choice.use_reasoning ? SR_LIT("true") : SR_LIT("false"));
+                          edit->in->choice->use_reasoning ? SR_LIT("true") : SR_LIT("false"));
 }

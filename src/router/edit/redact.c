@@ -1,6 +1,7 @@
 /* Finds the strings of the body that a find lies in, and gives its bytes a placeholder. */
 #include "base/hash.h"
 #include "router/edit/edit.h"
+#include "json/splice.h"
 
 /* Distinct values by type and bytes, found by hash. */
 struct table {
@@ -53,7 +54,7 @@ static bool is_bare(struct sr_bytes text, size_t start, size_t end)
 static struct sr_bytes written(struct sr_edit *edit, const struct sr_turn_piece *piece,
                                const struct sr_signal_finding *find, struct sr_bytes placeholder)
 {
-    struct sr_bytes text = edit->x->guard.turns.items[find->turn].text;
+    struct sr_bytes text = edit->in->turns->items[find->turn].text;
     struct sr_bytes inside = sr_bytes_of(text.p + piece->start, piece->end - piece->start);
     bool call = edit->doc->spans[piece->span].id == SR_AT_MESSAGE_TEXT;
     if (!call || find->start < piece->start || find->end > piece->end ||
@@ -66,7 +67,7 @@ static struct sr_bytes written(struct sr_edit *edit, const struct sr_turn_piece 
 static int redact(struct sr_edit *edit, const struct sr_signal_finding *find, size_t *piece,
                   struct sr_bytes placeholder)
 {
-    const struct sr_turns *turns = &edit->x->guard.turns;
+    const struct sr_turns *turns = edit->in->turns;
     bool first = true;
     while (*piece < turns->n_pieces &&
            (turns->pieces[*piece].turn < find->turn ||
@@ -86,7 +87,7 @@ static int redact(struct sr_edit *edit, const struct sr_signal_finding *find, si
         if (rc)
             return rc;
         first = false;
-        edit->x->guard.redaction.places++;
+        edit->out->redaction.places++;
     }
     return SR_OK;
 }
@@ -109,23 +110,21 @@ static int sort_by_type(struct sr_redaction *redaction, struct sr_arena *arena)
     return SR_OK;
 }
 
-int sr_redact_edit(struct sr_edit *edit)
+int sr_edit_redact(struct sr_edit *edit)
 {
-    sr_exchange *x = edit->x;
-    const struct sr_signal_result *result = x->results[SR_SIGNAL_PII];
+    const struct sr_edit_inputs *in = edit->in;
+    struct sr_redaction *redaction = &edit->out->redaction;
     struct table table;
     size_t piece = 0;
-    if (sr_guard_action(x) != SR_GUARD_REDACT || !result || result->status || result->n_finds == 0)
+    if (in->n_redactions == 0)
         return SR_OK;
-    int rc = table_new(&table, &x->guard.redaction, result->n_finds, edit->arena);
-    for (size_t i = 0; !rc && i < result->n_finds; i++) {
-        const struct sr_signal_finding *find = &result->finds[i];
-        if (!sr_guard_counts(x, find))
-            continue;
-        struct sr_bytes text = x->guard.turns.items[find->turn].text;
+    int rc = table_new(&table, redaction, in->n_redactions, edit->arena);
+    for (size_t i = 0; !rc && i < in->n_redactions; i++) {
+        const struct sr_signal_finding *find = &in->redactions[i];
+        struct sr_bytes text = in->turns->items[find->turn].text;
         struct sr_bytes value = sr_bytes_of(text.p + find->start, find->end - find->start);
         const struct sr_redacted *entry = entry_of(&table, find->type, value, edit->arena);
         rc = entry ? redact(edit, find, &piece, entry->placeholder) : SR_ENOMEM;
     }
-    return rc ? rc : sort_by_type(&x->guard.redaction, edit->arena);
+    return rc ? rc : sort_by_type(redaction, edit->arena);
 }

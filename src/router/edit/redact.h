@@ -2,7 +2,7 @@
  * Redaction: placeholders in the place of private data in a body, and what they stand for.
  *
  * Equal values of a type have one placeholder, numbered in the order of the conversation, so that a turn that
- * comes again is redacted as before. The values live in the exchange's arena and go nowhere else.
+ * comes again is redacted as before. The values live in the request's arena and go nowhere else.
  */
 #ifndef SR_ROUTER_EDIT_REDACT_H
 #define SR_ROUTER_EDIT_REDACT_H
@@ -24,11 +24,5 @@ struct sr_redaction {
         first[SR_ENTITY_TYPES + 1]; /* where each type's items begin; number k of a type is k - 1 further */
     size_t places;                  /* that were changed */
 };
-
-struct sr_edit;
-
-/* Adds an edit for each find that counts, and fills the exchange's redaction. SR_ENOMEM, SR_ELIMIT,
- * SR_ECONFLICT. */
-int sr_redact_edit(struct sr_edit *edit) SR_WARN_UNUSED;
 
 #endif

@@ -3,14 +3,15 @@
  * What the client did not ask for is taken out of the answer again (answer.c).
  */
 #include "router/edit/edit.h"
+#include "json/splice.h"
 
 int sr_edit_stream(struct sr_edit *edit)
 {
     const struct sr_request *doc = edit->doc;
     if (!sr_request_is_true(doc, doc->at.stream) || sr_request_is_true(doc, doc->at.include_usage) ||
-        !doc->dialect->takes_usage_option || edit->x->head.answer_unseen)
+        !doc->dialect->takes_usage_option)
         return SR_OK;
-    edit->x->hidden_usage = true;
+    edit->out->hidden_usage = true;
     edit->owns_stream_options = true;
     uint32_t options = doc->at.stream_options;
     if (options != SR_SPAN_NONE && doc->spans[options].kind == SR_JSON_OBJECT)

@@ -48,20 +48,20 @@ static int append_text(struct sr_buf *buf, const char *key, const char *text)
     return rc ? rc : sr_buf_append(buf, "\"", 1);
 }
 
-static int append_head(struct sr_buf *buf, const sr_exchange *x, const char *id, const char *owner)
+static int append_head(struct sr_buf *buf, const struct sr_router *router, const char *id, const char *owner)
 {
     int rc = sr_buf_append_bytes(buf, SR_LIT("{\"id\":\""));
     if (!rc)
         rc = sr_buf_append_json(buf, sr_bytes_str(id));
     if (!rc)
         rc = sr_buf_printf(buf, "\",\"object\":\"model\",\"created\":%llu,\"owned_by\":\"%s\"",
-                           (unsigned long long)x->router->created, owner);
+                           (unsigned long long)router->created, owner);
     return rc;
 }
 
-static int append_auto(struct sr_buf *buf, const sr_exchange *x, const char *name, bool first)
+static int append_auto(struct sr_buf *buf, const struct sr_router *router, const char *name, bool first)
 {
-    int rc = append_head(buf, x, name, "semroute");
+    int rc = append_head(buf, router, name, "semroute");
     if (!rc)
         rc = sr_buf_printf(
             buf,
@@ -71,9 +71,10 @@ static int append_auto(struct sr_buf *buf, const sr_exchange *x, const char *nam
     return rc;
 }
 
-static int append_model(struct sr_buf *buf, const sr_exchange *x, const struct sr_config_model *model)
+static int append_model(struct sr_buf *buf, const struct sr_router *router,
+                        const struct sr_config_model *model)
 {
-    int rc = append_head(buf, x, model->name, "upstream-endpoint");
+    int rc = append_head(buf, router, model->name, "upstream-endpoint");
     if (!rc)
         rc = append_text(buf, "description", model->description);
     if (!rc)
@@ -99,31 +100,20 @@ static int append_model(struct sr_buf *buf, const sr_exchange *x, const struct s
     return rc;
 }
 
-void sr_reply_models(sr_exchange *x)
+int sr_reply_models(const struct sr_router *router, struct sr_buf *out)
 {
-    const struct sr_config *config = x->router->config;
+    const struct sr_config *config = router->config;
     const struct sr_strings *names = &config->global.auto_model_names;
-    sr_reply_settle(x, SR_OUTCOME_LOCAL, 200);
-    sr_buf_clear(&x->reply);
-    int rc = sr_buf_append_bytes(&x->reply, SR_LIT("{\"object\":\"list\",\"data\":["));
-    bool first = true;
-    for (size_t i = 0; !rc && i < names->count; i++) {
-        if (!first)
-            rc = sr_buf_append(&x->reply, ",", 1);
+    size_t n = config->global.include_config_models_in_list ? config->n_models : 0;
+    int rc = sr_buf_append_bytes(out, SR_LIT("{\"object\":\"list\",\"data\":["));
+    for (size_t i = 0; !rc && i < names->count + n; i++) {
+        if (i)
+            rc = sr_buf_append(out, ",", 1);
         if (!rc)
-            rc = append_auto(&x->reply, x, names->items[i], i == 0);
-        first = false;
+            rc = i < names->count ? append_auto(out, router, names->items[i], i == 0)
+                                  : append_model(out, router, &config->models[i - names->count]);
     }
-    for (size_t i = 0; !rc && config->global.include_config_models_in_list && i < config->n_models; i++) {
-        if (!first)
-            rc = sr_buf_append(&x->reply, ",", 1);
-        if (!rc)
-            rc = append_model(&x->reply, x, &config->models[i]);
-        first = false;
-    }
-    if (!rc)
-        rc = sr_buf_append(&x->reply, "]}", 2);
-    sr_reply_finish(x, "application/json", rc);
+    return rc ? rc : sr_buf_append(out, "]}", 2);
 }
 
 static int hex(char c)
@@ -146,23 +136,19 @@ static struct sr_bytes percent_decode(struct sr_bytes s, struct sr_arena *arena)
     return (struct sr_bytes){out, n};
 }
 
-void sr_reply_model(sr_exchange *x, struct sr_bytes escaped_id)
+int sr_reply_model(const struct sr_router *router, struct sr_bytes escaped_id, struct sr_arena *arena,
+                   struct sr_refusal *refusal, struct sr_buf *out)
 {
-    const struct sr_config *config = x->router->config;
-    struct sr_bytes id = percent_decode(escaped_id, &x->arena);
+    const struct sr_config *config = router->config;
+    struct sr_bytes id = percent_decode(escaped_id, arena);
     int model = id.p ? sr_config_find_model(config, id) : -1;
     bool automatic = id.p && sr_config_is_auto(config, id);
     if (model < 0 && !automatic) {
-        sr_reply_error(x, (struct sr_error_reply){404, NULL, "model_not_found", "model"},
-                       "model \"%.*s\" is not available", (int)(id.n < 128 ? id.n : 128), id.p ? id.p : "");
-        return;
+        sr_refuse(refusal, 404, "model_not_found", "model", "model \"%.*s\" is not available",
+                  (int)(id.n < 128 ? id.n : 128), id.p ? id.p : "");
+        return SR_ENOENT;
     }
-    sr_reply_settle(x, SR_OUTCOME_LOCAL, 200);
-    sr_buf_clear(&x->reply);
-    int rc = SR_OK;
     if (model >= 0)
-        rc = append_model(&x->reply, x, &config->models[model]);
-    else
-        rc = append_auto(&x->reply, x, sr_arena_dup(&x->arena, id).p, false);
-    sr_reply_finish(x, "application/json", rc);
+        return append_model(out, router, &config->models[model]);
+    return append_auto(out, router, sr_arena_dup(arena, id).p, false);
 }

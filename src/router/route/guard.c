@@ -1,57 +1,49 @@
 /* What guards find out and decide. The reply of a block is in guard_block.c. */
 #include "router/route/guard.h"
 
-#include "router/exchange.h"
-
 void sr_guard_init(struct sr_guard *guard)
 {
     *guard = (struct sr_guard){.decision = -1, .risk = -1, .kind = ""};
 }
 
-bool sr_guard_names(const sr_exchange *x)
+bool sr_guard_names(const struct sr_router *router, int model)
 {
-    bool policy = x->router->may_see && x->model >= 0 && ~x->router->may_see[x->model];
-    return x->router->config->global.guards.explicit_models && !x->head.skip && (x->router->named || policy);
+    bool policy = router->may_see && model >= 0 && ~router->may_see[model];
+    return router->config->global.guards.explicit_models && (router->named || policy);
 }
 
-static bool reads_turns(const sr_exchange *x)
+bool sr_guard_reads_turns(const struct sr_config *config)
 {
-    const struct sr_config *config = x->router->config;
     return config->n_jailbreaks || config->n_piis || config->global.n_policies;
 }
 
-struct sr_bytes sr_guard_tenant(const sr_exchange *x)
+int sr_guard_begin(struct sr_guard *guard, const struct sr_guard_inputs *in, const struct sr_request *doc,
+                   struct sr_bytes tenant, struct sr_signal_input *input)
 {
-    return reads_turns(x) ? x->identity.tenant : SR_LIT("");
-}
-
-int sr_guard_begin(sr_exchange *x)
-{
-    if (!reads_turns(x))
+    guard->in = *in;
+    if (!sr_guard_reads_turns(in->router->config))
         return SR_OK;
-    int rc = sr_turns_read(&x->doc, &x->arena, &x->guard.turns);
-    return rc ? rc
-              : sr_signal_input_add_turns(x->input, x->guard.turns.items, x->guard.turns.n, x->identity.tenant);
+    int rc = sr_turns_read(doc, in->arena, &guard->turns);
+    return rc ? rc : sr_signal_input_add_turns(input, guard->turns.items, guard->turns.n, tenant);
 }
 
-static const struct sr_config_decision *guard_of(const sr_exchange *x)
+static const struct sr_config_decision *guard_of(const struct sr_guard *guard)
 {
-    return x->guard.decision >= 0 ? &x->router->config->decisions[x->guard.decision] : NULL;
+    return guard->decision >= 0 ? &guard->in.router->config->decisions[guard->decision] : NULL;
 }
 
-int sr_guard_action(const sr_exchange *x)
+int sr_guard_action(const struct sr_guard *guard)
 {
-    const struct sr_config_decision *decision = guard_of(x);
-    if (x->guard.denied)
+    const struct sr_config_decision *decision = guard_of(guard);
+    if (guard->denied)
         return SR_GUARD_BLOCK;
     return decision && decision->plugins.guard.set ? (int)decision->plugins.guard.action : -1;
 }
 
 /* ---- what matched ---- */
 
-static void note_attack(sr_exchange *x, const struct sr_signal_result *result, size_t rule)
+static void note_attack(struct sr_guard *guard, const struct sr_signal_result *result, size_t rule)
 {
-    struct sr_guard *guard = &x->guard;
     if (result->status) {
         guard->risk = 1;
         guard->kind = "classification_error";
@@ -64,15 +56,16 @@ static void note_attack(sr_exchange *x, const struct sr_signal_result *result, s
 }
 
 /* Marks what the leaves of the tree found that matched. */
-static void note_leaves(sr_exchange *x, const struct sr_config_rule *rule, bool *rules)
+static void note_leaves(struct sr_guard *guard, const struct sr_config_rule *rule, bool *rules)
 {
     for (size_t i = 0; rule->op != SR_RULE_LEAF && i < rule->n_children; i++)
-        note_leaves(x, &rule->children[i], rules);
+        note_leaves(guard, &rule->children[i], rules);
     int type = rule->op == SR_RULE_LEAF ? sr_signal_finding(sr_bytes_str(rule->type)) : -1;
     if (type != SR_SIGNAL_JAILBREAK && type != SR_SIGNAL_PII)
         return;
-    const struct sr_signal_result *result = x->results[type];
-    int index = sr_signals_find_rule(x->router->signals, (enum sr_signal_type)type, sr_bytes_str(rule->name));
+    const struct sr_signal_result *result = guard->in.results[type];
+    int index =
+        sr_signals_find_rule(guard->in.router->signals, (enum sr_signal_type)type, sr_bytes_str(rule->name));
     if (!result || index < 0)
         return;
     bool failed = result->status && rule->on_error == SR_ON_ERROR_MATCH;
@@ -82,114 +75,137 @@ static void note_leaves(sr_exchange *x, const struct sr_config_rule *rule, bool 
     if (type == SR_SIGNAL_PII)
         rules[index] = true;
     else
-        note_attack(x, result, (size_t)index);
+        note_attack(guard, result, (size_t)index);
 }
 
-bool sr_guard_counts(const sr_exchange *x, const struct sr_signal_finding *find)
+static bool counts(const struct sr_guard *guard, const struct sr_signal_finding *find)
 {
-    const struct sr_config *config = x->router->config;
+    const struct sr_config *config = guard->in.router->config;
     for (size_t i = 0; i < config->n_piis; i++)
-        if ((!x->guard.rules || x->guard.rules[i]) && sr_signal_pii_counts(&config->piis[i], find))
+        if ((!guard->rules || guard->rules[i]) && sr_signal_pii_counts(&config->piis[i], find))
             return true;
     return false;
 }
 
-static uint32_t counted_types(const sr_exchange *x)
+static uint32_t counted_types(const struct sr_guard *guard)
 {
-    const struct sr_signal_result *result = x->results[SR_SIGNAL_PII];
+    const struct sr_signal_result *result = guard->in.results[SR_SIGNAL_PII];
     uint32_t types = 0;
     for (size_t i = 0; result && !result->status && i < result->n_finds; i++)
-        if (sr_guard_counts(x, &result->finds[i]))
+        if (counts(guard, &result->finds[i]))
             types |= UINT32_C(1) << result->finds[i].type;
     return types;
 }
 
-bool sr_guard_decided(sr_exchange *x, const struct sr_decision *decision)
+bool sr_guard_decided(struct sr_guard *guard, const struct sr_decision *decision)
 {
-    const struct sr_config *config = x->router->config;
-    struct sr_guard *guard = &x->guard;
+    const struct sr_config *config = guard->in.router->config;
     guard->errors = decision->errors;
     if (decision->decision < 0)
         return false;
     const struct sr_config_decision *matched = &config->decisions[decision->decision];
-    bool *rules = sr_arena_calloc(&x->arena, config->n_piis + 1, sizeof *rules), any = false;
+    bool *rules = sr_arena_calloc(guard->in.arena, config->n_piis + 1, sizeof *rules), any = false;
     guard->decision = decision->decision;
     guard->confidence = decision->confidence;
     if (rules && matched->has_rules)
-        note_leaves(x, &matched->rules, rules);
+        note_leaves(guard, &matched->rules, rules);
     for (size_t i = 0; rules && i < config->n_piis; i++)
         any |= rules[i];
     guard->rules = any ? rules : NULL;
-    bool private_data = any || sr_guard_action(x) == SR_GUARD_REDACT;
-    guard->types = private_data ? counted_types(x) : 0;
+    bool private_data = any || sr_guard_action(guard) == SR_GUARD_REDACT;
+    guard->types = private_data ? counted_types(guard) : 0;
     return matched->plugins.fast_response.set ||
-           (matched->n_refs > 0 && (x->automatic || sr_guard_action(x) == SR_GUARD_ROUTE));
+           (matched->n_refs > 0 && (guard->in.automatic || sr_guard_action(guard) == SR_GUARD_ROUTE));
 }
 
 /* ---- policies ---- */
 
-bool sr_guard_wants_pii(const sr_exchange *x)
+/* The model that the request would go to. */
+static int model_of(const struct sr_guard *guard, const struct sr_decision *decision,
+                    const struct sr_choice *choice)
 {
-    if (sr_guard_action(x) == SR_GUARD_BLOCK)
+    return guard->in.automatic || decision->decision >= 0 ? choice->model : guard->in.model;
+}
+
+bool sr_guard_wants_pii(const struct sr_guard *guard, const struct sr_decision *decision,
+                        const struct sr_choice *choice)
+{
+    const uint32_t *may_see = guard->in.router->may_see;
+    int model = model_of(guard, decision, choice);
+    if (sr_guard_action(guard) == SR_GUARD_BLOCK)
         return false;
-    if (sr_guard_action(x) == SR_GUARD_REDACT)
-        return true;
-    int model = x->automatic || x->decision.decision >= 0 ? x->choice.model : x->model;
-    return x->router->may_see && model >= 0 && ~x->router->may_see[model];
+    return sr_guard_action(guard) == SR_GUARD_REDACT || (may_see && model >= 0 && ~may_see[model]);
 }
 
 /* Types that would reach a model: sure enough, and not taken out. */
-static uint32_t sent_types(const sr_exchange *x)
+static uint32_t sent_types(const struct sr_guard *guard)
 {
-    const struct sr_signal_result *result = x->results[SR_SIGNAL_PII];
-    float threshold = (float)x->router->config->global.pii_threshold;
-    bool redacts = sr_guard_action(x) == SR_GUARD_REDACT;
+    const struct sr_signal_result *result = guard->in.results[SR_SIGNAL_PII];
+    float threshold = (float)guard->in.router->config->global.pii_threshold;
+    bool redacts = sr_guard_action(guard) == SR_GUARD_REDACT;
     uint32_t types = 0;
     for (size_t i = 0; i < result->n_finds; i++) {
         const struct sr_signal_finding *find = &result->finds[i];
-        if (find->confidence >= threshold && !(redacts && sr_guard_counts(x, find)))
+        if (find->confidence >= threshold && !(redacts && counts(guard, find)))
             types |= UINT32_C(1) << find->type;
     }
     return types;
 }
 
-static int move(sr_exchange *x, uint32_t types)
+/* To the best candidate that may see these types; without one the request is denied. */
+static int move(struct sr_guard *guard, const struct sr_plan *plan, const struct sr_decision *decision,
+                uint32_t types, struct sr_choice *choice)
 {
-    size_t n = x->router->config->n_models;
-    bool *barred = sr_arena_calloc(&x->arena, n, sizeof *barred);
+    size_t n = guard->in.router->config->n_models;
+    bool *barred = sr_arena_calloc(guard->in.arena, n, sizeof *barred);
     struct sr_choice other;
     if (!barred)
         return SR_ENOMEM;
     for (size_t i = 0; i < n; i++)
-        barred[i] = (types & ~x->router->may_see[i]) != 0;
-    sr_plan_choose_other(x->plan, &x->decision, barred, &other);
-    if (other.model < 0) {
-        x->guard.denied = true;
-        return SR_OK;
-    }
-    x->guard.moved = true;
-    x->choice = other;
+        barred[i] = (types & ~guard->in.router->may_see[i]) != 0;
+    sr_plan_choose_other(plan, decision, barred, &other);
+    guard->denied = other.model < 0;
+    guard->moved = !guard->denied;
+    if (guard->moved)
+        *choice = other;
     return SR_OK;
 }
 
-int sr_guard_apply_policy(sr_exchange *x)
+int sr_guard_apply_policy(struct sr_guard *guard, const struct sr_plan *plan,
+                          const struct sr_decision *decision, struct sr_choice *choice)
 {
-    const struct sr_signal_result *result = x->results[SR_SIGNAL_PII];
-    bool chooses = x->automatic || x->decision.decision >= 0;
-    int model = chooses ? x->choice.model : x->model;
-    if (sr_guard_action(x) == SR_GUARD_REDACT && result && !result->status)
-        x->guard.types = counted_types(x);
-    if (!x->router->may_see || model < 0 || !~x->router->may_see[model] ||
-        sr_guard_action(x) == SR_GUARD_BLOCK)
+    const struct sr_signal_result *result = guard->in.results[SR_SIGNAL_PII];
+    const uint32_t *may_see = guard->in.router->may_see;
+    int model = model_of(guard, decision, choice);
+    if (sr_guard_action(guard) == SR_GUARD_REDACT && result && !result->status)
+        guard->types = counted_types(guard);
+    if (!may_see || model < 0 || !~may_see[model] || sr_guard_action(guard) == SR_GUARD_BLOCK)
         return SR_OK;
     /* What could not be read may hold anything: such a model does not get it. */
-    uint32_t types = !result || result->status ? ~UINT32_C(0) : sent_types(x);
-    uint32_t denied = types & ~x->router->may_see[model];
+    uint32_t types = !result || result->status ? ~UINT32_C(0) : sent_types(guard);
+    uint32_t denied = types & ~may_see[model];
     if (!denied)
         return SR_OK;
-    x->guard.types = denied & ((UINT32_C(1) << SR_ENTITY_TYPES) - 1);
-    if (chooses)
-        return move(x, types);
-    x->guard.denied = true;
+    guard->types = denied & ((UINT32_C(1) << SR_ENTITY_TYPES) - 1);
+    if (guard->in.automatic || decision->decision >= 0)
+        return move(guard, plan, decision, types, choice);
+    guard->denied = true;
+    return SR_OK;
+}
+
+int sr_guard_redactions(const struct sr_guard *guard, const struct sr_signal_finding **findings, size_t *n)
+{
+    const struct sr_signal_result *result = guard->in.router ? guard->in.results[SR_SIGNAL_PII] : NULL;
+    *findings = NULL;
+    *n = 0;
+    if (sr_guard_action(guard) != SR_GUARD_REDACT || !result || result->status || result->n_finds == 0)
+        return SR_OK;
+    struct sr_signal_finding *counted = sr_arena_calloc(guard->in.arena, result->n_finds, sizeof *counted);
+    if (!counted)
+        return SR_ENOMEM;
+    for (size_t i = 0; i < result->n_finds; i++)
+        if (counts(guard, &result->finds[i]))
+            counted[(*n)++] = result->finds[i];
+    *findings = counted;
     return SR_OK;
 }

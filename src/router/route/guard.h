@@ -3,17 +3,26 @@
  *
  * Guard decisions are decided first, among themselves; one that has no model of its own leaves the choice to
  * the other decisions. The policies of models come last: a model that may not see what is in a request gives
- * way to another candidate that may, else the request is blocked. What is done is a header, a metric and a
- * line of the audit log, none of which holds any of the text.
+ * way to another candidate that may, else the request is blocked.
  */
 #ifndef SR_ROUTER_ROUTE_GUARD_H
 #define SR_ROUTER_ROUTE_GUARD_H
 
 #include "decide/decide.h"
-#include "router/edit/redact.h"
-#include "semroute/semroute.h"
+#include "router/request/turns.h"
+#include "router/router.h"
+
+/* What is asked for, and what is known of it: borrowed from whoever routes. */
+struct sr_guard_inputs {
+    const struct sr_router *router;
+    const struct sr_signal_result *const *results; /* [SR_SIGNAL_TYPES], filled as they come */
+    struct sr_arena *arena;
+    bool automatic; /* the client left the choice to the router */
+    int model;      /* that it named; -1 */
+};
 
 struct sr_guard {
+    struct sr_guard_inputs in;
     int decision; /* that matched, of the configuration; -1 = none */
     float confidence;
     uint32_t errors; /* signal types that failed while guards were decided */
@@ -24,40 +33,50 @@ struct sr_guard {
     float risk;        /* of the attack; negative = none was found */
     const char *kind;  /* of the attack: "jailbreak", "classification_error", ... */
     const bool *rules; /* pii rules that say what counts, one for each of the configuration; NULL = all */
-    struct sr_redaction redaction;
 };
 
-/* Prepares the guards of an exchange without any. */
+/* Prepares guards that have not been asked. */
 void sr_guard_init(struct sr_guard *guard);
 
-/* Is a request that names its model to be guarded? */
-bool sr_guard_names(const sr_exchange *x);
+/* Is a request that names this model (-1: not known yet) to be guarded? */
+bool sr_guard_names(const struct sr_router *router, int model);
 
-/* Whose the request is to what signals remember; empty where no signal reads turns. */
-struct sr_bytes sr_guard_tenant(const sr_exchange *x);
+/* Does any signal read turns? Then the request's tenant matters to what signals remember. */
+bool sr_guard_reads_turns(const struct sr_config *config);
 
-/* Puts the turns into the exchange's input where a signal reads them. SR_ENOMEM. */
-int sr_guard_begin(sr_exchange *x) SR_WARN_UNUSED;
+/* Takes the inputs over, and puts the turns into the signals' input where a signal reads them. SR_ENOMEM. */
+int sr_guard_begin(struct sr_guard *guard, const struct sr_guard_inputs *in, const struct sr_request *doc,
+                   struct sr_bytes tenant, struct sr_signal_input *input) SR_WARN_UNUSED;
 
-/* The guards' plan is settled: notes what matched. True when the guard's decision also routes the request. */
-bool sr_guard_decided(sr_exchange *x, const struct sr_decision *decision);
+/* The guards' plan is decided: notes what matched. True when the guard's decision also routes the request. */
+bool sr_guard_decided(struct sr_guard *guard, const struct sr_decision *decision);
 
-/* Must private data be known before the request may go to the exchange's choice? */
-bool sr_guard_wants_pii(const sr_exchange *x);
+/* Must private data be known before the request may go to this choice? */
+bool sr_guard_wants_pii(const struct sr_guard *guard, const struct sr_decision *decision,
+                        const struct sr_choice *choice);
 
-/* Looks whether the chosen model may see what there is, and moves or denies. SR_ENOMEM. */
-int sr_guard_apply_policy(sr_exchange *x) SR_WARN_UNUSED;
+/* Looks whether the chosen model may see what there is, and moves `*choice` or denies. SR_ENOMEM. */
+int sr_guard_apply_policy(struct sr_guard *guard, const struct sr_plan *plan,
+                          const struct sr_decision *decision, struct sr_choice *choice) SR_WARN_UNUSED;
 
-/* The action that is taken, -1 when there is none. A denial is a block. */
-int sr_guard_action(const sr_exchange *x);
+/* The action that is taken, enum sr_guard_action; -1 when there is none. A denial is a block. */
+int sr_guard_action(const struct sr_guard *guard);
 
-/* Turns a block into the exchange's reply. */
-void sr_guard_block(sr_exchange *x);
+/* What is to be redacted: findings that count, by turn and place, in the arena. None unless that is the
+ * action. SR_ENOMEM. */
+int sr_guard_redactions(const struct sr_guard *guard, const struct sr_signal_finding **findings,
+                        size_t *n) SR_WARN_UNUSED;
 
-/* Is this find private data that counts? */
-bool sr_guard_counts(const sr_exchange *x, const struct sr_signal_finding *find);
+/* The reply of a block. */
+struct sr_guard_block {
+    const char *name; /* whose block it is: the guard's, or the policy's */
+    int status;       /* 200: the message is an answer */
+    const char *code;
+    const char *message;
+    const char *reason; /* label of llm_request_errors_total */
+};
 
-/* "EMAIL_ADDRESS,PERSON" in the arena, NULL when memory is out. */
-const char *sr_guard_type_names(uint32_t types, struct sr_arena *arena);
+/* SR_ENOMEM: all but the message is filled. */
+int sr_guard_block(const struct sr_guard *guard, struct sr_guard_block *out) SR_WARN_UNUSED;
 
 #endif

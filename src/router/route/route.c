@@ -1,273 +1,299 @@
 /*
- * From the texts of a request to a decision: guards, then the route, then the model's policy. Starts signals
- * one after the other, cheapest first, and only those that are still needed. While one is under way
- * elsewhere, those are begun that will be needed if it finds nothing, as most do: encoders and neural
- * classifiers then read in the same batch. They count when they are asked for.
+ * Runs signals and asks the plans. While a signal is under way elsewhere, those are begun that will be needed
+ * if it finds nothing, as most do: encoders and neural classifiers then read in the same batch. They count
+ * when they are asked for.
  *
- * Short texts are worked on here and now; long ones on the workers where the exchange has an env. What an
- * encoder says comes late in either case.
+ * Short texts are worked on here and now; long ones on the workers where there is an env. What an encoder
+ * says comes late in either case.
  */
+#include "router/route/route.h"
+
 #include "base/clock.h"
-#include "router/exchange.h"
-#include "router/route/bridge.h"
 
 /* Texts up to this size are quicker to read than to hand over. */
 #define INLINE_BYTES ((size_t)32 << 10)
 
-static void advance(sr_exchange *x);
+static int advance(struct sr_routing *r);
+
+void sr_routing_init(struct sr_routing *r)
+{
+    *r = (struct sr_routing){.decision = {.decision = -1, .category = -1, .category_name = ""}};
+    sr_guard_init(&r->guard);
+}
+
+void sr_routing_skip(struct sr_routing *r, const struct sr_config *config)
+{
+    sr_routing_init(r);
+    r->choice = (struct sr_choice){
+        .model = config->default_model, .lora_name = "", .effort = "", .algorithm = "default"};
+}
+
+uint32_t sr_routing_foreseen(const struct sr_router *router, bool automatic, int model)
+{
+    uint32_t policy = router->may_see ? UINT32_C(1) << SR_SIGNAL_PII : 0;
+    uint32_t guards = router->guards ? sr_plan_signals(router->guards) : 0;
+    uint32_t named = router->named ? sr_plan_signals(router->named) : 0;
+    if (automatic)
+        return guards | sr_plan_signals(router->plan) | policy;
+    if (model >= 0)
+        return sr_guard_names(router, model) ? named | policy : 0;
+    return router->config->global.guards.explicit_models ? named & (guards | sr_plan_signals(router->plan))
+                                                         : 0;
+}
 
 /* Owner's thread, through the mailbox: a signal has its result. */
 static void signal_done(void *ctx, enum sr_signal_type type)
 {
-    sr_exchange *x = ctx;
-    if (!(x->wanted >> type & 1))
+    struct sr_routing *r = ctx;
+    if (!(r->wanted >> type & 1))
         return;
-    x->results[type] = sr_signal_run_result(x->run, type);
-    x->record.times.signals_ns += x->results[type]->ns;
-    advance(x);
-    if (x->has_verdict) {
-        sr_exchange_woken(x);
-        x->env.ready(x->env.ctx, x);
-    }
+    r->results[type] = sr_signal_run_result(r->run, type);
+    r->signals_ns += r->results[type]->ns;
+    int rc = advance(r);
+    if (rc != SR_AGAIN)
+        r->in.done(r->in.ctx, rc);
 }
 
 /* A guard's decision routes the request itself. */
-static void take_over(sr_exchange *x, const struct sr_decision *decision)
+static void take_over(struct sr_routing *r, const struct sr_decision *decision)
 {
-    x->decision = *decision;
-    x->plan = x->automatic ? x->router->guards : x->router->named;
+    r->decision = *decision;
+    r->plan = r->in.automatic ? r->in.router->guards : r->in.router->named;
 }
 
-static const struct sr_plan *guards_of(const sr_exchange *x)
+static const struct sr_plan *guards_of(const struct sr_routing *r)
 {
-    return x->automatic ? x->router->guards : x->router->named;
+    return r->in.automatic ? r->in.router->guards : r->in.router->named;
 }
 
-static int decide_guards(sr_exchange *x, uint32_t *needed)
+static int decide_guards(struct sr_routing *r, uint32_t *needed)
 {
     struct sr_decision decision = {.decision = -1, .category = -1, .category_name = ""};
-    int rc = guards_of(x) ? sr_plan_decide(guards_of(x), x->results, &decision, needed) : SR_OK;
+    int rc = guards_of(r) ? sr_plan_decide(guards_of(r), r->results, &decision, needed) : SR_OK;
     if (rc)
         return rc;
-    bool takes_over = sr_guard_decided(x, &decision);
+    bool takes_over = sr_guard_decided(&r->guard, &decision);
     if (takes_over)
-        take_over(x, &decision);
-    x->phase = !x->automatic || takes_over ? SR_PHASE_POLICY : SR_PHASE_ROUTE;
-    if (sr_guard_action(x) == SR_GUARD_BLOCK)
-        x->phase = SR_PHASE_DONE;
-    else if (x->phase == SR_PHASE_POLICY && takes_over)
-        sr_plan_choose(x->plan, &x->decision, x->results, &x->choice);
+        take_over(r, &decision);
+    r->phase = !r->in.automatic || takes_over ? SR_PHASE_POLICY : SR_PHASE_ROUTE;
+    if (sr_guard_action(&r->guard) == SR_GUARD_BLOCK)
+        r->phase = SR_PHASE_DONE;
+    else if (r->phase == SR_PHASE_POLICY && takes_over)
+        sr_plan_choose(r->plan, &r->decision, r->results, &r->choice);
     return SR_OK;
 }
 
-static int decide_policy(sr_exchange *x, uint32_t *needed)
+static int decide_policy(struct sr_routing *r, uint32_t *needed)
 {
-    if (sr_guard_wants_pii(x) && !x->results[SR_SIGNAL_PII]) {
+    if (sr_guard_wants_pii(&r->guard, &r->decision, &r->choice) && !r->results[SR_SIGNAL_PII]) {
         *needed = UINT32_C(1) << SR_SIGNAL_PII;
         return SR_AGAIN;
     }
-    x->phase = SR_PHASE_DONE;
-    return sr_guard_apply_policy(x);
+    r->phase = SR_PHASE_DONE;
+    return sr_guard_apply_policy(&r->guard, r->plan, &r->decision, &r->choice);
 }
 
 /* Goes through the phases as far as the results allow. SR_OK: all is decided; SR_AGAIN: one of the types in
  * `*needed` comes first. */
-static int decide(sr_exchange *x, uint32_t *needed)
+static int decide(struct sr_routing *r, uint32_t *needed)
 {
     int rc = SR_OK;
-    if (x->phase == SR_PHASE_GUARD)
-        rc = decide_guards(x, needed);
-    if (!rc && x->phase == SR_PHASE_ROUTE) {
-        rc = sr_plan_decide(x->plan, x->results, &x->decision, needed);
+    if (r->phase == SR_PHASE_GUARD)
+        rc = decide_guards(r, needed);
+    if (!rc && r->phase == SR_PHASE_ROUTE) {
+        rc = sr_plan_decide(r->plan, r->results, &r->decision, needed);
         if (!rc) {
-            sr_plan_choose(x->plan, &x->decision, x->results, &x->choice);
-            x->phase = SR_PHASE_POLICY;
+            sr_plan_choose(r->plan, &r->decision, r->results, &r->choice);
+            r->phase = SR_PHASE_POLICY;
         }
     }
-    if (!rc && x->phase == SR_PHASE_POLICY)
-        rc = decide_policy(x, needed);
+    if (!rc && r->phase == SR_PHASE_POLICY)
+        rc = decide_policy(r, needed);
     return rc;
 }
 
-static void decided(sr_exchange *x)
+/* All is decided: cancels what was begun and is not needed. */
+static void finish(struct sr_routing *r)
 {
-    sr_signal_run_cancel(x->run, SR_ECANCELED); /* what was begun and is not needed */
-    x->decision.errors |= x->guard.errors;
-    if (sr_guard_wants_pii(x) && x->results[SR_SIGNAL_PII] && x->results[SR_SIGNAL_PII]->status)
-        x->decision.errors |= UINT32_C(1) << SR_SIGNAL_PII;
-    if (x->decision.errors && !x->error_reason)
-        x->error_reason = "classification_failed";
-    if (x->automatic || x->decision.decision >= 0)
-        sr_exchange_routed(x);
-    else
-        sr_exchange_guarded(x);
+    const struct sr_signal_result *pii = r->results[SR_SIGNAL_PII];
+    sr_signal_run_cancel(r->run, SR_ECANCELED);
+    r->decision.errors |= r->guard.errors;
+    if (sr_guard_wants_pii(&r->guard, &r->decision, &r->choice) && pii && pii->status)
+        r->decision.errors |= UINT32_C(1) << SR_SIGNAL_PII;
 }
 
 /* Begins one type, or looks what has become of it: SR_OK when its result is there, SR_AGAIN, or another
  * error.
  */
-static int begin_type(sr_exchange *x, enum sr_signal_type type)
+static int begin_type(struct sr_routing *r, enum sr_signal_type type)
 {
-    struct sr_bridge *expects = x->begun >> type & 1 ? NULL : x->bridge;
-    x->begun |= UINT32_C(1) << type;
+    bool first = !(r->begun >> type & 1);
+    struct sr_bridge *expects = first && r->late ? *r->in.bridge : NULL;
+    r->begun |= UINT32_C(1) << type;
+    if (first)
+        r->started_ns[type] = sr_clock_ns();
     if (expects)
         sr_bridge_expect(expects);
-    int rc = sr_signal_run_start(x->run, type, signal_done, x);
+    int rc = sr_signal_run_start(r->run, type, signal_done, r);
     if (expects && rc != SR_AGAIN)
         sr_bridge_unexpect(expects);
     return rc;
 }
 
 /* The same for a type that is needed, with its result in place. */
-static int start_type(sr_exchange *x, enum sr_signal_type type)
+static int start_type(struct sr_routing *r, enum sr_signal_type type)
 {
-    x->wanted |= UINT32_C(1) << type;
-    int rc = begin_type(x, type);
+    r->wanted |= UINT32_C(1) << type;
+    int rc = begin_type(r, type);
     if (rc != SR_AGAIN)
-        x->results[type] = sr_signal_run_result(x->run, type);
-    return rc == SR_AGAIN || x->results[type] ? rc : SR_ENOMEM;
+        r->results[type] = sr_signal_run_result(r->run, type);
+    return rc == SR_AGAIN || r->results[type] ? rc : SR_ENOMEM;
 }
 
 /* Types that are needed next if all that is under way finds nothing; 0: none, or memory is out. */
-static uint32_t needed_next(sr_exchange *x)
+static uint32_t needed_next(struct sr_routing *r)
 {
-    const struct sr_plan *plans[] = {x->phase == SR_PHASE_GUARD ? guards_of(x) : NULL,
-                                     x->automatic && x->phase <= SR_PHASE_ROUTE ? x->router->plan : NULL};
+    const struct sr_plan *plans[] = {r->phase == SR_PHASE_GUARD ? guards_of(r) : NULL,
+                                     r->in.automatic && r->phase <= SR_PHASE_ROUTE ? r->in.router->plan
+                                                                                   : NULL};
     const struct sr_signal_result *assumed[SR_SIGNAL_TYPES] = {NULL};
     struct sr_signal_result nothing[SR_SIGNAL_TYPES];
     for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
-        size_t n = sr_signals_rules(x->router->signals, (enum sr_signal_type)type);
-        if (!(x->begun >> type & 1))
+        size_t n = sr_signals_rules(r->in.router->signals, (enum sr_signal_type)type);
+        if (!(r->begun >> type & 1))
             continue;
-        assumed[type] = sr_signal_run_result(x->run, (enum sr_signal_type)type);
+        assumed[type] = sr_signal_run_result(r->run, (enum sr_signal_type)type);
         if (assumed[type])
             continue;
         nothing[type] = (struct sr_signal_result){.tier = "", .top = -1, .n_hits = n};
-        nothing[type].hits = sr_arena_calloc(&x->arena, n + 1, sizeof *nothing[type].hits);
+        nothing[type].hits = sr_arena_calloc(r->in.arena, n + 1, sizeof *nothing[type].hits);
         if (!nothing[type].hits)
             return 0;
         assumed[type] = &nothing[type];
     }
-    struct sr_choice choice = {.model = x->automatic ? -1 : x->model};
+    struct sr_choice choice = {.model = r->in.automatic ? -1 : r->in.model};
     for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) {
         struct sr_decision decision;
         uint32_t needed = 0;
         int rc = plans[i] ? sr_plan_decide(plans[i], assumed, &decision, &needed) : SR_OK;
         if (rc)
             return rc == SR_AGAIN ? needed : 0;
-        if (plans[i] && plans[i] == x->router->plan)
+        if (plans[i] && plans[i] == r->in.router->plan)
             sr_plan_choose(plans[i], &decision, assumed, &choice);
     }
-    bool policy = x->router->may_see && choice.model >= 0 && ~x->router->may_see[choice.model];
+    bool policy = r->in.router->may_see && choice.model >= 0 && ~r->in.router->may_see[choice.model];
     return policy ? UINT32_C(1) << SR_SIGNAL_PII : 0;
 }
 
 /* Something is under way: begins what comes next. What was not begun when time is up is not known. */
-static void begin_next(sr_exchange *x)
+static void begin_next(struct sr_routing *r)
 {
     uint32_t needed;
-    while ((needed = needed_next(x)) && !(needed & x->begun))
-        if (begin_type(x, sr_plan_cheapest(needed)) == SR_ENOMEM)
+    while ((needed = needed_next(r)) && !(needed & r->begun))
+        if (begin_type(r, sr_plan_cheapest(needed)) == SR_ENOMEM)
             return;
 }
 
-static void advance(sr_exchange *x)
+/* SR_OK: decided. SR_AGAIN: signals are under way. SR_ENOMEM. */
+static int advance(struct sr_routing *r)
 {
     for (;;) {
         uint32_t needed = 0;
         uint64_t start = sr_clock_ns();
-        int rc = decide(x, &needed);
+        int rc = decide(r, &needed);
         uint64_t decided_at = sr_clock_ns();
-        x->record.times.decide_ns += decided_at - start;
+        r->decide_ns += decided_at - start;
         if (rc == SR_OK) {
-            decided(x);
-            return;
+            finish(r);
+            return SR_OK;
         }
-        if (rc != SR_AGAIN || !needed) {
-            sr_exchange_refuse_memory(x);
-            return;
-        }
-        rc = start_type(x, sr_plan_cheapest(needed));
-        x->record.times.signals_ns += sr_clock_ns() - decided_at;
-        if (rc == SR_AGAIN) {
-            x->state = SR_EXCHANGE_WAITING;
-            begin_next(x);
-            return;
-        }
-        if (rc == SR_ENOMEM) {
-            sr_exchange_refuse_memory(x);
-            return;
-        }
+        if (rc != SR_AGAIN || !needed)
+            return SR_ENOMEM;
+        rc = start_type(r, sr_plan_cheapest(needed));
+        r->signals_ns += sr_clock_ns() - decided_at;
+        if (rc == SR_AGAIN)
+            begin_next(r);
+        if (rc == SR_AGAIN || rc == SR_ENOMEM)
+            return rc;
     }
 }
 
 /* Readies the way to other threads when the text is long enough for it, or an answer may come late. */
-static int bridge_for(sr_exchange *x, struct sr_signal_env *env)
+static int ready_env(struct sr_routing *r, struct sr_signal_env *env)
 {
     *env = (struct sr_signal_env){.inline_bytes = INLINE_BYTES};
-    bool late = sr_signals_may_be_late(x->router->signals);
-    size_t bytes = sr_signal_input_bytes(x->input, SR_SIGNAL_PII);
-    if (!x->env.post || (x->input->text.n <= INLINE_BYTES && bytes <= INLINE_BYTES && !late))
+    bool late = sr_signals_may_be_late(r->in.router->signals);
+    size_t bytes = sr_signal_input_bytes(r->input, SR_SIGNAL_PII);
+    if (!r->in.env->post || (r->input->text.n <= INLINE_BYTES && bytes <= INLINE_BYTES && !late))
         return SR_OK;
-    env->workers = sr_runtime_workers(x->runtime);
+    env->workers = sr_runtime_workers(r->in.runtime);
     if (!env->workers && !late)
         return SR_OK;
-    int rc = sr_bridge_new(&x->bridge, &x->env);
+    int rc = *r->in.bridge ? SR_OK : sr_bridge_new(r->in.bridge, r->in.env);
     if (rc)
         return rc;
-    env->mailbox = sr_bridge_mailbox(x->bridge);
-    uint64_t deadline = x->router->config->global.signal_deadline_ms;
-    x->deadline_ns = deadline ? sr_clock_ns() + deadline * SR_NS_PER_MS : 0;
+    env->mailbox = sr_bridge_mailbox(*r->in.bridge);
+    r->late = true;
+    uint64_t deadline = r->in.router->config->global.signal_deadline_ms;
+    r->deadline_ns = deadline ? sr_clock_ns() + deadline * SR_NS_PER_MS : 0;
     return SR_OK;
 }
 
-void sr_route_start(sr_exchange *x)
+static int prepare(struct sr_routing *r, struct sr_signal_brief *early)
 {
     uint64_t total;
     struct sr_signal_env env;
-    x->plan = x->automatic ? x->router->plan : x->router->named;
-    x->phase = guards_of(x) ? SR_PHASE_GUARD : x->automatic ? SR_PHASE_ROUTE : SR_PHASE_POLICY;
-    struct sr_bytes text = sr_request_text(&x->doc, &x->arena, &total);
+    const struct sr_routing_inputs *in = &r->in;
+    struct sr_guard_inputs guards = {in->router, r->results, in->arena, in->automatic, in->model};
+    struct sr_bytes text = sr_request_text(in->doc, in->arena, &total);
     if (text.p)
-        x->input = sr_signal_input_new(text, total);
-    if (!x->input || sr_signal_input_shorten(x->input, x->router->signals, sr_early_take(&x->early)) ||
-        sr_guard_begin(x) || bridge_for(x, &env) ||
-        sr_signal_run_new(&x->run, x->router->signals, x->input, env, &x->arena)) {
-        sr_exchange_refuse_memory(x);
-        return;
+        r->input = sr_signal_input_new(text, total);
+    if (!r->input) {
+        sr_signal_brief_free(early);
+        return SR_ENOMEM;
     }
-    advance(x);
+    int rc = sr_signal_input_shorten(r->input, in->router->signals, early);
+    if (!rc)
+        rc = sr_guard_begin(&r->guard, &guards, in->doc, in->tenant, r->input);
+    if (!rc)
+        rc = ready_env(r, &env);
+    return rc ? rc : sr_signal_run_new(&r->run, in->router->signals, r->input, env, in->arena);
 }
 
-void sr_route_give_up(sr_exchange *x, int status)
+int sr_routing_start(struct sr_routing *r, const struct sr_routing_inputs *in, struct sr_signal_brief *early)
 {
-    if (status == SR_ETIMEOUT)
-        sr_signal_run_settle(x->run);
-    sr_signal_run_cancel(x->run, status);
+    r->in = *in;
+    r->plan = in->automatic ? in->router->plan : in->router->named;
+    r->phase = guards_of(r) ? SR_PHASE_GUARD : in->automatic ? SR_PHASE_ROUTE : SR_PHASE_POLICY;
+    return prepare(r, early) ? SR_ENOMEM : advance(r);
+}
+
+void sr_routing_deadline(struct sr_routing *r)
+{
+    sr_signal_run_settle(r->run);
+    sr_signal_run_cancel(r->run, SR_ETIMEOUT);
     for (int type = 0; type < SR_SIGNAL_TYPES; type++)
-        if (x->wanted >> type & 1)
-            x->results[type] = sr_signal_run_result(x->run, (enum sr_signal_type)type);
-    /* What was not started counts as given up too: nothing may be started any more. */
+        if (r->wanted >> type & 1)
+            r->results[type] = sr_signal_run_result(r->run, (enum sr_signal_type)type);
+    /* What was not started counts as cancelled too: nothing may be started any more. */
     static const struct sr_signal_result none = {.status = SR_ETIMEOUT, .tier = "", .top = -1};
     uint32_t needed;
-    while (decide(x, &needed) == SR_AGAIN && needed) {
+    while (decide(r, &needed) == SR_AGAIN && needed) {
         for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
-            if ((needed >> type & 1) && !x->results[type])
-                x->results[type] =
-                    x->begun >> type & 1 ? sr_signal_run_result(x->run, (enum sr_signal_type)type) : &none;
+            if ((needed >> type & 1) && !r->results[type])
+                r->results[type] =
+                    r->begun >> type & 1 ? sr_signal_run_result(r->run, (enum sr_signal_type)type) : &none;
         }
     }
-    decided(x);
+    finish(r);
 }
 
-void sr_route_dispose(sr_exchange *x)
+void sr_routing_dispose(struct sr_routing *r)
 {
-    if (x->run)
-        sr_signal_run_dispose(x->run);
-    x->run = NULL;
-    sr_bridge_detach(x->bridge);
-    x->bridge = NULL;
-    if (x->input)
-        sr_signal_input_unref(x->input);
-    x->input = NULL;
+    if (r->run)
+        sr_signal_run_dispose(r->run);
+    r->run = NULL;
+    if (r->input)
+        sr_signal_input_unref(r->input);
+    r->input = NULL;
 }

@@ -1,0 +1,148 @@
+/* Writes the record: each fact once, when its stage has it; and hands it to logs and metrics. */
+#include "base/clock.h"
+#include "router/exchange.h"
+#include "router/report/access_log.h"
+#include "router/report/audit.h"
+#include "router/report/measure.h"
+
+void sr_exchange_note_head(sr_exchange *x)
+{
+    struct sr_record *r = &x->record;
+    r->door = x->head.door;
+    r->dialect = x->body.doc.dialect->name;
+    r->id = x->head.request_id.n ? x->head.request_id : sr_bytes_str(x->request_id);
+    r->peer = x->head.peer;
+    r->method = x->head.method;
+    r->path = x->head.path;
+    r->debug = x->head.debug;
+}
+
+void sr_exchange_note_body(sr_exchange *x)
+{
+    struct sr_record *r = &x->record;
+    r->bytes_in = x->body.arrived;
+    r->automatic = x->body.automatic;
+    r->requested_model = r->model = x->body.model;
+    r->times.body_complete = x->body.complete_ns;
+    r->times.scan_ns = x->body.scan_ns;
+}
+
+static void note_guard(sr_exchange *x)
+{
+    const struct sr_guard *guard = &x->routing.guard;
+    x->record.guard = (struct sr_record_guard){
+        .decision = guard->decision,
+        .action = sr_guard_action(guard),
+        .confidence = guard->confidence,
+        .denied = guard->denied,
+        .moved = guard->moved,
+        .types = guard->types,
+        .risk = guard->risk,
+        .attack = guard->kind,
+    };
+}
+
+void sr_exchange_note_routing(sr_exchange *x)
+{
+    struct sr_record *r = &x->record;
+    const struct sr_routing *routing = &x->routing;
+    const struct sr_signal_input *input = routing->input;
+    r->has_text = input != NULL;
+    r->text_bytes = input ? input->text.n : 0;
+    r->text_tokens = input ? input->total_tokens : 0;
+    r->compressed = input && sr_signal_input_stats(input, &r->compression);
+    r->evaluated = routing->run != NULL;
+    memcpy(r->results, routing->results, sizeof r->results);
+    memcpy(r->signal_started, routing->started_ns, sizeof r->signal_started);
+    r->plan = routing->plan;
+    r->decision = routing->decision;
+    r->choice = routing->choice;
+    r->times.signals_ns = routing->signals_ns;
+    r->times.decide_ns = routing->decide_ns;
+    note_guard(x);
+}
+
+void sr_exchange_note_edits(sr_exchange *x)
+{
+    struct sr_record *r = &x->record;
+    r->edits = x->edited.kinds;
+    r->family = x->edited.family;
+    r->injected_prompt = x->edited.injected_prompt;
+    r->guard.redacted = x->edited.redaction.places;
+}
+
+void sr_exchange_note_answer(sr_exchange *x)
+{
+    struct sr_record *r = &x->record;
+    const struct sr_answer *a = &x->answer;
+    const struct sr_response_guard *guard = &a->guard;
+    r->answer_status = a->status;
+    r->answer_mode = a->mode;
+    r->saw_done = a->saw_done;
+    r->bytes_out = a->bytes;
+    r->usage = a->usage.usage;
+    r->answer_guard = (struct sr_record_answer_guard){
+        .decision = guard->decision ? guard->decision->name : NULL,
+        .action = guard->action,
+        .complete = guard->last,
+        .found = guard->found,
+        .replaced = guard->whole && guard->action == SR_RESPONSE_BLOCK,
+        .risk = guard->risk,
+        .attack = guard->kind,
+        .status = guard->status,
+        .read = guard->read,
+        .coverage = sr_response_guard_coverage(guard),
+    };
+}
+
+/* ---- readers of the record ---- */
+
+static void write_audit(sr_exchange *x,
+                        int (*render)(const struct sr_record *, const struct sr_config *, struct sr_buf *))
+{
+    struct sr_buf line;
+    if (!sr_runtime_wants_audit(x->runtime))
+        return;
+    sr_buf_init(&line, SR_AUDIT_MAX);
+    if (render(&x->record, x->router->config, &line) == SR_OK)
+        sr_runtime_audit_line(x->runtime, sr_buf_view(&line));
+    sr_buf_dispose(&line);
+}
+
+void sr_exchange_report_verdict(sr_exchange *x)
+{
+    x->record.forwarded = x->record.action == SR_ACTION_FORWARD;
+    sr_measure_verdict(&x->record, x->router, x->metrics);
+    if (sr_audit_wants(&x->record))
+        write_audit(x, sr_audit_request);
+}
+
+void sr_exchange_report_finding(sr_exchange *x)
+{
+    sr_exchange_note_answer(x);
+    write_audit(x, sr_audit_answer);
+    sr_measure_answer_finding(&x->record, x->metrics);
+}
+
+/* The target that the request is or was with; NULL = none yet. */
+static const char *target_name(const sr_exchange *x)
+{
+    int at = x->ticket.group ? x->ticket.at : -1;
+    return at >= 0 && (size_t)at < x->verdict.n_targets ? x->verdict.targets[at].name : NULL;
+}
+
+void sr_exchange_report_end(sr_exchange *x, enum sr_end how)
+{
+    struct sr_buf line;
+    x->record.end = how;
+    x->record.times.ended = sr_clock_ns();
+    x->record.target = target_name(x);
+    sr_exchange_note_answer(x);
+    sr_measure_end(&x->record, x->router, x->metrics);
+    if (!sr_runtime_wants_log(x->runtime))
+        return;
+    sr_buf_init(&line, SR_ACCESS_LOG_MAX);
+    if (sr_access_log_line(&x->record, x->router->config, &line) == SR_OK)
+        sr_runtime_log_line(x->runtime, sr_buf_view(&line));
+    sr_buf_dispose(&line);
+}

@@ -1,0 +1,307 @@
+/*
+ * From what the stages returned to a verdict: a reply made here, or targets, headers and a body to forward.
+ *
+ * Facts go into the record first; headers and the door's struct sr_verdict are made from it.
+ */
+#include "base/clock.h"
+#include "router/exchange.h"
+#include "router/reply/headers.h"
+#include "router/reply/reply.h"
+
+#include <stdio.h>
+
+/* What the door sees of the record. */
+static void publish(sr_exchange *x)
+{
+    struct sr_record *r = &x->record;
+    struct sr_verdict *v = &x->verdict;
+    v->action = r->action;
+    v->outcome = r->outcome;
+    v->decision = r->decision_name;
+    v->category = r->category;
+    v->confidence = r->confidence;
+    v->reasoning = r->reasoning;
+    v->effort = r->effort;
+    v->model = r->model_name;
+    v->edited = r->edited;
+    v->status = r->status;
+    v->reply = r->reply;
+    r->has_verdict = true;
+    x->state = SR_EXCHANGE_SETTLED;
+}
+
+/* ---- replies ---- */
+
+static void begin_reply(sr_exchange *x, enum sr_outcome outcome, int status, const char *path)
+{
+    struct sr_record *r = &x->record;
+    r->action = SR_ACTION_REPLY;
+    r->outcome = outcome;
+    r->status = status;
+    r->response_path = path;
+    r->edited = false;
+    r->n_sent = 0;
+    x->verdict.streaming = false;
+    x->verdict.n_body = 0;
+    x->verdict.body_size = 0;
+    sr_buf_clear(&x->reply);
+}
+
+/* The reply buffer was filled with the code `rc`; without memory the reply is a constant. */
+static void finish_reply(sr_exchange *x, const char *content_type, int rc)
+{
+    struct sr_record *r = &x->record;
+    struct sr_verdict *v = &x->verdict;
+    if (!rc)
+        rc = sr_headers_reply(r, x->router->config, content_type, &x->arena, &v->headers, &v->n_headers);
+    r->reply = sr_buf_view(&x->reply);
+    if (rc) {
+        struct sr_reply_constant constant = sr_reply_out_of_memory();
+        r->outcome = SR_OUTCOME_SHED;
+        r->status = 503;
+        r->error_code = "out_of_memory";
+        r->reply = constant.body;
+        v->headers = constant.headers;
+        v->n_headers = constant.n_headers;
+    }
+    publish(x);
+}
+
+void sr_exchange_refuse(sr_exchange *x, const struct sr_refusal *refusal)
+{
+    struct sr_record *r = &x->record;
+    int status = refusal->status;
+    enum sr_outcome outcome = refusal->blocked                 ? SR_OUTCOME_BLOCKED
+                              : status == 503 || status == 429 ? SR_OUTCOME_SHED
+                              : status >= 500                  ? SR_OUTCOME_FAILED
+                                                               : SR_OUTCOME_REFUSED;
+    r->error_code = refusal->code;
+    if (refusal->reason)
+        r->error_reason = refusal->reason;
+    r->allow = refusal->allow;
+    begin_reply(x, outcome, status, refusal->path ? refusal->path : refusal->blocked ? "blocked" : "error");
+    finish_reply(x, "application/json", sr_reply_error(x->body.doc.dialect, refusal, &x->reply));
+}
+
+static void refuse_memory(sr_exchange *x)
+{
+    struct sr_refusal refusal;
+    sr_refuse_memory(&refusal);
+    sr_exchange_refuse(x, &refusal);
+}
+
+static void reply_message(sr_exchange *x, struct sr_reply_message message)
+{
+    message.stream = x->body.is_stream;
+    finish_reply(x, message.stream ? "text/event-stream" : "application/json",
+                 sr_reply_message(&x->body.doc, &message, &x->reply));
+}
+
+void sr_exchange_reply_models(sr_exchange *x)
+{
+    begin_reply(x, SR_OUTCOME_LOCAL, 200, NULL);
+    finish_reply(x, "application/json", sr_reply_models(x->router, &x->reply));
+}
+
+void sr_exchange_reply_model(sr_exchange *x, struct sr_bytes escaped_id)
+{
+    struct sr_refusal refusal;
+    begin_reply(x, SR_OUTCOME_LOCAL, 200, NULL);
+    int rc = sr_reply_model(x->router, escaped_id, &x->arena, &refusal, &x->reply);
+    if (rc == SR_ENOENT)
+        sr_exchange_refuse(x, &refusal);
+    else
+        finish_reply(x, "application/json", rc);
+}
+
+/* A guard or a policy blocks the request. */
+static void block(sr_exchange *x)
+{
+    struct sr_record *r = &x->record;
+    struct sr_guard_block block;
+    int rc = sr_guard_block(&x->routing.guard, &block);
+    r->decision_name = block.name;
+    r->confidence = (double)r->guard.confidence;
+    r->error_reason = block.reason;
+    if (rc) {
+        refuse_memory(x);
+        return;
+    }
+    if (block.status == 200) {
+        r->error_code = block.code;
+        begin_reply(x, SR_OUTCOME_BLOCKED, 200, "blocked");
+        reply_message(x, (struct sr_reply_message){sr_bytes_str(block.message), "blocked", "security-filter",
+                                                   "content_filter", false});
+        return;
+    }
+    struct sr_refusal refusal;
+    sr_refuse(&refusal, block.status, block.code, NULL, "%s", block.message);
+    refusal.type = "invalid_request_error";
+    refusal.blocked = true;
+    sr_exchange_refuse(x, &refusal);
+}
+
+/* ---- forwarding ---- */
+
+/* The path of the upstream's request; `p` NULL when it is out of memory. */
+static struct sr_bytes target_of(sr_exchange *x, const struct sr_router_model *model)
+{
+    if (!model->chat_path.n || !x->body.doc.dialect->takes_chat_path)
+        return x->head.target;
+    return sr_bytes_str(
+        sr_arena_printf(&x->arena, "%s%.*s", model->chat_path.p, (int)x->head.query.n, x->head.query.p));
+}
+
+/* The record's model gets these slices. */
+static void forward(sr_exchange *x, const struct sr_bytes *slices, size_t n, size_t size)
+{
+    struct sr_record *r = &x->record;
+    struct sr_verdict *v = &x->verdict;
+    const struct sr_router_model *model = &x->router->models[r->model];
+    const struct sr_config_decision *decision = sr_record_decision(r, x->router->config);
+    struct sr_header_edits headers;
+    r->action = SR_ACTION_FORWARD;
+    r->decision_name = decision ? decision->name : "";
+    r->category = r->automatic ? r->decision.category_name : "";
+    r->confidence = decision || r->automatic ? (double)r->decision.confidence : 0;
+    r->model_name = x->router->config->models[r->model].name;
+    r->edited = r->edits != 0;
+    r->body = sr_buf_view(&x->body.bytes);
+    r->sent = v->body = slices;
+    r->n_sent = v->n_body = n;
+    v->body_size = size;
+    v->targets = model->targets;
+    v->n_targets = model->n_targets;
+    v->ticket = &x->ticket;
+    v->target = target_of(x, model);
+    if (!v->target.n || sr_headers_upstream(r, &x->head, x->router, &x->arena, &headers) ||
+        sr_ticket_open(&x->ticket, model->group, &x->arena)) {
+        refuse_memory(x);
+        return;
+    }
+    v->set_headers = headers.set;
+    v->n_set_headers = headers.n_set;
+    v->remove_headers = headers.remove;
+    v->n_remove_headers = headers.n_remove;
+    publish(x);
+}
+
+void sr_exchange_forward(sr_exchange *x)
+{
+    struct sr_bytes *slice = sr_arena_alloc(&x->arena, sizeof *slice);
+    x->record.outcome = SR_OUTCOME_PASSED;
+    if (!slice) {
+        refuse_memory(x);
+        return;
+    }
+    *slice = sr_buf_view(&x->body.bytes);
+    forward(x, slice, slice->n ? 1 : 0, slice->n);
+}
+
+/* Edits the body for the record's model and forwards it. */
+static void edit(sr_exchange *x, bool named)
+{
+    uint64_t start = sr_clock_ns();
+    const struct sr_guard *guard = &x->routing.guard;
+    struct sr_edit_inputs in = {
+        .router = x->router,
+        .doc = &x->body.doc,
+        .root_open = sr_scan_root_open(x->body.scan),
+        .model = x->record.model,
+        .choice = &x->record.choice,
+        .decision = sr_record_decision(&x->record, x->router->config),
+        .effort = x->record.effort,
+        .named = named,
+        .hides_usage = !x->head.skip && !x->head.answer_unseen,
+        .turns = &guard->turns,
+    };
+    int rc = sr_guard_redactions(guard, &in.redactions, &in.n_redactions);
+    if (!rc)
+        rc = sr_edit_body(&in, &x->arena, &x->edited);
+    x->record.times.edit_ns = sr_clock_ns() - start;
+    sr_exchange_note_edits(x);
+    if (rc == SR_ECONFLICT || rc == SR_ELIMIT) {
+        struct sr_refusal refusal;
+        sr_refuse(&refusal, 400, "too_complex", NULL, "the request has too many members to be edited");
+        sr_exchange_refuse(x, &refusal);
+    } else if (rc) {
+        refuse_memory(x);
+    } else {
+        forward(x, x->edited.slices, x->edited.n_slices, x->edited.size);
+    }
+}
+
+void sr_exchange_forward_named(sr_exchange *x)
+{
+    x->record.outcome = SR_OUTCOME_PASSED;
+    edit(x, true);
+}
+
+/* ---- decisions ---- */
+
+/* A request that named its model has passed the guards. */
+static void guarded(sr_exchange *x)
+{
+    if (x->record.guard.action == SR_GUARD_BLOCK) {
+        block(x);
+        return;
+    }
+    x->record.outcome = x->record.decision.errors ? SR_OUTCOME_DEGRADED : SR_OUTCOME_PASSED;
+    edit(x, true);
+}
+
+/* The model, and how it is asked. False: there is none. */
+static bool choose(sr_exchange *x, const struct sr_config_decision *decision)
+{
+    struct sr_record *r = &x->record;
+    r->model = r->choice.model;
+    if (r->model < 0)
+        return false;
+    r->outcome = r->decision.errors ? SR_OUTCOME_DEGRADED : decision ? SR_OUTCOME_ROUTED : SR_OUTCOME_DEFAULT;
+    r->reasoning = decision && r->choice.use_reasoning;
+    if (r->reasoning) {
+        const char *effort = r->choice.effort[0] ? r->choice.effort : x->router->config->default_effort;
+        r->effort = effort[0] ? effort : "medium";
+    }
+    return true;
+}
+
+static void routed(sr_exchange *x)
+{
+    struct sr_record *r = &x->record;
+    const struct sr_config_decision *decision = sr_record_decision(r, x->router->config);
+    r->decision_name = decision ? decision->name : "";
+    r->category = r->decision.category_name;
+    r->confidence = (double)r->decision.confidence;
+    if (r->guard.action == SR_GUARD_BLOCK) {
+        block(x);
+    } else if (decision && decision->plugins.fast_response.set) {
+        begin_reply(x, SR_OUTCOME_FAST, 200, "fast_response");
+        reply_message(x, (struct sr_reply_message){sr_bytes_str(decision->plugins.fast_response.message),
+                                                   "fast", "router", "stop", false});
+    } else if (choose(x, decision)) {
+        edit(x, false);
+    } else {
+        struct sr_refusal refusal;
+        sr_refuse(&refusal, 400, "no_model_selected", "model",
+                  "unable to route request: no model selected and no default model configured");
+        refusal.reason = "no_model_selected";
+        sr_exchange_refuse(x, &refusal);
+    }
+}
+
+void sr_exchange_decided(sr_exchange *x, int rc)
+{
+    struct sr_record *r = &x->record;
+    sr_exchange_note_routing(x);
+    if (rc) {
+        refuse_memory(x);
+        return;
+    }
+    if (r->decision.errors && !r->error_reason)
+        r->error_reason = "classification_failed";
+    if (r->automatic || r->decision.decision >= 0)
+        routed(x);
+    else
+        guarded(x);
+}

@@ -1,0 +1,36 @@
+/*
+ * Why a request goes no further: what a stage returns when it refuses one, and what the client's error is
+ * written from.
+ */
+#ifndef SR_ROUTER_REFUSAL_H
+#define SR_ROUTER_REFUSAL_H
+
+#include "base/bytes.h"
+#include "base/err.h"
+
+#define SR_REFUSAL_MESSAGE_MAX 512 /* bytes with the NUL; longer messages are cut */
+
+struct sr_refusal {
+    int status;
+    const char *type;      /* of the error; NULL: as the status has it */
+    const char *code;      /* constants; NULL = null in the answer */
+    const char *param;     /* the member at fault; the same */
+    const char *reason;    /* label of llm_request_errors_total; NULL: not counted by this */
+    const char *path;      /* x-vsr-response-path; NULL: "error" */
+    bool blocked;          /* by a guard: labelled so, not as an error */
+    struct sr_bytes allow; /* the method that a 405 names */
+    /* Holds no text of the prompt; names that the client sent are quoted and cut. */
+    char message[SR_REFUSAL_MESSAGE_MAX];
+};
+
+/* Fills a refusal; what is not named here is empty. */
+void sr_refuse(struct sr_refusal *out, int status, const char *code, const char *param, const char *fmt, ...)
+    SR_PRINTF(5, 6);
+
+/* The 503 of a request that needs more memory than one request may use. */
+void sr_refuse_memory(struct sr_refusal *out);
+
+/* The 413 of a body over `limit` bytes. */
+void sr_refuse_size(struct sr_refusal *out, uint64_t limit);
+
+#endif

@@ -1,0 +1,44 @@
+/* Admits a request by its head, or refuses it. */
+#include "router/request/admit.h"
+
+/* A request for an endpoint that is routed. */
+static enum sr_admission admit_body(const struct sr_head *head, uint64_t max_body, struct sr_refusal *refusal)
+{
+    uint64_t most = head->passing_max > max_body ? head->passing_max : max_body; /* that may come by at all */
+    if (head->encoded)
+        sr_refuse(refusal, 415, "unsupported_encoding", NULL,
+                  "the request body has a content-encoding: send it uncompressed");
+    else if (sr_bytes_starts_with(head->content_type, SR_LIT("multipart/")))
+        sr_refuse(refusal, 400, "unsupported_content_type", NULL,
+                  "multipart bodies are not routed: send JSON");
+    else if (head->has_body && head->content_length > most)
+        sr_refuse_size(refusal, most);
+    else if (!head->has_body)
+        sr_refuse(refusal, 400, "invalid_json", NULL, "the request has no body");
+    else
+        return SR_ADMIT_BODY;
+    return SR_ADMIT_REFUSED;
+}
+
+enum sr_admission sr_admit(const struct sr_head *head, uint64_t max_body,
+                           const struct sr_dialect_ops **dialect, struct sr_bytes *rest,
+                           struct sr_refusal *refusal)
+{
+    switch (sr_endpoint_find(head->method, head->path, dialect, rest)) {
+    case SR_ENDPOINT_MODELS:
+        return SR_ADMIT_MODELS;
+    case SR_ENDPOINT_MODEL:
+        return SR_ADMIT_MODEL;
+    case SR_ENDPOINT_NOT_FOUND:
+        sr_refuse(refusal, 404, "endpoint_not_found", NULL, "endpoint not found");
+        return SR_ADMIT_REFUSED;
+    case SR_ENDPOINT_WRONG_METHOD:
+        sr_refuse(refusal, 405, "method_not_allowed", NULL, "method not allowed: use %.*s", (int)rest->n,
+                  rest->p);
+        refusal->allow = *rest;
+        return SR_ADMIT_REFUSED;
+    case SR_ENDPOINT_ROUTE:
+        break;
+    }
+    return admit_body(head, max_body, refusal);
+}

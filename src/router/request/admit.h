@@ -1,0 +1,24 @@
+/*
+ * What a request's head decides alone: which endpoint it asks for, and whether its body will be read.
+ */
+#ifndef SR_ROUTER_REQUEST_ADMIT_H
+#define SR_ROUTER_REQUEST_ADMIT_H
+
+#include "router/refusal.h"
+#include "router/request/endpoint.h"
+#include "router/request/head.h"
+
+enum sr_admission {
+    SR_ADMIT_BODY,    /* read the body in `dialect` */
+    SR_ADMIT_MODELS,  /* answer with the list of models */
+    SR_ADMIT_MODEL,   /* answer with one model; `rest` is its id as it was sent */
+    SR_ADMIT_REFUSED, /* `refusal` is filled */
+};
+
+/* `max_body`: bytes of a body that is read. `dialect` is left alone where the endpoint names none; `rest`
+ * borrows from the head. */
+enum sr_admission sr_admit(const struct sr_head *head, uint64_t max_body,
+                           const struct sr_dialect_ops **dialect, struct sr_bytes *rest,
+                           struct sr_refusal *refusal);
+
+#endif

@@ -1,0 +1,217 @@
+/* Reads a body chunk by chunk: limits, the scanner, the model, and the shape of the whole. */
+#include "router/request/body.h"
+
+#include "base/clock.h"
+
+/* First reservation of a body whose length the client told. */
+#define RESERVE_MAX ((size_t)1 << 20)
+
+/* Bytes of a client's name for a model that an error repeats. */
+#define NAME_MAX_SHOWN 128
+
+void sr_body_init(struct sr_body *body, size_t max)
+{
+    *body = (struct sr_body){.model = -1};
+    sr_buf_init(&body->bytes, max);
+}
+
+void sr_body_dispose(struct sr_body *body)
+{
+    sr_buf_dispose(&body->bytes);
+}
+
+int sr_body_begin(struct sr_body *body, const struct sr_router *router, const struct sr_head *head,
+                  struct sr_arena *arena)
+{
+    int rc = SR_OK;
+    body->router = router;
+    body->head = head;
+    body->arena = arena;
+    if (head->content_length)
+        rc = sr_buf_reserve(&body->bytes,
+                            head->content_length < RESERVE_MAX ? (size_t)head->content_length : RESERVE_MAX);
+    return rc ? rc
+              : sr_scan_new(&body->scan, sr_dialect_request_paths(router->paths, body->doc.dialect),
+                            sr_scan_limits_defaults(), arena);
+}
+
+void sr_body_pass(struct sr_body *body)
+{
+    body->passing = true;
+    body->is_stream = body->head->wants_sse;
+}
+
+/* ---- refusals ---- */
+
+static bool refuse_json(struct sr_refusal *refusal, const struct sr_err *err)
+{
+    if (err->code == SR_ENOMEM)
+        sr_refuse_memory(refusal);
+    else
+        sr_refuse(refusal, 400, "invalid_json", NULL, "malformed JSON body: %s at byte %zu", err->message,
+                  err->offset);
+    refusal->reason = "parse_error";
+    return false;
+}
+
+static bool refuse_complaint(struct sr_refusal *refusal, const struct sr_complaint *complaint)
+{
+    sr_refuse(refusal, 400, complaint->code, complaint->param, "%s", complaint->message);
+    refusal->reason = "parse_error";
+    return false;
+}
+
+/* ---- the model ---- */
+
+/* The client named something: automatic, one of our models, or neither. */
+static bool take_model(struct sr_body *body, const struct sr_span *span, struct sr_refusal *refusal)
+{
+    const struct sr_config *config = body->router->config;
+    const struct sr_dialect_ops *dialect = body->doc.dialect;
+    if (span->kind != SR_JSON_STRING) {
+        sr_refuse(refusal, 400, "invalid_type", "model", "field model must be string, got %s",
+                  sr_request_kind_name(span->kind));
+        refusal->reason = "parse_error";
+        return false;
+    }
+    struct sr_bytes name = sr_span_text(span, sr_buf_view(&body->bytes), body->arena);
+    if (!name.p) {
+        sr_refuse_memory(refusal);
+        return false;
+    }
+    if (sr_config_is_auto(config, name)) {
+        body->automatic = true;
+        if (!dialect->routes_auto)
+            sr_refuse(refusal, dialect->path ? 400 : 404, "model_not_automatic", "model",
+                      "%s is not routed automatically: name a model",
+                      dialect->path ? dialect->path : "this endpoint");
+        return dialect->routes_auto;
+    }
+    body->model = sr_config_find_model(config, name);
+    if (body->model < 0) {
+        sr_refuse(refusal, 404, "model_not_found", "model", "model \"%.*s\" is not available",
+                  (int)(name.n < NAME_MAX_SHOWN ? name.n : NAME_MAX_SHOWN), name.p);
+        refusal->reason = "model_not_found";
+    }
+    return body->model >= 0;
+}
+
+/* Looks at the spans that came since the last call. */
+static bool find_model(struct sr_body *body, struct sr_refusal *refusal)
+{
+    size_t count;
+    const struct sr_span *spans = sr_scan_spans(body->scan, &count);
+    for (; body->next_span < count; body->next_span++) {
+        const struct sr_span *span = &spans[body->next_span];
+        if (span->id != SR_AT_MODEL)
+            continue;
+        if (span->flags & SR_SPAN_DUPLICATE) {
+            sr_refuse(refusal, 400, "duplicate_field", "model", "field model is given more than once");
+            return false;
+        }
+        if (span->flags & SR_SPAN_OPEN && span->kind <= SR_JSON_STRING)
+            return true;
+        if (!take_model(body, span, refusal))
+            return false;
+    }
+    return true;
+}
+
+/* ---- chunks ---- */
+
+static bool scan_chunk(struct sr_body *body, const void *p, size_t n, bool last, struct sr_refusal *refusal)
+{
+    uint64_t passing_max = body->passing ? body->head->passing_max : 0;
+    uint64_t limit = passing_max ? passing_max : body->router->max_body;
+    if (body->arrived > limit || n > limit - body->arrived) {
+        sr_refuse_size(refusal, limit);
+        return false;
+    }
+    body->arrived += n;
+    struct sr_err err = {0};
+    uint64_t start = sr_clock_ns();
+    int rc = SR_OK;
+    if (n) {
+        rc = sr_scan_feed(body->scan, p, n, &err);
+        body->whole = rc == SR_OK;
+    }
+    if ((rc == SR_OK || rc == SR_MORE) && last)
+        rc = sr_scan_finish(body->scan, &err);
+    body->scan_ns += sr_clock_ns() - start;
+    if (rc == SR_OK || rc == SR_MORE)
+        return true;
+    err.code = rc;
+    return refuse_json(refusal, &err);
+}
+
+/* What has been kept, and its spans. */
+static void see(struct sr_body *body)
+{
+    body->doc.body = sr_buf_view(&body->bytes);
+    body->doc.spans = sr_scan_spans(body->scan, &body->doc.n_spans);
+}
+
+/* The last byte of a body that was kept. */
+static bool complete(struct sr_body *body, struct sr_refusal *refusal)
+{
+    struct sr_request *doc = &body->doc;
+    struct sr_complaint complaint;
+    sr_request_index(doc);
+    body->is_stream = body->head->wants_sse || sr_request_is_true(doc, doc->at.stream);
+    if (sr_scan_root_kind(body->scan) != SR_JSON_OBJECT) {
+        complaint = (struct sr_complaint){NULL, "invalid_type", "the request body must be a JSON object"};
+        return refuse_complaint(refusal, &complaint);
+    }
+    if (doc->at.model == SR_SPAN_NONE && !doc->dialect->path) {
+        sr_refuse(refusal, 404, "endpoint_not_found", NULL, "endpoint not found: its body names no model");
+        return false;
+    }
+    if (doc->at.model == SR_SPAN_NONE) {
+        complaint = (struct sr_complaint){"model", "missing_required_field",
+                                          "invalid request body: missing required field: model"};
+        return refuse_complaint(refusal, &complaint);
+    }
+    return sr_request_check_shape(doc, &complaint) || refuse_complaint(refusal, &complaint);
+}
+
+/* The last byte of a body that passed: nothing of it is there but its spans. */
+static bool complete_passed(struct sr_body *body, struct sr_refusal *refusal)
+{
+    struct sr_complaint complaint;
+    body->doc.spans = sr_scan_spans(body->scan, &body->doc.n_spans);
+    sr_request_index(&body->doc);
+    body->is_stream = body->head->wants_sse || sr_request_is_true(&body->doc, body->doc.at.stream);
+    return sr_request_check_shape(&body->doc, &complaint) || refuse_complaint(refusal, &complaint);
+}
+
+enum sr_body_step sr_body_feed(struct sr_body *body, const void *p, size_t n, bool last,
+                               struct sr_refusal *refusal)
+{
+    if (!scan_chunk(body, p, n, last, refusal))
+        return SR_BODY_REFUSED;
+    if (n && !body->passing && sr_buf_append(&body->bytes, p, n)) {
+        sr_refuse_memory(refusal);
+        return SR_BODY_REFUSED;
+    }
+    if (!find_model(body, refusal))
+        return SR_BODY_REFUSED;
+    if (!body->passing && body->automatic && body->head->content_length > body->router->max_body) {
+        sr_refuse_size(refusal, body->router->max_body);
+        return SR_BODY_REFUSED;
+    }
+    if (!body->passing)
+        see(body);
+    if (!last)
+        return SR_BODY_MORE;
+    body->complete_ns = sr_clock_ns();
+    bool good = body->passing ? complete_passed(body, refusal) : complete(body, refusal);
+    return good ? SR_BODY_COMPLETE : SR_BODY_REFUSED;
+}
+
+bool sr_body_check(struct sr_body *body, struct sr_refusal *refusal)
+{
+    struct sr_complaint complaint;
+    return (sr_request_check_once(&body->doc, &complaint) &&
+            sr_request_check_metadata(&body->doc, body->arena, &complaint)) ||
+           refuse_complaint(refusal, &complaint);
+}
