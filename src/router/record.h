@@ -39,7 +39,7 @@ struct sr_record_answer_guard {
     const char *decision; /* whose plugin it is; NULL: none */
     enum sr_response_action action;
     bool complete; /* all of the answer came */
-    bool found;    /* it looks like the work of an attack */
+    bool found;    /* it looks like the result of an attack */
     bool replaced; /* the client got a reply in its place */
     float risk;    /* the highest */
     const char *attack;

@@ -22,7 +22,7 @@ static int table_new(struct table *table, struct sr_redaction *out, size_t finds
     return table->slots && out->items ? SR_OK : SR_ENOMEM;
 }
 
-/* The entry of a value, made at its first time; NULL when memory is out. */
+/* The entry of a value, made at its first time; NULL when it is out of memory. */
 static const struct sr_redacted *entry_of(struct table *table, uint32_t type, struct sr_bytes value,
                                           struct sr_arena *arena)
 {

@@ -17,7 +17,7 @@ bool sr_audit_wants(const struct sr_record *record);
 int sr_audit_request(const struct sr_record *record, const struct sr_config *config,
                      struct sr_buf *out) SR_WARN_UNUSED;
 
-/* The same about an answer that looks like the work of an attack. */
+/* The same about an answer that looks like the result of an attack. */
 int sr_audit_answer(const struct sr_record *record, const struct sr_config *config,
                     struct sr_buf *out) SR_WARN_UNUSED;
 

@@ -18,7 +18,7 @@ void sr_measure_verdict(const struct sr_record *record, const struct sr_router *
 void sr_measure_end(const struct sr_record *record, const struct sr_router *router,
                     struct sr_metrics *metrics);
 
-/* An answer looks like the work of an attack: counted when it is found. */
+/* An answer looks like the result of an attack: counted when it is found. */
 void sr_measure_answer_finding(const struct sr_record *record, struct sr_metrics *metrics);
 
 #endif

@@ -150,7 +150,7 @@ static int start_type(struct sr_routing *r, enum sr_signal_type type)
     return rc == SR_AGAIN || r->results[type] ? rc : SR_ENOMEM;
 }
 
-/* Types that are needed next if all that is under way finds nothing; 0: none, or memory is out. */
+/* Types that are needed next if all that is under way finds nothing; 0: none, or it is out of memory. */
 static uint32_t needed_next(struct sr_routing *r)
 {
     const struct sr_plan *plans[] = {r->phase == SR_PHASE_GUARD ? guards_of(r) : NULL,
