@@ -4,6 +4,8 @@
  */
 #include "model/safetensors_header.h"
 
+#include "base/json_read.h"
+
 static const struct {
     const char *name;
     size_t size;
@@ -27,9 +29,8 @@ size_t sr_dtype_size(enum sr_dtype dtype)
 #define ARRAY_MAX    SR_SAFETENSORS_RANK_MAX
 
 struct parser {
-    const unsigned char *p;
-    size_t n, i;
-    size_t base; /* of p[0] in the file */
+    struct sr_json_cursor at;
+    size_t base; /* of at.p[0] in the file */
     struct sr_arena *arena;
     struct sr_err *err;
 };
@@ -40,143 +41,46 @@ static int fail(struct parser *ps, size_t at, const char *what)
                          ps->base + at);
 }
 
-static void skip_space(struct parser *ps)
-{
-    while (ps->i < ps->n &&
-           (ps->p[ps->i] == ' ' || ps->p[ps->i] == '\n' || ps->p[ps->i] == '\r' || ps->p[ps->i] == '\t'))
-        ps->i++;
-}
-
 static bool take(struct parser *ps, char c)
 {
-    skip_space(ps);
-    if (ps->i >= ps->n || ps->p[ps->i] != (unsigned char)c)
-        return false;
-    ps->i++;
-    return true;
+    return sr_json_cursor_take(&ps->at, c);
 }
 
 static int expect(struct parser *ps, char c)
 {
     char what[16] = "expected 'x'";
     what[10] = c;
-    return take(ps, c) ? SR_OK : fail(ps, ps->i, what);
-}
-
-/* Four hex digits at ps->i; -1 when there are none. */
-static long hex4(struct parser *ps)
-{
-    long value = 0;
-    if (ps->n - ps->i < 4)
-        return -1;
-    for (int k = 0; k < 4; k++) {
-        unsigned char c = ps->p[ps->i + (size_t)k];
-        int digit = c >= '0' && c <= '9'   ? c - '0'
-                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                           : -1;
-        if (digit < 0)
-            return -1;
-        value = value * 16 + digit;
-    }
-    ps->i += 4;
-    return value;
-}
-
-static size_t put_utf8(char *out, long c)
-{
-    if (c < 0x80)
-        return out[0] = (char)c, 1;
-    if (c < 0x800)
-        return out[0] = (char)(0xC0 | c >> 6), out[1] = (char)(0x80 | (c & 63)), 2;
-    size_t n = 0;
-    if (c < 0x10000)
-        out[n++] = (char)(0xE0 | c >> 12);
-    else
-        out[n++] = (char)(0xF0 | c >> 18), out[n++] = (char)(0x80 | (c >> 12 & 63));
-    out[n++] = (char)(0x80 | (c >> 6 & 63));
-    out[n++] = (char)(0x80 | (c & 63));
-    return n;
-}
-
-/* After "\u": one code point, a surrogate pair included. At most 6 source bytes become 4. */
-static int unicode_escape(struct parser *ps, size_t at, char *out, size_t *n)
-{
-    long c = hex4(ps);
-    if (c >= 0xD800 && c <= 0xDBFF && ps->n - ps->i >= 2 && ps->p[ps->i] == '\\' && ps->p[ps->i + 1] == 'u') {
-        ps->i += 2;
-        long low = hex4(ps);
-        c = low >= 0xDC00 && low <= 0xDFFF ? 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00) : -1;
-    } else if (c >= 0xD800 && c <= 0xDFFF) {
-        c = -1;
-    }
-    if (c < 0)
-        return fail(ps, at, "bad \\u escape");
-    *n += put_utf8(out + *n, c);
-    return SR_OK;
-}
-
-static int unescape(struct parser *ps, char *out, size_t *n)
-{
-    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
-    size_t at = ps->i - 1;
-    if (ps->i >= ps->n)
-        return fail(ps, at, "unfinished string");
-    char c = (char)ps->p[ps->i++];
-    if (c == 'u')
-        return unicode_escape(ps, at, out, n);
-    const char *which = c ? strchr(from, c) : NULL;
-    if (!which)
-        return fail(ps, at, "unknown escape");
-    out[(*n)++] = to[which - from];
-    return SR_OK;
+    return take(ps, c) ? SR_OK : fail(ps, ps->at.i, what);
 }
 
 static int string(struct parser *ps, struct sr_bytes *out)
 {
-    skip_space(ps);
-    size_t start = ps->i, close, n = 0;
-    if (!take(ps, '"'))
-        return fail(ps, ps->i, "expected a string");
-    for (close = ps->i; close < ps->n && ps->p[close] != '"'; close++)
-        close += ps->p[close] == '\\';
-    if (close >= ps->n)
-        return fail(ps, start, "unfinished string");
-    char *text = sr_arena_alloc(ps->arena, close - ps->i + 1); /* decoding never lengthens */
+    size_t start = sr_json_cursor_next(&ps->at);
+    sr_json_view found;
+    if (!sr_json_cursor_string(&ps->at, &found))
+        return fail(ps, ps->at.i == ps->at.n ? start : ps->at.i, ps->at.what);
+    char *text = sr_arena_alloc(ps->arena, found.n);
     if (!text)
         return sr_err_set(ps->err, SR_ENOMEM, "out of memory for a safetensors header");
-    while (ps->i < close) {
-        unsigned char c = ps->p[ps->i++];
-        if (c < 0x20)
-            return fail(ps, ps->i - 1, "control character in a string");
-        if (c != '\\') {
-            text[n++] = (char)c;
-            continue;
-        }
-        int rc = unescape(ps, text, &n);
-        if (rc)
-            return rc;
-    }
-    ps->i = close + 1;
-    *out = sr_bytes_of(text, n);
+    *out = sr_bytes_of(text, sr_json_view_decode(found, text));
     return SR_OK;
 }
 
 static int number(struct parser *ps, uint64_t *out)
 {
-    skip_space(ps);
-    size_t start = ps->i;
-    uint64_t value = 0;
-    while (ps->i < ps->n && ps->p[ps->i] >= '0' && ps->p[ps->i] <= '9') {
-        if (ps->i - start >= 18)
-            return fail(ps, start, "number too large");
-        value = value * 10 + (uint64_t)(ps->p[ps->i++] - '0');
-    }
-    if (ps->i == start)
+    size_t start = sr_json_cursor_next(&ps->at);
+    sr_json_view found;
+    int64_t value = 0;
+    if (!sr_json_cursor_number(&ps->at, &found))
+        return fail(ps, start, ps->at.what);
+    size_t digits = 0;
+    while (digits < found.n && found.p[digits] >= '0' && found.p[digits] <= '9')
+        digits++;
+    if (digits < found.n)
         return fail(ps, start, "expected a whole number");
-    if (ps->p[start] == '0' && ps->i - start > 1)
-        return fail(ps, start, "number with a leading zero");
-    *out = value;
+    if (!sr_json_view_int(found, &value))
+        return fail(ps, start, "number too large");
+    *out = (uint64_t)value;
     return SR_OK;
 }
 
@@ -188,7 +92,7 @@ static int numbers(struct parser *ps, uint64_t *out, uint32_t max, uint32_t *cou
         return rc;
     do {
         if (*count == max)
-            return fail(ps, ps->i, "too many numbers in a list");
+            return fail(ps, ps->at.i, "too many numbers in a list");
         rc = number(ps, &out[*count]);
         if (rc)
             return rc;
@@ -200,7 +104,7 @@ static int numbers(struct parser *ps, uint64_t *out, uint32_t max, uint32_t *cou
 static int dtype(struct parser *ps, enum sr_dtype *out)
 {
     struct sr_bytes name = {NULL, 0};
-    size_t at = ps->i;
+    size_t at = ps->at.i;
     int rc = string(ps, &name);
     for (int d = 0; !rc && d < SR_DTYPES; d++)
         if (sr_bytes_eq(name, sr_bytes_str(sr_dtype_name((enum sr_dtype)d))))
@@ -215,8 +119,7 @@ static int tensor_field(struct parser *ps, struct sr_st_entry *entry, unsigned *
     uint64_t offsets[2];
     uint32_t count = 0;
     unsigned field = 0;
-    skip_space(ps);
-    size_t at = ps->i;
+    size_t at = sr_json_cursor_next(&ps->at);
     int rc = string(ps, &key);
     if (rc)
         return rc;
@@ -280,7 +183,7 @@ static int metadata(struct parser *ps, struct sr_st_header *h)
         return rc;
     do {
         struct sr_st_pair pair;
-        size_t at = ps->i;
+        size_t at = ps->at.i;
         rc = string(ps, &pair.key);
         if (!rc)
             rc = expect(ps, ':');
@@ -304,8 +207,7 @@ static int metadata(struct parser *ps, struct sr_st_header *h)
 static int member(struct parser *ps, struct sr_st_header *h, bool *had_metadata)
 {
     struct sr_bytes name = {NULL, 0};
-    skip_space(ps);
-    size_t at = ps->i;
+    size_t at = sr_json_cursor_next(&ps->at);
     int rc = string(ps, &name);
     if (!rc)
         rc = expect(ps, ':');
@@ -331,8 +233,7 @@ static int member(struct parser *ps, struct sr_st_header *h, bool *had_metadata)
 int sr_st_header_parse(struct sr_st_header *header, struct sr_bytes text, size_t base, struct sr_arena *arena,
                        struct sr_err *err)
 {
-    struct parser ps = {
-        .p = (const unsigned char *)text.p, .n = text.n, .base = base, .arena = arena, .err = err};
+    struct parser ps = {.at = {.p = text.p, .n = text.n}, .base = base, .arena = arena, .err = err};
     bool had_metadata = false;
     *header = (struct sr_st_header){0};
     int rc = expect(&ps, '{');
@@ -343,6 +244,5 @@ int sr_st_header_parse(struct sr_st_header *header, struct sr_bytes text, size_t
         if (!rc)
             rc = expect(&ps, '}');
     }
-    skip_space(&ps);
-    return rc || ps.i == ps.n ? rc : fail(&ps, ps.i, "text after the object");
+    return rc || sr_json_cursor_next(&ps.at) == text.n ? rc : fail(&ps, ps.at.i, "text after the object");
 }

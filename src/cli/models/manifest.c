@@ -4,20 +4,13 @@
 #include "cli/models/manifest.h"
 
 #include "base/hash.h"
+#include "base/json_read.h"
 #include "cli/cmd.h"
-#include "json/scan.h"
 
 #include <limits.h>
 
 #define MANIFEST_MAX ((size_t)1 << 20)
 #define FILE_MAX     ((size_t)4 << 30)
-
-enum { PATH_NAME = 1, PATH_TASK, PATH_TIER, PATH_FILE, PATH_BYTES, PATH_SHA };
-
-static const struct sr_path_spec specs[] = {
-    {"name", PATH_NAME},         {"task", PATH_TASK},           {"tier", PATH_TIER},
-    {"files[].path", PATH_FILE}, {"files[].bytes", PATH_BYTES}, {"files[].sha256", PATH_SHA},
-};
 
 static bool stays_inside(struct sr_bytes path)
 {
@@ -25,53 +18,46 @@ static bool stays_inside(struct sr_bytes path)
            !memchr(path.p, 0, path.n);
 }
 
-static int take_span(struct sr_manifest *m, const struct sr_span *span, struct sr_err *err)
+/* A member that is a string; empty where it is none. */
+static int read_text(struct sr_manifest *m, sr_json_view object, const char *name, struct sr_bytes *out)
 {
-    struct sr_bytes body = sr_buf_view(&m->text), text = sr_span_text(span, body, &m->arena);
-    if (span->id == PATH_NAME)
-        m->name = text;
-    else if (span->id == PATH_TASK)
-        m->task = text;
-    else if (span->id == PATH_TIER)
-        m->tier = text;
-    if (span->id < PATH_FILE)
-        return SR_OK;
-    if (span->index[0] >= SR_MANIFEST_FILES_MAX)
+    sr_json_view value = sr_json_view_get(object, name);
+    *out = SR_LIT("");
+    return !sr_json_view_is_string(value) || sr_json_view_dup(value, &m->arena, out) ? SR_OK : SR_ENOMEM;
+}
+
+static int read_file(struct sr_manifest *m, sr_json_view entry, struct sr_err *err)
+{
+    if (m->n_files == SR_MANIFEST_FILES_MAX)
         return sr_err_set(err, SR_ELIMIT, "more than %d files", SR_MANIFEST_FILES_MAX);
-    struct sr_manifest_file *file = &m->files[span->index[0]];
-    m->n_files = span->index[0] + 1;
-    if (span->id == PATH_FILE)
-        file->path = text;
-    else if (span->id == PATH_SHA)
-        file->sha256 = text;
-    else if (!sr_bytes_to_u64(sr_span_raw(span, body), &file->bytes))
-        return sr_err_set(err, SR_EPARSE, "`bytes` of file %u is no size", span->index[0]);
-    return SR_OK;
+    struct sr_manifest_file *file = &m->files[m->n_files];
+    sr_json_view bytes = sr_json_view_get(entry, "bytes");
+    if (bytes.p && !sr_bytes_to_u64(bytes, &file->bytes))
+        return sr_err_set(err, SR_EPARSE, "`bytes` of file %zu is no size", m->n_files);
+    int rc = read_text(m, entry, "path", &file->path);
+    if (!rc)
+        rc = read_text(m, entry, "sha256", &file->sha256);
+    if (!rc && (!stays_inside(file->path) || file->sha256.n != SR_SHA256_HEX - 1))
+        rc = sr_err_set(err, SR_EPARSE, "file %zu wants `path` inside the folder and `sha256`", m->n_files);
+    m->n_files++;
+    return rc;
 }
 
 static int parse(struct sr_manifest *m, struct sr_err *err)
 {
-    struct sr_paths *paths = NULL;
-    struct sr_scan *scan = NULL;
-    size_t n = 0;
-    int rc = sr_paths_new(&paths, specs, sizeof specs / sizeof specs[0], err);
-    if (rc == SR_OK)
-        rc = sr_scan_new(&scan, paths, sr_scan_limits_defaults(), &m->arena);
-    if (rc == SR_OK)
-        rc = sr_scan_feed(scan, m->text.data, m->text.len, err);
-    if (rc == SR_OK || rc == SR_MORE)
-        rc = sr_scan_finish(scan, err);
-    const struct sr_span *spans = rc == SR_OK ? sr_scan_spans(scan, &n) : NULL;
-    for (size_t i = 0; i < n && rc == SR_OK; i++)
-        if (spans[i].id != SR_PATH_TOP)
-            rc = take_span(m, &spans[i], err);
-    for (size_t i = 0; i < m->n_files && rc == SR_OK; i++)
-        if (!stays_inside(m->files[i].path) || m->files[i].sha256.n != SR_SHA256_HEX - 1)
-            rc = sr_err_set(err, SR_EPARSE, "file %zu wants `path` inside the folder and `sha256`", i);
-    if (rc == SR_OK && m->n_files == 0)
-        rc = sr_err_set(err, SR_EPARSE, "no `files`");
-    sr_paths_unref(paths);
-    return rc;
+    sr_json_view root, entry;
+    size_t at = 0;
+    int rc = sr_json_view_open(&root, sr_buf_view(&m->text), err);
+    if (!rc)
+        rc = read_text(m, root, "name", &m->name);
+    if (!rc)
+        rc = read_text(m, root, "task", &m->task);
+    if (!rc)
+        rc = read_text(m, root, "tier", &m->tier);
+    sr_json_view files = rc ? root : sr_json_view_get(root, "files");
+    while (!rc && sr_json_view_is_array(files) && sr_json_view_next(files, &at, NULL, &entry))
+        rc = read_file(m, entry, err);
+    return rc || m->n_files ? rc : sr_err_set(err, SR_EPARSE, "no `files`");
 }
 
 int sr_manifest_read(struct sr_manifest *manifest, const char *dir, struct sr_err *err)

@@ -2,7 +2,7 @@
 #include "infer/classifier/fusion.h"
 
 #include "base/buf.h"
-#include "model/tokenizer/json.h"
+#include "base/json_read.h"
 
 #include <errno.h>
 #include <math.h>
@@ -31,12 +31,12 @@ static int read_file(const char *path, struct sr_buf *text, struct sr_err *err)
 }
 
 /* Keeps *out when the member is absent. */
-static int read_number(sr_tjson object, const char *name, double min, double max, float *out,
+static int read_number(sr_json_view object, const char *name, double min, double max, float *out,
                        const char *path, struct sr_err *err)
 {
     char digits[64];
-    sr_tjson v = sr_tjson_get(object, name);
-    if (sr_tjson_is_null(v))
+    sr_json_view v = sr_json_view_get(object, name);
+    if (sr_json_view_is_null(v))
         return SR_OK;
     bool number = v.n < sizeof digits && (v.p[0] == '-' || (v.p[0] >= '0' && v.p[0] <= '9'));
     if (number) {
@@ -49,7 +49,7 @@ static int read_number(sr_tjson object, const char *name, double min, double max
     return SR_OK;
 }
 
-static int read_fusion(struct sr_fusion *out, sr_tjson task, const char *path, struct sr_err *err)
+static int read_fusion(struct sr_fusion *out, sr_json_view task, const char *path, struct sr_err *err)
 {
     int rc = read_number(task, "neural", 0, 100, &out->neural, path, err);
     if (rc == SR_OK)
@@ -66,14 +66,14 @@ static int read_fusion(struct sr_fusion *out, sr_tjson task, const char *path, s
 }
 
 /* config.json of `folder` into `text`, which the caller disposes of in any case. */
-static int open_config(sr_tjson *root, struct sr_buf *text, char path[PATH_BYTES], const char *folder,
+static int open_config(sr_json_view *root, struct sr_buf *text, char path[PATH_BYTES], const char *folder,
                        struct sr_err *err)
 {
     sr_buf_init(text, FILE_BYTES_MAX);
     if (snprintf(path, PATH_BYTES, "%s/config.json", folder) >= PATH_BYTES)
         return sr_err_set(err, SR_ELIMIT, "a path is too long");
     int rc = read_file(path, text, err);
-    if (rc == SR_OK && sr_tjson_open(root, sr_buf_view(text), err))
+    if (rc == SR_OK && sr_json_view_open(root, sr_buf_view(text), err))
         rc = sr_err_set(err, SR_EPARSE, "%s: is not JSON", path);
     return rc;
 }
@@ -82,12 +82,12 @@ int sr_fusion_read(struct sr_fusion *out, const char *folder, const char *task, 
 {
     char path[PATH_BYTES];
     struct sr_buf text;
-    sr_tjson root = {0};
+    sr_json_view root = {0};
     *out = (struct sr_fusion){.neural = 1, .temperature = 1};
     int rc = open_config(&root, &text, path, folder, err);
     if (rc == SR_OK) {
-        sr_tjson found = sr_tjson_get(sr_tjson_get(root, "fusion"), task);
-        rc = sr_tjson_is_object(found) ? read_fusion(out, found, path, err) : SR_ENOENT;
+        sr_json_view found = sr_json_view_get(sr_json_view_get(root, "fusion"), task);
+        rc = sr_json_view_is_object(found) ? read_fusion(out, found, path, err) : SR_ENOENT;
     }
     sr_buf_dispose(&text);
     return rc;
@@ -98,13 +98,13 @@ int sr_fusion_thresholds(float *out, const char *const *types, size_t n, const c
 {
     char path[PATH_BYTES];
     struct sr_buf text;
-    sr_tjson root = {0};
+    sr_json_view root = {0};
     for (size_t i = 0; i < n; i++)
         out[i] = 0.5F;
     int rc = open_config(&root, &text, path, folder, err);
     if (rc == SR_OK) {
-        sr_tjson found = sr_tjson_get(sr_tjson_get(root, "thresholds"), task);
-        for (size_t i = 0; rc == SR_OK && sr_tjson_is_object(found) && i < n; i++)
+        sr_json_view found = sr_json_view_get(sr_json_view_get(root, "thresholds"), task);
+        for (size_t i = 0; rc == SR_OK && sr_json_view_is_object(found) && i < n; i++)
             rc = read_number(found, types[i], 0.01, 1, &out[i], path, err);
     }
     sr_buf_dispose(&text);

@@ -16,9 +16,9 @@
 static int check_trunk(struct sr_encoder *e, const struct sr_enc_json *json, const char *known,
                        struct sr_err *err)
 {
-    sr_tjson wanted = sr_tjson_get(sr_tjson_get(json->root, "trunk"), "sha256");
+    sr_json_view wanted = sr_json_view_get(sr_json_view_get(json->root, "trunk"), "sha256");
     char hex[SR_SHA256_HEX];
-    if (sr_tjson_is_null(wanted))
+    if (sr_json_view_is_null(wanted))
         return SR_OK;
     if (!known) {
         int rc = e->files.n == 1 ? sr_sha256_hex(sr_safetensors_file(e->files.shards[0]), hex) : SR_EMISMATCH;
@@ -33,16 +33,16 @@ static int check_trunk(struct sr_encoder *e, const struct sr_enc_json *json, con
                       (int)(inside.n < 64 ? inside.n : 64), inside.p, e->base, known);
 }
 
-static int read_pooling(const struct sr_enc_json *json, sr_tjson value, enum sr_head_kind *kind,
+static int read_pooling(const struct sr_enc_json *json, sr_json_view value, enum sr_head_kind *kind,
                         enum sr_enc_pooling *pooling, struct sr_err *err)
 {
-    sr_tjson v = sr_tjson_get(value, "pooling");
-    *kind = sr_tjson_eq(v, "token") ? SR_HEAD_TOKEN : SR_HEAD_SEQUENCE;
-    *pooling = sr_tjson_eq(v, "mean") ? SR_ENC_MEAN : SR_ENC_CLS;
-    sr_tjson activation = sr_tjson_get(value, "activation");
-    if (!sr_tjson_is_null(activation) && !sr_tjson_eq(activation, "gelu"))
+    sr_json_view v = sr_json_view_get(value, "pooling");
+    *kind = sr_json_view_eq(v, "token") ? SR_HEAD_TOKEN : SR_HEAD_SEQUENCE;
+    *pooling = sr_json_view_eq(v, "mean") ? SR_ENC_MEAN : SR_ENC_CLS;
+    sr_json_view activation = sr_json_view_get(value, "activation");
+    if (!sr_json_view_is_null(activation) && !sr_json_view_eq(activation, "gelu"))
         return sr_err_set(err, SR_EUNSUPPORTED, "%s: a head's `activation` can only be gelu", json->path);
-    if (*kind == SR_HEAD_TOKEN || *pooling == SR_ENC_MEAN || sr_tjson_eq(v, "cls"))
+    if (*kind == SR_HEAD_TOKEN || *pooling == SR_ENC_MEAN || sr_json_view_eq(v, "cls"))
         return SR_OK;
     return sr_err_set(err, SR_EPARSE, "%s: a head's `pooling` is mean, cls or token", json->path);
 }
@@ -67,7 +67,8 @@ static int load_matrices(struct sr_encoder *e, struct sr_enc_source *from, const
 }
 
 static int load_head(struct sr_encoder *e, struct sr_enc_source *from, const struct sr_enc_json *json,
-                     const char *folder, const char *name, sr_tjson value, size_t trunk, struct sr_err *err)
+                     const char *folder, const char *name, sr_json_view value, size_t trunk,
+                     struct sr_err *err)
 {
     struct sr_enc_labels labels;
     struct sr_enc_head *head;
@@ -103,14 +104,14 @@ static int load_heads(struct sr_encoder *e, struct sr_enc_adapter *adapter, cons
                       const char *folder, struct sr_err *err)
 {
     struct sr_enc_source from = {.files = {&adapter->files}};
-    sr_tjson heads = sr_tjson_get(json->root, "heads"), key, value;
+    sr_json_view heads = sr_json_view_get(json->root, "heads"), key, value;
     char name[SR_ENC_NAME_MAX / 2];
     size_t at = 0, n = 0;
     int rc = SR_OK;
-    while (rc == SR_OK && sr_tjson_next(heads, &at, &key, &value)) {
+    while (rc == SR_OK && sr_json_view_next(heads, &at, &key, &value)) {
         if (key.n >= sizeof name)
             return sr_err_set(err, SR_ELIMIT, "%s: the name of a head is too long", json->path);
-        name[sr_tjson_decode(key, name)] = '\0';
+        name[sr_json_view_decode(key, name)] = '\0';
         rc = load_head(e, &from, json, folder, name, value, adapter->pairs ? e->n_trunks - 1 : 0, err);
         n++;
     }

@@ -21,7 +21,7 @@ static int unsupported(const struct sr_enc_json *json, const char *name, const c
     return sr_err_set(err, SR_EUNSUPPORTED, "%s: `%s` is not supported; %s", json->path, name, wanted);
 }
 
-bool sr_enc_family_of(sr_tjson model_type, enum sr_enc_family *family)
+bool sr_enc_family_of(sr_json_view model_type, enum sr_enc_family *family)
 {
     static const struct {
         const char *name;
@@ -32,7 +32,7 @@ bool sr_enc_family_of(sr_tjson model_type, enum sr_enc_family *family)
                  {"camembert", SR_ENC_ROBERTA},
                  {"modernbert", SR_ENC_MODERNBERT}};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (sr_tjson_eq(model_type, types[i].name)) {
+        if (sr_json_view_eq(model_type, types[i].name)) {
             *family = types[i].family;
             return true;
         }
@@ -41,7 +41,7 @@ bool sr_enc_family_of(sr_tjson model_type, enum sr_enc_family *family)
 
 static int read_family(struct sr_enc_config *c, const struct sr_enc_json *json, struct sr_err *err)
 {
-    sr_tjson type = sr_tjson_get(json->root, "model_type");
+    sr_json_view type = sr_json_view_get(json->root, "model_type");
     if (sr_enc_family_of(type, &c->family))
         return SR_OK;
     if (!type.p)
@@ -60,10 +60,10 @@ static bool ends_with(const char *text, size_t n, const char *end)
 /* "BertForSequenceClassification" */
 static void read_task(struct sr_enc_config *c, const struct sr_enc_json *json)
 {
-    sr_tjson name;
+    sr_json_view name;
     size_t at = 0;
-    while (sr_tjson_next(sr_tjson_get(json->root, "architectures"), &at, NULL, &name)) {
-        if (!sr_tjson_is_string(name))
+    while (sr_json_view_next(sr_json_view_get(json->root, "architectures"), &at, NULL, &name)) {
+        if (!sr_json_view_is_string(name))
             continue;
         if (ends_with(name.p, name.n, "ForSequenceClassification\""))
             c->task = SR_ENC_TASK_SEQUENCE;
@@ -111,8 +111,8 @@ static int read_sizes(struct sr_enc_config *c, const struct sr_enc_json *json, s
 
 static int check_activation(const struct sr_enc_json *json, const char *name, struct sr_err *err)
 {
-    sr_tjson v = sr_tjson_get(json->root, name);
-    if (sr_tjson_is_null(v) || sr_tjson_eq(v, "gelu"))
+    sr_json_view v = sr_json_view_get(json->root, name);
+    if (sr_json_view_is_null(v) || sr_json_view_eq(v, "gelu"))
         return SR_OK;
     return unsupported(json, name, "only gelu is", err);
 }
@@ -123,7 +123,7 @@ static int read_bert(struct sr_enc_config *c, const struct sr_enc_json *json, st
 {
     double eps = 1e-12;
     size_t pad = c->family == SR_ENC_ROBERTA ? 1 : 0;
-    sr_tjson kind = sr_tjson_get(json->root, "position_embedding_type");
+    sr_json_view kind = sr_json_view_get(json->root, "position_embedding_type");
     c->types = 2;
     int rc = sr_enc_json_number(json, json->root, "layer_norm_eps", 1e-30, 1, &eps, err);
     if (rc == SR_OK)
@@ -134,9 +134,9 @@ static int read_bert(struct sr_enc_config *c, const struct sr_enc_json *json, st
         rc = check_activation(json, "hidden_act", err);
     if (rc)
         return rc;
-    if (!sr_tjson_is_null(kind) && !sr_tjson_eq(kind, "absolute"))
+    if (!sr_json_view_is_null(kind) && !sr_json_view_eq(kind, "absolute"))
         return unsupported(json, "position_embedding_type", "only absolute is", err);
-    if (sr_tjson_bool(sr_tjson_get(json->root, "is_decoder"), false))
+    if (sr_json_view_bool(sr_json_view_get(json->root, "is_decoder"), false))
         return unsupported(json, "is_decoder", "this engine runs encoders", err);
     c->eps = (float)eps;
     c->pad = (int32_t)pad;
@@ -154,12 +154,12 @@ static int read_bert(struct sr_enc_config *c, const struct sr_enc_json *json, st
 /* ---- ModernBERT ---- */
 
 /* {"rope_type": "default", "rope_theta": 160000.0} */
-static int read_rope(const struct sr_enc_json *json, sr_tjson rope, double *theta, struct sr_err *err)
+static int read_rope(const struct sr_enc_json *json, sr_json_view rope, double *theta, struct sr_err *err)
 {
-    sr_tjson type = sr_tjson_get(rope, "rope_type");
-    if (sr_tjson_is_null(type))
-        type = sr_tjson_get(rope, "type");
-    if (!sr_tjson_is_null(type) && !sr_tjson_eq(type, "default"))
+    sr_json_view type = sr_json_view_get(rope, "rope_type");
+    if (sr_json_view_is_null(type))
+        type = sr_json_view_get(rope, "type");
+    if (!sr_json_view_is_null(type) && !sr_json_view_eq(type, "default"))
         return sr_err_set(err, SR_EUNSUPPORTED, "%s: rope type %.*s is not supported", json->path,
                           (int)(type.n < 64 ? type.n : 64), type.p);
     return sr_enc_json_number(json, rope, "rope_theta", 1, 1e12, theta, err);
@@ -169,28 +169,28 @@ static int read_rope(const struct sr_enc_json *json, sr_tjson rope, double *thet
  * one. */
 static int read_thetas(struct sr_enc_config *c, const struct sr_enc_json *json, struct sr_err *err)
 {
-    sr_tjson parameters = sr_tjson_get(json->root, "rope_parameters"),
-             scaling = sr_tjson_get(json->root, "rope_scaling"),
-             local = sr_tjson_get(json->root, "local_rope_theta");
+    sr_json_view parameters = sr_json_view_get(json->root, "rope_parameters"),
+                 scaling = sr_json_view_get(json->root, "rope_scaling"),
+                 local = sr_json_view_get(json->root, "local_rope_theta");
     double ignored = 0;
     c->theta_global = 160000;
-    int rc = sr_tjson_is_object(scaling) ? read_rope(json, scaling, &ignored, err) : SR_OK;
+    int rc = sr_json_view_is_object(scaling) ? read_rope(json, scaling, &ignored, err) : SR_OK;
     if (rc == SR_OK)
         rc = sr_enc_json_number(json, json->root, "global_rope_theta", 1, 1e12, &c->theta_global, err);
     c->theta_local = local.p ? c->theta_global : 10000;
     if (rc == SR_OK)
         rc = sr_enc_json_number(json, json->root, "local_rope_theta", 1, 1e12, &c->theta_local, err);
     if (rc == SR_OK)
-        rc = read_rope(json, sr_tjson_get(parameters, "full_attention"), &c->theta_global, err);
+        rc = read_rope(json, sr_json_view_get(parameters, "full_attention"), &c->theta_global, err);
     if (rc == SR_OK)
-        rc = read_rope(json, sr_tjson_get(parameters, "sliding_attention"), &c->theta_local, err);
+        rc = read_rope(json, sr_json_view_get(parameters, "sliding_attention"), &c->theta_local, err);
     return rc;
 }
 
 /* Which layers are global: `layer_types`, else every n-th from the first. */
 static int read_layer_types(struct sr_enc_config *c, const struct sr_enc_json *json, struct sr_err *err)
 {
-    sr_tjson types = sr_tjson_get(json->root, "layer_types"), type;
+    sr_json_view types = sr_json_view_get(json->root, "layer_types"), type;
     size_t every = 3, local = 128, at = 0, n = 0;
     int rc =
         sr_enc_json_size(json, json->root, "global_attn_every_n_layers", 1, SR_ENC_LAYERS_MAX, &every, err);
@@ -201,11 +201,11 @@ static int read_layer_types(struct sr_enc_config *c, const struct sr_enc_json *j
     c->window = local / 2;
     for (size_t i = 0; i < c->layers; i++)
         c->global[i] = i % every == 0;
-    if (!sr_tjson_is_array(types))
+    if (!sr_json_view_is_array(types))
         return SR_OK;
-    for (; sr_tjson_next(types, &at, NULL, &type); n++) {
-        bool full = sr_tjson_eq(type, "full_attention");
-        if (!full && !sr_tjson_eq(type, "sliding_attention"))
+    for (; sr_json_view_next(types, &at, NULL, &type); n++) {
+        bool full = sr_json_view_eq(type, "full_attention");
+        if (!full && !sr_json_view_eq(type, "sliding_attention"))
             return unsupported(json, "layer_types", "full_attention and sliding_attention are", err);
         if (n < c->layers)
             c->global[n] = full;
@@ -219,7 +219,7 @@ static int read_layer_types(struct sr_enc_config *c, const struct sr_enc_json *j
 static int read_modernbert(struct sr_enc_config *c, const struct sr_enc_json *json, struct sr_err *err)
 {
     double eps = 1e-5;
-    sr_tjson pooling = sr_tjson_get(json->root, "classifier_pooling");
+    sr_json_view pooling = sr_json_view_get(json->root, "classifier_pooling");
     int rc = sr_enc_json_number(json, json->root, "norm_eps", 1e-30, 1, &eps, err);
     if (rc == SR_OK)
         rc = read_thetas(c, json, err);
@@ -231,14 +231,15 @@ static int read_modernbert(struct sr_enc_config *c, const struct sr_enc_json *js
         rc = check_activation(json, "classifier_activation", err);
     if (rc)
         return rc;
-    if (!sr_tjson_is_null(pooling) && !sr_tjson_eq(pooling, "cls") && !sr_tjson_eq(pooling, "mean"))
+    if (!sr_json_view_is_null(pooling) && !sr_json_view_eq(pooling, "cls") &&
+        !sr_json_view_eq(pooling, "mean"))
         return unsupported(json, "classifier_pooling", "cls and mean are", err);
-    c->classifier_pooling = sr_tjson_eq(pooling, "mean") ? SR_ENC_MEAN : SR_ENC_CLS;
+    c->classifier_pooling = sr_json_view_eq(pooling, "mean") ? SR_ENC_MEAN : SR_ENC_CLS;
     c->eps = (float)eps;
-    c->attention_bias = sr_tjson_bool(sr_tjson_get(json->root, "attention_bias"), false);
-    c->mlp_bias = sr_tjson_bool(sr_tjson_get(json->root, "mlp_bias"), false);
-    c->norm_bias = sr_tjson_bool(sr_tjson_get(json->root, "norm_bias"), false);
-    c->classifier_bias = sr_tjson_bool(sr_tjson_get(json->root, "classifier_bias"), false);
+    c->attention_bias = sr_json_view_bool(sr_json_view_get(json->root, "attention_bias"), false);
+    c->mlp_bias = sr_json_view_bool(sr_json_view_get(json->root, "mlp_bias"), false);
+    c->norm_bias = sr_json_view_bool(sr_json_view_get(json->root, "norm_bias"), false);
+    c->classifier_bias = sr_json_view_bool(sr_json_view_get(json->root, "classifier_bias"), false);
     return SR_OK;
 }
 
@@ -247,7 +248,7 @@ int sr_enc_config_read(struct sr_enc_config *config, const char *folder, struct 
     struct sr_enc_json json;
     memset(config, 0, sizeof *config);
     int rc = sr_enc_json_open(&json, folder, "config.json", false, err);
-    if (rc == SR_OK && !sr_tjson_is_object(json.root))
+    if (rc == SR_OK && !sr_json_view_is_object(json.root))
         rc = sr_err_set(err, SR_EPARSE, "%s: not a JSON object", json.path);
     if (rc == SR_OK)
         rc = read_family(config, &json, err);

@@ -61,8 +61,8 @@ static bool read_type(const char *folder, enum sr_enc_family *family, bool *supp
     struct sr_enc_json json;
     bool said = false;
     if (sr_enc_json_open(&json, folder, "config.json", true, NULL) == SR_OK) {
-        sr_tjson type = sr_tjson_get(json.root, "model_type");
-        said = sr_tjson_is_string(type);
+        sr_json_view type = sr_json_view_get(json.root, "model_type");
+        said = sr_json_view_is_string(type);
         if (said)
             *supported = sr_enc_family_of(type, family);
         sr_enc_json_close(&json);

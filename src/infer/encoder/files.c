@@ -49,12 +49,12 @@ struct shard_names {
 };
 
 static int shard_of(struct sr_enc_files *files, struct shard_names *names, const struct sr_enc_json *json,
-                    sr_tjson value, size_t *index, struct sr_err *err)
+                    sr_json_view value, size_t *index, struct sr_err *err)
 {
     struct sr_bytes name;
-    if (!sr_tjson_is_string(value) || value.n > SR_ENC_NAME_MAX)
+    if (!sr_json_view_is_string(value) || value.n > SR_ENC_NAME_MAX)
         return sr_err_set(err, SR_EPARSE, "%s: `weight_map` must map tensors to file names", json->path);
-    if (!sr_tjson_dup(value, &names->arena, &name))
+    if (!sr_json_view_dup(value, &names->arena, &name))
         return sr_enc_out_of_memory(err);
     if (strlen(name.p) != name.n || !name.n || name.p[0] == '.' || memchr(name.p, '/', name.n))
         return sr_err_set(err, SR_EPARSE, "%s: `%s` is not the name of a file in the folder", json->path,
@@ -71,19 +71,19 @@ static int shard_of(struct sr_enc_files *files, struct shard_names *names, const
 static int open_shards(struct sr_enc_files *files, struct sr_enc_json *json, struct sr_err *err)
 {
     struct shard_names names = {0};
-    sr_tjson map = sr_tjson_get(json->root, "weight_map"), key, value;
+    sr_json_view map = sr_json_view_get(json->root, "weight_map"), key, value;
     char tensor[SR_ENC_NAME_MAX + 1];
     size_t at = 0, index = 0;
     int rc = SR_OK;
     sr_arena_init(&names.arena, (size_t)64 << 20);
-    if (!sr_tjson_is_object(map))
+    if (!sr_json_view_is_object(map))
         rc = sr_err_set(err, SR_EPARSE, "%s: `weight_map` is missing", json->path);
-    while (rc == SR_OK && sr_tjson_next(map, &at, &key, &value)) {
+    while (rc == SR_OK && sr_json_view_next(map, &at, &key, &value)) {
         if (key.n > SR_ENC_NAME_MAX) {
             rc = sr_err_set(err, SR_ELIMIT, "%s: a tensor's name is too long", json->path);
             break;
         }
-        tensor[sr_tjson_decode(key, tensor)] = '\0';
+        tensor[sr_json_view_decode(key, tensor)] = '\0';
         rc = shard_of(files, &names, json, value, &index, err);
         if (rc == SR_OK && !sr_safetensors_find(files->shards[index], tensor))
             rc = sr_err_set(err, SR_EMISMATCH, "%s: tensor %s is not in %s", json->path, tensor,

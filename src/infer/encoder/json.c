@@ -37,7 +37,7 @@ int sr_enc_json_open(struct sr_enc_json *json, const char *folder, const char *n
     struct sr_err inner = {0};
     size_t n = 0;
     json->bytes = NULL;
-    json->root = (sr_tjson){0};
+    json->root = (sr_json_view){0};
     int rc = sr_enc_path(json->path, folder, name, err);
     if (rc)
         return rc;
@@ -48,7 +48,7 @@ int sr_enc_json_open(struct sr_enc_json *json, const char *folder, const char *n
         return sr_err_set(err, errno == ENOENT ? SR_ENOENT : SR_EIO, "%s: %s", json->path, strerror(errno));
     rc = read_all(file, json, &n, err);
     fclose(file);
-    if (rc == SR_OK && (rc = sr_tjson_open(&json->root, sr_bytes_of(json->bytes, n), &inner)))
+    if (rc == SR_OK && (rc = sr_json_view_open(&json->root, sr_bytes_of(json->bytes, n), &inner)))
         sr_err_set_at(err, rc, inner.offset, "%s: %s", json->path, inner.message);
     if (rc)
         sr_enc_json_close(json);
@@ -59,24 +59,24 @@ void sr_enc_json_close(struct sr_enc_json *json)
 {
     sr_mem_free(json->bytes);
     json->bytes = NULL;
-    json->root = (sr_tjson){0};
+    json->root = (sr_json_view){0};
 }
 
-int sr_enc_json_size(const struct sr_enc_json *json, sr_tjson object, const char *name, size_t min,
+int sr_enc_json_size(const struct sr_enc_json *json, sr_json_view object, const char *name, size_t min,
                      size_t max, size_t *out, struct sr_err *err)
 {
-    sr_tjson v = sr_tjson_get(object, name);
+    sr_json_view v = sr_json_view_get(object, name);
     int64_t n;
-    if (sr_tjson_is_null(v))
+    if (sr_json_view_is_null(v))
         return SR_OK;
-    if (!sr_tjson_int(v, &n) || n < 0 || (uint64_t)n < min || (uint64_t)n > max)
+    if (!sr_json_view_int(v, &n) || n < 0 || (uint64_t)n < min || (uint64_t)n > max)
         return sr_err_set(err, SR_EPARSE, "%s: `%s` must be an integer from %zu to %zu", json->path, name,
                           min, max);
     *out = (size_t)n;
     return SR_OK;
 }
 
-bool sr_enc_number(sr_tjson v, double *out)
+bool sr_enc_number(sr_json_view v, double *out)
 {
     char text[64], *end;
     if (!v.p || v.n >= sizeof text || !(v.p[0] == '-' || (v.p[0] >= '0' && v.p[0] <= '9')))
@@ -87,12 +87,12 @@ bool sr_enc_number(sr_tjson v, double *out)
     return *end == '\0' && isfinite(*out);
 }
 
-int sr_enc_json_number(const struct sr_enc_json *json, sr_tjson object, const char *name, double min,
+int sr_enc_json_number(const struct sr_enc_json *json, sr_json_view object, const char *name, double min,
                        double max, double *out, struct sr_err *err)
 {
-    sr_tjson v = sr_tjson_get(object, name);
+    sr_json_view v = sr_json_view_get(object, name);
     double number;
-    if (sr_tjson_is_null(v))
+    if (sr_json_view_is_null(v))
         return SR_OK;
     if (!sr_enc_number(v, &number) || number < min || number > max)
         return sr_err_set(err, SR_EPARSE, "%s: `%s` must be a number from %g to %g", json->path, name, min,

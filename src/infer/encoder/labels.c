@@ -20,24 +20,24 @@ static const struct {
     {"label_mapping.json", NULL},
 };
 
-static sr_tjson first_object(sr_tjson root, const char *const *names)
+static sr_json_view first_object(sr_json_view root, const char *const *names)
 {
-    sr_tjson v = {0};
-    for (; *names && !sr_tjson_is_object(v); names++)
-        v = sr_tjson_get(root, *names);
+    sr_json_view v = {0};
+    for (; *names && !sr_json_view_is_object(v); names++)
+        v = sr_json_view_get(root, *names);
     return v;
 }
 
 static int put(struct sr_enc_labels *labels, const struct sr_enc_json *json, struct sr_arena *arena,
-               int64_t index, sr_tjson label, struct sr_err *err)
+               int64_t index, sr_json_view label, struct sr_err *err)
 {
     struct sr_bytes text;
     if (index < 0 || (uint64_t)index >= labels->n)
         return sr_err_set(err, SR_EPARSE, "%s: label index %lld, but there are %zu labels", json->path,
                           (long long)index, labels->n);
-    if (!sr_tjson_is_string(label))
+    if (!sr_json_view_is_string(label))
         return sr_err_set(err, SR_EPARSE, "%s: label %lld is not a string", json->path, (long long)index);
-    if (!sr_tjson_dup(label, arena, &text))
+    if (!sr_json_view_dup(label, arena, &text))
         return sr_enc_out_of_memory(err);
     if (!text.n || strlen(text.p) != text.n || strcmp(text.p, RESERVED) == 0)
         return sr_err_set(err, SR_EPARSE, "%s: label %lld is empty or a reserved word", json->path,
@@ -49,14 +49,14 @@ static int put(struct sr_enc_labels *labels, const struct sr_enc_json *json, str
 }
 
 /* {"0": "biology"} or, with `forward`, {"biology": 0}. */
-static int read_one(struct sr_enc_labels *labels, const struct sr_enc_json *json, sr_tjson object,
+static int read_one(struct sr_enc_labels *labels, const struct sr_enc_json *json, sr_json_view object,
                     bool forward, struct sr_arena *arena, struct sr_err *err)
 {
-    sr_tjson key, value;
+    sr_json_view key, value;
     size_t at = 0, n = 0;
     int64_t index;
     int rc = SR_OK;
-    while (sr_tjson_next(object, &at, NULL, &value))
+    while (sr_json_view_next(object, &at, NULL, &value))
         n++;
     if (n == 0 || n > SR_ENCODER_LABELS_MAX)
         return sr_err_set(err, n ? SR_ELIMIT : SR_EPARSE, "%s: %zu labels, 1 to %u are supported", json->path,
@@ -65,9 +65,9 @@ static int read_one(struct sr_enc_labels *labels, const struct sr_enc_json *json
     labels->labels = sr_arena_calloc(arena, n, sizeof *labels->labels);
     if (!labels->labels)
         return sr_enc_out_of_memory(err);
-    for (at = 0; rc == SR_OK && sr_tjson_next(object, &at, &key, &value);) {
-        sr_tjson number = forward ? value : sr_bytes_of(key.p + 1, key.n - 2);
-        if (!sr_tjson_int(number, &index))
+    for (at = 0; rc == SR_OK && sr_json_view_next(object, &at, &key, &value);) {
+        sr_json_view number = forward ? value : sr_bytes_of(key.p + 1, key.n - 2);
+        if (!sr_json_view_int(number, &index))
             return sr_err_set(err, SR_EPARSE, "%s: a label's index is not an integer", json->path);
         rc = put(labels, json, arena, index, forward ? key : value, err);
     }
@@ -80,14 +80,14 @@ static int read_one(struct sr_enc_labels *labels, const struct sr_enc_json *json
 }
 
 /* Both directions, where both are there. */
-static int read_pair(struct sr_enc_labels *labels, const struct sr_enc_json *json, sr_tjson by_index,
-                     sr_tjson by_name, struct sr_arena *arena, struct sr_err *err)
+static int read_pair(struct sr_enc_labels *labels, const struct sr_enc_json *json, sr_json_view by_index,
+                     sr_json_view by_name, struct sr_arena *arena, struct sr_err *err)
 {
     struct sr_enc_labels other = {0};
     int rc = SR_OK;
-    if (sr_tjson_is_object(by_index))
+    if (sr_json_view_is_object(by_index))
         rc = read_one(labels, json, by_index, false, arena, err);
-    if (rc == SR_OK && sr_tjson_is_object(by_name))
+    if (rc == SR_OK && sr_json_view_is_object(by_name))
         rc = read_one(&other, json, by_name, true, arena, err);
     if (rc)
         return rc;
@@ -110,7 +110,7 @@ static int read_mapping(struct sr_enc_labels *labels, const struct sr_enc_json *
 {
     static const char *const back[] = {"idx_to_category", "idx_to_label", "id_to_label", "id2label", NULL};
     static const char *const forth[] = {"category_to_idx", "label_to_idx", "label_to_id", "label2id", NULL};
-    sr_tjson by_index = first_object(json->root, back), by_name = first_object(json->root, forth);
+    sr_json_view by_index = first_object(json->root, back), by_name = first_object(json->root, forth);
     if (!by_index.p && !by_name.p)
         return sr_err_set(err, SR_EPARSE, "%s: has no labels (idx_to_label, label_to_idx, ...)", json->path);
     return read_pair(labels, json, by_index, by_name, arena, err);
@@ -134,9 +134,9 @@ int sr_enc_labels_read(struct sr_enc_labels *labels, const char *folder, const c
             return rc;
     }
     int rc = sr_enc_json_open(&json, folder, "config.json", true, err);
-    sr_tjson by_index = sr_tjson_get(json.root, "id2label");
-    if (rc == SR_OK && sr_tjson_is_object(by_index))
-        rc = read_pair(labels, &json, by_index, (sr_tjson){0}, arena, err);
+    sr_json_view by_index = sr_json_view_get(json.root, "id2label");
+    if (rc == SR_OK && sr_json_view_is_object(by_index))
+        rc = read_pair(labels, &json, by_index, (sr_json_view){0}, arena, err);
     sr_enc_json_close(&json);
     return rc;
 }

@@ -31,17 +31,18 @@ static int refuse(const struct sr_enc_json *json, struct sr_err *err)
                                         "use_bdlora",        "arrow_config",
                                         "kasa_config",       "monteclora_config"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        sr_tjson v = sr_tjson_get(json->root, names[i]), value;
+        sr_json_view v = sr_json_view_get(json->root, names[i]), value;
         size_t at = 0;
-        if (sr_tjson_is_null(v) || sr_tjson_eq(v, "") || (v.p[0] == 'f') ||
-            ((v.p[0] == '{' || v.p[0] == '[') && !sr_tjson_next(v, &at, NULL, &value)))
+        if (sr_json_view_is_null(v) || sr_json_view_eq(v, "") || (v.p[0] == 'f') ||
+            ((v.p[0] == '{' || v.p[0] == '[') && !sr_json_view_next(v, &at, NULL, &value)))
             continue;
         return sr_err_set(err, SR_EUNSUPPORTED, "%s: `%s` is not supported", json->path, names[i]);
     }
-    sr_tjson bias = sr_tjson_get(json->root, "bias"), type = sr_tjson_get(json->root, "peft_type");
-    if (!sr_tjson_is_null(bias) && !sr_tjson_eq(bias, "none"))
+    sr_json_view bias = sr_json_view_get(json->root, "bias"),
+                 type = sr_json_view_get(json->root, "peft_type");
+    if (!sr_json_view_is_null(bias) && !sr_json_view_eq(bias, "none"))
         return sr_err_set(err, SR_EUNSUPPORTED, "%s: `bias` other than none is not supported", json->path);
-    if (!sr_tjson_is_null(type) && !sr_tjson_eq(type, "LORA"))
+    if (!sr_json_view_is_null(type) && !sr_json_view_eq(type, "LORA"))
         return sr_err_set(err, SR_EUNSUPPORTED, "%s: only the peft_type LORA is supported", json->path);
     return SR_OK;
 }
@@ -51,11 +52,11 @@ static int refuse(const struct sr_enc_json *json, struct sr_err *err)
 static int check_start(const struct sr_enc_json *json, struct sr_err *err)
 {
     static const char *const harmless[] = {"gaussian", "eva", "orthogonal"};
-    sr_tjson v = sr_tjson_get(json->root, "init_lora_weights");
+    sr_json_view v = sr_json_view_get(json->root, "init_lora_weights");
     for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
-        if (sr_tjson_eq(v, harmless[i]))
+        if (sr_json_view_eq(v, harmless[i]))
             return SR_OK;
-    if (!sr_tjson_is_string(v))
+    if (!sr_json_view_is_string(v))
         return SR_OK;
     return sr_err_set(err, SR_EUNSUPPORTED,
                       "%s: `init_lora_weights` %.*s is not supported; save the adapter as plain LoRA "
@@ -71,14 +72,14 @@ static const char *find_text(struct sr_bytes name, const char *text)
 /* ---- patterns ---- */
 
 /* The characters of a name as a regular expression writes it, or 0: `\.` is a dot, and so is a dot. */
-static size_t name_of(sr_tjson key, char out[SR_ENC_NAME_MAX + 1], bool *whole)
+static size_t name_of(sr_json_view key, char out[SR_ENC_NAME_MAX + 1], bool *whole)
 {
     char text[SR_ENC_NAME_MAX + 1];
     size_t n = 0;
     *whole = false;
     if (key.n > SR_ENC_NAME_MAX)
         return 0;
-    text[sr_tjson_decode(key, text)] = '\0';
+    text[sr_json_view_decode(key, text)] = '\0';
     const char *p = text;
     *whole = *p == '^';
     p += *whole;
@@ -96,12 +97,12 @@ static size_t name_of(sr_tjson key, char out[SR_ENC_NAME_MAX + 1], bool *whole)
 
 static int check_patterns(const struct sr_enc_json *json, struct sr_err *err)
 {
-    sr_tjson patterns = sr_tjson_get(json->root, "alpha_pattern"), key = {0}, value;
+    sr_json_view patterns = sr_json_view_get(json->root, "alpha_pattern"), key = {0}, value;
     char name[SR_ENC_NAME_MAX + 1];
     size_t at = 0, n = 0;
     bool whole;
     double alpha;
-    for (; sr_tjson_next(patterns, &at, &key, &value); n++) {
+    for (; sr_json_view_next(patterns, &at, &key, &value); n++) {
         if (n == PATTERNS_MAX)
             return sr_err_set(err, SR_ELIMIT, "%s: `alpha_pattern` has more than %u entries", json->path,
                               PATTERNS_MAX);
@@ -128,7 +129,7 @@ static bool fits(struct sr_bytes module, const char *name, size_t n, bool whole)
 static double alpha_of(const struct sr_enc_adapter *adapter, const struct sr_tensor *a)
 {
     const struct sr_bytes prefix = SR_LIT("base_model.model.");
-    sr_tjson patterns = sr_tjson_get(adapter->config.root, "alpha_pattern"), key, value;
+    sr_json_view patterns = sr_json_view_get(adapter->config.root, "alpha_pattern"), key, value;
     struct sr_bytes module = a->name;
     char name[SR_ENC_NAME_MAX + 1];
     size_t at = 0;
@@ -138,7 +139,7 @@ static double alpha_of(const struct sr_enc_adapter *adapter, const struct sr_ten
     module.n = (size_t)(end - module.p);
     if (sr_bytes_starts_with(module, prefix))
         module = sr_bytes_of(module.p + prefix.n, module.n - prefix.n);
-    while (sr_tjson_next(patterns, &at, &key, &value)) {
+    while (sr_json_view_next(patterns, &at, &key, &value)) {
         size_t n = name_of(key, name, &whole);
         if (n && fits(module, name, n, whole)) {
             (void)sr_enc_number(value, &alpha); /* checked by check_patterns */
@@ -148,13 +149,13 @@ static double alpha_of(const struct sr_enc_adapter *adapter, const struct sr_ten
     return alpha;
 }
 
-bool sr_enc_base_name(sr_tjson value, char name[SR_ENC_NAME_MAX + 1])
+bool sr_enc_base_name(sr_json_view value, char name[SR_ENC_NAME_MAX + 1])
 {
     char text[SR_ENC_NAME_MAX + 1];
     name[0] = '\0';
-    if (!sr_tjson_is_string(value) || value.n > SR_ENC_NAME_MAX)
+    if (!sr_json_view_is_string(value) || value.n > SR_ENC_NAME_MAX)
         return true;
-    size_t n = sr_tjson_decode(value, text);
+    size_t n = sr_json_view_decode(value, text);
     while (n && text[n - 1] == '/')
         n--;
     text[n] = '\0';
@@ -170,23 +171,23 @@ void sr_enc_base_read(char name[SR_ENC_NAME_MAX + 1], const char *folder)
     struct sr_enc_json json;
     name[0] = '\0';
     if (sr_enc_json_open(&json, folder, "adapter_config.json", true, NULL) == SR_OK) {
-        (void)sr_enc_base_name(sr_tjson_get(json.root, "base_model_name_or_path"), name);
+        (void)sr_enc_base_name(sr_json_view_get(json.root, "base_model_name_or_path"), name);
         sr_enc_json_close(&json);
     }
 }
 
 static void read_task(struct sr_enc_adapter *a)
 {
-    sr_tjson task = sr_tjson_get(a->config.root, "task_type");
-    a->task = sr_tjson_eq(task, "TOKEN_CLS") ? SR_ENC_TASK_TOKEN
-              : sr_tjson_eq(task, "SEQ_CLS") ? SR_ENC_TASK_SEQUENCE
-                                             : SR_ENC_TASK_NONE;
+    sr_json_view task = sr_json_view_get(a->config.root, "task_type");
+    a->task = sr_json_view_eq(task, "TOKEN_CLS") ? SR_ENC_TASK_TOKEN
+              : sr_json_view_eq(task, "SEQ_CLS") ? SR_ENC_TASK_SEQUENCE
+                                                 : SR_ENC_TASK_NONE;
 }
 
 static int read_config(struct sr_enc_adapter *a, const char *folder, struct sr_err *err)
 {
     struct sr_enc_json *json = &a->config;
-    sr_tjson key, value;
+    sr_json_view key, value;
     size_t at = 0;
     int rc = sr_enc_json_open(json, folder, "adapter_config.json", false, err);
     if (rc == SR_OK)
@@ -201,13 +202,13 @@ static int read_config(struct sr_enc_adapter *a, const char *folder, struct sr_e
         rc = sr_enc_json_number(json, json->root, "lora_alpha", ALPHA_MIN, ALPHA_MAX, &a->alpha, err);
     if (rc == SR_OK && (!a->rank || a->alpha <= 0))
         rc = sr_err_set(err, SR_EPARSE, "%s: `r` and `lora_alpha` are needed", json->path);
-    if (rc == SR_OK && !sr_enc_base_name(sr_tjson_get(json->root, "base_model_name_or_path"), a->base))
+    if (rc == SR_OK && !sr_enc_base_name(sr_json_view_get(json->root, "base_model_name_or_path"), a->base))
         rc = sr_err_set(err, SR_EPARSE, "%s: `base_model_name_or_path` names no folder", json->path);
     if (rc)
         return rc;
     read_task(a);
-    a->rslora = sr_tjson_bool(sr_tjson_get(json->root, "use_rslora"), false);
-    a->ranks = sr_tjson_next(sr_tjson_get(json->root, "rank_pattern"), &at, &key, &value);
+    a->rslora = sr_json_view_bool(sr_json_view_get(json->root, "use_rslora"), false);
+    a->ranks = sr_json_view_next(sr_json_view_get(json->root, "rank_pattern"), &at, &key, &value);
     return SR_OK;
 }
 

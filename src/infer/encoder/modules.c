@@ -14,13 +14,14 @@
 /* The order in which modules may stand. */
 enum stage { TRANSFORMER, POOLING, DENSE, NORMALIZE };
 
-static bool ends_with(sr_tjson string, const char *end)
+static bool ends_with(sr_json_view string, const char *end)
 {
     size_t m = strlen(end);
     return string.n > m + 2 && memcmp(string.p + string.n - 1 - m, end, m) == 0;
 }
 
-static int unsupported(const struct sr_enc_json *json, const char *what, sr_tjson value, struct sr_err *err)
+static int unsupported(const struct sr_enc_json *json, const char *what, sr_json_view value,
+                       struct sr_err *err)
 {
     return sr_err_set(err, SR_EUNSUPPORTED, "%s: %s %.*s is not supported", json->path, what,
                       (int)(value.n < 100 ? value.n : 100), value.p ? value.p : "");
@@ -28,12 +29,12 @@ static int unsupported(const struct sr_enc_json *json, const char *what, sr_tjso
 
 /* ---- pooling ---- */
 
-static int read_mode(struct sr_enc_config *c, const struct sr_enc_json *json, sr_tjson mode,
+static int read_mode(struct sr_enc_config *c, const struct sr_enc_json *json, sr_json_view mode,
                      struct sr_err *err)
 {
-    if (!sr_tjson_eq(mode, "cls") && !sr_tjson_eq(mode, "mean"))
+    if (!sr_json_view_eq(mode, "cls") && !sr_json_view_eq(mode, "mean"))
         return unsupported(json, "`pooling_mode`", mode, err);
-    c->embedding_pooling = sr_tjson_eq(mode, "cls") ? SR_ENC_CLS : SR_ENC_MEAN;
+    c->embedding_pooling = sr_json_view_eq(mode, "cls") ? SR_ENC_CLS : SR_ENC_MEAN;
     return SR_OK;
 }
 
@@ -41,14 +42,14 @@ static int read_mode(struct sr_enc_config *c, const struct sr_enc_json *json, sr
 static int read_flags(struct sr_enc_config *c, const struct sr_enc_json *json, struct sr_err *err)
 {
     static const char start[] = "\"pooling_mode_";
-    sr_tjson name, value;
+    sr_json_view name, value;
     size_t at = 0, modes = 0;
-    while (sr_tjson_next(json->root, &at, &name, &value)) {
+    while (sr_json_view_next(json->root, &at, &name, &value)) {
         if (name.n < sizeof start || memcmp(name.p, start, sizeof start - 1) != 0 ||
-            !sr_tjson_bool(value, false))
+            !sr_json_view_bool(value, false))
             continue;
-        bool cls = sr_tjson_eq(name, "pooling_mode_cls_token");
-        if (modes++ || (!cls && !sr_tjson_eq(name, "pooling_mode_mean_tokens")))
+        bool cls = sr_json_view_eq(name, "pooling_mode_cls_token");
+        if (modes++ || (!cls && !sr_json_view_eq(name, "pooling_mode_mean_tokens")))
             return unsupported(json, modes > 1 ? "more than one pooling:" : "the pooling", name, err);
         c->embedding_pooling = cls ? SR_ENC_CLS : SR_ENC_MEAN;
     }
@@ -60,17 +61,17 @@ static int read_pooling(struct sr_enc_config *c, const char *folder, const char 
 {
     struct sr_enc_json json;
     char name[SR_ENC_NAME_MAX + 16];
-    sr_tjson mode, only, more;
+    sr_json_view mode, only, more;
     size_t at = 0;
     snprintf(name, sizeof name, "%s/config.json", path);
     int rc = sr_enc_json_open(&json, folder, name, optional, err);
     if (rc)
         return rc;
-    mode = sr_tjson_get(json.root, "pooling_mode");
-    if (sr_tjson_is_array(mode) && sr_tjson_next(mode, &at, NULL, &only) &&
-        !sr_tjson_next(mode, &at, NULL, &more))
+    mode = sr_json_view_get(json.root, "pooling_mode");
+    if (sr_json_view_is_array(mode) && sr_json_view_next(mode, &at, NULL, &only) &&
+        !sr_json_view_next(mode, &at, NULL, &more))
         mode = only;
-    if (sr_tjson_is_null(mode))
+    if (sr_json_view_is_null(mode))
         rc = read_flags(c, &json, err);
     else
         rc = read_mode(c, &json, mode, err);
@@ -89,11 +90,11 @@ static int read_activation(struct sr_enc_dense *dense, const struct sr_enc_json 
                  {".Identity", SR_EPILOGUE_NONE},
                  {".GELU", SR_EPILOGUE_GELU},
                  {".ReLU", SR_EPILOGUE_RELU}};
-    sr_tjson v = sr_tjson_get(json->root, "activation_function");
+    sr_json_view v = sr_json_view_get(json->root, "activation_function");
     dense->activation = SR_EPILOGUE_TANH;
-    if (sr_tjson_is_null(v))
+    if (sr_json_view_is_null(v))
         return SR_OK;
-    for (size_t i = 0; sr_tjson_is_string(v) && i < sizeof known / sizeof *known; i++)
+    for (size_t i = 0; sr_json_view_is_string(v) && i < sizeof known / sizeof *known; i++)
         if (ends_with(v, known[i].name)) {
             dense->activation = known[i].epilogue;
             return SR_OK;
@@ -106,11 +107,11 @@ static int check_places(const struct sr_enc_json *json, struct sr_err *err)
 {
     static const char *const names[] = {"module_input_name", "module_output_name"};
     for (size_t i = 0; i < 2; i++) {
-        sr_tjson v = sr_tjson_get(json->root, names[i]);
-        if (!sr_tjson_is_null(v) && !sr_tjson_eq(v, "sentence_embedding"))
+        sr_json_view v = sr_json_view_get(json->root, names[i]);
+        if (!sr_json_view_is_null(v) && !sr_json_view_eq(v, "sentence_embedding"))
             return unsupported(json, names[i], v, err);
     }
-    if (sr_tjson_bool(sr_tjson_get(json->root, "use_residual"), false))
+    if (sr_json_view_bool(sr_json_view_get(json->root, "use_residual"), false))
         return sr_err_set(err, SR_EUNSUPPORTED, "%s: `use_residual` is not supported", json->path);
     return SR_OK;
 }
@@ -140,7 +141,7 @@ static int read_dense(struct sr_enc_config *c, const char *folder, const char *p
         rc = read_activation(dense, &json, err);
     if (rc == SR_OK)
         rc = check_places(&json, err);
-    dense->bias = sr_tjson_bool(sr_tjson_get(json.root, "bias"), true);
+    dense->bias = sr_json_view_bool(sr_json_view_get(json.root, "bias"), true);
     sr_enc_json_close(&json);
     if (rc == SR_OK) {
         c->vector = dense->out;
@@ -152,15 +153,15 @@ static int read_dense(struct sr_enc_config *c, const char *folder, const char *p
 /* ---- modules.json ---- */
 
 /* The folder of a module within the model's; "" for the model's own. */
-static int read_path(const struct sr_enc_json *json, sr_tjson module, char path[SR_ENC_NAME_MAX],
+static int read_path(const struct sr_enc_json *json, sr_json_view module, char path[SR_ENC_NAME_MAX],
                      struct sr_err *err)
 {
-    sr_tjson v = sr_tjson_get(module, "path");
+    sr_json_view v = sr_json_view_get(module, "path");
     path[0] = '\0';
-    if (sr_tjson_is_null(v))
+    if (sr_json_view_is_null(v))
         return SR_OK;
-    if (sr_tjson_is_string(v) && v.n < SR_ENC_NAME_MAX) {
-        size_t n = sr_tjson_decode(v, path);
+    if (sr_json_view_is_string(v) && v.n < SR_ENC_NAME_MAX) {
+        size_t n = sr_json_view_decode(v, path);
         path[n] = '\0';
         if (strlen(path) == n && path[0] != '/' && !strstr(path, ".."))
             return SR_OK;
@@ -169,7 +170,7 @@ static int read_path(const struct sr_enc_json *json, sr_tjson module, char path[
 }
 
 static int read_module(struct sr_enc_config *c, const struct sr_enc_json *json, const char *folder,
-                       sr_tjson module, enum stage *stage, struct sr_err *err)
+                       sr_json_view module, enum stage *stage, struct sr_err *err)
 {
     static const struct {
         const char *type;
@@ -177,9 +178,9 @@ static int read_module(struct sr_enc_config *c, const struct sr_enc_json *json, 
     } known[] = {
         {".Transformer", TRANSFORMER}, {".Pooling", POOLING}, {".Dense", DENSE}, {".Normalize", NORMALIZE}};
     char path[SR_ENC_NAME_MAX];
-    sr_tjson type = sr_tjson_get(module, "type");
+    sr_json_view type = sr_json_view_get(module, "type");
     size_t i = 0, n = sizeof known / sizeof *known;
-    if (!sr_tjson_is_string(type))
+    if (!sr_json_view_is_string(type))
         return sr_err_set(err, SR_EPARSE, "%s: a module has no `type`", json->path);
     if (ends_with(type, ".Dropout")) /* nothing happens there when a model is only used */
         return SR_OK;
@@ -201,16 +202,16 @@ static int read_module(struct sr_enc_config *c, const struct sr_enc_json *json, 
 int sr_enc_modules_read(struct sr_enc_config *c, const char *folder, struct sr_err *err)
 {
     struct sr_enc_json json;
-    sr_tjson module;
+    sr_json_view module;
     enum stage stage = TRANSFORMER;
     size_t at = 0;
     c->vector = c->hidden;
     int rc = sr_enc_json_open(&json, folder, "modules.json", true, err);
     if (rc == SR_OK && !json.bytes)
         return read_pooling(c, folder, "1_Pooling", true, err);
-    if (rc == SR_OK && !sr_tjson_is_array(json.root))
+    if (rc == SR_OK && !sr_json_view_is_array(json.root))
         rc = sr_err_set(err, SR_EPARSE, "%s: not a JSON array", json.path);
-    while (rc == SR_OK && sr_tjson_next(json.root, &at, NULL, &module))
+    while (rc == SR_OK && sr_json_view_next(json.root, &at, NULL, &module))
         rc = read_module(c, &json, folder, module, &stage, err);
     sr_enc_json_close(&json);
     return rc;

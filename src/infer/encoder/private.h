@@ -10,10 +10,10 @@
 #define SR_INFER_ENCODER_PRIVATE_H
 
 #include "base/arena.h"
+#include "base/json_read.h"
 #include "base/ref.h"
 #include "infer/encoder/encoder.h"
 #include "model/safetensors.h"
-#include "model/tokenizer/json.h"
 
 #define SR_ENC_LAYERS_MAX 128u
 #define SR_ENC_HIDDEN_MAX 8192u
@@ -34,7 +34,7 @@
 struct sr_enc_json {
     char path[SR_ENC_PATH_MAX];
     char *bytes; /* NULL: there is no such file */
-    sr_tjson root;
+    sr_json_view root;
 };
 
 /* FOLDER/NAME. With `optional` a missing file leaves json->bytes NULL and root empty. */
@@ -43,12 +43,12 @@ int sr_enc_json_open(struct sr_enc_json *json, const char *folder, const char *n
 void sr_enc_json_close(struct sr_enc_json *json);
 
 /* Reads an integer member into *out, which keeps its value when the member is absent or null. */
-int sr_enc_json_size(const struct sr_enc_json *json, sr_tjson object, const char *name, size_t min,
+int sr_enc_json_size(const struct sr_enc_json *json, sr_json_view object, const char *name, size_t min,
                      size_t max, size_t *out, struct sr_err *err) SR_WARN_UNUSED;
 /* The same for a finite number. */
-int sr_enc_json_number(const struct sr_enc_json *json, sr_tjson object, const char *name, double min,
+int sr_enc_json_number(const struct sr_enc_json *json, sr_json_view object, const char *name, double min,
                        double max, double *out, struct sr_err *err) SR_WARN_UNUSED;
-bool sr_enc_number(sr_tjson v, double *out);
+bool sr_enc_number(sr_json_view v, double *out);
 
 /* FOLDER/NAME into `path`; SR_ELIMIT when it is too long. */
 int sr_enc_path(char path[SR_ENC_PATH_MAX], const char *folder, const char *name,
@@ -96,7 +96,7 @@ int sr_enc_modules_read(struct sr_enc_config *config, const char *folder, struct
 
 const char *sr_enc_family_name(enum sr_enc_family family);
 /* False: none that is supported. */
-bool sr_enc_family_of(sr_tjson model_type, enum sr_enc_family *family);
+bool sr_enc_family_of(sr_json_view model_type, enum sr_enc_family *family);
 
 /* ---- weight files ---- */
 
@@ -166,7 +166,7 @@ int sr_enc_adapter_open(struct sr_enc_adapter *adapter, const char *folder, cons
                         struct sr_err *err) SR_WARN_UNUSED;
 /* The last part of a base's name, which may be a path of another machine or a name of a hub; "" for no
  * string. False: it cannot be the name of a folder. */
-bool sr_enc_base_name(sr_tjson value, char name[SR_ENC_NAME_MAX + 1]);
+bool sr_enc_base_name(sr_json_view value, char name[SR_ENC_NAME_MAX + 1]);
 
 /* That of the adapter in `folder`; "" where it says none. */
 void sr_enc_base_read(char name[SR_ENC_NAME_MAX + 1], const char *folder);

@@ -1,8 +1,8 @@
 /* Opening a tokenizer: the file, the document's parts in their order, added tokens, the template. */
 #include "model/tokenizer/private.h"
 
+#include "base/json_read.h"
 #include "base/mem.h"
-#include "model/tokenizer/json.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,19 +16,20 @@ static int out_of_memory(struct sr_err *err)
 
 /* ---- added tokens ---- */
 
-static int read_added(struct sr_tokenizer *t, sr_tjson json, struct sr_tok_added *added, struct sr_err *err)
+static int read_added(struct sr_tokenizer *t, sr_json_view json, struct sr_tok_added *added,
+                      struct sr_err *err)
 {
     int64_t id;
-    sr_tjson content = sr_tjson_get(json, "content");
-    if (!sr_tjson_is_string(content) || !sr_tjson_int(sr_tjson_get(json, "id"), &id))
+    sr_json_view content = sr_json_view_get(json, "content");
+    if (!sr_json_view_is_string(content) || !sr_json_view_int(sr_json_view_get(json, "id"), &id))
         return sr_err_set(err, SR_EPARSE, "added_tokens: an entry needs `content` and `id`");
-    if (!sr_tjson_dup(content, &t->arena, &added->content))
+    if (!sr_json_view_dup(content, &t->arena, &added->content))
         return out_of_memory(err);
-    added->special = sr_tjson_bool(sr_tjson_get(json, "special"), false);
-    added->normalized = sr_tjson_bool(sr_tjson_get(json, "normalized"), !added->special);
-    added->lstrip = sr_tjson_bool(sr_tjson_get(json, "lstrip"), false);
-    added->rstrip = sr_tjson_bool(sr_tjson_get(json, "rstrip"), false);
-    added->single_word = sr_tjson_bool(sr_tjson_get(json, "single_word"), false);
+    added->special = sr_json_view_bool(sr_json_view_get(json, "special"), false);
+    added->normalized = sr_json_view_bool(sr_json_view_get(json, "normalized"), !added->special);
+    added->lstrip = sr_json_view_bool(sr_json_view_get(json, "lstrip"), false);
+    added->rstrip = sr_json_view_bool(sr_json_view_get(json, "rstrip"), false);
+    added->single_word = sr_json_view_bool(sr_json_view_get(json, "single_word"), false);
     int32_t known = sr_tok_vocab_find(&t->vocab, added->content);
     if (known == SR_TOK_NONE) {
         known = (int32_t)id; /* in range: the vocabulary was sized by it */
@@ -76,10 +77,10 @@ static int set_add(struct sr_tokenizer *t, size_t index, struct sr_err *err)
 
 int sr_tok_open_added(struct sr_tokenizer *t, struct sr_bytes json, struct sr_err *err)
 {
-    sr_tjson value;
+    sr_json_view value;
     size_t n = 0, at = 0;
     int rc = SR_OK;
-    while (sr_tjson_next(json, &at, NULL, &value))
+    while (sr_json_view_next(json, &at, NULL, &value))
         n++;
     if (n > SR_TOKENIZER_ADDED_MAX)
         return sr_err_set(err, SR_ELIMIT, "added_tokens: %zu entries, the limit is %u", n,
@@ -88,7 +89,7 @@ int sr_tok_open_added(struct sr_tokenizer *t, struct sr_bytes json, struct sr_er
     t->foreign = sr_arena_calloc(&t->arena, t->vocab.size + 1, sizeof *t->foreign);
     if (!t->added || !t->foreign)
         return out_of_memory(err);
-    for (at = 0; rc == SR_OK && sr_tjson_next(json, &at, NULL, &value); t->n_added++)
+    for (at = 0; rc == SR_OK && sr_json_view_next(json, &at, NULL, &value); t->n_added++)
         rc = read_added(t, value, &t->added[t->n_added], err);
     /* Of equal contents the first counts, special ones before others. */
     for (int special = 1; special >= 0; special--)
@@ -110,20 +111,21 @@ static int template_put(struct sr_tokenizer *t, bool before, int64_t id, struct 
 }
 
 /* All ids of the special token `name` ([CLS]) of a TemplateProcessing. */
-static int put_special(struct sr_tokenizer *t, sr_tjson specials, sr_tjson name, bool before,
+static int put_special(struct sr_tokenizer *t, sr_json_view specials, sr_json_view name, bool before,
                        struct sr_err *err)
 {
-    sr_tjson key, value, id;
+    sr_json_view key, value, id;
     char wanted[256], got[256];
     size_t at = 0, i = 0,
-           n = sr_tjson_is_string(name) && name.n <= sizeof wanted ? sr_tjson_decode(name, wanted) : 0;
+           n = sr_json_view_is_string(name) && name.n <= sizeof wanted ? sr_json_view_decode(name, wanted)
+                                                                       : 0;
     int64_t number;
     int rc = SR_OK;
-    while (n && sr_tjson_next(specials, &at, &key, &value)) {
-        if (key.n > sizeof got || sr_tjson_decode(key, got) != n || memcmp(got, wanted, n) != 0)
+    while (n && sr_json_view_next(specials, &at, &key, &value)) {
+        if (key.n > sizeof got || sr_json_view_decode(key, got) != n || memcmp(got, wanted, n) != 0)
             continue;
-        while (rc == SR_OK && sr_tjson_next(sr_tjson_get(value, "ids"), &i, NULL, &id))
-            rc = sr_tjson_int(id, &number)
+        while (rc == SR_OK && sr_json_view_next(sr_json_view_get(value, "ids"), &i, NULL, &id))
+            rc = sr_json_view_int(id, &number)
                      ? template_put(t, before, number, err)
                      : sr_err_set(err, SR_EPARSE, "post_processor: an id is not an integer");
         return rc;
@@ -131,17 +133,18 @@ static int put_special(struct sr_tokenizer *t, sr_tjson specials, sr_tjson name,
     return sr_err_set(err, SR_EPARSE, "post_processor: the template names a token that special_tokens lacks");
 }
 
-static int open_template(struct sr_tokenizer *t, sr_tjson json, struct sr_err *err)
+static int open_template(struct sr_tokenizer *t, sr_json_view json, struct sr_err *err)
 {
-    sr_tjson single = sr_tjson_get(json, "single"), specials = sr_tjson_get(json, "special_tokens"), piece;
+    sr_json_view single = sr_json_view_get(json, "single"),
+                 specials = sr_json_view_get(json, "special_tokens"), piece;
     size_t at = 0, sequences = 0;
     int rc = SR_OK;
-    while (rc == SR_OK && sr_tjson_next(single, &at, NULL, &piece)) {
-        sr_tjson special = sr_tjson_get(piece, "SpecialToken");
+    while (rc == SR_OK && sr_json_view_next(single, &at, NULL, &piece)) {
+        sr_json_view special = sr_json_view_get(piece, "SpecialToken");
         if (special.p)
-            rc = put_special(t, specials, sr_tjson_get(special, "id"), sequences == 0, err);
+            rc = put_special(t, specials, sr_json_view_get(special, "id"), sequences == 0, err);
         else
-            sequences += sr_tjson_eq(sr_tjson_get(sr_tjson_get(piece, "Sequence"), "id"), "A");
+            sequences += sr_json_view_eq(sr_json_view_get(sr_json_view_get(piece, "Sequence"), "id"), "A");
     }
     if (rc == SR_OK && sequences != 1)
         rc = sr_err_set(err, SR_EUNSUPPORTED, "post_processor: `single` must have the sequence A once");
@@ -149,79 +152,79 @@ static int open_template(struct sr_tokenizer *t, sr_tjson json, struct sr_err *e
 }
 
 /* ["[CLS]", 101] */
-static int put_pair(struct sr_tokenizer *t, sr_tjson pair, bool before, struct sr_err *err)
+static int put_pair(struct sr_tokenizer *t, sr_json_view pair, bool before, struct sr_err *err)
 {
-    sr_tjson value;
+    sr_json_view value;
     size_t at = 0;
     int64_t id;
-    if (!sr_tjson_next(pair, &at, NULL, &value) || !sr_tjson_next(pair, &at, NULL, &value) ||
-        !sr_tjson_int(value, &id))
+    if (!sr_json_view_next(pair, &at, NULL, &value) || !sr_json_view_next(pair, &at, NULL, &value) ||
+        !sr_json_view_int(value, &id))
         return sr_err_set(err, SR_EPARSE, "post_processor: `cls` and `sep` are [token, id]");
     return template_put(t, before, id, err);
 }
 
-static void open_trim(struct sr_tokenizer *t, sr_tjson json)
+static void open_trim(struct sr_tokenizer *t, sr_json_view json)
 {
-    if (sr_tjson_bool(sr_tjson_get(json, "trim_offsets"), true)) {
+    if (sr_json_view_bool(sr_json_view_get(json, "trim_offsets"), true)) {
         t->trim = true;
-        t->trim_prefix_space = sr_tjson_bool(sr_tjson_get(json, "add_prefix_space"), true);
+        t->trim_prefix_space = sr_json_view_bool(sr_json_view_get(json, "add_prefix_space"), true);
     }
 }
 
-static int open_processor(struct sr_tokenizer *t, sr_tjson json, struct sr_err *err)
+static int open_processor(struct sr_tokenizer *t, sr_json_view json, struct sr_err *err)
 {
-    sr_tjson type = sr_tjson_get(json, "type");
-    if (sr_tjson_eq(type, "TemplateProcessing"))
+    sr_json_view type = sr_json_view_get(json, "type");
+    if (sr_json_view_eq(type, "TemplateProcessing"))
         return open_template(t, json, err);
-    if (sr_tjson_eq(type, "ByteLevel")) {
+    if (sr_json_view_eq(type, "ByteLevel")) {
         open_trim(t, json);
         return SR_OK;
     }
-    bool roberta = sr_tjson_eq(type, "RobertaProcessing");
-    if (!roberta && !sr_tjson_eq(type, "BertProcessing"))
+    bool roberta = sr_json_view_eq(type, "RobertaProcessing");
+    if (!roberta && !sr_json_view_eq(type, "BertProcessing"))
         return sr_err_set(err, SR_EUNSUPPORTED, "post_processor: type %.*s is not supported",
                           (int)(type.n < 64 ? type.n : 64), type.p ? type.p : "");
     if (roberta)
         open_trim(t, json);
-    int rc = put_pair(t, sr_tjson_get(json, "cls"), true, err);
-    return rc ? rc : put_pair(t, sr_tjson_get(json, "sep"), false, err);
+    int rc = put_pair(t, sr_json_view_get(json, "cls"), true, err);
+    return rc ? rc : put_pair(t, sr_json_view_get(json, "sep"), false, err);
 }
 
 int sr_tok_open_template(struct sr_tokenizer *t, struct sr_bytes json, struct sr_err *err)
 {
-    sr_tjson processor;
+    sr_json_view processor;
     size_t at = 0;
     int rc = SR_OK;
-    if (sr_tjson_is_null(json))
+    if (sr_json_view_is_null(json))
         return SR_OK;
-    if (!sr_tjson_eq(sr_tjson_get(json, "type"), "Sequence"))
+    if (!sr_json_view_eq(sr_json_view_get(json, "type"), "Sequence"))
         return open_processor(t, json, err);
-    while (rc == SR_OK && sr_tjson_next(sr_tjson_get(json, "processors"), &at, NULL, &processor))
+    while (rc == SR_OK && sr_json_view_next(sr_json_view_get(json, "processors"), &at, NULL, &processor))
         rc = open_processor(t, processor, err);
     return rc;
 }
 
 /* ---- the document ---- */
 
-static int compile(struct sr_tokenizer *t, sr_tjson root, struct sr_err *err)
+static int compile(struct sr_tokenizer *t, sr_json_view root, struct sr_err *err)
 {
-    sr_tjson name, value, normalizer = {0}, splits = {0}, processor = {0}, model = {0}, added = {0};
+    sr_json_view name, value, normalizer = {0}, splits = {0}, processor = {0}, model = {0}, added = {0};
     size_t at = 0;
-    if (!sr_tjson_is_object(root))
+    if (!sr_json_view_is_object(root))
         return sr_err_set(err, SR_EPARSE, "a tokenizer.json is a JSON object");
-    while (sr_tjson_next(root, &at, &name, &value)) {
-        if (sr_tjson_eq(name, "normalizer"))
+    while (sr_json_view_next(root, &at, &name, &value)) {
+        if (sr_json_view_eq(name, "normalizer"))
             normalizer = value;
-        else if (sr_tjson_eq(name, "pre_tokenizer"))
+        else if (sr_json_view_eq(name, "pre_tokenizer"))
             splits = value;
-        else if (sr_tjson_eq(name, "post_processor"))
+        else if (sr_json_view_eq(name, "post_processor"))
             processor = value;
-        else if (sr_tjson_eq(name, "model"))
+        else if (sr_json_view_eq(name, "model"))
             model = value;
-        else if (sr_tjson_eq(name, "added_tokens"))
+        else if (sr_json_view_eq(name, "added_tokens"))
             added = value;
     }
-    if (!sr_tjson_is_object(model))
+    if (!sr_json_view_is_object(model))
         return sr_err_set(err, SR_EPARSE, "tokenizer.json has no `model`");
     int rc = sr_tok_open_norms(t, normalizer, err);
     if (rc == SR_OK)
@@ -237,12 +240,12 @@ static int compile(struct sr_tokenizer *t, sr_tjson root, struct sr_err *err)
 
 int sr_tokenizer_open_memory(struct sr_tokenizer **out, const void *p, size_t n, struct sr_err *err)
 {
-    sr_tjson root;
+    sr_json_view root;
     *out = NULL;
     if (n > SR_TOKENIZER_FILE_MAX)
         return sr_err_set(err, SR_ELIMIT, "tokenizer.json: %zu bytes, the limit is %zu", n,
                           SR_TOKENIZER_FILE_MAX);
-    int rc = sr_tjson_open(&root, sr_bytes_of(p, n), err);
+    int rc = sr_json_view_open(&root, sr_bytes_of(p, n), err);
     if (rc)
         return rc;
     struct sr_tokenizer *t = sr_mem_calloc(1, sizeof *t);

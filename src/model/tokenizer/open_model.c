@@ -1,7 +1,7 @@
 /* From JSON to the vocabulary and the model's tables. */
 #include "model/tokenizer/private.h"
 
-#include "model/tokenizer/json.h"
+#include "base/json_read.h"
 
 #include <stdio.h>
 
@@ -14,10 +14,10 @@ static int out_of_memory(struct sr_err *err)
 
 /* ---- vocabulary ---- */
 
-static int see_id(sr_tjson value, const char *where, size_t *size, struct sr_err *err)
+static int see_id(sr_json_view value, const char *where, size_t *size, struct sr_err *err)
 {
     int64_t id;
-    if (!sr_tjson_int(value, &id) || id < 0)
+    if (!sr_json_view_int(value, &id) || id < 0)
         return sr_err_set(err, SR_EPARSE, "%s: an id is not an integer from 0", where);
     if ((uint64_t)id >= SR_TOKENIZER_VOCAB_MAX)
         return sr_err_set(err, SR_ELIMIT, "%s: id %lld, the limit is %zu", where, (long long)id,
@@ -27,30 +27,30 @@ static int see_id(sr_tjson value, const char *where, size_t *size, struct sr_err
     return SR_OK;
 }
 
-static int open_vocab(struct sr_tokenizer *t, sr_tjson json, sr_tjson added, struct sr_err *err)
+static int open_vocab(struct sr_tokenizer *t, sr_json_view json, sr_json_view added, struct sr_err *err)
 {
-    sr_tjson name, value;
+    sr_json_view name, value;
     size_t at = 0, size = 0;
     int64_t id;
     int rc = SR_OK;
-    if (!sr_tjson_is_object(json))
+    if (!sr_json_view_is_object(json))
         return sr_err_set(err, SR_EPARSE, "model: `vocab` must be an object");
-    while (rc == SR_OK && sr_tjson_next(json, &at, &name, &value))
+    while (rc == SR_OK && sr_json_view_next(json, &at, &name, &value))
         rc = name.n > SR_TOKENIZER_TOKEN_MAX
                  ? sr_err_set(err, SR_ELIMIT, "model: a token of more than %u bytes", SR_TOKENIZER_TOKEN_MAX)
                  : see_id(value, "model: vocab", &size, err);
     at = 0;
-    while (rc == SR_OK && sr_tjson_next(added, &at, NULL, &value))
-        rc = see_id(sr_tjson_get(value, "id"), "added_tokens", &size, err);
+    while (rc == SR_OK && sr_json_view_next(added, &at, NULL, &value))
+        rc = see_id(sr_json_view_get(value, "id"), "added_tokens", &size, err);
     if (rc)
         return rc;
     char *pool = sr_arena_alloc(&t->arena, json.n);
     if (!pool || sr_tok_vocab_init(&t->vocab, size, &t->arena))
         return out_of_memory(err);
-    for (at = 0; sr_tjson_next(json, &at, &name, &value);) {
-        struct sr_bytes token = {pool, sr_tjson_decode(name, pool)};
+    for (at = 0; sr_json_view_next(json, &at, &name, &value);) {
+        struct sr_bytes token = {pool, sr_json_view_decode(name, pool)};
         pool += token.n;
-        sr_tjson_int(value, &id);
+        sr_json_view_int(value, &id);
         if (t->vocab.tokens[id].p)
             return sr_err_set(err, SR_EPARSE, "model: vocab: two tokens have the id %lld", (long long)id);
         sr_tok_vocab_put(&t->vocab, token, (int32_t)id);
@@ -58,15 +58,15 @@ static int open_vocab(struct sr_tokenizer *t, sr_tjson json, sr_tjson added, str
     return SR_OK;
 }
 
-static int open_unk(struct sr_tokenizer *t, sr_tjson model, bool needed, struct sr_err *err)
+static int open_unk(struct sr_tokenizer *t, sr_json_view model, bool needed, struct sr_err *err)
 {
-    sr_tjson json = sr_tjson_get(model, "unk_token");
+    sr_json_view json = sr_json_view_get(model, "unk_token");
     struct sr_bytes token;
-    if (sr_tjson_is_null(json) && !needed)
+    if (sr_json_view_is_null(json) && !needed)
         return SR_OK;
-    if (!sr_tjson_is_string(json))
+    if (!sr_json_view_is_string(json))
         return sr_err_set(err, SR_EPARSE, "model: `unk_token` must be a string");
-    if (!sr_tjson_dup(json, &t->arena, &token))
+    if (!sr_json_view_dup(json, &t->arena, &token))
         return out_of_memory(err);
     t->unk = sr_tok_vocab_find(&t->vocab, token);
     return t->unk == SR_TOK_NONE ? sr_err_set(err, SR_EPARSE, "model: `unk_token` is not in the vocabulary")
@@ -74,27 +74,28 @@ static int open_unk(struct sr_tokenizer *t, sr_tjson model, bool needed, struct 
 }
 
 /* An optional affix, "" when there is none. */
-static int open_affix(struct sr_tokenizer *t, sr_tjson model, const char *name, struct sr_bytes *out,
+static int open_affix(struct sr_tokenizer *t, sr_json_view model, const char *name, struct sr_bytes *out,
                       struct sr_err *err)
 {
-    sr_tjson json = sr_tjson_get(model, name);
+    sr_json_view json = sr_json_view_get(model, name);
     *out = SR_LIT("");
-    if (sr_tjson_is_null(json))
+    if (sr_json_view_is_null(json))
         return SR_OK;
-    if (!sr_tjson_is_string(json) || json.n > 256)
+    if (!sr_json_view_is_string(json) || json.n > 256)
         return sr_err_set(err, SR_EPARSE, "model: `%s` must be a short string", name);
-    return sr_tjson_dup(json, &t->arena, out) ? SR_OK : out_of_memory(err);
+    return sr_json_view_dup(json, &t->arena, out) ? SR_OK : out_of_memory(err);
 }
 
 /* ---- WordPiece ---- */
 
-static int open_wordpiece(struct sr_tokenizer *t, sr_tjson model, struct sr_err *err)
+static int open_wordpiece(struct sr_tokenizer *t, sr_json_view model, struct sr_err *err)
 {
     struct sr_tok_wordpiece *wp = &t->wordpiece;
     struct sr_bytes prefix;
-    sr_tjson chars = sr_tjson_get(model, "max_input_chars_per_word");
+    sr_json_view chars = sr_json_view_get(model, "max_input_chars_per_word");
     int64_t max_chars = 100;
-    if (!sr_tjson_is_null(chars) && (!sr_tjson_int(chars, &max_chars) || max_chars < 0 || max_chars > 65536))
+    if (!sr_json_view_is_null(chars) &&
+        (!sr_json_view_int(chars, &max_chars) || max_chars < 0 || max_chars > 65536))
         return sr_err_set(err, SR_EPARSE, "model: `max_input_chars_per_word` must be from 0 to 65536");
     wp->max_chars = (size_t)max_chars;
     int rc = open_unk(t, model, true, err);
@@ -121,14 +122,14 @@ static int open_wordpiece(struct sr_tokenizer *t, sr_tjson model, struct sr_err 
 
 /* Reads one merge, "a b" or ["a", "b"], into text[]: both parts behind each other; the first has *left bytes.
  */
-static bool read_merge(sr_tjson json, char *text, size_t *left, size_t *n)
+static bool read_merge(sr_json_view json, char *text, size_t *left, size_t *n)
 {
-    sr_tjson a, b, more;
+    sr_json_view a, b, more;
     size_t at = 0;
     if (json.n > 2 * SR_TOKENIZER_TOKEN_MAX)
         return false;
-    if (sr_tjson_is_string(json)) {
-        *n = sr_tjson_decode(json, text);
+    if (sr_json_view_is_string(json)) {
+        *n = sr_json_view_decode(json, text);
         char *space = memchr(text, ' ', *n);
         if (!space || memchr(space + 1, ' ', *n - (size_t)(space - text) - 1))
             return false;
@@ -136,12 +137,12 @@ static bool read_merge(sr_tjson json, char *text, size_t *left, size_t *n)
         memmove(space, space + 1, --*n - *left);
         return true;
     }
-    if (!sr_tjson_is_array(json) || !sr_tjson_next(json, &at, NULL, &a) ||
-        !sr_tjson_next(json, &at, NULL, &b) || sr_tjson_next(json, &at, NULL, &more) ||
-        !sr_tjson_is_string(a) || !sr_tjson_is_string(b))
+    if (!sr_json_view_is_array(json) || !sr_json_view_next(json, &at, NULL, &a) ||
+        !sr_json_view_next(json, &at, NULL, &b) || sr_json_view_next(json, &at, NULL, &more) ||
+        !sr_json_view_is_string(a) || !sr_json_view_is_string(b))
         return false;
-    *left = sr_tjson_decode(a, text);
-    *n = *left + sr_tjson_decode(b, text + *left);
+    *left = sr_json_view_decode(a, text);
+    *n = *left + sr_json_view_decode(b, text + *left);
     return true;
 }
 
@@ -163,15 +164,15 @@ static bool joins_metaspace(const char *p, size_t n)
     return false;
 }
 
-static int open_merges(struct sr_tokenizer *t, sr_tjson json, struct sr_err *err)
+static int open_merges(struct sr_tokenizer *t, sr_json_view json, struct sr_err *err)
 {
     struct sr_tok_bpe *bpe = &t->bpe;
-    sr_tjson value;
+    sr_json_view value;
     size_t n = 0, at = 0, slots = 16, left, length;
     char text[2 * SR_TOKENIZER_TOKEN_MAX];
-    if (!sr_tjson_is_array(json))
+    if (!sr_json_view_is_array(json))
         return sr_err_set(err, SR_EPARSE, "model: `merges` must be an array");
-    while (sr_tjson_next(json, &at, NULL, &value))
+    while (sr_json_view_next(json, &at, NULL, &value))
         n++;
     if (n > 4 * SR_TOKENIZER_VOCAB_MAX)
         return sr_err_set(err, SR_ELIMIT, "model: %zu merges, the limit is %zu", n,
@@ -184,7 +185,7 @@ static int open_merges(struct sr_tokenizer *t, sr_tjson json, struct sr_err *err
         return out_of_memory(err);
     memset(bpe->merges, 0xFF, slots * sizeof *bpe->merges);
     uint32_t rank = 0;
-    for (at = 0; sr_tjson_next(json, &at, NULL, &value); rank++) {
+    for (at = 0; sr_json_view_next(json, &at, NULL, &value); rank++) {
         if (!read_merge(value, text, &left, &length))
             return sr_err_set(err, SR_EPARSE, "model: merge %u is not two tokens", rank);
         int32_t a = sr_tok_vocab_find(&t->vocab, sr_bytes_of(text, left));
@@ -270,16 +271,16 @@ static int open_bytes(struct sr_tokenizer *t, struct sr_err *err)
     return t->byte_level && t->bpe.ignore_merges ? open_byte_words(t, chars, err) : SR_OK;
 }
 
-static int open_bpe(struct sr_tokenizer *t, sr_tjson model, struct sr_err *err)
+static int open_bpe(struct sr_tokenizer *t, sr_json_view model, struct sr_err *err)
 {
     struct sr_tok_bpe *bpe = &t->bpe;
-    sr_tjson dropout = sr_tjson_get(model, "dropout");
+    sr_json_view dropout = sr_json_view_get(model, "dropout");
     t->is_bpe = true;
     bpe->byte_level = t->byte_level;
-    bpe->byte_fallback = sr_tjson_bool(sr_tjson_get(model, "byte_fallback"), false);
-    bpe->fuse_unk = sr_tjson_bool(sr_tjson_get(model, "fuse_unk"), false);
-    bpe->ignore_merges = sr_tjson_bool(sr_tjson_get(model, "ignore_merges"), false);
-    if (!sr_tjson_is_null(dropout) && !sr_bytes_eq(dropout, SR_LIT("0.0")) &&
+    bpe->byte_fallback = sr_json_view_bool(sr_json_view_get(model, "byte_fallback"), false);
+    bpe->fuse_unk = sr_json_view_bool(sr_json_view_get(model, "fuse_unk"), false);
+    bpe->ignore_merges = sr_json_view_bool(sr_json_view_get(model, "ignore_merges"), false);
+    if (!sr_json_view_is_null(dropout) && !sr_bytes_eq(dropout, SR_LIT("0.0")) &&
         !sr_bytes_eq(dropout, SR_LIT("0")))
         return sr_err_set(err, SR_EUNSUPPORTED, "model: `dropout` makes tokens random and is not supported");
     int rc = open_unk(t, model, false, err);
@@ -296,7 +297,7 @@ static int open_bpe(struct sr_tokenizer *t, sr_tjson model, struct sr_err *err)
     bpe->cut_at_metaspace = !cut_already && !bpe->byte_level && !bpe->ignore_merges && !bpe->prefix.n &&
                             !bpe->suffix.n && sr_tok_vocab_find(&t->vocab, SR_LIT(METASPACE)) != SR_TOK_NONE;
     if (rc == SR_OK)
-        rc = open_merges(t, sr_tjson_get(model, "merges"), err);
+        rc = open_merges(t, sr_json_view_get(model, "merges"), err);
     if (rc == SR_OK)
         rc = open_chars(t, err);
     return rc ? rc : open_bytes(t, err);
@@ -304,14 +305,14 @@ static int open_bpe(struct sr_tokenizer *t, sr_tjson model, struct sr_err *err)
 
 int sr_tok_open_model(struct sr_tokenizer *t, struct sr_bytes json, struct sr_bytes added, struct sr_err *err)
 {
-    sr_tjson type = sr_tjson_get(json, "type");
-    bool wordpiece = sr_tjson_eq(type, "WordPiece");
-    if (!wordpiece && !sr_tjson_eq(type, "BPE"))
+    sr_json_view type = sr_json_view_get(json, "type");
+    bool wordpiece = sr_json_view_eq(type, "WordPiece");
+    if (!wordpiece && !sr_json_view_eq(type, "BPE"))
         return sr_err_set(err, SR_EUNSUPPORTED, "model: type %.*s is not supported (WordPiece and BPE are)",
                           (int)(type.n < 64 ? type.n : 64), type.p ? type.p : "");
     if (wordpiece && t->byte_level)
         return sr_err_set(err, SR_EUNSUPPORTED, "model: WordPiece behind ByteLevel is not supported");
-    int rc = open_vocab(t, sr_tjson_get(json, "vocab"), added, err);
+    int rc = open_vocab(t, sr_json_view_get(json, "vocab"), added, err);
     if (rc)
         return rc;
     return wordpiece ? open_wordpiece(t, json, err) : open_bpe(t, json, err);

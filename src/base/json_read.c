@@ -1,28 +1,22 @@
 /* Validation is iterative over one bit a level; everything after it may trust the text. */
-#include "model/tokenizer/json.h"
+#include "base/json_read.h"
 
-#include "model/tokenizer/chars.h"
+#include "base/utf8.h"
 
 #include <stdlib.h>
-
-struct reader {
-    const char *p;
-    size_t n, i;
-    const char *what; /* what is wrong at i */
-};
 
 static bool is_space(char c)
 {
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-static void skip_space(struct reader *r)
+static void skip_space(struct sr_json_cursor *r)
 {
     while (r->i < r->n && is_space(r->p[r->i]))
         r->i++;
 }
 
-static bool bad(struct reader *r, const char *what)
+static bool bad(struct sr_json_cursor *r, const char *what)
 {
     r->what = what;
     return false;
@@ -63,7 +57,7 @@ static int32_t unicode_escape(const char *p, size_t n, size_t *used)
     return low >= 0xDC00 && low <= 0xDFFF ? 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00) : -1;
 }
 
-static bool check_string(struct reader *r)
+static bool check_string(struct sr_json_cursor *r)
 {
     r->i++;
     while (r->i < r->n) {
@@ -76,7 +70,9 @@ static bool check_string(struct reader *r)
             return bad(r, "a control character in a string");
         if (c == '\\') {
             char e = r->i + 1 < r->n ? r->p[r->i + 1] : 0;
-            if (e == 'u') {
+            if (r->i + 1 == r->n) {
+                break;
+            } else if (e == 'u') {
                 if (unicode_escape(r->p + r->i, r->n - r->i, &used) < 0)
                     return bad(r, "a bad \\u escape");
             } else if (!e || !strchr("\"\\/bfnrt", e)) {
@@ -91,10 +87,11 @@ static bool check_string(struct reader *r)
         }
         r->i += used;
     }
+    r->i = r->n;
     return bad(r, "an unfinished string");
 }
 
-static bool digits(struct reader *r)
+static bool digits(struct sr_json_cursor *r)
 {
     size_t start = r->i;
     while (r->i < r->n && r->p[r->i] >= '0' && r->p[r->i] <= '9')
@@ -102,7 +99,7 @@ static bool digits(struct reader *r)
     return r->i > start || bad(r, "a bad number");
 }
 
-static bool check_number(struct reader *r)
+static bool check_number(struct sr_json_cursor *r)
 {
     if (r->p[r->i] == '-')
         r->i++;
@@ -123,7 +120,47 @@ static bool check_number(struct reader *r)
     return true;
 }
 
-static bool check_scalar(struct reader *r)
+size_t sr_json_cursor_next(struct sr_json_cursor *cursor)
+{
+    skip_space(cursor);
+    return cursor->i;
+}
+
+bool sr_json_cursor_take(struct sr_json_cursor *cursor, char c)
+{
+    skip_space(cursor);
+    if (cursor->i >= cursor->n || cursor->p[cursor->i] != c)
+        return false;
+    cursor->i++;
+    return true;
+}
+
+bool sr_json_cursor_string(struct sr_json_cursor *cursor, sr_json_view *out)
+{
+    skip_space(cursor);
+    size_t start = cursor->i;
+    if (start >= cursor->n || cursor->p[start] != '"')
+        return bad(cursor, "expected a string");
+    if (!check_string(cursor))
+        return false;
+    *out = sr_bytes_of(cursor->p + start, cursor->i - start);
+    return true;
+}
+
+bool sr_json_cursor_number(struct sr_json_cursor *cursor, sr_json_view *out)
+{
+    skip_space(cursor);
+    size_t start = cursor->i;
+    char c = start < cursor->n ? cursor->p[start] : 0;
+    if (c != '-' && (c < '0' || c > '9'))
+        return bad(cursor, "expected a number");
+    if (!check_number(cursor))
+        return false;
+    *out = sr_bytes_of(cursor->p + start, cursor->i - start);
+    return true;
+}
+
+static bool check_scalar(struct sr_json_cursor *r)
 {
     static const char *const words[] = {"true", "false", "null"};
     char c = r->p[r->i];
@@ -139,7 +176,7 @@ static bool check_scalar(struct reader *r)
     return bad(r, "expected a value");
 }
 
-static bool check_name(struct reader *r)
+static bool check_name(struct sr_json_cursor *r)
 {
     skip_space(r);
     if (r->i >= r->n || r->p[r->i] != '"')
@@ -154,7 +191,7 @@ static bool check_name(struct reader *r)
 }
 
 /* After a value: closes what ends here and steps over one comma. False at a mistake; *depth 0: all closed. */
-static bool check_after(struct reader *r, const bool *object, int *depth)
+static bool check_after(struct sr_json_cursor *r, const bool *object, int *depth)
 {
     while (*depth > 0) {
         skip_space(r);
@@ -172,15 +209,15 @@ static bool check_after(struct reader *r, const bool *object, int *depth)
     return true;
 }
 
-static bool check_value(struct reader *r)
+static bool check_value(struct sr_json_cursor *r)
 {
-    bool object[SR_TJSON_DEPTH_MAX];
+    bool object[SR_JSON_VIEW_DEPTH_MAX];
     int depth = 0;
     do {
         skip_space(r);
         char c = r->i < r->n ? r->p[r->i] : 0;
         if (c == '{' || c == '[') {
-            if (depth == SR_TJSON_DEPTH_MAX)
+            if (depth == SR_JSON_VIEW_DEPTH_MAX)
                 return bad(r, "nested too deep");
             object[depth++] = c == '{';
             r->i++;
@@ -202,9 +239,9 @@ static bool check_value(struct reader *r)
     return true;
 }
 
-int sr_tjson_open(sr_tjson *root, struct sr_bytes text, struct sr_err *err)
+int sr_json_view_open(sr_json_view *root, struct sr_bytes text, struct sr_err *err)
 {
-    struct reader r = {.p = text.p, .n = text.n};
+    struct sr_json_cursor r = {.p = text.p, .n = text.n};
     skip_space(&r);
     size_t start = r.i;
     bool ok = check_value(&r);
@@ -259,11 +296,11 @@ static size_t value_length(const char *p, size_t n)
     return i;
 }
 
-bool sr_tjson_next(sr_tjson container, size_t *at, sr_tjson *name, sr_tjson *value)
+bool sr_json_view_next(sr_json_view container, size_t *at, sr_json_view *name, sr_json_view *value)
 {
-    if (!sr_tjson_is_object(container) && !sr_tjson_is_array(container))
+    if (!sr_json_view_is_object(container) && !sr_json_view_is_array(container))
         return false;
-    struct reader r = {.p = container.p, .n = container.n, .i = *at ? *at : 1};
+    struct sr_json_cursor r = {.p = container.p, .n = container.n, .i = *at ? *at : 1};
     skip_space(&r);
     if (r.p[r.i] == ',') {
         r.i++;
@@ -285,27 +322,27 @@ bool sr_tjson_next(sr_tjson container, size_t *at, sr_tjson *name, sr_tjson *val
     return true;
 }
 
-bool sr_tjson_eq(sr_tjson v, const char *word)
+bool sr_json_view_eq(sr_json_view v, const char *word)
 {
     char text[128];
-    if (!sr_tjson_is_string(v) || v.n > sizeof text)
+    if (!sr_json_view_is_string(v) || v.n > sizeof text)
         return false;
-    size_t n = sr_tjson_decode(v, text);
+    size_t n = sr_json_view_decode(v, text);
     return n == strlen(word) && memcmp(text, word, n) == 0;
 }
 
-sr_tjson sr_tjson_get(sr_tjson object, const char *name)
+sr_json_view sr_json_view_get(sr_json_view object, const char *name)
 {
-    sr_tjson key, value, found = {0};
+    sr_json_view key, value, found = {0};
     size_t at = 0;
-    if (sr_tjson_is_object(object))
-        while (sr_tjson_next(object, &at, &key, &value))
-            if (sr_tjson_eq(key, name))
+    if (sr_json_view_is_object(object))
+        while (sr_json_view_next(object, &at, &key, &value))
+            if (sr_json_view_eq(key, name))
                 found = value;
     return found;
 }
 
-size_t sr_tjson_decode(sr_tjson string, char *out)
+size_t sr_json_view_decode(sr_json_view string, char *out)
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
     size_t n = 0, used;
@@ -323,19 +360,19 @@ size_t sr_tjson_decode(sr_tjson string, char *out)
     return n;
 }
 
-bool sr_tjson_dup(sr_tjson string, struct sr_arena *arena, struct sr_bytes *out)
+bool sr_json_view_dup(sr_json_view string, struct sr_arena *arena, struct sr_bytes *out)
 {
     char *copy = sr_arena_alloc(arena, string.n + 1);
     if (!copy)
         return false;
-    size_t n = sr_tjson_decode(string, copy);
+    size_t n = sr_json_view_decode(string, copy);
     sr_arena_trim(arena, copy, string.n + 1, n + 1);
     copy[n] = '\0';
     *out = sr_bytes_of(copy, n);
     return true;
 }
 
-bool sr_tjson_int(sr_tjson v, int64_t *out)
+bool sr_json_view_int(sr_json_view v, int64_t *out)
 {
     int64_t value = 0;
     size_t i = v.p && v.n && v.p[0] == '-';
@@ -350,7 +387,7 @@ bool sr_tjson_int(sr_tjson v, int64_t *out)
     return true;
 }
 
-bool sr_tjson_bool(sr_tjson v, bool fallback)
+bool sr_json_view_bool(sr_json_view v, bool fallback)
 {
     return v.p && v.p[0] == 't' ? true : v.p && v.p[0] == 'f' ? false : fallback;
 }
