@@ -61,7 +61,11 @@ int main(void)
         print_slices("reply", &verdict->reply, 1);
     } else {
         printf("decision: %s\n", verdict->decision);
-        printf("model: %s at %s:%d\n", verdict->model, verdict->targets[0].host, verdict->targets[0].port);
+        /* Which of the model's backends is next: shares by weight, those that could not be reached last. */
+        int at = sr_ticket_choose(verdict->ticket);
+        const struct sr_target *target = &verdict->targets[at < 0 ? 0 : at];
+        sr_ticket_begin(verdict->ticket, (size_t)at);
+        printf("model: %s at %s:%d\n", verdict->model, target->host, target->port);
         printf("reasoning: %s\n", verdict->reasoning ? verdict->effort : "off");
         print_slices("body", verdict->body, verdict->n_body);
 
@@ -71,6 +75,7 @@ int main(void)
         struct sr_header_edits edits;
         const struct sr_bytes *slices;
         size_t n;
+        sr_ticket_report(verdict->ticket, (size_t)at, SR_TICKET_ANSWERED, 200);
         sr_exchange_answer_head(exchange, 200, headers, 1, &edits);
         for (size_t i = 0; i < edits.n_set; i++)
             printf("%.*s: %.*s\n", (int)edits.set[i].name.n, edits.set[i].name.p, (int)edits.set[i].value.n,

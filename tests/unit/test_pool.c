@@ -1,6 +1,7 @@
 /* pool: shares follow the weights, choices are spread, workers in cooldown come last, and what is known of a
  * worker holds for every group, thread and configuration. */
 #include "base/clock.h"
+#include "base/mem.h"
 #include "pool/private.h"
 #include "pool/ticket.h"
 #include "tests/unit/cmocka_all.h"
@@ -394,6 +395,38 @@ static void test_offered_are_bounded(void **state)
     site_close(&s);
 }
 
+/* ---- out of memory ---- */
+
+static void test_out_of_memory(void **state)
+{
+    (void)state;
+    struct site s = site_open();
+    struct sr_pool_backend b[] = {backend("a", 1), backend("b", 1)};
+    struct sr_bytes address = SR_LIT("10.0.0.1:80");
+    struct sr_pool_group *group = NULL, *offered = group_of(&s, "offered", NULL, 0);
+    struct sr_ticket ticket;
+    int rc = SR_ENOMEM;
+    for (size_t n = 1; rc != SR_OK; n++) {
+        struct sr_err err = {0};
+        assert_int_equal(rc, SR_ENOMEM);
+        sr_mem_fail_at(n);
+        rc = sr_pool_group_get(s.pool, &group, "m", NULL, b, 2, &err);
+        sr_mem_fail_at(0);
+    }
+    assert_int_equal(sr_ticket_open(&ticket, offered, &s.arena), SR_OK);
+    rc = SR_ENOMEM;
+    for (size_t n = 1; rc != SR_OK; n++) {
+        assert_int_equal(rc, SR_ENOMEM);
+        sr_mem_fail_at(n);
+        rc = sr_ticket_offer(&ticket, &address, 1);
+        sr_mem_fail_at(0);
+    }
+    sr_ticket_dispose(&ticket);
+    sr_pool_group_unref(group);
+    sr_pool_group_unref(offered);
+    site_close(&s);
+}
+
 /* ---- threads ---- */
 
 #define THREADS 2
@@ -473,6 +506,7 @@ int main(void)
         cmocka_unit_test(test_reload_keeps_health_and_turn),
         cmocka_unit_test(test_offered),
         cmocka_unit_test(test_offered_are_bounded),
+        cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_threads_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,6 +43,46 @@ static void test_open_errors(void **state)
     unlink(path);
 }
 
+#define WITH_PAIR(more)                                                                                      \
+    TEST_PROVIDERS "    - {name: pair, backend_refs: [{name: one, endpoint: '127.0.0.1:9011'},\n"            \
+                   "       {name: two, endpoint: '127.0.0.1:9012'}" more "]}\n"
+
+/* The target that a request of the model `pair` is sent to. */
+static const char *send_one(sr_runtime *runtime, enum sr_ticket_event event)
+{
+    static const char body[] = "{\"model\":\"pair\",\"messages\":[]}";
+    sr_exchange *x = ask(runtime, body);
+    const struct sr_verdict *v = sr_exchange_verdict(x);
+    int at = sr_ticket_choose(v->ticket);
+    assert_in_range(at, 0, v->n_targets - 1);
+    const char *host = v->targets[at].port == 9011 ? "one" : v->targets[at].port == 9012 ? "two" : "more";
+    sr_ticket_begin(v->ticket, (size_t)at);
+    sr_ticket_report(v->ticket, (size_t)at, event, 0);
+    sr_exchange_end(x, SR_END_COMPLETE);
+    return host;
+}
+
+/* What is known of a worker outlives configurations, and so does the order in which they are chosen. */
+static void test_reload_keeps_the_pool(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/test_runtime.XXXXXX", error[512] = "";
+    close(mkstemp(path));
+    write_file(path, WITH_PAIR(""));
+    sr_runtime *runtime = sr_runtime_open(path, NULL, error, sizeof error);
+    assert_non_null(runtime);
+    assert_string_equal(send_one(runtime, SR_TICKET_ANSWERED), "one");
+    assert_true(sr_runtime_reload(runtime, error, sizeof error));
+    assert_string_equal(send_one(runtime, SR_TICKET_UNREACHABLE), "two");
+    write_file(path, WITH_PAIR(", {name: more, endpoint: '127.0.0.1:9013'}"));
+    assert_true(sr_runtime_reload(runtime, error, sizeof error));
+    for (int i = 0; i < 6; i++) {
+        assert_string_not_equal(send_one(runtime, SR_TICKET_ANSWERED), "two");
+    }
+    sr_runtime_close(runtime);
+    unlink(path);
+}
+
 /* An exchange keeps the snapshot it started with; a bad file changes nothing. */
 static void test_reload(void **state)
 {
@@ -383,6 +423,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_open_errors),
         cmocka_unit_test(test_reload),
+        cmocka_unit_test(test_reload_keeps_the_pool),
         cmocka_unit_test(test_models),
         cmocka_unit_test(test_access_log),
         cmocka_unit_test(test_metrics),
