@@ -64,8 +64,8 @@ static void collect(struct writer *w, const struct sr_section *section)
         const struct sr_field *field = &section->fields[i];
         if (field->of)
             collect(w, field->of);
-        for (const struct sr_variant *v = field->variants; v && v->type; v++)
-            collect(w, v->section);
+        for (const struct sr_variant *const *v = field->variants; v && *v; v++)
+            collect(w, (*v)->section);
     }
 }
 
@@ -90,8 +90,9 @@ static void put_words(struct writer *w, const struct sr_enum_word *words)
 static void put_plugins(struct writer *w, const struct sr_field *field)
 {
     put(w, "\"type\": [\"array\", \"null\"], \"items\": {\"oneOf\": [");
-    for (const struct sr_variant *v = field->variants; v->type; v++) {
-        put(w, v == field->variants ? "\n          " : ",\n          ");
+    for (const struct sr_variant *const *at = field->variants; *at; at++) {
+        const struct sr_variant *v = *at;
+        put(w, at == field->variants ? "\n          " : ",\n          ");
         put(w, "{\"type\": \"object\", \"description\": ");
         put_string(w, v->help);
         put(w, ", \"properties\": {\"type\": {\"const\": ");

@@ -339,8 +339,8 @@ static void check_section(const struct sr_section *section, const char *text, co
             fail_msg("full.yaml does not use `%s` of %s", field->key, section->name);
         if (field->of)
             check_section(field->of, text, seen, n);
-        for (const struct sr_variant *v = field->variants; v && v->type; v++)
-            check_section(v->section, text, seen, n);
+        for (const struct sr_variant *const *v = field->variants; v && *v; v++)
+            check_section((*v)->section, text, seen, n);
     }
 }
 

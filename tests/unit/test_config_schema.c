@@ -43,8 +43,8 @@ static void check_reference(const struct sr_section *section, const char *text,
                      field->key, section->name);
         if (field->of)
             check_reference(field->of, text, seen, n);
-        for (const struct sr_variant *v = field->variants; v && v->type; v++)
-            check_reference(v->section, text, seen, n);
+        for (const struct sr_variant *const *v = field->variants; v && *v; v++)
+            check_reference((*v)->section, text, seen, n);
     }
 }
 

@@ -74,7 +74,8 @@ static const struct sr_variant *find_variant(struct sr_binder *b, const struct s
 {
     char hint[80];
     struct sr_nearest nearest = {.word = type->text};
-    for (const struct sr_variant *v = field->variants; v->type; v++) {
+    for (const struct sr_variant *const *at = field->variants; *at; at++) {
+        const struct sr_variant *v = *at;
         if (sr_bytes_eq(type->text, sr_bytes_str(v->type)))
             return v;
         sr_nearest_try(&nearest, v->type);

@@ -77,7 +77,7 @@ struct sr_field {
     const char *const
         *later; /* words that vLLM Semantic Router has and this program has not; ends with NULL */
     const struct sr_section *of;
-    const struct sr_variant *variants; /* ends with {NULL} */
+    const struct sr_variant *const *variants; /* ends with NULL */
     unsigned flags;
 };
 

@@ -1,6 +1,6 @@
 /* `routing` and its decisions: rule trees, candidates, plugins. Names of rules and models are checked in
  * config/link/. */
-#include "config/section/section.h"
+#include "config/section/plugins.h"
 
 #define RULE(member)     offsetof(struct sr_config_rule, member)
 #define REF(member)      offsetof(struct sr_config_model_ref, member)
@@ -142,8 +142,8 @@ static const struct sr_field decision_fields[] = {
      .help = "the candidates", .def_note = "the default model"},
     {"algorithm", SR_FIELD_OBJECT, .of = &algorithm_section,
      .help = "how one of several candidates is chosen"},
-    {"plugins", SR_FIELD_PLUGINS, DECISION(plugins), .variants = sr_plugin_variants,
-     .later = sr_plugins_later, .help = "what else happens to the request"},
+    {"plugins", SR_FIELD_PLUGINS, DECISION(plugins), .variants = sr_plugins, .later = sr_plugins_later,
+     .help = "what else happens to the request"},
 };
 
 static void finish_decision(struct sr_binder *b, const struct sr_yaml_node *node, void *target)

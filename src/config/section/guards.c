@@ -1,12 +1,11 @@
 /*
- * What guards are configured by: the rules of the `jailbreak` and `pii` signals, the plugin `guard`, and the
- * parts of `global` that hold for all of them.
+ * What guards are configured by: the rules of the `jailbreak` and `pii` signals, and the parts of `global`
+ * that hold for all of them.
  */
 #include "config/section/section.h"
 
 #define JAILBREAK(member) offsetof(struct sr_config_jailbreak, member)
 #define PII(member)       offsetof(struct sr_config_pii, member)
-#define GUARD(member)     offsetof(struct sr_config_plugins, guard.member)
 #define GUARDS(member)    offsetof(struct sr_config_guards, member)
 #define POLICY(member)    offsetof(struct sr_config_policy, member)
 #define GLOBAL(member)    offsetof(struct sr_config_global, member)
@@ -50,45 +49,6 @@ const struct sr_section sr_section_pii = {
     .help = "Private data: names, addresses, numbers that belong to a person.",
     .size = sizeof(struct sr_config_pii),
     SR_FIELDS(pii_fields),
-};
-
-static const struct sr_enum_word actions[] = {{"allow", SR_GUARD_ALLOW},   {"flag", SR_GUARD_FLAG},
-                                              {"route", SR_GUARD_ROUTE},   {"block", SR_GUARD_BLOCK},
-                                              {"redact", SR_GUARD_REDACT}, {NULL, 0}};
-
-static const struct sr_field guard_fields[] = {
-    {"action", SR_FIELD_ENUM, GUARD(action), .words = actions, .flags = SR_FIELD_REQUIRED,
-     .help = "allow, flag (a header says so), route (to the decision's model), block or redact (private data "
-             "becomes placeholders)"},
-    {"restore", SR_FIELD_BOOL, GUARD(restore), .def = "false",
-     .help = "redact: put the values back into the answer"},
-    {"status", SR_FIELD_INT, GUARD(status), .def = "403", .min = 200, .max = 599,
-     .help = "block: the status of the answer; with 200 it is a completion whose finish_reason is "
-             "`content_filter`"},
-    {"message", SR_FIELD_TEXT, GUARD(message), .def_note = "one that says what was found",
-     .help = "block: the text of the answer"},
-};
-
-static void finish_guard(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
-{
-    const struct sr_config_plugins *plugins = target;
-    int status = plugins->guard.status;
-    enum sr_guard_action action = plugins->guard.action;
-    if (status != 200 && (status < 400 || status > 499))
-        sr_bind_error(b, sr_bind_at(node, "status"), "`status`: expected 200 or 400 to 499, found %d",
-                      status);
-    if (action != SR_GUARD_REDACT && sr_yaml_get(node, "restore"))
-        sr_bind_error(b, sr_bind_at(node, "restore"), "`restore` goes with the action `redact` only");
-    if (action != SR_GUARD_BLOCK && (sr_yaml_get(node, "status") || sr_yaml_get(node, "message")))
-        sr_bind_error(b, node, "`status` and `message` go with the action `block` only");
-}
-
-const struct sr_section sr_section_guard_plugin = {
-    .name = "guard plugin",
-    .help = "What happens to a request that holds an attack or private data. Guards are decided before all "
-            "other decisions, among themselves.",
-    SR_FIELDS(guard_fields),
-    .finish = finish_guard,
 };
 
 static const struct sr_field guards_fields[] = {
