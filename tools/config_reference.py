@@ -3,6 +3,7 @@
 import json
 import pathlib
 import sys
+import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- reference: begin -->", "<!-- reference: end -->"
@@ -66,7 +67,7 @@ def main():
     schema = json.loads((ROOT / "docs/semroute.schema.json").read_text())
     parts = ["### configuration\n", table(schema)]
     for name, section in schema["$defs"].items():
-        parts += [f"\n### {name.replace('-', ' ')}\n", section["description"] + "\n", table(section)]
+        parts += [f"\n### {name.replace('-', ' ')}\n", textwrap.fill(section["description"], 120) + "\n", table(section)]
     path = ROOT / "docs/configuration.md"
     text = path.read_text()
     head, rest = text.split(BEGIN)

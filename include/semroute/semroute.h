@@ -69,7 +69,7 @@ struct sr_runtime_options {
 SR_API sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *options, char *error,
                                    size_t error_size);
 
-/* Loads the file again beside the running snapshot and swaps; exchanges under way keep the old one. On an
+/* Loads the file again beside the running snapshot and swaps; exchanges in progress keep the old one. On an
  * error the old one stays and the message says why: returns false. Any thread, one at a time. */
 SR_API bool sr_runtime_reload(sr_runtime *runtime, char *error, size_t error_size);
 
@@ -97,7 +97,7 @@ struct sr_request_head {
     bool has_body;        /* false: the head is all there is */
     bool answer_unseen;   /* the answer's body will not be given: ask the upstream for nothing that would have
                              to be taken out of it again */
-    uint64_t passing_max; /* bytes of a body that goes by untouched (SR_STEP_PASS): nothing of it is kept, so
+    uint64_t passing_max; /* bytes of a body that passes through (SR_STEP_PASS): nothing of it is kept, so
                              the limit of bodies that are need not be its own. UINT64_MAX = none; 0 = the
                              configuration's max_body_bytes for both */
 };
@@ -117,7 +117,7 @@ struct sr_exchange_env {
     void (*answer_ready)(void *ctx, sr_exchange *exchange);
 };
 
-/* NULL when memory is out. With has_body false the verdict is there at once; with a body it may be there too,
+/* NULL when out of memory. With has_body false the verdict is there at once; with a body it may be there too,
  * where the head is enough (a wrong method, an unknown path): then the body need not be read. */
 SR_API sr_exchange *sr_exchange_new(sr_runtime *runtime, const struct sr_request_head *head,
                                     const struct sr_exchange_env *env);
@@ -127,8 +127,8 @@ enum sr_step {
     SR_STEP_WAIT,    /* the body is complete; `ready` will be called */
     SR_STEP_VERDICT, /* the verdict is there now */
     SR_STEP_PASS,    /* after a streaming verdict: forward this chunk as it is */
-    SR_STEP_ABORT,   /* after a streaming verdict: the rest of the body is unacceptable; break off upstream
-                        and give the client sr_exchange_verdict()'s reply */
+    SR_STEP_ABORT,   /* after a streaming verdict: the rest of the body is unacceptable; close the upstream
+                        connection   and give the client sr_exchange_verdict()'s reply */
 };
 
 /* Gives the next bytes of the request body; `last` says that no more follow (n may be 0). The bytes are
@@ -165,7 +165,7 @@ enum sr_outcome {
     SR_OUTCOME_LOCAL,    /* answered here: model list */
     SR_OUTCOME_REFUSED,  /* the request was wrong: 4xx */
     SR_OUTCOME_SHED,     /* refused for lack of room: 503 */
-    SR_OUTCOME_FAILED,   /* the upstream could not be reached or broke off */
+    SR_OUTCOME_FAILED,   /* the upstream could not be reached or was lost */
     SR_OUTCOME_BLOCKED,  /* stopped by a guard */
 };
 
@@ -305,8 +305,8 @@ SR_API void sr_exchange_answer_headers(sr_exchange *exchange, const struct sr_he
 
 enum sr_end {
     SR_END_COMPLETE,      /* the client has the whole answer */
-    SR_END_CLIENT_GONE,   /* the client left */
-    SR_END_UPSTREAM_LOST, /* the upstream broke off after its head */
+    SR_END_CLIENT_GONE,   /* the client disconnected */
+    SR_END_UPSTREAM_LOST, /* the upstream connection was lost after its head */
 };
 
 /* Writes the access log and the metrics, cancels what still runs, frees the exchange. Always the last call.

@@ -25,13 +25,13 @@ void sr_arena_init(struct sr_arena *arena, size_t max);
 /* Frees all blocks; the arena is empty and usable again. */
 void sr_arena_dispose(struct sr_arena *arena);
 
-/* Aligned to 16 bytes, uninitialised; NULL at the limit or when memory is out. */
+/* Aligned to 16 bytes, uninitialised; NULL at the limit or when out of memory. */
 void *sr_arena_alloc(struct sr_arena *arena, size_t size) __attribute__((malloc));
 
 /* Zeroed array; NULL also when count * size overflows. */
 void *sr_arena_calloc(struct sr_arena *arena, size_t count, size_t size);
 
-/* A NUL-terminated copy; its `p` is NULL when memory is out. */
+/* A NUL-terminated copy; its `p` is NULL when out of memory. */
 struct sr_bytes sr_arena_dup(struct sr_arena *arena, struct sr_bytes s);
 char *sr_arena_printf(struct sr_arena *arena, const char *fmt, ...) SR_PRINTF(2, 3);
 

@@ -1,6 +1,6 @@
 /*
  * A borrowed run of bytes: pointer and length, no terminator, no ownership.
- * The common currency between layers; whoever hands one out says how long it lives.
+ * The common currency between layers; the function that returns one says how long it lives.
  */
 #ifndef SR_BASE_BYTES_H
 #define SR_BASE_BYTES_H

@@ -9,13 +9,13 @@
 
 #include <stddef.h>
 
-/* NULL when memory is out. sr_mem_calloc checks count * size for overflow. Free with sr_mem_free. */
+/* NULL when out of memory. sr_mem_calloc checks count * size for overflow. Free with sr_mem_free. */
 void *sr_mem_alloc(size_t size) __attribute__((malloc, alloc_size(1)));
 void *sr_mem_calloc(size_t count, size_t size) __attribute__((malloc, alloc_size(1, 2)));
 void *sr_mem_realloc(void *p, size_t size);
 void sr_mem_free(void *p);
 
-/* A NUL-terminated copy of `n` bytes; NULL when memory is out. */
+/* A NUL-terminated copy of `n` bytes; NULL when out of memory. */
 char *sr_mem_dup(const void *p, size_t n);
 
 /* For fault tests: the `nth` allocation from now (1 = the next) and all after it fail; 0 switches it off.

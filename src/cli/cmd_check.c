@@ -33,7 +33,7 @@ static int print_schema(void)
     return done ? SR_EXIT_DONE : sr_cmd_fail(&sr_check_usage, SR_EXIT_BROKE, "cannot write the schema");
 }
 
-/* What only shows when the configuration is put to work: patterns, model files. */
+/* What only shows when the configuration is used: patterns, model files. */
 static int compile(const struct sr_config *config, struct sr_problems *problems)
 {
     struct sr_router *engine = NULL;

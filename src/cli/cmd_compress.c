@@ -40,7 +40,7 @@ static size_t fit_tokens(void *ctx, struct sr_bytes text, size_t tokens)
     return sr_tokenizer_fit(ctx, text, 0, tokens, &length) == SR_OK ? length : 0;
 }
 
-/* Prints what is kept; SR_EIO when nobody takes it. */
+/* Prints what is kept; SR_EIO when it cannot be written. */
 static int put(const sr_compressor *c, const struct sr_compress_result *result, double us)
 {
     struct sr_buf out;

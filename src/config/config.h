@@ -327,7 +327,7 @@ struct sr_config_extproc {
     uint64_t hold_ms;            /* 150: the reply to the headers waits that long where Envoy has a timer */
     size_t hold_bytes;           /* 768 KiB: or until that much of the body is there */
     size_t max_message_bytes;    /* 64 MiB */
-    size_t max_passing_bytes;    /* of a body that goes by untouched in chunks; over it 413; 0: none */
+    size_t max_passing_bytes;    /* of a body that passes through in chunks; over it 413; 0: none */
     uint32_t max_streams;        /* of the process, 20,000; over it 503, or 429 as an endpoint picker */
     uint32_t fallback_endpoints; /* 0: addresses besides the first that an endpoint picker names */
     bool streamed_replies;       /* false: this Envoy knows streamed_immediate_response */
@@ -378,14 +378,13 @@ struct sr_config_inference {
     const char *cpus;       /* empty: all */
     size_t memory_max;      /* bytes */
     int queue_jobs, batch_tokens, batch_wait_us, max_windows;
-    const char
-        *neural; /* folder or name of heads on the encoder; empty: those that come along, where found */
+    const char *neural; /* folder or name of heads on the encoder; empty: the bundled ones, where found */
     const char *models_folder; /* of model folders, in which those for tasks are found; empty: none */
     struct sr_config_position encoder_at, neural_at, models_folder_at; /* where the file names them */
     size_t neural_max; /* bytes of a text that the neural classifier reads; 0: any */
     bool alone;        /* the neural classifier without the other tiers; commands set it, no key does */
     double
-        ask_below; /* a linear answer less sure than this is put to the neural classifier; 0: none, 1: all */
+        ask_below; /* a linear answer below this confidence goes to the neural classifier; 0: none, 1: all */
 };
 
 /* global.router and the rest of global that this program has. */
@@ -401,7 +400,7 @@ struct sr_config_global {
     const char *jailbreak_model;        /* file; empty = the embedded one */
     struct sr_strings jailbreak_labels; /* labels that mean an attack; none: all but benign ones */
     double pii_threshold;               /* of rules that have none: 0.7 */
-    const char *pii_model;              /* folder; empty = the neural classifier that comes along */
+    const char *pii_model;              /* folder; empty = the bundled neural classifier */
     double override_confidence;         /* fusion: a classifier at least this sure overrides; 0 = never */
     uint64_t signal_deadline_ms;        /* 1,000 */
     bool request_headers;               /* X-VSR-* on the upstream request */

@@ -16,7 +16,7 @@ struct sr_snapshot {
     struct sr_config config;
 };
 
-/* A zeroed configuration with one reference; NULL when memory is out. */
+/* A zeroed configuration with one reference; NULL when out of memory. */
 struct sr_snapshot *sr_snapshot_new(void);
 
 /* Builds the index of the models; once, after they are bound. Of several with one name the first is found.

@@ -1,9 +1,9 @@
 /*
  * A dialect: what the requests, answers, streams and errors of one API look like.
  *
- * Each dialect is one file with one `struct sr_dialect_ops`, and one line in registry.c. Whoever reads a
- * request asks for SR_AT_* numbers, whoever reads an answer for SR_ANSWER_*; nobody else knows a path, and
- * nobody asks which dialect it is: what differs is a field or a function here. Knows nothing of routing.
+ * Each dialect is one file with one `struct sr_dialect_ops`, and one line in registry.c. Readers of requests
+ * use SR_AT_* numbers, readers of answers SR_ANSWER_*; no other code knows a path or asks which dialect it
+ * is: what differs is a field or a function here. Knows nothing of routing.
  */
 #ifndef SR_DIALECT_DIALECT_H
 #define SR_DIALECT_DIALECT_H
@@ -68,7 +68,7 @@ enum sr_answer_at {
 /* What becomes of a string; the tag of its path. A string that no path names is of the first class. */
 enum sr_class {
     SR_CLASS_JUDGED,  /* text that a model reads: signals and guards read it */
-    SR_CLASS_INERT,   /* an id, a name out of a list, a number: nothing to judge */
+    SR_CLASS_INERT,   /* an id, a name out of a list, a number: nothing to classify */
     SR_CLASS_CARRIED, /* passes unread */
     SR_CLASS_MASK = 3,
     SR_CLASS_RESTORES = 4, /* beside the class, in answers: redacted values are put back here */

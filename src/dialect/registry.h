@@ -1,7 +1,7 @@
 /*
  * All dialects, which one an endpoint speaks, and their compiled path tables.
  *
- * For whoever begins an exchange, and for tests; whoever works on one has its ops already.
+ * For the begin of an exchange and for tests; later stages have its ops already.
  */
 #ifndef SR_DIALECT_REGISTRY_H
 #define SR_DIALECT_REGISTRY_H

@@ -28,7 +28,7 @@ struct sr_embed_options sr_embed_defaults(const struct sr_encoder *encoder);
 int sr_embed_new(struct sr_embed **out, struct sr_encoder *encoder, const struct sr_embed_options *options,
                  struct sr_err *err) SR_WARN_UNUSED;
 
-/* Not while jobs are under way. NULL is allowed. */
+/* Not while jobs are in progress. NULL is allowed. */
 void sr_embed_free(struct sr_embed *group);
 
 /* Before the start; the text is not needed afterwards. SR_ELIMIT: too many texts or ids, or a text over

@@ -23,7 +23,7 @@ struct sr_neural_options;
 /* `metrics` gets the engine's; NULL is allowed; outlives the store. */
 int sr_model_store_new(struct sr_model_store **out, struct sr_metrics *metrics) SR_WARN_UNUSED;
 
-/* Stops the engine: jobs under way end with SR_ECLOSED. NULL is allowed. */
+/* Stops the engine: jobs in progress end with SR_ECLOSED. NULL is allowed. */
 void sr_model_store_free(struct sr_model_store *models);
 
 /* A reload begins: nothing counts as taken. */

@@ -32,7 +32,7 @@ struct sr_path_key {
 
 struct sr_paths {
     struct sr_ref ref;
-    uint64_t multiplier; /* secret, so that nobody can prepare keys that collide */
+    uint64_t multiplier; /* secret, so that no peer can prepare keys that collide */
     struct sr_path_node *nodes;
     struct sr_path_key *keys;
     size_t n_nodes, cap_nodes, n_keys, cap_keys;

@@ -54,7 +54,7 @@ struct sr_scan_frame {
     uint32_t index[2];
 };
 
-/* The value that comes next or is under way. */
+/* The value that comes next or is in progress. */
 struct sr_scan_value {
     uint16_t node;
     bool duplicate;
@@ -77,7 +77,7 @@ struct sr_scan {
 
     size_t offset; /* bytes fed before the current chunk */
     uint8_t state, number, hex_left, utf8_left, utf8_low, utf8_high;
-    bool in_key;  /* the string under way is a key */
+    bool in_key;  /* the string in progress is a key */
     bool collect; /* and its decoded bytes are wanted */
     bool escaped;
     uint16_t hex, high; /* digits so far; a high surrogate that waits for its partner */
@@ -117,7 +117,7 @@ static inline bool sr_scan_in_object(const struct sr_scan *s)
 
 /* ---- scan_record.c ---- */
 
-/* The decoded key of the member under way is complete: looks it up and marks duplicates. */
+/* The decoded key of the member in progress is complete: looks it up and marks duplicates. */
 int sr_scan_resolve_member(struct sr_scan *s) SR_WARN_UNUSED;
 
 /* The first byte of a value was seen: where does it belong, and is it recorded? */

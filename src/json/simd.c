@@ -1,7 +1,7 @@
 /*
  * Kernels for string content: portable (eight bytes a step), SSE2, AVX2, NEON, and the choice between them.
  *
- * Plain ASCII goes by in vector steps. UTF-8 is checked character by character, but with AVX2 in vector
+ * Plain ASCII is skipped in vector steps. UTF-8 is checked character by character, but with AVX2 in vector
  * steps too, by classifying each pair of neighbouring bytes through three tables of sixteen entries
  * (the method of Keiser and Lemire, "Validating UTF-8 in less than one instruction per byte", 2021).
  */

@@ -149,7 +149,7 @@ static uint32_t next_child(const struct sr_edits *edits, uint32_t parent, uint32
     return i < edits->n_spans && edits->spans[i].parent == parent ? (uint32_t)i : SR_SPAN_NONE;
 }
 
-/* The decoded key of a member; `p` is NULL when memory is out. */
+/* The decoded key of a member; `p` is NULL when out of memory. */
 static struct sr_bytes span_key(const struct sr_edits *edits, const struct sr_span *span)
 {
     struct sr_bytes inside = {edits->body.p + span->key_start + 1, span->key_end - span->key_start - 2};
@@ -245,7 +245,7 @@ int sr_edits_prepend(struct sr_edits *edits, uint32_t array, struct sr_bytes jso
                                          .text = json});
 }
 
-/* `"key":` in the arena; `p` is NULL when memory is out. */
+/* `"key":` in the arena; `p` is NULL when out of memory. */
 static struct sr_bytes member_head(struct sr_edits *edits, struct sr_bytes key)
 {
     struct sr_buf buf;

@@ -1,7 +1,7 @@
 /*
  * Edits of a JSON body as splices into the original bytes: what is not edited stays identical.
  *
- * Every change of a body, whoever wants it, is an entry in one list; the list is sorted once and rendered
+ * Every change of a body, by any stage, is an entry in one list; the list is sorted once and rendered
  * as slices of the original between inserted bytes. Rules for conflicts:
  *   - insertions at the same place keep the order in which they were added;
  *   - a replacement that lies inside another one is dropped: the outer one wins;
@@ -27,7 +27,7 @@ int sr_edits_new(struct sr_edits **out, struct sr_bytes body, const struct sr_sp
                  size_t root_open, size_t max_edits, struct sr_arena *arena) SR_WARN_UNUSED;
 
 /* Replaces the value of a span by `json` (valid JSON text, kept alive by the caller). Of a duplicated member
- * every occurrence is replaced alike, so that each parser behind us sees the same. */
+ * every occurrence is replaced alike, so that each downstream parser sees the same. */
 int sr_edits_replace(struct sr_edits *edits, uint32_t span, struct sr_bytes json) SR_WARN_UNUSED;
 
 /* Removes a recorded member, its key and one comma included, every duplicate alike; or a recorded element. */

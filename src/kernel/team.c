@@ -23,7 +23,7 @@ struct sr_team {
     pthread_cond_t begin, end;
     unsigned size;
     unsigned started;
-    atomic_uint_fast64_t claim; /* generation << 32 | the next part that nobody has */
+    atomic_uint_fast64_t claim; /* generation << 32 | the next part that is free */
     atomic_uint done;           /* parts of this generation, part 0 not counted */
     atomic_uint asleep;
     atomic_bool closing;

@@ -1,5 +1,5 @@
 /*
- * The mock upstream's servers: requests in, the answers of mock_answer.c out, with the misbehaviour asked
+ * The mock upstream's servers: requests in, the answers of answer.c out, with the misbehaviour asked
  * for.
  *
  * One `call` per request, in the request's arena. Its life: reading the body, waiting (delay), writing pieces
@@ -118,7 +118,7 @@ static void read_behaviour(struct behaviour *asked, const struct sr_http_head *h
     asked->close_after = n;
 }
 
-/* The path from "/v1/" on: what stands before it is somebody's base path. */
+/* The path from "/v1/" on: what stands before it is a base path. */
 static struct sr_bytes api_path(struct sr_bytes path)
 {
     for (size_t i = 0; i + 4 <= path.n; i++)

@@ -1,5 +1,5 @@
 /*
- * The seam between whoever wants a text classified and whatever can do it.
+ * The interface between users of a classification and classifiers.
  *
  * The linear tier answers at once on the calling thread; a neural tier may answer later, from a batch on
  * another thread. Callers handle both: start() says which it was. Handles are immutable and counted, so a
@@ -29,10 +29,10 @@ struct sr_classifier_ops {
     /* Optional. Any thread: as `cancel`, but where another tier has answered already its answer stands, and
      * `done` comes with SR_OK; else with SR_ETIMEOUT. */
     void (*settle)(struct sr_classifier *self, struct sr_classifier_job *job);
-    /* With `cancel`: after the answer to a job whose start did not fail, any thread, when nobody will cancel
-     * it any more: frees what was kept for it. */
+    /* With `cancel`: after the answer to a job whose start did not fail, any thread, when no caller will
+     * cancel it any more: frees what was kept for it. */
     void (*release)(struct sr_classifier *self, struct sr_classifier_job *job);
-    /* Mandatory. Called by the last unref, on its thread, when no job is under way. */
+    /* Mandatory. Called by the last unref, on its thread, when no job is in progress. */
     void (*free)(struct sr_classifier *self);
 };
 

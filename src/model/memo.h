@@ -1,8 +1,8 @@
 /*
  * What is remembered of texts that a model or recogniser has read: small answers under the text's hash.
  *
- * Bounded in bytes, least recently used first out. Keys are SHA-256 of text, reader and tenant, so nobody can
- * make two texts share an answer; the text itself is not kept. Any thread; outlives configurations.
+ * Bounded in bytes, least recently used first out. Keys are SHA-256 of text, reader and tenant, so no client
+ * can make two texts share an answer; the text itself is not kept. Any thread; outlives configurations.
  */
 #ifndef SR_MODEL_MEMO_H
 #define SR_MODEL_MEMO_H
@@ -34,7 +34,7 @@ int sr_memo_key(struct sr_memo_key *out, struct sr_bytes reader, struct sr_bytes
 int sr_memo_get(struct sr_memo *memo, const struct sr_memo_key *key, struct sr_arena *arena,
                 struct sr_bytes *value) SR_WARN_UNUSED;
 
-/* Remembers a copy; quietly not, when it is too large or memory is out. */
+/* Remembers a copy; quietly not, when it is too large or out of memory. */
 void sr_memo_put(struct sr_memo *memo, const struct sr_memo_key *key, struct sr_bytes value);
 
 struct sr_memo_stats {

@@ -73,7 +73,7 @@ static uint64_t closing_since(struct sr_lines *lines)
     return ns;
 }
 
-/* A pipe that nobody reads must not hold up the end of the program: pieces of PIPE_BUF after poll never
+/* A pipe without reader must not delay the end of the program: pieces of PIPE_BUF after poll never
  * block. */
 static bool write_all(struct sr_lines *lines, struct sr_bytes rest)
 {

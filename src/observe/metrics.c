@@ -163,7 +163,7 @@ static struct series *series_new(const struct description *what, uint64_t hash, 
     return series;
 }
 
-/* Under the lock. NULL when memory is out. */
+/* Under the lock. NULL when out of memory. */
 static struct series *insert(struct family *family, const struct description *what, uint64_t hash,
                              const struct sr_bytes *labels, size_t n)
 {

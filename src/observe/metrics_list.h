@@ -82,7 +82,7 @@
     /* status: success, error */                                                                             \
     X(PLUGINS, COUNTER, "llm_plugin_execution_total", "Plugins of decisions that ran.",                      \
       "plugin_type,decision_name,status", NONE)                                                              \
-    X(INFLIGHT, GAUGE, "llm_model_inflight_requests", "Requests under way at each model.", "model", NONE)    \
+    X(INFLIGHT, GAUGE, "llm_model_inflight_requests", "Requests in progress at each model.", "model", NONE)  \
     X(CONTEXT_TOKENS, HISTOGRAM, "llm_context_token_count", "Estimated tokens of a request's texts.",        \
       "model,context_level", CONTEXT)                                                                        \
     /* door: gateway, extproc, library; outcome: routed, default, passed, degraded, fast, local, refused,    \

@@ -119,7 +119,8 @@ static struct sr_pool_group *latest_of(struct sr_pool *pool, const char *name)
     return group;
 }
 
-/* Nobody else sees `to` yet. A worker that stands in a group twice takes the state of its first member. */
+/* No other thread sees `to` yet. A worker that stands in a group twice takes the state of its first member.
+ */
 static void keep_state(struct sr_pool_group *to, struct sr_pool_group *from)
 {
     if (to->policy != from->policy) {

@@ -30,14 +30,14 @@ int sr_ticket_open(struct sr_ticket *ticket, struct sr_pool_group *group,
                    struct sr_arena *arena) SR_WARN_UNUSED;
 
 /* For a group without members: the candidates are these addresses, each with weight 1. They are remembered by
- * their text. At most once. SR_ELIMIT: requests under way hold SR_POOL_OFFERED_MAX other addresses;
+ * their text. At most once. SR_ELIMIT: requests in progress hold SR_POOL_OFFERED_MAX other addresses;
  * SR_ENOMEM; then there are no candidates. */
 int sr_ticket_offer(struct sr_ticket *ticket, const struct sr_bytes *addresses, size_t n) SR_WARN_UNUSED;
 
 /* As sr_ticket_choose, among the candidates that `allows` says true to. NULL: among all. */
 int sr_ticket_choose_among(struct sr_ticket *ticket, bool (*allows)(void *ctx, size_t candidate), void *ctx);
 
-/* Somebody else chooses the worker, most likely this one: named in logs, counted nowhere. */
+/* The data plane chooses the worker, most likely this one: named in logs, counted nowhere. */
 void sr_ticket_assume(struct sr_ticket *ticket, size_t candidate);
 
 bool sr_ticket_is_tried(const struct sr_ticket *ticket, size_t candidate);

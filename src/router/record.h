@@ -4,8 +4,8 @@
  *
  * Only the exchange writes it, each field once, when the fact is known; a later refusal replaces the
  * verdict's fields. Strings, results and slices are borrowed from the exchange's arena and buffers, from the
- * router or from constants, and live until the exchange has ended: whoever keeps a record longer copies them.
- * None of the user's text is in it but `body`, `sent` and `reply`, which only explanations read.
+ * router or from constants, and live until the exchange has ended: a user that keeps a record longer copies
+ * them. None of the user's text is in it but `body`, `sent` and `reply`, which only explanations read.
  */
 #ifndef SR_ROUTER_RECORD_H
 #define SR_ROUTER_RECORD_H
@@ -60,7 +60,7 @@ struct sr_record {
     struct sr_times times;
 
     /* what it asks for */
-    bool automatic;       /* the client left the choice to the router */
+    bool automatic;       /* the client asked for an automatic model */
     int requested_model;  /* the model of ours that the client named, index of the configuration; -1 */
     bool has_text;        /* its texts were put together for signals: text_* hold */
     uint64_t text_bytes;  /* of the text that signals read */

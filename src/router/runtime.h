@@ -29,7 +29,7 @@ struct sr_metrics *sr_runtime_metrics_table(sr_runtime *runtime);
 /* The worker threads, started at the first call; NULL when there are to be none or they cannot be started. */
 struct sr_workers *sr_runtime_workers(sr_runtime *runtime);
 
-/* Hands a finished access-log line (no newline) to whoever wants it. */
+/* Hands a finished access-log line (no newline) to its sink. */
 void sr_runtime_log_line(sr_runtime *runtime, struct sr_bytes line);
 
 /* Writes the access-log line of a request that never became an exchange: its head could not be read, or there
@@ -37,7 +37,7 @@ void sr_runtime_log_line(sr_runtime *runtime, struct sr_bytes line);
 void sr_runtime_log_refused(sr_runtime *runtime, enum sr_door door, struct sr_bytes peer, int status,
                             const char *reason);
 
-/* False when nobody reads the access log: do not build lines. */
+/* False when there is no access log: do not build lines. */
 bool sr_runtime_wants_log(sr_runtime *runtime);
 
 /* The same for the audit log, which says what guards did. */

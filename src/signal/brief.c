@@ -2,7 +2,7 @@
  * The short text of an input: what signals read of a long one when the configuration asks for compression.
  *
  * It may be begun while the input still arrives; it is finished by the first signal that wants it, so that
- * this happens where that signal runs and only when one does. Without memory for it, signals read the
+ * this happens where that signal runs and only when one does. Out of memory, signals read the
  * original. Which signals want it is decided here.
  */
 #include "base/clock.h"

@@ -34,7 +34,7 @@ const char *sr_readers_missing(const struct sr_readers *readers, enum sr_signal_
  * readers. */
 struct sr_reader_info {
     const char *tier;
-    const char *where;         /* the file or folder of the user's own that answers; "": what comes along */
+    const char *where;         /* the file or folder of the user's own that answers; "": the bundled model */
     const char *const *labels; /* [n_labels]; NULL for pii */
     size_t n_labels;
 };

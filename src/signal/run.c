@@ -20,7 +20,7 @@
 
 enum run_state { RUN_IDLE, RUN_PENDING, RUN_DONE };
 
-/* Owned by whoever works on it until it is sent, then by the message. */
+/* Owned by the worker thread until it is sent, then by the message. */
 struct signal_job {
     struct sr_job job;
     struct sr_message message;
@@ -64,7 +64,7 @@ static struct sr_signal_result failed(int status)
     return (struct sr_signal_result){.status = status, .tier = "", .top = -1};
 }
 
-/* Somebody who waits for a task. */
+/* A waiter for a task. */
 struct waiter {
     struct sr_signal_task task;
     pthread_mutex_t lock;
@@ -393,7 +393,8 @@ void sr_signal_run_settle(struct sr_signal_run *run)
         run->types[type].state = RUN_DONE;
         run->types[type].job = NULL;
         job->run = NULL;
-        atomic_store(&job->canceled, true); /* where it is still being started, nobody waits for the rest */
+        atomic_store(&job->canceled,
+                     true); /* where it is still being started, no request waits for the rest */
         if (!comes && atomic_load(&job->late) && ops->cancel)
             ops->cancel(job->signals->sets[type], &job->task);
     }

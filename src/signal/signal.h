@@ -4,7 +4,7 @@
  * A signal type ("keyword", "domain", ...) has a set of configured rules and evaluates all of them in one go.
  * Types are plug points (struct sr_signal_ops) in one explicit registry. A run is started, completes at once
  * or later, and can be cancelled; it never blocks an event loop. Its input is reference-counted, so that
- * work on another thread survives a client who leaves.
+ * work on another thread survives a client that disconnects.
  */
 #ifndef SR_SIGNAL_SIGNAL_H
 #define SR_SIGNAL_SIGNAL_H
@@ -61,7 +61,7 @@ struct sr_signal_input {
     uint64_t total_tokens;         /* estimate over all text (bytes / 4, at least 1 when there is text) */
 };
 
-/* Copies `text` into a new input; NULL when memory is out. */
+/* Copies `text` into a new input; NULL when out of memory. */
 struct sr_signal_input *sr_signal_input_new(struct sr_bytes text, uint64_t total_bytes);
 
 /* Texts of at most so many bytes are read as they are; SIZE_MAX when no signal reads short texts. */
@@ -69,7 +69,7 @@ size_t sr_signals_read_whole(const struct sr_signals *signals);
 
 /* The short text of an input that is still arriving, so that less is left to do when it is there. Begin and
  * feed it as often as wanted, on one thread at a time; sr_signal_input_shorten takes it over. NULL when no
- * signal reads short texts or memory is out. */
+ * signal reads short texts or out of memory. */
 struct sr_signal_brief *sr_signal_brief_new(struct sr_signals *signals);
 void sr_signal_brief_free(struct sr_signal_brief *brief); /* NULL is allowed */
 
@@ -148,7 +148,7 @@ struct sr_signal_result {
 /* A type's compiled rules; immutable, part of the engine's snapshot. */
 struct sr_signal_set;
 
-/* What a type will put to a neural classifier of one turn. */
+/* What a type will ask a neural classifier about one turn. */
 struct sr_signal_foreseen {
     struct sr_neural *neural; /* borrowed from the set */
     struct sr_bytes texts[2];
@@ -159,12 +159,13 @@ struct sr_signal_foreseen {
  * was called. */
 struct sr_signal_task {
     const struct sr_signal_input *input; /* as the type is to read it */
-    struct sr_arena *arena;              /* the task's own; `start` and whoever answers, one at a time */
+    struct sr_arena *arena;              /* the task's own; `start` and the answering thread, one at a time */
     struct sr_signal_result *result;     /* complete before `done` */
     /* `status`: SR_OK, or what becomes the result's status. Short, does not block; the task is gone then. */
     void (*done)(struct sr_signal_task *task, int status);
-    /* NULL: nobody wants to know. Once, inside of `start`, before what takes long: *result is complete but
-     * for what the neural classifier will say, and stands where time is up before `start` has returned. */
+    /* NULL: not wanted. Once, inside of `start`, before what takes long: *result is complete but
+     * for what the neural classifier will say, and stands where the deadline has passed before `start` has
+     * returned. */
     void (*known)(struct sr_signal_task *task);
     void *state; /* the type's; NULL at first */
 };
@@ -193,9 +194,9 @@ struct sr_signal_ops {
     /* With `start`, optional. Any thread, for a task whose start returned SR_AGAIN, done or not: its answer
      * is not wanted any more. `done` comes in any case, perhaps in here. */
     void (*cancel)(const struct sr_signal_set *set, struct sr_signal_task *task);
-    /* With `start`, optional, as `cancel`, but not beside it: time is up, the answer is what is known by now.
-     * `done` comes with it, in here unless it is being called already; with SR_ETIMEOUT where nothing is
-     * known. */
+    /* With `start`, optional, as `cancel`, but not beside it: the deadline has passed, the answer is what is
+     * known by now. `done` comes with it, in here unless it is being called already; with SR_ETIMEOUT where
+     * nothing is known. */
     void (*settle)(const struct sr_signal_set *set, struct sr_signal_task *task);
     /* With `start`, optional. After the answer, on any thread: frees what the task holds besides its arena;
      * also called when start failed or answered at once. */
@@ -254,13 +255,13 @@ int sr_signal_run_new(struct sr_signal_run **out, struct sr_signals *signals, st
 int sr_signal_run_start(struct sr_signal_run *run, enum sr_signal_type type, sr_signal_done *done,
                         void *ctx) SR_WARN_UNUSED;
 
-/* Time is up: every type under way that knows something by now has its result afterwards; `done` is not
- * called for it. Waits for an answer that is just being given. The others stay under way. */
+/* The deadline has passed: every type in progress that knows something by now has its result afterwards;
+ * `done` is not called for it. Waits for an answer that is just being given. The others stay in progress. */
 void sr_signal_run_settle(struct sr_signal_run *run);
 
-/* Gives up on everything that is still under way: its result becomes `status` (SR_ETIMEOUT at the deadline,
- * SR_ECANCELED when the client left); `done` is not called any more. Work on other threads is told to stop or
- * is ignored when it ends. */
+/* Cancels everything that is still in progress: its result becomes `status` (SR_ETIMEOUT at the deadline,
+ * SR_ECANCELED when the client disconnected); `done` is not called any more. Work on other threads is told to
+ * stop or is ignored when it ends. */
 void sr_signal_run_cancel(struct sr_signal_run *run, int status);
 
 /* NULL until the type has completed. */

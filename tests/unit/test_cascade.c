@@ -279,7 +279,7 @@ static void test_the_linear_answer_stands(void **state)
     drop(made);
 }
 
-/* Time is up: what the linear tier said is the answer, and without one there is none. */
+/* The deadline has passed: what the linear tier said is the answer, and without one there is none. */
 static void test_settled(void **state)
 {
     (void)state;

@@ -374,7 +374,7 @@ static void same_result(const struct sr_signal_result *a, const struct sr_signal
         assert_int_equal(a->hits[i].matched, b->hits[i].matched);
 }
 
-/* Until nothing that was asked ahead is under way. */
+/* Until nothing that was asked ahead is in progress. */
 static void settle(struct site *site)
 {
     struct sr_infer *infer;
@@ -404,7 +404,7 @@ static void test_neurals_say_the_same(void **unused)
         asked_types = BIT(SR_SIGNAL_PII) | BIT(SR_SIGNAL_JAILBREAK);
         read_pieces(&r, early.signals, dialect, sr_buf_view(&body), pick(5) ? 1 + pick(8000) : 1 + pick(12));
         if (pick(2))
-            sr_early_dispose(&r.early); /* what is under way is given up, and asked again */
+            sr_early_dispose(&r.early); /* what is in progress is given up, and asked again */
         for (size_t k = 0; k < 2; k++) {
             struct sr_signal_run *a, *b;
             same_result(ask_turns(&early, types[k], &r, &a), ask_turns(&late, types[k], &r, &b));

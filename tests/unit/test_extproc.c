@@ -1015,7 +1015,7 @@ static void test_envoy_answers(void **state)
     assert_true(metrics_say(&s, "{door=\"extproc\",outcome=\"refused\"} 1\n"));
     envoy_init(&e, SR_EXTPROC_MODE_BUFFERED, false, s.options);
     envoy_post(&e, NULL, 0);
-    envoy_dispose(&e); /* the client left */
+    envoy_dispose(&e); /* the client disconnected */
     assert_true(metrics_say(&s, "{door=\"extproc\",outcome=\"canceled\"} 1\n"));
     site_close(&s);
 }

@@ -580,7 +580,8 @@ static void test_the_end(void **state)
         assert_int_equal(status_of(bench->jobs[i]), SR_ECLOSED);
 }
 
-/* With a long wait: a batch that expects nobody starts at once, one that does waits until all are back. */
+/* With a long wait: a batch that expects no more jobs starts at once, one that does waits until all are back.
+ */
 static void test_company(void **state)
 {
     struct bench *bench = *state;

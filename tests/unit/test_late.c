@@ -1,5 +1,5 @@
 /*
- * Signals that answer late: those that a request needs are under way at the same time, only what was asked
+ * Signals that answer late: those that a request needs are in progress at the same time, only what was asked
  * for counts, and nothing of it outlives the request. The queue is too short for reading ahead (a quarter of
  * it), so that what is late is late on every machine.
  */
@@ -80,7 +80,8 @@ static void test_together(void **state)
     (void)state;
     sr_exchange *x = start_late(runtime, &loop, "how is the weather");
     assert_int_equal(x->routing.wanted, BIT(SR_SIGNAL_PII));
-    assert_int_equal(x->routing.begun, BIT(SR_SIGNAL_PII) | BIT(SR_SIGNAL_KEYWORD) | BIT(SR_SIGNAL_EMBEDDING));
+    assert_int_equal(x->routing.begun,
+                     BIT(SR_SIGNAL_PII) | BIT(SR_SIGNAL_KEYWORD) | BIT(SR_SIGNAL_EMBEDDING));
     assert_null(x->routing.results[SR_SIGNAL_KEYWORD]);
     finish(&loop);
     assert_string_equal(sr_exchange_verdict(x)->decision, "near");
@@ -107,7 +108,7 @@ static void test_together(void **state)
     sr_runtime_close(runtime);
 }
 
-/* The client leaves, or the deadline passes, while both are under way. */
+/* The client leaves, or the deadline passes, while both are in progress. */
 static void test_given_up(void **state)
 {
     struct loop loop = {.lock = PTHREAD_MUTEX_INITIALIZER, .posted = PTHREAD_COND_INITIALIZER};

@@ -1,7 +1,7 @@
 /*
- * Guards and domain when time is up before the neural classifier has read everything: what it has read
- * counts, the linear tier and the recognisers answer for the rest, and the result says so. With the models
- * that come along and an engine that is held.
+ * Guards and domain when the deadline has passed before the neural classifier has read everything: what it
+ * has read counts, the linear tier and the recognisers answer for the rest, and the result says so. With the
+ * models that come along and an engine that is held.
  */
 #include "tests/unit/by_hand.h"
 #include "tests/unit/held_engine.h"
@@ -240,7 +240,8 @@ static void test_a_part_counts(void **state)
     sr_signals_unref(signals);
 }
 
-/* Time is up while a worker still puts a text to the neural classifier: what is known by then is the answer.
+/* The deadline has passed while a worker still puts a text to the neural classifier: what is known by then is
+ * the answer.
  */
 static void test_while_the_neural_is_asked(void **state)
 {

@@ -1,5 +1,5 @@
 /*
- * Who does not wait for the neural classifier to the end: with the neural classifier that comes along,
+ * Who does not wait for the neural classifier to the end: with the bundled neural classifier,
  * windows that are done count, the others leave the queue, and nothing of it is lost for who asks again. The
  * engine is held, so that how much is read is the test's choice.
  */

@@ -373,7 +373,7 @@ static void test_workers(void **state)
     sr_runtime_close(runtime);
 }
 
-/* The client may leave, and the deadline may pass, while workers read; late results find nobody. */
+/* The client may leave, and the deadline may pass, while workers read; late results are dropped. */
 static void test_leaving_and_deadline(void **state)
 {
     (void)state;

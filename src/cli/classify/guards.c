@@ -46,7 +46,7 @@ static int open_readers(struct sr_guards *guards, const struct sr_tiers *tiers, 
     if (strcmp(guards->tier, "linear") != 0)
         guards->precision = sr_precision_name((enum sr_precision)config.global.inference.neural_precision);
     config.global.guards.memo_bytes = 0;
-    config.global.inference.neural_max = 0; /* nobody waits with a deadline */
+    config.global.inference.neural_max = 0; /* no deadline applies */
     rc = sr_readers_new(&guards->readers, &config, NULL, tier_of(tiers->tier), 1U << guards->type, err);
     guards->base = base;
     if (rc == SR_OK && sr_readers_missing(guards->readers, guards->type))

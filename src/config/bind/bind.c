@@ -21,7 +21,7 @@ static bool expect_kind(struct sr_binder *b, const struct sr_field *field, const
     return false;
 }
 
-/* The array of a list or map with `count` zeroed items; NULL when there are none or memory is out. */
+/* The array of a list or map with `count` zeroed items; NULL when there are none or out of memory. */
 static char *make_array(struct sr_binder *b, const struct sr_field *field, const struct sr_yaml_node *node,
                         void *target)
 {

@@ -25,8 +25,8 @@ void sr_bind_warning(struct sr_binder *b, const struct sr_yaml_node *node, const
 void sr_bind_unsupported(struct sr_binder *b, const struct sr_yaml_node *node, const char *fmt, ...)
     SR_PRINTF(3, 4);
 
-/* Zeroed memory and copies from the snapshot's arena. Never NULL for the copy ("" when memory is out); NULL
- * for the array when memory is out: `b->rc` says so. */
+/* Zeroed memory and copies from the snapshot's arena. Never NULL for the copy ("" when out of memory); NULL
+ * for the array when out of memory: `b->rc` says so. */
 void *sr_bind_calloc(struct sr_binder *b, size_t count, size_t size);
 const char *sr_bind_dup(struct sr_binder *b, struct sr_bytes s);
 

@@ -1,6 +1,6 @@
 /*
  * Files that the configuration names must be there and readable, so that a mistake shows at its place and not
- * at the first request. What is in them is for those who open them to judge.
+ * at the first request. Their content is checked when they are opened.
  */
 #include "config/link/files.h"
 

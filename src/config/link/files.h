@@ -4,8 +4,8 @@
 
 #include "config/bind/binder.h"
 
-/* An error for each file that is named and cannot be read. Folders of models are not looked at: what is in
- * them is for those who open models to judge. */
+/* An error for each file that is named and cannot be read. The content of model folders is
+ * checked when the models are opened. */
 void sr_link_files(struct sr_binder *b, const struct sr_yaml_node *root);
 
 #endif

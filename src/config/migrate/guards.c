@@ -3,7 +3,7 @@
  * and `pii` plugins become guard decisions for what their decision matches, each `pii_policy` becomes the
  * model's. Blocks answer as they did: a completion whose finish_reason is `content_filter`.
  *
- * Where the new file cannot say the same it is stricter, with a note. The models behind: migrate_models.c.
+ * Where the new file cannot say the same it is stricter, with a note. The models behind: models.c.
  */
 #include "config/migrate/guards.h"
 

@@ -1,4 +1,5 @@
-/* A reading begins: of its windows, those that are remembered or under way are taken, the others become jobs.
+/* A reading begins: of its windows, those that are remembered or in progress are taken, the others become
+ * jobs.
  */
 #include "infer/classifier/private.h"
 
@@ -26,7 +27,7 @@ static int make_missing(struct sr_neural *neural, struct sr_neural_result *readi
     return rc;
 }
 
-/* Lists the reading's own windows, but for those that somebody else has listed meanwhile; their jobs. */
+/* Lists the reading's own windows, but for those that another reading has listed meanwhile; their jobs. */
 static size_t list_own(struct sr_neural *neural, struct sr_neural_result *reading, struct sr_infer_job **jobs)
 {
     size_t n = 0;
@@ -41,7 +42,7 @@ static size_t list_own(struct sr_neural *neural, struct sr_neural_result *readin
             sr_neural_window_unref(own);
             continue;
         }
-        own->priority = own->work->job.priority = reading->priority; /* somebody may have joined */
+        own->priority = own->work->job.priority = reading->priority; /* another request may have joined */
         own->work->job.rank = (uint32_t)(reading->open - 1);
         sr_neural_list(neural, &own->item);
         sr_ref_get(&own->item.ref); /* the part's, beside the job's */
@@ -80,7 +81,7 @@ int sr_neural_begin(struct sr_neural *neural, struct sr_neural_result *reading,
     }
     pthread_mutex_lock(&neural->lock);
     rc = reading->ahead ? SR_ENOENT : sr_neural_join(neural, &reading->item.key, priority, wait);
-    if (rc != SR_ENOENT) { /* somebody was quicker */
+    if (rc != SR_ENOENT) { /* another thread was first */
         pthread_mutex_unlock(&neural->lock);
         sr_neural_result_unref(reading);
         return rc;

@@ -28,7 +28,7 @@ struct sr_cascade_options {
 int sr_cascade_new(struct sr_classifier **out, const struct sr_cascade_options *options,
                    struct sr_err *err) SR_WARN_UNUSED;
 
-/* The neural classifier that a job with this text would be put to: borrowed. NULL: none, the linear tier is
+/* The neural classifier that would get a job with this text: borrowed. NULL: none, the linear tier is
  * sure; or the classifier is no cascade. */
 struct sr_neural *sr_cascade_foresee(struct sr_classifier *classifier, struct sr_bytes text);
 

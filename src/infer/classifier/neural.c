@@ -1,5 +1,5 @@
-/* A neural classifier's life, its heads, and whoever asks it. The table is in neural_table.c, who waits for
- * what in neural_wait.c, what is begun in neural_begin.c. */
+/* The lifetime of a neural classifier, its heads, and requests to it. table.c has the table, wait.c the
+ * waiters, begin.c the begin of a classification. */
 #include "infer/classifier/private.h"
 
 #include "base/mem.h"

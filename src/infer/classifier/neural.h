@@ -2,7 +2,7 @@
  * The neural classifier: what the heads on one shared trunk say of a text, read whole and only once.
  *
  * A text is cut into windows; each window passes the trunk once for all heads, whichever signal asks first.
- * Whoever asks for the same text meanwhile joins the reading that is under way; afterwards it is remembered
+ * A second request for the same text joins the result that is in progress; afterwards the memo keeps it
  * by the SHA-256 of the text, so that the next turn of a conversation costs its new text. Windows are full
  * from the start of a text on, and all but the last are remembered by the SHA-256 of their tokens: a text
  * that has grown, or that was read while it arrived, costs what is new of it. Knows no rules, no thresholds,
@@ -60,13 +60,13 @@ int sr_neural_read(struct sr_neural *neural, struct sr_bytes text, uint64_t salt
                    enum sr_infer_priority priority, struct sr_neural_wait *wait) SR_WARN_UNUSED;
 
 /* After SR_AGAIN, any thread: waits no more. `done` is called in here with SR_ECANCELED, unless it was called
- * already or is being called now. Work that nobody waits for is dropped. */
+ * already or is being called now. Work without waiters is cancelled. */
 void sr_neural_leave(struct sr_neural *neural, struct sr_neural_wait *wait);
 
 /* After SR_AGAIN, any thread, not while sr_neural_leave may be called for the same wait: what is read by now
  * is enough. `done` is called in here, with SR_OK and a reading of those windows that are done (scope.part),
  * or with SR_ETIMEOUT when none is; unless all was read, and `done` was called already or is being called
- * now. Work that nobody else waits for is dropped; windows that are done stay remembered. */
+ * now. Work without other waiters is cancelled; windows that are done stay remembered. */
 void sr_neural_settle(struct sr_neural *neural, struct sr_neural_wait *wait);
 
 struct sr_neural_result *sr_neural_result_ref(struct sr_neural_result *reading);
@@ -115,7 +115,7 @@ int sr_neural_growing_read(struct sr_neural_growing *growing, struct sr_neural_w
 
 struct sr_neural_stats {
     uint64_t read, joined, remembered,
-        dropped;                          /* texts begun, joined under way, from memory; items evicted */
+        dropped;                          /* texts begun, joined in progress, from memory; items evicted */
     uint64_t settled;                     /* waiters that were content with a part */
     uint64_t windows_read, windows_known; /* windows begun, and found or joined */
     size_t memo_bytes, memo_items;        /* items: texts and windows */

@@ -1,5 +1,5 @@
-/* What the neural classifier's memory (neural_table.c), who waits for what (neural_wait.c, neural_begin.c),
- * readings of texts (neural_read.c), windows (neural_window.c) and texts that still grow (neural_growing.c)
+/* What the neural classifier's memory (table.c), who waits for what (wait.c, begin.c),
+ * readings of texts (read.c), windows (window.c) and texts that still grow (growing.c)
  * share. Private to the unit. */
 #ifndef SR_INFER_CLASSIFIER_PRIVATE_H
 #define SR_INFER_CLASSIFIER_PRIVATE_H
@@ -55,7 +55,7 @@ struct sr_neural_part {
     bool own;                        /* the window is this reading's to submit */
 };
 
-/* What a window needs until it is done; the job holds one reference, whoever cancels it another. */
+/* What a window needs until it is done; the job holds one reference, a canceller another. */
 struct sr_neural_work {
     struct sr_ref ref;
     struct sr_infer_job job;
@@ -67,7 +67,7 @@ struct sr_neural_work {
 /* What the heads say of a sequence of ids, whatever text it is of. Immutable once done. */
 struct sr_neural_window {
     struct sr_neural_item item;
-    struct sr_neural *neural; /* a reference while it is under way */
+    struct sr_neural *neural; /* a reference while it is in progress */
     uint32_t n_ids, n_tokens;
     bool keep;                   /* to be remembered: another text may have it */
     float *probabilities;        /* [stride] */
@@ -104,7 +104,7 @@ struct sr_neural_result {
     struct sr_neural_result *next; /* of those that a window has completed */
 };
 
-/* ---- neural_table.c: all under the neural classifier's lock ---- */
+/* ---- table.c: all under the neural classifier's lock ---- */
 
 struct sr_neural_item *sr_neural_find(struct sr_neural *neural, const struct sr_neural_key *key);
 void sr_neural_list(struct sr_neural *neural, struct sr_neural_item *item);
@@ -118,29 +118,29 @@ void sr_neural_renew(struct sr_neural *neural, struct sr_neural_item *item);
 
 void sr_neural_forget_all(struct sr_neural *neural);
 
-/* ---- neural_begin.c ---- */
+/* ---- begin.c ---- */
 
 /* Reads what is not known of the reading's windows, with the caller's reference of it, and joins `wait` to it
  * or to one of the same key. Returns as sr_neural_read does. */
 int sr_neural_begin(struct sr_neural *neural, struct sr_neural_result *reading,
                     enum sr_infer_priority priority, struct sr_neural_wait *wait) SR_WARN_UNUSED;
 
-/* ---- neural_wait.c: the first four under the neural classifier's lock ---- */
+/* ---- wait.c: the first four under the neural classifier's lock ---- */
 
-/* Joins the reading of that text that is there, done or under way. SR_ENOENT: there is none. */
+/* Joins the reading of that text that is there, done or in progress. SR_ENOENT: there is none. */
 int sr_neural_join(struct sr_neural *neural, const struct sr_neural_key *key, enum sr_infer_priority priority,
                    struct sr_neural_wait *wait) SR_WARN_UNUSED;
 
 /* Is the part's window worth remembering: will more text behind it leave it as it is? */
 bool sr_neural_is_lasting(const struct sr_neural_part *part);
 
-/* The part gets its window if it is remembered or under way. */
+/* The part gets its window if it is remembered or in progress. */
 bool sr_neural_take_known(struct sr_neural *neural, struct sr_neural_part *part,
                           const struct sr_neural_key *key);
 
 void sr_neural_wait_for(struct sr_neural_part *part, struct sr_neural_window *window);
 
-/* What the reading's own thread had to do is done, or has failed. As sr_neural_read; whoever is `own` has its
+/* What the reading's own thread had to do is done, or has failed. As sr_neural_read; the waiter `own` has its
  * answer as what is returned. */
 int sr_neural_begun(struct sr_neural *neural, struct sr_neural_result *reading, struct sr_neural_wait *own,
                     int rc) SR_WARN_UNUSED;
@@ -149,7 +149,7 @@ int sr_neural_begun(struct sr_neural *neural, struct sr_neural_result *reading, 
  * job's references. */
 void sr_neural_window_ended(struct sr_neural_window *window, int status);
 
-/* ---- neural_window.c ---- */
+/* ---- window.c ---- */
 
 /* The key of ids under a salt. */
 int sr_neural_window_key(struct sr_neural_key *key, const int32_t *ids, size_t n_ids,
@@ -161,9 +161,9 @@ int sr_neural_window_new(struct sr_neural_window **out, struct sr_neural *neural
 void sr_neural_window_unref(struct sr_neural_window *window);
 void sr_neural_work_unref(struct sr_neural_work *work);
 
-/* ---- neural_read.c ---- */
+/* ---- read.c ---- */
 
-/* Cuts the text. The reading is not visible to anybody yet; its key is the caller's to set. */
+/* Cuts the text. The reading is not visible to other threads yet; its key is the caller's to set. */
 int sr_neural_result_new(struct sr_neural_result **out, struct sr_neural *neural,
                          struct sr_bytes text) SR_WARN_UNUSED;
 

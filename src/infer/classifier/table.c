@@ -1,4 +1,4 @@
-/* The neural classifier's memory: texts by their bytes and windows by their ids, those under way and those
+/* The neural classifier's memory: texts by their bytes and windows by their ids, those in progress and those
  * that are remembered, in one table with one order of age. */
 #include "infer/classifier/private.h"
 

@@ -1,7 +1,7 @@
 /*
  * Who waits for whom: readings for their windows, waiters for readings; one lock guards all these links.
  * Several readings may wait for one window: of a text that has grown, or that began to be read while it
- * arrived. Who leaves, or is content with what is done, drops what nobody else waits for.
+ * arrived. A waiter that cancels, or takes a partial result, drops what has no other waiters.
  */
 #include "infer/classifier/private.h"
 
@@ -50,7 +50,7 @@ bool sr_neural_take_known(struct sr_neural *neural, struct sr_neural_part *part,
     return true;
 }
 
-/* The reading waits for nothing any more. Puts in front of *works, with references, what nobody waits for. */
+/* The reading waits for nothing any more. Puts in front of *works, with references, what has no waiters. */
 static void detach(struct sr_neural *neural, struct sr_neural_result *reading, struct sr_neural_work **works)
 {
     for (size_t i = 0; i < reading->windows.n; i++) {
@@ -110,7 +110,7 @@ static void cancel(struct sr_neural *neural, struct sr_neural_work *works)
     }
 }
 
-/* Nothing of the reading is open: its result, for everybody who waits. Whoever is `own` (or NULL) gets it as
+/* Nothing of the reading is open: its result, for all waiters. The waiter `own` (or NULL) gets it as
  * a return value. */
 static int end_reading(struct sr_neural *neural, struct sr_neural_result *reading, struct sr_neural_wait *own)
 {

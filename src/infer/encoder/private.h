@@ -1,10 +1,10 @@
 /*
  * What the encoder's files share: a folder's configuration, its tensors, the trunk's and the heads' weights.
  *
- * Opening goes: config.json (encoder_config.c), weight files (encoder_files.c), adapters (encoder_lora.c),
- * matrices and norms (encoder_weights.c), heads and labels (encoder_heads.c, encoder_labels.c), all held
- * together by encoder_open.c. Running: encoder_run.c over the workspace of encoder_work.c, heads in
- * encoder_pool.c.
+ * Opening goes: config.json (config.c), weight files (files.c), adapters (lora.c),
+ * matrices and norms (weights.c), heads and labels (heads.c, labels.c), all held
+ * together by open.c. Running: run.c over the workspace of work.c, heads in
+ * pool.c.
  */
 #ifndef SR_INFER_ENCODER_PRIVATE_H
 #define SR_INFER_ENCODER_PRIVATE_H
@@ -351,7 +351,7 @@ struct sr_enc_pass {
     float *rows;
     void *scratch;
     uint32_t *starts, *order;
-    size_t n; /* sequences still under way */
+    size_t n; /* sequences still in progress */
 };
 
 /* Writes what the items' heads say that are due after `layers` layers. */

@@ -1,5 +1,5 @@
 /*
- * Admission, cancellation and the engine's life. Batches are formed and run in engine_lane.c.
+ * Admission, cancellation and the engine's life. Batches are formed and run in lane.c.
  *
  * One lock guards both lanes; it is held for list work only, never while something is computed or told.
  */
@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "infer/engine/private.h"
 
-/* Of the queue's limits: what nobody waits for yet is taken up to this part of them. */
+/* Of the queue's limits: jobs without waiters are accepted up to this part of them. */
 #define AHEAD_SHARE 4
 
 struct sr_infer_options sr_infer_defaults(void)
@@ -58,7 +58,7 @@ int sr_infer_check(const struct sr_infer_options *options, struct sr_err *err)
     return check(&wanted, &cpus, err);
 }
 
-/* The lock is held, or nobody else is there yet. */
+/* The lock is held, or no other thread exists yet. */
 static void apply(struct sr_infer *infer, const struct sr_infer_options *options, const cpu_set_t *cpus)
 {
     /* The lane of long sequences has most of the memory: its workspace grows with the longest. */
@@ -348,7 +348,7 @@ void sr_infer_cancel(struct sr_infer *infer, struct sr_infer_job *job)
         sr_infer_finish(job, SR_ECANCELED);
 }
 
-/* Somebody who waits for jobs. */
+/* A waiter for jobs. */
 struct waiter {
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -367,7 +367,7 @@ static void waiter_done(struct sr_infer_job *job, int status)
     pthread_mutex_unlock(&waiter->lock);
 }
 
-/* Waits until at most `left` jobs are under way. */
+/* Waits until at most `left` jobs are in progress. */
 static void waiter_wait(struct waiter *waiter, size_t left)
 {
     pthread_mutex_lock(&waiter->lock);

@@ -2,7 +2,7 @@
  * Evaluation of the linear tier: bytes to symbols, symbols to n-gram keys, keys to rows of weights.
  *
  * training/features.py is the other half of this file: both must make the same keys from the same bytes, and
- * tests/golden/linear_domain.jsonl holds them to it. Loading is linear_open.c's business.
+ * tests/golden/linear_domain.jsonl holds them to it. Loading is open.c's business.
  */
 #include "model/linear/linear.h"
 

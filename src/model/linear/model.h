@@ -25,7 +25,7 @@ struct sr_linear {
     char *names; /* the labels' and the task's text, one allocation */
 };
 
-/* classifier.h's slots, in linear.c and linear_open.c. */
+/* classifier.h's slots, in linear.c and open.c. */
 int sr_linear_start(struct sr_classifier *self, struct sr_classifier_job *job);
 void sr_linear_free(struct sr_classifier *self);
 

@@ -175,7 +175,7 @@ struct sr_tokenizer {
     _Atomic(struct sr_tok_work *) pool[SR_TOK_POOL];
 };
 
-/* Compiles a validated document. tokenizer_open.c and its parts. */
+/* Compiles a validated document. open.c and its parts. */
 int sr_tok_open_norms(struct sr_tokenizer *t, struct sr_bytes json, struct sr_err *err);
 int sr_tok_open_splits(struct sr_tokenizer *t, struct sr_bytes json, struct sr_err *err);
 int sr_tok_open_model(struct sr_tokenizer *t, struct sr_bytes json, struct sr_bytes added,
@@ -267,7 +267,7 @@ void sr_tok_text_dispose(struct sr_tok_text *text);
 /* Appends `n` bytes that come from the original character at `unit`. */
 void sr_tok_text_put(struct sr_tok_work *w, struct sr_tok_text *text, const char *p, size_t n, uint32_t unit);
 
-/* Appends from[a..b) with what it comes from; returns where its bytes went, NULL when memory is out. */
+/* Appends from[a..b) with what it comes from; returns where its bytes went, NULL when out of memory. */
 char *sr_tok_text_copy(struct sr_tok_work *w, struct sr_tok_text *text, struct sr_tok_text *from, size_t a,
                        size_t b);
 
@@ -283,7 +283,7 @@ bool sr_tok_text_plain(struct sr_tok_text *text, size_t a, size_t b, size_t *sta
 /* Where the original character at `unit` ends. */
 uint32_t sr_tok_unit_end(const struct sr_tok_work *w, uint32_t unit);
 
-/* sr_grow (base/grow.h): room for `n` elements; false (and w->rc) when memory is out. */
+/* sr_grow (base/grow.h): room for `n` elements; false (and w->rc) when out of memory. */
 bool sr_tok_reserve(struct sr_tok_work *w, void *array, size_t *cap, size_t n, size_t size);
 
 /* Runs the normalizers over from[a..b); the result is *out with *out_a, *out_b (it may be `from`). */

@@ -1,4 +1,4 @@
-/* The way of a text through a tokenizer, and the handle. See tokenizer_private.h for the stages. */
+/* The way of a text through a tokenizer, and the handle. See private.h for the stages. */
 #include "model/tokenizer/private.h"
 
 #include "base/hash.h"

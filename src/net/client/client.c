@@ -1,5 +1,5 @@
 /*
- * The HTTP/1.1 client: fetches, and the pool of connections they run on (client_pool.c).
+ * The HTTP/1.1 client: fetches, and the pool of connections they run on (pool.c).
  *
  * A fetch owns its connection from start to end. Failures are noted and told from a deferred task, so
  * that no callback comes inside a call of the caller; `busy` says that a callback of the fetch is on the

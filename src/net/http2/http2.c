@@ -1,5 +1,5 @@
 /*
- * HTTP/2 server connections: their life, sending, time limits, drain. Frames are http2_frames.c's.
+ * HTTP/2 server connections: their life, sending, time limits, drain. Frames are frames.c's.
  *
  * nghttp2 gets bytes from the socket and gives bytes for it. A connection sends at the end of each read, and
  * in a deferred task after calls of streams, never inside them; it stops asking nghttp2 for bytes while the

@@ -40,7 +40,7 @@ struct sr_http2_conn {
     struct sr_http2_memory memory;
     struct sr_http2_settings settings;
     struct sr_http2_stream *streams;
-    struct sr_http2_stream *writable; /* owed the callback of that name */
+    struct sr_http2_stream *writable; /* the callback of that name is pending */
     size_t stream_count, queued;      /* bytes that streams wait to send */
     struct sr_deferred task;          /* sends what was submitted */
     struct sr_timer timer;

@@ -3,7 +3,7 @@
  *
  * Everything in net/ belongs to one loop and is used on that loop's thread only; the two exceptions,
  * sr_loop_post and sr_loop_stop, say so. A loop never blocks: no file I/O and no inference on it.
- * Does not own threads: whoever calls sr_loop_run lends its own.
+ * Does not own threads: the caller of sr_loop_run lends its own.
  */
 #ifndef SR_NET_LOOP_LOOP_H
 #define SR_NET_LOOP_LOOP_H

@@ -539,7 +539,7 @@ static void read_done(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     }
 }
 
-/* Makes libuv read exactly when somebody wants bytes. */
+/* Makes libuv read exactly when bytes are wanted. */
 void sr_conn_read_update(struct sr_conn *conn)
 {
     bool want = conn->handle && !conn->paused && !conn->eof &&

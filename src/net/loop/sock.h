@@ -105,7 +105,7 @@ struct sr_listener;
 /* Any thread. Opens `count` sockets on the same address that share its connections (SO_REUSEPORT), one for
  * each loop, and writes them to `fds`; the caller hands each to sr_listener_start or closes it. `host` is an
  * IP literal, a name, or empty for every address; port 0 takes a free one. *port_out (optional) is the real
- * port. A port that someone else uses is SR_EBUSY, whoever it is, another semroute included; SR_EINVAL: no
+ * port. A port in use is SR_EBUSY, also by another semroute; SR_EINVAL: no
  * such address; SR_EIO. */
 int sr_listen_open(const char *host, uint16_t port, size_t count, int *fds, uint16_t *port_out,
                    struct sr_err *err) SR_WARN_UNUSED;

@@ -47,7 +47,7 @@ static int bind_one(const struct addrinfo *address, bool share, int *out)
     return saved ? saved : EIO;
 }
 
-/* Fails when anybody listens there, with SO_REUSEPORT or without. */
+/* Fails when another socket listens there, with SO_REUSEPORT or without. */
 static int probe(const struct addrinfo *address)
 {
     int fd = -1, status = bind_one(address, false, &fd);

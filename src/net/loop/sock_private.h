@@ -71,7 +71,7 @@ void sr_conn_handle_close(struct sr_conn *conn);
 int sr_conn_break(struct sr_conn *conn, int code, const char *text);
 void sr_conn_tell_failure(struct sr_conn *conn);
 
-/* Makes libuv read exactly when somebody wants bytes. */
+/* Makes libuv read exactly when bytes are wanted. */
 void sr_conn_read_update(struct sr_conn *conn);
 
 /* Both in a callback of the loop: drives the handshake; the connection is ready for its owner. */

@@ -1,5 +1,5 @@
 /*
- * The response side of http_server.c, and the plain questions about a request. A head and the first body
+ * The response side of server.c, and the plain questions about a request. A head and the first body
  * bytes leave in one system call; chunk framing is put around the caller's slices without copying them.
  */
 #include "base/clock.h"

@@ -340,7 +340,8 @@ static void sock_data(void *ctx, const char *p, size_t n)
     conn_run(ctx, p, n);
 }
 
-/* The client has closed: nobody waits for the answer any more, unless it is only the queue that is left. */
+/* The client has closed: no client waits for the answer any more, unless it is only the queue that is left.
+ */
 static void sock_eof(void *ctx)
 {
     struct sr_http_conn *conn = ctx;

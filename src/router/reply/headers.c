@@ -5,7 +5,7 @@
 
 #define SCHEMA_VERSION "2"
 
-/* A list of headers of fixed room; adding past it or without memory is remembered. */
+/* A list of headers of fixed room; adding past it or out of memory is remembered. */
 struct header_list {
     struct sr_arena *arena;
     struct sr_header *items;

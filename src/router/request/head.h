@@ -18,7 +18,7 @@ struct sr_head {
     uint64_t content_length; /* 0 when not told */
     uint64_t passing_max;    /* as in struct sr_request_head */
     bool has_body;
-    bool answer_unseen;     /* nobody will take out of the answer what was only asked for here */
+    bool answer_unseen;     /* no stage removes from the answer what only the router asked for */
     bool wants_sse;         /* `accept` names text/event-stream */
     bool debug;             /* x-vsr-debug: true, or the configuration says so */
     bool skip;              /* x-vsr-skip-processing: true, and the configuration honours it */

@@ -5,10 +5,10 @@
  * The compressor. Which user turn is the last one is known at the end only, so the newest one is read, once
  * it is long enough to be compressed, and the text begins anew when the next one starts. At most
  * SR_EARLY_STEP bytes of the body are read for each chunk that arrives, so a loop is never held up; the rest
- * is left for whoever finishes the text. What is read here is checked against the text of the complete body
+ * is left for the end of the text. What is read here is checked against the text of the complete body
  * before it is used: it saves time, and cannot change a result.
  *
- * Neural classifiers. Every message that is complete is put to them, and of the one that arrives the windows
+ * Neural classifiers. Every message that is complete is prefetched, and of the one that arrives the windows
  * that are complete, as far as signals will ask for them (signal/neural/prefetch.h). Their answers are found
  * by text and by tokens. The same bound holds for each chunk.
  */
@@ -23,9 +23,8 @@
 #define SR_EARLY_MAX                                                                                         \
     ((size_t)1 << 20) /* longer ones are left to the workers: a compressor needs 12 times as much */
 
-#define SR_EARLY_TURN                                                                                        \
-    ((size_t)64 << 10) /* bytes of JSON: longer messages are put to neural classifiers at the end */
-#define SR_EARLY_ASK ((size_t)32 << 10) /* bytes of texts for neural classifiers for each chunk */
+#define SR_EARLY_TURN ((size_t)64 << 10) /* bytes of JSON: longer messages are classified at the end */
+#define SR_EARLY_ASK  ((size_t)32 << 10) /* bytes of texts for neural classifiers for each chunk */
 
 struct sr_early {
     struct sr_signal_brief *brief; /* NULL: nothing was read */
@@ -50,7 +49,7 @@ struct sr_early {
 /* Decides whether there is anything to do for requests of this dialect. */
 void sr_early_init(struct sr_early *early, const struct sr_signals *signals,
                    const struct sr_dialect_ops *dialect);
-/* Also gives up what was asked of neural classifiers and nobody waits for. Twice is allowed. */
+/* Also cancels prefetches without waiters. Twice is allowed. */
 void sr_early_dispose(struct sr_early *early);
 
 /* After a chunk that is not the last: `doc` with the body so far, its spans, and what they say. Costs nothing

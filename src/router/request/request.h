@@ -51,7 +51,7 @@ struct sr_complaint {
 bool sr_request_check_shape(const struct sr_request *doc, struct sr_complaint *complaint);
 
 /* Checks that what decides is there once: of two `messages` (or roles, contents, prompts, `stream`) one
- * parser takes the first and another the last, and the one behind us may not be of our kind. */
+ * parser takes the first and another the last, and the upstream's may be of another kind. */
 bool sr_request_check_once(const struct sr_request *doc, struct sr_complaint *complaint);
 
 /* Checks `metadata`: an object of at most 32 strings, keys of 1 to 128 bytes, values of at most 1024. */

@@ -147,7 +147,7 @@ static int pass_frame(struct sr_answer *a, const struct sr_sse_frame *frame)
     return rc;
 }
 
-/* Memory is out in the middle of changing events: from here on everything passes as it is. `pending` is the
+/* Out of memory in the middle of changing events: from here on everything passes as it is. `pending` is the
  * frame that was begun, `rest` what was not taken. */
 static void stop_changing(struct sr_answer *a, struct sr_bytes pending, struct sr_bytes rest)
 {
@@ -194,7 +194,7 @@ static void change_events(struct sr_answer *a, struct sr_bytes in, bool last)
     }
 }
 
-/* Nobody changes anything: the bytes go as they came. */
+/* No stage changes anything: the bytes pass through. */
 static void watch_events(struct sr_answer *a, struct sr_bytes in)
 {
     struct sr_sse_frame frame;

@@ -61,7 +61,7 @@ struct sr_answer {
 
 /* Allocates nothing. */
 void sr_answer_init(struct sr_answer *answer);
-/* Cancels what is under way and frees. */
+/* Cancels what is in progress and frees. */
 void sr_answer_dispose(struct sr_answer *answer);
 
 /* The mode that a status and the headers of an answer ask for. */

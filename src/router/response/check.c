@@ -74,7 +74,7 @@ static int make_run(struct sr_response_guard *guard)
     return rc;
 }
 
-/* Judges all that was not judged. What cannot be begun counts as judged in vain. */
+/* Classifies all texts that were not classified. A check that cannot begin counts as failed. */
 static void check_begin(struct sr_response_guard *guard, uint64_t came)
 {
     struct sr_bridge **bridge = guard->plan.bridge;

@@ -15,7 +15,7 @@ void sr_response_check_advance(struct sr_response_guard *guard, uint64_t came);
 /* The client waits for what is judged now. */
 bool sr_response_check_is_ending(const struct sr_response_guard *guard);
 
-/* Drops what is under way. */
+/* Drops what is in progress. */
 void sr_response_check_cancel(struct sr_response_guard *guard);
 
 #endif

@@ -61,8 +61,8 @@ void sr_answer_event_init(struct sr_answer_event *event, const struct sr_sse_fra
 void sr_answer_event_init_body(struct sr_answer_event *event, struct sr_bytes body,
                                const struct sr_scan *scan, struct sr_arena *arena, struct sr_buf *before);
 
-/* Fills the spans, at the first call; false when the data is no JSON, has more than is looked through, or
- * memory is out. */
+/* Fills the spans, at the first call; false when the data is no JSON, has more than is looked through, or out
+ * of memory. */
 bool sr_answer_event_scan(struct sr_answer_event *event);
 
 /* Is there a member `usage`? Then the spans are there, too; an event that does not name it is not scanned for

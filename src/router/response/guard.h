@@ -20,7 +20,7 @@
 
 struct sr_bridge;
 
-/* What the guard is given: whose plugin it is, and with what it judges. All is borrowed. */
+/* What the guard is given: whose plugin it is, and its classifier. All is borrowed. */
 struct sr_response_guard_plan {
     const struct sr_config_decision *decision;
     float threshold;
@@ -34,9 +34,9 @@ struct sr_response_guard_plan {
     void *ctx;
 };
 
-/* One run over the texts that were not judged; at most one is under way. */
+/* One run over the texts that were not classified; at most one is in progress. */
 struct sr_response_check {
-    struct sr_signal_run *run; /* NULL: nothing is under way */
+    struct sr_signal_run *run; /* NULL: nothing is in progress */
     struct sr_arena arena;
     size_t fresh;  /* bytes that it is about */
     uint64_t came; /* what had come to the gate when it began */
@@ -72,10 +72,10 @@ extern const struct sr_answer_stage sr_response_guard_stage; /* its state: struc
 /* Allocates nothing. */
 void sr_response_guard_init(struct sr_response_guard *guard);
 
-/* Cancels what is under way and frees. Before the exchange's bridge goes. */
+/* Cancels what is in progress and frees. Before the exchange's bridge goes. */
 void sr_response_guard_dispose(struct sr_response_guard *guard);
 
-/* The check under way has taken too long: ends it. */
+/* The check in progress has taken too long: ends it. */
 void sr_response_guard_timeout(struct sr_response_guard *guard);
 
 /* Does the answer's head wait for what the guard says of its body? */

@@ -240,7 +240,7 @@ static struct sr_bytes with_held(struct sr_answer_event *event, const struct sr_
     return sr_bytes_of(joined, held->held_n + text.n);
 }
 
-/* `text` as a JSON string in the event's arena; `p` is NULL without memory. */
+/* `text` as a JSON string in the event's arena; `p` is NULL when out of memory. */
 static struct sr_bytes as_json(struct sr_answer_event *event, struct sr_bytes text)
 {
     struct sr_bytes json = {NULL, 0};

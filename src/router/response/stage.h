@@ -1,5 +1,5 @@
 /*
- * What a stage of the answer is: something that sees an answer go by, event by event, and may change it.
+ * What a stage of the answer is: something that sees an answer pass, event by event, and may change it.
  *
  * The stages stand in one explicit array in answer.c and are called in its order, by answer.c alone, on the
  * thread that owns the exchange. A stage owns its state, knows no other stage and no exchange: it marks

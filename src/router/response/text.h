@@ -1,10 +1,10 @@
 /*
- * The texts of an answer, gathered for whoever reads them: of a whole JSON document, or of the events of a
+ * The texts of an answer, gathered for its readers: of a whole JSON document, or of the events of a
  * stream one after the other.
  *
  * Knows the shapes of chat completions and completions, and what the responses and messages APIs answer.
- * Texts of one choice and one kind (content, thoughts, refusals, the arguments of one call) are one text.
- * What was read is let go but for the end, so that what a stream needs does not grow with it. Knows no
+ * Texts of one choice and one kind (content, reasoning content, refusals, the arguments of one call) are one
+ * text. What was read is let go but for the end, so that what a stream needs does not grow with it. Knows no
  * signals.
  */
 #ifndef SR_ROUTER_RESPONSE_TEXT_H

@@ -2,8 +2,8 @@
  * The bridge over which results of worker threads reach the thread that owns an exchange.
  *
  * A mailbox whose wake posts a task to the owner. It is counted: one reference for the exchange, one for
- * every message that is still to come, so a client may leave at any time. Once detached nothing is posted any
- * more; late messages are then delivered, to nobody, on the thread that sends them.
+ * every message that is still to come, so a client may disconnect at any time. Once detached nothing is
+ * posted any more; late messages are then dropped on the thread that sends them.
  */
 #ifndef SR_ROUTER_ROUTE_BRIDGE_H
 #define SR_ROUTER_ROUTE_BRIDGE_H
@@ -23,7 +23,7 @@ struct sr_mailbox *sr_bridge_mailbox(struct sr_bridge *bridge);
 void sr_bridge_expect(struct sr_bridge *bridge);
 void sr_bridge_unexpect(struct sr_bridge *bridge);
 
-/* The owner leaves; whoever would be called by a message must have been cut off before. NULL is allowed. */
+/* The owner detaches; receivers of messages must have been detached before. NULL is allowed. */
 void sr_bridge_detach(struct sr_bridge *bridge);
 
 #endif

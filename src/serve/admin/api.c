@@ -1,5 +1,5 @@
-/* Requests of the small doors: collected whole, answered at once or, for a long text, when the workers are
- * done. */
+/* Requests of the admin listeners: collected whole, answered at once or, for a long text, when the workers
+ * are done. */
 #include "serve/admin/api.h"
 
 #include "base/clock.h"
@@ -24,8 +24,8 @@ struct api_call {
     struct sr_http_request *request;
     struct sr_buf body;
     sr_exchange *exchange;
-    struct sr_api_work *work;   /* under way on a worker; NULL */
-    struct sr_api_embed *embed; /* under way on workers and the engine; NULL */
+    struct sr_api_work *work;   /* in progress on a worker; NULL */
+    struct sr_api_embed *embed; /* in progress on workers and the engine; NULL */
     struct sr_timer timer;
     struct api_call *next, **pprev; /* calls whose exchange works elsewhere */
     bool answered;

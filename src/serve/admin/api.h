@@ -1,5 +1,6 @@
 /*
- * The two small doors beside the gateway: metrics (for Prometheus and probes) and the API (health, explain).
+ * The two admin listeners beside the gateway: metrics (for Prometheus and probes) and the API (health,
+ * explain).
  *
  * Each is one HTTP server on one loop with modest limits. Loop's thread only.
  */

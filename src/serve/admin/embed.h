@@ -3,7 +3,7 @@
  * out.
  *
  * A worker reads and tokenizes the body, the engine computes, a worker writes the answer; the loop only hands
- * over. The work owns its input; a client may leave at any time, which cancels what is not computed yet.
+ * over. The work owns its input; a client may disconnect at any time, which cancels what is not computed yet.
  */
 #ifndef SR_SERVE_ADMIN_EMBED_H
 #define SR_SERVE_ADMIN_EMBED_H
@@ -30,7 +30,7 @@ struct sr_api_embed_options {
 int sr_api_embed_start(struct sr_api_embed **out, struct sr_buf *body,
                        const struct sr_api_embed_options *options) SR_WARN_UNUSED;
 
-/* Loop's thread, before its `done`: nobody waits for it any more. NULL is allowed. */
+/* Loop's thread, before its `done`: no client waits for it any more. NULL is allowed. */
 void sr_api_embed_leave(struct sr_api_embed *work);
 
 #endif

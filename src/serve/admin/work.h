@@ -1,7 +1,8 @@
 /*
  * Work of an API call that would hold up its loop: done by a worker, answered on the loop.
  *
- * The work owns its input; a client may leave at any time. Loop's thread only, but for the function itself.
+ * The work owns its input; a client may disconnect at any time. Loop's thread only, but for the function
+ * itself.
  */
 #ifndef SR_SERVE_ADMIN_WORK_H
 #define SR_SERVE_ADMIN_WORK_H
@@ -41,7 +42,7 @@ struct sr_api_work_options {
 int sr_api_work_start(struct sr_api_work **out, struct sr_buf *body,
                       const struct sr_api_work_options *options) SR_WARN_UNUSED;
 
-/* Nobody waits for it any more; `done` will not be called. Before its `done`. NULL is allowed. */
+/* No client waits for it any more; `done` will not be called. Before its `done`. NULL is allowed. */
 void sr_api_work_leave(struct sr_api_work *work);
 
 #endif

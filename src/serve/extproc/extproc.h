@@ -31,7 +31,7 @@ int sr_extproc_new(struct sr_extproc **out, int fd, sr_tls_context *tls,
 /* A configuration was loaded: it holds from the next stream on. New connections of a TLS door use `tls`. */
 void sr_extproc_configure(struct sr_extproc *door, const struct sr_config *config, sr_tls_context *tls);
 
-/* Stops accepting, lets streams under way finish; health says NOT_SERVING from now on. */
+/* Stops accepting, lets streams in progress finish; health says NOT_SERVING from now on. */
 void sr_extproc_drain(struct sr_extproc *door);
 
 /* Closes what is left. Not from a callback of the door. NULL is allowed. */

@@ -22,7 +22,7 @@ struct stream {
     struct sr_extproc_core *core;
     struct sr_arena in, out; /* of the message at hand, of the reply at hand */
     struct sr_timer timer;
-    struct sr_dns_query *query; /* NULL: none is under way */
+    struct sr_dns_query *query; /* NULL: none is in progress */
     struct sr_timer query_timer;
     bool paused;
 };

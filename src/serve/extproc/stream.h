@@ -18,7 +18,7 @@ struct sr_extproc_streams {
     size_t max; /* over it requests are answered 503 */
 };
 
-/* Takes over a fresh call, within the method's `open`. Without memory the call ends with status 8. */
+/* Takes over a fresh call, within the method's `open`. Out of memory ends the call with status 8. */
 void sr_extproc_stream_open(struct sr_extproc_streams *streams, struct sr_grpc_call *call);
 
 #endif

@@ -243,7 +243,7 @@ static const char *why_not_sent(int rc)
     case SR_ENOENT:
         return "no backend of the model can be reached";
     case SR_ELIMIT:
-        return "requests under way have been offered too many different endpoints";
+        return "requests in progress have been offered too many different endpoints";
     default:
         return "out of memory";
     }

@@ -68,7 +68,7 @@ struct sr_call {
     bool answer_begun;                /* the head was written */
     bool answer_sse;
     bool upstream_paused;
-    bool lost;               /* the upstream broke off inside its answer */
+    bool lost;               /* the upstream connection was lost inside its answer */
     int64_t upstream_length; /* content-length of the upstream's answer; -1 = none */
     uint64_t upstream_got;
     char tail[2]; /* the last bytes given to the client, to end an SSE event properly */
@@ -126,7 +126,8 @@ void sr_call_answer_body(struct sr_call *call, struct sr_bytes slice, bool last)
 /* The exchange has read what it held back. */
 void sr_call_answer_ready(struct sr_call *call);
 
-/* The upstream broke off after its head: an SSE stream ends with an error event, anything else is cut. */
+/* The upstream connection was lost after its head: an SSE stream ends with an error event, anything else is
+ * cut. */
 void sr_call_answer_lost(struct sr_call *call, const char *why);
 
 /* The client takes bytes again. */

@@ -44,10 +44,10 @@ int sr_gateway_listen(struct sr_gateway *gateway, int fd, sr_tls_context *tls,
  * connections of TLS doors use `tls`; plain doors stay plain. */
 void sr_gateway_configure(struct sr_gateway *gateway, const struct sr_config *config, sr_tls_context *tls);
 
-/* Stops accepting, lets requests under way finish; /ready says 503 from now on. */
+/* Stops accepting, lets requests in progress finish; /ready says 503 from now on. */
 void sr_gateway_drain(struct sr_gateway *gateway);
 
-/* Requests under way. */
+/* Requests in progress. */
 size_t sr_gateway_active(const struct sr_gateway *gateway);
 
 /* Limits of a server from a configuration; `loops` share max_connections. */

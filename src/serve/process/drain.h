@@ -1,4 +1,4 @@
-/* The end of a process: what is under way may finish. */
+/* The end of a process: what is in progress may finish. */
 #ifndef SR_SERVE_PROCESS_DRAIN_H
 #define SR_SERVE_PROCESS_DRAIN_H
 

@@ -53,7 +53,8 @@ struct sr_server {
     struct sr_err err;
 };
 
-/* Opens every listening socket and makes the gateways and small doors on the loops, which must not run yet.
+/* Opens every listening socket and makes the gateways and admin listeners on the loops, which must not run
+ * yet.
  */
 int sr_server_open_doors(struct sr_server *server) SR_WARN_UNUSED;
 

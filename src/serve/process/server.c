@@ -162,7 +162,7 @@ static int open_runtime(struct sr_server *server, char *error, size_t error_size
     return rc == SR_OK ? sr_upstream_tls_load(server->upstream_tls, server->config, &server->err) : rc;
 }
 
-/* The file is watched before any door answers: whoever sees a door may change it. */
+/* The file is watched before any door answers: a client of a door may change it. */
 static int start(struct sr_server *server, char *error, size_t error_size)
 {
     int rc = open_runtime(server, error, error_size);

@@ -53,7 +53,7 @@ static bool is_named(const char *name)
     return name && *name;
 }
 
-/* A neural classifier without a card, which has its data and its figures, is nobody's default. */
+/* A neural classifier without a card, which has its data and its figures, is never a default. */
 static bool has_card(const char *folder)
 {
     char path[SR_LOCATE_MAX + sizeof "/card.md"];

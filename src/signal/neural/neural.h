@@ -22,7 +22,7 @@ int sr_signal_infer(const struct sr_config *config, struct sr_model_store *model
 int sr_signal_encoder(const struct sr_config *config, struct sr_model_store *models, struct sr_encoder **out,
                       struct sr_err *err) SR_WARN_UNUSED;
 
-/* Does the neural classifier that comes along lie there, with its card? */
+/* Is the bundled neural classifier there, with its card? */
 bool sr_signal_has_neural(void);
 
 /* Is the neural classifier to be asked at all? */

@@ -1,5 +1,5 @@
 /*
- * Readings that nobody waits for yet. Each has a slot in a block of its own, which outlives the rest where an
+ * Readings without waiters. Each has a slot in a block of its own, which outlives the rest where an
  * answer is being given while the request goes away.
  */
 #include "signal/neural/prefetch.h"

@@ -1,11 +1,11 @@
 /*
- * Asks ahead: while a request still arrives, puts to the neural classifiers what its signals will put to
- * them, so that the answers are remembered or under way when they are asked for.
+ * Speculative prefetch: while a request still arrives, the neural classifiers read the texts that its signals
+ * will ask about, so that results are in the memo or in progress when a signal asks.
  *
  * A turn is given whole when it is complete, or piece by piece while it arrives; of the latter complete
  * windows are read. Everything asked here is of the lowest priority until a signal asks for it. Decides
  * nothing and changes no answer: what was not asked, or came to nothing, is asked again by the signal. One
- * thread at a time; at most SR_SIGNAL_AHEAD_MAX readings are under way for one request.
+ * thread at a time; at most SR_SIGNAL_AHEAD_MAX readings are in progress for one request.
  */
 #ifndef SR_SIGNAL_NEURAL_PREFETCH_H
 #define SR_SIGNAL_NEURAL_PREFETCH_H
@@ -19,11 +19,11 @@ struct sr_signal_ahead;
 /* Does one of `types` (bits 1 << enum sr_signal_type) ask a neural classifier that can be foreseen? */
 bool sr_signals_foresee(const struct sr_signals *signals, uint32_t types);
 
-/* For a request of this tenant, as its turns will say. Keeps a reference of the signals. NULL when memory is
- * out. */
+/* For a request of this tenant, as its turns will say. Keeps a reference of the signals. NULL when out of
+ * memory. */
 struct sr_signal_ahead *sr_signal_ahead_new(struct sr_signals *signals, struct sr_bytes tenant);
 
-/* Gives up what nobody else waits for. NULL is allowed. */
+/* Cancels what has no other waiters. NULL is allowed. */
 void sr_signal_ahead_free(struct sr_signal_ahead *ahead);
 
 /* The types that the request will need, as far as is known; none at first. */

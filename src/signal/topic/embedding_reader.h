@@ -1,5 +1,5 @@
 /*
- * Vectors of texts for signals: the configured encoder, what is remembered, and texts that are under way.
+ * Vectors of texts for signals: the configured encoder, what is remembered, and texts that are in progress.
  *
  * A text is read whole in windows up to the configured number; how much of it was read is said. Vectors have
  * length 1. They are remembered by the text's hash in the memory that the models share. Counted; any thread.

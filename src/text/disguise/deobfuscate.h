@@ -26,7 +26,7 @@ enum sr_disguise {
 #define SR_DISGUISE_BASE64_MIN 20
 #define SR_DISGUISE_HEX_MIN    24
 #define SR_DISGUISE_VIEWS_MAX  256 /* of one text */
-#define SR_DISGUISE_LEFT_MAX   16  /* visible bytes that tell nobody to do anything */
+#define SR_DISGUISE_LEFT_MAX   16  /* visible bytes that cannot hold an instruction */
 
 /* "base64", ...: of one bit. */
 const char *sr_disguise_name(enum sr_disguise disguise);

@@ -2,7 +2,7 @@
  * What a value of a type must look like at the least: digits where a number is meant, an @ in an address.
  *
  * For what a model took for a value; the exact recognisers need no such help. Says nothing about checksums
- * and ranges, and lets through what it cannot judge, such as digits of other scripts.
+ * and ranges, and lets through what it cannot check, such as digits of other scripts.
  */
 #include "text/entity/entity.h"
 

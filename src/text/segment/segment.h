@@ -3,7 +3,7 @@
  *
  * Two ways. The ordinary one (segment.c) knows lines, headings, lists, tables, code and logs, abbreviations,
  * numbers and addresses, and the marks of many scripts; a unit is never longer than SR_SEGMENT_MAX bytes, so
- * no text is without a cut. The published one (segment_published.c) ends a sentence at every mark and nowhere
+ * no text is without a cut. The published one (published.c) ends a sentence at every mark and nowhere
  * else. In both, where the pieces of a text are cut when it arrives does not matter, invalid bytes are
  * characters of their own, and units are in order, apart, not blank and without white space at their ends.
  */
