@@ -77,7 +77,7 @@ void sr_exchange_note_answer(sr_exchange *x)
     const struct sr_answer *a = &x->answer;
     const struct sr_response_guard *guard = &a->guard;
     r->answer_status = a->status;
-    r->answer_mode = a->mode;
+    r->streamed = a->mode == SR_ANSWER_SSE;
     r->saw_done = a->saw_done;
     r->bytes_out = a->bytes;
     r->usage = a->usage.usage;

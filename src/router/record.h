@@ -11,7 +11,7 @@
 #define SR_ROUTER_RECORD_H
 
 #include "decide/decide.h"
-#include "router/response/usage.h"
+#include "router/usage.h"
 #include "semroute/semroute.h"
 
 /* Moments in nanoseconds of the monotonic clock, 0 = never came; and durations in nanoseconds. */
@@ -107,8 +107,8 @@ struct sr_record {
     const char *error_reason;  /* label of llm_request_errors_total; NULL = not counted */
 
     /* the answer of the upstream */
-    int answer_status; /* 0 = no answer began */
-    enum sr_answer_mode answer_mode;
+    int answer_status;  /* 0 = no answer began */
+    bool streamed;      /* it was a stream that is read */
     bool saw_done;      /* a stream reached its end */
     uint64_t bytes_out; /* that the client got of it */
     struct sr_usage usage;

@@ -116,7 +116,7 @@ static void put_answer(struct line *line, const struct sr_record *r, const struc
     put_number(line, "bytes_in", r->bytes_in);
     put_number(line, "bytes_out", replied ? r->reply.n : r->bytes_out);
     put_usage(line, r, config);
-    if (r->answer_mode == SR_ANSWER_SSE)
+    if (r->streamed)
         put_text(line, "stream", r->saw_done ? "done" : "unfinished");
     put_number(line, "overhead_us", t->busy_ns / SR_NS_PER_US);
     if (r->answer_status) {

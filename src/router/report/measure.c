@@ -255,7 +255,7 @@ static void measure_answer(const struct sink *sink)
         return;
     measure_usage(sink, model);
     /* Without a stream no moment of a first token is known, and a mean over the wait would mislead. */
-    if (r->answer_mode == SR_ANSWER_SSE && r->usage.completion > 1)
+    if (r->streamed && r->usage.completion > 1)
         observe(sink, SR_METRIC_TPOT, seconds(first, end) / (double)(r->usage.completion - 1), model);
 }
 

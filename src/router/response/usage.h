@@ -8,11 +8,7 @@
 #define SR_ROUTER_RESPONSE_USAGE_H
 
 #include "router/response/stage.h"
-
-struct sr_usage {
-    bool seen;                                        /* a usage object with at least one count */
-    uint64_t prompt, completion, cached, cache_write; /* tokens; `prompt` contains the other prompt counts */
-};
+#include "router/usage.h"
 
 /* Longest number that is read across a chunk boundary. */
 #define SR_USAGE_TAIL 32
