@@ -162,7 +162,7 @@ static int row_open(struct row *row, struct sr_err *err)
 
 static void row_close(struct row *row)
 {
-    sr_plan_unref(row->plan);
+    sr_plan_free(row->plan);
     sr_signals_unref(row->signals);
     sr_signal_input_unref(row->input);
     sr_regex_free(row->regex);

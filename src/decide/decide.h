@@ -20,8 +20,7 @@ int sr_plan_new(struct sr_plan **out, const struct sr_config *config, struct sr_
 int sr_plan_new_of(struct sr_plan **out, const struct sr_config *config, struct sr_signals *signals,
                    bool (*takes)(const struct sr_config_decision *decision),
                    struct sr_err *err) SR_WARN_UNUSED;
-struct sr_plan *sr_plan_ref(struct sr_plan *plan);
-void sr_plan_unref(struct sr_plan *plan);
+void sr_plan_free(struct sr_plan *plan);
 
 /* A mask of the signal types that any decision may need. */
 uint32_t sr_plan_signals(const struct sr_plan *plan);

@@ -138,7 +138,6 @@ int sr_plan_new_of(struct sr_plan **out, const struct sr_config *config, struct 
     rc = sr_err_set(err, SR_ENOMEM, "out of memory");
     if (!plan || !keys)
         goto out;
-    sr_ref_init(&plan->ref);
     plan->config = sr_config_ref(config);
     plan->signals = sr_signals_ref(signals);
     plan->entries = sr_mem_calloc(config->n_decisions + 1, sizeof *plan->entries);
@@ -146,7 +145,7 @@ int sr_plan_new_of(struct sr_plan **out, const struct sr_config *config, struct 
     if (plan->entries && plan->nodes)
         rc = compile_all(plan, takes, keys, err);
     if (rc) {
-        sr_plan_unref(plan);
+        sr_plan_free(plan);
         plan = NULL;
         goto out;
     }
@@ -160,15 +159,9 @@ out:
     return rc;
 }
 
-struct sr_plan *sr_plan_ref(struct sr_plan *plan)
+void sr_plan_free(struct sr_plan *plan)
 {
-    sr_ref_get(&plan->ref);
-    return plan;
-}
-
-void sr_plan_unref(struct sr_plan *plan)
-{
-    if (!plan || !sr_ref_put(&plan->ref))
+    if (!plan)
         return;
     sr_signals_unref(plan->signals);
     sr_config_unref(plan->config);

@@ -16,7 +16,6 @@ struct sr_plan_entry {
 };
 
 struct sr_plan {
-    struct sr_ref ref;
     const struct sr_config *config;
     struct sr_signals *signals;
     uint32_t types; /* mask over all entries */

@@ -98,18 +98,6 @@ const sr_doc_value *sr_doc_get(const sr_doc_value *value, const char *name)
     return wrap(json_object_get(tree(value), name));
 }
 
-const sr_doc_value *sr_doc_path(const sr_doc_value *value, const char *path)
-{
-    while (value) {
-        size_t n = strcspn(path, ".");
-        value = wrap(json_object_getn(tree(value), path, n));
-        if (!path[n])
-            break;
-        path += n + 1;
-    }
-    return value;
-}
-
 size_t sr_doc_size(const sr_doc_value *value)
 {
     return json_is_array(tree(value)) ? json_array_size(tree(value)) : json_object_size(tree(value));
@@ -118,19 +106,6 @@ size_t sr_doc_size(const sr_doc_value *value)
 const sr_doc_value *sr_doc_at(const sr_doc_value *array, size_t i)
 {
     return wrap(json_array_get(tree(array), i));
-}
-
-bool sr_doc_next(const sr_doc_value *object, void **cursor, struct sr_bytes *name, const sr_doc_value **value)
-{
-    if (!json_is_object(tree(object)))
-        return false;
-    json_t *json = (json_t *)(uintptr_t)object; /* jansson iterates over non-const objects only */
-    *cursor = *cursor ? json_object_iter_next(json, *cursor) : json_object_iter(json);
-    if (!*cursor)
-        return false;
-    *name = sr_bytes_of(json_object_iter_key(*cursor), json_object_iter_key_len(*cursor));
-    *value = wrap(json_object_iter_value(*cursor));
-    return true;
 }
 
 struct sr_bytes sr_doc_string(const sr_doc_value *value)

@@ -30,16 +30,9 @@ int sr_doc_kind(const sr_doc_value *value);
 /* A member by name, NULL when there is none or `value` is no object. */
 const sr_doc_value *sr_doc_get(const sr_doc_value *value, const char *name);
 
-/* A member by names joined by dots: "usage.total_tokens". */
-const sr_doc_value *sr_doc_path(const sr_doc_value *value, const char *path);
-
 /* Elements or members; 0 for everything else. */
 size_t sr_doc_size(const sr_doc_value *value);
 const sr_doc_value *sr_doc_at(const sr_doc_value *array, size_t i);
-
-/* The members of an object in their order: start with *cursor = NULL; false after the last one. */
-bool sr_doc_next(const sr_doc_value *object, void **cursor, struct sr_bytes *name,
-                 const sr_doc_value **value);
 
 /* Decoded bytes of a string, `p` is NULL for other kinds. */
 struct sr_bytes sr_doc_string(const sr_doc_value *value);

@@ -254,9 +254,9 @@ void sr_router_unref(struct sr_router *router)
 {
     if (!router || !sr_ref_put(&router->ref))
         return;
-    sr_plan_unref(router->plan);
-    sr_plan_unref(router->guards);
-    sr_plan_unref(router->named);
+    sr_plan_free(router->plan);
+    sr_plan_free(router->guards);
+    sr_plan_free(router->named);
     sr_signals_unref(router->signals);
     sr_dialect_paths_free(router->paths);
     sr_readers_free(router->readers);

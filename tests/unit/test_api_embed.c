@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "serve/admin/embed_request.h"
+#include "tests/unit/doc_path.h"
 
 #include <stdio.h>
 
@@ -121,11 +122,9 @@ static void errors_have_their_shape(void **state)
         sr_api_embed_error(wanted[i].openai, wanted[i].status, "with \"quotes\"", &out);
         assert_int_equal(sr_doc_parse(&doc, sr_buf_view(&out), 4096, NULL), SR_OK);
         const sr_doc_value *root = sr_doc_root(doc);
-        assert_true(
-            sr_bytes_eq(sr_doc_string(sr_doc_path(root, "error.code")), sr_bytes_str(wanted[i].code)));
-        assert_true(
-            sr_bytes_eq(sr_doc_string(sr_doc_path(root, "error.message")), SR_LIT("with \"quotes\"")));
-        assert_int_equal(sr_doc_string(sr_doc_path(root, "error.timestamp")).n, wanted[i].openai ? 0 : 20);
+        assert_true(sr_bytes_eq(sr_doc_string(doc_path(root, "error.code")), sr_bytes_str(wanted[i].code)));
+        assert_true(sr_bytes_eq(sr_doc_string(doc_path(root, "error.message")), SR_LIT("with \"quotes\"")));
+        assert_int_equal(sr_doc_string(doc_path(root, "error.timestamp")).n, wanted[i].openai ? 0 : 20);
         sr_doc_free(doc);
         sr_buf_dispose(&out);
     }

@@ -72,7 +72,7 @@ static void world_open(struct world *world, const struct sr_config *config)
 
 static void world_close(struct world *world)
 {
-    sr_plan_unref(world->plan);
+    sr_plan_free(world->plan);
     sr_signals_unref(world->signals);
 }
 

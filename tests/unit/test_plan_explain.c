@@ -4,6 +4,7 @@
 
 #include "base/unicode.h"
 #include "decide/explain.h"
+#include "tests/unit/doc_path.h"
 #include "json/doc.h"
 
 static struct sr_config_keyword keywords[] = {{.name = "urgent \"now\"", .keywords = STRINGS("a")},
@@ -70,13 +71,13 @@ static void scene_open(struct scene *scene, bool code)
 static void scene_close(struct scene *scene)
 {
     sr_buf_dispose(&scene->out);
-    sr_plan_unref(scene->plan);
+    sr_plan_free(scene->plan);
     sr_signals_unref(scene->signals);
 }
 
 static void assert_text(const sr_doc_value *value, const char *path, const char *expected)
 {
-    const sr_doc_value *found = sr_doc_path(value, path);
+    const sr_doc_value *found = doc_path(value, path);
     assert_non_null(found);
     struct sr_bytes text = sr_doc_string(found);
     assert_int_equal(text.n, strlen(expected));
@@ -97,7 +98,7 @@ static void test_json(void **state)
     assert_int_equal(sr_doc_size(all), 3);
     assert_text(sr_doc_at(all, 0), "name", "coding");
     assert_text(sr_doc_at(all, 0), "rules.operator", "OR");
-    assert_int_equal(sr_doc_size(sr_doc_path(sr_doc_at(all, 0), "rules.conditions")), 3);
+    assert_int_equal(sr_doc_size(doc_path(sr_doc_at(all, 0), "rules.conditions")), 3);
     assert_int_equal(sr_doc_kind(sr_doc_get(sr_doc_at(all, 1), "matched")), SR_JSON_NULL);
     assert_int_equal(sr_doc_kind(sr_doc_get(sr_doc_at(all, 2), "rules")), SR_JSON_NULL);
     assert_text(root, "why", "with the highest priority that matches (5)");

@@ -177,8 +177,6 @@ static void knows_its_vocabulary(void **state)
     int32_t id = sr_tokenizer_id(t, SR_LIT("\xC4\xA0the"));
     assert_true(id > 0 && (size_t)id < sr_tokenizer_size(t));
     assert_true(sr_bytes_eq(sr_tokenizer_token(t, id), SR_LIT("\xC4\xA0the")));
-    assert_false(sr_tokenizer_is_special(t, id));
-    assert_true(sr_tokenizer_is_special(t, sr_tokenizer_id(t, SR_LIT("<mask>"))));
     assert_int_equal(sr_tokenizer_id(t, SR_LIT("no such token")), -1);
     assert_null(sr_tokenizer_token(t, -1).p);
     assert_null(sr_tokenizer_token(t, (int32_t)sr_tokenizer_size(t)).p);

@@ -36,11 +36,6 @@ void sr_nearest_try(struct sr_nearest *nearest, const char *candidate)
     }
 }
 
-const char *sr_nearest_get(const struct sr_nearest *nearest)
-{
-    return nearest->best;
-}
-
 const char *sr_nearest_hint(const struct sr_nearest *nearest, char *text, size_t size)
 {
     text[0] = 0;

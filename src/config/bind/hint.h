@@ -14,7 +14,6 @@ struct sr_nearest {
     size_t distance;
 };
 void sr_nearest_try(struct sr_nearest *nearest, const char *candidate);
-const char *sr_nearest_get(const struct sr_nearest *nearest);
 
 /* ", did you mean `x`?" or nothing; valid until `text` is gone. */
 const char *sr_nearest_hint(const struct sr_nearest *nearest, char *text, size_t size);

@@ -349,14 +349,6 @@ int32_t sr_tokenizer_id(const struct sr_tokenizer *tokenizer, struct sr_bytes to
     return sr_tok_vocab_find(&tokenizer->vocab, token);
 }
 
-bool sr_tokenizer_is_special(const struct sr_tokenizer *tokenizer, int32_t id)
-{
-    for (size_t i = 0; i < tokenizer->n_added; i++)
-        if (tokenizer->added[i].id == id && tokenizer->added[i].special)
-            return true;
-    return false;
-}
-
 size_t sr_tokenizer_template_size(const struct sr_tokenizer *tokenizer)
 {
     return tokenizer->n_before + tokenizer->n_after;

@@ -81,9 +81,6 @@ struct sr_bytes sr_tokenizer_token(const struct sr_tokenizer *tokenizer, int32_t
 /* -1 when there is none. */
 int32_t sr_tokenizer_id(const struct sr_tokenizer *tokenizer, struct sr_bytes token);
 
-/* Is it one of the added tokens marked as special? */
-bool sr_tokenizer_is_special(const struct sr_tokenizer *tokenizer, int32_t id);
-
 /* Tokens that the template puts around a text. */
 size_t sr_tokenizer_template_size(const struct sr_tokenizer *tokenizer);
 

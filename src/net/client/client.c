@@ -581,8 +581,3 @@ void sr_fetch_resume(struct sr_fetch *fetch)
     if (!fetch->busy)
         sr_loop_defer(fetch->client->loop, &fetch->task);
 }
-
-const char *sr_fetch_peer(const struct sr_fetch *fetch)
-{
-    return fetch->up ? sr_conn_peer(fetch->up->sock) : "";
-}

@@ -122,7 +122,4 @@ void sr_fetch_resume(struct sr_fetch *fetch);
  * is allowed). */
 void sr_fetch_cancel(struct sr_fetch **fetch);
 
-/* "address:port" of the upstream, "" before it is known. */
-const char *sr_fetch_peer(const struct sr_fetch *fetch);
-
 #endif

@@ -45,7 +45,6 @@ struct sr_grpc_call {
     size_t waiting_at;
     struct sr_deferred task; /* goes on after a pause */
     struct sr_timer timer;
-    uint64_t deadline;
     int why;
     bool paused;
     bool peer_end; /* the peer's half-close came ... */
@@ -391,11 +390,6 @@ struct sr_loop *sr_grpc_call_loop(const struct sr_grpc_call *call)
     return call->server->loop;
 }
 
-uint64_t sr_grpc_call_deadline(const struct sr_grpc_call *call)
-{
-    return call->deadline;
-}
-
 /* "100m": at most eight digits and a unit. Milliseconds, rounded up; negative when malformed. */
 static int64_t timeout_parse(struct sr_bytes text)
 {
@@ -433,7 +427,6 @@ static int deadline_start(struct sr_grpc_call *call, const struct sr_http2_head 
         ms = limit;
     if (!text.p && !limit)
         return SR_OK;
-    call->deadline = sr_loop_now(call->server->loop) + (uint64_t)ms;
     sr_timer_start(&call->timer, (uint64_t)ms);
     return SR_OK;
 }

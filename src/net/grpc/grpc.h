@@ -95,9 +95,6 @@ struct sr_bytes sr_grpc_call_metadata(const struct sr_grpc_call *call, const cha
 /* "address:port", for as long as the call lives. */
 const char *sr_grpc_call_peer(const struct sr_grpc_call *call);
 struct sr_loop *sr_grpc_call_loop(const struct sr_grpc_call *call);
-/* sr_loop_now at which the deadline passes, 0 when there is none. */
-uint64_t sr_grpc_call_deadline(const struct sr_grpc_call *call);
-
 /* Back-pressure: while paused no `message` and no `half_closed` come, and the peer's window is not opened
  * again, so that it stops sending after http2.stream_window bytes. The bytes of a message count as
  * consumed when `message` returned. A fresh call reads. */

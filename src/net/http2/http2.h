@@ -107,10 +107,7 @@ size_t sr_http2_server_streams(const struct sr_http2_server *server);
 /* ---- the stream ---- */
 
 void sr_http2_stream_set_ctx(struct sr_http2_stream *stream, void *ctx);
-void *sr_http2_stream_ctx(const struct sr_http2_stream *stream);
-struct sr_loop *sr_http2_stream_loop(const struct sr_http2_stream *stream);
 const char *sr_http2_stream_peer(const struct sr_http2_stream *stream);
-bool sr_http2_stream_is_tls(const struct sr_http2_stream *stream);
 
 /* `n` bytes that `data` brought are dealt with: the peer may send as many again. Harmless after `closed` of
  * the connection is on its way. */

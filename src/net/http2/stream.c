@@ -16,24 +16,9 @@ void sr_http2_stream_set_ctx(struct sr_http2_stream *stream, void *ctx)
     stream->ctx = ctx;
 }
 
-void *sr_http2_stream_ctx(const struct sr_http2_stream *stream)
-{
-    return stream->ctx;
-}
-
-struct sr_loop *sr_http2_stream_loop(const struct sr_http2_stream *stream)
-{
-    return stream->conn->server->loop;
-}
-
 const char *sr_http2_stream_peer(const struct sr_http2_stream *stream)
 {
     return stream->conn->sock ? sr_conn_peer(stream->conn->sock) : "";
-}
-
-bool sr_http2_stream_is_tls(const struct sr_http2_stream *stream)
-{
-    return stream->conn->server->tls;
 }
 
 static bool is_over(const struct sr_http2_stream *stream)

@@ -28,11 +28,6 @@ const char *sr_http_request_peer(const struct sr_http_request *request)
     return request->conn->sock ? sr_conn_peer(request->conn->sock) : "";
 }
 
-bool sr_http_request_is_tls(const struct sr_http_request *request)
-{
-    return request->conn->server->tls;
-}
-
 uint64_t sr_http_request_started_ns(const struct sr_http_request *request)
 {
     return request->started_ns;
@@ -41,11 +36,6 @@ uint64_t sr_http_request_started_ns(const struct sr_http_request *request)
 void sr_http_request_set_ctx(struct sr_http_request *request, void *ctx)
 {
     request->ctx = ctx;
-}
-
-void *sr_http_request_ctx(const struct sr_http_request *request)
-{
-    return request->ctx;
 }
 
 int sr_http_request_error_status(const struct sr_http_request *request)

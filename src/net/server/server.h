@@ -81,12 +81,10 @@ size_t sr_http_server_connections(const struct sr_http_server *server);
 const struct sr_http_head *sr_http_request_head(const struct sr_http_request *request);
 struct sr_arena *sr_http_request_arena(struct sr_http_request *request);
 const char *sr_http_request_peer(const struct sr_http_request *request);
-bool sr_http_request_is_tls(const struct sr_http_request *request);
 /* sr_clock_ns() when the first byte of this request's head was read. */
 uint64_t sr_http_request_started_ns(const struct sr_http_request *request);
 
 void sr_http_request_set_ctx(struct sr_http_request *request, void *ctx);
-void *sr_http_request_ctx(const struct sr_http_request *request);
 
 /* Answers `Expect: 100-continue`; the first `body` callback of such a request comes only after it (or after
  * the client stops waiting). Harmless when the client expects nothing or was answered. */

@@ -39,9 +39,6 @@ struct sr_compress_settings {
  * empty means default). False when there is no such profile; `settings` then has the default's. */
 bool sr_compress_profile(struct sr_bytes name, struct sr_compress_settings *settings);
 
-/* The profiles' names, in order; NULL from `i` = their number on. */
-const char *sr_compress_profile_name(size_t i);
-
 struct sr_compress_unit {
     size_t start, end; /* bytes of the text */
     size_t tokens;     /* by the settings' counter when `exact`, else estimated */

@@ -43,8 +43,3 @@ bool sr_compress_profile(struct sr_bytes name, struct sr_compress_settings *sett
     };
     return found < N_PROFILES;
 }
-
-const char *sr_compress_profile_name(size_t i)
-{
-    return i < N_PROFILES ? profiles[i].name : NULL;
-}
