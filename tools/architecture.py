@@ -104,6 +104,22 @@ def inside(graph, layer):
         yield wrapped(f"No calls to or from the others: {', '.join(alone)}.") + "\n"
 
 
+def headers(graph):
+    """Each file has the header of its name, or stands here."""
+    shared = collections.defaultdict(set)
+    for unit in graph.units.values():
+        for name, found in graph.declared(unit).items():
+            if unit.header not in found:
+                for header in found:
+                    shared[header].add(unit.name)
+    yield "\n## Headers that several files share\n"
+    yield "A file whose names are not, or not all, in a header of its own name.\n"
+    for header, names in sorted(shared.items()):
+        folder = header.rsplit("/", 1)[0] + "/"
+        short = sorted(name[len(folder):] if name.startswith(folder) else name for name in names)
+        yield wrapped(f"- `{header}`: {', '.join(short)}")
+
+
 def cycles():
     yield "\n## Circles\n"
     entries = list(lint_layers.allowed_cycles())
@@ -121,7 +137,7 @@ def page():
     parts = [HEAD, *between_layers(graph, layers), "\n## Inside layers"]
     for layer in layers:
         parts += inside(graph, layer)
-    return "\n".join([*parts, *cycles()]) + "\n"
+    return "\n".join([*parts, *headers(graph), *cycles()]) + "\n"
 
 
 def main():

@@ -11,6 +11,7 @@ import re
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SRC = ROOT / "src"
+PUBLIC = "include/semroute/semroute.h"
 
 COMMENT_OR_LITERAL = re.compile(
     r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.DOTALL)
@@ -101,7 +102,12 @@ class Unit:
         self.names = collections.Counter()
         self.includes = []     # (path from src/, line, file)
         self.lines = 0
+        self.words = set()     # of its header, without comments
         self.paths = []
+
+    @property
+    def header(self):
+        return self.name if self.name.endswith(".h") else self.name + ".h"
 
     def read(self, path):
         text = path.read_text()
@@ -113,6 +119,8 @@ class Unit:
         for match in INCLUDE.finditer(code):
             self.includes.append((match.group(1), match.group(2), code.count("\n", 0, match.start()) + 1, path))
         code = blank(text)
+        if header:
+            self.words.update(NAME.findall(code))
         for match in DIRECTIVE.finditer(code):
             macro = DEFINE.search(match.group(0))
             if macro:
@@ -133,7 +141,7 @@ class Unit:
         value = body.startswith("=")
         if re.match(r"\s*typedef\b", head) or (body.startswith("{") and not value):
             return  # a type
-        if value or (not header and len(NAME.findall(TAG.sub("type ", head))) > 1 and "(" not in head):
+        if value or (not header and not re.search(r"\bextern\b", head) and len(NAME.findall(TAG.sub("type ", head))) > 1 and "(" not in head):
             name = variable_name(head)
             (self.local if static and not header else self.defines).add(name)
         self._uses(body)
@@ -150,6 +158,8 @@ class Graph:
         for unit in self.units.values():
             for name in unit.defines:
                 owner[name] = None if name in owner else unit.name  # a template's names have many owners: no edge
+        self.owner = owner
+        self.public = set(NAME.findall(blank((ROOT / PUBLIC).read_text())))
         self.calls = {name: collections.Counter() for name in self.units}
         self.symbols = collections.defaultdict(set)
         self.includes = {name: collections.Counter() for name in self.units}
@@ -165,6 +175,15 @@ class Graph:
                     other = unit_of(target)
                     if other != unit.name:
                         self.includes[unit.name][other] += 1
+
+    def declared(self, unit):
+        """{name: headers of the unit's folder, of its layer or installed} for each name with external linkage."""
+        if not any(path.suffix != ".h" for path in unit.paths):
+            return {}
+        near = [other for other in self.units.values() if other.room in (unit.room, unit.layer)]
+        names = {name for name in unit.defines if self.owner[name] == unit.name and name != "main"}
+        return {name: [other.header for other in near if name in other.words] + ([PUBLIC] if name in self.public else [])
+                for name in names}
 
     def cycles(self, edges=None, keep=lambda a, b: True):
         """Strongly connected components of two or more nodes, each a sorted tuple; edges default to calls."""

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Fails on what goes against the structure of src/: an #include or a call up the layers, a third-party header outside
-its seam file, an unknown layer or room, rooms that include each other in a circle, and files of a layer that call each
+its seam file, an unknown layer or room, rooms that include each other in a circle, a name that no header declares, and files of a layer that call each
 other in a circle and do not stand in tools/call_cycles.txt."""
 import collections
 import fnmatch
@@ -102,6 +102,14 @@ def check_calls(graph):
             yield f"src/{user}: layer `{a}` may not use {', '.join(sorted(names))} of {owner}"
 
 
+def check_headers(graph):
+    """A name that other files may use stands in the header of its file's name, of its room or of its layer."""
+    for unit in graph.units.values():
+        for name, headers in sorted(graph.declared(unit).items()):
+            if not headers:
+                yield f"src/{unit.name}: {name} is declared in no header of its name, its room or its layer"
+
+
 def check_rooms(graph):
     """Rooms that include each other in a circle; a file beside the rooms stands for itself."""
     def node(unit):
@@ -164,7 +172,7 @@ def main():
     files = sorted(p for ext in ("c", "h", "cc") for p in (ROOT / "src").rglob(f"*.{ext}"))
     for path in files:
         bad += [f"{path.relative_to(ROOT)}:{number}: {message}" for number, message in check_file(path)]
-    bad += [*check_calls(graph), *check_rooms(graph), *check_cycles(graph)]
+    bad += [*check_calls(graph), *check_headers(graph), *check_rooms(graph), *check_cycles(graph)]
     print("\n".join(bad + [f"{len(files)} files checked, {len(bad)} against the structure"]))
     return 1 if bad else 0
 
