@@ -18,14 +18,21 @@ foreach(kind SHARED STATIC)
   target_link_libraries(${target} PRIVATE OpenSSL::Crypto PkgConfig::XXHASH PkgConfig::UTF8PROC
                         PkgConfig::JANSSON PkgConfig::YAML PkgConfig::PCRE2 PkgConfig::PSL cld2 Threads::Threads m)
 endforeach()
-set_target_properties(semroute_shared PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+# What a soname promises: docs/abi.md.
+set(soname ${PROJECT_VERSION_MAJOR})
+set(compatible SameMajorVersion)
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+  set(soname 0.${PROJECT_VERSION_MINOR})
+  set(compatible SameMinorVersion)
+endif()
+set_target_properties(semroute_shared PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${soname})
 
 # Relative, so that `cmake --install --prefix` and DESTDIR may put it anywhere.
 file(RELATIVE_PATH SR_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/semroute.pc.in ${PROJECT_BINARY_DIR}/semroute.pc @ONLY)
 set_target_properties(semroute_shared PROPERTIES EXPORT_NAME semroute)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/semroute)
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/semrouteConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/semrouteConfigVersion.cmake COMPATIBILITY ${compatible})
 install(TARGETS semroute_shared EXPORT semroute LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS semroute_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})

@@ -35,6 +35,7 @@ int main(void)
     /* The head of a request, as a server would have read it. */
     const struct sr_header headers[] = {{BYTES("content-type"), BYTES("application/json")}};
     const struct sr_request_head head = {
+        .struct_size = sizeof head,
         .door = SR_DOOR_LIBRARY,
         .method = BYTES("POST"),
         .target = BYTES("/v1/chat/completions"),
@@ -63,7 +64,7 @@ int main(void)
         printf("decision: %s\n", verdict->decision);
         /* Which of the model's backends is next: shares by weight, those that could not be reached last. */
         int at = sr_ticket_choose(verdict->ticket);
-        const struct sr_target *target = &verdict->targets[at < 0 ? 0 : at];
+        const struct sr_target *target = sr_verdict_target(verdict, at < 0 ? 0 : (size_t)at);
         sr_ticket_begin(verdict->ticket, (size_t)at);
         printf("model: %s at %s:%d\n", verdict->model, target->host, target->port);
         printf("reasoning: %s\n", verdict->reasoning ? verdict->effort : "off");
@@ -72,7 +73,7 @@ int main(void)
         /* Send the body there with any HTTP client; here is the answer, to be passed to the one who asked. */
         static const char answer[] = "{\"choices\":[{\"message\":{\"content\":\"3 and 1\"}}],"
                                      "\"usage\":{\"prompt_tokens\":30,\"completion_tokens\":4}}";
-        struct sr_header_edits edits;
+        struct sr_header_edits edits = {.struct_size = sizeof edits};
         const struct sr_bytes *slices;
         size_t n;
         sr_ticket_report(verdict->ticket, (size_t)at, SR_TICKET_ANSWERED, 200);

@@ -17,6 +17,9 @@
  *   sr_exchange_answer_body(x, bytes, n, last, &slices, &n_slices);
  *   sr_exchange_end(x, SR_END_COMPLETE);
  *
+ * A struct with `struct_size` grows at its end in later versions: what fills it sets the member to the
+ * struct's size. docs/abi.md has the rules.
+ *
  * Strings in configuration and messages are UTF-8. No function throws, exits or writes to standard output.
  */
 #ifndef SEMROUTE_SEMROUTE_H
@@ -56,8 +59,9 @@ struct sr_header {
 typedef struct sr_runtime sr_runtime;
 
 struct sr_runtime_options {
-    bool lenient; /* unknown configuration keys are warnings */
-    int workers;  /* threads for long texts; 0 = as the configuration says, -1 = none */
+    size_t struct_size; /* sizeof(struct sr_runtime_options), set by the caller */
+    bool lenient;       /* unknown configuration keys are warnings */
+    int workers;        /* threads for long texts; 0 = as the configuration says, -1 = none */
     bool encoder; /* open the configuration's encoder also where no rule needs it: for the API's embeddings */
     /* Receives each access-log line (JSON, no newline), on any thread; NULL = as the configuration says. */
     void (*log_line)(void *ctx, const char *line, size_t n);
@@ -88,6 +92,7 @@ enum sr_door { SR_DOOR_LIBRARY, SR_DOOR_GATEWAY, SR_DOOR_EXTPROC };
 
 /* What is known when the request's head has arrived. Borrowed for the call; the exchange copies it. */
 struct sr_request_head {
+    size_t struct_size; /* sizeof(struct sr_request_head), set by the caller */
     enum sr_door door;
     struct sr_bytes method; /* "POST" */
     struct sr_bytes target; /* path with query, as on the request line */
@@ -107,6 +112,7 @@ struct sr_request_head {
  * task before it returns. Every task must be run, also after sr_exchange_end. Without an env (NULL) long
  * texts are worked on inside sr_exchange_body, which then never returns SR_STEP_WAIT. */
 struct sr_exchange_env {
+    size_t struct_size; /* sizeof(struct sr_exchange_env), set by the caller */
     void (*post)(void *ctx, void (*task)(void *arg), void *arg);
     /* Owner's thread: the verdict is there. Never called after sr_exchange_end. */
     void (*ready)(void *ctx, sr_exchange *exchange);
@@ -117,8 +123,9 @@ struct sr_exchange_env {
     void (*answer_ready)(void *ctx, sr_exchange *exchange);
 };
 
-/* NULL when out of memory. With has_body false the verdict is there at once; with a body it may be there too,
- * where the head is enough (a wrong method, an unknown path): then the body need not be read. */
+/* NULL when out of memory, or when a struct_size is wrong. With has_body false the verdict is there at once;
+ * with a body it may be there too, where the head is enough (a wrong method, an unknown path): then the body
+ * need not be read. */
 SR_API sr_exchange *sr_exchange_new(sr_runtime *runtime, const struct sr_request_head *head,
                                     const struct sr_exchange_env *env);
 
@@ -171,6 +178,7 @@ enum sr_outcome {
 
 /* A backend to send a request to. */
 struct sr_target {
+    size_t struct_size; /* how much of it the library has */
     const char *name;
     const char *scheme; /* "http" or "https" */
     const char *host;
@@ -212,6 +220,7 @@ SR_API void sr_ticket_report(sr_ticket *ticket, size_t target, enum sr_ticket_ev
 SR_API void sr_ticket_end(sr_ticket *ticket);
 
 struct sr_verdict {
+    size_t struct_size; /* how much of it the library has */
     enum sr_action action;
     enum sr_outcome outcome;
     uint64_t
@@ -223,8 +232,8 @@ struct sr_verdict {
     const char *effort;
 
     /* SR_ACTION_FORWARD */
-    const char *model; /* the router's name for it */
-    const struct sr_target *targets;
+    const char *model;               /* the router's name for it */
+    const struct sr_target *targets; /* sr_verdict_target gives each: its size may grow */
     size_t n_targets;
     sr_ticket *ticket;                   /* chooses among `targets` */
     struct sr_bytes target;              /* request target for the upstream, without the base path */
@@ -245,6 +254,9 @@ struct sr_verdict {
     struct sr_bytes reply;
 };
 
+/* The verdict's target `i`, or NULL when it has not so many. Lives as long as the verdict. */
+SR_API const struct sr_target *sr_verdict_target(const struct sr_verdict *verdict, size_t i);
+
 /* NULL before the verdict; else valid until sr_exchange_end (a later SR_STEP_ABORT or sr_exchange_fail
  * changes it). */
 SR_API const struct sr_verdict *sr_exchange_verdict(const sr_exchange *exchange);
@@ -262,6 +274,7 @@ SR_API const struct sr_verdict *sr_exchange_fail(sr_exchange *exchange, int stat
 
 /* Changes to the answer's headers: removals first, then sets. Borrowed from the exchange. */
 struct sr_header_edits {
+    size_t struct_size; /* set by the caller: nothing beyond is written */
     const struct sr_header *set;
     size_t n_set;
     const struct sr_bytes *remove;

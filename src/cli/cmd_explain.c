@@ -75,6 +75,7 @@ static int explain(sr_runtime *runtime, struct sr_bytes body)
 {
     struct sr_header type = {SR_LIT("content-type"), SR_LIT("application/json")};
     struct sr_request_head head = {
+        .struct_size = sizeof head,
         .door = SR_DOOR_LIBRARY,
         .method = SR_LIT("POST"),
         .target = sr_bytes_str(path),
@@ -113,7 +114,8 @@ int sr_cmd_explain(int argc, char **argv)
     char message[SR_ERR_MESSAGE_MAX];
     struct sr_err err = {0};
     struct sr_buf body;
-    struct sr_runtime_options how = {.lenient = lenient, .workers = -1, .log_line = drop_line};
+    struct sr_runtime_options how = {
+        .struct_size = sizeof how, .lenient = lenient, .workers = -1, .log_line = drop_line};
     sr_buf_init(&body, REQUEST_MAX);
     sr_log_set_level(SR_LOG_WARN); /* until the configuration sets another */
     sr_runtime *runtime = sr_runtime_open(sr_cmd_config(config), &how, message, sizeof message);

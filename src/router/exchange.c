@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "router/abi.h"
 #include "router/report/explain.h"
 #include "router/request/admit.h"
 
@@ -79,16 +80,23 @@ sr_exchange *sr_exchange_new(sr_runtime *runtime, const struct sr_request_head *
                              const struct sr_exchange_env *env)
 {
     uint64_t start = sr_clock_ns();
+    struct sr_request_head own_head;
+    if (!sr_abi_take(&own_head, sizeof own_head, SR_ABI_UP_TO(struct sr_request_head, passing_max), head))
+        return NULL;
     sr_exchange *x = sr_mem_calloc(1, sizeof *x);
     if (!x)
         return NULL;
+    if (env &&
+        !sr_abi_take(&x->env, sizeof x->env, SR_ABI_UP_TO(struct sr_exchange_env, answer_ready), env)) {
+        sr_mem_free(x);
+        return NULL;
+    }
     x->runtime = runtime;
     x->router = sr_runtime_router(runtime);
     x->metrics = x->router->config->global.metrics ? sr_runtime_metrics_table(runtime) : NULL;
-    if (env)
-        x->env = *env;
     sr_record_init(&x->record);
     x->record.times.started = start;
+    x->verdict.struct_size = sizeof x->verdict;
     x->verdict.decision = x->verdict.category = x->verdict.effort = x->verdict.model = "";
     sr_arena_init(&x->arena, ARENA_BASE_MAX + 4 * x->router->max_body);
     sr_body_init(&x->body, x->router->max_body);
@@ -97,7 +105,7 @@ sr_exchange *sr_exchange_new(sr_runtime *runtime, const struct sr_request_head *
     sr_buf_init(&x->reply, REPLY_MAX);
     sr_buf_init(&x->explain, EXPLAIN_MAX);
     sr_answer_init(&x->answer);
-    if (exchange_init(x, head)) {
+    if (exchange_init(x, &own_head)) {
         sr_router_unref(x->router);
         sr_body_dispose(&x->body);
         sr_buf_dispose(&x->reply);

@@ -69,6 +69,7 @@ static int model_prepare(struct sr_router_model *out, const struct sr_config_mod
     for (size_t i = 0; i < model->n_backends; i++) {
         const struct sr_config_backend *backend = &model->backends[i];
         targets[i] = (struct sr_target){
+            .struct_size = sizeof *targets,
             .name = backend->name,
             .scheme = backend->scheme,
             .host = backend->host,

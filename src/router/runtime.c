@@ -13,6 +13,7 @@
 #include "config/load.h"
 #include "observe/lines.h"
 #include "probe/probe.h"
+#include "router/abi.h"
 #include "router/report/access_log.h"
 #include "signal/neural/neural.h"
 
@@ -211,9 +212,12 @@ sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *o
         return NULL;
     }
     pthread_mutex_init(&runtime->lock, NULL);
-    if (options)
-        runtime->options = *options;
     struct sr_err err = {0};
+    if (options && !sr_abi_take(&runtime->options, sizeof runtime->options,
+                                SR_ABI_UP_TO(struct sr_runtime_options, log_ctx), options)) {
+        say(error, error_size, "the options are of another version, or their struct_size is not set");
+        goto failed;
+    }
     struct sr_bytes version = sr_bytes_str(sr_version_text);
     if (path && !(runtime->path = sr_mem_dup(path, strlen(path))))
         goto no_memory;

@@ -40,7 +40,7 @@ static const char stripped[] =
 static void send_answer(sr_exchange *x, size_t failing)
 {
     struct sr_header header = {SR_LIT("content-type"), SR_LIT("text/event-stream")};
-    struct sr_header_edits edits;
+    struct sr_header_edits edits = {.struct_size = sizeof edits};
     char got[sizeof stream] = "";
     size_t n = 0;
     sr_exchange_answer_head(x, 200, &header, 1, &edits);
@@ -102,7 +102,7 @@ static size_t live(sr_runtime *runtime, const char *path, const char *body, size
 
 static void every_failure(const char *path, const char *body, size_t chunk)
 {
-    struct sr_runtime_options options = {.log_line = drop_line};
+    struct sr_runtime_options options = {.struct_size = sizeof options, .log_line = drop_line};
     sr_runtime *runtime = open_yaml_with(yaml, &options);
     live(runtime, path, body, chunk, 0); /* metrics keep what they allocate once */
     size_t count = live(runtime, path, body, chunk, 0);

@@ -137,7 +137,8 @@ static void test_every_failure(void **state)
     } cases[] = {{AUTO("code"), sizeof AUTO("code") + sizeof "plain" - sizeof "auto" + sizeof usage - 2},
                  {known, sizeof known - 1},
                  {AUTO("hello"), 0}};
-    struct sr_runtime_options runtime_options = {.log_line = drop_line};
+    struct sr_runtime_options runtime_options = {.struct_size = sizeof runtime_options,
+                                                 .log_line = drop_line};
     sr_runtime *runtime = open_yaml_with(yaml, &runtime_options);
     struct sr_extproc_core_options options = {
         .runtime = runtime, .config = sr_runtime_config(runtime), .peer = {"10.0.0.1:1", 10}, .ops = &OPS};

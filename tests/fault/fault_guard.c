@@ -34,7 +34,7 @@ static void drop_line(void *ctx, const char *line, size_t n)
 static void send_answer(sr_exchange *x, size_t failing)
 {
     struct sr_header header = {SR_LIT("content-type"), SR_LIT("text/event-stream")};
-    struct sr_header_edits edits;
+    struct sr_header_edits edits = {.struct_size = sizeof edits};
     char got[4 * sizeof stream] = "";
     size_t n = 0;
     sr_exchange_answer_head(x, 200, &header, 1, &edits);
@@ -80,7 +80,7 @@ static size_t live(sr_runtime *runtime, size_t failing)
 
 static void test_every_failure(void **state)
 {
-    struct sr_runtime_options options = {.workers = -1, .log_line = drop_line};
+    struct sr_runtime_options options = {.struct_size = sizeof options, .workers = -1, .log_line = drop_line};
     sr_runtime *runtime = open_yaml_with(yaml, &options);
     (void)state;
     live(runtime, 0); /* what is made once */

@@ -44,7 +44,7 @@ struct got {
 static void send_answer(sr_exchange *x, const char *type, const char *answer, struct got *got)
 {
     struct sr_header header = {SR_LIT("content-type"), {type, strlen(type)}};
-    struct sr_header_edits edits;
+    struct sr_header_edits edits = {.struct_size = sizeof edits};
     size_t size = strlen(answer);
     sr_exchange_answer_head(x, 200, &header, 1, &edits);
     for (size_t at = 0; at < size && got->step != SR_ANSWER_END; at += 20) {
@@ -98,7 +98,7 @@ static size_t live(sr_runtime *runtime, const char *word, bool is_stream, size_t
 
 static void test_every_failure(void **state)
 {
-    struct sr_runtime_options options = {.workers = -1, .log_line = drop_line};
+    struct sr_runtime_options options = {.struct_size = sizeof options, .workers = -1, .log_line = drop_line};
     sr_runtime *runtime = open_yaml_with(yaml, &options);
     (void)state;
     for (int kind = 0; kind < 4; kind++) {

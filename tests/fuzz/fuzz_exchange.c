@@ -47,7 +47,7 @@ static void drop_line(void *ctx, const char *line, size_t n)
 static void open_runtime(void)
 {
     char path[] = "/tmp/fuzz_exchange.XXXXXX", error[512] = "";
-    struct sr_runtime_options options = {.workers = -1, .log_line = drop_line};
+    struct sr_runtime_options options = {.struct_size = sizeof options, .workers = -1, .log_line = drop_line};
     int fd = mkstemp(path);
     if (fd < 0 || write(fd, yaml, sizeof yaml - 1) < 0)
         abort();
@@ -89,7 +89,7 @@ static void check_body(const struct sr_verdict *v, struct sr_bytes body)
 static void send_answer(sr_exchange *x, struct sr_bytes body, size_t chunk)
 {
     struct sr_header type = {SR_LIT("content-type"), SR_LIT("text/event-stream")};
-    struct sr_header_edits edits;
+    struct sr_header_edits edits = {.struct_size = sizeof edits};
     const struct sr_bytes *slices;
     size_t n, got = 0;
     sr_exchange_answer_head(x, 200, &type, 1, &edits);
@@ -145,7 +145,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!runtime)
         open_runtime();
     const char *path = paths[data[0] % 4];
-    struct sr_request_head head = {.method = SR_LIT("POST"), .target = sr_bytes_str(path), .has_body = true};
+    struct sr_request_head head = {
+        .struct_size = sizeof head, .method = SR_LIT("POST"), .target = sr_bytes_str(path), .has_body = true};
     struct sr_bytes body = sr_bytes_of(data + 2, size - 2);
     run(&head, body, body.n ? body.n : 1, whole, sizeof whole);
     run(&head, body, (size_t)data[1] % 17 + 1, parts, sizeof parts);

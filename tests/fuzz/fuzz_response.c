@@ -44,7 +44,7 @@ static void drop_line(void *ctx, const char *line, size_t n)
 static void open_runtime(void)
 {
     char path[] = "/tmp/fuzz_response.XXXXXX", error[512] = "";
-    struct sr_runtime_options options = {.workers = -1, .log_line = drop_line};
+    struct sr_runtime_options options = {.struct_size = sizeof options, .workers = -1, .log_line = drop_line};
     int fd = mkstemp(path);
     if (fd < 0 || write(fd, yaml, sizeof yaml - 1) < 0)
         abort();
@@ -60,8 +60,10 @@ static void open_runtime(void)
 /* The exchange of a request that takes the decision with this action. */
 static sr_exchange *ask(const char *action)
 {
-    struct sr_request_head head = {
-        .method = LIT("POST"), .target = LIT("/v1/chat/completions"), .has_body = true};
+    struct sr_request_head head = {.struct_size = sizeof head,
+                                   .method = LIT("POST"),
+                                   .target = LIT("/v1/chat/completions"),
+                                   .has_body = true};
     char body[128];
     snprintf(body, sizeof body, "{\"model\":\"auto\",\"messages\":[{\"role\":\"user\",\"content\":\"%s\"}]}",
              action);
@@ -120,7 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bool stream = data[0] & 1;
     size_t chunk = data[1] ? data[1] : size, n = size - 2, at = 0, got = 0;
     struct sr_header type = {LIT("content-type"), LIT("application/json")};
-    struct sr_header_edits edits;
+    struct sr_header_edits edits = {.struct_size = sizeof edits};
     char *out = malloc(n + ((size_t)1 << 17));
     enum sr_answer_step step;
     if (stream)

@@ -57,8 +57,10 @@ static inline sr_runtime *open_yaml(const char *yaml)
 
 static inline struct sr_request_head head_of(const char *method, const char *target)
 {
-    return (struct sr_request_head){
-        .method = {method, strlen(method)}, .target = {target, strlen(target)}, .has_body = true};
+    return (struct sr_request_head){.struct_size = sizeof(struct sr_request_head),
+                                    .method = {method, strlen(method)},
+                                    .target = {target, strlen(target)},
+                                    .has_body = true};
 }
 
 /* Feeds `body` in chunks of `chunk` bytes (0: at once) until there is a verdict; what comes after a streaming

@@ -60,7 +60,7 @@ static char *answer(sr_exchange *x, int status, const char *type, const char *bo
 static void check_stream(sr_runtime *runtime, const char *asked, const char *from, const char *to)
 {
     for (size_t chunk = 1; chunk <= strlen(from); chunk++) {
-        struct sr_header_edits edits;
+        struct sr_header_edits edits = {.struct_size = sizeof edits};
         sr_exchange *x = ask(runtime, asked);
         char *got = answer(x, 200, "text/event-stream; charset=utf-8", from, chunk, &edits);
         assert_string_equal(got, to);
@@ -109,7 +109,7 @@ static void test_odd_streams_pass(void **state)
 static void test_pass_through_is_not_copied(void **state)
 {
     struct sr_header header = {SR_LIT("content-type"), SR_LIT("text/event-stream")};
-    struct sr_header_edits edits;
+    struct sr_header_edits edits = {.struct_size = sizeof edits};
     const struct sr_bytes *slices;
     size_t n;
     static const char half[] = "data: {\"cho";
@@ -147,7 +147,7 @@ static void test_token_metrics(void **state)
     static const char stream[] = CHUNK("a") "}\n\ndata: {\"choices\":[]," USAGE "}\n\ndata: [DONE]\n\n";
     for (size_t chunk = 1; chunk < 80; chunk += 3) {
         sr_runtime *runtime = open_yaml(yaml);
-        struct sr_header_edits edits;
+        struct sr_header_edits edits = {.struct_size = sizeof edits};
         sr_exchange *x = ask(runtime, asked_plain);
         free(answer(x, 200, "application/json", plain, chunk, &edits));
         sr_exchange_end(x, SR_END_COMPLETE);
@@ -167,7 +167,7 @@ static void test_token_metrics(void **state)
 
 static void test_answer_headers(void **state)
 {
-    struct sr_header_edits edits;
+    struct sr_header_edits edits = {.struct_size = sizeof edits};
     struct sr_request_head head = head_of("POST", "/v1/chat/completions");
     struct sr_header debug[] = {{SR_LIT("x-vsr-debug"), SR_LIT("true")},
                                 {SR_LIT("x-request-id"), SR_LIT("id-1")}};
@@ -197,7 +197,7 @@ static void test_answer_headers(void **state)
 static void test_upstream_errors(void **state)
 {
     static const char body[] = "data: {\"choices\":[]," USAGE "}\n\n";
-    struct sr_header_edits edits;
+    struct sr_header_edits edits = {.struct_size = sizeof edits};
     sr_exchange *x = ask(*state, asked_stream);
     char *got = answer(x, 429, "text/event-stream", body, 5, &edits);
     assert_string_equal(got, body);
@@ -213,7 +213,7 @@ static void test_upstream_may_not_speak_for_us(void **state)
                                   {SR_LIT("x-vsr-cache-hit"), SR_LIT("true")},
                                   {SR_LIT("content-length"), SR_LIT("10")},
                                   {SR_LIT("x-request-id"), SR_LIT("theirs")}};
-    struct sr_header_edits edits;
+    struct sr_header_edits edits = {.struct_size = sizeof edits};
     sr_exchange *x = ask(*state, asked_stream);
     sr_exchange_answer_head(x, 200, headers, 4, &edits);
     assert_true(names_header(edits.remove, edits.n_remove, "x-vsr-cache-hit"));
@@ -234,7 +234,7 @@ static void test_odd_usage(void **state)
         ""};
     for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
         for (size_t chunk = 1; chunk < 4; chunk++) {
-            struct sr_header_edits edits;
+            struct sr_header_edits edits = {.struct_size = sizeof edits};
             sr_exchange *x = ask(*state, asked_plain);
             char *got = answer(x, 200, "application/json", bodies[i], chunk, &edits);
             assert_string_equal(got, bodies[i]);

@@ -302,7 +302,7 @@ static void test_injected_header(void **state)
     } cases[] = {{"inserted", "true"}, {"replaced", "true"}, {"strict", "false"}};
     for (size_t i = 0; i < 3; i++) {
         char body[200];
-        struct sr_header_edits edits;
+        struct sr_header_edits edits = {.struct_size = sizeof edits};
         snprintf(body, sizeof body,
                  "{\"model\":\"auto\",\"messages\":[{\"role\":\"user\",\"content\":\"%s\"}]}", cases[i].word);
         sr_exchange *x = ask(*state, body);

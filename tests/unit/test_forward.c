@@ -56,7 +56,8 @@ static void test_here(void **state)
     assert_int_equal(sr_forward_init(&f, &VERDICT, &TARGET, SR_FORWARD_HERE, 1, &arena), SR_OK);
     assert_false(sr_forward_sets(&f, SR_LIT("x-forwarded-for")));
     sr_forward_set(&f, SR_LIT("x-forwarded-for"), sr_forward_client(&HEAD, "[::1]:99", &arena));
-    struct sr_header_edits edits = {f.set, f.n_set, f.remove, f.n_remove};
+    struct sr_header_edits edits = {
+        .set = f.set, .n_set = f.n_set, .remove = f.remove, .n_remove = f.n_remove};
     size_t n = sr_forward_merge(out, &HEAD, &edits);
     assert_int_equal(n, 5);
     header_is(&out[0], "x-keep", "1");

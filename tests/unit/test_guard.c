@@ -57,7 +57,8 @@ static int setup(void **state)
 {
     struct state *s = calloc(1, sizeof *s);
     sr_buf_init(&s->lines, 1 << 20);
-    struct sr_runtime_options options = {.log_line = keep_line, .log_ctx = &s->lines};
+    struct sr_runtime_options options = {
+        .struct_size = sizeof options, .log_line = keep_line, .log_ctx = &s->lines};
     s->runtime = open_yaml_with(yaml, &options);
     *state = s;
     return 0;
@@ -93,7 +94,7 @@ static const char *audit(void **state)
 static struct sr_header_edits answer_begins(sr_exchange *x)
 {
     struct sr_header type = {SR_LIT("content-type"), SR_LIT("application/json")};
-    struct sr_header_edits edits;
+    struct sr_header_edits edits = {.struct_size = sizeof edits};
     sr_exchange_answer_head(x, 200, &type, 1, &edits);
     return edits;
 }
@@ -192,7 +193,7 @@ static char *answered(sr_runtime *runtime, const char *request, const char *type
     sr_exchange *x = ask(runtime, request);
     struct sr_header headers[] = {{SR_LIT("content-type"), {type, strlen(type)}},
                                   {SR_LIT("content-length"), SR_LIT("77")}};
-    struct sr_header_edits edits;
+    struct sr_header_edits edits = {.struct_size = sizeof edits};
     struct sr_buf got;
     size_t n = strlen(body);
     sr_buf_init(&got, 1 << 20);

@@ -39,7 +39,8 @@ static void on_ready(void *ctx, sr_exchange *x)
 
 static sr_exchange *start(sr_runtime *runtime, struct loop *loop, const char *text)
 {
-    struct sr_exchange_env env = {.post = loop_post, .ready = on_ready, .ctx = loop};
+    struct sr_exchange_env env = {
+        .struct_size = sizeof env, .post = loop_post, .ready = on_ready, .ctx = loop};
     struct sr_request_head head = head_of("POST", "/v1/chat/completions");
     char body[512];
     snprintf(body, sizeof body, "{\"model\":\"auto\",\"messages\":[{\"role\":\"user\",\"content\":\"%s\"}]}",
@@ -140,7 +141,7 @@ static void test_given_up(void **state)
 static void test_guards_answer_in_time(void **state)
 {
     struct loop loop = {.lock = PTHREAD_MUTEX_INITIALIZER, .posted = PTHREAD_COND_INITIALIZER};
-    struct sr_runtime_options options = {.encoder = true};
+    struct sr_runtime_options options = {.struct_size = sizeof options, .encoder = true};
     sr_runtime *runtime = open_yaml_with(yaml, &options);
     struct sr_infer *infer = NULL;
     struct sr_encoder *encoder = sr_runtime_encoder(runtime, &infer);

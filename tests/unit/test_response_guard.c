@@ -43,7 +43,8 @@ static int setup(void **state)
 {
     struct state *s = calloc(1, sizeof *s);
     sr_buf_init(&s->lines, 1 << 20);
-    struct sr_runtime_options options = {.log_line = keep_line, .log_ctx = &s->lines};
+    struct sr_runtime_options options = {
+        .struct_size = sizeof options, .log_line = keep_line, .log_ctx = &s->lines};
     s->runtime = open_yaml_with(yaml, &options);
     *state = s;
     return 0;
@@ -86,7 +87,7 @@ static struct sr_header_edits begin(sr_exchange *x, const char *type)
 {
     struct sr_header headers[] = {{SR_LIT("content-type"), {type, strlen(type)}},
                                   {SR_LIT("content-length"), SR_LIT("10")}};
-    struct sr_header_edits edits;
+    struct sr_header_edits edits = {.struct_size = sizeof edits};
     sr_exchange_answer_head(x, 200, headers, 2, &edits);
     return edits;
 }
@@ -414,7 +415,7 @@ static void test_where(void **state)
     sr_exchange_end(x, SR_END_COMPLETE);
     x = ask_for(state, "/v1/chat/completions", "blocks");
     struct sr_header type = {SR_LIT("content-type"), SR_LIT(JSON)};
-    struct sr_header_edits edits;
+    struct sr_header_edits edits = {.struct_size = sizeof edits};
     sr_exchange_answer_head(x, 400, &type, 1, &edits);
     assert_int_equal(answer(x, CHAT_ANSWER(ATTACK), 0, &out), SR_ANSWER_GO);
     sr_exchange_end(x, SR_END_COMPLETE);

@@ -42,7 +42,7 @@ struct state {
 static int setup(void **state)
 {
     struct state *s = calloc(1, sizeof *s);
-    struct sr_runtime_options options = {.encoder = true};
+    struct sr_runtime_options options = {.struct_size = sizeof options, .encoder = true};
     s->runtime = open_yaml_with(yaml, &options);
     s->encoder = sr_runtime_encoder(s->runtime, &s->infer);
     s->loop = (struct loop){.lock = PTHREAD_MUTEX_INITIALIZER, .posted = PTHREAD_COND_INITIALIZER};
@@ -81,10 +81,11 @@ static void on_answer(void *ctx, sr_exchange *x)
  * held. */
 static sr_exchange *start(struct state *s, const char *word, const char *type)
 {
-    struct sr_exchange_env env = {.post = post, .ready = on_ready, .answer_ready = on_answer, .ctx = s};
+    struct sr_exchange_env env = {
+        .struct_size = sizeof env, .post = post, .ready = on_ready, .answer_ready = on_answer, .ctx = s};
     struct sr_request_head head = head_of("POST", "/v1/chat/completions");
     struct sr_header header = {SR_LIT("content-type"), {type, strlen(type)}};
-    struct sr_header_edits edits;
+    struct sr_header_edits edits = {.struct_size = sizeof edits};
     char body[256];
     snprintf(body, sizeof body, "{\"model\":\"auto\",\"messages\":[{\"role\":\"user\",\"content\":\"%s\"}]}",
              word);

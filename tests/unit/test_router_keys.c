@@ -82,7 +82,7 @@ static void test_debug_headers(void **state)
             on ? ONE_MODEL("endpoint: '127.0.0.1:1'", "") "global: {semroute: {debug_headers: true}}\n"
                : ONE_MODEL("endpoint: '127.0.0.1:1'", ""));
         sr_exchange *x = ask(runtime, ASK_AUTO);
-        struct sr_header_edits edits;
+        struct sr_header_edits edits = {.struct_size = sizeof edits};
         sr_exchange_answer_head(x, 200, NULL, 0, &edits);
         assert_int_equal(header_in(edits.set, edits.n_set, "x-vsr-context-token-count") != NULL, on);
         sr_exchange_end(x, SR_END_COMPLETE);
@@ -131,7 +131,7 @@ static void test_prices(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char yaml[1000];
         struct sr_header type = {SR_LIT("content-type"), SR_LIT("application/json")};
-        struct sr_header_edits edits;
+        struct sr_header_edits edits = {.struct_size = sizeof edits};
         const struct sr_bytes *slices;
         size_t n;
         snprintf(yaml, sizeof yaml, ONE_MODEL("endpoint: '127.0.0.1:1'", ", pricing: {%s}"),

@@ -36,7 +36,7 @@ static void test_open_errors(void **state)
     assert_null(sr_runtime_open(path, NULL, error, sizeof error));
     assert_non_null(strstr(error, "did you mean `routing`"));
     assert_null(sr_runtime_open(path, NULL, NULL, 0));
-    struct sr_runtime_options lenient = {.lenient = true};
+    struct sr_runtime_options lenient = {.struct_size = sizeof lenient, .lenient = true};
     sr_runtime *runtime = sr_runtime_open(path, &lenient, error, sizeof error);
     assert_non_null(runtime);
     sr_runtime_close(runtime);
@@ -182,10 +182,11 @@ static void test_access_log(void **state)
 {
     (void)state;
     struct lines lines = {.n = 0};
-    struct sr_runtime_options options = {.log_line = take_line, .log_ctx = &lines};
+    struct sr_runtime_options options = {
+        .struct_size = sizeof options, .log_line = take_line, .log_ctx = &lines};
     sr_runtime *runtime = open_yaml_with(TEST_PROVIDERS DEEP, &options);
     struct sr_header type = {SR_LIT("content-type"), SR_LIT("application/json")};
-    struct sr_header_edits edits;
+    struct sr_header_edits edits = {.struct_size = sizeof edits};
     const struct sr_bytes *slices;
     size_t n;
     static const char body[] = "{\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":2}}";
@@ -347,7 +348,8 @@ static char *long_request(void)
 
 static sr_exchange *start_long(sr_runtime *runtime, struct loop *loop, const char *body)
 {
-    struct sr_exchange_env env = {.post = loop_post, .ready = on_ready, .ctx = loop};
+    struct sr_exchange_env env = {
+        .struct_size = sizeof env, .post = loop_post, .ready = on_ready, .ctx = loop};
     struct sr_request_head head = head_of("POST", "/v1/chat/completions");
     sr_exchange *x = sr_exchange_new(runtime, &head, &env);
     assert_int_equal(feed(x, body, strlen(body), 4096, NULL), SR_STEP_WAIT);
@@ -360,7 +362,7 @@ static void test_workers(void **state)
 {
     (void)state;
     struct loop loop = {.lock = PTHREAD_MUTEX_INITIALIZER, .posted = PTHREAD_COND_INITIALIZER};
-    struct sr_runtime_options options = {.workers = 2};
+    struct sr_runtime_options options = {.struct_size = sizeof options, .workers = 2};
     sr_runtime *runtime = open_yaml_with(TEST_PROVIDERS DEEP, &options);
     char *body = long_request();
     sr_exchange *x = start_long(runtime, &loop, body);
@@ -377,7 +379,7 @@ static void test_workers(void **state)
 static void test_leaving_and_deadline(void **state)
 {
     (void)state;
-    struct sr_runtime_options options = {.workers = 1};
+    struct sr_runtime_options options = {.struct_size = sizeof options, .workers = 1};
     sr_runtime *runtime = open_yaml_with(TEST_PROVIDERS DEEP, &options);
     char *body = long_request();
     struct loop loop = {.lock = PTHREAD_MUTEX_INITIALIZER, .posted = PTHREAD_COND_INITIALIZER};

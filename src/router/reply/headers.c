@@ -135,7 +135,7 @@ int sr_headers_upstream(const struct sr_record *r, const struct sr_head *head, c
         list_drop(&set, name);
         remove[n_remove++] = name;
     }
-    *out = (struct sr_header_edits){set.items, set.n, remove, n_remove};
+    *out = (struct sr_header_edits){.set = set.items, .n_set = set.n, .remove = remove, .n_remove = n_remove};
     return set.failed ? SR_ENOMEM : SR_OK;
 }
 
@@ -268,7 +268,7 @@ void sr_headers_answer(const struct sr_record *r, const struct sr_router *router
                        const struct sr_answer_headers *answer, struct sr_arena *arena,
                        struct sr_header_edits *edits)
 {
-    *edits = (struct sr_header_edits){NULL, 0, NULL, 0};
+    *edits = (struct sr_header_edits){.struct_size = sizeof *edits};
     struct header_list set = list_new(arena, 32);
     struct sr_bytes *remove = sr_arena_calloc(arena, answer->n + 1, sizeof *remove);
     bool has_id = false;

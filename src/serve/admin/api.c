@@ -178,13 +178,14 @@ static void run_exchange(struct api_call *call, struct sr_bytes body)
 {
     struct sr_api *api = call->api;
     struct sr_header type = {SR_LIT("content-type"), SR_LIT("application/json")};
-    struct sr_request_head head = {.door = SR_DOOR_LIBRARY,
+    struct sr_request_head head = {.struct_size = sizeof head,
+                                   .door = SR_DOOR_LIBRARY,
                                    .method = SR_LIT("POST"),
                                    .target = SR_LIT("/v1/chat/completions"),
                                    .headers = &type,
                                    .n_headers = 1,
                                    .has_body = true};
-    struct sr_exchange_env env = {.post = post, .ready = on_ready, .ctx = api};
+    struct sr_exchange_env env = {.struct_size = sizeof env, .post = post, .ready = on_ready, .ctx = api};
     call->exchange = sr_exchange_new(api->options.runtime, &head, &env);
     if (!call->exchange) {
         call->answered = true;

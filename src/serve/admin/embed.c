@@ -236,7 +236,7 @@ static void on_timeout(void *ctx)
 int sr_api_embed_start(struct sr_api_embed **out, struct sr_buf *body,
                        const struct sr_api_embed_options *options)
 {
-    struct sr_exchange_env env = {.post = post, .ctx = options->loop};
+    struct sr_exchange_env env = {.struct_size = sizeof env, .post = post, .ctx = options->loop};
     struct sr_workers *workers = sr_runtime_workers(options->runtime);
     *out = NULL;
     if (!workers)

@@ -60,7 +60,7 @@ static void work_arrive(struct sr_message *message, bool closed)
 int sr_api_work_start(struct sr_api_work **out, struct sr_buf *body,
                       const struct sr_api_work_options *options)
 {
-    struct sr_exchange_env env = {.post = post, .ctx = options->loop};
+    struct sr_exchange_env env = {.struct_size = sizeof env, .post = post, .ctx = options->loop};
     struct sr_workers *workers = sr_runtime_workers(options->runtime);
     *out = NULL;
     if (!workers)

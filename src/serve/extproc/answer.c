@@ -255,6 +255,7 @@ void sr_extproc_answer_head(struct sr_extproc_core *core, const struct sr_extpro
     struct sr_extproc_reply reply = {.phase = SR_EXTPROC_RESPONSE_HEADERS};
     struct sr_header_edits *edits = &core->answer_edits;
     sr_extproc_learn(core, message, status_of(message));
+    edits->struct_size = sizeof *edits;
     sr_exchange_answer_head(core->exchange, status_of(message), message->headers, message->n_headers, edits);
     if (is_duplex(core) && !message->end_of_stream && sr_exchange_answer_held(core->exchange)) {
         core->answer_head_pending = true;

@@ -90,7 +90,8 @@ static uint64_t passing_max(const struct sr_extproc_core *core)
 
 static bool make_exchange(struct sr_extproc_core *core, const struct sr_extproc_message *message)
 {
-    struct sr_request_head head = {.door = SR_DOOR_EXTPROC,
+    struct sr_request_head head = {.struct_size = sizeof head,
+                                   .door = SR_DOOR_EXTPROC,
                                    .method = message->method,
                                    .target = message->path,
                                    .headers = message->headers,
@@ -104,8 +105,11 @@ static bool make_exchange(struct sr_extproc_core *core, const struct sr_extproc_
             head.peer = message->headers[i].value;
         }
     }
-    struct sr_exchange_env env = {
-        .post = post, .ready = on_ready, .answer_ready = on_answer_ready, .ctx = core};
+    struct sr_exchange_env env = {.struct_size = sizeof env,
+                                  .post = post,
+                                  .ready = on_ready,
+                                  .answer_ready = on_answer_ready,
+                                  .ctx = core};
     core->exchange = sr_exchange_new(core->options.runtime, &head, core->options.ops->post ? &env : NULL);
     core->path = sr_arena_dup(&core->arena, message->path);
     return core->exchange && core->path.p && sr_extproc_keep_subset(core, message);

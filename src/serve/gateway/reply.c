@@ -189,7 +189,7 @@ static bool keep_head(struct sr_call *call, struct sr_header *headers, size_t co
 
 void sr_call_answer_head(struct sr_call *call, const struct sr_http_head *head)
 {
-    struct sr_header_edits edits = {0};
+    struct sr_header_edits edits = {.struct_size = sizeof edits};
     sr_exchange_answer_head(call->exchange, head->status, head->headers, head->header_count, &edits);
     size_t room = head->header_count + edits.n_set + HELD_HEADERS_MAX;
     struct sr_header *headers = sr_arena_alloc(sr_http_request_arena(call->request), room * sizeof *headers);

@@ -149,15 +149,19 @@ static struct sr_call *call_new(struct sr_gateway_door *door, struct sr_http_req
     }
     call->gateway = gateway;
     call->request = request;
-    struct sr_request_head asked = {.door = SR_DOOR_GATEWAY,
+    struct sr_request_head asked = {.struct_size = sizeof asked,
+                                    .door = SR_DOOR_GATEWAY,
                                     .method = head->method,
                                     .target = origin_form(head, sr_http_request_arena(request)),
                                     .headers = head->headers,
                                     .n_headers = head->header_count,
                                     .peer = sr_bytes_str(sr_http_request_peer(request)),
                                     .has_body = head->has_body};
-    struct sr_exchange_env env = {
-        .post = post, .ready = on_ready, .answer_ready = on_answer_ready, .ctx = call};
+    struct sr_exchange_env env = {.struct_size = sizeof env,
+                                  .post = post,
+                                  .ready = on_ready,
+                                  .answer_ready = on_answer_ready,
+                                  .ctx = call};
     call->exchange = sr_exchange_new(gateway->options.runtime, &asked, &env);
     if (!call->exchange) {
         return NULL;

@@ -26,7 +26,8 @@ static struct sr_header *upstream_headers(struct sr_call *call, size_t *count)
                        sr_forward_client(head, sr_http_request_peer(call->request), arena));
     }
     struct sr_header *out = sr_arena_alloc(arena, (head->header_count + forward.n_set) * sizeof *out);
-    struct sr_header_edits edits = {forward.set, forward.n_set, forward.remove, forward.n_remove};
+    struct sr_header_edits edits = {
+        .set = forward.set, .n_set = forward.n_set, .remove = forward.remove, .n_remove = forward.n_remove};
     if (out) {
         *count = sr_forward_merge(out, head, &edits);
     }

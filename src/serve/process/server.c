@@ -151,7 +151,8 @@ static void wait_for_end(struct sr_server *server, int signals)
 static int open_runtime(struct sr_server *server, char *error, size_t error_size)
 {
     const char *api = server->options->api;
-    struct sr_runtime_options options = {.lenient = server->options->lenient,
+    struct sr_runtime_options options = {.struct_size = sizeof options,
+                                         .lenient = server->options->lenient,
                                          .encoder = !api || strcmp(api, "off") != 0};
     server->runtime = sr_runtime_open(server->options->config, &options, error, error_size);
     if (!server->runtime) {
