@@ -210,7 +210,7 @@ SR_API void sr_ticket_begin(sr_ticket *ticket, size_t target);
 enum sr_ticket_event {
     SR_TICKET_UNREACHABLE, /* it could not be connected to: it is chosen last for some seconds */
     SR_TICKET_ANSWERED,    /* the head of its answer is there, whatever it says: it can be reached */
-    SR_TICKET_BROKE_OFF,   /* its answer is not complete */
+    SR_TICKET_LOST,        /* its answer is not complete */
 };
 
 /* What became of the request at `targets[target]`. `status`: of an answer; 0 = not known. */

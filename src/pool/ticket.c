@@ -148,7 +148,7 @@ void sr_ticket_report(sr_ticket *ticket, size_t target, enum sr_ticket_event eve
             atomic_store_explicit(&worker->cooldown_until_ns, 0, memory_order_relaxed);
         }
         break;
-    case SR_TICKET_BROKE_OFF:
+    case SR_TICKET_LOST:
         break; /* it can be reached: no reason for a cooldown */
     }
 }

@@ -235,7 +235,7 @@ static void test_cooldown(void **state)
             worker->cooldown_until_ns = before;
         } else {
             report_once(&s, group, 0, SR_TICKET_UNREACHABLE);
-            report_once(&s, group, 0, SR_TICKET_BROKE_OFF);
+            report_once(&s, group, 0, SR_TICKET_LOST);
             assert_true(worker->cooldown_until_ns > before);
             report_once(&s, group, 0, SR_TICKET_ANSWERED);
         }

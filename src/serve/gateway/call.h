@@ -30,7 +30,7 @@ enum sr_call_stage {
     SR_CALL_FINISHED,  /* all of the answer was given to the server, or the client is gone */
 };
 
-struct sr_gateway_door {
+struct sr_gateway_listener {
     struct sr_gateway *gateway;
     struct sr_http_server *server;
     uint64_t timeout_ms;
@@ -81,8 +81,8 @@ struct sr_gateway {
     const struct sr_config *config;
     struct sr_client *client;
     struct sr_metrics *metrics;
-    struct sr_gateway_door doors[SR_GATEWAY_DOORS_MAX];
-    size_t n_doors;
+    struct sr_gateway_listener listeners[SR_GATEWAY_LISTENERS_MAX];
+    size_t n_listeners;
     struct sr_call *calls;
     size_t active;
     bool draining;
@@ -100,7 +100,7 @@ void sr_call_cancel(struct sr_call *call);
 
 /* ---- request.c: the client's half ---- */
 
-/* Of a door: `ctx` is its struct sr_gateway_door. */
+/* Of a listener: `ctx` is its struct sr_gateway_listener. */
 extern const struct sr_http_handler sr_gateway_handler;
 
 /* ---- upstream.c: from the verdict to the upstream's events ---- */

@@ -24,8 +24,8 @@ static void on_gauges(void *ctx)
 {
     struct sr_gateway *gateway = ctx;
     size_t connections = 0;
-    for (size_t i = 0; i < gateway->n_doors; i++) {
-        connections += sr_http_server_connections(gateway->doors[i].server);
+    for (size_t i = 0; i < gateway->n_listeners; i++) {
+        connections += sr_http_server_connections(gateway->listeners[i].server);
     }
     size_t idle = connections > gateway->active ? connections - gateway->active : 0;
     size_t pooled = sr_client_idle(gateway->client);
@@ -70,8 +70,8 @@ void sr_gateway_free(struct sr_gateway *gateway)
     if (!gateway) {
         return;
     }
-    for (size_t i = 0; i < gateway->n_doors; i++) {
-        sr_http_server_free(gateway->doors[i].server);
+    for (size_t i = 0; i < gateway->n_listeners; i++) {
+        sr_http_server_free(gateway->listeners[i].server);
     }
     sr_timer_stop(&gateway->gauges);
     sr_client_free(gateway->client);
@@ -94,15 +94,15 @@ struct sr_http_server_settings sr_gateway_server_settings(const struct sr_config
 
 int sr_gateway_listen(struct sr_gateway *gateway, int fd, sr_tls_context *tls, uint64_t timeout_ms)
 {
-    assert(gateway->n_doors < SR_GATEWAY_DOORS_MAX);
-    struct sr_gateway_door *door = &gateway->doors[gateway->n_doors];
-    *door = (struct sr_gateway_door){.gateway = gateway, .timeout_ms = timeout_ms};
+    assert(gateway->n_listeners < SR_GATEWAY_LISTENERS_MAX);
+    struct sr_gateway_listener *listener = &gateway->listeners[gateway->n_listeners];
+    *listener = (struct sr_gateway_listener){.gateway = gateway, .timeout_ms = timeout_ms};
     struct sr_http_server_settings settings =
         sr_gateway_server_settings(gateway->config, gateway->options.loops);
-    int rc = sr_http_server_new(&door->server, gateway->options.loop, fd, tls, &settings, &sr_gateway_handler,
-                                door);
+    int rc = sr_http_server_new(&listener->server, gateway->options.loop, fd, tls, &settings,
+                                &sr_gateway_handler, listener);
     if (rc == SR_OK) {
-        gateway->n_doors++;
+        gateway->n_listeners++;
     }
     return rc;
 }
@@ -112,17 +112,17 @@ void sr_gateway_configure(struct sr_gateway *gateway, const struct sr_config *co
     sr_config_unref(gateway->config);
     gateway->config = sr_config_ref(config);
     struct sr_http_server_settings settings = sr_gateway_server_settings(config, gateway->options.loops);
-    for (size_t i = 0; i < gateway->n_doors; i++) {
-        sr_http_server_set(gateway->doors[i].server, &settings);
-        sr_http_server_set_tls(gateway->doors[i].server, tls);
+    for (size_t i = 0; i < gateway->n_listeners; i++) {
+        sr_http_server_set(gateway->listeners[i].server, &settings);
+        sr_http_server_set_tls(gateway->listeners[i].server, tls);
     }
 }
 
 void sr_gateway_drain(struct sr_gateway *gateway)
 {
     gateway->draining = true;
-    for (size_t i = 0; i < gateway->n_doors; i++) {
-        sr_http_server_drain(gateway->doors[i].server);
+    for (size_t i = 0; i < gateway->n_listeners; i++) {
+        sr_http_server_drain(gateway->listeners[i].server);
     }
 }
 

@@ -33,15 +33,15 @@ int sr_gateway_new(struct sr_gateway **out, const struct sr_gateway_options *opt
  */
 void sr_gateway_free(struct sr_gateway *gateway);
 
-#define SR_GATEWAY_DOORS_MAX 16
+#define SR_GATEWAY_LISTENERS_MAX 16
 
 /* Serves `fd` (from sr_listen_open; owned from now on, also on failure). `tls` NULL: plain. `timeout_ms`
- * bounds a whole exchange, 0 = no bound. At most SR_GATEWAY_DOORS_MAX. */
+ * bounds a whole exchange, 0 = no bound. At most SR_GATEWAY_LISTENERS_MAX. */
 int sr_gateway_listen(struct sr_gateway *gateway, int fd, sr_tls_context *tls,
                       uint64_t timeout_ms) SR_WARN_UNUSED;
 
 /* A configuration was loaded: its limits hold from the next request on. Takes a reference of its own. New
- * connections of TLS doors use `tls`; plain doors stay plain. */
+ * connections of TLS listeners use `tls`; plain ones stay plain. */
 void sr_gateway_configure(struct sr_gateway *gateway, const struct sr_config *config, sr_tls_context *tls);
 
 /* Stops accepting, lets requests in progress finish; /ready says 503 from now on. */

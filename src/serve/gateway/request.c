@@ -139,9 +139,9 @@ static struct sr_bytes origin_form(const struct sr_http_head *head, struct sr_ar
                                         head->query.n ? "?" : "", (int)head->query.n, head->query.p));
 }
 
-static struct sr_call *call_new(struct sr_gateway_door *door, struct sr_http_request *request)
+static struct sr_call *call_new(struct sr_gateway_listener *listener, struct sr_http_request *request)
 {
-    struct sr_gateway *gateway = door->gateway;
+    struct sr_gateway *gateway = listener->gateway;
     const struct sr_http_head *head = sr_http_request_head(request);
     struct sr_call *call = sr_arena_calloc(sr_http_request_arena(request), 1, sizeof *call);
     if (!call) {
@@ -169,8 +169,8 @@ static struct sr_call *call_new(struct sr_gateway_door *door, struct sr_http_req
     call->upstream_length = -1;
     sr_buf_init(&call->out, SR_CALL_COALESCE);
     sr_timer_init(&call->timer, gateway->options.loop, on_timer, call);
-    if (door->timeout_ms != 0) {
-        call->deadline_ns = sr_http_request_started_ns(request) + door->timeout_ms * SR_NS_PER_MS;
+    if (listener->timeout_ms != 0) {
+        call->deadline_ns = sr_http_request_started_ns(request) + listener->timeout_ms * SR_NS_PER_MS;
         sr_call_arm(call);
     }
     link_call(gateway, call);
@@ -179,14 +179,14 @@ static struct sr_call *call_new(struct sr_gateway_door *door, struct sr_http_req
 
 static void on_request(void *ctx, struct sr_http_request *request)
 {
-    struct sr_gateway_door *door = ctx;
-    if (answer_locally(door->gateway, request)) {
+    struct sr_gateway_listener *listener = ctx;
+    if (answer_locally(listener->gateway, request)) {
         return;
     }
-    struct sr_call *call = call_new(door, request);
+    struct sr_call *call = call_new(listener, request);
     if (!call) {
-        count_refused(door->gateway, 503);
-        sr_runtime_log_refused(door->gateway->options.runtime, SR_DOOR_GATEWAY,
+        count_refused(listener->gateway, 503);
+        sr_runtime_log_refused(listener->gateway->options.runtime, SR_DOOR_GATEWAY,
                                sr_bytes_str(sr_http_request_peer(request)), 503, "out of memory");
         answer_error(request, 503, "The server is out of memory.");
         return;
@@ -305,27 +305,27 @@ static const char *explain_fault(const struct sr_gateway *gateway, int status, c
 static struct sr_bytes on_error_body(void *ctx, int status, const char *reason, const char *peer,
                                      const struct sr_http_head *head, struct sr_buf *body)
 {
-    struct sr_gateway_door *door = ctx;
-    const struct sr_call *call = head ? door->gateway->calls : NULL;
+    struct sr_gateway_listener *listener = ctx;
+    const struct sr_call *call = head ? listener->gateway->calls : NULL;
     while (call && sr_http_request_head(call->request) != head) {
         call = call->next;
     }
     if (!call) {
-        count_refused(door->gateway, status);
-        sr_runtime_log_refused(door->gateway->options.runtime, SR_DOOR_GATEWAY, sr_bytes_str(peer), status,
-                               reason);
+        count_refused(listener->gateway, status);
+        sr_runtime_log_refused(listener->gateway->options.runtime, SR_DOOR_GATEWAY, sr_bytes_str(peer),
+                               status, reason);
     }
     char text[256];
-    return sr_local_error(body, status, NULL, NULL, explain_fault(door->gateway, status, reason, text));
+    return sr_local_error(body, status, NULL, NULL, explain_fault(listener->gateway, status, reason, text));
 }
 
 static void on_drained(void *ctx)
 {
-    struct sr_gateway_door *door = ctx;
-    struct sr_gateway *gateway = door->gateway;
-    door->drained = true;
-    for (size_t i = 0; i < gateway->n_doors; i++) {
-        if (!gateway->doors[i].drained) {
+    struct sr_gateway_listener *listener = ctx;
+    struct sr_gateway *gateway = listener->gateway;
+    listener->drained = true;
+    for (size_t i = 0; i < gateway->n_listeners; i++) {
+        if (!gateway->listeners[i].drained) {
             return;
         }
     }

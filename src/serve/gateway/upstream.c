@@ -212,7 +212,7 @@ static void on_upstream_failed(void *ctx, const struct sr_client_error *error)
         return;
     }
     if (call->stage == SR_CALL_ANSWERING) {
-        report(call, SR_TICKET_BROKE_OFF, 0);
+        report(call, SR_TICKET_LOST, 0);
         if (!call->answer_given) {
             sr_call_answer_lost(call, reason_of(error));
         }

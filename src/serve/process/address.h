@@ -1,5 +1,5 @@
 /*
- * Addresses of doors as people write them on a command line.
+ * Addresses of listeners as people write them on a command line.
  */
 #ifndef SR_SERVE_PROCESS_ADDRESS_H
 #define SR_SERVE_PROCESS_ADDRESS_H

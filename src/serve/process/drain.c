@@ -36,7 +36,7 @@ static void drain_loop(struct sr_message *self, bool closed)
 bool sr_server_drain(struct sr_server *server)
 {
     atomic_store(&server->draining, true);
-    int doors = (server->n_doors > 0 ? 1 : 0) + (server->extproc.address.off ? 0 : 1);
+    int doors = (server->n_listeners > 0 ? 1 : 0) + (server->extproc.address.off ? 0 : 1);
     if (doors == 0) {
         return false;
     }

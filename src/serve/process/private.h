@@ -1,5 +1,5 @@
 /*
- * The server's parts, shared by server.c (life), doors.c (addresses and listeners), drain.c and
+ * The server's parts, shared by server.c (life), listeners.c (addresses and listeners), drain.c and
  * server_reload.c.
  */
 #ifndef SR_SERVE_PROCESS_PRIVATE_H
@@ -16,7 +16,7 @@
 
 #define SR_SERVER_LOOPS_MAX 256
 
-struct sr_server_door {
+struct sr_server_listener {
     char name[64]; /* of the listener; may be empty */
     struct sr_address address;
     uint64_t timeout_ms;
@@ -40,9 +40,9 @@ struct sr_server {
     struct sr_upstream_tls *upstream_tls;
     struct sr_server_loop loops[SR_SERVER_LOOPS_MAX];
     int n_loops;
-    struct sr_server_door doors[SR_GATEWAY_DOORS_MAX];
-    size_t n_doors;
-    struct sr_server_door extproc;
+    struct sr_server_listener listeners[SR_GATEWAY_LISTENERS_MAX];
+    size_t n_listeners;
+    struct sr_server_listener extproc;
     bool tls, extproc_tls; /* the doors speak it */
     struct sr_address api_address, metrics_address;
     struct sr_api *api, *metrics;
@@ -53,12 +53,11 @@ struct sr_server {
     struct sr_err err;
 };
 
-/* Opens every listening socket and makes the gateways and admin listeners on the loops, which must not run
- * yet.
+/* Opens every listening socket and makes the doors and admin listeners on the loops, which must not run yet.
  */
-int sr_server_open_doors(struct sr_server *server) SR_WARN_UNUSED;
+int sr_server_listen(struct sr_server *server) SR_WARN_UNUSED;
 
-/* One log line for each door. */
+/* One log line for each listener. */
 void sr_server_announce(struct sr_server *server);
 
 /* The server's certificate as `config` has it: *out is NULL for plain. */

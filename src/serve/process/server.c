@@ -163,7 +163,7 @@ static int open_runtime(struct sr_server *server, char *error, size_t error_size
     return rc == SR_OK ? sr_upstream_tls_load(server->upstream_tls, server->config, &server->err) : rc;
 }
 
-/* The file is watched before any door answers: a client of a door may change it. */
+/* The file is watched before any listener answers: a client of one may change it. */
 static int start(struct sr_server *server, char *error, size_t error_size)
 {
     int rc = open_runtime(server, error, error_size);
@@ -173,7 +173,7 @@ static int start(struct sr_server *server, char *error, size_t error_size)
                               : make_loops(server);
     }
     if (rc == SR_OK) {
-        rc = sr_server_open_doors(server);
+        rc = sr_server_listen(server);
     }
     if (rc == SR_OK) {
         rc =
@@ -189,11 +189,11 @@ static int start(struct sr_server *server, char *error, size_t error_size)
 }
 
 /* Those that were not handed on. */
-static void close_sockets(const struct sr_server *server, const struct sr_server_door *door)
+static void close_sockets(const struct sr_server *server, const struct sr_server_listener *listener)
 {
     for (int at = 0; at < server->n_loops; at++) {
-        if (door->fds[at] >= 0) {
-            close(door->fds[at]);
+        if (listener->fds[at] >= 0) {
+            close(listener->fds[at]);
         }
     }
 }
@@ -214,8 +214,8 @@ static void end(struct sr_server *server)
     for (int i = 0; i < server->n_loops; i++) {
         sr_loop_free(server->loops[i].loop);
     }
-    for (size_t i = 0; i < server->n_doors; i++) {
-        close_sockets(server, &server->doors[i]);
+    for (size_t i = 0; i < server->n_listeners; i++) {
+        close_sockets(server, &server->listeners[i]);
     }
     close_sockets(server, &server->extproc);
     sr_upstream_tls_free(server->upstream_tls);

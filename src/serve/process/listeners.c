@@ -1,4 +1,4 @@
-/* From addresses to listening sockets, and from those to doors on the loops. */
+/* From addresses to listening sockets, and from those to doors and admin listeners on the loops. */
 #include "base/clock.h"
 #include "base/log.h"
 #include "net/loop/sock.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A taken port is the commonest mistake: say which flag moves the door. */
+/* A taken port is the commonest mistake: say which flag moves the listener. */
 static int open_sockets(struct sr_server *server, struct sr_address *address, size_t count, int *fds,
                         const char *flag)
 {
@@ -40,29 +40,30 @@ static int gateway_addresses(struct sr_server *server)
 {
     const struct sr_config *config = server->config;
     if (server->options->gateway) {
-        struct sr_server_door *door = &server->doors[0];
-        int rc = parse(server, &door->address, server->options->gateway, "gateway");
-        server->n_doors = rc == SR_OK && !door->address.off ? 1 : 0;
-        door->timeout_ms = config->n_listeners > 0 ? config->listeners[0].timeout_ms : 0;
+        struct sr_server_listener *listener = &server->listeners[0];
+        int rc = parse(server, &listener->address, server->options->gateway, "gateway");
+        server->n_listeners = rc == SR_OK && !listener->address.off ? 1 : 0;
+        listener->timeout_ms = config->n_listeners > 0 ? config->listeners[0].timeout_ms : 0;
         return rc;
     }
     if (config->n_listeners == 0) {
-        server->doors[0].address = (struct sr_address){.host = "127.0.0.1", .port = SR_SERVER_GATEWAY_PORT};
-        server->n_doors = 1;
+        server->listeners[0].address =
+            (struct sr_address){.host = "127.0.0.1", .port = SR_SERVER_GATEWAY_PORT};
+        server->n_listeners = 1;
         return SR_OK;
     }
-    if (config->n_listeners > SR_GATEWAY_DOORS_MAX) {
-        return sr_err_set(&server->err, SR_ELIMIT, "more than %d listeners", SR_GATEWAY_DOORS_MAX);
+    if (config->n_listeners > SR_GATEWAY_LISTENERS_MAX) {
+        return sr_err_set(&server->err, SR_ELIMIT, "more than %d listeners", SR_GATEWAY_LISTENERS_MAX);
     }
     for (size_t i = 0; i < config->n_listeners; i++) {
-        const struct sr_config_listener *listener = &config->listeners[i];
-        struct sr_server_door *door = &server->doors[i];
-        snprintf(door->name, sizeof door->name, "%s", listener->name);
-        door->address.port = listener->port;
-        door->timeout_ms = listener->timeout_ms;
-        snprintf(door->address.host, sizeof door->address.host, "%s", listener->address);
+        const struct sr_config_listener *wanted = &config->listeners[i];
+        struct sr_server_listener *listener = &server->listeners[i];
+        snprintf(listener->name, sizeof listener->name, "%s", wanted->name);
+        listener->address.port = wanted->port;
+        listener->timeout_ms = wanted->timeout_ms;
+        snprintf(listener->address.host, sizeof listener->address.host, "%s", wanted->address);
     }
-    server->n_doors = config->n_listeners;
+    server->n_listeners = config->n_listeners;
     return SR_OK;
 }
 
@@ -83,13 +84,13 @@ static int start_gateways(struct sr_server *server)
     sr_tls_context *tls;
     int rc = sr_server_tls(server->config, &tls, &server->err);
     server->tls = tls != NULL;
-    for (size_t i = 0; i < server->n_doors && rc == SR_OK; i++) {
-        rc = open_sockets(server, &server->doors[i].address, (size_t)server->n_loops, server->doors[i].fds,
-                          "gateway");
+    for (size_t i = 0; i < server->n_listeners && rc == SR_OK; i++) {
+        rc = open_sockets(server, &server->listeners[i].address, (size_t)server->n_loops,
+                          server->listeners[i].fds, "gateway");
         for (int at = 0; at < server->n_loops && rc == SR_OK; at++) {
-            int fd = server->doors[i].fds[at];
-            server->doors[i].fds[at] = -1;
-            rc = sr_gateway_listen(server->loops[at].gateway, fd, tls, server->doors[i].timeout_ms);
+            int fd = server->listeners[i].fds[at];
+            server->listeners[i].fds[at] = -1;
+            rc = sr_gateway_listen(server->loops[at].gateway, fd, tls, server->listeners[i].timeout_ms);
         }
     }
     sr_tls_context_unref(tls);
@@ -98,15 +99,15 @@ static int start_gateways(struct sr_server *server)
 
 static int start_extproc(struct sr_server *server)
 {
-    struct sr_server_door *door = &server->extproc;
-    if (door->address.off) {
+    struct sr_server_listener *listener = &server->extproc;
+    if (listener->address.off) {
         return SR_OK;
     }
     sr_tls_context *tls;
     int rc = sr_extproc_tls(server->config, &tls, &server->err);
     server->extproc_tls = tls != NULL;
     if (rc == SR_OK) {
-        rc = open_sockets(server, &door->address, (size_t)server->n_loops, door->fds, "extproc");
+        rc = open_sockets(server, &listener->address, (size_t)server->n_loops, listener->fds, "extproc");
     }
     for (int at = 0; at < server->n_loops && rc == SR_OK; at++) {
         struct sr_extproc_options options = {.loop = server->loops[at].loop,
@@ -115,16 +116,16 @@ static int start_extproc(struct sr_server *server)
                                              .loops = server->n_loops,
                                              .drained = sr_server_drained,
                                              .ctx = server};
-        int fd = door->fds[at];
-        door->fds[at] = -1;
+        int fd = listener->fds[at];
+        listener->fds[at] = -1;
         rc = sr_extproc_new(&server->loops[at].extproc, fd, tls, &options);
     }
     sr_tls_context_unref(tls);
     return rc;
 }
 
-static int start_small_door(struct sr_server *server, struct sr_api **out, struct sr_address *address,
-                            enum sr_api_kind kind, const char *flag)
+static int start_admin_listener(struct sr_server *server, struct sr_api **out, struct sr_address *address,
+                                enum sr_api_kind kind, const char *flag)
 {
     if (address->off) {
         return SR_OK;
@@ -141,11 +142,11 @@ static int start_small_door(struct sr_server *server, struct sr_api **out, struc
     return sr_api_new(out, fd, &options);
 }
 
-int sr_server_open_doors(struct sr_server *server)
+int sr_server_listen(struct sr_server *server)
 {
     const struct sr_server_options *options = server->options;
-    for (size_t i = 0; i < SR_GATEWAY_DOORS_MAX; i++) {
-        memset(server->doors[i].fds, -1, sizeof server->doors[i].fds);
+    for (size_t i = 0; i < SR_GATEWAY_LISTENERS_MAX; i++) {
+        memset(server->listeners[i].fds, -1, sizeof server->listeners[i].fds);
     }
     int rc = gateway_addresses(server);
     if (rc == SR_OK) {
@@ -166,10 +167,11 @@ int sr_server_open_doors(struct sr_server *server)
         rc = start_extproc(server);
     }
     if (rc == SR_OK) {
-        rc = start_small_door(server, &server->api, &server->api_address, SR_API_MAIN, "api");
+        rc = start_admin_listener(server, &server->api, &server->api_address, SR_API_MAIN, "api");
     }
     if (rc == SR_OK) {
-        rc = start_small_door(server, &server->metrics, &server->metrics_address, SR_API_METRICS, "metrics");
+        rc = start_admin_listener(server, &server->metrics, &server->metrics_address, SR_API_METRICS,
+                                  "metrics");
     }
     return rc;
 }
@@ -186,9 +188,9 @@ static void announce(const struct sr_server *server, const char *name, const cha
 void sr_server_announce(struct sr_server *server)
 {
     const char *scheme = server->tls ? "https" : "http";
-    for (size_t i = 0; i < server->n_doors; i++) {
-        const char *name = server->doors[i].name;
-        announce(server, name[0] ? name : "gateway", scheme, &server->doors[i].address);
+    for (size_t i = 0; i < server->n_listeners; i++) {
+        const char *name = server->listeners[i].name;
+        announce(server, name[0] ? name : "gateway", scheme, &server->listeners[i].address);
     }
     if (!server->extproc.address.off) {
         announce(server, "extproc", server->extproc_tls ? "grpcs" : "grpc", &server->extproc.address);
