@@ -48,7 +48,7 @@ enum sr_answer_at {
     SR_ANSWER_ID = 1,
     SR_ANSWER_MODEL,
     SR_ANSWER_CREATED,
-    SR_ANSWER_USAGE, /* the object; its counts: */
+    SR_ANSWER_USAGE, /* the object; from here to SR_ANSWER_CHOICES: what tells the usage */
     SR_ANSWER_PROMPT_TOKENS,
     SR_ANSWER_COMPLETION_TOKENS,
     SR_ANSWER_CACHED_TOKENS,
@@ -77,6 +77,11 @@ enum sr_class {
 struct sr_dialect_table {
     const struct sr_path_spec *specs; /* path, SR_AT_* or SR_ANSWER_*, class */
     size_t n;
+};
+
+/* A dialect's table of answers, compiled: all of it, and the members that tell the usage alone. */
+struct sr_answer_paths {
+    struct sr_paths *all, *counts;
 };
 
 /* An error for a client. */

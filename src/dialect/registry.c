@@ -14,7 +14,8 @@ static const struct sr_dialect_ops *const dialects[] = {
 
 struct sr_dialect_paths {
     struct {
-        struct sr_paths *request, *answer;
+        struct sr_paths *request;
+        struct sr_answer_paths answer;
     } of[DIALECTS];
 };
 
@@ -34,17 +35,35 @@ static size_t number_of(const struct sr_dialect_ops *dialect)
     return i;
 }
 
+/* The rows of a table of answers that tell the usage. */
+static int compile_counts(struct sr_paths **out, const struct sr_dialect_table *table, struct sr_err *err)
+{
+    struct sr_path_spec *specs = sr_mem_calloc(table->n + 1, sizeof *specs);
+    size_t n = 0;
+    if (!specs)
+        return SR_ENOMEM;
+    for (size_t i = 0; i < table->n; i++)
+        if (table->specs[i].id >= SR_ANSWER_USAGE && table->specs[i].id <= SR_ANSWER_CHOICES)
+            specs[n++] = table->specs[i];
+    int rc = sr_paths_new(out, specs, n, err);
+    sr_mem_free(specs);
+    return rc;
+}
+
 /* Dialects that share a table share what is compiled of it. */
 static int compile_answer(struct sr_dialect_paths *paths, size_t number, struct sr_err *err)
 {
     const struct sr_dialect_table *table = &dialects[number]->answer;
+    struct sr_answer_paths *answer = &paths->of[number].answer;
     for (size_t i = 0; i < number; i++) {
         if (dialects[i]->answer.specs != table->specs)
             continue;
-        paths->of[number].answer = sr_paths_ref(paths->of[i].answer);
+        answer->all = sr_paths_ref(paths->of[i].answer.all);
+        answer->counts = sr_paths_ref(paths->of[i].answer.counts);
         return SR_OK;
     }
-    return sr_paths_new(&paths->of[number].answer, table->specs, table->n, err);
+    int rc = sr_paths_new(&answer->all, table->specs, table->n, err);
+    return rc ? rc : compile_counts(&answer->counts, table, err);
 }
 
 int sr_dialect_paths_new(struct sr_dialect_paths **out, struct sr_err *err)
@@ -68,7 +87,8 @@ void sr_dialect_paths_free(struct sr_dialect_paths *paths)
 {
     for (size_t i = 0; paths && i < DIALECTS; i++) {
         sr_paths_unref(paths->of[i].request);
-        sr_paths_unref(paths->of[i].answer);
+        sr_paths_unref(paths->of[i].answer.all);
+        sr_paths_unref(paths->of[i].answer.counts);
     }
     sr_mem_free(paths);
 }
@@ -79,8 +99,8 @@ struct sr_paths *sr_dialect_request_paths(const struct sr_dialect_paths *paths,
     return paths->of[number_of(dialect)].request;
 }
 
-struct sr_paths *sr_dialect_answer_paths(const struct sr_dialect_paths *paths,
-                                         const struct sr_dialect_ops *dialect)
+const struct sr_answer_paths *sr_dialect_answer_paths(const struct sr_dialect_paths *paths,
+                                                      const struct sr_dialect_ops *dialect)
 {
-    return paths->of[number_of(dialect)].answer;
+    return &paths->of[number_of(dialect)].answer;
 }

@@ -25,7 +25,7 @@ void sr_dialect_paths_free(struct sr_dialect_paths *paths);
 /* Of one dialect; they live as long as `paths`. */
 struct sr_paths *sr_dialect_request_paths(const struct sr_dialect_paths *paths,
                                           const struct sr_dialect_ops *dialect);
-struct sr_paths *sr_dialect_answer_paths(const struct sr_dialect_paths *paths,
-                                         const struct sr_dialect_ops *dialect);
+const struct sr_answer_paths *sr_dialect_answer_paths(const struct sr_dialect_paths *paths,
+                                                      const struct sr_dialect_ops *dialect);
 
 #endif

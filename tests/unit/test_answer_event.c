@@ -24,7 +24,8 @@ static void open_event(struct kit *kit, const char *stream)
     sr_sse_frames_init(&kit->frames, 4096);
     assert_int_equal(sr_sse_frames_next(&kit->frames, &in, &frame), SR_OK);
     sr_answer_event_init(&kit->event, &frame, &sr_dialect_chat,
-                         sr_dialect_answer_paths(kit->paths, &sr_dialect_chat), &kit->arena, &kit->before);
+                         sr_dialect_answer_paths(kit->paths, &sr_dialect_chat)->all, &kit->arena,
+                         &kit->before);
 }
 
 static void close_event(struct kit *kit)

@@ -35,7 +35,8 @@ static void test_tables(void **state)
     for (size_t i = 0; i < ALL; i++) {
         const struct sr_dialect_ops *d = all[i];
         assert_non_null(sr_dialect_request_paths(paths, d));
-        assert_non_null(sr_dialect_answer_paths(paths, d));
+        assert_non_null(sr_dialect_answer_paths(paths, d)->all);
+        assert_non_null(sr_dialect_answer_paths(paths, d)->counts);
         assert_true(d->name && d->done && d->error && d->error_event && d->completion &&
                     d->completion_stream && d->stream_end);
         for (size_t k = 0; k < d->request.n; k++)

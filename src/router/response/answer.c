@@ -92,12 +92,12 @@ void sr_answer_begin(struct sr_answer *a, const struct sr_answer_head *head)
     a->status = head->status;
     a->mode = head->mode;
     a->dialect = head->dialect;
-    a->paths = head->paths;
     for (size_t i = 0; i < STAGES; i++) {
         unsigned wants = stages[i].ops->wants(state_of(a, i), head);
         a->active |= wants ? UINT32_C(1) << i : 0;
         a->wants |= wants;
     }
+    a->paths = a->wants & SR_WANTS_TEXTS ? head->paths->all : head->paths->counts;
     struct sr_scan_limits limits = sr_scan_limits_defaults();
     limits.max_spans = SR_ANSWER_SPANS_MAX;
     if (a->mode == SR_ANSWER_JSON && sr_scan_new(&a->scan, a->paths, limits, &a->scans))

@@ -35,7 +35,7 @@ static unsigned guard_wants(void *state, const struct sr_answer_head *head)
         return 0;
     bool changes =
         guard->action == SR_RESPONSE_BLOCK || (guard->action == SR_RESPONSE_HEADER && !guard->whole);
-    return SR_WANTS_CHANGES | (changes ? SR_WANTS_LENGTH : 0);
+    return SR_WANTS_CHANGES | SR_WANTS_TEXTS | (changes ? SR_WANTS_LENGTH : 0);
 }
 
 bool sr_response_guard_holds_head(const struct sr_response_guard *guard)

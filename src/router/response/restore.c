@@ -10,7 +10,7 @@ static unsigned restore_wants(void *state, const struct sr_answer_head *head)
     struct sr_restore *restore = state;
     bool any = head->mode != SR_ANSWER_RAW && head->restores && head->restores->n;
     restore->redaction = any ? head->restores : NULL;
-    return any ? SR_WANTS_CHANGES | SR_WANTS_LENGTH : 0;
+    return any ? SR_WANTS_CHANGES | SR_WANTS_TEXTS | SR_WANTS_LENGTH : 0;
 }
 
 void sr_restore_dispose(struct sr_restore *restore)

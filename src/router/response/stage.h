@@ -21,8 +21,8 @@ struct sr_answer_head {
     int status;
     enum sr_answer_mode mode; /* RAW: nothing reads it, for its type, its encoding or its status */
     const struct sr_dialect_ops *dialect;
-    const struct sr_paths *paths; /* of the dialect's answers */
-    bool strip_usage;             /* the client did not ask for the usage that the upstream was asked for */
+    const struct sr_answer_paths *paths; /* of the dialect's answers */
+    bool strip_usage; /* the client did not ask for the usage that the upstream was asked for */
     const struct sr_redaction *restores;        /* values that go back into the answer; NULL: none */
     const struct sr_response_guard_plan *guard; /* NULL: no plugin reads the answer */
 };
@@ -32,7 +32,8 @@ enum {
     SR_WANTS_EVENTS = 1,  /* `event` for each event of a stream; `piece` for each piece of a JSON answer */
     SR_WANTS_CHANGES = 2, /* marks count: events are written one by one, a JSON answer is held until its end,
                              and is one event then */
-    SR_WANTS_LENGTH = 4,  /* the answer's length is not known before its end */
+    SR_WANTS_TEXTS = 4,   /* the spans of texts; without it an event is scanned for its usage alone */
+    SR_WANTS_LENGTH = 8,  /* the answer's length is not known before its end */
 };
 
 /* A piece of a JSON answer, and the spans of all of it so far. */
