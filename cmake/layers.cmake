@@ -2,7 +2,7 @@
 # A layer without sources yet is an interface library, so that the order can be stated from the start.
 function(sr_glob target folder)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.c ${PROJECT_SOURCE_DIR}/${folder}/*.cc)
-  list(FILTER sources EXCLUDE REGEX /noop_extproc/)
+  list(FILTER sources EXCLUDE REGEX "/(noop_extproc|\\.venv)/")
   target_sources(${target} PRIVATE ${sources})
   target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
                              ${PROJECT_SOURCE_DIR})
