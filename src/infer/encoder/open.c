@@ -231,11 +231,3 @@ struct sr_tokenizer *sr_encoder_tokenizer(const struct sr_encoder *encoder)
 {
     return encoder->tokenizer;
 }
-
-int sr_encoder_find_head(const struct sr_encoder *encoder, const char *name)
-{
-    for (size_t i = 0; i < encoder->info.n_heads; i++)
-        if (strcmp(encoder->head_info[i].name, name) == 0)
-            return (int)i;
-    return -1;
-}

@@ -8,6 +8,13 @@
 #include <math.h>
 #include <string.h>
 
+size_t sr_enc_layers_of(const struct sr_encoder *e, const struct sr_encoder_item *item, size_t h)
+{
+    if (e->heads[h].kind == SR_HEAD_EMBEDDING && item->layers)
+        return item->layers;
+    return e->heads[h].layers ? e->heads[h].layers : e->config.layers;
+}
+
 /* The rows area: two slots of group rows (pooled, behind a dense layer), then the logits. */
 static struct sr_rows group_rows(const struct sr_enc_pass *pass, size_t slot, size_t ld)
 {

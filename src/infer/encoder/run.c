@@ -169,13 +169,6 @@ static void run_layer(struct sr_enc_pass *pass, size_t layer, bool first_only)
 
 /* ---- the pass ---- */
 
-size_t sr_enc_layers_of(const struct sr_encoder *e, const struct sr_encoder_item *item, size_t h)
-{
-    if (e->heads[h].kind == SR_HEAD_EMBEDDING && item->layers)
-        return item->layers;
-    return e->heads[h].layers ? e->heads[h].layers : e->config.layers;
-}
-
 static bool asked(const struct sr_enc_pass *pass, const struct sr_encoder_item *item, size_t h)
 {
     return (item->heads >> h & 1) && pass->e->heads[h].trunk == pass->trunk;
