@@ -12,7 +12,6 @@ from callgraph import ROOT
 
 CYCLES_MAX = 10       # entries of tools/call_cycles.txt
 CYCLE_FILES_MAX = 3   # files of an entry
-ROOMS_PENDING = set()  # layers whose rooms still include each other in a circle
 # What each layer may include, besides itself.
 ALLOWED = {"base": set()}
 ALLOWED["observe"] = {"base"}
@@ -121,7 +120,7 @@ def check_rooms(graph):
                 edges[node(unit)].add(node(other))
     rooms = {unit.room for unit in graph.units.values() if unit.room != unit.layer}
     for group in callgraph.components(edges):
-        if rooms & set(group) and group[0].split("/")[0] not in ROOMS_PENDING:
+        if rooms & set(group):
             yield f"src/{group[0].split('/')[0]}: rooms include each other in a circle: {', '.join(group)}"
 
 
