@@ -268,7 +268,7 @@ static void guard_rows(struct sr_bench_table *table, const char *what, const str
 static const struct judged *judged_by(const struct tally *t, const char *name)
 {
     static const struct judged none;
-    int type = sr_signal_finding(sr_bytes_str(name));
+    int type = sr_signal_find_type(sr_bytes_str(name));
     return type < 0 ? &none : &t->judged[type];
 }
 
@@ -388,7 +388,7 @@ static int open_shipped(struct bench *b, bool linear, struct sr_err *err)
     int rc = SR_OK;
     sr_buf_init(&text, 1 << 16);
     for (size_t i = 0; i < sizeof shipped / sizeof shipped[0] && rc == SR_OK; i++) {
-        int type = sr_signal_finding(sr_bytes_str(shipped[i].type));
+        int type = sr_signal_find_type(sr_bytes_str(shipped[i].type));
         sr_buf_clear(&text);
         rc = sr_buf_printf(&text, "%s%s%s", providers, shipped[i].rules, linear ? linear_alone : everything);
         if (rc == SR_OK)

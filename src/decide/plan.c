@@ -12,7 +12,15 @@
 
 #include <stdlib.h>
 
-#define CLASSIFIER_TYPES (UINT32_C(1) << SR_SIGNAL_DOMAIN)
+/* Types whose labels exclude each other: bits. */
+static uint32_t classifier_types(void)
+{
+    uint32_t types = 0;
+    for (int type = 0; type < SR_SIGNAL_TYPES; type++)
+        if (sr_signal_registry[type]->classifies)
+            types |= UINT32_C(1) << type;
+    return types;
+}
 
 typedef bool decision_filter(const struct sr_config_decision *decision);
 
@@ -77,8 +85,9 @@ static int compile_entry(struct sr_plan *plan, struct sr_plan_entry *entry, uint
     for (uint32_t i = entry->first; i < *used; i++)
         if (plan->nodes[i].op == SR_RULE_LEAF)
             entry->types |= UINT32_C(1) << plan->nodes[i].type;
-    entry->by_classifier = entry->types && !(entry->types & ~CLASSIFIER_TYPES);
-    entry->lexical = !(entry->types & CLASSIFIER_TYPES);
+    uint32_t classifiers = classifier_types();
+    entry->by_classifier = entry->types && !(entry->types & ~classifiers);
+    entry->lexical = !(entry->types & classifiers);
     plan->types |= entry->types;
     return SR_OK;
 }

@@ -29,7 +29,7 @@ int sr_rule_count(const struct sr_config_rule *rule, const char *decision, size_
 static int compile_leaf(const struct sr_config_rule *rule, const struct sr_signals *signals,
                         const char *decision, struct sr_rule_node *node, struct sr_err *err)
 {
-    int type = sr_signal_finding(sr_bytes_str(rule->type));
+    int type = sr_signal_find_type(sr_bytes_str(rule->type));
     if (type < 0)
         return sr_err_set(err, SR_ENOENT, "decision `%s`: there is no signal type `%s`", decision,
                           rule->type);

@@ -152,7 +152,7 @@ static void start_routing(sr_exchange *x)
         .runtime = x->runtime,
         .router = x->router,
         .env = &x->env,
-        .bridge = &x->bridge,
+        .mailbox = &x->mailbox,
         .doc = &x->body.doc,
         .automatic = x->body.automatic,
         .model = x->body.model,
@@ -281,8 +281,8 @@ void sr_exchange_timeout(sr_exchange *x)
 static void drop_signals(sr_exchange *x)
 {
     sr_routing_dispose(&x->routing);
-    sr_bridge_detach(x->bridge);
-    x->bridge = NULL;
+    sr_mailbox_close(x->mailbox);
+    x->mailbox = NULL;
 }
 
 /* ---- the verdict and the end ---- */

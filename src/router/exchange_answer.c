@@ -54,7 +54,7 @@ static const struct sr_response_guard_plan *plan_guard(sr_exchange *x, struct sr
         .deadline_ms = x->router->config->global.signal_deadline_ms,
         .runtime = x->runtime,
         .env = &x->env,
-        .bridge = &x->bridge,
+        .mailbox = &x->mailbox,
         .ready = late_result,
         .ctx = x,
     };

@@ -88,10 +88,10 @@ static uint32_t skipped_types(const struct sr_strings *names)
 {
     uint32_t skipped = 0;
     for (int type = 0; type < SR_SIGNAL_TYPES; type++)
-        if (sr_signal_registry[type]->reads_all)
+        if (sr_signal_registry[type]->reads != SR_SIGNAL_READS_TEXT)
             skipped |= 1u << type;
     for (size_t i = 0; i < names->count; i++) {
-        int type = sr_signal_finding(sr_bytes_str(names->items[i]));
+        int type = sr_signal_find_type(sr_bytes_str(names->items[i]));
         if (type >= 0)
             skipped |= 1u << type;
     }
@@ -220,18 +220,18 @@ void sr_signal_brief_feed(struct sr_signal_brief *brief, struct sr_bytes piece)
 }
 
 int sr_signal_input_shorten(struct sr_signal_input *input, struct sr_signals *signals,
-                            struct sr_signal_brief *early)
+                            struct sr_signal_brief *prefetched)
 {
     int rc = SR_OK;
     if (input->text.n > sr_signals_read_whole(signals)) {
-        input->brief = early ? early : sr_signal_brief_new(signals);
-        early = NULL;
+        input->brief = prefetched ? prefetched : sr_signal_brief_new(signals);
+        prefetched = NULL;
         if (input->brief)
             sr_buf_init(&input->brief->text, input->text.n * 2);
         else
             rc = SR_ENOMEM;
     }
-    sr_signal_brief_free(early);
+    sr_signal_brief_free(prefetched);
     return rc;
 }
 

@@ -53,8 +53,8 @@ int sr_signal_input_add_turns(struct sr_signal_input *input, const struct sr_sig
 
 size_t sr_signal_input_bytes(const struct sr_signal_input *input, enum sr_signal_type type)
 {
-    bool guard = type == SR_SIGNAL_JAILBREAK || type == SR_SIGNAL_PII;
-    return guard && input->turns ? (size_t)input->turns->bytes : input->text.n;
+    bool turns = sr_signal_registry[type]->reads == SR_SIGNAL_READS_TURNS;
+    return turns && input->turns ? (size_t)input->turns->bytes : input->text.n;
 }
 
 struct sr_signal_input *sr_signal_input_ref(struct sr_signal_input *input)

@@ -1,24 +1,27 @@
-/* The one list of signal types, and the compiled rules of a configuration. */
+/* The signal types of the list as an array, and the compiled rules of a configuration. */
 #include "base/mem.h"
 #include "signal/types.h"
 
 const struct sr_signal_ops *const sr_signal_registry[SR_SIGNAL_TYPES] = {
-    [SR_SIGNAL_CONTEXT] = &sr_signal_context,
-    [SR_SIGNAL_KEYWORD] = &sr_signal_keyword,
-    [SR_SIGNAL_STRUCTURE] = &sr_signal_structure,
-    [SR_SIGNAL_LANGUAGE] = &sr_signal_language,
-    [SR_SIGNAL_DOMAIN] = &sr_signal_domain,
-    [SR_SIGNAL_JAILBREAK] = &sr_signal_jailbreak,
-    [SR_SIGNAL_PII] = &sr_signal_pii,
-    [SR_SIGNAL_EMBEDDING] = &sr_signal_embedding,
+#define SR_SIGNAL_OPS(TYPE, name) [SR_SIGNAL_##TYPE] = &sr_signal_##name,
+    SR_SIGNAL_LIST(SR_SIGNAL_OPS)
+#undef SR_SIGNAL_OPS
 };
 
-int sr_signal_finding(struct sr_bytes name)
+int sr_signal_find_type(struct sr_bytes name)
 {
     for (int type = 0; type < SR_SIGNAL_TYPES; type++)
         if (sr_bytes_eq(sr_bytes_str(sr_signal_registry[type]->name), name))
             return type;
     return -1;
+}
+
+enum sr_signal_type sr_signal_header_at(int place)
+{
+    int type = 0;
+    while (type + 1 < SR_SIGNAL_TYPES && sr_signal_registry[type]->header_place != place)
+        type++;
+    return (enum sr_signal_type)type;
 }
 
 int sr_signals_new(struct sr_signals **out, const struct sr_config *config, struct sr_model_store *models,
@@ -100,6 +103,14 @@ size_t sr_signals_rules(const struct sr_signals *signals, enum sr_signal_type ty
 const char *sr_signals_rule_name(const struct sr_signals *signals, enum sr_signal_type type, size_t rule)
 {
     return sr_signal_registry[type]->rule_name(signals->sets[type], rule);
+}
+
+const char *sr_signals_rule_description(const struct sr_signals *signals, enum sr_signal_type type,
+                                        size_t rule)
+{
+    const struct sr_signal_ops *ops = sr_signal_registry[type];
+    const char *text = ops->rule_description ? ops->rule_description(signals->sets[type], rule) : NULL;
+    return text ? text : "";
 }
 
 int sr_signals_find_rule(const struct sr_signals *signals, enum sr_signal_type type, struct sr_bytes name)

@@ -2,31 +2,26 @@
  * Signals: what can be known about a request, each computed at most once.
  *
  * A signal type ("keyword", "domain", ...) has a set of configured rules and evaluates all of them in one go.
- * Types are plug points (struct sr_signal_ops) in one explicit registry. A run is started, completes at once
- * or later, and can be cancelled; it never blocks an event loop. Its input is reference-counted, so that
- * work on another thread survives a client that disconnects.
+ * Types are plug points (struct sr_signal_ops) in one explicit registry (signal/registry.h). An evaluation is
+ * started, completes at once or later as a task (base/task.h), and never blocks an event loop. Its input is
+ * reference-counted, so that work on another thread outlives the request.
  */
 #ifndef SR_SIGNAL_SIGNAL_H
 #define SR_SIGNAL_SIGNAL_H
 
 #include "base/arena.h"
-#include "base/mailbox.h"
-#include "base/ref.h"
+#include "base/task.h"
 #include "base/thread.h"
 #include "config/config.h"
 #include "infer/model_store.h"
+#include "signal/registry.h"
 
 /* Index in the registry = bit in a mask. */
 enum sr_signal_type {
-    SR_SIGNAL_CONTEXT,
-    SR_SIGNAL_KEYWORD,
-    SR_SIGNAL_STRUCTURE,
-    SR_SIGNAL_LANGUAGE,
-    SR_SIGNAL_DOMAIN,
-    SR_SIGNAL_JAILBREAK,
-    SR_SIGNAL_PII,
-    SR_SIGNAL_EMBEDDING,
-    SR_SIGNAL_TYPES,
+#define SR_SIGNAL_ENUM(TYPE, name) SR_SIGNAL_##TYPE,
+    SR_SIGNAL_LIST(SR_SIGNAL_ENUM)
+#undef SR_SIGNAL_ENUM
+        SR_SIGNAL_TYPES,
 };
 
 /* The short text of an input: finished once, by the first signal that reads it, on that signal's thread. */
@@ -69,7 +64,7 @@ size_t sr_signals_read_whole(const struct sr_signals *signals);
 
 /* The short text of an input that is still arriving, so that less is left to do when it is there. Begin and
  * feed it as often as wanted, on one thread at a time; sr_signal_input_shorten takes it over. NULL when no
- * signal reads short texts or out of memory. */
+ * signal reads short texts, or when out of memory. */
 struct sr_signal_brief *sr_signal_brief_new(struct sr_signals *signals);
 void sr_signal_brief_free(struct sr_signal_brief *brief); /* NULL is allowed */
 
@@ -78,10 +73,10 @@ void sr_signal_brief_begin(struct sr_signal_brief *brief);
 void sr_signal_brief_feed(struct sr_signal_brief *brief, struct sr_bytes piece);
 
 /* From now on signals that may read a long text compressed do so, when the configuration wants it and the
- * text is long enough. Before the input is shared. Takes `early` over (NULL is allowed); when it does not
- * hold the beginning of this text, the whole text is read later. SR_ENOMEM. */
+ * text is long enough. Before the input is shared. Takes `prefetched` over (NULL is allowed); when it does
+ * not hold the beginning of this text, the whole text is read later. SR_ENOMEM. */
 int sr_signal_input_shorten(struct sr_signal_input *input, struct sr_signals *signals,
-                            struct sr_signal_brief *early) SR_WARN_UNUSED;
+                            struct sr_signal_brief *prefetched) SR_WARN_UNUSED;
 
 /* What compression did, once a signal has read the short text; false when none did or nothing was left out.
  */
@@ -139,13 +134,13 @@ struct sr_signal_result {
     uint64_t scanned_bytes; /* text bytes that were read, of `all_bytes`, by a tier that reads everything */
     uint64_t all_bytes;
     uint64_t
-        neural_bytes; /* of these, what the neural classifier has read besides; 0 where it was not asked */
-    bool neural_late; /* any type: it was settled before the neural classifier had read all; others answered
-                         for the rest */
+        neural_bytes;    /* of these, what the neural classifier has read besides; 0 where it was not asked */
+    bool neural_late;    /* any type: the deadline passed before the neural classifier had read all; others
+                            answered for the rest */
     uint32_t remembered; /* turns whose answer was known from an earlier request */
 };
 
-/* A type's compiled rules; immutable, part of the engine's snapshot. */
+/* A type's compiled rules; immutable, part of the router's snapshot. */
 struct sr_signal_set;
 
 /* What a type will ask a neural classifier about one turn. */
@@ -155,55 +150,63 @@ struct sr_signal_foreseen {
     size_t n; /* 0: nothing, or it is not known yet */
 };
 
-/* One evaluation that may end late. It holds the references that keep set, input and texts alive until `done`
- * was called. */
+/* One evaluation by a type that may answer late. Set, input and texts live as long as the task does. */
 struct sr_signal_task {
+    struct sr_task base;
     const struct sr_signal_input *input; /* as the type is to read it */
-    struct sr_arena *arena;              /* the task's own; `start` and the answering thread, one at a time */
-    struct sr_signal_result *result;     /* complete before `done` */
-    /* `status`: SR_OK, or what becomes the result's status. Short, does not block; the task is gone then. */
-    void (*done)(struct sr_signal_task *task, int status);
-    /* NULL: not wanted. Once, inside of `start`, before what takes long: *result is complete but
-     * for what the neural classifier will say, and stands where the deadline has passed before `start` has
-     * returned. */
-    void (*known)(struct sr_signal_task *task);
-    void *state; /* the type's; NULL at first */
+    struct sr_arena *arena;              /* the task's own; one thread at a time */
+    struct sr_signal_result *result;     /* complete before the task is */
+    struct sr_signal_result partial;     /* what sr_signal_offer_partial kept */
+    uint64_t since_ns;
+    /* The type's: */
+    void *state;
+    void (*cleanup)(struct sr_signal_task *task); /* or NULL; when the task is freed, on that thread */
 };
 
+/* Inside of a type's `start`, before what takes long, at most once: *result is complete but for what the
+ * neural classifier will say, and stands if the deadline passes first. */
+void sr_signal_offer_partial(struct sr_signal_task *task);
+
+/* Completes a task whose `start` returned SR_AGAIN, once; a `status` other than SR_OK becomes the result's.
+ * Drops the reference that `start` was given. */
+void sr_signal_complete(struct sr_signal_task *task, int status);
+
+/* What a type reads of a request. */
+enum sr_signal_reads {
+    SR_SIGNAL_READS_TEXT,  /* what the user asks now, compressed where the configuration wants that */
+    SR_SIGNAL_READS_WHOLE, /* the same, never compressed */
+    SR_SIGNAL_READS_TURNS, /* every turn: a guard, whose coverage is counted */
+};
+
+/* A signal type. Everything that the rest of the program knows of a type is here. */
 struct sr_signal_ops {
-    const char *name; /* the leaf type in rules; first member by house rule */
-    /* Reads long texts whole, whatever the configuration says of compression. */
-    bool reads_all;
-    /* Relative price, for "cheapest first": nanoseconds for 1 KiB of text on the reference machine. */
-    uint32_t cost_ns_per_kib;
-    /* Builds the rules from a configuration. `*set` is NULL when none are configured. Start-up and reload
-     * only. */
+    const char *name;           /* the leaf type in rules, label of metrics, member of explanations */
+    const char *header;         /* debug header with the names of the rules that matched */
+    unsigned char header_place; /* among these headers, from 0 on; no two types share one */
+    enum sr_signal_reads reads;
+    bool classifies;          /* its labels exclude each other: how sure it is counts among decisions */
+    uint32_t cost_ns_per_kib; /* relative price, for "cheapest first": of 1 KiB on the reference machine */
+    /* Mandatory. Builds the rules from a configuration. `*set` stays NULL when none are configured. Start-up
+     * and reload only; the slots below are called with sets that are not NULL. */
     int (*compile)(struct sr_signal_set **set, const struct sr_config *config, struct sr_model_store *models,
                    struct sr_err *err);
-    void (*free)(struct sr_signal_set *set);
-    size_t (*n_rules)(const struct sr_signal_set *set);
-    const char *(*rule_name)(const struct sr_signal_set *set, size_t rule);
+    void (*free)(struct sr_signal_set *set);                                /* mandatory */
+    size_t (*n_rules)(const struct sr_signal_set *set);                     /* mandatory */
+    const char *(*rule_name)(const struct sr_signal_set *set, size_t rule); /* mandatory */
+    /* Optional: the rule's description in the configuration; NULL or "": none. */
+    const char *(*rule_description)(const struct sr_signal_set *set, size_t rule);
     /* Evaluates all rules; pure, any thread, `result` and what it points to in `arena`. An error return is
      * stored as the result's status. NULL where there is `start`. */
     int (*run)(const struct sr_signal_set *set, const struct sr_signal_input *input, struct sr_arena *arena,
                struct sr_signal_result *result);
-    /* Optional, for types whose answer may come late (from a batch on other threads). Begins to evaluate all
-     * rules; any thread, does not block. SR_OK: the task's result is written, as by `run`. SR_AGAIN:
-     * task->done will be called exactly once, on any thread. Another error is stored as the status. */
+    /* Instead of `run`, for types whose answer may come late (from a batch on other threads). Begins to
+     * evaluate all rules; any thread, does not block. SR_OK: task->result is written, as by `run`. SR_AGAIN:
+     * sr_signal_complete will be called, on any thread; how the work is stopped and expires was told with
+     * sr_task_begin(&task->base). Another error is stored as the status. */
     int (*start)(const struct sr_signal_set *set, struct sr_signal_task *task);
-    /* With `start`, optional. Any thread, for a task whose start returned SR_AGAIN, done or not: its answer
-     * is not wanted any more. `done` comes in any case, perhaps in here. */
-    void (*cancel)(const struct sr_signal_set *set, struct sr_signal_task *task);
-    /* With `start`, optional, as `cancel`, but not beside it: the deadline has passed, the answer is what is
-     * known by now. `done` comes with it, in here unless it is being called already; with SR_ETIMEOUT where
-     * nothing is known. */
-    void (*settle)(const struct sr_signal_set *set, struct sr_signal_task *task);
-    /* With `start`, optional. After the answer, on any thread: frees what the task holds besides its arena;
-     * also called when start failed or answered at once. */
-    void (*dispose)(const struct sr_signal_set *set, struct sr_signal_task *task);
     /* With `start`, optional: can this set answer late at all? NULL: it can. */
     bool (*may_be_late)(const struct sr_signal_set *set);
-    /* Optional, for types that ask a neural classifier. What `start` will ask of a turn of a request that
+    /* Optional, for types that ask a neural classifier. What `start` will ask about a turn of a request that
      * still arrives; `arena` is scratch and holds texts. With `arena` NULL the turn has only begun: n is 1
      * when its text will be asked for, whatever it will be. Any thread, quick. An error: nothing is foreseen.
      */
@@ -215,7 +218,10 @@ struct sr_signal_ops {
 extern const struct sr_signal_ops *const sr_signal_registry[SR_SIGNAL_TYPES];
 
 /* -1 when no type has this name. */
-int sr_signal_finding(struct sr_bytes name);
+int sr_signal_find_type(struct sr_bytes name);
+
+/* The type whose debug header is at that place among them. */
+enum sr_signal_type sr_signal_header_at(int place);
 
 /* All sets of a configuration. Reference-counted: runs hold one. Models are taken from `models` (NULL: opened
  * for this configuration alone). */
@@ -230,13 +236,16 @@ bool sr_signals_may_be_late(const struct sr_signals *signals);
 uint32_t sr_signals_late(const struct sr_signals *signals);
 size_t sr_signals_rules(const struct sr_signals *signals, enum sr_signal_type type);
 const char *sr_signals_rule_name(const struct sr_signals *signals, enum sr_signal_type type, size_t rule);
+/* "" for none. */
+const char *sr_signals_rule_description(const struct sr_signals *signals, enum sr_signal_type type,
+                                        size_t rule);
 /* Index of a rule by name, -1 when there is none. */
 int sr_signals_find_rule(const struct sr_signals *signals, enum sr_signal_type type, struct sr_bytes name);
 
 /* Does a pii rule count this find: a type that it does not allow, and sure enough? */
 bool sr_signal_pii_counts(const struct sr_config_pii *rule, const struct sr_signal_finding *find);
 
-/* Runs of one request. Embedded by the owner, used on the owner's thread only. */
+/* The evaluations of one request. In the owner's arena, used on the owner's thread only. */
 struct sr_signal_run;
 typedef void sr_signal_done(void *ctx, enum sr_signal_type type);
 
@@ -251,24 +260,24 @@ int sr_signal_run_new(struct sr_signal_run **out, struct sr_signals *signals, st
                       struct sr_signal_env env, struct sr_arena *arena) SR_WARN_UNUSED;
 
 /* Starts one type. SR_OK: its result is there. SR_AGAIN: `done` will be called on the owner's thread, through
- * the mailbox, unless cancelled first. A type that ran already returns SR_OK at once. */
+ * the mailbox, unless the run is cancelled or expires first. A type that ran already returns SR_OK at once.
+ */
 int sr_signal_run_start(struct sr_signal_run *run, enum sr_signal_type type, sr_signal_done *done,
                         void *ctx) SR_WARN_UNUSED;
 
-/* The deadline has passed: every type in progress that knows something by now has its result afterwards;
- * `done` is not called for it. Waits for an answer that is just being given. The others stay in progress. */
-void sr_signal_run_settle(struct sr_signal_run *run);
+/* The deadline has passed: every pending type has a result afterwards, what is known by now or SR_ETIMEOUT.
+ * Waits for a result that is just being written. `done` is not called any more. */
+void sr_signal_run_expire(struct sr_signal_run *run);
 
-/* Cancels everything that is still in progress: its result becomes `status` (SR_ETIMEOUT at the deadline,
- * SR_ECANCELED when the client disconnected); `done` is not called any more. Work on other threads is told to
- * stop or is ignored when it ends. */
-void sr_signal_run_cancel(struct sr_signal_run *run, int status);
+/* Every pending type has the result SR_ECANCELED afterwards; work on other threads is told to stop. `done` is
+ * not called any more. */
+void sr_signal_run_cancel(struct sr_signal_run *run);
 
 /* NULL until the type has completed. */
 const struct sr_signal_result *sr_signal_run_result(const struct sr_signal_run *run,
                                                     enum sr_signal_type type);
 
-/* Cancels what runs and drops the references; the memory is the arena's. */
+/* Cancels what is pending and drops the references; the memory is the arena's. */
 void sr_signal_run_dispose(struct sr_signal_run *run);
 
 #endif

@@ -108,6 +108,11 @@ static const char *structure_name(const struct sr_signal_set *set, size_t rule)
     return set->config[rule].name;
 }
 
+static const char *structure_description(const struct sr_signal_set *set, size_t rule)
+{
+    return set->config[rule].description;
+}
+
 /* How far each list has come: the place of its next word, and where the one before ended. */
 struct progress {
     const struct structure_rule *rule;
@@ -203,11 +208,14 @@ static int structure_run(const struct sr_signal_set *set, const struct sr_signal
 
 const struct sr_signal_ops sr_signal_structure = {
     .name = "structure",
-    .reads_all = true,
+    .header = "x-vsr-matched-structure",
+    .header_place = 4,
+    .reads = SR_SIGNAL_READS_WHOLE,
     .cost_ns_per_kib = 2000,
     .compile = structure_compile,
     .free = structure_free,
     .n_rules = structure_rules,
     .rule_name = structure_name,
+    .rule_description = structure_description,
     .run = structure_run,
 };

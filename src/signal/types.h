@@ -1,4 +1,4 @@
-/* The signal types that the registry lists, and what registry and runs share. Private to the layer. */
+/* What registry, runs and types share. Private to the layer. */
 #ifndef SR_SIGNAL_TYPES_H
 #define SR_SIGNAL_TYPES_H
 
@@ -14,17 +14,12 @@ struct sr_signals {
     struct sr_model_store *own_models; /* NULL: the caller's were used */
 };
 
-extern const struct sr_signal_ops sr_signal_context;
-extern const struct sr_signal_ops sr_signal_keyword;
-extern const struct sr_signal_ops sr_signal_structure;
-extern const struct sr_signal_ops sr_signal_language;
-extern const struct sr_signal_ops sr_signal_domain;
-extern const struct sr_signal_ops sr_signal_embedding;
+#define SR_SIGNAL_EXTERN(TYPE, name) extern const struct sr_signal_ops sr_signal_##name;
+SR_SIGNAL_LIST(SR_SIGNAL_EXTERN)
+#undef SR_SIGNAL_EXTERN
 
 /* Can an answer of this set come late? */
 bool sr_signal_type_is_late(enum sr_signal_type type, const struct sr_signal_set *set);
-extern const struct sr_signal_ops sr_signal_jailbreak;
-extern const struct sr_signal_ops sr_signal_pii;
 
 /* What `type` reads of `input`, without a reference of its own: the input itself, or one with the short text.
  * Any thread. */

@@ -1,8 +1,8 @@
 /*
- * The cascade of a linear and a neural tier: who is asked, what the answer is, late ones, refusals, labels.
+ * The cascade of a linear and a neural tier: who is asked, what the answer is, refusals, labels.
  *
  * The neural classifier is this file's own: it has the symbols of infer/classifier/neural.h that the cascade
- * uses and answers what a test tells it, at once or when the test says so.
+ * uses and answers what a test tells it.
  */
 #include "tests/unit/cmocka_all.h"
 
@@ -28,10 +28,9 @@ struct sr_neural {
 static struct {
     struct sr_neural neural;
     struct sr_head_info head;
-    int asked, answer; /* SR_OK, SR_AGAIN or an error */
+    int asked, answer; /* SR_OK or an error */
     uint64_t salt;
-    struct sr_neural_result reading;
-    struct sr_neural_wait *waiting;
+    struct sr_neural_result result;
 } fake;
 
 struct sr_neural *sr_neural_ref(struct sr_neural *neural)
@@ -51,69 +50,49 @@ const struct sr_head_info *sr_neural_head(const struct sr_neural *neural, const 
     return strcmp(task, fake.head.name) == 0 ? &fake.head : NULL;
 }
 
-int sr_neural_read(struct sr_neural *neural, struct sr_bytes text, uint64_t salt,
-                   enum sr_infer_priority priority, struct sr_neural_wait *wait)
+int sr_neural_read_wait(struct sr_neural *neural, struct sr_bytes text, uint64_t salt,
+                        enum sr_infer_priority priority, struct sr_neural_result **out)
 {
     assert_ptr_equal(neural, &fake.neural);
     assert_int_equal(priority, SR_INFER_INTERACTIVE);
     assert_true(text.n > 0);
     fake.asked++;
     fake.salt = salt;
-    fake.waiting = wait;
+    *out = NULL;
     if (fake.answer == SR_OK) {
-        fake.reading.refs++;
-        wait->reading = &fake.reading;
+        fake.result.refs++;
+        *out = &fake.result;
     }
     return fake.answer;
 }
 
-void sr_neural_leave(struct sr_neural *neural, struct sr_neural_wait *wait)
+void sr_neural_result_unref(struct sr_neural_result *result)
 {
-    (void)neural;
-    if (fake.waiting == wait) {
-        fake.waiting = NULL;
-        wait->done(wait, SR_ECANCELED);
-    }
+    if (result)
+        result->refs--;
 }
 
-void sr_neural_result_unref(struct sr_neural_result *reading)
-{
-    if (reading)
-        reading->refs--;
-}
-
-const float *sr_neural_text(const struct sr_neural_result *reading, const struct sr_head_info *head)
+const float *sr_neural_text(const struct sr_neural_result *result, const struct sr_head_info *head)
 {
     assert_ptr_equal(head, &fake.head);
-    return reading->probabilities;
+    return result->probabilities;
 }
 
-struct sr_neural_scope sr_neural_scope(const struct sr_neural_result *reading)
+struct sr_neural_scope sr_neural_scope(const struct sr_neural_result *result)
 {
-    (void)reading;
+    (void)result;
     return (struct sr_neural_scope){.bytes = 5, .read_bytes = 4};
-}
-
-static void neural_answers(int status)
-{
-    struct sr_neural_wait *wait = fake.waiting;
-    fake.waiting = NULL;
-    if (status == SR_OK) {
-        fake.reading.refs++;
-        wait->reading = &fake.reading;
-    }
-    wait->done(wait, status);
 }
 
 /* ---- the linear tier ---- */
 
 static const float *linear_says;
 
-static int linear_start(struct sr_classifier *self, struct sr_classifier_job *job)
+static int linear_answer(struct sr_classifier *self, struct sr_classifier_query *query)
 {
-    memcpy(job->probabilities, linear_says, self->n_labels * sizeof *linear_says);
-    job->tier = "linear";
-    job->read_bytes = job->text.n;
+    memcpy(query->probabilities, linear_says, self->n_labels * sizeof *linear_says);
+    query->tier = "linear";
+    query->read_bytes = query->text.n;
     return SR_OK;
 }
 
@@ -123,29 +102,19 @@ static void linear_free(struct sr_classifier *self)
 }
 
 static const struct sr_classifier_ops linear_ops = {
-    .name = "linear", .start = linear_start, .free = linear_free};
+    .name = "linear", .answer = linear_answer, .free = linear_free};
 static const char *const labels[] = {"law", "computer science", "math"};
 static const char *const head_labels[] = {"Math", "law", "computer_science"};
 static struct sr_classifier linear = {.ops = &linear_ops, .task = "domain", .labels = labels, .n_labels = 3};
 
 /* ---- asking ---- */
 
-static int done, done_status;
-
-static void job_done(struct sr_classifier_job *job, int status)
-{
-    (void)job;
-    done++;
-    done_status = status;
-}
-
 static float probabilities[3];
 
-static struct sr_classifier_job job_of(const char *text)
+static struct sr_classifier_query query_of(const char *text)
 {
-    done = 0;
-    return (struct sr_classifier_job){
-        .text = sr_bytes_str(text), .salt = 7, .probabilities = probabilities, .done = job_done};
+    return (struct sr_classifier_query){
+        .text = sr_bytes_str(text), .salt = 7, .probabilities = probabilities};
 }
 
 static int setup(void **state)
@@ -154,9 +123,9 @@ static int setup(void **state)
     memset(&fake, 0, sizeof fake);
     fake.head = (struct sr_head_info){
         .name = "domain", .kind = SR_HEAD_SEQUENCE, .labels = head_labels, .n_labels = 3, .temperature = 1};
-    fake.reading.probabilities[0] = 0.7F; /* math */
-    fake.reading.probabilities[1] = 0.2F; /* law */
-    fake.reading.probabilities[2] = 0.1F;
+    fake.result.probabilities[0] = 0.7F; /* math */
+    fake.result.probabilities[1] = 0.2F; /* law */
+    fake.result.probabilities[2] = 0.1F;
     sr_ref_init(&linear.ref);
     return 0;
 }
@@ -169,7 +138,7 @@ static struct sr_classifier *cascade(struct sr_classifier *first, struct sr_fusi
     struct sr_err err = {0};
     if (sr_cascade_new(&made, &options, &err))
         fail_msg("%s", err.message);
-    assert_true(sr_classifier_is_late(made));
+    assert_ptr_equal(sr_cascade_neural(made), &fake.neural);
     return made;
 }
 
@@ -177,7 +146,7 @@ static void drop(struct sr_classifier *made)
 {
     sr_classifier_unref(made);
     assert_int_equal(fake.neural.refs, 0);
-    assert_int_equal(fake.reading.refs, 0);
+    assert_int_equal(fake.result.refs, 0);
     assert_int_equal(atomic_load(&linear.ref.count), 1);
 }
 
@@ -193,16 +162,15 @@ static void test_sure_answers_ask_nobody(void **state)
 {
     (void)state;
     struct sr_classifier *made = cascade(&linear, alone);
-    struct sr_classifier_job job = job_of("a text");
+    struct sr_classifier_query query = query_of("a text");
     linear_says = (const float[]){0.95F, 0.03F, 0.02F};
-    assert_int_equal(sr_classifier_start(made, &job), SR_OK);
-    assert_string_equal(job.tier, "linear");
+    assert_int_equal(sr_classifier_answer(made, &query), SR_OK);
+    assert_string_equal(query.tier, "linear");
     assert_int_equal(fake.asked, 0);
     is(0.95F, 0.03F, 0.02F);
-    sr_classifier_release(made, &job);
-    job = job_of("");
+    query = query_of("");
     linear_says = (const float[]){0.4F, 0.3F, 0.3F};
-    assert_int_equal(sr_classifier_start(made, &job), SR_OK);
+    assert_int_equal(sr_classifier_answer(made, &query), SR_OK);
     assert_int_equal(fake.asked, 0);
     drop(made);
 }
@@ -211,26 +179,13 @@ static void test_unsure_answers_ask_the_neural(void **state)
 {
     (void)state;
     struct sr_classifier *made = cascade(&linear, alone);
-    struct sr_classifier_job job = job_of("a text");
+    struct sr_classifier_query query = query_of("a text");
     linear_says = (const float[]){0.4F, 0.3F, 0.3F};
-    assert_int_equal(sr_classifier_start(made, &job), SR_OK); /* it was remembered */
-    assert_string_equal(job.tier, "neural");
-    assert_int_equal(job.read_bytes, 4);
+    assert_int_equal(sr_classifier_answer(made, &query), SR_OK); /* it was remembered */
+    assert_string_equal(query.tier, "neural");
+    assert_int_equal(query.read_bytes, 4);
     assert_int_equal(fake.salt, 7);
     is(0.2F, 0.1F, 0.7F);
-    sr_classifier_release(made, &job);
-    fake.answer = SR_AGAIN;
-    job = job_of("a text");
-    assert_int_equal(sr_classifier_start(made, &job), SR_AGAIN);
-    assert_int_equal(done, 0);
-    neural_answers(SR_OK);
-    assert_int_equal(done, 1);
-    assert_int_equal(done_status, SR_OK);
-    assert_string_equal(job.tier, "neural");
-    is(0.2F, 0.1F, 0.7F);
-    sr_classifier_cancel(made, &job); /* too late, and allowed */
-    assert_int_equal(done, 1);
-    sr_classifier_release(made, &job);
     drop(made);
 }
 
@@ -239,12 +194,11 @@ static void test_mixture(void **state)
     (void)state;
     struct sr_classifier *made =
         cascade(&linear, (struct sr_fusion){.neural = 1, .linear = 1, .temperature = 0.5F});
-    struct sr_classifier_job job = job_of("a text");
+    struct sr_classifier_query query = query_of("a text");
     linear_says = (const float[]){0.5F, 0.3F, 0.2F};
-    assert_int_equal(sr_classifier_start(made, &job), SR_OK);
+    assert_int_equal(sr_classifier_answer(made, &query), SR_OK);
     float a = 0.1F * 0.1F, b = 0.03F * 0.03F, c = 0.14F * 0.14F, sum = a + b + c;
     is(a / sum, b / sum, c / sum);
-    sr_classifier_release(made, &job);
     drop(made);
 }
 
@@ -253,71 +207,53 @@ static void test_the_linear_answer_stands(void **state)
     (void)state;
     static const int refusals[] = {SR_EBUSY, SR_ELIMIT, SR_ENOMEM, SR_ECLOSED};
     struct sr_classifier *made = cascade(&linear, alone);
-    struct sr_classifier_job job;
+    struct sr_classifier_query query;
     linear_says = (const float[]){0.4F, 0.35F, 0.25F};
     for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
-        job = job_of("a text");
+        query = query_of("a text");
         fake.answer = refusals[i];
-        assert_int_equal(sr_classifier_start(made, &job), SR_OK);
-        assert_string_equal(job.tier, "linear");
+        assert_int_equal(sr_classifier_answer(made, &query), SR_OK);
+        assert_string_equal(query.tier, "linear");
         is(0.4F, 0.35F, 0.25F);
-        sr_classifier_release(made, &job);
     }
-    job = job_of("a text");
-    fake.answer = SR_AGAIN;
-    assert_int_equal(sr_classifier_start(made, &job), SR_AGAIN);
-    neural_answers(SR_ENOMEM);
-    assert_int_equal(done_status, SR_OK);
-    assert_string_equal(job.tier, "linear");
-    sr_classifier_release(made, &job);
-    job = job_of("a text");
-    assert_int_equal(sr_classifier_start(made, &job), SR_AGAIN);
-    sr_classifier_cancel(made, &job);
-    assert_int_equal(done, 1);
-    assert_int_equal(done_status, SR_ECANCELED);
-    sr_classifier_release(made, &job);
     drop(made);
 }
 
-/* The deadline has passed: what the linear tier said is the answer, and without one there is none. */
-static void test_settled(void **state)
+/* The steps that signals take. */
+static void test_steps(void **state)
 {
     (void)state;
     struct sr_classifier *made = cascade(&linear, alone);
-    struct sr_classifier_job job = job_of("a text");
+    struct sr_classifier_query query = query_of("a text");
+    linear_says = (const float[]){0.95F, 0.03F, 0.02F};
+    assert_int_equal(sr_cascade_linear(made, &query), SR_OK);
     linear_says = (const float[]){0.4F, 0.35F, 0.25F};
-    fake.answer = SR_AGAIN;
-    assert_int_equal(sr_classifier_start(made, &job), SR_AGAIN);
-    sr_classifier_settle(made, &job);
-    assert_int_equal(done, 1);
-    assert_int_equal(done_status, SR_OK);
-    assert_string_equal(job.tier, "linear");
+    assert_int_equal(sr_cascade_linear(made, &query), SR_AGAIN);
+    assert_string_equal(query.tier, "linear");
     is(0.4F, 0.35F, 0.25F);
-    sr_classifier_settle(made, &job); /* once more: nothing happens */
-    assert_int_equal(done, 1);
-    sr_classifier_release(made, &job);
+    sr_cascade_mix(made, &query, &fake.result);
+    assert_string_equal(query.tier, "neural");
+    is(0.2F, 0.1F, 0.7F);
+    assert_int_equal(fake.asked, 0);
     drop(made);
     made = cascade(NULL, alone);
-    job = job_of("a text");
-    assert_int_equal(sr_classifier_start(made, &job), SR_AGAIN);
-    sr_classifier_settle(made, &job);
-    assert_int_equal(done_status, SR_ETIMEOUT);
-    sr_classifier_release(made, &job);
+    assert_int_equal(sr_cascade_linear(made, &query), SR_AGAIN);
+    assert_null(query.tier);
     sr_classifier_unref(made);
+    assert_null(sr_cascade_neural(&linear));
 }
 
 static void test_the_neural_alone(void **state)
 {
     (void)state;
     struct sr_classifier *made = cascade(NULL, (struct sr_fusion){0});
-    struct sr_classifier_job job = job_of("a text");
+    struct sr_classifier_query query = query_of("a text");
     assert_string_equal(made->labels[0], "Math");
-    assert_int_equal(sr_classifier_start(made, &job), SR_OK);
+    assert_int_equal(sr_classifier_answer(made, &query), SR_OK);
     is(0.7F, 0.2F, 0.1F);
-    sr_classifier_release(made, &job);
-    job = job_of("a text");
+    query = query_of("a text");
     fake.answer = SR_EBUSY;
-    assert_int_equal(sr_classifier_start(made, &job), SR_EBUSY);
+    assert_int_equal(sr_classifier_answer(made, &query), SR_EBUSY);
     sr_classifier_unref(made);
 }
 
@@ -403,7 +339,7 @@ int main(void)
         cmocka_unit_test_setup(test_unsure_answers_ask_the_neural, setup),
         cmocka_unit_test_setup(test_mixture, setup),
         cmocka_unit_test_setup(test_the_linear_answer_stands, setup),
-        cmocka_unit_test_setup(test_settled, setup),
+        cmocka_unit_test_setup(test_steps, setup),
         cmocka_unit_test_setup(test_the_neural_alone, setup),
         cmocka_unit_test_setup(test_what_does_not_fit, setup),
         cmocka_unit_test(test_linear_limit),

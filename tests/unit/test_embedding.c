@@ -236,7 +236,7 @@ static void test_late_and_cancelled(void **state)
         if (i % 3)
             wanted++;
         else
-            sr_signal_run_cancel(runs[i], SR_ETIMEOUT);
+            sr_signal_run_expire(runs[i]);
     }
     owner_wait(&owner, wanted);
     for (int i = 0; i < RUNS; i++) {

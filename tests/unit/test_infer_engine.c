@@ -388,9 +388,9 @@ static void test_ahead_comes_last(void **state)
     bench->options.queue_jobs = 20;
     start(bench, 4, SR_INFER_BULK);
     for (int i = 0; i < 4; i++)
-        ahead[i] = add(bench, i + 2, 4, SR_INFER_AHEAD);
+        ahead[i] = add(bench, i + 2, 4, SR_INFER_PREFETCH);
     add(bench, 6, 4, SR_INFER_BULK);
-    struct job *refused = make(bench, 7, 4, SR_INFER_AHEAD); /* a quarter is full */
+    struct job *refused = make(bench, 7, 4, SR_INFER_PREFETCH); /* a quarter is full */
     struct sr_infer_job *list[] = {&refused->job};
     assert_int_equal(sr_infer_submit_list(bench->infer, list, 1), SR_EBUSY);
     add(bench, 8, 4, SR_INFER_INTERACTIVE);
@@ -428,7 +428,7 @@ static void test_long_texts_let_others_pass(void **state)
     }
     assert_int_equal(sr_infer_submit_list(infer, list, 4), SR_OK);
     jobs[5] = put(infer, a, 6, 4, SR_INFER_INTERACTIVE);
-    jobs[6] = put(infer, a, 7, 4, SR_INFER_AHEAD);
+    jobs[6] = put(infer, a, 7, 4, SR_INFER_PREFETCH);
     sr_infer_hasten(infer, &jobs[6]->job, SR_INFER_INTERACTIVE, 1500000);
     gate_open();
     await_ends(7);

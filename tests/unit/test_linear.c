@@ -128,10 +128,10 @@ static void works_as_classifier(void **state)
     (void)state;
     float p[SR_CLASSIFIER_LABELS_MAX];
     struct sr_classifier *c = sr_classifier_ref(sr_linear_classifier(model));
-    struct sr_classifier_job job = {.text = SR_LIT("Find the eigenvalues of a symmetric 2 by 2 matrix."),
-                                    .probabilities = p};
+    struct sr_classifier_query query = {.text = SR_LIT("Find the eigenvalues of a symmetric 2 by 2 matrix."),
+                                        .probabilities = p};
     assert_string_equal(c->ops->name, "linear");
-    assert_int_equal(sr_classifier_start(c, &job), SR_OK);
+    assert_int_equal(sr_classifier_answer(c, &query), SR_OK);
     assert_string_equal(c->labels[sr_classifier_top(p, c->n_labels)], "math");
     assert_true(sr_classifier_entropy(p, c->n_labels) < 0.8f);
     sr_classifier_unref(c);

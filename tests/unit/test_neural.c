@@ -2,7 +2,7 @@
  * The neural classifier over a small real encoder with a bundle of heads: what it says against the encoder
  * itself, whole texts in windows, memory, joining and leaving.
  */
-#include "tests/unit/cmocka_all.h"
+#include "tests/unit/asker.h"
 
 #include "infer/classifier/neural.h"
 
@@ -21,29 +21,10 @@ struct site {
     struct sr_neural *neural;
 };
 
-struct asker {
-    struct sr_neural_wait wait;
-    atomic_int answers;
-    int status;
-};
-
-static void count_answer(struct sr_neural_wait *wait, int status)
-{
-    struct asker *asker = wait->owner;
-    asker->status = status;
-    atomic_fetch_add(&asker->answers, 1);
-}
-
 static int ask(struct sr_neural *neural, struct sr_bytes text, uint64_t salt,
-               struct sr_neural_result **reading)
+               struct sr_neural_result **result)
 {
-    struct asker asker = {.wait = {.done = count_answer}};
-    asker.wait.owner = &asker;
-    int rc = sr_neural_read(neural, text, salt, SR_INFER_BULK, &asker.wait);
-    while (rc == SR_AGAIN && atomic_load(&asker.answers) == 0)
-        usleep(100);
-    *reading = asker.wait.reading;
-    return rc == SR_AGAIN ? asker.status : rc;
+    return sr_neural_read_wait(neural, text, salt, SR_INFER_BULK, result);
 }
 
 static struct site open_site(size_t memo_bytes, size_t window)
@@ -78,7 +59,7 @@ static void close_site(struct site *site)
 static void says_what_the_encoder_says(void **state)
 {
     struct site site = open_site(1 << 20, 64);
-    struct sr_neural_result *reading;
+    struct sr_neural_result *result;
     const struct sr_encoder_info *info = sr_encoder_info(site.encoder);
     int32_t ids[256];
     struct sr_tokens tokens = {.ids = ids, .cap = 256};
@@ -96,15 +77,15 @@ static void says_what_the_encoder_says(void **state)
                                .item = {.ids = ids, .n_ids = tokens.n, .heads = 1u << sequence}};
     job.item.out[sequence] = logits;
     assert_int_equal(sr_infer_run(site.infer, &job, 1), SR_OK);
-    assert_int_equal(ask(site.neural, SR_LIT(SHORT), 0, &reading), SR_OK);
-    const float *p = sr_neural_text(reading, sr_neural_head(site.neural, head->name));
+    assert_int_equal(ask(site.neural, SR_LIT(SHORT), 0, &result), SR_OK);
+    const float *p = sr_neural_text(result, sr_neural_head(site.neural, head->name));
     for (size_t i = 0; i < head->n_labels; i++)
         sum += expf(logits[i] / head->temperature);
     for (size_t i = 0; i < head->n_labels; i++)
         assert_float_equal(p[i], expf(logits[i] / head->temperature) / sum, 1e-5);
-    assert_int_equal(sr_neural_scope(reading).windows, 1);
-    assert_int_equal(sr_neural_scope(reading).read_bytes, sizeof SHORT - 1);
-    sr_neural_result_unref(reading);
+    assert_int_equal(sr_neural_scope(result).windows, 1);
+    assert_int_equal(sr_neural_scope(result).read_bytes, sizeof SHORT - 1);
+    sr_neural_result_unref(result);
     close_site(&site);
 }
 
@@ -122,11 +103,11 @@ static void reads_long_texts_whole(void **state)
     struct site site = open_site(1 << 20, 32);
     static char room[6000];
     struct sr_bytes text = long_text(room, sizeof room);
-    struct sr_neural_result *reading;
+    struct sr_neural_result *result;
     uint32_t last = 0, start, end;
     (void)state;
-    assert_int_equal(ask(site.neural, text, 0, &reading), SR_OK);
-    struct sr_neural_scope scope = sr_neural_scope(reading);
+    assert_int_equal(ask(site.neural, text, 0, &result), SR_OK);
+    struct sr_neural_scope scope = sr_neural_scope(result);
     assert_true(scope.windows > 20);
     assert_int_equal(scope.read_bytes, text.n);
     const struct sr_encoder_info *info = sr_encoder_info(site.encoder);
@@ -136,22 +117,22 @@ static void reads_long_texts_whole(void **state)
             continue;
         float sum = 0;
         for (size_t i = 0; i < scope.windows; i++) {
-            const float *p = sr_neural_window(reading, head, i, &start, &end);
+            const float *p = sr_neural_window(result, head, i, &start, &end);
             assert_true(p[0] >= 0 && p[0] <= 1);
             assert_true(start <= last && end > last); /* no gap */
             last = end;
         }
         last = 0;
         for (size_t i = 0; i < head->n_labels; i++)
-            sum += sr_neural_text(reading, head)[i];
+            sum += sr_neural_text(result, head)[i];
         assert_float_equal(sum, 1, 1e-4);
     }
     size_t n;
-    const struct sr_bio_span *spans = sr_neural_spans(reading, &n);
+    const struct sr_bio_span *spans = sr_neural_spans(result, &n);
     for (size_t i = 0; i < n; i++)
         assert_true(spans[i].start < spans[i].end && spans[i].end <= text.n &&
                     (i == 0 || spans[i - 1].end <= spans[i].start));
-    sr_neural_result_unref(reading);
+    sr_neural_result_unref(result);
     close_site(&site);
 }
 
@@ -180,10 +161,10 @@ static void forgets_the_oldest(void **state)
     char text[32];
     (void)state;
     for (int i = 0; i < 64; i++) {
-        struct sr_neural_result *reading;
+        struct sr_neural_result *result;
         int n = snprintf(text, sizeof text, "text %d", i);
-        assert_int_equal(ask(site.neural, sr_bytes_of(text, (size_t)n), 0, &reading), SR_OK);
-        sr_neural_result_unref(reading);
+        assert_int_equal(ask(site.neural, sr_bytes_of(text, (size_t)n), 0, &result), SR_OK);
+        sr_neural_result_unref(result);
     }
     struct sr_neural_stats stats = sr_neural_stats(site.neural);
     assert_true(stats.memo_bytes <= 4096);
@@ -194,15 +175,15 @@ static void forgets_the_oldest(void **state)
 static void empty_and_too_long(void **state)
 {
     struct site site = open_site(1 << 20, 64);
-    struct sr_neural_result *reading;
+    struct sr_neural_result *result;
     char *big = malloc(SR_TOKENIZER_TEXT_MAX + 1);
     (void)state;
     assert_non_null(big);
     memset(big, 'a', SR_TOKENIZER_TEXT_MAX + 1);
-    assert_int_equal(ask(site.neural, SR_LIT(""), 0, &reading), SR_OK);
-    sr_neural_result_unref(reading);
-    assert_int_equal(ask(site.neural, sr_bytes_of(big, SR_TOKENIZER_TEXT_MAX + 1), 0, &reading), SR_ELIMIT);
-    assert_null(reading);
+    assert_int_equal(ask(site.neural, SR_LIT(""), 0, &result), SR_OK);
+    sr_neural_result_unref(result);
+    assert_int_equal(ask(site.neural, sr_bytes_of(big, SR_TOKENIZER_TEXT_MAX + 1), 0, &result), SR_ELIMIT);
+    assert_null(result);
     free(big);
     close_site(&site);
 }
@@ -280,19 +261,18 @@ static void knows_what_has_not_changed(void **state)
     close_site(&site);
 }
 
-static size_t read_ahead(struct sr_neural_growing *growing)
+static size_t prefetch(struct sr_neural_growing *growing)
 {
     size_t n = 0;
     for (;; n++) {
-        struct asker asker = {.wait = {.done = count_answer}};
-        asker.wait.owner = &asker;
-        int rc = sr_neural_growing_read(growing, &asker.wait);
+        struct asker asker;
+        asker_init(&asker);
+        int rc = sr_neural_growing_read(growing, &asker.ask);
+        int status = asker_wait(&asker, rc);
+        asker_end(&asker);
         if (rc == SR_ENOENT)
             return n;
-        while (rc == SR_AGAIN && atomic_load(&asker.answers) == 0)
-            usleep(100);
-        assert_int_equal(rc == SR_AGAIN ? asker.status : rc, SR_OK);
-        sr_neural_result_unref(asker.wait.reading);
+        assert_int_equal(status, SR_OK);
     }
 }
 
@@ -308,22 +288,22 @@ static void reads_while_it_arrives(void **state)
         struct sr_bytes text = new_text(room, sizeof room - 2000 * k, (unsigned)k);
         struct sr_neural_growing *growing;
         struct sr_neural_result *whole, *anew;
-        size_t ahead = 0;
+        size_t prefetched = 0;
         assert_int_equal(sr_neural_growing_new(&growing, site.neural, 3), SR_OK);
         for (int begun = 0; begun < 2; begun++) { /* the second time everything is known */
             sr_neural_growing_begin(growing);
-            ahead = 0;
+            prefetched = 0;
             for (size_t at = 0, n; at < text.n; at += n) {
                 n = text.n - at < pieces[k] ? text.n - at : pieces[k];
                 assert_int_equal(sr_neural_growing_feed(growing, sr_bytes_of(text.p + at, n)), SR_OK);
-                ahead += read_ahead(growing);
+                prefetched += prefetch(growing);
             }
         }
         struct sr_neural_stats stats = sr_neural_stats(site.neural);
-        assert_int_equal(stats.windows_read, ahead);
+        assert_int_equal(stats.windows_read, prefetched);
         assert_int_equal(ask(site.neural, text, 3, &whole), SR_OK);
         size_t windows = sr_neural_scope(whole).windows;
-        assert_true(ahead < windows && ahead + 20 > windows); /* two KiB may be unsettled */
+        assert_true(prefetched < windows && prefetched + 20 > windows); /* two KiB may change yet */
         assert_int_equal(sr_neural_stats(site.neural).windows_read, windows);
         assert_int_equal(ask(fresh.neural, text, 3, &anew), SR_OK);
         same_answers(&site, whole, &fresh, anew);
@@ -335,7 +315,7 @@ static void reads_while_it_arrives(void **state)
     close_site(&fresh);
 }
 
-static void gives_up_what_cannot_grow(void **state)
+static void drops_what_cannot_grow(void **state)
 {
     struct site site = open_site(1 << 20, 64);
     static char blank[40000];
@@ -345,7 +325,7 @@ static void gives_up_what_cannot_grow(void **state)
     assert_int_equal(sr_neural_growing_new(&growing, site.neural, 0), SR_OK);
     sr_neural_growing_begin(growing);
     assert_int_equal(sr_neural_growing_feed(growing, sr_bytes_of(blank, sizeof blank)), SR_EUNSUPPORTED);
-    assert_int_equal(read_ahead(growing), 0);
+    assert_int_equal(prefetch(growing), 0);
     sr_neural_growing_begin(growing); /* nobody reads what is complete */
     struct sr_bytes text = new_text(blank, sizeof blank, 5);
     int rc = SR_OK;
@@ -354,16 +334,16 @@ static void gives_up_what_cannot_grow(void **state)
     assert_int_equal(rc, SR_EBUSY);
     sr_neural_growing_begin(growing);
     assert_int_equal(sr_neural_growing_feed(growing, SR_LIT("short")), SR_OK);
-    assert_int_equal(read_ahead(growing), 0);
+    assert_int_equal(prefetch(growing), 0);
     sr_neural_growing_free(growing);
     close_site(&site);
 }
 
-/* Many ask for few texts, some leave and some are content with a part: everyone is answered exactly once. */
+/* Many ask for few texts, some cancel and some expire: everyone is answered exactly once. */
 #define THREADS 4
 #define ASKS    200
 
-static void *ask_and_leave(void *arg)
+static void *ask_and_cancel(void *arg)
 {
     struct site *site = arg;
     static const char shared[] =
@@ -374,25 +354,24 @@ static void *ask_and_leave(void *arg)
     for (int i = 0; i < ASKS; i++) {
         struct asker *a = &askers[i];
         int n = snprintf(text, sizeof text, "%s%d of a few", shared, i / 4);
-        a->wait.done = count_answer;
-        a->wait.owner = a;
+        asker_init(a);
         struct sr_bytes asked = sr_bytes_of(text, (size_t)n); /* its first windows are those of all */
-        enum sr_infer_priority priority = i % 5 ? SR_INFER_INTERACTIVE : SR_INFER_AHEAD;
-        int rc = sr_neural_read(site->neural, asked, 0, priority, &a->wait);
+        enum sr_infer_priority priority = i % 5 ? SR_INFER_INTERACTIVE : SR_INFER_PREFETCH;
+        int rc = sr_neural_read(site->neural, asked, 0, priority, &a->ask);
         if (rc == SR_AGAIN && i % 3 == 0)
-            sr_neural_leave(site->neural, &a->wait);
+            sr_task_cancel(&a->ask.task);
         else if (rc == SR_AGAIN && i % 3 == 1)
-            sr_neural_settle(site->neural, &a->wait);
+            sr_task_expire(&a->ask.task);
         else if (rc != SR_AGAIN)
-            count_answer(&a->wait, rc);
+            asker_done(&a->ask.task, rc);
     }
     for (int i = 0; i < ASKS; i++) {
         while (atomic_load(&askers[i].answers) == 0)
             usleep(100);
         assert_true(askers[i].status == SR_OK || askers[i].status == SR_ECANCELED ||
                     askers[i].status == SR_ETIMEOUT);
-        assert_true((askers[i].status == SR_OK) == (askers[i].wait.reading != NULL));
-        sr_neural_result_unref(askers[i].wait.reading);
+        assert_true(askers[i].status != SR_OK || askers[i].ask.result);
+        asker_end(&askers[i]);
     }
     for (int i = 0; i < ASKS; i++)
         assert_int_equal(atomic_load(&askers[i].answers), 1);
@@ -400,13 +379,13 @@ static void *ask_and_leave(void *arg)
     return NULL;
 }
 
-static void many_ask_and_leave(void **state)
+static void many_ask_and_cancel(void **state)
 {
     struct site site = open_site(1 << 14, 24);
     pthread_t threads[THREADS];
     (void)state;
     for (int i = 0; i < THREADS; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, ask_and_leave, &site), 0);
+        assert_int_equal(pthread_create(&threads[i], NULL, ask_and_cancel, &site), 0);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     close_site(&site);
@@ -418,8 +397,8 @@ int main(void)
         cmocka_unit_test(says_what_the_encoder_says), cmocka_unit_test(reads_long_texts_whole),
         cmocka_unit_test(remembers_by_text_and_salt), cmocka_unit_test(forgets_the_oldest),
         cmocka_unit_test(empty_and_too_long),         cmocka_unit_test(knows_what_has_not_changed),
-        cmocka_unit_test(reads_while_it_arrives),     cmocka_unit_test(gives_up_what_cannot_grow),
-        cmocka_unit_test(many_ask_and_leave),
+        cmocka_unit_test(reads_while_it_arrives),     cmocka_unit_test(drops_what_cannot_grow),
+        cmocka_unit_test(many_ask_and_cancel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,9 @@
 /*
- * Who does not wait for the neural classifier to the end: with the bundled neural classifier,
- * windows that are done count, the others leave the queue, and nothing of it is lost for who asks again. The
- * engine is held, so that how much is read is the test's choice.
+ * Deadlines of the neural classifier: with the heads that are shipped, windows that are done count, the
+ * others leave the queue, and nothing of it is lost for who asks again. The engine is held, so that how much
+ * is read is the test's choice.
  */
+#include "tests/unit/asker.h"
 #include "tests/unit/held_engine.h"
 
 #include "infer/classifier/neural.h"
@@ -43,31 +44,15 @@ static int close_neural(void **state)
     return 0;
 }
 
-struct asker {
-    struct sr_neural_wait wait;
-    atomic_int answers;
-    int status;
-};
-
-static void count_answer(struct sr_neural_wait *wait, int status)
-{
-    struct asker *asker = wait->owner;
-    asker->status = status;
-    atomic_fetch_add(&asker->answers, 1);
-}
-
 static int begin(struct asker *asker, struct sr_bytes text, uint64_t salt)
 {
-    asker->wait = (struct sr_neural_wait){.done = count_answer, .owner = asker};
-    atomic_init(&asker->answers, 0);
-    return sr_neural_read(neural, text, salt, SR_INFER_INTERACTIVE, &asker->wait);
+    asker_init(asker);
+    return sr_neural_read(neural, text, salt, SR_INFER_INTERACTIVE, &asker->ask);
 }
 
 static void await(struct asker *asker)
 {
-    while (atomic_load(&asker->answers) == 0)
-        usleep(100);
-    assert_int_equal(asker->status, SR_OK);
+    assert_int_equal(asker_wait(asker, SR_AGAIN), SR_OK);
 }
 
 /* Prose with people in it, its sentences ending at known places. */
@@ -88,7 +73,7 @@ static struct sr_bytes first_sentences(struct sr_bytes text, size_t most)
     return sr_bytes_of(text.p, most);
 }
 
-/* Windows of the part are the first of the whole. */
+/* Windows of the partial result are the first of the whole. */
 static void is_beginning(const struct sr_neural_result *part, const struct sr_neural_result *whole)
 {
     size_t n_part, n_whole, next = 0, windows = sr_neural_scope(part).windows;
@@ -119,65 +104,67 @@ static void test_what_is_read_counts(void **state)
     (void)state;
     if (begin(&a, head, 0) == SR_AGAIN)
         await(&a);
-    size_t known = sr_neural_scope(a.wait.reading).windows - 1; /* the last ends with its text */
+    size_t known = sr_neural_scope(a.ask.result).windows - 1; /* the last ends with its text */
     assert_true(known >= 2);
     hold(&held, infer, encoder);
     assert_int_equal(begin(&b, text, 0), SR_AGAIN);
     assert_true(sr_infer_stats(infer).jobs > 0);
-    sr_neural_settle(neural, &b.wait);
+    sr_task_expire(&b.ask.task);
     assert_int_equal(atomic_load(&b.answers), 1);
     assert_int_equal(b.status, SR_OK);
-    struct sr_neural_scope scope = sr_neural_scope(b.wait.reading);
-    assert_true(scope.part);
+    struct sr_neural_scope scope = sr_neural_scope(b.ask.result);
+    assert_true(scope.partial);
     assert_int_equal(scope.windows, known);
     assert_int_equal(scope.bytes, text.n);
     assert_int_equal(sr_infer_stats(infer).jobs, 0);
-    sr_neural_settle(neural, &b.wait); /* once more, and too late to leave: nothing happens */
-    sr_neural_leave(neural, &b.wait);
+    sr_task_expire(&b.ask.task); /* once more, and too late to cancel: nothing happens */
+    sr_task_cancel(&b.ask.task);
     assert_int_equal(atomic_load(&b.answers), 1);
     let_go(&held);
     uint64_t begun = sr_neural_stats(neural).windows_read;
     if (begin(&c, text, 0) == SR_AGAIN)
         await(&c);
-    scope = sr_neural_scope(c.wait.reading);
-    assert_false(scope.part);
+    scope = sr_neural_scope(c.ask.result);
+    assert_false(scope.partial);
     assert_int_equal(scope.read_bytes, text.n);
     assert_int_equal(sr_neural_stats(neural).windows_read - begun, scope.windows - known);
-    is_beginning(b.wait.reading, c.wait.reading);
-    sr_neural_result_unref(a.wait.reading);
-    sr_neural_result_unref(b.wait.reading);
-    sr_neural_result_unref(c.wait.reading);
+    is_beginning(b.ask.result, c.ask.result);
+    asker_end(&a);
+    asker_end(&b);
+    asker_end(&c);
 }
 
-/* Nothing is done: no reading, and nothing is left behind. Another who waits for the same text gets all of
+/* Nothing is done: no result, and nothing is left behind. Another who waits for the same text gets all of
  * it. */
 static void test_nothing_is_read(void **state)
 {
     static char room[2000];
     struct sr_bytes text = story(room, sizeof room, 2);
-    uint64_t settled = sr_neural_stats(neural).settled;
+    uint64_t expired = sr_neural_stats(neural).expired;
     struct asker a, b;
     struct held held;
     (void)state;
     hold(&held, infer, encoder);
     assert_int_equal(begin(&a, text, 0), SR_AGAIN);
-    sr_neural_settle(neural, &a.wait);
+    sr_task_expire(&a.ask.task);
     assert_int_equal(atomic_load(&a.answers), 1);
     assert_int_equal(a.status, SR_ETIMEOUT);
-    assert_null(a.wait.reading);
+    assert_null(a.ask.result);
     assert_int_equal(sr_infer_stats(infer).jobs, 0);
+    asker_end(&a);
     assert_int_equal(begin(&a, text, 0), SR_AGAIN);
     assert_int_equal(begin(&b, text, 0), SR_AGAIN);
     size_t waiting = sr_infer_stats(infer).jobs;
-    sr_neural_settle(neural, &a.wait);
+    sr_task_expire(&a.ask.task);
     assert_int_equal(a.status, SR_ETIMEOUT);
     assert_int_equal(sr_infer_stats(infer).jobs, waiting);
     let_go(&held);
     await(&b);
-    assert_false(sr_neural_scope(b.wait.reading).part);
+    assert_false(sr_neural_scope(b.ask.result).partial);
     assert_int_equal(atomic_load(&a.answers), 1);
-    assert_int_equal(sr_neural_stats(neural).settled - settled, 2);
-    sr_neural_result_unref(b.wait.reading);
+    assert_int_equal(sr_neural_stats(neural).expired - expired, 2);
+    asker_end(&a);
+    asker_end(&b);
 }
 
 int main(void)

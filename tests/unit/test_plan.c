@@ -490,7 +490,7 @@ static bool plain_eval(const struct sr_config_rule *rule, const struct world *wo
     bool all = true, any = false;
     *confidence = 1;
     if (rule->op == SR_RULE_LEAF) {
-        int type = sr_signal_finding(sr_bytes_str(rule->type));
+        int type = sr_signal_find_type(sr_bytes_str(rule->type));
         const struct sr_signal_hit *hit = &world->hits[type][rule->name[1] - '0'];
         if (world->results[type].status)
             return rule->on_error == SR_ON_ERROR_MATCH;

@@ -25,11 +25,11 @@ static void test_input(void **state)
 static void test_names(void **state)
 {
     (void)state;
-    assert_int_equal(sr_signal_finding(SR_LIT("context")), SR_SIGNAL_CONTEXT);
-    assert_int_equal(sr_signal_finding(SR_LIT("domain")), SR_SIGNAL_DOMAIN);
-    assert_int_equal(sr_signal_finding(SR_LIT("Domain")), -1);
+    assert_int_equal(sr_signal_find_type(SR_LIT("context")), SR_SIGNAL_CONTEXT);
+    assert_int_equal(sr_signal_find_type(SR_LIT("domain")), SR_SIGNAL_DOMAIN);
+    assert_int_equal(sr_signal_find_type(SR_LIT("Domain")), -1);
     for (int type = 0; type < SR_SIGNAL_TYPES; type++)
-        assert_int_equal(sr_signal_finding(sr_bytes_str(sr_signal_registry[type]->name)), type);
+        assert_int_equal(sr_signal_find_type(sr_bytes_str(sr_signal_registry[type]->name)), type);
 }
 
 static void test_nothing_configured(void **state)

@@ -1,4 +1,4 @@
-/* Runs: at once, on workers, given up, refused; results are copied on the owner's thread. */
+/* Runs: at once, on workers, cancelled, expired, refused; results are copied on the owner's thread. */
 #include "signal_kit.h"
 
 #include "base/mem.h"
@@ -183,11 +183,11 @@ static void test_deadline(void **state)
     struct sr_signal_run *run = run_of(&owner, "a needle", 0);
     assert_int_equal(sr_signal_run_start(run, SR_SIGNAL_CONTEXT, owner_done, &owner), SR_AGAIN);
     assert_int_equal(sr_signal_run_start(run, SR_SIGNAL_KEYWORD, owner_done, &owner), SR_AGAIN);
-    sr_signal_run_cancel(run, SR_ETIMEOUT);
+    sr_signal_run_expire(run);
     assert_int_equal(sr_signal_run_result(run, SR_SIGNAL_KEYWORD)->status, SR_ETIMEOUT);
     assert_int_equal(sr_signal_run_result(run, SR_SIGNAL_KEYWORD)->n_hits, 0);
     assert_int_equal(sr_signal_run_start(run, SR_SIGNAL_KEYWORD, owner_done, &owner), SR_OK);
-    sr_signal_run_cancel(run, SR_ECANCELED);
+    sr_signal_run_cancel(run);
     assert_int_equal(sr_signal_run_result(run, SR_SIGNAL_KEYWORD)->status, SR_ETIMEOUT);
     pthread_mutex_unlock(&blocker.lock);
     sr_workers_free(owner.workers);

@@ -1,4 +1,4 @@
-/* The choice of a model by task and tier, and waiting for what answers late. */
+/* The choice of a model by task and tier. */
 #include "cli/classify/tiers.h"
 
 #include "cli/cmd.h"
@@ -7,7 +7,6 @@
 #include "model/linear/linear.h"
 #include "signal/neural/neural.h"
 
-#include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -142,42 +141,11 @@ void sr_tiers_close(struct sr_tiers_model *model)
     *model = (struct sr_tiers_model){0};
 }
 
-/* ---- asking ---- */
-
-struct waiting {
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    bool done;
-    int status;
-};
-
-static void answered(struct sr_classifier_job *job, int status)
-{
-    struct waiting *w = job->owner;
-    pthread_mutex_lock(&w->lock);
-    w->done = true;
-    w->status = status;
-    pthread_cond_signal(&w->changed);
-    pthread_mutex_unlock(&w->lock);
-}
-
 int sr_tiers_ask(const struct sr_tiers_model *model, struct sr_bytes text, float *probabilities,
                  const char **tier)
 {
-    struct waiting w = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
-    struct sr_classifier_job job = {
-        .text = text, .probabilities = probabilities, .done = answered, .owner = &w};
-    int rc = sr_classifier_start(model->classifier, &job);
-    if (rc == SR_AGAIN) {
-        pthread_mutex_lock(&w.lock);
-        while (!w.done)
-            pthread_cond_wait(&w.changed, &w.lock);
-        rc = w.status;
-        pthread_mutex_unlock(&w.lock);
-    }
-    *tier = job.tier;
-    sr_classifier_release(model->classifier, &job);
-    pthread_cond_destroy(&w.changed);
-    pthread_mutex_destroy(&w.lock);
+    struct sr_classifier_query query = {.text = text, .probabilities = probabilities};
+    int rc = sr_classifier_answer(model->classifier, &query);
+    *tier = query.tier;
     return rc;
 }

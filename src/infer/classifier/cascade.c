@@ -3,7 +3,6 @@
 
 #include "base/mem.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 struct cascade {
@@ -14,15 +13,6 @@ struct cascade {
     float certain;
     struct sr_fusion fusion;
     unsigned char map[SR_CLASSIFIER_LABELS_MAX]; /* a label of ours to one of the head */
-};
-
-/* What a job holds until it is released. */
-struct asking {
-    struct cascade *cascade;
-    struct sr_classifier_job *job;
-    struct sr_neural_wait wait;
-    atomic_bool
-        settled; /* the neural classifier is not waited for any more, what the linear tier says stands */
 };
 
 /* Case does not matter, and "computer_science" is "computer science". */
@@ -37,93 +27,44 @@ static bool same_label(const char *a, const char *b)
     return *a == *b;
 }
 
-/* The neural answer into the job's probabilities, which hold the linear one. */
-static void take_answer(const struct cascade *cascade, struct sr_classifier_job *job,
-                        struct sr_neural_result *reading)
+int sr_cascade_linear(struct sr_classifier *classifier, struct sr_classifier_query *query)
 {
+    const struct cascade *cascade = (const struct cascade *)classifier;
+    query->tier = NULL;
+    if (!cascade->linear)
+        return SR_AGAIN;
+    int rc = sr_classifier_answer(cascade->linear, query);
+    size_t top = sr_classifier_top(query->probabilities, classifier->n_labels);
+    return rc || query->probabilities[top] >= cascade->certain || query->text.n == 0 ? rc : SR_AGAIN;
+}
+
+void sr_cascade_mix(struct sr_classifier *classifier, struct sr_classifier_query *query,
+                    const struct sr_neural_result *result)
+{
+    const struct cascade *cascade = (const struct cascade *)classifier;
     float neural[SR_CLASSIFIER_LABELS_MAX];
-    const float *answer = sr_neural_text(reading, cascade->head);
-    for (size_t i = 0; i < cascade->base.n_labels; i++)
+    const float *answer = sr_neural_text(result, cascade->head);
+    for (size_t i = 0; i < classifier->n_labels; i++)
         neural[i] = answer[cascade->map[i]];
     if (cascade->linear)
-        sr_fusion_mix(&cascade->fusion, neural, job->probabilities, cascade->base.n_labels, neural);
-    memcpy(job->probabilities, neural, cascade->base.n_labels * sizeof *neural);
-    job->tier = "neural";
-    job->read_bytes = sr_neural_scope(reading).read_bytes;
+        sr_fusion_mix(&cascade->fusion, neural, query->probabilities, classifier->n_labels, neural);
+    memcpy(query->probabilities, neural, classifier->n_labels * sizeof *neural);
+    query->tier = classifier->ops->name;
+    query->read_bytes = sr_neural_scope(result).read_bytes;
 }
 
-static void answered(struct sr_neural_wait *wait, int status)
-{
-    struct asking *asking = wait->owner;
-    if (status == SR_OK)
-        take_answer(asking->cascade, asking->job, wait->reading);
-    else if (status == SR_ECANCELED && atomic_load(&asking->settled))
-        status = asking->cascade->linear ? SR_OK : SR_ETIMEOUT;
-    else if (asking->cascade->linear && status != SR_ECANCELED && status != SR_ECLOSED)
-        status = SR_OK; /* the linear answer stands */
-    asking->job->done(asking->job, status);
-}
-
-static int ask_neural(struct cascade *cascade, struct sr_classifier_job *job)
-{
-    struct asking *asking = sr_mem_calloc(1, sizeof *asking);
-    if (!asking)
-        return SR_ENOMEM;
-    asking->cascade = cascade;
-    asking->job = job;
-    atomic_init(&asking->settled, false);
-    asking->wait.owner = asking;
-    asking->wait.done = answered;
-    job->state = asking;
-    int rc = sr_neural_read(cascade->neural, job->text, job->salt, SR_INFER_INTERACTIVE, &asking->wait);
-    if (rc == SR_OK)
-        take_answer(cascade, job, asking->wait.reading);
-    else if (rc != SR_AGAIN) {
-        job->state = NULL;
-        sr_mem_free(asking);
-    }
-    return rc;
-}
-
-static int cascade_start(struct sr_classifier *self, struct sr_classifier_job *job)
+static int cascade_answer(struct sr_classifier *self, struct sr_classifier_query *query)
 {
     struct cascade *cascade = (struct cascade *)self;
-    job->state = NULL;
-    if (!cascade->linear)
-        return ask_neural(cascade, job);
-    int rc = sr_classifier_start(cascade->linear, job);
-    size_t top = sr_classifier_top(job->probabilities, self->n_labels);
-    if (rc || job->probabilities[top] >= cascade->certain || job->text.n == 0)
+    struct sr_neural_result *result = NULL;
+    int rc = sr_cascade_linear(self, query);
+    if (rc != SR_AGAIN)
         return rc;
-    rc = ask_neural(cascade, job);
-    return rc == SR_AGAIN ? SR_AGAIN : SR_OK;
-}
-
-static void cascade_cancel(struct sr_classifier *self, struct sr_classifier_job *job)
-{
-    struct asking *asking = job->state;
-    if (asking)
-        sr_neural_leave(((struct cascade *)self)->neural, &asking->wait);
-}
-
-static void cascade_settle(struct sr_classifier *self, struct sr_classifier_job *job)
-{
-    struct asking *asking = job->state;
-    if (!asking)
-        return;
-    atomic_store(&asking->settled, true);
-    sr_neural_leave(((struct cascade *)self)->neural, &asking->wait);
-}
-
-static void cascade_release(struct sr_classifier *self, struct sr_classifier_job *job)
-{
-    struct asking *asking = job->state;
-    (void)self;
-    if (!asking)
-        return;
-    sr_neural_result_unref(asking->wait.reading);
-    sr_mem_free(asking);
-    job->state = NULL;
+    rc = sr_neural_read_wait(cascade->neural, query->text, query->salt, SR_INFER_INTERACTIVE, &result);
+    if (rc == SR_OK)
+        sr_cascade_mix(self, query, result);
+    sr_neural_result_unref(result);
+    return rc && cascade->linear ? SR_OK : rc;
 }
 
 static void cascade_free(struct sr_classifier *self)
@@ -135,27 +76,11 @@ static void cascade_free(struct sr_classifier *self)
 }
 
 static const struct sr_classifier_ops cascade_ops = {
-    .name = "neural",
-    .start = cascade_start,
-    .cancel = cascade_cancel,
-    .settle = cascade_settle,
-    .release = cascade_release,
-    .free = cascade_free,
-};
+    .name = "neural", .answer = cascade_answer, .free = cascade_free};
 
-struct sr_neural *sr_cascade_foresee(struct sr_classifier *classifier, struct sr_bytes text)
+struct sr_neural *sr_cascade_neural(struct sr_classifier *classifier)
 {
-    struct cascade *cascade = (struct cascade *)classifier;
-    float probabilities[SR_CLASSIFIER_LABELS_MAX];
-    struct sr_classifier_job job = {.text = text, .probabilities = probabilities};
-    if (classifier->ops != &cascade_ops || text.n == 0)
-        return NULL;
-    if (!cascade->linear)
-        return cascade->neural;
-    if (sr_classifier_start(cascade->linear, &job))
-        return NULL;
-    size_t top = sr_classifier_top(probabilities, classifier->n_labels);
-    return probabilities[top] < cascade->certain ? cascade->neural : NULL;
+    return classifier->ops == &cascade_ops ? ((struct cascade *)classifier)->neural : NULL;
 }
 
 static int map_labels(struct cascade *cascade, struct sr_err *err)

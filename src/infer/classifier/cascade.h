@@ -1,10 +1,11 @@
 /*
  * A classifier of two tiers: the linear one answers at once; where it is not sure the neural classifier's
- * head is asked, and its answer, late, is mixed with the first.
+ * head is asked, and its answer is mixed with the first.
  *
- * Where the neural classifier cannot answer (its queue is full, its memory does not suffice) or comes too
- * late (sr_classifier_settle) the linear answer stands: the job's `tier` says whose it is. Without a linear
- * tier the neural classifier alone answers, or there is no answer.
+ * Where the neural classifier cannot answer (its queue is full, its memory does not suffice) the linear
+ * answer stands: the query's `tier` says whose it is. Without a linear tier the neural classifier alone
+ * answers, or there is no answer. sr_classifier_answer does all of this and waits; signals take the steps
+ * below one by one and ask the neural classifier as a task.
  */
 #ifndef SR_INFER_CLASSIFIER_CASCADE_H
 #define SR_INFER_CLASSIFIER_CASCADE_H
@@ -28,8 +29,16 @@ struct sr_cascade_options {
 int sr_cascade_new(struct sr_classifier **out, const struct sr_cascade_options *options,
                    struct sr_err *err) SR_WARN_UNUSED;
 
-/* The neural classifier that would get a job with this text: borrowed. NULL: none, the linear tier is
- * sure; or the classifier is no cascade. */
-struct sr_neural *sr_cascade_foresee(struct sr_classifier *classifier, struct sr_bytes text);
+/* The cascade's neural classifier, borrowed; NULL: the classifier is no cascade. */
+struct sr_neural *sr_cascade_neural(struct sr_classifier *classifier);
+
+/* The first step of a cascade. SR_OK: answered, the linear tier is sure enough, or the text is empty.
+ * SR_AGAIN: the neural classifier is to be asked; the linear answer is in the query where there is one, else
+ * its `tier` is NULL. Another error: no answer. */
+int sr_cascade_linear(struct sr_classifier *classifier, struct sr_classifier_query *query) SR_WARN_UNUSED;
+
+/* The second step: the neural classifier's result joins what the first wrote. */
+void sr_cascade_mix(struct sr_classifier *classifier, struct sr_classifier_query *query,
+                    const struct sr_neural_result *result);
 
 #endif

@@ -14,11 +14,11 @@
 
 #include <string.h>
 
-#define SETTLE_BYTES ((size_t)1 << 10)  /* of new text, before it is tokenized */
-#define TAIL_MAX     ((size_t)16 << 10) /* bytes without a place to cut */
-#define MARGIN       32u                /* bytes that stay behind: an added token may be arriving */
-#define SCRATCH_MAX  ((size_t)16 << 20)
-#define WINDOWS_MAX  256u /* complete, not yet classified */
+#define STEP_BYTES  ((size_t)1 << 10)  /* of new text, before it is tokenized */
+#define TAIL_MAX    ((size_t)16 << 10) /* bytes without a place to cut */
+#define MARGIN      32u                /* bytes that stay behind: an added token may be arriving */
+#define SCRATCH_MAX ((size_t)16 << 20)
+#define WINDOWS_MAX 256u /* complete, that nobody reads */
 
 struct sr_neural_growing {
     struct sr_neural *neural;
@@ -28,9 +28,9 @@ struct sr_neural_growing {
     /* Of the text: */
     bool over;
     size_t bytes, windows;
-    struct sr_buf tail;         /* not settled yet */
+    struct sr_buf tail;         /* not stable yet */
     size_t looked;              /* bytes of the tail that were tokenized in vain */
-    int32_t *ids;               /* settled */
+    int32_t *ids;               /* stable */
     size_t at, n_ids, room_ids; /* the first of the next window, and behind the last */
 };
 
@@ -84,8 +84,8 @@ static bool begins_word(const struct sr_neural_growing *growing, const struct sr
     return start > 0 && (is_space(text.p[start]) || is_space(text.p[start - 1]));
 }
 
-/* How many of the tail's tokens are settled. */
-static size_t settled(const struct sr_neural_growing *growing, const struct sr_tokens *tokens)
+/* How many of the tail's tokens are stable. */
+static size_t stable(const struct sr_neural_growing *growing, const struct sr_tokens *tokens)
 {
     for (size_t i = tokens->n; i-- > 1;)
         if (tokens->starts[i] + MARGIN <= growing->tail.len && begins_word(growing, tokens, i))
@@ -110,14 +110,14 @@ static int keep_ids(struct sr_neural_growing *growing, const int32_t *ids, size_
     return SR_OK;
 }
 
-static int settle(struct sr_neural_growing *growing)
+static int tokenize_tail(struct sr_neural_growing *growing)
 {
     struct sr_arena scratch;
     struct sr_tokens tokens = {0};
     sr_arena_init(&scratch, SCRATCH_MAX);
     int rc = sr_tokenizer_encode_arena(sr_encoder_tokenizer(growing->neural->encoder),
                                        sr_buf_view(&growing->tail), 0, &scratch, &tokens);
-    size_t n = rc == SR_OK ? settled(growing, &tokens) : 0;
+    size_t n = rc == SR_OK ? stable(growing, &tokens) : 0;
     if (n)
         rc = keep_ids(growing, tokens.ids, n);
     if (n && rc == SR_OK)
@@ -138,24 +138,25 @@ int sr_neural_growing_feed(struct sr_neural_growing *growing, struct sr_bytes pi
     if (growing->bytes > most)
         rc = SR_ELIMIT;
     for (size_t at = 0, n; rc == SR_OK && at < piece.n; at += n) {
-        n = piece.n - at < SETTLE_BYTES ? piece.n - at : SETTLE_BYTES;
+        n = piece.n - at < STEP_BYTES ? piece.n - at : STEP_BYTES;
         rc = sr_buf_append(&growing->tail, piece.p + at, n);
-        if (rc == SR_OK && growing->tail.len >= growing->looked + SETTLE_BYTES)
-            rc = settle(growing);
+        if (rc == SR_OK && growing->tail.len >= growing->looked + STEP_BYTES)
+            rc = tokenize_tail(growing);
     }
     growing->over = rc != SR_OK;
     return rc;
 }
 
-int sr_neural_growing_read(struct sr_neural_growing *growing, struct sr_neural_wait *wait)
+int sr_neural_growing_read(struct sr_neural_growing *growing, struct sr_neural_ask *ask)
 {
     struct sr_neural *neural = growing->neural;
     struct sr_token_template around = sr_tokenizer_template(sr_encoder_tokenizer(neural->encoder));
     size_t room = growing->shape.room, step = room - growing->shape.overlap;
     struct sr_window window = {.count = (uint32_t)room};
-    struct sr_neural_result *reading;
-    wait->reading = NULL;
-    wait->under_way = NULL;
+    struct sr_neural_result *result;
+    ask->neural = neural;
+    ask->result = ask->pending = NULL;
+    sr_task_begin(&ask->task, &sr_neural_ask_work);
     if (growing->over || growing->n_ids - growing->at <= room ||
         growing->windows + 1 >= neural->options.windows.max_windows)
         return SR_ENOENT;
@@ -170,9 +171,9 @@ int sr_neural_growing_read(struct sr_neural_growing *growing, struct sr_neural_w
     window.n_ids = (uint32_t)n;
     growing->windows++;
     growing->at += step;
-    int rc = sr_neural_result_ahead(&reading, neural, &window, growing->salt);
+    int rc = sr_neural_result_prefetch(&result, neural, &window, growing->salt);
     if (rc == SR_OK)
-        rc = sr_neural_begin(neural, reading, SR_INFER_AHEAD, wait);
+        rc = sr_neural_begin(neural, result, SR_INFER_PREFETCH, ask);
     sr_mem_free(ids);
     return rc;
 }

@@ -1,5 +1,4 @@
-/* The lifetime of a neural classifier, its heads, and requests to it. table.c has the table, wait.c the
- * waiters, begin.c the begin of a classification. */
+/* A neural classifier's life and its heads. */
 #include "infer/classifier/private.h"
 
 #include "base/mem.h"
@@ -97,30 +96,6 @@ const char *const *sr_neural_types(const struct sr_neural *neural, size_t *n)
 {
     *n = neural->bio.n_types;
     return *n ? neural->bio.types : NULL;
-}
-
-int sr_neural_read(struct sr_neural *neural, struct sr_bytes text, uint64_t salt,
-                   enum sr_infer_priority priority, struct sr_neural_wait *wait)
-{
-    struct sr_neural_key key = {.salt = salt, .kind = SR_NEURAL_TEXT};
-    struct sr_neural_result *reading = NULL;
-    wait->reading = NULL;
-    wait->under_way = NULL;
-    if (neural->options.text_bytes && text.n > neural->options.text_bytes)
-        return SR_ELIMIT;
-    int rc = sr_sha256(text, key.digest);
-    if (rc != SR_OK)
-        return rc;
-    pthread_mutex_lock(&neural->lock);
-    rc = sr_neural_join(neural, &key, priority, wait);
-    pthread_mutex_unlock(&neural->lock);
-    if (rc != SR_ENOENT)
-        return rc;
-    rc = sr_neural_result_new(&reading, neural, text);
-    if (rc != SR_OK)
-        return rc;
-    reading->item.key = key;
-    return sr_neural_begin(neural, reading, priority, wait);
 }
 
 struct sr_neural_stats sr_neural_stats(struct sr_neural *neural)

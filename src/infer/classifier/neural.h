@@ -2,15 +2,16 @@
  * The neural classifier: what the heads on one shared trunk say of a text, read whole and only once.
  *
  * A text is cut into windows; each window passes the trunk once for all heads, whichever signal asks first.
- * A second request for the same text joins the result that is in progress; afterwards the memo keeps it
- * by the SHA-256 of the text, so that the next turn of a conversation costs its new text. Windows are full
- * from the start of a text on, and all but the last are remembered by the SHA-256 of their tokens: a text
- * that has grown, or that was read while it arrived, costs what is new of it. Knows no rules, no thresholds,
- * no requests. Counted; any thread.
+ * Whoever asks for the same text meanwhile joins the result that is pending; afterwards it is remembered by
+ * the SHA-256 of the text, so that the next turn of a conversation costs its new text. Windows are full from
+ * the start of a text on, and all but the last are remembered by the SHA-256 of their tokens: a text that has
+ * grown, or that was read while it arrived, costs what is new of it. Knows no rules, no thresholds, no
+ * requests. Counted; any thread.
  */
 #ifndef SR_INFER_CLASSIFIER_NEURAL_H
 #define SR_INFER_CLASSIFIER_NEURAL_H
 
+#include "base/task.h"
 #include "infer/classifier/bio.h"
 #include "infer/engine/engine.h"
 #include "infer/windows.h"
@@ -39,58 +40,54 @@ const struct sr_head_info *sr_neural_head(const struct sr_neural *neural, const 
 /* Names of the entity types of the token head; NULL, 0 without one. */
 const char *const *sr_neural_types(const struct sr_neural *neural, size_t *n);
 
-/* One who asks. The caller's memory, unchanged until `done` was called. */
-struct sr_neural_wait {
-    /* Exactly once after SR_AGAIN, on a thread of the engine or inside sr_neural_leave: short, does not
-     * block, asks nothing. With SR_OK `reading` is the waiter's, to unref. */
-    void (*done)(struct sr_neural_wait *wait, int status);
-    void *owner; /* the caller's */
-    struct sr_neural_result *reading;
+/* A text that somebody asks for: a task (base/task.h) in the caller's object, initialised by the caller,
+ * without a mailbox. */
+struct sr_neural_ask {
+    struct sr_task task;
+    /* With SR_OK: a reference, for the task's `free` to drop. A partial result where the deadline passed. */
+    struct sr_neural_result *result;
     /* The neural classifier's: */
-    struct sr_neural_wait *next;
-    struct sr_neural_result *under_way;
+    struct sr_neural *neural;
+    struct sr_neural_ask *next;
+    struct sr_neural_result *pending;
 };
 
 /* Reads `text`, which is not needed afterwards. `salt` separates what is remembered (a tenant; 0: shared).
- * SR_OK: wait->reading is there, `done` is not called. SR_AGAIN: `done` will be called. Otherwise no answer:
- * SR_EBUSY (the queue is full), SR_ELIMIT (over text_bytes or SR_TOKENIZER_TEXT_MAX), SR_ENOMEM, SR_ECLOSED.
- * Tokenizes on the calling thread: long texts are for workers. Of priorities that meet at a window the first
- * of the enum counts. */
+ * SR_OK: ask->result is there, the task stays pending. SR_AGAIN: the task will be completed, on a thread of
+ * the engine; from now on it may be cancelled, which drops work that nobody else asks for, or expire: then
+ * the result is of the windows that are done (scope.partial), SR_ETIMEOUT when none is; the others are
+ * dropped unless somebody else asks for them. Otherwise no answer: SR_EBUSY (the queue is full), SR_ELIMIT
+ * (over text_bytes or SR_TOKENIZER_TEXT_MAX), SR_ENOMEM, SR_ECLOSED. Tokenizes on the calling thread: long
+ * texts are for workers. Of priorities that meet at a window the first of the enum counts. */
 int sr_neural_read(struct sr_neural *neural, struct sr_bytes text, uint64_t salt,
-                   enum sr_infer_priority priority, struct sr_neural_wait *wait) SR_WARN_UNUSED;
+                   enum sr_infer_priority priority, struct sr_neural_ask *ask) SR_WARN_UNUSED;
 
-/* After SR_AGAIN, any thread: waits no more. `done` is called in here with SR_ECANCELED, unless it was called
- * already or is being called now. Work without waiters is cancelled. */
-void sr_neural_leave(struct sr_neural *neural, struct sr_neural_wait *wait);
+/* The same, and waits; *out is the caller's reference. Not on an event loop. */
+int sr_neural_read_wait(struct sr_neural *neural, struct sr_bytes text, uint64_t salt,
+                        enum sr_infer_priority priority, struct sr_neural_result **out) SR_WARN_UNUSED;
 
-/* After SR_AGAIN, any thread, not while sr_neural_leave may be called for the same wait: what is read by now
- * is enough. `done` is called in here, with SR_OK and a reading of those windows that are done (scope.part),
- * or with SR_ETIMEOUT when none is; unless all was read, and `done` was called already or is being called
- * now. Work without other waiters is cancelled; windows that are done stay remembered. */
-void sr_neural_settle(struct sr_neural *neural, struct sr_neural_wait *wait);
+struct sr_neural_result *sr_neural_result_ref(struct sr_neural_result *result);
+void sr_neural_result_unref(struct sr_neural_result *result); /* NULL is allowed */
 
-struct sr_neural_result *sr_neural_result_ref(struct sr_neural_result *reading);
-void sr_neural_result_unref(struct sr_neural_result *reading); /* NULL is allowed */
-
-/* Everything below belongs to the reading, which the neural classifier must outlive. */
+/* Everything below belongs to the result. The neural classifier outlives it. */
 struct sr_neural_scope {
-    size_t bytes, read_bytes; /* of the text, and those in a window; but for a part these come first */
+    size_t bytes, read_bytes; /* of the text, and those in a window; of a whole result these come first */
     size_t tokens, windows;   /* of the text; windows that were read */
-    bool part;                /* it was settled: windows are missing, anywhere */
+    bool partial;             /* the deadline passed: windows are missing, anywhere */
     uint64_t run_ns, wait_ns; /* the longest of its windows, in a batch and in the queue */
 };
-struct sr_neural_scope sr_neural_scope(const struct sr_neural_result *reading);
+struct sr_neural_scope sr_neural_scope(const struct sr_neural_result *result);
 
 /* Calibrated probabilities [n_labels] of a sequence head (one of this neural classifier's) over the whole
  * text: the mean of its windows, weighted by their tokens. */
-const float *sr_neural_text(const struct sr_neural_result *reading, const struct sr_head_info *head);
+const float *sr_neural_text(const struct sr_neural_result *result, const struct sr_head_info *head);
 
 /* The same of one window, and where it lies. */
-const float *sr_neural_window(const struct sr_neural_result *reading, const struct sr_head_info *head,
+const float *sr_neural_window(const struct sr_neural_result *result, const struct sr_head_info *head,
                               size_t window, uint32_t *start, uint32_t *end);
 
 /* Spans of the token head, in the order of the text. */
-const struct sr_bio_span *sr_neural_spans(const struct sr_neural_result *reading, size_t *n);
+const struct sr_bio_span *sr_neural_spans(const struct sr_neural_result *result, size_t *n);
 
 /* A text that still arrives: its windows are read as soon as nothing that may follow changes them. Saves
  * time, never changes an answer: what is read here is found by its tokens, or is not found. One thread at a
@@ -109,14 +106,14 @@ void sr_neural_growing_begin(struct sr_neural_growing *growing);
  * SR_EUNSUPPORTED: there is no place to cut. SR_ENOMEM. After an error nothing more is read of it. */
 int sr_neural_growing_feed(struct sr_neural_growing *growing, struct sr_bytes piece) SR_WARN_UNUSED;
 
-/* Reads the next window that is complete, ahead of everybody (SR_INFER_AHEAD). SR_ENOENT: there is none. Else
- * as sr_neural_read; wait->reading has no result, it is only to be unreferenced. */
-int sr_neural_growing_read(struct sr_neural_growing *growing, struct sr_neural_wait *wait) SR_WARN_UNUSED;
+/* Reads the next window that is complete (SR_INFER_PREFETCH). SR_ENOENT: there is none. Else as
+ * sr_neural_read; ask->result has no content, it is only to be unreferenced. */
+int sr_neural_growing_read(struct sr_neural_growing *growing, struct sr_neural_ask *ask) SR_WARN_UNUSED;
 
 struct sr_neural_stats {
     uint64_t read, joined, remembered,
-        dropped;                          /* texts begun, joined in progress, from memory; items evicted */
-    uint64_t settled;                     /* waiters that were content with a part */
+        dropped;                          /* texts begun, joined while pending, from memory; items evicted */
+    uint64_t expired;                     /* asks whose deadline passed */
     uint64_t windows_read, windows_known; /* windows begun, and found or joined */
     size_t memo_bytes, memo_items;        /* items: texts and windows */
 };

@@ -1,6 +1,13 @@
-/* What the neural classifier's memory (table.c), who waits for what (wait.c, begin.c),
- * readings of texts (read.c), windows (window.c) and texts that still grow (growing.c)
- * share. Private to the unit. */
+/*
+ * What the files of the neural classifier share. Private to the unit; calls go down this list only:
+ *   growing.c  a text that still arrives
+ *   read.c     a text is asked for: what is not known of it becomes jobs
+ *   ask.c      who asks for which result, which result needs which window; how they end
+ *   result.c   the windows of a text, and what becomes of their answers
+ *   neural.c   life and heads
+ *   window.c   one window: its ids as a job, and what the heads' logits become
+ *   table.c    what is pending and what is remembered
+ */
 #ifndef SR_INFER_CLASSIFIER_PRIVATE_H
 #define SR_INFER_CLASSIFIER_PRIVATE_H
 
@@ -20,10 +27,11 @@ struct sr_neural_key {
     enum sr_neural_kind kind;
 };
 
-/* What the table holds, first member of readings and windows. Under the neural classifier's lock, but for the
- * count and the key. */
+/* What the table holds, first member of results and windows. Under the neural classifier's lock, but for the
+ * count, the key and `unref`. */
 struct sr_neural_item {
     struct sr_ref ref;
+    void (*unref)(struct sr_neural_item *item);
     struct sr_neural_key key;
     bool listed, done;
     size_t memory; /* bytes of all of it, once it is done */
@@ -46,16 +54,16 @@ struct sr_neural {
     struct sr_neural_stats stats;
 };
 
-/* A window's place in a reading that waits for it. */
-struct sr_neural_part {
-    struct sr_neural_result *reading;
+/* A result needs a window. */
+struct sr_neural_link {
+    struct sr_neural_result *result;
     struct sr_neural_window *window; /* a reference */
-    struct sr_neural_part *next;     /* of those that wait for the window */
+    struct sr_neural_link *next;     /* of those that wait for the window */
     bool waits;                      /* it is among them */
-    bool own;                        /* the window is this reading's to submit */
+    bool own;                        /* the window is this result's to submit */
 };
 
-/* What a window needs until it is done; the job holds one reference, a canceller another. */
+/* What a window needs until it is done; the job holds one reference, whoever cancels it another. */
 struct sr_neural_work {
     struct sr_ref ref;
     struct sr_infer_job job;
@@ -67,7 +75,8 @@ struct sr_neural_work {
 /* What the heads say of a sequence of ids, whatever text it is of. Immutable once done. */
 struct sr_neural_window {
     struct sr_neural_item item;
-    struct sr_neural *neural; /* a reference while it is in progress */
+    struct sr_neural *neural;                                   /* a reference while it is pending */
+    void (*ended)(struct sr_neural_window *window, int status); /* its job has ended; see ask.c */
     uint32_t n_ids, n_tokens;
     bool keep;                   /* to be remembered: another text may have it */
     float *probabilities;        /* [stride] */
@@ -77,7 +86,7 @@ struct sr_neural_window {
     /* Under the neural classifier's lock, until done: */
     enum sr_infer_priority priority;
     struct sr_neural_work *work;
-    struct sr_neural_part *parts;
+    struct sr_neural_link *links; /* that wait for it */
 };
 
 struct sr_neural_result {
@@ -90,17 +99,17 @@ struct sr_neural_result {
     struct sr_bio_span *spans;
     size_t n_spans;
     /* Until it ended: */
-    struct sr_arena arena; /* windows and parts */
+    struct sr_arena arena; /* windows and links */
     struct sr_windows windows;
     struct sr_neural_key *keys; /* [windows.n] */
-    struct sr_neural_part *parts;
-    bool ahead; /* one window of a text that still grows: there is no result */
+    struct sr_neural_link *links;
+    bool prefetch; /* one window of a text that still arrives: there is no content */
     /* Under the neural classifier's lock: */
     enum sr_infer_priority priority; /* of the most urgent who asked */
-    size_t open; /* parts that wait, and who begins or settles; at 0 one thread ends the reading */
-    bool begun;  /* its parts have their windows */
+    size_t open; /* links that wait, and threads that work on it; at 0 one thread ends the result */
+    bool begun;  /* its links have their windows */
     int status;
-    struct sr_neural_wait *waits;
+    struct sr_neural_ask *asks;
     struct sr_neural_result *next; /* of those that a window has completed */
 };
 
@@ -118,65 +127,71 @@ void sr_neural_renew(struct sr_neural *neural, struct sr_neural_item *item);
 
 void sr_neural_forget_all(struct sr_neural *neural);
 
-/* ---- begin.c ---- */
-
-/* Reads what is not known of the reading's windows, with the caller's reference of it, and joins `wait` to it
- * or to one of the same key. Returns as sr_neural_read does. */
-int sr_neural_begin(struct sr_neural *neural, struct sr_neural_result *reading,
-                    enum sr_infer_priority priority, struct sr_neural_wait *wait) SR_WARN_UNUSED;
-
-/* ---- wait.c: the first four under the neural classifier's lock ---- */
-
-/* Joins the reading of that text that is there, done or in progress. SR_ENOENT: there is none. */
-int sr_neural_join(struct sr_neural *neural, const struct sr_neural_key *key, enum sr_infer_priority priority,
-                   struct sr_neural_wait *wait) SR_WARN_UNUSED;
-
-/* Is the part's window worth remembering: will more text behind it leave it as it is? */
-bool sr_neural_is_lasting(const struct sr_neural_part *part);
-
-/* The part gets its window if it is remembered or in progress. */
-bool sr_neural_take_known(struct sr_neural *neural, struct sr_neural_part *part,
-                          const struct sr_neural_key *key);
-
-void sr_neural_wait_for(struct sr_neural_part *part, struct sr_neural_window *window);
-
-/* What the reading's own thread had to do is done, or has failed. As sr_neural_read; the waiter `own` has its
- * answer as what is returned. */
-int sr_neural_begun(struct sr_neural *neural, struct sr_neural_result *reading, struct sr_neural_wait *own,
-                    int rc) SR_WARN_UNUSED;
-
-/* The window's job has ended, or cannot begin: remembers or forgets it and tells those that wait. Drops the
- * job's references. */
-void sr_neural_window_ended(struct sr_neural_window *window, int status);
-
 /* ---- window.c ---- */
 
 /* The key of ids under a salt. */
 int sr_neural_window_key(struct sr_neural_key *key, const int32_t *ids, size_t n_ids,
                          uint64_t salt) SR_WARN_UNUSED;
 
-/* A window with its job, not submitted, without a priority; copies the ids. SR_ENOMEM. */
+/* A window with its job, not submitted, without a priority and `ended`; copies the ids. SR_ENOMEM. */
 int sr_neural_window_new(struct sr_neural_window **out, struct sr_neural *neural, const struct sr_window *of,
                          const struct sr_neural_key *key) SR_WARN_UNUSED;
-void sr_neural_window_unref(struct sr_neural_window *window);
-void sr_neural_work_unref(struct sr_neural_work *work);
+void sr_neural_window_unref(struct sr_neural_window *window); /* NULL is allowed */
+void sr_neural_work_unref(struct sr_neural_work *work);       /* NULL is allowed */
 
-/* ---- read.c ---- */
+/* ---- result.c ---- */
 
-/* Cuts the text. The reading is not visible to other threads yet; its key is the caller's to set. */
+/* Cuts the text. The result is not visible to anybody yet; its key is the caller's to set. */
 int sr_neural_result_new(struct sr_neural_result **out, struct sr_neural *neural,
                          struct sr_bytes text) SR_WARN_UNUSED;
 
-/* The same of one window of a text that still grows. */
-int sr_neural_result_ahead(struct sr_neural_result **out, struct sr_neural *neural,
-                           const struct sr_window *of, uint64_t salt) SR_WARN_UNUSED;
+/* The same of one window of a text that still arrives. */
+int sr_neural_result_prefetch(struct sr_neural_result **out, struct sr_neural *neural,
+                              const struct sr_window *of, uint64_t salt) SR_WARN_UNUSED;
 
 /* The same of what was read of a text by now: of its windows those that are not NULL in `done` [windows.n].
- * The reading is kept open meanwhile. */
-int sr_neural_result_part(struct sr_neural_result **out, const struct sr_neural_result *of,
-                          struct sr_neural_window *const *done) SR_WARN_UNUSED;
+ * The caller keeps `of` open meanwhile. */
+int sr_neural_result_partial(struct sr_neural_result **out, const struct sr_neural_result *of,
+                             struct sr_neural_window *const *done) SR_WARN_UNUSED;
 
-/* All windows are done: the result, and what was needed for it is freed. Returns the reading's status. */
-int sr_neural_result_finish(struct sr_neural_result *reading, int status) SR_WARN_UNUSED;
+/* All windows are done: the content, and what was needed for it is freed. Returns the result's status. */
+int sr_neural_result_finish(struct sr_neural_result *result, int status) SR_WARN_UNUSED;
+
+/* ---- ask.c: the first five under the neural classifier's lock ---- */
+
+/* The ask waits for a pending result. Takes the producer's reference of its task. */
+void sr_neural_add_ask(struct sr_neural_result *result, struct sr_neural_ask *ask);
+
+/* Joins the result of that text that is there, done or pending. SR_ENOENT: there is none. */
+int sr_neural_join(struct sr_neural *neural, const struct sr_neural_key *key, enum sr_infer_priority priority,
+                   struct sr_neural_ask *ask) SR_WARN_UNUSED;
+
+/* Is the link's window worth remembering: will more text behind it leave it as it is? */
+bool sr_neural_is_lasting(const struct sr_neural_link *link);
+
+/* The link gets its window if it is remembered or pending. */
+bool sr_neural_take_known(struct sr_neural *neural, struct sr_neural_link *link,
+                          const struct sr_neural_key *key);
+
+void sr_neural_wait_for(struct sr_neural_link *link, struct sr_neural_window *window);
+
+/* What the result's own thread had to do is done, or has failed. As sr_neural_read; whoever is `own` has its
+ * answer as what is returned. */
+int sr_neural_begun(struct sr_neural *neural, struct sr_neural_result *result, struct sr_neural_ask *own,
+                    int rc) SR_WARN_UNUSED;
+
+/* The window's job has ended, or cannot begin: remembers or forgets it and tells those that wait. Drops the
+ * job's references. */
+void sr_neural_window_ended(struct sr_neural_window *window, int status);
+
+/* How an ask is stopped and expires. */
+extern const struct sr_task_work sr_neural_ask_work;
+
+/* ---- read.c ---- */
+
+/* Reads what is not known of the result's windows, with the caller's reference of it, and joins `ask` to it
+ * or to one of the same key. Returns as sr_neural_read does. */
+int sr_neural_begin(struct sr_neural *neural, struct sr_neural_result *result,
+                    enum sr_infer_priority priority, struct sr_neural_ask *ask) SR_WARN_UNUSED;
 
 #endif

@@ -1,16 +1,8 @@
-/* The neural classifier's memory: texts by their bytes and windows by their ids, those in progress and those
- * that are remembered, in one table with one order of age. */
+/* The neural classifier's memory: texts by their bytes and windows by their ids, those that are pending and
+ * those that are remembered, in one table with one order of age. */
 #include "infer/classifier/private.h"
 
 #include <string.h>
-
-static void item_unref(struct sr_neural_item *item)
-{
-    if (item->key.kind == SR_NEURAL_TEXT)
-        sr_neural_result_unref((struct sr_neural_result *)item);
-    else
-        sr_neural_window_unref((struct sr_neural_window *)item);
-}
 
 static struct sr_neural_item **bucket_of(struct sr_neural *neural, const struct sr_neural_key *key)
 {
@@ -74,7 +66,7 @@ void sr_neural_remember(struct sr_neural *neural, struct sr_neural_item *item)
         neural->stats.memo_bytes -= old->memory;
         neural->stats.memo_items--;
         neural->stats.dropped++;
-        item_unref(old);
+        old->unref(old);
     }
 }
 
@@ -89,7 +81,7 @@ void sr_neural_forget_all(struct sr_neural *neural)
 {
     while (neural->newest) {
         struct sr_neural_item *next = neural->newest->older;
-        item_unref(neural->newest);
+        neural->newest->unref(neural->newest);
         neural->newest = next;
     }
 }

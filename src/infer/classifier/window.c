@@ -75,7 +75,7 @@ static void job_done(struct sr_infer_job *job, int status)
     struct sr_neural_window *window = job->owner;
     struct sr_neural_work *work =
         (struct sr_neural_work *)((char *)job - offsetof(struct sr_neural_work, job));
-    sr_neural_window_ended(window, status == SR_OK ? decide(window, work) : status);
+    window->ended(window, status == SR_OK ? decide(window, work) : status);
 }
 
 /* The job with its logits in one block. */
@@ -106,25 +106,10 @@ static struct sr_neural_work *make_work(struct sr_neural_window *window, const s
     return work;
 }
 
-int sr_neural_window_new(struct sr_neural_window **out, struct sr_neural *neural, const struct sr_window *of,
-                         const struct sr_neural_key *key)
+void sr_neural_work_unref(struct sr_neural_work *work)
 {
-    struct sr_neural_window *window = sr_mem_calloc(1, sizeof *window);
-    if (!window)
-        return SR_ENOMEM;
-    sr_ref_init(&window->item.ref);
-    window->item.key = *key;
-    window->neural = neural;
-    window->n_ids = of->n_ids;
-    window->n_tokens = of->count;
-    window->probabilities = sr_mem_calloc(neural->stride + 1, sizeof *window->probabilities);
-    window->work = window->probabilities ? make_work(window, of) : NULL;
-    if (!window->work) {
-        sr_neural_window_unref(window);
-        return SR_ENOMEM;
-    }
-    *out = window;
-    return SR_OK;
+    if (work && sr_ref_put(&work->ref))
+        sr_mem_free(work);
 }
 
 void sr_neural_window_unref(struct sr_neural_window *window)
@@ -137,8 +122,29 @@ void sr_neural_window_unref(struct sr_neural_window *window)
     sr_mem_free(window);
 }
 
-void sr_neural_work_unref(struct sr_neural_work *work)
+static void item_unref(struct sr_neural_item *item)
 {
-    if (work && sr_ref_put(&work->ref))
-        sr_mem_free(work);
+    sr_neural_window_unref((struct sr_neural_window *)item);
+}
+
+int sr_neural_window_new(struct sr_neural_window **out, struct sr_neural *neural, const struct sr_window *of,
+                         const struct sr_neural_key *key)
+{
+    struct sr_neural_window *window = sr_mem_calloc(1, sizeof *window);
+    if (!window)
+        return SR_ENOMEM;
+    sr_ref_init(&window->item.ref);
+    window->item.unref = item_unref;
+    window->item.key = *key;
+    window->neural = neural;
+    window->n_ids = of->n_ids;
+    window->n_tokens = of->count;
+    window->probabilities = sr_mem_calloc(neural->stride + 1, sizeof *window->probabilities);
+    window->work = window->probabilities ? make_work(window, of) : NULL;
+    if (!window->work) {
+        sr_neural_window_unref(window);
+        return SR_ENOMEM;
+    }
+    *out = window;
+    return SR_OK;
 }

@@ -264,7 +264,7 @@ static int admit(struct sr_infer *infer, struct submission *jobs)
         if (rc)
             return rc;
         tokens += nth(jobs, i)->item.n_ids;
-        jobs->ahead |= nth(jobs, i)->priority == SR_INFER_AHEAD;
+        jobs->ahead |= nth(jobs, i)->priority == SR_INFER_PREFETCH;
     }
     if (infer->closing)
         return SR_ECLOSED;

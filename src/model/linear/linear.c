@@ -320,10 +320,10 @@ void sr_linear_scores(const struct sr_linear *model, struct sr_bytes text, float
     sr_linear_end(&run, NULL, out);
 }
 
-int sr_linear_start(struct sr_classifier *self, struct sr_classifier_job *job)
+int sr_linear_answer(struct sr_classifier *self, struct sr_classifier_query *query)
 {
-    sr_linear_scores((const struct sr_linear *)self, job->text, job->probabilities);
-    job->tier = self->ops->name;
-    job->read_bytes = job->text.n;
+    sr_linear_scores((const struct sr_linear *)self, query->text, query->probabilities);
+    query->tier = self->ops->name;
+    query->read_bytes = query->text.n;
     return SR_OK;
 }

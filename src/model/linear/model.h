@@ -25,8 +25,8 @@ struct sr_linear {
     char *names; /* the labels' and the task's text, one allocation */
 };
 
-/* classifier.h's slots, in linear.c and open.c. */
-int sr_linear_start(struct sr_classifier *self, struct sr_classifier_job *job);
+/* classifier.h's slots, in linear.c and linear_open.c. */
+int sr_linear_answer(struct sr_classifier *self, struct sr_classifier_query *query);
 void sr_linear_free(struct sr_classifier *self);
 
 #endif

@@ -17,7 +17,7 @@ extern const unsigned char sr_embed_jailbreak_model_end[];
 
 static const struct sr_classifier_ops ops = {
     .name = "linear",
-    .start = sr_linear_start,
+    .answer = sr_linear_answer,
     .free = sr_linear_free,
 };
 

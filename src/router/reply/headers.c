@@ -162,23 +162,11 @@ static const char *matched_rules(const struct sr_record *r, const struct sr_rout
 
 static void debug_headers(struct header_list *list, const struct sr_record *r, const struct sr_router *router)
 {
-    static const struct {
-        enum sr_signal_type type;
-        const char *header;
-    } types[] = {
-        {SR_SIGNAL_KEYWORD, "x-vsr-matched-keywords"},
-        {SR_SIGNAL_DOMAIN, "x-vsr-matched-domains"},
-        {SR_SIGNAL_LANGUAGE, "x-vsr-matched-language"},
-        {SR_SIGNAL_CONTEXT, "x-vsr-matched-context"},
-        {SR_SIGNAL_STRUCTURE, "x-vsr-matched-structure"},
-        {SR_SIGNAL_JAILBREAK, "x-vsr-matched-jailbreak"},
-        {SR_SIGNAL_PII, "x-vsr-matched-pii"},
-        {SR_SIGNAL_EMBEDDING, "x-vsr-matched-embeddings"},
-    };
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
-        const char *names = matched_rules(r, router, types[i].type, list->arena);
+    for (int place = 0; place < SR_SIGNAL_TYPES; place++) {
+        enum sr_signal_type type = sr_signal_header_at(place);
+        const char *names = matched_rules(r, router, type, list->arena);
         if (names[0])
-            list_text(list, sr_bytes_str(types[i].header), names);
+            list_text(list, sr_bytes_str(sr_signal_registry[type]->header), names);
     }
     if (r->has_text)
         list_number(list, SR_LIT("x-vsr-context-token-count"), r->text_tokens);
@@ -187,8 +175,9 @@ static void debug_headers(struct header_list *list, const struct sr_record *r, c
 static void list_coverage(struct header_list *list, const struct sr_record *r)
 {
     double least = 2;
-    for (int type = SR_SIGNAL_JAILBREAK; type <= SR_SIGNAL_PII; type++) {
-        double coverage = sr_record_coverage(r->results[type]);
+    for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
+        bool guard = sr_signal_registry[type]->reads == SR_SIGNAL_READS_TURNS;
+        double coverage = guard ? sr_record_coverage(r->results[type]) : -1;
         if (coverage >= 0 && coverage < least)
             least = coverage;
     }

@@ -68,17 +68,6 @@ static double microseconds(uint64_t ns)
     return (double)(ns / 10) / 100;
 }
 
-static const char *description_of(const struct sr_config *config, enum sr_signal_type type, const char *rule)
-{
-    for (size_t i = 0; type == SR_SIGNAL_DOMAIN && i < config->n_domains; i++)
-        if (strcmp(config->domains[i].name, rule) == 0)
-            return config->domains[i].description;
-    for (size_t i = 0; type == SR_SIGNAL_STRUCTURE && i < config->n_structures; i++)
-        if (strcmp(config->structures[i].name, rule) == 0)
-            return config->structures[i].description;
-    return "";
-}
-
 /* A member that is left out when it is empty. */
 static void put_note(struct doc *doc, const char *key, const char *text)
 {
@@ -95,7 +84,7 @@ static void put_hits(struct doc *doc, const struct sr_explain *e, enum sr_signal
         put(doc, i ? ",{" : "{");
         const char *name = sr_signals_rule_name(e->router->signals, type, i);
         put_text(doc, "name", name);
-        put_note(doc, "description", description_of(e->router->config, type, name));
+        put_note(doc, "description", sr_signals_rule_description(e->router->signals, type, i));
         put_bool(doc, "matched", result->hits[i].matched);
         put_number(doc, "confidence", (double)result->hits[i].confidence);
         if (isfinite(result->hits[i].value))
@@ -155,7 +144,7 @@ static void put_signals(struct doc *doc, const struct sr_explain *e)
 
 static void put_leaf(struct doc *doc, const struct sr_explain *e, const struct sr_config_rule *rule)
 {
-    int type = sr_signal_finding(sr_bytes_str(rule->type));
+    int type = sr_signal_find_type(sr_bytes_str(rule->type));
     const struct sr_signal_result *result = type >= 0 ? e->record->results[type] : NULL;
     int index = type < 0 ? -1
                          : sr_signals_find_rule(e->router->signals, (enum sr_signal_type)type,

@@ -166,8 +166,9 @@ static void measure_guard(const struct sink *sink)
     const struct sr_record *r = sink->record;
     const struct sr_config *config = sink->router->config;
     const struct sr_record_guard *guard = &r->guard;
-    measure_scan(sink, SR_SIGNAL_JAILBREAK);
-    measure_scan(sink, SR_SIGNAL_PII);
+    for (int type = 0; type < SR_SIGNAL_TYPES; type++)
+        if (sr_signal_registry[type]->reads == SR_SIGNAL_READS_TURNS)
+            measure_scan(sink, (enum sr_signal_type)type);
     const char *matched = guard->decision >= 0 ? config->decisions[guard->decision].name : NULL;
     if (matched) {
         struct sr_bytes labels[] = {SR_LIT("guard"), sr_bytes_str(matched), SR_LIT("success")};

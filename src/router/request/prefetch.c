@@ -27,7 +27,7 @@ void sr_early_init(struct sr_early *early, const struct sr_signals *signals,
 void sr_early_dispose(struct sr_early *early)
 {
     sr_signal_brief_free(early->brief);
-    sr_signal_ahead_free(early->ask.ahead);
+    sr_signal_prefetch_free(early->ask.ahead);
     early->brief = NULL;
     early->least = 0;
     early->ask.ahead = NULL;
@@ -179,12 +179,12 @@ void sr_early_read(struct sr_early *early, struct sr_signals *signals, const str
 static void ask_string(struct sr_early *early)
 {
     if (early->ask.pieces++)
-        sr_signal_ahead_feed(early->ask.ahead, SR_LIT(" "));
+        sr_signal_prefetch_feed(early->ask.ahead, SR_LIT(" "));
 }
 
 static void ask_feed(struct sr_early *early, struct sr_bytes text)
 {
-    sr_signal_ahead_feed(early->ask.ahead, text);
+    sr_signal_prefetch_feed(early->ask.ahead, text);
 }
 
 static const struct reader ask_reader = {ask_string, ask_feed};
@@ -195,7 +195,7 @@ static void begin_message(struct sr_early *early, size_t first, enum sr_signal_r
     early->ask.text_span = first;
     early->ask.at = 0;
     early->ask.pieces = 0;
-    sr_signal_ahead_begin(early->ask.ahead, role);
+    sr_signal_prefetch_begin(early->ask.ahead, role);
 }
 
 /* What has arrived of the message that is arriving. */
@@ -220,7 +220,7 @@ static void ask_whole(struct sr_early *early, const struct sr_request *doc, uint
         return;
     sr_arena_init(&scratch, SCRATCH_MAX);
     if (sr_turns_one(doc, message, &scratch, &turn) == SR_OK)
-        sr_signal_ahead_turn(early->ask.ahead, &turn);
+        sr_signal_prefetch_turn(early->ask.ahead, &turn);
     sr_arena_dispose(&scratch);
 }
 
@@ -256,16 +256,16 @@ void sr_early_ask(struct sr_early *early, struct sr_signals *signals, uint32_t t
 {
     size_t left = SR_EARLY_ASK;
     if (!sr_signals_foresee(signals, types)) {
-        sr_signal_ahead_free(early->ask.ahead);
+        sr_signal_prefetch_free(early->ask.ahead);
         early->ask.ahead = NULL;
         return;
     }
     bool first = !early->ask.ahead;
     if (first)
-        early->ask.ahead = sr_signal_ahead_new(signals, tenant);
+        early->ask.ahead = sr_signal_prefetch_new(signals, tenant);
     if (!early->ask.ahead)
         return;
-    sr_signal_ahead_want(early->ask.ahead, types);
+    sr_signal_prefetch_want(early->ask.ahead, types);
     if (doc->dialect->has_messages) {
         ask_chat(early, doc);
         return;

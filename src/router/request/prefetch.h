@@ -38,11 +38,11 @@ struct sr_early {
     bool begun;                    /* something of the turn was read */
     bool between;                  /* and a separator comes before more of it */
     struct {
-        struct sr_signal_ahead *ahead; /* NULL: nothing was asked */
-        size_t next_span;              /* the first that was not looked at for a message */
-        uint32_t message;              /* that is arriving; SR_SPAN_NONE */
-        size_t text_span, at;          /* of it, as above */
-        size_t pieces;                 /* strings of it that were begun */
+        struct sr_signal_prefetch *ahead; /* NULL: nothing was asked */
+        size_t next_span;                 /* the first that was not looked at for a message */
+        uint32_t message;                 /* that is arriving; SR_SPAN_NONE */
+        size_t text_span, at;             /* of it, as above */
+        size_t pieces;                    /* strings of it that were begun */
     } ask;
 };
 

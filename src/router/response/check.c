@@ -2,7 +2,6 @@
 #include "router/response/check.h"
 
 #include "base/clock.h"
-#include "router/route/bridge.h"
 
 #define INLINE_BYTES ((size_t)32 << 10) /* as of requests */
 
@@ -64,9 +63,9 @@ static int make_run(struct sr_response_guard *guard)
     struct sr_signal_input *input = sr_signal_input_new(SR_LIT(""), 0);
     rc = input ? sr_signal_input_add_turns(input, turns, n, plan->tenant) : SR_ENOMEM;
     if (!rc && plan->env->post && plan->env->answer_ready) {
-        rc = *plan->bridge ? SR_OK : sr_bridge_new(plan->bridge, plan->env);
+        rc = *plan->mailbox ? SR_OK : sr_mailbox_new(plan->mailbox, plan->env->post, plan->env->ctx);
         env.workers = sr_runtime_workers(plan->runtime);
-        env.mailbox = rc ? NULL : sr_bridge_mailbox(*plan->bridge);
+        env.mailbox = *plan->mailbox;
     }
     if (!rc)
         rc = sr_signal_run_new(&guard->check.run, plan->signals, input, env, &guard->check.arena);
@@ -77,7 +76,6 @@ static int make_run(struct sr_response_guard *guard)
 /* Classifies all texts that were not classified. A check that cannot begin counts as failed. */
 static void check_begin(struct sr_response_guard *guard, uint64_t came)
 {
-    struct sr_bridge **bridge = guard->plan.bridge;
     size_t step = guard->action == SR_RESPONSE_BLOCK ? STEP_BLOCK : STEP_PASS;
     int rc = make_run(guard);
     guard->check.fresh = guard->texts.fresh;
@@ -91,13 +89,9 @@ static void check_begin(struct sr_response_guard *guard, uint64_t came)
     }
     uint64_t allowed = guard->plan.deadline_ms;
     guard->check.deadline_ns = allowed ? sr_clock_ns() + allowed * SR_NS_PER_MS : 0;
-    if (*bridge)
-        sr_bridge_expect(*bridge);
     rc = sr_signal_run_start(guard->check.run, SR_SIGNAL_JAILBREAK, check_done, guard);
     if (rc == SR_AGAIN)
         return;
-    if (*bridge)
-        sr_bridge_unexpect(*bridge);
     check_finish(guard);
 }
 
@@ -129,7 +123,6 @@ void sr_response_guard_timeout(struct sr_response_guard *guard)
 {
     if (!guard->check.run)
         return;
-    sr_signal_run_settle(guard->check.run);
-    sr_signal_run_cancel(guard->check.run, SR_ETIMEOUT);
+    sr_signal_run_expire(guard->check.run);
     check_finish(guard);
 }

@@ -18,7 +18,7 @@
 #define SR_RESPONSE_WINDOW       ((size_t)1536) /* bytes of a stream's text that are judged together */
 #define SR_RESPONSE_BLOCKED_CODE "response_jailbreak_blocked"
 
-struct sr_bridge;
+struct sr_mailbox;
 
 /* What the guard is given: whose plugin it is, and its classifier. All is borrowed. */
 struct sr_response_guard_plan {
@@ -29,8 +29,8 @@ struct sr_response_guard_plan {
     uint64_t deadline_ms; /* for one result; 0 = none */
     sr_runtime *runtime;
     const struct sr_exchange_env *env;
-    struct sr_bridge **bridge; /* the exchange's, made when the first late result is expected */
-    void (*ready)(void *ctx);  /* a late result is there: owner's thread */
+    struct sr_mailbox **mailbox; /* the exchange's, made when the first late result is expected */
+    void (*ready)(void *ctx);    /* a late result is there: owner's thread */
     void *ctx;
 };
 
@@ -72,7 +72,7 @@ extern const struct sr_answer_stage sr_response_guard_stage; /* its state: struc
 /* Allocates nothing. */
 void sr_response_guard_init(struct sr_response_guard *guard);
 
-/* Cancels what is in progress and frees. Before the exchange's bridge goes. */
+/* Cancels what is in progress and frees. Before the exchange's mailbox goes. */
 void sr_response_guard_dispose(struct sr_response_guard *guard);
 
 /* The check in progress has taken too long: ends it. */

@@ -116,7 +116,7 @@ static int decide(struct sr_routing *r, uint32_t *needed)
 static void finish(struct sr_routing *r)
 {
     const struct sr_signal_result *pii = r->results[SR_SIGNAL_PII];
-    sr_signal_run_cancel(r->run, SR_ECANCELED);
+    sr_signal_run_cancel(r->run);
     r->decision.errors |= r->guard.errors;
     if (sr_guard_wants_pii(&r->guard, &r->decision, &r->choice) && pii && pii->status)
         r->decision.errors |= UINT32_C(1) << SR_SIGNAL_PII;
@@ -128,16 +128,10 @@ static void finish(struct sr_routing *r)
 static int begin_type(struct sr_routing *r, enum sr_signal_type type)
 {
     bool first = !(r->begun >> type & 1);
-    struct sr_bridge *expects = first && r->late ? *r->in.bridge : NULL;
     r->begun |= UINT32_C(1) << type;
     if (first)
         r->started_ns[type] = sr_clock_ns();
-    if (expects)
-        sr_bridge_expect(expects);
-    int rc = sr_signal_run_start(r->run, type, signal_done, r);
-    if (expects && rc != SR_AGAIN)
-        sr_bridge_unexpect(expects);
-    return rc;
+    return sr_signal_run_start(r->run, type, signal_done, r);
 }
 
 /* The same for a type that is needed, with its result in place. */
@@ -229,10 +223,11 @@ static int ready_env(struct sr_routing *r, struct sr_signal_env *env)
     env->workers = sr_runtime_workers(r->in.runtime);
     if (!env->workers && !late)
         return SR_OK;
-    int rc = *r->in.bridge ? SR_OK : sr_bridge_new(r->in.bridge, r->in.env);
+    const struct sr_exchange_env *owner = r->in.env;
+    int rc = *r->in.mailbox ? SR_OK : sr_mailbox_new(r->in.mailbox, owner->post, owner->ctx);
     if (rc)
         return rc;
-    env->mailbox = sr_bridge_mailbox(*r->in.bridge);
+    env->mailbox = *r->in.mailbox;
     r->late = true;
     uint64_t deadline = r->in.router->config->global.signal_deadline_ms;
     r->deadline_ns = deadline ? sr_clock_ns() + deadline * SR_NS_PER_MS : 0;
@@ -270,8 +265,7 @@ int sr_routing_start(struct sr_routing *r, const struct sr_routing_inputs *in, s
 
 void sr_routing_deadline(struct sr_routing *r)
 {
-    sr_signal_run_settle(r->run);
-    sr_signal_run_cancel(r->run, SR_ETIMEOUT);
+    sr_signal_run_expire(r->run);
     for (int type = 0; type < SR_SIGNAL_TYPES; type++)
         if (r->wanted >> type & 1)
             r->results[type] = sr_signal_run_result(r->run, (enum sr_signal_type)type);

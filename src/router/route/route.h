@@ -9,7 +9,6 @@
 #define SR_ROUTER_ROUTE_ROUTE_H
 
 #include "router/request/request.h"
-#include "router/route/bridge.h"
 #include "router/route/guard.h"
 #include "router/runtime.h"
 
@@ -25,7 +24,7 @@ struct sr_routing_inputs {
     sr_runtime *runtime; /* whose workers read long texts */
     const struct sr_router *router;
     const struct sr_exchange_env *env; /* where late results are posted; `post` NULL: nothing comes late */
-    struct sr_bridge **bridge;         /* made when it is needed; the caller's */
+    struct sr_mailbox **mailbox;       /* made when it is needed; the caller's */
     const struct sr_request *doc;      /* a complete body */
     bool automatic;                    /* the client left the choice to the router */
     int model;                         /* that it named; -1 */
@@ -41,7 +40,7 @@ struct sr_routing {
     struct sr_routing_inputs in;
     struct sr_signal_input *input; /* NULL: not started */
     struct sr_signal_run *run;
-    bool late;                                               /* results may come over the bridge */
+    bool late;                                               /* results may come by mailbox */
     const struct sr_signal_result *results[SR_SIGNAL_TYPES]; /* of types that were asked for */
     uint64_t started_ns[SR_SIGNAL_TYPES];                    /* moments; 0 = never */
     uint32_t begun, wanted; /* types that were started, and those of them that were asked for: bits */

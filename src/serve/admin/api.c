@@ -482,8 +482,8 @@ static void on_done(void *ctx, struct sr_http_request *request, bool complete)
     (void)request;
     if (call) {
         stop_waiting(call);
-        sr_api_work_leave(call->work);
-        sr_api_embed_leave(call->embed);
+        sr_api_work_cancel(call->work);
+        sr_api_embed_cancel(call->embed);
         if (call->exchange) {
             sr_exchange_end(call->exchange, complete ? SR_END_COMPLETE : SR_END_CLIENT_GONE);
         }

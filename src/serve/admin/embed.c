@@ -1,14 +1,13 @@
 /*
  * The way of a request through three threads: read by a worker, computed by the engine, written by a worker,
- * sent by the loop. One reference travels with the request until its message is delivered; the reader and the
- * engine have one each, for either may still be at work when the answer is sent already.
+ * sent by the loop. The producer's reference of its task travels with the request; the reader and the engine
+ * have one each besides, for either may still be at work when the answer is sent already.
  */
 #include "serve/admin/embed.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/ref.h"
-#include "router/route/bridge.h"
+#include "base/task.h"
 #include "serve/post.h"
 
 #include <stddef.h>
@@ -16,19 +15,17 @@
 #define INTERACTIVE_IDS 1024u /* requests of so many tokens do not wait behind documents */
 
 struct sr_api_embed {
-    struct sr_ref ref;
+    struct sr_task task;
     struct sr_api_embed_options options;
     struct sr_timer timer;
     struct sr_job read_job, write_job;
-    struct sr_message message;
     struct sr_workers *workers;
     struct sr_encoder *encoder;
     struct sr_infer *infer;
-    struct sr_bridge *bridge; /* loop's thread */
     struct sr_mailbox *mailbox;
     pthread_mutex_t lock; /* guards the next two */
-    bool left;
-    bool started; /* the group's jobs are in progress or were */
+    bool stopped;         /* the workers may be gone */
+    bool started;         /* the group's jobs are under way or were */
     struct sr_buf body, answer;
     struct sr_api_embed_request request;
     struct sr_embed *group;
@@ -39,10 +36,19 @@ struct sr_api_embed {
 #define WORK_OF(member_pointer, member)                                                                      \
     ((struct sr_api_embed *)(void *)((char *)(member_pointer)-offsetof(struct sr_api_embed, member)))
 
+static void ref(struct sr_api_embed *work)
+{
+    sr_task_ref(&work->task);
+}
+
 static void unref(struct sr_api_embed *work)
 {
-    if (!sr_ref_put(&work->ref))
-        return;
+    sr_task_unref(&work->task);
+}
+
+static void work_free(struct sr_task *task)
+{
+    struct sr_api_embed *work = WORK_OF(task, task);
     sr_api_embed_dispose(&work->request);
     sr_embed_free(work->group);
     sr_encoder_unref(work->encoder);
@@ -55,8 +61,7 @@ static void unref(struct sr_api_embed *work)
 /* Any thread: to the loop, which answers. */
 static void send(struct sr_api_embed *work)
 {
-    if (sr_mailbox_send(work->mailbox, &work->message) != SR_OK)
-        unref(work);
+    sr_task_complete(&work->task, SR_OK);
 }
 
 static void fail(struct sr_api_embed *work, int status, const char *message)
@@ -102,19 +107,19 @@ static void write_run(struct sr_job *job)
     send(work);
 }
 
-/* On a thread of the engine, or of the canceller. There may be no waiter any more: then the workers may be
- * gone too. */
+/* On a thread of the engine, or of who cancels. Nobody may be waiting any more: then the workers may be gone
+ * too. */
 static void computed(void *ctx, int status)
 {
     struct sr_api_embed *work = ctx;
     work->took_ns = sr_clock_ns() - work->start_ns;
     int rc = status;
     pthread_mutex_lock(&work->lock);
-    bool left = work->left;
-    if (!left && rc == SR_OK)
+    bool stopped = work->stopped;
+    if (!stopped && rc == SR_OK)
         rc = sr_workers_submit(work->workers, &work->write_job, SR_JOB_BULK);
     pthread_mutex_unlock(&work->lock);
-    if (left || rc != SR_OK) {
+    if (stopped || rc != SR_OK) {
         fail_rc(work, rc, NULL);
         send(work);
     }
@@ -149,9 +154,9 @@ static int add_texts(struct sr_api_embed *work, struct sr_err *err)
 
 static int begin(struct sr_api_embed *work)
 {
-    sr_ref_get(&work->ref);
+    ref(work);
     pthread_mutex_lock(&work->lock);
-    int rc = work->left ? SR_ECANCELED : sr_embed_start(work->group, work->infer, computed, work);
+    int rc = work->stopped ? SR_ECANCELED : sr_embed_start(work->group, work->infer, computed, work);
     work->started = rc == SR_OK;
     pthread_mutex_unlock(&work->lock);
     if (rc != SR_OK)
@@ -183,93 +188,93 @@ static void read_run(struct sr_job *job)
 
 /* ---- the loop ---- */
 
-static void post(void *ctx, void (*task)(void *arg), void *arg)
+static void post(void *ctx, void (*run)(void *arg), void *arg)
 {
-    sr_serve_post(ctx, task, arg);
+    sr_serve_post(ctx, run, arg);
 }
 
-/* Loop's thread; or, when it was left, any. */
-static void arrive(struct sr_message *message, bool closed)
+/* What waits for the engine is dropped. */
+static void work_stop(struct sr_task *task)
 {
-    struct sr_api_embed *work = WORK_OF(message, message);
-    if (!work->left && !closed) {
-        struct sr_bridge *bridge = work->bridge;
-        sr_timer_stop(&work->timer);
-        work->options.done(work->options.ctx, work->status, sr_buf_view(&work->answer));
-        sr_bridge_detach(bridge);
-    }
-    unref(work);
-}
-
-/* No waiter is told any more; what waits for the engine is dropped. The bridge is let go last: up to then the
- * message cannot be delivered elsewhere. */
-static void cut_off(struct sr_api_embed *work)
-{
-    sr_timer_stop(&work->timer);
+    struct sr_api_embed *work = WORK_OF(task, task);
     pthread_mutex_lock(&work->lock);
-    work->left = true;
+    work->stopped = true;
     bool started = work->started;
     pthread_mutex_unlock(&work->lock);
     if (started)
         sr_embed_cancel(work->group);
-    sr_bridge_detach(work->bridge);
 }
 
-void sr_api_embed_leave(struct sr_api_embed *work)
+static const struct sr_task_work task_work = {.stop = work_stop};
+
+static void answer_timeout(const struct sr_api_embed_options *options)
+{
+    struct sr_buf answer;
+    sr_buf_init(&answer, 4096);
+    sr_api_embed_error(options->kind == SR_API_OPENAI, 504, "the texts took too long", &answer);
+    options->done(options->ctx, 504, sr_buf_view(&answer));
+    sr_buf_dispose(&answer);
+}
+
+/* Loop's thread. */
+static void work_done(struct sr_task *task, int status)
+{
+    struct sr_api_embed *work = WORK_OF(task, task);
+    sr_timer_stop(&work->timer);
+    sr_mailbox_close(work->mailbox);
+    if (status == SR_OK)
+        work->options.done(work->options.ctx, work->status, sr_buf_view(&work->answer));
+    else if (status == SR_ETIMEOUT)
+        answer_timeout(&work->options);
+    unref(work);
+}
+
+void sr_api_embed_cancel(struct sr_api_embed *work)
 {
     if (work)
-        cut_off(work);
+        sr_task_cancel(&work->task);
 }
 
 static void on_timeout(void *ctx)
 {
     struct sr_api_embed *work = ctx;
-    struct sr_api_embed_options options = work->options;
-    struct sr_buf answer;
-    sr_buf_init(&answer, 4096);
-    sr_api_embed_error(options.kind == SR_API_OPENAI, 504, "the texts took too long", &answer);
-    cut_off(work);
-    options.done(options.ctx, 504, sr_buf_view(&answer));
-    sr_buf_dispose(&answer);
+    sr_task_expire(&work->task);
 }
 
 int sr_api_embed_start(struct sr_api_embed **out, struct sr_buf *body,
                        const struct sr_api_embed_options *options)
 {
-    struct sr_exchange_env env = {.struct_size = sizeof env, .post = post, .ctx = options->loop};
     struct sr_workers *workers = sr_runtime_workers(options->runtime);
     *out = NULL;
     if (!workers)
         return SR_EBUSY;
     struct sr_api_embed *work = sr_mem_calloc(1, sizeof *work);
-    if (!work)
+    struct sr_mailbox *mailbox = NULL;
+    if (!work || sr_mailbox_new(&mailbox, post, options->loop)) {
+        sr_mem_free(work);
         return SR_ENOMEM;
-    sr_ref_init(&work->ref);
+    }
+    sr_task_init(&work->task, work_done, work_free, mailbox);
+    sr_task_begin(&work->task, &task_work);
+    work->mailbox = mailbox;
     pthread_mutex_init(&work->lock, NULL);
     work->options = *options;
     work->request.openai = options->kind == SR_API_OPENAI;
     work->workers = workers;
     work->read_job.run = read_run;
     work->write_job.run = write_run;
-    work->message.run = arrive;
     work->start_ns = sr_clock_ns();
     sr_buf_init(&work->answer, SR_API_EMBED_ANSWER_MAX);
     sr_timer_init(&work->timer, options->loop, on_timeout, work);
-    int rc = sr_bridge_new(&work->bridge, &env);
-    if (rc != SR_OK) {
-        unref(work);
-        return rc;
-    }
-    work->mailbox = sr_bridge_mailbox(work->bridge);
     work->encoder = sr_runtime_encoder(options->runtime, &work->infer);
     work->body = *body;
-    sr_bridge_expect(work->bridge);
-    sr_ref_get(&work->ref);
-    rc = sr_workers_submit(workers, &work->read_job, SR_JOB_BULK);
+    ref(work); /* the producer's */
+    ref(work); /* the reader's */
+    int rc = sr_workers_submit(workers, &work->read_job, SR_JOB_BULK);
     if (rc != SR_OK) {
-        sr_bridge_unexpect(work->bridge);
-        sr_bridge_detach(work->bridge);
+        sr_mailbox_close(mailbox);
         sr_buf_init(&work->body, 0);
+        unref(work);
         unref(work);
         unref(work);
         return rc == SR_ENOMEM ? rc : SR_EBUSY;

@@ -30,7 +30,7 @@ struct sr_api_embed_options {
 int sr_api_embed_start(struct sr_api_embed **out, struct sr_buf *body,
                        const struct sr_api_embed_options *options) SR_WARN_UNUSED;
 
-/* Loop's thread, before its `done`: no client waits for it any more. NULL is allowed. */
-void sr_api_embed_leave(struct sr_api_embed *work);
+/* Loop's thread, before its `done`: the answer is not wanted any more. NULL is allowed. */
+void sr_api_embed_cancel(struct sr_api_embed *work);
 
 #endif

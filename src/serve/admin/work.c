@@ -1,31 +1,35 @@
-/* A job that carries its input, and its outcome home over a bridge. */
+/* A job that carries its input, as a task whose mailbox is the loop's. */
 #include "serve/admin/work.h"
 
 #include "base/mem.h"
-#include "router/route/bridge.h"
+#include "base/task.h"
 #include "serve/post.h"
 
 #include <stddef.h>
 
 struct sr_api_work {
+    struct sr_task task;
     struct sr_job job;
-    struct sr_message message;
     struct sr_api_work_options options;
-    struct sr_bridge *bridge; /* loop's thread; NULL once it was left or done */
     struct sr_mailbox *mailbox;
-    bool left; /* loop's thread, until the bridge is detached */
     struct sr_buf body, answer;
     struct sr_err err;
     int status;
 };
 
-static void post(void *ctx, void (*task)(void *arg), void *arg)
+static struct sr_api_work *work_of(struct sr_task *task)
 {
-    sr_serve_post(ctx, task, arg);
+    return (struct sr_api_work *)((char *)task - offsetof(struct sr_api_work, task));
 }
 
-static void work_free(struct sr_api_work *work)
+static void post(void *ctx, void (*run)(void *arg), void *arg)
 {
+    sr_serve_post(ctx, run, arg);
+}
+
+static void work_free(struct sr_task *task)
+{
+    struct sr_api_work *work = work_of(task);
     if (work->options.engine)
         sr_router_unref(work->options.engine);
     sr_buf_dispose(&work->body);
@@ -33,61 +37,56 @@ static void work_free(struct sr_api_work *work)
     sr_mem_free(work);
 }
 
+/* A worker. */
 static void work_run(struct sr_job *job)
 {
     struct sr_api_work *work = (struct sr_api_work *)((char *)job - offsetof(struct sr_api_work, job));
     const struct sr_api_work_options *how = &work->options;
     work->status = how->run ? how->run(sr_buf_view(&work->body), &work->answer, &work->err)
                             : how->run_with(how->engine, how->kind, sr_buf_view(&work->body), &work->answer);
-    if (sr_mailbox_send(work->mailbox, &work->message))
-        work_free(work);
+    sr_task_complete(&work->task, SR_OK);
 }
 
-/* Loop's thread; or, when it was left, any. */
-static void work_arrive(struct sr_message *message, bool closed)
+/* Loop's thread. */
+static void work_done(struct sr_task *task, int status)
 {
-    struct sr_api_work *work =
-        (struct sr_api_work *)((char *)message - offsetof(struct sr_api_work, message));
-    if (!work->left && !closed) {
+    struct sr_api_work *work = work_of(task);
+    if (status == SR_OK) {
         struct sr_api_outcome outcome = {work->status, sr_buf_view(&work->answer), work->err.message};
-        struct sr_bridge *bridge = work->bridge;
         work->options.done(work->options.ctx, &outcome);
-        sr_bridge_detach(bridge);
     }
-    work_free(work);
+    sr_mailbox_close(work->mailbox);
+    sr_task_unref(task);
 }
 
 int sr_api_work_start(struct sr_api_work **out, struct sr_buf *body,
                       const struct sr_api_work_options *options)
 {
-    struct sr_exchange_env env = {.struct_size = sizeof env, .post = post, .ctx = options->loop};
     struct sr_workers *workers = sr_runtime_workers(options->runtime);
     *out = NULL;
     if (!workers)
         return SR_EBUSY;
     struct sr_api_work *work = sr_mem_calloc(1, sizeof *work);
-    if (!work)
+    struct sr_mailbox *mailbox = NULL;
+    if (!work || sr_mailbox_new(&mailbox, post, options->loop)) {
+        sr_mem_free(work);
         return SR_ENOMEM;
+    }
+    sr_task_init(&work->task, work_done, work_free, mailbox);
+    sr_task_ref(&work->task); /* the worker's */
+    work->mailbox = mailbox;
     work->options = *options;
     if (options->engine)
         sr_router_ref(options->engine);
     work->job.run = work_run;
-    work->message.run = work_arrive;
     sr_buf_init(&work->answer, options->answer_max);
-    int rc = sr_bridge_new(&work->bridge, &env);
-    if (rc) {
-        work_free(work);
-        return rc;
-    }
-    work->mailbox = sr_bridge_mailbox(work->bridge);
     work->body = *body;
-    sr_bridge_expect(work->bridge);
-    rc = sr_workers_submit(workers, &work->job, SR_JOB_BULK);
+    int rc = sr_workers_submit(workers, &work->job, SR_JOB_BULK);
     if (rc) {
-        sr_bridge_unexpect(work->bridge);
-        sr_bridge_detach(work->bridge);
+        sr_mailbox_close(mailbox);
         sr_buf_init(&work->body, 0);
-        work_free(work);
+        sr_task_unref(&work->task);
+        sr_task_unref(&work->task);
         return rc == SR_ENOMEM ? rc : SR_EBUSY;
     }
     sr_buf_init(body, body->max);
@@ -95,10 +94,8 @@ int sr_api_work_start(struct sr_api_work **out, struct sr_buf *body,
     return SR_OK;
 }
 
-void sr_api_work_leave(struct sr_api_work *work)
+void sr_api_work_cancel(struct sr_api_work *work)
 {
-    if (!work)
-        return;
-    work->left = true;
-    sr_bridge_detach(work->bridge);
+    if (work)
+        sr_task_cancel(&work->task);
 }

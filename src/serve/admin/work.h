@@ -32,7 +32,7 @@ struct sr_api_work_options {
     struct sr_router *engine;
     int kind;
     size_t answer_max; /* bytes */
-    /* Once, unless left before; afterwards the work is gone. The outcome is borrowed for the call. */
+    /* Once, unless cancelled before; afterwards the work is gone. The outcome is borrowed for the call. */
     void (*done)(void *ctx, const struct sr_api_outcome *outcome);
     void *ctx;
 };
@@ -42,7 +42,7 @@ struct sr_api_work_options {
 int sr_api_work_start(struct sr_api_work **out, struct sr_buf *body,
                       const struct sr_api_work_options *options) SR_WARN_UNUSED;
 
-/* No client waits for it any more; `done` will not be called. Before its `done`. NULL is allowed. */
-void sr_api_work_leave(struct sr_api_work *work);
+/* The answer is not wanted any more; `done` will not be called. Before its `done`. NULL is allowed. */
+void sr_api_work_cancel(struct sr_api_work *work);
 
 #endif

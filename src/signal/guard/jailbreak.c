@@ -239,9 +239,9 @@ static void take_neural(const struct sr_signal_set *set, const struct sr_signal_
     struct sr_risk all = {.spread = SR_RISK_SPREAD_NEURAL};
     uint32_t worst_start = 0, worst_end = 0, worst_label = 0;
     float worst = -1;
-    for (size_t i = 0, n = sr_neural_scope(question->reading).windows; i < n; i++) {
+    for (size_t i = 0, n = sr_neural_scope(question->result).windows; i < n; i++) {
         uint32_t start, end, label = 0;
-        const float *p = sr_neural_window(question->reading, set->head, i, &start, &end);
+        const float *p = sr_neural_window(question->result, set->head, i, &start, &end);
         float risk = 0, best = -1;
         for (size_t k = 0; k < set->head->n_labels; k++) {
             if (!(set->attack >> k & 1))
@@ -324,8 +324,8 @@ static int write_result(const struct sr_signal_set *set, const struct reading *r
 static size_t judged_instead(const struct sr_signal_question *question)
 {
     const struct reading *reading = question->about;
-    size_t read = question->status == SR_OK ? sr_neural_scope(question->reading).read_bytes : 0;
-    return sr_signal_ask_read_all(question) || read > reading->instead ? reading->instead : read;
+    size_t read = question->status == SR_OK ? sr_neural_scope(question->result).read_bytes : 0;
+    return sr_signal_question_is_whole(question) || read > reading->instead ? reading->instead : read;
 }
 
 /* The neural classifier has read: its risks join the linear ones. */
@@ -338,7 +338,7 @@ static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
     for (size_t i = 0; i < n; i++) {
         struct reading *reading = questions[i].about;
         used = (size_t)(reading - readings) + 1;
-        if (!set->reader && sr_signal_ask_is_late(&questions[i]))
+        if (!set->reader && sr_signal_question_is_late(&questions[i]))
             return SR_ETIMEOUT;
         if (questions[i].status == SR_OK)
             take_neural(set, &questions[i], questions[i].extra);
@@ -346,7 +346,7 @@ static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
             return questions[i].status;
         if (reading->instead)
             task->result->neural_bytes += judged_instead(&questions[i]);
-        reading->unread |= !sr_signal_ask_read_all(&questions[i]);
+        reading->unread |= !sr_signal_question_is_whole(&questions[i]);
         answered |= questions[i].status == SR_OK;
     }
     for (size_t i = 0; i < used; i++)
@@ -407,31 +407,12 @@ static int jailbreak_start(const struct sr_signal_set *set, struct sr_signal_tas
         rc = write_result(set, readings, n_readings, task->arena, task->result);
         if (rc)
             return rc;
-        if (task->known)
-            task->known(task);
+        sr_signal_offer_partial(task);
     }
     if (n_questions)
         return sr_signal_ask(set, task, set->neural, turns.tenant, questions, n_questions, finish);
     task->result->tier = set->reader ? sr_jailbreak_tier(set->reader) : "neural";
     return write_result(set, readings, n_readings, task->arena, task->result);
-}
-
-static void jailbreak_cancel(const struct sr_signal_set *set, struct sr_signal_task *task)
-{
-    (void)set;
-    sr_signal_ask_cancel(task);
-}
-
-static void jailbreak_settle(const struct sr_signal_set *set, struct sr_signal_task *task)
-{
-    (void)set;
-    sr_signal_ask_settle(task);
-}
-
-static void jailbreak_dispose(const struct sr_signal_set *set, struct sr_signal_task *task)
-{
-    (void)set;
-    sr_signal_ask_dispose(task);
 }
 
 static bool jailbreak_may_be_late(const struct sr_signal_set *set)
@@ -457,16 +438,15 @@ static int jailbreak_foresee(const struct sr_signal_set *set, const struct sr_si
 
 const struct sr_signal_ops sr_signal_jailbreak = {
     .name = TASK,
-    .reads_all = true,
+    .header = "x-vsr-matched-jailbreak",
+    .header_place = 5,
+    .reads = SR_SIGNAL_READS_TURNS,
     .cost_ns_per_kib = 90000,
     .compile = jailbreak_compile,
     .free = jailbreak_free,
     .n_rules = jailbreak_rules,
     .rule_name = jailbreak_name,
     .start = jailbreak_start,
-    .cancel = jailbreak_cancel,
-    .settle = jailbreak_settle,
-    .dispose = jailbreak_dispose,
     .may_be_late = jailbreak_may_be_late,
     .foresee = jailbreak_foresee,
 };

@@ -138,8 +138,8 @@ bool sr_signal_pii_counts(const struct sr_config_pii *rule, const struct sr_sign
 }
 
 /* A rule's hit: the surest of what counts, and how many there are. */
-static void neural(const struct sr_config_pii *rule, const struct sr_signal_turns *turns,
-                   const struct sr_signal_result *result, struct sr_signal_hit *hit)
+static void look_for(const struct sr_config_pii *rule, const struct sr_signal_turns *turns,
+                     const struct sr_signal_result *result, struct sr_signal_hit *hit)
 {
     hit->value = 0;
     for (size_t i = 0; i < result->n_finds; i++) {
@@ -181,7 +181,7 @@ static int join_spans(const struct sr_signal_set *set, const struct sr_signal_qu
                       struct sr_pii_finds *found, struct sr_arena *arena)
 {
     size_t n;
-    const struct sr_bio_span *spans = sr_neural_spans(question->reading, &n);
+    const struct sr_bio_span *spans = sr_neural_spans(question->result, &n);
     struct sr_entities list;
     int rc = SR_OK;
     sr_entities_init(&list, SR_PII_ENTITIES_MAX);
@@ -233,7 +233,7 @@ static int write_result(const struct sr_signal_set *set, struct sr_signal_task *
     result->hits = sr_signal_hits(task->arena, set->n);
     int rc = result->hits ? gather(parts, n, task->arena, result) : SR_ENOMEM;
     for (size_t i = 0; !rc && i < set->n; i++)
-        neural(&set->rules[i], task->input->turns, result, &result->hits[i]);
+        look_for(&set->rules[i], task->input->turns, result, &result->hits[i]);
     result->n_hits = set->n;
     return rc;
 }
@@ -245,7 +245,7 @@ static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
     bool answered = false;
     int rc = SR_OK;
     for (size_t i = 0; rc == SR_OK && i < n; i++) {
-        if (!set->reader && sr_signal_ask_is_late(&questions[i]))
+        if (!set->reader && sr_signal_question_is_late(&questions[i]))
             return SR_ETIMEOUT;
         if (questions[i].status != SR_OK && !set->reader)
             return questions[i].status;
@@ -290,27 +290,9 @@ static int pii_start(const struct sr_signal_set *set, struct sr_signal_task *tas
     int rc = asks && !set->reader ? SR_OK : write_result(set, task, parts, used);
     if (rc || !asks)
         return rc;
-    if (set->reader && task->known)
-        task->known(task);
+    if (set->reader)
+        sr_signal_offer_partial(task);
     return sr_signal_ask(set, task, set->neural, tenant, questions, used, finish);
-}
-
-static void pii_cancel(const struct sr_signal_set *set, struct sr_signal_task *task)
-{
-    (void)set;
-    sr_signal_ask_cancel(task);
-}
-
-static void pii_settle(const struct sr_signal_set *set, struct sr_signal_task *task)
-{
-    (void)set;
-    sr_signal_ask_settle(task);
-}
-
-static void pii_dispose(const struct sr_signal_set *set, struct sr_signal_task *task)
-{
-    (void)set;
-    sr_signal_ask_dispose(task);
 }
 
 static bool pii_may_be_late(const struct sr_signal_set *set)
@@ -329,16 +311,15 @@ static int pii_foresee(const struct sr_signal_set *set, const struct sr_signal_t
 
 const struct sr_signal_ops sr_signal_pii = {
     .name = TASK,
-    .reads_all = true,
+    .header = "x-vsr-matched-pii",
+    .header_place = 6,
+    .reads = SR_SIGNAL_READS_TURNS,
     .cost_ns_per_kib = 20000,
     .compile = pii_compile,
     .free = pii_free,
     .n_rules = pii_rules,
     .rule_name = pii_name,
     .start = pii_start,
-    .cancel = pii_cancel,
-    .settle = pii_settle,
-    .dispose = pii_dispose,
     .may_be_late = pii_may_be_late,
     .foresee = pii_foresee,
 };

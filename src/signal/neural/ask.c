@@ -1,110 +1,158 @@
-/* Counting answers: one more than there are questions, so that none finishes while others are being asked. */
+/*
+ * Counting answers: one more than there are questions, so that none finishes while others are being asked.
+ *
+ * Every question holds a reference of the signal's task until its own task is freed, so the arena that both
+ * live in outlives them.
+ */
 #include "signal/neural/ask.h"
 
 #include "base/hash.h"
 
-#include <stdatomic.h>
+#include <stddef.h>
 
-struct ask {
+struct asking;
+
+struct child {
+    struct sr_neural_ask ask;
+    struct asking *of;
+    bool late; /* it was not answered at once; written before the signal's task can be stopped */
+};
+
+struct asking {
     const struct sr_signal_set *set;
     struct sr_signal_task *task;
-    struct sr_neural *neural;
     sr_signal_finish *finish;
     struct sr_signal_question *questions;
-    struct sr_neural_wait *waits; /* [n] */
+    struct child *children; /* [n] */
     size_t n;
     atomic_size_t open;
 };
 
-bool sr_signal_ask_read_all(const struct sr_signal_question *question)
+static struct child *child_of(struct sr_task *task)
 {
-    return question->status == SR_OK &&
-           sr_neural_scope(question->reading).read_bytes == sr_neural_scope(question->reading).bytes;
+    return (struct child *)((char *)task - offsetof(struct child, ask.task));
 }
 
-bool sr_signal_ask_is_late(const struct sr_signal_question *question)
+static struct asking *asking_of(struct sr_task *task)
 {
-    return question->status == SR_OK ? sr_neural_scope(question->reading).part
+    return ((struct sr_signal_task *)((char *)task - offsetof(struct sr_signal_task, base)))->state;
+}
+
+uint64_t sr_signal_salt(struct sr_bytes tenant)
+{
+    return tenant.n ? sr_hash64(tenant, 0) : 0;
+}
+
+bool sr_signal_question_is_whole(const struct sr_signal_question *question)
+{
+    return question->status == SR_OK &&
+           sr_neural_scope(question->result).read_bytes == sr_neural_scope(question->result).bytes;
+}
+
+bool sr_signal_question_is_late(const struct sr_signal_question *question)
+{
+    return question->status == SR_OK ? sr_neural_scope(question->result).partial
                                      : question->status == SR_ETIMEOUT;
 }
 
 /* All answers are there. */
-static int finish(struct ask *ask)
+static int finish(struct asking *asking)
 {
-    struct sr_signal_result *result = ask->task->result;
-    for (size_t i = 0; i < ask->n; i++) {
-        const struct sr_signal_question *question = &ask->questions[i];
+    struct sr_signal_result *result = asking->task->result;
+    for (size_t i = 0; i < asking->n; i++) {
+        const struct sr_signal_question *question = &asking->questions[i];
         if (question->status == SR_OK && !question->extra)
-            result->neural_bytes += sr_neural_scope(question->reading).read_bytes;
-        result->neural_late |= sr_signal_ask_is_late(question);
+            result->neural_bytes += sr_neural_scope(question->result).read_bytes;
+        result->neural_late |= sr_signal_question_is_late(question);
     }
-    return ask->finish(ask->set, ask->task, ask->questions, ask->n);
+    bool wanted = sr_task_state(&asking->task->base) == SR_TASK_PENDING;
+    int rc = wanted ? asking->finish(asking->set, asking->task, asking->questions, asking->n) : SR_ECANCELED;
+    for (size_t i = 0; i < asking->n; i++)
+        sr_neural_result_unref(asking->questions[i].result);
+    return rc;
 }
 
-static bool was_last(struct ask *ask)
+static bool was_last(struct asking *asking)
 {
-    return atomic_fetch_sub(&ask->open, 1) == 1;
+    return atomic_fetch_sub(&asking->open, 1) == 1;
 }
 
-static void answered(struct sr_neural_wait *wait, int status)
+/* The question has its answer, which is not the child's any more. */
+static void take_answer(struct child *child, int status)
 {
-    struct ask *ask = wait->owner;
-    struct sr_signal_question *question = &ask->questions[wait - ask->waits];
+    struct asking *asking = child->of;
+    struct sr_signal_question *question = &asking->questions[child - asking->children];
     question->status = status;
-    question->reading = wait->reading;
-    if (was_last(ask))
-        ask->task->done(ask->task, finish(ask));
+    question->result = status == SR_OK ? child->ask.result : NULL;
+    if (question->result)
+        child->ask.result = NULL;
+}
+
+/* A thread of the engine, or the one that cancels or expires the signal's task. */
+static void child_done(struct sr_task *task, int status)
+{
+    struct child *child = child_of(task);
+    struct asking *asking = child->of;
+    take_answer(child, status);
+    if (was_last(asking))
+        sr_signal_complete(asking->task, finish(asking));
+    sr_task_unref(task);
+}
+
+static void child_free(struct sr_task *task)
+{
+    struct child *child = child_of(task);
+    sr_neural_result_unref(child->ask.result);
+    sr_task_unref(&child->of->task->base);
+}
+
+static void asking_stop(struct sr_task *task)
+{
+    struct asking *asking = asking_of(task);
+    for (size_t i = 0; i < asking->n; i++)
+        if (asking->children[i].late)
+            sr_task_cancel(&asking->children[i].ask.task);
+}
+
+static void asking_expire(struct sr_task *task)
+{
+    struct asking *asking = asking_of(task);
+    for (size_t i = 0; i < asking->n; i++)
+        if (asking->children[i].late)
+            sr_task_expire(&asking->children[i].ask.task);
+}
+
+static const struct sr_task_work asking_work = {.stop = asking_stop, .expire = asking_expire};
+
+static void ask_one(struct asking *asking, struct sr_neural *neural, uint64_t salt, size_t i)
+{
+    struct child *child = &asking->children[i];
+    child->of = asking;
+    sr_task_ref(&asking->task->base); /* dropped by child_free */
+    sr_task_init(&child->ask.task, child_done, child_free, NULL);
+    int rc = sr_neural_read(neural, asking->questions[i].text, salt, SR_INFER_INTERACTIVE, &child->ask);
+    child->late = rc == SR_AGAIN;
+    if (child->late)
+        return;
+    take_answer(child, rc);
+    atomic_fetch_sub(&asking->open, 1);
+    sr_task_unref(&child->ask.task);
 }
 
 int sr_signal_ask(const struct sr_signal_set *set, struct sr_signal_task *task, struct sr_neural *neural,
                   struct sr_bytes tenant, struct sr_signal_question *questions, size_t n,
                   sr_signal_finish *write)
 {
-    uint64_t salt = tenant.n ? sr_hash64(tenant, 0) : 0;
-    struct ask *ask = sr_arena_calloc(task->arena, 1, sizeof *ask);
-    struct sr_neural_wait *waits = sr_arena_calloc(task->arena, n ? n : 1, sizeof *waits);
-    if (!ask || !waits)
+    struct asking *asking = sr_arena_calloc(task->arena, 1, sizeof *asking);
+    struct child *children = sr_arena_calloc(task->arena, n ? n : 1, sizeof *children);
+    if (!asking || !children)
         return SR_ENOMEM;
-    *ask = (struct ask){.set = set,
-                        .task = task,
-                        .neural = neural,
-                        .finish = write,
-                        .questions = questions,
-                        .waits = waits,
-                        .n = n};
-    atomic_init(&ask->open, n + 1);
-    task->state = ask;
-    for (size_t i = 0; i < n; i++) {
-        waits[i].done = answered;
-        waits[i].owner = ask;
-        int rc = sr_neural_read(neural, questions[i].text, salt, SR_INFER_INTERACTIVE, &waits[i]);
-        if (rc == SR_AGAIN)
-            continue;
-        questions[i].status = rc;
-        questions[i].reading = waits[i].reading;
-        atomic_fetch_sub(&ask->open, 1);
-    }
-    return was_last(ask) ? finish(ask) : SR_AGAIN;
-}
-
-void sr_signal_ask_cancel(struct sr_signal_task *task)
-{
-    struct ask *ask = task->state;
-    for (size_t i = 0; ask && i < ask->n; i++)
-        sr_neural_leave(ask->neural, &ask->waits[i]);
-}
-
-void sr_signal_ask_settle(struct sr_signal_task *task)
-{
-    struct ask *ask = task->state;
-    for (size_t i = 0; ask && i < ask->n; i++)
-        sr_neural_settle(ask->neural, &ask->waits[i]);
-}
-
-void sr_signal_ask_dispose(struct sr_signal_task *task)
-{
-    struct ask *ask = task->state;
-    for (size_t i = 0; ask && i < ask->n; i++)
-        sr_neural_result_unref(ask->questions[i].reading);
-    task->state = NULL;
+    *asking = (struct asking){
+        .set = set, .task = task, .finish = write, .questions = questions, .children = children, .n = n};
+    atomic_init(&asking->open, n + 1);
+    task->state = asking;
+    for (size_t i = 0; i < n; i++)
+        ask_one(asking, neural, sr_signal_salt(tenant), i);
+    sr_task_begin(&task->base, &asking_work); /* not complete yet: this thread counts, too */
+    return was_last(asking) ? finish(asking) : SR_AGAIN;
 }

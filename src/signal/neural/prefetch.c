@@ -1,21 +1,20 @@
 /*
- * Readings without waiters. Each has a slot in a block of its own, which outlives the rest where an
- * answer is being given while the request goes away.
+ * Texts that nobody waits for yet. Each has a slot in a block of its own, which outlives the rest where a
+ * result is being given while the request ends.
  */
 #include "signal/neural/prefetch.h"
 
-#include "base/hash.h"
 #include "base/mem.h"
-#include "infer/classifier/neural.h"
+#include "signal/neural/ask.h"
 #include "signal/types.h"
 
-#include <stdatomic.h>
+#include <stddef.h>
 
 #define SCRATCH_MAX ((size_t)16 << 20) /* bytes: what is undone of disguises in a turn */
 #define NO_TURN     0u
 
 struct slot {
-    struct sr_neural_wait wait;
+    struct sr_neural_ask ask;
     struct block *block;
     struct sr_neural *neural;
     unsigned turn;
@@ -24,10 +23,10 @@ struct slot {
 
 struct block {
     struct sr_ref ref; /* of the owner, and one for each slot that is busy */
-    struct slot slots[SR_SIGNAL_AHEAD_MAX];
+    struct slot slots[SR_SIGNAL_PREFETCH_MAX];
 };
 
-struct sr_signal_ahead {
+struct sr_signal_prefetch {
     struct sr_signals *signals;
     uint32_t types;
     uint64_t salt;
@@ -56,65 +55,72 @@ static void block_unref(struct block *block)
         sr_mem_free(block);
 }
 
-struct sr_signal_ahead *sr_signal_ahead_new(struct sr_signals *signals, struct sr_bytes tenant)
+struct sr_signal_prefetch *sr_signal_prefetch_new(struct sr_signals *signals, struct sr_bytes tenant)
 {
-    struct sr_signal_ahead *ahead = sr_mem_calloc(1, sizeof *ahead);
+    struct sr_signal_prefetch *prefetch = sr_mem_calloc(1, sizeof *prefetch);
     struct block *block = sr_mem_calloc(1, sizeof *block);
-    if (!ahead || !block) {
-        sr_mem_free(ahead);
+    if (!prefetch || !block) {
+        sr_mem_free(prefetch);
         sr_mem_free(block);
         return NULL;
     }
     sr_ref_init(&block->ref);
-    for (size_t i = 0; i < SR_SIGNAL_AHEAD_MAX; i++)
+    for (size_t i = 0; i < SR_SIGNAL_PREFETCH_MAX; i++)
         atomic_init(&block->slots[i].busy, false);
-    ahead->block = block;
-    ahead->salt = tenant.n ? sr_hash64(tenant, 0) : 0;
-    ahead->signals = sr_signals_ref(signals);
-    return ahead;
+    prefetch->block = block;
+    prefetch->salt = sr_signal_salt(tenant);
+    prefetch->signals = sr_signals_ref(signals);
+    return prefetch;
 }
 
-void sr_signal_ahead_free(struct sr_signal_ahead *ahead)
+void sr_signal_prefetch_free(struct sr_signal_prefetch *prefetch)
 {
-    if (!ahead)
+    if (!prefetch)
         return;
-    for (size_t i = 0; i < SR_SIGNAL_AHEAD_MAX; i++)
-        if (atomic_load(&ahead->block->slots[i].busy))
-            sr_neural_leave(ahead->block->slots[i].neural, &ahead->block->slots[i].wait);
-    for (size_t i = 0; i < ahead->room_growing; i++)
-        sr_neural_growing_free(ahead->growing[i].text);
-    block_unref(ahead->block);
-    sr_signals_unref(ahead->signals);
-    sr_mem_free(ahead);
+    for (size_t i = 0; i < SR_SIGNAL_PREFETCH_MAX; i++)
+        if (atomic_load(&prefetch->block->slots[i].busy))
+            sr_task_cancel(&prefetch->block->slots[i].ask.task);
+    for (size_t i = 0; i < prefetch->room_growing; i++)
+        sr_neural_growing_free(prefetch->growing[i].text);
+    block_unref(prefetch->block);
+    sr_signals_unref(prefetch->signals);
+    sr_mem_free(prefetch);
 }
 
-void sr_signal_ahead_want(struct sr_signal_ahead *ahead, uint32_t types)
+void sr_signal_prefetch_want(struct sr_signal_prefetch *prefetch, uint32_t types)
 {
-    ahead->types = types;
+    prefetch->types = types;
 }
 
-/* A thread of the engine, or the owner's when it leaves. The result is remembered where it was read. */
-static void answered(struct sr_neural_wait *wait, int status)
+/* A thread of the engine, or the owner's when it cancels. The result is remembered where it was read. */
+static void slot_done(struct sr_task *task, int status)
 {
-    struct slot *slot = wait->owner;
-    struct block *block = slot->block;
     (void)status;
-    sr_neural_result_unref(wait->reading);
+    sr_task_unref(task);
+}
+
+/* Nobody works on it any more: it may be used again. */
+static void slot_free(struct sr_task *task)
+{
+    struct slot *slot = (struct slot *)((char *)task - offsetof(struct slot, ask.task));
+    struct block *block = slot->block;
+    sr_neural_result_unref(slot->ask.result);
     atomic_store(&slot->busy, false);
     block_unref(block);
 }
 
-static struct slot *take_slot(struct sr_signal_ahead *ahead, struct sr_neural *neural)
+static struct slot *take_slot(struct sr_signal_prefetch *prefetch, struct sr_neural *neural)
 {
-    struct block *block = ahead->block;
-    for (size_t i = 0; i < SR_SIGNAL_AHEAD_MAX; i++) {
-        struct slot *slot = &block->slots[ahead->next_slot++ % SR_SIGNAL_AHEAD_MAX];
+    struct block *block = prefetch->block;
+    for (size_t i = 0; i < SR_SIGNAL_PREFETCH_MAX; i++) {
+        struct slot *slot = &block->slots[prefetch->next_slot++ % SR_SIGNAL_PREFETCH_MAX];
         if (atomic_load(&slot->busy))
             continue;
         slot->block = block;
         slot->neural = neural;
         slot->turn = NO_TURN;
-        slot->wait = (struct sr_neural_wait){.done = answered, .owner = slot};
+        slot->ask.result = NULL;
+        sr_task_init(&slot->ask.task, slot_done, slot_free, NULL);
         sr_ref_get(&block->ref);
         atomic_store(&slot->busy, true);
         return slot;
@@ -123,44 +129,44 @@ static struct slot *take_slot(struct sr_signal_ahead *ahead, struct sr_neural *n
 }
 
 /* What a neural classifier's function returned for the slot. */
-static void settle_slot(struct slot *slot, int rc)
+static void release_slot(struct slot *slot, int rc)
 {
     if (rc != SR_AGAIN)
-        answered(&slot->wait, rc);
+        sr_task_unref(&slot->ask.task);
 }
 
-static void ask(struct sr_signal_ahead *ahead, struct sr_neural *neural, struct sr_bytes text)
+static void ask(struct sr_signal_prefetch *prefetch, struct sr_neural *neural, struct sr_bytes text)
 {
-    struct slot *slot = take_slot(ahead, neural);
+    struct slot *slot = take_slot(prefetch, neural);
     if (slot)
-        settle_slot(slot, sr_neural_read(neural, text, ahead->salt, SR_INFER_AHEAD, &slot->wait));
+        release_slot(slot, sr_neural_read(neural, text, prefetch->salt, SR_INFER_PREFETCH, &slot->ask));
 }
 
 /* A type that may read a shorter text instead is not foreseen where it would. */
-static bool reads(const struct sr_signal_ahead *ahead, int type, struct sr_bytes text)
+static bool reads(const struct sr_signal_prefetch *prefetch, int type, struct sr_bytes text)
 {
     const struct sr_signal_ops *ops = sr_signal_registry[type];
-    return (ahead->types >> type & 1) && ahead->signals->sets[type] && ops->foresee &&
-           (ops->reads_all || text.n <= sr_signals_read_whole(ahead->signals));
+    return (prefetch->types >> type & 1) && prefetch->signals->sets[type] && ops->foresee &&
+           (ops->reads != SR_SIGNAL_READS_TEXT || text.n <= sr_signals_read_whole(prefetch->signals));
 }
 
-void sr_signal_ahead_turn(struct sr_signal_ahead *ahead, const struct sr_signal_turn *turn)
+void sr_signal_prefetch_turn(struct sr_signal_prefetch *prefetch, const struct sr_signal_turn *turn)
 {
     struct sr_neural *asked[SR_SIGNAL_TYPES]; /* the turn's text as it stands */
     size_t n_asked = 0;
     for (int type = 0; turn->text.n && type < SR_SIGNAL_TYPES; type++) {
         struct sr_signal_foreseen foreseen = {.n = 0};
         struct sr_arena scratch;
-        if (!reads(ahead, type, turn->text))
+        if (!reads(prefetch, type, turn->text))
             continue;
         sr_arena_init(&scratch, SCRATCH_MAX);
-        if (sr_signal_registry[type]->foresee(ahead->signals->sets[type], turn, &scratch, &foreseen))
+        if (sr_signal_registry[type]->foresee(prefetch->signals->sets[type], turn, &scratch, &foreseen))
             foreseen.n = 0;
         bool as_it_stands = foreseen.n && foreseen.texts[0].p == turn->text.p, again = false;
         for (size_t i = 0; i < n_asked; i++) /* another type has put it to this neural classifier */
             again |= as_it_stands && asked[i] == foreseen.neural;
         for (size_t i = again; i < foreseen.n; i++)
-            ask(ahead, foreseen.neural, foreseen.texts[i]);
+            ask(prefetch, foreseen.neural, foreseen.texts[i]);
         if (as_it_stands && !again)
             asked[n_asked++] = foreseen.neural;
         sr_arena_dispose(&scratch);
@@ -168,81 +174,83 @@ void sr_signal_ahead_turn(struct sr_signal_ahead *ahead, const struct sr_signal_
 }
 
 /* One more neural classifier reads the turn that arrives, unless it does already. */
-static void grow(struct sr_signal_ahead *ahead, struct sr_neural *neural)
+static void grow(struct sr_signal_prefetch *prefetch, struct sr_neural *neural)
 {
-    size_t n = ahead->n_growing;
+    size_t n = prefetch->n_growing;
     for (size_t i = 0; i < n; i++)
-        if (ahead->growing[i].neural == neural)
+        if (prefetch->growing[i].neural == neural)
             return;
-    if (n < ahead->room_growing && ahead->growing[n].neural != neural) {
-        sr_neural_growing_free(ahead->growing[n].text);
-        ahead->growing[n].text = NULL;
+    if (n < prefetch->room_growing && prefetch->growing[n].neural != neural) {
+        sr_neural_growing_free(prefetch->growing[n].text);
+        prefetch->growing[n].text = NULL;
     }
-    if (!ahead->growing[n].text && sr_neural_growing_new(&ahead->growing[n].text, neural, ahead->salt))
-        ahead->growing[n].text = NULL;
-    ahead->growing[n].neural = neural;
-    if (ahead->room_growing == n)
-        ahead->room_growing++;
-    if (!ahead->growing[n].text)
+    if (!prefetch->growing[n].text &&
+        sr_neural_growing_new(&prefetch->growing[n].text, neural, prefetch->salt))
+        prefetch->growing[n].text = NULL;
+    prefetch->growing[n].neural = neural;
+    if (prefetch->room_growing == n)
+        prefetch->room_growing++;
+    if (!prefetch->growing[n].text)
         return;
-    sr_neural_growing_begin(ahead->growing[n].text);
-    ahead->n_growing++;
+    sr_neural_growing_begin(prefetch->growing[n].text);
+    prefetch->n_growing++;
 }
 
-void sr_signal_ahead_begin(struct sr_signal_ahead *ahead, enum sr_signal_role role)
+void sr_signal_prefetch_begin(struct sr_signal_prefetch *prefetch, enum sr_signal_role role)
 {
     const struct sr_signal_turn turn = {.role = role, .text = SR_LIT("")};
-    ahead->n_growing = 0;
-    ahead->turn++;
+    prefetch->n_growing = 0;
+    prefetch->turn++;
     for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
         struct sr_signal_foreseen foreseen = {.n = 0};
-        if (!reads(ahead, type, turn.text))
+        if (!reads(prefetch, type, turn.text))
             continue;
-        if (sr_signal_registry[type]->foresee(ahead->signals->sets[type], &turn, NULL, &foreseen) == SR_OK &&
+        if (sr_signal_registry[type]->foresee(prefetch->signals->sets[type], &turn, NULL, &foreseen) ==
+                SR_OK &&
             foreseen.n)
-            grow(ahead, foreseen.neural);
+            grow(prefetch, foreseen.neural);
     }
 }
 
 /* The turn has become too long for its neural classifier: what was asked of it is for nothing. */
-static void give_up(struct sr_signal_ahead *ahead, const struct sr_neural *neural)
+static void cancel_turn(struct sr_signal_prefetch *prefetch, const struct sr_neural *neural)
 {
-    for (size_t i = 0; i < SR_SIGNAL_AHEAD_MAX; i++) {
-        struct slot *slot = &ahead->block->slots[i];
-        if (atomic_load(&slot->busy) && slot->turn == ahead->turn && slot->neural == neural)
-            sr_neural_leave(slot->neural, &slot->wait);
+    for (size_t i = 0; i < SR_SIGNAL_PREFETCH_MAX; i++) {
+        struct slot *slot = &prefetch->block->slots[i];
+        if (atomic_load(&slot->busy) && slot->turn == prefetch->turn && slot->neural == neural)
+            sr_task_cancel(&slot->ask.task);
     }
 }
 
-static void read_windows(struct sr_signal_ahead *ahead, size_t i)
+static void read_windows(struct sr_signal_prefetch *prefetch, size_t i)
 {
     for (int rc = SR_OK; rc == SR_OK || rc == SR_AGAIN;) {
-        struct slot *slot = take_slot(ahead, ahead->growing[i].neural);
+        struct slot *slot = take_slot(prefetch, prefetch->growing[i].neural);
         if (!slot)
             return;
-        slot->turn = ahead->turn;
-        rc = sr_neural_growing_read(ahead->growing[i].text, &slot->wait);
-        settle_slot(slot, rc);
+        slot->turn = prefetch->turn;
+        rc = sr_neural_growing_read(prefetch->growing[i].text, &slot->ask);
+        release_slot(slot, rc);
     }
 }
 
-void sr_signal_ahead_feed(struct sr_signal_ahead *ahead, struct sr_bytes piece)
+void sr_signal_prefetch_feed(struct sr_signal_prefetch *prefetch, struct sr_bytes piece)
 {
-    for (size_t i = 0; i < ahead->n_growing;) {
-        int rc = sr_neural_growing_feed(ahead->growing[i].text, piece);
-        read_windows(ahead, i);
+    for (size_t i = 0; i < prefetch->n_growing;) {
+        int rc = sr_neural_growing_feed(prefetch->growing[i].text, piece);
+        read_windows(prefetch, i);
         if (rc == SR_OK) {
             i++;
             continue;
         }
         if (rc == SR_ELIMIT)
-            give_up(ahead, ahead->growing[i].neural);
+            cancel_turn(prefetch, prefetch->growing[i].neural);
         /* the last one takes its place */
-        size_t last = --ahead->n_growing;
-        struct sr_neural *neural = ahead->growing[i].neural;
-        struct sr_neural_growing *text = ahead->growing[i].text;
-        ahead->growing[i] = ahead->growing[last];
-        ahead->growing[last].neural = neural;
-        ahead->growing[last].text = text;
+        size_t last = --prefetch->n_growing;
+        struct sr_neural *neural = prefetch->growing[i].neural;
+        struct sr_neural_growing *text = prefetch->growing[i].text;
+        prefetch->growing[i] = prefetch->growing[last];
+        prefetch->growing[last].neural = neural;
+        prefetch->growing[last].text = text;
     }
 }

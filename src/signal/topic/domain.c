@@ -1,32 +1,33 @@
 /*
  * Domain: what the text is about, by a classifier: the linear one, and the neural classifier's where that is
- * not sure.
+ * not sure. When the deadline passes the linear answer stands: probabilities of a part of the text are not
+ * those of the text.
  *
  * A rule stands for one or more labels of the classifier. A sure answer (entropy below 0.4) is its best label
  * alone; an unsure one is every label that reaches the threshold. When none does, the rules of the fallback
  * category match.
  */
-#include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "infer/classifier/cascade.h"
+#include "signal/neural/ask.h"
 #include "signal/neural/neural.h"
 #include "signal/types.h"
 
-#include <stdatomic.h>
 #include <sys/stat.h>
 
 #define ENTROPY_LOW 0.4f
 #define ALWAYS      2.0f /* no answer is that sure */
 
 struct domain_rule {
-    const char *name;
+    const char *name, *description;
     uint64_t labels; /* mask of label indices; SR_CLASSIFIER_LABELS_MAX fit */
     bool fallback;
 };
 
 struct sr_signal_set {
     struct sr_classifier *model;
+    struct sr_neural *neural; /* the model's, where it is a cascade; NULL: answers are never late */
     float threshold;
     size_t n;
     struct domain_rule rules[];
@@ -139,12 +140,14 @@ static int domain_compile(struct sr_signal_set **out, const struct sr_config *co
         domain_free(set);
         return rc;
     }
+    set->neural = sr_cascade_neural(set->model);
     set->threshold = (float)config->global.domain_threshold;
     set->n = config->n_domains;
     for (size_t i = 0; i < set->n; i++) {
         const struct sr_config_domain *domain = &config->domains[i];
         struct domain_rule *rule = &set->rules[i];
         rule->name = domain->name;
+        rule->description = domain->description;
         rule->fallback = same_label(domain->name, fallback ? fallback : "");
         for (size_t k = 0; k < domain->mmlu_categories.count; k++)
             add_label(rule, set->model, domain->mmlu_categories.items[k], fallback ? fallback : "");
@@ -165,11 +168,9 @@ static const char *domain_name(const struct sr_signal_set *set, size_t rule)
     return set->rules[rule].name;
 }
 
-/* Tenants do not learn from each other's answers what was asked before. */
-static uint64_t tenant_salt(const struct sr_signal_input *input)
+static const char *domain_description(const struct sr_signal_set *set, size_t rule)
 {
-    struct sr_bytes tenant = input->turns ? input->turns->tenant : (struct sr_bytes){0};
-    return tenant.n ? sr_hash64(tenant, 0) : 0;
+    return set->rules[rule].description;
 }
 
 /* The labels that count as found. */
@@ -193,33 +194,24 @@ static float best_of(const struct sr_signal_result *result, uint64_t labels)
     return best;
 }
 
-/* One question, in the task's arena. */
-struct asking {
-    const struct sr_signal_set *set;
-    struct sr_signal_task *task;
-    struct sr_classifier_job job;
-    bool asked; /* the job was taken: it is to be released */
-    atomic_bool settled;
-};
-
-static void neural(const struct asking *asking)
+/* The result of what the model has answered. */
+static int write_result(const struct sr_signal_set *set, const struct sr_classifier_query *query,
+                        struct sr_arena *arena, struct sr_signal_result *result)
 {
-    const struct sr_signal_set *set = asking->set;
-    struct sr_signal_result *result = asking->task->result;
-    const float *probabilities = asking->job.probabilities;
+    const float *probabilities = query->probabilities;
     size_t n = set->model->n_labels;
-    result->tier = asking->job.tier;
+    result->hits = sr_signal_hits(arena, set->n);
+    if (!result->hits)
+        return SR_ENOMEM;
+    result->tier = query->tier;
     result->labels = set->model->labels;
     result->probabilities = probabilities;
     result->n_labels = n;
     result->top = (int)sr_classifier_top(probabilities, n);
     result->entropy = sr_classifier_entropy(probabilities, n);
     result->n_hits = set->n;
-    result->all_bytes = asking->job.text.n;
-    result->scanned_bytes = asking->job.read_bytes;
-    bool neural = strcmp(asking->job.tier, set->model->ops->name) == 0;
-    result->neural_late = atomic_load(&asking->settled) && !neural;
-    result->neural_bytes = neural && sr_classifier_is_late(set->model) ? asking->job.read_bytes : 0;
+    result->all_bytes = query->text.n;
+    result->scanned_bytes = query->read_bytes;
     uint64_t found = found_labels(set, result);
     for (size_t i = 0; i < set->n; i++) {
         const struct domain_rule *rule = &set->rules[i];
@@ -229,89 +221,91 @@ static void neural(const struct asking *asking)
         if (hit->matched)
             hit->confidence = found ? best_of(result, rule->labels & found) : probabilities[result->top];
     }
+    return SR_OK;
 }
 
-static void answered(struct sr_classifier_job *job, int status)
+/* The neural classifier has answered, or will not. */
+static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
+                  struct sr_signal_question *questions, size_t n)
 {
-    struct asking *asking = job->owner;
-    struct sr_signal_task *task = asking->task;
-    if (status == SR_OK)
-        neural(asking);
-    task->done(task, status);
+    struct sr_classifier_query query = *(const struct sr_classifier_query *)questions[0].about;
+    struct sr_signal_result *result = task->result;
+    bool late = sr_signal_question_is_late(&questions[0]), answered = !late && questions[0].status == SR_OK;
+    (void)n;
+    result->neural_bytes = 0;
+    if (!answered && !query.tier) /* there is no linear tier */
+        return late ? SR_ETIMEOUT : questions[0].status;
+    if (answered) { /* the linear answer is the partial result: it stays as it is */
+        size_t labels = set->model->n_labels;
+        query.probabilities = sr_arena_calloc(task->arena, labels, sizeof *query.probabilities);
+        if (!query.probabilities)
+            return SR_ENOMEM;
+        memcpy(query.probabilities, ((const struct sr_classifier_query *)questions[0].about)->probabilities,
+               labels * sizeof *query.probabilities);
+        sr_cascade_mix(set->model, &query, questions[0].result);
+        result->neural_bytes = query.read_bytes;
+    }
+    return write_result(set, &query, task->arena, result);
+}
+
+static int ask(const struct sr_signal_set *set, struct sr_signal_task *task,
+               struct sr_classifier_query *query)
+{
+    struct sr_bytes tenant = task->input->turns ? task->input->turns->tenant : SR_LIT("");
+    struct sr_signal_question *question = sr_arena_calloc(task->arena, 1, sizeof *question);
+    if (!question)
+        return SR_ENOMEM;
+    *question = (struct sr_signal_question){.text = query->text, .about = query};
+    int rc = query->tier ? write_result(set, query, task->arena, task->result) : SR_OK;
+    if (rc)
+        return rc;
+    if (query->tier)
+        sr_signal_offer_partial(task);
+    return sr_signal_ask(set, task, set->neural, tenant, question, 1, finish);
 }
 
 static int domain_start(const struct sr_signal_set *set, struct sr_signal_task *task)
 {
-    struct asking *asking = sr_arena_calloc(task->arena, 1, sizeof *asking);
+    struct sr_classifier_query *query = sr_arena_calloc(task->arena, 1, sizeof *query);
     float *probabilities = sr_arena_calloc(task->arena, set->model->n_labels, sizeof *probabilities);
-    task->result->hits = sr_signal_hits(task->arena, set->n);
-    if (!asking || !probabilities || !task->result->hits)
+    if (!query || !probabilities)
         return SR_ENOMEM;
-    asking->set = set;
-    asking->task = task;
-    atomic_init(&asking->settled, false);
-    asking->job = (struct sr_classifier_job){.text = task->input->text,
-                                             .salt = tenant_salt(task->input),
-                                             .probabilities = probabilities,
-                                             .done = answered,
-                                             .owner = asking};
-    task->state = asking;
-    asking->asked = true; /* the answer may come before the start returns */
-    int rc = sr_classifier_start(set->model, &asking->job);
-    if (rc == SR_OK)
-        neural(asking);
-    else if (rc != SR_AGAIN)
-        asking->asked = false;
-    return rc;
-}
-
-static void domain_cancel(const struct sr_signal_set *set, struct sr_signal_task *task)
-{
-    struct asking *asking = task->state;
-    sr_classifier_cancel(set->model, &asking->job);
-}
-
-static void domain_settle(const struct sr_signal_set *set, struct sr_signal_task *task)
-{
-    struct asking *asking = task->state;
-    atomic_store(&asking->settled, true);
-    sr_classifier_settle(set->model, &asking->job);
-}
-
-static void domain_dispose(const struct sr_signal_set *set, struct sr_signal_task *task)
-{
-    struct asking *asking = task->state;
-    if (asking && asking->asked)
-        sr_classifier_release(set->model, &asking->job);
+    *query = (struct sr_classifier_query){.text = task->input->text, .probabilities = probabilities};
+    int rc = set->neural ? sr_cascade_linear(set->model, query) : sr_classifier_answer(set->model, query);
+    if (rc == SR_AGAIN)
+        return ask(set, task, query);
+    return rc ? rc : write_result(set, query, task->arena, task->result);
 }
 
 static bool domain_may_be_late(const struct sr_signal_set *set)
 {
-    return sr_classifier_is_late(set->model);
+    return set->neural != NULL;
 }
 
 /* Only a complete text tells whether the linear tier is sure. */
 static int domain_foresee(const struct sr_signal_set *set, const struct sr_signal_turn *turn,
                           struct sr_arena *arena, struct sr_signal_foreseen *out)
 {
-    *out = (struct sr_signal_foreseen){.texts = {turn->text}};
-    if (arena && turn->role == SR_ROLE_USER)
-        out->neural = sr_cascade_foresee(set->model, turn->text);
-    out->n = out->neural != NULL;
+    float probabilities[SR_CLASSIFIER_LABELS_MAX];
+    struct sr_classifier_query query = {.text = turn->text, .probabilities = probabilities};
+    *out = (struct sr_signal_foreseen){.neural = set->neural, .texts = {turn->text}};
+    if (arena && turn->role == SR_ROLE_USER && set->neural && turn->text.n)
+        out->n = sr_cascade_linear(set->model, &query) == SR_AGAIN;
     return SR_OK;
 }
 
 const struct sr_signal_ops sr_signal_domain = {
     .name = "domain",
+    .header = "x-vsr-matched-domains",
+    .header_place = 1,
+    .classifies = true,
     .cost_ns_per_kib = 60000,
     .compile = domain_compile,
     .free = domain_free,
     .n_rules = domain_rules,
     .rule_name = domain_name,
+    .rule_description = domain_description,
     .start = domain_start,
-    .cancel = domain_cancel,
-    .settle = domain_settle,
-    .dispose = domain_dispose,
     .may_be_late = domain_may_be_late,
     .foresee = domain_foresee,
 };

@@ -10,6 +10,8 @@
 #include "signal/topic/embedding_reader.h"
 #include "signal/types.h"
 
+#include <stddef.h>
+
 struct sr_signal_set {
     struct sr_embedding_reader *reader; /* NULL: there is no encoder */
     const struct sr_config_embedding *rules;
@@ -106,8 +108,8 @@ static float nearness(const struct sr_config_embedding *rule, const float *candi
     return rule->aggregation == SR_AGGREGATION_MEAN ? sum / (float)rule->candidates.count : best;
 }
 
-static void neural(const struct sr_signal_set *set, const struct sr_embedding_read *read,
-                   const struct sr_signal_input *input, struct sr_signal_result *result)
+static void write_result(const struct sr_signal_set *set, const struct sr_embedding_read *read,
+                         const struct sr_signal_input *input, struct sr_signal_result *result)
 {
     size_t d = sr_embedding_reader_dimensions(set->reader), at = 0;
     struct sr_embedding_answer answer = sr_embedding_read_answer(read);
@@ -126,62 +128,70 @@ static void neural(const struct sr_signal_set *set, const struct sr_embedding_re
 }
 
 /* A task's own part, in the task's arena. */
-struct reading {
+struct asking {
     const struct sr_signal_set *set;
     struct sr_embedding_read *read;
 };
 
+static struct asking *asking_of(struct sr_task *base)
+{
+    return ((struct sr_signal_task *)((char *)base - offsetof(struct sr_signal_task, base)))->state;
+}
+
 static void read_done(void *ctx, int status)
 {
     struct sr_signal_task *task = ctx;
-    struct reading *reading = task->state;
+    struct asking *asking = task->state;
     if (status == SR_OK)
-        neural(reading->set, reading->read, task->input, task->result);
-    task->done(task, status);
+        write_result(asking->set, asking->read, task->input, task->result);
+    sr_signal_complete(task, status);
 }
+
+static void embedding_stop(struct sr_task *base)
+{
+    sr_embedding_read_cancel(asking_of(base)->read);
+}
+
+static void embedding_cleanup(struct sr_signal_task *task)
+{
+    struct asking *asking = task->state;
+    sr_embedding_read_free(asking->read);
+}
+
+static const struct sr_task_work embedding_work = {.stop = embedding_stop};
 
 static int embedding_start(const struct sr_signal_set *set, struct sr_signal_task *task)
 {
     if (!set->reader)
         return SR_ENOENT;
-    struct reading *reading = sr_arena_calloc(task->arena, 1, sizeof *reading);
+    struct asking *asking = sr_arena_calloc(task->arena, 1, sizeof *asking);
     task->result->hits = sr_signal_hits(task->arena, set->n);
-    if (!reading || !task->result->hits)
+    if (!asking || !task->result->hits)
         return SR_ENOMEM;
     task->result->n_hits = set->n;
     if (task->input->text.n == 0)
         return SR_OK;
-    reading->set = set;
-    task->state = reading;
-    int rc = sr_embedding_read_start(&reading->read, set->reader, task->input->text, read_done, task);
+    asking->set = set;
+    task->state = asking;
+    task->cleanup = embedding_cleanup;
+    sr_task_ref(&task->base); /* the answer may come before the start returns */
+    int rc = sr_embedding_read_start(&asking->read, set->reader, task->input->text, read_done, task);
     if (rc == SR_OK)
-        neural(set, reading->read, task->input, task->result);
+        write_result(set, asking->read, task->input, task->result);
+    else if (rc == SR_AGAIN)
+        sr_task_begin(&task->base, &embedding_work);
+    sr_task_unref(&task->base);
     return rc;
-}
-
-static void embedding_cancel(const struct sr_signal_set *set, struct sr_signal_task *task)
-{
-    struct reading *reading = task->state;
-    (void)set;
-    sr_embedding_read_cancel(reading->read);
-}
-
-static void embedding_dispose(const struct sr_signal_set *set, struct sr_signal_task *task)
-{
-    struct reading *reading = task->state;
-    (void)set;
-    if (reading)
-        sr_embedding_read_free(reading->read);
 }
 
 const struct sr_signal_ops sr_signal_embedding = {
     .name = "embedding",
+    .header = "x-vsr-matched-embeddings",
+    .header_place = 7,
     .cost_ns_per_kib = 5000000,
     .compile = embedding_compile,
     .free = embedding_free,
     .n_rules = embedding_rules,
     .rule_name = embedding_name,
     .start = embedding_start,
-    .cancel = embedding_cancel,
-    .dispose = embedding_dispose,
 };
