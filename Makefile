@@ -69,10 +69,11 @@ dev-figures: setup all ## accuracy on the labelled development files, where they
 quality: setup all ## error rates of the shipped models, written to docs/quality/; not part of `make test`
 	@training/figures_all.sh $(DATA)
 
-lint: setup ## order of the layers, format, static analysis: everything of what reads foreign bytes, the quick checks elsewhere
+lint: setup ## order of the layers, format, the public header's documents, static analysis: everything of what reads foreign bytes, the quick checks elsewhere
 	@python3 tools/lint_layers.py
 	@python3 tools/architecture.py --check
 	@tools/format.sh --check
+	@mkdir -p build && doxygen docs/Doxyfile
 	@tools/analyze.sh
 
 lint-full: lint ## the whole static analysis of every file
