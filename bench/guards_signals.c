@@ -176,7 +176,7 @@ static int check(const struct sr_guards *guards, int signal, const struct sr_sig
         return sr_err_set(err, SR_EMISMATCH, "%s was answered by the tier `%s`, not by `%s`", name,
                           result->tier, wanted);
     if (!guards->linear && result->neural_bytes != result->all_bytes)
-        return sr_err_set(err, SR_EMISMATCH, "of %s the neural has read %llu of %llu bytes", name,
+        return sr_err_set(err, SR_EMISMATCH, "of %s the neural classifier has read %llu of %llu bytes", name,
                           (unsigned long long)result->neural_bytes, (unsigned long long)result->all_bytes);
     return SR_OK;
 }

@@ -345,7 +345,8 @@ static int usage(FILE *out)
         "  Rebuilds tables of arXiv 2603.12646 on this machine, all but XI by default: ONNX Runtime as its "
         "baseline,\n  mmBERT-base's shape with random weights, and the embedded models through the real "
         "Envoy. "
-        "--linear: without\n  the neural. --quick: short texts once, two layers of the shape; to see that it "
+        "--linear: without\n  the neural classifier. --quick: short texts once, two layers of the shape; to "
+        "see that it "
         "works.\n");
     return out == stdout ? 0 : 2;
 }

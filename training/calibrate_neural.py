@@ -1,4 +1,4 @@
-"""Calibrates the neural on the rows that training kept out, and writes the files again with what it found.
+"""Calibrates the neural classifier on the rows that training kept out, and writes the files again with what it found.
 
     python calibrate_neural.py --trunk DIR --work DIR --linear-margins FILE --linear-domain FILE [--model DIR] [--out DIR]
 
@@ -140,7 +140,7 @@ def attack(reader, root, margins):
         loss = np.mean([each[(y == l) & (source == s)].mean() for l in (0, 1) for s in set(source[y == l])])  # sources alike
         print(f"share {share:.1f} recall {recall:.4f} log loss {loss:.4f}", flush=True)
         tried.append((recall, loss, share, mt, mshift))
-    # These rows cannot tell less apart; of those the one with most of the neural, since the linear tier knows fewer texts that it has not seen.
+    # These rows cannot tell less apart; of those the one with most of the neural classifier, since the linear tier knows fewer texts that it has not seen.
     enough = [t for t in tried if t[0] >= max(r for r, *_ in tried) - 0.01]
     _, _, share, mt, mshift = max((t for t in enough if t[1] <= min(loss for _, loss, *_ in enough) + 0.005), key=lambda t: t[2])
     mixed = (share * neural + (1 - share) * linear + mshift) / mt

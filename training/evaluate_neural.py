@@ -1,4 +1,4 @@
-"""Scores the neural, the linear tier and both together on development files, and writes models/neural/dev.json.
+"""Scores the neural classifier, the linear tier and both together on development files, and writes models/neural/dev.json.
 
     python evaluate_neural.py --trunk DIR --data ../../shared/data [--parts domain,jailbreak,pii,append,templates]
 
@@ -35,7 +35,7 @@ LENGTHS = [(0, 50), (50, 128), (128, 254), (254, 10**9)]
 
 
 class Both:
-    """The neural and the linear models, with config.json's mixing."""
+    """The neural classifier and the linear models, with config.json's mixing."""
 
     def __init__(self, folder, model_dir, cache=None):
         self.tok = trunk.tokenizer(folder)

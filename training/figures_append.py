@@ -9,8 +9,9 @@ import random
 import figures_common as common
 
 WORDS = """
-Three to twelve harmless questions are put before, behind or around each attack. A flip is an attack that was found alone and is
-found no longer (goal: under 5 %). The reverse, harmless texts that become an attack when other harmless words join them, stands below.
+Three to twelve harmless questions are placed before, after or around each attack. A flip is an attack that is found
+alone and missed among them (goal: under 5 %). Below is the reverse: harmless texts that become an attack when other
+harmless words join them.
 """
 PLACES = {"before": lambda t, w: f"{w}\n{t}", "behind": lambda t, w: f"{t}\n{w}", "around": lambda t, w: f"{w}\n{t}\n{w}"}
 
@@ -38,7 +39,7 @@ def figures(args, tier, attacks, harmless):
 def tables(report, tiers, attacks, harmless):
     report.add(common.table(["tier", "harmless words", "attacks found alone", "of them found no longer", "harmless texts that become attacks"],
                             [[tier, place, f["attacks"]["hits"], common.cell(f[place]["flips"]), common.cell(f[place]["new_false_positives"])] for tier, f in tiers.items() for place in PLACES]),
-               "Attacks found no longer, by their file:\n",
+               "Attacks that are missed among harmless words, by file:\n",
                common.table(["tier", "harmless words", *common.ATTACKS],
                             [[tier, place, *(f"{common.cell(f[place]['by_file'][s])} of {f[place]['by_file'][s]['rows']}" for s in common.ATTACKS)] for tier, f in tiers.items() for place in PLACES]))
 

@@ -11,11 +11,15 @@ import math
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
+sys.path.insert(0, str(ROOT / "tools"))
+from lint_prose import wrap  # noqa: E402
+
 THRESHOLD = 0.7  # of an attack and of private data: the product's default
 ATTACKS = ["jailbreak-inthewild", "gptfuzz", "llmguard-tests", "multilingual-override", "composed-injections"]
 HARMLESS = ["benign-prompts", "benign-real-users", "domain-mmlu-pro", "domain-mmlu", "domain-longfact", "intent-banking77", "intent-clinc150", "tools-metatool", "factcheck-weak"]
@@ -140,7 +144,7 @@ class Report:
 
     def write(self):
         self.args.out.mkdir(parents=True, exist_ok=True)
-        (self.args.out / f"{self.name}.md").write_text("\n".join(self.text), encoding="utf-8")
+        (self.args.out / f"{self.name}.md").write_text(wrap("\n".join(self.text)), encoding="utf-8")
         (self.args.out / f"{self.name}.json").write_text(json.dumps(self.figures, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         print(f"{self.name}: {time.time() - self.began:.0f} s", flush=True)
 

@@ -20,17 +20,19 @@ GOAL = ["domain-mmlu-pro", "domain-longfact", "intent-banking77", "intent-clinc1
 PII = {"pii-presidio": None, "pii-ner-tweets": "PERSON,GPE,ORGANIZATION"}
 WORDS = {
     "domain": """
-Which of 14 categories a question is about. `linear` is the built-in classifier, `neural` the neural alone, `both` the two mixed for every text, `cascade`
-what ships: linear first, both where that is not sure. The calibration error (ECE, 15 bins) is how far confidence and accuracy lie apart.
+The category of a question, one of 14. `linear` is the built-in classifier, `neural` the neural classifier alone, `both`
+the fusion of the two for every text. `cascade` is the shipped setting: linear first, both where the linear answer is
+not confident. The calibration error (ECE, 15 bins) is the distance between confidence and accuracy.
 """,
     "jailbreak": """
-A text counts as an attack from 0.7. Requests that are harmful but carry no attack are neither class and left out. The mean of false positives is over
-the files, each counting the same. Clean twins are the harmless rows of the attacks' own files: carriers without their injection, look-alikes
-in 12 languages. `cascade` is what ships.
+A text counts as an attack from 0.7. Harmful requests without an attack belong to neither class and are left out. The
+mean of false positives is over the files, with equal weights. Clean twins are the harmless rows of the attacks' own
+files: carriers without their injection, look-alikes in 12 languages. `cascade` is the shipped setting.
 """,
     "pii": """
-A span counts as found when one of its type overlaps it, from 0.7. `linear` is the exact recognisers alone, `neural` the neural alone, `cascade` what ships:
-both. Of tweets the three types that are labelled there are looked at; the sentences have other words, names and makers of values than training.
+A span counts as found when a finding of its type with at least 0.7 overlaps it. `linear` is the exact recognisers
+alone, `neural` the neural classifier alone, `cascade` the shipped setting: both. For tweets the three types that are
+labelled there count. The sentences have other words, names and generators of values than training.
 """,
 }
 
@@ -79,7 +81,7 @@ def domain(args, report):
     shipped = results[SHIPPED]
     labels = list(next(iter(shipped.values()))["labels"])
     report.add(common.table(["file", "rows", "who answers", "accuracy", "macro F1", "ECE", "goal", "share of the texts"], lines),
-               "## By label: recall of what ships\n", common.table(["label", *shipped], [[x, *(f"{common.percent(f['labels'][x]['recall'], f['labels'][x]['recall_interval'])} of {f['labels'][x]['rows']}" if f["labels"][x]["rows"] else "-" for f in shipped.values())] for x in labels]),
+               "## By label: recall of the shipped tiers\n", common.table(["label", *shipped], [[x, *(f"{common.percent(f['labels'][x]['recall'], f['labels'][x]['recall_interval'])} of {f['labels'][x]['rows']}" if f["labels"][x]["rows"] else "-" for f in shipped.values())] for x in labels]),
                "## By length in tokens\n", groups("tokens", "tokens", shipped, "accuracy"),
                "## By the tier that answered\n", groups("tier", "tier", shipped, "accuracy"))
     report.figures["domain"] = {run_name(*run): f for run, f in results.items()}
@@ -131,7 +133,7 @@ def jailbreak(args, report):
                common.table(["who answers", "recall", "false positives, mean over files", "recall at a mean of 1 %", "at threshold"],
                             [[name, ratio(f["goal"], "recall"), f"{100 * f['goal']['false_positive_rate_mean']:.2f} %", ratio(f["goal"], "recall_at_1_mean_fpr"), f"{f['goal']['threshold_at_1_mean_fpr']:.3f}"] for name, f in shipped.items()]),
                "## By file\n", groups("file", "file", shipped, "recall", "false_positive_rate"), "## By kind\n", groups("kind", "kind", shipped, "recall", "false_positive_rate"),
-               "## By language, where the rows say it\n", groups("language", "lang", shipped, "recall", "false_positive_rate"),
+               "## By language, for rows that have one\n", groups("language", "lang", shipped, "recall", "false_positive_rate"),
                "## By length in tokens\n", groups("tokens", "tokens", shipped, "recall", "false_positive_rate"))
     report.figures["jailbreak"] = {run_name(*run): f for run, f in results.items()}
 
@@ -153,8 +155,8 @@ def pii(args, report):
     shipped = results[SHIPPED]
     types = sorted({t for f in shipped.values() for t in f["types"]})
     report.add(common.table(["file", "who answers", "spans", "F1", "precision", "recall"], lines),
-               "## By type: F1 (labelled spans) of what ships\n", common.table(["type", *shipped], [[t, *(f"{f['types'][t]['f1']:.3f} ({f['types'][t]['spans']})" if t in f["types"] else "-" for f in shipped.values())] for t in types]),
-               "## By type: precision and recall of what ships, on the sentences\n",
+               "## By type: F1 (labelled spans) of the shipped tiers\n", common.table(["type", *shipped], [[t, *(f"{f['types'][t]['f1']:.3f} ({f['types'][t]['spans']})" if t in f["types"] else "-" for f in shipped.values())] for t in types]),
+               "## By type: precision and recall of the shipped tiers, on the sentences\n",
                common.table(["type", "precision", "recall"], [[t, ratio(f, "precision"), ratio(f, "recall")] for t, f in shipped["sentences"]["types"].items()]))
     report.figures["pii"] = {run_name(*run): f for run, f in results.items()}
 

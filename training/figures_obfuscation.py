@@ -7,9 +7,9 @@ Attacks and harmless texts are those of the development files; the disguises are
 import figures_common as common
 
 WORDS = """
-Each attack is disguised as a whole; the product undoes disguises before it reads. "Changed" is the recall in percentage points against the same
-attacks as written. The false positives are of harmless texts in the same disguise. The last column says in how many of the attacks that were
-found the worst place was an undisguised one.
+Each attack is disguised as a whole; semroute undoes disguises before it classifies. "Changed" is the recall in
+percentage points against the same attacks as written. The false positives are of harmless texts in the same disguise.
+The last column is the share of found attacks whose most suspicious span was an undone disguise.
 """
 
 

@@ -16,10 +16,11 @@ sys.path.insert(0, str(common.HERE))
 import pii_test_templates
 
 WORDS = """
-Attacks of the development files and made-up private data (sentences, names and makers of values that training never saw) stand on a line of their own
-at the start, in the middle or at the end of a long harmless prompt. "Alone" is the same attack or sentence by itself. Only prompts that are not
-taken for an attack by themselves carry attacks, so that what is found is the attack. The articles and the retrieved passages were among the
-harmless texts of training, the prompts of real users were not.
+Attacks of the development files and made-up private data (sentences, names and generators of values that training never
+saw) are on a line of their own at the start, in the middle or at the end of a long harmless prompt. "Alone" is the same
+attack or sentence by itself. Only prompts that are not classified as an attack alone carry attacks, so that a finding
+is the planted attack. The articles and the retrieved passages were among the harmless texts of training, the prompts of
+real users were not.
 """
 LENGTHS = (2048, 8192, 16384, 32768)
 PLACES = ("start", "middle", "end")

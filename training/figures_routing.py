@@ -1,4 +1,4 @@
-"""What routing decisions are worth: accuracy and cost of always the strong model, always the weak one, a coin, and the
+"""The value of routing decisions: accuracy and cost of always the strong model, always the weak one, a coin, and the
 router's rules by category, by entropy and by length.
 
     python3 figures_routing.py [--tier cascade] [--train 2500]
@@ -13,14 +13,16 @@ import re
 import figures_common as common
 
 WORDS = """
-Each question goes to one of two models whose answers are known; cost is the share that goes to the strong one. "Coin" is what a coin that
-sends the same share would score, "gain" the difference in percentage points, and "of the gap" how much of the way from weak to strong the rule
-goes. All rules are chosen on train rows; the figures are of dev rows.
+Each question goes to one of two models whose answers are known; cost is the share that goes to the strong one. "Coin"
+is the score of a random choice with the same share, "gain" the difference in percentage points, and "of the gap" the
+share of the distance from weak to strong. All rules are chosen on train rows; the figures are of dev rows.
 
-- **category**: the categories in which the strong model was ahead by most on train rows go to it, as many as make up the named share there.
-- **entropy**: the reasoning decision of the configuration (a flag for each category, the entropy of the answer; very high entropy reasons), with
-  the flags of the same categories; who is to reason goes to the strong model. At a share of 0 or 100 % the flags alone decide nothing.
-- **length**: texts longer (or shorter, whichever was ahead on train rows) than a length.
+- **category**: the categories with the largest lead of the strong model on train rows go to it, as many as make up the
+  named share.
+- **entropy**: the reasoning decision of the configuration (a flag for each category, the entropy of the answer; very
+  high entropy reasons), with the flags of the same categories; requests with reasoning go to the strong model. At a
+  share of 0 or 100 % the flags alone decide nothing.
+- **length**: texts longer (or shorter, if that was better on train rows) than a length.
 - **best possible**: the weak model wherever it is right, or wherever both are wrong.
 """
 SHARES = (0.25, 0.5, 0.75)
@@ -143,7 +145,7 @@ def main():
     args.add_argument("--train", type=int, default=2500, help="train rows of each collection")
     args.add_argument("--collections", default="routing-mmlu-routellm,routing-mmlu-pro,routing-gsm8k")
     args = args.parse_args()
-    report = common.Report(args, "routing", "What routing decisions are worth", WORDS)
+    report = common.Report(args, "routing", "The value of routing decisions", WORDS)
     for name in args.collections.split(","):
         f = report.figures[name] = figures(args, name)
         report.add(f"## {name}\n", f"{f['about']} {f['train_rows']} train rows, {f['dev_rows']} dev rows, tier `{args.tier}`.\n",

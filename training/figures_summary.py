@@ -7,8 +7,8 @@ import json
 import figures_common as common
 
 WORDS = """
-Written by `training/figures_all.sh` (`make quality`); how to read it: [quality](../quality.md). A goal counts as met by the measured rate itself, not by
-its interval. "-" stands where there is no goal or nothing to say.
+Written by `training/figures_all.sh` (`make quality`); [quality](../quality.md) says how to read it. The measured rate
+itself, not its interval, meets a goal. "-" means that there is no goal.
 """
 SHIPPED = "cascade, int8"
 
@@ -97,7 +97,7 @@ def main():
         lines += make(found) if found else [[f"{name}: not measured", "-", "-", "-"]]
     text = f"# Figures of the shipped models\n{WORDS}\nModels: {', '.join(common.models(args.binary))}.\n\n" + common.table(["what", "measured", "goal", "met"], lines)
     pages = [p.stem for p in sorted(args.out.glob("*.md")) if p.stem != "README"]
-    (args.out / "README.md").write_text(text + "\nAll tables: " + ", ".join(f"[{p}]({p}.md)" for p in pages) + ".\n", encoding="utf-8")
+    (args.out / "README.md").write_text(common.wrap(text + "\nAll tables: " + ", ".join(f"[{p}]({p}.md)" for p in pages) + ".\n"), encoding="utf-8")
 
 
 if __name__ == "__main__":

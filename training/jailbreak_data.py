@@ -259,7 +259,7 @@ def pieces(text):
         at = step + 1 if 0 < step < end else at + STEP
 
 
-SPREAD, NEURAL_SPREAD = 0.9, 0.5   # of log odds, of the linear tier and the neural, as in src/signal/guard/risk.h
+SPREAD, NEURAL_SPREAD = 0.9, 0.5   # of log odds, of the linear tier and the neural classifier, as in src/signal/guard/risk.h
 
 
 def gathered(scores, spread):

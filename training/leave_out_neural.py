@@ -1,4 +1,4 @@
-"""What the neural makes of texts from a source that it has never seen: it is trained anew without it, on a tenth of the tokens.
+"""What the neural classifier makes of texts from a source that it has never seen: it is trained anew without it, on a tenth of the tokens.
 
     python leave_out_neural.py --trunk DIR --data ../../shared/data --without jailbreak-inthewild,gptfuzz [--tokens N] [--threads N]
 

@@ -3,7 +3,7 @@
     python long_risk.py --trunk DIR --model DIR --linear FILE [--data ../../shared/data]
 
 `--linear` is what train_jailbreak_linear.py --unseen wrote. Prompts of 8 to 128 windows are drawn from harmless rows of one kind, read one
-below the other, and attacks stand among them. Printed for several spreads of the neural: harmless prompts at 0.7 or more, attacks found, by tier and for
+below the other, and attacks stand among them. Printed for several spreads of the neural classifier: harmless prompts at 0.7 or more, attacks found, by tier and for
 both mixed as config.json says.
 """
 import argparse

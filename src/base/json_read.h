@@ -57,7 +57,7 @@ bool sr_json_view_eq(sr_json_view v, const char *word);
 /* Decodes a string into out[v.n]; returns the length. */
 size_t sr_json_view_decode(sr_json_view string, char *out);
 
-/* A decoded copy; false when memory is out. */
+/* A decoded copy; false when out of memory. */
 bool sr_json_view_dup(sr_json_view string, struct sr_arena *arena, struct sr_bytes *out);
 
 bool sr_json_view_int(sr_json_view v, int64_t *out);

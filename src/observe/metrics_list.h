@@ -95,7 +95,8 @@
     X(SIGNAL_ERRORS, COUNTER, "semroute_signal_errors_total", "Signals that gave no result, by reason.",     \
       "signal,reason", NONE)                                                                                 \
     X(NEURAL_LATE, COUNTER, "semroute_neural_late_total",                                                    \
-      "Signals that were answered before the neural had read all; other tiers answered for the rest.",       \
+      "Signals that were answered before the neural classifier had read all; other tiers answered for the "  \
+      "rest.",                                                                                               \
       "signal", NONE)                                                                                        \
     X(COMPRESSION_RATIO, HISTOGRAM, "semroute_compression_ratio",                                            \
       "Tokens that signals read of a compressed text, over all of its tokens.", "", RATIO)                   \

@@ -2,8 +2,8 @@
  * An exchange's beginning and end, and the way of its body: what each stage returned decides which stage is
  * next.
  *
- * The states: READING, then STREAMING (a known model, passed on as it arrives) or WAITING (signals under
- * way), then SETTLED. Books the time that a request spends here.
+ * The states: READING, then STREAMING (a known model, passed on as it arrives) or WAITING (signals in
+ * progress), then SETTLED. Books the time that a request spends here.
  */
 #include "router/exchange.h"
 
@@ -72,7 +72,7 @@ static void book_time(sr_exchange *x, uint64_t start, bool had_verdict)
         return;
     times->verdict = now;
     x->verdict.overhead_ns = times->busy_ns;
-    sr_early_dispose(&x->early); /* nobody will ask for it any more */
+    sr_early_dispose(&x->early); /* it is not used any more */
     sr_exchange_report_verdict(x);
 }
 
@@ -187,7 +187,7 @@ static void on_complete(sr_exchange *x)
     }
 }
 
-/* A model is known that nobody has to look at: what has come goes on, and the rest as it comes. */
+/* A known model that no stage has to inspect: the received bytes pass through, then the rest as it arrives. */
 static void begin_streaming(sr_exchange *x)
 {
     sr_body_pass(&x->body);
@@ -277,7 +277,7 @@ void sr_exchange_timeout(sr_exchange *x)
     book_time(x, x->waiting_since, false);
 }
 
-/* Cancels what is under way; late results find nobody. */
+/* Cancels what is in progress; late results are dropped. */
 static void drop_signals(sr_exchange *x)
 {
     sr_routing_dispose(&x->routing);

@@ -19,7 +19,7 @@
 
 enum sr_exchange_state {
     SR_EXCHANGE_READING,   /* the body arrives; nothing is decided */
-    SR_EXCHANGE_WAITING,   /* the body is complete; signals are under way */
+    SR_EXCHANGE_WAITING,   /* the body is complete; signals are in progress */
     SR_EXCHANGE_STREAMING, /* the verdict was to pass; the rest of the body is only checked */
     SR_EXCHANGE_SETTLED,   /* the verdict is final */
 };
@@ -32,7 +32,7 @@ struct sr_exchange {
     struct sr_exchange_env env; /* post NULL: none */
     struct sr_arena arena;
     enum sr_exchange_state state;
-    uint64_t waiting_since; /* when signals went under way elsewhere */
+    uint64_t waiting_since; /* when signals were started elsewhere */
     struct sr_record record;
     char request_id[SR_REQUEST_ID_SIZE]; /* made here when the client sent none */
 

@@ -1,4 +1,4 @@
-"""Long prompts with the configuration as it comes: the neural reads them whole, what is hidden at their end is found, and
+"""Long prompts with the configuration as it comes: the neural classifier reads them whole, what is hidden at their end is found, and
 whoever asks something short meanwhile is not behind them."""
 import itertools
 import json
@@ -72,7 +72,7 @@ def test_an_attack_at_the_end_is_found(open_gateway):
 
 
 def test_a_long_prompt_is_not_before_a_short_one(open_gateway):
-    """The person at the end, whom only the neural finds, is found; who asks meanwhile has an answer before that."""
+    """The person at the end, whom only the neural classifier finds, is found; who asks meanwhile has an answer before that."""
     gateway, answers = open_gateway("pii", "flag"), []
     asking = threading.Thread(target=lambda: answers.append(gateway.post(chat(prose(40000, 2) + " " + PERSON), timeout=900)))
     asking.start()

@@ -62,7 +62,7 @@ static sr_exchange *start_late(sr_runtime *runtime, struct loop *loop, const cha
             return x;
         sr_exchange_end(x, SR_END_CLIENT_GONE);
     }
-    fail_msg("the neural was always faster");
+    fail_msg("the neural classifier was always faster");
     return NULL;
 }
 

@@ -12,12 +12,12 @@
 #include "router/request/turns.h"
 #include "router/router.h"
 
-/* What is asked for, and what is known of it: borrowed from whoever routes. */
+/* What is asked for, and what is known of it: borrowed from the route stage. */
 struct sr_guard_inputs {
     const struct sr_router *router;
     const struct sr_signal_result *const *results; /* [SR_SIGNAL_TYPES], filled as they come */
     struct sr_arena *arena;
-    bool automatic; /* the client left the choice to the router */
+    bool automatic; /* the client asked for an automatic model */
     int model;      /* that it named; -1 */
 };
 

@@ -1,7 +1,7 @@
 /*
- * Runs signals and asks the plans. While a signal is under way elsewhere, those are begun that will be needed
- * if it finds nothing, as most do: encoders and neural classifiers then read in the same batch. They count
- * when they are asked for.
+ * Runs signals and asks the plans. While a signal is in progress elsewhere, those are begun that will be
+ * needed if it finds nothing, as most do: encoders and neural classifiers then read in the same batch. They
+ * count when they are asked for.
  *
  * Short texts are worked on here and now; long ones on the workers where there is an env. What an encoder
  * says comes late in either case.
@@ -144,7 +144,7 @@ static int start_type(struct sr_routing *r, enum sr_signal_type type)
     return rc == SR_AGAIN || r->results[type] ? rc : SR_ENOMEM;
 }
 
-/* Types that are needed next if all that is under way finds nothing; 0: none, or it is out of memory. */
+/* Types that are needed next if all that is in progress has no findings; 0: none, or it is out of memory. */
 static uint32_t needed_next(struct sr_routing *r)
 {
     const struct sr_plan *plans[] = {r->phase == SR_PHASE_GUARD ? guards_of(r) : NULL,
@@ -179,7 +179,8 @@ static uint32_t needed_next(struct sr_routing *r)
     return policy ? UINT32_C(1) << SR_SIGNAL_PII : 0;
 }
 
-/* Something is under way: begins what comes next. What was not begun when time is up is not known. */
+/* Something is in progress: begins what comes next. What was not begun when the deadline has passed is not
+ * known. */
 static void begin_next(struct sr_routing *r)
 {
     uint32_t needed;
@@ -188,7 +189,7 @@ static void begin_next(struct sr_routing *r)
             return;
 }
 
-/* SR_OK: decided. SR_AGAIN: signals are under way. SR_ENOMEM. */
+/* SR_OK: decided. SR_AGAIN: signals are in progress. SR_ENOMEM. */
 static int advance(struct sr_routing *r)
 {
     for (;;) {

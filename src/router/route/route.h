@@ -2,7 +2,7 @@
  * From the texts of a request to a decision: guards, then the route, then the model's policy.
  *
  * Starts signals one after the other, cheapest first, and only those that are still needed. What it works on
- * is given at its start; late results come back to it, and whoever started it is told once, when all is
+ * is given at its start; late results come back to it, and its starter is told once, when all is
  * decided. Everything happens on the thread that started it.
  */
 #ifndef SR_ROUTER_ROUTE_ROUTE_H
@@ -26,7 +26,7 @@ struct sr_routing_inputs {
     const struct sr_exchange_env *env; /* where late results are posted; `post` NULL: nothing comes late */
     struct sr_mailbox **mailbox;       /* made when it is needed; the caller's */
     const struct sr_request *doc;      /* a complete body */
-    bool automatic;                    /* the client left the choice to the router */
+    bool automatic;                    /* the client asked for an automatic model */
     int model;                         /* that it named; -1 */
     struct sr_bytes tenant;            /* whose results are remembered apart; may be empty */
     struct sr_arena *arena;
@@ -64,7 +64,7 @@ void sr_routing_skip(struct sr_routing *routing, const struct sr_config *config)
 uint32_t sr_routing_foreseen(const struct sr_router *router, bool automatic, int model);
 
 /* Begins. `early` is what was read of the text while it arrived; taken over, NULL is allowed. What the inputs
- * point to must outlive the routing. SR_OK: decided. SR_AGAIN: signals are under way. SR_ENOMEM: nothing is
+ * point to must outlive the routing. SR_OK: decided. SR_AGAIN: signals are in progress. SR_ENOMEM: nothing is
  * decided. */
 int sr_routing_start(struct sr_routing *routing, const struct sr_routing_inputs *in,
                      struct sr_signal_brief *early) SR_WARN_UNUSED;
@@ -72,7 +72,7 @@ int sr_routing_start(struct sr_routing *routing, const struct sr_routing_inputs 
 /* After SR_AGAIN: the deadline has passed. Decides with what is known. */
 void sr_routing_deadline(struct sr_routing *routing);
 
-/* Cancels what is under way and drops the signals; what was decided stays. */
+/* Cancels what is in progress and drops the signals; what was decided stays. */
 void sr_routing_dispose(struct sr_routing *routing);
 
 #endif
