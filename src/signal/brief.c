@@ -26,6 +26,7 @@ struct shelf {
 
 /* What a configuration says of short texts, part of its signals; immutable but for the shelf. */
 struct sr_signal_shortener {
+    struct sr_ref ref; /* of the signals, and of each short text */
     struct shelf shelf;
     struct sr_compress_settings settings;
     struct sr_compress_counter counter; /* its `ctx` is a tokenizer of its own, or NULL */
@@ -35,8 +36,8 @@ struct sr_signal_shortener {
 
 struct sr_signal_brief {
     pthread_mutex_t lock;
-    struct sr_signals *signals;
-    sr_compressor *compressor; /* holds what has arrived; NULL: nothing has, or no memory */
+    struct sr_signal_shortener *shortener; /* a reference */
+    sr_compressor *compressor;             /* holds what has arrived; NULL: nothing has, or no memory */
     bool tried;
     bool shorter; /* `text` is there */
     struct sr_buf text;
@@ -146,6 +147,7 @@ int sr_signal_shortener_new(struct sr_signals *signals, struct sr_model_store *m
     struct sr_signal_shortener *s = sr_mem_calloc(1, sizeof *s);
     if (!s)
         return sr_err_set(err, SR_ENOMEM, "out of memory");
+    sr_ref_init(&s->ref);
     pthread_mutex_init(&s->shelf.lock, NULL);
     s->settings = settings_of(config);
     s->skipped = skipped;
@@ -157,9 +159,9 @@ int sr_signal_shortener_new(struct sr_signals *signals, struct sr_model_store *m
     return config->tokenizer && *config->tokenizer ? open_tokenizer(s, config, models, err) : SR_OK;
 }
 
-void sr_signal_shortener_free(struct sr_signal_shortener *s)
+void sr_signal_shortener_unref(struct sr_signal_shortener *s)
 {
-    if (!s)
+    if (!s || !sr_ref_put(&s->ref))
         return;
     for (size_t i = 0; i < s->shelf.n; i++)
         sr_compressor_free(s->shelf.items[i]);
@@ -179,13 +181,14 @@ struct sr_signal_brief *sr_signal_brief_new(struct sr_signals *signals)
     if (!brief)
         return NULL;
     pthread_mutex_init(&brief->lock, NULL);
-    brief->signals = sr_signals_ref(signals);
+    brief->shortener = signals->shortener;
+    sr_ref_get(&brief->shortener->ref);
     return brief;
 }
 
-static void give_up(struct sr_signal_brief *brief)
+static void drop_compressor(struct sr_signal_brief *brief)
 {
-    shelf_give(&brief->signals->shortener->shelf, brief->compressor);
+    shelf_give(&brief->shortener->shelf, brief->compressor);
     brief->compressor = NULL;
 }
 
@@ -195,8 +198,8 @@ void sr_signal_brief_free(struct sr_signal_brief *brief)
         return;
     pthread_mutex_destroy(&brief->lock);
     sr_buf_dispose(&brief->text);
-    give_up(brief);
-    sr_signals_unref(brief->signals);
+    drop_compressor(brief);
+    sr_signal_shortener_unref(brief->shortener);
     sr_mem_free(brief);
 }
 
@@ -204,18 +207,18 @@ void sr_signal_brief_begin(struct sr_signal_brief *brief)
 {
     int rc = SR_OK;
     if (!brief->compressor)
-        rc = shelf_take(&brief->signals->shortener->shelf, 0, &brief->compressor);
+        rc = shelf_take(&brief->shortener->shelf, 0, &brief->compressor);
     if (rc == SR_OK)
-        rc = sr_compress_begin(brief->compressor, &brief->signals->shortener->settings);
+        rc = sr_compress_begin(brief->compressor, &brief->shortener->settings);
     if (rc)
-        give_up(brief);
+        drop_compressor(brief);
 }
 
 void sr_signal_brief_feed(struct sr_signal_brief *brief, struct sr_bytes piece)
 {
     uint64_t start = sr_clock_ns();
     if (brief->compressor && sr_compress_feed(brief->compressor, piece))
-        give_up(brief);
+        drop_compressor(brief);
     brief->stats.ns += sr_clock_ns() - start;
 }
 
@@ -247,11 +250,11 @@ static int compress(struct sr_signal_brief *brief, struct sr_bytes text)
     struct sr_compress_result result;
     int rc = SR_OK;
     if (!begins(c, text)) {
-        give_up(brief);
-        rc = shelf_take(&brief->signals->shortener->shelf, text.n, &c);
+        drop_compressor(brief);
+        rc = shelf_take(&brief->shortener->shelf, text.n, &c);
         brief->compressor = c;
         if (rc == SR_OK)
-            rc = sr_compress_begin(c, &brief->signals->shortener->settings);
+            rc = sr_compress_begin(c, &brief->shortener->settings);
     }
     if (rc == SR_OK) {
         size_t n = brief->stats.early = sr_compress_arrived(c).n;
@@ -266,7 +269,7 @@ static int compress(struct sr_signal_brief *brief, struct sr_bytes text)
         brief->stats.original_tokens = result.original_tokens;
         brief->stats.compressed_tokens = result.compressed_tokens;
     }
-    give_up(brief);
+    drop_compressor(brief);
     return rc;
 }
 
@@ -275,7 +278,7 @@ struct sr_signal_input sr_signal_input_seen_by(const struct sr_signal_input *inp
     struct sr_signal_brief *brief = input->brief;
     struct sr_signal_input seen = {
         .text = input->text, .total_bytes = input->total_bytes, .total_tokens = input->total_tokens};
-    if (!brief || (brief->signals->shortener->skipped >> type & 1))
+    if (!brief || (brief->shortener->skipped >> type & 1))
         return seen;
     pthread_mutex_lock(&brief->lock);
     if (!brief->tried) {

@@ -6,13 +6,13 @@
 #define SR_SIGNAL_REGISTRY_H
 
 #define SR_SIGNAL_LIST(X)                                                                                    \
-    X(CONTEXT, context)                                                                                      \
-    X(KEYWORD, keyword)                                                                                      \
-    X(STRUCTURE, structure)                                                                                  \
-    X(LANGUAGE, language)                                                                                    \
-    X(DOMAIN, domain)                                                                                        \
-    X(JAILBREAK, jailbreak)                                                                                  \
-    X(PII, pii)                                                                                              \
-    X(EMBEDDING, embedding)
+    X(CONTEXT, sr_signal_context)                                                                            \
+    X(KEYWORD, sr_signal_keyword)                                                                            \
+    X(STRUCTURE, sr_signal_structure)                                                                        \
+    X(LANGUAGE, sr_signal_language)                                                                          \
+    X(DOMAIN, sr_signal_domain)                                                                              \
+    X(JAILBREAK, sr_signal_jailbreak)                                                                        \
+    X(PII, sr_signal_pii)                                                                                    \
+    X(EMBEDDING, sr_signal_embedding)
 
 #endif

@@ -48,11 +48,6 @@ static struct sr_signal_task *task_of(struct sr_task *base)
     return (struct sr_signal_task *)((char *)base - offsetof(struct sr_signal_task, base));
 }
 
-static struct sr_signal_result failed(int status)
-{
-    return (struct sr_signal_result){.status = status, .tier = "", .top = -1};
-}
-
 /* Copies hits, probabilities and finds to the owner's arena; labels and names belong to the signal set. */
 static int copy_result(struct sr_arena *arena, const struct sr_signal_result *from,
                        struct sr_signal_result *to)
@@ -83,28 +78,6 @@ static int copy_result(struct sr_arena *arena, const struct sr_signal_result *fr
 
 /* ---- one evaluation ---- */
 
-void sr_signal_offer_partial(struct sr_signal_task *task)
-{
-    task->partial = *task->result;
-    task->partial.neural_late = true;
-    task->partial.ns = sr_clock_ns() - task->since_ns;
-    sr_task_offer_partial(&task->base);
-}
-
-/* The result of an evaluation that has ended. */
-static void write_status(struct sr_signal_task *task, int status)
-{
-    if (status)
-        *task->result = failed(status);
-    task->result->ns = sr_clock_ns() - task->since_ns;
-}
-
-void sr_signal_complete(struct sr_signal_task *task, int status)
-{
-    write_status(task, status);
-    sr_task_complete(&task->base, SR_OK);
-}
-
 /* On the calling thread: SR_OK, the result is written; or SR_AGAIN, of a type that is late. */
 static int evaluate(const struct sr_signals *signals, enum sr_signal_type type, struct sr_signal_task *task)
 {
@@ -112,11 +85,11 @@ static int evaluate(const struct sr_signals *signals, enum sr_signal_type type, 
     const struct sr_signal_set *set = signals->sets[type];
     int rc = SR_OK;
     task->since_ns = sr_clock_ns();
-    *task->result = failed(SR_OK);
+    *task->result = sr_signal_failed(SR_OK);
     if (set)
         rc = ops->start ? ops->start(set, task) : ops->run(set, task->input, task->arena, task->result);
     if (rc != SR_AGAIN)
-        write_status(task, rc);
+        sr_signal_write_status(task, rc);
     return rc == SR_AGAIN ? rc : SR_OK;
 }
 
@@ -150,9 +123,9 @@ static void job_done(struct sr_task *base, int status)
     const struct sr_signal_result *from = state == SR_TASK_EXPIRED ? &job->task.partial : &job->result;
     struct sr_signal_result *to = &run->types[type].result;
     if (status)
-        *to = failed(status);
+        *to = sr_signal_failed(status);
     else if (copy_result(run->arena, from, to))
-        *to = failed(SR_ENOMEM);
+        *to = sr_signal_failed(SR_ENOMEM);
     if (status == SR_OK)
         to->ns = from->ns;
     run->types[type].state = RUN_DONE;
@@ -266,7 +239,7 @@ int sr_signal_run_start(struct sr_signal_run *run, enum sr_signal_type type, sr_
         return rc;
     run->types[type].state = RUN_DONE;
     if (rc)
-        run->types[type].result = failed(rc);
+        run->types[type].result = sr_signal_failed(rc);
     return SR_OK;
 }
 

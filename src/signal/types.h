@@ -14,7 +14,7 @@ struct sr_signals {
     struct sr_model_store *own_models; /* NULL: the caller's were used */
 };
 
-#define SR_SIGNAL_EXTERN(TYPE, name) extern const struct sr_signal_ops sr_signal_##name;
+#define SR_SIGNAL_EXTERN(TYPE, name) extern const struct sr_signal_ops name;
 SR_SIGNAL_LIST(SR_SIGNAL_EXTERN)
 #undef SR_SIGNAL_EXTERN
 
@@ -28,7 +28,13 @@ struct sr_signal_input sr_signal_input_seen_by(const struct sr_signal_input *inp
 /* Sets signals->shortener when the configuration wants one; after the sets. */
 int sr_signal_shortener_new(struct sr_signals *signals, struct sr_model_store *models,
                             struct sr_err *err) SR_WARN_UNUSED;
-void sr_signal_shortener_free(struct sr_signal_shortener *shortener); /* NULL is allowed */
+void sr_signal_shortener_unref(struct sr_signal_shortener *shortener); /* NULL is allowed */
+
+/* The result of a type that knows nothing: `status` says why. */
+struct sr_signal_result sr_signal_failed(int status);
+
+/* The evaluation has ended on the calling thread: its status and time into the result. */
+void sr_signal_write_status(struct sr_signal_task *task, int status);
 
 /* Room for `n` hits, all unmatched with no value; NULL when the arena is full. */
 struct sr_signal_hit *sr_signal_hits(struct sr_arena *arena, size_t n);

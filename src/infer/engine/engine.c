@@ -170,30 +170,6 @@ void sr_infer_free(struct sr_infer *infer)
     sr_mem_free(infer);
 }
 
-void sr_infer_finish(struct sr_infer_job *job, int status)
-{
-    struct sr_encoder *encoder = job->encoder;
-    job->done(job, status);
-    sr_encoder_unref(encoder);
-}
-
-static void set_queue_metrics(const struct sr_infer *infer)
-{
-    sr_metrics_set(infer->metrics, SR_METRIC_INFER_QUEUE_JOBS, (double)infer->jobs, NULL);
-    sr_metrics_set(infer->metrics, SR_METRIC_INFER_QUEUE_TOKENS, (double)infer->tokens, NULL);
-}
-
-void sr_infer_unlink(struct sr_infer_lane *lane, struct sr_infer_job *job)
-{
-    struct sr_infer *infer = lane->infer;
-    sr_infer_queue_drop(&lane->queues[job->priority], job);
-    lane->jobs--;
-    lane->tokens -= job->item.n_ids;
-    infer->jobs--;
-    infer->tokens -= job->item.n_ids;
-    set_queue_metrics(infer);
-}
-
 static struct sr_infer_lane *lane_of(struct sr_infer *infer, const struct sr_infer_job *job)
 {
     return &infer->lanes[job->long_lane ? SR_INFER_LONG : SR_INFER_SHORT];
@@ -273,7 +249,7 @@ static int admit(struct sr_infer *infer, struct submission *jobs)
         return SR_EBUSY;
     for (size_t i = 0; i < jobs->n; i++)
         link_job(infer, nth(jobs, i), i ? nth(jobs, i - 1) : NULL);
-    set_queue_metrics(infer);
+    sr_infer_set_queue_metrics(infer);
     return SR_OK;
 }
 

@@ -1,5 +1,5 @@
 /* What the engine's files share: engine.c admits and cancels, lane.c forms batches and runs them, queue.c
- * keeps jobs in order. Private. */
+ * keeps jobs in order, and ends them. Private; calls go from left to right. */
 #ifndef SR_INFER_ENGINE_PRIVATE_H
 #define SR_INFER_ENGINE_PRIVATE_H
 
@@ -60,6 +60,9 @@ struct sr_infer {
 };
 
 void *sr_infer_lane_main(void *lane);
+
+/* The lock is held: jobs or tokens that wait have changed. */
+void sr_infer_set_queue_metrics(const struct sr_infer *infer);
 
 /* The lock is held: takes a waiting job out. */
 void sr_infer_unlink(struct sr_infer_lane *lane, struct sr_infer_job *job);

@@ -1,4 +1,4 @@
-/* Queues of jobs. */
+/* Queues of jobs, and the end of a job. */
 #include "infer/engine/private.h"
 
 /* The last job that is due no later; NULL: there is none. Looks from both ends, as new jobs belong near one
@@ -37,4 +37,28 @@ void sr_infer_queue_drop(struct sr_infer_queue *queue, struct sr_infer_job *job)
     else
         queue->tail = job->prev;
     job->next = job->prev = NULL;
+}
+
+void sr_infer_finish(struct sr_infer_job *job, int status)
+{
+    struct sr_encoder *encoder = job->encoder;
+    job->done(job, status);
+    sr_encoder_unref(encoder);
+}
+
+void sr_infer_set_queue_metrics(const struct sr_infer *infer)
+{
+    sr_metrics_set(infer->metrics, SR_METRIC_INFER_QUEUE_JOBS, (double)infer->jobs, NULL);
+    sr_metrics_set(infer->metrics, SR_METRIC_INFER_QUEUE_TOKENS, (double)infer->tokens, NULL);
+}
+
+void sr_infer_unlink(struct sr_infer_lane *lane, struct sr_infer_job *job)
+{
+    struct sr_infer *infer = lane->infer;
+    sr_infer_queue_drop(&lane->queues[job->priority], job);
+    lane->jobs--;
+    lane->tokens -= job->item.n_ids;
+    infer->jobs--;
+    infer->tokens -= job->item.n_ids;
+    sr_infer_set_queue_metrics(infer);
 }
