@@ -2,7 +2,7 @@
 
     training/.venv/bin/python tests/golden/make_linear_domain.py
 
-Run it after training; tests/unit/test_linear.c holds src/model/linear.c to the file.
+Run it after training; tests/unit/model/test_linear.c holds src/model/linear.c to the file.
 """
 import json
 import pathlib

@@ -1,7 +1,7 @@
 /* Decisions: operators, strategies and ties, failed signals, laziness, the override, the choice of a model.
  */
-#include "by_hand.h"
-#include "cmocka_all.h"
+#include "tests/unit/by_hand.h"
+#include "tests/unit/cmocka_all.h"
 
 #include "decide/decide.h"
 

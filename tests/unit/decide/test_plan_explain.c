@@ -1,6 +1,6 @@
 /* The explanation as JSON and as a picture. */
-#include "by_hand.h"
-#include "cmocka_all.h"
+#include "tests/unit/by_hand.h"
+#include "tests/unit/cmocka_all.h"
 
 #include "base/unicode.h"
 #include "decide/explain.h"

@@ -1,5 +1,5 @@
 /* Context, structure, language, domain; expressions and their limits; the input block. */
-#include "signal_kit.h"
+#include "tests/unit/signal_kit.h"
 
 #include "base/utf8.h"
 #include "signal/keyword/regex.h"

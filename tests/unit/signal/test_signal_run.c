@@ -1,5 +1,5 @@
 /* Runs: at once, on workers, cancelled, expired, refused; results are copied on the owner's thread. */
-#include "signal_kit.h"
+#include "tests/unit/signal_kit.h"
 
 #include "base/mem.h"
 

@@ -1,6 +1,6 @@
 /* Norms, means, tables, conversions and teams. */
-#include "cmocka_all.h"
-#include "kernel_check.h"
+#include "tests/unit/cmocka_all.h"
+#include "tests/unit/kernel_check.h"
 
 #include <stdatomic.h>
 #include <time.h>

@@ -1,5 +1,5 @@
 /* Keyword rules: operators, case, scripts, expressions, BM25, n-grams, slips. */
-#include "signal_kit.h"
+#include "tests/unit/signal_kit.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* Products with packed weights against double arithmetic, under every instruction set of this CPU. */
-#include "cmocka_all.h"
-#include "kernel_check.h"
+#include "tests/unit/cmocka_all.h"
+#include "tests/unit/kernel_check.h"
 
 static const enum sr_precision precisions[] = {SR_PRECISION_FP32, SR_PRECISION_BF16, SR_PRECISION_INT8};
 

@@ -1,5 +1,5 @@
 /* The reader of whole JSON texts: what it accepts, where it finds mistakes, and values as spans. */
-#include "cmocka_all.h"
+#include "tests/unit/cmocka_all.h"
 
 #include "base/json_read.h"
 

@@ -1,6 +1,6 @@
 /* Attention against double arithmetic: windows, ranges of queries, many sequences, teams, extreme scores. */
-#include "cmocka_all.h"
-#include "kernel_check.h"
+#include "tests/unit/cmocka_all.h"
+#include "tests/unit/kernel_check.h"
 
 static const uint32_t one[] = {0, 300}, many[] = {0, 1, 2, 19, 52, 116, 118, 311, 320};
 

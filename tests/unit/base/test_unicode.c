@@ -1,5 +1,5 @@
 /* Code points: decoding and encoding, case folding, word classes. */
-#include "cmocka_all.h"
+#include "tests/unit/cmocka_all.h"
 
 #include "base/unicode.h"
 

@@ -1,5 +1,5 @@
 /* The JSON writer: commas, escapes, numbers, and the first failure that stays. */
-#include "cmocka_all.h"
+#include "tests/unit/cmocka_all.h"
 
 #include "base/json_write.h"
 

@@ -1,5 +1,5 @@
 /* Who is asking, and which headers may not travel on. */
-#include "cmocka_all.h"
+#include "tests/unit/cmocka_all.h"
 
 #include "router/identity/identity.h"
 

@@ -1,6 +1,6 @@
 /* The domain signal with heads on the real encoder behind the linear tier, and with folders that do not fit.
  * Which label comes out is the training's business; here it matters who answers. */
-#include "signal_kit.h"
+#include "tests/unit/signal_kit.h"
 
 #include "base/mem.h"
 

@@ -1,6 +1,6 @@
 /* The embedding signal with the real encoder: matches by meaning, ways of aggregation, windows, late answers,
  * memory, limits, and what happens without an encoder. */
-#include "signal_kit.h"
+#include "tests/unit/signal_kit.h"
 
 #include "base/mem.h"
 

@@ -1,5 +1,5 @@
 /* Code points, words, many literals at once, languages. */
-#include "cmocka_all.h"
+#include "tests/unit/cmocka_all.h"
 
 #include "base/unicode.h"
 #include "text/language.h"
