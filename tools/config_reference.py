@@ -2,6 +2,7 @@
 """Writes the tables of docs/configuration.md from docs/semroute.schema.json, between its two marks."""
 import json
 import pathlib
+import re
 import sys
 import textwrap
 
@@ -63,6 +64,16 @@ def table(section):
     return "\n".join(rows)
 
 
+def meanings():
+    """The rows of src/config/bind/meaning.c as a table."""
+    text = (ROOT / "src/config/bind/meaning.c").read_text()
+    rows = ["| key or word | | because |", "|---|---|---|"]
+    for state, names, because in re.findall(r'\{SR_MEANING_(\w+),((?:\s*"[^"]*")+),\s*"([^"]*)"\}', text):
+        names = "".join(re.findall(r'"([^"]*)"', names)).split()
+        rows.append(f"| {', '.join(f'`{name}`' for name in names)} | {state.lower()} | {because} |")
+    return "\n".join(rows)
+
+
 def main():
     schema = json.loads((ROOT / "docs/semroute.schema.json").read_text())
     parts = ["### configuration\n", table(schema)]
@@ -72,6 +83,10 @@ def main():
     text = path.read_text()
     head, rest = text.split(BEGIN)
     _, tail = rest.split(END)
+    parts += ["\n### Keys that do not act\n", textwrap.fill(
+        "Every key above acts, but for the inert ones of this table: they are checked and change nothing. The refused "
+        "ones are keys, words and plugins of vLLM Semantic Router; each is an error with its reason, and with "
+        "`--lenient` a warning.", 120) + "\n", meanings()]
     path.write_text(head + BEGIN + "\n\n" + "\n".join(parts) + "\n\n" + END + tail)
     print(f"{path.relative_to(ROOT)}: {len(schema['$defs']) + 1} tables")
     return 0

@@ -65,7 +65,6 @@ struct sr_config_backend {
     int port;
     const char *base_path;   /* path prefix before /v1..., no trailing slash; from base_url */
     const char *chat_path;   /* replaces the path of chat completions; empty = as the client asked */
-    const char *provider;    /* provider type; "openai" unless told */
     const char *auth_header; /* "Authorization" */
     const char *auth_prefix; /* "Bearer" */
     const char

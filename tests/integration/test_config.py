@@ -65,9 +65,10 @@ def test_a_good_file(file):
     ("use_reasoning: false", "use_reasoning: no", 16, 49, "`use_reasoning`: expected true or false, found `no`"),
     ("type: system_prompt", "type: system_promt", 17, 24, "unknown plugin `system_promt`, did you mean `system_prompt`?"),
     ("type: system_prompt", "type: semantic-cache", 17, 24,
-     "plugin `semantic-cache` is not supported by this version of semroute"),
+     "plugin `semantic-cache` is not supported by this version of semroute: there is no cache"),
     ("  semroute: {log", "  router: {model_selection: {}}\n  semroute: {log", 19, 12,
-     "`model_selection` is not supported by this version of semroute"),
+     "`model_selection` is not supported by this version of semroute: "
+     "candidates are chosen by their score in the domain"),
     ("log_level: warn", "log_level: loud", 19, 25,
      "`log_level`: unknown value `loud`; it is one of `debug`, `info`, `warn`, `error`"),
     ("  semroute:", "\tsemroute:", 19, 1, "YAML is indented with spaces; this line has a tab"),
@@ -93,7 +94,8 @@ def test_lenient_turns_unknown_keys_into_warnings_and_nothing_else(file):
     assert done.returncode == 0
     assert done.stdout.splitlines() == [
         f"{file}:8:74: warning: unknown key `wieght`, did you mean `weight`?",
-        f"{file}:17:24: warning: plugin `hallucination` is not supported by this version of semroute",
+        f"{file}:17:24: warning: plugin `hallucination` is not supported by this version of semroute: "
+        "answers are read for attacks alone",
         f"{file}: good: 2 models, 1 decisions"]
     done = check(file, text.replace("warn}", "loud}"), "--lenient")
     assert done.returncode == 1 and "19:25: error: `log_level`" in done.stdout

@@ -2,6 +2,7 @@
 #include "config/bind/bind.h"
 
 #include "config/bind/hint.h"
+#include "config/bind/meaning.h"
 #include "config/bind/scalar.h"
 
 #include <stdio.h>
@@ -82,7 +83,8 @@ static const struct sr_variant *find_variant(struct sr_binder *b, const struct s
     }
     for (const char *const *later = field->later; *later; later++)
         if (sr_bytes_eq(type->text, sr_bytes_str(*later))) {
-            sr_bind_unsupported(b, type, "plugin `%s` is not supported by this version of semroute", *later);
+            sr_bind_unsupported(b, type, "plugin `%s` is not supported by this version of semroute%s", *later,
+                                sr_meaning_refused(*later).text);
             return NULL;
         }
     sr_bind_error(b, type, "unknown plugin `%.60s`%s", type->text.p,
@@ -172,7 +174,8 @@ static void unknown_key(struct sr_binder *b, const struct sr_section *section, c
     struct sr_nearest nearest = {.word = key->text};
     for (const char *const *later = section->later; later && *later; later++)
         if (sr_bytes_eq(key->text, sr_bytes_str(*later))) {
-            sr_bind_unsupported(b, key, "`%s` is not supported by this version of semroute", *later);
+            sr_bind_unsupported(b, key, "`%s` is not supported by this version of semroute%s", *later,
+                                sr_meaning_refused(*later).text);
             return;
         }
     for (size_t i = 0; i < section->n_fields; i++)

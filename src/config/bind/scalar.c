@@ -2,6 +2,7 @@
 #include "config/bind/scalar.h"
 
 #include "config/bind/hint.h"
+#include "config/bind/meaning.h"
 #include "config/bind/value.h"
 
 #include <math.h>
@@ -63,8 +64,8 @@ static void unknown_word(struct sr_binder *b, const struct sr_field *field, cons
     struct sr_nearest nearest = {.word = node->text};
     for (const char *const *later = field->later; later && *later; later++)
         if (sr_bytes_eq(node->text, sr_bytes_str(*later))) {
-            sr_bind_unsupported(b, node, "`%s`: `%s` is not supported by this version of semroute",
-                                field->key, *later);
+            sr_bind_unsupported(b, node, "`%s`: `%s` is not supported by this version of semroute%s",
+                                field->key, *later, sr_meaning_refused(*later).text);
             return;
         }
     for (const struct sr_enum_word *word = field->words; word->word; word++)

@@ -69,7 +69,6 @@ static void test_full_backends(void **state)
     assert_string_equal(a->host, "2001:db8::1");
     assert_int_equal(a->port, 8443);
     assert_string_equal(a->base_path, "");
-    assert_string_equal(a->provider, "openai");
     assert_true(a->weight == 2.5 && b->weight == 1);
     assert_string_equal(a->auth_header, "X-Key");
     assert_string_equal(a->auth_prefix, "Token");

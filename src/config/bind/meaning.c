@@ -1,0 +1,84 @@
+/* One row for each reason. A unit test holds the rows against the declarations of the sections. */
+#include "config/bind/meaning.h"
+
+#include <stdio.h>
+
+const struct sr_meaning sr_meanings[] = {
+    {SR_MEANING_INERT, "providers.models[].backend_refs[].provider providers.models[].api_format",
+     "`openai` is the only API of upstreams so far"},
+    {SR_MEANING_INERT, "routing.decisions[].algorithm.type",
+     "`static` is the only way to choose among candidates so far"},
+    {SR_MEANING_INERT, "routing.signals.jailbreak[].method",
+     "a classifier is the only way to find attacks so far"},
+
+    {SR_MEANING_REFUSED, "use_cpu use_vllm backend", "semroute has one runtime, on the CPU"},
+    {SR_MEANING_REFUSED,
+     "use_modernbert use_mmbert_32k model_type bert_model_path qwen3_model_path gemma_model_path "
+     "multimodal_model_path model_ref system",
+     "a model is named by its folder (`model_id`), which says its architecture"},
+    {SR_MEANING_REFUSED, "category_mapping_path jailbreak_mapping_path pii_mapping_path",
+     "labels come from the model's folder"},
+    {SR_MEANING_REFUSED, "preload_embeddings", "rules are embedded when the file is loaded, always"},
+    {SR_MEANING_REFUSED, "top_k min_score_threshold enable_soft_matching prototype_scoring",
+     "an embedding rule counts by its own `threshold` and `aggregation_method`"},
+    {SR_MEANING_REFUSED, "query_modality modality modality_detector", "only text is read"},
+    {SR_MEANING_REFUSED, "endpoint external external_model_ids mcp",
+     "semroute asks no other service while it decides"},
+    {SR_MEANING_REFUSED, "enabled", "a guard is on when a rule names its signal"},
+    {SR_MEANING_REFUSED, "on_error", "each rule has its own `on_error`"},
+    {SR_MEANING_REFUSED, "jailbreak_patterns benign_patterns contrastive",
+     "there are no guards from a user's own examples"},
+    {SR_MEANING_REFUSED,
+     "fact_check user_feedback user_feedbacks feedback_detector preference preferences reask reasks "
+     "conversation "
+     "complexity kb kbs event events metadata classifier classifiers",
+     "there is no such signal"},
+    {SR_MEANING_REFUSED, "authz role_bindings ratelimit", "there are no users, roles or limits by user"},
+    {SR_MEANING_REFUSED, "label", "a rule names a signal's rule by `name`"},
+    {SR_MEANING_REFUSED, "weight model_selection", "candidates are chosen by their score in the domain"},
+    {SR_MEANING_REFUSED,
+     "router_dc automix hybrid latency_aware multi_factor knn kmeans svm mlp prompt confidence ratings",
+     "there is no such algorithm"},
+    {SR_MEANING_REFUSED, "remom fusion workflows", "one request is one call of one model"},
+    {SR_MEANING_REFUSED,
+     "output_contract output_contract_spec adaptations candidateIterations emits annotations projections "
+     "entrypoints recipes",
+     "a file is one list of decisions, and a decision is its rules, models and plugins"},
+    {SR_MEANING_REFUSED, "anthropic azure-openai bedrock gemini vertex-ai minimax type api_version",
+     "upstreams speak OpenAI's API"},
+    {SR_MEANING_REFUSED, "reliability", "failover and cooldown have no settings by model"},
+    {SR_MEANING_REFUSED, "tracing", "there are metrics and an access log"},
+    {SR_MEANING_REFUSED, "response_api router_replay stores", "nothing of a request outlives it"},
+    {SR_MEANING_REFUSED, "management_api api", "the admin listener has flags of `semroute serve`"},
+    {SR_MEANING_REFUSED, "startup_status", "/ready says it"},
+    {SR_MEANING_REFUSED, "integrations", "there is nothing to connect to but upstreams"},
+    {SR_MEANING_REFUSED, "hallucination_mitigation hallucination", "answers are read for attacks alone"},
+    {SR_MEANING_REFUSED, "response_cache response-cache semantic-cache semantic_cache", "there is no cache"},
+    {SR_MEANING_REFUSED, "tools tool_selection", "a request keeps the tools that it names"},
+    {SR_MEANING_REFUSED, "memory rag", "nothing is added to a request but a system prompt"},
+    {SR_MEANING_REFUSED, "image_gen", "semroute makes nothing itself"},
+    {SR_MEANING_REFUSED, "context_compression",
+     "texts are compressed for signals alone (`prompt_compression`); models get them whole"},
+    {SR_MEANING_REFUSED, "jailbreak pii", "these are signals; the plugin is `guard`"},
+    {0},
+};
+
+static bool has_name(const char *names, struct sr_bytes name)
+{
+    for (const char *p = names; *p; p += *p == ' ') {
+        size_t n = strcspn(p, " ");
+        if (sr_bytes_eq(sr_bytes_of(p, n), name))
+            return true;
+        p += n;
+    }
+    return false;
+}
+
+struct sr_meaning_text sr_meaning_refused(const char *name)
+{
+    struct sr_meaning_text out = {""};
+    for (const struct sr_meaning *m = sr_meanings; m->names; m++)
+        if (m->state == SR_MEANING_REFUSED && has_name(m->names, sr_bytes_str(name)))
+            snprintf(out.text, sizeof out.text, ": %s", m->because);
+    return out;
+}
