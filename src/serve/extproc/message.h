@@ -68,7 +68,7 @@ enum sr_extproc_action {
 
 enum sr_extproc_change {
     SR_EXTPROC_KEEP,    /* the body goes on as it came */
-    SR_EXTPROC_REPLACE, /* `body` takes the place of what the message held; empty swallows it */
+    SR_EXTPROC_REPLACE, /* `body` takes the place of what the message held; empty drops it */
     SR_EXTPROC_PIECE,   /* FULL_DUPLEX: `body` is the next piece, `end_of_stream` says whether the last */
 };
 

@@ -754,8 +754,9 @@ static void ask_pair(struct envoy *e, struct site *s, enum sr_extproc_mode mode)
     envoy_body(e, PAIR, strlen(PAIR), true);
 }
 
-/* Backends take turns; one that Envoy could not reach rests, and Envoy's word about who answered counts. */
-static void test_backends_take_turns(void **state)
+/* Backends are used in rotation; one that Envoy could not reach is in cooldown, and Envoy's word about who
+ * answered counts. */
+static void test_rotation_and_cooldown(void **state)
 {
     (void)state;
     struct site s = site_open(TWO("10.0.0.1:80", "10.0.0.2:80") "global: {semroute: {extproc: {" PICKER
@@ -1127,7 +1128,7 @@ int main(void)
         cmocka_unit_test(test_hostile_orders),
         cmocka_unit_test(test_endpoint_picker),
         cmocka_unit_test(test_offers_are_compared),
-        cmocka_unit_test(test_backends_take_turns),
+        cmocka_unit_test(test_rotation_and_cooldown),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_destination_header),
         cmocka_unit_test(test_provider),

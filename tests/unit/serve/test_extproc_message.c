@@ -210,7 +210,7 @@ static void test_encode_body(void **state)
     assert_string_equal(field->key, SR_EXTPROC_ENDPOINT_HEADER);
     assert_string_equal(field->value->string_value, "10.0.0.1:80");
     reply = (struct sr_extproc_reply){.phase = SR_EXTPROC_REQUEST_BODY, .change = SR_EXTPROC_REPLACE};
-    out = encode(&reply); /* swallowed: a mutation that is there, and empty */
+    out = encode(&reply); /* dropped: a mutation that is there, and empty */
     assert_int_equal(out->request_body->response->body_mutation->mutation_case, MUTATION(BODY));
     assert_int_equal(out->request_body->response->body_mutation->body.len, 0);
     reply = (struct sr_extproc_reply){.phase = SR_EXTPROC_RESPONSE_BODY,
