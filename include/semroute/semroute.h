@@ -11,7 +11,7 @@
  *   sr_exchange *x = sr_exchange_new(rt, &head, NULL);
  *   while (sr_exchange_body(x, chunk, n, last) == SR_STEP_MORE) ...
  *   const struct sr_verdict *v = sr_exchange_verdict(x);      // forward v->body to v->model, or reply
- *   int at = sr_ticket_choose(v->ticket);                     // to v->targets[at]
+ *   int at = sr_ticket_choose(v->ticket);                     // to sr_verdict_target(v, at)
  *   sr_ticket_begin(v->ticket, at);
  *   sr_ticket_report(v->ticket, at, SR_TICKET_ANSWERED, 200); // or SR_TICKET_UNREACHABLE, and choose again
  *   sr_exchange_answer_head(x, 200, headers, n, &edits);
