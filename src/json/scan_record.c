@@ -80,7 +80,7 @@ int sr_scan_begin_value(struct sr_scan *s, enum sr_json_kind kind, size_t at)
 {
     s->value = (struct sr_scan_value){.node = SR_PATH_DEAD, .span = SR_SPAN_NONE};
     if (s->depth == 0) {
-        s->root_kind = kind;
+        s->root_kind = (int)kind;
         s->value.node = SR_PATH_ROOT;
         return SR_OK;
     }
@@ -122,7 +122,7 @@ void sr_scan_end_value(struct sr_scan *s, uint32_t span, size_t end, unsigned fl
 {
     if (span != SR_SPAN_NONE) {
         s->spans[span].end = end;
-        s->spans[span].flags = (uint8_t)((s->spans[span].flags & ~SR_SPAN_OPEN) | flags);
+        s->spans[span].flags = (uint8_t)((s->spans[span].flags & ~(unsigned)SR_SPAN_OPEN) | flags);
     }
     s->state = s->depth ? SR_SCAN_ST_AFTER : SR_SCAN_ST_DONE;
 }

@@ -60,7 +60,7 @@ static bool is_float(struct sr_bytes text)
     if (digits == 0)
         return false;
     if (p[i] == 'e' || p[i] == 'E') {
-        i += 1 + (p[i + 1] == '-' || p[i + 1] == '+');
+        i += (size_t)1 + (p[i + 1] == '-' || p[i + 1] == '+');
         size_t end = skip_digits(p, i);
         if (end == i)
             return false;

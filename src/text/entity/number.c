@@ -235,7 +235,7 @@ static size_t with_extension(const struct sr_entity_scan *scan, size_t end)
 {
     size_t at = end + (sr_entity_at(scan, end) == ' ');
     if (at + 4 < scan->text.n && memcmp(scan->text.p + at, "ext", 3) == 0)
-        at += 3 + (sr_entity_at(scan, at + 3) == '.');
+        at += (size_t)3 + (sr_entity_at(scan, at + 3) == '.');
     else if (sr_entity_at(scan, at) == 'x')
         at++;
     else

@@ -64,7 +64,7 @@ static void literal_edges(struct literal *literal, struct sr_bytes bytes)
     enum sr_unicode_class left = sr_unicode_class(cp);
     sr_utf8_decode_before(bytes, bytes.n, &cp);
     enum sr_unicode_class right = sr_unicode_class(cp);
-    literal->left = left == SR_UNICODE_DENSE ? SR_UNICODE_OTHER : left;
+    literal->left = (uint8_t)(left == SR_UNICODE_DENSE ? SR_UNICODE_OTHER : left);
     literal->right = right == SR_UNICODE_WORD ? SR_UNICODE_WORD : SR_UNICODE_OTHER;
 }
 
