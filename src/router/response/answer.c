@@ -256,6 +256,7 @@ static void take_body(struct sr_answer *a, struct sr_bytes in, bool last)
 {
     scan_piece(a, in);
     if (!(a->wants & SR_WANTS_CHANGES) || a->body_ended) {
+        sr_buf_dispose(&a->body); /* what had no room is with the client */
         put(&a->out, in);
         return;
     }
