@@ -55,7 +55,7 @@ static int exchange_init(sr_exchange *x, const struct sr_request_head *head)
     if (x->record.has_verdict)
         return SR_OK;
     if (!x->head.skip)
-        sr_early_init(&x->early, x->router->signals, x->body.doc.dialect);
+        sr_prefetch_init(&x->prefetch, x->router->signals, x->body.doc.dialect);
     return sr_body_begin(&x->body, x->router, &x->head, &x->arena);
 }
 
@@ -72,7 +72,7 @@ static void book_time(sr_exchange *x, uint64_t start, bool had_verdict)
         return;
     times->verdict = now;
     x->verdict.overhead_ns = times->busy_ns;
-    sr_early_dispose(&x->early); /* it is not used any more */
+    sr_prefetch_dispose(&x->prefetch); /* it is not used any more */
     sr_exchange_report_verdict(x);
 }
 
@@ -161,7 +161,7 @@ static void start_routing(sr_exchange *x)
         .done = on_routed,
         .ctx = x,
     };
-    int rc = sr_routing_start(&x->routing, &in, sr_early_take(&x->early));
+    int rc = sr_routing_start(&x->routing, &in, sr_prefetch_take(&x->prefetch));
     if (rc == SR_AGAIN)
         x->state = SR_EXCHANGE_WAITING;
     else
@@ -187,7 +187,8 @@ static void on_complete(sr_exchange *x)
     }
 }
 
-/* A known model that no stage has to inspect: the received bytes pass through, then the rest as it arrives. */
+/* A known model that no stage has to inspect: the received bytes pass through, then the rest as it arrives.
+ */
 static void begin_streaming(sr_exchange *x)
 {
     sr_body_pass(&x->body);
@@ -204,9 +205,9 @@ static void prefetch(sr_exchange *x)
     if (x->head.skip)
         return;
     if (!sr_body_is_named(body))
-        sr_early_read(&x->early, x->router->signals, &body->doc);
-    sr_early_ask(&x->early, x->router->signals, sr_routing_foreseen(x->router, body->automatic, body->model),
-                 tenant_of(x), &body->doc);
+        sr_prefetch_read(&x->prefetch, x->router->signals, &body->doc);
+    sr_prefetch_ask(&x->prefetch, x->router->signals,
+                    sr_routing_foreseen(x->router, body->automatic, body->model), tenant_of(x), &body->doc);
 }
 
 static void read_chunk(sr_exchange *x, const void *p, size_t n, bool last)
@@ -323,7 +324,7 @@ void sr_exchange_end(sr_exchange *x, enum sr_end how)
     sr_ticket_dispose(&x->ticket);
     sr_answer_dispose(&x->answer);
     drop_signals(x);
-    sr_early_dispose(&x->early);
+    sr_prefetch_dispose(&x->prefetch);
     sr_body_dispose(&x->body);
     sr_buf_dispose(&x->reply);
     sr_buf_dispose(&x->explain);

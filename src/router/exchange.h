@@ -40,7 +40,7 @@ struct sr_exchange {
     struct sr_head head;
     struct sr_identity identity;
     struct sr_body body;
-    struct sr_early early;
+    struct sr_prefetch prefetch;
     struct sr_mailbox *mailbox; /* by which late results come; NULL: none */
     struct sr_routing routing;
     struct sr_edited edited;

@@ -4,8 +4,8 @@
  *
  * The compressor. Which user turn is the last one is known at the end only, so the newest one is read, once
  * it is long enough to be compressed, and the text begins anew when the next one starts. At most
- * SR_EARLY_STEP bytes of the body are read for each chunk that arrives, so a loop is never held up; the rest
- * is left for the end of the text. What is read here is checked against the text of the complete body
+ * SR_PREFETCH_STEP bytes of the body are read for each chunk that arrives, so a loop is never held up; the
+ * rest is left for the end of the text. What is read here is checked against the text of the complete body
  * before it is used: it saves time, and cannot change a result.
  *
  * Neural classifiers. Every message that is complete is prefetched, and of the one that arrives the windows
@@ -18,15 +18,15 @@
 #include "router/request/request.h"
 #include "signal/neural/prefetch.h"
 
-#define SR_EARLY_STEP ((size_t)64 << 10) /* bytes: about a millisecond */
-#define SR_EARLY_MIN  ((size_t)4 << 10)  /* shorter turns are quicker read at the end */
-#define SR_EARLY_MAX                                                                                         \
+#define SR_PREFETCH_STEP ((size_t)64 << 10) /* bytes: about a millisecond */
+#define SR_PREFETCH_MIN  ((size_t)4 << 10)  /* shorter turns are quicker read at the end */
+#define SR_PREFETCH_MAX                                                                                      \
     ((size_t)1 << 20) /* longer ones are left to the workers: a compressor needs 12 times as much */
 
-#define SR_EARLY_TURN ((size_t)64 << 10) /* bytes of JSON: longer messages are classified at the end */
-#define SR_EARLY_ASK  ((size_t)32 << 10) /* bytes of texts for neural classifiers for each chunk */
+#define SR_PREFETCH_TURN ((size_t)64 << 10) /* bytes of JSON: longer messages are classified at the end */
+#define SR_PREFETCH_ASK  ((size_t)32 << 10) /* bytes of texts for neural classifiers for each chunk */
 
-struct sr_early {
+struct sr_prefetch {
     struct sr_signal_brief *brief; /* NULL: nothing was read */
     size_t least;                  /* turns of at most so many bytes are left alone; 0: off */
     size_t next_span;              /* the first that was not looked at */
@@ -38,7 +38,7 @@ struct sr_early {
     bool begun;                    /* something of the turn was read */
     bool between;                  /* and a separator comes before more of it */
     struct {
-        struct sr_signal_prefetch *ahead; /* NULL: nothing was asked */
+        struct sr_signal_prefetch *asked; /* NULL: nothing was asked */
         size_t next_span;                 /* the first that was not looked at for a message */
         uint32_t message;                 /* that is arriving; SR_SPAN_NONE */
         size_t text_span, at;             /* of it, as above */
@@ -47,21 +47,21 @@ struct sr_early {
 };
 
 /* Decides whether there is anything to do for requests of this dialect. */
-void sr_early_init(struct sr_early *early, const struct sr_signals *signals,
-                   const struct sr_dialect_ops *dialect);
+void sr_prefetch_init(struct sr_prefetch *prefetch, const struct sr_signals *signals,
+                      const struct sr_dialect_ops *dialect);
 /* Also cancels prefetches without waiters. Twice is allowed. */
-void sr_early_dispose(struct sr_early *early);
+void sr_prefetch_dispose(struct sr_prefetch *prefetch);
 
 /* After a chunk that is not the last: `doc` with the body so far, its spans, and what they say. Costs nothing
  * when there is nothing to do. */
-void sr_early_read(struct sr_early *early, struct sr_signals *signals, const struct sr_request *doc);
+void sr_prefetch_read(struct sr_prefetch *prefetch, struct sr_signals *signals, const struct sr_request *doc);
 
 /* The same for neural classifiers: `types` are the signal types that the request will need as far as is known
  * (bits), of this tenant. With none that asks a neural classifier, what was begun is given up. */
-void sr_early_ask(struct sr_early *early, struct sr_signals *signals, uint32_t types, struct sr_bytes tenant,
-                  const struct sr_request *doc);
+void sr_prefetch_ask(struct sr_prefetch *prefetch, struct sr_signals *signals, uint32_t types,
+                     struct sr_bytes tenant, const struct sr_request *doc);
 
 /* The short text that was begun, from now on the caller's; NULL when there is none. */
-struct sr_signal_brief *sr_early_take(struct sr_early *early);
+struct sr_signal_brief *sr_prefetch_take(struct sr_prefetch *prefetch);
 
 #endif

@@ -119,7 +119,7 @@ struct reading {
     struct sr_paths *paths;
     struct sr_scan *scan;
     struct sr_request doc;
-    struct sr_early early;
+    struct sr_prefetch prefetch;
 };
 
 /* Reads `body` in pieces of at most `most` bytes as the router does. */
@@ -130,7 +130,7 @@ static void read_pieces(struct reading *r, struct sr_signals *signals, const str
     sr_arena_init(&r->arena, 1 << 24);
     assert_int_equal(sr_paths_new(&r->paths, dialect->request.specs, dialect->request.n, NULL), SR_OK);
     assert_int_equal(sr_scan_new(&r->scan, r->paths, sr_scan_limits_defaults(), &r->arena), SR_OK);
-    sr_early_init(&r->early, signals, dialect);
+    sr_prefetch_init(&r->prefetch, signals, dialect);
     for (size_t at = 0; at < body.n;) {
         size_t n = 1 + pick(most);
         n = n < body.n - at ? n : body.n - at;
@@ -140,8 +140,8 @@ static void read_pieces(struct reading *r, struct sr_signals *signals, const str
         r->doc.body = sr_bytes_of(body.p, at);
         r->doc.spans = sr_scan_spans(r->scan, &r->doc.n_spans);
         if (rc == SR_MORE) {
-            sr_early_read(&r->early, signals, &r->doc);
-            sr_early_ask(&r->early, signals, asked_types, SR_LIT("tenant"), &r->doc);
+            sr_prefetch_read(&r->prefetch, signals, &r->doc);
+            sr_prefetch_ask(&r->prefetch, signals, asked_types, SR_LIT("tenant"), &r->doc);
         }
     }
     sr_request_index(&r->doc);
@@ -149,7 +149,7 @@ static void read_pieces(struct reading *r, struct sr_signals *signals, const str
 
 static void reading_dispose(struct reading *r)
 {
-    sr_early_dispose(&r->early);
+    sr_prefetch_dispose(&r->prefetch);
     sr_paths_unref(r->paths);
     sr_arena_dispose(&r->arena);
 }
@@ -172,7 +172,7 @@ static size_t compare(struct sr_signals *signals, const struct sr_dialect_ops *d
     struct sr_bytes text = sr_request_text(&r.doc, &r.arena, &total);
     struct sr_signal_input *early = sr_signal_input_new(text, total),
                            *late = sr_signal_input_new(text, total);
-    struct sr_bytes a = shortened(signals, early, sr_early_take(&r.early)),
+    struct sr_bytes a = shortened(signals, early, sr_prefetch_take(&r.prefetch)),
                     b = shortened(signals, late, NULL);
     assert_int_equal(a.n, b.n);
     assert_memory_equal(a.p, b.p, a.n);
@@ -243,28 +243,28 @@ static void test_what_is_left(void **unused)
     assert_true(compare(kit.signals, &sr_dialect_chat, sr_buf_view(&body), 1) == 0);
     struct reading r;
     read_pieces(&r, kit.signals, &sr_dialect_chat, sr_buf_view(&body), 1);
-    assert_non_null(r.early.brief);
+    assert_non_null(r.prefetch.brief);
     reading_dispose(&r);
     /* A short turn costs nothing, and the reading of one chunk is bounded. */
     ask(&body, "{\"messages\":[{\"role\":\"user\",\"content\":\"", 1000, "\"}],\"model\":\"auto\"}");
     read_pieces(&r, kit.signals, &sr_dialect_chat, sr_buf_view(&body), 100);
-    assert_null(r.early.brief);
+    assert_null(r.prefetch.brief);
     reading_dispose(&r);
     ask(&body, "{\"messages\":[{\"role\":\"user\",\"content\":\"", 400000, "\"}],\"model\":\"auto\"}");
     read_pieces(&r, kit.signals, &sr_dialect_chat, sr_bytes_of(body.data, 300000), 1);
-    size_t before = r.early.at;
+    size_t before = r.prefetch.at;
     r.doc.body = sr_bytes_of(body.data, 300000);
-    r.early.at -= 250000; /* as if it had fallen behind */
-    sr_early_read(&r.early, kit.signals, &r.doc);
-    assert_true(r.early.at <= before - 250000 + SR_EARLY_STEP);
+    r.prefetch.at -= 250000; /* as if it had fallen behind */
+    sr_prefetch_read(&r.prefetch, kit.signals, &r.doc);
+    assert_true(r.prefetch.at <= before - 250000 + SR_PREFETCH_STEP);
     reading_dispose(&r);
     /* A very long one is given up. */
-    ask(&body, "{\"messages\":[{\"role\":\"user\",\"content\":\"", SR_EARLY_MAX + 50000, "");
-    read_pieces(&r, kit.signals, &sr_dialect_chat, sr_bytes_of(body.data, SR_EARLY_MAX), 20000);
-    assert_non_null(r.early.brief);
+    ask(&body, "{\"messages\":[{\"role\":\"user\",\"content\":\"", SR_PREFETCH_MAX + 50000, "");
+    read_pieces(&r, kit.signals, &sr_dialect_chat, sr_bytes_of(body.data, SR_PREFETCH_MAX), 20000);
+    assert_non_null(r.prefetch.brief);
     r.doc.body = sr_buf_view(&body);
-    sr_early_read(&r.early, kit.signals, &r.doc);
-    assert_null(r.early.brief);
+    sr_prefetch_read(&r.prefetch, kit.signals, &r.doc);
+    assert_null(r.prefetch.brief);
     reading_dispose(&r);
     kit_close(&kit);
     sr_buf_dispose(&body);
@@ -274,11 +274,11 @@ static void test_off(void **unused)
 {
     (void)unused;
     struct sr_config config = config_of(0);
-    struct sr_early early;
+    struct sr_prefetch prefetch;
     struct kit kit;
     kit_open(&kit, &config);
-    sr_early_init(&early, kit.signals, &sr_dialect_chat);
-    assert_int_equal(early.least, 0);
+    sr_prefetch_init(&prefetch, kit.signals, &sr_dialect_chat);
+    assert_int_equal(prefetch.least, 0);
     assert_null(sr_signal_brief_new(kit.signals));
     kit_close(&kit);
     config = config_of(60); /* on, but nothing that is configured would read it */
@@ -287,8 +287,8 @@ static void test_off(void **unused)
     config.contexts = &context;
     config.n_contexts = 1;
     kit_open(&kit, &config);
-    sr_early_init(&early, kit.signals, &sr_dialect_chat);
-    assert_int_equal(early.least, 0);
+    sr_prefetch_init(&prefetch, kit.signals, &sr_dialect_chat);
+    assert_int_equal(prefetch.least, 0);
     kit_close(&kit);
 }
 
@@ -404,7 +404,7 @@ static void test_neurals_say_the_same(void **unused)
         asked_types = BIT(SR_SIGNAL_PII) | BIT(SR_SIGNAL_JAILBREAK);
         read_pieces(&r, early.signals, dialect, sr_buf_view(&body), pick(5) ? 1 + pick(8000) : 1 + pick(12));
         if (pick(2))
-            sr_early_dispose(&r.early); /* what is in progress is given up, and asked again */
+            sr_prefetch_dispose(&r.prefetch); /* what is in progress is given up, and asked again */
         for (size_t k = 0; k < 2; k++) {
             struct sr_signal_run *a, *b;
             same_result(ask_turns(&early, types[k], &r, &a), ask_turns(&late, types[k], &r, &b));
