@@ -3,7 +3,6 @@
 its seam file, an unknown layer or room, rooms that include each other in a circle, a name that no header declares, and files of a layer that call each
 other in a circle and do not stand in tools/call_cycles.txt."""
 import collections
-import fnmatch
 import re
 import sys
 
@@ -124,7 +123,7 @@ def check_rooms(graph):
             yield f"src/{group[0].split('/')[0]}: rooms include each other in a circle: {', '.join(group)}"
 
 
-Cycle = collections.namedtuple("Cycle", "line files pending reason")
+Cycle = collections.namedtuple("Cycle", "line files reason")
 
 
 def allowed_cycles():
@@ -135,12 +134,7 @@ def allowed_cycles():
             continue
         if not colon or not reason.strip():
             raise SystemExit(f"tools/call_cycles.txt:{number}: an entry is `file file [file]: reason`")
-        words = files.split()
-        yield Cycle(number, set(words) - {"pending"}, words[0] == "pending", reason.strip())
-
-
-def covers(patterns, group):
-    return all(any(fnmatch.fnmatchcase(file, pattern) for pattern in patterns) for file in group)
+        yield Cycle(number, set(files.split()), reason.strip())
 
 
 def check_cycles(graph):
@@ -148,21 +142,21 @@ def check_cycles(graph):
     cycles = [set(group) for group in graph.cycles(keep=lambda a, b: a.split("/")[0] == b.split("/")[0])]
     entries = list(allowed_cycles())
     for group in cycles:
-        if not any(covers(entry.files, group) for entry in entries):
-            yield f"src/{min(group)}: files call each other in a circle: {', '.join(sorted(group))}"
-            for a in sorted(group):
-                for b in sorted(group):
-                    if (a, b) in graph.symbols:
-                        yield f"    {a} uses {', '.join(sorted(graph.symbols[a, b]))} of {b}"
-    kept = [entry for entry in entries if not entry.pending]
-    if len(kept) > CYCLES_MAX:
-        yield f"tools/call_cycles.txt: {len(kept)} entries, at most {CYCLES_MAX}"
-    for number, files, pending, _ in entries:
-        where = f"tools/call_cycles.txt:{number}:"
-        if len(files) > CYCLE_FILES_MAX and not pending:
-            yield f"{where} {len(files)} files, at most {CYCLE_FILES_MAX}"
-        if files not in cycles and not pending:
-            yield f"{where} these files are no circle any more"
+        if group in [entry.files for entry in entries]:
+            continue
+        yield f"src/{min(group)}: files call each other in a circle: {', '.join(sorted(group))}"
+        for a in sorted(group):
+            for b in sorted(group):
+                if (a, b) in graph.symbols:
+                    yield f"    {a} uses {', '.join(sorted(graph.symbols[a, b]))} of {b}"
+    if len(entries) > CYCLES_MAX:
+        yield f"tools/call_cycles.txt: {len(entries)} entries, at most {CYCLES_MAX}"
+    for entry in entries:
+        where = f"tools/call_cycles.txt:{entry.line}:"
+        if len(entry.files) > CYCLE_FILES_MAX:
+            yield f"{where} {len(entry.files)} files, at most {CYCLE_FILES_MAX}"
+        if entry.files not in cycles:
+            yield f"{where} these files call each other in no circle"
 
 
 def main():
