@@ -26,6 +26,7 @@ run: setup all ## start mock upstreams and the gateway, send requests, show wher
 
 gate: setup ## the fast checks: order of the layers, format, a build of everything, unit tests that are not long
 	@python3 tools/lint_layers.py
+	@python3 tools/lint_prose.py
 	@python3 tools/architecture.py --check
 	@tools/format.sh --check
 	@tools/build.sh release all
@@ -71,6 +72,7 @@ quality: setup all ## error rates of the shipped models, written to docs/quality
 
 lint: setup ## order of the layers, format, the public header's documents, static analysis: everything of what reads foreign bytes, the quick checks elsewhere
 	@python3 tools/lint_layers.py
+	@python3 tools/lint_prose.py
 	@python3 tools/architecture.py --check
 	@tools/format.sh --check
 	@mkdir -p build && doxygen docs/Doxyfile

@@ -44,7 +44,7 @@ void sr_mailbox_dispose(struct sr_mailbox *box);
 int sr_mailbox_new(struct sr_mailbox **out, sr_mailbox_post *post, void *ctx) SR_WARN_UNUSED;
 
 /* Receiver's thread: nothing is posted any more, `ctx` may go. Drops the receiver's reference. Messages that
- * were posted are still run, so whoever they would call must have been cut off before. NULL is allowed. */
+ * were posted are still run, so their receivers must have been detached before. NULL is allowed. */
 void sr_mailbox_close(struct sr_mailbox *box);
 
 /* Any thread. Nothing happens with an embedded one, or NULL. */

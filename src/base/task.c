@@ -1,6 +1,6 @@
 /*
- * Who comes first is one compare-and-swap of the state. Whoever waits for a task parks under one lock that
- * all tasks share: waiting is rare, so tasks carry no lock of their own.
+ * Who comes first is one compare-and-swap of the state. A waiter parks under one lock that all tasks share:
+ * waiting is rare, so tasks carry no lock of their own.
  */
 #include "base/task.h"
 
@@ -36,7 +36,7 @@ static void park(struct sr_task *task, unsigned ms)
     struct timespec deadline = {(time_t)(until / SR_NS_PER_S), (long)(until % SR_NS_PER_S)};
     bool in_time = true;
     pthread_once(&park_once, park_init);
-    /* Whoever ends the task sees this mark, or this thread sees the state that it has set. */
+    /* The thread that ends the task sees this mark, or this thread sees the state that it has set. */
     atomic_store(&task->awaited, true);
     pthread_mutex_lock(&park_lock);
     while (in_time && !has_ended(task)) {
@@ -155,12 +155,12 @@ void sr_task_cancel(struct sr_task *task)
     if (first)
         stop(task);
     else if (task->mailbox && !task->told)
-        atomic_store(&task->state, SR_TASK_CANCELLED); /* complete, and not wanted: nobody was told */
+        atomic_store(&task->state, SR_TASK_CANCELLED); /* complete, and not wanted: `done` was not called */
     if (first || task->mailbox)
         tell(task, SR_ECANCELED);
 }
 
-/* Nobody has completed it: the partial result stands, or there is none. True: it was not completed either
+/* It was not completed: the partial result stands, or there is none. True: it was not completed either
  * meanwhile. */
 static bool take_partial(struct sr_task *task)
 {

@@ -1,5 +1,6 @@
 /*
- * The one asynchronous primitive: a piece of work that ends exactly once, somewhere, and tells whoever asked.
+ * The one asynchronous primitive: a piece of work that ends exactly once, on any thread, and tells its
+ * consumer.
  *
  *     init ---> PENDING --- sr_task_complete ---> DONE
  *                  |------- sr_task_cancel -----> CANCELLED
@@ -7,9 +8,9 @@
  *
  * Embedded in a larger object, which holds the result. Two parties: the consumer asks
  * and is told by `done`; the producer works and ends with one sr_task_complete, whatever happened meanwhile.
- * Each holds a reference; the last one frees. Whoever is first of complete, cancel and expire decides how it
- * ends, the others are ignored. docs/internals/task.md has threads, ownership and examples. Owns no result,
- * no thread and no timer: a deadline is whoever calls sr_task_expire when it passes.
+ * Each holds a reference; the last one frees. The first of complete, cancel and expire decides how it ends,
+ * the others are ignored. docs/internals/task.md has threads, ownership and examples. Owns no result, no
+ * thread and no timer: the owner of the clock calls sr_task_expire when the deadline passes.
  */
 #ifndef SR_BASE_TASK_H
 #define SR_BASE_TASK_H

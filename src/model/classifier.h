@@ -1,5 +1,5 @@
 /*
- * The seam between whoever wants a text classified and whatever can do it.
+ * The interface between users of a classification and classifiers.
  *
  * Handles are immutable and counted, so a configuration snapshot, a running job and a cascade may share one.
  * The answer is there when the call returns; who may not wait for a neural tier asks it as a task instead

@@ -4,7 +4,7 @@
  * A run lives in the request's arena and is touched by the owner's thread only. What may end on another
  * thread is a job on the heap: a task with references and an arena of its own, whose result is copied when
  * the run is told. A job that is cancelled or has expired skips its work if it has not begun, and is freed
- * when whoever works on it is done with it.
+ * when its producer is done with it.
  */
 #include "base/clock.h"
 #include "base/mem.h"
@@ -33,7 +33,7 @@ struct sr_signal_run {
     struct sr_signal_input *input;
     struct sr_signal_env env;
     struct sr_arena *arena;
-    bool ending; /* it is cancelled or expires: nobody is told */
+    bool ending; /* it is cancelled or expires: `done` is not called */
     struct {
         enum run_state state;
         struct signal_job *job; /* while pending: a reference */
@@ -139,7 +139,7 @@ static void job_done(struct sr_task *base, int status)
 static int job_evaluate(struct signal_job *job)
 {
     if (sr_task_state(&job->task.base) != SR_TASK_PENDING)
-        return SR_OK; /* nobody wants it any more */
+        return SR_OK; /* it is not wanted any more */
     job->seen = seen_by(job->input, job->type);
     return evaluate(job->signals, job->type, &job->task);
 }

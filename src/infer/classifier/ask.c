@@ -1,7 +1,7 @@
 /*
  * Who asks for what: asks for results, results for their windows; one lock guards all these links. Several
  * results may wait for one window: of a text that has grown, or that began to be read while it arrived. An
- * ask that is cancelled or expires drops what nobody else waits for.
+ * ask that is cancelled or expires drops what has no other waiters.
  */
 #include "infer/classifier/private.h"
 
@@ -54,7 +54,7 @@ bool sr_neural_take_known(struct sr_neural *neural, struct sr_neural_link *link,
     return true;
 }
 
-/* The result waits for nothing any more. Puts in front of *works, with references, what nobody waits for. */
+/* The result waits for nothing any more. Puts in front of *works, with references, what has no waiters. */
 static void unlink_windows(struct sr_neural *neural, struct sr_neural_result *result,
                            struct sr_neural_work **works)
 {
@@ -131,7 +131,7 @@ static struct sr_neural_ask *take_asks(struct sr_neural_result *result)
     return asks;
 }
 
-/* Nothing of the result is open: its content, for everybody who asked. Whoever is `own` (or NULL) gets it as
+/* Nothing of the result is open: its content, for all tasks that wait. The task `own` (or NULL) gets it as
  * a return value. */
 static int end_result(struct sr_neural *neural, struct sr_neural_result *result, struct sr_neural_ask *own)
 {

@@ -18,7 +18,7 @@
 #define TAIL_MAX    ((size_t)16 << 10) /* bytes without a place to cut */
 #define MARGIN      32u                /* bytes that stay behind: an added token may be arriving */
 #define SCRATCH_MAX ((size_t)16 << 20)
-#define WINDOWS_MAX 256u /* complete, that nobody reads */
+#define WINDOWS_MAX 256u /* complete, not yet classified */
 
 struct sr_neural_growing {
     struct sr_neural *neural;

@@ -2,7 +2,7 @@
  * The neural classifier: what the heads on one shared trunk say of a text, read whole and only once.
  *
  * A text is cut into windows; each window passes the trunk once for all heads, whichever signal asks first.
- * Whoever asks for the same text meanwhile joins the result that is pending; afterwards it is remembered by
+ * A second request for the same text joins the pending result; afterwards it is remembered by
  * the SHA-256 of the text, so that the next turn of a conversation costs its new text. Windows are full from
  * the start of a text on, and all but the last are remembered by the SHA-256 of their tokens: a text that has
  * grown, or that was read while it arrived, costs what is new of it. Knows no rules, no thresholds, no
@@ -40,7 +40,7 @@ const struct sr_head_info *sr_neural_head(const struct sr_neural *neural, const 
 /* Names of the entity types of the token head; NULL, 0 without one. */
 const char *const *sr_neural_types(const struct sr_neural *neural, size_t *n);
 
-/* A text that somebody asks for: a task (base/task.h) in the caller's object, initialised by the caller,
+/* A text that a caller asks for: a task (base/task.h) in the caller's object, initialised by the caller,
  * without a mailbox. */
 struct sr_neural_ask {
     struct sr_task task;
@@ -54,9 +54,9 @@ struct sr_neural_ask {
 
 /* Reads `text`, which is not needed afterwards. `salt` separates what is remembered (a tenant; 0: shared).
  * SR_OK: ask->result is there, the task stays pending. SR_AGAIN: the task will be completed, on a thread of
- * the engine; from now on it may be cancelled, which drops work that nobody else asks for, or expire: then
+ * the engine; from now on it may be cancelled, which drops work without other waiters, or expire: then
  * the result is of the windows that are done (scope.partial), SR_ETIMEOUT when none is; the others are
- * dropped unless somebody else asks for them. Otherwise no answer: SR_EBUSY (the queue is full), SR_ELIMIT
+ * dropped unless they have other waiters. Otherwise no answer: SR_EBUSY (the queue is full), SR_ELIMIT
  * (over text_bytes or SR_TOKENIZER_TEXT_MAX), SR_ENOMEM, SR_ECLOSED. Tokenizes on the calling thread: long
  * texts are for workers. Of priorities that meet at a window the first of the enum counts. */
 int sr_neural_read(struct sr_neural *neural, struct sr_bytes text, uint64_t salt,

@@ -63,7 +63,7 @@ struct sr_neural_link {
     bool own;                        /* the window is this result's to submit */
 };
 
-/* What a window needs until it is done; the job holds one reference, whoever cancels it another. */
+/* What a window needs until it is done; the job holds one reference, a canceller another. */
 struct sr_neural_work {
     struct sr_ref ref;
     struct sr_infer_job job;
@@ -141,7 +141,7 @@ void sr_neural_work_unref(struct sr_neural_work *work);       /* NULL is allowed
 
 /* ---- result.c ---- */
 
-/* Cuts the text. The result is not visible to anybody yet; its key is the caller's to set. */
+/* Cuts the text. The result is not visible to other threads yet; its key is the caller's to set. */
 int sr_neural_result_new(struct sr_neural_result **out, struct sr_neural *neural,
                          struct sr_bytes text) SR_WARN_UNUSED;
 
@@ -175,7 +175,7 @@ bool sr_neural_take_known(struct sr_neural *neural, struct sr_neural_link *link,
 
 void sr_neural_wait_for(struct sr_neural_link *link, struct sr_neural_window *window);
 
-/* What the result's own thread had to do is done, or has failed. As sr_neural_read; whoever is `own` has its
+/* What the result's own thread had to do is done, or has failed. As sr_neural_read; the waiter `own` has its
  * answer as what is returned. */
 int sr_neural_begun(struct sr_neural *neural, struct sr_neural_result *result, struct sr_neural_ask *own,
                     int rc) SR_WARN_UNUSED;

@@ -32,7 +32,7 @@ static int make_missing(struct sr_neural *neural, struct sr_neural_result *resul
     return rc;
 }
 
-/* Lists the result's own windows, but for those that somebody else has listed meanwhile; their jobs. */
+/* Lists the result's own windows, but for those that another reading has listed meanwhile; their jobs. */
 static size_t list_own(struct sr_neural *neural, struct sr_neural_result *result, struct sr_infer_job **jobs)
 {
     size_t n = 0;
@@ -47,7 +47,7 @@ static size_t list_own(struct sr_neural *neural, struct sr_neural_result *result
             sr_neural_window_unref(own);
             continue;
         }
-        own->priority = own->work->job.priority = result->priority; /* somebody may have joined */
+        own->priority = own->work->job.priority = result->priority; /* another request may have joined */
         own->work->job.rank = (uint32_t)(result->open - 1);
         sr_neural_list(neural, &own->item);
         sr_ref_get(&own->item.ref); /* the link's, beside the job's */
@@ -86,7 +86,7 @@ int sr_neural_begin(struct sr_neural *neural, struct sr_neural_result *result,
     }
     pthread_mutex_lock(&neural->lock);
     rc = result->prefetch ? SR_ENOENT : sr_neural_join(neural, &result->item.key, priority, ask);
-    if (rc != SR_ENOENT) { /* somebody was quicker */
+    if (rc != SR_ENOENT) { /* another thread was first */
         pthread_mutex_unlock(&neural->lock);
         sr_neural_result_unref(result);
         return rc;

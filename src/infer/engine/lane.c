@@ -7,7 +7,7 @@
  *
  * When: at once, unless there is company to expect. The lane remembers how many jobs were here at once when
  * the last batch ended; while fewer are back, none of the waiting has waited wait_ns and there is room in the
- * batch, it waits. A lane that was idle for wait_ns expects nobody.
+ * batch, it waits. A lane that was idle for wait_ns expects no more jobs.
  *
  * Threads of the lane of long sequences have a much lower priority of the operating system: they have the
  * whole machine while nothing else is asked, and a small share of it otherwise.
@@ -123,7 +123,7 @@ static size_t take_batch(struct sr_infer_lane *lane)
     lane->latest = priority;
     struct sr_encoder *encoder = queue->head->encoder;
     size_t n = 0, tokens = 0, most = lane->infer->options.batch_tokens;
-    if (priority == SR_INFER_PREFETCH) /* whoever comes now waits for the end of this batch */
+    if (priority == SR_INFER_PREFETCH) /* a new job waits for the end of this batch */
         most /= AHEAD_BATCHES;
     struct sr_infer_job *next;
     for (struct sr_infer_job *job = queue->head; job && n < SR_INFER_BATCH_JOBS; job = next) {
@@ -174,7 +174,7 @@ static void measure(const struct sr_infer_lane *lane, size_t n, uint64_t run_ns)
         sr_metrics_add(metrics, SR_METRIC_INFER_WAIT, (double)lane->batch[i]->wait_ns / SR_NS_PER_S, &name);
 }
 
-/* The lock is held: jobs that are done before anybody waited for them. */
+/* The lock is held: jobs that are done before a request waited for them. */
 static size_t count_ahead(const struct sr_infer_lane *lane, size_t n, const int status[])
 {
     size_t ahead = 0;

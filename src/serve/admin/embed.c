@@ -25,7 +25,7 @@ struct sr_api_embed {
     struct sr_mailbox *mailbox;
     pthread_mutex_t lock; /* guards the next two */
     bool stopped;         /* the workers may be gone */
-    bool started;         /* the group's jobs are under way or were */
+    bool started;         /* the group's jobs are in progress or were */
     struct sr_buf body, answer;
     struct sr_api_embed_request request;
     struct sr_embed *group;
@@ -107,8 +107,8 @@ static void write_run(struct sr_job *job)
     send(work);
 }
 
-/* On a thread of the engine, or of who cancels. Nobody may be waiting any more: then the workers may be gone
- * too. */
+/* On a thread of the engine, or of the canceller. There may be no waiter any more: then the workers may be
+ * gone too. */
 static void computed(void *ctx, int status)
 {
     struct sr_api_embed *work = ctx;

@@ -1,5 +1,5 @@
 /*
- * Texts that nobody waits for yet. Each has a slot in a block of its own, which outlives the rest where a
+ * Texts without waiters. Each has a slot in a block of its own, which outlives the rest where a
  * result is being given while the request ends.
  */
 #include "signal/neural/prefetch.h"
@@ -99,7 +99,7 @@ static void slot_done(struct sr_task *task, int status)
     sr_task_unref(task);
 }
 
-/* Nobody works on it any more: it may be used again. */
+/* No work refers to it any more: it may be used again. */
 static void slot_free(struct sr_task *task)
 {
     struct slot *slot = (struct slot *)((char *)task - offsetof(struct slot, ask.task));

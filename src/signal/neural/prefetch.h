@@ -23,7 +23,7 @@ bool sr_signals_foresee(const struct sr_signals *signals, uint32_t types);
  * of memory. */
 struct sr_signal_prefetch *sr_signal_prefetch_new(struct sr_signals *signals, struct sr_bytes tenant);
 
-/* Cancels what nobody else waits for. NULL is allowed. */
+/* Cancels what has no other waiters. NULL is allowed. */
 void sr_signal_prefetch_free(struct sr_signal_prefetch *prefetch);
 
 /* The types that the request will need, as far as is known; none at first. */
