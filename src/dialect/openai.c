@@ -1,6 +1,8 @@
 /* The table of answers, errors, and completions with the words of a dialect in their places. */
 #include "dialect/openai.h"
 
+#include "base/json_write.h"
+
 #define USAGE "\"usage\":{\"prompt_tokens\":0,\"completion_tokens\":0,\"total_tokens\":0}"
 
 #define TEXT  SR_CLASS_JUDGED | SR_CLASS_RESTORES
@@ -60,32 +62,18 @@ const struct sr_path_spec sr_openai_answers[SR_OPENAI_ANSWERS] = {
 
 const struct sr_bytes sr_openai_out_of_memory = {OUT_OF_MEMORY, sizeof OUT_OF_MEMORY - 1};
 
-static int put_nullable(struct sr_buf *out, const char *key, const char *text)
-{
-    if (!text)
-        return sr_buf_printf(out, ",\"%s\":null", key);
-    int rc = sr_buf_printf(out, ",\"%s\":\"", key);
-    if (!rc)
-        rc = sr_buf_append_json(out, sr_bytes_str(text));
-    return rc ? rc : sr_buf_append(out, "\"", 1);
-}
-
 int sr_openai_error(const struct sr_dialect_error *error, struct sr_buf *out)
 {
-    int rc = sr_buf_append_bytes(out, SR_LIT("{\"error\":{\"message\":\""));
-    if (!rc)
-        rc = sr_buf_append_json(out, error->message);
-    if (!rc)
-        rc = sr_buf_append_bytes(out, SR_LIT("\",\"type\":\""));
-    if (!rc)
-        rc = sr_buf_append_json(out, sr_bytes_str(error->type));
-    if (!rc)
-        rc = sr_buf_append(out, "\"", 1);
-    if (!rc)
-        rc = put_nullable(out, "param", error->param);
-    if (!rc)
-        rc = put_nullable(out, "code", error->code);
-    return rc ? rc : sr_buf_append(out, "}}", 2);
+    struct sr_json_writer w = sr_json_writer_of(out);
+    sr_json_object(&w, NULL);
+    sr_json_object(&w, "error");
+    sr_json_bytes(&w, "message", error->message);
+    sr_json_bytes(&w, "type", sr_bytes_str(error->type));
+    sr_json_text(&w, "param", error->param);
+    sr_json_text(&w, "code", error->code);
+    sr_json_object_end(&w);
+    sr_json_object_end(&w);
+    return w.rc;
 }
 
 int sr_openai_error_event(const struct sr_dialect_error *error, struct sr_buf *out)

@@ -2,102 +2,90 @@
  * cards. */
 #include "router/reply/reply.h"
 
-static int append_strings(struct sr_buf *buf, const char *key, const struct sr_strings *list)
+#include "base/json_write.h"
+
+static void put_strings(struct sr_json_writer *w, const char *key, const struct sr_strings *list)
 {
     if (list->count == 0)
-        return SR_OK;
-    int rc = sr_buf_printf(buf, ",\"%s\":[", key);
-    for (size_t i = 0; !rc && i < list->count; i++) {
-        rc = sr_buf_append_bytes(buf, i ? SR_LIT(",\"") : SR_LIT("\""));
-        if (!rc)
-            rc = sr_buf_append_json(buf, sr_bytes_str(list->items[i]));
-        if (!rc)
-            rc = sr_buf_append(buf, "\"", 1);
-    }
-    return rc ? rc : sr_buf_append(buf, "]", 1);
+        return;
+    sr_json_array(w, key);
+    for (size_t i = 0; i < list->count; i++)
+        sr_json_text(w, NULL, list->items[i]);
+    sr_json_array_end(w);
 }
 
 /* As they are configured: a name, or an object where there is a description. */
-static int append_loras(struct sr_buf *buf, const struct sr_name_values *loras)
+static void put_loras(struct sr_json_writer *w, const struct sr_name_values *loras)
 {
     if (loras->count == 0)
-        return SR_OK;
-    int rc = sr_buf_append_bytes(buf, SR_LIT(",\"loras\":["));
-    for (size_t i = 0; !rc && i < loras->count; i++) {
+        return;
+    sr_json_array(w, "loras");
+    for (size_t i = 0; i < loras->count; i++) {
         const struct sr_name_value *lora = &loras->items[i];
-        rc = sr_buf_printf(buf, "%s%s\"", i ? "," : "", lora->value[0] ? "{\"name\":" : "");
-        if (!rc)
-            rc = sr_buf_append_json(buf, sr_bytes_str(lora->name));
-        if (!rc && lora->value[0])
-            rc = sr_buf_append_bytes(buf, SR_LIT("\",\"description\":\""));
-        if (!rc && lora->value[0])
-            rc = sr_buf_append_json(buf, sr_bytes_str(lora->value));
-        if (!rc)
-            rc = sr_buf_append_bytes(buf, lora->value[0] ? SR_LIT("\"}") : SR_LIT("\""));
+        if (!lora->value[0]) {
+            sr_json_text(w, NULL, lora->name);
+            continue;
+        }
+        sr_json_object(w, NULL);
+        sr_json_text(w, "name", lora->name);
+        sr_json_text(w, "description", lora->value);
+        sr_json_object_end(w);
     }
-    return rc ? rc : sr_buf_append(buf, "]", 1);
+    sr_json_array_end(w);
 }
 
-static int append_text(struct sr_buf *buf, const char *key, const char *text)
+static void put_text(struct sr_json_writer *w, const char *key, const char *text)
 {
-    if (!text[0])
-        return SR_OK;
-    int rc = sr_buf_printf(buf, ",\"%s\":\"", key);
-    if (!rc)
-        rc = sr_buf_append_json(buf, sr_bytes_str(text));
-    return rc ? rc : sr_buf_append(buf, "\"", 1);
+    if (text[0])
+        sr_json_text(w, key, text);
 }
 
-static int append_head(struct sr_buf *buf, const struct sr_router *router, const char *id, const char *owner)
+static void put_head(struct sr_json_writer *w, const struct sr_router *router, const char *id,
+                     const char *owner)
 {
-    int rc = sr_buf_append_bytes(buf, SR_LIT("{\"id\":\""));
-    if (!rc)
-        rc = sr_buf_append_json(buf, sr_bytes_str(id));
-    if (!rc)
-        rc = sr_buf_printf(buf, "\",\"object\":\"model\",\"created\":%llu,\"owned_by\":\"%s\"",
-                           (unsigned long long)router->created, owner);
-    return rc;
+    sr_json_object(w, NULL);
+    sr_json_text(w, "id", id);
+    sr_json_text(w, "object", "model");
+    sr_json_uint(w, "created", (uint64_t)router->created);
+    sr_json_text(w, "owned_by", owner);
 }
 
-static int append_auto(struct sr_buf *buf, const struct sr_router *router, const char *name, bool first)
+static void put_routing(struct sr_json_writer *w, const char *resolution, bool default_route)
 {
-    int rc = append_head(buf, router, name, "semroute");
-    if (!rc)
-        rc = sr_buf_printf(
-            buf,
-            ",\"description\":\"Chooses the model that suits the request\","
-            "\"routing\":{\"resolution\":\"virtual\",\"selectable\":true,\"default_route\":%s}}",
-            first ? "true" : "false");
-    return rc;
+    sr_json_object(w, "routing");
+    sr_json_text(w, "resolution", resolution);
+    sr_json_bool(w, "selectable", true);
+    sr_json_bool(w, "default_route", default_route);
+    sr_json_object_end(w);
+    sr_json_object_end(w);
 }
 
-static int append_model(struct sr_buf *buf, const struct sr_router *router,
-                        const struct sr_config_model *model)
+static int put_auto(struct sr_json_writer *w, const struct sr_router *router, const char *name, bool first)
 {
-    int rc = append_head(buf, router, model->name, "upstream-endpoint");
-    if (!rc)
-        rc = append_text(buf, "description", model->description);
-    if (!rc)
-        rc = append_text(buf, "param_size", model->param_size);
-    if (!rc)
-        rc = append_text(buf, "modality", model->modality);
-    if (!rc && model->context_window)
-        rc = sr_buf_printf(buf, ",\"context_window_size\":%llu,\"max_model_len\":%llu",
-                           (unsigned long long)model->context_window,
-                           (unsigned long long)model->context_window);
-    if (!rc && model->quality_score > 0)
-        rc = sr_buf_printf(buf, ",\"quality_score\":%g", model->quality_score);
-    if (!rc)
-        rc = append_strings(buf, "capabilities", &model->capabilities);
-    if (!rc)
-        rc = append_strings(buf, "tags", &model->tags);
-    if (!rc)
-        rc = append_loras(buf, &model->loras);
-    if (!rc)
-        rc = sr_buf_append_bytes(buf,
-                                 SR_LIT(",\"routing\":{\"resolution\":\"passthrough\",\"selectable\":true,"
-                                        "\"default_route\":false}}"));
-    return rc;
+    put_head(w, router, name, "semroute");
+    sr_json_text(w, "description", "Chooses the model that suits the request");
+    put_routing(w, "virtual", first);
+    return w->rc;
+}
+
+static int put_model(struct sr_json_writer *w, const struct sr_router *router,
+                     const struct sr_config_model *model)
+{
+    put_head(w, router, model->name, "upstream-endpoint");
+    put_text(w, "description", model->description);
+    put_text(w, "param_size", model->param_size);
+    put_text(w, "modality", model->modality);
+    if (model->context_window) {
+        sr_json_uint(w, "context_window_size", model->context_window);
+        sr_json_uint(w, "max_model_len", model->context_window);
+    }
+    if (model->quality_score > 0)
+        sr_json_real(w, "quality_score", "%g", model->quality_score);
+    put_strings(w, "capabilities", &model->capabilities);
+    put_strings(w, "tags", &model->tags);
+    put_loras(w, &model->loras);
+    put_routing(w, "passthrough", false);
+    return w->rc;
 }
 
 int sr_reply_models(const struct sr_router *router, struct sr_buf *out)
@@ -105,15 +93,17 @@ int sr_reply_models(const struct sr_router *router, struct sr_buf *out)
     const struct sr_config *config = router->config;
     const struct sr_strings *names = &config->global.auto_model_names;
     size_t n = config->global.include_config_models_in_list ? config->n_models : 0;
-    int rc = sr_buf_append_bytes(out, SR_LIT("{\"object\":\"list\",\"data\":["));
-    for (size_t i = 0; !rc && i < names->count + n; i++) {
-        if (i)
-            rc = sr_buf_append(out, ",", 1);
-        if (!rc)
-            rc = i < names->count ? append_auto(out, router, names->items[i], i == 0)
-                                  : append_model(out, router, &config->models[i - names->count]);
-    }
-    return rc ? rc : sr_buf_append(out, "]}", 2);
+    struct sr_json_writer w = sr_json_writer_of(out);
+    int rc = SR_OK;
+    sr_json_object(&w, NULL);
+    sr_json_text(&w, "object", "list");
+    sr_json_array(&w, "data");
+    for (size_t i = 0; !rc && i < names->count + n; i++)
+        rc = i < names->count ? put_auto(&w, router, names->items[i], i == 0)
+                              : put_model(&w, router, &config->models[i - names->count]);
+    sr_json_array_end(&w);
+    sr_json_object_end(&w);
+    return w.rc;
 }
 
 static int hex(char c)
@@ -148,7 +138,8 @@ int sr_reply_model(const struct sr_router *router, struct sr_bytes escaped_id, s
                   (int)(id.n < 128 ? id.n : 128), id.p ? id.p : "");
         return SR_ENOENT;
     }
+    struct sr_json_writer w = sr_json_writer_of(out);
     if (model >= 0)
-        return append_model(out, router, &config->models[model]);
-    return append_auto(out, router, sr_arena_dup(arena, id).p, false);
+        return put_model(&w, router, &config->models[model]);
+    return put_auto(&w, router, sr_arena_dup(arena, id).p, false);
 }
