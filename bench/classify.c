@@ -172,7 +172,7 @@ int sr_bench_classify(int argc, char **argv)
     struct options o = {.seconds = 0.3};
     struct sr_linear *model;
     struct sr_err err = {0};
-    for (int i = 1; i < argc; i++) {
+    for (int i = 1; i < argc; i++)
         if (!strcmp(argv[i], "--json"))
             o.json = true;
         else if (!strcmp(argv[i], "--model") && i + 1 < argc)
@@ -181,7 +181,6 @@ int sr_bench_classify(int argc, char **argv)
             o.seconds = atof(argv[++i]);
         else
             return usage(argv[i]);
-    }
     if (!(o.seconds > 0 && o.seconds <= 60))
         return usage("--seconds must be above 0 and at most 60");
     int rc = o.model ? sr_linear_open_file(&model, o.model, NULL, &err) : sr_linear_open_domain(&model, &err);

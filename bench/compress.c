@@ -335,7 +335,7 @@ int sr_bench_compress(int argc, char **argv)
     static struct row rows[KINDS * SIZES];
     struct options o = {.seconds = 0.3};
     size_t n = 0;
-    for (int i = 1; i < argc; i++) {
+    for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--json") == 0)
             o.json = true;
         else if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc && atof(argv[i + 1]) > 0)
@@ -348,7 +348,6 @@ int sr_bench_compress(int argc, char **argv)
             o.code = argv[++i];
         else
             return usage(strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0 ? stdout : stderr);
-    }
     struct sr_tokenizer *tokenizer = NULL;
     struct sr_err err = {0};
     int rc = o.tokenizer ? sr_tokenizer_open_file(&tokenizer, o.tokenizer, &err) : SR_OK;

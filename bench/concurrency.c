@@ -130,12 +130,11 @@ static void run_clients(struct run *run, unsigned n, double seconds, struct figu
 {
     uint64_t start = sr_clock_ns(), end = start + (uint64_t)(seconds * 1e9);
     unsigned under_way = 0;
-    for (unsigned i = 0; i < n; i++) {
+    for (unsigned i = 0; i < n; i++)
         if (submit(&run->clients[i]) == SR_OK)
             under_way++;
         else
             figure->refused++;
-    }
     while (under_way) {
         struct client *client = await_one(run);
         under_way--;

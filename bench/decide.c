@@ -392,14 +392,13 @@ int sr_bench_decide(int argc, char **argv)
     bool json = false;
     double seconds = 0.3;
     struct sr_err err = {0};
-    for (int i = 1; i < argc; i++) {
+    for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--json") == 0)
             json = true;
         else if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc && atof(argv[i + 1]) > 0)
             seconds = atof(argv[++i]);
         else
             return usage(strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0 ? stdout : stderr);
-    }
     static const size_t sizes[4] = {100, TEXT_LONG, 100, TEXT_LONG};
     struct sr_bytes texts[4] = {{NULL, 0}};
     int rc = SR_OK;

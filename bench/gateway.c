@@ -460,7 +460,7 @@ int sr_bench_gateway(int argc, char **argv)
     int code = 0;
     b->repeats = 7;
     b->seconds = 0.5;
-    for (int i = 1; i < argc && code == 0; i++) {
+    for (int i = 1; i < argc && code == 0; i++)
         if (!strcmp(argv[i], "--json"))
             b->json = true;
         else if (!strcmp(argv[i], "--repeats") && i + 1 < argc)
@@ -469,7 +469,6 @@ int sr_bench_gateway(int argc, char **argv)
             b->seconds = atof(argv[++i]);
         else
             code = usage(argv[i]);
-    }
     if (code == 0 && (b->repeats < 1 || b->repeats > REPEATS_MAX || !(b->seconds > 0 && b->seconds <= 60)))
         code = usage("--repeats must be 1 to 101, --seconds above 0 and at most 60");
     if (code == 0)

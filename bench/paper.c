@@ -420,7 +420,7 @@ struct options {
 /* False: a mistake, or only help was wanted. */
 static bool read_options(int argc, char **argv, struct options *o)
 {
-    for (int i = 1; i < argc; i++) {
+    for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--json") == 0)
             o->json = true;
         else if (strcmp(argv[i], "--linear") == 0)
@@ -435,7 +435,6 @@ static bool read_options(int argc, char **argv, struct options *o)
             o->every = (size_t)atoi(argv[++i]);
         else
             return false;
-    }
     return o->table && strcmp(o->table, "XI") == 0 && o->folder;
 }
 

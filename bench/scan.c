@@ -245,14 +245,13 @@ int sr_bench_scan(int argc, char **argv)
     static struct row rows[ROWS];
     bool json = false;
     double seconds = 0.3;
-    for (int i = 1; i < argc; i++) {
+    for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--json") == 0)
             json = true;
         else if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc && atof(argv[i + 1]) > 0)
             seconds = atof(argv[++i]);
         else
             return usage(strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0 ? stdout : stderr);
-    }
     struct sr_paths *paths;
     struct sr_err err = {0};
     const struct sr_dialect_table *chat = &sr_dialect_chat.request;

@@ -118,7 +118,7 @@ int sr_bench_start(int argc, char **argv)
     char self[4096], folder[SR_LOCATE_MAX];
     int repeats = 5;
     bool json = false;
-    for (int i = 1; i < argc; i++) {
+    for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--json") == 0)
             json = true;
         else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
@@ -126,7 +126,6 @@ int sr_bench_start(int argc, char **argv)
         else if (strcmp(argv[i], "--repeats") != 0 || i + 1 >= argc || (repeats = atoi(argv[++i])) < 1 ||
                  repeats > REPEATS_MAX)
             return usage(stderr);
-    }
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     if (length < 0)
         return 3;

@@ -39,12 +39,11 @@ static void park(struct sr_task *task, unsigned ms)
     /* The thread that ends the task sees this mark, or this thread sees the state that it has set. */
     atomic_store(&task->awaited, true);
     pthread_mutex_lock(&park_lock);
-    while (in_time && !has_ended(task)) {
+    while (in_time && !has_ended(task))
         if (ms)
             in_time = pthread_cond_timedwait(&park_changed, &park_lock, &deadline) == 0;
         else
             pthread_cond_wait(&park_changed, &park_lock);
-    }
     pthread_mutex_unlock(&park_lock);
 }
 

@@ -305,12 +305,11 @@ void sr_model_store_sweep(struct sr_model_store *models)
 {
     size_t kept = 0;
     struct sr_err err = {0};
-    for (size_t i = 0; i < models->n; i++) {
+    for (size_t i = 0; i < models->n; i++)
         if (models->items[i].taken)
             models->items[kept++] = models->items[i];
         else
             drop(&models->items[i]);
-    }
     models->n = kept;
     if (models->adjust && sr_infer_adjust(models->infer, &models->options, &err))
         sr_log(SR_LOG_WARN, "infer_adjust", "%s", err.message);

@@ -132,10 +132,9 @@ int sr_memo_key(struct sr_memo_key *out, struct sr_bytes reader, struct sr_bytes
 {
     uint8_t parts[3][SR_SHA256_SIZE];
     const struct sr_bytes all[3] = {reader, tenant, text};
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         if (sr_sha256(all[i], parts[i]))
             return SR_ENOMEM;
-    }
     return sr_sha256(sr_bytes_of(parts, sizeof parts), out->bytes) ? SR_ENOMEM : SR_OK;
 }
 

@@ -17,9 +17,8 @@ void *sr_pool_member_state(struct sr_pool_member *member)
 struct sr_pool_member *sr_pool_member_new(struct sr_pool_group *group, struct sr_bytes key, double weight)
 {
     struct sr_pool_member *member = sr_mem_calloc(1, sizeof *member + group->policy->member_size);
-    if (!member) {
+    if (!member)
         return NULL;
-    }
     member->weight = weight;
     member->worker = sr_pool_worker_get(group->pool, key);
     if (!member->worker) {
@@ -56,26 +55,21 @@ int sr_pool_offered_hold(struct sr_pool_group *group, struct sr_pool_member **ou
 {
     if (!group->offered) {
         group->offered = sr_mem_calloc(SR_POOL_BUCKETS, sizeof(struct sr_pool_member *));
-        if (!group->offered) {
+        if (!group->offered)
             return SR_ENOMEM;
-        }
     }
     uint64_t hash = sr_hash64(address, 0);
     struct sr_pool_member **bucket = &group->offered[hash % SR_POOL_BUCKETS], *member = *bucket;
-    while (member && !sr_bytes_eq(member->worker->key, address)) {
+    while (member && !sr_bytes_eq(member->worker->key, address))
         member = member->next;
-    }
     if (!member) {
-        if (group->n_offered == SR_POOL_OFFERED_MAX) {
+        if (group->n_offered == SR_POOL_OFFERED_MAX)
             sr_pool_offered_sweep(group);
-        }
-        if (group->n_offered == SR_POOL_OFFERED_MAX) {
+        if (group->n_offered == SR_POOL_OFFERED_MAX)
             return SR_ELIMIT;
-        }
         member = sr_pool_member_new(group, address, 1);
-        if (!member) {
+        if (!member)
             return SR_ENOMEM;
-        }
         member->next = *bucket;
         *bucket = member;
         group->n_offered++;

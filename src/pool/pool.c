@@ -10,9 +10,8 @@ int sr_pool_new(struct sr_pool **out)
 {
     struct sr_pool *pool = sr_mem_calloc(1, sizeof *pool);
     *out = pool;
-    if (!pool) {
+    if (!pool)
         return SR_ENOMEM;
-    }
     pthread_mutex_init(&pool->lock, NULL);
     return SR_OK;
 }
@@ -33,15 +32,13 @@ static struct sr_bytes key_of(const struct sr_pool_backend *backend, char **room
     size_t host = strlen(backend->scheme) + 3, host_n = strlen(backend->host);
     size_t size = host + host_n + strlen(backend->base_path) + 16;
     char *text = sr_mem_realloc(*room, size);
-    if (!text) {
+    if (!text)
         return (struct sr_bytes){NULL, 0};
-    }
     *room = text;
     int n = snprintf(text, size, "%s://%s:%d%s", backend->scheme, backend->host, backend->port,
                      backend->base_path);
-    for (size_t i = host; i < host + host_n; i++) {
+    for (size_t i = host; i < host + host_n; i++)
         text[i] = sr_ascii_lower(text[i]);
-    }
     return sr_bytes_of(text, (size_t)n);
 }
 
@@ -51,9 +48,8 @@ static void group_free(struct sr_pool_group *group)
 {
     sr_pool_offered_sweep(group);
     sr_mem_free(group->offered);
-    for (size_t i = 0; i < group->n; i++) {
+    for (size_t i = 0; i < group->n; i++)
         sr_pool_member_free(group, group->members[i]);
-    }
     sr_mem_free(group->members);
     sr_mem_free(group->name);
     pthread_mutex_destroy(&group->lock);
@@ -66,9 +62,8 @@ static struct sr_pool_group *group_new(struct sr_pool *pool, const char *name,
 {
     struct sr_pool_group *group = sr_mem_calloc(1, sizeof *group);
     char *room = NULL;
-    if (!group) {
+    if (!group)
         return NULL;
-    }
     pthread_mutex_init(&group->lock, NULL);
     group->pool = pool;
     group->refs = 1;
@@ -92,15 +87,12 @@ static struct sr_pool_group *group_new(struct sr_pool *pool, const char *name,
 
 static bool is_equal(const struct sr_pool_group *a, const struct sr_pool_group *b)
 {
-    if (a->policy != b->policy || a->n != b->n) {
+    if (a->policy != b->policy || a->n != b->n)
         return false;
-    }
-    for (size_t i = 0; i < a->n; i++) {
+    for (size_t i = 0; i < a->n; i++)
         if (a->members[i]->worker != b->members[i]->worker ||
-            memcmp(&a->members[i]->weight, &b->members[i]->weight, sizeof a->members[i]->weight) != 0) {
+            memcmp(&a->members[i]->weight, &b->members[i]->weight, sizeof a->members[i]->weight) != 0)
             return false;
-        }
-    }
     return true;
 }
 
@@ -109,12 +101,10 @@ static struct sr_pool_group *latest_of(struct sr_pool *pool, const char *name)
 {
     pthread_mutex_lock(&pool->lock);
     struct sr_pool_group *group = pool->groups;
-    while (group && strcmp(group->name, name) != 0) {
+    while (group && strcmp(group->name, name) != 0)
         group = group->next;
-    }
-    if (group) {
+    if (group)
         group->refs++;
-    }
     pthread_mutex_unlock(&pool->lock);
     return group;
 }
@@ -123,9 +113,8 @@ static struct sr_pool_group *latest_of(struct sr_pool *pool, const char *name)
  */
 static void keep_state(struct sr_pool_group *to, struct sr_pool_group *from)
 {
-    if (to->policy != from->policy) {
+    if (to->policy != from->policy)
         return;
-    }
     pthread_mutex_lock(&from->lock);
     for (size_t i = 0; i < to->n; i++) {
         for (size_t k = 0; k < from->n; k++) {
@@ -143,13 +132,11 @@ int sr_pool_group_get(struct sr_pool *pool, struct sr_pool_group **out, const ch
 {
     const struct sr_pool_policy_ops *ops = sr_pool_policy_find(policy);
     *out = NULL;
-    if (!ops) {
+    if (!ops)
         return sr_err_set(err, SR_ENOENT, "model `%s`: there is no policy `%s`", name, policy);
-    }
     struct sr_pool_group *group = group_new(pool, name, ops, backends, n);
-    if (!group) {
+    if (!group)
         return sr_err_set(err, SR_ENOMEM, "out of memory");
-    }
     struct sr_pool_group *before = latest_of(pool, name);
     if (before && is_equal(before, group)) {
         group_free(group);
@@ -170,21 +157,18 @@ int sr_pool_group_get(struct sr_pool *pool, struct sr_pool_group **out, const ch
 
 void sr_pool_group_unref(struct sr_pool_group *group)
 {
-    if (!group) {
+    if (!group)
         return;
-    }
     struct sr_pool *pool = group->pool;
     pthread_mutex_lock(&pool->lock);
     bool last = --group->refs == 0;
     if (last) {
         struct sr_pool_group **at = &pool->groups;
-        while (*at != group) {
+        while (*at != group)
             at = &(*at)->next;
-        }
         *at = group->next;
     }
     pthread_mutex_unlock(&pool->lock);
-    if (last) {
+    if (last)
         group_free(group);
-    }
 }

@@ -9,13 +9,10 @@ static const struct sr_pool_policy_ops *const POLICIES[] = {
 
 const struct sr_pool_policy_ops *sr_pool_policy_find(const char *name)
 {
-    if (!name) {
+    if (!name)
         return POLICIES[0];
-    }
-    for (size_t i = 0; i < sizeof POLICIES / sizeof POLICIES[0]; i++) {
-        if (strcmp(POLICIES[i]->name, name) == 0) {
+    for (size_t i = 0; i < sizeof POLICIES / sizeof POLICIES[0]; i++)
+        if (strcmp(POLICIES[i]->name, name) == 0)
             return POLICIES[i];
-        }
-    }
     return NULL;
 }

@@ -11,28 +11,24 @@ int sr_ticket_open(struct sr_ticket *ticket, struct sr_pool_group *group, struct
 {
     *ticket = (struct sr_ticket){.at = -1};
     ticket->candidates = sr_arena_calloc(arena, group->n + 1, sizeof *ticket->candidates);
-    if (!ticket->candidates) {
+    if (!ticket->candidates)
         return SR_ENOMEM;
-    }
     ticket->group = group;
     ticket->arena = arena;
     ticket->n = group->n;
-    for (size_t i = 0; i < group->n; i++) {
+    for (size_t i = 0; i < group->n; i++)
         ticket->candidates[i].member = group->members[i];
-    }
     return SR_OK;
 }
 
 int sr_ticket_offer(struct sr_ticket *ticket, const struct sr_bytes *addresses, size_t n)
 {
     struct sr_pool_group *group = ticket->group;
-    if (group->n > 0 || ticket->offered) {
+    if (group->n > 0 || ticket->offered)
         return SR_EINVAL;
-    }
     struct sr_pool_candidate *candidates = sr_arena_calloc(ticket->arena, n + 1, sizeof *candidates);
-    if (!candidates) {
+    if (!candidates)
         return SR_ENOMEM;
-    }
     int rc = SR_OK;
     size_t held = 0;
     pthread_mutex_lock(&group->lock);
@@ -40,9 +36,8 @@ int sr_ticket_offer(struct sr_ticket *ticket, const struct sr_bytes *addresses, 
         rc = sr_pool_offered_hold(group, &candidates[held].member, addresses[held]);
         held += rc == SR_OK;
     }
-    for (size_t i = 0; i < held && rc != SR_OK; i++) {
+    for (size_t i = 0; i < held && rc != SR_OK; i++)
         candidates[i].member->tickets--;
-    }
     pthread_mutex_unlock(&group->lock);
     if (rc == SR_OK) {
         ticket->candidates = candidates;
@@ -82,13 +77,11 @@ int sr_ticket_choose_among(struct sr_ticket *ticket, bool (*allows)(void *ctx, s
 {
     size_t at = 0;
     if (ticket->n == 1) {
-        if (ticket->candidates[0].tried || (allows && !allows(ctx, 0))) {
+        if (ticket->candidates[0].tried || (allows && !allows(ctx, 0)))
             return -1;
-        }
     } else {
-        if (!mark_eligible(ticket, allows, ctx)) {
+        if (!mark_eligible(ticket, allows, ctx))
             return -1;
-        }
         pthread_mutex_lock(&ticket->group->lock);
         at = ticket->group->policy->choose(ticket->candidates, ticket->n);
         pthread_mutex_unlock(&ticket->group->lock);
@@ -111,9 +104,8 @@ bool sr_ticket_is_tried(const struct sr_ticket *ticket, size_t candidate)
 
 void sr_ticket_begin(sr_ticket *ticket, size_t target)
 {
-    if (target >= ticket->n) {
+    if (target >= ticket->n)
         return;
-    }
     sr_ticket_end(ticket);
     struct sr_pool_candidate *candidate = &ticket->candidates[target];
     candidate->tried = true;
@@ -133,9 +125,8 @@ void sr_ticket_assume(struct sr_ticket *ticket, size_t candidate)
 void sr_ticket_report(sr_ticket *ticket, size_t target, enum sr_ticket_event event, int status)
 {
     (void)status; /* no policy of today asks */
-    if (target >= ticket->n) {
+    if (target >= ticket->n)
         return;
-    }
     struct sr_pool_worker *worker = ticket->candidates[target].member->worker;
     switch (event) {
     case SR_TICKET_UNREACHABLE:
@@ -144,9 +135,8 @@ void sr_ticket_report(sr_ticket *ticket, size_t target, enum sr_ticket_event eve
         break;
     case SR_TICKET_ANSWERED:
         /* Read first: the line stays shared between loops while all is well. */
-        if (atomic_load_explicit(&worker->cooldown_until_ns, memory_order_relaxed) != 0) {
+        if (atomic_load_explicit(&worker->cooldown_until_ns, memory_order_relaxed) != 0)
             atomic_store_explicit(&worker->cooldown_until_ns, 0, memory_order_relaxed);
-        }
         break;
     case SR_TICKET_LOST:
         break; /* it can be reached: no reason for a cooldown */
@@ -164,15 +154,13 @@ void sr_ticket_end(sr_ticket *ticket)
 
 void sr_ticket_dispose(struct sr_ticket *ticket)
 {
-    if (!ticket->group) {
+    if (!ticket->group)
         return;
-    }
     sr_ticket_end(ticket);
     if (ticket->offered) {
         pthread_mutex_lock(&ticket->group->lock);
-        for (size_t i = 0; i < ticket->n; i++) {
+        for (size_t i = 0; i < ticket->n; i++)
             ticket->candidates[i].member->tickets--;
-        }
         pthread_mutex_unlock(&ticket->group->lock);
     }
     *ticket = (struct sr_ticket){.at = -1};

@@ -13,9 +13,8 @@ static size_t choose(const struct sr_pool_candidate *candidates, size_t n)
     double sum = 0, best_current = 0;
     size_t best = n;
     for (size_t i = 0; i < n; i++) {
-        if (!candidates[i].eligible) {
+        if (!candidates[i].eligible)
             continue;
-        }
         double weight = sr_pool_member_weight(candidates[i].member);
         double *current = sr_pool_member_state(candidates[i].member);
         weight = isfinite(weight) && weight > 0 ? weight : 0;

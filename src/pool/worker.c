@@ -22,16 +22,14 @@ struct sr_pool_worker *sr_pool_worker_get(struct sr_pool *pool, struct sr_bytes 
     uint64_t hash = sr_hash64(key, 0);
     pthread_mutex_lock(&pool->lock);
     struct sr_pool_worker **bucket = &pool->workers[hash % SR_POOL_BUCKETS], *worker = *bucket;
-    while (worker && (worker->hash != hash || !sr_bytes_eq(worker->key, key))) {
+    while (worker && (worker->hash != hash || !sr_bytes_eq(worker->key, key)))
         worker = worker->next;
-    }
     if (!worker && (worker = worker_new(key, hash)) != NULL) {
         worker->next = *bucket;
         *bucket = worker;
     }
-    if (worker) {
+    if (worker)
         worker->refs++;
-    }
     pthread_mutex_unlock(&pool->lock);
     return worker;
 }
@@ -42,9 +40,8 @@ void sr_pool_worker_put(struct sr_pool *pool, struct sr_pool_worker *worker)
     bool last = --worker->refs == 0;
     if (last) {
         struct sr_pool_worker **at = &pool->workers[worker->hash % SR_POOL_BUCKETS];
-        while (*at != worker) {
+        while (*at != worker)
             at = &(*at)->next;
-        }
         *at = worker->next;
     }
     pthread_mutex_unlock(&pool->lock);

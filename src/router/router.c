@@ -15,10 +15,9 @@ static const char *const effort_hosts[] = {"api.openai.com", "api.deepseek.com",
 
 static bool host_takes_effort(const char *host)
 {
-    for (size_t i = 0; i < sizeof effort_hosts / sizeof effort_hosts[0]; i++) {
+    for (size_t i = 0; i < sizeof effort_hosts / sizeof effort_hosts[0]; i++)
         if (sr_bytes_eq_nocase(sr_bytes_str(host), sr_bytes_str(effort_hosts[i])))
             return true;
-    }
     return false;
 }
 
@@ -50,10 +49,9 @@ static int target_headers(struct sr_target *target, const struct sr_config_backe
         const struct sr_name_value *extra = &backend->extra_headers.items[i];
         headers[n++] = (struct sr_header){lower_name(arena, extra->name), sr_bytes_str(extra->value)};
     }
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         if (!headers[i].name.p)
             return SR_ENOMEM;
-    }
     target->headers = headers;
     target->n_headers = n;
     return SR_OK;

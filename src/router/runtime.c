@@ -146,10 +146,9 @@ static int load(const sr_runtime *runtime, struct loaded *out, char *error, size
 static enum sr_log_level log_level(const char *name)
 {
     static const char *const names[] = {"debug", "info", "warn", "error"};
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         if (sr_bytes_eq(sr_bytes_str(name), sr_bytes_str(names[i])))
             return (enum sr_log_level)i;
-    }
     return SR_LOG_INFO;
 }
 

@@ -15,21 +15,17 @@ static const struct sr_bytes OWN_HOP[] = {
 
 static bool has_name(const struct sr_header *headers, size_t count, struct sr_bytes name)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (sr_bytes_eq(headers[i].name, name)) {
+    for (size_t i = 0; i < count; i++)
+        if (sr_bytes_eq(headers[i].name, name))
             return true;
-        }
-    }
     return false;
 }
 
 static bool is_listed(const struct sr_bytes *names, size_t count, struct sr_bytes name)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (sr_bytes_eq(names[i], name)) {
+    for (size_t i = 0; i < count; i++)
+        if (sr_bytes_eq(names[i], name))
             return true;
-        }
-    }
     return false;
 }
 
@@ -43,37 +39,29 @@ int sr_forward_init(struct sr_forward *forward, const struct sr_verdict *verdict
     *forward = (struct sr_forward){
         .set = sr_arena_calloc(arena, verdict->n_set_headers + own + extra + 1, sizeof *forward->set),
         .remove = sr_arena_calloc(arena, verdict->n_remove_headers + OWN_HOP_COUNT, sizeof *forward->remove)};
-    if (!forward->set || !forward->remove) {
+    if (!forward->set || !forward->remove)
         return SR_ENOMEM;
-    }
     for (size_t i = 0; i < verdict->n_set_headers; i++) {
         const struct sr_header *header = &verdict->set_headers[i];
-        if (own == 0 || !has_name(target->headers, own, header->name)) {
+        if (own == 0 || !has_name(target->headers, own, header->name))
             forward->set[forward->n_set++] = *header;
-        }
     }
-    for (size_t i = 0; i < own; i++) {
+    for (size_t i = 0; i < own; i++)
         sr_forward_set(forward, target->headers[i].name, target->headers[i].value);
-    }
-    for (size_t i = 0; i < verdict->n_remove_headers; i++) {
-        if (!sr_forward_sets(forward, verdict->remove_headers[i])) {
+    for (size_t i = 0; i < verdict->n_remove_headers; i++)
+        if (!sr_forward_sets(forward, verdict->remove_headers[i]))
             forward->remove[forward->n_remove++] = verdict->remove_headers[i];
-        }
-    }
-    for (size_t i = 0; i < OWN_HOP_COUNT && hop == SR_FORWARD_HERE; i++) {
+    for (size_t i = 0; i < OWN_HOP_COUNT && hop == SR_FORWARD_HERE; i++)
         forward->remove[forward->n_remove++] = OWN_HOP[i];
-    }
     return SR_OK;
 }
 
 void sr_forward_set(struct sr_forward *forward, struct sr_bytes name, struct sr_bytes value)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < forward->n_remove; i++) {
-        if (!sr_bytes_eq(forward->remove[i], name)) {
+    for (size_t i = 0; i < forward->n_remove; i++)
+        if (!sr_bytes_eq(forward->remove[i], name))
             forward->remove[kept++] = forward->remove[i];
-        }
-    }
     forward->n_remove = kept;
     for (size_t i = 0; i < forward->n_set; i++) {
         if (sr_bytes_eq(forward->set[i].name, name)) {
@@ -95,14 +83,12 @@ struct sr_bytes sr_forward_path(const struct sr_verdict *verdict, const struct s
                                 struct sr_arena *arena)
 {
     struct sr_bytes path = verdict->target;
-    if (!target || target->base_path[0] == '\0') {
+    if (!target || target->base_path[0] == '\0')
         return path;
-    }
     size_t n = strlen(target->base_path);
     char *joined = sr_arena_alloc(arena, n + path.n);
-    if (!joined) {
+    if (!joined)
         return (struct sr_bytes){NULL, 0};
-    }
     memcpy(joined, target->base_path, n);
     memcpy(joined + n, path.p, path.n);
     return sr_bytes_of(joined, n + path.n);
@@ -115,9 +101,8 @@ static struct sr_bytes address_of(const char *peer)
 {
     const char *colon = strrchr(peer, ':');
     struct sr_bytes address = {peer, colon ? (size_t)(colon - peer) : strlen(peer)};
-    if (address.n >= 2 && address.p[0] == '[' && address.p[address.n - 1] == ']') {
+    if (address.n >= 2 && address.p[0] == '[' && address.p[address.n - 1] == ']')
         address = (struct sr_bytes){address.p + 1, address.n - 2};
-    }
     return address;
 }
 
@@ -132,9 +117,8 @@ struct sr_bytes sr_forward_client(const struct sr_http_head *head, const char *p
                                   h->value.p);
         }
     }
-    if (!all) {
+    if (!all)
         return address;
-    }
     return sr_bytes_str(sr_arena_printf(arena, "%s, %.*s", all, (int)address.n, address.p));
 }
 
@@ -147,12 +131,10 @@ size_t sr_forward_merge(struct sr_header *out, const struct sr_http_head *head,
     for (size_t i = 0; i < head->header_count; i++) {
         struct sr_bytes name = head->headers[i].name;
         if (!is_listed(edits->remove, edits->n_remove, name) && !has_name(edits->set, edits->n_set, name) &&
-            !sr_http1_is_hop_by_hop(head, name)) {
+            !sr_http1_is_hop_by_hop(head, name))
             out[n++] = head->headers[i];
-        }
     }
-    for (size_t i = 0; i < edits->n_set; i++) {
+    for (size_t i = 0; i < edits->n_set; i++)
         out[n++] = edits->set[i];
-    }
     return n;
 }

@@ -24,13 +24,11 @@ static bool metrics(const struct sr_local_state *state, struct sr_local_page *pa
 {
     *page = (struct sr_local_page){200, SR_LIT("text/plain; version=0.0.4; charset=utf-8")};
     size_t room = 64 * 1024;
-    if (sr_process_metrics(body) != SR_OK) {
+    if (sr_process_metrics(body) != SR_OK)
         return false;
-    }
     for (;;) {
-        if (sr_buf_reserve(body, room) != SR_OK) {
+        if (sr_buf_reserve(body, room) != SR_OK)
             return false;
-        }
         size_t need = sr_runtime_metrics(state->runtime, body->data + body->len, room);
         if (need < room) {
             body->len += need;
@@ -44,15 +42,12 @@ bool sr_local_answer(const struct sr_local_state *state, struct sr_bytes method,
                      struct sr_local_page *page, struct sr_buf *body)
 {
     if (path.n < 6 || path.n > 8 ||
-        (!sr_bytes_eq(method, SR_LIT("GET")) && !sr_bytes_eq(method, SR_LIT("HEAD")))) {
+        (!sr_bytes_eq(method, SR_LIT("GET")) && !sr_bytes_eq(method, SR_LIT("HEAD"))))
         return false;
-    }
-    if (sr_bytes_eq(path, SR_LIT("/health"))) {
+    if (sr_bytes_eq(path, SR_LIT("/health")))
         return health(state, page, body);
-    }
-    if (sr_bytes_eq(path, SR_LIT("/ready"))) {
+    if (sr_bytes_eq(path, SR_LIT("/ready")))
         return ready(state, page, body);
-    }
     return state->metrics && sr_bytes_eq(path, SR_LIT("/metrics")) && metrics(state, page, body);
 }
 
@@ -91,8 +86,7 @@ struct sr_bytes sr_local_error(struct sr_buf *body, int status, const char *type
     }
     size_t start = body->len;
     struct sr_dialect_error error = {sr_bytes_str(message), type, code ? code : code_of(status), NULL};
-    if (sr_openai_error(&error, body) != SR_OK) {
+    if (sr_openai_error(&error, body) != SR_OK)
         body->len = start;
-    }
     return JSON;
 }

@@ -22,11 +22,9 @@ static void run_posted(struct sr_message *self, bool closed)
 void sr_serve_post(struct sr_loop *loop, void (*task)(void *arg), void *arg)
 {
     struct posted *posted;
-    while (!(posted = sr_mem_alloc(sizeof *posted))) {
+    while (!(posted = sr_mem_alloc(sizeof *posted)))
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    }
     *posted = (struct posted){.message.run = run_posted, .task = task, .arg = arg};
-    if (sr_loop_post(loop, &posted->message) != SR_OK) {
+    if (sr_loop_post(loop, &posted->message) != SR_OK)
         sr_mem_free(posted);
-    }
 }

@@ -46,9 +46,8 @@ static void on_send(void *ctx, const struct sr_extproc_reply *reply)
         seen->status = reply->status;
     } else if (reply->action == SR_EXTPROC_CONTINUE && reply->phase == SR_EXTPROC_REQUEST_BODY) {
         seen->continued += reply->change == SR_EXTPROC_KEEP;
-        for (size_t i = 0; i < reply->n_body; i++) {
+        for (size_t i = 0; i < reply->n_body; i++)
             seen->upstream += reply->body[i].n;
-        }
     }
 }
 
@@ -104,9 +103,8 @@ static size_t live(struct sr_extproc_core_options options, enum sr_extproc_mode 
         size_t n = strlen(text), cut = mode == SR_EXTPROC_MODE_BUFFERED ? n : n / 2;
         sr_extproc_core_message(core, &head);
         body(core, text, cut, cut == n);
-        if (cut < n) {
+        if (cut < n)
             body(core, text + cut, n - cut, true);
-        }
         if (seen.status == 0 && !seen.failed) {
             assert_true(seen.upstream == want || (seen.upstream == 0 && seen.continued > 0));
             answer(core);
@@ -148,9 +146,8 @@ static void test_every_failure(void **state)
                  0); /* metrics keep what they allocate once */
             size_t count = live(options, modes[m], cases[i].body, cases[i].want, 0);
             assert_true(count > 10);
-            for (size_t n = 1; n <= count + 1; n++) {
+            for (size_t n = 1; n <= count + 1; n++)
                 live(options, modes[m], cases[i].body, cases[i].want, n);
-            }
         }
     }
     sr_config_unref(options.config);

@@ -27,26 +27,22 @@ static void on_send(void *ctx, const struct sr_extproc_reply *reply)
 {
     struct seen *seen = ctx;
     struct sr_arena arena;
-    if (seen->immediate || seen->failed) {
+    if (seen->immediate || seen->failed)
         abort();
-    }
-    if (reply->change == SR_EXTPROC_PIECE && (reply->n_body != 1 || reply->body->n > SR_EXTPROC_PIECE_MAX)) {
+    if (reply->change == SR_EXTPROC_PIECE && (reply->n_body != 1 || reply->body->n > SR_EXTPROC_PIECE_MAX))
         abort();
-    }
     seen->immediate = reply->action == SR_EXTPROC_IMMEDIATE;
     sr_arena_init(&arena, (size_t)64 << 20);
-    if (!sr_extproc_encode(reply, &arena).p) {
+    if (!sr_extproc_encode(reply, &arena).p)
         abort();
-    }
     sr_arena_dispose(&arena);
 }
 
 static void on_fail(void *ctx, const char *why)
 {
     struct seen *seen = ctx;
-    if (seen->failed || !why) {
+    if (seen->failed || !why)
         abort();
-    }
     seen->failed = true;
 }
 
@@ -59,18 +55,16 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
     if (!runtime) {
         sr_log_set_sink(drop_log, NULL);
         runtime = sr_runtime_open(NULL, NULL, NULL, 0);
-        if (!runtime) {
+        if (!runtime)
             abort();
-        }
         config = sr_runtime_config(runtime);
     }
     struct seen seen = {false, false};
     struct sr_extproc_core_options options = {
         .runtime = runtime, .config = config, .peer = {"", 0}, .ops = &OPS, .ctx = &seen};
     struct sr_extproc_core *core = sr_extproc_core_new(&options);
-    if (!core) {
+    if (!core)
         abort();
-    }
     while (size >= 2 && !seen.failed) {
         size_t n = (size_t)data[0] << 8 | data[1];
         n = n < size - 2 ? n : size - 2;
@@ -79,9 +73,8 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
         struct sr_arena arena;
         struct sr_extproc_message message;
         sr_arena_init(&arena, (size_t)1 << 20);
-        if (sr_extproc_decode(&message, sr_bytes_of(copy, n), &arena) == SR_OK) {
+        if (sr_extproc_decode(&message, sr_bytes_of(copy, n), &arena) == SR_OK)
             sr_extproc_core_message(core, &message);
-        }
         sr_arena_dispose(&arena);
         free(copy);
         (void)sr_extproc_core_deadline_ns(core);

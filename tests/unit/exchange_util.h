@@ -163,10 +163,9 @@ static inline const char *header_in(const struct sr_header *headers, size_t n, c
 
 static inline bool names_header(const struct sr_bytes *names, size_t n, const char *name)
 {
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         if (names[i].n == strlen(name) && !memcmp(names[i].p, name, names[i].n))
             return true;
-    }
     return false;
 }
 

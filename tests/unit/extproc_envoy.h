@@ -46,28 +46,23 @@ struct envoy {
 
 static inline void envoy_fault(struct envoy *e, const char *why)
 {
-    if (!e->fault) {
+    if (!e->fault)
         e->fault = why;
-    }
 }
 
 static inline const char *envoy_header(const struct envoy *e, const char *name)
 {
-    for (size_t i = e->n_set; i > 0; i--) {
-        if (strcmp(e->set[i - 1][0], name) == 0) {
+    for (size_t i = e->n_set; i > 0; i--)
+        if (strcmp(e->set[i - 1][0], name) == 0)
             return e->set[i - 1][1];
-        }
-    }
     return NULL;
 }
 
 static inline bool envoy_removed(const struct envoy *e, const char *name)
 {
-    for (size_t i = 0; i < e->n_removed; i++) {
-        if (strcmp(e->removed[i], name) == 0) {
+    for (size_t i = 0; i < e->n_removed; i++)
+        if (strcmp(e->removed[i], name) == 0)
             return true;
-        }
-    }
     return false;
 }
 
@@ -77,38 +72,32 @@ static inline void envoy_take_headers(struct envoy *e, const struct sr_extproc_r
         snprintf(e->set[e->n_set][0], 256, "%.*s", (int)reply->set[i].name.n, reply->set[i].name.p);
         snprintf(e->set[e->n_set++][1], 256, "%.*s", (int)reply->set[i].value.n, reply->set[i].value.p);
     }
-    for (size_t i = 0; i < reply->n_remove && e->n_removed < ENVOY_HEADERS_MAX; i++) {
+    for (size_t i = 0; i < reply->n_remove && e->n_removed < ENVOY_HEADERS_MAX; i++)
         snprintf(e->removed[e->n_removed++], 64, "%.*s", (int)reply->remove[i].n, reply->remove[i].p);
-    }
-    if (reply->endpoint.n) {
+    if (reply->endpoint.n)
         snprintf(e->endpoint, sizeof e->endpoint, "%.*s", (int)reply->endpoint.n, reply->endpoint.p);
-    }
 }
 
 static inline void envoy_append(struct envoy *e, struct sr_buf *to, const void *p, size_t n)
 {
-    if (sr_buf_append(to, p, n) != SR_OK) {
+    if (sr_buf_append(to, p, n) != SR_OK)
         envoy_fault(e, "out of memory");
-    }
 }
 
 static inline void envoy_take_body(struct envoy *e, struct sr_buf *to, const struct sr_extproc_reply *reply)
 {
-    for (size_t i = 0; i < reply->n_body; i++) {
+    for (size_t i = 0; i < reply->n_body; i++)
         envoy_append(e, to, reply->body[i].p, reply->body[i].n);
-    }
 }
 
 static inline void envoy_take_piece(struct envoy *e, const struct sr_extproc_reply *reply)
 {
     bool request = reply->phase == SR_EXTPROC_REQUEST_BODY;
     bool *ended = request ? &e->upstream_ended : &e->client_ended;
-    if (request && !e->head_released) {
+    if (request && !e->head_released)
         envoy_fault(e, "a piece before the reply to the headers");
-    }
-    if (*ended) {
+    if (*ended)
         envoy_fault(e, "a piece after the last");
-    }
     size_t before = request ? e->upstream.len : e->client.len;
     envoy_take_body(e, request ? &e->upstream : &e->client, reply);
     size_t n = (request ? e->upstream.len : e->client.len) - before;
@@ -130,22 +119,19 @@ static inline void envoy_take_reply(struct envoy *e, const struct sr_extproc_rep
     struct sr_buf *to = reply->phase == SR_EXTPROC_REQUEST_BODY    ? &e->upstream
                         : reply->phase == SR_EXTPROC_RESPONSE_BODY ? &e->client
                                                                    : NULL;
-    if (to && reply->change == SR_EXTPROC_REPLACE) {
+    if (to && reply->change == SR_EXTPROC_REPLACE)
         envoy_take_body(e, to, reply);
-    } else if (to && n > 0) {
+    else if (to && n > 0)
         envoy_append(e, to, bytes, n);
-    }
-    if (!to && reply->change != SR_EXTPROC_KEEP) {
+    if (!to && reply->change != SR_EXTPROC_KEEP)
         envoy_fault(e, "a body in the reply to headers or trailers");
-    }
     free(bytes);
     if (reply->phase == SR_EXTPROC_REQUEST_HEADERS) {
         e->head_released = true;
         e->head_cleared = reply->clear_route_cache;
     } else if (reply->phase == SR_EXTPROC_REQUEST_BODY) {
-        if (!e->head_released) {
+        if (!e->head_released)
             envoy_fault(e, "a reply to the body before the one to the headers");
-        }
         e->body_cleared |= reply->clear_route_cache;
     }
 }
@@ -153,9 +139,8 @@ static inline void envoy_take_reply(struct envoy *e, const struct sr_extproc_rep
 /* An answer in pieces can only take the place of the reply to the request's headers. */
 static inline void envoy_take_answer(struct envoy *e, const struct sr_extproc_reply *reply)
 {
-    if (e->mode != SR_EXTPROC_MODE_FULL_DUPLEX || e->head_released || e->in_pieces) {
+    if (e->mode != SR_EXTPROC_MODE_FULL_DUPLEX || e->head_released || e->in_pieces)
         envoy_fault(e, "an answer in pieces where Envoy takes none");
-    }
     e->in_pieces = true;
     e->immediate = reply->status;
     envoy_take_headers(e, reply);
@@ -163,9 +148,8 @@ static inline void envoy_take_answer(struct envoy *e, const struct sr_extproc_re
 
 static inline void envoy_take_answer_piece(struct envoy *e, const struct sr_extproc_reply *reply)
 {
-    if (!e->in_pieces || e->immediate_ended) {
+    if (!e->in_pieces || e->immediate_ended)
         envoy_fault(e, "a piece of an answer that did not begin, or has ended");
-    }
     size_t before = e->immediate_body.len;
     envoy_take_body(e, &e->immediate_body, reply);
     size_t n = e->immediate_body.len - before;
@@ -204,13 +188,12 @@ static inline void envoy_on_send(void *ctx, const struct sr_extproc_reply *reply
     bool request_body = reply->phase == SR_EXTPROC_REQUEST_BODY;
     bool duplex = (request_body && e->mode == SR_EXTPROC_MODE_FULL_DUPLEX) ||
                   (reply->phase == SR_EXTPROC_RESPONSE_BODY && e->answer_mode == SR_EXTPROC_MODE_FULL_DUPLEX);
-    if ((reply->change == SR_EXTPROC_PIECE) != duplex) {
+    if ((reply->change == SR_EXTPROC_PIECE) != duplex)
         envoy_fault(e, "a mutation that the mode does not have");
-    } else if (duplex) {
+    else if (duplex)
         envoy_take_piece(e, reply);
-    } else {
+    else
         envoy_take_reply(e, reply);
-    }
 }
 
 static inline void envoy_on_fail(void *ctx, const char *why)
@@ -240,9 +223,8 @@ static inline void envoy_init(struct envoy *e, enum sr_extproc_mode mode, bool n
 static inline void envoy_dispose(struct envoy *e)
 {
     sr_extproc_core_free(e->core);
-    for (; e->count > 0; e->count--) {
+    for (; e->count > 0; e->count--)
         free(e->pending[e->first++ % ENVOY_PENDING_MAX].bytes);
-    }
     sr_buf_dispose(&e->upstream);
     sr_buf_dispose(&e->client);
     sr_buf_dispose(&e->immediate_body);
@@ -256,9 +238,8 @@ static inline void envoy_send(struct envoy *e, struct sr_extproc_message *messag
         !(message->phase == SR_EXTPROC_RESPONSE_BODY && e->answer_mode == SR_EXTPROC_MODE_FULL_DUPLEX);
     /* An exact copy, so that a read past its end is a report. */
     char *copy = malloc(message->body.n ? message->body.n : 1);
-    if (message->body.n) {
+    if (message->body.n)
         memcpy(copy, message->body.p, message->body.n);
-    }
     message->body.p = copy;
     if (asks && e->count < ENVOY_PENDING_MAX) {
         e->pending[(e->first + e->count) % ENVOY_PENDING_MAX].phase = message->phase;

@@ -86,12 +86,11 @@ static void put_text(const struct classes *c, struct sr_report *out)
         sr_report_put(out, " %5.5s", labels[i]);
     for (size_t i = 0; i < m->n_labels; i++) {
         sr_report_put(out, "\n%-18s", labels[i]);
-        for (size_t j = 0; j < m->n_labels; j++) {
+        for (size_t j = 0; j < m->n_labels; j++)
             if (m->confusion[i][j])
                 sr_report_put(out, " %5zu", m->confusion[i][j]);
             else
                 sr_report_put(out, "     .");
-        }
     }
     sr_report_put(out, "\n");
 }

@@ -181,14 +181,13 @@ static void unknown_key(struct sr_binder *b, const struct sr_section *section, c
     for (size_t i = 0; i < section->n_fields; i++)
         sr_nearest_try(&nearest, section->fields[i].key);
     sr_nearest_hint(&nearest, hint, sizeof hint);
-    if (!hint[0] && sr_hint_section(b->root, key->text.p, path, sizeof path)) {
+    if (!hint[0] && sr_hint_section(b->root, key->text.p, path, sizeof path))
         if (path[0])
             snprintf(hint, sizeof hint, " in a %s; this key belongs under `%s`", section->name, path);
         else
             snprintf(hint, sizeof hint, " in a %s; this key belongs at the top level", section->name);
-    } else if (!hint[0]) {
+    else if (!hint[0])
         snprintf(hint, sizeof hint, " in a %s", section->name);
-    }
     sr_bind_unsupported(b, key, "unknown key `%.60s`%s", key->text.p, hint);
 }
 

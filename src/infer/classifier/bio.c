@@ -37,12 +37,11 @@ int sr_bio_open(struct sr_bio *out, const char *const *labels, size_t n_labels, 
         return sr_err_set(err, SR_ENOMEM, "out of memory");
     }
     int rc = SR_OK;
-    for (size_t i = 0; rc == SR_OK && i < n_labels; i++) {
+    for (size_t i = 0; rc == SR_OK && i < n_labels; i++)
         if (!strcmp(labels[i], "O"))
             outside = true;
         else if (add_type(out, type_name(labels[i], &out->begins[i]), &out->type_of[i]) != SR_OK)
             rc = sr_err_set(err, SR_ELIMIT, "more than %u types of entities", SR_BIO_TYPES_MAX);
-    }
     if (rc == SR_OK && (!outside || out->n_types == 0))
         rc = sr_err_set(err, SR_EMISMATCH, "labels of tokens need \"O\" and at least one type");
     if (rc != SR_OK)

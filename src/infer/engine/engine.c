@@ -108,12 +108,11 @@ int sr_infer_new(struct sr_infer **out, const struct sr_infer_options *options, 
     for (int i = 0; rc == SR_OK && i < SR_INFER_LANES; i++)
         if (lane_open(infer, (enum sr_infer_lane_index)i))
             rc = sr_err_set(err, SR_ENOMEM, "out of memory");
-    for (int i = 0; rc == SR_OK && i < SR_INFER_LANES; i++) {
+    for (int i = 0; rc == SR_OK && i < SR_INFER_LANES; i++)
         if (pthread_create(&infer->lanes[i].thread, NULL, sr_infer_lane_main, &infer->lanes[i]))
             rc = sr_err_set(err, SR_ENOMEM, "a thread of the inference engine cannot be started");
         else
             infer->started++;
-    }
     if (rc) {
         sr_infer_free(infer);
         return rc;

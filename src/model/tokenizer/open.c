@@ -212,7 +212,7 @@ static int compile(struct sr_tokenizer *t, sr_json_view root, struct sr_err *err
     size_t at = 0;
     if (!sr_json_view_is_object(root))
         return sr_err_set(err, SR_EPARSE, "a tokenizer.json is a JSON object");
-    while (sr_json_view_next(root, &at, &name, &value)) {
+    while (sr_json_view_next(root, &at, &name, &value))
         if (sr_json_view_eq(name, "normalizer"))
             normalizer = value;
         else if (sr_json_view_eq(name, "pre_tokenizer"))
@@ -223,7 +223,6 @@ static int compile(struct sr_tokenizer *t, sr_json_view root, struct sr_err *err
             model = value;
         else if (sr_json_view_eq(name, "added_tokens"))
             added = value;
-    }
     if (!sr_json_view_is_object(model))
         return sr_err_set(err, SR_EPARSE, "tokenizer.json has no `model`");
     int rc = sr_tok_open_norms(t, normalizer, err);

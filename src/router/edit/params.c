@@ -100,10 +100,9 @@ static const char *const known[] = {
 
 static bool is_known(struct sr_bytes name)
 {
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (sr_bytes_eq(name, sr_bytes_str(known[i])))
             return true;
-    }
     return false;
 }
 

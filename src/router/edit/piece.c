@@ -21,9 +21,8 @@ bool sr_edit_blocked(const struct sr_edit *edit, struct sr_bytes name)
     if (!edit->decision || !edit->decision->plugins.request_params.set)
         return false;
     const struct sr_strings *blocked = &edit->decision->plugins.request_params.blocked_params;
-    for (size_t i = 0; i < blocked->count; i++) {
+    for (size_t i = 0; i < blocked->count; i++)
         if (sr_bytes_eq(name, sr_bytes_str(blocked->items[i])))
             return true;
-    }
     return false;
 }

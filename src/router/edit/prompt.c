@@ -11,10 +11,9 @@
 static uint32_t member_of(const struct sr_request *doc, uint32_t message, uint16_t id)
 {
     uint32_t found = SR_SPAN_NONE;
-    for (size_t i = message + 1; i < doc->n_spans && doc->spans[i].start < doc->spans[message].end; i++) {
+    for (size_t i = message + 1; i < doc->n_spans && doc->spans[i].start < doc->spans[message].end; i++)
         if (doc->spans[i].id == id && doc->spans[i].parent == message)
             found = (uint32_t)i;
-    }
     return found;
 }
 

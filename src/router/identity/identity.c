@@ -17,10 +17,9 @@ static bool ends_with(struct sr_bytes s, struct sr_bytes suffix)
 bool sr_identity_strips(struct sr_bytes name)
 {
     if (sr_bytes_starts_with(name, SR_LIT("x-vsr-"))) {
-        for (size_t i = 0; i < sizeof client_headers / sizeof client_headers[0]; i++) {
+        for (size_t i = 0; i < sizeof client_headers / sizeof client_headers[0]; i++)
             if (sr_bytes_eq(name, sr_bytes_str(client_headers[i])))
                 return false;
-        }
         return true;
     }
     if (sr_bytes_starts_with(name, SR_LIT("x-user-")) && ends_with(name, SR_LIT("-key")))

@@ -43,10 +43,9 @@ static void list_set(struct header_list *list, struct sr_bytes name, struct sr_b
 static void list_drop(struct header_list *list, struct sr_bytes name)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < list->n; i++) {
+    for (size_t i = 0; i < list->n; i++)
         if (!sr_bytes_eq(list->items[i].name, name))
             list->items[kept++] = list->items[i];
-    }
     list->n = kept;
 }
 
@@ -60,10 +59,9 @@ static struct sr_bytes header_value(struct sr_arena *arena, const char *text)
     if (clean)
         return value;
     value = sr_arena_dup(arena, value);
-    for (size_t i = 0; value.p && i < value.n; i++) {
+    for (size_t i = 0; value.p && i < value.n; i++)
         if ((unsigned char)value.p[i] < ' ' || value.p[i] == 0x7f)
             ((char *)value.p)[i] = ' ';
-    }
     return value;
 }
 

@@ -10,10 +10,9 @@ static bool id_is_usable(struct sr_bytes id)
 {
     if (id.n == 0 || id.n > REQUEST_ID_MAX)
         return false;
-    for (size_t i = 0; i < id.n; i++) {
+    for (size_t i = 0; i < id.n; i++)
         if (id.p[i] <= ' ' || id.p[i] > '~')
             return false;
-    }
     return true;
 }
 
@@ -33,10 +32,9 @@ static bool value_is_true(struct sr_bytes value)
 static bool names_sse(struct sr_bytes value)
 {
     static const struct sr_bytes type = {"text/event-stream", sizeof "text/event-stream" - 1};
-    for (size_t i = 0; i + type.n <= value.n; i++) {
+    for (size_t i = 0; i + type.n <= value.n; i++)
         if (sr_bytes_eq_nocase(sr_bytes_of(value.p + i, type.n), type))
             return true;
-    }
     return false;
 }
 

@@ -74,12 +74,11 @@ enum sr_answer_mode sr_answer_mode_of(int status, const struct sr_header *header
 {
     bool encoded = false;
     struct sr_bytes type = {"", 0};
-    for (size_t i = 0; i < n_headers; i++) {
+    for (size_t i = 0; i < n_headers; i++)
         if (sr_bytes_eq(headers[i].name, SR_LIT("content-type")))
             type = sr_bytes_trim(headers[i].value);
         else if (sr_bytes_eq(headers[i].name, SR_LIT("content-encoding")))
             encoded = !sr_bytes_eq_nocase(sr_bytes_trim(headers[i].value), SR_LIT("identity"));
-    }
     if (status / 100 != 2 || encoded)
         return SR_ANSWER_RAW;
     return type_is(type, SR_LIT("text/event-stream"))  ? SR_ANSWER_SSE

@@ -42,9 +42,8 @@ static void reply(struct sr_http_request *request, int status, struct sr_bytes t
 {
     struct sr_header header = {SR_LIT("content-type"), type};
     struct sr_http_response response = {.status = status, .headers = &header, .header_count = 1};
-    if (sr_http_request_reply(request, &response, body) != SR_OK) {
+    if (sr_http_request_reply(request, &response, body) != SR_OK)
         sr_http_request_abort(request);
-    }
 }
 
 static void reply_error(struct sr_http_request *request, int status, const char *message)
@@ -76,9 +75,8 @@ static bool reply_page(struct sr_api *api, struct sr_http_request *request)
     struct sr_buf body;
     sr_buf_init(&body, SR_LOCAL_METRICS_MAX);
     bool mine = sr_local_answer(&state, head->method, head->path, &page, &body);
-    if (mine) {
+    if (mine)
         reply(request, page.status, page.content_type, sr_buf_view(&body));
-    }
     sr_buf_dispose(&body);
     return mine;
 }
@@ -96,9 +94,8 @@ static void stop_waiting(struct api_call *call)
     sr_timer_stop(&call->timer);
     if (call->pprev) {
         *call->pprev = call->next;
-        if (call->next) {
+        if (call->next)
             call->next->pprev = call->pprev;
-        }
         call->pprev = NULL;
     }
 }
@@ -136,14 +133,12 @@ static void wait_for(struct api_call *call)
     struct sr_api *api = call->api;
     call->next = api->waiting;
     call->pprev = &api->waiting;
-    if (call->next) {
+    if (call->next)
         call->next->pprev = &call->next;
-    }
     api->waiting = call;
     uint64_t due = sr_exchange_deadline_ns(call->exchange), now = sr_clock_ns();
-    if (due != 0) {
+    if (due != 0)
         sr_timer_start(&call->timer, due > now ? (due - now) / SR_NS_PER_MS + 1 : 1);
-    }
 }
 
 /* The chat request to explain: `request` as it stands, or `text` as the one message of an automatic request.
@@ -151,13 +146,11 @@ static void wait_for(struct api_call *call)
 static int build_request(struct sr_api *api, const sr_doc_value *root, struct sr_buf *out)
 {
     const sr_doc_value *request = sr_doc_get(root, "request");
-    if (request) {
+    if (request)
         return sr_doc_dump(request, out);
-    }
     struct sr_bytes text = sr_doc_string(sr_doc_get(root, "text"));
-    if (!text.p) {
+    if (!text.p)
         return SR_EINVAL;
-    }
     const struct sr_config *config = sr_runtime_config(api->options.runtime);
     const struct sr_strings *names = &config->global.auto_model_names;
     struct sr_json_writer w = sr_json_writer_of(out);
@@ -204,9 +197,8 @@ static void explain(struct api_call *call)
     struct sr_buf body;
     sr_buf_init(&body, SR_API_BODY_MAX * 2);
     int rc = sr_doc_parse(&doc, sr_buf_view(&call->body), SR_API_BODY_MAX, &err);
-    if (rc == SR_OK) {
+    if (rc == SR_OK)
         rc = build_request(call->api, sr_doc_root(doc), &body);
-    }
     if (rc == SR_OK) {
         run_exchange(call, sr_buf_view(&body));
     } else {
@@ -224,11 +216,10 @@ static void explain(struct api_call *call)
 static void answer(struct api_call *call, const struct sr_api_outcome *outcome)
 {
     call->answered = true;
-    if (outcome->status == 200) {
+    if (outcome->status == 200)
         reply(call->request, 200, SR_LIT("application/json"), outcome->answer);
-    } else {
+    else
         reply_error(call->request, outcome->status, outcome->message);
-    }
 }
 
 static void worked(void *ctx, const struct sr_api_outcome *outcome)
@@ -390,16 +381,14 @@ static bool reply_models(struct sr_api *api, struct sr_http_request *request)
     struct sr_infer *infer;
     struct sr_buf body;
     if (api->options.kind != SR_API_MAIN || !sr_bytes_eq(head->method, SR_LIT("GET")) ||
-        !(all || sr_bytes_eq(head->path, SR_LIT("/api/v1/embeddings/models")))) {
+        !(all || sr_bytes_eq(head->path, SR_LIT("/api/v1/embeddings/models"))))
         return false;
-    }
     struct sr_encoder *encoder = all ? NULL : sr_runtime_encoder(api->options.runtime, &infer);
     sr_buf_init(&body, (size_t)1 << 20);
-    if ((all ? sr_api_models(api->options.runtime, &body) : sr_api_embed_models(encoder, &body)) == SR_OK) {
+    if ((all ? sr_api_models(api->options.runtime, &body) : sr_api_embed_models(encoder, &body)) == SR_OK)
         reply(request, 200, SR_LIT("application/json"), sr_buf_view(&body));
-    } else {
+    else
         reply_error(request, 503, "The server is out of memory.");
-    }
     sr_buf_dispose(&body);
     sr_encoder_unref(encoder);
     return true;
@@ -429,13 +418,11 @@ static void on_request(void *ctx, struct sr_http_request *request)
 {
     struct sr_api *api = ctx;
     const struct sr_http_head *head = sr_http_request_head(request);
-    if (reply_page(api, request) || reply_models(api, request)) {
+    if (reply_page(api, request) || reply_models(api, request))
         return;
-    }
     size_t kind = 0;
-    while (kind < N_CALLS && !sr_bytes_eq(head->path, sr_bytes_str(calls[kind].path))) {
+    while (kind < N_CALLS && !sr_bytes_eq(head->path, sr_bytes_str(calls[kind].path)))
         kind++;
-    }
     if (api->options.kind != SR_API_MAIN || kind == N_CALLS) {
         reply_error(request, 404, "There is no such path.");
         return;
@@ -471,9 +458,8 @@ static void on_body_end(void *ctx, struct sr_http_request *request)
 {
     struct api_call *call = ctx;
     (void)request;
-    if (call && !call->answered) {
+    if (call && !call->answered)
         calls[call->kind].answer(call);
-    }
 }
 
 static void on_done(void *ctx, struct sr_http_request *request, bool complete)
@@ -484,9 +470,8 @@ static void on_done(void *ctx, struct sr_http_request *request, bool complete)
         stop_waiting(call);
         sr_api_work_cancel(call->work);
         sr_api_embed_cancel(call->embed);
-        if (call->exchange) {
+        if (call->exchange)
             sr_exchange_end(call->exchange, complete ? SR_END_COMPLETE : SR_END_CLIENT_GONE);
-        }
         sr_buf_dispose(&call->body);
     }
 }

@@ -14,27 +14,22 @@ bool sr_extproc_address_parse(struct sr_extproc_address *out, struct sr_bytes te
     size_t colon = text.n;
     unsigned long long port;
     *out = (struct sr_extproc_address){.family = AF_UNSPEC};
-    while (colon > 0 && text.p[colon - 1] != ':') {
+    while (colon > 0 && text.p[colon - 1] != ':')
         colon--;
-    }
     if (colon == 0 || !sr_bytes_to_u64(sr_bytes_of(text.p + colon, text.n - colon), &port) || port == 0 ||
-        port > 65535) {
+        port > 65535)
         return false;
-    }
     struct sr_bytes name = {text.p, colon - 1};
     bool brackets = name.n > 2 && name.p[0] == '[' && name.p[name.n - 1] == ']';
-    if (brackets) {
+    if (brackets)
         name = sr_bytes_of(name.p + 1, name.n - 2);
-    }
-    if (name.n >= sizeof host) {
+    if (name.n >= sizeof host)
         return false;
-    }
     snprintf(host, sizeof host, "%.*s", (int)name.n, name.p);
     out->family = brackets ? AF_INET6 : AF_INET;
     out->port = (int)port;
-    if (inet_pton(out->family, host, out->bytes) != 1) {
+    if (inet_pton(out->family, host, out->bytes) != 1)
         out->family = AF_UNSPEC;
-    }
     return out->family != AF_UNSPEC;
 }
 

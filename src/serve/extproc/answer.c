@@ -44,18 +44,16 @@ struct late_headers {
 
 static void add(struct late_headers *late, struct sr_bytes name, struct sr_bytes value)
 {
-    if (late->n < sizeof late->items / sizeof late->items[0]) {
+    if (late->n < sizeof late->items / sizeof late->items[0])
         late->items[late->n++] = (struct sr_header){name, value};
-    }
 }
 
 /* With the whole answer in one message Envoy sends its old length unless it is told the new one. */
 static void add_length(struct late_headers *late, const struct sr_bytes *slices, size_t count)
 {
     size_t n = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         n += slices[i].n;
-    }
     snprintf(late->length, sizeof late->length, "%zu", n);
     add(late, SR_LIT("content-length"), sr_bytes_str(late->length));
 }
@@ -66,28 +64,24 @@ static void add_found(struct sr_extproc_core *core, struct late_headers *late)
     const struct sr_header *more;
     size_t n;
     sr_exchange_answer_headers(core->exchange, &more, &n);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         add(late, more[i].name, more[i].value);
-    }
 }
 
 static void add_reply(struct late_headers *late, const struct sr_verdict *v)
 {
     snprintf(late->status, sizeof late->status, "%d", v->status);
     add(late, SR_LIT(":status"), sr_bytes_str(late->status));
-    for (size_t i = 0; i < v->n_headers; i++) {
+    for (size_t i = 0; i < v->n_headers; i++)
         add(late, v->headers[i].name, v->headers[i].value);
-    }
     add_length(late, &v->reply, 1);
 }
 
 static bool sets(const struct late_headers *late, struct sr_bytes name)
 {
-    for (size_t i = 0; i < late->n; i++) {
-        if (sr_bytes_eq(late->items[i].name, name)) {
+    for (size_t i = 0; i < late->n; i++)
+        if (sr_bytes_eq(late->items[i].name, name))
             return true;
-        }
-    }
     return false;
 }
 
@@ -95,20 +89,16 @@ static bool sets(const struct late_headers *late, struct sr_bytes name)
 static void reply_to_head(struct sr_extproc_core *core, const struct late_headers *late)
 {
     const struct sr_header_edits *edits = &core->answer_edits;
-    if (!core->answer_head_pending) {
+    if (!core->answer_head_pending)
         return;
-    }
     struct sr_extproc_reply reply = {
         .phase = SR_EXTPROC_RESPONSE_HEADERS, .remove = edits->remove, .n_remove = edits->n_remove};
     struct sr_header *set = sr_arena_calloc(&core->arena, edits->n_set + late->n + 1, sizeof *set);
-    for (size_t i = 0; set && i < edits->n_set; i++) {
-        if (!sets(late, edits->set[i].name)) {
+    for (size_t i = 0; set && i < edits->n_set; i++)
+        if (!sets(late, edits->set[i].name))
             set[reply.n_set++] = edits->set[i];
-        }
-    }
-    for (size_t i = 0; set && i < late->n; i++) {
+    for (size_t i = 0; set && i < late->n; i++)
         set[reply.n_set++] = late->items[i];
-    }
     reply.set = set;
     core->answer_head_pending = false;
     sr_extproc_send(core, &reply);
@@ -143,9 +133,8 @@ static void reply_to_answer(struct sr_extproc_core *core, enum sr_answer_step st
         reply.change = SR_EXTPROC_REPLACE;
         reply.body = slices;
         reply.n_body = count;
-        if (alone && last && step != SR_ANSWER_REPLACE) {
+        if (alone && last && step != SR_ANSWER_REPLACE)
             add_length(&late, slices, count);
-        }
     }
     reply.set = late.items;
     reply.n_set = late.n;
@@ -167,9 +156,8 @@ void sr_extproc_answer_ready(struct sr_extproc_core *core)
     const struct sr_bytes *slices;
     size_t count;
     /* Where each piece has one reply, what became free goes with the next one. */
-    if (core->state == SR_EXTPROC_CLOSED || (!core->answer_waits && !is_duplex(core))) {
+    if (core->state == SR_EXTPROC_CLOSED || (!core->answer_waits && !is_duplex(core)))
         return;
-    }
     enum sr_answer_step step = sr_exchange_answer_next(core->exchange, &slices, &count);
     if (step == SR_ANSWER_WAIT) {
         wait_for_answer(core);
@@ -219,18 +207,16 @@ static void choose_mode(struct sr_extproc_core *core, const struct sr_extproc_me
                         struct sr_extproc_reply *reply)
 {
     bool streamed = core->response_mode == SR_EXTPROC_MODE_STREAMED;
-    if (message->end_of_stream || is_duplex(core)) {
+    if (message->end_of_stream || is_duplex(core))
         return;
-    }
     if (!streamed && sr_extproc_is_sse(message->headers, message->n_headers)) {
         core->answer_overridden = true;
         reply->response_mode = SR_EXTPROC_MODE_STREAMED;
     } else if (core->response_mode != SR_EXTPROC_MODE_BUFFERED && sr_exchange_answer_held(core->exchange)) {
         core->answer_gathered = can_gather(core);
         reply->response_mode = SR_EXTPROC_MODE_BUFFERED;
-        if (!core->answer_gathered) {
+        if (!core->answer_gathered)
             sr_extproc_count_unrouted(core, "answer_head_gone");
-        }
     }
     reply->override_modes = core->answer_overridden || core->answer_gathered;
     reply->request_mode = core->request_mode;
@@ -266,9 +252,8 @@ void sr_extproc_answer_head(struct sr_extproc_core *core, const struct sr_extpro
     reply.remove = edits->remove;
     reply.n_remove = edits->n_remove;
     choose_mode(core, message, &reply);
-    if (message->end_of_stream || !sees_answer(core)) {
+    if (message->end_of_stream || !sees_answer(core))
         end_answer(core);
-    }
     sr_extproc_send(core, &reply);
 }
 
@@ -308,9 +293,8 @@ void sr_extproc_answer_trailers(struct sr_extproc_core *core)
             wait_for_answer(core);
             return;
         }
-        if (is_duplex(core)) {
+        if (is_duplex(core))
             reply_to_answer(core, step, slices, count, false, false);
-        }
         core->answer_trailers_pending = false;
     }
     sr_extproc_continue(core, SR_EXTPROC_RESPONSE_TRAILERS);
@@ -319,12 +303,10 @@ void sr_extproc_answer_trailers(struct sr_extproc_core *core)
 enum sr_end sr_extproc_how_it_ended(const struct sr_extproc_core *core)
 {
     const struct sr_verdict *v = sr_exchange_verdict(core->exchange);
-    if (!v) {
+    if (!v)
         return SR_END_CLIENT_GONE;
-    }
-    if (v->action == SR_ACTION_REPLY || core->answer_ended) {
+    if (v->action == SR_ACTION_REPLY || core->answer_ended)
         return SR_END_COMPLETE;
-    }
     if (!core->answer_begun) {
         /* Without response bodies Envoy may not send response headers either. */
         return core->response_mode == SR_EXTPROC_MODE_NONE ? SR_END_COMPLETE : SR_END_CLIENT_GONE;

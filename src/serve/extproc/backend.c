@@ -16,16 +16,14 @@
 bool sr_extproc_keep_subset(struct sr_extproc_core *core, const struct sr_extproc_message *message)
 {
     core->has_subset = message->has_subset;
-    if (message->n_subset == 0) {
+    if (message->n_subset == 0)
         return true;
-    }
     core->subset = sr_arena_calloc(&core->arena, message->n_subset, sizeof *core->subset);
     for (size_t i = 0; core->subset && i < message->n_subset; i++) {
         struct sr_extproc_offer *offer = &core->subset[i];
         offer->text = sr_arena_dup(&core->arena, sr_bytes_trim(message->subset[i]));
-        if (!offer->text.p) {
+        if (!offer->text.p)
             return false;
-        }
         sr_extproc_address_parse(&offer->address, offer->text);
     }
     core->n_subset = message->n_subset;
@@ -40,9 +38,8 @@ static const struct sr_extproc_offer *find_offer(const struct sr_extproc_core *c
     for (size_t i = 0; i < core->n_subset; i++) {
         const struct sr_extproc_offer *offer = &core->subset[i];
         if (sr_bytes_eq_nocase(offer->text, text) ||
-            (known && sr_extproc_address_eq(&offer->address, &address))) {
+            (known && sr_extproc_address_eq(&offer->address, &address)))
             return offer;
-        }
     }
     return NULL;
 }
@@ -58,9 +55,8 @@ bool sr_extproc_is_picker(const struct sr_extproc_core *core)
 /* An address as Envoy is to be told it; `n` is 0 when it may not be used. */
 static struct sr_bytes allowed(const struct sr_extproc_core *core, struct sr_bytes address)
 {
-    if (!core->has_subset || !address.p) {
+    if (!core->has_subset || !address.p)
         return address;
-    }
     const struct sr_extproc_offer *offer = find_offer(core, address);
     return offer ? offer->text : (struct sr_bytes){"", 0};
 }
@@ -69,9 +65,8 @@ static int describe(struct sr_extproc_core *core, const struct sr_target *target
                     struct sr_extproc_endpoint *out)
 {
     struct sr_bytes plain = sr_extproc_address_print(&core->arena, target->host, target->port);
-    if (!plain.p) {
+    if (!plain.p)
         return SR_ENOMEM;
-    }
     sr_extproc_address_parse(&out->address, plain);
     out->is_name =
         !sr_extproc_host_is_address(target->host) && !(core->has_subset && find_offer(core, plain));
@@ -85,9 +80,8 @@ static int list_offers(struct sr_extproc_core *core, const struct sr_verdict *v,
 {
     struct sr_extproc_choice *choice = &core->choice;
     struct sr_bytes *addresses = sr_arena_calloc(&core->arena, core->n_subset + 1, sizeof *addresses);
-    if (!addresses) {
+    if (!addresses)
         return SR_ENOMEM;
-    }
     for (size_t i = 0; i < core->n_subset; i++) {
         const struct sr_extproc_offer *offer = &core->subset[i];
         if (offer->address.family != AF_UNSPEC) {
@@ -107,12 +101,10 @@ static int list_endpoints(struct sr_extproc_core *core, const struct sr_verdict 
     int rc = endpoints ? SR_OK : SR_ENOMEM;
     choice->at = -1;
     choice->n = v->n_targets;
-    for (size_t i = 0; i < v->n_targets && rc == SR_OK; i++) {
+    for (size_t i = 0; i < v->n_targets && rc == SR_OK; i++)
         rc = describe(core, &v->targets[i], &endpoints[i]);
-    }
-    if (rc == SR_OK && v->n_targets == 0) {
+    if (rc == SR_OK && v->n_targets == 0)
         rc = list_offers(core, v, endpoints);
-    }
     choice->endpoints = rc == SR_OK ? endpoints : NULL;
     return rc;
 }
@@ -133,9 +125,8 @@ static struct sr_bytes allowed_of(struct sr_extproc_core *core, const struct sr_
                                   int port)
 {
     struct sr_bytes found = {"", 0};
-    for (size_t i = 0; i < addresses->count && found.n == 0 && found.p; i++) {
+    for (size_t i = 0; i < addresses->count && found.n == 0 && found.p; i++)
         found = allowed(core, sr_extproc_address_print(&core->arena, addresses->text[i], port));
-    }
     return found;
 }
 
@@ -176,27 +167,23 @@ int sr_extproc_choose(struct sr_extproc_core *core, const struct sr_verdict *v)
         return SR_OK;
     }
     int listed = choice->endpoints ? SR_OK : list_endpoints(core, v);
-    if (listed != SR_OK) {
+    if (listed != SR_OK)
         return listed;
-    }
     for (;;) {
         choice->at = choice->at < 0 ? sr_ticket_choose_among(v->ticket, may_be_used, core) : choice->at;
-        if (choice->at < 0) {
+        if (choice->at < 0)
             return SR_ENOENT;
-        }
         int rc = find_address(core, v, &choice->address);
-        if (rc == SR_AGAIN || rc == SR_ENOMEM) {
+        if (rc == SR_AGAIN || rc == SR_ENOMEM)
             return rc;
-        }
         if (rc == SR_OK && choice->address.n > 0) {
             choice->target = v->n_targets > 0 ? &v->targets[choice->at] : NULL;
             choice->made = true;
             sr_ticket_begin(v->ticket, (size_t)choice->at);
             return SR_OK;
         }
-        if (rc != SR_OK) {
+        if (rc != SR_OK)
             sr_ticket_report(v->ticket, (size_t)choice->at, SR_TICKET_UNREACHABLE, 0);
-        }
         choice->at = -1;
     }
 }
@@ -206,15 +193,12 @@ int sr_extproc_choose(struct sr_extproc_core *core, const struct sr_verdict *v)
 /* The head that goes to one fits the other as well. */
 static bool is_alike(const struct sr_target *a, const struct sr_target *b)
 {
-    if (strcmp(a->base_path, b->base_path) != 0 || a->n_headers != b->n_headers) {
+    if (strcmp(a->base_path, b->base_path) != 0 || a->n_headers != b->n_headers)
         return false;
-    }
-    for (size_t i = 0; i < a->n_headers; i++) {
+    for (size_t i = 0; i < a->n_headers; i++)
         if (!sr_bytes_eq(a->headers[i].name, b->headers[i].name) ||
-            !sr_bytes_eq(a->headers[i].value, b->headers[i].value)) {
+            !sr_bytes_eq(a->headers[i].value, b->headers[i].value))
             return false;
-        }
-    }
     return true;
 }
 
@@ -233,14 +217,12 @@ struct sr_bytes sr_extproc_endpoints(struct sr_extproc_core *core, const struct 
     size_t room = core->options.config->global.extproc.fallback_endpoints;
     for (size_t i = 0; i < core->choice.n && room > 0; i++) {
         struct sr_bytes spare = spare_address(core, v, i);
-        if (spare.n == 0) {
+        if (spare.n == 0)
             continue;
-        }
         const char *joined =
             sr_arena_printf(&core->arena, "%.*s,%.*s", (int)all.n, all.p, (int)spare.n, spare.p);
-        if (!joined) {
+        if (!joined)
             break;
-        }
         all = sr_bytes_str(joined);
         room--;
     }
@@ -253,25 +235,20 @@ struct sr_bytes sr_extproc_endpoints(struct sr_extproc_core *core, const struct 
 static int find_served(const struct sr_extproc_core *core, struct sr_bytes served)
 {
     struct sr_extproc_address address;
-    if (!sr_extproc_address_parse(&address, served)) {
+    if (!sr_extproc_address_parse(&address, served))
         return -1;
-    }
-    for (size_t i = 0; i < core->choice.n; i++) {
-        if (sr_extproc_address_eq(&address, &core->choice.endpoints[i].address)) {
+    for (size_t i = 0; i < core->choice.n; i++)
+        if (sr_extproc_address_eq(&address, &core->choice.endpoints[i].address))
             return (int)i;
-        }
-    }
     return -1;
 }
 
 /* Envoy names the time that the upstream took when there was one that answered. */
 static bool upstream_answered(const struct sr_extproc_message *message, int status)
 {
-    for (size_t i = 0; i < message->n_headers; i++) {
-        if (sr_bytes_eq(message->headers[i].name, SR_LIT("x-envoy-upstream-service-time"))) {
+    for (size_t i = 0; i < message->n_headers; i++)
+        if (sr_bytes_eq(message->headers[i].name, SR_LIT("x-envoy-upstream-service-time")))
             return true;
-        }
-    }
     return status < 502 || status > 504;
 }
 
@@ -279,9 +256,8 @@ void sr_extproc_learn(struct sr_extproc_core *core, const struct sr_extproc_mess
 {
     struct sr_extproc_choice *choice = &core->choice;
     sr_ticket *ticket = sr_exchange_verdict(core->exchange)->ticket;
-    if (!choice->made) {
+    if (!choice->made)
         return;
-    }
     int served = find_served(core, message->served);
     if (served >= 0 && served != choice->at) {
         sr_ticket_report(ticket, (size_t)choice->at, SR_TICKET_UNREACHABLE, 0);

@@ -27,12 +27,10 @@ static void take_modes(struct sr_extproc_core *core, const struct sr_extproc_mes
 
 void sr_extproc_core_message(struct sr_extproc_core *core, const struct sr_extproc_message *message)
 {
-    if (core->state == SR_EXTPROC_CLOSED) {
+    if (core->state == SR_EXTPROC_CLOSED)
         return;
-    }
-    if (core->state == SR_EXTPROC_STARTING) {
+    if (core->state == SR_EXTPROC_STARTING)
         take_modes(core, message);
-    }
     switch (message->phase) {
     case SR_EXTPROC_REQUEST_HEADERS:
         sr_extproc_request_head(core, message);
@@ -73,12 +71,10 @@ static uint64_t earliest(uint64_t a, uint64_t b)
 uint64_t sr_extproc_core_deadline_ns(const struct sr_extproc_core *core)
 {
     uint64_t hold = core->head_pending ? core->hold_due_ns : 0;
-    if (core->state == SR_EXTPROC_READING) {
+    if (core->state == SR_EXTPROC_READING)
         return earliest(core->read_due_ns, hold);
-    }
-    if (core->state == SR_EXTPROC_WAITING) {
+    if (core->state == SR_EXTPROC_WAITING)
         return earliest(sr_exchange_deadline_ns(core->exchange), hold);
-    }
     return reads_answer(core) ? sr_exchange_deadline_ns(core->exchange) : 0;
 }
 
@@ -97,9 +93,8 @@ void sr_extproc_core_timeout(struct sr_extproc_core *core)
 
 void sr_extproc_core_resolved(struct sr_extproc_core *core, const struct sr_extproc_addresses *addresses)
 {
-    if (core->state != SR_EXTPROC_RESOLVING) {
+    if (core->state != SR_EXTPROC_RESOLVING)
         return;
-    }
     core->choice.resolved = true;
     core->choice.addresses = addresses ? *addresses : (struct sr_extproc_addresses){.count = 0};
     sr_extproc_deliver(core);
@@ -110,9 +105,8 @@ void sr_extproc_core_resolved(struct sr_extproc_core *core, const struct sr_extp
 struct sr_extproc_core *sr_extproc_core_new(const struct sr_extproc_core_options *options)
 {
     struct sr_extproc_core *core = sr_mem_calloc(1, sizeof *core);
-    if (!core) {
+    if (!core)
         return NULL;
-    }
     core->options = *options;
     core->options.config = sr_config_ref(options->config);
     sr_arena_init(&core->arena, ARENA_MAX);
@@ -126,12 +120,10 @@ struct sr_extproc_core *sr_extproc_core_new(const struct sr_extproc_core_options
 
 void sr_extproc_core_free(struct sr_extproc_core *core)
 {
-    if (!core) {
+    if (!core)
         return;
-    }
-    if (core->exchange) {
+    if (core->exchange)
         sr_exchange_end(core->exchange, sr_extproc_how_it_ended(core));
-    }
     sr_arena_dispose(&core->arena);
     sr_config_unref(core->options.config);
     sr_mem_free(core);

@@ -97,9 +97,8 @@ void sr_extproc_drain(struct sr_extproc *door)
 
 void sr_extproc_free(struct sr_extproc *door)
 {
-    if (!door) {
+    if (!door)
         return;
-    }
     sr_grpc_server_free(door->server);
     sr_grpc_health_free(door->health);
     sr_config_unref(door->streams.config);
@@ -110,9 +109,8 @@ int sr_extproc_tls(const struct sr_config *config, sr_tls_context **out, struct 
 {
     const struct sr_config_extproc *extproc = &config->global.extproc;
     *out = NULL;
-    if (extproc->tls_cert_file[0] == '\0') {
+    if (extproc->tls_cert_file[0] == '\0')
         return SR_OK;
-    }
     struct sr_tls_settings settings = {.server = true,
                                        .cert_file = extproc->tls_cert_file,
                                        .key_file = extproc->tls_key_file,

@@ -35,20 +35,18 @@ static int read_headers(struct sr_extproc_message *out, const PB(HeaderMap) * ma
 {
     size_t count = map ? map->n_headers : 0;
     struct sr_header *headers = sr_arena_calloc(arena, count + 1, sizeof *headers);
-    if (!headers) {
+    if (!headers)
         return SR_ENOMEM;
-    }
     for (size_t i = 0; i < count; i++) {
         struct sr_bytes name = sr_bytes_str(map->headers[i]->key), value = value_of(map->headers[i]);
-        if (name.n == 0 || name.p[0] != ':') {
+        if (name.n == 0 || name.p[0] != ':')
             headers[out->n_headers++] = (struct sr_header){name, value};
-        } else if (sr_bytes_eq(name, SR_LIT(":method"))) {
+        else if (sr_bytes_eq(name, SR_LIT(":method")))
             out->method = value;
-        } else if (sr_bytes_eq(name, SR_LIT(":path"))) {
+        else if (sr_bytes_eq(name, SR_LIT(":path")))
             out->path = value;
-        } else if (sr_bytes_eq(name, SR_LIT(":status"))) {
+        else if (sr_bytes_eq(name, SR_LIT(":status")))
             out->status = value;
-        }
     }
     out->headers = headers;
     return SR_OK;
@@ -68,11 +66,9 @@ static void read_body(struct sr_extproc_message *out, const PB(HttpBody) * body)
 
 static const PB(Value) * find_value(const PB(Struct) * fields, const char *key)
 {
-    for (size_t i = 0; fields && i < fields->n_fields; i++) {
-        if (strcmp(fields->fields[i]->key, key) == 0) {
+    for (size_t i = 0; fields && i < fields->n_fields; i++)
+        if (strcmp(fields->fields[i]->key, key) == 0)
             return fields->fields[i]->value;
-        }
-    }
     return NULL;
 }
 
@@ -81,14 +77,11 @@ static int read_subset_list(struct sr_extproc_message *out, const PB(ListValue) 
 {
     size_t count = list->n_values < SUBSET_MAX ? list->n_values : SUBSET_MAX;
     struct sr_bytes *subset = sr_arena_calloc(arena, count + 1, sizeof *subset);
-    if (!subset) {
+    if (!subset)
         return SR_ENOMEM;
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (list->values[i]->kind_case == VALUE(STRING_VALUE)) {
+    for (size_t i = 0; i < count; i++)
+        if (list->values[i]->kind_case == VALUE(STRING_VALUE))
             subset[out->n_subset++] = sr_bytes_str(list->values[i]->string_value);
-        }
-    }
     out->subset = subset;
     return SR_OK;
 }
@@ -97,20 +90,17 @@ static int read_subset_list(struct sr_extproc_message *out, const PB(ListValue) 
 static int read_subset_text(struct sr_extproc_message *out, struct sr_bytes text, struct sr_arena *arena)
 {
     size_t count = 1;
-    for (size_t i = 0; i < text.n; i++) {
+    for (size_t i = 0; i < text.n; i++)
         count += text.p[i] == ',';
-    }
     struct sr_bytes *subset = sr_arena_calloc(arena, count, sizeof *subset);
-    if (!subset) {
+    if (!subset)
         return SR_ENOMEM;
-    }
     for (size_t at = 0; at <= text.n && out->n_subset < SUBSET_MAX;) {
         const char *comma = at < text.n ? memchr(text.p + at, ',', text.n - at) : NULL;
         size_t end = comma ? (size_t)(comma - text.p) : text.n;
         struct sr_bytes one = sr_bytes_trim(sr_bytes_of(text.p + at, end - at));
-        if (one.n > 0) {
+        if (one.n > 0)
             subset[out->n_subset++] = one;
-        }
         at = end + 1;
     }
     out->subset = subset;
@@ -119,11 +109,9 @@ static int read_subset_text(struct sr_extproc_message *out, struct sr_bytes text
 
 static const PB(Value) * find_metadata(const PB(Metadata) * metadata, const char *name, const char *key)
 {
-    for (size_t i = 0; i < metadata->n_filter_metadata; i++) {
-        if (strcmp(metadata->filter_metadata[i]->key, name) == 0) {
+    for (size_t i = 0; i < metadata->n_filter_metadata; i++)
+        if (strcmp(metadata->filter_metadata[i]->key, name) == 0)
             return find_value(metadata->filter_metadata[i]->value, key);
-        }
-    }
     return NULL;
 }
 
@@ -131,13 +119,11 @@ static int read_metadata(struct sr_extproc_message *out, const PB(Metadata) * me
                          struct sr_arena *arena)
 {
     const PB(Value) *value = find_metadata(metadata, ENDPOINT_NAMESPACE, SERVED_KEY);
-    if (value && value->kind_case == VALUE(STRING_VALUE)) {
+    if (value && value->kind_case == VALUE(STRING_VALUE))
         out->served = sr_bytes_str(value->string_value);
-    }
     value = find_metadata(metadata, SUBSET_NAMESPACE, SUBSET_KEY);
-    if (!value) {
+    if (!value)
         return SR_OK;
-    }
     if (value->kind_case == VALUE(LIST_VALUE)) {
         out->has_subset = true;
         return read_subset_list(out, value->list_value, arena);
@@ -185,9 +171,8 @@ int sr_extproc_decode(struct sr_extproc_message *out, struct sr_bytes bytes, str
         (struct sr_extproc_message){.method = {"", 0}, .path = {"", 0}, .status = {"", 0}, .served = {"", 0}};
     int rc = sr_protobuf_unpack(&message, &envoy__service__ext_proc__v3__processing_request__descriptor,
                                 arena, bytes);
-    if (rc != SR_OK) {
+    if (rc != SR_OK)
         return rc;
-    }
     const PB(ProcessingRequest) *in = (const PB(ProcessingRequest) *)(const void *)message;
     out->observability = in->observability_mode;
     if (in->protocol_config) {
@@ -196,9 +181,8 @@ int sr_extproc_decode(struct sr_extproc_message *out, struct sr_bytes bytes, str
         out->response_mode = (enum sr_extproc_mode)in->protocol_config->response_body_mode;
         out->no_wait = in->protocol_config->send_body_without_waiting_for_header_response;
     }
-    if (in->metadata_context) {
+    if (in->metadata_context)
         rc = read_metadata(out, in->metadata_context, arena);
-    }
     return rc == SR_OK ? read_phase(out, in, arena) : rc;
 }
 
@@ -236,9 +220,8 @@ static bool put_mutation(struct parts *parts, const struct sr_extproc_reply *rep
     m->set_headers = sr_arena_calloc(arena, reply->n_set, sizeof(void *));
     m->remove_headers = sr_arena_calloc(arena, reply->n_remove, sizeof(char *));
     if ((reply->n_set > 0 && (!options || !values || !m->set_headers)) ||
-        (reply->n_remove > 0 && !m->remove_headers)) {
+        (reply->n_remove > 0 && !m->remove_headers))
         return false;
-    }
     for (size_t i = 0; i < reply->n_set; i++) {
         envoy__service__ext_proc__v3__header_value__init(&values[i]);
         envoy__service__ext_proc__v3__header_value_option__init(&options[i]);
@@ -249,15 +232,13 @@ static bool put_mutation(struct parts *parts, const struct sr_extproc_reply *rep
         options[i].append_action =
             ENVOY__SERVICE__EXT_PROC__V3__HEADER_VALUE_OPTION__HEADER_APPEND_ACTION__OVERWRITE_IF_EXISTS_OR_ADD;
         m->set_headers[i] = &options[i];
-        if (!values[i].key) {
+        if (!values[i].key)
             return false;
-        }
     }
     for (size_t i = 0; i < reply->n_remove; i++) {
         m->remove_headers[i] = (char *)sr_arena_dup(arena, reply->remove[i]).p;
-        if (!m->remove_headers[i]) {
+        if (!m->remove_headers[i])
             return false;
-        }
     }
     m->n_set_headers = reply->n_set;
     m->n_remove_headers = reply->n_remove;
@@ -268,17 +249,15 @@ static bool put_mutation(struct parts *parts, const struct sr_extproc_reply *rep
 static bool put_bytes(ProtobufCBinaryData *out, const struct sr_extproc_reply *reply, struct sr_arena *arena)
 {
     size_t n = 0, at = 0;
-    for (size_t i = 0; i < reply->n_body; i++) {
+    for (size_t i = 0; i < reply->n_body; i++)
         n += reply->body[i].n;
-    }
     if (reply->n_body <= 1) {
         *out = (ProtobufCBinaryData){n, n ? (uint8_t *)reply->body[0].p : NULL};
         return true;
     }
     char *joined = sr_arena_alloc(arena, n + 1);
-    if (!joined) {
+    if (!joined)
         return false;
-    }
     for (size_t i = 0; i < reply->n_body; i++) {
         if (reply->body[i].n > 0) {
             memcpy(joined + at, reply->body[i].p, reply->body[i].n);
@@ -311,9 +290,8 @@ static bool put_common(struct parts *parts, const struct sr_extproc_reply *reply
     parts->common.clear_route_cache = reply->clear_route_cache;
     if (reply->n_set + reply->n_remove > 0) {
         parts->common.header_mutation = &parts->mutation;
-        if (!put_mutation(parts, reply, arena)) {
+        if (!put_mutation(parts, reply, arena))
             return false;
-        }
     }
     return reply->change == SR_EXTPROC_KEEP || put_body(parts, reply, arena);
 }
@@ -362,14 +340,11 @@ static int known_status(int status)
     static const short known[] = {200, 201, 202, 203, 204, 205, 206, 207, 208, 226, 300, 301, 302,
                                   303, 304, 305, 307, 308, 421, 422, 423, 424, 426, 428, 429, 431};
     if ((status >= 400 && status <= 417) || (status >= 500 && status <= 508) || status == 510 ||
-        status == 511) {
+        status == 511)
         return status;
-    }
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        if (status == known[i]) {
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (status == known[i])
             return status;
-        }
-    }
     return status >= 400 && status < 500 ? 400 : status >= 200 && status < 300 ? 200 : 500;
 }
 
@@ -393,18 +368,16 @@ static bool put_answer(struct parts *parts, const struct sr_extproc_reply *reply
     PB(HeaderValue) *values = sr_arena_calloc(arena, count, sizeof *values);
     PB(HeaderValue) **list = sr_arena_calloc(arena, count, sizeof(void *));
     const char *status = sr_arena_printf(arena, "%d", known_status(reply->status));
-    if (!values || !list || !status) {
+    if (!values || !list || !status)
         return false;
-    }
     for (size_t i = 0; i < count; i++) {
         struct sr_bytes value = i == 0 ? sr_bytes_str(status) : reply->set[i - 1].value;
         envoy__service__ext_proc__v3__header_value__init(&values[i]);
         values[i].key = i == 0 ? (char *)":status" : (char *)sr_arena_dup(arena, reply->set[i - 1].name).p;
         values[i].raw_value = (ProtobufCBinaryData){value.n, (uint8_t *)value.p};
         list[i] = &values[i];
-        if (!values[i].key) {
+        if (!values[i].key)
             return false;
-        }
     }
     envoy__service__ext_proc__v3__http_headers__init(&parts->head);
     envoy__service__ext_proc__v3__header_map__init(&parts->map);
@@ -422,9 +395,8 @@ static bool put_streamed(struct parts *parts, const struct sr_extproc_reply *rep
     envoy__service__ext_proc__v3__streamed_immediate_response__init(&parts->streamed);
     parts->response.response_case = TOLD(STREAMED_IMMEDIATE_RESPONSE);
     parts->response.streamed_immediate_response = &parts->streamed;
-    if (reply->action == SR_EXTPROC_ANSWER) {
+    if (reply->action == SR_EXTPROC_ANSWER)
         return put_answer(parts, reply, arena);
-    }
     envoy__service__ext_proc__v3__streamed_body_response__init(&parts->piece);
     parts->piece.end_of_stream = reply->end_of_stream;
     parts->streamed.response_case = ANSWER(BODY_RESPONSE);
@@ -479,20 +451,17 @@ struct sr_bytes sr_extproc_encode(const struct sr_extproc_reply *reply, struct s
     struct parts parts;
     bool done = true;
     envoy__service__ext_proc__v3__processing_response__init(&parts.response);
-    if (reply->action == SR_EXTPROC_EXTEND) {
+    if (reply->action == SR_EXTPROC_EXTEND)
         put_extension(&parts, reply);
-    } else if (reply->action == SR_EXTPROC_IMMEDIATE) {
+    else if (reply->action == SR_EXTPROC_IMMEDIATE)
         done = put_immediate(&parts, reply, arena);
-    } else if (reply->action != SR_EXTPROC_CONTINUE) {
+    else if (reply->action != SR_EXTPROC_CONTINUE)
         done = put_streamed(&parts, reply, arena);
-    } else {
+    else
         done = put_phase(&parts, reply, arena);
-    }
-    if (done && reply->endpoint.n > 0) {
+    if (done && reply->endpoint.n > 0)
         done = put_endpoint(&parts, reply->endpoint, arena);
-    }
-    if (reply->override_modes) {
+    if (reply->override_modes)
         put_modes(&parts, reply);
-    }
     return done ? sr_protobuf_pack(&parts.response.base, arena) : (struct sr_bytes){NULL, 0};
 }

@@ -46,21 +46,17 @@ static void bypass(struct sr_extproc_core *core)
 static bool keep_strip(struct sr_extproc_core *core, const struct sr_extproc_message *message)
 {
     size_t n = 0;
-    for (size_t i = 0; i < message->n_headers; i++) {
+    for (size_t i = 0; i < message->n_headers; i++)
         n += sr_identity_strips(message->headers[i].name);
-    }
-    if (n == 0) {
+    if (n == 0)
         return true;
-    }
     core->strip = sr_arena_calloc(&core->arena, n, sizeof *core->strip);
     for (size_t i = 0; core->strip && i < message->n_headers; i++) {
-        if (!sr_identity_strips(message->headers[i].name)) {
+        if (!sr_identity_strips(message->headers[i].name))
             continue;
-        }
         struct sr_bytes name = sr_arena_dup(&core->arena, message->headers[i].name);
-        if (!name.p) {
+        if (!name.p)
             return false;
-        }
         core->strip[core->n_strip++] = name;
     }
     return core->strip != NULL;
@@ -68,11 +64,9 @@ static bool keep_strip(struct sr_extproc_core *core, const struct sr_extproc_mes
 
 static bool has_header(const struct sr_extproc_message *message, struct sr_bytes name)
 {
-    for (size_t i = 0; i < message->n_headers; i++) {
-        if (sr_bytes_eq(message->headers[i].name, name)) {
+    for (size_t i = 0; i < message->n_headers; i++)
+        if (sr_bytes_eq(message->headers[i].name, name))
             return true;
-        }
-    }
     return false;
 }
 
@@ -100,11 +94,9 @@ static bool make_exchange(struct sr_extproc_core *core, const struct sr_extproc_
                                    .has_body = !message->end_of_stream,
                                    .answer_unseen = core->response_mode == SR_EXTPROC_MODE_NONE,
                                    .passing_max = passing_max(core)};
-    for (size_t i = 0; i < message->n_headers; i++) {
-        if (sr_bytes_eq(message->headers[i].name, SR_LIT("x-forwarded-for"))) {
+    for (size_t i = 0; i < message->n_headers; i++)
+        if (sr_bytes_eq(message->headers[i].name, SR_LIT("x-forwarded-for")))
             head.peer = message->headers[i].value;
-        }
-    }
     struct sr_exchange_env env = {.struct_size = sizeof env,
                                   .post = post,
                                   .ready = on_ready,
@@ -141,22 +133,19 @@ static void begin_reading(struct sr_extproc_core *core)
     const struct sr_config_extproc *limits = &core->options.config->global.extproc;
     uint64_t now = sr_clock_ns();
     core->state = SR_EXTPROC_READING;
-    if (core->request_mode != SR_EXTPROC_MODE_BUFFERED && limits->stream_timeout_sec > 0) {
+    if (core->request_mode != SR_EXTPROC_MODE_BUFFERED && limits->stream_timeout_sec > 0)
         core->read_due_ns = now + (uint64_t)limits->stream_timeout_sec * 1000 * SR_NS_PER_MS;
-    }
-    if (core->request_mode == SR_EXTPROC_MODE_STREAMED && core->no_wait) {
+    if (core->request_mode == SR_EXTPROC_MODE_STREAMED && core->no_wait)
         core->hold_due_ns = now + limits->hold_ms * SR_NS_PER_MS;
-    } else if (core->request_mode != SR_EXTPROC_MODE_FULL_DUPLEX) {
+    else if (core->request_mode != SR_EXTPROC_MODE_FULL_DUPLEX)
         sr_extproc_release_head(core);
-    }
 }
 
 /* The body will not be seen: why, or NULL. */
 static const char *why_unseen(const struct sr_extproc_core *core)
 {
-    if (core->request_mode == SR_EXTPROC_MODE_NONE) {
+    if (core->request_mode == SR_EXTPROC_MODE_NONE)
         return "no_body_mode";
-    }
     bool off = !core->options.config->global.extproc.streamed_body;
     return off && core->configured && mode_is_chunked(core->request_mode) ? "streamed_body_off" : NULL;
 }
@@ -228,13 +217,11 @@ static void drop_chunks(struct sr_extproc_core *core, size_t keep)
 /* The exchange wants more: sends the replies that need no verdict. */
 static void read_on(struct sr_extproc_core *core)
 {
-    if (core->request_mode == SR_EXTPROC_MODE_FULL_DUPLEX) {
+    if (core->request_mode == SR_EXTPROC_MODE_FULL_DUPLEX)
         return;
-    }
     if (core->head_pending) {
-        if (core->bytes < core->options.config->global.extproc.hold_bytes) {
+        if (core->bytes < core->options.config->global.extproc.hold_bytes)
             return;
-        }
         sr_extproc_release_head(core);
     }
     drop_chunks(core, 0);
@@ -262,9 +249,8 @@ static void take_step(struct sr_extproc_core *core, enum sr_step step)
 static void read_chunk(struct sr_extproc_core *core, struct sr_bytes chunk, bool last)
 {
     enum sr_step step = sr_exchange_body(core->exchange, chunk.p, chunk.n, last);
-    if (step == SR_STEP_MORE && sr_exchange_body_whole(core->exchange)) {
+    if (step == SR_STEP_MORE && sr_exchange_body_whole(core->exchange))
         step = sr_exchange_body(core->exchange, NULL, 0, true);
-    }
     take_step(core, step);
 }
 
@@ -286,11 +272,10 @@ static bool is_blank(struct sr_bytes s)
 /* After a complete document. */
 static void take_trailing(struct sr_extproc_core *core, struct sr_bytes chunk, bool end)
 {
-    if (!is_blank(chunk)) {
+    if (!is_blank(chunk))
         sr_extproc_refuse(core, 400, "malformed JSON body: something follows the document");
-    } else if (core->state == SR_EXTPROC_DELIVERED) {
+    else if (core->state == SR_EXTPROC_DELIVERED)
         pass_chunk(core, chunk, end);
-    }
 }
 
 static bool too_large(struct sr_extproc_core *core, size_t n)
@@ -303,9 +288,8 @@ static bool too_large(struct sr_extproc_core *core, size_t n)
 static void on_own_body(struct sr_extproc_core *core, const struct sr_extproc_message *message)
 {
     bool duplex = core->request_mode == SR_EXTPROC_MODE_FULL_DUPLEX;
-    if (core->chunks == 0 && !core->configured && message->end_of_stream) {
+    if (core->chunks == 0 && !core->configured && message->end_of_stream)
         core->request_mode = SR_EXTPROC_MODE_BUFFERED;
-    }
     core->chunks++;
     core->replies_pending += duplex ? 0 : 1;
     core->ended = message->end_of_stream || core->request_mode == SR_EXTPROC_MODE_BUFFERED;
@@ -319,11 +303,10 @@ static void on_own_body(struct sr_extproc_core *core, const struct sr_extproc_me
         break;
     case SR_EXTPROC_PASSING: {
         enum sr_step step = sr_exchange_body(core->exchange, message->body.p, message->body.n, core->ended);
-        if (step == SR_STEP_PASS) {
+        if (step == SR_STEP_PASS)
             pass_chunk(core, message->body, core->ended);
-        } else {
+        else
             sr_extproc_deliver(core);
-        }
         break;
     }
     default:
@@ -352,9 +335,8 @@ void sr_extproc_request_body(struct sr_extproc_core *core, const struct sr_extpr
 
 void sr_extproc_request_trailers(struct sr_extproc_core *core)
 {
-    if (core->state == SR_EXTPROC_STARTING) {
+    if (core->state == SR_EXTPROC_STARTING)
         bypass(core);
-    }
     if (core->trailers_seen) {
         sr_extproc_fail(core, "request_trailers came twice");
         return;

@@ -6,9 +6,8 @@
 
 void sr_extproc_send(struct sr_extproc_core *core, const struct sr_extproc_reply *reply)
 {
-    if (!core->silent) {
+    if (!core->silent)
         core->options.ops->send(core->options.ctx, reply);
-    }
 }
 
 void sr_extproc_continue(struct sr_extproc_core *core, enum sr_extproc_phase phase)
@@ -22,9 +21,8 @@ void sr_extproc_pieces(struct sr_extproc_core *core, enum sr_extproc_phase phase
 {
     struct sr_extproc_reply reply = {.phase = phase, .change = SR_EXTPROC_PIECE, .n_body = 1};
     size_t left = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         left += slices[i].n;
-    }
     for (size_t i = 0; i < count; i++) {
         for (size_t at = 0; at < slices[i].n;) {
             size_t rest = slices[i].n - at;
@@ -63,9 +61,8 @@ void sr_extproc_extend(struct sr_extproc_core *core, enum sr_extproc_phase phase
         .action = SR_EXTPROC_EXTEND, .phase = phase, .extend_ms = ms + EXTEND_MARGIN_MS};
     bool request = phase < SR_EXTPROC_RESPONSE_HEADERS;
     /* In FULL_DUPLEX Envoy has no timer. */
-    if ((request ? core->request_mode : core->response_mode) != SR_EXTPROC_MODE_FULL_DUPLEX) {
+    if ((request ? core->request_mode : core->response_mode) != SR_EXTPROC_MODE_FULL_DUPLEX)
         sr_extproc_send(core, &reply);
-    }
 }
 
 bool sr_extproc_is_sse(const struct sr_header *headers, size_t count)

@@ -31,17 +31,15 @@ struct stream {
 
 static void end_call(struct stream *s, enum sr_grpc_status status, const char *why)
 {
-    if (s->call) {
+    if (s->call)
         sr_grpc_call_finish(s->call, status, why);
-    }
 }
 
 static void on_send(void *ctx, const struct sr_extproc_reply *reply)
 {
     struct stream *s = ctx;
-    if (!s->call) {
+    if (!s->call)
         return;
-    }
     struct sr_bytes bytes = sr_extproc_encode(reply, &s->out);
     int rc = bytes.p ? sr_grpc_call_send(s->call, &bytes, 1) : SR_ENOMEM;
     sr_arena_dispose(&s->out);
@@ -78,9 +76,8 @@ static void print_addresses(struct sr_extproc_addresses *out, const struct sr_dn
             address->ss_family == AF_INET6
                 ? (const void *)&((const struct sockaddr_in6 *)(const void *)address)->sin6_addr
                 : (const void *)&((const struct sockaddr_in *)(const void *)address)->sin_addr;
-        if (inet_ntop(address->ss_family, bytes, out->text[out->count], sizeof out->text[0])) {
+        if (inet_ntop(address->ss_family, bytes, out->text[out->count], sizeof out->text[0]))
             out->count++;
-        }
     }
 }
 
@@ -91,9 +88,8 @@ static void end_query(struct stream *s, const struct sr_extproc_addresses *addre
     sr_timer_stop(&s->query_timer);
     sr_extproc_core_resolved(s->core, addresses);
     arm(s);
-    if (s->call && !s->paused && !s->query) {
+    if (s->call && !s->paused && !s->query)
         sr_grpc_call_resume(s->call);
-    }
 }
 
 static void on_resolved(void *ctx, int code, const struct sr_dns_result *result, const char *text)
@@ -102,9 +98,8 @@ static void on_resolved(void *ctx, int code, const struct sr_dns_result *result,
     struct sr_extproc_addresses addresses = {.count = 0};
     (void)text;
     s->query = NULL;
-    if (code == SR_OK) {
+    if (code == SR_OK)
         print_addresses(&addresses, result);
-    }
     end_query(s, &addresses);
 }
 
@@ -117,9 +112,8 @@ static int on_resolve(void *ctx, const char *host, struct sr_extproc_addresses *
 {
     struct stream *s = ctx;
     struct sr_dns_result result;
-    if (!s->call) {
+    if (!s->call)
         return SR_ENOENT;
-    }
     int rc = sr_dns_resolve(&s->query, s->timer.loop, host, &result, on_resolved, s);
     if (rc == SR_OK) {
         print_addresses(out, &result);
@@ -183,9 +177,8 @@ static void on_writable(void *ctx, struct sr_grpc_call *call)
     struct stream *s = ctx;
     if (s->paused) {
         s->paused = false;
-        if (!s->query) {
+        if (!s->query)
             sr_grpc_call_resume(call);
-        }
     }
 }
 

@@ -26,16 +26,14 @@ struct mutation {
 static void add_backend(struct sr_extproc_core *core, const struct sr_verdict *v, struct mutation *m)
 {
     const char *header = core->options.config->global.extproc.destination_header;
-    if (core->choice.address.n == 0) {
+    if (core->choice.address.n == 0)
         return;
-    }
     if (sr_extproc_is_picker(core)) {
         m->endpoint = sr_extproc_endpoints(core, v);
         sr_forward_set(&m->headers, SR_LIT(SR_EXTPROC_ENDPOINT_HEADER), m->endpoint);
     }
-    if (header[0] != '\0' && strcmp(header, SR_EXTPROC_ENDPOINT_HEADER) != 0) {
+    if (header[0] != '\0' && strcmp(header, SR_EXTPROC_ENDPOINT_HEADER) != 0)
         sr_forward_set(&m->headers, sr_bytes_str(header), core->choice.address);
-    }
 }
 
 /* SR_ENOMEM. */
@@ -44,19 +42,16 @@ static int prepare(struct sr_extproc_core *core, const struct sr_verdict *v, str
     struct sr_bytes path = sr_forward_path(v, core->choice.target, &core->arena);
     int rc =
         sr_forward_init(&m->headers, v, core->choice.target, SR_FORWARD_PROXY, MUTATION_EXTRA, &core->arena);
-    if (rc != SR_OK || !path.p) {
+    if (rc != SR_OK || !path.p)
         return SR_ENOMEM;
-    }
     add_backend(core, v, m);
-    if (!sr_bytes_eq(path, core->path)) {
+    if (!sr_bytes_eq(path, core->path))
         sr_forward_set(&m->headers, SR_LIT(":path"), path);
-    }
     if (v->edited && core->request_mode == SR_EXTPROC_MODE_BUFFERED && core->has_length) {
         const char *length = sr_arena_printf(&core->arena, "%zu", v->body_size);
         sr_forward_set(&m->headers, SR_LIT("content-length"), sr_bytes_str(length));
-        if (!length) {
+        if (!length)
             return SR_ENOMEM;
-        }
     }
     return SR_OK;
 }
@@ -133,9 +128,8 @@ static void note_late(struct sr_extproc_core *core, const struct sr_verdict *v)
 static void reply_buffered(struct sr_extproc_core *core, const struct sr_verdict *v, const struct mutation *m)
 {
     struct sr_extproc_reply reply = {.phase = SR_EXTPROC_REQUEST_BODY};
-    if (core->replies_pending == 0) {
+    if (core->replies_pending == 0)
         return;
-    }
     core->replies_pending = 0;
     put_mutation(core, &reply, m);
     if (v->edited) {
@@ -152,13 +146,11 @@ static void reply_streamed(struct sr_extproc_core *core, const struct sr_verdict
     bool whole = !core->dropped && !v->edited;
     for (; core->replies_pending > 0; core->replies_pending--) {
         struct sr_extproc_reply reply = {.phase = SR_EXTPROC_REQUEST_BODY};
-        if (!whole) {
+        if (!whole)
             reply.change = SR_EXTPROC_REPLACE;
-        }
         if (core->replies_pending == 1) {
-            if (m) {
+            if (m)
                 put_mutation(core, &reply, m);
-            }
             if (!whole) {
                 reply.body = v->body;
                 reply.n_body = v->n_body;
@@ -182,9 +174,8 @@ static void reply_to_body(struct sr_extproc_core *core, const struct sr_verdict 
         }
         break;
     default:
-        if (!head_was_held && comes_too_late(core)) {
+        if (!head_was_held && comes_too_late(core))
             note_late(core, v);
-        }
         reply_streamed(core, v, head_was_held ? NULL : m);
     }
 }
@@ -263,18 +254,16 @@ void sr_extproc_deliver(struct sr_extproc_core *core)
         sr_extproc_extend(core, SR_EXTPROC_REQUEST_BODY, SR_EXTPROC_RESOLVE_MS);
         return;
     }
-    if (rc == SR_OK) {
+    if (rc == SR_OK)
         rc = prepare(core, v, &m);
-    }
     if (rc != SR_OK) {
         v = sr_exchange_fail(core->exchange, 503, NULL, why_not_sent(rc));
         answer_here(core, v);
         return;
     }
     bool head_was_held = core->head_pending;
-    if (head_was_held) {
+    if (head_was_held)
         send_head(core, &m);
-    }
     reply_to_body(core, v, &m, head_was_held);
     core->state = v->streaming ? SR_EXTPROC_PASSING : SR_EXTPROC_DELIVERED;
     if (core->trailers_pending) {

@@ -11,9 +11,8 @@ static uint64_t earliest(uint64_t a, uint64_t b)
 void sr_call_arm(struct sr_call *call)
 {
     uint64_t due = call->deadline_ns;
-    if (call->stage == SR_CALL_WAITING || call->stage == SR_CALL_ANSWERING) {
+    if (call->stage == SR_CALL_WAITING || call->stage == SR_CALL_ANSWERING)
         due = earliest(due, sr_exchange_deadline_ns(call->exchange));
-    }
     if (due != 0) {
         uint64_t now = sr_clock_ns();
         sr_timer_start(&call->timer, due > now ? (due - now) / SR_NS_PER_MS + 1 : 1);

@@ -24,9 +24,8 @@ static void on_gauges(void *ctx)
 {
     struct sr_gateway *gateway = ctx;
     size_t connections = 0;
-    for (size_t i = 0; i < gateway->n_listeners; i++) {
+    for (size_t i = 0; i < gateway->n_listeners; i++)
         connections += sr_http_server_connections(gateway->listeners[i].server);
-    }
     size_t idle = connections > gateway->active ? connections - gateway->active : 0;
     size_t pooled = sr_client_idle(gateway->client);
     if (gateway->config->global.metrics) {
@@ -36,18 +35,16 @@ static void on_gauges(void *ctx)
         show(gateway->metrics, SR_METRIC_CONNECTIONS, &idle_label, idle, &gateway->shown_idle);
         show(gateway->metrics, SR_METRIC_UPSTREAM_CONNECTIONS, pooled_label, pooled, &gateway->shown_pooled);
     }
-    if (connections != 0 || pooled != 0) {
+    if (connections != 0 || pooled != 0)
         sr_timer_start(&gateway->gauges, SR_GATEWAY_GAUGES_MS);
-    }
 }
 
 int sr_gateway_new(struct sr_gateway **out, const struct sr_gateway_options *options)
 {
     struct sr_gateway *gateway = sr_mem_calloc(1, sizeof *gateway);
     *out = gateway;
-    if (!gateway) {
+    if (!gateway)
         return SR_ENOMEM;
-    }
     gateway->options = *options;
     gateway->config = sr_config_ref(options->config);
     gateway->metrics = sr_runtime_metrics_table(options->runtime);
@@ -67,12 +64,10 @@ int sr_gateway_new(struct sr_gateway **out, const struct sr_gateway_options *opt
 
 void sr_gateway_free(struct sr_gateway *gateway)
 {
-    if (!gateway) {
+    if (!gateway)
         return;
-    }
-    for (size_t i = 0; i < gateway->n_listeners; i++) {
+    for (size_t i = 0; i < gateway->n_listeners; i++)
         sr_http_server_free(gateway->listeners[i].server);
-    }
     sr_timer_stop(&gateway->gauges);
     sr_client_free(gateway->client);
     sr_config_unref(gateway->config);
@@ -101,9 +96,8 @@ int sr_gateway_listen(struct sr_gateway *gateway, int fd, sr_tls_context *tls, u
         sr_gateway_server_settings(gateway->config, gateway->options.loops);
     int rc = sr_http_server_new(&listener->server, gateway->options.loop, fd, tls, &settings,
                                 &sr_gateway_handler, listener);
-    if (rc == SR_OK) {
+    if (rc == SR_OK)
         gateway->n_listeners++;
-    }
     return rc;
 }
 
@@ -121,9 +115,8 @@ void sr_gateway_configure(struct sr_gateway *gateway, const struct sr_config *co
 void sr_gateway_drain(struct sr_gateway *gateway)
 {
     gateway->draining = true;
-    for (size_t i = 0; i < gateway->n_listeners; i++) {
+    for (size_t i = 0; i < gateway->n_listeners; i++)
         sr_http_server_drain(gateway->listeners[i].server);
-    }
 }
 
 size_t sr_gateway_active(const struct sr_gateway *gateway)

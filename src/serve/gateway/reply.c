@@ -113,56 +113,46 @@ static void write_all(struct sr_call *call, const struct sr_bytes *slices, size_
     }
     all[0] = sr_buf_view(&call->out);
     size_t now = count < SLICES_MAX ? count : 0;
-    for (size_t i = 0; i < now; i++) {
+    for (size_t i = 0; i < now; i++)
         all[i + 1] = slices[i];
-    }
     write_slices(call, all, now + 1);
     sr_buf_clear(&call->out);
-    if (now < count && call->stage == SR_CALL_ANSWERING) {
+    if (now < count && call->stage == SR_CALL_ANSWERING)
         write_slices(call, slices, count);
-    }
 }
 
 static void on_flush(void *ctx)
 {
     struct sr_call *call = ctx;
-    if (call->stage == SR_CALL_ANSWERING && !call->answer_held) {
+    if (call->stage == SR_CALL_ANSWERING && !call->answer_held)
         write_all(call, NULL, 0);
-    }
 }
 
 static bool keep_for_later(struct sr_call *call, const struct sr_bytes *slices, size_t count, size_t size)
 {
-    if (call->out.len + size > SR_CALL_COALESCE || sr_buf_reserve(&call->out, size) != SR_OK) {
+    if (call->out.len + size > SR_CALL_COALESCE || sr_buf_reserve(&call->out, size) != SR_OK)
         return false;
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (sr_buf_append_bytes(&call->out, slices[i]) != SR_OK) {
+    for (size_t i = 0; i < count; i++)
+        if (sr_buf_append_bytes(&call->out, slices[i]) != SR_OK)
             return false; /* cannot happen: the room was reserved */
-        }
-    }
     sr_loop_defer(call->gateway->options.loop, &call->flush);
     return true;
 }
 
 static bool removes(const struct sr_header_edits *edits, struct sr_bytes name)
 {
-    for (size_t i = 0; i < edits->n_remove; i++) {
-        if (sr_bytes_eq(edits->remove[i], name)) {
+    for (size_t i = 0; i < edits->n_remove; i++)
+        if (sr_bytes_eq(edits->remove[i], name))
             return true;
-        }
-    }
     return false;
 }
 
 static bool is_sse(const struct sr_header *headers, size_t count)
 {
     bool sse = false;
-    for (size_t i = 0; i < count; i++) {
-        if (sr_bytes_eq(headers[i].name, SR_LIT("content-type"))) {
+    for (size_t i = 0; i < count; i++)
+        if (sr_bytes_eq(headers[i].name, SR_LIT("content-type")))
             sse = sr_bytes_starts_with(headers[i].value, SR_LIT("text/event-stream"));
-        }
-    }
     return sse;
 }
 
@@ -179,9 +169,8 @@ static bool keep_head(struct sr_call *call, struct sr_header *headers, size_t co
     for (size_t i = 0; i < count; i++) {
         headers[i].name = sr_arena_dup(arena, headers[i].name);
         headers[i].value = sr_arena_dup(arena, headers[i].value);
-        if (!headers[i].name.p || !headers[i].value.p) {
+        if (!headers[i].name.p || !headers[i].value.p)
             return false;
-        }
     }
     call->answer.reason = sr_arena_dup(arena, call->answer.reason);
     return call->answer.reason.p != NULL;
@@ -221,9 +210,8 @@ void sr_call_answer_head(struct sr_call *call, const struct sr_http_head *head)
 
 static void complete(struct sr_call *call)
 {
-    if (call->stage != SR_CALL_ANSWERING) {
+    if (call->stage != SR_CALL_ANSWERING)
         return;
-    }
     finish(call);
     int rc = sr_http_request_finish(call->request);
     if (rc != SR_OK && rc != SR_ECLOSED) {
@@ -238,9 +226,8 @@ static void release_head(struct sr_call *call)
     const struct sr_header *more;
     size_t n;
     sr_exchange_answer_headers(call->exchange, &more, &n);
-    for (size_t i = 0; i < n && i < HELD_HEADERS_MAX; i++) {
+    for (size_t i = 0; i < n && i < HELD_HEADERS_MAX; i++)
         call->answer_headers[call->answer.header_count++] = more[i];
-    }
     call->answer_held = false;
 }
 
@@ -254,14 +241,12 @@ static void replace_answer(struct sr_call *call)
 static void relay(struct sr_call *call, enum sr_answer_step step, const struct sr_bytes *slices, size_t count)
 {
     size_t size = 0;
-    if (sr_exchange_deadline_ns(call->exchange) != 0) {
+    if (sr_exchange_deadline_ns(call->exchange) != 0)
         sr_call_arm(call);
-    }
     if (step == SR_ANSWER_HOLD || step == SR_ANSWER_WAIT) {
         /* A head that is not held goes before the upstream's end takes it away. */
-        if (step == SR_ANSWER_WAIT && call->answer_pending && !call->answer_held) {
+        if (step == SR_ANSWER_WAIT && call->answer_pending && !call->answer_held)
             write_all(call, NULL, 0);
-        }
         return;
     }
     if (step == SR_ANSWER_REPLACE) {
@@ -272,23 +257,20 @@ static void relay(struct sr_call *call, enum sr_answer_step step, const struct s
         sr_call_cancel(call);
         call->answer_given = true;
     }
-    if (call->answer_held) {
+    if (call->answer_held)
         release_head(call);
-    }
     for (size_t i = 0; i < count; i++) {
         size += slices[i].n;
         remember_tail(call, slices[i]);
     }
     if (!call->answer_given) {
-        if (size > 0 && !keep_for_later(call, slices, count, size)) {
+        if (size > 0 && !keep_for_later(call, slices, count, size))
             write_all(call, slices, count);
-        }
         return;
     }
     bool no_body = sr_bytes_eq(sr_http_request_head(call->request)->method, SR_LIT("HEAD"));
-    if (call->answer_pending && call->answer.content_length < 0 && !no_body) {
+    if (call->answer_pending && call->answer.content_length < 0 && !no_body)
         call->answer.content_length = (int64_t)(call->out.len + size); /* all of it is here */
-    }
     write_all(call, slices, count);
     complete(call);
 }
@@ -307,9 +289,8 @@ void sr_call_answer_ready(struct sr_call *call)
 {
     const struct sr_bytes *slices = NULL;
     size_t count = 0;
-    if (call->stage != SR_CALL_ANSWERING) {
+    if (call->stage != SR_CALL_ANSWERING)
         return;
-    }
     enum sr_answer_step step = sr_exchange_answer_next(call->exchange, &slices, &count);
     relay(call, step, slices, count);
 }
@@ -353,18 +334,16 @@ void sr_call_answer_lost(struct sr_call *call, const char *why)
         return;
     }
     write_all(call, NULL, 0);
-    if (call->stage == SR_CALL_ANSWERING) {
+    if (call->stage == SR_CALL_ANSWERING)
         abort_call(call);
-    }
 }
 
 void sr_call_writable(struct sr_call *call)
 {
     if (call->upstream_paused) {
         call->upstream_paused = false;
-        if (call->upstream) {
+        if (call->upstream)
             sr_fetch_resume(call->upstream);
-        }
     }
 }
 

@@ -36,9 +36,8 @@ static void on_answer_ready(void *ctx, sr_exchange *exchange)
 
 static void timed_out(struct sr_call *call)
 {
-    if (call->stage == SR_CALL_FINISHED) {
+    if (call->stage == SR_CALL_FINISHED)
         return;
-    }
     if (call->stage == SR_CALL_ANSWERING) {
         sr_call_cancel(call);
         sr_call_answer_lost(call, "the listener's timeout has passed");
@@ -62,11 +61,10 @@ static void on_timer(void *ctx)
     uint64_t due = waits || answers ? sr_exchange_deadline_ns(call->exchange) : 0;
     if (due != 0 && now >= due) {
         sr_exchange_timeout(call->exchange);
-        if (waits) {
+        if (waits)
             sr_call_verdict(call);
-        } else {
+        else
             sr_call_answer_ready(call);
-        }
     }
     sr_call_arm(call);
 }
@@ -79,9 +77,8 @@ static void answer_error(struct sr_http_request *request, int status, const char
     sr_buf_init(&body, 4096);
     struct sr_header type = {SR_LIT("content-type"), sr_local_error(&body, status, NULL, NULL, message)};
     struct sr_http_response response = {.status = status, .headers = &type, .header_count = 1};
-    if (sr_http_request_reply(request, &response, sr_buf_view(&body)) != SR_OK) {
+    if (sr_http_request_reply(request, &response, sr_buf_view(&body)) != SR_OK)
         sr_http_request_abort(request);
-    }
     sr_buf_dispose(&body);
 }
 
@@ -107,9 +104,8 @@ static bool answer_locally(struct sr_gateway *gateway, struct sr_http_request *r
     if (mine) {
         struct sr_header type = {SR_LIT("content-type"), page.content_type};
         struct sr_http_response response = {.status = page.status, .headers = &type, .header_count = 1};
-        if (sr_http_request_reply(request, &response, sr_buf_view(&body)) != SR_OK) {
+        if (sr_http_request_reply(request, &response, sr_buf_view(&body)) != SR_OK)
             sr_http_request_abort(request);
-        }
     }
     sr_buf_dispose(&body);
     return mine;
@@ -119,22 +115,19 @@ static void link_call(struct sr_gateway *gateway, struct sr_call *call)
 {
     call->next = gateway->calls;
     call->pprev = &gateway->calls;
-    if (call->next) {
+    if (call->next)
         call->next->pprev = &call->next;
-    }
     gateway->calls = call;
     gateway->active++;
-    if (!gateway->gauges.armed) {
+    if (!gateway->gauges.armed)
         sr_timer_start(&gateway->gauges, SR_GATEWAY_GAUGES_MS);
-    }
 }
 
 /* Path and query as one: what the target is when a client names scheme and host before them. */
 static struct sr_bytes origin_form(const struct sr_http_head *head, struct sr_arena *arena)
 {
-    if (head->target.n == 0 || head->target.p[0] == '/') {
+    if (head->target.n == 0 || head->target.p[0] == '/')
         return head->target;
-    }
     return sr_bytes_str(sr_arena_printf(arena, "%.*s%s%.*s", (int)head->path.n, head->path.p,
                                         head->query.n ? "?" : "", (int)head->query.n, head->query.p));
 }
@@ -144,9 +137,8 @@ static struct sr_call *call_new(struct sr_gateway_listener *listener, struct sr_
     struct sr_gateway *gateway = listener->gateway;
     const struct sr_http_head *head = sr_http_request_head(request);
     struct sr_call *call = sr_arena_calloc(sr_http_request_arena(request), 1, sizeof *call);
-    if (!call) {
+    if (!call)
         return NULL;
-    }
     call->gateway = gateway;
     call->request = request;
     struct sr_request_head asked = {.struct_size = sizeof asked,
@@ -163,9 +155,8 @@ static struct sr_call *call_new(struct sr_gateway_listener *listener, struct sr_
                                   .answer_ready = on_answer_ready,
                                   .ctx = call};
     call->exchange = sr_exchange_new(gateway->options.runtime, &asked, &env);
-    if (!call->exchange) {
+    if (!call->exchange)
         return NULL;
-    }
     call->upstream_length = -1;
     sr_buf_init(&call->out, SR_CALL_COALESCE);
     sr_timer_init(&call->timer, gateway->options.loop, on_timer, call);
@@ -180,9 +171,8 @@ static struct sr_call *call_new(struct sr_gateway_listener *listener, struct sr_
 static void on_request(void *ctx, struct sr_http_request *request)
 {
     struct sr_gateway_listener *listener = ctx;
-    if (answer_locally(listener->gateway, request)) {
+    if (answer_locally(listener->gateway, request))
         return;
-    }
     struct sr_call *call = call_new(listener, request);
     if (!call) {
         count_refused(listener->gateway, 503);
@@ -192,11 +182,10 @@ static void on_request(void *ctx, struct sr_http_request *request)
         return;
     }
     sr_http_request_set_ctx(request, call);
-    if (sr_exchange_verdict(call->exchange)) {
+    if (sr_exchange_verdict(call->exchange))
         sr_call_verdict(call);
-    } else {
+    else
         sr_http_request_continue(request);
-    }
 }
 
 static void fed(struct sr_call *call, enum sr_step step, struct sr_bytes slice, bool last)
@@ -232,9 +221,8 @@ static void on_body(void *ctx, struct sr_http_request *request, struct sr_bytes 
 {
     struct sr_call *call = ctx;
     (void)request;
-    if (wants_body(call) && slice.n > 0) {
+    if (wants_body(call) && slice.n > 0)
         fed(call, sr_exchange_body(call->exchange, slice.p, slice.n, false), slice, false);
-    }
 }
 
 static void on_body_end(void *ctx, struct sr_http_request *request)
@@ -242,18 +230,16 @@ static void on_body_end(void *ctx, struct sr_http_request *request)
     struct sr_call *call = ctx;
     if (call) {
         call->body_done = true;
-        if (wants_body(call) && sr_http_request_head(request)->has_body) {
+        if (wants_body(call) && sr_http_request_head(request)->has_body)
             fed(call, sr_exchange_body(call->exchange, NULL, 0, true), (struct sr_bytes){NULL, 0}, true);
-        }
     }
 }
 
 static void on_writable(void *ctx, struct sr_http_request *request)
 {
     (void)request;
-    if (ctx) {
+    if (ctx)
         sr_call_writable(ctx);
-    }
 }
 
 static enum sr_end how_it_ended(struct sr_call *call, bool complete)
@@ -270,17 +256,15 @@ static void on_done(void *ctx, struct sr_http_request *request, bool complete)
 {
     struct sr_call *call = ctx;
     (void)request;
-    if (!call) {
+    if (!call)
         return;
-    }
     call->stage = SR_CALL_FINISHED;
     sr_call_cancel(call);
     sr_call_answer_dispose(call);
     sr_timer_stop(&call->timer);
     *call->pprev = call->next;
-    if (call->next) {
+    if (call->next)
         call->next->pprev = call->pprev;
-    }
     call->gateway->active--;
     sr_exchange_end(call->exchange, how_it_ended(call, complete));
 }
@@ -290,13 +274,12 @@ static const char *explain_fault(const struct sr_gateway *gateway, int status, c
                                  char text[256])
 {
     const struct sr_config_gateway *limits = &gateway->config->global.gateway;
-    if (status == 413) {
+    if (status == 413)
         snprintf(text, 256, "%s: the limit is %zu bytes", reason, limits->max_body_bytes);
-    } else if (status == 431) {
+    else if (status == 431)
         snprintf(text, 256, "%s: the limit is %zu bytes", reason, limits->max_header_bytes);
-    } else {
+    else
         return reason;
-    }
     return text;
 }
 
@@ -307,9 +290,8 @@ static struct sr_bytes on_error_body(void *ctx, int status, const char *reason, 
 {
     struct sr_gateway_listener *listener = ctx;
     const struct sr_call *call = head ? listener->gateway->calls : NULL;
-    while (call && sr_http_request_head(call->request) != head) {
+    while (call && sr_http_request_head(call->request) != head)
         call = call->next;
-    }
     if (!call) {
         count_refused(listener->gateway, status);
         sr_runtime_log_refused(listener->gateway->options.runtime, SR_DOOR_GATEWAY, sr_bytes_str(peer),
@@ -324,11 +306,9 @@ static void on_drained(void *ctx)
     struct sr_gateway_listener *listener = ctx;
     struct sr_gateway *gateway = listener->gateway;
     listener->drained = true;
-    for (size_t i = 0; i < gateway->n_listeners; i++) {
-        if (!gateway->listeners[i].drained) {
+    for (size_t i = 0; i < gateway->n_listeners; i++)
+        if (!gateway->listeners[i].drained)
             return;
-        }
-    }
     gateway->options.drained(gateway->options.ctx);
 }
 

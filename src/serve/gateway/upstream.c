@@ -18,9 +18,8 @@ static struct sr_header *upstream_headers(struct sr_call *call, size_t *count)
     const struct sr_http_head *head = sr_http_request_head(call->request);
     struct sr_arena *arena = sr_http_request_arena(call->request);
     struct sr_forward forward;
-    if (sr_forward_init(&forward, call->verdict, call->target, SR_FORWARD_HERE, 1, arena) != SR_OK) {
+    if (sr_forward_init(&forward, call->verdict, call->target, SR_FORWARD_HERE, 1, arena) != SR_OK)
         return NULL;
-    }
     if (!sr_forward_sets(&forward, SR_LIT("x-forwarded-for"))) {
         sr_forward_set(&forward, SR_LIT("x-forwarded-for"),
                        sr_forward_client(head, sr_http_request_peer(call->request), arena));
@@ -28,9 +27,8 @@ static struct sr_header *upstream_headers(struct sr_call *call, size_t *count)
     struct sr_header *out = sr_arena_alloc(arena, (head->header_count + forward.n_set) * sizeof *out);
     struct sr_header_edits edits = {
         .set = forward.set, .n_set = forward.n_set, .remove = forward.remove, .n_remove = forward.n_remove};
-    if (out) {
+    if (out)
         *count = sr_forward_merge(out, head, &edits);
-    }
     return out;
 }
 
@@ -41,9 +39,8 @@ static bool next_target(struct sr_call *call)
 {
     const struct sr_verdict *v = call->verdict;
     int at = sr_ticket_choose(v->ticket);
-    if (at < 0) {
+    if (at < 0)
         return false;
-    }
     call->target = &v->targets[at];
     sr_ticket_begin(v->ticket, (size_t)at);
     return true;
@@ -54,9 +51,8 @@ static void report(const struct sr_call *call, enum sr_ticket_event event, int s
 {
     const struct sr_verdict *v = call->verdict;
     sr_ticket_report(v->ticket, (size_t)(call->target - v->targets), event, status);
-    if (event != SR_TICKET_ANSWERED) {
+    if (event != SR_TICKET_ANSWERED)
         sr_ticket_end(v->ticket);
-    }
 }
 
 static void count_connect(const struct sr_call *call, enum sr_metric metric, struct sr_bytes result)
@@ -86,9 +82,8 @@ static void send_remaining(struct sr_call *call)
     }
     if (call->body_at == v->n_body && !v->streaming && !call->body_whole) {
         call->body_whole = true;
-        if (sr_fetch_write_end(call->upstream) != SR_OK) {
+        if (sr_fetch_write_end(call->upstream) != SR_OK)
             sr_log(SR_LOG_WARN, "upstream_body", "model %s: the body is shorter than announced", v->model);
-        }
     }
 }
 
@@ -102,17 +97,15 @@ static void resume_client(struct sr_call *call)
 
 void sr_call_pass(struct sr_call *call, struct sr_bytes slice, bool last)
 {
-    if (!call->upstream || call->body_whole) {
+    if (!call->upstream || call->body_whole)
         return;
-    }
     int rc = SR_OK;
     if (slice.n > 0) {
         call->body_passed = true;
         rc = sr_fetch_write(call->upstream, slice);
     }
-    if (rc == SR_OK && last) {
+    if (rc == SR_OK && last)
         rc = sr_fetch_write_end(call->upstream);
-    }
     if (rc != SR_OK || last) {
         call->body_whole = true;
     } else if (sr_fetch_queued(call->upstream) > SR_CALL_HIGH_WATER && !call->client_paused) {
@@ -126,21 +119,18 @@ void sr_call_pass(struct sr_call *call, struct sr_bytes slice, bool last)
 static void on_upstream_writable(void *ctx)
 {
     struct sr_call *call = ctx;
-    if (!call->body_whole) {
+    if (!call->body_whole)
         send_remaining(call);
-    }
-    if (call->body_whole || call->body_at == call->verdict->n_body) {
+    if (call->body_whole || call->body_at == call->verdict->n_body)
         resume_client(call);
-    }
 }
 
 static void on_upstream_head(void *ctx, const struct sr_http_head *head)
 {
     struct sr_call *call = ctx;
     call->stage = SR_CALL_ANSWERING;
-    if (call->connects) {
+    if (call->connects)
         count_connect(call, SR_METRIC_UPSTREAM_CONNECTS, SR_LIT("success"));
-    }
     report(call, SR_TICKET_ANSWERED, head->status);
     resume_client(call);
     sr_call_answer_head(call, head);
@@ -151,9 +141,8 @@ static void on_upstream_body(void *ctx, struct sr_bytes slice)
     struct sr_call *call = ctx;
     call->upstream_got += slice.n;
     bool last = call->upstream_length >= 0 && call->upstream_got == (uint64_t)call->upstream_length;
-    if (call->stage == SR_CALL_ANSWERING && !call->answer_given) {
+    if (call->stage == SR_CALL_ANSWERING && !call->answer_given)
         sr_call_answer_body(call, slice, last);
-    }
 }
 
 static void on_upstream_end(void *ctx)
@@ -161,9 +150,8 @@ static void on_upstream_end(void *ctx)
     struct sr_call *call = ctx;
     call->upstream = NULL;
     sr_ticket_end(call->verdict->ticket);
-    if (call->stage == SR_CALL_ANSWERING && !call->answer_given) {
+    if (call->stage == SR_CALL_ANSWERING && !call->answer_given)
         sr_call_answer_body(call, (struct sr_bytes){NULL, 0}, true);
-    }
 }
 
 static const char *reason_of(const struct sr_client_error *error)
@@ -192,12 +180,10 @@ static void start(struct sr_call *call);
 static bool try_again(struct sr_call *call, const struct sr_client_error *error)
 {
     if (error->sent || call->body_passed ||
-        call->tries > call->gateway->config->global.gateway.upstream.retries) {
+        call->tries > call->gateway->config->global.gateway.upstream.retries)
         return false;
-    }
-    if (!next_target(call)) {
+    if (!next_target(call))
         return false;
-    }
     count_connect(call, SR_METRIC_UPSTREAM_RETRIES, SR_LIT(""));
     start(call);
     return true;
@@ -208,14 +194,12 @@ static void on_upstream_failed(void *ctx, const struct sr_client_error *error)
     struct sr_call *call = ctx;
     const struct sr_target *target = call->target;
     call->upstream = NULL;
-    if (call->stage == SR_CALL_FINISHED) {
+    if (call->stage == SR_CALL_FINISHED)
         return;
-    }
     if (call->stage == SR_CALL_ANSWERING) {
         report(call, SR_TICKET_LOST, 0);
-        if (!call->answer_given) {
+        if (!call->answer_given)
             sr_call_answer_lost(call, reason_of(error));
-        }
         return;
     }
     sr_log(SR_LOG_WARN, "upstream_failed", "model %s, target %s (%s:%d): %s", call->verdict->model,
@@ -224,9 +208,8 @@ static void on_upstream_failed(void *ctx, const struct sr_client_error *error)
         report(call, SR_TICKET_UNREACHABLE, 0);
         count_connect(call, SR_METRIC_UPSTREAM_CONNECTS, SR_LIT("error"));
     }
-    if (try_again(call, error)) {
+    if (try_again(call, error))
         return;
-    }
     char message[256];
     snprintf(message, sizeof message, "The upstream of model `%.100s` %s: %s.", call->verdict->model,
              error->sent ? "gave no answer" : "could not be reached", reason_of(error));
@@ -264,9 +247,8 @@ static int begin(struct sr_call *call, sr_tls_context *tls)
                      .idle_ms = (uint32_t)limits->upstream.idle_timeout_ms},
     };
     struct sr_header *headers = upstream_headers(call, &request.header_count);
-    if (!headers || !request.target.p) {
+    if (!headers || !request.target.p)
         return SR_ENOMEM;
-    }
     request.headers = headers;
     call->body_at = request.body_count;
     call->slice_at = 0;
@@ -277,9 +259,8 @@ static int begin(struct sr_call *call, sr_tls_context *tls)
     uint64_t opened = sr_client_opened(call->gateway->client);
     int rc = sr_client_start(&call->upstream, call->gateway->client, &origin, &request, &EVENTS, call);
     call->connects = sr_client_opened(call->gateway->client) != opened;
-    if (rc == SR_OK && !call->connects) {
+    if (rc == SR_OK && !call->connects)
         count_connect(call, SR_METRIC_UPSTREAM_CONNECTS, SR_LIT("reused"));
-    }
     return rc;
 }
 
@@ -295,19 +276,17 @@ static void start(struct sr_call *call)
                                    call->target->tls_verify);
         rc = tls ? SR_OK : SR_ENOENT;
     }
-    if (rc == SR_OK) {
+    if (rc == SR_OK)
         rc = begin(call, tls);
-    }
     sr_tls_context_unref(tls);
     if (rc != SR_OK) {
         call->upstream = NULL;
         sr_log(SR_LOG_WARN, "upstream_start", "model %s, target %s: %s", call->verdict->model,
                call->target->name, sr_strerror(rc));
-        if (rc == SR_EINVAL) {
+        if (rc == SR_EINVAL)
             sr_call_fail(call, 400, "invalid_request_error", "A header of the request cannot be sent on.");
-        } else {
+        else
             sr_call_fail(call, rc == SR_ENOMEM ? 503 : 502, ERROR_TYPE, "The request could not be sent on.");
-        }
         return;
     }
     if (!call->body_whole && !call->body_done && !call->client_paused) {

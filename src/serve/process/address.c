@@ -22,19 +22,16 @@ int sr_address_parse(struct sr_address *out, const char *text, struct sr_err *er
     if (colon) {
         struct sr_bytes host = {text, (size_t)(colon - text)};
         bool bracketed = host.n >= 2 && host.p[0] == '[' && host.p[host.n - 1] == ']';
-        if (bracketed) {
+        if (bracketed)
             host = (struct sr_bytes){host.p + 1, host.n - 2};
-        }
-        if (host.n >= sizeof out->host || (!bracketed && memchr(host.p, ':', host.n))) {
+        if (host.n >= sizeof out->host || (!bracketed && memchr(host.p, ':', host.n)))
             return complain(err, text);
-        }
         memcpy(out->host, host.p, host.n);
         out->host[host.n] = '\0';
     }
     unsigned long long number;
-    if (!sr_bytes_to_u64(port, &number) || number > 65535) {
+    if (!sr_bytes_to_u64(port, &number) || number > 65535)
         return complain(err, text);
-    }
     out->port = (int)number;
     return SR_OK;
 }

@@ -26,9 +26,8 @@ static void drain_loop(struct sr_message *self, bool closed)
     struct drain_message *drain = (struct drain_message *)(void *)self;
     if (!closed) {
         sr_gateway_drain(drain->loop->gateway);
-        if (drain->loop->extproc) {
+        if (drain->loop->extproc)
             sr_extproc_drain(drain->loop->extproc);
-        }
     }
     sr_mem_free(drain);
 }
@@ -37,15 +36,13 @@ bool sr_server_drain(struct sr_server *server)
 {
     atomic_store(&server->draining, true);
     int doors = (server->n_listeners > 0 ? 1 : 0) + (server->extproc.address.off ? 0 : 1);
-    if (doors == 0) {
+    if (doors == 0)
         return false;
-    }
     atomic_store(&server->undrained, doors * server->n_loops);
     for (int i = 0; i < server->n_loops; i++) {
         struct drain_message *drain = sr_mem_calloc(1, sizeof *drain);
-        if (!drain) {
+        if (!drain)
             return false;
-        }
         drain->message.run = drain_loop;
         drain->loop = &server->loops[i];
         if (sr_loop_post(server->loops[i].loop, &drain->message) != SR_OK) {

@@ -22,9 +22,8 @@ static int open_sockets(struct sr_server *server, struct sr_address *address, si
             "port %d on %s is taken by another program; choose another with --%s ADDR:PORT, or --%s off",
             address->port, address->host[0] ? address->host : "every address", flag, flag);
     }
-    if (rc != SR_OK) {
+    if (rc != SR_OK)
         return sr_err_set(&server->err, rc, "--%s: %s", flag, err.message[0] ? err.message : sr_strerror(rc));
-    }
     address->port = port;
     return SR_OK;
 }
@@ -52,9 +51,8 @@ static int gateway_addresses(struct sr_server *server)
         server->n_listeners = 1;
         return SR_OK;
     }
-    if (config->n_listeners > SR_GATEWAY_LISTENERS_MAX) {
+    if (config->n_listeners > SR_GATEWAY_LISTENERS_MAX)
         return sr_err_set(&server->err, SR_ELIMIT, "more than %d listeners", SR_GATEWAY_LISTENERS_MAX);
-    }
     for (size_t i = 0; i < config->n_listeners; i++) {
         const struct sr_config_listener *wanted = &config->listeners[i];
         struct sr_server_listener *listener = &server->listeners[i];
@@ -71,9 +69,8 @@ int sr_server_tls(const struct sr_config *config, sr_tls_context **out, struct s
 {
     const struct sr_config_gateway *gateway = &config->global.gateway;
     *out = NULL;
-    if (gateway->tls_cert_file[0] == '\0') {
+    if (gateway->tls_cert_file[0] == '\0')
         return SR_OK;
-    }
     struct sr_tls_settings settings = {
         .server = true, .cert_file = gateway->tls_cert_file, .key_file = gateway->tls_key_file};
     return sr_tls_context_new(out, &settings, err);
@@ -100,15 +97,13 @@ static int start_gateways(struct sr_server *server)
 static int start_extproc(struct sr_server *server)
 {
     struct sr_server_listener *listener = &server->extproc;
-    if (listener->address.off) {
+    if (listener->address.off)
         return SR_OK;
-    }
     sr_tls_context *tls;
     int rc = sr_extproc_tls(server->config, &tls, &server->err);
     server->extproc_tls = tls != NULL;
-    if (rc == SR_OK) {
+    if (rc == SR_OK)
         rc = open_sockets(server, &listener->address, (size_t)server->n_loops, listener->fds, "extproc");
-    }
     for (int at = 0; at < server->n_loops && rc == SR_OK; at++) {
         struct sr_extproc_options options = {.loop = server->loops[at].loop,
                                              .runtime = server->runtime,
@@ -127,14 +122,12 @@ static int start_extproc(struct sr_server *server)
 static int start_admin_listener(struct sr_server *server, struct sr_api **out, struct sr_address *address,
                                 enum sr_api_kind kind, const char *flag)
 {
-    if (address->off) {
+    if (address->off)
         return SR_OK;
-    }
     int fd;
     int rc = open_sockets(server, address, 1, &fd, flag);
-    if (rc != SR_OK) {
+    if (rc != SR_OK)
         return rc;
-    }
     struct sr_api_options options = {.kind = kind,
                                      .loop = server->loops[0].loop,
                                      .runtime = server->runtime,
@@ -145,13 +138,11 @@ static int start_admin_listener(struct sr_server *server, struct sr_api **out, s
 int sr_server_listen(struct sr_server *server)
 {
     const struct sr_server_options *options = server->options;
-    for (size_t i = 0; i < SR_GATEWAY_LISTENERS_MAX; i++) {
+    for (size_t i = 0; i < SR_GATEWAY_LISTENERS_MAX; i++)
         memset(server->listeners[i].fds, -1, sizeof server->listeners[i].fds);
-    }
     int rc = gateway_addresses(server);
-    if (rc == SR_OK) {
+    if (rc == SR_OK)
         rc = parse(server, &server->api_address, options->api ? options->api : SR_SERVER_API_DEFAULT, "api");
-    }
     if (rc == SR_OK) {
         rc = parse(server, &server->metrics_address,
                    options->metrics ? options->metrics : SR_SERVER_METRICS_DEFAULT, "metrics");
@@ -160,15 +151,12 @@ int sr_server_listen(struct sr_server *server)
         rc = parse(server, &server->extproc.address,
                    options->extproc ? options->extproc : SR_SERVER_EXTPROC_DEFAULT, "extproc");
     }
-    if (rc == SR_OK) {
+    if (rc == SR_OK)
         rc = start_gateways(server);
-    }
-    if (rc == SR_OK) {
+    if (rc == SR_OK)
         rc = start_extproc(server);
-    }
-    if (rc == SR_OK) {
+    if (rc == SR_OK)
         rc = start_admin_listener(server, &server->api, &server->api_address, SR_API_MAIN, "api");
-    }
     if (rc == SR_OK) {
         rc = start_admin_listener(server, &server->metrics, &server->metrics_address, SR_API_METRICS,
                                   "metrics");
@@ -192,13 +180,10 @@ void sr_server_announce(struct sr_server *server)
         const char *name = server->listeners[i].name;
         announce(server, name[0] ? name : "gateway", scheme, &server->listeners[i].address);
     }
-    if (!server->extproc.address.off) {
+    if (!server->extproc.address.off)
         announce(server, "extproc", server->extproc_tls ? "grpcs" : "grpc", &server->extproc.address);
-    }
-    if (!server->api_address.off) {
+    if (!server->api_address.off)
         announce(server, "api", "http", &server->api_address);
-    }
-    if (!server->metrics_address.off) {
+    if (!server->metrics_address.off)
         announce(server, "metrics", "http", &server->metrics_address);
-    }
 }

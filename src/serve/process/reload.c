@@ -35,9 +35,8 @@ struct sr_reload {
 
 static bool concerns_us(const struct sr_reload *reload, const struct inotify_event *event)
 {
-    if (event->wd == reload->file_watch) {
+    if (event->wd == reload->file_watch)
         return (event->mask & IN_IGNORED) == 0;
-    }
     return event->len > 0 && (strcmp(event->name, reload->name) == 0 ||
                               strncmp(event->name, KUBERNETES_LINK, sizeof KUBERNETES_LINK - 1) == 0);
 }
@@ -48,9 +47,8 @@ static bool read_events(struct sr_reload *reload)
     bool any = false;
     for (;;) {
         ssize_t n = read(reload->inotify, buffer, sizeof buffer);
-        if (n <= 0) {
+        if (n <= 0)
             return any;
-        }
         for (char *at = buffer; at < buffer + n;) {
             const struct inotify_event *event = (const struct inotify_event *)(const void *)at;
             any = any || (event->mask & IN_Q_OVERFLOW) != 0 || concerns_us(reload, event);
@@ -63,9 +61,8 @@ static bool read_events(struct sr_reload *reload)
 static void watch_file(struct sr_reload *reload)
 {
     int watch = inotify_add_watch(reload->inotify, reload->path, FILE_EVENTS);
-    if (watch != reload->file_watch && reload->file_watch >= 0) {
+    if (watch != reload->file_watch && reload->file_watch >= 0)
         inotify_rm_watch(reload->inotify, reload->file_watch);
-    }
     reload->file_watch = watch;
 }
 
@@ -78,9 +75,8 @@ static void *watch(void *arg)
     while (!atomic_load(&reload->stopping)) {
         uint64_t now = sr_clock_ns();
         int wait = due == 0 ? -1 : due <= now ? 0 : (int)((due - now) / SR_NS_PER_MS) + 1;
-        if (poll(fds, 2, wait) < 0 && errno != EINTR) {
+        if (poll(fds, 2, wait) < 0 && errno != EINTR)
             break;
-        }
         now = sr_clock_ns();
         bool quiet = due != 0 && now >= due;
         if ((fds[1].revents & POLLIN) && read_events(reload)) {
@@ -92,14 +88,12 @@ static void *watch(void *arg)
             ssize_t n = read(reload->wake, &count, sizeof count);
             (void)n;
         }
-        if (atomic_load(&reload->stopping)) {
+        if (atomic_load(&reload->stopping))
             break;
-        }
         if (atomic_exchange(&reload->asked, false) || quiet) {
             due = 0;
-            if (reload->inotify >= 0) {
+            if (reload->inotify >= 0)
                 watch_file(reload);
-            }
             reload->changed(reload->ctx);
         }
     }
@@ -109,9 +103,8 @@ static void *watch(void *arg)
 static int split_path(struct sr_reload *reload, const char *path)
 {
     reload->path = sr_mem_dup(path, strlen(path));
-    if (!reload->path) {
+    if (!reload->path)
         return SR_ENOMEM;
-    }
     const char *slash = strrchr(reload->path, '/');
     reload->name = slash ? slash + 1 : reload->path;
     reload->directory = !slash                  ? sr_mem_dup(".", 1)
@@ -133,12 +126,10 @@ static void start_watching(struct sr_reload *reload)
 
 static void reload_free(struct sr_reload *reload)
 {
-    if (reload->inotify >= 0) {
+    if (reload->inotify >= 0)
         close(reload->inotify);
-    }
-    if (reload->wake >= 0) {
+    if (reload->wake >= 0)
         close(reload->wake);
-    }
     sr_mem_free(reload->directory);
     sr_mem_free(reload->path);
     sr_mem_free(reload);
@@ -149,20 +140,17 @@ int sr_reload_start(struct sr_reload **out, const char *path, void (*changed)(vo
 {
     struct sr_reload *reload = sr_mem_calloc(1, sizeof *reload);
     *out = NULL;
-    if (!reload) {
+    if (!reload)
         return sr_err_set(err, SR_ENOMEM, "out of memory");
-    }
     reload->changed = changed;
     reload->ctx = ctx;
     reload->inotify = reload->file_watch = -1;
     reload->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int rc = reload->wake < 0 ? SR_EIO : path ? split_path(reload, path) : SR_OK;
-    if (rc == SR_OK && path) {
+    if (rc == SR_OK && path)
         start_watching(reload);
-    }
-    if (rc == SR_OK && pthread_create(&reload->thread, NULL, watch, reload) != 0) {
+    if (rc == SR_OK && pthread_create(&reload->thread, NULL, watch, reload) != 0)
         rc = SR_EIO;
-    }
     if (rc != SR_OK) {
         reload_free(reload);
         return sr_err_set(err, rc, "cannot start the configuration watcher: %s", sr_strerror(rc));

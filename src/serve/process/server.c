@@ -42,9 +42,8 @@ static int make_loops(struct sr_server *server)
                                                  .ctx = server};
             rc = sr_gateway_new(&self->gateway, &options);
         }
-        if (rc != SR_OK) {
+        if (rc != SR_OK)
             return sr_err_set(&server->err, rc, "cannot make event loop %d: %s", i, sr_strerror(rc));
-        }
     }
     return SR_OK;
 }
@@ -60,9 +59,8 @@ static int start_loops(struct sr_server *server)
 {
     for (int i = 0; i < server->n_loops; i++) {
         struct sr_server_loop *self = &server->loops[i];
-        if (pthread_create(&self->thread, NULL, run_loop, self) != 0) {
+        if (pthread_create(&self->thread, NULL, run_loop, self) != 0)
             return sr_err_set(&server->err, SR_EIO, "cannot start the thread of event loop %d", i);
-        }
         self->started = true;
         char name[16];
         snprintf(name, sizeof name, "sr-loop-%u", (unsigned)i % 1000);
@@ -73,16 +71,12 @@ static int start_loops(struct sr_server *server)
 
 static void stop_loops(struct sr_server *server)
 {
-    for (int i = 0; i < server->n_loops; i++) {
-        if (server->loops[i].started) {
+    for (int i = 0; i < server->n_loops; i++)
+        if (server->loops[i].started)
             sr_loop_stop(server->loops[i].loop);
-        }
-    }
-    for (int i = 0; i < server->n_loops; i++) {
-        if (server->loops[i].started) {
+    for (int i = 0; i < server->n_loops; i++)
+        if (server->loops[i].started)
             pthread_join(server->loops[i].thread, NULL);
-        }
-    }
 }
 
 /* ---- signals ---- */
@@ -119,17 +113,15 @@ static void wait_for_end(struct sr_server *server, int signals)
             return;
         }
         int wait = deadline == 0 ? -1 : (int)((deadline - now) / SR_NS_PER_MS) + 1;
-        if (poll(fds, 2, wait) < 0 && errno != EINTR) {
+        if (poll(fds, 2, wait) < 0 && errno != EINTR)
             return;
-        }
         if (fds[1].revents & POLLIN) {
             sr_log(SR_LOG_INFO, "drain", "all requests are answered");
             return;
         }
         struct signalfd_siginfo info;
-        if (!(fds[0].revents & POLLIN) || read(signals, &info, sizeof info) != (ssize_t)sizeof info) {
+        if (!(fds[0].revents & POLLIN) || read(signals, &info, sizeof info) != (ssize_t)sizeof info)
             continue;
-        }
         if (info.ssi_signo == SIGHUP) {
             sr_reload_now(server->reload);
         } else if (deadline != 0) {
@@ -139,9 +131,8 @@ static void wait_for_end(struct sr_server *server, int signals)
             sr_log(SR_LOG_INFO, "drain", "%s: requests in progress finish",
                    info.ssi_signo == SIGTERM ? "SIGTERM" : "SIGINT");
             deadline = sr_clock_ns() + drain_timeout_ns(server);
-            if (!sr_server_drain(server)) {
+            if (!sr_server_drain(server))
                 return;
-            }
         }
     }
 }
@@ -155,9 +146,8 @@ static int open_runtime(struct sr_server *server, char *error, size_t error_size
                                          .lenient = server->options->lenient,
                                          .encoder = !api || strcmp(api, "off") != 0};
     server->runtime = sr_runtime_open(server->options->config, &options, error, error_size);
-    if (!server->runtime) {
+    if (!server->runtime)
         return SR_EPARSE;
-    }
     server->config = sr_runtime_config(server->runtime);
     int rc = sr_upstream_tls_new(&server->upstream_tls);
     return rc == SR_OK ? sr_upstream_tls_load(server->upstream_tls, server->config, &server->err) : rc;
@@ -172,30 +162,25 @@ static int start(struct sr_server *server, char *error, size_t error_size)
         rc = server->done < 0 ? sr_err_set(&server->err, SR_EIO, "no file descriptors left")
                               : make_loops(server);
     }
-    if (rc == SR_OK) {
+    if (rc == SR_OK)
         rc = sr_server_listen(server);
-    }
     if (rc == SR_OK) {
         rc =
             sr_reload_start(&server->reload, server->options->config, sr_server_reload, server, &server->err);
     }
-    if (rc == SR_OK) {
+    if (rc == SR_OK)
         rc = start_loops(server);
-    }
-    if (rc == SR_OK) {
+    if (rc == SR_OK)
         sr_server_announce(server);
-    }
     return rc;
 }
 
 /* Those that were not handed on. */
 static void close_sockets(const struct sr_server *server, const struct sr_server_listener *listener)
 {
-    for (int at = 0; at < server->n_loops; at++) {
-        if (listener->fds[at] >= 0) {
+    for (int at = 0; at < server->n_loops; at++)
+        if (listener->fds[at] >= 0)
             close(listener->fds[at]);
-        }
-    }
 }
 
 /* Workers may post to a loop until the runtime is closed, so the loops go last. */
@@ -211,17 +196,14 @@ static void end(struct sr_server *server)
     }
     sr_config_unref(server->config);
     sr_runtime_close(server->runtime);
-    for (int i = 0; i < server->n_loops; i++) {
+    for (int i = 0; i < server->n_loops; i++)
         sr_loop_free(server->loops[i].loop);
-    }
-    for (size_t i = 0; i < server->n_listeners; i++) {
+    for (size_t i = 0; i < server->n_listeners; i++)
         close_sockets(server, &server->listeners[i]);
-    }
     close_sockets(server, &server->extproc);
     sr_upstream_tls_free(server->upstream_tls);
-    if (server->done >= 0) {
+    if (server->done >= 0)
         close(server->done);
-    }
 }
 
 int sr_server_run(const struct sr_server_options *options, char *error, size_t error_size)
@@ -240,15 +222,13 @@ int sr_server_run(const struct sr_server_options *options, char *error, size_t e
     int signals = block_signals(&set);
     int rc = signals < 0 ? sr_err_set(&server->err, SR_EIO, "no file descriptors left")
                          : start(server, error, error_size);
-    if (rc == SR_OK) {
+    if (rc == SR_OK)
         wait_for_end(server, signals);
-    } else if (error[0] == '\0') {
+    else if (error[0] == '\0')
         snprintf(error, error_size, "%s", server->err.message[0] ? server->err.message : sr_strerror(rc));
-    }
     end(server);
-    if (signals >= 0) {
+    if (signals >= 0)
         close(signals);
-    }
     sr_mem_free(server);
     return rc;
 }

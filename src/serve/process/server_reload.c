@@ -21,9 +21,8 @@ static void deliver(struct sr_message *self, bool closed)
     struct news *news = (struct news *)(void *)self;
     if (!closed) {
         sr_gateway_configure(news->loop->gateway, news->config, news->tls);
-        if (news->loop->extproc) {
+        if (news->loop->extproc)
             sr_extproc_configure(news->loop->extproc, news->config, news->extproc_tls);
-        }
     }
     sr_config_unref(news->config);
     sr_tls_context_unref(news->tls);
@@ -45,24 +44,20 @@ static void tell_loops(struct sr_server *server, const struct sr_config *config,
         news->config = sr_config_ref(config);
         news->tls = tls ? sr_tls_context_ref(tls) : NULL;
         news->extproc_tls = extproc_tls ? sr_tls_context_ref(extproc_tls) : NULL;
-        if (sr_loop_post(server->loops[i].loop, &news->message) != SR_OK) {
+        if (sr_loop_post(server->loops[i].loop, &news->message) != SR_OK)
             deliver(&news->message, true);
-        }
     }
 }
 
 static bool same_listeners(const struct sr_config *a, const struct sr_config *b)
 {
-    if (a->n_listeners != b->n_listeners) {
+    if (a->n_listeners != b->n_listeners)
         return false;
-    }
-    for (size_t i = 0; i < a->n_listeners; i++) {
+    for (size_t i = 0; i < a->n_listeners; i++)
         if (strcmp(a->listeners[i].address, b->listeners[i].address) != 0 ||
             a->listeners[i].port != b->listeners[i].port ||
-            a->listeners[i].timeout_ms != b->listeners[i].timeout_ms) {
+            a->listeners[i].timeout_ms != b->listeners[i].timeout_ms)
             return false;
-        }
-    }
     return true;
 }
 
@@ -73,22 +68,18 @@ static void tell_restart(const char *what)
 
 static void tell_what_waits(const struct sr_config *old, const struct sr_config *now)
 {
-    if (!same_listeners(old, now)) {
+    if (!same_listeners(old, now))
         tell_restart("listeners");
-    }
-    if (old->global.loops != now->global.loops) {
+    if (old->global.loops != now->global.loops)
         tell_restart("loops");
-    }
-    if (old->global.workers != now->global.workers) {
+    if (old->global.workers != now->global.workers)
         tell_restart("workers");
-    }
     if ((old->global.gateway.tls_cert_file[0] == '\0') != (now->global.gateway.tls_cert_file[0] == '\0') ||
         (old->global.extproc.tls_cert_file[0] == '\0') != (now->global.extproc.tls_cert_file[0] == '\0'))
         tell_restart("plain to TLS or back");
     if (old->global.gateway.upstream.max_idle != now->global.gateway.upstream.max_idle ||
-        old->global.gateway.upstream.keepalive_ms != now->global.gateway.upstream.keepalive_ms) {
+        old->global.gateway.upstream.keepalive_ms != now->global.gateway.upstream.keepalive_ms)
         tell_restart("the upstream connection pool");
-    }
 }
 
 /* TLS files are read before the swap, so that a reload which cannot have them changes nothing. A file that
@@ -105,16 +96,13 @@ static int load_tls(struct sr_server *server, sr_tls_context **tls, sr_tls_conte
     int rc = path ? sr_config_load_file(&config, path, options, &problems)
                   : sr_config_load_text(&config, sr_config_builtin_text(), "(built-in)", options, &problems);
     sr_problems_dispose(&problems);
-    if (rc != SR_OK) {
+    if (rc != SR_OK)
         return SR_OK;
-    }
     rc = sr_server_tls(config, tls, err);
-    if (rc == SR_OK) {
+    if (rc == SR_OK)
         rc = sr_extproc_tls(config, extproc_tls, err);
-    }
-    if (rc == SR_OK) {
+    if (rc == SR_OK)
         rc = sr_upstream_tls_load(server->upstream_tls, config, err);
-    }
     sr_config_unref(config);
     return rc;
 }

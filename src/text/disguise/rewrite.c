@@ -303,12 +303,11 @@ static size_t spaced_end(struct sr_bytes text, size_t at, size_t *letters)
 /* One space vanishes, more become one. */
 static void put_spaced(struct sr_bytes text, size_t at, size_t end, struct sr_rewritten *out)
 {
-    for (size_t i = at; i < end; i++) {
+    for (size_t i = at; i < end; i++)
         if (text.p[i] != ' ')
             put(out, text.p + i, 1);
         else if (text.p[i + 1] == ' ' && text.p[i - 1] != ' ')
             put(out, " ", 1);
-    }
 }
 
 static void rewrite_word(struct sr_bytes text, struct word *word, bool posing, struct sr_rewritten *out)

@@ -458,14 +458,13 @@ static void random_removals_keep_json_valid(void **state)
         scan_whole(&f.s, paths, f.body);
         if (f.s.rc == SR_OK) {
             OK(sr_edits_new(&f.edits, f.body, f.s.spans, f.s.n, f.s.root_open, 4096, &f.s.arena));
-            for (uint32_t n = 0; n < f.s.n; n++) {
+            for (uint32_t n = 0; n < f.s.n; n++)
                 if (gen_below(&g, 3) == 0)
                     OK(sr_edits_remove(f.edits, n));
                 else if (f.s.spans[n].kind == SR_JSON_OBJECT && gen_below(&g, 3) == 0)
                     OK(sr_edits_set_member(f.edits, n, SR_LIT("role"), SR_LIT("[0]")));
                 else if (f.s.spans[n].kind == SR_JSON_ARRAY && gen_below(&g, 2))
                     OK(sr_edits_prepend(f.edits, n, SR_LIT("{}")));
-            }
             struct sr_bytes out = render(f.edits, &f.s.arena);
             struct scanned again;
             scan_whole(&again, paths, out);

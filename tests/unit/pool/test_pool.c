@@ -26,9 +26,8 @@ static struct site site_open(void)
 static void site_close(struct site *s)
 {
     assert_null(s->pool->groups);
-    for (size_t i = 0; i < SR_POOL_BUCKETS; i++) {
+    for (size_t i = 0; i < SR_POOL_BUCKETS; i++)
         assert_null(s->pool->workers[i]);
-    }
     sr_arena_dispose(&s->arena);
     sr_pool_free(s->pool);
 }
@@ -227,9 +226,8 @@ static void test_cooldown(void **state)
     uint64_t before = sr_clock_ns();
     report_once(&s, group, 0, SR_TICKET_UNREACHABLE);
     assert_true(worker->cooldown_until_ns >= before + SR_POOL_COOLDOWN_NS);
-    for (int i = 0; i < 10; i++) {
+    for (int i = 0; i < 10; i++)
         assert_int_equal(choose_once(&s, group), 1);
-    }
     for (int ends = 0; ends < 2; ends++) { /* time passes, or it answers */
         if (ends == 0) {
             worker->cooldown_until_ns = before;
@@ -240,9 +238,8 @@ static void test_cooldown(void **state)
             report_once(&s, group, 0, SR_TICKET_ANSWERED);
         }
         int hits = 0;
-        for (int i = 0; i < 10; i++) {
+        for (int i = 0; i < 10; i++)
             hits += choose_once(&s, group) == 0;
-        }
         assert_int_equal(hits, 5);
     }
     sr_pool_group_unref(group);
@@ -286,9 +283,8 @@ static void test_identity(void **state)
     assert_ptr_equal(worker, two->members[0]->worker);
     assert_int_equal(worker->key.n, strlen("http://gpu-1.local:8000"));
     assert_memory_equal(worker->key.p, "http://gpu-1.local:8000", worker->key.n);
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; i++)
         assert_ptr_not_equal(worker, three->members[i]->worker);
-    }
     report_once(&s, two, 0, SR_TICKET_UNREACHABLE);
     assert_int_equal(choose_once(&s, one), 1);
     assert_int_equal(choose_once(&s, two), 0); /* there is no other */
@@ -330,9 +326,8 @@ static void test_reload_keeps_health_and_turn(void **state)
     before = after;
     after = group_of(&s, "m", &b[1], 2); /* one fewer */
     sr_pool_group_unref(before);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         assert_int_equal(choose_once(&s, after), 0); /* `b`: `c` is in cooldown still */
-    }
     sr_pool_group_unref(after);
     site_close(&s);
 }
@@ -371,9 +366,8 @@ static void test_offered_are_bounded(void **state)
     struct site s = site_open();
     struct sr_pool_group *group = group_of(&s, "m", NULL, 0);
     static struct sr_bytes all[SR_POOL_OFFERED_MAX + 1];
-    for (size_t i = 0; i <= SR_POOL_OFFERED_MAX; i++) {
+    for (size_t i = 0; i <= SR_POOL_OFFERED_MAX; i++)
         all[i] = sr_bytes_str(sr_arena_printf(&s.arena, "10.0.%zu.%zu:80", i >> 8, i & 255));
-    }
     struct sr_ticket ticket, full, next;
     assert_int_equal(sr_ticket_open(&ticket, group, &s.arena), SR_OK);
     assert_int_equal(sr_ticket_offer(&ticket, all, SR_POOL_OFFERED_MAX + 1), SR_ELIMIT);
@@ -474,17 +468,15 @@ static void test_threads_share(void **state)
     int hits[4] = {0};
     for (int i = 0; i < THREADS; i++) {
         pthread_join(loops[i].thread, NULL);
-        for (int k = 0; k < 4; k++) {
+        for (int k = 0; k < 4; k++)
             hits[k] += loops[i].hits[k];
-        }
     }
     assert_int_equal(hits[0], THREADS * ROUNDS / 4);
     assert_int_equal(hits[1], THREADS * ROUNDS / 2);
     assert_int_equal(hits[2], THREADS * ROUNDS / 4);
     assert_int_equal(hits[3], 0);
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < 4; k++)
         assert_int_equal(group->members[k]->worker->in_flight, 0);
-    }
     sr_pool_group_unref(group);
     sr_pool_group_unref(same);
     site_close(&s);

@@ -76,9 +76,8 @@ static void test_reload_keeps_the_pool(void **state)
     assert_string_equal(send_one(runtime, SR_TICKET_UNREACHABLE), "two");
     write_file(path, WITH_PAIR(", {name: more, endpoint: '127.0.0.1:9013'}"));
     assert_true(sr_runtime_reload(runtime, error, sizeof error));
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 6; i++)
         assert_string_not_equal(send_one(runtime, SR_TICKET_ANSWERED), "two");
-    }
     sr_runtime_close(runtime);
     unlink(path);
 }
@@ -217,10 +216,9 @@ static void test_access_log(void **state)
         "\"ttft_ms\":",
         "\"request_id\":\"",
     };
-    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
         if (!strstr(lines.text, expected[i]))
             fail_msg("%s is not in %s", expected[i], lines.text);
-    }
     assert_null(strstr(lines.text, "secret"));
     x = ask(runtime, "{\"model\":\"my \\\"secret\\\" model\",\"messages\":[]}");
     sr_exchange_end(x, SR_END_COMPLETE);
@@ -255,10 +253,9 @@ static void test_metrics(void **state)
         "semroute_requests_total{door=\"library\",outcome=\"refused\"} 1",
         "semroute_requests_total{door=\"library\",outcome=\"routed\"} 1",
     };
-    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
         if (!strstr(text, expected[i]))
             fail_msg("%s is not there", expected[i]);
-    }
     char small[8];
     assert_int_equal(sr_runtime_metrics(runtime, small, sizeof small), n);
     assert_int_equal(strlen(small), 7);

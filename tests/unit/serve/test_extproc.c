@@ -61,16 +61,14 @@ static bool metrics_say(struct site *s, const char *line)
 
 static void no_faults(const struct envoy *e)
 {
-    if (e->fault || e->failed) {
+    if (e->fault || e->failed)
         fail_msg("%s", e->fault ? e->fault : e->failed);
-    }
 }
 
 static void buf_is(const struct sr_buf *buf, const char *text)
 {
-    if (buf->len != strlen(text) || memcmp(buf->data, text, buf->len) != 0) {
+    if (buf->len != strlen(text) || memcmp(buf->data, text, buf->len) != 0)
         fail_msg("got `%.*s`, want `%s`", (int)buf->len, buf->data ? buf->data : "", text);
-    }
 }
 
 static const struct sr_header WITH_LENGTH[] = {{{"content-type", 12}, {"application/json", 16}},
@@ -134,14 +132,12 @@ static void send_in_chunks(struct envoy *e, const char *body, size_t chunk, int 
         at += take;
         envoy_body(e, body + at - take, take, ending == 0 && at == n);
     }
-    if (e->immediate) {
+    if (e->immediate)
         return;
-    }
-    if (ending == 1) {
+    if (ending == 1)
         envoy_body(e, "", 0, true);
-    } else if (ending == 2) {
+    else if (ending == 2)
         envoy_trailers(e);
-    }
 }
 
 /* ending 0: on the last chunk; 1: on an empty one; 2: by trailers. */
@@ -154,21 +150,18 @@ static void check_chunks(struct site *s, enum sr_extproc_mode mode, bool no_wait
         for (int ending = 0; ending < 3; ending++) {
             envoy_init(&e, mode, no_wait, s->options);
             envoy_post(&e, WITH_LENGTH, 2);
-            if (mode == SR_EXTPROC_MODE_STREAMED && !no_wait) {
+            if (mode == SR_EXTPROC_MODE_STREAMED && !no_wait)
                 assert_true(e.head_released);
-            } else {
+            else
                 assert_false(e.head_released);
-            }
             send_in_chunks(&e, body, sizes[i], ending);
             buf_is(&e.upstream, want);
             assert_int_equal(e.count, 0);
             assert_null(envoy_header(&e, "content-length"));
-            if (mode == SR_EXTPROC_MODE_FULL_DUPLEX) {
+            if (mode == SR_EXTPROC_MODE_FULL_DUPLEX)
                 assert_int_equal(e.upstream_ended, ending != 2);
-            }
-            if (e.head_cleared) {
+            if (e.head_cleared)
                 assert_string_equal(envoy_header(&e, "x-selected-model"), "plain");
-            }
             no_faults(&e);
             envoy_dispose(&e);
         }
@@ -348,16 +341,14 @@ static void check_immediate(struct site *s, enum sr_extproc_mode mode, const cha
     for (size_t chunk = 1; chunk < 100000; chunk *= 25) {
         envoy_init(&e, mode, false, s->options);
         envoy_post(&e, NULL, 0);
-        if (mode == SR_EXTPROC_MODE_BUFFERED) {
+        if (mode == SR_EXTPROC_MODE_BUFFERED)
             envoy_body(&e, body, strlen(body), true);
-        } else {
+        else
             send_in_chunks(&e, body, chunk, 0);
-        }
         assert_int_equal(e.immediate, status);
         char *text = joined(&(struct sr_bytes){e.immediate_body.data, e.immediate_body.len}, 1);
-        if (!strstr(text, contains)) {
+        if (!strstr(text, contains))
             fail_msg("`%s` is not in %s", contains, text);
-        }
         free(text);
         assert_non_null(envoy_header(&e, "content-type"));
         no_faults(&e);
@@ -532,9 +523,8 @@ static void test_bypass(void **state)
         envoy_init(&e, modes[i], false, s.options);
         envoy_head(&e, "POST", "/upload", NULL, 0, false);
         envoy_body(&e, "\x01\x02", 2, i == 0);
-        if (i > 0) {
+        if (i > 0)
             envoy_body(&e, "three", 5, true);
-        }
         buf_is(&e.upstream, i == 0 ? "\x01\x02" : "\x01\x02three");
         envoy_answer(&e, "200", "text/plain", false);
         envoy_answer_body(&e, "done", true);
@@ -628,9 +618,8 @@ static void test_hostile_orders(void **state)
     for (int order = 0; order < 6; order++) {
         struct sr_extproc_message nothing = {.phase = SR_EXTPROC_NONE};
         envoy_init(&e, SR_EXTPROC_MODE_STREAMED, false, s.options);
-        if (order < 5) {
+        if (order < 5)
             envoy_post(&e, NULL, 0);
-        }
         switch (order) {
         case 0:
             envoy_post(&e, NULL, 0);
@@ -736,11 +725,10 @@ static void test_offers_are_compared(void **state)
     for (size_t i = 0; i < 3; i++) {
         envoy_init(&e, SR_EXTPROC_MODE_FULL_DUPLEX, false, s.options);
         send_subset(&e, offered[i][0]);
-        if (offered[i][1]) {
+        if (offered[i][1])
             assert_string_equal(e.endpoint, offered[i][1]);
-        } else {
+        else
             assert_int_equal(e.immediate, 503);
-        }
         no_faults(&e);
         envoy_dispose(&e);
     }
@@ -799,9 +787,8 @@ static int on_resolve(void *ctx, const char *host, struct sr_extproc_addresses *
 {
     (void)ctx;
     snprintf(asked_host, sizeof asked_host, "%s", host);
-    if (resolving == SR_OK) {
+    if (resolving == SR_OK)
         *out = (struct sr_extproc_addresses){.count = 2, .text = {"2001:db8::7", "10.0.0.7"}};
-    }
     return resolving;
 }
 
@@ -1078,14 +1065,12 @@ static void test_workers(void **state)
         assert_int_equal(e.extensions, modes[i] == SR_EXTPROC_MODE_FULL_DUPLEX ? 0 : 1);
         assert_true(sr_extproc_core_deadline_ns(e.core) != 0);
         assert_int_equal(e.upstream.len, 0);
-        if (modes[i] == SR_EXTPROC_MODE_STREAMED) {
+        if (modes[i] == SR_EXTPROC_MODE_STREAMED)
             envoy_body(&e, " ", 1, true);
-        } else {
+        else
             envoy_trailers(&e);
-        }
-        while (run_posted() == 0) {
+        while (run_posted() == 0)
             usleep(100);
-        }
         buf_is(&e.upstream, wanted);
         assert_int_equal(e.count, 0);
         no_faults(&e);

@@ -30,9 +30,8 @@ static int teardown(void **state)
 
 static void is(struct sr_bytes got, const char *want)
 {
-    if (!sr_bytes_eq(got, sr_bytes_str(want))) {
+    if (!sr_bytes_eq(got, sr_bytes_str(want)))
         fail_msg("got `%.*s`, want `%s`", (int)got.n, got.p, want);
-    }
 }
 
 static void header(PB(HeaderValue) * h, const char *key, const char *value, const char *raw)
@@ -62,9 +61,8 @@ static void test_decode_headers(void **state)
     header(&values[1], ":path", "/v1/x", "");
     header(&values[2], "accept", "", "*/*");
     header(&values[3], ":authority", "", "host");
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         headers[i] = &values[i];
-    }
     map.n_headers = 4;
     map.headers = headers;
     head.headers = &map;

@@ -232,12 +232,11 @@ static void test_late_and_cancelled(void **state)
         assert_int_equal(sr_signal_run_start(runs[i], SR_SIGNAL_EMBEDDING, owner_done, &owner), SR_AGAIN);
         assert_null(sr_signal_run_result(runs[i], SR_SIGNAL_EMBEDDING));
     }
-    for (int i = 0; i < RUNS; i++) {
+    for (int i = 0; i < RUNS; i++)
         if (i % 3)
             wanted++;
         else
             sr_signal_run_expire(runs[i]);
-    }
     owner_wait(&owner, wanted);
     for (int i = 0; i < RUNS; i++) {
         const struct sr_signal_result *result = sr_signal_run_result(runs[i], SR_SIGNAL_EMBEDDING);
