@@ -10,7 +10,11 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "router/abi.h"
+#include "router/exchange_answer.h"
+#include "router/exchange_record.h"
+#include "router/exchange_verdict.h"
 #include "router/report/explain.h"
+#include "router/report/explain_picture.h"
 #include "router/request/admit.h"
 
 /* The arena holds spans, decoded texts and edits of one body: a few times its size, and room for headers. */

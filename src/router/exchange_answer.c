@@ -2,8 +2,11 @@
  * The answer's side of an exchange: hands the head and the bytes of an answer to its stages, and does what
  * follows from what they say: moments and findings are recorded, a blocked answer is replaced.
  */
+#include "router/exchange_answer.h"
+
 #include "base/clock.h"
-#include "router/exchange.h"
+#include "router/exchange_record.h"
+#include "router/exchange_verdict.h"
 #include "router/reply/headers.h"
 
 /* Whose plugin reads the answer: the decision that routed the request, else its guard; NULL: none. */

@@ -1,6 +1,7 @@
 /* Writes the record: each fact once, when its stage has it; and hands it to logs and metrics. */
+#include "router/exchange_record.h"
+
 #include "base/clock.h"
-#include "router/exchange.h"
 #include "router/report/access_log.h"
 #include "router/report/audit.h"
 #include "router/report/measure.h"
@@ -14,6 +15,7 @@ void sr_exchange_note_head(sr_exchange *x)
     r->peer = x->head.peer;
     r->method = x->head.method;
     r->path = x->head.path;
+    r->tenant = x->identity.tenant;
     r->debug = x->head.debug;
 }
 
@@ -57,6 +59,7 @@ void sr_exchange_note_routing(sr_exchange *x)
     r->plan = routing->plan;
     r->decision = routing->decision;
     r->choice = routing->choice;
+    r->times.decided = sr_clock_ns();
     r->times.signals_ns = routing->signals_ns;
     r->times.decide_ns = routing->decide_ns;
     note_guard(x);

@@ -3,10 +3,14 @@
  *
  * Facts go into the record first; headers and the door's struct sr_verdict are made from it.
  */
+#include "router/exchange_verdict.h"
+
 #include "base/clock.h"
-#include "router/exchange.h"
+#include "router/exchange_record.h"
 #include "router/reply/headers.h"
+#include "router/reply/models.h"
 #include "router/reply/reply.h"
+#include "router/route/guard_block.h"
 
 #include <stdio.h>
 

@@ -16,7 +16,9 @@
 
 /* Moments in nanoseconds of the monotonic clock, 0 = never came; and durations in nanoseconds. */
 struct sr_times {
-    uint64_t started, body_complete, verdict, answer_head, first_token, last_token, ended;
+    uint64_t started, body_complete;
+    uint64_t decided; /* signals and rules have ended; edits begin */
+    uint64_t verdict, answer_head, first_token, last_token, ended;
     uint64_t busy_ns; /* inside this library, or waiting for its workers, until the verdict */
     uint64_t scan_ns, signals_ns, decide_ns, edit_ns;
 };
@@ -54,8 +56,8 @@ struct sr_record {
     const char *dialect; /* "chat", ... */
     struct sr_bytes id;  /* the client's request id, else the one made here */
     struct sr_bytes peer, method, path;
-    struct sr_bytes client_id; /* the client's request id; empty: it sent none that can be used */
-    bool debug;                /* explanations are wanted in headers */
+    struct sr_bytes tenant; /* from trusted sources; empty: not told */
+    bool debug;             /* explanations are wanted in headers */
     uint64_t bytes_in;
     struct sr_times times;
 

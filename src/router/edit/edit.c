@@ -1,7 +1,7 @@
 /* Runs the edits in their order and renders the result. */
 #include "router/edit/edit.h"
 
-#include "json/splice.h"
+#include "router/edit/kinds.h"
 
 /* Every edit adds a few entries; request_params at most one for each top-level member; redaction comes on
  * top. */

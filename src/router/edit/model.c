@@ -1,6 +1,6 @@
 /* The model: the client's name for it becomes the one that the upstream knows. */
+#include "router/edit/kinds.h"
 #include "router/edit/piece.h"
-#include "json/splice.h"
 
 int sr_edit_model(struct sr_edit *edit)
 {

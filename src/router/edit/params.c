@@ -4,8 +4,8 @@
  * Only the client's members are touched; what the router itself has set stays. `model`, `messages` and
  * `prompt` are never removed: without them there is no request.
  */
+#include "router/edit/kinds.h"
 #include "router/edit/piece.h"
-#include "json/splice.h"
 
 #include <stdlib.h>
 

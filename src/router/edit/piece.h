@@ -4,7 +4,7 @@
 #ifndef SR_ROUTER_EDIT_PIECE_H
 #define SR_ROUTER_EDIT_PIECE_H
 
-#include "router/edit/edit.h"
+#include "router/edit/kinds.h"
 
 /* `before`, the text escaped, `after`: a piece of JSON in the arena, `p` NULL when it is out of memory. */
 struct sr_bytes sr_edit_json(struct sr_edit *edit, const char *before, struct sr_bytes text,

@@ -4,8 +4,8 @@
  * Only the first message counts as the client's system prompt, and only with role system or developer. Its
  * other members and, when inserting, its content's bytes stay as they are.
  */
+#include "router/edit/kinds.h"
 #include "router/edit/piece.h"
-#include "json/splice.h"
 
 /* The span of a member of message `message`, the last of a repeated one; SR_SPAN_NONE when it has none. */
 static uint32_t member_of(const struct sr_request *doc, uint32_t message, uint16_t id)

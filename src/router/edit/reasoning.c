@@ -4,8 +4,8 @@
  * The client's own `reasoning_effort` gives way to the decision; its other chat_template_kwargs stay. A model
  * without a family gets no reasoning members at all.
  */
+#include "router/edit/kinds.h"
 #include "router/edit/piece.h"
-#include "json/splice.h"
 
 static int drop_effort(struct sr_edit *edit)
 {

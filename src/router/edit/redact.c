@@ -1,7 +1,6 @@
 /* Finds the strings of the body that a find lies in, and gives its bytes a placeholder. */
 #include "base/hash.h"
-#include "router/edit/edit.h"
-#include "json/splice.h"
+#include "router/edit/kinds.h"
 
 /* Distinct values by type and bytes, found by hash. */
 struct table {

@@ -2,8 +2,7 @@
  * Streams: the upstream is asked for the token counts of the stream, which the router needs for its metrics.
  * What the client did not ask for is taken out of the answer again (answer.c).
  */
-#include "router/edit/edit.h"
-#include "json/splice.h"
+#include "router/edit/kinds.h"
 
 int sr_edit_stream(struct sr_edit *edit)
 {

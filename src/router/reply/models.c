@@ -1,6 +1,6 @@
 /* GET /v1/models and /v1/models/{id}: the automatic names, and the models of the configuration with their
  * cards. */
-#include "router/reply/reply.h"
+#include "router/reply/models.h"
 
 #include "base/json_write.h"
 

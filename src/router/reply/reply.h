@@ -1,5 +1,5 @@
 /*
- * Answers that are given here, without an upstream: errors, messages of the configuration, lists of models.
+ * Answers that are given here, without an upstream: errors, and messages of the configuration.
  *
  * Each function appends the body of one answer to `out`. SR_ENOMEM, SR_ELIMIT.
  */
@@ -23,13 +23,6 @@ struct sr_reply_message {
 };
 int sr_reply_message(const struct sr_request *doc, const struct sr_reply_message *message,
                      struct sr_buf *out) SR_WARN_UNUSED;
-
-/* GET /v1/models. */
-int sr_reply_models(const struct sr_router *router, struct sr_buf *out) SR_WARN_UNUSED;
-
-/* One model by its id as it stands in the path. SR_ENOENT: there is none, and `refusal` is filled. */
-int sr_reply_model(const struct sr_router *router, struct sr_bytes escaped_id, struct sr_arena *arena,
-                   struct sr_refusal *refusal, struct sr_buf *out) SR_WARN_UNUSED;
 
 /* The reply that needs no memory: a 503. */
 struct sr_reply_constant {

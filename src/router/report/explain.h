@@ -31,7 +31,4 @@ void sr_explain_edits(const struct sr_record *record,
 /* Appends one JSON document. SR_ENOMEM, SR_ELIMIT. */
 int sr_explain_json(const struct sr_explain *e, struct sr_buf *out) SR_WARN_UNUSED;
 
-/* Appends a picture for a terminal of `width` columns, in colours or plain. SR_ENOMEM, SR_ELIMIT. */
-int sr_explain_picture(const struct sr_explain *e, int width, bool colour, struct sr_buf *out) SR_WARN_UNUSED;
-
 #endif

@@ -1,7 +1,8 @@
-/* The same as explain.c, drawn for people: signals with bars, the decisions' trees, the edits. */
+/* Draws a record. */
+#include "router/report/explain_picture.h"
+
 #include "base/clock.h"
 #include "decide/explain.h"
-#include "router/report/explain.h"
 
 #include <math.h>
 #include <stdio.h>

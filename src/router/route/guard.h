@@ -67,16 +67,4 @@ int sr_guard_action(const struct sr_guard *guard);
 int sr_guard_redactions(const struct sr_guard *guard, const struct sr_signal_finding **findings,
                         size_t *n) SR_WARN_UNUSED;
 
-/* The reply of a block. */
-struct sr_guard_block {
-    const char *name; /* whose block it is: the guard's, or the policy's */
-    int status;       /* 200: the message is an answer */
-    const char *code;
-    const char *message;
-    const char *reason; /* label of llm_request_errors_total */
-};
-
-/* SR_ENOMEM: all but the message is filled. */
-int sr_guard_block(const struct sr_guard *guard, struct sr_guard_block *out) SR_WARN_UNUSED;
-
 #endif

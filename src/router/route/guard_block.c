@@ -1,6 +1,7 @@
-/* The reply of a block. */
+/* The texts of a block. */
+#include "router/route/guard_block.h"
+
 #include "router/record.h"
-#include "router/route/guard.h"
 
 static const struct sr_config_decision *guard_of(const struct sr_guard *guard)
 {

@@ -229,7 +229,6 @@ static int ready_env(struct sr_routing *r, struct sr_signal_env *env)
     if (rc)
         return rc;
     env->mailbox = *r->in.mailbox;
-    r->late = true;
     uint64_t deadline = r->in.router->config->global.signal_deadline_ms;
     r->deadline_ns = deadline ? sr_clock_ns() + deadline * SR_NS_PER_MS : 0;
     return SR_OK;

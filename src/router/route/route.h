@@ -40,7 +40,6 @@ struct sr_routing {
     struct sr_routing_inputs in;
     struct sr_signal_input *input; /* NULL: not started */
     struct sr_signal_run *run;
-    bool late;                                               /* results may come by mailbox */
     const struct sr_signal_result *results[SR_SIGNAL_TYPES]; /* of types that were asked for */
     uint64_t started_ns[SR_SIGNAL_TYPES];                    /* moments; 0 = never */
     uint32_t begun, wanted; /* types that were started, and those of them that were asked for: bits */

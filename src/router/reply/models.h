@@ -1,0 +1,20 @@
+/*
+ * The lists of models: the automatic names, and the models of the configuration with their cards.
+ *
+ * Each function appends the body of one answer to `out`. SR_ENOMEM, SR_ELIMIT.
+ */
+#ifndef SR_ROUTER_REPLY_MODELS_H
+#define SR_ROUTER_REPLY_MODELS_H
+
+#include "base/buf.h"
+#include "router/refusal.h"
+#include "router/router.h"
+
+/* GET /v1/models. */
+int sr_reply_models(const struct sr_router *router, struct sr_buf *out) SR_WARN_UNUSED;
+
+/* One model by its id as it stands in the path. SR_ENOENT: there is none, and `refusal` is filled. */
+int sr_reply_model(const struct sr_router *router, struct sr_bytes escaped_id, struct sr_arena *arena,
+                   struct sr_refusal *refusal, struct sr_buf *out) SR_WARN_UNUSED;
+
+#endif
