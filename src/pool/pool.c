@@ -90,8 +90,7 @@ static bool is_equal(const struct sr_pool_group *a, const struct sr_pool_group *
     if (a->policy != b->policy || a->n != b->n)
         return false;
     for (size_t i = 0; i < a->n; i++)
-        if (a->members[i]->worker != b->members[i]->worker ||
-            memcmp(&a->members[i]->weight, &b->members[i]->weight, sizeof a->members[i]->weight) != 0)
+        if (a->members[i]->worker != b->members[i]->worker || a->members[i]->weight != b->members[i]->weight)
             return false;
     return true;
 }
