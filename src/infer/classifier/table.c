@@ -1,5 +1,12 @@
-/* The neural classifier's memory: texts by their bytes and windows by their ids, those that are pending and
- * those that are remembered, in one table with one order of age. */
+/*
+ * Texts by their bytes and windows by their ids: those that are pending and those that are remembered, in one
+ * table with one order of age.
+ *
+ * Not model/memo.h, which copies small values: an item is shared by reference among the results and asks that
+ * use it, a pending one by those that join it, and "remembered, pending or to be begun" has to be one
+ * question under one lock, or two requests would compute the same window. It has a limit of its own, of the
+ * same size (guards.memo_bytes).
+ */
 #include "infer/classifier/private.h"
 
 #include <string.h>

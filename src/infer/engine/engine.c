@@ -9,7 +9,7 @@
 #include "infer/engine/private.h"
 
 /* Of the queue's limits: jobs without waiters are accepted up to this part of them. */
-#define AHEAD_SHARE 4
+#define PREFETCH_SHARE 4
 
 struct sr_infer_options sr_infer_defaults(void)
 {
@@ -212,8 +212,8 @@ struct submission {
     struct sr_infer_job *row;
     struct sr_infer_job *const *list;
     size_t n;
-    bool apart; /* `list` holds them */
-    bool ahead; /* written: one of them is of that priority */
+    bool apart;    /* `list` holds them */
+    bool prefetch; /* written: one of them is of that priority */
 };
 
 static struct sr_infer_job *nth(const struct submission *jobs, size_t i)
@@ -224,8 +224,8 @@ static struct sr_infer_job *nth(const struct submission *jobs, size_t i)
 /* The part of a limit that a submission may fill. */
 static size_t share_of(const struct submission *jobs, size_t limit)
 {
-    if (jobs->ahead)
-        return limit / AHEAD_SHARE;
+    if (jobs->prefetch)
+        return limit / PREFETCH_SHARE;
     return jobs->n > SR_INFER_MANY ? limit - limit / 4 : limit;
 }
 
@@ -239,7 +239,7 @@ static int admit(struct sr_infer *infer, struct submission *jobs)
         if (rc)
             return rc;
         tokens += nth(jobs, i)->item.n_ids;
-        jobs->ahead |= nth(jobs, i)->priority == SR_INFER_PREFETCH;
+        jobs->prefetch |= nth(jobs, i)->priority == SR_INFER_PREFETCH;
     }
     if (infer->closing)
         return SR_ECLOSED;
@@ -280,7 +280,7 @@ int sr_infer_submit_list(struct sr_infer *infer, struct sr_infer_job *const *job
 {
     struct submission list = {.list = jobs, .n = n, .apart = true};
     int rc = try_submit(infer, &list);
-    return rc && list.ahead ? rc : refuse(infer, rc); /* ahead: it is read later, nothing is lost */
+    return rc && list.prefetch ? rc : refuse(infer, rc); /* prefetch: it is read later, nothing is lost */
 }
 
 void sr_infer_hasten(struct sr_infer *infer, struct sr_infer_job *job, enum sr_infer_priority priority,

@@ -29,8 +29,8 @@ struct sr_infer_options {
     struct sr_metrics *metrics; /* or NULL; outlives the engine */
 };
 
-/* AHEAD: a prefetch; no request waits for it yet. Taken when nothing else waits, in small batches, and
- * refused when the queue is a quarter full. */
+/* PREFETCH: no request waits for it yet. Taken when nothing else waits, in small batches, and refused when
+ * the queue is a quarter full. */
 enum sr_infer_priority { SR_INFER_INTERACTIVE, SR_INFER_BULK, SR_INFER_PREFETCH, SR_INFER_PRIORITIES };
 
 #define SR_INFER_PACE_NS UINT64_C(50000000) /* between two jobs of one asker while others ask, too */
@@ -38,7 +38,7 @@ enum sr_infer_priority { SR_INFER_INTERACTIVE, SR_INFER_BULK, SR_INFER_PREFETCH,
 
 /* Owned by the caller, unchanged until `done`. */
 struct sr_infer_job {
-    struct sr_encoder *encoder; /* the engine holds a reference while the job is in progress */
+    struct sr_encoder *encoder; /* the engine holds a reference while the job is pending */
     struct sr_encoder_item item;
     enum sr_infer_priority priority;
     /* How many jobs of the same asker come before it. Of a priority, jobs are taken as they are due, the one

@@ -3,7 +3,7 @@
  *
  * Which jobs: the interactive one that is due first and what else waits for its encoder, as it is due, up to
  * the limits of a batch; bulk jobs when no interactive one waits, and every other batch when they have waited
- * too long; jobs ahead of their request, in batches of a quarter, when nothing else waits.
+ * too long; prefetch jobs, in batches of a quarter, when nothing else waits.
  *
  * When: at once, unless there is company to expect. The lane remembers how many jobs were here at once when
  * the last batch ended; while fewer are back, none of the waiting has waited wait_ns and there is room in the
@@ -21,8 +21,8 @@
 #include <unistd.h>
 
 #define BULK_PATIENCE_NS (SR_NS_PER_S / 2)
-/* Parts of a batch that one of jobs ahead has at most. */
-#define AHEAD_BATCHES 4
+/* A batch of prefetch jobs has at most this part of the tokens of others. */
+#define PREFETCH_BATCHES 4
 /* Niceness: event loops come first, then short sequences, then long ones. */
 #define NICE_SHORT 2
 #define NICE_LONG  12
@@ -35,7 +35,7 @@ struct sr_bytes sr_infer_lane_name(const struct sr_infer_lane *lane)
 }
 
 /* Threads that are created later inherit both. Neither is a reason not to work. */
-static void settle_thread(const struct sr_infer_lane *lane, const cpu_set_t *cpus)
+static void place_thread(const struct sr_infer_lane *lane, const cpu_set_t *cpus)
 {
     int nice = lane->index == SR_INFER_LONG ? NICE_LONG : NICE_SHORT;
     if (setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), nice))
@@ -68,18 +68,18 @@ static void renew_work(struct sr_infer_lane *lane, size_t memory_max)
 }
 
 /* The lock is held on entry and on return: makes threads and workspace what the options want. */
-static void settle(struct sr_infer_lane *lane)
+static void apply_options(struct sr_infer_lane *lane)
 {
     struct sr_infer *infer = lane->infer;
-    bool first = lane->settled == 0;
-    lane->settled = infer->generation;
+    bool first = lane->applied == 0;
+    lane->applied = infer->generation;
     cpu_set_t cpus = infer->cpus;
     size_t memory_max = lane->memory_max;
     pthread_mutex_unlock(&infer->lock);
     sr_team_free(lane->team);
     lane->team = NULL;
     lane->team_tried = false;
-    settle_thread(lane, &cpus);
+    place_thread(lane, &cpus);
     if (!first)
         renew_work(lane, memory_max);
     pthread_mutex_lock(&infer->lock);
@@ -124,7 +124,7 @@ static size_t take_batch(struct sr_infer_lane *lane)
     struct sr_encoder *encoder = queue->head->encoder;
     size_t n = 0, tokens = 0, most = lane->infer->options.batch_tokens;
     if (priority == SR_INFER_PREFETCH) /* a new job waits for the end of this batch */
-        most /= AHEAD_BATCHES;
+        most /= PREFETCH_BATCHES;
     struct sr_infer_job *next;
     for (struct sr_infer_job *job = queue->head; job && n < SR_INFER_BATCH_JOBS; job = next) {
         size_t sum = tokens + job->item.n_ids;
@@ -175,12 +175,12 @@ static void measure(const struct sr_infer_lane *lane, size_t n, uint64_t run_ns)
 }
 
 /* The lock is held: jobs that are done before a request waited for them. */
-static size_t count_ahead(const struct sr_infer_lane *lane, size_t n, const int status[])
+static size_t count_prefetched(const struct sr_infer_lane *lane, size_t n, const int status[])
 {
-    size_t ahead = 0;
+    size_t prefetched = 0;
     for (size_t i = 0; i < n; i++)
-        ahead += status[i] == SR_OK && lane->batch[i]->priority == SR_INFER_PREFETCH;
-    return ahead;
+        prefetched += status[i] == SR_OK && lane->batch[i]->priority == SR_INFER_PREFETCH;
+    return prefetched;
 }
 
 /* The lock is held on entry and on return. */
@@ -206,19 +206,19 @@ static void run_batch(struct sr_infer_lane *lane)
         else if (status[i] == SR_ECANCELED)
             status[i] = SR_ECLOSED;
     }
-    size_t ahead = count_ahead(lane, n, status);
+    size_t prefetched = count_prefetched(lane, n, status);
     lane->company = n + lane->jobs;
     lane->running = 0;
     pthread_mutex_unlock(&infer->lock);
-    if (ahead)
-        sr_metrics_add(infer->metrics, SR_METRIC_INFER_EARLY, (double)ahead, NULL);
+    if (prefetched)
+        sr_metrics_add(infer->metrics, SR_METRIC_INFER_EARLY, (double)prefetched, NULL);
     for (size_t i = 0; i < n; i++)
         sr_infer_finish(lane->batch[i], status[i]);
     pthread_mutex_lock(&infer->lock);
 }
 
 /* The lock is held on entry and on return; nothing waits on entry. */
-static void rest(struct sr_infer_lane *lane)
+static void sleep_idle(struct sr_infer_lane *lane)
 {
     struct sr_infer *infer = lane->infer;
     uint64_t since = sr_clock_ns();
@@ -228,7 +228,7 @@ static void rest(struct sr_infer_lane *lane)
         renew_work(lane, memory_max);
         pthread_mutex_lock(&infer->lock);
     }
-    while (!lane->jobs && !infer->closing && lane->settled == infer->generation)
+    while (!lane->jobs && !infer->closing && lane->applied == infer->generation)
         pthread_cond_wait(&lane->ready, &infer->lock);
     if (sr_clock_ns() - since > infer->options.wait_ns)
         lane->company = 0;
@@ -240,14 +240,14 @@ void *sr_infer_lane_main(void *arg)
     struct sr_infer *infer = lane->infer;
     pthread_mutex_lock(&infer->lock);
     while (!infer->closing) {
-        if (lane->settled != infer->generation) {
-            settle(lane);
+        if (lane->applied != infer->generation) {
+            apply_options(lane);
             continue;
         }
         uint64_t until = lane->jobs ? wait_until(lane, sr_clock_ns()) : 0;
         struct timespec deadline = {(time_t)(until / SR_NS_PER_S), (long)(until % SR_NS_PER_S)};
         if (!lane->jobs)
-            rest(lane);
+            sleep_idle(lane);
         else if (until)
             pthread_cond_timedwait(&lane->ready, &infer->lock, &deadline);
         else

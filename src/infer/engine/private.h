@@ -35,10 +35,10 @@ struct sr_infer_lane {
     size_t jobs, tokens; /* waiting */
     size_t company;      /* jobs that were here at once lately: what a batch may wait for */
     size_t running;      /* jobs of the batch */
-    size_t dropped;      /* of these, canceled */
+    size_t dropped;      /* of these, cancelled */
     _Atomic(bool) stop;  /* tells the batch to end between two layers */
     /* The lane's thread alone: */
-    unsigned settled; /* generation of the options that its threads were made for; 0: none yet */
+    unsigned applied; /* generation of the options that its threads were made for; 0: none yet */
     bool team_tried;
     enum sr_infer_priority latest; /* of the batch before */
     struct sr_team *team;

@@ -141,7 +141,7 @@ static const char *jailbreak_name(const struct sr_signal_set *set, size_t rule)
 }
 
 /* A turn that is read: what the linear tier says, and what stands undisguised beside it. */
-struct reading {
+struct assessment {
     struct sr_signal_finding find;
     bool current;
     const struct sr_undisguised *views;
@@ -187,22 +187,22 @@ static int read_linear(const struct sr_signal_set *set, struct sr_bytes text, st
 }
 
 /* The disguised parts of a text, undisguised, one below the other. */
-static int join_views(struct reading *reading, struct sr_bytes text, struct sr_arena *arena,
+static int join_views(struct assessment *assessment, struct sr_bytes text, struct sr_arena *arena,
                       struct sr_bytes *out)
 {
     size_t total = 0, at = 0;
-    int rc = sr_undisguise(text, REACH, arena, &reading->views, &reading->n_views);
+    int rc = sr_undisguise(text, REACH, arena, &assessment->views, &assessment->n_views);
     *out = SR_LIT("");
-    for (size_t i = 0; !rc && i < reading->n_views; i++)
-        total += reading->views[i].text.n + 1;
+    for (size_t i = 0; !rc && i < assessment->n_views; i++)
+        total += assessment->views[i].text.n + 1;
     if (rc || total == 0)
         return rc;
     char *joined = sr_arena_alloc(arena, total);
     if (!joined)
         return SR_ENOMEM;
-    for (size_t i = 0; i < reading->n_views; i++) {
-        memcpy(joined + at, reading->views[i].text.p, reading->views[i].text.n);
-        at += reading->views[i].text.n;
+    for (size_t i = 0; i < assessment->n_views; i++) {
+        memcpy(joined + at, assessment->views[i].text.p, assessment->views[i].text.n);
+        at += assessment->views[i].text.n;
         joined[at++] = '\n';
     }
     *out = sr_bytes_of(joined, total - 1);
@@ -210,22 +210,22 @@ static int join_views(struct reading *reading, struct sr_bytes text, struct sr_a
 }
 
 /* Are the views read in the place of the text? */
-static bool stand_for(const struct reading *reading, struct sr_bytes text)
+static bool stand_for(const struct assessment *assessment, struct sr_bytes text)
 {
-    return sr_undisguised_stand_for(text, reading->views, reading->n_views, 0, text.n);
+    return sr_undisguised_stand_for(text, assessment->views, assessment->n_views, 0, text.n);
 }
 
 /* Where bytes [start, end) of the joined views stand in the text. */
-static void place_in_text(struct reading *reading, uint32_t start, uint32_t end)
+static void place_in_text(struct assessment *assessment, uint32_t start, uint32_t end)
 {
     size_t at = 0;
-    reading->disguise = 0;
-    for (size_t i = 0; i < reading->n_views; i++) {
-        const struct sr_undisguised *view = &reading->views[i];
+    assessment->disguise = 0;
+    for (size_t i = 0; i < assessment->n_views; i++) {
+        const struct sr_undisguised *view = &assessment->views[i];
         if (at < end && at + view->text.n > start) {
-            reading->start = reading->disguise ? reading->start : view->start;
-            reading->end = view->end;
-            reading->disguise |= view->disguise;
+            assessment->start = assessment->disguise ? assessment->start : view->start;
+            assessment->end = view->end;
+            assessment->disguise |= view->disguise;
         }
         at += view->text.n + 1;
     }
@@ -235,7 +235,7 @@ static void place_in_text(struct reading *reading, uint32_t start, uint32_t end)
 static void take_neural(const struct sr_signal_set *set, const struct sr_signal_question *question,
                         bool joined)
 {
-    struct reading *reading = question->about;
+    struct assessment *assessment = question->about;
     struct sr_risk all = {.spread = SR_RISK_SPREAD_NEURAL};
     uint32_t worst_start = 0, worst_end = 0, worst_label = 0;
     float worst = -1;
@@ -259,40 +259,40 @@ static void take_neural(const struct sr_signal_set *set, const struct sr_signal_
         worst_end = end;
     }
     float risk = sr_risk_gathered(&all);
-    if (all.n == 0 || risk <= reading->neural)
+    if (all.n == 0 || risk <= assessment->neural)
         return;
-    reading->neural = risk;
-    reading->label = worst_label;
-    reading->start = worst_start;
-    reading->end = worst_end;
-    reading->disguise = 0;
+    assessment->neural = risk;
+    assessment->label = worst_label;
+    assessment->start = worst_start;
+    assessment->end = worst_end;
+    assessment->disguise = 0;
     if (joined)
-        place_in_text(reading, worst_start, worst_end);
+        place_in_text(assessment, worst_start, worst_end);
 }
 
 /* What both tiers say of a turn; the neural classifier alone is taken at its word. The place is that of the
  * tier that is surer of an attack. */
-static void mix(const struct sr_signal_set *set, struct reading *reading)
+static void mix(const struct sr_signal_set *set, struct assessment *assessment)
 {
-    struct sr_signal_finding *find = &reading->find;
-    if (reading->neural < 0)
+    struct sr_signal_finding *find = &assessment->find;
+    if (assessment->neural < 0)
         return;
     float linear = set->reader ? find->confidence : 0;
-    float a[2] = {1 - reading->neural, reading->neural}, b[2] = {1 - linear, linear};
+    float a[2] = {1 - assessment->neural, assessment->neural}, b[2] = {1 - linear, linear};
     if (set->reader)
         sr_fusion_mix(&set->fusion, a, b, 2, a);
-    if (reading->unread && a[1] < linear)
+    if (assessment->unread && a[1] < linear)
         return;
-    if (!set->reader || reading->neural > linear) {
-        find->start = reading->start;
-        find->end = reading->end;
-        find->disguise = reading->disguise;
-        find->type = set->reader ? find->type : reading->label;
+    if (!set->reader || assessment->neural > linear) {
+        find->start = assessment->start;
+        find->end = assessment->end;
+        find->disguise = assessment->disguise;
+        find->type = set->reader ? find->type : assessment->label;
     }
     find->confidence = a[1];
 }
 
-static int write_result(const struct sr_signal_set *set, const struct reading *readings, size_t n,
+static int write_result(const struct sr_signal_set *set, const struct assessment *assessments, size_t n,
                         struct sr_arena *arena, struct sr_signal_result *result)
 {
     struct sr_signal_finding all = {0}, current = {0};
@@ -301,10 +301,10 @@ static int write_result(const struct sr_signal_set *set, const struct reading *r
     if (!result->hits || !kept)
         return SR_ENOMEM;
     for (size_t i = 0; i < n; i++) {
-        if (readings[i].find.confidence > all.confidence)
-            all = readings[i].find;
-        if (readings[i].current && readings[i].find.confidence > current.confidence)
-            current = readings[i].find;
+        if (assessments[i].find.confidence > all.confidence)
+            all = assessments[i].find;
+        if (assessments[i].current && assessments[i].find.confidence > current.confidence)
+            current = assessments[i].find;
     }
     for (size_t i = 0; i < set->n; i++) {
         const struct sr_config_jailbreak *rule = &set->rules[i];
@@ -320,47 +320,47 @@ static int write_result(const struct sr_signal_set *set, const struct reading *r
     return SR_OK;
 }
 
-/* How much of a turn has been judged whose views were read in its stead. */
-static size_t judged_instead(const struct sr_signal_question *question)
+/* How much was read of a turn whose views are read in its place. */
+static size_t read_instead(const struct sr_signal_question *question)
 {
-    const struct reading *reading = question->about;
+    const struct assessment *assessment = question->about;
     size_t read = question->status == SR_OK ? sr_neural_scope(question->result).read_bytes : 0;
-    return sr_signal_question_is_whole(question) || read > reading->instead ? reading->instead : read;
+    return sr_signal_question_is_whole(question) || read > assessment->instead ? assessment->instead : read;
 }
 
 /* The neural classifier has read: its risks join the linear ones. */
 static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
                   struct sr_signal_question *questions, size_t n)
 {
-    struct reading *readings = n ? questions[0].about : NULL;
+    struct assessment *assessments = n ? questions[0].about : NULL;
     size_t used = 0;
     bool answered = false;
     for (size_t i = 0; i < n; i++) {
-        struct reading *reading = questions[i].about;
-        used = (size_t)(reading - readings) + 1;
+        struct assessment *assessment = questions[i].about;
+        used = (size_t)(assessment - assessments) + 1;
         if (!set->reader && sr_signal_question_is_late(&questions[i]))
             return SR_ETIMEOUT;
         if (questions[i].status == SR_OK)
             take_neural(set, &questions[i], questions[i].extra);
         else if (!set->reader)
             return questions[i].status;
-        if (reading->instead)
-            task->result->neural_bytes += judged_instead(&questions[i]);
-        reading->unread |= !sr_signal_question_is_whole(&questions[i]);
+        if (assessment->instead)
+            task->result->neural_bytes += read_instead(&questions[i]);
+        assessment->unread |= !sr_signal_question_is_whole(&questions[i]);
         answered |= questions[i].status == SR_OK;
     }
     for (size_t i = 0; i < used; i++)
-        mix(set, &readings[i]);
+        mix(set, &assessments[i]);
     if (!set->reader)
         task->result->scanned_bytes = task->result->neural_bytes;
     task->result->tier = !set->reader ? "neural" : answered ? "linear+neural" : "linear";
-    return write_result(set, readings, used, task->arena, task->result);
+    return write_result(set, assessments, used, task->arena, task->result);
 }
 
 /* Reads what the linear tier can say at once, and prepares the questions to the neural classifier. */
 static int read_turns(const struct sr_signal_set *set, const struct turns *turns, struct sr_signal_task *task,
-                      struct reading *readings, size_t *n_readings, struct sr_signal_question *questions,
-                      size_t *n_questions)
+                      struct assessment *assessments, size_t *n_assessments,
+                      struct sr_signal_question *questions, size_t *n_questions)
 {
     struct sr_signal_result *result = task->result;
     int rc = SR_OK;
@@ -370,22 +370,24 @@ static int read_turns(const struct sr_signal_set *set, const struct turns *turns
         result->all_bytes += turn->text.n;
         if ((!set->history && !turn->current) || turn->text.n == 0)
             continue;
-        struct reading *reading = &readings[(*n_readings)++];
-        *reading = (struct reading){.find = {.turn = (uint32_t)i}, .current = turn->current, .neural = -1};
+        struct assessment *assessment = &assessments[(*n_assessments)++];
+        *assessment =
+            (struct assessment){.find = {.turn = (uint32_t)i}, .current = turn->current, .neural = -1};
         if (set->reader)
-            rc = read_linear(set, turn->text, turns->tenant, &reading->find, result);
+            rc = read_linear(set, turn->text, turns->tenant, &assessment->find, result);
         if (rc == SR_OK && set->neural)
-            rc = join_views(reading, turn->text, task->arena, &undisguised);
+            rc = join_views(assessment, turn->text, task->arena, &undisguised);
         result->scanned_bytes += turn->text.n;
         if (!set->neural)
             continue;
-        if (stand_for(reading, turn->text))
-            reading->instead = turn->text.n;
+        if (stand_for(assessment, turn->text))
+            assessment->instead = turn->text.n;
         else
-            questions[(*n_questions)++] = (struct sr_signal_question){.text = turn->text, .about = reading};
+            questions[(*n_questions)++] =
+                (struct sr_signal_question){.text = turn->text, .about = assessment};
         if (undisguised.n)
             questions[(*n_questions)++] =
-                (struct sr_signal_question){.text = undisguised, .about = reading, .extra = true};
+                (struct sr_signal_question){.text = undisguised, .about = assessment, .extra = true};
     }
     return rc;
 }
@@ -394,17 +396,17 @@ static int jailbreak_start(const struct sr_signal_set *set, struct sr_signal_tas
 {
     struct sr_signal_turn whole;
     struct turns turns = turns_of(task->input, &whole);
-    size_t n_readings = 0, n_questions = 0;
-    struct reading *readings = sr_arena_calloc(task->arena, turns.n + 1, sizeof *readings);
+    size_t n_assessments = 0, n_questions = 0;
+    struct assessment *assessments = sr_arena_calloc(task->arena, turns.n + 1, sizeof *assessments);
     struct sr_signal_question *questions = sr_arena_calloc(task->arena, 2 * turns.n + 1, sizeof *questions);
-    if (!readings || !questions)
+    if (!assessments || !questions)
         return SR_ENOMEM;
-    int rc = read_turns(set, &turns, task, readings, &n_readings, questions, &n_questions);
+    int rc = read_turns(set, &turns, task, assessments, &n_assessments, questions, &n_questions);
     if (rc)
         return rc;
     if (n_questions && set->reader) {
         task->result->tier = sr_jailbreak_tier(set->reader);
-        rc = write_result(set, readings, n_readings, task->arena, task->result);
+        rc = write_result(set, assessments, n_assessments, task->arena, task->result);
         if (rc)
             return rc;
         sr_signal_offer_partial(task);
@@ -412,7 +414,7 @@ static int jailbreak_start(const struct sr_signal_set *set, struct sr_signal_tas
     if (n_questions)
         return sr_signal_ask(set, task, set->neural, turns.tenant, questions, n_questions, finish);
     task->result->tier = set->reader ? sr_jailbreak_tier(set->reader) : "neural";
-    return write_result(set, readings, n_readings, task->arena, task->result);
+    return write_result(set, assessments, n_assessments, task->arena, task->result);
 }
 
 static bool jailbreak_may_be_late(const struct sr_signal_set *set)
@@ -423,13 +425,13 @@ static bool jailbreak_may_be_late(const struct sr_signal_set *set)
 static int jailbreak_foresee(const struct sr_signal_set *set, const struct sr_signal_turn *turn,
                              struct sr_arena *arena, struct sr_signal_foreseen *out)
 {
-    struct reading reading = {.neural = -1};
+    struct assessment assessment = {.neural = -1};
     int rc = SR_OK;
     *out = (struct sr_signal_foreseen){.neural = set->neural, .texts = {turn->text}};
     out->n = set->neural && (set->history || turn->role == SR_ROLE_USER);
     if (out->n && arena)
-        rc = join_views(&reading, turn->text, arena, &out->texts[1]);
-    if (stand_for(&reading, turn->text))
+        rc = join_views(&assessment, turn->text, arena, &out->texts[1]);
+    if (stand_for(&assessment, turn->text))
         out->texts[0] = out->texts[1];
     else
         out->n += out->texts[1].n > 0;
