@@ -4,9 +4,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-/* What is also answered by itself, without routing. */
-#define READ_ALONE (1u << SR_SIGNAL_DOMAIN | 1u << SR_SIGNAL_JAILBREAK | 1u << SR_SIGNAL_PII)
-
 /* Targets and headers of the largest configuration that is still sensible. */
 #define ENGINE_ARENA_MAX ((size_t)64 << 20)
 
@@ -184,7 +181,7 @@ static int readers_prepare(struct sr_router *router, struct sr_model_store *mode
     if (!models && !answers)
         return SR_OK;
     int rc = sr_readers_new(&router->readers, router->config, models, SR_READERS_SHIPPED,
-                            models ? READ_ALONE : 1u << SR_SIGNAL_JAILBREAK, err);
+                            models ? sr_readers_types() : 1u << SR_SIGNAL_JAILBREAK, err);
     const char *why = rc || !answers ? NULL : sr_readers_missing(router->readers, SR_SIGNAL_JAILBREAK);
     return why ? sr_err_set(err, SR_EUNSUPPORTED, "plugin `response_jailbreak`: %s", why) : rc;
 }

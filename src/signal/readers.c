@@ -8,10 +8,7 @@
 
 struct sr_readers {
     const struct sr_config *base; /* a reference; NULL when the configuration was built by hand */
-    struct sr_config config;      /* the same with the rules below alone */
-    struct sr_config_domain domain;
-    struct sr_config_jailbreak jailbreak;
-    struct sr_config_pii pii;
+    struct sr_config config;      /* the same with one rule of the type that is opened */
     struct sr_model_store *own_models;
     struct sr_signals *signals[SR_SIGNAL_TYPES];
     struct sr_reader_info info[SR_SIGNAL_TYPES];
@@ -19,20 +16,22 @@ struct sr_readers {
     char *where[SR_SIGNAL_TYPES];
 };
 
-static void make_rules(struct sr_readers *readers)
+static void clear_rules(struct sr_config *config)
 {
-    struct sr_config *config = &readers->config;
-    readers->domain = (struct sr_config_domain){.name = "any"};
-    readers->jailbreak = (struct sr_config_jailbreak){.name = "any", .threshold = 1, .include_history = true};
-    readers->pii = (struct sr_config_pii){.name = "any", .threshold = 1, .include_history = true};
     config->ref = NULL;
     config->n_keywords = config->n_contexts = config->n_languages = config->n_structures = 0;
     config->n_embeddings = config->n_decisions = config->n_domains = config->n_jailbreaks = config->n_piis =
         0;
     config->global.n_policies = 0;
-    config->domains = &readers->domain;
-    config->jailbreaks = &readers->jailbreak;
-    config->piis = &readers->pii;
+}
+
+unsigned sr_readers_types(void)
+{
+    unsigned types = 0;
+    for (int type = 0; type < SR_SIGNAL_TYPES; type++)
+        if (sr_signal_registry[type]->alone)
+            types |= 1u << type;
+    return types;
 }
 
 /* Who answers is seen by asking; the first question also touches what a model has on disk. */
@@ -50,13 +49,10 @@ static void look(struct sr_readers *readers, enum sr_signal_type type)
 /* Which model of the user's own answers; "" where none does. */
 static int find_model(struct sr_readers *readers, enum sr_signal_type type)
 {
-    const struct sr_config_global *global = &readers->config.global;
-    const char *task = type == SR_SIGNAL_DOMAIN ? "domain" : type == SR_SIGNAL_PII ? "pii" : "jailbreak";
-    const char *named = type == SR_SIGNAL_DOMAIN ? global->domain_model
-                        : type == SR_SIGNAL_PII  ? global->pii_model
-                                                 : global->jailbreak_model;
+    const struct sr_signal_ops *ops = sr_signal_registry[type];
     char path[SR_LOCATE_MAX];
-    if (sr_signal_find_model(&readers->config, task, named, path, NULL) != SR_OK)
+    if (sr_signal_find_model(&readers->config, ops->name, ops->named_model(&readers->config), path, NULL) !=
+        SR_OK)
         path[0] = '\0';
     readers->where[type] = sr_mem_dup(path, strlen(path));
     return readers->where[type] ? SR_OK : SR_ENOMEM;
@@ -66,9 +62,8 @@ static int open_type(struct sr_readers *readers, enum sr_signal_type type, struc
 {
     struct sr_config *config = &readers->config;
     struct sr_err why = {0};
-    config->n_domains = type == SR_SIGNAL_DOMAIN;
-    config->n_jailbreaks = type == SR_SIGNAL_JAILBREAK;
-    config->n_piis = type == SR_SIGNAL_PII;
+    clear_rules(config);
+    sr_signal_registry[type]->alone(config);
     int rc = find_model(readers, type);
     if (rc)
         return rc;
@@ -90,13 +85,13 @@ int sr_readers_new(struct sr_readers **out, const struct sr_config *config, stru
         return sr_err_set(err, SR_ENOMEM, "out of memory");
     readers->base = config->ref ? sr_config_ref(config) : NULL;
     readers->config = *config;
-    make_rules(readers);
+    clear_rules(&readers->config);
     if (tier == SR_READERS_LINEAR)
         readers->config.global.inference.ask_below = 0;
     readers->config.global.inference.alone = tier == SR_READERS_NEURAL;
     int rc = models ? SR_OK : sr_model_store_new(&readers->own_models, NULL);
     for (int type = 0; rc == SR_OK && type < SR_SIGNAL_TYPES; type++)
-        if (types >> type & 1)
+        if (types & sr_readers_types() & 1u << type)
             rc = open_type(readers, (enum sr_signal_type)type, models ? models : readers->own_models);
     if (rc) {
         sr_readers_free(readers);

@@ -17,6 +17,9 @@ enum sr_readers_tier {
 
 struct sr_readers;
 
+/* The types that can be read alone: bits 1 << enum sr_signal_type. */
+unsigned sr_readers_types(void);
+
 /* Opens what can be opened of the types in `types` (bits 1 << enum sr_signal_type); keeps a reference of
  * `config` (of one built by hand its strings, which must outlive it). With `models` NULL models are opened
  * anew. SR_ENOMEM. */

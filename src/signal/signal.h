@@ -212,6 +212,11 @@ struct sr_signal_ops {
      */
     int (*foresee)(const struct sr_signal_set *set, const struct sr_signal_turn *turn, struct sr_arena *arena,
                    struct sr_signal_foreseen *out);
+    /* Optional, both or none: for texts that are read alone (signal/readers.h). `alone` gives a configuration
+     * without rules one rule of this type, which is called "any"; `named_model` is the model of the user's
+     * own that the configuration names for the type: NULL or "" for none. */
+    void (*alone)(struct sr_config *config);
+    const char *(*named_model)(const struct sr_config *config);
 };
 
 /* The registry: one array, indexed by enum sr_signal_type. */

@@ -438,6 +438,18 @@ static int jailbreak_foresee(const struct sr_signal_set *set, const struct sr_si
     return rc;
 }
 
+static void jailbreak_alone(struct sr_config *config)
+{
+    static struct sr_config_jailbreak any = {.name = "any", .threshold = 1, .include_history = true};
+    config->jailbreaks = &any;
+    config->n_jailbreaks = 1;
+}
+
+static const char *jailbreak_named_model(const struct sr_config *config)
+{
+    return config->global.jailbreak_model;
+}
+
 const struct sr_signal_ops sr_signal_jailbreak = {
     .name = TASK,
     .header = "x-vsr-matched-jailbreak",
@@ -451,4 +463,6 @@ const struct sr_signal_ops sr_signal_jailbreak = {
     .start = jailbreak_start,
     .may_be_late = jailbreak_may_be_late,
     .foresee = jailbreak_foresee,
+    .alone = jailbreak_alone,
+    .named_model = jailbreak_named_model,
 };

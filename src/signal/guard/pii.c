@@ -309,6 +309,18 @@ static int pii_foresee(const struct sr_signal_set *set, const struct sr_signal_t
     return SR_OK;
 }
 
+static void pii_alone(struct sr_config *config)
+{
+    static struct sr_config_pii any = {.name = "any", .threshold = 1, .include_history = true};
+    config->piis = &any;
+    config->n_piis = 1;
+}
+
+static const char *pii_named_model(const struct sr_config *config)
+{
+    return config->global.pii_model;
+}
+
 const struct sr_signal_ops sr_signal_pii = {
     .name = TASK,
     .header = "x-vsr-matched-pii",
@@ -322,4 +334,6 @@ const struct sr_signal_ops sr_signal_pii = {
     .start = pii_start,
     .may_be_late = pii_may_be_late,
     .foresee = pii_foresee,
+    .alone = pii_alone,
+    .named_model = pii_named_model,
 };

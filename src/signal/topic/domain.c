@@ -294,6 +294,18 @@ static int domain_foresee(const struct sr_signal_set *set, const struct sr_signa
     return SR_OK;
 }
 
+static void domain_alone(struct sr_config *config)
+{
+    static struct sr_config_domain any = {.name = "any"};
+    config->domains = &any;
+    config->n_domains = 1;
+}
+
+static const char *domain_named_model(const struct sr_config *config)
+{
+    return config->global.domain_model;
+}
+
 const struct sr_signal_ops sr_signal_domain = {
     .name = "domain",
     .header = "x-vsr-matched-domains",
@@ -308,4 +320,6 @@ const struct sr_signal_ops sr_signal_domain = {
     .start = domain_start,
     .may_be_late = domain_may_be_late,
     .foresee = domain_foresee,
+    .alone = domain_alone,
+    .named_model = domain_named_model,
 };
