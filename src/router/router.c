@@ -1,11 +1,11 @@
-/* Builds the engine: everything that can be worked out once per configuration is worked out here. */
+/* Builds the router: everything that can be worked out once per configuration is worked out here. */
 #include "router/router.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
 
 /* Targets and headers of the largest configuration that is still sensible. */
-#define ENGINE_ARENA_MAX ((size_t)64 << 20)
+#define ROUTER_ARENA_MAX ((size_t)64 << 20)
 
 /* Hosts whose API has `reasoning_effort` at the top level; others take it inside chat_template_kwargs. */
 static const char *const effort_hosts[] = {"api.openai.com", "api.deepseek.com", "openrouter.ai"};
@@ -225,7 +225,7 @@ int sr_router_new(struct sr_router **out, const struct sr_config *config, struct
         return sr_err_set(err, SR_ENOMEM, "out of memory");
     }
     sr_ref_init(&router->ref);
-    sr_arena_init(&router->arena, ENGINE_ARENA_MAX);
+    sr_arena_init(&router->arena, ROUTER_ARENA_MAX);
     router->config = config;
     router->created = sr_clock_wall_ns() / SR_NS_PER_S;
     router->max_body = config->global.gateway.max_body_bytes;

@@ -1,8 +1,8 @@
 /*
- * The engine: one configuration made ready to route, immutable and reference-counted.
+ * The router: one configuration made ready to route, immutable and reference-counted.
  *
  * Holds the configuration snapshot, its signals, the compiled plan, the path tables of the dialects and, for
- * each model, its targets with their request headers. A reload builds a new engine beside the old one; an
+ * each model, its targets with their request headers. A reload builds a new router beside the old one; an
  * exchange keeps the one it started with.
  */
 #ifndef SR_ROUTER_ROUTER_H
@@ -35,7 +35,7 @@ struct sr_router {
                                 an attack or private data at once; NULL: nothing */
     const uint32_t *may_see; /* for each model a mask over enum sr_entity_type; NULL: all may see all */
     struct sr_dialect_paths *paths;
-    struct sr_readers *readers;     /* of a runtime's engine, or where answers are read; elsewhere NULL */
+    struct sr_readers *readers;     /* of a runtime's router, or where answers are read; elsewhere NULL */
     struct sr_router_model *models; /* one per model of the configuration */
     uint64_t created;               /* seconds since 1970 */
     size_t max_body;                /* bytes of a request body; over it 413 */

@@ -1,7 +1,7 @@
 /*
  * sr_runtime: opens and reloads configurations, and holds what outlives them.
  *
- * The engine's pointer is read and swapped under one short lock; nothing slow happens while it is held.
+ * The router's pointer is read and swapped under one short lock; nothing slow happens while it is held.
  */
 #include "router/runtime.h"
 

@@ -1,5 +1,5 @@
 /*
- * The process-wide state behind sr_runtime: the current engine, worker threads, metrics, the access log.
+ * The process-wide state behind sr_runtime: the current router, worker threads, metrics, the access log.
  *
  * What the program's own doors need besides the public interface is here: the configuration's limits and the
  * metrics table. Thread-safe throughout.

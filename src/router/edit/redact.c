@@ -1,4 +1,4 @@
-/* Finds the strings of the body that a find lies in, and gives its bytes a placeholder. */
+/* Finds the strings of the body that a finding lies in, and gives its bytes a placeholder. */
 #include "base/hash.h"
 #include "router/edit/kinds.h"
 
@@ -10,14 +10,14 @@ struct table {
     uint32_t numbers[SR_ENTITY_TYPES];
 };
 
-static int table_new(struct table *table, struct sr_redaction *out, size_t finds, struct sr_arena *arena)
+static int table_new(struct table *table, struct sr_redaction *out, size_t findings, struct sr_arena *arena)
 {
     size_t size = 16;
-    while (size < finds * 2)
+    while (size < findings * 2)
         size *= 2;
     *table = (struct table){.out = out, .mask = size - 1};
     table->slots = sr_arena_calloc(arena, size, sizeof *table->slots);
-    out->items = sr_arena_calloc(arena, finds + 1, sizeof *out->items);
+    out->items = sr_arena_calloc(arena, findings + 1, sizeof *out->items);
     return table->slots && out->items ? SR_OK : SR_ENOMEM;
 }
 
@@ -51,37 +51,37 @@ static bool is_bare(struct sr_bytes text, size_t start, size_t end)
 }
 
 static struct sr_bytes written(struct sr_edit *edit, const struct sr_turn_piece *piece,
-                               const struct sr_signal_finding *find, struct sr_bytes placeholder)
+                               const struct sr_signal_finding *finding, struct sr_bytes placeholder)
 {
-    struct sr_bytes text = edit->in->turns->items[find->turn].text;
+    struct sr_bytes text = edit->in->turns->items[finding->turn].text;
     struct sr_bytes inside = sr_bytes_of(text.p + piece->start, piece->end - piece->start);
     bool call = edit->doc->spans[piece->span].id == SR_AT_MESSAGE_TEXT;
-    if (!call || find->start < piece->start || find->end > piece->end ||
-        !is_bare(inside, find->start - piece->start, find->end - piece->start))
+    if (!call || finding->start < piece->start || finding->end > piece->end ||
+        !is_bare(inside, finding->start - piece->start, finding->end - piece->start))
         return placeholder;
     return sr_bytes_str(sr_arena_printf(edit->arena, "\\\"%s\\\"", placeholder.p));
 }
 
-/* Edits every piece that the find lies in: the first gets the placeholder, the others lose their part. */
-static int redact(struct sr_edit *edit, const struct sr_signal_finding *find, size_t *piece,
+/* Edits every piece that the finding lies in: the first gets the placeholder, the others lose their part. */
+static int redact(struct sr_edit *edit, const struct sr_signal_finding *finding, size_t *piece,
                   struct sr_bytes placeholder)
 {
     const struct sr_turns *turns = edit->in->turns;
     bool first = true;
     while (*piece < turns->n_pieces &&
-           (turns->pieces[*piece].turn < find->turn ||
-            (turns->pieces[*piece].turn == find->turn && turns->pieces[*piece].end <= find->start)))
+           (turns->pieces[*piece].turn < finding->turn ||
+            (turns->pieces[*piece].turn == finding->turn && turns->pieces[*piece].end <= finding->start)))
         ++*piece;
     for (size_t i = *piece; i < turns->n_pieces; i++) {
         const struct sr_turn_piece *p = &turns->pieces[i];
-        size_t start = find->start > p->start ? find->start : p->start;
-        size_t end = find->end < p->end ? find->end : p->end, from, to;
-        if (p->turn != find->turn || p->start >= find->end)
+        size_t start = finding->start > p->start ? finding->start : p->start;
+        size_t end = finding->end < p->end ? finding->end : p->end, from, to;
+        if (p->turn != finding->turn || p->start >= finding->end)
             break;
         if (start >= end)
             continue;
         sr_turns_place(edit->doc, p, start, end, &from, &to);
-        struct sr_bytes text = first ? written(edit, p, find, placeholder) : SR_LIT("");
+        struct sr_bytes text = first ? written(edit, p, finding, placeholder) : SR_LIT("");
         int rc = text.p && text.n + !first ? sr_edits_range(edit->list, from, to, text) : SR_ENOMEM;
         if (rc)
             return rc;
@@ -119,11 +119,11 @@ int sr_edit_redact(struct sr_edit *edit)
         return SR_OK;
     int rc = table_new(&table, redaction, in->n_redactions, edit->arena);
     for (size_t i = 0; !rc && i < in->n_redactions; i++) {
-        const struct sr_signal_finding *find = &in->redactions[i];
-        struct sr_bytes text = in->turns->items[find->turn].text;
-        struct sr_bytes value = sr_bytes_of(text.p + find->start, find->end - find->start);
-        const struct sr_redacted *entry = entry_of(&table, find->type, value, edit->arena);
-        rc = entry ? redact(edit, find, &piece, entry->placeholder) : SR_ENOMEM;
+        const struct sr_signal_finding *finding = &in->redactions[i];
+        struct sr_bytes text = in->turns->items[finding->turn].text;
+        struct sr_bytes value = sr_bytes_of(text.p + finding->start, finding->end - finding->start);
+        const struct sr_redacted *entry = entry_of(&table, finding->type, value, edit->arena);
+        rc = entry ? redact(edit, finding, &piece, entry->placeholder) : SR_ENOMEM;
     }
     return rc ? rc : sort_by_type(redaction, edit->arena);
 }

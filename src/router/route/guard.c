@@ -78,11 +78,11 @@ static void note_leaves(struct sr_guard *guard, const struct sr_config_rule *rul
         note_attack(guard, result, (size_t)index);
 }
 
-static bool counts(const struct sr_guard *guard, const struct sr_signal_finding *find)
+static bool counts(const struct sr_guard *guard, const struct sr_signal_finding *finding)
 {
     const struct sr_config *config = guard->in.router->config;
     for (size_t i = 0; i < config->n_piis; i++)
-        if ((!guard->rules || guard->rules[i]) && sr_signal_pii_counts(&config->piis[i], find))
+        if ((!guard->rules || guard->rules[i]) && sr_signal_pii_counts(&config->piis[i], finding))
             return true;
     return false;
 }
@@ -145,9 +145,9 @@ static uint32_t sent_types(const struct sr_guard *guard)
     bool redacts = sr_guard_action(guard) == SR_GUARD_REDACT;
     uint32_t types = 0;
     for (size_t i = 0; i < result->n_finds; i++) {
-        const struct sr_signal_finding *find = &result->finds[i];
-        if (find->confidence >= threshold && !(redacts && counts(guard, find)))
-            types |= UINT32_C(1) << find->type;
+        const struct sr_signal_finding *finding = &result->finds[i];
+        if (finding->confidence >= threshold && !(redacts && counts(guard, finding)))
+            types |= UINT32_C(1) << finding->type;
     }
     return types;
 }

@@ -234,7 +234,7 @@ static int ready_env(struct sr_routing *r, struct sr_signal_env *env)
     return SR_OK;
 }
 
-static int prepare(struct sr_routing *r, struct sr_signal_brief *early)
+static int prepare(struct sr_routing *r, struct sr_signal_brief *prefetched)
 {
     uint64_t total;
     struct sr_signal_env env;
@@ -244,10 +244,10 @@ static int prepare(struct sr_routing *r, struct sr_signal_brief *early)
     if (text.p)
         r->input = sr_signal_input_new(text, total);
     if (!r->input) {
-        sr_signal_brief_free(early);
+        sr_signal_brief_free(prefetched);
         return SR_ENOMEM;
     }
-    int rc = sr_signal_input_shorten(r->input, in->router->signals, early);
+    int rc = sr_signal_input_shorten(r->input, in->router->signals, prefetched);
     if (!rc)
         rc = sr_guard_begin(&r->guard, &guards, in->doc, in->tenant, r->input);
     if (!rc)
@@ -255,12 +255,13 @@ static int prepare(struct sr_routing *r, struct sr_signal_brief *early)
     return rc ? rc : sr_signal_run_new(&r->run, in->router->signals, r->input, env, in->arena);
 }
 
-int sr_routing_start(struct sr_routing *r, const struct sr_routing_inputs *in, struct sr_signal_brief *early)
+int sr_routing_start(struct sr_routing *r, const struct sr_routing_inputs *in,
+                     struct sr_signal_brief *prefetched)
 {
     r->in = *in;
     r->plan = in->automatic ? in->router->plan : in->router->named;
     r->phase = guards_of(r) ? SR_PHASE_GUARD : in->automatic ? SR_PHASE_ROUTE : SR_PHASE_POLICY;
-    return prepare(r, early) ? SR_ENOMEM : advance(r);
+    return prepare(r, prefetched) ? SR_ENOMEM : advance(r);
 }
 
 void sr_routing_deadline(struct sr_routing *r)

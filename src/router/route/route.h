@@ -62,11 +62,11 @@ void sr_routing_skip(struct sr_routing *routing, const struct sr_config *config)
  * the model is named (-1, not automatic) those that it needs whatever it names. */
 uint32_t sr_routing_foreseen(const struct sr_router *router, bool automatic, int model);
 
-/* Begins. `early` is what was read of the text while it arrived; taken over, NULL is allowed. What the inputs
- * point to must outlive the routing. SR_OK: decided. SR_AGAIN: signals are in progress. SR_ENOMEM: nothing is
- * decided. */
+/* Begins. `prefetched` is what was read of the text while it arrived; taken over, NULL is allowed. What the
+ * inputs point to must outlive the routing. SR_OK: decided. SR_AGAIN: signals are in progress. SR_ENOMEM:
+ * nothing is decided. */
 int sr_routing_start(struct sr_routing *routing, const struct sr_routing_inputs *in,
-                     struct sr_signal_brief *early) SR_WARN_UNUSED;
+                     struct sr_signal_brief *prefetched) SR_WARN_UNUSED;
 
 /* After SR_AGAIN: the deadline has passed. Decides with what is known. */
 void sr_routing_deadline(struct sr_routing *routing);
