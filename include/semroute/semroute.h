@@ -126,7 +126,7 @@ struct sr_exchange_env {
     /** Owner's thread: the verdict is there. Never called after sr_exchange_end. */
     void (*ready)(void *ctx, sr_exchange *exchange);
     void *ctx; /**< first argument of the functions */
-    /** Owner's thread: sr_exchange_answer_next has something to say. Never called after sr_exchange_end.
+    /** Owner's thread: sr_exchange_answer_next has a step. Never called after sr_exchange_end.
      * NULL: stages that read answers work inside of sr_exchange_answer_body, which then never returns
      * SR_ANSWER_WAIT. */
     void (*answer_ready)(void *ctx, sr_exchange *exchange);

@@ -13,7 +13,7 @@
 
 enum sr_exit {
     SR_EXIT_DONE = 0,
-    SR_EXIT_NO = 1,    /* the input says no: a wrong configuration, a request that was refused */
+    SR_EXIT_NO = 1,    /* input rejected: a wrong configuration, a request that was refused */
     SR_EXIT_USAGE = 2, /* the command line is wrong */
     SR_EXIT_BROKE = 3, /* the program could not do its work: no memory, no file, a port that is taken */
 };
@@ -33,7 +33,7 @@ int sr_cmd_misuse(const struct sr_usage *usage, const char *fmt, ...) SR_PRINTF(
  * SR_ENOMEM with a message that names the file. */
 int sr_cmd_read(const char *path, struct sr_buf *out, struct sr_err *err) SR_WARN_UNUSED;
 
-/* Writes `text` to standard output. False when that failed (a full disk, a reader who left). */
+/* Writes `text` to standard output. False when that failed (a full disk, a closed pipe). */
 bool sr_cmd_put(struct sr_bytes text);
 
 /* Prints each problem as FILE:LINE:COLUMN: severity: message, as editors expect it. */

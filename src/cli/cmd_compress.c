@@ -1,5 +1,5 @@
 /*
- * semroute compress: the sentences of a text that say most, within a budget of tokens.
+ * semroute compress: the most informative sentences of a text within a budget of tokens.
  */
 #include "cli/cmd.h"
 

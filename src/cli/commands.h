@@ -19,7 +19,7 @@ extern const size_t sr_n_commands;
 /* NULL when there is no such command. */
 const struct sr_command *sr_command_find(const char *name);
 
-/* Says on standard error that there is no such command and which one is near; returns SR_EXIT_USAGE. */
+/* Prints to standard error that there is no such command, and the nearest one; returns SR_EXIT_USAGE. */
 int sr_command_unknown(const char *name);
 
 /* The overview: every command with one line. */

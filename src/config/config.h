@@ -2,7 +2,7 @@
  * The configuration as plain data: what a `version: v0.3` file says, checked and with defaults filled in.
  *
  * A snapshot is immutable and reference-counted; every pointer in it lives as long as the snapshot.
- * Loading is in config/load.h; what the values mean is the business of the layers above.
+ * Loading is in config/load.h; the layers above interpret the values.
  * Strings are NUL-terminated and never NULL (empty when absent) unless said otherwise.
  */
 #ifndef SR_CONFIG_CONFIG_H
@@ -78,7 +78,7 @@ struct sr_config_backend {
 /* providers.models[] */
 struct sr_config_model {
     const char *name;
-    const char *provider_model_id; /* the name that the upstream uses; equals name unless told */
+    const char *provider_model_id; /* the name that the upstream uses; equals name unless set */
     int family;                    /* index in families, -1 = none */
     struct {
         const char *currency; /* "USD" */
@@ -169,7 +169,7 @@ struct sr_config_pii {
     double threshold;
     struct sr_strings types_allowed;
     struct sr_name_values type_thresholds;
-    double thresholds[SR_ENTITY_TYPES]; /* `threshold` unless type_thresholds says otherwise */
+    double thresholds[SR_ENTITY_TYPES]; /* `threshold` unless type_thresholds overrides it */
     uint32_t allowed;
     bool include_history;
 };
@@ -222,7 +222,7 @@ struct sr_config_rule {
 struct sr_config_model_ref {
     int model; /* index in models */
     const char *lora_name;
-    bool use_reasoning, says_reasoning; /* what it says, and whether it says anything */
+    bool use_reasoning, says_reasoning; /* its value, and whether it is set */
     const char *reasoning_effort;       /* empty = default */
     const char *reasoning_description;
 };
@@ -232,7 +232,7 @@ enum sr_prompt_mode { SR_PROMPT_INSERT, SR_PROMPT_REPLACE };
 /* What a guard does with a request that its decision matches. */
 enum sr_guard_action {
     SR_GUARD_ALLOW,  /* lets it pass, and no later guard is asked */
-    SR_GUARD_FLAG,   /* lets it pass and says so in the answer's headers */
+    SR_GUARD_FLAG,   /* forwards it and reports that in the answer's headers */
     SR_GUARD_ROUTE,  /* sends it to the decision's model */
     SR_GUARD_BLOCK,  /* answers it */
     SR_GUARD_REDACT, /* puts placeholders in the place of private data */
@@ -273,7 +273,7 @@ struct sr_config_plugins {
         enum sr_guard_action action;
         bool restore;        /* redact: the answer gets the values back */
         int status;          /* block: 403, or 200 for a completion that was filtered */
-        const char *message; /* block: "" = one that says what was found */
+        const char *message; /* block: "" = a text that names the findings */
     } guard;
     struct {
         bool set;
@@ -316,7 +316,7 @@ struct sr_config_gateway {
     } upstream;
 };
 
-/* global.semroute.extproc, and what global.router says of Envoy's streams. */
+/* global.semroute.extproc, and global.router's settings of Envoy's streams. */
 struct sr_config_extproc {
     bool clear_route_cache;     /* true: Envoy chooses its route again after a verdict */
     bool streamed_body;         /* true: requests whose body comes in chunks are routed */
@@ -339,7 +339,7 @@ struct sr_config_compression {
     const char *profile;            /* "default" */
     int max_tokens;                 /* 512; 0 = off */
     size_t min_length;              /* bytes */
-    struct sr_strings skip_signals; /* types that read the original besides those that always do */
+    struct sr_strings skip_signals; /* types that read the original in addition to those that always do */
     double textrank, position, tfidf, novelty;
     double depth;
     int first, last;

@@ -6,8 +6,8 @@
  * Router has and this program has not are named as such. `lenient` turns unknown and unsupported keys into
  * warnings.
  * ${NAME} and ${NAME:-default} inside a value are replaced from the environment after the YAML was parsed, so
- * that places stay true and a value cannot become structure; an unset one is a problem. `$${` stands for a
- * plain `${`.
+ * that positions stay right and a value cannot become structure; an unset one is a problem. `$${` stands for
+ * a plain `${`.
  */
 #ifndef SR_CONFIG_LOAD_H
 #define SR_CONFIG_LOAD_H
@@ -17,7 +17,7 @@
 
 struct sr_load_options {
     bool lenient;
-    bool files; /* the files that it names must be readable: for who is about to use it on this machine */
+    bool files; /* the files that it names must be readable: for a process that will use it on this machine */
     /* Called once on the linked configuration, before the problems are sorted; also when it has mistakes, so
      * that all are reported at once. For checks that are not the configuration's own (probe/probe.h).
      * Optional. */

@@ -1,7 +1,7 @@
 /*
  * From signals to a decision: the compiled rule trees of a configuration. Pure: no I/O, no clock.
  *
- * Evaluation is lazy: with some signals still unknown it either settles on a decision or names the signal
+ * Evaluation is lazy: with some signals still unknown it either returns a decision or names the signal
  * types that could still change the outcome. Rules have three values (yes, no, not known yet).
  * Semantics: docs/internals/decisions.md.
  */
@@ -16,7 +16,7 @@ struct sr_plan;
  * SR_ENOENT with a message when a rule names what does not exist. */
 int sr_plan_new(struct sr_plan **out, const struct sr_config *config, struct sr_signals *signals,
                 struct sr_err *err) SR_WARN_UNUSED;
-/* The same over those decisions alone that `takes` says yes to. */
+/* The same over those decisions alone that `takes` accepts. */
 int sr_plan_new_of(struct sr_plan **out, const struct sr_config *config, struct sr_signals *signals,
                    bool (*takes)(const struct sr_config_decision *decision),
                    struct sr_err *err) SR_WARN_UNUSED;

@@ -32,7 +32,7 @@ static double score_of(const struct sr_config_domain *domain, const char *model)
     return entry ? entry->score : 1.0;
 }
 
-/* What the candidate says holds; where it says nothing, what its model's score in the domain says. */
+/* The candidate's value applies; without one, that of its model's score in the domain. */
 static bool thinks(const struct sr_config *config, const struct sr_config_domain *domain,
                    const struct sr_config_model_ref *ref)
 {

@@ -1,5 +1,5 @@
 /*
- * Where model folders are, so that every command and the server mean the same one.
+ * The search path of model folders, shared by all commands and the server.
  *
  * A name is looked for in the folders that people or packages put models in; a path stays a path. Opens
  * nothing: only asks whether a folder with a config.json, or an adapter_config.json, is there.

@@ -1,5 +1,5 @@
 /*
- * A small whole JSON document as a tree, for tools and tests of a request; never for bodies on their way.
+ * A small whole JSON document as a tree, for tools and tests; never for bodies of requests in progress.
  *
  * Opaque over jansson, which only doc.c knows. Values are borrowed from their document and live as long.
  * Of a repeated member the last one counts. Not for concurrent use.

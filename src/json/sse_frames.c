@@ -108,7 +108,7 @@ static int read_lines(struct sr_sse_frames *frames, struct sr_sse_frame *frame)
     return SR_OK;
 }
 
-/* Gives out `n` bytes of the input, behind what is held, as one frame or as a piece. */
+/* Returns `n` bytes of the input, behind what is held, as one frame or as a piece. */
 static int give(struct sr_sse_frames *frames, struct sr_bytes *in, size_t n, bool whole,
                 struct sr_sse_frame *frame)
 {

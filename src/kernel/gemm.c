@@ -1,5 +1,5 @@
 /*
- * The product of activations with packed weights: who does which tiles, and in which order.
+ * The product of activations with packed weights: the distribution of tiles over threads, and their order.
  *
  * Rows go in blocks that fit the second-level cache once they are in the form's own operand type; within a
  * block a panel of weights meets all rows before the next panel is touched. Few rows: members share the

@@ -1,4 +1,4 @@
-/* How fast this core multiplies when nothing stands in its way. */
+/* The peak rate of multiplications of this core. */
 #include "kernel/private.h"
 
 #include <time.h>

@@ -1,5 +1,5 @@
 /*
- * What the mock upstream says: requests read and answers written as bytes, without any I/O.
+ * The answers of the mock upstream: requests read and answers written as bytes, without any I/O.
  *
  * Every answer is a pure function of the request and the worker's number, so that two paths to the same
  * worker can be compared byte by byte.

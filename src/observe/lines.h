@@ -2,7 +2,7 @@
  * A sink for lines (the access log): standard output or a file, written by a thread of its own.
  *
  * The caller copies its line into a bounded queue and never waits for the disk: when the queue is full the
- * line is dropped and counted. Knows nothing of what the lines say.
+ * line is dropped and counted. Does not interpret the lines.
  */
 #ifndef SR_OBSERVE_LINES_H
 #define SR_OBSERVE_LINES_H
@@ -28,7 +28,7 @@ void sr_lines_close(struct sr_lines *lines);
  * within about 20 ms, whole, in the order of each thread. */
 void sr_lines_write(struct sr_lines *lines, struct sr_bytes line);
 
-/* Asks for the file to be opened anew by its name before the next write (log rotation). Safe in a signal
+/* Requests that the file is reopened by its name before the next write (log rotation). Safe in a signal
  * handler. When that fails the old file stays in use and a warning is logged. */
 void sr_lines_reopen(struct sr_lines *lines);
 

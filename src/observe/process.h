@@ -1,5 +1,5 @@
 /*
- * What the operating system knows of this process, under the names that every Prometheus client uses:
+ * The operating system's figures of this process, under the names that every Prometheus client uses:
  * process_*.
  *
  * For the program's own metrics page; a library's user has these already. Reads /proc, which does not block.

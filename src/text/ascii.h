@@ -1,8 +1,8 @@
 /*
  * Sixteen ASCII bytes at a time: what the compressor's inner loops look for, as bit masks.
  *
- * SSE2 on x86-64 (always there), NEON on aarch64, plain C elsewhere; all give the same. Reads only what it is
- * told is there.
+ * SSE2 on x86-64 (always there), NEON on aarch64, plain C elsewhere; all give the same. Reads only the given
+ * bytes.
  */
 #ifndef SR_TEXT_ASCII_H
 #define SR_TEXT_ASCII_H
@@ -206,8 +206,8 @@ static inline struct sr_ascii_masks sr_ascii_read(const char *p, size_t n)
     return m;
 }
 
-/* What tells code and logs from prose, of the first `n` (at most 64) bytes at `p`, of any kind; `readable`
- * bytes may be read there. */
+/* What distinguishes code and logs from prose, of the first `n` (at most 64) bytes at `p`, of any kind;
+ * `readable` bytes may be read there. */
 struct sr_ascii_looks {
     uint64_t mark;  /* printable ASCII but letters and digits */
     uint64_t digit; /* 0 to 9 */

@@ -1,5 +1,5 @@
 /*
- * About how many tokens a text has, without a tokenizer.
+ * The estimated number of tokens of a text, without a tokenizer.
  *
  * Two rules, both over white-space separated fields. The published one: 1.5 tokens a CJK character and 1.3 a
  * word. Ours is the same for running prose and adds what that one leaves out: the length of long fields

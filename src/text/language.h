@@ -1,5 +1,5 @@
 /*
- * Which language is this text in? The seam of CLD2.
+ * The language of a text. The seam of CLD2.
  *
  * Pure and thread-safe. Long texts are sampled (beginning, middle and end), so the cost is bounded.
  */

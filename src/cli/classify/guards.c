@@ -20,7 +20,7 @@ static enum sr_readers_tier tier_of(const char *tier)
     return tier && strcmp(tier, "neural") == 0 ? SR_READERS_NEURAL : SR_READERS_SHIPPED;
 }
 
-/* The built-in configuration with what the command line says of models. */
+/* The built-in configuration with the models of the command line. */
 static int open_readers(struct sr_guards *guards, const struct sr_tiers *tiers, struct sr_err *err)
 {
     const struct sr_config *base = NULL;
@@ -167,7 +167,7 @@ static int put_pii(const struct sr_guards *guards, struct sr_bytes text, struct 
     return w->rc;
 }
 
-/* The readers want valid UTF-8: what is none becomes `?`, so that offsets stay. */
+/* The readers need valid UTF-8: invalid bytes become `?`, so that offsets stay. */
 static struct sr_bytes clean(struct sr_bytes text, struct sr_arena *arena)
 {
     char *copy = sr_arena_alloc(arena, text.n + 1);

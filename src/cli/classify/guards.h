@@ -16,7 +16,7 @@ struct sr_guards {
     struct sr_readers *readers;
     enum sr_signal_type type;
     const struct sr_config *base;
-    const char *tier;          /* "linear", "neural", "both", "cascade": who is asked */
+    const char *tier;          /* "linear", "neural", "both", "cascade": the tiers that answer */
     const char *precision;     /* of the neural classifier; NULL where it is not asked */
     char model[SR_LOCATE_MAX]; /* chosen among a models folder's */
 };
@@ -29,7 +29,7 @@ bool sr_guard_task_open(const struct sr_usage *usage, const struct sr_tiers *tie
                         int *code) SR_WARN_UNUSED;
 void sr_guard_task_close(struct sr_guards *guards);
 
-/* Reads valid UTF-8: what the signal of the task says, in the arena, and its first find. */
+/* Reads valid UTF-8: the result of the task's signal, in the arena, and its first finding. */
 int sr_guard_task_read(const struct sr_guards *guards, struct sr_bytes text, struct sr_arena *arena,
                        const struct sr_signal_result **result,
                        struct sr_signal_finding *worst) SR_WARN_UNUSED;

@@ -16,7 +16,7 @@ struct sr_eval_options {
     const struct sr_usage *usage;
     struct sr_tiers tiers;
     double threshold;                       /* of guards */
-    bool types[SR_ENTITY_TYPES], all_types; /* of private data that are looked at */
+    bool types[SR_ENTITY_TYPES], all_types; /* of private data that are counted */
 };
 
 struct sr_eval_row {

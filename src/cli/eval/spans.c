@@ -16,7 +16,7 @@ struct spans {
     double threshold;
     bool types[SR_ENTITY_TYPES];
     size_t right[SR_ENTITY_TYPES], gold[SR_ENTITY_TYPES], hit[SR_ENTITY_TYPES], found[SR_ENTITY_TYPES];
-    size_t rows, others; /* labelled spans of types that are not looked at */
+    size_t rows, others; /* labelled spans of types that are not counted */
 };
 
 /* One row's labelled spans. */

@@ -1,4 +1,4 @@
-/* One line for each task: the folder that is taken, how it was told, and those that stand behind it. */
+/* One line for each task: the chosen folder, the reason, and the next candidates. */
 #include "cli/models/models_found.h"
 
 #include "base/json_write.h"

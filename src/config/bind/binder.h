@@ -1,5 +1,5 @@
 /*
- * What a load carries along while it binds and links: where values are kept, and where mistakes are told.
+ * The state of a load while it binds and links: the memory of values and the list of problems.
  */
 #ifndef SR_CONFIG_BIND_BINDER_H
 #define SR_CONFIG_BIND_BINDER_H

@@ -21,7 +21,7 @@ struct sr_meaning {
 /* Ends with names NULL. */
 extern const struct sr_meaning sr_meanings[];
 
-/* Why `name` is refused: ": " and the reason; "" where no row says. */
+/* Why `name` is refused: ": " and the reason; "" without one. */
 struct sr_meaning_text {
     char text[160];
 };

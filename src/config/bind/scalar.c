@@ -17,7 +17,7 @@ static void expected(struct sr_binder *b, const struct sr_field *field, const st
         sr_bind_error(b, node, "`%s`: expected %s, found %s", field->key, what, sr_yaml_type_name(node));
 }
 
-/* Text and numbers are text; true, false and null want quotes. */
+/* Text and numbers are text; true, false and null need quotes. */
 static bool text_of(struct sr_binder *b, const struct sr_field *field, const struct sr_yaml_node *node)
 {
     enum sr_yaml_type type = sr_yaml_type(node);

@@ -1,7 +1,7 @@
 /*
  * The shape of the configuration file, declared once.
  *
- * A section is the list of keys that one kind of mapping may have; each key says its type, range, default,
+ * A section is the list of keys that one kind of mapping may have; each key has its type, range, default,
  * meaning and where in which struct its value goes. The loader (bind.c), the hints (hint.c) and the JSON
  * Schema (config/json_schema.c) all read these declarations. config/section/ holds them, one file per part of
  * the configuration. What concerns several sections at once (a name that must exist elsewhere) is in

@@ -1,5 +1,5 @@
 /*
- * YAML text as a tree of nodes that know their place. Seam of libyaml.
+ * YAML text as a tree of nodes with their positions. Seam of libyaml.
  *
  * Accepts one document of the JSON-like part of YAML 1.2: mappings with plain keys, lists, scalars, anchors
  * and aliases. Refused with a clear message: merge keys, complex keys, custom tags, several documents,

@@ -4,7 +4,7 @@
 #include "config/bind/hint.h"
 #include "config/link/names.h"
 
-/* What the built-in classifier tells apart. */
+/* The labels of the built-in classifier. */
 static const char *const labels[] = {
     "business",  "law",  "psychology", "biology",          "chemistry",  "history",     "other", "health",
     "economics", "math", "physics",    "computer science", "philosophy", "engineering", NULL};

@@ -7,7 +7,7 @@
 /* Checks the domain rules against the labels of the built-in classifier, and writes labels as it does. */
 void sr_link_domains(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config);
 
-/* The label that a name stands for: case does not matter, and `_` or `-` are as good as a space. NULL for
+/* The label of a name: case does not matter, and `_` or `-` equal a space. NULL for
  * none. */
 const char *sr_config_domain_label(struct sr_bytes name);
 

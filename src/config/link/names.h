@@ -1,4 +1,4 @@
-/* Names and where they stand, for all that links. */
+/* Names and their positions, for linking. */
 #ifndef SR_CONFIG_LINK_NAMES_H
 #define SR_CONFIG_LINK_NAMES_H
 

@@ -1,8 +1,8 @@
 /*
- * From a flat configuration of the v0.1 era to today's v0.3 shape.
+ * From a flat v0.1 configuration to the v0.3 format.
  *
- * The result is YAML text that loads, unless a carried value is out of its range today. What has no place in
- * it (yet) stands in the text as comments, and is a warning at its place in the old file, so that nothing
+ * The result is YAML text that loads, unless a carried value is out of its range today. A setting without an
+ * equivalent is a comment in the text and a warning at its position in the old file, so that nothing
  * disappears silently.
  */
 #ifndef SR_CONFIG_MIGRATE_MIGRATE_H

@@ -1,6 +1,6 @@
 /* The models of a flat file that classify: their thresholds become `global.model_catalog.modules`. Where a
- * model was named, the new file shows as a comment where to name a folder of one's own: whether it is there
- * and can be read is not looked at. */
+ * model was named, the new file shows as a comment where to name a folder of one's own: whether it exists and
+ * can be read is not checked. */
 #include "config/migrate/parts.h"
 
 static const char *const described[] = {"use_modernbert",   "use_mmbert_32k",         "category_mapping_path",

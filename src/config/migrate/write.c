@@ -1,4 +1,4 @@
-/* Writing YAML for the migration, and reading the old tree with errors at their place. */
+/* Writing YAML for the migration, and reading the old tree with errors at their positions. */
 #include "config/migrate/write.h"
 
 #include <stdarg.h>

@@ -16,7 +16,7 @@ static const struct sr_field guard_fields[] = {
     {"status", SR_FIELD_INT, PLUGIN(guard.status), .def = "403", .min = 200, .max = 599,
      .help = "block: the status of the answer; with 200 it is a completion whose finish_reason is "
              "`content_filter`"},
-    {"message", SR_FIELD_TEXT, PLUGIN(guard.message), .def_note = "one that says what was found",
+    {"message", SR_FIELD_TEXT, PLUGIN(guard.message), .def_note = "a text that names the findings",
      .help = "block: the text of the answer"},
 };
 

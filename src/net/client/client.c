@@ -1,7 +1,7 @@
 /*
  * The HTTP/1.1 client: fetches, and the pool of connections they run on (pool.c).
  *
- * A fetch owns its connection from start to end. Failures are noted and told from a deferred task, so
+ * A fetch owns its connection from start to end. Failures are noted and reported from a deferred task, so
  * that no callback comes inside a call of the caller; `busy` says that a callback of the fetch is on the
  * stack, and whatever ends it then is carried out when the stack has unwound.
  */
@@ -142,7 +142,7 @@ static enum sr_client_stage stage_of(const struct sr_fetch *fetch)
     return !fetch->body_complete || parts_left(fetch) ? SR_CLIENT_SENDING : SR_CLIENT_WAITING;
 }
 
-/* Notes the first failure and lets go of the connection; told when the stack has unwound. */
+/* Notes the first failure and releases the connection; reported when the stack has unwound. */
 static void fetch_fail(struct sr_fetch *fetch, int code, const char *text)
 {
     if (fetch->ending)
@@ -198,7 +198,7 @@ void sr_fetch_cancel(struct sr_fetch **slot)
         fetch_free(fetch);
 }
 
-/* The response is complete: the connection goes back to the pool when nothing speaks against it. */
+/* The response is complete: the connection goes back to the pool if it can be reused. */
 static void fetch_complete(struct sr_fetch *fetch, bool rest)
 {
     struct sr_upstream *up = fetch->up;

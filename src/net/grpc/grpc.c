@@ -48,7 +48,7 @@ struct sr_grpc_call {
     int why;
     bool paused;
     bool peer_end; /* the peer's half-close came ... */
-    bool end_told; /* ... and was told */
+    bool end_told; /* ... and was reported */
     bool responded, finished;
 };
 

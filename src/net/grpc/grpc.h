@@ -40,7 +40,7 @@ struct sr_grpc_settings {
 };
 struct sr_grpc_settings sr_grpc_settings_defaults(void);
 
-/* What a call tells its owner; `ctx` as given to sr_grpc_call_accept. */
+/* The callbacks of a call; `ctx` as given to sr_grpc_call_accept. */
 struct sr_grpc_call_events {
     /* A whole message, in order; borrowed for the call. Mandatory. */
     void (*message)(void *ctx, struct sr_grpc_call *call, struct sr_bytes message);

@@ -1,6 +1,6 @@
 /*
- * grpc.health.v1.Health over net/grpc/grpc.h. A watcher is told when its status differs from the last one
- * that it was told; one that does not read gets the latest status when it does.
+ * grpc.health.v1.Health over net/grpc/grpc.h. A watcher gets its status when that differs from the last one
+ * sent; one that does not read gets the latest status when it does.
  */
 #include "net/grpc/health.h"
 

@@ -1,7 +1,7 @@
 /*
  * Reading HTTP/1 messages. A head is collected whole, checked line by line by our own strict rules, then read
  * by http-parser too: where the two differ about its meaning the message is refused. Bodies are framed here,
- * by a state machine that knows no leniency; http-parser never sees them.
+ * by a strict state machine; http-parser never sees them.
  */
 #include "net/http1/http1.h"
 
@@ -460,7 +460,7 @@ static size_t head_end(const char *p, size_t n, size_t from)
     return 0;
 }
 
-/* Nothing that can become a head: tells without waiting for its end. */
+/* Nothing that can become a head: fails without waiting for its end. */
 static enum sr_http1_event head_reject(struct sr_http1 *parser, const char *p, size_t n)
 {
     if (n && (parser->kind == SR_HTTP1_REQUEST ? !sr_http1_is_token((unsigned char)p[0]) : p[0] != 'H'))

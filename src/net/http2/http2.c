@@ -183,7 +183,7 @@ static void tick_idle(struct sr_http2_conn *conn, uint64_t now, uint64_t *due)
         due_min(due, conn->stream_count ? now + limit : conn->idle_since + limit);
 }
 
-/* Looks at every limit, and says when to look again; a connection that goes on in time never touches its
+/* Checks every limit and returns when to check again; a connection that goes on in time never touches its
  * timer. */
 static void conn_tick(void *ctx)
 {
@@ -259,7 +259,7 @@ static void drained_task(void *ctx)
         server->handler->drained(server->ctx);
 }
 
-/* Streams that still run are told; only from callbacks of the loop. */
+/* Notifies streams that still run; only from callbacks of the loop. */
 static void conn_drop(struct sr_http2_conn *conn)
 {
     struct sr_http2_server *server = conn->server;

@@ -31,7 +31,7 @@ struct sr_http2_stream;
 
 struct sr_http2_settings {
     size_t max_connections;        /* over it: closed at once; default 10000 */
-    uint32_t max_streams;          /* at a time and per connection, told to the peer; default 16384 */
+    uint32_t max_streams;          /* at a time and per connection, announced to the peer; default 16384 */
     uint32_t header_list_bytes;    /* names, values and 32 for each: over it 431; default 65536 */
     uint32_t frame_bytes;          /* largest frame accepted, 16384 to 16777215; default 65536 */
     uint32_t stream_window;        /* bytes of a stream that may wait for `consume`; default 1 MiB */

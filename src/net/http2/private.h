@@ -111,7 +111,7 @@ int sr_http2_session_open(struct sr_http2_conn *conn);
 int64_t sr_http2_tokens_full(const struct sr_http2_conn *conn);
 /* The second GOAWAY: what the peer began before it saw the first is served, the rest is not. */
 void sr_http2_conn_leave(struct sr_http2_conn *conn);
-/* Tells the handler, where it knows of the stream, and frees it. */
+/* Notifies the handler, if it knows the stream, and frees the stream. */
 void sr_http2_stream_end(struct sr_http2_stream *stream, int why, uint32_t code);
 /* The handler knows of the stream, and it was not reset by us. */
 bool sr_http2_stream_listens(const struct sr_http2_stream *stream);
@@ -129,7 +129,7 @@ void sr_http2_memory_dispose(struct sr_http2_memory *memory);
 ssize_t sr_http2_stream_read(nghttp2_session *session, int32_t id, uint8_t *buf, size_t length,
                              uint32_t *flags, nghttp2_data_source *source, void *ctx);
 
-/* Frees a stream whose handler was told, or never knew. */
+/* Frees a stream whose handler was notified or never knew it. */
 void sr_http2_stream_free(struct sr_http2_stream *stream);
 
 #endif

@@ -2,7 +2,7 @@
  * Name resolution: a bounded cache in front of getaddrinfo, which runs on threads of its own.
  *
  * getaddrinfo blocks for as long as the resolver's configuration says, half a minute where name servers are
- * gone, and cannot be called off. So its threads are detached and belong to the process: a loop that ends
+ * gone, and cannot be cancelled. So its threads are detached and belong to the process: a loop that ends
  * leaves its questions behind, and the process ends without waiting for them. Queries for the same name at
  * the same time are not merged: the pool of connections above makes that rare.
  */

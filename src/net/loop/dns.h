@@ -13,7 +13,7 @@
 
 #define SR_DNS_ADDRESSES_MAX 8
 #define SR_DNS_CACHE_MAX     128  /* names; the oldest goes */
-#define SR_DNS_TTL_MS        5000 /* getaddrinfo tells no TTL of its own */
+#define SR_DNS_TTL_MS        5000 /* getaddrinfo gives no TTL */
 
 struct sr_dns_result {
     size_t count;

@@ -146,7 +146,7 @@ static int conn_break_write(struct sr_conn *conn, int status)
     return conn->write_error;
 }
 
-/* In a callback of the loop: tells the failure that sr_conn_break recorded. */
+/* In a callback of the loop: reports the failure that sr_conn_break recorded. */
 void sr_conn_tell_failure(struct sr_conn *conn)
 {
     if (conn->lingering) {
@@ -570,7 +570,8 @@ void sr_conn_resume(struct sr_conn *conn)
         sr_loop_defer(conn->loop, &conn->task);
 }
 
-/* The deferred task: frees, tells what could not be told inside the owner's call, or goes on after a pause.
+/* The deferred task: frees, reports what could not be reported inside the owner's call, or goes on after a
+ * pause.
  */
 static void conn_run_task(void *ctx)
 {

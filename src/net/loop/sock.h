@@ -19,7 +19,7 @@
 
 struct sr_conn;
 
-/* What a connection tells its owner. Any callback may close the connection; after sr_conn_close returned no
+/* The callbacks of a connection. Any callback may close the connection; after sr_conn_close returned no
  * callback comes any more. A callback never runs inside a call of the owner on the same connection. */
 struct sr_conn_events {
     /* Outgoing: connected, and the handshake done. Accepted TLS: the handshake done. Optional. */

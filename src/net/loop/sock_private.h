@@ -48,7 +48,7 @@ struct sr_conn {
     bool paused;    /* by the owner */
     bool reading;   /* libuv reads */
     bool eof;       /* the peer's end was seen ... */
-    bool eof_told;  /* ... and told */
+    bool eof_told;  /* ... and reported */
     bool shut;      /* our end was sent or queued */
     bool fail_told;
     int write_error; /* nothing can be sent any more, but what the peer sent may still be read */
@@ -66,8 +66,8 @@ void sr_conn_release(struct sr_conn *conn);
 int sr_conn_handle_open(struct sr_conn *conn) SR_WARN_UNUSED;
 void sr_conn_handle_close(struct sr_conn *conn);
 
-/* Remembers the first failure and returns its code; told later by sr_conn_tell_failure, in a callback of the
- * loop. */
+/* Remembers the first failure and returns its code; reported later by sr_conn_tell_failure, in a callback of
+ * the loop. */
 int sr_conn_break(struct sr_conn *conn, int code, const char *text);
 void sr_conn_tell_failure(struct sr_conn *conn);
 

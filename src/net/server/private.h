@@ -39,7 +39,7 @@ struct sr_http_request {
     bool counted;  /* the response has a content-length */
     bool bodiless; /* HEAD, 204, 304 */
     bool close_after;
-    bool broken; /* aborted, or the client is gone */
+    bool broken; /* aborted, or the client has disconnected */
 };
 
 struct sr_http_conn {

@@ -61,7 +61,7 @@ static void conn_free(struct sr_http_conn *conn)
         sr_loop_defer(server->loop, &server->task);
 }
 
-/* Tells the handler that its request is over. */
+/* Notifies the handler of the end of its request. */
 static void request_done(struct sr_http_conn *conn, bool complete)
 {
     if (!conn->request.active)
@@ -70,7 +70,7 @@ static void request_done(struct sr_http_conn *conn, bool complete)
     conn->server->handler->done(conn->request.ctx, &conn->request, complete);
 }
 
-/* The connection is lost or given up. */
+/* The connection is lost or closed. */
 static void conn_drop(struct sr_http_conn *conn)
 {
     request_done(conn, false);

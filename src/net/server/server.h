@@ -49,9 +49,9 @@ struct sr_http_handler {
     /* The write queue is empty again. Optional. */
     void (*writable)(void *ctx, struct sr_http_request *request);
     /* The request is over: `complete` says whether the response was sent in full (handed to the kernel), else
-     * the client is gone, too slow, or broke the protocol inside its body (the server then answers by itself
-     * if no response had begun). The last callback; the request is invalid afterwards. Exactly once per
-     * request. Mandatory. */
+     * the client has disconnected, too slow, or broke the protocol inside its body (the server then answers
+     * by itself if no response had begun). The last callback; the request is invalid afterwards. Exactly once
+     * per request. Mandatory. */
     void (*done)(void *ctx, struct sr_http_request *request, bool complete);
 };
 
@@ -109,7 +109,7 @@ struct sr_http_response {
  * is read within the call. Once per request; may come before the request body is complete: the connection is
  * then closed after the response unless the rest of the body comes in time. Body bytes of a HEAD request or a
  * 204/304 are dropped. Whole answers: sr_http_request_reply. SR_EINVAL: a header may not be sent (nothing was
- * written; answer otherwise). SR_ECLOSED: the client is gone, `done` follows. */
+ * written; answer otherwise). SR_ECLOSED: the client has disconnected, `done` follows. */
 int sr_http_request_respond(struct sr_http_request *request, const struct sr_http_response *response,
                             const struct sr_bytes *slices, size_t count) SR_WARN_UNUSED;
 

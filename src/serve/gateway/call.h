@@ -27,7 +27,7 @@ enum sr_call_stage {
     SR_CALL_WAITING,   /* the exchange works elsewhere */
     SR_CALL_SENDING,   /* the upstream has no answer yet */
     SR_CALL_ANSWERING, /* the upstream's head is there */
-    SR_CALL_FINISHED,  /* all of the answer was given to the server, or the client is gone */
+    SR_CALL_FINISHED,  /* all of the answer was given to the server, or the client has disconnected */
 };
 
 struct sr_gateway_listener {

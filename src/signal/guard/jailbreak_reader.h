@@ -1,9 +1,9 @@
 /*
- * Reads a text of any length for attacks: windows with overlap through a classifier, gathered
+ * Classifies a text of any length for attacks: windows with overlap through a classifier, gathered
  * (signal/guard/risk.h).
  *
  * The text is read as it stands and, where something in it is disguised, undisguised too; windows that are
- * disguised as a whole are read undisguised only. What was read before is remembered. A reader is immutable
+ * disguised as a whole are read undisguised only. Results are kept in the memo. A reader is immutable
  * and shared; it holds a model and no thresholds.
  */
 #ifndef SR_SIGNAL_GUARD_JAILBREAK_READER_H

@@ -1,8 +1,8 @@
 /*
  * Reads a text of any length for private data: the exact recognisers.
  *
- * What was read before is remembered. A reader is immutable and shared; it holds no thresholds and no
- * policies: it gives everything with its confidence, by place, none overlapping.
+ * Results are kept in the memo. A reader is immutable and shared; it holds no thresholds and no
+ * policies: it returns all findings with their confidence, by position, without overlaps.
  */
 #ifndef SR_SIGNAL_GUARD_PII_READER_H
 #define SR_SIGNAL_GUARD_PII_READER_H

@@ -144,7 +144,7 @@ static int take_unit(sr_compressor *c, struct sr_segment found)
     return add_unit(c, together);
 }
 
-/* Takes the units that can be told by now. */
+/* Takes the units that are complete. */
 static int take_units(sr_compressor *c, bool last)
 {
     struct sr_bytes text = sr_buf_view(&c->text);

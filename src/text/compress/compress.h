@@ -1,6 +1,6 @@
 /*
- * The prompt compressor: keeps the sentences that say most, verbatim and in order, within a budget of tokens
- * (arXiv 2603.12646, section IV-B). No model runs.
+ * The prompt compressor: keeps the most informative sentences, verbatim and in order, within a budget of
+ * tokens (arXiv 2603.12646, section IV-B). No model runs.
  *
  * A text is fed as it arrives: sentences, terms and vectors are built then, so that only ranking is left at
  * its end. The result is the same every time and does not depend on the pieces; of two sentences with the

@@ -274,7 +274,7 @@ bool sr_find_rot13(struct sr_bytes text, size_t from, struct sr_rot13_run *run)
         struct letters word = letters_at(&set, text, i);
         size_t n = word.end - i;
         bool plain = word.plain, rotated = word.rotated;
-        /* Short words and long runs without a known word say nothing. */
+        /* Short words and long runs without a known word give no evidence. */
         int gain = rotated && !plain ? (n > 1 ? 2 : 0) : plain && !rotated ? -4 : n > 1 ? -1 : 0;
         if (score <= 0) {
             score = count = 0;

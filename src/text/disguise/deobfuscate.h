@@ -1,5 +1,5 @@
 /*
- * Undoes what hides words from a reader of n-grams while people and models still read them.
+ * Undoes disguises: forms of words that an n-gram model does not recognise but people and models do.
  *
  * A text gives views: rewritten (invisible characters, look-alikes, spaced letters, leet) and decoded (pieces
  * in base64, hexadecimal or ROT13, also inside of one another). A plain text gives none, in one pass. The

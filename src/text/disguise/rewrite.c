@@ -337,7 +337,7 @@ static void rewrite_word(struct sr_bytes text, struct word *word, bool posing, s
 }
 
 /* The end of a word in which nothing can be hidden: ASCII, no sign for a letter before a letter, no separator
- * behind its first letter. 0 where it needs a closer look. */
+ * behind its first letter. 0 where it needs a closer check. */
 static size_t plain_end(struct sr_bytes text, size_t at)
 {
     static const char codes[] = "013457@$!|+", separators[] = ".-_*/|,";

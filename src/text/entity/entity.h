@@ -61,7 +61,8 @@ void sr_entities_dispose(struct sr_entities *list);
 int sr_entities_add(struct sr_entities *list, enum sr_entity_type type, size_t start, size_t end,
                     float confidence) SR_WARN_UNUSED;
 
-/* Sorts by place and leaves of entities that overlap the surest, of equally sure ones the longest. */
+/* Sorts by place and keeps of overlapping entities the one with the highest confidence, of equal ones the
+ * longest. */
 void sr_entities_resolve(struct sr_entities *list);
 
 /* Could this be a value of the type by its form? For what a model found: a word is no phone number. */

@@ -1,8 +1,8 @@
 /*
- * What a value of a type must look like at the least: digits where a number is meant, an @ in an address.
+ * The minimal form of a value of a type: digits where a number is meant, an @ in an address.
  *
- * For what a model took for a value; the exact recognisers need no such help. Says nothing about checksums
- * and ranges, and lets through what it cannot check, such as digits of other scripts.
+ * For findings of a model; the exact recognisers do not need it. Checks no checksums and ranges, and lets
+ * through what it cannot check, such as digits of other scripts.
  */
 #include "text/entity/entity.h"
 
