@@ -262,7 +262,7 @@ struct listed {
 static void print_line(const struct listed *l)
 {
     printf("%-17s %-10s %-7s %-16.16s  %s\n", l->name, l->task, l->tier, l->sha256 ? l->sha256 : "-",
-           l->where ? l->where : "not there");
+           l->where ? l->where : "not found");
 }
 
 static void put_line(struct sr_json_writer *w, const struct listed *l)
