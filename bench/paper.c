@@ -98,8 +98,8 @@ static bool same_hits(const struct sr_signal_result *a, const struct sr_signal_r
 static bool found_in(const struct sr_signal_result *r, struct sr_bytes text, const char *sentence)
 {
     size_t start = sr_paper_find(text, sentence), end = start + strlen(sentence);
-    for (size_t i = 0; start < text.n && i < r->n_finds; i++)
-        if (r->finds[i].start < end && r->finds[i].end > start)
+    for (size_t i = 0; start < text.n && i < r->n_findings; i++)
+        if (r->findings[i].start < end && r->findings[i].end > start)
             return true;
     return false;
 }

@@ -66,12 +66,12 @@ static int copy_result(struct sr_arena *arena, const struct sr_signal_result *fr
         memcpy(probabilities, from->probabilities, from->n_labels * sizeof *probabilities);
         to->probabilities = probabilities;
     }
-    if (from->n_finds) {
-        struct sr_signal_finding *finds = sr_arena_calloc(arena, from->n_finds, sizeof *finds);
-        if (!finds)
+    if (from->n_findings) {
+        struct sr_signal_finding *findings = sr_arena_calloc(arena, from->n_findings, sizeof *findings);
+        if (!findings)
             return SR_ENOMEM;
-        memcpy(finds, from->finds, from->n_finds * sizeof *finds);
-        to->finds = finds;
+        memcpy(findings, from->findings, from->n_findings * sizeof *findings);
+        to->findings = findings;
     }
     return SR_OK;
 }

@@ -129,8 +129,8 @@ struct sr_signal_result {
     float entropy; /* of the probabilities, normalised to 0..1 */
     /* Guards only: */
     const struct sr_signal_finding
-        *finds; /* jailbreak: the worst window; pii: every entity, by turn and place */
-    size_t n_finds;
+        *findings; /* jailbreak: the worst window; pii: every entity, by turn and place */
+    size_t n_findings;
     uint64_t scanned_bytes; /* text bytes that were read, of `all_bytes`, by a tier that reads everything */
     uint64_t all_bytes;
     uint64_t
@@ -247,8 +247,8 @@ const char *sr_signals_rule_description(const struct sr_signals *signals, enum s
 /* Index of a rule by name, -1 when there is none. */
 int sr_signals_find_rule(const struct sr_signals *signals, enum sr_signal_type type, struct sr_bytes name);
 
-/* Does a pii rule count this find: a type that it does not allow, and sure enough? */
-bool sr_signal_pii_counts(const struct sr_config_pii *rule, const struct sr_signal_finding *find);
+/* Does a pii rule count this finding: a type that it does not allow, with sufficient confidence? */
+bool sr_signal_pii_counts(const struct sr_config_pii *rule, const struct sr_signal_finding *finding);
 
 /* The evaluations of one request. In the owner's arena, used on the owner's thread only. */
 struct sr_signal_run;

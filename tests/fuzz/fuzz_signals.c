@@ -2,7 +2,7 @@
  * Any bytes through every signal that reads text, and through a plan.
  *
  * Besides not crashing: every result is complete or an error, confidences stay in 0..1, what ran on the
- * calling thread is what a second run finds, and NOR is the contrary of OR over the same keywords.
+ * calling thread is what a second run findings, and NOR is the contrary of OR over the same keywords.
  */
 #include "decide/decide.h"
 

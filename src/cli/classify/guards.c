@@ -82,7 +82,7 @@ int sr_guard_task_read(const struct sr_guards *guards, struct sr_bytes text, str
                        const struct sr_signal_result **result, struct sr_signal_finding *worst)
 {
     int rc = sr_readers_read(guards->readers, guards->type, text, SR_LIT(""), arena, result);
-    *worst = rc == SR_OK && (*result)->n_finds ? (*result)->finds[0] : (struct sr_signal_finding){0};
+    *worst = rc == SR_OK && (*result)->n_findings ? (*result)->findings[0] : (struct sr_signal_finding){0};
     return rc;
 }
 
@@ -119,21 +119,21 @@ static int put_jailbreak(const struct sr_guards *guards, struct sr_bytes text, s
                          struct sr_arena *arena, struct sr_json_writer *w)
 {
     const struct sr_signal_result *result;
-    struct sr_signal_finding find;
+    struct sr_signal_finding finding;
     uint64_t start = sr_clock_ns();
-    int rc = sr_guard_task_read(guards, text, arena, &result, &find);
+    int rc = sr_guard_task_read(guards, text, arena, &result, &finding);
     if (rc)
         return rc;
-    double us = us_since(start), risk = (double)find.confidence;
+    double us = us_since(start), risk = (double)finding.confidence;
     bool attack = risk >= SR_GUARDS_THRESHOLD;
     put_head(w, id, "jailbreak", result->tier);
     sr_json_text(w, "label", attack ? "jailbreak" : "benign");
     sr_json_real(w, "confidence", "%.6f", attack ? risk : 1 - risk);
     sr_json_real(w, "score", "%.6f", risk);
-    sr_json_text(w, "kind", result->labels[find.type]);
-    sr_json_uint(w, "start", find.start);
-    sr_json_uint(w, "end", find.end);
-    put_disguises(w, find.disguise);
+    sr_json_text(w, "kind", result->labels[finding.type]);
+    sr_json_uint(w, "start", finding.start);
+    sr_json_uint(w, "end", finding.end);
+    put_disguises(w, finding.disguise);
     put_us(w, us);
     return w->rc;
 }
@@ -150,8 +150,8 @@ static int put_pii(const struct sr_guards *guards, struct sr_bytes text, struct 
     double us = us_since(start);
     put_head(w, id, "pii", result->tier);
     sr_json_array(w, "entities");
-    for (size_t i = 0; i < result->n_finds; i++) {
-        const struct sr_signal_finding *e = &result->finds[i];
+    for (size_t i = 0; i < result->n_findings; i++) {
+        const struct sr_signal_finding *e = &result->findings[i];
         if ((double)e->confidence < SR_GUARDS_THRESHOLD)
             continue;
         sr_json_object(w, NULL);
@@ -197,8 +197,8 @@ static int picture_of_pii(const struct sr_guards *guards, struct sr_bytes text, 
     struct sr_signal_finding worst;
     size_t shown = 0;
     int rc = sr_guard_task_read(guards, text, arena, &result, &worst);
-    for (size_t i = 0; !rc && i < result->n_finds; i++) {
-        const struct sr_signal_finding *e = &result->finds[i];
+    for (size_t i = 0; !rc && i < result->n_findings; i++) {
+        const struct sr_signal_finding *e = &result->findings[i];
         if ((double)e->confidence < SR_GUARDS_THRESHOLD)
             continue;
         shown++;
@@ -213,13 +213,13 @@ static int picture_of_jailbreak(const struct sr_guards *guards, struct sr_bytes 
                                 bool colour, struct sr_buf *out)
 {
     const struct sr_signal_result *result;
-    struct sr_signal_finding find;
-    int rc = sr_guard_task_read(guards, text, arena, &result, &find);
-    bool attack = (double)find.confidence >= SR_GUARDS_THRESHOLD;
+    struct sr_signal_finding finding;
+    int rc = sr_guard_task_read(guards, text, arena, &result, &finding);
+    bool attack = (double)finding.confidence >= SR_GUARDS_THRESHOLD;
     return rc ? rc
               : sr_buf_printf(out, "%s%s%s  score %.3f  (%s, bytes %zu-%zu)\n", colour ? "\033[1m" : "",
                               attack ? "jailbreak" : "benign", colour ? "\033[0m" : "",
-                              (double)find.confidence, result->tier, find.start, find.end);
+                              (double)finding.confidence, result->tier, finding.start, finding.end);
 }
 
 int sr_guard_task_put_picture(const struct sr_guards *guards, struct sr_bytes text, bool colour,

@@ -78,20 +78,20 @@ static int attacks_row(void *task, const struct sr_eval_row *row, struct sr_tall
 {
     struct attacks *all = task;
     const struct sr_signal_result *result;
-    struct sr_signal_finding find;
+    struct sr_signal_finding finding;
     struct sr_arena arena;
     if (!row->label.p)
         return sr_err_set(err, SR_EPARSE, "%s:%zu: no string `label` (benign=FILE says it of a whole file)",
                           row->path, row->row->line);
     bool harmless = is_harmless(row->label);
     sr_arena_init(&arena, SR_GUARDS_SCRATCH);
-    int rc = sr_guard_task_read(&all->guards, row->row->text, &arena, &result, &find);
+    int rc = sr_guard_task_read(&all->guards, row->row->text, &arena, &result, &finding);
     if (rc == SR_OK) {
-        bool found = (double)find.confidence >= all->threshold;
+        bool found = (double)finding.confidence >= all->threshold;
         counted->rates[harmless] = (struct sr_tally_rate){.hits = found, .of = 1};
         counted->values[SR_TALLY_TIER] = sr_bytes_str(result->tier);
         counted->values[SR_TALLY_LABEL] = row->label;
-        rc = add_score(harmless ? &all->harmless : &all->attacks, find.confidence, row->file);
+        rc = add_score(harmless ? &all->harmless : &all->attacks, finding.confidence, row->file);
     }
     sr_arena_dispose(&arena);
     return rc;

@@ -113,17 +113,17 @@ static bool overlaps(const struct sr_entity *a, const struct sr_signal_finding *
     return a->type == b->type && a->start < b->end && b->start < a->end;
 }
 
-static bool counts(const struct spans *all, const struct sr_signal_finding *find)
+static bool counts(const struct spans *all, const struct sr_signal_finding *finding)
 {
-    return all->types[find->type] && (double)find->confidence >= all->threshold;
+    return all->types[finding->type] && (double)finding->confidence >= all->threshold;
 }
 
-static void count_row(struct spans *all, const struct gold *gold, const struct sr_signal_result *finds,
+static void count_row(struct spans *all, const struct gold *gold, const struct sr_signal_result *findings,
                       struct sr_tally_row *counted)
 {
     struct sr_tally_rate recall = {0, gold->n}, precision = {0};
-    for (size_t k = 0; k < finds->n_finds; k++) {
-        const struct sr_signal_finding *found = &finds->finds[k];
+    for (size_t k = 0; k < findings->n_findings; k++) {
+        const struct sr_signal_finding *found = &findings->findings[k];
         bool right = false;
         if (!counts(all, found))
             continue;
@@ -136,8 +136,8 @@ static void count_row(struct spans *all, const struct gold *gold, const struct s
     }
     for (size_t i = 0; i < gold->n; i++) {
         bool hit = false;
-        for (size_t k = 0; k < finds->n_finds; k++)
-            hit |= counts(all, &finds->finds[k]) && overlaps(&gold->items[i], &finds->finds[k]);
+        for (size_t k = 0; k < findings->n_findings; k++)
+            hit |= counts(all, &findings->findings[k]) && overlaps(&gold->items[i], &findings->findings[k]);
         all->gold[gold->items[i].type]++;
         all->hit[gold->items[i].type] += hit;
         recall.hits += hit;
@@ -151,7 +151,7 @@ static int spans_row(void *task, const struct sr_eval_row *row, struct sr_tally_
 {
     struct spans *all = task;
     struct sr_doc *doc = NULL;
-    const struct sr_signal_result *finds;
+    const struct sr_signal_result *findings;
     struct sr_signal_finding worst;
     struct gold gold = {0};
     struct sr_arena arena;
@@ -162,10 +162,10 @@ static int spans_row(void *task, const struct sr_eval_row *row, struct sr_tally_
     sr_arena_init(&arena, SR_GUARDS_SCRATCH);
     rc = read_gold(all, row, doc, &arena, &gold, err);
     if (rc == SR_OK)
-        rc = sr_guard_task_read(&all->guards, row->row->text, &arena, &finds, &worst);
+        rc = sr_guard_task_read(&all->guards, row->row->text, &arena, &findings, &worst);
     if (rc == SR_OK) {
-        count_row(all, &gold, finds, counted);
-        counted->values[SR_TALLY_TIER] = sr_bytes_str(finds->tier);
+        count_row(all, &gold, findings, counted);
+        counted->values[SR_TALLY_TIER] = sr_bytes_str(findings->tier);
         all->rows++;
         all->others += gold.others;
     }

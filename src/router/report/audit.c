@@ -42,10 +42,10 @@ static void put_attack(struct sr_json_writer *w, const struct sr_record *r)
         return;
     put(w, "type", sr_bytes_str(r->guard.attack));
     sr_json_real(w, "confidence", "%.4f", (double)r->guard.risk);
-    if (result && !result->status && result->n_finds) {
-        sr_json_uint(w, "turn", result->finds[0].turn);
-        sr_json_uint(w, "start", result->finds[0].start);
-        sr_json_uint(w, "end", result->finds[0].end);
+    if (result && !result->status && result->n_findings) {
+        sr_json_uint(w, "turn", result->findings[0].turn);
+        sr_json_uint(w, "start", result->findings[0].start);
+        sr_json_uint(w, "end", result->findings[0].end);
     }
 }
 

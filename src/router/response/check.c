@@ -29,9 +29,9 @@ static void check_finish(struct sr_response_guard *guard)
     } else {
         guard->read += guard->check.fresh;
         if (result->hits[0].confidence > guard->risk) {
-            bool named = result->n_finds && result->finds[0].type < result->n_labels;
+            bool named = result->n_findings && result->findings[0].type < result->n_labels;
             guard->risk = result->hits[0].confidence;
-            guard->kind = named ? result->labels[result->finds[0].type] : "jailbreak";
+            guard->kind = named ? result->labels[result->findings[0].type] : "jailbreak";
         }
     }
     sr_response_check_cancel(guard);

@@ -51,8 +51,8 @@ static void note_attack(struct sr_guard *guard, const struct sr_signal_result *r
     }
     guard->risk = result->hits[rule].confidence;
     guard->kind = "jailbreak";
-    if (result->n_finds && result->finds[0].type < result->n_labels)
-        guard->kind = result->labels[result->finds[0].type];
+    if (result->n_findings && result->findings[0].type < result->n_labels)
+        guard->kind = result->labels[result->findings[0].type];
 }
 
 /* Marks what the leaves of the tree found that matched. */
@@ -91,9 +91,9 @@ static uint32_t counted_types(const struct sr_guard *guard)
 {
     const struct sr_signal_result *result = guard->in.results[SR_SIGNAL_PII];
     uint32_t types = 0;
-    for (size_t i = 0; result && !result->status && i < result->n_finds; i++)
-        if (counts(guard, &result->finds[i]))
-            types |= UINT32_C(1) << result->finds[i].type;
+    for (size_t i = 0; result && !result->status && i < result->n_findings; i++)
+        if (counts(guard, &result->findings[i]))
+            types |= UINT32_C(1) << result->findings[i].type;
     return types;
 }
 
@@ -144,8 +144,8 @@ static uint32_t sent_types(const struct sr_guard *guard)
     float threshold = (float)guard->in.router->config->global.pii_threshold;
     bool redacts = sr_guard_action(guard) == SR_GUARD_REDACT;
     uint32_t types = 0;
-    for (size_t i = 0; i < result->n_finds; i++) {
-        const struct sr_signal_finding *finding = &result->finds[i];
+    for (size_t i = 0; i < result->n_findings; i++) {
+        const struct sr_signal_finding *finding = &result->findings[i];
         if (finding->confidence >= threshold && !(redacts && counts(guard, finding)))
             types |= UINT32_C(1) << finding->type;
     }
@@ -198,14 +198,14 @@ int sr_guard_redactions(const struct sr_guard *guard, const struct sr_signal_fin
     const struct sr_signal_result *result = guard->in.router ? guard->in.results[SR_SIGNAL_PII] : NULL;
     *findings = NULL;
     *n = 0;
-    if (sr_guard_action(guard) != SR_GUARD_REDACT || !result || result->status || result->n_finds == 0)
+    if (sr_guard_action(guard) != SR_GUARD_REDACT || !result || result->status || result->n_findings == 0)
         return SR_OK;
-    struct sr_signal_finding *counted = sr_arena_calloc(guard->in.arena, result->n_finds, sizeof *counted);
+    struct sr_signal_finding *counted = sr_arena_calloc(guard->in.arena, result->n_findings, sizeof *counted);
     if (!counted)
         return SR_ENOMEM;
-    for (size_t i = 0; i < result->n_finds; i++)
-        if (counts(guard, &result->finds[i]))
-            counted[(*n)++] = result->finds[i];
+    for (size_t i = 0; i < result->n_findings; i++)
+        if (counts(guard, &result->findings[i]))
+            counted[(*n)++] = result->findings[i];
     *findings = counted;
     return SR_OK;
 }

@@ -192,15 +192,15 @@ static bool read_pii(struct call *call, struct sr_bytes text, const sr_doc_value
     const struct sr_signal_result *all = ask(call, SR_SIGNAL_PII, text);
     if (!all)
         return false;
-    struct sr_signal_finding *kept = sr_arena_calloc(&call->arena, all->n_finds + 1, sizeof *kept);
+    struct sr_signal_finding *kept = sr_arena_calloc(&call->arena, all->n_findings + 1, sizeof *kept);
     if (!kept) {
         fail(call, SR_ENOMEM);
         return false;
     }
     *found = (struct found){.items = kept};
-    for (size_t i = 0; i < all->n_finds; i++)
-        if ((types >> all->finds[i].type & 1) && (double)all->finds[i].confidence >= threshold)
-            kept[found->n++] = all->finds[i];
+    for (size_t i = 0; i < all->n_findings; i++)
+        if ((types >> all->findings[i].type & 1) && (double)all->findings[i].confidence >= threshold)
+            kept[found->n++] = all->findings[i];
     return true;
 }
 
@@ -258,12 +258,12 @@ static double security_threshold(struct call *call, const sr_doc_value *options)
     return word.p && sr_bytes_eq_nocase(word, SR_LIT("low")) ? threshold + (1 - threshold) * 0.7 : threshold;
 }
 
-/* *find: the likeliest place of an attack; risk 0 where there is nothing to read. */
+/* *finding: the most suspicious span; risk 0 where there is nothing to read. */
 static const struct sr_signal_result *read_security(struct call *call, struct sr_bytes text,
-                                                    struct sr_signal_finding *find)
+                                                    struct sr_signal_finding *finding)
 {
     const struct sr_signal_result *result = ask(call, SR_SIGNAL_JAILBREAK, text);
-    *find = result && result->n_finds ? result->finds[0] : (struct sr_signal_finding){0};
+    *finding = result && result->n_findings ? result->findings[0] : (struct sr_signal_finding){0};
     return result;
 }
 
@@ -276,40 +276,40 @@ static void put_patterns(struct call *call, uint32_t disguise)
     sr_json_array_end(&call->json);
 }
 
-static void put_reasoning(struct call *call, const struct sr_signal_finding *find, double threshold)
+static void put_reasoning(struct call *call, const struct sr_signal_finding *finding, double threshold)
 {
     char text[160];
     snprintf(
         text, sizeof text,
         "The likeliest place, bytes %zu to %zu, is an attack with a probability of %.3f; from %.3f up it "
         "counts.",
-        find->start, find->end, (double)find->confidence, threshold);
+        finding->start, finding->end, (double)finding->confidence, threshold);
     sr_json_text(&call->json, "reasoning", text);
 }
 
 static void put_security(struct call *call, const char *key, struct sr_bytes text,
                          const sr_doc_value *options)
 {
-    struct sr_signal_finding find;
+    struct sr_signal_finding finding;
     struct sr_json_writer *w = &call->json;
     uint64_t start = sr_clock_ns();
-    const struct sr_signal_result *result = read_security(call, text, &find);
+    const struct sr_signal_result *result = read_security(call, text, &finding);
     if (!result)
         return;
-    double risk = (double)find.confidence, threshold = security_threshold(call, options);
+    double risk = (double)finding.confidence, threshold = security_threshold(call, options);
     bool attack = risk >= threshold;
     sr_json_object(w, key);
     sr_json_bool(w, "is_jailbreak", attack);
     sr_json_real(w, "risk_score", "%.6f", risk);
     sr_json_array(w, "detection_types");
     if (attack)
-        sr_json_text(w, NULL, result->labels[find.type]);
+        sr_json_text(w, NULL, result->labels[finding.type]);
     sr_json_array_end(w);
     sr_json_real(w, "confidence", "%.6f", attack ? risk : 1 - risk);
     sr_json_text(w, "recommendation", attack ? "block" : "allow");
     if (sr_doc_is_true(sr_doc_get(options, "include_reasoning")))
-        put_reasoning(call, &find, threshold);
-    put_patterns(call, attack ? find.disguise : 0);
+        put_reasoning(call, &finding, threshold);
+    put_patterns(call, attack ? finding.disguise : 0);
     put_time(call, start);
     sr_json_object_end(w);
 }
@@ -352,16 +352,16 @@ static struct verdict neural(struct call *call, enum task task, struct sr_bytes 
 {
     struct verdict verdict = {"", 0};
     struct found found = {NULL, 0};
-    struct sr_signal_finding find;
+    struct sr_signal_finding finding;
     if (task == TASK_PII && read_pii(call, text, options, &found)) {
         verdict = (struct verdict){found.n ? "pii" : "no_pii", found.n ? 0 : 1};
         for (size_t i = 0; i < found.n; i++)
             if ((double)found.items[i].confidence > verdict.confidence)
                 verdict.confidence = (double)found.items[i].confidence;
-    } else if (task == TASK_SECURITY && read_security(call, text, &find)) {
-        bool attack = (double)find.confidence >= security_threshold(call, options);
+    } else if (task == TASK_SECURITY && read_security(call, text, &finding)) {
+        bool attack = (double)finding.confidence >= security_threshold(call, options);
         verdict = (struct verdict){attack ? "jailbreak" : "benign",
-                                   attack ? (double)find.confidence : 1 - (double)find.confidence};
+                                   attack ? (double)finding.confidence : 1 - (double)finding.confidence};
     } else if ((task == TASK_INTENT || task == TASK_ALL) && read_intent(call, text, options, intent)) {
         verdict = (struct verdict){intent->category, intent->confidence};
     }

@@ -5,8 +5,8 @@
  * looks at what the user asks now. The linear tier reads at once; the neural classifier, where there is one,
  * reads the same turns and their disguised parts undisguised (of a turn that is disguised as a whole only
  * these), and both answers are mixed. Where the neural classifier cannot answer the linear one stands; where
- * it has read a part only, its doubts do not lower the linear one, which has read all. The find that is kept
- * is the worst window of all that some rule looks at.
+ * it has read a part only, its doubts do not lower the linear one, which has read all. The finding that is
+ * kept is the worst window of all that some rule looks at.
  */
 #include "base/log.h"
 #include "base/mem.h"
@@ -142,7 +142,7 @@ static const char *jailbreak_name(const struct sr_signal_set *set, size_t rule)
 
 /* A turn that is read: what the linear tier says, and what stands undisguised beside it. */
 struct assessment {
-    struct sr_signal_finding find;
+    struct sr_signal_finding finding;
     bool current;
     const struct sr_undisguised *views;
     size_t n_views;
@@ -171,17 +171,17 @@ static struct turns turns_of(const struct sr_signal_input *input, struct sr_sign
 }
 
 static int read_linear(const struct sr_signal_set *set, struct sr_bytes text, struct sr_bytes tenant,
-                       struct sr_signal_finding *find, struct sr_signal_result *result)
+                       struct sr_signal_finding *finding, struct sr_signal_result *result)
 {
-    struct sr_jailbreak_find found;
+    struct sr_jailbreak_finding found;
     struct sr_arena scratch;
     sr_arena_init(&scratch, SCRATCH_MAX);
     int rc = sr_jailbreak_read(set->reader, text, tenant, &scratch, &found);
     sr_arena_dispose(&scratch);
     if (rc)
         return rc;
-    *find = (struct sr_signal_finding){find->turn, found.label, found.start,
-                                       found.end,  found.risk,  found.disguise};
+    *finding = (struct sr_signal_finding){finding->turn, found.label, found.start,
+                                          found.end,     found.risk,  found.disguise};
     result->remembered += found.windows == 0;
     return SR_OK;
 }
@@ -274,22 +274,22 @@ static void take_neural(const struct sr_signal_set *set, const struct sr_signal_
  * tier that is surer of an attack. */
 static void mix(const struct sr_signal_set *set, struct assessment *assessment)
 {
-    struct sr_signal_finding *find = &assessment->find;
+    struct sr_signal_finding *finding = &assessment->finding;
     if (assessment->neural < 0)
         return;
-    float linear = set->reader ? find->confidence : 0;
+    float linear = set->reader ? finding->confidence : 0;
     float a[2] = {1 - assessment->neural, assessment->neural}, b[2] = {1 - linear, linear};
     if (set->reader)
         sr_fusion_mix(&set->fusion, a, b, 2, a);
     if (assessment->unread && a[1] < linear)
         return;
     if (!set->reader || assessment->neural > linear) {
-        find->start = assessment->start;
-        find->end = assessment->end;
-        find->disguise = assessment->disguise;
-        find->type = set->reader ? find->type : assessment->label;
+        finding->start = assessment->start;
+        finding->end = assessment->end;
+        finding->disguise = assessment->disguise;
+        finding->type = set->reader ? finding->type : assessment->label;
     }
-    find->confidence = a[1];
+    finding->confidence = a[1];
 }
 
 static int write_result(const struct sr_signal_set *set, const struct assessment *assessments, size_t n,
@@ -301,10 +301,10 @@ static int write_result(const struct sr_signal_set *set, const struct assessment
     if (!result->hits || !kept)
         return SR_ENOMEM;
     for (size_t i = 0; i < n; i++) {
-        if (assessments[i].find.confidence > all.confidence)
-            all = assessments[i].find;
-        if (assessments[i].current && assessments[i].find.confidence > current.confidence)
-            current = assessments[i].find;
+        if (assessments[i].finding.confidence > all.confidence)
+            all = assessments[i].finding;
+        if (assessments[i].current && assessments[i].finding.confidence > current.confidence)
+            current = assessments[i].finding;
     }
     for (size_t i = 0; i < set->n; i++) {
         const struct sr_config_jailbreak *rule = &set->rules[i];
@@ -313,8 +313,8 @@ static int write_result(const struct sr_signal_set *set, const struct assessment
     }
     *kept = set->history ? all : current;
     result->n_hits = set->n;
-    result->finds = kept;
-    result->n_finds = result->scanned_bytes ? 1 : 0;
+    result->findings = kept;
+    result->n_findings = result->scanned_bytes ? 1 : 0;
     result->labels = set->reader ? sr_jailbreak_labels(set->reader, &result->n_labels) : set->head->labels;
     result->n_labels = set->reader ? result->n_labels : set->head->n_labels;
     return SR_OK;
@@ -372,9 +372,9 @@ static int read_turns(const struct sr_signal_set *set, const struct turns *turns
             continue;
         struct assessment *assessment = &assessments[(*n_assessments)++];
         *assessment =
-            (struct assessment){.find = {.turn = (uint32_t)i}, .current = turn->current, .neural = -1};
+            (struct assessment){.finding = {.turn = (uint32_t)i}, .current = turn->current, .neural = -1};
         if (set->reader)
-            rc = read_linear(set, turn->text, turns->tenant, &assessment->find, result);
+            rc = read_linear(set, turn->text, turns->tenant, &assessment->finding, result);
         if (rc == SR_OK && set->neural)
             rc = join_views(assessment, turn->text, task->arena, &undisguised);
         result->scanned_bytes += turn->text.n;

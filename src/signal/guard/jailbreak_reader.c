@@ -109,11 +109,11 @@ static float risk_of(const struct sr_jailbreak_reader *reader, struct sr_bytes w
  * windows are read that its `views` stand for: they count as harmless ones. Kept, with its worst window as
  * the place, when it is worse than what was found. */
 static void read_text(const struct sr_jailbreak_reader *reader, const struct sr_undisguised *view,
-                      const struct sr_undisguised *views, size_t n_views, struct sr_jailbreak_find *worst)
+                      const struct sr_undisguised *views, size_t n_views, struct sr_jailbreak_finding *worst)
 {
     struct sr_slices windows = sr_slices_of(view->text, SR_JAILBREAK_WINDOW, SR_JAILBREAK_OVERLAP);
     struct sr_slice w;
-    struct sr_jailbreak_find text = {.risk = -1, .disguise = view->disguise};
+    struct sr_jailbreak_finding text = {.risk = -1, .disguise = view->disguise};
     struct sr_risk all = {.spread = SR_RISK_SPREAD_LINEAR};
     uint32_t before = worst->windows, read = 0;
     while (sr_slices_next(&windows, &w)) {
@@ -137,7 +137,7 @@ static void read_text(const struct sr_jailbreak_reader *reader, const struct sr_
 }
 
 static int read_views(const struct sr_jailbreak_reader *reader, struct sr_bytes text, struct sr_arena *arena,
-                      struct sr_jailbreak_find *worst)
+                      struct sr_jailbreak_finding *worst)
 {
     const struct sr_undisguised *views, whole = {.text = text, .end = text.n};
     size_t n;
@@ -151,11 +151,11 @@ static int read_views(const struct sr_jailbreak_reader *reader, struct sr_bytes 
 }
 
 int sr_jailbreak_read(const struct sr_jailbreak_reader *reader, struct sr_bytes text, struct sr_bytes tenant,
-                      struct sr_arena *arena, struct sr_jailbreak_find *out)
+                      struct sr_arena *arena, struct sr_jailbreak_finding *out)
 {
     struct sr_memo_key key;
     struct sr_bytes known;
-    *out = (struct sr_jailbreak_find){0};
+    *out = (struct sr_jailbreak_finding){0};
     bool keep = reader->memo && sr_memo_key(&key, sr_bytes_str(reader->name), tenant, text) == SR_OK;
     if (keep && sr_memo_get(reader->memo, &key, arena, &known) == SR_OK && known.n == sizeof *out) {
         memcpy(out, known.p, sizeof *out);

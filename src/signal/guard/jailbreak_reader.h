@@ -20,7 +20,7 @@
 struct sr_jailbreak_reader;
 
 /* The worst that was found in a text. */
-struct sr_jailbreak_find {
+struct sr_jailbreak_finding {
     float risk;        /* probability of the attack labels together, of all windows */
     uint32_t label;    /* the likeliest attack label: index in the classifier's */
     size_t start, end; /* the worst window, in bytes of the text as it was given */
@@ -46,6 +46,6 @@ const char *sr_jailbreak_tier(const struct sr_jailbreak_reader *reader); /* "lin
 /* Reads valid UTF-8. `arena` is scratch. Texts of different tenants do not share what is remembered.
  * SR_ENOMEM. Any thread. */
 int sr_jailbreak_read(const struct sr_jailbreak_reader *reader, struct sr_bytes text, struct sr_bytes tenant,
-                      struct sr_arena *arena, struct sr_jailbreak_find *out) SR_WARN_UNUSED;
+                      struct sr_arena *arena, struct sr_jailbreak_finding *out) SR_WARN_UNUSED;
 
 #endif

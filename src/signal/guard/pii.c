@@ -132,9 +132,10 @@ static const char *pii_name(const struct sr_signal_set *set, size_t rule)
     return set->rules[rule].name;
 }
 
-bool sr_signal_pii_counts(const struct sr_config_pii *rule, const struct sr_signal_finding *find)
+bool sr_signal_pii_counts(const struct sr_config_pii *rule, const struct sr_signal_finding *finding)
 {
-    return !(rule->allowed >> find->type & 1) && find->confidence >= (float)rule->thresholds[find->type];
+    return !(rule->allowed >> finding->type & 1) &&
+           finding->confidence >= (float)rule->thresholds[finding->type];
 }
 
 /* A rule's hit: the surest of what counts, and how many there are. */
@@ -142,21 +143,21 @@ static void look_for(const struct sr_config_pii *rule, const struct sr_signal_tu
                      const struct sr_signal_result *result, struct sr_signal_hit *hit)
 {
     hit->value = 0;
-    for (size_t i = 0; i < result->n_finds; i++) {
-        const struct sr_signal_finding *find = &result->finds[i];
-        bool seen = rule->include_history || !turns || turns->items[find->turn].current;
-        if (!seen || !sr_signal_pii_counts(rule, find))
+    for (size_t i = 0; i < result->n_findings; i++) {
+        const struct sr_signal_finding *finding = &result->findings[i];
+        bool seen = rule->include_history || !turns || turns->items[finding->turn].current;
+        if (!seen || !sr_signal_pii_counts(rule, finding))
             continue;
         hit->matched = true;
         hit->value += 1;
-        if (find->confidence > hit->confidence)
-            hit->confidence = find->confidence;
+        if (finding->confidence > hit->confidence)
+            hit->confidence = finding->confidence;
     }
 }
 
 /* What was found in one turn, before all turns are put into one list. */
-struct turn_finds {
-    struct sr_pii_finds found;
+struct turn_findings {
+    struct sr_pii_findings found;
     uint32_t turn;
 };
 
@@ -178,7 +179,7 @@ static bool is_taken(const struct sr_signal_set *set, const struct sr_bio_span *
 
 /* The neural classifier's spans join what the recognisers found in a turn. */
 static int join_spans(const struct sr_signal_set *set, const struct sr_signal_question *question,
-                      struct sr_pii_finds *found, struct sr_arena *arena)
+                      struct sr_pii_findings *found, struct sr_arena *arena)
 {
     size_t n;
     const struct sr_bio_span *spans = sr_neural_spans(question->result, &n);
@@ -205,29 +206,29 @@ static int join_spans(const struct sr_signal_set *set, const struct sr_signal_qu
     return rc;
 }
 
-static int gather(const struct turn_finds *parts, size_t n, struct sr_arena *arena,
+static int gather(const struct turn_findings *parts, size_t n, struct sr_arena *arena,
                   struct sr_signal_result *result)
 {
     size_t total = 0, at = 0;
     for (size_t i = 0; i < n; i++)
         total += parts[i].found.n;
-    struct sr_signal_finding *finds = sr_arena_calloc(arena, total ? total : 1, sizeof *finds);
-    if (!finds)
+    struct sr_signal_finding *findings = sr_arena_calloc(arena, total ? total : 1, sizeof *findings);
+    if (!findings)
         return SR_ENOMEM;
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < parts[i].found.n; k++) {
             const struct sr_entity *entity = &parts[i].found.items[k];
-            finds[at++] = (struct sr_signal_finding){parts[i].turn, entity->type,       entity->start,
-                                                     entity->end,   entity->confidence, 0};
+            findings[at++] = (struct sr_signal_finding){parts[i].turn, entity->type,       entity->start,
+                                                        entity->end,   entity->confidence, 0};
         }
     }
-    result->finds = finds;
-    result->n_finds = total;
+    result->findings = findings;
+    result->n_findings = total;
     return SR_OK;
 }
 
 static int write_result(const struct sr_signal_set *set, struct sr_signal_task *task,
-                        const struct turn_finds *parts, size_t n)
+                        const struct turn_findings *parts, size_t n)
 {
     struct sr_signal_result *result = task->result;
     result->hits = sr_signal_hits(task->arena, set->n);
@@ -241,7 +242,7 @@ static int write_result(const struct sr_signal_set *set, struct sr_signal_task *
 static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
                   struct sr_signal_question *questions, size_t n)
 {
-    struct turn_finds *parts = questions[0].about;
+    struct turn_findings *parts = questions[0].about;
     bool answered = false;
     int rc = SR_OK;
     for (size_t i = 0; rc == SR_OK && i < n; i++) {
@@ -266,7 +267,7 @@ static int pii_start(const struct sr_signal_set *set, struct sr_signal_task *tas
     const struct sr_signal_turn *turns = input->turns ? input->turns->items : &whole;
     size_t n = input->turns ? input->turns->n : 1, used = 0;
     struct sr_bytes tenant = input->turns ? input->turns->tenant : SR_LIT("");
-    struct turn_finds *parts = sr_arena_calloc(task->arena, n + 1, sizeof *parts);
+    struct turn_findings *parts = sr_arena_calloc(task->arena, n + 1, sizeof *parts);
     struct sr_signal_question *questions = sr_arena_calloc(task->arena, n + 1, sizeof *questions);
     if (!parts || !questions)
         return SR_ENOMEM;

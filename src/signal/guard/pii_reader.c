@@ -32,12 +32,12 @@ void sr_pii_reader_free(struct sr_pii_reader *reader)
 }
 
 int sr_pii_read(const struct sr_pii_reader *reader, struct sr_bytes text, struct sr_bytes tenant,
-                struct sr_arena *arena, struct sr_pii_finds *out)
+                struct sr_arena *arena, struct sr_pii_findings *out)
 {
     struct sr_memo_key key;
     struct sr_entities list;
     struct sr_bytes known;
-    *out = (struct sr_pii_finds){.items = NULL};
+    *out = (struct sr_pii_findings){.items = NULL};
     bool keep = reader->memo && sr_memo_key(&key, SR_LIT(READER_VERSION), tenant, text) == SR_OK;
     if (keep && sr_memo_get(reader->memo, &key, arena, &known) == SR_OK) {
         out->items = (const struct sr_entity *)(const void *)known.p;

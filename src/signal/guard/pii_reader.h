@@ -21,7 +21,7 @@ int sr_pii_reader_new(struct sr_pii_reader **out, struct sr_model_store *models,
                       struct sr_err *err) SR_WARN_UNUSED;
 void sr_pii_reader_free(struct sr_pii_reader *reader); /* NULL is allowed */
 
-struct sr_pii_finds {
+struct sr_pii_findings {
     const struct sr_entity *items; /* in the arena, by place */
     size_t n;
     bool remembered;
@@ -30,6 +30,6 @@ struct sr_pii_finds {
 /* Reads valid UTF-8. Texts of different tenants do not share what is remembered. SR_ELIMIT, SR_ENOMEM. Any
  * thread. */
 int sr_pii_read(const struct sr_pii_reader *reader, struct sr_bytes text, struct sr_bytes tenant,
-                struct sr_arena *arena, struct sr_pii_finds *out) SR_WARN_UNUSED;
+                struct sr_arena *arena, struct sr_pii_findings *out) SR_WARN_UNUSED;
 
 #endif

@@ -359,15 +359,15 @@ static void same_result(const struct sr_signal_result *a, const struct sr_signal
 {
     assert_int_equal(a->status, b->status);
     assert_string_equal(a->tier, b->tier);
-    assert_int_equal(a->n_finds, b->n_finds);
+    assert_int_equal(a->n_findings, b->n_findings);
     assert_int_equal(a->scanned_bytes, b->scanned_bytes);
     assert_int_equal(a->all_bytes, b->all_bytes);
-    for (size_t i = 0; i < a->n_finds; i++) {
-        assert_int_equal(a->finds[i].turn, b->finds[i].turn);
-        assert_int_equal(a->finds[i].start, b->finds[i].start);
-        assert_int_equal(a->finds[i].end, b->finds[i].end);
-        assert_int_equal(a->finds[i].type, b->finds[i].type);
-        assert_float_equal(a->finds[i].confidence, b->finds[i].confidence, 1e-4);
+    for (size_t i = 0; i < a->n_findings; i++) {
+        assert_int_equal(a->findings[i].turn, b->findings[i].turn);
+        assert_int_equal(a->findings[i].start, b->findings[i].start);
+        assert_int_equal(a->findings[i].end, b->findings[i].end);
+        assert_int_equal(a->findings[i].type, b->findings[i].type);
+        assert_float_equal(a->findings[i].confidence, b->findings[i].confidence, 1e-4);
     }
     assert_int_equal(a->n_hits, b->n_hits);
     for (size_t i = 0; i < a->n_hits; i++)

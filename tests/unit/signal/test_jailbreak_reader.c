@@ -93,9 +93,9 @@ static int close_reader(void **state)
     return 0;
 }
 
-static struct sr_jailbreak_find read_of(const char *text)
+static struct sr_jailbreak_finding read_of(const char *text)
 {
-    struct sr_jailbreak_find find;
+    struct sr_jailbreak_finding find;
     struct sr_arena arena;
     sr_arena_init(&arena, (size_t)16 << 20);
     assert_int_equal(sr_jailbreak_read(reader, sr_bytes_str(text), SR_LIT(""), &arena, &find), SR_OK);
@@ -111,7 +111,7 @@ static void test_attacks_are_found(void **state)
     for (size_t i = 0; i < sizeof attacks / sizeof attacks[0]; i++)
         for (size_t k = 0; k < N_DISGUISES; k++) {
             disguises[k](attacks[i], text);
-            struct sr_jailbreak_find find = read_of(text);
+            struct sr_jailbreak_finding find = read_of(text);
             if (find.risk < THRESHOLD)
                 fail_msg("%.2f: %s", (double)find.risk, text);
             assert_true((find.disguise != 0) == (k > 0));
@@ -163,7 +163,7 @@ static void test_nothing_hides_beside_a_disguise(void **state)
                 at += (size_t)sprintf(text + at, "%s\n", attacks[0]);
                 at += fill(disguises[k], text + at, behind);
                 text[at] = 0;
-                struct sr_jailbreak_find find = read_of(text);
+                struct sr_jailbreak_finding find = read_of(text);
                 if (find.risk < THRESHOLD)
                     fail_msg("%.2f at %zu: %s", (double)find.risk, start, text);
                 assert_true(find.start < start + strlen(attacks[0]) && find.end > start);

@@ -153,8 +153,8 @@ static const struct sr_signal_result *result_of(const struct request *r, enum sr
 
 static bool has_type(const struct sr_signal_result *result, enum sr_entity_type type)
 {
-    for (size_t i = 0; i < result->n_finds; i++)
-        if (result->finds[i].type == (uint32_t)type)
+    for (size_t i = 0; i < result->n_findings; i++)
+        if (result->findings[i].type == (uint32_t)type)
             return true;
     return false;
 }
@@ -223,8 +223,8 @@ static void test_a_part_counts(void **state)
     assert_string_equal(result->tier, "exact+neural");
     assert_int_equal(result->neural_bytes, judged);
     assert_true(has_type(result, SR_ENTITY_EMAIL_ADDRESS) && has_type(result, SR_ENTITY_PERSON));
-    for (size_t i = 0; i < result->n_finds; i++)
-        assert_true(result->finds[i].type != SR_ENTITY_PERSON || result->finds[i].start < judged);
+    for (size_t i = 0; i < result->n_findings; i++)
+        assert_true(result->findings[i].type != SR_ENTITY_PERSON || result->findings[i].start < judged);
     request_close(&r);
     sr_signals_unref(signals);
 
