@@ -1,6 +1,6 @@
 /*
- * The command: what Envoy's door adds through the real Envoy, what it does alone, what remains of that at a
- * steady rate, and when an upstream sees the first byte.
+ * The command: what the ext_proc door adds through the real Envoy, what it does alone, what remains of that
+ * at a steady rate, and when an upstream sees the first byte.
  *
  * Everything shares the machine: load, Envoy, processors and upstream. Subjects take turns in each repeat.
  */
@@ -380,7 +380,7 @@ static int parse(struct bench *b, int argc, char **argv)
         else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)
             b->only = argv[++i];
         else
-            return usage(strcmp(argv[i], "--help") == 0 ? "Envoy's door beside Envoy without it"
+            return usage(strcmp(argv[i], "--help") == 0 ? "the ext_proc door beside Envoy without it"
                                                         : "unknown option");
     }
     if (b->quick) {

@@ -67,7 +67,7 @@ bool sr_json_view_bool(sr_json_view v, bool fallback);
 
 /* ---- for a parser of one fixed shape, which takes token after token ---- */
 
-/* `what` says what is wrong at p[i], after a function below has returned false. */
+/* `what` is the mistake at p[i], after a function below has returned false. */
 struct sr_json_cursor {
     const char *p;
     size_t n, i;

@@ -131,7 +131,7 @@ struct sr_dialect_ops {
     /* An answer as a body, and as a whole stream whose pieces join to exactly the message. */
     int (*completion)(const struct sr_completion *completion, struct sr_buf *out);
     int (*completion_stream)(const struct sr_completion *completion, struct sr_buf *out);
-    /* The rest of a stream: every open choice ends because of what it says. */
+    /* The rest of a stream: every open choice ends with a content filter. */
     int (*stream_end)(const struct sr_stream_end *end, struct sr_buf *out);
 };
 

@@ -31,7 +31,7 @@ void sr_model_store_begin(struct sr_model_store *models);
 
 #define SR_MODEL_STORE_JAILBREAK ":jailbreak" /* as a path: the jailbreak model inside the executable */
 
-/* What is remembered of texts that were read: borrowed, lives as long as the store; NULL with `models` NULL.
+/* The memo of texts: borrowed, lives as long as the store; NULL with `models` NULL.
  * Remembers nothing until sr_memo_resize. */
 struct sr_memo *sr_model_store_memo(struct sr_model_store *models);
 
@@ -51,14 +51,14 @@ int sr_model_store_encoder(struct sr_model_store *models, const char *folder,
                            struct sr_err *err) SR_WARN_UNUSED;
 
 /* The neural classifier over an encoder of this store, run by its engine; the reference is the caller's.
- * Everyone who asks with the same encoder gets the same one, with what it remembers. Errors: those of
+ * All callers with the same encoder get the same one, with its table. Errors: those of
  * sr_neural_new. */
 int sr_model_store_neural(struct sr_model_store *models, struct sr_encoder *encoder, struct sr_infer *infer,
                           const struct sr_neural_options *options, struct sr_neural **out,
                           struct sr_err *err) SR_WARN_UNUSED;
 
-/* A number that changes when the file changes, or a file in the folder, or in the one that an adapter in it
- * stands on; 0 when there is none. */
+/* A number that changes when the file changes, or a file in the folder, or in the base folder of an adapter
+ * in it; 0 when there is none. */
 uint64_t sr_model_store_stamp(const char *path);
 
 /* The engine, borrowed: lives as long as the store. It is started at the first call; where `options` differ

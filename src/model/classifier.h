@@ -18,12 +18,12 @@
 
 struct sr_classifier;
 
-/* A text, and what is said of it. The caller's. */
+/* A text, and its classification. The caller's. */
 struct sr_classifier_query {
     struct sr_bytes text; /* UTF-8; broken sequences separate words */
     uint64_t salt;        /* texts of different salts do not share what is remembered; 0: shared */
     float *probabilities; /* [n_labels], written; calibrated, sums to 1 */
-    const char *tier;     /* written: whose answer it is, as ops->name of that tier */
+    const char *tier;     /* written: the tier that answered, as its ops->name */
     size_t read_bytes;    /* written: of the text's beginning that were read */
 };
 

@@ -1,5 +1,5 @@
 /*
- * What is remembered of texts that a model or recogniser has read: small answers under the text's hash.
+ * The memo: results of models and recognisers for texts, small, under the text's hash.
  *
  * Bounded in bytes, least recently used first out. Keys are SHA-256 of text, reader and tenant, so no client
  * can make two texts share an answer; the text itself is not kept. Any thread; outlives configurations.

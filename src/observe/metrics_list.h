@@ -86,7 +86,7 @@
     X(CONTEXT_TOKENS, HISTOGRAM, "llm_context_token_count", "Estimated tokens of a request's texts.",        \
       "model,context_level", CONTEXT)                                                                        \
     /* door: gateway, extproc, library; outcome: routed, default, passed, degraded, fast, local, refused,    \
-     * shed, failed, blocked, bypassed (Envoy's door: no path of this API) */                                \
+     * shed, failed, blocked, bypassed (the ext_proc door: no path of this API) */                           \
     X(OUTCOMES, COUNTER, "semroute_requests_total", "Requests by door and what happened to them.",           \
       "door,outcome", NONE)                                                                                  \
     /* reason: late, no_body_mode, no_headers, streamed_body_off */                                          \

@@ -108,7 +108,7 @@ static struct sr_pool_group *latest_of(struct sr_pool *pool, const char *name)
     return group;
 }
 
-/* No other thread sees `to` yet. A worker that stands in a group twice takes the state of its first member.
+/* No other thread sees `to` yet. A worker that is in a group twice takes the state of its first member.
  */
 static void keep_state(struct sr_pool_group *to, struct sr_pool_group *from)
 {

@@ -54,7 +54,7 @@ static bool is_cooling(const struct sr_pool_worker *worker, uint64_t now_ns)
     return atomic_load_explicit(&worker->cooldown_until_ns, memory_order_relaxed) > now_ns;
 }
 
-/* Marks who may be chosen; those in cooldown only when there is no other. False: none may. */
+/* Marks the candidates; those in cooldown only when there is no other. False: none may. */
 static bool mark_eligible(struct sr_ticket *ticket, bool (*allows)(void *ctx, size_t candidate), void *ctx)
 {
     uint64_t now = sr_clock_ns();

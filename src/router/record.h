@@ -56,7 +56,7 @@ struct sr_record {
     const char *dialect; /* "chat", ... */
     struct sr_bytes id;  /* the client's request id, else the one made here */
     struct sr_bytes peer, method, path;
-    struct sr_bytes tenant; /* from trusted sources; empty: not told */
+    struct sr_bytes tenant; /* from trusted sources; empty: unknown */
     bool debug;             /* explanations are wanted in headers */
     uint64_t bytes_in;
     struct sr_times times;
@@ -91,7 +91,7 @@ struct sr_record {
     bool reasoning;
     const char *effort;          /* "" = none */
     bool forwarded;              /* a verdict was to forward, whatever came later */
-    const char *target;          /* the backend that the door uses; NULL = not told */
+    const char *target;          /* the backend that the door uses; NULL = unknown */
     uint32_t edits;              /* kinds of edits that changed the body: bits of enum sr_edit_kind */
     int family;                  /* of reasoning, that an edit was written for; -1 = none */
     bool injected_prompt;        /* a system prompt was put in */
@@ -140,7 +140,7 @@ const char *sr_guard_action_name(int action);
 /* "EMAIL_ADDRESS,PERSON" of a mask, in the arena; NULL when it is out of memory. */
 const char *sr_record_entities(uint32_t types, struct sr_arena *arena);
 
-/* Whose block it is: the guard's name, or the policy's. */
+/* The source of the block: the guard's name, or the policy's. */
 const char *sr_record_guard_name(const struct sr_record *record, const struct sr_config *config);
 
 /* "header", "block", "none" */

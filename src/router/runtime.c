@@ -152,7 +152,7 @@ static enum sr_log_level log_level(const char *name)
     return SR_LOG_INFO;
 }
 
-/* Brings a log to where the configuration wants it. */
+/* Points a log to the sink of the configuration. */
 static int apply_log(sr_runtime *runtime, struct log *log, const char *wanted, struct sr_err *err)
 {
     const char *target = runtime->options.log_line ? "off" : wanted;

@@ -1,8 +1,8 @@
 /*
  * How a request goes on to a backend: its path there, and what is changed of the client's headers.
  *
- * The gateway, which writes the head itself, and Envoy's door, which tells Envoy what to change, follow the
- * same rules. Chooses no backend and sends nothing. `host` and the framing are written by the sender: a
+ * The gateway, which writes the head itself, and the ext_proc door, which tells Envoy what to change, follow
+ * the same rules. Chooses no backend and sends nothing. `host` and the framing are written by the sender: a
  * client's own never go on.
  */
 #ifndef SR_SERVE_FORWARD_H

@@ -19,7 +19,7 @@ struct sr_local_page {
     struct sr_bytes content_type; /* static */
 };
 
-/* What one of the doors can say about its process. */
+/* The state of the process that a door reports. */
 struct sr_local_state {
     sr_runtime *runtime;
     const char *service; /* "service" of the health pages */

@@ -1,7 +1,7 @@
 /*
  * The short text of an input: what signals read of a long one when the configuration asks for compression.
  *
- * It may be begun while the input still arrives; it is finished by the first signal that wants it, so that
+ * It may be begun while the input still arrives; it is finished by the first signal that needs it, so that
  * this happens where that signal runs and only when one does. Out of memory, signals read the
  * original. Which signals want it is decided here.
  */
@@ -24,7 +24,8 @@ struct shelf {
     size_t n;
 };
 
-/* What a configuration says of short texts, part of its signals; immutable but for the shelf. */
+/* The settings of short texts, part of a configuration's signals; immutable but for the list of idle
+ * compressors. */
 struct sr_signal_shortener {
     struct sr_ref ref; /* of the signals, and of each short text */
     struct shelf shelf;
@@ -298,7 +299,7 @@ struct sr_signal_input sr_signal_input_seen_by(const struct sr_signal_input *inp
 bool sr_signal_input_stats(const struct sr_signal_input *input, struct sr_signal_brief_stats *stats)
 {
     struct sr_signal_brief *brief = input->brief;
-    if (!brief || pthread_mutex_trylock(&brief->lock)) /* given up on, and still at it: nothing is known */
+    if (!brief || pthread_mutex_trylock(&brief->lock)) /* cancelled, and still running: nothing is known */
         return false;
     bool shorter = brief->shorter;
     *stats = brief->stats;

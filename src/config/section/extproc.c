@@ -1,4 +1,4 @@
-/* `global.semroute.extproc`: Envoy's door. */
+/* `global.semroute.extproc`: the ext_proc door. */
 #include "config/section/section.h"
 
 #define EXTPROC(member) offsetof(struct sr_config_extproc, member)

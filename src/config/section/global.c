@@ -143,7 +143,7 @@ static const struct sr_field semroute_fields[] = {
     {"workers", SR_FIELD_INT, GLOBAL(workers), .def = "0", .max = 256,
      .help = "threads for long texts; 0 = one for each core"},
     {"gateway", SR_FIELD_OBJECT, GLOBAL(gateway), .of = &sr_section_gateway, .help = "limits of the gateway"},
-    {"extproc", SR_FIELD_OBJECT, GLOBAL(extproc), .of = &sr_section_extproc, .help = "Envoy's door"},
+    {"extproc", SR_FIELD_OBJECT, GLOBAL(extproc), .of = &sr_section_extproc, .help = "the Envoy external processor"},
     {"inference", SR_FIELD_OBJECT, GLOBAL(inference), .of = &sr_section_inference,
      .help = "how encoders are run"},
     {"guards", SR_FIELD_OBJECT, GLOBAL(guards), .of = &sr_section_guards, .help = "settings of all guards"},

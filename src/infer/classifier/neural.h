@@ -1,5 +1,5 @@
 /*
- * The neural classifier: what the heads on one shared trunk say of a text, read whole and only once.
+ * The neural classifier: the answers of the heads on one shared trunk about a text, read whole and only once.
  *
  * A text is cut into windows; each window passes the trunk once for all heads, whichever signal asks first.
  * A second request for the same text joins the pending result; afterwards it is remembered by

@@ -72,7 +72,7 @@ struct sr_neural_work {
     int32_t *ids;
 };
 
-/* What the heads say of a sequence of ids, whatever text it is of. Immutable once done. */
+/* The output of the heads for a sequence of ids, independent of the text. Immutable once done. */
 struct sr_neural_window {
     struct sr_neural_item item;
     struct sr_neural *neural;                                   /* a reference while it is pending */
@@ -166,7 +166,7 @@ void sr_neural_add_ask(struct sr_neural_result *result, struct sr_neural_ask *as
 int sr_neural_join(struct sr_neural *neural, const struct sr_neural_key *key, enum sr_infer_priority priority,
                    struct sr_neural_ask *ask) SR_WARN_UNUSED;
 
-/* Is the link's window worth remembering: will more text behind it leave it as it is? */
+/* Is the link's window final, so that it can be kept: does more text after it leave it unchanged? */
 bool sr_neural_is_lasting(const struct sr_neural_link *link);
 
 /* The link gets its window if it is remembered or pending. */
@@ -180,7 +180,7 @@ void sr_neural_wait_for(struct sr_neural_link *link, struct sr_neural_window *wi
 int sr_neural_begun(struct sr_neural *neural, struct sr_neural_result *result, struct sr_neural_ask *own,
                     int rc) SR_WARN_UNUSED;
 
-/* The window's job has ended, or cannot begin: remembers or forgets it and tells those that wait. Drops the
+/* The window's job has ended, or cannot begin: remembers or forgets it and notifies its waiters. Drops the
  * job's references. */
 void sr_neural_window_ended(struct sr_neural_window *window, int status);
 

@@ -63,7 +63,7 @@ struct sr_encoder_options {
 int sr_encoder_open(struct sr_encoder **out, const char *folder, const struct sr_encoder_options *options,
                     struct sr_err *err) SR_WARN_UNUSED;
 
-/* The folder whose weights an encoder of `folder` runs: `folder`, or what an adapter stands on. It may be
+/* The folder whose weights an encoder of `folder` runs: `folder`, or the base of an adapter. It may be
  * changed where the adapter is not. SR_ENOENT when the base is not there, SR_EPARSE, SR_ELIMIT. */
 int sr_encoder_base(char out[SR_LOCATE_MAX], const char *folder, struct sr_err *err) SR_WARN_UNUSED;
 

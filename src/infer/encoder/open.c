@@ -12,7 +12,7 @@
 
 _Static_assert(SR_ENC_PATH_MAX == SR_LOCATE_MAX, "a base is a path that both know");
 
-/* A folder that is an adapter alone stands on a base folder beside it; `base` is `folder` otherwise. */
+/* A folder that is only an adapter needs a base folder beside it; `base` is `folder` otherwise. */
 struct folders {
     char base[SR_ENC_PATH_MAX];
     struct sr_enc_adapter adapter;

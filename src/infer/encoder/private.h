@@ -214,7 +214,7 @@ struct sr_encoder {
     struct sr_encoder_info info;
     struct sr_head_info head_info[SR_ENCODER_HEADS_MAX];
     struct sr_tokenizer *tokenizer;
-    const char *base; /* the folder of the trunk's weights: info.folder, or what its adapter stands on */
+    const char *base; /* the folder of the trunk's weights: info.folder, or the base of its adapter */
     struct sr_enc_files files;
     const void *words; /* [vocab][hidden] */
     void *own_words;   /* the same, when the file's are not aligned */
@@ -354,10 +354,10 @@ struct sr_enc_pass {
     size_t n; /* sequences still in progress */
 };
 
-/* Writes what the items' heads say that are due after `layers` layers. */
+/* Writes the output of the items' heads that are due after `layers` layers. */
 void sr_enc_emit(struct sr_enc_pass *pass, size_t layers);
 
-/* Layers that head `h` of an item wants. */
+/* Layers that head `h` of an item needs. */
 size_t sr_enc_layers_of(const struct sr_encoder *e, const struct sr_encoder_item *item, size_t h);
 
 #endif

@@ -174,7 +174,7 @@ static bool asked(const struct sr_enc_pass *pass, const struct sr_encoder_item *
     return (item->heads >> h & 1) && pass->e->heads[h].trunk == pass->trunk;
 }
 
-/* The most layers that a head of this trunk wants; 0: none is asked. */
+/* The most layers that a head of this trunk needs; 0: no head is used. */
 static size_t last_layer(const struct sr_enc_pass *pass, const struct sr_encoder_item *item)
 {
     size_t most = 0;
@@ -199,7 +199,7 @@ static bool wants_first_only(const struct sr_enc_pass *pass)
     return true;
 }
 
-/* Drops the sequences that want no further layer. */
+/* Drops the sequences that need no further layer. */
 static void drop_finished(struct sr_enc_pass *pass, size_t layers)
 {
     size_t n = 0, row = 0;

@@ -1,7 +1,7 @@
 /*
  * Admission, cancellation and the engine's life. Batches are formed and run in lane.c.
  *
- * One lock guards both lanes; it is held for list work only, never while something is computed or told.
+ * One lock guards both lanes; it is held for list work only, never while something is computed or reported.
  */
 #include "base/clock.h"
 #include "base/cpu.h"

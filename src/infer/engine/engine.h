@@ -23,7 +23,7 @@ struct sr_infer_options {
     size_t queue_tokens; /* waiting tokens at most */
     size_t batch_tokens; /* tokens of one batch at most; a longer sequence is a batch alone */
     size_t long_tokens;  /* sequences longer than this go to the lane of long ones */
-    uint64_t wait_ns;    /* how long a batch may wait for company; 0: not at all */
+    uint64_t wait_ns;    /* how long a batch may wait for more jobs; 0: not at all */
     size_t memory_max;   /* bytes of all workspaces */
     const char *cpus;    /* the CPUs that the threads may use, as in "0-3,8"; NULL: all of the process */
     struct sr_metrics *metrics; /* or NULL; outlives the engine */

@@ -67,7 +67,7 @@ static void renew_work(struct sr_infer_lane *lane, size_t memory_max)
     lane->work = fresh;
 }
 
-/* The lock is held on entry and on return: makes threads and workspace what the options want. */
+/* The lock is held on entry and on return: makes threads and workspace as the options say. */
 static void apply_options(struct sr_infer_lane *lane)
 {
     struct sr_infer *infer = lane->infer;
@@ -94,7 +94,7 @@ static uint64_t oldest_ns(const struct sr_infer_lane *lane)
     return oldest;
 }
 
-/* Until when a batch should wait for company; 0: not at all. */
+/* Until when a batch waits for more jobs; 0: not at all. */
 static uint64_t wait_until(const struct sr_infer_lane *lane, uint64_t now)
 {
     const struct sr_infer_options *options = &lane->infer->options;

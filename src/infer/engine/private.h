@@ -36,7 +36,7 @@ struct sr_infer_lane {
     size_t company;      /* jobs that were here at once lately: what a batch may wait for */
     size_t running;      /* jobs of the batch */
     size_t dropped;      /* of these, cancelled */
-    _Atomic(bool) stop;  /* tells the batch to end between two layers */
+    _Atomic(bool) stop;  /* requests that the batch ends between two layers */
     /* The lane's thread alone: */
     unsigned applied; /* generation of the options that its threads were made for; 0: none yet */
     bool team_tried;
@@ -67,7 +67,7 @@ void sr_infer_set_queue_metrics(const struct sr_infer *infer);
 /* The lock is held: takes a waiting job out. */
 void sr_infer_unlink(struct sr_infer_lane *lane, struct sr_infer_job *job);
 
-/* The lock is not held, the job's state is SR_INFER_DONE: drops its encoder and says so. */
+/* The lock is not held, the job's state is SR_INFER_DONE: drops its encoder and calls `done`. */
 void sr_infer_finish(struct sr_infer_job *job, int status);
 
 struct sr_bytes sr_infer_lane_name(const struct sr_infer_lane *lane);

@@ -47,7 +47,7 @@ struct sr_edited {
     struct sr_redaction redaction;
 };
 
-/* Edits the body. SR_ENOMEM, SR_ELIMIT, SR_ECONFLICT: `out` says what was done so far. */
+/* Edits the body. SR_ENOMEM, SR_ELIMIT, SR_ECONFLICT: `out` has what was done so far. */
 int sr_edit_body(const struct sr_edit_inputs *in, struct sr_arena *arena,
                  struct sr_edited *out) SR_WARN_UNUSED;
 

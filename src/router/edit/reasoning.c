@@ -1,7 +1,7 @@
 /*
  * Reasoning: switches thinking on or off in the way of the chosen model's family.
  *
- * The client's own `reasoning_effort` gives way to the decision; its other chat_template_kwargs stay. A model
+ * The decision overrides the client's own `reasoning_effort`; its other chat_template_kwargs stay. A model
  * without a family gets no reasoning members at all.
  */
 #include "router/edit/kinds.h"

@@ -1,5 +1,5 @@
 /*
- * Redaction: placeholders in the place of private data in a body, and what they stand for.
+ * Redaction: placeholders in the place of private data in a body, and their values.
  *
  * Equal values of a type have one placeholder, numbered in the order of the conversation, so that a turn that
  * comes again is redacted as before. The values live in the request's arena and go nowhere else.

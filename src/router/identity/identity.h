@@ -1,9 +1,10 @@
 /*
- * Who is asking: tenant, user and groups, from sources that the configuration trusts and from nothing else.
+ * The identity of a request: tenant, user and groups, from sources that the configuration trusts and from
+ * nothing else.
  *
- * The one place that decides whose word counts. A trusted source is a header that the configuration names
- * because whatever stands in front of the router sets it. Headers that only the router or an authorisation
- * layer may set come from an untrusted hand and are named for removal here.
+ * The one place that decides which sources are trusted. A trusted source is a header that the configuration
+ * names because whatever stands in front of the router sets it. Headers that only the router or an
+ * authorisation layer may set come from an untrusted hand and are named for removal here.
  */
 #ifndef SR_ROUTER_IDENTITY_IDENTITY_H
 #define SR_ROUTER_IDENTITY_IDENTITY_H
@@ -13,11 +14,11 @@
 #include "config/config.h"
 
 struct sr_identity {
-    struct sr_bytes tenant;        /* whose memory this is; empty: not told */
-    struct sr_bytes user;          /* empty: not told, as no source of it can be configured */
+    struct sr_bytes tenant;        /* whose memory this is; empty: unknown */
+    struct sr_bytes user;          /* empty: unknown, as no source of it can be configured */
     const struct sr_bytes *groups; /* [n_groups], as for `user` */
     size_t n_groups;
-    bool anonymous; /* no trusted source said anything */
+    bool anonymous; /* no trusted source had a value */
 };
 
 /* Fills `out` once for each request from `headers` [n], names in lower case. Copies into `arena`; of a

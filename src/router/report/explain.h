@@ -1,5 +1,5 @@
 /*
- * Why a request was routed as it was: for `semroute explain` and for people who debug their rules.
+ * Why a request was routed as it was: for `semroute explain`.
  *
  * The text may hold pieces of the user's request.
  */

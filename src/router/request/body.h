@@ -23,7 +23,7 @@ struct sr_body {
     uint64_t arrived;     /* bytes of all chunks */
     bool whole;           /* a complete document: only white space can follow */
     bool passing;         /* nothing is kept any more: the rest is only checked */
-    bool is_stream;       /* the client wants a stream */
+    bool is_stream;       /* the client asked for a stream */
     bool automatic;       /* the client asked for an automatic model */
     int model;            /* of ours that the client named, index of the configuration; -1 = none so far */
     size_t next_span;     /* the first that was not looked at for `model` */

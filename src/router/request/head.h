@@ -1,6 +1,6 @@
 /*
- * What the router keeps of a request's head, and which of its headers may not travel on. Who is asking, and
- * whose word counts, is router/identity's.
+ * What the router keeps of a request's head, and which of its headers may not travel on. router/identity
+ * decides identity and trusted sources.
  */
 #ifndef SR_ROUTER_REQUEST_HEAD_H
 #define SR_ROUTER_REQUEST_HEAD_H

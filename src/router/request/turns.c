@@ -76,7 +76,7 @@ static void walk_all(struct walk *walk)
     }
 }
 
-/* What the user asks now: the last user turn; without one that says something, all that no tool said. */
+/* The current turn: the last user turn; without one that has text, all texts that are no tool results. */
 static void mark_current(struct sr_turns *turns)
 {
     size_t last = turns->n;

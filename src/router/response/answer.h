@@ -1,7 +1,7 @@
 /*
  * The answer's way to the client: its mode, its stages one after the other, the writer, and the gate.
  *
- * Bytes pass as they are, and at once, unless a stage wants to change or to hold them; then each event of a
+ * Bytes pass as they are, and at once, unless a stage changes or holds them; then each event of a
  * stream is held until it is complete, and a JSON answer until its end. Errors of the upstream are never
  * changed. Knows no exchange: what the stages need comes with the head, what they found is read off the
  * state.
@@ -28,7 +28,7 @@ struct sr_answer_out {
 struct sr_answer {
     int status; /* 0 = no answer began */
     enum sr_answer_mode mode;
-    bool saw_done;           /* the stream has said its end */
+    bool saw_done;           /* the stream has its final event */
     uint64_t first_event_ns; /* when the first event of a stream was there; 0 = none */
     uint64_t bytes;          /* that went to the client */
 
@@ -36,7 +36,7 @@ struct sr_answer {
     struct sr_usage_reader usage;
     struct sr_restore restore;
     struct sr_response_guard guard;
-    uint32_t active; /* stages that want something: bits, by their order */
+    uint32_t active; /* stages that take part: bits, by their order */
     unsigned wants;  /* SR_WANTS_* of all of them */
 
     /* how the answer is read */
@@ -67,7 +67,7 @@ void sr_answer_dispose(struct sr_answer *answer);
 /* The mode that a status and the headers of an answer ask for. */
 enum sr_answer_mode sr_answer_mode_of(int status, const struct sr_header *headers, size_t n_headers);
 
-/* The head is there. Asks the stages what they want; what `head` points to is borrowed but for the plan. */
+/* The head is there. Asks the stages what they need; what `head` points to is borrowed but for the plan. */
 void sr_answer_begin(struct sr_answer *answer, const struct sr_answer_head *head);
 
 /* The next bytes, `last` when they are the end. What goes is in `out`, until the next call. */

@@ -1,5 +1,5 @@
 /*
- * One check of the guard of answers: a run of the jailbreak signal over the texts that were not judged.
+ * One check of the guard of answers: a run of the jailbreak signal over the texts that were not classified.
  *
  * For guard.c alone, whose state it fills: what was found, what was read, what may go.
  */

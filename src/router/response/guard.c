@@ -1,4 +1,4 @@
-/* What the guard of answers reads, holds and says; check.c has the runs of its signal. */
+/* What the guard of answers reads, holds and reports; check.c has the runs of its signal. */
 #include "router/response/guard.h"
 
 #include "router/response/check.h"
@@ -72,7 +72,7 @@ static int guard_event(void *state, struct sr_answer_event *event)
 
 /* ---- the gate ---- */
 
-/* The end of a stream in the form that the client reads: every choice stops because of what it says. */
+/* The end of a stream in the form that the client reads: every choice ends with a content filter. */
 static enum sr_answer_step block(struct sr_response_guard *guard, struct sr_answer_gate *gate)
 {
     const struct sr_response_texts *texts = &guard->texts;

@@ -1,6 +1,6 @@
 /*
  * The stage of the plugin `response_jailbreak`: reads what the model answers with the jailbreak signal's
- * models, and warns, blocks or only counts when it looks like the work of an attack.
+ * models, and warns, blocks or only counts when it looks like the result of an attack.
  *
  * A whole JSON answer is held, its head too, until its texts were judged. Of a stream the texts are judged in
  * pieces as they pass, each with the end of what came before: with `block` an event reaches the client only
@@ -52,9 +52,9 @@ struct sr_response_guard {
     bool whole;  /* the answer is a JSON document, not a stream */
     bool unread; /* it is none of both, or has no body here */
     struct sr_response_texts texts;
-    uint64_t clean;  /* bytes that came to the gate and may go: what they say was judged */
+    uint64_t clean;  /* bytes that came to the gate and may go: their text was classified */
     uint64_t closed; /* choices whose finish_reason may go, too: bits */
-    bool last, done; /* nothing more will come; the stream has said its end */
+    bool last, done; /* nothing more will come; the stream has its final event */
     bool passes;     /* room was out: everything goes as it comes */
     bool ended;      /* blocked */
     bool told;       /* the client was warned */
@@ -78,7 +78,7 @@ void sr_response_guard_dispose(struct sr_response_guard *guard);
 /* The check in progress has taken too long: ends it. */
 void sr_response_guard_timeout(struct sr_response_guard *guard);
 
-/* Does the answer's head wait for what the guard says of its body? */
+/* Does the answer's head wait for the guard's finding about its body? */
 bool sr_response_guard_holds_head(const struct sr_response_guard *guard);
 
 /* Share of the answer's text that was judged, 0..1; negative without a plugin. */

@@ -27,7 +27,7 @@ struct sr_answer_head {
     const struct sr_response_guard_plan *guard; /* NULL: no plugin reads the answer */
 };
 
-/* What a stage wants of an answer: bits. */
+/* What a stage needs of an answer: bits. */
 enum {
     SR_WANTS_EVENTS = 1,  /* `event` for each event of a stream; `piece` for each piece of a JSON answer */
     SR_WANTS_CHANGES = 2, /* marks count: events are written one by one, a JSON answer is held until its end,
@@ -48,7 +48,7 @@ struct sr_answer_piece {
 struct sr_answer_flow {
     uint64_t came, went; /* all that came, and what of it the client has */
     bool last;           /* nothing more will come */
-    bool done;           /* the stream has said its end */
+    bool done;           /* the stream has its final event */
     bool broken;         /* memory was out: nothing reads the stream any more */
     bool between;        /* what comes next begins with a whole event */
 };

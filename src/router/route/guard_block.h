@@ -1,5 +1,5 @@
 /*
- * What the client of a blocked request is told. Names types, and holds none of the text.
+ * The message to the client of a blocked request. Names types, and holds none of the text.
  */
 #ifndef SR_ROUTER_ROUTE_GUARD_BLOCK_H
 #define SR_ROUTER_ROUTE_GUARD_BLOCK_H
@@ -8,7 +8,7 @@
 
 /* The reply of a block. */
 struct sr_guard_block {
-    const char *name; /* whose block it is: the guard's, or the policy's */
+    const char *name; /* the source of the block: the guard's name, or the policy's */
     int status;       /* 200: the message is an answer */
     const char *code;
     const char *message;

@@ -1,4 +1,4 @@
-/* Options in, figures out; what the figures mean is said in docs/http.md. */
+/* Options in, figures out; docs/http.md describes the figures. */
 #include "serve/admin/classify.h"
 
 #include "base/clock.h"
@@ -58,7 +58,7 @@ static const char *recommended(const struct sr_config *config, const char *categ
     return config->default_model >= 0 ? config->models[config->default_model].name : "";
 }
 
-/* What a classifier says of a text; NULL when there is no answer. */
+/* A classifier's answer about a text; NULL when there is none. */
 static const struct sr_signal_result *ask(struct call *call, enum sr_signal_type type, struct sr_bytes text)
 {
     const struct sr_signal_result *result;

@@ -1,6 +1,6 @@
 /*
- * POST /api/v1/classify/intent, pii, security, combined, batch: what the classifiers say of a text, in the
- * shapes of vLLM Semantic Router's API.
+ * POST /api/v1/classify/intent, pii, security, combined, batch: the classifiers' answers about a text, in the
+ * format of vLLM Semantic Router's API.
  *
  * Pure: body in, answer out. Errors have that API's shape too: {"error": {"code", "message", "timestamp"}}.
  */

@@ -1,5 +1,5 @@
 /*
- * The way of a request through three threads: read by a worker, computed by the engine, written by a worker,
+ * The path of a request through three threads: read by a worker, computed by the engine, written by a worker,
  * sent by the loop. The producer's reference of its task travels with the request; the reader and the engine
  * have one each besides, for either may still be at work when the answer is sent already.
  */
@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-#define INTERACTIVE_IDS 1024u /* requests of so many tokens do not wait behind documents */
+#define INTERACTIVE_IDS 1024u /* requests of up to this many tokens do not wait behind documents */
 
 struct sr_api_embed {
     struct sr_task task;
@@ -145,7 +145,7 @@ static int add_texts(struct sr_api_embed *work, struct sr_err *err)
         const struct sr_windows *w = sr_embed_windows(work->group, i);
         ids += w->total_ids;
         if (r->openai && w->read < w->tokens)
-            rc = SR_ELIMIT; /* its answer has no place to say that not all was read */
+            rc = SR_ELIMIT; /* its answer cannot express that a part was not read */
     }
     if (rc == SR_OK && ids <= INTERACTIVE_IDS)
         sr_embed_set_priority(work->group, SR_INFER_INTERACTIVE);

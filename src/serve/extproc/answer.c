@@ -48,7 +48,7 @@ static void add(struct late_headers *late, struct sr_bytes name, struct sr_bytes
         late->items[late->n++] = (struct sr_header){name, value};
 }
 
-/* With the whole answer in one message Envoy sends its old length unless it is told the new one. */
+/* With the whole answer in one message Envoy sends its old length unless the reply has the new one. */
 static void add_length(struct late_headers *late, const struct sr_bytes *slices, size_t count)
 {
     size_t n = 0;
@@ -202,7 +202,7 @@ static bool can_gather(const struct sr_extproc_core *core)
     return !core->no_wait && core->request_mode != SR_EXTPROC_MODE_FULL_DUPLEX;
 }
 
-/* The body is to come in another mode than Envoy was told at first. */
+/* The body is to arrive in another mode than the first one sent to Envoy. */
 static void choose_mode(struct sr_extproc_core *core, const struct sr_extproc_message *message,
                         struct sr_extproc_reply *reply)
 {

@@ -52,7 +52,7 @@ bool sr_extproc_is_picker(const struct sr_extproc_core *core)
 
 /* ---- the candidates as Envoy knows them ---- */
 
-/* An address as Envoy is to be told it; `n` is 0 when it may not be used. */
+/* An address as it is sent to Envoy; `n` is 0 when it may not be used. */
 static struct sr_bytes allowed(const struct sr_extproc_core *core, struct sr_bytes address)
 {
     if (!core->has_subset || !address.p)

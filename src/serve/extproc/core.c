@@ -20,7 +20,7 @@ static void take_modes(struct sr_extproc_core *core, const struct sr_extproc_mes
         core->response_mode = message->response_mode;
         core->no_wait = message->no_wait;
     } else {
-        core->request_mode = SR_EXTPROC_MODE_STREAMED; /* until a whole body says otherwise */
+        core->request_mode = SR_EXTPROC_MODE_STREAMED; /* until a whole body arrives */
         core->response_mode = SR_EXTPROC_MODE_STREAMED;
     }
 }

@@ -1,7 +1,7 @@
 /*
  * One HTTP request in Envoy's external processor: messages in, replies out, no sockets and no wire format.
  *
- * Drives one sr_exchange through whatever body mode Envoy says it uses. The rules that it keeps are Envoy's:
+ * Drives one sr_exchange through the body mode that Envoy sends. The rules that it keeps are Envoy's:
  * one reply for each message and of its kind, except that FULL_DUPLEX bodies are answered in pieces; headers
  * can change the route only while Envoy still holds them, so the reply to the headers waits for the verdict
  * where the mode allows it; what comes too late for that is counted. docs/internals/extproc.md has the table.

@@ -1,4 +1,4 @@
-/* The life of Envoy's door on one loop. */
+/* The life of the ext_proc door on one loop. */
 #include "serve/extproc/extproc.h"
 
 #include "base/mem.h"

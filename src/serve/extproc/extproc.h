@@ -1,6 +1,6 @@
 /*
- * Envoy's door of one event loop: the gRPC service envoy.service.ext_proc.v3.ExternalProcessor, and beside it
- * grpc.health.v1.
+ * The ext_proc door of one event loop: the gRPC service envoy.service.ext_proc.v3.ExternalProcessor, and
+ * beside it grpc.health.v1.
  *
  * Owns the server and what its streams share. One request of Envoy is one stream (stream.h). Loop's
  * thread only.

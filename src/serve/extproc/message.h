@@ -32,10 +32,10 @@ enum sr_extproc_mode {
     SR_EXTPROC_MODE_GRPC = 5,
 };
 
-/* What Envoy says. */
+/* A message of Envoy. */
 struct sr_extproc_message {
     enum sr_extproc_phase phase;
-    bool observability; /* Envoy does not wait for replies and wants none */
+    bool observability; /* Envoy does not wait for replies and accepts none */
 
     /* the first message of a stream */
     bool has_config;
@@ -72,7 +72,7 @@ enum sr_extproc_change {
     SR_EXTPROC_PIECE,   /* FULL_DUPLEX: `body` is the next piece, `end_of_stream` says whether the last */
 };
 
-/* What Envoy is told. Everything is borrowed for the call that takes it. */
+/* A reply to Envoy. Everything is borrowed for the call that takes it. */
 struct sr_extproc_reply {
     enum sr_extproc_action action;
     enum sr_extproc_phase phase;

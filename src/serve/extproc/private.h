@@ -1,5 +1,5 @@
 /*
- * One request of Envoy's door from the inside: what the files of this folder share.
+ * One request of the ext_proc door from the inside: what the files of this folder share.
  *
  * Calls go one way: core.c (the sequence) uses request.c (the request's half) and answer.c (the answer's),
  * request.c uses verdict.c (what a verdict becomes), that and answer.c use backend.c (the choice); all use
@@ -16,11 +16,11 @@
 
 enum sr_extproc_state {
     SR_EXTPROC_STARTING,  /* no message yet */
-    SR_EXTPROC_READING,   /* the exchange wants more of the body */
+    SR_EXTPROC_READING,   /* the exchange needs more of the body */
     SR_EXTPROC_WAITING,   /* the body is complete, the exchange works elsewhere */
     SR_EXTPROC_RESOLVING, /* the verdict is there, the backend's name has no address yet */
     SR_EXTPROC_PASSING,   /* a streaming verdict: chunks go on as they come */
-    SR_EXTPROC_DELIVERED, /* the verdict was told; what still comes of the body is only white space */
+    SR_EXTPROC_DELIVERED, /* the verdict was sent; the rest of the body is only white space */
     SR_EXTPROC_BYPASS,    /* not ours: everything goes on as it is */
     SR_EXTPROC_CLOSED,    /* answered, or failed: nothing that comes matters */
 };
@@ -42,7 +42,7 @@ struct sr_extproc_endpoint {
 struct sr_extproc_choice {
     struct sr_extproc_endpoint *endpoints; /* one for each candidate; NULL: none were needed yet */
     size_t n;
-    int at;        /* the one that is looked at, or was chosen; -1 = none */
+    int at;        /* the one that is checked, or was chosen; -1 = none */
     bool resolved; /* its name was, with this result: */
     struct sr_extproc_addresses addresses;
     bool made;                      /* Envoy is told `address` */
@@ -56,7 +56,7 @@ struct sr_extproc_core {
     sr_exchange *exchange;
     enum sr_extproc_state state;
     enum sr_extproc_mode request_mode, response_mode;
-    bool configured; /* Envoy said its modes */
+    bool configured; /* Envoy has sent its modes */
     bool no_wait;
     bool silent; /* observability: no replies */
     struct sr_bytes path;
@@ -66,7 +66,7 @@ struct sr_extproc_core {
     size_t n_subset;
     struct sr_extproc_choice choice;
     bool has_subset;
-    bool has_length; /* the client told its body's length */
+    bool has_length; /* the client sent its body's length */
 
     /* what Envoy waits for */
     bool head_pending, trailers_pending, trailers_seen;
@@ -76,7 +76,7 @@ struct sr_extproc_core {
     size_t chunks;                     /* messages */
     uint64_t bytes;                    /* in them */
     bool dropped;                      /* a chunk became empty: the verdict brings the whole body */
-    bool ended;                        /* Envoy said so */
+    bool ended;                        /* Envoy has sent that */
     uint64_t read_due_ns, hold_due_ns; /* 0 = none */
 
     /* the answer */
@@ -92,7 +92,7 @@ struct sr_extproc_core {
 
 /* ---- send.c ---- */
 
-/* Nothing where Envoy wants no replies. */
+/* Nothing where Envoy accepts no replies. */
 void sr_extproc_send(struct sr_extproc_core *core, const struct sr_extproc_reply *reply);
 
 /* A reply that changes nothing. */

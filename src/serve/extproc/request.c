@@ -214,7 +214,7 @@ static void drop_chunks(struct sr_extproc_core *core, size_t keep)
     }
 }
 
-/* The exchange wants more: sends the replies that need no verdict. */
+/* The exchange needs more: sends the replies that need no verdict. */
 static void read_on(struct sr_extproc_core *core)
 {
     if (core->request_mode == SR_EXTPROC_MODE_FULL_DUPLEX)

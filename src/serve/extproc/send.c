@@ -1,4 +1,4 @@
-/* What Envoy is told, whichever stage tells it: one reply at a time, in the form of the mode. */
+/* The replies to Envoy, from any stage: one reply at a time, in the form of the mode. */
 #include "serve/extproc/private.h"
 
 /* How much longer than the signals' own deadline Envoy is asked to wait. */

@@ -182,7 +182,7 @@ static void on_writable(void *ctx, struct sr_grpc_call *call)
     }
 }
 
-/* Envoy ends with RST_STREAM as a rule, so no way of ending is worth a line in the log. */
+/* Envoy ends with RST_STREAM as a rule, so no form of end is logged. */
 static void on_closed(void *ctx, struct sr_grpc_call *call, int why)
 {
     struct stream *s = ctx;

@@ -1,6 +1,6 @@
 /*
- * From a verdict to what Envoy is told: the header mutation, the address of the backend, the edited body in
- * the shape of the mode, or an answer in Envoy's name.
+ * From a verdict to the replies to Envoy: the header mutation, the address of the backend, the edited body in
+ * the shape of the mode, or an immediate response.
  */
 #include "base/clock.h"
 #include "base/log.h"

@@ -23,7 +23,7 @@
 #define SR_CALL_COALESCE ((size_t)16 * 1024)
 
 enum sr_call_stage {
-    SR_CALL_RECEIVING, /* the exchange wants more of the body */
+    SR_CALL_RECEIVING, /* the exchange needs more of the body */
     SR_CALL_WAITING,   /* the exchange works elsewhere */
     SR_CALL_SENDING,   /* the upstream has no answer yet */
     SR_CALL_ANSWERING, /* the upstream's head is there */

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A taken port is the commonest mistake: say which flag moves the listener. */
+/* A port in use is the most common mistake: the message names the flag that changes it. */
 static int open_sockets(struct sr_server *server, struct sr_address *address, size_t count, int *fds,
                         const char *flag)
 {

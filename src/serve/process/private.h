@@ -63,7 +63,7 @@ void sr_server_announce(struct sr_server *server);
 /* The server's certificate as `config` has it: *out is NULL for plain. */
 int sr_server_tls(const struct sr_config *config, sr_tls_context **out, struct sr_err *err) SR_WARN_UNUSED;
 
-/* The watcher's callback: loads the file again and tells the loops. */
+/* The watcher's callback: loads the file again and notifies the loops. */
 void sr_server_reload(void *server);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Jailbreak: does any turn try to turn the model against its instructions?
+ * Jailbreak: does a turn try to make the model ignore its instructions?
  *
  * Every turn is read for itself, its windows gathered, and the worst turn counts; a rule without history
  * looks at what the user asks now. The linear tier reads at once; the neural classifier, where there is one,
