@@ -209,12 +209,13 @@ static void test_late_and_cancelled(void **state)
 {
     (void)state;
     struct owner owner = {.done = 0};
-    struct sr_config config = with(2, MODEL);
+    static struct sr_config config; /* the inference engine may let go of it after the last result is here */
     struct sr_signals *signals = NULL;
     struct sr_workers *workers = NULL;
     struct sr_arena arena;
     struct sr_signal_run *runs[RUNS];
     int wanted = 0;
+    config = with(2, MODEL);
     pthread_mutex_init(&owner.lock, NULL);
     pthread_cond_init(&owner.wake, NULL);
     sr_mailbox_init(&owner.mailbox, owner_wake, &owner);
