@@ -1,6 +1,7 @@
 #include "bench/paper_http.h"
 
 #include "base/clock.h"
+#include "base/json_write.h"
 
 #include <arpa/inet.h>
 #include <pthread.h>
@@ -16,11 +17,17 @@ int sr_paper_request(struct sr_buf *out, struct sr_bytes prompt)
 {
     struct sr_buf body;
     sr_buf_init(&body, BODY_MAX);
-    int rc = sr_buf_printf(&body, "{\"model\":\"auto\",\"messages\":[{\"role\":\"user\",\"content\":\"");
-    if (rc == SR_OK)
-        rc = sr_buf_append_json(&body, prompt);
-    if (rc == SR_OK)
-        rc = sr_buf_printf(&body, "\"}]}");
+    struct sr_json_writer w = sr_json_writer_of(&body);
+    sr_json_object(&w, NULL);
+    sr_json_text(&w, "model", "auto");
+    sr_json_array(&w, "messages");
+    sr_json_object(&w, NULL);
+    sr_json_text(&w, "role", "user");
+    sr_json_bytes(&w, "content", prompt);
+    sr_json_object_end(&w);
+    sr_json_array_end(&w);
+    sr_json_object_end(&w);
+    int rc = w.rc;
     if (rc == SR_OK)
         rc = sr_buf_printf(out,
                            "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n"

@@ -95,6 +95,15 @@ void sr_json_name(struct sr_json_writer *w, struct sr_bytes name)
     w->comma = false;
 }
 
+void sr_json_line(struct sr_json_writer *w, int indent)
+{
+    if (w->comma)
+        put(w, ",", 1);
+    w->comma = false;
+    if (!w->rc)
+        w->rc = sr_buf_printf(w->out, "\n%*s", indent, "");
+}
+
 void sr_json_raw(struct sr_json_writer *w, const char *key, struct sr_bytes json)
 {
     begin(w, key);

@@ -1,5 +1,6 @@
 /*
- * Writes one JSON value into a buffer, without white space: commas, quotes and escapes are its business.
+ * Writes one JSON value into a buffer: commas, quotes and escapes are its business. White space is written
+ * only where sr_json_line asks for it.
  *
  * The first failure stays in `rc` and makes every later call do nothing, so a caller asks once, at the end.
  * Knows nothing of nesting beyond the comma: each object and array that is begun must be ended. Members are
@@ -50,6 +51,9 @@ void sr_json_real(struct sr_json_writer *w, const char *key, const char *fmt, do
 
 /* A value that is JSON already. */
 void sr_json_raw(struct sr_json_writer *w, const char *key, struct sr_bytes json);
+
+/* The next value begins a line, behind `indent` spaces: for files that people read. */
+void sr_json_line(struct sr_json_writer *w, int indent);
 
 /* The name of a member that is no plain ASCII word; the value follows with key NULL. */
 void sr_json_name(struct sr_json_writer *w, struct sr_bytes name);

@@ -5,71 +5,93 @@
  */
 #include "config/json_schema.h"
 
+#include "base/json_write.h"
 #include "config/section/section.h"
 
 #include <stdio.h>
 
 #define SCHEMA_SECTIONS 96
-#define VARIABLE        "\\\\$\\\\{"
+#define VARIABLE        "\\$\\{"
 
-struct writer {
-    struct sr_buf *out;
-    int rc; /* sticky */
-    const struct sr_section *sections[SCHEMA_SECTIONS];
-    size_t n_sections;
+/* Every section once: the root, then each where it is first needed. */
+struct sections {
+    const struct sr_section *items[SCHEMA_SECTIONS];
+    size_t n;
+    int rc; /* SR_ELIMIT: there are more */
 };
 
-static void put(struct writer *w, const char *text)
+static void collect(struct sections *all, const struct sr_section *section)
 {
-    if (w->rc == SR_OK)
-        w->rc = sr_buf_append_bytes(w->out, sr_bytes_str(text));
-}
-
-static void put_string(struct writer *w, const char *text)
-{
-    put(w, "\"");
-    if (w->rc == SR_OK)
-        w->rc = sr_buf_append_json(w->out, sr_bytes_str(text));
-    put(w, "\"");
-}
-
-static void put_number(struct writer *w, const char *key, double value)
-{
-    if (w->rc == SR_OK)
-        w->rc = sr_buf_printf(w->out, ", \"%s\": %.15g", key, value);
-}
-
-/* A section's name as a key of $defs: "gateway tls" is "gateway-tls". */
-static void put_reference(struct writer *w, const struct sr_section *section, bool quoted_key)
-{
-    put(w, quoted_key ? "\"" : "\"$ref\": \"#/$defs/");
-    for (const char *p = section->name; *p; p++) {
-        char c[2] = {*p == ' ' ? '-' : *p, 0};
-        put(w, c);
-    }
-    put(w, "\"");
-}
-
-static void collect(struct writer *w, const struct sr_section *section)
-{
-    for (size_t i = 0; i < w->n_sections; i++)
-        if (w->sections[i] == section)
+    for (size_t i = 0; i < all->n; i++)
+        if (all->items[i] == section)
             return;
-    if (w->n_sections == SCHEMA_SECTIONS) {
-        w->rc = SR_ELIMIT;
+    if (all->n == SCHEMA_SECTIONS) {
+        all->rc = SR_ELIMIT;
         return;
     }
-    w->sections[w->n_sections++] = section;
+    all->items[all->n++] = section;
     for (size_t i = 0; i < section->n_fields; i++) {
         const struct sr_field *field = &section->fields[i];
         if (field->of)
-            collect(w, field->of);
+            collect(all, field->of);
         for (const struct sr_variant *const *v = field->variants; v && *v; v++)
-            collect(w, (*v)->section);
+            collect(all, (*v)->section);
     }
 }
 
-static void put_range(struct writer *w, const struct sr_field *field)
+/* A section's name as a key of $defs: "gateway tls" is "gateway-tls". */
+static const char *definition(const struct sr_section *section, char out[64])
+{
+    snprintf(out, 64, "%s", section->name);
+    for (char *p = out; *p; p++)
+        *p = *p == ' ' ? '-' : *p;
+    return out;
+}
+
+static void put_reference(struct sr_json_writer *w, const struct sr_section *section)
+{
+    char name[64];
+    sr_json_string(w, "$ref");
+    sr_json_string_part(w, SR_LIT("#/$defs/"));
+    sr_json_string_part(w, sr_bytes_str(definition(section, name)));
+    sr_json_string_end(w);
+}
+
+/* An object that holds nothing but a reference. */
+static void put_referring(struct sr_json_writer *w, const char *key, const struct sr_section *section)
+{
+    sr_json_object(w, key);
+    put_reference(w, section);
+    sr_json_object_end(w);
+}
+
+/* "type": one, or one of two. */
+static void put_types(struct sr_json_writer *w, const char *first, const char *second)
+{
+    if (!second) {
+        sr_json_text(w, "type", first);
+        return;
+    }
+    sr_json_array(w, "type");
+    sr_json_text(w, NULL, first);
+    sr_json_text(w, NULL, second);
+    sr_json_array_end(w);
+}
+
+/* An object that holds nothing but types. */
+static void put_typed(struct sr_json_writer *w, const char *key, const char *first, const char *second)
+{
+    sr_json_object(w, key);
+    put_types(w, first, second);
+    sr_json_object_end(w);
+}
+
+static void put_number(struct sr_json_writer *w, const char *key, double value)
+{
+    sr_json_real(w, key, "%.15g", value);
+}
+
+static void put_range(struct sr_json_writer *w, const struct sr_field *field)
 {
     if (field->min == 0 && field->max == 0)
         return;
@@ -77,180 +99,268 @@ static void put_range(struct writer *w, const struct sr_field *field)
     put_number(w, "maximum", field->max);
 }
 
-static void put_words(struct writer *w, const struct sr_enum_word *words)
+static void put_words(struct sr_json_writer *w, const struct sr_enum_word *words)
 {
-    put(w, "\"anyOf\": [{\"enum\": [");
-    for (const struct sr_enum_word *word = words; word->word; word++) {
-        put(w, word == words ? "" : ", ");
-        put_string(w, word->word);
-    }
-    put(w, "]}, {\"type\": \"string\", \"pattern\": \"" VARIABLE "\"}]");
+    sr_json_array(w, "anyOf");
+    sr_json_object(w, NULL);
+    sr_json_array(w, "enum");
+    for (const struct sr_enum_word *word = words; word->word; word++)
+        sr_json_text(w, NULL, word->word);
+    sr_json_array_end(w);
+    sr_json_object_end(w);
+    sr_json_object(w, NULL);
+    put_types(w, "string", NULL);
+    sr_json_text(w, "pattern", VARIABLE);
+    sr_json_object_end(w);
+    sr_json_array_end(w);
 }
 
-static void put_plugins(struct writer *w, const struct sr_field *field)
+static void put_plugin(struct sr_json_writer *w, const struct sr_variant *plugin)
 {
-    put(w, "\"type\": [\"array\", \"null\"], \"items\": {\"oneOf\": [");
-    for (const struct sr_variant *const *at = field->variants; *at; at++) {
-        const struct sr_variant *v = *at;
-        put(w, at == field->variants ? "\n          " : ",\n          ");
-        put(w, "{\"type\": \"object\", \"description\": ");
-        put_string(w, v->help);
-        put(w, ", \"properties\": {\"type\": {\"const\": ");
-        put_string(w, v->type);
-        put(w, "}, \"configuration\": {");
-        put_reference(w, v->section, false);
-        put(w, "}}, \"required\": [\"type\"], \"additionalProperties\": false}");
-    }
-    put(w, "]}");
+    sr_json_object(w, NULL);
+    put_types(w, "object", NULL);
+    sr_json_text(w, "description", plugin->help);
+    sr_json_object(w, "properties");
+    sr_json_object(w, "type");
+    sr_json_text(w, "const", plugin->type);
+    sr_json_object_end(w);
+    put_referring(w, "configuration", plugin->section);
+    sr_json_object_end(w);
+    sr_json_array(w, "required");
+    sr_json_text(w, NULL, "type");
+    sr_json_array_end(w);
+    sr_json_bool(w, "additionalProperties", false);
+    sr_json_object_end(w);
 }
 
-static void put_type(struct writer *w, const struct sr_field *field)
+static void put_plugins(struct sr_json_writer *w, const struct sr_field *field)
 {
-    static const char texts[] = "\"items\": {\"type\": [\"string\", \"number\"]}";
-    switch (field->type) {
+    put_types(w, "array", "null");
+    sr_json_object(w, "items");
+    sr_json_array(w, "oneOf");
+    for (const struct sr_variant *const *plugin = field->variants; *plugin; plugin++) {
+        sr_json_line(w, 10);
+        put_plugin(w, *plugin);
+    }
+    sr_json_array_end(w);
+    sr_json_object_end(w);
+}
+
+/* A name, or an object with a name and a description. */
+static void put_names(struct sr_json_writer *w)
+{
+    put_types(w, "array", NULL);
+    sr_json_object(w, "items");
+    sr_json_array(w, "anyOf");
+    put_typed(w, NULL, "string", "number");
+    sr_json_object(w, NULL);
+    put_types(w, "object", NULL);
+    sr_json_object(w, "properties");
+    put_typed(w, "name", "string", NULL);
+    put_typed(w, "description", "string", NULL);
+    sr_json_object_end(w);
+    sr_json_array(w, "required");
+    sr_json_text(w, NULL, "name");
+    sr_json_array_end(w);
+    sr_json_bool(w, "additionalProperties", false);
+    sr_json_object_end(w);
+    sr_json_array_end(w);
+    sr_json_object_end(w);
+}
+
+static void put_text_lists(struct sr_json_writer *w)
+{
+    put_types(w, "array", NULL);
+    sr_json_object(w, "items");
+    put_types(w, "array", NULL);
+    put_typed(w, "items", "string", "number");
+    sr_json_object_end(w);
+}
+
+/* A section that may be left empty is an object as it is; of another, null takes the place. */
+static void put_object(struct sr_json_writer *w, const struct sr_section *section)
+{
+    if (!section->size) {
+        put_reference(w, section);
+        return;
+    }
+    sr_json_array(w, "anyOf");
+    put_referring(w, NULL, section);
+    put_typed(w, NULL, "null", NULL);
+    sr_json_array_end(w);
+}
+
+/* A number, or text of that pattern. */
+static void put_scalar(struct sr_json_writer *w, const char *first, const char *second, const char *pattern)
+{
+    put_types(w, first, second);
+    sr_json_text(w, "pattern", pattern);
+}
+
+static void put_scalar_type(struct sr_json_writer *w, const struct sr_field *field)
+{
+    switch ((int)field->type) {
+    case SR_FIELD_BOOL:
+        put_scalar(w, "boolean", "string", VARIABLE);
+        break;
+    case SR_FIELD_NUMBER:
+        put_scalar(w, "number", "string", VARIABLE);
+        put_range(w, field);
+        break;
+    case SR_FIELD_DURATION:
+        put_types(w, "string", "integer");
+        put_number(w, "minimum", 0);
+        put_number(w, "maximum", 0);
+        sr_json_text(w, "pattern", "^(0|([0-9.]+(ms|s|m|h))+)$|" VARIABLE);
+        break;
+    case SR_FIELD_SIZE:
+        put_scalar(w, "integer", "string", "^[0-9.]+([KMG](iB|B)?|kB)?$|" VARIABLE);
+        put_range(w, field);
+        break;
+    case SR_FIELD_TOKENS:
+        put_types(w, "number", "string");
+        put_number(w, "minimum", 0);
+        sr_json_text(w, "pattern", "^[0-9.]+[KkMm]?$|" VARIABLE);
+        break;
+    default: /* whole numbers */
+        put_scalar(w, "integer", "string", VARIABLE);
+        put_range(w, field);
+        break;
+    }
+}
+
+static void put_type(struct sr_json_writer *w, const struct sr_field *field)
+{
+    bool not_empty = field->flags & SR_FIELD_NOT_EMPTY;
+    switch ((int)field->type) {
     case SR_FIELD_TEXT:
     case SR_FIELD_REF:
-        put(w, "\"type\": [\"string\", \"number\"]");
-        put(w, field->flags & SR_FIELD_NOT_EMPTY ? ", \"minLength\": 1" : "");
+        put_types(w, "string", "number");
+        if (not_empty)
+            put_number(w, "minLength", 1);
         break;
     case SR_FIELD_ENUM:
     case SR_FIELD_WORD:
         put_words(w, field->words);
         break;
-    case SR_FIELD_BOOL:
-        put(w, "\"type\": [\"boolean\", \"string\"], \"pattern\": \"" VARIABLE "\"");
-        break;
-    case SR_FIELD_INT:
-    case SR_FIELD_INT64:
-    case SR_FIELD_UINT32:
-    case SR_FIELD_MS:
-        put(w, "\"type\": [\"integer\", \"string\"], \"pattern\": \"" VARIABLE "\"");
-        put_range(w, field);
-        break;
-    case SR_FIELD_NUMBER:
-        put(w, "\"type\": [\"number\", \"string\"], \"pattern\": \"" VARIABLE "\"");
-        put_range(w, field);
-        break;
-    case SR_FIELD_DURATION:
-        put(w, "\"type\": [\"string\", \"integer\"], \"minimum\": 0, \"maximum\": 0, "
-               "\"pattern\": \"^(0|([0-9.]+(ms|s|m|h))+)$|" VARIABLE "\"");
-        break;
-    case SR_FIELD_SIZE:
-        put(w,
-            "\"type\": [\"integer\", \"string\"], \"pattern\": \"^[0-9.]+([KMG](iB|B)?|kB)?$|" VARIABLE "\"");
-        put_range(w, field);
-        break;
-    case SR_FIELD_TOKENS:
-        put(w, "\"type\": [\"number\", \"string\"], \"minimum\": 0, \"pattern\": \"^[0-9.]+[KkMm]?$|" VARIABLE
-               "\"");
-        break;
     case SR_FIELD_TEXTS:
-        put(w, "\"type\": \"array\", ");
-        put(w, texts);
-        put(w, field->flags & SR_FIELD_NOT_EMPTY ? ", \"minItems\": 1" : "");
+        put_types(w, "array", NULL);
+        put_typed(w, "items", "string", "number");
+        if (not_empty)
+            put_number(w, "minItems", 1);
         break;
     case SR_FIELD_NAMES:
-        put(w, "\"type\": \"array\", \"items\": {\"anyOf\": [{\"type\": [\"string\", \"number\"]}, "
-               "{\"type\": \"object\", "
-               "\"properties\": {\"name\": {\"type\": \"string\"}, \"description\": {\"type\": \"string\"}}, "
-               "\"required\": "
-               "[\"name\"], "
-               "\"additionalProperties\": false}]}");
+        put_names(w);
         break;
     case SR_FIELD_TEXT_LISTS:
-        put(w, "\"type\": \"array\", \"items\": {\"type\": \"array\", ");
-        put(w, texts);
-        put(w, "}");
+        put_text_lists(w);
         break;
     case SR_FIELD_PAIRS:
-        put(w, "\"type\": \"object\", \"additionalProperties\": {\"type\": [\"string\", \"number\"]}");
+        put_types(w, "object", NULL);
+        put_typed(w, "additionalProperties", "string", "number");
         break;
     case SR_FIELD_OBJECT:
-        put(w, field->of->size ? "\"anyOf\": [{" : "");
-        put_reference(w, field->of, false);
-        put(w, field->of->size ? "}, {\"type\": \"null\"}]" : "");
+        put_object(w, field->of);
         break;
     case SR_FIELD_LIST:
-        put(w, "\"type\": [\"array\", \"null\"], \"items\": {");
-        put_reference(w, field->of, false);
-        put(w, "}");
+        put_types(w, "array", "null");
+        put_referring(w, "items", field->of);
         break;
     case SR_FIELD_MAP:
-        put(w, "\"type\": [\"object\", \"null\"], \"additionalProperties\": {");
-        put_reference(w, field->of, false);
-        put(w, "}");
+        put_types(w, "object", "null");
+        put_referring(w, "additionalProperties", field->of);
         break;
     case SR_FIELD_PLUGINS:
         put_plugins(w, field);
         break;
+    default:
+        put_scalar_type(w, field);
+        break;
     }
 }
 
-static void put_default(struct writer *w, const struct sr_field *field)
+static void put_default(struct sr_json_writer *w, const struct sr_field *field)
 {
     if (!field->def)
         return;
     bool text = field->type == SR_FIELD_TEXT || field->type == SR_FIELD_WORD || field->type == SR_FIELD_ENUM;
     bool bare = !text && (field->type == SR_FIELD_BOOL || !field->def[strspn(field->def, "-+.0123456789")]);
-    put(w, ", \"default\": ");
     if (bare)
-        put(w, field->def);
+        sr_json_raw(w, "default", sr_bytes_str(field->def));
     else
-        put_string(w, field->def);
+        sr_json_text(w, "default", field->def);
 }
 
-static void put_description(struct writer *w, const struct sr_field *field)
+static void put_description(struct sr_json_writer *w, const struct sr_field *field)
 {
     char text[240];
     snprintf(text, sizeof text, "%s%s%s%s", field->help, field->def_note ? " (default: " : "",
              field->def_note ? field->def_note : "", field->def_note ? ")" : "");
-    put_string(w, text);
+    sr_json_text(w, "description", text);
 }
 
-static void put_section(struct writer *w, const struct sr_section *section)
+static void put_required(struct sr_json_writer *w, const struct sr_section *section)
 {
-    bool first = true;
-    put(w, "\"description\": ");
-    put_string(w, section->help);
-    put(w, section->size ? ", \"type\": \"object\"" : ", \"type\": [\"object\", \"null\"]");
-    put(w, ", \"additionalProperties\": false,\n      \"properties\": {");
-    for (size_t i = 0; i < section->n_fields; i++) {
-        const struct sr_field *field = &section->fields[i];
-        put(w, i ? ",\n        " : "\n        ");
-        put_string(w, field->key);
-        put(w, ": {\"description\": ");
-        put_description(w, field);
-        put(w, ", ");
-        put_type(w, field);
-        put_default(w, field);
-        put(w, "}");
-    }
-    put(w, "}");
+    bool any = false;
     for (size_t i = 0; i < section->n_fields; i++) {
         if (!(section->fields[i].flags & SR_FIELD_REQUIRED))
             continue;
-        put(w, first ? ",\n      \"required\": [" : ", ");
-        put_string(w, section->fields[i].key);
-        first = false;
+        if (!any) {
+            sr_json_line(w, 6);
+            sr_json_array(w, "required");
+        }
+        any = true;
+        sr_json_text(w, NULL, section->fields[i].key);
     }
-    put(w, first ? "" : "]");
+    if (any)
+        sr_json_array_end(w);
+}
+
+/* The members that a section's object has, in one that is open. */
+static void put_section(struct sr_json_writer *w, const struct sr_section *section)
+{
+    sr_json_text(w, "description", section->help);
+    put_types(w, "object", section->size ? NULL : "null");
+    sr_json_bool(w, "additionalProperties", false);
+    sr_json_line(w, 6);
+    sr_json_object(w, "properties");
+    for (size_t i = 0; i < section->n_fields; i++) {
+        const struct sr_field *field = &section->fields[i];
+        sr_json_line(w, 8);
+        sr_json_object(w, field->key);
+        put_description(w, field);
+        put_type(w, field);
+        put_default(w, field);
+        sr_json_object_end(w);
+    }
+    sr_json_object_end(w);
+    put_required(w, section);
 }
 
 int sr_config_json_schema(struct sr_buf *out)
 {
-    struct writer w = {.out = out};
-    collect(&w, &sr_section_root);
-    put(&w, "{\n  \"$schema\": \"https://json-schema.org/draft/2020-12/schema\",\n"
-            "  \"title\": \"semroute configuration\",\n  ");
+    struct sr_json_writer w = sr_json_writer_of(out);
+    struct sections all = {.n = 0};
+    char name[64];
+    collect(&all, &sr_section_root);
+    sr_json_object(&w, NULL);
+    sr_json_line(&w, 2);
+    sr_json_text(&w, "$schema", "https://json-schema.org/draft/2020-12/schema");
+    sr_json_line(&w, 2);
+    sr_json_text(&w, "title", "semroute configuration");
+    sr_json_line(&w, 2);
     put_section(&w, &sr_section_root);
-    put(&w, ",\n  \"$defs\": {");
-    for (size_t i = 1; i < w.n_sections; i++) {
-        put(&w, i > 1 ? ",\n    " : "\n    ");
-        put_reference(&w, w.sections[i], true);
-        put(&w, ": {");
-        put_section(&w, w.sections[i]);
-        put(&w, "}");
+    sr_json_line(&w, 2);
+    sr_json_object(&w, "$defs");
+    for (size_t i = 1; i < all.n; i++) {
+        sr_json_line(&w, 4);
+        sr_json_object(&w, definition(all.items[i], name));
+        put_section(&w, all.items[i]);
+        sr_json_object_end(&w);
     }
-    put(&w, "\n  }\n}\n");
-    return w.rc;
+    sr_json_object_end(&w);
+    sr_json_object_end(&w);
+    if (!w.rc)
+        w.rc = sr_buf_append(out, "\n", 1);
+    return w.rc ? w.rc : all.rc;
 }

@@ -1,7 +1,6 @@
 /* The sentence and the members of a JSON document. */
 #include "decide/explain.h"
 
-#include "base/json_write.h"
 #include "decide/plan.h"
 
 #include <stdio.h>
@@ -110,15 +109,13 @@ static void put_decision(struct sr_json_writer *w, const struct sr_explanation *
     sr_json_object_end(w);
 }
 
-int sr_plan_explain_json(const struct sr_explanation *e, struct sr_buf *out)
+void sr_plan_explain_json(const struct sr_explanation *e, struct sr_json_writer *w)
 {
-    struct sr_json_writer w = sr_json_writer_of(out);
     char why[SR_ERR_MESSAGE_MAX];
-    sr_json_array(&w, "decisions");
+    sr_json_array(w, "decisions");
     for (size_t i = 0; i < e->plan->n; i++)
-        put_decision(&w, e, &e->plan->entries[i]);
-    sr_json_array_end(&w);
+        put_decision(w, e, &e->plan->entries[i]);
+    sr_json_array_end(w);
     sr_plan_explain_why(e, why);
-    sr_json_text(&w, "why", why);
-    return w.rc;
+    sr_json_text(w, "why", why);
 }

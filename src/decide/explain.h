@@ -8,7 +8,7 @@
 #ifndef SR_DECIDE_EXPLAIN_H
 #define SR_DECIDE_EXPLAIN_H
 
-#include "base/buf.h"
+#include "base/json_write.h"
 #include "decide/decide.h"
 
 /* All borrowed for the call. */
@@ -18,11 +18,11 @@ struct sr_explanation {
     const struct sr_decision *decision;
 };
 
-/* Appends two members of a JSON object, for the caller to put among others:
+/* Writes two members into the JSON object that is open:
  * "decisions":[{name,description,priority,tier,matched,confidence,rules}] in the order in which they win,
  * rules being {type,name,matched} or {operator,matched,conditions}, matched null where it was not needed; and
- * "why", the sentence of sr_plan_explain_why. SR_ELIMIT, SR_ENOMEM. */
-int sr_plan_explain_json(const struct sr_explanation *e, struct sr_buf *out) SR_WARN_UNUSED;
+ * "why", the sentence of sr_plan_explain_why. */
+void sr_plan_explain_json(const struct sr_explanation *e, struct sr_json_writer *w);
 
 /* Appends why the winner won and every decision with its tree, each line behind `indent` spaces and at most
  * `width` columns long (at least 20 more than the indent), with ANSI colours if `colour`. SR_ELIMIT,

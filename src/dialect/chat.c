@@ -33,12 +33,8 @@ static const struct sr_openai_shape shape = {
     .id = "chatcmpl",
     .whole = "chat.completion",
     .chunk = "chat.completion.chunk",
-    .whole_open = "\"message\":{\"role\":\"assistant\",\"content\":\"",
-    .whole_close = "\"}",
-    .first_open = "\"delta\":{\"role\":\"assistant\",\"content\":\"",
-    .piece_open = "\"delta\":{\"content\":\"",
-    .piece_close = "\"}",
-    .no_piece = "\"delta\":{}",
+    .has_messages = true,
+    .text = "content",
 };
 
 static int completion(const struct sr_completion *completion, struct sr_buf *out)

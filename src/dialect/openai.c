@@ -3,7 +3,7 @@
 
 #include "base/json_write.h"
 
-#define USAGE "\"usage\":{\"prompt_tokens\":0,\"completion_tokens\":0,\"total_tokens\":0}"
+#include <stdio.h>
 
 #define TEXT  SR_CLASS_JUDGED | SR_CLASS_RESTORES
 #define READ  SR_CLASS_JUDGED
@@ -86,56 +86,129 @@ int sr_openai_error_event(const struct sr_dialect_error *error, struct sr_buf *o
 
 /* ---- completions ---- */
 
-static int put_head(const struct sr_openai_shape *shape, const char *object, const struct sr_completion *c,
-                    struct sr_buf *out)
+/* The members that an answer and each of its events begin with, in an object that stays open. */
+static void put_head(struct sr_json_writer *w, const struct sr_openai_shape *shape, const char *object,
+                     const struct sr_completion *c)
 {
-    return sr_buf_printf(out, "{\"id\":\"%s-%s-%llu\",\"object\":\"%s\",\"created\":%llu,\"model\":\"%s\"",
-                         shape->id, c->id, c->since, object, c->since, c->model);
+    char since[24];
+    snprintf(since, sizeof since, "-%llu", c->since);
+    sr_json_object(w, NULL);
+    sr_json_string(w, "id");
+    sr_json_string_part(w, sr_bytes_str(shape->id));
+    sr_json_string_part(w, SR_LIT("-"));
+    sr_json_string_part(w, sr_bytes_str(c->id));
+    sr_json_string_part(w, sr_bytes_str(since));
+    sr_json_string_end(w);
+    sr_json_text(w, "object", object);
+    sr_json_uint(w, "created", c->since);
+    sr_json_text(w, "model", c->model);
+}
+
+/* A choice, which stays open until put_choice_end. */
+static void put_choice(struct sr_json_writer *w, unsigned index)
+{
+    sr_json_array(w, "choices");
+    sr_json_object(w, NULL);
+    sr_json_uint(w, "index", index);
+}
+
+/* `finish`: the reason why the choice ends; NULL: it goes on. */
+static void put_choice_end(struct sr_json_writer *w, const char *finish)
+{
+    sr_json_null(w, "logprobs");
+    sr_json_text(w, "finish_reason", finish);
+    sr_json_object_end(w);
+    sr_json_array_end(w);
+}
+
+/* A text where the dialect has it: in the choice, or in the choice's `message` or `delta`. */
+static void put_message(struct sr_json_writer *w, const struct sr_openai_shape *shape, const char *key,
+                        bool role, struct sr_bytes text)
+{
+    if (shape->has_messages)
+        sr_json_object(w, key);
+    if (shape->has_messages && role)
+        sr_json_text(w, "role", "assistant");
+    sr_json_bytes(w, shape->text, text);
+    if (shape->has_messages)
+        sr_json_object_end(w);
+}
+
+/* What an event's choice has where it brings no text. */
+static void put_no_message(struct sr_json_writer *w, const struct sr_openai_shape *shape)
+{
+    if (!shape->has_messages) {
+        sr_json_text(w, shape->text, "");
+        return;
+    }
+    sr_json_object(w, "delta");
+    sr_json_object_end(w);
+}
+
+/* No tokens: no model was asked. */
+static void put_usage(struct sr_json_writer *w)
+{
+    sr_json_object(w, "usage");
+    sr_json_uint(w, "prompt_tokens", 0);
+    sr_json_uint(w, "completion_tokens", 0);
+    sr_json_uint(w, "total_tokens", 0);
+    sr_json_object_end(w);
 }
 
 int sr_openai_completion(const struct sr_openai_shape *shape, const struct sr_completion *c,
                          struct sr_buf *out)
 {
-    int rc = put_head(shape, shape->whole, c, out);
-    if (!rc)
-        rc = sr_buf_printf(out, ",\"choices\":[{\"index\":0,%s", shape->whole_open);
-    if (!rc)
-        rc = sr_buf_append_json(out, c->message);
-    return rc ? rc
-              : sr_buf_printf(out, "%s,\"logprobs\":null,\"finish_reason\":\"%s\"}]," USAGE "}",
-                              shape->whole_close, c->finish);
+    struct sr_json_writer w = sr_json_writer_of(out);
+    put_head(&w, shape, shape->whole, c);
+    put_choice(&w, 0);
+    put_message(&w, shape, "message", true, c->message);
+    put_choice_end(&w, c->finish);
+    put_usage(&w);
+    sr_json_object_end(&w);
+    return w.rc;
 }
 
-/* An event with a piece of the message; `open` is what stands before it. */
-static int put_piece(const struct sr_openai_shape *shape, const struct sr_completion *c, const char *open,
+/* An event is an object between these two. */
+static struct sr_json_writer event_begin(struct sr_buf *out)
+{
+    struct sr_json_writer w = sr_json_writer_of(out);
+    w.rc = sr_buf_append_bytes(out, SR_LIT("data: "));
+    return w;
+}
+
+static int event_end(struct sr_json_writer *w)
+{
+    sr_json_object_end(w);
+    return w->rc ? w->rc : sr_buf_append(w->out, "\n\n", 2);
+}
+
+static int put_piece(const struct sr_openai_shape *shape, const struct sr_completion *c, bool first,
                      struct sr_bytes piece, struct sr_buf *out)
 {
-    int rc = sr_buf_append_bytes(out, SR_LIT("data: "));
-    if (!rc)
-        rc = put_head(shape, shape->chunk, c, out);
-    if (!rc)
-        rc = sr_buf_printf(out, ",\"choices\":[{\"index\":0,%s", open);
-    if (!rc)
-        rc = sr_buf_append_json(out, piece);
-    return rc ? rc
-              : sr_buf_printf(out, "%s,\"logprobs\":null,\"finish_reason\":null}]}\n\n", shape->piece_close);
+    struct sr_json_writer w = event_begin(out);
+    put_head(&w, shape, shape->chunk, c);
+    put_choice(&w, 0);
+    put_message(&w, shape, "delta", first, piece);
+    put_choice_end(&w, NULL);
+    return event_end(&w);
 }
 
 static int put_finish(const struct sr_openai_shape *shape, const struct sr_completion *c, struct sr_buf *out)
 {
-    int rc = sr_buf_append_bytes(out, SR_LIT("data: "));
-    if (!rc)
-        rc = put_head(shape, shape->chunk, c, out);
-    if (!rc)
-        rc = sr_buf_printf(out,
-                           ",\"choices\":[{\"index\":0,%s,\"logprobs\":null,\"finish_reason\":\"%s\"}]}\n\n",
-                           shape->no_piece, c->finish);
+    struct sr_json_writer w = event_begin(out);
+    put_head(&w, shape, shape->chunk, c);
+    put_choice(&w, 0);
+    put_no_message(&w, shape);
+    put_choice_end(&w, c->finish);
+    int rc = event_end(&w);
     if (rc || !c->usage)
         return rc;
-    rc = sr_buf_append_bytes(out, SR_LIT("data: "));
-    if (!rc)
-        rc = put_head(shape, shape->chunk, c, out);
-    return rc ? rc : sr_buf_append_bytes(out, SR_LIT(",\"choices\":[]," USAGE "}\n\n"));
+    w = event_begin(out);
+    put_head(&w, shape, shape->chunk, c);
+    sr_json_array(&w, "choices");
+    sr_json_array_end(&w);
+    put_usage(&w);
+    return event_end(&w);
 }
 
 static bool is_space(char c)
@@ -161,11 +234,11 @@ int sr_openai_completion_stream(const struct sr_openai_shape *shape, const struc
 {
     struct sr_bytes rest = c->message;
     size_t n = piece_of(rest);
-    int rc = put_piece(shape, c, shape->first_open, sr_bytes_of(rest.p, n), out);
+    int rc = put_piece(shape, c, true, sr_bytes_of(rest.p, n), out);
     while (!rc && n < rest.n) {
         rest = sr_bytes_of(rest.p + n, rest.n - n);
         n = piece_of(rest);
-        rc = put_piece(shape, c, shape->piece_open, sr_bytes_of(rest.p, n), out);
+        rc = put_piece(shape, c, false, sr_bytes_of(rest.p, n), out);
     }
     if (!rc)
         rc = put_finish(shape, c, out);
@@ -179,13 +252,16 @@ int sr_openai_stream_end(const struct sr_openai_shape *shape, const struct sr_st
     for (unsigned choice = 0; !rc && choice < 64; choice++) {
         if (!(end->open >> choice & 1))
             continue;
-        rc = sr_buf_printf(out,
-                           "data: {\"id\":%s,\"object\":\"%s\",\"created\":%s,\"model\":%s,"
-                           "\"choices\":[{\"index\":%u,%s,\"logprobs\":null,"
-                           "\"finish_reason\":\"content_filter\"}]}\n\n",
-                           end->id[0] ? end->id : "\"blocked\"", shape->chunk,
-                           end->created[0] ? end->created : "0", end->model[0] ? end->model : "\"\"", choice,
-                           shape->no_piece);
+        struct sr_json_writer w = event_begin(out);
+        sr_json_object(&w, NULL);
+        sr_json_raw(&w, "id", sr_bytes_str(end->id[0] ? end->id : "\"blocked\""));
+        sr_json_text(&w, "object", shape->chunk);
+        sr_json_raw(&w, "created", sr_bytes_str(end->created[0] ? end->created : "0"));
+        sr_json_raw(&w, "model", sr_bytes_str(end->model[0] ? end->model : "\"\""));
+        put_choice(&w, choice);
+        put_no_message(&w, shape);
+        put_choice_end(&w, "content_filter");
+        rc = event_end(&w);
     }
     return rc ? rc : sr_buf_append_bytes(out, SR_LIT("data: " SR_OPENAI_DONE "\n\n"));
 }
@@ -196,12 +272,7 @@ static const struct sr_openai_shape text_shape = {
     .id = "cmpl",
     .whole = "text_completion",
     .chunk = "text_completion",
-    .whole_open = "\"text\":\"",
-    .whole_close = "\"",
-    .first_open = "\"text\":\"",
-    .piece_open = "\"text\":\"",
-    .piece_close = "\"",
-    .no_piece = "\"text\":\"\"",
+    .text = "text",
 };
 
 int sr_text_completion(const struct sr_completion *completion, struct sr_buf *out)

@@ -47,14 +47,12 @@ int sr_openai_error_event(const struct sr_dialect_error *error, struct sr_buf *o
 /* The error that needs no memory. */
 extern const struct sr_bytes sr_openai_out_of_memory;
 
-/* What is different in the completions of two dialects, as JSON text. */
+/* What is different in the completions of two dialects. */
 struct sr_openai_shape {
-    const char *id;                       /* how ids begin */
-    const char *whole, *chunk;            /* `object` of an answer, and of an event */
-    const char *whole_open, *whole_close; /* around the text, in the choice of an answer */
-    const char *first_open;               /* before the first piece of the text, in the choice of an event */
-    const char *piece_open, *piece_close; /* around any piece */
-    const char *no_piece;                 /* an event's choice that holds none */
+    const char *id;            /* how ids begin */
+    const char *whole, *chunk; /* `object` of an answer, and of an event */
+    bool has_messages; /* a choice holds a `message` or a `delta` with the text; else the text itself */
+    const char *text;  /* the member that is the text */
 };
 
 /* See struct sr_dialect_ops. */

@@ -48,6 +48,23 @@ static void test_members_and_elements(void **state)
                        "{\"a\":null,\"b\":null},{}],\"raw\":[1,2]}");
 }
 
+static void test_lines(void **state)
+{
+    (void)state;
+    struct scene s;
+    begin(&s, 1024);
+    sr_json_object(&s.w, NULL);
+    sr_json_line(&s.w, 2);
+    sr_json_uint(&s.w, "a", 1);
+    sr_json_line(&s.w, 0);
+    sr_json_array(&s.w, "b");
+    sr_json_uint(&s.w, NULL, 2);
+    sr_json_uint(&s.w, NULL, 3);
+    sr_json_array_end(&s.w);
+    sr_json_object_end(&s.w);
+    assert_written(&s, "{\n  \"a\":1,\n\"b\":[2,3]}");
+}
+
 static void test_numbers(void **state)
 {
     (void)state;
@@ -102,6 +119,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_members_and_elements),
+        cmocka_unit_test(test_lines),
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_strings),
         cmocka_unit_test(test_the_first_failure_stays),

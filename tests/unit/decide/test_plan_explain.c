@@ -90,9 +90,11 @@ static void test_json(void **state)
     struct scene scene;
     struct sr_doc *doc = NULL;
     scene_open(&scene, true);
-    assert_int_equal(sr_buf_append(&scene.out, "{", 1), SR_OK);
-    assert_int_equal(sr_plan_explain_json(&scene.explanation, &scene.out), SR_OK);
-    assert_int_equal(sr_buf_append(&scene.out, "}", 1), SR_OK);
+    struct sr_json_writer w = sr_json_writer_of(&scene.out);
+    sr_json_object(&w, NULL);
+    sr_plan_explain_json(&scene.explanation, &w);
+    sr_json_object_end(&w);
+    assert_int_equal(w.rc, SR_OK);
     assert_int_equal(sr_doc_parse(&doc, sr_buf_view(&scene.out), 1 << 20, NULL), SR_OK);
     const sr_doc_value *root = sr_doc_root(doc), *all = sr_doc_get(root, "decisions");
     assert_int_equal(sr_doc_size(all), 3);
@@ -196,7 +198,9 @@ static void test_small_buffers(void **state)
     for (size_t max = 1; max < 300; max += 7) {
         sr_buf_dispose(&scene.out);
         sr_buf_init(&scene.out, max);
-        assert_int_equal(sr_plan_explain_json(&scene.explanation, &scene.out), SR_ELIMIT);
+        struct sr_json_writer w = sr_json_writer_of(&scene.out);
+        sr_plan_explain_json(&scene.explanation, &w);
+        assert_int_equal(w.rc, SR_ELIMIT);
         sr_buf_clear(&scene.out);
         assert_int_equal(sr_plan_explain_picture(&scene.explanation, 4, 80, true, &scene.out), SR_ELIMIT);
     }
