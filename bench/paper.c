@@ -1,6 +1,7 @@
 /*
- * Table XI of the paper: what compression to 512 tokens does to judgement. Each case of bench/paper_cases.h
- * is judged as it is and compressed, by every type of signal that the configuration has rules for.
+ * Table XI of the paper: what compression to 512 tokens does to classification. Each case of
+ * bench/paper_cases.h is classified as it is and compressed, by every type of signal that the configuration
+ * has rules for.
  *
  * Domain, jailbreak and pii are held against what was planted. Any other classifier is asked whether it says
  * the same of both texts. Whether what was planted is still there is counted too.
@@ -49,24 +50,24 @@ struct score {
 enum text { ORIGINAL, COMPRESSED, TEXTS };
 
 /* What one type of signal said. */
-struct judged {
+struct classified {
     struct score found[TEXTS][SR_PAPER_POSITIONS]; /* what was planted */
     struct score false_alarm[TEXTS];               /* jailbreak: without an attack */
     struct score same;                             /* of both texts */
     double ns[TEXTS];
-    char tier[TEXTS][24]; /* who answered */
+    char tier[TEXTS][24]; /* the tier that answered */
     size_t runs;
 };
 
 struct tally {
     struct score domain[SR_PAPER_ARTICLES][TEXTS][SR_PAPER_SIZES];
     struct score attack[SR_PAPER_POSITIONS], data[SR_PAPER_POSITIONS]; /* still there */
-    struct judged judged[SR_SIGNAL_TYPES];
+    struct classified classified[SR_SIGNAL_TYPES];
 };
 
 struct bench {
     struct sr_paper_corpus *corpus;
-    struct sr_signals *signals[SR_SIGNAL_TYPES]; /* who has the rules of a type; NULL: nobody */
+    struct sr_signals *signals[SR_SIGNAL_TYPES]; /* the owner of the rules of a type; NULL: none */
     sr_compressor *compressor;
     struct sr_compress_settings settings;
     struct tally tally;
@@ -94,7 +95,7 @@ static bool same_hits(const struct sr_signal_result *a, const struct sr_signal_r
     return a->n_hits == b->n_hits;
 }
 
-/* Does a find lie in the planted sentence? */
+/* Does a finding lie in the planted sentence? */
 static bool found_in(const struct sr_signal_result *r, struct sr_bytes text, const char *sentence)
 {
     size_t start = sr_paper_find(text, sentence), end = start + strlen(sentence);
@@ -108,25 +109,25 @@ static void neural(struct bench *b, enum sr_signal_type type, const struct sr_pa
                    const struct sr_bytes texts[TEXTS], const struct sr_signal_result *results[TEXTS])
 {
     const char *name = sr_signal_registry[type]->name;
-    struct judged *judged = &b->tally.judged[type];
+    struct classified *classified = &b->tally.classified[type];
     for (int t = 0; t < TEXTS; t++) {
         const struct sr_signal_result *r = results[t];
-        judged->ns[t] += (double)r->ns;
-        if (judged->runs && strcmp(judged->tier[t], r->tier) != 0)
-            snprintf(judged->tier[t], sizeof judged->tier[t], "several");
+        classified->ns[t] += (double)r->ns;
+        if (classified->runs && strcmp(classified->tier[t], r->tier) != 0)
+            snprintf(classified->tier[t], sizeof classified->tier[t], "several");
         else
-            snprintf(judged->tier[t], sizeof judged->tier[t], "%s", r->tier);
+            snprintf(classified->tier[t], sizeof classified->tier[t], "%s", r->tier);
         if (strcmp(name, "domain") == 0)
             add(&b->tally.domain[it->articles][t][it->size],
                 r->top >= 0 && strcmp(r->labels[r->top], sr_paper_domains[it->domain]) == 0);
         else if (strcmp(name, "jailbreak") == 0)
-            add(it->attack ? &judged->found[t][it->position] : &judged->false_alarm[t], any_hit(r));
+            add(it->attack ? &classified->found[t][it->position] : &classified->false_alarm[t], any_hit(r));
         else if (strcmp(name, "pii") == 0 && it->data)
-            add(&judged->found[t][it->position], found_in(r, texts[t], it->data));
+            add(&classified->found[t][it->position], found_in(r, texts[t], it->data));
     }
     bool both_top = results[0]->top >= 0 && results[1]->top >= 0 && strcmp(name, "jailbreak") != 0;
-    add(&judged->same, both_top ? results[0]->top == results[1]->top : same_hits(results[0], results[1]));
-    judged->runs++;
+    add(&classified->same, both_top ? results[0]->top == results[1]->top : same_hits(results[0], results[1]));
+    classified->runs++;
 }
 
 static int run_type(struct bench *b, enum sr_signal_type type, const struct sr_paper_case *it,
@@ -253,7 +254,7 @@ static void domain_rows(struct sr_bench_table *table, const struct tally *t)
     }
 }
 
-static void guard_rows(struct sr_bench_table *table, const char *what, const struct judged *j,
+static void guard_rows(struct sr_bench_table *table, const char *what, const struct classified *j,
                        const char *paper)
 {
     if (j->runs == 0)
@@ -265,11 +266,11 @@ static void guard_rows(struct sr_bench_table *table, const char *what, const str
         row(table, "  where there is none", j->false_alarm[ORIGINAL], j->false_alarm[COMPRESSED], "");
 }
 
-static const struct judged *judged_by(const struct tally *t, const char *name)
+static const struct classified *classified_by(const struct tally *t, const char *name)
 {
-    static const struct judged none;
+    static const struct classified none;
     int type = sr_signal_find_type(sr_bytes_str(name));
-    return type < 0 ? &none : &t->judged[type];
+    return type < 0 ? &none : &t->classified[type];
 }
 
 static void print_table(const struct tally *t)
@@ -279,16 +280,16 @@ static void print_table(const struct tally *t)
     const struct score none = {0, 0};
     char what[64];
     sr_bench_table_init(&table, titles, 5);
-    if (judged_by(t, "domain")->runs)
+    if (classified_by(t, "domain")->runs)
         domain_rows(&table, t);
-    guard_rows(&table, "attack found", judged_by(t, "jailbreak"), "70.8 -> 56.6 %");
+    guard_rows(&table, "attack found", classified_by(t, "jailbreak"), "70.8 -> 56.6 %");
     row(&table, "attack still there", none, sum(t->attack, SR_PAPER_POSITIONS), "");
     positions(&table, NULL, t->attack);
-    guard_rows(&table, "personal data found", judged_by(t, "pii"), "78.5 -> 92.4 %");
+    guard_rows(&table, "personal data found", classified_by(t, "pii"), "78.5 -> 92.4 %");
     row(&table, "personal data still there", none, sum(t->data, SR_PAPER_POSITIONS), "");
     positions(&table, NULL, t->data);
     for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
-        const struct judged *j = &t->judged[type];
+        const struct classified *j = &t->classified[type];
         if (j->runs == 0)
             continue;
         snprintf(what, sizeof what, "%s says the same of both", sr_signal_registry[type]->name);
@@ -332,7 +333,7 @@ static void print_json(const struct tally *t)
            share(sum(t->attack, SR_PAPER_POSITIONS)), share(sum(t->data, SR_PAPER_POSITIONS)));
     const char *before = "";
     for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
-        const struct judged *j = &t->judged[type];
+        const struct classified *j = &t->classified[type];
         if (j->runs == 0)
             continue;
         printf("%s\"%s\":{\"same\":%.4f,\"us\":[%.1f,%.1f],\"tiers\":[\"%s\",\"%s\"],", before,

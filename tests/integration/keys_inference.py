@@ -32,7 +32,7 @@ def asked(**inference):
     return config
 
 
-def judged(**inference):
+def with_neural(**inference):
     """A domain rule with heads behind the linear tier."""
     config = site(decisions=[by("domain", "math")], signals={"domains": [{"name": "math"}]}, signal_deadline_ms=60000,
                   inference={"neural": f"{ROOT}/models/neural", **inference})
@@ -94,10 +94,10 @@ KEYS = [
     outcome(INFERENCE + "queue_jobs", (64, 2), ("good", "busy")),
     refused(INFERENCE + "neural", site(), (f"{ROOT}/models/neural", "/nowhere/neural"), "has no config.json"),
     refused(INFERENCE + "models_folder", site(), (SMALL, "/nowhere/models"), "cannot be read"),
-    Key(INFERENCE + "neural_precision", judged(), ("fp32", "int8"), explain(lambda e: e.rule()["value"], "hello"), ANY),
-    Key(INFERENCE + "ask_below", judged(), (0, 1), explain(lambda e: e.all["signals"][0]["tier"], "hello"),
+    Key(INFERENCE + "neural_precision", with_neural(), ("fp32", "int8"), explain(lambda e: e.rule()["value"], "hello"), ANY),
+    Key(INFERENCE + "ask_below", with_neural(), (0, 1), explain(lambda e: e.all["signals"][0]["tier"], "hello"),
         ("linear", "neural")),
-    Key(INFERENCE + "neural_max_bytes", judged(ask_below=1), ("32KiB", 3), explain(lambda e: e.all["signals"][0]["tier"], "hello"),
+    Key(INFERENCE + "neural_max_bytes", with_neural(ask_below=1), ("32KiB", 3), explain(lambda e: e.all["signals"][0]["tier"], "hello"),
         ("neural", "linear")),
     refused(INFERENCE + "cpus", site(), ("0-3,8", "first"), "`first` is not a list of CPUs"),
     Key(INFERENCE + "threads", asked(), (1, 4), served(threads), MORE),

@@ -1,4 +1,4 @@
-"""Judges read while the body still arrives: a body that stops in the middle has been read up to there, by both doors, and
+"""Neural classifiers read while the body still arrives: a body that stops in the middle has been read up to there, by both doors, and
 what is decided of it is what is decided when it comes at once."""
 import json
 import re

@@ -1,4 +1,4 @@
-/* Somebody who asks a neural classifier for a text, and counts the answers. */
+/* A caller that asks a neural classifier for a text, and counts the answers. */
 #ifndef TESTS_UNIT_ASKER_H
 #define TESTS_UNIT_ASKER_H
 

@@ -5,7 +5,8 @@
 
 #define INLINE_BYTES ((size_t)32 << 10) /* as of requests */
 
-/* New text of a stream that is judged at once: with `block` soon after its beginning, as events wait for it.
+/* New text of a stream that is classified at once: with `block` soon after its beginning, as events wait for
+ * it.
  */
 #define STEP_FIRST ((size_t)64)
 #define STEP_BLOCK ((size_t)512)

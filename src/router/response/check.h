@@ -12,7 +12,7 @@
  * what has come to the gate. */
 void sr_response_check_advance(struct sr_response_guard *guard, uint64_t came);
 
-/* The client waits for what is judged now. */
+/* The client waits for what is classified now. */
 bool sr_response_check_is_ending(const struct sr_response_guard *guard);
 
 /* Drops what is in progress. */

@@ -2,10 +2,10 @@
  * The stage of the plugin `response_jailbreak`: reads what the model answers with the jailbreak signal's
  * models, and warns, blocks or only counts when it looks like the result of an attack.
  *
- * A whole JSON answer is held, its head too, until its texts were judged. Of a stream the texts are judged in
- * pieces as they pass, each with the end of what came before: with `block` an event reaches the client only
- * after what it says was judged, with other actions only the end of the stream waits. What cannot be judged
- * passes and is counted. Results may come late; they never hold up a loop.
+ * A whole JSON answer is held, its head too, until its texts were classified. Of a stream the texts are
+ * classified in pieces as they pass, each with the end of what came before: with `block` an event reaches the
+ * client only after what it says was classified, with other actions only the end of the stream waits. What
+ * cannot be classified passes and is counted. Results may come late; they never hold up a loop.
  */
 #ifndef SR_ROUTER_RESPONSE_GUARD_H
 #define SR_ROUTER_RESPONSE_GUARD_H
@@ -15,7 +15,7 @@
 #include "router/response/text.h"
 #include "router/runtime.h"
 
-#define SR_RESPONSE_WINDOW       ((size_t)1536) /* bytes of a stream's text that are judged together */
+#define SR_RESPONSE_WINDOW       ((size_t)1536) /* bytes of a stream's text that are classified together */
 #define SR_RESPONSE_BLOCKED_CODE "response_jailbreak_blocked"
 
 struct sr_mailbox;
@@ -58,7 +58,7 @@ struct sr_response_guard {
     bool passes;     /* room was out: everything goes as it comes */
     bool ended;      /* blocked */
     bool told;       /* the client was warned */
-    uint64_t read;   /* bytes of texts that were judged */
+    uint64_t read;   /* bytes of texts that were classified */
     int status;      /* of the latest check that failed */
     bool found;
     float risk; /* the highest so far */
@@ -81,7 +81,7 @@ void sr_response_guard_timeout(struct sr_response_guard *guard);
 /* Does the answer's head wait for the guard's finding about its body? */
 bool sr_response_guard_holds_head(const struct sr_response_guard *guard);
 
-/* Share of the answer's text that was judged, 0..1; negative without a plugin. */
+/* Share of the answer's text that was classified, 0..1; negative without a plugin. */
 double sr_response_guard_coverage(const struct sr_response_guard *guard);
 
 #endif

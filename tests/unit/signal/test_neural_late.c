@@ -218,13 +218,13 @@ static void test_a_part_counts(void **state)
     assert_true(result->neural_late && result->neural_bytes > 1000 && result->neural_bytes < text.n / 2);
     assert_int_equal(result->scanned_bytes, text.n);
     float settled = result->hits[0].confidence;
-    size_t judged = result->neural_bytes;
+    size_t read = result->neural_bytes;
     result = result_of(&r, SR_SIGNAL_PII, SR_OK);
     assert_string_equal(result->tier, "exact+neural");
-    assert_int_equal(result->neural_bytes, judged);
+    assert_int_equal(result->neural_bytes, read);
     assert_true(has_type(result, SR_ENTITY_EMAIL_ADDRESS) && has_type(result, SR_ENTITY_PERSON));
     for (size_t i = 0; i < result->n_findings; i++)
-        assert_true(result->findings[i].type != SR_ENTITY_PERSON || result->findings[i].start < judged);
+        assert_true(result->findings[i].type != SR_ENTITY_PERSON || result->findings[i].start < read);
     request_close(&r);
     sr_signals_unref(signals);
 
