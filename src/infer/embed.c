@@ -22,7 +22,7 @@ struct sr_embed {
     struct sr_arena arena; /* windows and their ids */
     struct text *texts;    /* [n], room for max_texts */
     size_t n, n_jobs, total_ids;
-    struct sr_infer_job *jobs; /* [n_jobs], made at the start */
+    struct sr_infer_job *jobs; /* [n_jobs], made when it is submitted */
     float *vectors;            /* [n_jobs][dimensions] */
     atomic_size_t open;        /* jobs that are not done */
     atomic_int status;
@@ -163,8 +163,8 @@ static int make_jobs(struct sr_embed *group)
     return SR_OK;
 }
 
-int sr_embed_start(struct sr_embed *group, struct sr_infer *infer, void (*done)(void *ctx, int status),
-                   void *ctx)
+int sr_embed_submit(struct sr_embed *group, struct sr_infer *infer, void (*done)(void *ctx, int status),
+                    void *ctx)
 {
     int rc = group->n ? make_jobs(group) : SR_EINVAL;
     if (rc != SR_OK)

@@ -1,7 +1,7 @@
 /*
  * Vectors of a group of texts: their windows as jobs of the engine, and one vector of length 1 for each text.
  *
- * For callers that want vectors and nothing else (the command line, the API). A group is added to, started
+ * For callers that want vectors and nothing else (the command line, the API). A group is added to, submitted
  * once, and read when it is done. It tokenizes on the caller's thread, so a loop gives that to a worker.
  */
 #ifndef SR_INFER_EMBED_H
@@ -31,11 +31,11 @@ int sr_embed_new(struct sr_embed **out, struct sr_encoder *encoder, const struct
 /* Not while jobs are in progress. NULL is allowed. */
 void sr_embed_free(struct sr_embed *group);
 
-/* Before the start; the text is not needed afterwards. SR_ELIMIT: too many texts or ids, or a text over
+/* Before it is submitted; the text is not needed afterwards. SR_ELIMIT: too many texts or ids, or a text over
  * SR_TOKENIZER_TEXT_MAX; SR_EINVAL: an empty text where the tokenizer has no template; SR_ENOMEM. */
 int sr_embed_add(struct sr_embed *group, struct sr_bytes text) SR_WARN_UNUSED;
 
-/* Before the start. */
+/* Before it is submitted. */
 void sr_embed_set_priority(struct sr_embed *group, enum sr_infer_priority priority);
 
 size_t sr_embed_count(const struct sr_embed *group);
@@ -47,13 +47,13 @@ const struct sr_windows *sr_embed_windows(const struct sr_embed *group, size_t i
 /* Once, with one text at least. `done` comes exactly once if SR_OK, on a thread of the engine or inside
  * sr_embed_cancel: short, does not block, submits nothing; the group may not be freed in it. `status` is the
  * first error of any job. Errors of sr_infer_submit_all; then the group may be freed. */
-int sr_embed_start(struct sr_embed *group, struct sr_infer *infer, void (*done)(void *ctx, int status),
-                   void *ctx) SR_WARN_UNUSED;
+int sr_embed_submit(struct sr_embed *group, struct sr_infer *infer, void (*done)(void *ctx, int status),
+                    void *ctx) SR_WARN_UNUSED;
 
-/* After a start that succeeded, any thread, before the group is freed; `done` still comes once. */
+/* After it was submitted with SR_OK, any thread, before the group is freed; `done` still comes once. */
 void sr_embed_cancel(struct sr_embed *group);
 
-/* Starts and waits; for commands and worker threads. */
+/* Submits and waits; for commands and worker threads. */
 int sr_embed_run(struct sr_embed *group, struct sr_infer *infer) SR_WARN_UNUSED;
 
 /* After `done` with SR_OK: vector i into out[dimensions], at length 1. */

@@ -247,14 +247,15 @@ int sr_model_store_neural(struct sr_model_store *models, struct sr_encoder *enco
 {
     char key[128];
     struct stored *item = NULL, fresh = {.neural = NULL};
+    struct sr_neural_options wanted = *options;
+    wanted.memo = models->memo;
     /* While the store has this neural classifier, the neural classifier holds the encoder: no other one is at
      * its place. */
-    snprintf(key, sizeof key, "neural %p %zu %zu %zu %zu %zu", (void *)encoder, options->windows.max_tokens,
-             options->windows.overlap, options->windows.max_windows, options->memo_bytes,
-             options->text_bytes);
+    snprintf(key, sizeof key, "neural %p %zu %zu %zu %zu", (void *)encoder, options->windows.max_tokens,
+             options->windows.overlap, options->windows.max_windows, options->text_bytes);
     item = find(models, key, 0);
     if (!item) {
-        int rc = sr_neural_new(&fresh.neural, encoder, infer, options, err);
+        int rc = sr_neural_new(&fresh.neural, encoder, infer, &wanted, err);
         if (rc == SR_OK)
             rc = keep(models, key, fresh, &item, err);
         if (rc)

@@ -31,7 +31,7 @@ void sr_model_store_begin(struct sr_model_store *models);
 
 #define SR_MODEL_STORE_JAILBREAK ":jailbreak" /* as a path: the jailbreak model inside the executable */
 
-/* The memo of texts: borrowed, lives as long as the store; NULL with `models` NULL.
+/* The one memo, of all models and readers: borrowed, lives as long as the store; NULL with `models` NULL.
  * Remembers nothing until sr_memo_resize. */
 struct sr_memo *sr_model_store_memo(struct sr_model_store *models);
 
@@ -51,8 +51,8 @@ int sr_model_store_encoder(struct sr_model_store *models, const char *folder,
                            struct sr_err *err) SR_WARN_UNUSED;
 
 /* The neural classifier over an encoder of this store, run by its engine; the reference is the caller's.
- * All callers with the same encoder get the same one, with its table. Errors: those of
- * sr_neural_new. */
+ * All callers with the same encoder get the same one; it uses the store's memo, whatever `options` says.
+ * Errors: those of sr_neural_new. */
 int sr_model_store_neural(struct sr_model_store *models, struct sr_encoder *encoder, struct sr_infer *infer,
                           const struct sr_neural_options *options, struct sr_neural **out,
                           struct sr_err *err) SR_WARN_UNUSED;

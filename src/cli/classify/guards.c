@@ -45,7 +45,6 @@ static int open_readers(struct sr_guards *guards, const struct sr_tiers *tiers, 
         config.global.inference.ask_below = 1;
     if (strcmp(guards->tier, "linear") != 0)
         guards->precision = sr_precision_name((enum sr_precision)config.global.inference.neural_precision);
-    config.global.guards.memo_bytes = 0;
     config.global.inference.neural_max = 0; /* no deadline applies */
     rc = sr_readers_new(&guards->readers, &config, NULL, tier_of(tiers->tier), 1U << guards->type, err);
     guards->base = base;

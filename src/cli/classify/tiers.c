@@ -38,7 +38,6 @@ static bool open_heads(const struct sr_usage *usage, const struct sr_tiers *tier
     struct sr_cli_encoder_args args = tiers->encoder;
     struct sr_neural_options options = sr_neural_defaults();
     struct sr_err err = {0};
-    options.memo_bytes = 0;
     int rc = SR_OK;
     if (!own) {
         args.model = NULL;

@@ -36,18 +36,15 @@ bool sr_neural_is_lasting(const struct sr_neural_link *link)
 }
 
 bool sr_neural_take_known(struct sr_neural *neural, struct sr_neural_link *link,
-                          const struct sr_neural_key *key)
+                          const struct sr_memo_key *key)
 {
     struct sr_neural_item *item = sr_neural_find(neural, key);
     if (!item)
         return false;
     link->window = (struct sr_neural_window *)item;
     neural->stats.windows_known++;
-    if (item->done) {
-        sr_neural_renew(neural, item);
+    if (item->done)
         return true;
-    }
-    sr_ref_get(&item->ref);
     link->window->keep |= sr_neural_is_lasting(link);
     hasten(neural, link->window, link->result->priority, link->result->open - 1);
     sr_neural_wait_for(link, link->window);
@@ -86,7 +83,7 @@ void sr_neural_add_ask(struct sr_neural_result *result, struct sr_neural_ask *as
     result->asks = ask;
 }
 
-int sr_neural_join(struct sr_neural *neural, const struct sr_neural_key *key, enum sr_infer_priority priority,
+int sr_neural_join(struct sr_neural *neural, const struct sr_memo_key *key, enum sr_infer_priority priority,
                    struct sr_neural_ask *ask)
 {
     size_t rank = 0;
@@ -95,7 +92,6 @@ int sr_neural_join(struct sr_neural *neural, const struct sr_neural_key *key, en
     if (!item)
         return SR_ENOENT;
     if (item->done) {
-        sr_neural_renew(neural, item);
         ask->result = result;
         neural->stats.remembered++;
         return SR_OK;
@@ -106,6 +102,7 @@ int sr_neural_join(struct sr_neural *neural, const struct sr_neural_key *key, en
             hasten(neural, result->links[i].window, priority, rank++);
     sr_neural_add_ask(result, ask);
     neural->stats.joined++;
+    sr_neural_result_unref(result); /* it is pending: its producer has another reference */
     return SR_AGAIN;
 }
 
@@ -138,11 +135,7 @@ static int end_result(struct sr_neural *neural, struct sr_neural_result *result,
     int status = sr_neural_result_finish(result, result->status);
     pthread_mutex_lock(&neural->lock);
     struct sr_neural_ask *asks = take_asks(result);
-    result->item.done = true;
-    if (status == SR_OK && result->item.listed)
-        sr_neural_remember(neural, &sr_neural_result_ref(result)->item);
-    else
-        sr_neural_unlist(neural, &result->item);
+    sr_neural_item_done(neural, &result->item, status == SR_OK);
     pthread_mutex_unlock(&neural->lock);
     while (asks) {
         struct sr_neural_ask *ask = asks;
@@ -166,7 +159,6 @@ void sr_neural_window_ended(struct sr_neural_window *window, int status)
     struct sr_neural_work *work = window->work;
     window->links = NULL;
     window->work = NULL;
-    window->item.done = true;
     window->good = status == SR_OK;
     for (; links; links = links->next) {
         struct sr_neural_result *result = links->result;
@@ -177,12 +169,7 @@ void sr_neural_window_ended(struct sr_neural_window *window, int status)
             ended = result;
         }
     }
-    if (status == SR_OK && window->keep && window->item.listed) {
-        sr_ref_get(&window->item.ref);
-        sr_neural_remember(neural, &window->item);
-    } else {
-        sr_neural_unlist(neural, &window->item);
-    }
+    sr_neural_item_done(neural, &window->item, window->good && window->keep);
     pthread_mutex_unlock(&neural->lock);
     while (ended) {
         struct sr_neural_result *next = ended->next;
@@ -257,7 +244,7 @@ static size_t take_done(const struct sr_neural_result *result, struct sr_neural_
         struct sr_neural_window *window = result->links[i].window;
         if (!window || !window->good)
             continue;
-        sr_ref_get(&window->item.ref);
+        sr_ref_get(&window->item.entry.ref);
         done[i] = window;
         n++;
     }

@@ -8,12 +8,10 @@
 #define WINDOW_OVERLAP 32u
 #define WINDOW_TOKENS  256
 #define WINDOWS_MAX    1024
-#define MEMO_BYTES     ((size_t)16 << 20)
 
 struct sr_neural_options sr_neural_defaults(void)
 {
-    struct sr_neural_options options = {.windows = sr_windows_defaults(WINDOW_TOKENS),
-                                        .memo_bytes = MEMO_BYTES};
+    struct sr_neural_options options = {.windows = sr_windows_defaults(WINDOW_TOKENS)};
     options.windows.max_windows = WINDOWS_MAX;
     options.windows.overlap = WINDOW_OVERLAP;
     return options;
@@ -44,6 +42,17 @@ static int choose_heads(struct sr_neural *neural, struct sr_err *err)
     return sr_bio_open(&neural->bio, tokens->labels, tokens->n_labels, err);
 }
 
+static int open_memo(struct sr_neural *neural, struct sr_err *err)
+{
+    if (neural->options.memo)
+        neural->memo = sr_memo_ref(neural->options.memo);
+    else if (sr_memo_new(&neural->memo, 0))
+        return sr_err_set(err, SR_ENOMEM, "out of memory");
+    neural->texts = sr_memo_reader(neural->memo);
+    neural->window_ids = sr_memo_reader(neural->memo);
+    return SR_OK;
+}
+
 int sr_neural_new(struct sr_neural **out, struct sr_encoder *encoder, struct sr_infer *infer,
                   const struct sr_neural_options *options, struct sr_err *err)
 {
@@ -61,7 +70,9 @@ int sr_neural_new(struct sr_neural **out, struct sr_encoder *encoder, struct sr_
         neural->options.windows.max_tokens = most;
     neural->options.windows.offsets = true;
     neural->options.windows.full = true; /* as the heads were trained, and so that a text may grow */
-    int rc = choose_heads(neural, err);
+    int rc = open_memo(neural, err);
+    if (rc == SR_OK)
+        rc = choose_heads(neural, err);
     if (rc == SR_OK)
         *out = neural;
     else
@@ -79,8 +90,8 @@ void sr_neural_unref(struct sr_neural *neural)
 {
     if (!neural || !sr_ref_put(&neural->ref))
         return;
-    sr_neural_forget_all(neural);
     sr_bio_close(&neural->bio);
+    sr_memo_unref(neural->memo);
     sr_encoder_unref(neural->encoder);
     pthread_mutex_destroy(&neural->lock);
     sr_mem_free(neural);

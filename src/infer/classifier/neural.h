@@ -15,21 +15,22 @@
 #include "infer/classifier/bio.h"
 #include "infer/engine/engine.h"
 #include "infer/windows.h"
+#include "model/memo.h"
 
 struct sr_neural;
 struct sr_neural_result; /* immutable once it is given out; counted */
 
 struct sr_neural_options {
     struct sr_windows_options windows; /* max_tokens 0: all positions of the encoder; always full ones */
-    size_t memo_bytes;                 /* of remembered texts and windows; 0: none are kept */
+    struct sr_memo *memo;              /* for texts and windows; NULL: none are remembered */
     size_t text_bytes;                 /* of the longest text that is read; 0: SR_TOKENIZER_TEXT_MAX */
 };
 
-/* Windows of 256 tokens with 32 in common, 1,024 windows of one text, 16 MiB of memory. */
+/* Windows of 256 tokens with 32 in common, 1,024 windows of one text, nothing is remembered. */
 struct sr_neural_options sr_neural_defaults(void);
 
-/* Uses the encoder's sequence and token heads, up to one of the latter. `infer` outlives the neural
- * classifier. SR_EUNSUPPORTED: it has none; errors of sr_bio_open; SR_ENOMEM. */
+/* Uses the encoder's sequence and token heads, up to one of the latter. Keeps a reference of the memo;
+ * `infer` outlives the neural classifier. SR_EUNSUPPORTED: it has none; errors of sr_bio_open; SR_ENOMEM. */
 int sr_neural_new(struct sr_neural **out, struct sr_encoder *encoder, struct sr_infer *infer,
                   const struct sr_neural_options *options, struct sr_err *err) SR_WARN_UNUSED;
 struct sr_neural *sr_neural_ref(struct sr_neural *neural);
@@ -111,11 +112,9 @@ int sr_neural_growing_feed(struct sr_neural_growing *growing, struct sr_bytes pi
 int sr_neural_growing_read(struct sr_neural_growing *growing, struct sr_neural_ask *ask) SR_WARN_UNUSED;
 
 struct sr_neural_stats {
-    uint64_t read, joined, remembered,
-        dropped;                          /* texts begun, joined while pending, from memory; items evicted */
+    uint64_t read, joined, remembered;    /* texts begun, joined while pending, from the memo */
     uint64_t expired;                     /* asks whose deadline passed */
     uint64_t windows_read, windows_known; /* windows begun, and found or joined */
-    size_t memo_bytes, memo_items;        /* items: texts and windows */
 };
 struct sr_neural_stats sr_neural_stats(struct sr_neural *neural);
 

@@ -6,36 +6,24 @@
  *   result.c   the windows of a text, and what becomes of their answers
  *   neural.c   life and heads
  *   window.c   one window: its ids as a job, and what the heads' logits become
- *   table.c    what is pending and what is remembered
+ *   pending.c  what is pending by its key; what is done goes to the memo
  */
 #ifndef SR_INFER_CLASSIFIER_PRIVATE_H
 #define SR_INFER_CLASSIFIER_PRIVATE_H
 
-#include "base/hash.h"
-#include "base/ref.h"
 #include "infer/classifier/neural.h"
 
 #include <pthread.h>
 
-#define SR_NEURAL_BUCKETS 4096u
+#define SR_NEURAL_BUCKETS 1024u
 
-enum sr_neural_kind { SR_NEURAL_TEXT, SR_NEURAL_WINDOW };
-
-struct sr_neural_key {
-    uint8_t digest[SR_SHA256_SIZE]; /* of the text; of a window's ids, template included */
-    uint64_t salt;
-    enum sr_neural_kind kind;
-};
-
-/* What the table holds, first member of results and windows. Under the neural classifier's lock, but for the
- * count, the key and `unref`. */
+/* First member of results and windows. Its key has the SHA-256 of the text, or of a window's ids, template
+ * included. */
 struct sr_neural_item {
-    struct sr_ref ref;
-    void (*unref)(struct sr_neural_item *item);
-    struct sr_neural_key key;
-    bool listed, done;
-    size_t memory; /* bytes of all of it, once it is done */
-    struct sr_neural_item *chain, *newer, *older;
+    struct sr_memo_entry entry;
+    /* Under the neural classifier's lock: */
+    bool listed, done; /* listed: it is pending and may be found */
+    struct sr_neural_item *chain;
 };
 
 struct sr_neural {
@@ -48,9 +36,10 @@ struct sr_neural {
     size_t place[SR_ENCODER_HEADS_MAX]; /* of a sequence head in a window's probabilities */
     size_t stride;                      /* probabilities of one window */
     struct sr_bio bio;
-    pthread_mutex_t lock; /* of everything below, and of the links of items */
-    struct sr_neural_item *buckets[SR_NEURAL_BUCKETS];
-    struct sr_neural_item *newest, *oldest; /* of the remembered */
+    struct sr_memo *memo;
+    uint64_t texts, window_ids; /* readers in the memo's keys */
+    pthread_mutex_t lock;       /* of everything below, and of the links of items; before those of the memo */
+    struct sr_neural_item *buckets[SR_NEURAL_BUCKETS]; /* of the pending */
     struct sr_neural_stats stats;
 };
 
@@ -101,7 +90,7 @@ struct sr_neural_result {
     /* Until it ended: */
     struct sr_arena arena; /* windows and links */
     struct sr_windows windows;
-    struct sr_neural_key *keys; /* [windows.n] */
+    struct sr_memo_key *keys; /* [windows.n] */
     struct sr_neural_link *links;
     bool prefetch; /* one window of a text that still arrives: there is no content */
     /* Under the neural classifier's lock: */
@@ -113,29 +102,25 @@ struct sr_neural_result {
     struct sr_neural_result *next; /* of those that a window has completed */
 };
 
-/* ---- table.c: all under the neural classifier's lock ---- */
+/* ---- pending.c: all under the neural classifier's lock ---- */
 
-struct sr_neural_item *sr_neural_find(struct sr_neural *neural, const struct sr_neural_key *key);
+/* What is pending or remembered; a reference for the caller. NULL: neither. */
+struct sr_neural_item *sr_neural_find(struct sr_neural *neural, const struct sr_memo_key *key) SR_WARN_UNUSED;
 void sr_neural_list(struct sr_neural *neural, struct sr_neural_item *item);
 void sr_neural_unlist(struct sr_neural *neural, struct sr_neural_item *item); /* listed or not */
 
-/* It is done and listed; takes over a reference of the caller. */
-void sr_neural_remember(struct sr_neural *neural, struct sr_neural_item *item);
-
-/* It was found, is done, and so is remembered; a reference for the caller. */
-void sr_neural_renew(struct sr_neural *neural, struct sr_neural_item *item);
-
-void sr_neural_forget_all(struct sr_neural *neural);
+/* It is not pending any more. `remember`: it goes to the memo unless it was unlisted before. */
+void sr_neural_item_done(struct sr_neural *neural, struct sr_neural_item *item, bool remember);
 
 /* ---- window.c ---- */
 
-/* The key of ids under a salt. */
-int sr_neural_window_key(struct sr_neural_key *key, const int32_t *ids, size_t n_ids,
+/* The key of a window under a salt. */
+int sr_neural_window_key(struct sr_memo_key *key, const struct sr_neural *neural, const struct sr_window *of,
                          uint64_t salt) SR_WARN_UNUSED;
 
 /* A window with its job, not submitted, without a priority and `ended`; copies the ids. SR_ENOMEM. */
 int sr_neural_window_new(struct sr_neural_window **out, struct sr_neural *neural, const struct sr_window *of,
-                         const struct sr_neural_key *key) SR_WARN_UNUSED;
+                         const struct sr_memo_key *key) SR_WARN_UNUSED;
 void sr_neural_window_unref(struct sr_neural_window *window); /* NULL is allowed */
 void sr_neural_work_unref(struct sr_neural_work *work);       /* NULL is allowed */
 
@@ -163,7 +148,7 @@ int sr_neural_result_finish(struct sr_neural_result *result, int status) SR_WARN
 void sr_neural_add_ask(struct sr_neural_result *result, struct sr_neural_ask *ask);
 
 /* Joins the result of that text that is there, done or pending. SR_ENOENT: there is none. */
-int sr_neural_join(struct sr_neural *neural, const struct sr_neural_key *key, enum sr_infer_priority priority,
+int sr_neural_join(struct sr_neural *neural, const struct sr_memo_key *key, enum sr_infer_priority priority,
                    struct sr_neural_ask *ask) SR_WARN_UNUSED;
 
 /* Is the link's window final, so that it can be kept: does more text after it leave it unchanged? */
@@ -171,7 +156,7 @@ bool sr_neural_is_lasting(const struct sr_neural_link *link);
 
 /* The link gets its window if it is remembered or pending. */
 bool sr_neural_take_known(struct sr_neural *neural, struct sr_neural_link *link,
-                          const struct sr_neural_key *key);
+                          const struct sr_memo_key *key);
 
 void sr_neural_wait_for(struct sr_neural_link *link, struct sr_neural_window *window);
 

@@ -50,7 +50,7 @@ static size_t list_own(struct sr_neural *neural, struct sr_neural_result *result
         own->priority = own->work->job.priority = result->priority; /* another request may have joined */
         own->work->job.rank = (uint32_t)(result->open - 1);
         sr_neural_list(neural, &own->item);
-        sr_ref_get(&own->item.ref); /* the link's, beside the job's */
+        sr_ref_get(&own->item.entry.ref); /* the link's, beside the job's */
         sr_neural_ref(neural);
         sr_neural_wait_for(link, own);
         neural->stats.windows_read++;
@@ -78,14 +78,14 @@ int sr_neural_begin(struct sr_neural *neural, struct sr_neural_result *result,
 {
     int rc = SR_OK;
     for (size_t i = 0; rc == SR_OK && i < result->windows.n; i++)
-        rc = sr_neural_window_key(&result->keys[i], result->windows.items[i].ids,
-                                  result->windows.items[i].n_ids, result->item.key.salt);
+        rc = sr_neural_window_key(&result->keys[i], neural, &result->windows.items[i],
+                                  result->item.entry.key.salt);
     if (rc) {
         sr_neural_result_unref(result);
         return rc;
     }
     pthread_mutex_lock(&neural->lock);
-    rc = result->prefetch ? SR_ENOENT : sr_neural_join(neural, &result->item.key, priority, ask);
+    rc = result->prefetch ? SR_ENOENT : sr_neural_join(neural, &result->item.entry.key, priority, ask);
     if (rc != SR_ENOENT) { /* another thread was first */
         pthread_mutex_unlock(&neural->lock);
         sr_neural_result_unref(result);
@@ -106,7 +106,7 @@ int sr_neural_begin(struct sr_neural *neural, struct sr_neural_result *result,
 int sr_neural_read(struct sr_neural *neural, struct sr_bytes text, uint64_t salt,
                    enum sr_infer_priority priority, struct sr_neural_ask *ask)
 {
-    struct sr_neural_key key = {.salt = salt, .kind = SR_NEURAL_TEXT};
+    struct sr_memo_key key = {.salt = salt, .reader = neural->texts};
     struct sr_neural_result *result = NULL;
     ask->neural = neural;
     ask->result = ask->pending = NULL;
@@ -124,7 +124,7 @@ int sr_neural_read(struct sr_neural *neural, struct sr_bytes text, uint64_t salt
     rc = sr_neural_result_new(&result, neural, text);
     if (rc != SR_OK)
         return rc;
-    result->item.key = key;
+    result->item.entry.key = key;
     return sr_neural_begin(neural, result, priority, ask);
 }
 

@@ -29,7 +29,7 @@ static int make_room(struct sr_neural_result *result, size_t n)
     result->probabilities = sr_mem_calloc((n + 1) * result->stride + 1, sizeof *result->probabilities);
     result->starts = sr_mem_calloc(n, sizeof *result->starts);
     result->ends = sr_mem_calloc(n, sizeof *result->ends);
-    result->item.memory = sizeof *result + ((n + 1) * result->stride + 2 * n) * sizeof(float);
+    result->item.entry.bytes = sizeof *result + ((n + 1) * result->stride + 2 * n) * sizeof(float);
     return result->probabilities && result->starts && result->ends ? SR_OK : SR_ENOMEM;
 }
 
@@ -96,7 +96,7 @@ static int find_spans(struct sr_neural_result *result, const struct gathered *al
     }
     if (most && rc == SR_OK) {
         result->n_spans = sr_bio_spans(tokens, windows->starts, windows->ends, windows->read, result->spans);
-        result->item.memory += most * sizeof *result->spans;
+        result->item.entry.bytes += most * sizeof *result->spans;
     }
     sr_mem_free(tokens);
     return rc;
@@ -148,9 +148,15 @@ static int make_links(struct sr_neural_result *result)
     return SR_OK;
 }
 
-static void item_unref(struct sr_neural_item *item)
+static void free_result(struct sr_memo_entry *entry)
 {
-    sr_neural_result_unref((struct sr_neural_result *)item);
+    struct sr_neural_result *result = (struct sr_neural_result *)entry;
+    release_links(result);
+    sr_mem_free(result->probabilities);
+    sr_mem_free(result->starts);
+    sr_mem_free(result->ends);
+    sr_mem_free(result->spans);
+    sr_mem_free(result);
 }
 
 static struct sr_neural_result *make(const struct sr_neural *neural)
@@ -158,8 +164,8 @@ static struct sr_neural_result *make(const struct sr_neural *neural)
     struct sr_neural_result *result = sr_mem_calloc(1, sizeof *result);
     if (!result)
         return NULL;
-    sr_ref_init(&result->item.ref);
-    result->item.unref = item_unref;
+    sr_ref_init(&result->item.entry.ref);
+    result->item.entry.free = free_result;
     sr_arena_init(&result->arena, ARENA_MAX);
     result->open = 1;
     result->of = neural;
@@ -223,7 +229,7 @@ int sr_neural_result_prefetch(struct sr_neural_result **out, struct sr_neural *n
     if (!result)
         return SR_ENOMEM;
     result->prefetch = true;
-    result->item.key.salt = salt;
+    result->item.entry.key.salt = salt;
     result->windows.items = sr_arena_calloc(&result->arena, 1, sizeof *of);
     int rc = result->windows.items ? SR_OK : SR_ENOMEM;
     if (rc == SR_OK) {
@@ -240,20 +246,14 @@ int sr_neural_result_prefetch(struct sr_neural_result **out, struct sr_neural *n
 
 struct sr_neural_result *sr_neural_result_ref(struct sr_neural_result *result)
 {
-    sr_ref_get(&result->item.ref);
+    sr_ref_get(&result->item.entry.ref);
     return result;
 }
 
 void sr_neural_result_unref(struct sr_neural_result *result)
 {
-    if (!result || !sr_ref_put(&result->item.ref))
-        return;
-    release_links(result);
-    sr_mem_free(result->probabilities);
-    sr_mem_free(result->starts);
-    sr_mem_free(result->ends);
-    sr_mem_free(result->spans);
-    sr_mem_free(result);
+    if (result)
+        sr_memo_entry_unref(&result->item.entry);
 }
 
 struct sr_neural_scope sr_neural_scope(const struct sr_neural_result *result)

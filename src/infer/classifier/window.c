@@ -6,10 +6,11 @@
 #include <math.h>
 #include <string.h>
 
-int sr_neural_window_key(struct sr_neural_key *key, const int32_t *ids, size_t n_ids, uint64_t salt)
+int sr_neural_window_key(struct sr_memo_key *key, const struct sr_neural *neural, const struct sr_window *of,
+                         uint64_t salt)
 {
-    *key = (struct sr_neural_key){.salt = salt, .kind = SR_NEURAL_WINDOW};
-    return sr_sha256(sr_bytes_of((const char *)ids, n_ids * sizeof *ids), key->digest);
+    *key = (struct sr_memo_key){.salt = salt, .reader = neural->window_ids};
+    return sr_sha256(sr_bytes_of((const char *)of->ids, of->n_ids * sizeof *of->ids), key->digest);
 }
 
 static void softmax(const float *logits, size_t n, float temperature, float *out)
@@ -65,8 +66,8 @@ static int decide(struct sr_neural_window *window, const struct sr_neural_work *
     window->run_ns = work->job.run_ns;
     window->wait_ns = work->job.wait_ns;
     int rc = neural->token_head >= 0 ? decide_tokens(window, work) : SR_OK;
-    window->item.memory = sizeof *window + neural->stride * sizeof *window->probabilities +
-                          (window->tokens ? window->n_tokens * sizeof *window->tokens : 0);
+    window->item.entry.bytes = sizeof *window + neural->stride * sizeof *window->probabilities +
+                               (window->tokens ? window->n_tokens * sizeof *window->tokens : 0);
     return rc;
 }
 
@@ -114,28 +115,28 @@ void sr_neural_work_unref(struct sr_neural_work *work)
 
 void sr_neural_window_unref(struct sr_neural_window *window)
 {
-    if (!window || !sr_ref_put(&window->item.ref))
-        return;
+    if (window)
+        sr_memo_entry_unref(&window->item.entry);
+}
+
+static void free_window(struct sr_memo_entry *entry)
+{
+    struct sr_neural_window *window = (struct sr_neural_window *)entry;
     sr_neural_work_unref(window->work);
     sr_mem_free(window->probabilities);
     sr_mem_free(window->tokens);
     sr_mem_free(window);
 }
 
-static void item_unref(struct sr_neural_item *item)
-{
-    sr_neural_window_unref((struct sr_neural_window *)item);
-}
-
 int sr_neural_window_new(struct sr_neural_window **out, struct sr_neural *neural, const struct sr_window *of,
-                         const struct sr_neural_key *key)
+                         const struct sr_memo_key *key)
 {
     struct sr_neural_window *window = sr_mem_calloc(1, sizeof *window);
     if (!window)
         return SR_ENOMEM;
-    sr_ref_init(&window->item.ref);
-    window->item.unref = item_unref;
-    window->item.key = *key;
+    sr_ref_init(&window->item.entry.ref);
+    window->item.entry.free = free_window;
+    window->item.entry.key = *key;
     window->neural = neural;
     window->n_ids = of->n_ids;
     window->n_tokens = of->count;

@@ -156,7 +156,7 @@ static int begin(struct sr_api_embed *work)
 {
     ref(work);
     pthread_mutex_lock(&work->lock);
-    int rc = work->stopped ? SR_ECANCELED : sr_embed_start(work->group, work->infer, computed, work);
+    int rc = work->stopped ? SR_ECANCELED : sr_embed_submit(work->group, work->infer, computed, work);
     work->started = rc == SR_OK;
     pthread_mutex_unlock(&work->lock);
     if (rc != SR_OK)

@@ -119,7 +119,6 @@ static int make_neural(const struct sr_config *config, struct sr_model_store *mo
 {
     struct sr_neural_options options = sr_neural_defaults();
     struct sr_infer *infer;
-    options.memo_bytes = config->global.guards.memo_bytes;
     options.text_bytes = text_bytes;
     int rc = sr_signal_infer(config, models, &infer, err);
     return rc ? rc : sr_model_store_neural(models, encoder, infer, &options, out, err);

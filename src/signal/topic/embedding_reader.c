@@ -208,7 +208,7 @@ static int begin_group(struct sr_embedding_read *read, struct sr_bytes text)
     if (rc)
         return rc;
     read->read_bytes = sr_embed_windows(read->group, 0)->read_bytes;
-    rc = sr_embed_start(read->group, read->reader->infer, group_done, read);
+    rc = sr_embed_submit(read->group, read->reader->infer, group_done, read);
     return rc ? rc : SR_AGAIN;
 }
 

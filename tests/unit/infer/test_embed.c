@@ -210,7 +210,7 @@ static void told_once(void **state)
     for (size_t round = 0; round < 40; round++) {
         struct sr_embed *group = group_of(&options, texts, 3);
         told.calls = 0;
-        assert_int_equal(sr_embed_start(group, infer, tell, NULL), SR_OK);
+        assert_int_equal(sr_embed_submit(group, infer, tell, NULL), SR_OK);
         if (round % 2)
             sr_embed_cancel(group);
         pthread_mutex_lock(&told.lock);

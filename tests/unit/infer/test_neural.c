@@ -18,6 +18,7 @@
 struct site {
     struct sr_encoder *encoder;
     struct sr_infer *infer;
+    struct sr_memo *memo;
     struct sr_neural *neural;
 };
 
@@ -36,7 +37,8 @@ static struct site open_site(size_t memo_bytes, size_t window)
     struct sr_err err = {0};
     struct site site;
     engine.threads = 2;
-    wanted.memo_bytes = memo_bytes;
+    assert_int_equal(sr_memo_new(&site.memo, memo_bytes), SR_OK);
+    wanted.memo = site.memo;
     wanted.windows.max_tokens = window;
     wanted.windows.overlap = 8;
     if (sr_encoder_open(&site.encoder, FOLDER, &options, &err) != SR_OK)
@@ -49,6 +51,7 @@ static struct site open_site(size_t memo_bytes, size_t window)
 static void close_site(struct site *site)
 {
     sr_neural_unref(site->neural);
+    sr_memo_unref(site->memo);
     sr_infer_free(site->infer);
     sr_encoder_unref(site->encoder);
 }
@@ -166,8 +169,9 @@ static void forgets_the_oldest(void **state)
         assert_int_equal(ask(site.neural, sr_bytes_of(text, (size_t)n), 0, &result), SR_OK);
         sr_neural_result_unref(result);
     }
-    struct sr_neural_stats stats = sr_neural_stats(site.neural);
-    assert_true(stats.memo_bytes <= 4096);
+    struct sr_memo_stats stats;
+    sr_memo_stats(site.memo, &stats);
+    assert_true(stats.bytes <= 4096 && stats.entries > 0);
     assert_true(stats.dropped > 40);
     close_site(&site);
 }

@@ -18,6 +18,7 @@
 
 static struct sr_encoder *encoder;
 static struct sr_infer *infer;
+static struct sr_memo *memo;
 static struct sr_neural *neural;
 
 static int open_neural(void **state)
@@ -31,6 +32,8 @@ static int open_neural(void **state)
     if (sr_encoder_open(&encoder, MODEL, &options, &err) != SR_OK)
         fail_msg("%s", err.message);
     assert_int_equal(sr_infer_new(&infer, &engine, &err), SR_OK);
+    assert_int_equal(sr_memo_new(&memo, (size_t)16 << 20), SR_OK);
+    wanted.memo = memo;
     assert_int_equal(sr_neural_new(&neural, encoder, infer, &wanted, &err), SR_OK);
     return 0;
 }
@@ -39,6 +42,7 @@ static int close_neural(void **state)
 {
     (void)state;
     sr_neural_unref(neural);
+    sr_memo_unref(memo);
     sr_infer_free(infer);
     sr_encoder_unref(encoder);
     return 0;

@@ -320,12 +320,12 @@ static void open_site(struct site *site, bool history)
     site->config.jailbreaks = &site->attack;
     site->config.n_piis = site->config.n_jailbreaks = 1;
     site->config.global.jailbreak_labels = (struct sr_strings){.items = attack_labels, .count = 2};
-    site->config.global.guards.memo_bytes = 4 << 20;
     site->config.global.inference.encoder = MODEL;
     site->config.global.inference.neural = MODEL "/bundle";
     site->config.global.inference.ask_below = 1;
     site->config.global.inference.neural_max = 3 << 10;
     assert_int_equal(sr_model_store_new(&site->models, NULL), SR_OK);
+    sr_memo_resize(sr_model_store_memo(site->models), 4 << 20);
     if (sr_signal_neural(&site->config, site->models, &site->neural, &err) ||
         sr_signals_new(&site->signals, &site->config, site->models, &err))
         fail_msg("%s", err.message);

@@ -40,7 +40,6 @@ static void configure(bool alone)
     config.global.domain_threshold = 0.6;
     config.global.domain_fallback = "other";
     config.global.domain_model = config.global.jailbreak_model = config.global.pii_model = "";
-    config.global.guards.memo_bytes = (size_t)16 << 20;
     config.global.inference.encoder = MODEL;
     config.global.inference.neural = NEURAL;
     config.global.inference.neural_precision = SR_PRECISION_INT8;
@@ -64,6 +63,7 @@ static int open_models(void **state)
     struct sr_err err = {0};
     (void)state;
     assert_int_equal(sr_model_store_new(&models, NULL), SR_OK);
+    sr_memo_resize(sr_model_store_memo(models), (size_t)16 << 20);
     configure(false);
     assert_int_equal(sr_signal_infer(&config, models, &infer, &err), SR_OK);
     if (sr_signal_encoder(&config, models, &encoder, &err))
