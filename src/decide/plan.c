@@ -202,11 +202,11 @@ struct sr_rule_value sr_plan_eval(const struct sr_plan *plan, const struct sr_pl
     return sr_rule_eval(&plan->nodes[entry->first], results);
 }
 
-/* Settles the entries [from, to) with values[0..): `*winner` is an index in the plan or -1. SR_AGAIN when
+/* Picks among the entries [from, to) by values[0..): `*winner` is an index in the plan or -1. SR_AGAIN when
  * some of them that are open could still win. Entries that `allowed` (NULL: all) does not name take no part.
  */
-static int settle(const struct sr_rule_value *values, size_t from, size_t to, const bool *allowed,
-                  int *winner, uint32_t *needed)
+static int pick(const struct sr_rule_value *values, size_t from, size_t to, const bool *allowed, int *winner,
+                uint32_t *needed)
 {
     int best = -1;
     uint32_t open = 0;
@@ -263,7 +263,7 @@ static int override(const struct sr_plan *plan, const struct sr_rule_value *valu
         *needed = open;
         return SR_AGAIN;
     }
-    int rc = settle(values, from, to, allowed, &other, needed);
+    int rc = pick(values, from, to, allowed, &other, needed);
     if (rc == SR_OK && other >= 0) {
         *winner = other;
         *overridden = true;
@@ -321,7 +321,7 @@ int sr_plan_decide(const struct sr_plan *plan, sr_rule_results results, struct s
         bool overridden = false;
         for (to = from; to < plan->n && plan->entries[to].group == plan->entries[from].group; to++)
             values[to - from] = sr_plan_eval(plan, &plan->entries[to], results);
-        int rc = settle(values, from, to, NULL, &winner, needed);
+        int rc = pick(values, from, to, NULL, &winner, needed);
         if (rc == SR_OK && winner >= 0)
             rc = override(plan, values, from, to, &winner, &overridden, needed);
         if (rc)

@@ -343,7 +343,7 @@ static int by_start(const void *a, const void *b)
 
 /* The order of rendering: insertions before a replacement that starts at the same place, in the order of
  * adding; of the replacements the widest first, and of equals the latest. */
-static int by_place(const void *a, const void *b)
+static int by_position(const void *a, const void *b)
 {
     const struct edit *x = a, *y = b;
     bool x_inserts = x->start == x->end, y_inserts = y->start == y->end;
@@ -422,7 +422,7 @@ static void resolve_removals(struct plan *plan, struct sr_bytes body)
 static int resolve_overlaps(struct plan *plan, struct sr_err *err)
 {
     size_t kept = 0, covered = 0;
-    qsort(plan->list, plan->n, sizeof *plan->list, by_place);
+    qsort(plan->list, plan->n, sizeof *plan->list, by_position);
     for (size_t i = 0; i < plan->n; i++) {
         struct edit *e = &plan->list[i];
         if (e->start < covered) {

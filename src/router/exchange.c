@@ -211,7 +211,8 @@ static void prefetch(sr_exchange *x)
     if (!sr_body_is_named(body))
         sr_prefetch_read(&x->prefetch, x->router->signals, &body->doc);
     sr_prefetch_ask(&x->prefetch, x->router->signals,
-                    sr_routing_foreseen(x->router, body->automatic, body->model), tenant_of(x), &body->doc);
+                    sr_routing_types_to_prefetch(x->router, body->automatic, body->model), tenant_of(x),
+                    &body->doc);
 }
 
 static void read_chunk(sr_exchange *x, const void *p, size_t n, bool last)

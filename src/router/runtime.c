@@ -43,7 +43,7 @@ struct sr_runtime {
     struct loaded now;
     struct log logs[LOGS];
     struct sr_workers *workers;
-    bool workers_settled;
+    bool workers_chosen;
     struct sr_metrics *metrics;
     struct sr_model_store *models; /* open ones, kept over reloads */
     struct sr_pool *pool;          /* every worker of every configuration */
@@ -335,8 +335,8 @@ struct sr_metrics *sr_runtime_metrics_table(sr_runtime *runtime)
 struct sr_workers *sr_runtime_workers(sr_runtime *runtime)
 {
     pthread_mutex_lock(&runtime->lock);
-    if (!runtime->workers_settled) {
-        runtime->workers_settled = true;
+    if (!runtime->workers_chosen) {
+        runtime->workers_chosen = true;
         const struct sr_config_global *global = &runtime->now.router->config->global;
         int loops, workers = runtime->options.workers;
         if (workers == 0)

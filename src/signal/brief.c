@@ -258,7 +258,7 @@ static int compress(struct sr_signal_brief *brief, struct sr_bytes text)
             rc = sr_compress_begin(c, &brief->shortener->settings);
     }
     if (rc == SR_OK) {
-        size_t n = brief->stats.early = sr_compress_arrived(c).n;
+        size_t n = brief->stats.prefetched = sr_compress_arrived(c).n;
         rc = sr_compress_feed(c, sr_bytes_of(text.p + n, text.n - n));
     }
     if (rc == SR_OK)

@@ -57,7 +57,7 @@ static int context_run(const struct sr_signal_set *set, const struct sr_signal_i
 const struct sr_signal_ops sr_signal_context = {
     .name = "context",
     .header = "x-vsr-matched-context",
-    .header_place = 3,
+    .header_order = 3,
     .reads = SR_SIGNAL_READS_WHOLE,
     .cost_ns_per_kib = 1,
     .compile = context_compile,

@@ -75,7 +75,7 @@ static int language_run(const struct sr_signal_set *set, const struct sr_signal_
 const struct sr_signal_ops sr_signal_language = {
     .name = "language",
     .header = "x-vsr-matched-language",
-    .header_place = 2,
+    .header_order = 2,
     .cost_ns_per_kib = 12000,
     .compile = language_compile,
     .free = language_free,

@@ -18,7 +18,7 @@ int sr_signal_find_type(struct sr_bytes name)
 enum sr_signal_type sr_signal_header_at(int place)
 {
     int type = 0;
-    while (type + 1 < SR_SIGNAL_TYPES && sr_signal_registry[type]->header_place != place)
+    while (type + 1 < SR_SIGNAL_TYPES && sr_signal_registry[type]->header_order != place)
         type++;
     return (enum sr_signal_type)type;
 }

@@ -82,7 +82,7 @@ int sr_signal_input_shorten(struct sr_signal_input *input, struct sr_signals *si
  */
 struct sr_signal_brief_stats {
     size_t original_tokens, compressed_tokens;
-    size_t early;        /* bytes that had been read when the text was complete */
+    size_t prefetched;   /* bytes that had been read when the text was complete */
     uint64_t ns, end_ns; /* all the time it took, and what of it came after the text was complete */
 };
 bool sr_signal_input_stats(const struct sr_signal_input *input, struct sr_signal_brief_stats *stats);
@@ -144,7 +144,7 @@ struct sr_signal_result {
 struct sr_signal_set;
 
 /* What a type will ask a neural classifier about one turn. */
-struct sr_signal_foreseen {
+struct sr_signal_prefetched {
     struct sr_neural *neural; /* borrowed from the set */
     struct sr_bytes texts[2];
     size_t n; /* 0: nothing, or it is not known yet */
@@ -182,7 +182,7 @@ enum sr_signal_reads {
 struct sr_signal_ops {
     const char *name;           /* the leaf type in rules, label of metrics, member of explanations */
     const char *header;         /* debug header with the names of the rules that matched */
-    unsigned char header_place; /* among these headers, from 0 on; no two types share one */
+    unsigned char header_order; /* among these headers, from 0 on; no two types share one */
     enum sr_signal_reads reads;
     bool classifies;          /* its labels exclude each other: how sure it is counts among decisions */
     uint32_t cost_ns_per_kib; /* relative price, for "cheapest first": of 1 KiB on the reference machine */
@@ -208,10 +208,11 @@ struct sr_signal_ops {
     bool (*may_be_late)(const struct sr_signal_set *set);
     /* Optional, for types that ask a neural classifier. What `start` will ask about a turn of a request that
      * still arrives; `arena` is scratch and holds texts. With `arena` NULL the turn has only begun: n is 1
-     * when its text will be asked for, whatever it will be. Any thread, quick. An error: nothing is foreseen.
+     * when its text will be asked for, whatever it will be. Any thread, quick. An error: nothing is
+     * prefetched.
      */
-    int (*foresee)(const struct sr_signal_set *set, const struct sr_signal_turn *turn, struct sr_arena *arena,
-                   struct sr_signal_foreseen *out);
+    int (*prefetch)(const struct sr_signal_set *set, const struct sr_signal_turn *turn,
+                    struct sr_arena *arena, struct sr_signal_prefetched *out);
     /* Optional, both or none: for texts that are read alone (signal/readers.h). `alone` gives a configuration
      * without rules one rule of this type, which is called "any"; `named_model` is the model of the user's
      * own that the configuration names for the type: NULL or "" for none. */

@@ -209,7 +209,7 @@ static int structure_run(const struct sr_signal_set *set, const struct sr_signal
 const struct sr_signal_ops sr_signal_structure = {
     .name = "structure",
     .header = "x-vsr-matched-structure",
-    .header_place = 4,
+    .header_order = 4,
     .reads = SR_SIGNAL_READS_WHOLE,
     .cost_ns_per_kib = 2000,
     .compile = structure_compile,

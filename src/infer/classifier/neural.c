@@ -25,7 +25,7 @@ static int choose_heads(struct sr_neural *neural, struct sr_err *err)
     for (size_t h = 0; h < info->n_heads; h++) {
         const struct sr_head_info *head = &info->heads[h];
         if (head->kind == SR_HEAD_SEQUENCE) {
-            neural->place[h] = neural->stride;
+            neural->offset[h] = neural->stride;
             neural->stride += head->n_labels;
             neural->heads |= 1u << h;
         } else if (head->kind == SR_HEAD_TOKEN && neural->token_head < 0) {

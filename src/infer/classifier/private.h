@@ -31,10 +31,10 @@ struct sr_neural {
     struct sr_encoder *encoder;
     struct sr_infer *infer;
     struct sr_neural_options options;
-    uint32_t heads;                     /* those that are run */
-    int token_head;                     /* -1: none */
-    size_t place[SR_ENCODER_HEADS_MAX]; /* of a sequence head in a window's probabilities */
-    size_t stride;                      /* probabilities of one window */
+    uint32_t heads;                      /* those that are run */
+    int token_head;                      /* -1: none */
+    size_t offset[SR_ENCODER_HEADS_MAX]; /* of a sequence head in a window's probabilities */
+    size_t stride;                       /* probabilities of one window */
     struct sr_bio bio;
     struct sr_memo *memo;
     uint64_t texts, window_ids; /* readers in the memo's keys */
@@ -81,7 +81,7 @@ struct sr_neural_window {
 struct sr_neural_result {
     struct sr_neural_item item;
     const struct sr_neural *of; /* not a reference: for the places of heads, see neural.h */
-    size_t place[SR_ENCODER_HEADS_MAX], stride;
+    size_t offset[SR_ENCODER_HEADS_MAX], stride;
     struct sr_neural_scope scope;
     float *probabilities;    /* [1 + windows][stride]; the first is the whole text */
     uint32_t *starts, *ends; /* [windows] */

@@ -170,7 +170,7 @@ static struct sr_neural_result *make(const struct sr_neural *neural)
     result->open = 1;
     result->of = neural;
     result->stride = neural->stride;
-    memcpy(result->place, neural->place, sizeof result->place);
+    memcpy(result->offset, neural->offset, sizeof result->offset);
     return result;
 }
 
@@ -263,7 +263,7 @@ struct sr_neural_scope sr_neural_scope(const struct sr_neural_result *result)
 
 static size_t place_of(const struct sr_neural_result *result, const struct sr_head_info *head)
 {
-    return result->place[head - sr_encoder_info(result->of->encoder)->heads];
+    return result->offset[head - sr_encoder_info(result->of->encoder)->heads];
 }
 
 const float *sr_neural_text(const struct sr_neural_result *result, const struct sr_head_info *head)

@@ -62,7 +62,7 @@ static int decide(struct sr_neural_window *window, const struct sr_neural_work *
     for (size_t h = 0; h < info->n_heads; h++)
         if ((neural->heads >> h & 1) && (int)h != neural->token_head)
             softmax(work->job.item.out[h], info->heads[h].n_labels, info->heads[h].temperature,
-                    window->probabilities + neural->place[h]);
+                    window->probabilities + neural->offset[h]);
     window->run_ns = work->job.run_ns;
     window->wait_ns = work->job.wait_ns;
     int rc = neural->token_head >= 0 ? decide_tokens(window, work) : SR_OK;
@@ -103,7 +103,7 @@ static struct sr_neural_work *make_work(struct sr_neural_window *window, const s
     for (size_t h = 0; h < info->n_heads; h++)
         if (neural->heads >> h & 1)
             work->job.item.out[h] =
-                (int)h == neural->token_head ? work->token_logits : logits + neural->place[h];
+                (int)h == neural->token_head ? work->token_logits : logits + neural->offset[h];
     return work;
 }
 

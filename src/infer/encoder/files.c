@@ -140,7 +140,7 @@ void sr_enc_files_close(struct sr_enc_files *files)
     files->n = 0;
 }
 
-void sr_enc_files_rest(struct sr_enc_files *files)
+void sr_enc_files_drop_pages(struct sr_enc_files *files)
 {
     for (size_t i = 0; i < files->n; i++) {
         struct sr_bytes all = sr_safetensors_file(files->shards[i]);

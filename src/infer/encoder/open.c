@@ -153,7 +153,7 @@ static int open_all(struct sr_encoder *e, struct folders *f, const char *folder,
         return rc;
     e->info.weight_bytes += e->arena.total;
     e->info.mapped_bytes = sr_enc_files_bytes(&e->files);
-    sr_enc_files_rest(&e->files);
+    sr_enc_files_drop_pages(&e->files);
     return SR_OK;
 }
 

@@ -115,7 +115,7 @@ int sr_enc_files_open_one(struct sr_enc_files *files, const char *folder, const 
                           struct sr_err *err) SR_WARN_UNUSED;
 void sr_enc_files_close(struct sr_enc_files *files);
 /* Gives the pages back to the system: they come again from the file when they are read. */
-void sr_enc_files_rest(struct sr_enc_files *files);
+void sr_enc_files_drop_pages(struct sr_enc_files *files);
 size_t sr_enc_files_bytes(const struct sr_enc_files *files);
 
 /* By its whole name, NULL. */

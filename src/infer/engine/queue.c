@@ -3,7 +3,7 @@
 
 /* The last job that is due no later; NULL: there is none. Looks from both ends, as new jobs belong near one
  * of them. */
-static struct sr_infer_job *find_place(const struct sr_infer_queue *queue, uint64_t due_ns)
+static struct sr_infer_job *find_before(const struct sr_infer_queue *queue, uint64_t due_ns)
 {
     struct sr_infer_job *early = queue->head, *late = queue->tail;
     while (late && late->due_ns > due_ns) {
@@ -17,7 +17,7 @@ static struct sr_infer_job *find_place(const struct sr_infer_queue *queue, uint6
 
 void sr_infer_queue_put(struct sr_infer_queue *queue, struct sr_infer_job *job, struct sr_infer_job *near)
 {
-    struct sr_infer_job *before = near ? near : find_place(queue, job->due_ns);
+    struct sr_infer_job *before = near ? near : find_before(queue, job->due_ns);
     while (near && before->next && before->next->due_ns <= job->due_ns)
         before = before->next;
     job->prev = before;

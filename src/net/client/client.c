@@ -161,7 +161,7 @@ static void fetch_fail(struct sr_fetch *fetch, int code, const char *text)
 }
 
 /* After a callback: carries out what it, or what came with it, decided. False: the fetch is gone. */
-static bool fetch_settle(struct sr_fetch *fetch)
+static bool fetch_goes_on(struct sr_fetch *fetch)
 {
     fetch->busy = false;
     if (fetch->cancelled) {
@@ -276,7 +276,7 @@ static void response_run(struct sr_fetch *fetch, const char *p, size_t n)
         if (!fetch->ending && fetch->eof && !pending->len && !fetch->paused)
             response_eof(fetch);
     }
-    if (!fetch_settle(fetch))
+    if (!fetch_goes_on(fetch))
         return;
     if (fetch->paused) {
         sr_timer_stop(&fetch->timer);
@@ -349,7 +349,7 @@ static void up_drained(void *ctx)
                fetch->events->writable) {
         fetch->busy = true;
         fetch->events->writable(fetch->ctx);
-        fetch_settle(fetch);
+        fetch_goes_on(fetch);
     }
 }
 
@@ -384,7 +384,7 @@ static void task_run(void *ctx)
         !sr_conn_queued(fetch->up->sock) && fetch->events->writable) {
         fetch->busy = true;
         fetch->events->writable(fetch->ctx);
-        if (!fetch_settle(fetch))
+        if (!fetch_goes_on(fetch))
             return;
     }
     if (!fetch->paused && fetch->answering)

@@ -218,11 +218,11 @@ static int on_data_chunk(nghttp2_session *session, uint8_t flags, int32_t id, co
     return 0;
 }
 
-void sr_http2_conn_leave(struct sr_http2_conn *conn)
+void sr_http2_conn_drain(struct sr_http2_conn *conn)
 {
-    if (conn->leaving)
+    if (conn->draining)
         return;
-    conn->leaving = true;
+    conn->draining = true;
     nghttp2_submit_goaway(conn->session, NGHTTP2_FLAG_NONE,
                           nghttp2_session_get_last_proc_stream_id(conn->session), NGHTTP2_NO_ERROR, NULL, 0);
     sr_http2_conn_wake(conn);
@@ -261,7 +261,7 @@ static int on_frame_recv(nghttp2_session *session, const nghttp2_frame *frame, v
         if (!(frame->hd.flags & NGHTTP2_FLAG_ACK))
             flood_charge(conn, PRICE_PING);
         else if (conn->noticed)
-            sr_http2_conn_leave(conn);
+            sr_http2_conn_drain(conn);
         break;
     default:
         break;

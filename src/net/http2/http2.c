@@ -175,10 +175,10 @@ static int tick_ping(struct sr_http2_conn *conn, uint64_t now, uint64_t *due)
 static void tick_idle(struct sr_http2_conn *conn, uint64_t now, uint64_t *due)
 {
     uint32_t limit = conn->settings.idle_timeout_ms;
-    if (!limit || conn->leaving)
+    if (!limit || conn->draining)
         return;
     if (!conn->stream_count && now - conn->idle_since >= limit)
-        sr_http2_conn_leave(conn);
+        sr_http2_conn_drain(conn);
     else
         due_min(due, conn->stream_count ? now + limit : conn->idle_since + limit);
 }
@@ -201,9 +201,9 @@ static void conn_tick(void *ctx)
         return;
     }
     tick_idle(conn, now, &due);
-    if (conn->noticed && !conn->leaving) {
+    if (conn->noticed && !conn->draining) {
         if (now - conn->noticed_at >= DRAIN_NOTICE_MS)
-            sr_http2_conn_leave(conn);
+            sr_http2_conn_drain(conn);
         else
             due_min(&due, conn->noticed_at + DRAIN_NOTICE_MS);
     }

@@ -53,12 +53,12 @@ struct sr_http2_conn {
     size_t blocked_bytes; /* in the socket's queue when it was looked at last */
     int64_t tokens;       /* of the flood limit, in thousandths */
     uint64_t tokens_at;
-    bool open;    /* TLS handshake done */
-    bool greeted; /* the client's preface and settings came */
-    bool pinged;  /* and no byte came since */
-    bool noticed; /* drain: the first GOAWAY was sent */
-    bool leaving; /* drain: the last one, too */
-    bool dead;    /* being freed: calls do nothing */
+    bool open;     /* TLS handshake done */
+    bool greeted;  /* the client's preface and settings came */
+    bool pinged;   /* and no byte came since */
+    bool noticed;  /* drain: the first GOAWAY was sent */
+    bool draining; /* drain: the last one, too */
+    bool dead;     /* being freed: calls do nothing */
 };
 
 enum sr_http2_phase {
@@ -110,7 +110,7 @@ int sr_http2_session_open(struct sr_http2_conn *conn);
 /* The flood account of a fresh connection. */
 int64_t sr_http2_tokens_full(const struct sr_http2_conn *conn);
 /* The second GOAWAY: what the peer began before it saw the first is served, the rest is not. */
-void sr_http2_conn_leave(struct sr_http2_conn *conn);
+void sr_http2_conn_drain(struct sr_http2_conn *conn);
 /* Notifies the handler, if it knows the stream, and frees the stream. */
 void sr_http2_stream_end(struct sr_http2_stream *stream, int why, uint32_t code);
 /* The handler knows of the stream, and it was not reset by us. */

@@ -91,7 +91,7 @@ struct sr_conn *sr_conn_new(struct sr_loop *loop)
         return NULL;
     conn->loop = loop;
     conn->queue_max = SOCK_QUEUE_DEFAULT;
-    sr_buf_init(&conn->early, SIZE_MAX / 2); /* bounded by queue_max */
+    sr_buf_init(&conn->before_open, SIZE_MAX / 2); /* bounded by queue_max */
     sr_timer_init(&conn->timer, loop, timer_fired, conn);
     conn->task.run = conn_run_task;
     conn->task.ctx = conn;
@@ -292,11 +292,11 @@ static size_t slices_size(const struct sr_bytes *slices, size_t count)
     return size;
 }
 
-static int write_early(struct sr_conn *conn, const struct sr_bytes *slices, size_t count)
+static int hold_until_open(struct sr_conn *conn, const struct sr_bytes *slices, size_t count)
 {
     int rc = SR_OK;
     for (size_t i = 0; i < count && rc == SR_OK; i++)
-        rc = sr_buf_append_bytes(&conn->early, slices[i]);
+        rc = sr_buf_append_bytes(&conn->before_open, slices[i]);
     return rc ? sr_conn_break(conn, rc, sr_strerror(rc)) : SR_OK;
 }
 
@@ -338,7 +338,7 @@ int sr_conn_write(struct sr_conn *conn, const struct sr_bytes *slices, size_t co
         return rc;
     if (queued > conn->queue_max || size > conn->queue_max - queued)
         return SR_ELIMIT;
-    rc = rc == SR_AGAIN ? write_early(conn, slices, count) : send_all(conn, slices, count, size);
+    rc = rc == SR_AGAIN ? hold_until_open(conn, slices, count) : send_all(conn, slices, count, size);
     conn->fail_told = conn->fail_told || (rc != SR_OK && conn->state == SR_CONN_BROKEN);
     return rc;
 }
@@ -369,7 +369,7 @@ size_t sr_conn_queued(const struct sr_conn *conn)
 {
     size_t in_libuv =
         conn->handle ? uv_stream_get_write_queue_size((const uv_stream_t *)&conn->handle->tcp) : 0;
-    return in_libuv + conn->early.len;
+    return in_libuv + conn->before_open.len;
 }
 
 uint64_t sr_conn_sent(const struct sr_conn *conn)
@@ -446,14 +446,14 @@ static void tell_eof(struct sr_conn *conn)
 
 void sr_conn_became_open(struct sr_conn *conn)
 {
-    struct sr_bytes early = sr_buf_view(&conn->early);
+    struct sr_bytes held = sr_buf_view(&conn->before_open);
     conn->state = SR_CONN_OPEN;
     sr_timer_stop(&conn->timer);
     attempt_free(conn);
-    if (early.n) {
-        if (send_all(conn, &early, 1, early.n) != SR_OK && conn->state == SR_CONN_BROKEN)
+    if (held.n) {
+        if (send_all(conn, &held, 1, held.n) != SR_OK && conn->state == SR_CONN_BROKEN)
             sr_conn_tell_failure(conn);
-        sr_buf_dispose(&conn->early);
+        sr_buf_dispose(&conn->before_open);
     }
     if (!conn->closed && conn->state == SR_CONN_OPEN && conn->events->opened)
         conn->events->opened(conn->ctx);
@@ -578,7 +578,7 @@ static void conn_run_task(void *ctx)
     struct sr_conn *conn = ctx;
     if (conn->closed && !conn->lingering) {
         sr_tls_free(conn->tls);
-        sr_buf_dispose(&conn->early);
+        sr_buf_dispose(&conn->before_open);
         sr_mem_free(conn);
     } else if (conn->state == SR_CONN_BROKEN) {
         sr_conn_tell_failure(conn);

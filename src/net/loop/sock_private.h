@@ -37,7 +37,7 @@ struct sr_conn {
     void *ctx;
     struct sr_tls *tls;
     struct sr_conn_attempt *attempt; /* while connecting */
-    struct sr_buf early;             /* written before the connection was open */
+    struct sr_buf before_open;       /* written before the connection was open */
     size_t queued, queue_max;
     uint64_t sent;
     struct sr_timer timer; /* attempt, handshake, linger */

@@ -80,7 +80,7 @@ static int redact(struct sr_edit *edit, const struct sr_signal_finding *finding,
             break;
         if (start >= end)
             continue;
-        sr_turns_place(edit->doc, p, start, end, &from, &to);
+        sr_turns_span(edit->doc, p, start, end, &from, &to);
         struct sr_bytes text = first ? written(edit, p, finding, placeholder) : SR_LIT("");
         int rc = text.p && text.n + !first ? sr_edits_range(edit->list, from, to, text) : SR_ENOMEM;
         if (rc)

@@ -258,7 +258,7 @@ void sr_prefetch_ask(struct sr_prefetch *prefetch, struct sr_signals *signals, u
                      struct sr_bytes tenant, const struct sr_request *doc)
 {
     size_t left = SR_PREFETCH_ASK;
-    if (!sr_signals_foresee(signals, types)) {
+    if (!sr_signals_can_prefetch(signals, types)) {
         sr_signal_prefetch_free(prefetch->ask.asked);
         prefetch->ask.asked = NULL;
         return;

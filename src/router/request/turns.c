@@ -140,8 +140,8 @@ static size_t escape_size(const char *p, const char *end, size_t *decoded)
     return 6;
 }
 
-void sr_turns_place(const struct sr_request *doc, const struct sr_turn_piece *piece, size_t start, size_t end,
-                    size_t *from, size_t *to)
+void sr_turns_span(const struct sr_request *doc, const struct sr_turn_piece *piece, size_t start, size_t end,
+                   size_t *from, size_t *to)
 {
     const struct sr_span *span = &doc->spans[piece->span];
     size_t inside = span->start + 1, close = span->end - 1;

@@ -34,7 +34,7 @@ int sr_turns_one(const struct sr_request *doc, uint32_t message, struct sr_arena
 
 /* The bytes of the body that hold [start, end) of a piece's decoded text, both inside of the piece. An escape
  * sequence that is cut is taken whole. */
-void sr_turns_place(const struct sr_request *doc, const struct sr_turn_piece *piece, size_t start, size_t end,
-                    size_t *from, size_t *to);
+void sr_turns_span(const struct sr_request *doc, const struct sr_turn_piece *piece, size_t start, size_t end,
+                   size_t *from, size_t *to);
 
 #endif

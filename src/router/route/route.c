@@ -28,7 +28,7 @@ void sr_routing_skip(struct sr_routing *r, const struct sr_config *config)
         .model = config->default_model, .lora_name = "", .effort = "", .algorithm = "default"};
 }
 
-uint32_t sr_routing_foreseen(const struct sr_router *router, bool automatic, int model)
+uint32_t sr_routing_types_to_prefetch(const struct sr_router *router, bool automatic, int model)
 {
     uint32_t policy = router->may_see ? UINT32_C(1) << SR_SIGNAL_PII : 0;
     uint32_t guards = router->guards ? sr_plan_signals(router->guards) : 0;

@@ -60,7 +60,7 @@ void sr_routing_skip(struct sr_routing *routing, const struct sr_config *config)
 
 /* Types of signals that a request will need, as far as is known before its body is complete (bits): before
  * the model is named (-1, not automatic) those that it needs whatever it names. */
-uint32_t sr_routing_foreseen(const struct sr_router *router, bool automatic, int model);
+uint32_t sr_routing_types_to_prefetch(const struct sr_router *router, bool automatic, int model);
 
 /* Begins. `prefetched` is what was read of the text while it arrived; taken over, NULL is allowed. What the
  * inputs point to must outlive the routing. SR_OK: decided. SR_AGAIN: signals are in progress. SR_ENOMEM:

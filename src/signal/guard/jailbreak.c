@@ -422,12 +422,12 @@ static bool jailbreak_may_be_late(const struct sr_signal_set *set)
     return set->neural != NULL;
 }
 
-static int jailbreak_foresee(const struct sr_signal_set *set, const struct sr_signal_turn *turn,
-                             struct sr_arena *arena, struct sr_signal_foreseen *out)
+static int jailbreak_prefetch(const struct sr_signal_set *set, const struct sr_signal_turn *turn,
+                              struct sr_arena *arena, struct sr_signal_prefetched *out)
 {
     struct assessment assessment = {.neural = -1};
     int rc = SR_OK;
-    *out = (struct sr_signal_foreseen){.neural = set->neural, .texts = {turn->text}};
+    *out = (struct sr_signal_prefetched){.neural = set->neural, .texts = {turn->text}};
     out->n = set->neural && (set->history || turn->role == SR_ROLE_USER);
     if (out->n && arena)
         rc = join_views(&assessment, turn->text, arena, &out->texts[1]);
@@ -453,7 +453,7 @@ static const char *jailbreak_named_model(const struct sr_config *config)
 const struct sr_signal_ops sr_signal_jailbreak = {
     .name = TASK,
     .header = "x-vsr-matched-jailbreak",
-    .header_place = 5,
+    .header_order = 5,
     .reads = SR_SIGNAL_READS_TURNS,
     .cost_ns_per_kib = 90000,
     .compile = jailbreak_compile,
@@ -462,7 +462,7 @@ const struct sr_signal_ops sr_signal_jailbreak = {
     .rule_name = jailbreak_name,
     .start = jailbreak_start,
     .may_be_late = jailbreak_may_be_late,
-    .foresee = jailbreak_foresee,
+    .prefetch = jailbreak_prefetch,
     .alone = jailbreak_alone,
     .named_model = jailbreak_named_model,
 };

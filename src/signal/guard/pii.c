@@ -301,11 +301,11 @@ static bool pii_may_be_late(const struct sr_signal_set *set)
     return set->neural != NULL;
 }
 
-static int pii_foresee(const struct sr_signal_set *set, const struct sr_signal_turn *turn,
-                       struct sr_arena *arena, struct sr_signal_foreseen *out)
+static int pii_prefetch(const struct sr_signal_set *set, const struct sr_signal_turn *turn,
+                        struct sr_arena *arena, struct sr_signal_prefetched *out)
 {
     (void)arena;
-    *out = (struct sr_signal_foreseen){.neural = set->neural, .texts = {turn->text}};
+    *out = (struct sr_signal_prefetched){.neural = set->neural, .texts = {turn->text}};
     out->n = set->neural && (set->history || turn->role == SR_ROLE_USER);
     return SR_OK;
 }
@@ -325,7 +325,7 @@ static const char *pii_named_model(const struct sr_config *config)
 const struct sr_signal_ops sr_signal_pii = {
     .name = TASK,
     .header = "x-vsr-matched-pii",
-    .header_place = 6,
+    .header_order = 6,
     .reads = SR_SIGNAL_READS_TURNS,
     .cost_ns_per_kib = 20000,
     .compile = pii_compile,
@@ -334,7 +334,7 @@ const struct sr_signal_ops sr_signal_pii = {
     .rule_name = pii_name,
     .start = pii_start,
     .may_be_late = pii_may_be_late,
-    .foresee = pii_foresee,
+    .prefetch = pii_prefetch,
     .alone = pii_alone,
     .named_model = pii_named_model,
 };

@@ -257,7 +257,7 @@ static int keyword_run(const struct sr_signal_set *set, const struct sr_signal_i
 const struct sr_signal_ops sr_signal_keyword = {
     .name = "keyword",
     .header = "x-vsr-matched-keywords",
-    .header_place = 0,
+    .header_order = 0,
     .reads = SR_SIGNAL_READS_WHOLE,
     .cost_ns_per_kib = 500,
     .compile = keyword_compile,

@@ -40,11 +40,11 @@ struct sr_signal_prefetch {
     } growing[SR_SIGNAL_TYPES]; /* the first n_growing read the turn that is arriving */
 };
 
-bool sr_signals_foresee(const struct sr_signals *signals, uint32_t types)
+bool sr_signals_can_prefetch(const struct sr_signals *signals, uint32_t types)
 {
     uint32_t late = types ? types & sr_signals_late(signals) : 0;
     for (int type = 0; late >> type; type++)
-        if ((late >> type & 1) && sr_signal_registry[type]->foresee)
+        if ((late >> type & 1) && sr_signal_registry[type]->prefetch)
             return true;
     return false;
 }
@@ -142,11 +142,11 @@ static void ask(struct sr_signal_prefetch *prefetch, struct sr_neural *neural, s
         release_slot(slot, sr_neural_read(neural, text, prefetch->salt, SR_INFER_PREFETCH, &slot->ask));
 }
 
-/* A type that may read a shorter text instead is not foreseen where it would. */
+/* A type that may read a shorter text instead is not prefetched where it would. */
 static bool reads(const struct sr_signal_prefetch *prefetch, int type, struct sr_bytes text)
 {
     const struct sr_signal_ops *ops = sr_signal_registry[type];
-    return (prefetch->types >> type & 1) && prefetch->signals->sets[type] && ops->foresee &&
+    return (prefetch->types >> type & 1) && prefetch->signals->sets[type] && ops->prefetch &&
            (ops->reads != SR_SIGNAL_READS_TEXT || text.n <= sr_signals_read_whole(prefetch->signals));
 }
 
@@ -155,20 +155,20 @@ void sr_signal_prefetch_turn(struct sr_signal_prefetch *prefetch, const struct s
     struct sr_neural *asked[SR_SIGNAL_TYPES]; /* the turn's text as it stands */
     size_t n_asked = 0;
     for (int type = 0; turn->text.n && type < SR_SIGNAL_TYPES; type++) {
-        struct sr_signal_foreseen foreseen = {.n = 0};
+        struct sr_signal_prefetched wanted = {.n = 0};
         struct sr_arena scratch;
         if (!reads(prefetch, type, turn->text))
             continue;
         sr_arena_init(&scratch, SCRATCH_MAX);
-        if (sr_signal_registry[type]->foresee(prefetch->signals->sets[type], turn, &scratch, &foreseen))
-            foreseen.n = 0;
-        bool as_it_stands = foreseen.n && foreseen.texts[0].p == turn->text.p, again = false;
+        if (sr_signal_registry[type]->prefetch(prefetch->signals->sets[type], turn, &scratch, &wanted))
+            wanted.n = 0;
+        bool as_it_stands = wanted.n && wanted.texts[0].p == turn->text.p, again = false;
         for (size_t i = 0; i < n_asked; i++) /* another type has put it to this neural classifier */
-            again |= as_it_stands && asked[i] == foreseen.neural;
-        for (size_t i = again; i < foreseen.n; i++)
-            ask(prefetch, foreseen.neural, foreseen.texts[i]);
+            again |= as_it_stands && asked[i] == wanted.neural;
+        for (size_t i = again; i < wanted.n; i++)
+            ask(prefetch, wanted.neural, wanted.texts[i]);
         if (as_it_stands && !again)
-            asked[n_asked++] = foreseen.neural;
+            asked[n_asked++] = wanted.neural;
         sr_arena_dispose(&scratch);
     }
 }
@@ -202,13 +202,13 @@ void sr_signal_prefetch_begin(struct sr_signal_prefetch *prefetch, enum sr_signa
     prefetch->n_growing = 0;
     prefetch->turn++;
     for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
-        struct sr_signal_foreseen foreseen = {.n = 0};
+        struct sr_signal_prefetched wanted = {.n = 0};
         if (!reads(prefetch, type, turn.text))
             continue;
-        if (sr_signal_registry[type]->foresee(prefetch->signals->sets[type], &turn, NULL, &foreseen) ==
+        if (sr_signal_registry[type]->prefetch(prefetch->signals->sets[type], &turn, NULL, &wanted) ==
                 SR_OK &&
-            foreseen.n)
-            grow(prefetch, foreseen.neural);
+            wanted.n)
+            grow(prefetch, wanted.neural);
     }
 }
 

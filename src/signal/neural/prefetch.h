@@ -16,8 +16,9 @@
 
 struct sr_signal_prefetch;
 
-/* Does one of `types` (bits 1 << enum sr_signal_type) ask a neural classifier that can be foreseen? */
-bool sr_signals_foresee(const struct sr_signals *signals, uint32_t types);
+/* Does one of `types` (bits 1 << enum sr_signal_type) ask a neural classifier whose questions can be
+ * prefetched? */
+bool sr_signals_can_prefetch(const struct sr_signals *signals, uint32_t types);
 
 /* For a request of this tenant, as its turns will say. Keeps a reference of the signals. NULL when out
  * of memory. */

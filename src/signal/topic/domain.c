@@ -283,12 +283,12 @@ static bool domain_may_be_late(const struct sr_signal_set *set)
 }
 
 /* Only a complete text tells whether the linear tier is sure. */
-static int domain_foresee(const struct sr_signal_set *set, const struct sr_signal_turn *turn,
-                          struct sr_arena *arena, struct sr_signal_foreseen *out)
+static int domain_prefetch(const struct sr_signal_set *set, const struct sr_signal_turn *turn,
+                           struct sr_arena *arena, struct sr_signal_prefetched *out)
 {
     float probabilities[SR_CLASSIFIER_LABELS_MAX];
     struct sr_classifier_query query = {.text = turn->text, .probabilities = probabilities};
-    *out = (struct sr_signal_foreseen){.neural = set->neural, .texts = {turn->text}};
+    *out = (struct sr_signal_prefetched){.neural = set->neural, .texts = {turn->text}};
     if (arena && turn->role == SR_ROLE_USER && set->neural && turn->text.n)
         out->n = sr_cascade_linear(set->model, &query) == SR_AGAIN;
     return SR_OK;
@@ -309,7 +309,7 @@ static const char *domain_named_model(const struct sr_config *config)
 const struct sr_signal_ops sr_signal_domain = {
     .name = "domain",
     .header = "x-vsr-matched-domains",
-    .header_place = 1,
+    .header_order = 1,
     .classifies = true,
     .cost_ns_per_kib = 60000,
     .compile = domain_compile,
@@ -319,7 +319,7 @@ const struct sr_signal_ops sr_signal_domain = {
     .rule_description = domain_description,
     .start = domain_start,
     .may_be_late = domain_may_be_late,
-    .foresee = domain_foresee,
+    .prefetch = domain_prefetch,
     .alone = domain_alone,
     .named_model = domain_named_model,
 };

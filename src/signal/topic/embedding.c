@@ -187,7 +187,7 @@ static int embedding_start(const struct sr_signal_set *set, struct sr_signal_tas
 const struct sr_signal_ops sr_signal_embedding = {
     .name = "embedding",
     .header = "x-vsr-matched-embeddings",
-    .header_place = 7,
+    .header_order = 7,
     .cost_ns_per_kib = 5000000,
     .compile = embedding_compile,
     .free = embedding_free,

@@ -55,7 +55,7 @@ int sr_entities_add(struct sr_entities *list, enum sr_entity_type type, size_t s
     return SR_OK;
 }
 
-static int by_place(const void *a, const void *b)
+static int by_position(const void *a, const void *b)
 {
     const struct sr_entity *x = a, *y = b;
     if (x->start != y->start)
@@ -78,7 +78,7 @@ void sr_entities_resolve(struct sr_entities *list)
 {
     size_t kept = 0;
     if (list->n)
-        qsort(list->items, list->n, sizeof *list->items, by_place);
+        qsort(list->items, list->n, sizeof *list->items, by_position);
     for (size_t i = 0; i < list->n; i++) {
         struct sr_entity entity = list->items[i];
         /* What is kept does not overlap, so only the last ones can meet this one. */

@@ -155,9 +155,9 @@ static void reading_dispose(struct reading *r)
 }
 
 static struct sr_bytes shortened(struct sr_signals *signals, struct sr_signal_input *input,
-                                 struct sr_signal_brief *early)
+                                 struct sr_signal_brief *prefetching)
 {
-    assert_int_equal(sr_signal_input_shorten(input, signals, early), SR_OK);
+    assert_int_equal(sr_signal_input_shorten(input, signals, prefetching), SR_OK);
     return sr_signal_input_seen_by(input, SR_SIGNAL_LANGUAGE).text;
 }
 
@@ -170,18 +170,18 @@ static size_t compare(struct sr_signals *signals, const struct sr_dialect_ops *d
     struct sr_signal_brief_stats stats = {0};
     read_pieces(&r, signals, dialect, body, most);
     struct sr_bytes text = sr_request_text(&r.doc, &r.arena, &total);
-    struct sr_signal_input *early = sr_signal_input_new(text, total),
+    struct sr_signal_input *prefetching = sr_signal_input_new(text, total),
                            *late = sr_signal_input_new(text, total);
-    struct sr_bytes a = shortened(signals, early, sr_prefetch_take(&r.prefetch)),
+    struct sr_bytes a = shortened(signals, prefetching, sr_prefetch_take(&r.prefetch)),
                     b = shortened(signals, late, NULL);
     assert_int_equal(a.n, b.n);
     assert_memory_equal(a.p, b.p, a.n);
     size_t left = SIZE_MAX;
-    if (sr_signal_input_stats(early, &stats)) {
-        assert_true(stats.early <= text.n);
-        left = text.n - stats.early;
+    if (sr_signal_input_stats(prefetching, &stats)) {
+        assert_true(stats.prefetched <= text.n);
+        left = text.n - stats.prefetched;
     }
-    sr_signal_input_unref(early);
+    sr_signal_input_unref(prefetching);
     sr_signal_input_unref(late);
     reading_dispose(&r);
     return left;
@@ -203,7 +203,7 @@ static void test_any_body_in_any_pieces(void **unused)
     struct sr_config config = config_of(60);
     struct sr_buf body;
     struct kit kit;
-    unsigned early = 0, all = 0;
+    unsigned prefetching = 0, all = 0;
     sr_buf_init(&body, 1 << 20);
     kit_open(&kit, &config);
     for (unsigned i = 0; i < 400; i++) {
@@ -213,10 +213,10 @@ static void test_any_body_in_any_pieces(void **unused)
         size_t left =
             compare(kit.signals, dialect, sr_buf_view(&body), pick(5) ? 1 + pick(8000) : 1 + pick(12));
         all += left != SIZE_MAX;
-        early += left != SIZE_MAX && left < 8000;
+        prefetching += left != SIZE_MAX && left < 8000;
     }
     assert_true(all > 200 &&
-                early > all / 2); /* the rest: a role of four letters in six, or after its text */
+                prefetching > all / 2); /* the rest: a role of four letters in six, or after its text */
     kit_close(&kit);
     sr_buf_dispose(&body);
 }
@@ -374,8 +374,8 @@ static void same_result(const struct sr_signal_result *a, const struct sr_signal
         assert_int_equal(a->hits[i].matched, b->hits[i].matched);
 }
 
-/* Until nothing that was asked ahead is in progress. */
-static void settle(struct site *site)
+/* Until nothing that was prefetched is in progress. */
+static void drain(struct site *site)
 {
     struct sr_infer *infer;
     assert_int_equal(sr_signal_infer(&site->config, site->models, &infer, NULL), SR_OK);
@@ -383,11 +383,11 @@ static void settle(struct site *site)
         usleep(1000);
 }
 
-/* Any body in any pieces: asked ahead or not, guards say the same. */
+/* Any body in any pieces: prefetched or not, guards say the same. */
 static void test_neurals_say_the_same(void **unused)
 {
     static const enum sr_signal_type types[] = {SR_SIGNAL_PII, SR_SIGNAL_JAILBREAK};
-    struct site early, late;
+    struct site prefetching, late;
     struct sr_buf body;
     (void)unused;
     sr_buf_init(&body, 1 << 20);
@@ -396,24 +396,25 @@ static void test_neurals_say_the_same(void **unused)
         const struct sr_dialect_ops *dialect = pick(4) ? &sr_dialect_chat : &sr_dialect_completions;
         struct reading r;
         if (i % 8 == 0) {
-            open_site(&early, i % 16 == 0);
+            open_site(&prefetching, i % 16 == 0);
             open_site(&late, i % 16 == 0);
         }
         sr_buf_clear(&body);
         put_body(&body, dialect);
         asked_types = BIT(SR_SIGNAL_PII) | BIT(SR_SIGNAL_JAILBREAK);
-        read_pieces(&r, early.signals, dialect, sr_buf_view(&body), pick(5) ? 1 + pick(8000) : 1 + pick(12));
+        read_pieces(&r, prefetching.signals, dialect, sr_buf_view(&body),
+                    pick(5) ? 1 + pick(8000) : 1 + pick(12));
         if (pick(2))
             sr_prefetch_dispose(&r.prefetch); /* what is in progress is given up, and asked again */
         for (size_t k = 0; k < 2; k++) {
             struct sr_signal_run *a, *b;
-            same_result(ask_turns(&early, types[k], &r, &a), ask_turns(&late, types[k], &r, &b));
+            same_result(ask_turns(&prefetching, types[k], &r, &a), ask_turns(&late, types[k], &r, &b));
             sr_signal_run_dispose(a);
             sr_signal_run_dispose(b);
         }
         reading_dispose(&r);
         if (i % 8 == 7) {
-            close_site(&early);
+            close_site(&prefetching);
             close_site(&late);
         }
     }
@@ -442,7 +443,7 @@ static void read_slowly(struct site *site, const struct sr_buf *body, uint64_t *
     struct sr_signal_run *run;
     uint64_t start = sr_neural_stats(site->neural).windows_read;
     read_pieces(&r, site->signals, &sr_dialect_chat, sr_buf_view(body), 700);
-    settle(site);
+    drain(site);
     *before = sr_neural_stats(site->neural).windows_read - start;
     assert_int_equal(ask_turns(site, SR_SIGNAL_PII, &r, &run)->status, SR_OK);
     *after = sr_neural_stats(site->neural).windows_read - start - *before;
@@ -450,7 +451,7 @@ static void read_slowly(struct site *site, const struct sr_buf *body, uint64_t *
     reading_dispose(&r);
 }
 
-static void test_what_is_asked_ahead(void **unused)
+static void test_what_is_prefetched(void **unused)
 {
     struct site site;
     struct sr_buf body;
@@ -493,7 +494,7 @@ static void test_what_is_asked_ahead(void **unused)
     struct reading r;
     read_pieces(&r, site.signals, &sr_dialect_chat, sr_buf_view(&body), 900);
     reading_dispose(&r);
-    settle(&site);
+    drain(&site);
     close_site(&site);
     asked_types = 0;
     sr_buf_dispose(&body);
@@ -516,7 +517,7 @@ static void test_a_disguised_turn(void **unused)
         open_site(&site, true);
         asked_types = types[i];
         read_pieces(&r, site.signals, &sr_dialect_chat, sr_bytes_of(body, sizeof body - 1), 60);
-        settle(&site);
+        drain(&site);
         uint64_t before = sr_neural_stats(site.neural).windows_read;
         for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
             struct sr_signal_run *run;
@@ -542,7 +543,7 @@ int main(void)
         cmocka_unit_test(test_what_is_left),
         cmocka_unit_test(test_off),
         cmocka_unit_test(test_neurals_say_the_same),
-        cmocka_unit_test(test_what_is_asked_ahead),
+        cmocka_unit_test(test_what_is_prefetched),
         cmocka_unit_test(test_a_disguised_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

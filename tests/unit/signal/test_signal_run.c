@@ -130,7 +130,7 @@ static void test_on_workers(void **state)
 }
 
 /* The request goes away, arena and all, while its jobs are somewhere between queue and mailbox. */
-static void test_owner_leaves(void **state)
+static void test_owner_cancels(void **state)
 {
     (void)state;
     struct owner owner;
@@ -292,7 +292,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_inline),
         cmocka_unit_test(test_on_workers),
-        cmocka_unit_test(test_owner_leaves),
+        cmocka_unit_test(test_owner_cancels),
         cmocka_unit_test(test_deadline),
         cmocka_unit_test(test_full_queue_is_busy),
         cmocka_unit_test(test_mailbox_closes_first),

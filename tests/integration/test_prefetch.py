@@ -1,5 +1,5 @@
-"""Neural classifiers read while the body still arrives: a body that stops in the middle has been read up to there, by both doors, and
-what is decided of it is what is decided when it comes at once."""
+"""The neural classifier reads while the body still arrives: a body that stops in the middle has been read up to there,
+by both doors, and what is decided of it is what is decided when it comes at once."""
 import json
 import re
 import socket
@@ -57,14 +57,14 @@ class Site:
                                directory / f"{name}.log")
         wait_http(self.metrics_port, "/metrics", self.process)
 
-    def read_early(self):
+    def prefetched(self):
         text = request(self.metrics_port, "GET", "/metrics").body.decode()
         return float(re.search(rf"^{COUNTER} (\S+)$", text, re.MULTILINE)[1])
 
     def await_reading(self, before):
         """Until windows were read, while the rest of the body is not sent."""
         end = time.monotonic() + 60
-        while self.read_early() <= before + 4:
+        while self.prefetched() <= before + 4:
             assert time.monotonic() < end, "nothing was read while the body arrived"
             time.sleep(0.02)
 
@@ -75,7 +75,7 @@ class Site:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    site = Site(tmp_path_factory.mktemp("early"))
+    site = Site(tmp_path_factory.mktemp("prefetch"))
     yield site
     site.stop()
 
@@ -114,10 +114,10 @@ def decided(headers):
 
 
 @pytest.mark.parametrize("model", ["auto", "two"])
-def test_the_gateway_reads_early(site, model):
+def test_the_gateway_prefetches(site, model):
     data = data_of(10 if model == "auto" else 20, model)
     headers, upstream = at_once(site, data, "whole")
-    before = site.read_early()
+    before = site.prefetched()
     slow = Slow(site, data, "slow")
     site.await_reading(before)
     assert decided(slow.rest()) == decided(headers)
@@ -141,10 +141,10 @@ def whole_of(call, mode, sent):
 
 
 @pytest.mark.parametrize("mode", [STREAMED, FULL_DUPLEX])
-def test_envoys_door_reads_early(site, stubs, mode):  # noqa: F811
+def test_envoys_door_prefetches(site, stubs, mode):  # noqa: F811
     data = data_of(30 + mode * 10)
     _, upstream = at_once(site, data, "whole")
-    before, cut = site.read_early(), len(data) * 3 // 4
+    before, cut = site.prefetched(), len(data) * 3 // 4
     first = head(stubs, mode)
     first.request_headers.headers.headers.append(stubs.pb.HeaderValue(key="x-tenant", raw_value=b"slow"))
     pieces = [data[at:min(at + 4000, cut)] for at in range(0, cut, 4000)]
@@ -164,17 +164,17 @@ def test_nothing_is_read_for_those_whom_no_guard_reads(tmp_path):
     data = data_of(70, "two")
     slow = Slow(site, data, "slow")
     slow.rest()
-    assert json.loads(site.echo.bodies[-1]) == json.loads(data) and site.read_early() == 0
+    assert json.loads(site.echo.bodies[-1]) == json.loads(data) and site.prefetched() == 0
     site.stop()
 
 
 def test_who_leaves_is_forgotten(site):
     """A client that goes away in the middle: what was asked for it is given up, others are served."""
-    before = site.read_early()
+    before = site.prefetched()
     for number in range(3):
         slow = Slow(site, data_of(80 + number), f"gone{number}")
         site.await_reading(before)
-        before = site.read_early()
+        before = site.prefetched()
         slow.socket.close()
     headers, _ = at_once(site, data_of(90), "whole")
     assert headers["x-vsr-scan-coverage"] == "1.0000"
