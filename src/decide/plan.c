@@ -271,30 +271,31 @@ static int override(const struct sr_plan *plan, const struct sr_rule_value *valu
     return rc;
 }
 
-/* The first domain leaf of the winner's tree that holds names the category. */
+/* The first matching leaf of the winner's tree whose type categorizes names the category. */
 static void name_category(const struct sr_plan *plan, int winner, sr_rule_results results,
                           struct sr_decision *out)
 {
-    const struct sr_signal_result *domain = results[SR_SIGNAL_DOMAIN];
+    int type = sr_signal_category_type();
+    const struct sr_signal_result *categories = type < 0 ? NULL : results[type];
     const struct sr_plan_entry *entry = winner < 0 ? NULL : &plan->entries[winner];
     int rule = -1;
-    if (!domain || domain->status)
+    if (!categories || categories->status)
         return;
     for (uint32_t i = 0; entry && entry->has_rules && rule < 0 && i < plan->nodes[entry->first].size; i++) {
         const struct sr_rule_node *node = &plan->nodes[entry->first + i];
-        if (node->op == SR_RULE_LEAF && node->type == SR_SIGNAL_DOMAIN && node->rule < domain->n_hits &&
-            domain->hits[node->rule].matched)
+        if (node->op == SR_RULE_LEAF && (int)node->type == type && node->rule < categories->n_hits &&
+            categories->hits[node->rule].matched)
             rule = (int)node->rule;
     }
-    for (size_t i = 0; rule < 0 && i < domain->n_hits; i++)
-        if (domain->hits[i].matched)
+    for (size_t i = 0; rule < 0 && i < categories->n_hits; i++)
+        if (categories->hits[i].matched)
             rule = (int)i;
     if (rule < 0)
         return;
-    out->category_name = sr_signals_rule_name(plan->signals, SR_SIGNAL_DOMAIN, (size_t)rule);
-    out->category = domain->top;
-    for (size_t i = 0; i < domain->n_labels; i++)
-        if (domain->probabilities[i] == domain->hits[rule].confidence)
+    out->category_name = sr_signals_rule_name(plan->signals, (enum sr_signal_type)type, (size_t)rule);
+    out->category = categories->top;
+    for (size_t i = 0; i < categories->n_labels; i++)
+        if (categories->probabilities[i] == categories->hits[rule].confidence)
             out->category = (int)i;
 }
 

@@ -33,8 +33,8 @@ static double score_of(const struct sr_config_domain *domain, const char *model)
 }
 
 /* The candidate's value applies; without one, that of its model's score in the domain. */
-static bool thinks(const struct sr_config *config, const struct sr_config_domain *domain,
-                   const struct sr_config_model_ref *ref)
+static bool uses_reasoning(const struct sr_config *config, const struct sr_config_domain *domain,
+                           const struct sr_config_model_ref *ref)
 {
     const struct sr_config_model_score *entry = entry_of(domain, config->models[ref->model].name);
     return ref->use_reasoning || (!ref->says_reasoning && entry && entry->use_reasoning);
@@ -87,7 +87,7 @@ void sr_plan_choose_other(const struct sr_plan *plan, const struct sr_decision *
         return;
     out->model = ref->model;
     out->lora_name = ref->lora_name ? ref->lora_name : "";
-    out->use_reasoning = thinks(config, domain, ref);
+    out->use_reasoning = uses_reasoning(config, domain, ref);
     out->effort = out->use_reasoning ? effort_of(config, ref) : "";
     out->why_reasoning = out->use_reasoning ? ref->reasoning_description : "";
     out->algorithm = "static";

@@ -15,6 +15,14 @@ int sr_signal_find_type(struct sr_bytes name)
     return -1;
 }
 
+int sr_signal_category_type(void)
+{
+    for (int type = 0; type < SR_SIGNAL_TYPES; type++)
+        if (sr_signal_registry[type]->categorizes)
+            return type;
+    return -1;
+}
+
 enum sr_signal_type sr_signal_header_at(int place)
 {
     int type = 0;

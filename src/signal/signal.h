@@ -185,6 +185,7 @@ struct sr_signal_ops {
     unsigned char header_order; /* among these headers, from 0 on; no two types share one */
     enum sr_signal_reads reads;
     bool classifies;          /* its labels exclude each other: how sure it is counts among decisions */
+    bool categorizes;         /* its rules are categories of requests; one type at most */
     uint32_t cost_ns_per_kib; /* relative price, for "cheapest first": of 1 KiB on the reference machine */
     /* Mandatory. Builds the rules from a configuration. `*set` stays NULL when none are configured. Start-up
      * and reload only; the slots below are called with sets that are not NULL. */
@@ -225,6 +226,9 @@ extern const struct sr_signal_ops *const sr_signal_registry[SR_SIGNAL_TYPES];
 
 /* -1 when no type has this name. */
 int sr_signal_find_type(struct sr_bytes name);
+
+/* The type whose rules are the categories of requests; -1 when none has any. */
+int sr_signal_category_type(void);
 
 /* The type whose debug header is at that place among them. */
 enum sr_signal_type sr_signal_header_at(int place);

@@ -311,6 +311,7 @@ const struct sr_signal_ops sr_signal_domain = {
     .header = "x-vsr-matched-domains",
     .header_order = 1,
     .classifies = true,
+    .categorizes = true,
     .cost_ns_per_kib = 60000,
     .compile = domain_compile,
     .free = domain_free,

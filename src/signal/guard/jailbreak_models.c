@@ -1,0 +1,80 @@
+/* Which models answer for jailbreak: the user's own or those that came along, the linear tier, the neural
+ * one, or both. */
+#include "base/log.h"
+#include "signal/guard/jailbreak.h"
+
+#include <sys/stat.h>
+
+void sr_jailbreak_models_dispose(struct sr_jailbreak_models *set)
+{
+    sr_jailbreak_reader_free(set->reader);
+    sr_neural_unref(set->neural);
+}
+
+/* The neural classifier's head for the task, whatever a folder of the user's own calls it. */
+static int take_head(struct sr_jailbreak_models *set, const struct sr_config *config, struct sr_err *err)
+{
+    set->head = sr_neural_head(set->neural, SR_JAILBREAK_TASK);
+    if (!set->head || set->head->n_labels > SR_CLASSIFIER_LABELS_MAX)
+        return sr_err_set(err, SR_EMISMATCH, "the model has no head for `" SR_JAILBREAK_TASK "`");
+    set->attack =
+        sr_jailbreak_attacks(set->head->labels, set->head->n_labels, &config->global.jailbreak_labels);
+    return set->attack ? SR_OK : sr_err_set(err, SR_EINVAL, "no label of the model means an attack");
+}
+
+static int open_own(struct sr_jailbreak_models *set, const struct sr_config *config,
+                    struct sr_model_store *models, const char *folder, struct sr_err *err)
+{
+    set->fusion = (struct sr_fusion){.neural = 1, .temperature = 1};
+    int rc = sr_signal_own_neural(config, models, folder, SR_JAILBREAK_TASK, &set->neural, err);
+    return rc ? rc : take_head(set, config, err);
+}
+
+/* The neural classifier beside the linear tier. One that came along and does not fit is left out; one that
+ * was named must. */
+static int add_neural(struct sr_jailbreak_models *set, const struct sr_config *config,
+                      struct sr_model_store *models, struct sr_err *err)
+{
+    const char *named = config->global.inference.neural;
+    int rc = sr_signal_neural(config, models, &set->neural, err);
+    if (rc == SR_ENOENT)
+        return SR_OK;
+    if (rc == SR_OK)
+        rc = sr_signal_fusion(config, SR_JAILBREAK_TASK, &set->fusion, err);
+    if (rc == SR_OK && set->reader && set->fusion.neural <= 0) { /* of no weight: not asked */
+        sr_neural_unref(set->neural);
+        set->neural = NULL;
+        return SR_OK;
+    }
+    if (rc == SR_OK)
+        rc = take_head(set, config, err);
+    if (rc && (!named || !*named)) {
+        sr_log(SR_LOG_WARN, "neural_left_out", "%s; the linear tier answers alone", err->message);
+        sr_neural_unref(set->neural);
+        set->neural = NULL;
+        return SR_OK;
+    }
+    return rc;
+}
+
+int sr_jailbreak_models_open(struct sr_jailbreak_models *set, const struct sr_config *config,
+                             struct sr_model_store *models, struct sr_err *err)
+{
+    char path[SR_LOCATE_MAX];
+    struct stat st;
+    struct sr_err why = {0};
+    int rc = sr_signal_find_model(config, SR_JAILBREAK_TASK, config->global.jailbreak_model, path, err);
+    if (rc)
+        return rc;
+    bool own = *path && stat(path, &st) == 0 && S_ISDIR(st.st_mode), alone = config->global.inference.alone;
+    if (own)
+        rc = open_own(set, config, models, path, &why);
+    else if (!alone)
+        rc = sr_jailbreak_reader_new(&set->reader, path, &config->global.jailbreak_labels, models, &why);
+    if (rc == SR_OK && !own && !*path)
+        rc = add_neural(set, config, models, &why);
+    if (rc == SR_OK && !set->reader && !set->neural)
+        rc = sr_err_set(&why, SR_EUNSUPPORTED, "there is no neural model for `" SR_JAILBREAK_TASK "`");
+    bool names = rc == SR_ENOENT || rc == SR_EIO || !*path || strstr(why.message, path);
+    return rc ? sr_err_set(err, rc, "%s%s%s", names ? "" : path, names ? "" : ": ", why.message) : SR_OK;
+}

@@ -1,0 +1,128 @@
+/*
+ * One turn: what the linear tier and the neural classifier say of its text and of the disguised parts of it,
+ * and the mixture of both.
+ */
+#include "signal/guard/jailbreak.h"
+#include "signal/guard/risk.h"
+
+#define SCRATCH_MAX ((size_t)64 << 20)
+
+int sr_jailbreak_turn_read(struct sr_jailbreak_turn *turn, const struct sr_jailbreak_models *models,
+                           struct sr_bytes text, struct sr_bytes tenant, struct sr_signal_result *result)
+{
+    struct sr_signal_finding *finding = &turn->finding;
+    struct sr_jailbreak_finding found;
+    struct sr_arena scratch;
+    sr_arena_init(&scratch, SCRATCH_MAX);
+    int rc = sr_jailbreak_read(models->reader, text, tenant, &scratch, &found);
+    sr_arena_dispose(&scratch);
+    if (rc)
+        return rc;
+    *finding = (struct sr_signal_finding){finding->turn, found.label, found.start,
+                                          found.end,     found.risk,  found.disguise};
+    result->remembered += found.windows == 0;
+    return SR_OK;
+}
+
+int sr_jailbreak_turn_views(struct sr_jailbreak_turn *turn, struct sr_bytes text, struct sr_arena *arena,
+                            struct sr_bytes *out)
+{
+    size_t total = 0, at = 0;
+    int rc = sr_undisguise(text, SR_JAILBREAK_OVERLAP, arena, &turn->views, &turn->n_views);
+    *out = SR_LIT("");
+    for (size_t i = 0; !rc && i < turn->n_views; i++)
+        total += turn->views[i].text.n + 1;
+    if (rc || total == 0)
+        return rc;
+    char *joined = sr_arena_alloc(arena, total);
+    if (!joined)
+        return SR_ENOMEM;
+    for (size_t i = 0; i < turn->n_views; i++) {
+        memcpy(joined + at, turn->views[i].text.p, turn->views[i].text.n);
+        at += turn->views[i].text.n;
+        joined[at++] = '\n';
+    }
+    *out = sr_bytes_of(joined, total - 1);
+    return SR_OK;
+}
+
+bool sr_jailbreak_turn_is_views(const struct sr_jailbreak_turn *turn, struct sr_bytes text)
+{
+    return sr_undisguised_stand_for(text, turn->views, turn->n_views, 0, text.n);
+}
+
+/* Where bytes [start, end) of the joined views stand in the text. */
+static void place_in_text(struct sr_jailbreak_turn *turn, uint32_t start, uint32_t end)
+{
+    size_t at = 0;
+    turn->disguise = 0;
+    for (size_t i = 0; i < turn->n_views; i++) {
+        const struct sr_undisguised *view = &turn->views[i];
+        if (at < end && at + view->text.n > start) {
+            turn->start = turn->disguise ? turn->start : view->start;
+            turn->end = view->end;
+            turn->disguise |= view->disguise;
+        }
+        at += view->text.n + 1;
+    }
+}
+
+/* What the neural classifier says of a text: all its windows gathered, and the worst as the place. */
+void sr_jailbreak_turn_answer(struct sr_jailbreak_turn *turn, const struct sr_jailbreak_models *models,
+                              const struct sr_signal_question *question)
+{
+    struct sr_risk all = {.spread = SR_RISK_SPREAD_NEURAL};
+    uint32_t worst_start = 0, worst_end = 0, worst_label = 0;
+    float worst = -1;
+    for (size_t i = 0, n = sr_neural_scope(question->result).windows; i < n; i++) {
+        uint32_t start, end, label = 0;
+        const float *p = sr_neural_window(question->result, models->head, i, &start, &end);
+        float risk = 0, best = -1;
+        for (size_t k = 0; k < models->head->n_labels; k++) {
+            if (!(models->attack >> k & 1))
+                continue;
+            risk += p[k];
+            label = p[k] > best ? (uint32_t)k : label;
+            best = p[k] > best ? p[k] : best;
+        }
+        sr_risk_add(&all, risk);
+        if (risk <= worst)
+            continue;
+        worst = risk;
+        worst_label = label;
+        worst_start = start;
+        worst_end = end;
+    }
+    float risk = sr_risk_gathered(&all);
+    if (all.n == 0 || risk <= turn->neural)
+        return;
+    turn->neural = risk;
+    turn->label = worst_label;
+    turn->start = worst_start;
+    turn->end = worst_end;
+    turn->disguise = 0;
+    if (question->extra)
+        place_in_text(turn, worst_start, worst_end);
+}
+
+/* What both tiers say of a turn; the neural classifier alone is taken at its word. The place is that of the
+ * tier that is surer of an attack. */
+void sr_jailbreak_turn_mix(struct sr_jailbreak_turn *turn, const struct sr_jailbreak_models *models)
+{
+    struct sr_signal_finding *finding = &turn->finding;
+    if (turn->neural < 0)
+        return;
+    float linear = models->reader ? finding->confidence : 0;
+    float a[2] = {1 - turn->neural, turn->neural}, b[2] = {1 - linear, linear};
+    if (models->reader)
+        sr_fusion_mix(&models->fusion, a, b, 2, a);
+    if (turn->unread && a[1] < linear)
+        return;
+    if (!models->reader || turn->neural > linear) {
+        finding->start = turn->start;
+        finding->end = turn->end;
+        finding->disguise = turn->disguise;
+        finding->type = models->reader ? finding->type : turn->label;
+    }
+    finding->confidence = a[1];
+}
