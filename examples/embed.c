@@ -1,5 +1,5 @@
 /*
- * semroute as a library: one request in, where it should go and with which body, and the answer through.
+ * semroute as a library: gives it one request, reads the target and body to forward, and passes an answer.
  *
  *   cc embed.c $(pkg-config --cflags --libs semroute) -o embed && ./embed
  */
@@ -50,7 +50,7 @@ int main(void)
         return 1;
     }
 
-    /* The body in two chunks, as it may come off a socket. "auto" leaves the model to the router. */
+    /* The body in two chunks, as they may arrive from a socket. With "auto" the router chooses the model. */
     static const char first[] = "{\"model\": \"auto\", \"messages\": [{\"role\": \"user\", \"content\": ";
     static const char second[] =
         "\"Find the eigenvalues of the matrix [[2, 1], [1, 2]] and the integral of x^2.\"}]}";
@@ -62,7 +62,7 @@ int main(void)
         print_slices("reply", &verdict->reply, 1);
     } else {
         printf("decision: %s\n", verdict->decision);
-        /* Which of the model's backends is next: shares by weight, those that could not be reached last. */
+        /* The next of the model's backends: by weight, unreachable ones last. */
         int at = sr_ticket_choose(verdict->ticket);
         const struct sr_target *target = sr_verdict_target(verdict, at < 0 ? 0 : (size_t)at);
         sr_ticket_begin(verdict->ticket, (size_t)at);
@@ -70,7 +70,7 @@ int main(void)
         printf("reasoning: %s\n", verdict->reasoning ? verdict->effort : "off");
         print_slices("body", verdict->body, verdict->n_body);
 
-        /* Send the body there with any HTTP client; here is the answer, to be passed to the one who asked. */
+        /* Send the body there with any HTTP client; this is its answer, for the client. */
         static const char answer[] = "{\"choices\":[{\"message\":{\"content\":\"3 and 1\"}}],"
                                      "\"usage\":{\"prompt_tokens\":30,\"completion_tokens\":4}}";
         struct sr_header_edits edits = {.struct_size = sizeof edits};

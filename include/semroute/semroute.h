@@ -2,10 +2,10 @@
  * @file
  * semroute: reads what an LLM request means and decides which model answers it, and how.
  *
- * This is the whole public interface, and it is what the program's own doors (the gateway, the Envoy filter)
- * use. Three handles: a runtime (process-wide, thread-safe), an exchange (one request and its answer, used by
- * one thread at a time), and a verdict (borrowed from its exchange). Bytes go in as they arrive; edited
- * bytes come out as slices, most of them pointing into what was given.
+ * This is the whole public interface, and the program's own doors (the gateway, the Envoy filter) use it
+ * too. Three handles: a runtime (process-wide, thread-safe), an exchange (one request and its answer, used
+ * by one thread at a time), and a verdict (borrowed from its exchange). Bytes go in as they arrive; edited
+ * bytes come out as slices, and most slices point into the caller's input.
  *
  *   sr_runtime *rt = sr_runtime_open("semroute.yaml", NULL, error, sizeof error);
  *   sr_exchange *x = sr_exchange_new(rt, &head, NULL);
@@ -18,8 +18,8 @@
  *   sr_exchange_answer_body(x, bytes, n, last, &slices, &n_slices);
  *   sr_exchange_end(x, SR_END_COMPLETE);
  *
- * A struct with `struct_size` grows at its end in later versions: what fills it sets the member to the
- * struct's size. docs/abi.md has the rules.
+ * A struct with `struct_size` grows at its end in later versions: the side that fills it sets the member
+ * to the struct's size. docs/abi.md has the rules.
  *
  * Strings in configuration and messages are UTF-8. No function throws, exits or writes to standard output.
  */
@@ -38,7 +38,7 @@ extern "C" {
 #define SR_API __attribute__((visibility("default")))
 
 #ifndef SR_BYTES_DEFINED
-/** Set where the struct is known already. */
+/** Another header of semroute may define the struct. */
 #define SR_BYTES_DEFINED
 /** A borrowed run of bytes. */
 struct sr_bytes {
@@ -48,7 +48,7 @@ struct sr_bytes {
 #endif
 
 #ifndef SR_HEADER_DEFINED
-/** Set where the struct is known already. */
+/** Another header of semroute may define the struct. */
 #define SR_HEADER_DEFINED
 /** A header field. */
 struct sr_header {
@@ -66,28 +66,27 @@ typedef struct sr_runtime sr_runtime;
 struct sr_runtime_options {
     size_t struct_size; /**< sizeof(struct sr_runtime_options), set by the caller */
     bool lenient;       /**< unknown configuration keys are warnings */
-    int workers;        /**< threads for long texts; 0 = as the configuration says, -1 = none */
-    bool encoder; /**< open the configuration's encoder also where no rule needs it: for the API's embeddings
-                   */
-    /** Receives each access-log line (JSON, no newline), on any thread; NULL = as the configuration says. */
+    int workers;        /**< threads for long texts; 0 = from the configuration, -1 = none */
+    bool encoder;       /**< open the encoder even when no rule needs it, for the embeddings API */
+    /** Receives each access-log line (JSON, no newline), on any thread; NULL = from the configuration. */
     void (*log_line)(void *ctx, const char *line, size_t n);
     void *log_ctx; /**< first argument of `log_line` */
 };
 
-/** Opens a configuration file; NULL opens the built-in default. Returns NULL and a message (with
- * file:line:column where there is one) in `error`, which may be NULL. Free with sr_runtime_close. */
+/** Opens a configuration file; NULL opens the built-in default. On failure returns NULL and writes a
+ * message (with file:line:column if known) to `error`, which may be NULL. Free with sr_runtime_close. */
 SR_API sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *options, char *error,
                                    size_t error_size);
 
-/** Loads the file again beside the running snapshot and swaps; exchanges in progress keep the old one. On an
- * error the old one stays and the message says why: returns false. Any thread, one at a time. */
+/** Loads the file again and swaps the snapshot; exchanges in progress keep the old one. On an error returns
+ * false, keeps the old snapshot and writes the reason to `error`. Any thread; one call at a time. */
 SR_API bool sr_runtime_reload(sr_runtime *runtime, char *error, size_t error_size);
 
-/** All exchanges must have ended. */
+/** Frees the runtime. All exchanges must have ended. */
 SR_API void sr_runtime_close(sr_runtime *runtime);
 
-/** The metrics in Prometheus text format, into `out` of `size` bytes; returns the length it has or would need
- * (call again with more room). */
+/** Writes the metrics in Prometheus text format to `out` of `size` bytes. Returns the length of the whole
+ * text; if it is more than fits, call again with a larger buffer. */
 SR_API size_t sr_runtime_metrics(sr_runtime *runtime, char *out, size_t size);
 
 /* ---- request ------------------------------------------------------------------------------------- */
@@ -95,7 +94,7 @@ SR_API size_t sr_runtime_metrics(sr_runtime *runtime, char *out, size_t size);
 /** One request and its answer; used by one thread at a time. */
 typedef struct sr_exchange sr_exchange;
 
-/** The entry that a request came by. */
+/** The entry through which a request arrived. */
 enum sr_door { SR_DOOR_LIBRARY, SR_DOOR_GATEWAY, SR_DOOR_EXTPROC };
 
 /** What is known when the request's head has arrived. Borrowed for the call; the exchange copies it. */
@@ -107,34 +106,33 @@ struct sr_request_head {
     const struct sr_header *headers; /**< all headers of the client */
     size_t n_headers;                /**< items in `headers` */
     struct sr_bytes peer;            /**< the client's address, for the access log; may be empty */
-    bool has_body;                   /**< false: the head is all there is */
-    bool answer_unseen; /**< the answer's body will not be given: ask the upstream for nothing that would have
-                           to be taken out of it again */
-    uint64_t passing_max; /**< bytes of a body that passes through (SR_STEP_PASS): nothing of it is kept, so
-                             the limit of bodies that are need not be its own. UINT64_MAX = none; 0 = the
-                             configuration's max_body_bytes for both */
+    bool has_body;                   /**< false: the request has no body */
+    bool answer_unseen;   /**< the exchange will not see the answer's body: add no request parameter whose
+                             effect it would have to remove from the answer */
+    uint64_t passing_max; /**< limit in bytes of a body that passes through (SR_STEP_PASS); such a body is not
+                             kept, so its limit may be higher. UINT64_MAX = none; 0 = the configuration's
+                             max_body_bytes */
 };
 
-/** How an exchange on an event loop learns of a verdict that was worked out elsewhere. `post` runs
- * `task(arg)` soon on the thread that owns the exchange; it may be called on any thread, and never runs the
- * task before it returns. Every task must be run, also after sr_exchange_end. Without an env (NULL) long
- * texts are worked on inside sr_exchange_body, which then never returns SR_STEP_WAIT. */
+/** How an exchange on an event loop learns of a verdict computed on another thread. `post` runs `task(arg)`
+ * soon on the thread that owns the exchange; it may be called on any thread, and never runs the task
+ * before it returns. Every task must be run, also after sr_exchange_end. Without an env (NULL) long texts
+ * are classified inside sr_exchange_body, which then never returns SR_STEP_WAIT. */
 struct sr_exchange_env {
     size_t struct_size; /**< sizeof(struct sr_exchange_env), set by the caller */
     /** Any thread: runs `task(arg)` soon on the owner's thread. */
     void (*post)(void *ctx, void (*task)(void *arg), void *arg);
-    /** Owner's thread: the verdict is there. Never called after sr_exchange_end. */
+    /** Owner's thread: the verdict is ready. Never called after sr_exchange_end. */
     void (*ready)(void *ctx, sr_exchange *exchange);
     void *ctx; /**< first argument of the functions */
-    /** Owner's thread: sr_exchange_answer_next has a step. Never called after sr_exchange_end.
-     * NULL: stages that read answers work inside of sr_exchange_answer_body, which then never returns
-     * SR_ANSWER_WAIT. */
+    /** Owner's thread: sr_exchange_answer_next has a step. Never called after sr_exchange_end. NULL: stages
+     * that read answers run inside sr_exchange_answer_body, which then never returns SR_ANSWER_WAIT. */
     void (*answer_ready)(void *ctx, sr_exchange *exchange);
 };
 
-/** NULL when out of memory, or when a struct_size is wrong. With has_body false the verdict is there at once;
- * with a body it may be there too, where the head is enough (a wrong method, an unknown path): then the body
- * need not be read. */
+/** Begins an exchange. Returns NULL when out of memory or when a struct_size is wrong. With has_body false
+ * the verdict is ready at once. With a body it may be ready too, if the head is enough (a wrong method, an
+ * unknown path): then the body need not be read. */
 SR_API sr_exchange *sr_exchange_new(sr_runtime *runtime, const struct sr_request_head *head,
                                     const struct sr_exchange_env *env);
 
@@ -142,27 +140,27 @@ SR_API sr_exchange *sr_exchange_new(sr_runtime *runtime, const struct sr_request
 enum sr_step {
     SR_STEP_MORE,    /**< give the next chunk; nothing may be forwarded yet */
     SR_STEP_WAIT,    /**< the body is complete; `ready` will be called */
-    SR_STEP_VERDICT, /**< the verdict is there now */
+    SR_STEP_VERDICT, /**< the verdict is ready */
     SR_STEP_PASS,    /**< after a streaming verdict: forward this chunk as it is */
-    SR_STEP_ABORT,   /**< after a streaming verdict: the rest of the body is unacceptable; close the upstream
-                        connection   and give the client sr_exchange_verdict()'s reply */
+    SR_STEP_ABORT,   /**< after a streaming verdict: the rest of the body is invalid; close the upstream
+                        connection and send the client sr_exchange_verdict()'s reply */
 };
 
-/** Gives the next bytes of the request body; `last` says that no more follow (n may be 0). The bytes are
- * copied where the verdict still needs them. */
+/** Gives the next bytes of the request body; `last` says that no more follow (n may be 0). The exchange
+ * copies the bytes that the verdict needs later. */
 SR_API enum sr_step sr_exchange_body(sr_exchange *exchange, const void *p, size_t n, bool last);
 
-/** The bytes so far are a complete JSON document: only white space can follow. A door that does not know
- * where the body ends may then give `last` without more bytes. */
+/** True when the bytes so far are a complete JSON document, after which only white space is valid. A door
+ * that does not know where the body ends may then give `last` without more bytes. */
 SR_API bool sr_exchange_body_whole(const sr_exchange *exchange);
 
-/** After SR_STEP_WAIT, and while an answer is read: when to stop waiting, in nanoseconds of CLOCK_MONOTONIC;
- * 0 = no deadline. Changes with every call for the answer. */
+/** The deadline after SR_STEP_WAIT, and while a stage reads the answer, in nanoseconds of CLOCK_MONOTONIC;
+ * 0 = no deadline. It may change with each call of an answer function. */
 SR_API uint64_t sr_exchange_deadline_ns(const sr_exchange *exchange);
 
-/** The deadline has passed: decides with the signals that are there. The verdict is there when it returns,
- * and `ready` is not called any more; of an answer, sr_exchange_answer_next goes on without what was not read
- * in time. Does nothing unless the exchange waits. */
+/** Tells the exchange that the deadline has passed: it decides with the signals that have a result. The
+ * verdict is ready on return, and `ready` is not called any more. For an answer, sr_exchange_answer_next
+ * continues without the results that are missing. Does nothing unless the exchange waits. */
 SR_API void sr_exchange_timeout(sr_exchange *exchange);
 
 /* ---- verdict ------------------------------------------------------------------------------------- */
@@ -189,12 +187,12 @@ enum sr_outcome {
 
 /** A backend to send a request to. */
 struct sr_target {
-    size_t struct_size;              /**< how much of it the library has */
+    size_t struct_size;              /**< size that the library knows */
     const char *name;                /**< as in the configuration */
     const char *scheme;              /**< "http" or "https" */
-    const char *host;                /**< name or address */
+    const char *host;                /**< host name or IP address */
     int port;                        /**< TCP port */
-    const char *base_path;           /**< goes before the path */
+    const char *base_path;           /**< prefix of the request path */
     const char *tls_ca_file;         /**< "" = the system's */
     bool tls_verify;                 /**< check the certificate */
     double weight;                   /**< share of requests among the targets */
@@ -202,42 +200,44 @@ struct sr_target {
     size_t n_headers;                /**< items in `headers` */
 };
 
-/* ---- ticket: which of the targets, and what came of it -------------------------------------------- */
+/* ---- ticket: the choice of a target and its result -------------------------------------------- */
 
-/** A request's claim on the runtime's pool of workers, which knows for the whole process which of them could
- * not be reached lately, which is next and how many requests each has. Who sends a request asks the ticket
- * for a target, begins there, and reports. It belongs to the exchange, lives as long and is used by the same
- * thread. A caller that chooses by itself begins with its own choice, or leaves the ticket alone. */
+/** A request's claim on the runtime's pool of workers. The pool knows for the whole process which workers
+ * were unreachable in the last seconds, which is next and how many requests each has. The caller asks the
+ * ticket for a target, begins there, and reports the result. The ticket belongs to its exchange: same
+ * lifetime, same thread. A caller that chooses a target itself begins with its own choice, or does not use
+ * the ticket. */
 typedef struct sr_ticket sr_ticket;
 
-/** The next of the verdict's `targets` to try: its index, by the model's policy and among those that were not
- * tried; those that could not be reached in the last seconds come last. -1: all were tried. */
+/** Returns the index of the next of the verdict's `targets` to try, by the model's policy. Targets that
+ * were unreachable in the last seconds come last. -1: all were tried. */
 SR_API int sr_ticket_choose(sr_ticket *ticket);
 
 /** The request goes to `targets[target]` now: it counts there as in flight until sr_ticket_end, the
  * exchange's end or the next begin, and the access log names it. */
 SR_API void sr_ticket_begin(sr_ticket *ticket, size_t target);
 
-/** What became of a request at a target. */
+/** The result of a request at a target. */
 enum sr_ticket_event {
-    SR_TICKET_UNREACHABLE, /**< it could not be connected to: it is chosen last for some seconds */
-    SR_TICKET_ANSWERED,    /**< the head of its answer is there, whatever it says: it can be reached */
-    SR_TICKET_LOST,        /**< its answer is not complete */
+    SR_TICKET_UNREACHABLE, /**< the connection failed: the target is chosen last for some seconds */
+    SR_TICKET_ANSWERED, /**< the head of its answer has arrived, with any status: the target is reachable */
+    SR_TICKET_LOST,     /**< its answer is not complete */
 };
 
-/** What became of the request at `targets[target]`. `status`: of an answer; 0 = not known. */
+/** Reports the result of the request at `targets[target]`. `status`: HTTP status of the answer; 0 = not
+ * known. */
 SR_API void sr_ticket_report(sr_ticket *ticket, size_t target, enum sr_ticket_event event, int status);
 
-/** The request is done there. Its exchange goes on, and may begin at another target. */
+/** Ends the request at its target. The exchange continues and may begin at another target. */
 SR_API void sr_ticket_end(sr_ticket *ticket);
 
 /** What to do with a request. Borrowed from its exchange. */
 struct sr_verdict {
-    size_t struct_size;      /**< how much of it the library has */
+    size_t struct_size;      /**< size that the library knows */
     enum sr_action action;   /**< what to do */
     enum sr_outcome outcome; /**< why */
-    uint64_t overhead_ns; /**< time spent here from the request's head to the verdict, waiting for bytes left
-                             out */
+    uint64_t overhead_ns; /**< time from the request's head to the verdict, without the time spent waiting for
+                             bytes */
     const char *decision; /**< name, "" = none */
     const char *category; /**< "" = none */
     double confidence;    /**< of the decision, 0 to 1 */
@@ -245,19 +245,19 @@ struct sr_verdict {
     const char *effort;   /**< of the reasoning, "" = not given */
 
     /* SR_ACTION_FORWARD */
-    const char *model;                     /**< the router's name for it */
-    const struct sr_target *targets;       /**< sr_verdict_target gives each: its size may grow */
-    size_t n_targets;                      /**< items in `targets` */
-    sr_ticket *ticket;                     /**< chooses among `targets` */
-    struct sr_bytes target;                /**< request target for the upstream, without the base path */
-    const struct sr_header *set_headers;   /**< set (replace or add) on the upstream request */
-    size_t n_set_headers;                  /**< items in `set_headers` */
+    const char *model;                   /**< its name in the configuration */
+    const struct sr_target *targets;     /**< read each with sr_verdict_target: the struct's size may grow */
+    size_t n_targets;                    /**< items in `targets` */
+    sr_ticket *ticket;                   /**< chooses among `targets` */
+    struct sr_bytes target;              /**< request target for the upstream, without the base path */
+    const struct sr_header *set_headers; /**< set (replace or add) on the upstream request */
+    size_t n_set_headers;                /**< items in `set_headers` */
     const struct sr_bytes *remove_headers; /**< names to strip from the client's headers */
     size_t n_remove_headers;               /**< items in `remove_headers` */
     const struct sr_bytes *body;           /**< the bytes to send now, in order */
     size_t n_body;                         /**< items in `body` */
     size_t body_size;                      /**< their sum */
-    bool edited;                           /**< differs from what came in: content-length must be body_size */
+    bool edited;    /**< the body differs from the input: content-length must be body_size */
     bool streaming; /**< more chunks follow, each answered SR_STEP_PASS (the body is not edited) */
 
     /* SR_ACTION_REPLY */
@@ -267,18 +267,18 @@ struct sr_verdict {
     struct sr_bytes reply;           /**< the body of the reply */
 };
 
-/** The verdict's target `i`, or NULL when it has not so many. Lives as long as the verdict. */
+/** The verdict's target `i`; NULL when `i` is out of range. Lives as long as the verdict. */
 SR_API const struct sr_target *sr_verdict_target(const struct sr_verdict *verdict, size_t i);
 
-/** NULL before the verdict; else valid until sr_exchange_end (a later SR_STEP_ABORT or sr_exchange_fail
- * changes it). */
+/** The verdict; NULL before it is ready. Valid until sr_exchange_end; a later SR_STEP_ABORT or
+ * sr_exchange_fail changes it. */
 SR_API const struct sr_verdict *sr_exchange_verdict(const sr_exchange *exchange);
 
-/** The signals and the rule that won, as one JSON document; `terminal`: as a picture of `width` columns.
- * Borrowed from the exchange until the next call. For `explain`. */
+/** The signals and the rule that won, as one JSON document; `terminal`: as text for a terminal of `width`
+ * columns. Borrowed from the exchange until the next call. For `explain`. */
 SR_API struct sr_bytes sr_exchange_explain(sr_exchange *exchange, bool terminal, int width, bool colour);
 
-/** Turns the exchange into an error reply in OpenAI shape, because the caller could not go on: upstream
+/** Turns the exchange into an error reply in OpenAI shape, because the caller cannot continue: upstream
  * unreachable (502), too slow (504), no room (503), body too large (413), too slow (408). */
 SR_API const struct sr_verdict *sr_exchange_fail(sr_exchange *exchange, int status, const char *type,
                                                  const char *message);
@@ -287,45 +287,44 @@ SR_API const struct sr_verdict *sr_exchange_fail(sr_exchange *exchange, int stat
 
 /** Changes to the answer's headers: removals first, then sets. Borrowed from the exchange. */
 struct sr_header_edits {
-    size_t struct_size;            /**< set by the caller: nothing beyond is written */
+    size_t struct_size;            /**< set by the caller; no member beyond it is written */
     const struct sr_header *set;   /**< to set, after the removals */
     size_t n_set;                  /**< items in `set` */
     const struct sr_bytes *remove; /**< names to remove */
     size_t n_remove;               /**< items in `remove` */
 };
 
-/** The upstream's answer begins. Statuses 1xx are not shown to the exchange. */
+/** The upstream's answer begins. Do not call it for 1xx statuses. */
 SR_API void sr_exchange_answer_head(sr_exchange *exchange, int status, const struct sr_header *headers,
                                     size_t n_headers, struct sr_header_edits *edits);
 
-/** After sr_exchange_answer_head: a stage reads the whole answer before the client may have any of it. The
- * head waits, too, as long as the step is SR_ANSWER_HOLD or SR_ANSWER_WAIT; it may become another one. */
+/** After sr_exchange_answer_head: true when a stage reads the whole answer before the client may get any of
+ * it. Hold the head too while the step is SR_ANSWER_HOLD or SR_ANSWER_WAIT: another head may replace it. */
 SR_API bool sr_exchange_answer_held(const sr_exchange *exchange);
 
 /** What to do with the slices, and with the answer. */
 enum sr_answer_step {
-    SR_ANSWER_GO,      /**< the slices are for the client; a head that was held goes before them */
-    SR_ANSWER_HOLD,    /**< there are none yet; give the next bytes */
-    SR_ANSWER_WAIT,    /**< there are none yet, and all bytes were given: `answer_ready` will be called */
-    SR_ANSWER_END,     /**< the slices are the end of the answer: what the upstream still sends is not for the
-                          client */
-    SR_ANSWER_REPLACE, /**< the reply of sr_exchange_verdict takes the place of the answer; only when it was
-                          held */
+    SR_ANSWER_GO,      /**< send the slices to the client, after the head if that was held */
+    SR_ANSWER_HOLD,    /**< no slices yet; give the next bytes */
+    SR_ANSWER_WAIT,    /**< no slices yet, and all bytes were given: `answer_ready` will be called */
+    SR_ANSWER_END,     /**< the slices are the end of the answer: discard what the upstream still sends */
+    SR_ANSWER_REPLACE, /**< the reply of sr_exchange_verdict replaces the answer; only when it was held */
 };
 
-/** The next bytes of the answer; `slices` are what the client gets, in order, valid until the next call. They
- * are the input itself unless a stage has to hold back or change something. After the last bytes the answer
- * is complete, unless the step is SR_ANSWER_WAIT. */
+/** Gives the next bytes of the answer; `slices` are what the client gets, in order, valid until the next
+ * call. They are the input itself unless a stage holds back or changes bytes. After the last bytes the
+ * answer is complete, unless the step is SR_ANSWER_WAIT. */
 SR_API enum sr_answer_step sr_exchange_answer_body(sr_exchange *exchange, const void *p, size_t n, bool last,
                                                    const struct sr_bytes **slices, size_t *n_slices);
 
-/** The same without new bytes: what has become free since. After `answer_ready` or sr_exchange_timeout;
- * before the last bytes a door may leave it until it has more of them. */
+/** The same without new bytes: returns the slices released since the last call. Call it after
+ * `answer_ready` or sr_exchange_timeout. Before the last bytes a door may instead call
+ * sr_exchange_answer_body with the next ones. */
 SR_API enum sr_answer_step sr_exchange_answer_next(sr_exchange *exchange, const struct sr_bytes **slices,
                                                    size_t *n_slices);
 
-/** Headers to set on a head that was held, besides sr_exchange_answer_head's, when it goes. Borrowed from the
- * exchange. */
+/** Headers to set on a held head when it is sent, in addition to those of sr_exchange_answer_head. Borrowed
+ * from the exchange. */
 SR_API void sr_exchange_answer_headers(sr_exchange *exchange, const struct sr_header **headers,
                                        size_t *n_headers);
 
@@ -336,8 +335,7 @@ enum sr_end {
     SR_END_UPSTREAM_LOST, /**< the upstream connection was lost after its head */
 };
 
-/** Writes the access log and the metrics, cancels what still runs, frees the exchange. Always the last call.
- */
+/** Writes the access log and the metrics, cancels pending work, frees the exchange. Always the last call. */
 SR_API void sr_exchange_end(sr_exchange *exchange, enum sr_end how);
 
 /** The version of the library, "0.1.0". */

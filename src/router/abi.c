@@ -1,6 +1,4 @@
-/*
- * Structs of other versions, and the accessors of those that are given in arrays.
- */
+/* Converts structs of other versions, and gives access to structs in arrays. */
 #include "router/abi.h"
 
 #include "semroute/semroute.h"

@@ -1,6 +1,6 @@
 /*
- * Structs of semroute.h that callers fill: what an older or a newer caller gives becomes the struct of this
- * build. The rules for versions are in docs/abi.md.
+ * Converts structs of semroute.h that an older or a newer caller filled into the struct of this build. The
+ * rules for versions are in docs/abi.md.
  */
 #ifndef SR_ROUTER_ABI_H
 #define SR_ROUTER_ABI_H
@@ -13,9 +13,10 @@
 /* The size that struct `type` had when `last` was its last member. */
 #define SR_ABI_UP_TO(type, last) (offsetof(type, last) + sizeof(((type *)0)->last))
 
-/* Copies `given`, whose first member is its size_t struct_size, to `own` of `own_size` bytes. Members that an
- * older caller does not have become zero. False, and nothing to be used in `own`: the size is under `least`
- * (the first published one; 0 = not set), or a newer caller uses a member that this build does not know. */
+/* Copies `given`, whose first member is its size_t struct_size, to `own` of `own_size` bytes. Members that
+ * an older caller does not have become zero. Returns false, and `own` must not be used, when the size is
+ * under `least` (the first published size; 0 = not set) or a newer caller uses a member that this build
+ * does not know. */
 bool sr_abi_take(void *own, size_t own_size, size_t least, const void *given) SR_WARN_UNUSED;
 
 #endif

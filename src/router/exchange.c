@@ -1,9 +1,9 @@
 /*
- * An exchange's beginning and end, and the way of its body: what each stage returned decides which stage is
- * next.
+ * Begins and ends an exchange and sequences the stages of its request body: the return value of each stage
+ * decides which is next.
  *
  * The states: READING, then STREAMING (a known model, passed on as it arrives) or WAITING (signals in
- * progress), then SETTLED. Books the time that a request spends here.
+ * progress), then SETTLED. Measures the time that a request spends in the router.
  */
 #include "router/exchange.h"
 
@@ -63,7 +63,8 @@ static int exchange_init(sr_exchange *x, const struct sr_request_head *head)
     return sr_body_begin(&x->body, x->router, &x->head, &x->arena);
 }
 
-/* Books the time since `start` as ours; on the way to the verdict, and once it is there reports it. */
+/* Adds the time since `start` to the request's time before its verdict; reports the verdict once it is
+ * there. */
 static void book_time(sr_exchange *x, uint64_t start, bool had_verdict)
 {
     struct sr_times *times = &x->record.times;
@@ -104,7 +105,7 @@ sr_exchange *sr_exchange_new(sr_runtime *runtime, const struct sr_request_head *
     x->verdict.decision = x->verdict.category = x->verdict.effort = x->verdict.model = "";
     sr_arena_init(&x->arena, ARENA_BASE_MAX + 4 * x->router->max_body);
     sr_body_init(&x->body, x->router->max_body);
-    x->body.doc.dialect = &sr_dialect_chat; /* until the endpoint says otherwise: errors are written in it */
+    x->body.doc.dialect = &sr_dialect_chat; /* dialect of errors until the endpoint is known */
     sr_routing_init(&x->routing);
     sr_buf_init(&x->reply, REPLY_MAX);
     sr_buf_init(&x->explain, EXPLAIN_MAX);
@@ -141,7 +142,7 @@ static struct sr_bytes tenant_of(const sr_exchange *x)
     return sr_guard_reads_turns(x->router->config) ? x->identity.tenant : SR_LIT("");
 }
 
-/* Owner's thread: the routing has ended while the exchange was waiting. */
+/* Runs on the owner's thread: the routing ended while the exchange was waiting. */
 static void on_routed(void *ctx, int rc)
 {
     sr_exchange *x = ctx;
@@ -172,7 +173,7 @@ static void start_routing(sr_exchange *x)
         sr_exchange_decided(x, rc);
 }
 
-/* All of the body is there. */
+/* The body is complete. */
 static void on_complete(sr_exchange *x)
 {
     struct sr_refusal refusal;
@@ -191,8 +192,8 @@ static void on_complete(sr_exchange *x)
     }
 }
 
-/* A known model that no stage has to inspect: the received bytes pass through, then the rest as it arrives.
- */
+/* Passes through a request for a known model that no stage reads: the received bytes, then the rest as it
+ * arrives. */
 static void begin_streaming(sr_exchange *x)
 {
     sr_body_pass(&x->body);
@@ -202,7 +203,7 @@ static void begin_streaming(sr_exchange *x)
         x->state = SR_EXCHANGE_STREAMING;
 }
 
-/* More is to come. What it says may decide where the request goes, and guards may want to read it. */
+/* Prefetches the incomplete body, for routing and for guards. */
 static void prefetch(sr_exchange *x)
 {
     const struct sr_body *body = &x->body;
@@ -231,7 +232,7 @@ static void read_chunk(sr_exchange *x, const void *p, size_t n, bool last)
         prefetch(x);
 }
 
-/* After a streaming verdict: the rest must only be what the beginning promised. */
+/* After a streaming verdict: checks that the rest does not contradict the beginning. */
 static enum sr_step stream_chunk(sr_exchange *x, const void *p, size_t n, bool last)
 {
     struct sr_refusal refusal;

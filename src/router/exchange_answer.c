@@ -1,6 +1,6 @@
 /*
- * The answer's side of an exchange: hands the head and the bytes of an answer to its stages, and does what
- * follows from what they say: moments and findings are recorded, a blocked answer is replaced.
+ * The answer's side of an exchange: passes the head and the bytes of an answer to its stages and acts on
+ * their results: it records times and findings and replaces a blocked answer.
  */
 #include "router/exchange_answer.h"
 
@@ -9,7 +9,7 @@
 #include "router/exchange_verdict.h"
 #include "router/reply/headers.h"
 
-/* Whose plugin reads the answer: the decision that routed the request, else its guard; NULL: none. */
+/* The decision whose plugin reads the answer: the one that routed the request, else its guard; NULL: none. */
 static const struct sr_config_decision *plugin_of(const sr_exchange *x)
 {
     const struct sr_config_decision *routed = sr_record_decision(&x->record, x->router->config);
@@ -20,7 +20,7 @@ static const struct sr_config_decision *plugin_of(const sr_exchange *x)
     return guard && guard->plugins.response_jailbreak.set ? guard : NULL;
 }
 
-/* Reports what the guard of answers has found, once. */
+/* Reports the finding of the answer guard, once. */
 static void note_finding(sr_exchange *x)
 {
     if (!x->answer.guard.found || x->answer_found)
@@ -94,8 +94,7 @@ bool sr_exchange_answer_held(const sr_exchange *x)
     return sr_response_guard_holds_head(&x->answer.guard);
 }
 
-/* The guard of answers has blocked: a held answer is replaced, of a stream the outcome is all that is left.
- */
+/* The answer guard has blocked: replaces a held answer; for a stream it only records the outcome. */
 static void refuse_answer(sr_exchange *x, enum sr_answer_step step)
 {
     const struct sr_response_guard *guard = &x->answer.guard;
@@ -117,7 +116,7 @@ static void refuse_answer(sr_exchange *x, enum sr_answer_step step)
     sr_exchange_refuse(x, &refusal);
 }
 
-/* What follows from a step; `blocked`: it was blocked before. */
+/* Acts on a step of the answer; `blocked`: the answer was blocked before. */
 static enum sr_answer_step take_step(sr_exchange *x, enum sr_answer_step step, bool blocked,
                                      const struct sr_bytes **slices, size_t *n_slices)
 {

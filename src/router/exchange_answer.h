@@ -1,12 +1,13 @@
 /*
- * The answer's side of an exchange: the public functions for answers, and what exchange.c needs of them.
+ * The answer's side of an exchange: the public functions for answers, and the function that exchange.c
+ * calls.
  */
 #ifndef SR_ROUTER_EXCHANGE_ANSWER_H
 #define SR_ROUTER_EXCHANGE_ANSWER_H
 
 #include "router/exchange.h"
 
-/* What the guard of answers waits for has taken too long. */
+/* The deadline of the answer guard has passed. */
 void sr_exchange_answer_timeout(sr_exchange *x);
 
 #endif

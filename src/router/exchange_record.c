@@ -1,4 +1,4 @@
-/* Writes the record: each fact once, when its stage has it; and hands it to logs and metrics. */
+/* Writes the record, each fact once, when its stage has it, and passes the record to logs and metrics. */
 #include "router/exchange_record.h"
 
 #include "base/clock.h"
@@ -127,7 +127,7 @@ void sr_exchange_report_finding(sr_exchange *x)
     sr_measure_answer_finding(&x->record, x->metrics);
 }
 
-/* The target that the request is or was with; NULL = none yet. */
+/* The current or last target of the request; NULL = none yet. */
 static const char *target_name(const sr_exchange *x)
 {
     int at = x->ticket.group ? x->ticket.at : -1;

@@ -1,7 +1,8 @@
 /*
- * From what the stages returned to a verdict: a reply made here, or targets, headers and a body to forward.
+ * Makes the verdict from the results of the stages: a reply, or targets, headers and a body to forward.
  *
- * Facts go into the record first; headers and the door's struct sr_verdict are made from it.
+ * Facts are written to the record first; headers and the door's struct sr_verdict are made from the
+ * record.
  */
 #include "router/exchange_verdict.h"
 
@@ -14,7 +15,7 @@
 
 #include <stdio.h>
 
-/* What the door sees of the record. */
+/* Fills the door's struct sr_verdict from the record. */
 static void publish(sr_exchange *x)
 {
     struct sr_record *r = &x->record;
@@ -51,7 +52,8 @@ static void begin_reply(sr_exchange *x, enum sr_outcome outcome, int status, con
     sr_buf_clear(&x->reply);
 }
 
-/* The reply buffer was filled with the code `rc`; without memory the reply is a constant. */
+/* Makes the verdict from the reply buffer, whose writer returned `rc`; when out of memory the reply is a
+ * constant. */
 static void finish_reply(sr_exchange *x, const char *content_type, int rc)
 {
     struct sr_record *r = &x->record;
@@ -118,7 +120,7 @@ void sr_exchange_reply_model(sr_exchange *x, struct sr_bytes escaped_id)
         finish_reply(x, "application/json", rc);
 }
 
-/* A guard or a policy blocks the request. */
+/* Makes the reply of a request that a guard or a policy blocks. */
 static void block(sr_exchange *x)
 {
     struct sr_record *r = &x->record;
@@ -156,7 +158,7 @@ static struct sr_bytes target_of(sr_exchange *x, const struct sr_router_model *m
         sr_arena_printf(&x->arena, "%s%.*s", model->chat_path.p, (int)x->head.query.n, x->head.query.p));
 }
 
-/* The record's model gets these slices. */
+/* Forwards these slices to the record's model. */
 static void forward(sr_exchange *x, const struct sr_bytes *slices, size_t n, size_t size)
 {
     struct sr_record *r = &x->record;
@@ -243,7 +245,7 @@ void sr_exchange_forward_named(sr_exchange *x)
 
 /* ---- decisions ---- */
 
-/* A request that named its model has passed the guards. */
+/* Continues with a request that named its model and passed the guards. */
 static void guarded(sr_exchange *x)
 {
     if (x->record.guard.action == SR_GUARD_BLOCK) {
@@ -254,7 +256,7 @@ static void guarded(sr_exchange *x)
     edit(x, true);
 }
 
-/* The model, and how it is asked. False: there is none. */
+/* Chooses the model and its reasoning. False: there is no model. */
 static bool choose(sr_exchange *x, const struct sr_config_decision *decision)
 {
     struct sr_record *r = &x->record;

@@ -1,6 +1,6 @@
 /*
- * From what the stages of a request returned to a verdict: a reply made here, or targets, headers and a body
- * to forward. Each function leaves the exchange SETTLED, with its verdict and the verdict's facts in the
+ * Makes the verdict from the results of a request's stages: a reply, or targets, headers and a body to
+ * forward. Each function leaves the exchange SETTLED, with its verdict and the verdict's facts in the
  * record.
  */
 #ifndef SR_ROUTER_EXCHANGE_VERDICT_H
@@ -8,19 +8,20 @@
 
 #include "router/exchange.h"
 
-/* The reply of a refusal. */
+/* Replies with the error of a refusal. */
 void sr_exchange_refuse(sr_exchange *x, const struct sr_refusal *refusal);
 
-/* The lists of models, by what sr_admit returned. */
+/* Replies with a list of models or one model, by what sr_admit returned. */
 void sr_exchange_reply_models(sr_exchange *x);
 void sr_exchange_reply_model(sr_exchange *x, struct sr_bytes escaped_id);
 
-/* Forwards the bytes as they came, as far as they came. */
+/* Forwards the bytes received so far, unchanged. */
 void sr_exchange_forward(sr_exchange *x);
-/* Forwards a request that named its model, with the name that its upstream knows. */
+/* Forwards a request that named its model, under the name that its upstream knows. */
 void sr_exchange_forward_named(sr_exchange *x);
 
-/* The routing has ended with this code, or was skipped: its reply, or edits and a verdict to forward. */
+/* The routing has ended with this code, or was skipped: makes its reply, or edits the body and forwards
+ * it. */
 void sr_exchange_decided(sr_exchange *x, int rc);
 
 #endif

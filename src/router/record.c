@@ -1,4 +1,4 @@
-/* The words and the sums that several reports take from a record. */
+/* Names and sums that several reports compute from a record. */
 #include "router/record.h"
 
 void sr_record_init(struct sr_record *record)
@@ -111,7 +111,7 @@ double sr_record_cost(const struct sr_record *record, const struct sr_config *co
     const struct sr_config_model *model = record->model >= 0 ? &config->models[record->model] : NULL;
     if (!model || !model->pricing.set || !usage->seen)
         return 0;
-    /* Counts of cached tokens are parts of the prompt with a price of their own, where there is one. */
+    /* Cached tokens are part of the prompt tokens and may have a price of their own. */
     double plain = (double)usage->prompt, cost = 0;
     if (model->pricing.cached_input_per_1m > 0 && usage->cached <= usage->prompt) {
         plain -= (double)usage->cached;

@@ -1,11 +1,11 @@
 /*
- * What happened to one request, from its head to the end of its answer: the one thing that logs, metrics,
- * audit and explanations read.
+ * What happened to one request, from its head to the end of its answer: the only source of logs, metrics,
+ * audit and explanations.
  *
  * Only the exchange writes it, each field once, when the fact is known; a later refusal replaces the
- * verdict's fields. Strings, results and slices are borrowed from the exchange's arena and buffers, from the
- * router or from constants, and live until the exchange has ended: a user that keeps a record longer copies
- * them. None of the user's text is in it but `body`, `sent` and `reply`, which only explanations read.
+ * verdict's fields. Strings, results and slices are borrowed from the exchange's arena and buffers, from
+ * the router or from constants, and live until the exchange has ended: a user that keeps a record longer
+ * copies them. Only `body`, `sent` and `reply` hold the user's text, and only explanations read them.
  */
 #ifndef SR_ROUTER_RECORD_H
 #define SR_ROUTER_RECORD_H
@@ -14,93 +14,93 @@
 #include "router/usage.h"
 #include "semroute/semroute.h"
 
-/* Moments in nanoseconds of the monotonic clock, 0 = never came; and durations in nanoseconds. */
+/* Times in nanoseconds of the monotonic clock, 0 = did not happen; and durations in nanoseconds. */
 struct sr_times {
     uint64_t started, body_complete;
     uint64_t decided; /* signals and rules have ended; edits begin */
     uint64_t verdict, answer_head, first_token, last_token, ended;
-    uint64_t busy_ns; /* inside this library, or waiting for its workers, until the verdict */
+    uint64_t busy_ns; /* in this library or waiting for its worker threads, until the verdict */
     uint64_t scan_ns, signals_ns, decide_ns, edit_ns;
 };
 
-/* What guards found in the request, and what followed. */
+/* What guards found in the request, and the actions they took. */
 struct sr_record_guard {
     int decision; /* guard that matched, index of the configuration; -1 = none */
     int action;   /* enum sr_guard_action that was taken; -1 = none */
     float confidence;
     bool denied;        /* the policy of the model blocks the request */
     bool moved;         /* the policy moved the request to another model */
-    uint32_t types;     /* private data that counted: mask over enum sr_entity_type */
-    float risk;         /* of the attack; negative = none was found */
-    const char *attack; /* its type: "jailbreak", "classification_error", ...; "" = none */
-    size_t redacted;    /* places of the body that got a placeholder */
+    uint32_t types;     /* private data that guards consider: mask over enum sr_entity_type */
+    float risk;         /* risk of the attack; negative = none found */
+    const char *attack; /* type of the attack: "jailbreak", "classification_error", ...; "" = none */
+    size_t redacted;    /* spans of the body replaced with a placeholder */
 };
 
-/* What the guard of answers did. */
+/* What the answer guard did. */
 struct sr_record_answer_guard {
-    const char *decision; /* whose plugin it is; NULL: none */
+    const char *decision; /* decision with the plugin; NULL: none */
     enum sr_response_action action;
-    bool complete; /* all of the answer came */
-    bool found;    /* it looks like the result of an attack */
-    bool replaced; /* the client got a reply in its place */
-    float risk;    /* the highest */
+    bool complete; /* the whole answer arrived */
+    bool found;    /* the answer looks like the result of an attack */
+    bool replaced; /* the client got a reply instead of the answer */
+    float risk;    /* highest risk */
     const char *attack;
-    int status;      /* SR_OK, or why a part of it was not read */
-    uint64_t read;   /* bytes of its texts that were read */
-    double coverage; /* the share of them, 0..1 */
+    int status;      /* SR_OK, or why a part of the answer was not read */
+    uint64_t read;   /* bytes of the answer's texts that were read */
+    double coverage; /* their share of all text bytes, 0..1 */
 };
 
 struct sr_record {
     /* the request */
     enum sr_door door;
     const char *dialect; /* "chat", ... */
-    struct sr_bytes id;  /* the client's request id, else the one made here */
+    struct sr_bytes id;  /* the client's request id, else a generated one */
     struct sr_bytes peer, method, path;
     struct sr_bytes tenant; /* from trusted sources; empty: unknown */
-    bool debug;             /* explanations are wanted in headers */
+    bool debug;             /* the client asked for explanations in headers */
     uint64_t bytes_in;
     struct sr_times times;
 
-    /* what it asks for */
+    /* what the request asks for */
     bool automatic;       /* the client asked for an automatic model */
-    int requested_model;  /* the model of ours that the client named, index of the configuration; -1 */
-    bool has_text;        /* its texts were put together for signals: text_* hold */
-    uint64_t text_bytes;  /* of the text that signals read */
+    int requested_model;  /* configured model that the client named, as an index; -1 */
+    bool has_text;        /* its texts were joined for signals: text_* are set */
+    uint64_t text_bytes;  /* size of the text that signals read */
     uint64_t text_tokens; /* estimate over all texts */
 
     /* signals and decision */
-    bool evaluated;                                          /* signals and rules were asked */
-    const struct sr_signal_result *results[SR_SIGNAL_TYPES]; /* of types that were asked for; else NULL */
-    uint64_t signal_started[SR_SIGNAL_TYPES];                /* moments; 0 = never */
-    bool compressed;                                         /* `compression` holds */
+    bool evaluated;                                          /* signals and rules were evaluated */
+    const struct sr_signal_result *results[SR_SIGNAL_TYPES]; /* NULL for types that were not evaluated */
+    uint64_t signal_started[SR_SIGNAL_TYPES];                /* times; 0 = never */
+    bool compressed;                                         /* `compression` is set */
     struct sr_signal_brief_stats compression;
-    const struct sr_plan *plan; /* that `decision` is of; NULL: none */
+    const struct sr_plan *plan; /* the plan of `decision`; NULL: none */
     struct sr_decision decision;
     struct sr_choice choice;
     struct sr_record_guard guard;
 
-    /* the verdict; all but `has_verdict` hold only with it */
+    /* the verdict; the other members are set only if `has_verdict` */
     bool has_verdict;
     enum sr_action action;
     enum sr_outcome outcome;
-    int model;                 /* that it goes to, index of the configuration; -1 = none */
+    int model;                 /* chosen model, index of the configuration; -1 = none */
     const char *model_name;    /* "" = none */
-    const char *decision_name; /* that won or that blocked; "" = none */
+    const char *decision_name; /* decision that won or blocked; "" = none */
     const char *category;      /* "" = none */
     double confidence;         /* of the decision */
     bool reasoning;
     const char *effort;          /* "" = none */
-    bool forwarded;              /* a verdict was to forward, whatever came later */
+    bool forwarded;              /* the first verdict was to forward */
     const char *target;          /* the backend that the door uses; NULL = unknown */
     uint32_t edits;              /* kinds of edits that changed the body: bits of enum sr_edit_kind */
-    int family;                  /* of reasoning, that an edit was written for; -1 = none */
-    bool injected_prompt;        /* a system prompt was put in */
-    bool edited;                 /* the body was changed: `sent` is not one slice of `body` */
-    struct sr_bytes body;        /* as it came */
-    const struct sr_bytes *sent; /* [n_sent]: what took its place */
+    int family;                  /* reasoning family of the edit; -1 = none */
+    bool injected_prompt;        /* a system prompt was inserted */
+    bool edited;                 /* the body was changed: `sent` is not just one slice of `body` */
+    struct sr_bytes body;        /* as received */
+    const struct sr_bytes *sent; /* [n_sent]: the body as forwarded */
     size_t n_sent;
 
-    /* a reply that was made here */
+    /* a reply of the router */
     int status;
     struct sr_bytes reply;
     const char *response_path; /* x-vsr-response-path; NULL = none */
@@ -110,28 +110,28 @@ struct sr_record {
 
     /* the answer of the upstream */
     int answer_status;  /* 0 = no answer began */
-    bool streamed;      /* it was a stream that is read */
+    bool streamed;      /* it was a stream that stages read */
     bool saw_done;      /* a stream reached its end */
-    uint64_t bytes_out; /* that the client got of it */
+    uint64_t bytes_out; /* bytes that the client got */
     struct sr_usage usage;
     struct sr_record_answer_guard answer_guard;
     enum sr_end end;
 };
 
-/* Empties a record: nothing happened yet. */
+/* Initialises an empty record. */
 void sr_record_init(struct sr_record *record);
 
 /* The decision that won, or NULL. */
 const struct sr_config_decision *sr_record_decision(const struct sr_record *record,
                                                     const struct sr_config *config);
 
-/* The word of what became of the request: metric label and access log. */
+/* The name of the request's outcome, for metric labels and the access log. */
 const char *sr_record_outcome(const struct sr_record *record);
 
 /* "gateway", ... */
 const char *sr_door_name(enum sr_door door);
 
-/* The word of a signal's status. */
+/* The name of a signal's status. */
 const char *sr_record_failure(int status);
 
 /* "allow", "block", ...; "" for -1. */
