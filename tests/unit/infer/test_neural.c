@@ -176,6 +176,37 @@ static void forgets_the_oldest(void **state)
     close_site(&site);
 }
 
+/* Two classifiers over one memo do not meet; what one left there goes when there is no room. */
+static void shares_the_memo(void **state)
+{
+    struct site site = open_site(1 << 20, 64);
+    struct sr_neural_options wanted = sr_neural_defaults();
+    struct sr_neural_result *first, *second;
+    struct sr_neural *other;
+    struct sr_memo_stats stats;
+    struct sr_err err = {0};
+    (void)state;
+    wanted.memo = site.memo;
+    wanted.windows.max_tokens = 64;
+    wanted.windows.overlap = 8;
+    assert_int_equal(sr_neural_new(&other, site.encoder, site.infer, &wanted, &err), SR_OK);
+    assert_int_equal(ask(other, SR_LIT(SHORT), 1, &first), SR_OK);
+    assert_int_equal(ask(site.neural, SR_LIT(SHORT), 1, &second), SR_OK);
+    assert_ptr_not_equal(first, second);
+    assert_int_equal(sr_neural_stats(site.neural).remembered, 0);
+    assert_int_equal(sr_neural_stats(site.neural).windows_known, 0);
+    sr_neural_result_unref(first);
+    sr_neural_result_unref(second);
+    sr_neural_unref(other);
+    sr_memo_stats(site.memo, &stats);
+    assert_int_equal(stats.entries, 2);
+    sr_memo_resize(site.memo, stats.bytes - 1);
+    assert_int_equal(ask(site.neural, SR_LIT(SHORT), 1, &second), SR_OK);
+    assert_int_equal(sr_neural_stats(site.neural).remembered, 1);
+    sr_neural_result_unref(second);
+    close_site(&site);
+}
+
 static void empty_and_too_long(void **state)
 {
     struct site site = open_site(1 << 20, 64);
@@ -398,10 +429,15 @@ static void many_ask_and_cancel(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(says_what_the_encoder_says), cmocka_unit_test(reads_long_texts_whole),
-        cmocka_unit_test(remembers_by_text_and_salt), cmocka_unit_test(forgets_the_oldest),
-        cmocka_unit_test(empty_and_too_long),         cmocka_unit_test(knows_what_has_not_changed),
-        cmocka_unit_test(reads_while_it_arrives),     cmocka_unit_test(drops_what_cannot_grow),
+        cmocka_unit_test(says_what_the_encoder_says),
+        cmocka_unit_test(reads_long_texts_whole),
+        cmocka_unit_test(remembers_by_text_and_salt),
+        cmocka_unit_test(forgets_the_oldest),
+        cmocka_unit_test(shares_the_memo),
+        cmocka_unit_test(empty_and_too_long),
+        cmocka_unit_test(knows_what_has_not_changed),
+        cmocka_unit_test(reads_while_it_arrives),
+        cmocka_unit_test(drops_what_cannot_grow),
         cmocka_unit_test(many_ask_and_cancel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
