@@ -457,6 +457,9 @@ struct sr_config {
 struct sr_config *sr_config_ref(const struct sr_config *config);
 void sr_config_unref(const struct sr_config *config);
 
+/* Leaves a configuration without rules of any signal. */
+void sr_config_clear_rules(struct sr_config *config);
+
 /* Index of a model by name, -1 when there is none. */
 int sr_config_find_model(const struct sr_config *config, struct sr_bytes name);
 

@@ -18,10 +18,9 @@ struct sr_readers {
 
 static void clear_rules(struct sr_config *config)
 {
+    sr_config_clear_rules(config);
     config->ref = NULL;
-    config->n_keywords = config->n_contexts = config->n_languages = config->n_structures = 0;
-    config->n_embeddings = config->n_decisions = config->n_domains = config->n_jailbreaks = config->n_piis =
-        0;
+    config->n_decisions = 0;
     config->global.n_policies = 0;
 }
 

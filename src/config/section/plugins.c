@@ -1,15 +1,8 @@
-/* One line a plugin. */
+/* The plugins of the list as an array, and those that are not there. */
 #include "config/section/plugins.h"
 
-const struct sr_variant *const sr_plugins[] = {
-    &sr_plugin_fast_response,
-    &sr_plugin_system_prompt,
-    &sr_plugin_header_mutation,
-    &sr_plugin_request_params,
-    &sr_plugin_guard,
-    &sr_plugin_response_jailbreak,
-    NULL,
-};
+#define PLUGIN(name) &sr_plugin_##name,
+const struct sr_variant *const sr_plugins[] = {SR_PLUGIN_LIST(PLUGIN) NULL};
 
 const char *const sr_plugins_later[] = {"response_cache",
                                         "response-cache",

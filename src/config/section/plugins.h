@@ -8,8 +8,18 @@
 
 #include "config/section/section.h"
 
-extern const struct sr_variant sr_plugin_fast_response, sr_plugin_system_prompt, sr_plugin_header_mutation,
-    sr_plugin_request_params, sr_plugin_guard, sr_plugin_response_jailbreak;
+/* One line a plugin: plugin_NAME.c has `const struct sr_variant sr_plugin_NAME`. */
+#define SR_PLUGIN_LIST(X)                                                                                    \
+    X(fast_response)                                                                                         \
+    X(system_prompt)                                                                                         \
+    X(header_mutation)                                                                                       \
+    X(request_params)                                                                                        \
+    X(guard)                                                                                                 \
+    X(response_jailbreak)
+
+#define SR_PLUGIN_EXTERN(name) extern const struct sr_variant sr_plugin_##name;
+SR_PLUGIN_LIST(SR_PLUGIN_EXTERN)
+#undef SR_PLUGIN_EXTERN
 
 extern const struct sr_variant *const sr_plugins[]; /* ends with NULL */
 

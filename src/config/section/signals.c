@@ -8,10 +8,6 @@
 #define CONTEXT(member)   offsetof(struct sr_config_context, member)
 #define STRUCTURE(member) offsetof(struct sr_config_structure, member)
 
-/* By their places in signals_fields. */
-const struct sr_enum_word sr_leaf_types[] = {{"keyword", 0},   {"domain", 1},    {"context", 2},
-                                             {"structure", 3}, {"language", 4},  {"jailbreak", 5},
-                                             {"pii", 6},       {"embedding", 7}, {NULL, 0}};
 const char *const sr_leaf_types_later[] = {
     "fact_check", "user_feedback", "preference", "reask", "conversation",
     "complexity", "modality",      "authz",      "kb",    "event",
@@ -240,26 +236,32 @@ static const struct sr_section structure_section = {
     SR_FIELDS(structure_fields),
 };
 
-#define RULES(array) offsetof(struct sr_config, array), offsetof(struct sr_config, n_##array)
+/* The types of rules, one line each: the type as conditions name it, the key of its list, the list in struct
+ * sr_config, and the section of a rule, whose name is "TYPE rule". */
+#define RULE_TYPES(X)                                                                                        \
+    X("keyword", "keywords", keywords, keyword_section)                                                      \
+    X("domain", "domains", domains, domain_section)                                                          \
+    X("context", "context", contexts, context_section)                                                       \
+    X("structure", "structure", structures, structure_section)                                               \
+    X("language", "language", languages, language_section)                                                   \
+    X("jailbreak", "jailbreak", jailbreaks, sr_section_jailbreak)                                            \
+    X("pii", "pii", piis, sr_section_pii)                                                                    \
+    X("embedding", "embeddings", embeddings, sr_section_embedding)
 
-static const struct sr_field signals_fields[] = {
-    {"keywords", SR_FIELD_LIST, RULES(keywords), .of = &keyword_section, .help = "rules of type `keyword`"},
-    {"domains", SR_FIELD_LIST, RULES(domains), .of = &domain_section, .help = "rules of type `domain`"},
-    {"context", SR_FIELD_LIST, RULES(contexts), .of = &context_section, .help = "rules of type `context`"},
-    {"structure", SR_FIELD_LIST, RULES(structures), .of = &structure_section,
-     .help = "rules of type `structure`"},
-    {"language", SR_FIELD_LIST, RULES(languages), .of = &language_section,
-     .help = "rules of type `language`"},
-    {"jailbreak", SR_FIELD_LIST, RULES(jailbreaks), .of = &sr_section_jailbreak,
-     .help = "rules of type `jailbreak`"},
-    {"pii", SR_FIELD_LIST, RULES(piis), .of = &sr_section_pii, .help = "rules of type `pii`"},
-    {"embeddings", SR_FIELD_LIST, RULES(embeddings), .of = &sr_section_embedding,
-     .help = "rules of type `embedding`"},
-};
+#define RULES_FIELD(word, list_key, list, section)                                                           \
+    {.key = list_key,                                                                                        \
+     .type = SR_FIELD_LIST,                                                                                  \
+     .offset = offsetof(struct sr_config, list),                                                             \
+     .count_offset = offsetof(struct sr_config, n_##list),                                                   \
+     .of = &(section),                                                                                       \
+     .help = "rules of type `" word "`"},
+static const struct sr_field signals_fields[] = {RULE_TYPES(RULES_FIELD)};
 
-_Static_assert(sizeof signals_fields / sizeof *signals_fields + 1 ==
-                   sizeof sr_leaf_types / sizeof *sr_leaf_types,
-               "each list of rules has the type that leaves name it by");
+#define RULES_INDEX(word, key, list, section) INDEX_##list,
+enum { RULE_TYPES(RULES_INDEX) };
+
+#define RULES_WORD(word, key, list, section) {word, INDEX_##list},
+const struct sr_enum_word sr_leaf_types[] = {RULE_TYPES(RULES_WORD){NULL, 0}};
 
 const struct sr_section sr_section_signals = {
     .name = "signals",
@@ -269,3 +271,10 @@ const struct sr_section sr_section_signals = {
                                    "complexity", "modality", "role_bindings", "kb", "events", "metadata",
                                    "classifiers", NULL},
 };
+
+void sr_config_clear_rules(struct sr_config *config)
+{
+    const size_t none = 0;
+    for (size_t i = 0; i < sr_section_signals.n_fields; i++)
+        memcpy((char *)config + sr_section_signals.fields[i].count_offset, &none, sizeof none);
+}
