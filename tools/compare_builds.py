@@ -16,7 +16,8 @@ import sys
 
 BENCHES = ("scan", "decide", "gateway --repeats 1 --seconds 2", "extproc --quick --repeats 1", "guards --no-peer --repeats 1")
 LABELS = (str, bool)
-SKIP = {"bytes", "threads", "requests", "peer_us", "clients", "tokens"}
+SKIP = {"bytes", "threads", "requests", "peer_us", "clients", "tokens", "repeats", "connections", "errors", "goals", "load_average",
+        "jansson_us", "jansson_gb_per_s"}
 
 
 def run(binary, bench):
