@@ -121,6 +121,9 @@ class Unit:
         code = blank(text)
         if header:
             self.words.update(NAME.findall(code))
+            # `extern ... sr_x_##name` over a list of X(name, ...) declares each of them
+            for prefix in re.findall(r"\bextern\b[^;\n]*?(\w+)##\w+", code):
+                self.words.update(prefix + name for name in re.findall(r"\bX\((\w+)", code))
         for match in DIRECTIVE.finditer(code):
             macro = DEFINE.search(match.group(0))
             if macro:
