@@ -9,7 +9,8 @@ function(sr_glob target folder)
 endfunction()
 
 # Layers that compute with sizes, offsets and numbers of strangers: no conversion that may change a value goes unseen.
-set(SR_CONVERSION_LAYERS base observe net text json model kernel infer config probe decide store pool dialect)
+set(SR_CONVERSION_LAYERS base observe net text json model kernel infer config probe signal decide store pool dialect router
+    serve mock)
 
 function(sr_layer name)
   cmake_parse_arguments(ARG "" "" "USES;LIBS" ${ARGN})

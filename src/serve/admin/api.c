@@ -269,19 +269,19 @@ static void classified(void *ctx, const struct sr_api_outcome *outcome)
     reply(call->request, outcome->status, SR_LIT("application/json"), outcome->answer);
 }
 
-static int classify_any(struct sr_router *engine, int kind, struct sr_bytes body, struct sr_buf *out)
+static int classify_any(struct sr_router *router, int kind, struct sr_bytes body, struct sr_buf *out)
 {
-    return sr_api_classify(engine, (enum sr_api_classify_kind)kind, body, out);
+    return sr_api_classify(router, (enum sr_api_classify_kind)kind, body, out);
 }
 
 static void classify(struct api_call *call, enum sr_api_classify_kind kind)
 {
-    struct sr_router *engine = sr_runtime_router(call->api->options.runtime);
+    struct sr_router *router = sr_runtime_router(call->api->options.runtime);
     struct sr_api_work_options options = {.loop = call->api->options.loop,
                                           .runtime = call->api->options.runtime,
                                           .run_with = classify_any,
-                                          .engine = engine,
-                                          .kind = kind,
+                                          .router = router,
+                                          .kind = (int)kind,
                                           .answer_max = SR_API_BODY_MAX * 16,
                                           .done = classified,
                                           .ctx = call};
@@ -291,7 +291,7 @@ static void classify(struct api_call *call, enum sr_api_classify_kind kind)
     } else {
         struct sr_buf out;
         sr_buf_init(&out, SR_API_BODY_MAX * 16);
-        int status = sr_api_classify(engine, kind, sr_buf_view(&call->body), &out);
+        int status = sr_api_classify(router, kind, sr_buf_view(&call->body), &out);
         classified(call, &(struct sr_api_outcome){status, sr_buf_view(&out), NULL});
         sr_buf_dispose(&out);
     }
@@ -300,7 +300,7 @@ static void classify(struct api_call *call, enum sr_api_classify_kind kind)
         reply_error(call->request, 503,
                     rc == SR_EBUSY ? "The server is busy." : "The server is out of memory.");
     }
-    sr_router_unref(engine);
+    sr_router_unref(router);
 }
 
 static void classify_intent(struct api_call *call)

@@ -14,7 +14,7 @@
 
 /* One call: its answer with the first failure, scratch memory. */
 struct call {
-    const struct sr_router *engine;
+    const struct sr_router *router;
     struct sr_json_writer json;
     struct sr_arena arena;
     const char *missing; /* the classifier that is not there */
@@ -62,11 +62,11 @@ static const char *recommended(const struct sr_config *config, const char *categ
 static const struct sr_signal_result *ask(struct call *call, enum sr_signal_type type, struct sr_bytes text)
 {
     const struct sr_signal_result *result;
-    if (!call->engine->readers || sr_readers_missing(call->engine->readers, type)) {
+    if (!call->router->readers || sr_readers_missing(call->router->readers, type)) {
         call->missing = sr_signal_registry[type]->name;
         return NULL;
     }
-    int rc = sr_readers_read(call->engine->readers, type, text, SR_LIT("api"), &call->arena, &result);
+    int rc = sr_readers_read(call->router->readers, type, text, SR_LIT("api"), &call->arena, &result);
     if (rc)
         fail(call, rc);
     return rc ? NULL : result;
@@ -87,7 +87,7 @@ static bool read_intent(struct call *call, struct sr_bytes text, const sr_doc_va
     intent->category = intent->result->labels[intent->result->top];
     intent->confidence = (double)intent->result->probabilities[intent->result->top];
     if (intent->confidence < number_or(options, "confidence_threshold", 0))
-        intent->category = call->engine->config->global.domain_fallback;
+        intent->category = call->router->config->global.domain_fallback;
     return true;
 }
 
@@ -117,7 +117,7 @@ static void put_intent(struct call *call, const char *key, struct sr_bytes text,
     sr_json_object_end(w);
     if (sr_doc_is_true(sr_doc_get(options, "return_probabilities")))
         put_probabilities(call, &intent);
-    sr_json_text(w, "recommended_model", recommended(call->engine->config, intent.category));
+    sr_json_text(w, "recommended_model", recommended(call->router->config, intent.category));
     sr_json_text(w, "routing_decision",
                  intent.confidence >= SURE ? "high_confidence_specialized" : "low_confidence_general");
     sr_json_object_end(w);
@@ -188,7 +188,7 @@ static bool read_pii(struct call *call, struct sr_bytes text, const sr_doc_value
         fail(call, SR_EINVAL);
         return false;
     }
-    double threshold = number_or(options, "confidence_threshold", call->engine->config->global.pii_threshold);
+    double threshold = number_or(options, "confidence_threshold", call->router->config->global.pii_threshold);
     const struct sr_signal_result *all = ask(call, SR_SIGNAL_PII, text);
     if (!all)
         return false;
@@ -252,7 +252,7 @@ static void put_pii(struct call *call, const char *key, struct sr_bytes text, co
 static double security_threshold(struct call *call, const sr_doc_value *options)
 {
     struct sr_bytes word = sr_doc_string(sr_doc_get(options, "sensitivity"));
-    double threshold = call->engine->config->global.jailbreak_threshold;
+    double threshold = call->router->config->global.jailbreak_threshold;
     if (word.p && sr_bytes_eq_nocase(word, SR_LIT("high")))
         return threshold * 0.7;
     return word.p && sr_bytes_eq_nocase(word, SR_LIT("low")) ? threshold + (1 - threshold) * 0.7 : threshold;
@@ -514,10 +514,10 @@ static int finish(const struct call *call)
                : 200;
 }
 
-int sr_api_classify(const struct sr_router *engine, enum sr_api_classify_kind kind, struct sr_bytes body,
+int sr_api_classify(const struct sr_router *router, enum sr_api_classify_kind kind, struct sr_bytes body,
                     struct sr_buf *out)
 {
-    struct call call = {.engine = engine, .json = sr_json_writer_of(out)};
+    struct call call = {.router = router, .json = sr_json_writer_of(out)};
     struct sr_doc *doc = NULL;
     struct sr_err err = {0};
     if (sr_doc_parse(&doc, body, body.n, &err))

@@ -22,7 +22,7 @@ enum sr_api_classify_kind {
 #define SR_API_CLASSIFY_BATCH_MAX 100                /* texts of one batch; over it 400 */
 
 /* Appends the answer or the error to `out`; returns its HTTP status. Any thread. */
-int sr_api_classify(const struct sr_router *engine, enum sr_api_classify_kind kind, struct sr_bytes body,
+int sr_api_classify(const struct sr_router *router, enum sr_api_classify_kind kind, struct sr_bytes body,
                     struct sr_buf *out);
 
 #endif

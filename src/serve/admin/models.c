@@ -48,7 +48,7 @@ static void put_entry(struct sr_json_writer *w, const struct entry *entry)
 }
 
 /* The classifiers that answer by themselves. */
-static void put_readers(struct sr_json_writer *w, const struct sr_router *engine)
+static void put_readers(struct sr_json_writer *w, const struct sr_router *router)
 {
     static const struct {
         enum sr_signal_type type;
@@ -56,8 +56,8 @@ static void put_readers(struct sr_json_writer *w, const struct sr_router *engine
     } kinds[] = {{SR_SIGNAL_DOMAIN, "domain-linear", "domain"},
                  {SR_SIGNAL_JAILBREAK, "jailbreak", "jailbreak"},
                  {SR_SIGNAL_PII, "pii", "pii"}};
-    for (size_t i = 0; engine->readers && i < sizeof kinds / sizeof kinds[0]; i++) {
-        struct sr_reader_info info = sr_readers_info(engine->readers, kinds[i].type);
+    for (size_t i = 0; router->readers && i < sizeof kinds / sizeof kinds[0]; i++) {
+        struct sr_reader_info info = sr_readers_info(router->readers, kinds[i].type);
         struct entry entry = {.name = kinds[i].name,
                               .type = type_of(kinds[i].task),
                               .path = info.where && *info.where ? info.where : "built in",
@@ -65,7 +65,7 @@ static void put_readers(struct sr_json_writer *w, const struct sr_router *engine
                               .labels = info.labels,
                               .n_labels = info.n_labels,
                               .loaded = true};
-        if (!sr_readers_missing(engine->readers, kinds[i].type))
+        if (!sr_readers_missing(router->readers, kinds[i].type))
             put_entry(w, &entry);
     }
 }
@@ -111,14 +111,14 @@ static double resident_mb(void)
 int sr_api_models(sr_runtime *runtime, struct sr_buf *out)
 {
     struct sr_infer *infer;
-    struct sr_router *engine = sr_runtime_router(runtime);
+    struct sr_router *router = sr_runtime_router(runtime);
     struct sr_encoder *encoder = sr_runtime_encoder(runtime, &infer);
     struct utsname machine;
     char memory[48];
     struct sr_json_writer w = sr_json_writer_of(out);
     sr_json_object(&w, NULL);
     sr_json_array(&w, "models");
-    put_readers(&w, engine);
+    put_readers(&w, router);
     put_neural(&w, encoder);
     sr_json_array_end(&w);
     sr_json_object(&w, "system");
@@ -131,6 +131,6 @@ int sr_api_models(sr_runtime *runtime, struct sr_buf *out)
     sr_json_object_end(&w);
     sr_json_object_end(&w);
     sr_encoder_unref(encoder);
-    sr_router_unref(engine);
+    sr_router_unref(router);
     return w.rc;
 }

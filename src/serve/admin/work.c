@@ -30,8 +30,8 @@ static void post(void *ctx, void (*run)(void *arg), void *arg)
 static void work_free(struct sr_task *task)
 {
     struct sr_api_work *work = work_of(task);
-    if (work->options.engine)
-        sr_router_unref(work->options.engine);
+    if (work->options.router)
+        sr_router_unref(work->options.router);
     sr_buf_dispose(&work->body);
     sr_buf_dispose(&work->answer);
     sr_mem_free(work);
@@ -43,7 +43,7 @@ static void work_run(struct sr_job *job)
     struct sr_api_work *work = (struct sr_api_work *)((char *)job - offsetof(struct sr_api_work, job));
     const struct sr_api_work_options *how = &work->options;
     work->status = how->run ? how->run(sr_buf_view(&work->body), &work->answer, &work->err)
-                            : how->run_with(how->engine, how->kind, sr_buf_view(&work->body), &work->answer);
+                            : how->run_with(how->router, how->kind, sr_buf_view(&work->body), &work->answer);
     sr_task_complete(&work->task, SR_OK);
 }
 
@@ -76,8 +76,8 @@ int sr_api_work_start(struct sr_api_work **out, struct sr_buf *body,
     sr_task_ref(&work->task); /* the worker's */
     work->mailbox = mailbox;
     work->options = *options;
-    if (options->engine)
-        sr_router_ref(options->engine);
+    if (options->router)
+        sr_router_ref(options->router);
     work->job.run = work_run;
     sr_buf_init(&work->answer, options->answer_max);
     work->body = *body;
