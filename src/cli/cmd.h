@@ -13,9 +13,9 @@
 
 enum sr_exit {
     SR_EXIT_DONE = 0,
-    SR_EXIT_NO = 1,    /* input rejected: a wrong configuration, a request that was refused */
-    SR_EXIT_USAGE = 2, /* the command line is wrong */
-    SR_EXIT_BROKE = 3, /* the program could not do its work: no memory, no file, a port that is taken */
+    SR_EXIT_NO = 1,     /* input rejected: a wrong configuration, a request that was refused */
+    SR_EXIT_USAGE = 2,  /* the command line is wrong */
+    SR_EXIT_FAILED = 3, /* the program could not do its work: no memory, no file, a port that is taken */
 };
 
 /* Parses the arguments. Returns true when the command shall go on; else *code is its exit code, and help or

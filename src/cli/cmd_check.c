@@ -30,7 +30,7 @@ static int print_schema(void)
     sr_buf_init(&text, SCHEMA_MAX);
     bool done = sr_config_json_schema(&text) == SR_OK && sr_cmd_put(sr_buf_view(&text));
     sr_buf_dispose(&text);
-    return done ? SR_EXIT_DONE : sr_cmd_fail(&sr_check_usage, SR_EXIT_BROKE, "cannot write the schema");
+    return done ? SR_EXIT_DONE : sr_cmd_fail(&sr_check_usage, SR_EXIT_FAILED, "cannot write the schema");
 }
 
 /* What only shows when the configuration is used: patterns, model files. */
@@ -70,7 +70,7 @@ int sr_cmd_check(int argc, char **argv)
     if (rc == SR_OK)
         printf("%s: good: %zu models, %zu decisions\n", path, config->n_models, config->n_decisions);
     else
-        code = rc == SR_ENOMEM || rc == SR_EIO ? SR_EXIT_BROKE : SR_EXIT_NO;
+        code = rc == SR_ENOMEM || rc == SR_EIO ? SR_EXIT_FAILED : SR_EXIT_NO;
     sr_config_unref(config);
     sr_problems_dispose(&problems);
     return code;

@@ -103,7 +103,7 @@ static int classify_rows(const struct sr_tiers_model *model)
     size_t done, total;
     int code = SR_EXIT_DONE, rc = sr_rows_open(&rows, jsonl, &err);
     if (rc != SR_OK)
-        return sr_cmd_fail(&sr_classify_usage, SR_EXIT_BROKE, "%s", err.message);
+        return sr_cmd_fail(&sr_classify_usage, SR_EXIT_FAILED, "%s", err.message);
     sr_buf_init(&out, (size_t)1 << 20);
     while ((rc = sr_rows_next(rows, &row, &err)) == SR_OK) {
         struct answer answer;
@@ -122,10 +122,10 @@ static int classify_rows(const struct sr_tiers_model *model)
     }
     sr_term_progress("classify", 1, 1);
     if (rc == SR_OK || fflush(stdout) != 0)
-        code = sr_cmd_fail(&sr_classify_usage, SR_EXIT_BROKE, "cannot write to standard output");
+        code = sr_cmd_fail(&sr_classify_usage, SR_EXIT_FAILED, "cannot write to standard output");
     else if (rc != SR_ECLOSED)
         code =
-            sr_cmd_fail(&sr_classify_usage, rc == SR_EPARSE ? SR_EXIT_NO : SR_EXIT_BROKE, "%s", err.message);
+            sr_cmd_fail(&sr_classify_usage, rc == SR_EPARSE ? SR_EXIT_NO : SR_EXIT_FAILED, "%s", err.message);
     sr_buf_dispose(&out);
     sr_rows_close(rows);
     return code;
@@ -140,7 +140,7 @@ static int classify_text(const struct sr_tiers_model *model, const struct sr_ope
     sr_buf_init(&input, TEXT_MAX);
     sr_buf_init(&out, (size_t)1 << 20);
     if (operands->count == 0 && sr_cmd_read("-", &input, &err) != SR_OK) {
-        code = sr_cmd_fail(&sr_classify_usage, SR_EXIT_BROKE, "%s", err.message);
+        code = sr_cmd_fail(&sr_classify_usage, SR_EXIT_FAILED, "%s", err.message);
     } else {
         struct sr_bytes text =
             operands->count ? sr_bytes_str(operands->items[0]) : sr_bytes_trim(sr_buf_view(&input));
@@ -149,10 +149,10 @@ static int classify_text(const struct sr_tiers_model *model, const struct sr_ope
             rc = json ? put_json(&out, model, &answer, (struct sr_bytes){0})
                       : put_picture(&out, model, &answer, sr_term_colour(STDOUT_FILENO));
         if (rc != SR_OK)
-            code = sr_cmd_fail(&sr_classify_usage, rc == SR_ELIMIT ? SR_EXIT_NO : SR_EXIT_BROKE, "%s",
+            code = sr_cmd_fail(&sr_classify_usage, rc == SR_ELIMIT ? SR_EXIT_NO : SR_EXIT_FAILED, "%s",
                                sr_strerror(rc));
         else if (!sr_cmd_put(sr_buf_view(&out)))
-            code = sr_cmd_fail(&sr_classify_usage, SR_EXIT_BROKE, "cannot write to standard output");
+            code = sr_cmd_fail(&sr_classify_usage, SR_EXIT_FAILED, "cannot write to standard output");
     }
     sr_buf_dispose(&input);
     sr_buf_dispose(&out);
@@ -175,10 +175,10 @@ static int guard_rows(const struct sr_guards *guards)
             rc = sr_err_set(&err, SR_EIO, "cannot write to standard output");
     }
     if (rc != SR_ECLOSED)
-        code = sr_cmd_fail(&sr_classify_usage, rc == SR_EPARSE ? SR_EXIT_NO : SR_EXIT_BROKE, "%s",
+        code = sr_cmd_fail(&sr_classify_usage, rc == SR_EPARSE ? SR_EXIT_NO : SR_EXIT_FAILED, "%s",
                            err.message[0] ? err.message : sr_strerror(rc));
     else if (fflush(stdout) != 0)
-        code = sr_cmd_fail(&sr_classify_usage, SR_EXIT_BROKE, "cannot write to standard output");
+        code = sr_cmd_fail(&sr_classify_usage, SR_EXIT_FAILED, "cannot write to standard output");
     sr_buf_dispose(&out);
     sr_rows_close(rows);
     return code;
@@ -192,16 +192,16 @@ static int guard_text(const struct sr_guards *guards, const struct sr_operands *
     sr_buf_init(&input, TEXT_MAX);
     sr_buf_init(&out, TEXT_MAX);
     if (operands->count == 0 && sr_cmd_read("-", &input, &err) != SR_OK) {
-        code = sr_cmd_fail(&sr_classify_usage, SR_EXIT_BROKE, "%s", err.message);
+        code = sr_cmd_fail(&sr_classify_usage, SR_EXIT_FAILED, "%s", err.message);
     } else {
         struct sr_bytes text =
             operands->count ? sr_bytes_str(operands->items[0]) : sr_bytes_trim(sr_buf_view(&input));
         int rc = json ? sr_guard_task_put_json(guards, text, (struct sr_bytes){NULL, 0}, &out)
                       : sr_guard_task_put_picture(guards, text, sr_term_colour(STDOUT_FILENO), &out);
         if (rc != SR_OK)
-            code = sr_cmd_fail(&sr_classify_usage, SR_EXIT_BROKE, "%s", sr_strerror(rc));
+            code = sr_cmd_fail(&sr_classify_usage, SR_EXIT_FAILED, "%s", sr_strerror(rc));
         else if (!sr_cmd_put(sr_buf_view(&out)))
-            code = sr_cmd_fail(&sr_classify_usage, SR_EXIT_BROKE, "cannot write to standard output");
+            code = sr_cmd_fail(&sr_classify_usage, SR_EXIT_FAILED, "cannot write to standard output");
     }
     sr_buf_dispose(&input);
     sr_buf_dispose(&out);

@@ -91,17 +91,17 @@ int sr_cmd_compress(int argc, char **argv)
         return sr_cmd_misuse(&sr_compress_usage,
                              "--compat estimates tokens as published: leave --tokenizer out");
     if (tokenizer_file && sr_tokenizer_open_file(&tokenizer, tokenizer_file, &err) != SR_OK)
-        return sr_cmd_fail(&sr_compress_usage, SR_EXIT_BROKE, "%s: %s", tokenizer_file, err.message);
+        return sr_cmd_fail(&sr_compress_usage, SR_EXIT_FAILED, "%s: %s", tokenizer_file, err.message);
     const struct sr_compress_counter counter = {count_tokens, fit_tokens, tokenizer};
     settings.counter = tokenizer ? &counter : NULL;
     sr_buf_init(&input, SR_COMPRESS_TEXT_MAX);
     if (sr_cmd_read("-", &input, &err) != SR_OK) {
-        code = sr_cmd_fail(&sr_compress_usage, err.code == SR_ELIMIT ? SR_EXIT_NO : SR_EXIT_BROKE, "%s",
+        code = sr_cmd_fail(&sr_compress_usage, err.code == SR_ELIMIT ? SR_EXIT_NO : SR_EXIT_FAILED, "%s",
                            err.message);
     } else {
         int rc = compress(&settings, sr_buf_view(&input));
         if (rc != SR_OK)
-            code = sr_cmd_fail(&sr_compress_usage, SR_EXIT_BROKE, "%s", sr_strerror(rc));
+            code = sr_cmd_fail(&sr_compress_usage, SR_EXIT_FAILED, "%s", sr_strerror(rc));
     }
     sr_buf_dispose(&input);
     sr_tokenizer_unref(tokenizer);

@@ -130,10 +130,10 @@ static int one_text(const struct sr_cli_encoder *encoder, const struct sr_operan
         code = sr_cmd_fail(&sr_embed_usage,
                            rc == SR_EINVAL   ? SR_EXIT_USAGE
                            : rc == SR_ELIMIT ? SR_EXIT_NO
-                                             : SR_EXIT_BROKE,
+                                             : SR_EXIT_FAILED,
                            "%s", err.message[0] ? err.message : sr_strerror(rc));
     else if (!sr_cmd_put(sr_buf_view(&out)))
-        code = sr_cmd_fail(&sr_embed_usage, SR_EXIT_BROKE, "cannot write to standard output");
+        code = sr_cmd_fail(&sr_embed_usage, SR_EXIT_FAILED, "cannot write to standard output");
     sr_buf_dispose(&input);
     sr_buf_dispose(&out);
     return code;
@@ -232,7 +232,7 @@ static int embed_rows(const struct sr_cli_encoder *encoder)
         code = sr_cmd_fail(&sr_embed_usage,
                            rc == SR_EPARSE || rc == SR_ELIMIT ? SR_EXIT_NO
                            : rc == SR_EINVAL                  ? SR_EXIT_USAGE
-                                                              : SR_EXIT_BROKE,
+                                                              : SR_EXIT_FAILED,
                            "%s", err.message[0] ? err.message : sr_strerror(rc));
     sr_embed_free(r.group);
     sr_rows_close(r.file);

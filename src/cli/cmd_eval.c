@@ -212,9 +212,9 @@ static int print(const struct evaluation *e)
     sr_report_init(&report);
     e->ops->put(e->task, &e->tally, e->us / (double)e->rows, json, &report);
     if (report.json.rc)
-        code = sr_cmd_fail(&sr_eval_usage, SR_EXIT_BROKE, "%s", sr_strerror(report.json.rc));
+        code = sr_cmd_fail(&sr_eval_usage, SR_EXIT_FAILED, "%s", sr_strerror(report.json.rc));
     else if (!sr_cmd_put(sr_buf_view(&report.text)))
-        code = sr_cmd_fail(&sr_eval_usage, SR_EXIT_BROKE, "cannot write to standard output");
+        code = sr_cmd_fail(&sr_eval_usage, SR_EXIT_FAILED, "cannot write to standard output");
     sr_report_dispose(&report);
     return code;
 }
@@ -240,7 +240,7 @@ int sr_cmd_eval(int argc, char **argv)
     if (e.ops->open(&e.task, &what, &code)) {
         int rc = read_files(&e, &operands, &err);
         code =
-            rc ? sr_cmd_fail(&sr_eval_usage, rc == SR_EPARSE ? SR_EXIT_NO : SR_EXIT_BROKE, "%s", err.message)
+            rc ? sr_cmd_fail(&sr_eval_usage, rc == SR_EPARSE ? SR_EXIT_NO : SR_EXIT_FAILED, "%s", err.message)
                : print(&e);
     }
     e.ops->close(e.task);

@@ -85,7 +85,7 @@ static int explain(sr_runtime *runtime, struct sr_bytes body)
     };
     sr_exchange *exchange = sr_exchange_new(runtime, &head, NULL);
     if (!exchange)
-        return sr_cmd_fail(&sr_explain_usage, SR_EXIT_BROKE, "out of memory");
+        return sr_cmd_fail(&sr_explain_usage, SR_EXIT_FAILED, "out of memory");
     sr_exchange_body(exchange, body.p, body.n, true);
     const struct sr_verdict *verdict = sr_exchange_verdict(exchange);
     int width = sr_term_width(STDOUT_FILENO), code = SR_EXIT_DONE;
@@ -95,7 +95,7 @@ static int explain(sr_runtime *runtime, struct sr_bytes body)
     if (shown && text.n && text.p[text.n - 1] != '\n')
         shown = sr_cmd_put(SR_LIT("\n"));
     if (!shown)
-        code = sr_cmd_fail(&sr_explain_usage, SR_EXIT_BROKE, "cannot write to standard output");
+        code = sr_cmd_fail(&sr_explain_usage, SR_EXIT_FAILED, "cannot write to standard output");
     else if (!verdict || (verdict->action == SR_ACTION_REPLY && verdict->status >= 400))
         code = SR_EXIT_NO;
     sr_exchange_end(exchange, SR_END_COMPLETE);
@@ -122,7 +122,7 @@ int sr_cmd_explain(int argc, char **argv)
     if (!runtime)
         code = sr_cmd_fail(&sr_explain_usage, SR_EXIT_NO, "%s", message);
     else if (read_body(&operands, &body, &err) != SR_OK)
-        code = sr_cmd_fail(&sr_explain_usage, SR_EXIT_BROKE, "%s", err.message);
+        code = sr_cmd_fail(&sr_explain_usage, SR_EXIT_FAILED, "%s", err.message);
     else
         code = explain(runtime, sr_buf_view(&body));
     if (runtime)

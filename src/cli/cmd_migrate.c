@@ -26,13 +26,13 @@ static int write_result(struct sr_bytes text)
 {
     if (!output)
         return sr_cmd_put(text) ? SR_EXIT_DONE
-                                : sr_cmd_fail(&sr_migrate_usage, SR_EXIT_BROKE, "cannot write the result");
+                                : sr_cmd_fail(&sr_migrate_usage, SR_EXIT_FAILED, "cannot write the result");
     FILE *file = fopen(output, "wxe");
     if (!file)
-        return sr_cmd_fail(&sr_migrate_usage, SR_EXIT_BROKE, "%s: %m", output);
+        return sr_cmd_fail(&sr_migrate_usage, SR_EXIT_FAILED, "%s: %m", output);
     bool written = fwrite(text.p, 1, text.n, file) == text.n;
     written = fclose(file) == 0 && written;
-    return written ? SR_EXIT_DONE : sr_cmd_fail(&sr_migrate_usage, SR_EXIT_BROKE, "%s: %m", output);
+    return written ? SR_EXIT_DONE : sr_cmd_fail(&sr_migrate_usage, SR_EXIT_FAILED, "%s: %m", output);
 }
 
 int sr_cmd_migrate(int argc, char **argv)
@@ -52,7 +52,7 @@ int sr_cmd_migrate(int argc, char **argv)
     sr_buf_init(&new, FILE_MAX);
     int rc = sr_cmd_read(path, &old, &err);
     if (rc != SR_OK) {
-        code = sr_cmd_fail(&sr_migrate_usage, SR_EXIT_BROKE, "%s", err.message);
+        code = sr_cmd_fail(&sr_migrate_usage, SR_EXIT_FAILED, "%s", err.message);
     } else {
         rc = sr_migrate_text(&new, sr_buf_view(&old), &problems);
         sr_cmd_problems(stderr, path, &problems);
@@ -61,7 +61,7 @@ int sr_cmd_migrate(int argc, char **argv)
         else
             code = rc == SR_EPARSE || rc == SR_EINVAL
                        ? SR_EXIT_NO
-                       : sr_cmd_fail(&sr_migrate_usage, SR_EXIT_BROKE, "%s", sr_strerror(rc));
+                       : sr_cmd_fail(&sr_migrate_usage, SR_EXIT_FAILED, "%s", sr_strerror(rc));
     }
     sr_problems_dispose(&problems);
     sr_buf_dispose(&old);

@@ -54,7 +54,7 @@ static int run_until_told(struct sr_loop *loop, const sigset_t *signals)
     pthread_t thread;
     int number;
     if (pthread_create(&thread, NULL, run_loop, loop) != 0)
-        return sr_cmd_fail(&sr_mock_usage, SR_EXIT_BROKE, "cannot start a thread");
+        return sr_cmd_fail(&sr_mock_usage, SR_EXIT_FAILED, "cannot start a thread");
     sigwait(signals, &number);
     sr_loop_stop(loop);
     pthread_join(thread, NULL);
@@ -81,12 +81,12 @@ int sr_cmd_mock(int argc, char **argv)
     struct sr_err err = {0};
     int rc = sr_loop_new(&loop);
     if (rc != SR_OK)
-        return sr_cmd_fail(&sr_mock_usage, SR_EXIT_BROKE, "no event loop: %s", sr_strerror(rc));
+        return sr_cmd_fail(&sr_mock_usage, SR_EXIT_FAILED, "no event loop: %s", sr_strerror(rc));
     rc = sr_mock_new(&mock, loop, host, (uint16_t)port, (size_t)workers, &err);
     if (rc == SR_EINVAL)
         code = sr_cmd_misuse(&sr_mock_usage, "%s", err.message);
     else if (rc != SR_OK)
-        code = sr_cmd_fail(&sr_mock_usage, SR_EXIT_BROKE, "%s; choose other ports with --port", err.message);
+        code = sr_cmd_fail(&sr_mock_usage, SR_EXIT_FAILED, "%s; choose other ports with --port", err.message);
     if (rc == SR_OK) {
         announce(mock);
         code = run_until_told(loop, &signals);

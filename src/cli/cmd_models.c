@@ -55,7 +55,7 @@ static int open_model(const char *path, struct sr_linear **model)
         return SR_EXIT_DONE;
     bool bad = rc == SR_EPARSE || rc == SR_EMISMATCH || rc == SR_EUNSUPPORTED;
     bool names = !built_in && strncmp(err.message, path, strlen(path)) == 0;
-    return sr_cmd_fail(&sr_models_usage, bad ? SR_EXIT_NO : SR_EXIT_BROKE, "%s%s%s",
+    return sr_cmd_fail(&sr_models_usage, bad ? SR_EXIT_NO : SR_EXIT_FAILED, "%s%s%s",
                        names      ? ""
                        : built_in ? BUILT_IN
                                   : path,
@@ -133,7 +133,7 @@ static int resolve(const char *folder, struct opened *out)
     }
     out->heads = folder;
     if (sr_locate_model(out->encoder, NULL, &err) != SR_OK)
-        return sr_cmd_fail(&sr_models_usage, SR_EXIT_BROKE, "%s", err.message);
+        return sr_cmd_fail(&sr_models_usage, SR_EXIT_FAILED, "%s", err.message);
     return SR_EXIT_DONE;
 }
 
@@ -223,7 +223,7 @@ static int info_encoder(const char *folder)
     int rc = sr_encoder_open(&encoder, opened.encoder, &o, &err);
     if (rc != SR_OK) {
         bool broke = rc == SR_ENOENT || rc == SR_EIO || rc == SR_ENOMEM;
-        return sr_cmd_fail(&sr_models_usage, broke ? SR_EXIT_BROKE : SR_EXIT_NO, "%s", err.message);
+        return sr_cmd_fail(&sr_models_usage, broke ? SR_EXIT_FAILED : SR_EXIT_NO, "%s", err.message);
     }
     (json ? print_encoder_json : print_encoder)(encoder);
     sr_encoder_unref(encoder);
@@ -334,7 +334,8 @@ static int verify_manifest(const char *dir)
     struct sr_err err = {0};
     int code = SR_EXIT_DONE, rc = sr_manifest_read(&manifest, dir, &err);
     if (rc != SR_OK)
-        code = sr_cmd_fail(&sr_models_usage, rc == SR_EPARSE ? SR_EXIT_NO : SR_EXIT_BROKE, "%s", err.message);
+        code =
+            sr_cmd_fail(&sr_models_usage, rc == SR_EPARSE ? SR_EXIT_NO : SR_EXIT_FAILED, "%s", err.message);
     for (size_t i = 0; rc == SR_OK && i < manifest.n_files; i++) {
         const struct sr_manifest_file *file = &manifest.files[i];
         if (sr_manifest_verify(dir, file, &err) != SR_OK)
@@ -357,7 +358,7 @@ static int verify_encoder(const char *dir)
     sr_buf_init(&own, TEXTS_MAX);
     int rc = text_file ? sr_cmd_read(text_file, &own, &err) : SR_OK;
     if (rc != SR_OK)
-        code = sr_cmd_fail(&sr_models_usage, SR_EXIT_BROKE, "%s", err.message);
+        code = sr_cmd_fail(&sr_models_usage, SR_EXIT_FAILED, "%s", err.message);
     else
         code = sr_verify_precisions(&sr_models_usage, opened.encoder, opened.heads,
                                     text_file ? sr_buf_view(&own) : sr_verify_texts(), args.threads, json);

@@ -43,7 +43,7 @@ static int exit_code(int rc)
     case SR_EINVAL:
         return SR_EXIT_USAGE;
     default:
-        return SR_EXIT_BROKE;
+        return SR_EXIT_FAILED;
     }
 }
 

@@ -26,7 +26,7 @@ int main(int argc, char **argv)
     int code = run(argc - 1, argv + 1);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fprintf(stderr, "semroute: cannot write to standard output\n");
-        return SR_EXIT_BROKE;
+        return SR_EXIT_FAILED;
     }
     return code;
 }

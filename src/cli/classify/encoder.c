@@ -39,7 +39,7 @@ bool sr_cli_encoder_choose(const struct sr_usage *usage, struct sr_cli_encoder_a
     if (!args->model || !is_models_folder(args->model))
         return true;
     if (sr_encoder_discover(args->model, task, path, SR_LOCATE_MAX, &err) != SR_OK) {
-        *code = sr_cmd_fail(usage, SR_EXIT_BROKE, "%s", err.message);
+        *code = sr_cmd_fail(usage, SR_EXIT_FAILED, "%s", err.message);
         return false;
     }
     args->model = path;
@@ -65,7 +65,7 @@ bool sr_cli_encoder_open(const struct sr_usage *usage, const struct sr_cli_encod
         rc = sr_infer_new(&out->infer, &engine, &err);
     if (rc == SR_OK)
         return true;
-    *code = sr_cmd_fail(usage, SR_EXIT_BROKE, "%s%s", err.message[0] ? err.message : sr_strerror(rc),
+    *code = sr_cmd_fail(usage, SR_EXIT_FAILED, "%s%s", err.message[0] ? err.message : sr_strerror(rc),
                         rc == SR_ENOENT && !args->model ? " (`make setup` downloads it)" : "");
     sr_cli_encoder_close(out);
     return false;

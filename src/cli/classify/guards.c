@@ -65,7 +65,7 @@ bool sr_guard_task_open(const struct sr_usage *usage, const struct sr_tiers *tie
         return false;
     int rc = open_readers(guards, &chosen, &err);
     if (rc) {
-        *code = sr_cmd_fail(usage, SR_EXIT_BROKE, "%s", err.message);
+        *code = sr_cmd_fail(usage, SR_EXIT_FAILED, "%s", err.message);
         sr_guard_task_close(guards);
     }
     return rc == SR_OK;

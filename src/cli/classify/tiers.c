@@ -51,7 +51,7 @@ static bool open_heads(const struct sr_usage *usage, const struct sr_tiers *tier
     if (rc == SR_OK)
         rc = sr_neural_new(&model->neural, model->encoder.encoder, model->encoder.infer, &options, &err);
     if (rc != SR_OK)
-        *code = sr_cmd_fail(usage, SR_EXIT_BROKE, "%s", err.message[0] ? err.message : sr_strerror(rc));
+        *code = sr_cmd_fail(usage, SR_EXIT_FAILED, "%s", err.message[0] ? err.message : sr_strerror(rc));
     return rc == SR_OK;
 }
 
@@ -79,7 +79,7 @@ static bool open_neural(const struct sr_usage *usage, const struct sr_tiers *tie
         rc = sr_cascade_new(&model->classifier, &options, &err);
     sr_linear_unref(linear);
     if (rc != SR_OK)
-        *code = sr_cmd_fail(usage, rc == SR_EMISMATCH ? SR_EXIT_NO : SR_EXIT_BROKE, "%s",
+        *code = sr_cmd_fail(usage, rc == SR_EMISMATCH ? SR_EXIT_NO : SR_EXIT_FAILED, "%s",
                             err.message[0] ? err.message : sr_strerror(rc));
     return rc == SR_OK;
 }
@@ -95,7 +95,7 @@ static bool open_tier(const struct sr_usage *usage, const struct sr_tiers *tiers
     if (rc == SR_OK)
         model->classifier = sr_linear_classifier(linear); /* with the reference */
     else
-        *code = sr_cmd_fail(usage, SR_EXIT_BROKE, "%s", err.message);
+        *code = sr_cmd_fail(usage, SR_EXIT_FAILED, "%s", err.message);
     return rc == SR_OK;
 }
 

@@ -15,7 +15,7 @@ static bool classes_open(void **task, const struct sr_eval_options *options, int
     struct classes *c = sr_mem_calloc(1, sizeof *c);
     *task = c;
     if (!c) {
-        *code = sr_cmd_fail(options->usage, SR_EXIT_BROKE, "out of memory");
+        *code = sr_cmd_fail(options->usage, SR_EXIT_FAILED, "out of memory");
         return false;
     }
     if (!sr_tiers_open(options->usage, &options->tiers, &c->model, code))

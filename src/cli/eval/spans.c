@@ -30,7 +30,7 @@ static bool spans_open(void **task, const struct sr_eval_options *options, int *
     struct spans *all = sr_mem_calloc(1, sizeof *all);
     *task = all;
     if (!all) {
-        *code = sr_cmd_fail(options->usage, SR_EXIT_BROKE, "out of memory");
+        *code = sr_cmd_fail(options->usage, SR_EXIT_FAILED, "out of memory");
         return false;
     }
     all->threshold = options->threshold;

@@ -94,9 +94,9 @@ int sr_models_print_found(const struct sr_usage *usage, const char *folder, bool
     sr_buf_init(&out, OUT_MAX);
     int rc = put_all(&out, folder, json, &all, &err);
     if (rc)
-        code = sr_cmd_fail(usage, SR_EXIT_BROKE, "%s", err.message[0] ? err.message : sr_strerror(rc));
+        code = sr_cmd_fail(usage, SR_EXIT_FAILED, "%s", err.message[0] ? err.message : sr_strerror(rc));
     else if (!sr_cmd_put(sr_buf_view(&out)))
-        code = sr_cmd_fail(usage, SR_EXIT_BROKE, "cannot write to standard output");
+        code = sr_cmd_fail(usage, SR_EXIT_FAILED, "cannot write to standard output");
     else if (all == 0)
         code = sr_cmd_fail(usage, SR_EXIT_NO, "%s: has no model folder for any task", folder);
     sr_buf_dispose(&out);

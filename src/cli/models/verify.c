@@ -296,7 +296,7 @@ int sr_verify_precisions(const struct sr_usage *usage, const char *folder, const
     }
     sr_term_progress("verify", 1, 1);
     if (rc != SR_OK)
-        code = sr_cmd_fail(usage, rc == SR_EINVAL ? SR_EXIT_NO : SR_EXIT_BROKE, "%s: %s", folder,
+        code = sr_cmd_fail(usage, rc == SR_EINVAL ? SR_EXIT_NO : SR_EXIT_FAILED, "%s: %s", folder,
                            rc == SR_EINVAL ? "no text to compare on" : sr_strerror(rc));
     else if (code == SR_EXIT_DONE && !(json ? print_json : print)(&v, folder))
         code = SR_EXIT_NO;
