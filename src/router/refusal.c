@@ -1,4 +1,4 @@
-/* Refusals that several stages have. */
+/* Fills the refusals that several stages share. */
 #include "router/refusal.h"
 
 #include <inttypes.h>

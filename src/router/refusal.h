@@ -1,7 +1,4 @@
-/*
- * Why a request goes no further: what a stage returns when it refuses one, and what the client's error is
- * written from.
- */
+/* A refusal: what a stage returns when it refuses a request, and the source of the client's error. */
 #ifndef SR_ROUTER_REFUSAL_H
 #define SR_ROUTER_REFUSAL_H
 
@@ -12,18 +9,18 @@
 
 struct sr_refusal {
     int status;
-    const char *type;      /* of the error; NULL: as the status has it */
-    const char *code;      /* constants; NULL = null in the answer */
-    const char *param;     /* the member at fault; the same */
-    const char *reason;    /* label of llm_request_errors_total; NULL: not counted by this */
+    const char *type;      /* type of the error; NULL: derived from the status */
+    const char *code;      /* a constant; NULL = null in the answer */
+    const char *param;     /* the invalid member; the same */
+    const char *reason;    /* label of llm_request_errors_total; NULL: not counted */
     const char *path;      /* x-vsr-response-path; NULL: "error" */
-    bool blocked;          /* by a guard: labelled so, not as an error */
+    bool blocked;          /* blocked by a guard: labelled so, not as an error */
     struct sr_bytes allow; /* the method that a 405 names */
     /* Holds no text of the prompt; names that the client sent are quoted and cut. */
     char message[SR_REFUSAL_MESSAGE_MAX];
 };
 
-/* Fills a refusal; what is not named here is empty. */
+/* Fills a refusal; members that are no argument become empty. */
 void sr_refuse(struct sr_refusal *out, int status, const char *code, const char *param, const char *fmt, ...)
     SR_PRINTF(5, 6);
 

@@ -1,10 +1,10 @@
-/* Builds the router: everything that can be worked out once per configuration is worked out here. */
+/* Builds the router: computes everything that depends only on the configuration. */
 #include "router/router.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
 
-/* Targets and headers of the largest configuration that is still sensible. */
+/* Memory limit for the targets and headers of a large configuration. */
 #define ROUTER_ARENA_MAX ((size_t)64 << 20)
 
 /* Hosts whose API has `reasoning_effort` at the top level; others take it inside chat_template_kwargs. */
@@ -26,7 +26,7 @@ static struct sr_bytes lower_name(struct sr_arena *arena, const char *name)
     return copy;
 }
 
-/* Its credentials, then the extra headers. */
+/* Sets the target's credentials, then its extra headers. */
 static int target_headers(struct sr_target *target, const struct sr_config_backend *backend,
                           struct sr_arena *arena)
 {
@@ -107,7 +107,7 @@ static int group_prepare(struct sr_router_model *out, const struct sr_config_mod
     return rc;
 }
 
-/* Does a rule ask for an attack or private data? */
+/* True when a rule asks for an attack or private data. */
 static bool asks_guards(const struct sr_config_rule *rule)
 {
     if (rule->op == SR_RULE_LEAF)
@@ -174,7 +174,7 @@ static int policies_prepare(struct sr_router *router)
     return SR_OK;
 }
 
-/* Answers are read by the jailbreak signal's models, whatever rules there are. */
+/* Prepares the jailbreak signal's models for answers, also when no rule uses them. */
 static int readers_prepare(struct sr_router *router, struct sr_model_store *models, struct sr_err *err)
 {
     bool answers = any_decision(router->config, reads_answers);

@@ -16,11 +16,11 @@
 #include "signal/readers.h"
 
 struct sr_router_model {
-    const struct sr_target *targets; /* as the request's own path goes */
+    const struct sr_target *targets; /* used with the request's own path */
     size_t n_targets;
-    struct sr_pool_group *group; /* the same in the pool; NULL: the router was made without one */
+    struct sr_pool_group *group; /* the same in the pool; NULL: the router has no pool */
     struct sr_bytes chat_path;   /* replaces the path of chat completions; empty = as the client asked */
-    bool has_key;                /* a target has credentials of its own: the client's are not for it */
+    bool has_key;                /* a target has its own credentials: the client's are not sent to it */
     bool top_level_effort;       /* its hosts take `reasoning_effort` at the top level */
 };
 
@@ -29,21 +29,22 @@ struct sr_router {
     struct sr_arena arena;
     const struct sr_config *config;
     struct sr_signals *signals;
-    struct sr_plan *plan;    /* of all decisions but guards */
-    struct sr_plan *guards;  /* of guards; NULL: there are none */
-    struct sr_plan *named;   /* what requests that name their model pass: guards, and decisions that answer
-                                an attack or private data at once; NULL: nothing */
-    const uint32_t *may_see; /* for each model a mask over enum sr_entity_type; NULL: all may see all */
+    struct sr_plan *plan;   /* all decisions but guards */
+    struct sr_plan *guards; /* guards; NULL: there are none */
+    struct sr_plan *named;  /* what requests that name their model pass: guards, and decisions that answer
+                               an attack or private data at once; NULL: nothing */
+    const uint32_t
+        *may_see; /* for each model a mask over enum sr_entity_type; NULL: all models may see all types */
     struct sr_dialect_paths *paths;
     struct sr_readers *readers;     /* of a runtime's router, or where answers are read; elsewhere NULL */
     struct sr_router_model *models; /* one per model of the configuration */
     uint64_t created;               /* seconds since 1970 */
-    size_t max_body;                /* bytes of a request body; over it 413 */
+    size_t max_body;                /* limit of a request body in bytes; 413 above it */
 };
 
-/* Takes over one reference of `config`, also on failure. Models that are open already come from `models`,
- * the workers' groups from `pool`, which must outlive the router. Both NULL: for a check of the configuration
- * alone, no exchange may use the router. */
+/* Takes one reference of `config`, also on failure. Model files come from `models`, the workers' groups
+ * from `pool`, which must outlive the router. Both NULL: for a check of the configuration alone, no
+ * exchange may use the router. */
 int sr_router_new(struct sr_router **out, const struct sr_config *config, struct sr_model_store *models,
                   struct sr_pool *pool, struct sr_err *err) SR_WARN_UNUSED;
 struct sr_router *sr_router_ref(struct sr_router *router);

@@ -1,5 +1,5 @@
 /*
- * sr_runtime: opens and reloads configurations, and holds what outlives them.
+ * sr_runtime: opens and reloads configurations, and owns what outlives them.
  *
  * The router's pointer is read and swapped under one short lock; nothing slow happens while it is held.
  */
@@ -19,17 +19,17 @@
 
 #include <stdio.h>
 
-/* Jobs that may wait for a worker; past it signals report SR_EBUSY and requests degrade. */
+/* Most jobs that wait for a worker thread; above it signals report SR_EBUSY and requests degrade. */
 #define WORKER_QUEUE_MAX 4096
 
 enum { LOG_ACCESS, LOG_AUDIT, LOGS };
 
 struct log {
     struct sr_lines *lines;
-    char *target; /* where they go; only open, reload and close touch it */
+    char *target; /* where lines are written; only open, reload and close use it */
 };
 
-/* What a configuration became. */
+/* A loaded configuration. */
 struct loaded {
     struct sr_router *router;
     struct sr_encoder *encoder; /* NULL: not wanted, or there is none */
@@ -39,13 +39,13 @@ struct loaded {
 struct sr_runtime {
     char *path; /* NULL: the built-in configuration */
     struct sr_runtime_options options;
-    pthread_mutex_t lock; /* guards now, logs and workers */
+    pthread_mutex_t lock; /* protects now, logs and workers */
     struct loaded now;
     struct log logs[LOGS];
     struct sr_workers *workers;
     bool workers_chosen;
     struct sr_metrics *metrics;
-    struct sr_model_store *models; /* open ones, kept over reloads */
+    struct sr_model_store *models; /* open model files, kept over reloads */
     struct sr_pool *pool;          /* every worker of every configuration */
     atomic_uint_fast64_t requests;
     uint64_t seed;
@@ -105,8 +105,8 @@ static void unload(struct loaded *loaded)
     *loaded = (struct loaded){0};
 }
 
-/* Without one that is named the default is used where it is found, and its absence is no failure. The same
- * encoder as the signals'. */
+/* Loads the configured encoder, the same as the signals'. If none is configured, the default one is used
+ * if it exists; its absence is no error. */
 static int load_encoder(const sr_runtime *runtime, const struct sr_config *config, struct loaded *out,
                         struct sr_err *err)
 {
@@ -152,7 +152,7 @@ static enum sr_log_level log_level(const char *name)
     return SR_LOG_INFO;
 }
 
-/* Points a log to the sink of the configuration. */
+/* Opens the configuration's sink for a log. */
 static int apply_log(sr_runtime *runtime, struct log *log, const char *wanted, struct sr_err *err)
 {
     const char *target = runtime->options.log_line ? "off" : wanted;
@@ -179,7 +179,7 @@ static int apply_log(sr_runtime *runtime, struct log *log, const char *wanted, s
     return SR_OK;
 }
 
-/* A configuration in which no guard can act has nothing to audit. */
+/* The audit log's target; none when the configuration has no guard that can act. */
 static const char *audit_target(const struct sr_config *config)
 {
     bool acts = config->global.n_policies > 0;
@@ -365,7 +365,7 @@ static void write_line(sr_runtime *runtime, int log, struct sr_bytes line)
         runtime->options.log_line(runtime->options.log_ctx, line.p, line.n);
         return;
     }
-    pthread_mutex_lock(&runtime->lock); /* a reload may be closing it */
+    pthread_mutex_lock(&runtime->lock); /* a reload may close it */
     sr_lines_write(runtime->logs[log].lines, line);
     pthread_mutex_unlock(&runtime->lock);
 }

@@ -1,4 +1,4 @@
-/* The tokens that an answer says it took: read by a stage of the answer, kept by the record. */
+/* The token counts in an answer: a stage of the answer reads them, the record keeps them. */
 #ifndef SR_ROUTER_USAGE_H
 #define SR_ROUTER_USAGE_H
 

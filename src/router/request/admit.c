@@ -1,10 +1,11 @@
 /* Admits a request by its head, or refuses it. */
 #include "router/request/admit.h"
 
-/* A request for an endpoint that is routed. */
+/* Admits a request for an endpoint that is routed. */
 static enum sr_admission admit_body(const struct sr_head *head, uint64_t max_body, struct sr_refusal *refusal)
 {
-    uint64_t most = head->passing_max > max_body ? head->passing_max : max_body; /* that may come by at all */
+    uint64_t most =
+        head->passing_max > max_body ? head->passing_max : max_body; /* largest body that may arrive */
     if (head->encoded)
         sr_refuse(refusal, 415, "unsupported_encoding", NULL,
                   "the request body has a content-encoding: send it uncompressed");

@@ -1,6 +1,4 @@
-/*
- * What a request's head decides alone: which endpoint it asks for, and whether its body will be read.
- */
+/* Decides from a request's head alone which endpoint it asks for and whether its body is read. */
 #ifndef SR_ROUTER_REQUEST_ADMIT_H
 #define SR_ROUTER_REQUEST_ADMIT_H
 
@@ -15,8 +13,8 @@ enum sr_admission {
     SR_ADMIT_REFUSED, /* `refusal` is filled */
 };
 
-/* `max_body`: bytes of a body that is read. `dialect` is left alone where the endpoint names none; `rest`
- * borrows from the head. */
+/* `max_body`: limit in bytes of a body that is read. `dialect` is unchanged when the endpoint names none;
+ * `rest` borrows from the head. */
 enum sr_admission sr_admit(const struct sr_head *head, uint64_t max_body,
                            const struct sr_dialect_ops **dialect, struct sr_bytes *rest,
                            struct sr_refusal *refusal);

@@ -1,12 +1,12 @@
-/* Reads a body chunk by chunk: limits, the scanner, the model, and the shape of the whole. */
+/* Reads a body chunk by chunk: checks limits, scans, finds the model and checks the complete body. */
 #include "router/request/body.h"
 
 #include "base/clock.h"
 
-/* First reservation of a body whose length the client told. */
+/* First reservation for a body with a content-length. */
 #define RESERVE_MAX ((size_t)1 << 20)
 
-/* Bytes of a client's name for a model that an error repeats. */
+/* Bytes of a client's model name that an error shows. */
 #define NAME_MAX_SHOWN 128
 
 void sr_body_init(struct sr_body *body, size_t max)
@@ -63,7 +63,7 @@ static bool refuse_complaint(struct sr_refusal *refusal, const struct sr_complai
 
 /* ---- the model ---- */
 
-/* The client named something: automatic, one of our models, or neither. */
+/* Takes the client's model name: automatic, a configured model, or neither. */
 static bool take_model(struct sr_body *body, const struct sr_span *span, struct sr_refusal *refusal)
 {
     const struct sr_config *config = body->router->config;
@@ -96,7 +96,7 @@ static bool take_model(struct sr_body *body, const struct sr_span *span, struct 
     return body->model >= 0;
 }
 
-/* Looks at the spans that came since the last call. */
+/* Searches the spans added since the last call. */
 static bool find_model(struct sr_body *body, struct sr_refusal *refusal)
 {
     size_t count;
@@ -144,14 +144,14 @@ static bool scan_chunk(struct sr_body *body, const void *p, size_t n, bool last,
     return refuse_json(refusal, &err);
 }
 
-/* What has been kept, and its spans. */
+/* Points the document to the kept bytes and their spans. */
 static void see(struct sr_body *body)
 {
     body->doc.body = sr_buf_view(&body->bytes);
     body->doc.spans = sr_scan_spans(body->scan, &body->doc.n_spans);
 }
 
-/* The last byte of a body that was kept. */
+/* Handles the end of a body that was kept. */
 static bool complete(struct sr_body *body, struct sr_refusal *refusal)
 {
     struct sr_request *doc = &body->doc;
@@ -174,7 +174,7 @@ static bool complete(struct sr_body *body, struct sr_refusal *refusal)
     return sr_request_check_shape(doc, &complaint) || refuse_complaint(refusal, &complaint);
 }
 
-/* The last byte of a body that passed: nothing of it is there but its spans. */
+/* Handles the end of a body that passed through: only its spans are kept. */
 static bool complete_passed(struct sr_body *body, struct sr_refusal *refusal)
 {
     struct sr_complaint complaint;

@@ -1,9 +1,9 @@
-/* Endpoints of the dialects, the lists of models, and what else lies below /v1. */
+/* Finds the endpoints of the dialects, the lists of models, and other paths below /v1. */
 #include "router/request/endpoint.h"
 
 #include "dialect/registry.h"
 
-/* A path that an upstream might resolve to something outside of /v1. */
+/* True for a path that an upstream might resolve to one outside of /v1. */
 static bool path_climbs(struct sr_bytes path)
 {
     return sr_bytes_contains(path, SR_LIT("..")) || sr_bytes_contains(path, SR_LIT("%2e")) ||

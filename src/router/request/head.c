@@ -1,9 +1,9 @@
-/* Reads a request's head: the few headers that matter here, and the names that are stripped from it. */
+/* Reads the headers that the router uses from a request's head, and the names of those to strip. */
 #include "router/request/head.h"
 
 #include "router/identity/identity.h"
 
-/* The longest x-request-id that is taken over. */
+/* Longest x-request-id that is accepted. */
 #define REQUEST_ID_MAX 128
 
 static bool id_is_usable(struct sr_bytes id)

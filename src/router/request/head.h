@@ -1,5 +1,5 @@
 /*
- * What the router keeps of a request's head, and which of its headers may not travel on. router/identity
+ * What the router keeps of a request's head, and which of its headers are not forwarded. router/identity
  * decides identity and trusted sources.
  */
 #ifndef SR_ROUTER_REQUEST_HEAD_H
@@ -15,19 +15,19 @@ struct sr_head {
     struct sr_bytes peer;
     struct sr_bytes request_id; /* empty: the client sent none that can be used */
     struct sr_bytes content_type;
-    uint64_t content_length; /* 0 when not told */
+    uint64_t content_length; /* 0 when not given */
     uint64_t passing_max;    /* as in struct sr_request_head */
     bool has_body;
-    bool answer_unseen;     /* no stage removes from the answer what only the router asked for */
-    bool wants_sse;         /* `accept` names text/event-stream */
-    bool debug;             /* x-vsr-debug: true, or the configuration says so */
-    bool skip;              /* x-vsr-skip-processing: true, and the configuration honours it */
+    bool answer_unseen;     /* no stage can remove from the answer what only the router asked for */
+    bool wants_sse;         /* `accept` contains text/event-stream */
+    bool debug;             /* x-vsr-debug: true, or set in the configuration */
+    bool skip;              /* x-vsr-skip-processing: true, and the configuration allows it */
     bool encoded;           /* a content-encoding other than identity */
     struct sr_bytes *strip; /* header names that are not forwarded */
     size_t n_strip;
 };
 
-/* Copies what is needed into `arena`. SR_ENOMEM. */
+/* Fills `out`; copies what it needs into `arena`. SR_ENOMEM. */
 int sr_head_read(struct sr_head *out, const struct sr_request_head *head, const struct sr_config *config,
                  struct sr_arena *arena) SR_WARN_UNUSED;
 

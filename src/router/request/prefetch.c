@@ -1,14 +1,14 @@
-/* Follows the spans of an unfinished body and feeds what has arrived of texts: of the newest user turn to the
- * compressor, of every message to the neural classifiers. */
+/* Follows the spans of an incomplete body and passes on the texts that have arrived: the newest user turn
+ * to the compressor, every message to the neural classifiers. */
 #include "router/request/prefetch.h"
 
 #include "router/request/turns.h"
 #include "router/request/walk.h"
 
-#define BLOCK       ((size_t)8 << 10) /* bytes that are decoded at a time */
-#define SCRATCH_MAX ((size_t)1 << 20) /* bytes: a turn, decoded */
+#define BLOCK       ((size_t)8 << 10) /* bytes decoded at a time */
+#define SCRATCH_MAX ((size_t)1 << 20) /* bytes of a decoded turn */
 
-/* Who reads strings. */
+/* The consumer of strings: compressor or neural classifiers. */
 struct reader {
     void (*begin)(struct sr_prefetch *prefetch); /* a string begins */
     void (*feed)(struct sr_prefetch *prefetch, struct sr_bytes text);
@@ -49,13 +49,13 @@ static void begin_turn(struct sr_prefetch *prefetch, uint32_t container)
     prefetch->begun = prefetch->between = false;
 }
 
-/* The end of a span as far as it is there. */
+/* The end of a span, or of what has arrived of it. */
 static size_t end_of(const struct sr_request *doc, size_t span)
 {
     return doc->spans[span].flags & SR_SPAN_OPEN ? doc->body.n : doc->spans[span].end;
 }
 
-/* Looks at the spans that came since the last call. */
+/* Looks at the spans added since the last call. */
 static void follow(struct sr_prefetch *prefetch, const struct sr_request *doc)
 {
     for (; prefetch->next_span < doc->n_spans; prefetch->next_span++) {
@@ -104,8 +104,8 @@ static void brief_feed(struct sr_prefetch *prefetch, struct sr_bytes text)
 
 static const struct reader brief_reader = {brief_string, brief_feed};
 
-/* Decodes and feeds raw[0..n), the inside of a string or a part of it; returns how much of it is done with.
- */
+/* Decodes raw[0..n), the inside of a string or a part of it, and passes it to the reader; returns the
+ * bytes consumed. */
 static size_t feed_raw(struct sr_prefetch *prefetch, const struct reader *reader, struct sr_bytes raw,
                        bool last)
 {
@@ -127,8 +127,8 @@ static size_t feed_raw(struct sr_prefetch *prefetch, const struct reader *reader
     return done;
 }
 
-/* The string of this span from byte *at on (0: it was not begun), at most `*left` bytes of it. True when all
- * of it is done with. */
+/* Reads the string of this span from byte *at on (0: not begun), at most `*left` bytes. True when all of
+ * it was read. */
 static bool read_string(struct sr_prefetch *prefetch, const struct reader *reader,
                         const struct sr_request *doc, const struct sr_span *span, size_t *at, size_t *left)
 {
@@ -200,7 +200,7 @@ static void begin_message(struct sr_prefetch *prefetch, size_t first, enum sr_si
     sr_signal_prefetch_begin(prefetch->ask.asked, role);
 }
 
-/* What has arrived of the message that is arriving. */
+/* Prefetches what has arrived of the current message. */
 static void ask_arrived(struct sr_prefetch *prefetch, const struct sr_request *doc, size_t *left)
 {
     for (; *left && prefetch->ask.text_span < doc->n_spans; prefetch->ask.text_span++) {
@@ -227,7 +227,7 @@ static void ask_whole(struct sr_prefetch *prefetch, const struct sr_request *doc
     sr_arena_dispose(&scratch);
 }
 
-/* The message that arrives, or the next one; false when there is none yet. */
+/* Finds the current message or the next one; false when there is none yet. */
 static bool find_message(struct sr_prefetch *prefetch, const struct sr_request *doc)
 {
     while (prefetch->ask.message == SR_SPAN_NONE && prefetch->ask.next_span < doc->n_spans) {
@@ -273,7 +273,7 @@ void sr_prefetch_ask(struct sr_prefetch *prefetch, struct sr_signals *signals, u
         ask_chat(prefetch, doc);
         return;
     }
-    if (first) /* all texts are one turn, which is complete with the body */
+    if (first) /* all texts are one turn, which ends with the body */
         begin_message(prefetch, 0, SR_ROLE_USER);
     ask_arrived(prefetch, doc, &left);
 }

@@ -1,4 +1,4 @@
-/* Reads requests off their spans. Spans are in order of their start, so a container's content follows it. */
+/* Reads requests from their spans. Spans are in order of their start, so a container's content follows it. */
 #include "router/request/request.h"
 
 #include "router/request/walk.h"
@@ -225,7 +225,7 @@ static uint64_t total_texts(const struct sr_request *doc, uint32_t container)
     return total;
 }
 
-/* The last user message; when it says nothing, all that no user and no tool said. */
+/* Joins the last user message; when it has no text, all texts of other roles but `tool`. */
 static void join_chat(struct joined *out, const struct sr_request *doc)
 {
     uint32_t messages = doc->at.messages, last_user = SR_SPAN_NONE;

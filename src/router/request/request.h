@@ -1,8 +1,8 @@
 /*
- * What a request's body says, read off the scanner's spans: which members are there, whether they have the
- * right shape, and the text that signals look at.
+ * Reads a request's body from the scanner's spans: which members it has, whether they have the right
+ * shape, and the text that signals read.
  *
- * Pure functions over spans and bytes; nothing here decides or edits.
+ * Pure functions over spans and bytes; they decide and edit nothing.
  */
 #ifndef SR_ROUTER_REQUEST_REQUEST_H
 #define SR_ROUTER_REQUEST_REQUEST_H
@@ -17,10 +17,10 @@ struct sr_members {
         kwargs, max_tokens, max_completion_tokens, n;
 };
 
-/* A body as far as it has been read. */
+/* A body, or the part of it that has been read. */
 struct sr_request {
     const struct sr_dialect_ops *dialect;
-    struct sr_bytes body; /* its bytes; empty where only the spans are wanted */
+    struct sr_bytes body; /* its bytes; empty when only the spans are needed */
     const struct sr_span *spans;
     size_t n_spans;
     struct sr_members at;
@@ -36,34 +36,34 @@ bool sr_request_is_top(const struct sr_span *span);
 struct sr_bytes sr_request_key(const struct sr_request *doc, const struct sr_span *span,
                                struct sr_arena *arena);
 
-/* The literal true. */
+/* True when the value is the literal `true`. */
 bool sr_request_is_true(const struct sr_request *doc, uint32_t span);
 
-/* What is wrong with a request. */
+/* An error of a request. */
 struct sr_complaint {
-    const char *param; /* the member at fault */
+    const char *param; /* the invalid member */
     const char *code;
     char message[200];
 };
 
-/* Checks what needs no bytes: the types of `stream` and `messages`, and that a chat has messages. True when
- * all is well, else `complaint` is filled. */
+/* Checks that need no bytes: the types of `stream` and `messages`, and that a chat has messages. True when
+ * valid, else `complaint` is filled. */
 bool sr_request_check_shape(const struct sr_request *doc, struct sr_complaint *complaint);
 
-/* Checks that what decides is there once: of two `messages` (or roles, contents, prompts, `stream`) one
- * parser takes the first and another the last, and the upstream's may be of another kind. */
+/* Checks that members which affect routing occur once: of two `messages` (or roles, contents, prompts,
+ * `stream`) some parsers take the first and others the last, and the upstream's may differ. */
 bool sr_request_check_once(const struct sr_request *doc, struct sr_complaint *complaint);
 
 /* Checks `metadata`: an object of at most 32 strings, keys of 1 to 128 bytes, values of at most 1024. */
 bool sr_request_check_metadata(const struct sr_request *doc, struct sr_arena *arena,
                                struct sr_complaint *complaint);
 
-/* The text that signals read: the last user message, its text parts joined by a space; without one, all texts
- * of other roles but `tool`. For completions the prompt. `total` receives the bytes of all texts of the
- * request. `p` is NULL when the arena is full. Borrows from the body or the arena. */
+/* The text that signals read: the last user message, its text parts joined by a space; without one, all
+ * texts of other roles but `tool`. For completions the prompt. `total` receives the bytes of all texts of
+ * the request. `p` is NULL when out of memory. Borrows from the body or the arena. */
 struct sr_bytes sr_request_text(const struct sr_request *doc, struct sr_arena *arena, uint64_t *total);
 
-/* The word for a kind of value: "number", "array", ... */
+/* The name of a kind of value: "number", "array", ... */
 const char *sr_request_kind_name(int kind);
 
 #endif

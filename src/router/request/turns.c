@@ -1,4 +1,4 @@
-/* One walk over the messages' spans counts, the next one fills. */
+/* A first walk over the messages' spans counts, a second one fills. */
 #include "router/request/turns.h"
 
 #include "router/request/walk.h"
@@ -42,7 +42,7 @@ static struct sr_bytes join(struct walk *walk, size_t first)
     return sr_bytes_of(joined, at);
 }
 
-/* A turn out of the texts of the spans from `from` on that begin before byte `end`. */
+/* Makes a turn from the texts of the spans from `from` on that begin before byte `end`. */
 static void add_turn(struct walk *walk, size_t from, size_t end, enum sr_signal_role role)
 {
     const struct sr_request *doc = walk->doc;
@@ -76,7 +76,7 @@ static void walk_all(struct walk *walk)
     }
 }
 
-/* The current turn: the last user turn; without one that has text, all texts that are no tool results. */
+/* Marks the current turn: the last user turn; if none has text, all texts that are no tool results. */
 static void mark_current(struct sr_turns *turns)
 {
     size_t last = turns->n;
@@ -120,7 +120,7 @@ int sr_turns_one(const struct sr_request *doc, uint32_t message, struct sr_arena
     return walk.failed ? SR_ENOMEM : SR_OK;
 }
 
-/* Bytes of the escape sequence at `p` (a backslash), and of what it stands for; see sr_json_unescape. */
+/* Bytes of the escape sequence at `p` (a backslash), and of its decoded character; see sr_json_unescape. */
 static size_t escape_size(const char *p, const char *end, size_t *decoded)
 {
     *decoded = 1;

@@ -1,8 +1,8 @@
 /*
- * The turns of a request, for guards: every message's and tool result's texts, decoded once, with the way
- * back from a place in a text to the bytes of the body.
+ * The turns of a request, for guards: every message's and tool result's texts, decoded once, and the
+ * mapping from an offset in a text to the bytes of the body.
  *
- * Pure functions over spans and bytes. What is no text (images, token lists) is no turn.
+ * Pure functions over spans and bytes. Images and token lists are no turns.
  */
 #ifndef SR_ROUTER_REQUEST_TURNS_H
 #define SR_ROUTER_REQUEST_TURNS_H
@@ -10,7 +10,7 @@
 #include "router/request/request.h"
 #include "signal/signal.h"
 
-/* One string of the body inside of a turn's text. */
+/* One string of the body inside a turn's text. */
 struct sr_turn_piece {
     uint32_t turn;
     uint32_t span;
@@ -20,20 +20,20 @@ struct sr_turn_piece {
 struct sr_turns {
     struct sr_signal_turn *items; /* texts borrow from the body or the arena */
     size_t n;
-    struct sr_turn_piece *pieces; /* by turn and place */
+    struct sr_turn_piece *pieces; /* ordered by turn and offset */
     size_t n_pieces;
 };
 
-/* SR_ENOMEM. Of other dialects than chat all texts together are one turn. */
+/* Reads the turns of a request. In dialects without messages all texts together are one turn. SR_ENOMEM. */
 int sr_turns_read(const struct sr_request *doc, struct sr_arena *arena, struct sr_turns *out) SR_WARN_UNUSED;
 
 /* The role and the text of the message whose span is `message`, as sr_turns_read gives them, whatever else
- * has arrived; the span is not open. SR_ENOMEM. */
+ * has arrived; the span must be closed. SR_ENOMEM. */
 int sr_turns_one(const struct sr_request *doc, uint32_t message, struct sr_arena *arena,
                  struct sr_signal_turn *out) SR_WARN_UNUSED;
 
-/* The bytes of the body that hold [start, end) of a piece's decoded text, both inside of the piece. An escape
- * sequence that is cut is taken whole. */
+/* The bytes of the body that hold [start, end) of a piece's decoded text, both inside the piece. An escape
+ * sequence that the range cuts is included whole. */
 void sr_turns_span(const struct sr_request *doc, const struct sr_turn_piece *piece, size_t start, size_t end,
                    size_t *from, size_t *to);
 

@@ -1,7 +1,7 @@
-/* Spans are in order of their start, so what lies in a container follows it. */
+/* Spans are in order of their start, so the content of a container follows it. */
 #include "router/request/walk.h"
 
-#define ROLE_MAX 64 /* bytes of JSON: no role is longer, however it is escaped */
+#define ROLE_MAX 64 /* bytes of JSON: longest role, with any escapes */
 
 bool sr_walk_is_text(const struct sr_span *span, enum sr_texts which)
 {
@@ -62,7 +62,7 @@ enum sr_signal_role sr_walk_role_of(const struct sr_request *doc, const struct s
     return SR_ROLE_OTHER;
 }
 
-/* The last member of a message that is this; SR_SPAN_NONE. */
+/* The last member of a message with this id; SR_SPAN_NONE without one. */
 static uint32_t member(const struct sr_request *doc, size_t message, enum sr_at at)
 {
     const struct sr_span *whole = &doc->spans[message];

@@ -1,4 +1,4 @@
-/* What guards find out and decide. The reply of a block is in guard_block.c. */
+/* Evaluates guards. The reply of a block is in guard_block.c. */
 #include "router/route/guard.h"
 
 void sr_guard_init(struct sr_guard *guard)
@@ -55,7 +55,7 @@ static void note_attack(struct sr_guard *guard, const struct sr_signal_result *r
         guard->kind = result->labels[result->findings[0].type];
 }
 
-/* Marks what the leaves of the tree found that matched. */
+/* Records the findings of the leaves of the tree that matched. */
 static void note_leaves(struct sr_guard *guard, const struct sr_config_rule *rule, bool *rules)
 {
     for (size_t i = 0; rule->op != SR_RULE_LEAF && i < rule->n_children; i++)
@@ -137,7 +137,7 @@ bool sr_guard_wants_pii(const struct sr_guard *guard, const struct sr_decision *
     return sr_guard_action(guard) == SR_GUARD_REDACT || (may_see && model >= 0 && ~may_see[model]);
 }
 
-/* Types that would reach a model: sure enough, and not taken out. */
+/* Types that would reach a model: above the threshold, and not redacted. */
 static uint32_t sent_types(const struct sr_guard *guard)
 {
     const struct sr_signal_result *result = guard->in.results[SR_SIGNAL_PII];
@@ -152,7 +152,7 @@ static uint32_t sent_types(const struct sr_guard *guard)
     return types;
 }
 
-/* To the best candidate that may see these types; without one the request is denied. */
+/* Moves the request to the best candidate that may see these types; without one the request is denied. */
 static int move(struct sr_guard *guard, const struct sr_plan *plan, const struct sr_decision *decision,
                 uint32_t types, struct sr_choice *choice)
 {
@@ -181,7 +181,7 @@ int sr_guard_apply_policy(struct sr_guard *guard, const struct sr_plan *plan,
         guard->types = counted_types(guard);
     if (!may_see || model < 0 || !~may_see[model] || sr_guard_action(guard) == SR_GUARD_BLOCK)
         return SR_OK;
-    /* What could not be read may hold anything: such a model does not get it. */
+    /* An unread text may hold any type, so the model must not get it. */
     uint32_t types = !result || result->status ? ~UINT32_C(0) : sent_types(guard);
     uint32_t denied = types & ~may_see[model];
     if (!denied)

@@ -1,4 +1,4 @@
-/* The texts of a block. */
+/* Writes the texts of a block. */
 #include "router/route/guard_block.h"
 
 #include "router/record.h"

@@ -1,6 +1,4 @@
-/*
- * The message to the client of a blocked request. Names types, and holds none of the text.
- */
+/* The message to the client of a blocked request. It names types and contains none of the request's text. */
 #ifndef SR_ROUTER_ROUTE_GUARD_BLOCK_H
 #define SR_ROUTER_ROUTE_GUARD_BLOCK_H
 
@@ -15,7 +13,7 @@ struct sr_guard_block {
     const char *reason; /* label of llm_request_errors_total */
 };
 
-/* SR_ENOMEM: all but the message is filled. */
+/* Fills the reply. SR_ENOMEM: all but the message is filled. */
 int sr_guard_block(const struct sr_guard *guard, struct sr_guard_block *out) SR_WARN_UNUSED;
 
 #endif

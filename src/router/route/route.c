@@ -1,16 +1,16 @@
 /*
- * Runs signals and asks the plans. While a signal is in progress elsewhere, those are begun that will be
- * needed if it finds nothing, as most do: encoders and neural classifiers then read in the same batch. They
- * count when they are asked for.
+ * Runs signals and evaluates the plans. While a signal is in progress on another thread, the signals that
+ * are needed if it finds nothing (the usual case) are begun, so that encoders and neural classifiers share
+ * a batch. Their results are used only when a plan asks for them.
  *
- * Short texts are worked on here and now; long ones on the workers where there is an env. What an encoder
- * says comes late in either case.
+ * Short texts are classified at once on this thread, long ones on worker threads if there is an env.
+ * Results of an encoder always arrive later.
  */
 #include "router/route/route.h"
 
 #include "base/clock.h"
 
-/* Texts up to this size are quicker to read than to hand over. */
+/* Texts up to this size in bytes are faster to classify here than on another thread. */
 #define INLINE_BYTES ((size_t)32 << 10)
 
 static int advance(struct sr_routing *r);
@@ -41,7 +41,7 @@ uint32_t sr_routing_types_to_prefetch(const struct sr_router *router, bool autom
                                                          : 0;
 }
 
-/* Owner's thread, through the mailbox: a signal has its result. */
+/* Runs on the owner's thread, through the mailbox: a signal has its result. */
 static void signal_done(void *ctx, enum sr_signal_type type)
 {
     struct sr_routing *r = ctx;
@@ -93,8 +93,8 @@ static int decide_policy(struct sr_routing *r, uint32_t *needed)
     return sr_guard_apply_policy(&r->guard, r->plan, &r->decision, &r->choice);
 }
 
-/* Goes through the phases as far as the results allow. SR_OK: all is decided; SR_AGAIN: one of the types in
- * `*needed` comes first. */
+/* Runs the phases as far as the results allow. SR_OK: all is decided; SR_AGAIN: it needs the result of one
+ * of the types in `*needed`. */
 static int decide(struct sr_routing *r, uint32_t *needed)
 {
     int rc = SR_OK;
@@ -112,7 +112,7 @@ static int decide(struct sr_routing *r, uint32_t *needed)
     return rc;
 }
 
-/* All is decided: cancels what was begun and is not needed. */
+/* All is decided: cancels signals that were begun and are not needed. */
 static void finish(struct sr_routing *r)
 {
     const struct sr_signal_result *pii = r->results[SR_SIGNAL_PII];
@@ -122,9 +122,7 @@ static void finish(struct sr_routing *r)
         r->decision.errors |= UINT32_C(1) << SR_SIGNAL_PII;
 }
 
-/* Begins one type, or looks what has become of it: SR_OK when its result is there, SR_AGAIN, or another
- * error.
- */
+/* Begins one type or checks its run: SR_OK when its result is ready, SR_AGAIN, or another error. */
 static int begin_type(struct sr_routing *r, enum sr_signal_type type)
 {
     bool first = !(r->begun >> type & 1);
@@ -134,7 +132,7 @@ static int begin_type(struct sr_routing *r, enum sr_signal_type type)
     return sr_signal_run_start(r->run, type, signal_done, r);
 }
 
-/* The same for a type that is needed, with its result in place. */
+/* The same for a type that is needed, and stores its result. */
 static int start_type(struct sr_routing *r, enum sr_signal_type type)
 {
     r->wanted |= UINT32_C(1) << type;
@@ -144,7 +142,7 @@ static int start_type(struct sr_routing *r, enum sr_signal_type type)
     return rc == SR_AGAIN || r->results[type] ? rc : SR_ENOMEM;
 }
 
-/* Types that are needed next if all that is in progress has no findings; 0: none, or it is out of memory. */
+/* Types that are needed next if no signal in progress has findings; 0: none, or out of memory. */
 static uint32_t needed_next(struct sr_routing *r)
 {
     const struct sr_plan *plans[] = {r->phase == SR_PHASE_GUARD ? guards_of(r) : NULL,
@@ -179,8 +177,8 @@ static uint32_t needed_next(struct sr_routing *r)
     return policy ? UINT32_C(1) << SR_SIGNAL_PII : 0;
 }
 
-/* Something is in progress: begins what comes next. What was not begun when the deadline has passed is not
- * known. */
+/* While a signal is in progress, begins the signals that come next. Signals that were not begun before the
+ * deadline have no result. */
 static void begin_next(struct sr_routing *r)
 {
     uint32_t needed;
@@ -213,7 +211,7 @@ static int advance(struct sr_routing *r)
     }
 }
 
-/* Readies the way to other threads when the text is long enough for it, or an answer may come late. */
+/* Prepares the mailbox when the text is long enough for worker threads, or a result may arrive later. */
 static int ready_env(struct sr_routing *r, struct sr_signal_env *env)
 {
     *env = (struct sr_signal_env){.inline_bytes = INLINE_BYTES};
@@ -270,7 +268,7 @@ void sr_routing_deadline(struct sr_routing *r)
     for (int type = 0; type < SR_SIGNAL_TYPES; type++)
         if (r->wanted >> type & 1)
             r->results[type] = sr_signal_run_result(r->run, (enum sr_signal_type)type);
-    /* What was not started counts as cancelled too: nothing may be started any more. */
+    /* Types that were not started count as cancelled too: none may start any more. */
     static const struct sr_signal_result none = {.status = SR_ETIMEOUT, .tier = "", .top = -1};
     uint32_t needed;
     while (decide(r, &needed) == SR_AGAIN && needed) {

@@ -1,9 +1,9 @@
 /*
  * From the texts of a request to a decision: guards, then the route, then the model's policy.
  *
- * Starts signals one after the other, cheapest first, and only those that are still needed. What it works on
- * is given at its start; late results come back to it, and its starter is told once, when all is
- * decided. Everything happens on the thread that started it.
+ * Starts signals one after the other, cheapest first, and only those that are still needed. Its inputs are
+ * given at the start; results of other threads return to it, and `done` is called once, when all is
+ * decided. It runs on the thread that started it.
  */
 #ifndef SR_ROUTER_ROUTE_ROUTE_H
 #define SR_ROUTER_ROUTE_ROUTE_H
@@ -21,17 +21,17 @@ enum sr_route_phase {
 };
 
 struct sr_routing_inputs {
-    sr_runtime *runtime; /* whose workers read long texts */
+    sr_runtime *runtime; /* its worker threads classify long texts */
     const struct sr_router *router;
-    const struct sr_exchange_env *env; /* where late results are posted; `post` NULL: nothing comes late */
-    struct sr_mailbox **mailbox;       /* made when it is needed; the caller's */
+    const struct sr_exchange_env *env; /* late results are posted here; `post` NULL: no result is late */
+    struct sr_mailbox **mailbox;       /* the caller's; created when needed */
     const struct sr_request *doc;      /* a complete body */
     bool automatic;                    /* the client asked for an automatic model */
-    int model;                         /* that it named; -1 */
-    struct sr_bytes tenant;            /* whose results are remembered apart; may be empty */
+    int model;                         /* the model that it named; -1 */
+    struct sr_bytes tenant;            /* results are memoised per tenant; may be empty */
     struct sr_arena *arena;
-    /* After sr_routing_start returned SR_AGAIN: once, unless it is stopped or disposed of before. `rc` as
-     * that of sr_routing_start, but never SR_AGAIN. */
+    /* Called once after sr_routing_start returned SR_AGAIN, unless the routing is stopped or disposed of
+     * before. `rc` is as of sr_routing_start, but never SR_AGAIN. */
     void (*done)(void *ctx, int rc);
     void *ctx;
 };
@@ -40,38 +40,38 @@ struct sr_routing {
     struct sr_routing_inputs in;
     struct sr_signal_input *input; /* NULL: not started */
     struct sr_signal_run *run;
-    const struct sr_signal_result *results[SR_SIGNAL_TYPES]; /* of types that were asked for */
-    uint64_t started_ns[SR_SIGNAL_TYPES];                    /* moments; 0 = never */
-    uint32_t begun, wanted; /* types that were started, and those of them that were asked for: bits */
+    const struct sr_signal_result *results[SR_SIGNAL_TYPES]; /* of types that were evaluated */
+    uint64_t started_ns[SR_SIGNAL_TYPES];                    /* times; 0 = never */
+    uint32_t begun, wanted; /* types that were started, and those of them that a plan needs: bits */
     uint64_t deadline_ns;   /* 0 = none */
     enum sr_route_phase phase;
-    const struct sr_plan *plan; /* that `decision` is of */
+    const struct sr_plan *plan; /* the plan of `decision` */
     struct sr_guard guard;
     struct sr_decision decision;
     struct sr_choice choice;
-    uint64_t signals_ns, decide_ns; /* time it took */
+    uint64_t signals_ns, decide_ns; /* durations */
 };
 
-/* Nothing is decided; allocates nothing. */
+/* Initialises a routing without a decision; allocates nothing. */
 void sr_routing_init(struct sr_routing *routing);
 
-/* Without signals and rules: the default model. */
+/* Decides for the default model without signals and rules. */
 void sr_routing_skip(struct sr_routing *routing, const struct sr_config *config);
 
-/* Types of signals that a request will need, as far as is known before its body is complete (bits): before
- * the model is named (-1, not automatic) those that it needs whatever it names. */
+/* Signal types (bits) that a request is known to need before its body is complete: before the model is
+ * known (-1, not automatic), those that it needs with any model. */
 uint32_t sr_routing_types_to_prefetch(const struct sr_router *router, bool automatic, int model);
 
-/* Begins. `prefetched` is what was read of the text while it arrived; taken over, NULL is allowed. What the
- * inputs point to must outlive the routing. SR_OK: decided. SR_AGAIN: signals are in progress. SR_ENOMEM:
- * nothing is decided. */
+/* Begins. Takes `prefetched`, the compressed text that was read while it arrived; NULL is allowed. What
+ * the inputs point to must outlive the routing. SR_OK: decided. SR_AGAIN: signals are in progress.
+ * SR_ENOMEM: nothing is decided. */
 int sr_routing_start(struct sr_routing *routing, const struct sr_routing_inputs *in,
                      struct sr_signal_brief *prefetched) SR_WARN_UNUSED;
 
-/* After SR_AGAIN: the deadline has passed. Decides with what is known. */
+/* Call it after SR_AGAIN when the deadline has passed. Decides with the results so far. */
 void sr_routing_deadline(struct sr_routing *routing);
 
-/* Cancels what is in progress and drops the signals; what was decided stays. */
+/* Cancels signals in progress and frees the signals' state; the decision stays. */
 void sr_routing_dispose(struct sr_routing *routing);
 
 #endif
