@@ -182,7 +182,7 @@ static int metadata(struct parser *ps, struct sr_st_header *h)
     if (rc || take(ps, '}'))
         return rc;
     do {
-        struct sr_st_pair pair;
+        struct sr_st_pair pair = {0};
         size_t at = ps->at.i;
         rc = string(ps, &pair.key);
         if (!rc)
