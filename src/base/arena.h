@@ -1,7 +1,7 @@
 /*
  * A request's memory: bump allocation in blocks, everything freed at once.
  *
- * Single-threaded. Nothing that outlives the request or crosses to another thread may live here:
+ * Single-threaded. Memory that outlives the request or that another thread uses must not come from an arena:
  * jobs own reference-counted inputs (base/ref.h).
  */
 #ifndef SR_BASE_ARENA_H
@@ -35,7 +35,7 @@ void *sr_arena_calloc(struct sr_arena *arena, size_t count, size_t size);
 struct sr_bytes sr_arena_dup(struct sr_arena *arena, struct sr_bytes s);
 char *sr_arena_printf(struct sr_arena *arena, const char *fmt, ...) SR_PRINTF(2, 3);
 
-/* Gives back the unused tail of the latest allocation `p`, which shrinks to `size` bytes. */
+/* Returns the unused tail of the latest allocation `p`, which shrinks to `size` bytes. */
 void sr_arena_trim(struct sr_arena *arena, void *p, size_t old_size, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * A growing byte buffer that is given its maximum at birth.
+ * A growing byte buffer with a maximum that is set when it is created.
  *
  * Owns its bytes. Appending past the maximum changes nothing and returns SR_ELIMIT. The bytes are always
  * followed by a NUL that is not counted, so `data` can be read as a C string once something was appended.
@@ -30,8 +30,8 @@ int sr_buf_append(struct sr_buf *buf, const void *p, size_t n) SR_WARN_UNUSED;
 int sr_buf_append_bytes(struct sr_buf *buf, struct sr_bytes s) SR_WARN_UNUSED;
 int sr_buf_printf(struct sr_buf *buf, const char *fmt, ...) SR_PRINTF(2, 3) SR_WARN_UNUSED;
 
-/* Appends `s` as the inside of a JSON string (no quotes): escapes what JSON wants escaped, and replaces
- * bytes that are no valid UTF-8 by U+FFFD. */
+/* Appends `s` as the inside of a JSON string (no quotes): escapes what RFC 8259 requires, and replaces bytes
+ * that are not valid UTF-8 by U+FFFD. */
 int sr_buf_append_json(struct sr_buf *buf, struct sr_bytes s) SR_WARN_UNUSED;
 
 /* Drops the first `n` bytes (n <= len). */

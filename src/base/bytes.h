@@ -1,6 +1,6 @@
 /*
- * A borrowed run of bytes: pointer and length, no terminator, no ownership.
- * The common currency between layers; the function that returns one says how long it lives.
+ * A borrowed run of bytes: pointer and length, no terminator, no ownership. All layers pass text in this
+ * form; the function that returns one documents its lifetime.
  */
 #ifndef SR_BASE_BYTES_H
 #define SR_BASE_BYTES_H
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#ifndef SR_BYTES_DEFINED /* semroute/semroute.h, the installed header, stands alone and has it too */
+#ifndef SR_BYTES_DEFINED /* semroute/semroute.h includes nothing and also defines it */
 #define SR_BYTES_DEFINED
 struct sr_bytes {
     const char *p;
@@ -52,7 +52,7 @@ bool sr_bytes_contains(struct sr_bytes haystack, struct sr_bytes needle);
 /* Without leading and trailing ASCII white space. */
 struct sr_bytes sr_bytes_trim(struct sr_bytes s);
 
-/* A decimal number of at most 19 digits and nothing else; false when it is none. */
+/* Parses a decimal number of at most 19 digits and nothing else; false for anything else. */
 bool sr_bytes_to_u64(struct sr_bytes s, unsigned long long *out);
 
 /* Edit distance between two short words (each cut at 64 bytes), for "did you mean" hints. */

@@ -1,4 +1,4 @@
-/* Time. Monotonic for durations, wall clock for stamps. */
+/* Time: a monotonic clock for durations, the wall clock for timestamps. */
 #ifndef SR_BASE_CLOCK_H
 #define SR_BASE_CLOCK_H
 

@@ -73,7 +73,7 @@ const char *sr_cpu_name(void)
     return name;
 }
 
-/* A number at *p, which moves behind it; -1 when there is none below CPU_SETSIZE. */
+/* Reads the number at *p and advances *p past it; -1 when there is none below CPU_SETSIZE. */
 static long cpu_number(const char **p)
 {
     if (**p < '0' || **p > '9')

@@ -1,9 +1,9 @@
 /*
  * Result codes and the error record of the whole program.
  *
- * Every fallible function returns int: SR_OK (0) or a negative SR_E* code from the one list below.
- * SR_AGAIN ("call me again later") and SR_MORE ("give me more input") are flow control, not failures.
- * Parsers and loaders also fill a `struct sr_err`, so that a person can act on what went wrong.
+ * Every fallible function returns int: SR_OK (0) or a negative SR_E* code from the one list below. SR_AGAIN
+ * ("call me again later") and SR_MORE ("give me more input") are flow control, not failures. Parsers and
+ * loaders also fill a `struct sr_err`, so that an operator can find and fix the cause.
  */
 #ifndef SR_BASE_ERR_H
 #define SR_BASE_ERR_H

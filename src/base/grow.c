@@ -1,4 +1,4 @@
-/* Doubling, with its limits. */
+/* The growth policy: doubling within limits. */
 #include "base/grow.h"
 
 #include "base/mem.h"

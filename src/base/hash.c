@@ -1,4 +1,4 @@
-/* Seam file of libxxhash and OpenSSL's digests; nothing else in the tree includes them for hashing. */
+/* The only file that uses libxxhash and OpenSSL's digestsfor hashing. */
 #include "base/hash.h"
 
 #include <openssl/evp.h>

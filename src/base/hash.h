@@ -1,6 +1,6 @@
 /*
- * Hashes: XXH3-64 for tables and memo keys, SHA-256 for files and anything an adversary may choose.
- * Seam file of libxxhash and of OpenSSL's digests.
+ * Hashes: XXH3-64 for tables and memo keys, SHA-256 for files and for input that an attacker may choose.
+ * Wraps libxxhash and OpenSSL's digests.
  */
 #ifndef SR_BASE_HASH_H
 #define SR_BASE_HASH_H

@@ -1,4 +1,4 @@
-/* Validation is iterative over one bit a level; everything after it may trust the text. */
+/* Validation is iterative over one bit a level; all later functions rely on a valid text. */
 #include "base/json_read.h"
 
 #include "base/utf8.h"
@@ -30,7 +30,7 @@ static int hex_digit(char c)
                                   : -1;
 }
 
-/* Four hex digits at p, -1 when they are none. */
+/* Reads four hex digits at p; -1 when they are not hex digits. */
 static int32_t hex4(const char *p, size_t n)
 {
     int32_t value = 0;
@@ -43,7 +43,7 @@ static int32_t hex4(const char *p, size_t n)
     return value;
 }
 
-/* The code point of the escape whose "\u" stands at p; *used gets its length, 6 or 12. -1: bad. */
+/* The code point of the escape whose "\u" is at p; *used gets its length, 6 or 12. -1: malformed. */
 static int32_t unicode_escape(const char *p, size_t n, size_t *used)
 {
     int32_t c = n > 2 ? hex4(p + 2, n - 2) : -1;
@@ -190,7 +190,8 @@ static bool check_name(struct sr_json_cursor *r)
     return true;
 }
 
-/* After a value: closes what ends here and steps over one comma. False at a mistake; *depth 0: all closed. */
+/* After a value: closes the objects and arrays that end here and skips one comma. False at a syntax error;
+ * *depth 0: all are closed. */
 static bool check_after(struct sr_json_cursor *r, const bool *object, int *depth)
 {
     while (*depth > 0) {

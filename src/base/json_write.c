@@ -1,4 +1,4 @@
-/* Every value is written the same way: the comma, the name, the value's own bytes. */
+/* Every value is written in the same order: comma, name, value. */
 #include "base/json_write.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@ static void put(struct sr_json_writer *w, const char *p, size_t n)
         w->rc = sr_buf_append(w->out, p, n);
 }
 
-/* What stands before a value. */
+/* Writes the comma and the name that precede a value. */
 static void begin(struct sr_json_writer *w, const char *key)
 {
     if (w->comma)

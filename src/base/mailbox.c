@@ -90,7 +90,7 @@ int sr_mailbox_send(struct sr_mailbox *box, struct sr_message *message)
         *box->tail = message;
         box->tail = &message->next;
     }
-    if (!closed && box->post) { /* under the lock: after a close nothing is posted */
+    if (!closed && box->post) { /* under the lock: the mailbox posts no delivery after a close */
         sr_ref_get(&box->ref);
         box->post(box->ctx, run_posted, box);
     }

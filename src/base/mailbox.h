@@ -3,9 +3,9 @@
  *
  * A message is a function and its argument, run on the receiver's thread by sr_mailbox_run. Sending never
  * blocks on the receiver. There are two kinds of mailbox. An embedded one (init, dispose) lives in its
- * receiver and wakes it through a callback; a message that is not delivered when it is disposed of is run
- * with `closed` true so that it can free things. A counted one (new, close) posts its own delivery to the
- * receiver's loop; senders hold references, so the receiver may end at any time.
+ * receiver and wakes it through a callback; messages that are pending when the mailbox is disposed are run
+ * with `closed` true so that they can free their memory. A counted one (new, close) posts its own delivery to
+ * the receiver's loop; senders hold references, so the receiver may end at any time.
  */
 #ifndef SR_BASE_MAILBOX_H
 #define SR_BASE_MAILBOX_H
@@ -22,7 +22,8 @@ struct sr_message {
     void (*run)(struct sr_message *self, bool closed);
 };
 
-/* Calls run(arg) on the receiver's thread, soon and once. Any thread; short; does not call it in here. */
+/* Calls run(arg) on the receiver's thread, soon and once. Any thread; short; does not call run inside
+ * post. */
 typedef void sr_mailbox_post(void *ctx, void (*run)(void *arg), void *arg);
 
 struct sr_mailbox {
@@ -43,11 +44,12 @@ void sr_mailbox_dispose(struct sr_mailbox *box);
 /* A counted mailbox. The reference is the receiver's. SR_ENOMEM. */
 int sr_mailbox_new(struct sr_mailbox **out, sr_mailbox_post *post, void *ctx) SR_WARN_UNUSED;
 
-/* Receiver's thread: nothing is posted any more, `ctx` may go. Drops the receiver's reference. Messages that
- * were posted are still run, so their receivers must have been detached before. NULL is allowed. */
+/* Receiver's thread: no message is accepted any more, and `ctx` may be freed. Drops the receiver's reference.
+ * Messages that were posted are still run, so the objects that they refer to must have been detached before.
+ * NULL is allowed. */
 void sr_mailbox_close(struct sr_mailbox *box);
 
-/* Any thread. Nothing happens with an embedded one, or NULL. */
+/* Any thread. No effect on an embedded one or NULL. */
 void sr_mailbox_ref(struct sr_mailbox *box);
 void sr_mailbox_unref(struct sr_mailbox *box);
 
@@ -55,7 +57,7 @@ void sr_mailbox_unref(struct sr_mailbox *box);
  * still the caller's. */
 int sr_mailbox_send(struct sr_mailbox *box, struct sr_message *message) SR_WARN_UNUSED;
 
-/* Receiver's thread: runs everything that is queued now, in order of sending. */
+/* Receiver's thread: runs every message that is queued now, in order of sending. */
 void sr_mailbox_run(struct sr_mailbox *box);
 
 #endif

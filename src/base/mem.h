@@ -1,8 +1,8 @@
 /*
- * The one door for heap allocation outside arenas.
+ * Heap allocation outside arenas.
  *
- * Everything goes through these functions so that tests can fail the Nth allocation
- * (sr_mem_fail_at) and so that a sum of live bytes can be reported. Thread-safe.
+ * All code allocates through these functions so that tests can fail the Nth allocation (sr_mem_fail_at) and
+ * so that a sum of live bytes can be reported. Thread-safe.
  */
 #ifndef SR_BASE_MEM_H
 #define SR_BASE_MEM_H

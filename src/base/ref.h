@@ -1,8 +1,8 @@
 /*
- * Reference counts for what crosses threads: snapshots, models, cache entries, job inputs.
+ * Reference counts for objects that several threads share: snapshots, models, cache entries, job inputs.
  *
- * Embed `struct sr_ref` in the object. The last unref returns true and the caller frees the object;
- * everything written before an unref on any thread is visible to the one that frees.
+ * Embed `struct sr_ref` in the object. The last unref returns true and the caller frees the object; writes
+ * before an unref on any thread are visible to the thread that frees.
  */
 #ifndef SR_BASE_REF_H
 #define SR_BASE_REF_H

@@ -1,6 +1,6 @@
 /*
- * Who comes first is one compare-and-swap of the state. A waiter parks under one lock that all tasks share:
- * waiting is rare, so tasks carry no lock of their own.
+ * One compare-and-swap of the state decides whether complete, cancel or expire ends the task. Waiters block
+ * on one lock that all tasks share: waiting is rare, so a task has no lock of its own.
  */
 #include "base/task.h"
 
@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-/* How long a result that is just being written is waited for: its thread may have lost its CPU. */
+/* How long to wait for a result that another thread is writing: that thread may have been descheduled. */
 #define GRACE_MS 200
 
 static pthread_once_t park_once = PTHREAD_ONCE_INIT;
@@ -36,7 +36,7 @@ static void park(struct sr_task *task, unsigned ms)
     struct timespec deadline = {(time_t)(until / SR_NS_PER_S), (long)(until % SR_NS_PER_S)};
     bool in_time = true;
     pthread_once(&park_once, park_init);
-    /* The thread that ends the task sees this mark, or this thread sees the state that it has set. */
+    /* Either the thread that ends the task sees this mark, or this thread sees the final state. */
     atomic_store(&task->awaited, true);
     pthread_mutex_lock(&park_lock);
     while (in_time && !has_ended(task))
@@ -47,7 +47,7 @@ static void park(struct sr_task *task, unsigned ms)
     pthread_mutex_unlock(&park_lock);
 }
 
-/* True for the one that ends the task. */
+/* True for the call that ends the task. */
 static bool end(struct sr_task *task, enum sr_task_state state, int status)
 {
     enum sr_task_state pending = SR_TASK_PENDING;
@@ -79,7 +79,7 @@ static void stop(struct sr_task *task)
         work->stop(task);
 }
 
-/* The mailbox's thread, with the reference of the producer. */
+/* On the mailbox's thread, with the producer's reference. */
 static void arrive(struct sr_message *message, bool closed)
 {
     struct sr_task *task = (struct sr_task *)((char *)message - offsetof(struct sr_task, message));
@@ -120,7 +120,7 @@ void sr_task_unref(struct sr_task *task)
 
 void sr_task_begin(struct sr_task *task, const struct sr_task_work *work)
 {
-    /* Whichever of this thread and the one that ends the task comes second sees the other's store. */
+    /* Of this thread and the thread that ends the task, the second one sees the other's store. */
     atomic_store(&task->work, work);
     enum sr_task_state state = atomic_load(&task->state);
     if (state == SR_TASK_CANCELLED || state == SR_TASK_EXPIRED)
@@ -137,7 +137,7 @@ bool sr_task_complete(struct sr_task *task, int status)
     bool first = end(task, SR_TASK_DONE, status), sent = false;
     if (first && task->mailbox) {
         struct sr_mailbox *mailbox = task->mailbox;
-        sr_mailbox_ref(mailbox); /* the task may be gone before the sending ends */
+        sr_mailbox_ref(mailbox); /* the task may be freed before the send returns */
         sent = sr_mailbox_send(mailbox, &task->message) == SR_OK;
         sr_mailbox_unref(mailbox);
     } else if (first) {
@@ -154,13 +154,13 @@ void sr_task_cancel(struct sr_task *task)
     if (first)
         stop(task);
     else if (task->mailbox && !task->told)
-        atomic_store(&task->state, SR_TASK_CANCELLED); /* complete, and not wanted: `done` was not called */
+        atomic_store(&task->state, SR_TASK_CANCELLED); /* completed but not wanted: `done` was not called */
     if (first || task->mailbox)
         tell(task, SR_ECANCELED);
 }
 
-/* It was not completed: the partial result stands, or there is none. True: it was not completed either
- * meanwhile. */
+/* The task was not completed: it ends with its partial result or without a result. True: it was not completed
+ * in the meantime either. */
 static bool take_partial(struct sr_task *task)
 {
     if (!end(task, SR_TASK_EXPIRED, atomic_load(&task->partial) ? SR_OK : SR_ETIMEOUT))
@@ -185,7 +185,7 @@ void sr_task_expire(struct sr_task *task)
     if (asked)
         park(task, GRACE_MS);
     if (!take_partial(task))
-        park(task, 0); /* it is ending now */
+        park(task, 0); /* another thread is ending it now */
     tell(task, task->status);
 }
 

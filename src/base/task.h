@@ -1,16 +1,17 @@
 /*
- * The one asynchronous primitive: a piece of work that ends exactly once, on any thread, and tells its
+ * The asynchronous primitive: a piece of work that ends exactly once, on any thread, and notifies its
  * consumer.
  *
  *     init ---> PENDING --- sr_task_complete ---> DONE
  *                  |------- sr_task_cancel -----> CANCELLED
- *                  `------- sr_task_expire -----> DONE (the producer had something) or EXPIRED
+ *                  `------- sr_task_expire -----> DONE (with a partial result) or EXPIRED
  *
- * Embedded in a larger object, which holds the result. Two parties: the consumer asks
- * and is told by `done`; the producer works and ends with one sr_task_complete, whatever happened meanwhile.
- * Each holds a reference; the last one frees. The first of complete, cancel and expire decides how it ends,
- * the others are ignored. docs/internals/task.md has threads, ownership and examples. Owns no result, no
- * thread and no timer: the owner of the clock calls sr_task_expire when the deadline passes.
+ * Embedded in a larger object, which holds the result. It has two parties: the consumer starts the work and
+ * gets its end through `done`; the producer works and always ends with one sr_task_complete, also after a
+ * cancel or an expiry. Each holds a reference; the last unref frees the task. The first of complete, cancel
+ * and expire decides how the task ends; the others are ignored. docs/internals/task.md has threads, ownership
+ * and examples. Owns no result, no thread and no timer: the owner of the clock calls sr_task_expire when the
+ * deadline passes.
  */
 #ifndef SR_BASE_TASK_H
 #define SR_BASE_TASK_H
@@ -21,7 +22,7 @@
 
 enum sr_task_state {
     SR_TASK_PENDING,
-    SR_TASK_ENDING, /* private: for the moment in which it ends */
+    SR_TASK_ENDING, /* private: while the task is ending */
     SR_TASK_DONE,
     SR_TASK_CANCELLED,
     SR_TASK_EXPIRED,
@@ -31,35 +32,36 @@ struct sr_task;
 
 /* The producer's side; static const. */
 struct sr_task_work {
-    /* Optional. The task was cancelled or has expired: the work for it is to stop. Once at most, inside of
-     * sr_task_cancel, sr_task_expire or sr_task_begin. The producer still ends with sr_task_complete, in here
-     * or later, which then only drops its reference. */
+    /* Optional. The task was cancelled or has expired: stop its work. Called at most once, inside
+     * sr_task_cancel, sr_task_expire or sr_task_begin. The producer still ends with sr_task_complete, inside
+     * this call or later; that call then only drops its reference. */
     void (*stop)(struct sr_task *task);
-    /* Optional. The deadline has passed: completes the task now with what is known by now; may leave that to
+    /* Optional. The deadline has passed: completes the task now with the results so far; may leave that to
      * another thread which is completing it at this moment. */
     void (*expire)(struct sr_task *task);
 };
 
 struct sr_task {
-    /* The consumer's, constant: */
-    void (*done)(struct sr_task *task, int status); /* see sr_task_init; NULL without a mailbox: none */
-    void (*free)(struct sr_task *task);             /* by the last reference, on its thread */
-    struct sr_mailbox *mailbox;                     /* a reference; NULL: `done` is called where it ends */
+    /* Set by the consumer, constant: */
+    void (*done)(struct sr_task *task, int status); /* see sr_task_init; NULL: no reply mailbox */
+    void (*free)(struct sr_task *task);             /* called by the last unref, on its thread */
+    struct sr_mailbox *mailbox; /* a reference; NULL: `done` is called on the thread that ends the task */
     /* Private: */
     struct sr_ref ref;
     _Atomic(const struct sr_task_work *) work;
     _Atomic(enum sr_task_state) state;
     atomic_bool partial, stopped, awaited;
     int status;
-    bool told; /* with a mailbox: its thread alone */
+    bool told; /* with a mailbox: used by its thread only */
     struct sr_message message;
 };
 
 /* A pending task with the consumer's reference. `done` is called exactly once for every task that a producer
- * took, with SR_OK, the producer's error, SR_ECANCELED, SR_ETIMEOUT (no partial result) or SR_ECLOSED (the
- * mailbox went away). With a mailbox always on the mailbox's thread: from there, or inside of sr_task_cancel
- * and sr_task_expire, which are then that thread's to call. Without one on the thread that ends it; then it
- * is short, does not block and starts no work of the same producer. It may drop references of the task. */
+ * accepted, with SR_OK, the producer's error, SR_ECANCELED, SR_ETIMEOUT (no partial result) or SR_ECLOSED
+ * (the mailbox was closed). With a mailbox it is called on the mailbox's thread: from the mailbox, or inside
+ * sr_task_cancel and sr_task_expire, which only that thread may call then. Without a mailbox it is called on
+ * the thread that ends the task; it must then be short, must not block and must not start work of the same
+ * producer. It may drop references of the task. */
 void sr_task_init(struct sr_task *task, void (*done)(struct sr_task *task, int status),
                   void (*free)(struct sr_task *task), struct sr_mailbox *mailbox);
 
@@ -68,11 +70,12 @@ void sr_task_unref(struct sr_task *task); /* NULL is allowed */
 
 /* ---- the producer; any thread ---- */
 
-/* How to stop or expire the work from now on. Stops it in here when the task has ended already. Before the
- * task can be completed by another thread, or with a reference. */
+/* Sets how to stop or expire the work. Stops it inside this call when the task has ended already. Call it
+ * before another thread can complete the task, or with a reference. */
 void sr_task_begin(struct sr_task *task, const struct sr_task_work *work);
 
-/* A partial result is written: it stands if the deadline passes before the task is completed. Once. */
+/* A partial result is written: it becomes the result if the deadline passes before the task is completed.
+ * Call it once. */
 void sr_task_offer_partial(struct sr_task *task);
 
 /* The result is written. Drops the producer's reference. False: it had been cancelled or had expired. */
@@ -80,19 +83,19 @@ bool sr_task_complete(struct sr_task *task, int status);
 
 /* ---- the consumer, with a reference ---- */
 
-/* The result is not wanted any more. `done` is called in here with SR_ECANCELED unless it was called; without
- * a mailbox also unless another thread is calling it now. */
+/* Cancels the task: the consumer does not need the result any more. Calls `done` with SR_ECANCELED unless it
+ * was called; without a mailbox also unless another thread is calling it now. */
 void sr_task_cancel(struct sr_task *task);
 
-/* The deadline has passed: what is known by now is the result. With a mailbox `done` is called in here unless
- * it was called; a result that is just being written is waited for, at most 200 ms. Without one it is called
- * in here unless another thread calls it now. */
+/* The deadline has passed: the task ends with the results so far. With a mailbox this calls `done` unless it
+ * was called, and waits at most 200 ms for a result that another thread is writing. Without one it calls
+ * `done` unless another thread is calling it now. */
 void sr_task_expire(struct sr_task *task);
 
-/* Without a mailbox: blocks until the task has ended; its status. Not on an event loop. */
+/* Without a mailbox: blocks until the task has ended and returns its status. Not on an event loop. */
 int sr_task_wait(struct sr_task *task);
 
-/* EXPIRED with SR_OK: the partial result stands. */
+/* True when the task expired with SR_OK: the partial result is the result. */
 enum sr_task_state sr_task_state(const struct sr_task *task);
 
 #endif

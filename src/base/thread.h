@@ -1,8 +1,8 @@
 /*
  * Worker threads for work that may not run on an event loop (long scans, inference).
  *
- * A bounded queue in two priorities; a full queue refuses (the caller sheds or degrades, it never
- * waits). Jobs own what they touch; results travel back by mailbox.
+ * A bounded queue in two priorities; a full queue refuses the job, and the caller sheds or degrades instead
+ * of waiting. Jobs own the memory that they use; results return by mailbox.
  */
 #ifndef SR_BASE_THREAD_H
 #define SR_BASE_THREAD_H
@@ -24,14 +24,14 @@ enum sr_job_priority { SR_JOB_INTERACTIVE, SR_JOB_BULK };
 /* Starts `threads` threads with room for `queue_max` waiting jobs. */
 int sr_workers_new(struct sr_workers **out, int threads, size_t queue_max) SR_WARN_UNUSED;
 
-/* Runs what is queued, then joins the threads. NULL is allowed. */
+/* Runs the queued jobs, then joins the threads. NULL is allowed. */
 void sr_workers_free(struct sr_workers *workers);
 
 /* Any thread. SR_EBUSY when the queue is full, SR_ECLOSED while it is being freed. */
 int sr_workers_submit(struct sr_workers *workers, struct sr_job *job,
                       enum sr_job_priority priority) SR_WARN_UNUSED;
 
-/* Jobs waiting now, for the metrics. */
+/* Number of waiting jobs, for the metrics. */
 size_t sr_workers_queued(struct sr_workers *workers);
 
 #endif

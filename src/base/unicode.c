@@ -1,9 +1,9 @@
-/* The tables are utf8proc's; what is asked most is answered by ranges before them. */
+/* The tables are utf8proc's; ranges before them answer the common cases. */
 #include "base/unicode.h"
 
 #include <utf8proc.h>
 
-/* Number of code points, 0 when there is no answer within `cap`. */
+/* Number of code points, 0 when the result does not fit into `cap`. */
 static size_t decompose(int32_t cp, utf8proc_option_t options, int32_t *out, utf8proc_ssize_t cap)
 {
     int boundary = 0;
@@ -11,8 +11,8 @@ static size_t decompose(int32_t cp, utf8proc_option_t options, int32_t *out, utf
     return n >= 1 && n <= cap ? (size_t)n : 0;
 }
 
-/* Blocks without any case, so that the tables are not asked for most of the world's running text:
- * Hebrew to Burmese, Thai among them; CJK punctuation, kana and Han; Hangul syllables. */
+/* Blocks without any case, which need no table look-up: Hebrew to Burmese, with Thai; CJK punctuation, kana
+ * and Han; Hangul syllables. */
 static bool is_caseless(int32_t cp)
 {
     return (cp >= 0x0590 && cp < 0x10A0) || (cp >= 0x2E80 && cp < 0xA640) || (cp >= 0xAC00 && cp < 0xFB00);
@@ -33,7 +33,8 @@ size_t sr_unicode_fold(int32_t cp, int32_t out[SR_UNICODE_FOLD_POINTS])
     return 1;
 }
 
-/* Eight letters at a time: bit 7 of each byte says "A..Z", shifted down it is the 0x20 that lowers it. */
+/* Eight letters at a time: bit 7 of each byte marks "A..Z"; shifted right it becomes 0x20, which makes the
+ * letter lower case. */
 static void lower_ascii(const char *from, char *to, size_t n)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);
@@ -49,7 +50,7 @@ static void lower_ascii(const char *from, char *to, size_t n)
         to[i] = sr_ascii_lower(from[i]);
 }
 
-/* U+3000 to U+9FFF, by the lead byte: most of Chinese and Japanese, and nothing in it has case. */
+/* U+3000 to U+9FFF, by the lead byte: most Chinese and Japanese characters; none of them has case. */
 static inline bool is_cjk(struct sr_bytes s, size_t i)
 {
     const unsigned char *p = (const unsigned char *)s.p + i;

@@ -1,38 +1,37 @@
 /*
- * What Unicode says of a code point: word classes, categories, case folding, normal forms, width.
+ * Properties of a code point: word class, category, case folding, normal forms, width.
  *
- * The seam of utf8proc, for every layer. Everything is pure and thread-safe; nothing allocates. Tokenizers
- * want the answers of older versions of Unicode: model/tokenizer/chars.h corrects these.
+ * Wraps utf8proc for every layer. All functions are pure and thread-safe and do not allocate. Tokenizers need
+ * older versions of Unicode: model/tokenizer/chars.h corrects these answers.
  */
 #ifndef SR_BASE_UNICODE_H
 #define SR_BASE_UNICODE_H
 
 #include "base/utf8.h"
 
-#define SR_UNICODE_FOLD_POINTS 4  /* code points that one may fold to */
-#define SR_UNICODE_FOLD_MAX    16 /* bytes of that */
+#define SR_UNICODE_FOLD_POINTS 4  /* code points that one code point may fold to */
+#define SR_UNICODE_FOLD_MAX    16 /* the same in bytes */
 #define SR_UNICODE_POINTS_MAX  24 /* code points of one decomposition */
 
-/* How a character takes part in words. */
+/* How a character belongs to words. */
 enum sr_unicode_class {
     SR_UNICODE_OTHER,  /* space, punctuation, symbols, controls */
     SR_UNICODE_WORD,   /* letters, marks, digits and `_` of scripts that put spaces between words */
     SR_UNICODE_DENSE,  /* Han, kana, Thai, Lao, Khmer, Burmese: no spaces between words */
-    SR_UNICODE_KOREAN, /* Hangul: spaces between phrases, particles glued to the word's end */
+    SR_UNICODE_KOREAN, /* Hangul: spaces between phrases, particles joined to the end of a word */
 };
 
 /* Full Unicode case folding of one code point (U+00DF gives "ss"); returns the number written. */
 size_t sr_unicode_fold(int32_t cp, int32_t out[SR_UNICODE_FOLD_POINTS]);
 
 /* Folds as much of `s` from `*at` as fits into out[0..cap), never half a code point; advances `*at` and
- * returns the bytes written. cap >= SR_UNICODE_FOLD_MAX makes progress certain. ASCII stays in place and
- * length.
- */
+ * returns the bytes written. cap >= SR_UNICODE_FOLD_MAX guarantees progress. ASCII keeps its offset and
+ * length. */
 size_t sr_unicode_fold_into(struct sr_bytes s, size_t *at, char *out, size_t cap);
 
 enum sr_unicode_class sr_unicode_class(int32_t cp);
 
-/* General categories, as far as words and sentences ask for them; bits, 0 for everything else. */
+/* The general categories that word and sentence rules use, as bits; 0 for all others. */
 enum sr_unicode_kind {
     SR_UNICODE_LETTER = 1, /* L* */
     SR_UNICODE_MARK = 2,   /* M* */

@@ -1,8 +1,8 @@
 /*
- * UTF-8: decoding, encoding, validation. What a code point means is base/unicode.h's.
+ * UTF-8: decoding, encoding, validation. Properties of code points are in base/unicode.h.
  *
- * Everything is pure and thread-safe; nothing allocates. Invalid bytes are never an error here: each one
- * reads as U+FFFD of length 1.
+ * All functions are pure and thread-safe and do not allocate. Invalid bytes are not an error: each one
+ * decodes as U+FFFD of length 1.
  */
 #ifndef SR_BASE_UTF8_H
 #define SR_BASE_UTF8_H
@@ -83,24 +83,24 @@ static inline size_t sr_utf8_encode(int32_t cp, char out[SR_UTF8_MAX])
     return 4;
 }
 
-/* Length of the unit at p[0..n), n > 0: a valid sequence, or the longest run of bytes that Python's
- * decode(errors="replace") turns into one U+FFFD. *valid says which. */
+/* Length of the unit at p[0..n), n > 0: a valid sequence, or the longest run that Python's
+ * decode(errors="replace") turns into one U+FFFD. *valid is set accordingly. */
 size_t sr_utf8_unit(const char *p, size_t n, bool *valid);
 
-/* Is `c` a byte that continues a sequence? */
+/* True when `c` is a continuation byte. */
 static inline bool sr_utf8_is_tail(char c)
 {
     return ((unsigned char)c & 0xC0) == 0x80;
 }
 
-/* Is every byte part of valid UTF-8 (no surrogates, no overlong forms)? */
+/* True when every byte is part of valid UTF-8 (no surrogates, no overlong forms). */
 bool sr_utf8_valid(struct sr_bytes s);
 
 /* Index of the first byte >= 0x80, s.n when there is none. */
 size_t sr_utf8_ascii_prefix(struct sr_bytes s);
 
-/* Copies `s` to `out` (s.n bytes), each byte that is no valid UTF-8 replaced by '?': lengths and offsets
- * stay. */
+/* Copies `s` to `out` (s.n bytes), each byte that is not valid UTF-8 replaced by '?': lengths and offsets do
+ * not change. */
 void sr_utf8_clean(struct sr_bytes s, char *out);
 
 #endif
