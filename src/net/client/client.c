@@ -1,9 +1,9 @@
 /*
- * The HTTP/1.1 client: fetches, and the pool of connections they run on (pool.c).
+ * The fetches of the HTTP/1.1 client; pool.c has the connections that they use.
  *
  * A fetch owns its connection from start to end. Failures are noted and reported from a deferred task, so
- * that no callback comes inside a call of the caller; `busy` says that a callback of the fetch is on the
- * stack, and whatever ends it then is carried out when the stack has unwound.
+ * that no callback runs inside a call of the caller. `busy` means that a callback of the fetch is on the
+ * stack; if that callback ends the fetch, the fetch ends after the stack has unwound.
  */
 #include "net/client/client.h"
 
@@ -42,7 +42,7 @@ static bool method_has_body(struct sr_bytes method)
            sr_bytes_eq(method, SR_LIT("PATCH"));
 }
 
-/* The head, and the framing in front of the first body bytes. */
+/* Writes the head, and the framing before the first body bytes. */
 static int head_write(struct sr_buf *out, const struct sr_origin *origin,
                       const struct sr_client_request *request, size_t first_bytes)
 {
@@ -92,7 +92,7 @@ static void timer_set(struct sr_fetch *fetch, uint32_t ms)
         sr_timer_stop(&fetch->timer);
 }
 
-/* Hands to the socket what it takes. */
+/* Writes as much as the socket accepts. */
 static int request_pump(struct sr_fetch *fetch)
 {
     struct sr_conn *sock = fetch->up->sock;
@@ -142,7 +142,8 @@ static enum sr_client_stage stage_of(const struct sr_fetch *fetch)
     return !fetch->body_complete || parts_left(fetch) ? SR_CLIENT_SENDING : SR_CLIENT_WAITING;
 }
 
-/* Notes the first failure and releases the connection; reported when the stack has unwound. */
+/* Records the first failure and releases the connection; the failure is reported after the stack has
+ * unwound. */
 static void fetch_fail(struct sr_fetch *fetch, int code, const char *text)
 {
     if (fetch->ending)
@@ -160,7 +161,8 @@ static void fetch_fail(struct sr_fetch *fetch, int code, const char *text)
         sr_loop_defer(fetch->client->loop, &fetch->task);
 }
 
-/* After a callback: carries out what it, or what came with it, decided. False: the fetch is gone. */
+/* After a callback: ends the fetch if the callback, or an event inside it, requires that. False: the fetch
+ * was freed. */
 static bool fetch_goes_on(struct sr_fetch *fetch)
 {
     fetch->busy = false;
@@ -175,7 +177,7 @@ static bool fetch_goes_on(struct sr_fetch *fetch)
     return true;
 }
 
-/* The last callback. */
+/* Calls the last callback. */
 static void fetch_finish(struct sr_fetch *fetch)
 {
     fetch->busy = true;
@@ -214,9 +216,9 @@ static void fetch_complete(struct sr_fetch *fetch, bool rest)
         sr_upstream_close(&up);
 }
 
-/* ---- reading the response ---- */
+/* ---- receiving the response ---- */
 
-/* Hands on what the input holds; *at is how far. False: the fetch has ended or is ending. */
+/* Delivers the buffered input; *at is the offset reached. False: the fetch has ended or is ending. */
 static bool response_step(struct sr_fetch *fetch, const char *p, size_t n, size_t *at)
 {
     while (!fetch->paused && !fetch->cancelled && !fetch->ending) {
@@ -245,7 +247,7 @@ static bool response_step(struct sr_fetch *fetch, const char *p, size_t n, size_
     return !fetch->cancelled && !fetch->ending;
 }
 
-/* After the input is used up: what an end of the stream means. */
+/* All input is used: handles the end of the stream. */
 static void response_eof(struct sr_fetch *fetch)
 {
     if (sr_http1_eof(&fetch->parser) == SR_HTTP1_END)
@@ -254,7 +256,7 @@ static void response_eof(struct sr_fetch *fetch)
         fetch_fail(fetch, SR_ECLOSED, "the upstream closed the connection before the response was complete");
 }
 
-/* Reads on with new bytes, or with what a pause left behind. */
+/* Continues with new bytes, or with the bytes that a pause left in the buffer. */
 static void response_run(struct sr_fetch *fetch, const char *p, size_t n)
 {
     struct sr_buf *pending = &fetch->up->pending;
@@ -288,8 +290,8 @@ static void response_run(struct sr_fetch *fetch, const char *p, size_t n)
 
 /* ---- events of the connection ---- */
 
-/* The upstream takes nothing more. It may have answered before it closed, so that the reading side has the
- * last word. */
+/* The upstream accepts no more bytes. It may have answered before it closed, so the result of reading
+ * decides. */
 static void sending_failed(struct sr_fetch *fetch, int code)
 {
     if (code != SR_ECLOSED && code != SR_EIO) {
@@ -372,7 +374,7 @@ static void timer_fired(void *ctx)
                fetch->head_told ? "the response stopped coming" : "no response came in time");
 }
 
-/* What was noted inside a call of the caller. */
+/* Reports what was recorded inside a call of the caller. */
 static void task_run(void *ctx)
 {
     struct sr_fetch *fetch = ctx;
@@ -393,7 +395,7 @@ static void task_run(void *ctx)
 
 /* ---- starting ---- */
 
-/* Gives the fetch a pooled connection and sends, or begins to connect. */
+/* Gives the fetch a pooled connection and sends, or starts to connect. */
 static int fetch_attach(struct sr_fetch *fetch, const struct sr_origin *origin, bool fresh)
 {
     struct sr_client *client = fetch->client;
@@ -416,7 +418,7 @@ static int fetch_attach(struct sr_fetch *fetch, const struct sr_origin *origin, 
     return sr_upstream_connect(&fetch->up, client, origin, fetch, &up_events, fetch->timeouts.connect_ms);
 }
 
-/* The head in the scratch buffer belongs to the fetch from now on. */
+/* Moves the head from the scratch buffer into the fetch. */
 static int prefix_keep(struct sr_fetch *fetch)
 {
     int rc;
@@ -502,7 +504,7 @@ int sr_client_start(struct sr_fetch **out, struct sr_client *client, const struc
     return SR_OK;
 }
 
-/* ---- the caller's side of a running fetch ---- */
+/* ---- calls on a running fetch ---- */
 
 static int body_write(struct sr_fetch *fetch, const struct sr_bytes *slices, size_t count)
 {

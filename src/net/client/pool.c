@@ -1,13 +1,14 @@
 /*
- * The pool of idle upstream connections: by origin, bounded, least recently used first to go, reaped by one
- * timer. An idle connection keeps reading, so that the peer's close takes it out of the pool at once.
+ * The pool of idle upstream connections: grouped by origin and bounded. The least recently used connection is
+ * closed first, and one timer closes connections after their idle timeout. An idle connection keeps reading,
+ * so that it leaves the pool as soon as the peer closes it.
  */
 #include "base/mem.h"
 #include "net/client/private.h"
 
 #include <stdint.h>
 
-#define QUIET_CHECK_MS 50 /* a connection idle for longer is looked at before it is used again */
+#define QUIET_CHECK_MS 50 /* a connection that was idle for longer is checked before it is used again */
 #define PENDING_MAX    (4 * (size_t)SR_LOOP_READ_SIZE)
 
 struct sr_pool_origin {

@@ -1,8 +1,8 @@
 /*
  * gRPC calls on HTTP/2 streams: opening, framing of messages, deadlines, status.
  *
- * A message that lies whole in what a read brought is handed on where it lies; else it is assembled, and its
- * bytes count as consumed at once, for the peer needs the window to finish it.
+ * A message that one read delivered whole is passed on without a copy. Any other is assembled, and its bytes
+ * count as consumed at once because the peer needs the window to finish it.
  */
 #include "net/grpc/grpc.h"
 
@@ -14,9 +14,9 @@
 
 #define PREFIX_BYTES 5
 #define SLICES_MAX   16
-#define TEXT_MAX     1024 /* bytes of grpc-message before encoding */
-#define SURE_PART    8    /* memory for a whole message is taken when this part of it has come */
-#define TIMEOUT_MAX  (INT64_C(1) << 40) /* milliseconds; more is as good as none */
+#define TEXT_MAX     1024               /* bytes of grpc-message before encoding */
+#define SURE_PART    8                  /* the whole message is allocated once this part of it was received */
+#define TIMEOUT_MAX  (INT64_C(1) << 40) /* milliseconds; a longer timeout is treated as none */
 
 struct sr_grpc_server {
     struct sr_loop *loop;
@@ -35,20 +35,20 @@ struct sr_grpc_call {
     struct sr_http2_stream *stream;
     const struct sr_grpc_call_events *events; /* NULL: not accepted */
     void *ctx;
-    const struct sr_http2_head *head; /* within `open` */
-    size_t message_bytes;             /* of the settings when the call came */
+    const struct sr_http2_head *head; /* the `open` callback is on the stack */
+    size_t message_bytes;             /* of the settings at the start of the call */
     unsigned char prefix[PREFIX_BYTES];
     size_t prefix_n;
     size_t need;           /* length of the message whose prefix is complete */
-    struct sr_buf in;      /* the part of it that came */
-    struct sr_buf waiting; /* came while paused; the first waiting_at bytes are parsed */
+    struct sr_buf in;      /* bytes of it that were received */
+    struct sr_buf waiting; /* received while paused; the first waiting_at bytes are parsed */
     size_t waiting_at;
-    struct sr_deferred task; /* goes on after a pause */
+    struct sr_deferred task; /* continues after a pause */
     struct sr_timer timer;
     int why;
     bool paused;
-    bool peer_end; /* the peer's half-close came ... */
-    bool end_told; /* ... and was reported */
+    bool peer_end; /* the peer's half-close was received */
+    bool end_told; /* and reported */
     bool responded, finished;
 };
 
@@ -63,7 +63,7 @@ struct sr_grpc_settings sr_grpc_settings_defaults(void)
 
 /* ---- status ---- */
 
-/* Percent-encodes as gRPC over HTTP/2 wants it; what does not fit is cut. */
+/* Percent-encodes as gRPC over HTTP/2 requires; output that does not fit is cut. */
 static struct sr_bytes message_encode(const char *text, char *out, size_t size)
 {
     static const char hex[] = "0123456789ABCDEF";
@@ -86,7 +86,7 @@ static struct sr_bytes message_encode(const char *text, char *out, size_t size)
 static const struct sr_http2_header content_type = {{"content-type", 12}, {"application/grpc", 16}};
 static const struct sr_http2_header accept_encoding = {{"grpc-accept-encoding", 20}, {"identity", 8}};
 
-/* Ends the stream with a status, after what was written, or as the only thing that is sent. */
+/* Ends the stream with a status, after the data written so far, or as the only data sent. */
 static int status_send(struct sr_http2_stream *stream, bool responded, enum sr_grpc_status status,
                        const char *message)
 {
@@ -113,7 +113,8 @@ static void call_finish(struct sr_grpc_call *call, int why, enum sr_grpc_status 
     sr_timer_stop(&call->timer);
     sr_deferred_cancel(&call->task);
     if (why != SR_OK && call->responded && sr_http2_stream_queued(call->stream))
-        rc = SR_ECANCELED; /* a status behind messages that the peer does not take would not arrive */
+        rc = SR_ECANCELED; /* the peer would not receive a status that is queued after messages that it does
+                              not read */
     else
         rc = status_send(call->stream, call->responded, status, message);
     if (rc != SR_OK && rc != SR_ECLOSED)
@@ -125,7 +126,7 @@ void sr_grpc_call_finish(struct sr_grpc_call *call, enum sr_grpc_status status, 
     call_finish(call, SR_OK, status, message);
 }
 
-/* ---- messages in ---- */
+/* ---- receiving messages ---- */
 
 static void assembly_drop(struct sr_grpc_call *call)
 {
@@ -133,7 +134,7 @@ static void assembly_drop(struct sr_grpc_call *call)
     sr_buf_dispose(&call->in);
 }
 
-/* Memory grows with what came, never with what was announced. */
+/* Memory grows with the bytes received, not with the announced length. */
 static int assembly_append(struct sr_grpc_call *call, const char *p, size_t n)
 {
     struct sr_grpc_server *server = call->server;
@@ -182,7 +183,7 @@ static int prefix_read(struct sr_grpc_call *call, const char *p, size_t n, size_
     return SR_OK;
 }
 
-/* Delivers one message and gets ready for the next. */
+/* Delivers one message and prepares for the next. */
 static void message_tell(struct sr_grpc_call *call, struct sr_bytes message)
 {
     call->prefix_n = 0;
@@ -323,7 +324,7 @@ void sr_grpc_call_resume(struct sr_grpc_call *call)
         sr_loop_defer(call->server->loop, &call->task);
 }
 
-/* ---- messages out ---- */
+/* ---- sending messages ---- */
 
 int sr_grpc_call_send(struct sr_grpc_call *call, const struct sr_bytes *slices, size_t count)
 {

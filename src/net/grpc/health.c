@@ -1,6 +1,6 @@
 /*
  * grpc.health.v1.Health over net/grpc/grpc.h. A watcher gets its status when that differs from the last one
- * sent; one that does not read gets the latest status when it does.
+ * sent; a watcher that does not read gets only the latest status when it reads again.
  */
 #include "net/grpc/health.h"
 
@@ -17,8 +17,8 @@ struct watcher {
     struct watcher *next, **pprev;
     struct sr_grpc_call *call;
     bool watch;
-    bool asked; /* the request came */
-    bool known; /* the service that was asked for */
+    bool asked; /* the request was received */
+    bool known; /* the service of the request */
     bool told;
     enum sr_grpc_health_status last;
 };

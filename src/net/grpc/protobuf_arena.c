@@ -1,6 +1,6 @@
 /*
  * Decoding with protobuf-c into an arena. The library decodes nested messages by recursion without a limit of
- * its own, so a first pass over the tags looks at the depth.
+ * its own, so a first pass over the tags checks the depth.
  */
 #include "net/grpc/protobuf_arena.h"
 
@@ -33,7 +33,7 @@ static size_t varint_read(const char *p, const char *end, uint64_t *out)
     return 0;
 }
 
-/* Nested messages are entered only where `type` says that a field is one. */
+/* The check descends only where `type` says that a field is one. */
 static bool depth_is_sane(const ProtobufCMessageDescriptor *type, const char *p, const char *end,
                           unsigned depth)
 {
@@ -86,7 +86,7 @@ int sr_protobuf_unpack(ProtobufCMessage **out, const ProtobufCMessageDescriptor 
     *out = protobuf_c_message_unpack(type, &allocator, bytes.n, (const uint8_t *)bytes.p);
     if (*out)
         return SR_OK;
-    /* The library does not say why; an arena that has hardly any room left does. */
+    /* The library reports no cause; an almost full arena means out of memory. */
     return arena->max - arena->total < bytes.n ? SR_ENOMEM : SR_EPARSE;
 }
 

@@ -1,5 +1,5 @@
 /*
- * Private to http1*.c: which bytes may stand where (RFC 9110, 5.5 and 5.6).
+ * Private to net/http1: the bytes that RFC 9110 (5.5 and 5.6) allows in each part of a head.
  */
 #ifndef SR_NET_HTTP1_CHARS_H
 #define SR_NET_HTTP1_CHARS_H
@@ -19,7 +19,7 @@ static inline bool sr_http1_is_token(unsigned char c)
            (c && c < 0x80 && strchr("!#$%&'*+.^`|~", c) != NULL);
 }
 
-/* Inside a field value: VCHAR, obs-text, space and tab. */
+/* Allowed in a field value: VCHAR, obs-text, space and tab. */
 static inline bool sr_http1_is_value(unsigned char c)
 {
     return (c >= ' ' && c != 0x7f) || c == '\t';

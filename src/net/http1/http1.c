@@ -1,7 +1,7 @@
 /*
- * Reading HTTP/1 messages. A head is collected whole, checked line by line by our own strict rules, then read
- * by http-parser too: where the two differ about its meaning the message is refused. Bodies are framed here,
- * by a strict state machine; http-parser never sees them.
+ * Reading HTTP/1 messages. A head is collected whole, checked line by line by the strict rules of this file,
+ * then parsed by http-parser: if the two disagree about its meaning, the message is refused. Bodies are
+ * framed here, by a strict state machine; http-parser never sees them.
  */
 #include "net/http1/http1.h"
 
@@ -10,7 +10,7 @@
 #include <http_parser.h>
 #include <pthread.h>
 
-#define HEAD_LINE_SLACK  64 /* what a request line holds besides its target */
+#define HEAD_LINE_SLACK  64 /* bytes of a request line besides its target */
 #define CHUNK_LINE_MAX   256
 #define CHUNK_DIGITS_MAX 15
 #define INTERIM_MAX      16
@@ -35,14 +35,14 @@ enum state {
     ST_FAILED,
 };
 
-/* What http-parser found in a head. */
+/* The result of http-parser for a head. */
 struct second_opinion {
     struct sr_bytes url;
     size_t fields;
     bool complete;
 };
 
-/* Longest start line; over it the target is too long, whatever follows. */
+/* Longest start line; a longer one means that the target is too long. */
 static size_t line_max(const struct sr_http1 *parser)
 {
     size_t most = parser->limits.target_bytes + HEAD_LINE_SLACK;
@@ -65,7 +65,7 @@ struct sr_http1_limits sr_http1_limits_defaults(void)
 
 static void parser_setup(void)
 {
-    /* The limit is ours, per parser; http-parser's own is one for the process. */
+    /* This limit is per parser; http-parser's own limit is per process. */
     http_parser_set_max_header_size(1u << 30);
 }
 
@@ -188,7 +188,7 @@ static void connection_parse(struct sr_http_head *head)
     head->upgrade = upgrade && sr_http_head_find(head, SR_LIT("upgrade"));
 }
 
-/* Content-Length and Transfer-Encoding: at most one of them, once, and nothing to interpret. */
+/* Content-Length and Transfer-Encoding: at most one of them, at most once, and only unambiguous values. */
 static enum sr_http1_event framing_parse(struct sr_http1 *parser)
 {
     struct sr_http_head *head = &parser->head;
@@ -221,7 +221,7 @@ static enum sr_http1_event framing_parse(struct sr_http1 *parser)
     return SR_HTTP1_HEAD;
 }
 
-/* ---- http-parser's reading of the same head ---- */
+/* ---- http-parser's view of the same head ---- */
 
 static int opinion_url(http_parser *hp, const char *p, size_t n)
 {
@@ -242,7 +242,7 @@ static int opinion_complete(http_parser *hp)
 {
     struct second_opinion *opinion = hp->data;
     opinion->complete = true;
-    return 1; /* the body is not its business */
+    return 1; /* this file frames the body */
 }
 
 static enum sr_http1_event opinion_check(struct sr_http1 *parser, const char *mem, size_t n)
@@ -356,7 +356,7 @@ static enum sr_http1_event status_line_parse(struct sr_http1 *parser, const char
                                                      : fail(parser, 400, "invalid status code");
 }
 
-/* ---- what a head means ---- */
+/* ---- the meaning of a head ---- */
 
 static enum sr_http1_event request_finish(struct sr_http1 *parser)
 {
@@ -398,7 +398,7 @@ static enum sr_http1_event response_finish(struct sr_http1 *parser)
     if (parser->head_request || head->status == 304)
         return SR_HTTP1_HEAD;
     if (head->status == 204) {
-        /* Framing on a response that has no body: whatever follows is not to be trusted. */
+        /* Framing on a response that has no body: bytes that follow are not trusted. */
         head->keep_alive = head->keep_alive && !head->chunked && head->content_length <= 0;
         return SR_HTTP1_HEAD;
     }
@@ -414,7 +414,7 @@ static enum sr_http1_event response_finish(struct sr_http1 *parser)
     return SR_HTTP1_HEAD;
 }
 
-/* `src`: a whole head, from its start line to its empty line. MORE: it was an interim response. */
+/* `src` is a whole head, from its start line to its empty line. MORE: it was an interim response. */
 static enum sr_http1_event head_parse(struct sr_http1 *parser, const char *src, size_t n)
 {
     const char *lf = memchr(src, '\n', n);
@@ -444,8 +444,8 @@ static enum sr_http1_event head_parse(struct sr_http1 *parser, const char *src, 
     return request ? request_finish(parser) : response_finish(parser);
 }
 
-/* Length of the head in `p`, 0 when its end is not there. An empty line ends it also when its CR is missing
- * (header_parse refuses that then). */
+/* Length of the head in `p`, 0 when it is incomplete. An empty line without CR also ends it (header_parse
+ * then refuses it). */
 static size_t head_end(const char *p, size_t n, size_t from)
 {
     const char *end = p + n, *at = p + from;
@@ -460,7 +460,7 @@ static size_t head_end(const char *p, size_t n, size_t from)
     return 0;
 }
 
-/* Nothing that can become a head: fails without waiting for its end. */
+/* Fails at once for bytes that cannot become a head, without waiting for the end of the head. */
 static enum sr_http1_event head_reject(struct sr_http1 *parser, const char *p, size_t n)
 {
     if (n && (parser->kind == SR_HTTP1_REQUEST ? !sr_http1_is_token((unsigned char)p[0]) : p[0] != 'H'))
@@ -472,8 +472,8 @@ static enum sr_http1_event head_reject(struct sr_http1 *parser, const char *p, s
     return SR_HTTP1_MORE;
 }
 
-/* One empty line before a request is forgiven: some clients end a body with it (RFC 9112, 2.2). True: go on.
- */
+/* One empty line before a request is allowed: some clients end a body with it (RFC 9112, 2.2). True:
+ * continue. */
 static bool blank_skip(struct sr_http1 *parser, const char *data, size_t n, size_t *used)
 {
     struct sr_buf *partial = &parser->partial;
@@ -555,7 +555,7 @@ static bool chunk_line_byte(struct sr_http1 *parser, char c)
     return true;
 }
 
-/* One byte of the trailers. They are checked and dropped. */
+/* One byte of the trailers, which are checked and dropped. */
 static bool trailer_byte(struct sr_http1 *parser, char c)
 {
     unsigned char u = (unsigned char)c;
@@ -599,7 +599,7 @@ static bool framing_byte(struct sr_http1 *parser, char c)
     }
 }
 
-/* Takes what the message still has of a run of body bytes. */
+/* Consumes the bytes at hand that still belong to the body. */
 static enum sr_http1_event slice_take(struct sr_http1 *parser, const char *data, size_t n, size_t *used,
                                       struct sr_bytes *body)
 {

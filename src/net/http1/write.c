@@ -1,4 +1,4 @@
-/* Writing HTTP/1 heads and chunk framing. Refuses what could split a message. */
+/* Writing HTTP/1 heads and chunk framing. Refuses bytes that could split a message. */
 #include "net/http1/http1.h"
 
 #include "net/http1/chars.h"
@@ -103,7 +103,7 @@ bool sr_http1_header_ok(struct sr_bytes name, struct sr_bytes value)
     return name.n > 0;
 }
 
-/* Room for all parts at once, so that a failure leaves `out` as it was. */
+/* Reserves room for all parts at once, so that a failure leaves `out` unchanged. */
 static int append_parts(struct sr_buf *out, const struct sr_bytes *parts, size_t count)
 {
     size_t size = 0;

@@ -1,14 +1,14 @@
 /*
- * The frames of an HTTP/2 connection: nghttp2's callbacks, heads and bodies on their way to the handler, the
- * account that bounds floods, and the session that all this belongs to.
+ * The frames of an HTTP/2 connection: nghttp2's callbacks, request heads and bodies for the handler, the
+ * flood limit, and the nghttp2 session.
  */
 #include "base/mem.h"
 #include "net/http2/private.h"
 
-#define FIELD_OVERHEAD 32 /* RFC 9113, 6.5.2: what a header counts besides its bytes */
+#define FIELD_OVERHEAD 32 /* RFC 9113, 6.5.2: overhead that is counted for each header */
 #define HEAD_KEEP      16384
 
-/* Prices of frames that make work, in thousandths of a reset. */
+/* Costs of frames that cause work, in thousandths of a reset. */
 #define PRICE_RESET 1000
 #define PRICE_PING  100
 #define PRICE_EMPTY 50
@@ -20,7 +20,8 @@ int64_t sr_http2_tokens_full(const struct sr_http2_conn *conn)
     return (int64_t)conn->settings.resets_per_second * PRICE_RESET * 10;
 }
 
-/* Takes the price of a frame out of the peer's account, or ends the connection when it is overdrawn. */
+/* Charges the cost of a frame to the peer's flood account; ends the connection when the account is
+ * exceeded. */
 static void flood_charge(struct sr_http2_conn *conn, int64_t price)
 {
     uint64_t now = sr_http2_now(conn);
@@ -40,7 +41,7 @@ static struct sr_http2_stream *stream_find(nghttp2_session *session, int32_t id)
     return nghttp2_session_get_stream_user_data(session, id);
 }
 
-/* The peer takes nothing of a finished answer. */
+/* The peer does not read a finished answer. */
 static void stream_stuck(void *ctx)
 {
     sr_http2_stream_reset(ctx, SR_HTTP2_CANCEL);
@@ -53,7 +54,8 @@ static struct sr_http2_stream *stream_new(struct sr_http2_conn *conn, int32_t id
         return NULL;
     stream->conn = conn;
     stream->id = id;
-    sr_buf_init(&stream->out, conn->settings.send_bytes * 2); /* what was sent lies in front for a while */
+    sr_buf_init(&stream->out,
+                conn->settings.send_bytes * 2); /* sent bytes stay at the front of the buffer for a while */
     sr_timer_init(&stream->timer, conn->server->loop, stream_stuck, stream);
     stream->next = conn->streams;
     stream->pprev = &conn->streams;
@@ -125,7 +127,7 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame
     return 0;
 }
 
-/* Names and values are kept as offsets until the block is complete, for the bytes may move. */
+/* Names and values are kept as offsets until the block is complete, because the buffer may move. */
 static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name, size_t name_n,
                      const uint8_t *value, size_t value_n, uint8_t flags, void *ctx)
 {
@@ -155,7 +157,7 @@ static void head_build(struct sr_http2_conn *conn, struct sr_http2_head *head)
         at += field->name.n + field->value.n;
         if (field->name.p[0] != ':')
             continue;
-        pseudo = i + 1; /* nghttp2 lets them come first only */
+        pseudo = i + 1; /* nghttp2 ensures that these come before all others */
         if (sr_bytes_eq(field->name, SR_LIT(":method")))
             head->method = field->value;
         else if (sr_bytes_eq(field->name, SR_LIT(":path")))
@@ -252,7 +254,7 @@ static int on_frame_recv(nghttp2_session *session, const nghttp2_frame *frame, v
         break;
     case NGHTTP2_SETTINGS:
         if (!conn->greeted)
-            sr_timer_start(&conn->timer, 1); /* other limits from now on */
+            sr_timer_start(&conn->timer, 1); /* other limits apply from now on */
         conn->greeted = true;
         if (!(frame->hd.flags & NGHTTP2_FLAG_ACK))
             flood_charge(conn, PRICE_RESET);
@@ -323,7 +325,8 @@ int sr_http2_callbacks_new(struct sr_http2_server *server)
     nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_stream_close);
     nghttp2_option_set_no_auto_window_update(server->option, 1);
     nghttp2_option_set_no_closed_streams(server->option, 1);
-    /* Its own limit counts every reset, and Envoy ends every call with one: flood_charge knows better. */
+    /* nghttp2's own limit counts every reset, and Envoy ends every call with one; flood_charge counts only
+     * those before an answer. */
     nghttp2_option_set_stream_reset_rate_limit(server->option, UINT64_MAX / 2, UINT64_MAX / 2);
     return SR_OK;
 }

@@ -1,9 +1,9 @@
 /*
- * HTTP/2 server connections: their life, sending, time limits, drain. Frames are frames.c's.
+ * HTTP/2 server connections: their lifetime, sending, timeouts, drain. frames.c handles frames.
  *
- * nghttp2 gets bytes from the socket and gives bytes for it. A connection sends at the end of each read, and
- * in a deferred task after calls of streams, never inside them; it stops asking nghttp2 for bytes while the
- * socket has enough to do.
+ * nghttp2 parses the bytes from the socket and produces the bytes to send. A connection sends at the end of
+ * each read, and in a deferred task after calls on streams, never inside them; it takes no more bytes from
+ * nghttp2 while the socket's queue is full.
  */
 #include "net/http2/http2.h"
 
@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #define GATHER_BYTES    65536               /* one write to the socket */
-#define SOCKET_BUSY     ((size_t)256 << 10) /* bytes in the socket's queue that stop sending */
-#define OUTBOUND_SPARE  1000                /* frames that may wait besides two for each stream */
+#define SOCKET_BUSY     ((size_t)256 << 10) /* queued bytes of the socket above which sending stops */
+#define OUTBOUND_SPARE  1000                /* frames that may be queued in addition to two for each stream */
 #define DRAIN_NOTICE_MS 1000                /* at most, between the two GOAWAYs */
 #define LINGER_MS       1000
 
@@ -49,7 +49,7 @@ static int gather_write(struct sr_http2_conn *conn, const void *p, size_t n)
     return n ? sr_conn_write(conn->sock, &slice, 1) : SR_OK;
 }
 
-/* Moves frames to the socket until there are none or it is busy. */
+/* Moves frames to the socket until none is left or the socket's queue is full. */
 static int conn_send(struct sr_http2_conn *conn)
 {
     char gather[GATHER_BYTES];
@@ -77,7 +77,7 @@ static int conn_send(struct sr_http2_conn *conn)
     return rc == SR_OK ? gather_write(conn, gather, fill) : rc;
 }
 
-/* The peer must read before it makes more answers necessary. */
+/* Stops reading until the peer has read more of the answers. */
 static void conn_throttle(struct sr_http2_conn *conn)
 {
     size_t queued = sr_conn_queued(conn->sock);
@@ -130,14 +130,14 @@ static void conn_flush(void *ctx)
     conn_throttle(conn);
 }
 
-/* ---- time ---- */
+/* ---- timeouts ---- */
 
 static void due_min(uint64_t *due, uint64_t at)
 {
     *due = at < *due ? at : *due;
 }
 
-/* SR_ETIMEOUT when the connection is to be dropped; *due is when to look again. */
+/* SR_ETIMEOUT when the connection must be closed; *due is the time of the next check. */
 static int tick_write(struct sr_http2_conn *conn, uint64_t now, uint64_t *due)
 {
     uint32_t limit = conn->settings.write_timeout_ms;
@@ -183,8 +183,7 @@ static void tick_idle(struct sr_http2_conn *conn, uint64_t now, uint64_t *due)
         due_min(due, conn->stream_count ? now + limit : conn->idle_since + limit);
 }
 
-/* Checks every limit and returns when to check again; a connection that goes on in time never touches its
- * timer. */
+/* Checks every limit and returns when to check again; an active connection never changes its timer. */
 static void conn_tick(void *ctx)
 {
     struct sr_http2_conn *conn = ctx;
@@ -250,7 +249,7 @@ static void sock_failed(void *ctx, int code, const char *text)
 static const struct sr_conn_events conn_events = {
     .opened = sock_opened, .data = sock_data, .eof = sock_eof, .drained = conn_flush, .failed = sock_failed};
 
-/* ---- life of a connection ---- */
+/* ---- lifetime of a connection ---- */
 
 static void drained_task(void *ctx)
 {
@@ -259,7 +258,7 @@ static void drained_task(void *ctx)
         server->handler->drained(server->ctx);
 }
 
-/* Notifies streams that still run; only from callbacks of the loop. */
+/* Notifies streams that are still open; only from callbacks of the loop. */
 static void conn_drop(struct sr_http2_conn *conn)
 {
     struct sr_http2_server *server = conn->server;

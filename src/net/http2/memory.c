@@ -1,10 +1,9 @@
 /*
  * Memory of one nghttp2 session.
  *
- * nghttp2 1.52 frees an outbound item twice when the queue that it belongs in cannot grow:
- * nghttp2_submit_data gives it back, and the stream that still points to it does so again when the session is
- * deleted. So once an allocation has failed, which ends the session anyhow, what is freed is only set aside
- * and marked, and goes when the session is gone.
+ * nghttp2 1.52 frees an outbound item twice when its queue cannot grow: nghttp2_submit_data frees it, and the
+ * stream that still points to it frees it again when the session is deleted. An allocation failure ends the
+ * session in any case; after one, freed blocks are only marked and kept until the session was deleted.
  */
 #include "base/mem.h"
 #include "net/http2/private.h"
@@ -12,7 +11,7 @@
 #include <stdalign.h>
 
 struct block {
-    alignas(max_align_t) struct block *next; /* of those set aside */
+    alignas(max_align_t) struct block *next; /* of the kept blocks */
     bool aside;
 };
 

@@ -1,6 +1,6 @@
 /*
- * Inside of the HTTP/2 server: what http2.c (connections), frames.c (nghttp2's callbacks), memory.c and
- * stream.c (answers) share.
+ * Private to net/http2: the structures and functions that http2.c (connections), frames.c (nghttp2's
+ * callbacks), memory.c and stream.c (answers) share.
  */
 #ifndef SR_NET_HTTP2_PRIVATE_H
 #define SR_NET_HTTP2_PRIVATE_H
@@ -26,10 +26,10 @@ struct sr_http2_server {
     bool tls, draining;
 };
 
-/* Of one session; all zero to begin with. */
+/* Of one session; initially all zero. */
 struct sr_http2_memory {
-    void *aside; /* blocks that were freed after */
-    bool failed; /* an allocation did */
+    void *aside; /* blocks that were freed after a failure */
+    bool failed; /* an allocation failed */
 };
 
 struct sr_http2_conn {
@@ -50,21 +50,21 @@ struct sr_http2_conn {
     bool head_too_large;
     /* Times are of sr_loop_now. */
     uint64_t accepted_at, read_at, pinged_at, noticed_at, idle_since, blocked_since;
-    size_t blocked_bytes; /* in the socket's queue when it was looked at last */
+    size_t blocked_bytes; /* in the socket's queue at the last check */
     int64_t tokens;       /* of the flood limit, in thousandths */
     uint64_t tokens_at;
     bool open;     /* TLS handshake done */
-    bool greeted;  /* the client's preface and settings came */
-    bool pinged;   /* and no byte came since */
+    bool greeted;  /* the client's preface and settings were received */
+    bool pinged;   /* and no byte was received since */
     bool noticed;  /* drain: the first GOAWAY was sent */
-    bool draining; /* drain: the last one, too */
-    bool dead;     /* being freed: calls do nothing */
+    bool draining; /* drain: the last GOAWAY was sent */
+    bool dead;     /* being freed: calls have no effect */
 };
 
 enum sr_http2_phase {
     SR_HTTP2_HEAD,    /* the header block is being received */
-    SR_HTTP2_OPEN,    /* the handler knows of it */
-    SR_HTTP2_REFUSED, /* answered or reset before the handler knew */
+    SR_HTTP2_OPEN,    /* the handler was notified of it */
+    SR_HTTP2_REFUSED, /* answered or reset before the handler was notified */
 };
 
 struct sr_http2_stream {
@@ -74,16 +74,16 @@ struct sr_http2_stream {
     void *ctx;
     int32_t id;
     enum sr_http2_phase phase;
-    size_t unconsumed; /* bytes that the handler has not given back */
-    struct sr_buf out; /* body bytes that wait; the first `sent` of them are gone */
+    size_t unconsumed; /* bytes that the handler has not consumed */
+    struct sr_buf out; /* queued body bytes; the first `sent` of them are sent */
     size_t sent;
-    struct sr_http2_header *trailers; /* with their bytes behind, from `finish` until submitted */
+    struct sr_http2_header *trailers; /* followed by their bytes, from `finish` until submitted */
     size_t trailer_count;
-    struct sr_timer timer; /* after `finish`: the peer must take what is left */
+    struct sr_timer timer; /* after `finish`: the deadline for the peer to read the rest */
     uint32_t reset_code;
     bool responded, finished;
-    bool end_sent;    /* the frame with our END_STREAM left */
-    bool request_end; /* the peer's came */
+    bool end_sent;    /* the frame with END_STREAM was sent */
+    bool request_end; /* the peer's END_STREAM was received */
     bool deferred;    /* nghttp2 waits for nghttp2_session_resume_data */
     bool asked;       /* the owner saw bytes in the queue */
     bool reset_ours, reset_theirs;
@@ -94,7 +94,7 @@ static inline uint64_t sr_http2_now(const struct sr_http2_conn *conn)
     return sr_loop_now(conn->server->loop);
 }
 
-/* Lets the connection send when the stack has unwound. */
+/* Makes the connection send after the stack has unwound. */
 static inline void sr_http2_conn_wake(struct sr_http2_conn *conn)
 {
     if (!conn->dead)
@@ -103,33 +103,34 @@ static inline void sr_http2_conn_wake(struct sr_http2_conn *conn)
 
 /* ---- frames.c ---- */
 
-/* Makes the server's callbacks and options. SR_ENOMEM. */
+/* Creates the server's callbacks and options. SR_ENOMEM. */
 int sr_http2_callbacks_new(struct sr_http2_server *server);
-/* Makes the connection's session and submits its settings. SR_ENOMEM. */
+/* Creates the connection's session and submits its settings. SR_ENOMEM. */
 int sr_http2_session_open(struct sr_http2_conn *conn);
-/* The flood account of a fresh connection. */
+/* Returns the initial flood account of a new connection. */
 int64_t sr_http2_tokens_full(const struct sr_http2_conn *conn);
-/* The second GOAWAY: what the peer began before it saw the first is served, the rest is not. */
+/* Sends the second GOAWAY: streams that the peer opened before it saw the first are served, later ones are
+ * not. */
 void sr_http2_conn_drain(struct sr_http2_conn *conn);
-/* Notifies the handler, if it knows the stream, and frees the stream. */
+/* Notifies the handler if it knows the stream, and frees the stream. */
 void sr_http2_stream_end(struct sr_http2_stream *stream, int why, uint32_t code);
-/* The handler knows of the stream, and it was not reset by us. */
+/* True when the handler knows the stream and it was not reset on this side. */
 bool sr_http2_stream_listens(const struct sr_http2_stream *stream);
 
 /* ---- memory.c ---- */
 
 /* nghttp2's allocator; `memory` must outlive the session. */
 nghttp2_mem sr_http2_memory_of(struct sr_http2_memory *memory);
-/* After nghttp2_session_del. */
+/* Frees the kept blocks; call it after nghttp2_session_del. */
 void sr_http2_memory_dispose(struct sr_http2_memory *memory);
 
 /* ---- stream.c ---- */
 
-/* nghttp2 asks for body bytes. */
+/* nghttp2's data source callback for body bytes. */
 ssize_t sr_http2_stream_read(nghttp2_session *session, int32_t id, uint8_t *buf, size_t length,
                              uint32_t *flags, nghttp2_data_source *source, void *ctx);
 
-/* Frees a stream whose handler was notified or never knew it. */
+/* Frees a stream whose handler was notified of its end or never knew it. */
 void sr_http2_stream_free(struct sr_http2_stream *stream);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * The answering half of HTTP/2 streams: heads, body bytes that wait for the peer's window, trailers, resets.
+ * The response side of HTTP/2 streams: heads, body bytes that wait for the peer's window, trailers, resets.
  *
- * Calls only note and submit; the connection sends when the stack has unwound.
+ * Calls only queue and submit; the connection sends after the stack has unwound.
  */
 #include "base/mem.h"
 #include "net/http2/private.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #define HEADERS_MAX 64
-#define QUEUE_TIDY  65536 /* sent bytes in front of the queue that are worth moving the rest for */
+#define QUEUE_TIDY  65536 /* sent bytes at the front of the queue above which the rest is moved */
 
 void sr_http2_stream_set_ctx(struct sr_http2_stream *stream, void *ctx)
 {
@@ -82,7 +82,7 @@ void sr_http2_stream_free(struct sr_http2_stream *stream)
     sr_mem_free(stream);
 }
 
-/* ---- what nghttp2 takes ---- */
+/* ---- nghttp2's data source ---- */
 
 static size_t fields_fill(nghttp2_nv *nv, const struct sr_http2_header *headers, size_t count)
 {

@@ -1,10 +1,10 @@
 /*
- * Name resolution: a bounded cache in front of getaddrinfo, which runs on threads of its own.
+ * Name resolution: a bounded cache, and getaddrinfo on separate threads.
  *
- * getaddrinfo blocks for as long as the resolver's configuration says, half a minute where name servers are
- * gone, and cannot be cancelled. So its threads are detached and belong to the process: a loop that ends
- * leaves its questions behind, and the process ends without waiting for them. Queries for the same name at
- * the same time are not merged: the pool of connections above makes that rare.
+ * getaddrinfo blocks for as long as the resolver's configuration says, for example half a minute without a
+ * reachable name server, and cannot be cancelled. So its threads are detached and belong to the process: a
+ * loop that ends abandons its queries, and the process ends without waiting for them. Concurrent queries for
+ * the same name are not merged: the connection pool makes them rare.
  */
 #include "net/loop/dns.h"
 
@@ -25,10 +25,10 @@ struct dns_entry {
     struct sr_dns_result result;
 };
 
-/* Where answers go; outlives its loop while a thread still asks for it. */
+/* Receives the answers of one loop; exists until no thread works for it, even after the loop has ended. */
 struct dns_port {
     pthread_mutex_t lock;
-    struct sr_loop *loop; /* NULL: gone */
+    struct sr_loop *loop; /* NULL: the loop has ended */
     size_t refs;
 };
 
@@ -38,16 +38,16 @@ struct sr_dns_cache {
     struct dns_port *port;
 };
 
-/* The loop's until it is handed to the threads, theirs until its message is run. */
+/* Owned by the loop until it is queued for the threads, then by the threads until its message is run. */
 struct sr_dns_query {
     struct sr_message message; /* first: the message is the object */
     struct dns_port *port;
     struct sr_dns_query *waiting; /* next in the queue of the threads */
     atomic_bool unwanted;
-    int status; /* of getaddrinfo */
+    int status; /* result of getaddrinfo */
     struct sr_dns_result result;
     char host[SR_SOCK_HOST_MAX];
-    /* the loop's alone */
+    /* used by the loop only */
     struct sr_dns_query *next, **pprev;
     void (*done)(void *ctx, int code, const struct sr_dns_result *result, const char *text);
     void *ctx;
@@ -131,7 +131,7 @@ static bool start_thread(void)
     return started;
 }
 
-/* False when there is no thread, and none can be started. */
+/* False when no thread runs and none can be started. */
 static bool submit(struct sr_dns_query *query)
 {
     pthread_mutex_lock(&asking.lock);
@@ -239,7 +239,8 @@ static void stop(struct sr_loop *loop)
     struct dns_port *port = loop->dns->port;
     if (!port)
         return;
-    /* From now on a thread may free its query at any time, so none may be reached through another. */
+    /* From here on a thread may free its query at any time, so no query may be reached through another
+     * one. */
     pthread_mutex_lock(&port->lock);
     port->loop = NULL;
     while (loop->dns->queries) {

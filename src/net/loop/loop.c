@@ -1,8 +1,8 @@
 /*
- * The loop on libuv: timers as an intrusive pairing heap over one uv_timer, deferred calls in the
- * prepare and check phases, the mailbox behind uv_async.
+ * The loop on libuv: timers as an intrusive pairing heap over one uv_timer, deferred calls in the prepare and
+ * check phases, the mailbox over uv_async.
  *
- * Timers are lazy: moving one later only stores the new deadline; the heap learns it when the old one passes.
+ * Timers are lazy: a later deadline is only stored; the heap is updated when the old deadline passes.
  */
 #include "net/loop/loop.h"
 
@@ -30,7 +30,7 @@ static struct sr_timer *heap_meld(struct sr_timer *a, struct sr_timer *b)
     return a;
 }
 
-/* Melds a list of siblings into one heap: pairs from the left, then all from the right. */
+/* Merges a list of siblings into one heap: in pairs from the left, then all from the right. */
 static struct sr_timer *heap_merge_siblings(struct sr_timer *first)
 {
     struct sr_timer *pairs = NULL, *root = NULL;
@@ -118,7 +118,7 @@ void sr_timer_init(struct sr_timer *timer, struct sr_loop *loop, void (*fire)(vo
 void sr_timer_start(struct sr_timer *timer, uint64_t ms)
 {
     struct sr_loop *loop = timer->loop;
-    /* At least 1: a timer that restarts itself from its own callback must not keep the heap busy for ever. */
+    /* At least 1: a timer that restarts itself from its own callback must not run without end. */
     timer->due = uv_now(&loop->uv) + (ms ? ms : 1);
     if (timer->armed) {
         if (timer->due >= timer->key)
@@ -247,11 +247,11 @@ void sr_loop_free(struct sr_loop *loop)
     uv_close((uv_handle_t *)&loop->wake, NULL);
     uv_unref((uv_handle_t *)&loop->prepare);
     uv_unref((uv_handle_t *)&loop->check);
-    /* The alarm may still be set for a timer that was stopped. */
+    /* The uv_timer may still be set for a timer that was stopped. */
     uv_timer_stop(&loop->alarm);
     loop->alarm_due = 0;
     alarm_set(loop);
-    /* Last answers are on their way, each for a bounded time (sr_conn_finish). */
+    /* The last answers are still being sent, each for a bounded time (sr_conn_finish). */
     deadline = uv_now(&loop->uv) + LOOP_FREE_MAX_MS;
     while (uv_run(&loop->uv, UV_RUN_ONCE) && uv_now(&loop->uv) < deadline)
         ;

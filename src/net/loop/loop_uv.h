@@ -1,5 +1,5 @@
 /*
- * Private to net/: the inside of the loop for the files that talk to libuv (loop.c, sock*.c, dns.c).
+ * Private to net/: the structure of the loop for the files that use libuv (loop.c, sock*.c, dns.c).
  */
 #ifndef SR_NET_LOOP_LOOP_UV_H
 #define SR_NET_LOOP_LOOP_UV_H
@@ -23,13 +23,13 @@ struct sr_loop {
     uint64_t alarm_due;    /* 0: not set */
     struct sr_deferred *deferred, **deferred_tail;
     char *read_buffer; /* SR_LOOP_READ_SIZE bytes, filled and drained within one callback */
-    /* dns.c's, from the first question on. */
+    /* set by dns.c at the first query */
     struct sr_dns_cache *dns;
-    void (*dns_stop)(struct sr_loop *loop); /* no answer reaches the loop afterwards */
+    void (*dns_stop)(struct sr_loop *loop); /* no answer reaches the loop after this is set */
     void (*dns_free)(struct sr_loop *loop);
 };
 
-/* The code and the constant text of a negative libuv result. */
+/* Maps a negative libuv result to a code and a constant text. */
 int sr_uv_code(int status);
 const char *sr_uv_text(int status);
 

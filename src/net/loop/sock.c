@@ -1,8 +1,8 @@
 /*
- * Connections over uv_tcp: reading into the loop's buffer, writing at once with what is left queued, TLS in
- * between, and closing in a way that no callback can come late.
+ * Connections over uv_tcp: they read into the loop's buffer, write at once and queue the rest, run TLS in
+ * between, and never call a callback after a close.
  *
- * The libuv handle is an object of its own: a connection attempt makes one per address, and a closed handle
+ * The libuv handle is a separate object: a connection attempt creates one per address, and a closed handle
  * may outlive its connection. The connection itself is freed by a deferred task, so that callbacks may close
  * it.
  */
@@ -32,7 +32,7 @@ struct write_request {
 
 static void conn_run_task(void *ctx);
 
-/* ---- life ---- */
+/* ---- lifetime ---- */
 
 static void handle_closed(uv_handle_t *handle)
 {
@@ -115,8 +115,8 @@ void sr_conn_close(struct sr_conn **conn)
     *conn = NULL;
 }
 
-/* Remembers the first failure; the owner hears of it from a callback of the loop, never inside its own call.
- */
+/* Records the first failure; a callback of the loop reports it to the owner, never inside the owner's own
+ * call. */
 int sr_conn_break(struct sr_conn *conn, int code, const char *text)
 {
     if (conn->state == SR_CONN_BROKEN)
@@ -137,7 +137,7 @@ static int conn_break_uv(struct sr_conn *conn, int status)
     return sr_conn_break(conn, sr_uv_code(status), sr_uv_text(status));
 }
 
-/* The peer may have answered before it closed: reading goes on, and will say that it is over. */
+/* The peer may have answered before it closed: reading continues and reports the end. */
 static int conn_break_write(struct sr_conn *conn, int status)
 {
     if (!conn->reading)
@@ -212,7 +212,7 @@ static int queue_rest(struct sr_conn *conn, const struct sr_bytes *slices, size_
     return SR_OK;
 }
 
-/* Gives the kernel what it takes now; *taken bytes. */
+/* Writes what the kernel accepts now; *taken is the number of bytes. */
 static int try_write(struct sr_conn *conn, const struct sr_bytes *slices, size_t count, size_t *taken)
 {
     uv_buf_t bufs[SOCK_IOV_MAX];
@@ -256,7 +256,7 @@ static int flush_tls(struct sr_conn *conn)
     return rc;
 }
 
-/* Small slices share a record, large ones are encrypted where they lie. */
+/* Small slices share a TLS record; large ones are encrypted without a copy. */
 static int write_tls(struct sr_conn *conn, const struct sr_bytes *slices, size_t count, size_t size)
 {
     char record[SOCK_TLS_RECORD];
@@ -300,7 +300,7 @@ static int hold_until_open(struct sr_conn *conn, const struct sr_bytes *slices, 
     return rc ? sr_conn_break(conn, rc, sr_strerror(rc)) : SR_OK;
 }
 
-/* Sends or queues all of it; the state was checked. */
+/* Sends or queues all slices; the caller has checked the state. */
 static int send_all(struct sr_conn *conn, const struct sr_bytes *slices, size_t count, size_t size)
 {
     size_t taken;
@@ -318,7 +318,7 @@ static int send_all(struct sr_conn *conn, const struct sr_bytes *slices, size_t 
     return rc;
 }
 
-/* Whether writing makes sense; SR_AGAIN before the connection is open. */
+/* Tells whether writing is possible; SR_AGAIN before the connection is open. */
 static int write_state(const struct sr_conn *conn)
 {
     if (conn->state == SR_CONN_BROKEN)
@@ -459,7 +459,7 @@ void sr_conn_became_open(struct sr_conn *conn)
         conn->events->opened(conn->ctx);
 }
 
-/* Drives the handshake with what was fed. */
+/* Drives the handshake with the received bytes. */
 void sr_conn_handshake(struct sr_conn *conn)
 {
     int rc = sr_tls_handshake(conn->tls), sent = flush_tls(conn);
@@ -539,7 +539,7 @@ static void read_done(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     }
 }
 
-/* Makes libuv read exactly when bytes are wanted. */
+/* Starts or stops libuv's reading so that it matches what the owner wants. */
 void sr_conn_read_update(struct sr_conn *conn)
 {
     bool want = conn->handle && !conn->paused && !conn->eof &&
@@ -570,9 +570,8 @@ void sr_conn_resume(struct sr_conn *conn)
         sr_loop_defer(conn->loop, &conn->task);
 }
 
-/* The deferred task: frees, reports what could not be reported inside the owner's call, or goes on after a
- * pause.
- */
+/* The deferred task: frees, reports failures that could not be reported inside the owner's call, or continues
+ * after a pause. */
 static void conn_run_task(void *ctx)
 {
     struct sr_conn *conn = ctx;

@@ -19,10 +19,11 @@
 
 struct sr_conn;
 
-/* The callbacks of a connection. Any callback may close the connection; after sr_conn_close returned no
- * callback comes any more. A callback never runs inside a call of the owner on the same connection. */
+/* The callbacks of a connection. Any callback may close the connection; after sr_conn_close returns no
+ * callback is called. A callback never runs inside a call of the owner on the same connection. */
 struct sr_conn_events {
-    /* Outgoing: connected, and the handshake done. Accepted TLS: the handshake done. Optional. */
+    /* Outgoing: the connection is established and the handshake is done. Accepted TLS: the handshake is done.
+     * Optional. */
     void (*opened)(void *ctx);
     /* At most SR_LOOP_READ_SIZE bytes, borrowed for the call. Mandatory. */
     void (*data)(void *ctx, const char *p, size_t n);
@@ -30,9 +31,9 @@ struct sr_conn_events {
     void (*eof)(void *ctx);
     /* The write queue became empty after it was not. Optional. */
     void (*drained)(void *ctx);
-    /* Broken, or the attempt failed: SR_ENOENT (name not found), SR_ETIMEOUT (connect timeout), SR_ECLOSED
-     * (refused or reset), SR_EMISMATCH (certificate not accepted), SR_EPROTO (TLS), SR_EIO. `text` for
-     * people, borrowed. Only closing is left to do. Mandatory. */
+    /* The connection or the attempt failed: SR_ENOENT (name not found), SR_ETIMEOUT (connect timeout),
+     * SR_ECLOSED (refused or reset), SR_EMISMATCH (certificate not accepted), SR_EPROTO (TLS), SR_EIO. `text`
+     * is for people, borrowed. The owner can only close the connection. Mandatory. */
     void (*failed)(void *ctx, int code, const char *text);
 };
 
@@ -44,57 +45,58 @@ struct sr_connect {
     uint32_t timeout_ms;     /* for DNS, all addresses and the handshake together; 0: none */
 };
 
-/* Begins to connect; the result comes as `opened` or `failed`, never within this call. SR_ENOMEM, SR_EINVAL.
- */
+/* Starts to connect; `opened` or `failed` reports the result, never inside this call. SR_ENOMEM,
+ * SR_EINVAL. */
 int sr_conn_connect(struct sr_conn **out, struct sr_loop *loop, const struct sr_connect *to,
                     const struct sr_conn_events *events, void *ctx) SR_WARN_UNUSED;
 
-/* The owner changes (a pool lends a connection). */
+/* Changes the owner (a pool passes a connection to a fetch). */
 void sr_conn_set_events(struct sr_conn *conn, const struct sr_conn_events *events, void *ctx);
 
 /* Sends the slices, in order. What the kernel takes at once is not copied; the rest is copied into the queue
  * and sent later. Before `opened` everything is queued. SR_ELIMIT: the queue would grow over its limit,
- * nothing was taken; SR_EPROTO, SR_ENOMEM: broken, `failed` does not come for it. SR_ECLOSED, SR_ETIMEOUT,
- * SR_EIO: nothing more can be sent, but what the peer sent before may still be read: `data`, and in the end
- * `eof` or `failed`, come unless paused. */
+ * nothing was taken; SR_EPROTO, SR_ENOMEM: the connection failed, and `failed` is not called for it.
+ * SR_ECLOSED, SR_ETIMEOUT, SR_EIO: nothing more can be sent, but bytes that the peer sent before may still be
+ * read: `data`, and finally `eof` or `failed`, are called unless paused. */
 int sr_conn_write(struct sr_conn *conn, const struct sr_bytes *slices, size_t count) SR_WARN_UNUSED;
 
-/* The same for large memory that the owner keeps: takes a prefix, *taken bytes, of which little is copied,
- * and nothing while the queue is not empty or the connection not open. The owner goes on with the rest at
+/* The same for large memory that the owner keeps: accepts a prefix of *taken bytes, of which little is
+ * copied, and nothing while the queue is not empty or the connection not open. The owner sends the rest at
  * `drained` (or `opened`), or at once when the queue is still empty. */
 int sr_conn_write_some(struct sr_conn *conn, const struct sr_bytes *slices, size_t count,
                        size_t *taken) SR_WARN_UNUSED;
 
-/* Bytes that wait in the queue (TLS: ciphertext). */
+/* Bytes in the write queue (TLS: ciphertext). */
 size_t sr_conn_queued(const struct sr_conn *conn);
 
-/* Bytes of plaintext that were ever given to the kernel (TLS: to the session). Zero means: the peer cannot
- * have seen anything of ours. */
+/* Total bytes of plaintext passed to the kernel (TLS: to the session). Zero means that the peer cannot have
+ * received any byte. */
 uint64_t sr_conn_sent(const struct sr_conn *conn);
 
 /* Limit of the queue; default 16 MiB. */
 void sr_conn_set_queue_max(struct sr_conn *conn, size_t bytes);
 
-/* Back-pressure: while paused no `data` and no `eof` come, and the kernel's buffer fills. A fresh connection
- * reads. */
+/* Back-pressure: while paused neither `data` nor `eof` is called, and the kernel's buffer fills. A new
+ * connection is not paused. */
 void sr_conn_pause(struct sr_conn *conn);
 void sr_conn_resume(struct sr_conn *conn);
 
-/* Half-close: after the queue was sent the peer sees the end of our bytes. Once; writing is over. */
+/* Half-close: after the queue was sent the peer sees the end of the stream. At most once; nothing can be
+ * written after it. */
 void sr_conn_shutdown(struct sr_conn *conn);
 
-/* Whether the peer has neither closed nor sent something that was not read yet: asked before an idle
- * connection is used again. One system call. */
+/* True when the peer has neither closed nor sent unread bytes: checked before an idle connection is used
+ * again. One system call. */
 bool sr_conn_is_quiet(const struct sr_conn *conn);
 
 /* "address:port" of the other side; lives as long as the connection; "" before it is known. */
 const char *sr_conn_peer(const struct sr_conn *conn);
 
-/* Drops the queue and closes; *conn becomes NULL, so it may be called again. NULL inside is allowed. */
+/* Drops the queue and closes; *conn becomes NULL, so a second call has no effect. */
 void sr_conn_close(struct sr_conn **conn);
 
-/* Sends the queue, half-closes, reads and drops what still comes (so that a reset cannot destroy the last
- * answer), and closes when the peer does or after `linger_ms`. No callback comes any more; *conn becomes
+/* Sends the queue, half-closes, reads and drops further input (so that a reset cannot destroy the last
+ * answer), and closes when the peer does or after `linger_ms`. No callback is called after it; *conn becomes
  * NULL. */
 void sr_conn_finish(struct sr_conn **conn, uint32_t linger_ms);
 
@@ -120,7 +122,7 @@ struct sr_listener_events {
 int sr_listener_start(struct sr_listener **out, struct sr_loop *loop, int fd, sr_tls_context *tls,
                       const struct sr_listener_events *events, void *ctx) SR_WARN_UNUSED;
 
-/* Connections accepted from now on use this context (certificate reload); the old one is released. */
+/* Connections accepted from now on use this context (certificate reload); the old one is unreferenced. */
 void sr_listener_set_tls(struct sr_listener *listener, sr_tls_context *tls);
 
 /* Stops accepting and closes; idempotent like sr_conn_close. */

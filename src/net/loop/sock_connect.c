@@ -1,6 +1,6 @@
 /*
- * Outgoing connections: the name, every address in turn within one timeout, the handshake's beginning. What
- * is connected goes on in sock.c.
+ * Outgoing connections: name resolution, every address in turn within one timeout, the start of the
+ * handshake. sock.c handles the connection after that.
  */
 #include "base/mem.h"
 #include "net/loop/sock_private.h"

@@ -1,5 +1,5 @@
 /*
- * Listening sockets: opened in advance for all loops (so that a taken port is an error before anything
+ * Listening sockets: opened for all loops at start-up (so that a port in use is reported before anything
  * starts), then served by one loop each.
  */
 #include "base/mem.h"
@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #define LISTEN_BACKLOG  1024
-#define ACCEPTS_AT_ONCE 64 /* then others have their turn */
-#define REST_MS         50 /* without file descriptors or memory */
+#define ACCEPTS_AT_ONCE 64 /* then other events get their turn */
+#define REST_MS         50 /* pause when file descriptors or memory run short */
 
 struct sr_listener {
     uv_poll_t poll;
@@ -35,7 +35,7 @@ static int bind_one(const struct addrinfo *address, bool share, int *out)
     int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return errno ? errno : EIO;
-    /* So that a restart need not wait for old connections; it does not let two servers share a port. */
+    /* Lets a restart bind while old connections still exist; it does not let two servers share a port. */
     if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) == 0 &&
         (!share || setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof one) == 0) &&
         bind(fd, address->ai_addr, address->ai_addrlen) == 0) {
@@ -125,9 +125,9 @@ int sr_listen_open(const char *host, uint16_t port, size_t count, int *fds, uint
 
 /* ---- serving ---- */
 
-/* Accepting is ours: libuv's own tries again without end when the process is out of file descriptors, so that
- * the connections which hold them could never finish. Here those that wait stay with the kernel for a while.
- */
+/* This file calls accept itself: libuv's accept loop retries without end when the process is out of file
+ * descriptors, so that the connections that hold them could never finish. Here, waiting connections stay in
+ * the kernel's queue for a while. */
 static void take_waiting(struct sr_listener *listener)
 {
     for (int i = 0; i < ACCEPTS_AT_ONCE && !listener->closed; i++) {
@@ -142,8 +142,8 @@ static void take_waiting(struct sr_listener *listener)
         if (fd < 0 || sr_conn_accept(&conn, listener->loop, fd, listener->tls) != SR_OK)
             continue;
         listener->events->accepted(listener->ctx, conn);
-        /* Closed within the callback: it stays allocated until the stack unwinds, and does not begin to read.
-         */
+        /* If the callback closes it, it stays allocated until the stack unwinds and does not start to
+         * read. */
         sr_conn_accept_begin(conn);
     }
 }

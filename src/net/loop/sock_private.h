@@ -1,5 +1,5 @@
 /*
- * Private to sock*.c: the inside of a connection, and what its files need of each other.
+ * Private to sock*.c: the structure of a connection and the functions that these files share.
  */
 #ifndef SR_NET_LOOP_SOCK_PRIVATE_H
 #define SR_NET_LOOP_SOCK_PRIVATE_H
@@ -43,15 +43,15 @@ struct sr_conn {
     struct sr_timer timer; /* attempt, handshake, linger */
     struct sr_deferred task;
     enum sr_conn_state state;
-    bool closed;    /* the owner has let go: no callback any more */
+    bool closed;    /* closed by the owner: no callback is called */
     bool lingering; /* closed by sr_conn_finish, still draining */
     bool paused;    /* by the owner */
-    bool reading;   /* libuv reads */
-    bool eof;       /* the peer's end was seen ... */
-    bool eof_told;  /* ... and reported */
-    bool shut;      /* our end was sent or queued */
+    bool reading;   /* libuv is reading */
+    bool eof;       /* the peer's end was received */
+    bool eof_told;  /* and reported */
+    bool shut;      /* the end of the stream was sent or queued */
     bool fail_told;
-    int write_error; /* nothing can be sent any more, but what the peer sent may still be read */
+    int write_error; /* nothing can be sent, but received bytes may still be read */
     int fail_code;
     char fail_text[200];
     char peer[SR_SOCK_ADDRESS_MAX];
@@ -59,31 +59,32 @@ struct sr_conn {
 
 struct sr_conn *sr_conn_new(struct sr_loop *loop);
 
-/* Lets go of everything at once; the memory is freed when the stack has unwound. */
+/* Releases all resources at once; the memory is freed after the stack has unwound. */
 void sr_conn_release(struct sr_conn *conn);
 
-/* The libuv handle: an attempt opens and closes one per address. Closing is harmless without one. */
+/* The libuv handle: an attempt opens and closes one per address. Closing has no effect without one. */
 int sr_conn_handle_open(struct sr_conn *conn) SR_WARN_UNUSED;
 void sr_conn_handle_close(struct sr_conn *conn);
 
-/* Remembers the first failure and returns its code; reported later by sr_conn_tell_failure, in a callback of
+/* Records the first failure and returns its code; reported later by sr_conn_tell_failure, in a callback of
  * the loop. */
 int sr_conn_break(struct sr_conn *conn, int code, const char *text);
 void sr_conn_tell_failure(struct sr_conn *conn);
 
-/* Makes libuv read exactly when bytes are wanted. */
+/* Starts or stops libuv's reading so that it matches what the owner wants. */
 void sr_conn_read_update(struct sr_conn *conn);
 
-/* Both in a callback of the loop: drives the handshake; the connection is ready for its owner. */
+/* Both run in a callback of the loop: the first drives the handshake, the second reports that the connection
+ * is open. */
 void sr_conn_handshake(struct sr_conn *conn);
 void sr_conn_became_open(struct sr_conn *conn);
 
-/* A connection over the accepted `fd`, which it owns from now on, also when it fails; it begins to read (or
- * to shake hands) when `accepted` has returned: sr_conn_accept_begin. */
+/* A connection over the accepted `fd`, which it owns from now on, also when it fails; it starts to read (or
+ * its handshake) after `accepted` has returned: sr_conn_accept_begin. */
 int sr_conn_accept(struct sr_conn **out, struct sr_loop *loop, int fd, sr_tls_context *tls) SR_WARN_UNUSED;
 void sr_conn_accept_begin(struct sr_conn *conn);
 
-/* "1.2.3.4:80", "[::1]:80". */
+/* Formats an address as "1.2.3.4:80" or "[::1]:80". */
 void sr_sock_address_format(const struct sockaddr *address, char out[SR_SOCK_ADDRESS_MAX]);
 
 #endif

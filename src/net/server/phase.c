@@ -1,4 +1,4 @@
-/* What a connection waits for, and how long it may. */
+/* The phases of a connection and their timeouts. */
 #include "net/server/private.h"
 
 void sr_http_conn_defer(struct sr_http_conn *conn)
@@ -34,7 +34,7 @@ void sr_http_conn_timer(struct sr_http_conn *conn, bool progress)
     conn->phase = phase;
     if (phase == SR_HTTP_PHASE_WRITE && changed)
         conn->queued_then = sr_conn_queued(conn->sock);
-    /* With NONE the timer stays armed: letting it fire for nothing is cheaper than stopping it every time. */
+    /* With NONE the timer stays armed: a spurious fire is cheaper than a stop for every request. */
     if (ms[phase] && (changed || (progress && phase == SR_HTTP_PHASE_BODY)))
         sr_timer_start(&conn->timer, ms[phase]);
 }

@@ -1,6 +1,6 @@
 /*
- * Private to the room: the shapes of a server, its connections and their requests, as server.c (life, input),
- * response.c (answers) and phase.c (timeouts) share them.
+ * Private to net/server: the structures of a server, its connections and their requests. server.c has
+ * lifetime and input, response.c the answers, phase.c the timeouts.
  */
 #ifndef SR_NET_SERVER_PRIVATE_H
 #define SR_NET_SERVER_PRIVATE_H
@@ -12,9 +12,9 @@
 #define SR_HTTP_CORK_MAX  8192
 #define SR_HTTP_CORK_KEEP 2048 /* memory that an idle connection may keep for it */
 
-/* What a connection waits for, as far as timeouts go. */
+/* What a connection waits for; each phase has its timeout. */
 enum sr_http_phase {
-    SR_HTTP_PHASE_NONE, /* the handler */
+    SR_HTTP_PHASE_NONE, /* an answer of the handler */
     SR_HTTP_PHASE_IDLE,
     SR_HTTP_PHASE_HEAD,
     SR_HTTP_PHASE_BODY,
@@ -30,12 +30,12 @@ struct sr_http_request {
     uint64_t started_ns;
     int error_status; /* answered by the server itself */
     uint64_t left;    /* of content_length, in the response */
-    bool active;      /* the handler has it: from `request` to `done` */
+    bool active;      /* in use by the handler: from `request` to `done` */
     bool paused;
     bool continued;
     bool responded;
     bool finished;
-    bool chunked;  /* the response is */
+    bool chunked;  /* the response is complete */
     bool counted;  /* the response has a content-length */
     bool bodiless; /* HEAD, 204, 304 */
     bool close_after;
@@ -48,12 +48,12 @@ struct sr_http_conn {
     struct sr_http_conn *next, **pprev;
     struct sr_http1 parser;
     struct sr_http_request request;
-    struct sr_buf pending; /* input that could not be used yet */
-    struct sr_buf cork;    /* small pieces of a response, until the turn of the loop ends */
+    struct sr_buf pending; /* input that is not parsed yet */
+    struct sr_buf cork;    /* small pieces of a response, collected until the end of the turn of the loop */
     struct sr_timer timer;
     struct sr_deferred task;
     enum sr_http_phase phase;
-    size_t queued_then; /* when the write timer was started */
+    size_t queued_then; /* start of the write timer */
     bool open;          /* TLS: the handshake is done */
     bool running;       /* conn_run is on the stack */
     bool reading_body;  /* between HEAD and END */
@@ -71,20 +71,20 @@ struct sr_http_server {
     bool tls;
     bool draining;
     struct sr_deferred task;
-    struct sr_buf scratch; /* response heads are built here */
+    struct sr_buf scratch; /* buffer for response heads */
     uint64_t date_second;
     char date[32];
 };
 
-/* Runs the connection once the stack has unwound; nothing when it runs already. */
+/* Runs the connection after the stack has unwound; no effect while it runs. */
 void sr_http_conn_defer(struct sr_http_conn *conn);
 
-/* Sends what is corked. */
+/* Sends the corked bytes. */
 int sr_http_conn_uncork(struct sr_http_conn *conn) SR_WARN_UNUSED;
 
 enum sr_http_phase sr_http_conn_phase(const struct sr_http_conn *conn);
 
-/* Sets the timer for what the connection waits for now; `progress`: bytes of the request were read. */
+/* Sets the timer for the current phase; `progress`: bytes of the request were read. */
 void sr_http_conn_timer(struct sr_http_conn *conn, bool progress);
 
 #endif

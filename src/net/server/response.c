@@ -1,6 +1,6 @@
 /*
- * The response side of server.c, and the plain questions about a request. A head and the first body
- * bytes leave in one system call; chunk framing is put around the caller's slices without copying them.
+ * The response side of server connections, and the accessors of a request. A head and the first body bytes
+ * are sent in one system call; chunk framing surrounds the caller's slices without copying them.
  */
 #include "base/clock.h"
 #include "net/server/private.h"
@@ -8,10 +8,10 @@
 #include <time.h>
 
 #define SLICES_MAX 48
-/* Rest of a request body that is read and dropped so that a connection can be kept. */
+/* Bytes of an unread request body that the server reads and drops to keep the connection. */
 #define DISCARD_MAX 65536
 
-/* ---- questions ---- */
+/* ---- accessors ---- */
 
 const struct sr_http_head *sr_http_request_head(const struct sr_http_request *request)
 {
@@ -63,7 +63,7 @@ void sr_http_request_resume(struct sr_http_request *request)
     sr_http_conn_defer(request->conn);
 }
 
-/* The client is gone: `done` follows when the stack has unwound. */
+/* The client has disconnected: `done` follows after the stack has unwound. */
 static int request_break(struct sr_http_request *request)
 {
     request->broken = true;
@@ -97,7 +97,7 @@ static struct sr_bytes date_now(struct sr_http_server *server)
     return sr_bytes_str(server->date);
 }
 
-/* Whether the connection can serve another request after this response. */
+/* True when the connection can serve another request after this response. */
 static bool body_blocks_reuse(const struct sr_http_request *request)
 {
     const struct sr_http_conn *conn = request->conn;
@@ -144,9 +144,9 @@ int sr_http_conn_uncork(struct sr_http_conn *conn)
     return rc;
 }
 
-/* Sends out[1..n); out[0] is room for what is corked. Small pieces within one turn of the loop leave
+/* Sends out[1..n); out[0] is reserved for the corked bytes. Small pieces of one turn of the loop are sent
  * together: a head with its first bytes, a last chunk with the end. Copying them costs less than a system
- * call; large ones are not copied. */
+ * call; large pieces are not copied. */
 static int send_out(struct sr_http_request *request, struct sr_bytes *out, size_t n, bool last)
 {
     struct sr_http_conn *conn = request->conn;
@@ -175,7 +175,8 @@ static int send_out(struct sr_http_request *request, struct sr_bytes *out, size_
     return SR_OK;
 }
 
-/* Sends `head` (may be empty) and then the slices in the framing of this response, `last` with its end. */
+/* Sends `head` (may be empty) and then the slices in the framing of this response; `last` adds the end of the
+ * framing. */
 static int send_framed(struct sr_http_request *request, struct sr_bytes head, const struct sr_bytes *slices,
                        size_t count, bool last)
 {
@@ -196,7 +197,7 @@ static int send_framed(struct sr_http_request *request, struct sr_bytes head, co
     if (request->chunked && size)
         out[n++] = sr_http1_chunk_head(chunk, size);
     while (count > SLICES_MAX) {
-        /* Rare: more slices than fit; the chunk's head leaves with the first of them. */
+        /* Rare: there are more slices than fit; the chunk's head is sent with the first of them. */
         memcpy(out + n, slices, SLICES_MAX * sizeof *slices);
         if (send_out(request, out, n + SLICES_MAX, false) != SR_OK)
             return SR_ECLOSED;
@@ -216,7 +217,7 @@ static int send_framed(struct sr_http_request *request, struct sr_bytes head, co
 
 static void request_finished(struct sr_http_request *request)
 {
-    /* Not announced when the head left before: then the client finds out. */
+    /* If the head was sent without `Connection: close`, the client only sees the connection close. */
     request->close_after = request->close_after || body_blocks_reuse(request);
     request->finished = true;
     sr_http_conn_defer(request->conn);
@@ -300,7 +301,7 @@ int sr_http_request_reply(struct sr_http_request *request, const struct sr_http_
 
 void sr_http_request_abort(struct sr_http_request *request)
 {
-    /* What was given so far still goes out; should that fail, it makes no difference. */
+    /* Bytes given so far are still sent; a failure of that makes no difference. */
     if (!request->broken)
         (void)!sr_http_conn_uncork(request->conn);
     request_break(request);

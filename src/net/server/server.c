@@ -1,9 +1,9 @@
 /*
  * HTTP/1.1 server connections: the order of requests, timeouts, error answers, drain.
  *
- * One function, conn_run, moves a connection: input to the parser, events to the handler, a finished response
- * to the next request. Calls of the handler never run it, they only note what happened and defer it; so no
- * callback comes inside a call. Writing of responses is in response.c.
+ * One function, conn_run, drives a connection: it passes input to the parser and events to the handler, and
+ * goes from a finished response to the next request. Calls of the handler never run it; they only record what
+ * happened and defer it, so no callback runs inside a call. response.c writes responses.
  */
 #include "net/server/server.h"
 
@@ -33,7 +33,7 @@ struct sr_http_server_settings sr_http_server_settings_defaults(void)
     };
 }
 
-/* ---- life of a connection ---- */
+/* ---- lifetime of a connection ---- */
 
 static void drained_task(void *ctx)
 {
@@ -77,7 +77,7 @@ static void conn_drop(struct sr_http_conn *conn)
     conn_free(conn);
 }
 
-/* Closes after a last answer that lies in the queue; the client gets a moment to read it. */
+/* Closes after a last answer that is in the queue; the client has a short time to read it. */
 static void conn_close_after_answer(struct sr_http_conn *conn)
 {
     sr_conn_finish(&conn->sock, LINGER_MS);
@@ -121,7 +121,7 @@ static int error_write(struct sr_http_server *server, struct sr_conn *sock, int 
     return rc;
 }
 
-/* The request cannot go on: answers when no answer had begun, and closes. */
+/* The request cannot be completed: answers if no answer has started, and closes. */
 static void conn_fail(struct sr_http_conn *conn, int status, const char *reason)
 {
     struct sr_http_request *request = &conn->request;
@@ -172,7 +172,7 @@ static void timer_fired(void *ctx)
     }
 }
 
-/* ---- moving a connection ---- */
+/* ---- driving a connection ---- */
 
 static void request_begin(struct sr_http_conn *conn)
 {
@@ -187,7 +187,7 @@ static void request_begin(struct sr_http_conn *conn)
     server->handler->request(server->ctx, request);
 }
 
-/* The message in the parser is over, or a new connection: the next one may begin. */
+/* The parser's message is complete, or the connection is new: the next message may start. */
 static void message_begin(struct sr_http_conn *conn)
 {
     conn->parser.limits = conn->server->settings.limits;
@@ -195,7 +195,7 @@ static void message_begin(struct sr_http_conn *conn)
     conn->between = false;
 }
 
-/* The response is with the kernel. False: the connection was closed. */
+/* The kernel has the whole response. False: the connection was closed. */
 static bool request_complete(struct sr_http_conn *conn)
 {
     struct sr_http_request *request = &conn->request;
@@ -210,7 +210,7 @@ static bool request_complete(struct sr_http_conn *conn)
     return true;
 }
 
-/* Hands one event to the handler. False: the connection is gone. */
+/* Passes one event to the handler. False: the connection was freed. */
 static bool event_handle(struct sr_http_conn *conn, enum sr_http1_event event, struct sr_bytes body)
 {
     const struct sr_http_handler *handler = conn->server->handler;
@@ -240,7 +240,7 @@ static bool event_handle(struct sr_http_conn *conn, enum sr_http1_event event, s
     return true;
 }
 
-/* Parses and answers as far as it goes; *at is how far. False: the connection is gone. */
+/* Parses and answers as far as possible; *at is the offset reached. False: the connection was freed. */
 static bool conn_step(struct sr_http_conn *conn, const char *p, size_t n, size_t *at)
 {
     struct sr_http_request *request = &conn->request;
@@ -275,7 +275,7 @@ static bool conn_step(struct sr_http_conn *conn, const char *p, size_t n, size_t
     }
 }
 
-/* Keeps what was not used, and stops reading when that is too much. */
+/* Keeps unparsed input, and stops reading when there is too much of it. */
 static int pending_keep(struct sr_http_conn *conn, const char *p, size_t n, size_t at)
 {
     struct sr_buf *pending = &conn->pending;
@@ -340,8 +340,7 @@ static void sock_data(void *ctx, const char *p, size_t n)
     conn_run(ctx, p, n);
 }
 
-/* The client has closed: no client waits for the answer any more, unless it is only the queue that is left.
- */
+/* The client has closed, so requests are ended, unless only queued bytes are left to send. */
 static void sock_eof(void *ctx)
 {
     struct sr_http_conn *conn = ctx;
@@ -358,7 +357,7 @@ static void sock_drained(void *ctx)
     const struct sr_http_handler *handler = conn->server->handler;
     if (request->active && !request->finished && handler->writable)
         handler->writable(request->ctx, request);
-    /* The handler may have broken or finished its request: conn_run sees to it. */
+    /* The handler may have aborted or finished its request: conn_run handles that. */
     conn_run(conn, "", 0);
 }
 

@@ -13,45 +13,46 @@
 
 struct sr_http_server;
 
-/* One request and its response. Lives from `request` until `done` returned. */
+/* One request and its response. Valid from `request` until `done` returns. */
 struct sr_http_request;
 
 struct sr_http_server_settings {
-    struct sr_http1_limits limits; /* body_bytes: 413 */
-    size_t max_connections;        /* over it: 503 and close; default 10000 */
+    struct sr_http1_limits limits; /* body_bytes: above it 413 */
+    size_t max_connections;        /* above it 503 and close; default 10000 */
     uint32_t header_timeout_ms; /* first to last byte of a head, and the TLS handshake: 408; default 10000 */
-    uint32_t
-        body_timeout_ms; /* silence inside a request body, not counted while paused: 408; default 30000 */
-    uint32_t idle_timeout_ms;  /* between requests: closed without a word; default 75000 */
-    uint32_t write_timeout_ms; /* the client takes nothing of the response: closed; default 60000 */
-    size_t pipeline_bytes;     /* bytes of following requests kept while one is answered; default 65536 */
-    size_t arena_bytes;        /* bound of a request's arena; default 4 MiB */
+    uint32_t body_timeout_ms;   /* time without a byte inside a request body, not counted while paused: 408;
+                                   default 30000 */
+    uint32_t idle_timeout_ms;   /* between requests: closed without an answer; default 75000 */
+    uint32_t write_timeout_ms;  /* the client reads nothing of the response: closed; default 60000 */
+    size_t pipeline_bytes;      /* bytes of following requests kept while one is answered; default 65536 */
+    size_t arena_bytes;         /* bound of a request's arena; default 4 MiB */
 };
 struct sr_http_server_settings sr_http_server_settings_defaults(void);
 
-/* What the server asks of its owner. `ctx` of the first three is the server's, of the others the one that the
- * handler set with sr_http_request_set_ctx. */
+/* The owner's callbacks. `ctx` of the first three is the server's, of the others the one that the handler set
+ * with sr_http_request_set_ctx. */
 struct sr_http_handler {
-    /* A request's head is there. Answer now or later; the body follows by the callbacks below. Mandatory. */
+    /* The head of a request was received. Answer now or later; the callbacks below deliver the body.
+     * Mandatory. */
     void (*request)(void *ctx, struct sr_http_request *request);
     /* Formats the body of an answer that the server makes itself (400, 408, 413, 414, 431, 501, 503, 505)
-     * into `body` and returns its content type. `peer` is "address:port"; `head` is NULL when there is none.
-     * Optional: without it text/plain. */
+     * into `body` and returns its content type. `peer` is "address:port"; `head` is NULL when it could not be
+     * parsed. Optional: without it text/plain. */
     struct sr_bytes (*error_body)(void *ctx, int status, const char *reason, const char *peer,
                                   const struct sr_http_head *head, struct sr_buf *body);
-    /* After sr_http_server_drain: the last connection is gone. Optional. */
+    /* After sr_http_server_drain: the last connection was closed. Optional. */
     void (*drained)(void *ctx);
 
-    /* A slice of the request body, chunk framing removed; borrowed for the call. Mandatory. */
+    /* A slice of the request body without chunk framing; borrowed for the call. Mandatory. */
     void (*body)(void *ctx, struct sr_http_request *request, struct sr_bytes slice);
     /* The request body is complete (also when there is none). Mandatory. */
     void (*body_end)(void *ctx, struct sr_http_request *request);
     /* The write queue is empty again. Optional. */
     void (*writable)(void *ctx, struct sr_http_request *request);
-    /* The request is over: `complete` says whether the response was sent in full (handed to the kernel), else
-     * the client has disconnected, too slow, or broke the protocol inside its body (the server then answers
-     * by itself if no response had begun). The last callback; the request is invalid afterwards. Exactly once
-     * per request. Mandatory. */
+    /* The request has ended: `complete` tells whether the whole response was passed to the kernel; if not,
+     * the client has disconnected, was too slow, or violated the protocol inside its body (the server then
+     * answers by itself if no response had started). The last callback; the request is invalid afterwards.
+     * Exactly once per request. Mandatory. */
     void (*done)(void *ctx, struct sr_http_request *request, bool complete);
 };
 
@@ -65,8 +66,8 @@ int sr_http_server_new(struct sr_http_server **out, struct sr_loop *loop, int fd
 void sr_http_server_set(struct sr_http_server *server, const struct sr_http_server_settings *settings);
 void sr_http_server_set_tls(struct sr_http_server *server, sr_tls_context *tls);
 
-/* Stops listening, closes idle connections, says `Connection: close` on the next answers; `drained` comes
- * when the last connection is gone (never within this call). */
+/* Stops listening, closes idle connections, adds `Connection: close` to the next answers; `drained` is called
+ * when the last connection is closed (never inside this call). */
 void sr_http_server_drain(struct sr_http_server *server);
 
 /* Closes everything now (`done` is called for running requests) and frees. NULL is allowed. Not from a
@@ -77,7 +78,7 @@ size_t sr_http_server_connections(const struct sr_http_server *server);
 
 /* ---- the request ---- */
 
-/* All borrowed, as long as the request lives. */
+/* All borrowed, valid as long as the request. */
 const struct sr_http_head *sr_http_request_head(const struct sr_http_request *request);
 struct sr_arena *sr_http_request_arena(struct sr_http_request *request);
 const char *sr_http_request_peer(const struct sr_http_request *request);
@@ -86,11 +87,11 @@ uint64_t sr_http_request_started_ns(const struct sr_http_request *request);
 
 void sr_http_request_set_ctx(struct sr_http_request *request, void *ctx);
 
-/* Answers `Expect: 100-continue`; the first `body` callback of such a request comes only after it (or after
- * the client stops waiting). Harmless when the client expects nothing or was answered. */
+/* Answers `Expect: 100-continue`; `body` is called for such a request only after it (or after the client
+ * stops waiting). No effect when the client does not expect it or was answered. */
 void sr_http_request_continue(struct sr_http_request *request);
 
-/* Back-pressure on the request body: no `body` and no `body_end` while paused. */
+/* Back-pressure on the request body: neither `body` nor `body_end` is called while paused. */
 void sr_http_request_pause(struct sr_http_request *request);
 void sr_http_request_resume(struct sr_http_request *request);
 
@@ -105,22 +106,23 @@ struct sr_http_response {
     int64_t content_length; /* -1: chunked for HTTP/1.1, until close for HTTP/1.0 */
 };
 
-/* Writes the head, and the first slices of the body with it in one system call (count may be 0). Everything
- * is read within the call. Once per request; may come before the request body is complete: the connection is
- * then closed after the response unless the rest of the body comes in time. Body bytes of a HEAD request or a
- * 204/304 are dropped. Whole answers: sr_http_request_reply. SR_EINVAL: a header may not be sent (nothing was
- * written; answer otherwise). SR_ECLOSED: the client has disconnected, `done` follows. */
+/* Writes the head, and the first slices of the body with it in one system call (count may be 0). All
+ * arguments are read inside the call. Once per request; allowed before the request body is complete: the
+ * connection is then closed after the response unless the rest of the body comes in time. Body bytes of a
+ * HEAD request or a 204/304 are dropped. For whole answers use sr_http_request_reply. SR_EINVAL: a header may
+ * not be sent (nothing was written; send another answer). SR_ECLOSED: the client has disconnected, `done`
+ * follows. */
 int sr_http_request_respond(struct sr_http_request *request, const struct sr_http_response *response,
                             const struct sr_bytes *slices, size_t count) SR_WARN_UNUSED;
 
-/* The next slices, framed as needed; they leave at the latest when the stack has unwound, so that a small
- * piece and what follows it in the same turn of the loop share a system call. What the kernel does not take
- * is copied: keep sr_http_request_queued below a mark of your own and go on at `writable`. SR_ECLOSED as
+/* The next slices, framed as needed; they are sent at the latest after the stack has unwound, so that small
+ * pieces of the same turn of the loop share a system call. Bytes that the kernel does not take are copied:
+ * the caller keeps sr_http_request_queued below its own limit and continues at `writable`. SR_ECLOSED as
  * above; SR_EINVAL: over content_length. */
 int sr_http_request_write(struct sr_http_request *request, const struct sr_bytes *slices,
                           size_t count) SR_WARN_UNUSED;
 
-/* The body is complete; `done` follows, never within this call. SR_EINVAL (then aborted): short of
+/* The body is complete; `done` follows, never inside this call. SR_EINVAL (then aborted): short of
  * content_length. */
 int sr_http_request_finish(struct sr_http_request *request) SR_WARN_UNUSED;
 
@@ -129,14 +131,14 @@ int sr_http_request_finish(struct sr_http_request *request) SR_WARN_UNUSED;
 int sr_http_request_reply(struct sr_http_request *request, const struct sr_http_response *response,
                           struct sr_bytes body) SR_WARN_UNUSED;
 
-/* The answer cannot be completed (upstream broke): the connection is closed so that the client sees it;
- * `done` follows with complete = false, never within this call. */
+/* The answer cannot be completed (for example, the upstream was lost): the connection is closed so that the
+ * client notices; `done` follows with complete = false, never inside this call. */
 void sr_http_request_abort(struct sr_http_request *request);
 
 /* Within `done`: the status that the server itself answered with (408, 413, 400 inside the body), else 0. */
 int sr_http_request_error_status(const struct sr_http_request *request);
 
-/* Bytes of responses that the kernel has not taken. */
+/* Bytes of responses that the kernel has not accepted. */
 size_t sr_http_request_queued(const struct sr_http_request *request);
 
 #endif

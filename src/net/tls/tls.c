@@ -15,14 +15,14 @@
 #include <openssl/x509v3.h>
 #include <stdio.h>
 
-#define TLS_OUTPUT_MAX ((size_t)64 << 20) /* far over what a write queue lets through */
+#define TLS_OUTPUT_MAX ((size_t)64 << 20) /* far above the limit of a write queue */
 
 struct sr_tls_context {
     struct sr_ref ref;
     SSL_CTX *ssl;
     bool server;
     bool insecure;
-    unsigned char alpn[16]; /* a length and the name, as on the wire */
+    unsigned char alpn[16]; /* a length byte and the name, as in the ALPN extension */
     unsigned alpn_n;
 };
 
@@ -201,7 +201,7 @@ int sr_tls_feed(struct sr_tls *tls, const char *p, size_t n)
     return SR_OK;
 }
 
-/* What a failed call of the library means. */
+/* Maps a failed call of the library to a code. */
 static int outcome(struct sr_tls *tls, int rc)
 {
     int kind = SSL_get_error(tls->ssl, rc);

@@ -1,8 +1,8 @@
 /*
- * TLS 1.2 and 1.3 over memory: ciphertext in, plaintext out and back. Seam file of OpenSSL's ssl.
+ * TLS 1.2 and 1.3 over memory: ciphertext in, plaintext out and back. Wraps OpenSSL's ssl.
  *
- * Does no I/O except reading certificate files when a context is made (start-up or reload, never on a
- * loop). net/loop/sock.h runs sessions transparently; others need only the context.
+ * Does no I/O except reading certificate files when a context is created (start-up or reload, never on a
+ * loop). net/loop/sock.h runs sessions transparently; other code needs only the context.
  */
 #ifndef SR_NET_TLS_TLS_H
 #define SR_NET_TLS_TLS_H
@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 /* Immutable settings and certificates; counted, shared between threads. To reload certificates make a new
- * context and give it to the listeners: open sessions keep the one they began with. */
+ * context and give it to the listeners: open sessions keep their context. */
 typedef struct sr_tls_context sr_tls_context;
 
 struct sr_tls_settings {
@@ -24,7 +24,7 @@ struct sr_tls_settings {
                             a certificate signed by it */
     const char *alpn;    /* the one protocol offered or accepted, at most 14 bytes; NULL: "http/1.1". A server
                             refuses a client that offers others only, and takes one that offers nothing */
-    bool insecure;       /* client only: neither chain nor host name are checked; only by configuration */
+    bool insecure;       /* client only: neither chain nor host name are checked; set only by configuration */
 };
 
 /* SR_EINVAL with a message that names the file and OpenSSL's reason; SR_ENOMEM. */
@@ -37,29 +37,29 @@ void sr_tls_context_unref(sr_tls_context *context);
 /* One session. Not thread-safe. */
 struct sr_tls;
 
-/* `host` (client only, else NULL) is what SNI says and what the certificate must be valid for: a DNS name
- * or an IP address. Takes its own reference to the context. */
+/* `host` (client only, else NULL) is sent as SNI, and the certificate must be valid for it: a DNS name or an
+ * IP address. Takes its own reference to the context. */
 int sr_tls_new(struct sr_tls **out, sr_tls_context *context, const char *host) SR_WARN_UNUSED;
 void sr_tls_free(struct sr_tls *tls);
 
-/* Takes ciphertext from the peer (all of it). SR_ENOMEM. */
+/* Accepts ciphertext from the peer (all of it). SR_ENOMEM. */
 int sr_tls_feed(struct sr_tls *tls, const char *p, size_t n) SR_WARN_UNUSED;
 
 /* Drives the handshake: SR_OK done, SR_AGAIN more ciphertext needed, SR_EPROTO or SR_EMISMATCH (the peer's
- * certificate was not accepted; sr_tls_reason says why). Look at the output after each call. */
+ * certificate was not accepted; sr_tls_reason says why). Send the output after each call. */
 int sr_tls_handshake(struct sr_tls *tls) SR_WARN_UNUSED;
 
-/* Plaintext of what was fed: SR_OK with *got > 0, SR_AGAIN, SR_ECLOSED after the peer's close_notify,
+/* Returns decrypted plaintext: SR_OK with *got > 0, SR_AGAIN, SR_ECLOSED after the peer's close_notify,
  * SR_EPROTO. */
 int sr_tls_read(struct sr_tls *tls, char *out, size_t size, size_t *got) SR_WARN_UNUSED;
 
-/* Encrypts all of it into the output. Only after the handshake. SR_EPROTO, SR_ENOMEM. */
+/* Encrypts all of `data` into the output. Only after the handshake. SR_EPROTO, SR_ENOMEM. */
 int sr_tls_write(struct sr_tls *tls, const char *p, size_t n) SR_WARN_UNUSED;
 
 /* Puts close_notify into the output, once. */
 void sr_tls_shutdown(struct sr_tls *tls);
 
-/* Ciphertext for the peer: borrowed until the next call on `tls`; drop what was sent with consume. */
+/* Ciphertext for the peer: borrowed until the next call on `tls`; remove sent bytes with consume. */
 struct sr_bytes sr_tls_output(struct sr_tls *tls);
 void sr_tls_output_consume(struct sr_tls *tls, size_t n);
 
