@@ -29,7 +29,7 @@ struct sr_bench_subject {
  * run several times per sample, so that the clock does not count. SR_ENOMEM. */
 int sr_bench_measure(struct sr_bench_subject *subjects, size_t n, double seconds) SR_WARN_UNUSED;
 
-/* Sorts `values`; the value below which the share `p` (0..1) of them lies. n > 0. */
+/* Sorts `values`; the value below which the share `p` (0..1) of them is. n > 0. */
 double sr_bench_percentile(double *values, size_t n, double p);
 
 #define SR_BENCH_COLUMNS_MAX 12

@@ -3,9 +3,9 @@
  *
  * Each figure is a median over repeats, each of which takes another piece of 1 MB of text: a core that meets
  * the same text again foresees its branches, and a classifier looks twice as fast as it is. Two limits of the
- * same core stand beside it: reading every byte once through a serial hash step, and one independent random
- * read in 8 MB per n-gram of the text. A classifier of this kind cannot be faster than the first and should
- * not be slower than the second.
+ * same core are printed with it: reading every byte once through a serial hash step, and one independent
+ * random read in 8 MB per n-gram of the text. A classifier of this kind cannot be faster than the first and
+ * should not be slower than the second.
  */
 #include "bench/classify.h"
 

@@ -1,4 +1,4 @@
-/* `semroute bench classify`: the linear tier by text size, beside the machine's memory. */
+/* `semroute bench classify`: the linear tier by text size, in comparison with the machine's memory. */
 #ifndef SR_BENCH_CLASSIFY_H
 #define SR_BENCH_CLASSIFY_H
 

@@ -4,8 +4,8 @@
  * and in many languages, dialogues, agent requests as JSON) and a file of code; without a folder, prose made
  * here.
  *
- * Beside it: the paper's table VII, and its published implementation (Go, two threads) measured on a machine
- * of this kind. Goals are printed, never asserted.
+ * In comparison: the paper's table VII, and its published implementation (Go, two threads) measured on a
+ * machine of this kind. Goals are printed, never asserted.
  */
 #include "bench/compress.h"
 
@@ -203,7 +203,7 @@ static double us_of(const struct row *row)
     return row->timing.median_ns / 1e3;
 }
 
-/* The 10th percentile: what it takes when nobody interrupts. */
+/* The 10th percentile: the time without interruptions. */
 static double low_us(const struct row *row)
 {
     return row->timing.low_ns / 1e3;

@@ -1,7 +1,7 @@
 /*
  * Times decisions over given findings, and the signals that read texts without a model, on one thread.
  *
- * Beside each row stand the leading Go router's own figure for such a case, measured on a machine of this
+ * Each row shows the leading Go router's own figure for such a case, measured on a machine of this
  * kind (two Zen 5 cores), and, taken in turns in this run: one PCRE2 JIT expression of all the row's keywords
  * where they are plain, and a memchr that reads the text once. The peer's texts are not ours: its column says
  * the order of magnitude.

@@ -1,4 +1,5 @@
-/* `semroute bench decide`: signals without a model, and decisions, beside a peer's published figures. */
+/* `semroute bench decide`: signals without a model, and decisions, in comparison with a peer's published
+ * figures. */
 #ifndef SR_BENCH_DECIDE_H
 #define SR_BENCH_DECIDE_H
 

@@ -1,6 +1,7 @@
 /*
- * semroute bench encoder: whole forward passes of encoders by length, threads and precision, beside the floor
- * that this machine's measured peak sets and beside ONNX Runtime on the same shapes in the same run.
+ * semroute bench encoder: whole forward passes of encoders by length, threads and precision, in comparison
+ * with the floor that this machine's measured peak sets and with ONNX Runtime on the same shapes in the same
+ * run.
  */
 #ifndef SR_BENCH_ENCODER_H
 #define SR_BENCH_ENCODER_H

@@ -171,7 +171,7 @@ static int start_upstream(struct sr_bench_extproc_stage *stage, enum sr_bench_ex
 
 /* ---- the stage ---- */
 
-/* The no-op processor lies beside the program, as the build puts it. */
+/* The no-op processor is in the folder of the program, where the build writes it. */
 static void look_around(struct sr_bench_extproc_stage *stage)
 {
     ssize_t n = readlink("/proc/self/exe", stage->self, sizeof stage->self - 1);

@@ -2,7 +2,7 @@
  * The processes that the ext_proc door is measured with: a mock upstream, semroute, the no-op external
  * processor when it is built, and one Envoy with a listener for each way through.
  *
- * A second Envoy, of the same listeners, sends requests to a port of the measurement itself. Files lie in a
+ * A second Envoy, of the same listeners, sends requests to a port of the measurement itself. Files are in a
  * folder under /tmp that goes with the stage. The prompts' words choose the rule: `urgent` a keyword,
  * `meaning` the encoder, neither the domain.
  */

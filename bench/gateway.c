@@ -25,7 +25,7 @@
 #define SMALL_BODY           1024
 #define LARGE_PROMPT         2048
 
-/* Goals, printed beside the figures. */
+/* Goals, printed with the figures. */
 #define GOAL_RATIO       1.5
 #define GOAL_ADDED_US    100.0
 #define GOAL_DECISION_US 200.0

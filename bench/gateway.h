@@ -1,5 +1,5 @@
 /*
- * semroute bench gateway: what the gateway adds to a request, beside a plain proxy, in one run.
+ * semroute bench gateway: what the gateway adds to a request, in comparison with a plain proxy, in one run.
  *
  * Starts a mock upstream, `semroute serve` and, where it is installed, nginx or HAProxy on free ports of this
  * machine, and sends them the same requests in turns.

@@ -1,6 +1,6 @@
 /*
  * semroute bench guards: milliseconds for domain, jailbreak and pii over a whole prompt, cold, and for the
- * next turn of a conversation, beside ONNX Runtime as the paper's baseline.
+ * next turn of a conversation, in comparison with ONNX Runtime as the paper's baseline.
  */
 #ifndef SR_BENCH_GUARDS_H
 #define SR_BENCH_GUARDS_H

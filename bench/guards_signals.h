@@ -19,7 +19,7 @@ struct sr_guards_options {
 enum { SR_GUARDS_DOMAIN, SR_GUARDS_JAILBREAK, SR_GUARDS_PII, SR_GUARDS_SIGNALS };
 
 /* Milliseconds: `all` from the start of the first to the end of the last, and each by itself while the others
- * ran beside it. */
+ * ran at the same time. */
 struct sr_guards_time {
     double all, each[SR_GUARDS_SIGNALS];
     char tier[SR_GUARDS_SIGNALS][24]; /* who answered; "" of those that were not asked */
@@ -39,7 +39,7 @@ int sr_guards_read(struct sr_guards *guards, const struct sr_bytes *turns, size_
                    struct sr_guards_time *out, struct sr_err *err) SR_WARN_UNUSED;
 
 /* Writes the configuration's rules and `global` section, for a server with the same signals: everything below
- * `routing:`'s `signals:`, and behind it `extra` for the decisions. */
+ * `routing:`'s `signals:`, then `extra` for the decisions. */
 int sr_guards_config(struct sr_buf *out, const struct sr_guards_options *options,
                      const char *decisions) SR_WARN_UNUSED;
 

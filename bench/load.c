@@ -229,7 +229,7 @@ out:
 
 int sr_bench_load_run(struct sr_bench_load *load)
 {
-    /* Of no earlier run, so that nobody has seen the requests. */
+    /* Of no earlier run, so that no cache has seen the requests. */
     struct run run = {.load = load, .stamp = (uint32_t)(sr_clock_ns() / 1000 % 50000000)};
     int n = load->connections, opened = 0;
     int rc = SR_ENOMEM;

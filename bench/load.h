@@ -17,7 +17,7 @@
 struct sr_bench_load {
     int port;                /* of 127.0.0.1 */
     struct sr_bytes request; /* one whole request, head and body */
-    char **stamps;           /* places in `request`, each of eight digits that every request has anew */
+    char **stamps;           /* positions in `request`, each of eight digits that differ in every request */
     size_t n_stamps;
     int connections;
     double rate; /* requests per second on a schedule, with latencies from the time that was due; 0: each

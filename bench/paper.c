@@ -95,7 +95,7 @@ static bool same_hits(const struct sr_signal_result *a, const struct sr_signal_r
     return a->n_hits == b->n_hits;
 }
 
-/* Does a finding lie in the planted sentence? */
+/* Is a finding in the planted sentence? */
 static bool found_in(const struct sr_signal_result *r, struct sr_bytes text, const char *sentence)
 {
     size_t start = sr_paper_find(text, sentence), end = start + strlen(sentence);

@@ -13,7 +13,7 @@
 enum { SR_STAGE_500, SR_STAGE_2K, SR_STAGE_4K, SR_STAGE_8K, SR_STAGE_16K, SR_STAGE_32K, SR_STAGE_SIZES };
 extern const size_t sr_stage_tokens[SR_STAGE_SIZES];
 
-/* Milliseconds, the median of the repeats; ms 0: not measured, and `why` is what stands in the cell. */
+/* Milliseconds, the median of the repeats; ms 0: not measured, and `why` is the text of the cell. */
 struct sr_stage {
     bool tried;
     double ms, p99, spare; /* `spare`: tokens that stay (compression), megabytes (a peer that does not fit) */

@@ -1,5 +1,5 @@
 /*
- * The paper's tables of speed on this machine: IV, VI to X and XII, its own figures beside.
+ * The paper's tables of speed on this machine: IV, VI to X and XII, with the paper's own figures.
  */
 #ifndef SR_BENCH_PAPER_TABLES_H
 #define SR_BENCH_PAPER_TABLES_H

@@ -1,7 +1,7 @@
 /*
- * Times what a chat body costs before it goes on: scanning it by the router's own table of paths, scanning it
- * and writing it out with another model, and, beside that, what a parser that builds a tree needs (jansson:
- * parse, set the model, dump). The bodies are made here, the same ones on each machine.
+ * Times what a chat body costs before it is forwarded: scanning it by the router's own table of paths,
+ * scanning it and writing it out with another model, and, in comparison, what a parser that builds a tree
+ * needs (jansson: parse, set the model, dump). The bodies are made here, the same ones on each machine.
  *
  * Goals are printed next to the figures, never asserted.
  */

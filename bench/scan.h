@@ -1,4 +1,4 @@
-/* `semroute bench scan`: the JSON scanner and splices by body size, beside jansson. */
+/* `semroute bench scan`: the JSON scanner and splices by body size, in comparison with jansson. */
 #ifndef SR_BENCH_SCAN_H
 #define SR_BENCH_SCAN_H
 

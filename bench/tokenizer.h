@@ -1,4 +1,4 @@
-/* `semroute bench tokenizer`: tokens of a text, beside Hugging Face's tokenizers. */
+/* `semroute bench tokenizer`: tokens of a text, in comparison with Hugging Face's tokenizers. */
 #ifndef SR_BENCH_TOKENIZER_H
 #define SR_BENCH_TOKENIZER_H
 

@@ -183,7 +183,7 @@ static bool read_types(int *code)
     return true;
 }
 
-/* The columns that tables have anyway are no groups: their names would stand twice in one document. */
+/* The fixed columns of the tables are no groups: their names would occur twice in one document. */
 static bool check_group(int *code)
 {
     static const char *const taken[] = {"file", "label", "lang", "tokens", "tier", "text", "id"};

@@ -1,5 +1,5 @@
 /*
- * Manual pages: roff is written here and nowhere else, so escaping is in one place.
+ * Manual pages: only this file writes roff, so escaping is in one file.
  */
 #include "cli/manual.h"
 

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#define Z 1.959963984540054 /* 97.5 % of a normal distribution lie below it */
+#define Z 1.959963984540054 /* 97.5 % of a normal distribution are below it */
 
 static double ratio(size_t part, size_t whole)
 {

@@ -25,7 +25,7 @@ struct sr_interval {
     double low, high;
 };
 
-/* In which the true rate lies when `hits` of `n` were counted, with 95 % (Wilson 1927, the score interval);
+/* The 95 % interval of the true rate when `hits` of `n` were counted (Wilson 1927, the score interval);
  * 0 to 1 when n is 0. */
 struct sr_interval sr_interval_of(size_t hits, size_t n);
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Columns of the terminal behind `fd`; 0 when there is none. 80 when it does not say. */
+/* Columns of the terminal behind `fd`; 0 when there is none, 80 when its width is unknown. */
 int sr_term_width(int fd);
 
 /* Colours are wanted: a terminal, TERM is not "dumb", and NO_COLOR (https://no-color.org) is not set. */

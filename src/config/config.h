@@ -202,7 +202,7 @@ struct sr_config_structure {
 };
 
 /* decisions[].rules: a tree, children in `children`. AND and NOT have children; an OR without any matches
- * nothing and an AND without any matches (these stand for signals that a lenient load left out). A leaf's
+ * nothing and an AND without any matches (they represent signals that a lenient load left out). A leaf's
  * `type` and `name` exist. */
 enum sr_rule_op { SR_RULE_LEAF, SR_RULE_AND, SR_RULE_OR, SR_RULE_NOT };
 
@@ -235,12 +235,12 @@ enum sr_guard_action {
     SR_GUARD_FLAG,   /* forwards it and reports that in the answer's headers */
     SR_GUARD_ROUTE,  /* sends it to the decision's model */
     SR_GUARD_BLOCK,  /* answers it */
-    SR_GUARD_REDACT, /* puts placeholders in the place of private data */
+    SR_GUARD_REDACT, /* replaces private data with placeholders */
 };
 
 /* What happens to an answer that looks like the work of an attack. */
 enum sr_response_action {
-    SR_RESPONSE_HEADER, /* it goes on, with a warning */
+    SR_RESPONSE_HEADER, /* the answer continues, with a warning */
     SR_RESPONSE_BLOCK,  /* the client does not get it */
     SR_RESPONSE_NONE,   /* it is counted */
 };

@@ -177,7 +177,7 @@ static void put_text_lists(struct sr_json_writer *w)
     sr_json_object_end(w);
 }
 
-/* A section that may be left empty is an object as it is; of another, null takes the place. */
+/* A section that may be empty is an object as it is; another section may also be null. */
 static void put_object(struct sr_json_writer *w, const struct sr_section *section)
 {
     if (!section->size) {

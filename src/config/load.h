@@ -6,7 +6,7 @@
  * Router has and this program has not are named as such. `lenient` turns unknown and unsupported keys into
  * warnings.
  * ${NAME} and ${NAME:-default} inside a value are replaced from the environment after the YAML was parsed, so
- * that positions stay right and a value cannot become structure; an unset one is a problem. `$${` stands for
+ * that positions stay right and a value cannot become structure; an unset one is a problem. `$${` means
  * a plain `${`.
  */
 #ifndef SR_CONFIG_LOAD_H

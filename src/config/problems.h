@@ -13,7 +13,7 @@ enum sr_severity { SR_PROBLEM_ERROR, SR_PROBLEM_WARNING };
 
 struct sr_problem {
     enum sr_severity severity;
-    uint32_t line, column; /* from 1; 0 when the problem has no place */
+    uint32_t line, column; /* from 1; 0 when the problem has no position */
     char message[SR_ERR_MESSAGE_MAX];
 };
 

@@ -118,7 +118,7 @@ static void read_behaviour(struct behaviour *asked, const struct sr_http_head *h
     asked->close_after = n;
 }
 
-/* The path from "/v1/" on: what stands before it is a base path. */
+/* The path from "/v1/" on: the part before it is a base path. */
 static struct sr_bytes api_path(struct sr_bytes path)
 {
     for (size_t i = 0; i + 4 <= path.n; i++)

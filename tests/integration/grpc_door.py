@@ -1,4 +1,4 @@
-"""What the tests of Envoy's door by an independent client stand on: Python's grpcio with stubs made from proto/."""
+"""What the tests of the ext_proc door by an independent client share: Python's grpcio with stubs made from proto/."""
 import contextlib
 import queue
 import subprocess

@@ -1,4 +1,4 @@
-"""Keys of Envoy's door: what the real Envoy, or a bare connection, sees of them."""
+"""Keys of the ext_proc door: their effects as the real Envoy, or a bare connection, sees them."""
 import contextlib
 import json
 import socket

@@ -1,4 +1,4 @@
-"""What the tests of configuration keys stand on: small configurations as data, and the places of keys in them.
+"""What the tests of configuration keys share: small configurations as data, and the positions of keys in them.
 
 A configuration is a dict; `place` changes one key of a copy, so two of them differ in nothing else.
 """

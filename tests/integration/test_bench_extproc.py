@@ -1,7 +1,7 @@
-"""The measurement of Envoy's door runs to its end, every request is answered, and it prints what it promises.
+"""The measurement of the ext_proc door runs to its end, every request is answered, and it prints what it promises.
 
-Short and once: nothing here is a figure of speed, and none is asserted. The no-op processor takes part where it was built.
-"""
+Short and once: nothing here is a figure of speed, and none is asserted. The no-op processor is measured too where it
+was built."""
 import json
 import subprocess
 

@@ -1,4 +1,4 @@
-"""`check`, `migrate` and the JSON Schema as their users meet them: places, hints, exit codes, files that then route."""
+"""`check`, `migrate` and the JSON Schema as users see them: positions, hints, exit codes, files that then route."""
 import copy
 import json
 

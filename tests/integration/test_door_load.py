@@ -1,5 +1,6 @@
-"""Envoy's door under load for two seconds: every mode, bodies in pieces, calls that are broken off, while the
-configuration is replaced and metrics are read; at last a drain with calls under way. Also run with the thread sanitizer."""
+"""The ext_proc door under load for two seconds: every mode, bodies in pieces, calls that are reset, while the
+configuration is replaced and metrics are read; at the end a drain with calls in progress. Also run with the thread
+sanitizer."""
 import json
 import signal
 import threading

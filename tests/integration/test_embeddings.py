@@ -1,4 +1,4 @@
-"""The encoder as users see it: vectors by the API and the command line, and life without a model."""
+"""The encoder as users see it: vectors by the API and the command line, and the behaviour without a model."""
 import base64
 import json
 import math

@@ -1,4 +1,5 @@
-"""semroute eval: figures beside what classify says of the same rows, groups, tiers, and rows that are no rows."""
+"""semroute eval: figures compared with those of classify for the same rows, groups, tiers, and rows that are no
+rows."""
 import json
 import math
 

@@ -1,4 +1,5 @@
-"""The raw protocol of Envoy's door, spoken by an independent client: Python's grpcio with stubs made from proto/."""
+"""The raw protocol of the ext_proc door, used by an independent client: Python's grpcio with stubs made from
+proto/."""
 import asyncio
 import json
 import time

@@ -1,4 +1,5 @@
-"""Guards of flat files after `semroute migrate`: what was blocked is blocked, what a model may not see it does not get."""
+"""Guards of flat files after `semroute migrate`: the same requests are blocked, and models get no data that they did
+not get before."""
 import json
 
 import pytest

@@ -1,4 +1,4 @@
-"""A folder of model folders: which one serves which task, on the command line and in the server; folders of one's own.
+"""A folder of model folders: which one serves which task, on the command line and in the server; folders of the user.
 
 The models are the small ones of tests/golden/encoder with random weights: what they say means nothing, but it is
 the same wherever the same folder answers.

@@ -1,5 +1,5 @@
-"""The plugin `response_jailbreak` through both doors: an upstream whose answers look like the work of an attack, whole and
-streamed, with each action, by the linear tier and with the neural classifier besides it."""
+"""The plugin `response_jailbreak` through both doors: an upstream whose answers look like the work of an attack, whole
+and streamed, with each action, by the linear tier and with the neural classifier as well."""
 import json
 import time
 

@@ -1,4 +1,4 @@
-"""Corners of the main path: odd targets, few file descriptors, bodies made to be slow, ends that come early."""
+"""Edge cases of the main path: unusual targets, few file descriptors, slow bodies, early ends."""
 import json
 import os
 import resource

@@ -1,4 +1,4 @@
-"""What a request means chooses the model: the committed natural requests through the built-in configuration."""
+"""The meaning of a request chooses the model: the committed natural requests through the built-in configuration."""
 import json
 
 from conftest import ROOT, chat, semroute

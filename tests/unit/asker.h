@@ -1,4 +1,4 @@
-/* A caller that asks a neural classifier for a text, and counts the answers. */
+/* A caller that asks a neural classifier for a text, and counts the results. */
 #ifndef TESTS_UNIT_ASKER_H
 #define TESTS_UNIT_ASKER_H
 

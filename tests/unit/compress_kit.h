@@ -1,6 +1,6 @@
 /*
- * What the compressor's tests share: reading a file, a counter that is exact and odd, and the properties that
- * hold for every result.
+ * What the compressor's tests share: reading a file, an exact counter with unusual rules, and the properties
+ * that hold for every result.
  */
 #ifndef TESTS_UNIT_COMPRESS_KIT_H
 #define TESTS_UNIT_COMPRESS_KIT_H

@@ -1,4 +1,4 @@
-/* Loading text in tests, and looking for a problem at its exact place. */
+/* Loads text in tests, and finds a problem at its exact position. */
 #ifndef TESTS_UNIT_CONFIG_CHECK_H
 #define TESTS_UNIT_CONFIG_CHECK_H
 

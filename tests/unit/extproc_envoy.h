@@ -1,5 +1,5 @@
 /*
- * Envoy's side of the external processor, as far as the rules go: sends the messages of one request in a
+ * Envoy's side of the external processor, by its rules: sends the messages of one request in a
  * mode, takes the replies, and builds what the upstream would get. A reply that the real Envoy would not take
  * (wrong kind, nothing asked, a mutation that the mode forbids) is recorded in `fault`.
  */

@@ -1,4 +1,4 @@
-/* An event loop that a test turns by hand: the env of exchanges that wait. */
+/* An event loop that a test runs step by step: the environment of exchanges that wait. */
 #ifndef TESTS_UNIT_HAND_LOOP_H
 #define TESTS_UNIT_HAND_LOOP_H
 

@@ -1,5 +1,5 @@
-/* An inference engine whose lane of short sequences is held: what is submitted meanwhile waits, so that a
- * test decides how much is read. */
+/* An inference engine whose lane of short sequences is held: jobs that are submitted meanwhile wait, so that
+ * a test decides how much is read. */
 #ifndef TESTS_UNIT_HELD_ENGINE_H
 #define TESTS_UNIT_HELD_ENGINE_H
 

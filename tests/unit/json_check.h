@@ -1,9 +1,9 @@
 /*
  * What the tests and fuzz targets of json/ share: scanning in pieces, agreement with jansson, and a generator
- * of documents. jansson stands for "the other parser behind us".
+ * of documents. jansson represents the parser of an upstream.
  *
  * Where the two differ on purpose: the scanner accepts lone surrogates, NULs in names and numbers beyond the
- * range of a double (RFC 8259 allows all three and the upstream may have an opinion); jansson refuses them.
+ * range of a double (RFC 8259 allows all three and the upstream decides); jansson refuses them.
  * And jansson overlooks a NUL byte right after a number or a word, which the scanner refuses.
  */
 #ifndef TESTS_UNIT_JSON_CHECK_H

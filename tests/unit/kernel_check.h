@@ -1,5 +1,5 @@
 /*
- * What the kernels are checked by: comparisons with plain double arithmetic, for every instruction set that
+ * Checks of the kernels: comparisons with plain double arithmetic, for every instruction set that
  * the CPU has. Without a test library, so that the cross-built program can include it too.
  */
 #ifndef SR_TESTS_KERNEL_CHECK_H

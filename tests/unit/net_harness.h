@@ -1,6 +1,6 @@
 /*
  * For the tests of net/: a server and clients on one loop in one thread, driven until a condition holds.
- * The watchdog is generous and only there so that a broken build does not hang.
+ * The watchdog has a long timeout; it only prevents that a defect hangs the test.
  */
 #ifndef SR_TESTS_NET_HARNESS_H
 #define SR_TESTS_NET_HARNESS_H

@@ -59,7 +59,7 @@ static size_t byte_of(struct sr_bytes text, int64_t at)
     return at > 0 ? text.n + 1 : text.n;
 }
 
-/* A labelled span, whose places count characters, or bytes where `value` says so. What is wrong with it, or
+/* A labelled span, whose offsets count characters, or bytes where `value` says so. What is wrong with it, or
  * NULL; type -1: it is of a type that is not known here. */
 static const char *read_span(const sr_doc_value *span, struct sr_bytes text, struct sr_entity *out, int *type)
 {

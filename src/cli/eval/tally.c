@@ -56,7 +56,7 @@ static struct sr_tally_entry *entry_of(struct sr_tally_group *group, struct sr_b
     return entry;
 }
 
-/* All ranges at once, so that they stand in order. */
+/* All ranges at once, so that they are in order. */
 static struct sr_tally_entry *length_of(struct sr_tally_group *group, size_t tokens)
 {
     size_t i = 0;

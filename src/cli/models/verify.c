@@ -25,7 +25,7 @@ struct said {
     float ***out; /* [n_heads][n] */
 };
 
-/* A head of one precision beside the same of fp32. */
+/* A head of one precision compared with the same head in fp32. */
 struct beside {
     size_t same, compared; /* labels, or nearest neighbours */
     double cosine, worst;  /* embeddings: mean and lowest */

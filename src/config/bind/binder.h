@@ -15,7 +15,7 @@ struct sr_binder {
     int rc; /* SR_OK, or SR_ENOMEM from then on */
 };
 
-/* An error at a node (NULL: without a place). */
+/* An error at a node (NULL: without a position). */
 void sr_bind_error(struct sr_binder *b, const struct sr_yaml_node *node, const char *fmt, ...)
     SR_PRINTF(3, 4);
 void sr_bind_warning(struct sr_binder *b, const struct sr_yaml_node *node, const char *fmt, ...)
@@ -33,7 +33,7 @@ const char *sr_bind_dup(struct sr_binder *b, struct sr_bytes s);
 /* The position of a node in the file; none for a broken one. */
 struct sr_config_position sr_bind_position(const struct sr_yaml_node *node);
 
-/* The place of a key in a mapping, or of the mapping when it is absent. */
+/* The position of a key in a mapping, or of the mapping when it is absent. */
 const struct sr_yaml_node *sr_bind_at(const struct sr_yaml_node *map, const char *key);
 
 #endif

@@ -28,7 +28,7 @@ static size_t name_length(struct sr_bytes s)
     return n;
 }
 
-/* `inside` is what stands between "${" and "}". */
+/* `inside` is the text between "${" and "}". */
 static int replace(struct expander *x, struct sr_yaml_node *node, struct sr_bytes inside)
 {
     char name[ENV_NAME_MAX];

@@ -1,4 +1,4 @@
-/* "Did you mean": the nearest known word, and the section that has a key which stands in the wrong one. */
+/* "Did you mean": the nearest known word, and the section where a misplaced key belongs. */
 #ifndef SR_CONFIG_BIND_HINT_H
 #define SR_CONFIG_BIND_HINT_H
 

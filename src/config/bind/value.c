@@ -32,7 +32,7 @@ static bool take_number(struct sr_bytes *s, double *out)
     return true;
 }
 
-/* The unit that `s` starts with; longer suffixes stand first. */
+/* The unit that `s` starts with; longer suffixes come first. */
 static bool take_unit(struct sr_bytes *s, const struct unit *units, size_t n_units, double *factor)
 {
     for (size_t i = 0; i < n_units; i++) {

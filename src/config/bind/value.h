@@ -18,7 +18,7 @@ bool sr_value_size(struct sr_bytes s, uint64_t *bytes);
 /* "4096", "4K" (4,000), "1.5M" (1,500,000). */
 bool sr_value_tokens(struct sr_bytes s, uint64_t *tokens);
 
-/* A place on the network. Borrowed from the text; `host` without brackets. */
+/* An address on the network. Borrowed from the text; `host` without brackets. */
 struct sr_value_endpoint {
     struct sr_bytes scheme; /* URLs only: "http" or "https" */
     struct sr_bytes host;

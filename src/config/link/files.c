@@ -1,6 +1,6 @@
 /*
- * Files that the configuration names must be there and readable, so that a mistake shows at its place and not
- * at the first request. Their content is checked when they are opened.
+ * Files that the configuration names must be there and readable, so that a mistake is reported at its
+ * position and not at the first request. Their content is checked when they are opened.
  */
 #include "config/link/files.h"
 

@@ -1,4 +1,4 @@
-/* Models, families, cards and candidates. The node tree gives the places, the structs the values. */
+/* Models, families, cards and candidates. The node tree has the positions, the structs have the values. */
 #include "config/link/link.h"
 
 #include "config/bind/hint.h"

@@ -6,8 +6,8 @@
 
 #define SR_LINK_HINT_SIZE 160 /* bytes of a hint, NUL included */
 
-/* Item `i` of a list; the nodes of a list run beside the array that was bound from it. NULL when there is
- * none. */
+/* Item `i` of a list; the nodes of a list are parallel to the array that was bound from it. NULL when there
+ * is none. */
 const struct sr_yaml_node *sr_link_item(const struct sr_yaml_node *list, size_t i);
 
 /* A text value of a mapping that can be looked up; NULL when absent or wrong in itself. */

@@ -3,7 +3,8 @@
  * and `pii` plugins become guard decisions for what their decision matches, each `pii_policy` becomes the
  * model's. Blocks answer as they did: a completion whose finish_reason is `content_filter`.
  *
- * Where the new file cannot say the same it is stricter, with a note. The models behind: models.c.
+ * Where the new format has no equivalent, the new file is stricter, with a note. models.c writes their
+ * models.
  */
 #include "config/migrate/guards.h"
 

@@ -1,4 +1,4 @@
-/* `routing.signals.embeddings`, and the sections of the models behind them: which encoder it is and how it is
+/* `routing.signals.embeddings`, and the sections of their models: which encoder it is and how it is
  * run. Whether the folder holds a model is said where it is opened. */
 #include "base/cpu.h"
 #include "config/section/section.h"

@@ -1,4 +1,4 @@
-/* Tasks: each way to end, who is told and where, and that it happens once when threads race. */
+/* Tasks: each way to end, which callback runs on which thread, and that it runs once when threads race. */
 #include "tests/unit/hand_loop.h"
 
 #include "base/mem.h"

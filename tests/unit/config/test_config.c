@@ -1,4 +1,4 @@
-/* config: what a good file says arrives in the snapshot, key by key; defaults; snapshots and look-ups. */
+/* config: the snapshot has every value of a valid file, key by key; defaults; snapshots and look-ups. */
 #include "config/section/section.h"
 #include "tests/unit/config_check.h"
 

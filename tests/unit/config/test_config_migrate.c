@@ -1,4 +1,5 @@
-/* config: flat files of both eras become text that loads and means the same; what is left out is said. */
+/* config: flat files of both eras become text that loads and means the same; the note names what is left out.
+ */
 #include "config/migrate/migrate.h"
 #include "tests/unit/config_check.h"
 

@@ -1,5 +1,5 @@
 /*
- * The cascade of a linear and a neural tier: who is asked, what the answer is, refusals, labels.
+ * The cascade of a linear and a neural tier: which tier answers, results, refusals, labels.
  *
  * The neural classifier is this file's own: it has the symbols of infer/classifier/neural.h that the cascade
  * uses and answers what a test tells it.

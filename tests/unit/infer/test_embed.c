@@ -1,6 +1,6 @@
 /*
  * Vectors of groups of texts, with a small real encoder and engine: the same as the encoder's own, whatever
- * else is in the group; limits; cancellation; memory that is out.
+ * else is in the group; limits; cancellation; out of memory.
  */
 #include "tests/unit/cmocka_all.h"
 

@@ -1,5 +1,5 @@
 /*
- * Opening model folders: what is refused and how it is told, adapters alone, finding folders; and what a run
+ * Opening model folders: what is refused with which message, adapters alone, finding folders; and what a run
  * refuses. Folders are copies of tests/golden/encoder/small with something changed.
  */
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /*
- * The inference engine's queue: batches, company, priorities, lanes, limits, cancellation, the end.
+ * The inference engine's queue: batches, priorities, lanes, limits, cancellation, shutdown.
  *
  * The encoder is this file's own: it has the symbols of infer/encoder/encoder.h, remembers what it was given
  * and can be held at a gate, so that nothing here depends on time.

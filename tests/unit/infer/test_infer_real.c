@@ -1,6 +1,6 @@
 /*
- * The engine with real encoders of small shape: a text says the same in any company, many threads at once,
- * and a short text does not wait for a document of 6,000 tokens.
+ * The engine with real encoders of small shape: a text has the same result in any batch, many threads at
+ * once, and a short text does not wait for a document of 6,000 tokens.
  */
 #include "tests/unit/cmocka_all.h"
 

@@ -1,4 +1,4 @@
-/* Where model folders are found, and what is said when they are not. */
+/* Where model folders are found, and the messages when they are not. */
 #include "tests/unit/cmocka_all.h"
 
 #include "infer/locate.h"

@@ -1,6 +1,6 @@
 /*
- * The neural classifier over a small real encoder with a bundle of heads: what it says against the encoder
- * itself, whole texts in windows, memory, joining and leaving.
+ * The neural classifier over a small real encoder with a bundle of heads: its results against the encoder
+ * itself, whole texts in windows, the memo, joining and cancelling.
  */
 #include "tests/unit/asker.h"
 

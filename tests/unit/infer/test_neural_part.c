@@ -1,6 +1,6 @@
 /*
  * Deadlines of the neural classifier: with the heads that are shipped, windows that are done count, the
- * others leave the queue, and nothing of it is lost for who asks again. The engine is held, so that how much
+ * others leave the queue, and the next ask reuses what is done. The engine is held, so that how much
  * is read is the test's choice.
  */
 #include "tests/unit/asker.h"

@@ -1,4 +1,5 @@
-/* Models that did not change survive a reload as the same object; those that nobody takes again are closed.
+/* Models that did not change survive a reload as the same object; those that no configuration uses again are
+ * closed.
  */
 #include "tests/unit/cmocka_all.h"
 

@@ -1,5 +1,5 @@
 /*
- * Windows of long texts: what they cover, how long they are, and the vector that is made of theirs.
+ * Windows of long texts: what they cover, how long they are, and the vector of the whole text.
  */
 #include "tests/unit/cmocka_all.h"
 

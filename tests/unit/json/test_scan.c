@@ -1,4 +1,4 @@
-/* The scanner: what it accepts, what it records, where it says an error is, in one piece and in any pieces.
+/* The scanner: what it accepts, what it records, where it reports an error, in one piece and in any pieces.
  */
 #include "tests/unit/cmocka_all.h"
 

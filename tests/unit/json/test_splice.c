@@ -1,4 +1,4 @@
-/* Splices: untouched bytes stay, commas come out right, conflicts follow the rules, other parsers agree. */
+/* Splices: untouched bytes stay, commas are correct, conflicts follow the rules, other parsers agree. */
 #include "tests/unit/cmocka_all.h"
 
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-/* Fork and join: every part runs exactly once, what parts wrote is there, teams come and go. */
+/* Fork and join: every part runs exactly once, its writes are visible, teams start and stop. */
 #include "tests/unit/cmocka_all.h"
 
 #include "kernel/team.h"

@@ -1,4 +1,4 @@
-/* The mock upstream, spoken to over real sockets. */
+/* The mock upstream over real sockets. */
 #include "tests/unit/cmocka_all.h"
 
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-/* The safetensors reader: one good file in every respect, and one test per way in which a file can lie. */
+/* The safetensors reader: one valid file in every respect, and one test for each kind of invalid file. */
 #include "model/safetensors.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /*
  * Tokenizers against the reference library's ids and offsets (tests/golden/tokenizers), and what the
- * reference does not have: cutting to a budget, limits, files that lie, memory that is out, many threads.
+ * reference does not have: cutting to a budget, limits, invalid files, out of memory, many threads.
  */
 #include "tests/unit/cmocka_all.h"
 

@@ -1,4 +1,4 @@
-/* Names to addresses: literals, the cache, names that there are not, and questions that nobody waits for. */
+/* Names to addresses: literals, the cache, unknown names, and cancelled look-ups. */
 #include "tests/unit/cmocka_all.h"
 
 #include "net/loop/dns.h"

@@ -1,4 +1,4 @@
-/* HTTP/1 messages, good and hostile: each one whole, byte by byte, and cut at every place, always with the
+/* HTTP/1 messages, good and hostile: each one whole, byte by byte, and cut at every position, always with the
  * same result. */
 #include "tests/unit/cmocka_all.h"
 

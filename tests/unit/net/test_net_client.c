@@ -1,4 +1,4 @@
-/* The client: streamed bodies, back-pressure, what errors say, timeouts, stale connections, pool limits. */
+/* The client: streamed bodies, back-pressure, error records, timeouts, stale connections, pool limits. */
 #include "tests/unit/net_harness.h"
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* TLS both ways, with a CA of our own: accepted, refused, mutual, reloaded. */
+/* TLS both ways, with a private CA: accepted, refused, mutual, reloaded. */
 #include "tests/unit/net_harness.h"
 
 #include <unistd.h>

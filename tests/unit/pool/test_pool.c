@@ -1,4 +1,4 @@
-/* pool: shares follow the weights, choices are spread, workers in cooldown come last, and what is known of a
+/* pool: shares follow the weights, choices are spread, workers in cooldown come last, and the state of a
  * worker holds for every group, thread and configuration. */
 #include "base/clock.h"
 #include "base/mem.h"

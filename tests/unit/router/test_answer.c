@@ -1,4 +1,4 @@
-/* Answers: headers, usage taken out of streams again, token counts, pass-through. */
+/* Answers: headers, usage removed from streams, token counts, pass-through. */
 #include "tests/unit/exchange_util.h"
 
 static const char yaml[] =

@@ -1,4 +1,4 @@
-/* Every edit of a body: what changes, and that all else stays byte for byte. */
+/* Every edit of a body: what changes, and that all other bytes stay identical. */
 #include "tests/unit/exchange_util.h"
 
 #define DECISION(name, model, rest)                                                                          \

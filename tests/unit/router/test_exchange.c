@@ -1,4 +1,4 @@
-/* The request's way: states, verdicts, refusals, at every chunk size. */
+/* The path of a request: states, verdicts, refusals, at every chunk size. */
 #include "tests/unit/exchange_util.h"
 #include "json/doc.h"
 

@@ -1,5 +1,5 @@
 /*
- * Guards at work: redaction and what comes back into answers, blocks, flags, policies of models, requests
+ * Guards: redaction and restoring in answers, blocks, flags, policies of models, requests
  * that name their model.
  */
 #include "tests/unit/exchange_util.h"

@@ -1,4 +1,4 @@
-/* Who is asking, and which headers may not travel on. */
+/* The identity of a request, and which headers are not forwarded. */
 #include "tests/unit/cmocka_all.h"
 
 #include "router/identity/identity.h"

@@ -1,7 +1,7 @@
 /*
  * Signals that answer late: those that a request needs are in progress at the same time, only what was asked
- * for counts, and nothing of it outlives the request. The queue is too short for reading ahead (a quarter of
- * it), so that what is late is late on every machine.
+ * for counts, and no work outlives the request. The queue is too short for prefetching (a quarter of
+ * it), so that a signal is late on every machine.
  */
 #include "router/exchange.h"
 

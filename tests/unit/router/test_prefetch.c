@@ -1,7 +1,7 @@
 /*
  * A prompt that is read while the body arrives gives what the whole prompt gives, however the body is cut and
  * whatever its messages look like; and of an ordinary body little is left to read at its end. The same of the
- * texts that are put to neural classifiers.
+ * texts that neural classifiers classify.
  */
 #include "router/request/prefetch.h"
 #include "tests/unit/signal_kit.h"

@@ -1,4 +1,4 @@
-/* Reading requests off their spans: texts and their sizes, against a decoder of its own. */
+/* Reads requests from their spans: texts and their sizes, compared with a separate decoder. */
 #include "dialect/registry.h"
 #include "router/request/endpoint.h"
 #include "router/request/request.h"

@@ -1,6 +1,6 @@
 /*
- * Answers that are read: whole and streamed, with each action, in chunks of any size, and what is told of
- * them.
+ * Answers that are read: whole and streamed, with each action, in chunks of any size, and what is
+ * reported of them.
  */
 #include "router/exchange.h"
 

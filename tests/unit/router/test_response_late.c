@@ -1,6 +1,6 @@
 /*
- * Answers that the neural classifier reads late: what is held meanwhile, what is told when it has read, and
- * exchanges that end, or run out of time, before.
+ * Answers that the neural classifier reads late: what is held meanwhile, what is reported afterwards, and
+ * exchanges that end, or whose deadline passes, before.
  */
 #include "router/exchange.h"
 

@@ -1,4 +1,4 @@
-/* The walk over a request's texts: what is text, whose it is, and what of it is there so far. */
+/* The walk over a request's texts: what is text, which role it has, and how much of it has arrived. */
 #include "dialect/registry.h"
 #include "router/request/walk.h"
 #include "tests/unit/cmocka_all.h"

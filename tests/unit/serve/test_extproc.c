@@ -1,7 +1,7 @@
 /*
  * Envoy's external processor without sockets: every body mode, every ordering, what the upstream and the
- * client get of it. tests/unit/extproc_envoy.h plays Envoy and complains about replies that it would not
- * take.
+ * client get of it. tests/unit/extproc_envoy.h simulates Envoy and reports replies that it would not
+ * accept.
  */
 #include "tests/unit/extproc_envoy.h"
 

@@ -1,4 +1,4 @@
-/* serve/forward: which headers go on, who wins, and the path behind a base path. */
+/* serve/forward: which headers are forwarded, their precedence, and the path after a base path. */
 #include "serve/forward.h"
 
 #include "tests/unit/cmocka_all.h"

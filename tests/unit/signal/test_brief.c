@@ -1,5 +1,6 @@
 /*
- * Which signals read a long text compressed, when, and what is known of it; and the configuration of that.
+ * Which signals read a long text compressed, when, and what the result reports; and the configuration of
+ * that.
  */
 #include "tests/unit/config_check.h"
 #include "tests/unit/signal_kit.h"

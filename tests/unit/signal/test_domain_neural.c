@@ -1,5 +1,5 @@
-/* The domain signal with heads on the real encoder behind the linear tier, and with folders that do not fit.
- * Which label comes out is the training's business; here it matters who answers. */
+/* The domain signal with heads on the real encoder after the linear tier, and with folders that do not fit.
+ * The training decides which label results; this test checks which tier answers. */
 #include "tests/unit/signal_kit.h"
 
 #include "base/mem.h"

@@ -1,7 +1,7 @@
 /*
  * Attacks and harmless texts in disguise, read by the linear model of the executable: an attack is found
- * however it is written, a harmless text is no attack because of how it is written, and nothing hides beside
- * one.
+ * however it is written, a harmless text is no attack because of how it is written, and an attack next to
+ * one is found.
  */
 #include "tests/unit/cmocka_all.h"
 

@@ -1,7 +1,7 @@
 /*
  * Guards and domain when the deadline has passed before the neural classifier has read everything: what it
  * has read counts, the linear tier and the recognisers answer for the rest, and the result says so. With the
- * models that come along and an engine that is held.
+ * bundled models and an engine that is held.
  */
 #include "tests/unit/by_hand.h"
 #include "tests/unit/held_engine.h"

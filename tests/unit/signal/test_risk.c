@@ -1,4 +1,4 @@
-/* How windows' risks become a text's: agreement, one that stands out, edges. */
+/* How the risks of windows become a text's risk: agreement, a single high risk, edges. */
 #include "signal/guard/risk.h"
 
 #include "tests/unit/cmocka_all.h"

@@ -1,4 +1,4 @@
-/* What hides words, undone: each disguise by itself, plain texts left alone, places in the text. */
+/* Disguises of words are undone: each disguise by itself, plain texts unchanged, positions in the text. */
 #include "tests/unit/cmocka_all.h"
 
 #include "text/disguise/deobfuscate.h"

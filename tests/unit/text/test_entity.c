@@ -1,4 +1,4 @@
-/* Exact recognisers: what is found where, what is left alone, and how overlaps are settled. */
+/* Exact recognisers: what is found where, what is not found, and how overlaps are resolved. */
 #include "tests/unit/cmocka_all.h"
 #include "text/entity/entity.h"
 #include "text/entity/public_suffix.h"

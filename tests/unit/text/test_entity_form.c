@@ -1,4 +1,4 @@
-/* The least that values of each type look like. */
+/* The minimal form of values of each type. */
 #include "text/entity/entity.h"
 
 #include "tests/unit/cmocka_all.h"

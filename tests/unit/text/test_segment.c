@@ -1,5 +1,5 @@
 /*
- * Where sentences end, in both ways, and that the pieces of a text do not matter.
+ * Where sentences end, by both sets of rules, and that the pieces of a text do not matter.
  */
 #include "tests/unit/cmocka_all.h"
 
