@@ -1,5 +1,5 @@
 /*
- * The seam of jansson.
+ * The only file that uses jansson.
  *
  * jansson keeps its own malloc: its allocation functions are process-wide, and a host that links semroute as
  * a library may use jansson too.

@@ -14,7 +14,8 @@ static inline int sr_hex_value(uint8_t c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* What the letter of a two-byte escape stands for, 0 for no such escape (`u` included). */
+/* The character that the letter of a two-byte escape means; 0 for a letter without such an escape (also
+ * `u`). */
 static inline char sr_escape_value(uint8_t c)
 {
     switch (c) {

@@ -80,7 +80,7 @@ static bool step_is(const struct parsed *spec, size_t depth, enum step_kind kind
     return spec->n_steps > depth && spec->steps[depth].kind == kind;
 }
 
-/* The members of `set` that may take a step of `kind`; a name can be taken by its equals and by stars. */
+/* The members of `set` that can take a step of `kind`; a name matches equal names and stars. */
 static size_t select_specs(const struct builder *b, const uint16_t *set, size_t n, size_t depth,
                            const struct step *by, uint16_t *out)
 {
@@ -95,7 +95,7 @@ static size_t select_specs(const struct builder *b, const uint16_t *set, size_t 
     return count;
 }
 
-/* Whether set[i] is the first of the set that names its member. */
+/* True when set[i] is the first of the set that names its member. */
 static bool first_of_name(const struct builder *b, const uint16_t *set, size_t i, size_t depth)
 {
     if (!step_is(&b->specs[set[i]], depth, STEP_MEMBER))
@@ -134,7 +134,7 @@ static int build_names(struct builder *b, const uint16_t *set, size_t n, size_t 
     return rc;
 }
 
-/* Makes the node of the paths in `set`, of which `depth` steps are taken. */
+/* Creates the node of the paths in `set`, `depth` steps from the root. */
 static int build(struct builder *b, const uint16_t *set, size_t n, size_t depth, uint16_t *out)
 {
     uint16_t node = (uint16_t)b->paths->n_nodes, child = SR_PATH_DEAD;
@@ -303,7 +303,7 @@ void sr_key_append(struct sr_key *key, const struct sr_paths *paths, const void 
 
 uint64_t sr_key_hash(const struct sr_key *key, const struct sr_paths *paths)
 {
-    /* The number of bytes in the last block tells keys apart that end in NULs. */
+    /* The number of bytes in the last block distinguishes keys that end in NULs. */
     uint64_t hash = key_fold(key_fold_block(key, paths), key->n + 1, paths->multiplier);
     return hash ? hash : 1;
 }

@@ -1,9 +1,9 @@
 /*
- * The compiled table of paths, as the scanner walks it; inside the json layer only.
+ * The compiled table of paths that the scanner walks; private to the json layer.
  *
  * A deterministic automaton: one node per set of paths that are still possible. Where a name and `*` both
- * fit, the node of the name continues both; of two paths that end in one node the one with fewer stars
- * gives the id. Immutable after sr_paths_new.
+ * fit, the node of the name continues both; of two paths that end in one node the one with fewer stars gives
+ * the id. Immutable after sr_paths_new.
  */
 #ifndef SR_JSON_PATH_H
 #define SR_JSON_PATH_H
@@ -36,7 +36,7 @@ struct sr_paths {
     struct sr_path_node *nodes;
     struct sr_path_key *keys;
     size_t n_nodes, cap_nodes, n_keys, cap_keys;
-    char *text; /* what the keys point into */
+    char *text; /* the memory of the keys' text */
 };
 
 /* A member's key while its decoded bytes arrive. */
@@ -52,7 +52,7 @@ static inline bool sr_path_has_members(const struct sr_path_node *node)
     return node->n_keys || node->star != SR_PATH_DEAD;
 }
 
-/* The node of member `key` below `node`; SR_PATH_DEAD when no path goes there. */
+/* The node of member `key` below `node`; SR_PATH_DEAD when no path continues there. */
 uint16_t sr_paths_member(const struct sr_paths *paths, uint16_t node, const struct sr_key *key);
 
 /* Starts a key of the object number `object`. */

@@ -1,9 +1,9 @@
 /*
- * The scanner: a state machine over bytes that can stop and go on anywhere.
+ * The scanner: a state machine over bytes that can stop and continue at any byte.
  *
- * `state` says what may come next; a stack of bits says whether each open container is an object. Frames
- * exist only for containers on a path of the table (at most nine), so everything below them is validated
- * without being looked at. This file goes from token to token and holds the interface.
+ * `state` tells which bytes may follow; a stack of bits tells whether each open container is an object.
+ * Frames exist only for containers on a path of the table (at most nine); all content below them is only
+ * validated. This file steps from token to token and holds the interface.
  */
 #include "json/scan.h"
 
@@ -109,7 +109,7 @@ static int after_value(struct sr_scan *s, struct sr_scan_cursor *c, uint8_t b)
     return SR_OK;
 }
 
-/* Between tokens: up to the first byte inside a token, or the end of the chunk. */
+/* Between tokens: advances to the first byte inside a token, or to the end of the chunk. */
 static int scan_structure(struct sr_scan *s, struct sr_scan_cursor *c)
 {
     int rc = SR_OK;

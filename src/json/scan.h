@@ -2,10 +2,10 @@
  * The streaming JSON scanner: finds the values that routing needs in the bytes of a body, as they arrive.
  *
  * It validates the whole document (RFC 8259, UTF-8 included) and records a span for each value whose path is
- * in a compiled table, and for every top-level member. Nothing is parsed into a tree and nothing is
- * allocated per token: spans go to one array that grows in the caller's arena up to a limit.
- * Chunks may be split anywhere, also inside an escape or a UTF-8 sequence. Offsets count from the first
- * byte ever fed, so they index the body as the caller has it.
+ * in a compiled table, and for every top-level member. Nothing is parsed into a tree and nothing is allocated
+ * per token: spans go to one array that grows in the caller's arena up to a limit. Chunks may be split
+ * anywhere, also inside an escape or a UTF-8 sequence. Offsets count from the first byte ever fed, so they
+ * index the caller's body.
  */
 #ifndef SR_JSON_SCAN_H
 #define SR_JSON_SCAN_H
@@ -34,7 +34,7 @@ enum sr_json_kind {
 struct sr_path_spec {
     const char *path;
     uint16_t id;
-    uint8_t tag; /* at most SR_TAG_MAX: what the table says of such a value; sr_span_tag gives it back */
+    uint8_t tag; /* at most SR_TAG_MAX: the table's mark for such a value; sr_span_tag returns it */
 };
 
 #define SR_TAG_MAX 7u
@@ -52,16 +52,16 @@ void sr_paths_unref(struct sr_paths *paths);
 enum {
     SR_SPAN_ESCAPED = 1,   /* a string with at least one backslash: sr_json_unescape it */
     SR_SPAN_OPEN = 2,      /* `end` is not known yet (more input needed) */
-    SR_SPAN_DUPLICATE = 4, /* the same member of the same object was seen before (or a container on the way
-                              that is not recorded itself was): the later one is meant */
+    SR_SPAN_DUPLICATE = 4, /* the same member of the same object was seen before (or an unrecorded container
+                              above it was): the last one counts */
     SR_SPAN_EMPTY = 8,     /* an object or array without members */
-    SR_SPAN_NESTED = 16,   /* between it and `parent` lie containers that were not recorded */
-    SR_SPAN_TAG_SHIFT = 5, /* the bits from here on are the tag of its path; 0 without a path */
+    SR_SPAN_NESTED = 16,   /* there are unrecorded containers between it and `parent` */
+    SR_SPAN_TAG_SHIFT = 5, /* the bits from here on hold the tag of its path; 0 without a path */
 };
 
 #define SR_SPAN_NONE UINT32_MAX
 
-/* Where a value lies. Spans are in order of `start`. */
+/* The position of a value in the body. Spans are in order of `start`. */
 struct sr_span {
     uint16_t id;
     uint8_t kind;      /* enum sr_json_kind */
@@ -96,7 +96,7 @@ int sr_scan_new(struct sr_scan **out, const struct sr_paths *paths, struct sr_sc
  * an error every further call returns the same error. */
 int sr_scan_feed(struct sr_scan *scan, const void *p, size_t n, struct sr_err *err) SR_WARN_UNUSED;
 
-/* Says that no more bytes follow: SR_OK, or SR_EPARSE "unexpected end of input". */
+/* Ends the document: SR_OK, or SR_EPARSE "unexpected end of input". */
 int sr_scan_finish(struct sr_scan *scan, struct sr_err *err) SR_WARN_UNUSED;
 
 /* The spans found so far; the array may move with the next feed. */
@@ -114,9 +114,8 @@ size_t sr_scan_root_open(const struct sr_scan *scan);
 struct sr_bytes sr_json_unescape(struct sr_bytes inside, struct sr_arena *arena);
 
 /* The same for a string that is still arriving: decodes the beginning of `inside` into `out` (room for
- * inside.n bytes) and returns how many of its bytes are done with. Unless `last`, an escape stays behind that
- * is not there as a whole, and a high surrogate whose partner may follow: at most 11 bytes. `*n`: bytes
- * written. */
+ * inside.n bytes) and returns how many of its bytes were consumed. Unless `last`, an incomplete escape and a
+ * high surrogate whose partner may follow are not consumed: at most 11 bytes. `*n`: bytes written. */
 size_t sr_json_unescape_part(struct sr_bytes inside, bool last, char *out, size_t *n);
 
 /* The value of a string span inside `body`, decoded; empty for other kinds. */

@@ -1,4 +1,4 @@
-/* What the scanner remembers: frames of the containers on a path, spans, and the keys seen. */
+/* The scanner's records: frames of the containers on a path, spans, and the keys seen. */
 #include "json/scan_state.h"
 
 #define SCAN_FIRST_CAP 64u /* spans */
@@ -75,7 +75,7 @@ int sr_scan_resolve_member(struct sr_scan *s)
     return seen_add(s, hash, &m->duplicate);
 }
 
-/* The first byte of a value was seen: where does it belong, and is it recorded? */
+/* The first byte of a value was seen: finds its path and decides whether to record it. */
 int sr_scan_begin_value(struct sr_scan *s, enum sr_json_kind kind, size_t at)
 {
     s->value = (struct sr_scan_value){.node = SR_PATH_DEAD, .span = SR_SPAN_NONE};

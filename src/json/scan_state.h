@@ -1,7 +1,7 @@
 /*
- * The scanner's state, shared by its three parts; inside the json layer only.
+ * The scanner's state, shared by its three files; private to the json layer.
  *
- * scan.c goes from token to token, scan_token.c through a token, scan_record.c keeps frames and spans.
+ * scan.c steps from token to token, scan_token.c reads inside a token, scan_record.c keeps frames and spans.
  */
 #ifndef SR_JSON_SCAN_STATE_H
 #define SR_JSON_SCAN_STATE_H
@@ -41,20 +41,20 @@ enum sr_scan_number {
     SR_SCAN_NUM_EXPONENT
 };
 
-/* An open container on a path, or the recorded one below which no path goes. */
+/* An open container on a path, or the recorded one below which no path continues. */
 struct sr_scan_frame {
     uint16_t node;
     bool is_array;
-    bool duplicate;  /* recorded children are duplicates because an unrecorded container on the way is one */
-    uint8_t arrays;  /* arrays on the way to this container, itself excluded */
+    bool duplicate;  /* recorded children are duplicates because an unrecorded container above them is one */
+    uint8_t arrays;  /* number of arrays above this container */
     uint32_t span;   /* its own, or SR_SPAN_NONE */
-    uint32_t parent; /* what its children have as parent */
+    uint32_t parent; /* the `parent` of its children */
     uint32_t serial; /* distinguishes objects in the set of seen keys */
     uint32_t position; /* of the next element */
     uint32_t index[2];
 };
 
-/* The value that comes next or is in progress. */
+/* The value that is next or in progress. */
 struct sr_scan_value {
     uint16_t node;
     bool duplicate;
@@ -78,7 +78,7 @@ struct sr_scan {
     size_t offset; /* bytes fed before the current chunk */
     uint8_t state, number, hex_left, utf8_left, utf8_low, utf8_high;
     bool in_key;  /* the string in progress is a key */
-    bool collect; /* and its decoded bytes are wanted */
+    bool collect; /* and its decoded bytes are needed */
     bool escaped;
     uint16_t hex, high; /* digits so far; a high surrogate that waits for its partner */
     const char *literal, *literal_at;
@@ -120,7 +120,7 @@ static inline bool sr_scan_in_object(const struct sr_scan *s)
 /* The decoded key of the member in progress is complete: looks it up and marks duplicates. */
 int sr_scan_resolve_member(struct sr_scan *s) SR_WARN_UNUSED;
 
-/* The first byte of a value was seen: where does it belong, and is it recorded? */
+/* The first byte of a value was seen: finds its path and decides whether to record it. */
 int sr_scan_begin_value(struct sr_scan *s, enum sr_json_kind kind, size_t at) SR_WARN_UNUSED;
 
 /* A value is complete: `end` is one past its last byte. */
@@ -132,10 +132,10 @@ void sr_scan_close_container(struct sr_scan *s, size_t end);
 
 /* ---- scan_token.c ---- */
 
-/* Goes on inside the token of s->state until it ends or the chunk does. */
+/* Continues inside the token of s->state until the token or the chunk ends. */
 int sr_scan_token(struct sr_scan *s, struct sr_scan_cursor *c) SR_WARN_UNUSED;
 
-/* Whether the number so far would be complete. */
+/* True when the number so far would be complete. */
 bool sr_scan_number_may_end(const struct sr_scan *s);
 
 #endif

@@ -5,7 +5,7 @@
 
 /* ---- strings ---- */
 
-/* A high surrogate of a key that found no partner. */
+/* A high surrogate in a key without its partner. */
 static void key_flush_surrogate(struct sr_scan *s)
 {
     if (s->high) {
@@ -167,7 +167,7 @@ bool sr_scan_number_may_end(const struct sr_scan *s)
            s->number == SR_SCAN_NUM_FRACTION || s->number == SR_SCAN_NUM_EXPONENT;
 }
 
-/* The part of a number that byte `b` leads to, -1 when it does not belong to the number. */
+/* The part of a number that byte `b` leads to, -1 when it is not part of a number. */
 static int number_step(enum sr_scan_number part, uint8_t b)
 {
     if (b >= '0' && b <= '9') {

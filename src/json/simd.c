@@ -19,7 +19,7 @@
 #include <arm_neon.h>
 #endif
 
-/* Over a run of non-ASCII characters; stops at ASCII or at what is no whole character. */
+/* Skips a run of non-ASCII characters; stops at ASCII or at an incomplete or malformed character. */
 static inline const uint8_t *skip_characters(const uint8_t *p, const uint8_t *end)
 {
     while (p < end && *p >= 0x80) {
@@ -31,7 +31,7 @@ static inline const uint8_t *skip_characters(const uint8_t *p, const uint8_t *en
     return p;
 }
 
-/* Past the whole escape at `p`; `p` itself when there is none. */
+/* Skips the whole escape at `p`; returns `p` when there is none. */
 static inline const uint8_t *skip_escape(const uint8_t *p, const uint8_t *end, bool *escaped)
 {
     if (!escaped || *p != '\\' || end - p < 2)
@@ -49,7 +49,7 @@ static inline const uint8_t *skip_escape(const uint8_t *p, const uint8_t *end, b
     return p + 6;
 }
 
-/* Byte by byte to `stop`; true when a byte there needs a look. */
+/* Reads byte by byte to `stop`; true when it found a byte that stops the scan. */
 static inline bool skip_bytes(const uint8_t **p, const uint8_t *stop, const uint8_t *end, bool *escaped)
 {
     while (*p < stop) {
@@ -86,7 +86,7 @@ static const uint8_t *skip_portable(const uint8_t *p, const uint8_t *end, bool *
 #if defined(__x86_64__)
 
 /* From special byte to special byte of one block of `width` bytes at *p, `mask` has a bit for each. Moves *p
- * past the block, or to a byte that needs a look, and then returns true. */
+ * past the block; or to a byte that stops the scan, and then returns true. */
 static inline __attribute__((always_inline)) bool skip_specials(const uint8_t **p, const uint8_t *end,
                                                                 uint64_t mask, unsigned width, bool *escaped)
 {
@@ -126,7 +126,7 @@ static const uint8_t *skip_sse2(const uint8_t *p, const uint8_t *end, bool *esca
 
 #define AVX2 __attribute__((target("avx2")))
 
-/* What can be wrong with a pair of bytes; a pair is wrong when all three tables agree on a bit. */
+/* The errors that a pair of bytes can have; a pair is malformed when all three tables have a common bit. */
 enum {
     BAD_SHORT = 1,       /* a lead without its continuation */
     BAD_LONG = 2,        /* a continuation after ASCII */
@@ -136,7 +136,7 @@ enum {
     BAD_OVERLONG_2 = 32, /* C0, C1 */
     BAD_LARGE_80 = 64,   /* F5..FF 80..8F */
     BAD_OVERLONG_4 = 64, /* F0 80..8F */
-    BAD_TWO_CONT = 128,  /* two continuations: an error unless a lead of three or four bytes is before */
+    BAD_TWO_CONT = 128,  /* two continuations: an error unless they follow a lead of three or four bytes */
     BAD_ANY_LOW = BAD_SHORT | BAD_LONG | BAD_TWO_CONT,
 };
 
@@ -178,8 +178,8 @@ AVX2 static inline __m256i utf8_errors(__m256i v, __m256i before)
     return _mm256_xor_si256(must, utf8_pair_errors(v, prev1));
 }
 
-/* The backslashes that begin an escape: in a run of backslashes every other one, from the first. The carry
- * of the subtraction runs along each run, and what it leaves tells odd lengths from even ones. */
+/* The backslashes that begin an escape: in a run of backslashes every other one, from the first. The carry of
+ * the subtraction propagates through each run, and the result distinguishes odd from even lengths. */
 static inline uint32_t escape_starts(uint32_t slash)
 {
     const uint32_t odd = 0xAAAAAAAAu;
@@ -187,7 +187,7 @@ static inline uint32_t escape_starts(uint32_t slash)
     return (series ^ odd) & slash;
 }
 
-/* What can follow a backslash and what is a hexadecimal digit: bits 0..3 and 4..5 of both tables. */
+/* Bytes that may follow a backslash (bits 0..3 of both tables) and hexadecimal digits (bits 4..5). */
 AVX2 static inline __m256i escape_classes(__m256i v)
 {
     const __m256i low = TABLE(16, 48, 61, 48, 56, 56, 52, 16, 16, 16, 0, 0, 2, 0, 4, 1);
@@ -198,8 +198,9 @@ AVX2 static inline __m256i escape_classes(__m256i v)
     return _mm256_and_si256(a, b);
 }
 
-/* Where the escapes of a block end the walk: `broken` at the backslash of one that is malformed, `cut` at the
- * backslash of one that goes on behind the block. Takes the quotes that belong to escapes out of *quote. */
+/* Positions where the escapes of a block stop the scan: `broken` at the backslash of a malformed one, `cut`
+ * at the backslash of one that continues after the block. Removes the quotes that belong to escapes from
+ * *quote. */
 AVX2 static inline void check_escapes(__m256i v, uint32_t slash, uint32_t *quote, uint32_t *broken,
                                       uint32_t *cut)
 {
@@ -217,7 +218,7 @@ AVX2 static inline void check_escapes(__m256i v, uint32_t slash, uint32_t *quote
     *cut = (starts & UINT32_C(0x80000000)) | (unicode & UINT32_C(0xF0000000)) >> 1;
 }
 
-/* From the boundary at or before `p` of the character that `p` may lie in; not before `start`. */
+/* Continues from the character boundary at or before `p`; not before `start`. */
 static inline const uint8_t *character_start(const uint8_t *p, const uint8_t *start)
 {
     for (int back = 1; back <= 3 && p - back >= start; back++) {
@@ -234,8 +235,8 @@ static const _Alignas(64) uint8_t keep_bytes[64] = {
     0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
     0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
 
-/* Blocks of 32 bytes. Each is looked at up to `n`: the first byte that stops, or an escape that the block
- * cuts; then the next block begins with that escape. */
+/* Blocks of 32 bytes. Each is scanned up to `n`: the first byte that stops the scan, or an escape that the
+ * block cuts; the next block then begins with that escape. */
 AVX2 static const uint8_t *skip_avx2(const uint8_t *p, const uint8_t *end, bool *escaped)
 {
     const uint8_t *start = p;
@@ -258,7 +259,7 @@ AVX2 static const uint8_t *skip_avx2(const uint8_t *p, const uint8_t *end, bool 
         uint32_t stop = (uint32_t)_mm256_movemask_epi8(is_control) | quote | broken;
         unsigned n = stop | cut ? (unsigned)__builtin_ctz(stop | cut) : 32;
         if (high | high_before) {
-            /* Zeros from n on: a character that they cut is an error too. */
+            /* Zeros from n on, so that a character cut there is an error too. */
             v = _mm256_and_si256(v, _mm256_loadu_si256((const __m256i *)(keep_bytes + 32 - n)));
             __m256i wrong = utf8_errors(v, before);
             if (!_mm256_testz_si256(wrong, wrong))

@@ -1,8 +1,8 @@
 /*
  * The edit list: collects entries, and at the end sorts, resolves and renders them.
  *
- * Removals and insertions into a container are kept as wishes until then, because the commas depend on what
- * happens to the neighbours.
+ * Removals and insertions into a container are resolved only then, because the commas depend on the edits of
+ * the neighbours.
  */
 #include "json/splice.h"
 
@@ -19,7 +19,7 @@ enum edit_kind {
 
 struct edit {
     enum edit_kind kind;
-    uint32_t span; /* the span that a replacement or removal is about, or SR_SPAN_NONE */
+    uint32_t span; /* the span of a replacement or removal, or SR_SPAN_NONE */
     uint32_t seq;  /* order of adding */
     size_t start, end;
     size_t open;          /* one past the container's bracket */
@@ -38,7 +38,7 @@ struct sr_edits {
     struct sr_arena *arena;
 };
 
-/* What rendering works on: the entries that still count, and the containers that removals emptied. */
+/* The state of rendering: the entries that still count, and the containers that removals emptied. */
 struct plan {
     struct edit *list;
     size_t n;
@@ -125,7 +125,7 @@ static bool span_is_member(const struct sr_span *span)
     return span->key_start != span->start;
 }
 
-/* The next span that is not inside `i`. */
+/* The next span after `i` that is not inside `i`. */
 static size_t next_outside(const struct sr_edits *edits, size_t i)
 {
     size_t low = i + 1, high = edits->n_spans, end = edits->spans[i].end;
@@ -258,7 +258,7 @@ static struct sr_bytes member_head(struct sr_edits *edits, struct sr_bytes key)
     return head;
 }
 
-/* Appends a member to the object whose inside is [open, close), or changes what was appended before. */
+/* Appends a member to the object whose inside is [open, close), or changes an earlier append. */
 static int append_member(struct sr_edits *edits, size_t open, size_t close, const struct change *change)
 {
     struct sr_bytes head = member_head(edits, change->key);
@@ -305,7 +305,7 @@ static int set_one(struct sr_edits *edits, uint32_t object, const struct change 
 {
     const struct sr_span *span = &edits->spans[object];
     if (span->kind != SR_JSON_OBJECT)
-        return SR_OK; /* another occurrence of the member holds something else */
+        return SR_OK; /* another occurrence of the member is not an object */
     return set_in_object(edits, object, span->start + 1, span->end - 1, change);
 }
 
@@ -341,8 +341,8 @@ static int by_start(const void *a, const void *b)
     return x->end > y->end ? -1 : x->end < y->end;
 }
 
-/* The order of rendering: insertions before a replacement that starts at the same place, in the order of
- * adding; of the replacements the widest first, and of equals the latest. */
+/* The order of rendering: insertions before a replacement that starts at the same offset, in the order of
+ * adding; replacements with the widest first, and of equal ones the latest first. */
 static int by_position(const void *a, const void *b)
 {
     const struct edit *x = a, *y = b;
@@ -357,7 +357,7 @@ static int by_position(const void *a, const void *b)
     return x_inserts ? earlier : -earlier;
 }
 
-/* Of several entries for one span only the latest counts. */
+/* Of several entries for one span only the latest applies. */
 static void drop_superseded(struct plan *plan)
 {
     size_t kept = 0;
@@ -369,7 +369,7 @@ static void drop_superseded(struct plan *plan)
     plan->n = kept;
 }
 
-/* Turns a run of removed neighbours, which begins with `first`, into one range with the right comma. */
+/* Merges a run of removed neighbours, which begins with `first`, into one range with the right comma. */
 static void merge_removals(struct plan *plan, struct sr_bytes body, struct edit *first, size_t last_end)
 {
     size_t after = skip_space(body, last_end);
@@ -387,11 +387,11 @@ static void merge_removals(struct plan *plan, struct sr_bytes body, struct edit 
         plan->emptied[plan->n_emptied++] = before;
 }
 
-/* Joins removals of neighbours and drops those inside another one. */
+/* Merges removals of neighbours and drops those inside another one. */
 static void resolve_removals(struct plan *plan, struct sr_bytes body)
 {
     size_t n = 0;
-    /* Removals to the front, by place. */
+    /* Sorts removals to the front, by offset. */
     for (size_t i = 0; i < plan->n; i++)
         if (plan->list[i].kind == EDIT_REMOVE) {
             struct edit swap = plan->list[n];
@@ -418,7 +418,7 @@ static void resolve_removals(struct plan *plan, struct sr_bytes body)
     plan->n -= n - kept;
 }
 
-/* Drops what lies inside a replacement. SR_ECONFLICT when two overlap in part. */
+/* Drops entries inside a replacement. SR_ECONFLICT when two overlap in part. */
 static int resolve_overlaps(struct plan *plan, struct sr_err *err)
 {
     size_t kept = 0, covered = 0;
@@ -460,7 +460,7 @@ static void resolve_commas(struct plan *plan, struct sr_bytes body)
         struct edit *e = &plan->list[i];
         if (e->kind == EDIT_RANGE || e->kind == EDIT_REMOVE)
             continue;
-        /* Others of the same container have the same place, so they are neighbours in the list, with at
+        /* Entries of the same container have the same offset, so they are neighbours in the list, with at
          * most raw insertions in between. */
         bool first = true, last = true;
         for (size_t j = i; j > 0 && plan->list[j - 1].start == e->start && first; j--)

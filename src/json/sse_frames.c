@@ -1,8 +1,8 @@
 /*
- * The frame splitter: one pass that looks only at line ends, then one over the lines of a finished frame.
+ * The frame splitter: one pass that finds line ends, then one over the lines of a complete frame.
  *
- * After a CR at the end of a chunk an LF may still follow. The frame is given out at once all the same; such
- * an LF becomes the first byte of the next frame's `raw` and is not a line of its own.
+ * After a CR at the end of a chunk an LF may still follow. The frame is returned at once anyway; such an LF
+ * becomes the first byte of the next frame's `raw` and is not a line of its own.
  */
 #include "json/sse_frames.h"
 
@@ -19,7 +19,7 @@ void sr_sse_frames_dispose(struct sr_sse_frames *frames)
     sr_buf_dispose(&frames->joined);
 }
 
-/* Index one past the end of the frame in `in`, or 0 when it does not end there. */
+/* Index one past the end of the frame in `in`, or 0 when the frame does not end in it. */
 static size_t find_end(struct sr_sse_frames *frames, struct sr_bytes in)
 {
     if (frames->held.len == 0)
@@ -108,7 +108,7 @@ static int read_lines(struct sr_sse_frames *frames, struct sr_sse_frame *frame)
     return SR_OK;
 }
 
-/* Returns `n` bytes of the input, behind what is held, as one frame or as a piece. */
+/* Returns `n` bytes of the input, after the held bytes, as one frame or as a piece. */
 static int give(struct sr_sse_frames *frames, struct sr_bytes *in, size_t n, bool whole,
                 struct sr_sse_frame *frame)
 {
@@ -124,7 +124,7 @@ static int give(struct sr_sse_frames *frames, struct sr_bytes *in, size_t n, boo
     if (!whole)
         return SR_OK;
     frames->line_empty = true;
-    if (read_lines(frames, frame)) { /* no memory to join its lines: it passes as it is */
+    if (read_lines(frames, frame)) { /* out of memory for joining its lines: it passes unchanged */
         frame->whole = frame->has_data = false;
         frame->data = (struct sr_bytes){"", 0};
     }
@@ -151,11 +151,11 @@ int sr_sse_frames_next(struct sr_sse_frames *frames, struct sr_bytes *in, struct
             *in = sr_bytes_of(in->p + in->n, 0);
             rc = SR_MORE;
         }
-    } else if (frames->held.len) { /* over the maximum: first what is held, then pieces as they come */
+    } else if (frames->held.len) { /* over the maximum: first the held bytes, then pieces as they arrive */
         *frame =
             (struct sr_sse_frame){.raw = sr_buf_view(&frames->held), .data = {"", 0}, .lead = before.lead};
         before.spent = before.oversized = true;
-        *frames = before; /* the input is looked at again */
+        *frames = before; /* the input is scanned again */
         return SR_OK;
     } else {
         frames->oversized = end == 0;

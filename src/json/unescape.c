@@ -3,7 +3,7 @@
 #include "json/escape.h"
 #include "json/scan.h"
 
-/* The four digits at `p`, or a value that is no surrogate when fewer are left. */
+/* The four digits at `p`, or a value that is not a surrogate when fewer are left. */
 static uint32_t hex4(const char *p, const char *end)
 {
     uint32_t value = 0;
@@ -16,7 +16,7 @@ static uint32_t hex4(const char *p, const char *end)
     return value;
 }
 
-/* Decodes the `\u` escape at `p` (after the `u`); returns what follows it. */
+/* Decodes the `\u` escape at `p` (after the `u`); returns the byte after it. */
 static const char *unescape_unicode(const char *p, const char *end, char **out)
 {
     uint32_t c = hex4(p, end);
@@ -34,7 +34,7 @@ static const char *unescape_unicode(const char *p, const char *end, char **out)
     return p;
 }
 
-/* Are all bytes there that the escape at `slash` is made of? A high surrogate may have a partner. */
+/* True when all bytes of the escape at `slash` have arrived. A high surrogate may have a partner. */
 static bool escape_is_whole(const char *slash, const char *end)
 {
     if (end - slash < 2)
@@ -44,7 +44,7 @@ static bool escape_is_whole(const char *slash, const char *end)
     return end - slash >= 12 || (end - slash >= 6 && !sr_is_high_surrogate(hex4(slash + 2, end)));
 }
 
-/* Decodes up to the first escape that does not go on as far as it may, all when `last`; returns where it
+/* Decodes up to the first escape that may be incomplete, or everything when `last`; returns where it
  * stopped. */
 static const char *unescape(const char *p, const char *end, bool last, char **out)
 {
@@ -80,7 +80,7 @@ struct sr_bytes sr_json_unescape(struct sr_bytes inside, struct sr_arena *arena)
 {
     if (inside.n == 0 || !memchr(inside.p, '\\', inside.n))
         return inside;
-    char *start = sr_arena_alloc(arena, inside.n); /* an escape is never shorter than what it stands for */
+    char *start = sr_arena_alloc(arena, inside.n); /* an escape is longer than its decoded bytes */
     char *out = start;
     if (!start)
         return (struct sr_bytes){NULL, 0};
