@@ -1,6 +1,7 @@
 /*
- * Attention over a packed batch: heads go through in groups whose packed keys and values fit the scratch; in
- * each group the members first pack, then answer blocks of queries, taking the next piece of work when done.
+ * Attention over a packed batch: heads are processed in groups whose packed keys and values fit the scratch.
+ * In each group the team's members first pack, then compute blocks of queries; a member that is done takes
+ * the next block.
  */
 #include "kernel/private.h"
 
@@ -14,7 +15,7 @@ struct plan {
     const struct sr_attention_form *form;
     size_t rows;       /* of keys in a head's pack, over all sequences */
     size_t head_bytes; /* of keys and values each */
-    size_t group;      /* heads at a time */
+    size_t group;      /* heads in a group */
     size_t first, end; /* tokens that are queries */
     size_t first_head, heads;
     char *packs, *work;
@@ -66,7 +67,7 @@ static void queries_of(const struct plan *p, const struct sr_head *head, size_t 
     *from = least(*from, *to);
 }
 
-/* Blocks of keys, for all heads of the group or, so that each member finds work, for a share of them. */
+/* Packs blocks of keys, for all heads of the group or for a share of them, so that each member has work. */
 static void pack_part(void *ctx, unsigned part, unsigned parts)
 {
     struct plan *p = ctx;
@@ -89,7 +90,7 @@ static void pack_part(void *ctx, unsigned part, unsigned parts)
     }
 }
 
-/* Blocks of queries, head after head. */
+/* Computes blocks of queries, head after head. */
 static void answer_part(void *ctx, unsigned part, unsigned parts)
 {
     struct plan *p = ctx;

@@ -19,7 +19,7 @@
 #define AT_SIZE   (AT_KIND == AT_F32 ? 4u : 2u)
 #define AT_EXTRA  (AT_KIND == AT_FIXED ? 4u : 0) /* bytes of scales for a unit of head_dim and 16 keys */
 #define AT_STRIP  24u
-#define AT_LOWEST (-3.4e38F) /* a key that does not count */
+#define AT_LOWEST (-3.4e38F) /* score of a masked key */
 #define AT_FLOOR  (-1.7e38F) /* a maximum before the first key: far above AT_LOWEST, below every score */
 
 struct AT(attention_work) {
@@ -46,7 +46,7 @@ static size_t AT(work_bytes)(size_t head_dim)
                        SR_KERNEL_ALIGN);
 }
 
-/* The query (part 0), key (1) or value (2) of a position. */
+/* Returns the query (part 0), key (1) or value (2) of a position. */
 static const void *AT(find)(const struct sr_head *head, size_t part, size_t position)
 {
     const struct sr_attention *a = head->a;
@@ -54,7 +54,7 @@ static const void *AT(find)(const struct sr_head *head, size_t part, size_t posi
     return (const char *)a->qkv + at * sr_scalar_size(a->type);
 }
 
-/* Rows of a head lie far apart, which the CPU's own prefetching does not see through. */
+/* Rows of a head are far apart in memory, so the CPU's hardware prefetcher does not detect them. */
 static void AT(fetch)(const struct sr_head *head, size_t part, size_t position)
 {
     if (position >= head->length)
@@ -88,7 +88,7 @@ static void AT(turn)(const struct sr_head *head, size_t part, size_t position, f
     }
 }
 
-/* The same as an operand; `own` is its scale in fixed point. */
+/* Stores it as an operand; `own` is its scale in fixed point. */
 static void AT(rotate)(const struct sr_head *head, size_t part, size_t position, float scale, void *dst,
                        float *own)
 {
@@ -102,7 +102,7 @@ static void AT(rotate)(const struct sr_head *head, size_t part, size_t position,
 #endif
 }
 
-/* Keys of a block, padding included. */
+/* Number of keys of a block, padding included. */
 static size_t AT(block_keys)(const struct sr_head *head, size_t block)
 {
     size_t left = sr_round_up(head->length, 16) - block * SR_ATTENTION_KEYS;
@@ -131,7 +131,7 @@ static char *AT(value_block)(const struct sr_head *head, size_t block)
     return (char *)(AT(value_scales)(head, block) + (AT_KIND == AT_FIXED ? head->a->head_dim : 0));
 }
 
-/* Sixteen keys from `at` on: rotated, then turned so that they lie side by side. */
+/* Sixteen keys from `at` on: rotated, then transposed. */
 static void AT(pack_keys)(const struct sr_head *head, size_t at, size_t n)
 {
     _Alignas(64) uint32_t rows[16 * 128];
@@ -150,7 +150,7 @@ static void AT(pack_keys)(const struct sr_head *head, size_t at, size_t n)
 }
 
 #if AT_KIND == AT_FIXED
-/* The largest magnitudes in the columns of n values, if larger than those in `tops`. */
+/* Updates `tops`, the largest magnitudes per column, with n values. */
 static void AT(measure_values)(const struct sr_head *head, size_t at, size_t n, float *tops)
 {
     for (size_t i = 0; i < n; i++)
@@ -164,7 +164,7 @@ static void AT(measure_values)(const struct sr_head *head, size_t at, size_t n, 
 }
 #endif
 
-/* Sixteen values from `at` on, of which n are there; `tops` in fixed point. */
+/* Packs sixteen values from `at` on, of which n exist; updates `tops` in fixed point. */
 static void AT(pack_values)(const struct sr_head *head, size_t at, size_t n, const float *tops)
 {
     size_t d = head->a->head_dim, block = at / SR_ATTENTION_KEYS;
@@ -194,8 +194,8 @@ static void AT(pack_values)(const struct sr_head *head, size_t at, size_t n, con
     }
 }
 
-/* Sixteen positions of all heads before the next: a token's heads lie side by side, its neighbours far away.
- */
+/* Packs sixteen positions of all heads before the next sixteen: a token's heads are adjacent in memory, its
+ * neighbours are not. */
 static void AT(pack)(const struct sr_head *heads, size_t n, size_t from, size_t to)
 {
     float tops[SR_ATTENTION_HEADS][128];
@@ -235,13 +235,13 @@ static void AT(multiply_keys)(const struct sr_head *head, const char *queries, u
     }
 }
 
-/* What a strip's queries have in common: n keys and, in fixed point, their scales. */
+/* The inputs that a strip's queries share: n keys and, in fixed point, their scales. */
 struct AT(seen) {
     size_t n;
     const float *scales;
 };
 
-/* A vector of scores; `own` is the query's scale. */
+/* Loads a vector of scores; `own` is the query's scale. */
 SR_INLINE vf AT(score)(const float *scores, const struct AT(seen) * seen, vf own, size_t i)
 {
 #if AT_KIND == AT_FIXED
@@ -253,8 +253,8 @@ SR_INLINE vf AT(score)(const float *scores, const struct AT(seen) * seen, vf own
 #endif
 }
 
-/* Scores to weights, in place of the running maximum; returns by what earlier sums have to be multiplied.
- * Only scores [low, high] of those seen count. */
+/* Turns scores into weights with the running maximum; returns the factor for earlier sums. Only the scores
+ * [low, high] count. */
 static float AT(soften)(float *scores, const struct AT(seen) * seen, float scale, void *weights, size_t low,
                         size_t high, float *most, float *total)
 {
@@ -298,7 +298,8 @@ static float AT(soften)(float *scores, const struct AT(seen) * seen, float scale
     return shrink;
 }
 
-/* The weights of a strip times keys [from, to) of a block of values; added to `sums`, or with `fresh` not. */
+/* The weights of a strip times keys [from, to) of a block of values; added to `sums`; with `fresh` replaces
+ * them. */
 static void AT(multiply_values)(const struct sr_head *head, const void *weights, unsigned rows, size_t block,
                                 size_t from, size_t to, void *sums, bool fresh)
 {
@@ -323,7 +324,7 @@ static void AT(multiply_values)(const struct sr_head *head, const void *weights,
 }
 
 #if AT_KIND == AT_FIXED
-/* What a block gave joins the sums of a strip. */
+/* Adds the result of a block to the sums of a strip. */
 static void AT(join)(const struct sr_head *head, const struct AT(attention_work) * work, unsigned rows,
                      size_t block, float *sums)
 {
@@ -346,7 +347,7 @@ static void AT(sight)(const struct sr_head *head, size_t position, size_t *low, 
     *high = window < head->length - 1 - position ? position + window : head->length - 1;
 }
 
-/* A strip of queries against one block of keys. */
+/* Computes a strip of queries against one block of keys. */
 static void AT(strip)(const struct sr_head *head, struct AT(attention_work) * work, size_t first, size_t at,
                       unsigned rows, size_t block)
 {
@@ -368,7 +369,7 @@ static void AT(strip)(const struct sr_head *head, struct AT(attention_work) * wo
     for (unsigned r = 0; r < rows; r++) {
         size_t low, high;
         AT(sight)(head, first + at + r, &low, &high);
-        bool blind = high < from || low >= to; /* sees nothing of this part */
+        bool blind = high < from || low >= to; /* the query sees no key of this block */
         low = blind ? to - from : low > from ? low - from : 0;
         high = blind ? 0 : high - from;
 #if AT_KIND == AT_FIXED

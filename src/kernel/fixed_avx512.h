@@ -1,14 +1,14 @@
 /*
- * Fixed point of 16 bits on AVX-512 with VNNI: what bf16 is computed in where `vpdpwssd` is faster than any
- * product of floats (Intel's cores without tiles: twice as fast as fp32). Rows have a scale each, weights one
- * for each column; see SR_FIXED_* in private.h for the ranges. Included after rows_template.h.
+ * Fixed point of 16 bits on AVX-512 with VNNI: the arithmetic for bf16 on CPUs where `vpdpwssd` is faster
+ * than any product of floats (Intel's cores without tiles: twice as fast as fp32). Rows have a scale each,
+ * weights one for each column; see SR_FIXED_* in private.h for the ranges. Included after rows_template.h.
  */
 #ifndef SR_KERNEL_FIXED_AVX512_H
 #define SR_KERNEL_FIXED_AVX512_H
 
 #include "kernel/rows_template.h"
 
-/* A row in steps of 1 / `most` of its largest value. Rows of almost nothing become zeros. */
+/* Quantises a row in steps of 1 / `most` of its largest value. Rows of negligible size become zeros. */
 SR_INLINE void fix_as(const void *row, enum sr_scalar type, size_t k, size_t k_padded, float most,
                       int16_t *dst, float *scale)
 {

@@ -1,9 +1,9 @@
 /*
  * The product of activations with packed weights: the distribution of tiles over threads, and their order.
  *
- * Rows go in blocks that fit the second-level cache once they are in the form's own operand type; within a
- * block a panel of weights meets all rows before the next panel is touched. Few rows: members share the
- * panels; many: they share the rows.
+ * Rows are processed in blocks that fit the second-level cache after conversion to the form's operand type;
+ * within a block a panel of weights is multiplied with all rows before the next panel. With few rows the
+ * members share the panels, with many they share the rows.
  */
 #include "kernel/private.h"
 
@@ -11,11 +11,11 @@
 #include <string.h>
 
 #define BLOCK_BYTES  ((size_t)512 << 10) /* of activations */
-#define ROWS_MOST    1024u               /* converted at a time */
+#define ROWS_MOST    1024u               /* rows converted at a time */
 #define WIDE_ROWS    64u
-#define WIDE_DEPTH   1536u /* of a panel, or both of a GEGLU's, widened on the stack */
+#define WIDE_DEPTH   1536u /* depth of a panel, or of a GEGLU's two, that is widened on the stack */
 #define WIDE_COLUMNS 48u
-#define SMALL        8192u /* elements that the caller converts alone */
+#define SMALL        8192u /* elements up to which the caller converts alone */
 
 struct product {
     const struct sr_matrix *m;
@@ -33,7 +33,7 @@ static size_t depth_padded(const struct sr_matrix *m)
     return m->steps * m->form->unit;
 }
 
-/* x can be read as it is. */
+/* True when x needs no conversion. */
 static bool ready(const struct sr_matrix *m, enum sr_scalar type)
 {
     enum sr_scalar wanted = m->form->a == SR_OPERAND_BF16 ? SR_SCALAR_BF16 : SR_SCALAR_F32;
@@ -65,14 +65,14 @@ static void convert_part(void *ctx, unsigned part, unsigned parts)
     convert(p, sr_share(p->rows, 1, part, parts), sr_share(p->rows, 1, part + 1, parts));
 }
 
-/* The weights of one panel, or of a GEGLU's two, as a tile reads them. */
+/* The weights of one panel, or of a GEGLU's two, in the form that a tile reads. */
 struct panel {
     const char *weights;
     size_t bytes; /* of one */
     sr_tile_fn *tile;
 };
 
-/* One tile, or with GEGLU the two that belong together, and its end. */
+/* Computes one tile, or with GEGLU the pair, and its epilogue. */
 static void tile(const struct product *p, const struct panel *from, size_t panel, size_t row, size_t rows,
                  struct sr_tile *t)
 {
@@ -82,7 +82,7 @@ static void tile(const struct product *p, const struct panel *from, size_t panel
     _Alignas(64) float sums[2][SR_TILE_ROWS * SR_TILE_COLUMNS];
     size_t wide = columns < m->panel_columns ? columns : m->panel_columns, size = sr_scalar_size(p->y.type);
     char *y = (char *)p->y.p + (row * p->y.ld + left) * size;
-    for (size_t i = 0; i < rows; i++) /* wanted when the tile is done */
+    for (size_t i = 0; i < rows; i++) /* prefetched for the next tile */
         for (size_t line = 0; line < wide * size; line += 64)
             __builtin_prefetch(y + i * p->y.ld * size + line, 1, 2);
     t->a = p->operands + row * p->ld;
@@ -112,7 +112,7 @@ static void tile(const struct product *p, const struct panel *from, size_t panel
     });
 }
 
-/* Rows [from, to) against one panel or pair, whose weights `with` are; meanwhile `next` comes closer. */
+/* Multiplies rows [from, to) with one panel or pair, whose weights are `with`, and prefetches `next`. */
 static void multiply_panel(const struct product *p, size_t from, size_t to, size_t panel,
                            const struct panel *with, struct sr_tile *t, const char *next)
 {
@@ -128,7 +128,7 @@ static void multiply_panel(const struct product *p, size_t from, size_t to, size
     }
 }
 
-/* Rows [from, to) against panels [first, last). */
+/* Multiplies rows [from, to) with panels [first, last). */
 static void multiply(const struct product *p, size_t from, size_t to, size_t first, size_t last)
 {
     const struct sr_matrix *m = p->m;
@@ -145,7 +145,7 @@ static void multiply(const struct product *p, size_t from, size_t to, size_t fir
     }
 }
 
-/* The same with each panel widened first: pays for itself when it meets enough rows. */
+/* The same, but widens each panel first: faster with enough rows. */
 static void multiply_widened(const struct product *p, size_t from, size_t to, size_t first, size_t last)
 {
     const struct sr_matrix *m = p->m;
@@ -192,8 +192,8 @@ static void multiply_part(void *ctx, unsigned part, unsigned parts)
             p, row, to - row < block ? to : row + block, first, last);
 }
 
-/* Into how many shares the rows go: so that the busiest member has least to do, and columns before rows while
- * the weights outweigh the rows. */
+/* Chooses the number of shares of rows: the busiest member gets the least work, and columns are split before
+ * rows while the weights are larger than the rows. */
 static size_t choose_row_parts(const struct sr_matrix *m, size_t rows, size_t parts)
 {
     size_t step = m->epilogue == SR_EPILOGUE_GEGLU ? 2 : 1, panels = m->panels / step;

@@ -1,4 +1,5 @@
-/* Which instruction set is used: what the CPU and the OS allow, lowered by SEMROUTE_ISA or sr_isa_limit. */
+/* Selects the instruction set: the best that the CPU and the OS support, limited by SEMROUTE_ISA or
+ * sr_isa_limit. */
 #include "kernel/private.h"
 
 #include <stdatomic.h>
@@ -8,7 +9,7 @@
 static const char *const names[] = {"scalar", "neon", "avx2", "avx512", "avx512_bf16"};
 #define N_ISAS (sizeof names / sizeof names[0])
 
-/* The sets that this CPU has, best last. */
+/* The sets that this CPU supports, the best last. */
 static const struct sr_ops *ops_of(enum sr_isa isa)
 {
     switch (isa) {
@@ -40,8 +41,8 @@ static const struct sr_ops *best_below(enum sr_isa limit)
     return sr_ops_scalar();
 }
 
-/* Intel's cores do `vdpbf16ps` at a quarter of the instructions of fp32, AMD's at as many: half as fast as
- * fixed point there, as fast here. */
+/* Intel's cores run `vdpbf16ps` at a quarter of fp32's instruction rate: half as fast as fixed point. AMD's
+ * run it at the full rate: as fast as fixed point. */
 static bool bf16_pays(void)
 {
 #if defined __x86_64__

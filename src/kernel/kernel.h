@@ -1,10 +1,10 @@
 /*
  * The arithmetic of encoders: matrix products with prepacked weights, attention, norms.
  *
- * Every operation has a plain C form, which is the reference, and forms for instruction sets that are chosen
- * once at run time. Tokens are rows; a batch is packed (no padding): sequences lie one after the other.
- * Nothing here knows models, files or queues. Shapes are in elements, `ld` is the distance of two rows.
- * Operations take a team (NULL: the calling thread alone) and a caller's scratch; they do not allocate.
+ * Every operation has a plain C form, which is the reference, and forms for instruction sets, one of which is
+ * selected at run time. Tokens are rows; a batch is packed (no padding): sequences follow one another. This
+ * layer is independent of models, files and queues. Shapes are in elements, `ld` is the distance between two
+ * rows. Operations take a team (NULL: the calling thread alone) and a caller's scratch; they do not allocate.
  */
 #ifndef SR_KERNEL_KERNEL_H
 #define SR_KERNEL_KERNEL_H
@@ -18,14 +18,14 @@
 
 enum sr_isa { SR_ISA_SCALAR, SR_ISA_NEON, SR_ISA_AVX2, SR_ISA_AVX512, SR_ISA_AVX512_BF16 /* and VNNI */ };
 
-/* How the linear layers compute, and attention of BF16 rows. BF16: 16 bits for each weight, as floats or,
- * where that is faster, in steps of each row's largest value. INT8: weights per output channel, activations
- * per token, both symmetric. */
+/* The precision of linear layers and of attention over BF16 rows. BF16: 16 bits for each weight, as floats
+ * or, where that is faster, in steps of each row's largest value. INT8: weights per output channel,
+ * activations per token, both symmetric. */
 enum sr_precision { SR_PRECISION_FP32, SR_PRECISION_BF16, SR_PRECISION_INT8 };
 
 enum sr_scalar { SR_SCALAR_F32, SR_SCALAR_F16, SR_SCALAR_BF16 };
 
-/* What is done to a product before it is stored. */
+/* The operation on a product before it is stored. */
 enum sr_epilogue {
     SR_EPILOGUE_NONE, /* y = x W^T + b */
     SR_EPILOGUE_GELU, /* y = gelu(x W^T + b), the erf form */
@@ -35,12 +35,12 @@ enum sr_epilogue {
     SR_EPILOGUE_GEGLU, /* y[m][n/2]: gelu of the first half of the columns times the second half */
 };
 
-/* The set in use: the fastest that the CPU has, or what SEMROUTE_ISA (scalar, avx2, avx512, ...) and
- * sr_isa_limit lower it to. AVX512 includes VNNI where the CPU has it. On CPUs whose bf16 dot products are no
- * faster than fp32 (Intel's) the fastest is AVX512, which computes bf16 in fixed point of 16 bits. */
+/* The set in use: the fastest that the CPU has, or the limit of SEMROUTE_ISA (scalar, avx2, avx512, ...) and
+ * sr_isa_limit. AVX512 includes VNNI where the CPU has it. On CPUs whose bf16 dot products are no faster than
+ * fp32 (Intel's) the fastest is AVX512, which computes bf16 in fixed point of 16 bits. */
 enum sr_isa sr_isa_current(void);
 const char *sr_isa_name(enum sr_isa isa);
-/* For tests and benches: use nothing above `isa`; matrices packed before keep the form they were packed for.
+/* For tests and benches: use no set above `isa`; matrices packed before keep the form they were packed for.
  * Not while another thread computes. */
 void sr_isa_limit(enum sr_isa isa);
 
@@ -68,16 +68,16 @@ void sr_matrix_free(struct sr_matrix *matrix); /* NULL is allowed */
 size_t sr_matrix_bytes(const struct sr_matrix *matrix);
 size_t sr_matrix_rows(const struct sr_matrix *matrix);        /* n; n / 2 with GEGLU: columns of y */
 size_t sr_matrix_depth(const struct sr_matrix *matrix);       /* k */
-const char *sr_matrix_kernel(const struct sr_matrix *matrix); /* "avx512_bf16 8x48", for the bench */
+const char *sr_matrix_kernel(const struct sr_matrix *matrix); /* "avx512_bf16 8x48", for reports of bench */
 
-/* Scratch that sr_gemm needs for m rows; 64-byte aligned memory. */
+/* Bytes of scratch that sr_gemm needs for m rows; must be 64-byte aligned. */
 size_t sr_gemm_scratch(const struct sr_matrix *matrix, size_t m);
 
 /* y[m][rows] from x[m][depth]. x and y may not overlap. */
 void sr_gemm(struct sr_team *team, const struct sr_matrix *matrix, struct sr_rows x, size_t m,
              struct sr_rows y, void *scratch);
 
-/* Rotary position embedding, rotate-half form over the whole head: tables made once for a base. */
+/* Rotary position embedding, rotate-half form over the whole head: tables computed once for a base. */
 struct sr_rope;
 int sr_rope_new(struct sr_rope **out, double theta, size_t head_dim, size_t max_positions) SR_WARN_UNUSED;
 void sr_rope_free(struct sr_rope *rope);
@@ -93,7 +93,7 @@ struct sr_attention {
     size_t heads, head_dim;        /* head_dim: 16, 32, 64 or 128 */
     float scale;                   /* 1 / sqrt(head_dim) */
     size_t window;                 /* keys with |i - j| <= window count; SIZE_MAX: all */
-    const struct sr_rope *rope;    /* applied to q and k, position = place in the sequence; NULL: none */
+    const struct sr_rope *rope;    /* applied to q and k with the position in the sequence; NULL: none */
     size_t first_query, n_queries; /* only these tokens are queries, the rest of `out` is untouched;
                                       0, SIZE_MAX: all */
 };
@@ -108,12 +108,12 @@ void sr_layer_norm(struct sr_team *team, struct sr_rows x, struct sr_rows add, s
 /* out[d] = mean of rows [from, to) of x. */
 void sr_mean_rows(struct sr_rows x, size_t from, size_t to, size_t d, float *out);
 
-/* dst[i][d] = table[ids[i]][d] (type as given) for m tokens; ids are below the table's rows (caller checked).
- */
+/* dst[i][d] = table[ids[i]][d] (type as given) for m tokens; ids are below the table's rows (the caller
+ * checks). */
 void sr_gather(struct sr_team *team, const void *table, enum sr_scalar type, const int32_t *ids, size_t m,
                size_t d, struct sr_rows dst);
 
-/* n floats of another type into F32. */
+/* Converts n floats of another type to F32. */
 void sr_to_float(const void *src, enum sr_scalar type, size_t n, float *dst);
 
 /* Peak rate of one core for a precision with the current set, operations per second (2 per multiply-add),

@@ -1,10 +1,10 @@
 /*
- * Functions of vectors, over the primitives of one vec_*.h that was included before.
+ * Functions of vectors, over the primitives of the vec_*.h included before.
  *
  * exp2: a minimax polynomial of the fraction (relative error 8e-8, or 8e-5 in the rough form, which feeds
- * values that are rounded to 16 bits). erf: Abramowitz and Stegun 7.1.26 (absolute error 1.5e-7).
- * The rough gelu is x / (1 + 2^-p(x)), where p is a fit of log2(Phi / (1 - Phi)): off by a thousandth of its
- * value and 3e-7 at most.
+ * values that are rounded to 16 bits). erf: Abramowitz and Stegun 7.1.26 (absolute error 1.5e-7). The rough
+ * gelu is x / (1 + 2^-p(x)), where p is a fit of log2(Phi / (1 - Phi)): off by a thousandth of its value and
+ * 3e-7 at most.
  */
 #ifndef SR_KERNEL_MATH_TEMPLATE_H
 #define SR_KERNEL_MATH_TEMPLATE_H
@@ -48,7 +48,8 @@ static inline vf v_gelu(vf x)
 
 static inline vf v_gelu_rough(vf x)
 {
-    vf above = v_max(v_set(-7), x), inside = v_min(v_set(7), above); /* in this order a NaN stays one */
+    vf above = v_max(v_set(-7), x),
+       inside = v_min(v_set(7), above); /* in this operand order a NaN stays a NaN */
     vf square = v_mul(inside, inside);
     vf p = v_set(-1.17258934e-6F);
     p = v_fma(p, square, v_set(3.29720152e-5F));

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 
 #define SIZE_MOST  ((size_t)1 << 20)
-#define DEPTH_MOST ((size_t)1 << 16) /* of int8: a sum fits 32 bits */
+#define DEPTH_MOST ((size_t)1 << 16) /* of int8: limits a sum to 32 bits */
 #define HUGE       ((size_t)2 << 20)
 
 /* The matrix's row that is column `column` of panel `panel`; SIZE_MAX for padding. */
@@ -23,7 +23,7 @@ static size_t row_of(const struct sr_matrix *m, size_t panel, size_t column)
     return row < m->n / 2 ? row + panel % 2 * (m->n / 2) : SIZE_MAX;
 }
 
-/* One row of the source in steps of 16 bits, so many that their sum stays below SR_FIXED_COLUMN after
+/* Quantises one row of the source to 16 bits so that the sum of its steps stays below SR_FIXED_COLUMN after
  * rounding. Returns the size of a step. */
 static float fix_weights(const struct sr_matrix *m, const void *from, enum sr_scalar type, float *floats,
                          int16_t *out)
@@ -71,7 +71,7 @@ static void pack_column(struct sr_matrix *m, const struct sr_matrix_source *sour
     m->start[at] = -128 * sum;
 }
 
-/* Panels of a large matrix lie in huge pages where the system has them. */
+/* Allocates panels of a large matrix in huge pages where the system supports them. */
 static bool allocate(struct sr_matrix *m)
 {
     size_t columns = m->panels * m->panel_columns;
@@ -104,7 +104,7 @@ int sr_matrix_pack(struct sr_matrix **out, const struct sr_matrix_source *source
         return SR_ENOMEM;
     m->ops = sr_ops_current();
     m->form = m->ops->forms[precision];
-    if (m->form->b == SR_OPERAND_S16 && m->k > DEPTH_MOST) /* too deep for steps of a useful size */
+    if (m->form->b == SR_OPERAND_S16 && m->k > DEPTH_MOST) /* too deep for a useful step size */
         m->form = m->ops->forms[SR_PRECISION_FP32];
     m->precision = precision;
     m->epilogue = epilogue;

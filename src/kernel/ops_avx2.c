@@ -1,5 +1,5 @@
 /*
- * AVX2 with FMA. bf16 weights are widened on the way; int8 is exact: |w| is the unsigned operand of
+ * AVX2 with FMA. bf16 weights are widened when they are loaded; int8 is exact: |w| is the unsigned operand of
  * vpmaddubsw and x with the sign of w the signed one, so that a pair of products (2 * 127 * 127) fits 16
  * bits.
  */
@@ -118,7 +118,7 @@ TILE_INLINE double tile_spin(size_t rounds, const enum tile_kind kind)
     UNROLL
     for (unsigned i = 0; i < n; i++) {
         sums[i] = _mm256_setzero_ps();
-        __asm__ volatile("" : "+x"(sums[i])); /* or the compiler sees that they are equal */
+        __asm__ volatile("" : "+x"(sums[i])); /* without this the compiler sees that the operands are equal */
     }
     for (size_t r = 0; r < rounds; r++) {
         UNROLL
@@ -197,7 +197,7 @@ static const struct sr_ops ops = {
 
 const struct sr_ops *sr_ops_avx2(void)
 {
-    /* F16C came with AVX, before AVX2: clang has no name to ask for it by. */
+    /* Every CPU with AVX2 has F16C: clang has no feature name to test for it. */
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &ops : NULL;
 }
 

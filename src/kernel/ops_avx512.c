@@ -1,6 +1,6 @@
 /*
  * AVX-512 without dot products of bf16. With VNNI int8 is multiplied by it, and bf16 in fixed point; without
- * it weights in bf16 are widened on the way to the multiplier, and int8 goes the way of AVX2.
+ * it bf16 weights are widened when they are loaded, and int8 uses the code of AVX2.
  */
 #if defined __x86_64__
 

@@ -1,6 +1,6 @@
 /*
- * AVX-512 with dot products of bf16, and VNNI for int8. Two tables: one that multiplies bf16, and one that
- * does it in fixed point, for CPUs that have both but are faster at the second (see isa.c).
+ * AVX-512 with dot products of bf16, and VNNI for int8. Two tables: one with bf16 products, and one with
+ * fixed point for CPUs on which that is faster (see isa.c).
  */
 #if defined __x86_64__
 

@@ -1,6 +1,6 @@
 /*
- * Advanced SIMD of aarch64: fp32 by FMA, bf16 weights widened on the way, int8 by dot products where the CPU
- * has them (Armv8.2 DotProd; Neoverse, Graviton 2 and later, Apple).
+ * Advanced SIMD of aarch64: fp32 by FMA, bf16 weights widened when they are loaded, int8 by dot products
+ * where the CPU has them (Armv8.2 DotProd; Neoverse, Graviton 2 and later, Apple).
  */
 #if defined __aarch64__
 
@@ -89,7 +89,7 @@ TILE_INLINE void tile_body(const struct sr_tile *t, const unsigned rows, const u
     TILE_ONE(name, kind, 4, v)                                                                               \
     TILE_ONE(name, kind, 5, v)                                                                               \
     TILE_ONE(name, kind, 6, v)
-/* name(): up to 6 rows of 4 vectors; every width that is asked for is a multiple of 16. */
+/* name(): up to 6 rows of 4 vectors; every requested width is a multiple of 16. */
 #define TILE_ALL(name, kind)                                                                                 \
     TILE_SIX(name, kind, 4)                                                                                  \
     static void name(const struct sr_tile *t)                                                                \
@@ -109,8 +109,10 @@ TILE_INLINE double tile_spin(size_t rounds, const enum tile_kind kind)
     UNROLL
     for (unsigned i = 0; i < 12; i++) {
         sums[i] = sums[i + 12] = vdupq_n_f32(0);
-        __asm__ volatile(""
-                         : "+w"(sums[i]), "+w"(sums[i + 12])); /* or the compiler sees that they are equal */
+        __asm__ volatile(
+            ""
+            : "+w"(sums[i]),
+              "+w"(sums[i + 12])); /* without this the compiler sees that the operands are equal */
     }
     for (size_t r = 0; r < rounds; r++) {
         __asm__ volatile("" : "+w"(x), "+w"(w));

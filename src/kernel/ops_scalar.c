@@ -1,5 +1,4 @@
-/* The plain C form of everything: what the others are compared with, and what runs where nothing better does.
- */
+/* The plain C form of all operations: the reference for tests, and the fallback for other CPUs. */
 #include "kernel/vec_scalar.h"
 
 #include "kernel/rows_template.h"
@@ -56,7 +55,7 @@ static void tile_s8(const struct sr_tile *t)
     }
 }
 
-/* `words` columns of 16 rows of 32-bit words become rows, `ld` words apart. */
+/* Transposes `words` columns of 16 rows of 32-bit words into rows, `ld` words apart. */
 static void v_turn16(const uint32_t *rows, size_t words, uint32_t *out, size_t ld)
 {
     for (size_t i = 0; i < words; i++)

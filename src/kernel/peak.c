@@ -1,4 +1,4 @@
-/* The peak rate of multiplications of this core. */
+/* Measures the peak rate of multiplications of one core. */
 #include "kernel/private.h"
 
 #include <time.h>

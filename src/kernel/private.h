@@ -1,9 +1,9 @@
 /*
- * What the files of this layer share: the table of one instruction set, tiles, packed matrices.
+ * Private to src/kernel: the table of one instruction set, tiles, packed matrices.
  *
- * A tile is the one inner loop of everything: C[rows][columns] = start + A B over `steps` steps of the depth,
- * a step being `unit` elements that lie together (1 fp32, 2 of 16 bits, 4 int8). Drivers (gemm.c,
- * attention.c) know no instruction set; ops_*.c know no threads.
+ * A tile is the inner loop of all products: C[rows][columns] = start + A B over `steps` steps of the depth, a
+ * step being `unit` adjacent elements (1 fp32, 2 of 16 bits, 4 int8). Drivers (gemm.c, attention.c) know no
+ * instruction set; ops_*.c know no threads.
  */
 #ifndef SR_KERNEL_PRIVATE_H
 #define SR_KERNEL_PRIVATE_H
@@ -19,7 +19,7 @@ enum sr_operand {
     SR_OPERAND_BF16,
     SR_OPERAND_S16, /* fixed point: see below */
     SR_OPERAND_S8,
-    SR_OPERAND_U8 /* 128 more than its value */
+    SR_OPERAND_U8 /* stored as the value plus 128 */
 };
 
 /* Sums of 16-bit products have 32 bits. So that none can overflow, activations take SR_FIXED_ROW steps on
@@ -36,21 +36,22 @@ struct sr_tile {
     const void *b; /* [steps][columns][unit]; `ldb` bytes from step to step, 64-byte aligned */
     size_t ldb;
     size_t steps;
-    const void *start; /* what to add to, 4-byte elements, `ld_start` of them from row to row; NULL: zero */
+    const void
+        *start; /* the initial value, 4-byte elements, `ld_start` of them from row to row; NULL: zero */
     size_t ld_start;
     void *c; /* float, or int32_t of operands that are integers; may be `start` */
     size_t ldc;
     unsigned rows, vectors; /* vectors: columns / (width of the form) */
-    const char *ahead;      /* memory that is wanted next, fetched during the loop: */
+    const char *ahead;      /* memory to prefetch during the loop: */
     size_t ahead_lines;     /* 64-byte lines at each step, 0 or 1 or 3 */
 };
 typedef void sr_tile_fn(const struct sr_tile *tile);
 
-/* A way to multiply: what the operands are and how large a tile is. */
+/* A multiplication: the operand types and the tile size. */
 struct sr_form {
     const char *name;
     sr_tile_fn *tile;
-    double (*spin)(size_t rounds); /* multiplies without memory; returns the operations done */
+    double (*spin)(size_t rounds); /* multiplies registers only; returns the operations done */
     /* For many rows: a panel's weights widened to fp32 once, and the tile for them; NULL: none. */
     void (*widen)(const void *panel, size_t steps, size_t columns, float *out);
     sr_tile_fn *wide_tile;
@@ -60,7 +61,7 @@ struct sr_form {
     unsigned unit;
 };
 
-/* A finished tile on its way to y; pointers are at the tile's first column. */
+/* A finished tile before it is stored to y; pointers are at the tile's first column. */
 struct sr_finish {
     const void *c, *up; /* up: the second half of GEGLU */
     size_t ldc;
@@ -81,21 +82,21 @@ struct sr_norm {
     size_t d;
 };
 
-/* One head of one sequence while its queries are answered. */
+/* One head of one sequence during the computation of its queries. */
 struct sr_head {
     const struct sr_attention *a;
     size_t head, first, length; /* `first`: token of the sequence's first position */
     void *keys, *values;        /* packed by this form */
 };
 
-/* How an instruction set computes attention for one type of operands. */
+/* The attention functions of an instruction set for one type of operands. */
 struct sr_attention_form {
     size_t (*pack_bytes)(size_t head_dim, size_t length); /* of keys, and of values */
     size_t (*work_bytes)(size_t head_dim);                /* of one thread */
     /* Packs a block of keys and values of neighbouring heads, at most SR_ATTENTION_HEADS: positions [from,
      * to), `from` a multiple of SR_ATTENTION_KEYS, `to` the next or the length. */
     void (*pack)(const struct sr_head *heads, size_t n, size_t from, size_t to);
-    /* Answers the queries at positions [from, to), at most SR_ATTENTION_QUERIES. */
+    /* Computes the queries at positions [from, to), at most SR_ATTENTION_QUERIES. */
     void (*block)(const struct sr_head *head, size_t from, size_t to, void *work);
 };
 #define SR_ATTENTION_QUERIES 96u
@@ -115,13 +116,14 @@ struct sr_ops {
     void (*convert)(const void *src, enum sr_scalar from, size_t n, void *dst, enum sr_scalar to);
 };
 
-/* The table of a set; NULL when this build or this CPU lacks it. */
+/* The table of a set; NULL when this build or this CPU does not support it. */
 const struct sr_ops *sr_ops_scalar(void);
 const struct sr_ops *sr_ops_neon(void);
 const struct sr_ops *sr_ops_avx2(void);
 const struct sr_ops *sr_ops_avx512(void);
-const struct sr_ops *sr_ops_avx512_fixed(void); /* AVX512 for CPUs that have the sets of the next too */
-const struct sr_ops *sr_ops_avx512_bf16(void);  /* where sr_ops_avx512() is one too */
+const struct sr_ops *
+sr_ops_avx512_fixed(void);                     /* AVX512 for CPUs that also have the sets of the next table */
+const struct sr_ops *sr_ops_avx512_bf16(void); /* on CPUs where sr_ops_avx512() is one too */
 const struct sr_ops *sr_ops_current(void);
 extern const struct sr_form sr_form_scalar_int8, sr_form_avx2_int8, sr_form_avx512_vnni, sr_form_avx512_fixed;
 

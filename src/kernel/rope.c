@@ -1,6 +1,6 @@
 /*
  * Tables of rotary positions. Angles are products of float32 numbers, as Hugging Face transformers computes
- * them (modeling_rope_utils.py): at position 30000 the exact angle and theirs differ by a visible amount.
+ * them (modeling_rope_utils.py): at position 30000 the exact angle and theirs differ noticeably.
  */
 #include "kernel/private.h"
 

@@ -1,9 +1,9 @@
-/* Norms, means, tables and conversions: shares of rows for the members of a team. */
+/* Norms, means, table look-ups and conversions, with the rows shared between the members of a team. */
 #include "kernel/private.h"
 
 #include <string.h>
 
-/* Rows below which a second thread costs more than it brings. */
+/* Below this number of rows a second thread costs more than it saves. */
 #define ROWS_FEW 8u
 
 static void norm_part(void *ctx, unsigned part, unsigned parts)

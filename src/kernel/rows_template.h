@@ -1,6 +1,6 @@
 /*
- * Everything that goes over rows of numbers: conversions, quantising, norms, the end of a product. Included
- * by one ops_*.c after its vec_*.h; each such file gets its own static copies.
+ * Operations over rows of numbers: conversions, quantisation, norms, the epilogue of a product. Included by
+ * one ops_*.c after its vec_*.h; each such file gets its own static copies.
  */
 #ifndef SR_KERNEL_ROWS_TEMPLATE_H
 #define SR_KERNEL_ROWS_TEMPLATE_H
@@ -39,7 +39,7 @@ SR_INLINE void *row_at(const struct sr_rows *rows, size_t i)
     return (char *)rows->p + i * rows->ld * sr_scalar_size(rows->type);
 }
 
-/* Whole vectors first, so that only the end of a row pays for masks. */
+/* Whole vectors first, so that only the end of a row uses masks. */
 SR_INLINE void convert_as(const void *src, enum sr_scalar from, size_t n, void *dst, enum sr_scalar to)
 {
     size_t i = 0;
@@ -85,8 +85,8 @@ SR_INLINE float size_of_row(const void *row, enum sr_scalar type, size_t k)
     return v_top(v_max(top, second));
 }
 
-/* Symmetric, `steps` on each side of zero: one's steps, 0 for rows of almost nothing, whose steps would not
- * be finite, and for those that are not finite themselves. */
+/* Symmetric quantisation with `steps` on each side of zero: returns the steps per unit, or 0 for rows of
+ * negligible size, whose factor would not be finite, and for rows that are not finite. */
 SR_INLINE float steps_of_row(const void *row, enum sr_scalar type, size_t k, float steps, float *scale)
 {
     float most = size_of_row(row, type, k);
@@ -139,7 +139,8 @@ static void prepare_row(const void *row, enum sr_scalar type, size_t k, size_t k
     memset((char *)dst + k * sr_scalar_size(as), 0, (k_padded - k) * sr_scalar_size(as));
 }
 
-/* What one vector of a product becomes; `quantised` and `epilogue` are constants where this is inlined. */
+/* Applies the epilogue to one vector of a product; `quantised` and `epilogue` are constants where this is
+ * inlined. */
 SR_INLINE vf product_at(const void *c, const float *bias, const float *scale, vf row_scale, bool quantised,
                         size_t i)
 {

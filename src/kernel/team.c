@@ -1,10 +1,10 @@
 /*
- * Fork and join: a generation that members watch, first spinning, then asleep.
+ * Fork and join: members wait for the next generation, first spinning, then asleep.
  *
- * Parts are claimed, not assigned: a member that the system does not run when work begins takes nothing, and
- * the others do its share. So a busy machine makes a computation slower by what it takes away, and not by the
- * time until every thread had its turn. The claim is one word, generation and next part, so that a late
- * member cannot take a part of a generation that it has not seen.
+ * Parts are claimed, not assigned: a member whose thread is not scheduled when work starts claims none, and
+ * the others do its share. So on a busy machine a computation does not wait until every thread was scheduled.
+ * The claim is one word, generation and next part, so that a late member cannot take a part of a generation
+ * that it has not seen.
  */
 #include "kernel/team.h"
 
@@ -15,7 +15,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* How long a member looks before it sleeps: about as long as the gap between two operations of an encoder. */
+/* How long a member spins before it sleeps: about the gap between two operations of an encoder. */
 #define SPINS 4000
 
 struct sr_team {
@@ -49,7 +49,7 @@ static unsigned generation(struct sr_team *team)
     return (unsigned)(atomic_load(&team->claim) >> 32);
 }
 
-/* Returns the generation after `seen`. */
+/* Waits for the generation after `seen` and returns it. */
 static unsigned await_begin(struct sr_team *team, unsigned seen)
 {
     unsigned now;
@@ -68,7 +68,7 @@ static unsigned await_begin(struct sr_team *team, unsigned seen)
     return now;
 }
 
-/* Works on parts of generation `now` until none is left; how many it was. */
+/* Works on parts of generation `now` until none is left; returns how many it did. */
 static unsigned take_parts(struct sr_team *team, unsigned now)
 {
     uint64_t claim = atomic_load(&team->claim);
@@ -76,7 +76,7 @@ static unsigned take_parts(struct sr_team *team, unsigned now)
     while ((unsigned)(claim >> 32) == now && (unsigned)claim < team->size) {
         if (!atomic_compare_exchange_weak(&team->claim, &claim, claim + 1))
             continue;
-        /* fn and ctx stay as they are until this part is done. */
+        /* fn and ctx do not change until this part is done. */
         team->fn(team->ctx, (unsigned)claim, team->size);
         taken++;
         claim = atomic_load(&team->claim);
@@ -102,11 +102,11 @@ static void *member_main(void *arg)
     }
 }
 
-/* Everything written before is seen by the members. Returns the new generation. */
+/* Starts a generation: its members see all earlier writes. Returns the new generation. */
 static unsigned begin(struct sr_team *team)
 {
     unsigned now = generation(team) + 1;
-    atomic_store(&team->claim, (uint64_t)now << 32 | 1); /* part 0 is the caller's */
+    atomic_store(&team->claim, (uint64_t)now << 32 | 1); /* the caller does part 0 */
     if (atomic_load(&team->asleep)) {
         pthread_mutex_lock(&team->lock);
         pthread_cond_broadcast(&team->begin);

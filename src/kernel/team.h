@@ -2,8 +2,8 @@
  * A team: a few threads that work on one computation together, in fork and join.
  *
  * One caller at a time; every operation of the encoder is a handful of short phases, so members spin a little
- * before they sleep. A NULL team is the calling thread alone. Nothing is queued here: jobs that wait are
- * infer/engine/engine.h's.
+ * before they sleep. A NULL team is the calling thread alone. A team has no queue: infer/engine/engine.h
+ * queues jobs.
  */
 #ifndef SR_KERNEL_TEAM_H
 #define SR_KERNEL_TEAM_H

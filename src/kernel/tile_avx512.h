@@ -1,9 +1,9 @@
 /*
- * Tiles of AVX-512: one body, made once for each kind of operands and each number of rows and vectors.
+ * Tiles of AVX-512: one body, instantiated for each kind of operands and each number of rows and vectors.
  *
- * 8 x 48 keeps 24 sums, three vectors of weights and a broadcast in registers.
- * The dot products of integers are written out: gcc 12 copies the sums around the intrinsics, at half the
- * rate. For `vdpbf16ps` it is the other way about.
+ * 8 x 48 keeps 24 sums, three vectors of weights and a broadcast in registers. The dot products of integers
+ * are written out: gcc 12 copies the sums around the intrinsics, at half the rate. For `vdpbf16ps` the
+ * intrinsics are faster.
  */
 #ifndef SR_KERNEL_TILE_AVX512_H
 #define SR_KERNEL_TILE_AVX512_H
@@ -94,7 +94,8 @@ TILE_INLINE void tile_body(const struct sr_tile *t, const unsigned rows, const u
     }
     for (size_t s = 0; s < t->steps; s++, b += t->ldb) {
         ahead = tile_fetch(ahead, t->ahead_lines);
-        /* Three pointers reach all rows: gcc would keep one for each, some of them in vector registers. */
+        /* Three pointers address all rows: gcc would keep one pointer for each, some of them in vector
+         * registers. */
         __asm__ volatile("" : "+r"(a[0]), "+r"(a[1]), "+r"(a[2]));
         UNROLL
         for (unsigned h = 0; h < halves; h++) {
@@ -169,15 +170,17 @@ static void tile_widen(const void *panel, size_t steps, size_t columns, float *o
 }
 #endif
 
-/* 24 independent sums: as fast as the core can. Returns the operations done. */
+/* 24 independent sums reach the core's peak rate. Returns the operations done. */
 TILE_INLINE double tile_spin(size_t rounds, const enum tile_kind kind)
 {
     __m512 sums[24], x = _mm512_set1_ps(0x1p-20F), w = x;
     UNROLL
     for (unsigned i = 0; i < 12; i++) {
         sums[i] = sums[i + 12] = _mm512_setzero_ps();
-        __asm__ volatile(""
-                         : "+v"(sums[i]), "+v"(sums[i + 12])); /* or the compiler sees that they are equal */
+        __asm__ volatile(
+            ""
+            : "+v"(sums[i]),
+              "+v"(sums[i + 12])); /* without this the compiler sees that the operands are equal */
     }
     for (size_t r = 0; r < rounds; r++) {
         __asm__ volatile("" : "+v"(x), "+v"(w));

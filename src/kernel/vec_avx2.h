@@ -89,7 +89,7 @@ static inline void v_store_byte(uint8_t *p, vf v, int offset, size_t n)
     else
         memcpy(p, &bytes, n);
 }
-#define V_PACKS 1 /* the next two are there */
+#define V_PACKS 1 /* the next two functions exist */
 /* The largest magnitude of n numbers in bf16, which are ordered as integers are. */
 static inline float v_size_bf16(const uint16_t *p, size_t n)
 {
@@ -105,7 +105,7 @@ static inline float v_size_bf16(const uint16_t *p, size_t n)
         most = (p[i] & 0x7FFF) > most ? p[i] & 0x7FFF : most;
     return sr_float_of_bf16(most);
 }
-/* Four vectors as 32 bytes, `offset` 0 or 128 more than they are. */
+/* Packs four vectors into 32 bytes, `offset` 0 or 128 added to each value. */
 static inline void v_store_bytes(uint8_t *p, vf a, vf b, vf c, vf d, int offset)
 {
     const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
@@ -188,7 +188,7 @@ static inline float v_top(vf a)
     return _mm_cvtss_f32(_mm_max_ss(s, _mm_movehdup_ps(s)));
 }
 
-/* `words` columns of 16 rows of words become rows, `ld` words apart; words is a multiple of 8. */
+/* Transposes `words` columns of 16 rows of words into rows, `ld` words apart; words is a multiple of 8. */
 static inline void v_turn16(const uint32_t *rows, size_t words, uint32_t *out, size_t ld)
 {
     for (size_t i = 0; i < words; i += 8) {

@@ -89,7 +89,7 @@ static inline void v_store_byte(uint8_t *p, vf v, int offset, size_t n)
     else
         _mm_mask_storeu_epi8(p, v_first(n), _mm512_cvtepi32_epi8(q));
 }
-#define V_PACKS 1 /* the next two are there */
+#define V_PACKS 1 /* the next two functions exist */
 /* The largest magnitude of n numbers in bf16, which are ordered as integers are. */
 static inline float v_size_bf16(const uint16_t *p, size_t n)
 {
@@ -108,7 +108,7 @@ static inline float v_size_bf16(const uint16_t *p, size_t n)
     memcpy(&size, &bits, sizeof size);
     return size;
 }
-/* Four vectors as 64 bytes, `offset` 0 or 128 more than they are. */
+/* Packs four vectors into 64 bytes, `offset` 0 or 128 added to each value. */
 static inline void v_store_bytes(uint8_t *p, vf a, vf b, vf c, vf d, int offset)
 {
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
@@ -117,7 +117,7 @@ static inline void v_store_bytes(uint8_t *p, vf a, vf b, vf c, vf d, int offset)
     __m512i q = _mm512_permutexvar_epi32(order, _mm512_packs_epi16(low, high));
     _mm512_storeu_si512(p, _mm512_xor_si512(q, _mm512_set1_epi8((char)offset)));
 }
-/* Sixteen whole numbers of 16 bits; those out of range saturate. */
+/* Packs sixteen integers into 16 bits each; those out of range saturate. */
 static inline void v_store_fixed(int16_t *p, vf v, size_t n)
 {
     __m256i q = _mm512_cvtsepi32_epi16(_mm512_cvtps_epi32(v));
@@ -202,7 +202,7 @@ static inline float v_top(vf a)
     return _mm512_reduce_max_ps(a);
 }
 
-/* Sixteen vectors of words become their columns, in place. */
+/* Transposes sixteen vectors of words in place. */
 static inline __attribute__((always_inline)) void v_turn(__m512i v[16])
 {
     __m512i t[16];
@@ -230,7 +230,7 @@ static inline __attribute__((always_inline)) void v_turn(__m512i v[16])
     }
 }
 
-/* `words` columns of 16 rows of words become rows, `ld` words apart. */
+/* Transposes `words` columns of 16 rows of words into rows, `ld` words apart. */
 static inline void v_turn16(const uint32_t *rows, size_t words, uint32_t *out, size_t ld)
 {
     for (size_t i = 0; i < words; i += 16) {

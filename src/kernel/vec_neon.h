@@ -149,7 +149,7 @@ static inline float v_top(vf a)
     return vmaxvq_f32(a);
 }
 
-/* `words` columns of 16 rows of words become rows, `ld` words apart; words is a multiple of 4. */
+/* Transposes `words` columns of 16 rows of words into rows, `ld` words apart; words is a multiple of 4. */
 static inline void v_turn16(const uint32_t *rows, size_t words, uint32_t *out, size_t ld)
 {
     for (size_t i = 0; i < words; i += 4)
