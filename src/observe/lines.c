@@ -1,6 +1,6 @@
 /*
  * The line sink: two buffers that swap roles. Callers append to one under the lock; the writer thread takes
- * it whole, leaves the empty one in its place, and writes without the lock.
+ * it whole, replaces it with the empty one, and writes without the lock.
  */
 #include "observe/lines.h"
 
@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BATCH_NS      (20 * SR_NS_PER_MS) /* lines gather so long before a write */
+#define BATCH_NS      (20 * SR_NS_PER_MS) /* time to collect lines before a write */
 #define CLOSE_WAIT_NS (2 * SR_NS_PER_S)
 
 struct sr_lines {
@@ -27,8 +27,8 @@ struct sr_lines {
     pthread_t writer;
     struct sr_buf queue;   /* under the lock */
     size_t queued_lines;   /* under the lock */
-    struct sr_buf writing; /* the writer's */
-    uint64_t closing_ns;   /* under the lock; when sr_lines_close was called, 0 before */
+    struct sr_buf writing; /* used by the writer thread only */
+    uint64_t closing_ns;   /* under the lock; time of the call of sr_lines_close, 0 before */
     atomic_bool reopen;
     _Atomic uint64_t dropped;
     struct sr_metrics *metrics;
@@ -73,7 +73,7 @@ static uint64_t closing_since(struct sr_lines *lines)
     return ns;
 }
 
-/* A pipe without reader must not delay the end of the program: pieces of PIPE_BUF after poll never
+/* A pipe without a reader must not delay the end of the program: writes of at most PIPE_BUF after poll never
  * block. */
 static bool write_all(struct sr_lines *lines, struct sr_bytes rest)
 {
@@ -96,7 +96,7 @@ static bool write_all(struct sr_lines *lines, struct sr_bytes rest)
     return true;
 }
 
-/* Waits for lines, lets more gather, and takes them all. Returns their number, 0 at the end. */
+/* Waits for lines, collects more for a short time, and takes them all. Returns their number, 0 at the end. */
 static size_t take(struct sr_lines *lines)
 {
     pthread_mutex_lock(&lines->lock);

@@ -1,5 +1,5 @@
 /*
- * A sink for lines (the access log): standard output or a file, written by a thread of its own.
+ * A sink for lines (the access log): standard output or a file, written by its own thread.
  *
  * The caller copies its line into a bounded queue and never waits for the disk: when the queue is full the
  * line is dropped and counted. Does not interpret the lines.
@@ -21,15 +21,15 @@ struct sr_lines;
 int sr_lines_open(struct sr_lines **out, const char *target, size_t queue_bytes, struct sr_metrics *metrics,
                   struct sr_err *err) SR_WARN_UNUSED;
 
-/* Writes what is queued, for at most two seconds where the other end of a pipe takes nothing, and frees. */
+/* Writes the queued lines, for at most two seconds when a pipe has no reader, and frees. */
 void sr_lines_close(struct sr_lines *lines);
 
-/* Queues `line`, which has no newline. Any thread; never waits for input or output. Lines reach the file
- * within about 20 ms, whole, in the order of each thread. */
+/* Queues `line`, which has no newline. Any thread; never blocks on I/O. Lines reach the file within about 20
+ * ms, whole, in the order of each thread. */
 void sr_lines_write(struct sr_lines *lines, struct sr_bytes line);
 
-/* Requests that the file is reopened by its name before the next write (log rotation). Safe in a signal
- * handler. When that fails the old file stays in use and a warning is logged. */
+/* Asks the writer thread to reopen the file by its name before the next write (log rotation). Safe in a
+ * signal handler. When that fails the old file stays in use and a warning is logged. */
 void sr_lines_reopen(struct sr_lines *lines);
 
 /* Lines that were dropped since the start. */

@@ -55,14 +55,14 @@ static const struct description table[SR_METRICS] = {
 #undef DESCRIBE
 };
 
-/* Twice SR_METRICS_MAX_SERIES, a power of two: probes stay short. */
+/* Twice SR_METRICS_MAX_SERIES, a power of two: keeps probe sequences short. */
 #define SLOTS (2 * SR_METRICS_MAX_SERIES)
 
 /* One set of label values and its numbers. `value` is a double's bits: the value, or a histogram's sum. */
 struct series {
     uint64_t hash;
     size_t n_labels;
-    struct sr_bytes labels[SR_METRICS_MAX_LABELS]; /* in the memory after `buckets` */
+    struct sr_bytes labels[SR_METRICS_MAX_LABELS]; /* stored after `buckets` */
     atomic_bool shown;
     _Atomic uint64_t value;
     _Atomic uint64_t buckets[]; /* not cumulative; n_bounds + 1 */
@@ -71,13 +71,13 @@ struct series {
 struct family {
     size_t n_labels;
     _Atomic(struct series *) *slots; /* [SLOTS] */
-    struct series **order;           /* [SR_METRICS_MAX_SERIES + 1], as they appeared */
+    struct series **order;           /* [SR_METRICS_MAX_SERIES + 1], in order of creation */
     atomic_size_t count;
-    _Atomic(struct series *) other; /* the one past the bound */
+    _Atomic(struct series *) other; /* the series "other", past the limit */
 };
 
 struct sr_metrics {
-    pthread_mutex_t lock; /* new series only */
+    pthread_mutex_t lock; /* taken for new series only */
     struct family families[SR_METRICS];
 };
 
@@ -101,7 +101,7 @@ static bool is_ascii(struct sr_bytes value)
     return (seen & UINT64_C(0x8080808080808080)) == 0;
 }
 
-/* The value as it is kept: never empty, bounded, valid UTF-8. */
+/* The stored form of a value: never empty, bounded, valid UTF-8. */
 static struct sr_bytes normalise(struct sr_bytes value)
 {
     if (value.n == 0)
@@ -317,7 +317,7 @@ static int put_value(struct sr_buf *out, struct sr_bytes value)
     return rc;
 }
 
-/* {model="m",le="0.5"}; `bound` NULL: no le. Nothing at all when there would be no label. */
+/* {model="m",le="0.5"}; `bound` NULL: no le. Writes nothing when there is no label. */
 static int put_labels(struct sr_buf *out, const char *names, const struct series *series, const double *bound)
 {
     int rc = SR_OK;

@@ -1,10 +1,10 @@
 /*
  * Metrics: counters, gauges and histograms in the Prometheus text format, names as dashboards expect them.
  *
- * One table (observe/metrics_list.h) declares every metric with its kind, help, labels and buckets; the
- * enum below indexes it. Series appear when first used (those without labels at once). Label values are
- * bounded in length and number: past SR_METRICS_MAX_SERIES of one metric new label sets are counted under
- * "other". Opens no socket. Thread-safe; an update of a known series takes no lock.
+ * observe/metrics_list.h declares every metric with its kind, help, labels and buckets; the enum below
+ * indexes it. Series appear when first used (series without labels from the start). Label values are bounded
+ * in length and number: past SR_METRICS_MAX_SERIES of one metric new label sets are counted under "other".
+ * Opens no socket. Thread-safe; an update of a known series takes no lock.
  */
 #ifndef SR_OBSERVE_METRICS_H
 #define SR_OBSERVE_METRICS_H
@@ -37,7 +37,7 @@ void sr_metrics_add(struct sr_metrics *metrics, enum sr_metric metric, double va
 void sr_metrics_set(struct sr_metrics *metrics, enum sr_metric metric, double value,
                     const struct sr_bytes *labels);
 
-/* Takes all series of a gauge out of the output until they are set again (what was named is no more). */
+/* Hides all series of a gauge until they are set again (their objects do not exist any more). */
 void sr_metrics_clear(struct sr_metrics *metrics, enum sr_metric metric);
 
 /* Appends everything in text format, in the order of the table. */

@@ -1,10 +1,10 @@
 /*
- * The one table of metrics: names, kinds, help, labels and buckets as /metrics shows them.
+ * The table of metrics: names, kinds, help, labels and buckets as /metrics shows them.
  *
  * The llm_* names, labels and label values are those that vLLM Semantic Router exports, so that its
- * dashboards work; where its buckets cannot tell a fast router from a slow one there are more of them, never
- * fewer. What only this program has is named semroute_*. Holds no code: observe/metrics.c gives the table its
- * meaning.
+ * dashboards work; where its buckets are too coarse for a fast router there are more of them, never fewer.
+ * Metrics that only this program has are named semroute_*. Holds no code: observe/metrics.c expands the
+ * table.
  */
 #ifndef SR_OBSERVE_METRICS_LIST_H
 #define SR_OBSERVE_METRICS_LIST_H

@@ -10,10 +10,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define STAT_FIELDS 24 /* of /proc/self/stat, as far as they are needed */
+#define STAT_FIELDS 24 /* of /proc/self/stat, up to the last one used */
 enum { UTIME = 14, STIME = 15, START_TIME = 22, VSIZE = 23, RSS = 24 };
 
-/* The beginning of a file of /proc, NUL-terminated; empty when it cannot be read. */
+/* Reads the beginning of a file of /proc, NUL-terminated; empty when it cannot be read. */
 static void read_proc(const char *path, char *out, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -42,7 +42,7 @@ static bool read_stat(double fields[STAT_FIELDS + 1])
     return true;
 }
 
-/* Seconds since 1970 at which the machine was started; 0 when unknown. */
+/* Boot time in seconds since 1970; 0 when unknown. */
 static double boot_time(void)
 {
     char text[65536];
