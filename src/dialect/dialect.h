@@ -1,9 +1,9 @@
 /*
  * A dialect: what the requests, answers, streams and errors of one API look like.
  *
- * Each dialect is one file with one `struct sr_dialect_ops`, and one line in registry.c. Readers of requests
- * use SR_AT_* numbers, readers of answers SR_ANSWER_*; no other code knows a path or asks which dialect it
- * is: what differs is a field or a function here. Knows nothing of routing.
+ * Each dialect is one file with one `struct sr_dialect_ops`, and one line in registry.c. Readers of
+ * requests use SR_AT_* numbers, readers of answers SR_ANSWER_*; no other code knows a path or asks which
+ * dialect it is: each difference is a field or a function of this struct. Knows nothing of routing.
  */
 #ifndef SR_DIALECT_DIALECT_H
 #define SR_DIALECT_DIALECT_H
@@ -23,7 +23,7 @@ enum sr_at {
     SR_AT_CONTENT,
     SR_AT_PART,
     SR_AT_PART_TEXT,
-    SR_AT_MESSAGE_TEXT, /* what else in a message is text: refusals, reasoning, arguments of calls */
+    SR_AT_MESSAGE_TEXT, /* other text of a message: refusals, reasoning, arguments of calls */
     SR_AT_TOOL_CALL,
     SR_AT_TOOLS,
     SR_AT_TOOL,
@@ -48,30 +48,30 @@ enum sr_answer_at {
     SR_ANSWER_ID = 1,
     SR_ANSWER_MODEL,
     SR_ANSWER_CREATED,
-    SR_ANSWER_USAGE, /* the object; from here to SR_ANSWER_CHOICES: what tells the usage */
+    SR_ANSWER_USAGE, /* the object; from here to SR_ANSWER_CHOICES: members for the usage */
     SR_ANSWER_PROMPT_TOKENS,
     SR_ANSWER_COMPLETION_TOKENS,
     SR_ANSWER_CACHED_TOKENS,
     SR_ANSWER_CACHE_WRITE_TOKENS,
     SR_ANSWER_CHOICES,
     SR_ANSWER_CHOICE,
-    SR_ANSWER_INDEX,      /* the choice's number */
-    SR_ANSWER_CALL_INDEX, /* the tool call's number inside of its choice */
+    SR_ANSWER_INDEX,      /* number of the choice */
+    SR_ANSWER_CALL_INDEX, /* number of the tool call in its choice */
     SR_ANSWER_FINISH,     /* a string: the choice ends */
     SR_ANSWER_TEXT,
     SR_ANSWER_PART, /* one of several texts that belong together */
     SR_ANSWER_REASONING,
     SR_ANSWER_REFUSAL,
-    SR_ANSWER_ARGUMENTS, /* of a call: a string of JSON inside of JSON */
+    SR_ANSWER_ARGUMENTS, /* arguments of a call: JSON in a JSON string */
 };
 
-/* What becomes of a string; the tag of its path. A string that no path names is of the first class. */
+/* The class of a string; the tag of its path. A string without a path has the first class. */
 enum sr_class {
     SR_CLASS_JUDGED,  /* text that a model reads: signals and guards read it */
     SR_CLASS_INERT,   /* an id, a name out of a list, a number: nothing to classify */
     SR_CLASS_CARRIED, /* passes unread */
     SR_CLASS_MASK = 3,
-    SR_CLASS_RESTORES = 4, /* beside the class, in answers: redacted values are put back here */
+    SR_CLASS_RESTORES = 4, /* flag added to the class, in answers: redacted values are restored here */
 };
 
 struct sr_dialect_table {
@@ -79,7 +79,7 @@ struct sr_dialect_table {
     size_t n;
 };
 
-/* A dialect's table of answers, compiled: all of it, and the members that tell the usage alone. */
+/* A dialect's table of answers, compiled: all members, and only those of the usage. */
 struct sr_answer_paths {
     struct sr_paths *all, *counts;
 };
@@ -91,47 +91,47 @@ struct sr_dialect_error {
     const char *code, *param; /* NULL: null in the answer */
 };
 
-/* An answer that is made here. */
+/* An answer that the router writes. */
 struct sr_completion {
     struct sr_bytes message;
-    const char *id;           /* the middle of its id */
-    const char *model;        /* as the answer names it */
-    const char *finish;       /* the reason why it ends */
+    const char *id;           /* middle part of its id */
+    const char *model;        /* name of the model in the answer */
+    const char *finish;       /* finish reason */
     unsigned long long since; /* seconds since 1970 */
-    bool usage;               /* of a stream: the client asked for its usage */
+    bool usage;               /* for a stream: the client asked for its usage */
 };
 
 /* A stream that ends before its upstream's end, because the rest is blocked. */
 struct sr_stream_end {
-    const char *id, *model, *created; /* as the stream gave them, as JSON; "" = it did not */
+    const char *id, *model, *created; /* from the stream, as JSON; "" = not given */
     uint64_t open;                    /* bit i: choice i was seen and has not ended */
-    const char *code;                 /* of the block */
+    const char *code;                 /* error code of the block */
 };
 
 struct sr_dialect_ops {
     const char *name;
-    const char *path; /* of its endpoint; NULL: of whatever endpoint no other dialect has */
+    const char *path; /* path of its endpoint; NULL: all endpoints that no other dialect has */
 
     struct sr_dialect_table request, answer;
 
-    /* Which ways of the router it takes. */
+    /* Routing features of the dialect. */
     bool routes_auto;         /* an automatic model name is routed by meaning */
-    bool has_messages;        /* texts are turns of `messages`, which must be there; else all texts are one */
+    bool has_messages;        /* texts are turns of the required `messages`; else all texts are one turn */
     bool takes_system_prompt; /* as a first message */
-    bool takes_reasoning;     /* the switches of reasoning have their place in it */
+    bool takes_reasoning;     /* requests may have reasoning members */
     bool takes_usage_option;  /* `stream_options` asks for the usage of a stream */
     bool takes_chat_path;     /* a model's own path for chats replaces its path */
 
     const char *done; /* data of the event that ends a stream */
 
-    /* Writers; all append to `out`. SR_ENOMEM, SR_ELIMIT. All mandatory.
-     * An error as the body of an answer, and as an event in a stream that has begun. */
+    /* Writers; all append to `out`. SR_ENOMEM, SR_ELIMIT. All are mandatory. These two write an error as
+     * the body of an answer, and as an event in a stream that has begun. */
     int (*error)(const struct sr_dialect_error *error, struct sr_buf *out);
     int (*error_event)(const struct sr_dialect_error *error, struct sr_buf *out);
-    /* An answer as a body, and as a whole stream whose pieces join to exactly the message. */
+    /* Write an answer as a body, and as a whole stream whose pieces join to exactly the message. */
     int (*completion)(const struct sr_completion *completion, struct sr_buf *out);
     int (*completion_stream)(const struct sr_completion *completion, struct sr_buf *out);
-    /* The rest of a stream: every open choice ends with a content filter. */
+    /* Writes the rest of a stream: every open choice ends with a content filter. */
     int (*stream_end)(const struct sr_stream_end *end, struct sr_buf *out);
 };
 

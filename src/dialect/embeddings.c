@@ -1,4 +1,5 @@
-/* Embeddings: POST /v1/embeddings. Vectors of two models do not mix, so a request names its model. */
+/* Embeddings: POST /v1/embeddings. Vectors of different models are not comparable, so a request must name
+ * its model. */
 #include "dialect/openai.h"
 #include "dialect/registry.h"
 

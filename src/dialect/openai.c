@@ -1,4 +1,4 @@
-/* The table of answers, errors, and completions with the words of a dialect in their places. */
+/* The table of answers, errors, and completions with the words of each dialect. */
 #include "dialect/openai.h"
 
 #include "base/json_write.h"
@@ -86,7 +86,7 @@ int sr_openai_error_event(const struct sr_dialect_error *error, struct sr_buf *o
 
 /* ---- completions ---- */
 
-/* The members that an answer and each of its events begin with, in an object that stays open. */
+/* Writes the first members of an answer or an event, in an object that stays open. */
 static void put_head(struct sr_json_writer *w, const struct sr_openai_shape *shape, const char *object,
                      const struct sr_completion *c)
 {
@@ -104,7 +104,7 @@ static void put_head(struct sr_json_writer *w, const struct sr_openai_shape *sha
     sr_json_text(w, "model", c->model);
 }
 
-/* A choice, which stays open until put_choice_end. */
+/* Begins a choice, which put_choice_end ends. */
 static void put_choice(struct sr_json_writer *w, unsigned index)
 {
     sr_json_array(w, "choices");
@@ -112,7 +112,7 @@ static void put_choice(struct sr_json_writer *w, unsigned index)
     sr_json_uint(w, "index", index);
 }
 
-/* `finish`: the reason why the choice ends; NULL: it goes on. */
+/* Ends a choice's object. `finish`: the reason why the choice ends; NULL: more events follow. */
 static void put_choice_end(struct sr_json_writer *w, const char *finish)
 {
     sr_json_null(w, "logprobs");
@@ -121,7 +121,7 @@ static void put_choice_end(struct sr_json_writer *w, const char *finish)
     sr_json_array_end(w);
 }
 
-/* A text where the dialect has it: in the choice, or in the choice's `message` or `delta`. */
+/* Writes a text as the dialect has it: in the choice, or in the choice's `message` or `delta`. */
 static void put_message(struct sr_json_writer *w, const struct sr_openai_shape *shape, const char *key,
                         bool role, struct sr_bytes text)
 {
@@ -134,7 +134,7 @@ static void put_message(struct sr_json_writer *w, const struct sr_openai_shape *
         sr_json_object_end(w);
 }
 
-/* What an event's choice has where it brings no text. */
+/* Writes the members of an event's choice without text. */
 static void put_no_message(struct sr_json_writer *w, const struct sr_openai_shape *shape)
 {
     if (!shape->has_messages) {
@@ -145,7 +145,7 @@ static void put_no_message(struct sr_json_writer *w, const struct sr_openai_shap
     sr_json_object_end(w);
 }
 
-/* No tokens: no model was asked. */
+/* Writes a usage of zero: no model was called. */
 static void put_usage(struct sr_json_writer *w)
 {
     sr_json_object(w, "usage");
@@ -168,7 +168,7 @@ int sr_openai_completion(const struct sr_openai_shape *shape, const struct sr_co
     return w.rc;
 }
 
-/* An event is an object between these two. */
+/* Begin and end an event, which contains one object. */
 static struct sr_json_writer event_begin(struct sr_buf *out)
 {
     struct sr_json_writer w = sr_json_writer_of(out);
@@ -216,7 +216,8 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* A word with the white space behind it; the first piece begins with what stands before the first word. */
+/* The size of the next piece: a word with the white space after it; the first piece also has the white
+ * space before its word. */
 static size_t piece_of(struct sr_bytes rest)
 {
     size_t n = 0;

@@ -1,9 +1,9 @@
 /*
- * What the dialects of OpenAI's older APIs have in common: request members, the table of answers, errors, and
- * completions written from a few words of each dialect.
+ * What the dialects of OpenAI's older APIs have in common: request members, the table of answers, errors,
+ * and completions written from a few words of each dialect.
  *
- * Errors of this shape are also what is said where no request names a dialect: by the listeners, and by pages
- * that need no routing.
+ * Errors of this shape are also used when no dialect is known: by the listeners, and by pages that need no
+ * routing.
  */
 #ifndef SR_DIALECT_OPENAI_H
 #define SR_DIALECT_OPENAI_H
@@ -34,25 +34,25 @@
     }
 
 /* Every answer that an upstream of these endpoints may give, and the items of responses and messages: an
- * upstream may answer in another shape than it was asked in, and guards of answers read that, too. */
+ * upstream may answer in another shape than the request's, and answer guards read that too. */
 enum { SR_OPENAI_ANSWERS = 39 };
 extern const struct sr_path_spec sr_openai_answers[SR_OPENAI_ANSWERS];
 
 #define SR_OPENAI_DONE "[DONE]"
 
-/* {"error":{"message","type","param","code"}}, the body, and as the data of an event. */
+/* Write {"error":{"message","type","param","code"}} as a body, and as the data of an event. */
 int sr_openai_error(const struct sr_dialect_error *error, struct sr_buf *out);
 int sr_openai_error_event(const struct sr_dialect_error *error, struct sr_buf *out);
 
 /* The error that needs no memory. */
 extern const struct sr_bytes sr_openai_out_of_memory;
 
-/* What is different in the completions of two dialects. */
+/* What differs between the completions of dialects. */
 struct sr_openai_shape {
-    const char *id;            /* how ids begin */
+    const char *id;            /* prefix of ids */
     const char *whole, *chunk; /* `object` of an answer, and of an event */
-    bool has_messages; /* a choice holds a `message` or a `delta` with the text; else the text itself */
-    const char *text;  /* the member that is the text */
+    bool has_messages;         /* a choice has a `message` or a `delta` with the text; else the text itself */
+    const char *text;          /* name of the member with the text */
 };
 
 /* See struct sr_dialect_ops. */

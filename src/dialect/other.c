@@ -1,5 +1,5 @@
-/* Any other POST below /v1 that names its model: of the body only `model` and the members that hold texts are
- * known, for guards. */
+/* Any other POST below /v1 that names its model: of the body only `model` and, for guards, the members
+ * with texts are known. */
 #include "dialect/openai.h"
 #include "dialect/registry.h"
 
@@ -19,7 +19,7 @@ static const struct sr_path_spec request[] = {
     {"documents[].text", SR_AT_PROMPT_ITEM, SR_CLASS_JUDGED},
 };
 
-/* Nothing is known of the shape of its events, but what all of them share: an event can be an error. */
+/* The shape of its events is unknown, so the stream ends with an error event, which all APIs share. */
 static int stream_end(const struct sr_stream_end *end, struct sr_buf *out)
 {
     return sr_buf_printf(out,

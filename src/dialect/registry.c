@@ -1,4 +1,4 @@
-/* One line a dialect. */
+/* Lists all dialects, one line each. */
 #include "dialect/registry.h"
 
 #include "base/mem.h"
@@ -35,7 +35,7 @@ static size_t number_of(const struct sr_dialect_ops *dialect)
     return i;
 }
 
-/* The rows of a table of answers that tell the usage. */
+/* Compiles the rows of an answer table that describe the usage. */
 static int compile_counts(struct sr_paths **out, const struct sr_dialect_table *table, struct sr_err *err)
 {
     struct sr_path_spec *specs = sr_mem_calloc(table->n + 1, sizeof *specs);
@@ -50,7 +50,7 @@ static int compile_counts(struct sr_paths **out, const struct sr_dialect_table *
     return rc;
 }
 
-/* Dialects that share a table share what is compiled of it. */
+/* Compiles a table of answers; dialects that share a table share the result. */
 static int compile_answer(struct sr_dialect_paths *paths, size_t number, struct sr_err *err)
 {
     const struct sr_dialect_table *table = &dialects[number]->answer;

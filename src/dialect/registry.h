@@ -1,7 +1,7 @@
 /*
  * All dialects, which one an endpoint speaks, and their compiled path tables.
  *
- * For the begin of an exchange and for tests; later stages have its ops already.
+ * Used at the start of an exchange and by tests; later stages have the dialect's ops.
  */
 #ifndef SR_DIALECT_REGISTRY_H
 #define SR_DIALECT_REGISTRY_H
@@ -11,18 +11,18 @@
 extern const struct sr_dialect_ops sr_dialect_chat, sr_dialect_completions, sr_dialect_embeddings;
 extern const struct sr_dialect_ops sr_dialect_other; /* any other POST below /v1 */
 
-/* The dialect whose endpoint has exactly this path (without the query); NULL: none but sr_dialect_other may.
- */
+/* The dialect whose endpoint has exactly this path (without the query); NULL: only sr_dialect_other may
+ * have it. */
 const struct sr_dialect_ops *sr_dialect_at(struct sr_bytes path);
 
 /* The tables of all dialects, compiled: immutable, shared between threads. */
 struct sr_dialect_paths;
 
-/* SR_ENOMEM; SR_EINVAL for a malformed table. */
+/* Compiles all tables. SR_ENOMEM; SR_EINVAL for a malformed table. */
 int sr_dialect_paths_new(struct sr_dialect_paths **out, struct sr_err *err) SR_WARN_UNUSED;
 void sr_dialect_paths_free(struct sr_dialect_paths *paths);
 
-/* Of one dialect; they live as long as `paths`. */
+/* The tables of one dialect; they live as long as `paths`. */
 struct sr_paths *sr_dialect_request_paths(const struct sr_dialect_paths *paths,
                                           const struct sr_dialect_ops *dialect);
 const struct sr_answer_paths *sr_dialect_answer_paths(const struct sr_dialect_paths *paths,

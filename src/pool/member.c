@@ -1,5 +1,5 @@
-/* The members of a group: a worker, its weight there, and the policy's running state. Offered ones come and
- * go with the requests that bring them. */
+/* The members of a group: a worker, its weight there, and the policy's running state. Offered members live
+ * as long as the requests that offer them. */
 #include "base/hash.h"
 #include "base/mem.h"
 #include "pool/private.h"

@@ -1,4 +1,5 @@
-/* The pool's life, and its groups: shared where they are equal, with their running state kept where not. */
+/* Creates and frees the pool and its groups: equal groups are shared; a changed group keeps the running
+ * state of its members. */
 #include "pool/pool.h"
 
 #include "base/mem.h"
@@ -26,7 +27,7 @@ void sr_pool_free(struct sr_pool *pool)
 
 /* ---- the identity of a worker ---- */
 
-/* Borrowed from `room` until the next call; `p` NULL: out of memory. */
+/* The key of a worker, borrowed from `room` until the next call; `p` NULL: out of memory. */
 static struct sr_bytes key_of(const struct sr_pool_backend *backend, char **room)
 {
     size_t host = strlen(backend->scheme) + 3, host_n = strlen(backend->host);
@@ -95,7 +96,7 @@ static bool is_equal(const struct sr_pool_group *a, const struct sr_pool_group *
     return true;
 }
 
-/* The latest group of this name, with one reference more; NULL: none. */
+/* A new reference to the latest group of this name; NULL: none. */
 static struct sr_pool_group *latest_of(struct sr_pool *pool, const char *name)
 {
     pthread_mutex_lock(&pool->lock);
@@ -108,8 +109,8 @@ static struct sr_pool_group *latest_of(struct sr_pool *pool, const char *name)
     return group;
 }
 
-/* No other thread sees `to` yet. A worker that is in a group twice takes the state of its first member.
- */
+/* Copies the state of members to `to`, which no other thread sees yet. A worker that is in a group twice
+ * takes the state of its first member. */
 static void keep_state(struct sr_pool_group *to, struct sr_pool_group *from)
 {
     if (to->policy != from->policy)

@@ -1,15 +1,14 @@
 /*
- * The process-wide pool: what is known about each worker, whatever model and configuration names it.
+ * The process-wide pool: the state of each worker, shared by all models and configurations that name it.
  *
- * Owns the workers' health (cooldowns, requests in flight) and the running state of the picking policies. It
- * lives outside of configuration snapshots: a snapshot holds groups, and a group whose configuration did not
- * change is the same one before and after a reload. A request uses a group through a ticket (pool/ticket.h).
- * Thread-safe. Opens no sockets and knows no HTTP: the doors connect, send, and report.
+ * Owns the workers' health (cooldowns, requests in flight) and the running state of the picking policies.
+ * It lives outside of configuration snapshots: a snapshot holds groups, and a group whose configuration
+ * did not change is the same one before and after a reload. A request uses a group through a ticket
+ * (pool/ticket.h). Thread-safe. Opens no sockets and knows no HTTP: the doors connect, send, and report.
  *
  * The identity of a worker is its scheme, host (without case), port and base path, written as
- * `http://host:8000/base`. Backends that agree in all four are one worker, in whichever models they stand:
- * they share their health. The running state of a policy belongs to the group, so that models do not share
- * it.
+ * `http://host:8000/base`. Backends that agree in all four are one worker, in any model: they share their
+ * health. The running state of a policy belongs to the group, so that models do not share it.
  */
 #ifndef SR_POOL_POOL_H
 #define SR_POOL_POOL_H
@@ -17,17 +16,17 @@
 #include "base/bytes.h"
 #include "base/err.h"
 
-/* How long a worker whose connect failed is chosen last. */
+/* Nanoseconds for which a worker is chosen last after a failed connect. */
 #define SR_POOL_COOLDOWN_NS (UINT64_C(5) * 1000 * 1000 * 1000)
 
-/* Endpoints outside the configuration that one group remembers at a time (sr_ticket_offer): as many as one
- * request of Envoy may offer. A group's configured members have no limit. */
+/* Most endpoints outside the configuration that one group keeps (sr_ticket_offer): as many as one request
+ * of Envoy may offer. A group's configured members have no limit. */
 #define SR_POOL_OFFERED_MAX 65536
 
 struct sr_pool;
 struct sr_pool_group;
 
-/* A member of a group as the configuration has it. Copied. */
+/* A configured member of a group. Copied. */
 struct sr_pool_backend {
     const char *scheme, *host, *base_path; /* with the port: the worker's identity */
     int port;
@@ -36,16 +35,16 @@ struct sr_pool_backend {
 
 int sr_pool_new(struct sr_pool **out) SR_WARN_UNUSED;
 
-/* All groups must have been given back. NULL is allowed. */
+/* Frees the pool. All group references must have been released. NULL is allowed. */
 void sr_pool_free(struct sr_pool *pool);
 
 /* A reference to the group `name` with these members, in this order, which is the order of a ticket's
- * candidates. `policy` NULL: the default one. An equal group that is in use is shared; members that a group
- * of this name had before keep their running state. SR_ENOENT: there is no such policy; SR_ENOMEM. */
+ * candidates. `policy` NULL: the default one. An equal group that is in use is shared; members that a
+ * previous group of this name had keep their running state. SR_ENOENT: there is no such policy; SR_ENOMEM. */
 int sr_pool_group_get(struct sr_pool *pool, struct sr_pool_group **out, const char *name, const char *policy,
                       const struct sr_pool_backend *backends, size_t n, struct sr_err *err) SR_WARN_UNUSED;
 
-/* Gives the reference back. No ticket of the holder may be open. NULL is allowed. */
+/* Releases a reference. No ticket that uses it may be open. NULL is allowed. */
 void sr_pool_group_unref(struct sr_pool_group *group);
 
 #endif

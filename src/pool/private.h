@@ -1,9 +1,9 @@
 /*
- * Workers, members and groups from the inside.
+ * The internal structs of workers, members and groups.
  *
  * Two locks: the pool's guards the table of workers, the list of groups and their references; a group's
- * guards the running state of its members and its offered members. Who holds a group's lock may take the
- * pool's, never the other way round. The health of a worker is atomic and has no lock.
+ * guards the running state of its members and its offered members. A thread that holds a group's lock may
+ * take the pool's lock, never the reverse. The health of a worker is atomic and has no lock.
  */
 #ifndef SR_POOL_PRIVATE_H
 #define SR_POOL_PRIVATE_H
@@ -21,7 +21,7 @@ struct sr_pool_worker {
     struct sr_pool_worker *next; /* in its bucket */
     uint64_t hash;               /* of `key` */
     struct sr_bytes key;         /* the identity */
-    size_t refs;                 /* members; the pool's lock */
+    size_t refs;                 /* references of members; guarded by the pool's lock */
     _Atomic uint64_t cooldown_until_ns;
     _Atomic uint32_t in_flight;
 };
@@ -29,21 +29,21 @@ struct sr_pool_worker {
 struct sr_pool_member {
     struct sr_pool_worker *worker;
     double weight;
-    struct sr_pool_member *next; /* of an offered one: in its bucket */
-    size_t tickets;              /* of an offered one: that hold it; the group's lock */
+    struct sr_pool_member *next; /* for an offered member: next in its bucket */
+    size_t tickets; /* for an offered member: tickets that hold it; guarded by the group's lock */
     _Alignas(max_align_t) unsigned char state[];
 };
 
 struct sr_pool_group {
     struct sr_pool *pool;
-    struct sr_pool_group *next; /* the pool's lock, as `refs` */
+    struct sr_pool_group *next; /* guarded by the pool's lock, as is `refs` */
     size_t refs;
     char *name;
     const struct sr_pool_policy_ops *policy;
     pthread_mutex_t lock;
-    struct sr_pool_member **members; /* as configured; never change */
+    struct sr_pool_member **members; /* as configured; immutable */
     size_t n;
-    struct sr_pool_member **offered; /* SR_POOL_BUCKETS buckets; NULL: none was offered */
+    struct sr_pool_member **offered; /* SR_POOL_BUCKETS buckets; NULL: none offered */
     size_t n_offered;
 };
 
@@ -53,22 +53,22 @@ struct sr_pool {
     struct sr_pool_worker *workers[SR_POOL_BUCKETS];
 };
 
-/* The worker of this identity, made where there is none, with one reference more. NULL: out of memory. */
+/* A new reference to the worker of this identity, which is created if there is none. NULL: out of memory. */
 struct sr_pool_worker *sr_pool_worker_get(struct sr_pool *pool, struct sr_bytes key);
 void sr_pool_worker_put(struct sr_pool *pool, struct sr_pool_worker *worker);
 
-/* A member in its first state; takes a reference of the worker's. NULL: out of memory. */
+/* A member in its initial state; takes a reference to the worker. NULL: out of memory. */
 struct sr_pool_member *sr_pool_member_new(struct sr_pool_group *group, struct sr_bytes key, double weight);
 void sr_pool_member_free(struct sr_pool_group *group, struct sr_pool_member *member);
 
 /* ---- offered members; the group's lock is held ---- */
 
-/* Finds or adds the member of this address and holds it for a ticket. Over SR_POOL_OFFERED_MAX all that no
- * ticket holds are forgotten. SR_ELIMIT: all are held; SR_ENOMEM. */
+/* Finds or adds the member of this address and holds it for a ticket. Above SR_POOL_OFFERED_MAX all
+ * members that no ticket holds are removed. SR_ELIMIT: all are held; SR_ENOMEM. */
 int sr_pool_offered_hold(struct sr_pool_group *group, struct sr_pool_member **out,
                          struct sr_bytes address) SR_WARN_UNUSED;
 
-/* Forgets all that no ticket holds. */
+/* Removes all offered members that no ticket holds. */
 void sr_pool_offered_sweep(struct sr_pool_group *group);
 
 #endif

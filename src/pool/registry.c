@@ -1,4 +1,4 @@
-/* The picking policies there are. The first is the default. */
+/* Lists the picking policies. The first is the default. */
 #include "pool/policy.h"
 
 #include <string.h>

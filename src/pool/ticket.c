@@ -1,6 +1,6 @@
 /*
- * Choosing, and what comes of a choice. The group's lock is held for one round of its policy; health is read
- * and written without it.
+ * Chooses a candidate and records its result. The group's lock is held for one call of its policy; health
+ * is read and written without it.
  */
 #include "pool/ticket.h"
 
@@ -54,7 +54,7 @@ static bool is_cooling(const struct sr_pool_worker *worker, uint64_t now_ns)
     return atomic_load_explicit(&worker->cooldown_until_ns, memory_order_relaxed) > now_ns;
 }
 
-/* Marks the candidates; those in cooldown only when there is no other. False: none may. */
+/* Marks the eligible candidates; those in cooldown only when there is no other. False: none is eligible. */
 static bool mark_eligible(struct sr_ticket *ticket, bool (*allows)(void *ctx, size_t candidate), void *ctx)
 {
     uint64_t now = sr_clock_ns();
@@ -124,7 +124,7 @@ void sr_ticket_assume(struct sr_ticket *ticket, size_t candidate)
 
 void sr_ticket_report(sr_ticket *ticket, size_t target, enum sr_ticket_event event, int status)
 {
-    (void)status; /* no policy of today asks */
+    (void)status; /* no policy uses it */
     if (target >= ticket->n)
         return;
     struct sr_pool_worker *worker = ticket->candidates[target].member->worker;
@@ -134,12 +134,12 @@ void sr_ticket_report(sr_ticket *ticket, size_t target, enum sr_ticket_event eve
                               memory_order_relaxed);
         break;
     case SR_TICKET_ANSWERED:
-        /* Read first: the line stays shared between loops while all is well. */
+        /* Read first: the cache line stays shared between loops while no cooldown is set. */
         if (atomic_load_explicit(&worker->cooldown_until_ns, memory_order_relaxed) != 0)
             atomic_store_explicit(&worker->cooldown_until_ns, 0, memory_order_relaxed);
         break;
     case SR_TICKET_LOST:
-        break; /* it can be reached: no reason for a cooldown */
+        break; /* it is reachable: no cooldown */
     }
 }
 

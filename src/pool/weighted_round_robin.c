@@ -1,8 +1,9 @@
 /*
- * Smooth weighted round robin: each gets its weight's share, evenly spread.
+ * Smooth weighted round robin: each candidate gets the share of its weight, evenly spread.
  *
- * Each round every eligible candidate gains its weight, the highest is chosen and pays the sum: the running
- * weights stay bounded by the sum, and the choices of one worker are spread instead of bunched.
+ * Each round every eligible candidate gains its weight, the highest is chosen and loses the sum of all
+ * weights: the running weights stay bounded by the sum, and the choices of one worker are spread instead
+ * of bunched.
  */
 #include "pool/policy.h"
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Of the client's hop, besides what sr_http1_is_hop_by_hop says. */
+/* Headers of the client's hop, in addition to sr_http1_is_hop_by_hop. */
 static const struct sr_bytes OWN_HOP[] = {
     {"host", sizeof "host" - 1},
     {"expect", sizeof "expect" - 1},
@@ -29,7 +29,7 @@ static bool is_listed(const struct sr_bytes *names, size_t count, struct sr_byte
     return false;
 }
 
-/* ---- what is changed ---- */
+/* ---- changes ---- */
 
 int sr_forward_init(struct sr_forward *forward, const struct sr_verdict *verdict,
                     const struct sr_target *target, enum sr_forward_hop hop, size_t extra,
@@ -96,7 +96,7 @@ struct sr_bytes sr_forward_path(const struct sr_verdict *verdict, const struct s
 
 /* ---- the client's address ---- */
 
-/* Without port and brackets. */
+/* The address without port and brackets. */
 static struct sr_bytes address_of(const char *peer)
 {
     const char *colon = strrchr(peer, ':');

@@ -1,5 +1,6 @@
 /*
- * What a door answers by itself: health, readiness, metrics, and errors found before there is an exchange.
+ * Replies of a listener without an exchange: health, readiness, metrics, and errors before an exchange
+ * begins.
  *
  * Holds no state and opens no socket; every function formats into the caller's buffer.
  */
@@ -11,7 +12,7 @@
 
 #include <stdbool.h>
 
-/* Bound of the metrics page, bytes. */
+/* Limit of the metrics page in bytes. */
 #define SR_LOCAL_METRICS_MAX (16u << 20)
 
 struct sr_local_page {
@@ -32,8 +33,8 @@ struct sr_local_state {
 bool sr_local_answer(const struct sr_local_state *state, struct sr_bytes method, struct sr_bytes path,
                      struct sr_local_page *page, struct sr_buf *body);
 
-/* Appends an error object in OpenAI's shape and returns its content type. `type` and `code` NULL: by the
- * status. */
+/* Appends an error object in OpenAI's shape and returns its content type. `type` and `code` NULL: derived
+ * from the status. */
 struct sr_bytes sr_local_error(struct sr_buf *body, int status, const char *type, const char *code,
                                const char *message);
 

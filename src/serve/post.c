@@ -14,7 +14,7 @@ struct posted {
 static void run_posted(struct sr_message *self, bool closed)
 {
     struct posted *posted = (struct posted *)(void *)self;
-    (void)closed; /* a task also frees what it was about */
+    (void)closed; /* the task also frees its argument, so it runs after close too */
     posted->task(posted->arg);
     sr_mem_free(posted);
 }

@@ -3,11 +3,11 @@
 
 #include "router/edit/kinds.h"
 
-/* Every edit adds a few entries; request_params at most one for each top-level member; redaction comes on
- * top. */
+/* Limit of list entries. An edit adds a few, request_params at most one for each top-level member,
+ * redaction one for each span. */
 #define EDITS_MAX 4096
 
-/* Those of a request whose model was chosen here. */
+/* Applies the edits of a request whose model the router chose. */
 static bool applies(const struct sr_edit *edit, enum sr_edit_kind kind)
 {
     switch (kind) {

@@ -1,8 +1,8 @@
 /*
- * The edits of a request's body: from what was decided to the bytes that go upstream.
+ * The edits of a request's body: from the decision to the bytes that are sent upstream.
  *
- * One function, sr_edit_body, from inputs to a list of splices, rendered. Each kind of edit is one file and
- * one function that adds entries to that list; what an edit does not name stays byte for byte. Conflicts:
+ * One function, sr_edit_body, from inputs to a list of splices, rendered. Each kind of edit is one file
+ * and one function that adds entries to that list; all other bytes stay identical. Conflicts:
  * docs/internals/request.md.
  */
 #ifndef SR_ROUTER_EDIT_EDIT_H
@@ -14,15 +14,15 @@
 struct sr_edit_inputs {
     const struct sr_router *router;
     const struct sr_request *doc; /* a complete body */
-    size_t root_open;             /* of its scan */
-    int model;                    /* that it goes to */
+    size_t root_open;             /* `root_open` of its scan */
+    int model;                    /* chosen model */
     const struct sr_choice *choice;
-    const struct sr_config_decision *decision; /* that won; NULL: none */
+    const struct sr_config_decision *decision; /* decision that won; NULL: none */
     const char *effort;                        /* of reasoning; "" = none */
-    bool named;       /* the client named the model: only its name and what is redacted change */
-    bool hides_usage; /* what is asked of the upstream here can be taken out of its answer again */
-    const struct sr_turns *turns;               /* that `redactions` are of */
-    const struct sr_signal_finding *redactions; /* [n_redactions], by turn and place */
+    bool named;       /* the client named the model: only its name and redacted spans change */
+    bool hides_usage; /* a stage can remove from the answer the usage that only the router asked for */
+    const struct sr_turns *turns;               /* the turns of `redactions` */
+    const struct sr_signal_finding *redactions; /* [n_redactions], by turn and offset */
     size_t n_redactions;
 };
 
@@ -36,14 +36,14 @@ enum sr_edit_kind {
     SR_EDIT_REDACTION,
 };
 
-/* What became of the body. */
+/* The edited body. */
 struct sr_edited {
-    const struct sr_bytes *slices; /* in the arena; they point into it and into the body */
+    const struct sr_bytes *slices; /* in the arena; they point into the arena and the body */
     size_t n_slices, size;         /* `size`: of all slices */
-    uint32_t kinds;                /* that changed something; 0: the body is as it came */
-    int family;                    /* whose switches of reasoning were set; -1 = none */
+    uint32_t kinds;                /* edits that changed something; 0: the body is unchanged */
+    int family;                    /* family whose reasoning members were set; -1 = none */
     bool injected_prompt;
-    bool hidden_usage; /* usage was asked for that the client did not ask for */
+    bool hidden_usage; /* the router asked for usage that the client did not ask for */
     struct sr_redaction redaction;
 };
 

@@ -1,6 +1,7 @@
 /*
- * The kinds of edits: what they share while one body is edited, and the function of each. One file a kind,
- * called by edit.c in its order; each adds entries to the list. SR_ENOMEM, SR_ELIMIT, SR_ECONFLICT.
+ * The kinds of edits: the state that they share while one body is edited, and one function for each kind,
+ * in its own file. edit.c calls them in order; each adds entries to the list. SR_ENOMEM, SR_ELIMIT,
+ * SR_ECONFLICT.
  */
 #ifndef SR_ROUTER_EDIT_KINDS_H
 #define SR_ROUTER_EDIT_KINDS_H
@@ -15,7 +16,7 @@ struct sr_edit {
     const struct sr_request *doc;
     struct sr_arena *arena;
     const struct sr_config_decision *decision; /* NULL: only model, stream and redaction */
-    /* Members that the router itself has set: blocked_params and strip_unknown leave them alone. */
+    /* Members that the router has set: blocked_params and strip_unknown do not remove them. */
     bool owns_kwargs, owns_effort, owns_stream_options;
 };
 

@@ -1,4 +1,4 @@
-/* The model: the client's name for it becomes the one that the upstream knows. */
+/* The model: replaces the client's model name with the one that the upstream knows. */
 #include "router/edit/kinds.h"
 #include "router/edit/piece.h"
 

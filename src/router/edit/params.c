@@ -1,7 +1,8 @@
 /*
- * The request_params plugin: takes members out, caps max_tokens and n, and removes what no known API has.
+ * The request_params plugin: removes members, caps max_tokens and n, and removes members that no known API
+ * has.
  *
- * Only the client's members are touched; what the router itself has set stays. `model`, `messages` and
+ * It changes only the client's members, not those that the router has set. `model`, `messages` and
  * `prompt` are never removed: without them there is no request.
  */
 #include "router/edit/kinds.h"
@@ -131,14 +132,14 @@ static int remove_members(struct sr_edit *edit, bool strip_unknown)
             return SR_ENOMEM;
         if (is_essential(name) || (!sr_edit_blocked(edit, name) && (!strip_unknown || is_known(name))))
             continue;
-        int rc = sr_edits_remove_one(edit->list, (uint32_t)i); /* its duplicates come by themselves */
+        int rc = sr_edits_remove_one(edit->list, (uint32_t)i); /* this walk also finds duplicates */
         if (rc)
             return rc;
     }
     return SR_OK;
 }
 
-/* Is this a number over `limit`? Servers that are lenient about types take it out of a string too. */
+/* True for a number over `limit`, also in a string: servers that are lenient about types accept both. */
 static bool is_over(const struct sr_edit *edit, const struct sr_span *span, int64_t limit)
 {
     char text[64];
@@ -148,13 +149,13 @@ static bool is_over(const struct sr_edit *edit, const struct sr_span *span, int6
     if (span->kind == SR_JSON_STRING)
         raw = sr_bytes_of(raw.p + 1, raw.n - 2);
     if (raw.n >= sizeof text)
-        return true; /* no limit needs as many digits */
+        return true; /* no limit has that many digits */
     memcpy(text, raw.p, raw.n);
     text[raw.n] = 0;
     return strtod(text, NULL) > (double)limit;
 }
 
-/* Lowers a number that is over `limit` to it; of duplicates any may be the one that counts upstream. */
+/* Lowers a number over `limit` to the limit, in every duplicate: the upstream may use any of them. */
 static int cap(struct sr_edit *edit, uint32_t index, const char *name, int64_t limit)
 {
     if (index == SR_SPAN_NONE || limit <= 0 || sr_edit_blocked(edit, sr_bytes_str(name)))

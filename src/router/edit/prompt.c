@@ -1,8 +1,8 @@
 /*
- * The system prompt of a decision: in front of the client's own, or in its place.
+ * The system prompt of a decision: inserted before the client's own, or replacing it.
  *
  * Only the first message counts as the client's system prompt, and only with role system or developer. Its
- * other members and, when inserting, its content's bytes stay as they are.
+ * other members and, when inserting, the bytes of its content are unchanged.
  */
 #include "router/edit/kinds.h"
 #include "router/edit/piece.h"

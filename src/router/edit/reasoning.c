@@ -1,8 +1,8 @@
 /*
- * Reasoning: switches thinking on or off in the way of the chosen model's family.
+ * Reasoning: switches reasoning on or off with the members of the chosen model's family.
  *
- * The decision overrides the client's own `reasoning_effort`; its other chat_template_kwargs stay. A model
- * without a family gets no reasoning members at all.
+ * The decision overrides the client's own `reasoning_effort`; the client's other chat_template_kwargs
+ * stay. A model without a family gets no reasoning members.
  */
 #include "router/edit/kinds.h"
 #include "router/edit/piece.h"
@@ -13,7 +13,7 @@ static int drop_effort(struct sr_edit *edit)
     return span == SR_SPAN_NONE ? SR_OK : sr_edits_remove(edit->list, span);
 }
 
-/* chat_template_kwargs[parameter] = json, beside the client's keys. */
+/* Sets chat_template_kwargs[parameter] = json and keeps the client's keys. */
 static int set_kwarg(struct sr_edit *edit, const char *parameter, struct sr_bytes json)
 {
     uint32_t kwargs = edit->doc->at.kwargs;
@@ -30,7 +30,7 @@ static int set_kwarg(struct sr_edit *edit, const char *parameter, struct sr_byte
     return sr_edits_set_member(edit->list, SR_SPAN_NONE, SR_LIT("chat_template_kwargs"), whole);
 }
 
-/* On: the decision's effort. Off: what the client asked for, or low. */
+/* With reasoning the decision's effort; without, the client's effort or low. */
 static struct sr_bytes effort_value(struct sr_edit *edit)
 {
     if (edit->in->choice->use_reasoning)

@@ -1,4 +1,4 @@
-/* Finds the strings of the body that a finding lies in, and gives its bytes a placeholder. */
+/* Replaces the bytes of a finding with a placeholder, in each string of the body that contains them. */
 #include "base/hash.h"
 #include "router/edit/kinds.h"
 
@@ -21,7 +21,7 @@ static int table_new(struct table *table, struct sr_redaction *out, size_t findi
     return table->slots && out->items ? SR_OK : SR_ENOMEM;
 }
 
-/* The entry of a value, made at its first time; NULL when it is out of memory. */
+/* The entry of a value, made at its first use; NULL when out of memory. */
 static const struct sr_redacted *entry_of(struct table *table, uint32_t type, struct sr_bytes value,
                                           struct sr_arena *arena)
 {
@@ -40,7 +40,7 @@ static const struct sr_redacted *entry_of(struct table *table, uint32_t type, st
     return fresh;
 }
 
-/* A number that stands bare in the JSON of a call's arguments: its placeholder needs quotes. */
+/* True for an unquoted number in the JSON of a call's arguments: its placeholder needs quotes. */
 static bool is_bare(struct sr_bytes text, size_t start, size_t end)
 {
     while (start > 0 && strchr(" \n\t\r", text.p[start - 1]))
@@ -62,7 +62,8 @@ static struct sr_bytes written(struct sr_edit *edit, const struct sr_turn_piece 
     return sr_bytes_str(sr_arena_printf(edit->arena, "\\\"%s\\\"", placeholder.p));
 }
 
-/* Edits every piece that the finding lies in: the first gets the placeholder, the others lose their part. */
+/* Edits every piece that contains the finding: the first gets the placeholder, in the others the bytes are
+ * removed. */
 static int redact(struct sr_edit *edit, const struct sr_signal_finding *finding, size_t *piece,
                   struct sr_bytes placeholder)
 {
@@ -91,7 +92,7 @@ static int redact(struct sr_edit *edit, const struct sr_signal_finding *finding,
     return SR_OK;
 }
 
-/* Brings the items into the order of their types; those of a type are in order already. */
+/* Sorts the items by type; the order within a type stays. */
 static int sort_by_type(struct sr_redaction *redaction, struct sr_arena *arena)
 {
     struct sr_redacted *sorted = sr_arena_calloc(arena, redaction->n + 1, sizeof *sorted);

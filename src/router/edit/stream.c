@@ -1,6 +1,6 @@
 /*
- * Streams: the upstream is asked for the token counts of the stream, which the router needs for its metrics.
- * What the client did not ask for is taken out of the answer again (answer.c).
+ * Streams: the upstream is asked for the token counts of the stream, which the router needs for its
+ * metrics. The strip stage removes it from the answer if the client did not ask for it.
  */
 #include "router/edit/kinds.h"
 

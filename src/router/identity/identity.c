@@ -1,7 +1,7 @@
 /* Trusted headers become the identity; headers that claim one are stripped. */
 #include "router/identity/identity.h"
 
-/* x-vsr-* headers that a client may send; they travel on, so that routers can be chained. */
+/* x-vsr-* headers that a client may send; they are forwarded, so that routers can be chained. */
 static const char *const client_headers[] = {
     "x-vsr-skip-processing",
     "x-vsr-debug",

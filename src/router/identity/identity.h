@@ -1,10 +1,9 @@
 /*
- * The identity of a request: tenant, user and groups, from sources that the configuration trusts and from
- * nothing else.
+ * The identity of a request: tenant, user and groups, only from sources that the configuration trusts.
  *
- * The one place that decides which sources are trusted. A trusted source is a header that the configuration
- * names because whatever stands in front of the router sets it. Headers that only the router or an
- * authorisation layer may set come from an untrusted hand and are named for removal here.
+ * Only this file decides which sources are trusted. A trusted source is a header named in the
+ * configuration, which a proxy in front of the router sets. It also names the headers that must be removed
+ * from a client's request because only the router or an authorisation layer may set them.
  */
 #ifndef SR_ROUTER_IDENTITY_IDENTITY_H
 #define SR_ROUTER_IDENTITY_IDENTITY_H
@@ -14,7 +13,7 @@
 #include "config/config.h"
 
 struct sr_identity {
-    struct sr_bytes tenant;        /* whose memory this is; empty: unknown */
+    struct sr_bytes tenant;        /* results are memoised per tenant; empty: unknown */
     struct sr_bytes user;          /* empty: unknown, as no source of it can be configured */
     const struct sr_bytes *groups; /* [n_groups], as for `user` */
     size_t n_groups;
@@ -26,7 +25,7 @@ struct sr_identity {
 int sr_identity_read(struct sr_identity *out, const struct sr_header *headers, size_t n,
                      const struct sr_config *config, struct sr_arena *arena) SR_WARN_UNUSED;
 
-/* Is this header (lower case) one that no client may send on? */
+/* True when this header (lower case) of a client is not forwarded. */
 bool sr_identity_strips(struct sr_bytes name);
 
 #endif

@@ -5,7 +5,7 @@
 
 #define SCHEMA_VERSION "2"
 
-/* A list of headers of fixed room; adding past it or out of memory is remembered. */
+/* A list of headers with a fixed capacity; records when an addition fails. */
 struct header_list {
     struct sr_arena *arena;
     struct sr_header *items;
@@ -21,7 +21,7 @@ static struct header_list list_new(struct sr_arena *arena, size_t max)
     return list;
 }
 
-/* Sets a header: a later one of the same name takes the earlier one's place. */
+/* Sets a header: a later one replaces an earlier one of the same name. */
 static void list_set(struct header_list *list, struct sr_bytes name, struct sr_bytes value)
 {
     if (list->failed || !name.p || !value.p) {
@@ -49,7 +49,7 @@ static void list_drop(struct header_list *list, struct sr_bytes name)
     list->n = kept;
 }
 
-/* Header values may not hold line ends, whatever a configuration or a model name says. */
+/* Removes line ends, which header values may not contain. */
 static struct sr_bytes header_value(struct sr_arena *arena, const char *text)
 {
     struct sr_bytes value = sr_bytes_str(text);
@@ -193,7 +193,7 @@ static void attack_headers(struct header_list *list, const struct sr_record_guar
              sr_bytes_str(sr_arena_printf(list->arena, "%.3f", (double)guard->risk)));
 }
 
-/* What guards found and did. */
+/* Adds what guards found and did. */
 static void guard_headers(struct header_list *list, const struct sr_record *r, const struct sr_config *config)
 {
     const struct sr_record_guard *guard = &r->guard;
@@ -235,7 +235,8 @@ static void routed_headers(struct header_list *list, const struct sr_record *r,
         debug_headers(list, r, router);
 }
 
-/* Headers of an upstream's answer that only the router may set, and those that hold no more. */
+/* Finds headers of an upstream's answer that only the router may set, and those that are not valid any
+ * more. */
 static size_t spoofed_names(const struct sr_header *headers, size_t n, bool changes, struct sr_arena *arena,
                             struct sr_bytes *out)
 {

@@ -1,6 +1,5 @@
 /*
- * Headers: what the upstream gets beside the client's own, what the client gets beside the upstream's, and
- * what a reply made here carries.
+ * Headers that the router adds: to the client's request, to the upstream's answer, and to a reply.
  *
  * Each function turns a record into a list in `arena`. Connection, framing and host headers belong to the
  * doors; a configuration that touches them is refused.
@@ -12,7 +11,7 @@
 #include "router/request/head.h"
 #include "router/router.h"
 
-/* For a request that goes to the record's model. SR_ENOMEM. */
+/* The headers of a request to the record's model. SR_ENOMEM. */
 int sr_headers_upstream(const struct sr_record *r, const struct sr_head *head, const struct sr_router *router,
                         struct sr_arena *arena, struct sr_header_edits *out) SR_WARN_UNUSED;
 
@@ -23,16 +22,16 @@ struct sr_answer_headers {
     bool changes; /* a stage may change the body: its length is not known before */
 };
 
-/* For the client's answer; leaves `edits` empty when it is out of memory. */
+/* The header edits of the client's answer; `edits` is empty when out of memory. */
 void sr_headers_answer(const struct sr_record *r, const struct sr_router *router,
                        const struct sr_answer_headers *answer, struct sr_arena *arena,
                        struct sr_header_edits *edits);
 
-/* What the guard of answers found; nothing when it is out of memory. */
+/* The headers for a finding of the answer guard; none when out of memory. */
 void sr_headers_answer_guard(const struct sr_record *r, struct sr_arena *arena,
                              const struct sr_header **headers, size_t *n_headers);
 
-/* Of a reply made here: its content type and the router's own. SR_ENOMEM. */
+/* The headers of a reply: its content type and the router's own. SR_ENOMEM. */
 int sr_headers_reply(const struct sr_record *r, const struct sr_config *config, const char *content_type,
                      struct sr_arena *arena, const struct sr_header **headers,
                      size_t *n_headers) SR_WARN_UNUSED;

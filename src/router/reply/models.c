@@ -14,7 +14,7 @@ static void put_strings(struct sr_json_writer *w, const char *key, const struct 
     sr_json_array_end(w);
 }
 
-/* As they are configured: a name, or an object where there is a description. */
+/* Writes the LoRA adapters as configured: a name, or an object if there is a description. */
 static void put_loras(struct sr_json_writer *w, const struct sr_name_values *loras)
 {
     if (loras->count == 0)

@@ -13,7 +13,7 @@
 /* GET /v1/models. */
 int sr_reply_models(const struct sr_router *router, struct sr_buf *out) SR_WARN_UNUSED;
 
-/* One model by its id as it stands in the path. SR_ENOENT: there is none, and `refusal` is filled. */
+/* One model by its id as sent in the path. SR_ENOENT: there is none, and `refusal` is filled. */
 int sr_reply_model(const struct sr_router *router, struct sr_bytes escaped_id, struct sr_arena *arena,
                    struct sr_refusal *refusal, struct sr_buf *out) SR_WARN_UNUSED;
 

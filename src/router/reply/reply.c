@@ -1,4 +1,4 @@
-/* Errors and messages; models.c has the lists of models. */
+/* Writes errors and messages; models.c writes the lists of models. */
 #include "router/reply/reply.h"
 
 #include "base/clock.h"

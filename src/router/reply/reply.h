@@ -1,5 +1,5 @@
 /*
- * Answers that are given here, without an upstream: errors, and messages of the configuration.
+ * The bodies of replies: errors, and messages of the configuration.
  *
  * Each function appends the body of one answer to `out`. SR_ENOMEM, SR_ELIMIT.
  */

@@ -11,10 +11,10 @@
 #include <stdio.h>
 #include <time.h>
 
-/* A path is the client's: it is cut, and its query is left out. */
+/* Bytes of the path in the log: the client's path is cut, and its query is left out. */
 #define PATH_LOG_MAX 200
 
-/* A member that is left out when it is empty. */
+/* Writes a member, unless it is empty. */
 static void put_text(struct sr_json_writer *w, const char *key, const char *value)
 {
     if (value && value[0])

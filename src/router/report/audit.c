@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <time.h>
 
-/* A member that is left out when it is empty. */
+/* Writes a member, unless it is empty. */
 static void put(struct sr_json_writer *w, const char *key, struct sr_bytes value)
 {
     if (value.n)

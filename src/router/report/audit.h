@@ -1,6 +1,6 @@
 /*
- * The audit log: one JSON object for each thing that a guard did. Names types and positions, and holds none
- * of the text.
+ * The audit log: one JSON object for each action of a guard. It names types and positions and contains
+ * none of the text.
  */
 #ifndef SR_ROUTER_REPORT_AUDIT_H
 #define SR_ROUTER_REPORT_AUDIT_H
@@ -10,7 +10,7 @@
 
 #define SR_AUDIT_MAX ((size_t)4 << 10) /* bytes of a line */
 
-/* Did a guard do something that belongs into the log? */
+/* True when a guard took an action that is logged. */
 bool sr_audit_wants(const struct sr_record *record);
 
 /* Appends the line of a request that has its verdict, without a newline. SR_ENOMEM, SR_ELIMIT. */

@@ -53,7 +53,7 @@ static void indent(struct picture *pic)
         pic->rc = sr_buf_printf(pic->out, "%*s", LABEL_WIDTH, "");
 }
 
-/* What a user wrote may hold anything: one line of it, cut, without control characters. */
+/* Writes user text as one line, cut, without control characters. */
 static void quoted(struct picture *pic, struct sr_bytes text, size_t max)
 {
     bool long_text = text.n > max;

@@ -187,7 +187,7 @@ static void measure_guard(const struct sink *sink)
 
 /* ---- the verdict ---- */
 
-/* The peer's sizes of contexts. */
+/* Size classes of contexts, as in vLLM Semantic Router. */
 static const char *context_level(uint64_t tokens)
 {
     return tokens <= 1000 ? "low" : tokens <= 8000 ? "medium" : tokens <= 32000 ? "high" : "very_high";
@@ -255,7 +255,7 @@ static void measure_answer(const struct sink *sink)
     if (!r->usage.seen)
         return;
     measure_usage(sink, model);
-    /* Without a stream no moment of a first token is known, and a mean over the wait would mislead. */
+    /* Only a stream shows the time of the first token; without it a mean per token would mislead. */
     if (r->streamed && r->usage.completion > 1)
         observe(sink, SR_METRIC_TPOT, seconds(first, end) / (double)(r->usage.completion - 1), model);
 }

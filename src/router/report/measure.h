@@ -1,5 +1,5 @@
 /*
- * What metrics learn of a request: once when the verdict is there, once at its end.
+ * Updates metrics for a request: once when the verdict is ready, once at its end.
  *
  * Labels are names of the configuration and fixed words only; what a client sends never becomes a label.
  */
@@ -10,11 +10,11 @@
 #include "router/record.h"
 #include "router/router.h"
 
-/* The verdict is there for the first time. `metrics` NULL: switched off. */
+/* Counts the first verdict. `metrics` NULL: metrics are off. */
 void sr_measure_verdict(const struct sr_record *record, const struct sr_router *router,
                         struct sr_metrics *metrics);
 
-/* The request has ended. */
+/* Counts the end of the request. */
 void sr_measure_end(const struct sr_record *record, const struct sr_router *router,
                     struct sr_metrics *metrics);
 

@@ -1,4 +1,4 @@
-/* The sequence of the stages. */
+/* Sequences the stages of the answer. */
 #include "router/response/answer.h"
 
 #include "base/clock.h"
@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#define FRAME_MAX ((size_t)4 << 20) /* a single event over this passes unread */
+#define FRAME_MAX ((size_t)4 << 20) /* a larger event passes unread */
 
 #define EVENT_MAX  ((size_t)160 << 20)
 #define SCAN_MAX   ((size_t)32 << 20)
@@ -15,7 +15,8 @@
 
 #define NO_STATE SIZE_MAX
 
-/* All stages, in the order in which an event passes them, and where their state lies in struct sr_answer. */
+/* All stages, in the order in which an event passes them, with the offset of their state in struct
+ * sr_answer. */
 static const struct {
     const struct sr_answer_stage *ops;
     size_t state;
@@ -111,7 +112,7 @@ static void put(struct sr_answer_out *out, struct sr_bytes slice)
         out->slices[out->n++] = slice;
 }
 
-/* Lets an event pass all stages. */
+/* Passes an event through all stages. */
 static int pass_stages(struct sr_answer *a, struct sr_answer_event *event)
 {
     int rc = SR_OK;
@@ -123,7 +124,7 @@ static int pass_stages(struct sr_answer *a, struct sr_answer_event *event)
 
 /* ---- streams ---- */
 
-/* The LF of a CRLF that was cut in two shares the fate of the frame it ends, which is the one before. */
+/* The LF of a CRLF that was split between chunks belongs to the previous event. */
 static size_t begin_of(const struct sr_answer *a, const struct sr_sse_frame *frame)
 {
     return a->dropped ? frame->lead : 0;
@@ -146,8 +147,8 @@ static int pass_frame(struct sr_answer *a, const struct sr_sse_frame *frame)
     return rc;
 }
 
-/* Out of memory in the middle of changing events: from here on everything passes as it is. `pending` is the
- * frame that was begun, `rest` what was not taken. */
+/* Handles out of memory while changing events: from here on everything passes unchanged. `pending` is the
+ * incomplete event, `rest` the input that was not read. */
 static void stop_changing(struct sr_answer *a, struct sr_bytes pending, struct sr_bytes rest)
 {
     a->mode = SR_ANSWER_RAW;
@@ -193,7 +194,7 @@ static void change_events(struct sr_answer *a, struct sr_bytes in, bool last)
     }
 }
 
-/* No stage changes anything: the bytes pass through. */
+/* Reads the events of a stream that no stage changes: the bytes pass through. */
 static void watch_events(struct sr_answer *a, struct sr_bytes in)
 {
     struct sr_sse_frame frame;
@@ -237,7 +238,7 @@ static void overflow(struct sr_answer *a)
             stages[i].ops->overflow(state_of(a, i));
 }
 
-/* All of a JSON answer is here. */
+/* Changes a complete JSON answer. */
 static void change_body(struct sr_answer *a)
 {
     struct sr_answer_event event;
@@ -255,7 +256,7 @@ static void take_body(struct sr_answer *a, struct sr_bytes in, bool last)
 {
     scan_piece(a, in);
     if (!(a->wants & SR_WANTS_CHANGES) || a->body_ended) {
-        sr_buf_dispose(&a->body); /* what had no room is with the client */
+        sr_buf_dispose(&a->body); /* the client already has what did not fit */
         put(&a->out, in);
         return;
     }
@@ -272,14 +273,14 @@ static void take_body(struct sr_answer *a, struct sr_bytes in, bool last)
 
 /* ---- the gate ---- */
 
-/* What the latest slices held of it is with the client. */
+/* Removes the held bytes that the latest slices gave to the client. */
 static void forget_given(struct sr_answer *a)
 {
     sr_buf_consume(&a->held, a->given);
     a->given = 0;
 }
 
-/* Moves what comes behind the gate. False: there is no room, it stays where it is. */
+/* Holds bytes back at the gate. False: there is no room, and they are not held. */
 static bool hold(struct sr_answer *a, const struct sr_answer_out *fresh)
 {
     size_t before = a->held.len;
@@ -292,7 +293,8 @@ static bool hold(struct sr_answer *a, const struct sr_answer_out *fresh)
     return true;
 }
 
-/* Puts together what goes: what the gate says, what of the held may go, and what comes unless it was held. */
+/* Fills the slices for the client: the gate's own text, the held bytes that may go, and new bytes unless
+ * they are held. */
 static void let_go(struct sr_answer *a, const struct sr_answer_gate *gate, const struct sr_answer_out *fresh)
 {
     bool held = gate->holds && hold(a, fresh);

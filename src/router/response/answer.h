@@ -1,10 +1,9 @@
 /*
- * The answer's way to the client: its mode, its stages one after the other, the writer, and the gate.
+ * Processes an answer: its mode, its stages one after the other, the writer, and the gate.
  *
- * Bytes pass as they are, and at once, unless a stage changes or holds them; then each event of a
- * stream is held until it is complete, and a JSON answer until its end. Errors of the upstream are never
- * changed. Knows no exchange: what the stages need comes with the head, what they found is read off the
- * state.
+ * Bytes pass as they are, and at once, unless a stage changes or holds them; then each event of a stream
+ * is held until it is complete, and a JSON answer until its end. Errors of the upstream are never changed.
+ * Knows no exchange: the inputs of the stages come with the head, their findings are in the state.
  */
 #ifndef SR_ROUTER_RESPONSE_ANSWER_H
 #define SR_ROUTER_RESPONSE_ANSWER_H
@@ -16,8 +15,8 @@
 
 #define SR_ANSWER_BODY_MAX ((size_t)16 << 20) /* a larger JSON answer passes unchanged and unread */
 
-/* The bytes that go now, in order. At most: what a stage says, what was held, what was written, what was not
- * taken of a stream, and the rest of the input. */
+/* The bytes for the client, in order. At most five slices: a stage's own text, held bytes, written bytes,
+ * bytes of a stream that were not parsed, and the rest of the input. */
 #define SR_ANSWER_SLICES 5
 
 struct sr_answer_out {
@@ -29,8 +28,8 @@ struct sr_answer {
     int status; /* 0 = no answer began */
     enum sr_answer_mode mode;
     bool saw_done;           /* the stream has its final event */
-    uint64_t first_event_ns; /* when the first event of a stream was there; 0 = none */
-    uint64_t bytes;          /* that went to the client */
+    uint64_t first_event_ns; /* time of the first event of a stream; 0 = none */
+    uint64_t bytes;          /* bytes sent to the client */
 
     /* the stages, in their order */
     struct sr_usage_reader usage;
@@ -43,18 +42,18 @@ struct sr_answer {
     const struct sr_dialect_ops *dialect;
     const struct sr_paths *paths;
     struct sr_sse_frames frames;
-    bool dropped;           /* the latest event was taken out */
+    bool dropped;           /* the latest event was removed */
     struct sr_scan *scan;   /* of a JSON answer; NULL: none, or it is no JSON */
     struct sr_arena scans;  /* of `scan` */
-    struct sr_arena events; /* of one event */
-    size_t offset;          /* bytes of a JSON answer that were scanned */
+    struct sr_arena events; /* memory of one event */
+    size_t offset;          /* scanned bytes of a JSON answer */
     struct sr_buf body;     /* a JSON answer that is held */
-    bool body_ended;        /* all of it was there, or there was no room for it */
+    bool body_ended;        /* it was complete, or there was no room for it */
 
     /* how it is written */
     struct sr_buf before, written;
-    struct sr_buf held; /* behind the gate */
-    size_t given;       /* bytes of it that the latest slices hold */
+    struct sr_buf held; /* held at the gate */
+    size_t given;       /* bytes of `held` that the latest slices point to */
     struct sr_answer_flow flow;
     struct sr_answer_out out;
 };
@@ -67,15 +66,17 @@ void sr_answer_dispose(struct sr_answer *answer);
 /* The mode that a status and the headers of an answer ask for. */
 enum sr_answer_mode sr_answer_mode_of(int status, const struct sr_header *headers, size_t n_headers);
 
-/* The head is there. Asks the stages what they need; what `head` points to is borrowed but for the plan. */
+/* Begins with the answer's head and asks the stages what they need. What `head` points to is borrowed for
+ * the call; the plan is borrowed until dispose. */
 void sr_answer_begin(struct sr_answer *answer, const struct sr_answer_head *head);
 
-/* The next bytes, `last` when they are the end. What goes is in `out`, until the next call. */
+/* Processes the next bytes, `last` when they are the end. `out` receives the bytes for the client, valid
+ * until the next call. */
 enum sr_answer_step sr_answer_body(struct sr_answer *answer, struct sr_bytes in, bool last);
 /* The same after a late result, without new bytes. */
 enum sr_answer_step sr_answer_next(struct sr_answer *answer);
 
-/* May the length of the body change? */
+/* True when the length of the body may change. */
 static inline bool sr_answer_changes_length(const struct sr_answer *answer)
 {
     return answer->wants & SR_WANTS_LENGTH;

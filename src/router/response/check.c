@@ -1,13 +1,12 @@
-/* A check covers all texts so far, so when it ends everything that had come when it began may go. */
+/* A check covers all texts so far. When it ends, all bytes that had arrived when it began may go. */
 #include "router/response/check.h"
 
 #include "base/clock.h"
 
 #define INLINE_BYTES ((size_t)32 << 10) /* as of requests */
 
-/* New text of a stream that is classified at once: with `block` soon after its beginning, as events wait for
- * it.
- */
+/* Bytes of new text of a stream that are classified together: few at the beginning with `block`, because
+ * events wait for it. */
 #define STEP_FIRST ((size_t)64)
 #define STEP_BLOCK ((size_t)512)
 #define STEP_PASS  ((size_t)1024)
@@ -43,7 +42,7 @@ static void check_finish(struct sr_response_guard *guard)
     guard->closed = guard->check.finished;
 }
 
-/* Owner's thread, through the mailbox. */
+/* Runs on the owner's thread, through the mailbox. */
 static void check_done(void *ctx, enum sr_signal_type type)
 {
     struct sr_response_guard *guard = ctx;
@@ -74,7 +73,7 @@ static int make_run(struct sr_response_guard *guard)
     return rc;
 }
 
-/* Classifies all texts that were not classified. A check that cannot begin counts as failed. */
+/* Begins a check of all texts that were not classified. A check that cannot begin counts as failed. */
 static void check_begin(struct sr_response_guard *guard, uint64_t came)
 {
     size_t step = guard->action == SR_RESPONSE_BLOCK ? STEP_BLOCK : STEP_PASS;

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#define NUMBERS_MAX 64 /* indices of one event that are known by number; the others count by position */
+#define NUMBERS_MAX 64 /* indices of one event known by `index`; others use the position */
 
 struct sr_answer_number {
     uint16_t id;
@@ -170,7 +170,7 @@ int sr_answer_event_write(struct sr_answer_event *event, struct sr_buf *out)
 {
     size_t before = out->len;
     int rc = sr_buf_append_bytes(out, sr_buf_view(event->before));
-    if (!rc && event->dropped) /* the line end of the event before shares its fate */
+    if (!rc && event->dropped) /* the line end belongs to the event before */
         rc = sr_buf_append(out, event->raw.p + event->begin, event->lead - event->begin);
     else if (!rc)
         rc = sr_answer_marks_write(event->raw, event->begin, event->marks, event->n_marks, out);

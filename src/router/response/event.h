@@ -1,6 +1,6 @@
 /*
- * One event of a streamed answer, or a whole JSON answer, as the stages see it: scanned at most once, for all
- * of them, and what becomes of it is marked on it. One writer makes the bytes.
+ * One event of a streamed answer, or a whole JSON answer, as the stages see it: scanned at most once for
+ * all of them. Stages mark their changes on it, and one writer writes the bytes.
  *
  * Lives while its stages run; marks and spans are in the arena of the event. Knows no stage.
  */
@@ -19,22 +19,22 @@ struct sr_answer_mark {
     struct sr_bytes text;
 };
 
-struct sr_answer_number; /* what an `index` member says */
+struct sr_answer_number; /* value of an `index` member */
 
 struct sr_answer_event {
-    /* as it came */
+    /* as received */
     struct sr_bytes raw;  /* all of it, with the blank line that ends it */
-    struct sr_bytes data; /* what it says; of a whole answer all of it */
-    size_t begin;         /* first byte of `raw` that is written, if any is */
+    struct sr_bytes data; /* its data; of a whole answer all of it */
+    size_t begin;         /* offset of the first byte of `raw` to write */
     size_t lead;          /* bytes of `raw` before this one end the event before */
-    size_t data_at;       /* where in `raw` `data` begins, when `editable` */
+    size_t data_at;       /* offset of `data` in `raw`, when `editable` */
     bool whole;           /* false: a piece of an event over the maximum, or an unfinished end: only `raw` */
     bool has_data;
     bool editable; /* `data` is one run of bytes of `raw` */
     bool done;     /* it ends the stream */
     bool is_body;  /* a whole answer, no event */
 
-    /* what it says; see sr_answer_event_scan */
+    /* its content; see sr_answer_event_scan */
     const struct sr_paths *paths;
     struct sr_arena *arena;
     bool scanned, is_json, is_object;
@@ -44,42 +44,42 @@ struct sr_answer_event {
     size_t n_numbers;
     enum { SR_USAGE_UNKNOWN, SR_USAGE_NONE, SR_USAGE_THERE } usage;
 
-    /* what becomes of it */
+    /* changes to it */
     bool dropped;
-    struct sr_buf *before; /* events that go in front of it */
+    struct sr_buf *before; /* events to write before it */
     struct sr_answer_mark *marks;
     size_t n_marks, cap_marks;
 };
 
-/* An event out of a frame of a stream. `paths` are those of the dialect's answers; `before` is emptied. All
- * are borrowed. */
+/* Makes an event from the bytes of one event of a stream. `paths` are those of the dialect's answers;
+ * `before` is emptied. All are borrowed. */
 void sr_answer_event_init(struct sr_answer_event *event, const struct sr_sse_frame *frame,
                           const struct sr_dialect_ops *dialect, const struct sr_paths *paths,
                           struct sr_arena *arena, struct sr_buf *before);
 
-/* A whole answer, with the spans of its scan; `scan` NULL: it is no JSON. */
+/* Makes an event from a whole answer, with the spans of its scan; `scan` NULL: it is no JSON. */
 void sr_answer_event_init_body(struct sr_answer_event *event, struct sr_bytes body,
                                const struct sr_scan *scan, struct sr_arena *arena, struct sr_buf *before);
 
-/* Fills the spans, at the first call; false when the data is no JSON, has more than is looked through, or out
- * of memory. */
+/* Fills the spans, at the first call; false when the data is no JSON, has more than SR_ANSWER_SPANS_MAX
+ * spans, or out of memory. */
 bool sr_answer_event_scan(struct sr_answer_event *event);
 
-/* Is there a member `usage`? Then the spans are there, too; an event that does not name it is not scanned for
- * it. */
+/* True when there is a member `usage`; then the spans are filled too. An event that does not contain the
+ * word is not scanned. */
 bool sr_answer_event_has_usage(struct sr_answer_event *event);
 
-/* The number of the choice, or of the tool call inside of its choice, that a span lies in: what its `index`
- * says, its position where it has none. */
+/* The number of the choice, or of the tool call inside of its choice, that contains a span: its `index`,
+ * or its position when it has none. */
 uint64_t sr_answer_event_choice(struct sr_answer_event *event, const struct sr_span *span);
 uint64_t sr_answer_event_call(struct sr_answer_event *event, const struct sr_span *span);
 
-/* Marks bytes [start, end) of `data`, which overlap with no others, to become `text`, which lives as long as
- * the event. The event is editable. SR_ENOMEM. */
+/* Marks bytes [start, end) of `data`, to become `text`, which must live as long as the event. Marks must
+ * not overlap; the event must be editable. SR_ENOMEM. */
 int sr_answer_event_replace(struct sr_answer_event *event, size_t start, size_t end,
                             struct sr_bytes text) SR_WARN_UNUSED;
 
-/* Appends what the event has become; on failure `out` is as it was. SR_ENOMEM, SR_ELIMIT. */
+/* Appends the event with its changes; on failure `out` is unchanged. SR_ENOMEM, SR_ELIMIT. */
 int sr_answer_event_write(struct sr_answer_event *event, struct sr_buf *out) SR_WARN_UNUSED;
 
 /* Appends `raw` from `begin` on with these marks, in any order. SR_ENOMEM, SR_ELIMIT. */

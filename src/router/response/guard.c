@@ -1,4 +1,4 @@
-/* What the guard of answers reads, holds and reports; check.c has the runs of its signal. */
+/* The answer guard: reads texts, holds bytes and reports findings. check.c runs its signal. */
 #include "router/response/guard.h"
 
 #include "router/response/check.h"
@@ -72,7 +72,7 @@ static int guard_event(void *state, struct sr_answer_event *event)
 
 /* ---- the gate ---- */
 
-/* The end of a stream in the form that the client reads: every choice ends with a content filter. */
+/* Ends a stream in the client's format: every choice ends with a content filter. */
 static enum sr_answer_step block(struct sr_response_guard *guard, struct sr_answer_gate *gate)
 {
     const struct sr_response_texts *texts = &guard->texts;
@@ -90,7 +90,7 @@ static enum sr_answer_step block(struct sr_response_guard *guard, struct sr_answ
     return SR_ANSWER_END;
 }
 
-/* A comment, which no reader of events gives to its program; between events only. */
+/* Writes an SSE comment, which clients ignore; only between events. */
 static void warn(struct sr_response_guard *guard, const struct sr_answer_flow *flow,
                  struct sr_answer_gate *gate)
 {

@@ -1,11 +1,11 @@
 /*
- * The stage of the plugin `response_jailbreak`: reads what the model answers with the jailbreak signal's
- * models, and warns, blocks or only counts when it looks like the result of an attack.
+ * The stage of the plugin `response_jailbreak`: classifies the answer with the jailbreak signal's models,
+ * and warns, blocks or only counts when it looks like the result of an attack.
  *
- * A whole JSON answer is held, its head too, until its texts were classified. Of a stream the texts are
- * classified in pieces as they pass, each with the end of what came before: with `block` an event reaches the
- * client only after what it says was classified, with other actions only the end of the stream waits. What
- * cannot be classified passes and is counted. Results may come late; they never hold up a loop.
+ * A whole JSON answer and its head are held until its texts are classified. The texts of a stream are
+ * classified in pieces as they pass, each with the end of the text before it: with `block` an event
+ * reaches the client only after its text is classified, with other actions only the end of the stream
+ * waits. What cannot be classified passes and is counted. The event loop never waits for a result.
  */
 #ifndef SR_ROUTER_RESPONSE_GUARD_H
 #define SR_ROUTER_RESPONSE_GUARD_H
@@ -20,17 +20,17 @@
 
 struct sr_mailbox;
 
-/* What the guard is given: whose plugin it is, and its classifier. All is borrowed. */
+/* The inputs of the guard: the decision with the plugin, and its classifier. All is borrowed. */
 struct sr_response_guard_plan {
     const struct sr_config_decision *decision;
     float threshold;
-    struct sr_signals *signals; /* of the type jailbreak */
+    struct sr_signals *signals; /* signals with the type jailbreak */
     struct sr_bytes tenant;
-    uint64_t deadline_ms; /* for one result; 0 = none */
+    uint64_t deadline_ms; /* deadline of one result; 0 = none */
     sr_runtime *runtime;
     const struct sr_exchange_env *env;
-    struct sr_mailbox **mailbox; /* the exchange's, made when the first late result is expected */
-    void (*ready)(void *ctx);    /* a late result is there: owner's thread */
+    struct sr_mailbox **mailbox; /* the exchange's; created when the first late result is expected */
+    void (*ready)(void *ctx);    /* owner's thread: a late result has arrived */
     void *ctx;
 };
 
@@ -38,33 +38,33 @@ struct sr_response_guard_plan {
 struct sr_response_check {
     struct sr_signal_run *run; /* NULL: nothing is in progress */
     struct sr_arena arena;
-    size_t fresh;  /* bytes that it is about */
-    uint64_t came; /* what had come to the gate when it began */
+    size_t fresh;  /* bytes that it classifies */
+    uint64_t came; /* bytes at the gate when it began */
     uint64_t finished;
     uint64_t deadline_ns; /* 0 = none */
 };
 
 struct sr_response_guard {
     struct sr_response_guard_plan plan;
-    const struct sr_config_decision *decision; /* of the plan; NULL: no plugin reads this answer */
+    const struct sr_config_decision *decision; /* decision of the plan; NULL: no plugin reads this answer */
     enum sr_response_action action;
     const struct sr_dialect_ops *dialect;
     bool whole;  /* the answer is a JSON document, not a stream */
-    bool unread; /* it is none of both, or has no body here */
+    bool unread; /* it is neither, or its body is not seen */
     struct sr_response_texts texts;
-    uint64_t clean;  /* bytes that came to the gate and may go: their text was classified */
-    uint64_t closed; /* choices whose finish_reason may go, too: bits */
-    bool last, done; /* nothing more will come; the stream has its final event */
-    bool passes;     /* room was out: everything goes as it comes */
+    uint64_t clean;  /* bytes at the gate that may go: their text was classified */
+    uint64_t closed; /* choices whose finish_reason may go too: bits */
+    bool last, done; /* no more bytes follow; the stream has its final event */
+    bool passes;     /* no room to hold bytes: everything passes at once */
     bool ended;      /* blocked */
     bool told;       /* the client was warned */
     uint64_t read;   /* bytes of texts that were classified */
-    int status;      /* of the latest check that failed */
+    int status;      /* status of the latest check that failed */
     bool found;
-    float risk; /* the highest so far */
+    float risk; /* highest risk so far */
     const char *kind;
     struct sr_response_check check;
-    struct sr_buf words; /* what is said in the stream itself */
+    struct sr_buf words; /* text that the guard adds to the stream */
 };
 
 extern const struct sr_answer_stage sr_response_guard_stage; /* its state: struct sr_response_guard */
@@ -72,13 +72,13 @@ extern const struct sr_answer_stage sr_response_guard_stage; /* its state: struc
 /* Allocates nothing. */
 void sr_response_guard_init(struct sr_response_guard *guard);
 
-/* Cancels what is in progress and frees. Before the exchange's mailbox goes. */
+/* Cancels the check in progress and frees. Call it before the exchange's mailbox is freed. */
 void sr_response_guard_dispose(struct sr_response_guard *guard);
 
-/* The check in progress has taken too long: ends it. */
+/* The deadline of the check in progress has passed: ends it. */
 void sr_response_guard_timeout(struct sr_response_guard *guard);
 
-/* Does the answer's head wait for the guard's finding about its body? */
+/* True when the answer's head waits for the guard's finding about its body. */
 bool sr_response_guard_holds_head(const struct sr_response_guard *guard);
 
 /* Share of the answer's text that was classified, 0..1; negative without a plugin. */

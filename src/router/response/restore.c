@@ -1,4 +1,4 @@
-/* Texts of answers are decoded, changed and marked to be written again; bytes around them stay. */
+/* Decodes texts of answers, restores values and marks the changes; the bytes around them stay. */
 #include "router/response/restore.h"
 
 #include "base/mem.h"
@@ -60,7 +60,7 @@ static int put_value(struct sr_buf *out, const struct sr_redacted *entry, bool i
     return inside_json ? sr_buf_append_json(out, entry->value) : sr_buf_append_bytes(out, entry->value);
 }
 
-/* Appends `text` with its values back. `*left`: bytes at its end that wait for more; 0 with `final`. */
+/* Appends `text` with its values restored. `*left`: bytes at its end that wait for more; 0 with `final`. */
 static int change(const struct sr_restore *restore, struct sr_bytes text, bool inside_json, bool final,
                   struct sr_buf *out, bool *changed, size_t *left)
 {
@@ -93,7 +93,7 @@ static int change(const struct sr_restore *restore, struct sr_bytes text, bool i
 
 /* ---- texts of a stream that wait ---- */
 
-/* Does this event end the span's choice? Of a whole answer every text is at its end. */
+/* True when this event ends the span's choice. In a whole answer every text is complete. */
 static bool is_final(const struct sr_answer_event *event, const struct sr_span *span)
 {
     if (event->is_body)
@@ -151,7 +151,7 @@ static int release_all(struct sr_restore *restore, struct sr_buf *out)
     return rc;
 }
 
-/* Before a choice ends: what of its other texts still waits. */
+/* Appends the held texts of a choice before it ends. */
 static int release_ended(struct sr_restore *restore, struct sr_answer_event *event)
 {
     int rc = SR_OK;
@@ -172,8 +172,8 @@ static bool is_text(const struct sr_span *span)
     return span->kind == SR_JSON_STRING && (sr_span_tag(span) & SR_CLASS_RESTORES);
 }
 
-/* The event, as earlier stages have marked it, with every text taken out: to carry what waits of the one at
- * `span` later on. */
+/* Keeps the event, with the marks of earlier stages and every text removed, to send the held part of the
+ * text at `span` later. */
 static int keep_event(struct sr_restore_text *text, const struct sr_answer_event *event,
                       const struct sr_span *span)
 {
@@ -222,13 +222,13 @@ static int hold(struct sr_restore *restore, struct sr_answer_event *event, const
 
 /* ---- one event ---- */
 
-/* What becomes of one text. */
+/* The change of one text. */
 struct change {
     const struct sr_span *span;
-    struct sr_bytes json; /* in the event's arena; NULL: it stays */
+    struct sr_bytes json; /* in the event's arena; NULL: unchanged */
 };
 
-/* A text with what waited before it. */
+/* A text with the held text before it. */
 static struct sr_bytes with_held(struct sr_answer_event *event, const struct sr_restore_text *held,
                                  struct sr_bytes text)
 {
@@ -273,7 +273,7 @@ static int change_text(struct sr_restore *restore, struct sr_answer_event *event
                     &left);
     struct sr_bytes rest = {text.p + text.n - left, left};
     if (!rc && left && hold(restore, event, span, held, rest) != SR_OK)
-        rc = sr_buf_append_bytes(&written, rest); /* no room: it goes as it is */
+        rc = sr_buf_append_bytes(&written, rest); /* no room: it passes unchanged */
     else if (!rc && held && !left)
         held->held_n = 0;
     if (!rc && (changed || left)) {

@@ -1,9 +1,9 @@
 /*
- * The stage that puts values back into an answer where the upstream wrote their placeholders.
+ * The stage that replaces placeholders in an answer with their values.
  *
- * A whole JSON answer is changed in one go; of a stream every event passes as it comes, and only the end of a
- * text that may be the beginning of a placeholder waits for what follows it. Texts that the dialect does not
- * mark as ones to restore pass untouched.
+ * A whole JSON answer is changed at once. Events of a stream pass as they arrive; only the end of a text
+ * that may be the start of a placeholder waits for the text after it. Texts that the dialect does not mark
+ * with SR_CLASS_RESTORES pass unchanged.
  */
 #ifndef SR_ROUTER_RESPONSE_RESTORE_H
 #define SR_ROUTER_RESPONSE_RESTORE_H
@@ -11,23 +11,23 @@
 #include "router/edit/redact.h"
 #include "router/response/stage.h"
 
-#define SR_RESTORE_TEXTS 32 /* texts of one stream that may wait at the same time */
+#define SR_RESTORE_TEXTS 32 /* most texts of one stream that wait at the same time */
 
 /* A text of a stream whose end waits: a choice's content, reasoning or the arguments of a call. */
 struct sr_restore_text {
     uint16_t kind;   /* SR_ANSWER_* */
-    uint64_t choice; /* index as the event says it */
-    uint64_t call;   /* the same of a call; 0 where there is none */
+    uint64_t choice; /* `index` of the choice */
+    uint64_t call;   /* `index` of the call; 0 without one */
     char held[SR_REDACT_PLACEHOLDER_MAX];
     size_t held_n;       /* 0: the entry is free */
-    struct sr_buf event; /* the latest of its events, with its texts taken out */
-    size_t at;           /* where in `event` this one goes */
+    struct sr_buf event; /* the latest of its events, without its texts */
+    size_t at;           /* offset of this text in `event` */
 };
 
 /* All zero before the first use. */
 struct sr_restore {
-    const struct sr_redaction *redaction; /* outlives it */
-    struct sr_restore_text *texts;        /* [SR_RESTORE_TEXTS], made when the first one waits */
+    const struct sr_redaction *redaction; /* must outlive it */
+    struct sr_restore_text *texts;        /* [SR_RESTORE_TEXTS], allocated when the first text waits */
 };
 
 extern const struct sr_answer_stage sr_restore_stage; /* its state: struct sr_restore */

@@ -1,4 +1,4 @@
-/* Taking usage out of events. */
+/* Removes usage from events. */
 #include "router/response/strip.h"
 
 static unsigned strip_wants(void *state, const struct sr_answer_head *head)
@@ -7,7 +7,7 @@ static unsigned strip_wants(void *state, const struct sr_answer_head *head)
     return head->mode == SR_ANSWER_SSE && head->strip_usage ? SR_WANTS_CHANGES | SR_WANTS_LENGTH : 0;
 }
 
-/* Takes a member out with the comma that has to go with it: the one after, else the one before. */
+/* Removes a member with its comma: the one after it, else the one before it. */
 static int cut_member(struct sr_answer_event *event, const struct sr_span *span)
 {
     struct sr_bytes data = event->data;

@@ -1,6 +1,6 @@
 /*
- * The stage that takes the usage out of a stream that only the router asked for: events that are there for it
- * alone are dropped, of others the member goes.
+ * The stage that removes from a stream the usage that only the router asked for: drops events with nothing
+ * else, and removes the member from others.
  */
 #ifndef SR_ROUTER_RESPONSE_STRIP_H
 #define SR_ROUTER_RESPONSE_STRIP_H

@@ -65,7 +65,7 @@ static void add_text(struct sr_response_texts *texts, struct sr_answer_event *ev
         texts->fresh += decoded.n;
 }
 
-/* A string that a model has written. */
+/* True for a string that a model has written. */
 static bool is_text(const struct sr_span *span)
 {
     return span->id >= SR_ANSWER_TEXT && span->kind == SR_JSON_STRING &&

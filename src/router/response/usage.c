@@ -1,6 +1,6 @@
 /*
- * Usage extraction. A count that lies across a chunk boundary is put together from the kept tail, so that no
- * answer is buffered, however large.
+ * Extracts usage. A number split by a chunk boundary is joined from the kept tail, so that no answer is
+ * buffered, however large.
  */
 #include "router/response/usage.h"
 
@@ -34,7 +34,7 @@ static void usage_count(struct sr_usage *usage, uint16_t id, struct sr_bytes num
     usage->seen = true;
 }
 
-/* The bytes of a span that ends in this piece; empty when its beginning is gone. */
+/* The bytes of a span that ends in this piece; empty when its beginning was not kept. */
 static struct sr_bytes number_bytes(const struct sr_usage_reader *reader, const struct sr_span *span,
                                     const struct sr_answer_piece *piece, char scratch[SR_USAGE_TAIL])
 {

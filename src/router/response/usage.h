@@ -1,7 +1,7 @@
 /*
- * The stage that reads token usage: out of a JSON answer as it streams by, and out of the events of a stream.
+ * The stage that reads token usage from the pieces of a JSON answer and from the events of a stream.
  *
- * Nothing is buffered but the last few bytes; what is no usage in the dialect's shape is ignored. Knows no
+ * It buffers only the last few bytes, and ignores usage that has not the dialect's shape. Knows no
  * metrics.
  */
 #ifndef SR_ROUTER_RESPONSE_USAGE_H
@@ -10,12 +10,12 @@
 #include "router/response/stage.h"
 #include "router/usage.h"
 
-/* Longest number that is read across a chunk boundary. */
+/* Bytes of the longest number that is read across a chunk boundary. */
 #define SR_USAGE_TAIL 32
 
 struct sr_usage_reader {
     struct sr_usage usage; /* the latest */
-    size_t next;           /* the first span of a JSON answer that was not looked at */
+    size_t next;           /* first span of a JSON answer that was not read */
     char tail[SR_USAGE_TAIL];
     size_t tail_n;
 };

@@ -1,5 +1,5 @@
-/* Requests of the admin listeners: collected whole, answered at once or, for a long text, when the workers
- * are done. */
+/* Requests of the admin listeners: read completely, then answered at once or, for a long text, by worker
+ * threads. */
 #include "serve/admin/api.h"
 
 #include "base/clock.h"
@@ -24,10 +24,10 @@ struct api_call {
     struct sr_http_request *request;
     struct sr_buf body;
     sr_exchange *exchange;
-    struct sr_api_work *work;   /* in progress on a worker; NULL */
-    struct sr_api_embed *embed; /* in progress on workers and the engine; NULL */
+    struct sr_api_work *work;   /* in progress on a worker thread; NULL */
+    struct sr_api_embed *embed; /* in progress on worker threads and the engine; NULL */
     struct sr_timer timer;
-    struct api_call *next, **pprev; /* calls whose exchange works elsewhere */
+    struct api_call *next, **pprev; /* calls whose exchange waits for another thread */
     bool answered;
     size_t kind; /* index in `calls` */
 };
@@ -141,8 +141,8 @@ static void wait_for(struct api_call *call)
         sr_timer_start(&call->timer, due > now ? (due - now) / SR_NS_PER_MS + 1 : 1);
 }
 
-/* The chat request to explain: `request` as it stands, or `text` as the one message of an automatic request.
- */
+/* Builds the chat request to explain: `request` unchanged, or `text` as the only message of an automatic
+ * request. */
 static int build_request(struct sr_api *api, const sr_doc_value *root, struct sr_buf *out)
 {
     const sr_doc_value *request = sr_doc_get(root, "request");
@@ -373,7 +373,7 @@ static void similarities(struct api_call *call)
     embed(call, SR_API_SIMILARITIES);
 }
 
-/* The pages about models. */
+/* Replies with the pages about models. */
 static bool reply_models(struct sr_api *api, struct sr_http_request *request)
 {
     const struct sr_http_head *head = sr_http_request_head(request);

@@ -1,8 +1,7 @@
 /*
- * The two admin listeners beside the gateway: metrics (for Prometheus and probes) and the API (health,
- * explain).
+ * The two admin listeners: metrics (for Prometheus and probes) and the API (health, explain).
  *
- * Each is one HTTP server on one loop with modest limits. Loop's thread only.
+ * Each is one HTTP server on one loop with small limits. Loop's thread only.
  */
 #ifndef SR_SERVE_ADMIN_API_H
 #define SR_SERVE_ADMIN_API_H
@@ -17,7 +16,7 @@ enum sr_api_kind {
     SR_API_MAIN,    /* GET /health, /ready; POST /api/v1/explain, /compress, /embeddings, /similarity */
 };
 
-#define SR_API_BODY_MAX ((size_t)4 << 20) /* bytes of a request body; over it 413 */
+#define SR_API_BODY_MAX ((size_t)4 << 20) /* limit of a request body in bytes; 413 above it */
 
 struct sr_api;
 

@@ -1,4 +1,4 @@
-/* Options in, figures out; docs/http.md describes the figures. */
+/* Reads options and writes numbers; docs/http.md describes the numbers. */
 #include "serve/admin/classify.h"
 
 #include "base/clock.h"
@@ -17,7 +17,7 @@ struct call {
     const struct sr_router *router;
     struct sr_json_writer json;
     struct sr_arena arena;
-    const char *missing; /* the classifier that is not there */
+    const char *missing; /* the missing classifier */
 };
 
 static void fail(struct call *call, int rc)
@@ -125,7 +125,7 @@ static void put_intent(struct call *call, const char *key, struct sr_bytes text,
 
 /* ---- private data ---- */
 
-/* The types that are asked for; all without a list. False: one of them is none. */
+/* Reads the types asked for; all without a list. False: one of them is unknown. */
 static bool wanted_types(const sr_doc_value *options, uint32_t *types)
 {
     const sr_doc_value *list = sr_doc_get(options, "entity_types");
@@ -179,7 +179,7 @@ struct found {
     size_t n;
 };
 
-/* What is sure enough and asked for. False when there is no answer. */
+/* Reads findings above the threshold of the types asked for. False when there is no result. */
 static bool read_pii(struct call *call, struct sr_bytes text, const sr_doc_value *options,
                      struct found *found)
 {
@@ -258,7 +258,7 @@ static double security_threshold(struct call *call, const sr_doc_value *options)
     return word.p && sr_bytes_eq_nocase(word, SR_LIT("low")) ? threshold + (1 - threshold) * 0.7 : threshold;
 }
 
-/* *finding: the most suspicious span; risk 0 where there is nothing to read. */
+/* *finding: the span with the highest risk; risk 0 when there is no text. */
 static const struct sr_signal_result *read_security(struct call *call, struct sr_bytes text,
                                                     struct sr_signal_finding *finding)
 {
@@ -457,7 +457,7 @@ static int put_error(struct sr_buf *out, int status, const char *code, const cha
     return w.rc ? 503 : status;
 }
 
-/* What is wrong with a body, NULL when nothing is. */
+/* The error of a body; NULL when it is valid. */
 static const char *complaint(const sr_doc_value *root, enum sr_api_classify_kind kind)
 {
     if (kind != SR_API_CLASSIFY_BATCH) {

@@ -1,8 +1,9 @@
 /*
- * POST /api/v1/classify/intent, pii, security, combined, batch: the classifiers' answers about a text, in the
- * format of vLLM Semantic Router's API.
+ * POST /api/v1/classify/intent, pii, security, combined, batch: the classifiers' results for a text, in
+ * the format of vLLM Semantic Router's API.
  *
- * Pure: body in, answer out. Errors have that API's shape too: {"error": {"code", "message", "timestamp"}}.
+ * Pure: body in, answer out. Errors have that API's shape too: {"error": {"code", "message",
+ * "timestamp"}}.
  */
 #ifndef SR_SERVE_ADMIN_CLASSIFY_H
 #define SR_SERVE_ADMIN_CLASSIFY_H
@@ -18,8 +19,8 @@ enum sr_api_classify_kind {
     SR_API_CLASSIFY_BATCH,
 };
 
-#define SR_API_CLASSIFY_AT_ONCE   ((size_t)16 << 10) /* larger bodies are for the workers */
-#define SR_API_CLASSIFY_BATCH_MAX 100                /* texts of one batch; over it 400 */
+#define SR_API_CLASSIFY_AT_ONCE   ((size_t)16 << 10) /* bytes; worker threads handle larger bodies */
+#define SR_API_CLASSIFY_BATCH_MAX 100                /* texts of one batch; 400 above it */
 
 /* Appends the answer or the error to `out`; returns its HTTP status. Any thread. */
 int sr_api_classify(const struct sr_router *router, enum sr_api_classify_kind kind, struct sr_bytes body,

@@ -4,7 +4,7 @@
 #include "text/compress/compress.h"
 #include "json/doc.h"
 
-/* Reads the settings; a status that is not 200 comes with a message. */
+/* Reads the settings; any status but 200 has a message. */
 static int read_settings(const sr_doc_value *root, struct sr_compress_settings *settings, struct sr_err *err)
 {
     const sr_doc_value *profile = sr_doc_get(root, "profile"), *budget = sr_doc_get(root, "budget");

@@ -1,7 +1,7 @@
 /*
- * The path of a request through three threads: read by a worker, computed by the engine, written by a worker,
- * sent by the loop. The producer's reference of its task travels with the request; the reader and the engine
- * have one each besides, for either may still be at work when the answer is sent already.
+ * A request passes four steps: a worker thread reads it, the engine computes, a worker thread writes the
+ * answer, the loop sends it. The producer's reference to its task moves with the request; the reader and
+ * the engine have one each, because either may still run when the answer is sent.
  */
 #include "serve/admin/embed.h"
 
@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-#define INTERACTIVE_IDS 1024u /* requests of up to this many tokens do not wait behind documents */
+#define INTERACTIVE_IDS 1024u /* requests of up to this many tokens have interactive priority */
 
 struct sr_api_embed {
     struct sr_task task;
@@ -23,9 +23,9 @@ struct sr_api_embed {
     struct sr_encoder *encoder;
     struct sr_infer *infer;
     struct sr_mailbox *mailbox;
-    pthread_mutex_t lock; /* guards the next two */
+    pthread_mutex_t lock; /* protects the next two */
     bool stopped;         /* the workers may be gone */
-    bool started;         /* the group's jobs are in progress or were */
+    bool started;         /* the group's jobs were submitted */
     struct sr_buf body, answer;
     struct sr_api_embed_request request;
     struct sr_embed *group;
@@ -58,7 +58,7 @@ static void work_free(struct sr_task *task)
     sr_mem_free(work);
 }
 
-/* Any thread: to the loop, which answers. */
+/* Any thread: sends the result to the loop, which answers. */
 static void send(struct sr_api_embed *work)
 {
     sr_task_complete(&work->task, SR_OK);
@@ -92,7 +92,7 @@ static void fail_rc(struct sr_api_embed *work, int rc, const char *message)
     }
 }
 
-/* ---- the worker that writes ---- */
+/* ---- the worker thread that writes ---- */
 
 static void write_run(struct sr_job *job)
 {
@@ -107,8 +107,8 @@ static void write_run(struct sr_job *job)
     send(work);
 }
 
-/* On a thread of the engine, or of the canceller. There may be no waiter any more: then the workers may be
- * gone too. */
+/* Runs on an engine thread or the cancelling thread. If no request waits any more, the worker threads may
+ * have ended too. */
 static void computed(void *ctx, int status)
 {
     struct sr_api_embed *work = ctx;
@@ -126,7 +126,7 @@ static void computed(void *ctx, int status)
     unref(work);
 }
 
-/* ---- the worker that reads ---- */
+/* ---- the worker thread that reads ---- */
 
 static int add_texts(struct sr_api_embed *work, struct sr_err *err)
 {
@@ -145,7 +145,7 @@ static int add_texts(struct sr_api_embed *work, struct sr_err *err)
         const struct sr_windows *w = sr_embed_windows(work->group, i);
         ids += w->total_ids;
         if (r->openai && w->read < w->tokens)
-            rc = SR_ELIMIT; /* its answer cannot express that a part was not read */
+            rc = SR_ELIMIT; /* its answer cannot say that a part was not read */
     }
     if (rc == SR_OK && ids <= INTERACTIVE_IDS)
         sr_embed_set_priority(work->group, SR_INFER_INTERACTIVE);
@@ -193,7 +193,7 @@ static void post(void *ctx, void (*run)(void *arg), void *arg)
     sr_serve_post(ctx, run, arg);
 }
 
-/* What waits for the engine is dropped. */
+/* Cancels the jobs that wait for the engine. */
 static void work_stop(struct sr_task *task)
 {
     struct sr_api_embed *work = WORK_OF(task, task);

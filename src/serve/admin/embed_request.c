@@ -1,4 +1,4 @@
-/* Reading of requests and writing of answers. */
+/* Reads requests and writes answers. */
 #include "serve/admin/embed_request.h"
 
 #include "base/clock.h"
@@ -17,7 +17,7 @@ static int bad(struct sr_err *err, const char *message)
     return 400;
 }
 
-/* A whole member from `min` to `max`; absent and null leave *out alone. */
+/* Reads an integer member from `min` to `max`; absent and null leave *out unchanged. */
 static int read_number(const sr_doc_value *root, const char *name, int64_t min, int64_t max, size_t *out,
                        struct sr_err *err)
 {
@@ -83,7 +83,7 @@ static int add_text(struct sr_api_embed_request *r, const sr_doc_value *value, c
     return 200;
 }
 
-/* A string or an array of strings; `may_be_one`: a string alone is allowed. */
+/* Reads an array of strings; `may_be_one`: a single string is allowed too. */
 static int add_texts(struct sr_api_embed_request *r, const sr_doc_value *value, const char *name,
                      bool may_be_one, struct sr_err *err)
 {
@@ -192,7 +192,7 @@ static void put_numbers(struct sr_json_writer *w, const float *v, size_t n)
     sr_json_array_end(w);
 }
 
-/* A string of the floats' bytes, little-endian, as RFC 4648 section 4 writes them. */
+/* Writes the floats' bytes, little-endian, as a base64 string (RFC 4648 section 4). */
 static void put_base64(struct sr_json_writer *w, const float *v, size_t n)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -254,7 +254,7 @@ static void format_openai(const struct sr_api_embed_request *r, const struct sr_
     sr_json_object_end(w);
 }
 
-/* A text's share of the time, by what was computed for it. */
+/* A text's share of the time, in proportion to its tokens. */
 static double share_ms(const struct sr_embed *group, size_t i, size_t ids, uint64_t ns)
 {
     return (double)ns / 1e6 * (double)sr_embed_windows(group, i)->total_ids / (double)(ids ? ids : 1);
@@ -302,7 +302,7 @@ static int by_similarity(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Of two vectors of length 1. */
+/* Cosine similarity of two vectors of length 1. */
 static double similarity(const float *a, const float *b, size_t n)
 {
     double sum = 0;

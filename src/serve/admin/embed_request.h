@@ -1,9 +1,9 @@
 /*
- * What the API's embeddings and similarities take and give: bodies into texts and settings, vectors into
- * answers.
+ * Requests and answers of the API's embeddings and similarities: bodies into texts and settings, vectors
+ * into answers.
  *
- * Pure work on the calling thread: no connection, no engine. The shapes are vLLM Semantic Router's, and
- * OpenAI's on its own path or where the body has `input`.
+ * Computes on the calling thread, without connection or engine. The shapes are vLLM Semantic Router's, and
+ * OpenAI's on its own path or when the body has `input`.
  */
 #ifndef SR_SERVE_ADMIN_EMBED_REQUEST_H
 #define SR_SERVE_ADMIN_EMBED_REQUEST_H
@@ -18,7 +18,7 @@
 
 enum sr_api_embed_kind {
     SR_API_EMBEDDINGS,   /* {texts} or OpenAI's {input} */
-    SR_API_OPENAI,       /* OpenAI's {input} alone, errors in its shape whatever the body is */
+    SR_API_OPENAI,       /* only OpenAI's {input}, errors always in its shape */
     SR_API_SIMILARITY,   /* {text1, text2} */
     SR_API_SIMILARITIES, /* {query, candidates, top_k} */
 };
@@ -44,7 +44,7 @@ void sr_api_embed_dispose(struct sr_api_embed_request *request);
 int sr_api_embed_format(const struct sr_api_embed_request *request, const struct sr_embed *group,
                         const char *model, uint64_t ns, struct sr_buf *out) SR_WARN_UNUSED;
 
-/* An error in the shape that the request's client knows. */
+/* Appends an error in the shape of the request's API. */
 void sr_api_embed_error(bool openai, int status, const char *message, struct sr_buf *out);
 
 /* The last part of the encoder's folder. */

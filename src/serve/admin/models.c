@@ -1,4 +1,4 @@
-/* One entry for each classifier and for the encoder, and a few words about the machine. */
+/* One entry for each classifier and for the encoder, and a short description of the machine. */
 #include "serve/admin/models.h"
 
 #include "base/json_write.h"
@@ -47,7 +47,7 @@ static void put_entry(struct sr_json_writer *w, const struct entry *entry)
     sr_json_object_end(w);
 }
 
-/* The classifiers that answer by themselves. */
+/* Writes the classifiers that are no heads of the encoder. */
 static void put_readers(struct sr_json_writer *w, const struct sr_router *router)
 {
     static const struct {
@@ -70,7 +70,7 @@ static void put_readers(struct sr_json_writer *w, const struct sr_router *router
     }
 }
 
-/* The heads of the encoder; without one a word that the default is not there. */
+/* Writes the heads of the encoder; without one, that the default is missing. */
 static void put_neural(struct sr_json_writer *w, const struct sr_encoder *encoder)
 {
     struct entry entry = {

@@ -1,4 +1,4 @@
-/* A job that carries its input, as a task whose mailbox is the loop's. */
+/* A job with its input, as a task that completes in the loop's mailbox. */
 #include "serve/admin/work.h"
 
 #include "base/mem.h"
@@ -37,7 +37,7 @@ static void work_free(struct sr_task *task)
     sr_mem_free(work);
 }
 
-/* A worker. */
+/* Runs on a worker thread. */
 static void work_run(struct sr_job *job)
 {
     struct sr_api_work *work = (struct sr_api_work *)((char *)job - offsetof(struct sr_api_work, job));

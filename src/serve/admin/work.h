@@ -1,7 +1,7 @@
 /*
- * Work of an API call that would hold up its loop: done by a worker, answered on the loop.
+ * Work of an API call that takes too long for its loop: a worker thread does it, the loop answers.
  *
- * The work owns its input; a client may disconnect at any time. Loop's thread only, but for the function
+ * The work owns its input; a client may disconnect at any time. Loop's thread only, except the function
  * itself.
  */
 #ifndef SR_SERVE_ADMIN_WORK_H
@@ -15,7 +15,7 @@
  * client in `err`. Any thread. */
 typedef int sr_api_work_fn(struct sr_bytes body, struct sr_buf *out, struct sr_err *err);
 
-/* What became of it: the answer of a 200, or a message. */
+/* The outcome: the answer of a 200, or a message. */
 struct sr_api_outcome {
     int status;
     struct sr_bytes answer;
@@ -32,17 +32,18 @@ struct sr_api_work_options {
     struct sr_router *router;
     int kind;
     size_t answer_max; /* bytes */
-    /* Once, unless cancelled before; afterwards the work is gone. The outcome is borrowed for the call. */
+    /* Called once, unless cancelled before; the work is freed afterwards. The outcome is borrowed for the
+     * call. */
     void (*done)(void *ctx, const struct sr_api_outcome *outcome);
     void *ctx;
 };
 
-/* Hands `body` (emptied on success) to a worker. SR_EBUSY: no worker is there or too much waits. SR_ENOMEM.
- */
+/* Passes `body` (emptied on success) to a worker thread. SR_EBUSY: no worker threads or a full queue.
+ * SR_ENOMEM. */
 int sr_api_work_start(struct sr_api_work **out, struct sr_buf *body,
                       const struct sr_api_work_options *options) SR_WARN_UNUSED;
 
-/* The answer is not wanted any more; `done` will not be called. Before its `done`. NULL is allowed. */
+/* Cancels the work: `done` will not be called. Call it before `done`. NULL is allowed. */
 void sr_api_work_cancel(struct sr_api_work *work);
 
 #endif

@@ -1,4 +1,4 @@
-/* Reading and writing of addresses. */
+/* Reads and writes addresses. */
 #include "serve/extproc/address.h"
 
 #include <arpa/inet.h>

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 
 struct sr_extproc_address {
-    int family; /* AF_UNSPEC: it is none */
+    int family; /* AF_UNSPEC: no address */
     int port;
     unsigned char bytes[16];
 };
@@ -16,13 +16,13 @@ struct sr_extproc_address {
 /* False, and family AF_UNSPEC, when `text` is no address with a port. */
 bool sr_extproc_address_parse(struct sr_extproc_address *out, struct sr_bytes text);
 
-/* The same address and port. One that is none equals nothing. */
+/* True for the same address and port. AF_UNSPEC equals nothing. */
 bool sr_extproc_address_eq(const struct sr_extproc_address *a, const struct sr_extproc_address *b);
 
 /* `host:port`, a host with colons in brackets. `p` NULL: out of memory. */
 struct sr_bytes sr_extproc_address_print(struct sr_arena *arena, const char *host, int port);
 
-/* `host` is an address, not a name. */
+/* True when `host` is an address, not a name. */
 bool sr_extproc_host_is_address(const char *host);
 
 #endif

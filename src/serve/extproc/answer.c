@@ -1,10 +1,10 @@
 /*
- * The answer's half of Envoy's external processor: the same stages as the gateway's, in Envoy's modes.
+ * The answer's half of Envoy's external processor: runs the same stages as the gateway, in Envoy's modes.
  *
- * Bytes are changed only where a stage changes them. Where the configuration of Envoy allows it, an SSE
- * answer that Envoy would buffer is switched to STREAMED, and one that is read before the client has its head
- * to BUFFERED. What comes of reading is told with the last piece: in FULL_DUPLEX the reply to the headers
- * waits for it, in BUFFERED Envoy still holds them.
+ * Bytes are changed only where a stage changes them. If Envoy's configuration allows it, an SSE answer
+ * that Envoy would buffer is switched to STREAMED, and an answer that a stage must read before its head is
+ * sent is switched to BUFFERED. The findings go into the headers with the last piece: in FULL_DUPLEX the
+ * reply to the headers waits for it, in BUFFERED Envoy still holds them.
  */
 #include "base/clock.h"
 #include "serve/extproc/private.h"
@@ -27,7 +27,8 @@ static bool sees_answer(const struct sr_extproc_core *core)
     return core->response_mode != SR_EXTPROC_MODE_NONE || core->answer_overridden || core->answer_gathered;
 }
 
-/* Each message holds a whole answer. With an override from STREAMED only the message itself tells. */
+/* True when each message holds a whole answer. After an override from STREAMED only the message itself
+ * shows it. */
 static bool is_buffered(const struct sr_extproc_core *core)
 {
     return (core->response_mode == SR_EXTPROC_MODE_BUFFERED && !core->answer_overridden) ||
@@ -48,7 +49,7 @@ static void add(struct late_headers *late, struct sr_bytes name, struct sr_bytes
         late->items[late->n++] = (struct sr_header){name, value};
 }
 
-/* With the whole answer in one message Envoy sends its old length unless the reply has the new one. */
+/* Adds the new length: with the whole answer in one message Envoy otherwise sends the old one. */
 static void add_length(struct late_headers *late, const struct sr_bytes *slices, size_t count)
 {
     size_t n = 0;
@@ -58,7 +59,7 @@ static void add_length(struct late_headers *late, const struct sr_bytes *slices,
     add(late, SR_LIT("content-length"), sr_bytes_str(late->length));
 }
 
-/* What was found in an answer that was held. */
+/* Adds headers for findings in an answer that was held. */
 static void add_found(struct sr_extproc_core *core, struct late_headers *late)
 {
     const struct sr_header *more;
@@ -85,7 +86,7 @@ static bool sets(const struct late_headers *late, struct sr_bytes name)
     return false;
 }
 
-/* FULL_DUPLEX: the reply to the answer's headers, now that it is known what they say. */
+/* FULL_DUPLEX: sends the reply to the answer's headers once their content is known. */
 static void reply_to_head(struct sr_extproc_core *core, const struct late_headers *late)
 {
     const struct sr_header_edits *edits = &core->answer_edits;
@@ -141,7 +142,7 @@ static void reply_to_answer(struct sr_extproc_core *core, enum sr_answer_step st
     sr_extproc_send(core, &reply);
 }
 
-/* All of the answer was given and is being read: Envoy is to wait for the reply. */
+/* The whole answer was given and a stage reads it: Envoy must wait for the reply. */
 static void wait_for_answer(struct sr_extproc_core *core)
 {
     uint64_t now = sr_clock_ns(), due = sr_exchange_deadline_ns(core->exchange);
@@ -155,7 +156,7 @@ void sr_extproc_answer_ready(struct sr_extproc_core *core)
 {
     const struct sr_bytes *slices;
     size_t count;
-    /* Where each piece has one reply, what became free goes with the next one. */
+    /* If each piece has one reply, released bytes go with the next reply. */
     if (core->state == SR_EXTPROC_CLOSED || (!core->answer_waits && !is_duplex(core)))
         return;
     enum sr_answer_step step = sr_exchange_answer_next(core->exchange, &slices, &count);
@@ -176,7 +177,7 @@ void sr_extproc_answer_ready(struct sr_extproc_core *core)
 
 /* ---- messages ---- */
 
-/* Envoy answered by itself before there was a verdict: too large a body, a client that was too slow. */
+/* Envoy answered itself before the verdict: the body was too large, or the client too slow. */
 static void envoy_answered(struct sr_extproc_core *core, int status)
 {
     sr_exchange_fail(core->exchange, status >= 400 ? status : 500, NULL,
@@ -187,7 +188,7 @@ static void envoy_answered(struct sr_extproc_core *core, int status)
     sr_extproc_continue(core, SR_EXTPROC_RESPONSE_HEADERS);
 }
 
-/* There is no body, or none is seen. */
+/* Ends an answer without a body, or whose body Envoy does not send here. */
 static void end_answer(struct sr_extproc_core *core)
 {
     const struct sr_bytes *slices;
@@ -196,13 +197,13 @@ static void end_answer(struct sr_extproc_core *core)
     sr_exchange_answer_body(core->exchange, NULL, 0, true, &slices, &count);
 }
 
-/* Envoy takes no other mode when it does not wait for replies to headers. */
+/* Envoy accepts no mode override when it does not wait for replies to headers. */
 static bool can_gather(const struct sr_extproc_core *core)
 {
     return !core->no_wait && core->request_mode != SR_EXTPROC_MODE_FULL_DUPLEX;
 }
 
-/* The body is to arrive in another mode than the first one sent to Envoy. */
+/* Asks Envoy for another mode of the answer's body than the configured one. */
 static void choose_mode(struct sr_extproc_core *core, const struct sr_extproc_message *message,
                         struct sr_extproc_reply *reply)
 {
@@ -311,7 +312,7 @@ enum sr_end sr_extproc_how_it_ended(const struct sr_extproc_core *core)
         /* Without response bodies Envoy may not send response headers either. */
         return core->response_mode == SR_EXTPROC_MODE_NONE ? SR_END_COMPLETE : SR_END_CLIENT_GONE;
     }
-    /* An override that Envoy did not follow brings no bodies. */
+    /* If Envoy ignored an override, no bodies arrive. */
     return (core->answer_overridden || core->answer_gathered) && core->answer_chunks == 0
                ? SR_END_COMPLETE
                : SR_END_CLIENT_GONE;

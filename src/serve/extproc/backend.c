@@ -1,9 +1,9 @@
 /*
- * Where a request is sent, when Envoy leaves that to semroute: the pool chooses among the model's backends
- * that Envoy offers, and the choice is told as Envoy wrote it.
+ * Chooses the backend of a request when Envoy leaves the choice to semroute: the pool chooses among the
+ * model's backends that Envoy offers, and the reply names the choice exactly as Envoy wrote it.
  *
- * A backend with a host name is resolved when it is chosen, unless Envoy offers it under that very name. What
- * came of the choice is read off the answer's head and reported to the pool.
+ * A backend with a host name is resolved when it is chosen, unless Envoy offers it under that name. The
+ * result of the choice is read from the answer's head and reported to the pool.
  */
 #include "pool/ticket.h"
 #include "serve/extproc/private.h"
@@ -30,7 +30,7 @@ bool sr_extproc_keep_subset(struct sr_extproc_core *core, const struct sr_extpro
     return core->subset != NULL;
 }
 
-/* The offer that `text` names, by name or number; NULL: none. */
+/* The offer that `text` names, by host name or address; NULL: none. */
 static const struct sr_extproc_offer *find_offer(const struct sr_extproc_core *core, struct sr_bytes text)
 {
     struct sr_extproc_address address;
@@ -74,7 +74,7 @@ static int describe(struct sr_extproc_core *core, const struct sr_target *target
     return SR_OK;
 }
 
-/* For a model without backends: what Envoy offers, as far as it can be read. */
+/* Makes candidates of Envoy's valid offers, for a model without backends. */
 static int list_offers(struct sr_extproc_core *core, const struct sr_verdict *v,
                        struct sr_extproc_endpoint *endpoints)
 {
@@ -111,8 +111,7 @@ static int list_endpoints(struct sr_extproc_core *core, const struct sr_verdict 
 
 /* ---- the choice ---- */
 
-/* The restriction of the pool's choice. Whether an address of a name is offered is known once it is resolved.
- */
+/* Restricts the pool's choice to usable candidates. A host name is checked after it is resolved. */
 static bool may_be_used(void *ctx, size_t candidate)
 {
     const struct sr_extproc_core *core = ctx;
@@ -188,9 +187,9 @@ int sr_extproc_choose(struct sr_extproc_core *core, const struct sr_verdict *v)
     }
 }
 
-/* ---- those that are next ---- */
+/* ---- fallbacks ---- */
 
-/* The head that goes to one fits the other as well. */
+/* True when both targets get the same request head. */
 static bool is_alike(const struct sr_target *a, const struct sr_target *b)
 {
     if (strcmp(a->base_path, b->base_path) != 0 || a->n_headers != b->n_headers)
@@ -229,9 +228,9 @@ struct sr_bytes sr_extproc_endpoints(struct sr_extproc_core *core, const struct 
     return all;
 }
 
-/* ---- what came of it ---- */
+/* ---- the result ---- */
 
-/* The backend that Envoy says it used, among the candidates; -1: another, or it does not say. */
+/* The candidate that Envoy reports as used; -1: another one, or none reported. */
 static int find_served(const struct sr_extproc_core *core, struct sr_bytes served)
 {
     struct sr_extproc_address address;
@@ -243,7 +242,7 @@ static int find_served(const struct sr_extproc_core *core, struct sr_bytes serve
     return -1;
 }
 
-/* Envoy names the time that the upstream took when there was one that answered. */
+/* True when an upstream answered: only then Envoy's headers have the upstream's service time. */
 static bool upstream_answered(const struct sr_extproc_message *message, int status)
 {
     for (size_t i = 0; i < message->n_headers; i++)

@@ -1,12 +1,11 @@
-/* The sequence of one request: which stage takes a message, a deadline that passed, a name that was resolved.
- */
+/* Sequences one request: selects the stage that handles a message, a passed deadline or a resolved name. */
 #include "serve/extproc/core.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "serve/extproc/private.h"
 
-/* Header lists of one request. */
+/* Memory limit of one request's header lists. */
 #define ARENA_MAX ((size_t)4 << 20)
 
 /* ---- messages ---- */

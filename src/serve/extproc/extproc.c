@@ -1,4 +1,4 @@
-/* The life of the ext_proc door on one loop. */
+/* Creates, drains and frees the ext_proc door of one loop. */
 #include "serve/extproc/extproc.h"
 
 #include "base/mem.h"

@@ -1,9 +1,9 @@
 /*
  * The ext_proc door of one event loop: the gRPC service envoy.service.ext_proc.v3.ExternalProcessor, and
- * beside it grpc.health.v1.
+ * grpc.health.v1.
  *
- * Owns the server and what its streams share. One request of Envoy is one stream (stream.h). Loop's
- * thread only.
+ * Owns the server and what its streams share. One request of Envoy is one stream (stream.h). Loop's thread
+ * only.
  */
 #ifndef SR_SERVE_EXTPROC_EXTPROC_H
 #define SR_SERVE_EXTPROC_EXTPROC_H
@@ -18,9 +18,9 @@ struct sr_extproc;
 struct sr_extproc_options {
     struct sr_loop *loop;
     sr_runtime *runtime;
-    const struct sr_config *config; /* takes a reference of its own */
-    int loops;                      /* that share the process's limits */
-    void (*drained)(void *ctx); /* after sr_extproc_drain: no connection is left. Never within that call */
+    const struct sr_config *config; /* the door takes a reference */
+    int loops;                      /* loops that share the process's limits */
+    void (*drained)(void *ctx); /* after sr_extproc_drain: no connection remains. Never within that call */
     void *ctx;
 };
 
@@ -28,16 +28,17 @@ struct sr_extproc_options {
 int sr_extproc_new(struct sr_extproc **out, int fd, sr_tls_context *tls,
                    const struct sr_extproc_options *options) SR_WARN_UNUSED;
 
-/* A configuration was loaded: it holds from the next stream on. New connections of a TLS door use `tls`. */
+/* Sets a new configuration, which applies from the next stream on. New connections of a TLS door use
+ * `tls`. */
 void sr_extproc_configure(struct sr_extproc *door, const struct sr_config *config, sr_tls_context *tls);
 
 /* Stops accepting, lets streams in progress finish; health says NOT_SERVING from now on. */
 void sr_extproc_drain(struct sr_extproc *door);
 
-/* Closes what is left. Not from a callback of the door. NULL is allowed. */
+/* Closes all remaining connections and frees. Not from a callback of the door. NULL is allowed. */
 void sr_extproc_free(struct sr_extproc *door);
 
-/* The door's certificate as `config` has it: *out is NULL for plain. */
+/* The door's TLS context by `config`: *out is NULL without TLS. */
 int sr_extproc_tls(const struct sr_config *config, sr_tls_context **out, struct sr_err *err) SR_WARN_UNUSED;
 
 #endif

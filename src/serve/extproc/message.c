@@ -1,4 +1,4 @@
-/* Seam file of the generated ext_proc types: Envoy's messages to and from plain structs. */
+/* Converts Envoy's messages to and from plain structs; the only file with the generated ext_proc types. */
 #include "serve/extproc/message.h"
 
 #include "net/grpc/protobuf_arena.h"
@@ -188,7 +188,7 @@ int sr_extproc_decode(struct sr_extproc_message *out, struct sr_bytes bytes, str
 
 /* ---- encoding ---- */
 
-/* The parts of one reply, so that each has a place to be pointed at. */
+/* Storage for the parts of one reply, to which the generated structs point. */
 struct parts {
     PB(ProcessingResponse) response;
     PB(HeadersResponse) headers;
@@ -245,7 +245,7 @@ static bool put_mutation(struct parts *parts, const struct sr_extproc_reply *rep
     return true;
 }
 
-/* The slices as one run; the only one as it is. */
+/* Joins the slices; a single one is borrowed. */
 static bool put_bytes(ProtobufCBinaryData *out, const struct sr_extproc_reply *reply, struct sr_arena *arena)
 {
     size_t n = 0, at = 0;
@@ -334,7 +334,7 @@ static bool put_phase(struct parts *parts, const struct sr_extproc_reply *reply,
     return put_common(parts, reply, arena);
 }
 
-/* Envoy refuses a status that its enumeration has not. */
+/* Envoy refuses a status that is not in its enumeration. */
 static int known_status(int status)
 {
     static const short known[] = {200, 201, 202, 203, 204, 205, 206, 207, 208, 226, 300, 301, 302,
@@ -389,7 +389,7 @@ static bool put_answer(struct parts *parts, const struct sr_extproc_reply *reply
     return true;
 }
 
-/* An answer in pieces: its head, or one of them. */
+/* Writes the head or one piece of an answer in pieces. */
 static bool put_streamed(struct parts *parts, const struct sr_extproc_reply *reply, struct sr_arena *arena)
 {
     envoy__service__ext_proc__v3__streamed_immediate_response__init(&parts->streamed);

@@ -1,9 +1,9 @@
 /*
- * The messages of Envoy's external processor as plain structs, and their way from and to the wire.
+ * The messages of Envoy's external processor as plain structs, with decoding and encoding.
  *
- * message.c is the only file that knows the generated protobuf types. Header values come from
- * `raw_value` or `value`, whichever is filled, and go out in `raw_value` alone, because Envoy refuses both
- * and may take `value` for an empty header. Decides nothing.
+ * message.c is the only file that knows the generated protobuf types. Header values come from `raw_value`
+ * or `value`, whichever is filled, and are sent only in `raw_value`, because Envoy refuses both and may
+ * take `value` for an empty header. Decides nothing.
  */
 #ifndef SR_SERVE_EXTPROC_MESSAGE_H
 #define SR_SERVE_EXTPROC_MESSAGE_H
@@ -11,9 +11,9 @@
 #include "base/arena.h"
 #include "semroute/semroute.h"
 
-/* What a message is about; a reply is about the same. */
+/* The kind of a message; its reply has the same kind. */
 enum sr_extproc_phase {
-    SR_EXTPROC_NONE, /* none that this version knows */
+    SR_EXTPROC_NONE, /* unknown to this version */
     SR_EXTPROC_REQUEST_HEADERS,
     SR_EXTPROC_REQUEST_BODY,
     SR_EXTPROC_REQUEST_TRAILERS,
@@ -40,17 +40,17 @@ struct sr_extproc_message {
     /* the first message of a stream */
     bool has_config;
     enum sr_extproc_mode request_mode, response_mode;
-    bool no_wait; /* bodies come without waiting for the reply to the headers */
+    bool no_wait; /* bodies arrive without waiting for the reply to the headers */
 
-    /* headers: the pseudo headers apart, the others in order with lower-case names */
+    /* headers: the pseudo headers separately, the others in order with lower-case names */
     struct sr_bytes method, path, status;
     const struct sr_header *headers;
     size_t n_headers;
 
     struct sr_bytes body;
-    bool end_of_stream; /* of headers or body */
+    bool end_of_stream; /* end of headers or body */
 
-    /* endpoint-picker protocol: the addresses to choose from, and with an answer the one that gave it */
+    /* endpoint-picker protocol: the addresses to choose from, and with an answer the address that sent it */
     bool has_subset;
     const struct sr_bytes *subset;
     size_t n_subset;
@@ -63,12 +63,12 @@ enum sr_extproc_action {
     SR_EXTPROC_ANSWER,    /* FULL_DUPLEX, in place of the reply to the request's headers: Envoy answers the
                              client    with `status` and `set`, and then with pieces */
     SR_EXTPROC_ANSWER_PIECE, /* `body` is the next of them, `end_of_stream` says whether the last */
-    SR_EXTPROC_EXTEND,       /* more time for the message that waits: `extend_ms`; nothing else counts */
+    SR_EXTPROC_EXTEND, /* more time for the message that waits: `extend_ms`; other members are ignored */
 };
 
 enum sr_extproc_change {
-    SR_EXTPROC_KEEP,    /* the body goes on as it came */
-    SR_EXTPROC_REPLACE, /* `body` takes the place of what the message held; empty drops it */
+    SR_EXTPROC_KEEP,    /* forward the body unchanged */
+    SR_EXTPROC_REPLACE, /* `body` replaces the message's bytes; empty drops them */
     SR_EXTPROC_PIECE,   /* FULL_DUPLEX: `body` is the next piece, `end_of_stream` says whether the last */
 };
 
@@ -78,17 +78,18 @@ struct sr_extproc_reply {
     enum sr_extproc_phase phase;
     const struct sr_header *set; /* replaces, or adds */
     size_t n_set;
-    const struct sr_bytes *remove; /* before `set` */
+    const struct sr_bytes *remove; /* removed before `set` */
     size_t n_remove;
     bool clear_route_cache;
     enum sr_extproc_change change;
     const struct sr_bytes *body;
     size_t n_body;
     bool end_of_stream;
-    int status; /* of an answer; becomes one that Envoy knows */
+    int status; /* status of an answer; mapped to one that Envoy knows */
     uint64_t extend_ms;
     struct sr_bytes endpoint; /* dynamic metadata of the endpoint-picker protocol; empty = none */
-    bool override_modes; /* mode_override: of the request's body what it was, of the response's another */
+    bool override_modes;      /* mode_override: keeps the mode of the request's body, changes that of the
+                                 response's */
     enum sr_extproc_mode request_mode, response_mode;
 };
 

@@ -1,7 +1,7 @@
 /*
- * The request's half of Envoy's external processor: headers, body and trailers as they come in each mode.
+ * The request's half of Envoy's external processor: headers, body and trailers in each mode.
  *
- * Gives the exchange what Envoy sends, and hands over to verdict.c once there is a verdict.
+ * Passes Envoy's messages to the exchange, and calls verdict.c once there is a verdict.
  */
 #include "base/clock.h"
 #include "dialect/openai.h"
@@ -30,7 +30,7 @@ static void on_answer_ready(void *ctx, sr_exchange *exchange)
 
 /* ---- the head ---- */
 
-/* Paths of this API; requests for others go on as they are. */
+/* True for paths that are routed; other requests pass unchanged. */
 static bool is_ours(struct sr_bytes path)
 {
     return sr_bytes_starts_with(path, SR_LIT("/v1/")) || sr_bytes_eq(path, SR_LIT("/v1"));
@@ -75,7 +75,8 @@ static bool mode_is_chunked(enum sr_extproc_mode mode)
     return mode == SR_EXTPROC_MODE_STREAMED || mode == SR_EXTPROC_MODE_FULL_DUPLEX;
 }
 
-/* A body in one message is there as a whole, so the limit of those that are kept is its limit. */
+/* The limit of bodies that pass through; a body in one message is always kept, so its limit is that of
+ * kept bodies. */
 static uint64_t passing_max(const struct sr_extproc_core *core)
 {
     size_t max = core->options.config->global.extproc.max_passing_bytes;
@@ -107,7 +108,7 @@ static bool make_exchange(struct sr_extproc_core *core, const struct sr_extproc_
     return core->exchange && core->path.p && sr_extproc_keep_subset(core, message);
 }
 
-/* Answered before anything could be kept of the request. */
+/* Refuses a request for which no exchange could be made. */
 static void refuse_without_exchange(struct sr_extproc_core *core)
 {
     static const struct sr_header headers[] = {
@@ -127,7 +128,7 @@ static void refuse_without_exchange(struct sr_extproc_core *core)
     sr_extproc_send(core, &reply);
 }
 
-/* What is held back, and until when. */
+/* Sets what is held, and the deadlines. */
 static void begin_reading(struct sr_extproc_core *core)
 {
     const struct sr_config_extproc *limits = &core->options.config->global.extproc;
@@ -141,7 +142,7 @@ static void begin_reading(struct sr_extproc_core *core)
         sr_extproc_release_head(core);
 }
 
-/* The body will not be seen: why, or NULL. */
+/* The reason why the body is not sent here, or NULL. */
 static const char *why_unseen(const struct sr_extproc_core *core)
 {
     if (core->request_mode == SR_EXTPROC_MODE_NONE)
@@ -214,7 +215,7 @@ static void drop_chunks(struct sr_extproc_core *core, size_t keep)
     }
 }
 
-/* The exchange needs more: sends the replies that need no verdict. */
+/* The exchange needs more bytes: sends the replies that need no verdict. */
 static void read_on(struct sr_extproc_core *core)
 {
     if (core->request_mode == SR_EXTPROC_MODE_FULL_DUPLEX)
@@ -245,7 +246,8 @@ static void take_step(struct sr_extproc_core *core, enum sr_step step)
     }
 }
 
-/* Gives the exchange a chunk; a complete document needs no end flag from Envoy, which may never come. */
+/* Gives the exchange a chunk. A complete document counts as the end, because Envoy may never send an end
+ * flag. */
 static void read_chunk(struct sr_extproc_core *core, struct sr_bytes chunk, bool last)
 {
     enum sr_step step = sr_exchange_body(core->exchange, chunk.p, chunk.n, last);
@@ -269,7 +271,7 @@ static bool is_blank(struct sr_bytes s)
     return sr_bytes_trim(s).n == 0;
 }
 
-/* After a complete document. */
+/* Checks chunks after a complete document. */
 static void take_trailing(struct sr_extproc_core *core, struct sr_bytes chunk, bool end)
 {
     if (!is_blank(chunk))

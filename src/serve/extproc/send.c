@@ -1,7 +1,7 @@
-/* The replies to Envoy, from any stage: one reply at a time, in the form of the mode. */
+/* Sends replies to Envoy for all stages, in the form of the mode. */
 #include "serve/extproc/private.h"
 
-/* How much longer than the signals' own deadline Envoy is asked to wait. */
+/* Milliseconds that Envoy is asked to wait after the signals' own deadline. */
 #define EXTEND_MARGIN_MS 500
 
 void sr_extproc_send(struct sr_extproc_core *core, const struct sr_extproc_reply *reply)

@@ -10,17 +10,17 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-/* Decoded headers and encoded replies of one message, besides its body. */
+/* Bytes for decoded headers and encoded replies of one message, in addition to its body. */
 #define SCRATCH_EXTRA ((size_t)16 << 20)
 
-/* Bytes that may wait for Envoy before it is read no further. */
+/* Bytes that wait for Envoy above which reading from it stops. */
 #define HIGH_WATER ((size_t)1 << 20)
 
 struct stream {
     struct sr_extproc_streams *streams;
-    struct sr_grpc_call *call; /* NULL: over */
+    struct sr_grpc_call *call; /* NULL: ended */
     struct sr_extproc_core *core;
-    struct sr_arena in, out; /* of the message at hand, of the reply at hand */
+    struct sr_arena in, out; /* memory of the current message, of the current reply */
     struct sr_timer timer;
     struct sr_dns_query *query; /* NULL: none is in progress */
     struct sr_timer query_timer;
@@ -81,7 +81,7 @@ static void print_addresses(struct sr_extproc_addresses *out, const struct sr_dn
     }
 }
 
-/* The call reads again once the core has moved on. */
+/* The call reads again once the core has continued. */
 static void end_query(struct stream *s, const struct sr_extproc_addresses *addresses)
 {
     sr_dns_cancel(&s->query);
@@ -182,7 +182,7 @@ static void on_writable(void *ctx, struct sr_grpc_call *call)
     }
 }
 
-/* Envoy ends with RST_STREAM as a rule, so no form of end is logged. */
+/* Envoy usually ends with RST_STREAM, so the kind of end is not logged. */
 static void on_closed(void *ctx, struct sr_grpc_call *call, int why)
 {
     struct stream *s = ctx;

@@ -1,7 +1,8 @@
 /*
- * One gRPC call of Envoy's: bytes to messages, replies to bytes, time and flow control.
+ * One gRPC call of Envoy: converts bytes to messages and replies to bytes, and has its timer and flow
+ * control.
  *
- * Joins net/grpc/grpc.h to core.h and knows neither modes nor verdicts. Loop's thread only.
+ * Connects net/grpc/grpc.h and core.h; it knows neither modes nor verdicts. Loop's thread only.
  */
 #ifndef SR_SERVE_EXTPROC_STREAM_H
 #define SR_SERVE_EXTPROC_STREAM_H
@@ -12,10 +13,10 @@
 /* What the streams of one loop share; embedded in its door. */
 struct sr_extproc_streams {
     sr_runtime *runtime;
-    const struct sr_config *config; /* in force; a stream keeps the one it began with */
-    struct sr_metrics *metrics;     /* NULL: switched off */
+    const struct sr_config *config; /* current; a stream keeps the one it began with */
+    struct sr_metrics *metrics;     /* NULL: metrics are off */
     size_t active;
-    size_t max; /* over it requests are answered 503 */
+    size_t max; /* most streams; above it requests are answered 503 */
 };
 
 /* Takes over a fresh call, within the method's `open`. Out of memory ends the call with status 8. */

@@ -15,7 +15,7 @@
 
 #define LATE_LOG_EVERY_NS (1000 * SR_NS_PER_MS)
 
-/* What a verdict changes of the request's head. */
+/* The changes of a verdict to the request's head. */
 struct mutation {
     struct sr_forward headers;
     struct sr_bytes endpoint;
@@ -36,7 +36,7 @@ static void add_backend(struct sr_extproc_core *core, const struct sr_verdict *v
         sr_forward_set(&m->headers, sr_bytes_str(header), core->choice.address);
 }
 
-/* SR_ENOMEM. */
+/* Fills the mutation. SR_ENOMEM. */
 static int prepare(struct sr_extproc_core *core, const struct sr_verdict *v, struct mutation *m)
 {
     struct sr_bytes path = sr_forward_path(v, core->choice.target, &core->arena);
@@ -109,7 +109,7 @@ static bool comes_too_late(const struct sr_extproc_core *core)
     return core->request_mode == SR_EXTPROC_MODE_STREAMED && !(core->chunks == 1 && core->ended);
 }
 
-/* Counted each time, logged at most once a second. */
+/* Counts a verdict that is too late for the headers; logs at most once a second. */
 static void note_late(struct sr_extproc_core *core, const struct sr_verdict *v)
 {
     static _Atomic uint64_t next_ns;
@@ -140,7 +140,7 @@ static void reply_buffered(struct sr_extproc_core *core, const struct sr_verdict
     sr_extproc_send(core, &reply);
 }
 
-/* One reply for each chunk that waits: the last of them carries the whole body, unless Envoy has it all. */
+/* Sends one reply for each chunk that waits: the last one has the whole body, unless Envoy has all of it. */
 static void reply_streamed(struct sr_extproc_core *core, const struct sr_verdict *v, const struct mutation *m)
 {
     bool whole = !core->dropped && !v->edited;
@@ -180,8 +180,8 @@ static void reply_to_body(struct sr_extproc_core *core, const struct sr_verdict 
     }
 }
 
-/* An answer that has its own pace, or that is long, where Envoy takes it in pieces: only in the place of the
- * reply to the headers. */
+/* True for an answer that is sent in pieces: it is a stream or long, Envoy accepts pieces, and no reply to
+ * the headers was sent. */
 static bool goes_in_pieces(const struct sr_extproc_core *core, const struct sr_verdict *v)
 {
     return core->options.config->global.extproc.streamed_replies && core->head_pending &&

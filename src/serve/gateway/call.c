@@ -1,4 +1,4 @@
-/* What every stage of a call may do: set its timer, cancel its upstream. */
+/* Functions for every stage of a call: set its timer, cancel its upstream. */
 #include "serve/gateway/call.h"
 
 #include "base/clock.h"

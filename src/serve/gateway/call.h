@@ -1,10 +1,10 @@
 /*
- * One request on its way through the gateway: what the files of this folder share.
+ * One request in the gateway: the state and functions that the files of this folder share.
  *
  * Calls go one way: gateway.c (life) uses request.c (the client's half), which uses upstream.c (from the
- * verdict to the upstream's events), which uses reply.c (towards the client); all use call.c. A call lives in
- * its request's arena and ends with the server's `done`. It goes through the stages in order; any of them may
- * go straight to SR_CALL_FINISHED.
+ * verdict to the upstream's events), which uses reply.c (towards the client); all use call.c. A call lives
+ * in its request's arena and ends with the server's `done`. It goes through the stages in order; any of
+ * them may go directly to SR_CALL_FINISHED.
  */
 #ifndef SR_SERVE_GATEWAY_CALL_H
 #define SR_SERVE_GATEWAY_CALL_H
@@ -16,17 +16,17 @@
 /* Bytes that may wait for the client, or for the upstream, before the other side is paused. */
 #define SR_CALL_HIGH_WATER ((size_t)256 * 1024)
 
-/* How often the gauges of connections are brought up to date. */
+/* Interval in ms at which the gauges of connections are updated. */
 #define SR_GATEWAY_GAUGES_MS 1000
 
-/* Small pieces of an answer that arrive in one iteration of the loop leave in one write. */
+/* Bytes of an answer up to which small pieces of one iteration of the loop are sent in one write. */
 #define SR_CALL_COALESCE ((size_t)16 * 1024)
 
 enum sr_call_stage {
     SR_CALL_RECEIVING, /* the exchange needs more of the body */
-    SR_CALL_WAITING,   /* the exchange works elsewhere */
-    SR_CALL_SENDING,   /* the upstream has no answer yet */
-    SR_CALL_ANSWERING, /* the upstream's head is there */
+    SR_CALL_WAITING,   /* the exchange waits for another thread */
+    SR_CALL_SENDING,   /* the upstream has not answered yet */
+    SR_CALL_ANSWERING, /* the upstream's head has arrived */
     SR_CALL_FINISHED,  /* all of the answer was given to the server, or the client has disconnected */
 };
 
@@ -43,27 +43,27 @@ struct sr_call {
     struct sr_http_request *request;
     sr_exchange *exchange;
     enum sr_call_stage stage;
-    struct sr_timer timer; /* the bound of the whole exchange, or of SR_CALL_WAITING */
-    uint64_t deadline_ns;  /* of the whole exchange; 0 = none */
+    struct sr_timer timer; /* timeout of the whole exchange, or of SR_CALL_WAITING */
+    uint64_t deadline_ns;  /* deadline of the whole exchange; 0 = none */
 
     /* towards the upstream */
     const struct sr_verdict *verdict;
-    struct sr_fetch *upstream; /* NULL when there is none, or it is over */
+    struct sr_fetch *upstream; /* NULL when there is none, or it has ended */
     const struct sr_target *target;
     int tries;
-    bool connects;    /* on a connection of its own, not a pooled one */
+    bool connects;    /* on a new connection, not a pooled one */
     bool body_done;   /* the client's body is complete */
-    bool body_passed; /* bytes after the verdict's were handed on: there is no second try */
+    bool body_passed; /* bytes after the verdict's were forwarded: no retry */
     bool body_whole;  /* the upstream has been given the whole body */
     bool client_paused;
     size_t body_at;  /* slices of the verdict's body that were given to the upstream */
-    size_t slice_at; /* bytes of the next one that were, too */
+    size_t slice_at; /* bytes of the next slice that were given too */
 
     /* towards the client */
     struct sr_http_response answer;   /* the head, until it is written */
     struct sr_header *answer_headers; /* its headers, with room for a few more */
     bool answer_pending;              /* `answer` is filled, not yet written */
-    bool answer_held;                 /* nor may it be: a stage reads the whole answer first */
+    bool answer_held;                 /* not to be written yet: a stage reads the whole answer first */
     bool answer_given;                /* the exchange has all of it */
     bool answer_begun;                /* the head was written */
     bool answer_sse;
@@ -100,15 +100,15 @@ void sr_call_cancel(struct sr_call *call);
 
 /* ---- request.c: the client's half ---- */
 
-/* Of a listener: `ctx` is its struct sr_gateway_listener. */
+/* The handler of a listener: `ctx` is its struct sr_gateway_listener. */
 extern const struct sr_http_handler sr_gateway_handler;
 
 /* ---- upstream.c: from the verdict to the upstream's events ---- */
 
-/* The verdict is there: replies, or sends the request on its way. */
+/* Handles the verdict: replies, or sends the request upstream. */
 void sr_call_verdict(struct sr_call *call);
 
-/* Bytes of the client's body after a streaming verdict. */
+/* Forwards bytes of the client's body after a streaming verdict. */
 void sr_call_pass(struct sr_call *call, struct sr_bytes slice, bool last);
 
 /* ---- reply.c: towards the client ---- */
@@ -119,18 +119,18 @@ void sr_call_reply(struct sr_call *call, const struct sr_verdict *verdict);
 /* Turns the exchange into an error and answers it. */
 void sr_call_fail(struct sr_call *call, int status, const char *type, const char *message);
 
-/* The upstream's head and body. */
+/* Handle the upstream's head and body. */
 void sr_call_answer_head(struct sr_call *call, const struct sr_http_head *head);
 void sr_call_answer_body(struct sr_call *call, struct sr_bytes slice, bool last);
 
-/* The exchange has read what it held back. */
+/* The exchange has classified the bytes that it held. */
 void sr_call_answer_ready(struct sr_call *call);
 
-/* The upstream connection was lost after its head: an SSE stream ends with an error event, anything else is
- * cut. */
+/* The upstream connection was lost after its head: ends an SSE stream with an error event, and aborts any
+ * other answer. */
 void sr_call_answer_lost(struct sr_call *call, const char *why);
 
-/* The client takes bytes again. */
+/* The client's connection can send again. */
 void sr_call_writable(struct sr_call *call);
 
 /* Frees what the call owns outside the arena. */

@@ -1,4 +1,4 @@
-/* The gateway's life: its client, its listeners, its limits and its gauges. */
+/* Creates, drains and frees the gateway: its client, its listeners, its limits and its gauges. */
 #include "serve/gateway/gateway.h"
 
 #include "base/mem.h"
@@ -18,8 +18,8 @@ static void show(struct sr_metrics *metrics, enum sr_metric metric, const struct
     }
 }
 
-/* Several loops share the gauges, so each adds its differences. Stops by itself when there is nothing to
- * show. */
+/* Updates the gauges. Several loops share them, so each adds its differences. Its timer stops when there
+ * are no connections. */
 static void on_gauges(void *ctx)
 {
     struct sr_gateway *gateway = ctx;

@@ -2,8 +2,8 @@
  * The gateway door of one event loop: OpenAI-compatible HTTP/1.1 in, the model's upstream out.
  *
  * Every request becomes an sr_exchange; this folder's files move its bytes between the client, the
- * exchange and the upstream, with bounded memory both ways. Decides nothing about models: that is the
- * exchange's verdict. Loop's thread only.
+ * exchange and the upstream, with bounded memory both ways. The exchange's verdict decides about models.
+ * Loop's thread only.
  */
 #ifndef SR_SERVE_GATEWAY_GATEWAY_H
 #define SR_SERVE_GATEWAY_GATEWAY_H
@@ -22,15 +22,15 @@ struct sr_gateway_options {
     struct sr_upstream_tls *tls; /* contexts for https targets */
     const struct sr_config *config;
     int loops;                  /* loops that share the process's limits */
-    void (*drained)(void *ctx); /* after sr_gateway_drain: no connection is left. Never within that call */
+    void (*drained)(void *ctx); /* after sr_gateway_drain: no connection remains. Never within that call */
     void *ctx;
 };
 
-/* Everything in `options` must outlive the gateway, but for `config`, of which it takes a reference. */
+/* Everything in `options` must outlive the gateway, except `config`, to which it takes a reference. */
 int sr_gateway_new(struct sr_gateway **out, const struct sr_gateway_options *options) SR_WARN_UNUSED;
 
-/* Closes what is left; exchanges end as "client gone". Not from a callback of the gateway. NULL is allowed.
- */
+/* Closes all remaining connections and frees; exchanges end as "client gone". Not from a callback of the
+ * gateway. NULL is allowed. */
 void sr_gateway_free(struct sr_gateway *gateway);
 
 #define SR_GATEWAY_LISTENERS_MAX 16
@@ -40,7 +40,7 @@ void sr_gateway_free(struct sr_gateway *gateway);
 int sr_gateway_listen(struct sr_gateway *gateway, int fd, sr_tls_context *tls,
                       uint64_t timeout_ms) SR_WARN_UNUSED;
 
-/* A configuration was loaded: its limits hold from the next request on. Takes a reference of its own. New
+/* Sets a new configuration, whose limits apply from the next request on. Takes a reference. New
  * connections of TLS listeners use `tls`; plain ones stay plain. */
 void sr_gateway_configure(struct sr_gateway *gateway, const struct sr_config *config, sr_tls_context *tls);
 

@@ -1,8 +1,8 @@
 /*
- * Towards the client: replies made here, and the upstream's answer relayed as it comes.
+ * Sends to the client: replies of the router, and the upstream's answer as it arrives.
  *
- * A head waits for the first bytes of its body, and small pieces for one another, until this iteration of the
- * loop ends: then they leave in one write. Nothing waits longer than that.
+ * A head and small pieces of the body are collected until this iteration of the loop ends, then sent in
+ * one write. No byte waits longer.
  */
 #include "base/log.h"
 #include "dialect/openai.h"
@@ -14,7 +14,7 @@
 #define SLICES_MAX     16
 #define LOST_EVENT_MAX 1024 /* bytes */
 
-/* Headers that a held head may still get. */
+/* Most headers that are added to a held head. */
 #define HELD_HEADERS_MAX 4
 
 /* ---- replies made here ---- */
@@ -69,7 +69,7 @@ static void remember_tail(struct sr_call *call, struct sr_bytes slice)
     }
 }
 
-/* The client is gone: `done` follows and ends the call; the upstream need not go on. */
+/* The client disconnected: `done` follows and ends the call; cancels the upstream. */
 static void client_gone(struct sr_call *call)
 {
     finish(call);
@@ -102,7 +102,7 @@ static void write_slices(struct sr_call *call, const struct sr_bytes *slices, si
     }
 }
 
-/* The buffered pieces and `slices` in one write. */
+/* Writes the buffered pieces and `slices` at once. */
 static void write_all(struct sr_call *call, const struct sr_bytes *slices, size_t count)
 {
     struct sr_bytes all[SLICES_MAX];
@@ -156,13 +156,13 @@ static bool is_sse(const struct sr_header *headers, size_t count)
     return sse;
 }
 
-/* A stage that changes the body takes content-length out; else the upstream's stays. */
+/* The content-length of the answer: none if a stage changes the body, else the upstream's. */
 static int64_t answer_length(const struct sr_http_head *head, const struct sr_header_edits *edits)
 {
     return removes(edits, SR_LIT("content-length")) ? -1 : head->content_length;
 }
 
-/* The upstream's head lasts no longer than the call that brings it. */
+/* Copies the upstream's head, which is valid only during the callback. */
 static bool keep_head(struct sr_call *call, struct sr_header *headers, size_t count)
 {
     struct sr_arena *arena = sr_http_request_arena(call->request);
@@ -220,7 +220,7 @@ static void complete(struct sr_call *call)
     }
 }
 
-/* A head that was held may go, with what was found. */
+/* Writes a held head, with headers for the findings. */
 static void release_head(struct sr_call *call)
 {
     const struct sr_header *more;
@@ -231,7 +231,7 @@ static void release_head(struct sr_call *call)
     call->answer_held = false;
 }
 
-/* The client gets the verdict's reply in the place of an answer that it has seen nothing of. */
+/* Sends the verdict's reply instead of an answer of which the client has no byte yet. */
 static void replace_answer(struct sr_call *call)
 {
     call->answer_pending = call->answer_held = false;
@@ -244,7 +244,7 @@ static void relay(struct sr_call *call, enum sr_answer_step step, const struct s
     if (sr_exchange_deadline_ns(call->exchange) != 0)
         sr_call_arm(call);
     if (step == SR_ANSWER_HOLD || step == SR_ANSWER_WAIT) {
-        /* A head that is not held goes before the upstream's end takes it away. */
+        /* Write a head that is not held before the upstream's end invalidates it. */
         if (step == SR_ANSWER_WAIT && call->answer_pending && !call->answer_held)
             write_all(call, NULL, 0);
         return;
@@ -270,7 +270,7 @@ static void relay(struct sr_call *call, enum sr_answer_step step, const struct s
     }
     bool no_body = sr_bytes_eq(sr_http_request_head(call->request)->method, SR_LIT("HEAD"));
     if (call->answer_pending && call->answer.content_length < 0 && !no_body)
-        call->answer.content_length = (int64_t)(call->out.len + size); /* all of it is here */
+        call->answer.content_length = (int64_t)(call->out.len + size); /* the body is complete */
     write_all(call, slices, count);
     complete(call);
 }

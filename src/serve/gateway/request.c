@@ -1,7 +1,7 @@
 /*
- * The client's half of a call: its head, its body, its time and its end.
+ * The client's half of a call: its head, its body, its timeouts and its end.
  *
- * Gives the exchange what the client sends, and hands the call to upstream.c once there is a verdict.
+ * Passes the client's bytes to the exchange, and the call to upstream.c once there is a verdict.
  */
 #include "base/clock.h"
 #include "router/runtime.h"
@@ -123,7 +123,7 @@ static void link_call(struct sr_gateway *gateway, struct sr_call *call)
         sr_timer_start(&gateway->gauges, SR_GATEWAY_GAUGES_MS);
 }
 
-/* Path and query as one: what the target is when a client names scheme and host before them. */
+/* Path and query of a target, also when the client sent it with scheme and host. */
 static struct sr_bytes origin_form(const struct sr_http_head *head, struct sr_arena *arena)
 {
     if (head->target.n == 0 || head->target.p[0] == '/')
@@ -210,7 +210,8 @@ static void fed(struct sr_call *call, enum sr_step step, struct sr_bytes slice, 
     }
 }
 
-/* An upstream may answer before it has the whole body; once it has answered, the rest is only read away. */
+/* True while the body is needed. An upstream may answer before it has the whole body; then the rest is
+ * read and discarded. */
 static bool wants_body(const struct sr_call *call)
 {
     return call && (call->stage == SR_CALL_RECEIVING || call->stage == SR_CALL_SENDING ||
@@ -269,7 +270,7 @@ static void on_done(void *ctx, struct sr_http_request *request, bool complete)
     sr_exchange_end(call->exchange, how_it_ended(call, complete));
 }
 
-/* What the server found, with the limit that was passed. */
+/* The message of a fault, with the limit that was exceeded. */
 static const char *explain_fault(const struct sr_gateway *gateway, int status, const char *reason,
                                  char text[256])
 {
@@ -283,8 +284,8 @@ static const char *explain_fault(const struct sr_gateway *gateway, int status, c
     return text;
 }
 
-/* The server found a fault by itself. Within a call `done` follows and labels it; else it is counted and
- * logged here. */
+/* Writes the body of the server's own error. Within a call `done` follows and labels it; else it is
+ * counted and logged here. */
 static struct sr_bytes on_error_body(void *ctx, int status, const char *reason, const char *peer,
                                      const struct sr_http_head *head, struct sr_buf *body)
 {

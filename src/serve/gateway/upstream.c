@@ -1,6 +1,4 @@
-/*
- * From the verdict to the upstream's events: the target that the ticket says, the request, its body, another
- * try. */
+/* From the verdict to the upstream's events: the ticket's target, the request, its body, retries. */
 #include "base/log.h"
 #include "serve/forward.h"
 #include "serve/gateway/call.h"
@@ -34,7 +32,7 @@ static struct sr_header *upstream_headers(struct sr_call *call, size_t *count)
 
 /* ---- the target ---- */
 
-/* The pool's next. False: all were tried. */
+/* Selects the pool's next target. False: all were tried. */
 static bool next_target(struct sr_call *call)
 {
     const struct sr_verdict *v = call->verdict;
@@ -46,7 +44,7 @@ static bool next_target(struct sr_call *call)
     return true;
 }
 
-/* What became of the request where it is. */
+/* Reports the result of the request at its target. */
 static void report(const struct sr_call *call, enum sr_ticket_event event, int status)
 {
     const struct sr_verdict *v = call->verdict;
@@ -65,7 +63,7 @@ static void count_connect(const struct sr_call *call, enum sr_metric metric, str
 
 /* ---- the body ---- */
 
-/* Slices of the verdict that did not fit into the start, and the end of the body. */
+/* Sends the slices of the verdict that did not fit into the start, and the end of the body. */
 static void send_remaining(struct sr_call *call)
 {
     const struct sr_verdict *v = call->verdict;
@@ -264,8 +262,8 @@ static int begin(struct sr_call *call, sr_tls_context *tls)
     return rc;
 }
 
-/* While the upstream is being connected the client waits: what it sends later could not be sent a second
- * time. */
+/* Starts the request. The client is paused while the upstream connects, because bytes that were forwarded
+ * cannot be sent again in a retry. */
 static void start(struct sr_call *call)
 {
     sr_tls_context *tls = NULL;

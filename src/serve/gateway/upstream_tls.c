@@ -1,4 +1,4 @@
-/* Two small sets under a mutex: only https targets come here, once for each request. */
+/* Two small sets under a mutex: only https targets use it, once for each request. */
 #include "serve/gateway/upstream_tls.h"
 
 #include "base/mem.h"

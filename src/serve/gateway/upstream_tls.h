@@ -19,12 +19,12 @@ int sr_upstream_tls_new(struct sr_upstream_tls **out) SR_WARN_UNUSED;
 /* All loops must have stopped. NULL is allowed. */
 void sr_upstream_tls_free(struct sr_upstream_tls *table);
 
-/* Makes the contexts of every https backend of `config`; those of the configuration before stay for exchanges
- * of its snapshot. On an error, which names the file, nothing changes. */
+/* Makes the contexts of every https backend of `config`; those of the previous configuration stay for
+ * exchanges of its snapshot. On an error, whose message names the file, nothing changes. */
 int sr_upstream_tls_load(struct sr_upstream_tls *table, const struct sr_config *config,
                          struct sr_err *err) SR_WARN_UNUSED;
 
-/* A reference that the caller gives back with sr_tls_context_unref; NULL when no configuration named it. */
+/* A reference that the caller releases with sr_tls_context_unref; NULL when no configuration named it. */
 sr_tls_context *sr_upstream_tls_find(struct sr_upstream_tls *table, const char *ca_file, bool verify);
 
 #endif

@@ -14,8 +14,8 @@ struct sr_address {
     int port;
 };
 
-/* "ADDRESS:PORT", "[IPv6]:PORT", ":PORT" (every address), "PORT" (127.0.0.1), "off". Port 0 takes a free one.
- * SR_EINVAL with a message. */
+/* "ADDRESS:PORT", "[IPv6]:PORT", ":PORT" (every address), "PORT" (127.0.0.1), "off". Port 0 selects a free
+ * one. SR_EINVAL with a message. */
 int sr_address_parse(struct sr_address *out, const char *text, struct sr_err *err) SR_WARN_UNUSED;
 
 #endif

@@ -1,4 +1,4 @@
-/* The loops stop to accept; the last of their doors to lose its connections wakes the main thread. */
+/* The loops stop accepting; the last of their doors whose connections end wakes the main thread. */
 #include "serve/process/drain.h"
 
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-/* The end of a process: what is in progress may finish. */
+/* The end of a process: requests in progress may finish. */
 #ifndef SR_SERVE_PROCESS_DRAIN_H
 #define SR_SERVE_PROCESS_DRAIN_H
 
@@ -6,10 +6,11 @@
 
 struct sr_server;
 
-/* Asks every loop to drain its doors. False when there is nothing to wait for. The main thread's. */
+/* Asks every loop to drain its doors. False when there is nothing to wait for. Main thread only. */
 bool sr_server_drain(struct sr_server *server);
 
-/* A door of a loop has no connections any more; `server` is a struct sr_server. Any loop's thread. */
+/* Called when a door of a loop has no connections any more; `server` is a struct sr_server. Any loop's
+ * thread. */
 void sr_server_drained(void *server);
 
 #endif

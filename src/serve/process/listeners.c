@@ -1,4 +1,4 @@
-/* From addresses to listening sockets, and from those to doors and admin listeners on the loops. */
+/* Opens listening sockets from addresses, and makes doors and admin listeners on the loops. */
 #include "base/clock.h"
 #include "base/log.h"
 #include "net/loop/sock.h"

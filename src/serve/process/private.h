@@ -20,7 +20,7 @@ struct sr_server_listener {
     char name[64]; /* of the listener; may be empty */
     struct sr_address address;
     uint64_t timeout_ms;
-    int fds[SR_SERVER_LOOPS_MAX]; /* one listening socket for each loop; -1 once it was handed on */
+    int fds[SR_SERVER_LOOPS_MAX]; /* one listening socket for each loop; -1 after a door took it */
 };
 
 struct sr_server_loop {
@@ -36,14 +36,14 @@ struct sr_server {
     const struct sr_server_options *options;
     uint64_t started_ns;
     sr_runtime *runtime;
-    const struct sr_config *config; /* in force; the watcher's thread's own once that runs */
+    const struct sr_config *config; /* current; used only by the watcher's thread once it runs */
     struct sr_upstream_tls *upstream_tls;
     struct sr_server_loop loops[SR_SERVER_LOOPS_MAX];
     int n_loops;
     struct sr_server_listener listeners[SR_GATEWAY_LISTENERS_MAX];
     size_t n_listeners;
     struct sr_server_listener extproc;
-    bool tls, extproc_tls; /* the doors speak it */
+    bool tls, extproc_tls; /* the doors use TLS */
     struct sr_address api_address, metrics_address;
     struct sr_api *api, *metrics;
     struct sr_reload *reload;
@@ -60,7 +60,7 @@ int sr_server_listen(struct sr_server *server) SR_WARN_UNUSED;
 /* One log line for each listener. */
 void sr_server_announce(struct sr_server *server);
 
-/* The server's certificate as `config` has it: *out is NULL for plain. */
+/* The server's TLS context by `config`: *out is NULL without TLS. */
 int sr_server_tls(const struct sr_config *config, sr_tls_context **out, struct sr_err *err) SR_WARN_UNUSED;
 
 /* The watcher's callback: loads the file again and notifies the loops. */

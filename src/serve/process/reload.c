@@ -57,7 +57,7 @@ static bool read_events(struct sr_reload *reload)
     }
 }
 
-/* The name may lead to another file now. */
+/* Watches the file again: the name may refer to another file now. */
 static void watch_file(struct sr_reload *reload)
 {
     int watch = inotify_add_watch(reload->inotify, reload->path, FILE_EVENTS);
@@ -71,7 +71,7 @@ static void *watch(void *arg)
     struct sr_reload *reload = arg;
     struct pollfd fds[2] = {{.fd = reload->wake, .events = POLLIN},
                             {.fd = reload->inotify, .events = POLLIN}};
-    uint64_t due = 0; /* when it has been quiet for long enough; 0 = nothing happened */
+    uint64_t due = 0; /* time of the callback if no event follows; 0 = none */
     while (!atomic_load(&reload->stopping)) {
         uint64_t now = sr_clock_ns();
         int wait = due == 0 ? -1 : due <= now ? 0 : (int)((due - now) / SR_NS_PER_MS) + 1;
@@ -164,7 +164,7 @@ static void wake(struct sr_reload *reload)
 {
     uint64_t one = 1;
     ssize_t n = write(reload->wake, &one, sizeof one);
-    (void)n; /* full: it is awake already */
+    (void)n; /* full: the thread is awake already */
 }
 
 void sr_reload_now(struct sr_reload *reload)

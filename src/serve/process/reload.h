@@ -1,9 +1,9 @@
 /*
- * Notices that the configuration should be loaded again: the file changed, or someone asked.
+ * Notices that the configuration should be loaded again: the file changed, or a reload was requested.
  *
- * One thread of its own watches the file and its directory (inotify), so that editors that replace files and
- * Kubernetes' swap of the `..data` link are seen; bursts of events become one call. What a reload is, the
- * callback knows.
+ * One thread of its own watches the file and its directory (inotify), so that editors that replace files
+ * and Kubernetes' swap of the `..data` link are seen; bursts of events become one call. The callback does
+ * the reload.
  */
 #ifndef SR_SERVE_PROCESS_RELOAD_H
 #define SR_SERVE_PROCESS_RELOAD_H

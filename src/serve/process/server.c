@@ -1,6 +1,6 @@
 /*
- * The life of the process: start, signals, drain, end. The main thread only waits for signals; every loop has
- * a thread of its own.
+ * Runs the process: start, signals, drain, end. The main thread only waits for signals; every loop has a
+ * thread of its own.
  */
 #include "serve/process/server.h"
 
@@ -92,7 +92,7 @@ static int block_signals(sigset_t *set)
     return signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* The watcher's thread may be replacing the configuration just now. */
+/* The drain timeout, read with a reference: the watcher's thread may replace the configuration. */
 static uint64_t drain_timeout_ns(struct sr_server *server)
 {
     const struct sr_config *config = sr_runtime_config(server->runtime);
@@ -175,7 +175,7 @@ static int start(struct sr_server *server, char *error, size_t error_size)
     return rc;
 }
 
-/* Those that were not handed on. */
+/* Closes sockets that no door took. */
 static void close_sockets(const struct sr_server *server, const struct sr_server_listener *listener)
 {
     for (int at = 0; at < server->n_loops; at++)
@@ -183,7 +183,7 @@ static void close_sockets(const struct sr_server *server, const struct sr_server
             close(listener->fds[at]);
 }
 
-/* Workers may post to a loop until the runtime is closed, so the loops go last. */
+/* Frees all. Worker threads may post to a loop until the runtime is closed, so the loops are freed last. */
 static void end(struct sr_server *server)
 {
     sr_reload_stop(server->reload);

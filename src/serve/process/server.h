@@ -1,8 +1,8 @@
 /*
  * The process behind `semroute serve`: opens the doors, runs one loop per core, reloads, drains.
  *
- * Owns threads, listeners and signals from the call on until it returns; what a request goes through is in
- * gateway.h and api.h.
+ * Owns threads, listeners and signals from the call on until it returns; gateway.h and api.h handle
+ * requests.
  */
 #ifndef SR_SERVE_PROCESS_SERVER_H
 #define SR_SERVE_PROCESS_SERVER_H
@@ -28,9 +28,9 @@ struct sr_server_options {
 
 /* Serves until SIGTERM or SIGINT, then drains: requests in progress finish within drain_timeout, a second
  * signal ends at once. SIGHUP and changes of the file reload. SR_OK after an orderly end. Before that:
- * SR_EPARSE (the configuration says no), SR_EINVAL (an address is wrong), SR_EBUSY
- * (a port is taken; the message names the flag), SR_EIO, SR_ENOMEM; the message goes to `error`, of
- * `error_size` bytes. Main thread only; blocks SIGTERM, SIGINT and SIGHUP in it and ignores SIGPIPE. */
+ * SR_EPARSE (the configuration is invalid), SR_EINVAL (an address is wrong), SR_EBUSY (a port is taken;
+ * the message names the flag), SR_EIO, SR_ENOMEM; the message goes to `error`, of `error_size` bytes. Main
+ * thread only; blocks SIGTERM, SIGINT and SIGHUP in it and ignores SIGPIPE. */
 int sr_server_run(const struct sr_server_options *options, char *error, size_t error_size) SR_WARN_UNUSED;
 
 #endif

@@ -1,5 +1,4 @@
-/* A reload as the process sees it: the runtime swaps its snapshot, then every loop gets limits and
- * certificates. */
+/* The reload of the process: the runtime swaps its snapshot, then every loop gets limits and certificates. */
 #include "base/log.h"
 #include "base/mem.h"
 #include "config/load.h"
@@ -82,8 +81,8 @@ static void tell_what_waits(const struct sr_config *old, const struct sr_config 
         tell_restart("the upstream connection pool");
 }
 
-/* TLS files are read before the swap, so that a reload which cannot have them changes nothing. A file that
- * does not load is the runtime's to complain about. */
+/* Reads TLS files before the swap, so that a reload without them changes nothing. The runtime reports a
+ * configuration file that does not load. */
 static int load_tls(struct sr_server *server, sr_tls_context **tls, sr_tls_context **extproc_tls,
                     struct sr_err *err)
 {
