@@ -1,4 +1,4 @@
-/* Turns, medians, tables. */
+/* Alternating repeats, medians, tables. */
 #include "bench/bench.h"
 
 #include "base/clock.h"

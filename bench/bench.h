@@ -1,8 +1,8 @@
 /*
- * What the measurements share: repeats that take turns, medians, tables, the line about the machine.
+ * Shared parts of the measurements: repeats that alternate, medians, tables, the line about the machine.
  *
- * Subjects that are compared run alternately in the same process, so that a busy neighbour or a change of
- * clock hits all of them alike.
+ * Subjects that are compared run alternately in the same process, so that other load or a change of clock
+ * affects all of them alike.
  */
 #ifndef SR_BENCH_BENCH_H
 #define SR_BENCH_BENCH_H

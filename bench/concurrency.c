@@ -2,9 +2,9 @@
  * Closed-loop clients on the inference engine: each submits a text of its own length, waits for the answer,
  * and submits the next.
  *
- * The same clients with batches and without (every text a batch of its own) take turns, several times, so
- * that a busy neighbour hits both. Texts are random ids, in the mixture of lengths that chat has: most are
- * short, some fill the encoder. Each is classified by every head that classifies texts (the shipped neural
+ * The same clients with batches and without (every text a batch of its own) alternate several times, so that
+ * other load affects both. Texts are random ids, in the mixture of lengths that chat has: most are short,
+ * some fill the encoder. Each is classified by every head that classifies texts (the shipped neural
  * classifier's on the default encoder), or embedded where there is none. What is refused or fails is
  * unclassified and counted; a client that is refused stops.
  */

@@ -3,8 +3,8 @@
  *
  * Each row shows the leading Go router's own figure for such a case, measured on a machine of this
  * kind (two Zen 5 cores), and, taken in turns in this run: one PCRE2 JIT expression of all the row's keywords
- * where they are plain, and a memchr that reads the text once. The peer's texts are not ours: its column says
- * the order of magnitude.
+ * where they are plain, and a memchr that reads the text once. The peer's texts are different: its column
+ * says the order of magnitude.
  */
 #include "bench/decide.h"
 

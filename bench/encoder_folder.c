@@ -1,4 +1,4 @@
-/* A Hugging Face folder of a given shape with random weights: speed does not depend on what they are. */
+/* A Hugging Face folder of a given shape with random weights: speed does not depend on their values. */
 #include "bench/encoder.h"
 
 #include "base/buf.h"

@@ -1,6 +1,6 @@
 /*
- * Times our own passes: by length, threads and instruction set, and one head against three on the same trunk.
- * Runs in a process of its own, so that its peak of memory is its own.
+ * Times semroute's passes: by length, threads and instruction set, and one head against three on the same
+ * trunk. Runs in a process of its own, so that its peak of memory is its own.
  */
 #include "bench/encoder.h"
 

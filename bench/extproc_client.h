@@ -1,9 +1,9 @@
 /*
- * A closed-loop gRPC load generator that plays Envoy: many streams on a few connections, each the messages of
- * one HTTP request.
+ * A closed-loop gRPC load generator that simulates Envoy: many streams on a few connections, each the
+ * messages of one HTTP request.
  *
- * Writes and reads HTTP/2 frames itself, so that it costs a small part of what any server costs; it takes
- * HEADERS on trust and reads of each reply just its kind and, for pieces of a body, whether it is the last. A
+ * Writes and reads HTTP/2 frames itself, so that it costs a small part of what any server costs; it does not
+ * check HEADERS and reads of each reply just its kind and, for pieces of a body, whether it is the last. A
  * stream is over when the reply to the response's headers is there, and ends with RST_STREAM, as Envoy's do.
  */
 #ifndef SR_BENCH_EXTPROC_CLIENT_H

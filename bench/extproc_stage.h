@@ -1,9 +1,9 @@
 /*
- * The processes that the ext_proc door is measured with: a mock upstream, semroute, the no-op external
+ * The processes for measuring the ext_proc door: a mock upstream, semroute, the no-op external
  * processor when it is built, and one Envoy with a listener for each way through.
  *
  * A second Envoy, of the same listeners, sends requests to a port of the measurement itself. Files are in a
- * folder under /tmp that goes with the stage. The prompts' words choose the rule: `urgent` a keyword,
+ * folder under /tmp that is removed with the stage. The prompts' words choose the rule: `urgent` a keyword,
  * `meaning` the encoder, neither the domain.
  */
 #ifndef SR_BENCH_EXTPROC_STAGE_H
@@ -37,7 +37,7 @@ struct sr_bench_extproc_stage {
     int own_ports[SR_BENCH_WAYS];                          /* of the other one */
     int upstream_port;                                     /* where that one sends requests */
     int core;           /* what the processors without Envoy are bound to, -1: the machine has but one */
-    bool has_embedding; /* the encoder was found: rules may ask it */
+    bool has_embedding; /* the encoder was found: rules may use it */
     bool has_noop;
     char self[4096], noop[4096], directory[64];
     const char *envoy;

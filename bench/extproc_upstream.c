@@ -99,7 +99,7 @@ static bool is_whole(const struct peer *peer, const struct pass *pass)
            (memcmp(peer->tail, last_chunk, sizeof last_chunk) == 0 || memcmp(peer->tail + 2, "}]}", 3) == 0);
 }
 
-/* False: the connection is gone. */
+/* False: the connection is closed. */
 static bool read_peer(struct sr_bench_upstream *upstream, struct peer *peer, struct pass *pass)
 {
     static const char answer[] = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";

@@ -1,5 +1,5 @@
 /*
- * How long it takes until an upstream sees the first byte of a request that goes through a proxy.
+ * Measures the time until an upstream sees the first byte of a request that goes through a proxy.
  *
  * Client and upstream in one thread: the request is written as the proxy takes it while the upstream's port
  * is watched. Not for several threads.

@@ -1,6 +1,6 @@
 /*
  * The paper's baseline on this machine: ONNX Runtime with three classifiers of mmBERT-base's shape (random
- * weights), one after the other, in a process that stays while the bench runs.
+ * weights), one after the other, in a process that lives while the bench runs.
  */
 #ifndef SR_BENCH_GUARDS_PEER_H
 #define SR_BENCH_GUARDS_PEER_H

@@ -1,4 +1,4 @@
-/* Sentences are counted once; what a prompt has is the sum of what its sentences have. */
+/* Sentences are counted once; a prompt's count is the sum of its sentences' counts. */
 #include "bench/guards_text.h"
 
 #include "base/mem.h"

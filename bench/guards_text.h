@@ -1,6 +1,6 @@
 /*
  * Prompts of a wanted number of tokens that never repeat: sentences of a sample of many domains, shuffled,
- * each paragraph with a number of its own.
+ * each paragraph with its own number.
  */
 #ifndef SR_BENCH_GUARDS_TEXT_H
 #define SR_BENCH_GUARDS_TEXT_H

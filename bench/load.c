@@ -176,7 +176,7 @@ out:
     return rc;
 }
 
-/* Sends what is due while a connection is free. */
+/* Sends the requests that are due while a connection is free. */
 static bool send_due(struct run *run, struct connection **idle, int *n_idle, uint64_t *due)
 {
     uint64_t now = sr_clock_ns();

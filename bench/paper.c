@@ -3,8 +3,8 @@
  * bench/paper_cases.h is classified as it is and compressed, by every type of signal that the configuration
  * has rules for.
  *
- * Domain, jailbreak and pii are held against what was planted. Any other classifier is asked whether it says
- * the same of both texts. Whether what was planted is still there is counted too.
+ * Results of domain, jailbreak and pii are compared with what was planted. For any other classifier both
+ * texts must have the same result. Whether what was planted is still there is counted too.
  */
 #include "bench/paper.h"
 

@@ -1,4 +1,4 @@
-/* Loads articles and questions, and plants. */
+/* Loads articles and questions, and plants sentences in them. */
 #include "bench/paper_cases.h"
 
 #include "bench/texts.h"

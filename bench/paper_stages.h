@@ -1,9 +1,10 @@
 /*
- * What the paper's tables of speed are made of, measured on this machine: the baseline, the same shape with
- * our encoder, compression, and the embedded models by themselves and through the real Envoy.
+ * The figures of the paper's tables of speed, measured on this machine: the baseline, the same shape with
+ * semroute's encoder, compression, and the embedded models by themselves and through the real Envoy.
  *
- * Each figure is measured when it is first asked for and kept. A figure that cannot be had says why. What the
- * embedded models do not read whole, or answer with another tier than they are to, is no figure but an error.
+ * Each figure is measured when it is first asked for and kept. A figure that cannot be measured has a reason.
+ * What the embedded models do not read whole, or answer with another tier than they are to, is no figure but
+ * an error.
  */
 #ifndef SR_BENCH_PAPER_STAGES_H
 #define SR_BENCH_PAPER_STAGES_H

@@ -1,7 +1,7 @@
 /*
  * Server processes that a measurement starts, watches and ends: CPU time and memory from /proc.
  *
- * Each runs in a process group of its own, so that a server with workers is counted and ended whole.
+ * Each runs in its own process group, so that a server is counted and ended with all its processes.
  */
 #ifndef SR_BENCH_PROCESS_H
 #define SR_BENCH_PROCESS_H

@@ -10,7 +10,7 @@
 
 struct sr_bench_listener {
     const char *mode; /* "BUFFERED", "FULL_DUPLEX_STREAMED"; NULL: no filter */
-    int processor;    /* port of the gRPC door that it asks */
+    int processor;    /* port of the processor that it calls */
     int port;         /* written by the start */
 };
 

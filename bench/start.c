@@ -1,6 +1,6 @@
 /*
- * Starts this program's own server again and again, each way in turn: on the linear tier alone (the API's
- * door is shut, so nothing asks for an encoder), and with the default encoder in each precision.
+ * Starts this program's own server again and again, each way in turn: on the linear tier alone (the API is
+ * off, so no component needs an encoder), and with the default encoder in each precision.
  *
  * Ready is the first answer to GET /health, counted from the fork; memory is what is resident a moment later.
  */

@@ -3,7 +3,7 @@
  * need.
  *
  * Where there is one, the same bytes go through the `tokenizers` package of a Python interpreter in the same
- * run, on one thread too, between two measurements of ours; its tokens are compared with ours by a hash.
+ * run, on one thread too, between two measurements of semroute; the tokens of both are compared by a hash.
  * Without
  * --text the text is made here: words of several languages, every second one with a letter of its own, so
  * that neither side's cache of words knows them all.

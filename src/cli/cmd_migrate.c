@@ -1,6 +1,6 @@
 /*
- * semroute migrate: a flat configuration of the v0.1 era in, today's format out, and what has no equivalent
- * in it as warnings.
+ * semroute migrate: a flat configuration in the v0.1 format in, today's format out, and what has no
+ * equivalent in it as warnings.
  */
 #include "cli/cmd.h"
 

@@ -1,5 +1,5 @@
 /*
- * Terminal questions, answered by ioctl and the environment.
+ * Properties of the terminal, from ioctl and the environment.
  */
 #include "cli/term.h"
 

@@ -1,4 +1,4 @@
-/* The list grows to its maximum; what is beyond is counted. */
+/* The list grows to its maximum; problems beyond it are counted. */
 #include "config/problems.h"
 
 #include "base/grow.h"

@@ -1,6 +1,5 @@
 /*
- * The mock upstream's servers: requests in, the answers of answer.c out, with the misbehaviour asked
- * for.
+ * The mock upstream's servers: requests in, the answers of answer.c out, with the requested faults.
  *
  * One `call` per request, in the request's arena. Its life: reading the body, waiting (delay), writing pieces
  * of the answer while the client takes them, done.
@@ -94,7 +93,7 @@ static void kept_unref(struct worker *worker, struct kept *kept)
     sr_mem_free(kept);
 }
 
-/* ---- what was asked ------------------------------------------------------------------------------- */
+/* ---- the last request ------------------------------------------------------------------------------- */
 
 static uint64_t number_of(const struct sr_http_head *head, struct sr_bytes name)
 {
@@ -217,7 +216,7 @@ static void reply_stats(struct call *call)
     reply_scratch(call, 200, w.rc ? w.rc : sr_buf_append(w.out, "\n", 1));
 }
 
-/* Writes one piece of the answer's body, cut where x-mock-close says. False when the call is over. */
+/* Writes one piece of the answer's body, cut where x-mock-close says. False when the call has ended. */
 static bool put(struct call *call, struct sr_bytes piece)
 {
     bool cut = call->asked.close_inside && call->written + piece.n >= call->asked.close_after;
@@ -268,7 +267,8 @@ static bool put_fill(struct call *call)
     return put(call, piece);
 }
 
-/* Writes as long as the client takes it. What is no stream counts as one frame, which ends with its tail. */
+/* Writes as long as the client takes it. An answer that is no stream counts as one frame, which ends with its
+ * tail. */
 static void go_on(struct call *call)
 {
     for (int pieces = 0; call->frame < call->n_frames; pieces++) {

@@ -1,8 +1,7 @@
-"""The measurements of the guards and of the paper's tables run to their end, print what they promise, and measure who they
-say.
+"""The measurements of the guards and of the paper's tables run to their end, print what they promise, and measure the
+tiers that they name.
 
-Short texts, each once, no peer, mostly the linear tier: nothing here is a figure of speed, and none is asserted.
-"""
+Short texts, each once, no peer, mostly the linear tier: nothing here is a figure of speed, and none is asserted."""
 import json
 import os
 import shutil

@@ -1,5 +1,4 @@
-"""semroute eval: figures compared with those of classify for the same rows, groups, tiers, and rows that are no
-rows."""
+"""semroute eval: figures compared with those of classify for the same rows, groups, tiers, and malformed rows."""
 import json
 import math
 

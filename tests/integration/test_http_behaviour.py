@@ -1,4 +1,5 @@
-"""HTTP/1.1 as clients and operators expect it: keep-alive, pipelining, chunks, streaming, back-pressure, drain, TLS."""
+"""HTTP/1.1 behaviour for clients and operators: keep-alive, pipelining, chunks, streaming, back-pressure, drain,
+TLS."""
 import json
 import signal
 import socket

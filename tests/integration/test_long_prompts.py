@@ -1,5 +1,5 @@
-"""Long prompts with the configuration as it comes: the neural classifier reads them whole, what is hidden at their end
-is found, and a short request does not wait for them."""
+"""Long prompts with the default configuration: the neural classifier reads them whole, attacks at their end are found,
+and a short request does not wait for them."""
 import itertools
 import json
 import re

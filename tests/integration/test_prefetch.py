@@ -1,5 +1,5 @@
 """The neural classifier reads while the body still arrives: a body that stops in the middle has been read up to there,
-by both doors, and what is decided of it is what is decided when it comes at once."""
+by both doors, and the decision is the same as for a body that comes at once."""
 import json
 import re
 import socket

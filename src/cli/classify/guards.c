@@ -1,4 +1,4 @@
-/* Asking the readers, and writing down what they found. */
+/* Calls the readers, and writes their findings. */
 #include "cli/classify/guards.h"
 
 #include "base/clock.h"

@@ -18,7 +18,7 @@
 
 extern const char sr_embed_verify_text[], sr_embed_verify_text_end[];
 
-/* What one precision said: the numbers of all sequences, of all heads. */
+/* The outputs of one precision: the numbers of all sequences, of all heads. */
 struct said {
     double ms;
     size_t weight_bytes;
@@ -85,7 +85,7 @@ static int cut(struct verify *v, struct sr_encoder *encoder)
     return v->n ? SR_OK : SR_EINVAL;
 }
 
-/* How many numbers head `h` says of sequence `i`. */
+/* How many numbers head `h` returns for sequence `i`. */
 static size_t width(const struct verify *v, size_t h, size_t i)
 {
     const struct sr_head_info *head = &v->info->heads[h];

@@ -1,4 +1,4 @@
-/* Durations, sizes, endpoints and header names as people write them. Allocates nothing. */
+/* Durations, sizes, endpoints and header names as users write them. Allocates nothing. */
 #include "config/bind/value.h"
 
 #include <math.h>

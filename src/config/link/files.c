@@ -1,5 +1,5 @@
 /*
- * Files that the configuration names must be there and readable, so that a mistake is reported at its
+ * Files that the configuration names must exist and be readable, so that a mistake is reported at its
  * position and not at the first request. Their content is checked when they are opened.
  */
 #include "config/link/files.h"

@@ -1,4 +1,5 @@
-/* Detects the flat shape and writes the frame of the new file: listeners, global, and what was left out. */
+/* Detects the flat shape and writes the frame of the new file: listeners, global, and notes on what was left
+ * out. */
 #include "config/migrate/migrate.h"
 
 #include "config/migrate/guards.h"

@@ -1,5 +1,5 @@
 /* `routing.signals.embeddings`, and the sections of their models: which encoder it is and how it is
- * run. Whether the folder holds a model is said where it is opened. */
+ * run. The code that opens the folder reports whether it holds a model. */
 #include "base/cpu.h"
 #include "config/section/section.h"
 

@@ -1,4 +1,4 @@
-/* `global`: the router, the classifier, and under `semroute` what is this program's own. */
+/* `global`: the router, the classifier, and under `semroute` the keys that only this program has. */
 #include "config/section/section.h"
 
 #define GLOBAL(member) offsetof(struct sr_config_global, member)

@@ -1,5 +1,5 @@
 /*
- * What guards are configured by: the rules of the `jailbreak` and `pii` signals, and the parts of `global`
+ * The configuration of guards: the rules of the `jailbreak` and `pii` signals, and the parts of `global`
  * that hold for all of them.
  */
 #include "config/section/section.h"

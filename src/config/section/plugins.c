@@ -1,4 +1,4 @@
-/* The plugins of the list as an array, and those that are not there. */
+/* The plugins of the list as an array, and those that are not supported. */
 #include "config/section/plugins.h"
 
 #define PLUGIN(name) &sr_plugin_##name,

@@ -1,4 +1,5 @@
-/* `providers`: the models, the upstreams that serve them, and how each family of models is told to reason. */
+/* `providers`: the models, the upstreams that serve them, and how reasoning is requested from each family of
+ * models. */
 #include "config/section/section.h"
 
 #include "config/bind/value.h"

@@ -1,4 +1,4 @@
-/* `routing.signals`: the rules of each signal. What they compute is the signal layer's business. */
+/* `routing.signals`: the rules of each signal. The signal layer evaluates them. */
 #include "config/section/section.h"
 
 #include <math.h>

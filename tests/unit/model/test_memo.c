@@ -1,5 +1,5 @@
-/* What is remembered: found again, apart by reader and tenant, bounded, oldest out first, copies and objects
- * alike; and windows of texts. */
+/* The memo: entries are found again, separate by reader and tenant, bounded, the oldest evicted first, copies
+ * and objects alike; and windows of texts. */
 #include "base/mem.h"
 #include "model/memo.h"
 #include "tests/unit/cmocka_all.h"
