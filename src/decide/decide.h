@@ -12,11 +12,11 @@
 
 struct sr_plan;
 
-/* Compiles the decisions of a configuration against its signals; keeps a reference of both.
- * SR_ENOENT with a message when a rule names what does not exist. */
+/* Compiles the decisions of a configuration against its signals; keeps a reference of both. SR_ENOENT with
+ * a message when a rule names an unknown signal or rule. */
 int sr_plan_new(struct sr_plan **out, const struct sr_config *config, struct sr_signals *signals,
                 struct sr_err *err) SR_WARN_UNUSED;
-/* The same over those decisions alone that `takes` accepts. */
+/* The same with only the decisions that `takes` accepts. */
 int sr_plan_new_of(struct sr_plan **out, const struct sr_config *config, struct sr_signals *signals,
                    bool (*takes)(const struct sr_config_decision *decision),
                    struct sr_err *err) SR_WARN_UNUSED;

@@ -1,9 +1,9 @@
 /*
- * Why a decision won, and how the rules of every decision came out.
+ * Explains why a decision won, and the results of every decision's rules.
  *
- * Two renderings, members of a JSON document and a picture for a terminal. Neither holds anything of the
- * user's text. Pure; reads the same results that the decision was made from, so what was never asked shows as
- * such.
+ * Two renderings, members of a JSON document and a picture for a terminal. Neither contains the user's
+ * text. Pure; reads the results that the decision was made from, so signals that were not evaluated are
+ * shown so.
  */
 #ifndef SR_DECIDE_EXPLAIN_H
 #define SR_DECIDE_EXPLAIN_H

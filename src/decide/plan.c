@@ -2,9 +2,9 @@
  * The plan: decisions in the order in which they win, and the lazy search for the winner.
  *
  * The strategy decides what comes before confidence: with `priority` a group is one priority, with
- * `confidence` all decisions are one group, with tiers a group is a tier. Inside a group more confidence
- * wins, then the place in the plan (priority down, name up). Groups are settled one after the other, so
- * nothing below a winner is ever asked for.
+ * `confidence` all decisions are one group, with tiers a group is a tier. Inside a group the highest
+ * confidence wins, then the order in the plan (priority descending, name ascending). Groups are decided
+ * one after the other, so signals of groups after the winner's are not evaluated.
  */
 #include "decide/plan.h"
 
@@ -202,9 +202,9 @@ struct sr_rule_value sr_plan_eval(const struct sr_plan *plan, const struct sr_pl
     return sr_rule_eval(&plan->nodes[entry->first], results);
 }
 
-/* Picks among the entries [from, to) by values[0..): `*winner` is an index in the plan or -1. SR_AGAIN when
- * some of them that are open could still win. Entries that `allowed` (NULL: all) does not name take no part.
- */
+/* Picks among the entries [from, to) by values[0..): `*winner` is an index in the plan or -1. SR_AGAIN
+ * when some of them that are open could still win. Entries that are not in `allowed` (NULL: all) are
+ * ignored. */
 static int pick(const struct sr_rule_value *values, size_t from, size_t to, const bool *allowed, int *winner,
                 uint32_t *needed)
 {
@@ -234,8 +234,8 @@ static int pick(const struct sr_rule_value *values, size_t from, size_t to, cons
     return SR_AGAIN;
 }
 
-/* The fusion's override: a sure enough classifier decision in the winner's group, of at least its priority.
- */
+/* The override of fusion: a classifier decision above the threshold in the winner's group, of at least its
+ * priority. */
 static int override(const struct sr_plan *plan, const struct sr_rule_value *values, size_t from, size_t to,
                     int *winner, bool *overridden, uint32_t *needed)
 {

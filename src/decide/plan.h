@@ -1,4 +1,4 @@
-/* The inside of a compiled plan, shared by plan.c, select.c and explain.c. Private to the layer. */
+/* The internals of a compiled plan, shared by plan.c, select.c and explain.c. Private to the layer. */
 #ifndef SR_DECIDE_PLAN_H
 #define SR_DECIDE_PLAN_H
 

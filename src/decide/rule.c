@@ -1,4 +1,4 @@
-/* Rule trees: from configuration to flat nodes, and their value under what is known. */
+/* Rule trees: compiles them to flat nodes, and evaluates them with the results so far. */
 #include "decide/rule.h"
 
 #include "signal/types.h"
@@ -78,7 +78,7 @@ static struct sr_rule_value eval_leaf(const struct sr_rule_node *node, sr_rule_r
     return point(yes, confidence > 0.0f ? confidence : 1.0f);
 }
 
-/* All children, and the mean of their confidences; without children yes with 0. */
+/* AND: all children, with the mean of their confidences; without children yes with 0. */
 static struct sr_rule_value eval_and(const struct sr_rule_node *node, sr_rule_results results)
 {
     struct sr_rule_value value = point(true, 0.0f);
@@ -101,8 +101,8 @@ static struct sr_rule_value eval_and(const struct sr_rule_node *node, sr_rule_re
     return value;
 }
 
-/* Any child, and the best confidence of those that hold. A missing type matters only if a child that waits
- * for it could still be more confident than what is certain. */
+/* OR: any child, with the best confidence of those that hold. A missing type matters only if a child that
+ * waits for it could still be more confident than what is certain. */
 static struct sr_rule_value eval_or(const struct sr_rule_node *node, sr_rule_results results)
 {
     struct sr_rule_value value = {.state = SR_RULE_NO};

@@ -1,8 +1,8 @@
 /*
  * Compiled rules: a decision's tree as flat nodes, evaluated with three values. Private to the layer.
  *
- * While signals are missing a node is yes, no or open, and its confidence is an interval: where it would lie
- * if the node came out as yes. With all signals there the interval is a point and nothing is open.
+ * While signals are missing a node is yes, no or open, and its confidence is an interval: the possible
+ * values if the node becomes yes. With all signals the interval is a point and no node is open.
  */
 #ifndef SR_DECIDE_RULE_H
 #define SR_DECIDE_RULE_H

@@ -1,8 +1,8 @@
 /*
- * Which of a decision's models answers, and how it shall think.
+ * Selects a decision's model and its reasoning.
  *
- * One candidate is taken. Among several the one with the highest score for the category wins; a model that
- * the category does not score has 1.0, and the first candidate wins ties.
+ * A single candidate is used. Among several the one with the highest score for the category wins; a model
+ * that the category does not score has 1.0, and the first candidate wins ties.
  */
 #include "decide/plan.h"
 
@@ -40,7 +40,7 @@ static bool uses_reasoning(const struct sr_config *config, const struct sr_confi
     return ref->use_reasoning || (!ref->says_reasoning && entry && entry->use_reasoning);
 }
 
-/* NULL when every candidate is barred; `barred` NULL: none is. */
+/* The best candidate that is not barred; NULL when all are barred. `barred` NULL: none is. */
 static const struct sr_config_model_ref *best_ref(const struct sr_config *config,
                                                   const struct sr_config_decision *chosen,
                                                   const struct sr_config_domain *domain, const bool *barred)

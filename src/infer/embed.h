@@ -1,8 +1,10 @@
 /*
- * Vectors of a group of texts: their windows as jobs of the engine, and one vector of length 1 for each text.
+ * Vectors of a group of texts: their windows as jobs of the engine, and one vector of length 1 for each
+ * text.
  *
- * For callers that want vectors and nothing else (the command line, the API). A group is added to, submitted
- * once, and read when it is done. It tokenizes on the caller's thread, so a loop gives that to a worker.
+ * For callers that need only vectors (the command line, the API). Add texts to a group, submit it once,
+ * and read it when it is done. It tokenizes on the caller's thread, so an event loop uses a worker thread
+ * for it.
  */
 #ifndef SR_INFER_EMBED_H
 #define SR_INFER_EMBED_H
@@ -31,8 +33,9 @@ int sr_embed_new(struct sr_embed **out, struct sr_encoder *encoder, const struct
 /* Not while jobs are in progress. NULL is allowed. */
 void sr_embed_free(struct sr_embed *group);
 
-/* Before it is submitted; the text is not needed afterwards. SR_ELIMIT: too many texts or ids, or a text over
- * SR_TOKENIZER_TEXT_MAX; SR_EINVAL: an empty text where the tokenizer has no template; SR_ENOMEM. */
+/* Adds a text before the group is submitted; the text is not needed afterwards. SR_ELIMIT: too many texts
+ * or ids, or a text over SR_TOKENIZER_TEXT_MAX; SR_EINVAL: an empty text where the tokenizer has no
+ * template; SR_ENOMEM. */
 int sr_embed_add(struct sr_embed *group, struct sr_bytes text) SR_WARN_UNUSED;
 
 /* Before it is submitted. */
@@ -41,16 +44,17 @@ void sr_embed_set_priority(struct sr_embed *group, enum sr_infer_priority priori
 size_t sr_embed_count(const struct sr_embed *group);
 size_t sr_embed_dimensions(const struct sr_embed *group);
 
-/* What was read of text i: its windows. As long as the group. */
+/* The windows of text i, which say what was read. They live as long as the group. */
 const struct sr_windows *sr_embed_windows(const struct sr_embed *group, size_t i);
 
-/* Once, with one text at least. `done` comes exactly once if SR_OK, on a thread of the engine or inside
- * sr_embed_cancel: short, does not block, submits nothing; the group may not be freed in it. `status` is the
- * first error of any job. Errors of sr_infer_submit_all; then the group may be freed. */
+/* Submits a group once, with at least one text. After SR_OK `done` is called exactly once, on a thread of
+ * the engine or inside sr_embed_cancel: short, does not block, submits nothing; the group may not be freed
+ * in it. `status` is the first error of any job. Errors of sr_infer_submit_all; then the group may be
+ * freed. */
 int sr_embed_submit(struct sr_embed *group, struct sr_infer *infer, void (*done)(void *ctx, int status),
                     void *ctx) SR_WARN_UNUSED;
 
-/* After it was submitted with SR_OK, any thread, before the group is freed; `done` still comes once. */
+/* Cancels a submitted group, on any thread, before it is freed; `done` is still called once. */
 void sr_embed_cancel(struct sr_embed *group);
 
 /* Submits and waits; for commands and worker threads. */

@@ -1,15 +1,15 @@
 /*
  * The search path of model folders, shared by all commands and the server.
  *
- * A name is looked for in the folders that people or packages put models in; a path stays a path. Opens
- * nothing: only asks whether a folder with a config.json, or an adapter_config.json, is there.
+ * A name is searched in the usual model folders; a path is used as it is. Opens nothing: only checks that
+ * a folder with a config.json, or an adapter_config.json, exists.
  */
 #ifndef SR_INFER_LOCATE_H
 #define SR_INFER_LOCATE_H
 
 #include "base/err.h"
 
-/* The encoder that is used where nothing else is configured. */
+/* The default encoder. */
 #define SR_LOCATE_DEFAULT "all-MiniLM-L6-v2"
 
 #define SR_LOCATE_MAX 4096 /* bytes of a path, NUL included */

@@ -1,10 +1,10 @@
 /*
- * The models that are open, so that a reload keeps those that did not change, and the one inference engine.
+ * The open model files, so that a reload keeps those that did not change, and the inference engine.
  *
- * A model is the same while its path, its files (device, inode, size, modification time; an adapter's base is
- * part of it) and how it is opened are. The store holds one reference of each model; a reload is begin, any
- * number of takes, and a sweep that drops what was not taken again. One user at a time (reloads are
- * serialised); the models themselves are shared by any thread.
+ * A model is the same while its path, its files (device, inode, size, modification time; an adapter's base
+ * is part of it) and its options are the same. The store holds one reference of each model; a reload is
+ * begin, any number of takes, and a sweep that drops what was not taken again. One user at a time (reloads
+ * are serialised); the models themselves are shared by any thread.
  */
 #ifndef SR_INFER_MODEL_STORE_H
 #define SR_INFER_MODEL_STORE_H
@@ -26,13 +26,13 @@ int sr_model_store_new(struct sr_model_store **out, struct sr_metrics *metrics) 
 /* Stops the engine: jobs in progress end with SR_ECLOSED. NULL is allowed. */
 void sr_model_store_free(struct sr_model_store *models);
 
-/* A reload begins: nothing counts as taken. */
+/* Begins a reload: no model is taken yet. */
 void sr_model_store_begin(struct sr_model_store *models);
 
 #define SR_MODEL_STORE_JAILBREAK ":jailbreak" /* as a path: the jailbreak model inside the executable */
 
 /* The one memo, of all models and readers: borrowed, lives as long as the store; NULL with `models` NULL.
- * Remembers nothing until sr_memo_resize. */
+ * It is empty and of size 0 until sr_memo_resize. */
 struct sr_memo *sr_model_store_memo(struct sr_model_store *models);
 
 /* The linear model of `path`, "" for the domain model inside the executable; the reference is the caller's.
@@ -61,9 +61,9 @@ int sr_model_store_neural(struct sr_model_store *models, struct sr_encoder *enco
  * in it; 0 when there is none. */
 uint64_t sr_model_store_stamp(const char *path);
 
-/* The engine, borrowed: lives as long as the store. It is started at the first call; where `options` differ
- * from those in force they are checked now and apply from the sweep on. Their metrics are the store's. Errors
- * of sr_infer_new. */
+/* The engine, borrowed: lives as long as the store. It is started at the first call; if `options` differ
+ * from the current ones they are checked now and apply from the sweep on. Their metrics are the store's.
+ * Errors of sr_infer_new. */
 int sr_model_store_infer(struct sr_model_store *models, const struct sr_infer_options *options,
                          struct sr_infer **out, struct sr_err *err) SR_WARN_UNUSED;
 

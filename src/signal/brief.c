@@ -1,9 +1,8 @@
 /*
- * The short text of an input: what signals read of a long one when the configuration asks for compression.
+ * The short text of an input: the compressed text that signals read if the configuration asks for it.
  *
- * It may be begun while the input still arrives; it is finished by the first signal that needs it, so that
- * this happens where that signal runs and only when one does. Out of memory, signals read the
- * original. Which signals want it is decided here.
+ * It may be begun while the input still arrives. The first signal that needs it finishes it, on that
+ * signal's thread. When out of memory, signals read the original. This file decides which signals read it.
  */
 #include "base/clock.h"
 #include "base/mem.h"
@@ -13,8 +12,8 @@
 
 #include <pthread.h>
 
-/* Compressors that wait for the next text, so that it finds memory that is there already: a fifth of the
- * time. Those that a long text has made large do not. */
+/* Most idle compressors kept for the next text: their allocated memory saves four fifths of the time.
+ * Compressors that a long text has made large are freed. */
 #define SHELF       4
 #define SHELF_BYTES ((size_t)4 << 20)
 
@@ -24,7 +23,7 @@ struct shelf {
     size_t n;
 };
 
-/* The settings of short texts, part of a configuration's signals; immutable but for the list of idle
+/* The settings of short texts, part of a configuration's signals; immutable except the list of idle
  * compressors. */
 struct sr_signal_shortener {
     struct sr_ref ref; /* of the signals, and of each short text */
@@ -38,9 +37,9 @@ struct sr_signal_shortener {
 struct sr_signal_brief {
     pthread_mutex_t lock;
     struct sr_signal_shortener *shortener; /* a reference */
-    sr_compressor *compressor;             /* holds what has arrived; NULL: nothing has, or no memory */
+    sr_compressor *compressor;             /* holds the text so far; NULL: none, or out of memory */
     bool tried;
-    bool shorter; /* `text` is there */
+    bool shorter; /* `text` is set */
     struct sr_buf text;
     struct sr_signal_brief_stats stats;
 };
@@ -100,7 +99,7 @@ static uint32_t skipped_types(const struct sr_strings *names)
     return skipped;
 }
 
-/* Does a signal that is configured read short texts? */
+/* True when a configured signal reads short texts. */
 static bool is_wanted(const struct sr_signals *signals, uint32_t skipped)
 {
     for (int type = 0; type < SR_SIGNAL_TYPES; type++)
@@ -109,7 +108,7 @@ static bool is_wanted(const struct sr_signals *signals, uint32_t skipped)
     return false;
 }
 
-/* What the tokenizer cannot count is too long for any budget. */
+/* Counts tokens; a text that the tokenizer cannot count is too long for any budget. */
 static size_t count_tokens(void *ctx, struct sr_bytes text)
 {
     size_t n;
@@ -239,7 +238,7 @@ int sr_signal_input_shorten(struct sr_signal_input *input, struct sr_signals *si
     return rc;
 }
 
-/* Does what was read early begin this very text? */
+/* True when the prefetched text is the beginning of this text. */
 static bool begins(const sr_compressor *c, struct sr_bytes text)
 {
     return c && sr_bytes_starts_with(text, sr_compress_arrived(c));
@@ -299,7 +298,7 @@ struct sr_signal_input sr_signal_input_seen_by(const struct sr_signal_input *inp
 bool sr_signal_input_stats(const struct sr_signal_input *input, struct sr_signal_brief_stats *stats)
 {
     struct sr_signal_brief *brief = input->brief;
-    if (!brief || pthread_mutex_trylock(&brief->lock)) /* cancelled, and still running: nothing is known */
+    if (!brief || pthread_mutex_trylock(&brief->lock)) /* cancelled and still running: no result */
         return false;
     bool shorter = brief->shorter;
     *stats = brief->stats;

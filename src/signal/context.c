@@ -1,4 +1,5 @@
-/* Context: is the estimated token count of the whole request inside a rule's bounds (both inclusive)? */
+/* Context: matches when the estimated token count of the whole request is inside a rule's bounds (both
+ * inclusive). */
 #include "base/mem.h"
 #include "signal/types.h"
 

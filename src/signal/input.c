@@ -1,4 +1,4 @@
-/* The block that signals read: one allocation, text behind the header, always valid UTF-8. */
+/* The block that signals read: one allocation, the text after the header, always valid UTF-8. */
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "signal/types.h"

@@ -1,4 +1,4 @@
-/* One rule of each type over the configuration's models, and a run that waits. */
+/* Makes one rule of each type over the configuration's models, and runs it until its result arrives. */
 #include "signal/readers.h"
 
 #include "base/mem.h"
@@ -33,7 +33,7 @@ unsigned sr_readers_types(void)
     return types;
 }
 
-/* Who answers is seen by asking; the first question also touches what a model has on disk. */
+/* Finds which model answers by classifying a text; this also loads the model's mapped pages. */
 static void look(struct sr_readers *readers, enum sr_signal_type type)
 {
     const struct sr_signal_result *result;
@@ -45,7 +45,7 @@ static void look(struct sr_readers *readers, enum sr_signal_type type)
     sr_arena_dispose(&arena);
 }
 
-/* Which model of the user's own answers; "" where none does. */
+/* The user's own model for the type; "" without one. */
 static int find_model(struct sr_readers *readers, enum sr_signal_type type)
 {
     const struct sr_signal_ops *ops = sr_signal_registry[type];

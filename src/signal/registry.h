@@ -1,6 +1,6 @@
 /*
- * The one list of signal types: a new type is a file with a `const struct sr_signal_ops sr_signal_<name>` and
- * a line here. The order is that of explanations and of bits in masks, and breaks ties of cost.
+ * The list of signal types: a new type is a file with a `const struct sr_signal_ops sr_signal_<name>` and
+ * a line here. Explanations and bits in masks use this order, and it breaks ties of cost.
  */
 #ifndef SR_SIGNAL_REGISTRY_H
 #define SR_SIGNAL_REGISTRY_H

@@ -1,10 +1,10 @@
 /*
  * Runs of one request's signals.
  *
- * A run lives in the request's arena and is touched by the owner's thread only. What may end on another
- * thread is a job on the heap: a task with references and an arena of its own, whose result is copied when
- * the run is told. A job that is cancelled or has expired skips its work if it has not begun, and is freed
- * when its producer is done with it.
+ * A run lives in the request's arena and is used only by the owner's thread. Work that may end on another
+ * thread is a job on the heap: a task with its own references and arena, whose result is copied when the
+ * job is done. A job that is cancelled or has expired skips its work if it has not begun, and is freed
+ * when its producer releases it.
  */
 #include "base/clock.h"
 #include "base/mem.h"
@@ -48,7 +48,7 @@ static struct sr_signal_task *task_of(struct sr_task *base)
     return (struct sr_signal_task *)((char *)base - offsetof(struct sr_signal_task, base));
 }
 
-/* Copies hits, probabilities and finds to the owner's arena; labels and names belong to the signal set. */
+/* Copies hits, probabilities and findings to the owner's arena; labels and names belong to the signal set. */
 static int copy_result(struct sr_arena *arena, const struct sr_signal_result *from,
                        struct sr_signal_result *to)
 {
@@ -78,7 +78,7 @@ static int copy_result(struct sr_arena *arena, const struct sr_signal_result *fr
 
 /* ---- one evaluation ---- */
 
-/* On the calling thread: SR_OK, the result is written; or SR_AGAIN, of a type that is late. */
+/* Evaluates on the calling thread. SR_OK: the result is written. SR_AGAIN: the result is late. */
 static int evaluate(const struct sr_signals *signals, enum sr_signal_type type, struct sr_signal_task *task)
 {
     const struct sr_signal_ops *ops = sr_signal_registry[type];
@@ -113,7 +113,7 @@ static void job_free(struct sr_task *base)
     sr_mem_free(job);
 }
 
-/* Owner's thread, once: the job has ended, one way or another. */
+/* Runs once on the owner's thread when the job has ended in any way. */
 static void job_done(struct sr_task *base, int status)
 {
     struct signal_job *job = (struct signal_job *)task_of(base);
@@ -135,11 +135,12 @@ static void job_done(struct sr_task *base, int status)
         run->types[type].done(run->types[type].ctx, type);
 }
 
-/* A worker, or the owner's thread. SR_OK: the result is written. SR_AGAIN: the job will be completed. */
+/* Runs on a worker thread or the owner's thread. SR_OK: the result is written. SR_AGAIN: the job will be
+ * completed. */
 static int job_evaluate(struct signal_job *job)
 {
     if (sr_task_state(&job->task.base) != SR_TASK_PENDING)
-        return SR_OK; /* it is not wanted any more */
+        return SR_OK; /* the job was cancelled or has expired */
     job->seen = seen_by(job->input, job->type);
     return evaluate(job->signals, job->type, &job->task);
 }
@@ -185,7 +186,7 @@ int sr_signal_run_new(struct sr_signal_run **out, struct sr_signals *signals, st
     return SR_OK;
 }
 
-/* Evaluates here and now into the run's arena: for types that cannot be late. */
+/* Evaluates at once into the run's arena: for types whose result is never late. */
 static void run_here(struct sr_signal_run *run, enum sr_signal_type type)
 {
     struct sr_signal_input seen = seen_by(run->input, type);
@@ -193,8 +194,8 @@ static void run_here(struct sr_signal_run *run, enum sr_signal_type type)
     (void)evaluate(run->signals, type, &task);
 }
 
-/* Begins a type that may be late, or that is for a worker. SR_AGAIN: the run will be told; SR_OK: the result
- * is there; another error when it cannot be begun. Waits where there is no mailbox. */
+/* Begins a type whose result may be late, or that runs on a worker thread. SR_AGAIN: the run will be
+ * notified; SR_OK: the result is ready; another error when it cannot begin. Without a mailbox it waits. */
 static int run_job(struct sr_signal_run *run, enum sr_signal_type type, bool on_worker)
 {
     struct signal_job *job = job_new(run, type);
@@ -243,7 +244,7 @@ int sr_signal_run_start(struct sr_signal_run *run, enum sr_signal_type type, sr_
     return SR_OK;
 }
 
-/* Ends what is pending by one of the task's verbs. */
+/* Cancels or expires what is pending. */
 static void run_end(struct sr_signal_run *run, void (*end)(struct sr_task *task))
 {
     run->ending = true;

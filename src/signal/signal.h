@@ -1,10 +1,10 @@
 /*
- * Signals: what can be known about a request, each computed at most once.
+ * Signals: the facts that are computed about a request, each at most once.
  *
- * A signal type ("keyword", "domain", ...) has a set of configured rules and evaluates all of them in one go.
- * Types are plug points (struct sr_signal_ops) in one explicit registry (signal/registry.h). An evaluation is
- * started, completes at once or later as a task (base/task.h), and never blocks an event loop. Its input is
- * reference-counted, so that work on another thread outlives the request.
+ * A signal type ("keyword", "domain", ...) has a set of configured rules and evaluates all of them in one
+ * go. Types are implementations of struct sr_signal_ops, listed in one registry (signal/registry.h). An
+ * evaluation is started, completes at once or later as a task (base/task.h), and never blocks an event
+ * loop. Its input is reference-counted, so that work on another thread outlives the request.
  */
 #ifndef SR_SIGNAL_SIGNAL_H
 #define SR_SIGNAL_SIGNAL_H
@@ -39,14 +39,13 @@ struct sr_signal_turn {
 
 /* Every turn of a request, in order: for guards. */
 struct sr_signal_turns {
-    uint64_t bytes; /* of all texts */
-    struct sr_bytes
-        tenant; /* whose it is, where results are remembered for each tenant apart; may be empty */
+    uint64_t bytes;         /* bytes of all texts */
+    struct sr_bytes tenant; /* tenant of the request; results are memoised per tenant; may be empty */
     size_t n;
     struct sr_signal_turn items[];
 };
 
-/* What signals read: one block, its bytes included, immutable but for the short text. */
+/* The input of signals: one block with its bytes, immutable except the short text. */
 struct sr_signal_input {
     struct sr_ref ref;
     struct sr_signal_brief *brief; /* NULL: every signal reads `text` */
@@ -59,36 +58,36 @@ struct sr_signal_input {
 /* Copies `text` into a new input; NULL when out of memory. */
 struct sr_signal_input *sr_signal_input_new(struct sr_bytes text, uint64_t total_bytes);
 
-/* Texts of at most so many bytes are read as they are; SIZE_MAX when no signal reads short texts. */
+/* Texts of at most this many bytes are not compressed; SIZE_MAX when no signal reads short texts. */
 size_t sr_signals_read_whole(const struct sr_signals *signals);
 
-/* The short text of an input that is still arriving, so that less is left to do when it is there. Begin and
- * feed it as often as wanted, on one thread at a time; sr_signal_input_shorten takes it over. NULL when no
- * signal reads short texts, or when out of memory. */
+/* The short text of an input that is still arriving, so that less work remains at its end. Begin and feed
+ * it any number of times, on one thread at a time; sr_signal_input_shorten takes it. NULL when no signal
+ * reads short texts, or when out of memory. */
 struct sr_signal_brief *sr_signal_brief_new(struct sr_signals *signals);
 void sr_signal_brief_free(struct sr_signal_brief *brief); /* NULL is allowed */
 
-/* Begins the text anew, or adds a piece to it. What fails is made up for later. */
+/* Begin the text again, or add a piece to it. After a failure the text is read later. */
 void sr_signal_brief_begin(struct sr_signal_brief *brief);
 void sr_signal_brief_feed(struct sr_signal_brief *brief, struct sr_bytes piece);
 
-/* From now on signals that may read a long text compressed do so, when the configuration wants it and the
- * text is long enough. Before the input is shared. Takes `prefetched` over (NULL is allowed); when it does
- * not hold the beginning of this text, the whole text is read later. SR_ENOMEM. */
+/* From now on signals that may read a long text compressed do so, if the configuration asks for it and the
+ * text is long enough. Call it before the input is shared. Takes `prefetched` (NULL is allowed); if it is
+ * not the beginning of this text, the whole text is read later. SR_ENOMEM. */
 int sr_signal_input_shorten(struct sr_signal_input *input, struct sr_signals *signals,
                             struct sr_signal_brief *prefetched) SR_WARN_UNUSED;
 
-/* What compression did, once a signal has read the short text; false when none did or nothing was left out.
- */
+/* The result of compression, once a signal has read the short text; false when none did or nothing was
+ * removed. */
 struct sr_signal_brief_stats {
     size_t original_tokens, compressed_tokens;
-    size_t prefetched;   /* bytes that had been read when the text was complete */
-    uint64_t ns, end_ns; /* all the time it took, and what of it came after the text was complete */
+    size_t prefetched;   /* bytes read before the text was complete */
+    uint64_t ns, end_ns; /* total time, and the part of it after the text was complete */
 };
 bool sr_signal_input_stats(const struct sr_signal_input *input, struct sr_signal_brief_stats *stats);
 
-/* Copies the turns and the tenant into the input, valid UTF-8 of the same lengths. Before the input is
- * shared. SR_ENOMEM. */
+/* Copies the turns and the tenant into the input, valid UTF-8 of the same lengths. Call it before the
+ * input is shared. SR_ENOMEM. */
 int sr_signal_input_add_turns(struct sr_signal_input *input, const struct sr_signal_turn *turns, size_t n,
                               struct sr_bytes tenant) SR_WARN_UNUSED;
 
@@ -101,22 +100,22 @@ void sr_signal_input_unref(struct sr_signal_input *input);
 /* What one configured rule found. */
 struct sr_signal_hit {
     bool matched;
-    float confidence; /* 0..1; 1 where the signal knows no degrees */
+    float confidence; /* 0..1; 1 if the signal has no degrees */
     double value;     /* the measured quantity (tokens, count, density); NAN where there is none */
 };
 
-/* Something that a guard found, and where. */
+/* A finding of a guard: what it is, and its span. */
 struct sr_signal_finding {
     uint32_t turn;     /* index in the input's turns */
     uint32_t type;     /* pii: enum sr_entity_type; jailbreak: index in the result's labels */
     size_t start, end; /* bytes of that turn's text */
     float confidence;
-    uint32_t disguise; /* jailbreak: enum sr_disguise that was undone in it; 0: as it stands */
+    uint32_t disguise; /* jailbreak: enum sr_disguise that was undone in it; 0: none */
 };
 
 /* What one signal type found. `hits` has one entry per configured rule, in the order of the configuration. */
 struct sr_signal_result {
-    int status; /* SR_OK, or why nothing is known: SR_ETIMEOUT, SR_ECANCELED, SR_EBUSY, SR_ELIMIT, ... */
+    int status; /* SR_OK, or why there is no result: SR_ETIMEOUT, SR_ECANCELED, SR_EBUSY, SR_ELIMIT, ... */
     struct sr_signal_hit *hits;
     size_t n_hits;
     uint64_t ns;      /* time it took */
@@ -129,64 +128,63 @@ struct sr_signal_result {
     float entropy; /* of the probabilities, normalised to 0..1 */
     /* Guards only: */
     const struct sr_signal_finding
-        *findings; /* jailbreak: the worst window; pii: every entity, by turn and place */
+        *findings; /* jailbreak: the window with the highest risk; pii: every entity, by turn and offset */
     size_t n_findings;
-    uint64_t scanned_bytes; /* text bytes that were read, of `all_bytes`, by a tier that reads everything */
+    uint64_t scanned_bytes; /* bytes, of `all_bytes`, read by a tier that reads everything */
     uint64_t all_bytes;
-    uint64_t
-        neural_bytes;    /* of these, what the neural classifier has read besides; 0 where it was not asked */
-    bool neural_late;    /* any type: the deadline passed before the neural classifier had read all; others
-                            answered for the rest */
-    uint32_t remembered; /* turns whose answer was known from an earlier request */
+    uint64_t neural_bytes; /* of these, the bytes the neural classifier read too; 0 if not asked */
+    bool neural_late;      /* any type: the deadline passed before the neural classifier had read all; others
+                              answered for the rest */
+    uint32_t remembered;   /* turns whose result was memoised */
 };
 
 /* A type's compiled rules; immutable, part of the router's snapshot. */
 struct sr_signal_set;
 
-/* What a type will ask a neural classifier about one turn. */
+/* The texts of one turn that a type will ask a neural classifier to classify. */
 struct sr_signal_prefetched {
     struct sr_neural *neural; /* borrowed from the set */
     struct sr_bytes texts[2];
-    size_t n; /* 0: nothing, or it is not known yet */
+    size_t n; /* 0: none, or not known yet */
 };
 
-/* One evaluation by a type that may answer late. Set, input and texts live as long as the task does. */
+/* One evaluation by a type whose result may be late. Set, input and texts live as long as the task. */
 struct sr_signal_task {
     struct sr_task base;
-    const struct sr_signal_input *input; /* as the type is to read it */
+    const struct sr_signal_input *input; /* the input that the type reads */
     struct sr_arena *arena;              /* the task's own; one thread at a time */
     struct sr_signal_result *result;     /* complete before the task is */
-    struct sr_signal_result partial;     /* what sr_signal_offer_partial kept */
+    struct sr_signal_result partial;     /* kept by sr_signal_offer_partial */
     uint64_t since_ns;
     /* The type's: */
     void *state;
     void (*cleanup)(struct sr_signal_task *task); /* or NULL; when the task is freed, on that thread */
 };
 
-/* Inside of a type's `start`, before what takes long, at most once: *result is complete but for what the
- * neural classifier will say, and stands if the deadline passes first. */
+/* Call it in a type's `start`, before slow work, at most once: *result is complete except for the neural
+ * classifier's part, and is used if the deadline passes first. */
 void sr_signal_offer_partial(struct sr_signal_task *task);
 
 /* Completes a task whose `start` returned SR_AGAIN, once; a `status` other than SR_OK becomes the result's.
  * Drops the reference that `start` was given. */
 void sr_signal_complete(struct sr_signal_task *task, int status);
 
-/* What a type reads of a request. */
+/* The part of a request that a type reads. */
 enum sr_signal_reads {
     SR_SIGNAL_READS_TEXT,  /* what the user asks now, compressed where the configuration wants that */
     SR_SIGNAL_READS_WHOLE, /* the same, never compressed */
     SR_SIGNAL_READS_TURNS, /* every turn: a guard, whose coverage is counted */
 };
 
-/* A signal type. Everything that the rest of the program knows of a type is here. */
+/* The interface of a signal type; other code knows nothing else of a type. */
 struct sr_signal_ops {
     const char *name;           /* the leaf type in rules, label of metrics, member of explanations */
     const char *header;         /* debug header with the names of the rules that matched */
     unsigned char header_order; /* among these headers, from 0 on; no two types share one */
     enum sr_signal_reads reads;
-    bool classifies;          /* its labels exclude each other: how sure it is counts among decisions */
+    bool classifies;          /* its labels exclude each other: decisions compare its confidence */
     bool categorizes;         /* its rules are categories of requests; one type at most */
-    uint32_t cost_ns_per_kib; /* relative price, for "cheapest first": of 1 KiB on the reference machine */
+    uint32_t cost_ns_per_kib; /* relative cost of 1 KiB on the reference machine, for "cheapest first" */
     /* Mandatory. Builds the rules from a configuration. `*set` stays NULL when none are configured. Start-up
      * and reload only; the slots below are called with sets that are not NULL. */
     int (*compile)(struct sr_signal_set **set, const struct sr_config *config, struct sr_model_store *models,
@@ -200,23 +198,23 @@ struct sr_signal_ops {
      * stored as the result's status. NULL where there is `start`. */
     int (*run)(const struct sr_signal_set *set, const struct sr_signal_input *input, struct sr_arena *arena,
                struct sr_signal_result *result);
-    /* Instead of `run`, for types whose answer may come late (from a batch on other threads). Begins to
-     * evaluate all rules; any thread, does not block. SR_OK: task->result is written, as by `run`. SR_AGAIN:
-     * sr_signal_complete will be called, on any thread; how the work is stopped and expires was told with
-     * sr_task_begin(&task->base). Another error is stored as the status. */
+    /* Instead of `run`, for types whose result may be late (from a batch on other threads). Begins to
+     * evaluate all rules; any thread, does not block. SR_OK: task->result is written, as by `run`.
+     * SR_AGAIN: sr_signal_complete will be called, on any thread; `start` has called
+     * sr_task_begin(&task->base), which says how the work is cancelled and expires. Another error is
+     * stored as the status. */
     int (*start)(const struct sr_signal_set *set, struct sr_signal_task *task);
-    /* With `start`, optional: can this set answer late at all? NULL: it can. */
+    /* With `start`, optional: true when a result of this set may be late. NULL: always true. */
     bool (*may_be_late)(const struct sr_signal_set *set);
-    /* Optional, for types that ask a neural classifier. What `start` will ask about a turn of a request that
-     * still arrives; `arena` is scratch and holds texts. With `arena` NULL the turn has only begun: n is 1
-     * when its text will be asked for, whatever it will be. Any thread, quick. An error: nothing is
-     * prefetched.
-     */
+    /* Optional, for types that use a neural classifier. Gives the texts of a turn that `start` will
+     * classify, for a request that still arrives; `arena` is scratch and holds texts. With `arena` NULL
+     * the turn has only begun: n is 1 when any text of it would be classified. Any thread, short. An
+     * error: nothing is prefetched. */
     int (*prefetch)(const struct sr_signal_set *set, const struct sr_signal_turn *turn,
                     struct sr_arena *arena, struct sr_signal_prefetched *out);
-    /* Optional, both or none: for texts that are read alone (signal/readers.h). `alone` gives a configuration
-     * without rules one rule of this type, which is called "any"; `named_model` is the model of the user's
-     * own that the configuration names for the type: NULL or "" for none. */
+    /* Optional, both or none: for texts that are read alone (signal/readers.h). `alone` gives a
+     * configuration without rules one rule of this type, which is called "any"; `named_model` is the
+     * user's own model that the configuration names for the type: NULL or "" for none. */
     void (*alone)(struct sr_config *config);
     const char *(*named_model)(const struct sr_config *config);
 };
@@ -230,7 +228,7 @@ int sr_signal_find_type(struct sr_bytes name);
 /* The type whose rules are the categories of requests; -1 when none has any. */
 int sr_signal_category_type(void);
 
-/* The type whose debug header is at that place among them. */
+/* The type whose debug header has this position among them. */
 enum sr_signal_type sr_signal_header_at(int place);
 
 /* All sets of a configuration. Reference-counted: runs hold one. Models are taken from `models` (NULL: opened
@@ -240,9 +238,9 @@ int sr_signals_new(struct sr_signals **out, const struct sr_config *config, stru
                    struct sr_err *err) SR_WARN_UNUSED;
 struct sr_signals *sr_signals_ref(struct sr_signals *signals);
 void sr_signals_unref(struct sr_signals *signals);
-/* Can an answer come late even where the text is short? Then an env with a mailbox is worth having. */
+/* True when a result may be late even for a short text. Then a run needs a mailbox to stay asynchronous. */
 bool sr_signals_may_be_late(const struct sr_signals *signals);
-/* The types of which that is so: bits. */
+/* The types for which that is true: bits. */
 uint32_t sr_signals_late(const struct sr_signals *signals);
 size_t sr_signals_rules(const struct sr_signals *signals, enum sr_signal_type type);
 const char *sr_signals_rule_name(const struct sr_signals *signals, enum sr_signal_type type, size_t rule);
@@ -252,10 +250,10 @@ const char *sr_signals_rule_description(const struct sr_signals *signals, enum s
 /* Index of a rule by name, -1 when there is none. */
 int sr_signals_find_rule(const struct sr_signals *signals, enum sr_signal_type type, struct sr_bytes name);
 
-/* Does a pii rule count this finding: a type that it does not allow, with sufficient confidence? */
+/* True when a pii rule counts this finding: a type that it does not allow, with sufficient confidence. */
 bool sr_signal_pii_counts(const struct sr_config_pii *rule, const struct sr_signal_finding *finding);
 
-/* The evaluations of one request. In the owner's arena, used on the owner's thread only. */
+/* The evaluations of one request; in the owner's arena, used only on the owner's thread. */
 struct sr_signal_run;
 typedef void sr_signal_done(void *ctx, enum sr_signal_type type);
 
@@ -269,14 +267,14 @@ struct sr_signal_env {
 int sr_signal_run_new(struct sr_signal_run **out, struct sr_signals *signals, struct sr_signal_input *input,
                       struct sr_signal_env env, struct sr_arena *arena) SR_WARN_UNUSED;
 
-/* Starts one type. SR_OK: its result is there. SR_AGAIN: `done` will be called on the owner's thread, through
- * the mailbox, unless the run is cancelled or expires first. A type that ran already returns SR_OK at once.
- */
+/* Starts one type. SR_OK: its result is ready. SR_AGAIN: `done` will be called on the owner's thread,
+ * through the mailbox, unless the run is cancelled or expires first. A type that ran already returns SR_OK
+ * at once. */
 int sr_signal_run_start(struct sr_signal_run *run, enum sr_signal_type type, sr_signal_done *done,
                         void *ctx) SR_WARN_UNUSED;
 
-/* The deadline has passed: every pending type has a result afterwards, what is known by now or SR_ETIMEOUT.
- * Waits for a result that is just being written. `done` is not called any more. */
+/* The deadline has passed: every pending type has a result afterwards, its partial result or SR_ETIMEOUT.
+ * Waits for a result that is being written. `done` is not called any more. */
 void sr_signal_run_expire(struct sr_signal_run *run);
 
 /* Every pending type has the result SR_ECANCELED afterwards; work on other threads is told to stop. `done` is

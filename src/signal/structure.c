@@ -1,11 +1,12 @@
 /*
- * Structure: how a text is built, measured as a number.
+ * Structure: measures the form of a text as a number.
  *
- * The source says what is looked for: matches of an expression, whole words of a set, or sequences (lists of
- * words that follow one another, with anything between them). The feature says what is measured: exists (1 or
- * 0), count (places; for sequences, how many of the lists are there), density (count per word of the text) or
- * sequence (1 when a list is there in its order, for a keyword set: when all its words are, in the order
- * given). Without a predicate a rule matches when the number is above 0; with one, when its bounds hold.
+ * The source says what is searched: matches of an expression, whole words of a set, or sequences (lists of
+ * words that follow one another, with anything between them). The feature says what is measured: exists (1
+ * or 0), count (occurrences; for sequences, how many of the lists occur), density (count per word of the
+ * text) or sequence (1 when a list occurs in its order, for a keyword set: when all its words occur in the
+ * order given). Without a predicate a rule matches when the number is above 0; with one, when its bounds
+ * hold.
  */
 #include "base/mem.h"
 #include "signal/keyword/regex.h"
@@ -15,7 +16,7 @@
 
 struct structure_rule {
     struct sr_regex *regex;
-    struct sr_matcher *matcher; /* the words of all lists; the id says list and place */
+    struct sr_matcher *matcher; /* the words of all lists; the id encodes list and index */
     size_t n_literals;
     size_t n_lists;
     size_t *list_first; /* [n_lists + 1]: id of the first word of each list */
@@ -113,7 +114,7 @@ static const char *structure_description(const struct sr_signal_set *set, size_t
     return set->config[rule].description;
 }
 
-/* How far each list has come: the place of its next word, and where the one before ended. */
+/* The progress of each list: the index of its next word, and the end of the previous one. */
 struct progress {
     const struct structure_rule *rule;
     size_t *next, *end;
@@ -131,7 +132,7 @@ static void follow(void *ctx, size_t id, size_t start, size_t end)
     progress->end[list] = end;
 }
 
-/* The number of lists whose words all stand in the text one after the other. */
+/* The number of lists whose words all occur in the text in order. */
 static int count_lists(const struct structure_rule *rule, struct sr_bytes text, struct sr_arena *arena,
                        size_t *count)
 {

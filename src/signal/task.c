@@ -1,4 +1,4 @@
-/* How one evaluation of a type ends: its partial result, its status, its completion. */
+/* Ends an evaluation of a type: its partial result, its status, its completion. */
 #include "base/clock.h"
 #include "signal/types.h"
 

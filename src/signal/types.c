@@ -1,4 +1,4 @@
-/* What the signal types share: room for hits, and comparisons. */
+/* Functions that the signal types share: allocation of hits, and comparisons. */
 #include "signal/types.h"
 
 #include <math.h>

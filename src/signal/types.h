@@ -1,4 +1,4 @@
-/* What registry, runs and types share. Private to the layer. */
+/* Functions that registry, runs and types share. Private to the layer. */
 #ifndef SR_SIGNAL_TYPES_H
 #define SR_SIGNAL_TYPES_H
 
@@ -18,28 +18,28 @@ struct sr_signals {
 SR_SIGNAL_LIST(SR_SIGNAL_EXTERN)
 #undef SR_SIGNAL_EXTERN
 
-/* Can an answer of this set come late? */
+/* True when a result of this set may be late. */
 bool sr_signal_type_is_late(enum sr_signal_type type, const struct sr_signal_set *set);
 
-/* What `type` reads of `input`, without a reference of its own: the input itself, or one with the short text.
- * Any thread. */
+/* The input that `type` reads, without a new reference: `input` itself, or one with the short text. Any
+ * thread. */
 struct sr_signal_input sr_signal_input_seen_by(const struct sr_signal_input *input, enum sr_signal_type type);
 
-/* Sets signals->shortener when the configuration wants one; after the sets. */
+/* Sets signals->shortener if the configuration asks for one; call it after the sets are made. */
 int sr_signal_shortener_new(struct sr_signals *signals, struct sr_model_store *models,
                             struct sr_err *err) SR_WARN_UNUSED;
 void sr_signal_shortener_unref(struct sr_signal_shortener *shortener); /* NULL is allowed */
 
-/* The result of a type that knows nothing: `status` says why. */
+/* The result of a type that failed: `status` is the reason. */
 struct sr_signal_result sr_signal_failed(int status);
 
-/* The evaluation has ended on the calling thread: its status and time into the result. */
+/* Writes status and time of an evaluation that ended on the calling thread to the result. */
 void sr_signal_write_status(struct sr_signal_task *task, int status);
 
-/* Room for `n` hits, all unmatched with no value; NULL when the arena is full. */
+/* Allocates `n` hits, all unmatched without a value; NULL when out of memory. */
 struct sr_signal_hit *sr_signal_hits(struct sr_arena *arena, size_t n);
 
-/* Do all bounds of `predicate` hold for `value`? NAN fails. `any` tells whether there is a bound at all. */
+/* True when all bounds of `predicate` hold for `value`. NAN fails. `any`: whether there is a bound. */
 bool sr_predicate_holds(const struct sr_config_predicate *predicate, double value);
 bool sr_predicate_any(const struct sr_config_predicate *predicate);
 

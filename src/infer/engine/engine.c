@@ -1,14 +1,15 @@
 /*
- * Admission, cancellation and the engine's life. Batches are formed and run in lane.c.
+ * Admits and cancels jobs; creates and frees the engine. lane.c forms and runs batches.
  *
- * One lock guards both lanes; it is held for list work only, never while something is computed or reported.
+ * One lock guards both lanes; it is held for list work only, never while something is computed or
+ * reported.
  */
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/mem.h"
 #include "infer/engine/private.h"
 
-/* Of the queue's limits: jobs without waiters are accepted up to this part of them. */
+/* Prefetch jobs may fill the queue's limits divided by this. */
 #define PREFETCH_SHARE 4
 
 struct sr_infer_options sr_infer_defaults(void)
@@ -207,7 +208,7 @@ static int prepare(const struct sr_infer *infer, struct sr_infer_job *job, uint6
     return need > infer->lanes[SR_INFER_LONG].memory_max ? SR_ELIMIT : SR_OK;
 }
 
-/* Jobs in a row, or each for itself. */
+/* Jobs as an array, or as an array of pointers. */
 struct submission {
     struct sr_infer_job *row;
     struct sr_infer_job *const *list;
@@ -323,7 +324,7 @@ void sr_infer_cancel(struct sr_infer *infer, struct sr_infer_job *job)
         sr_infer_finish(job, SR_ECANCELED);
 }
 
-/* A waiter for jobs. */
+/* The state of a thread that waits for jobs. */
 struct waiter {
     pthread_mutex_t lock;
     pthread_cond_t changed;

@@ -2,10 +2,10 @@
  * The inference engine: jobs of many requests share packed batches on the engine's own threads.
  *
  * A job is one text's tokens for one encoder and some of its heads. Jobs for the same encoder that wait at
- * the same time run as one batch, never padded; a batch waits a little for more only where more is to be
+ * the same time run as one batch, never padded; a batch waits a short time for more jobs only if more are
  * expected. Long sequences have a lane of their own, at lower priority of the operating system, so that
- * interactive work is not stuck behind a document (docs/internals/inference.md). Everything is bounded: jobs,
- * tokens queued, bytes of workspace; what does not fit is refused at once.
+ * interactive work does not wait for a document (docs/internals/inference.md). Everything is bounded:
+ * jobs, tokens queued, bytes of workspace; jobs above a limit are refused at once.
  */
 #ifndef SR_INFER_ENGINE_ENGINE_H
 #define SR_INFER_ENGINE_ENGINE_H
@@ -33,18 +33,18 @@ struct sr_infer_options {
  * the queue is a quarter full. */
 enum sr_infer_priority { SR_INFER_INTERACTIVE, SR_INFER_BULK, SR_INFER_PREFETCH, SR_INFER_PRIORITIES };
 
-#define SR_INFER_PACE_NS UINT64_C(50000000) /* between two jobs of one asker while others ask, too */
-#define SR_INFER_MANY    64u /* jobs submitted together: more of them leave others a quarter of the queue */
+#define SR_INFER_PACE_NS UINT64_C(50000000) /* between jobs of one caller while others submit too */
+#define SR_INFER_MANY    64u /* jobs of a submission; larger ones leave a quarter of the queue free */
 
 /* Owned by the caller, unchanged until `done`. */
 struct sr_infer_job {
     struct sr_encoder *encoder; /* the engine holds a reference while the job is pending */
     struct sr_encoder_item item;
     enum sr_infer_priority priority;
-    /* How many jobs of the same asker come before it. Of a priority, jobs are taken as they are due, the one
-     * of rank r SR_INFER_PACE_NS * r after it was submitted: what is asked meanwhile passes the rest of a
-     * long text, which is never later than due because of others. Nothing waits for its due time by itself.
-     */
+    /* Number of jobs of the same caller before it. Jobs of a priority run in order of their due time,
+     * which for rank r is SR_INFER_PACE_NS * r after submission: jobs submitted meanwhile run before the
+     * rest of a long text, which is never later than its due time because of others. An idle engine does
+     * not wait for due times. */
     uint32_t rank;
     void *owner; /* the caller's */
     /* Exactly once for an accepted job, on a thread of the engine or inside sr_infer_cancel: short, does not
@@ -64,7 +64,7 @@ struct sr_infer_job {
 /* Every limit at its documented default. */
 struct sr_infer_options sr_infer_defaults(void);
 
-/* Would sr_infer_new take these? Starts nothing. */
+/* Checks options as sr_infer_new does. Starts nothing. */
 int sr_infer_check(const struct sr_infer_options *options, struct sr_err *err) SR_WARN_UNUSED;
 
 /* Starts the threads. SR_EINVAL with what is wrong for limits of zero and a malformed or empty list of CPUs,
@@ -72,13 +72,13 @@ int sr_infer_check(const struct sr_infer_options *options, struct sr_err *err) S
 int sr_infer_new(struct sr_infer **out, const struct sr_infer_options *options,
                  struct sr_err *err) SR_WARN_UNUSED;
 
-/* Other limits, threads or CPUs from now on; metrics stay. What waits stays accepted; a batch that runs ends
- * as it began. Errors of sr_infer_new; then nothing changed. Any thread. */
+/* Sets other limits, threads or CPUs; metrics stay. Waiting jobs stay accepted; a running batch ends with
+ * the old options. Errors of sr_infer_new; then nothing changed. Any thread. */
 int sr_infer_adjust(struct sr_infer *infer, const struct sr_infer_options *options,
                     struct sr_err *err) SR_WARN_UNUSED;
 
-/* Ends what waits with SR_ECLOSED, stops what runs, joins. No thread may submit or cancel any more. NULL is
- * allowed. */
+/* Ends waiting jobs with SR_ECLOSED, stops running ones, joins the threads. No thread may submit or cancel
+ * any more. NULL is allowed. */
 void sr_infer_free(struct sr_infer *infer);
 
 /* Any thread. SR_OK: `done` will be called. SR_EBUSY: the queue is full. SR_ELIMIT: the sequence alone
@@ -89,23 +89,23 @@ int sr_infer_submit(struct sr_infer *infer, struct sr_infer_job *job) SR_WARN_UN
 /* All of `jobs` or none, so that the windows of one text are refused together. */
 int sr_infer_submit_all(struct sr_infer *infer, struct sr_infer_job *jobs, size_t n) SR_WARN_UNUSED;
 
-/* The same for jobs that lie apart. */
+/* The same for an array of pointers to jobs. */
 int sr_infer_submit_list(struct sr_infer *infer, struct sr_infer_job *const *jobs, size_t n) SR_WARN_UNUSED;
 
-/* Any thread, before `done`, submitted or not: from now on the job has this priority and rank. Its place is
- * that of one that is submitted now. */
+/* Any thread, before `done`, submitted or not: from now on the job has this priority and rank. It is
+ * ordered as if it were submitted now. */
 void sr_infer_hasten(struct sr_infer *infer, struct sr_infer_job *job, enum sr_infer_priority priority,
                      uint32_t rank);
 
 /* Any thread: drops the job if it still waits (`done` is called in here, with SR_ECANCELED); a batch whose
- * jobs are all dropped stops between two layers. A job that is done already is left alone. */
+ * jobs are all dropped stops between two layers. Does nothing to a job that is done. */
 void sr_infer_cancel(struct sr_infer *infer, struct sr_infer_job *job);
 
 /* Submits `n` jobs and waits for all; the first error of any. Their `done` and `owner` are used here. For
  * commands, start-up and worker threads, never on an event loop. */
 int sr_infer_run(struct sr_infer *infer, struct sr_infer_job *jobs, size_t n) SR_WARN_UNUSED;
 
-/* What waits now. */
+/* The current queue. */
 struct sr_infer_stats {
     size_t jobs, tokens;
     unsigned threads; /* of a lane */

@@ -242,7 +242,8 @@ static int find_served(const struct sr_extproc_core *core, struct sr_bytes serve
     return -1;
 }
 
-/* True when an upstream answered: only then Envoy's headers have the upstream's service time. */
+/* True when an upstream answered: Envoy added its service time, or the status is not one of Envoy's own
+ * (502 to 504). */
 static bool upstream_answered(const struct sr_extproc_message *message, int status)
 {
     for (size_t i = 0; i < message->n_headers; i++)

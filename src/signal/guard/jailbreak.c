@@ -1,12 +1,12 @@
 /*
- * Jailbreak: does a turn try to make the model ignore its instructions?
+ * Jailbreak: matches when a turn tries to make the model ignore its instructions.
  *
- * Every turn is read for itself, its windows gathered, and the worst turn counts; a rule without history
- * looks at what the user asks now. The linear tier reads at once; the neural classifier, where there is one,
- * reads the same turns and their disguised parts undisguised (of a turn that is disguised as a whole only
- * these), and both answers are mixed. Where the neural classifier cannot answer the linear one stands; where
- * it has read a part only, its doubts do not lower the linear one, which has read all. The finding that is
- * kept is the worst window of all that some rule looks at.
+ * Every turn is classified separately, the risks of its windows are combined, and the turn with the
+ * highest risk counts; a rule without history uses only the current turn. The linear tier reads at once.
+ * The neural classifier, if there is one, reads the same turns and their disguised parts undisguised (of a
+ * completely disguised turn only these), and both results are combined. If the neural classifier fails,
+ * the linear result is used; if it read only a part, it does not lower the linear result, which covers
+ * all. The finding is the window with the highest risk in all turns that a rule uses.
  */
 #include "signal/guard/jailbreak.h"
 
@@ -56,7 +56,7 @@ static const char *jailbreak_name(const struct sr_signal_set *set, size_t rule)
     return set->rules[rule].name;
 }
 
-/* The turns of an input; one that has none is a turn alone. */
+/* The turns of an input; an input without turns is one turn. */
 struct turns {
     const struct sr_signal_turn *items;
     size_t n;
@@ -100,7 +100,7 @@ static int write_result(const struct sr_signal_set *set, const struct sr_jailbre
     return SR_OK;
 }
 
-/* How much was read of a turn whose views are read in its place. */
+/* Bytes read of a turn whose views are read instead of its text. */
 static size_t read_instead(const struct sr_signal_question *question)
 {
     const struct sr_jailbreak_turn *assessment = question->about;
@@ -108,7 +108,7 @@ static size_t read_instead(const struct sr_signal_question *question)
     return sr_signal_question_is_whole(question) || read > assessment->instead ? assessment->instead : read;
 }
 
-/* The neural classifier has read: its risks join the linear ones. */
+/* Combines the neural classifier's risks with the linear ones. */
 static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
                   struct sr_signal_question *questions, size_t n)
 {
@@ -137,7 +137,7 @@ static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
     return write_result(set, assessments, used, task->arena, task->result);
 }
 
-/* Reads what the linear tier can say at once, and prepares the questions to the neural classifier. */
+/* Classifies the turns with the linear tier, and prepares the questions to the neural classifier. */
 static int read_turns(const struct sr_signal_set *set, const struct turns *turns, struct sr_signal_task *task,
                       struct sr_jailbreak_turn *assessments, size_t *n_assessments,
                       struct sr_signal_question *questions, size_t *n_questions)

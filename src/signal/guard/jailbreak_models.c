@@ -1,5 +1,5 @@
-/* Which models answer for jailbreak: the user's own or those that came along, the linear tier, the neural
- * one, or both. */
+/* Selects the models of the jailbreak signal: the user's own or the bundled ones, the linear tier, the
+ * neural one, or both. */
 #include "base/log.h"
 #include "signal/guard/jailbreak.h"
 
@@ -11,7 +11,7 @@ void sr_jailbreak_models_dispose(struct sr_jailbreak_models *set)
     sr_neural_unref(set->neural);
 }
 
-/* The neural classifier's head for the task, whatever a folder of the user's own calls it. */
+/* Finds the neural classifier's head for the task; in the user's own folder it may have any name. */
 static int take_head(struct sr_jailbreak_models *set, const struct sr_config *config, struct sr_err *err)
 {
     set->head = sr_neural_head(set->neural, SR_JAILBREAK_TASK);
@@ -30,8 +30,8 @@ static int open_own(struct sr_jailbreak_models *set, const struct sr_config *con
     return rc ? rc : take_head(set, config, err);
 }
 
-/* The neural classifier beside the linear tier. One that came along and does not fit is left out; one that
- * was named must. */
+/* Adds the neural classifier to the linear tier. A bundled one that does not fit is not used; a configured
+ * one must fit. */
 static int add_neural(struct sr_jailbreak_models *set, const struct sr_config *config,
                       struct sr_model_store *models, struct sr_err *err)
 {
@@ -41,7 +41,7 @@ static int add_neural(struct sr_jailbreak_models *set, const struct sr_config *c
         return SR_OK;
     if (rc == SR_OK)
         rc = sr_signal_fusion(config, SR_JAILBREAK_TASK, &set->fusion, err);
-    if (rc == SR_OK && set->reader && set->fusion.neural <= 0) { /* of no weight: not asked */
+    if (rc == SR_OK && set->reader && set->fusion.neural <= 0) { /* its weight is 0: not used */
         sr_neural_unref(set->neural);
         set->neural = NULL;
         return SR_OK;

@@ -1,4 +1,4 @@
-/* One window after the other on the calling thread; the model answers at once. */
+/* Classifies one window after the other on the calling thread. */
 #include "signal/guard/jailbreak_reader.h"
 
 #include "base/mem.h"
@@ -8,12 +8,12 @@
 
 #include <stdio.h>
 
-/* In the key of what is remembered: another value when reading changes. */
+/* Part of the memo key: change it when reading changes. */
 #define READER_VERSION "jailbreak-3 "
 
 struct sr_jailbreak_reader {
     struct sr_linear *model;
-    struct sr_memo *memo; /* NULL: nothing is remembered */
+    struct sr_memo *memo; /* NULL: no memo */
     uint64_t attack;      /* mask of labels */
     char name[sizeof READER_VERSION + SR_SHA256_HEX + 16];
 };
@@ -90,7 +90,7 @@ const char *sr_jailbreak_tier(const struct sr_jailbreak_reader *reader)
     return sr_linear_classifier(reader->model)->ops->name;
 }
 
-/* The attack labels of a window together; `label` is the likeliest of them. */
+/* The summed probability of a window's attack labels; `label` is the likeliest of them. */
 static float risk_of(const struct sr_jailbreak_reader *reader, struct sr_bytes window, uint32_t *label)
 {
     float p[SR_CLASSIFIER_LABELS_MAX], best = -1, risk = 0;
@@ -105,9 +105,9 @@ static float risk_of(const struct sr_jailbreak_reader *reader, struct sr_bytes w
     return risk > 1 ? 1 : risk;
 }
 
-/* A text that stands for [start, end) of the given one; with `disguise` 0 it is the given one, of which no
- * windows are read that its `views` stand for: they count as harmless ones. Kept, with its worst window as
- * the place, when it is worse than what was found. */
+/* Classifies a view of [start, end) of the given text. With `disguise` 0 it is the text itself, without
+ * the windows that its `views` replace: these count as harmless. Updates the finding, with the span of the
+ * worst window, if the risk is higher. */
 static void read_text(const struct sr_jailbreak_reader *reader, const struct sr_undisguised *view,
                       const struct sr_undisguised *views, size_t n_views, struct sr_jailbreak_finding *worst)
 {

@@ -1,6 +1,6 @@
 /*
- * One turn: what the linear tier and the neural classifier say of its text and of the disguised parts of it,
- * and the mixture of both.
+ * One turn: the results of the linear tier and the neural classifier for its text and its disguised parts,
+ * and their combination.
  */
 #include "signal/guard/jailbreak.h"
 #include "signal/guard/risk.h"
@@ -51,7 +51,7 @@ bool sr_jailbreak_turn_is_views(const struct sr_jailbreak_turn *turn, struct sr_
     return sr_undisguised_stand_for(text, turn->views, turn->n_views, 0, text.n);
 }
 
-/* Where bytes [start, end) of the joined views stand in the text. */
+/* Maps bytes [start, end) of the joined views to offsets in the text. */
 static void place_in_text(struct sr_jailbreak_turn *turn, uint32_t start, uint32_t end)
 {
     size_t at = 0;
@@ -67,7 +67,8 @@ static void place_in_text(struct sr_jailbreak_turn *turn, uint32_t start, uint32
     }
 }
 
-/* What the neural classifier says of a text: all its windows gathered, and the worst as the place. */
+/* Takes the neural classifier's result for a text: the combined risk of its windows, and the span of the
+ * worst one. */
 void sr_jailbreak_turn_answer(struct sr_jailbreak_turn *turn, const struct sr_jailbreak_models *models,
                               const struct sr_signal_question *question)
 {
@@ -105,8 +106,8 @@ void sr_jailbreak_turn_answer(struct sr_jailbreak_turn *turn, const struct sr_ja
         place_in_text(turn, worst_start, worst_end);
 }
 
-/* What both tiers say of a turn; the neural classifier alone is taken at its word. The place is that of the
- * tier that is surer of an attack. */
+/* Combines the results of both tiers for a turn; a neural result without a linear one is used unchanged.
+ * The span is that of the tier with the higher risk. */
 void sr_jailbreak_turn_mix(struct sr_jailbreak_turn *turn, const struct sr_jailbreak_models *models)
 {
     struct sr_signal_finding *finding = &turn->finding;

@@ -1,10 +1,10 @@
 /*
- * PII: is there private data in a turn that a rule does not allow?
+ * PII: matches when a turn has private data that a rule does not allow.
  *
- * All entities of the turns that are read are kept with their places, whatever the rules say: redaction and
- * the policies of models ask again with limits of their own. The exact recognisers read at once; names of
- * people, places and organisations come from the neural classifier, where there is one, or from a folder of
- * the user's own, and join the same list.
+ * All entities of the turns are kept with their spans, whatever the rules are: redaction and the policies
+ * of models apply their own thresholds. The exact recognisers read at once; names of people, places and
+ * organisations come from the neural classifier, if there is one, or from the user's own folder, and are
+ * added to the same list.
  */
 #include "base/log.h"
 #include "base/mem.h"
@@ -18,13 +18,13 @@
 #define AT_LEAST 0.7F /* the confidence that a span at its type's shipped threshold has */
 
 struct sr_signal_set {
-    struct sr_pii_reader *reader;    /* NULL: the neural classifier alone */
-    struct sr_neural *neural;        /* NULL: the exact recognisers alone */
+    struct sr_pii_reader *reader;    /* NULL: only the neural classifier */
+    struct sr_neural *neural;        /* NULL: only the exact recognisers */
     uint8_t types[SR_BIO_TYPES_MAX]; /* the neural classifier's types as enum sr_entity_type, or NO_TYPE */
-    float least[SR_BIO_TYPES_MAX];   /* thresholds where the neural classifier was trained */
+    float least[SR_BIO_TYPES_MAX];   /* thresholds of the neural classifier's training */
     const struct sr_config_pii *rules;
     size_t n;
-    bool history; /* something asks for every turn */
+    bool history; /* a rule, a policy or redaction needs every turn */
 };
 
 static void pii_free(struct sr_signal_set *set)
@@ -50,7 +50,7 @@ static int take_types(struct sr_signal_set *set, const struct sr_config *config,
     return own ? SR_OK : sr_signal_thresholds(config, TASK, names, n, set->least, err);
 }
 
-/* A folder of the user's own, instead of the neural classifier. */
+/* Opens the user's own folder instead of the neural classifier. */
 static int open_own(struct sr_signal_set *set, const struct sr_config *config, struct sr_model_store *models,
                     const char *folder, struct sr_err *err)
 {
@@ -62,7 +62,7 @@ static int open_own(struct sr_signal_set *set, const struct sr_config *config, s
     return rc ? sr_err_set(err, rc, "%s%s%s", names ? "" : folder, names ? "" : ": ", why.message) : SR_OK;
 }
 
-/* One that came along and does not fit is left out; one that was named must fit. */
+/* Adds the neural classifier. A bundled one that does not fit is not used; a configured one must fit. */
 static int add_neural(struct sr_signal_set *set, const struct sr_config *config,
                       struct sr_model_store *models, struct sr_err *err)
 {
@@ -82,7 +82,7 @@ static int add_neural(struct sr_signal_set *set, const struct sr_config *config,
     return rc ? sr_err_set(err, rc, "%s", why.message) : SR_OK;
 }
 
-/* Policies of models and redaction look at everything that would be sent. */
+/* True when policies of models or redaction need every turn that is sent. */
 static bool wants_all(const struct sr_config *config)
 {
     for (size_t i = 0; i < config->n_piis; i++)
@@ -138,7 +138,7 @@ bool sr_signal_pii_counts(const struct sr_config_pii *rule, const struct sr_sign
            finding->confidence >= (float)rule->thresholds[finding->type];
 }
 
-/* A rule's hit: the surest of what counts, and how many there are. */
+/* Writes a rule's hit: the highest confidence of its findings, and their number. */
 static void look_for(const struct sr_config_pii *rule, const struct sr_signal_turns *turns,
                      const struct sr_signal_result *result, struct sr_signal_hit *hit)
 {
@@ -155,7 +155,7 @@ static void look_for(const struct sr_config_pii *rule, const struct sr_signal_tu
     }
 }
 
-/* What was found in one turn, before all turns are put into one list. */
+/* The findings of one turn, before all turns are joined in one list. */
 struct turn_findings {
     struct sr_pii_findings found;
     uint32_t turn;
@@ -177,7 +177,7 @@ static bool is_taken(const struct sr_signal_set *set, const struct sr_bio_span *
            sr_entity_plausible(type, sr_bytes_of(text.p + span->start, span->end - span->start));
 }
 
-/* The neural classifier's spans join what the recognisers found in a turn. */
+/* Adds the neural classifier's spans to the recognisers' findings in a turn. */
 static int join_spans(const struct sr_signal_set *set, const struct sr_signal_question *question,
                       struct sr_pii_findings *found, struct sr_arena *arena)
 {

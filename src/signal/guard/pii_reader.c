@@ -1,14 +1,14 @@
-/* What the recognisers find into a list, then the list into the arena, and into what is remembered. */
+/* Collects the findings of the recognisers in a list, then copies it to the arena and the memo. */
 #include "signal/guard/pii_reader.h"
 
 #include "base/mem.h"
 #include "text/entity/public_suffix.h"
 
-/* In the key of what is remembered: another value when the recognisers change. */
+/* Part of the memo key: change it when the recognisers change. */
 #define READER_VERSION "pii-1"
 
 struct sr_pii_reader {
-    struct sr_memo *memo; /* NULL: nothing is remembered */
+    struct sr_memo *memo; /* NULL: no memo */
 };
 
 int sr_pii_reader_new(struct sr_pii_reader **out, struct sr_model_store *models, struct sr_err *err)

@@ -1,8 +1,8 @@
 /*
- * Reads a text of any length for private data: the exact recognisers.
+ * Finds private data in a text of any length with the exact recognisers.
  *
- * Results are kept in the memo. A reader is immutable and shared; it holds no thresholds and no
- * policies: it returns all findings with their confidence, by position, without overlaps.
+ * Results are kept in the memo. A reader is immutable and shared; it holds no thresholds and no policies:
+ * it returns all findings with their confidence, by position, without overlaps.
  */
 #ifndef SR_SIGNAL_GUARD_PII_READER_H
 #define SR_SIGNAL_GUARD_PII_READER_H
@@ -22,13 +22,12 @@ int sr_pii_reader_new(struct sr_pii_reader **out, struct sr_model_store *models,
 void sr_pii_reader_free(struct sr_pii_reader *reader); /* NULL is allowed */
 
 struct sr_pii_findings {
-    const struct sr_entity *items; /* in the arena, by place */
+    const struct sr_entity *items; /* in the arena, by offset */
     size_t n;
     bool remembered;
 };
 
-/* Reads valid UTF-8. Texts of different tenants do not share what is remembered. SR_ELIMIT, SR_ENOMEM. Any
- * thread. */
+/* Reads valid UTF-8. Tenants do not share memoised results. SR_ELIMIT, SR_ENOMEM. Any thread. */
 int sr_pii_read(const struct sr_pii_reader *reader, struct sr_bytes text, struct sr_bytes tenant,
                 struct sr_arena *arena, struct sr_pii_findings *out) SR_WARN_UNUSED;
 

@@ -1,9 +1,9 @@
-/* Log odds of windows, gathered. */
+/* Combines the log odds of windows. */
 #include "signal/guard/risk.h"
 
 #include <math.h>
 
-#define EDGE 1e-7 /* probabilities are kept this far from 0 and 1, where their odds have no logarithm */
+#define EDGE 1e-7 /* minimum distance of probabilities from 0 and 1, where log odds are infinite */
 
 void sr_risk_add(struct sr_risk *risk, float p)
 {

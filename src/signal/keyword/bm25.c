@@ -1,9 +1,9 @@
 /*
- * BM25 with everything but the text known beforehand: what a term adds to a keyword's score is a constant,
- * so a run reads the text once, marks the terms it has, and adds.
+ * BM25 in which only the text is unknown before a run: what a term adds to a keyword's score is a
+ * constant, so a run reads the text once, marks its terms, and adds.
  *
  * Terms are words without English plurals; in scripts without spaces, pairs of neighbouring characters.
- * Common English function words count only in keywords that have nothing else.
+ * Common English function words count only in keywords that have no other words.
  */
 #include "base/hash.h"
 #include "base/mem.h"
@@ -49,7 +49,7 @@ static uint64_t hash_word(struct sr_word *word)
     return sr_hash64(sr_bytes_of(word->folded, sr_words_stem(word->folded, word->n)), 0);
 }
 
-/* A dense character gives a pair with its left neighbour; one that stands alone gives itself. */
+/* The next term: a dense character and its left neighbour, or a single dense character. */
 static bool terms_next(struct terms *terms, uint64_t *hash)
 {
     for (;;) {
@@ -128,7 +128,7 @@ static size_t keyword_terms(const struct sr_bm25 *bm25, struct sr_bytes keyword,
     return n;
 }
 
-/* Enters the postings of one keyword, their weight being the number of times the term is in it. */
+/* Adds the postings of one keyword, weighted by how often the term is in it. */
 static void add_keyword(struct sr_bm25 *bm25, size_t keyword, struct sr_bytes text, uint64_t *hashes)
 {
     size_t first = bm25->n_postings, n = keyword_terms(bm25, text, hashes);

@@ -1,7 +1,7 @@
 /*
- * Words with slips. Almost every pair of word and keyword is dismissed by its length and by the sets of
- * letters (each edit changes either set by one letter at most); the rest is compared by Myers' bit vectors
- * (J. ACM 46(3), 1999) in one step a letter, words of up to 64 letters.
+ * Fuzzy words. Almost every pair of word and keyword is excluded by its length and by the sets of letters
+ * (each edit changes either set by one letter at most); the rest is compared by Myers' bit vectors (J. ACM
+ * 46(3), 1999) in one step a letter, words of up to 64 letters.
  */
 #include "base/mem.h"
 #include "signal/keyword/keyword.h"
@@ -18,7 +18,7 @@ struct letters {
 
 struct entry {
     size_t slot;
-    int edits; /* allowed, all words together */
+    int edits; /* edits allowed in all words together */
     size_t width;
     size_t first; /* in `words` */
 };
@@ -64,7 +64,7 @@ static int distance(const struct letters *pattern, const struct letters *text)
     return score;
 }
 
-/* Edits between the words, or more than `most` when they are too far apart to matter. */
+/* Edits between the words, or a number above `most` when there are more. */
 static int edits(const struct letters *keyword, const struct letters *word, int most)
 {
     int half = keyword->n / 2, allowed = most < half ? most : half;
@@ -110,7 +110,7 @@ int sr_fuzzy_new(struct sr_fuzzy **out, const struct sr_keyword_item *items, siz
             spell(&word, &fuzzy->words[fuzzy->n_words++]);
             entry->width++;
         }
-        /* Longer phrases and bare symbols are left to the exact search. */
+        /* Only the exact search finds longer phrases and keywords without letters. */
         if (entry->width == 0 || entry->width > WIDTH_MAX)
             continue;
         fuzzy->n++;
@@ -130,8 +130,7 @@ void sr_fuzzy_free(struct sr_fuzzy *fuzzy)
     sr_mem_free(fuzzy);
 }
 
-/* Does the entry stand at the end of the last `seen` words, a ring in `recent` whose newest is at `newest`?
- */
+/* True when the last `seen` words end with the entry; `recent` is a ring whose newest word is at `newest`. */
 static bool stands(const struct sr_fuzzy *fuzzy, const struct entry *entry, const struct letters *recent,
                    size_t newest, size_t seen)
 {

@@ -1,5 +1,5 @@
 /*
- * Keyword rules: what each method found is put together by the rules' operators.
+ * Keyword rules: the rules' operators combine the results of each method.
  *
  * All plain keywords of all rules share one automaton for each way of comparing letters, so the number of
  * rules does not multiply the passes over the text. Raw expressions run one by one and only while they can
@@ -188,7 +188,7 @@ static int run_methods(const struct methods *methods, struct sr_bytes text, stru
     return rc;
 }
 
-/* The expressions of one rule, until the rule is settled: AND by a miss, OR and NOR by a match. */
+/* Runs the expressions of one rule until its result is known: AND by a miss, OR and NOR by a match. */
 static int run_regexes(const struct sr_signal_set *set, size_t rule, struct sr_bytes text, float *scores)
 {
     const struct sr_config_keyword *keyword = &set->rules[rule];

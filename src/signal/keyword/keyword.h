@@ -1,9 +1,9 @@
 /*
- * The ways to look for keywords. Private to the layer.
+ * The methods to search for keywords. Private to the layer.
  *
- * Every keyword of every rule has a slot; a method is built over the slots it serves and writes a score for
- * each into scores[slot]. Methods are immutable after they are built; `keep_case` says how all their words
- * compare.
+ * Every keyword of every rule has a slot; a method is built over the slots it serves and writes a score
+ * for each into scores[slot]. Methods are immutable after they are built; `keep_case` says how all their
+ * words compare.
  */
 #ifndef SR_SIGNAL_KEYWORD_KEYWORD_H
 #define SR_SIGNAL_KEYWORD_KEYWORD_H
@@ -35,9 +35,9 @@ void sr_ngram_free(struct sr_ngram *ngram);
 int sr_ngram_run(const struct sr_ngram *ngram, struct sr_bytes text, struct sr_arena *arena,
                  float *scores) SR_WARN_UNUSED;
 
-/* Levenshtein distance over code points, word by word: 1 where the words of the keyword stand in a row with
- * at most `fuzzy_threshold` edits together, and none of them with more edits than half its letters. Else
- * untouched. */
+/* Levenshtein distance over code points, word by word: 1 where the words of the keyword occur in a row
+ * with at most `fuzzy_threshold` edits together, and none of them with more edits than half its letters.
+ * Else the score is unchanged. */
 struct sr_fuzzy;
 int sr_fuzzy_new(struct sr_fuzzy **out, const struct sr_keyword_item *items, size_t n,
                  bool keep_case) SR_WARN_UNUSED;

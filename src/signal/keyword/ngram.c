@@ -1,7 +1,7 @@
 /*
- * Character n-grams through an inverted index: each window of words is cut into n-grams once, and only the
- * keywords that share one with it are looked at. Rules with the same arity and keywords with the same number
- * of words form a group with an index of its own.
+ * Character n-grams through an inverted index: each window of words is cut into n-grams once, and only
+ * keywords that share one with it are compared. Rules with the same arity and keywords with the same
+ * number of words form a group with an index of its own.
  */
 #include "base/hash.h"
 #include "base/mem.h"
@@ -12,8 +12,8 @@
 #define WIDTH_MAX  8 /* words in a keyword; more are compared by their first 8 */
 #define ARITY_MAX  8
 #define SIEVE_BITS 4096
-#define SEEN_MAX   2048 /* windows that are remembered */
-#define GRAMS_MAX  512  /* n-grams of one window; what is longer is cut */
+#define SEEN_MAX   2048 /* windows that are memoised */
+#define GRAMS_MAX  512  /* n-grams of one window; longer windows are cut */
 #define TEXT_MAX   (WIDTH_MAX * (SR_WORD_MAX + SR_UNICODE_FOLD_MAX + 1) + 2 * ARITY_MAX)
 
 struct posting {
@@ -45,7 +45,7 @@ struct sr_ngram {
     struct group groups[];
 };
 
-/* The words in a row that are looked at now, oldest first. */
+/* The current window of consecutive words, oldest first. */
 struct window {
     size_t count;
     struct {
@@ -235,10 +235,11 @@ void sr_ngram_free(struct sr_ngram *ngram)
     sr_mem_free(ngram);
 }
 
-/* Was this window looked at not long ago? Texts repeat their words, and the same window scores the same. */
+/* True when this window was compared recently: texts repeat their words, and the same window has the same
+ * score. */
 static bool seen_before(const struct window *window, uint64_t *seen)
 {
-    uint64_t key = window->words[0].hash | 1; /* 0 is a free place */
+    uint64_t key = window->words[0].hash | 1; /* 0 is a free slot */
     for (size_t i = 1; i < window->count; i++)
         key = (key ^ window->words[i].hash) * UINT64_C(0x9E3779B97F4A7C15) | 1;
     uint64_t *place = &seen[(key >> 32) % SEEN_MAX];

@@ -11,7 +11,7 @@
 #define PATTERN_MAX    ((size_t)8 << 10)
 #define STEPS_MAX      50000               /* backtracking steps from one start position */
 #define HEAP_MAX_KIB   1024                /* for the interpreter, where there is no JIT */
-#define SLICE          ((size_t)512)       /* start positions between two looks at the clock */
+#define SLICE          ((size_t)512)       /* start positions between two reads of the clock */
 #define BUDGET_NS      (20 * SR_NS_PER_MS) /* processor time for a text, and as much more for each byte: */
 #define BUDGET_NS_BYTE 100
 
@@ -46,7 +46,7 @@ int sr_regex_new(struct sr_regex **out, struct sr_bytes pattern, bool case_sensi
         return sr_err_set_at(err, SR_EPARSE, offset, "bad pattern at byte %zu: %s", (size_t)offset,
                              (char *)message);
     }
-    /* Without JIT (another platform, no memory for code) the interpreter does the same more slowly. */
+    /* Without JIT (another platform, no memory for code) the slower interpreter is used. */
     (void)pcre2_jit_compile(regex->code, PCRE2_JIT_COMPLETE);
     regex->context = pcre2_match_context_create(NULL);
     if (!regex->context) {
@@ -68,7 +68,7 @@ void sr_regex_free(struct sr_regex *regex)
     sr_mem_free(regex);
 }
 
-/* The next place to start from after a match: its end, or one character on when the match was empty. */
+/* The next start offset after a match: its end, or one character further when the match was empty. */
 static size_t step(struct sr_bytes text, size_t start, size_t end)
 {
     int32_t cp;

@@ -1,9 +1,9 @@
 /*
- * Regular expressions that cannot hang: the seam of PCRE2.
+ * Regular expressions with a time limit: the only user of PCRE2.
  *
  * Patterns come from the operator, texts from clients. Matching runs in slices under a step limit for each
- * start position and a budget of processor time for the whole text; reaching either is SR_ELIMIT.
- * A compiled expression is immutable and may be used by any thread.
+ * start position and a budget of processor time for the whole text; reaching either is SR_ELIMIT. A
+ * compiled expression is immutable and may be used by any thread.
  */
 #ifndef SR_SIGNAL_KEYWORD_REGEX_H
 #define SR_SIGNAL_KEYWORD_REGEX_H

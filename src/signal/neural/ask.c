@@ -1,8 +1,9 @@
 /*
- * Counting answers: one more than there are questions, so that none finishes while others are being asked.
+ * Counts pending answers, one more than there are questions, so that the signal does not finish while
+ * questions are submitted.
  *
- * Every question holds a reference of the signal's task until its own task is freed, so the arena that both
- * live in outlives them.
+ * Every question holds a reference of the signal's task until its own task is freed, so the arena that
+ * both live in outlives them.
  */
 #include "signal/neural/ask.h"
 
@@ -55,7 +56,7 @@ bool sr_signal_question_is_late(const struct sr_signal_question *question)
                                      : question->status == SR_ETIMEOUT;
 }
 
-/* All answers are there. */
+/* Finishes when all answers have arrived. */
 static int finish(struct asking *asking)
 {
     struct sr_signal_result *result = asking->task->result;
@@ -77,7 +78,7 @@ static bool was_last(struct asking *asking)
     return atomic_fetch_sub(&asking->open, 1) == 1;
 }
 
-/* The question has its answer, which is not the child's any more. */
+/* Moves the answer from the child to the question. */
 static void take_answer(struct child *child, int status)
 {
     struct asking *asking = child->of;
@@ -88,7 +89,7 @@ static void take_answer(struct child *child, int status)
         child->ask.result = NULL;
 }
 
-/* A thread of the engine, or the one that cancels or expires the signal's task. */
+/* Runs on an engine thread, or on the one that cancels or expires the signal's task. */
 static void child_done(struct sr_task *task, int status)
 {
     struct child *child = child_of(task);

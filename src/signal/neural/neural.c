@@ -1,9 +1,9 @@
 /*
- * Opening the neural tier.
+ * Opens the neural tier.
  *
- * The neural classifier's heads are opened only where rules ask for them and some answer of the linear tier
- * could be too unsure: their adapted trunk costs as much memory again as the plain one. Where the neural
- * classifier computes in the precision of the encoder, both are one.
+ * The neural classifier's heads are opened only if rules need them and a result of the linear tier can be
+ * too uncertain: their adapted trunk needs as much memory as the plain one. If the neural classifier has
+ * the precision of the encoder, they are one object.
  */
 #include "signal/neural/neural.h"
 
@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define TOKENS_PER_JOB 256u /* what a waiting job has on average at most */
+#define TOKENS_PER_JOB 256u /* highest average of a waiting job */
 #define DEFAULT_NEURAL "neural"
 
 _Static_assert((int)SR_CONFIG_FP32 == SR_PRECISION_FP32 && (int)SR_CONFIG_BF16 == SR_PRECISION_BF16 &&
@@ -53,7 +53,7 @@ static bool is_named(const char *name)
     return name && *name;
 }
 
-/* A neural classifier without a card, which has its data and its figures, is never a default. */
+/* True when the folder has a model card (data and figures); without one it is never a default. */
 static bool has_card(const char *folder)
 {
     char path[SR_LOCATE_MAX + sizeof "/card.md"];
@@ -89,7 +89,7 @@ static int open_encoder(struct sr_model_store *models, const char *folder, const
     return rc;
 }
 
-/* The encoder, with the neural classifier's heads or without. */
+/* Opens the encoder, with or without the neural classifier's heads. */
 static int open_trunk(const struct sr_config *config, struct sr_model_store *models, bool neural,
                       int precision, struct sr_encoder **out, struct sr_err *err)
 {
@@ -100,7 +100,7 @@ static int open_trunk(const struct sr_config *config, struct sr_model_store *mod
         return rc;
     if (neural)
         rc = sr_locate_model(heads, is_named(wanted->neural) ? wanted->neural : DEFAULT_NEURAL, err);
-    if (rc) /* not SR_ENOENT: there is an encoder, and the neural classifier that was named is not */
+    if (rc) /* not SR_ENOENT: the encoder exists, the configured neural classifier does not */
         return rc == SR_ENOENT ? SR_EINVAL : rc;
     return open_encoder(models, folder, neural ? heads : NULL, NULL, precision, out, err);
 }

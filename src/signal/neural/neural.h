@@ -1,9 +1,9 @@
 /*
- * The neural tier as the configuration wants it: its engine, its encoder, its neural classifier, all from the
+ * The neural tier of a configuration: its engine, its encoder, its neural classifier, all from the model
  * store.
  *
- * Everyone who asks with the same configuration gets the same objects, so that a text passes a trunk once
- * for all signals. Start-up and reload only.
+ * Callers with the same configuration get the same objects, so that a text passes a trunk once for all
+ * signals. Start-up and reload only.
  */
 #ifndef SR_SIGNAL_NEURAL_NEURAL_H
 #define SR_SIGNAL_NEURAL_NEURAL_H
@@ -17,39 +17,38 @@
 int sr_signal_infer(const struct sr_config *config, struct sr_model_store *models, struct sr_infer **out,
                     struct sr_err *err) SR_WARN_UNUSED;
 
-/* The encoder, with the neural classifier's heads where the configuration has a use for them and both have
- * one precision; the reference is the caller's. SR_ENOENT: none is named and the default one is not found. */
+/* The encoder, with the neural classifier's heads if the configuration needs them and both have one
+ * precision; the reference is the caller's. SR_ENOENT: none is configured and the default one is missing. */
 int sr_signal_encoder(const struct sr_config *config, struct sr_model_store *models, struct sr_encoder **out,
                       struct sr_err *err) SR_WARN_UNUSED;
 
-/* Is the bundled neural classifier there, with its card? */
+/* True when the bundled neural classifier exists, with its model card. */
 bool sr_signal_has_neural(void);
 
-/* Is the neural classifier to be asked at all? */
+/* True when the configuration uses the neural classifier. */
 bool sr_signal_wants_neural(const struct sr_config *config);
 
-/* The neural classifier over that encoder; the reference is the caller's. SR_ENOENT: it is not wanted, or
- * there is none where none is named. */
+/* The neural classifier over that encoder; the reference is the caller's. SR_ENOENT: the configuration
+ * does not use it, or none is configured and the default one is missing. */
 int sr_signal_neural(const struct sr_config *config, struct sr_model_store *models, struct sr_neural **out,
                      struct sr_err *err) SR_WARN_UNUSED;
 
-/* Where the model for a task is: `named` where it is not empty, else the best folder of the configured models
- * folder, else "". SR_ENOENT when the models folder cannot be read. */
+/* The path of the model for a task: `named` if it is not empty, else the best folder of the configured
+ * models folder, else "". SR_ENOENT when the models folder cannot be read. */
 int sr_signal_find_model(const struct sr_config *config, const char *task, const char *named,
                          char out[SR_LOCATE_MAX], struct sr_err *err) SR_WARN_UNUSED;
 
-/* A neural classifier over a folder of the user's own, whose one head is called `task`. */
+/* A neural classifier over the user's own folder, whose one head is called `task`. */
 int sr_signal_own_neural(const struct sr_config *config, struct sr_model_store *models, const char *folder,
                          const char *task, struct sr_neural **out, struct sr_err *err) SR_WARN_UNUSED;
 
-/* How the neural classifier's answer to a task is mixed with the linear one; its defaults where its files say
- * nothing. */
+/* How the neural classifier's answer to a task is mixed with the linear one; defaults for what its files
+ * do not say. */
 int sr_signal_fusion(const struct sr_config *config, const char *task, struct sr_fusion *out,
                      struct sr_err *err) SR_WARN_UNUSED;
 
-/* The least confidence at which the neural classifier's head for a task was meant to be believed, of each of
- * `types` [n].
- */
+/* The lowest confidence at which a result of the neural classifier's head for a task counts, as trained,
+ * for each of `types` [n]. */
 int sr_signal_thresholds(const struct sr_config *config, const char *task, const char *const *types, size_t n,
                          float *out, struct sr_err *err) SR_WARN_UNUSED;
 

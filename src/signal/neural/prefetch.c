@@ -1,6 +1,6 @@
 /*
- * Texts without waiters. Each has a slot in a block of its own, which outlives the rest where a
- * result is being given while the request ends.
+ * Prefetches texts. Each has a slot in a separate block, which lives longer than the rest when a result
+ * arrives while the request ends.
  */
 #include "signal/neural/prefetch.h"
 
@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#define SCRATCH_MAX ((size_t)16 << 20) /* bytes: what is undone of disguises in a turn */
+#define SCRATCH_MAX ((size_t)16 << 20) /* bytes for the undisguised views of a turn */
 #define NO_TURN     0u
 
 struct slot {
@@ -22,7 +22,7 @@ struct slot {
 };
 
 struct block {
-    struct sr_ref ref; /* of the owner, and one for each slot that is busy */
+    struct sr_ref ref; /* one reference of the owner, and one for each busy slot */
     struct slot slots[SR_SIGNAL_PREFETCH_MAX];
 };
 
@@ -32,12 +32,12 @@ struct sr_signal_prefetch {
     uint64_t salt;
     struct block *block;
     size_t next_slot;
-    unsigned turn; /* the number of the one that is arriving; NO_TURN before the first */
+    unsigned turn; /* number of the current turn; NO_TURN before the first */
     size_t n_growing, room_growing;
     struct {
         struct sr_neural *neural; /* lives as long as the signals */
         struct sr_neural_growing *text;
-    } growing[SR_SIGNAL_TYPES]; /* the first n_growing read the turn that is arriving */
+    } growing[SR_SIGNAL_TYPES]; /* the first n_growing read the current turn */
 };
 
 bool sr_signals_can_prefetch(const struct sr_signals *signals, uint32_t types)
@@ -92,14 +92,15 @@ void sr_signal_prefetch_want(struct sr_signal_prefetch *prefetch, uint32_t types
     prefetch->types = types;
 }
 
-/* A thread of the engine, or the owner's when it cancels. The result is remembered where it was read. */
+/* Runs on an engine thread, or on the owner's when it cancels. The neural classifier has memoised the
+ * result. */
 static void slot_done(struct sr_task *task, int status)
 {
     (void)status;
     sr_task_unref(task);
 }
 
-/* No work refers to it any more: it may be used again. */
+/* Frees a slot that no work refers to any more. */
 static void slot_free(struct sr_task *task)
 {
     struct slot *slot = (struct slot *)((char *)task - offsetof(struct slot, ask.task));
@@ -128,7 +129,7 @@ static struct slot *take_slot(struct sr_signal_prefetch *prefetch, struct sr_neu
     return NULL;
 }
 
-/* What a neural classifier's function returned for the slot. */
+/* Frees the slot unless the neural classifier's function returned that work is pending. */
 static void release_slot(struct slot *slot, int rc)
 {
     if (rc != SR_AGAIN)
@@ -142,7 +143,7 @@ static void ask(struct sr_signal_prefetch *prefetch, struct sr_neural *neural, s
         release_slot(slot, sr_neural_read(neural, text, prefetch->salt, SR_INFER_PREFETCH, &slot->ask));
 }
 
-/* A type that may read a shorter text instead is not prefetched where it would. */
+/* True when the type reads this text; a type that would read a shorter text instead is not prefetched. */
 static bool reads(const struct sr_signal_prefetch *prefetch, int type, struct sr_bytes text)
 {
     const struct sr_signal_ops *ops = sr_signal_registry[type];
@@ -152,7 +153,7 @@ static bool reads(const struct sr_signal_prefetch *prefetch, int type, struct sr
 
 void sr_signal_prefetch_turn(struct sr_signal_prefetch *prefetch, const struct sr_signal_turn *turn)
 {
-    struct sr_neural *asked[SR_SIGNAL_TYPES]; /* the turn's text as it stands */
+    struct sr_neural *asked[SR_SIGNAL_TYPES]; /* neural classifiers that read the turn's unchanged text */
     size_t n_asked = 0;
     for (int type = 0; turn->text.n && type < SR_SIGNAL_TYPES; type++) {
         struct sr_signal_prefetched wanted = {.n = 0};
@@ -163,7 +164,7 @@ void sr_signal_prefetch_turn(struct sr_signal_prefetch *prefetch, const struct s
         if (sr_signal_registry[type]->prefetch(prefetch->signals->sets[type], turn, &scratch, &wanted))
             wanted.n = 0;
         bool as_it_stands = wanted.n && wanted.texts[0].p == turn->text.p, again = false;
-        for (size_t i = 0; i < n_asked; i++) /* another type has put it to this neural classifier */
+        for (size_t i = 0; i < n_asked; i++) /* another type had it classified already */
             again |= as_it_stands && asked[i] == wanted.neural;
         for (size_t i = again; i < wanted.n; i++)
             ask(prefetch, wanted.neural, wanted.texts[i]);
@@ -173,7 +174,7 @@ void sr_signal_prefetch_turn(struct sr_signal_prefetch *prefetch, const struct s
     }
 }
 
-/* One more neural classifier reads the turn that arrives, unless it does already. */
+/* Adds a neural classifier that reads the current turn, unless it does already. */
 static void grow(struct sr_signal_prefetch *prefetch, struct sr_neural *neural)
 {
     size_t n = prefetch->n_growing;
@@ -212,7 +213,7 @@ void sr_signal_prefetch_begin(struct sr_signal_prefetch *prefetch, enum sr_signa
     }
 }
 
-/* The turn has become too long for its neural classifier: what was asked of it is for nothing. */
+/* Cancels the windows of a turn that has become too long for its neural classifier. */
 static void cancel_turn(struct sr_signal_prefetch *prefetch, const struct sr_neural *neural)
 {
     for (size_t i = 0; i < SR_SIGNAL_PREFETCH_MAX; i++) {

@@ -1,11 +1,11 @@
 /*
- * Domain: what the text is about, by a classifier: the linear one, and the neural classifier's where that is
- * not sure. When the deadline passes the linear answer stands: probabilities of a part of the text are not
- * those of the text.
+ * Domain: what the text is about, by the linear classifier, and by the neural classifier if the linear one
+ * is uncertain. When the deadline passes, the linear result is used: probabilities of a part of the text
+ * are not those of the text.
  *
- * A rule stands for one or more labels of the classifier. A sure answer (entropy below 0.4) is its best label
- * alone; an unsure one is every label that reaches the threshold. When none does, the rules of the fallback
- * category match.
+ * A rule has one or more labels of the classifier. In a certain result (entropy below 0.4) only the best
+ * label is found; in an uncertain one every label that reaches the threshold. When none does, the rules of
+ * the fallback category match.
  */
 #include "base/log.h"
 #include "base/mem.h"
@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 
 #define ENTROPY_LOW 0.4f
-#define ALWAYS      2.0f /* no answer is that sure */
+#define ALWAYS      2.0f /* no result is that certain */
 
 struct domain_rule {
     const char *name, *description;
@@ -27,13 +27,13 @@ struct domain_rule {
 
 struct sr_signal_set {
     struct sr_classifier *model;
-    struct sr_neural *neural; /* the model's, where it is a cascade; NULL: answers are never late */
+    struct sr_neural *neural; /* neural classifier of a cascade; NULL: results are never late */
     float threshold;
     size_t n;
     struct domain_rule rules[];
 };
 
-/* Case does not matter, and "computer_science" is "computer science". */
+/* Compares labels without case; "computer_science" equals "computer science". */
 static bool same_label(const char *a, const char *b)
 {
     for (; *a && *b; a++, b++) {
@@ -60,7 +60,7 @@ static void domain_free(struct sr_signal_set *set)
     sr_mem_free(set);
 }
 
-/* A folder of the user's own whose head answers alone. */
+/* Opens the user's own folder, whose head answers without a linear tier. */
 static int open_folder(struct sr_signal_set *set, const struct sr_config *config,
                        struct sr_model_store *models, const char *folder, struct sr_err *err)
 {
@@ -72,8 +72,8 @@ static int open_folder(struct sr_signal_set *set, const struct sr_config *config
     return rc;
 }
 
-/* The neural classifier behind the linear tier, where there is one. A neural classifier that came along and
- * does not fit is left out; one that was named must. */
+/* Adds the neural classifier to the linear tier, if there is one. A bundled neural classifier that does
+ * not fit is not used; a configured one must fit. */
 static int add_neural(struct sr_signal_set *set, const struct sr_config *config,
                       struct sr_model_store *models, struct sr_err *err)
 {
@@ -194,7 +194,7 @@ static float best_of(const struct sr_signal_result *result, uint64_t labels)
     return best;
 }
 
-/* The result of what the model has answered. */
+/* Writes the result from the model's answer. */
 static int write_result(const struct sr_signal_set *set, const struct sr_classifier_query *query,
                         struct sr_arena *arena, struct sr_signal_result *result)
 {
@@ -224,7 +224,7 @@ static int write_result(const struct sr_signal_set *set, const struct sr_classif
     return SR_OK;
 }
 
-/* The neural classifier has answered, or will not. */
+/* Finishes the signal when the neural classifier has answered or failed. */
 static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
                   struct sr_signal_question *questions, size_t n)
 {
@@ -235,7 +235,7 @@ static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
     result->neural_bytes = 0;
     if (!answered && !query.tier) /* there is no linear tier */
         return late ? SR_ETIMEOUT : questions[0].status;
-    if (answered) { /* the linear answer is the partial result: it stays as it is */
+    if (answered) { /* the linear result is the partial result and stays */
         size_t labels = set->model->n_labels;
         query.probabilities = sr_arena_calloc(task->arena, labels, sizeof *query.probabilities);
         if (!query.probabilities)
@@ -282,7 +282,7 @@ static bool domain_may_be_late(const struct sr_signal_set *set)
     return set->neural != NULL;
 }
 
-/* Only a complete text tells whether the linear tier is sure. */
+/* Prefetches complete texts only: whether the linear tier is certain depends on the whole text. */
 static int domain_prefetch(const struct sr_signal_set *set, const struct sr_signal_turn *turn,
                            struct sr_arena *arena, struct sr_signal_prefetched *out)
 {

@@ -1,9 +1,9 @@
 /*
- * Embedding: is the text near in meaning to texts that a rule lists?
+ * Embedding: matches when the text is similar in meaning to texts that a rule lists.
  *
- * The candidates of all rules are read once when the configuration is loaded; a request's text is read once,
- * however many rules there are. Similarity is the cosine. Without an encoder the rules know nothing, and say
- * so.
+ * The candidates of all rules are read once when the configuration is loaded; a request's text is read
+ * once, however many rules there are. Similarity is the cosine. Without an encoder the rules fail with an
+ * error status.
  */
 #include "base/log.h"
 #include "base/mem.h"
@@ -92,7 +92,7 @@ static float dot(const float *a, const float *b, size_t n)
     return sum;
 }
 
-/* How near `vector` is to a rule's candidates, in the rule's way. */
+/* The similarity of `vector` to a rule's candidates, by the rule's aggregation. */
 static float nearness(const struct sr_config_embedding *rule, const float *candidates, const float *vector,
                       size_t d)
 {
@@ -174,7 +174,7 @@ static int embedding_start(const struct sr_signal_set *set, struct sr_signal_tas
     asking->set = set;
     task->state = asking;
     task->cleanup = embedding_cleanup;
-    sr_task_ref(&task->base); /* the answer may come before the start returns */
+    sr_task_ref(&task->base); /* the answer may arrive before the start returns */
     int rc = sr_embedding_read_start(&asking->read, set->reader, task->input->text, read_done, task);
     if (rc == SR_OK)
         write_result(set, asking->read, task->input, task->result);

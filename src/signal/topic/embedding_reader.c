@@ -1,4 +1,4 @@
-/* Texts to vectors over infer/embed.h, with what is remembered of earlier ones. */
+/* Turns texts into vectors with infer/embed.h, and memoises them. */
 #include "signal/topic/embedding_reader.h"
 
 #include "base/mem.h"
@@ -12,16 +12,16 @@
 struct sr_embedding_reader {
     struct sr_ref ref;
     struct sr_encoder *encoder;
-    struct sr_infer *infer; /* the store's, which outlives every reader that is asked */
+    struct sr_infer *infer; /* the store's; outlives every reader in use */
     struct sr_memo *memo;
     struct sr_embed_options options;
     size_t dimensions;
-    char identity[IDENTITY_MAX]; /* of the vectors: the same text has the same one */
+    char identity[IDENTITY_MAX]; /* identity of the vectors: model and settings */
 };
 
 struct sr_embedding_read {
     struct sr_embedding_reader *reader;
-    struct sr_embed *group; /* NULL: it was remembered */
+    struct sr_embed *group; /* NULL: the vector was memoised */
     struct sr_memo_key key;
     void (*done)(void *ctx, int status);
     void *ctx;
@@ -29,7 +29,7 @@ struct sr_embedding_read {
     float vector[]; /* [dimensions] */
 };
 
-/* What makes a vector what it is. */
+/* Writes everything that determines a vector. */
 static void set_identity(struct sr_embedding_reader *reader)
 {
     const struct sr_encoder_info *info = sr_encoder_info(reader->encoder);
@@ -101,7 +101,7 @@ size_t sr_embedding_reader_dimensions(const struct sr_embedding_reader *reader)
     return reader->dimensions;
 }
 
-/* ---- what is remembered: how many bytes were read, then the vector ---- */
+/* ---- memo: the number of bytes read, then the vector ---- */
 
 static size_t value_size(const struct sr_embedding_reader *reader)
 {
@@ -142,7 +142,7 @@ static int key_of(const struct sr_embedding_reader *reader, struct sr_bytes text
 
 /* ---- many texts at once ---- */
 
-/* Of the n texts those that are not remembered, in one group. */
+/* Computes those of the n texts that are not memoised, in one group. */
 static int read_some(struct sr_embedding_reader *reader, const char *const *texts, size_t n, float *vectors,
                      struct sr_err *err)
 {
@@ -223,7 +223,7 @@ int sr_embedding_read_start(struct sr_embedding_read **out, struct sr_embedding_
     read->reader = sr_embedding_reader_ref(reader);
     read->done = done;
     read->ctx = ctx;
-    *out = read; /* before the answer can come */
+    *out = read; /* before the result can arrive */
     int rc = key_of(reader, text, &read->key);
     if (rc == SR_OK && !recall(reader, &read->key, &read->read_bytes, read->vector))
         rc = begin_group(read, text);

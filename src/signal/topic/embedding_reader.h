@@ -1,8 +1,9 @@
 /*
- * Vectors of texts for signals: the configured encoder, what is remembered, and texts that are in progress.
+ * Vectors of texts for signals: the configured encoder, the memo, and texts in progress.
  *
- * A text is read whole in windows up to the configured number; how much of it was read is said. Vectors have
- * length 1. They are remembered by the text's hash in the memory that the models share. Counted; any thread.
+ * A text is read in windows up to the configured number; the answer says how many bytes were read. Vectors
+ * have length 1. They are memoised by the text's hash in the memo that the models share. Counted; any
+ * thread.
  */
 #ifndef SR_SIGNAL_TOPIC_EMBEDDING_READER_H
 #define SR_SIGNAL_TOPIC_EMBEDDING_READER_H
@@ -11,14 +12,14 @@
 
 struct sr_embedding_reader;
 
-/* Opens the encoder of the configuration. SR_ENOENT: none is named and the default one is not found; else the
- * errors of sr_model_store_encoder and sr_embed_new. */
+/* Opens the encoder of the configuration. SR_ENOENT: none is configured and the default one is missing;
+ * else the errors of sr_model_store_encoder and sr_embed_new. */
 int sr_embedding_reader_new(struct sr_embedding_reader **out, const struct sr_config *config,
                             struct sr_model_store *models, struct sr_err *err) SR_WARN_UNUSED;
 struct sr_embedding_reader *sr_embedding_reader_ref(struct sr_embedding_reader *reader);
 void sr_embedding_reader_unref(struct sr_embedding_reader *reader); /* NULL is allowed */
 
-/* Numbers of a vector. */
+/* Dimensions of a vector. */
 size_t sr_embedding_reader_dimensions(const struct sr_embedding_reader *reader);
 
 /* Vectors of n texts into vectors[n][dimensions]; blocks. Start-up and reload. */
@@ -30,24 +31,25 @@ struct sr_embedding_read;
 
 struct sr_embedding_answer {
     const float *vector; /* [dimensions], as long as the read */
-    uint64_t read_bytes; /* of the text's beginning */
+    uint64_t read_bytes; /* bytes read from the text's beginning */
     bool remembered;
 };
 
-/* Begins to read `text`, which stays until the answer is there; the read keeps the reader. SR_OK: answered.
- * SR_AGAIN: `done` will be called exactly once, on a thread of the engine or inside sr_embedding_read_cancel.
- * Otherwise *out is NULL: SR_EBUSY, SR_ELIMIT, SR_ENOMEM, SR_ECLOSED. Tokenizes on the calling thread. */
+/* Begins to read `text`, which must live until the answer is ready; the read holds a reference to the
+ * reader. SR_OK: answered. SR_AGAIN: `done` will be called exactly once, on a thread of the engine or
+ * inside sr_embedding_read_cancel. Otherwise *out is NULL: SR_EBUSY, SR_ELIMIT, SR_ENOMEM, SR_ECLOSED.
+ * Tokenizes on the calling thread. */
 int sr_embedding_read_start(struct sr_embedding_read **out, struct sr_embedding_reader *reader,
                             struct sr_bytes text, void (*done)(void *ctx, int status),
                             void *ctx) SR_WARN_UNUSED;
 
-/* Once it is answered with SR_OK. */
+/* The answer of a read that ended with SR_OK. */
 struct sr_embedding_answer sr_embedding_read_answer(const struct sr_embedding_read *read);
 
-/* After SR_AGAIN, done or not. */
+/* Cancels a read after SR_AGAIN, also when it is done. */
 void sr_embedding_read_cancel(struct sr_embedding_read *read);
 
-/* Not in `done`, and not before it was called. NULL is allowed. */
+/* Frees a read. Not in `done`, and not before `done` was called. NULL is allowed. */
 void sr_embedding_read_free(struct sr_embedding_read *read);
 
 #endif
