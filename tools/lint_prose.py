@@ -35,7 +35,7 @@ def prose(lines):
             continue
         blank_before = i == 0 or not lines[i - 1].strip()
         code = line.startswith("    ") and not ITEM.match(line) and (code or blank_before)
-        if not fenced and not code and not line.startswith(("|", "#", "<!--")):
+        if not fenced and not code and not line.lstrip().startswith(("|", "#", "<!--")):
             yield i
 
 
