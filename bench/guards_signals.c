@@ -111,6 +111,8 @@ int sr_guards_new(struct sr_guards **out, const struct sr_guards_options *option
     if (rc == SR_OK)
         rc = sr_model_store_new(&guards->models, NULL);
     if (rc == SR_OK)
+        sr_memo_resize(sr_model_store_memo(guards->models), config->global.guards.memo_bytes);
+    if (rc == SR_OK)
         rc = sr_signals_new(&guards->signals, config, guards->models, err);
     if (rc == SR_OK)
         rc = sr_workers_new(&guards->workers, sr_cpu_cores(), QUEUE_MAX);

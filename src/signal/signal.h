@@ -232,7 +232,7 @@ int sr_signal_category_type(void);
 enum sr_signal_type sr_signal_header_at(int place);
 
 /* All sets of a configuration. Reference-counted: runs hold one. Models are taken from `models` (NULL: opened
- * for this configuration alone), whose memo gets the configuration's limit. */
+ * for this configuration alone). */
 struct sr_signals;
 int sr_signals_new(struct sr_signals **out, const struct sr_config *config, struct sr_model_store *models,
                    struct sr_err *err) SR_WARN_UNUSED;

@@ -17,7 +17,6 @@ int sr_signals_new(struct sr_signals **out, const struct sr_config *config, stru
         }
         models = signals->own_models;
     }
-    sr_memo_resize(sr_model_store_memo(models), config->global.guards.memo_bytes);
     for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
         int rc = sr_signal_registry[type]->compile(&signals->sets[type], config, models, err);
         if (rc) {

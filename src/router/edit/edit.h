@@ -3,7 +3,7 @@
  *
  * One function, sr_edit_body, from inputs to a list of splices, rendered. Each kind of edit is one file
  * and one function that adds entries to that list; all other bytes stay identical. Conflicts:
- * docs/internals/request.md.
+ * docs/internals/edits.md.
  */
 #ifndef SR_ROUTER_EDIT_EDIT_H
 #define SR_ROUTER_EDIT_EDIT_H
