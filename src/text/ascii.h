@@ -1,8 +1,7 @@
 /*
- * Sixteen ASCII bytes at a time: what the compressor's inner loops look for, as bit masks.
+ * Classifies sixteen ASCII bytes at a time into bit masks, for the compressor's inner loops.
  *
- * SSE2 on x86-64 (always there), NEON on aarch64, plain C elsewhere; all give the same. Reads only the given
- * bytes.
+ * SSE2 on x86-64, NEON on aarch64, plain C elsewhere, all with the same results. Reads only the given bytes.
  */
 #ifndef SR_TEXT_ASCII_H
 #define SR_TEXT_ASCII_H
@@ -24,7 +23,7 @@ struct sr_ascii_masks {
     uint64_t mark;  /* other printable ASCII */
 };
 
-/* How one byte falls into the masks; plain C, and the definition. */
+/* The masks of one byte; plain C, and the definition. */
 static inline int sr_ascii_is_word(unsigned char c)
 {
     return (unsigned)((c | 0x20) - 'a') < 26 || (unsigned)(c - '0') < 10 || c == '_';
@@ -177,7 +176,7 @@ static inline uint64_t sr_ascii_bits(sr_ascii_v v)
 
 #endif
 
-/* p[0..n), or a copy with spaces behind it when n is below 64. */
+/* p[0..n), or a copy with spaces after it when n is below 64. */
 static inline const char *sr_ascii_whole(const char *p, size_t n, char tail[64])
 {
     if (n >= 64)
@@ -187,7 +186,8 @@ static inline const char *sr_ascii_whole(const char *p, size_t n, char tail[64])
     return tail;
 }
 
-/* Of the first `n` (at most 64) bytes at `p`, all ASCII; what is beyond them is white space in the masks. */
+/* Of the first `n` (at most 64) bytes at `p`, all ASCII; the masks treat positions after them as white
+ * space. */
 static inline struct sr_ascii_masks sr_ascii_read(const char *p, size_t n)
 {
     struct sr_ascii_masks m = {0, 0, 0};
@@ -206,8 +206,8 @@ static inline struct sr_ascii_masks sr_ascii_read(const char *p, size_t n)
     return m;
 }
 
-/* What distinguishes code and logs from prose, of the first `n` (at most 64) bytes at `p`, of any kind;
- * `readable` bytes may be read there. */
+/* The marks that distinguish code and logs from prose, in the first `n` (at most 64) bytes at `p`, of any
+ * kind; `readable` bytes may be read there. */
 struct sr_ascii_looks {
     uint64_t mark;  /* printable ASCII but letters and digits */
     uint64_t digit; /* 0 to 9 */
@@ -237,7 +237,7 @@ static inline struct sr_ascii_looks sr_ascii_look(const char *p, size_t n, size_
     return m;
 }
 
-/* How many bits are set, without an instruction that not every x86-64 has. */
+/* The number of bits set, without an instruction that some x86-64 CPUs lack. */
 static inline size_t sr_ascii_count(uint64_t bits)
 {
     bits -= bits >> 1 & UINT64_C(0x5555555555555555);

@@ -52,6 +52,6 @@ size_t sr_estimate_prefix(struct sr_bytes text, size_t tenths)
         if (field_ends)
             whole = next;
     }
-    /* A field is split only when it stands first: then nothing else could be kept. */
+    /* A field is cut only when it is the first one: otherwise nothing could be kept. */
     return whole ? whole : fitting;
 }

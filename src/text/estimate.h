@@ -2,9 +2,10 @@
  * The estimated number of tokens of a text, without a tokenizer.
  *
  * Two rules, both over white-space separated fields. The published one: 1.5 tokens a CJK character and 1.3 a
- * word. Ours is the same for running prose and adds what that one leaves out: the length of long fields
- * (hashes, base64, URLs, scripts without spaces) and the punctuation inside a field (code). Both are additive
- * over texts that are joined by white space, and ours is never below the published one.
+ * word. The extended rule is the same for running prose and adds what the published one omits: the length of
+ * long fields (hashes, base64, URLs, scripts without spaces) and the punctuation inside a field (code). Both
+ * are additive over texts that are joined by white space, and the extended rule is never below the published
+ * one.
  */
 #ifndef SR_TEXT_ESTIMATE_H
 #define SR_TEXT_ESTIMATE_H
@@ -12,7 +13,7 @@
 #include "text/ascii.h"
 #include "text/disguise/glyph.h"
 
-/* What was counted. Add several to get the count of their texts joined by white space. */
+/* Counts. The sum of several counts is the count of their texts joined by white space. */
 struct sr_estimate {
     size_t cjk;   /* characters */
     size_t words; /* fields that are not CJK only */
@@ -24,10 +25,10 @@ struct sr_estimate_field {
     size_t points; /* characters that are not CJK */
     size_t inner;  /* ASCII marks with a character before and after them in the field */
     size_t cjk;
-    bool mark; /* the latest character was such a mark, if another one follows */
+    bool mark; /* the latest character was such a mark, if another character follows */
 };
 
-#define SR_ESTIMATE_SCALE 10 /* ours counts in tenths of a token */
+#define SR_ESTIMATE_SCALE 10 /* the extended rule counts in tenths of a token */
 #define SR_ESTIMATE_SHORT 12 /* characters of a field that one word's price covers */
 #define SR_ESTIMATE_POINT 3  /* tenths for each character beyond them */
 #define SR_ESTIMATE_MARK  8  /* tenths for each inner mark */
@@ -66,13 +67,13 @@ static inline void sr_estimate_add(struct sr_estimate *sum, struct sr_estimate e
     sum->extra += e.extra;
 }
 
-/* Ours, in tenths of a token. */
+/* The extended rule, in tenths of a token. */
 static inline size_t sr_estimate_tenths(struct sr_estimate e)
 {
     return e.cjk * 15 + e.words * 13 + e.extra;
 }
 
-/* Tenths as whole tokens: what is begun does not count, but a text that is not blank has at least one. */
+/* Tenths as whole tokens, rounded down, but at least one for a text that is not blank. */
 static inline size_t sr_estimate_tokens(size_t tenths)
 {
     return tenths >= SR_ESTIMATE_SCALE ? tenths / SR_ESTIMATE_SCALE : tenths > 0;
@@ -88,8 +89,8 @@ static inline size_t sr_estimate_published(struct sr_estimate e)
 /* Counts `text`. */
 struct sr_estimate sr_estimate_of(struct sr_bytes text);
 
-/* Length of the longest prefix of `text` that ours counts at most `tenths`, ended where a token may end:
- * after a field, a CJK character, or inside a field that is too long by itself. */
+/* Length of the longest prefix of `text` that the extended rule counts at most `tenths`, and that ends where
+ * a token may end: after a field, a CJK character, or inside a field that is too long by itself. */
 size_t sr_estimate_prefix(struct sr_bytes text, size_t tenths);
 
 #endif

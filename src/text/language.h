@@ -1,5 +1,5 @@
 /*
- * The language of a text. The seam of CLD2.
+ * Detects the language of a text; wraps CLD2.
  *
  * Pure and thread-safe. Long texts are sampled (beginning, middle and end), so the cost is bounded.
  */
@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 #define SR_LANGUAGES_MAX   3
-#define SR_LANGUAGE_SAMPLE ((size_t)6 << 10) /* bytes of a text that are looked at */
+#define SR_LANGUAGE_SAMPLE ((size_t)6 << 10) /* maximum bytes of a text that are read */
 
 struct sr_language {
     char code[8];     /* ISO 639-1 where there is one ("en", "zh"), else 639-2 or -3 */
@@ -21,7 +21,7 @@ struct sr_language {
 };
 
 struct sr_languages {
-    struct sr_language items[SR_LANGUAGES_MAX]; /* most of the text first */
+    struct sr_language items[SR_LANGUAGES_MAX]; /* most frequent first */
     int count;                                  /* 0: nothing was recognised */
 };
 

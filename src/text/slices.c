@@ -1,4 +1,4 @@
-/* Cuts are sought backwards from where a window would be full. */
+/* Searches cuts backwards from the maximum size of a window. */
 #include "text/slices.h"
 
 #include "base/utf8.h"
@@ -21,7 +21,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
 
-/* The best place for a cut in (least, most]. */
+/* The best offset for a cut in (least, most]. */
 static size_t cut_before(struct sr_bytes text, size_t least, size_t most)
 {
     for (size_t at = most; at > least; at--)

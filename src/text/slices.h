@@ -1,7 +1,7 @@
 /*
- * Long texts in windows that overlap, so that what stands at a cut is whole in one of them.
+ * Splits long texts into windows that overlap, so that text at a cut is whole in one of them.
  *
- * Cuts lie between characters, and behind white space where some is near. Pure; allocates nothing.
+ * Cuts are between characters, and after white space where some is near. Pure; allocates nothing.
  */
 #ifndef SR_TEXT_SLICES_H
 #define SR_TEXT_SLICES_H
@@ -11,7 +11,7 @@
 struct sr_slices {
     struct sr_bytes text;
     size_t size, overlap; /* bytes */
-    size_t at;            /* where the next window begins */
+    size_t at;            /* offset of the next window */
     bool done;
 };
 

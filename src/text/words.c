@@ -1,4 +1,4 @@
-/* Word iteration: ASCII by a table-free fast path, everything else by code points. */
+/* Word iteration: ASCII by a table-free fast path, all other text by code points. */
 #include "text/words.h"
 
 #include "base/unicode.h"
@@ -33,7 +33,7 @@ static void word_add(struct sr_word *word, int32_t cp, bool keep_case)
     word->points += points;
 }
 
-/* Does the character at `at` continue a word of `class`? */
+/* True when the character at `at` continues a word of `class`. */
 static bool continues(struct sr_bytes text, size_t at, enum sr_unicode_class class, int32_t *cp,
                       size_t *length)
 {

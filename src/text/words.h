@@ -1,9 +1,9 @@
 /*
  * Words of a text, in one pass and without allocation.
  *
- * Scripts with spaces give maximal runs of letters, marks, digits and `_` (an apostrophe between letters ends
- * no word: "don't" is one). Scripts without spaces give one character at a time, Hangul gives runs.
- * Words longer than the iterator's buffer are cut there and the rest is skipped.
+ * Scripts with spaces give maximal runs of letters, marks, digits and `_` (an apostrophe between letters does
+ * not end a word: "don't" is one word). Scripts without spaces give one character at a time, Hangul gives
+ * runs. Words longer than the iterator's buffer are cut there and the rest is skipped.
  */
 #ifndef SR_TEXT_WORDS_H
 #define SR_TEXT_WORDS_H
@@ -34,7 +34,7 @@ static inline struct sr_words sr_words_of(struct sr_bytes text, bool keep_case)
 /* The next word; false at the end of the text. */
 bool sr_words_next(struct sr_words *words, struct sr_word *word);
 
-/* Number of words in `text` (a character of a dense script counts as one). */
+/* Number of words in `text` (a character of a script without spaces counts as one). */
 size_t sr_words_count(struct sr_bytes text);
 
 /* Strips the English plural from a folded ASCII word of at least 4 letters ("queries" -> "query"); returns

@@ -1,5 +1,6 @@
 /*
- * Arrival: text, sentences, term vectors; and at the end the ranking. The budget is select.c's.
+ * The compressor's input: text, sentences, term vectors; and the ranking at the end. select.c applies the
+ * budget.
  */
 #include "text/compress/private.h"
 
@@ -8,10 +9,10 @@
 
 #include <math.h>
 
-#define SAMPLE     500               /* compat: sentences that the published algorithm ranks at most */
-#define KEEP_MAX   ((size_t)1 << 20) /* bytes of the text buffer that a new text inherits */
+#define SAMPLE     500 /* compat: maximum number of sentences that the published algorithm ranks */
+#define KEEP_MAX   ((size_t)1 << 20) /* bytes of the text buffer that are kept for the next text */
 #define KEEP_UNITS ((size_t)1 << 14)
-#define LONG_UNIT  ((size_t)16 << 10) /* once there are too many units, they have at least so many bytes */
+#define LONG_UNIT  ((size_t)16 << 10) /* minimum bytes of a unit once there are too many units */
 
 int sr_compressor_new(sr_compressor **out, size_t max_bytes)
 {
@@ -89,7 +90,7 @@ int sr_compress_begin(sr_compressor *c, const struct sr_compress_settings *setti
     return sr_terms_reset(&c->terms);
 }
 
-/* Compat: the published count is over the fields of the whole text, wherever sentences end. */
+/* Compat: the published count is over the fields of the whole text, independent of sentence ends. */
 static void count_published(sr_compressor *c, struct sr_bytes text, bool last)
 {
     const uint32_t *table = sr_glyph_table();
@@ -129,7 +130,7 @@ static int add_unit(sr_compressor *c, struct sr_segment found)
     return c->terms.rc;
 }
 
-/* Once there are very many units, neighbours are taken together, so that memory stays bounded. */
+/* Once there are very many units, neighbours are merged, so that memory stays bounded. */
 static int take_unit(sr_compressor *c, struct sr_segment found)
 {
     if (c->n_units < SR_COMPRESS_UNITS_MAX)
@@ -144,7 +145,7 @@ static int take_unit(sr_compressor *c, struct sr_segment found)
     return add_unit(c, together);
 }
 
-/* Takes the units that are complete. */
+/* Takes the complete units. */
 static int take_units(sr_compressor *c, bool last)
 {
     struct sr_bytes text = sr_buf_view(&c->text);
@@ -174,7 +175,8 @@ struct sr_bytes sr_compress_arrived(const sr_compressor *c)
     return sr_buf_view(&c->text);
 }
 
-/* Compat: which rows are ranked when there are more than SAMPLE: the first, the last, and evenly between. */
+/* Compat: the rows that are ranked when there are more than SAMPLE: the first, the last, and evenly
+ * between. */
 static void sample_units(sr_compressor *c, uint32_t rows[SAMPLE])
 {
     size_t total = c->n_units, middle = SAMPLE - 2;
@@ -217,7 +219,7 @@ static int score_units(sr_compressor *c)
     return rc;
 }
 
-/* Everything is kept, as it is. */
+/* Keeps the whole text unchanged. */
 static int keep_whole(sr_compressor *c, struct sr_compress_result *result)
 {
     int rc = sr_grow(&c->kept, &c->cap_kept, 1, sizeof *c->kept, SR_GROW_NO_MAX);
@@ -238,7 +240,7 @@ static int keep_whole(sr_compressor *c, struct sr_compress_result *result)
     return SR_OK;
 }
 
-/* How many tokens the text has: exactly when it may fit, else about. */
+/* The number of tokens of the text: exact when it may fit, else estimated. */
 static void count_original(sr_compressor *c, struct sr_compress_result *result)
 {
     const struct sr_compress_settings *s = &c->settings;

@@ -1,4 +1,4 @@
-/* A result as JSON: the command's and the API's. */
+/* A result as JSON, for the command and the API. */
 #include "text/compress/compress.h"
 
 #include "base/json_write.h"

@@ -1,6 +1,6 @@
 /*
- * The compressor's inside, shared by compress.c (arrival and ranking), select.c (the budget) and write.c (the
- * result as a text).
+ * The compressor's structures, shared by compress.c (input and ranking), select.c (the budget) and write.c
+ * (the result as a text).
  */
 #ifndef SR_TEXT_COMPRESS_PRIVATE_H
 #define SR_TEXT_COMPRESS_PRIVATE_H
@@ -22,9 +22,9 @@ struct sr_compressor {
     struct sr_rank rank;
     struct sr_compress_unit *units;
     size_t n_units, cap_units;
-    struct sr_segment pending;      /* units that are being taken together; end 0: none */
+    struct sr_segment pending;      /* units that are being merged; end 0: none */
     struct sr_estimate estimate;    /* of the text so far */
-    struct sr_estimate_field field; /* compat: the field that is arriving */
+    struct sr_estimate_field field; /* compat: the field in progress */
     size_t counted;                 /* compat: bytes that `estimate` and `field` cover */
     struct sr_scores *scores;
     size_t cap_scores;
@@ -36,8 +36,8 @@ struct sr_compressor {
     bool joined_exact;
 };
 
-/* Chooses units within the budget: marks them, fills `kept`, `joined_tokens`, `joined_exact`. The scores are
- * there. SR_ENOMEM. */
+/* Chooses units within the budget: marks them, fills `kept`, `joined_tokens`, `joined_exact`. The scores must
+ * be computed. SR_ENOMEM. */
 int sr_compress_select(struct sr_compressor *c) SR_WARN_UNUSED;
 
 /* The byte between a kept unit and the one before it, which ends at `before`. */

@@ -8,13 +8,15 @@
 #define LOOSE    0.1               /* of the mean sum of similarities */
 #define KEEP_MAX ((size_t)8 << 20) /* scratch that is kept for the next text */
 
-/* The scratch of one ranking, in the order of the block it lies in (n sentences, t terms, e entries):
+/*
+ * The scratch of one ranking, in the order of the block it lies in (n sentences, t terms, e entries):
  *
- *   counted[t], when some rows only are ranked | value[e] | sum[t] | idf[n+2] | out[n] | rank[n] | next[n] |
+ *   counted[t], when only some rows are ranked | value[e] | sum[t] | idf[n+2] | out[n] | rank[n] | next[n] |
  *   diagonal[n] | column[e] | row_end[n]
  *
  * A, row after row, is value and column. A term that only one sentence has connects nothing, so A holds the
- * others only. */
+ * others only.
+ */
 struct space {
     struct sr_terms_term *terms; /* those of `terms`, or `counted` */
     double *value;
@@ -30,7 +32,7 @@ struct space {
 };
 
 struct job {
-    const struct sr_terms *terms; /* whose columns are this file's to fill */
+    const struct sr_terms *terms; /* this file fills its columns */
     const uint32_t *chosen;
     size_t n;
     struct sr_scores *scores;
@@ -48,7 +50,7 @@ static const struct sr_terms_row *row_of(const struct job *job, size_t i)
     return &job->terms->rows[job->chosen ? job->chosen[i] : i];
 }
 
-/* NULL for a row without any: there may be no entries at all. */
+/* NULL for an empty row: there may be no entries at all. */
 static const struct sr_terms_entry *entries_of(const struct job *job, const struct sr_terms_row *row)
 {
     return row->n ? job->terms->entries + row->start : NULL;
@@ -84,7 +86,7 @@ static int lay_out(struct sr_rank *rank, struct job *job)
     return SR_OK;
 }
 
-/* What the arrival has counted for all rows, for the chosen ones. */
+/* Counts for the chosen rows what the input counted for all rows. */
 static void count_chosen(struct job *job)
 {
     struct sr_terms_term *terms = job->at.terms;
@@ -101,8 +103,8 @@ static void count_chosen(struct job *job)
     }
 }
 
-/* Sees that each document frequency that occurs has its ln((N + 1) / (df + 1)), the published formula, gives
- * a column to each term that two sentences have, and returns the centroid's length. */
+/* Computes ln((N + 1) / (df + 1)), the published formula, for each document frequency that occurs, assigns a
+ * column to each term that two sentences have, and returns the centroid's length. */
 static double weigh_terms(struct job *job)
 {
     struct space *at = &job->at;
@@ -121,8 +123,8 @@ static double weigh_terms(struct job *job)
     return sqrt(squares);
 }
 
-/* One pass over each row: information density, closeness to the centroid, and the row of A. Leaves in `sum`
- * what A' 1 is. */
+/* One pass over each row: information density, closeness to the centroid, and the row of A. Sets `sum` to A'
+ * 1. */
 static void read_rows(struct job *job, double centroid_length)
 {
     struct space *at = &job->at;
@@ -173,8 +175,8 @@ static double to_row(const struct space *at, size_t i, size_t *k, double share)
     return y;
 }
 
-/* out = row sums of the graph: A A' 1 - diagonal; `sum` holds A' 1. A sentence is alone when no other has any
- * of its terms, which is known exactly: its row of A is empty. */
+/* out = row sums of the graph: A A' 1 - diagonal; `sum` holds A' 1. A sentence is isolated when no other has
+ * any of its terms: exactly then its row of A is empty. */
 static void sum_similarities(struct space *at, size_t n)
 {
     size_t k = 0;
@@ -182,9 +184,10 @@ static void sum_similarities(struct space *at, size_t n)
         at->out[i] = to_row(at, i, &k, 1);
 }
 
-/* Where the iteration starts. Without damping, the walk on a connected graph without directions stays at a
- * sentence in proportion to the sum of its similarities; with it, not far from there. Sentences that hang
- * loosely may form islands, whose share is their number: they start at it. */
+/* The start values of the iteration. Without damping, the stationary value of a sentence in a connected
+ * undirected graph is proportional to the sum of its similarities; with damping it is close to that. Weakly
+ * connected sentences may form components, whose share is proportional to their size: they start at that
+ * share. */
 static void start_near(struct space *at, size_t n)
 {
     double all = 0, firm = 0;
@@ -220,9 +223,9 @@ static double step_together(struct space *at, size_t n)
     return change;
 }
 
-/* One step sentence by sentence, each seeing the news of those before it (Gauss-Seidel): about half as many
- * steps, to the same fixed point. next[i] and `sum` hold rank / out and A' next throughout. Here the
- * sentence's own share is taken off at once: what cancels is far below the tolerance. */
+/* One step sentence by sentence, each with the new values of those before it (Gauss-Seidel): about half as
+ * many steps, to the same fixed point. next[i] and `sum` hold rank / out and A' next throughout. The
+ * sentence's own share is subtracted at once: the rounding error is far below the tolerance. */
 static double step_in_turn(struct space *at, size_t n)
 {
     const double base = (1 - SR_RANK_DAMPING) / (double)n;
@@ -291,7 +294,7 @@ static void normalise(struct sr_scores *scores, size_t n, const double *rank)
     }
 }
 
-/* The two halves of the U mirror each other. */
+/* The two halves of the U are symmetric. */
 static void place(struct sr_scores *scores, size_t n, double depth)
 {
     depth = depth < 0 ? 0 : depth > 1 ? 1 : depth;

@@ -20,10 +20,10 @@ struct sr_scores {
     double textrank; /* the largest is 1 */
     double position; /* 1 - depth * sin(pi * i / (n - 1)); 1 for a lone sentence */
     double tfidf;    /* the largest is 1, or all are 0 */
-    double novelty;  /* 1 - cosine to the centroid, over the largest; all 0 when not asked for */
+    double novelty;  /* 1 - cosine to the centroid, divided by the largest; all 0 when not requested */
 };
 
-/* Scratch memory, kept from call to call. Starts as {0}. */
+/* Scratch memory, kept between calls. Starts as {0}. */
 struct sr_rank {
     void *space;
     size_t size;    /* bytes */
@@ -35,7 +35,7 @@ void sr_rank_dispose(struct sr_rank *rank);
 struct sr_rank_options {
     double depth;      /* of the U over positions; clamped to 0..1 */
     bool novelty;      /* false: that score is 0 */
-    bool as_published; /* the power iteration to the letter; else fewer steps to the same tolerance */
+    bool as_published; /* the power iteration exactly as published; else fewer steps to the same tolerance */
 };
 
 /* Scores `n` rows of `terms` into scores[0..n): the rows `chosen`[i], or all in order when NULL (n is then

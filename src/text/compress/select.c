@@ -1,9 +1,9 @@
 /*
  * The budget: the first and the last sentences, then the best of the rest while they fit, and for exact
- * counters a last look at what the pieces have together.
+ * counters a final count of the joined pieces.
  *
  * Costs are tenths of a token when estimated, tokens when counted or in `compat`. The estimate of a joined
- * text is the sum of its pieces', so that sum is what the budget bounds.
+ * text is the sum of its pieces', so the budget bounds that sum.
  */
 #include "text/compress/private.h"
 
@@ -11,13 +11,13 @@
 
 #define FILL_ABOVE 8  /* an eighth of the budget */
 #define CUT_MIN    8  /* tokens */
-#define MISSES_MAX 24 /* exact: sentences in a row that were counted and did not fit */
-#define SIFT_AFTER 16 /* estimated: misses in a row after which all that cannot fit any more are left out */
+#define MISSES_MAX 24 /* exact: maximum number of sentences in a row that were counted and did not fit */
+#define SIFT_AFTER 16 /* estimated: misses in a row after which too long sentences are removed */
 
 struct budget {
     size_t whole, left;
-    size_t shortest;  /* less of a sentence is not worth keeping, unless it is all there is */
-    size_t misses;    /* in a row */
+    size_t shortest;  /* a shorter beginning of a sentence is not kept, unless it is all there is */
+    size_t misses;    /* misses in a row */
     size_t best_miss; /* the best sentence that did not fit; SIZE_MAX: none */
     bool exact;
 };
@@ -37,7 +37,7 @@ static size_t cost_of(struct sr_compressor *c, struct sr_compress_unit *unit)
     return unit->tokens;
 }
 
-/* Is the estimate so far above what is left that counting would be wasted? */
+/* True when the estimate is so far above the remaining budget that counting is useless. */
 static bool is_hopeless(const struct budget *b, const struct sr_compress_unit *unit)
 {
     return b->exact && !unit->exact && b->left < b->whole && sr_estimate_tokens(unit->tokens) > b->left * 2;
@@ -71,7 +71,7 @@ static bool keep_cut(struct sr_compressor *c, struct budget *b, struct sr_compre
     return true;
 }
 
-/* `share`: what a sentence that has to be cut may take. */
+/* `share`: the maximum for a sentence that has to be cut. */
 static void take(struct sr_compressor *c, struct budget *b, size_t i, size_t share)
 {
     struct sr_compress_unit *unit = &c->units[i];
@@ -91,7 +91,7 @@ static void take(struct sr_compressor *c, struct budget *b, size_t i, size_t sha
         b->best_miss = i;
 }
 
-/* Long sentences may leave much of the budget empty: then the best that did not fit is cut to fill it. */
+/* Long sentences may leave much of the budget unused: then the best that did not fit is cut to fill it. */
 static void fill(struct sr_compressor *c, struct budget *b)
 {
     if (!c->settings.compat && b->best_miss != SIZE_MAX && b->left > b->whole / FILL_ABOVE)
@@ -109,7 +109,7 @@ static void take_ends(struct sr_compressor *c, struct budget *b)
         take(c, b, i, b->left / (n - i));
 }
 
-/* The better sentence: the higher score, of equals the earlier. */
+/* Orders sentences: the higher score first, of equal scores the earlier sentence. */
 static bool is_better(struct sr_compress_candidate a, struct sr_compress_candidate b)
 {
     return a.score > b.score || (a.score >= b.score && a.unit < b.unit);
@@ -134,7 +134,8 @@ static void make_heap(struct sr_compress_candidate *heap, size_t n)
         sift_down(heap, n, i);
 }
 
-/* Leaves out what is longer than what is left, but for what may be cut; returns how many remain. */
+/* Removes sentences longer than the remaining budget, except those that may be cut; returns how many
+ * remain. */
 static size_t sift_out(const struct sr_compressor *c, struct budget *b, struct sr_compress_candidate *heap,
                        size_t n)
 {
@@ -149,8 +150,8 @@ static size_t sift_out(const struct sr_compressor *c, struct budget *b, struct s
     return kept;
 }
 
-/* A heap instead of a sort: of a long text only the best few sentences are ever looked at. When less is left
- * than the cheapest sentence costs, it is over. */
+/* A heap instead of a sort: for a long text only the few best sentences are examined. It ends when the
+ * remaining budget is below the cheapest sentence's cost. */
 static void take_best(struct sr_compressor *c, struct budget *b)
 {
     struct sr_compress_candidate *heap = c->heap;
@@ -161,7 +162,7 @@ static void take_best(struct sr_compressor *c, struct budget *b)
         heap[n++] = (struct sr_compress_candidate){c->units[i].score, (uint32_t)i};
         cheapest = c->units[i].tokens < cheapest ? c->units[i].tokens : cheapest;
     }
-    if (b->exact) /* estimates are no bound */
+    if (b->exact) /* estimates are not a bound */
         cheapest = 1;
     make_heap(heap, n);
     while (n && b->left >= cheapest && !(b->exact && b->misses > MISSES_MAX)) {
@@ -188,7 +189,7 @@ static int gather(struct sr_compressor *c)
     return rc;
 }
 
-/* The kept sentence to give up first: the one with the lowest score, of those that are not kept anyway. */
+/* The kept sentence to remove first: the one with the lowest score, except sentences that are always kept. */
 static void drop_worst(struct sr_compressor *c)
 {
     size_t n = c->n_units, worst = n;
@@ -207,7 +208,7 @@ static void drop_worst(struct sr_compressor *c)
         c->units[worst].kept = false;
 }
 
-/* Exact: pieces that are joined may have more tokens than they have alone; then the worst has to go. */
+/* Exact: joined pieces may have more tokens than the sum of the pieces; then the worst one is removed. */
 static int check_together(struct sr_compressor *c)
 {
     const struct sr_compress_counter *counter = c->settings.counter;
@@ -232,7 +233,7 @@ static int check_together(struct sr_compressor *c)
     return rc;
 }
 
-/* From costs to tokens, and what they sum up to. */
+/* Converts costs to tokens, and sums them. */
 static void report_tokens(struct sr_compressor *c)
 {
     size_t sum = 0;
@@ -254,7 +255,7 @@ int sr_compress_select(struct sr_compressor *c)
 {
     bool exact = c->settings.counter != NULL;
     size_t budget = c->settings.budget;
-    if (!exact && !c->settings.compat) /* the last token may be begun */
+    if (!exact && !c->settings.compat) /* the last token may be incomplete */
         budget = budget * SR_ESTIMATE_SCALE + SR_ESTIMATE_SCALE - 1;
     struct budget b = {.whole = budget,
                        .left = budget,

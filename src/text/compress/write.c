@@ -1,4 +1,4 @@
-/* The kept units as one text, with what stands between them. */
+/* The kept units as one text, with their separators. */
 #include "text/compress/private.h"
 
 char sr_compress_joint(const struct sr_compressor *c, size_t before, size_t start)

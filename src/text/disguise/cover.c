@@ -1,7 +1,7 @@
-/* Which part of a text its views stand for. Makes no views. */
+/* Which part of a text its views cover. Creates no views. */
 #include "text/disguise/private.h"
 
-/* How far the views reach that contain `at`; `at` where none does. */
+/* The end of the views that contain `at`; `at` where there is none. */
 static size_t covered_to(const struct sr_undisguised *views, size_t n, size_t at)
 {
     size_t to = at;
@@ -11,7 +11,7 @@ static size_t covered_to(const struct sr_undisguised *views, size_t n, size_t at
     return to;
 }
 
-/* Where the next view begins behind `at`, at most `end`. */
+/* The start of the next view after `at`, at most `end`. */
 static size_t next_view(const struct sr_undisguised *views, size_t n, size_t at, size_t end)
 {
     for (size_t i = 0; i < n; i++)
@@ -28,7 +28,7 @@ static size_t visible_bytes(struct sr_bytes text, size_t start, size_t end)
     return n;
 }
 
-/* Of [start, end), were a view's disguised bytes spread evenly over it. */
+/* The disguised bytes of [start, end), if a view's disguised bytes were spread evenly over it. */
 static double undone_within(const struct sr_undisguised *view, size_t start, size_t end)
 {
     size_t from = view->start > start ? view->start : start, to = view->end < end ? view->end : end;

@@ -1,10 +1,10 @@
-/* Encodings: base64, hexadecimal, ROT13. What they decode to must read as text, else it was none of them. */
+/* Encodings: base64, hexadecimal, ROT13. A run is accepted only if it decodes to readable text. */
 #include "base/utf8.h"
 #include "text/disguise/private.h"
 
 #define RUN_MAX    ((size_t)1 << 20) /* bytes of one encoded run */
-#define LEAN_MAX   120               /* words that lean more to what they are end a rotated run */
-#define LEAN_MIXED 48 /* so much of SR_DISGUISE_LEFT_MAX letters is no chance: seven a letter are usual */
+#define LEAN_MAX   120               /* evidence for clear words that ends a rotated run */
+#define LEAN_MIXED 48 /* more than chance for SR_DISGUISE_LEFT_MAX letters: seven a letter are usual */
 
 /* Text: valid UTF-8, no controls but white space, and mostly letters and spaces. */
 static bool reads_as_text(struct sr_bytes s)
@@ -37,11 +37,11 @@ size_t sr_decode_base64(struct sr_bytes text, size_t at, char *out, size_t *n)
     uint32_t bits = 0;
     int have = 0;
     size_t i = at, chars = 0, end = at, written = 0;
-    unsigned kinds = 0; /* upper case, lower case, digits: words have fewer */
+    unsigned kinds = 0; /* upper case, lower case, digits: words mix fewer kinds */
     for (; i < text.n && i - at < RUN_MAX; i++) {
         unsigned char c = (unsigned char)text.p[i];
         int value = value64(c);
-        bool line_end = (c == '\n' || c == '\r') && chars >= 60; /* as in mail: lines of 64 or 76 */
+        bool line_end = (c == '\n' || c == '\r') && chars >= 60; /* as in mail: 64 or 76 */
         if (value < 0 && line_end && i + 1 < text.n)
             continue;
         if (value < 0)
@@ -72,7 +72,7 @@ static int value16(unsigned char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Pairs of digits, perhaps with one space, comma, colon or \x between two pairs. */
+/* Pairs of hexadecimal digits, optionally with one space, comma, colon or \x between two pairs. */
 size_t sr_decode_hex(struct sr_bytes text, size_t at, char *out, size_t *n)
 {
     bool escaped = at > 0 && text.p[at] == 'x' && text.p[at - 1] == '\\';
@@ -123,7 +123,7 @@ static const char words[] =
     "user very want was way we were what when where which who will with without word "
     "words would write year you your ";
 
-/* Its hash set: each slot a word's letters, five bits each. */
+/* Its hash set: each slot holds a word's letters, five bits each. */
 struct set {
     uint64_t slots[512];
 };
@@ -170,8 +170,8 @@ static bool is_letter(char c)
     return (unsigned)((c | 0x20) - 'a') < 26;
 }
 
-/* How much likelier a letter of European languages is as it stands than rotated: ten times the logarithm of
- * both frequencies' ratio, at most 25. */
+/* How much likelier a letter of European languages is unchanged than rotated: ten times the logarithm of both
+ * frequencies' ratio, at most 25. */
 static int lean_of(char c)
 {
     static const signed char leans[] = {2, -16, 4, 25, 7, -10, -15, 8, 19, -25, 14, 7, 25};
@@ -179,10 +179,10 @@ static int lean_of(char c)
     return i < 13 ? leans[i] : -leans[i - 13];
 }
 
-/* Letters that follow one another. */
+/* Adjacent letters. */
 struct letters {
     size_t start, end;
-    bool plain, rotated; /* a frequent English word as it stands, in ROT13 */
+    bool plain, rotated; /* a word that is frequent in English without rotation */
 };
 
 static struct letters letters_at(const struct set *set, struct sr_bytes text, size_t at)
@@ -195,7 +195,7 @@ static struct letters letters_at(const struct set *set, struct sr_bytes text, si
     return word;
 }
 
-/* Above 0: likelier as it stands. */
+/* Above 0: likelier unchanged. */
 static int lean_of_word(struct sr_bytes text, const struct letters *word)
 {
     int lean = 0;
@@ -211,7 +211,7 @@ static size_t next_letter(struct sr_bytes text, size_t at)
     return at;
 }
 
-/* Takes in what stands around a run and reads likelier rotated: rare words, names. No frequent English word
+/* Extends a run over neighbouring words that are likelier rotated: rare words, names. A frequent English word
  * ends it. */
 static void widen(const struct set *set, struct sr_bytes text, size_t from, struct sr_rot13_run *run)
 {
@@ -242,7 +242,7 @@ static void widen(const struct set *set, struct sr_bytes text, size_t from, stru
     }
 }
 
-/* Do words stand in the run, one behind the other, that are surely likelier not rotated? */
+/* True when the run holds successive words that are clearly likelier not rotated. */
 static bool is_mixed(const struct set *set, struct sr_bytes text, const struct sr_rot13_run *run)
 {
     size_t n = 0;

@@ -1,11 +1,11 @@
-/* Views out of rewritten places and decoded runs. */
+/* Builds views from rewritten spans and decoded runs. */
 #include "text/disguise/deobfuscate.h"
 
 #include "base/utf8.h"
 #include "text/ascii.h"
 #include "text/disguise/private.h"
 
-#define DEPTH_MAX 3 /* encodings inside of encodings */
+#define DEPTH_MAX 3 /* depth of nested encodings */
 
 const char *sr_disguise_name(enum sr_disguise disguise)
 {
@@ -44,7 +44,7 @@ static void add(struct views *views, struct sr_undisguised view)
         views->items[views->n++] = view;
 }
 
-/* Bytes that may be part of a disguise: a text without any has no views of the first kind. */
+/* Bytes that may be part of a disguise: a text without them has no rewritten views. */
 static bool may_be_rewritten(struct sr_bytes text)
 {
     size_t singles = 0;
@@ -69,7 +69,7 @@ static bool is_inside(struct sr_bytes text, size_t at)
     return at < text.n && sr_utf8_is_tail(text.p[at]);
 }
 
-/* Marks that are nearer than twice the reach share a view. */
+/* Marks closer than twice the reach share a view. */
 static void view_rewritten(struct views *views, struct sr_bytes text, const struct sr_rewritten *all)
 {
     struct sr_bytes out = sr_bytes_of(all->text, all->n);
@@ -122,7 +122,7 @@ static void rewrite(struct views *views, struct sr_bytes text)
 
 static void decode(struct views *views, struct sr_bytes text, const struct sr_undisguised *outer, int depth);
 
-/* What bytes [start, end) of a text decode to; the text may itself be a view. */
+/* The decoded bytes of [start, end) of a text, which may itself be a view. */
 static struct sr_undisguised decoded_view(size_t start, size_t end, uint32_t disguise,
                                           const struct sr_undisguised *outer)
 {
@@ -164,7 +164,7 @@ static bool begins_run(struct sr_bytes text, size_t at)
     return at == 0 || !sr_ascii_is_word((unsigned char)text.p[at - 1]);
 }
 
-/* Looks for encoded runs in `text`: the given one, or where `outer` is not NULL what that view says. */
+/* Finds encoded runs in `text`: the given text, or the text of the view `outer` when that is not NULL. */
 static void decode(struct views *views, struct sr_bytes text, const struct sr_undisguised *outer, int depth)
 {
     size_t at = 0;

@@ -1,4 +1,4 @@
-/* The table and the ranges behind it. Script ranges: Unicode 15, Scripts.txt. */
+/* The table, and the ranges for other code points. Script ranges: Unicode 15, Scripts.txt. */
 #include "text/disguise/glyph.h"
 
 #include "base/unicode.h"
@@ -12,7 +12,8 @@ struct range {
     int32_t first, last;
 };
 
-/* Han, Hiragana, Katakana and Hangul. Marks that several scripts share (U+30FC, U+3001) are in none. */
+/* Han, Hiragana, Katakana and Hangul. Characters that several scripts share (U+30FC, U+3001) belong to
+ * none. */
 static const struct range cjk[] = {
     {0x1100, 0x11FF},   {0x2E80, 0x2E99},   {0x2E9B, 0x2EF3},   {0x2F00, 0x2FD5},   {0x3005, 0x3005},
     {0x3007, 0x3007},   {0x3021, 0x3029},   {0x302E, 0x302F},   {0x3038, 0x303B},   {0x3041, 0x3096},

@@ -1,10 +1,10 @@
 /*
- * What the compressor asks about a code point, in one load: is it a space, a letter, a digit, of a script
- * without spaces, the end of a sentence; and its lower case.
+ * The properties of a code point for the compressor, in one load: space, letter, digit, script without
+ * spaces, end of a sentence; and its lower case.
  *
- * Code points below U+3100 and the full-width forms come from a table that is built once per process
- * (50 KB); running Han and Hangul are told by their block; the rest asks base/unicode.h. Pure and thread-safe
- * after the first call.
+ * Code points below U+3100 and the full-width forms come from a table that is built once per process (50 KB);
+ * common Han and Hangul are recognised by their block; base/unicode.h answers for the rest. Pure and
+ * thread-safe after the first call.
  */
 #ifndef SR_TEXT_DISGUISE_GLYPH_H
 #define SR_TEXT_DISGUISE_GLYPH_H
@@ -12,7 +12,7 @@
 #include "base/utf8.h"
 
 /* Bits 23..31 of a glyph; bits 0..20 hold the lower case. */
-#define SR_GLYPH_STOP   (1u << 23) /* may end a sentence, in the ordinary reading */
+#define SR_GLYPH_STOP   (1u << 23) /* may end a sentence, by the default rules */
 #define SR_GLYPH_SPACE  (1u << 24) /* Unicode White_Space */
 #define SR_GLYPH_LETTER (1u << 25)
 #define SR_GLYPH_DIGIT  (1u << 26) /* decimal digits of any script */
@@ -24,9 +24,9 @@
 #define SR_GLYPH_POINT  0x1FFFFFu
 
 #define SR_GLYPH_TABLE 0x3100 /* code points from 0 on */
-#define SR_GLYPH_FULL  0xFF00 /* and 256 from here on, behind them */
+#define SR_GLYPH_FULL  0xFF00 /* and 256 more from here on, stored after them */
 
-/* The table, built at the first call. Lives as long as the process. */
+/* Returns the table, which the first call builds. Valid as long as the process. */
 const uint32_t *sr_glyph_table(void);
 
 /* The glyph of a code point that the table does not hold. */
@@ -39,7 +39,7 @@ static inline uint32_t sr_glyph_of(const uint32_t *table, int32_t cp)
     return (cp & ~0xFF) == SR_GLYPH_FULL ? table[SR_GLYPH_TABLE + (cp & 0xFF)] : sr_glyph_far(cp);
 }
 
-/* The rest of sr_glyph_at: what is not whole, not valid or four bytes long. */
+/* The slow path of sr_glyph_at: incomplete, invalid or four-byte sequences. */
 size_t sr_glyph_at_slowly(struct sr_bytes s, size_t at, int32_t *cp, uint32_t *glyph);
 
 /* Decodes s.p[at] and looks it up; returns the length in bytes. Invalid bytes read as U+FFFD of length 1. */

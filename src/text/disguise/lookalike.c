@@ -1,7 +1,7 @@
 /* Characters that look like Latin letters: styled alphabets by their order in Unicode, others by a table. */
 #include "text/disguise/private.h"
 
-/* Cyrillic, Greek, Armenian, Cherokee and Latin extensions that pass for a letter in running text. */
+/* Cyrillic, Greek, Armenian, Cherokee and Latin extensions that look like a Latin letter in running text. */
 static const struct {
     uint16_t cp;
     char latin;

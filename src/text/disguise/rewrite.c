@@ -1,13 +1,13 @@
 /*
- * Rewriting word by word: a word is what stands between white space. Marks say where the result differs.
+ * Rewrites word by word: a word is a run of bytes between white space. Marks tell where the result differs.
  */
 #include "base/utf8.h"
 #include "text/disguise/private.h"
 
-#define WORD_MAX   96 /* characters of a word that is looked into; longer ones are no words */
-#define SPACED_MIN 4  /* single letters in a row that are spaced ones */
+#define WORD_MAX   96 /* maximum characters of a word that is examined; longer ones are not words */
+#define SPACED_MIN 4  /* minimum number of single letters in a row that count as spaced */
 
-/* A character of a word, and what it reads as. */
+/* A character of a word, and the character that it looks like. */
 struct point {
     int32_t cp;
     uint32_t at, n; /* bytes of the text */
@@ -57,7 +57,7 @@ static void put(struct sr_rewritten *out, const char *p, size_t n)
     out->n += n;
 }
 
-/* The mark whose neighbour a word at `start` is, NULL. */
+/* The mark that a word at `start` adjoins, or NULL. */
 static struct sr_rewrite_mark *mark_beside(const struct sr_rewritten *out, size_t start)
 {
     struct sr_rewrite_mark *last = out->n_marks ? &out->marks[out->n_marks - 1] : NULL;
@@ -66,7 +66,7 @@ static struct sr_rewrite_mark *mark_beside(const struct sr_rewritten *out, size_
 
 static void mark(struct sr_rewritten *out, const struct word *word, size_t from, uint32_t disguise)
 {
-    struct sr_rewrite_mark *last = mark_beside(out, word->start); /* neighbours are one place */
+    struct sr_rewrite_mark *last = mark_beside(out, word->start); /* adjacent marks become one */
     if (!last && out->marks && out->n_marks < out->max_marks) {
         last = &out->marks[out->n_marks++];
         *last = (struct sr_rewrite_mark){.in_start = word->start, .in_end = word->start, .out_start = from};
@@ -79,7 +79,7 @@ static void mark(struct sr_rewritten *out, const struct word *word, size_t from,
     last->disguise |= disguise;
 }
 
-/* Reads the word at `at`: its characters, as far as there is room. Returns its end. */
+/* Reads the word at `at` into characters, as far as there is room. Returns its end. */
 static size_t read_word(struct sr_bytes text, size_t at, struct word *word)
 {
     word->n = 0;
@@ -108,7 +108,7 @@ static bool is_letter(const struct point *p)
     return is_ascii_letter(p->cp) || p->latin;
 }
 
-/* Does something that cannot be seen stand between two letters? */
+/* True when an invisible character is between two letters. */
 static bool splits_letters(const struct word *word)
 {
     const struct point *before = NULL;
@@ -132,8 +132,8 @@ static bool is_tag(int32_t cp)
     return cp >= 0xE0020 && cp <= 0xE007E;
 }
 
-/* Takes out what cannot be seen where it splits words or stands in a word beside such words, and marks that
- * are piled on letters; hidden tags become the letters they stand for. */
+/* Removes invisible characters that split words or that are in a word next to such words, and marks that are
+ * stacked on letters; hidden tags become their letters. */
 static uint32_t drop_invisible(struct word *word, bool beside)
 {
     size_t kept = 0, letters = 0, marks = 0, tags = 0, hidden = 0;
@@ -161,7 +161,7 @@ static uint32_t drop_invisible(struct word *word, bool beside)
     return split || tags ? SR_DISGUISE_INVISIBLE : SR_DISGUISE_LOOKALIKE;
 }
 
-/* Look-alikes count where they are styled letters, where Latin letters stand beside them, or where all
+/* Look-alikes are replaced where they are styled letters, where Latin letters are next to them, or where all
  * letters of other alphabets are `posing` as Latin ones. */
 static uint32_t read_lookalikes(struct word *word, bool posing)
 {
@@ -214,8 +214,8 @@ static bool is_numeronym(const struct point *p, size_t n)
            p[2].cp <= 'Z';
 }
 
-/* A digit or sign that stands for a letter has letters around it and no other digits near; counters and
- * versions have not. */
+/* A digit or sign that replaces a letter has letters around it and no other digits near, in contrast to
+ * counters and versions. */
 static uint32_t read_leet(struct word *word)
 {
     size_t first = 0, last = word->n, letters = 0, codes = 0, before_letter = 0, digits = 0;
@@ -276,8 +276,8 @@ static uint32_t join_marked(struct word *word)
 
 /* ---- spaced letters ---- */
 
-/* Single letters with spaces between them: the most in a row from `at`, and where they end. Behind the first
- * SPACED_MIN other characters that stand alone belong to them. */
+/* Single letters with spaces between them: the most in a row from `at`, and where they end. After the first
+ * SPACED_MIN, other single characters belong to them. */
 static size_t spaced_end(struct sr_bytes text, size_t at, size_t *letters)
 {
     size_t end = at, i = at, row = 0;
@@ -300,7 +300,7 @@ static size_t spaced_end(struct sr_bytes text, size_t at, size_t *letters)
     return end;
 }
 
-/* One space vanishes, more become one. */
+/* One space is removed, several become one. */
 static void put_spaced(struct sr_bytes text, size_t at, size_t end, struct sr_rewritten *out)
 {
     for (size_t i = at; i < end; i++)
@@ -336,8 +336,8 @@ static void rewrite_word(struct sr_bytes text, struct word *word, bool posing, s
     mark(out, word, from, disguise);
 }
 
-/* The end of a word in which nothing can be hidden: ASCII, no sign for a letter before a letter, no separator
- * behind its first letter. 0 where it needs a closer check. */
+/* The end of a word that cannot hide anything: ASCII, no sign for a letter before a letter, no separator
+ * after its first letter. 0 where it needs a closer check. */
 static size_t plain_end(struct sr_bytes text, size_t at)
 {
     static const char codes[] = "013457@$!|+", separators[] = ".-_*/|,";
@@ -358,7 +358,7 @@ static bool is_of_other_alphabet(int32_t cp)
     return (cp >= 0x370 && cp < 0x590) || (cp >= 0x13A0 && cp < 0x1400);
 }
 
-/* Does a word mix Latin letters with those of another alphabet, and all of these look like Latin ones? */
+/* True when a word mixes Latin letters with those of another alphabet, all of which look like Latin ones. */
 static bool is_posing(struct sr_bytes text)
 {
     bool latin = false, like = false, mixed = false, sure;

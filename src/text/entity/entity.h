@@ -1,9 +1,10 @@
 /*
- * Private data in texts: the types there are, lists of what was found, and exact recognisers for what has a
- * structure of its own (checksums, ranges, registries, fixed forms).
+ * Private data in texts: its types, lists of entities, and exact recognisers for data with a known structure
+ * (checksums, ranges, registries, fixed forms).
  *
  * Offsets are bytes of the text that was given. Names of people, places and organisations have no structure:
- * they come from a model and join the same list. Nothing here knows rules, thresholds or policies.
+ * they come from a model and are added to the same list. This layer is independent of rules, thresholds and
+ * policies.
  */
 #ifndef SR_TEXT_ENTITY_ENTITY_H
 #define SR_TEXT_ENTITY_ENTITY_H
@@ -61,15 +62,16 @@ void sr_entities_dispose(struct sr_entities *list);
 int sr_entities_add(struct sr_entities *list, enum sr_entity_type type, size_t start, size_t end,
                     float confidence) SR_WARN_UNUSED;
 
-/* Sorts by place and keeps of overlapping entities the one with the highest confidence, of equal ones the
+/* Sorts by offset; of overlapping entities it keeps the one with the highest confidence, of equal ones the
  * longest. */
 void sr_entities_resolve(struct sr_entities *list);
 
-/* Could this be a value of the type by its form? For what a model found: a word is no phone number. */
+/* True when this can be a value of the type by its form. For findings of a model: a plain word cannot be a
+ * phone number. */
 bool sr_entity_plausible(enum sr_entity_type type, struct sr_bytes value);
 
-/* Appends what the exact recognisers find in `text` and resolves the list. Any bytes are a text; time is
- * linear in its size. SR_ELIMIT: the list is full and holds the first ones. Any thread. */
+/* Appends the findings of the exact recognisers in `text` and resolves the list. Any bytes are a text; time
+ * is linear in its size. SR_ELIMIT: the list is full and holds the first ones. Any thread. */
 int sr_entities_recognise(struct sr_entities *list, struct sr_bytes text) SR_WARN_UNUSED;
 
 #endif

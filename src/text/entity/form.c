@@ -1,14 +1,14 @@
 /*
- * The minimal form of a value of a type: digits where a number is meant, an @ in an address.
+ * The minimal form of a value of a type: digits in a number, an @ in an address.
  *
- * For findings of a model; the exact recognisers do not need it. Checks no checksums and ranges, and lets
- * through what it cannot check, such as digits of other scripts.
+ * For findings of a model; the exact recognisers do not need it. Checks no checksums and ranges, and accepts
+ * values that it cannot check, such as digits of other scripts.
  */
 #include "text/entity/entity.h"
 
 #include <string.h>
 
-/* The bytes of a value by kind. */
+/* Counts of the bytes of a value by kind. */
 struct makeup {
     size_t digits, letters, foreign, dots, colons, signs;
 };

@@ -6,7 +6,7 @@
 #define DOMAIN_MAX 253
 #define LABEL_MAX  63
 
-/* The end of labels joined by dots from `at`; `*labels` counts them. `at` when there is none. */
+/* The end of the dot-separated labels from `at`; `*labels` is their number. `at` when there is none. */
 static size_t labels_end(const struct sr_entity_scan *scan, size_t at, unsigned *labels)
 {
     size_t end = at;
@@ -53,7 +53,7 @@ static bool is_letters(struct sr_bytes s)
     return s.n >= 2;
 }
 
-/* What may stand before the @; an apostrophe only inside of a name. */
+/* Characters allowed before the @; an apostrophe only inside a name. */
 static bool is_local(const struct sr_entity_scan *scan, size_t at)
 {
     unsigned char c = sr_entity_at(scan, at);
@@ -95,7 +95,7 @@ static bool is_one_of(struct sr_bytes s, const char *words)
     return false;
 }
 
-/* Endings that are also those of files or abbreviations. */
+/* Suffixes that are also file extensions or abbreviations. */
 #define FILE_ENDINGS                                                                                         \
     "ai|app|as|bat|bz|cc|cs|dev|do|fm|id|is|it|js|la|lib|md|me|ml|mk|mov|no|ps|pl|pm|py|rs|sh|so|st|sys|tf|" \
     "to|ts|zip"

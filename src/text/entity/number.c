@@ -1,12 +1,12 @@
 /*
  * Numbers that belong to people: cards, social security, phones, postal codes, ages, licences, accounts.
  *
- * Conservative: a number without a checksum, a form of its own or a word beside it that says what it is gets
- * a confidence that no sensible threshold lets through.
+ * Conservative: a number without a checksum, a distinctive form or a word near it that names its type gets a
+ * confidence below every useful threshold.
  */
 #include "text/entity/recognisers.h"
 
-#define NUMBER_MAX 40 /* bytes of a number with its marks */
+#define NUMBER_MAX 40 /* bytes of a number with its separators */
 
 #define PHONE_WORDS                                                                                          \
     "phone|telephone|tel|call|mobile|cell|fax|whatsapp|sms|text|answering|reach|contact|dial|messages|"      \
@@ -18,7 +18,7 @@
     "license|licence|driver's license|drivers license|driver license|driving licence|dl|license number|"     \
     "licence number"
 
-/* A number with its marks, as it stands. */
+/* A number with its separators, as written. */
 struct number {
     size_t start, end;
     char digits[NUMBER_MAX];
@@ -41,7 +41,7 @@ static void note_mark(struct number *number, unsigned char c)
     number->paren |= c == '(' || c == ')';
 }
 
-/* Reads digits with at most three marks between two of them. False when none begins here. */
+/* Reads digits with at most three separators between two of them. False when no number starts here. */
 static bool read_number(const struct sr_entity_scan *scan, size_t at, struct number *number)
 {
     *number = (struct number){.start = at};
@@ -70,7 +70,7 @@ static bool read_number(const struct sr_entity_scan *scan, size_t at, struct num
     return number->n > 0 && !sr_entity_is_word(sr_entity_at(scan, number->end));
 }
 
-/* The first run of digits and one kind of mark: what cards and social security numbers are. */
+/* The first run of digits with one kind of separator: the form of cards and social security numbers. */
 static size_t strict_end(const struct sr_entity_scan *scan, size_t at, char *digits, size_t *n, bool *marked)
 {
     size_t i = at, end = at;
@@ -106,7 +106,7 @@ static bool luhn(const char *digits, size_t n)
     return sum % 10 == 0;
 }
 
-/* Do first digits and length fit an issuer? */
+/* True when the first digits and the length match an issuer. */
 static bool is_issued(const char *d, size_t n)
 {
     unsigned two = (unsigned)(d[0] - '0') * 10 + (unsigned)(d[1] - '0');
@@ -145,7 +145,7 @@ static size_t card(struct sr_entity_scan *scan, size_t at)
     return end;
 }
 
-/* Areas 000, 666 and 900 to 999, group 00 and serial 0000 were never given (SSA, 2011). */
+/* Areas 000, 666 and 900 to 999, group 00 and serial 0000 were never issued (SSA, 2011). */
 static size_t social_security(struct sr_entity_scan *scan, size_t at)
 {
     static const size_t marks[] = {3, 6};
@@ -198,7 +198,7 @@ static size_t license(struct sr_entity_scan *scan, size_t at)
 
 /* ---- phones ---- */
 
-/* North America: ten digits as 3-3-4, the exchange not below 2; perhaps a 1 before them. */
+/* North America: ten digits as 3-3-4, the exchange not below 2; optionally a 1 before them. */
 static bool is_nanp(const struct number *number)
 {
     size_t skip = number->n == 11 && number->digits[0] == '1';
@@ -230,7 +230,7 @@ static float phone_confidence(const struct sr_entity_scan *scan, const struct nu
     return 0;
 }
 
-/* x123, ext. 123 behind a phone number. */
+/* x123, ext. 123 after a phone number. */
 static size_t with_extension(const struct sr_entity_scan *scan, size_t end)
 {
     size_t at = end + (sr_entity_at(scan, end) == ' ');
@@ -309,7 +309,7 @@ static size_t postal_code(struct sr_entity_scan *scan, size_t at)
     return end;
 }
 
-/* Does the text go on with this, white space and hyphens alike? */
+/* True when the text continues with this; white space and hyphens are equal. */
 static bool goes_on_with(const struct sr_entity_scan *scan, size_t at, const char *words)
 {
     for (const char *word = words; *word;) {

@@ -1,4 +1,4 @@
-/* The list of the system where it is newer than the library's own. */
+/* The system's list when it is newer than the library's own. */
 #include "text/entity/public_suffix.h"
 
 #include <libpsl.h>
@@ -22,7 +22,7 @@ bool sr_public_suffix_has(struct sr_bytes name)
     pthread_once(&once, load);
     if (!list)
         return false;
-    /* Names under no entry of the list count as suffixes of one label; those are none. */
+    /* Names under no entry of the list count as suffixes of one label; they are not accepted as domains. */
     const char *own = psl_registrable_domain(list, text);
     const char *suffix = psl_unregistrable_domain(list, text);
     return own && suffix && psl_is_public_suffix2(list, suffix, PSL_TYPE_ANY | PSL_TYPE_NO_STAR_RULE);

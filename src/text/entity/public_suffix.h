@@ -1,15 +1,15 @@
 /*
- * The registry of domain suffixes (publicsuffix.org): which ends of names people can register below.
+ * The registry of domain suffixes (publicsuffix.org): the suffixes below which domains can be registered.
  *
- * The seam of libpsl. Reads the system's list once, at the first call. Any thread.
+ * Wraps libpsl. Reads the system's list once, at the first call. Any thread.
  */
 #ifndef SR_TEXT_ENTITY_PUBLIC_SUFFIX_H
 #define SR_TEXT_ENTITY_PUBLIC_SUFFIX_H
 
 #include "base/bytes.h"
 
-/* Is `name` (lower-case ASCII labels joined by dots, at most 253 bytes) at least one label below a suffix of
- * the list? "example.co.uk" is, "co.uk" and "main.c" are not. */
+/* True when `name` (lower-case ASCII labels joined by dots, at most 253 bytes) is at least one label below a
+ * suffix of the list: true for "example.co.uk", false for "co.uk" and "main.c". */
 bool sr_public_suffix_has(struct sr_bytes name);
 
 #endif

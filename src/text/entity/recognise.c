@@ -1,4 +1,4 @@
-/* The one pass that offers each position of a text to the recognisers that could begin there. */
+/* The pass over a text that calls at each position the recognisers whose values can begin there. */
 #include "text/entity/recognisers.h"
 
 static size_t first_of(size_t a, size_t b)
@@ -6,7 +6,7 @@ static size_t first_of(size_t a, size_t b)
     return a ? a : b;
 }
 
-/* What begins at a place where a word may begin; the end of what was found, or 0. */
+/* Runs the recognisers at a position where a word may begin; returns the end of the entity, or 0. */
 static size_t look(struct sr_entity_scan *scan, size_t at, unsigned char c)
 {
     size_t end = 0;

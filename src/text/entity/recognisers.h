@@ -1,11 +1,11 @@
-/* The recognisers that recognise.c runs over a text: net.c, number.c and time.c hold them. Private to the
- * room. */
+/* The recognisers that recognise.c runs over a text: net.c, number.c and time.c hold them. Private to
+ * text/entity. */
 #ifndef SR_TEXT_ENTITY_RECOGNISERS_H
 #define SR_TEXT_ENTITY_RECOGNISERS_H
 
 #include "text/entity/scan.h"
 
-/* Each is called at the first byte of what it may find, and returns the end of what it has found, or 0. */
+/* Each is called at the first byte of a possible entity, and returns the end of the entity, or 0. */
 size_t sr_entity_email(struct sr_entity_scan *scan, size_t sign); /* at an @ */
 size_t sr_entity_address(struct sr_entity_scan *scan, size_t at); /* IPv4, IPv6 */
 size_t sr_entity_domain(struct sr_entity_scan *scan, size_t at);  /* at a letter or digit of a label */

@@ -1,7 +1,7 @@
 /* Words of a list, looked for before a position. */
 #include "text/entity/scan.h"
 
-/* Does a word of the list stand at `i`, whole and not beyond `end`? */
+/* True when a word of the list is at `i`, whole and not beyond `end`. */
 static bool is_word_at(const struct sr_entity_scan *scan, size_t i, size_t end, const char *words)
 {
     char first = sr_ascii_lower(scan->text.p[i]);

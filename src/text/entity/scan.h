@@ -1,10 +1,10 @@
-/* One text while the recognisers of this room read it. Private to the room. */
+/* A text while the recognisers read it. Private to text/entity. */
 #ifndef SR_TEXT_ENTITY_SCAN_H
 #define SR_TEXT_ENTITY_SCAN_H
 
 #include "text/entity/entity.h"
 
-/* One text while it is read; the recognisers share it. */
+/* The state that the recognisers share. */
 struct sr_entity_scan {
     struct sr_bytes text;
     struct sr_entities *list;
@@ -34,13 +34,13 @@ static inline bool sr_entity_is_alpha(unsigned char c)
     return (unsigned)((c | 0x20) - 'a') < 26;
 }
 
-/* Letters, digits and every byte of a character beyond ASCII. */
+/* Letters, digits and all bytes above ASCII. */
 static inline bool sr_entity_is_word(unsigned char c)
 {
     return sr_entity_is_alpha(c) || sr_entity_is_digit(c) || c >= 0x80;
 }
 
-/* Does one of the words (lower case, separated by `|`) end within `reach` bytes before `at`? */
+/* True when one of the words (lower case, separated by `|`) ends within `reach` bytes before `at`. */
 bool sr_entity_word_before(const struct sr_entity_scan *scan, size_t at, size_t reach, const char *words);
 
 #endif

@@ -6,7 +6,7 @@
     "jun|jul|aug|sep|sept|oct|nov|dec"
 #define WEEKDAYS "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
 
-/* The end of one of the words at `at`, whole, in any case; 0 for none. */
+/* The end of a whole word of the list at `at`, in any case; 0 for none. */
 static size_t word_end(const struct sr_entity_scan *scan, size_t at, const char *words)
 {
     for (const char *word = words; *word;) {
@@ -20,7 +20,7 @@ static size_t word_end(const struct sr_entity_scan *scan, size_t at, const char 
     return 0;
 }
 
-/* Reads one to `most` digits; how many there were. */
+/* Reads one to `most` digits; returns their number. */
 static size_t digits(const struct sr_entity_scan *scan, size_t at, size_t most, unsigned *value)
 {
     size_t n = 0;
@@ -64,7 +64,7 @@ static size_t clock_end(const struct sr_entity_scan *scan, size_t at)
     return colon && !sr_entity_is_word(sr_entity_at(scan, end)) && sr_entity_at(scan, end) != ':' ? end : 0;
 }
 
-/* Behind a date: a time that goes with it. */
+/* Extends a date by the time that follows it. */
 static size_t with_clock(const struct sr_entity_scan *scan, size_t end)
 {
     unsigned char c = sr_entity_at(scan, end);
@@ -77,7 +77,7 @@ static bool is_day_and_month(unsigned a, unsigned b)
     return a >= 1 && b >= 1 && ((a <= 31 && b <= 12) || (a <= 12 && b <= 31));
 }
 
-/* 2021-03-14, 14/03/2021, 3.14.21; the same mark twice. */
+/* 2021-03-14, 14/03/2021, 3.14.21; both separators are equal. */
 static size_t numeric_end(const struct sr_entity_scan *scan, size_t at, float *confidence)
 {
     unsigned v[3];
@@ -110,7 +110,7 @@ static size_t numeric_end(const struct sr_entity_scan *scan, size_t at, float *c
     return with_clock(scan, end);
 }
 
-/* What may follow the name of a month: day and year, or either. `at` is behind the name. */
+/* Day and year, or either, after the name of a month. `at` is after the name. */
 static size_t after_month(const struct sr_entity_scan *scan, size_t at, bool *has_number)
 {
     unsigned value, year;
@@ -157,7 +157,7 @@ static size_t day_first(const struct sr_entity_scan *scan, size_t at)
     return with_clock(scan, month);
 }
 
-/* A year by itself, where the words before it say so. */
+/* A year without a date, where the words before it indicate one. */
 static size_t lone_year(const struct sr_entity_scan *scan, size_t at)
 {
     unsigned year;

@@ -1,8 +1,8 @@
-/* What a line looks like, and which dots belong to abbreviations. */
+/* Classifies lines, and recognises the dots of abbreviations. */
 #include "text/ascii.h"
 #include "text/segment/segment.h"
 
-#define CODE_LOOK 240 /* bytes of a line that tell whether it is code */
+#define CODE_LOOK 240 /* bytes of a line that are read to recognise code */
 
 #define WORD 8 /* bytes: the longest abbreviation and a NUL */
 
@@ -16,7 +16,7 @@ static const char abbreviations[][WORD] = {
     "sra",  "srta", "st",     "str",    "tab",  "tel",  "vgl", "viz",  "vol",   "vols", "vs",
 };
 
-/* The bytes as a number that sorts as they do. */
+/* The bytes as a number with the same order. */
 static uint64_t packed(const char word[WORD])
 {
     uint64_t x = 0;
@@ -100,7 +100,7 @@ static size_t list_label(const char *p, size_t n)
     return closes && i + 1 < n && p[i + 1] == ' ' ? i + 2 : 0;
 }
 
-/* A stamp of a log: at least four digits and a ':' or '-' between digits, early in the line. */
+/* A log timestamp: at least four digits and a ':' or '-' between digits, early in the line. */
 static bool is_log(const struct sr_ascii_looks *looks)
 {
     uint64_t digits = looks->digit & UINT32_MAX;
@@ -108,14 +108,14 @@ static bool is_log(const struct sr_ascii_looks *looks)
     return sr_ascii_count(digits) >= 6 && sr_ascii_count(joints) >= 2;
 }
 
-/* How much a mark speaks for code. '(' does after a word, ':' by what follows. */
+/* The weight of a mark as evidence for code: '(' counts after a word, ':' by the next character. */
 static const unsigned char code_mark[128] = {
     ['{'] = 2, ['}'] = 2, [';'] = 2, ['='] = 2, ['<'] = 1,  ['>'] = 1, ['['] = 1,
     [']'] = 1, ['_'] = 1, ['&'] = 1, ['|'] = 2, ['\\'] = 1, ['$'] = 1, ['/'] = 1,
     ['+'] = 1, ['#'] = 1, ['@'] = 1, ['^'] = 1, ['~'] = 1,  ['%'] = 1,
 };
 
-/* Of the marks of 64 bytes of a line p[0..n) from `base` on. `*skip`: an address goes on up to there. */
+/* The marks of 64 bytes of a line p[0..n) from `base` on. `*skip`: an address continues up to there. */
 static size_t code_weight(const char *p, size_t n, size_t base, uint64_t marks, size_t *skip)
 {
     size_t weight = 0;
@@ -126,7 +126,7 @@ static size_t code_weight(const char *p, size_t n, size_t base, uint64_t marks, 
         if (p[i] == '(') {
             weight += i && sr_ascii_is_word((unsigned char)p[i - 1]) ? 2 : 0; /* a call */
         } else if (p[i] == ':' && i + 2 < n && p[i + 1] == '/' &&
-                   p[i + 2] == '/') { /* an address is no code */
+                   p[i + 2] == '/') { /* an address is not code */
             const char *space = memchr(p + i, ' ', n - i);
             *skip = space ? (size_t)(space - p) : n;
         }
@@ -135,7 +135,8 @@ static size_t code_weight(const char *p, size_t n, size_t base, uint64_t marks, 
     return weight;
 }
 
-/* Code and data by the share of their marks, or by how a line ends. `looks` are those of its first bytes. */
+/* Recognises code and data by the share of their marks, or by the end of the line. `looks` are those of its
+ * first bytes. */
 static bool is_code(const char *p, size_t n, size_t readable, const struct sr_ascii_looks *looks)
 {
     char end = p[n - 1];

@@ -1,7 +1,7 @@
 /*
  * Sentences as the published algorithm cuts them (vllm-project/semantic-router, pkg/promptcompression): at
  * each of eleven marks, but not at a dot between digits or after an initial. One of its quirks is kept: when
- * it looks for the space before an initial, it steps back by the width of the initial itself.
+ * it looks for the space before an initial, it goes back by the width of the initial itself.
  */
 #include "text/segment/segment.h"
 
@@ -12,7 +12,7 @@ static bool is_space(uint32_t glyph)
     return (glyph & SR_GLYPH_SPACE) != 0;
 }
 
-/* Is the dot at `at` part of a number or of an initial? */
+/* True when the dot at `at` is part of a number or of an initial. */
 static bool dot_stays(const struct sr_segmenter *s, const uint32_t *table, struct sr_bytes text, size_t at)
 {
     int32_t next_cp = 0, after_cp = 0;

@@ -1,19 +1,19 @@
 /*
- * The ordinary way: line by line, and inside a line of prose from mark to mark.
+ * The default rules: line by line, and inside a line of prose from mark to mark.
  *
- * A decision never reads more than LINE_LOOK bytes of a line and LOOK bytes after a mark; while those have
- * not arrived, nothing is decided. That is why the pieces of a text do not matter.
+ * A decision never reads more than LINE_LOOK bytes of a line and LOOK bytes after a mark; before these have
+ * arrived, nothing is decided. So the result does not depend on how the text is split.
  */
 #include "text/segment/segment.h"
 
 #include "base/utf8.h"
 #include "text/ascii.h"
 
-#define LINE_LOOK ((size_t)SR_SEGMENT_MAX) /* bytes that tell what a line looks like */
+#define LINE_LOOK ((size_t)SR_SEGMENT_MAX) /* bytes that determine what a line looks like */
 #define LOOK      ((size_t)48)             /* bytes after a mark: closing quotes, spaces, one character */
-#define LONG_LINE 50                       /* a line of prose this long was broken by its width */
-#define BLOCK     160                      /* lines of code are gathered up to this many bytes */
-#define SOFT_MAX  640                      /* beyond it, any end of a line ends a unit */
+#define LONG_LINE 50                       /* a line of prose of this length was wrapped by width */
+#define BLOCK     160                      /* lines of code are joined up to this many bytes */
+#define SOFT_MAX  640                      /* above it, any end of a line ends a unit */
 #define THAI_MIN  160                      /* a space ends a unit of Thai from here on */
 
 static bool is_space(uint32_t glyph)
@@ -28,7 +28,7 @@ static bool closes_quote(int32_t cp)
            cp == 0x3011 || cp == 0x300B;
 }
 
-/* After a mark: further marks and closing quotes. */
+/* After a mark: skips further marks and closing quotes. */
 static size_t skip_closers(const uint32_t *table, struct sr_bytes text, size_t at, size_t end, int32_t *mark)
 {
     size_t stop = at + LOOK / 2 < end ? at + LOOK / 2 : end;
@@ -46,8 +46,8 @@ static size_t skip_closers(const uint32_t *table, struct sr_bytes text, size_t a
     return at;
 }
 
-/* Does a sentence end with the mark `cp` that stands at `at`, `n` bytes long? Sets where. `end` is the end of
- * the line, or of what has arrived of it. */
+/* True when a sentence ends with the mark `cp` at `at`, `n` bytes long; sets the end. `end` is the end of the
+ * line, or of its received part. */
 static bool sentence_ends(const struct sr_segmenter *s, const uint32_t *table, struct sr_bytes text,
                           size_t end, size_t at, size_t n, int32_t cp, size_t *after)
 {
@@ -92,7 +92,7 @@ static bool close_unit(struct sr_segmenter *s, struct sr_bytes text, size_t end,
     return end > s->start;
 }
 
-/* How good a cut after `cp` is. */
+/* The rank of a cut after `cp`. */
 static int cut_rank(int32_t cp, uint32_t glyph)
 {
     if (cp == ';' || cp == '}' || cp == 0xFF1B)
@@ -103,7 +103,7 @@ static int cut_rank(int32_t cp, uint32_t glyph)
 }
 
 /* Where to cut a unit that has reached its limit at `s->at`: in its second half, and never before the line
- * that is being read, after the best of line end, semicolon, comma, white space; else right here. */
+ * that is being read, after the best of line end, semicolon, comma, white space; else at the limit. */
 static size_t best_cut(const struct sr_segmenter *s, const uint32_t *table, struct sr_bytes text)
 {
     size_t best = s->at, i = s->start + SR_SEGMENT_MAX / 2;
@@ -125,7 +125,7 @@ static size_t best_cut(const struct sr_segmenter *s, const uint32_t *table, stru
     return best;
 }
 
-/* At the start of a line that begins with `cp`: does the line break end the open unit? */
+/* At the start of a line that begins with `cp`: true when the line break ends the open unit. */
 static bool break_ends(const struct sr_segmenter *s, enum sr_segment_line next, int32_t cp, uint32_t first)
 {
     size_t length = s->at - s->start;
@@ -142,8 +142,8 @@ static bool break_ends(const struct sr_segmenter *s, enum sr_segment_line next, 
     return s->last_line < LONG_LINE && !(first & SR_GLYPH_LOWER);
 }
 
-/* Reads the looks of the line at `at`. False when too little of it has arrived. Sets `*ends` when the line
- * break before it ends the open unit. */
+/* Classifies the line at `at`. False when too little of it has arrived. Sets `*ends` when the line break
+ * before it ends the open unit. */
 static bool open_line(struct sr_segmenter *s, const uint32_t *table, struct sr_bytes text, bool last,
                       bool *ends)
 {
@@ -193,8 +193,8 @@ static size_t whole_character(struct sr_bytes text, size_t at)
     return at;
 }
 
-/* From `at` over prose that cannot end anything, at most to `stop`. Stays behind a space after Thai, and
- * before characters that may not have arrived whole. */
+/* Skips prose from `at` that cannot end a unit, at most to `stop`. Stops before a space after Thai, and
+ * before characters that may be incomplete. */
 static size_t skip_prose(const uint32_t *table, struct sr_bytes text, size_t at, size_t stop)
 {
     bool dense = at && (unsigned char)text.p[at - 1] >= 0x80;
@@ -222,7 +222,7 @@ static size_t skip_prose(const uint32_t *table, struct sr_bytes text, size_t at,
     return at;
 }
 
-/* Steps over what cannot end anything, once a unit is open and known to have letters. */
+/* Skips characters that cannot end a unit, once a unit is open and known to have letters. */
 static void skip_plain(struct sr_segmenter *s, const uint32_t *table, struct sr_bytes text)
 {
     size_t stop = s->start + SR_SEGMENT_MAX < text.n ? s->start + SR_SEGMENT_MAX : text.n;

@@ -1,10 +1,9 @@
 /*
  * Aho and Corasick's automaton (CACM 18(6), 1975), completed to a DFA over byte classes.
  *
- * Speed comes from four independent walks over four quarters of a text, which hides the latency of the
- * table: each walk starts a literal's length before its quarter, and reports only what ends inside it.
- * A text with letters beyond ASCII is folded through a window first, so that the table sees folded bytes
- * only.
+ * Speed comes from four independent walks over four quarters of a text, which hides the latency of the table:
+ * each walk starts a literal's length before its quarter, and reports only literals that end inside it. A
+ * text with letters above ASCII is first folded through a window, so that the walk reads only folded bytes.
  */
 #include "text/terms/match.h"
 
@@ -14,14 +13,15 @@
 #define ENTRY_HIT   UINT32_C(0x80000000) /* the target state ends literals */
 #define NONE        UINT32_MAX
 #define LANES       4
-#define LANES_MIN   ((size_t)1 << 10) /* shorter texts are walked once */
+#define LANES_MIN   ((size_t)1 << 10) /* shorter texts use a single walk */
 #define WINDOW      ((size_t)16 << 10)
 #define WINDOW_KEEP (SR_MATCH_LITERAL_MAX + 2 * SR_UTF8_MAX)
 
 struct literal {
     uint32_t same; /* next literal with the same bytes, NONE at the end */
     uint16_t length;
-    uint8_t left, right; /* enum sr_unicode_class of the edge that must not go on; SR_UNICODE_OTHER = free */
+    uint8_t left, right; /* enum sr_unicode_class that must not continue at the edge; SR_UNICODE_OTHER = no
+                            restriction */
 };
 
 struct sr_matcher {
@@ -37,13 +37,13 @@ struct sr_matcher {
 };
 
 struct sink {
-    uint32_t *counts; /* or NULL, then: */
+    uint32_t *counts; /* or NULL; then: */
     sr_matcher_hit *hit;
     void *ctx;
     size_t base; /* offset of the view in the whole folded text */
 };
 
-/* What the walk sees of a literal: its bytes, folded unless case matters. 0 when it is empty or too long. */
+/* The compiled form of a literal: its bytes, folded unless case matters. 0 when it is empty or too long. */
 static size_t literal_bytes(const struct sr_matcher *matcher, struct sr_bytes literal, char *out)
 {
     size_t at = 0;
@@ -68,7 +68,7 @@ static void literal_edges(struct literal *literal, struct sr_bytes bytes)
     literal->right = right == SR_UNICODE_WORD ? SR_UNICODE_WORD : SR_UNICODE_OTHER;
 }
 
-/* Classes of the bytes that occur; class 0 is every other byte and leads back to the root. */
+/* Assigns classes to the bytes that occur; class 0 is every other byte and leads back to the root. */
 static int measure(struct sr_matcher *matcher, const struct sr_bytes *literals, size_t n, size_t *states,
                    struct sr_err *err)
 {
@@ -97,7 +97,7 @@ static int measure(struct sr_matcher *matcher, const struct sr_bytes *literals, 
     return SR_OK;
 }
 
-/* The trie: entries hold state numbers for now. Returns the number of states. */
+/* Builds the trie; entries hold state numbers for now. Returns the number of states. */
 static uint32_t build_trie(struct sr_matcher *matcher, const struct sr_bytes *literals, size_t n)
 {
     char bytes[SR_MATCH_LITERAL_MAX + SR_UNICODE_FOLD_MAX];
@@ -124,7 +124,7 @@ static uint32_t build_trie(struct sr_matcher *matcher, const struct sr_bytes *li
     return states;
 }
 
-/* Breadth first: failure links become plain transitions. `fail` and `queue` have one entry a state. */
+/* Breadth first: turns failure links into plain transitions. `fail` and `queue` have one entry per state. */
 static void complete(struct sr_matcher *matcher, uint32_t states, uint32_t *fail, uint32_t *queue)
 {
     uint32_t classes = matcher->classes, head = 0, tail = 0;
@@ -214,7 +214,7 @@ static enum sr_unicode_class class_after(const struct sr_matcher *matcher, struc
     return sr_unicode_class(cp);
 }
 
-/* Every literal that ends at view.p[end] and stands there as a word. */
+/* Reports every literal that ends at view.p[end] and is a whole word there. */
 static void report(const struct sr_matcher *matcher, struct sr_bytes view, uint32_t entry, size_t end,
                    const struct sink *sink)
 {
@@ -235,8 +235,7 @@ static void report(const struct sr_matcher *matcher, struct sr_bytes view, uint3
     }
 }
 
-/* Where a walk must begin so that literals that end after `from` are seen whole, and the state it has there.
- */
+/* The start of a walk that sees literals ending after `from` whole, and its state there. */
 static uint32_t warm_up(const struct sr_matcher *matcher, struct sr_bytes view, size_t from)
 {
     uint32_t state = 0;
@@ -257,7 +256,7 @@ static void walk(const struct sr_matcher *matcher, struct sr_bytes view, size_t 
     }
 }
 
-/* Counts what ends in (from, to]; order does not matter to a count. */
+/* Counts literals that end in (from, to]; a count does not depend on order. */
 static void walk_lanes(const struct sr_matcher *matcher, struct sr_bytes view, size_t from, size_t to,
                        const struct sink *sink)
 {
@@ -299,8 +298,8 @@ static void walk_view(const struct sr_matcher *matcher, struct sr_bytes view, si
         walk(matcher, view, from, to, warm_up(matcher, view, from), sink);
 }
 
-/* Folds through a window. What lies before `seen` was reported; the last character of a window waits for its
- * successor, because a word's end shows only there. */
+/* Folds through a window. Literals before `seen` were reported; the last character of a window waits for its
+ * successor, which tells whether the word ends. */
 static void walk_folded(const struct sr_matcher *matcher, struct sr_bytes text, struct sink *sink)
 {
     char window[WINDOW_KEEP + WINDOW];

@@ -1,5 +1,5 @@
 /*
- * Many literals found in one pass over a text: an Aho-Corasick automaton of our own.
+ * Finds many literals in one pass over a text, with an Aho-Corasick automaton.
  *
  * Built once, immutable, shared between threads. A literal whose edge is a letter or digit matches whole
  * words only; edges in scripts without spaces (and the right edge of Hangul, where particles follow) match
@@ -22,11 +22,11 @@ int sr_matcher_new(struct sr_matcher **out, const struct sr_bytes *literals, siz
                    struct sr_err *err) SR_WARN_UNUSED;
 void sr_matcher_free(struct sr_matcher *matcher);
 
-/* Adds to counts[id] the number of places where each literal stands (overlaps included). Any text. */
+/* Adds to counts[id] the number of occurrences of each literal (overlaps included). Any text. */
 void sr_matcher_count(const struct sr_matcher *matcher, struct sr_bytes text, uint32_t *counts);
 
-/* Calls `hit` for each place in the order of their ends; start and end are offsets in the text as it is
- * compared (folded), so only their order means something. Slower than counting. */
+/* Calls `hit` for each occurrence in the order of their ends; start and end are offsets in the folded text,
+ * so only their order is meaningful. Slower than counting. */
 typedef void sr_matcher_hit(void *ctx, size_t id, size_t start, size_t end);
 void sr_matcher_each(const struct sr_matcher *matcher, struct sr_bytes text, sr_matcher_hit *hit, void *ctx);
 

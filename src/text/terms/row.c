@@ -5,7 +5,7 @@
 #include "base/mem.h"
 
 #define SLOTS_MIN ((size_t)1 << 13)
-#define KEEP_MAX  ((size_t)1 << 16) /* elements of an array that a reset keeps */
+#define KEEP_MAX  ((size_t)1 << 16) /* maximum elements of an array that a reset keeps */
 
 int sr_terms_init(struct sr_terms *terms)
 {
@@ -23,7 +23,7 @@ void sr_terms_dispose(struct sr_terms *terms)
     *terms = (struct sr_terms){0};
 }
 
-/* Memory that a long text left behind is not kept. */
+/* Frees the memory of a long text. */
 static void shrink(void **array, size_t *cap)
 {
     if (*cap <= KEEP_MAX)
@@ -40,7 +40,7 @@ static void shrink(void **array, size_t *cap)
         (terms)->array = moved;                                                                              \
     } while (0)
 
-/* An empty table of `n` slots in `*slots`, which may have room for them. */
+/* An empty table of `n` slots in `*slots`, which may already have room for them. */
 static bool empty_slots(struct sr_terms_slot **slots, size_t *cap, size_t n)
 {
     if (*cap < n) {

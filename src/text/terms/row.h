@@ -1,6 +1,6 @@
 /*
- * How both readings of words put a term into the row that is being built. Private to the room. row.c also
- * holds the life of a struct sr_terms (terms.h).
+ * How both word rules add a term to the row in progress. Private to text/terms. row.c also creates and
+ * disposes struct sr_terms (terms.h).
  */
 #ifndef SR_TEXT_TERMS_ROW_H
 #define SR_TEXT_TERMS_ROW_H
@@ -10,24 +10,24 @@
 
 #define SR_TERMS_WORD 128 /* bytes of a word that are collected before they are hashed */
 
-/* A word while it is being read. */
+/* A word in progress. */
 struct sr_terms_word {
     size_t n;
     uint64_t hash; /* of the full buffers before this one */
     char bytes[SR_TERMS_WORD];
 };
 
-/* Opens the next row; false when memory or the 32-bit limits end here. */
+/* Opens the next row; false when out of memory or at the 32-bit limits. */
 bool sr_terms_open_row(struct sr_terms *terms);
 
-/* Ends the open row: its counts go to its terms. */
+/* Ends the open row: adds its counts to its terms. */
 void sr_terms_close_row(struct sr_terms *terms);
 
 /* Slow paths of the next functions. */
 void sr_terms_insert(struct sr_terms *terms, size_t slot, uint64_t hash);
 bool sr_terms_more_entries(struct sr_terms *terms);
 
-/* A term that is new to the row; there is room for an entry. */
+/* Adds a term that is new to the row; there is room for an entry. */
 static inline void sr_terms_append(struct sr_terms *terms, struct sr_terms_slot *slot, uint32_t term)
 {
     slot->row = (uint32_t)terms->n_rows;
@@ -54,7 +54,7 @@ static inline void sr_terms_count(struct sr_terms *terms, uint64_t hash)
         sr_terms_append(terms, found, terms->entries[found->at].term);
 }
 
-/* The hash of a word of at most 16 bytes, given as two little halves padded with zeros. */
+/* The hash of a word of at most 16 bytes, given as two little-endian halves padded with zeros. */
 static inline uint64_t sr_terms_short(const struct sr_terms *terms, uint64_t low, uint64_t high)
 {
     uint64_t x = (low ^ terms->seed) * UINT64_C(0x9FB21C651E98DF25);
@@ -68,7 +68,7 @@ static inline uint64_t sr_terms_first(uint64_t bytes, size_t n)
     return n == 0 ? 0 : bytes & UINT64_MAX >> (64 - 8 * n);
 }
 
-/* The hash of a collected word's last piece. */
+/* The hash of the last piece of a collected word. */
 static inline uint64_t sr_terms_hash(const struct sr_terms *terms, const struct sr_terms_word *word)
 {
     uint64_t halves[4];
@@ -106,7 +106,7 @@ static inline void sr_terms_put(const struct sr_terms *terms, struct sr_terms_wo
         word->bytes[word->n++] = p[i];
 }
 
-/* Puts the lower case of a character. */
+/* Appends the lower case of a character. */
 static inline void sr_terms_put_lower(const struct sr_terms *terms, struct sr_terms_word *word, int32_t cp,
                                       uint32_t glyph, struct sr_bytes as_written)
 {

@@ -1,24 +1,23 @@
-/* Words as we read them, and as the published algorithm does. The table that they are counted in is row.c's.
- */
+/* The word rules: the default ones and the published ones. row.c has the table that counts the words. */
 #include "text/terms/terms.h"
 
 #include "text/terms/row.h"
 
-/* A sentence while its row is built. */
+/* A sentence during the construction of its row. */
 struct reading {
     struct sr_terms *terms;
     struct sr_bytes text;
     struct sr_terms_word word;
     struct sr_estimate sum;
-    int32_t before; /* the character of a script without spaces just before, 0 when there is none */
-    bool alone;     /* and no other before that one */
+    int32_t before; /* the previous character if its script has no spaces, else 0 */
+    bool alone;     /* and no such character before it */
     uint64_t pair;  /* else: the latest pair, not counted yet */
 };
 
-#define UNDERSCORE 0x7F /* what `_` becomes when bit 5 of a word's bytes is set; no other character does */
+#define UNDERSCORE 0x7F /* `_` with bit 5 set, which no other character of a word becomes */
 
 /* Scripts without spaces: each pair of neighbours is a term, and a character that has no neighbour. A pair is
- * counted when the next one is there, so that its slot has time to come from memory. */
+ * counted when the next one is known, so that the prefetch of its slot can complete. */
 static void end_dense(struct reading *r)
 {
     if (r->before == 0)
@@ -43,7 +42,7 @@ static inline void add_dense(struct reading *r, int32_t cp)
     r->before = cp;
 }
 
-/* Puts the lower case of a letter, digit or mark of `n` bytes. */
+/* Appends the lower case of a letter, digit or mark of `n` bytes. */
 static inline void put_letter(struct reading *r, size_t at, size_t n, int32_t cp, uint32_t glyph)
 {
     if ((int32_t)(glyph & SR_GLYPH_POINT) == cp && r->word.n + 4 <= SR_TERMS_WORD && r->text.n - at >= 4) {
@@ -54,8 +53,8 @@ static inline void put_letter(struct reading *r, size_t at, size_t n, int32_t cp
     }
 }
 
-/* Puts letters, digits and marks of scripts with spaces as far as they go and the lower case is as long as
- * the letter; returns where it stopped. Nothing is decided here that put_letter would not. */
+/* Appends letters, digits and marks of scripts with spaces while the lower case is as long as the letter;
+ * returns where it stopped. The result is the same as with put_letter. */
 static size_t read_letters(struct reading *r, size_t at, size_t *points)
 {
     const uint32_t *table = r->terms->glyphs;
@@ -139,7 +138,7 @@ static size_t read_field(struct reading *r, size_t at)
     return at;
 }
 
-/* Which bits of two halves belong to a word of n bytes. */
+/* The mask of the bits of two halves that belong to a word of n bytes. */
 #define WORD_MASKS(n)                                                                                        \
     {                                                                                                        \
         (n) == 0 ? 0 : UINT64_MAX >> (64 - 8 * ((n) < 8 ? (n) : 8)),                                         \
@@ -173,7 +172,7 @@ static inline void add_ascii_word(struct reading *r, const char *p, size_t n, si
                                             (halves[1] | lower) & masks[n][1]));
 }
 
-/* What 64 bytes have to know of the 64 before them. */
+/* The state that 64 bytes need from the 64 before them. */
 struct carry {
     uint64_t word, field, mark;
     uint64_t runs[4]; /* bytes that end at least 2, 4, 8, 12 bytes of a field */
@@ -234,7 +233,7 @@ static void read_ascii(struct reading *r, size_t at, size_t end)
         add_ascii_word(r, r->text.p + start, end - start, r->text.n - start);
 }
 
-/* How far whole fields of nothing but ASCII go from `at`. */
+/* The end of the ASCII-only fields from `at`. */
 static size_t ascii_fields(struct sr_bytes text, size_t at)
 {
     size_t end = at + sr_utf8_ascii_prefix(sr_bytes_of(text.p + at, text.n - at));
@@ -259,7 +258,7 @@ struct sr_estimate sr_terms_add(struct sr_terms *terms, struct sr_bytes sentence
     return r.sum;
 }
 
-/* A trimmed field: CJK characters alone and in pairs, what stands between them whole. */
+/* A trimmed field: CJK characters alone and in pairs, other parts whole. */
 static void add_field(struct sr_terms *terms, struct sr_bytes field)
 {
     struct sr_terms_word word = {0};
@@ -298,7 +297,7 @@ struct sr_estimate sr_terms_add_published(struct sr_terms *terms, struct sr_byte
             continue;
         }
         struct sr_estimate_field field = {0};
-        size_t first = s.n, last = i; /* of what remains when both ends are trimmed */
+        size_t first = s.n, last = i; /* of the field after trimming both ends */
         for (; i < s.n; i += n) {
             n = sr_glyph_at(terms->glyphs, s, i, &cp, &glyph);
             if (glyph & SR_GLYPH_SPACE)
