@@ -1,4 +1,4 @@
-/* Figures over a classifier's probabilities; everything else of the seam is inline. */
+/* Functions over a classifier's probabilities; the rest of the interface is inline. */
 #include "model/classifier.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
 /*
- * The interface between users of a classification and classifiers.
+ * The interface of text classifiers.
  *
  * Handles are immutable and counted, so a configuration snapshot, a running job and a cascade may share one.
- * The answer is there when the call returns; who may not wait for a neural tier asks it as a task instead
- * (infer/classifier/cascade.h). Nothing here knows rules or thresholds.
+ * A call returns with the answer; a caller that must not wait for a neural tier uses a task instead
+ * (infer/classifier/cascade.h). Classifiers are independent of rules and thresholds.
  */
 #ifndef SR_MODEL_CLASSIFIER_H
 #define SR_MODEL_CLASSIFIER_H
@@ -18,13 +18,13 @@
 
 struct sr_classifier;
 
-/* A text, and its classification. The caller's. */
+/* A text and its classification. Owned by the caller. */
 struct sr_classifier_query {
     struct sr_bytes text; /* UTF-8; broken sequences separate words */
-    uint64_t salt;        /* texts of different salts do not share what is remembered; 0: shared */
+    uint64_t salt;        /* texts of different salts do not share memo entries; 0: shared */
     float *probabilities; /* [n_labels], written; calibrated, sums to 1 */
     const char *tier;     /* written: the tier that answered, as its ops->name */
-    size_t read_bytes;    /* written: of the text's beginning that were read */
+    size_t read_bytes;    /* written: number of bytes from the text's beginning that were classified */
 };
 
 struct sr_classifier_ops {
@@ -42,11 +42,11 @@ struct sr_classifier {
     const char *task;          /* "domain" */
     const char *const *labels; /* [n_labels] */
     size_t n_labels;           /* 1..SR_CLASSIFIER_LABELS_MAX */
-    uint32_t ns_per_kib;       /* price of 1 KiB of text on one core, to order tiers by */
+    uint32_t ns_per_kib;       /* cost of 1 KiB of text on one core, to order tiers by */
 };
 
-/* SR_OK, or why there is no answer. The linear tier computes; a cascade may wait for another thread: not on
- * an event loop. */
+/* SR_OK, or the error. The linear tier computes; a cascade may wait for another thread: not on an event
+ * loop. */
 static inline int sr_classifier_answer(struct sr_classifier *c, struct sr_classifier_query *query)
 {
     return c->ops->answer(c, query);
@@ -68,7 +68,7 @@ static inline void sr_classifier_unref(struct sr_classifier *c)
 /* Index of the largest of `n` probabilities, the first on a tie; 0 when n is 0. */
 size_t sr_classifier_top(const float *probabilities, size_t n);
 
-/* Shannon entropy over log(n): 0 = certain, 1 = knows nothing. 0 when n < 2. */
+/* Shannon entropy over log(n): 0 = certain, 1 = uniform. 0 when n < 2. */
 float sr_classifier_entropy(const float *probabilities, size_t n);
 
 #endif

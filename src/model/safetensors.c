@@ -1,6 +1,6 @@
 /*
  * Opening a safetensors file: mapping, the checks of header against data section, and look-up by name.
- * The header's grammar is safetensors_header.c's business.
+ * safetensors_header.c parses the header.
  */
 #include "model/safetensors.h"
 
@@ -45,7 +45,7 @@ static int header_length(const struct sr_safetensors *file, size_t *length, stru
     return SR_OK;
 }
 
-/* Bytes that dtype and shape ask for; false when that is more than any file holds. */
+/* Bytes that dtype and shape require; false when that exceeds any file. */
 static bool tensor_bytes(const struct sr_tensor *t, uint64_t *bytes)
 {
     uint64_t n = sr_dtype_size(t->dtype);
@@ -150,7 +150,7 @@ static int open_bytes(struct sr_safetensors **out, const void *p, size_t n, bool
         sr_safetensors_close(file);
         return rc;
     }
-    file->mapped = mapped; /* only now: until here the caller unmaps */
+    file->mapped = mapped; /* set last: before this the caller unmaps */
     *out = file;
     return SR_OK;
 }

@@ -1,10 +1,10 @@
 /*
  * Reader of the safetensors format: named tensors in one memory-mapped file.
  *
- * The file is data from elsewhere: its header is read by a strict parser of exactly this grammar (no general
- * JSON), every offset is checked before a pointer is made, and tensors must tile the data section without
- * gaps or overlap, as the format demands. Values of tensors are the caller's business.
- * Format: 8 bytes little-endian header length, the header (a JSON object), the data section.
+ * The file is untrusted: a strict parser for exactly this grammar (no general JSON) reads its header, every
+ * offset is checked before a pointer is computed, and tensors must tile the data section without gaps or
+ * overlap, as the format requires. The caller checks the values of tensors. Format: 8 bytes little-endian
+ * header length, the header (a JSON object), the data section.
  */
 #ifndef SR_MODEL_SAFETENSORS_H
 #define SR_MODEL_SAFETENSORS_H
@@ -44,8 +44,8 @@ struct sr_tensor {
 struct sr_safetensors;
 
 /* Maps `path` read-only. Errors: SR_ENOENT, SR_EIO, SR_EPARSE (err.offset = byte of the file), SR_ELIMIT,
- * SR_ENOMEM; `*out` is NULL then. A file that others shorten while it is mapped kills readers with SIGBUS:
- * replace model files by rename. Any thread; blocks on I/O. */
+ * SR_ENOMEM; `*out` is NULL then. If another process truncates the file while it is mapped, a read raises
+ * SIGBUS: replace model files by rename. Any thread; blocks on I/O. */
 int sr_safetensors_open_file(struct sr_safetensors **out, const char *path,
                              struct sr_err *err) SR_WARN_UNUSED;
 
@@ -56,14 +56,14 @@ int sr_safetensors_open_memory(struct sr_safetensors **out, const void *p, size_
 /* Unmaps; all tensors and metadata of the file are invalid afterwards. NULL is allowed. */
 void sr_safetensors_close(struct sr_safetensors *file);
 
-/* The following borrow from the file and live until close. Immutable: any thread. */
+/* The following borrow from the file and are valid until close. Immutable: any thread. */
 size_t sr_safetensors_count(const struct sr_safetensors *file);
 const struct sr_tensor *sr_safetensors_at(const struct sr_safetensors *file,
                                           size_t index); /* sorted by name */
 const struct sr_tensor *sr_safetensors_find(const struct sr_safetensors *file,
                                             const char *name); /* or NULL */
 struct sr_bytes sr_safetensors_metadata(const struct sr_safetensors *file,
-                                        const char *key);               /* p NULL: none */
+                                        const char *key);               /* p NULL: missing */
 struct sr_bytes sr_safetensors_file(const struct sr_safetensors *file); /* all bytes */
 struct sr_bytes sr_safetensors_data(const struct sr_safetensors *file); /* the data section */
 

@@ -8,9 +8,9 @@
 #include "base/arena.h"
 #include "model/safetensors.h"
 
-/* One tensor's entry. `at` is where it stands in the header, for error messages. */
+/* One tensor's entry. `at` is its offset in the header, for error messages. */
 struct sr_st_entry {
-    struct sr_tensor tensor; /* data and bytes still unset */
+    struct sr_tensor tensor; /* data and bytes are not set yet */
     uint64_t begin, end;     /* data_offsets */
     size_t at;
 };

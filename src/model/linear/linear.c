@@ -1,8 +1,8 @@
 /*
  * Evaluation of the linear tier: bytes to symbols, symbols to n-gram keys, keys to rows of weights.
  *
- * training/features.py is the other half of this file: both must make the same keys from the same bytes, and
- * tests/golden/linear_domain.jsonl holds them to it. Loading is open.c's business.
+ * training/features.py implements the same features: both must compute the same keys from the same bytes,
+ * which tests/golden/linear_domain.jsonl checks. open.c loads models.
  */
 #include "model/linear/linear.h"
 
@@ -34,7 +34,7 @@ struct range {
     uint32_t first, last, kind;
 };
 
-/* Code points above ASCII, ascending; what no row names is SPACE. */
+/* Code points above ASCII, ascending; all others are SPACE. */
 static const struct range ranges[] = {
     {0xAA, 0xAA, LETTER},          {0xB0, 0xB1, SIGN},
     {0xB5, 0xB5, LETTER},          {0xBA, 0xBA, LETTER},
@@ -55,7 +55,7 @@ static const struct range ranges[] = {
 
 #define L LETTER
 #define S SIGN
-/* ASCII: # $ % & * + / < = > @ [ \ ] ^ { | } ~ mean something; other punctuation separates. */
+/* ASCII: # $ % & * + / < = > @ [ \ ] ^ { | } ~ are symbols; other punctuation separates words. */
 static const unsigned char ascii_kind[128] = {
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
     0, 0, 0, S, S, S, S, 0, 0, 0, S, S, 0, 0, 0, S, L, L, L, L, L, L, L, L, L, L, 0, 0, S, S, S, 0,
@@ -84,7 +84,7 @@ static uint32_t fold_ascii(uint32_t c)
 {
     if (c >= 'A' && c <= 'Z')
         return c + 32;
-    return c >= '0' && c <= '9' ? '0' : c; /* numbers matter by their shape only */
+    return c >= '0' && c <= '9' ? '0' : c; /* only the shape of a number matters */
 }
 
 /* Lower case of the scripts that have a regular one: Latin, Greek, Cyrillic. */
@@ -107,7 +107,7 @@ static inline uint64_t finish(uint64_t h)
     return h ^ h >> 29;
 }
 
-/* Rows that many labels wide, or so near the end of the table that a wide read would leave it. */
+/* Rows with that many labels, or so near the end of the table that a wide read would exceed it. */
 static void add_row(struct sr_linear_run *run, uint32_t row)
 {
     const int8_t *w = run->model->weights + (size_t)row * run->model->n_labels;
@@ -115,15 +115,15 @@ static void add_row(struct sr_linear_run *run, uint32_t row)
         run->sums[l] += w[l];
 }
 
-/* Adds the rows that the flush before this one found; their weights are on the way since then. */
+/* Adds the rows that the previous flush found; their weights were prefetched since then. */
 static void add_pending(struct sr_linear_run *run)
 {
     sr_linear_add_rows(run->sums, run->model->weights, run->model->n_labels, run->pending, run->n_pending);
     run->n_pending = 0;
 }
 
-/* Counts the n-grams that wait. In steps, each without a branch on what it finds: the table's lines are
- * fetched side by side, and a row that was seen before costs as much as a new one. */
+/* Counts the queued n-grams, in steps without a branch on the result of a look-up: the table's cache lines
+ * are fetched in parallel, and a row that was seen before costs as much as a new one. */
 static void flush(struct sr_linear_run *run)
 {
     const struct sr_linear *m = run->model;
@@ -162,7 +162,7 @@ static inline void add_key(struct sr_linear_run *run, uint64_t key)
     run->keys[run->waiting++] = key;
 }
 
-/* `h` is the hash of a whole word, or 0 for something that parts words for good. */
+/* `h` is the hash of a whole word, or 0 for a character that separates word sequences. */
 static void add_word(struct sr_linear_run *run, uint64_t h)
 {
     if (h) {
@@ -231,7 +231,7 @@ static void feed_code(struct sr_linear_run *run, uint32_t c)
         feed_symbol(run, fold(c), kind_of(c));
 }
 
-/* A byte from 0x80 up where a new sequence may begin. False: it begins none. */
+/* Handles a byte from 0x80 up where a new sequence may begin. False: it begins none. */
 static bool lead(struct sr_linear_run *run, unsigned char c)
 {
     run->low = 0x80;
@@ -294,7 +294,7 @@ void sr_linear_end(struct sr_linear_run *run, double *logits, float *probabiliti
 {
     const struct sr_linear *m = run->model;
     double z[SR_CLASSIFIER_LABELS_MAX], top = -INFINITY, sum = 0;
-    feed_symbol(run, ' ', SPACE); /* an unfinished sequence ends the text as a space, too */
+    feed_symbol(run, ' ', SPACE); /* an incomplete sequence at the end of the text also counts as a space */
     flush(run);
     add_pending(run);
     double norm = run->known ? m->scale / sqrt((double)run->known + m->damping) : 0;

@@ -6,7 +6,7 @@
  *     logit[l] = bias[l] + scale * sum of weights[l] / sqrt(number of known n-grams + damping)
  * and the probabilities are softmax(logit / temperature), the temperature fitted on held-out folds
  * (Guo et al. 2017, "On Calibration of Modern Neural Networks", section 4.2).
- * It knows no thresholds; `model/classifier.h` is the view of it that it shares with neural tiers.
+ * It has no thresholds; `model/classifier.h` is the interface that it shares with neural tiers.
  */
 #ifndef SR_MODEL_LINEAR_LINEAR_H
 #define SR_MODEL_LINEAR_LINEAR_H
@@ -17,7 +17,7 @@
 #define SR_LINEAR_ROWS_MAX    (1u << 19)
 #define SR_LINEAR_BATCH       128 /* n-grams looked up together */
 #define SR_LINEAR_GRAM_MAX    6   /* characters of an n-gram */
-#define SR_LINEAR_GRAM_ACROSS 5   /* the same where a space is inside */
+#define SR_LINEAR_GRAM_ACROSS 5   /* maximum characters of an n-gram that contains a space */
 
 /* Immutable, counted, shared by any number of threads. */
 struct sr_linear;
@@ -42,10 +42,10 @@ int sr_linear_open_jailbreak(struct sr_linear **out, struct sr_err *err) SR_WARN
 struct sr_linear *sr_linear_ref(struct sr_linear *model);
 void sr_linear_unref(struct sr_linear *model); /* NULL is allowed */
 
-/* The same object seen as a classifier; borrowed, lives as long as the model. */
+/* The same object as a classifier; borrowed, valid as long as the model. */
 struct sr_classifier *sr_linear_classifier(struct sr_linear *model);
 
-/* These live as long as the model. */
+/* Valid as long as the model. */
 size_t sr_linear_n_labels(const struct sr_linear *model);
 const char *const *sr_linear_labels(const struct sr_linear *model); /* [n_labels] */
 const char *sr_linear_task(const struct sr_linear *model);
@@ -64,7 +64,7 @@ struct sr_linear_run {
     uint32_t known;            /* distinct n-grams that the model knows */
     uint32_t code, low, high;  /* UTF-8: code point so far, bounds of the next byte */
     uint32_t need;             /* continuation bytes still to come */
-    uint32_t last_kind, reach; /* class of the last symbol; symbols since the last space, that one included */
+    uint32_t last_kind, reach; /* class of the last symbol; symbols since the last space, inclusive */
     uint32_t at, recent[8];    /* ring of symbols */
     uint64_t word;             /* hash of the unfinished word, 0 = none */
     uint64_t words[2];         /* the two words before, newest first, 0 = none */

@@ -1,5 +1,5 @@
 /*
- * What a loaded linear model consists of. Internal to model/linear*.c: one file loads it, another evaluates.
+ * The structure of a loaded linear model. Private to model/linear: open.c loads it, linear.c evaluates it.
  */
 #ifndef SR_MODEL_LINEAR_MODEL_H
 #define SR_MODEL_LINEAR_MODEL_H
@@ -25,7 +25,7 @@ struct sr_linear {
     char *names; /* the labels' and the task's text, one allocation */
 };
 
-/* classifier.h's slots, in linear.c and linear_open.c. */
+/* The ops of classifier.h, in linear.c and open.c. */
 int sr_linear_answer(struct sr_classifier *self, struct sr_classifier_query *query);
 void sr_linear_free(struct sr_classifier *self);
 

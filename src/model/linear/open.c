@@ -1,6 +1,6 @@
 /*
- * Loading of the linear tier's models: what must be in the file, of which shape, with which hash.
- * After open() succeeded, no value in the tables can make linear.c read outside them.
+ * Loads the linear tier's models and checks the tensors, their shapes and the hash. After open() succeeded,
+ * no value in the tables can make linear.c read outside them.
  */
 #include "base/mem.h"
 #include "model/linear/model.h"
@@ -131,7 +131,7 @@ static int read_tables(struct sr_linear *m, struct sr_err *err)
     return SR_OK;
 }
 
-/* Takes `file` in every case. */
+/* Takes ownership of `file`, also on failure. */
 static int open_model(struct sr_linear **out, struct sr_safetensors *file, const char *sha256,
                       struct sr_err *err)
 {

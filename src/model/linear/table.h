@@ -1,6 +1,6 @@
 /*
  * Two inner steps of the linear tier, for SSE2, NEON and neither: finding a fingerprint among the eight of a
- * bucket, and adding a row of weights. Internal to model/linear/linear.c; all variants give the same
+ * bucket, and adding a row of weights. Private to model/linear/linear.c; all variants compute the same
  * integers.
  */
 #ifndef SR_MODEL_LINEAR_TABLE_H
@@ -15,11 +15,11 @@
 #include <arm_neon.h>
 #endif
 
-#define SR_LINEAR_LANES 16   /* labels that one addition covers */
-#define SR_LINEAR_BURST 255u /* rows that 16 bits can add up: 255 * 128 < 2^15 */
+#define SR_LINEAR_LANES 16   /* labels that one addition handles */
+#define SR_LINEAR_BURST 255u /* rows that 16 bits can sum: 255 * 128 < 2^15 */
 
-/* Slot 0..7 of the first of eight fingerprints at `p` that equals `wanted`; 8 when none does. No branch: half
- * of the look-ups of a text miss, and nothing predicts which. */
+/* Slot 0..7 of the first of eight fingerprints at `p` that equals `wanted`; 8 when none does. No branch:
+ * about half of the look-ups miss, and the misses are not predictable. */
 static inline uint32_t sr_linear_match(const unsigned char *p, uint16_t wanted)
 {
 #if defined(__SSE2__)
@@ -36,7 +36,7 @@ static inline uint32_t sr_linear_match(const unsigned char *p, uint16_t wanted)
     memcpy(x, p, sizeof x);
     for (int i = 0; i < 2; i++) {
         x[i] ^= wanted * ones;
-        zero[i] = (x[i] - ones) & ~x[i] & ones << 15; /* the lowest mark is exact */
+        zero[i] = (x[i] - ones) & ~x[i] & ones << 15; /* only the lowest mark is exact */
     }
     if (zero[0])
         return (uint32_t)__builtin_ctzll(zero[0]) >> 4;
@@ -44,8 +44,8 @@ static inline uint32_t sr_linear_match(const unsigned char *p, uint16_t wanted)
 #endif
 }
 
-/* sums[l] += the row's weights, for each of `n` rows; reads SR_LINEAR_LANES weights of each row, so that sums
- * beyond the model's labels are of no meaning. */
+/* sums[l] += the row's weights, for each of `n` rows; reads SR_LINEAR_LANES weights of each row, so sums
+ * beyond the model's labels are meaningless. */
 static inline void sr_linear_add_rows(int32_t *sums, const int8_t *weights, uint32_t n_labels,
                                       const uint32_t *rows, uint32_t n)
 {

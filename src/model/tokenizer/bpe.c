@@ -1,8 +1,8 @@
 /*
- * Byte-pair encoding: the pair of the lowest rank merges first, of equal ones the leftmost.
+ * Byte-pair encoding: the pair with the lowest rank merges first, of equal pairs the leftmost.
  *
- * Words of few symbols search all ranks for each merge; longer ones keep a heap, whose outdated entries are
- * known by a rank that is no longer their symbol's.
+ * Words of few symbols search all ranks for each merge; longer ones use a heap. A heap entry is outdated when
+ * its rank differs from its symbol's rank.
  */
 #include "model/tokenizer/private.h"
 
@@ -30,7 +30,7 @@ static void rank_pair(const struct sr_tok_bpe *bpe, struct sr_tok_symbol *left,
     left->merged = merge ? merge->id : SR_TOK_NONE;
 }
 
-/* In the model's own vocabulary, which does not have all added tokens. */
+/* Looks in the model's own vocabulary, which does not contain all added tokens. */
 static int32_t find_own(const struct sr_tokenizer *t, const char *p, size_t n)
 {
     int32_t id = sr_tok_vocab_find(&t->vocab, sr_bytes_of(p, n));
@@ -83,7 +83,7 @@ static bool add_fallback(struct builder *b, const char *p, size_t n)
     return true;
 }
 
-/* The symbol of one character, with what the model puts before inner and after last characters. */
+/* The symbol of one character, with the model's prefix of inner characters and suffix of last characters. */
 static int32_t char_id(const struct sr_tokenizer *t, const char *p, size_t n, bool first, bool last)
 {
     const struct sr_tok_bpe *bpe = &t->bpe;
@@ -124,7 +124,7 @@ static size_t build(struct sr_tok_work *w, const char *p, size_t n)
 
 /* ---- merging ---- */
 
-/* The symbols of a short word, ranks side by side so that the lowest is found quickly. */
+/* The symbols of a short word, with adjacent ranks so that the lowest is found quickly. */
 struct small {
     uint32_t ranks[SMALL], lengths[SMALL];
     int32_t ids[SMALL], merged[SMALL];
@@ -160,7 +160,7 @@ static size_t merge_small(const struct sr_tok_bpe *bpe, struct sr_tok_symbol *sy
     for (size_t i = 0; i < n; i++)
         small_rank(bpe, &s, i, n);
     for (size_t at; (at = lowest_rank(s.ranks, n)) < n;) {
-        size_t rest = n - at - 2; /* symbols behind the pair */
+        size_t rest = n - at - 2; /* symbols after the pair */
         s.ids[at] = s.merged[at];
         s.lengths[at] += s.lengths[at + 1];
         memmove(&s.ids[at + 1], &s.ids[at + 2], rest * sizeof *s.ids);

@@ -1,5 +1,5 @@
-/* Ranges become one table of flags at the first use; decompositions and lower case are Unicode's, corrected.
- */
+/* Builds one table of flags from ranges at the first use; decompositions and lower case are utf8proc's,
+ * corrected. */
 #include "model/tokenizer/chars.h"
 
 #include <pthread.h>
@@ -107,7 +107,7 @@ static unsigned form_flags(int32_t cp)
     return flags;
 }
 
-/* The last part of every composite may compose with what stands before it. */
+/* The last part of every composite may compose with the character before it. */
 static void mark_joiners(void)
 {
     int32_t parts[SR_UNICODE_POINTS_MAX];

@@ -2,10 +2,10 @@
  * The normalizers. Each reads a range of one text and writes another; a step that would change nothing is
  * skipped.
  *
- * Which original character a written one belongs to follows the reference: a replaced character keeps the
- * place of the one it replaces, an inserted one takes the place of the one before it, and what composes takes
- * its first part's. Forms are computed segment by segment: from a character that joins nothing before it to
- * the next such one.
+ * The original position of a written character follows the reference: a replaced character keeps the position
+ * of the one that it replaces, an inserted one takes the position of the one before it, and a composite takes
+ * the position of its first part. Forms are computed segment by segment: a segment starts at a character that
+ * does not join the one before it.
  */
 #include "model/tokenizer/private.h"
 
@@ -62,7 +62,7 @@ static void segment_compose(struct segment *s)
 {
     size_t out = 0, starter = 0;
     bool has_starter = false;
-    unsigned last = 0; /* class of the piece before, among those behind the starter */
+    unsigned last = 0; /* class of the previous piece, among those after the starter */
     for (size_t i = 0; i < s->n; i++) {
         struct piece piece = s->pieces[i];
         if (has_starter && (out == starter + 1 || last < piece.ccc)) {
@@ -95,14 +95,14 @@ static void segment_write(struct sr_tok_work *w, struct segment *s, struct sr_to
     }
 }
 
-/* Does the code point stand for itself in this form, whatever comes before it? */
+/* True when the code point is unchanged in this form, whatever precedes it. */
 static unsigned form_mask(const struct sr_tok_norm *step)
 {
     return SR_CHARS_JOINS | (step->compose ? SR_CHARS_NFC : SR_CHARS_SPLITS) |
            (step->compat ? SR_CHARS_COMPAT : 0);
 }
 
-/* Has any character one of these flags? ASCII has none of those that are asked for. */
+/* True when any character has one of these flags. ASCII has none of the flags that callers pass. */
 static bool any_flagged(struct span in, unsigned mask)
 {
     int32_t cp;
@@ -123,7 +123,7 @@ static void form(struct sr_tok_work *w, const struct sr_tok_norm *step, struct s
 {
     unsigned mask = form_mask(step);
     struct segment segment;
-    size_t copied = in.a, last = in.a; /* what is written; where the latest quiet character begins */
+    size_t copied = in.a, last = in.a; /* write offset; start of the latest unchanged character */
     for (size_t i = in.a; i < in.b && !w->rc;) {
         int32_t cp;
         size_t length = sr_utf8_decode_valid(in.text->p + i, &cp);
@@ -137,7 +137,7 @@ static void form(struct sr_tok_work *w, const struct sr_tok_norm *step, struct s
         if (copied < last)
             sr_tok_text_copy(w, out, in.text, copied, last);
         segment.n = segment.n_units = 0;
-        /* The quiet character before may take part; it is the first of the segment. */
+        /* The previous unchanged character may take part; it is the first of the segment. */
         for (i = last; i < in.b && segment.n_units < SEGMENT_MAX &&
                        segment.n + SR_UNICODE_POINTS_MAX <= SEGMENT_MAX * 2;
              i += length) {
@@ -301,7 +301,7 @@ static void prepend(struct sr_tok_work *w, const struct sr_tok_norm *step, struc
 
 static const struct sr_tok_norm nfd = {.kind = SR_TOK_NORM_FORM};
 
-/* The other of the two buffers, emptied. */
+/* Returns the other of the two buffers, emptied. */
 static struct sr_tok_text *other(struct sr_tok_work *w, const struct sr_tok_text *text)
 {
     struct sr_tok_text *out = text == &w->norm[0] ? &w->norm[1] : &w->norm[0];

@@ -42,7 +42,7 @@ static int read_added(struct sr_tokenizer *t, sr_json_view json, struct sr_tok_a
     return SR_OK;
 }
 
-/* What the normalizers make of an added token's content, as the texts it is looked for in. */
+/* The normalized contents of an added token, as the strings to search for. */
 static int normalize_content(struct sr_tokenizer *t, struct sr_bytes content, struct sr_bytes *out)
 {
     struct sr_tok_work w = {.t = t, .original = content};
@@ -91,7 +91,7 @@ int sr_tok_open_added(struct sr_tokenizer *t, struct sr_bytes json, struct sr_er
         return out_of_memory(err);
     for (at = 0; rc == SR_OK && sr_json_view_next(json, &at, NULL, &value); t->n_added++)
         rc = read_added(t, value, &t->added[t->n_added], err);
-    /* Of equal contents the first counts, special ones before others. */
+    /* Of equal contents the first one counts, special ones before others. */
     for (int special = 1; special >= 0; special--)
         for (size_t i = 0; rc == SR_OK && i < t->n_added; i++)
             if (t->added[i].special == special)

@@ -120,8 +120,7 @@ static int open_wordpiece(struct sr_tokenizer *t, sr_json_view model, struct sr_
 
 /* ---- BPE ---- */
 
-/* Reads one merge, "a b" or ["a", "b"], into text[]: both parts behind each other; the first has *left bytes.
- */
+/* Reads one merge, "a b" or ["a", "b"], into text[]: both parts, concatenated; the first has *left bytes. */
 static bool read_merge(sr_json_view json, char *text, size_t *left, size_t *n)
 {
     sr_json_view a, b, more;
@@ -155,7 +154,7 @@ static void put_merge(struct sr_tok_bpe *bpe, int32_t left, int32_t right, uint3
     bpe->merges[slot] = (struct sr_tok_merge){pair, rank, id};
 }
 
-/* Does anything but U+2581 stand before a U+2581? */
+/* True when a character other than U+2581 precedes a U+2581. */
 static bool joins_metaspace(const char *p, size_t n)
 {
     for (size_t i = 1; i + 3 <= n; i++)
@@ -204,7 +203,7 @@ static int open_merges(struct sr_tokenizer *t, sr_json_view json, struct sr_err 
     return SR_OK;
 }
 
-/* The 256 characters that stand for bytes: printable Latin-1 for itself, the others from U+0100 on. */
+/* The 256 characters that represent bytes: printable Latin-1 as itself, the others from U+0100 on. */
 static void byte_chars(int32_t chars[256])
 {
     int32_t next = 0x100;
@@ -212,7 +211,7 @@ static void byte_chars(int32_t chars[256])
         chars[b] = (b >= '!' && b <= '~') || (b >= 0xA1 && b <= 0xAC) || b >= 0xAE ? b : next++;
 }
 
-/* With ignore_merges a word that is a token stays whole: look-up by the bytes that tokens stand for. */
+/* With ignore_merges a word that is a token stays whole: look-up by the bytes that tokens represent. */
 static int open_byte_words(struct sr_tokenizer *t, const int32_t chars[256], struct sr_err *err)
 {
     int32_t byte_of[0x200], cp;

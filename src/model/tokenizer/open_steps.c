@@ -1,4 +1,5 @@
-/* From JSON to the lists of normalizers and pre-tokenizers; what is not known by name is refused by name. */
+/* From JSON to the lists of normalizers and pre-tokenizers; an unknown type is refused, and the error names
+ * it. */
 #include "model/tokenizer/private.h"
 
 #include "base/json_read.h"

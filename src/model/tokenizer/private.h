@@ -1,12 +1,11 @@
 /*
- * What the files of the tokenizer share: the compiled form of a tokenizer.json, and the working memory of a
- * call.
+ * Private to model/tokenizer: the compiled form of a tokenizer.json, and the working memory of a call.
  *
- * The way of a text: (1) broken UTF-8 is replaced; (2) raw added tokens are cut out; (3) each gap is
+ * The stages of a text: (1) malformed UTF-8 is replaced; (2) raw added tokens are cut out; (3) each gap is
  * normalized; (4) normalized added tokens are cut out; (5) pre-tokenizers cut the rest into words; (6) the
- * model turns a word into ids, from the cache where it can; (7) the post-processor trims offsets and puts the
- * template around. Every text on this way (struct sr_tok_text) knows which original character each of its
- * bytes comes from.
+ * model turns a word into ids, from the cache where possible; (7) the post-processor trims offsets and adds
+ * the template. Every text between the stages (struct sr_tok_text) maps each of its bytes to the original
+ * character.
  */
 #ifndef SR_MODEL_TOKENIZER_PRIVATE_H
 #define SR_MODEL_TOKENIZER_PRIVATE_H
@@ -18,10 +17,10 @@
 
 #define SR_TOK_STEPS_MAX    32u /* normalizers, pre-tokenizers: each */
 #define SR_TOK_TEMPLATE_MAX 16u /* tokens before, after a text: each */
-#define SR_TOK_POOL         16u /* working memories kept for the next calls */
+#define SR_TOK_POOL         16u /* working memories kept for later calls */
 #define SR_TOK_NONE         (-1)
 #define SR_TOK_CHARS        0x10000
-#define SR_TOK_PAD          48u /* bytes that may be read behind a sr_tok_text of our own */
+#define SR_TOK_PAD          48u /* readable bytes after a sr_tok_text that owns its bytes */
 
 /* ---- a set of byte strings, looked up byte by byte ---- */
 
@@ -39,14 +38,14 @@ void sr_tok_trie_dispose(struct sr_tok_trie *trie);
 /* A further root, for a second set in the same tables; the first root is 0. */
 int sr_tok_trie_root(struct sr_tok_trie *trie, uint32_t *root);
 
-/* The first value of equal strings stays. SR_ENOMEM. */
+/* Of equal strings the first value stays. SR_ENOMEM. */
 int sr_tok_trie_add(struct sr_tok_trie *trie, uint32_t root, struct sr_bytes s, int32_t value);
 
-/* Longest string that is a prefix of p[0..n): its value and *length; SR_TOK_NONE. */
+/* The longest string that is a prefix of p[0..n): its value and *length; or SR_TOK_NONE. */
 int32_t sr_tok_trie_longest(const struct sr_tok_trie *trie, uint32_t root, const char *p, size_t n,
                             size_t *length);
 
-/* ---- what tokenizer.json says ---- */
+/* ---- the content of tokenizer.json ---- */
 
 struct sr_tok_added {
     struct sr_bytes content;
@@ -127,14 +126,14 @@ struct sr_tok_bpe {
     int32_t bytes[256];    /* byte level: id of the byte's symbol */
     int32_t fallback[256]; /* <0xNN> */
     bool byte_level, byte_fallback, fuse_unk, ignore_merges;
-    int32_t *chars;                 /* [SR_TOK_CHARS]: ids of single characters, where no affixes are */
-    bool cut_at_metaspace;          /* no merge joins anything with a U+2581 behind it */
+    int32_t *chars;                 /* [SR_TOK_CHARS]: ids of single characters, for models without affixes */
+    bool cut_at_metaspace;          /* no merge joins a symbol with a U+2581 after it */
     struct sr_bytes prefix, suffix; /* continuing_subword_prefix, end_of_word_suffix */
 };
 
 struct sr_tok_wordpiece {
     struct sr_tok_trie trie;
-    uint32_t inner; /* root of what stands behind the prefix */
+    uint32_t inner; /* root of the continuations, after the prefix */
     size_t max_chars;
 };
 
@@ -166,16 +165,16 @@ struct sr_tokenizer {
     bool is_bpe, byte_level;
     struct sr_tok_wordpiece wordpiece;
     struct sr_tok_bpe bpe;
-    struct sr_tok_vocab byte_words; /* byte level with ignore_merges: tokens as the bytes they stand for */
+    struct sr_tok_vocab byte_words; /* byte level with ignore_merges: tokens as bytes */
     bool *foreign;                  /* [vocab.size]: added tokens that the model does not know */
     int32_t unk;                    /* SR_TOK_NONE: none */
     int32_t before[SR_TOK_TEMPLATE_MAX], after[SR_TOK_TEMPLATE_MAX];
     size_t n_before, n_after;
-    bool trim, trim_prefix_space; /* offsets leave out spaces; the first one's was added */
+    bool trim, trim_prefix_space; /* offsets exclude spaces; the first one's space was added */
     _Atomic(struct sr_tok_work *) pool[SR_TOK_POOL];
 };
 
-/* Compiles a validated document. open.c and its parts. */
+/* Compiles a validated document. In open.c and its parts. */
 int sr_tok_open_norms(struct sr_tokenizer *t, struct sr_bytes json, struct sr_err *err);
 int sr_tok_open_splits(struct sr_tokenizer *t, struct sr_bytes json, struct sr_err *err);
 int sr_tok_open_model(struct sr_tokenizer *t, struct sr_bytes json, struct sr_bytes added,
@@ -196,7 +195,7 @@ struct sr_tok_run {
 struct sr_tok_text {
     const char *p;
     size_t n;
-    char *own; /* p, when the bytes are ours */
+    char *own; /* p, when the text owns the bytes */
     size_t cap;
     struct sr_tok_run *runs;
     size_t n_runs, cap_runs;
@@ -241,9 +240,9 @@ struct sr_tok_work {
     const struct sr_tokenizer *t;
     struct sr_bytes original;
     bool offsets;
-    size_t limit; /* stop behind so many tokens */
+    size_t limit; /* stop after this many tokens */
     bool stop;
-    int rc; /* SR_ENOMEM sticks */
+    int rc; /* keeps the first SR_ENOMEM */
     int32_t *ids;
     uint32_t *starts, *ends;
     size_t n, cap;
@@ -260,24 +259,24 @@ struct sr_tok_work {
     uint64_t seed;
 };
 
-/* Empty text whose bytes are its own. */
+/* An empty text that owns its bytes. */
 void sr_tok_text_clear(struct sr_tok_text *text);
 void sr_tok_text_dispose(struct sr_tok_text *text);
 
 /* Appends `n` bytes that come from the original character at `unit`. */
 void sr_tok_text_put(struct sr_tok_work *w, struct sr_tok_text *text, const char *p, size_t n, uint32_t unit);
 
-/* Appends from[a..b) with what it comes from; returns where its bytes went, NULL when out of memory. */
+/* Appends from[a..b) with its origins; returns the appended bytes, NULL when out of memory. */
 char *sr_tok_text_copy(struct sr_tok_work *w, struct sr_tok_text *text, struct sr_tok_text *from, size_t a,
                        size_t b);
 
-/* The original character behind byte `at` < text->n. Fast when asked in ascending order. */
+/* The original character of byte `at` < text->n. Fast for ascending offsets. */
 uint32_t sr_tok_text_unit(struct sr_tok_work *w, struct sr_tok_text *text, size_t at);
 
 /* The run that holds byte `at` < text->n. */
 const struct sr_tok_run *sr_tok_text_run(struct sr_tok_text *text, size_t at);
 
-/* Are the bytes a..b, a < b, those of the original from *start on? */
+/* True when the bytes a..b, a < b, are those of the original from *start on. */
 bool sr_tok_text_plain(struct sr_tok_text *text, size_t a, size_t b, size_t *start);
 
 /* Where the original character at `unit` ends. */
@@ -296,15 +295,15 @@ void sr_tok_split(struct sr_tok_work *w, size_t level, struct sr_tok_text *text,
 /* One word: cache, model, output. */
 void sr_tok_word(struct sr_tok_work *w, struct sr_tok_text *text, size_t a, size_t b);
 
-/* An added token that was found at text[a..b). */
+/* Writes an added token that was found at text[a..b). */
 void sr_tok_put_added(struct sr_tok_work *w, struct sr_tok_text *text, size_t a, size_t b, int32_t id);
 
-/* A word's tokens into word_ids, word_ends. */
+/* Tokenizes a word into word_ids, word_ends. */
 void sr_tok_wordpiece(struct sr_tok_work *w, const char *p, size_t n);
 void sr_tok_bpe(struct sr_tok_work *w, const char *p, size_t n);
 
-/* Where `needle` (not empty) begins in p[0..n); NULL. By its first byte, which in running text is rare
- * enough. */
+/* The first position of `needle` (not empty) in p[0..n), or NULL. It searches the first byte, which is rare
+ * enough in running text. */
 static inline const char *sr_tok_search(const char *p, size_t n, struct sr_bytes needle)
 {
     const char *end = p + n;

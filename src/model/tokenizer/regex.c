@@ -1,9 +1,9 @@
 /*
- * The regular expressions that byte-level tokenizers are published with, as hand-written matchers.
+ * The regular expressions of published byte-level tokenizers, as hand-written matchers.
  *
- * Each is known by its exact spelling in tokenizer.json; another spelling is refused at load, because
- * guessing would give other tokens than the model was trained with. Alternatives are tried in the order of
- * the pattern.
+ * Each is identified by its exact spelling in tokenizer.json; another spelling is refused at load, because an
+ * approximation would give other tokens than the model was trained with. Alternatives are tried in the order
+ * of the pattern.
  */
 #include "model/tokenizer/private.h"
 
@@ -38,7 +38,7 @@ static inline size_t run(const char *p, size_t n, size_t i, unsigned mask, unsig
 #define LONG_S0 '\xC5' /* U+017F: folds to s */
 #define LONG_S1 '\xBF'
 
-/* 's|'t|'re|'ve|'m|'ll|'d behind the apostrophe at p[i]; `fold`: in either case. */
+/* 's|'t|'re|'ve|'m|'ll|'d after the apostrophe at p[i]; `fold`: in either case. */
 static size_t contraction(const char *p, size_t n, size_t i, bool fold)
 {
     if (i + 1 >= n)
@@ -55,7 +55,8 @@ static size_t contraction(const char *p, size_t n, size_t i, bool fold)
     return (a == 'r' && b == 'e') || (a == 'v' && b == 'e') || (a == 'l' && b == 'l') ? 3 : 0;
 }
 
-/* \s+(?!\S)|\s+ at p[i], a space: all of them at the end of the text, otherwise all but the last, but one. */
+/* \s+(?!\S)|\s+ at p[i], a space: all spaces at the end of the text, otherwise all but the last, but at least
+ * one. */
 static size_t spaces(const char *p, size_t n, size_t i)
 {
     size_t end = i, last = i, length, count = 0;

@@ -1,7 +1,7 @@
 /*
  * The pre-tokenizers: ranges of a text become smaller ranges, and in the end words.
  *
- * Most kinds say of each piece of the text whether it is a match; the behaviour says what becomes of matches.
+ * Most kinds tell for each piece of the text whether it is a match; the behaviour tells how matches are used.
  */
 #include "model/tokenizer/private.h"
 
@@ -27,9 +27,9 @@ static void down(struct sr_tok_work *w, size_t level, struct sr_tok_text *text, 
         sr_tok_split(w, level, text, a, b);
 }
 
-/* ---- matches and what becomes of them ---- */
+/* ---- matches and behaviours ---- */
 
-/* The next match at or behind p[i]: *from, *to; false when there is none. */
+/* The next match at or after p[i]: *from, *to; false when there is none. */
 static bool next_match(const struct sr_tok_split *split, const char *p, size_t n, size_t i, size_t *from,
                        size_t *to)
 {
@@ -56,7 +56,7 @@ static bool next_match(const struct sr_tok_split *split, const char *p, size_t n
     return false;
 }
 
-/* One piece at a time, one held back, because behaviours look at neighbours. */
+/* Emits one piece at a time and holds one back, because behaviours depend on neighbours. */
 struct joiner {
     struct sr_tok_work *w;
     size_t level;
@@ -175,7 +175,7 @@ static void split_byte_level(struct sr_tok_work *w, size_t level, struct sr_tok_
     }
     const char *p = text->p + a;
     for (size_t i = 0, n = b - a, length; i < n && !w->stop && !w->rc; i += length) {
-        length = sr_tok_regex_gpt2(p, n, i); /* it leaves nothing out */
+        length = sr_tok_regex_gpt2(p, n, i); /* it skips nothing */
         down(w, level + 1, text, a + i, a + i + length);
     }
 }

@@ -1,4 +1,4 @@
-/* Texts on their way through the tokenizer, and which original character each byte comes from. */
+/* Intermediate texts of the tokenizer, with the original character of each byte. */
 #include "model/tokenizer/private.h"
 
 #include "base/grow.h"
@@ -41,7 +41,7 @@ static void add_run(struct sr_tok_work *w, struct sr_tok_text *text, uint32_t st
         text->runs[text->n_runs++] = (struct sr_tok_run){(uint32_t)text->n, start};
 }
 
-/* Opens a plain run at the end of `text` unless the last one goes on just so. */
+/* Opens a plain run at the end of `text` unless the last run continues. */
 static void plain_from(struct sr_tok_work *w, struct sr_tok_text *text, uint32_t start)
 {
     const struct sr_tok_run *last = text->n_runs ? &text->runs[text->n_runs - 1] : NULL;

@@ -1,10 +1,10 @@
-/* The way of a text through a tokenizer, and the handle. See private.h for the stages. */
+/* The stages of a text, and the handle. See private.h for the stages. */
 #include "model/tokenizer/private.h"
 
 #include "base/hash.h"
 #include "base/mem.h"
 
-#define KEEP_MAX ((size_t)1 << 20) /* bytes of text; working memory that grew for more is given back */
+#define KEEP_MAX ((size_t)1 << 20) /* bytes of text; working memory that grew beyond this is freed */
 
 /* ---- added tokens ---- */
 
@@ -57,7 +57,8 @@ static size_t spaces_behind(const char *p, size_t b, size_t i)
 
 typedef void on_gap(struct sr_tok_work *w, struct sr_tok_text *text, size_t a, size_t b);
 
-/* Cuts the added tokens of `set` out of text[a..b), leftmost and longest; what is between goes to `gap`. */
+/* Cuts the added tokens of `set` out of text[a..b), leftmost and longest; the text between them goes to
+ * `gap`. */
 static void cut_added(struct sr_tok_work *w, const struct sr_tok_added_set *set, struct sr_tok_text *text,
                       size_t a, size_t b, on_gap *gap)
 {
@@ -192,7 +193,7 @@ static void work_give(struct sr_tokenizer *t, struct sr_tok_work *w)
     work_free(w);
 }
 
-/* Runs the text through all stages but the template; stops soon behind `limit` tokens. */
+/* Runs the text through all stages but the template; stops soon after `limit` tokens. */
 static int run(struct sr_tok_work *w, struct sr_bytes text, bool offsets, size_t limit)
 {
     w->original = text;
@@ -226,7 +227,7 @@ static void copy_out(const struct sr_tok_work *w, unsigned flags, struct sr_toke
     }
 }
 
-/* `arena`: where out's arrays come from; NULL: they are the caller's. */
+/* `arena`: allocates out's arrays; NULL: the caller provides them. */
 static int encode(struct sr_tokenizer *t, struct sr_bytes text, unsigned flags, struct sr_arena *arena,
                   struct sr_tokens *out)
 {
@@ -300,8 +301,8 @@ int sr_tokenizer_fit(struct sr_tokenizer *tokenizer, struct sr_bytes text, unsig
         return SR_ENOMEM;
     int rc;
     size_t tries = 0;
-    /* What fits inside the whole may not fit on its own; then one token less, of the piece's own tokens. A
-     * text that goes on like this loses more and more, so that the time stays bounded. */
+    /* A piece that fits inside the whole may not fit on its own; then it loses one of its own tokens. A text
+     * that repeats this loses more and more tokens, so that the time stays bounded. */
     while ((rc = run(w, sr_bytes_of(text.p, cut), true, room_for)) == SR_OK && w->n > room_for) {
         size_t less = tries < 4 ? 0 : (size_t)1 << (tries < 40 ? tries - 4 : 36);
         cut = cut_below(w, room_for > less ? room_for - less : 0, cut);

@@ -1,13 +1,13 @@
 /*
  * Tokenizers as their tokenizer.json describes them: text in, token ids and byte offsets out.
  *
- * Gives what Hugging Face's `tokenizers` gives for WordPiece and BPE models (byte-level, metaspace, byte
- * fallback) with their normalizers, pre-tokenizers, added tokens and templates. The sections `truncation` and
- * `padding` are ignored on purpose: how much of a text is read is the caller's decision, never the file's.
- * Not here: Unigram models, pairs of texts, decoding; a file that asks for something unknown is refused.
+ * Gives the same tokens as Hugging Face's `tokenizers` for WordPiece and BPE models (byte-level, metaspace,
+ * byte fallback) with their normalizers, pre-tokenizers, added tokens and templates. The sections
+ * `truncation` and `padding` are ignored on purpose: the caller decides how much of a text is tokenized. Not
+ * supported: Unigram models, pairs of texts, decoding; a file with an unknown component is refused.
  *
  * A tokenizer is immutable and counted; any number of threads may use it at once. Working memory is kept
- * inside and reused. Any bytes are a text: what is no UTF-8 reads as U+FFFD, in the pieces of Python's
+ * inside and reused. Any bytes are a text: malformed UTF-8 decodes to U+FFFD, as with Python's
  * decode(errors="replace").
  */
 #ifndef SR_MODEL_TOKENIZER_TOKENIZER_H
@@ -26,8 +26,8 @@
 #define SR_TOKENIZER_ADDED_MAX 65536u              /* added tokens */
 
 enum sr_tokenizer_flag {
-    SR_TOKENIZER_SPECIAL = 1,    /* put the template's tokens around: [CLS] A [SEP] */
-    SR_TOKENIZER_NO_OFFSETS = 2, /* ids alone; starts and ends are not written */
+    SR_TOKENIZER_SPECIAL = 1,    /* add the template's tokens: [CLS] A [SEP] */
+    SR_TOKENIZER_NO_OFFSETS = 2, /* only ids; starts and ends are not written */
 };
 
 struct sr_tokenizer;
@@ -37,13 +37,12 @@ struct sr_tokenizer;
 struct sr_tokens {
     int32_t *ids;
     uint32_t *starts, *ends; /* may be NULL with SR_TOKENIZER_NO_OFFSETS */
-    size_t n;                /* tokens of the text, also when they are more than cap */
-    size_t cap;              /* room in the arrays; so many were written at most */
+    size_t n;                /* number of tokens of the text, even if larger than cap */
+    size_t cap;              /* capacity of the arrays; no more are written */
 };
 
-/* Reads tokenizer.json. SR_ENOENT, SR_EIO, SR_EPARSE (no JSON, or not what a tokenizer.json has),
- * SR_EUNSUPPORTED (a component that is not implemented, named in err), SR_ELIMIT, SR_ENOMEM. Blocks on I/O.
- */
+/* Reads tokenizer.json. SR_ENOENT, SR_EIO, SR_EPARSE (not JSON, or not a tokenizer.json), SR_EUNSUPPORTED (a
+ * component that is not implemented, named in err), SR_ELIMIT, SR_ENOMEM. Blocks on I/O. */
 int sr_tokenizer_open_file(struct sr_tokenizer **out, const char *path, struct sr_err *err) SR_WARN_UNUSED;
 
 /* The same from memory, which is not needed afterwards. */
@@ -54,7 +53,7 @@ struct sr_tokenizer *sr_tokenizer_ref(struct sr_tokenizer *tokenizer);
 void sr_tokenizer_unref(struct sr_tokenizer *tokenizer); /* NULL is allowed */
 
 /* Tokens of `text` into the caller's arrays. SR_ELIMIT when the text is longer than SR_TOKENIZER_TEXT_MAX or
- * the tokens do not fit (out->n says how many there are in the latter case). SR_ENOMEM. */
+ * the tokens do not fit (then out->n is their number). SR_ENOMEM. */
 int sr_tokenizer_encode(struct sr_tokenizer *tokenizer, struct sr_bytes text, unsigned flags,
                         struct sr_tokens *out) SR_WARN_UNUSED;
 
@@ -62,7 +61,7 @@ int sr_tokenizer_encode(struct sr_tokenizer *tokenizer, struct sr_bytes text, un
 int sr_tokenizer_encode_arena(struct sr_tokenizer *tokenizer, struct sr_bytes text, unsigned flags,
                               struct sr_arena *arena, struct sr_tokens *out) SR_WARN_UNUSED;
 
-/* How many tokens encode would give. */
+/* The number of tokens that encode would give. */
 int sr_tokenizer_count(struct sr_tokenizer *tokenizer, struct sr_bytes text, unsigned flags,
                        size_t *n) SR_WARN_UNUSED;
 
@@ -75,16 +74,16 @@ int sr_tokenizer_fit(struct sr_tokenizer *tokenizer, struct sr_bytes text, unsig
 /* One more than the largest id. */
 size_t sr_tokenizer_size(const struct sr_tokenizer *tokenizer);
 
-/* The token as tokenizer.json spells it ("##ing", "Ġthe"); p is NULL when no token has this id. */
+/* The token as spelled in tokenizer.json ("##ing", "Ġthe"); p is NULL when no token has this id. */
 struct sr_bytes sr_tokenizer_token(const struct sr_tokenizer *tokenizer, int32_t id);
 
 /* -1 when there is none. */
 int32_t sr_tokenizer_id(const struct sr_tokenizer *tokenizer, struct sr_bytes token);
 
-/* Tokens that the template puts around a text. */
+/* The number of tokens that the template adds to a text. */
 size_t sr_tokenizer_template_size(const struct sr_tokenizer *tokenizer);
 
-/* The same one by one, as long as the tokenizer lives: what comes before a text and what after it. */
+/* The template's ids, valid as long as the tokenizer: those before a text and those after it. */
 struct sr_token_template {
     const int32_t *before, *after;
     size_t n_before, n_after;

@@ -1,4 +1,4 @@
-/* Byte strings to numbers: the vocabulary's hash table, and the trie that finds the longest prefix. */
+/* Maps byte strings to numbers: the vocabulary's hash table, and the trie for the longest prefix. */
 #include "model/tokenizer/private.h"
 
 #include "base/grow.h"

@@ -1,4 +1,4 @@
-/* One word or added token becomes output: the cache of words, ids, offsets and their trimming. */
+/* Turns one word or added token into output: the cache of words, ids, offsets and their trimming. */
 #include "model/tokenizer/private.h"
 
 /* ---- output ---- */
@@ -35,7 +35,7 @@ static size_t edge_spaces(struct sr_bytes token, bool at_end)
     return n;
 }
 
-/* Leaves spaces at the edges of the token out of its offsets, as the byte-level post-processors do. */
+/* Excludes spaces at the edges of the token from its offsets, as the byte-level post-processors do. */
 static void trim(struct sr_tok_work *w, size_t i, struct sr_bytes token)
 {
     size_t leading = edge_spaces(token, false), trailing = edge_spaces(token, true);
@@ -62,7 +62,7 @@ static inline bool may_trim(struct sr_bytes token)
     return first <= ' ' || first >= 0xC2 || last <= ' ' || last >= 0x80;
 }
 
-/* Offsets of a word whose bytes are the original's own, from byte `base` of it on. */
+/* Offsets of a word whose bytes are those of the original, from its byte `base` on. */
 static void plain_offsets(struct sr_tok_work *w, size_t base, const uint8_t *near, const uint32_t *ends,
                           size_t n)
 {
@@ -80,7 +80,7 @@ static void plain_offsets(struct sr_tok_work *w, size_t base, const uint8_t *nea
     }
 }
 
-/* Which original character byte `at` of a run comes from. */
+/* The original character of byte `at` of a run. */
 static inline uint32_t run_unit(const struct sr_tok_work *w, const struct sr_tok_run *run, size_t at)
 {
     if (run->start & SR_TOK_LUMP)
@@ -91,7 +91,7 @@ static inline uint32_t run_unit(const struct sr_tok_work *w, const struct sr_tok
     return unit;
 }
 
-/* Where the original character ends that byte `at` of a run comes from. */
+/* The end of the original character of byte `at` of a run. */
 static inline uint32_t run_unit_end(const struct sr_tok_work *w, const struct sr_tok_run *run, size_t at)
 {
     uint32_t unit = run_unit(w, run, at);
@@ -161,7 +161,7 @@ static bool run_model(struct sr_tok_work *w, const char *p, size_t n)
 
 #define KEY_WORDS (SR_TOK_KEY_MAX / 8)
 
-/* The word as numbers, zeros behind its end; returns how many count: key[0..returned). */
+/* The word as numbers, with zeros after its end; returns how many count: key[0..returned). */
 static inline size_t load_key(uint64_t key[KEY_WORDS], const char *p, size_t n, size_t readable)
 {
     size_t full = n / 8, count = (n + 7) / 8;
@@ -244,7 +244,8 @@ static void remember_long(struct sr_tok_work *w, struct sr_tok_cached_long *line
         line->ends[i] = (uint8_t)w->word_ends[i];
 }
 
-/* A word that the first cache does not have: the second, or the model. True when the model ran. */
+/* Handles a word that the first cache does not have: by the second cache, or the model. True when the model
+ * ran. */
 static bool rare_word(struct sr_tok_work *w, struct sr_tok_text *text, size_t a, size_t n)
 {
     const char *p = text->p + a;

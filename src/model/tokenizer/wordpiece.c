@@ -1,5 +1,4 @@
-/* WordPiece: the longest piece of the vocabulary, again and again; a word that does not come out even is
- * unknown. */
+/* WordPiece: repeatedly takes the longest piece of the vocabulary; a word with a remainder is unknown. */
 #include "model/tokenizer/private.h"
 
 void sr_tok_wordpiece(struct sr_tok_work *w, const char *p, size_t n)
