@@ -271,7 +271,7 @@ static void test_while_the_neural_is_asked(void **state)
     (void)state;
     open_signals(false);
     assert_int_equal(sr_signal_neural(&config, models, &neural, NULL), SR_OK);
-    assert_int_equal(sr_workers_new(&workers, 1, 4), SR_OK);
+    assert_int_equal(sr_workers_new(&workers, 1, 64), SR_OK); /* room for every try below */
     hold(&held, infer, encoder);
     request_open(&r, text);
     unsigned ms = 1; /* a slow machine needs longer until there is a partial result */
