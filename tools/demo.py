@@ -43,7 +43,7 @@ REQUESTS = [
     ("named", "What is 2 + 2?", {"model": "expert"}),
 ]
 COLUMNS = [("kind", "<"), ("request", "<"), ("decision", "<"), ("category", "<"), ("sure", ">"), ("model", "<"),
-           ("thinks", "<"), ("router us", ">"), ("total ms", ">")]
+           ("reasons", "<"), ("router us", ">"), ("total ms", ">")]
 
 
 class Failure(Exception):
@@ -177,9 +177,9 @@ def ask(connection, kind, text, more):
     if f" answers as {model}:" not in text_of(got, body.get("stream", False)):
         raise Failure(f"the answer is not from {model}: {got[:300].decode(errors='replace')}")
     sure = said("x-vsr-selected-confidence")
-    thinks = {"on": "yes", "off": "no"}.get(said("x-vsr-selected-reasoning", ""), "-")
+    reasons = {"on": "yes", "off": "no"}.get(said("x-vsr-selected-reasoning", ""), "-")
     return [kind, " ".join(text.split()), said("x-vsr-selected-decision") or "-",
-            said("x-vsr-selected-category") or "-", f"{float(sure):.2f}" if sure else "-", model, thinks,
+            said("x-vsr-selected-category") or "-", f"{float(sure):.2f}" if sure else "-", model, reasons,
             said("x-vsr-overhead-us") or "-", f"{total:.1f}"]
 
 
