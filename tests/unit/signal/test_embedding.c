@@ -1,11 +1,11 @@
 /* The embedding signal with the real encoder: matches by meaning, ways of aggregation, windows, late answers,
  * memory, limits, and what happens without an encoder. */
+#include "tests/unit/mail_kit.h"
 #include "tests/unit/signal_kit.h"
 
 #include "base/mem.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -173,21 +173,9 @@ static void test_remembered(void **state)
 /* ---- late answers ---- */
 
 struct owner {
-    pthread_mutex_t lock;
-    pthread_cond_t wake;
-    bool awake;
-    struct sr_mailbox mailbox;
+    struct mail mail;
     int done;
 };
-
-static void owner_wake(void *ctx)
-{
-    struct owner *owner = ctx;
-    pthread_mutex_lock(&owner->lock);
-    owner->awake = true;
-    pthread_cond_signal(&owner->wake);
-    pthread_mutex_unlock(&owner->lock);
-}
 
 static void owner_done(void *ctx, enum sr_signal_type type)
 {
@@ -198,14 +186,8 @@ static void owner_done(void *ctx, enum sr_signal_type type)
 
 static void owner_wait(struct owner *owner, int done)
 {
-    while (owner->done < done) {
-        pthread_mutex_lock(&owner->lock);
-        while (!owner->awake)
-            pthread_cond_wait(&owner->wake, &owner->lock);
-        owner->awake = false;
-        pthread_mutex_unlock(&owner->lock);
-        sr_mailbox_run(&owner->mailbox);
-    }
+    while (owner->done < done)
+        mail_run(&owner->mail, true);
 }
 
 #define RUNS 24
@@ -220,9 +202,7 @@ static void test_late_and_cancelled(void **state)
     struct sr_arena arena;
     struct sr_signal_run *runs[RUNS];
     int wanted = 0;
-    pthread_mutex_init(&owner.lock, NULL);
-    pthread_cond_init(&owner.wake, NULL);
-    sr_mailbox_init(&owner.mailbox, owner_wake, &owner);
+    mail_open(&owner.mail);
     sr_arena_init(&arena, (size_t)64 << 20);
     assert_int_equal(sr_workers_new(&workers, 2, 64), SR_OK);
     assert_int_equal(load(&signals, &config, NULL), SR_OK);
@@ -231,7 +211,7 @@ static void test_late_and_cancelled(void **state)
         char text[64];
         snprintf(text, sizeof text, "order %d: I want my money back now", i);
         struct sr_signal_input *input = sr_signal_input_new(sr_bytes_str(text), strlen(text));
-        struct sr_signal_env env = {workers, &owner.mailbox, i % 2 ? 0 : 1000}; /* on a worker, or here */
+        struct sr_signal_env env = {workers, owner.mail.box, i % 2 ? 0 : 1000}; /* on a worker, or here */
         assert_int_equal(sr_signal_run_new(&runs[i], signals, input, env, &arena), SR_OK);
         sr_signal_input_unref(input);
         assert_int_equal(sr_signal_run_start(runs[i], SR_SIGNAL_EMBEDDING, owner_done, &owner), SR_AGAIN);
@@ -247,17 +227,15 @@ static void test_late_and_cancelled(void **state)
         const struct sr_signal_result *result = sr_signal_run_result(runs[i], SR_SIGNAL_EMBEDDING);
         if (i % 3)
             near(result, 0, true);
-        else
+        else if (result->status) /* the engine may have been quicker than this thread */
             assert_int_equal(result->status, SR_ETIMEOUT);
         sr_signal_run_dispose(runs[i]);
     }
     sr_workers_free(workers);
     sr_signals_unref(signals);
-    sr_mailbox_dispose(&owner.mailbox);
+    mail_close(&owner.mail);
     assert_int_equal(owner.done, wanted);
     sr_arena_dispose(&arena);
-    pthread_cond_destroy(&owner.wake);
-    pthread_mutex_destroy(&owner.lock);
 }
 
 static void test_without_an_encoder(void **state)

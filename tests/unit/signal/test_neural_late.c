@@ -5,6 +5,7 @@
  */
 #include "tests/unit/by_hand.h"
 #include "tests/unit/held_engine.h"
+#include "tests/unit/mail_kit.h"
 
 #include "infer/classifier/private.h"
 #include "signal/neural/neural.h"
@@ -89,11 +90,6 @@ static struct sr_bytes story(char *room, size_t n, int seed, const char *end)
     return sr_bytes_of(room, at);
 }
 
-static void wake(void *ctx)
-{
-    (void)ctx;
-}
-
 static void too_late(void *ctx, enum sr_signal_type type)
 {
     (void)ctx;
@@ -102,7 +98,7 @@ static void too_late(void *ctx, enum sr_signal_type type)
 
 /* A request that is answered here and now. */
 struct request {
-    struct sr_mailbox mailbox;
+    struct mail mail;
     struct sr_arena arena;
     struct sr_signal_run *run;
 };
@@ -111,19 +107,20 @@ static void request_open(struct request *r, struct sr_bytes text)
 {
     struct sr_signal_turn turn = {.current = true, .text = text};
     struct sr_signal_input *input = sr_signal_input_new(text, text.n);
-    sr_mailbox_init(&r->mailbox, wake, NULL);
+    mail_open(&r->mail);
     sr_arena_init(&r->arena, (size_t)16 << 20);
     assert_int_equal(sr_signal_input_add_turns(input, &turn, 1, SR_LIT("")), SR_OK);
-    struct sr_signal_env env = {.mailbox = &r->mailbox, .inline_bytes = SIZE_MAX};
+    struct sr_signal_env env = {.mailbox = r->mail.box, .inline_bytes = SIZE_MAX};
     assert_int_equal(sr_signal_run_new(&r->run, signals, input, env, &r->arena), SR_OK);
     sr_signal_input_unref(input);
 }
 
 static void request_close(struct request *r)
 {
-    sr_mailbox_run(&r->mailbox);
+    while (mail_run(&r->mail, false))
+        ;
     sr_signal_run_dispose(r->run);
-    sr_mailbox_dispose(&r->mailbox);
+    mail_close(&r->mail);
     sr_arena_dispose(&r->arena);
 }
 
@@ -246,7 +243,7 @@ static int expire_while_asked(struct request *r, struct sr_workers *workers, str
 {
     struct sr_signal_turn turn = {.current = true, .text = text};
     struct sr_signal_input *input = sr_signal_input_new(text, text.n);
-    struct sr_signal_env env = {.workers = workers, .mailbox = &r->mailbox};
+    struct sr_signal_env env = {.workers = workers, .mailbox = r->mail.box};
     assert_int_equal(sr_signal_input_add_turns(input, &turn, 1, SR_LIT("")), SR_OK);
     sr_signal_run_dispose(r->run);
     assert_int_equal(sr_signal_run_new(&r->run, signals, input, env, &r->arena), SR_OK);
