@@ -96,7 +96,6 @@ static void seed_headers(struct header_list *set, const struct sr_record *r)
     list_text(set, SR_LIT("x-vsr-reasoning"), r->reasoning ? "true" : "false");
     if (r->reasoning)
         list_text(set, SR_LIT("x-vsr-reasoning-effort"), r->effort);
-    list_text(set, SR_LIT("x-vsr-cache-status"), "miss");
 }
 
 int sr_headers_upstream(const struct sr_record *r, const struct sr_head *head, const struct sr_router *router,
