@@ -1,4 +1,5 @@
-/* A counted mailbox and its receiver for tests without an event loop: senders may outlive the test's frame. */
+/* A counted mailbox and its receiver for tests without an event loop: senders may outlive the test's frame.
+ */
 #ifndef TESTS_UNIT_MAIL_KIT_H
 #define TESTS_UNIT_MAIL_KIT_H
 

@@ -8,7 +8,7 @@ static void test_values_are_spans(void **state)
     (void)state;
     struct sr_err err = {0};
     struct sr_arena arena;
-    struct sr_bytes text;
+    struct sr_bytes text = SR_LIT("");
     sr_json_view root, value, name;
     int64_t number;
     size_t at = 0, n = 0;
