@@ -14,7 +14,7 @@ void sr_exchange_note_head(sr_exchange *x)
     r->id = x->head.request_id.n ? x->head.request_id : sr_bytes_str(x->request_id);
     r->peer = x->head.peer;
     r->method = x->head.method;
-    r->path = x->head.path;
+    r->path = x->head.path.path;
     r->tenant = x->identity.tenant;
     r->debug = x->head.debug;
 }

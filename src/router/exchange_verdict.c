@@ -153,9 +153,9 @@ static void block(sr_exchange *x)
 static struct sr_bytes target_of(sr_exchange *x, const struct sr_router_model *model)
 {
     if (!model->chat_path.n || !x->body.doc.dialect->takes_chat_path)
-        return x->head.target;
-    return sr_bytes_str(
-        sr_arena_printf(&x->arena, "%s%.*s", model->chat_path.p, (int)x->head.query.n, x->head.query.p));
+        return x->head.path.target;
+    return sr_bytes_str(sr_arena_printf(&x->arena, "%s%.*s", model->chat_path.p, (int)x->head.path.query.n,
+                                        x->head.path.query.p));
 }
 
 /* Forwards these slices to the record's model. */

@@ -2,30 +2,49 @@
 #include "router/identity/identity.h"
 
 /* x-vsr-* headers that a client may send; they are forwarded, so that routers can be chained. */
-static const char *const client_headers[] = {
-    "x-vsr-skip-processing",
-    "x-vsr-debug",
-    "x-vsr-cache-control",
-    "x-vsr-compression-control",
+static const struct sr_bytes client_headers[] = {
+    {"x-vsr-debug", sizeof "x-vsr-debug" - 1},
+    {"x-vsr-cache-control", sizeof "x-vsr-cache-control" - 1},
+    {"x-vsr-compression-control", sizeof "x-vsr-compression-control" - 1},
 };
 
-static bool ends_with(struct sr_bytes s, struct sr_bytes suffix)
+/* A letter of a name as servers compare it: CGI and WSGI turn '-' into '_', so both count as one. */
+static char fold(char c)
 {
-    return s.n >= suffix.n && memcmp(s.p + s.n - suffix.n, suffix.p, suffix.n) == 0;
+    return c == '_' ? '-' : sr_ascii_lower(c);
 }
 
-bool sr_identity_strips(struct sr_bytes name)
+static bool starts(struct sr_bytes name, struct sr_bytes prefix)
 {
-    if (sr_bytes_starts_with(name, SR_LIT("x-vsr-"))) {
+    for (size_t i = 0; i < prefix.n; i++)
+        if (i == name.n || fold(name.p[i]) != fold(prefix.p[i]))
+            return false;
+    return true;
+}
+
+static bool is(struct sr_bytes name, struct sr_bytes other)
+{
+    return name.n == other.n && starts(name, other);
+}
+
+static bool ends(struct sr_bytes name, struct sr_bytes suffix)
+{
+    return name.n >= suffix.n && is(sr_bytes_of(name.p + name.n - suffix.n, suffix.n), suffix);
+}
+
+bool sr_identity_strips(const struct sr_config *config, struct sr_bytes name)
+{
+    if (starts(name, SR_LIT("x-vsr-"))) {
         for (size_t i = 0; i < sizeof client_headers / sizeof client_headers[0]; i++)
-            if (sr_bytes_eq(name, sr_bytes_str(client_headers[i])))
+            if (sr_bytes_eq_nocase(name, client_headers[i]))
                 return false;
         return true;
     }
-    if (sr_bytes_starts_with(name, SR_LIT("x-user-")) && ends_with(name, SR_LIT("-key")))
+    if (starts(name, SR_LIT("x-user-")) && ends(name, SR_LIT("-key")))
         return true;
-    return sr_bytes_starts_with(name, SR_LIT("x-authz-")) || sr_bytes_eq(name, SR_LIT("x-selected-model")) ||
-           sr_bytes_eq(name, SR_LIT("x-gateway-destination-endpoint"));
+    struct sr_bytes destination = sr_bytes_str(config->global.extproc.destination_header);
+    return starts(name, SR_LIT("x-authz-")) || is(name, SR_LIT("x-selected-model")) ||
+           is(name, SR_LIT("x-gateway-destination-endpoint")) || (destination.n && is(name, destination));
 }
 
 int sr_identity_read(struct sr_identity *out, const struct sr_header *headers, size_t n,

@@ -25,7 +25,8 @@ struct sr_identity {
 int sr_identity_read(struct sr_identity *out, const struct sr_header *headers, size_t n,
                      const struct sr_config *config, struct sr_arena *arena) SR_WARN_UNUSED;
 
-/* True when this header (lower case) of a client is not forwarded. */
-bool sr_identity_strips(struct sr_bytes name);
+/* True when a client's header of this name is not forwarded: only the router, or an authorisation layer, may
+ * set it. '_' counts as '-', because upstreams exist that read both alike. */
+bool sr_identity_strips(const struct sr_config *config, struct sr_bytes name);
 
 #endif

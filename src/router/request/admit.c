@@ -25,7 +25,11 @@ enum sr_admission sr_admit(const struct sr_head *head, uint64_t max_body,
                            const struct sr_dialect_ops **dialect, struct sr_bytes *rest,
                            struct sr_refusal *refusal)
 {
-    switch (sr_endpoint_find(head->method, head->path, dialect, rest)) {
+    if (head->path.flaw) {
+        sr_refuse(refusal, 400, "invalid_path", NULL, "%s", head->path.flaw);
+        return SR_ADMIT_REFUSED;
+    }
+    switch (sr_endpoint_find(head->method, head->path.path, dialect, rest)) {
     case SR_ENDPOINT_MODELS:
         return SR_ADMIT_MODELS;
     case SR_ENDPOINT_MODEL:

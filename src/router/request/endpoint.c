@@ -3,13 +3,6 @@
 
 #include "dialect/registry.h"
 
-/* True for a path that an upstream might resolve to one outside of /v1. */
-static bool path_climbs(struct sr_bytes path)
-{
-    return sr_bytes_contains(path, SR_LIT("..")) || sr_bytes_contains(path, SR_LIT("%2e")) ||
-           sr_bytes_contains(path, SR_LIT("%2E")) || sr_bytes_contains(path, SR_LIT("\\"));
-}
-
 enum sr_endpoint sr_endpoint_find(struct sr_bytes method, struct sr_bytes path,
                                   const struct sr_dialect_ops **dialect, struct sr_bytes *rest)
 {
@@ -22,7 +15,7 @@ enum sr_endpoint sr_endpoint_find(struct sr_bytes method, struct sr_bytes path,
         return post ? SR_ENDPOINT_ROUTE : SR_ENDPOINT_WRONG_METHOD;
     }
     *rest = SR_LIT("GET");
-    if (sr_bytes_eq(path, SR_LIT("/v1/models")) || sr_bytes_eq(path, SR_LIT("/v1/models/")))
+    if (sr_bytes_eq(path, SR_LIT("/v1/models")))
         return get ? SR_ENDPOINT_MODELS : SR_ENDPOINT_WRONG_METHOD;
     if (sr_bytes_starts_with(path, SR_LIT("/v1/models/"))) {
         if (!get)
@@ -30,7 +23,7 @@ enum sr_endpoint sr_endpoint_find(struct sr_bytes method, struct sr_bytes path,
         *rest = sr_bytes_of(path.p + sizeof "/v1/models/" - 1, path.n - (sizeof "/v1/models/" - 1));
         return SR_ENDPOINT_MODEL;
     }
-    if (!post || !sr_bytes_starts_with(path, SR_LIT("/v1/")) || path_climbs(path))
+    if (!post || !sr_bytes_starts_with(path, SR_LIT("/v1/")))
         return SR_ENDPOINT_NOT_FOUND;
     *dialect = &sr_dialect_other;
     return SR_ENDPOINT_ROUTE;

@@ -14,8 +14,8 @@ enum sr_endpoint {
     SR_ENDPOINT_WRONG_METHOD, /* 405; `rest` is the method that is allowed */
 };
 
-/* Finds the endpoint of a method and a path (without the query). `rest` borrows from `path` or is static.
- * `dialect` is unchanged when the endpoint has none. */
+/* Finds the endpoint of a method and a path in its normal form (without the query). `rest` borrows from
+ * `path` or is static. `dialect` is unchanged when the endpoint has none. */
 enum sr_endpoint sr_endpoint_find(struct sr_bytes method, struct sr_bytes path,
                                   const struct sr_dialect_ops **dialect, struct sr_bytes *rest);
 

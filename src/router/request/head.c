@@ -59,9 +59,9 @@ static void read_header(struct sr_head *out, const struct sr_header *header, con
         out->debug |= value_is_true(value);
     } else if (sr_bytes_eq(name, SR_LIT("x-vsr-skip-processing"))) {
         out->skip |= config->global.skip_processing && value_is_true(value);
-    } else if (sr_identity_strips(name)) {
-        out->strip[out->n_strip++] = keep(arena, name, rc);
     }
+    if (sr_identity_strips(config, name))
+        out->strip[out->n_strip++] = keep(arena, name, rc);
 }
 
 int sr_head_read(struct sr_head *out, const struct sr_request_head *head, const struct sr_config *config,
@@ -71,7 +71,6 @@ int sr_head_read(struct sr_head *out, const struct sr_request_head *head, const 
     *out = (struct sr_head){
         .door = head->door,
         .method = keep(arena, head->method, &rc),
-        .target = keep(arena, head->target, &rc),
         .peer = keep(arena, head->peer, &rc),
         .has_body = head->has_body,
         .answer_unseen = head->answer_unseen,
@@ -79,12 +78,8 @@ int sr_head_read(struct sr_head *out, const struct sr_request_head *head, const 
         .debug = config->global.debug_headers,
     };
     out->strip = sr_arena_calloc(arena, head->n_headers + 1, sizeof *out->strip);
-    if (rc || !out->strip)
+    if (rc || !out->strip || sr_request_path_read(&out->path, head->target, arena))
         return SR_ENOMEM;
-    const char *query = out->target.n ? memchr(out->target.p, '?', out->target.n) : NULL;
-    size_t path = query ? (size_t)(query - out->target.p) : out->target.n;
-    out->path = sr_bytes_of(out->target.p, path);
-    out->query = sr_bytes_of(out->target.p + path, out->target.n - path);
     for (size_t i = 0; i < head->n_headers; i++)
         read_header(out, &head->headers[i], config, arena, &rc);
     return rc;

@@ -7,11 +7,13 @@
 
 #include "base/arena.h"
 #include "config/config.h"
+#include "router/request/path.h"
 #include "semroute/semroute.h"
 
 struct sr_head {
     enum sr_door door;
-    struct sr_bytes method, target, path, query; /* `query` begins with its '?' or is empty */
+    struct sr_bytes method;
+    struct sr_request_path path; /* the only path that is decided on and forwarded */
     struct sr_bytes peer;
     struct sr_bytes request_id; /* empty: the client sent none that can be used */
     struct sr_bytes content_type;

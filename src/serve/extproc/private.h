@@ -9,6 +9,7 @@
 #define SR_SERVE_EXTPROC_PRIVATE_H
 
 #include "base/arena.h"
+#include "router/request/path.h"
 #include "serve/extproc/address.h"
 #include "serve/extproc/core.h"
 
@@ -58,9 +59,10 @@ struct sr_extproc_core {
     enum sr_extproc_mode request_mode, response_mode;
     bool configured; /* Envoy has sent its modes */
     bool no_wait;
-    bool silent; /* observability: no replies */
-    struct sr_bytes path;
-    struct sr_bytes *strip; /* names of the client's headers that are not forwarded */
+    bool silent;                 /* observability: no replies */
+    struct sr_bytes sent_path;   /* :path as Envoy has it */
+    struct sr_request_path path; /* its normal form */
+    struct sr_bytes *strip;      /* names of the client's headers that are not forwarded */
     size_t n_strip;
     struct sr_extproc_offer *subset;
     size_t n_subset;

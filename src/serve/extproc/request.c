@@ -31,9 +31,10 @@ static void on_answer_ready(void *ctx, sr_exchange *exchange)
 /* ---- the head ---- */
 
 /* True for paths that are routed; other requests pass unchanged. */
-static bool is_ours(struct sr_bytes path)
+static bool is_ours(const struct sr_request_path *path)
 {
-    return sr_bytes_starts_with(path, SR_LIT("/v1/")) || sr_bytes_eq(path, SR_LIT("/v1"));
+    return path->flaw || sr_bytes_starts_with(path->path, SR_LIT("/v1/")) ||
+           sr_bytes_eq(path->path, SR_LIT("/v1"));
 }
 
 static void bypass(struct sr_extproc_core *core)
@@ -43,16 +44,20 @@ static void bypass(struct sr_extproc_core *core)
     sr_metrics_add(core->options.metrics, SR_METRIC_OUTCOMES, 1, labels);
 }
 
-static bool keep_strip(struct sr_extproc_core *core, const struct sr_extproc_message *message)
+/* Keeps the path, and the names of headers that no client may send. False when out of memory. */
+static bool keep_head(struct sr_extproc_core *core, const struct sr_extproc_message *message)
 {
     size_t n = 0;
+    core->sent_path = sr_arena_dup(&core->arena, message->path);
+    if (!core->sent_path.p || sr_request_path_read(&core->path, message->path, &core->arena))
+        return false;
     for (size_t i = 0; i < message->n_headers; i++)
-        n += sr_identity_strips(message->headers[i].name);
+        n += sr_identity_strips(core->options.config, message->headers[i].name);
     if (n == 0)
         return true;
     core->strip = sr_arena_calloc(&core->arena, n, sizeof *core->strip);
     for (size_t i = 0; core->strip && i < message->n_headers; i++) {
-        if (!sr_identity_strips(message->headers[i].name))
+        if (!sr_identity_strips(core->options.config, message->headers[i].name))
             continue;
         struct sr_bytes name = sr_arena_dup(&core->arena, message->headers[i].name);
         if (!name.p)
@@ -104,8 +109,7 @@ static bool make_exchange(struct sr_extproc_core *core, const struct sr_extproc_
                                   .answer_ready = on_answer_ready,
                                   .ctx = core};
     core->exchange = sr_exchange_new(core->options.runtime, &head, core->options.ops->post ? &env : NULL);
-    core->path = sr_arena_dup(&core->arena, message->path);
-    return core->exchange && core->path.p && sr_extproc_keep_subset(core, message);
+    return core->exchange && sr_extproc_keep_subset(core, message);
 }
 
 /* Refuses a request for which no exchange could be made. */
@@ -158,17 +162,16 @@ void sr_extproc_request_head(struct sr_extproc_core *core, const struct sr_extpr
         return;
     }
     core->head_pending = true;
-    if (!is_ours(message->path)) {
-        core->head_pending = false;
-        bypass(core);
-        sr_extproc_continue(core, SR_EXTPROC_REQUEST_HEADERS);
-        return;
-    }
-    if (!keep_strip(core, message)) {
+    if (!keep_head(core, message)) {
         refuse_without_exchange(core);
         return;
     }
-    const char *unseen = message->end_of_stream ? NULL : why_unseen(core);
+    if (!is_ours(&core->path)) {
+        bypass(core);
+        sr_extproc_release_head(core);
+        return;
+    }
+    const char *unseen = message->end_of_stream || core->path.flaw ? NULL : why_unseen(core);
     if (unseen) {
         sr_extproc_count_unrouted(core, unseen);
         bypass(core);

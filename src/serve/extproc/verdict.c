@@ -45,7 +45,7 @@ static int prepare(struct sr_extproc_core *core, const struct sr_verdict *v, str
     if (rc != SR_OK || !path.p)
         return SR_ENOMEM;
     add_backend(core, v, m);
-    if (!sr_bytes_eq(path, core->path))
+    if (!sr_bytes_eq(path, core->sent_path))
         sr_forward_set(&m->headers, SR_LIT(":path"), path);
     if (v->edited && core->request_mode == SR_EXTPROC_MODE_BUFFERED && core->has_length) {
         const char *length = sr_arena_printf(&core->arena, "%zu", v->body_size);
@@ -84,17 +84,19 @@ static bool is_a_route(const struct sr_extproc_core *core, struct sr_bytes name)
 
 void sr_extproc_release_head(struct sr_extproc_core *core)
 {
-    static const struct sr_header identity = {{"accept-encoding", sizeof "accept-encoding" - 1},
-                                              {"identity", sizeof "identity" - 1}};
+    struct sr_header set[2];
     struct sr_extproc_reply reply = {
-        .phase = SR_EXTPROC_REQUEST_HEADERS, .remove = core->strip, .n_remove = core->n_strip};
+        .phase = SR_EXTPROC_REQUEST_HEADERS, .remove = core->strip, .n_remove = core->n_strip, .set = set};
     for (size_t i = 0; i < core->n_strip; i++) {
         reply.clear_route_cache |=
             is_a_route(core, core->strip[i]) && core->options.config->global.extproc.clear_route_cache;
     }
-    if (core->exchange && core->request_mode == SR_EXTPROC_MODE_STREAMED) {
-        reply.set = &identity;
-        reply.n_set = 1;
+    if (core->exchange && core->request_mode == SR_EXTPROC_MODE_STREAMED)
+        set[reply.n_set++] = (struct sr_header){SR_LIT("accept-encoding"), SR_LIT("identity")};
+    if (!core->path.flaw && !sr_bytes_eq(core->path.target, core->sent_path)) {
+        core->sent_path = core->path.target;
+        set[reply.n_set++] = (struct sr_header){SR_LIT(":path"), core->path.target};
+        reply.clear_route_cache |= core->options.config->global.extproc.clear_route_cache;
     }
     core->head_pending = false;
     sr_extproc_send(core, &reply);

@@ -123,15 +123,6 @@ static void link_call(struct sr_gateway *gateway, struct sr_call *call)
         sr_timer_start(&gateway->gauges, SR_GATEWAY_GAUGES_MS);
 }
 
-/* Path and query of a target, also when the client sent it with scheme and host. */
-static struct sr_bytes origin_form(const struct sr_http_head *head, struct sr_arena *arena)
-{
-    if (head->target.n == 0 || head->target.p[0] == '/')
-        return head->target;
-    return sr_bytes_str(sr_arena_printf(arena, "%.*s%s%.*s", (int)head->path.n, head->path.p,
-                                        head->query.n ? "?" : "", (int)head->query.n, head->query.p));
-}
-
 static struct sr_call *call_new(struct sr_gateway_listener *listener, struct sr_http_request *request)
 {
     struct sr_gateway *gateway = listener->gateway;
@@ -144,7 +135,7 @@ static struct sr_call *call_new(struct sr_gateway_listener *listener, struct sr_
     struct sr_request_head asked = {.struct_size = sizeof asked,
                                     .door = SR_DOOR_GATEWAY,
                                     .method = head->method,
-                                    .target = origin_form(head, sr_http_request_arena(request)),
+                                    .target = head->target,
                                     .headers = head->headers,
                                     .n_headers = head->header_count,
                                     .peer = sr_bytes_str(sr_http_request_peer(request)),

@@ -250,6 +250,8 @@ static void test_head_refusals(void **state)
     check_head(*state, "POST", "/v2/chat", "a", "b", 404, "endpoint not found");
     check_head(*state, "POST", "/v1/../metrics", "a", "b", 404, "endpoint not found");
     check_head(*state, "POST", "/v1/%2E%2e/metrics", "a", "b", 404, "endpoint not found");
+    check_head(*state, "POST", "/v1/chat%2fcompletions", "a", "b", 400, "invalid_path");
+    check_head(*state, "GET", "/v1/models/%2e%2e/chat/completions", "a", "b", 405, "method not allowed");
     check_head(*state, "POST", "/v1/chat/completions", "content-encoding", "gzip", 415, "uncompressed");
     check_head(*state, "POST", "/v1/audio", "content-type", "multipart/form-data; boundary=x", 400,
                "multipart");
@@ -276,6 +278,22 @@ static void test_other_paths(void **state)
     x = ask_path(*state, "/v1/embeddings", "{\"model\":\"small\",\"input\":[[1,2],[3]]}", 0);
     assert_int_equal(sr_exchange_verdict(x)->action, SR_ACTION_FORWARD);
     sr_exchange_end(x, SR_END_COMPLETE);
+}
+
+/* The upstream gets the path on which the router decided. */
+static void test_normal_form_is_forwarded(void **state)
+{
+    static const char *const spellings[] = {"/v1/chat/completion%73?q=%2f",
+                                            "//V1/./chat/x/../completions/?q=%2f",
+                                            "http://h/v1/chat;a=b/completions?q=%2f"};
+    for (size_t i = 0; i < 3; i++) {
+        sr_exchange *x = ask_path(*state, spellings[i], "{\"model\":\"auto\"," USER("go deep") "}", 0);
+        const struct sr_verdict *v = sr_exchange_verdict(x);
+        assert_int_equal(v->action, SR_ACTION_FORWARD);
+        assert_string_equal(v->decision, "deep");
+        assert_true(sr_bytes_eq(v->target, SR_LIT("/v1/chat/completions?q=%2f")));
+        sr_exchange_end(x, SR_END_COMPLETE);
+    }
 }
 
 static void test_completions(void **state)
@@ -440,6 +458,7 @@ int main(void)
         cmocka_unit_test(test_body_limit),
         cmocka_unit_test(test_head_refusals),
         cmocka_unit_test(test_other_paths),
+        cmocka_unit_test(test_normal_form_is_forwarded),
         cmocka_unit_test(test_completions),
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_fast_response),

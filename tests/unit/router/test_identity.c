@@ -39,20 +39,23 @@ static void test_only_a_trusted_header_counts(void **state)
 static void test_reserved_names(void **state)
 {
     (void)state;
-    static const char *const reserved[] = {"x-vsr-selected-model", "x-vsr-anything",
-                                           "x-authz-user-id",      "x-user-openai-key",
-                                           "x-selected-model",     "x-gateway-destination-endpoint"};
-    static const char *const free_names[] = {"x-vsr-debug",
-                                             "x-vsr-skip-processing",
-                                             "x-vsr-cache-control",
-                                             "x-user-agent-name",
-                                             "authorization",
-                                             "x-vs",
-                                             "x-vsr-compression-control"};
+    static const char *const reserved[] = {
+        "x-vsr-selected-model",  "x-vsr-anything",   "x-authz-user-id",
+        "x-user-openai-key",     "x-selected-model", "x-gateway-destination-endpoint",
+        "x-vsr-skip-processing", "x_selected_model", "X-Vsr_Debug",
+        "x-vsr_model",           "x_authz-user",     "x_user_openai_key",
+        "x-own-destination",     "X_Own_Destination"};
+    static const char *const free_names[] = {
+        "x-vsr-debug", "x-vsr-cache-control",      "x-user-agent-name", "authorization",
+        "x-vs",        "x-vsr-compression-control"};
+    struct sr_config config = {0};
+    config.global.extproc.destination_header = "x-own-destination";
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
-        assert_true(sr_identity_strips(sr_bytes_str(reserved[i])));
+        assert_true(sr_identity_strips(&config, sr_bytes_str(reserved[i])));
     for (size_t i = 0; i < sizeof free_names / sizeof *free_names; i++)
-        assert_false(sr_identity_strips(sr_bytes_str(free_names[i])));
+        assert_false(sr_identity_strips(&config, sr_bytes_str(free_names[i])));
+    config.global.extproc.destination_header = "";
+    assert_false(sr_identity_strips(&config, SR_LIT("")));
 }
 
 int main(void)

@@ -106,14 +106,11 @@ static void test_endpoints(void **state)
         enum sr_endpoint endpoint;
     } cases[] = {
         {"POST", "/v1/chat/completions", SR_ENDPOINT_ROUTE},
-        {"POST", "/v1/chat/completions/", SR_ENDPOINT_ROUTE},
         {"GET", "/v1/models", SR_ENDPOINT_MODELS},
         {"GET", "/v1/models/a/b", SR_ENDPOINT_MODEL},
         {"DELETE", "/v1/models/a", SR_ENDPOINT_WRONG_METHOD},
         {"POST", "/v1/audio/speech", SR_ENDPOINT_ROUTE},
-        {"POST", "/v1/", SR_ENDPOINT_ROUTE},
         {"POST", "/v1", SR_ENDPOINT_NOT_FOUND},
-        {"POST", "/v1/a\\..\\b", SR_ENDPOINT_NOT_FOUND},
         {"get", "/v1/models", SR_ENDPOINT_WRONG_METHOD},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -537,6 +537,41 @@ static void test_bypass(void **state)
     site_close(&s);
 }
 
+/* Envoy forwards the normal form of a path, whatever it was sent as, and no path without one. */
+static void test_paths(void **state)
+{
+    (void)state;
+    struct site s = site_open(YAML);
+    struct envoy e;
+    static const enum sr_extproc_mode modes[] = {SR_EXTPROC_MODE_BUFFERED, SR_EXTPROC_MODE_STREAMED,
+                                                 SR_EXTPROC_MODE_FULL_DUPLEX, SR_EXTPROC_MODE_NONE};
+    static const char *const spellings[] = {"/V1/chat//completion%73/?q=%2F",
+                                            "/v1/x/../chat/completions;a?q=%2F",
+                                            "https://h/v1/chat/completions?q=%2F"};
+    static const struct sr_header forged[] = {{{"x-selected-model", 16}, {"expert", 6}},
+                                              {{"x_vsr_model", 11}, {"a", 1}},
+                                              {{"x-vsr-skip-processing", 21}, {"true", 4}}};
+    for (size_t i = 0; i < 4; i++) {
+        for (size_t k = 0; k < 3; k++) {
+            envoy_init(&e, modes[i], false, s.options);
+            envoy_head(&e, "POST", spellings[k], forged, 3, false);
+            if (modes[i] != SR_EXTPROC_MODE_NONE) {
+                send_in_chunks(&e, AUTO("code"), modes[i] == SR_EXTPROC_MODE_BUFFERED ? 1000 : 10, 0);
+                buf_is(&e.upstream, PLAIN("code"));
+            }
+            assert_string_equal(envoy_header(&e, ":path"), "/v1/chat/completions?q=%2F");
+            assert_true(envoy_removed(&e, "x_vsr_model") && envoy_removed(&e, "x-vsr-skip-processing"));
+            no_faults(&e);
+            envoy_dispose(&e);
+        }
+        envoy_init(&e, modes[i], false, s.options);
+        envoy_head(&e, "POST", "/v1/chat%2fcompletions", forged, 3, false);
+        assert_int_equal(e.immediate, 400);
+        envoy_dispose(&e);
+    }
+    site_close(&s);
+}
+
 static void test_modes_that_cannot_route(void **state)
 {
     (void)state;
@@ -1107,6 +1142,7 @@ int main(void)
         cmocka_unit_test(test_passing_limit),
         cmocka_unit_test(test_head_only),
         cmocka_unit_test(test_bypass),
+        cmocka_unit_test(test_paths),
         cmocka_unit_test(test_modes_that_cannot_route),
         cmocka_unit_test(test_unknown_mode),
         cmocka_unit_test(test_observability),
