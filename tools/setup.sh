@@ -7,7 +7,10 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages() { # FILE...
-    grep -hv '^#' "$@"
+    local package unless command
+    grep -hv '^#' "$@" | while read -r package unless command; do
+        [ "$unless" = unless ] && command -v "$command" >/dev/null || echo "$package"
+    done
 }
 
 # Sets `missing` to those of the packages that are not installed.

@@ -1,0 +1,3 @@
+module parsers
+
+go 1.19
