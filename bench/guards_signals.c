@@ -214,7 +214,8 @@ static int run_all(struct sr_guards *guards, struct sr_signal_run *run, struct s
 int sr_guards_read(struct sr_guards *guards, const struct sr_bytes *turns, size_t n,
                    struct sr_guards_time *out, struct sr_err *err)
 {
-    struct sr_signal_turn items[TURNS_MAX];
+    struct sr_signal_unit items[TURNS_MAX];
+    struct sr_signal_unit_list units = {.items = items, .n = n};
     struct sr_signal_run *run = NULL;
     struct sr_arena arena;
     uint64_t bytes = 0;
@@ -222,13 +223,15 @@ int sr_guards_read(struct sr_guards *guards, const struct sr_bytes *turns, size_
     if (n == 0 || n > TURNS_MAX)
         return SR_EINVAL;
     for (size_t i = 0; i < n; i++) {
-        items[i] = (struct sr_signal_turn){
-            .role = i % 2 == n % 2 ? SR_ROLE_TOOL : SR_ROLE_USER, .current = i + 1 == n, .text = turns[i]};
+        items[i] = (struct sr_signal_unit){.role = i % 2 == n % 2 ? SR_ROLE_TOOL : SR_ROLE_USER,
+                                           .group = (uint32_t)i,
+                                           .current = i + 1 == n,
+                                           .text = turns[i]};
         bytes += turns[i].n;
     }
     sr_arena_init(&arena, ARENA_MAX);
     struct sr_signal_input *input = sr_signal_input_new(turns[n - 1], bytes);
-    int rc = input ? sr_signal_input_add_turns(input, items, n, SR_LIT("")) : SR_ENOMEM;
+    int rc = input ? sr_signal_input_add_units(input, &units, SR_LIT("")) : SR_ENOMEM;
     struct sr_signal_env env = {
         .workers = guards->workers, .mailbox = &guards->mailbox, .inline_bytes = INLINE_MAX};
     if (rc == SR_OK)

@@ -160,7 +160,7 @@ struct sr_config_embedding {
 struct sr_config_jailbreak {
     const char *name;
     double threshold;     /* probability of an attack from which it matches */
-    bool include_history; /* true: every message and tool result; false: what the user asks now */
+    bool include_history; /* true: everything; false: not what stands before the last user message */
 };
 
 /* routing.signals.pii[]; masks have a bit for each enum sr_entity_type */

@@ -114,8 +114,8 @@
       "Share of a request's text that a guard's signal has read.", "signal", UNIT)                           \
     X(SCANNED_BYTES, COUNTER, "semroute_guard_scanned_bytes_total", "Text that guards' signals have read.",  \
       "signal", NONE)                                                                                        \
-    X(REMEMBERED_TURNS, COUNTER, "semroute_guard_remembered_turns_total",                                    \
-      "Turns whose answer was known from an earlier request.", "signal", NONE)                               \
+    X(REMEMBERED_UNITS, COUNTER, "semroute_guard_remembered_units_total",                                    \
+      "Units of text whose answer was known from an earlier request.", "signal", NONE)                       \
     X(BUILD_INFO, GAUGE, "semroute_build_info", "Always 1: the program that runs.", "version", NONE)         \
     X(CONFIG_INFO, GAUGE, "semroute_config_info", "Always 1: the configuration that is in force.",           \
       "revision", NONE)                                                                                      \

@@ -139,7 +139,7 @@ static bool needs_alias(const sr_exchange *x)
 
 static struct sr_bytes tenant_of(const sr_exchange *x)
 {
-    return sr_guard_reads_turns(x->router->config) ? x->identity.tenant : SR_LIT("");
+    return sr_guard_reads_units(x->router->config) ? x->identity.tenant : SR_LIT("");
 }
 
 /* Runs on the owner's thread: the routing ended while the exchange was waiting. */

@@ -219,7 +219,7 @@ static void edit(sr_exchange *x, bool named)
         .effort = x->record.effort,
         .named = named,
         .hides_usage = !x->head.skip && !x->head.answer_unseen,
-        .turns = &guard->turns,
+        .units = &guard->units,
     };
     int rc = sr_guard_redactions(guard, &in.redactions, &in.n_redactions);
     if (!rc)

@@ -3,6 +3,12 @@
 #include "base/utf8.h"
 #include "signal/types.h"
 
+const char *const sr_signal_source_names[SR_SIGNAL_SOURCES] = {
+    [SR_SOURCE_MESSAGE] = "message", [SR_SOURCE_TOOL_RESULT] = "tool_result",
+    [SR_SOURCE_TOOL] = "tool",       [SR_SOURCE_DOCUMENT] = "document",
+    [SR_SOURCE_FIELD] = "field",
+};
+
 struct sr_signal_input *sr_signal_input_new(struct sr_bytes text, uint64_t total_bytes)
 {
     if (text.n > SIZE_MAX / 2)
@@ -15,46 +21,62 @@ struct sr_signal_input *sr_signal_input_new(struct sr_bytes text, uint64_t total
     bytes[text.n] = 0;
     sr_ref_init(&input->ref);
     input->brief = NULL;
-    input->turns = NULL;
+    input->units = NULL;
     input->text = sr_bytes_of(bytes, text.n);
     input->total_bytes = total_bytes;
     input->total_tokens = total_bytes / 4 + (total_bytes > 0 && total_bytes < 4);
     return input;
 }
 
-int sr_signal_input_add_turns(struct sr_signal_input *input, const struct sr_signal_turn *turns, size_t n,
+/* Bytes of the block's tables: units and parts. False when they do not fit. */
+static bool table_sizes(const struct sr_signal_unit_list *units, size_t *items, size_t *parts)
+{
+    return !__builtin_mul_overflow(units->n, sizeof *units->items, items) &&
+           !__builtin_mul_overflow(units->n_parts, sizeof *units->parts, parts) && *items <= SIZE_MAX / 8 &&
+           *parts <= SIZE_MAX / 8;
+}
+
+int sr_signal_input_add_units(struct sr_signal_input *input, const struct sr_signal_unit_list *units,
                               struct sr_bytes tenant)
 {
-    size_t bytes = 0, head;
-    for (size_t i = 0; i < n; i++)
-        if (__builtin_add_overflow(bytes, turns[i].text.n, &bytes))
+    size_t bytes = 0, items, parts;
+    uint64_t own = 0;
+    for (size_t i = 0; i < units->n; i++) {
+        if (__builtin_add_overflow(bytes, units->items[i].text.n, &bytes))
             return SR_ENOMEM;
-    if (__builtin_mul_overflow(n, sizeof *turns, &head) || head > SIZE_MAX / 4 || bytes > SIZE_MAX / 4)
+        own += units->items[i].n_parts ? 0 : units->items[i].text.n;
+    }
+    if (!table_sizes(units, &items, &parts) || bytes > SIZE_MAX / 4)
         return SR_ENOMEM;
-    struct sr_signal_turns *copy = sr_mem_alloc(sizeof *copy + head + bytes + tenant.n + 1);
+    struct sr_signal_units *copy = sr_mem_alloc(sizeof *copy + items + parts + bytes + tenant.n + 1);
     if (!copy)
         return SR_ENOMEM;
-    char *at = (char *)&copy->items[n];
-    for (size_t i = 0; i < n; i++) {
-        copy->items[i] = turns[i];
+    copy->parts = (const struct sr_signal_part *)(const void *)&copy->items[units->n];
+    char *at = (char *)&copy->items[units->n];
+    if (parts)
+        memcpy(at, units->parts, parts);
+    at += parts;
+    for (size_t i = 0; i < units->n; i++) {
+        copy->items[i] = units->items[i];
         copy->items[i].text.p = at;
-        sr_utf8_clean(turns[i].text, at);
-        at += turns[i].text.n;
+        sr_utf8_clean(units->items[i].text, at);
+        at += units->items[i].text.n;
     }
     if (tenant.n)
         memcpy(at, tenant.p, tenant.n);
     copy->tenant = sr_bytes_of(at, tenant.n);
-    copy->bytes = bytes;
-    copy->n = n;
-    sr_mem_free(input->turns);
-    input->turns = copy;
+    copy->bytes = own;
+    copy->n = units->n;
+    copy->n_parts = units->n_parts;
+    sr_mem_free(input->units);
+    input->units = copy;
     return SR_OK;
 }
 
 size_t sr_signal_input_bytes(const struct sr_signal_input *input, enum sr_signal_type type)
 {
-    bool turns = sr_signal_registry[type]->reads == SR_SIGNAL_READS_TURNS;
-    return turns && input->turns ? (size_t)input->turns->bytes : input->text.n;
+    bool units = sr_signal_registry[type]->reads == SR_SIGNAL_READS_UNITS;
+    return units && input->units ? (size_t)input->units->bytes : input->text.n;
 }
 
 struct sr_signal_input *sr_signal_input_ref(struct sr_signal_input *input)
@@ -67,7 +89,7 @@ void sr_signal_input_unref(struct sr_signal_input *input)
 {
     if (input && sr_ref_put(&input->ref)) {
         sr_signal_brief_free(input->brief);
-        sr_mem_free(input->turns);
+        sr_mem_free(input->units);
         sr_mem_free(input);
     }
 }

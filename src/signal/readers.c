@@ -130,7 +130,8 @@ const char *sr_readers_missing(const struct sr_readers *readers, enum sr_signal_
 int sr_readers_read(const struct sr_readers *readers, enum sr_signal_type type, struct sr_bytes text,
                     struct sr_bytes tenant, struct sr_arena *arena, const struct sr_signal_result **result)
 {
-    struct sr_signal_turn turn = {.current = true, .text = text};
+    struct sr_signal_unit unit = {.current = true, .text = text};
+    struct sr_signal_unit_list units = {.items = &unit, .n = 1};
     struct sr_signal_run *run = NULL;
     *result = NULL;
     if (!readers->signals[type])
@@ -138,7 +139,7 @@ int sr_readers_read(const struct sr_readers *readers, enum sr_signal_type type, 
     struct sr_signal_input *input = sr_signal_input_new(text, text.n);
     if (!input)
         return SR_ENOMEM;
-    int rc = sr_signal_input_add_turns(input, &turn, 1, tenant);
+    int rc = sr_signal_input_add_units(input, &units, tenant);
     if (rc == SR_OK)
         rc = sr_signal_run_new(&run, readers->signals[type], input,
                                (struct sr_signal_env){.inline_bytes = SIZE_MAX}, arena);

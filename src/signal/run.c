@@ -96,7 +96,7 @@ static int evaluate(const struct sr_signals *signals, enum sr_signal_type type, 
 static struct sr_signal_input seen_by(const struct sr_signal_input *input, enum sr_signal_type type)
 {
     struct sr_signal_input seen = sr_signal_input_seen_by(input, type);
-    seen.turns = input->turns;
+    seen.units = input->units;
     return seen;
 }
 

@@ -30,19 +30,52 @@ struct sr_signals;
 
 enum sr_signal_role { SR_ROLE_USER, SR_ROLE_ASSISTANT, SR_ROLE_SYSTEM, SR_ROLE_TOOL, SR_ROLE_OTHER };
 
-/* One message of a request, or a tool's result: its texts, decoded and joined. */
-struct sr_signal_turn {
+/* Where a unit stands in a request. */
+enum sr_signal_source {
+    SR_SOURCE_MESSAGE,     /* a string of a message: content, a part of it, reasoning, arguments of a call */
+    SR_SOURCE_TOOL_RESULT, /* a string of a message that answers a call */
+    SR_SOURCE_TOOL,        /* the definition of a tool */
+    SR_SOURCE_DOCUMENT,
+    SR_SOURCE_FIELD, /* any other member */
+    SR_SIGNAL_SOURCES,
+};
+
+/* "message", "tool_result", ... */
+extern const char *const sr_signal_source_names[SR_SIGNAL_SOURCES];
+
+/* One string of a request, decoded, which is judged on its own. Or a seam: neighbouring strings of one group
+ * joined by spaces, of long ones only the ends, for what stands across their borders. */
+struct sr_signal_unit {
+    enum sr_signal_source source;
     enum sr_signal_role role;
-    bool current; /* what the user asks now */
+    uint32_t group; /* the message it belongs to, counted from 0; numbers of other sources follow */
+    uint32_t first_part, n_parts; /* of a seam; n_parts 0: it is no seam */
+    bool current;                 /* no history: what is asked now, and what is sent with every request */
     struct sr_bytes text;
 };
 
-/* Every turn of a request, in order: for guards. */
-struct sr_signal_turns {
-    uint64_t bytes;         /* bytes of all texts */
+/* A part of a seam's text: bytes [start, end) of it are those from `from` on of another unit. */
+struct sr_signal_part {
+    uint32_t unit;
+    size_t start, end, from;
+};
+
+/* Every unit of a request: those of one group are neighbours, its strings in order and then its seams.
+ * Messages come first. */
+struct sr_signal_units {
+    uint64_t bytes;         /* bytes of all texts but seams */
     struct sr_bytes tenant; /* tenant of the request; results are memoised per tenant; may be empty */
+    const struct sr_signal_part *parts;
+    size_t n_parts, n;
+    struct sr_signal_unit items[];
+};
+
+/* The same as it is made, in memory of the maker. */
+struct sr_signal_unit_list {
+    const struct sr_signal_unit *items;
     size_t n;
-    struct sr_signal_turn items[];
+    const struct sr_signal_part *parts;
+    size_t n_parts;
 };
 
 /* The input of signals: one block with its bytes, immutable except the short text. */
@@ -51,7 +84,7 @@ struct sr_signal_input {
     struct sr_signal_brief *brief; /* NULL: every signal reads `text` */
     struct sr_bytes text;          /* what the user asks now: the last user turn, decoded UTF-8 */
     uint64_t total_bytes;          /* text bytes of the whole request, for the token count */
-    struct sr_signal_turns *turns; /* NULL: no guard is configured */
+    struct sr_signal_units *units; /* NULL: no guard is configured */
     uint64_t total_tokens;         /* estimate over all text (bytes / 4, at least 1 when there is text) */
 };
 
@@ -86,9 +119,9 @@ struct sr_signal_brief_stats {
 };
 bool sr_signal_input_stats(const struct sr_signal_input *input, struct sr_signal_brief_stats *stats);
 
-/* Copies the turns and the tenant into the input, valid UTF-8 of the same lengths. Call it before the
+/* Copies the units and the tenant into the input, valid UTF-8 of the same lengths. Call it before the
  * input is shared. SR_ENOMEM. */
-int sr_signal_input_add_turns(struct sr_signal_input *input, const struct sr_signal_turn *turns, size_t n,
+int sr_signal_input_add_units(struct sr_signal_input *input, const struct sr_signal_unit_list *units,
                               struct sr_bytes tenant) SR_WARN_UNUSED;
 
 /* Bytes that a type may read of an input: decides whether it runs on the calling thread. */
@@ -106,11 +139,13 @@ struct sr_signal_hit {
 
 /* A finding of a guard: what it is, and its span. */
 struct sr_signal_finding {
-    uint32_t turn;     /* index in the input's turns */
+    uint32_t unit;     /* index in the input's units */
     uint32_t type;     /* pii: enum sr_entity_type; jailbreak: index in the result's labels */
-    size_t start, end; /* bytes of that turn's text */
+    size_t start, end; /* bytes of that unit's text */
     float confidence;
     uint32_t disguise; /* jailbreak: enum sr_disguise that was undone in it; 0: none */
+    uint32_t group;    /* the unit's */
+    enum sr_signal_source source;
 };
 
 /* What one signal type found. `hits` has one entry per configured rule, in the order of the configuration. */
@@ -128,20 +163,20 @@ struct sr_signal_result {
     float entropy; /* of the probabilities, normalised to 0..1 */
     /* Guards only: */
     const struct sr_signal_finding
-        *findings; /* jailbreak: the window with the highest risk; pii: every entity, by turn and offset */
+        *findings; /* jailbreak: the window with the highest risk; pii: every entity, by unit and offset */
     size_t n_findings;
     uint64_t scanned_bytes; /* bytes, of `all_bytes`, read by a tier that reads everything */
     uint64_t all_bytes;
     uint64_t neural_bytes; /* of these, the bytes the neural classifier read too; 0 if not asked */
     bool neural_late;      /* any type: the deadline passed before the neural classifier had read all; others
                               answered for the rest */
-    uint32_t remembered;   /* turns whose result was memoised */
+    uint32_t remembered;   /* units whose result was memoised */
 };
 
 /* A type's compiled rules; immutable, part of the router's snapshot. */
 struct sr_signal_set;
 
-/* The texts of one turn that a type will ask a neural classifier to classify. */
+/* The texts of one unit that a type will ask a neural classifier to classify. */
 struct sr_signal_prefetched {
     struct sr_neural *neural; /* borrowed from the set */
     struct sr_bytes texts[2];
@@ -173,7 +208,7 @@ void sr_signal_complete(struct sr_signal_task *task, int status);
 enum sr_signal_reads {
     SR_SIGNAL_READS_TEXT,  /* what the user asks now, compressed where the configuration wants that */
     SR_SIGNAL_READS_WHOLE, /* the same, never compressed */
-    SR_SIGNAL_READS_TURNS, /* every turn: a guard, whose coverage is counted */
+    SR_SIGNAL_READS_UNITS, /* every unit: a guard, whose coverage is counted */
 };
 
 /* The interface of a signal type; other code knows nothing else of a type. */
@@ -206,11 +241,11 @@ struct sr_signal_ops {
     int (*start)(const struct sr_signal_set *set, struct sr_signal_task *task);
     /* With `start`, optional: true when a result of this set may be late. NULL: always true. */
     bool (*may_be_late)(const struct sr_signal_set *set);
-    /* Optional, for types that use a neural classifier. Gives the texts of a turn that `start` will
+    /* Optional, for types that use a neural classifier. Gives the texts of a unit that `start` will
      * classify, for a request that still arrives; `arena` is scratch and holds texts. With `arena` NULL
-     * the turn has only begun: n is 1 when any text of it would be classified. Any thread, short. An
+     * the unit has only begun: n is 1 when any text of it would be classified. Any thread, short. An
      * error: nothing is prefetched. */
-    int (*prefetch)(const struct sr_signal_set *set, const struct sr_signal_turn *turn,
+    int (*prefetch)(const struct sr_signal_set *set, const struct sr_signal_unit *unit,
                     struct sr_arena *arena, struct sr_signal_prefetched *out);
     /* Optional, both or none: for texts that are read alone (signal/readers.h). `alone` gives a
      * configuration without rules one rule of this type, which is called "any"; `named_model` is the

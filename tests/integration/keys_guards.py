@@ -50,7 +50,7 @@ def remembered(first, second):
         end = time.monotonic() + 5
         while "semroute_guard_actions_total" not in gateway.metrics() and time.monotonic() < end:
             time.sleep(0.01)
-        return 'semroute_guard_remembered_turns_total{signal="pii"} 1' in gateway.metrics()
+        return 'semroute_guard_remembered_units_total{signal="pii"} 1' in gateway.metrics()
     return served(look)
 
 

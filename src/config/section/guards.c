@@ -19,7 +19,8 @@ static const struct sr_field jailbreak_fields[] = {
      .def_note = "`threshold` of `prompt_guard`",
      .help = "the probability of an attack from which the rule matches"},
     {"include_history", SR_FIELD_BOOL, JAILBREAK(include_history), .def = "true",
-     .help = "read every message and tool result; `false`: only the current user turn"},
+     .help =
+         "read everything; `false`: not what stands before the last user message, but for system prompts"},
     {"method", SR_FIELD_ENUM, .words = methods, .later = (const char *const[]){"contrastive", NULL},
      .def = "classifier", .flags = SR_FIELD_DECLARED, .help = "classifier: a model reads the texts"},
 };
@@ -41,7 +42,8 @@ static const struct sr_field pii_fields[] = {
      .help = "the same for single types, such as `PERSON: 0.9`"},
     {"pii_types_allowed", SR_FIELD_TEXTS, PII(types_allowed), .help = "types that do not count"},
     {"include_history", SR_FIELD_BOOL, PII(include_history), .def = "true",
-     .help = "read every message and tool result; `false`: only the current user turn"},
+     .help =
+         "read everything; `false`: not what stands before the last user message, but for system prompts"},
 };
 
 const struct sr_section sr_section_pii = {

@@ -43,7 +43,7 @@ int sr_edit_body(const struct sr_edit_inputs *in, struct sr_arena *arena, struct
 {
     const struct sr_request *doc = in->doc;
     struct sr_edit edit = {.in = in, .out = out, .doc = doc, .arena = arena, .decision = in->decision};
-    size_t redacted = in->n_redactions ? in->n_redactions + in->turns->n_pieces : 0;
+    size_t redacted = in->n_redactions ? in->n_redactions + in->units->list.n_parts : 0;
     *out = (struct sr_edited){.family = -1};
     int rc = sr_edits_new(&edit.list, doc->body, doc->spans, doc->n_spans, in->root_open,
                           EDITS_MAX + redacted, arena);

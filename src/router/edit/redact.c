@@ -50,44 +50,48 @@ static bool is_bare(struct sr_bytes text, size_t start, size_t end)
     return start > 0 && end < text.n && strchr(":,[", text.p[start - 1]) && strchr(",}]", text.p[end]);
 }
 
-static struct sr_bytes written(struct sr_edit *edit, const struct sr_turn_piece *piece,
-                               const struct sr_signal_finding *finding, struct sr_bytes placeholder)
+static struct sr_bytes written(struct sr_edit *edit, uint32_t unit, size_t start, size_t end,
+                               struct sr_bytes placeholder)
 {
-    struct sr_bytes text = edit->in->turns->items[finding->turn].text;
-    struct sr_bytes inside = sr_bytes_of(text.p + piece->start, piece->end - piece->start);
-    bool call = edit->doc->spans[piece->span].id == SR_AT_MESSAGE_TEXT;
-    if (!call || finding->start < piece->start || finding->end > piece->end ||
-        !is_bare(inside, finding->start - piece->start, finding->end - piece->start))
+    const struct sr_units *units = edit->in->units;
+    bool call = edit->doc->spans[units->spans[unit]].id == SR_AT_MESSAGE_TEXT;
+    if (!call || !is_bare(units->list.items[unit].text, start, end))
         return placeholder;
     return sr_bytes_str(sr_arena_printf(edit->arena, "\\\"%s\\\"", placeholder.p));
 }
 
-/* Edits every piece that contains the finding: the first gets the placeholder, in the others the bytes are
- * removed. */
-static int redact(struct sr_edit *edit, const struct sr_signal_finding *finding, size_t *piece,
-                  struct sr_bytes placeholder)
+/* Puts `text` in the place of [start, end) of the text of a unit. */
+static int replace(struct sr_edit *edit, uint32_t unit, size_t start, size_t end, struct sr_bytes text)
 {
-    const struct sr_turns *turns = edit->in->turns;
+    size_t from, to;
+    if (!text.p)
+        return SR_ENOMEM;
+    sr_units_span(edit->doc, edit->in->units->spans[unit], start, end, &from, &to);
+    edit->out->redaction.places++;
+    return sr_edits_range(edit->list, from, to, text);
+}
+
+/* Edits every string that contains the finding: the first gets the placeholder, in the others the bytes are
+ * removed. */
+static int redact(struct sr_edit *edit, const struct sr_signal_finding *finding, struct sr_bytes placeholder)
+{
+    const struct sr_signal_unit_list *list = &edit->in->units->list;
+    const struct sr_signal_unit *unit = &list->items[finding->unit];
     bool first = true;
-    while (*piece < turns->n_pieces &&
-           (turns->pieces[*piece].turn < finding->turn ||
-            (turns->pieces[*piece].turn == finding->turn && turns->pieces[*piece].end <= finding->start)))
-        ++*piece;
-    for (size_t i = *piece; i < turns->n_pieces; i++) {
-        const struct sr_turn_piece *p = &turns->pieces[i];
-        size_t start = finding->start > p->start ? finding->start : p->start;
-        size_t end = finding->end < p->end ? finding->end : p->end, from, to;
-        if (p->turn != finding->turn || p->start >= finding->end)
-            break;
+    if (unit->n_parts == 0)
+        return replace(edit, finding->unit, finding->start, finding->end,
+                       written(edit, finding->unit, finding->start, finding->end, placeholder));
+    for (uint32_t i = unit->first_part; i < unit->first_part + unit->n_parts; i++) {
+        const struct sr_signal_part *part = &list->parts[i];
+        size_t start = finding->start > part->start ? finding->start : part->start;
+        size_t end = finding->end < part->end ? finding->end : part->end;
         if (start >= end)
             continue;
-        sr_turns_span(edit->doc, p, start, end, &from, &to);
-        struct sr_bytes text = first ? written(edit, p, finding, placeholder) : SR_LIT("");
-        int rc = text.p && text.n + !first ? sr_edits_range(edit->list, from, to, text) : SR_ENOMEM;
+        int rc = replace(edit, part->unit, start - part->start + part->from, end - part->start + part->from,
+                         first ? placeholder : SR_LIT(""));
         if (rc)
             return rc;
         first = false;
-        edit->out->redaction.places++;
     }
     return SR_OK;
 }
@@ -115,16 +119,15 @@ int sr_edit_redact(struct sr_edit *edit)
     const struct sr_edit_inputs *in = edit->in;
     struct sr_redaction *redaction = &edit->out->redaction;
     struct table table;
-    size_t piece = 0;
     if (in->n_redactions == 0)
         return SR_OK;
     int rc = table_new(&table, redaction, in->n_redactions, edit->arena);
     for (size_t i = 0; !rc && i < in->n_redactions; i++) {
         const struct sr_signal_finding *finding = &in->redactions[i];
-        struct sr_bytes text = in->turns->items[finding->turn].text;
+        struct sr_bytes text = in->units->list.items[finding->unit].text;
         struct sr_bytes value = sr_bytes_of(text.p + finding->start, finding->end - finding->start);
         const struct sr_redacted *entry = entry_of(&table, finding->type, value, edit->arena);
-        rc = entry ? redact(edit, finding, &piece, entry->placeholder) : SR_ENOMEM;
+        rc = entry ? redact(edit, finding, entry->placeholder) : SR_ENOMEM;
     }
     return rc ? rc : sort_by_type(redaction, edit->arena);
 }

@@ -7,7 +7,7 @@
 #ifndef SR_ROUTER_EDIT_REDACT_H
 #define SR_ROUTER_EDIT_REDACT_H
 
-#include "router/request/turns.h"
+#include "router/request/units.h"
 
 #define SR_REDACT_PLACEHOLDER_MAX 40 /* bytes; the longest is "[US_DRIVER_LICENSE_4294967295]" */
 

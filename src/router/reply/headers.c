@@ -173,7 +173,7 @@ static void list_coverage(struct header_list *list, const struct sr_record *r)
 {
     double least = 2;
     for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
-        bool guard = sr_signal_registry[type]->reads == SR_SIGNAL_READS_TURNS;
+        bool guard = sr_signal_registry[type]->reads == SR_SIGNAL_READS_UNITS;
         double coverage = guard ? sr_record_coverage(r->results[type]) : -1;
         if (coverage >= 0 && coverage < least)
             least = coverage;

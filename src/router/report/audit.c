@@ -43,7 +43,8 @@ static void put_attack(struct sr_json_writer *w, const struct sr_record *r)
     put(w, "type", sr_bytes_str(r->guard.attack));
     sr_json_real(w, "confidence", "%.4f", (double)r->guard.risk);
     if (result && !result->status && result->n_findings) {
-        sr_json_uint(w, "turn", result->findings[0].turn);
+        sr_json_uint(w, "turn", result->findings[0].group);
+        sr_json_text(w, "source", sr_signal_source_names[result->findings[0].source]);
         sr_json_uint(w, "start", result->findings[0].start);
         sr_json_uint(w, "end", result->findings[0].end);
     }

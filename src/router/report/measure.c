@@ -158,7 +158,7 @@ static void measure_scan(const struct sink *sink, enum sr_signal_type type)
         return;
     observe(sink, SR_METRIC_SCANNED_BYTES, (double)result->scanned_bytes, name);
     if (result->remembered)
-        observe(sink, SR_METRIC_REMEMBERED_TURNS, (double)result->remembered, name);
+        observe(sink, SR_METRIC_REMEMBERED_UNITS, (double)result->remembered, name);
 }
 
 static void measure_guard(const struct sink *sink)
@@ -167,7 +167,7 @@ static void measure_guard(const struct sink *sink)
     const struct sr_config *config = sink->router->config;
     const struct sr_record_guard *guard = &r->guard;
     for (int type = 0; type < SR_SIGNAL_TYPES; type++)
-        if (sr_signal_registry[type]->reads == SR_SIGNAL_READS_TURNS)
+        if (sr_signal_registry[type]->reads == SR_SIGNAL_READS_UNITS)
             measure_scan(sink, (enum sr_signal_type)type);
     const char *matched = guard->decision >= 0 ? config->decisions[guard->decision].name : NULL;
     if (matched) {

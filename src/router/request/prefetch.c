@@ -1,12 +1,12 @@
 /* Follows the spans of an incomplete body and passes on the texts that have arrived: the newest user turn
- * to the compressor, every message to the neural classifiers. */
+ * to the compressor, every unit to the neural classifiers. */
 #include "router/request/prefetch.h"
 
-#include "router/request/turns.h"
+#include "router/request/units.h"
 #include "router/request/walk.h"
 
 #define BLOCK       ((size_t)8 << 10) /* bytes decoded at a time */
-#define SCRATCH_MAX ((size_t)1 << 20) /* bytes of a decoded turn */
+#define SCRATCH_MAX ((size_t)1 << 20) /* bytes of a decoded message */
 
 /* The consumer of strings: compressor or neural classifiers. */
 struct reader {
@@ -180,8 +180,7 @@ void sr_prefetch_read(struct sr_prefetch *prefetch, struct sr_signals *signals, 
 
 static void ask_string(struct sr_prefetch *prefetch)
 {
-    if (prefetch->ask.pieces++)
-        sr_signal_prefetch_feed(prefetch->ask.asked, SR_LIT(" "));
+    sr_signal_prefetch_begin(prefetch->ask.asked, prefetch->ask.role);
 }
 
 static void ask_feed(struct sr_prefetch *prefetch, struct sr_bytes text)
@@ -196,8 +195,7 @@ static void begin_message(struct sr_prefetch *prefetch, size_t first, enum sr_si
     prefetch->ask.message = (uint32_t)first;
     prefetch->ask.text_span = first;
     prefetch->ask.at = 0;
-    prefetch->ask.pieces = 0;
-    sr_signal_prefetch_begin(prefetch->ask.asked, role);
+    prefetch->ask.role = role;
 }
 
 /* Prefetches what has arrived of the current message. */
@@ -205,6 +203,10 @@ static void ask_arrived(struct sr_prefetch *prefetch, const struct sr_request *d
 {
     for (; *left && prefetch->ask.text_span < doc->n_spans; prefetch->ask.text_span++) {
         const struct sr_span *span = &doc->spans[prefetch->ask.text_span];
+        if (span->id == SR_AT_ROLE && (span->flags & SR_SPAN_OPEN))
+            return;
+        if (span->id == SR_AT_ROLE)
+            prefetch->ask.role = sr_walk_role_of(doc, span);
         if (sr_walk_is_text(span, SR_TEXTS_JUDGED) &&
             !read_string(prefetch, &ask_reader, doc, span, &prefetch->ask.at, left))
             return;
@@ -216,14 +218,15 @@ static void ask_whole(struct sr_prefetch *prefetch, const struct sr_request *doc
                       size_t *left)
 {
     size_t n = doc->spans[message].end - doc->spans[message].start;
-    struct sr_signal_turn turn;
+    struct sr_units units;
     struct sr_arena scratch;
     *left -= n < *left ? n : *left;
     if (n > SR_PREFETCH_TURN)
         return;
     sr_arena_init(&scratch, SCRATCH_MAX);
-    if (sr_turns_one(doc, message, &scratch, &turn) == SR_OK)
-        sr_signal_prefetch_turn(prefetch->ask.asked, &turn);
+    if (sr_units_of_message(doc, message, &scratch, &units) == SR_OK)
+        for (size_t i = 0; i < units.list.n; i++)
+            sr_signal_prefetch_unit(prefetch->ask.asked, &units.list.items[i]);
     sr_arena_dispose(&scratch);
 }
 
@@ -273,7 +276,7 @@ void sr_prefetch_ask(struct sr_prefetch *prefetch, struct sr_signals *signals, u
         ask_chat(prefetch, doc);
         return;
     }
-    if (first) /* all texts are one turn, which ends with the body */
+    if (first) /* all texts are one group, which ends with the body */
         begin_message(prefetch, 0, SR_ROLE_USER);
     ask_arrived(prefetch, doc, &left);
 }

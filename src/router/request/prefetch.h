@@ -42,7 +42,7 @@ struct sr_prefetch {
         size_t next_span;                 /* first span not yet searched for a message */
         uint32_t message;                 /* the current message; SR_SPAN_NONE */
         size_t text_span, at;             /* as above, for this message */
-        size_t pieces;                    /* strings of the message that were begun */
+        enum sr_signal_role role;         /* of the message, as far as it has arrived */
     } ask;
 };
 

@@ -55,13 +55,12 @@ static int make_run(struct sr_response_guard *guard)
 {
     const struct sr_response_guard_plan *plan = &guard->plan;
     struct sr_signal_env env = {.inline_bytes = INLINE_BYTES};
-    struct sr_signal_turn *turns;
-    size_t n;
-    int rc = sr_response_texts_turns(&guard->texts, &guard->check.arena, &turns, &n);
+    struct sr_signal_unit_list units;
+    int rc = sr_response_texts_units(&guard->texts, &guard->check.arena, &units);
     if (rc)
         return rc;
     struct sr_signal_input *input = sr_signal_input_new(SR_LIT(""), 0);
-    rc = input ? sr_signal_input_add_turns(input, turns, n, plan->tenant) : SR_ENOMEM;
+    rc = input ? sr_signal_input_add_units(input, &units, plan->tenant) : SR_ENOMEM;
     if (!rc && plan->env->post && plan->env->answer_ready) {
         rc = *plan->mailbox ? SR_OK : sr_mailbox_new(plan->mailbox, plan->env->post, plan->env->ctx);
         env.workers = sr_runtime_workers(plan->runtime);

@@ -98,18 +98,20 @@ bool sr_response_texts_add(struct sr_response_texts *texts, struct sr_answer_eve
     return true;
 }
 
-int sr_response_texts_turns(const struct sr_response_texts *texts, struct sr_arena *arena,
-                            struct sr_signal_turn **turns, size_t *n)
+int sr_response_texts_units(const struct sr_response_texts *texts, struct sr_arena *arena,
+                            struct sr_signal_unit_list *out)
 {
-    *n = 0;
-    *turns = sr_arena_calloc(arena, texts->n + 1, sizeof **turns);
-    if (!*turns)
+    struct sr_signal_unit *units = sr_arena_calloc(arena, texts->n + 1, sizeof *units);
+    *out = (struct sr_signal_unit_list){.items = units};
+    if (!units)
         return SR_ENOMEM;
     for (size_t i = 0; i < texts->n; i++) {
         const struct sr_response_text *text = &texts->items[i];
         if (text->bytes.len > text->read)
-            (*turns)[(*n)++] = (struct sr_signal_turn){
-                .role = SR_ROLE_ASSISTANT, .current = true, .text = sr_buf_view(&text->bytes)};
+            units[out->n++] = (struct sr_signal_unit){.group = (uint32_t)i,
+                                                      .role = SR_ROLE_ASSISTANT,
+                                                      .current = true,
+                                                      .text = sr_buf_view(&text->bytes)};
     }
     return SR_OK;
 }

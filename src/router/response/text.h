@@ -43,10 +43,10 @@ void sr_response_texts_dispose(struct sr_response_texts *texts);
  * nothing was added. Text without room or memory is counted in `all` only. */
 bool sr_response_texts_add(struct sr_response_texts *texts, struct sr_answer_event *event);
 
-/* The texts with unread bytes, each with the end of its read text, as turns in `arena`; borrowed until the
+/* The texts with unread bytes, each with the end of its read text, as units in `arena`; borrowed until the
  * next call. SR_ENOMEM. */
-int sr_response_texts_turns(const struct sr_response_texts *texts, struct sr_arena *arena,
-                            struct sr_signal_turn **turns, size_t *n) SR_WARN_UNUSED;
+int sr_response_texts_units(const struct sr_response_texts *texts, struct sr_arena *arena,
+                            struct sr_signal_unit_list *out) SR_WARN_UNUSED;
 
 /* Marks all texts as read; keeps up to `context` bytes of each. */
 void sr_response_texts_taken(struct sr_response_texts *texts, size_t context);

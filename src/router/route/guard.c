@@ -12,7 +12,7 @@ bool sr_guard_names(const struct sr_router *router, int model)
     return router->config->global.guards.explicit_models && (router->named || policy);
 }
 
-bool sr_guard_reads_turns(const struct sr_config *config)
+bool sr_guard_reads_units(const struct sr_config *config)
 {
     return config->n_jailbreaks || config->n_piis || config->global.n_policies;
 }
@@ -21,10 +21,10 @@ int sr_guard_begin(struct sr_guard *guard, const struct sr_guard_inputs *in, con
                    struct sr_bytes tenant, struct sr_signal_input *input)
 {
     guard->in = *in;
-    if (!sr_guard_reads_turns(in->router->config))
+    if (!sr_guard_reads_units(in->router->config))
         return SR_OK;
-    int rc = sr_turns_read(doc, in->arena, &guard->turns);
-    return rc ? rc : sr_signal_input_add_turns(input, guard->turns.items, guard->turns.n, tenant);
+    int rc = sr_units_read(doc, in->arena, &guard->units);
+    return rc ? rc : sr_signal_input_add_units(input, &guard->units.list, tenant);
 }
 
 static const struct sr_config_decision *guard_of(const struct sr_guard *guard)

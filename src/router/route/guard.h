@@ -9,7 +9,7 @@
 #define SR_ROUTER_ROUTE_GUARD_H
 
 #include "decide/decide.h"
-#include "router/request/turns.h"
+#include "router/request/units.h"
 #include "router/router.h"
 
 /* What the request asks for and what is known of it; borrowed from the route stage. */
@@ -26,7 +26,7 @@ struct sr_guard {
     int decision; /* guard that matched, index of the configuration; -1 = none */
     float confidence;
     uint32_t errors; /* signal types that failed while guards were decided */
-    struct sr_turns turns;
+    struct sr_units units;
     bool denied;       /* the policy of the model blocks the request */
     bool moved;        /* the policy of the first choice moved the request to another model */
     uint32_t types;    /* private data that guards consider: mask over enum sr_entity_type */
@@ -41,10 +41,10 @@ void sr_guard_init(struct sr_guard *guard);
 /* True when a request that names this model (-1: not known yet) is guarded. */
 bool sr_guard_names(const struct sr_router *router, int model);
 
-/* True when a signal reads turns. Then memoised results depend on the request's tenant. */
-bool sr_guard_reads_turns(const struct sr_config *config);
+/* True when a signal reads units. Then memoised results depend on the request's tenant. */
+bool sr_guard_reads_units(const struct sr_config *config);
 
-/* Stores the inputs, and adds the turns to the signals' input if a signal reads them. SR_ENOMEM. */
+/* Stores the inputs, and adds the units to the signals' input if a signal reads them. SR_ENOMEM. */
 int sr_guard_begin(struct sr_guard *guard, const struct sr_guard_inputs *in, const struct sr_request *doc,
                    struct sr_bytes tenant, struct sr_signal_input *input) SR_WARN_UNUSED;
 
@@ -63,7 +63,7 @@ int sr_guard_apply_policy(struct sr_guard *guard, const struct sr_plan *plan,
 /* The action to take, enum sr_guard_action; -1 when there is none. A denial is a block. */
 int sr_guard_action(const struct sr_guard *guard);
 
-/* The findings to redact, ordered by turn and offset, in the arena. None unless the action is to redact.
+/* The findings to redact, ordered by unit and offset, in the arena. None unless the action is to redact.
  * SR_ENOMEM. */
 int sr_guard_redactions(const struct sr_guard *guard, const struct sr_signal_finding **findings,
                         size_t *n) SR_WARN_UNUSED;

@@ -1,12 +1,12 @@
 /*
- * Jailbreak: matches when a turn tries to make the model ignore its instructions.
+ * Jailbreak: matches when a unit tries to make the model ignore its instructions.
  *
- * Every turn is classified separately, the risks of its windows are combined, and the turn with the
- * highest risk counts; a rule without history uses only the current turn. The linear tier reads at once.
- * The neural classifier, if there is one, reads the same turns and their disguised parts undisguised (of a
- * completely disguised turn only these), and both results are combined. If the neural classifier fails,
+ * Every unit is classified separately, the risks of its windows are combined, and the unit with the
+ * highest risk counts; a rule without history uses only the current unit. The linear tier reads at once.
+ * The neural classifier, if there is one, reads the same units and their disguised parts undisguised (of a
+ * completely disguised unit only these), and both results are combined. If the neural classifier fails,
  * the linear result is used; if it read only a part, it does not lower the linear result, which covers
- * all. The finding is the window with the highest risk in all turns that a rule uses.
+ * all. The finding is the window with the highest risk in all units that a rule uses.
  */
 #include "signal/guard/jailbreak.h"
 
@@ -16,7 +16,7 @@ struct sr_signal_set {
     struct sr_jailbreak_models models;
     const struct sr_config_jailbreak *rules;
     size_t n;
-    bool history; /* a rule reads every turn */
+    bool history; /* a rule reads every unit */
 };
 
 static void jailbreak_free(struct sr_signal_set *set)
@@ -56,24 +56,44 @@ static const char *jailbreak_name(const struct sr_signal_set *set, size_t rule)
     return set->rules[rule].name;
 }
 
-/* The turns of an input; an input without turns is one turn. */
-struct turns {
-    const struct sr_signal_turn *items;
+/* The units of an input; an input without units is one unit. */
+struct units {
+    const struct sr_signal_unit *items;
     size_t n;
     struct sr_bytes tenant;
 };
 
-static struct turns turns_of(const struct sr_signal_input *input, struct sr_signal_turn *whole)
+static struct units units_of(const struct sr_signal_input *input, struct sr_signal_unit *whole)
 {
-    if (input->turns)
-        return (struct turns){input->turns->items, input->turns->n, input->turns->tenant};
-    *whole = (struct sr_signal_turn){.current = true, .text = input->text};
-    return (struct turns){whole, 1, SR_LIT("")};
+    if (input->units)
+        return (struct units){input->units->items, input->units->n, input->units->tenant};
+    *whole = (struct sr_signal_unit){.current = true, .text = input->text};
+    return (struct units){whole, 1, SR_LIT("")};
 }
 
-static int write_result(const struct sr_signal_set *set, const struct sr_jailbreak_turn *assessments,
-                        size_t n, struct sr_arena *arena, struct sr_signal_result *result)
+/* A finding in a seam, at the string where it begins. */
+static struct sr_signal_finding place(const struct sr_signal_input *input, struct sr_signal_finding finding)
 {
+    const struct sr_signal_unit *unit = input->units ? &input->units->items[finding.unit] : NULL;
+    for (uint32_t i = 0; unit && i < unit->n_parts; i++) {
+        const struct sr_signal_part *part = &input->units->parts[unit->first_part + i];
+        if (finding.start >= part->end)
+            continue;
+        size_t end = finding.end < part->end ? finding.end : part->end;
+        size_t start = finding.start > part->start ? finding.start : part->start;
+        finding.unit = part->unit;
+        finding.end = end - part->start + part->from;
+        finding.start = start - part->start + part->from;
+        break;
+    }
+    return finding;
+}
+
+static int write_result(const struct sr_signal_set *set, struct sr_signal_task *task,
+                        const struct sr_jailbreak_unit *assessments, size_t n)
+{
+    struct sr_arena *arena = task->arena;
+    struct sr_signal_result *result = task->result;
     struct sr_signal_finding all = {0}, current = {0};
     struct sr_signal_finding *kept = sr_arena_calloc(arena, 1, sizeof *kept);
     result->hits = sr_signal_hits(arena, set->n);
@@ -90,7 +110,7 @@ static int write_result(const struct sr_signal_set *set, const struct sr_jailbre
         float risk = rule->include_history ? all.confidence : current.confidence;
         result->hits[i] = (struct sr_signal_hit){risk >= (float)rule->threshold, risk, (double)risk};
     }
-    *kept = set->history ? all : current;
+    *kept = place(task->input, set->history ? all : current);
     result->n_hits = set->n;
     result->findings = kept;
     result->n_findings = result->scanned_bytes ? 1 : 0;
@@ -100,10 +120,10 @@ static int write_result(const struct sr_signal_set *set, const struct sr_jailbre
     return SR_OK;
 }
 
-/* Bytes read of a turn whose views are read instead of its text. */
+/* Bytes read of a unit whose views are read instead of its text. */
 static size_t read_instead(const struct sr_signal_question *question)
 {
-    const struct sr_jailbreak_turn *assessment = question->about;
+    const struct sr_jailbreak_unit *assessment = question->about;
     size_t read = question->status == SR_OK ? sr_neural_scope(question->result).read_bytes : 0;
     return sr_signal_question_is_whole(question) || read > assessment->instead ? assessment->instead : read;
 }
@@ -112,16 +132,16 @@ static size_t read_instead(const struct sr_signal_question *question)
 static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
                   struct sr_signal_question *questions, size_t n)
 {
-    struct sr_jailbreak_turn *assessments = n ? questions[0].about : NULL;
+    struct sr_jailbreak_unit *assessments = n ? questions[0].about : NULL;
     size_t used = 0;
     bool answered = false;
     for (size_t i = 0; i < n; i++) {
-        struct sr_jailbreak_turn *assessment = questions[i].about;
+        struct sr_jailbreak_unit *assessment = questions[i].about;
         used = (size_t)(assessment - assessments) + 1;
         if (!set->models.reader && sr_signal_question_is_late(&questions[i]))
             return SR_ETIMEOUT;
         if (questions[i].status == SR_OK)
-            sr_jailbreak_turn_answer(assessment, &set->models, &questions[i]);
+            sr_jailbreak_unit_answer(assessment, &set->models, &questions[i]);
         else if (!set->models.reader)
             return questions[i].status;
         if (assessment->instead)
@@ -130,71 +150,74 @@ static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
         answered |= questions[i].status == SR_OK;
     }
     for (size_t i = 0; i < used; i++)
-        sr_jailbreak_turn_mix(&assessments[i], &set->models);
+        sr_jailbreak_unit_mix(&assessments[i], &set->models);
     if (!set->models.reader)
         task->result->scanned_bytes = task->result->neural_bytes;
     task->result->tier = !set->models.reader ? "neural" : answered ? "linear+neural" : "linear";
-    return write_result(set, assessments, used, task->arena, task->result);
+    return write_result(set, task, assessments, used);
 }
 
-/* Classifies the turns with the linear tier, and prepares the questions to the neural classifier. */
-static int read_turns(const struct sr_signal_set *set, const struct turns *turns, struct sr_signal_task *task,
-                      struct sr_jailbreak_turn *assessments, size_t *n_assessments,
+/* Classifies the units with the linear tier, and prepares the questions to the neural classifier. */
+static int read_units(const struct sr_signal_set *set, const struct units *units, struct sr_signal_task *task,
+                      struct sr_jailbreak_unit *assessments, size_t *n_assessments,
                       struct sr_signal_question *questions, size_t *n_questions)
 {
     struct sr_signal_result *result = task->result;
     int rc = SR_OK;
-    for (size_t i = 0; rc == SR_OK && i < turns->n; i++) {
-        const struct sr_signal_turn *turn = &turns->items[i];
+    for (size_t i = 0; rc == SR_OK && i < units->n; i++) {
+        const struct sr_signal_unit *unit = &units->items[i];
         struct sr_bytes undisguised = SR_LIT("");
-        result->all_bytes += turn->text.n;
-        if ((!set->history && !turn->current) || turn->text.n == 0)
+        size_t own = unit->n_parts ? 0 : unit->text.n; /* a seam's bytes are those of its parts */
+        result->all_bytes += own;
+        if ((!set->history && !unit->current) || unit->text.n == 0)
             continue;
-        struct sr_jailbreak_turn *assessment = &assessments[(*n_assessments)++];
-        *assessment = (struct sr_jailbreak_turn){
-            .finding = {.turn = (uint32_t)i}, .current = turn->current, .neural = -1};
+        struct sr_jailbreak_unit *assessment = &assessments[(*n_assessments)++];
+        *assessment = (struct sr_jailbreak_unit){
+            .finding = {.unit = (uint32_t)i, .group = unit->group, .source = unit->source},
+            .current = unit->current,
+            .neural = -1};
         if (set->models.reader)
-            rc = sr_jailbreak_turn_read(assessment, &set->models, turn->text, turns->tenant, result);
+            rc = sr_jailbreak_unit_read(assessment, &set->models, unit->text, units->tenant, result);
         if (rc == SR_OK && set->models.neural)
-            rc = sr_jailbreak_turn_views(assessment, turn->text, task->arena, &undisguised);
-        result->scanned_bytes += turn->text.n;
+            rc = sr_jailbreak_unit_views(assessment, unit->text, task->arena, &undisguised);
+        result->scanned_bytes += own;
         if (!set->models.neural)
             continue;
-        if (sr_jailbreak_turn_is_views(assessment, turn->text))
-            assessment->instead = turn->text.n;
+        if (sr_jailbreak_unit_is_views(assessment, unit->text))
+            assessment->instead = own;
         else
             questions[(*n_questions)++] =
-                (struct sr_signal_question){.text = turn->text, .about = assessment};
+                (struct sr_signal_question){.text = unit->text, .about = assessment, .extra = own == 0};
         if (undisguised.n)
-            questions[(*n_questions)++] =
-                (struct sr_signal_question){.text = undisguised, .about = assessment, .extra = true};
+            questions[(*n_questions)++] = (struct sr_signal_question){
+                .text = undisguised, .about = assessment, .view = true, .extra = true};
     }
     return rc;
 }
 
 static int jailbreak_start(const struct sr_signal_set *set, struct sr_signal_task *task)
 {
-    struct sr_signal_turn whole;
-    struct turns turns = turns_of(task->input, &whole);
+    struct sr_signal_unit whole;
+    struct units units = units_of(task->input, &whole);
     size_t n_assessments = 0, n_questions = 0;
-    struct sr_jailbreak_turn *assessments = sr_arena_calloc(task->arena, turns.n + 1, sizeof *assessments);
-    struct sr_signal_question *questions = sr_arena_calloc(task->arena, 2 * turns.n + 1, sizeof *questions);
+    struct sr_jailbreak_unit *assessments = sr_arena_calloc(task->arena, units.n + 1, sizeof *assessments);
+    struct sr_signal_question *questions = sr_arena_calloc(task->arena, 2 * units.n + 1, sizeof *questions);
     if (!assessments || !questions)
         return SR_ENOMEM;
-    int rc = read_turns(set, &turns, task, assessments, &n_assessments, questions, &n_questions);
+    int rc = read_units(set, &units, task, assessments, &n_assessments, questions, &n_questions);
     if (rc)
         return rc;
     if (n_questions && set->models.reader) {
         task->result->tier = sr_jailbreak_tier(set->models.reader);
-        rc = write_result(set, assessments, n_assessments, task->arena, task->result);
+        rc = write_result(set, task, assessments, n_assessments);
         if (rc)
             return rc;
         sr_signal_offer_partial(task);
     }
     if (n_questions)
-        return sr_signal_ask(set, task, set->models.neural, turns.tenant, questions, n_questions, finish);
+        return sr_signal_ask(set, task, set->models.neural, units.tenant, questions, n_questions, finish);
     task->result->tier = set->models.reader ? sr_jailbreak_tier(set->models.reader) : "neural";
-    return write_result(set, assessments, n_assessments, task->arena, task->result);
+    return write_result(set, task, assessments, n_assessments);
 }
 
 static bool jailbreak_may_be_late(const struct sr_signal_set *set)
@@ -202,16 +225,16 @@ static bool jailbreak_may_be_late(const struct sr_signal_set *set)
     return set->models.neural != NULL;
 }
 
-static int jailbreak_prefetch(const struct sr_signal_set *set, const struct sr_signal_turn *turn,
+static int jailbreak_prefetch(const struct sr_signal_set *set, const struct sr_signal_unit *unit,
                               struct sr_arena *arena, struct sr_signal_prefetched *out)
 {
-    struct sr_jailbreak_turn assessment = {.neural = -1};
+    struct sr_jailbreak_unit assessment = {.neural = -1};
     int rc = SR_OK;
-    *out = (struct sr_signal_prefetched){.neural = set->models.neural, .texts = {turn->text}};
-    out->n = set->models.neural && (set->history || turn->role == SR_ROLE_USER);
+    *out = (struct sr_signal_prefetched){.neural = set->models.neural, .texts = {unit->text}};
+    out->n = set->models.neural && (set->history || unit->role != SR_ROLE_ASSISTANT);
     if (out->n && arena)
-        rc = sr_jailbreak_turn_views(&assessment, turn->text, arena, &out->texts[1]);
-    if (sr_jailbreak_turn_is_views(&assessment, turn->text))
+        rc = sr_jailbreak_unit_views(&assessment, unit->text, arena, &out->texts[1]);
+    if (sr_jailbreak_unit_is_views(&assessment, unit->text))
         out->texts[0] = out->texts[1];
     else
         out->n += out->texts[1].n > 0;
@@ -234,7 +257,7 @@ const struct sr_signal_ops sr_signal_jailbreak = {
     .name = SR_JAILBREAK_TASK,
     .header = "x-vsr-matched-jailbreak",
     .header_order = 5,
-    .reads = SR_SIGNAL_READS_TURNS,
+    .reads = SR_SIGNAL_READS_UNITS,
     .cost_ns_per_kib = 90000,
     .compile = jailbreak_compile,
     .free = jailbreak_free,

@@ -1,8 +1,8 @@
 /*
  * Shared declarations of the jailbreak signal's files, private to them.
  *
- * jailbreak_models.c opens the two tiers; jailbreak_turn.c combines both results for one turn; jailbreak.c
- * is the signal: it reads the turns of an input and writes the result.
+ * jailbreak_models.c opens the two tiers; jailbreak_unit.c combines both results for one unit; jailbreak.c
+ * is the signal: it reads the units of an input and writes the result.
  */
 #ifndef SR_SIGNAL_GUARD_JAILBREAK_H
 #define SR_SIGNAL_GUARD_JAILBREAK_H
@@ -29,14 +29,14 @@ int sr_jailbreak_models_open(struct sr_jailbreak_models *set, const struct sr_co
                              struct sr_model_store *models, struct sr_err *err) SR_WARN_UNUSED;
 void sr_jailbreak_models_dispose(struct sr_jailbreak_models *set);
 
-/* A turn: the linear tier's result, and its undisguised views. Initialise `finding.turn`, `current`, and
+/* A unit: the linear tier's result, and its undisguised views. Initialise `finding.unit`, `current`, and
  * `neural` to a negative number. */
-struct sr_jailbreak_turn {
+struct sr_jailbreak_unit {
     struct sr_signal_finding finding;
     bool current;
     const struct sr_undisguised *views;
     size_t n_views;
-    size_t instead; /* bytes of the turn that its views stand for, so that the neural classifier reads them
+    size_t instead; /* bytes of the unit that its views stand for, so that the neural classifier reads them
                        alone; 0 */
     float neural;   /* the neural classifier's risk so far; negative: none */
     bool unread;    /* the neural classifier has not read all of it */
@@ -45,24 +45,24 @@ struct sr_jailbreak_turn {
     uint32_t disguise;
 };
 
-/* Classifies a turn's text with the linear tier; counts memoised results. */
-int sr_jailbreak_turn_read(struct sr_jailbreak_turn *turn, const struct sr_jailbreak_models *models,
+/* Classifies a unit's text with the linear tier; counts memoised results. */
+int sr_jailbreak_unit_read(struct sr_jailbreak_unit *unit, const struct sr_jailbreak_models *models,
                            struct sr_bytes text, struct sr_bytes tenant,
                            struct sr_signal_result *result) SR_WARN_UNUSED;
 
-/* Finds the disguised parts of a turn's text; `*out` is all of them undisguised, one line each, in the
+/* Finds the disguised parts of a unit's text; `*out` is all of them undisguised, one line each, in the
  * arena; empty without any. */
-int sr_jailbreak_turn_views(struct sr_jailbreak_turn *turn, struct sr_bytes text, struct sr_arena *arena,
+int sr_jailbreak_unit_views(struct sr_jailbreak_unit *unit, struct sr_bytes text, struct sr_arena *arena,
                             struct sr_bytes *out) SR_WARN_UNUSED;
 
 /* True when the views are read instead of the text. */
-bool sr_jailbreak_turn_is_views(const struct sr_jailbreak_turn *turn, struct sr_bytes text);
+bool sr_jailbreak_unit_is_views(const struct sr_jailbreak_unit *unit, struct sr_bytes text);
 
-/* Takes the neural classifier's result for a turn's text or (`extra`) its views. */
-void sr_jailbreak_turn_answer(struct sr_jailbreak_turn *turn, const struct sr_jailbreak_models *models,
+/* Takes the neural classifier's result for a unit's text or (`view`) its views. */
+void sr_jailbreak_unit_answer(struct sr_jailbreak_unit *unit, const struct sr_jailbreak_models *models,
                               const struct sr_signal_question *question);
 
-/* After all answers: combines the results of both tiers to the turn's finding. */
-void sr_jailbreak_turn_mix(struct sr_jailbreak_turn *turn, const struct sr_jailbreak_models *models);
+/* After all answers: combines the results of both tiers to the unit's finding. */
+void sr_jailbreak_unit_mix(struct sr_jailbreak_unit *unit, const struct sr_jailbreak_models *models);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * PII: matches when a turn has private data that a rule does not allow.
+ * PII: matches when a unit has private data that a rule does not allow.
  *
- * All entities of the turns are kept with their spans, whatever the rules are: redaction and the policies
+ * All entities of the units are kept with their spans, whatever the rules are: redaction and the policies
  * of models apply their own thresholds. The exact recognisers read at once; names of people, places and
  * organisations come from the neural classifier, if there is one, or from the user's own folder, and are
  * added to the same list.
@@ -24,7 +24,7 @@ struct sr_signal_set {
     float least[SR_BIO_TYPES_MAX];   /* thresholds of the neural classifier's training */
     const struct sr_config_pii *rules;
     size_t n;
-    bool history; /* a rule, a policy or redaction needs every turn */
+    bool history; /* a rule, a policy or redaction needs every unit */
 };
 
 static void pii_free(struct sr_signal_set *set)
@@ -82,7 +82,7 @@ static int add_neural(struct sr_signal_set *set, const struct sr_config *config,
     return rc ? sr_err_set(err, rc, "%s", why.message) : SR_OK;
 }
 
-/* True when policies of models or redaction need every turn that is sent. */
+/* True when policies of models or redaction need every unit that is sent. */
 static bool wants_all(const struct sr_config *config)
 {
     for (size_t i = 0; i < config->n_piis; i++)
@@ -139,13 +139,13 @@ bool sr_signal_pii_counts(const struct sr_config_pii *rule, const struct sr_sign
 }
 
 /* Writes a rule's hit: the highest confidence of its findings, and their number. */
-static void look_for(const struct sr_config_pii *rule, const struct sr_signal_turns *turns,
+static void look_for(const struct sr_config_pii *rule, const struct sr_signal_units *units,
                      const struct sr_signal_result *result, struct sr_signal_hit *hit)
 {
     hit->value = 0;
     for (size_t i = 0; i < result->n_findings; i++) {
         const struct sr_signal_finding *finding = &result->findings[i];
-        bool seen = rule->include_history || !turns || turns->items[finding->turn].current;
+        bool seen = rule->include_history || !units || units->items[finding->unit].current;
         if (!seen || !sr_signal_pii_counts(rule, finding))
             continue;
         hit->matched = true;
@@ -155,10 +155,11 @@ static void look_for(const struct sr_config_pii *rule, const struct sr_signal_tu
     }
 }
 
-/* The findings of one turn, before all turns are joined in one list. */
-struct turn_findings {
+/* The findings of one unit, before all units are joined in one list. */
+struct unit_findings {
     struct sr_pii_findings found;
-    uint32_t turn;
+    uint32_t unit;
+    uint32_t at; /* its first one in that list */
 };
 
 /* The neural classifier's confidence on the scale of rules: a span at its type's shipped threshold has
@@ -177,7 +178,7 @@ static bool is_taken(const struct sr_signal_set *set, const struct sr_bio_span *
            sr_entity_plausible(type, sr_bytes_of(text.p + span->start, span->end - span->start));
 }
 
-/* Adds the neural classifier's spans to the recognisers' findings in a turn. */
+/* Adds the neural classifier's spans to the recognisers' findings in a unit. */
 static int join_spans(const struct sr_signal_set *set, const struct sr_signal_question *question,
                       struct sr_pii_findings *found, struct sr_arena *arena)
 {
@@ -206,35 +207,140 @@ static int join_spans(const struct sr_signal_set *set, const struct sr_signal_qu
     return rc;
 }
 
-static int gather(const struct turn_findings *parts, size_t n, struct sr_arena *arena,
-                  struct sr_signal_result *result)
+/* ---- seams ---- */
+
+/* All units' findings, while those of seams are added. */
+struct gathered {
+    const struct sr_signal_units *units; /* NULL: the input is one unit */
+    struct unit_findings *parts;         /* [n] by unit */
+    size_t n;
+    struct sr_signal_finding *findings;
+    size_t n_findings;
+};
+
+static struct unit_findings *parts_of(const struct gathered *all, uint32_t unit)
 {
-    size_t total = 0, at = 0;
-    for (size_t i = 0; i < n; i++)
-        total += parts[i].found.n;
-    struct sr_signal_finding *findings = sr_arena_calloc(arena, total ? total : 1, sizeof *findings);
-    if (!findings)
-        return SR_ENOMEM;
+    size_t low = 0, high = all->n;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (all->parts[middle].unit < unit)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < all->n && all->parts[low].unit == unit ? &all->parts[low] : NULL;
+}
+
+/* Calls a finding of [start, end) in a unit weaker than `confidence` dropped. True when none is stronger. */
+static bool is_strongest(const struct gathered *all, uint32_t unit, size_t start, size_t end,
+                         float confidence, bool drop)
+{
+    const struct unit_findings *own = parts_of(all, unit);
+    size_t n = own ? own->found.n : 0;
     for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; k < parts[i].found.n; k++) {
-            const struct sr_entity *entity = &parts[i].found.items[k];
-            findings[at++] = (struct sr_signal_finding){parts[i].turn, entity->type,       entity->start,
-                                                        entity->end,   entity->confidence, 0};
+        struct sr_signal_finding *known = &all->findings[own->at + i];
+        if (known->start >= end || known->end <= start)
+            continue;
+        if (known->confidence >= confidence)
+            return false;
+        if (drop)
+            known->confidence = -1;
+    }
+    return true;
+}
+
+/* Does to each part of the seam that the finding touches what is_strongest does. `inside`: the number of
+ * these parts. */
+static bool is_news(const struct gathered *all, const struct sr_signal_unit *seam,
+                    const struct sr_signal_finding *finding, bool drop, size_t *inside)
+{
+    bool news = true;
+    *inside = 0;
+    for (uint32_t i = seam->first_part; i < seam->first_part + seam->n_parts; i++) {
+        const struct sr_signal_part *part = &all->units->parts[i];
+        size_t start = finding->start > part->start ? finding->start : part->start;
+        size_t end = finding->end < part->end ? finding->end : part->end;
+        if (start >= end)
+            continue;
+        ++*inside;
+        news = news && is_strongest(all, part->unit, start - part->start + part->from,
+                                    end - part->start + part->from, finding->confidence, drop);
+    }
+    return news;
+}
+
+/* A finding of a seam counts where its strings alone give no stronger one. What lies in one string becomes
+ * that unit's. */
+static void add_of_seam(struct gathered *all, struct sr_signal_finding finding)
+{
+    const struct sr_signal_unit *seam = &all->units->items[finding.unit];
+    size_t inside;
+    if (!is_news(all, seam, &finding, false, &inside))
+        return;
+    (void)is_news(all, seam, &finding, true, &inside);
+    for (uint32_t i = seam->first_part; inside == 1 && i < seam->first_part + seam->n_parts; i++) {
+        const struct sr_signal_part *part = &all->units->parts[i];
+        if (finding.start < part->start || finding.end > part->end)
+            continue;
+        finding.unit = part->unit;
+        finding.start += part->from - part->start;
+        finding.end += part->from - part->start;
+        break;
+    }
+    all->findings[all->n_findings++] = finding;
+}
+
+static void add_all(struct gathered *all)
+{
+    for (size_t i = 0; i < all->n; i++) {
+        struct unit_findings *own = &all->parts[i];
+        const struct sr_signal_unit *unit = all->units ? &all->units->items[own->unit] : NULL;
+        own->at = (uint32_t)all->n_findings;
+        for (size_t k = 0; k < own->found.n; k++) {
+            const struct sr_entity *entity = &own->found.items[k];
+            struct sr_signal_finding finding = {own->unit,
+                                                entity->type,
+                                                entity->start,
+                                                entity->end,
+                                                entity->confidence,
+                                                0,
+                                                unit ? unit->group : 0,
+                                                unit ? unit->source : SR_SOURCE_MESSAGE};
+            if (unit && unit->n_parts)
+                add_of_seam(all, finding);
+            else
+                all->findings[all->n_findings++] = finding;
         }
     }
-    result->findings = findings;
-    result->n_findings = total;
+}
+
+static int gather(const struct sr_signal_units *units, struct unit_findings *parts, size_t n,
+                  struct sr_arena *arena, struct sr_signal_result *result)
+{
+    struct gathered all = {.units = units, .parts = parts, .n = n};
+    size_t total = 0, kept = 0;
+    for (size_t i = 0; i < n; i++)
+        total += parts[i].found.n;
+    all.findings = sr_arena_calloc(arena, total ? total : 1, sizeof *all.findings);
+    if (!all.findings)
+        return SR_ENOMEM;
+    add_all(&all);
+    for (size_t i = 0; i < all.n_findings; i++)
+        if (all.findings[i].confidence >= 0)
+            all.findings[kept++] = all.findings[i];
+    result->findings = all.findings;
+    result->n_findings = kept;
     return SR_OK;
 }
 
 static int write_result(const struct sr_signal_set *set, struct sr_signal_task *task,
-                        const struct turn_findings *parts, size_t n)
+                        struct unit_findings *parts, size_t n)
 {
     struct sr_signal_result *result = task->result;
     result->hits = sr_signal_hits(task->arena, set->n);
-    int rc = result->hits ? gather(parts, n, task->arena, result) : SR_ENOMEM;
+    int rc = result->hits ? gather(task->input->units, parts, n, task->arena, result) : SR_ENOMEM;
     for (size_t i = 0; !rc && i < set->n; i++)
-        look_for(&set->rules[i], task->input->turns, result, &result->hits[i]);
+        look_for(&set->rules[i], task->input->units, result, &result->hits[i]);
     result->n_hits = set->n;
     return rc;
 }
@@ -242,7 +348,7 @@ static int write_result(const struct sr_signal_set *set, struct sr_signal_task *
 static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
                   struct sr_signal_question *questions, size_t n)
 {
-    struct turn_findings *parts = questions[0].about;
+    struct unit_findings *parts = questions[0].about;
     bool answered = false;
     int rc = SR_OK;
     for (size_t i = 0; rc == SR_OK && i < n; i++) {
@@ -263,28 +369,30 @@ static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
 static int pii_start(const struct sr_signal_set *set, struct sr_signal_task *task)
 {
     const struct sr_signal_input *input = task->input;
-    struct sr_signal_turn whole = {.current = true, .text = input->text};
-    const struct sr_signal_turn *turns = input->turns ? input->turns->items : &whole;
-    size_t n = input->turns ? input->turns->n : 1, used = 0;
-    struct sr_bytes tenant = input->turns ? input->turns->tenant : SR_LIT("");
-    struct turn_findings *parts = sr_arena_calloc(task->arena, n + 1, sizeof *parts);
+    struct sr_signal_unit whole = {.current = true, .text = input->text};
+    const struct sr_signal_unit *units = input->units ? input->units->items : &whole;
+    size_t n = input->units ? input->units->n : 1, used = 0;
+    struct sr_bytes tenant = input->units ? input->units->tenant : SR_LIT("");
+    struct unit_findings *parts = sr_arena_calloc(task->arena, n + 1, sizeof *parts);
     struct sr_signal_question *questions = sr_arena_calloc(task->arena, n + 1, sizeof *questions);
     if (!parts || !questions)
         return SR_ENOMEM;
     for (size_t i = 0; i < n; i++) {
-        task->result->all_bytes += turns[i].text.n;
-        if ((!set->history && !turns[i].current) || turns[i].text.n == 0)
+        size_t own = units[i].n_parts ? 0 : units[i].text.n; /* a seam's bytes are those of its parts */
+        task->result->all_bytes += own;
+        if ((!set->history && !units[i].current) || units[i].text.n == 0)
             continue;
         int rc = set->reader
-                     ? sr_pii_read(set->reader, turns[i].text, tenant, task->arena, &parts[used].found)
+                     ? sr_pii_read(set->reader, units[i].text, tenant, task->arena, &parts[used].found)
                      : SR_OK;
         if (rc)
             return rc;
-        task->result->scanned_bytes += turns[i].text.n;
+        task->result->scanned_bytes += own;
         task->result->remembered += parts[used].found.remembered;
-        questions[used].text = turns[i].text;
+        questions[used].text = units[i].text;
+        questions[used].extra = own == 0;
         questions[used].about = &parts[used];
-        parts[used++].turn = (uint32_t)i;
+        parts[used++].unit = (uint32_t)i;
     }
     bool asks = set->neural && used;
     task->result->tier = set->reader ? "exact" : "neural";
@@ -301,12 +409,12 @@ static bool pii_may_be_late(const struct sr_signal_set *set)
     return set->neural != NULL;
 }
 
-static int pii_prefetch(const struct sr_signal_set *set, const struct sr_signal_turn *turn,
+static int pii_prefetch(const struct sr_signal_set *set, const struct sr_signal_unit *unit,
                         struct sr_arena *arena, struct sr_signal_prefetched *out)
 {
     (void)arena;
-    *out = (struct sr_signal_prefetched){.neural = set->neural, .texts = {turn->text}};
-    out->n = set->neural && (set->history || turn->role == SR_ROLE_USER);
+    *out = (struct sr_signal_prefetched){.neural = set->neural, .texts = {unit->text}};
+    out->n = set->neural && (set->history || unit->role != SR_ROLE_ASSISTANT);
     return SR_OK;
 }
 
@@ -326,7 +434,7 @@ const struct sr_signal_ops sr_signal_pii = {
     .name = TASK,
     .header = "x-vsr-matched-pii",
     .header_order = 6,
-    .reads = SR_SIGNAL_READS_TURNS,
+    .reads = SR_SIGNAL_READS_UNITS,
     .cost_ns_per_kib = 20000,
     .compile = pii_compile,
     .free = pii_free,

@@ -10,14 +10,14 @@
 
 #include <stddef.h>
 
-#define SCRATCH_MAX ((size_t)16 << 20) /* bytes for the undisguised views of a turn */
-#define NO_TURN     0u
+#define SCRATCH_MAX ((size_t)16 << 20) /* bytes for the undisguised views of a unit */
+#define NO_UNIT     0u
 
 struct slot {
     struct sr_neural_ask ask;
     struct block *block;
     struct sr_neural *neural;
-    unsigned turn;
+    unsigned unit;
     atomic_bool busy;
 };
 
@@ -32,12 +32,12 @@ struct sr_signal_prefetch {
     uint64_t salt;
     struct block *block;
     size_t next_slot;
-    unsigned turn; /* number of the current turn; NO_TURN before the first */
+    unsigned unit; /* number of the current unit; NO_UNIT before the first */
     size_t n_growing, room_growing;
     struct {
         struct sr_neural *neural; /* lives as long as the signals */
         struct sr_neural_growing *text;
-    } growing[SR_SIGNAL_TYPES]; /* the first n_growing read the current turn */
+    } growing[SR_SIGNAL_TYPES]; /* the first n_growing read the current unit */
 };
 
 bool sr_signals_can_prefetch(const struct sr_signals *signals, uint32_t types)
@@ -119,7 +119,7 @@ static struct slot *take_slot(struct sr_signal_prefetch *prefetch, struct sr_neu
             continue;
         slot->block = block;
         slot->neural = neural;
-        slot->turn = NO_TURN;
+        slot->unit = NO_UNIT;
         slot->ask.result = NULL;
         sr_task_init(&slot->ask.task, slot_done, slot_free, NULL);
         sr_ref_get(&block->ref);
@@ -151,19 +151,19 @@ static bool reads(const struct sr_signal_prefetch *prefetch, int type, struct sr
            (ops->reads != SR_SIGNAL_READS_TEXT || text.n <= sr_signals_read_whole(prefetch->signals));
 }
 
-void sr_signal_prefetch_turn(struct sr_signal_prefetch *prefetch, const struct sr_signal_turn *turn)
+void sr_signal_prefetch_unit(struct sr_signal_prefetch *prefetch, const struct sr_signal_unit *unit)
 {
-    struct sr_neural *asked[SR_SIGNAL_TYPES]; /* neural classifiers that read the turn's unchanged text */
+    struct sr_neural *asked[SR_SIGNAL_TYPES]; /* neural classifiers that read the unit's unchanged text */
     size_t n_asked = 0;
-    for (int type = 0; turn->text.n && type < SR_SIGNAL_TYPES; type++) {
+    for (int type = 0; unit->text.n && type < SR_SIGNAL_TYPES; type++) {
         struct sr_signal_prefetched wanted = {.n = 0};
         struct sr_arena scratch;
-        if (!reads(prefetch, type, turn->text))
+        if (!reads(prefetch, type, unit->text))
             continue;
         sr_arena_init(&scratch, SCRATCH_MAX);
-        if (sr_signal_registry[type]->prefetch(prefetch->signals->sets[type], turn, &scratch, &wanted))
+        if (sr_signal_registry[type]->prefetch(prefetch->signals->sets[type], unit, &scratch, &wanted))
             wanted.n = 0;
-        bool as_it_stands = wanted.n && wanted.texts[0].p == turn->text.p, again = false;
+        bool as_it_stands = wanted.n && wanted.texts[0].p == unit->text.p, again = false;
         for (size_t i = 0; i < n_asked; i++) /* another type had it classified already */
             again |= as_it_stands && asked[i] == wanted.neural;
         for (size_t i = again; i < wanted.n; i++)
@@ -174,7 +174,7 @@ void sr_signal_prefetch_turn(struct sr_signal_prefetch *prefetch, const struct s
     }
 }
 
-/* Adds a neural classifier that reads the current turn, unless it does already. */
+/* Adds a neural classifier that reads the current unit, unless it does already. */
 static void grow(struct sr_signal_prefetch *prefetch, struct sr_neural *neural)
 {
     size_t n = prefetch->n_growing;
@@ -199,26 +199,26 @@ static void grow(struct sr_signal_prefetch *prefetch, struct sr_neural *neural)
 
 void sr_signal_prefetch_begin(struct sr_signal_prefetch *prefetch, enum sr_signal_role role)
 {
-    const struct sr_signal_turn turn = {.role = role, .text = SR_LIT("")};
+    const struct sr_signal_unit unit = {.role = role, .text = SR_LIT("")};
     prefetch->n_growing = 0;
-    prefetch->turn++;
+    prefetch->unit++;
     for (int type = 0; type < SR_SIGNAL_TYPES; type++) {
         struct sr_signal_prefetched wanted = {.n = 0};
-        if (!reads(prefetch, type, turn.text))
+        if (!reads(prefetch, type, unit.text))
             continue;
-        if (sr_signal_registry[type]->prefetch(prefetch->signals->sets[type], &turn, NULL, &wanted) ==
+        if (sr_signal_registry[type]->prefetch(prefetch->signals->sets[type], &unit, NULL, &wanted) ==
                 SR_OK &&
             wanted.n)
             grow(prefetch, wanted.neural);
     }
 }
 
-/* Cancels the windows of a turn that has become too long for its neural classifier. */
-static void cancel_turn(struct sr_signal_prefetch *prefetch, const struct sr_neural *neural)
+/* Cancels the windows of a unit that has become too long for its neural classifier. */
+static void cancel_unit(struct sr_signal_prefetch *prefetch, const struct sr_neural *neural)
 {
     for (size_t i = 0; i < SR_SIGNAL_PREFETCH_MAX; i++) {
         struct slot *slot = &prefetch->block->slots[i];
-        if (atomic_load(&slot->busy) && slot->turn == prefetch->turn && slot->neural == neural)
+        if (atomic_load(&slot->busy) && slot->unit == prefetch->unit && slot->neural == neural)
             sr_task_cancel(&slot->ask.task);
     }
 }
@@ -229,7 +229,7 @@ static void read_windows(struct sr_signal_prefetch *prefetch, size_t i)
         struct slot *slot = take_slot(prefetch, prefetch->growing[i].neural);
         if (!slot)
             return;
-        slot->turn = prefetch->turn;
+        slot->unit = prefetch->unit;
         rc = sr_neural_growing_read(prefetch->growing[i].text, &slot->ask);
         release_slot(slot, rc);
     }
@@ -245,7 +245,7 @@ void sr_signal_prefetch_feed(struct sr_signal_prefetch *prefetch, struct sr_byte
             continue;
         }
         if (rc == SR_ELIMIT)
-            cancel_turn(prefetch, prefetch->growing[i].neural);
+            cancel_unit(prefetch, prefetch->growing[i].neural);
         /* the last one takes its place */
         size_t last = --prefetch->n_growing;
         struct sr_neural *neural = prefetch->growing[i].neural;

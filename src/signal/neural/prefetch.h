@@ -2,7 +2,7 @@
  * Speculative prefetch: while a request still arrives, classifies the texts that its signals will need, so
  * that the results are memoised or pending when they are needed.
  *
- * A turn is given whole when it is complete, or in pieces while it arrives; then its complete windows are
+ * A unit is given whole when it is complete, or in pieces while it arrives; then its complete windows are
  * read. Prefetches have the lowest priority until a signal asks for them. They decide nothing and change
  * no result: a signal classifies again what was not prefetched or failed. One thread at a time; at most
  * SR_SIGNAL_PREFETCH_MAX texts and windows are pending for one request.
@@ -20,7 +20,7 @@ struct sr_signal_prefetch;
  * prefetched. */
 bool sr_signals_can_prefetch(const struct sr_signals *signals, uint32_t types);
 
-/* Makes a prefetch for a request of this tenant, which must be the tenant of its turns. Keeps a reference
+/* Makes a prefetch for a request of this tenant, which must be the tenant of its units. Keeps a reference
  * of the signals. NULL when out of memory. */
 struct sr_signal_prefetch *sr_signal_prefetch_new(struct sr_signals *signals, struct sr_bytes tenant);
 
@@ -30,10 +30,10 @@ void sr_signal_prefetch_free(struct sr_signal_prefetch *prefetch);
 /* Sets the types that the request is known to need; none at first. */
 void sr_signal_prefetch_want(struct sr_signal_prefetch *prefetch, uint32_t types);
 
-/* Prefetches a complete turn, valid UTF-8; `current` is ignored. */
-void sr_signal_prefetch_turn(struct sr_signal_prefetch *prefetch, const struct sr_signal_turn *turn);
+/* Prefetches a complete unit, valid UTF-8; `current` is ignored. */
+void sr_signal_prefetch_unit(struct sr_signal_prefetch *prefetch, const struct sr_signal_unit *unit);
 
-/* Begin a turn that still arrives (this ends the one before), and add text to it. */
+/* Begin a unit that still arrives (this ends the one before), and add text to it. */
 void sr_signal_prefetch_begin(struct sr_signal_prefetch *prefetch, enum sr_signal_role role);
 void sr_signal_prefetch_feed(struct sr_signal_prefetch *prefetch, struct sr_bytes piece);
 

@@ -251,7 +251,7 @@ static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
 static int ask(const struct sr_signal_set *set, struct sr_signal_task *task,
                struct sr_classifier_query *query)
 {
-    struct sr_bytes tenant = task->input->turns ? task->input->turns->tenant : SR_LIT("");
+    struct sr_bytes tenant = task->input->units ? task->input->units->tenant : SR_LIT("");
     struct sr_signal_question *question = sr_arena_calloc(task->arena, 1, sizeof *question);
     if (!question)
         return SR_ENOMEM;
@@ -283,13 +283,13 @@ static bool domain_may_be_late(const struct sr_signal_set *set)
 }
 
 /* Prefetches complete texts only: whether the linear tier is certain depends on the whole text. */
-static int domain_prefetch(const struct sr_signal_set *set, const struct sr_signal_turn *turn,
+static int domain_prefetch(const struct sr_signal_set *set, const struct sr_signal_unit *unit,
                            struct sr_arena *arena, struct sr_signal_prefetched *out)
 {
     float probabilities[SR_CLASSIFIER_LABELS_MAX];
-    struct sr_classifier_query query = {.text = turn->text, .probabilities = probabilities};
-    *out = (struct sr_signal_prefetched){.neural = set->neural, .texts = {turn->text}};
-    if (arena && turn->role == SR_ROLE_USER && set->neural && turn->text.n)
+    struct sr_classifier_query query = {.text = unit->text, .probabilities = probabilities};
+    *out = (struct sr_signal_prefetched){.neural = set->neural, .texts = {unit->text}};
+    if (arena && unit->role == SR_ROLE_USER && set->neural && unit->text.n)
         out->n = sr_cascade_linear(set->model, &query) == SR_AGAIN;
     return SR_OK;
 }

@@ -141,6 +141,21 @@ static void test_redact_every_turn(void **state)
     check_forward(runtime_of(state), CHAT("plain", "nothing here"), "plain", CHAT("plain", "nothing here"));
 }
 
+/* What stands across two parts is one value; what one part shows better than its neighbour does is its own.
+ */
+static void test_redact_across_parts(void **state)
+{
+    check_forward(
+        runtime_of(state),
+        "{\"model\":\"plain\",\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\","
+        "\"text\":\"card 4111 1111\"},{\"type\":\"text\",\"text\":\"1111 1111 of bob@example.com\"},"
+        "{\"type\":\"text\",\"text\":\"bob@example.com\"}]}]}",
+        "plain",
+        "{\"model\":\"plain\",\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\","
+        "\"text\":\"card [CREDIT_CARD_1]\"},{\"type\":\"text\",\"text\":\" of [EMAIL_ADDRESS_1]\"},"
+        "{\"type\":\"text\",\"text\":\"[EMAIL_ADDRESS_1]\"}]}]}");
+}
+
 static void test_completions(void **state)
 {
     sr_exchange *x =
@@ -419,7 +434,7 @@ static void test_remembered(void **state)
         sr_exchange_end(x, SR_END_COMPLETE);
     }
     assert_true(sr_runtime_metrics(runtime_of(state), metrics, sizeof metrics) < sizeof metrics);
-    assert_non_null(strstr(metrics, "semroute_guard_remembered_turns_total{signal=\"pii\"}"));
+    assert_non_null(strstr(metrics, "semroute_guard_remembered_units_total{signal=\"pii\"}"));
     assert_non_null(strstr(metrics, "semroute_guard_actions_total{decision=\"hidden\",action=\"redact\"}"));
     assert_non_null(strstr(metrics, "llm_pii_violations_total{model=\"small\",pii_type=\"EMAIL_ADDRESS\"}"));
     assert_null(strstr(metrics, "bob"));
@@ -430,6 +445,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_redact),
         cmocka_unit_test(test_redact_every_turn),
+        cmocka_unit_test(test_redact_across_parts),
         cmocka_unit_test(test_completions),
         cmocka_unit_test(test_other_apis),
         cmocka_unit_test(test_restore_json),

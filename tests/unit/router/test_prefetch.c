@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "dialect/registry.h"
 #include "infer/classifier/neural.h"
-#include "router/request/turns.h"
+#include "router/request/units.h"
 #include "signal/neural/neural.h"
 #include "signal/types.h"
 
@@ -338,15 +338,15 @@ static void close_site(struct site *site)
     sr_model_store_free(site->models);
 }
 
-/* What a type says of the turns of a body that is there as a whole. */
-static const struct sr_signal_result *ask_turns(struct site *site, enum sr_signal_type type,
+/* What a type says of the units of a body that is there as a whole. */
+static const struct sr_signal_result *ask_units(struct site *site, enum sr_signal_type type,
                                                 struct reading *r, struct sr_signal_run **run)
 {
-    struct sr_turns turns;
+    struct sr_units units;
     uint64_t total;
-    assert_int_equal(sr_turns_read(&r->doc, &r->arena, &turns), SR_OK);
+    assert_int_equal(sr_units_read(&r->doc, &r->arena, &units), SR_OK);
     struct sr_signal_input *input = sr_signal_input_new(sr_request_text(&r->doc, &r->arena, &total), total);
-    assert_int_equal(sr_signal_input_add_turns(input, turns.items, turns.n, SR_LIT("tenant")), SR_OK);
+    assert_int_equal(sr_signal_input_add_units(input, &units.list, SR_LIT("tenant")), SR_OK);
     assert_int_equal(
         sr_signal_run_new(run, site->signals, input, (struct sr_signal_env){NULL, NULL, 0}, &r->arena),
         SR_OK);
@@ -363,7 +363,7 @@ static void same_result(const struct sr_signal_result *a, const struct sr_signal
     assert_int_equal(a->scanned_bytes, b->scanned_bytes);
     assert_int_equal(a->all_bytes, b->all_bytes);
     for (size_t i = 0; i < a->n_findings; i++) {
-        assert_int_equal(a->findings[i].turn, b->findings[i].turn);
+        assert_int_equal(a->findings[i].unit, b->findings[i].unit);
         assert_int_equal(a->findings[i].start, b->findings[i].start);
         assert_int_equal(a->findings[i].end, b->findings[i].end);
         assert_int_equal(a->findings[i].type, b->findings[i].type);
@@ -408,7 +408,7 @@ static void test_neurals_say_the_same(void **unused)
             sr_prefetch_dispose(&r.prefetch); /* what is in progress is given up, and asked again */
         for (size_t k = 0; k < 2; k++) {
             struct sr_signal_run *a, *b;
-            same_result(ask_turns(&prefetching, types[k], &r, &a), ask_turns(&late, types[k], &r, &b));
+            same_result(ask_units(&prefetching, types[k], &r, &a), ask_units(&late, types[k], &r, &b));
             sr_signal_run_dispose(a);
             sr_signal_run_dispose(b);
         }
@@ -445,7 +445,7 @@ static void read_slowly(struct site *site, const struct sr_buf *body, uint64_t *
     read_pieces(&r, site->signals, &sr_dialect_chat, sr_buf_view(body), 700);
     drain(site);
     *before = sr_neural_stats(site->neural).windows_read - start;
-    assert_int_equal(ask_turns(site, SR_SIGNAL_PII, &r, &run)->status, SR_OK);
+    assert_int_equal(ask_units(site, SR_SIGNAL_PII, &r, &run)->status, SR_OK);
     *after = sr_neural_stats(site->neural).windows_read - start - *before;
     sr_signal_run_dispose(run);
     reading_dispose(&r);
@@ -477,11 +477,11 @@ static void test_what_is_prefetched(void **unused)
     assert_int_equal(before, 0);
     assert_true(after > 3);
     close_site(&site);
-    open_site(&site, false); /* of the user's turns alone */
+    open_site(&site, false); /* of what the model said nothing */
     asked_types = BIT(SR_SIGNAL_PII);
     sr_buf_clear(&body);
     put(&body, "{\"model\":\"auto\",\"messages\":[          ");
-    say(&body, "tool", 2500);
+    say(&body, "assistant", 2500);
     say(&body, "assistant", 2500);
     say(&body, "user", 300);
     put(&body, "]}");
@@ -523,7 +523,7 @@ static void test_a_disguised_turn(void **unused)
             struct sr_signal_run *run;
             if (!(types[i] >> type & 1))
                 continue;
-            const struct sr_signal_result *result = ask_turns(&site, (enum sr_signal_type)type, &r, &run);
+            const struct sr_signal_result *result = ask_units(&site, (enum sr_signal_type)type, &r, &run);
             assert_int_equal(result->status, SR_OK);
             assert_int_equal(result->neural_bytes, result->all_bytes);
             sr_signal_run_dispose(run);

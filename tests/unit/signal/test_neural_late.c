@@ -105,11 +105,13 @@ struct request {
 
 static void request_open(struct request *r, struct sr_bytes text)
 {
-    struct sr_signal_turn turn = {.current = true, .text = text};
+    struct sr_signal_unit unit = {.current = true, .text = text};
     struct sr_signal_input *input = sr_signal_input_new(text, text.n);
     mail_open(&r->mail);
     sr_arena_init(&r->arena, (size_t)16 << 20);
-    assert_int_equal(sr_signal_input_add_turns(input, &turn, 1, SR_LIT("")), SR_OK);
+    assert_int_equal(
+        sr_signal_input_add_units(input, &(struct sr_signal_unit_list){.items = &unit, .n = 1}, SR_LIT("")),
+        SR_OK);
     struct sr_signal_env env = {.mailbox = r->mail.box, .inline_bytes = SIZE_MAX};
     assert_int_equal(sr_signal_run_new(&r->run, signals, input, env, &r->arena), SR_OK);
     sr_signal_input_unref(input);
@@ -187,8 +189,10 @@ static void wait_for_all(struct sr_bytes text)
     request_open(&r, text);
     sr_signal_run_dispose(r.run);
     struct sr_signal_input *input = sr_signal_input_new(text, text.n);
-    struct sr_signal_turn turn = {.current = true, .text = text};
-    assert_int_equal(sr_signal_input_add_turns(input, &turn, 1, SR_LIT("")), SR_OK);
+    struct sr_signal_unit unit = {.current = true, .text = text};
+    assert_int_equal(
+        sr_signal_input_add_units(input, &(struct sr_signal_unit_list){.items = &unit, .n = 1}, SR_LIT("")),
+        SR_OK);
     assert_int_equal(sr_signal_run_new(&r.run, signals, input, (struct sr_signal_env){0}, &r.arena), SR_OK);
     sr_signal_input_unref(input);
     for (size_t i = 0; i < 2; i++) {
@@ -241,10 +245,12 @@ static void test_a_part_counts(void **state)
 static int expire_while_asked(struct request *r, struct sr_workers *workers, struct sr_neural *neural,
                               struct sr_bytes text, unsigned ms)
 {
-    struct sr_signal_turn turn = {.current = true, .text = text};
+    struct sr_signal_unit unit = {.current = true, .text = text};
     struct sr_signal_input *input = sr_signal_input_new(text, text.n);
     struct sr_signal_env env = {.workers = workers, .mailbox = r->mail.box};
-    assert_int_equal(sr_signal_input_add_turns(input, &turn, 1, SR_LIT("")), SR_OK);
+    assert_int_equal(
+        sr_signal_input_add_units(input, &(struct sr_signal_unit_list){.items = &unit, .n = 1}, SR_LIT("")),
+        SR_OK);
     sr_signal_run_dispose(r->run);
     assert_int_equal(sr_signal_run_new(&r->run, signals, input, env, &r->arena), SR_OK);
     sr_signal_input_unref(input);

@@ -1,5 +1,5 @@
 /*
- * One turn: the results of the linear tier and the neural classifier for its text and its disguised parts,
+ * One unit: the results of the linear tier and the neural classifier for its text and its disguised parts,
  * and their combination.
  */
 #include "signal/guard/jailbreak.h"
@@ -7,10 +7,10 @@
 
 #define SCRATCH_MAX ((size_t)64 << 20)
 
-int sr_jailbreak_turn_read(struct sr_jailbreak_turn *turn, const struct sr_jailbreak_models *models,
+int sr_jailbreak_unit_read(struct sr_jailbreak_unit *unit, const struct sr_jailbreak_models *models,
                            struct sr_bytes text, struct sr_bytes tenant, struct sr_signal_result *result)
 {
-    struct sr_signal_finding *finding = &turn->finding;
+    struct sr_signal_finding *finding = &unit->finding;
     struct sr_jailbreak_finding found;
     struct sr_arena scratch;
     sr_arena_init(&scratch, SCRATCH_MAX);
@@ -18,50 +18,53 @@ int sr_jailbreak_turn_read(struct sr_jailbreak_turn *turn, const struct sr_jailb
     sr_arena_dispose(&scratch);
     if (rc)
         return rc;
-    *finding = (struct sr_signal_finding){finding->turn, found.label, found.start,
-                                          found.end,     found.risk,  found.disguise};
+    finding->type = found.label;
+    finding->start = found.start;
+    finding->end = found.end;
+    finding->confidence = found.risk;
+    finding->disguise = found.disguise;
     result->remembered += found.windows == 0;
     return SR_OK;
 }
 
-int sr_jailbreak_turn_views(struct sr_jailbreak_turn *turn, struct sr_bytes text, struct sr_arena *arena,
+int sr_jailbreak_unit_views(struct sr_jailbreak_unit *unit, struct sr_bytes text, struct sr_arena *arena,
                             struct sr_bytes *out)
 {
     size_t total = 0, at = 0;
-    int rc = sr_undisguise(text, SR_JAILBREAK_OVERLAP, arena, &turn->views, &turn->n_views);
+    int rc = sr_undisguise(text, SR_JAILBREAK_OVERLAP, arena, &unit->views, &unit->n_views);
     *out = SR_LIT("");
-    for (size_t i = 0; !rc && i < turn->n_views; i++)
-        total += turn->views[i].text.n + 1;
+    for (size_t i = 0; !rc && i < unit->n_views; i++)
+        total += unit->views[i].text.n + 1;
     if (rc || total == 0)
         return rc;
     char *joined = sr_arena_alloc(arena, total);
     if (!joined)
         return SR_ENOMEM;
-    for (size_t i = 0; i < turn->n_views; i++) {
-        memcpy(joined + at, turn->views[i].text.p, turn->views[i].text.n);
-        at += turn->views[i].text.n;
+    for (size_t i = 0; i < unit->n_views; i++) {
+        memcpy(joined + at, unit->views[i].text.p, unit->views[i].text.n);
+        at += unit->views[i].text.n;
         joined[at++] = '\n';
     }
     *out = sr_bytes_of(joined, total - 1);
     return SR_OK;
 }
 
-bool sr_jailbreak_turn_is_views(const struct sr_jailbreak_turn *turn, struct sr_bytes text)
+bool sr_jailbreak_unit_is_views(const struct sr_jailbreak_unit *unit, struct sr_bytes text)
 {
-    return sr_undisguised_stand_for(text, turn->views, turn->n_views, 0, text.n);
+    return sr_undisguised_stand_for(text, unit->views, unit->n_views, 0, text.n);
 }
 
 /* Maps bytes [start, end) of the joined views to offsets in the text. */
-static void place_in_text(struct sr_jailbreak_turn *turn, uint32_t start, uint32_t end)
+static void place_in_text(struct sr_jailbreak_unit *unit, uint32_t start, uint32_t end)
 {
     size_t at = 0;
-    turn->disguise = 0;
-    for (size_t i = 0; i < turn->n_views; i++) {
-        const struct sr_undisguised *view = &turn->views[i];
+    unit->disguise = 0;
+    for (size_t i = 0; i < unit->n_views; i++) {
+        const struct sr_undisguised *view = &unit->views[i];
         if (at < end && at + view->text.n > start) {
-            turn->start = turn->disguise ? turn->start : view->start;
-            turn->end = view->end;
-            turn->disguise |= view->disguise;
+            unit->start = unit->disguise ? unit->start : view->start;
+            unit->end = view->end;
+            unit->disguise |= view->disguise;
         }
         at += view->text.n + 1;
     }
@@ -69,7 +72,7 @@ static void place_in_text(struct sr_jailbreak_turn *turn, uint32_t start, uint32
 
 /* Takes the neural classifier's result for a text: the combined risk of its windows, and the span of the
  * worst one. */
-void sr_jailbreak_turn_answer(struct sr_jailbreak_turn *turn, const struct sr_jailbreak_models *models,
+void sr_jailbreak_unit_answer(struct sr_jailbreak_unit *unit, const struct sr_jailbreak_models *models,
                               const struct sr_signal_question *question)
 {
     struct sr_risk all = {.spread = SR_RISK_SPREAD_NEURAL};
@@ -95,35 +98,35 @@ void sr_jailbreak_turn_answer(struct sr_jailbreak_turn *turn, const struct sr_ja
         worst_end = end;
     }
     float risk = sr_risk_gathered(&all);
-    if (all.n == 0 || risk <= turn->neural)
+    if (all.n == 0 || risk <= unit->neural)
         return;
-    turn->neural = risk;
-    turn->label = worst_label;
-    turn->start = worst_start;
-    turn->end = worst_end;
-    turn->disguise = 0;
-    if (question->extra)
-        place_in_text(turn, worst_start, worst_end);
+    unit->neural = risk;
+    unit->label = worst_label;
+    unit->start = worst_start;
+    unit->end = worst_end;
+    unit->disguise = 0;
+    if (question->view)
+        place_in_text(unit, worst_start, worst_end);
 }
 
-/* Combines the results of both tiers for a turn; a neural result without a linear one is used unchanged.
+/* Combines the results of both tiers for a unit; a neural result without a linear one is used unchanged.
  * The span is that of the tier with the higher risk. */
-void sr_jailbreak_turn_mix(struct sr_jailbreak_turn *turn, const struct sr_jailbreak_models *models)
+void sr_jailbreak_unit_mix(struct sr_jailbreak_unit *unit, const struct sr_jailbreak_models *models)
 {
-    struct sr_signal_finding *finding = &turn->finding;
-    if (turn->neural < 0)
+    struct sr_signal_finding *finding = &unit->finding;
+    if (unit->neural < 0)
         return;
     float linear = models->reader ? finding->confidence : 0;
-    float a[2] = {1 - turn->neural, turn->neural}, b[2] = {1 - linear, linear};
+    float a[2] = {1 - unit->neural, unit->neural}, b[2] = {1 - linear, linear};
     if (models->reader)
         sr_fusion_mix(&models->fusion, a, b, 2, a);
-    if (turn->unread && a[1] < linear)
+    if (unit->unread && a[1] < linear)
         return;
-    if (!models->reader || turn->neural > linear) {
-        finding->start = turn->start;
-        finding->end = turn->end;
-        finding->disguise = turn->disguise;
-        finding->type = models->reader ? finding->type : turn->label;
+    if (!models->reader || unit->neural > linear) {
+        finding->start = unit->start;
+        finding->end = unit->end;
+        finding->disguise = unit->disguise;
+        finding->type = models->reader ? finding->type : unit->label;
     }
     finding->confidence = a[1];
 }
