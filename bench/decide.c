@@ -80,7 +80,7 @@ static uint64_t run_decide(void *ctx)
     struct row *row = ctx;
     struct sr_decision decision;
     uint32_t needed;
-    return sr_plan_decide(row->plan, row->results, &decision, &needed) == SR_OK
+    return sr_plan_decide(row->plan, NULL, row->results, &decision, &needed) == SR_OK
                ? (uint64_t)(decision.decision + 2)
                : 0;
 }

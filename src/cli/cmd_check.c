@@ -47,6 +47,26 @@ static int compile(const struct sr_config *config, struct sr_problems *problems)
     return rc;
 }
 
+static void print_leaves(const char *path, const char *decision, const struct sr_config_rule *rule, bool all)
+{
+    bool guards = strcmp(rule->type, "jailbreak") == 0 || strcmp(rule->type, "pii") == 0;
+    if (rule->op == SR_RULE_LEAF && (all || guards))
+        printf("%s: decision `%s`: %s `%s` has on_error: %s\n", path, decision, rule->type, rule->name,
+               rule->on_error == SR_ON_ERROR_MATCH ? "match" : "no_match");
+    for (size_t i = 0; i < rule->n_children; i++)
+        print_leaves(path, decision, &rule->children[i], all);
+}
+
+/* What the rules of guards, and others about attacks and private data, do with what cannot be read. */
+static void print_on_error(const char *path, const struct sr_config *config)
+{
+    for (size_t i = 0; i < config->n_decisions; i++) {
+        const struct sr_config_decision *decision = &config->decisions[i];
+        if (decision->has_rules)
+            print_leaves(path, decision->name, &decision->rules, decision->plugins.guard.set);
+    }
+}
+
 int sr_cmd_check(int argc, char **argv)
 {
     struct sr_operands operands;
@@ -67,6 +87,8 @@ int sr_cmd_check(int argc, char **argv)
     if (rc == SR_OK)
         rc = compile(config, &problems);
     sr_cmd_problems(stdout, path, &problems);
+    if (rc == SR_OK)
+        print_on_error(path, config);
     if (rc == SR_OK)
         printf("%s: good: %zu models, %zu decisions\n", path, config->n_models, config->n_decisions);
     else

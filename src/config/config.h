@@ -210,9 +210,10 @@ enum sr_on_error { SR_ON_ERROR_NO_MATCH, SR_ON_ERROR_MATCH };
 
 struct sr_config_rule {
     enum sr_rule_op op;
-    const char *type; /* leaf: "keyword", "domain", "context", "structure", "language" */
-    const char *name; /* leaf: the signal rule's name */
-    enum sr_on_error on_error;
+    const char *type;                     /* leaf: "keyword", "domain", "context", "structure", "language" */
+    const char *name;                     /* leaf: the signal rule's name */
+    enum sr_on_error on_error;            /* leaf: its result when the signal failed or could not read all */
+    bool says_on_error;                   /* the file gives it; otherwise link/on_error.c chose it */
     struct sr_config_predicate predicate; /* leaf on a numeric value, where given */
     struct sr_config_rule *children;
     size_t n_children;

@@ -31,13 +31,16 @@ struct sr_decision {
     int category;     /* label index of the matched domain rule's signal, -1 = none; see `category_name` */
     const char *category_name; /* first matched domain rule's name; "" = none */
     bool overridden;           /* a more confident classifier replaced an earlier winner */
+    bool unsure;               /* it matches only because on_error says so of what could not be read */
     uint32_t errors;           /* mask of signal types that failed: the request is degraded */
 };
 
-/* `results[type]` is NULL while a type has not run. SR_OK: `out` is filled. SR_AGAIN: `*needed` is the mask
- * of types whose results can still change the outcome; run the cheapest of them and call again. */
-int sr_plan_decide(const struct sr_plan *plan, const struct sr_signal_result *const results[SR_SIGNAL_TYPES],
-                   struct sr_decision *out, uint32_t *needed) SR_WARN_UNUSED;
+/* `results[type]` is NULL while a type has not run. Decisions of the configuration that `without` marks do
+ * not count (NULL: all count). SR_OK: `out` is filled. SR_AGAIN: `*needed` is the mask of types whose
+ * results can still change the outcome; run the cheapest of them and call again. */
+int sr_plan_decide(const struct sr_plan *plan, const bool *without,
+                   const struct sr_signal_result *const results[SR_SIGNAL_TYPES], struct sr_decision *out,
+                   uint32_t *needed) SR_WARN_UNUSED;
 
 /* The cheapest type of a mask (by its ops' cost). */
 enum sr_signal_type sr_plan_cheapest(uint32_t mask);

@@ -76,6 +76,7 @@ static void put_rule(struct sr_json_writer *w, const char *key, const struct sr_
         enum sr_signal_type type = (enum sr_signal_type)node->type;
         sr_json_text(w, "type", sr_signal_registry[type]->name);
         sr_json_text(w, "name", sr_signals_rule_name(e->plan->signals, type, node->rule));
+        sr_json_text(w, "on_error", node->on_error == SR_ON_ERROR_MATCH ? "match" : "no_match");
         put_state(w, value.state);
     } else {
         sr_json_text(w, "operator", operators[node->op]);

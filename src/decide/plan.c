@@ -310,18 +310,23 @@ static void finish(const struct sr_plan *plan, int winner, float confidence, boo
     for (int type = 0; type < SR_SIGNAL_TYPES; type++)
         if ((plan->types >> type & 1) && results[type] && results[type]->status)
             out->errors |= UINT32_C(1) << type;
+    const struct sr_plan_entry *entry = winner < 0 ? NULL : &plan->entries[winner];
+    out->unsure = entry && entry->has_rules && !sr_rule_is_sure(&plan->nodes[entry->first], results);
     name_category(plan, winner, results, out);
 }
 
-int sr_plan_decide(const struct sr_plan *plan, sr_rule_results results, struct sr_decision *out,
-                   uint32_t *needed)
+int sr_plan_decide(const struct sr_plan *plan, const bool *without, sr_rule_results results,
+                   struct sr_decision *out, uint32_t *needed)
 {
+    static const struct sr_rule_value no = {.state = SR_RULE_NO};
     struct sr_rule_value values[SR_PLAN_DECISIONS_MAX];
     for (size_t from = 0, to; from < plan->n; from = to) {
         int winner = -1;
         bool overridden = false;
         for (to = from; to < plan->n && plan->entries[to].group == plan->entries[from].group; to++)
-            values[to - from] = sr_plan_eval(plan, &plan->entries[to], results);
+            values[to - from] = without && without[plan->entries[to].decision]
+                                    ? no
+                                    : sr_plan_eval(plan, &plan->entries[to], results);
         int rc = pick(values, from, to, NULL, &winner, needed);
         if (rc == SR_OK && winner >= 0)
             rc = override(plan, values, from, to, &winner, &overridden, needed);

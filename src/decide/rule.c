@@ -65,26 +65,37 @@ static struct sr_rule_value point(bool yes, float confidence)
     return (struct sr_rule_value){yes ? SR_RULE_YES : SR_RULE_NO, confidence, confidence, 0};
 }
 
-static struct sr_rule_value eval_leaf(const struct sr_rule_node *node, sr_rule_results results)
+struct evaluation {
+    const struct sr_signal_result *const *results;
+    bool doubts;  /* leaves without a full result take the value that keeps the tree from matching */
+    bool negated; /* below an odd number of NOT */
+};
+
+static struct sr_rule_value eval(const struct sr_rule_node *node, const struct evaluation *e);
+
+static struct sr_rule_value eval_leaf(const struct sr_rule_node *node, const struct evaluation *e)
 {
-    const struct sr_signal_result *result = results[node->type];
+    const struct sr_signal_result *result = e->results[node->type];
+    struct sr_rule_value unknown = point(e->doubts ? e->negated : node->on_error == SR_ON_ERROR_MATCH, 1.0f);
     if (!result)
         return (struct sr_rule_value){SR_RULE_OPEN, 0.0f, 1.0f, UINT32_C(1) << node->type};
     if (result->status || node->rule >= result->n_hits)
-        return point(node->on_error == SR_ON_ERROR_MATCH, 1.0f);
+        return unknown;
     const struct sr_signal_hit *hit = &result->hits[node->rule];
     bool yes = node->has_predicate ? sr_predicate_holds(node->predicate, hit->value) : hit->matched;
+    if (!yes && result->unread_bytes)
+        return unknown;
     float confidence = hit->confidence > 1.0f ? 1.0f : hit->confidence;
     return point(yes, confidence > 0.0f ? confidence : 1.0f);
 }
 
 /* AND: all children, with the mean of their confidences; without children yes with 0. */
-static struct sr_rule_value eval_and(const struct sr_rule_node *node, sr_rule_results results)
+static struct sr_rule_value eval_and(const struct sr_rule_node *node, const struct evaluation *e)
 {
     struct sr_rule_value value = point(true, 0.0f);
     float low = 0.0f, high = 0.0f, n = 0.0f;
     for (uint32_t at = 1; at < node->size; at += node[at].size) {
-        struct sr_rule_value child = sr_rule_eval(&node[at], results);
+        struct sr_rule_value child = eval(&node[at], e);
         if (child.state == SR_RULE_NO)
             return point(false, 0.0f);
         if (child.state == SR_RULE_OPEN)
@@ -103,12 +114,12 @@ static struct sr_rule_value eval_and(const struct sr_rule_node *node, sr_rule_re
 
 /* OR: any child, with the best confidence of those that hold. A missing type matters only if a child that
  * waits for it could still be more confident than what is certain. */
-static struct sr_rule_value eval_or(const struct sr_rule_node *node, sr_rule_results results)
+static struct sr_rule_value eval_or(const struct sr_rule_node *node, const struct evaluation *e)
 {
     struct sr_rule_value value = {.state = SR_RULE_NO};
     float reach[SR_SIGNAL_TYPES] = {0};
     for (uint32_t at = 1; at < node->size; at += node[at].size) {
-        struct sr_rule_value child = sr_rule_eval(&node[at], results);
+        struct sr_rule_value child = eval(&node[at], e);
         if (child.state == SR_RULE_NO)
             continue;
         if (child.state == SR_RULE_YES) {
@@ -128,24 +139,37 @@ static struct sr_rule_value eval_or(const struct sr_rule_node *node, sr_rule_res
     return value;
 }
 
-static struct sr_rule_value eval_not(const struct sr_rule_node *node, sr_rule_results results)
+static struct sr_rule_value eval_not(const struct sr_rule_node *node, const struct evaluation *e)
 {
-    struct sr_rule_value child = sr_rule_eval(&node[1], results);
+    struct evaluation below = {e->results, e->doubts, !e->negated};
+    struct sr_rule_value child = eval(&node[1], &below);
     if (child.state == SR_RULE_OPEN)
         return (struct sr_rule_value){SR_RULE_OPEN, 1.0f, 1.0f, child.open};
     return point(child.state == SR_RULE_NO, 1.0f);
 }
 
-struct sr_rule_value sr_rule_eval(const struct sr_rule_node *node, sr_rule_results results)
+static struct sr_rule_value eval(const struct sr_rule_node *node, const struct evaluation *e)
 {
     switch (node->op) {
     case SR_RULE_LEAF:
-        return eval_leaf(node, results);
+        return eval_leaf(node, e);
     case SR_RULE_AND:
-        return eval_and(node, results);
+        return eval_and(node, e);
     case SR_RULE_OR:
-        return eval_or(node, results);
+        return eval_or(node, e);
     default:
-        return eval_not(node, results);
+        return eval_not(node, e);
     }
+}
+
+struct sr_rule_value sr_rule_eval(const struct sr_rule_node *node, sr_rule_results results)
+{
+    struct evaluation e = {.results = results};
+    return eval(node, &e);
+}
+
+bool sr_rule_is_sure(const struct sr_rule_node *node, sr_rule_results results)
+{
+    struct evaluation e = {.results = results, .doubts = true};
+    return eval(node, &e).state == SR_RULE_YES;
 }

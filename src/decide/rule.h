@@ -35,6 +35,10 @@ typedef const struct sr_signal_result *const sr_rule_results[SR_SIGNAL_TYPES];
 
 struct sr_rule_value sr_rule_eval(const struct sr_rule_node *node, sr_rule_results results);
 
+/* For a tree that is yes: false when it is so only because on_error says it of a signal that failed or did
+ * not read all. */
+bool sr_rule_is_sure(const struct sr_rule_node *node, sr_rule_results results);
+
 /* Nodes of a configured tree. SR_ELIMIT: deeper than SR_RULE_DEPTH_MAX. */
 int sr_rule_count(const struct sr_config_rule *rule, const char *decision, size_t *count,
                   struct sr_err *err) SR_WARN_UNUSED;

@@ -36,6 +36,7 @@ static void note_guard(sr_exchange *x)
         .decision = guard->decision,
         .action = sr_guard_action(guard),
         .confidence = guard->confidence,
+        .why = guard->why,
         .denied = guard->denied,
         .moved = guard->moved,
         .types = guard->types,

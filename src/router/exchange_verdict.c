@@ -142,8 +142,8 @@ static void block(sr_exchange *x)
     }
     struct sr_refusal refusal;
     sr_refuse(&refusal, block.status, block.code, NULL, "%s", block.message);
-    refusal.type = "invalid_request_error";
-    refusal.blocked = true;
+    refusal.type = block.status == 503 ? NULL : "invalid_request_error";
+    refusal.blocked = block.status != 503;
     sr_exchange_refuse(x, &refusal);
 }
 

@@ -13,7 +13,7 @@ void sr_record_init(struct sr_record *record)
         .category = "",
         .effort = "",
         .decision = {.decision = -1, .category = -1, .category_name = ""},
-        .guard = {.decision = -1, .action = -1, .risk = -1, .attack = ""},
+        .guard = {.decision = -1, .action = -1, .risk = -1, .attack = "", .why = ""},
         .answer_guard = {.attack = ""},
     };
 }

@@ -28,6 +28,7 @@ struct sr_record_guard {
     int decision; /* guard that matched, index of the configuration; -1 = none */
     int action;   /* enum sr_guard_action that was taken; -1 = none */
     float confidence;
+    const char *why;    /* it applies to what could not be read: a code of router/refusal.h; "" = no */
     bool denied;        /* the policy of the model blocks the request */
     bool moved;         /* the policy moved the request to another model */
     uint32_t types;     /* private data that guards consider: mask over enum sr_entity_type */

@@ -66,6 +66,7 @@ int sr_signal_input_add_units(struct sr_signal_input *input, const struct sr_sig
         memcpy(at, tenant.p, tenant.n);
     copy->tenant = sr_bytes_of(at, tenant.n);
     copy->bytes = own;
+    copy->unread = units->unread;
     copy->n = units->n;
     copy->n_parts = units->n_parts;
     sr_mem_free(input->units);

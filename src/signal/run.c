@@ -93,6 +93,17 @@ static int evaluate(const struct sr_signals *signals, enum sr_signal_type type, 
     return rc == SR_AGAIN ? rc : SR_OK;
 }
 
+/* What nothing could read of the request lowers the coverage of the types that read all of it. */
+static void add_unread(const struct sr_signal_run *run, enum sr_signal_type type,
+                       struct sr_signal_result *result)
+{
+    bool units = sr_signal_registry[type]->reads == SR_SIGNAL_READS_UNITS;
+    if (!units || !run->input->units || result->status)
+        return;
+    result->unread_bytes = run->input->units->unread;
+    result->all_bytes += result->unread_bytes;
+}
+
 static struct sr_signal_input seen_by(const struct sr_signal_input *input, enum sr_signal_type type)
 {
     struct sr_signal_input seen = sr_signal_input_seen_by(input, type);
@@ -128,6 +139,7 @@ static void job_done(struct sr_task *base, int status)
         *to = sr_signal_failed(SR_ENOMEM);
     if (status == SR_OK)
         to->ns = from->ns;
+    add_unread(run, type, to);
     run->types[type].state = RUN_DONE;
     run->types[type].job = NULL;
     sr_task_unref(base);
@@ -241,6 +253,7 @@ int sr_signal_run_start(struct sr_signal_run *run, enum sr_signal_type type, sr_
     run->types[type].state = RUN_DONE;
     if (rc)
         run->types[type].result = sr_signal_failed(rc);
+    add_unread(run, type, &run->types[type].result);
     return SR_OK;
 }
 

@@ -64,6 +64,7 @@ struct sr_signal_part {
  * Messages come first. */
 struct sr_signal_units {
     uint64_t bytes;         /* bytes of all texts but seams */
+    uint64_t unread;        /* bytes of the request that a model can read and that are in no text */
     struct sr_bytes tenant; /* tenant of the request; results are memoised per tenant; may be empty */
     const struct sr_signal_part *parts;
     size_t n_parts, n;
@@ -76,6 +77,7 @@ struct sr_signal_unit_list {
     size_t n;
     const struct sr_signal_part *parts;
     size_t n_parts;
+    uint64_t unread; /* as of struct sr_signal_units */
 };
 
 /* The input of signals: one block with its bytes, immutable except the short text. */
@@ -167,6 +169,7 @@ struct sr_signal_result {
     size_t n_findings;
     uint64_t scanned_bytes; /* bytes, of `all_bytes`, read by a tier that reads everything */
     uint64_t all_bytes;
+    uint64_t unread_bytes; /* of `all_bytes`, those that nothing could read: rules' on_error decides */
     uint64_t neural_bytes; /* of these, the bytes the neural classifier read too; 0 if not asked */
     bool neural_late;      /* any type: the deadline passed before the neural classifier had read all; others
                               answered for the rest */

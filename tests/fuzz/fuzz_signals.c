@@ -135,7 +135,7 @@ static int run_all(struct sr_signal_input *input, struct sr_arena *arena, uint32
         for (size_t i = 0; i < results[type]->n_hits; i++)
             *matched = *matched << 1 | results[type]->hits[i].matched;
     }
-    if (sr_plan_decide(plan, results, &decision, &needed))
+    if (sr_plan_decide(plan, NULL, results, &decision, &needed))
         abort();
     sr_signal_run_dispose(run);
     return decision.decision;

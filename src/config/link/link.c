@@ -5,6 +5,7 @@
 #include "config/link/domains.h"
 #include "config/link/guards.h"
 #include "config/link/names.h"
+#include "config/link/on_error.h"
 #include "config/link/rules.h"
 #include "config/section/section.h"
 
@@ -204,4 +205,5 @@ void sr_config_link(struct sr_binder *b, const struct sr_yaml_node *root, struct
     sr_link_domains(b, root, config);
     sr_link_guards(b, root, config);
     sr_link_rules(b, sr_yaml_get(routing, "decisions"), config);
+    sr_link_on_error(b, root, config);
 }

@@ -19,8 +19,10 @@ static const struct sr_field rule_fields[] = {
     {"type", SR_FIELD_WORD, RULE(type), .words = sr_leaf_types, .later = sr_leaf_types_later,
      .help = "the signal type"},
     {"name", SR_FIELD_TEXT, RULE(name), .help = "the name of one of that signal's rules"},
-    {"on_error", SR_FIELD_ENUM, RULE(on_error), .words = on_error, .def = "no_match",
-     .help = "the result when the signal could not be computed"},
+    {"on_error", SR_FIELD_ENUM, RULE(on_error), .words = on_error,
+     .def_note = "`match` in guards (not `allow`) and for jailbreak and pii, else `no_match`",
+     .help = "the result when the signal failed, did not end before the deadline, or (jailbreak, pii) could "
+             "not read all of the request"},
     {"predicate", SR_FIELD_OBJECT, RULE(predicate), .of = &sr_section_predicate,
      .help = "compares the value that the signal measured"},
 };
@@ -48,6 +50,7 @@ static void finish_rule(struct sr_binder *b, const struct sr_yaml_node *node, vo
     const struct sr_yaml_node *type = sr_yaml_get(node, "type");
     rule->line = node->line;
     rule->column = node->column;
+    rule->says_on_error = sr_yaml_get(node, "on_error") != NULL;
     if (node->count == 0)
         return;
     if (sr_yaml_get(node, "operator")) {

@@ -74,6 +74,7 @@ int sr_audit_request(const struct sr_record *record, const struct sr_config *con
     struct sr_json_writer w = sr_json_writer_of(out);
     put_head(&w, record, config, action == SR_GUARD_BLOCK ? "security_block" : "security_guard",
              sr_guard_action_name(action), sr_record_guard_name(record, config));
+    put(&w, "reason", sr_bytes_str(record->guard.why));
     put_attack(&w, record);
     put_private(&w, &record->guard);
     sr_json_int(&w, "status", record->action == SR_ACTION_REPLY ? record->status : 0);

@@ -89,6 +89,8 @@ static void put_signals(struct sr_json_writer *w, const struct sr_explain *e)
             put_number(w, "bytes", (double)result->all_bytes);
             put_number(w, "read_bytes", (double)result->scanned_bytes);
         }
+        if (result->unread_bytes)
+            put_number(w, "unread_bytes", (double)result->unread_bytes);
         if (result->neural_bytes || result->neural_late)
             put_number(w, "neural_bytes", (double)result->neural_bytes);
         if (result->neural_late)
@@ -109,6 +111,7 @@ static void put_leaf(struct sr_json_writer *w, const struct sr_explain *e, const
                                                 sr_bytes_str(rule->name));
     put_text(w, "type", rule->type);
     put_text(w, "name", rule->name);
+    put_text(w, "on_error", rule->on_error == SR_ON_ERROR_MATCH ? "match" : "no_match");
     if (!result || result->status || index < 0 || (size_t)index >= result->n_hits)
         sr_json_null(w, "matched");
     else
@@ -161,6 +164,7 @@ static void put_guard(struct sr_json_writer *w, const struct sr_explain *e)
     sr_json_object(w, "guard");
     put_text(w, "decision", guard->decision >= 0 ? e->router->config->decisions[guard->decision].name : "");
     put_text(w, "action", action);
+    put_note(w, "reason", guard->why);
     sr_json_bool(w, "denied_by_policy", guard->denied);
     sr_json_bool(w, "moved_by_policy", guard->moved);
     if (guard->risk >= 0) {

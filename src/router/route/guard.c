@@ -1,9 +1,11 @@
 /* Evaluates guards. The reply of a block is in guard_block.c. */
 #include "router/route/guard.h"
 
+#include "router/refusal.h"
+
 void sr_guard_init(struct sr_guard *guard)
 {
-    *guard = (struct sr_guard){.decision = -1, .risk = -1, .kind = ""};
+    *guard = (struct sr_guard){.decision = -1, .risk = -1, .kind = "", .why = ""};
 }
 
 bool sr_guard_names(const struct sr_router *router, int model)
@@ -27,6 +29,16 @@ int sr_guard_begin(struct sr_guard *guard, const struct sr_guard_inputs *in, con
     return rc ? rc : sr_signal_input_add_units(input, &guard->units.list, tenant);
 }
 
+int sr_guard_strictness(enum sr_guard_action action)
+{
+    static const int order[] = {[SR_GUARD_ALLOW] = 0,
+                                [SR_GUARD_FLAG] = 1,
+                                [SR_GUARD_ROUTE] = 2,
+                                [SR_GUARD_REDACT] = 3,
+                                [SR_GUARD_BLOCK] = 4};
+    return order[action];
+}
+
 static const struct sr_config_decision *guard_of(const struct sr_guard *guard)
 {
     return guard->decision >= 0 ? &guard->in.router->config->decisions[guard->decision] : NULL;
@@ -35,7 +47,7 @@ static const struct sr_config_decision *guard_of(const struct sr_guard *guard)
 int sr_guard_action(const struct sr_guard *guard)
 {
     const struct sr_config_decision *decision = guard_of(guard);
-    if (guard->denied)
+    if (guard->denied || guard->blind)
         return SR_GUARD_BLOCK;
     return decision && decision->plugins.guard.set ? (int)decision->plugins.guard.action : -1;
 }
@@ -46,13 +58,77 @@ static void note_attack(struct sr_guard *guard, const struct sr_signal_result *r
 {
     if (result->status) {
         guard->risk = 1;
-        guard->kind = "classification_error";
+        guard->kind = SR_CODE_CLASSIFICATION_ERROR;
         return;
     }
     guard->risk = result->hits[rule].confidence;
     guard->kind = "jailbreak";
     if (result->n_findings && result->findings[0].type < result->n_labels)
         guard->kind = result->labels[result->findings[0].type];
+}
+
+enum { UNKNOWN_FAILED = 1, UNKNOWN_LATE = 2, UNKNOWN_UNREAD = 4 };
+
+static unsigned unknown_of(const struct sr_signal_result *result)
+{
+    if (!result)
+        return 0;
+    switch (result->status) {
+    case SR_OK:
+        return result->unread_bytes ? UNKNOWN_UNREAD : 0;
+    case SR_ETIMEOUT:
+    case SR_EBUSY:
+    case SR_ENOMEM:
+        return UNKNOWN_LATE;
+    default:
+        return UNKNOWN_FAILED;
+    }
+}
+
+/* What the leaves of a tree do not know: bits. */
+static unsigned unknowns(const struct sr_guard *guard, const struct sr_config_rule *rule)
+{
+    unsigned all = 0;
+    if (rule->op == SR_RULE_LEAF) {
+        int type = sr_signal_find_type(sr_bytes_str(rule->type));
+        return type < 0 ? 0 : unknown_of(guard->in.results[type]);
+    }
+    for (size_t i = 0; i < rule->n_children; i++)
+        all |= unknowns(guard, &rule->children[i]);
+    return all;
+}
+
+static const char *code_of(unsigned unknown)
+{
+    return unknown & UNKNOWN_FAILED ? SR_CODE_CLASSIFICATION_ERROR
+           : unknown & UNKNOWN_LATE ? SR_CODE_OVERLOADED
+           : unknown                ? SR_CODE_UNREAD_CONTENT
+                                    : "";
+}
+
+/* Counts the pii leaves of a tree, and those that the file leaves open. */
+static void count_pii(const struct sr_config_rule *rule, size_t *all, size_t *open)
+{
+    for (size_t i = 0; rule->op != SR_RULE_LEAF && i < rule->n_children; i++)
+        count_pii(&rule->children[i], all, open);
+    if (rule->op != SR_RULE_LEAF || strcmp(rule->type, "pii") != 0)
+        return;
+    ++*all;
+    *open += rule->says_on_error && rule->on_error == SR_ON_ERROR_NO_MATCH;
+}
+
+/* A redaction promises that no private data passes. It blocks what could not be read, unless all pii leaves
+ * of its rules say `no_match`. */
+static void check_blind(struct sr_guard *guard, const struct sr_config_decision *decision)
+{
+    unsigned unknown = unknown_of(guard->in.results[SR_SIGNAL_PII]);
+    size_t all = 0, open = 0;
+    if (decision->has_rules)
+        count_pii(&decision->rules, &all, &open);
+    if (!unknown || (all && open == all))
+        return;
+    guard->blind = true;
+    guard->why = code_of(unknown);
 }
 
 /* Records the findings of the leaves of the tree that matched. */
@@ -109,6 +185,8 @@ bool sr_guard_decided(struct sr_guard *guard, const struct sr_decision *decision
     guard->confidence = decision->confidence;
     if (rules && matched->has_rules)
         note_leaves(guard, &matched->rules, rules);
+    if (decision->unsure)
+        guard->why = code_of(unknowns(guard, &matched->rules));
     for (size_t i = 0; rules && i < config->n_piis; i++)
         any |= rules[i];
     guard->rules = any ? rules : NULL;
@@ -177,12 +255,15 @@ int sr_guard_apply_policy(struct sr_guard *guard, const struct sr_plan *plan,
     const struct sr_signal_result *result = guard->in.results[SR_SIGNAL_PII];
     const uint32_t *may_see = guard->in.router->may_see;
     int model = model_of(guard, decision, choice);
-    if (sr_guard_action(guard) == SR_GUARD_REDACT && result && !result->status)
+    if (sr_guard_action(guard) == SR_GUARD_REDACT) {
         guard->types = counted_types(guard);
+        check_blind(guard, guard_of(guard));
+    }
     if (!may_see || model < 0 || !~may_see[model] || sr_guard_action(guard) == SR_GUARD_BLOCK)
         return SR_OK;
     /* An unread text may hold any type, so the model must not get it. */
-    uint32_t types = !result || result->status ? ~UINT32_C(0) : sent_types(guard);
+    bool unknown = !result || result->status || result->unread_bytes;
+    uint32_t types = unknown ? ~UINT32_C(0) : sent_types(guard);
     uint32_t denied = types & ~may_see[model];
     if (!denied)
         return SR_OK;

@@ -27,6 +27,8 @@ struct sr_guard {
     float confidence;
     uint32_t errors; /* signal types that failed while guards were decided */
     struct sr_units units;
+    const char *why;   /* the guard applies to what could not be read: a code of router/refusal.h; "" = no */
+    bool blind;        /* there is unread text that a guard would have to redact: it blocks */
     bool denied;       /* the policy of the model blocks the request */
     bool moved;        /* the policy of the first choice moved the request to another model */
     uint32_t types;    /* private data that guards consider: mask over enum sr_entity_type */
@@ -44,6 +46,9 @@ bool sr_guard_names(const struct sr_router *router, int model);
 /* True when a signal reads units. Then memoised results depend on the request's tenant. */
 bool sr_guard_reads_units(const struct sr_config *config);
 
+/* The order of actions by what they let pass: higher is stricter. */
+int sr_guard_strictness(enum sr_guard_action action);
+
 /* Stores the inputs, and adds the units to the signals' input if a signal reads them. SR_ENOMEM. */
 int sr_guard_begin(struct sr_guard *guard, const struct sr_guard_inputs *in, const struct sr_request *doc,
                    struct sr_bytes tenant, struct sr_signal_input *input) SR_WARN_UNUSED;
@@ -60,7 +65,8 @@ bool sr_guard_wants_pii(const struct sr_guard *guard, const struct sr_decision *
 int sr_guard_apply_policy(struct sr_guard *guard, const struct sr_plan *plan,
                           const struct sr_decision *decision, struct sr_choice *choice) SR_WARN_UNUSED;
 
-/* The action to take, enum sr_guard_action; -1 when there is none. A denial is a block. */
+/* The action to take, enum sr_guard_action; -1 when there is none. A denial is a block, and so is a
+ * redaction of text that could not be read. */
 int sr_guard_action(const struct sr_guard *guard);
 
 /* The findings to redact, ordered by unit and offset, in the arena. None unless the action is to redact.

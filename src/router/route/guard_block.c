@@ -2,10 +2,26 @@
 #include "router/route/guard_block.h"
 
 #include "router/record.h"
+#include "router/refusal.h"
 
 static const struct sr_config_decision *guard_of(const struct sr_guard *guard)
 {
     return guard->decision >= 0 ? &guard->in.router->config->decisions[guard->decision] : NULL;
+}
+
+static bool is_overload(const struct sr_guard *guard)
+{
+    return !guard->denied && strcmp(guard->why, SR_CODE_OVERLOADED) == 0;
+}
+
+/* The text of a block of what could not be read. */
+static const char *unread_message(const struct sr_guard *guard)
+{
+    if (is_overload(guard))
+        return "The request could not be classified before its deadline. Try again later.";
+    return strcmp(guard->why, SR_CODE_UNREAD_CONTENT) == 0
+               ? "The request was blocked: it has content that cannot be classified."
+               : "The request was blocked: it could not be classified.";
 }
 
 /* The text of a block; NULL when it is out of memory. */
@@ -13,8 +29,10 @@ static const char *message_of(const struct sr_guard *guard)
 {
     const struct sr_config_decision *decision = guard_of(guard);
     struct sr_arena *arena = guard->in.arena;
-    if (!guard->denied && decision && decision->plugins.guard.message[0])
+    if (!guard->denied && decision && decision->plugins.guard.message[0] && !is_overload(guard))
         return decision->plugins.guard.message;
+    if (!guard->denied && guard->why[0])
+        return unread_message(guard);
     if (!guard->denied && guard->risk >= 0)
         return sr_arena_printf(arena,
                                "The request was blocked: it looks like an attempt to turn the model against "
@@ -40,15 +58,21 @@ int sr_guard_block(const struct sr_guard *guard, struct sr_guard_block *out)
 {
     const struct sr_config_decision *decision = guard_of(guard);
     bool policy = guard->denied || !decision;
-    bool attack = !guard->denied && guard->risk >= 0;
+    bool unread = !guard->denied && guard->why[0];
+    bool attack = !guard->denied && !unread && guard->risk >= 0;
     *out = (struct sr_guard_block){
         .name = policy ? "pii_policy" : decision->name,
-        .status = policy ? 403 : decision->plugins.guard.status,
-        .code = attack         ? "jailbreak_blocked"
+        .status = policy               ? 403
+                  : is_overload(guard) ? 503
+                                       : decision->plugins.guard.status,
+        .code = unread         ? guard->why
+                : attack       ? "jailbreak_blocked"
                 : guard->types ? "pii_blocked"
                                : "guard_blocked",
         .message = message_of(guard),
-        .reason = attack ? "jailbreak_block" : "pii_policy_denied",
+        .reason = unread   ? "classification_failed"
+                  : attack ? "jailbreak_block"
+                           : "pii_policy_denied",
     };
     return out->message ? SR_OK : SR_ENOMEM;
 }

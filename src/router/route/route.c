@@ -10,6 +10,8 @@
 
 #include "base/clock.h"
 
+#include <limits.h>
+
 /* Texts up to this size in bytes are faster to classify here than on another thread. */
 #define INLINE_BYTES ((size_t)32 << 10)
 
@@ -66,10 +68,35 @@ static const struct sr_plan *guards_of(const struct sr_routing *r)
     return r->in.automatic ? r->in.router->guards : r->in.router->named;
 }
 
+static int strictness(const struct sr_routing *r, const struct sr_decision *decision)
+{
+    const struct sr_config_plugins *plugins = &r->in.router->config->decisions[decision->decision].plugins;
+    return plugins->guard.set ? sr_guard_strictness(plugins->guard.action) : INT_MAX;
+}
+
+/* The guard that applies. One that matches only because a text could not be read does not keep a stricter
+ * one of lower priority from what it finds. */
+static int choose_guard(struct sr_routing *r, struct sr_decision *out, uint32_t *needed)
+{
+    size_t n = r->in.router->config->n_decisions;
+    int rc = sr_plan_decide(guards_of(r), r->without, r->results, out, needed);
+    if (rc || out->decision < 0 || !out->unsure)
+        return rc;
+    struct sr_decision next = *out;
+    memcpy(r->without_unsure, r->without, n * sizeof *r->without);
+    while (!rc && next.decision >= 0 && next.unsure) {
+        r->without_unsure[next.decision] = true;
+        rc = sr_plan_decide(guards_of(r), r->without_unsure, r->results, &next, needed);
+        if (!rc && next.decision >= 0 && strictness(r, &next) > strictness(r, out))
+            *out = next;
+    }
+    return rc;
+}
+
 static int decide_guards(struct sr_routing *r, uint32_t *needed)
 {
     struct sr_decision decision = {.decision = -1, .category = -1, .category_name = ""};
-    int rc = guards_of(r) ? sr_plan_decide(guards_of(r), r->results, &decision, needed) : SR_OK;
+    int rc = guards_of(r) ? choose_guard(r, &decision, needed) : SR_OK;
     if (rc)
         return rc;
     bool takes_over = sr_guard_decided(&r->guard, &decision);
@@ -101,7 +128,7 @@ static int decide(struct sr_routing *r, uint32_t *needed)
     if (r->phase == SR_PHASE_GUARD)
         rc = decide_guards(r, needed);
     if (!rc && r->phase == SR_PHASE_ROUTE) {
-        rc = sr_plan_decide(r->plan, r->results, &r->decision, needed);
+        rc = sr_plan_decide(r->plan, r->without, r->results, &r->decision, needed);
         if (!rc) {
             sr_plan_choose(r->plan, &r->decision, r->results, &r->choice);
             r->phase = SR_PHASE_POLICY;
@@ -167,7 +194,7 @@ static uint32_t needed_next(struct sr_routing *r)
     for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) {
         struct sr_decision decision;
         uint32_t needed = 0;
-        int rc = plans[i] ? sr_plan_decide(plans[i], assumed, &decision, &needed) : SR_OK;
+        int rc = plans[i] ? sr_plan_decide(plans[i], r->without, assumed, &decision, &needed) : SR_OK;
         if (rc)
             return rc == SR_AGAIN ? needed : 0;
         if (plans[i] && plans[i] == r->in.router->plan)
@@ -237,6 +264,7 @@ static int prepare(struct sr_routing *r, struct sr_signal_brief *prefetched)
     uint64_t total;
     struct sr_signal_env env;
     const struct sr_routing_inputs *in = &r->in;
+    size_t n_decisions = in->router->config->n_decisions;
     struct sr_guard_inputs guards = {in->router, r->results, in->arena, in->automatic, in->model};
     struct sr_bytes text = sr_request_text(in->doc, in->arena, &total);
     if (text.p)
@@ -246,6 +274,10 @@ static int prepare(struct sr_routing *r, struct sr_signal_brief *prefetched)
         return SR_ENOMEM;
     }
     int rc = sr_signal_input_shorten(r->input, in->router->signals, prefetched);
+    r->without = sr_arena_calloc(in->arena, n_decisions + 1, sizeof *r->without);
+    r->without_unsure = sr_arena_calloc(in->arena, n_decisions + 1, sizeof *r->without_unsure);
+    if (!rc && (!r->without || !r->without_unsure))
+        rc = SR_ENOMEM;
     if (!rc)
         rc = sr_guard_begin(&r->guard, &guards, in->doc, in->tenant, r->input);
     if (!rc)

@@ -45,6 +45,8 @@ struct sr_routing {
     uint32_t begun, wanted; /* types that were started, and those of them that a plan needs: bits */
     uint64_t deadline_ns;   /* 0 = none */
     enum sr_route_phase phase;
+    bool *without; /* decisions that do not count for this request, one for each of the configuration */
+    bool *without_unsure;       /* scratch: those, and guards that match only by on_error */
     const struct sr_plan *plan; /* the plan of `decision` */
     struct sr_guard guard;
     struct sr_decision decision;

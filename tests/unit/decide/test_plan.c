@@ -89,7 +89,7 @@ static struct sr_decision decide(struct world *world)
     uint32_t needed = 0;
     world->asked = 0;
     world->asks = 0;
-    while (sr_plan_decide(world->plan, known, &decision, &needed) == SR_AGAIN) {
+    while (sr_plan_decide(world->plan, NULL, known, &decision, &needed) == SR_AGAIN) {
         assert_int_not_equal(needed, 0);
         assert_int_equal(needed & world->asked, 0);
         enum sr_signal_type type = sr_plan_cheapest(needed);
@@ -107,7 +107,7 @@ static struct sr_decision decide_all(struct world *world)
     uint32_t needed;
     for (int type = 0; type < SR_SIGNAL_TYPES; type++)
         known[type] = &world->results[type];
-    assert_int_equal(sr_plan_decide(world->plan, known, &decision, &needed), SR_OK);
+    assert_int_equal(sr_plan_decide(world->plan, NULL, known, &decision, &needed), SR_OK);
     return decision;
 }
 
@@ -219,6 +219,57 @@ static void test_failed_signals(void **state)
     assert_true(decide(&world).confidence == 1.0f);
     assert_int_equal(decide(&world).errors, BIT(KEYWORD));
     assert_int_equal(world.asked, BIT(KEYWORD));
+    world_close(&world);
+}
+
+/* What was found counts; of what could not be read on_error decides, and the decision says so. */
+static void test_unread(void **state)
+{
+    (void)state;
+    struct sr_config_decision decisions[] = {DECISION("guard", 2, TREE(SR_RULE_OR, K(0), K(1))),
+                                             DECISION("none", 1, TREE(SR_RULE_NOT, K(2)))};
+    struct sr_config config = base(decisions, 2);
+    struct world world;
+    decisions[0].rules.children[1].on_error = SR_ON_ERROR_MATCH;
+    world_open(&world, &config);
+    assert_int_equal(decide(&world).decision, 1);
+    assert_false(decide(&world).unsure);
+    world.results[SR_SIGNAL_KEYWORD].unread_bytes = 7;
+    assert_int_equal(decide(&world).decision, 0);
+    assert_true(decide(&world).unsure);
+    says(&world, SR_SIGNAL_KEYWORD, 0, 0.4f);
+    assert_int_equal(decide(&world).decision, 0);
+    assert_false(decide(&world).unsure);
+    world_close(&world);
+    decisions[0].rules.children[1].on_error = SR_ON_ERROR_NO_MATCH;
+    world_open(&world, &config);
+    world.results[SR_SIGNAL_KEYWORD].unread_bytes = 7;
+    assert_int_equal(decide(&world).decision, 1); /* `no_match` below NOT: it matches, but nothing says so */
+    assert_true(decide(&world).unsure);
+    says(&world, SR_SIGNAL_KEYWORD, 2, 1);
+    assert_int_equal(decide(&world).decision, -1);
+    world_close(&world);
+}
+
+static void test_without(void **state)
+{
+    (void)state;
+    struct sr_config_decision decisions[] = {
+        DECISION("first", 2, K(0)), DECISION("second", 2, K(0)), {.name = "rest", .priority = 1}};
+    struct sr_config config = base(decisions, 3);
+    struct world world;
+    const struct sr_signal_result *none[SR_SIGNAL_TYPES] = {NULL};
+    struct sr_decision decision;
+    uint32_t needed;
+    bool without[3] = {true, true, false};
+    world_open(&world, &config);
+    assert_int_equal(sr_plan_decide(world.plan, without, none, &decision, &needed), SR_OK);
+    assert_int_equal(decision.decision, 2); /* no signal is needed for what does not count */
+    without[0] = without[2] = false;
+    says(&world, SR_SIGNAL_KEYWORD, 0, 1);
+    none[SR_SIGNAL_KEYWORD] = &world.results[SR_SIGNAL_KEYWORD];
+    assert_int_equal(sr_plan_decide(world.plan, without, none, &decision, &needed), SR_OK);
+    assert_int_equal(decision.decision, 0);
     world_close(&world);
 }
 
@@ -623,6 +674,8 @@ int main(void)
         cmocka_unit_test(test_catch_all_and_empty_trees),
         cmocka_unit_test(test_predicates),
         cmocka_unit_test(test_failed_signals),
+        cmocka_unit_test(test_unread),
+        cmocka_unit_test(test_without),
         cmocka_unit_test(test_strategies_and_ties),
         cmocka_unit_test(test_asks_only_what_matters),
         cmocka_unit_test(test_no_cheap_detours),

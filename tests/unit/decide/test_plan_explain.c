@@ -63,7 +63,7 @@ static void scene_open(struct scene *scene, bool code)
     scene->results[SR_SIGNAL_CONTEXT] = &scene->failed;
     if (!code)
         scene->results[SR_SIGNAL_LANGUAGE] = &scene->failed;
-    assert_int_equal(sr_plan_decide(scene->plan, scene->results, &scene->decision, &needed), SR_OK);
+    assert_int_equal(sr_plan_decide(scene->plan, NULL, scene->results, &scene->decision, &needed), SR_OK);
     scene->explanation = (struct sr_explanation){scene->plan, scene->results, &scene->decision};
     sr_buf_init(&scene->out, 1 << 20);
 }

@@ -1,0 +1,14 @@
+/*
+ * The results of rules whose signal fails, where the file gives none: what a careful operator would choose.
+ * Values of the file that leave a guard open are warnings.
+ */
+#ifndef SR_CONFIG_LINK_ON_ERROR_H
+#define SR_CONFIG_LINK_ON_ERROR_H
+
+#include "config/bind/binder.h"
+
+/* Sets `on_error` of every leaf of `config`, which was bound from `root` (a mapping) and has its guards
+ * linked. */
+void sr_link_on_error(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config);
+
+#endif
