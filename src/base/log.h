@@ -2,7 +2,8 @@
  * The process log: one JSON object a line, for operators.
  *
  * Never give it text that a user sent. Lines are written whole, so threads do not mix; the sink can be
- * replaced (tests, the library's users). Default: standard error, level info.
+ * replaced (tests, the library's users). Default: standard error, level info. Of a warning or an error that
+ * repeats, SR_LOG_BURST lines are written in SR_LOG_INTERVAL_S seconds; a summary counts the others.
  */
 #ifndef SR_BASE_LOG_H
 #define SR_BASE_LOG_H
@@ -12,13 +13,24 @@
 
 enum sr_log_level { SR_LOG_DEBUG, SR_LOG_INFO, SR_LOG_WARN, SR_LOG_ERROR };
 
+#define SR_LOG_BURST      50
+#define SR_LOG_INTERVAL_S 10
+
 /* Receives one complete line without the newline; called on any thread, one call at a time. */
 typedef void sr_log_sink(void *ctx, enum sr_log_level level, struct sr_bytes line);
 
+/* NULL: standard error, written by the thread that logs. After the return the old sink is not called. */
 void sr_log_set_sink(sr_log_sink *sink, void *ctx);
 void sr_log_set_level(enum sr_log_level level);
 
-/* `event` is a short stable word ("config_reloaded"); the message is for people. */
+/* `event` is a short stable word ("config_reloaded"), a constant; the message is for people. */
 void sr_log(enum sr_log_level level, const char *event, const char *fmt, ...) SR_PRINTF(3, 4);
+
+/* Writes a line `repeated` for every event whose interval has ended and of which lines were left out; `all`:
+ * also where it has not ended. Any thread: call it now and then, and at the end. */
+void sr_log_summarise(bool all);
+
+/* Lines that were left out as repetitions since the start. */
+uint64_t sr_log_left_out(void);
 
 #endif

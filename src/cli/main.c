@@ -5,7 +5,20 @@
 #include "cli/cmd.h"
 #include "cli/commands.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
+
+/* A program that was started with a standard stream closed must not get a socket or a file in its place, and
+ * write messages into it. Standard output is opened for reading: a command still notices that it cannot
+ * write. */
+static void open_standard_streams(void)
+{
+    static const int modes[] = {O_RDONLY, O_RDONLY, O_WRONLY};
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", modes[fd]) != fd)
+            _exit(SR_EXIT_FAILED);
+}
 
 static int run(int argc, char **argv)
 {
@@ -18,6 +31,7 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    open_standard_streams();
     signal(SIGPIPE, SIG_IGN);
     if (argc < 2) {
         sr_commands_print(stderr);

@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/read_file.h"
 #include "config/bind/bind.h"
 #include "config/bind/env.h"
 #include "config/link/files.h"
@@ -11,12 +12,10 @@
 #include "config/section/section.h"
 #include "config/snapshot.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #define TREE_MAX ((size_t)512 << 20)
+#define READ_MS  10000 /* a file that has not arrived by then lies on a dead mount, or is a FIFO */
 
 static void check_root(struct sr_binder *b, const struct sr_yaml_node *root)
 {
@@ -87,35 +86,12 @@ int sr_config_load_text(const struct sr_config **out, struct sr_bytes text, cons
     return rc;
 }
 
-static int read_all(int fd, struct sr_buf *out)
+static int read_file(struct sr_buf *out, const char *path, struct sr_problems *problems)
 {
-    for (;;) {
-        int rc = sr_buf_reserve(out, (size_t)64 << 10);
-        if (rc)
-            return rc;
-        ssize_t got = read(fd, out->data + out->len, (size_t)64 << 10);
-        if (got < 0 && errno != EINTR)
-            return SR_EIO;
-        if (got == 0)
-            return SR_OK;
-        out->len += got > 0 ? (size_t)got : 0;
-    }
-}
-
-int sr_config_read_file(struct sr_buf *out, const char *path, struct sr_problems *problems)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        int code = errno == ENOENT ? SR_ENOENT : SR_EIO;
-        sr_problems_add(problems, SR_PROBLEM_ERROR, 0, 0, "cannot be opened: %s", strerror(errno));
-        return code;
-    }
-    int rc = read_all(fd, out);
-    if (rc == SR_EIO)
-        sr_problems_add(problems, SR_PROBLEM_ERROR, 0, 0, "cannot be read: %s", strerror(errno));
-    else if (rc == SR_ELIMIT)
-        sr_problems_add(problems, SR_PROBLEM_ERROR, 0, 0, "larger than 16 MiB");
-    close(fd);
+    struct sr_err err = {0};
+    int rc = sr_read_file(out, path, READ_MS, &err);
+    if (rc != SR_OK)
+        sr_problems_add(problems, SR_PROBLEM_ERROR, 0, 0, "%s", err.message);
     return rc;
 }
 
@@ -124,8 +100,8 @@ int sr_config_load_file(const struct sr_config **out, const char *path, struct s
 {
     struct sr_buf text;
     *out = NULL;
-    sr_buf_init(&text, SR_YAML_MAX_TEXT + ((size_t)64 << 10));
-    int rc = sr_config_read_file(&text, path, problems);
+    sr_buf_init(&text, SR_YAML_MAX_TEXT);
+    int rc = read_file(&text, path, problems);
     if (rc == SR_OK)
         rc = sr_config_load_text(out, sr_buf_view(&text), path, options, problems);
     sr_buf_dispose(&text);

@@ -29,13 +29,10 @@ struct sr_load_options {
 int sr_config_load_text(const struct sr_config **out, struct sr_bytes text, const char *path,
                         struct sr_load_options options, struct sr_problems *problems) SR_WARN_UNUSED;
 
-/* The same from a file of at most 16 MiB. SR_ENOENT, SR_EIO, SR_ELIMIT are problems too. */
+/* The same from a file of at most 16 MiB, which must have arrived within ten seconds (a FIFO, a mount that
+ * does not answer). SR_ENOENT, SR_EIO, SR_ELIMIT, SR_ETIMEOUT are problems too. */
 int sr_config_load_file(const struct sr_config **out, const char *path, struct sr_load_options options,
                         struct sr_problems *problems) SR_WARN_UNUSED;
-
-/* Appends a file's bytes to `out`, at most 16 MiB. SR_ENOENT, SR_EIO, SR_ELIMIT are problems too; SR_ENOMEM.
- */
-int sr_config_read_file(struct sr_buf *out, const char *path, struct sr_problems *problems) SR_WARN_UNUSED;
 
 /* The default configuration that is built into the program, as YAML text (static). */
 struct sr_bytes sr_config_builtin_text(void);

@@ -1,6 +1,9 @@
 /*
  * The line sink: two buffers that swap roles. Callers append to one under the lock; the writer thread takes
  * it whole, replaces it with the empty one, and writes without the lock.
+ *
+ * No call can make a write return (a stopped terminal, a dead mount), so the sink has two owners, the program
+ * and the writer thread: the last one to let go of it frees it.
  */
 #include "observe/lines.h"
 
@@ -18,37 +21,45 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BATCH_NS      (20 * SR_NS_PER_MS) /* time to collect lines before a write */
-#define CLOSE_WAIT_NS (2 * SR_NS_PER_S)
+#define BATCH_NS  (20 * SR_NS_PER_MS) /* time to collect lines before a write */
+#define REPORT_NS SR_NS_PER_S         /* at most one line a second about lines that were dropped */
 
 struct sr_lines {
     pthread_mutex_t lock;
-    pthread_cond_t wake;
-    pthread_t writer;
-    struct sr_buf queue;   /* under the lock */
-    size_t queued_lines;   /* under the lock */
-    struct sr_buf writing; /* used by the writer thread only */
-    uint64_t closing_ns;   /* under the lock; time of the call of sr_lines_close, 0 before */
+    pthread_cond_t wake;        /* for the writer thread */
+    pthread_cond_t idle;        /* the writer thread has written all, or has ended */
+    struct sr_buf queue;        /* under the lock */
+    size_t queued_lines;        /* under the lock */
+    bool busy;                  /* under the lock: the writer thread has lines */
+    bool ended;                 /* under the lock: the writer thread has ended */
+    bool abandoned;             /* under the lock: the program does not wait for the writer thread */
+    uint64_t closing_until_ns;  /* under the lock; 0: not closing */
+    struct sr_metrics *metrics; /* under the lock */
+    struct sr_buf writing;      /* this and the following: used by the writer thread only */
+    uint64_t reported, report_ns;
+    bool torn; /* the last bytes written were not a whole line */
+    int fd;
     atomic_bool reopen;
     _Atomic uint64_t dropped;
-    struct sr_metrics *metrics;
-    char *path; /* NULL: standard output */
-    int fd;
+    const char *log;
+    char *path; /* NULL: a standard stream */
 };
 
+/* Under the lock. */
 static void count(struct sr_lines *lines, bool written, size_t n)
 {
     if (n == 0)
         return;
     if (!written)
         atomic_fetch_add_explicit(&lines->dropped, n, memory_order_relaxed);
-    sr_metrics_add(lines->metrics, SR_METRIC_ACCESS_LOG_LINES, (double)n,
-                   written ? &SR_LIT("written") : &SR_LIT("dropped"));
+    struct sr_bytes labels[] = {sr_bytes_str(lines->log), written ? SR_LIT("written") : SR_LIT("dropped")};
+    sr_metrics_add(lines->metrics, SR_METRIC_LOG_LINES, (double)n, labels);
 }
 
+/* Without waiting for the reader of a FIFO. */
 static int file_open(const char *path)
 {
-    return open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0640);
+    return open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0640);
 }
 
 static void reopen_if_asked(struct sr_lines *lines)
@@ -63,48 +74,96 @@ static void reopen_if_asked(struct sr_lines *lines)
     }
     close(lines->fd);
     lines->fd = fd;
+    lines->torn = false;
 }
 
-static uint64_t closing_since(struct sr_lines *lines)
+static bool gave_up(struct sr_lines *lines)
 {
     pthread_mutex_lock(&lines->lock);
-    uint64_t ns = lines->closing_ns;
+    uint64_t until = lines->closing_until_ns;
     pthread_mutex_unlock(&lines->lock);
-    return ns;
+    return until && sr_clock_ns() >= until;
 }
 
-/* A pipe without a reader must not delay the end of the program: writes of at most PIPE_BUF after poll never
- * block. */
-static bool write_all(struct sr_lines *lines, struct sr_bytes rest)
+/* How much to write to a pipe at once: whole lines where they fit, so that two writers of one pipe do not mix
+ * theirs. */
+static size_t piece(struct sr_bytes rest)
+{
+    if (rest.n <= PIPE_BUF)
+        return rest.n;
+    const char *end = memrchr(rest.p, '\n', PIPE_BUF);
+    return end ? (size_t)(end - rest.p) + 1 : PIPE_BUF;
+}
+
+/* Writes of at most PIPE_BUF after poll do not block on a pipe that has no other writer. Returns the bytes
+ * written. */
+static size_t write_all(struct sr_lines *lines, struct sr_bytes all)
 {
     struct stat st;
     bool regular = fstat(lines->fd, &st) == 0 && S_ISREG(st.st_mode);
-    while (rest.n > 0) {
+    struct sr_bytes rest = all;
+    while (rest.n > 0 && !gave_up(lines)) {
         struct pollfd ready = {.fd = lines->fd, .events = POLLOUT};
-        if (!regular && poll(&ready, 1, 100) <= 0) {
-            uint64_t since = closing_since(lines);
-            if (since && sr_clock_ns() - since > CLOSE_WAIT_NS)
-                return false;
+        if (!regular && poll(&ready, 1, 100) <= 0)
             continue;
+        ssize_t n = write(lines->fd, rest.p, regular ? rest.n : piece(rest));
+        if (n < 0 && errno != EINTR && errno != EAGAIN) {
+            if (lines->path)
+                sr_log(SR_LOG_WARN, "log_write_failed", "%s: %s", lines->path, strerror(errno));
+            break;
         }
-        ssize_t n = write(lines->fd, rest.p, regular || rest.n < PIPE_BUF ? rest.n : PIPE_BUF);
-        if (n < 0 && errno != EINTR && errno != EAGAIN)
-            return false;
         if (n > 0)
             rest = sr_bytes_of(rest.p + n, rest.n - (size_t)n);
     }
-    return true;
+    return all.n - rest.n;
+}
+
+static size_t lines_in(struct sr_bytes text)
+{
+    size_t n = 0;
+    for (const char *at = text.p; text.n && (at = memchr(at, '\n', (size_t)(text.p + text.n - at)));
+         at++, n++)
+        ;
+    return n;
+}
+
+/* Writes the batch of `n` lines; *written is the number of those that are there as a whole. */
+static void write_batch(struct sr_lines *lines, size_t n, size_t *written)
+{
+    if (lines->torn && write_all(lines, SR_LIT("\n")) == 1)
+        lines->torn = false;
+    struct sr_bytes all = sr_buf_view(&lines->writing);
+    size_t done = write_all(lines, all);
+    *written = done == all.n ? n : lines_in(sr_bytes_of(all.p, done));
+    lines->torn = done > 0 ? all.p[done - 1] != '\n' : lines->torn;
+    sr_buf_clear(&lines->writing);
+}
+
+/* After lines were lost and others are written again: one line of the process log. */
+static void report(struct sr_lines *lines)
+{
+    uint64_t dropped = sr_lines_dropped(lines), now = sr_clock_ns();
+    if (dropped == lines->reported || now - lines->report_ns < REPORT_NS)
+        return;
+    sr_log(SR_LOG_WARN, "log_dropped",
+           "%llu lines of the %s log are lost: they came faster than they could be written",
+           (unsigned long long)(dropped - lines->reported), lines->log);
+    lines->reported = dropped;
+    lines->report_ns = now;
 }
 
 /* Waits for lines, collects more for a short time, and takes them all. Returns their number, 0 at the end. */
 static size_t take(struct sr_lines *lines)
 {
     pthread_mutex_lock(&lines->lock);
-    while (lines->queue.len == 0 && !lines->closing_ns)
+    lines->busy = false;
+    if (lines->queue.len == 0)
+        pthread_cond_broadcast(&lines->idle);
+    while (lines->queue.len == 0 && !lines->closing_until_ns)
         pthread_cond_wait(&lines->wake, &lines->lock);
     uint64_t until = sr_clock_ns() + BATCH_NS;
     struct timespec deadline = {(time_t)(until / SR_NS_PER_S), (long)(until % SR_NS_PER_S)};
-    while (!lines->closing_ns && lines->queue.len < lines->queue.max / 2)
+    while (!lines->closing_until_ns && lines->queue.len < lines->queue.max / 2)
         if (pthread_cond_timedwait(&lines->wake, &lines->lock, &deadline) == ETIMEDOUT)
             break;
     struct sr_buf full = lines->queue;
@@ -112,19 +171,9 @@ static size_t take(struct sr_lines *lines)
     lines->writing = full;
     size_t n = lines->queued_lines;
     lines->queued_lines = 0;
+    lines->busy = n > 0;
     pthread_mutex_unlock(&lines->lock);
     return n;
-}
-
-static void *writer_main(void *ctx)
-{
-    struct sr_lines *lines = ctx;
-    for (size_t n; (n = take(lines)) > 0;) {
-        reopen_if_asked(lines);
-        count(lines, write_all(lines, sr_buf_view(&lines->writing)), n);
-        sr_buf_clear(&lines->writing);
-    }
-    return NULL;
 }
 
 static void dispose(struct sr_lines *lines)
@@ -134,18 +183,69 @@ static void dispose(struct sr_lines *lines)
     sr_buf_dispose(&lines->queue);
     sr_buf_dispose(&lines->writing);
     pthread_cond_destroy(&lines->wake);
+    pthread_cond_destroy(&lines->idle);
     pthread_mutex_destroy(&lines->lock);
     sr_mem_free(lines->path);
     sr_mem_free(lines);
 }
 
-int sr_lines_open(struct sr_lines **out, const char *target, size_t queue_bytes, struct sr_metrics *metrics,
+static void *writer_main(void *ctx)
+{
+    struct sr_lines *lines = ctx;
+    for (size_t n, written; (n = take(lines)) > 0;) {
+        reopen_if_asked(lines);
+        write_batch(lines, n, &written);
+        pthread_mutex_lock(&lines->lock);
+        count(lines, true, written);
+        count(lines, false, n - written);
+        pthread_mutex_unlock(&lines->lock);
+        if (written == n)
+            report(lines);
+    }
+    pthread_mutex_lock(&lines->lock);
+    lines->ended = true;
+    bool last = lines->abandoned;
+    pthread_cond_broadcast(&lines->idle);
+    pthread_mutex_unlock(&lines->lock);
+    if (last)
+        dispose(lines);
+    return NULL;
+}
+
+static int open_target(struct sr_lines *lines, const char *target, struct sr_err *err)
+{
+    bool error = strcmp(target, "stderr") == 0;
+    lines->fd = error ? STDERR_FILENO : STDOUT_FILENO;
+    if (error || strcmp(target, "stdout") == 0)
+        return SR_OK;
+    lines->path = sr_mem_dup(target, strlen(target));
+    lines->fd = lines->path ? file_open(lines->path) : -1;
+    if (!lines->path)
+        return sr_err_set(err, SR_ENOMEM, "out of memory");
+    if (lines->fd < 0)
+        return sr_err_set(err, SR_EIO, "cannot open %s: %s%s", target, strerror(errno),
+                          errno == ENXIO ? " (a FIFO without a reader)" : "");
+    return SR_OK;
+}
+
+static bool start_writer(struct sr_lines *lines)
+{
+    pthread_attr_t attr;
+    pthread_t writer;
+    if (pthread_attr_init(&attr) != 0)
+        return false;
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    bool started = pthread_create(&writer, &attr, writer_main, lines) == 0;
+    pthread_attr_destroy(&attr);
+    return started;
+}
+
+int sr_lines_open(struct sr_lines **out, const char *log, const char *target, size_t queue_bytes,
                   struct sr_err *err)
 {
     *out = NULL;
     if (strcmp(target, "off") == 0)
         return SR_OK;
-    bool to_file = strcmp(target, "stdout") != 0;
     struct sr_lines *lines = sr_mem_calloc(1, sizeof *lines);
     if (!lines)
         return sr_err_set(err, SR_ENOMEM, "out of memory");
@@ -154,21 +254,13 @@ int sr_lines_open(struct sr_lines **out, const char *target, size_t queue_bytes,
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_mutex_init(&lines->lock, NULL);
     pthread_cond_init(&lines->wake, &attr);
+    pthread_cond_init(&lines->idle, &attr);
     pthread_condattr_destroy(&attr);
     sr_buf_init(&lines->queue, queue_bytes);
     sr_buf_init(&lines->writing, queue_bytes);
-    lines->metrics = metrics;
-    lines->fd = STDOUT_FILENO;
-    int rc = SR_OK;
-    if (to_file) {
-        lines->path = sr_mem_dup(target, strlen(target));
-        lines->fd = lines->path ? file_open(lines->path) : -1;
-        if (!lines->path)
-            rc = sr_err_set(err, SR_ENOMEM, "out of memory");
-        else if (lines->fd < 0)
-            rc = sr_err_set(err, SR_EIO, "cannot open %s: %s", target, strerror(errno));
-    }
-    if (rc == SR_OK && pthread_create(&lines->writer, NULL, writer_main, lines) != 0)
+    lines->log = log;
+    int rc = open_target(lines, target, err);
+    if (rc == SR_OK && !start_writer(lines))
         rc = sr_err_set(err, SR_ENOMEM, "cannot start a thread");
     if (rc != SR_OK)
         dispose(lines);
@@ -177,16 +269,53 @@ int sr_lines_open(struct sr_lines **out, const char *target, size_t queue_bytes,
     return rc;
 }
 
-void sr_lines_close(struct sr_lines *lines)
+void sr_lines_count_in(struct sr_lines *lines, struct sr_metrics *metrics)
 {
     if (!lines)
         return;
     pthread_mutex_lock(&lines->lock);
-    lines->closing_ns = sr_clock_ns();
-    pthread_cond_signal(&lines->wake);
+    lines->metrics = metrics;
     pthread_mutex_unlock(&lines->lock);
-    pthread_join(lines->writer, NULL);
-    dispose(lines);
+}
+
+static struct timespec after_ms(unsigned ms)
+{
+    uint64_t ns = sr_clock_ns() + ms * SR_NS_PER_MS;
+    return (struct timespec){(time_t)(ns / SR_NS_PER_S), (long)(ns % SR_NS_PER_S)};
+}
+
+bool sr_lines_close(struct sr_lines *lines, unsigned wait_ms)
+{
+    if (!lines)
+        return true;
+    /* The thread itself stops at a pipe without a reader; only one that is inside a write is left behind. */
+    struct timespec until = after_ms(wait_ms + 500);
+    uint64_t dropped = sr_lines_dropped(lines);
+    pthread_mutex_lock(&lines->lock);
+    lines->closing_until_ns = sr_clock_ns() + wait_ms * SR_NS_PER_MS;
+    pthread_cond_signal(&lines->wake);
+    while (!lines->ended && pthread_cond_timedwait(&lines->idle, &lines->lock, &until) != ETIMEDOUT)
+        ;
+    bool ended = lines->ended;
+    lines->abandoned = !ended;
+    lines->metrics = NULL;
+    pthread_mutex_unlock(&lines->lock);
+    bool whole = ended && sr_lines_dropped(lines) == dropped;
+    if (ended)
+        dispose(lines);
+    return whole;
+}
+
+void sr_lines_flush(struct sr_lines *lines, unsigned wait_ms)
+{
+    if (!lines)
+        return;
+    struct timespec until = after_ms(wait_ms);
+    pthread_mutex_lock(&lines->lock);
+    while ((lines->queue.len || lines->busy) && !lines->ended &&
+           pthread_cond_timedwait(&lines->idle, &lines->lock, &until) != ETIMEDOUT)
+        ;
+    pthread_mutex_unlock(&lines->lock);
 }
 
 void sr_lines_write(struct sr_lines *lines, struct sr_bytes line)
@@ -202,9 +331,9 @@ void sr_lines_write(struct sr_lines *lines, struct sr_bytes line)
     size_t half = lines->queue.max / 2;
     if (kept && (before == 0 || (before < half && lines->queue.len >= half)))
         pthread_cond_signal(&lines->wake);
-    pthread_mutex_unlock(&lines->lock);
     if (!kept)
         count(lines, false, 1);
+    pthread_mutex_unlock(&lines->lock);
 }
 
 void sr_lines_reopen(struct sr_lines *lines)

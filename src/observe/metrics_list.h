@@ -148,8 +148,8 @@
       "reason", NONE)                                                                                        \
     X(INFER_EARLY, COUNTER, "semroute_inference_early_windows_total",                                        \
       "Windows of texts that were read before the request had arrived.", "", NONE)                           \
-    /* result: written, dropped */                                                                           \
-    X(ACCESS_LOG_LINES, COUNTER, "semroute_access_log_lines_total", "Lines of the access log.", "result",    \
-      NONE)
+    /* log: access, audit, process; result: written, dropped, left_out (repetitions, process log only) */    \
+    X(LOG_LINES, COUNTER, "semroute_log_lines_total", "Lines of each log, and what became of them.",         \
+      "log,result", NONE)
 
 #endif

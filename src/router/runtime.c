@@ -21,6 +21,7 @@
 
 /* Most jobs that wait for a worker thread; above it signals report SR_EBUSY and requests degrade. */
 #define WORKER_QUEUE_MAX 4096
+#define LOG_CLOSE_MS     2000 /* a pipe without a reader delays the end that long */
 
 enum { LOG_ACCESS, LOG_AUDIT, LOGS };
 
@@ -164,16 +165,18 @@ static int apply_log(sr_runtime *runtime, struct log *log, const char *wanted, s
     if (!name)
         return sr_err_set(err, SR_ENOMEM, "out of memory");
     struct sr_lines *fresh = NULL;
-    int rc = sr_lines_open(&fresh, target, SR_LINES_QUEUE_BYTES, runtime->metrics, err);
+    const char *what = log == &runtime->logs[LOG_ACCESS] ? "access" : "audit";
+    int rc = sr_lines_open(&fresh, what, target, SR_LINES_QUEUE_BYTES, err);
     if (rc) {
         sr_mem_free(name);
         return rc;
     }
+    sr_lines_count_in(fresh, runtime->metrics);
     pthread_mutex_lock(&runtime->lock);
     struct sr_lines *old = log->lines;
     log->lines = fresh;
     pthread_mutex_unlock(&runtime->lock);
-    sr_lines_close(old);
+    sr_lines_close(old, LOG_CLOSE_MS);
     sr_mem_free(log->target);
     log->target = name;
     return SR_OK;
@@ -271,7 +274,7 @@ void sr_runtime_close(sr_runtime *runtime)
         return;
     sr_workers_free(runtime->workers);
     for (int i = 0; i < LOGS; i++) {
-        sr_lines_close(runtime->logs[i].lines);
+        sr_lines_close(runtime->logs[i].lines, LOG_CLOSE_MS);
         sr_mem_free(runtime->logs[i].target);
     }
     unload(&runtime->now);

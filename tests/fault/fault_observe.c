@@ -51,14 +51,14 @@ static bool use_lines(void)
 {
     struct sr_lines *lines = NULL;
     struct sr_err err = {0};
-    if (sr_lines_open(&lines, "/dev/null", 1000, NULL, &err) != SR_OK) {
+    if (sr_lines_open(&lines, "access", "/dev/null", 1000, &err) != SR_OK) {
         assert_null(lines);
         assert_true(err.message[0]);
         return false;
     }
     sr_lines_write(lines, SR_LIT("one"));
     bool done = sr_lines_dropped(lines) == 0;
-    sr_lines_close(lines);
+    sr_lines_close(lines, 2000);
     return done;
 }
 

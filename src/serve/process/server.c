@@ -8,9 +8,11 @@
 #include "base/cpu.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "observe/process_log.h"
 #include "router/runtime.h"
 #include "serve/process/drain.h"
 #include "serve/process/private.h"
+#include "serve/process/signals.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -18,8 +20,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
+
+#define TICK_MS 1000  /* between summaries in the log */
+#define END_MS  10000 /* for the end of all threads */
 
 /* ---- loops ---- */
 
@@ -79,18 +83,7 @@ static void stop_loops(struct sr_server *server)
             pthread_join(server->loops[i].thread, NULL);
 }
 
-/* ---- signals ---- */
-
-static int block_signals(sigset_t *set)
-{
-    signal(SIGPIPE, SIG_IGN);
-    sigemptyset(set);
-    sigaddset(set, SIGTERM);
-    sigaddset(set, SIGINT);
-    sigaddset(set, SIGHUP);
-    pthread_sigmask(SIG_BLOCK, set, NULL);
-    return signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
+/* ---- waiting ---- */
 
 /* The drain timeout, read with a reference: the watcher's thread may replace the configuration. */
 static uint64_t drain_timeout_ns(struct sr_server *server)
@@ -101,10 +94,19 @@ static uint64_t drain_timeout_ns(struct sr_server *server)
     return ns;
 }
 
-/* Returns when the process should end. */
-static void wait_for_end(struct sr_server *server, int signals)
+/* Begins the drain; false: there is nothing to wait for. */
+static bool begin_drain(struct sr_server *server, int number, uint64_t *deadline)
 {
-    struct pollfd fds[2] = {{.fd = signals, .events = POLLIN}, {.fd = server->done, .events = POLLIN}};
+    sr_log(SR_LOG_INFO, "drain", "%s: requests in progress finish", number == SIGTERM ? "SIGTERM" : "SIGINT");
+    *deadline = sr_clock_ns() + drain_timeout_ns(server);
+    return sr_server_drain(server);
+}
+
+/* Returns when the process should end. */
+static void wait_for_end(struct sr_server *server)
+{
+    struct pollfd fds[2] = {{.fd = sr_signals_fd(), .events = POLLIN},
+                            {.fd = server->done, .events = POLLIN}};
     uint64_t deadline = 0;
     for (;;) {
         uint64_t now = sr_clock_ns();
@@ -112,28 +114,19 @@ static void wait_for_end(struct sr_server *server, int signals)
             sr_log(SR_LOG_WARN, "drain", "the drain timeout has passed: requests in progress are aborted");
             return;
         }
-        int wait = deadline == 0 ? -1 : (int)((deadline - now) / SR_NS_PER_MS) + 1;
-        if (poll(fds, 2, wait) < 0 && errno != EINTR)
+        uint64_t left = deadline == 0 ? TICK_MS : (deadline - now) / SR_NS_PER_MS + 1;
+        if (poll(fds, 2, (int)(left < TICK_MS ? left : TICK_MS)) < 0 && errno != EINTR)
             return;
+        sr_process_log_tick();
         if (fds[1].revents & POLLIN) {
             sr_log(SR_LOG_INFO, "drain", "all requests are answered");
             return;
         }
-        struct signalfd_siginfo info;
-        if (!(fds[0].revents & POLLIN) || read(signals, &info, sizeof info) != (ssize_t)sizeof info)
-            continue;
-        if (info.ssi_signo == SIGHUP) {
+        struct sr_signals_asked asked = sr_signals_take();
+        if (asked.reload)
             sr_reload_now(server->reload);
-        } else if (deadline != 0) {
-            sr_log(SR_LOG_WARN, "drain", "second signal: requests in progress are aborted");
+        if (asked.end != 0 && deadline == 0 && !begin_drain(server, asked.end, &deadline))
             return;
-        } else {
-            sr_log(SR_LOG_INFO, "drain", "%s: requests in progress finish",
-                   info.ssi_signo == SIGTERM ? "SIGTERM" : "SIGINT");
-            deadline = sr_clock_ns() + drain_timeout_ns(server);
-            if (!sr_server_drain(server))
-                return;
-        }
     }
 }
 
@@ -148,6 +141,7 @@ static int open_runtime(struct sr_server *server, char *error, size_t error_size
     server->runtime = sr_runtime_open(server->options->config, &options, error, error_size);
     if (!server->runtime)
         return SR_EPARSE;
+    sr_process_log_count_in(sr_runtime_metrics_table(server->runtime));
     server->config = sr_runtime_config(server->runtime);
     int rc = sr_upstream_tls_new(&server->upstream_tls);
     return rc == SR_OK ? sr_upstream_tls_load(server->upstream_tls, server->config, &server->err) : rc;
@@ -170,8 +164,10 @@ static int start(struct sr_server *server, char *error, size_t error_size)
     }
     if (rc == SR_OK)
         rc = start_loops(server);
-    if (rc == SR_OK)
+    if (rc == SR_OK) {
+        sr_signals_ready();
         sr_server_announce(server);
+    }
     return rc;
 }
 
@@ -184,8 +180,9 @@ static void close_sockets(const struct sr_server *server, const struct sr_server
 }
 
 /* Frees all. Worker threads may post to a loop until the runtime is closed, so the loops are freed last. */
-static void end(struct sr_server *server)
+static void end(struct sr_server *server, int rc)
 {
+    sr_signals_limit_end(END_MS, rc == SR_OK ? 0 : 3);
     sr_reload_stop(server->reload);
     stop_loops(server);
     sr_api_free(server->api);
@@ -195,6 +192,7 @@ static void end(struct sr_server *server)
         sr_extproc_free(server->loops[i].extproc);
     }
     sr_config_unref(server->config);
+    sr_process_log_count_in(NULL);
     sr_runtime_close(server->runtime);
     for (int i = 0; i < server->n_loops; i++)
         sr_loop_free(server->loops[i].loop);
@@ -218,17 +216,17 @@ int sr_server_run(const struct sr_server_options *options, char *error, size_t e
     server->started_ns = sr_clock_ns();
     server->done = -1;
     memset(server->extproc.fds, -1, sizeof server->extproc.fds);
-    sigset_t set;
-    int signals = block_signals(&set);
-    int rc = signals < 0 ? sr_err_set(&server->err, SR_EIO, "no file descriptors left")
-                         : start(server, error, error_size);
+    int rc = sr_signals_start(&server->err);
     if (rc == SR_OK)
-        wait_for_end(server, signals);
+        rc = sr_process_log_open(&server->err);
+    if (rc == SR_OK)
+        rc = start(server, error, error_size);
+    if (rc == SR_OK)
+        wait_for_end(server);
     else if (error[0] == '\0')
         snprintf(error, error_size, "%s", server->err.message[0] ? server->err.message : sr_strerror(rc));
-    end(server);
-    if (signals >= 0)
-        close(signals);
+    end(server, rc);
+    sr_process_log_close();
     sr_mem_free(server);
     return rc;
 }

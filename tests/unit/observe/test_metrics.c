@@ -182,6 +182,13 @@ static char *slurp(const char *path)
     return text;
 }
 
+static int open_lines(struct sr_lines **out, const char *target, size_t bytes, struct sr_err *err)
+{
+    int rc = sr_lines_open(out, "access", target, bytes, err);
+    sr_lines_count_in(*out, metrics);
+    return rc;
+}
+
 static void lines_reach_the_file_and_survive_rotation(void **state)
 {
     (void)state;
@@ -191,18 +198,18 @@ static void lines_reach_the_file_and_survive_rotation(void **state)
     snprintf(old, sizeof old, "%s/log.1", dir);
     struct sr_lines *lines = NULL;
     struct sr_err err = {0};
-    assert_int_equal(sr_lines_open(&lines, "off", 100, metrics, &err), SR_OK);
+    assert_int_equal(open_lines(&lines, "off", 100, &err), SR_OK);
     assert_null(lines);
     sr_lines_write(lines, SR_LIT("nowhere"));
-    assert_int_equal(sr_lines_open(&lines, "/nonexistent/x", 100, metrics, &err), SR_EIO);
+    assert_int_equal(open_lines(&lines, "/nonexistent/x", 100, &err), SR_EIO);
     assert_non_null(strstr(err.message, "/nonexistent/x"));
 
-    assert_int_equal(sr_lines_open(&lines, path, 1000, metrics, &err), SR_OK);
+    assert_int_equal(open_lines(&lines, path, 1000, &err), SR_OK);
     sr_lines_write(lines, SR_LIT("first"));
-    sr_lines_close(lines);
+    sr_lines_close(lines, 2000);
     assert_int_equal(rename(path, old), 0);
 
-    assert_int_equal(sr_lines_open(&lines, old, 1000, metrics, &err), SR_OK);
+    assert_int_equal(open_lines(&lines, old, 1000, &err), SR_OK);
     sr_lines_write(lines, SR_LIT("second"));
     for (char *text = slurp(old);; text = slurp(old)) { /* wait for the writer */
         bool there = strstr(text, "second") != NULL;
@@ -214,7 +221,7 @@ static void lines_reach_the_file_and_survive_rotation(void **state)
     assert_int_equal(rename(old, path), 0);
     sr_lines_reopen(lines);
     sr_lines_write(lines, SR_LIT("third"));
-    sr_lines_close(lines);
+    sr_lines_close(lines, 2000);
     char *text = slurp(path);
     assert_string_equal(text, "first\nsecond\n");
     free(text);
@@ -224,7 +231,7 @@ static void lines_reach_the_file_and_survive_rotation(void **state)
     unlink(path);
     unlink(old);
     rmdir(dir);
-    has("semroute_access_log_lines_total{result=\"written\"} 3\n");
+    has("semroute_log_lines_total{log=\"access\",result=\"written\"} 3\n");
 }
 
 static void a_full_queue_drops_and_counts(void **state)
@@ -235,7 +242,7 @@ static void a_full_queue_drops_and_counts(void **state)
     char path[64];
     assert_int_equal(pipe(ends), 0);
     snprintf(path, sizeof path, "/dev/fd/%d", ends[1]);
-    assert_int_equal(sr_lines_open(&lines, path, 8192, metrics, NULL), SR_OK);
+    assert_int_equal(open_lines(&lines, path, 8192, NULL), SR_OK);
     char line[1000];
     memset(line, 'x', sizeof line);
     for (int i = 0; i < 3000; i++) /* nobody reads: 64 KiB in the pipe, two buffers here, the rest is lost */
@@ -244,9 +251,9 @@ static void a_full_queue_drops_and_counts(void **state)
     sr_lines_write(lines, sr_bytes_of(line, 9000));
     signal(SIGPIPE, SIG_IGN);
     close(ends[0]);
-    sr_lines_close(lines);
+    assert_false(sr_lines_close(lines, 2000));
     close(ends[1]);
-    has("semroute_access_log_lines_total{result=\"dropped\"}");
+    has("semroute_log_lines_total{log=\"access\",result=\"dropped\"}");
 }
 
 static double process_value(const char *text, const char *line)
