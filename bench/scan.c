@@ -255,7 +255,7 @@ int sr_bench_scan(int argc, char **argv)
     struct sr_paths *paths;
     struct sr_err err = {0};
     const struct sr_dialect_table *chat = &sr_dialect_chat.request;
-    int rc = sr_paths_new(&paths, chat->specs, chat->n, &err);
+    int rc = sr_paths_new_complete(&paths, chat->specs, chat->n, &err);
     for (size_t i = 0; i < ROWS && rc == SR_OK; i++) {
         rows[i] = (struct row){.flavour = (enum flavour)(i / SIZES), .bytes = sizes[i % SIZES]};
         rc = measure_row(&rows[i], paths, seconds);

@@ -357,6 +357,17 @@ struct sr_config_policy {
     int index;        /* in models */
 };
 
+/* What a model may read of a request and the router cannot. */
+enum sr_unread_kind {
+    SR_UNREAD_IMAGES, /* and videos */
+    SR_UNREAD_AUDIO,
+    SR_UNREAD_FILES,     /* their bytes, or ids of uploaded ones */
+    SR_UNREAD_ENCRYPTED, /* reasoning, signatures */
+    SR_UNREAD_TOKENS,    /* numbers of tokens, vectors */
+    SR_UNREAD_LIMIT,     /* text past a limit */
+    SR_UNREAD_KINDS
+};
+
 /* global.semroute.guards */
 struct sr_config_guards {
     bool explicit_models;      /* true: requests that name their model are guarded too */

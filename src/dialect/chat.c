@@ -1,31 +1,24 @@
 /* Chat completions: POST /v1/chat/completions. */
 #include "dialect/openai.h"
 #include "dialect/registry.h"
+#include "dialect/rows.h"
 
 static const struct sr_path_spec request[] = {
-    SR_OPENAI_COMMON,
-    SR_OPENAI_GENERATION,
-    {"messages", SR_AT_MESSAGES, SR_CLASS_INERT},
-    {"messages[]", SR_AT_MESSAGE, SR_CLASS_INERT},
-    {"messages[].role", SR_AT_ROLE, SR_CLASS_INERT},
-    {"messages[].content", SR_AT_CONTENT, SR_CLASS_JUDGED},
-    {"messages[].content[]", SR_AT_PART, SR_CLASS_CARRIED},
-    {"messages[].content[].text", SR_AT_PART_TEXT, SR_CLASS_JUDGED},
-    {"messages[].content[].refusal", SR_AT_MESSAGE_TEXT, SR_CLASS_JUDGED},
-    {"messages[].refusal", SR_AT_MESSAGE_TEXT, SR_CLASS_JUDGED},
-    {"messages[].reasoning", SR_AT_MESSAGE_TEXT, SR_CLASS_JUDGED},
-    {"messages[].reasoning_content", SR_AT_MESSAGE_TEXT, SR_CLASS_JUDGED},
-    {"messages[].function_call.arguments", SR_AT_MESSAGE_TEXT, SR_CLASS_JUDGED},
-    {"messages[].tool_calls[]", SR_AT_TOOL_CALL, SR_CLASS_CARRIED},
-    {"messages[].tool_calls[].function.arguments", SR_AT_MESSAGE_TEXT, SR_CLASS_JUDGED},
-    {"tools", SR_AT_TOOLS, SR_CLASS_CARRIED},
-    {"tools[]", SR_AT_TOOL, SR_CLASS_CARRIED},
-    {"tools[].function.name", SR_AT_TOOL_NAME, SR_CLASS_CARRIED},
-    {"tools[].function.description", SR_AT_TOOL_DESCRIPTION, SR_CLASS_CARRIED},
-    {"tool_choice", SR_AT_TOOL_CHOICE, SR_CLASS_INERT},
-    {"reasoning_effort", SR_AT_REASONING_EFFORT, SR_CLASS_INERT},
-    {"chat_template_kwargs", SR_AT_KWARGS, SR_CLASS_CARRIED},
-    {"chat_template_kwargs.*", SR_AT_KWARGS_ITEM, SR_CLASS_CARRIED},
+    SR_ROWS_COMMON,
+    SR_ROWS_EXTRA,
+    SR_ROWS_SAMPLING,
+    SR_ROWS_CHAT,
+    {"system", SR_AT_SYSTEM, SR_CLASS_JUDGED},
+    SR_ROW_TEXT("prompt"),
+    SR_ROW_TEXT("input"),
+    SR_ROW_TEXT("suffix"),
+    SR_ROW_TEXT("prediction"),
+    SR_ROW_TEXT("web_search_options"),
+    SR_ROW_TEXT("reasoning"),
+    SR_ROW_TEXT("thinking"),
+    SR_ROW_INERT("modalities"),
+    SR_ROW_INERT("audio"),
+    SR_ROW_INERT("include_reasoning"),
     {"max_completion_tokens", SR_AT_MAX_COMPLETION_TOKENS, SR_CLASS_INERT},
 };
 

@@ -1,12 +1,17 @@
 /* Completions of a prompt: POST /v1/completions. */
 #include "dialect/openai.h"
 #include "dialect/registry.h"
+#include "dialect/rows.h"
 
 static const struct sr_path_spec request[] = {
-    SR_OPENAI_COMMON,
-    SR_OPENAI_GENERATION,
+    SR_ROWS_COMMON,
+    SR_ROWS_EXTRA,
+    SR_ROWS_SAMPLING,
     {"prompt", SR_AT_PROMPT, SR_CLASS_JUDGED},
     {"prompt[]", SR_AT_PROMPT_ITEM, SR_CLASS_JUDGED},
+    SR_ROW_TEXT("suffix"),
+    SR_ROW_TEXT("messages"),
+    {"system", SR_AT_SYSTEM, SR_CLASS_JUDGED},
 };
 
 const struct sr_dialect_ops sr_dialect_completions = {

@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "json/scan.h"
 
-/* What a member of a request is; the id of its spans. 0 is SR_PATH_TOP. */
+/* What a member of a request is; the id of its spans. 0 is SR_PATH_TOP: no row names it. */
 enum sr_at {
     SR_AT_MODEL = 1,
     SR_AT_STREAM,
@@ -41,6 +41,12 @@ enum sr_at {
     SR_AT_MAX_TOKENS,
     SR_AT_MAX_COMPLETION_TOKENS,
     SR_AT_N,
+    SR_AT_MEMBER,      /* a member of which only the class counts */
+    SR_AT_TYPE,        /* the kind of a part or an item: a tool's result, a document, ... */
+    SR_AT_SYSTEM,      /* instructions beside the messages, or a part of them */
+    SR_AT_DOCUMENT,    /* one of the documents that the model reads */
+    SR_AT_TOOL_RESULT, /* the content of a tool's result */
+    SR_AT_DATA,        /* bytes of a file, or plain text if the `type` beside it says so */
 };
 
 /* What a member of an answer, or of an event of a streamed answer, is; the id of its spans. */
@@ -65,13 +71,22 @@ enum sr_answer_at {
     SR_ANSWER_ARGUMENTS, /* arguments of a call: JSON in a JSON string */
 };
 
-/* The class of a string; the tag of its path. A string without a path has the first class. */
+/* The class of a string; the tag of its path. A string without a path has the first class. The class of an
+ * array or object is that of the strings inside which no path names. In requests a string that does not have
+ * the form of its class is judged (router/request/form.h). */
 enum sr_class {
     SR_CLASS_JUDGED,  /* text that a model reads: signals and guards read it */
-    SR_CLASS_INERT,   /* an id, a name out of a list, a number: nothing to classify */
-    SR_CLASS_CARRIED, /* passes unread */
-    SR_CLASS_MASK = 3,
-    SR_CLASS_RESTORES = 4, /* flag added to the class, in answers: redacted values are restored here */
+    SR_CLASS_INERT,   /* a word out of a list: nothing to classify */
+    SR_CLASS_CARRIED, /* passes unread: in answers only, no member of a request has this class */
+    SR_CLASS_ID,      /* an id that a program made */
+    /* What a model may read and the router cannot: counted as unread. */
+    SR_CLASS_IMAGE,     /* URL or bytes of an image or a video */
+    SR_CLASS_AUDIO,     /* the same of sound */
+    SR_CLASS_FILE,      /* bytes of a file, or the id of an uploaded one */
+    SR_CLASS_ENCRYPTED, /* encrypted reasoning, signatures */
+    SR_CLASS_TOKENS,    /* numbers of tokens, vectors; a number is unread too */
+    SR_CLASS_MASK = 15,
+    SR_CLASS_RESTORES = 16, /* flag added to the class, in answers: redacted values are restored here */
 };
 
 struct sr_dialect_table {
@@ -110,7 +125,8 @@ struct sr_stream_end {
 
 struct sr_dialect_ops {
     const char *name;
-    const char *path; /* path of its endpoint; NULL: all endpoints that no other dialect has */
+    const char *path;        /* path of its endpoint; NULL: all endpoints that no other dialect has */
+    const char *const *more; /* further paths of it, the last one NULL; NULL: none */
 
     struct sr_dialect_table request, answer;
 

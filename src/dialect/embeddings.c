@@ -2,11 +2,21 @@
  * its model. */
 #include "dialect/openai.h"
 #include "dialect/registry.h"
+#include "dialect/rows.h"
 
 static const struct sr_path_spec request[] = {
-    SR_OPENAI_COMMON,
+    SR_ROWS_COMMON,
+    SR_ROWS_EXTRA,
+    SR_ROWS_CHAT,
     {"input", SR_AT_PROMPT, SR_CLASS_JUDGED},
     {"input[]", SR_AT_PROMPT_ITEM, SR_CLASS_JUDGED},
+    SR_ROW_TEXT("instruction"),
+    SR_ROW_INERT("input_type"),
+    SR_ROW_INERT("task"),
+    SR_ROW_INERT("truncate"),
+    SR_ROW_INERT("normalize"),
+    SR_ROW_INERT("embed_dtype"),
+    SR_ROW_INERT("endianness"),
 };
 
 const struct sr_dialect_ops sr_dialect_embeddings = {

@@ -290,3 +290,11 @@ int sr_text_stream_end(const struct sr_stream_end *end, struct sr_buf *out)
 {
     return sr_openai_stream_end(&text_shape, end, out);
 }
+
+int sr_openai_error_end(const struct sr_stream_end *end, struct sr_buf *out)
+{
+    return sr_buf_printf(out,
+                         "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"content_filter\","
+                         "\"code\":\"%s\",\"message\":\"The rest of the answer was blocked.\"}}\n\n",
+                         end->code);
+}

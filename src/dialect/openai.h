@@ -1,6 +1,6 @@
 /*
- * What the dialects of OpenAI's older APIs have in common: request members, the table of answers, errors,
- * and completions written from a few words of each dialect.
+ * What the dialects of OpenAI's older APIs have in common: the table of answers, errors, and completions
+ * written from a few words of each dialect.
  *
  * Errors of this shape are also used when no dialect is known: by the listeners, and by pages that need no
  * routing.
@@ -10,23 +10,11 @@
 
 #include "dialect/dialect.h"
 
-/* Members that every request has. */
-#define SR_OPENAI_COMMON                                                                                     \
-    {"model", SR_AT_MODEL, SR_CLASS_INERT}, {"stream", SR_AT_STREAM, SR_CLASS_INERT},                        \
-        {"metadata", SR_AT_METADATA, SR_CLASS_CARRIED},                                                      \
-        {"metadata.*", SR_AT_METADATA_ITEM, SR_CLASS_CARRIED},                                               \
-    {                                                                                                        \
-        "user", SR_AT_USER, SR_CLASS_CARRIED                                                                 \
-    }
-
-/* Members of requests whose answer is generated. */
-#define SR_OPENAI_GENERATION                                                                                 \
-    {"stream_options", SR_AT_STREAM_OPTIONS, SR_CLASS_INERT},                                                \
-        {"stream_options.include_usage", SR_AT_INCLUDE_USAGE, SR_CLASS_INERT},                               \
-        {"max_tokens", SR_AT_MAX_TOKENS, SR_CLASS_INERT},                                                    \
-    {                                                                                                        \
-        "n", SR_AT_N, SR_CLASS_INERT                                                                         \
-    }
+/* The answers, errors and completions of a dialect that has no shapes of its own for them. */
+#define SR_OPENAI_WRITERS                                                                                    \
+    .answer = {sr_openai_answers, SR_OPENAI_ANSWERS}, .done = SR_OPENAI_DONE, .error = sr_openai_error,      \
+    .error_event = sr_openai_error_event, .completion = sr_text_completion,                                  \
+    .completion_stream = sr_text_completion_stream, .stream_end = sr_openai_error_end
 
 #define SR_DIALECT_TABLE(t)                                                                                  \
     {                                                                                                        \
@@ -62,6 +50,9 @@ int sr_openai_completion_stream(const struct sr_openai_shape *shape, const struc
                                 struct sr_buf *out);
 int sr_openai_stream_end(const struct sr_openai_shape *shape, const struct sr_stream_end *end,
                          struct sr_buf *out);
+
+/* Ends a stream whose events have an unknown shape with an error event, which all APIs share. */
+int sr_openai_error_end(const struct sr_stream_end *end, struct sr_buf *out);
 
 /* The same in the shape of a completed prompt, for all dialects that have no other. */
 int sr_text_completion(const struct sr_completion *completion, struct sr_buf *out);

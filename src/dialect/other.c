@@ -1,41 +1,34 @@
-/* Any other POST below /v1 that names its model: of the body only `model` and, for guards, the members
- * with texts are known. */
+/* Any other POST below /v1 that names its model. Only what servers share is named: the rest is judged with
+ * its keys. */
 #include "dialect/openai.h"
 #include "dialect/registry.h"
+#include "dialect/rows.h"
 
 static const struct sr_path_spec request[] = {
-    {"model", SR_AT_MODEL, SR_CLASS_INERT},
-    {"stream", SR_AT_STREAM, SR_CLASS_INERT},
+    SR_ROWS_COMMON,
+    SR_ROWS_EXTRA,
+    SR_ROWS_SAMPLING,
     {"input", SR_AT_PROMPT, SR_CLASS_JUDGED},
     {"input[]", SR_AT_PROMPT_ITEM, SR_CLASS_JUDGED},
-    {"input[].content", SR_AT_PROMPT_ITEM, SR_CLASS_JUDGED},
-    {"input[].content[].text", SR_AT_PROMPT_ITEM, SR_CLASS_JUDGED},
-    {"input[].output", SR_AT_PROMPT_ITEM, SR_CLASS_JUDGED},
-    {"input[].arguments", SR_AT_PROMPT_ITEM, SR_CLASS_JUDGED},
-    {"instructions", SR_AT_PROMPT_ITEM, SR_CLASS_JUDGED},
     {"prompt", SR_AT_PROMPT_ITEM, SR_CLASS_JUDGED},
     {"query", SR_AT_PROMPT_ITEM, SR_CLASS_JUDGED},
-    {"documents[]", SR_AT_PROMPT_ITEM, SR_CLASS_JUDGED},
-    {"documents[].text", SR_AT_PROMPT_ITEM, SR_CLASS_JUDGED},
+    {"instructions", SR_AT_SYSTEM, SR_CLASS_JUDGED},
+    {"system", SR_AT_SYSTEM, SR_CLASS_JUDGED},
+    SR_ROW_TEXT("documents"),
+    {"documents[]", SR_AT_DOCUMENT, SR_CLASS_JUDGED},
+    SR_ROW_TEXT("messages"),
+    {"messages[]", SR_AT_MESSAGE, SR_CLASS_JUDGED},
+    {"messages[].role", SR_AT_ROLE, SR_CLASS_INERT},
+    {"messages[].content", SR_AT_CONTENT, SR_CLASS_JUDGED},
+    {"messages[].content[]", SR_AT_PART, SR_CLASS_JUDGED},
+    {"messages[].content[].type", SR_AT_TYPE, SR_CLASS_INERT},
+    {"messages[].content[].text", SR_AT_PART_TEXT, SR_CLASS_JUDGED},
+    SR_ROW_TEXT("tools"),
+    {"tools[]", SR_AT_TOOL, SR_CLASS_JUDGED},
 };
-
-/* The shape of its events is unknown, so the stream ends with an error event, which all APIs share. */
-static int stream_end(const struct sr_stream_end *end, struct sr_buf *out)
-{
-    return sr_buf_printf(out,
-                         "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"content_filter\","
-                         "\"code\":\"%s\",\"message\":\"The rest of the answer was blocked.\"}}\n\n",
-                         end->code);
-}
 
 const struct sr_dialect_ops sr_dialect_other = {
     .name = "other",
     .request = SR_DIALECT_TABLE(request),
-    .answer = {sr_openai_answers, SR_OPENAI_ANSWERS},
-    .done = SR_OPENAI_DONE,
-    .error = sr_openai_error,
-    .error_event = sr_openai_error_event,
-    .completion = sr_text_completion,
-    .completion_stream = sr_text_completion_stream,
-    .stream_end = stream_end,
+    SR_OPENAI_WRITERS,
 };

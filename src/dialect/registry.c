@@ -4,9 +4,9 @@
 #include "base/mem.h"
 
 static const struct sr_dialect_ops *const dialects[] = {
-    &sr_dialect_chat,
-    &sr_dialect_completions,
-    &sr_dialect_embeddings,
+    &sr_dialect_chat,        &sr_dialect_completions, &sr_dialect_embeddings, &sr_dialect_messages,
+    &sr_dialect_responses,   &sr_dialect_rerank,      &sr_dialect_score,      &sr_dialect_classify,
+    &sr_dialect_moderations, &sr_dialect_tokenize,    &sr_dialect_speech,     &sr_dialect_images,
     &sr_dialect_other,
 };
 
@@ -19,10 +19,25 @@ struct sr_dialect_paths {
     } of[DIALECTS];
 };
 
+const struct sr_dialect_ops *sr_dialect_number(size_t number)
+{
+    return number < DIALECTS ? dialects[number] : NULL;
+}
+
+static bool has_path(const struct sr_dialect_ops *dialect, struct sr_bytes path)
+{
+    if (dialect->path && sr_bytes_eq(path, sr_bytes_str(dialect->path)))
+        return true;
+    for (const char *const *more = dialect->more; more && *more; more++)
+        if (sr_bytes_eq(path, sr_bytes_str(*more)))
+            return true;
+    return false;
+}
+
 const struct sr_dialect_ops *sr_dialect_at(struct sr_bytes path)
 {
     for (size_t i = 0; i < DIALECTS; i++)
-        if (dialects[i]->path && sr_bytes_eq(path, sr_bytes_str(dialects[i]->path)))
+        if (has_path(dialects[i], path))
             return dialects[i];
     return NULL;
 }
@@ -72,7 +87,7 @@ int sr_dialect_paths_new(struct sr_dialect_paths **out, struct sr_err *err)
     int rc = paths ? SR_OK : SR_ENOMEM;
     for (size_t i = 0; !rc && i < DIALECTS; i++) {
         const struct sr_dialect_table *table = &dialects[i]->request;
-        rc = sr_paths_new(&paths->of[i].request, table->specs, table->n, err);
+        rc = sr_paths_new_complete(&paths->of[i].request, table->specs, table->n, err);
         if (!rc)
             rc = compile_answer(paths, i, err);
     }

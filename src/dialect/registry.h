@@ -8,8 +8,13 @@
 
 #include "dialect/dialect.h"
 
-extern const struct sr_dialect_ops sr_dialect_chat, sr_dialect_completions, sr_dialect_embeddings;
+extern const struct sr_dialect_ops sr_dialect_chat, sr_dialect_completions, sr_dialect_embeddings,
+    sr_dialect_messages, sr_dialect_responses, sr_dialect_rerank, sr_dialect_score, sr_dialect_classify,
+    sr_dialect_moderations, sr_dialect_tokenize, sr_dialect_speech, sr_dialect_images;
 extern const struct sr_dialect_ops sr_dialect_other; /* any other POST below /v1 */
+
+/* All dialects, from 0 on; NULL past the last one. */
+const struct sr_dialect_ops *sr_dialect_number(size_t number);
 
 /* The dialect whose endpoint has exactly this path (without the query); NULL: only sr_dialect_other may
  * have it. */

@@ -4,6 +4,7 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "json/alike.h"
 
 #define PATH_SPECS_MAX 1024
 #define PATH_NODES_MAX 8192
@@ -204,7 +205,8 @@ static void paths_free(struct sr_paths *paths)
     sr_mem_free(paths);
 }
 
-int sr_paths_new(struct sr_paths **out, const struct sr_path_spec *specs, size_t count, struct sr_err *err)
+static int paths_new(struct sr_paths **out, const struct sr_path_spec *specs, size_t count, bool complete,
+                     struct sr_err *err)
 {
     *out = NULL;
     if (count > PATH_SPECS_MAX)
@@ -223,6 +225,7 @@ int sr_paths_new(struct sr_paths **out, const struct sr_path_spec *specs, size_t
     if (rc == SR_OK) {
         sr_ref_init(&b.paths->ref);
         b.paths->multiplier = (b.paths->multiplier >> 4) | (UINT64_C(1) << 40);
+        b.paths->complete = complete;
         *out = b.paths;
     } else if (b.paths) {
         paths_free(b.paths);
@@ -232,6 +235,17 @@ int sr_paths_new(struct sr_paths **out, const struct sr_path_spec *specs, size_t
     if (rc && rc != SR_EINVAL)
         return sr_err_set(err, rc, "the table of paths: %s", sr_strerror(rc));
     return rc;
+}
+
+int sr_paths_new(struct sr_paths **out, const struct sr_path_spec *specs, size_t count, struct sr_err *err)
+{
+    return paths_new(out, specs, count, false, err);
+}
+
+int sr_paths_new_complete(struct sr_paths **out, const struct sr_path_spec *specs, size_t count,
+                          struct sr_err *err)
+{
+    return paths_new(out, specs, count, true, err);
 }
 
 struct sr_paths *sr_paths_ref(struct sr_paths *paths)
@@ -246,14 +260,19 @@ void sr_paths_unref(struct sr_paths *paths)
         paths_free(paths);
 }
 
-uint16_t sr_paths_member(const struct sr_paths *paths, uint16_t node, const struct sr_key *key)
+uint16_t sr_paths_member(const struct sr_paths *paths, uint16_t node, const struct sr_key *key, bool *alike)
 {
     const struct sr_path_node *at = &paths->nodes[node];
     const struct sr_path_key *k = paths->keys + at->first_key;
+    *alike = false;
     for (size_t i = 0; i < at->n_keys && !key->overflown; i++)
         if (k[i].text.n == key->n && memcmp(k[i].text.p, key->block, key->n) == 0)
             return k[i].node;
-    return at->star;
+    if (!paths->complete || at->n_keys == 0)
+        return at->star;
+    size_t same = sr_key_alike(k, at->n_keys, key);
+    *alike = same < at->n_keys;
+    return *alike ? k[same].node : at->star;
 }
 
 /* (hash + word) * multiplier modulo the prime 2^61 - 1; hash < 2^61, word < 2^57. */

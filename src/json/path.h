@@ -32,6 +32,7 @@ struct sr_path_key {
 
 struct sr_paths {
     struct sr_ref ref;
+    bool complete;       /* see sr_paths_new_complete */
     uint64_t multiplier; /* secret, so that no peer can prepare keys that collide */
     struct sr_path_node *nodes;
     struct sr_path_key *keys;
@@ -43,7 +44,7 @@ struct sr_paths {
 struct sr_key {
     uint64_t hash;  /* of the complete blocks so far */
     uint32_t n;     /* bytes in `block` */
-    bool overflown; /* longer than a block: matches no name */
+    bool overflown; /* longer than a block: equals no name */
     char block[SR_PATH_KEY_BLOCK];
 };
 
@@ -52,8 +53,9 @@ static inline bool sr_path_has_members(const struct sr_path_node *node)
     return node->n_keys || node->star != SR_PATH_DEAD;
 }
 
-/* The node of member `key` below `node`; SR_PATH_DEAD when no path continues there. */
-uint16_t sr_paths_member(const struct sr_paths *paths, uint16_t node, const struct sr_key *key);
+/* The node of member `key` below `node`; SR_PATH_DEAD when no path continues there. `*alike`: the table is
+ * complete, and the key is only alike to that node's. */
+uint16_t sr_paths_member(const struct sr_paths *paths, uint16_t node, const struct sr_key *key, bool *alike);
 
 /* Starts a key of the object number `object`. */
 void sr_key_init(struct sr_key *key, uint32_t object);

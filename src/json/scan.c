@@ -86,7 +86,7 @@ static int open_key(struct sr_scan *s, struct sr_scan_cursor *c, uint8_t b)
         return SR_OK;
     const struct sr_scan_frame *f = &s->frames[s->depth - 1];
     s->member.node = SR_PATH_DEAD;
-    s->member.recorded = s->member.duplicate = false;
+    s->member.recorded = s->member.duplicate = s->member.alike = false;
     s->collect = s->depth == 1 || sr_path_has_members(&s->paths->nodes[f->node]);
     if (s->collect)
         sr_key_init(&s->key, f->serial);

@@ -34,18 +34,25 @@ enum sr_json_kind {
 struct sr_path_spec {
     const char *path;
     uint16_t id;
-    uint8_t tag; /* at most SR_TAG_MAX: the table's mark for such a value; sr_span_tag returns it */
+    uint8_t tag; /* at most SR_TAG_MAX: the table's mark for such a value, handed on with its span */
 };
 
-#define SR_TAG_MAX 7u
+#define SR_TAG_MAX 31u
 
-#define SR_PATH_TOP 0u /* a top-level member that no path of the table names */
+#define SR_PATH_TOP 0u /* a member that is recorded though no path of the table names it */
 
 /* A compiled table: immutable, shared by reference between threads. SR_EINVAL for a malformed or repeated
  * path (with the offset in it), SR_ELIMIT for more than 1,024 paths, SR_ENOMEM. Copies the specs. */
 struct sr_paths;
 int sr_paths_new(struct sr_paths **out, const struct sr_path_spec *specs, size_t count,
                  struct sr_err *err) SR_WARN_UNUSED;
+/* The same, for tables that account for every value. Where paths name members of an object, all its members
+ * are recorded, and where a path names elements of an array, all elements; so a container whose content has
+ * no span is one that no path enters. A member is marked SR_SPAN_ALIKE, and is taken for the named one, when
+ * its key is a named one in another case or in compatibility forms (NFKC_Casefold), or continues after a NUL:
+ * parsers differ about such keys. */
+int sr_paths_new_complete(struct sr_paths **out, const struct sr_path_spec *specs, size_t count,
+                          struct sr_err *err) SR_WARN_UNUSED;
 struct sr_paths *sr_paths_ref(struct sr_paths *paths);
 void sr_paths_unref(struct sr_paths *paths);
 
@@ -56,7 +63,7 @@ enum {
                               above it was): the last one counts */
     SR_SPAN_EMPTY = 8,     /* an object or array without members */
     SR_SPAN_NESTED = 16,   /* there are unrecorded containers between it and `parent` */
-    SR_SPAN_TAG_SHIFT = 5, /* the bits from here on hold the tag of its path; 0 without a path */
+    SR_SPAN_ALIKE = 32,    /* its key is only alike to the one that the path names (complete tables) */
 };
 
 #define SR_SPAN_NONE UINT32_MAX
@@ -64,7 +71,8 @@ enum {
 /* The position of a value in the body. Spans are in order of `start`. */
 struct sr_span {
     uint16_t id;
-    uint8_t kind;      /* enum sr_json_kind */
+    uint8_t kind : 3;  /* enum sr_json_kind */
+    uint8_t tag : 5;   /* of its path; 0 without one */
     uint8_t flags;     /* SR_SPAN_* */
     uint32_t index[2]; /* positions in the first and second array on the path (messages[i].content[j]) */
     uint32_t parent;   /* index of the nearest enclosing recorded span, or SR_SPAN_NONE */
@@ -120,12 +128,6 @@ size_t sr_json_unescape_part(struct sr_bytes inside, bool last, char *out, size_
 
 /* The value of a string span inside `body`, decoded; empty for other kinds. */
 struct sr_bytes sr_span_text(const struct sr_span *span, struct sr_bytes body, struct sr_arena *arena);
-
-/* The tag of the path that names the value. */
-static inline unsigned sr_span_tag(const struct sr_span *span)
-{
-    return (unsigned)span->flags >> SR_SPAN_TAG_SHIFT;
-}
 
 /* The raw bytes of a value. */
 static inline struct sr_bytes sr_span_raw(const struct sr_span *span, struct sr_bytes body)

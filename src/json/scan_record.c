@@ -61,9 +61,9 @@ int sr_scan_resolve_member(struct sr_scan *s)
 {
     const struct sr_scan_frame *f = &s->frames[s->depth - 1];
     struct sr_scan_member *m = &s->member;
-    m->node = sr_paths_member(s->paths, f->node, &s->key);
+    m->node = sr_paths_member(s->paths, f->node, &s->key, &m->alike);
     const struct sr_path_node *node = &s->paths->nodes[m->node];
-    m->recorded = s->depth == 1 || node->named;
+    m->recorded = s->depth == 1 || node->named || s->paths->complete;
     m->id = node->named ? node->id : SR_PATH_TOP;
     m->duplicate = false;
     if (!m->recorded && m->node == SR_PATH_DEAD)
@@ -87,11 +87,12 @@ int sr_scan_begin_value(struct sr_scan *s, enum sr_json_kind kind, size_t at)
     if (s->depth > s->live)
         return SR_OK;
     struct sr_scan_frame *f = &s->frames[s->depth - 1];
-    struct sr_span span = {.kind = (uint8_t)kind, .flags = SR_SPAN_OPEN, .parent = f->parent};
+    struct sr_span span = {.kind = kind & 7u, .flags = SR_SPAN_OPEN, .parent = f->parent};
     bool recorded;
     if (f->is_array) {
         s->value.node = s->paths->nodes[f->node].element;
-        recorded = s->paths->nodes[s->value.node].named;
+        recorded =
+            s->paths->nodes[s->value.node].named || (s->paths->complete && s->value.node != SR_PATH_DEAD);
         span.id = s->paths->nodes[s->value.node].id;
         span.key_start = span.key_end = at;
         if (f->arrays < 2)
@@ -104,6 +105,7 @@ int sr_scan_begin_value(struct sr_scan *s, enum sr_json_kind kind, size_t at)
         span.id = s->member.id;
         span.key_start = s->member.key_start;
         span.key_end = s->member.key_end;
+        span.flags |= s->member.alike ? SR_SPAN_ALIKE : 0;
     }
     if (!recorded)
         return SR_OK;
@@ -111,7 +113,7 @@ int sr_scan_begin_value(struct sr_scan *s, enum sr_json_kind kind, size_t at)
         span.flags |= SR_SPAN_DUPLICATE;
     if (f->span == SR_SPAN_NONE && s->depth > 1)
         span.flags |= SR_SPAN_NESTED;
-    span.flags |= (uint8_t)(s->paths->nodes[s->value.node].tag << SR_SPAN_TAG_SHIFT);
+    span.tag = s->paths->nodes[s->value.node].tag & SR_TAG_MAX;
     memcpy(span.index, f->index, sizeof span.index);
     span.start = span.end = at;
     return add_span(s, span);

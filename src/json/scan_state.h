@@ -64,7 +64,7 @@ struct sr_scan_value {
 struct sr_scan_member {
     uint16_t node;
     uint16_t id;
-    bool recorded, duplicate;
+    bool recorded, duplicate, alike;
     size_t key_start, key_end;
 };
 

@@ -1,7 +1,10 @@
 /* Spans are in order of their start, so the content of a container follows it. */
 #include "router/request/walk.h"
 
-#define ROLE_MAX 64 /* bytes of JSON: longest role, with any escapes */
+#include "router/request/form.h"
+
+#define ROLE_MAX     64 /* bytes of JSON: longest role, with any escapes */
+#define SIBLINGS_MAX 16 /* members of an object among which its type is looked for */
 
 bool sr_walk_is_text(const struct sr_span *span, enum sr_texts which)
 {
@@ -16,7 +19,7 @@ bool sr_walk_is_text(const struct sr_span *span, enum sr_texts which)
     case SR_PATH_TOP:
         return false;
     default:
-        return which == SR_TEXTS_JUDGED && (sr_span_tag(span) & SR_CLASS_MASK) == SR_CLASS_JUDGED;
+        return which == SR_TEXTS_JUDGED && (span->tag & SR_CLASS_MASK) == SR_CLASS_JUDGED;
     }
 }
 
@@ -85,4 +88,295 @@ enum sr_signal_role sr_walk_role(const struct sr_request *doc, size_t message)
 uint32_t sr_walk_content(const struct sr_request *doc, size_t message)
 {
     return member(doc, message, SR_AT_CONTENT);
+}
+
+/* ---- every string ---- */
+
+static const enum sr_unread_kind kinds[] = {
+    [SR_CLASS_IMAGE] = SR_UNREAD_IMAGES,  [SR_CLASS_AUDIO] = SR_UNREAD_AUDIO,
+    [SR_CLASS_FILE] = SR_UNREAD_FILES,    [SR_CLASS_ENCRYPTED] = SR_UNREAD_ENCRYPTED,
+    [SR_CLASS_TOKENS] = SR_UNREAD_TOKENS,
+};
+
+static void note_unread(struct sr_walk *walk, enum sr_unread_kind kind, size_t bytes)
+{
+    walk->unread.kinds |= 1u << kind;
+    walk->unread.parts++;
+    walk->unread.bytes += bytes;
+}
+
+static bool raw_ends_with(struct sr_bytes raw, struct sr_bytes end)
+{
+    return raw.n >= end.n && memcmp(raw.p + raw.n - end.n, end.p, end.n) == 0;
+}
+
+/* What the `type` of a part or an item says about its strings. */
+static enum sr_walk_what what_by_type(const struct sr_request *doc, uint32_t owner)
+{
+    uint32_t type = member(doc, owner, SR_AT_TYPE);
+    if (type == SR_SPAN_NONE || doc->spans[type].kind != SR_JSON_STRING)
+        return SR_WALK_PLAIN;
+    struct sr_bytes raw = sr_span_raw(&doc->spans[type], doc->body);
+    raw = sr_bytes_of(raw.p + 1, raw.n - 2);
+    if (raw_ends_with(raw, SR_LIT("_output")) || raw_ends_with(raw, SR_LIT("tool_result")))
+        return SR_WALK_RESULT;
+    if (sr_bytes_eq(raw, SR_LIT("document")) || sr_bytes_eq(raw, SR_LIT("search_result")))
+        return SR_WALK_DOCUMENT;
+    bool call = raw_ends_with(raw, SR_LIT("_call")) || raw_ends_with(raw, SR_LIT("tool_use"));
+    return call ? SR_WALK_CALL : SR_WALK_PLAIN;
+}
+
+/* The role of a message; of an item that has none, the one of its type. */
+static enum sr_signal_role role_of_item(const struct sr_request *doc, uint32_t message,
+                                        enum sr_walk_what what)
+{
+    if (member(doc, message, SR_AT_ROLE) != SR_SPAN_NONE)
+        return sr_walk_role(doc, message);
+    return what == SR_WALK_RESULT ? SR_ROLE_TOOL : what == SR_WALK_CALL ? SR_ROLE_ASSISTANT : SR_ROLE_OTHER;
+}
+
+/* Which of walk->owners holds what this message or part says: each is searched once, however many strings it
+ * has. */
+static size_t owner_of(struct sr_walk *walk, uint32_t span)
+{
+    const struct sr_request *doc = walk->doc;
+    uint32_t parent = doc->spans[span].parent;
+    uint16_t above = parent == SR_SPAN_NONE ? SR_PATH_TOP : doc->spans[parent].id;
+    size_t i = doc->spans[span].id == SR_AT_MESSAGE              ? SR_WALK_OWNER_MESSAGE
+               : above == SR_AT_CONTENT || above == SR_AT_SYSTEM ? SR_WALK_OWNER_PART
+                                                                 : SR_WALK_OWNER_INNER;
+    if (walk->owners[i].span == span)
+        return i;
+    walk->owners[i].span = span;
+    walk->owners[i].what = what_by_type(doc, span);
+    if (i == SR_WALK_OWNER_MESSAGE)
+        walk->owners[i].role = role_of_item(doc, span, walk->owners[i].what);
+    return i;
+}
+
+static enum sr_walk_what what_inside(struct sr_walk *walk, uint32_t span)
+{
+    switch (walk->doc->spans[span].id) {
+    case SR_AT_PART:
+    case SR_AT_MESSAGE:
+        return walk->owners[owner_of(walk, span)].what;
+    case SR_AT_TOOL_CALL:
+        return SR_WALK_CALL;
+    case SR_AT_TOOL:
+        return SR_WALK_TOOL;
+    case SR_AT_DOCUMENT:
+        return SR_WALK_DOCUMENT;
+    case SR_AT_SYSTEM:
+        return SR_WALK_SYSTEM;
+    default:
+        return SR_WALK_PLAIN;
+    }
+}
+
+static bool begins_unit(uint16_t id)
+{
+    return id == SR_AT_PART || id == SR_AT_TOOL_CALL || id == SR_AT_TOOL || id == SR_AT_DOCUMENT ||
+           id == SR_AT_PROMPT_ITEM;
+}
+
+static bool is_content(uint16_t id)
+{
+    return id == SR_AT_CONTENT || id == SR_AT_MESSAGE_TEXT || id == SR_AT_PROMPT || id == SR_AT_PROMPT_ITEM ||
+           id == SR_AT_MESSAGE || id == SR_AT_TOOL_RESULT || id == SR_AT_SYSTEM;
+}
+
+/* The source of strings in the member `top` of a message or of the request. */
+static enum sr_signal_source source_of(enum sr_walk_what what, uint16_t top, enum sr_signal_role role)
+{
+    switch (what) {
+    case SR_WALK_RESULT:
+        return SR_SOURCE_TOOL_RESULT;
+    case SR_WALK_DOCUMENT:
+        return SR_SOURCE_DOCUMENT;
+    case SR_WALK_TOOL:
+        return SR_SOURCE_TOOL;
+    case SR_WALK_CALL:
+        return SR_SOURCE_MESSAGE;
+    default:
+        return !is_content(top)       ? SR_SOURCE_FIELD
+               : role == SR_ROLE_TOOL ? SR_SOURCE_TOOL_RESULT
+                                      : SR_SOURCE_MESSAGE;
+    }
+}
+
+/* Finds what the strings of this span belong to, from its ancestors. */
+static void locate(struct sr_walk *walk, uint32_t span, struct sr_walk_string *as)
+{
+    const struct sr_request *doc = walk->doc;
+    uint32_t top = span, unit = SR_SPAN_NONE;
+    enum sr_walk_what what = SR_WALK_PLAIN;
+    *as = (struct sr_walk_string){.span = span, .message = SR_SPAN_NONE};
+    for (uint32_t s = span; s != SR_SPAN_NONE && as->message == SR_SPAN_NONE; s = doc->spans[s].parent) {
+        if (unit == SR_SPAN_NONE && begins_unit(doc->spans[s].id))
+            unit = s;
+        if (what == SR_WALK_PLAIN)
+            what = what_inside(walk, s);
+        if (doc->spans[s].id == SR_AT_MESSAGE)
+            as->message = s;
+        else
+            top = s;
+    }
+    uint16_t id = doc->spans[top].id;
+    as->group = unit != SR_SPAN_NONE ? unit : top;
+    if (what == SR_WALK_RESULT)
+        as->role = SR_ROLE_TOOL;
+    else if (as->message != SR_SPAN_NONE)
+        as->role = walk->owners[owner_of(walk, as->message)].role;
+    else if (what == SR_WALK_SYSTEM)
+        as->role = SR_ROLE_SYSTEM;
+    else
+        as->role = id == SR_AT_PROMPT || id == SR_AT_PROMPT_ITEM ? SR_ROLE_USER : SR_ROLE_OTHER;
+    as->source = source_of(what, id, as->role);
+}
+
+static bool give(struct sr_walk *walk, uint32_t span, struct sr_json_string string,
+                 struct sr_walk_string *out)
+{
+    if (walk->strings == SR_WALK_STRINGS_MAX) {
+        note_unread(walk, SR_UNREAD_LIMIT, string.end - string.start);
+        return false;
+    }
+    walk->strings++;
+    if (walk->place.span != span)
+        locate(walk, span, &walk->place);
+    *out = walk->place;
+    out->start = string.start;
+    out->end = string.end;
+    out->escaped = string.escaped;
+    out->key = string.key;
+    return true;
+}
+
+/* True when a member says beside this one that it is plain text. */
+static bool is_plain(const struct sr_request *doc, uint32_t span)
+{
+    uint32_t parent = doc->spans[span].parent;
+    if (doc->spans[span].id != SR_AT_DATA || parent == SR_SPAN_NONE)
+        return false;
+    size_t end = parent + 1 + SIBLINGS_MAX < doc->n_spans ? parent + 1 + SIBLINGS_MAX : doc->n_spans;
+    for (size_t i = parent + 1; i < end && doc->spans[i].start < doc->spans[parent].end; i++)
+        if (doc->spans[i].kind == SR_JSON_STRING && i != span &&
+            memcmp(doc->body.p + doc->spans[i].start, "\"text", 5) == 0)
+            return true;
+    return false;
+}
+
+/* Decides about one string; true when it is given. */
+static bool take(struct sr_walk *walk, uint32_t span, struct sr_json_string string,
+                 struct sr_walk_string *out)
+{
+    const struct sr_request *doc = walk->doc;
+    unsigned class = doc->spans[span].tag & SR_CLASS_MASK;
+    struct sr_bytes raw = sr_bytes_of(doc->body.p + string.start, string.end - string.start);
+    enum sr_form form = sr_form_of(class, raw, string.escaped, is_plain(doc, span));
+    if (form == SR_FORM_TEXT && walk->inside && sr_form_is_word(raw))
+        form = SR_FORM_INERT;
+    if (form == SR_FORM_UNREAD || form == SR_FORM_LINK)
+        note_unread(walk, kinds[class], raw.n);
+    return (form == SR_FORM_TEXT || form == SR_FORM_LINK) && give(walk, span, string, out);
+}
+
+/* True when no path names the member, so that its key is the sender's own. */
+static bool has_free_key(const struct sr_span *span)
+{
+    return span->key_end > span->key_start &&
+           (span->id == SR_PATH_TOP || span->id == SR_AT_METADATA_ITEM || span->id == SR_AT_KWARGS_ITEM);
+}
+
+static bool take_key(struct sr_walk *walk, uint32_t span, struct sr_walk_string *out)
+{
+    const struct sr_span *at = &walk->doc->spans[span];
+    size_t n = at->key_end - at->key_start - 2;
+    struct sr_json_string key = {.start = at->key_start + 1, .end = at->key_end - 1, .key = true};
+    key.escaped = memchr(walk->doc->body.p + key.start, '\\', n) != NULL;
+    return n && give(walk, span, key, out);
+}
+
+static bool is_list_of_tokens(const struct sr_span *span)
+{
+    return span->id == SR_AT_PROMPT || span->id == SR_AT_PROMPT_ITEM ||
+           (span->tag & SR_CLASS_MASK) == SR_CLASS_TOKENS;
+}
+
+/* Looks at the value of span `at`: gives a string, or begins to read a container that no path enters. */
+static bool enter(struct sr_walk *walk, uint32_t at, struct sr_walk_string *out)
+{
+    const struct sr_request *doc = walk->doc;
+    const struct sr_span *span = &doc->spans[at];
+    switch ((enum sr_json_kind)span->kind) {
+    case SR_JSON_STRING:
+        return take(walk, at,
+                    (struct sr_json_string){.start = span->start + 1,
+                                            .end = span->end - 1,
+                                            .escaped = span->flags & SR_SPAN_ESCAPED},
+                    out);
+    case SR_JSON_NUMBER:
+        if (is_list_of_tokens(span))
+            note_unread(walk, SR_UNREAD_TOKENS, span->end - span->start);
+        return false;
+    case SR_JSON_ARRAY:
+    case SR_JSON_OBJECT:
+        if (at + 1 < doc->n_spans && doc->spans[at + 1].start < span->end)
+            return false;
+        sr_json_strings_init(&walk->container, doc->body, span->start, span->end);
+        walk->container.find_numbers = is_list_of_tokens(span);
+        walk->inside = true;
+        return false;
+    default:
+        return false;
+    }
+}
+
+/* Continues to read a container; false at its end. */
+static bool read_inside(struct sr_walk *walk, struct sr_walk_string *out)
+{
+    uint32_t span = (uint32_t)walk->next - 1;
+    struct sr_json_string string;
+    while (sr_json_strings_next(&walk->container, &string))
+        if (take(walk, span, string, out))
+            return true;
+    walk->inside = false;
+    if (walk->container.numbers)
+        note_unread(walk, SR_UNREAD_TOKENS, walk->doc->spans[span].end - walk->doc->spans[span].start);
+    return false;
+}
+
+void sr_walk_begin(struct sr_walk *walk, const struct sr_request *doc)
+{
+    *walk = (struct sr_walk){.doc = doc, .stop = SIZE_MAX, .place = {.span = SR_SPAN_NONE}};
+    for (size_t i = 0; i < SR_WALK_OWNERS; i++)
+        walk->owners[i].span = SR_SPAN_NONE;
+}
+
+void sr_walk_begin_span(struct sr_walk *walk, const struct sr_request *doc, uint32_t span)
+{
+    sr_walk_begin(walk, doc);
+    walk->next = span;
+    walk->stop = doc->spans[span].end;
+}
+
+bool sr_walk_next(struct sr_walk *walk, struct sr_walk_string *out)
+{
+    const struct sr_request *doc = walk->doc;
+    for (;;) {
+        if (walk->inside && read_inside(walk, out))
+            return true;
+        if (walk->next == doc->n_spans || doc->spans[walk->next].start >= walk->stop)
+            return false;
+        uint32_t at = (uint32_t)walk->next;
+        if (!walk->key_given && has_free_key(&doc->spans[at])) {
+            walk->key_given = true;
+            if (take_key(walk, at, out))
+                return true;
+        }
+        walk->key_given = false;
+        walk->next++;
+        if (enter(walk, at, out))
+            return true;
+    }
 }

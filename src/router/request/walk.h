@@ -1,14 +1,16 @@
 /*
- * The walk over the texts of a request: which spans hold text, which message they belong to, and its role.
+ * The walk over the strings of a request: which a model may read, what they belong to, and what cannot be
+ * read.
  *
- * Used by signals, guards, and the prefetch, which walks while the body arrives. The dialect's table
- * defines which members hold text.
+ * Used by signals, guards, and the prefetch, which walks while the body arrives. The dialect's table gives
+ * each string its class; a string that the table does not know is text, and so is its key.
  */
 #ifndef SR_ROUTER_REQUEST_WALK_H
 #define SR_ROUTER_REQUEST_WALK_H
 
 #include "router/request/request.h"
 #include "signal/signal.h"
+#include "json/strings.h"
 
 enum sr_texts {
     SR_TEXTS_CONTENT, /* contents of messages, and prompts */
@@ -32,5 +34,68 @@ enum sr_signal_role sr_walk_role(const struct sr_request *doc, size_t message);
 
 /* The last content of a message; SR_SPAN_NONE without one. */
 uint32_t sr_walk_content(const struct sr_request *doc, size_t message);
+
+/* ---- every string ---- */
+
+/* A string that a model may read. Strings with equal `group` belong to one unit, and follow each other but
+ * for units nested in it: a part's strings, a tool's, a document's, a field's. */
+struct sr_walk_string {
+    size_t start, end;            /* bytes of the body, without the quotes */
+    bool escaped;                 /* has a backslash: sr_json_unescape */
+    bool key;                     /* the key of a member; else a value */
+    enum sr_signal_source source; /* instructions beside the messages, prompts: SR_SOURCE_MESSAGE */
+    enum sr_signal_role role; /* of its message; of instructions SR_ROLE_SYSTEM, of prompts SR_ROLE_USER */
+    uint32_t span;            /* the string itself, its member, or the container that it is in */
+    uint32_t group;           /* span of its unit */
+    uint32_t message;         /* span of its message; SR_SPAN_NONE outside of messages */
+};
+
+/* What a model may read of a request and the router cannot. */
+struct sr_unread {
+    uint32_t kinds; /* bits 1 << enum sr_unread_kind */
+    uint32_t parts; /* strings, and lists of numbers */
+    uint64_t bytes; /* their bytes in the body */
+};
+
+/* What the strings inside a member are. */
+enum sr_walk_what {
+    SR_WALK_PLAIN,
+    SR_WALK_CALL,
+    SR_WALK_RESULT,
+    SR_WALK_DOCUMENT,
+    SR_WALK_TOOL,
+    SR_WALK_SYSTEM
+};
+
+/* The owners whose `type` was looked up last: a message, a part of it, a part of that. */
+enum { SR_WALK_OWNER_MESSAGE, SR_WALK_OWNER_PART, SR_WALK_OWNER_INNER, SR_WALK_OWNERS };
+
+struct sr_walk {
+    const struct sr_request *doc;
+    struct sr_unread unread; /* complete when sr_walk_next has returned false */
+    size_t next, stop;       /* the next span; the byte where the walk ends */
+    size_t strings;          /* given so far */
+    bool inside;             /* `container` is being read */
+    bool key_given;          /* the key of span `next` was given */
+    struct sr_json_strings container;
+    struct sr_walk_string place; /* of the last string */
+    struct {
+        uint32_t span;
+        enum sr_walk_what what;
+        enum sr_signal_role role; /* of a message */
+    } owners[SR_WALK_OWNERS];
+};
+
+/* Strings of one request; what follows is unread. */
+#define SR_WALK_STRINGS_MAX 262144u
+
+/* Walks over all strings of a complete body, in their order. */
+void sr_walk_begin(struct sr_walk *walk, const struct sr_request *doc);
+
+/* The same for the strings of one span that is complete. */
+void sr_walk_begin_span(struct sr_walk *walk, const struct sr_request *doc, uint32_t span);
+
+/* The next string that is to be judged; never an empty one. False when there is none. */
+bool sr_walk_next(struct sr_walk *walk, struct sr_walk_string *out);
 
 #endif

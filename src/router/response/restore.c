@@ -169,7 +169,7 @@ static int release_ended(struct sr_restore *restore, struct sr_answer_event *eve
 
 static bool is_text(const struct sr_span *span)
 {
-    return span->kind == SR_JSON_STRING && (sr_span_tag(span) & SR_CLASS_RESTORES);
+    return span->kind == SR_JSON_STRING && (span->tag & SR_CLASS_RESTORES);
 }
 
 /* Keeps the event, with the marks of earlier stages and every text removed, to send the held part of the

@@ -69,7 +69,7 @@ static void add_text(struct sr_response_texts *texts, struct sr_answer_event *ev
 static bool is_text(const struct sr_span *span)
 {
     return span->id >= SR_ANSWER_TEXT && span->kind == SR_JSON_STRING &&
-           (sr_span_tag(span) & SR_CLASS_MASK) == SR_CLASS_JUDGED;
+           (span->tag & SR_CLASS_MASK) == SR_CLASS_JUDGED;
 }
 
 bool sr_response_texts_add(struct sr_response_texts *texts, struct sr_answer_event *event)

@@ -41,7 +41,8 @@ static void test_guards(void **state)
     assert_int_equal(leaf_of(GUARD("flag", J), 0), SR_ON_ERROR_MATCH);
     assert_int_equal(leaf_of(GUARD("allow", J), 0), SR_ON_ERROR_NO_MATCH);
     assert_int_equal(leaf_of(GUARD("block", K), 0), SR_ON_ERROR_MATCH);
-    assert_int_equal(leaf_of(GUARD("block", "{operator: NOT, conditions: [" J "]}"), 1), SR_ON_ERROR_NO_MATCH);
+    assert_int_equal(leaf_of(GUARD("block", "{operator: NOT, conditions: [" J "]}"), 1),
+                     SR_ON_ERROR_NO_MATCH);
     assert_int_equal(leaf_of(GUARD("allow", "{operator: NOT, conditions: [" J "]}"), 1), SR_ON_ERROR_MATCH);
     assert_int_equal(leaf_of(GUARD("block", "{operator: NOT, conditions: [{operator: NOT, conditions: "
                                             "[" J "]}]}"),
@@ -63,9 +64,11 @@ static void test_other_decisions(void **state)
 static void test_opened(void **state)
 {
     (void)state;
-    config_problem(GUARD("block", "{type: jailbreak, name: j, on_error: no_match}"), false, SR_PROBLEM_WARNING, 11, 49,
+    config_problem(GUARD("block", "{type: jailbreak, name: j, on_error: no_match}"), false,
+                   SR_PROBLEM_WARNING, 11, 49,
                    "decision `g` is open: requests that `jailbreak` could not read pass it");
-    config_problem(GUARD("allow", "{type: jailbreak, name: j, on_error: match}"), false, SR_PROBLEM_WARNING, 11, 49, "is open");
+    config_problem(GUARD("allow", "{type: jailbreak, name: j, on_error: match}"), false, SR_PROBLEM_WARNING,
+                   11, 49, "is open");
     config_good(GUARD("block", "{type: jailbreak, name: j, on_error: match}"));
 }
 

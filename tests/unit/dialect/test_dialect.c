@@ -3,11 +3,6 @@
 #include "dialect/registry.h"
 #include "tests/unit/cmocka_all.h"
 
-static const struct sr_dialect_ops *const all[] = {&sr_dialect_chat, &sr_dialect_completions,
-                                                   &sr_dialect_embeddings, &sr_dialect_other};
-
-#define ALL (sizeof all / sizeof all[0])
-
 static void check(int rc, struct sr_buf *out, const char *wanted)
 {
     assert_int_equal(rc, SR_OK);
@@ -22,7 +17,11 @@ static void test_registry(void **state)
     assert_ptr_equal(sr_dialect_at(SR_LIT("/v1/chat/completions")), &sr_dialect_chat);
     assert_ptr_equal(sr_dialect_at(SR_LIT("/v1/completions")), &sr_dialect_completions);
     assert_ptr_equal(sr_dialect_at(SR_LIT("/v1/embeddings")), &sr_dialect_embeddings);
-    assert_null(sr_dialect_at(SR_LIT("/v1/responses")));
+    assert_ptr_equal(sr_dialect_at(SR_LIT("/v1/messages")), &sr_dialect_messages);
+    assert_ptr_equal(sr_dialect_at(SR_LIT("/v1/responses")), &sr_dialect_responses);
+    assert_ptr_equal(sr_dialect_at(SR_LIT("/v2/rerank")), &sr_dialect_rerank);
+    assert_ptr_equal(sr_dialect_at(SR_LIT("/pooling")), &sr_dialect_classify);
+    assert_null(sr_dialect_at(SR_LIT("/v1/responses/")));
     assert_null(sr_dialect_at(SR_LIT("")));
 }
 
@@ -32,15 +31,16 @@ static void test_tables(void **state)
     struct sr_dialect_paths *paths;
     struct sr_err err = {0};
     assert_int_equal(sr_dialect_paths_new(&paths, &err), SR_OK);
-    for (size_t i = 0; i < ALL; i++) {
-        const struct sr_dialect_ops *d = all[i];
+    const struct sr_dialect_ops *d;
+    for (size_t i = 0; (d = sr_dialect_number(i)); i++) {
         assert_non_null(sr_dialect_request_paths(paths, d));
         assert_non_null(sr_dialect_answer_paths(paths, d)->all);
         assert_non_null(sr_dialect_answer_paths(paths, d)->counts);
         assert_true(d->name && d->done && d->error && d->error_event && d->completion &&
                     d->completion_stream && d->stream_end);
         for (size_t k = 0; k < d->request.n; k++)
-            assert_true(d->request.specs[k].id <= SR_AT_N && d->request.specs[k].tag <= SR_CLASS_CARRIED);
+            assert_true(d->request.specs[k].id <= SR_AT_DATA && d->request.specs[k].tag <= SR_CLASS_TOKENS &&
+                        d->request.specs[k].tag != SR_CLASS_CARRIED);
         for (size_t k = 0; k < d->answer.n; k++)
             assert_true(d->answer.specs[k].id <= SR_ANSWER_ARGUMENTS);
     }
@@ -67,10 +67,10 @@ static void test_classes(void **state)
     assert_int_equal(sr_scan_feed(scan, body, sizeof body - 1, NULL), SR_OK);
     const struct sr_span *spans = sr_scan_spans(scan, &n);
     for (size_t i = 0; i < n; i++) {
-        unsigned wanted = spans[i].id == SR_AT_CONTENT || spans[i].id == SR_PATH_TOP ? SR_CLASS_JUDGED
-                          : spans[i].id == SR_AT_USER                                ? SR_CLASS_CARRIED
-                                                                                     : SR_CLASS_INERT;
-        assert_int_equal(sr_span_tag(&spans[i]), wanted);
+        unsigned wanted = spans[i].id == SR_AT_MODEL || spans[i].id == SR_AT_ROLE ? SR_CLASS_INERT
+                          : spans[i].id == SR_AT_USER                             ? SR_CLASS_ID
+                                                                                  : SR_CLASS_JUDGED;
+        assert_int_equal(spans[i].tag, wanted);
         assert_false(spans[i].flags & SR_SPAN_OPEN);
         seen++;
     }

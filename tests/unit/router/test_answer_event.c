@@ -76,7 +76,7 @@ static void test_scan(void **state)
             text = &spans[i];
     assert_non_null(text);
     assert_int_equal(sr_answer_event_choice(&kit.event, text), 3);
-    assert_int_equal(sr_span_tag(text), SR_CLASS_JUDGED | SR_CLASS_RESTORES);
+    assert_int_equal(text->tag, SR_CLASS_JUDGED | SR_CLASS_RESTORES);
     close_event(&kit);
 }
 

@@ -21,9 +21,9 @@
 #define GUARD(name, priority, action, rules)                                                                 \
     "    - {name: " name ", priority: " priority ", modelRefs: [{model: plain}], rules: " rules              \
     ", plugins: [{type: guard, configuration: {action: " action "}}]}\n"
-#define HARD  "{type: keyword, name: hard}"
-#define REST  "    - {name: rest, modelRefs: [{model: thinker}]}\n"
-#define TAIL  "global: {semroute: {inference: {ask_below: 0}}}\n"
+#define HARD       "{type: keyword, name: hard}"
+#define REST       "    - {name: rest, modelRefs: [{model: thinker}]}\n"
+#define TAIL       "global: {semroute: {inference: {ask_below: 0}}}\n"
 #define CHAT(text) "{\"model\":\"auto\",\"messages\":[{\"role\":\"user\",\"content\":\"" text "\"}]}"
 
 static void check_why(sr_exchange *x, const char *why)
@@ -39,12 +39,13 @@ static void test_failed(void **state)
         int status; /* 0: forwarded */
     } cases[] = {
         {SIGNALS GUARD("g", "1", "block", HARD) REST TAIL, SR_GUARD_BLOCK, 403},
-        {SIGNALS GUARD("g", "1", "block", "{operator: NOT, conditions: [" HARD "]}") REST TAIL, SR_GUARD_BLOCK,
-         403},
+        {SIGNALS GUARD("g", "1", "block", "{operator: NOT, conditions: [" HARD "]}") REST TAIL,
+         SR_GUARD_BLOCK, 403},
         {SIGNALS GUARD("g", "1", "flag", HARD) REST TAIL, SR_GUARD_FLAG, 0},
         {SIGNALS GUARD("g", "1", "route", HARD) REST TAIL, SR_GUARD_ROUTE, 0},
         {SIGNALS GUARD("g", "1", "allow", HARD) REST TAIL, -1, 0},
-        {SIGNALS GUARD("g", "1", "block", "{type: keyword, name: hard, on_error: no_match}") REST TAIL, -1, 0},
+        {SIGNALS GUARD("g", "1", "block", "{type: keyword, name: hard, on_error: no_match}") REST TAIL, -1,
+         0},
         /* it matches by what it found, whatever failed besides */
         {SIGNALS GUARD("a", "2", "flag", HARD) GUARD("g", "1", "block", HARD) REST TAIL, SR_GUARD_BLOCK, 403},
         {SIGNALS GUARD("a", "2", "block", HARD) GUARD("g", "1", "flag", HARD) REST TAIL, SR_GUARD_BLOCK, 403},

@@ -147,8 +147,10 @@ static const struct refusal refusals[] = {
     {"/v1/chat/completions", "{\"model\":\"\"," USER("x") "}", "model_not_found", 404},
     {"/v1/embeddings", "{\"model\":\"auto\",\"input\":\"x\"}", "not routed automatically", 400},
     {"/v1/embeddings", "{\"model\":\"nope\",\"input\":\"x\"}", "is not available", 404},
-    {"/v1/rerank", "{\"query\":\"x\"}", "endpoint not found", 404},
-    {"/v1/rerank", "{\"model\":\"auto\"}", "not routed automatically", 404},
+    {"/v1/new", "{\"query\":\"x\"}", "endpoint not found", 404},
+    {"/v1/new", "{\"model\":\"auto\"}", "not routed automatically", 404},
+    {"/v1/rerank", "{\"query\":\"x\"}", "missing required field: model", 400},
+    {"/v1/rerank", "{\"model\":\"auto\"}", "not routed automatically", 400},
 };
 
 static void test_refusals(void **state)

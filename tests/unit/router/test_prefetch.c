@@ -128,7 +128,8 @@ static void read_pieces(struct reading *r, struct sr_signals *signals, const str
 {
     *r = (struct reading){.doc = {.dialect = dialect}};
     sr_arena_init(&r->arena, 1 << 24);
-    assert_int_equal(sr_paths_new(&r->paths, dialect->request.specs, dialect->request.n, NULL), SR_OK);
+    assert_int_equal(sr_paths_new_complete(&r->paths, dialect->request.specs, dialect->request.n, NULL),
+                     SR_OK);
     assert_int_equal(sr_scan_new(&r->scan, r->paths, sr_scan_limits_defaults(), &r->arena), SR_OK);
     sr_prefetch_init(&r->prefetch, signals, dialect);
     for (size_t at = 0; at < body.n;) {

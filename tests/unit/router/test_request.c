@@ -16,7 +16,8 @@ static void read_body(struct read *r, const struct sr_dialect_ops *dialect, cons
 {
     struct sr_scan *scan;
     sr_arena_init(&r->arena, 1 << 24);
-    assert_int_equal(sr_paths_new(&r->paths, dialect->request.specs, dialect->request.n, NULL), SR_OK);
+    assert_int_equal(sr_paths_new_complete(&r->paths, dialect->request.specs, dialect->request.n, NULL),
+                     SR_OK);
     assert_int_equal(sr_scan_new(&scan, r->paths, sr_scan_limits_defaults(), &r->arena), SR_OK);
     assert_int_equal(sr_scan_feed(scan, body, strlen(body), NULL), SR_OK);
     assert_int_equal(sr_scan_finish(scan, NULL), SR_OK);

@@ -105,7 +105,8 @@ static void test_what_is_current(void **state)
 /* A body of one message with `n` parts of random letters, of which some are two bytes long. */
 static struct sr_bytes random_body(char *out, size_t size, size_t n, unsigned *seed)
 {
-    size_t at = (size_t)snprintf(out, size, "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":[");
+    size_t at =
+        (size_t)snprintf(out, size, "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":[");
     for (size_t i = 0; i < n; i++) {
         size_t length = (size_t)rand_r(seed) % (rand_r(seed) % 3 ? 40 : 3000);
         at += (size_t)snprintf(out + at, size - at, "%s{\"type\":\"text\",\"text\":\"", i ? "," : "");
@@ -150,8 +151,7 @@ static void test_every_border_is_in_a_seam(void **state)
     (void)state;
     for (int round = 0; round < 300; round++) {
         struct kit kit;
-        open_units(&kit, &sr_dialect_chat,
-                   random_body(body, sizeof body, (size_t)rand_r(&seed) % 12, &seed));
+        open_units(&kit, &sr_dialect_chat, random_body(body, sizeof body, (size_t)rand_r(&seed) % 12, &seed));
         check_seams(&kit);
         close_units(&kit);
     }

@@ -1,0 +1,218 @@
+/* Long strings are decided by a look at every byte, eight at a time: one bit says whether all fit. */
+#include "router/request/form.h"
+
+#include "dialect/dialect.h"
+
+#include <stdlib.h>
+
+#define ID_MAX     64
+#define BASE64_MIN 16
+
+/* ---- words ---- */
+
+/* Sorted by bytes. No word says anything by itself, and none is part of what attacks say. */
+/* clang-format off */
+static const char *const words[] = {
+    "", "$defs", "$ref", "$schema", "1024x1024", "1024x1536", "1024x1792", "1536x1024", "1792x1024", "1h",
+    "24h", "256x256", "512x512", "5m", "END", "NONE", "START", "aac", "adaptive", "additionalProperties",
+    "allOf", "allowed_tools", "alloy", "any", "anyOf", "application/pdf", "array", "assistant", "audio",
+    "audio_url", "auto", "b64_json", "base64", "bash_code_execution_tool_result", "bfloat16", "big",
+    "boolean", "budget_tokens", "bytes", "cache_control", "classification", "classify", "clustering",
+    "code_execution_tool_result", "code_interpreter", "code_interpreter_call", "completed", "computer_call",
+    "computer_call_output", "computer_use_preview", "concise", "const", "container_upload", "content",
+    "custom", "custom_tool_call", "custom_tool_call_output", "data", "date", "date-time", "default",
+    "definitions", "description", "detail", "detailed", "developer", "disable_parallel_tool_use",
+    "disabled", "display", "document", "double", "effort", "else", "email", "embed", "enabled", "enum",
+    "ephemeral", "examples", "exclusiveMaximum", "exclusiveMinimum", "file", "file_data", "file_id",
+    "file_search", "file_search_call", "file_url", "filename", "flac", "flex", "float", "float16",
+    "float32", "format", "function", "function_call", "function_call_output", "grammar", "hd", "high", "id",
+    "if", "image", "image/gif", "image/jpeg", "image/png", "image/webp", "image_embeds", "image_generation",
+    "image_generation_call", "image_url", "in-memory", "in_memory", "in_progress", "include_usage",
+    "incomplete", "input_audio", "input_file", "input_image", "input_text", "int32", "int64", "integer",
+    "item_reference", "items", "jpeg", "json", "json_object", "json_schema", "lark", "little",
+    "local_shell", "local_shell_call", "local_shell_call_output", "low", "max", "maxItems", "maxLength",
+    "maximum", "mcp", "mcp_approval_request", "mcp_approval_response", "mcp_call", "mcp_list_tools",
+    "mcp_tool_result", "mcp_tool_use", "media_type", "medium", "message", "minItems", "minLength",
+    "minimal", "minimum", "mode", "mp3", "mp4", "multipleOf", "name", "native", "natural", "none", "not",
+    "null", "nullable", "number", "object", "omitted", "oneOf", "opaque", "opus", "original", "output_text",
+    "parameters", "passage", "pattern", "pcm", "ping", "png", "priority", "properties", "query",
+    "reasoning", "reasoning_text", "redacted_thinking", "refusal", "regex", "required", "reward", "role",
+    "scale", "schema", "score", "search", "search_document", "search_query", "search_result",
+    "server_tool_use", "source", "sse", "standard", "strict", "string", "summarized", "summary",
+    "summary_text", "syntax", "system", "text", "text/plain", "text_editor_code_execution_tool_result",
+    "then", "thinking", "title", "token_classify", "token_embed", "tool", "tool_choice", "tool_reference",
+    "tool_result", "tool_use", "tools", "transparent", "ttl", "type", "uniqueItems", "uri", "url", "user",
+    "uuid", "value", "video_url", "vivid", "voice", "wav", "web", "web_fetch_tool_result", "web_search",
+    "web_search_call", "web_search_preview", "web_search_tool_result", "webm", "webp", "xhigh",
+};
+/* clang-format on */
+
+#define WORDS    (sizeof words / sizeof words[0])
+#define WORD_MAX 40
+
+static int compare(const void *key, const void *entry)
+{
+    const struct sr_bytes *raw = key;
+    const char *word = *(const char *const *)entry;
+    size_t n = strlen(word), least = raw->n < n ? raw->n : n;
+    int order = memcmp(raw->p, word, least);
+    return order ? order : raw->n < n ? -1 : raw->n > n;
+}
+
+bool sr_form_is_word(struct sr_bytes raw)
+{
+    return raw.n <= WORD_MAX && (raw.n == 0 || bsearch(&raw, words, WORDS, sizeof words[0], compare));
+}
+
+/* ---- ids ---- */
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c)
+{
+    char low = sr_ascii_lower(c);
+    return low >= 'a' && low <= 'z';
+}
+
+#define WORDS_IN_ID    2 /* "chatcmpl-tool-..." */
+#define LETTERS_IN_ROW 11
+#define DIGITS_IN_ROW  8 /* with separators between them */
+
+bool sr_form_is_id(struct sr_bytes raw)
+{
+    size_t letters = 0, digits = 0, parts = 0, part = 0;
+    bool mixed = false;
+    if (raw.n > ID_MAX)
+        return false;
+    for (size_t i = 0; i <= raw.n; i++) {
+        char c = i < raw.n ? raw.p[i] : '-';
+        bool digit = is_digit(c), letter = is_letter(c);
+        if (!digit && !letter && !strchr("_-.:", c))
+            return false;
+        letters = letter ? letters + 1 : 0;
+        digits = digit ? digits + 1 : letter ? 0 : digits;
+        if (letters > LETTERS_IN_ROW || digits > DIGITS_IN_ROW)
+            return false;
+        if (digit || letter) {
+            mixed |= digit;
+            part++;
+            continue;
+        }
+        parts += part > 2 && !mixed;
+        part = 0;
+        mixed = false;
+    }
+    return parts <= WORDS_IN_ID;
+}
+
+/* ---- media ---- */
+
+static unsigned is_base64_byte(unsigned char c)
+{
+    unsigned char low = c | 0x20;
+    return (unsigned)(low >= 'a' && low <= 'z') | (unsigned)(c >= '0' && c <= '9') |
+           (unsigned)(c == '+' || c == '/' || c == '-' || c == '_' || c == '=');
+}
+
+static bool has_only_base64(const char *p, size_t n)
+{
+    unsigned all = 1;
+    size_t i = 0;
+    for (; i + 64 <= n && all; i += 64)
+        for (size_t k = 0; k < 64; k++)
+            all &= is_base64_byte((unsigned char)p[i + k]);
+    for (; i < n && all; i++)
+        all &= is_base64_byte((unsigned char)p[i]);
+    return all;
+}
+
+bool sr_form_is_base64(struct sr_bytes raw, bool escaped)
+{
+    const char *p = raw.p, *end = raw.p + raw.n;
+    if (raw.n < BASE64_MIN)
+        return false;
+    while (escaped && p < end) {
+        const char *backslash = memchr(p, '\\', (size_t)(end - p));
+        if (!backslash)
+            break;
+        if (end - backslash < 2 || !strchr("/nr", backslash[1]) ||
+            !has_only_base64(p, (size_t)(backslash - p)))
+            return false;
+        p = backslash + 2;
+    }
+    return has_only_base64(p, (size_t)(end - p));
+}
+
+static bool starts_with(struct sr_bytes raw, struct sr_bytes with)
+{
+    if (raw.n < with.n)
+        return false;
+    for (size_t i = 0; i < with.n; i++)
+        if (sr_ascii_lower(raw.p[i]) != with.p[i])
+            return false;
+    return true;
+}
+
+/* A data: URL with base64 of something that is no text. */
+static bool is_binary_url(struct sr_bytes raw, bool escaped)
+{
+    static const struct sr_bytes binary[] = {{"image", 5}, {"audio", 5}, {"video", 5}, {"application", 11}};
+    const char *comma = memchr(raw.p, ',', raw.n < 256 ? raw.n : 256);
+    if (!starts_with(raw, SR_LIT("data:")) || !comma)
+        return false;
+    struct sr_bytes kind = {raw.p + 5, (size_t)(comma - raw.p) - 5};
+    struct sr_bytes data = {comma + 1, raw.n - (size_t)(comma + 1 - raw.p)};
+    if (sr_bytes_contains(kind, SR_LIT("json")) || sr_bytes_contains(kind, SR_LIT("xml")) ||
+        sr_bytes_contains(kind, SR_LIT(" ")) || !sr_bytes_contains(kind, SR_LIT(";base64")))
+        return false;
+    for (size_t i = 0; i < sizeof binary / sizeof binary[0]; i++)
+        if (starts_with(kind, binary[i]))
+            return data.n == 0 || sr_form_is_base64(data, escaped);
+    return false;
+}
+
+static bool is_link(struct sr_bytes raw)
+{
+    static const struct sr_bytes schemes[] = {{"https:", 6}, {"http:", 5}, {"file:", 5},
+                                              {"s3:", 3},    {"gs:", 3},   {"ftp:", 4}};
+    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++)
+        if (starts_with(raw, schemes[i]))
+            return true;
+    return false;
+}
+
+static enum sr_form media_form(struct sr_bytes raw, bool escaped)
+{
+    if (is_binary_url(raw, escaped))
+        return SR_FORM_UNREAD;
+    if (is_link(raw))
+        return SR_FORM_LINK;
+    return sr_form_is_base64(raw, escaped) || sr_form_is_id(raw) ? SR_FORM_UNREAD : SR_FORM_TEXT;
+}
+
+enum sr_form sr_form_of(unsigned class, struct sr_bytes raw, bool escaped, bool plain)
+{
+    if (raw.n == 0)
+        return SR_FORM_INERT;
+    switch ((enum sr_class)(class & SR_CLASS_MASK)) {
+    case SR_CLASS_INERT:
+        return sr_form_is_word(raw) ? SR_FORM_INERT : SR_FORM_TEXT;
+    case SR_CLASS_ID:
+        return sr_form_is_id(raw) ? SR_FORM_INERT : SR_FORM_TEXT;
+    case SR_CLASS_CARRIED:
+        return SR_FORM_INERT;
+    case SR_CLASS_IMAGE:
+    case SR_CLASS_AUDIO:
+    case SR_CLASS_FILE:
+    case SR_CLASS_ENCRYPTED:
+    case SR_CLASS_TOKENS:
+        if (plain)
+            return SR_FORM_TEXT;
+        return sr_form_is_word(raw) ? SR_FORM_INERT : media_form(raw, escaped);
+    default:
+        return SR_FORM_TEXT;
+    }
+}
