@@ -370,10 +370,11 @@ enum sr_unread_kind {
 
 /* global.semroute.guards */
 struct sr_config_guards {
-    bool explicit_models;      /* true: requests that name their model are guarded too */
-    size_t memo_bytes;         /* 16 MiB: what is remembered of texts that were read; 0 = nothing */
-    const char *tenant_header; /* keeps what is remembered apart by this header's value; "" = shared */
-    const char *audit_log;     /* "stdout", "off" or a file */
+    bool explicit_models;           /* true: requests that name their model are guarded too */
+    size_t memo_bytes;              /* 16 MiB: what is remembered of texts that were read; 0 = nothing */
+    struct sr_strings skip_tenants; /* whose x-vsr-skip-processing also skips guards */
+    const char *tenant_header;      /* keeps what is remembered apart by this header's value; "" = shared */
+    const char *audit_log;          /* "stdout", "off" or a file */
 };
 
 /* How weights are held and multiplied. */
@@ -413,7 +414,9 @@ struct sr_config_global {
     double pii_threshold;               /* of rules that have none: 0.7 */
     const char *pii_model;              /* folder; empty = the bundled neural classifier */
     double override_confidence;         /* fusion: a classifier at least this sure overrides; 0 = never */
-    uint64_t signal_deadline_ms;        /* 1,000 */
+    uint64_t signal_deadline_ms;        /* 1,000: of a request without text */
+    double signal_deadline_ms_per_kib;  /* 1: more for each KiB of text */
+    uint64_t signal_deadline_max_ms;    /* 30,000: but not more than this */
     bool request_headers;               /* X-VSR-* on the upstream request */
     bool debug_headers;                 /* the debug set without x-vsr-debug */
     const char *access_log;             /* "stdout", "off" or a file; "off" */
@@ -474,6 +477,9 @@ void sr_config_clear_rules(struct sr_config *config);
 
 /* Index of a model by name, -1 when there is none. */
 int sr_config_find_model(const struct sr_config *config, struct sr_bytes name);
+
+/* Milliseconds from the beginning of signals that read `bytes` of text until their deadline; 0 = none. */
+uint64_t sr_config_signal_deadline_ms(const struct sr_config *config, uint64_t bytes);
 
 /* Is this one of the names that ask the router to choose? */
 bool sr_config_is_auto(const struct sr_config *config, struct sr_bytes name);

@@ -86,3 +86,13 @@ bool sr_config_is_auto(const struct sr_config *config, struct sr_bytes name)
             return true;
     return false;
 }
+
+uint64_t sr_config_signal_deadline_ms(const struct sr_config *config, uint64_t bytes)
+{
+    const struct sr_config_global *global = &config->global;
+    uint64_t base = global->signal_deadline_ms, most = global->signal_deadline_max_ms;
+    double more = global->signal_deadline_ms_per_kib * (double)bytes / 1024;
+    if (base == 0 || base >= most)
+        return base;
+    return more < (double)(most - base) ? base + (uint64_t)more : most;
+}

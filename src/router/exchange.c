@@ -52,6 +52,7 @@ static int exchange_init(sr_exchange *x, const struct sr_request_head *head)
         rc = sr_identity_read(&x->identity, head->headers, head->n_headers, config, &x->arena);
     if (rc)
         return rc;
+    x->head.skip &= !x->router->guarded || x->identity.may_skip;
     if (!x->head.request_id.n)
         sr_runtime_request_id(x->runtime, x->request_id);
     sr_exchange_note_head(x);

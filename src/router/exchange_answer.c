@@ -54,7 +54,7 @@ static const struct sr_response_guard_plan *plan_guard(sr_exchange *x, struct sr
         .threshold = (float)(threshold > 0 ? threshold : x->router->config->global.jailbreak_threshold),
         .signals = sr_readers_signals(x->router->readers, SR_SIGNAL_JAILBREAK),
         .tenant = x->identity.tenant,
-        .deadline_ms = x->router->config->global.signal_deadline_ms,
+        .config = x->router->config,
         .runtime = x->runtime,
         .env = &x->env,
         .mailbox = &x->mailbox,

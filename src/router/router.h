@@ -35,6 +35,7 @@ struct sr_router {
                                an attack or private data at once; NULL: nothing */
     const uint32_t
         *may_see; /* for each model a mask over enum sr_entity_type; NULL: all models may see all types */
+    bool guarded; /* there are guards, policies, or rules about attacks or private data */
     struct sr_dialect_paths *paths;
     struct sr_readers *readers;     /* of a runtime's router, or where answers are read; elsewhere NULL */
     struct sr_router_model *models; /* one per model of the configuration */

@@ -101,6 +101,19 @@ def named(config, bench):
     return served(lambda gateway, bench: gateway.post({**chat(MAIL), "model": "one"}).status)(config, bench)
 
 
+def skipping():
+    config = guard("block")
+    config["global"].setdefault("router", {})["skip_processing"] = {"enabled": True}
+    config["global"]["semroute"]["guards"] = {"tenant_header": "x-tenant", "skip_tenants": ["a"]}
+    return config
+
+
+def skipped(config, bench):
+    """What a client of tenant a gets that asks to skip the guards."""
+    headers = {"x-vsr-skip-processing": "true", "x-tenant": "a"}
+    return served(lambda gateway, bench: gateway.post(chat(MAIL), headers=headers).status)(config, bench)
+
+
 S = "routing.signals."
 G = "routing.decisions[].plugins[guard].configuration."
 R = "routing.decisions[].plugins[response_jailbreak].configuration."
@@ -146,6 +159,7 @@ KEYS = [
     Key(OWN + "guards.memo_bytes", guard("flag"), ("1MiB", 0), remembered({}, {}), (True, False)),
     Key(OWN + "guards.tenant_header", guard("flag"), (ABSENT, "x-tenant"), remembered({"x-tenant": "a"}, {"x-tenant": "b"}),
         (True, False)),
+    Key(OWN + "guards.skip_tenants[]", skipping(), ("a", "b"), skipped, (200, 403)),
     Key(OWN + "guards.audit_log", guard("block"), ("stdout", "off"), audit_probe, (True, False)),
     Key(OWN + "models.*.pii_policy.allow_by_default", policy(allow_by_default=True), (True, False),
         explain(lambda e: e.all.get("status"), MAIL), (None, 403)),

@@ -226,6 +226,12 @@ MUTATION = "routing.decisions[].plugins[header_mutation].configuration."
 CARDS = site(cards=[{"name": "one", "capabilities": ["tools"], "tags": ["cheap"], "loras": [{"name": "sql"}]}])
 CARD = "routing.modelCards[]."
 SLOW_WORDS = {"keywords": [{"name": "k", "keywords": ["kubernetes", "traceback", "segfault"], "fuzzy_match": True}]}
+
+def slow(**semroute):
+    """A decision whose signal needs a while for a long text."""
+    return site(decisions=[decision(rules={"keyword": "k"})], signals=SLOW_WORDS, **semroute)
+
+
 WORKING = site(decisions=[decision(rules={"keyword": "k"})], signals=SLOW_WORDS)
 TLS_LISTENER = own_listener()
 TLS_LISTENER["global"]["semroute"]["gateway"] = {"tls": {"cert_file": "%/server.pem", "key_file": "%/server.key"}}
@@ -298,10 +304,12 @@ PROGRAM = [
     Key("global.model_catalog.modules.classifier.domain.model_id",
         site(decisions=[decision(rules={"domain": "math"})], signals={"domains": [{"name": "math"}]}),
         (ABSENT, "%/turned.safetensors"), other_labels, ("two", "one")),
-    Key("global.semroute.signal_deadline_ms", site(decisions=[decision(rules={"keyword": "k"})], signals=SLOW_WORDS),
-        (60000, 1), served(long_text), ("two", "one")),
-    Key("routing.decisions[].rules.on_error",
-        site(decisions=[decision(rules={"keyword": "k"})], signals=SLOW_WORDS, signal_deadline_ms=1), ("no_match", "match"),
+    Key("global.semroute.signal_deadline_ms", slow(signal_deadline_ms_per_kib=0), (60000, 1), served(long_text), ("two", "one")),
+    Key("global.semroute.signal_deadline_ms_per_kib", slow(signal_deadline_ms=1, signal_deadline_max_ms=60000), (1000, 0),
+        served(long_text), ("two", "one")),
+    Key("global.semroute.signal_deadline_max_ms", slow(signal_deadline_ms=1, signal_deadline_ms_per_kib=1000), (60000, 1),
+        served(long_text), ("two", "one")),
+    Key("routing.decisions[].rules.on_error", slow(signal_deadline_ms=1, signal_deadline_ms_per_kib=0), ("no_match", "match"),
         served(long_text), ("one", "two")),
     Key("global.semroute.request_headers", site(), (True, False), sent(r"^(x-vsr-model):"), ("x-vsr-model", None)),
     Key("global.semroute.debug_headers", site(decisions=[decision()]), (False, True),

@@ -106,6 +106,30 @@ static void link_decisions(struct sr_binder *b, const struct sr_yaml_node *decis
     }
 }
 
+/* Problems and warnings of keys by which guards are left open. */
+static void check_open(struct sr_binder *b, const struct sr_yaml_node *root, const struct sr_config *config)
+{
+    const struct sr_yaml_node *global = sr_yaml_get(root, "global");
+    const struct sr_yaml_node *guards = sr_yaml_get(sr_yaml_get(global, "semroute"), "guards");
+    const struct sr_config_guards *values = &config->global.guards;
+    bool any = config->global.n_policies > 0;
+    for (size_t i = 0; i < config->n_decisions; i++)
+        any |= config->decisions[i].plugins.guard.set;
+    if (any && !values->explicit_models)
+        sr_bind_warning(b, sr_bind_at(guards, "explicit_models"),
+                        "guards are open: requests that name their model pass unread");
+    if (!values->skip_tenants.count)
+        return;
+    const struct sr_yaml_node *skip = sr_bind_at(guards, "skip_tenants");
+    if (!values->tenant_header[0])
+        sr_bind_error(b, skip, "`skip_tenants` needs `tenant_header`, which says who the tenant is");
+    else if (!config->global.skip_processing)
+        sr_bind_warning(
+            b, skip, "`skip_tenants` changes nothing while global.router.skip_processing.enabled is false");
+    else
+        sr_bind_warning(b, skip, "guards are open: these tenants skip them with a header");
+}
+
 void sr_link_guards(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config)
 {
     const struct sr_yaml_node *routing = sr_yaml_get(root, "routing");
@@ -113,4 +137,5 @@ void sr_link_guards(struct sr_binder *b, const struct sr_yaml_node *root, struct
     link_signals(b, sr_yaml_get(routing, "signals"), config);
     link_policies(b, sr_yaml_get(semroute, "models"), config);
     link_decisions(b, sr_yaml_get(routing, "decisions"), config);
+    check_open(b, root, config);
 }

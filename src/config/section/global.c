@@ -5,7 +5,9 @@
 
 static const struct sr_field skip_fields[] = {
     {"enabled", SR_FIELD_BOOL, GLOBAL(skip_processing), .def = "false",
-     .help = "let requests with `x-vsr-skip-processing: true` bypass signals and decisions"},
+     .help =
+         "let requests with `x-vsr-skip-processing: true` bypass signals and decisions; with guards, only "
+         "those of `global.semroute.guards.skip_tenants`"},
 };
 static const struct sr_section skip_section = {.name = "skip_processing",
                                                .help = "A header by which a client bypasses the router.",
@@ -129,7 +131,11 @@ static const struct sr_field semroute_fields[] = {
     {"override_confidence", SR_FIELD_NUMBER, GLOBAL(override_confidence), .def = "0", .min = 0, .max = 1,
      .help = "a classifier with at least this confidence wins over keywords of the same priority; 0 = never"},
     {"signal_deadline_ms", SR_FIELD_MS, GLOBAL(signal_deadline_ms), .def = "1000", .min = 1, .max = 600e3,
-     .help = "the deadline of all signals of one request together"},
+     .help = "the deadline of all signals of one request together, for a request without text"},
+    {"signal_deadline_ms_per_kib", SR_FIELD_NUMBER, GLOBAL(signal_deadline_ms_per_kib), .def = "1", .min = 0,
+     .max = 1000, .help = "what each KiB of text adds to that deadline"},
+    {"signal_deadline_max_ms", SR_FIELD_MS, GLOBAL(signal_deadline_max_ms), .def = "30000", .min = 1,
+     .max = 600e3, .help = "the deadline of the longest texts; `signal_deadline_ms` where that is more"},
     {"request_headers", SR_FIELD_BOOL, GLOBAL(request_headers), .def = "true",
      .help = "whether the upstream request gets the X-VSR-* headers"},
     {"debug_headers", SR_FIELD_BOOL, GLOBAL(debug_headers), .def = "false",

@@ -61,6 +61,10 @@ static const struct sr_field guards_fields[] = {
     {"tenant_header", SR_FIELD_TEXT, GUARDS(tenant_header),
      .def_note = "none: all requests share the kept results",
      .help = "a request header, set by a trusted proxy, that names the tenant; tenants share no results"},
+    {"skip_tenants", SR_FIELD_TEXTS, GUARDS(skip_tenants),
+     .help =
+         "tenants whose `x-vsr-skip-processing: true` also skips guards; for all others the header has no "
+         "effect where guards, policies or rules of jailbreak or pii are configured"},
     {"audit_log", SR_FIELD_TEXT, GUARDS(audit_log), .def = "stdout", .flags = SR_FIELD_NOT_EMPTY,
      .help = "where the audit log goes, one line for each action of a guard: `stdout`, `off`, or a file"},
 };

@@ -59,6 +59,9 @@ int sr_identity_read(struct sr_identity *out, const struct sr_header *headers, s
         if (!out->tenant.p)
             return SR_ENOMEM;
     }
+    const struct sr_strings *skipping = &config->global.guards.skip_tenants;
+    for (size_t i = 0; out->tenant.n && i < skipping->count; i++)
+        out->may_skip |= sr_bytes_eq(out->tenant, sr_bytes_str(skipping->items[i]));
     out->anonymous = !out->tenant.n && !out->user.n && !out->n_groups;
     return SR_OK;
 }

@@ -18,6 +18,7 @@ struct sr_identity {
     const struct sr_bytes *groups; /* [n_groups], as for `user` */
     size_t n_groups;
     bool anonymous; /* no trusted source had a value */
+    bool may_skip;  /* the configuration lets it skip guards */
 };
 
 /* Fills `out` once for each request from `headers` [n], names in lower case. Copies into `arena`; of a

@@ -77,6 +77,7 @@ static void check_begin(struct sr_response_guard *guard, uint64_t came)
 {
     size_t step = guard->action == SR_RESPONSE_BLOCK ? STEP_BLOCK : STEP_PASS;
     int rc = make_run(guard);
+    uint64_t bytes = guard->texts.fresh;
     guard->check.fresh = guard->texts.fresh;
     guard->check.came = came;
     guard->check.finished = guard->texts.finished;
@@ -86,7 +87,7 @@ static void check_begin(struct sr_response_guard *guard, uint64_t came)
         sr_response_check_cancel(guard);
         return;
     }
-    uint64_t allowed = guard->plan.deadline_ms;
+    uint64_t allowed = sr_config_signal_deadline_ms(guard->plan.config, bytes);
     guard->check.deadline_ns = allowed ? sr_clock_ns() + allowed * SR_NS_PER_MS : 0;
     rc = sr_signal_run_start(guard->check.run, SR_SIGNAL_JAILBREAK, check_done, guard);
     if (rc == SR_AGAIN)

@@ -26,7 +26,7 @@ struct sr_response_guard_plan {
     float threshold;
     struct sr_signals *signals; /* signals with the type jailbreak */
     struct sr_bytes tenant;
-    uint64_t deadline_ms; /* deadline of one result; 0 = none */
+    const struct sr_config *config; /* of the deadline of one result */
     sr_runtime *runtime;
     const struct sr_exchange_env *env;
     struct sr_mailbox **mailbox; /* the exchange's; created when the first late result is expected */

@@ -254,7 +254,8 @@ static int ready_env(struct sr_routing *r, struct sr_signal_env *env)
     if (rc)
         return rc;
     env->mailbox = *r->in.mailbox;
-    uint64_t deadline = r->in.router->config->global.signal_deadline_ms;
+    uint64_t deadline = sr_config_signal_deadline_ms(r->in.router->config,
+                                                     bytes > r->input->text.n ? bytes : r->input->text.n);
     r->deadline_ns = deadline ? sr_clock_ns() + deadline * SR_NS_PER_MS : 0;
     return SR_OK;
 }

@@ -8,7 +8,14 @@ static const struct sr_config *load_full(void)
 {
     char *text = config_file("tests/data/config/full.yaml");
     setenv("SR_TEST_KEY", "from-env", 1);
-    const struct sr_config *config = config_good(text);
+    const struct sr_config *config;
+    struct sr_problems problems = {0};
+    assert_int_equal(
+        sr_config_load_text(&config, sr_bytes_str(text), "test.yaml", (struct sr_load_options){0}, &problems),
+        SR_OK);
+    for (size_t i = 0; i < problems.count; i++) /* the values that are not defaults open guards */
+        assert_non_null(strstr(problems.items[i].message, " open: "));
+    sr_problems_dispose(&problems);
     unsetenv("SR_TEST_KEY");
     free(text);
     return config;
@@ -197,6 +204,9 @@ static void test_full_global(void **state)
     assert_true(g->domain_threshold == 0.45 && g->override_confidence == 0.95);
     assert_string_equal(g->domain_fallback, "law");
     assert_int_equal(g->signal_deadline_ms, 250);
+    assert_true(g->signal_deadline_ms_per_kib == 0.5);
+    assert_int_equal(g->signal_deadline_max_ms, 2000);
+    assert_string_equal(g->guards.skip_tenants.items[0], "ops");
     assert_true(!g->request_headers && g->debug_headers);
     assert_string_equal(g->access_log, "stdout");
     assert_string_equal(g->log_level, "warn");
@@ -288,6 +298,10 @@ static void test_defaults(void **state)
     assert_string_equal(g->domain_fallback, "other");
     assert_string_equal(g->domain_model, "");
     assert_int_equal(g->signal_deadline_ms, 1000);
+    assert_int_equal(sr_config_signal_deadline_ms(c, 0), 1000);
+    assert_int_equal(sr_config_signal_deadline_ms(c, 1 << 20), 2024);
+    assert_int_equal(sr_config_signal_deadline_ms(c, UINT64_MAX), 30000);
+    assert_int_equal(g->guards.skip_tenants.count, 0);
     assert_true(g->request_headers && !g->debug_headers && g->metrics && !g->skip_processing);
     assert_string_equal(g->access_log, "off");
     assert_string_equal(g->log_level, "info");

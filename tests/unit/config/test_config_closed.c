@@ -72,12 +72,28 @@ static void test_opened(void **state)
     config_good(GUARD("block", "{type: jailbreak, name: j, on_error: match}"));
 }
 
+#define OPEN(router, guards)                                                                                 \
+    GUARD("block", J) "global: {router: " router ", semroute: {guards: " guards "}}\n"
+
+static void test_opened_for_all(void **state)
+{
+    (void)state;
+    config_problem(OPEN("{}", "{explicit_models: false}"), false, SR_PROBLEM_WARNING, 12, 59,
+                   "guards are open: requests that name their model pass unread");
+    config_error(OPEN("{}", "{skip_tenants: [a]}"), 12, 56, "needs `tenant_header`");
+    config_problem(OPEN("{}", "{tenant_header: t, skip_tenants: [a]}"), false, SR_PROBLEM_WARNING, 12, 74,
+                   "changes nothing");
+    config_problem(OPEN("{skip_processing: {enabled: true}}", "{tenant_header: t, skip_tenants: [a]}"), false,
+                   SR_PROBLEM_WARNING, 12, 106, "guards are open: these tenants skip them");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_guards),
         cmocka_unit_test(test_other_decisions),
         cmocka_unit_test(test_opened),
+        cmocka_unit_test(test_opened_for_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -136,12 +136,52 @@ static void test_late(void **state)
     sr_runtime_close(runtime);
 }
 
+/* A header of the client skips what protects only for tenants that the configuration trusts with it. */
+static void test_skip(void **state)
+{
+    static const char routes[] = SIGNALS "    - {name: all, modelRefs: [{model: thinker}]}\n";
+    static const char guards[] = SIGNALS GUARD("g", "1", "block", "{type: pii, name: p}") REST;
+    static const char private_ones[] = SIGNALS "    - {name: p, rules: {type: pii, name: p}, modelRefs: "
+                                               "[{model: thinker}]}\n";
+    static const char tail[] = "global: {router: {skip_processing: {enabled: true}}, semroute: {inference: "
+                               "{ask_below: 0}, guards: {tenant_header: x-tenant, skip_tenants: [ops]}}}\n";
+    static const struct {
+        const char *head, *tenant;
+        const char *model; /* "" = blocked */
+    } cases[] = {
+        {routes, "", "small"},          {guards, "", ""},    {guards, "op", ""},
+        {guards, "ops", "small"},       {guards, "OPS", ""}, {private_ones, "", "thinker"},
+        {private_ones, "ops", "small"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char yaml[8192];
+        struct sr_header headers[] = {{SR_LIT("x-vsr-skip-processing"), SR_LIT("true")},
+                                      {SR_LIT("x-tenant"), sr_bytes_str(cases[i].tenant)}};
+        struct sr_request_head head = head_of("POST", "/v1/chat/completions");
+        static const char body[] = CHAT("bob@example.com");
+        snprintf(yaml, sizeof yaml, "%s%s", cases[i].head, tail);
+        sr_runtime *runtime = open_yaml(yaml);
+        head.headers = headers;
+        head.n_headers = 2;
+        sr_exchange *x = sr_exchange_new(runtime, &head, NULL);
+        (void)feed(x, body, sizeof body - 1, 0, NULL);
+        if (cases[i].model[0])
+            assert_string_equal(sr_exchange_verdict(x)->model, cases[i].model);
+        else
+            check_reply(x, 403, "pii_blocked");
+        sr_exchange_end(x, SR_END_COMPLETE);
+        sr_runtime_close(runtime);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_failed),
         cmocka_unit_test(test_found_beside_failed),
         cmocka_unit_test(test_late),
+        cmocka_unit_test(test_skip),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
