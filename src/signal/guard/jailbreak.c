@@ -71,10 +71,11 @@ static struct units units_of(const struct sr_signal_input *input, struct sr_sign
     return (struct units){whole, 1, SR_LIT("")};
 }
 
-/* A finding in a seam, at the string where it begins. */
+/* A finding in a seam, at the string where it begins. Without any unit the finding is none. */
 static struct sr_signal_finding place(const struct sr_signal_input *input, struct sr_signal_finding finding)
 {
-    const struct sr_signal_unit *unit = input->units ? &input->units->items[finding.unit] : NULL;
+    const struct sr_signal_unit *unit =
+        input->units && finding.unit < input->units->n ? &input->units->items[finding.unit] : NULL;
     for (uint32_t i = 0; unit && i < unit->n_parts; i++) {
         const struct sr_signal_part *part = &input->units->parts[unit->first_part + i];
         if (finding.start >= part->end)
