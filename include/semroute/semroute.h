@@ -102,7 +102,8 @@ struct sr_request_head {
     size_t struct_size;              /**< sizeof(struct sr_request_head), set by the caller */
     enum sr_door door;               /**< for metrics and the access log */
     struct sr_bytes method;          /**< "POST" */
-    struct sr_bytes target;          /**< path with query, as on the request line */
+    struct sr_bytes target;          /**< path with query, as on the request line; only its normal form is
+                                        forwarded (sr_verdict.target) */
     const struct sr_header *headers; /**< all headers of the client */
     size_t n_headers;                /**< items in `headers` */
     struct sr_bytes peer;            /**< the client's address, for the access log; may be empty */
@@ -112,6 +113,8 @@ struct sr_request_head {
     uint64_t passing_max; /**< limit in bytes of a body that passes through (SR_STEP_PASS); such a body is not
                              kept, so its limit may be higher. UINT64_MAX = none; 0 = the configuration's
                              max_body_bytes */
+    bool client_known;    /**< the caller knows the client and lets it use the keys of backends; false: a
+                             client without a trusted header is anonymous (global.semroute.allow_anonymous) */
 };
 
 /** How an exchange on an event loop learns of a verdict computed on another thread. `post` runs `task(arg)`

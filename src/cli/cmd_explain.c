@@ -82,6 +82,7 @@ static int explain(sr_runtime *runtime, struct sr_bytes body)
         .headers = &type,
         .n_headers = 1,
         .has_body = true,
+        .client_known = true,
     };
     sr_exchange *exchange = sr_exchange_new(runtime, &head, NULL);
     if (!exchange)

@@ -368,6 +368,12 @@ enum sr_unread_kind {
     SR_UNREAD_KINDS
 };
 
+/* Who may call what: keys of global.semroute. */
+struct sr_config_access {
+    struct sr_strings endpoints; /* forwarded paths; none: those of inference (config/endpoints.h) */
+    bool allow_anonymous;        /* clients without an identity may use a backend's key */
+};
+
 /* global.semroute.guards */
 struct sr_config_guards {
     bool explicit_models;           /* true: requests that name their model are guarded too */
@@ -428,6 +434,7 @@ struct sr_config_global {
     struct sr_config_extproc extproc;
     struct sr_config_inference inference;
     struct sr_config_guards guards;
+    struct sr_config_access access;
     struct sr_config_policy *policies;
     size_t n_policies;
 };
@@ -474,6 +481,14 @@ void sr_config_unref(const struct sr_config *config);
 
 /* Leaves a configuration without rules of any signal. */
 void sr_config_clear_rules(struct sr_config *config);
+
+/* True when the backend's own headers have credentials: a key, or a header of that kind among
+ * `extra_headers`. */
+bool sr_config_backend_has_key(const struct sr_config_backend *backend);
+
+/* Is this the name of a header that carries a client's or an operator's credentials? Without case; '_' counts
+ * as '-'. */
+bool sr_config_is_credential(struct sr_bytes header);
 
 /* Index of a model by name, -1 when there is none. */
 int sr_config_find_model(const struct sr_config *config, struct sr_bytes name);

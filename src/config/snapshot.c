@@ -78,6 +78,29 @@ int sr_config_find_model(const struct sr_config *config, struct sr_bytes name)
     return -1;
 }
 
+bool sr_config_is_credential(struct sr_bytes header)
+{
+    static const char *const names[] = {"authorization",  "proxy-authorization",       "x-api-key", "api-key",
+                                        "x-goog-api-key", "ocp-apim-subscription-key", "cookie"};
+    char folded[32];
+    if (header.n >= sizeof folded)
+        return false;
+    for (size_t i = 0; i < header.n; i++)
+        folded[i] = header.p[i] == '_' ? '-' : header.p[i];
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (sr_bytes_eq_nocase(sr_bytes_of(folded, header.n), sr_bytes_str(names[i])))
+            return true;
+    return false;
+}
+
+bool sr_config_backend_has_key(const struct sr_config_backend *backend)
+{
+    bool found = backend->api_key[0] != '\0';
+    for (size_t i = 0; i < backend->extra_headers.count; i++)
+        found |= sr_config_is_credential(sr_bytes_str(backend->extra_headers.items[i].name));
+    return found;
+}
+
 bool sr_config_is_auto(const struct sr_config *config, struct sr_bytes name)
 {
     const struct sr_strings *names = &config->global.auto_model_names;

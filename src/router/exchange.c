@@ -28,7 +28,8 @@ static void admit(sr_exchange *x)
 {
     struct sr_refusal refusal;
     struct sr_bytes rest;
-    switch (sr_admit(&x->head, x->router->max_body, &x->body.doc.dialect, &rest, &refusal)) {
+    switch (
+        sr_admit(x->router->config, &x->head, x->router->max_body, &x->body.doc.dialect, &rest, &refusal)) {
     case SR_ADMIT_BODY:
         break;
     case SR_ADMIT_MODELS:
@@ -52,6 +53,7 @@ static int exchange_init(sr_exchange *x, const struct sr_request_head *head)
         rc = sr_identity_read(&x->identity, head->headers, head->n_headers, config, &x->arena);
     if (rc)
         return rc;
+    x->identity.anonymous &= !head->client_known;
     x->head.skip &= !x->router->guarded || x->identity.may_skip;
     if (!x->head.request_id.n)
         sr_runtime_request_id(x->runtime, x->request_id);

@@ -158,6 +158,24 @@ static struct sr_bytes target_of(sr_exchange *x, const struct sr_router_model *m
                                         x->head.path.query.p));
 }
 
+/* The model's backend has a key of the operator, and no client that is not known may use it. */
+static bool needs_identity(const sr_exchange *x)
+{
+    return x->identity.anonymous && !x->router->config->global.access.allow_anonymous &&
+           x->router->models[x->record.model].has_key;
+}
+
+static void refuse_anonymous(sr_exchange *x)
+{
+    struct sr_refusal refusal;
+    sr_refuse(&refusal, 401, "anonymous_client", NULL,
+              "model `%s` needs a known client: the operator names a trusted header in "
+              "global.semroute.guards.tenant_header, or sets global.semroute.allow_anonymous",
+              x->router->config->models[x->record.model].name);
+    refusal.reason = "anonymous_client";
+    sr_exchange_refuse(x, &refusal);
+}
+
 /* Forwards these slices to the record's model. */
 static void forward(sr_exchange *x, const struct sr_bytes *slices, size_t n, size_t size)
 {
@@ -166,6 +184,10 @@ static void forward(sr_exchange *x, const struct sr_bytes *slices, size_t n, siz
     const struct sr_router_model *model = &x->router->models[r->model];
     const struct sr_config_decision *decision = sr_record_decision(r, x->router->config);
     struct sr_header_edits headers;
+    if (needs_identity(x)) {
+        refuse_anonymous(x);
+        return;
+    }
     r->action = SR_ACTION_FORWARD;
     r->decision_name = decision ? decision->name : "";
     r->category = r->automatic ? r->decision.category_name : "";

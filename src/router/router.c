@@ -76,7 +76,7 @@ static int model_prepare(struct sr_router_model *out, const struct sr_config_mod
         };
         if (target_headers(&targets[i], backend, arena))
             return SR_ENOMEM;
-        out->has_key |= backend->api_key[0] != 0;
+        out->has_key |= sr_config_backend_has_key(backend);
         out->top_level_effort |= host_takes_effort(backend->host);
         if (!sr_bytes_eq(out->chat_path, sr_bytes_str(backend->chat_path)))
             return sr_err_set(err, SR_EINVAL, "model `%s`: its backends must have the same chat_path",

@@ -217,7 +217,7 @@ def own_listener(**more):
 
 
 def backend(**more):
-    return site(model("one", {"endpoint": "@0", **more}))
+    return site(model("one", {"endpoint": "@0", **more}), allow_anonymous=True)
 
 
 MUTATES = site(model("two"), default="two", decisions=[decision(plugins=[{"type": "header_mutation", "configuration": {
@@ -297,6 +297,10 @@ MODELS = [
 ]
 
 PROGRAM = [
+    Key("global.semroute.endpoints[]", site(endpoints=["x"]), ("default", "/v1/own"),
+        served(lambda g, b: [g.post({"model": "one"}, path=path).status for path in ("/v1/own", "/v1/score")]),
+        ([404, 200], [200, 404])),
+    Key("global.semroute.allow_anonymous", backend(api_key="k"), (False, True), status(), (401, 200)),
     Key("global.router.skip_processing.enabled", site(decisions=[decision()]), (False, True),
         served(lambda g, b: post(g, x_vsr_skip_processing="true").headers["x-vsr-selected-model"]), ("two", "one")),
     Key("global.services.observability.metrics.enabled", site(), (True, False),

@@ -60,7 +60,8 @@ static inline struct sr_request_head head_of(const char *method, const char *tar
     return (struct sr_request_head){.struct_size = sizeof(struct sr_request_head),
                                     .method = {method, strlen(method)},
                                     .target = {target, strlen(target)},
-                                    .has_body = true};
+                                    .has_body = true,
+                                    .client_known = true};
 }
 
 /* Feeds `body` in chunks of `chunk` bytes (0: at once) until there is a verdict; what comes after a streaming

@@ -148,6 +148,13 @@ static const struct sr_field semroute_fields[] = {
      .help = "event loop threads; 0 = one for each core"},
     {"workers", SR_FIELD_INT, GLOBAL(workers), .def = "0", .max = 256,
      .help = "threads for long texts; 0 = one for each core"},
+    {"endpoints", SR_FIELD_TEXTS, GLOBAL(access.endpoints), .flags = SR_FIELD_NOT_EMPTY,
+     .def_note = "`[default]`: the endpoints of inference, see docs/http.md",
+     .help = "the paths that requests are forwarded to, all others are 404; `default` in the list stands for "
+             "the endpoints of inference"},
+    {"allow_anonymous", SR_FIELD_BOOL, GLOBAL(access.allow_anonymous), .def = "false",
+     .help = "whether clients without a trusted identity (`guards.tenant_header`) may use models whose "
+             "backend has a key; else 401"},
     {"gateway", SR_FIELD_OBJECT, GLOBAL(gateway), .of = &sr_section_gateway, .help = "limits of the gateway"},
     {"extproc", SR_FIELD_OBJECT, GLOBAL(extproc), .of = &sr_section_extproc,
      .help = "the Envoy external processor"},

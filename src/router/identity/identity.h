@@ -17,7 +17,7 @@ struct sr_identity {
     struct sr_bytes user;          /* empty: unknown, as no source of it can be configured */
     const struct sr_bytes *groups; /* [n_groups], as for `user` */
     size_t n_groups;
-    bool anonymous; /* no trusted source had a value */
+    bool anonymous; /* no trusted source had a value, and the caller does not know the client */
     bool may_skip;  /* the configuration lets it skip guards */
 };
 

@@ -107,14 +107,15 @@ int sr_headers_upstream(const struct sr_record *r, const struct sr_head *head, c
     size_t extra = plugins ? plugins->header_mutation.add.count + plugins->header_mutation.update.count : 0;
     size_t deletes = plugins ? plugins->header_mutation.remove.count : 0;
     struct header_list set = list_new(arena, extra + 16);
-    struct sr_bytes *remove = sr_arena_calloc(arena, head->n_strip + deletes + 1, sizeof *remove);
+    struct sr_bytes *remove =
+        sr_arena_calloc(arena, head->n_strip + head->n_credentials + deletes + 1, sizeof *remove);
     if (!remove)
         return SR_ENOMEM;
     size_t n_remove = head->n_strip;
     if (n_remove)
         memcpy(remove, head->strip, n_remove * sizeof *remove);
-    if (router->models[r->model].has_key)
-        remove[n_remove++] = SR_LIT("authorization");
+    for (size_t i = 0; router->models[r->model].has_key && i < head->n_credentials; i++)
+        remove[n_remove++] = head->credentials[i];
     list_text(&set, SR_LIT("x-selected-model"), r->model_name);
     list_set(&set, SR_LIT("accept-encoding"), SR_LIT("identity"));
     if (!head->request_id.n)
@@ -319,6 +320,8 @@ int sr_headers_reply(const struct sr_record *r, const struct sr_config *config, 
         list_text(&list, SR_LIT("x-vsr-selected-decision"), r->decision_name);
         response_headers(&list, &r->answer_guard);
     }
+    if (r->status == 401)
+        list_set(&list, SR_LIT("www-authenticate"), SR_LIT("Bearer"));
     if (r->status == 405)
         list_set(&list, SR_LIT("allow"), r->allow);
     if (r->status == 503 || r->status == 429)

@@ -1,6 +1,9 @@
 /* Admits a request by its head, or refuses it. */
 #include "router/request/admit.h"
 
+/* Bytes of a path that a message shows. */
+#define PATH_SHOWN 128
+
 /* Admits a request for an endpoint that is routed. */
 static enum sr_admission admit_body(const struct sr_head *head, uint64_t max_body, struct sr_refusal *refusal)
 {
@@ -21,7 +24,7 @@ static enum sr_admission admit_body(const struct sr_head *head, uint64_t max_bod
     return SR_ADMIT_REFUSED;
 }
 
-enum sr_admission sr_admit(const struct sr_head *head, uint64_t max_body,
+enum sr_admission sr_admit(const struct sr_config *config, const struct sr_head *head, uint64_t max_body,
                            const struct sr_dialect_ops **dialect, struct sr_bytes *rest,
                            struct sr_refusal *refusal)
 {
@@ -29,13 +32,15 @@ enum sr_admission sr_admit(const struct sr_head *head, uint64_t max_body,
         sr_refuse(refusal, 400, "invalid_path", NULL, "%s", head->path.flaw);
         return SR_ADMIT_REFUSED;
     }
-    switch (sr_endpoint_find(head->method, head->path.path, dialect, rest)) {
+    switch (sr_endpoint_find(config, head->method, head->path.path, dialect, rest)) {
     case SR_ENDPOINT_MODELS:
         return SR_ADMIT_MODELS;
     case SR_ENDPOINT_MODEL:
         return SR_ADMIT_MODEL;
     case SR_ENDPOINT_NOT_FOUND:
-        sr_refuse(refusal, 404, "endpoint_not_found", NULL, "endpoint not found");
+        sr_refuse(refusal, 404, "endpoint_not_found", NULL,
+                  "endpoint not found: %.*s is not among the forwarded endpoints (global.semroute.endpoints)",
+                  (int)(head->path.path.n < PATH_SHOWN ? head->path.path.n : PATH_SHOWN), head->path.path.p);
         return SR_ADMIT_REFUSED;
     case SR_ENDPOINT_WRONG_METHOD:
         sr_refuse(refusal, 405, "method_not_allowed", NULL, "method not allowed: use %.*s", (int)rest->n,

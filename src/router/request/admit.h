@@ -15,7 +15,7 @@ enum sr_admission {
 
 /* `max_body`: limit in bytes of a body that is read. `dialect` is unchanged when the endpoint names none;
  * `rest` borrows from the head. */
-enum sr_admission sr_admit(const struct sr_head *head, uint64_t max_body,
+enum sr_admission sr_admit(const struct sr_config *config, const struct sr_head *head, uint64_t max_body,
                            const struct sr_dialect_ops **dialect, struct sr_bytes *rest,
                            struct sr_refusal *refusal);
 

@@ -62,6 +62,8 @@ static void read_header(struct sr_head *out, const struct sr_header *header, con
     }
     if (sr_identity_strips(config, name))
         out->strip[out->n_strip++] = keep(arena, name, rc);
+    else if (sr_config_is_credential(name))
+        out->credentials[out->n_credentials++] = keep(arena, name, rc);
 }
 
 int sr_head_read(struct sr_head *out, const struct sr_request_head *head, const struct sr_config *config,
@@ -78,7 +80,8 @@ int sr_head_read(struct sr_head *out, const struct sr_request_head *head, const 
         .debug = config->global.debug_headers,
     };
     out->strip = sr_arena_calloc(arena, head->n_headers + 1, sizeof *out->strip);
-    if (rc || !out->strip || sr_request_path_read(&out->path, head->target, arena))
+    out->credentials = sr_arena_calloc(arena, head->n_headers + 1, sizeof *out->credentials);
+    if (rc || !out->strip || !out->credentials || sr_request_path_read(&out->path, head->target, arena))
         return SR_ENOMEM;
     for (size_t i = 0; i < head->n_headers; i++)
         read_header(out, &head->headers[i], config, arena, &rc);

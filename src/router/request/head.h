@@ -27,6 +27,8 @@ struct sr_head {
     bool encoded;           /* a content-encoding other than identity */
     struct sr_bytes *strip; /* header names that are not forwarded */
     size_t n_strip;
+    struct sr_bytes *credentials; /* names of the client's own, not forwarded where a backend has a key */
+    size_t n_credentials;
 };
 
 /* Fills `out`; copies what it needs into `arena`. SR_ENOMEM. */

@@ -177,7 +177,8 @@ static void run_exchange(struct api_call *call, struct sr_bytes body)
                                    .target = SR_LIT("/v1/chat/completions"),
                                    .headers = &type,
                                    .n_headers = 1,
-                                   .has_body = true};
+                                   .has_body = true,
+                                   .client_known = true};
     struct sr_exchange_env env = {.struct_size = sizeof env, .post = post, .ready = on_ready, .ctx = api};
     call->exchange = sr_exchange_new(api->options.runtime, &head, &env);
     if (!call->exchange) {

@@ -4,6 +4,7 @@
  * Passes Envoy's messages to the exchange, and calls verdict.c once there is a verdict.
  */
 #include "base/clock.h"
+#include "config/endpoints.h"
 #include "dialect/openai.h"
 #include "router/identity/identity.h"
 #include "serve/extproc/private.h"
@@ -29,13 +30,6 @@ static void on_answer_ready(void *ctx, sr_exchange *exchange)
 }
 
 /* ---- the head ---- */
-
-/* True for paths that are routed; other requests pass unchanged. */
-static bool is_ours(const struct sr_request_path *path)
-{
-    return path->flaw || sr_bytes_starts_with(path->path, SR_LIT("/v1/")) ||
-           sr_bytes_eq(path->path, SR_LIT("/v1"));
-}
 
 static void bypass(struct sr_extproc_core *core)
 {
@@ -146,9 +140,11 @@ static void begin_reading(struct sr_extproc_core *core)
         sr_extproc_release_head(core);
 }
 
-/* The reason why the body is not sent here, or NULL. */
+/* The reason why the body of a request for a forwarded endpoint is not sent here, or NULL. */
 static const char *why_unseen(const struct sr_extproc_core *core)
 {
+    if (core->path.flaw || !sr_config_forwards(core->options.config, core->path.path))
+        return NULL;
     if (core->request_mode == SR_EXTPROC_MODE_NONE)
         return "no_body_mode";
     bool off = !core->options.config->global.extproc.streamed_body;
@@ -166,12 +162,7 @@ void sr_extproc_request_head(struct sr_extproc_core *core, const struct sr_extpr
         refuse_without_exchange(core);
         return;
     }
-    if (!is_ours(&core->path)) {
-        bypass(core);
-        sr_extproc_release_head(core);
-        return;
-    }
-    const char *unseen = message->end_of_stream || core->path.flaw ? NULL : why_unseen(core);
+    const char *unseen = message->end_of_stream ? NULL : why_unseen(core);
     if (unseen) {
         sr_extproc_count_unrouted(core, unseen);
         bypass(core);

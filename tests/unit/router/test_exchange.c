@@ -147,8 +147,8 @@ static const struct refusal refusals[] = {
     {"/v1/chat/completions", "{\"model\":\"\"," USER("x") "}", "model_not_found", 404},
     {"/v1/embeddings", "{\"model\":\"auto\",\"input\":\"x\"}", "not routed automatically", 400},
     {"/v1/embeddings", "{\"model\":\"nope\",\"input\":\"x\"}", "is not available", 404},
-    {"/v1/new", "{\"query\":\"x\"}", "endpoint not found", 404},
-    {"/v1/new", "{\"model\":\"auto\"}", "not routed automatically", 404},
+    {"/v1/audio/transcriptions", "{\"query\":\"x\"}", "endpoint not found", 404},
+    {"/v1/audio/transcriptions", "{\"model\":\"auto\"}", "not routed automatically", 404},
     {"/v1/rerank", "{\"query\":\"x\"}", "missing required field: model", 400},
     {"/v1/rerank", "{\"model\":\"auto\"}", "not routed automatically", 400},
 };
@@ -255,8 +255,8 @@ static void test_head_refusals(void **state)
     check_head(*state, "POST", "/v1/chat%2fcompletions", "a", "b", 400, "invalid_path");
     check_head(*state, "GET", "/v1/models/%2e%2e/chat/completions", "a", "b", 405, "method not allowed");
     check_head(*state, "POST", "/v1/chat/completions", "content-encoding", "gzip", 415, "uncompressed");
-    check_head(*state, "POST", "/v1/audio", "content-type", "multipart/form-data; boundary=x", 400,
-               "multipart");
+    check_head(*state, "POST", "/v1/audio/transcriptions", "content-type", "multipart/form-data; boundary=x",
+               400, "multipart");
     struct sr_request_head head = head_of("POST", "/v1/chat/completions");
     head.has_body = false;
     sr_exchange *x = sr_exchange_new(*state, &head, NULL);

@@ -1,4 +1,5 @@
 /* Reads requests from their spans: texts and their sizes, compared with a separate decoder. */
+#include "config/endpoints.h"
 #include "dialect/registry.h"
 #include "router/request/endpoint.h"
 #include "router/request/request.h"
@@ -102,25 +103,69 @@ static void test_decoded_size(void **state)
 static void test_endpoints(void **state)
 {
     (void)state;
-    static const struct {
+    static const char *more[] = {"default", "/v1/own/thing"};
+    static const char *few[] = {"/v1/completions"};
+    struct sr_config plain = {0}, wide = {0}, narrow = {0};
+    wide.global.access.endpoints = (struct sr_strings){more, 2};
+    narrow.global.access.endpoints = (struct sr_strings){few, 1};
+    const struct {
+        const struct sr_config *config;
         const char *method, *path;
         enum sr_endpoint endpoint;
     } cases[] = {
-        {"POST", "/v1/chat/completions", SR_ENDPOINT_ROUTE},
-        {"GET", "/v1/models", SR_ENDPOINT_MODELS},
-        {"GET", "/v1/models/a/b", SR_ENDPOINT_MODEL},
-        {"DELETE", "/v1/models/a", SR_ENDPOINT_WRONG_METHOD},
-        {"POST", "/v1/audio/speech", SR_ENDPOINT_ROUTE},
-        {"POST", "/v1", SR_ENDPOINT_NOT_FOUND},
-        {"get", "/v1/models", SR_ENDPOINT_WRONG_METHOD},
+        {&plain, "POST", "/v1/chat/completions", SR_ENDPOINT_ROUTE},
+        {&plain, "POST", "/v1/chat/completions/", SR_ENDPOINT_NOT_FOUND},
+        {&plain, "GET", "/v1/models", SR_ENDPOINT_MODELS},
+        {&plain, "GET", "/v1/models/a/b", SR_ENDPOINT_MODEL},
+        {&plain, "DELETE", "/v1/models/a", SR_ENDPOINT_WRONG_METHOD},
+        {&plain, "POST", "/v1/audio/speech", SR_ENDPOINT_ROUTE},
+        {&plain, "GET", "/v1/audio/speech", SR_ENDPOINT_WRONG_METHOD},
+        {&plain, "POST", "/rerank", SR_ENDPOINT_ROUTE},
+        {&plain, "POST", "/v1/responses", SR_ENDPOINT_ROUTE},
+        {&plain, "POST", "/v1", SR_ENDPOINT_NOT_FOUND},
+        {&plain, "get", "/v1/models", SR_ENDPOINT_WRONG_METHOD},
+        {&plain, "POST", "/v1/load_lora_adapter", SR_ENDPOINT_NOT_FOUND},
+        {&plain, "POST", "/v1/unload_lora_adapter", SR_ENDPOINT_NOT_FOUND},
+        {&plain, "POST", "/reset_prefix_cache", SR_ENDPOINT_NOT_FOUND},
+        {&plain, "POST", "/sleep", SR_ENDPOINT_NOT_FOUND},
+        {&plain, "POST", "/collective_rpc", SR_ENDPOINT_NOT_FOUND},
+        {&plain, "POST", "/invocations", SR_ENDPOINT_NOT_FOUND},
+        {&plain, "GET", "/metrics", SR_ENDPOINT_NOT_FOUND},
+        {&plain, "POST", "/v1/own/thing", SR_ENDPOINT_NOT_FOUND},
+        {&plain, "POST", "default", SR_ENDPOINT_NOT_FOUND},
+        {&wide, "POST", "/v1/own/thing", SR_ENDPOINT_ROUTE},
+        {&wide, "POST", "/v1/chat/completions", SR_ENDPOINT_ROUTE},
+        {&wide, "POST", "default", SR_ENDPOINT_NOT_FOUND},
+        {&narrow, "POST", "/v1/completions", SR_ENDPOINT_ROUTE},
+        {&narrow, "POST", "/v1/chat/completions", SR_ENDPOINT_NOT_FOUND},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const struct sr_dialect_ops *dialect;
         struct sr_bytes rest;
-        assert_int_equal(
-            sr_endpoint_find(sr_bytes_str(cases[i].method), sr_bytes_str(cases[i].path), &dialect, &rest),
-            cases[i].endpoint);
+        assert_int_equal(sr_endpoint_find(cases[i].config, sr_bytes_str(cases[i].method),
+                                          sr_bytes_str(cases[i].path), &dialect, &rest),
+                         cases[i].endpoint);
     }
+}
+
+/* Each dialect's endpoint is forwarded where the configuration does not say otherwise. */
+static void test_dialects_are_endpoints(void **state)
+{
+    (void)state;
+    struct sr_config config = {0};
+    const struct sr_dialect_ops *dialect;
+    for (size_t i = 0; (dialect = sr_dialect_number(i)); i++) {
+        if (dialect->path && !sr_config_forwards(&config, sr_bytes_str(dialect->path)))
+            fail_msg("%s is not forwarded", dialect->path);
+        for (const char *const *more = dialect->more; more && *more; more++)
+            if (!sr_config_forwards(&config, sr_bytes_str(*more)))
+                fail_msg("%s is not forwarded", *more);
+    }
+    static const char *const invalid[] = {"",    "v1/x",    "/v1/X", "/v1/x/", "//x", "/v1/./x",
+                                          "/..", "/v1/%61", "/x;a",  "/x?",    "/"};
+    for (size_t i = 0; i < sizeof invalid / sizeof invalid[0]; i++)
+        assert_false(sr_endpoint_is_valid(sr_bytes_str(invalid[i])));
+    assert_true(sr_endpoint_is_valid(SR_LIT("/v1/own_thing-2.0/a:b")));
 }
 
 int main(void)
@@ -130,6 +175,7 @@ int main(void)
         cmocka_unit_test(test_completions),
         cmocka_unit_test(test_decoded_size),
         cmocka_unit_test(test_endpoints),
+        cmocka_unit_test(test_dialects_are_endpoints),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

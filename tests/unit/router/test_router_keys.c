@@ -37,6 +37,68 @@ static void test_credentials(void **state)
                         "e");
 }
 
+/* Asks for the model `m` with a client's own credentials. */
+static sr_exchange *ask_as(sr_runtime *runtime, bool known, struct sr_bytes name)
+{
+    const struct sr_header headers[] = {{name, SR_LIT("Bearer mine")},
+                                        {SR_LIT("x_api_key"), SR_LIT("mine")},
+                                        {SR_LIT("x-more"), SR_LIT("m")}};
+    struct sr_request_head head = head_of("POST", "/v1/chat/completions");
+    head.client_known = known;
+    head.headers = headers;
+    head.n_headers = 3;
+    sr_exchange *x = sr_exchange_new(runtime, &head, NULL);
+    assert_int_equal(sr_exchange_body(x, ASK_NAMED, strlen(ASK_NAMED), true), SR_STEP_VERDICT);
+    return x;
+}
+
+static bool removes(const struct sr_verdict *v, struct sr_bytes name)
+{
+    for (size_t i = 0; i < v->n_remove_headers; i++)
+        if (sr_bytes_eq(v->remove_headers[i], name))
+            return true;
+    return false;
+}
+
+#define WITH_KEY ONE_MODEL("endpoint: '127.0.0.1:1', api_key: k", "")
+
+/* A key of the operator is for known clients, and then no credentials of the client go beside it. */
+static void test_who_may_use_a_key(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *yaml;
+        bool known, tenant, forwarded, strips;
+    } cases[] = {
+        {WITH_KEY, false, false, false, false},
+        {ONE_MODEL("endpoint: '127.0.0.1:1', extra_headers: {X-API-Key: k}", ""), false, false, false, false},
+        {ONE_MODEL("endpoint: '127.0.0.1:1', extra_headers: {x-team: k}", ""), false, false, true, false},
+        {ONE_MODEL("endpoint: '127.0.0.1:1'", ""), false, false, true, false},
+        {WITH_KEY, true, false, true, true},
+        {WITH_KEY "global: {semroute: {allow_anonymous: true}}\n", false, false, true, true},
+        {WITH_KEY "global: {semroute: {guards: {tenant_header: x-t}}}\n", false, false, false, false},
+        {WITH_KEY "global: {semroute: {guards: {tenant_header: x-t}}}\n", false, true, true, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        sr_runtime *runtime = open_yaml(cases[i].yaml);
+        sr_exchange *x =
+            ask_as(runtime, cases[i].known, cases[i].tenant ? SR_LIT("x-t") : SR_LIT("authorization"));
+        const struct sr_verdict *v = sr_exchange_verdict(x);
+        if (cases[i].forwarded) {
+            assert_int_equal(v->action, SR_ACTION_FORWARD);
+            assert_int_equal(removes(v, SR_LIT("x_api_key")), cases[i].strips);
+            assert_int_equal(removes(v, SR_LIT("authorization")), cases[i].strips && !cases[i].tenant);
+            assert_false(removes(v, SR_LIT("x-more")));
+        } else {
+            check_reply(x, 401, "allow_anonymous");
+            assert_int_equal(v->n_targets, 0);
+            assert_string_equal(header_in(v->headers, v->n_headers, "www-authenticate"), "Bearer");
+        }
+        sr_exchange_end(x, SR_END_COMPLETE);
+        sr_runtime_close(runtime);
+    }
+}
+
 static void test_target(void **state)
 {
     (void)state;
@@ -203,7 +265,7 @@ int main(void)
         cmocka_unit_test(test_body_limits),     cmocka_unit_test(test_debug_headers),
         cmocka_unit_test(test_metrics_off),     cmocka_unit_test(test_prices),
         cmocka_unit_test(test_access_log_file), cmocka_unit_test(test_no_default_model),
-        cmocka_unit_test(test_auto_names),
+        cmocka_unit_test(test_auto_names),      cmocka_unit_test(test_who_may_use_a_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
