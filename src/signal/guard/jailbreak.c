@@ -1,12 +1,12 @@
 /*
  * Jailbreak: matches when a unit tries to make the model ignore its instructions.
  *
- * Every unit is classified separately, the risks of its windows are combined, and the unit with the
- * highest risk counts; a rule without history uses only the current unit. The linear tier reads at once.
- * The neural classifier, if there is one, reads the same units and their disguised parts undisguised (of a
- * completely disguised unit only these), and both results are combined. If the neural classifier fails,
- * the linear result is used; if it read only a part, it does not lower the linear result, which covers
- * all. The finding is the window with the highest risk in all units that a rule uses.
+ * Every unit is classified separately, and the unit with the highest risk counts; a rule without history uses
+ * only the current units. The linear tier reads everything at once. The neural classifier, if there is one,
+ * reads the same units as far as its budget goes, with their disguised parts undisguised (of a completely
+ * disguised region only these), and both results are combined. If the neural classifier fails, the linear
+ * result is used; where it read only a part, it does not lower the linear result, which covers all. The
+ * finding is the window with the highest risk in all units that a rule uses.
  */
 #include "signal/guard/jailbreak.h"
 
@@ -16,7 +16,8 @@ struct sr_signal_set {
     struct sr_jailbreak_models models;
     const struct sr_config_jailbreak *rules;
     size_t n;
-    bool history; /* a rule reads every unit */
+    bool history;  /* a rule reads every unit */
+    size_t budget; /* bytes of a request that the neural classifier is asked about; 0: all */
 };
 
 static void jailbreak_free(struct sr_signal_set *set)
@@ -40,6 +41,7 @@ static int jailbreak_compile(struct sr_signal_set **out, const struct sr_config 
     }
     set->rules = config->jailbreaks;
     set->n = config->n_jailbreaks;
+    set->budget = config->global.inference.neural_max;
     for (size_t i = 0; i < set->n; i++)
         set->history |= set->rules[i].include_history;
     *out = set;
@@ -71,11 +73,23 @@ static struct units units_of(const struct sr_signal_input *input, struct sr_sign
     return (struct units){whole, 1, SR_LIT("")};
 }
 
-/* A finding in a seam, at the string where it begins. Without any unit the finding is none. */
-static struct sr_signal_finding place(const struct sr_signal_input *input, struct sr_signal_finding finding)
+/* The finding of a unit's worst window; in a seam, at the string where the window begins. */
+static struct sr_signal_finding place(const struct sr_signal_input *input,
+                                      const struct sr_jailbreak_unit *worst)
 {
-    const struct sr_signal_unit *unit =
-        input->units && finding.unit < input->units->n ? &input->units->items[finding.unit] : NULL;
+    if (!worst)
+        return (struct sr_signal_finding){0};
+    const struct sr_signal_unit *unit = input->units ? &input->units->items[worst->unit] : NULL;
+    struct sr_signal_finding finding = {
+        .unit = worst->unit,
+        .type = worst->worst.label,
+        .start = worst->worst.start,
+        .end = worst->worst.end,
+        .confidence = worst->worst.risk,
+        .disguise = worst->worst.disguise,
+        .group = unit ? unit->group : 0,
+        .source = unit ? unit->source : SR_SOURCE_MESSAGE,
+    };
     for (uint32_t i = 0; unit && i < unit->n_parts; i++) {
         const struct sr_signal_part *part = &input->units->parts[unit->first_part + i];
         if (finding.start >= part->end)
@@ -91,24 +105,24 @@ static struct sr_signal_finding place(const struct sr_signal_input *input, struc
 }
 
 static int write_result(const struct sr_signal_set *set, struct sr_signal_task *task,
-                        const struct sr_jailbreak_unit *assessments, size_t n)
+                        const struct sr_jailbreak_unit *units, size_t n)
 {
-    struct sr_arena *arena = task->arena;
     struct sr_signal_result *result = task->result;
-    struct sr_signal_finding all = {0}, current = {0};
-    struct sr_signal_finding *kept = sr_arena_calloc(arena, 1, sizeof *kept);
-    result->hits = sr_signal_hits(arena, set->n);
+    const struct sr_jailbreak_unit *all = NULL, *current = NULL;
+    struct sr_signal_finding *kept = sr_arena_calloc(task->arena, 1, sizeof *kept);
+    result->hits = sr_signal_hits(task->arena, set->n);
     if (!result->hits || !kept)
         return SR_ENOMEM;
     for (size_t i = 0; i < n; i++) {
-        if (assessments[i].finding.confidence > all.confidence)
-            all = assessments[i].finding;
-        if (assessments[i].current && assessments[i].finding.confidence > current.confidence)
-            current = assessments[i].finding;
+        if (!all || units[i].worst.risk > all->worst.risk)
+            all = &units[i];
+        if (units[i].current && (!current || units[i].worst.risk > current->worst.risk))
+            current = &units[i];
     }
     for (size_t i = 0; i < set->n; i++) {
         const struct sr_config_jailbreak *rule = &set->rules[i];
-        float risk = rule->include_history ? all.confidence : current.confidence;
+        const struct sr_jailbreak_unit *worst = rule->include_history ? all : current;
+        float risk = worst ? worst->worst.risk : 0;
         result->hits[i] = (struct sr_signal_hit){risk >= (float)rule->threshold, risk, (double)risk};
     }
     *kept = place(task->input, set->history ? all : current);
@@ -121,104 +135,127 @@ static int write_result(const struct sr_signal_set *set, struct sr_signal_task *
     return SR_OK;
 }
 
-/* Bytes read of a unit whose views are read instead of its text. */
-static size_t read_instead(const struct sr_signal_question *question)
-{
-    const struct sr_jailbreak_unit *assessment = question->about;
-    size_t read = question->status == SR_OK ? sr_neural_scope(question->result).read_bytes : 0;
-    return sr_signal_question_is_whole(question) || read > assessment->instead ? assessment->instead : read;
-}
+/* The state of one evaluation, in the task's arena. */
+struct evaluation {
+    struct sr_jailbreak_unit *units;
+    size_t n;
+    struct sr_jailbreak_region *regions;
+    size_t n_regions;
+    struct sr_signal_question *questions;
+    size_t n_questions;
+};
 
-/* Combines the neural classifier's risks with the linear ones. */
+/* Takes the neural classifier's answers in. */
 static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
                   struct sr_signal_question *questions, size_t n)
 {
-    struct sr_jailbreak_unit *assessments = n ? questions[0].about : NULL;
-    size_t used = 0;
+    struct evaluation *evaluation = questions[0].about;
+    struct sr_signal_result *result = task->result;
     bool answered = false;
     for (size_t i = 0; i < n; i++) {
-        struct sr_jailbreak_unit *assessment = questions[i].about;
-        used = (size_t)(assessment - assessments) + 1;
         if (!set->models.reader && sr_signal_question_is_late(&questions[i]))
             return SR_ETIMEOUT;
-        if (questions[i].status == SR_OK)
-            sr_jailbreak_unit_answer(assessment, &set->models, &questions[i]);
-        else if (!set->models.reader)
+        if (!set->models.reader && questions[i].status != SR_OK)
             return questions[i].status;
-        if (assessment->instead)
-            task->result->neural_bytes += read_instead(&questions[i]);
-        assessment->unread |= !sr_signal_question_is_whole(&questions[i]);
         answered |= questions[i].status == SR_OK;
     }
-    for (size_t i = 0; i < used; i++)
-        sr_jailbreak_unit_mix(&assessments[i], &set->models);
+    for (size_t i = 0; i < evaluation->n_regions; i++)
+        result->neural_bytes += sr_jailbreak_region_read(&evaluation->regions[i]);
+    if (result->neural_bytes > result->all_bytes) /* regions of a long unit overlap */
+        result->neural_bytes = result->all_bytes;
+    for (size_t i = 0; i < evaluation->n; i++) {
+        struct sr_jailbreak_unit *unit = &evaluation->units[i];
+        int rc = unit->first ? sr_jailbreak_unit_mix(unit, &set->models, task->arena) : SR_OK;
+        if (rc)
+            return rc;
+    }
     if (!set->models.reader)
-        task->result->scanned_bytes = task->result->neural_bytes;
-    task->result->tier = !set->models.reader ? "neural" : answered ? "linear+neural" : "linear";
-    return write_result(set, task, assessments, used);
+        result->scanned_bytes = result->neural_bytes;
+    result->tier = !set->models.reader ? "neural" : answered ? "linear+neural" : "linear";
+    return write_result(set, task, evaluation->units, evaluation->n);
 }
 
-/* Classifies the units with the linear tier, and prepares the questions to the neural classifier. */
+/* Classifies the units with the linear tier. */
 static int read_units(const struct sr_signal_set *set, const struct units *units, struct sr_signal_task *task,
-                      struct sr_jailbreak_unit *assessments, size_t *n_assessments,
-                      struct sr_signal_question *questions, size_t *n_questions)
+                      struct evaluation *evaluation)
 {
     struct sr_signal_result *result = task->result;
     int rc = SR_OK;
     for (size_t i = 0; rc == SR_OK && i < units->n; i++) {
         const struct sr_signal_unit *unit = &units->items[i];
-        struct sr_bytes undisguised = SR_LIT("");
         size_t own = unit->n_parts ? 0 : unit->text.n; /* a seam's bytes are those of its parts */
         result->all_bytes += own;
         if ((!set->history && !unit->current) || unit->text.n == 0)
             continue;
-        struct sr_jailbreak_unit *assessment = &assessments[(*n_assessments)++];
-        *assessment = (struct sr_jailbreak_unit){
-            .finding = {.unit = (uint32_t)i, .group = unit->group, .source = unit->source},
-            .current = unit->current,
-            .neural = -1};
+        struct sr_jailbreak_unit *read = &evaluation->units[evaluation->n++];
+        *read = (struct sr_jailbreak_unit){.unit = (uint32_t)i, .current = unit->current};
         if (set->models.reader)
-            rc = sr_jailbreak_unit_read(assessment, &set->models, unit->text, units->tenant, result);
-        if (rc == SR_OK && set->models.neural)
-            rc = sr_jailbreak_unit_views(assessment, unit->text, task->arena, &undisguised);
+            rc = sr_jailbreak_unit_read(read, &set->models, unit->text, units->tenant, task->arena, result);
         result->scanned_bytes += own;
-        if (!set->models.neural)
-            continue;
-        if (sr_jailbreak_unit_is_views(assessment, unit->text))
-            assessment->instead = own;
-        else
-            questions[(*n_questions)++] =
-                (struct sr_signal_question){.text = unit->text, .about = assessment, .extra = own == 0};
-        if (undisguised.n)
-            questions[(*n_questions)++] = (struct sr_signal_question){
-                .text = undisguised, .about = assessment, .view = true, .extra = true};
     }
     return rc;
+}
+
+/* Prepares the questions about the regions to the neural classifier. */
+static int make_questions(struct sr_signal_task *task, struct evaluation *evaluation)
+{
+    evaluation->questions =
+        sr_arena_calloc(task->arena, 2 * evaluation->n_regions + 1, sizeof *evaluation->questions);
+    if (!evaluation->questions)
+        return SR_ENOMEM;
+    for (size_t i = 0; i < evaluation->n_regions; i++) {
+        struct sr_jailbreak_region *region = &evaluation->regions[i];
+        struct sr_bytes undisguised;
+        bool instead;
+        int rc = sr_jailbreak_region_views(region, task->arena, &undisguised, &instead);
+        if (rc)
+            return rc;
+        if (!instead) {
+            region->plain = &evaluation->questions[evaluation->n_questions];
+            evaluation->questions[evaluation->n_questions++] =
+                (struct sr_signal_question){.text = region->text, .about = evaluation, .extra = true};
+        }
+        if (undisguised.n) {
+            region->undisguised = &evaluation->questions[evaluation->n_questions];
+            evaluation->questions[evaluation->n_questions++] =
+                (struct sr_signal_question){.text = undisguised, .about = evaluation, .extra = true};
+        }
+    }
+    return SR_OK;
+}
+
+static int ask(const struct sr_signal_set *set, const struct units *units, struct sr_signal_task *task,
+               struct evaluation *evaluation)
+{
+    /* The neural classifier alone must read everything. */
+    size_t budget = set->models.reader && set->budget ? set->budget : SIZE_MAX;
+    int rc = sr_jailbreak_choose(evaluation->units, evaluation->n, units->items, budget, task->arena,
+                                 &evaluation->regions, &evaluation->n_regions);
+    return rc ? rc : make_questions(task, evaluation);
 }
 
 static int jailbreak_start(const struct sr_signal_set *set, struct sr_signal_task *task)
 {
     struct sr_signal_unit whole;
     struct units units = units_of(task->input, &whole);
-    size_t n_assessments = 0, n_questions = 0;
-    struct sr_jailbreak_unit *assessments = sr_arena_calloc(task->arena, units.n + 1, sizeof *assessments);
-    struct sr_signal_question *questions = sr_arena_calloc(task->arena, 2 * units.n + 1, sizeof *questions);
-    if (!assessments || !questions)
+    struct evaluation *evaluation = sr_arena_calloc(task->arena, 1, sizeof *evaluation);
+    if (evaluation)
+        evaluation->units = sr_arena_calloc(task->arena, units.n + 1, sizeof *evaluation->units);
+    if (!evaluation || !evaluation->units)
         return SR_ENOMEM;
-    int rc = read_units(set, &units, task, assessments, &n_assessments, questions, &n_questions);
-    if (rc)
-        return rc;
-    if (n_questions && set->models.reader) {
-        task->result->tier = sr_jailbreak_tier(set->models.reader);
-        rc = write_result(set, task, assessments, n_assessments);
-        if (rc)
-            return rc;
-        sr_signal_offer_partial(task);
-    }
-    if (n_questions)
-        return sr_signal_ask(set, task, set->models.neural, units.tenant, questions, n_questions, finish);
+    int rc = read_units(set, &units, task, evaluation);
     task->result->tier = set->models.reader ? sr_jailbreak_tier(set->models.reader) : "neural";
-    return write_result(set, task, assessments, n_assessments);
+    if (!rc && (set->models.reader || evaluation->n == 0))
+        rc = write_result(set, task, evaluation->units, evaluation->n);
+    if (rc || !set->models.neural || evaluation->n == 0)
+        return rc;
+    if (set->models.reader)
+        sr_signal_offer_partial(task);
+    rc = ask(set, &units, task, evaluation);
+    if (rc || evaluation->n_questions == 0)
+        return rc;
+    return sr_signal_ask(set, task, set->models.neural, units.tenant, evaluation->questions,
+                         evaluation->n_questions, finish);
 }
 
 static bool jailbreak_may_be_late(const struct sr_signal_set *set)
@@ -229,13 +266,14 @@ static bool jailbreak_may_be_late(const struct sr_signal_set *set)
 static int jailbreak_prefetch(const struct sr_signal_set *set, const struct sr_signal_unit *unit,
                               struct sr_arena *arena, struct sr_signal_prefetched *out)
 {
-    struct sr_jailbreak_unit assessment = {.neural = -1};
+    struct sr_jailbreak_region region = {.text = unit->text};
+    bool instead = false;
     int rc = SR_OK;
     *out = (struct sr_signal_prefetched){.neural = set->models.neural, .texts = {unit->text}};
     out->n = set->models.neural && (set->history || unit->role != SR_ROLE_ASSISTANT);
     if (out->n && arena)
-        rc = sr_jailbreak_unit_views(&assessment, unit->text, arena, &out->texts[1]);
-    if (sr_jailbreak_unit_is_views(&assessment, unit->text))
+        rc = sr_jailbreak_region_views(&region, arena, &out->texts[1], &instead);
+    if (instead)
         out->texts[0] = out->texts[1];
     else
         out->n += out->texts[1].n > 0;

@@ -1,8 +1,9 @@
 /*
  * Shared declarations of the jailbreak signal's files, private to them.
  *
- * jailbreak_models.c opens the two tiers; jailbreak_unit.c combines both results for one unit; jailbreak.c
- * is the signal: it reads the units of an input and writes the result.
+ * jailbreak_models.c opens the two tiers; jailbreak_choice.c chooses what the neural classifier reads;
+ * jailbreak_unit.c combines both results for one unit; jailbreak.c is the signal: it reads the units of an
+ * input and writes the result.
  */
 #ifndef SR_SIGNAL_GUARD_JAILBREAK_H
 #define SR_SIGNAL_GUARD_JAILBREAK_H
@@ -29,40 +30,55 @@ int sr_jailbreak_models_open(struct sr_jailbreak_models *set, const struct sr_co
                              struct sr_model_store *models, struct sr_err *err) SR_WARN_UNUSED;
 void sr_jailbreak_models_dispose(struct sr_jailbreak_models *set);
 
-/* A unit: the linear tier's result, and its undisguised views. Initialise `finding.unit`, `current`, and
- * `neural` to a negative number. */
+/* A unit of a request, and what was found in it so far. */
 struct sr_jailbreak_unit {
-    struct sr_signal_finding finding;
+    uint32_t unit; /* index in the input's units */
     bool current;
+    struct sr_jailbreak_reading linear;      /* the linear tier's windows */
+    struct sr_risk_window worst;             /* the result */
+    const struct sr_jailbreak_region *first; /* the regions of this unit; NULL: none */
+};
+
+/* A part of a unit that the neural classifier is asked about, with its disguised parts undisguised. */
+struct sr_jailbreak_region {
+    struct sr_jailbreak_unit *of;
+    struct sr_jailbreak_region *next; /* of the same unit */
+    struct sr_bytes text;
+    size_t from;  /* where it begins in the unit's text */
+    size_t bytes; /* that count as read; 0 in a seam */
     const struct sr_undisguised *views;
     size_t n_views;
-    size_t instead; /* bytes of the unit that its views stand for, so that the neural classifier reads them
-                       alone; 0 */
-    float neural;   /* the neural classifier's risk so far; negative: none */
-    bool unread;    /* the neural classifier has not read all of it */
-    uint32_t label;
-    size_t start, end;
-    uint32_t disguise;
+    const struct sr_signal_question *plain, *undisguised; /* the questions about it; NULL: not asked */
 };
+
+/* ---- jailbreak_unit.c ---- */
 
 /* Classifies a unit's text with the linear tier; counts memoised results. */
 int sr_jailbreak_unit_read(struct sr_jailbreak_unit *unit, const struct sr_jailbreak_models *models,
-                           struct sr_bytes text, struct sr_bytes tenant,
+                           struct sr_bytes text, struct sr_bytes tenant, struct sr_arena *arena,
                            struct sr_signal_result *result) SR_WARN_UNUSED;
 
-/* Finds the disguised parts of a unit's text; `*out` is all of them undisguised, one line each, in the
- * arena; empty without any. */
-int sr_jailbreak_unit_views(struct sr_jailbreak_unit *unit, struct sr_bytes text, struct sr_arena *arena,
-                            struct sr_bytes *out) SR_WARN_UNUSED;
+/* Finds the disguised parts of a region; `*out` is all of them undisguised, one line each, in the arena;
+ * empty without any. `*instead`: these are read instead of the text. */
+int sr_jailbreak_region_views(struct sr_jailbreak_region *region, struct sr_arena *arena,
+                              struct sr_bytes *out, bool *instead) SR_WARN_UNUSED;
 
-/* True when the views are read instead of the text. */
-bool sr_jailbreak_unit_is_views(const struct sr_jailbreak_unit *unit, struct sr_bytes text);
+/* Bytes of the region that the neural classifier has read. */
+size_t sr_jailbreak_region_read(const struct sr_jailbreak_region *region);
 
-/* Takes the neural classifier's result for a unit's text or (`view`) its views. */
-void sr_jailbreak_unit_answer(struct sr_jailbreak_unit *unit, const struct sr_jailbreak_models *models,
-                              const struct sr_signal_question *question);
+/* After all answers: what both tiers say of a unit with regions. SR_ENOMEM. */
+int sr_jailbreak_unit_mix(struct sr_jailbreak_unit *unit, const struct sr_jailbreak_models *models,
+                          struct sr_arena *arena) SR_WARN_UNUSED;
 
-/* After all answers: combines the results of both tiers to the unit's finding. */
-void sr_jailbreak_unit_mix(struct sr_jailbreak_unit *unit, const struct sr_jailbreak_models *models);
+/* ---- jailbreak_choice.c ---- */
+
+#define SR_JAILBREAK_REGIONS_MAX 1024u /* of one request */
+
+/* Chooses what of the units [n] the neural classifier is asked about, at most `budget` bytes: all of it, or
+ * first what is near the windows with the highest linear risk, then the newest units. The most suspicious
+ * regions come first. `texts` are all units of the input. Links the regions to their units. SR_ENOMEM. */
+int sr_jailbreak_choose(struct sr_jailbreak_unit *units, size_t n, const struct sr_signal_unit *texts,
+                        size_t budget, struct sr_arena *arena, struct sr_jailbreak_region **out,
+                        size_t *n_out) SR_WARN_UNUSED;
 
 #endif

@@ -1,15 +1,21 @@
-/* Classifies one window after the other on the calling thread. */
+/* Classifies one window after the other on the calling thread, block by block. */
 #include "signal/guard/jailbreak_reader.h"
 
+#include "base/grow.h"
 #include "base/mem.h"
-#include "signal/guard/risk.h"
+#include "text/ascii.h"
 #include "text/disguise/deobfuscate.h"
 #include "text/slices.h"
 
 #include <stdio.h>
 
 /* Part of the memo key: change it when reading changes. */
-#define READER_VERSION "jailbreak-3 "
+#define READER_VERSION "jailbreak-5 "
+
+#define BLOCK_OVERLAP                                                                                        \
+    ((size_t)4 << 10)                  /* bytes: at least a window, and a disguised part with its context    \
+                                        */
+#define SCRATCH_MAX ((size_t)16 << 20) /* bytes for the views of one block */
 
 struct sr_jailbreak_reader {
     struct sr_linear *model;
@@ -102,68 +108,133 @@ static float risk_of(const struct sr_jailbreak_reader *reader, struct sr_bytes w
         *label = p[i] > best ? (uint32_t)i : *label;
         best = p[i] > best ? p[i] : best;
     }
-    return risk > 1 ? 1 : risk;
+    return risk < SR_RISK_MAX ? risk : SR_RISK_MAX;
 }
 
-/* Classifies a view of [start, end) of the given text. With `disguise` 0 it is the text itself, without
- * the windows that its `views` replace: these count as harmless. Updates the finding, with the span of the
- * worst window, if the risk is higher. */
-static void read_text(const struct sr_jailbreak_reader *reader, const struct sr_undisguised *view,
-                      const struct sr_undisguised *views, size_t n_views, struct sr_jailbreak_finding *worst)
+/* The windows of a text while it is read. */
+struct reading {
+    const struct sr_jailbreak_reader *reader;
+    struct sr_risk_window *windows; /* on the heap */
+    size_t n, room;
+};
+
+static int add_window(struct reading *reading, struct sr_risk_window window)
+{
+    int rc = sr_grow(&reading->windows, &reading->room, reading->n + 1, sizeof window, SR_GROW_NO_MAX);
+    if (rc == SR_OK)
+        reading->windows[reading->n++] = window;
+    return rc;
+}
+
+/* Reads a block, which begins at `from` of the text, without the windows that its views replace. */
+static int read_plain(struct reading *reading, struct sr_bytes block, size_t from,
+                      const struct sr_undisguised *views, size_t n_views)
+{
+    struct sr_slices windows = sr_slices_of(block, SR_JAILBREAK_WINDOW, SR_JAILBREAK_OVERLAP);
+    struct sr_slice w;
+    int rc = SR_OK;
+    while (rc == SR_OK && sr_slices_next(&windows, &w)) {
+        struct sr_risk_window window = {.start = (uint32_t)(from + w.start), .end = (uint32_t)(from + w.end)};
+        if (sr_undisguised_stand_for(block, views, n_views, w.start, w.end))
+            continue;
+        window.risk =
+            risk_of(reading->reader, sr_bytes_of(block.p + w.start, w.end - w.start), &window.label);
+        rc = add_window(reading, window);
+    }
+    return rc;
+}
+
+/* Reads a view of a block: its worst window counts. */
+static int read_view(struct reading *reading, const struct sr_undisguised *view, size_t from)
 {
     struct sr_slices windows = sr_slices_of(view->text, SR_JAILBREAK_WINDOW, SR_JAILBREAK_OVERLAP);
     struct sr_slice w;
-    struct sr_jailbreak_finding text = {.risk = -1, .disguise = view->disguise};
-    struct sr_risk all = {.spread = SR_RISK_SPREAD_LINEAR};
-    uint32_t before = worst->windows, read = 0;
+    struct sr_risk_window worst = {.start = (uint32_t)(from + view->start),
+                                   .end = (uint32_t)(from + view->end),
+                                   .risk = -1,
+                                   .disguise = view->disguise};
     while (sr_slices_next(&windows, &w)) {
         uint32_t label = 0;
-        bool stood_for = sr_undisguised_stand_for(view->text, views, n_views, w.start, w.end);
-        float risk =
-            stood_for ? 0 : risk_of(reader, sr_bytes_of(view->text.p + w.start, w.end - w.start), &label);
-        sr_risk_add(&all, risk);
-        read += !stood_for;
-        if (stood_for || risk <= text.risk)
-            continue;
-        text.risk = risk;
-        text.label = label;
-        text.start = view->disguise ? view->start : w.start;
-        text.end = view->disguise ? view->end : w.end;
+        float risk = risk_of(reading->reader, sr_bytes_of(view->text.p + w.start, w.end - w.start), &label);
+        worst.label = risk > worst.risk ? label : worst.label;
+        worst.risk = risk > worst.risk ? risk : worst.risk;
     }
-    text.risk = sr_risk_gathered(&all);
-    if (read && (before == 0 || text.risk > worst->risk))
-        *worst = text;
-    worst->windows = before + read;
+    return add_window(reading, worst);
 }
 
-static int read_views(const struct sr_jailbreak_reader *reader, struct sr_bytes text, struct sr_arena *arena,
-                      struct sr_jailbreak_finding *worst)
+static int read_block(struct reading *reading, struct sr_bytes block, size_t from, struct sr_arena *scratch)
 {
-    const struct sr_undisguised *views, whole = {.text = text, .end = text.n};
+    const struct sr_undisguised *views;
     size_t n;
-    int rc = sr_undisguise(text, SR_JAILBREAK_OVERLAP, arena, &views, &n);
-    if (rc)
-        return rc;
-    read_text(reader, &whole, views, n, worst);
-    for (size_t i = 0; i < n; i++)
-        read_text(reader, &views[i], NULL, 0, worst);
-    return SR_OK;
+    int rc = sr_undisguise(block, SR_JAILBREAK_OVERLAP, scratch, &views, &n);
+    if (rc == SR_OK)
+        rc = read_plain(reading, block, from, views, n);
+    for (size_t i = 0; rc == SR_OK && i < n; i++)
+        rc = read_view(reading, &views[i], from);
+    return rc;
+}
+
+static bool is_code(char c)
+{
+    return sr_ascii_is_word((unsigned char)c) || c == '+' || c == '/' || c == '-' || c == '=';
+}
+
+/* The first byte in [from, to) from which on there are only characters of base64 up to `to`. */
+static size_t run_before(struct sr_bytes text, size_t from, size_t to)
+{
+    while (to > from && is_code(text.p[to - 1]))
+        to--;
+    return to;
+}
+
+/* Reads block after block. Blocks overlap; one that begins in a run of base64 or hexadecimal digits begins
+ * at a multiple of four of them, so that it decodes as the whole run does. */
+static int read_blocks(struct reading *reading, struct sr_bytes text)
+{
+    struct sr_slices blocks = sr_slices_of(text, SR_JAILBREAK_BLOCK, BLOCK_OVERLAP);
+    struct sr_slice block;
+    size_t run = 0, last = 0;
+    int rc = SR_OK;
+    while (rc == SR_OK && sr_slices_next(&blocks, &block)) {
+        struct sr_arena scratch;
+        size_t begun = run_before(text, last, block.start);
+        run = begun > last ? begun : run;
+        last = block.start;
+        size_t start = block.start - (block.start - run) % 4;
+        sr_arena_init(&scratch, SCRATCH_MAX);
+        rc = read_block(reading, sr_bytes_of(text.p + start, block.end - start), start, &scratch);
+        sr_arena_dispose(&scratch);
+    }
+    return rc;
 }
 
 int sr_jailbreak_read(const struct sr_jailbreak_reader *reader, struct sr_bytes text, struct sr_bytes tenant,
-                      struct sr_arena *arena, struct sr_jailbreak_finding *out)
+                      struct sr_arena *arena, struct sr_jailbreak_reading *out)
 {
     struct sr_memo_key key;
     struct sr_bytes known;
-    *out = (struct sr_jailbreak_finding){0};
+    struct reading reading = {.reader = reader};
+    *out = (struct sr_jailbreak_reading){.windows = NULL};
+    if (text.n > UINT32_MAX)
+        return SR_ELIMIT;
     bool keep = reader->memo && sr_memo_key(&key, sr_bytes_str(reader->name), tenant, text) == SR_OK;
-    if (keep && sr_memo_get(reader->memo, &key, arena, &known) == SR_OK && known.n == sizeof *out) {
-        memcpy(out, known.p, sizeof *out);
-        out->windows = 0;
+    if (keep && sr_memo_get(reader->memo, &key, arena, &known) == SR_OK) {
+        out->windows = (struct sr_risk_window *)(void *)known.p;
+        out->n = known.n / sizeof *out->windows;
+        out->remembered = true;
         return SR_OK;
     }
-    int rc = read_views(reader, text, arena, out);
-    if (!rc && keep)
-        sr_memo_put(reader->memo, &key, sr_bytes_of(out, sizeof *out));
+    int rc = read_blocks(&reading, text);
+    struct sr_bytes value = sr_bytes_of(reading.windows, reading.n * sizeof *reading.windows);
+    if (rc == SR_OK && reading.n) {
+        out->windows = sr_arena_alloc(arena, value.n);
+        out->n = out->windows ? reading.n : 0;
+        rc = out->windows ? SR_OK : SR_ENOMEM;
+        if (rc == SR_OK)
+            memcpy(out->windows, value.p, value.n);
+    }
+    if (rc == SR_OK && keep)
+        sr_memo_put(reader->memo, &key, value);
+    sr_mem_free(reading.windows);
     return rc;
 }

@@ -1,10 +1,10 @@
 /*
- * Classifies a text of any length for attacks: a classifier reads overlapping windows, whose risks are
- * combined (signal/guard/risk.h).
+ * Classifies a text of any length for attacks: a classifier reads overlapping windows.
  *
  * The unchanged text is read, and its disguised parts also undisguised; windows that are completely
- * disguised are read only undisguised. Results are kept in the memo. A reader is immutable and shared; it
- * holds a model and no thresholds.
+ * disguised are read only undisguised. A long text is read in blocks, in time that grows with its length
+ * and with the scratch memory of one block. Results are kept in the memo. A reader is immutable and shared;
+ * it holds a model and no thresholds.
  */
 #ifndef SR_SIGNAL_GUARD_JAILBREAK_READER_H
 #define SR_SIGNAL_GUARD_JAILBREAK_READER_H
@@ -13,19 +13,21 @@
 #include "config/config.h"
 #include "infer/model_store.h"
 #include "model/memo.h"
+#include "signal/guard/risk.h"
 
 #define SR_JAILBREAK_WINDOW  ((size_t)1536) /* bytes: about 350 tokens of English */
 #define SR_JAILBREAK_OVERLAP ((size_t)512)
 
 struct sr_jailbreak_reader;
 
-/* The finding with the highest risk in a text. */
-struct sr_jailbreak_finding {
-    float risk;        /* probability of the attack labels together, of all windows */
-    uint32_t label;    /* the likeliest attack label: index in the classifier's */
-    size_t start, end; /* the worst window, in bytes of the text as it was given */
-    uint32_t disguise; /* SR_DISGUISE_* that were undone in it; 0: none */
-    uint32_t windows;  /* windows that were read; 0: the result was memoised */
+#define SR_JAILBREAK_BLOCK ((size_t)64 << 10) /* bytes whose disguises are undone at once */
+
+/* What a text's windows say, in the arena. Of a disguised part there is one window, its worst: the part's
+ * bytes as they were given. */
+struct sr_jailbreak_reading {
+    struct sr_risk_window *windows;
+    size_t n;
+    bool remembered; /* the result was memoised */
 };
 
 /* A mask of the model's labels that mean an attack: those in `labels`, or if that is empty all except
@@ -43,8 +45,8 @@ void sr_jailbreak_reader_free(struct sr_jailbreak_reader *reader); /* NULL is al
 const char *const *sr_jailbreak_labels(const struct sr_jailbreak_reader *reader, size_t *n);
 const char *sr_jailbreak_tier(const struct sr_jailbreak_reader *reader); /* "linear" */
 
-/* Reads valid UTF-8. `arena` is scratch. Tenants do not share memoised results. SR_ENOMEM. Any thread. */
+/* Reads valid UTF-8. Tenants do not share memoised results. SR_ELIMIT over 4 GiB, SR_ENOMEM. Any thread. */
 int sr_jailbreak_read(const struct sr_jailbreak_reader *reader, struct sr_bytes text, struct sr_bytes tenant,
-                      struct sr_arena *arena, struct sr_jailbreak_finding *out) SR_WARN_UNUSED;
+                      struct sr_arena *arena, struct sr_jailbreak_reading *out) SR_WARN_UNUSED;
 
 #endif

@@ -1,132 +1,131 @@
 /*
- * One unit: the results of the linear tier and the neural classifier for its text and its disguised parts,
- * and their combination.
+ * One unit: the windows of the linear tier and those of the neural classifier, for its text and its disguised
+ * parts, and what both say together.
  */
 #include "signal/guard/jailbreak.h"
-#include "signal/guard/risk.h"
-
-#define SCRATCH_MAX ((size_t)64 << 20)
 
 int sr_jailbreak_unit_read(struct sr_jailbreak_unit *unit, const struct sr_jailbreak_models *models,
-                           struct sr_bytes text, struct sr_bytes tenant, struct sr_signal_result *result)
+                           struct sr_bytes text, struct sr_bytes tenant, struct sr_arena *arena,
+                           struct sr_signal_result *result)
 {
-    struct sr_signal_finding *finding = &unit->finding;
-    struct sr_jailbreak_finding found;
-    struct sr_arena scratch;
-    sr_arena_init(&scratch, SCRATCH_MAX);
-    int rc = sr_jailbreak_read(models->reader, text, tenant, &scratch, &found);
-    sr_arena_dispose(&scratch);
-    if (rc)
-        return rc;
-    finding->type = found.label;
-    finding->start = found.start;
-    finding->end = found.end;
-    finding->confidence = found.risk;
-    finding->disguise = found.disguise;
-    result->remembered += found.windows == 0;
-    return SR_OK;
+    int rc = sr_jailbreak_read(models->reader, text, tenant, arena, &unit->linear);
+    unit->worst = (struct sr_risk_window){.risk = 0};
+    for (size_t i = 0; rc == SR_OK && i < unit->linear.n; i++)
+        unit->worst = sr_risk_higher(unit->worst, unit->linear.windows[i]);
+    result->remembered += unit->linear.remembered;
+    return rc;
 }
 
-int sr_jailbreak_unit_views(struct sr_jailbreak_unit *unit, struct sr_bytes text, struct sr_arena *arena,
-                            struct sr_bytes *out)
+int sr_jailbreak_region_views(struct sr_jailbreak_region *region, struct sr_arena *arena,
+                              struct sr_bytes *out, bool *instead)
 {
     size_t total = 0, at = 0;
-    int rc = sr_undisguise(text, SR_JAILBREAK_OVERLAP, arena, &unit->views, &unit->n_views);
+    int rc = sr_undisguise(region->text, SR_JAILBREAK_OVERLAP, arena, &region->views, &region->n_views);
     *out = SR_LIT("");
-    for (size_t i = 0; !rc && i < unit->n_views; i++)
-        total += unit->views[i].text.n + 1;
+    *instead = false;
+    for (size_t i = 0; !rc && i < region->n_views; i++)
+        total += region->views[i].text.n + 1;
     if (rc || total == 0)
         return rc;
     char *joined = sr_arena_alloc(arena, total);
     if (!joined)
         return SR_ENOMEM;
-    for (size_t i = 0; i < unit->n_views; i++) {
-        memcpy(joined + at, unit->views[i].text.p, unit->views[i].text.n);
-        at += unit->views[i].text.n;
+    for (size_t i = 0; i < region->n_views; i++) {
+        memcpy(joined + at, region->views[i].text.p, region->views[i].text.n);
+        at += region->views[i].text.n;
         joined[at++] = '\n';
     }
     *out = sr_bytes_of(joined, total - 1);
+    *instead = sr_undisguised_stand_for(region->text, region->views, region->n_views, 0, region->text.n);
     return SR_OK;
 }
 
-bool sr_jailbreak_unit_is_views(const struct sr_jailbreak_unit *unit, struct sr_bytes text)
+size_t sr_jailbreak_region_read(const struct sr_jailbreak_region *region)
 {
-    return sr_undisguised_stand_for(text, unit->views, unit->n_views, 0, text.n);
+    const struct sr_signal_question *question = region->plain ? region->plain : region->undisguised;
+    size_t read = question->status == SR_OK ? sr_neural_scope(question->result).read_bytes : 0;
+    if (region->bytes == 0)
+        return 0;
+    return sr_signal_question_is_whole(question) || read > region->bytes ? region->bytes : read;
 }
 
-/* Maps bytes [start, end) of the joined views to offsets in the text. */
-static void place_in_text(struct sr_jailbreak_unit *unit, uint32_t start, uint32_t end)
+static bool is_whole(const struct sr_jailbreak_region *region)
 {
+    return (!region->plain || sr_signal_question_is_whole(region->plain)) &&
+           (!region->undisguised || sr_signal_question_is_whole(region->undisguised));
+}
+
+/* Moves a window of the joined views to the bytes of the region that these stand for. */
+static void place_in_text(const struct sr_jailbreak_region *region, struct sr_risk_window *window)
+{
+    uint32_t start = window->start, end = window->end;
     size_t at = 0;
-    unit->disguise = 0;
-    for (size_t i = 0; i < unit->n_views; i++) {
-        const struct sr_undisguised *view = &unit->views[i];
+    for (size_t i = 0; i < region->n_views; i++) {
+        const struct sr_undisguised *view = &region->views[i];
         if (at < end && at + view->text.n > start) {
-            unit->start = unit->disguise ? unit->start : view->start;
-            unit->end = view->end;
-            unit->disguise |= view->disguise;
+            window->start = window->disguise ? window->start : (uint32_t)view->start;
+            window->end = (uint32_t)view->end;
+            window->disguise |= view->disguise;
         }
         at += view->text.n + 1;
     }
 }
 
-/* Takes the neural classifier's result for a text: the combined risk of its windows, and the span of the
- * worst one. */
-void sr_jailbreak_unit_answer(struct sr_jailbreak_unit *unit, const struct sr_jailbreak_models *models,
-                              const struct sr_signal_question *question)
+/* The neural classifier's windows of an answer. */
+static size_t take_windows(const struct sr_jailbreak_region *region,
+                           const struct sr_signal_question *question,
+                           const struct sr_jailbreak_models *models, struct sr_risk_window *out)
 {
-    struct sr_risk all = {.spread = SR_RISK_SPREAD_NEURAL};
-    uint32_t worst_start = 0, worst_end = 0, worst_label = 0;
-    float worst = -1;
-    for (size_t i = 0, n = sr_neural_scope(question->result).windows; i < n; i++) {
-        uint32_t start, end, label = 0;
-        const float *p = sr_neural_window(question->result, models->head, i, &start, &end);
-        float risk = 0, best = -1;
+    size_t n = question && question->status == SR_OK ? sr_neural_scope(question->result).windows : 0;
+    for (size_t i = 0; i < n; i++) {
+        struct sr_risk_window *window = &out[i];
+        float best = -1;
+        *window = (struct sr_risk_window){.risk = 0};
+        const float *p = sr_neural_window(question->result, models->head, i, &window->start, &window->end);
         for (size_t k = 0; k < models->head->n_labels; k++) {
             if (!(models->attack >> k & 1))
                 continue;
-            risk += p[k];
-            label = p[k] > best ? (uint32_t)k : label;
+            window->risk += p[k];
+            window->label = p[k] > best ? (uint32_t)k : window->label;
             best = p[k] > best ? p[k] : best;
         }
-        sr_risk_add(&all, risk);
-        if (risk <= worst)
-            continue;
-        worst = risk;
-        worst_label = label;
-        worst_start = start;
-        worst_end = end;
+        window->risk = window->risk < SR_RISK_MAX ? window->risk : SR_RISK_MAX;
+        if (question == region->undisguised)
+            place_in_text(region, window);
+        window->start += (uint32_t)region->from;
+        window->end += (uint32_t)region->from;
     }
-    float risk = sr_risk_gathered(&all);
-    if (all.n == 0 || risk <= unit->neural)
-        return;
-    unit->neural = risk;
-    unit->label = worst_label;
-    unit->start = worst_start;
-    unit->end = worst_end;
-    unit->disguise = 0;
-    if (question->view)
-        place_in_text(unit, worst_start, worst_end);
+    return n;
 }
 
-/* Combines the results of both tiers for a unit; a neural result without a linear one is used unchanged.
- * The span is that of the tier with the higher risk. */
-void sr_jailbreak_unit_mix(struct sr_jailbreak_unit *unit, const struct sr_jailbreak_models *models)
+static size_t count_windows(const struct sr_signal_question *question)
 {
-    struct sr_signal_finding *finding = &unit->finding;
-    if (unit->neural < 0)
-        return;
-    float linear = models->reader ? finding->confidence : 0;
-    float a[2] = {1 - unit->neural, unit->neural}, b[2] = {1 - linear, linear};
-    if (models->reader)
-        sr_fusion_mix(&models->fusion, a, b, 2, a);
-    if (unit->unread && a[1] < linear)
-        return;
-    if (!models->reader || unit->neural > linear) {
-        finding->start = unit->start;
-        finding->end = unit->end;
-        finding->disguise = unit->disguise;
-        finding->type = models->reader ? finding->type : unit->label;
+    return question && question->status == SR_OK ? sr_neural_scope(question->result).windows : 0;
+}
+
+int sr_jailbreak_unit_mix(struct sr_jailbreak_unit *unit, const struct sr_jailbreak_models *models,
+                          struct sr_arena *arena)
+{
+    struct sr_risk_sides sides = {.linear = unit->linear.windows, .n_linear = unit->linear.n};
+    size_t n = 0, regions = 0;
+    for (const struct sr_jailbreak_region *region = unit->first; region; region = region->next) {
+        n += count_windows(region->plain) + count_windows(region->undisguised);
+        regions++;
     }
-    finding->confidence = a[1];
+    struct sr_risk_window *windows = sr_arena_calloc(arena, n + 1, sizeof *windows);
+    struct sr_risk_range *whole = sr_arena_calloc(arena, regions + 1, sizeof *whole);
+    if (!windows || !whole)
+        return SR_ENOMEM;
+    for (const struct sr_jailbreak_region *region = unit->first; region; region = region->next) {
+        sides.n_neural += take_windows(region, region->plain, models, windows + sides.n_neural);
+        sides.n_neural += take_windows(region, region->undisguised, models, windows + sides.n_neural);
+        if (is_whole(region))
+            whole[sides.n_whole++] =
+                (struct sr_risk_range){(uint32_t)region->from, (uint32_t)(region->from + region->text.n)};
+    }
+    sides.neural = windows;
+    sides.whole = whole;
+    if (sides.n_neural)
+        unit->worst = sr_risk_of(&sides, &models->fusion);
+    return SR_OK;
 }

@@ -1,21 +1,85 @@
-/* Combines the log odds of windows. */
+/* Compares each window of one tier with those of the other that overlap it. */
 #include "signal/guard/risk.h"
 
-#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
 
-#define EDGE 1e-7 /* minimum distance of probabilities from 0 and 1, where log odds are infinite */
-
-void sr_risk_add(struct sr_risk *risk, float p)
+struct sr_risk_window sr_risk_higher(struct sr_risk_window a, struct sr_risk_window b)
 {
-    double q = fmin(fmax((double)p, EDGE), 1 - EDGE);
-    risk->sum += pow(q / (1 - q), 1 / risk->spread);
-    risk->n++;
+    return b.risk > a.risk ? b : a;
 }
 
-float sr_risk_gathered(const struct sr_risk *risk)
+static int by_start(const void *a, const void *b)
 {
-    if (risk->n == 0)
-        return 0;
-    double odds = pow(risk->sum / risk->n, risk->spread);
-    return (float)(odds / (1 + odds));
+    const struct sr_risk_window *x = a, *y = b;
+    return (x->start > y->start) - (x->start < y->start);
+}
+
+static void sort(struct sr_risk_window *windows, size_t n)
+{
+    bool sorted = true;
+    for (size_t i = 1; sorted && i < n; i++)
+        sorted = windows[i - 1].start <= windows[i].start;
+    if (!sorted)
+        qsort(windows, n, sizeof *windows, by_start);
+}
+
+/* What both say of the bytes that both read: the place is that of the one with the higher risk. */
+static struct sr_risk_window mix(const struct sr_risk_window *linear, const struct sr_risk_window *neural,
+                                 const struct sr_fusion *fusion)
+{
+    float a[2] = {1 - neural->risk, neural->risk}, b[2] = {1 - linear->risk, linear->risk};
+    struct sr_risk_window mixed = neural->risk > linear->risk ? *neural : *linear;
+    sr_fusion_mix(fusion, a, b, 2, a);
+    mixed.label = linear->label;
+    mixed.risk = a[1] < SR_RISK_MAX ? a[1] : SR_RISK_MAX;
+    return mixed;
+}
+
+static bool is_whole(const struct sr_risk_sides *sides, const struct sr_risk_window *window)
+{
+    for (size_t i = 0; i < sides->n_whole; i++)
+        if (sides->whole[i].start <= window->start && window->end <= sides->whole[i].end)
+            return true;
+    return false;
+}
+
+/* The highest mix of one window with those of `others` that overlap it, from *low on, before which none
+ * does; later windows begin later. False: none overlaps it. */
+static bool mix_with(const struct sr_risk_window *window, bool is_linear, const struct sr_risk_window *others,
+                     size_t n, size_t *low, const struct sr_fusion *fusion, struct sr_risk_window *out)
+{
+    bool any = false;
+    while (*low < n && others[*low].end <= window->start)
+        ++*low;
+    for (size_t i = *low; i < n && others[i].start < window->end; i++) {
+        if (others[i].end <= window->start)
+            continue;
+        struct sr_risk_window mixed =
+            is_linear ? mix(window, &others[i], fusion) : mix(&others[i], window, fusion);
+        *out = any ? sr_risk_higher(*out, mixed) : mixed;
+        any = true;
+    }
+    return any;
+}
+
+struct sr_risk_window sr_risk_of(struct sr_risk_sides *sides, const struct sr_fusion *fusion)
+{
+    struct sr_risk_window highest = {.risk = 0}, mixed;
+    size_t low = 0;
+    sort(sides->linear, sides->n_linear);
+    sort(sides->neural, sides->n_neural);
+    for (size_t i = 0; i < sides->n_linear; i++) {
+        const struct sr_risk_window *window = &sides->linear[i];
+        bool both = mix_with(window, true, sides->neural, sides->n_neural, &low, fusion, &mixed);
+        if (both)
+            highest = sr_risk_higher(highest, mixed);
+        if (!both || !is_whole(sides, window))
+            highest = sr_risk_higher(highest, *window);
+    }
+    low = 0;
+    for (size_t i = 0; i < sides->n_neural; i++)
+        if (!mix_with(&sides->neural[i], false, sides->linear, sides->n_linear, &low, fusion, &mixed))
+            highest = sr_risk_higher(highest, sides->neural[i]);
+    return highest;
 }

@@ -1,32 +1,48 @@
 /*
- * The risk of a text from the risks of its windows.
+ * The risk of a unit from the risks of its windows: the highest of them, where both tiers read the same
+ * bytes as both say together.
  *
- * The highest risk alone would give long texts a high risk: of a hundred harmless windows one is
- * misclassified. The combined log odds are spread * ln(mean(exp(log odds / spread))): windows that agree
- * give the risk that each of them has, and a single outlier among n needs log odds higher by at most
- * spread * ln(n). The neural classifier tells windows of long harmless texts from attacks better than the
- * linear tier does, so that a smaller spread serves it (training/long_risk.py measures both).
- * training/jailbreak_data.py uses the same formula.
+ * What a window says depends on the bytes near it alone. So text that is added before, behind or around an
+ * attack, in the same unit or in others, cannot lower the risk: a mean, or a discount for the number of
+ * windows, would let harmless text hide an attack.
  */
 #ifndef SR_SIGNAL_GUARD_RISK_H
 #define SR_SIGNAL_GUARD_RISK_H
 
-#include <stdint.h>
+#include "infer/classifier/fusion.h"
 
-#define SR_RISK_SPREAD_LINEAR 0.9
-#define SR_RISK_SPREAD_NEURAL 0.5
+#include <stddef.h>
 
-/* Initialise it with its spread and zeros. */
-struct sr_risk {
-    double spread; /* of log odds, above 0 */
-    double sum;    /* of exp(log odds / spread) */
-    uint32_t n;
+/* No window is certain: a rule whose threshold is 1 matches nothing. */
+#define SR_RISK_MAX 0.9999999F
+
+/* A window as one tier reads it. */
+struct sr_risk_window {
+    uint32_t start, end; /* bytes of the unit's text */
+    float risk;          /* probability of an attack */
+    uint32_t label;      /* the likeliest label of an attack */
+    uint32_t disguise;   /* bits of enum sr_disguise that were undone in it; 0: none */
 };
 
-/* `p`: the probability of an attack in one more window. */
-void sr_risk_add(struct sr_risk *risk, float p);
+/* Bytes of the unit's text that the neural classifier has read all of. */
+struct sr_risk_range {
+    uint32_t start, end;
+};
 
-/* The combined risk of all windows; 0 without any. */
-float sr_risk_gathered(const struct sr_risk *risk);
+/* What both tiers say of a unit. */
+struct sr_risk_sides {
+    struct sr_risk_window *linear, *neural; /* sorted by their start by sr_risk_of; NULL: none */
+    size_t n_linear, n_neural;
+    const struct sr_risk_range *whole;
+    size_t n_whole;
+};
+
+/* The window with the highest risk, or one with risk 0 if there is none. Windows of both tiers that overlap
+ * are mixed with `fusion`. A linear window that the neural classifier has not read all of keeps at least its
+ * risk. */
+struct sr_risk_window sr_risk_of(struct sr_risk_sides *sides, const struct sr_fusion *fusion);
+
+/* The higher one of two; `a` when they are equal. */
+struct sr_risk_window sr_risk_higher(struct sr_risk_window a, struct sr_risk_window b);
 
 #endif

@@ -15,7 +15,6 @@
 struct sr_signal_question {
     struct sr_bytes text; /* read inside of sr_signal_ask */
     void *about;          /* the type's */
-    bool view;            /* the type's */
     bool extra;           /* derived from another question's text: its bytes do not count as read */
     /* Set when the task is finished: SR_OK with a result (partial if the deadline passed), or the reason
      * why there is none, SR_ETIMEOUT if the deadline passed. The result is dropped after `finish`. */

@@ -5,6 +5,8 @@
  */
 #include "tests/unit/cmocka_all.h"
 
+#include <stdlib.h>
+
 #include "signal/guard/jailbreak_reader.h"
 
 #include <stdio.h>
@@ -93,15 +95,26 @@ static int close_reader(void **state)
     return 0;
 }
 
-static struct sr_jailbreak_finding read_of(const char *text)
+/* The worst window of a text. */
+static struct sr_risk_window read_bytes(struct sr_bytes text)
 {
-    struct sr_jailbreak_finding find;
+    struct sr_jailbreak_reading reading;
+    struct sr_risk_window worst = {.risk = -1};
     struct sr_arena arena;
     sr_arena_init(&arena, (size_t)16 << 20);
-    assert_int_equal(sr_jailbreak_read(reader, sr_bytes_str(text), SR_LIT(""), &arena, &find), SR_OK);
+    assert_int_equal(sr_jailbreak_read(reader, text, SR_LIT(""), &arena, &reading), SR_OK);
+    for (size_t i = 0; i < reading.n; i++) {
+        worst = sr_risk_higher(worst, reading.windows[i]);
+        assert_true(reading.windows[i].start < reading.windows[i].end && reading.windows[i].end <= text.n);
+    }
     sr_arena_dispose(&arena);
-    assert_true(find.windows > 0 && find.end <= strlen(text));
-    return find;
+    assert_true(reading.n > 0);
+    return worst;
+}
+
+static struct sr_risk_window read_of(const char *text)
+{
+    return read_bytes(sr_bytes_str(text));
 }
 
 static void test_attacks_are_found(void **state)
@@ -111,7 +124,7 @@ static void test_attacks_are_found(void **state)
     for (size_t i = 0; i < sizeof attacks / sizeof attacks[0]; i++)
         for (size_t k = 0; k < N_DISGUISES; k++) {
             disguises[k](attacks[i], text);
-            struct sr_jailbreak_finding find = read_of(text);
+            struct sr_risk_window find = read_of(text);
             if (find.risk < THRESHOLD)
                 fail_msg("%.2f: %s", (double)find.risk, text);
             assert_true((find.disguise != 0) == (k > 0));
@@ -163,11 +176,59 @@ static void test_nothing_hides_beside_a_disguise(void **state)
                 at += (size_t)sprintf(text + at, "%s\n", attacks[0]);
                 at += fill(disguises[k], text + at, behind);
                 text[at] = 0;
-                struct sr_jailbreak_finding find = read_of(text);
+                struct sr_risk_window find = read_of(text);
                 if (find.risk < THRESHOLD)
                     fail_msg("%.2f at %zu: %s", (double)find.risk, start, text);
                 assert_true(find.start < start + strlen(attacks[0]) && find.end > start);
             }
+}
+
+/* An attack as it is and in base64, behind and before so much text that it is read in blocks. */
+static void test_long_texts(void **state)
+{
+    enum { MASS = 300000 };
+    (void)state;
+    char *text = malloc(2 * MASS + 8192), code[4096];
+    for (size_t front = 0; front < 9; front++) {
+        size_t at = fill(disguises[0], text, front % 3 * (MASS / 2) + front);
+        for (size_t k = 0; k < N_DISGUISES; k++) {
+            disguises[k](attacks[0], code);
+            size_t n = strlen(code), end = at + n;
+            memcpy(text + at, code, n);
+            text[end++] = '\n';
+            end += fill(disguises[0], text + end, MASS);
+            struct sr_risk_window find = read_bytes(sr_bytes_of(text, end));
+            assert_true(find.risk >= THRESHOLD);
+            assert_true(find.start < at + n && find.end > at);
+        }
+    }
+    free(text);
+}
+
+/* A run of base64 that is longer than a block decodes in every block. */
+static void test_a_long_run(void **state)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    enum { PLAIN = 150000 };
+    (void)state;
+    char *plain = malloc(PLAIN + 4096), *code = malloc(2 * PLAIN + 8192);
+    for (size_t front = 0; front < 5; front++) {
+        size_t n = fill(disguises[0], plain, PLAIN), at = 0;
+        n += (size_t)sprintf(plain + n, "%s %s", attacks[0], attacks[0]);
+        while (n % 3)
+            plain[n++] = ' ';
+        for (size_t i = 0; i < front; i++)
+            code[at++] = i + 1 < front ? 'x' : ' ';
+        for (size_t i = 0; i < n; i += 3) {
+            uint32_t bits = (uint32_t)(unsigned char)plain[i] << 16 |
+                            (uint32_t)(unsigned char)plain[i + 1] << 8 | (unsigned char)plain[i + 2];
+            for (int shift = 18; shift >= 0; shift -= 6)
+                code[at++] = letters[bits >> shift & 63];
+        }
+        assert_true(read_bytes(sr_bytes_of(code, at)).risk >= THRESHOLD);
+    }
+    free(plain);
+    free(code);
 }
 
 int main(void)
@@ -176,6 +237,8 @@ int main(void)
         cmocka_unit_test(test_attacks_are_found),
         cmocka_unit_test(test_harmless_texts_stay_harmless),
         cmocka_unit_test(test_nothing_hides_beside_a_disguise),
+        cmocka_unit_test(test_long_texts),
+        cmocka_unit_test(test_a_long_run),
     };
     return cmocka_run_group_tests(tests, open_reader, close_reader);
 }

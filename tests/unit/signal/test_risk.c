@@ -1,88 +1,137 @@
-/* How the risks of windows become a text's risk: agreement, a single high risk, edges. */
+/* How the windows of both tiers become a unit's risk: nothing that is added elsewhere lowers it. */
 #include "signal/guard/risk.h"
 
 #include "tests/unit/cmocka_all.h"
 
 #include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
 
-#define SPREAD SR_RISK_SPREAD_LINEAR
+#define MOST 24
 
-static float gathered(const float *p, size_t n)
+static const struct sr_fusion fusion = {
+    .neural = 0.8F, .linear = 0.3F, .temperature = 1, .shift = 0.2F, .linear_limit = 3};
+
+/* A unit as both tiers read it. */
+struct unit {
+    struct sr_risk_window linear[2 * MOST], neural[2 * MOST];
+    struct sr_risk_range whole[2];
+    size_t n_linear, n_neural, n_whole;
+    uint32_t end;
+};
+
+static float risk_of(const struct unit *unit)
 {
-    struct sr_risk risk = {.spread = SPREAD};
-    for (size_t i = 0; i < n; i++)
-        sr_risk_add(&risk, p[i]);
-    return sr_risk_gathered(&risk);
+    struct unit copy = *unit; /* its windows are sorted */
+    struct sr_risk_sides sides = {copy.linear,   copy.neural, copy.n_linear,
+                                  copy.n_neural, copy.whole,  copy.n_whole};
+    return sr_risk_of(&sides, &fusion).risk;
 }
 
-static double log_odds(float p)
+static float some_risk(unsigned *seed)
 {
-    return log((double)p / (1 - (double)p));
+    float p = (float)(rand_r(seed) % 1000) / 1000;
+    return rand_r(seed) % 3 ? p * p * p : p;
 }
 
-static void one_window_answers_for_itself(void **state)
+/* Windows as the tiers make them: of one length, overlapping, with views anywhere. */
+static void add_text(struct unit *unit, uint32_t windows, bool neural, unsigned *seed)
 {
-    (void)state;
-    for (int i = 1; i < 100; i++) {
-        float p = (float)i / 100;
-        assert_true(fabsf(gathered(&p, 1) - p) < 1e-5F);
+    uint32_t from = unit->end, end = from + windows * 1024 + 512;
+    for (uint32_t i = 0; i < windows; i++) {
+        uint32_t start = from + i * 1024;
+        unit->linear[unit->n_linear++] = (struct sr_risk_window){start, start + 1536, some_risk(seed), 1, 0};
     }
-    assert_true(gathered(NULL, 0) <= 0);
+    if (windows && rand_r(seed) % 2) {
+        uint32_t start = from + (uint32_t)rand_r(seed) % (end - from);
+        unit->linear[unit->n_linear++] = (struct sr_risk_window){
+            start, start + (uint32_t)rand_r(seed) % (end - start) + 1, some_risk(seed), 1, 4};
+    }
+    for (uint32_t at = from; neural && at < end; at += 900)
+        unit->neural[unit->n_neural++] = (struct sr_risk_window){at, at + 1000, some_risk(seed), 0, 0};
+    if (neural && rand_r(seed) % 2)
+        unit->whole[unit->n_whole++] = (struct sr_risk_range){from, end};
+    unit->end = end;
 }
 
-static void windows_that_agree_answer_as_each_does(void **state)
+static void added_text_never_lowers_the_risk(void **state)
 {
+    unsigned seed = 3;
     (void)state;
-    float p[40];
-    for (size_t i = 0; i < 40; i++)
-        p[i] = 0.83F;
-    assert_true(fabsf(gathered(p, 40) - 0.83F) < 1e-5F);
+    for (int round = 0; round < 20000; round++) {
+        struct unit unit = {.n_linear = 0};
+        add_text(&unit, 1 + (uint32_t)rand_r(&seed) % 6, rand_r(&seed) % 4 != 0, &seed);
+        float alone = risk_of(&unit);
+        add_text(&unit, 1 + (uint32_t)rand_r(&seed) % 8, rand_r(&seed) % 3 != 0, &seed);
+        assert_true(risk_of(&unit) >= alone);
+    }
 }
 
-static void one_that_stands_out_is_paid_for_by_the_logarithm_of_their_number(void **state)
+/* The same with what is added in front: the first text's windows only move. */
+static void text_in_front_never_lowers_the_risk(void **state)
 {
+    unsigned seed = 5;
     (void)state;
-    float p[64];
-    for (size_t n = 2; n <= 64; n *= 2) {
-        for (size_t i = 0; i < n; i++)
-            p[i] = 1e-6F;
-        p[n / 2] = 0.99F;
-        double less = log_odds(0.99F) - log_odds(gathered(p, n));
-        assert_true(less > 0);
-        assert_true(less <= SPREAD * log((double)n) + 1e-3);
+    for (int round = 0; round < 5000; round++) {
+        unsigned again = (unsigned)rand_r(&seed);
+        uint32_t windows = 1 + again % 6;
+        struct unit alone = {.n_linear = 0}, behind = {.n_linear = 0};
+        unsigned other = (unsigned)rand_r(&seed);
+        add_text(&alone, windows, true, &(unsigned){again});
+        add_text(&behind, 1 + other % 5, true, &other);
+        add_text(&behind, windows, true, &(unsigned){again});
+        assert_true(risk_of(&behind) >= risk_of(&alone));
     }
 }
 
 static void more_risk_in_any_window_is_never_less_in_all(void **state)
 {
+    unsigned seed = 9;
     (void)state;
-    float p[8] = {0.1F, 0.2F, 0.3F, 0.05F, 0.6F, 0.01F, 0.4F, 0.5F};
-    for (size_t i = 0; i < 8; i++) {
-        float before = gathered(p, 8);
-        p[i] = fminf(1, p[i] + 0.35F);
-        assert_true(gathered(p, 8) >= before);
+    for (int round = 0; round < 5000; round++) {
+        struct unit unit = {.n_linear = 0};
+        add_text(&unit, 1 + (uint32_t)rand_r(&seed) % 6, true, &seed);
+        float before = risk_of(&unit);
+        struct sr_risk_window *raised = rand_r(&seed) % 2
+                                            ? &unit.linear[(size_t)rand_r(&seed) % unit.n_linear]
+                                            : &unit.neural[(size_t)rand_r(&seed) % unit.n_neural];
+        raised->risk = fminf(1, raised->risk + 0.3F);
+        assert_true(risk_of(&unit) >= before - 1e-6F);
     }
 }
 
-static void certainty_stays_a_number(void **state)
+/* A part of a text that the neural classifier has not read keeps what the linear tier says of it. */
+static void what_was_not_read_is_not_lowered(void **state)
 {
+    struct unit unit = {.linear = {{0, 1536, 0.9F, 1, 0}}, .n_linear = 1};
     (void)state;
-    float p[3] = {0, 1, 0.5F};
-    float all = gathered(p, 3);
-    assert_true(all > 0.99F && all <= 1);
-    p[1] = 0;
-    all = gathered(p, 3);
-    assert_true(all > 0 && all < 0.5F);
+    assert_true(fabsf(risk_of(&unit) - 0.9F) < 1e-6F);
+    unit.neural[unit.n_neural++] = (struct sr_risk_window){0, 1000, 0.01F, 0, 0};
+    assert_true(fabsf(risk_of(&unit) - 0.9F) < 1e-6F);
+    unit.whole[unit.n_whole++] = (struct sr_risk_range){0, 1536};
+    assert_true(risk_of(&unit) < 0.5F);
+}
+
+static void edges(void **state)
+{
+    struct unit unit = {.n_linear = 0};
+    (void)state;
+    assert_true(risk_of(&unit) <= 0);
+    unit.neural[unit.n_neural++] = (struct sr_risk_window){5, 9, 0.75F, 0, 2};
+    assert_true(fabsf(risk_of(&unit) - 0.75F) < 1e-6F); /* no linear tier */
+    unit.linear[unit.n_linear++] = (struct sr_risk_window){0, 9, 1, 1, 0};
+    unit.neural[0].risk = 0;
+    assert_true(risk_of(&unit) <= 1 && risk_of(&unit) >= 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_window_answers_for_itself),
-        cmocka_unit_test(windows_that_agree_answer_as_each_does),
-        cmocka_unit_test(one_that_stands_out_is_paid_for_by_the_logarithm_of_their_number),
+        cmocka_unit_test(added_text_never_lowers_the_risk),
+        cmocka_unit_test(text_in_front_never_lowers_the_risk),
         cmocka_unit_test(more_risk_in_any_window_is_never_less_in_all),
-        cmocka_unit_test(certainty_stays_a_number),
+        cmocka_unit_test(what_was_not_read_is_not_lowered),
+        cmocka_unit_test(edges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
