@@ -77,7 +77,7 @@ enum sr_answer_at {
 enum sr_class {
     SR_CLASS_JUDGED,  /* text that a model reads: signals and guards read it */
     SR_CLASS_INERT,   /* a word out of a list: nothing to classify */
-    SR_CLASS_CARRIED, /* passes unread: in answers only, no member of a request has this class */
+    SR_CLASS_CARRIED, /* passes unread: in requests only `model`, which is one of the configured names */
     SR_CLASS_ID,      /* an id that a program made */
     /* What a model may read and the router cannot: counted as unread. */
     SR_CLASS_IMAGE,     /* URL or bytes of an image or a video */

@@ -19,9 +19,10 @@
 #define SR_ROW_ENCRYPTED(path) {path, SR_AT_MEMBER, SR_CLASS_ENCRYPTED}
 #define SR_ROW_TOKENS(path)    {path, SR_AT_MEMBER, SR_CLASS_TOKENS}
 
-/* Members that a request of any dialect may have. */
+/* Members that a request of any dialect may have. `model` is carried: a request is refused unless it is one of
+ * the configured names. */
 #define SR_ROWS_COMMON                                                                                       \
-    {"model", SR_AT_MODEL, SR_CLASS_INERT}, {"stream", SR_AT_STREAM, SR_CLASS_INERT},                        \
+    {"model", SR_AT_MODEL, SR_CLASS_CARRIED}, {"stream", SR_AT_STREAM, SR_CLASS_INERT},                        \
     {"metadata", SR_AT_METADATA, SR_CLASS_JUDGED}, {"metadata.*", SR_AT_METADATA_ITEM, SR_CLASS_JUDGED},     \
     {"user", SR_AT_USER, SR_CLASS_ID}, SR_ROW_ID("safety_identifier"), SR_ROW_ID("prompt_cache_key"),        \
     SR_ROW_INERT("prompt_cache_retention"), SR_ROW_INERT("service_tier"), SR_ROW_INERT("store"),             \

@@ -54,8 +54,7 @@ static struct sr_bytes written(struct sr_edit *edit, uint32_t unit, size_t start
                                struct sr_bytes placeholder)
 {
     const struct sr_units *units = edit->in->units;
-    bool call = edit->doc->spans[units->spans[unit]].id == SR_AT_MESSAGE_TEXT;
-    if (!call || !is_bare(units->list.items[unit].text, start, end))
+    if (!units->places[unit].is_json || !is_bare(units->list.items[unit].text, start, end))
         return placeholder;
     return sr_bytes_str(sr_arena_printf(edit->arena, "\\\"%s\\\"", placeholder.p));
 }
@@ -66,7 +65,7 @@ static int replace(struct sr_edit *edit, uint32_t unit, size_t start, size_t end
     size_t from, to;
     if (!text.p)
         return SR_ENOMEM;
-    sr_units_span(edit->doc, edit->in->units->spans[unit], start, end, &from, &to);
+    sr_units_span(edit->doc, &edit->in->units->places[unit], start, end, &from, &to);
     edit->out->redaction.places++;
     return sr_edits_range(edit->list, from, to, text);
 }

@@ -61,6 +61,21 @@ static bool refuse_complaint(struct sr_refusal *refusal, const struct sr_complai
     return false;
 }
 
+/* Refuses a member whose key some parsers take for another one. */
+static bool refuse_alike(struct sr_body *body, const struct sr_span *span, struct sr_refusal *refusal)
+{
+    struct sr_request kept = {.body = sr_buf_view(&body->bytes)};
+    struct sr_bytes key = SR_LIT("");
+    if (span->key_end <= kept.body.n)
+        key = sr_request_key(&kept, span, body->arena);
+    int shown = (int)(key.n < NAME_MAX_SHOWN ? key.n : NAME_MAX_SHOWN);
+    const char *param = key.n ? sr_arena_printf(body->arena, "%.*s", shown, key.p) : NULL;
+    sr_refuse(refusal, 400, "ambiguous_field", param,
+              "field \"%.*s\" is not spelled as the API spells it: parsers differ about it", shown, key.p);
+    refusal->reason = "parse_error";
+    return false;
+}
+
 /* ---- the model ---- */
 
 /* Takes the client's model name: automatic, a configured model, or neither. */
@@ -105,6 +120,8 @@ static bool find_model(struct sr_body *body, struct sr_refusal *refusal)
         const struct sr_span *span = &spans[body->next_span];
         if (span->id != SR_AT_MODEL)
             continue;
+        if (span->flags & SR_SPAN_ALIKE)
+            return refuse_alike(body, span, refusal);
         if (span->flags & SR_SPAN_DUPLICATE) {
             sr_refuse(refusal, 400, "duplicate_field", "model", "field model is given more than once");
             return false;
@@ -211,6 +228,9 @@ enum sr_body_step sr_body_feed(struct sr_body *body, const void *p, size_t n, bo
 bool sr_body_check(struct sr_body *body, struct sr_refusal *refusal)
 {
     struct sr_complaint complaint;
+    uint32_t alike = sr_request_find_alike(&body->doc);
+    if (alike != SR_SPAN_NONE)
+        return refuse_alike(body, &body->doc.spans[alike], refusal);
     return (sr_request_check_once(&body->doc, &complaint) &&
             sr_request_check_metadata(&body->doc, body->arena, &complaint)) ||
            refuse_complaint(refusal, &complaint);

@@ -119,6 +119,14 @@ bool sr_request_check_once(const struct sr_request *doc, struct sr_complaint *co
     return true;
 }
 
+uint32_t sr_request_find_alike(const struct sr_request *doc)
+{
+    for (size_t i = 0; i < doc->n_spans; i++)
+        if (doc->spans[i].flags & SR_SPAN_ALIKE)
+            return (uint32_t)i;
+    return SR_SPAN_NONE;
+}
+
 bool sr_request_check_metadata(const struct sr_request *doc, struct sr_arena *arena,
                                struct sr_complaint *complaint)
 {

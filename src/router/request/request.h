@@ -54,6 +54,10 @@ bool sr_request_check_shape(const struct sr_request *doc, struct sr_complaint *c
  * `stream`) some parsers take the first and others the last, and the upstream's may differ. */
 bool sr_request_check_once(const struct sr_request *doc, struct sr_complaint *complaint);
 
+/* The first member whose key is only alike to that of a member which the dialect names (`Messages`, `ROLE`):
+ * some parsers take it for that member, and others for an unknown one. SR_SPAN_NONE: there is none. */
+uint32_t sr_request_find_alike(const struct sr_request *doc);
+
 /* Checks `metadata`: an object of at most 32 strings, keys of 1 to 128 bytes, values of at most 1024. */
 bool sr_request_check_metadata(const struct sr_request *doc, struct sr_arena *arena,
                                struct sr_complaint *complaint);

@@ -1,17 +1,20 @@
-/* A first walk over the messages' spans counts, a second one fills. */
+/* The walk's strings are collected first; then there is room for the units and the most seams that they can
+ * have. */
 #include "router/request/units.h"
 
 #include "base/utf8.h"
-#include "router/request/walk.h"
 
-/* A walk. With `fill` false it only counts. */
-struct walk {
+#define FIRST_STRINGS ((size_t)64)
+
+struct maker {
     const struct sr_request *doc;
     struct sr_arena *arena;
-    bool fill, failed;
+    bool failed;
+    struct sr_walk_string *strings;
+    size_t n_strings, cap_strings;
     struct sr_signal_unit *items;
     struct sr_signal_part *parts;
-    uint32_t *spans;
+    struct sr_unit_place *places;
     size_t n, n_parts;
     uint32_t groups;
     uint32_t asks; /* the group of the last user message with a text */
@@ -39,169 +42,169 @@ static size_t head_of(struct sr_bytes text, size_t most)
 }
 
 /* Adds `n` bytes of a unit, from `from` on, to the seam whose first part is `first`. */
-static void add_part(struct walk *walk, size_t first, uint32_t unit, size_t from, size_t n)
+static void add_part(struct maker *maker, size_t first, uint32_t unit, size_t from, size_t n)
 {
-    size_t start = walk->n_parts > first ? walk->parts[walk->n_parts - 1].end + 1 : 0;
-    walk->parts[walk->n_parts++] = (struct sr_signal_part){unit, start, start + n, from};
+    size_t start = maker->n_parts > first ? maker->parts[maker->n_parts - 1].end + 1 : 0;
+    maker->parts[maker->n_parts++] = (struct sr_signal_part){unit, start, start + n, from};
 }
 
 /* Makes a seam of the parts from `first` on; one part alone is none. */
-static void end_seam(struct walk *walk, size_t first)
+static void end_seam(struct maker *maker, size_t first)
 {
-    const struct sr_signal_part *parts = walk->parts;
-    size_t n = walk->n_parts - first, total = n ? parts[walk->n_parts - 1].end : 0;
+    const struct sr_signal_part *parts = maker->parts;
+    size_t n = maker->n_parts - first, total = n ? parts[maker->n_parts - 1].end : 0;
     if (n < 2) {
-        walk->n_parts = first;
+        maker->n_parts = first;
         return;
     }
-    char *text = sr_arena_alloc(walk->arena, total);
-    walk->failed |= text == NULL;
-    for (size_t i = first; text && i < walk->n_parts; i++) {
+    char *text = sr_arena_alloc(maker->arena, total);
+    maker->failed |= text == NULL;
+    for (size_t i = first; text && i < maker->n_parts; i++) {
         if (i > first)
             text[parts[i].start - 1] = ' ';
-        memcpy(text + parts[i].start, walk->items[parts[i].unit].text.p + parts[i].from,
+        memcpy(text + parts[i].start, maker->items[parts[i].unit].text.p + parts[i].from,
                parts[i].end - parts[i].start);
     }
-    struct sr_signal_unit *seam = &walk->items[walk->n];
-    *seam = walk->items[parts[first].unit];
+    struct sr_signal_unit *seam = &maker->items[maker->n];
+    *seam = maker->items[parts[first].unit];
     seam->first_part = (uint32_t)first;
     seam->n_parts = (uint32_t)n;
     seam->text = text ? sr_bytes_of(text, total) : SR_LIT("");
-    walk->spans[walk->n++] = SR_SPAN_NONE;
+    maker->places[maker->n++] = (struct sr_unit_place){.start = 0};
 }
 
 /* Adds the seams of the units [from, to), which are neighbours. */
-static void add_seams(struct walk *walk, size_t from, size_t to)
+static void add_seams(struct maker *maker, size_t from, size_t to)
 {
-    size_t first = walk->n_parts;
+    size_t first = maker->n_parts;
     for (size_t i = from; i < to && to - from > 1; i++) {
-        struct sr_bytes text = walk->items[i].text;
+        struct sr_bytes text = maker->items[i].text;
         if (text.n <= 2 * SR_UNIT_SEAM) {
-            add_part(walk, first, (uint32_t)i, 0, text.n);
+            add_part(maker, first, (uint32_t)i, 0, text.n);
             continue;
         }
         size_t tail = tail_of(text, SR_UNIT_SEAM);
         if (i > from)
-            add_part(walk, first, (uint32_t)i, 0, head_of(text, SR_UNIT_SEAM));
-        end_seam(walk, first);
-        first = walk->n_parts;
-        add_part(walk, first, (uint32_t)i, text.n - tail, tail);
+            add_part(maker, first, (uint32_t)i, 0, head_of(text, SR_UNIT_SEAM));
+        end_seam(maker, first);
+        first = maker->n_parts;
+        add_part(maker, first, (uint32_t)i, text.n - tail, tail);
     }
-    end_seam(walk, first);
+    end_seam(maker, first);
 }
 
 /* ---- units ---- */
 
-static void add_unit(struct walk *walk, uint32_t span, enum sr_signal_role role)
+static int collect(struct maker *maker, struct sr_walk *walk)
 {
-    struct sr_bytes text = SR_LIT(" ");
-    if (walk->fill) {
-        text = sr_span_text(&walk->doc->spans[span], walk->doc->body, walk->arena);
-        walk->failed |= text.p == NULL;
+    struct sr_walk_string string;
+    while (sr_walk_next(walk, &string)) {
+        if (maker->n_strings == maker->cap_strings) {
+            size_t cap = maker->cap_strings ? maker->cap_strings * 2 : FIRST_STRINGS;
+            struct sr_walk_string *grown = sr_arena_alloc(maker->arena, cap * sizeof *grown);
+            if (!grown)
+                return SR_ENOMEM;
+            if (maker->n_strings)
+                memcpy(grown, maker->strings, maker->n_strings * sizeof *grown);
+            maker->strings = grown;
+            maker->cap_strings = cap;
+        }
+        maker->strings[maker->n_strings++] = string;
     }
-    if (text.n == 0)
-        return;
-    if (walk->fill) {
-        walk->spans[walk->n] = span;
-        walk->items[walk->n] = (struct sr_signal_unit){.source = role == SR_ROLE_TOOL ? SR_SOURCE_TOOL_RESULT
-                                                                                      : SR_SOURCE_MESSAGE,
-                                                       .role = role,
-                                                       .group = walk->groups,
-                                                       .text = text};
-    }
-    walk->n++;
+    return SR_OK;
 }
 
-/* Makes a group of the texts of the spans from `from` on that begin before byte `end`. */
-static void add_group(struct walk *walk, size_t from, size_t end, enum sr_signal_role role)
+static int make_room(struct maker *maker)
 {
-    const struct sr_request *doc = walk->doc;
-    size_t first = walk->n;
-    for (size_t i = from; (i = sr_walk_text(doc, i, end, SR_TEXTS_JUDGED)) < doc->n_spans; i++)
-        add_unit(walk, (uint32_t)i, role);
-    size_t own = walk->n - first;
-    if (walk->fill)
-        add_seams(walk, first, walk->n);
-    else if (own > 1) { /* at most */
-        walk->n_parts += 2 * own;
-        walk->n += own;
-    }
-    if (role == SR_ROLE_USER && own) {
-        walk->asks = walk->groups;
-        walk->asked = true;
-    }
-    walk->groups++;
+    size_t n = maker->n_strings;
+    maker->items = sr_arena_calloc(maker->arena, 2 * n + 1, sizeof *maker->items);
+    maker->places = sr_arena_calloc(maker->arena, 2 * n + 1, sizeof *maker->places);
+    maker->parts = sr_arena_calloc(maker->arena, 2 * n + 1, sizeof *maker->parts);
+    return maker->items && maker->places && maker->parts ? SR_OK : SR_ENOMEM;
 }
 
-static void walk_all(struct walk *walk)
+static void add_unit(struct maker *maker, const struct sr_walk_string *string)
 {
-    const struct sr_request *doc = walk->doc;
-    if (!doc->dialect->has_messages) {
-        add_group(walk, 0, doc->body.n, SR_ROLE_USER);
-        return;
-    }
-    if (doc->at.messages == SR_SPAN_NONE)
-        return;
-    size_t end = doc->spans[doc->at.messages].end;
-    for (size_t i = doc->at.messages; (i = sr_walk_message(doc, i)) < doc->n_spans; i++) {
-        if (doc->spans[i].start >= end)
-            return;
-        add_group(walk, i, doc->spans[i].end, walk->fill ? sr_walk_role(doc, i) : SR_ROLE_OTHER);
-    }
+    struct sr_bytes raw = {maker->doc->body.p + string->start, string->end - string->start};
+    struct sr_bytes text = string->escaped ? sr_json_unescape(raw, maker->arena) : raw;
+    maker->failed |= text.p == NULL;
+    maker->places[maker->n] =
+        (struct sr_unit_place){string->start, string->end, string->escaped,
+                               !string->key && maker->doc->spans[string->span].id == SR_AT_MESSAGE_TEXT};
+    maker->items[maker->n++] = (struct sr_signal_unit){
+        .source = string->source, .role = string->role, .group = maker->groups, .text = text};
+}
+
+/* True when two strings that follow each other are of one group. */
+static bool joins(const struct sr_walk_string *a, const struct sr_walk_string *b)
+{
+    if (a->message != b->message)
+        return false;
+    bool texts = a->source == SR_SOURCE_MESSAGE && b->source == SR_SOURCE_MESSAGE;
+    return a->message != SR_SPAN_NONE || texts || a->group == b->group;
+}
+
+/* Makes the group whose strings begin with `first`; returns the string after its last one. */
+static size_t add_group(struct maker *maker, size_t first)
+{
+    size_t at = first, unit = maker->n;
+    do {
+        const struct sr_walk_string *string = &maker->strings[at];
+        add_unit(maker, string);
+        if (string->role == SR_ROLE_USER && string->source == SR_SOURCE_MESSAGE) {
+            maker->asks = maker->groups;
+            maker->asked = true;
+        }
+        at++;
+    } while (at < maker->n_strings && joins(&maker->strings[at - 1], &maker->strings[at]));
+    if (!maker->failed)
+        add_seams(maker, unit, maker->n);
+    maker->groups++;
+    return at;
 }
 
 /* Marks what is no history: all from the last user message on, instructions of the system, and what is no
  * message; everything, where no user message has a text. */
-static void mark_current(struct walk *walk)
+static void mark_current(struct maker *maker)
 {
-    for (size_t i = 0; i < walk->n; i++) {
-        struct sr_signal_unit *unit = &walk->items[i];
+    for (size_t i = 0; i < maker->n; i++) {
+        struct sr_signal_unit *unit = &maker->items[i];
         bool message = unit->source == SR_SOURCE_MESSAGE || unit->source == SR_SOURCE_TOOL_RESULT;
-        unit->current = !message || !walk->asked || unit->group >= walk->asks || unit->role == SR_ROLE_SYSTEM;
+        unit->current =
+            !message || !maker->asked || unit->group >= maker->asks || unit->role == SR_ROLE_SYSTEM;
     }
 }
 
-/* After the counting walk: room for what was counted. */
-static int make_room(struct walk *walk)
+static int make(struct maker *maker, struct sr_walk *walk, struct sr_units *out)
 {
-    walk->items = sr_arena_calloc(walk->arena, walk->n + 1, sizeof *walk->items);
-    walk->spans = sr_arena_calloc(walk->arena, walk->n + 1, sizeof *walk->spans);
-    walk->parts = sr_arena_calloc(walk->arena, walk->n_parts + 1, sizeof *walk->parts);
-    walk->n = walk->n_parts = 0;
-    walk->groups = 0;
-    walk->fill = true;
-    return walk->items && walk->spans && walk->parts ? SR_OK : SR_ENOMEM;
-}
-
-static int give(const struct walk *walk, struct sr_units *out)
-{
-    out->list = (struct sr_signal_unit_list){walk->items, walk->n, walk->parts, walk->n_parts};
-    out->spans = walk->spans;
-    return walk->failed ? SR_ENOMEM : SR_OK;
+    *out = (struct sr_units){.places = NULL};
+    if (collect(maker, walk) || make_room(maker))
+        return SR_ENOMEM;
+    for (size_t at = 0; at < maker->n_strings && !maker->failed;)
+        at = add_group(maker, at);
+    mark_current(maker);
+    out->list = (struct sr_signal_unit_list){
+        .items = maker->items, .n = maker->n, .parts = maker->parts, .n_parts = maker->n_parts};
+    out->places = maker->places;
+    out->unread = walk->unread;
+    return maker->failed ? SR_ENOMEM : SR_OK;
 }
 
 int sr_units_read(const struct sr_request *doc, struct sr_arena *arena, struct sr_units *out)
 {
-    struct walk walk = {.doc = doc, .arena = arena};
-    *out = (struct sr_units){.spans = NULL};
-    walk_all(&walk);
-    if (make_room(&walk))
-        return SR_ENOMEM;
-    walk_all(&walk);
-    mark_current(&walk);
-    return give(&walk, out);
+    struct maker maker = {.doc = doc, .arena = arena};
+    struct sr_walk walk;
+    sr_walk_begin(&walk, doc);
+    return make(&maker, &walk, out);
 }
 
 int sr_units_of_message(const struct sr_request *doc, uint32_t message, struct sr_arena *arena,
                         struct sr_units *out)
 {
-    struct walk walk = {.doc = doc, .arena = arena};
-    *out = (struct sr_units){.spans = NULL};
-    add_group(&walk, message, doc->spans[message].end, SR_ROLE_OTHER);
-    if (make_room(&walk))
-        return SR_ENOMEM;
-    add_group(&walk, message, doc->spans[message].end, sr_walk_role(doc, message));
-    return give(&walk, out);
+    struct maker maker = {.doc = doc, .arena = arena};
+    struct sr_walk walk;
+    sr_walk_begin_span(&walk, doc, message);
+    return make(&maker, &walk, out);
 }
 
 /* Bytes of the escape sequence at `p` (a backslash), and of its decoded character; see sr_json_unescape. */
@@ -224,19 +227,17 @@ static size_t escape_size(const char *p, const char *end, size_t *decoded)
     return 6;
 }
 
-void sr_units_span(const struct sr_request *doc, uint32_t string, size_t start, size_t end, size_t *from,
-                   size_t *to)
+void sr_units_span(const struct sr_request *doc, const struct sr_unit_place *place, size_t start, size_t end,
+                   size_t *from, size_t *to)
 {
-    const struct sr_span *span = &doc->spans[string];
-    size_t inside = span->start + 1, close = span->end - 1;
-    if (!(span->flags & SR_SPAN_ESCAPED)) {
-        *from = inside + start;
-        *to = inside + end;
+    if (!place->escaped) {
+        *from = place->start + start;
+        *to = place->start + end;
         return;
     }
-    const char *p = doc->body.p + inside, *stop = doc->body.p + close;
+    const char *p = doc->body.p + place->start, *stop = doc->body.p + place->end;
     size_t at = 0;
-    *from = *to = close;
+    *from = *to = place->end;
     while (p < stop) {
         size_t decoded = 1, raw = *p == '\\' ? escape_size(p, stop, &decoded) : 1;
         if (at <= start && start < at + decoded)

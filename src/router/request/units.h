@@ -2,23 +2,31 @@
  * The units of a request, for guards: every string that is judged, decoded once and on its own, the seams
  * between the strings of one message, and the mapping from an offset in a text to the bytes of the body.
  *
- * Pure functions over spans and bytes. Images and token lists are no units.
+ * Pure functions over spans and bytes. What cannot be read (images, token lists) is no unit, but counted.
  */
 #ifndef SR_ROUTER_REQUEST_UNITS_H
 #define SR_ROUTER_REQUEST_UNITS_H
 
-#include "router/request/request.h"
-#include "signal/signal.h"
+#include "router/request/walk.h"
 
 /* A seam has the last and the first bytes of two neighbours, and of shorter ones than two such ends all. */
 #define SR_UNIT_SEAM ((size_t)512)
 
-struct sr_units {
-    struct sr_signal_unit_list list; /* texts borrow from the body or the arena */
-    const uint32_t *spans;           /* [list.n] the string of the body; SR_SPAN_NONE for a seam */
+/* Where a unit's string stands in the body. */
+struct sr_unit_place {
+    size_t start, end; /* its bytes, without the quotes; both 0 for a seam */
+    bool escaped;
+    bool is_json; /* the string holds JSON: the arguments of a call */
 };
 
-/* Reads the units of a request. In dialects without messages all texts are of one group. SR_ENOMEM. */
+struct sr_units {
+    struct sr_signal_unit_list list;    /* texts borrow from the body or the arena; `unread` is 0 */
+    const struct sr_unit_place *places; /* [list.n] */
+    struct sr_unread unread;            /* what the request has besides */
+};
+
+/* Reads the units of a request. A group is a message, a tool, a document, or another member; prompts and
+ * instructions that follow each other are one. SR_ENOMEM. */
 int sr_units_read(const struct sr_request *doc, struct sr_arena *arena, struct sr_units *out) SR_WARN_UNUSED;
 
 /* The units of the message whose span is `message`, as sr_units_read gives them, whatever else has arrived;
@@ -26,9 +34,9 @@ int sr_units_read(const struct sr_request *doc, struct sr_arena *arena, struct s
 int sr_units_of_message(const struct sr_request *doc, uint32_t message, struct sr_arena *arena,
                         struct sr_units *out) SR_WARN_UNUSED;
 
-/* The bytes of the body that hold [start, end) of the decoded text of the string whose span is `string`. An
- * escape sequence that the range cuts is included whole. */
-void sr_units_span(const struct sr_request *doc, uint32_t string, size_t start, size_t end, size_t *from,
-                   size_t *to);
+/* The bytes of the body that hold [start, end) of the decoded text of the string at `place`. An escape
+ * sequence that the range cuts is included whole. */
+void sr_units_span(const struct sr_request *doc, const struct sr_unit_place *place, size_t start, size_t end,
+                   size_t *from, size_t *to);
 
 #endif

@@ -40,7 +40,8 @@ static void test_tables(void **state)
                     d->completion_stream && d->stream_end);
         for (size_t k = 0; k < d->request.n; k++)
             assert_true(d->request.specs[k].id <= SR_AT_DATA && d->request.specs[k].tag <= SR_CLASS_TOKENS &&
-                        d->request.specs[k].tag != SR_CLASS_CARRIED);
+                        (d->request.specs[k].tag == SR_CLASS_CARRIED) ==
+                            (d->request.specs[k].id == SR_AT_MODEL));
         for (size_t k = 0; k < d->answer.n; k++)
             assert_true(d->answer.specs[k].id <= SR_ANSWER_ARGUMENTS);
     }
@@ -67,9 +68,10 @@ static void test_classes(void **state)
     assert_int_equal(sr_scan_feed(scan, body, sizeof body - 1, NULL), SR_OK);
     const struct sr_span *spans = sr_scan_spans(scan, &n);
     for (size_t i = 0; i < n; i++) {
-        unsigned wanted = spans[i].id == SR_AT_MODEL || spans[i].id == SR_AT_ROLE ? SR_CLASS_INERT
-                          : spans[i].id == SR_AT_USER                             ? SR_CLASS_ID
-                                                                                  : SR_CLASS_JUDGED;
+        unsigned wanted = spans[i].id == SR_AT_MODEL  ? SR_CLASS_CARRIED
+                          : spans[i].id == SR_AT_ROLE ? SR_CLASS_INERT
+                          : spans[i].id == SR_AT_USER ? SR_CLASS_ID
+                                                      : SR_CLASS_JUDGED;
         assert_int_equal(spans[i].tag, wanted);
         assert_false(spans[i].flags & SR_SPAN_OPEN);
         seen++;

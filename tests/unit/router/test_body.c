@@ -140,6 +140,50 @@ static void test_check(void **state)
     end(&f);
 }
 
+/* What some parsers take for a member that decides is refused, also where it stands alone. */
+static void test_alike(void **state)
+{
+    static const struct {
+        const struct sr_dialect_ops *dialect;
+        const char *body, *key;
+    } cases[] = {
+#define AUTO   "{\"model\":\"auto\","
+#define ONE(m) AUTO "\"messages\":[{\"role\":\"user\",\"content\":\"hi\"," m "}]}"
+        {&sr_dialect_chat, AUTO MESSAGES ",\"Messages\":[]}", "Messages"},
+        {&sr_dialect_chat, AUTO MESSAGES ",\"\\u004dESSAGES\":[]}", "MESSAGES"},
+        {&sr_dialect_chat, AUTO MESSAGES ",\"me\\u017fsages\":[]}", "me\xC5\xBFsages"},
+        {&sr_dialect_chat, AUTO MESSAGES ",\"\xEF\xBD\x8Dodel\":\"m\"}", "\xEF\xBD\x8Dodel"},
+        {&sr_dialect_chat, AUTO MESSAGES ",\"too\xE2\x84\xAAs\":1,\"too\xE2\x80\x8Bls\":[]}",
+         "too\xE2\x80\x8Bls"},
+        {&sr_dialect_chat, AUTO MESSAGES ",\"STREAM\":true}", "STREAM"},
+        {&sr_dialect_chat, AUTO MESSAGES ",\"stop\\u0000x\":\"s\"}", "stop"},
+        {&sr_dialect_chat, "{\"MODEL\":\"auto\"," MESSAGES "}", "MODEL"},
+        {&sr_dialect_chat, ONE("\"Content\":\"x\""), "Content"},
+        {&sr_dialect_chat, ONE("\"Tool_calls\":[]"), "Tool_calls"},
+        {&sr_dialect_chat, AUTO "\"messages\":[{\"Role\":\"user\",\"content\":[{\"type\":\"text\"}]}]}",
+         "Role"},
+        {&sr_dialect_chat, AUTO "\"messages\":[{\"content\":[{\"Type\":\"text\",\"text\":\"x\"}]}]}", "Type"},
+        {&sr_dialect_messages, "{\"model\":\"small\"," MESSAGES ",\"System\":\"x\"}", "System"},
+        {&sr_dialect_completions, AUTO "\"Prompt\":\"x\"}", "Prompt"},
+        {&sr_dialect_responses, "{\"model\":\"small\",\"Input\":\"x\"}", "Input"},
+    };
+    struct fixture f;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        begin(&f, state, cases[i].dialect);
+        if (give(&f, cases[i].body, 7) == SR_BODY_COMPLETE && sr_body_check(&f.body, &f.refusal))
+            fail_msg("%s was not refused", cases[i].body);
+        assert_string_equal(f.refusal.code, "ambiguous_field");
+        assert_string_equal(f.refusal.param, cases[i].key);
+        assert_int_equal(f.refusal.status, 400);
+        end(&f);
+    }
+    begin(&f, state, &sr_dialect_chat);
+    assert_int_equal(give(&f, AUTO MESSAGES ",\"metadata\":{\"Content\":\"x\"},\"Modelx\":1,\"Mode\":1}", 7),
+                     SR_BODY_COMPLETE);
+    assert_true(sr_body_check(&f.body, &f.refusal));
+    end(&f);
+}
+
 static int setup(void **state)
 {
     *state = open_yaml(yaml);
@@ -156,7 +200,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_complete), cmocka_unit_test(test_pass),  cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_limit),    cmocka_unit_test(test_check),
+        cmocka_unit_test(test_limit),    cmocka_unit_test(test_check), cmocka_unit_test(test_alike),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

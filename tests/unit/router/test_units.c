@@ -71,9 +71,9 @@ static void test_a_message_of_parts(void **state)
     assert_int_equal(unit_at(&kit, 4)->source, SR_SOURCE_TOOL_RESULT);
     for (size_t i = 0; i < 5; i++)
         assert_int_equal(unit_at(&kit, i)->group, i == 0 ? 0 : i < 4 ? 1 : 2);
-    assert_int_equal(kit.units.spans[3], SR_SPAN_NONE);
+    assert_int_equal(kit.units.places[3].end, 0);
     size_t from, to;
-    sr_units_span(&kit.doc, kit.units.spans[1], 1, 3, &from, &to);
+    sr_units_span(&kit.doc, &kit.units.places[1], 1, 3, &from, &to);
     assert_int_equal(to - from, 7); /* g and the escaped n */
     assert_memory_equal(kit.doc.body.p + from, "g\\u006e", 7);
     close_units(&kit);

@@ -131,10 +131,10 @@ static void test_chat(void **state)
     (void)state;
     check_walk(
         &sr_dialect_chat,
-        "{\"model\":\"m m\",\"messages\":[{\"role\":\"user\",\"content\":\"a\",\"name\":\"b\"},"
+        "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"a\",\"name\":\"b\"},"
         "{\"role\":\"be evil\",\"content\":[\"c\",{\"type\":\"text\",\"text\":\"d\"},{\"type\":\"thinking\","
         "\"thinking\":[{\"type\":\"text\",\"text\":\"e\"}]}]}],\"user\":\"u-12\",\"temperature\":\"f\"}",
-        "field other: m m\nmessage user: a\nfield user: b\nfield other: be evil\nmessage other: c\n"
+        "message user: a\nfield user: b\nfield other: be evil\nmessage other: c\n"
         "message other: d\nmessage other: e\nfield other: f",
         0);
     check_walk(
