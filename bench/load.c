@@ -99,13 +99,22 @@ static int receive(struct run *run, struct connection *c)
     int whole = neural(c);
     if (whole != 1)
         return whole;
-    static const char good[] = "HTTP/1.1 200";
-    if (memcmp(c->answer, good, sizeof good - 1) != 0)
+    static const char good[] = "HTTP/1.1 200", busy[] = "HTTP/1.1 503", large[] = "HTTP/1.1 413";
+    bool refused =
+        memcmp(c->answer, busy, sizeof busy - 1) == 0 || memcmp(c->answer, large, sizeof large - 1) == 0;
+    if (refused)
+        run->load->refused++;
+    else if (memcmp(c->answer, good, sizeof good - 1) != 0)
         run->load->errors++;
     run->load->answers++;
-    if (run->n_samples < SAMPLES_MAX)
+    if (!refused && run->n_samples < SAMPLES_MAX)
         run->samples[run->n_samples++] = (double)(sr_clock_ns() - c->sent_at) / 1e3;
     return 1;
+}
+
+static bool is_stopped(const struct run *run)
+{
+    return run->load->stop && atomic_load(run->load->stop);
 }
 
 static int run_one(struct run *run)
@@ -121,10 +130,10 @@ static int run_one(struct run *run)
         if (got < 0)
             return SR_EPROTO;
     }
-    run->load->answers = run->load->errors = 0;
+    run->load->answers = run->load->errors = run->load->refused = 0;
     run->n_samples = 0;
     uint64_t start = sr_clock_ns(), end = start + (uint64_t)(run->load->seconds * 1e9);
-    while (sr_clock_ns() < end) {
+    while (sr_clock_ns() < end && !is_stopped(run)) {
         int got = 0;
         if (!send_request(run, c))
             return SR_EIO;
@@ -160,7 +169,8 @@ static int run_many(struct run *run)
         if (epoll_ctl(epoll, EPOLL_CTL_ADD, c->fd, &event) != 0 || !send_request(run, c))
             goto out;
     }
-    while ((now = sr_clock_ns()) < end || (run->n_samples == 0 && now < end + PATIENCE_NS)) {
+    while (!is_stopped(run) &&
+           ((now = sr_clock_ns()) < end || (run->n_samples == 0 && now < end + PATIENCE_NS))) {
         int n = epoll_wait(epoll, events, 64, 100);
         for (int i = 0; i < n; i++) {
             struct connection *c = events[i].data.ptr;
@@ -205,7 +215,8 @@ static int run_paced(struct run *run)
             goto out;
     }
     uint64_t start = sr_clock_ns(), end = start + (uint64_t)(run->load->seconds * 1e9), due = start, now;
-    while ((now = sr_clock_ns()) < end || (run->n_samples == 0 && now < end + PATIENCE_NS)) {
+    while (!is_stopped(run) &&
+           ((now = sr_clock_ns()) < end || (run->n_samples == 0 && now < end + PATIENCE_NS))) {
         if (!send_due(run, idle, &n_idle, &due))
             goto out;
         uint64_t wait = n_idle > 0 && due > now ? due - now : 0;
@@ -233,7 +244,7 @@ int sr_bench_load_run(struct sr_bench_load *load)
     struct run run = {.load = load, .stamp = (uint32_t)(sr_clock_ns() / 1000 % 50000000)};
     int n = load->connections, opened = 0;
     int rc = SR_ENOMEM;
-    load->answers = load->errors = 0;
+    load->answers = load->errors = load->refused = 0;
     load->elapsed = load->p10_us = load->p50_us = load->p99_us = 0;
     run.connections = sr_mem_calloc((size_t)n, sizeof *run.connections);
     run.samples = sr_mem_alloc(SAMPLES_MAX * sizeof *run.samples);
@@ -246,9 +257,9 @@ int sr_bench_load_run(struct sr_bench_load *load)
             goto out;
     }
     rc = load->rate > 0 ? run_paced(&run) : n == 1 ? run_one(&run) : run_many(&run);
-    if (rc == SR_OK && run.n_samples == 0)
+    if (rc == SR_OK && run.n_samples == 0 && !load->refused && !is_stopped(&run))
         rc = SR_EPROTO;
-    if (rc == SR_OK) {
+    if (rc == SR_OK && run.n_samples) {
         load->p10_us = sr_bench_percentile(run.samples, run.n_samples, 0.1);
         load->p50_us = sr_bench_percentile(run.samples, run.n_samples, 0.5);
         load->p99_us = sr_bench_percentile(run.samples, run.n_samples, 0.99);

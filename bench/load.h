@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 #define SR_BENCH_LOAD_CONNECTIONS_MAX 1024
@@ -23,8 +24,10 @@ struct sr_bench_load {
     double rate; /* requests per second on a schedule, with latencies from the time that was due; 0: each
                     connection asks again when it was answered */
     double seconds;
+    const atomic_bool *stop; /* ends earlier when another thread sets it; NULL: never */
     /* Results: */
-    uint64_t answers, errors; /* errors: connections lost, and answers that were not 200 */
+    uint64_t answers, errors; /* errors: connections lost, and answers that were not 200 or a refusal */
+    uint64_t refused;         /* answers 413 and 503, counted in `answers`, without a latency */
     double elapsed;           /* seconds */
     double p10_us, p50_us, p99_us;
 };

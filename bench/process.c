@@ -170,3 +170,17 @@ double sr_bench_process_resident(const struct sr_bench_process *process)
     sum_group(process->pid, &ticks, &pages);
     return pages * (double)sysconf(_SC_PAGESIZE);
 }
+
+double sr_bench_process_peak(const struct sr_bench_process *process)
+{
+    char path[64], line[256];
+    unsigned long kib = 0;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)process->pid);
+    FILE *file = fopen(path, "re");
+    while (file && !kib && fgets(line, sizeof line, file))
+        if (sscanf(line, "VmHWM: %lu kB", &kib) != 1)
+            kib = 0;
+    if (file)
+        fclose(file);
+    return (double)kib * 1024;
+}

@@ -29,6 +29,9 @@ void sr_bench_process_stop(struct sr_bench_process *process);
 double sr_bench_process_cpu(const struct sr_bench_process *process);
 double sr_bench_process_resident(const struct sr_bench_process *process);
 
+/* Highest resident bytes of the process itself until now; 0 when it cannot be read. */
+double sr_bench_process_peak(const struct sr_bench_process *process);
+
 /* A port of 127.0.0.1 that was free a moment ago; 0 when there is none. */
 int sr_bench_free_port(void);
 

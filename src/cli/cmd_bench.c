@@ -11,6 +11,7 @@
 #include "bench/extproc.h"
 #include "bench/gateway.h"
 #include "bench/guards.h"
+#include "bench/isolation.h"
 #include "bench/paper.h"
 #include "bench/scan.h"
 #include "bench/start.h"
@@ -28,6 +29,7 @@
     X(encoder, "whole passes of encoders, beside the machine's floor and ONNX Runtime")                      \
     X(gateway, "what the gateway adds to a request, beside a plain proxy")                                   \
     X(extproc, "what the external processor adds to a request through Envoy")                                \
+    X(isolation, "small requests beside clients with long prompts, and the server's memory")                 \
     X(guards, "domain, jailbreak and pii over whole prompts, beside ONNX Runtime")                           \
     X(paper, "the tables of the paper, on this machine")
 

@@ -1,5 +1,5 @@
-/* An inference engine whose lane of short sequences is held: jobs that are submitted meanwhile wait, so that
- * a test decides how much is read. */
+/* An inference engine whose lanes are held: jobs that are submitted meanwhile wait, so that a test decides
+ * how much is read. */
 #ifndef TESTS_UNIT_HELD_ENGINE_H
 #define TESTS_UNIT_HELD_ENGINE_H
 
@@ -11,26 +11,29 @@
 
 #define HELD_LABELS_MAX 1024
 
+#define HELD_LANES 2
+
 struct held {
-    struct sr_infer_job job;
+    struct sr_infer_job jobs[HELD_LANES];
     int32_t id;
-    float out[HELD_LABELS_MAX];
+    float out[HELD_LANES][HELD_LABELS_MAX];
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool inside, open, left;
+    int inside, left; /* lanes */
+    bool open;
 };
 
-/* On the lane's thread: it computes nothing until the test opens. */
+/* On a lane's thread: it computes nothing until the test opens. */
 static inline void held_done(struct sr_infer_job *job, int status)
 {
     struct held *held = job->owner;
     (void)status;
     pthread_mutex_lock(&held->lock);
-    held->inside = true;
+    held->inside++;
     pthread_cond_broadcast(&held->changed);
     while (!held->open)
         pthread_cond_wait(&held->changed, &held->lock);
-    held->left = true;
+    held->left++;
     pthread_cond_broadcast(&held->changed);
     pthread_mutex_unlock(&held->lock);
 }
@@ -45,12 +48,16 @@ static inline void hold(struct held *held, struct sr_infer *infer, struct sr_enc
     assert_true(head < info->n_heads && info->heads[head].n_labels <= HELD_LABELS_MAX);
     pthread_mutex_init(&held->lock, NULL);
     pthread_cond_init(&held->changed, NULL);
-    held->job = (struct sr_infer_job){.encoder = encoder, .owner = held, .done = held_done};
-    held->job.item = (struct sr_encoder_item){.ids = &held->id, .n_ids = 1, .heads = 1u << head};
-    held->job.item.out[head] = held->out;
-    assert_int_equal(sr_infer_submit(infer, &held->job), SR_OK);
+    static const enum sr_infer_priority lanes[HELD_LANES] = {SR_INFER_INTERACTIVE, SR_INFER_BULK};
+    for (int i = 0; i < HELD_LANES; i++) {
+        held->jobs[i] =
+            (struct sr_infer_job){.encoder = encoder, .owner = held, .done = held_done, .priority = lanes[i]};
+        held->jobs[i].item = (struct sr_encoder_item){.ids = &held->id, .n_ids = 1, .heads = 1u << head};
+        held->jobs[i].item.out[head] = held->out[i];
+        assert_int_equal(sr_infer_submit(infer, &held->jobs[i]), SR_OK);
+    }
     pthread_mutex_lock(&held->lock);
-    while (!held->inside)
+    while (held->inside < HELD_LANES)
         pthread_cond_wait(&held->changed, &held->lock);
     pthread_mutex_unlock(&held->lock);
 }
@@ -60,7 +67,7 @@ static inline void let_go(struct held *held)
     pthread_mutex_lock(&held->lock);
     held->open = true;
     pthread_cond_broadcast(&held->changed);
-    while (!held->left)
+    while (held->left < HELD_LANES)
         pthread_cond_wait(&held->changed, &held->lock);
     pthread_mutex_unlock(&held->lock);
     pthread_cond_destroy(&held->changed);

@@ -11,14 +11,14 @@
 
 #define ASK_OF(pointer) ((struct sr_neural_ask *)((char *)(pointer)-offsetof(struct sr_neural_ask, task)))
 
-/* `rank`: of the window among those that its result waits for. */
+/* For a result that needs the window. */
 static void hasten(struct sr_neural *neural, struct sr_neural_window *window, enum sr_infer_priority priority,
-                   size_t rank)
+                   const struct sr_neural_result *result)
 {
     if (!window->work || window->priority <= priority)
         return;
     window->priority = priority;
-    sr_infer_hasten(neural->infer, &window->work->job, priority, (uint32_t)rank);
+    sr_infer_hasten(neural->infer, &window->work->job, priority, result->scope.tokens);
 }
 
 void sr_neural_wait_for(struct sr_neural_link *link, struct sr_neural_window *window)
@@ -46,7 +46,7 @@ bool sr_neural_take_known(struct sr_neural *neural, struct sr_neural_link *link,
     if (item->done)
         return true;
     link->window->keep |= sr_neural_is_lasting(link);
-    hasten(neural, link->window, link->result->priority, link->result->open - 1);
+    hasten(neural, link->window, link->result->priority, link->result);
     sr_neural_wait_for(link, link->window);
     return true;
 }
@@ -86,7 +86,6 @@ void sr_neural_add_ask(struct sr_neural_result *result, struct sr_neural_ask *as
 int sr_neural_join(struct sr_neural *neural, const struct sr_memo_key *key, enum sr_infer_priority priority,
                    struct sr_neural_ask *ask)
 {
-    size_t rank = 0;
     struct sr_neural_item *item = sr_neural_find(neural, key);
     struct sr_neural_result *result = (struct sr_neural_result *)item;
     if (!item)
@@ -99,7 +98,7 @@ int sr_neural_join(struct sr_neural *neural, const struct sr_memo_key *key, enum
     result->priority = priority < result->priority ? priority : result->priority;
     for (size_t i = 0; result->open && i < result->windows.n; i++)
         if (result->links[i].waits)
-            hasten(neural, result->links[i].window, priority, rank++);
+            hasten(neural, result->links[i].window, priority, result);
     sr_neural_add_ask(result, ask);
     neural->stats.joined++;
     sr_neural_result_unref(result); /* it is pending: its producer has another reference */

@@ -45,6 +45,8 @@ const char *const *sr_neural_types(const struct sr_neural *neural, size_t *n);
  * without a mailbox. */
 struct sr_neural_ask {
     struct sr_task task;
+    /* The caller's, before it asks; of struct sr_infer_job. 0: not known, no deadline. */
+    uint64_t client, deadline_ns;
     /* With SR_OK: a reference, for the task's `free` to drop. A partial result where the deadline passed. */
     struct sr_neural_result *result;
     /* The neural classifier's: */
@@ -57,7 +59,7 @@ struct sr_neural_ask {
  * SR_OK: ask->result is there, the task stays pending. SR_AGAIN: the task will be completed, on a thread of
  * the engine; from now on it may be cancelled, which drops work without other waiters, or expire: then
  * the result is of the windows that are done (scope.partial), SR_ETIMEOUT when none is; the others are
- * dropped unless they have other waiters. Otherwise no answer: SR_EBUSY (the queue is full), SR_ELIMIT
+ * dropped unless they have other waiters. Otherwise no answer: SR_EBUSY (as of sr_infer_submit), SR_ELIMIT
  * (over text_bytes or SR_TOKENIZER_TEXT_MAX), SR_ENOMEM, SR_ECLOSED. Tokenizes on the calling thread: long
  * texts are for workers. Of priorities that meet at a window the first of the enum counts. */
 int sr_neural_read(struct sr_neural *neural, struct sr_bytes text, uint64_t salt,

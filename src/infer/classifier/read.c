@@ -48,7 +48,8 @@ static size_t list_own(struct sr_neural *neural, struct sr_neural_result *result
             continue;
         }
         own->priority = own->work->job.priority = result->priority; /* another request may have joined */
-        own->work->job.rank = (uint32_t)(result->open - 1);
+        own->work->job.client = result->client;
+        own->work->job.deadline_ns = result->deadline_ns;
         sr_neural_list(neural, &own->item);
         sr_ref_get(&own->item.entry.ref); /* the link's, beside the job's */
         sr_neural_ref(neural);
@@ -97,6 +98,8 @@ int sr_neural_begin(struct sr_neural *neural, struct sr_neural_result *result,
     }
     sr_neural_add_ask(result, ask);
     result->priority = priority;
+    result->client = ask->client;
+    result->deadline_ns = ask->deadline_ns;
     for (size_t i = 0; i < result->windows.n; i++)
         sr_neural_take_known(neural, &result->links[i], &result->keys[i]);
     pthread_mutex_unlock(&neural->lock);

@@ -115,12 +115,18 @@ size_t sr_encoder_work_bytes(const struct sr_encoder_work *work); /* held now */
 /* Bytes a batch of so many tokens needs; to refuse before anything is allocated. */
 size_t sr_encoder_need(const struct sr_encoder *encoder, size_t tokens);
 
+/* Called between two layers, on the calling thread: may wait so that others compute, and ends the batch by
+ * returning true. */
+struct sr_encoder_between {
+    bool (*stops)(void *ctx);
+    void *ctx;
+};
+
 /* Runs the batch: plain trunk once if an unadapted head is asked, adapted trunk once if an adapted one is.
  * Sequences never see each other. SR_ELIMIT when it does not fit the workspace's ceiling, SR_ECANCELED when
- * *stop (may be NULL, set by any thread) was seen between layers, SR_EINVAL for ids or lengths out of range,
- * SR_ENOMEM. */
+ * `between` (may be NULL) ended it, SR_EINVAL for ids or lengths out of range, SR_ENOMEM. */
 int sr_encoder_run(const struct sr_encoder *encoder, struct sr_team *team, struct sr_encoder_work *work,
                    const struct sr_encoder_item *items, size_t n_items,
-                   const _Atomic(bool) *stop) SR_WARN_UNUSED;
+                   const struct sr_encoder_between *between) SR_WARN_UNUSED;
 
 #endif

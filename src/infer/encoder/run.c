@@ -228,14 +228,14 @@ static void begin(struct sr_enc_pass *pass, size_t n_items)
         }
 }
 
-static int run_trunk(struct sr_enc_pass *pass, size_t n_items, const _Atomic(bool) *stop)
+static int run_trunk(struct sr_enc_pass *pass, size_t n_items, const struct sr_encoder_between *between)
 {
     size_t layers = pass->e->config.layers;
     begin(pass, n_items);
     if (pass->n)
         embed(pass);
     for (size_t i = 0; i < layers && pass->n; i++) {
-        if (stop && *stop)
+        if (between && between->stops(between->ctx))
             return SR_ECANCELED;
         run_layer(pass, i, i + 1 == layers && wants_first_only(pass));
         sr_enc_emit(pass, i + 1);
@@ -259,7 +259,8 @@ static int check_item(const struct sr_encoder *e, const struct sr_encoder_item *
 }
 
 int sr_encoder_run(const struct sr_encoder *encoder, struct sr_team *team, struct sr_encoder_work *work,
-                   const struct sr_encoder_item *items, size_t n_items, const _Atomic(bool) *stop)
+                   const struct sr_encoder_item *items, size_t n_items,
+                   const struct sr_encoder_between *between)
 {
     struct sr_enc_pass pass = {.e = encoder, .team = team, .items = items};
     size_t tokens = 0;
@@ -284,6 +285,6 @@ int sr_encoder_run(const struct sr_encoder *encoder, struct sr_team *team, struc
     pass.starts = (uint32_t *)(void *)(work->p + pass.plan.starts);
     pass.order = (uint32_t *)(void *)(work->p + pass.plan.order);
     for (pass.trunk = 0; rc == SR_OK && pass.trunk < encoder->n_trunks; pass.trunk++)
-        rc = run_trunk(&pass, n_items, stop);
+        rc = run_trunk(&pass, n_items, between);
     return rc;
 }

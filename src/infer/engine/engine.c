@@ -1,5 +1,5 @@
 /*
- * Admits and cancels jobs; creates and frees the engine. lane.c forms and runs batches.
+ * Takes and cancels jobs; creates and frees the engine. lane.c forms and runs batches.
  *
  * One lock guards both lanes; it is held for list work only, never while something is computed or
  * reported.
@@ -8,9 +8,6 @@
 #include "base/cpu.h"
 #include "base/mem.h"
 #include "infer/engine/private.h"
-
-/* Prefetch jobs may fill the queue's limits divided by this. */
-#define PREFETCH_SHARE 4
 
 struct sr_infer_options sr_infer_defaults(void)
 {
@@ -82,6 +79,8 @@ static int lane_open(struct sr_infer *infer, enum sr_infer_lane_index index)
     lane->infer = infer;
     lane->index = index;
     atomic_init(&lane->stop, false);
+    atomic_init(&lane->busy, false);
+    atomic_init(&lane->awaited, false);
     return sr_encoder_work_new(&lane->work, lane->memory_max);
 }
 
@@ -140,8 +139,8 @@ int sr_infer_adjust(struct sr_infer *infer, const struct sr_infer_options *optio
 /* Nothing runs any more. */
 static void end_waiting(struct sr_infer_queue *queue)
 {
-    while (queue->head) {
-        struct sr_infer_job *job = queue->head;
+    struct sr_infer_job *job;
+    while ((job = sr_infer_queue_first(queue))) {
         sr_infer_queue_drop(queue, job);
         job->state = SR_INFER_DONE;
         sr_infer_finish(job, SR_ECLOSED);
@@ -175,90 +174,37 @@ static struct sr_infer_lane *lane_of(struct sr_infer *infer, const struct sr_inf
     return &infer->lanes[job->long_lane ? SR_INFER_LONG : SR_INFER_SHORT];
 }
 
-/* `before` was linked in the same submission; or NULL. */
+static bool follows(const struct sr_infer_job *before, const struct sr_infer_job *job)
+{
+    return before && before->long_lane == job->long_lane && before->priority == job->priority &&
+           before->client == job->client;
+}
+
+/* The lock is held. `before` was linked in the same submission; or NULL. */
 static void link_job(struct sr_infer *infer, struct sr_infer_job *job, struct sr_infer_job *before)
 {
     struct sr_infer_lane *lane = lane_of(infer, job);
-    bool follows = before && before->long_lane == job->long_lane && before->priority == job->priority &&
-                   before->due_ns <= job->due_ns;
     sr_encoder_ref(job->encoder);
     job->state = SR_INFER_WAITING;
-    sr_infer_queue_put(&lane->queues[job->priority], job, follows ? before : NULL);
+    sr_infer_queue_put(&lane->queues[job->priority], job, follows(before, job) ? before : NULL);
     lane->jobs++;
     lane->tokens += job->item.n_ids;
     infer->jobs++;
     infer->tokens += job->item.n_ids;
+    atomic_store(&lane->busy, true);
     pthread_cond_signal(&lane->ready);
 }
 
-/* The lock is held. Fills the engine's part of a job and chooses its lane. */
-static int prepare(const struct sr_infer *infer, struct sr_infer_job *job, uint64_t now)
-{
-    size_t n = job->item.n_ids;
-    if (n == 0 || n > sr_encoder_info(job->encoder)->max_tokens)
-        return SR_EINVAL;
-    size_t need = sr_encoder_need(job->encoder, n);
-    job->next = job->prev = NULL;
-    job->wait_ns = job->run_ns = 0;
-    job->batch_jobs = job->batch_tokens = 0;
-    job->since_ns = now;
-    job->due_ns = now + job->rank * SR_INFER_PACE_NS;
-    job->canceled = false;
-    job->long_lane = n > infer->options.long_tokens || need > infer->lanes[SR_INFER_SHORT].memory_max;
-    return need > infer->lanes[SR_INFER_LONG].memory_max ? SR_ELIMIT : SR_OK;
-}
-
-/* Jobs as an array, or as an array of pointers. */
-struct submission {
-    struct sr_infer_job *row;
-    struct sr_infer_job *const *list;
-    size_t n;
-    bool apart;    /* `list` holds them */
-    bool prefetch; /* written: one of them is of that priority */
-};
-
-static struct sr_infer_job *nth(const struct submission *jobs, size_t i)
-{
-    return jobs->apart ? jobs->list[i] : &jobs->row[i];
-}
-
-/* The part of a limit that a submission may fill. */
-static size_t share_of(const struct submission *jobs, size_t limit)
-{
-    if (jobs->prefetch)
-        return limit / PREFETCH_SHARE;
-    return jobs->n > SR_INFER_MANY ? limit - limit / 4 : limit;
-}
-
-/* The lock is held. */
-static int admit(struct sr_infer *infer, struct submission *jobs)
-{
-    uint64_t now = sr_clock_ns();
-    size_t tokens = 0;
-    for (size_t i = 0; i < jobs->n; i++) {
-        int rc = prepare(infer, nth(jobs, i), now);
-        if (rc)
-            return rc;
-        tokens += nth(jobs, i)->item.n_ids;
-        jobs->prefetch |= nth(jobs, i)->priority == SR_INFER_PREFETCH;
-    }
-    if (infer->closing)
-        return SR_ECLOSED;
-    if (infer->jobs + jobs->n > share_of(jobs, infer->options.queue_jobs) ||
-        infer->tokens + tokens > share_of(jobs, infer->options.queue_tokens))
-        return SR_EBUSY;
-    for (size_t i = 0; i < jobs->n; i++)
-        link_job(infer, nth(jobs, i), i ? nth(jobs, i - 1) : NULL);
-    sr_infer_set_queue_metrics(infer);
-    return SR_OK;
-}
-
-static int try_submit(struct sr_infer *infer, struct submission *jobs)
+static int try_submit(struct sr_infer *infer, struct sr_infer_submission *jobs)
 {
     pthread_mutex_lock(&infer->lock);
     for (size_t i = 0; i < jobs->n; i++)
-        nth(jobs, i)->state = SR_INFER_DONE; /* until they are accepted */
-    int rc = admit(infer, jobs);
+        sr_infer_nth(jobs, i)->state = SR_INFER_DONE; /* until they are accepted */
+    int rc = sr_infer_admit(infer, jobs);
+    for (size_t i = 0; rc == SR_OK && i < jobs->n; i++)
+        link_job(infer, sr_infer_nth(jobs, i), i ? sr_infer_nth(jobs, i - 1) : NULL);
+    if (rc == SR_OK)
+        sr_infer_set_queue_metrics(infer);
     pthread_mutex_unlock(&infer->lock);
     return rc;
 }
@@ -274,29 +220,32 @@ static int refuse(const struct sr_infer *infer, int rc)
 
 int sr_infer_submit_all(struct sr_infer *infer, struct sr_infer_job *jobs, size_t n)
 {
-    return refuse(infer, try_submit(infer, &(struct submission){.row = jobs, .n = n}));
+    return refuse(infer, try_submit(infer, &(struct sr_infer_submission){.row = jobs, .n = n}));
 }
 
 int sr_infer_submit_list(struct sr_infer *infer, struct sr_infer_job *const *jobs, size_t n)
 {
-    struct submission list = {.list = jobs, .n = n, .apart = true};
+    struct sr_infer_submission list = {.list = jobs, .n = n, .apart = true};
     int rc = try_submit(infer, &list);
     return rc && list.prefetch ? rc : refuse(infer, rc); /* prefetch: it is read later, nothing is lost */
 }
 
 void sr_infer_hasten(struct sr_infer *infer, struct sr_infer_job *job, enum sr_infer_priority priority,
-                     uint32_t rank)
+                     size_t text_tokens)
 {
     pthread_mutex_lock(&infer->lock);
     if (job->state == SR_INFER_WAITING) {
-        struct sr_infer_lane *lane = lane_of(infer, job);
-        sr_infer_queue_drop(&lane->queues[job->priority], job);
-        job->due_ns = sr_clock_ns() + rank * SR_INFER_PACE_NS;
-        sr_infer_queue_put(&lane->queues[priority], job, NULL);
-        pthread_cond_signal(&lane->ready);
+        sr_infer_unlink(lane_of(infer, job), job, false);
+        job->priority = priority;
+        job->text_tokens = text_tokens > job->item.n_ids ? text_tokens : job->item.n_ids;
+        job->long_lane = sr_infer_is_long(infer, job, job->text_tokens);
+        link_job(infer, job, NULL);
+        sr_encoder_unref(job->encoder); /* linked twice */
+    } else if (job->state == SR_INFER_RUNNING && priority == SR_INFER_INTERACTIVE) {
+        atomic_store(&lane_of(infer, job)->awaited, true);
+        pthread_cond_signal(&lane_of(infer, job)->ready);
     }
     job->priority = priority;
-    job->rank = rank;
     pthread_mutex_unlock(&infer->lock);
 }
 
@@ -311,13 +260,15 @@ void sr_infer_cancel(struct sr_infer *infer, struct sr_infer_job *job)
     pthread_mutex_lock(&infer->lock);
     struct sr_infer_lane *lane = lane_of(infer, job);
     if (job->state == SR_INFER_WAITING) {
-        sr_infer_unlink(lane, job);
+        sr_infer_unlink(lane, job, false);
         job->state = SR_INFER_DONE;
         waited = true;
     } else if (job->state == SR_INFER_RUNNING && !job->canceled) {
         job->canceled = true;
-        if (++lane->dropped == lane->running)
+        if (++lane->dropped == lane->running) {
             atomic_store(&lane->stop, true);
+            pthread_cond_signal(&lane->ready);
+        }
     }
     pthread_mutex_unlock(&infer->lock);
     if (waited)
@@ -359,7 +310,7 @@ static int waiter_submit(struct sr_infer *infer, struct waiter *waiter, struct s
         pthread_mutex_lock(&waiter->lock);
         size_t mine = waiter->under_way++;
         pthread_mutex_unlock(&waiter->lock);
-        int rc = try_submit(infer, &(struct submission){.row = job, .n = 1});
+        int rc = try_submit(infer, &(struct sr_infer_submission){.row = job, .n = 1});
         if (rc == SR_OK)
             return rc;
         pthread_mutex_lock(&waiter->lock);
@@ -391,7 +342,9 @@ int sr_infer_run(struct sr_infer *infer, struct sr_infer_job *jobs, size_t n)
 struct sr_infer_stats sr_infer_stats(struct sr_infer *infer)
 {
     pthread_mutex_lock(&infer->lock);
-    struct sr_infer_stats stats = {infer->jobs, infer->tokens, infer->options.threads};
+    struct sr_infer_stats stats = {infer->jobs, infer->tokens, infer->options.threads, 0};
+    for (int i = 0; i < SR_INFER_LANES; i++)
+        stats.rest_ns += infer->lanes[i].tokens * infer->lanes[i].token_ns;
     pthread_mutex_unlock(&infer->lock);
     return stats;
 }

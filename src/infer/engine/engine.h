@@ -1,11 +1,12 @@
 /*
  * The inference engine: jobs of many requests share packed batches on the engine's own threads.
  *
- * A job is one text's tokens for one encoder and some of its heads. Jobs for the same encoder that wait at
- * the same time run as one batch, never padded; a batch waits a short time for more jobs only if more are
- * expected. Long sequences have a lane of their own, at lower priority of the operating system, so that
- * interactive work does not wait for a document (docs/internals/inference.md). Everything is bounded:
- * jobs, tokens queued, bytes of workspace; jobs above a limit are refused at once.
+ * A job is one window of a text for one encoder and some of its heads. Jobs for the same encoder that wait
+ * at the same time run as one batch, never padded; a batch waits a short time for more jobs only if more are
+ * expected. Short interactive texts have a lane of their own; everything else gives way to it. In a lane,
+ * clients share alike, and of a client's texts the shortest is first (docs/internals/inference.md).
+ * Everything is bounded: jobs, tokens queued, bytes of workspace; what is above a limit, or would not be
+ * done by its deadline because of others, is refused at once.
  */
 #ifndef SR_INFER_ENGINE_ENGINE_H
 #define SR_INFER_ENGINE_ENGINE_H
@@ -22,31 +23,27 @@ struct sr_infer_options {
     size_t queue_jobs;   /* waiting jobs at most */
     size_t queue_tokens; /* waiting tokens at most */
     size_t batch_tokens; /* tokens of one batch at most; a longer sequence is a batch alone */
-    size_t long_tokens;  /* sequences longer than this go to the lane of long ones */
+    size_t long_tokens;  /* texts longer than this go to the lane of long ones */
     uint64_t wait_ns;    /* how long a batch may wait for more jobs; 0: not at all */
     size_t memory_max;   /* bytes of all workspaces */
     const char *cpus;    /* the CPUs that the threads may use, as in "0-3,8"; NULL: all of the process */
     struct sr_metrics *metrics; /* or NULL; outlives the engine */
 };
 
-/* PREFETCH: no request waits for it yet. Taken when nothing else waits, in small batches, and refused when
- * the queue is a quarter full. */
+/* PREFETCH: no request waits for it yet. Taken when nothing else waits, and refused when the queue is a
+ * quarter full. Only INTERACTIVE jobs are in the lane of short texts. */
 enum sr_infer_priority { SR_INFER_INTERACTIVE, SR_INFER_BULK, SR_INFER_PREFETCH, SR_INFER_PRIORITIES };
 
-#define SR_INFER_PACE_NS UINT64_C(50000000) /* between jobs of one caller while others submit too */
-#define SR_INFER_MANY    64u /* jobs of a submission; larger ones leave a quarter of the queue free */
+#define SR_INFER_MANY 64u /* jobs of a submission; larger ones leave a quarter of the queue free */
 
 /* Owned by the caller, unchanged until `done`. */
 struct sr_infer_job {
     struct sr_encoder *encoder; /* the engine holds a reference while the job is pending */
     struct sr_encoder_item item;
     enum sr_infer_priority priority;
-    /* Number of jobs of the same caller before it. Jobs of a priority run in order of their due time,
-     * which for rank r is SR_INFER_PACE_NS * r after submission: jobs submitted meanwhile run before the
-     * rest of a long text, which is never later than its due time because of others. An idle engine does
-     * not wait for due times. */
-    uint32_t rank;
-    void *owner; /* the caller's */
+    uint64_t client;      /* who asks: clients share a lane alike; any number; 0: not known */
+    uint64_t deadline_ns; /* of sr_clock_ns: refused if it would be done later because of others; 0: none */
+    void *owner;          /* the caller's */
     /* Exactly once for an accepted job, on a thread of the engine or inside sr_infer_cancel: short, does not
      * block (post to a mailbox), submits nothing. The job may be freed in it, unless its owner may be calling
      * sr_infer_cancel at that time. SR_OK, SR_ECANCELED, SR_ELIMIT, SR_ENOMEM, SR_EINVAL, SR_ECLOSED. */
@@ -56,7 +53,9 @@ struct sr_infer_job {
     uint32_t batch_jobs, batch_tokens;
     /* The engine's: */
     struct sr_infer_job *next, *prev;
-    uint64_t since_ns, due_ns;
+    uint64_t since_ns;
+    double tag;         /* its place among the client's jobs */
+    size_t text_tokens; /* of all jobs that were submitted together */
     int state;
     bool long_lane, canceled;
 };
@@ -81,21 +80,22 @@ int sr_infer_adjust(struct sr_infer *infer, const struct sr_infer_options *optio
  * any more. NULL is allowed. */
 void sr_infer_free(struct sr_infer *infer);
 
-/* Any thread. SR_OK: `done` will be called. SR_EBUSY: the queue is full. SR_ELIMIT: the sequence alone
- * exceeds the memory ceiling. SR_EINVAL: no tokens, or more than the encoder takes. SR_ECLOSED. `done` is not
- * called on an error. */
+/* Any thread. SR_OK: `done` will be called. SR_EBUSY: the queue is full, or what waits leaves no time until
+ * the deadline. SR_ELIMIT: the sequence alone exceeds the memory ceiling. SR_EINVAL: no tokens, or more than
+ * the encoder takes. SR_ECLOSED. `done` is not called on an error. */
 int sr_infer_submit(struct sr_infer *infer, struct sr_infer_job *job) SR_WARN_UNUSED;
 
-/* All of `jobs` or none, so that the windows of one text are refused together. */
+/* All of `jobs` or none: they are the windows of one text, of one client and with one deadline. A text that
+ * has no time until its deadline even alone is taken while little waits, and read as far as that goes. */
 int sr_infer_submit_all(struct sr_infer *infer, struct sr_infer_job *jobs, size_t n) SR_WARN_UNUSED;
 
 /* The same for an array of pointers to jobs. */
 int sr_infer_submit_list(struct sr_infer *infer, struct sr_infer_job *const *jobs, size_t n) SR_WARN_UNUSED;
 
-/* Any thread, before `done`, submitted or not: from now on the job has this priority and rank. It is
- * ordered as if it were submitted now. */
+/* Any thread, before `done`, submitted or not: from now on the job has this priority, and belongs to a text
+ * of so many tokens. It is ordered as if it were submitted now. */
 void sr_infer_hasten(struct sr_infer *infer, struct sr_infer_job *job, enum sr_infer_priority priority,
-                     uint32_t rank);
+                     size_t text_tokens);
 
 /* Any thread: drops the job if it still waits (`done` is called in here, with SR_ECANCELED); a batch whose
  * jobs are all dropped stops between two layers. Does nothing to a job that is done. */
@@ -109,6 +109,7 @@ int sr_infer_run(struct sr_infer *infer, struct sr_infer_job *jobs, size_t n) SR
 struct sr_infer_stats {
     size_t jobs, tokens;
     unsigned threads; /* of a lane */
+    uint64_t rest_ns; /* until all of it is done, as measured lately; 0: nothing was measured yet */
 };
 struct sr_infer_stats sr_infer_stats(struct sr_infer *infer);
 

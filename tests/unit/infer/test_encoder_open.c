@@ -594,6 +594,11 @@ static struct sr_encoder *open_small(const char *name)
     return e;
 }
 
+static bool stops(void *ctx)
+{
+    return ctx == NULL;
+}
+
 static void what_a_run_refuses(void **state)
 {
     static int32_t ids[300] = {2, 5, 3};
@@ -601,7 +606,7 @@ static void what_a_run_refuses(void **state)
     struct sr_encoder_work *work, *tiny;
     struct sr_encoder_item good = {.ids = ids, .n_ids = 3, .heads = 1}, item;
     float out[32];
-    _Atomic(bool) stop = true;
+    const struct sr_encoder_between stop = {.stops = stops};
     (void)state;
     good.out[0] = out;
     assert_int_equal(sr_encoder_work_new(&work, (size_t)1 << 24), 0);

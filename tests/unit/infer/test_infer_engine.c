@@ -84,9 +84,19 @@ size_t sr_encoder_work_bytes(const struct sr_encoder_work *work)
     return work->bytes;
 }
 
+/* As between two layers: not under the gate's lock, as it may wait. */
+static bool gate_stops(const struct sr_encoder_between *between)
+{
+    pthread_mutex_unlock(&gate.lock);
+    bool stops = between->stops(between->ctx);
+    pthread_mutex_lock(&gate.lock);
+    return stops;
+}
+
 /* What it answers: the sum of the ids. An id of -1 is a broken job. */
 int sr_encoder_run(const struct sr_encoder *encoder, struct sr_team *team, struct sr_encoder_work *work,
-                   const struct sr_encoder_item *items, size_t n_items, const _Atomic(bool) *stop)
+                   const struct sr_encoder_item *items, size_t n_items,
+                   const struct sr_encoder_between *between)
 {
     (void)team;
     size_t tokens = 0;
@@ -102,11 +112,14 @@ int sr_encoder_run(const struct sr_encoder *encoder, struct sr_team *team, struc
     }
     gate.inside++;
     pthread_cond_broadcast(&gate.changed);
-    while (gate.closed && !atomic_load(stop))
+    bool stopped = gate_stops(between);
+    while (gate.closed && !stopped) {
         pthread_cond_wait(&gate.changed, &gate.lock);
+        stopped = gate_stops(between);
+    }
     gate.inside--;
     pthread_mutex_unlock(&gate.lock);
-    if (atomic_load(stop))
+    if (stopped)
         return SR_ECANCELED;
     for (size_t i = 0; i < n_items; i++) {
         float sum = 0;
@@ -320,11 +333,11 @@ static void test_batches_form_while_one_runs(void **state)
     bench->options.batch_tokens = 100;
     start(bench, 10, SR_INFER_INTERACTIVE);
     struct sr_encoder *other = encoder_new(4096);
-    add(bench, 2, 40, SR_INFER_INTERACTIVE);
+    struct job *second = add(bench, 2, 40, SR_INFER_INTERACTIVE);
     struct job *alone = put(bench->infer, other, 3, 10, SR_INFER_INTERACTIVE);
-    struct job *third = add(bench, 4, 50, SR_INFER_INTERACTIVE);
-    add(bench, 5, 20, SR_INFER_INTERACTIVE); /* does not fit with the second and the third */
-    add(bench, 6, 10, SR_INFER_INTERACTIVE); /* does */
+    add(bench, 4, 50, SR_INFER_INTERACTIVE); /* does not fit with the others */
+    add(bench, 5, 20, SR_INFER_INTERACTIVE);
+    add(bench, 6, 10, SR_INFER_INTERACTIVE);
     struct sr_infer_stats stats = sr_infer_stats(bench->infer);
     assert_int_equal(stats.jobs, 5);
     assert_int_equal(stats.tokens, 130);
@@ -338,12 +351,12 @@ static void test_batches_form_while_one_runs(void **state)
     assert_int_equal(status_of(alone), SR_OK);
     assert_true(alone->out == 30);
     assert_int_equal(gate.n_batches, 4);
-    assert_int_equal(gate.batches[1].jobs, 3);
-    assert_int_equal(gate.batches[1].tokens, 100);
-    assert_ptr_equal(gate.batches[2].encoder, other);
-    assert_int_equal(gate.batches[3].first, 5);
-    assert_int_equal(third->job.batch_jobs, 3);
-    assert_int_equal(third->job.batch_tokens, 100);
+    assert_ptr_equal(gate.batches[1].encoder, other);
+    assert_int_equal(gate.batches[2].jobs, 3);
+    assert_int_equal(gate.batches[2].tokens, 70);
+    assert_int_equal(gate.batches[3].first, 4);
+    assert_int_equal(second->job.batch_jobs, 3);
+    assert_int_equal(second->job.batch_tokens, 70);
     job_free(alone);
     sr_encoder_unref(other);
 }
@@ -351,6 +364,7 @@ static void test_batches_form_while_one_runs(void **state)
 static void test_interactive_first(void **state)
 {
     struct bench *bench = *state;
+    bench->options.long_tokens = 3; /* all in one lane */
     start(bench, 4, SR_INFER_BULK);
     add(bench, 2, 4, SR_INFER_BULK);
     add(bench, 3, 4, SR_INFER_INTERACTIVE);
@@ -365,6 +379,7 @@ static void test_bulk_takes_turns(void **state)
 {
     struct bench *bench = *state;
     bench->options.batch_tokens = 4;
+    bench->options.long_tokens = 3;
     start(bench, 4, SR_INFER_INTERACTIVE);
     for (int32_t i = 2; i < 6; i++)
         add(bench, i, 4, SR_INFER_BULK);
@@ -378,13 +393,13 @@ static void test_bulk_takes_turns(void **state)
         assert_int_equal(gate.batches[i].first, order[i]);
 }
 
-/* What nobody waits for comes last and in small batches, until somebody does; the queue keeps room for
- * others. */
+/* What nobody waits for comes last, until somebody does; the queue keeps room for others. */
 static void test_ahead_comes_last(void **state)
 {
     struct bench *bench = *state;
     struct job *ahead[4];
-    bench->options.batch_tokens = 16;
+    bench->options.batch_tokens = 32; /* eight in this lane */
+    bench->options.long_tokens = 3;
     bench->options.queue_jobs = 20;
     start(bench, 4, SR_INFER_BULK);
     for (int i = 0; i < 4; i++)
@@ -394,49 +409,174 @@ static void test_ahead_comes_last(void **state)
     struct sr_infer_job *list[] = {&refused->job};
     assert_int_equal(sr_infer_submit_list(bench->infer, list, 1), SR_EBUSY);
     add(bench, 8, 4, SR_INFER_INTERACTIVE);
-    sr_infer_hasten(bench->infer, &ahead[3]->job, SR_INFER_INTERACTIVE, 0);
+    sr_infer_hasten(bench->infer, &ahead[3]->job, SR_INFER_INTERACTIVE, 4);
     gate_open();
     await_ends(7);
-    assert_int_equal(gate.n_batches, 6);
+    assert_int_equal(gate.n_batches, 5);
     assert_int_equal(gate.batches[1].first, 8);
     assert_int_equal(gate.batches[1].jobs, 2); /* with the one that was hastened */
     assert_int_equal(gate.batches[2].first, 6);
-    for (size_t i = 3; i < 6; i++)
-        assert_int_equal(gate.batches[i].jobs, 1);
-    sr_infer_hasten(bench->infer, &ahead[0]->job, SR_INFER_BULK, 0); /* too late: nothing happens */
+    assert_int_equal(gate.batches[3].first, 2);
+    assert_int_equal(gate.batches[3].jobs, 2);
+    sr_infer_hasten(bench->infer, &ahead[0]->job, SR_INFER_BULK, 4); /* too late: nothing happens */
 }
 
-/* The rest of a long text lets pass what is asked meanwhile, and leaves room for it. */
-static void test_long_texts_let_others_pass(void **state)
+/* What a request waits for now goes to the lane of its text. */
+static void test_hastened_to_its_lane(void **state)
+{
+    struct bench *bench = *state;
+    start(bench, 4, SR_INFER_BULK);
+    struct job *brief = add(bench, 2, 4, SR_INFER_PREFETCH), *part = add(bench, 3, 4, SR_INFER_PREFETCH);
+    sr_infer_hasten(bench->infer, &part->job, SR_INFER_INTERACTIVE, 100000);
+    sr_infer_hasten(bench->infer, &brief->job, SR_INFER_INTERACTIVE, 4);
+    gate_await(2); /* the short one */
+    assert_int_equal(gate.batches[1].first, 2);
+    gate_open();
+    await_ends(3);
+}
+
+/* A client's jobs as a text: submitted together. */
+static void put_text(struct sr_infer *infer, struct sr_encoder *encoder, struct job *jobs[], int32_t id,
+                     size_t n, uint64_t client)
+{
+    struct sr_infer_job *list[SR_INFER_MANY + 1];
+    for (size_t i = 0; i < n; i++) {
+        jobs[i] = job_new(encoder, id, 4, SR_INFER_INTERACTIVE);
+        jobs[i]->job.client = client;
+        list[i] = &jobs[i]->job;
+    }
+    assert_int_equal(sr_infer_submit_list(infer, list, n), SR_OK);
+}
+
+static struct sr_infer *one_at_a_time(void)
+{
+    struct sr_infer_options options = sr_infer_defaults();
+    options.wait_ns = 0;
+    options.batch_tokens = 4; /* one job */
+    options.long_tokens = 3;  /* one lane */
+    options.queue_jobs = 80;
+    return engine(options);
+}
+
+static void check_order(const char *order)
+{
+    for (size_t i = 0; order[i]; i++)
+        assert_int_equal(gate.batches[i].first, order[i] - '0');
+    assert_int_equal(gate.n_batches, strlen(order));
+}
+
+/* Of a client's texts the one with the fewest tokens left is first, but a long text is overtaken only until
+ * it would have been done if all had shared. */
+static void test_the_shortest_is_first(void **state)
 {
     (void)state;
     struct sr_encoder *a = encoder_new(4096);
-    struct sr_infer_options options = sr_infer_defaults();
-    options.wait_ns = 0;
-    options.batch_tokens = 4;
-    options.queue_jobs = 80;
-    struct sr_infer *infer = engine(options);
-    struct job *jobs[SR_INFER_MANY + 2];
-    struct sr_infer_job *list[SR_INFER_MANY + 1];
+    struct sr_infer *infer = one_at_a_time();
+    struct job *jobs[20];
     gate_close();
-    jobs[0] = put(infer, a, 1, 4, SR_INFER_BULK);
+    put_text(infer, a, jobs, 1, 1, 7);
     gate_await(1);
-    for (int i = 0; i < 4; i++) {
-        jobs[1 + i] = job_new(a, 2 + i, 4, SR_INFER_INTERACTIVE);
-        jobs[1 + i]->job.rank = (uint32_t)i * 1000000; /* due in half a day each */
-        list[i] = &jobs[1 + i]->job;
-    }
-    assert_int_equal(sr_infer_submit_list(infer, list, 4), SR_OK);
-    jobs[5] = put(infer, a, 6, 4, SR_INFER_INTERACTIVE);
-    jobs[6] = put(infer, a, 7, 4, SR_INFER_PREFETCH);
-    sr_infer_hasten(infer, &jobs[6]->job, SR_INFER_INTERACTIVE, 1500000);
+    put_text(infer, a, jobs + 1, 2, 5, 7);
+    put_text(infer, a, jobs + 6, 3, 2, 7);
+    put_text(infer, a, jobs + 8, 4, 1, 7);
+    put_text(infer, a, jobs + 9, 5, 5, 7); /* as long as the first: after it */
     gate_open();
-    await_ends(7);
-    static const int32_t order[] = {1, 2, 6, 3, 7, 4, 5};
-    for (size_t i = 0; i < 7; i++)
-        assert_int_equal(gate.batches[i].first, order[i]);
-    for (int i = 0; i < 7; i++)
+    await_ends(14);
+    check_order("14332222255555");
+    sr_infer_free(infer);
+    for (int i = 0; i < 14; i++)
         job_free(jobs[i]);
+    sr_encoder_unref(a);
+}
+
+/* New short texts do not keep a long one waiting for ever. */
+static void test_long_texts_age(void **state)
+{
+    (void)state;
+    struct sr_encoder *a = encoder_new(4096);
+    struct sr_infer *infer = one_at_a_time();
+    struct job *jobs[80];
+    int n = 0, brief = 0;
+    gate_close();
+    put_text(infer, a, jobs, 1, 1, 7);
+    gate_await(1);
+    put_text(infer, a, jobs + 1, 2, 4, 7);
+    n = 5;
+    for (; jobs[4]->order < 0 && brief < 60; brief++) { /* one more whenever one is done */
+        put_text(infer, a, jobs + n, 3, 1, 7);
+        n++;
+        gate_open();
+        await_ends(brief + 1);
+    }
+    assert_true(brief < 60);
+    await_ends(n);
+    sr_infer_free(infer);
+    for (int i = 0; i < n; i++)
+        job_free(jobs[i]);
+    sr_encoder_unref(a);
+}
+
+/* Clients share alike, however much each has. */
+static void test_clients_share(void **state)
+{
+    (void)state;
+    struct sr_encoder *a = encoder_new(4096);
+    struct sr_infer *infer = one_at_a_time();
+    struct job *jobs[20];
+    gate_close();
+    put_text(infer, a, jobs, 1, 1, 1);
+    gate_await(1);
+    put_text(infer, a, jobs + 1, 2, 4, 1);
+    put_text(infer, a, jobs + 5, 3, 4, 1);
+    put_text(infer, a, jobs + 9, 4, 4, 2);
+    gate_open();
+    await_ends(13);
+    size_t second = 0;
+    for (size_t i = 0; i < 8; i++)
+        second += gate.batches[i].first == 4;
+    assert_true(second >= 3); /* four of the first nine are the second client's */
+    assert_int_equal(gate.batches[12].first, 3);
+    sr_infer_free(infer);
+    for (int i = 0; i < 13; i++)
+        job_free(jobs[i]);
+    sr_encoder_unref(a);
+}
+
+/* A text that others leave no time is refused at once; one that is too long anyway is taken while little
+ * waits. */
+static void test_deadlines_refuse(void **state)
+{
+    struct bench *bench = *state;
+    bench->options.long_tokens = 3;
+    bench->infer = engine(bench->options);
+    struct job *before = add(bench, 1, 4, SR_INFER_INTERACTIVE), *late;
+    await_ends(1);
+    assert_int_equal(status_of(before), SR_OK);
+    gate_close();
+    before = add(bench, 1, 4000, SR_INFER_INTERACTIVE);
+    gate_await(1);
+    add(bench, 2, 4000, SR_INFER_INTERACTIVE);
+    late = make(bench, 3, 4001, SR_INFER_INTERACTIVE);
+    late->job.deadline_ns = 1; /* long ago */
+    assert_int_equal(sr_infer_submit(bench->infer, &late->job), SR_EBUSY);
+    late->job.deadline_ns = UINT64_MAX;
+    assert_int_equal(sr_infer_submit(bench->infer, &late->job), SR_OK);
+    struct job *brief = make(bench, 4, 4, SR_INFER_INTERACTIVE); /* it is before both */
+    brief->job.deadline_ns = 1;
+    assert_int_equal(sr_infer_submit(bench->infer, &brief->job), SR_OK);
+    assert_true(sr_infer_stats(bench->infer).rest_ns > 0);
+    gate_open();
+    await_ends(5);
+}
+
+/* The windows of long texts leave room for others. */
+static void test_long_texts_leave_room(void **state)
+{
+    (void)state;
+    struct sr_encoder *a = encoder_new(4096);
+    struct sr_infer *infer = one_at_a_time();
+    struct job *jobs[SR_INFER_MANY + 1];
+    struct sr_infer_job *list[SR_INFER_MANY + 1];
     gate_close();
     for (size_t i = 0; i <= SR_INFER_MANY; i++) {
         jobs[i] = job_new(a, 1, 4, SR_INFER_INTERACTIVE);
@@ -446,7 +586,7 @@ static void test_long_texts_let_others_pass(void **state)
                      SR_EBUSY); /* three quarters are 60 */
     assert_int_equal(sr_infer_submit_list(infer, list, SR_INFER_MANY), SR_OK);
     gate_open();
-    await_ends(7 + (int)SR_INFER_MANY);
+    await_ends((int)SR_INFER_MANY);
     sr_infer_free(infer);
     for (size_t i = 0; i <= SR_INFER_MANY; i++)
         job_free(jobs[i]);
@@ -567,7 +707,7 @@ static void test_the_end(void **state)
     struct bench *bench = *state;
     start(bench, 4, SR_INFER_INTERACTIVE);
     add(bench, 2, 4, SR_INFER_INTERACTIVE);
-    add(bench, 3, 4, SR_INFER_BULK);
+    add(bench, 3, 4, SR_INFER_INTERACTIVE);
     sr_encoder_unref(bench->encoder); /* the jobs hold it */
     bench->encoder = NULL;
     pthread_t waker;
@@ -799,7 +939,12 @@ int main(void)
         ON_BENCH(test_interactive_first),
         ON_BENCH(test_bulk_takes_turns),
         ON_BENCH(test_ahead_comes_last),
-        cmocka_unit_test(test_long_texts_let_others_pass),
+        ON_BENCH(test_hastened_to_its_lane),
+        cmocka_unit_test(test_the_shortest_is_first),
+        cmocka_unit_test(test_long_texts_age),
+        cmocka_unit_test(test_clients_share),
+        ON_BENCH(test_deadlines_refuse),
+        cmocka_unit_test(test_long_texts_leave_room),
         ON_BENCH(test_long_ones_have_their_lane),
         ON_BENCH(test_limits),
         ON_BENCH(test_cancel),
