@@ -1,6 +1,6 @@
 /*
- * A job with two owners: the thread that reads and the caller that waits. The last one to let go of it frees it,
- * so a caller whose deadline passed leaves the thread behind with memory of its own.
+ * A job with two owners: the thread that reads and the caller that waits. The last one to let go of it frees
+ * it, so a caller whose deadline passed leaves the thread behind with memory of its own.
  */
 #include "base/read_file.h"
 
@@ -29,8 +29,8 @@ struct job {
     char path[];
 };
 
-/* Waits until a FIFO or socket has something to read; a regular file always has. A FIFO that had no writer yet
- * would read as empty. */
+/* Waits until a FIFO or socket has something to read; a regular file always has. A FIFO that had no writer
+ * yet would read as empty. */
 static int wait_readable(struct job *job, int fd)
 {
     uint64_t now = sr_clock_ns();

@@ -10,9 +10,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Appends the file to `out`, which is empty and bounds its size. A FIFO or a socket is read to its end, within
- * `limit_ms`. SR_ENOENT, SR_ELIMIT (larger than out->max), SR_ETIMEOUT (the thread is left behind until the
- * file answers), SR_EIO (also for a directory), SR_ENOMEM; the message does not name the file. */
+/* Appends the file to `out`, which is empty and bounds its size. A FIFO or a socket is read to its end,
+ * within `limit_ms`. SR_ENOENT, SR_ELIMIT (larger than out->max), SR_ETIMEOUT (the thread is left behind
+ * until the file answers), SR_EIO (also for a directory), SR_ENOMEM; the message does not name the file. */
 int sr_read_file(struct sr_buf *out, const char *path, uint64_t limit_ms, struct sr_err *err) SR_WARN_UNUSED;
 
 #endif

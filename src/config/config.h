@@ -283,9 +283,17 @@ struct sr_config_plugins {
     } response_jailbreak;
 };
 
+/* What a decision that matches does. */
+enum sr_decision_mode {
+    SR_MODE_ENFORCE,
+    SR_MODE_SHADOW, /* nothing: that it matched is recorded */
+};
+
 struct sr_config_decision {
     const char *name;
     const char *description;
+    enum sr_decision_mode mode;
+    double share; /* of requests for which it counts, above 0; 1 = all */
     int64_t priority;
     int64_t tier; /* 0 = none */
     bool has_rules;

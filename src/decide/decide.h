@@ -42,6 +42,22 @@ int sr_plan_decide(const struct sr_plan *plan, const bool *without,
                    const struct sr_signal_result *const results[SR_SIGNAL_TYPES], struct sr_decision *out,
                    uint32_t *needed) SR_WARN_UNUSED;
 
+/* How many decisions a plan has. */
+size_t sr_plan_size(const struct sr_plan *plan);
+
+/* A decision that matches by itself, whatever others do. */
+struct sr_match {
+    int decision; /* index in config->decisions */
+    float confidence;
+    bool unsure; /* as of struct sr_decision */
+};
+
+/* All decisions of a plan that match, in the plan's order, into out[sr_plan_size] and `*n`. `results` and
+ * `without` as of sr_plan_decide. SR_AGAIN: the types in `*needed` can still make others match. */
+int sr_plan_matches(const struct sr_plan *plan, const bool *without,
+                    const struct sr_signal_result *const results[SR_SIGNAL_TYPES], struct sr_match *out,
+                    size_t *n, uint32_t *needed) SR_WARN_UNUSED;
+
 /* The cheapest type of a mask (by its ops' cost). */
 enum sr_signal_type sr_plan_cheapest(uint32_t mask);
 

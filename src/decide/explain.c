@@ -20,7 +20,7 @@ static int rivals(const struct sr_explanation *e, const struct sr_plan_entry *wi
     for (size_t i = 0; i < e->plan->n; i++) {
         const struct sr_plan_entry *entry = &e->plan->entries[i];
         n += entry != winner && entry->group == winner->group &&
-             sr_plan_eval(e->plan, entry, e->results).state == SR_RULE_YES;
+             sr_plan_eval_entry(e->plan, entry, e->without, e->results).state == SR_RULE_YES;
     }
     return n;
 }
@@ -93,7 +93,7 @@ static void put_decision(struct sr_json_writer *w, const struct sr_explanation *
                          const struct sr_plan_entry *entry)
 {
     const struct sr_config_decision *decision = &e->plan->config->decisions[entry->decision];
-    struct sr_rule_value value = sr_plan_eval(e->plan, entry, e->results);
+    struct sr_rule_value value = sr_plan_eval_entry(e->plan, entry, e->without, e->results);
     sr_json_object(w, NULL);
     sr_json_text(w, "name", decision->name);
     if (decision->description && *decision->description)
@@ -102,6 +102,8 @@ static void put_decision(struct sr_json_writer *w, const struct sr_explanation *
     if (decision->tier > 0)
         sr_json_real(w, "tier", "%.6g", (double)decision->tier);
     put_state(w, value.state);
+    if (e->without && e->without[entry->decision])
+        sr_json_bool(w, "left_out", true);
     sr_json_real(w, "confidence", "%.6g", value.state == SR_RULE_YES ? (double)value.low : 0.0);
     if (entry->has_rules)
         put_rule(w, "rules", e, &e->plan->nodes[entry->first]);

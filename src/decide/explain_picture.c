@@ -118,7 +118,7 @@ static void draw_decision(struct picture *p, const struct sr_explanation *e,
                           const struct sr_plan_entry *entry)
 {
     const struct sr_config_decision *decision = &e->plan->config->decisions[entry->decision];
-    struct sr_rule_value value = sr_plan_eval(e->plan, entry, e->results);
+    struct sr_rule_value value = sr_plan_eval_entry(e->plan, entry, e->without, e->results);
     bool wins = entry->decision == e->decision->decision;
     char prefix[PREFIX_MAX] = "  ";
     begin_line(p);

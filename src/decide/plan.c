@@ -202,6 +202,13 @@ struct sr_rule_value sr_plan_eval(const struct sr_plan *plan, const struct sr_pl
     return sr_rule_eval(&plan->nodes[entry->first], results);
 }
 
+struct sr_rule_value sr_plan_eval_entry(const struct sr_plan *plan, const struct sr_plan_entry *entry,
+                                        const bool *without, sr_rule_results results)
+{
+    static const struct sr_rule_value no = {.state = SR_RULE_NO};
+    return without && without[entry->decision] ? no : sr_plan_eval(plan, entry, results);
+}
+
 /* Picks among the entries [from, to) by values[0..): `*winner` is an index in the plan or -1. SR_AGAIN
  * when some of them that are open could still win. Entries that are not in `allowed` (NULL: all) are
  * ignored. */
@@ -299,6 +306,11 @@ static void name_category(const struct sr_plan *plan, int winner, sr_rule_result
             out->category = (int)i;
 }
 
+static bool is_unsure(const struct sr_plan *plan, const struct sr_plan_entry *entry, sr_rule_results results)
+{
+    return entry->has_rules && !sr_rule_is_sure(&plan->nodes[entry->first], results);
+}
+
 static void finish(const struct sr_plan *plan, int winner, float confidence, bool overridden,
                    sr_rule_results results, struct sr_decision *out)
 {
@@ -310,23 +322,19 @@ static void finish(const struct sr_plan *plan, int winner, float confidence, boo
     for (int type = 0; type < SR_SIGNAL_TYPES; type++)
         if ((plan->types >> type & 1) && results[type] && results[type]->status)
             out->errors |= UINT32_C(1) << type;
-    const struct sr_plan_entry *entry = winner < 0 ? NULL : &plan->entries[winner];
-    out->unsure = entry && entry->has_rules && !sr_rule_is_sure(&plan->nodes[entry->first], results);
+    out->unsure = winner >= 0 && is_unsure(plan, &plan->entries[winner], results);
     name_category(plan, winner, results, out);
 }
 
 int sr_plan_decide(const struct sr_plan *plan, const bool *without, sr_rule_results results,
                    struct sr_decision *out, uint32_t *needed)
 {
-    static const struct sr_rule_value no = {.state = SR_RULE_NO};
     struct sr_rule_value values[SR_PLAN_DECISIONS_MAX];
     for (size_t from = 0, to; from < plan->n; from = to) {
         int winner = -1;
         bool overridden = false;
         for (to = from; to < plan->n && plan->entries[to].group == plan->entries[from].group; to++)
-            values[to - from] = without && without[plan->entries[to].decision]
-                                    ? no
-                                    : sr_plan_eval(plan, &plan->entries[to], results);
+            values[to - from] = sr_plan_eval_entry(plan, &plan->entries[to], without, results);
         int rc = pick(values, from, to, NULL, &winner, needed);
         if (rc == SR_OK && winner >= 0)
             rc = override(plan, values, from, to, &winner, &overridden, needed);
@@ -339,4 +347,24 @@ int sr_plan_decide(const struct sr_plan *plan, const bool *without, sr_rule_resu
     }
     finish(plan, -1, 0.0f, false, results, out);
     return SR_OK;
+}
+
+size_t sr_plan_size(const struct sr_plan *plan)
+{
+    return plan->n;
+}
+
+int sr_plan_matches(const struct sr_plan *plan, const bool *without, sr_rule_results results,
+                    struct sr_match *out, size_t *n, uint32_t *needed)
+{
+    *n = 0;
+    *needed = 0;
+    for (size_t i = 0; i < plan->n; i++) {
+        const struct sr_plan_entry *entry = &plan->entries[i];
+        struct sr_rule_value value = sr_plan_eval_entry(plan, entry, without, results);
+        *needed |= value.state == SR_RULE_OPEN ? value.open : 0;
+        if (value.state == SR_RULE_YES)
+            out[(*n)++] = (struct sr_match){entry->decision, value.low, is_unsure(plan, entry, results)};
+    }
+    return *needed ? SR_AGAIN : SR_OK;
 }

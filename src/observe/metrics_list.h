@@ -107,6 +107,9 @@
       NONE)                                                                                                  \
     /* action: allow, flag, route, block, redact */                                                          \
     X(GUARD_ACTIONS, COUNTER, "semroute_guard_actions_total", "What guards did.", "decision,action", NONE)   \
+    /* action: what the decision would have done: allow, flag, route, block, redact, reply */                \
+    X(SHADOW_MATCHES, COUNTER, "semroute_shadow_matches_total", "Matches of decisions in shadow.",           \
+      "decision,action", NONE)                                                                               \
     /* warning: response_jailbreak; action: header, block, none */                                           \
     X(RESPONSE_WARNINGS, COUNTER, "semroute_response_warnings_total",                                        \
       "Answers that the plugin of this name warned of.", "warning,decision,action", NONE)                    \

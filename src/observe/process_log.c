@@ -8,7 +8,8 @@
 
 #define CLOSE_MS 2000
 
-static pthread_mutex_t process_lock = PTHREAD_MUTEX_INITIALIZER; /* a flush keeps the sink from being closed */
+static pthread_mutex_t process_lock =
+    PTHREAD_MUTEX_INITIALIZER; /* a flush keeps the sink from being closed */
 static struct sr_lines *process_lines;
 static struct sr_metrics *process_metrics;
 static uint64_t process_left_out; /* counted so far */

@@ -164,6 +164,7 @@ static void start_routing(sr_exchange *x)
         .doc = &x->body.doc,
         .automatic = x->body.automatic,
         .model = x->body.model,
+        .share_key = x->identity.user.n ? x->identity.user : x->head.request_id,
         .tenant = x->identity.tenant,
         .arena = &x->arena,
         .done = on_routed,

@@ -16,6 +16,7 @@ void sr_exchange_note_head(sr_exchange *x)
     r->method = x->head.method;
     r->path = x->head.path.path;
     r->tenant = x->identity.tenant;
+    r->skipped_guards = x->head.skip && x->router->guarded;
     r->debug = x->head.debug;
 }
 
@@ -60,6 +61,9 @@ void sr_exchange_note_routing(sr_exchange *x)
     r->plan = routing->plan;
     r->decision = routing->decision;
     r->choice = routing->choice;
+    r->without = routing->without;
+    r->shadows = routing->shadows.matches;
+    r->n_shadows = routing->shadows.n;
     r->times.decided = sr_clock_ns();
     r->times.signals_ns = routing->signals_ns;
     r->times.decide_ns = routing->decide_ns;

@@ -74,6 +74,14 @@ const char *sr_guard_action_name(int action)
     return action < 0 ? "" : names[action];
 }
 
+const char *sr_record_would(const struct sr_config_decision *decision)
+{
+    const struct sr_config_plugins *plugins = &decision->plugins;
+    return plugins->guard.set           ? sr_guard_action_name((int)plugins->guard.action)
+           : plugins->fast_response.set ? "reply"
+                                        : "route";
+}
+
 const char *sr_record_entities(uint32_t types, struct sr_arena *arena)
 {
     const char *names = "";

@@ -58,6 +58,7 @@ struct sr_record {
     struct sr_bytes id;  /* the client's request id, else a generated one */
     struct sr_bytes peer, method, path;
     struct sr_bytes tenant; /* from trusted sources; empty: unknown */
+    bool skipped_guards;    /* a trusted tenant's header skipped what protects */
     bool debug;             /* the client asked for explanations in headers */
     uint64_t bytes_in;
     struct sr_times times;
@@ -79,6 +80,9 @@ struct sr_record {
     struct sr_decision decision;
     struct sr_choice choice;
     struct sr_record_guard guard;
+    const bool *without; /* decisions that did not count for this request, of the configuration; NULL: none */
+    const struct sr_match *shadows; /* [n_shadows] decisions in shadow that match */
+    size_t n_shadows;
 
     /* the verdict; the other members are set only if `has_verdict` */
     bool has_verdict;
@@ -137,6 +141,9 @@ const char *sr_record_failure(int status);
 
 /* "allow", "block", ...; "" for -1. */
 const char *sr_guard_action_name(int action);
+
+/* What a decision would do, if it were not in shadow: the action of its guard, "reply" or "route". */
+const char *sr_record_would(const struct sr_config_decision *decision);
 
 /* "EMAIL_ADDRESS,PERSON" of a mask, in the arena; NULL when it is out of memory. */
 const char *sr_record_entities(uint32_t types, struct sr_arena *arena);

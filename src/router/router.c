@@ -126,20 +126,40 @@ static bool names_guards(const struct sr_config_rule *rule)
     return rule->op == SR_RULE_LEAF && asks_guards(rule);
 }
 
+static bool is_shadow(const struct sr_config_decision *decision)
+{
+    return decision->mode == SR_MODE_SHADOW;
+}
+
 static bool is_guard(const struct sr_config_decision *decision)
 {
-    return decision->plugins.guard.set;
+    return !is_shadow(decision) && decision->plugins.guard.set;
 }
 
 static bool is_no_guard(const struct sr_config_decision *decision)
 {
-    return !is_guard(decision);
+    return !is_shadow(decision) && !decision->plugins.guard.set;
+}
+
+bool sr_router_is_for_named(const struct sr_config_decision *decision)
+{
+    return decision->plugins.guard.set ||
+           (decision->plugins.fast_response.set && decision->has_rules && asks_guards(&decision->rules));
 }
 
 static bool is_for_named(const struct sr_config_decision *decision)
 {
-    return is_guard(decision) ||
-           (decision->plugins.fast_response.set && decision->has_rules && asks_guards(&decision->rules));
+    return !is_shadow(decision) && sr_router_is_for_named(decision);
+}
+
+static bool is_shadow_for_named(const struct sr_config_decision *decision)
+{
+    return is_shadow(decision) && sr_router_is_for_named(decision);
+}
+
+static bool is_partial(const struct sr_config_decision *decision)
+{
+    return decision->share < 1;
 }
 
 static bool reads_answers(const struct sr_config_decision *decision)
@@ -150,8 +170,8 @@ static bool reads_answers(const struct sr_config_decision *decision)
 /* True when a request that skips this decision would go round something that protects. */
 static bool protects(const struct sr_config_decision *decision)
 {
-    return is_guard(decision) || reads_answers(decision) ||
-           (decision->has_rules && names_guards(&decision->rules));
+    return !is_shadow(decision) && (is_guard(decision) || reads_answers(decision) ||
+                                    (decision->has_rules && names_guards(&decision->rules)));
 }
 
 static bool any_decision(const struct sr_config *config, bool (*takes)(const struct sr_config_decision *))
@@ -171,6 +191,10 @@ static int plans_prepare(struct sr_router *router, struct sr_err *err)
         rc = sr_plan_new_of(&router->guards, config, router->signals, is_guard, err);
     if (!rc && config->global.guards.explicit_models && any_decision(config, is_for_named))
         rc = sr_plan_new_of(&router->named, config, router->signals, is_for_named, err);
+    if (!rc && any_decision(config, is_shadow))
+        rc = sr_plan_new_of(&router->shadow, config, router->signals, is_shadow, err);
+    router->shadow_named = config->global.guards.explicit_models && any_decision(config, is_shadow_for_named);
+    router->partial = any_decision(config, is_partial);
     return rc;
 }
 
@@ -269,6 +293,7 @@ void sr_router_unref(struct sr_router *router)
     sr_plan_free(router->plan);
     sr_plan_free(router->guards);
     sr_plan_free(router->named);
+    sr_plan_free(router->shadow);
     sr_signals_unref(router->signals);
     sr_dialect_paths_free(router->paths);
     sr_readers_free(router->readers);

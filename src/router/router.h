@@ -33,6 +33,9 @@ struct sr_router {
     struct sr_plan *guards; /* guards; NULL: there are none */
     struct sr_plan *named;  /* what requests that name their model pass: guards, and decisions that answer
                                an attack or private data at once; NULL: nothing */
+    struct sr_plan *shadow; /* decisions that are only recorded; NULL: there are none */
+    bool shadow_named;      /* requests that name their model pass some of them */
+    bool partial;           /* some decisions count for a share of the requests */
     const uint32_t
         *may_see; /* for each model a mask over enum sr_entity_type; NULL: all models may see all types */
     bool guarded; /* there are guards, policies, or rules about attacks or private data */
@@ -50,5 +53,9 @@ int sr_router_new(struct sr_router **out, const struct sr_config *config, struct
                   struct sr_pool *pool, struct sr_err *err) SR_WARN_UNUSED;
 struct sr_router *sr_router_ref(struct sr_router *router);
 void sr_router_unref(struct sr_router *router);
+
+/* True when a decision is also for requests that name their model: guards, and decisions that answer an
+ * attack or private data at once. */
+bool sr_router_is_for_named(const struct sr_config_decision *decision);
 
 #endif

@@ -182,10 +182,10 @@ static int apply_log(sr_runtime *runtime, struct log *log, const char *wanted, s
     return SR_OK;
 }
 
-/* The audit log's target; none when the configuration has no guard that can act. */
+/* The audit log's target; none when the configuration has nothing that can find or act. */
 static const char *audit_target(const struct sr_config *config)
 {
-    bool acts = config->global.n_policies > 0;
+    bool acts = config->global.n_policies > 0 || config->n_jailbreaks || config->n_piis;
     for (size_t i = 0; i < config->n_decisions; i++)
         acts |= config->decisions[i].plugins.guard.set || config->decisions[i].plugins.response_jailbreak.set;
     return acts ? config->global.guards.audit_log : "off";

@@ -131,6 +131,9 @@ static const struct sr_section algorithm_section = {
                                    "ratings", "remom", "fusion", "workflows", NULL},
 };
 
+static const struct sr_enum_word modes[] = {
+    {"enforce", SR_MODE_ENFORCE}, {"shadow", SR_MODE_SHADOW}, {NULL, 0}};
+
 static const struct sr_field decision_fields[] = {
     {"name", SR_FIELD_TEXT, DECISION(name), .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
      .help = "shown in headers, metrics and logs"},
@@ -139,6 +142,11 @@ static const struct sr_field decision_fields[] = {
      .help = "of several that match, the highest wins (strategy `priority`)"},
     {"tier", SR_FIELD_INT64, DECISION(tier), .def = "0", .max = 1e9,
      .help = "with any tier above 0, the lowest tier goes first"},
+    {"mode", SR_FIELD_ENUM, DECISION(mode), .words = modes, .def = "enforce",
+     .help = "shadow: the decision is evaluated and recorded (metrics, logs, `explain`), and has no effect"},
+    {"share", SR_FIELD_NUMBER, DECISION(share), .def = "1", .min = 0, .max = 1, .flags = SR_FIELD_EXCLUSIVE,
+     .help = "the share of requests for which the decision counts; the same request always falls on the same "
+             "side"},
     {"rules", SR_FIELD_OBJECT, DECISION(rules), .of = &sr_section_rule, .help = "when the decision matches",
      .def_note = "always"},
     {"modelRefs", SR_FIELD_LIST, DECISION(refs), DECISION(n_refs), .of = &ref_section,

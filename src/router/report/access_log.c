@@ -13,6 +13,8 @@
 
 /* Bytes of the path in the log: the client's path is cut, and its query is left out. */
 #define PATH_LOG_MAX 200
+/* Names of decisions in shadow; the metrics count all. */
+#define SHADOWS_LOG_MAX 16
 
 /* Writes a member, unless it is empty. */
 static void put_text(struct sr_json_writer *w, const char *key, const char *value)
@@ -75,6 +77,16 @@ static void put_verdict(struct sr_json_writer *w, const struct sr_record *r)
     put_text(w, "error", r->error_code);
 }
 
+static void put_shadows(struct sr_json_writer *w, const struct sr_record *r, const struct sr_config *config)
+{
+    if (!r->n_shadows)
+        return;
+    sr_json_array(w, "shadow");
+    for (size_t i = 0; i < r->n_shadows && i < SHADOWS_LOG_MAX; i++)
+        sr_json_text(w, NULL, config->decisions[r->shadows[i].decision].name);
+    sr_json_array_end(w);
+}
+
 static void put_usage(struct sr_json_writer *w, const struct sr_record *r, const struct sr_config *config)
 {
     double cost = sr_record_cost(r, config);
@@ -114,6 +126,7 @@ int sr_access_log_line(const struct sr_record *record, const struct sr_config *c
     put_request(&w, record, config);
     put_text(&w, "outcome", sr_record_outcome(record));
     put_verdict(&w, record);
+    put_shadows(&w, record, config);
     put_answer(&w, record, config);
     sr_json_object_end(&w);
     return w.rc;

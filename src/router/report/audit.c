@@ -3,9 +3,12 @@
 
 #include "base/clock.h"
 #include "base/json_write.h"
+#include "router/report/findings.h"
 
 #include <stdio.h>
 #include <time.h>
+
+#define SHADOWS_MAX 16 /* decisions in shadow that a line names; the metrics count all */
 
 /* Writes a member, unless it is empty. */
 static void put(struct sr_json_writer *w, const char *key, struct sr_bytes value)
@@ -37,17 +40,10 @@ static void put_head(struct sr_json_writer *w, const struct sr_record *r, const 
 
 static void put_attack(struct sr_json_writer *w, const struct sr_record *r)
 {
-    const struct sr_signal_result *result = r->results[SR_SIGNAL_JAILBREAK];
     if (r->guard.risk < 0)
         return;
     put(w, "type", sr_bytes_str(r->guard.attack));
     sr_json_real(w, "confidence", "%.4f", (double)r->guard.risk);
-    if (result && !result->status && result->n_findings) {
-        sr_json_uint(w, "turn", result->findings[0].group);
-        sr_json_text(w, "source", sr_signal_source_names[result->findings[0].source]);
-        sr_json_uint(w, "start", result->findings[0].start);
-        sr_json_uint(w, "end", result->findings[0].end);
-    }
 }
 
 static void put_private(struct sr_json_writer *w, const struct sr_record_guard *guard)
@@ -63,23 +59,79 @@ static void put_private(struct sr_json_writer *w, const struct sr_record_guard *
         sr_json_uint(w, "redacted", guard->redacted);
 }
 
-bool sr_audit_wants(const struct sr_record *record)
+static bool acted(const struct sr_record *record)
 {
     return record->guard.action >= 0 && record->guard.action != SR_GUARD_ALLOW;
 }
 
-int sr_audit_request(const struct sr_record *record, const struct sr_config *config, struct sr_buf *out)
+/* A request went past what protects. */
+static bool skipped(const struct sr_record *record)
 {
-    int action = record->guard.action;
+    return record->skipped_guards && record->action == SR_ACTION_FORWARD;
+}
+
+bool sr_audit_wants(const struct sr_record *record)
+{
+    return acted(record) || record->n_shadows || skipped(record) || sr_findings_count(record);
+}
+
+static const char *event_of(const struct sr_record *record)
+{
+    return skipped(record)                          ? "security_skip"
+           : record->guard.action == SR_GUARD_BLOCK ? "security_block"
+           : acted(record)                          ? "security_guard"
+           : record->n_shadows                      ? "security_shadow"
+                                                    : "security_finding";
+}
+
+/* What decisions in shadow would have done. */
+static void put_shadows(struct sr_json_writer *w, const struct sr_record *r, const struct sr_config *config)
+{
+    if (!r->n_shadows)
+        return;
+    sr_json_array(w, "shadow");
+    for (size_t i = 0; i < r->n_shadows && i < SHADOWS_MAX; i++) {
+        const struct sr_config_decision *decision = &config->decisions[r->shadows[i].decision];
+        sr_json_object(w, NULL);
+        sr_json_text(w, "decision", decision->name);
+        sr_json_text(w, "action", sr_record_would(decision));
+        sr_json_real(w, "confidence", "%.4f", (double)r->shadows[i].confidence);
+        sr_json_object_end(w);
+    }
+    sr_json_array_end(w);
+}
+
+static int write_request(const struct sr_record *record, const struct sr_config *config, bool findings,
+                         struct sr_buf *out)
+{
     struct sr_json_writer w = sr_json_writer_of(out);
-    put_head(&w, record, config, action == SR_GUARD_BLOCK ? "security_block" : "security_guard",
-             sr_guard_action_name(action), sr_record_guard_name(record, config));
+    const char *action = acted(record)       ? sr_guard_action_name(record->guard.action)
+                         : record->n_shadows ? "shadow"
+                                             : "none";
+    put_head(&w, record, config, event_of(record), action,
+             acted(record) ? sr_record_guard_name(record, config) : record->decision_name);
     put(&w, "reason", sr_bytes_str(record->guard.why));
     put_attack(&w, record);
     put_private(&w, &record->guard);
+    if (findings)
+        put_shadows(&w, record, config);
+    if (findings)
+        sr_findings_write(record, config, &w);
+    else
+        sr_json_uint(&w, "findings_omitted", sr_findings_count(record));
     sr_json_int(&w, "status", record->action == SR_ACTION_REPLY ? record->status : 0);
     sr_json_object_end(&w);
     return w.rc;
+}
+
+int sr_audit_request(const struct sr_record *record, const struct sr_config *config, struct sr_buf *out)
+{
+    size_t before = out->len;
+    int rc = write_request(record, config, true, out);
+    if (rc != SR_ELIMIT)
+        return rc;
+    out->len = before; /* long names: the line without what is listed says more than none */
+    return write_request(record, config, false, out);
 }
 
 int sr_audit_answer(const struct sr_record *record, const struct sr_config *config, struct sr_buf *out)

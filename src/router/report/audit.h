@@ -1,6 +1,6 @@
 /*
- * The audit log: one JSON object for each action of a guard. It names types and positions and contains
- * none of the text.
+ * The audit log: one JSON object for each request in which a guard acted, something was found, or a decision
+ * in shadow matched. It names types and positions and contains none of the text.
  */
 #ifndef SR_ROUTER_REPORT_AUDIT_H
 #define SR_ROUTER_REPORT_AUDIT_H
@@ -8,9 +8,9 @@
 #include "base/buf.h"
 #include "router/record.h"
 
-#define SR_AUDIT_MAX ((size_t)4 << 10) /* bytes of a line */
+#define SR_AUDIT_MAX ((size_t)32 << 10) /* bytes of a line */
 
-/* True when a guard took an action that is logged. */
+/* True when the request has a line. */
 bool sr_audit_wants(const struct sr_record *record);
 
 /* Appends the line of a request that has its verdict, without a newline. SR_ENOMEM, SR_ELIMIT. */

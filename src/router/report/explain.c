@@ -181,10 +181,33 @@ static void put_guard(struct sr_json_writer *w, const struct sr_explain *e)
     sr_json_object_end(w);
 }
 
+/* Decisions in shadow that match, and what they would have done. */
+static void put_shadows(struct sr_json_writer *w, const struct sr_explain *e)
+{
+    if (!e->record->n_shadows)
+        return;
+    sr_json_array(w, "shadow");
+    for (size_t i = 0; i < e->record->n_shadows; i++) {
+        const struct sr_match *match = &e->record->shadows[i];
+        const struct sr_config_decision *decision = &e->router->config->decisions[match->decision];
+        sr_json_object(w, NULL);
+        put_text(w, "decision", decision->name);
+        put_text(w, "action", sr_record_would(decision));
+        put_number(w, "confidence", (double)match->confidence);
+        if (match->unsure)
+            sr_json_bool(w, "unsure", true);
+        if (decision->has_rules)
+            put_rule(w, "rules", e, &decision->rules);
+        sr_json_object_end(w);
+    }
+    sr_json_array_end(w);
+}
+
 /* Every decision of the plan, and why one of them won. */
 static void put_plan(struct sr_json_writer *w, const struct sr_explain *e)
 {
-    struct sr_explanation plan = {e->record->plan, e->record->results, &e->record->decision};
+    struct sr_explanation plan = {e->record->plan, e->record->results, &e->record->decision,
+                                  e->record->without};
     if (e->record->evaluated && e->record->plan)
         sr_plan_explain_json(&plan, w);
 }
@@ -274,6 +297,7 @@ int sr_explain_json(const struct sr_explain *e, struct sr_buf *out)
     put_signals(&w, e);
     put_guard(&w, e);
     put_decision(&w, e);
+    put_shadows(&w, e);
     put_plan(&w, e);
     if (e->record->has_verdict)
         put_verdict(&w, e);

@@ -183,7 +183,8 @@ static void draw_decision(struct picture *pic, const struct sr_explain *e)
     if (!e->record->evaluated || !e->record->plan)
         return;
     label(pic, "decision");
-    struct sr_explanation plan = {e->record->plan, e->record->results, &e->record->decision};
+    struct sr_explanation plan = {e->record->plan, e->record->results, &e->record->decision,
+                                  e->record->without};
     painted(pic, BOLD, decision ? decision->name : "none");
     if (decision && !pic->rc)
         pic->rc = sr_buf_printf(pic->out, " (priority %lld, confidence %.2f)", (long long)decision->priority,
@@ -191,6 +192,23 @@ static void draw_decision(struct picture *pic, const struct sr_explain *e)
     put(pic, "\n");
     if (!pic->rc)
         pic->rc = sr_plan_explain_picture(&plan, LABEL_WIDTH, pic->width, pic->colour, pic->out);
+}
+
+/* Decisions in shadow that match, and what they would have done. */
+static void draw_shadows(struct picture *pic, const struct sr_explain *e)
+{
+    for (size_t i = 0; i < e->record->n_shadows; i++) {
+        const struct sr_match *match = &e->record->shadows[i];
+        const struct sr_config_decision *decision = &e->router->config->decisions[match->decision];
+        if (i == 0)
+            label(pic, "shadow");
+        else
+            indent(pic);
+        painted(pic, BOLD, decision->name);
+        if (!pic->rc)
+            pic->rc = sr_buf_printf(pic->out, " (%.3f) would %s\n", (double)match->confidence,
+                                    sr_record_would(decision));
+    }
 }
 
 static void draw_edit(void *ctx, const struct sr_explain_edit *edit)
@@ -242,6 +260,7 @@ int sr_explain_picture(const struct sr_explain *e, int width, bool colour, struc
     draw_signals(&pic, e);
     draw_guard(&pic, e);
     draw_decision(&pic, e);
+    draw_shadows(&pic, e);
     if (e->record->has_verdict)
         draw_verdict(&pic, e);
     label(&pic, "time");

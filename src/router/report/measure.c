@@ -179,6 +179,10 @@ static void measure_guard(const struct sink *sink)
     if (guard->action >= 0)
         count(sink, SR_METRIC_GUARD_ACTIONS, sr_record_guard_name(r, config),
               sr_guard_action_name(guard->action));
+    for (size_t i = 0; i < r->n_shadows; i++) {
+        const struct sr_config_decision *shadow = &config->decisions[r->shadows[i].decision];
+        count(sink, SR_METRIC_SHADOW_MATCHES, shadow->name, sr_record_would(shadow));
+    }
     bool violates = guard->action >= 0 && guard->action != SR_GUARD_ALLOW;
     for (int type = 0; (violates || guard->moved) && type < SR_ENTITY_TYPES; type++)
         if (guard->types >> type & 1)

@@ -11,7 +11,7 @@ void sr_guard_init(struct sr_guard *guard)
 bool sr_guard_names(const struct sr_router *router, int model)
 {
     bool policy = router->may_see && model >= 0 && ~router->may_see[model];
-    return router->config->global.guards.explicit_models && (router->named || policy);
+    return router->config->global.guards.explicit_models && (router->named || policy || router->shadow_named);
 }
 
 bool sr_guard_reads_units(const struct sr_config *config)

@@ -35,10 +35,11 @@ uint32_t sr_routing_types_to_prefetch(const struct sr_router *router, bool autom
     uint32_t policy = router->may_see ? UINT32_C(1) << SR_SIGNAL_PII : 0;
     uint32_t guards = router->guards ? sr_plan_signals(router->guards) : 0;
     uint32_t named = router->named ? sr_plan_signals(router->named) : 0;
+    uint32_t shadow = router->shadow ? sr_plan_signals(router->shadow) : 0;
     if (automatic)
-        return guards | sr_plan_signals(router->plan) | policy;
+        return guards | sr_plan_signals(router->plan) | policy | shadow;
     if (model >= 0)
-        return sr_guard_names(router, model) ? named | policy : 0;
+        return sr_guard_names(router, model) ? named | policy | (router->shadow_named ? shadow : 0) : 0;
     return router->config->global.guards.explicit_models ? named & (guards | sr_plan_signals(router->plan))
                                                          : 0;
 }
@@ -104,7 +105,7 @@ static int decide_guards(struct sr_routing *r, uint32_t *needed)
         take_over(r, &decision);
     r->phase = !r->in.automatic || takes_over ? SR_PHASE_POLICY : SR_PHASE_ROUTE;
     if (sr_guard_action(&r->guard) == SR_GUARD_BLOCK)
-        r->phase = SR_PHASE_DONE;
+        r->phase = SR_PHASE_SHADOW;
     else if (r->phase == SR_PHASE_POLICY && takes_over)
         sr_plan_choose(r->plan, &r->decision, r->results, &r->choice);
     return SR_OK;
@@ -116,8 +117,19 @@ static int decide_policy(struct sr_routing *r, uint32_t *needed)
         *needed = UINT32_C(1) << SR_SIGNAL_PII;
         return SR_AGAIN;
     }
-    r->phase = SR_PHASE_DONE;
+    r->phase = SR_PHASE_SHADOW;
     return sr_guard_apply_policy(&r->guard, r->plan, &r->decision, &r->choice);
+}
+
+/* A request that is blocked does not wait for them: its signals so far are what they have. */
+static int decide_shadows(struct sr_routing *r, uint32_t *needed)
+{
+    int rc = sr_trial_shadows(r->in.router, r->without, r->results, r->in.arena, &r->shadows, needed);
+    if (rc == SR_AGAIN && sr_guard_action(&r->guard) == SR_GUARD_BLOCK)
+        rc = SR_OK;
+    if (!rc)
+        r->phase = SR_PHASE_DONE;
+    return rc;
 }
 
 /* Runs the phases as far as the results allow. SR_OK: all is decided; SR_AGAIN: it needs the result of one
@@ -136,6 +148,8 @@ static int decide(struct sr_routing *r, uint32_t *needed)
     }
     if (!rc && r->phase == SR_PHASE_POLICY)
         rc = decide_policy(r, needed);
+    if (!rc && r->phase == SR_PHASE_SHADOW)
+        rc = decide_shadows(r, needed);
     return rc;
 }
 
@@ -201,7 +215,13 @@ static uint32_t needed_next(struct sr_routing *r)
             sr_plan_choose(plans[i], &decision, assumed, &choice);
     }
     bool policy = r->in.router->may_see && choice.model >= 0 && ~r->in.router->may_see[choice.model];
-    return policy ? UINT32_C(1) << SR_SIGNAL_PII : 0;
+    uint32_t pii = policy ? UINT32_C(1) << SR_SIGNAL_PII : 0, needed = 0;
+    if (pii & ~r->begun)
+        return pii;
+    struct sr_shadows shadows = r->shadows;
+    int rc = sr_trial_shadows(r->in.router, r->without, assumed, r->in.arena, &shadows, &needed);
+    r->shadows.matches = shadows.matches;
+    return rc == SR_AGAIN ? needed : 0;
 }
 
 /* While a signal is in progress, begins the signals that come next. Signals that were not begun before the
@@ -279,6 +299,8 @@ static int prepare(struct sr_routing *r, struct sr_signal_brief *prefetched)
     r->without_unsure = sr_arena_calloc(in->arena, n_decisions + 1, sizeof *r->without_unsure);
     if (!rc && (!r->without || !r->without_unsure))
         rc = SR_ENOMEM;
+    if (!rc)
+        sr_trial_leave_out(in->router, in->automatic, in->share_key.n ? in->share_key : text, r->without);
     if (!rc)
         rc = sr_guard_begin(&r->guard, &guards, in->doc, in->tenant, r->input);
     if (!rc)

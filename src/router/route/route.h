@@ -10,6 +10,7 @@
 
 #include "router/request/request.h"
 #include "router/route/guard.h"
+#include "router/route/trial.h"
 #include "router/runtime.h"
 
 /* What is being decided, in this order. */
@@ -17,6 +18,7 @@ enum sr_route_phase {
     SR_PHASE_GUARD,  /* which guard matches */
     SR_PHASE_ROUTE,  /* which decision, and so which model */
     SR_PHASE_POLICY, /* may that model see what is in the request */
+    SR_PHASE_SHADOW, /* which decisions in shadow match; all else is decided */
     SR_PHASE_DONE,
 };
 
@@ -28,6 +30,7 @@ struct sr_routing_inputs {
     const struct sr_request *doc;      /* a complete body */
     bool automatic;                    /* the client asked for an automatic model */
     int model;                         /* the model that it named; -1 */
+    struct sr_bytes share_key;         /* who or what a share is counted by; empty: the text */
     struct sr_bytes tenant;            /* results are memoised per tenant; may be empty */
     struct sr_arena *arena;
     /* Called once after sr_routing_start returned SR_AGAIN, unless the routing is stopped or disposed of
@@ -49,6 +52,7 @@ struct sr_routing {
     bool *without_unsure;       /* scratch: those, and guards that match only by on_error */
     const struct sr_plan *plan; /* the plan of `decision` */
     struct sr_guard guard;
+    struct sr_shadows shadows;
     struct sr_decision decision;
     struct sr_choice choice;
     uint64_t signals_ns, decide_ns; /* durations */

@@ -1,4 +1,5 @@
-/* The signals' thread: signalfd and a wake-up descriptor under one poll; it allocates and waits for nothing. */
+/* The signals' thread: signalfd and a wake-up descriptor under one poll; it allocates and waits for nothing.
+ */
 #include "serve/process/signals.h"
 
 #include "base/clock.h"
@@ -48,7 +49,8 @@ static void on_signal(int number)
     if (number == SIGHUP) {
         atomic_store(&now.reload, true);
     } else if (!atomic_load(&now.ready)) {
-        sr_log(SR_LOG_WARN, "start", "%s before the start was complete", number == SIGTERM ? "SIGTERM" : "SIGINT");
+        sr_log(SR_LOG_WARN, "start", "%s before the start was complete",
+               number == SIGTERM ? "SIGTERM" : "SIGINT");
         end_process(128 + number);
     } else if (atomic_exchange(&now.end, number) != 0) {
         sr_log(SR_LOG_WARN, "drain", "second signal: requests in progress are aborted");

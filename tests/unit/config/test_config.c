@@ -256,6 +256,10 @@ static void test_full_global(void **state)
     assert_int_equal(c->piis[0].allowed, 1u << SR_ENTITY_GPE | 1u << SR_ENTITY_AGE);
     assert_false(c->piis[0].include_history);
     assert_int_equal(c->decisions[0].plugins.guard.action, SR_GUARD_REDACT);
+    assert_int_equal(c->decisions[0].mode, SR_MODE_SHADOW);
+    assert_true(c->decisions[0].share == 0.25);
+    assert_int_equal(c->decisions[1].mode, SR_MODE_ENFORCE);
+    assert_true(c->decisions[1].share == 1);
     assert_true(c->decisions[0].plugins.guard.restore);
     assert_int_equal(c->decisions[3].plugins.guard.status, 451);
     assert_string_equal(c->decisions[3].plugins.guard.message, "Not here.");

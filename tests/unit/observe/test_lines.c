@@ -191,8 +191,10 @@ static void what_repeats_is_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_reader_that_comes_back_learns_what_is_lost, listen_to_the_log, stop_listening),
-        cmocka_unit_test_setup_teardown(the_end_does_not_wait_for_a_reader, listen_to_the_log, stop_listening),
+        cmocka_unit_test_setup_teardown(a_reader_that_comes_back_learns_what_is_lost, listen_to_the_log,
+                                        stop_listening),
+        cmocka_unit_test_setup_teardown(the_end_does_not_wait_for_a_reader, listen_to_the_log,
+                                        stop_listening),
         cmocka_unit_test(a_fifo_without_a_reader_is_refused),
         cmocka_unit_test_setup_teardown(what_repeats_is_counted, listen_to_the_log, stop_listening),
         cmocka_unit_test(a_full_standard_error_stops_nobody),
