@@ -378,8 +378,11 @@ enum sr_unread_kind {
 
 /* Who may call what: keys of global.semroute. */
 struct sr_config_access {
-    struct sr_strings endpoints; /* forwarded paths; none: those of inference (config/endpoints.h) */
-    bool allow_anonymous;        /* clients without an identity may use a backend's key */
+    struct sr_strings endpoints;   /* forwarded paths; none: those of inference (config/endpoints.h) */
+    bool allow_anonymous;          /* clients without an identity may use a backend's key */
+    const char *admin_token;       /* of the admin listeners; empty: none */
+    bool admin_open;               /* they need no token on addresses that other machines reach */
+    struct sr_strings admin_hosts; /* names in `Host` besides localhost and addresses */
 };
 
 /* global.semroute.guards */

@@ -54,6 +54,10 @@ bool sr_local_answer(const struct sr_local_state *state, struct sr_bytes method,
 static const char *code_of(int status)
 {
     switch (status) {
+    case 401:
+        return "token_required";
+    case 403:
+        return "forbidden";
     case 404:
         return "not_found";
     case 405:
@@ -62,6 +66,8 @@ static const char *code_of(int status)
         return "request_timeout";
     case 413:
         return "request_too_large";
+    case 415:
+        return "unsupported_content_type";
     case 414:
         return "uri_too_long";
     case 431:

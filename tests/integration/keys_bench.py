@@ -108,9 +108,9 @@ class Bench:
         return write(config, self.directory / f"site{self.started}.yaml", self.mock.port, self.words)
 
     @contextlib.contextmanager
-    def serve(self, config, env=None):
+    def serve(self, config, env=None, flags=()):
         """A gateway that is ready."""
-        gateway = Gateway(self.write(config).read_text(), self.directory, f"gateway{self.started}", env=env)
+        gateway = Gateway(self.write(config).read_text(), self.directory, f"gateway{self.started}", flags, env)
         try:
             yield gateway
         finally:

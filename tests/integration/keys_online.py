@@ -96,6 +96,17 @@ class Between:
 MORE = Between(3)
 
 
+def scraped(gateway, bench, headers=None):
+    return request(gateway.metrics_port, "GET", "/metrics", headers=headers).status
+
+
+def everywhere(config, bench):
+    """The status of the metrics on a listener that other machines reach."""
+    with bench.serve(config, flags=["--metrics", f"0.0.0.0:{PORT}"]) as gateway:
+        assert request(PORT, "GET", "/health").status == 200
+        return request(PORT, "GET", "/metrics").status
+
+
 def can_connect(address, port):
     try:
         socket.create_connection((address, port), timeout=5).close()
@@ -297,10 +308,12 @@ MODELS = [
 ]
 
 PROGRAM = [
-    Key("global.semroute.endpoints[]", site(endpoints=["x"]), ("default", "/v1/own"),
-        served(lambda g, b: [g.post({"model": "one"}, path=path).status for path in ("/v1/own", "/v1/score")]),
-        ([404, 200], [200, 404])),
-    Key("global.semroute.allow_anonymous", backend(api_key="k"), (False, True), status(), (401, 200)),
+    Key("global.semroute.endpoints[]", site(endpoints=["x"]), ("default", "/v1/completions"), status(), (200, 404)),
+    Key("global.semroute.allow_anonymous", backend(api_key="k"), (ABSENT, True), status(), (401, 200)),
+    Key("global.semroute.admin.token", site(admin={}), (ABSENT, "t0ken"), served(scraped), (200, 401)),
+    Key("global.semroute.admin.open", site(admin={}), (False, True), everywhere, (403, 200)),
+    Key("global.semroute.admin.hosts[]", site(admin={"hosts": ["x"]}), ("other.example", "own.example"),
+        served(lambda g, b: scraped(g, b, {"host": "own.example"})), (403, 200)),
     Key("global.router.skip_processing.enabled", site(decisions=[decision()]), (False, True),
         served(lambda g, b: post(g, x_vsr_skip_processing="true").headers["x-vsr-selected-model"]), ("two", "one")),
     Key("global.services.observability.metrics.enabled", site(), (True, False),

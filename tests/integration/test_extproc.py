@@ -261,8 +261,8 @@ def test_without_a_body(site, mode):
     models = curl(site, envoy.port, None, method="GET", path="/v1/models")
     assert models.status == 200 and "auto" in [m["id"] for m in json.loads(models.body)["data"]]
     assert curl(site, envoy.port, None, method="GET", path="/v1/chat/completions").status == 405
-    health = curl(site, envoy.port, None, method="GET", path="/health")  # not of this API: the upstream's
-    assert health.status == 200 and "x-vsr-schema-version" not in health.headers
+    health = curl(site, envoy.port, None, method="GET", path="/health")  # not an endpoint that is forwarded
+    assert health.status == 404 and json.loads(health.body)["error"]["code"] == "endpoint_not_found"
 
 
 @pytest.mark.parametrize("mode", list(real.MODES))

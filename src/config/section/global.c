@@ -125,6 +125,38 @@ static const struct sr_section catalog_section = {
     .later = (const char *const[]){"system", "external", "kbs", NULL},
 };
 
+static const struct sr_field admin_fields[] = {
+    {"token", SR_FIELD_TEXT, GLOBAL(access.admin_token), .flags = SR_FIELD_NOT_EMPTY,
+     .def_note = "none: only programs on the same machine are admitted",
+     .help =
+         "what requests send in `authorization: Bearer TOKEN`, except those for /health and /ready; write "
+         "`${NAME}`"},
+    {"open", SR_FIELD_BOOL, GLOBAL(access.admin_open), .def = "false",
+     .help = "without a token: whether listeners on addresses that other machines reach answer more than "
+             "/health and /ready"},
+    {"hosts", SR_FIELD_TEXTS, GLOBAL(access.admin_hosts), .def_note = "`localhost` and IP addresses",
+     .help = "without a token: names by which the listeners may be called, as in `Host` without the port"},
+};
+
+static void finish_admin(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
+{
+    const struct sr_config_global *global = target;
+    struct sr_bytes token = sr_bytes_str(global->access.admin_token);
+    for (size_t i = 0; i < token.n; i++) {
+        if (token.p[i] <= ' ' || token.p[i] > '~') {
+            sr_bind_error(b, sr_bind_at(node, "token"), "`token` must have visible ASCII characters only");
+            return;
+        }
+    }
+}
+
+static const struct sr_section admin_section = {
+    .name = "admin",
+    .help = "Who may use the admin listeners (API and metrics).",
+    SR_FIELDS(admin_fields),
+    .finish = finish_admin,
+};
+
 static const struct sr_enum_word levels[] = {{"debug", 0}, {"info", 1}, {"warn", 2}, {"error", 3}, {NULL, 0}};
 
 static const struct sr_field semroute_fields[] = {
@@ -155,6 +187,7 @@ static const struct sr_field semroute_fields[] = {
     {"allow_anonymous", SR_FIELD_BOOL, GLOBAL(access.allow_anonymous), .def = "false",
      .help = "whether clients without a trusted identity (`guards.tenant_header`) may use models whose "
              "backend has a key; else 401"},
+    {"admin", SR_FIELD_OBJECT, .of = &admin_section, .help = "who may use the admin listeners"},
     {"gateway", SR_FIELD_OBJECT, GLOBAL(gateway), .of = &sr_section_gateway, .help = "limits of the gateway"},
     {"extproc", SR_FIELD_OBJECT, GLOBAL(extproc), .of = &sr_section_extproc,
      .help = "the Envoy external processor"},

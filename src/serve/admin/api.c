@@ -6,6 +6,7 @@
 #include "base/json_write.h"
 #include "base/mem.h"
 #include "router/runtime.h"
+#include "serve/access.h"
 #include "serve/admin/classify.h"
 #include "serve/admin/compress.h"
 #include "serve/admin/embed.h"
@@ -53,6 +54,21 @@ static void reply_error(struct sr_http_request *request, int status, const char 
     struct sr_bytes type = sr_local_error(&body, status, NULL, NULL, message);
     reply(request, status, type, sr_buf_view(&body));
     sr_buf_dispose(&body);
+}
+
+/* Replies to a request that may not use this listener. Probes may always. */
+static bool reply_refusal(struct sr_api *api, struct sr_http_request *request)
+{
+    const struct sr_http_head *head = sr_http_request_head(request);
+    struct sr_access_refusal refusal;
+    if (sr_bytes_eq(head->path, SR_LIT("/health")) || sr_bytes_eq(head->path, SR_LIT("/ready")))
+        return false;
+    const struct sr_config *config = sr_runtime_config(api->options.runtime);
+    bool admitted = sr_access_admits(&config->global.access, head, api->options.loopback, &refusal);
+    sr_config_unref(config);
+    if (!admitted)
+        reply_error(request, refusal.status, refusal.message);
+    return !admitted;
 }
 
 static bool metrics_wanted(struct sr_api *api)
@@ -419,7 +435,7 @@ static void on_request(void *ctx, struct sr_http_request *request)
 {
     struct sr_api *api = ctx;
     const struct sr_http_head *head = sr_http_request_head(request);
-    if (reply_page(api, request) || reply_models(api, request))
+    if (reply_refusal(api, request) || reply_page(api, request) || reply_models(api, request))
         return;
     size_t kind = 0;
     while (kind < N_CALLS && !sr_bytes_eq(head->path, sr_bytes_str(calls[kind].path)))

@@ -25,6 +25,7 @@ struct sr_api_options {
     struct sr_loop *loop;
     sr_runtime *runtime;
     const atomic_bool *draining; /* true: /ready says 503 */
+    bool loopback;               /* only this machine can reach it */
 };
 
 /* Serves `fd` (from sr_listen_open; owned from now on, also on failure). What `options` points to must

@@ -5,6 +5,7 @@
  */
 #include "base/clock.h"
 #include "router/runtime.h"
+#include "serve/access.h"
 #include "serve/forward.h"
 #include "serve/gateway/call.h"
 #include "serve/local.h"
@@ -90,13 +91,21 @@ static void count_refused(struct sr_gateway *gateway, int status)
     }
 }
 
+/* Where the admin listeners have a token, the metrics have it here too. */
+static bool sees_metrics(const struct sr_config *config, const struct sr_http_head *head)
+{
+    const struct sr_config_access *access = &config->global.access;
+    return !access->admin_token[0] || sr_access_has_token(access, head);
+}
+
 static bool answer_locally(struct sr_gateway *gateway, struct sr_http_request *request)
 {
     const struct sr_http_head *head = sr_http_request_head(request);
     struct sr_local_state state = {.runtime = gateway->options.runtime,
                                    .service = "semroute",
                                    .ready = !gateway->draining,
-                                   .metrics = gateway->config->global.metrics};
+                                   .metrics = gateway->config->global.metrics &&
+                                              sees_metrics(gateway->config, head)};
     struct sr_local_page page;
     struct sr_buf body;
     sr_buf_init(&body, SR_LOCAL_METRICS_MAX);

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "net/loop/sock.h"
+#include "serve/access.h"
 #include "serve/process/drain.h"
 #include "serve/process/private.h"
 
@@ -119,6 +120,16 @@ static int start_extproc(struct sr_server *server)
     return rc;
 }
 
+/* A listener that other machines reach admits nothing without a token: says so at once. */
+static void warn_closed(const struct sr_config *config, bool loopback, const char *flag)
+{
+    if (!loopback && !config->global.access.admin_token[0] && !config->global.access.admin_open)
+        sr_log(SR_LOG_WARN, "admin_closed",
+               "--%s: other machines reach this address, so only /health and /ready answer; set "
+               "global.semroute.admin.token, or global.semroute.admin.open: true",
+               flag);
+}
+
 static int start_admin_listener(struct sr_server *server, struct sr_api **out, struct sr_address *address,
                                 enum sr_api_kind kind, const char *flag)
 {
@@ -131,7 +142,9 @@ static int start_admin_listener(struct sr_server *server, struct sr_api **out, s
     struct sr_api_options options = {.kind = kind,
                                      .loop = server->loops[0].loop,
                                      .runtime = server->runtime,
-                                     .draining = &server->draining};
+                                     .draining = &server->draining,
+                                     .loopback = sr_access_is_loopback(address->host)};
+    warn_closed(server->config, options.loopback, flag);
     return sr_api_new(out, fd, &options);
 }
 

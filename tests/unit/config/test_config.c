@@ -214,7 +214,9 @@ static void test_full_global(void **state)
     assert_int_equal(g->workers, 5);
     assert_int_equal(g->access.endpoints.count, 2);
     assert_string_equal(g->access.endpoints.items[1], "/v1/own/thing");
-    assert_true(g->access.allow_anonymous);
+    assert_true(g->access.allow_anonymous && g->access.admin_open);
+    assert_string_equal(g->access.admin_token, "t0ken");
+    assert_string_equal(g->access.admin_hosts.items[0], "admin.example");
     const struct sr_config_inference *i = &g->inference;
     assert_string_equal(i->encoder, "models/mine");
     assert_int_equal(i->dimensions, 256);
