@@ -273,8 +273,13 @@ struct sr_verdict {
 /** The verdict's target `i`; NULL when `i` is out of range. Lives as long as the verdict. */
 SR_API const struct sr_target *sr_verdict_target(const struct sr_verdict *verdict, size_t i);
 
-/** The verdict; NULL before it is ready. Valid until sr_exchange_end; a later SR_STEP_ABORT or
- * sr_exchange_fail changes it. */
+/** The verdict for the best other model of the decision, because the one that was chosen failed before any
+ * byte of its answer was used: its own name, reasoning and targets, and a new ticket. NULL: there is none, the
+ * client named its model, or the body was passed on as it arrived; the verdict is unchanged then. */
+SR_API const struct sr_verdict *sr_exchange_next_model(sr_exchange *exchange);
+
+/** The verdict; NULL before it is ready. Valid until sr_exchange_end; a later SR_STEP_ABORT,
+ * sr_exchange_next_model or sr_exchange_fail changes it. */
 SR_API const struct sr_verdict *sr_exchange_verdict(const sr_exchange *exchange);
 
 /** The signals and the rule that won, as one JSON document; `terminal`: as text for a terminal of `width`

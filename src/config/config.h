@@ -75,6 +75,30 @@ struct sr_config_backend {
     bool tls_verify;
 };
 
+/* How a worker of a model is chosen. */
+enum sr_balance { SR_BALANCE_ROUND_ROBIN, SR_BALANCE_LEAST_REQUEST };
+
+/* Failures of a worker after which a request may be tried again. */
+enum sr_retry_on {
+    SR_RETRY_CONNECT = 1, /* nothing was sent */
+    SR_RETRY_RESET = 2,   /* the connection ended before the head of an answer */
+    SR_RETRY_TIMEOUT = 4, /* no head of an answer in time */
+    SR_RETRY_429 = 8,
+    SR_RETRY_GATEWAY = 16, /* 502, 503, 504 */
+    SR_RETRY_5XX = 32,     /* every status from 500 but 501 */
+    SR_RETRY_DEFAULT = 63,
+};
+
+/* providers.models[].reliability */
+struct sr_config_reliability {
+    int balance;       /* enum sr_balance */
+    int retries;       /* -1: the gateway's */
+    uint32_t retry_on; /* bits of enum sr_retry_on */
+    uint32_t consecutive_failures;
+    uint64_t base_ejection_ms;
+    uint32_t max_ejection_percent;
+};
+
 /* providers.models[] */
 struct sr_config_model {
     const char *name;
@@ -87,6 +111,7 @@ struct sr_config_model {
     } pricing;
     struct sr_config_backend *backends;
     size_t n_backends;
+    struct sr_config_reliability reliability;
     /* from routing.modelCards of the same name */
     const char *description;
     const char *param_size, *modality;

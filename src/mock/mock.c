@@ -9,6 +9,7 @@
 #include "base/json_write.h"
 #include "base/mem.h"
 #include "mock/answer.h"
+#include "mock/behaviour.h"
 #include "net/server/server.h"
 
 #define QUEUE_MARK      ((size_t)256 << 10) /* bytes queued to a client, above which writing waits */
@@ -34,6 +35,7 @@ struct worker {
     uint16_t port;
     struct kept *last, *spare; /* `spare`: an unused one, so that small requests allocate nothing */
     struct sr_buf last_head;
+    struct sr_mock_behaviour usual; /* of requests that do not ask for another */
     uint64_t requests, streams, canceled, body_bytes, open;
 };
 
@@ -45,16 +47,10 @@ struct sr_mock {
     struct worker workers[];
 };
 
-struct behaviour {
-    uint64_t status, delay_ms, chunks, chunk_delay_ms, body_bytes, slow_read_ms;
-    bool close_before_head, close_inside;
-    uint64_t close_after;
-};
-
 struct call {
     struct sr_http_request *request;
     struct worker *worker;
-    struct behaviour asked;
+    struct sr_mock_behaviour asked;
     struct sr_timer timer;
     struct sr_mock_ask ask;
     struct kept *body;
@@ -94,28 +90,6 @@ static void kept_unref(struct worker *worker, struct kept *kept)
 }
 
 /* ---- the last request ------------------------------------------------------------------------------- */
-
-static uint64_t number_of(const struct sr_http_head *head, struct sr_bytes name)
-{
-    unsigned long long n = 0;
-    struct sr_bytes value = sr_http_head_value(head, name);
-    return value.p && sr_bytes_to_u64(value, &n) ? n : 0;
-}
-
-static void read_behaviour(struct behaviour *asked, const struct sr_http_head *head)
-{
-    asked->status = number_of(head, SR_LIT("x-mock-status"));
-    asked->delay_ms = number_of(head, SR_LIT("x-mock-delay-ms"));
-    asked->chunks = number_of(head, SR_LIT("x-mock-chunks"));
-    asked->chunk_delay_ms = number_of(head, SR_LIT("x-mock-chunk-delay-ms"));
-    asked->body_bytes = number_of(head, SR_LIT("x-mock-body-bytes"));
-    asked->slow_read_ms = number_of(head, SR_LIT("x-mock-slow-read"));
-    struct sr_bytes closing = sr_http_head_value(head, SR_LIT("x-mock-close"));
-    unsigned long long n = 0;
-    asked->close_before_head = sr_bytes_eq(closing, SR_LIT("head"));
-    asked->close_inside = closing.p && sr_bytes_to_u64(closing, &n);
-    asked->close_after = n;
-}
 
 /* The path from "/v1/" on: the part before it is a base path. */
 static struct sr_bytes api_path(struct sr_bytes path)
@@ -369,7 +343,8 @@ static void begin_post(struct call *call, const struct sr_http_head *head, enum 
     call->ask.endpoint = endpoint;
     call->ask.worker = worker->index;
     worker->open++;
-    read_behaviour(&call->asked, head);
+    call->asked = call->worker->usual;
+    sr_mock_behaviour_read(&call->asked, head);
     remember_head(worker, head);
     call->body = kept_new(worker);
     call->scan_status =
@@ -432,7 +407,11 @@ static void on_request(void *ctx, struct sr_http_request *request)
     call->worker = worker;
     sr_timer_init(&call->timer, worker->mock->loop, on_timer, call);
     sr_arena_init(&call->arena, SCAN_ARENA);
-    if (endpoint >= 0 && sr_bytes_eq(head->method, SR_LIT("POST")))
+    if (sr_bytes_eq(path, SR_LIT("/mock/behaviour")) && sr_bytes_eq(head->method, SR_LIT("PUT"))) {
+        worker->usual = (struct sr_mock_behaviour){0};
+        sr_mock_behaviour_read(&worker->usual, head);
+        reply(call, 200, CONTENT_JSON, SR_LIT("{}\n"));
+    } else if (endpoint >= 0 && sr_bytes_eq(head->method, SR_LIT("POST")))
         begin_post(call, head, (enum sr_mock_endpoint)endpoint);
     else if (endpoint >= 0)
         reply_error(call, 405, "use POST");

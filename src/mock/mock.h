@@ -4,12 +4,16 @@
  * Serves POST /v1/chat/completions and /v1/completions (plain and SSE), POST /v1/embeddings, GET /v1/models
  * and /health; a base path before /v1 is accepted. It remembers the last POST of each worker: GET /mock/last
  * gives its body's exact bytes (the first SR_MOCK_KEEP_MAX of them), /mock/last-head its request line and
- * headers, /mock/stats counts as JSON. Request headers make it misbehave: x-mock-status: CODE         answers
- * with this status (an error in OpenAI shape unless 2xx) x-mock-delay-ms: N          waits before the
- * response head x-mock-chunks: N            content chunks of a stream x-mock-chunk-delay-ms: N    waits
- * before each frame of a stream but the first x-mock-body-bytes: N        N more bytes of text in the answer,
- * spread over the chunks of a stream x-mock-close: head | N      closes instead of answering, or after N
- * bytes of the answer's body x-mock-slow-read: N         waits N ms after each slice of the request body
+ * headers, /mock/stats counts as JSON. Request headers make it misbehave, and PUT
+ * /mock/behaviour with such headers makes the worker do so with every request that follows:
+ * - x-mock-status: CODE         answers with this status (an error in OpenAI shape unless 2xx)
+ * - x-mock-delay-ms: N          waits before the response head
+ * - x-mock-chunks: N            content chunks of a stream
+ * - x-mock-chunk-delay-ms: N    waits before each frame of a stream but the first
+ * - x-mock-body-bytes: N        N more bytes of text in the answer, spread over the chunks of a stream
+ * - x-mock-close: head | N      closes instead of answering, or after N bytes of the answer's body
+ * - x-mock-slow-read: N         waits N ms after each slice of the request body
+ *
  * Understands nothing of what it is asked. Loop's thread only.
  */
 #ifndef SR_MOCK_MOCK_H

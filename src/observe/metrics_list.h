@@ -133,7 +133,7 @@
     X(UPSTREAM_CONNECTS, COUNTER, "semroute_upstream_connects_total",                                        \
       "Connections to backends opened, failed or taken from the pool.", "backend,result", NONE)              \
     X(UPSTREAM_RETRIES, COUNTER, "semroute_upstream_retries_total",                                          \
-      "Requests sent again because nothing of the first try had been sent.", "backend", NONE)                \
+      "Requests sent again to this backend after a failure.", "backend", NONE)                               \
     X(WORKER_QUEUE, GAUGE, "semroute_worker_queue_length", "Jobs that wait for a worker thread.", "", NONE)  \
     X(INFER_QUEUE_JOBS, GAUGE, "semroute_inference_queue_length", "Jobs that wait for a batch.", "", NONE)   \
     X(INFER_QUEUE_TOKENS, GAUGE, "semroute_inference_queue_tokens", "Tokens that wait for a batch.", "",     \

@@ -9,6 +9,11 @@ double sr_pool_member_weight(const struct sr_pool_member *member)
     return member->weight;
 }
 
+uint32_t sr_pool_member_in_flight(const struct sr_pool_member *member)
+{
+    return atomic_load_explicit(&member->worker->in_flight, memory_order_relaxed);
+}
+
 void *sr_pool_member_state(struct sr_pool_member *member)
 {
     return member->state;

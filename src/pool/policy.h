@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct sr_pool_member;
 
@@ -30,13 +31,14 @@ struct sr_pool_policy_ops {
     size_t (*choose)(const struct sr_pool_candidate *candidates, size_t n);
 };
 
-/* The weight and the policy's own state of a member. */
+/* The weight, the requests that this process has at the worker, and the policy's own state of a member. */
 double sr_pool_member_weight(const struct sr_pool_member *member);
+uint32_t sr_pool_member_in_flight(const struct sr_pool_member *member);
 void *sr_pool_member_state(struct sr_pool_member *member);
 
 /* Finds a policy by name; the name NULL gives the default. NULL when there is no such policy. */
 const struct sr_pool_policy_ops *sr_pool_policy_find(const char *name);
 
-extern const struct sr_pool_policy_ops sr_pool_weighted_round_robin;
+extern const struct sr_pool_policy_ops sr_pool_weighted_round_robin, sr_pool_least_request;
 
 #endif

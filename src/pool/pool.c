@@ -59,6 +59,7 @@ static void group_free(struct sr_pool_group *group)
 
 static struct sr_pool_group *group_new(struct sr_pool *pool, const char *name,
                                        const struct sr_pool_policy_ops *policy,
+                                       const struct sr_pool_ejection *ejection,
                                        const struct sr_pool_backend *backends, size_t n)
 {
     struct sr_pool_group *group = sr_mem_calloc(1, sizeof *group);
@@ -69,6 +70,8 @@ static struct sr_pool_group *group_new(struct sr_pool *pool, const char *name,
     group->pool = pool;
     group->refs = 1;
     group->policy = policy;
+    if (ejection)
+        group->ejection = *ejection;
     group->name = sr_mem_dup(name, strlen(name));
     group->members = sr_mem_calloc(n + 1, sizeof *group->members);
     bool made = group->name && group->members;
@@ -88,7 +91,8 @@ static struct sr_pool_group *group_new(struct sr_pool *pool, const char *name,
 
 static bool is_equal(const struct sr_pool_group *a, const struct sr_pool_group *b)
 {
-    if (a->policy != b->policy || a->n != b->n)
+    if (a->policy != b->policy || a->n != b->n || a->ejection.failures != b->ejection.failures ||
+        a->ejection.base_ns != b->ejection.base_ns || a->ejection.max_percent != b->ejection.max_percent)
         return false;
     for (size_t i = 0; i < a->n; i++)
         if (a->members[i]->worker != b->members[i]->worker || a->members[i]->weight != b->members[i]->weight)
@@ -128,13 +132,14 @@ static void keep_state(struct sr_pool_group *to, struct sr_pool_group *from)
 }
 
 int sr_pool_group_get(struct sr_pool *pool, struct sr_pool_group **out, const char *name, const char *policy,
-                      const struct sr_pool_backend *backends, size_t n, struct sr_err *err)
+                      const struct sr_pool_ejection *ejection, const struct sr_pool_backend *backends,
+                      size_t n, struct sr_err *err)
 {
     const struct sr_pool_policy_ops *ops = sr_pool_policy_find(policy);
     *out = NULL;
     if (!ops)
         return sr_err_set(err, SR_ENOENT, "model `%s`: there is no policy `%s`", name, policy);
-    struct sr_pool_group *group = group_new(pool, name, ops, backends, n);
+    struct sr_pool_group *group = group_new(pool, name, ops, ejection, backends, n);
     if (!group)
         return sr_err_set(err, SR_ENOMEM, "out of memory");
     struct sr_pool_group *before = latest_of(pool, name);

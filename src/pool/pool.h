@@ -16,8 +16,14 @@
 #include "base/bytes.h"
 #include "base/err.h"
 
-/* Nanoseconds for which a worker is chosen last after a failed connect. */
-#define SR_POOL_COOLDOWN_NS (UINT64_C(5) * 1000 * 1000 * 1000)
+/* Nanoseconds for which a worker is chosen last after a failed connect; doubled for each further one in a
+ * row, up to the maximum. */
+#define SR_POOL_COOLDOWN_NS     (UINT64_C(5) * 1000 * 1000 * 1000)
+#define SR_POOL_COOLDOWN_MAX_NS (UINT64_C(60) * 1000 * 1000 * 1000)
+
+/* The retry budget: so many retries may be in progress at once, or this share of all requests in progress. */
+#define SR_POOL_RETRIES_MIN     10u
+#define SR_POOL_RETRIES_PERCENT 20u
 
 /* Most endpoints outside the configuration that one group keeps (sr_ticket_offer): as many as one request
  * of Envoy may offer. A group's configured members have no limit. */
@@ -33,16 +39,25 @@ struct sr_pool_backend {
     double weight; /* relative share; <= 0 or not finite: never chosen while another may be */
 };
 
+/* When a worker that answers with errors is ejected: it is in cooldown for a while. */
+struct sr_pool_ejection {
+    uint32_t failures;    /* in a row: statuses from 500, lost answers; 0: never */
+    uint64_t base_ns;     /* times the number of ejections in a row, at most 10 */
+    uint32_t max_percent; /* of the group's members in cooldown at once; one always may be */
+};
+
 int sr_pool_new(struct sr_pool **out) SR_WARN_UNUSED;
 
 /* Frees the pool. All group references must have been released. NULL is allowed. */
 void sr_pool_free(struct sr_pool *pool);
 
 /* A reference to the group `name` with these members, in this order, which is the order of a ticket's
- * candidates. `policy` NULL: the default one. An equal group that is in use is shared; members that a
- * previous group of this name had keep their running state. SR_ENOENT: there is no such policy; SR_ENOMEM. */
+ * candidates. `policy` NULL: the default one; `ejection` NULL: no worker is ejected. An equal group that is
+ * in use is shared; members that a previous group of this name had keep their running state. SR_ENOENT: there
+ * is no such policy; SR_ENOMEM. */
 int sr_pool_group_get(struct sr_pool *pool, struct sr_pool_group **out, const char *name, const char *policy,
-                      const struct sr_pool_backend *backends, size_t n, struct sr_err *err) SR_WARN_UNUSED;
+                      const struct sr_pool_ejection *ejection, const struct sr_pool_backend *backends,
+                      size_t n, struct sr_err *err) SR_WARN_UNUSED;
 
 /* Releases a reference. No ticket that uses it may be open. NULL is allowed. */
 void sr_pool_group_unref(struct sr_pool_group *group);

@@ -24,6 +24,7 @@ struct sr_pool_worker {
     size_t refs;                 /* references of members; guarded by the pool's lock */
     _Atomic uint64_t cooldown_until_ns;
     _Atomic uint32_t in_flight;
+    _Atomic uint32_t failures, unreachable, ejections; /* in a row */
 };
 
 struct sr_pool_member {
@@ -40,6 +41,7 @@ struct sr_pool_group {
     size_t refs;
     char *name;
     const struct sr_pool_policy_ops *policy;
+    struct sr_pool_ejection ejection;
     pthread_mutex_t lock;
     struct sr_pool_member **members; /* as configured; immutable */
     size_t n;
@@ -51,6 +53,7 @@ struct sr_pool {
     pthread_mutex_t lock;
     struct sr_pool_group *groups; /* the latest first */
     struct sr_pool_worker *workers[SR_POOL_BUCKETS];
+    _Atomic uint32_t in_flight, retries; /* requests at workers; those of them that are retries */
 };
 
 /* A new reference to the worker of this identity, which is created if there is none. NULL: out of memory. */

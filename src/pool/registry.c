@@ -5,6 +5,7 @@
 
 static const struct sr_pool_policy_ops *const POLICIES[] = {
     &sr_pool_weighted_round_robin,
+    &sr_pool_least_request,
 };
 
 const struct sr_pool_policy_ops *sr_pool_policy_find(const char *name)

@@ -112,6 +112,7 @@ void sr_ticket_begin(sr_ticket *ticket, size_t target)
     ticket->at = (int)target;
     ticket->in_flight = true;
     atomic_fetch_add_explicit(&candidate->member->worker->in_flight, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&ticket->group->pool->in_flight, 1, memory_order_relaxed);
 }
 
 void sr_ticket_assume(struct sr_ticket *ticket, size_t candidate)
@@ -122,24 +123,93 @@ void sr_ticket_assume(struct sr_ticket *ticket, size_t candidate)
     }
 }
 
+bool sr_ticket_retry(struct sr_ticket *ticket)
+{
+    struct sr_pool *pool = ticket->group->pool;
+    if (ticket->retries)
+        return true;
+    uint32_t all = atomic_load_explicit(&pool->in_flight, memory_order_relaxed);
+    uint32_t most = all * SR_POOL_RETRIES_PERCENT / 100;
+    if (atomic_fetch_add_explicit(&pool->retries, 1, memory_order_relaxed) >=
+        (most > SR_POOL_RETRIES_MIN ? most : SR_POOL_RETRIES_MIN)) {
+        atomic_fetch_sub_explicit(&pool->retries, 1, memory_order_relaxed);
+        return false;
+    }
+    ticket->retries = true;
+    return true;
+}
+
+void sr_ticket_again(struct sr_ticket *ticket)
+{
+    for (size_t i = 0; i < ticket->n; i++)
+        ticket->candidates[i].tried = false;
+}
+
+/* ---- health ---- */
+
+static void cool(struct sr_pool_worker *worker, uint64_t ns)
+{
+    atomic_store_explicit(&worker->cooldown_until_ns, sr_clock_ns() + ns, memory_order_relaxed);
+}
+
+void sr_ticket_cool(struct sr_ticket *ticket, size_t candidate, uint64_t ns)
+{
+    if (candidate < ticket->n)
+        cool(ticket->candidates[candidate].member->worker,
+             ns < SR_POOL_COOLDOWN_MAX_NS ? ns : SR_POOL_COOLDOWN_MAX_NS);
+}
+
+static void unreachable(struct sr_pool_worker *worker)
+{
+    uint32_t row = atomic_fetch_add_explicit(&worker->unreachable, 1, memory_order_relaxed);
+    uint64_t ns = SR_POOL_COOLDOWN_NS << (row < 4 ? row : 4);
+    cool(worker, ns < SR_POOL_COOLDOWN_MAX_NS ? ns : SR_POOL_COOLDOWN_MAX_NS);
+}
+
+/* One more member of the group may be in cooldown. */
+static bool may_eject(const struct sr_pool_group *group)
+{
+    uint64_t now = sr_clock_ns();
+    size_t cooling = 0;
+    for (size_t i = 0; i < group->n; i++)
+        cooling += is_cooling(group->members[i]->worker, now);
+    return cooling == 0 || (cooling + 1) * 100 <= group->n * group->ejection.max_percent;
+}
+
+/* An error of a worker that can be reached. */
+static void failed(const struct sr_pool_group *group, struct sr_pool_worker *worker)
+{
+    uint32_t row = atomic_fetch_add_explicit(&worker->failures, 1, memory_order_relaxed) + 1;
+    if (!group->ejection.failures || row < group->ejection.failures || !may_eject(group))
+        return;
+    atomic_store_explicit(&worker->failures, 0, memory_order_relaxed);
+    uint64_t times = atomic_fetch_add_explicit(&worker->ejections, 1, memory_order_relaxed) + 1;
+    cool(worker, group->ejection.base_ns * (times < 10 ? times : 10));
+}
+
+/* Stores 0 only where something else is, so that the cache line stays shared between loops. */
+#define CLEAR(counter)                                                                                       \
+    do {                                                                                                     \
+        if (atomic_load_explicit(counter, memory_order_relaxed) != 0)                                        \
+            atomic_store_explicit(counter, 0, memory_order_relaxed);                                         \
+    } while (0)
+
 void sr_ticket_report(sr_ticket *ticket, size_t target, enum sr_ticket_event event, int status)
 {
-    (void)status; /* no policy uses it */
     if (target >= ticket->n)
         return;
     struct sr_pool_worker *worker = ticket->candidates[target].member->worker;
-    switch (event) {
-    case SR_TICKET_UNREACHABLE:
-        atomic_store_explicit(&worker->cooldown_until_ns, sr_clock_ns() + SR_POOL_COOLDOWN_NS,
-                              memory_order_relaxed);
-        break;
-    case SR_TICKET_ANSWERED:
-        /* Read first: the cache line stays shared between loops while no cooldown is set. */
-        if (atomic_load_explicit(&worker->cooldown_until_ns, memory_order_relaxed) != 0)
-            atomic_store_explicit(&worker->cooldown_until_ns, 0, memory_order_relaxed);
-        break;
-    case SR_TICKET_LOST:
-        break; /* it is reachable: no cooldown */
+    if (event == SR_TICKET_UNREACHABLE) {
+        unreachable(worker);
+        return;
+    }
+    CLEAR(&worker->unreachable);
+    if (event == SR_TICKET_LOST || status >= 500) {
+        failed(ticket->group, worker);
+    } else if (status != 429) {
+        CLEAR(&worker->failures);
+        CLEAR(&worker->ejections);
+        CLEAR(&worker->cooldown_until_ns);
     }
 }
 
@@ -149,6 +219,7 @@ void sr_ticket_end(sr_ticket *ticket)
         ticket->in_flight = false;
         struct sr_pool_worker *worker = ticket->candidates[ticket->at].member->worker;
         atomic_fetch_sub_explicit(&worker->in_flight, 1, memory_order_relaxed);
+        atomic_fetch_sub_explicit(&ticket->group->pool->in_flight, 1, memory_order_relaxed);
     }
 }
 
@@ -157,6 +228,8 @@ void sr_ticket_dispose(struct sr_ticket *ticket)
     if (!ticket->group)
         return;
     sr_ticket_end(ticket);
+    if (ticket->retries)
+        atomic_fetch_sub_explicit(&ticket->group->pool->retries, 1, memory_order_relaxed);
     if (ticket->offered) {
         pthread_mutex_lock(&ticket->group->lock);
         for (size_t i = 0; i < ticket->n; i++)

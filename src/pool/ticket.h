@@ -22,6 +22,7 @@ struct sr_ticket {
     size_t n;
     int at;         /* current or last candidate; -1 = none yet */
     bool in_flight; /* the request counts as in flight there */
+    bool retries;   /* it counts as a retry, from its second try on */
     bool offered;   /* the candidates are offered members of the group, held by this ticket */
 };
 
@@ -40,6 +41,16 @@ int sr_ticket_choose_among(struct sr_ticket *ticket, bool (*allows)(void *ctx, s
 
 /* The data plane chooses the worker, most likely this one: it is named in logs and not counted. */
 void sr_ticket_assume(struct sr_ticket *ticket, size_t candidate);
+
+/* The request is about to be tried again. False: the pool's retry budget is used up, so it must not. */
+bool sr_ticket_retry(struct sr_ticket *ticket) SR_WARN_UNUSED;
+
+/* All candidates count as not tried again. */
+void sr_ticket_again(struct sr_ticket *ticket);
+
+/* The worker of a candidate asks for no requests for so long (Retry-After): a cooldown, at most
+ * SR_POOL_COOLDOWN_MAX_NS. */
+void sr_ticket_cool(struct sr_ticket *ticket, size_t candidate, uint64_t ns);
 
 bool sr_ticket_is_tried(const struct sr_ticket *ticket, size_t candidate);
 

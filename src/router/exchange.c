@@ -303,6 +303,15 @@ const struct sr_verdict *sr_exchange_verdict(const sr_exchange *x)
     return x->record.has_verdict ? &x->verdict : NULL;
 }
 
+const struct sr_verdict *sr_exchange_next_model(sr_exchange *x)
+{
+    if (x->state != SR_EXCHANGE_SETTLED || x->record.action != SR_ACTION_FORWARD || x->verdict.streaming ||
+        sr_routing_next(&x->routing) != SR_OK)
+        return NULL;
+    sr_exchange_forward_next(x);
+    return &x->verdict;
+}
+
 struct sr_bytes sr_exchange_explain(sr_exchange *x, bool terminal, int width, bool colour)
 {
     struct sr_explain e = {&x->record, x->router};

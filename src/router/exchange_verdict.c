@@ -333,3 +333,20 @@ void sr_exchange_decided(sr_exchange *x, int rc)
     else
         guarded(x);
 }
+
+void sr_exchange_forward_next(sr_exchange *x)
+{
+    struct sr_record *r = &x->record;
+    struct sr_ticket before = x->ticket;
+    x->ticket = (struct sr_ticket){.at = -1};
+    r->failovers++;
+    r->choice = x->routing.choice;
+    r->effort = "";
+    if (choose(x, sr_record_decision(r, x->router->config)))
+        edit(x, false);
+    if (x->ticket.group) { /* the place in the retry budget goes over to it */
+        x->ticket.retries = before.retries;
+        before.retries = false;
+    }
+    sr_ticket_dispose(&before);
+}

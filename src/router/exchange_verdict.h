@@ -20,6 +20,9 @@ void sr_exchange_forward(sr_exchange *x);
 /* Forwards a request that named its model, under the name that its upstream knows. */
 void sr_exchange_forward_named(sr_exchange *x);
 
+/* The routing has chosen another candidate of its decision: makes the verdict to forward anew. */
+void sr_exchange_forward_next(sr_exchange *x);
+
 /* The routing has ended with this code, or was skipped: makes its reply, or edits the body and forwards
  * it. */
 void sr_exchange_decided(sr_exchange *x, int rc);

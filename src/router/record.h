@@ -97,6 +97,7 @@ struct sr_record {
     const char *effort;          /* "" = none */
     bool forwarded;              /* the first verdict was to forward */
     const char *target;          /* the backend that the door uses; NULL = unknown */
+    uint32_t failovers;          /* times that another model of the decision took the request over */
     uint32_t edits;              /* kinds of edits that changed the body: bits of enum sr_edit_kind */
     int family;                  /* reasoning family of the edit; -1 = none */
     bool injected_prompt;        /* a system prompt was inserted */

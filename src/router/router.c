@@ -102,7 +102,13 @@ static int group_prepare(struct sr_router_model *out, const struct sr_config_mod
                                                .base_path = target->base_path,
                                                .weight = target->weight};
     }
-    int rc = sr_pool_group_get(pool, &out->group, model->name, NULL, backends, out->n_targets, err);
+    const struct sr_config_reliability *reliability = &model->reliability;
+    struct sr_pool_ejection ejection = {reliability->consecutive_failures,
+                                        reliability->base_ejection_ms * SR_NS_PER_MS,
+                                        reliability->max_ejection_percent};
+    const char *policy = reliability->balance == SR_BALANCE_LEAST_REQUEST ? "least_request" : NULL;
+    int rc =
+        sr_pool_group_get(pool, &out->group, model->name, policy, &ejection, backends, out->n_targets, err);
     sr_mem_free(backends);
     return rc;
 }

@@ -94,7 +94,7 @@ class Bench:
         if self.mock:
             return
         make_certificates(self.directory)
-        self.mock = Mock(self.directory / "mock.log", 2)
+        self.mock = Mock(self.directory / "mock.log", 4)
         self.upstream, self.tls = Upstream(), Upstream(self.directory / "server.pem", self.directory / "server.key")
         self.silent = socket.create_server(("127.0.0.1", 0), backlog=64)
         for peer in (self.mock, self.upstream, self.tls):

@@ -56,6 +56,15 @@ def worker(gateway, bench):
     return post(gateway).json()["choices"][0]["message"]["content"].split()[1]
 
 
+def workers_of(requests, *faults):
+    """How many workers answer so many requests, after requests that fail."""
+    def look(gateway, bench):
+        for fault in faults:
+            post(gateway, x_mock_status=fault)
+        return len({worker(gateway, bench) for _ in range(requests)})
+    return served(look)
+
+
 def listed(key):
     return served(lambda gateway, bench: gateway.get("/v1/models/one").json().get(key))
 
@@ -359,4 +368,19 @@ LIMITS = [
         site(model("one", {"endpoint": "@x", "weight": 1000}, "@0")), (0, 1), status(), (502, 200)),
 ]
 
-KEYS = LISTENERS + UPSTREAMS + MODELS + PROGRAM + LIMITS
+RELIABILITY = "providers.models[].reliability."
+UNEVEN = site(model("one", {"endpoint": "@0", "weight": 3}, "@1"))
+UNREACHABLE = site(model("one", {"endpoint": "@x", "weight": 1000}, "@0"))
+EJECTING = site(model("one", "@0", "@1", reliability={"consecutive_5xx": 1}))
+
+FAILOVER = [
+    Key(RELIABILITY + "lb_policy", UNEVEN, ("round_robin", "least_request"), workers_of(4), (2, 1)),
+    Key(RELIABILITY + "retry_count", UNREACHABLE, (0, 1), status(), (502, 200)),
+    Key(RELIABILITY + "retry_on", UNREACHABLE, ("429", "connect-failure"), status(), (502, 200)),
+    Key(RELIABILITY + "consecutive_5xx", EJECTING, (0, 1), workers_of(4, 500), (2, 1)),
+    Key(RELIABILITY + "base_ejection_time", EJECTING, ("1ms", "60s"), workers_of(4, 500), (2, 1)),
+    Key(RELIABILITY + "max_ejection_percent",
+        site(model("one", "@0", "@1", "@2", reliability={"consecutive_5xx": 1})), (50, 100), workers_of(4, 500), (2, 1)),
+]
+
+KEYS = FAILOVER + LISTENERS + UPSTREAMS + MODELS + PROGRAM + LIMITS

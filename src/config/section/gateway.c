@@ -32,7 +32,7 @@ static const struct sr_field upstream_fields[] = {
     {"max_idle", SR_FIELD_UINT32, GATEWAY(upstream.max_idle), .def = "64", .max = 65536,
      .help = "unused connections kept for each backend and event loop"},
     {"retries", SR_FIELD_INT, GATEWAY(upstream.retries), .def = "1", .max = 10,
-     .help = "retries of a request of which nothing was sent"},
+     .help = "tries of a request after the first, for models whose `reliability` has no `retry_count`"},
 };
 
 static const struct sr_section upstream_section = {

@@ -203,6 +203,8 @@ static const struct sr_field model_fields[] = {
     {"pricing", SR_FIELD_OBJECT, .of = &pricing_section, .help = "what tokens cost"},
     {"backend_refs", SR_FIELD_LIST, MODEL(backends), MODEL(n_backends), .of = &backend_section,
      .help = "the upstreams that serve it"},
+    {"reliability", SR_FIELD_OBJECT, MODEL(reliability), .of = &sr_section_reliability,
+     .help = "what happens when one of them fails"},
 };
 
 static void finish_model(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
@@ -226,7 +228,7 @@ static const struct sr_section model_section = {
     .help = "A model and where it is served.",
     .size = sizeof(struct sr_config_model),
     SR_FIELDS(model_fields),
-    .later = (const char *const[]){"external_model_ids", "reliability", NULL},
+    .later = (const char *const[]){"external_model_ids", NULL},
     .prepare = prepare_model,
     .finish = finish_model,
 };

@@ -65,6 +65,8 @@ static void put_verdict(struct sr_json_writer *w, const struct sr_record *r)
 {
     put_text(w, "model", r->model_name);
     put_text(w, "target", r->target);
+    if (r->failovers)
+        sr_json_uint(w, "failovers", r->failovers);
     put_text(w, "decision", r->decision_name);
     put_text(w, "category", r->category);
     if (r->decision_name[0])

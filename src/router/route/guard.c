@@ -230,17 +230,32 @@ static uint32_t sent_types(const struct sr_guard *guard)
     return types;
 }
 
-/* Moves the request to the best candidate that may see these types; without one the request is denied. */
+/* Types that may reach a model. An unread text may hold any type. */
+static uint32_t possible_types(const struct sr_guard *guard)
+{
+    const struct sr_signal_result *result = guard->in.results[SR_SIGNAL_PII];
+    bool unknown = !result || result->status || result->unread_bytes;
+    return unknown ? ~UINT32_C(0) : sent_types(guard);
+}
+
+void sr_guard_bar(const struct sr_guard *guard, bool *barred)
+{
+    const uint32_t *may_see = guard->in.router->may_see;
+    uint32_t types = may_see ? possible_types(guard) : 0;
+    for (size_t i = 0; types && i < guard->in.router->config->n_models; i++)
+        barred[i] |= (types & ~may_see[i]) != 0;
+}
+
+/* Moves the request to the best candidate that may see what it holds; without one the request is denied. */
 static int move(struct sr_guard *guard, const struct sr_plan *plan, const struct sr_decision *decision,
-                uint32_t types, struct sr_choice *choice)
+                struct sr_choice *choice)
 {
     size_t n = guard->in.router->config->n_models;
     bool *barred = sr_arena_calloc(guard->in.arena, n, sizeof *barred);
     struct sr_choice other;
     if (!barred)
         return SR_ENOMEM;
-    for (size_t i = 0; i < n; i++)
-        barred[i] = (types & ~guard->in.router->may_see[i]) != 0;
+    sr_guard_bar(guard, barred);
     sr_plan_choose_other(plan, decision, barred, &other);
     guard->denied = other.model < 0;
     guard->moved = !guard->denied;
@@ -252,7 +267,6 @@ static int move(struct sr_guard *guard, const struct sr_plan *plan, const struct
 int sr_guard_apply_policy(struct sr_guard *guard, const struct sr_plan *plan,
                           const struct sr_decision *decision, struct sr_choice *choice)
 {
-    const struct sr_signal_result *result = guard->in.results[SR_SIGNAL_PII];
     const uint32_t *may_see = guard->in.router->may_see;
     int model = model_of(guard, decision, choice);
     if (sr_guard_action(guard) == SR_GUARD_REDACT) {
@@ -261,15 +275,12 @@ int sr_guard_apply_policy(struct sr_guard *guard, const struct sr_plan *plan,
     }
     if (!may_see || model < 0 || !~may_see[model] || sr_guard_action(guard) == SR_GUARD_BLOCK)
         return SR_OK;
-    /* An unread text may hold any type, so the model must not get it. */
-    bool unknown = !result || result->status || result->unread_bytes;
-    uint32_t types = unknown ? ~UINT32_C(0) : sent_types(guard);
-    uint32_t denied = types & ~may_see[model];
+    uint32_t denied = possible_types(guard) & ~may_see[model];
     if (!denied)
         return SR_OK;
     guard->types = denied & ((UINT32_C(1) << SR_ENTITY_TYPES) - 1);
     if (guard->in.automatic || decision->decision >= 0)
-        return move(guard, plan, decision, types, choice);
+        return move(guard, plan, decision, choice);
     guard->denied = true;
     return SR_OK;
 }

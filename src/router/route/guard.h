@@ -65,6 +65,10 @@ bool sr_guard_wants_pii(const struct sr_guard *guard, const struct sr_decision *
 int sr_guard_apply_policy(struct sr_guard *guard, const struct sr_plan *plan,
                           const struct sr_decision *decision, struct sr_choice *choice) SR_WARN_UNUSED;
 
+/* Marks the models, of `barred` [n_models], that may not see the request's private data. What was not read
+ * may hold any type. */
+void sr_guard_bar(const struct sr_guard *guard, bool *barred);
+
 /* The action to take, enum sr_guard_action; -1 when there is none. A denial is a block, and so is a
  * redaction of text that could not be read. */
 int sr_guard_action(const struct sr_guard *guard);

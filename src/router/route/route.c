@@ -336,6 +336,41 @@ void sr_routing_deadline(struct sr_routing *r)
     finish(r);
 }
 
+static bool is_candidate(const struct sr_config *config, const struct sr_decision *decision, int model)
+{
+    const struct sr_config_decision *chosen = &config->decisions[decision->decision];
+    for (size_t i = 0; i < chosen->n_refs; i++)
+        if (chosen->refs[i].model == model)
+            return true;
+    return false;
+}
+
+int sr_routing_next(struct sr_routing *r)
+{
+    size_t n = r->in.router ? r->in.router->config->n_models : 0;
+    if (!r->plan || r->decision.decision < 0 || r->choice.model < 0)
+        return SR_ENOENT;
+    if (!r->tried)
+        r->tried = sr_arena_calloc(r->in.arena, n, sizeof *r->tried);
+    bool *barred = sr_arena_calloc(r->in.arena, n, sizeof *barred);
+    if (!r->tried || !barred)
+        return SR_ENOMEM;
+    r->tried[r->choice.model] = true;
+    for (size_t i = 0; i < n; i++)
+        barred[i] = r->tried[i];
+    /* The default model is no candidate: the decision may have left it out on purpose. */
+    if (r->in.router->config->default_model >= 0)
+        barred[r->in.router->config->default_model] |=
+            !is_candidate(r->in.router->config, &r->decision, r->in.router->config->default_model);
+    sr_guard_bar(&r->guard, barred);
+    struct sr_choice next;
+    sr_plan_choose_other(r->plan, &r->decision, barred, &next);
+    if (next.model < 0)
+        return SR_ENOENT;
+    r->choice = next;
+    return SR_OK;
+}
+
 void sr_routing_dispose(struct sr_routing *r)
 {
     if (r->run)

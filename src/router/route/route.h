@@ -49,6 +49,7 @@ struct sr_routing {
     uint64_t deadline_ns;   /* 0 = none */
     enum sr_route_phase phase;
     bool *without; /* decisions that do not count for this request, one for each of the configuration */
+    bool *tried;   /* models that sr_routing_next has left behind, one for each; NULL: none */
     bool *without_unsure;       /* scratch: those, and guards that match only by on_error */
     const struct sr_plan *plan; /* the plan of `decision` */
     struct sr_guard guard;
@@ -76,6 +77,10 @@ int sr_routing_start(struct sr_routing *routing, const struct sr_routing_inputs 
 
 /* Call it after SR_AGAIN when the deadline has passed. Decides with the results so far. */
 void sr_routing_deadline(struct sr_routing *routing);
+
+/* After a decision: the best candidate of the same decision beside those that were chosen before, and that
+ * may see what the request holds, becomes `choice`. SR_ENOENT: there is none; SR_ENOMEM. */
+int sr_routing_next(struct sr_routing *routing) SR_WARN_UNUSED;
 
 /* Cancels signals in progress and frees the signals' state; the decision stays. */
 void sr_routing_dispose(struct sr_routing *routing);

@@ -2,15 +2,16 @@
  * One request in the gateway: the state and functions that the files of this folder share.
  *
  * Calls go one way: gateway.c (life) uses request.c (the client's half), which uses upstream.c (from the
- * verdict to the upstream's events), which uses reply.c (towards the client); all use call.c. A call lives
- * in its request's arena and ends with the server's `done`. It goes through the stages in order; any of
- * them may go directly to SR_CALL_FINISHED.
+ * verdict to the upstream's events), which uses retry.c (the next try) and reply.c (towards the client); all
+ * use call.c. A call lives in its request's arena and ends with the server's `done`. It goes through the
+ * stages in order; any of them may go directly to SR_CALL_FINISHED.
  */
 #ifndef SR_SERVE_GATEWAY_CALL_H
 #define SR_SERVE_GATEWAY_CALL_H
 
 #include "net/client/client.h"
 #include "observe/metrics.h"
+#include "pool/ticket.h"
 #include "serve/gateway/gateway.h"
 
 /* Bytes that may wait for the client, or for the upstream, before the other side is paused. */
@@ -50,11 +51,12 @@ struct sr_call {
     const struct sr_verdict *verdict;
     struct sr_fetch *upstream; /* NULL when there is none, or it has ended */
     const struct sr_target *target;
-    int tries;
-    bool connects;    /* on a new connection, not a pooled one */
-    bool body_done;   /* the client's body is complete */
-    bool body_passed; /* bytes after the verdict's were forwarded: no retry */
-    bool body_whole;  /* the upstream has been given the whole body */
+    int tries;             /* at the verdict's model */
+    struct sr_timer retry; /* the next try begins */
+    bool connects;         /* on a new connection, not a pooled one */
+    bool body_done;        /* the client's body is complete */
+    bool body_passed;      /* bytes after the verdict's were forwarded: no retry */
+    bool body_whole;       /* the upstream has been given the whole body */
     bool client_paused;
     size_t body_at;  /* slices of the verdict's body that were given to the upstream */
     size_t slice_at; /* bytes of the next slice that were given too */
@@ -108,8 +110,28 @@ extern const struct sr_http_handler sr_gateway_handler;
 /* Handles the verdict: replies, or sends the request upstream. */
 void sr_call_verdict(struct sr_call *call);
 
+/* The wait before the next try is over; `ctx` is the call. */
+void sr_call_retry(void *ctx);
+
 /* Forwards bytes of the client's body after a streaming verdict. */
 void sr_call_pass(struct sr_call *call, struct sr_bytes slice, bool last);
+
+/* ---- retry.c: the next try ---- */
+
+/* What failed, as bits of enum sr_retry_on: an answer with this status (0: it is one for the client), or a
+ * fetch without a head. */
+uint32_t sr_retry_of_status(int status);
+uint32_t sr_retry_of_error(const struct sr_client_error *error);
+
+/* What the head asks to wait, in milliseconds; 0: nothing. */
+uint64_t sr_retry_after_ms(const struct sr_http_head *head);
+
+/* Chooses a target that the request has not tried, and begins there. False: there is none. */
+bool sr_retry_choose(struct sr_call *call);
+
+/* The same after a failure that was reported: of this model, or of the next one, whose verdict is the call's
+ * then; to be started after so many milliseconds. False: the failure is final. */
+bool sr_retry_next(struct sr_call *call, uint32_t failure, uint64_t retry_after_ms, uint64_t *wait_ms);
 
 /* ---- reply.c: towards the client ---- */
 

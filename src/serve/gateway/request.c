@@ -160,6 +160,7 @@ static struct sr_call *call_new(struct sr_gateway_listener *listener, struct sr_
     call->upstream_length = -1;
     sr_buf_init(&call->out, SR_CALL_COALESCE);
     sr_timer_init(&call->timer, gateway->options.loop, on_timer, call);
+    sr_timer_init(&call->retry, gateway->options.loop, sr_call_retry, call);
     if (listener->timeout_ms != 0) {
         call->deadline_ns = sr_http_request_started_ns(request) + listener->timeout_ms * SR_NS_PER_MS;
         sr_call_arm(call);
@@ -263,6 +264,7 @@ static void on_done(void *ctx, struct sr_http_request *request, bool complete)
     sr_call_cancel(call);
     sr_call_answer_dispose(call);
     sr_timer_stop(&call->timer);
+    sr_timer_stop(&call->retry);
     *call->pprev = call->next;
     if (call->next)
         call->next->pprev = call->pprev;

@@ -1,4 +1,5 @@
 /* From the verdict to the upstream's events: the ticket's target, the request, its body, retries. */
+#include "base/clock.h"
 #include "base/log.h"
 #include "serve/forward.h"
 #include "serve/gateway/call.h"
@@ -31,18 +32,6 @@ static struct sr_header *upstream_headers(struct sr_call *call, size_t *count)
 }
 
 /* ---- the target ---- */
-
-/* Selects the pool's next target. False: all were tried. */
-static bool next_target(struct sr_call *call)
-{
-    const struct sr_verdict *v = call->verdict;
-    int at = sr_ticket_choose(v->ticket);
-    if (at < 0)
-        return false;
-    call->target = &v->targets[at];
-    sr_ticket_begin(v->ticket, (size_t)at);
-    return true;
-}
 
 /* Reports the result of the request at its target. */
 static void report(const struct sr_call *call, enum sr_ticket_event event, int status)
@@ -123,13 +112,28 @@ static void on_upstream_writable(void *ctx)
         resume_client(call);
 }
 
+static bool try_again(struct sr_call *call, uint32_t failure, uint64_t retry_after_ms);
+
+/* An answer that says that this worker cannot serve the request now is dropped where another try follows. */
+static bool gives_up(struct sr_call *call, const struct sr_http_head *head)
+{
+    uint32_t failure = sr_retry_of_status(head->status);
+    uint64_t after_ms = failure ? sr_retry_after_ms(head) : 0;
+    if (after_ms)
+        sr_ticket_cool(call->verdict->ticket, (size_t)(call->target - call->verdict->targets),
+                       after_ms * SR_NS_PER_MS);
+    return failure && try_again(call, failure, after_ms);
+}
+
 static void on_upstream_head(void *ctx, const struct sr_http_head *head)
 {
     struct sr_call *call = ctx;
-    call->stage = SR_CALL_ANSWERING;
     if (call->connects)
         count_connect(call, SR_METRIC_UPSTREAM_CONNECTS, SR_LIT("success"));
     report(call, SR_TICKET_ANSWERED, head->status);
+    if (gives_up(call, head))
+        return;
+    call->stage = SR_CALL_ANSWERING;
     resume_client(call);
     sr_call_answer_head(call, head);
 }
@@ -175,15 +179,29 @@ static const char *reason_of(const struct sr_client_error *error)
 
 static void start(struct sr_call *call);
 
-static bool try_again(struct sr_call *call, const struct sr_client_error *error)
+void sr_call_retry(void *ctx)
 {
-    if (error->sent || call->body_passed ||
-        call->tries > call->gateway->config->global.gateway.upstream.retries)
+    struct sr_call *call = ctx;
+    if (call->stage == SR_CALL_SENDING && !call->upstream)
+        start(call);
+}
+
+/* Drops what there is of an answer and tries the request again, where it may be. */
+static bool try_again(struct sr_call *call, uint32_t failure, uint64_t retry_after_ms)
+{
+    const char *model = call->verdict->model, *target = call->target->name;
+    uint64_t wait_ms;
+    if (!sr_retry_next(call, failure, retry_after_ms, &wait_ms))
         return false;
-    if (!next_target(call))
-        return false;
+    if (call->upstream)
+        sr_fetch_cancel(&call->upstream);
     count_connect(call, SR_METRIC_UPSTREAM_RETRIES, SR_LIT(""));
-    start(call);
+    sr_log(SR_LOG_INFO, "upstream_retry", "model %s, target %s failed; next: model %s, target %s in %llu ms",
+           model, target, call->verdict->model, call->target->name, (unsigned long long)wait_ms);
+    if (wait_ms)
+        sr_timer_start(&call->retry, wait_ms);
+    else
+        start(call);
     return true;
 }
 
@@ -205,8 +223,10 @@ static void on_upstream_failed(void *ctx, const struct sr_client_error *error)
     if (error->stage == SR_CLIENT_CONNECTING) {
         report(call, SR_TICKET_UNREACHABLE, 0);
         count_connect(call, SR_METRIC_UPSTREAM_CONNECTS, SR_LIT("error"));
+    } else {
+        report(call, SR_TICKET_LOST, 0);
     }
-    if (try_again(call, error))
+    if (try_again(call, sr_retry_of_error(error), 0))
         return;
     char message[256];
     snprintf(message, sizeof message, "The upstream of model `%.100s` %s: %s.", call->verdict->model,
@@ -301,7 +321,7 @@ void sr_call_verdict(struct sr_call *call)
         return;
     }
     call->stage = SR_CALL_SENDING;
-    if (!next_target(call)) {
+    if (!sr_retry_choose(call)) {
         sr_call_fail(call, 502, ERROR_TYPE, "The model has no backend.");
         return;
     }

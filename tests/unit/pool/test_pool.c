@@ -43,7 +43,7 @@ static struct sr_pool_group *group_of(struct site *s, const char *name,
 {
     struct sr_pool_group *group;
     struct sr_err err = {0};
-    assert_int_equal(sr_pool_group_get(s->pool, &group, name, NULL, backends, n, &err), SR_OK);
+    assert_int_equal(sr_pool_group_get(s->pool, &group, name, NULL, NULL, backends, n, &err), SR_OK);
     return group;
 }
 
@@ -98,9 +98,10 @@ static void test_unknown_policy(void **state)
     struct site s = site_open();
     struct sr_pool_group *group;
     struct sr_err err = {0};
-    assert_int_equal(sr_pool_group_get(s.pool, &group, "m", "by_dice", NULL, 0, &err), SR_ENOENT);
+    assert_int_equal(sr_pool_group_get(s.pool, &group, "m", "by_dice", NULL, NULL, 0, &err), SR_ENOENT);
     assert_non_null(strstr(err.message, "by_dice"));
-    assert_int_equal(sr_pool_group_get(s.pool, &group, "m", "weighted_round_robin", NULL, 0, &err), SR_OK);
+    assert_int_equal(sr_pool_group_get(s.pool, &group, "m", "weighted_round_robin", NULL, NULL, 0, &err),
+                     SR_OK);
     sr_pool_group_unref(group);
     site_close(&s);
 }
@@ -242,6 +243,161 @@ static void test_cooldown(void **state)
             hits += choose_once(&s, group) == 0;
         assert_int_equal(hits, 5);
     }
+    sr_pool_group_unref(group);
+    site_close(&s);
+}
+
+/* ---- ejection, budget, Retry-After ---- */
+
+static struct sr_pool_group *ejecting(struct site *s, const char *policy, struct sr_pool_ejection ejection,
+                                      const struct sr_pool_backend *backends, size_t n)
+{
+    struct sr_pool_group *group;
+    struct sr_err err = {0};
+    assert_int_equal(sr_pool_group_get(s->pool, &group, "m", policy, &ejection, backends, n, &err), SR_OK);
+    return group;
+}
+
+static void answer_once(struct site *s, struct sr_pool_group *group, size_t at, int status)
+{
+    struct sr_ticket ticket;
+    assert_int_equal(sr_ticket_open(&ticket, group, &s->arena), SR_OK);
+    sr_ticket_report(&ticket, at, status ? SR_TICKET_ANSWERED : SR_TICKET_LOST, status);
+    sr_ticket_dispose(&ticket);
+}
+
+static bool cools(const struct sr_pool_group *group, size_t at)
+{
+    return group->members[at]->worker->cooldown_until_ns > sr_clock_ns();
+}
+
+static void test_ejection(void **state)
+{
+    (void)state;
+    struct site s = site_open();
+    struct sr_pool_backend b[] = {backend("a", 1), backend("b", 1), backend("c", 1)};
+    struct sr_pool_ejection ejection = {3, UINT64_C(60) * 1000000000, 50};
+    struct sr_pool_group *group = ejecting(&s, NULL, ejection, b, 3);
+    struct sr_pool_worker *worker = group->members[0]->worker;
+    static const int mixed[] = {500, 503, 429, 400, 500, 0}; /* a good answer between; 429 tells nothing */
+    for (size_t i = 0; i < sizeof mixed / sizeof mixed[0]; i++)
+        answer_once(&s, group, 0, mixed[i]);
+    assert_false(cools(group, 0));
+    answer_once(&s, group, 0, 502);
+    assert_true(cools(group, 0));
+    uint64_t first = worker->cooldown_until_ns - sr_clock_ns();
+    for (int i = 0; i < 9; i++)
+        answer_once(&s, group, 1, 500);
+    assert_false(cools(group, 1)); /* two of three were over 50 % */
+    for (int i = 0; i < 10; i++)
+        assert_true(choose_once(&s, group) != 0);
+    worker->cooldown_until_ns = 1; /* it is over, and the worker fails again: twice as long */
+    for (int i = 0; i < 3; i++)
+        answer_once(&s, group, 0, 500);
+    assert_true(worker->cooldown_until_ns - sr_clock_ns() > first + first / 2);
+    answer_once(&s, group, 0, 200);
+    assert_false(cools(group, 0));
+    assert_int_equal(worker->ejections, 0);
+    sr_pool_group_unref(group);
+    site_close(&s);
+}
+
+static void test_unreachable_backs_off(void **state)
+{
+    (void)state;
+    struct site s = site_open();
+    struct sr_pool_backend b[] = {backend("a", 1)};
+    struct sr_pool_group *group = group_of(&s, "m", b, 1);
+    struct sr_pool_worker *worker = group->members[0]->worker;
+    for (int i = 0; i < 8; i++) {
+        uint64_t expected = SR_POOL_COOLDOWN_NS << i;
+        expected = i < 4 && expected < SR_POOL_COOLDOWN_MAX_NS ? expected : SR_POOL_COOLDOWN_MAX_NS;
+        uint64_t before = sr_clock_ns();
+        report_once(&s, group, 0, SR_TICKET_UNREACHABLE);
+        assert_true(worker->cooldown_until_ns >= before + expected);
+        assert_true(worker->cooldown_until_ns <= sr_clock_ns() + expected);
+    }
+    sr_pool_group_unref(group);
+    site_close(&s);
+}
+
+static void test_retry_budget(void **state)
+{
+    (void)state;
+    struct site s = site_open();
+    struct sr_pool_backend b[] = {backend("a", 1)};
+    struct sr_pool_group *group = group_of(&s, "m", b, 1);
+    struct sr_ticket tickets[100];
+    size_t allowed = 0;
+    for (size_t i = 0; i < 100; i++) {
+        assert_int_equal(sr_ticket_open(&tickets[i], group, &s.arena), SR_OK);
+        sr_ticket_begin(&tickets[i], 0);
+    }
+    for (size_t i = 0; i < 100; i++)
+        allowed += sr_ticket_retry(&tickets[i]);
+    assert_int_equal(allowed, 20);             /* of 100 in progress */
+    assert_true(sr_ticket_retry(&tickets[0])); /* it has its place */
+    for (size_t i = 0; i < 100; i++)
+        sr_ticket_dispose(&tickets[i]);
+    assert_int_equal(s.pool->retries, 0);
+    assert_int_equal(s.pool->in_flight, 0);
+    for (size_t i = 0, n = 0; i < 100; i++) {
+        assert_int_equal(sr_ticket_open(&tickets[i], group, &s.arena), SR_OK);
+        n += sr_ticket_retry(&tickets[i]);
+        assert_int_equal(n, i < SR_POOL_RETRIES_MIN ? i + 1 : SR_POOL_RETRIES_MIN);
+    }
+    for (size_t i = 0; i < 100; i++)
+        sr_ticket_dispose(&tickets[i]);
+    sr_pool_group_unref(group);
+    site_close(&s);
+}
+
+static void test_retry_after_and_again(void **state)
+{
+    (void)state;
+    struct site s = site_open();
+    struct sr_pool_backend b[] = {backend("a", 1), backend("b", 1)};
+    struct sr_pool_group *group = group_of(&s, "m", b, 2);
+    struct sr_ticket ticket;
+    assert_int_equal(sr_ticket_open(&ticket, group, &s.arena), SR_OK);
+    sr_ticket_cool(&ticket, 0, UINT64_MAX); /* bounded */
+    sr_ticket_cool(&ticket, 7, 1);          /* there is none */
+    assert_true(group->members[0]->worker->cooldown_until_ns <= sr_clock_ns() + SR_POOL_COOLDOWN_MAX_NS);
+    assert_int_equal(sr_ticket_choose(&ticket), 1);
+    assert_int_equal(sr_ticket_choose(&ticket), 0);
+    assert_int_equal(sr_ticket_choose(&ticket), -1);
+    sr_ticket_again(&ticket);
+    assert_int_equal(sr_ticket_choose(&ticket), 1);
+    sr_ticket_dispose(&ticket);
+    sr_pool_group_unref(group);
+    site_close(&s);
+}
+
+static void test_least_request(void **state)
+{
+    (void)state;
+    struct site s = site_open();
+    struct sr_pool_backend b[] = {backend("a", 1), backend("b", 2), backend("c", 0)};
+    struct sr_pool_group *group = ejecting(&s, "least_request", (struct sr_pool_ejection){0}, b, 3);
+    struct sr_ticket tickets[30];
+    int hits[3] = {0};
+    for (size_t i = 0; i < 30; i++) {
+        assert_int_equal(sr_ticket_open(&tickets[i], group, &s.arena), SR_OK);
+        int at = sr_ticket_choose(&tickets[i]);
+        sr_ticket_begin(&tickets[i], (size_t)at);
+        hits[at]++;
+    }
+    assert_int_equal(hits[0], 10);
+    assert_int_equal(hits[1], 20);
+    assert_int_equal(hits[2], 0);
+    for (size_t i = 0; i < 30; i++)
+        sr_ticket_dispose(&tickets[i]);
+    sr_pool_group_unref(group);
+    struct sr_pool_backend even[] = {backend("d", 1), backend("e", 1)};
+    group = ejecting(&s, "least_request", (struct sr_pool_ejection){0}, even, 2);
+    int first = choose_once(&s, group); /* nothing in flight: in turn */
+    for (int i = 1; i < 10; i++)
+        assert_int_equal(choose_once(&s, group), i % 2 ? !first : first);
     sr_pool_group_unref(group);
     site_close(&s);
 }
@@ -404,7 +560,7 @@ static void test_out_of_memory(void **state)
         struct sr_err err = {0};
         assert_int_equal(rc, SR_ENOMEM);
         sr_mem_fail_at(n);
-        rc = sr_pool_group_get(s.pool, &group, "m", NULL, b, 2, &err);
+        rc = sr_pool_group_get(s.pool, &group, "m", NULL, NULL, b, 2, &err);
         sr_mem_fail_at(0);
     }
     assert_int_equal(sr_ticket_open(&ticket, offered, &s.arena), SR_OK);
@@ -492,6 +648,11 @@ int main(void)
         cmocka_unit_test(test_restriction),
         cmocka_unit_test(test_in_flight),
         cmocka_unit_test(test_cooldown),
+        cmocka_unit_test(test_ejection),
+        cmocka_unit_test(test_unreachable_backs_off),
+        cmocka_unit_test(test_retry_budget),
+        cmocka_unit_test(test_retry_after_and_again),
+        cmocka_unit_test(test_least_request),
         cmocka_unit_test(test_all_in_cooldown_are_still_used),
         cmocka_unit_test(test_identity),
         cmocka_unit_test(test_equal_configuration_is_the_same_group),

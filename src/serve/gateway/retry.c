@@ -1,0 +1,132 @@
+/*
+ * Whether a failed try of a request is followed by another one, where and when.
+ *
+ * Another worker of the model comes first, at once; then the next model of the decision; then, after a while,
+ * the same workers again, unless they may have worked on the request. No try follows once a byte of an answer
+ * went to the client, or when a part of the body is gone.
+ */
+#include "base/clock.h"
+#include "base/hash.h"
+#include "serve/gateway/call.h"
+
+#include <time.h>
+
+/* Failures after which the same worker may answer in a moment: it did not work on the request. */
+#define PASSING (SR_RETRY_CONNECT | SR_RETRY_RESET | SR_RETRY_429 | SR_RETRY_GATEWAY)
+
+/* Milliseconds before the same worker is tried again: doubled each time, of which a random half is waited. */
+#define BACK_OFF_MS     50u
+#define BACK_OFF_MAX_MS 1000u
+
+/* The longest Retry-After that is waited for here. A longer one is the client's to obey. */
+#define RETRY_AFTER_MAX_MS 2000u
+
+uint32_t sr_retry_of_status(int status)
+{
+    if (status == 429)
+        return SR_RETRY_429;
+    if (status >= 502 && status <= 504)
+        return SR_RETRY_GATEWAY | SR_RETRY_5XX;
+    return status >= 500 && status != 501 ? SR_RETRY_5XX : 0;
+}
+
+uint32_t sr_retry_of_error(const struct sr_client_error *error)
+{
+    if (error->stage == SR_CLIENT_CONNECTING || !error->sent)
+        return SR_RETRY_CONNECT;
+    return error->code == SR_ETIMEOUT ? SR_RETRY_TIMEOUT : SR_RETRY_RESET;
+}
+
+/* The milliseconds of a Retry-After header (RFC 9110, section 10.2.3); 0: none, or in the past. */
+uint64_t sr_retry_after_ms(const struct sr_http_head *head)
+{
+    for (size_t i = 0; i < head->header_count; i++) {
+        char text[64] = "";
+        struct sr_bytes value = sr_bytes_trim(head->headers[i].value);
+        if (!sr_bytes_eq(head->headers[i].name, SR_LIT("retry-after")) || value.n >= sizeof text)
+            continue;
+        memcpy(text, value.p, value.n);
+        uint64_t seconds = 0;
+        size_t digits = strspn(text, "0123456789");
+        for (size_t k = 0; k < digits && seconds < 86400; k++)
+            seconds = seconds * 10 + (uint64_t)(text[k] - '0');
+        if (digits && digits == value.n)
+            return seconds * 1000;
+        struct tm tm = {0};
+        const char *end = strptime(text, "%a, %d %b %Y %H:%M:%S GMT", &tm);
+        time_t at = end && !*end ? timegm(&tm) : 0, now = (time_t)(sr_clock_wall_ns() / SR_NS_PER_S);
+        return at > now ? (uint64_t)(at - now) * 1000 : 0;
+    }
+    return 0;
+}
+
+static const struct sr_config_reliability *reliability_of(const struct sr_call *call)
+{
+    static const struct sr_config_reliability none = {.retries = -1, .retry_on = SR_RETRY_DEFAULT};
+    const struct sr_config *config = call->gateway->config;
+    int model = sr_config_find_model(config, sr_bytes_str(call->verdict->model));
+    return model >= 0 ? &config->models[model].reliability : &none;
+}
+
+static int retries_of(const struct sr_call *call, const struct sr_config_reliability *reliability)
+{
+    return reliability->retries >= 0 ? reliability->retries
+                                     : call->gateway->config->global.gateway.upstream.retries;
+}
+
+bool sr_retry_choose(struct sr_call *call)
+{
+    const struct sr_verdict *v = call->verdict;
+    int at = sr_ticket_choose(v->ticket);
+    if (at < 0)
+        return false;
+    call->target = &v->targets[at];
+    sr_ticket_begin(v->ticket, (size_t)at);
+    return true;
+}
+
+/* Failures after which the same worker may answer in a moment: it did not work on the request. */
+#define PASSING (SR_RETRY_CONNECT | SR_RETRY_RESET | SR_RETRY_429 | SR_RETRY_GATEWAY)
+
+/* Milliseconds before the same workers are tried for the `n`th time, from 1. */
+static uint64_t back_off(int n)
+{
+    uint32_t most = BACK_OFF_MS << (n < 6 ? n - 1 : 5), random = 0;
+    most = most < BACK_OFF_MAX_MS ? most : BACK_OFF_MAX_MS;
+    if (sr_random(&random, sizeof random) != SR_OK)
+        random = 0;
+    return most / 2 + random % (most / 2 + 1);
+}
+
+/* Is there time for this wait and an answer? */
+static bool has_time(const struct sr_call *call, uint64_t wait_ms)
+{
+    return call->deadline_ns == 0 || sr_clock_ns() + wait_ms * SR_NS_PER_MS < call->deadline_ns;
+}
+
+/* The next model of the decision takes over. */
+static bool next_model(struct sr_call *call)
+{
+    const struct sr_verdict *next = sr_exchange_next_model(call->exchange);
+    if (!next || next->action != SR_ACTION_FORWARD)
+        return false;
+    call->verdict = next;
+    call->tries = 0;
+    return sr_retry_choose(call) || next_model(call);
+}
+
+bool sr_retry_next(struct sr_call *call, uint32_t failure, uint64_t retry_after_ms, uint64_t *wait_ms)
+{
+    const struct sr_config_reliability *reliability = reliability_of(call);
+    bool may_again = call->tries <= retries_of(call, reliability);
+    *wait_ms = 0;
+    if (call->body_passed || !(failure & reliability->retry_on) || !sr_ticket_retry(call->verdict->ticket))
+        return false;
+    if ((may_again && sr_retry_choose(call)) || next_model(call))
+        return true;
+    *wait_ms = retry_after_ms ? retry_after_ms : back_off(call->tries);
+    if (!may_again || !(failure & PASSING) || *wait_ms > RETRY_AFTER_MAX_MS || !has_time(call, *wait_ms))
+        return false;
+    sr_ticket_again(call->verdict->ticket);
+    return sr_retry_choose(call);
+}

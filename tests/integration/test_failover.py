@@ -1,0 +1,219 @@
+"""Failover: a request that a worker fails is tried at another one, then at the decision's next model, before the client
+has a byte of an answer. The upstreams are mock workers that fail on command, and a server that speaks no HTTP."""
+import contextlib
+import http.client
+import json
+import socket
+import threading
+import time
+
+import pytest
+
+from conftest import Gateway, Mock, chat, free_ports, request
+
+SITE = """
+version: v0.3
+providers:
+  models:
+    - name: first
+      reasoning_family: qwen
+      reliability: {{{reliability}}}
+      backend_refs: [{{endpoint: "127.0.0.1:{a}"}}, {{endpoint: "127.0.0.1:{b}"}}]
+    - name: second
+      provider_model_id: second-upstream
+      backend_refs: [{{endpoint: "127.0.0.1:{c}"}}]
+    - {{name: elsewhere, backend_refs: [{{endpoint: "127.0.0.1:{d}"}}]}}
+  defaults:
+    default_model: elsewhere
+    reasoning_families: {{qwen: {{type: chat_template_kwargs, parameter: enable_thinking}}}}
+routing:
+  signals: {{keywords: [{{name: sums, operator: OR, keywords: [sum]}}]}}
+  decisions:
+    - name: sums
+      rules: {{operator: AND, conditions: [{{type: keyword, name: sums}}]}}
+      modelRefs: [{{model: first, use_reasoning: true}}, {{model: second, use_reasoning: false}}]
+global: {{semroute: {{access_log: stdout, gateway: {{upstream: {{response_timeout_ms: 1500, idle_timeout_ms: 1500}}}}}}}}
+"""
+
+STATUSES = {"500": {"x-mock-status": 500}, "503": {"x-mock-status": 503}, "429": {"x-mock-status": 429}}
+FAULTS = {**STATUSES, "reset": {"x-mock-close": "head"}, "hang": {"x-mock-delay-ms": 20000}}
+
+
+class Site:
+    def __init__(self, mock, gateway):
+        self.mock, self.gateway = mock, gateway
+
+    def fail(self, worker, headers):
+        """The worker fails so from now on; {} ends it."""
+        assert request(self.mock.port + worker, "PUT", "/mock/behaviour", b"", headers).status == 200
+
+    def requests(self, worker):
+        return json.loads(request(self.mock.port + worker, "GET", "/mock/stats").body)["requests"]
+
+    def ask(self, text="a sum", model="auto", **more):
+        return self.gateway.post(chat(text, model, **more))
+
+    def sent_to(self, worker):
+        return json.loads(self.mock.last_body(worker))
+
+
+@contextlib.contextmanager
+def site(tmp_path, a=None, reliability=""):
+    mock = Mock(tmp_path / "mock.log", workers=4)
+    ports = {name: mock.port + i for i, name in enumerate("abcd")}
+    if a:
+        ports["a"] = a
+    gateway = Gateway(SITE.format(reliability=reliability, **ports), tmp_path)
+    try:
+        yield Site(mock, gateway)
+    finally:
+        gateway.stop()
+        mock.stop()
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_one_of_two_workers_fails(tmp_path, fault):
+    """Every request is answered by the other one."""
+    with site(tmp_path) as s:
+        s.fail(0, {k: str(v) for k, v in FAULTS[fault].items()})
+        answers = [s.ask().status for _ in range(6)]
+        assert answers == [200] * 6
+        assert s.requests(0) > 0 and s.requests(1) == 6 and s.requests(2) == 0
+        assert 'semroute_upstream_retries_total{backend="' in s.gateway.metrics()
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_all_workers_of_the_first_model_fail(tmp_path, fault):
+    """The decision's next model takes over, with its own name and its own reasoning switch."""
+    with site(tmp_path) as s:
+        for worker in (0, 1):
+            s.fail(worker, {k: str(v) for k, v in FAULTS[fault].items()})
+        answer = s.ask()
+        assert answer.status == 200
+        assert answer.headers.get("x-vsr-selected-model") == "second"
+        assert answer.headers.get("x-vsr-selected-reasoning") == "off"
+        assert s.sent_to(2)["model"] == "second-upstream"
+        assert s.sent_to(0)["chat_template_kwargs"] == {"enable_thinking": True}
+        assert "chat_template_kwargs" not in s.sent_to(2)
+        assert s.requests(3) == 0
+
+
+def test_everything_fails(tmp_path):
+    """The client gets the last answer as it is; the default model is not in the decision and is not asked."""
+    with site(tmp_path) as s:
+        for worker in range(3):
+            s.fail(worker, {"x-mock-status": "500"})
+        assert s.ask().status == 500
+        assert s.requests(3) == 0
+
+
+def test_a_named_model_stays(tmp_path):
+    with site(tmp_path) as s:
+        for worker in (0, 1):
+            s.fail(worker, {"x-mock-status": "503"})
+        assert s.ask(model="first").status == 503
+        assert s.requests(2) == s.requests(3) == 0
+        s.fail(1, {})
+        assert s.ask(model="first").status == 200
+
+
+@pytest.mark.parametrize("stream", (False, True))
+def test_never_after_a_byte_of_the_answer(tmp_path, stream):
+    """A worker that closes inside its answer: the client sees the end of what it got, and no second answer."""
+    with site(tmp_path) as s:
+        for worker in (0, 1):
+            s.fail(worker, {"x-mock-close": "120", "x-mock-body-bytes": "4000"})
+        before = s.requests(0) + s.requests(1)
+        try:
+            body = s.ask(stream=stream).body
+        except http.client.IncompleteRead:
+            assert not stream
+        else:
+            assert stream and b"upstream_lost" in body
+        assert s.requests(0) + s.requests(1) == before + 1
+        assert s.requests(2) == 0
+
+
+@pytest.mark.parametrize("status", (400, 404, 501))
+def test_answers_for_the_client_are_not_tried_again(tmp_path, status):
+    with site(tmp_path) as s:
+        for worker in (0, 1):
+            s.fail(worker, {"x-mock-status": str(status)})
+        assert s.ask().status == status
+        assert s.requests(0) + s.requests(1) == 1
+
+
+def test_garbage(tmp_path):
+    """A server that does not speak HTTP."""
+    listener = socket.create_server(("127.0.0.1", free_ports(1)))
+
+    def serve():
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = listener.accept()
+                with connection:
+                    connection.recv(65536)
+                    connection.sendall(b"\x00\xff what is this?\r\n\r\n")
+    threading.Thread(target=serve, daemon=True).start()
+    with site(tmp_path, a=listener.getsockname()[1]) as s:
+        assert [s.ask().status for _ in range(4)] == [200] * 4
+        assert s.requests(1) == 4
+    listener.close()
+
+
+def test_retry_on_and_retry_count(tmp_path):
+    """What the file does not name is not tried again; retry_count 0 goes to the next model at once."""
+    with site(tmp_path, reliability="retry_on: connect-failure") as s:
+        s.fail(0, {"x-mock-status": "500"})
+        s.fail(1, {"x-mock-status": "500"})
+        assert s.ask().status == 500
+        assert s.requests(2) == 0
+    with site(tmp_path, reliability="retry_count: 0") as s:
+        s.fail(0, {"x-mock-status": "500"})
+        s.fail(1, {"x-mock-status": "500"})
+        assert s.ask().headers.get("x-vsr-selected-model") == "second"
+        assert s.requests(0) + s.requests(1) == 1
+
+
+def test_the_same_worker_again_after_a_wait(tmp_path):
+    """A model with no other worker and no next model; not after a 500, which it may have worked for."""
+    with site(tmp_path) as s:
+        s.fail(3, {"x-mock-close": "head"})
+        assert s.ask("nothing that matches").status == 502
+        assert s.requests(3) == 2  # upstream.retries is 1
+        s.fail(3, {"x-mock-status": "500"})
+        assert s.ask("nothing that matches").status == 500
+        assert s.requests(3) == 3
+
+
+def test_a_worker_that_fails_often_is_ejected(tmp_path):
+    with site(tmp_path, reliability="consecutive_5xx: 2, base_ejection_time: 60s") as s:
+        s.fail(0, {"x-mock-status": "500"})
+        assert [s.ask(model="first").status for _ in range(12)] == [200] * 12
+        assert s.requests(0) == 2
+
+
+def test_retry_after_cools_the_worker(tmp_path):
+    """A worker that says Retry-After is not asked again until then."""
+    with site(tmp_path) as s:
+        s.fail(0, {"x-mock-status": "429"})  # the mock says Retry-After: 1
+        for _ in range(4):
+            assert s.ask(model="first").status == 200
+        assert s.requests(0) <= 2
+
+
+def test_least_request(tmp_path):
+    """The worker that hangs keeps its one request, and gets no second one."""
+    with site(tmp_path, reliability="lb_policy: least_request, retry_count: 0, retry_on: connect-failure") as s:
+        s.fail(0, {"x-mock-delay-ms": "1200"})
+        slow = threading.Thread(target=s.ask, kwargs={"model": "first"})
+        slow.start()
+        until = time.monotonic() + 30
+        while s.requests(0) + s.requests(1) == 0:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        first = s.requests(0)
+        for _ in range(5):
+            assert s.ask(model="first").status == 200
+        assert s.requests(0) == 1 if first else s.requests(0) <= 1
+        slow.join()

@@ -1,0 +1,124 @@
+/* Another model takes a request over: the next candidate of its decision with its own name, reasoning and
+ * targets, or none. */
+#include "pool/ticket.h"
+#include "tests/unit/exchange_util.h"
+
+#define CHAT(model, text)                                                                                    \
+    "{\"model\":\"" model "\",\"messages\":[{\"role\":\"user\",\"content\":\"" text "\"}]}"
+
+static const char yaml[] = TEST_PROVIDERS
+    "routing:\n"
+    "  signals:\n"
+    "    keywords:\n" TEST_KEYWORD("deep") TEST_KEYWORD("fixed") TEST_KEYWORD("alone") TEST_KEYWORD(
+        "seen") "    pii: [{name: private}]\n"
+                "  decisions:\n"
+                "    - {name: seen, modelRefs: [{model: small}, {model: top}], rules: {operator: AND, "
+                "conditions: [\n"
+                "       {type: keyword, name: seen}, {operator: OR, conditions: [{type: pii, name: "
+                "private},\n"
+                "       {operator: NOT, conditions: [{type: pii, name: private}]}]}]}}\n"
+                "    - {name: deep, rules: {type: keyword, name: deep},\n"
+                "       modelRefs: [{model: thinker, use_reasoning: true}, {model: alias}, {model: top}]}\n"
+                "    - {name: alone, rules: {type: keyword, name: alone}, modelRefs: [{model: plain}]}\n"
+                "    - {name: fixed, rules: {type: keyword, name: fixed}, modelRefs: [{model: plain}],\n"
+                "       plugins: [{type: fast_response, configuration: {message: no}}]}\n"
+                "global: {semroute: {inference: {ask_below: 0}, models: {top: {pii_policy: "
+                "{allow_by_default: false}}}}}\n";
+
+static int open_all(void **state)
+{
+    *state = open_yaml(yaml);
+    return 0;
+}
+
+static int close_all(void **state)
+{
+    sr_runtime_close(*state);
+    return 0;
+}
+
+static void is_forward(const struct sr_verdict *v, const char *model, const char *body)
+{
+    assert_non_null(v);
+    assert_int_equal(v->action, SR_ACTION_FORWARD);
+    assert_string_equal(v->model, model);
+    assert_int_equal(v->n_targets, 1);
+    assert_int_equal(v->ticket->at, -1);
+    char *got = joined(v->body, v->n_body);
+    assert_string_equal(got, body);
+    assert_int_equal(v->body_size, strlen(body));
+    free(got);
+}
+
+static void test_the_candidates_in_order(void **state)
+{
+    sr_exchange *x = ask(*state, CHAT("auto", "deep"));
+    const struct sr_verdict *v = sr_exchange_verdict(x);
+    assert_string_equal(v->model, "thinker");
+    assert_true(v->reasoning);
+    assert_int_equal(sr_ticket_choose(v->ticket), 0);
+    sr_ticket_begin(v->ticket, 0);
+    assert_true(sr_ticket_retry(v->ticket));
+    v = sr_exchange_next_model(x);
+    is_forward(v, "alias", CHAT("vendor/real-name", "deep"));
+    assert_false(v->reasoning);
+    assert_string_equal(header_in(v->set_headers, v->n_set_headers, "x-selected-model"), "alias");
+    assert_true(v->ticket->retries);        /* it keeps its place in the budget */
+    assert_null(sr_exchange_next_model(x)); /* `top` may see nothing private, and nobody has looked for it */
+    assert_string_equal(sr_exchange_verdict(x)->model, "alias");
+    sr_exchange_end(x, SR_END_COMPLETE);
+}
+
+/* Where private data was looked for, what was found decides. */
+static void test_the_policy_holds(void **state)
+{
+    static const struct {
+        const char *body, *next;
+    } cases[] = {{CHAT("auto", "seen"), "top"}, {CHAT("auto", "seen, bob@example.com"), NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        sr_exchange *x = ask(*state, cases[i].body);
+        assert_string_equal(sr_exchange_verdict(x)->model, "small");
+        const struct sr_verdict *v = sr_exchange_next_model(x);
+        assert_int_equal(v != NULL, cases[i].next != NULL);
+        if (v)
+            assert_string_equal(v->model, cases[i].next);
+        sr_exchange_end(x, SR_END_COMPLETE);
+    }
+}
+
+static void test_there_is_none(void **state)
+{
+    static const char *const bodies[] = {CHAT("thinker", "deep"), CHAT("auto", "anything"),
+                                         CHAT("auto", "alone"), CHAT("auto", "fixed"), "{\"model\":"};
+    for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
+        sr_exchange *x = ask(*state, bodies[i]);
+        const struct sr_verdict *v = sr_exchange_verdict(x);
+        const char *model = v->model;
+        enum sr_action action = v->action;
+        assert_null(sr_exchange_next_model(x));
+        assert_int_equal(v->action, action);
+        assert_ptr_equal(v->model, model);
+        sr_exchange_end(x, SR_END_COMPLETE);
+    }
+}
+
+static void test_not_before_the_verdict(void **state)
+{
+    struct sr_request_head head = head_of("POST", "/v1/chat/completions");
+    sr_exchange *x = sr_exchange_new(*state, &head, NULL);
+    assert_null(sr_exchange_next_model(x));
+    (void)sr_exchange_body(x, "{\"mod", 5, false);
+    assert_null(sr_exchange_next_model(x));
+    sr_exchange_end(x, SR_END_CLIENT_GONE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_candidates_in_order),
+        cmocka_unit_test(test_the_policy_holds),
+        cmocka_unit_test(test_there_is_none),
+        cmocka_unit_test(test_not_before_the_verdict),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}
