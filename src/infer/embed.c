@@ -151,6 +151,7 @@ static int make_jobs(struct sr_embed *group)
             struct sr_infer_job *job = &group->jobs[at];
             job->encoder = group->encoder;
             job->priority = group->options.priority;
+            job->client = group->options.client;
             job->owner = group;
             job->done = job_done;
             job->item.ids = group->texts[i].windows.items[k].ids;

@@ -18,7 +18,8 @@ struct sr_embed_options {
     struct sr_windows_options windows;
     uint16_t layers, dimensions; /* stop after a layer, keep the first numbers; 0: all */
     size_t max_texts;
-    size_t max_ids; /* of all windows together: what the encoder computes */
+    size_t max_ids;  /* of all windows together: what the encoder computes */
+    uint64_t client; /* of struct sr_infer_job */
     enum sr_infer_priority priority;
 };
 

@@ -29,9 +29,10 @@ struct sr_model_store {
     struct sr_memo *memo;
     struct sr_metrics *metrics;
     struct sr_infer *infer;
-    struct sr_infer_options options; /* in force or wanted; cpus is `cpus` */
-    char *cpus;                      /* NULL: all */
-    bool adjust;                     /* at the sweep */
+    _Atomic(struct sr_infer *) running; /* the same, for any thread */
+    struct sr_infer_options options;    /* in force or wanted; cpus is `cpus` */
+    char *cpus;                         /* NULL: all */
+    bool adjust;                        /* at the sweep */
     struct stored items[SR_MODELS_MAX];
     size_t n;
 };
@@ -294,6 +295,7 @@ int sr_model_store_infer(struct sr_model_store *models, const struct sr_infer_op
     if (list && !cpus)
         return sr_err_set(err, SR_ENOMEM, "out of memory");
     models->adjust = *out != NULL;
+    atomic_store(&models->running, models->infer);
     *out = models->infer;
     sr_mem_free(models->cpus);
     models->cpus = cpus;
@@ -315,4 +317,10 @@ void sr_model_store_sweep(struct sr_model_store *models)
     if (models->adjust && sr_infer_adjust(models->infer, &models->options, &err))
         sr_log(SR_LOG_WARN, "infer_adjust", "%s", err.message);
     models->adjust = false;
+}
+
+uint64_t sr_model_store_rest_ns(struct sr_model_store *models)
+{
+    struct sr_infer *infer = atomic_load(&models->running);
+    return infer ? sr_infer_stats(infer).rest_ns : 0;
 }

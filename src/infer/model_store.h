@@ -67,6 +67,9 @@ uint64_t sr_model_store_stamp(const char *path);
 int sr_model_store_infer(struct sr_model_store *models, const struct sr_infer_options *options,
                          struct sr_infer **out, struct sr_err *err) SR_WARN_UNUSED;
 
+/* How long the engine takes for what waits, as of sr_infer_stats; 0 without one. Any thread. */
+uint64_t sr_model_store_rest_ns(struct sr_model_store *models);
+
 /* The reload succeeded: drops the models that it did not take. After a failed one do not call it. */
 void sr_model_store_sweep(struct sr_model_store *models);
 

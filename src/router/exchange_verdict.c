@@ -15,6 +15,8 @@
 
 #include <stdio.h>
 
+#define RETRY_AFTER_MAX_S 60u
+
 /* Fills the door's struct sr_verdict from the record. */
 static void publish(sr_exchange *x)
 {
@@ -73,6 +75,13 @@ static void finish_reply(sr_exchange *x, const char *content_type, int rc)
     publish(x);
 }
 
+/* When what waits is done. */
+static unsigned retry_after_s(const sr_exchange *x)
+{
+    uint64_t seconds = sr_runtime_rest_ns(x->runtime) / SR_NS_PER_S + 1;
+    return (unsigned)(seconds < RETRY_AFTER_MAX_S ? seconds : RETRY_AFTER_MAX_S);
+}
+
 void sr_exchange_refuse(sr_exchange *x, const struct sr_refusal *refusal)
 {
     struct sr_record *r = &x->record;
@@ -85,6 +94,7 @@ void sr_exchange_refuse(sr_exchange *x, const struct sr_refusal *refusal)
     if (refusal->reason)
         r->error_reason = refusal->reason;
     r->allow = refusal->allow;
+    r->retry_after_s = status == 503 ? retry_after_s(x) : 0;
     begin_reply(x, outcome, status, refusal->path ? refusal->path : refusal->blocked ? "blocked" : "error");
     finish_reply(x, "application/json", sr_reply_error(x->body.doc.dialect, refusal, &x->reply));
 }
@@ -93,6 +103,14 @@ static void refuse_memory(sr_exchange *x)
 {
     struct sr_refusal refusal;
     sr_refuse_memory(&refusal);
+    sr_exchange_refuse(x, &refusal);
+}
+
+/* Others leave no time to read what the guards need. */
+static void refuse_busy(sr_exchange *x)
+{
+    struct sr_refusal refusal;
+    sr_refuse_busy(&refusal);
     sr_exchange_refuse(x, &refusal);
 }
 
@@ -322,6 +340,10 @@ void sr_exchange_decided(sr_exchange *x, int rc)
 {
     struct sr_record *r = &x->record;
     sr_exchange_note_routing(x);
+    if (rc == SR_EBUSY) {
+        refuse_busy(x);
+        return;
+    }
     if (rc) {
         refuse_memory(x);
         return;

@@ -111,6 +111,7 @@ struct sr_record {
     struct sr_bytes reply;
     const char *response_path; /* x-vsr-response-path; NULL = none */
     struct sr_bytes allow;     /* the method that a 405 names */
+    unsigned retry_after_s;    /* of a 503 and a 429; 0: a second */
     const char *error_code;    /* NULL = none */
     const char *error_reason;  /* label of llm_request_errors_total; NULL = not counted */
 

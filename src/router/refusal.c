@@ -19,6 +19,12 @@ void sr_refuse_memory(struct sr_refusal *out)
     sr_refuse(out, 503, "out_of_memory", NULL, "the request needs more memory than one request may use");
 }
 
+void sr_refuse_busy(struct sr_refusal *out)
+{
+    sr_refuse(out, 503, SR_CODE_OVERLOADED, NULL, "the router has no time to judge this request now");
+    out->reason = "overloaded";
+}
+
 void sr_refuse_size(struct sr_refusal *out, uint64_t limit)
 {
     sr_refuse(out, 413, "request_too_large", NULL, "the request body is larger than %" PRIu64 " bytes",

@@ -32,6 +32,9 @@ void sr_refuse(struct sr_refusal *out, int status, const char *code, const char 
 /* The 503 of a request that needs more memory than one request may use. */
 void sr_refuse_memory(struct sr_refusal *out);
 
+/* The 503 of a request that others leave no time to judge. */
+void sr_refuse_busy(struct sr_refusal *out);
+
 /* The 413 of a body over `limit` bytes. */
 void sr_refuse_size(struct sr_refusal *out, uint64_t limit);
 

@@ -322,6 +322,11 @@ struct sr_encoder *sr_runtime_encoder(sr_runtime *runtime, struct sr_infer **inf
     return encoder;
 }
 
+uint64_t sr_runtime_rest_ns(sr_runtime *runtime)
+{
+    return sr_model_store_rest_ns(runtime->models);
+}
+
 const struct sr_config *sr_runtime_config(sr_runtime *runtime)
 {
     pthread_mutex_lock(&runtime->lock);

@@ -22,6 +22,9 @@ struct sr_router *sr_runtime_router(sr_runtime *runtime);
  * borrowed until the runtime is closed. NULL when there is none. */
 struct sr_encoder *sr_runtime_encoder(sr_runtime *runtime, struct sr_infer **infer);
 
+/* How long the inference engine takes for what waits there, as measured lately. */
+uint64_t sr_runtime_rest_ns(sr_runtime *runtime);
+
 /* The table that sr_runtime_metrics renders; lives as long as the runtime. If the configuration switches
  * metrics off, it has no series of the router itself. */
 struct sr_metrics *sr_runtime_metrics_table(sr_runtime *runtime);

@@ -194,6 +194,10 @@ struct sr_signal_task {
     struct sr_signal_result *result;     /* complete before the task is */
     struct sr_signal_result partial;     /* kept by sr_signal_offer_partial */
     uint64_t since_ns;
+    /* Who asks, until when (sr_clock_ns; 0: no deadline); with `whole` the status is SR_EBUSY when the
+     * inference engine has no time for a text, instead of a result without it. */
+    uint64_t client, deadline_ns;
+    bool whole;
     /* The type's: */
     void *state;
     void (*cleanup)(struct sr_signal_task *task); /* or NULL; when the task is freed, on that thread */
@@ -299,6 +303,9 @@ struct sr_signal_env {
     struct sr_workers *workers; /* NULL: long texts are evaluated on the calling thread, too */
     struct sr_mailbox *mailbox; /* the owner's; where late results arrive. NULL: starting a type blocks */
     size_t inline_bytes;        /* texts up to this size are evaluated on the calling thread */
+    uint64_t client;            /* who asks: clients share threads alike; 0: not known */
+    uint64_t deadline_ns;       /* of sr_clock_ns; 0: none */
+    bool whole;                 /* guards that the engine has no time for fail with SR_EBUSY */
 };
 
 /* Prepares runs over `input` (takes its own references). Results live in `arena`. */

@@ -18,7 +18,8 @@ static void hasten(struct sr_neural *neural, struct sr_neural_window *window, en
     if (!window->work || window->priority <= priority)
         return;
     window->priority = priority;
-    sr_infer_hasten(neural->infer, &window->work->job, priority, result->scope.tokens);
+    sr_infer_hasten(neural->infer, &window->work->job, priority, result->client,
+                    result->before + result->scope.tokens);
 }
 
 void sr_neural_wait_for(struct sr_neural_link *link, struct sr_neural_window *window)

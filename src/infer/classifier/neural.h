@@ -47,6 +47,7 @@ struct sr_neural_ask {
     struct sr_task task;
     /* The caller's, before it asks; of struct sr_infer_job. 0: not known, no deadline. */
     uint64_t client, deadline_ns;
+    size_t before;
     /* With SR_OK: a reference, for the task's `free` to drop. A partial result where the deadline passed. */
     struct sr_neural_result *result;
     /* The neural classifier's: */

@@ -50,6 +50,7 @@ static size_t list_own(struct sr_neural *neural, struct sr_neural_result *result
         own->priority = own->work->job.priority = result->priority; /* another request may have joined */
         own->work->job.client = result->client;
         own->work->job.deadline_ns = result->deadline_ns;
+        own->work->job.before = result->before;
         sr_neural_list(neural, &own->item);
         sr_ref_get(&own->item.entry.ref); /* the link's, beside the job's */
         sr_neural_ref(neural);
@@ -100,6 +101,7 @@ int sr_neural_begin(struct sr_neural *neural, struct sr_neural_result *result,
     result->priority = priority;
     result->client = ask->client;
     result->deadline_ns = ask->deadline_ns;
+    result->before = ask->before;
     for (size_t i = 0; i < result->windows.n; i++)
         sr_neural_take_known(neural, &result->links[i], &result->keys[i]);
     pthread_mutex_unlock(&neural->lock);

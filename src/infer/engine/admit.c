@@ -75,7 +75,7 @@ static bool is_late(struct sr_infer *infer, const struct sr_infer_submission *jo
     uint64_t left = job->deadline_ns > now ? job->deadline_ns - now : 0;
     size_t most = (size_t)(left / lane->token_ns), rest = most > jobs->tokens ? most - jobs->tokens : 0;
     rest = rest > most / LATE_SHARE ? rest : most / LATE_SHARE;
-    return tokens_before(&lane->queues[job->priority], job, jobs->tokens, rest) > rest;
+    return tokens_before(&lane->queues[job->priority], job, job->text_tokens, rest) > rest;
 }
 
 int sr_infer_admit(struct sr_infer *infer, struct sr_infer_submission *jobs)
@@ -87,7 +87,8 @@ int sr_infer_admit(struct sr_infer *infer, struct sr_infer_submission *jobs)
         jobs->prefetch |= sr_infer_nth(jobs, i)->priority == SR_INFER_PREFETCH;
     }
     for (size_t i = 0; i < jobs->n; i++) {
-        int rc = prepare(infer, sr_infer_nth(jobs, i), jobs->tokens, now);
+        struct sr_infer_job *job = sr_infer_nth(jobs, i);
+        int rc = prepare(infer, job, job->before + jobs->tokens, now);
         if (rc)
             return rc;
     }

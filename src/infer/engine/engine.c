@@ -231,12 +231,13 @@ int sr_infer_submit_list(struct sr_infer *infer, struct sr_infer_job *const *job
 }
 
 void sr_infer_hasten(struct sr_infer *infer, struct sr_infer_job *job, enum sr_infer_priority priority,
-                     size_t text_tokens)
+                     uint64_t client, size_t text_tokens)
 {
     pthread_mutex_lock(&infer->lock);
     if (job->state == SR_INFER_WAITING) {
         sr_infer_unlink(lane_of(infer, job), job, false);
         job->priority = priority;
+        job->client = client;
         job->text_tokens = text_tokens > job->item.n_ids ? text_tokens : job->item.n_ids;
         job->long_lane = sr_infer_is_long(infer, job, job->text_tokens);
         link_job(infer, job, NULL);

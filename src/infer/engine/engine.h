@@ -43,7 +43,8 @@ struct sr_infer_job {
     enum sr_infer_priority priority;
     uint64_t client;      /* who asks: clients share a lane alike; any number; 0: not known */
     uint64_t deadline_ns; /* of sr_clock_ns: refused if it would be done later because of others; 0: none */
-    void *owner;          /* the caller's */
+    size_t before; /* tokens, roughly, that the same request has asked for before: they count as its text's */
+    void *owner;   /* the caller's */
     /* Exactly once for an accepted job, on a thread of the engine or inside sr_infer_cancel: short, does not
      * block (post to a mailbox), submits nothing. The job may be freed in it, unless its owner may be calling
      * sr_infer_cancel at that time. SR_OK, SR_ECANCELED, SR_ELIMIT, SR_ENOMEM, SR_EINVAL, SR_ECLOSED. */
@@ -55,7 +56,7 @@ struct sr_infer_job {
     struct sr_infer_job *next, *prev;
     uint64_t since_ns;
     double tag;         /* its place among the client's jobs */
-    size_t text_tokens; /* of all jobs that were submitted together */
+    size_t text_tokens; /* of all jobs that were submitted together, and `before` */
     int state;
     bool long_lane, canceled;
 };
@@ -93,9 +94,9 @@ int sr_infer_submit_all(struct sr_infer *infer, struct sr_infer_job *jobs, size_
 int sr_infer_submit_list(struct sr_infer *infer, struct sr_infer_job *const *jobs, size_t n) SR_WARN_UNUSED;
 
 /* Any thread, before `done`, submitted or not: from now on the job has this priority, and belongs to a text
- * of so many tokens. It is ordered as if it were submitted now. */
+ * of so many tokens of this client. It is ordered as if it were submitted now. */
 void sr_infer_hasten(struct sr_infer *infer, struct sr_infer_job *job, enum sr_infer_priority priority,
-                     size_t text_tokens);
+                     uint64_t client, size_t text_tokens);
 
 /* Any thread: drops the job if it still waits (`done` is called in here, with SR_ECANCELED); a batch whose
  * jobs are all dropped stops between two layers. Does nothing to a job that is done. */

@@ -1,6 +1,10 @@
 /* Trusted headers become the identity; headers that claim one are stripped. */
 #include "router/identity/identity.h"
 
+#include "base/hash.h"
+
+#include <arpa/inet.h>
+
 /* x-vsr-* headers that a client may send; they are forwarded, so that routers can be chained. */
 static const struct sr_bytes client_headers[] = {
     {"x-vsr-debug", sizeof "x-vsr-debug" - 1},
@@ -64,4 +68,40 @@ int sr_identity_read(struct sr_identity *out, const struct sr_header *headers, s
         out->may_skip |= sr_bytes_eq(out->tenant, sr_bytes_str(skipping->items[i]));
     out->anonymous = !out->tenant.n && !out->user.n && !out->n_groups;
     return SR_OK;
+}
+
+/* Copies what is between the last comma and the port, without brackets; false when it is no address. */
+static bool cut_address(struct sr_bytes peer, char out[INET6_ADDRSTRLEN])
+{
+    const char *comma = memrchr(peer.p, ',', peer.n);
+    if (comma)
+        peer = sr_bytes_of(comma + 1, (size_t)(peer.p + peer.n - comma - 1));
+    peer = sr_bytes_trim(peer);
+    const char *colon = memchr(peer.p, ':', peer.n), *last = memrchr(peer.p, ':', peer.n);
+    if (peer.n && peer.p[0] == '[') {
+        const char *end = memchr(peer.p, ']', peer.n);
+        peer = end ? sr_bytes_of(peer.p + 1, (size_t)(end - peer.p) - 1) : SR_LIT("");
+    } else if (colon && colon == last) {
+        peer.n = (size_t)(colon - peer.p);
+    }
+    if (!peer.n || peer.n >= INET6_ADDRSTRLEN)
+        return false;
+    memcpy(out, peer.p, peer.n);
+    out[peer.n] = '\0';
+    return true;
+}
+
+uint64_t sr_identity_client(const struct sr_identity *identity, struct sr_bytes peer)
+{
+    char address[INET6_ADDRSTRLEN];
+    unsigned char bytes[16];
+    if (identity->tenant.n)
+        return sr_hash64(identity->tenant, 0) | 1;
+    if (!peer.n || !cut_address(peer, address))
+        return 0;
+    if (inet_pton(AF_INET6, address, bytes) == 1)
+        return sr_hash64(sr_bytes_of((const char *)bytes, 8), 1) | 1;
+    if (inet_pton(AF_INET, address, bytes) == 1)
+        return sr_hash64(sr_bytes_of((const char *)bytes, 4), 1) | 1;
+    return sr_hash64(sr_bytes_str(address), 1) | 1;
 }

@@ -26,6 +26,11 @@ struct sr_identity {
 int sr_identity_read(struct sr_identity *out, const struct sr_header *headers, size_t n,
                      const struct sr_config *config, struct sr_arena *arena) SR_WARN_UNUSED;
 
+/* Who shares with whom: a number of the tenant, else of the address in `peer`, without its port. Of a list
+ * of addresses the last counts, which a proxy wrote and not the client; of an IPv6 address the network of 64
+ * bits. 0: not known. */
+uint64_t sr_identity_client(const struct sr_identity *identity, struct sr_bytes peer);
+
 /* True when a client's header of this name is not forwarded: only the router, or an authorisation layer, may
  * set it. '_' counts as '-', because upstreams exist that read both alike. */
 bool sr_identity_strips(const struct sr_config *config, struct sr_bytes name);

@@ -3,6 +3,8 @@
 
 #include "base/clock.h"
 
+#include <stdio.h>
+
 #define SCHEMA_VERSION "2"
 
 /* A list of headers with a fixed capacity; records when an addition fails. */
@@ -300,6 +302,14 @@ void sr_headers_answer_guard(const struct sr_record *r, struct sr_arena *arena,
 
 /* ---- replies made here ---- */
 
+static struct sr_bytes seconds_text(struct sr_arena *arena, unsigned seconds)
+{
+    char text[16];
+    int n = snprintf(text, sizeof text, "%u", seconds ? seconds : 1);
+    struct sr_bytes copy = sr_arena_dup(arena, sr_bytes_of(text, (size_t)n));
+    return copy.p ? copy : SR_LIT("1");
+}
+
 int sr_headers_reply(const struct sr_record *r, const struct sr_config *config, const char *content_type,
                      struct sr_arena *arena, const struct sr_header **headers, size_t *n_headers)
 {
@@ -325,7 +335,7 @@ int sr_headers_reply(const struct sr_record *r, const struct sr_config *config, 
     if (r->status == 405)
         list_set(&list, SR_LIT("allow"), r->allow);
     if (r->status == 503 || r->status == 429)
-        list_set(&list, SR_LIT("retry-after"), SR_LIT("1"));
+        list_set(&list, SR_LIT("retry-after"), seconds_text(arena, r->retry_after_s));
     *headers = list.items;
     *n_headers = list.n;
     return list.failed ? SR_ENOMEM : SR_OK;

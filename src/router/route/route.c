@@ -234,10 +234,26 @@ static void begin_next(struct sr_routing *r)
             return;
 }
 
-/* SR_OK: decided. SR_AGAIN: signals are in progress. SR_ENOMEM. */
+/* Was something refused, for lack of time, that a guard or the model's policy needs? */
+static bool is_shed(const struct sr_routing *r)
+{
+    uint32_t guards = guards_of(r) ? sr_plan_signals(guards_of(r)) : 0;
+    uint32_t policy = r->phase == SR_PHASE_POLICY ? UINT32_C(1) << SR_SIGNAL_PII : 0;
+    for (int type = 0; type < SR_SIGNAL_TYPES; type++)
+        if (((guards | policy) & r->wanted) >> type & 1 && r->results[type] &&
+            r->results[type]->status == SR_EBUSY)
+            return true;
+    return false;
+}
+
+/* SR_OK: decided. SR_AGAIN: signals are in progress. SR_EBUSY, SR_ENOMEM: nothing is decided. */
 static int advance(struct sr_routing *r)
 {
     for (;;) {
+        if (is_shed(r)) {
+            sr_signal_run_cancel(r->run);
+            return SR_EBUSY;
+        }
         uint32_t needed = 0;
         uint64_t start = sr_clock_ns();
         int rc = decide(r, &needed);
@@ -277,6 +293,9 @@ static int ready_env(struct sr_routing *r, struct sr_signal_env *env)
     uint64_t deadline = sr_config_signal_deadline_ms(r->in.router->config,
                                                      bytes > r->input->text.n ? bytes : r->input->text.n);
     r->deadline_ns = deadline ? sr_clock_ns() + deadline * SR_NS_PER_MS : 0;
+    env->client = r->in.client;
+    env->deadline_ns = r->deadline_ns;
+    env->whole = true;
     return SR_OK;
 }
 

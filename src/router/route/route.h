@@ -32,6 +32,7 @@ struct sr_routing_inputs {
     int model;                         /* the model that it named; -1 */
     struct sr_bytes share_key;         /* who or what a share is counted by; empty: the text */
     struct sr_bytes tenant;            /* results are memoised per tenant; may be empty */
+    uint64_t client;                   /* clients share the engine and the worker threads alike */
     struct sr_arena *arena;
     /* Called once after sr_routing_start returned SR_AGAIN, unless the routing is stopped or disposed of
      * before. `rc` is as of sr_routing_start, but never SR_AGAIN. */
@@ -71,7 +72,7 @@ uint32_t sr_routing_types_to_prefetch(const struct sr_router *router, bool autom
 
 /* Begins. Takes `prefetched`, the compressed text that was read while it arrived; NULL is allowed. What
  * the inputs point to must outlive the routing. SR_OK: decided. SR_AGAIN: signals are in progress.
- * SR_ENOMEM: nothing is decided. */
+ * SR_EBUSY: others leave no time for what a guard or a policy needs; SR_ENOMEM: nothing is decided. */
 int sr_routing_start(struct sr_routing *routing, const struct sr_routing_inputs *in,
                      struct sr_signal_brief *prefetched) SR_WARN_UNUSED;
 

@@ -11,6 +11,8 @@
 
 #include <stddef.h>
 
+#define BYTES_PER_TOKEN 4 /* roughly */
+
 struct asking;
 
 struct child {
@@ -56,6 +58,15 @@ bool sr_signal_question_is_late(const struct sr_signal_question *question)
                                      : question->status == SR_ETIMEOUT;
 }
 
+/* Was a text refused, and the others are not enough? */
+static bool is_refused(const struct asking *asking)
+{
+    bool refused = false;
+    for (size_t i = 0; asking->task->whole && i < asking->n; i++)
+        refused |= asking->questions[i].status == SR_EBUSY;
+    return refused;
+}
+
 /* Finishes when all answers have arrived. */
 static int finish(struct asking *asking)
 {
@@ -67,7 +78,9 @@ static int finish(struct asking *asking)
         result->neural_late |= sr_signal_question_is_late(question);
     }
     bool wanted = sr_task_state(&asking->task->base) == SR_TASK_PENDING;
-    int rc = wanted ? asking->finish(asking->set, asking->task, asking->questions, asking->n) : SR_ECANCELED;
+    int rc = !wanted              ? SR_ECANCELED
+             : is_refused(asking) ? SR_EBUSY
+                                  : asking->finish(asking->set, asking->task, asking->questions, asking->n);
     for (size_t i = 0; i < asking->n; i++)
         sr_neural_result_unref(asking->questions[i].result);
     return rc;
@@ -125,19 +138,44 @@ static void asking_expire(struct sr_task *task)
 
 static const struct sr_task_work asking_work = {.stop = asking_stop, .expire = asking_expire};
 
-static void ask_one(struct asking *asking, struct sr_neural *neural, uint64_t salt, size_t i)
+/* SR_AGAIN: the answer is late. `before`: tokens of the late ones so far. */
+static int ask_one(struct asking *asking, struct sr_neural *neural, uint64_t salt, size_t i, size_t before)
 {
     struct child *child = &asking->children[i];
     child->of = asking;
+    child->ask.client = asking->task->client;
+    child->ask.deadline_ns = asking->task->deadline_ns;
+    child->ask.before = before;
     sr_task_ref(&asking->task->base); /* dropped by child_free */
     sr_task_init(&child->ask.task, child_done, child_free, NULL);
     int rc = sr_neural_read(neural, asking->questions[i].text, salt, SR_INFER_INTERACTIVE, &child->ask);
     child->late = rc == SR_AGAIN;
     if (child->late)
-        return;
+        return rc;
     take_answer(child, rc);
     atomic_fetch_sub(&asking->open, 1);
     sr_task_unref(&child->ask.task);
+    return rc;
+}
+
+/* Asks until one is refused that is needed: then the rest is refused, too. */
+static void ask_all(struct asking *asking, struct sr_neural *neural, uint64_t salt)
+{
+    size_t before = 0;
+    bool refused = false;
+    for (size_t i = 0; i < asking->n; i++) {
+        if (refused) {
+            asking->questions[i].status = SR_EBUSY;
+            atomic_fetch_sub(&asking->open, 1);
+            continue;
+        }
+        int rc = ask_one(asking, neural, salt, i, before);
+        before += rc == SR_AGAIN ? asking->questions[i].text.n / BYTES_PER_TOKEN + 1 : 0;
+        refused = rc == SR_EBUSY && asking->task->whole;
+    }
+    for (size_t i = 0; refused && i < asking->n; i++)
+        if (asking->children[i].late)
+            sr_task_cancel(&asking->children[i].ask.task);
 }
 
 int sr_signal_ask(const struct sr_signal_set *set, struct sr_signal_task *task, struct sr_neural *neural,
@@ -152,8 +190,7 @@ int sr_signal_ask(const struct sr_signal_set *set, struct sr_signal_task *task, 
         .set = set, .task = task, .finish = write, .questions = questions, .children = children, .n = n};
     atomic_init(&asking->open, n + 1);
     task->state = asking;
-    for (size_t i = 0; i < n; i++)
-        ask_one(asking, neural, sr_signal_salt(tenant), i);
+    ask_all(asking, neural, sr_signal_salt(tenant));
     sr_task_begin(&task->base, &asking_work); /* not complete yet: this thread counts, too */
     return was_last(asking) ? finish(asking) : SR_AGAIN;
 }

@@ -175,7 +175,8 @@ static int embedding_start(const struct sr_signal_set *set, struct sr_signal_tas
     task->state = asking;
     task->cleanup = embedding_cleanup;
     sr_task_ref(&task->base); /* the answer may arrive before the start returns */
-    int rc = sr_embedding_read_start(&asking->read, set->reader, task->input->text, read_done, task);
+    int rc =
+        sr_embedding_read_start(&asking->read, set->reader, task->input->text, task->client, read_done, task);
     if (rc == SR_OK)
         write_result(set, asking->read, task->input, task->result);
     else if (rc == SR_AGAIN)

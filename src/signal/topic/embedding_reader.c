@@ -198,10 +198,11 @@ static void group_done(void *ctx, int status)
     read->done(read->ctx, status);
 }
 
-static int begin_group(struct sr_embedding_read *read, struct sr_bytes text)
+static int begin_group(struct sr_embedding_read *read, struct sr_bytes text, uint64_t client)
 {
     struct sr_embed_options options = read->reader->options;
     options.max_texts = 1;
+    options.client = client;
     int rc = sr_embed_new(&read->group, read->reader->encoder, &options, NULL);
     if (rc == SR_OK)
         rc = sr_embed_add(read->group, text);
@@ -213,7 +214,8 @@ static int begin_group(struct sr_embedding_read *read, struct sr_bytes text)
 }
 
 int sr_embedding_read_start(struct sr_embedding_read **out, struct sr_embedding_reader *reader,
-                            struct sr_bytes text, void (*done)(void *ctx, int status), void *ctx)
+                            struct sr_bytes text, uint64_t client, void (*done)(void *ctx, int status),
+                            void *ctx)
 {
     *out = NULL;
     struct sr_embedding_read *read =
@@ -226,7 +228,7 @@ int sr_embedding_read_start(struct sr_embedding_read **out, struct sr_embedding_
     *out = read; /* before the result can arrive */
     int rc = key_of(reader, text, &read->key);
     if (rc == SR_OK && !recall(reader, &read->key, &read->read_bytes, read->vector))
-        rc = begin_group(read, text);
+        rc = begin_group(read, text, client);
     if (rc && rc != SR_AGAIN) {
         *out = NULL;
         sr_embedding_read_free(read);

@@ -35,12 +35,12 @@ struct sr_embedding_answer {
     bool remembered;
 };
 
-/* Begins to read `text`, which must live until the answer is ready; the read holds a reference to the
- * reader. SR_OK: answered. SR_AGAIN: `done` will be called exactly once, on a thread of the engine or
- * inside sr_embedding_read_cancel. Otherwise *out is NULL: SR_EBUSY, SR_ELIMIT, SR_ENOMEM, SR_ECLOSED.
- * Tokenizes on the calling thread. */
+/* Begins to read `text` for a client (struct sr_infer_job); it must live until the answer is ready; the read
+ * holds a reference to the reader. SR_OK: answered. SR_AGAIN: `done` will be called exactly once, on a thread
+ * of the engine or inside sr_embedding_read_cancel. Otherwise *out is NULL: SR_EBUSY, SR_ELIMIT, SR_ENOMEM,
+ * SR_ECLOSED. Tokenizes on the calling thread. */
 int sr_embedding_read_start(struct sr_embedding_read **out, struct sr_embedding_reader *reader,
-                            struct sr_bytes text, void (*done)(void *ctx, int status),
+                            struct sr_bytes text, uint64_t client, void (*done)(void *ctx, int status),
                             void *ctx) SR_WARN_UNUSED;
 
 /* The answer of a read that ended with SR_OK. */

@@ -409,7 +409,7 @@ static void test_ahead_comes_last(void **state)
     struct sr_infer_job *list[] = {&refused->job};
     assert_int_equal(sr_infer_submit_list(bench->infer, list, 1), SR_EBUSY);
     add(bench, 8, 4, SR_INFER_INTERACTIVE);
-    sr_infer_hasten(bench->infer, &ahead[3]->job, SR_INFER_INTERACTIVE, 4);
+    sr_infer_hasten(bench->infer, &ahead[3]->job, SR_INFER_INTERACTIVE, 0, 4);
     gate_open();
     await_ends(7);
     assert_int_equal(gate.n_batches, 5);
@@ -418,7 +418,7 @@ static void test_ahead_comes_last(void **state)
     assert_int_equal(gate.batches[2].first, 6);
     assert_int_equal(gate.batches[3].first, 2);
     assert_int_equal(gate.batches[3].jobs, 2);
-    sr_infer_hasten(bench->infer, &ahead[0]->job, SR_INFER_BULK, 4); /* too late: nothing happens */
+    sr_infer_hasten(bench->infer, &ahead[0]->job, SR_INFER_BULK, 0, 4); /* too late: nothing happens */
 }
 
 /* What a request waits for now goes to the lane of its text. */
@@ -427,8 +427,8 @@ static void test_hastened_to_its_lane(void **state)
     struct bench *bench = *state;
     start(bench, 4, SR_INFER_BULK);
     struct job *brief = add(bench, 2, 4, SR_INFER_PREFETCH), *part = add(bench, 3, 4, SR_INFER_PREFETCH);
-    sr_infer_hasten(bench->infer, &part->job, SR_INFER_INTERACTIVE, 100000);
-    sr_infer_hasten(bench->infer, &brief->job, SR_INFER_INTERACTIVE, 4);
+    sr_infer_hasten(bench->infer, &part->job, SR_INFER_INTERACTIVE, 0, 100000);
+    sr_infer_hasten(bench->infer, &brief->job, SR_INFER_INTERACTIVE, 0, 4);
     gate_await(2); /* the short one */
     assert_int_equal(gate.batches[1].first, 2);
     gate_open();

@@ -58,9 +58,29 @@ static void test_reserved_names(void **state)
     assert_false(sr_identity_strips(&config, SR_LIT("")));
 }
 
+/* Who shares with whom. */
+static void test_clients(void **state)
+{
+    struct sr_identity nobody = {.tenant = SR_LIT("")}, tenant = {.tenant = SR_LIT("blue")};
+    uint64_t one = sr_identity_client(&nobody, SR_LIT("10.1.2.3:4000"));
+    (void)state;
+    assert_int_equal(one, sr_identity_client(&nobody, SR_LIT("10.1.2.3:5000")));
+    assert_int_equal(one, sr_identity_client(&nobody, SR_LIT("10.1.2.3")));
+    assert_int_equal(one, sr_identity_client(&nobody, SR_LIT("192.0.2.1, 10.1.2.3"))); /* the client's word */
+    assert_int_not_equal(one, sr_identity_client(&nobody, SR_LIT("10.1.2.4:4000")));
+    uint64_t six = sr_identity_client(&nobody, SR_LIT("[2001:db8::1]:4000"));
+    assert_int_equal(six, sr_identity_client(&nobody, SR_LIT("2001:db8::ffff")));
+    assert_int_not_equal(six, sr_identity_client(&nobody, SR_LIT("2001:db8:0:1::1")));
+    assert_int_equal(sr_identity_client(&nobody, SR_LIT("")), 0);
+    assert_int_not_equal(sr_identity_client(&nobody, SR_LIT("unix:")), 0);
+    assert_int_equal(sr_identity_client(&tenant, SR_LIT("10.1.2.3:1")),
+                     sr_identity_client(&tenant, SR_LIT("10.1.2.4:1")));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_clients),
         cmocka_unit_test(test_only_a_trusted_header_counts),
         cmocka_unit_test(test_reserved_names),
     };
