@@ -401,6 +401,9 @@ enum sr_unread_kind {
     SR_UNREAD_KINDS
 };
 
+/* Whether content of a kind counts for guards. */
+enum sr_unread_action { SR_UNREAD_ON_ERROR, SR_UNREAD_IGNORE };
+
 /* Who may call what: keys of global.semroute. */
 struct sr_config_access {
     struct sr_strings endpoints;   /* forwarded paths; none: those of inference (config/endpoints.h) */
@@ -417,6 +420,7 @@ struct sr_config_guards {
     struct sr_strings skip_tenants; /* whose x-vsr-skip-processing also skips guards */
     const char *tenant_header;      /* keeps what is remembered apart by this header's value; "" = shared */
     const char *audit_log;          /* "stdout", "off" or a file */
+    enum sr_unread_action unread[SR_UNREAD_KINDS]; /* SR_UNREAD_LIMIT: always on_error */
 };
 
 /* How weights are held and multiplied. */

@@ -93,6 +93,16 @@
     {"messages[].reasoning", SR_AT_MESSAGE_TEXT, SR_CLASS_JUDGED},                                           \
     {"messages[].reasoning_content", SR_AT_MESSAGE_TEXT, SR_CLASS_JUDGED},                                   \
     {"messages[].thinking", SR_AT_MESSAGE_TEXT, SR_CLASS_JUDGED},                                            \
+    {"messages[].reasoning_details", SR_AT_MESSAGE_TEXT, SR_CLASS_JUDGED},                                   \
+    {"messages[].reasoning_details[]", SR_AT_PART, SR_CLASS_JUDGED},                                         \
+    {"messages[].reasoning_details[].type", SR_AT_TYPE, SR_CLASS_INERT},                                     \
+    SR_ROW_ID("messages[].reasoning_details[].id"), SR_ROW_TEXT("messages[].reasoning_details[].format"),    \
+    SR_ROW_INERT("messages[].reasoning_details[].index"),                                                    \
+    SR_ROW_TEXT("messages[].reasoning_details[].text"),                                                      \
+    SR_ROW_TEXT("messages[].reasoning_details[].summary"),                                                   \
+    SR_ROW_ENCRYPTED("messages[].reasoning_details[].data"),                                                 \
+    SR_ROW_ENCRYPTED("messages[].reasoning_details[].signature"),                                            \
+    SR_ROW_ENCRYPTED("messages[].content[].signature"),                                                      \
     SR_ROW_TEXT("messages[].function_call"), SR_ROW_TEXT("messages[].function_call.name"),                   \
     {"messages[].function_call.arguments", SR_AT_MESSAGE_TEXT, SR_CLASS_JUDGED},                             \
     SR_ROW_TEXT("messages[].tool_calls"),                                                                    \

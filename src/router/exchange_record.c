@@ -43,6 +43,7 @@ static void note_guard(sr_exchange *x)
         .types = guard->types,
         .risk = guard->risk,
         .attack = guard->kind,
+        .unread = guard->units.places ? &guard->units.unread : NULL,
     };
 }
 

@@ -23,6 +23,8 @@ struct sr_times {
     uint64_t scan_ns, signals_ns, decide_ns, edit_ns;
 };
 
+struct sr_unread;
+
 /* What guards found in the request, and the actions they took. */
 struct sr_record_guard {
     int decision; /* guard that matched, index of the configuration; -1 = none */
@@ -35,6 +37,7 @@ struct sr_record_guard {
     float risk;         /* risk of the attack; negative = none found */
     const char *attack; /* type of the attack: "jailbreak", "classification_error", ...; "" = none */
     size_t redacted;    /* spans of the body replaced with a placeholder */
+    const struct sr_unread *unread; /* what no signal can read of the request; NULL: no signal reads units */
 };
 
 /* What the answer guard did. */

@@ -54,6 +54,20 @@ def remembered(first, second):
     return served(look)
 
 
+def unread(kind):
+    """A request with content of one kind that no signal can read; a blocking guard's rule decides about it."""
+    base64 = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwC"
+    part = {"images": {"type": "image_url", "image_url": {"url": "data:image/png;base64," + base64}},
+            "audio": {"type": "input_audio", "input_audio": {"data": base64, "format": "wav"}},
+            "files": {"type": "file", "file": {"file_id": "file-1a2b3c"}}}.get(kind, {"type": "text", "text": "?"})
+    message = {"role": "user", "content": [{"type": "text", "text": "What is it?"}, part]}
+    if kind == "encrypted":
+        message["reasoning_details"] = [{"type": "reasoning.encrypted", "data": base64}]
+    body = {"model": "auto", "messages": [message], **({"prompt_token_ids": [1, 2]} if kind == "tokens" else {})}
+    return Key(OWN + "guards.unread." + kind, guard("block"), ("on_error", "ignore"),
+               explain(lambda e: (e.all.get("status"), list(e.all["unread"])), body=body), ((403, [kind]), (None, [kind])))
+
+
 def audited(gateway, bench):
     assert post(gateway, chat(MAIL)).status == 403
     end = time.monotonic() + (5 if '"audit_log": "off"' not in json.dumps(bench.config) else 0.3)
@@ -163,6 +177,7 @@ KEYS = [
         ("reply", "forward")),
     Key("routing.decisions[].share", guard("block"), (1, 1e-9), explain(lambda e: e.all["action"], MAIL), ("reply", "forward")),
     Key(OWN + "guards.skip_tenants[]", skipping(), ("a", "b"), skipped, (200, 403)),
+    *map(unread, ["images", "audio", "files", "encrypted", "tokens"]),
     Key(OWN + "guards.audit_log", guard("block"), ("stdout", "off"), audit_probe, (True, False)),
     Key(OWN + "models.*.pii_policy.allow_by_default", policy(allow_by_default=True), (True, False),
         explain(lambda e: e.all.get("status"), MAIL), (None, 403)),

@@ -53,6 +53,31 @@ const struct sr_section sr_section_pii = {
     SR_FIELDS(pii_fields),
 };
 
+static const struct sr_enum_word unread_actions[] = {
+    {"on_error", SR_UNREAD_ON_ERROR}, {"ignore", SR_UNREAD_IGNORE}, {NULL, 0}};
+
+#define UNREAD(kind) ((kind) * sizeof(enum sr_unread_action))
+
+static const struct sr_field unread_fields[] = {
+    {"images", SR_FIELD_ENUM, UNREAD(SR_UNREAD_IMAGES), .words = unread_actions, .def = "on_error",
+     .help = "images and videos, as bytes or URLs"},
+    {"audio", SR_FIELD_ENUM, UNREAD(SR_UNREAD_AUDIO), .words = unread_actions, .def = "on_error",
+     .help = "sound, as bytes, URLs or ids of earlier answers"},
+    {"files", SR_FIELD_ENUM, UNREAD(SR_UNREAD_FILES), .words = unread_actions, .def = "on_error",
+     .help = "documents as bytes, and files that were uploaded before"},
+    {"encrypted", SR_FIELD_ENUM, UNREAD(SR_UNREAD_ENCRYPTED), .words = unread_actions, .def = "on_error",
+     .help = "encrypted reasoning and signatures, which an API gave and the client sends back"},
+    {"tokens", SR_FIELD_ENUM, UNREAD(SR_UNREAD_TOKENS), .words = unread_actions, .def = "on_error",
+     .help = "prompts as numbers of tokens or as vectors"},
+};
+
+const struct sr_section sr_section_unread = {
+    .name = "global.semroute.guards.unread",
+    .help = "What a model may read of a request and no signal can. `on_error`: it lowers the coverage, and "
+            "`on_error` of the guards' rules decides. `ignore`: it passes; the texts beside it are judged.",
+    SR_FIELDS(unread_fields),
+};
+
 static const struct sr_field guards_fields[] = {
     {"explicit_models", SR_FIELD_BOOL, GUARDS(explicit_models), .def = "true",
      .help = "whether guards also apply to requests that name their model"},
@@ -67,6 +92,8 @@ static const struct sr_field guards_fields[] = {
          "effect where guards, policies or rules of jailbreak or pii are configured"},
     {"audit_log", SR_FIELD_TEXT, GUARDS(audit_log), .def = "stdout", .flags = SR_FIELD_NOT_EMPTY,
      .help = "where the audit log goes, one line for each action of a guard: `stdout`, `off`, or a file"},
+    {"unread", SR_FIELD_OBJECT, GUARDS(unread), .of = &sr_section_unread,
+     .help = "what counts of content that no signal can read"},
 };
 
 const struct sr_section sr_section_guards = {

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/json_write.h"
 #include "router/report/findings.h"
+#include "router/report/unread.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -119,6 +120,7 @@ static int write_request(const struct sr_record *record, const struct sr_config 
         sr_findings_write(record, config, &w);
     else
         sr_json_uint(&w, "findings_omitted", sr_findings_count(record));
+    sr_report_unread(&w, record->guard.unread);
     sr_json_int(&w, "status", record->action == SR_ACTION_REPLY ? record->status : 0);
     sr_json_object_end(&w);
     return w.rc;

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/json_write.h"
 #include "decide/explain.h"
+#include "router/report/unread.h"
 
 #include <math.h>
 
@@ -295,6 +296,7 @@ int sr_explain_json(const struct sr_explain *e, struct sr_buf *out)
     sr_json_object(&w, NULL);
     put_request(&w, e);
     put_signals(&w, e);
+    sr_report_unread(&w, e->record->guard.unread);
     put_guard(&w, e);
     put_decision(&w, e);
     put_shadows(&w, e);

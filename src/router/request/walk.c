@@ -92,6 +92,11 @@ uint32_t sr_walk_content(const struct sr_request *doc, size_t message)
 
 /* ---- every string ---- */
 
+const char *const sr_unread_names[SR_UNREAD_KINDS] = {
+    [SR_UNREAD_IMAGES] = "images",       [SR_UNREAD_AUDIO] = "audio",   [SR_UNREAD_FILES] = "files",
+    [SR_UNREAD_ENCRYPTED] = "encrypted", [SR_UNREAD_TOKENS] = "tokens", [SR_UNREAD_LIMIT] = "limit",
+};
+
 static const enum sr_unread_kind kinds[] = {
     [SR_CLASS_IMAGE] = SR_UNREAD_IMAGES,  [SR_CLASS_AUDIO] = SR_UNREAD_AUDIO,
     [SR_CLASS_FILE] = SR_UNREAD_FILES,    [SR_CLASS_ENCRYPTED] = SR_UNREAD_ENCRYPTED,
@@ -100,9 +105,8 @@ static const enum sr_unread_kind kinds[] = {
 
 static void note_unread(struct sr_walk *walk, enum sr_unread_kind kind, size_t bytes)
 {
-    walk->unread.kinds |= 1u << kind;
-    walk->unread.parts++;
-    walk->unread.bytes += bytes;
+    walk->unread.of[kind].parts++;
+    walk->unread.of[kind].bytes += bytes;
 }
 
 static bool raw_ends_with(struct sr_bytes raw, struct sr_bytes end)

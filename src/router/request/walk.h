@@ -50,12 +50,16 @@ struct sr_walk_string {
     uint32_t message;         /* span of its message; SR_SPAN_NONE outside of messages */
 };
 
-/* What a model may read of a request and the router cannot. */
+/* What a model may read of a request and the router cannot, by kind. */
 struct sr_unread {
-    uint32_t kinds; /* bits 1 << enum sr_unread_kind */
-    uint32_t parts; /* strings, and lists of numbers */
-    uint64_t bytes; /* their bytes in the body */
+    struct {
+        uint32_t parts; /* strings, and lists of numbers */
+        uint64_t bytes; /* of the body */
+    } of[SR_UNREAD_KINDS];
 };
+
+/* "images", "audio", ... */
+extern const char *const sr_unread_names[SR_UNREAD_KINDS];
 
 /* What the strings inside a member are. */
 enum sr_walk_what {

@@ -26,6 +26,9 @@ int sr_guard_begin(struct sr_guard *guard, const struct sr_guard_inputs *in, con
     if (!sr_guard_reads_units(in->router->config))
         return SR_OK;
     int rc = sr_units_read(doc, in->arena, &guard->units);
+    for (size_t kind = 0; kind < SR_UNREAD_KINDS; kind++)
+        if (in->router->config->global.guards.unread[kind] == SR_UNREAD_ON_ERROR)
+            guard->units.list.unread += guard->units.unread.of[kind].bytes;
     return rc ? rc : sr_signal_input_add_units(input, &guard->units.list, tenant);
 }
 

@@ -119,8 +119,10 @@ static void check_walk(const struct sr_dialect_ops *dialect, const char *body, c
     open_doc(&kit, dialect, body);
     write_walk(&kit, &walk, got, sizeof got);
     assert_string_equal(got, wanted);
-    assert_int_equal(walk.unread.kinds, unread);
-    assert_int_equal(walk.unread.parts > 0, unread != 0);
+    for (unsigned kind = 0; kind < SR_UNREAD_KINDS; kind++) {
+        assert_int_equal(walk.unread.of[kind].parts > 0, unread >> kind & 1);
+        assert_int_equal(walk.unread.of[kind].bytes > 0, unread >> kind & 1);
+    }
     close_doc(&kit);
 }
 
