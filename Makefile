@@ -39,6 +39,7 @@ test-unit: setup
 	@$(CTEST) --test-dir build
 
 test-integration: setup all
+	@tools/build.sh release dialect_tables
 	@$(PYTEST) tests/integration
 
 test-full: setup all ## every combination behind the real Envoy, where `make test` takes each pair of settings

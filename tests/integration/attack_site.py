@@ -10,6 +10,7 @@ import pytest
 import envoy as real
 from conftest import BINARY, Process, free_ports, wait_http
 from recorders import Raw, Upstream
+from surface import OTHER
 
 MODELS = {"python": "general", "go": "coder"}
 MODE = "FULL_DUPLEX"
@@ -28,7 +29,7 @@ def configuration(ports, on_error):
             "routing": {"signals": {"jailbreak": [{"name": "jailbreak"}], "pii": [{"name": "pii"}]},
                         "decisions": [guard("block-attacks", 1000, "jailbreak", "block"),
                                       guard("hide-private", 900, "pii", "redact")]},
-            "global": {"semroute": {"inference": {"ask_below": 0}, "loops": 1, "signal_deadline_ms": 20000}}}
+            "global": {"semroute": {"inference": {"ask_below": 0}, "loops": 1, "endpoints": ["default", OTHER], "signal_deadline_ms": 20000}}}
 
 
 class Site:

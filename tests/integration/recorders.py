@@ -32,12 +32,12 @@ class Raw:
     """A client of one connection: sends what it is given, reads answers as HTTP/1.1 frames them, and connects again when
     the other side has closed."""
 
-    def __init__(self, port):
-        self.port, self.socket = port, None
+    def __init__(self, port, patience=60):
+        self.port, self.socket, self.patience = port, None, patience
 
     def connect(self):
         self.close()
-        self.socket = socket.create_connection(("127.0.0.1", self.port), timeout=60)
+        self.socket = socket.create_connection(("127.0.0.1", self.port), timeout=self.patience)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def close(self):
@@ -46,8 +46,8 @@ class Raw:
             self.socket = None
 
     def send(self, data, method="POST"):
-        """(status, headers with lower-case names, body) of the answer to one request's bytes; status 0: the other side closed
-        a new connection without an answer."""
+        """(status, headers with lower-case names, body) of the answer to one request's bytes; status 0: no answer, or
+        the other side closed a new connection without one."""
         while True:
             fresh = not self.socket
             if fresh:

@@ -10,8 +10,8 @@ from recorders import Raw
 
 INFERENCE = {"/v1/chat/completions": "chat", "/v1/completions": "completions", "/v1/embeddings": "embeddings",
              "/v1/messages": "messages", "/v1/responses": "responses", "/v1/score": "score", "/v1/rerank": "rerank"}
-MANAGEMENT = ["/v1/load_lora_adapter", "/v1/unload_lora_adapter", "/collective_rpc", "/sleep", "/tokenize", "/detokenize",
-              "/v1/files", "/v1/batches", "/v1/anything", "/invocations"]
+MANAGEMENT = ["/v1/load_lora_adapter", "/v1/unload_lora_adapter", "/collective_rpc", "/sleep", "/v1/files", "/v1/batches",
+              "/invocations"]
 FORGED = {"x-selected-model": "forged", "x-vsr-selected-model": "forged", "x-vsr-category": "forged", "x-vsr-skip-processing": "true",
           "X-Vsr-Skip-Processing": "true", "x_selected_model": "forged"}
 
@@ -62,7 +62,7 @@ def sends(path, body):
             yield spelled, door, language, fill(body, MODELS[language])
 
 
-@pytest.mark.parametrize("path", [path for path in INFERENCE if path not in ("/v1/messages", "/v1/score")])
+@pytest.mark.parametrize("path", INFERENCE)
 def test_no_spelling_of_an_endpoint_passes_the_guards(site, path):  # noqa: F811
     cases = []
     for text, needle in ((surface.ATTACK, surface.ATTACK_SEEN), (surface.CARD, surface.CARD_SEEN)):
@@ -73,7 +73,7 @@ def test_no_spelling_of_an_endpoint_passes_the_guards(site, path):  # noqa: F811
     assert not holes, f"{len(holes)} of {len(cases)} requests passed unread:\n" + "\n".join(holes[:10])
 
 
-@pytest.mark.parametrize("path", INFERENCE)
+@pytest.mark.parametrize("path", [*INFERENCE, *MANAGEMENT])
 def test_what_executes_is_allowed_and_has_no_forged_header(site, path):  # noqa: F811
     body = surface.BASES[INFERENCE.get(path, "other")]
     plain = list(sends(path, body))
