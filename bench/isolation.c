@@ -17,15 +17,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LONG_CLIENTS_MAX 64
-#define LONG_BYTES       (140u << 10)
-#define STAMPS_MAX       256
+#define LONG_CLIENTS_MAX  64
+#define LONG_BYTES        (140u << 10)
+#define STAMPS_MAX        256
 #define SMALL_CONNECTIONS 64
 #define SMALL_RATE        25   /* a second */
 #define LARGE_LEAD_S      2    /* before the small requests begin */
 #define LARGE_MORE_S      3600 /* they end when the small requests have */
-#define GOAL_P50         2.0
-#define GOAL_P99         5.0
+#define GOAL_P50          2.0
+#define GOAL_P99          5.0
 
 struct way {
     const char *name, *signals, *rules; /* of the configuration */
@@ -140,8 +140,8 @@ static int start_server(struct bench *b, const struct way *way)
                    metrics[] = "--metrics", extproc[] = "--extproc", off[] = "off";
     int port = sr_bench_free_port(), rc = write_config(b, way);
     snprintf(door, sizeof door, "127.0.0.1:%d", port);
-    char *argv[] = {b->self, serve, config,  b->config, gateway, door, api,
-                    off,     metrics, off, extproc,   off,     NULL};
+    char *argv[] = {b->self, serve,   config, b->config, gateway, door, api,
+                    off,     metrics, off,    extproc,   off,     NULL};
     return rc ? rc : sr_bench_process_start(&b->server, argv, port, b->log[0] ? b->log : NULL);
 }
 
@@ -216,8 +216,8 @@ static void print_row(const struct bench *b, struct sr_bench_table *table, const
         printf("%s{\"rules\":\"%s\",\"alone\":{\"p50_ms\":%.3f,\"p99_ms\":%.3f},\"beside\":{\"p50_ms\":%.3f,"
                "\"p99_ms\":%.3f},\"p50_ratio\":%.2f,\"p99_ratio\":%.2f,\"long\":{\"per_s\":%.1f,\"p50_ms\":"
                "%.1f,\"refused\":%llu},\"errors\":%llu,\"idle_mb\":%.1f,\"peak_mb\":%.1f}",
-               way == ways || b->rules ? "" : ",", way->name, row->alone.p50_us / 1e3, row->alone.p99_us / 1e3,
-               row->beside.p50_us / 1e3, row->beside.p99_us / 1e3, p50, p99,
+               way == ways || b->rules ? "" : ",", way->name, row->alone.p50_us / 1e3,
+               row->alone.p99_us / 1e3, row->beside.p50_us / 1e3, row->beside.p99_us / 1e3, p50, p99,
                (double)row->large.answers / row->large.elapsed, row->large.p50_us / 1e3,
                (unsigned long long)row->large.refused,
                (unsigned long long)(row->alone.errors + row->beside.errors), row->idle_mb, row->peak_mb);
@@ -239,13 +239,14 @@ static void print_row(const struct bench *b, struct sr_bench_table *table, const
 
 static int report(struct bench *b)
 {
-    static const char *const titles[] = {"rules",   "alone p50 ms", "p99",     "beside p50 ms",
+    static const char *const titles[] = {"rules",   "alone p50 ms", "p99",       "beside p50 ms",
                                          "p99",     "p50 ratio",    "p99 ratio", "long/s",
-                                         "refused", "errors",       "idle MB", "peak MB"};
+                                         "refused", "errors",       "idle MB",   "peak MB"};
     static struct sr_bench_table table;
     sr_bench_table_init(&table, titles, sizeof titles / sizeof *titles);
-    printf(b->json ? "{\"bench\":\"isolation\",\"machine\":\"%s\",\"clients\":%d,\"bytes\":%u,\"rows\":["
-                   : "%s\nsmall requests of one client, alone and beside %d clients with prompts of %u bytes\n",
+    printf(b->json
+               ? "{\"bench\":\"isolation\",\"machine\":\"%s\",\"clients\":%d,\"bytes\":%u,\"rows\":["
+               : "%s\nsmall requests of one client, alone and beside %d clients with prompts of %u bytes\n",
            sr_bench_machine(), b->clients, LONG_BYTES);
     for (size_t i = 0; i < WAYS; i++) {
         if (b->rules && strcmp(b->rules, ways[i].name) != 0)
@@ -269,10 +270,11 @@ static int report(struct bench *b)
 
 static int usage(FILE *out)
 {
-    fprintf(out, "semroute bench isolation [--clients N] [--seconds S] [--rules keyword|guards] [--self PROGRAM]\n"
-                 "                          [--log FILE] [--json]\n"
-                 "  Small requests alone, and beside N clients (8) with prompts of 140 KB: latency, memory.\n"
-                 "  --self measures another build's server.\n");
+    fprintf(out,
+            "semroute bench isolation [--clients N] [--seconds S] [--rules keyword|guards] [--self PROGRAM]\n"
+            "                          [--log FILE] [--json]\n"
+            "  Small requests alone, and beside N clients (8) with prompts of 140 KB: latency, memory.\n"
+            "  --self measures another build's server.\n");
     return out == stdout ? 0 : 2;
 }
 

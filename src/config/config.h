@@ -305,6 +305,7 @@ struct sr_config_plugins {
         bool set;
         double threshold; /* 0: prompt_guard's */
         enum sr_response_action action;
+        enum sr_on_error on_error; /* an answer that could not be classified */
     } response_jailbreak;
 };
 
@@ -532,6 +533,10 @@ bool sr_config_is_credential(struct sr_bytes header);
 
 /* Index of a model by name, -1 when there is none. */
 int sr_config_find_model(const struct sr_config *config, struct sr_bytes name);
+
+/* True when a request that no signal reads goes round something that protects: a guard that is enforced, a
+ * policy, a plugin that reads answers, or a decision about attacks or private data. */
+bool sr_config_protects(const struct sr_config *config);
 
 /* Milliseconds from the beginning of signals that read `bytes` of text until their deadline; 0 = none. */
 uint64_t sr_config_signal_deadline_ms(const struct sr_config *config, uint64_t bytes);

@@ -119,3 +119,24 @@ uint64_t sr_config_signal_deadline_ms(const struct sr_config *config, uint64_t b
         return base;
     return more < (double)(most - base) ? base + (uint64_t)more : most;
 }
+
+static bool names_guards(const struct sr_config_rule *rule)
+{
+    for (size_t i = 0; i < rule->n_children; i++)
+        if (names_guards(&rule->children[i]))
+            return true;
+    return rule->op == SR_RULE_LEAF &&
+           (strcmp(rule->type, "jailbreak") == 0 || strcmp(rule->type, "pii") == 0);
+}
+
+bool sr_config_protects(const struct sr_config *config)
+{
+    for (size_t i = 0; i < config->n_decisions; i++) {
+        const struct sr_config_decision *decision = &config->decisions[i];
+        bool protects = decision->plugins.guard.set || decision->plugins.response_jailbreak.set ||
+                        (decision->has_rules && names_guards(&decision->rules));
+        if (protects && decision->mode == SR_MODE_ENFORCE)
+            return true;
+    }
+    return config->global.n_policies > 0;
+}

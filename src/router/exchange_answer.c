@@ -98,17 +98,22 @@ bool sr_exchange_answer_held(const sr_exchange *x)
 static void refuse_answer(sr_exchange *x, enum sr_answer_step step)
 {
     const struct sr_response_guard *guard = &x->answer.guard;
-    x->record.error_reason = "jailbreak_block";
-    x->record.error_code = SR_RESPONSE_BLOCKED_CODE;
+    bool unread = guard->status && strcmp(guard->kind, SR_CODE_CLASSIFICATION_ERROR) == 0;
+    x->record.error_reason = unread ? "classification_failed" : "jailbreak_block";
+    x->record.error_code = unread ? SR_CODE_CLASSIFICATION_ERROR : SR_RESPONSE_BLOCKED_CODE;
     if (step == SR_ANSWER_END) {
         x->verdict.outcome = x->record.outcome = SR_OUTCOME_BLOCKED;
         return;
     }
     struct sr_refusal refusal;
-    sr_refuse(&refusal, 403, SR_RESPONSE_BLOCKED_CODE, NULL,
-              "The answer was blocked: it looks like the result of an attack on the model (type: %s, "
-              "confidence: %.3f).",
-              guard->kind, (double)guard->risk);
+    if (unread)
+        sr_refuse(&refusal, 403, SR_CODE_CLASSIFICATION_ERROR, NULL,
+                  "The answer was blocked: it could not be classified.");
+    else
+        sr_refuse(&refusal, 403, SR_RESPONSE_BLOCKED_CODE, NULL,
+                  "The answer was blocked: it looks like the result of an attack on the model (type: %s, "
+                  "confidence: %.3f).",
+                  guard->kind, (double)guard->risk);
     refusal.type = "invalid_request_error";
     refusal.blocked = true;
     refusal.path = "error";

@@ -124,14 +124,6 @@ static bool asks_guards(const struct sr_config_rule *rule)
     return false;
 }
 
-static bool names_guards(const struct sr_config_rule *rule)
-{
-    for (size_t i = 0; i < rule->n_children; i++)
-        if (names_guards(&rule->children[i]))
-            return true;
-    return rule->op == SR_RULE_LEAF && asks_guards(rule);
-}
-
 static bool is_shadow(const struct sr_config_decision *decision)
 {
     return decision->mode == SR_MODE_SHADOW;
@@ -173,13 +165,6 @@ static bool reads_answers(const struct sr_config_decision *decision)
     return decision->plugins.response_jailbreak.set;
 }
 
-/* True when a request that skips this decision would go round something that protects. */
-static bool protects(const struct sr_config_decision *decision)
-{
-    return !is_shadow(decision) && (is_guard(decision) || reads_answers(decision) ||
-                                    (decision->has_rules && names_guards(&decision->rules)));
-}
-
 static bool any_decision(const struct sr_config *config, bool (*takes)(const struct sr_config_decision *))
 {
     for (size_t i = 0; i < config->n_decisions; i++)
@@ -191,7 +176,7 @@ static bool any_decision(const struct sr_config *config, bool (*takes)(const str
 static int plans_prepare(struct sr_router *router, struct sr_err *err)
 {
     const struct sr_config *config = router->config;
-    router->guarded = config->global.n_policies || any_decision(config, protects);
+    router->guarded = sr_config_protects(config);
     int rc = sr_plan_new_of(&router->plan, config, router->signals, is_no_guard, err);
     if (!rc && any_decision(config, is_guard))
         rc = sr_plan_new_of(&router->guards, config, router->signals, is_guard, err);

@@ -4,7 +4,7 @@ import time
 
 from conftest import chat
 from echo import Echo
-from keys_offline import Key, by, explain, refused
+from keys_offline import Key, by, explain, refused, said
 from keys_online import post, served
 from keys_site import ABSENT, decision, site
 
@@ -162,6 +162,7 @@ KEYS = [
     Key(R + "enabled", reads_answers(enabled=True), (True, False), answered, ((200, True), (200, False))),
     Key(R + "threshold", reads_answers(threshold=0.5), (0.5, 1.0), answered, ((200, True), (200, False))),
     Key(R + "action", reads_answers(), ("header", "block"), answered, ((200, True), (403, True))),
+    Key(R + "on_error", reads_answers(action="block"), ("match", "no_match"), said("is open", "good"), ("good", "is open")),
     Key(M + "prompt_guard.threshold", JAILBREAK_RULE, (0.5, 1.0), explain(lambda e: e.rule()["matched"], MILD), (True, False)),
     refused(M + "classifier.pii.model_id", PII_RULE, (ABSENT, "%/nothing"), "cannot open"),
     refused(M + "prompt_guard.model_id", JAILBREAK_RULE, (ABSENT, "%/nothing.safetensors"), "cannot open"),

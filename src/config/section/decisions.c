@@ -8,7 +8,7 @@
 
 static const struct sr_enum_word operators[] = {
     {"AND", SR_RULE_AND}, {"OR", SR_RULE_OR}, {"NOT", SR_RULE_NOT}, {NULL, 0}};
-static const struct sr_enum_word on_error[] = {
+const struct sr_enum_word sr_on_error_words[] = {
     {"no_match", SR_ON_ERROR_NO_MATCH}, {"match", SR_ON_ERROR_MATCH}, {NULL, 0}};
 
 static const struct sr_field rule_fields[] = {
@@ -19,7 +19,7 @@ static const struct sr_field rule_fields[] = {
     {"type", SR_FIELD_WORD, RULE(type), .words = sr_leaf_types, .later = sr_leaf_types_later,
      .help = "the signal type"},
     {"name", SR_FIELD_TEXT, RULE(name), .help = "the name of one of that signal's rules"},
-    {"on_error", SR_FIELD_ENUM, RULE(on_error), .words = on_error,
+    {"on_error", SR_FIELD_ENUM, RULE(on_error), .words = sr_on_error_words,
      .def_note = "`match` in guards (not `allow`) and for jailbreak and pii, else `no_match`",
      .help = "the result when the signal failed, did not end before the deadline, or (jailbreak, pii) could "
              "not read all of the request"},

@@ -41,9 +41,8 @@ static const char *rule_name(const struct rules *r, size_t rule)
 
 static bool rule_counts(const struct rules *r, size_t rule, const struct sr_signal_finding *finding)
 {
-    return r->type == SR_SIGNAL_PII
-               ? sr_signal_pii_counts(&r->config->piis[rule], finding)
-               : finding->confidence >= (float)r->config->jailbreaks[rule].threshold;
+    return r->type == SR_SIGNAL_PII ? sr_signal_pii_counts(&r->config->piis[rule], finding)
+                                    : finding->confidence >= (float)r->config->jailbreaks[rule].threshold;
 }
 
 /* True when the decision matched, or would redact, because of this finding. */
@@ -54,9 +53,8 @@ static bool concerns(const struct rules *r, const struct sr_config_decision *dec
     bool redacts = decision->plugins.guard.set && decision->plugins.guard.action == SR_GUARD_REDACT;
     bool asks = decision->has_rules && tree_asks(&decision->rules, signal);
     for (size_t i = 0; i < n_rules(r); i++)
-        if (rule_counts(r, i, finding) &&
-            (asks ? tree_names(&decision->rules, signal, rule_name(r, i))
-                  : redacts && r->type == SR_SIGNAL_PII))
+        if (rule_counts(r, i, finding) && (asks ? tree_names(&decision->rules, signal, rule_name(r, i))
+                                                : redacts && r->type == SR_SIGNAL_PII))
             return true;
     return false;
 }

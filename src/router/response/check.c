@@ -2,6 +2,7 @@
 #include "router/response/check.h"
 
 #include "base/clock.h"
+#include "router/refusal.h"
 
 #define INLINE_BYTES ((size_t)32 << 10) /* as of requests */
 
@@ -20,12 +21,21 @@ void sr_response_check_cancel(struct sr_response_guard *guard)
     sr_arena_dispose(&guard->check.arena);
 }
 
+void sr_response_check_failed(struct sr_response_guard *guard, int status)
+{
+    guard->status = status;
+    if (guard->decision->plugins.response_jailbreak.on_error != SR_ON_ERROR_MATCH)
+        return;
+    guard->found = true;
+    guard->kind = SR_CODE_CLASSIFICATION_ERROR;
+}
+
 static void check_finish(struct sr_response_guard *guard)
 {
     const struct sr_signal_result *result = sr_signal_run_result(guard->check.run, SR_SIGNAL_JAILBREAK);
     int status = !result ? SR_ENOMEM : result->status ? result->status : result->n_hits ? SR_OK : SR_ENOENT;
     if (status) {
-        guard->status = status;
+        sr_response_check_failed(guard, status);
     } else {
         guard->read += guard->check.fresh;
         if (result->hits[0].confidence > guard->risk) {
@@ -83,7 +93,7 @@ static void check_begin(struct sr_response_guard *guard, uint64_t came)
     guard->check.finished = guard->texts.finished;
     sr_response_texts_taken(&guard->texts, SR_RESPONSE_WINDOW - step);
     if (rc) {
-        guard->status = rc;
+        sr_response_check_failed(guard, rc);
         sr_response_check_cancel(guard);
         return;
     }

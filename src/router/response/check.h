@@ -15,6 +15,9 @@ void sr_response_check_advance(struct sr_response_guard *guard, uint64_t came);
 /* True when the client waits for the check in progress. */
 bool sr_response_check_is_ending(const struct sr_response_guard *guard);
 
+/* Notes that a text could not be classified; by the plugin's on_error it counts as found. */
+void sr_response_check_failed(struct sr_response_guard *guard, int status);
+
 /* Cancels the check in progress. */
 void sr_response_check_cancel(struct sr_response_guard *guard);
 

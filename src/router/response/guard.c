@@ -123,6 +123,11 @@ static enum sr_answer_step guard_gate(void *state, const struct sr_answer_flow *
         return guard->whole ? SR_ANSWER_REPLACE : SR_ANSWER_END;
     if (!guard->whole && flow->broken)
         guard_overflow(guard);
+    if (guard->whole && guard->last && guard->unread && !guard->passes) {
+        sr_response_check_failed(guard, SR_EPARSE);
+        if (guard->found && guard->action == SR_RESPONSE_BLOCK)
+            return block(guard, gate);
+    }
     if (guard->passes || ended_unread)
         return SR_ANSWER_GO;
     gate->holds = guard->whole || guard->action == SR_RESPONSE_BLOCK || sr_response_check_is_ending(guard);

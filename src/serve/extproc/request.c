@@ -140,6 +140,10 @@ static void begin_reading(struct sr_extproc_core *core)
         sr_extproc_release_head(core);
 }
 
+#define UNSEEN_REFUSED                                                                                       \
+    "guards are configured, and Envoy does not send the bodies of requests here: use request_body_mode "     \
+    "BUFFERED, STREAMED or FULL_DUPLEX_STREAMED, and streamed_body.enabled"
+
 /* The reason why the body of a request for a forwarded endpoint is not sent here, or NULL. */
 static const char *why_unseen(const struct sr_extproc_core *core)
 {
@@ -163,7 +167,8 @@ void sr_extproc_request_head(struct sr_extproc_core *core, const struct sr_extpr
         return;
     }
     const char *unseen = message->end_of_stream ? NULL : why_unseen(core);
-    if (unseen) {
+    bool protects = sr_config_protects(core->options.config);
+    if (unseen && !protects) {
         sr_extproc_count_unrouted(core, unseen);
         bypass(core);
         sr_extproc_release_head(core);
@@ -177,6 +182,8 @@ void sr_extproc_request_head(struct sr_extproc_core *core, const struct sr_extpr
     core->ended = message->end_of_stream;
     if (core->options.shed) {
         sr_extproc_refuse(core, sr_extproc_is_picker(core) ? 429 : 503, "too many requests are in progress");
+    } else if (unseen && !sr_exchange_verdict(core->exchange)) {
+        sr_extproc_refuse(core, 500, UNSEEN_REFUSED);
     } else if (!message->end_of_stream && (core->request_mode == SR_EXTPROC_MODE_BUFFERED_PARTIAL ||
                                            core->request_mode == SR_EXTPROC_MODE_GRPC)) {
         sr_extproc_refuse(core, 500,
@@ -314,6 +321,10 @@ void sr_extproc_request_body(struct sr_extproc_core *core, const struct sr_extpr
 {
     if (core->ended) {
         sr_extproc_fail(core, "request_body came after the end of the request");
+        return;
+    }
+    if (core->state == SR_EXTPROC_STARTING && sr_config_protects(core->options.config)) {
+        sr_extproc_fail(core, "guards are configured, and Envoy does not send the headers of requests here");
         return;
     }
     if (core->state == SR_EXTPROC_STARTING) {

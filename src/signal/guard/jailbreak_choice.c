@@ -2,8 +2,8 @@
  * What of a request the neural classifier reads. Units are whole where the budget allows it; a longer one is
  * cut, because the classifier reads a limited number of windows of one text.
  */
-#include "signal/guard/jailbreak.h"
 #include "base/utf8.h"
+#include "signal/guard/jailbreak.h"
 #include "text/slices.h"
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* The audit log names every finding, acted on or not, where it is and what came of it, and never the text. */
 #include "router/exchange.h"
 
-#include "json/doc.h"
 #include "router/report/audit.h"
 #include "tests/unit/doc_path.h"
 #include "tests/unit/exchange_util.h"
+#include "json/doc.h"
 
 #define SIGNALS                                                                                              \
     TEST_PROVIDERS "routing:\n"                                                                              \
@@ -32,7 +32,7 @@ static void keep_line(void *ctx, const char *line, size_t n)
     static const char audit[] = "\"event\":\"security_";
     struct sr_buf *lines = ctx;
     if (!memmem(line, n, audit, sizeof audit - 1))
-        return; /* the access log's */
+        return;                      /* the access log's */
     assert_int_equal(lines->len, 0); /* one line for a request */
     assert_int_equal(sr_buf_append(lines, line, n), SR_OK);
 }
@@ -105,8 +105,9 @@ static void test_actions(void **state)
     check_actions(SIGNALS DECISION("g", "mode: shadow, " GUARD("block"), MAIL) TAIL, "security_shadow",
                   "shadow", "none");
     /* it is found, and something else is missing */
-    check_actions(SIGNALS DECISION("g", GUARD("block"), "{operator: AND, conditions: [" MAIL
-                                                        ", {type: jailbreak, name: attack}]}") TAIL,
+    check_actions(SIGNALS DECISION("g", GUARD("block"),
+                                   "{operator: AND, conditions: [" MAIL ", {type: jailbreak, name: attack}]}")
+                      TAIL,
                   "security_finding", "none", "none");
 }
 
@@ -135,8 +136,8 @@ static void test_bounded(void **state)
     struct sr_buf body;
     int64_t omitted = 0, of_type = 0;
     sr_buf_init(&body, 1 << 22);
-    assert_int_equal(sr_buf_printf(&body, "{\"model\":\"small\",\"messages\":[{\"role\":\"user\",\"content\":\""),
-                     SR_OK);
+    assert_int_equal(
+        sr_buf_printf(&body, "{\"model\":\"small\",\"messages\":[{\"role\":\"user\",\"content\":\""), SR_OK);
     for (int i = 0; i < 5000; i++)
         assert_int_equal(sr_buf_printf(&body, "a%d@example.com, ", i), SR_OK);
     assert_int_equal(sr_buf_append(&body, "\"}]}", 5), SR_OK);

@@ -194,6 +194,24 @@ static void test_whole_block(void **state)
     }
 }
 
+/* An answer that cannot be read is blocked as well, and says why. */
+static void test_unread_block(void **state)
+{
+    static const char *const bodies[] = {"no JSON at all: " ATTACK, "[1, 2"};
+    for (size_t i = 0; i < 8; i++) {
+        struct sr_buf out;
+        sr_buf_init(&out, 1 << 20);
+        sr_exchange *x = ask_for(state, "/v1/chat/completions", "blocks");
+        begin(x, JSON);
+        assert_int_equal(answer(x, bodies[i / 4], CHUNKS[i % 4], &out), SR_ANSWER_REPLACE);
+        assert_int_equal(out.len, 0);
+        check_reply(x, 403, "\"code\":\"classification_error\"");
+        sr_exchange_end(x, SR_END_COMPLETE);
+        assert_non_null(strstr(lines(state), "\"type\":\"classification_error\""));
+        sr_buf_dispose(&out);
+    }
+}
+
 /* The answer passes untouched with these. */
 static void test_passes(void **state)
 {
@@ -205,8 +223,7 @@ static void test_passes(void **state)
         {"counts", CHAT_ANSWER(ATTACK), false},
         {"strict", CHAT_ANSWER(ATTACK), true},
         {"off", CHAT_ANSWER(ATTACK), true}, /* the guard's plugin takes its place */
-        {"blocks", "no JSON at all: " ATTACK, true, true},
-        {"blocks", "[1, 2", true, true},
+        {"headers", "no JSON at all: " ATTACK, true, true},
         {"blocks", "{\"choices\": [{\"message\": {\"content\": null}}]}", true},
         {"headers", "{\"choices\": {\"message\": 3}}", true},
     };
@@ -462,11 +479,12 @@ static void test_metrics(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_whole_header),  cmocka_unit_test(test_whole_block),
-        cmocka_unit_test(test_passes),        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_stream_header), cmocka_unit_test(test_stream_block),
-        cmocka_unit_test(test_stream_waits),  cmocka_unit_test(test_where),
-        cmocka_unit_test(test_too_large),     cmocka_unit_test(test_metrics),
+        cmocka_unit_test(test_whole_header), cmocka_unit_test(test_whole_block),
+        cmocka_unit_test(test_unread_block), cmocka_unit_test(test_passes),
+        cmocka_unit_test(test_shapes),       cmocka_unit_test(test_stream_header),
+        cmocka_unit_test(test_stream_block), cmocka_unit_test(test_stream_waits),
+        cmocka_unit_test(test_where),        cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_metrics),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

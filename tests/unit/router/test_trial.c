@@ -11,9 +11,10 @@
     TEST_PROVIDERS "routing:\n"                                                                              \
                    "  signals:\n"                                                                            \
                    "    keywords:\n" TEST_KEYWORD("deep") "    pii: [{name: p}]\n"                           \
-                   "  decisions:\n"
+                                                          "  decisions:\n"
 #define DECISION(name, priority, more, rules)                                                                \
-    "    - {name: " name ", priority: " priority ", modelRefs: [{model: plain}], rules: " rules ", " more "}\n"
+    "    - {name: " name ", priority: " priority ", modelRefs: [{model: plain}], rules: " rules ", " more    \
+    "}\n"
 #define GUARD(action)  "plugins: [{type: guard, configuration: {action: " action "}}]"
 #define SHADOW(action) "mode: shadow, " GUARD(action)
 #define MAIL           "{type: pii, name: p}"
@@ -96,11 +97,13 @@ static void test_shadow_alone(void **state)
 static void test_shadow_beside_enforcing(void **state)
 {
     (void)state;
-    check(SIGNALS DECISION("s", "9", SHADOW("allow"), MAIL) DECISION("g", "1", GUARD("block"), MAIL) REST TAIL,
+    check(SIGNALS DECISION("s", "9", SHADOW("allow"), MAIL) DECISION("g", "1", GUARD("block"), MAIL)
+              REST TAIL,
           CHAT("auto", "bob@example.com"), (struct outcome){SR_GUARD_BLOCK, "", "s"});
     check(SIGNALS DECISION("s", "1", SHADOW("block"), MAIL) DECISION("g", "9", GUARD("flag"), MAIL) REST TAIL,
           CHAT("auto", "bob@example.com"), (struct outcome){SR_GUARD_FLAG, "plain", "s"});
-    check(SIGNALS DECISION("s", "9", SHADOW("route"), MAIL) DECISION("g", "1", GUARD("redact"), MAIL) REST TAIL,
+    check(SIGNALS DECISION("s", "9", SHADOW("route"), MAIL) DECISION("g", "1", GUARD("redact"), MAIL)
+              REST TAIL,
           CHAT("small", "bob@example.com"), (struct outcome){SR_GUARD_REDACT, "small", "s"});
 }
 
@@ -109,10 +112,11 @@ static void test_shadow_route(void **state)
 {
     (void)state;
     static const char yaml[] = SIGNALS DECISION("s", "9", "mode: shadow", DEEP) REST TAIL;
-    static const char both[] = SIGNALS DECISION("s", "9", "mode: shadow", DEEP)
-        DECISION("r", "5", "mode: enforce", DEEP) REST TAIL;
+    static const char both[] =
+        SIGNALS DECISION("s", "9", "mode: shadow", DEEP) DECISION("r", "5", "mode: enforce", DEEP) REST TAIL;
     static const char fast[] = SIGNALS DECISION(
-        "s", "9", "mode: shadow, plugins: [{type: fast_response, configuration: {message: no}}]", MAIL) REST TAIL;
+        "s", "9", "mode: shadow, plugins: [{type: fast_response, configuration: {message: no}}]", MAIL)
+        REST TAIL;
     check(yaml, CHAT("auto", "deep"), (struct outcome){-1, "thinker", "s"});
     check(yaml, CHAT("small", "deep"), (struct outcome){-1, "small", ""});
     check(both, CHAT("auto", "deep"), (struct outcome){-1, "plain", "s"});
@@ -142,8 +146,9 @@ static const char *blocked_or_model(sr_runtime *runtime, const char *id, const c
     head.n_headers = id[0] ? 1 : 0;
     sr_exchange *x = sr_exchange_new(runtime, &head, NULL);
     (void)feed(x, body, strlen(body), 0, NULL);
-    snprintf(model, 32, "%s", sr_exchange_verdict(x)->outcome == SR_OUTCOME_BLOCKED ? "blocked"
-                                                                                    : sr_exchange_verdict(x)->model);
+    snprintf(model, 32, "%s",
+             sr_exchange_verdict(x)->outcome == SR_OUTCOME_BLOCKED ? "blocked"
+                                                                   : sr_exchange_verdict(x)->model);
     sr_exchange_end(x, SR_END_COMPLETE);
     return model;
 }
@@ -152,13 +157,15 @@ static const char *blocked_or_model(sr_runtime *runtime, const char *id, const c
 static void test_share(void **state)
 {
     (void)state;
-    sr_runtime *runtime = open_yaml(SIGNALS DECISION("g", "9", "share: 0.25, " GUARD("block"), MAIL) REST QUIET);
+    sr_runtime *runtime =
+        open_yaml(SIGNALS DECISION("g", "9", "share: 0.25, " GUARD("block"), MAIL) REST QUIET);
     char first[32], again[32], id[32], body[128];
     int by_id = 0, by_text = 0;
     for (int i = 0; i < 400; i++) {
         snprintf(id, sizeof id, "request-%d", i);
         blocked_or_model(runtime, id, CHAT("auto", "bob@example.com"), first);
-        assert_string_equal(first, blocked_or_model(runtime, id, CHAT("auto", "other: bob@example.com"), again));
+        assert_string_equal(first,
+                            blocked_or_model(runtime, id, CHAT("auto", "other: bob@example.com"), again));
         by_id += strcmp(first, "blocked") == 0;
         snprintf(body, sizeof body, CHAT("auto", "%d bob@example.com"), i);
         blocked_or_model(runtime, "", body, first);
@@ -175,9 +182,10 @@ static void test_share(void **state)
 static void test_shares_of_several(void **state)
 {
     (void)state;
-    sr_runtime *runtime = open_yaml(SIGNALS DECISION("a", "9", "share: 0.5, " GUARD("allow"), MAIL)
-                                        DECISION("b", "1", "share: 0.5, " GUARD("block"), MAIL)
-                                            DECISION("s", "1", "share: 0.5, " SHADOW("flag"), MAIL) REST QUIET);
+    sr_runtime *runtime =
+        open_yaml(SIGNALS DECISION("a", "9", "share: 0.5, " GUARD("allow"), MAIL)
+                      DECISION("b", "1", "share: 0.5, " GUARD("block"), MAIL)
+                          DECISION("s", "1", "share: 0.5, " SHADOW("flag"), MAIL) REST QUIET);
     int blocked = 0, shadows = 0;
     for (int i = 0; i < 400; i++) {
         char body[128];
@@ -197,9 +205,9 @@ static void test_shares_of_several(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shadow_alone),      cmocka_unit_test(test_shadow_beside_enforcing),
-        cmocka_unit_test(test_shadow_route),      cmocka_unit_test(test_shadow_of_a_block),
-        cmocka_unit_test(test_share),             cmocka_unit_test(test_shares_of_several),
+        cmocka_unit_test(test_shadow_alone), cmocka_unit_test(test_shadow_beside_enforcing),
+        cmocka_unit_test(test_shadow_route), cmocka_unit_test(test_shadow_of_a_block),
+        cmocka_unit_test(test_share),        cmocka_unit_test(test_shares_of_several),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -568,6 +568,38 @@ static void test_paths(void **state)
     site_close(&s);
 }
 
+/* With a guard, what Envoy does not send here does not pass. */
+static void test_modes_that_cannot_guard(void **state)
+{
+    static const char guarded[] = TEST_PROVIDERS
+        "routing:\n"
+        "  signals: {pii: [{name: p}]}\n"
+        "  decisions:\n"
+        "    - {name: g, rules: {type: pii, name: p}, plugins: [{type: guard, configuration: "
+        "{action: block}}]}\n"
+        "global: {router: {streamed_body: {enabled: false}}, semroute: {inference: {ask_below: "
+        "0}}}\n";
+    static const enum sr_extproc_mode modes[] = {SR_EXTPROC_MODE_NONE, SR_EXTPROC_MODE_STREAMED,
+                                                 SR_EXTPROC_MODE_FULL_DUPLEX};
+    struct site s = site_open(guarded);
+    struct envoy e;
+    (void)state;
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        envoy_init(&e, modes[i], false, s.options);
+        envoy_post(&e, NULL, 0);
+        assert_int_equal(e.immediate, 500);
+        assert_false(e.head_released);
+        envoy_dispose(&e);
+    }
+    envoy_init(&e, SR_EXTPROC_MODE_BUFFERED, false, s.options);
+    e.head_released = true;
+    envoy_body(&e, AUTO("code"), strlen(AUTO("code")), true);
+    assert_non_null(e.failed);
+    envoy_dispose(&e);
+    assert_false(metrics_say(&s, "semroute_extproc_unrouted_total{"));
+    site_close(&s);
+}
+
 static void test_modes_that_cannot_route(void **state)
 {
     (void)state;
@@ -1140,6 +1172,7 @@ int main(void)
         cmocka_unit_test(test_head_only),
         cmocka_unit_test(test_other_endpoints),
         cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_modes_that_cannot_guard),
         cmocka_unit_test(test_modes_that_cannot_route),
         cmocka_unit_test(test_unknown_mode),
         cmocka_unit_test(test_observability),
