@@ -138,7 +138,7 @@ static void run(const struct sr_request_head *head, struct sr_bytes body, size_t
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const paths[] = {"/v1/chat/completions", "/v1/completions", "/v1/embeddings",
-                                        "/v1/other?a=b"};
+                                        "/V1//audio/transcription%73/?a=b"};
     char whole[200], parts[200];
     if (size < 2 || size > 1 << 16)
         return 0;

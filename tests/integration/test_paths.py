@@ -31,7 +31,8 @@ OTHERS = ["/v1/load_lora_adapter", "/v1/unload_lora_adapter", "/reset_prefix_cac
           "/invocations", "/chat/completions", "/v2/chat/completions", "/metrics/x", "/"]
 FORGED = {"x-selected-model": "expert", "X-Selected_Model": "expert", "x-vsr-selected-model": "expert", "x-vsr-skip-processing": "true",
           "x_vsr_skip_processing": "true", "x-authz-user-id": "root", "x-user-openai-key": "k",
-          "x-gateway-destination-endpoint": "127.0.0.1:1", "x-vsr-model": "expert"}
+          "x-gateway-destination-endpoint": "127.0.0.1:1", "x-vsr-model": "expert", "x-original-url": "/v1/load_lora_adapter",
+          "X-HTTP-Method-Override": "DELETE"}
 
 
 class Recorder:
@@ -195,7 +196,7 @@ def check_headers(headers):
     """What an upstream may see of FORGED: nothing, but what the router itself said."""
     names = [name for name, _ in headers]
     for name, value in headers:
-        assert value not in ("expert", "root", "k", "127.0.0.1:1"), (name, value)
+        assert value not in ("expert", "root", "k", "127.0.0.1:1", "/v1/load_lora_adapter", "DELETE"), (name, value)
         assert "skip" not in name and "authz" not in name
     assert names.count("x-selected-model") == 1 and dict(headers)["x-selected-model"] == "general"
 

@@ -12,6 +12,16 @@ static const struct sr_bytes client_headers[] = {
     {"x-vsr-compression-control", sizeof "x-vsr-compression-control" - 1},
 };
 
+/* Headers by which some servers read another path or method than the request line's. */
+static const struct sr_bytes second_lines[] = {
+    {"x-original-url", sizeof "x-original-url" - 1},
+    {"x-rewrite-url", sizeof "x-rewrite-url" - 1},
+    {"x-original-uri", sizeof "x-original-uri" - 1},
+    {"x-http-method", sizeof "x-http-method" - 1},
+    {"x-http-method-override", sizeof "x-http-method-override" - 1},
+    {"x-method-override", sizeof "x-method-override" - 1},
+};
+
 /* A letter of a name as servers compare it: CGI and WSGI turn '-' into '_', so both count as one. */
 static char fold(char c)
 {
@@ -46,6 +56,9 @@ bool sr_identity_strips(const struct sr_config *config, struct sr_bytes name)
     }
     if (starts(name, SR_LIT("x-user-")) && ends(name, SR_LIT("-key")))
         return true;
+    for (size_t i = 0; i < sizeof second_lines / sizeof second_lines[0]; i++)
+        if (is(name, second_lines[i]))
+            return true;
     struct sr_bytes destination = sr_bytes_str(config->global.extproc.destination_header);
     return starts(name, SR_LIT("x-authz-")) || is(name, SR_LIT("x-selected-model")) ||
            is(name, SR_LIT("x-gateway-destination-endpoint")) || (destination.n && is(name, destination));

@@ -32,7 +32,8 @@ int sr_identity_read(struct sr_identity *out, const struct sr_header *headers, s
 uint64_t sr_identity_client(const struct sr_identity *identity, struct sr_bytes peer);
 
 /* True when a client's header of this name is not forwarded: only the router, or an authorisation layer, may
- * set it. '_' counts as '-', because upstreams exist that read both alike. */
+ * set it, or upstreams may take another path or method from it than the request line's. '_' counts as '-',
+ * because upstreams exist that read both alike. */
 bool sr_identity_strips(const struct sr_config *config, struct sr_bytes name);
 
 #endif

@@ -44,6 +44,7 @@ static void test_reserved_names(void **state)
         "x-user-openai-key",     "x-selected-model", "x-gateway-destination-endpoint",
         "x-vsr-skip-processing", "x_selected_model", "X-Vsr_Debug",
         "x-vsr_model",           "x_authz-user",     "x_user_openai_key",
+        "X-Original-URL",        "x_rewrite_url",    "x-http-method-override",
         "x-own-destination",     "X_Own_Destination"};
     static const char *const free_names[] = {
         "x-vsr-debug", "x-vsr-cache-control",      "x-user-agent-name", "authorization",
