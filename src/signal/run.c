@@ -100,8 +100,8 @@ static void add_unread(const struct sr_signal_run *run, enum sr_signal_type type
     bool units = sr_signal_registry[type]->reads == SR_SIGNAL_READS_UNITS;
     if (!units || !run->input->units || result->status)
         return;
-    result->unread_bytes = run->input->units->unread;
-    result->all_bytes += result->unread_bytes;
+    result->unread_bytes += run->input->units->unread;
+    result->all_bytes += run->input->units->unread;
 }
 
 static struct sr_signal_input seen_by(const struct sr_signal_input *input, enum sr_signal_type type)

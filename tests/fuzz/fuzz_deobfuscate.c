@@ -1,5 +1,5 @@
-/* Any bytes: views lie inside of the text, are valid UTF-8 where the text is, come in bounded number, and
- * stand for no more than they say. */
+/* Any bytes: views lie inside of the text, are valid UTF-8 where the text is, take a bounded number of bytes,
+ * map back into what they replace, and stand for no more than they say. */
 #include "base/utf8.h"
 #include "text/disguise/deobfuscate.h"
 
@@ -7,28 +7,45 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static void check(const struct sr_undisguised *view, size_t size, bool valid)
+{
+    size_t from, to;
+    if (view->start >= view->end || view->end > size || !view->disguise ||
+        view->undone > view->end - view->start)
+        abort();
+    if (valid && !sr_utf8_valid(view->text))
+        abort();
+    for (size_t at = 0; at < view->text.n; at += 1 + view->text.n / 64) {
+        sr_undisguised_locate(view, at, at + 1, &from, &to);
+        if (from > to || from < view->start || to > view->end)
+            abort();
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct sr_bytes text = sr_bytes_of(data, size);
-    const struct sr_undisguised *views;
+    struct sr_undisguised_list views, none = {.n = 0};
     struct sr_arena arena;
-    size_t n;
-    sr_arena_init(&arena, (size_t)64 << 20);
-    if (sr_undisguise(text, size % 97, &arena, &views, &n))
-        abort();
-    if (n > SR_DISGUISE_VIEWS_MAX)
+    size_t total = 0;
+    sr_arena_init(&arena, (size_t)256 << 20);
+    if (sr_undisguise(text, size % 97, &arena, &views))
         abort();
     bool valid = sr_utf8_valid(text);
-    for (size_t i = 0; i < n; i++) {
-        const struct sr_undisguised *v = &views[i];
-        if (v->start >= v->end || v->end > size || !v->disguise || (valid && !sr_utf8_valid(v->text)))
+    for (size_t i = 0; i < views.n; i++) {
+        check(&views.items[i], size, valid);
+        if (i && views.items[i].start < views.items[i - 1].start)
             abort();
-        if (v->undone > v->end - v->start)
-            abort();
+        total += views.items[i].text.n;
     }
+    if (total > size * SR_DISGUISE_GROWTH + ((size_t)64 << 10))
+        abort();
+    for (size_t i = 0; i < views.n_covers; i++)
+        if (views.covers[i].start >= views.covers[i].end || views.covers[i].end > size ||
+            (i && views.covers[i].start < views.covers[i - 1].end))
+            abort();
     /* What stands for a text stands for nothing when it is gone. */
-    if (sr_undisguised_stand_for(text, views, n, 0, size) &&
-        (n == 0 || sr_undisguised_stand_for(text, views, 0, 0, size)))
+    if (sr_undisguised_stand_for(text, &none, 0, size))
         abort();
     sr_arena_dispose(&arena);
     return 0;

@@ -108,7 +108,7 @@ static void put_us(struct sr_json_writer *w, double us)
 static void put_disguises(struct sr_json_writer *w, uint32_t disguise)
 {
     sr_json_array(w, "disguises");
-    for (uint32_t bit = 1; bit <= SR_DISGUISE_ROT13; bit *= 2)
+    for (uint32_t bit = 1; bit <= SR_DISGUISE_LAST; bit *= 2)
         if (disguise & bit)
             sr_json_text(w, NULL, sr_disguise_name((enum sr_disguise)bit));
     sr_json_array_end(w);

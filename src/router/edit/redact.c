@@ -113,6 +113,12 @@ static int sort_by_type(struct sr_redaction *redaction, struct sr_arena *arena)
     return SR_OK;
 }
 
+/* A disguised span may say several things; the first one's placeholder replaces it. */
+static bool is_same_span(const struct sr_signal_finding *a, const struct sr_signal_finding *b)
+{
+    return a->unit == b->unit && a->start == b->start && a->end == b->end;
+}
+
 int sr_edit_redact(struct sr_edit *edit)
 {
     const struct sr_edit_inputs *in = edit->in;
@@ -123,6 +129,8 @@ int sr_edit_redact(struct sr_edit *edit)
     int rc = table_new(&table, redaction, in->n_redactions, edit->arena);
     for (size_t i = 0; !rc && i < in->n_redactions; i++) {
         const struct sr_signal_finding *finding = &in->redactions[i];
+        if (i > 0 && is_same_span(finding, &in->redactions[i - 1]))
+            continue;
         struct sr_bytes text = in->units->list.items[finding->unit].text;
         struct sr_bytes value = sr_bytes_of(text.p + finding->start, finding->end - finding->start);
         const struct sr_redacted *entry = entry_of(&table, finding->type, value, edit->arena);

@@ -270,7 +270,7 @@ static const struct sr_signal_result *read_security(struct call *call, struct sr
 static void put_patterns(struct call *call, uint32_t disguise)
 {
     sr_json_array(&call->json, "patterns_detected");
-    for (uint32_t bit = 1; bit <= SR_DISGUISE_ROT13; bit *= 2)
+    for (uint32_t bit = 1; bit <= SR_DISGUISE_LAST; bit *= 2)
         if (disguise & bit)
             sr_json_text(&call->json, NULL, sr_disguise_name((enum sr_disguise)bit));
     sr_json_array_end(&call->json);

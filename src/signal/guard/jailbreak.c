@@ -128,7 +128,7 @@ static int write_result(const struct sr_signal_set *set, struct sr_signal_task *
     *kept = place(task->input, set->history ? all : current);
     result->n_hits = set->n;
     result->findings = kept;
-    result->n_findings = result->scanned_bytes ? 1 : 0;
+    result->n_findings = result->scanned_bytes || result->unread_bytes ? 1 : 0;
     result->labels = set->models.reader ? sr_jailbreak_labels(set->models.reader, &result->n_labels)
                                         : set->models.head->labels;
     result->n_labels = set->models.reader ? result->n_labels : set->models.head->n_labels;
@@ -191,7 +191,7 @@ static int read_units(const struct sr_signal_set *set, const struct units *units
         *read = (struct sr_jailbreak_unit){.unit = (uint32_t)i, .current = unit->current};
         if (set->models.reader)
             rc = sr_jailbreak_unit_read(read, &set->models, unit->text, units->tenant, task->arena, result);
-        result->scanned_bytes += own;
+        *(read->linear.cut ? &result->unread_bytes : &result->scanned_bytes) += own;
     }
     return rc;
 }

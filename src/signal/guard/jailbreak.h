@@ -46,8 +46,7 @@ struct sr_jailbreak_region {
     struct sr_bytes text;
     size_t from;  /* where it begins in the unit's text */
     size_t bytes; /* that count as read; 0 in a seam */
-    const struct sr_undisguised *views;
-    size_t n_views;
+    struct sr_undisguised_list views;
     const struct sr_signal_question *plain, *undisguised; /* the questions about it; NULL: not asked */
 };
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 /* Part of the memo key: change it when reading changes. */
-#define READER_VERSION "jailbreak-5 "
+#define READER_VERSION "jailbreak-6 "
 
 #define BLOCK_OVERLAP                                                                                        \
     ((size_t)4 << 10)                  /* bytes: at least a window, and a disguised part with its context    \
@@ -116,6 +116,7 @@ struct reading {
     const struct sr_jailbreak_reader *reader;
     struct sr_risk_window *windows; /* on the heap */
     size_t n, room;
+    bool cut;
 };
 
 static int add_window(struct reading *reading, struct sr_risk_window window)
@@ -128,14 +129,14 @@ static int add_window(struct reading *reading, struct sr_risk_window window)
 
 /* Reads a block, which begins at `from` of the text, without the windows that its views replace. */
 static int read_plain(struct reading *reading, struct sr_bytes block, size_t from,
-                      const struct sr_undisguised *views, size_t n_views)
+                      const struct sr_undisguised_list *views)
 {
     struct sr_slices windows = sr_slices_of(block, SR_JAILBREAK_WINDOW, SR_JAILBREAK_OVERLAP);
     struct sr_slice w;
     int rc = SR_OK;
     while (rc == SR_OK && sr_slices_next(&windows, &w)) {
         struct sr_risk_window window = {.start = (uint32_t)(from + w.start), .end = (uint32_t)(from + w.end)};
-        if (sr_undisguised_stand_for(block, views, n_views, w.start, w.end))
+        if (sr_undisguised_stand_for(block, views, w.start, w.end))
             continue;
         window.risk =
             risk_of(reading->reader, sr_bytes_of(block.p + w.start, w.end - w.start), &window.label);
@@ -149,28 +150,31 @@ static int read_view(struct reading *reading, const struct sr_undisguised *view,
 {
     struct sr_slices windows = sr_slices_of(view->text, SR_JAILBREAK_WINDOW, SR_JAILBREAK_OVERLAP);
     struct sr_slice w;
-    struct sr_risk_window worst = {.start = (uint32_t)(from + view->start),
-                                   .end = (uint32_t)(from + view->end),
-                                   .risk = -1,
-                                   .disguise = view->disguise};
+    struct sr_risk_window worst = {.risk = -1, .disguise = view->disguise};
+    size_t start, end;
     while (sr_slices_next(&windows, &w)) {
         uint32_t label = 0;
         float risk = risk_of(reading->reader, sr_bytes_of(view->text.p + w.start, w.end - w.start), &label);
-        worst.label = risk > worst.risk ? label : worst.label;
-        worst.risk = risk > worst.risk ? risk : worst.risk;
+        if (risk <= worst.risk)
+            continue;
+        sr_undisguised_locate(view, w.start, w.end, &start, &end);
+        worst.label = label;
+        worst.risk = risk;
+        worst.start = (uint32_t)(from + start);
+        worst.end = (uint32_t)(from + end);
     }
     return add_window(reading, worst);
 }
 
 static int read_block(struct reading *reading, struct sr_bytes block, size_t from, struct sr_arena *scratch)
 {
-    const struct sr_undisguised *views;
-    size_t n;
-    int rc = sr_undisguise(block, SR_JAILBREAK_OVERLAP, scratch, &views, &n);
+    struct sr_undisguised_list views;
+    int rc = sr_undisguise(block, SR_JAILBREAK_OVERLAP, scratch, &views);
     if (rc == SR_OK)
-        rc = read_plain(reading, block, from, views, n);
-    for (size_t i = 0; rc == SR_OK && i < n; i++)
-        rc = read_view(reading, &views[i], from);
+        rc = read_plain(reading, block, from, &views);
+    for (size_t i = 0; rc == SR_OK && i < views.n; i++)
+        rc = read_view(reading, &views.items[i], from);
+    reading->cut |= rc == SR_OK && views.cut;
     return rc;
 }
 
@@ -225,6 +229,7 @@ int sr_jailbreak_read(const struct sr_jailbreak_reader *reader, struct sr_bytes 
         return SR_OK;
     }
     int rc = read_blocks(&reading, text);
+    out->cut = reading.cut;
     struct sr_bytes value = sr_bytes_of(reading.windows, reading.n * sizeof *reading.windows);
     if (rc == SR_OK && reading.n) {
         out->windows = sr_arena_alloc(arena, value.n);
@@ -233,7 +238,7 @@ int sr_jailbreak_read(const struct sr_jailbreak_reader *reader, struct sr_bytes 
         if (rc == SR_OK)
             memcpy(out->windows, value.p, value.n);
     }
-    if (rc == SR_OK && keep)
+    if (rc == SR_OK && keep && !out->cut)
         sr_memo_put(reader->memo, &key, value);
     sr_mem_free(reading.windows);
     return rc;

@@ -28,6 +28,7 @@ struct sr_jailbreak_reading {
     struct sr_risk_window *windows;
     size_t n;
     bool remembered; /* the result was memoised */
+    bool cut;        /* the text has more disguises than are undone */
 };
 
 /* A mask of the model's labels that mean an attack: those in `labels`, or if that is empty all except

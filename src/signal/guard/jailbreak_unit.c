@@ -20,23 +20,23 @@ int sr_jailbreak_region_views(struct sr_jailbreak_region *region, struct sr_aren
                               struct sr_bytes *out, bool *instead)
 {
     size_t total = 0, at = 0;
-    int rc = sr_undisguise(region->text, SR_JAILBREAK_OVERLAP, arena, &region->views, &region->n_views);
+    int rc = sr_undisguise(region->text, SR_JAILBREAK_OVERLAP, arena, &region->views);
     *out = SR_LIT("");
     *instead = false;
-    for (size_t i = 0; !rc && i < region->n_views; i++)
-        total += region->views[i].text.n + 1;
+    for (size_t i = 0; !rc && i < region->views.n; i++)
+        total += region->views.items[i].text.n + 1;
     if (rc || total == 0)
         return rc;
     char *joined = sr_arena_alloc(arena, total);
     if (!joined)
         return SR_ENOMEM;
-    for (size_t i = 0; i < region->n_views; i++) {
-        memcpy(joined + at, region->views[i].text.p, region->views[i].text.n);
-        at += region->views[i].text.n;
+    for (size_t i = 0; i < region->views.n; i++) {
+        memcpy(joined + at, region->views.items[i].text.p, region->views.items[i].text.n);
+        at += region->views.items[i].text.n;
         joined[at++] = '\n';
     }
     *out = sr_bytes_of(joined, total - 1);
-    *instead = sr_undisguised_stand_for(region->text, region->views, region->n_views, 0, region->text.n);
+    *instead = sr_undisguised_stand_for(region->text, &region->views, 0, region->text.n);
     return SR_OK;
 }
 
@@ -60,8 +60,8 @@ static void place_in_text(const struct sr_jailbreak_region *region, struct sr_ri
 {
     uint32_t start = window->start, end = window->end;
     size_t at = 0;
-    for (size_t i = 0; i < region->n_views; i++) {
-        const struct sr_undisguised *view = &region->views[i];
+    for (size_t i = 0; i < region->views.n; i++) {
+        const struct sr_undisguised *view = &region->views.items[i];
         if (at < end && at + view->text.n > start) {
             window->start = window->disguise ? window->start : (uint32_t)view->start;
             window->end = (uint32_t)view->end;

@@ -190,6 +190,8 @@ static int join_spans(const struct sr_signal_set *set, const struct sr_signal_qu
     for (size_t i = 0; rc == SR_OK && i < found->n; i++)
         rc = sr_entities_add(&list, found->items[i].type, found->items[i].start, found->items[i].end,
                              found->items[i].confidence);
+    for (size_t i = 0; rc == SR_OK && i < found->n; i++)
+        list.items[i].disguised = found->items[i].disguised;
     for (size_t i = 0; rc == SR_OK && i < n; i++)
         if (is_taken(set, &spans[i], question->text))
             rc = sr_entities_add(&list, set->types[spans[i].type], spans[i].start, spans[i].end,
@@ -387,7 +389,7 @@ static int pii_start(const struct sr_signal_set *set, struct sr_signal_task *tas
                      : SR_OK;
         if (rc)
             return rc;
-        task->result->scanned_bytes += own;
+        *(parts[used].found.cut ? &task->result->unread_bytes : &task->result->scanned_bytes) += own;
         task->result->remembered += parts[used].found.remembered;
         questions[used].text = units[i].text;
         questions[used].extra = own == 0;

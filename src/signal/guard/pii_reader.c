@@ -2,10 +2,16 @@
 #include "signal/guard/pii_reader.h"
 
 #include "base/mem.h"
+#include "text/disguise/deobfuscate.h"
 #include "text/entity/public_suffix.h"
 
+#include <stdlib.h>
+
 /* Part of the memo key: change it when the recognisers change. */
-#define READER_VERSION "pii-1"
+#define READER_VERSION "pii-2"
+
+#define REACH       64                  /* bytes beside a disguise: the words that explain a number */
+#define SCRATCH_MAX ((size_t)256 << 20) /* for views; their texts are bounded by the text */
 
 struct sr_pii_reader {
     struct sr_memo *memo; /* NULL: no memo */
@@ -31,6 +37,87 @@ void sr_pii_reader_free(struct sr_pii_reader *reader)
     sr_mem_free(reader);
 }
 
+/* Adds what a view says and the text does not. */
+static int read_view(const struct sr_undisguised *view, struct sr_entities *list)
+{
+    struct sr_entities own;
+    sr_entities_init(&own, SR_PII_ENTITIES_MAX);
+    int rc = sr_entities_recognise(&own, view->text);
+    for (size_t i = 0; rc == SR_OK && i < own.n; i++) {
+        const struct sr_entity *entity = &own.items[i];
+        size_t start, end;
+        if (!sr_undisguised_locate(view, entity->start, entity->end, &start, &end))
+            continue;
+        rc = sr_entities_add(list, entity->type, start, end, entity->confidence);
+        if (rc == SR_OK)
+            list->items[list->n - 1].disguised = true;
+    }
+    sr_entities_dispose(&own);
+    return rc;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct sr_entity *x = a, *y = b;
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    return (int)y->disguised - (int)x->disguised;
+}
+
+/* Drops what the text says within a disguised entity: a part of it, or nothing. */
+static void drop_inner(struct sr_entities *list)
+{
+    size_t kept = 0, end = 0;
+    for (size_t i = 0; i < list->n; i++) {
+        const struct sr_entity entity = list->items[i];
+        if (!entity.disguised && entity.end <= end)
+            continue;
+        end = entity.disguised && entity.end > end ? entity.end : end;
+        list->items[kept++] = entity;
+    }
+    list->n = kept;
+}
+
+/* Where a disguised entity meets others, all of them are what the bytes of all say. */
+static void join_disguised(struct sr_entities *list)
+{
+    qsort(list->items, list->n, sizeof *list->items, by_start);
+    drop_inner(list);
+    for (size_t i = 0, next; i < list->n; i = next) {
+        size_t end = list->items[i].end;
+        bool disguised = list->items[i].disguised;
+        for (next = i + 1; next < list->n && list->items[next].start < end; next++) {
+            end = list->items[next].end > end ? list->items[next].end : end;
+            disguised |= list->items[next].disguised;
+        }
+        for (size_t k = i; disguised && k < next; k++) {
+            list->items[k].start = list->items[i].start;
+            list->items[k].end = end;
+            list->items[k].disguised = true;
+        }
+    }
+    sr_entities_resolve(list);
+}
+
+/* Reads the text and then its views. Leet is a guess that makes letters of digits. */
+static int recognise(struct sr_bytes text, struct sr_entities *list, bool *cut)
+{
+    struct sr_undisguised_list views;
+    struct sr_arena scratch;
+    sr_arena_init(&scratch, SCRATCH_MAX);
+    int rc = sr_entities_recognise(list, text);
+    if (rc == SR_OK)
+        rc = sr_undisguise(text, REACH, &scratch, &views);
+    for (size_t i = 0; rc == SR_OK && i < views.n; i++)
+        if (views.items[i].disguise != SR_DISGUISE_LEET)
+            rc = read_view(&views.items[i], list);
+    if (rc == SR_OK && views.n)
+        join_disguised(list);
+    *cut = rc == SR_OK && views.cut;
+    sr_arena_dispose(&scratch);
+    return rc;
+}
+
 int sr_pii_read(const struct sr_pii_reader *reader, struct sr_bytes text, struct sr_bytes tenant,
                 struct sr_arena *arena, struct sr_pii_findings *out)
 {
@@ -46,7 +133,7 @@ int sr_pii_read(const struct sr_pii_reader *reader, struct sr_bytes text, struct
         return SR_OK;
     }
     sr_entities_init(&list, SR_PII_ENTITIES_MAX);
-    int rc = sr_entities_recognise(&list, text);
+    int rc = recognise(text, &list, &out->cut);
     struct sr_bytes value = sr_bytes_of(list.items, list.n * sizeof *list.items);
     if (!rc && list.n) {
         struct sr_entity *items = sr_arena_alloc(arena, value.n);
@@ -56,7 +143,7 @@ int sr_pii_read(const struct sr_pii_reader *reader, struct sr_bytes text, struct
         out->items = items;
         out->n = list.n;
     }
-    if (!rc && keep)
+    if (!rc && keep && !out->cut)
         sr_memo_put(reader->memo, &key, value);
     sr_entities_dispose(&list);
     return rc;

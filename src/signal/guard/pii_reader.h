@@ -1,5 +1,6 @@
 /*
- * Finds private data in a text of any length with the exact recognisers.
+ * Finds private data in a text of any length with the exact recognisers, also where it is disguised: then the
+ * finding is all that says it, for example a whole run of base64.
  *
  * Results are kept in the memo. A reader is immutable and shared; it holds no thresholds and no policies:
  * it returns all findings with their confidence, by position, without overlaps.
@@ -25,9 +26,11 @@ struct sr_pii_findings {
     const struct sr_entity *items; /* in the arena, by offset */
     size_t n;
     bool remembered;
+    bool cut; /* the text has more disguises than are undone */
 };
 
-/* Reads valid UTF-8. Tenants do not share memoised results. SR_ELIMIT, SR_ENOMEM. Any thread. */
+/* Reads valid UTF-8. The findings of one disguised span overlap, one of each type. Tenants do not share
+ * memoised results. SR_ELIMIT, SR_ENOMEM. Any thread. */
 int sr_pii_read(const struct sr_pii_reader *reader, struct sr_bytes text, struct sr_bytes tenant,
                 struct sr_arena *arena, struct sr_pii_findings *out) SR_WARN_UNUSED;
 

@@ -1,67 +1,91 @@
-/* Builds views from rewritten spans and decoded runs. */
+/*
+ * Builds views: the passes over a text, the same passes over its views, the order of all views.
+ *
+ * A pass over a view keeps what touches the view's own changes: the rest was found in the text below it.
+ */
 #include "text/disguise/deobfuscate.h"
 
+#include "base/mem.h"
 #include "base/utf8.h"
-#include "text/ascii.h"
 #include "text/disguise/private.h"
 
-#define DEPTH_MAX 3 /* depth of nested encodings */
+#include <stdlib.h>
+
+#define GROWTH_LEAST ((size_t)64 << 10) /* bytes of views that any text may have */
+
+enum pass { ESCAPES = 1, HIDDEN = 2, WORDS = 4, RUNS = 8, TURNED = 16, ALL = 31 };
 
 const char *sr_disguise_name(enum sr_disguise disguise)
 {
-    switch (disguise) {
-    case SR_DISGUISE_INVISIBLE:
-        return "invisible";
-    case SR_DISGUISE_LOOKALIKE:
-        return "lookalike";
-    case SR_DISGUISE_SPACED:
-        return "spaced";
-    case SR_DISGUISE_LEET:
-        return "leet";
-    case SR_DISGUISE_BASE64:
-        return "base64";
-    case SR_DISGUISE_HEX:
-        return "hex";
-    case SR_DISGUISE_ROT13:
-        return "rot13";
-    }
+    static const char *const names[] = {"invisible", "lookalike", "spaced", "leet",    "base64",
+                                        "hex",       "rot13",     "base32", "percent", "entity",
+                                        "escape",    "reversed",  "bidi",   "codes"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if ((uint32_t)disguise == 1u << i)
+            return names[i];
     return "";
 }
 
+/* A view in the making, and the text that passes read. */
+struct source {
+    struct sr_undisguised view;
+    struct source *next;
+    int depth;
+    unsigned passes; /* that are still to be made */
+};
+
 struct views {
-    struct sr_undisguised *items;
+    struct source *first, **last;
     size_t n;
+    size_t room; /* bytes of text that further views may have */
     size_t reach;
     struct sr_arena *arena;
+    bool cut;
     int rc;
 };
 
-static void add(struct views *views, struct sr_undisguised view)
+/* Adds a view of `size` bytes and returns where its text goes; NULL without room. */
+static char *add(struct views *views, const struct source *of, struct sr_undisguised view, size_t size,
+                 unsigned passes)
 {
-    if (!view.text.p)
+    if (views->rc)
+        return NULL;
+    if (size > views->room || of->depth >= SR_DISGUISE_DEPTH_MAX) {
+        views->cut = true;
+        return NULL;
+    }
+    struct source *source = sr_arena_calloc(views->arena, 1, sizeof *source);
+    char *text = sr_arena_alloc(views->arena, size + 1);
+    if (!source || !text) {
         views->rc = SR_ENOMEM;
-    else if (views->n < SR_DISGUISE_VIEWS_MAX)
-        views->items[views->n++] = view;
+        return NULL;
+    }
+    view.text = sr_bytes_of(text, size);
+    view.disguise |= of->view.disguise;
+    view.undone = of->depth ? 0 : view.undone;
+    sr_layer_locate(of->view.layer, &view.start, &view.end);
+    *source = (struct source){.view = view, .depth = of->depth + 1, .passes = passes};
+    *views->last = source;
+    views->last = &source->next;
+    views->room -= size;
+    views->n++;
+    return text;
 }
 
-/* Bytes that may be part of a disguise: a text without them has no rewritten views. */
-static bool may_be_rewritten(struct sr_bytes text)
+/* A layer above that of `of`, with room for pieces; NULL when out of memory. */
+static struct sr_layer *add_layer(struct views *views, const struct source *of, size_t n_pieces,
+                                  struct sr_layer_piece **pieces)
 {
-    size_t singles = 0;
-    for (size_t i = 0; i < text.n; i++) {
-        unsigned char c = (unsigned char)text.p[i];
-        if (c >= 0x80)
-            return true;
-        bool letter = (unsigned)((c | 0x20) - 'a') < 26;
-        bool alone = letter && (i == 0 || !sr_ascii_is_word((unsigned char)text.p[i - 1])) &&
-                     (i + 1 == text.n || !sr_ascii_is_word((unsigned char)text.p[i + 1]));
-        singles += alone;
-        bool code =
-            strchr("013457@$!|+", c) && i + 1 < text.n && (unsigned)((text.p[i + 1] | 0x20) - 'a') < 26;
-        if (code || singles >= 4 || c == '_')
-            return true;
+    struct sr_layer *layer = sr_arena_calloc(views->arena, 1, sizeof *layer);
+    *pieces = sr_arena_calloc(views->arena, n_pieces, sizeof **pieces);
+    if (!layer || !*pieces) {
+        views->rc = SR_ENOMEM;
+        return NULL;
     }
-    return false;
+    layer->below = of->view.layer;
+    layer->pieces = *pieces;
+    layer->n_pieces = (uint32_t)n_pieces;
+    return layer;
 }
 
 static bool is_inside(struct sr_bytes text, size_t at)
@@ -69,141 +93,247 @@ static bool is_inside(struct sr_bytes text, size_t at)
     return at < text.n && sr_utf8_is_tail(text.p[at]);
 }
 
-/* Marks closer than twice the reach share a view. */
-static void view_rewritten(struct views *views, struct sr_bytes text, const struct sr_rewritten *all)
+/* True when a change at [start, end) was not found in the text below already. */
+static bool is_news(const struct source *of, size_t start, size_t end)
 {
-    struct sr_bytes out = sr_bytes_of(all->text, all->n);
-    for (size_t i = 0; i < all->n_marks;) {
-        size_t last = i, sure = all->marks[i].sure, likely = all->marks[i].likely;
-        uint32_t disguise = all->marks[i].disguise;
-        while (last + 1 < all->n_marks &&
-               all->marks[last + 1].out_start - all->marks[last].out_end <= 2 * views->reach) {
-            const struct sr_rewrite_mark *next = &all->marks[++last];
-            disguise |= next->disguise;
-            sure += next->sure;
-            likely += next->likely;
+    return !of->view.layer || sr_layer_touches(of->view.layer, start, end);
+}
+
+/* ---- patches: words and escapes among their neighbours ---- */
+
+/* The view of patches [a, b] and their neighbours. */
+static void view_patches(struct views *views, const struct source *of, const struct sr_patches *all, size_t a,
+                         size_t b, unsigned passes)
+{
+    struct sr_bytes text = of->view.text;
+    size_t start = all->items[a].start, end = all->items[b].end, undone = 0, likely = 0, size, at;
+    struct sr_undisguised view = {.disguise = 0};
+    struct sr_layer_piece *pieces;
+    start = start > views->reach ? start - views->reach : 0;
+    end = text.n - end > views->reach ? end + views->reach : text.n;
+    while (start > 0 && is_inside(text, start))
+        start--;
+    while (is_inside(text, end))
+        end++;
+    size = end - start;
+    for (size_t i = a; i <= b; i++) {
+        const struct sr_patch *patch = &all->items[i];
+        size = size + patch->n - (patch->end - patch->start);
+        view.disguise |= patch->disguise;
+        undone += patch->undone;
+        likely += patch->likely;
+    }
+    struct sr_layer *layer = add_layer(views, of, b - a + 1, &pieces);
+    view.start = start;
+    view.end = end;
+    undone = undone < end - start ? undone : end - start; /* without a reach, a space before it is outside */
+    view.undone = likely < SR_DISGUISE_LEFT_MAX ? undone : 0;
+    view.layer = layer;
+    char *out = layer ? add(views, of, view, size, passes) : NULL;
+    if (!out)
+        return;
+    layer->from = (uint32_t)start;
+    at = 0;
+    for (size_t i = a; i <= b; i++) {
+        const struct sr_patch *patch = &all->items[i];
+        memcpy(out + at, text.p + start, patch->start - start);
+        at += patch->start - start;
+        memcpy(out + at, all->bytes + patch->at, patch->n);
+        *pieces++ = (struct sr_layer_piece){(uint32_t)at, (uint32_t)at + patch->n, patch->start, patch->end};
+        at += patch->n;
+        start = patch->end;
+    }
+    memcpy(out + at, text.p + start, end - start);
+}
+
+/* Patches closer than twice the reach share a view. Those that tell nothing new give none. */
+static void view_all_patches(struct views *views, const struct source *of, struct sr_patches *all,
+                             unsigned passes)
+{
+    for (size_t i = 0, next; i < all->n && !views->rc; i = next) {
+        bool news = is_news(of, all->items[i].start, all->items[i].end);
+        for (next = i + 1;
+             next < all->n && all->items[next].start - all->items[next - 1].end <= 2 * views->reach; next++)
+            news |= is_news(of, all->items[next].start, all->items[next].end);
+        if (news)
+            view_patches(views, of, all, i, next - 1, passes);
+    }
+    views->rc = views->rc ? views->rc : all->rc;
+    sr_patches_dispose(all);
+}
+
+/* ---- runs ---- */
+
+/* A view of bytes [start, end) alone, all of which read differently. */
+static char *view_run(struct views *views, const struct source *of, size_t start, size_t end, size_t size,
+                      struct sr_undisguised view, unsigned passes)
+{
+    struct sr_layer_piece *pieces;
+    struct sr_layer *layer = add_layer(views, of, 1, &pieces);
+    if (!layer)
+        return NULL;
+    pieces[0] = (struct sr_layer_piece){0, (uint32_t)size, (uint32_t)start, (uint32_t)end};
+    view.start = start;
+    view.end = end;
+    view.layer = layer;
+    return add(views, of, view, size, passes);
+}
+
+static void view_decoded(struct views *views, const struct source *of, const struct sr_run *run)
+{
+    struct sr_undisguised view = {.undone = run->end - run->start, .disguise = run->disguise};
+    char *out = view_run(views, of, run->start, run->end, run->n, view, ALL);
+    if (out)
+        sr_run_decode(of->view.text, run, out);
+}
+
+/* Decodes runs; short ones also where they stand. */
+static void decode(struct views *views, const struct source *of)
+{
+    struct sr_bytes text = of->view.text;
+    struct sr_patches in_place = {.n = 0};
+    struct sr_run run;
+    for (size_t at = 0; !views->rc && sr_find_run(text, at, &run); at = run.end) {
+        if (!is_news(of, run.start, run.end))
+            continue;
+        if (run.alone)
+            view_decoded(views, of, &run);
+        if (run.alone && run.words) {
+            struct sr_run words = sr_run_words(text, &run);
+            view_decoded(views, of, &words);
         }
-        const struct sr_rewrite_mark *a = &all->marks[i], *b = &all->marks[last];
-        size_t start = a->out_start > views->reach ? a->out_start - views->reach : 0;
-        size_t end = out.n - b->out_end > views->reach ? b->out_end + views->reach : out.n;
-        size_t in_start = a->in_start > views->reach ? a->in_start - views->reach : 0;
-        size_t in_end = text.n - b->in_end > views->reach ? b->in_end + views->reach : text.n;
-        while (start > 0 && is_inside(out, start))
-            start--;
-        while (is_inside(out, end))
-            end++;
-        while (in_start > 0 && is_inside(text, in_start))
-            in_start--;
-        while (is_inside(text, in_end))
-            in_end++;
-        add(views, (struct sr_undisguised){.text = sr_bytes_of(out.p + start, end - start),
-                                           .start = in_start,
-                                           .end = in_end,
-                                           .undone = likely < SR_DISGUISE_LEFT_MAX ? sure : 0,
-                                           .disguise = disguise});
-        i = last + 1;
+        if (!run.in_place)
+            continue;
+        char said[64];
+        sr_run_decode(text, &run, said);
+        sr_patches_put(&in_place, said, run.n);
+        sr_patches_add(&in_place, run.start, run.end, run.disguise, !run.alone);
+    }
+    view_all_patches(views, of, &in_place, 0);
+}
+
+/* ---- turned words ---- */
+
+static bool is_letter(char c)
+{
+    return (unsigned)((c | 0x20) - 'a') < 26;
+}
+
+/* Writes the characters from the last to the first. */
+static void put_backwards(struct sr_bytes s, char *out)
+{
+    for (size_t at = s.n; at > 0;) {
+        int32_t cp;
+        size_t n = sr_utf8_decode_before(s, at, &cp);
+        at -= n;
+        memcpy(out, s.p + at, n);
+        out += n;
     }
 }
 
-static void rewrite(struct views *views, struct sr_bytes text)
+/* The same word by word. */
+static void put_words_backwards(struct sr_bytes s, char *out)
 {
-    if (!may_be_rewritten(text))
-        return;
-    struct sr_rewritten out = {.max_marks = text.n / 8 + 4};
-    out.text = sr_arena_alloc(views->arena, text.n + 1);
-    out.marks = sr_arena_calloc(views->arena, out.max_marks, sizeof *out.marks);
-    if (!out.text || !out.marks) {
-        views->rc = SR_ENOMEM;
-        return;
-    }
-    sr_rewrite(text, &out);
-    view_rewritten(views, text, &out);
-}
-
-static void decode(struct views *views, struct sr_bytes text, const struct sr_undisguised *outer, int depth);
-
-/* The decoded bytes of [start, end) of a text, which may itself be a view. */
-static struct sr_undisguised decoded_view(size_t start, size_t end, uint32_t disguise,
-                                          const struct sr_undisguised *outer)
-{
-    struct sr_undisguised view = {.start = start, .end = end, .undone = end - start, .disguise = disguise};
-    if (outer) {
-        view = *outer;
-        view.undone = 0;
-        view.disguise |= disguise;
-    }
-    return view;
-}
-
-/* A decoded run is a view, and may hold further ones. */
-static void take_decoded(struct views *views, struct sr_bytes decoded, struct sr_undisguised view, int depth)
-{
-    view.text = sr_arena_dup(views->arena, decoded);
-    add(views, view);
-    if (view.text.p && depth < DEPTH_MAX)
-        decode(views, view.text, &view, depth + 1);
-}
-
-static void decode_rot13(struct views *views, struct sr_bytes text, const struct sr_undisguised *outer)
-{
-    struct sr_rot13_run run;
-    for (size_t at = 0; !views->rc && views->n < SR_DISGUISE_VIEWS_MAX && sr_find_rot13(text, at, &run);
-         at = run.end) {
-        struct sr_undisguised view = decoded_view(run.start, run.end, SR_DISGUISE_ROT13, outer);
-        char *plain = sr_arena_alloc(views->arena, run.end - run.start + 1);
-        for (size_t i = run.start; plain && i < run.end; i++)
-            plain[i - run.start] = sr_rot13(text.p[i]);
-        view.text = sr_bytes_of(plain, run.end - run.start);
-        view.undone = run.mixed ? 0 : view.undone;
-        add(views, view);
+    for (size_t at = 0, n; at < s.n; at += n) {
+        for (n = 0; at + n < s.n && is_letter(s.p[at + n]);)
+            n++;
+        for (size_t i = 0; i < n; i++)
+            out[at + i] = s.p[at + n - 1 - i];
+        if (n == 0)
+            out[at] = s.p[at], n = 1;
     }
 }
 
-static bool begins_run(struct sr_bytes text, size_t at)
+static void turn(struct views *views, const struct source *of, enum sr_turned how)
 {
-    return at == 0 || !sr_ascii_is_word((unsigned char)text.p[at - 1]);
-}
-
-/* Finds encoded runs in `text`: the given text, or the text of the view `outer` when that is not NULL. */
-static void decode(struct views *views, struct sr_bytes text, const struct sr_undisguised *outer, int depth)
-{
-    size_t at = 0;
-    char *out = NULL;
-    while (at < text.n && !views->rc) {
-        size_t n = 0, run = 0, stop = 0;
-        uint32_t disguise = SR_DISGUISE_BASE64;
-        while (at + run < text.n &&
-               (sr_ascii_is_word((unsigned char)text.p[at + run]) || strchr("+/-", text.p[at + run])))
-            run++;
-        bool pairs =
-            run <= 4 && run > 0 && begins_run(text, at) && at + 3 * SR_DISGUISE_HEX_MIN / 2 < text.n + 2;
-        if ((run >= SR_DISGUISE_BASE64_MIN || pairs) && !out &&
-            !(out = sr_arena_alloc(views->arena, text.n + 4)))
-            views->rc = SR_ENOMEM;
-        if (out && (run >= SR_DISGUISE_HEX_MIN || pairs) && (stop = sr_decode_hex(text, at, out, &n)))
-            disguise = SR_DISGUISE_HEX;
-        else if (out && run >= SR_DISGUISE_BASE64_MIN)
-            stop = sr_decode_base64(text, at, out, &n);
-        if (stop)
-            take_decoded(views, sr_bytes_of(out, n), decoded_view(at, stop, disguise, outer), depth);
-        at = stop > at ? stop : at + run + 1;
+    struct sr_bytes text = of->view.text;
+    struct sr_turned_run run;
+    bool rot13 = how == SR_TURNED_ROT13;
+    struct sr_undisguised view = {.disguise = rot13 ? SR_DISGUISE_ROT13 : SR_DISGUISE_REVERSED};
+    for (size_t at = 0; !views->rc && sr_find_turned(text, at, how, &run); at = run.end) {
+        struct sr_bytes inside = sr_bytes_of(text.p + run.start, run.end - run.start);
+        if (!is_news(of, run.start, run.end))
+            continue;
+        view.undone = run.mixed ? 0 : inside.n;
+        char *out = view_run(views, of, run.start, run.end, inside.n, view, 0);
+        for (size_t i = 0; out && rot13 && i < inside.n; i++)
+            out[i] = sr_rot13(inside.p[i]);
+        if (!out || rot13)
+            continue;
+        put_backwards(inside, out);
+        out = view_run(views, of, run.start, run.end, inside.n, view, 0);
+        if (out)
+            put_words_backwards(inside, out);
     }
-    if (!outer || !(outer->disguise & SR_DISGUISE_ROT13))
-        decode_rot13(views, text, outer);
 }
 
-int sr_undisguise(struct sr_bytes text, size_t reach, struct sr_arena *arena,
-                  const struct sr_undisguised **views, size_t *n)
+/* ---- all of it ---- */
+
+static void read_source(struct views *views, const struct source *of)
 {
-    struct views all = {.reach = reach, .arena = arena};
-    *views = NULL;
-    *n = 0;
-    all.items = sr_arena_calloc(arena, SR_DISGUISE_VIEWS_MAX, sizeof *all.items);
-    if (!all.items)
+    struct sr_patches escapes = {.n = 0}, hidden = {.n = 0}, words = {.n = 0};
+    if (of->passes & ESCAPES) {
+        sr_patch_escapes(of->view.text, &escapes);
+        view_all_patches(views, of, &escapes, ALL);
+    }
+    if (of->passes & HIDDEN) {
+        sr_patch_hidden(of->view.text, &hidden);
+        view_all_patches(views, of, &hidden, ALL);
+    }
+    if (of->passes & WORDS) {
+        sr_patch_words(of->view.text, &words);
+        view_all_patches(views, of, &words, ESCAPES | RUNS | TURNED);
+    }
+    if (of->passes & RUNS)
+        decode(views, of);
+    if (of->passes & TURNED) {
+        turn(views, of, SR_TURNED_ROT13);
+        turn(views, of, SR_TURNED_BACKWARDS);
+    }
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct sr_undisguised *x = a, *y = b;
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    return x->end != y->end ? (x->end > y->end ? -1 : 1) : 0;
+}
+
+/* All views in one array, in order. */
+static int gather(struct views *views, struct sr_undisguised_list *out)
+{
+    struct sr_undisguised *items = sr_arena_calloc(views->arena, views->n + 1, sizeof *items);
+    size_t n = 0;
+    if (!items)
         return SR_ENOMEM;
-    rewrite(&all, text);
-    decode(&all, text, NULL, 1);
-    *views = all.items;
-    *n = all.n;
-    return all.rc;
+    for (const struct source *source = views->first; source; source = source->next)
+        items[n++] = source->view;
+    qsort(items, n, sizeof *items, by_start);
+    *out = (struct sr_undisguised_list){.items = items, .n = n, .cut = views->cut};
+    return sr_cover_views(out, views->arena);
+}
+
+int sr_undisguise(struct sr_bytes text, size_t reach, struct sr_arena *arena, struct sr_undisguised_list *out)
+{
+    struct source given = {.view = {.text = text, .end = text.n}, .passes = ALL};
+    struct views views = {.reach = reach, .arena = arena};
+    *out = (struct sr_undisguised_list){.n = 0};
+    if (text.n > UINT32_MAX / 2)
+        return SR_ELIMIT;
+    views.last = &views.first;
+    views.room = text.n * SR_DISGUISE_GROWTH + GROWTH_LEAST;
+    read_source(&views, &given);
+    for (const struct source *source = views.first; source && !views.rc; source = source->next)
+        if (source->passes)
+            read_source(&views, source);
+    return views.rc ? views.rc : gather(&views, out);
+}
+
+bool sr_undisguised_locate(const struct sr_undisguised *view, size_t start, size_t end, size_t *from,
+                           size_t *to)
+{
+    *from = start;
+    *to = end;
+    return sr_layer_locate(view->layer, from, to);
 }

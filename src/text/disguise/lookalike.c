@@ -1,4 +1,5 @@
-/* Characters that look like Latin letters: styled alphabets by their order in Unicode, others by a table. */
+/* Characters that look like Latin letters or digits: styled alphabets by their order in Unicode, others by a
+ * table. */
 #include "text/disguise/private.h"
 
 /* Cyrillic, Greek, Armenian, Cherokee and Latin extensions that look like a Latin letter in running text. */
@@ -38,6 +39,12 @@ static char styled(int32_t cp)
         return (char)('A' + cp - 0xFF21);
     if (cp >= 0xFF41 && cp <= 0xFF5A)
         return (char)('a' + cp - 0xFF41);
+    if (cp >= 0xFF10 && cp <= 0xFF19)
+        return (char)('0' + cp - 0xFF10);
+    if (cp >= 0x1D7CE && cp <= 0x1D7FF) /* five sets of digits */
+        return (char)('0' + (cp - 0x1D7CE) % 10);
+    if (cp == 0xFF20 || cp == 0xFE6B)
+        return '@';
     if (cp >= 0x1D400 && cp <= 0x1D6A3) /* thirteen alphabets of 52 */
         return of_order((cp - 0x1D400) % 52);
     if (cp >= 0x24B6 && cp <= 0x24E9) /* circled */

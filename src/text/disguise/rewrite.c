@@ -1,10 +1,10 @@
 /*
- * Rewrites word by word: a word is a run of bytes between white space. Marks tell where the result differs.
+ * Rewrites word by word: a word is a run of bytes between white space. A patch says what a word reads as.
  */
 #include "base/utf8.h"
 #include "text/disguise/private.h"
 
-#define WORD_MAX   96 /* maximum characters of a word that is examined; longer ones are not words */
+#define WORD_MAX   96 /* maximum characters of a word; of a longer one each such part is examined */
 #define SPACED_MIN 4  /* minimum number of single letters in a row that count as spaced */
 
 /* A character of a word, and the character that it looks like. */
@@ -19,6 +19,7 @@ struct word {
     struct point points[WORD_MAX];
     size_t n;
     size_t start, end;
+    bool partial; /* a part of a longer word */
 };
 
 static inline size_t decode(struct sr_bytes text, size_t at, int32_t *cp)
@@ -51,50 +52,31 @@ static bool is_ascii_letter(int32_t cp)
     return cp < 0x80 && (unsigned)((cp | 0x20) - 'a') < 26;
 }
 
-static void put(struct sr_rewritten *out, const char *p, size_t n)
+/* The patch that a word at `start` adjoins, or NULL. */
+static const struct sr_patch *patch_beside(const struct sr_patches *out, size_t start)
 {
-    memcpy(out->text + out->n, p, n);
-    out->n += n;
+    const struct sr_patch *last = out->n ? &out->items[out->n - 1] : NULL;
+    return last && last->end + (size_t)1 >= start ? last : NULL;
 }
 
-/* The mark that a word at `start` adjoins, or NULL. */
-static struct sr_rewrite_mark *mark_beside(const struct sr_rewritten *out, size_t start)
-{
-    struct sr_rewrite_mark *last = out->n_marks ? &out->marks[out->n_marks - 1] : NULL;
-    return last && last->in_end + 1 >= start ? last : NULL;
-}
-
-static void mark(struct sr_rewritten *out, const struct word *word, size_t from, uint32_t disguise)
-{
-    struct sr_rewrite_mark *last = mark_beside(out, word->start); /* adjacent marks become one */
-    if (!last && out->marks && out->n_marks < out->max_marks) {
-        last = &out->marks[out->n_marks++];
-        *last = (struct sr_rewrite_mark){.in_start = word->start, .in_end = word->start, .out_start = from};
-    }
-    if (!last)
-        return;
-    *(disguise & SR_DISGUISE_LEET ? &last->likely : &last->sure) += word->end - last->in_end;
-    last->in_end = word->end;
-    last->out_end = out->n;
-    last->disguise |= disguise;
-}
-
-/* Reads the word at `at` into characters, as far as there is room. Returns its end. */
+/* Reads the word at `at`, or its first WORD_MAX characters. Returns the end. */
 static size_t read_word(struct sr_bytes text, size_t at, struct word *word)
 {
     word->n = 0;
     word->start = at;
+    word->partial = at > 0 && (unsigned char)text.p[at - 1] > ' ';
     while (at < text.n) {
         int32_t cp;
         size_t n = decode(text, at, &cp);
         if (is_space(cp))
             break;
-        if (word->n < WORD_MAX) {
-            struct point *p = &word->points[word->n];
-            *p = (struct point){.cp = cp, .at = (uint32_t)(at - word->start), .n = (uint32_t)n};
-            p->latin = sr_lookalike(cp, &p->sure);
+        if (word->n == WORD_MAX) {
+            word->partial = true;
+            break;
         }
-        word->n++;
+        struct point *p = &word->points[word->n++];
+        *p = (struct point){.cp = cp, .at = (uint32_t)(at - word->start), .n = (uint32_t)n};
+        p->latin = sr_lookalike(cp, &p->sure);
         at += n;
     }
     word->end = at;
@@ -103,9 +85,11 @@ static size_t read_word(struct sr_bytes text, size_t at, struct word *word)
 
 /* ---- the four rewritings of a word ---- */
 
+/* A letter, or what numbers and addresses consist of. */
 static bool is_letter(const struct point *p)
 {
-    return is_ascii_letter(p->cp) || p->latin;
+    return is_ascii_letter(p->cp) || p->latin || (p->cp >= '0' && p->cp <= '9') || p->cp == '@' ||
+           p->cp == '.' || p->cp == '-';
 }
 
 /* True when an invisible character is between two letters. */
@@ -127,38 +111,27 @@ static bool splits_letters(const struct word *word)
     return false;
 }
 
-static bool is_tag(int32_t cp)
-{
-    return cp >= 0xE0020 && cp <= 0xE007E;
-}
-
 /* Removes invisible characters that split words or that are in a word next to such words, and marks that are
- * stacked on letters; hidden tags become their letters. */
+ * stacked on letters. */
 static uint32_t drop_invisible(struct word *word, bool beside)
 {
-    size_t kept = 0, letters = 0, marks = 0, tags = 0, hidden = 0;
+    size_t kept = 0, letters = 0, marks = 0, hidden = 0;
     for (size_t i = 0; i < word->n; i++) {
         letters += is_letter(&word->points[i]);
         marks += is_mark(word->points[i].cp);
-        tags += is_tag(word->points[i].cp);
         hidden += is_invisible(word->points[i].cp);
     }
     bool piled = marks >= 3 && marks * 2 > letters && letters > 0;
     bool split = splits_letters(word) || (beside && hidden && letters);
-    if (!split && !tags && !piled)
+    if (!split && !piled)
         return 0;
     for (size_t i = 0; i < word->n; i++) {
         struct point p = word->points[i];
-        if (is_tag(p.cp)) {
-            p.cp = p.cp - 0xE0000;
-            p.latin = 0;
-        } else if (is_invisible(p.cp) || (piled && is_mark(p.cp))) {
-            continue;
-        }
-        word->points[kept++] = p;
+        if (!is_invisible(p.cp) && !(piled && is_mark(p.cp)))
+            word->points[kept++] = p;
     }
     word->n = kept;
-    return split || tags ? SR_DISGUISE_INVISIBLE : SR_DISGUISE_LOOKALIKE;
+    return split ? SR_DISGUISE_INVISIBLE : SR_DISGUISE_LOOKALIKE;
 }
 
 /* Look-alikes are replaced where they are styled letters, where Latin letters are next to them, or where all
@@ -301,39 +274,34 @@ static size_t spaced_end(struct sr_bytes text, size_t at, size_t *letters)
 }
 
 /* One space is removed, several become one. */
-static void put_spaced(struct sr_bytes text, size_t at, size_t end, struct sr_rewritten *out)
+static void put_spaced(struct sr_bytes text, size_t at, size_t end, struct sr_patches *out)
 {
     for (size_t i = at; i < end; i++)
         if (text.p[i] != ' ')
-            put(out, text.p + i, 1);
+            sr_patches_put(out, text.p + i, 1);
         else if (text.p[i + 1] == ' ' && text.p[i - 1] != ' ')
-            put(out, " ", 1);
+            sr_patches_put(out, " ", 1);
+    sr_patches_add(out, at, end, SR_DISGUISE_SPACED, true);
 }
 
-static void rewrite_word(struct sr_bytes text, struct word *word, bool posing, struct sr_rewritten *out)
+static void rewrite_word(struct sr_bytes text, struct word *word, bool posing, struct sr_patches *out)
 {
-    size_t from = out->n;
-    uint32_t disguise = 0;
-    if (word->n <= WORD_MAX) {
-        const struct sr_rewrite_mark *beside = mark_beside(out, word->start);
-        disguise |= drop_invisible(word, beside && (beside->disguise & SR_DISGUISE_INVISIBLE));
-        disguise |= read_lookalikes(word, posing);
-        disguise |= join_marked(word);
-        disguise |= read_leet(word);
-    }
-    if (!disguise) {
-        put(out, text.p + word->start, word->end - word->start);
+    const struct sr_patch *beside = patch_beside(out, word->start);
+    uint32_t disguise = drop_invisible(word, beside && (beside->disguise & SR_DISGUISE_INVISIBLE));
+    disguise |= read_lookalikes(word, posing);
+    disguise |= join_marked(word);
+    disguise |= word->partial ? 0 : read_leet(word);
+    if (!disguise)
         return;
-    }
     for (size_t i = 0; i < word->n; i++) {
         const struct point *p = &word->points[i];
         char one = p->latin ? p->latin : (char)p->cp;
         if (p->cp < 0x80 || p->latin)
-            put(out, &one, 1);
+            sr_patches_put(out, &one, 1);
         else
-            put(out, text.p + word->start + p->at, p->n);
+            sr_patches_put(out, text.p + word->start + p->at, p->n);
     }
-    mark(out, word, from, disguise);
+    sr_patches_add(out, word->start, word->end, disguise, !(disguise & SR_DISGUISE_LEET));
 }
 
 /* The end of a word that cannot hide anything: ASCII, no sign for a letter before a letter, no separator
@@ -376,35 +344,28 @@ static bool is_posing(struct sr_bytes text)
     return mixed;
 }
 
-void sr_rewrite(struct sr_bytes text, struct sr_rewritten *out)
+void sr_patch_words(struct sr_bytes text, struct sr_patches *out)
 {
     struct word word;
     bool posing = is_posing(text);
-    for (size_t at = 0; at < text.n;) {
+    for (size_t at = 0; at < text.n && out->rc == SR_OK;) {
         int32_t cp;
         size_t letters, n = decode(text, at, &cp);
         if (is_space(cp)) {
-            put(out, text.p + at, n);
             at += n;
             continue;
         }
         size_t end = spaced_end(text, at, &letters);
         if (letters >= SPACED_MIN) {
-            size_t from = out->n;
-            word.start = at;
-            word.end = end;
             put_spaced(text, at, end, out);
-            mark(out, &word, from, SR_DISGUISE_SPACED);
             at = end;
             continue;
         }
         end = plain_end(text, at);
-        if (end > at) {
-            put(out, text.p + at, end - at);
-            at = end;
-            continue;
+        if (end <= at) {
+            end = read_word(text, at, &word);
+            rewrite_word(text, &word, posing, out);
         }
-        at = read_word(text, at, &word);
-        rewrite_word(text, &word, posing, out);
+        at = end;
     }
 }

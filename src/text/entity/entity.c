@@ -51,7 +51,7 @@ int sr_entities_add(struct sr_entities *list, enum sr_entity_type type, size_t s
     int rc = sr_grow(&list->items, &list->cap, list->n + 1, sizeof *list->items, list->max);
     if (rc)
         return rc;
-    list->items[list->n++] = (struct sr_entity){start, end, confidence, (uint32_t)type};
+    list->items[list->n++] = (struct sr_entity){start, end, confidence, (uint32_t)type, false};
     return SR_OK;
 }
 
@@ -69,9 +69,29 @@ static int by_position(const void *a, const void *b)
 
 static bool is_better(const struct sr_entity *a, const struct sr_entity *b)
 {
+    if (a->disguised != b->disguised)
+        return a->disguised;
     if (a->confidence != b->confidence)
         return a->confidence > b->confidence;
     return a->end - a->start > b->end - b->start;
+}
+
+/* True when both say what one disguised span says. Equal types become one. */
+static bool joins(struct sr_entities *list, size_t kept, const struct sr_entity *entity, bool *known)
+{
+    const struct sr_entity *last = kept ? &list->items[kept - 1] : NULL;
+    *known = false;
+    if (!last || !last->disguised || !entity->disguised || last->start != entity->start ||
+        last->end != entity->end)
+        return false;
+    for (size_t i = kept; i > 0 && list->items[i - 1].start == entity->start; i--) {
+        struct sr_entity *same = &list->items[i - 1];
+        if (same->type != entity->type)
+            continue;
+        same->confidence = entity->confidence > same->confidence ? entity->confidence : same->confidence;
+        *known = true;
+    }
+    return true;
 }
 
 void sr_entities_resolve(struct sr_entities *list)
@@ -83,7 +103,12 @@ void sr_entities_resolve(struct sr_entities *list)
         struct sr_entity entity = list->items[i];
         /* What is kept does not overlap, so only the last ones can meet this one. */
         size_t beaten = kept;
-        bool wins = true;
+        bool wins = true, known;
+        if (joins(list, kept, &entity, &known)) {
+            list->items[kept] = entity;
+            kept += !known;
+            continue;
+        }
         while (beaten > 0 && list->items[beaten - 1].end > entity.start) {
             wins &= is_better(&entity, &list->items[beaten - 1]);
             beaten--;

@@ -46,6 +46,7 @@ struct sr_entity {
     size_t start, end; /* bytes, start < end */
     float confidence;  /* 0..1 */
     uint32_t type;     /* enum sr_entity_type */
+    bool disguised;    /* [start, end) says it in another form, and perhaps more than this */
 };
 
 /* A growing list with a maximum. */
@@ -63,7 +64,8 @@ int sr_entities_add(struct sr_entities *list, enum sr_entity_type type, size_t s
                     float confidence) SR_WARN_UNUSED;
 
 /* Sorts by offset; of overlapping entities it keeps the one with the highest confidence, of equal ones the
- * longest. */
+ * longest. Disguised ones, which overlap each other only where their spans are the same, go before others and
+ * stay, one of each type. */
 void sr_entities_resolve(struct sr_entities *list);
 
 /* True when this can be a value of the type by its form. For findings of a model: a plain word cannot be a
