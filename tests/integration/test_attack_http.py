@@ -36,12 +36,6 @@ def chunked(body, extension="", trailers="", size=50):
     return coded + b"0\r\n" + trailers.encode() + b"\r\n"
 
 
-def utf7(text):
-    """A text as UTF-7 that has no ASCII letter of it."""
-    import base64
-    return "+" + base64.b64encode(text.encode("utf-16-be")).decode().rstrip("=") + "-"
-
-
 def codings():
     for name, packed in (("gzip", gzip.compress(ATTACK)), ("deflate", zlib.compress(ATTACK)), ("br", ATTACK), ("zstd", ATTACK),
                          ("compress", ATTACK)):
@@ -148,6 +142,17 @@ def send_all(site, cases):  # noqa: F811
     for upstream in site.upstreams.values():
         ran.update(upstream.seen())
     return {names[case]: (record, told[case]) for case, record in ran.items() if case in names}
+
+
+@pytest.mark.parametrize("value", ["application/json; charset=utf-7", "application/json;charset=utf-16", "text/plain", "Application/JSON",
+                                   "application/x-www-form-urlencoded", "application/json, text/plain", "application/x-ndjson", "", None])
+def test_upstreams_are_told_what_was_read(site, value):  # noqa: F811
+    """A body that was read as JSON in UTF-8 is for the upstream, too: it may not decode or parse it in another way."""
+    headers = [] if value is None else [("content-type", value)]
+    ran = send_all(site, [("plain", message(HARMLESS, headers)), ("before", message(HARMLESS, [*headers, JSON_TYPE])),
+                          ("behind", message(HARMLESS, [JSON_TYPE, *headers]))])
+    assert len(ran) == 6
+    assert {record["headers"]["content-type"] for record, _ in ran.values()} == {"application/json"}
 
 
 @pytest.mark.parametrize("kind", [codings, framing, types, methods], ids=lambda kind: kind.__name__)

@@ -57,3 +57,50 @@ def test_requests_without_any_text(site, dialect):  # noqa: F811
              for body in bodies for door in ("gateway", "envoy")]
     assert run(site, cases) == []
     assert all(case.status in (200, 400, 403, 404, 422) for case in cases), {case.status for case in cases}
+
+
+BYTES = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+UNREAD = {
+    "tokens": [[1, 15339, 1917], [[1, 2], [3, 4]], BYTES],
+    "image": ["https://files.example/a.png", {"url": f"data:image/png;base64,{BYTES}"}, f"data:image/png;base64,{BYTES}"],
+    "audio": [{"data": BYTES, "format": "wav"}, {"url": f"data:audio/wav;base64,{BYTES}"}, BYTES],
+    "file": [{"file_data": f"data:application/pdf;base64,{BYTES}"}, {"file_id": "file-BK7bzQj3FfZFXr7DbL6xJwfo"}, BYTES],
+    "encrypted": [BYTES, BYTES * 40],
+}
+
+
+PDF = {"type": "base64", "media_type": "application/pdf", "data": BYTES}
+# Members beside bytes that speak of text without making them text.
+BESIDE_BYTES = [{"source": {**PDF, "zz": "text"}}, {"title": "text", "source": PDF}, {"source": {"zz": "text", **PDF}},
+                {"source": {**PDF, "media_type": "text/plain"}}, {"source": {**PDF, "type": "text/plain"}}]
+
+
+def unread_cases(dialect):
+    base = surface.BASES[dialect.name]
+    for more in BESIDE_BYTES if dialect.name == "messages" else ():
+        part = {"type": "document", **more}
+        yield f"{part}", dialect.paths[0], {**base, "messages": [{"role": "user", "content": [part]}]}
+    for number, row in enumerate(dialect.rows):
+        for value in [PDF] if row.path.endswith(".source") else UNREAD.get(row.kind, []):
+            yield f"{row.path} = {value!r:.60}", dialect.paths[number % len(dialect.paths)], surface.put(base, row.path, value)
+    for member in ("prompt", "input", "content"):
+        for value in UNREAD["tokens"][:2]:
+            if member in base:
+                yield f"{member} = {value}", dialect.paths[0], {**base, member: value}
+
+
+@pytest.mark.parametrize("dialect", surface.tables(), ids=lambda dialect: dialect.name)
+def test_what_cannot_be_read_is_said(site, dialect):  # noqa: F811
+    """Tokens, sound, images, files and encrypted parts: blocked where `on_error` says so, else forwarded with a coverage below 1."""
+    cases = [Case(name, path, fill(body, MODELS[language]), "no needle", door, on_error, language)
+             for number, (name, path, body) in enumerate(unread_cases(dialect))
+             for on_error in ("match", "no_match")
+             for door, language in [(("gateway", "python"), ("envoy", "go"), ("gateway", "go"), ("envoy", "python"))[number % 4]]]
+    run(site, cases)
+    wrong = []
+    for case in cases:
+        said = case.coverage != "" and float(case.coverage) < 1
+        blocked = case.status == 403 or case.status == 400
+        if not (blocked if case.on_error == "match" else blocked or said):
+            wrong.append(f"{case.name}: {case.door}, on_error {case.on_error}: {case.status}, coverage {case.coverage or 'absent'}")
+    assert not wrong, f"{len(wrong)} of {len(cases)} requests:\n" + "\n".join(wrong[:20])

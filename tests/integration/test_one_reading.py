@@ -71,6 +71,7 @@ def twice():
     yield "messages twice, the second null", body(MODEL, messages(ATTACKED), '"messages": null')
     yield "content twice", body(MODEL, f'"messages": [{{"role": "user", "content": {ASKS}, "content": {ATTACKED}}}]')
     yield "content twice, the other order", body(MODEL, f'"messages": [{{"role": "user", "content": {ATTACKED}, "content": {ASKS}}}]')
+    yield "type twice", body(MODEL, f'"messages": [{{"role": "user", "content": [{{"type": "text", "type": "file", "text": {ASKS}}}]}}]')
     yield "role twice", body(MODEL, f'"messages": [{{"role": "user", "role": "system", "content": {ASKS}}}]')
     for key in ("stream", "prompt", "input", "system", "tools"):
         yield f"{key} twice", body(MODEL, messages(), f'"{key}": null', f'"{key}": {ATTACKED}')

@@ -18,7 +18,7 @@ ENDPOINTS = ["/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/m
              "/v1/tokenize", "/tokenize", "/v1/detokenize", "/detokenize", "/v1/load_lora_adapter",
              "/v1/unload_lora_adapter", "/v1/files", "/v1/batches", "/collective_rpc", "/sleep", "/invocations",
              "/v1/anything"]
-HEADERS = ("authorization", "x-api-key", "x-selected-model", "x-vsr-skip-processing", "x-vsr-selected-model", "x-vsr-category")
+HEADERS = ("content-type", "authorization", "x-api-key", "x-selected-model", "x-vsr-skip-processing", "x-vsr-selected-model", "x-vsr-category")
 
 
 class Body(BaseModel):

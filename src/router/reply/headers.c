@@ -120,6 +120,8 @@ int sr_headers_upstream(const struct sr_record *r, const struct sr_head *head, c
         remove[n_remove++] = head->credentials[i];
     list_text(&set, SR_LIT("x-selected-model"), r->model_name);
     list_set(&set, SR_LIT("accept-encoding"), SR_LIT("identity"));
+    if (!head->says_json) /* the body was read as JSON in UTF-8: so it is for the upstream, too */
+        list_set(&set, SR_LIT("content-type"), SR_LIT("application/json"));
     if (!head->request_id.n)
         list_set(&set, SR_LIT("x-request-id"), r->id);
     if (router->config->global.request_headers)

@@ -49,6 +49,7 @@ static void read_header(struct sr_head *out, const struct sr_header *header, con
     } else if (sr_bytes_eq(name, SR_LIT("accept"))) {
         out->wants_sse |= names_sse(value);
     } else if (sr_bytes_eq(name, SR_LIT("content-type"))) {
+        out->says_json = !out->content_type.p && sr_bytes_eq(value, SR_LIT("application/json"));
         out->content_type = keep(arena, value, rc);
     } else if (sr_bytes_eq(name, SR_LIT("content-length"))) {
         if (sr_bytes_to_u64(value, &length))

@@ -17,6 +17,7 @@ struct sr_head {
     struct sr_bytes peer;
     struct sr_bytes request_id; /* empty: the client sent none that can be used */
     struct sr_bytes content_type;
+    bool says_json;          /* its content-type is exactly application/json, once */
     uint64_t content_length; /* 0 when not given */
     uint64_t passing_max;    /* as in struct sr_request_head */
     bool has_body;

@@ -105,6 +105,7 @@ bool sr_request_check_once(const struct sr_request *doc, struct sr_complaint *co
     static const char *const members[] = {
         [SR_AT_STREAM] = "stream",   [SR_AT_MESSAGES] = "messages", [SR_AT_ROLE] = "role",
         [SR_AT_CONTENT] = "content", [SR_AT_PART_TEXT] = "text",    [SR_AT_PROMPT] = "prompt",
+        [SR_AT_TYPE] = "type",
     };
     for (size_t i = 0; i < doc->n_spans; i++) {
         const struct sr_span *span = &doc->spans[i];

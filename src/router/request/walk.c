@@ -256,7 +256,7 @@ static bool give(struct sr_walk *walk, uint32_t span, struct sr_json_string stri
     return true;
 }
 
-/* True when a member says beside this one that it is plain text. */
+/* True when the member `type` beside this one says that it is plain text. */
 static bool is_plain(const struct sr_request *doc, uint32_t span)
 {
     uint32_t parent = doc->spans[span].parent;
@@ -264,9 +264,8 @@ static bool is_plain(const struct sr_request *doc, uint32_t span)
         return false;
     size_t end = parent + 1 + SIBLINGS_MAX < doc->n_spans ? parent + 1 + SIBLINGS_MAX : doc->n_spans;
     for (size_t i = parent + 1; i < end && doc->spans[i].start < doc->spans[parent].end; i++)
-        if (doc->spans[i].kind == SR_JSON_STRING && i != span &&
-            memcmp(doc->body.p + doc->spans[i].start, "\"text", 5) == 0)
-            return true;
+        if (doc->spans[i].id == SR_AT_TYPE && doc->spans[i].parent == parent)
+            return sr_bytes_eq(sr_span_raw(&doc->spans[i], doc->body), SR_LIT("\"text\""));
     return false;
 }
 
@@ -303,7 +302,7 @@ static bool take_key(struct sr_walk *walk, uint32_t span, struct sr_walk_string 
 
 static bool is_list_of_tokens(const struct sr_span *span)
 {
-    return span->id == SR_AT_PROMPT || span->id == SR_AT_PROMPT_ITEM ||
+    return span->id == SR_AT_PROMPT || span->id == SR_AT_PROMPT_ITEM || span->id == SR_AT_MESSAGE ||
            (span->tag & SR_CLASS_MASK) == SR_CLASS_TOKENS;
 }
 

@@ -97,7 +97,7 @@ var endpoints = []string{"/v1/chat/completions", "/v1/completions", "/v1/embeddi
 	"/tokenize", "/v1/detokenize", "/detokenize", "/v1/load_lora_adapter", "/v1/unload_lora_adapter", "/v1/files",
 	"/v1/batches", "/collective_rpc", "/sleep", "/invocations", "/v1/anything"}
 
-var kept = []string{"authorization", "x-api-key", "x-selected-model", "x-vsr-skip-processing", "x-vsr-selected-model",
+var kept = []string{"content-type", "authorization", "x-api-key", "x-selected-model", "x-vsr-skip-processing", "x-vsr-selected-model",
 	"x-vsr-category"}
 
 var (
