@@ -97,6 +97,8 @@ struct sr_config_reliability {
     uint32_t consecutive_failures;
     uint64_t base_ejection_ms;
     uint32_t max_ejection_percent;
+    const char *health_check_path; /* "" = no active checks */
+    uint64_t health_check_interval_ms, health_check_timeout_ms;
 };
 
 /* providers.models[] */

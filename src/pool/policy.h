@@ -19,7 +19,7 @@ struct sr_pool_candidate {
     struct sr_pool_member *member;
     bool tried;    /* this request has tried it already */
     bool eligible; /* may be chosen */
-    bool cooling;  /* its worker is in cooldown: eligible only when all remaining ones are */
+    bool cooling;  /* its worker is in cooldown or down: eligible only when all remaining ones are */
 };
 
 struct sr_pool_policy_ops {

@@ -177,3 +177,13 @@ void sr_pool_group_unref(struct sr_pool_group *group)
     if (last)
         group_free(group);
 }
+
+int sr_pool_set_down(struct sr_pool *pool, const struct sr_pool_backend *worker, bool down)
+{
+    char *room = NULL;
+    struct sr_bytes key = key_of(worker, &room);
+    if (key.p)
+        sr_pool_worker_mark(pool, key, down);
+    sr_mem_free(room);
+    return key.p ? SR_OK : SR_ENOMEM;
+}

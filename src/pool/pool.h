@@ -16,6 +16,9 @@
 #include "base/bytes.h"
 #include "base/err.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
 /* Nanoseconds for which a worker is chosen last after a failed connect; doubled for each further one in a
  * row, up to the maximum. */
 #define SR_POOL_COOLDOWN_NS     (UINT64_C(5) * 1000 * 1000 * 1000)
@@ -45,6 +48,10 @@ struct sr_pool_ejection {
     uint64_t base_ns;     /* times the number of ejections in a row, at most 10 */
     uint32_t max_percent; /* of the group's members in cooldown at once; one always may be */
 };
+
+/* What a health check says of the worker with this identity (`weight` does not count): a worker that is down
+ * is chosen last. No effect on a worker that no group has. SR_ENOMEM. */
+int sr_pool_set_down(struct sr_pool *pool, const struct sr_pool_backend *worker, bool down) SR_WARN_UNUSED;
 
 int sr_pool_new(struct sr_pool **out) SR_WARN_UNUSED;
 

@@ -25,6 +25,7 @@ struct sr_pool_worker {
     _Atomic uint64_t cooldown_until_ns;
     _Atomic uint32_t in_flight;
     _Atomic uint32_t failures, unreachable, ejections; /* in a row */
+    _Atomic bool down;                                 /* by a health check */
 };
 
 struct sr_pool_member {
@@ -58,6 +59,8 @@ struct sr_pool {
 
 /* A new reference to the worker of this identity, which is created if there is none. NULL: out of memory. */
 struct sr_pool_worker *sr_pool_worker_get(struct sr_pool *pool, struct sr_bytes key);
+/* Marks the worker of this identity, if there is one. */
+void sr_pool_worker_mark(struct sr_pool *pool, struct sr_bytes key, bool down);
 void sr_pool_worker_put(struct sr_pool *pool, struct sr_pool_worker *worker);
 
 /* A member in its initial state; takes a reference to the worker. NULL: out of memory. */

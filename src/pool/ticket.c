@@ -51,7 +51,8 @@ int sr_ticket_offer(struct sr_ticket *ticket, const struct sr_bytes *addresses, 
 
 static bool is_cooling(const struct sr_pool_worker *worker, uint64_t now_ns)
 {
-    return atomic_load_explicit(&worker->cooldown_until_ns, memory_order_relaxed) > now_ns;
+    return atomic_load_explicit(&worker->cooldown_until_ns, memory_order_relaxed) > now_ns ||
+           atomic_load_explicit(&worker->down, memory_order_relaxed);
 }
 
 /* Marks the eligible candidates; those in cooldown only when there is no other. False: none is eligible. */

@@ -34,6 +34,16 @@ struct sr_pool_worker *sr_pool_worker_get(struct sr_pool *pool, struct sr_bytes 
     return worker;
 }
 
+void sr_pool_worker_mark(struct sr_pool *pool, struct sr_bytes key, bool down)
+{
+    uint64_t hash = sr_hash64(key, 0);
+    pthread_mutex_lock(&pool->lock);
+    for (struct sr_pool_worker *worker = pool->workers[hash % SR_POOL_BUCKETS]; worker; worker = worker->next)
+        if (worker->hash == hash && sr_bytes_eq(worker->key, key))
+            atomic_store_explicit(&worker->down, down, memory_order_relaxed);
+    pthread_mutex_unlock(&pool->lock);
+}
+
 void sr_pool_worker_put(struct sr_pool *pool, struct sr_pool_worker *worker)
 {
     pthread_mutex_lock(&pool->lock);

@@ -305,6 +305,11 @@ size_t sr_runtime_metrics(sr_runtime *runtime, char *out, size_t size)
     return n;
 }
 
+struct sr_pool *sr_runtime_pool(sr_runtime *runtime)
+{
+    return runtime->pool;
+}
+
 struct sr_router *sr_runtime_router(sr_runtime *runtime)
 {
     pthread_mutex_lock(&runtime->lock);

@@ -15,6 +15,9 @@
 /* A new reference to the current configuration: release it with sr_config_unref. */
 const struct sr_config *sr_runtime_config(sr_runtime *runtime);
 
+/* The pool of workers, which lives as long as the runtime. */
+struct sr_pool *sr_runtime_pool(sr_runtime *runtime);
+
 /* A new reference to the current router: release it with sr_router_unref. */
 struct sr_router *sr_runtime_router(sr_runtime *runtime);
 

@@ -369,6 +369,18 @@ LIMITS = [
 ]
 
 RELIABILITY = "providers.models[].reliability."
+def health(gateway, bench):
+    """Whether a health check takes a worker down before patience ends."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end and " is down: " not in gateway.output():
+        time.sleep(0.05)
+    return "down" if " is down: " in gateway.output() else "up"
+
+
+def checking(backend, **more):
+    return site(model("one", backend, reliability={"health_check_path": "/nothing", "health_check_interval": "100ms", **more}))
+
+
 UNEVEN = site(model("one", {"endpoint": "@0", "weight": 3}, "@1"))
 UNREACHABLE = site(model("one", {"endpoint": "@x", "weight": 1000}, "@0"))
 EJECTING = site(model("one", "@0", "@1", reliability={"consecutive_5xx": 1}))
@@ -379,6 +391,9 @@ FAILOVER = [
     Key(RELIABILITY + "retry_on", UNREACHABLE, ("429", "connect-failure"), status(), (502, 200)),
     Key(RELIABILITY + "consecutive_5xx", EJECTING, (0, 1), workers_of(4, 500), (2, 1)),
     Key(RELIABILITY + "base_ejection_time", EJECTING, ("1ms", "60s"), workers_of(4, 500), (2, 1)),
+    Key(RELIABILITY + "health_check_path", checking("@0"), ("/health", "/nothing"), served(health), ("up", "down")),
+    Key(RELIABILITY + "health_check_interval", checking("@0"), ("100ms", "60s"), served(health), ("down", "up")),
+    Key(RELIABILITY + "health_check_timeout", checking("@s"), ("100ms", "60s"), served(health), ("down", "up")),
     Key(RELIABILITY + "max_ejection_percent",
         site(model("one", "@0", "@1", "@2", reliability={"consecutive_5xx": 1})), (50, 100), workers_of(4, 500), (2, 1)),
 ]

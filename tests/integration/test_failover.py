@@ -2,6 +2,7 @@
 has a byte of an answer. The upstreams are mock workers that fail on command, and a server that speaks no HTTP."""
 import contextlib
 import http.client
+import http.server
 import json
 import socket
 import threading
@@ -217,3 +218,107 @@ def test_least_request(tmp_path):
             assert s.ask(model="first").status == 200
         assert s.requests(0) == 1 if first else s.requests(0) <= 1
         slow.join()
+
+
+class Toggled:
+    """An upstream whose /health says what the test wants; it counts the requests and the checks."""
+
+    def __init__(self):
+        self.status, self.requests, self.checks = 200, 0, 0
+        toggled = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def answer(self, status, body):
+                self.send_response(status)
+                self.send_header("content-type", "application/json")
+                self.send_header("content-length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def do_GET(self):
+                assert self.path == "/base/health?deep=1"
+                toggled.checks += 1
+                self.answer(toggled.status, b"{}")
+
+            def do_POST(self):
+                self.rfile.read(int(self.headers["content-length"]))
+                toggled.requests += 1
+                self.answer(200, json.dumps({"id": "x", "object": "chat.completion", "choices": []}).encode())
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.port = self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
+
+    def wait_for_checks(self, n):
+        until, goal = time.monotonic() + 30, self.checks + n
+        while self.checks < goal:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+
+    def stop(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def shares(gateway, upstreams, n=6):
+    """How many of `n` requests each upstream gets."""
+    before = [u.requests for u in upstreams]
+    assert [gateway.post(chat("hello", "m")).status for _ in range(n)] == [200] * n
+    return [u.requests - b for u, b in zip(upstreams, before)]
+
+
+def reload(gateway, config):
+    """Returns when the new configuration is in force."""
+    revisions = gateway.output().count('"config_reload"') + 1
+    gateway.config_path.write_text(config)
+    until = time.monotonic() + 30
+    while gateway.output().count('"config_reload"') < revisions:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def test_health_checks(tmp_path):
+    """A worker whose checks fail gets no request while another is up, also over a reload, until a check succeeds; when all
+    are down all are used."""
+    a, b = Toggled(), Toggled()
+    config = """
+version: v0.3
+providers:
+  defaults: {default_model: m}
+  models:
+    - name: m
+      reliability: {health_check_path: "/health?deep=1", health_check_interval: 100ms, health_check_timeout: 5s}
+      backend_refs: [{base_url: "http://127.0.0.1:%d/base"}, {base_url: "http://127.0.0.1:%d/base"}]
+routing: {}
+""" % (a.port, b.port)
+    gateway = Gateway(config, tmp_path)
+    try:
+        a.wait_for_checks(2)
+        assert shares(gateway, (a, b)) == [3, 3]
+        a.status = 500
+        a.wait_for_checks(4)
+        assert shares(gateway, (a, b)) == [0, 6]
+        reload(gateway, config + "# another revision\n")
+        a.wait_for_checks(2)
+        assert shares(gateway, (a, b)) == [0, 6]
+        b.status = 404
+        b.wait_for_checks(4)
+        assert shares(gateway, (a, b)) == [3, 3]
+        a.status = 302
+        a.wait_for_checks(3)
+        assert shares(gateway, (a, b)) == [6, 0]
+        reload(gateway, "\n".join(line for line in config.split("\n") if "reliability" not in line))
+        assert shares(gateway, (a, b)) == [3, 3]
+        checks = a.checks + b.checks
+        time.sleep(1)
+        assert a.checks + b.checks <= checks + 2
+    finally:
+        gateway.stop()
+        a.stop()
+        b.stop()

@@ -46,8 +46,6 @@ const struct sr_meaning sr_meanings[] = {
      "a file is one list of decisions, and a decision is its rules, models and plugins"},
     {SR_MEANING_REFUSED, "anthropic azure-openai bedrock gemini vertex-ai minimax type api_version",
      "upstreams speak OpenAI's API"},
-    {SR_MEANING_REFUSED, "health_check_path health_check_interval health_check_timeout",
-     "workers are judged by the requests that they get"},
     {SR_MEANING_REFUSED, "tracing", "there are metrics and an access log"},
     {SR_MEANING_REFUSED, "response_api router_replay stores", "nothing of a request outlives it"},
     {SR_MEANING_REFUSED, "management_api api", "the admin listener has flags of `semroute serve`"},

@@ -38,12 +38,20 @@ static const struct sr_field fields[] = {
      .help = "how long a worker is ejected, times the number of its ejections in a row, at most ten times"},
     {"max_ejection_percent", SR_FIELD_UINT32, RELIABILITY(max_ejection_percent), .def = "50", .max = 100,
      .help = "share of the model's workers that may be ejected at once; one always may"},
+    {"health_check_path", SR_FIELD_TEXT, RELIABILITY(health_check_path), .def_note = "no active checks",
+     .help = "GET on this path says whether a worker is up: a status from 200 to 399; `/health` of vLLM"},
+    {"health_check_interval", SR_FIELD_DURATION, RELIABILITY(health_check_interval_ms), .def = "10s",
+     .help = "time between two checks of a worker"},
+    {"health_check_timeout", SR_FIELD_DURATION, RELIABILITY(health_check_timeout_ms), .def = "2s",
+     .help =
+         "time for each check; two that fail in a row take the worker down, one that succeeds brings it up"},
 };
 
 static void prepare(void *target)
 {
     struct sr_config_reliability *reliability = target;
     reliability->retry_on = SR_RETRY_DEFAULT;
+    reliability->health_check_path = "";
 }
 
 static uint32_t failure_of(struct sr_bytes word)
@@ -58,6 +66,16 @@ static void finish(struct sr_binder *b, const struct sr_yaml_node *node, void *t
 {
     struct sr_config_reliability *reliability = target;
     const struct sr_yaml_node *words = sr_yaml_get(node, "retry_on");
+    const char *path = reliability->health_check_path;
+    if (path[0] && (path[0] != '/' || strpbrk(path, " \t\r\n#")))
+        sr_bind_error(b, sr_bind_at(node, "health_check_path"),
+                      "`health_check_path` must begin with `/` and be "
+                      "a path, with a query or without");
+    if (reliability->health_check_interval_ms < 100)
+        sr_bind_error(b, sr_bind_at(node, "health_check_interval"),
+                      "`health_check_interval` must be at least 100ms");
+    if (reliability->health_check_timeout_ms == 0)
+        sr_bind_error(b, sr_bind_at(node, "health_check_timeout"), "`health_check_timeout` must be above 0");
     if (!words || words->kind != SR_YAML_SCALAR || words->broken)
         return;
     reliability->retry_on = 0;
@@ -78,8 +96,6 @@ const struct sr_section sr_section_reliability = {
     .name = "reliability",
     .help = "What happens when a worker of the model fails.",
     SR_FIELDS(fields),
-    .later =
-        (const char *const[]){"health_check_path", "health_check_interval", "health_check_timeout", NULL},
     .prepare = prepare,
     .finish = finish,
 };

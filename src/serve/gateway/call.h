@@ -13,6 +13,7 @@
 #include "observe/metrics.h"
 #include "pool/ticket.h"
 #include "serve/gateway/gateway.h"
+#include "serve/gateway/health.h"
 
 /* Bytes that may wait for the client, or for the upstream, before the other side is paused. */
 #define SR_CALL_HIGH_WATER ((size_t)256 * 1024)
@@ -89,6 +90,7 @@ struct sr_gateway {
     size_t active;
     bool draining;
     struct sr_timer gauges;
+    struct sr_health *health; /* NULL: another loop checks */
     size_t shown_active, shown_idle, shown_pooled;
 };
 

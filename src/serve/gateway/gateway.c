@@ -1,6 +1,7 @@
 /* Creates, drains and frees the gateway: its client, its listeners, its limits and its gauges. */
 #include "serve/gateway/gateway.h"
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "router/runtime.h"
 #include "serve/gateway/call.h"
@@ -55,6 +56,10 @@ int sr_gateway_new(struct sr_gateway **out, const struct sr_gateway_options *opt
     settings.max_idle = (size_t)limits->upstream.max_idle * POOLED_ORIGINS;
     settings.keepalive_ms = (uint32_t)limits->upstream.keepalive_ms;
     int rc = sr_client_new(&gateway->client, options->loop, &settings);
+    if (rc == SR_OK && options->checks_health)
+        rc = sr_health_new(&gateway->health, options->loop, gateway->client, options->runtime, options->tls);
+    if (rc == SR_OK && gateway->health)
+        rc = sr_health_configure(gateway->health, options->config);
     if (rc != SR_OK) {
         sr_gateway_free(gateway);
         *out = NULL;
@@ -69,6 +74,7 @@ void sr_gateway_free(struct sr_gateway *gateway)
     for (size_t i = 0; i < gateway->n_listeners; i++)
         sr_http_server_free(gateway->listeners[i].server);
     sr_timer_stop(&gateway->gauges);
+    sr_health_free(gateway->health);
     sr_client_free(gateway->client);
     sr_config_unref(gateway->config);
     sr_mem_free(gateway);
@@ -105,6 +111,8 @@ void sr_gateway_configure(struct sr_gateway *gateway, const struct sr_config *co
 {
     sr_config_unref(gateway->config);
     gateway->config = sr_config_ref(config);
+    if (gateway->health && sr_health_configure(gateway->health, config) != SR_OK)
+        sr_log(SR_LOG_ERROR, "health", "out of memory: no worker is checked");
     struct sr_http_server_settings settings = sr_gateway_server_settings(config, gateway->options.loops);
     for (size_t i = 0; i < gateway->n_listeners; i++) {
         sr_http_server_set(gateway->listeners[i].server, &settings);

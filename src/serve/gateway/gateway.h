@@ -22,6 +22,7 @@ struct sr_gateway_options {
     struct sr_upstream_tls *tls; /* contexts for https targets */
     const struct sr_config *config;
     int loops;                  /* loops that share the process's limits */
+    bool checks_health;         /* this one checks the workers' health for all */
     void (*drained)(void *ctx); /* after sr_gateway_drain: no connection remains. Never within that call */
     void *ctx;
 };

@@ -42,6 +42,7 @@ static int make_loops(struct sr_server *server)
                                                  .tls = server->upstream_tls,
                                                  .config = config,
                                                  .loops = server->n_loops,
+                                                 .checks_health = i == 0,
                                                  .drained = sr_server_drained,
                                                  .ctx = server};
             rc = sr_gateway_new(&self->gateway, &options);
