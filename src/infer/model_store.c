@@ -9,6 +9,8 @@
 
 #include <dirent.h>
 #include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -26,6 +28,7 @@ struct stored {
 };
 
 struct sr_model_store {
+    pthread_mutex_t lock; /* of everything but the memo; held while a model is opened */
     struct sr_memo *memo;
     struct sr_metrics *metrics;
     struct sr_infer *infer;
@@ -49,6 +52,8 @@ int sr_model_store_new(struct sr_model_store **out, struct sr_metrics *metrics)
         return rc;
     }
     (*out)->metrics = metrics;
+    pthread_mutex_init(&(*out)->lock, NULL);
+    sr_metrics_set(metrics, SR_METRIC_ENCODERS, 0, NULL);
     return SR_OK;
 }
 
@@ -69,6 +74,7 @@ void sr_model_store_free(struct sr_model_store *models)
     for (size_t i = 0; i < models->n; i++)
         drop(&models->items[i]);
     sr_memo_unref(models->memo);
+    pthread_mutex_destroy(&models->lock);
     sr_mem_free(models->cpus);
     sr_mem_free(models);
 }
@@ -80,8 +86,19 @@ struct sr_memo *sr_model_store_memo(struct sr_model_store *models)
 
 void sr_model_store_begin(struct sr_model_store *models)
 {
+    pthread_mutex_lock(&models->lock);
     for (size_t i = 0; i < models->n; i++)
         models->items[i].taken = false;
+    pthread_mutex_unlock(&models->lock);
+}
+
+/* The lock is held: encoders were opened or dropped. */
+static void count_encoders(const struct sr_model_store *models)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < models->n; i++)
+        n += models->items[i].encoder != NULL;
+    sr_metrics_set(models->metrics, SR_METRIC_ENCODERS, (double)n, NULL);
 }
 
 static uint64_t file_stamp(const struct stat *st, const char *name)
@@ -158,11 +175,10 @@ static int open_linear(const char *path, struct sr_linear **out, struct sr_err *
                                                        : sr_linear_open_file(out, path, NULL, err);
 }
 
-int sr_model_store_linear(struct sr_model_store *models, const char *path, struct sr_linear **out,
-                          struct sr_err *err)
+/* The lock is held. */
+static int take_linear(struct sr_model_store *models, const char *path, struct sr_linear **out,
+                       struct sr_err *err)
 {
-    if (!models)
-        return open_linear(path, out, err);
     uint64_t stamp = *path ? sr_model_store_stamp(path) : 0;
     struct stored *item = find(models, path, stamp);
     if (!item) {
@@ -178,12 +194,22 @@ int sr_model_store_linear(struct sr_model_store *models, const char *path, struc
     return SR_OK;
 }
 
-int sr_model_store_tokenizer(struct sr_model_store *models, const char *path, struct sr_tokenizer **out,
-                             struct sr_err *err)
+int sr_model_store_linear(struct sr_model_store *models, const char *path, struct sr_linear **out,
+                          struct sr_err *err)
+{
+    if (!models)
+        return open_linear(path, out, err);
+    pthread_mutex_lock(&models->lock);
+    int rc = take_linear(models, path, out, err);
+    pthread_mutex_unlock(&models->lock);
+    return rc;
+}
+
+/* The lock is held. */
+static int take_tokenizer(struct sr_model_store *models, const char *path, struct sr_tokenizer **out,
+                          struct sr_err *err)
 {
     struct sr_buf key;
-    if (!models)
-        return sr_tokenizer_open_file(out, path, err);
     sr_buf_init(&key, (size_t)1 << 16);
     uint64_t stamp = sr_model_store_stamp(path);
     int rc = sr_buf_printf(&key, "tokenizer %s", path);
@@ -204,6 +230,17 @@ int sr_model_store_tokenizer(struct sr_model_store *models, const char *path, st
     return rc;
 }
 
+int sr_model_store_tokenizer(struct sr_model_store *models, const char *path, struct sr_tokenizer **out,
+                             struct sr_err *err)
+{
+    if (!models)
+        return sr_tokenizer_open_file(out, path, err);
+    pthread_mutex_lock(&models->lock);
+    int rc = take_tokenizer(models, path, out, err);
+    pthread_mutex_unlock(&models->lock);
+    return rc;
+}
+
 /* Everything that makes an open encoder what it is, and the stamp of all its folders. */
 static int encoder_key(struct sr_buf *key, uint64_t *stamp, const char *folder,
                        const struct sr_encoder_options *options)
@@ -218,9 +255,9 @@ static int encoder_key(struct sr_buf *key, uint64_t *stamp, const char *folder,
     return rc;
 }
 
-int sr_model_store_encoder(struct sr_model_store *models, const char *folder,
-                           const struct sr_encoder_options *options, struct sr_encoder **out,
-                           struct sr_err *err)
+/* The lock is held. */
+static int take_encoder(struct sr_model_store *models, const char *folder,
+                        const struct sr_encoder_options *options, struct sr_encoder **out, struct sr_err *err)
 {
     struct sr_buf key;
     uint64_t stamp;
@@ -234,6 +271,7 @@ int sr_model_store_encoder(struct sr_model_store *models, const char *folder,
         rc = sr_encoder_open(&fresh.encoder, folder, options, err);
         if (rc == SR_OK)
             rc = keep(models, key.data, fresh, &item, err);
+        count_encoders(models);
     }
     if (rc == SR_OK) {
         item->taken = true;
@@ -243,8 +281,19 @@ int sr_model_store_encoder(struct sr_model_store *models, const char *folder,
     return rc;
 }
 
-int sr_model_store_neural(struct sr_model_store *models, struct sr_encoder *encoder, struct sr_infer *infer,
-                          const struct sr_neural_options *options, struct sr_neural **out, struct sr_err *err)
+int sr_model_store_encoder(struct sr_model_store *models, const char *folder,
+                           const struct sr_encoder_options *options, struct sr_encoder **out,
+                           struct sr_err *err)
+{
+    pthread_mutex_lock(&models->lock);
+    int rc = take_encoder(models, folder, options, out, err);
+    pthread_mutex_unlock(&models->lock);
+    return rc;
+}
+
+/* The lock is held. */
+static int take_neural(struct sr_model_store *models, struct sr_encoder *encoder, struct sr_infer *infer,
+                       const struct sr_neural_options *options, struct sr_neural **out, struct sr_err *err)
 {
     char key[128];
     struct stored *item = NULL, fresh = {.neural = NULL};
@@ -267,6 +316,15 @@ int sr_model_store_neural(struct sr_model_store *models, struct sr_encoder *enco
     return SR_OK;
 }
 
+int sr_model_store_neural(struct sr_model_store *models, struct sr_encoder *encoder, struct sr_infer *infer,
+                          const struct sr_neural_options *options, struct sr_neural **out, struct sr_err *err)
+{
+    pthread_mutex_lock(&models->lock);
+    int rc = take_neural(models, encoder, infer, options, out, err);
+    pthread_mutex_unlock(&models->lock);
+    return rc;
+}
+
 static bool same_text(const char *a, const char *b)
 {
     return strcmp(a ? a : "", b ? b : "") == 0;
@@ -279,8 +337,9 @@ static bool same_options(const struct sr_infer_options *a, const struct sr_infer
            a->wait_ns == b->wait_ns && a->memory_max == b->memory_max && same_text(a->cpus, b->cpus);
 }
 
-int sr_model_store_infer(struct sr_model_store *models, const struct sr_infer_options *options,
-                         struct sr_infer **out, struct sr_err *err)
+/* The lock is held. */
+static int take_infer(struct sr_model_store *models, const struct sr_infer_options *options,
+                      struct sr_infer **out, struct sr_err *err)
 {
     *out = models->infer;
     if (models->infer && same_options(&models->options, options))
@@ -304,19 +363,31 @@ int sr_model_store_infer(struct sr_model_store *models, const struct sr_infer_op
     return SR_OK;
 }
 
+int sr_model_store_infer(struct sr_model_store *models, const struct sr_infer_options *options,
+                         struct sr_infer **out, struct sr_err *err)
+{
+    pthread_mutex_lock(&models->lock);
+    int rc = take_infer(models, options, out, err);
+    pthread_mutex_unlock(&models->lock);
+    return rc;
+}
+
 void sr_model_store_sweep(struct sr_model_store *models)
 {
     size_t kept = 0;
     struct sr_err err = {0};
+    pthread_mutex_lock(&models->lock);
     for (size_t i = 0; i < models->n; i++)
         if (models->items[i].taken)
             models->items[kept++] = models->items[i];
         else
             drop(&models->items[i]);
     models->n = kept;
+    count_encoders(models);
     if (models->adjust && sr_infer_adjust(models->infer, &models->options, &err))
         sr_log(SR_LOG_WARN, "infer_adjust", "%s", err.message);
     models->adjust = false;
+    pthread_mutex_unlock(&models->lock);
 }
 
 uint64_t sr_model_store_rest_ns(struct sr_model_store *models)

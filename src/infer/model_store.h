@@ -3,8 +3,8 @@
  *
  * A model is the same while its path, its files (device, inode, size, modification time; an adapter's base
  * is part of it) and its options are the same. The store holds one reference of each model; a reload is
- * begin, any number of takes, and a sweep that drops what was not taken again. One user at a time (reloads
- * are serialised); the models themselves are shared by any thread.
+ * begin, any number of takes, and a sweep that drops what was not taken again. Reloads are serialised; any
+ * thread may take a model, and waits while one is opened: not on an event loop.
  */
 #ifndef SR_INFER_MODEL_STORE_H
 #define SR_INFER_MODEL_STORE_H

@@ -2,7 +2,10 @@
 #include "router/router.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
+
+#include <pthread.h>
 
 /* Memory limit for the targets and headers of a large configuration. */
 #define ROUTER_ARENA_MAX ((size_t)64 << 20)
@@ -205,15 +208,42 @@ static int policies_prepare(struct sr_router *router)
     return SR_OK;
 }
 
-/* Prepares the jailbreak signal's models for answers, also when no rule uses them. */
+struct sr_router_alone {
+    pthread_mutex_t lock;
+    struct sr_model_store *models; /* outlives the router; NULL: no API */
+    struct sr_readers *readers;    /* NULL until they are asked for */
+};
+
+const struct sr_readers *sr_router_readers(const struct sr_router *router)
+{
+    struct sr_router_alone *alone = router->alone;
+    struct sr_err err = {0};
+    pthread_mutex_lock(&alone->lock);
+    if (!alone->readers && alone->models &&
+        sr_readers_new(&alone->readers, router->config, alone->models, SR_READERS_SHIPPED, sr_readers_types(),
+                       &err)) {
+        sr_log(SR_LOG_WARN, "readers_failed", "%s", err.message);
+        alone->readers = NULL;
+    }
+    const struct sr_readers *readers = alone->readers;
+    pthread_mutex_unlock(&alone->lock);
+    return readers;
+}
+
+/* Prepares the jailbreak signal's models for answers, also when no rule uses them. What only the API reads
+ * is opened when it does. */
 static int readers_prepare(struct sr_router *router, struct sr_model_store *models, struct sr_err *err)
 {
-    bool answers = any_decision(router->config, reads_answers);
-    if (!models && !answers)
+    router->alone = sr_arena_calloc(&router->arena, 1, sizeof *router->alone);
+    if (!router->alone)
+        return SR_ENOMEM;
+    pthread_mutex_init(&router->alone->lock, NULL);
+    router->alone->models = models;
+    if (!any_decision(router->config, reads_answers))
         return SR_OK;
     int rc = sr_readers_new(&router->readers, router->config, models, SR_READERS_SHIPPED,
-                            models ? sr_readers_types() : 1u << SR_SIGNAL_JAILBREAK, err);
-    const char *why = rc || !answers ? NULL : sr_readers_missing(router->readers, SR_SIGNAL_JAILBREAK);
+                            1u << SR_SIGNAL_JAILBREAK, err);
+    const char *why = rc ? NULL : sr_readers_missing(router->readers, SR_SIGNAL_JAILBREAK);
     return why ? sr_err_set(err, SR_EUNSUPPORTED, "plugin `response_jailbreak`: %s", why) : rc;
 }
 
@@ -288,6 +318,10 @@ void sr_router_unref(struct sr_router *router)
     sr_signals_unref(router->signals);
     sr_dialect_paths_free(router->paths);
     sr_readers_free(router->readers);
+    if (router->alone) {
+        sr_readers_free(router->alone->readers);
+        pthread_mutex_destroy(&router->alone->lock);
+    }
     for (size_t i = 0; router->models && i < router->config->n_models; i++)
         sr_pool_group_unref(router->models[i].group);
     sr_arena_dispose(&router->arena);

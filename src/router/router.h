@@ -40,7 +40,8 @@ struct sr_router {
         *may_see; /* for each model a mask over enum sr_entity_type; NULL: all models may see all types */
     bool guarded; /* there are guards, policies, or rules about attacks or private data */
     struct sr_dialect_paths *paths;
-    struct sr_readers *readers;     /* of a runtime's router, or where answers are read; elsewhere NULL */
+    struct sr_readers *readers;     /* of answers; NULL: none are read */
+    struct sr_router_alone *alone;  /* for sr_router_readers */
     struct sr_router_model *models; /* one per model of the configuration */
     uint64_t created;               /* seconds since 1970 */
     size_t max_body;                /* limit of a request body in bytes; 413 above it */
@@ -51,6 +52,11 @@ struct sr_router {
  * exchange may use the router. */
 int sr_router_new(struct sr_router **out, const struct sr_config *config, struct sr_model_store *models,
                   struct sr_pool *pool, struct sr_err *err) SR_WARN_UNUSED;
+/* The readers of the API, whatever rules are configured: opened by the first call, which may take long, so
+ * not on an event loop. NULL: out of memory, or the router has no model store. They live as long as the
+ * router. Any thread. */
+const struct sr_readers *sr_router_readers(const struct sr_router *router);
+
 struct sr_router *sr_router_ref(struct sr_router *router);
 void sr_router_unref(struct sr_router *router);
 

@@ -33,7 +33,7 @@ struct log {
 /* A loaded configuration. */
 struct loaded {
     struct sr_router *router;
-    struct sr_encoder *encoder; /* NULL: not wanted, or there is none */
+    struct sr_encoder *encoder; /* NULL: not asked for yet, or there is none */
     struct sr_infer *infer;     /* the store's */
 };
 
@@ -106,18 +106,35 @@ static void unload(struct loaded *loaded)
     *loaded = (struct loaded){0};
 }
 
-/* Loads the configured encoder, the same as the signals'. If none is configured, the default one is used
+static bool names_encoder(const struct sr_config *config)
+{
+    const char *named = config->global.inference.encoder;
+    return named && *named;
+}
+
+/* Opens the configured encoder, the same as the signals'. If none is configured, the default one is used
  * if it exists; its absence is no error. */
 static int load_encoder(const sr_runtime *runtime, const struct sr_config *config, struct loaded *out,
                         struct sr_err *err)
 {
-    const char *named = config->global.inference.encoder;
     int rc = sr_signal_encoder(config, runtime->models, &out->encoder, err);
-    if (rc == SR_ENOENT && (!named || !*named)) {
-        sr_log(SR_LOG_INFO, "neural_tier_off", "%s; the linear tier answers", err->message);
+    if (rc == SR_ENOENT && !names_encoder(config))
         return SR_OK;
-    }
     return rc ? rc : sr_signal_infer(config, runtime->models, &out->infer, err);
+}
+
+/* An encoder that the configuration names is opened now, so that its mistakes are found; the default one
+ * when it is asked for. */
+static int prepare_encoder(const sr_runtime *runtime, const struct sr_config *config, struct loaded *out,
+                           struct sr_err *err)
+{
+    char folder[SR_LOCATE_MAX];
+    struct sr_err missing = {0};
+    if (names_encoder(config))
+        return load_encoder(runtime, config, out, err);
+    if (sr_locate_model(folder, NULL, &missing) == SR_ENOENT)
+        sr_log(SR_LOG_INFO, "neural_tier_off", "%s; the linear tier answers", missing.message);
+    return SR_OK;
 }
 
 static int load(const sr_runtime *runtime, struct loaded *out, char *error, size_t size)
@@ -131,7 +148,7 @@ static int load(const sr_runtime *runtime, struct loaded *out, char *error, size
     sr_model_store_begin(runtime->models);
     rc = sr_router_new(&out->router, config, runtime->models, runtime->pool, &err);
     if (!rc && runtime->options.encoder)
-        rc = load_encoder(runtime, config, out, &err);
+        rc = prepare_encoder(runtime, config, out, &err);
     if (rc && err.line && error && size)
         snprintf(error, size, "%s:%u:%u: error: %s", runtime->path ? runtime->path : "(built-in)", err.line,
                  err.column, err.message);
@@ -320,10 +337,31 @@ struct sr_router *sr_runtime_router(sr_runtime *runtime)
 
 struct sr_encoder *sr_runtime_encoder(sr_runtime *runtime, struct sr_infer **infer)
 {
+    struct loaded fresh = {0};
+    struct sr_err err = {0};
+    *infer = NULL;
+    if (!runtime->options.encoder)
+        return NULL;
     pthread_mutex_lock(&runtime->lock);
+    struct sr_router *router = sr_router_ref(runtime->now.router);
     struct sr_encoder *encoder = runtime->now.encoder ? sr_encoder_ref(runtime->now.encoder) : NULL;
     *infer = runtime->now.infer;
     pthread_mutex_unlock(&runtime->lock);
+    if (!encoder && load_encoder(runtime, router->config, &fresh, &err))
+        sr_log(SR_LOG_WARN, "encoder_failed", "%s", err.message);
+    if (fresh.encoder && fresh.infer) {
+        encoder = sr_encoder_ref(fresh.encoder);
+        *infer = fresh.infer;
+        pthread_mutex_lock(&runtime->lock);
+        if (runtime->now.router == router && !runtime->now.encoder) {
+            runtime->now.encoder = fresh.encoder;
+            runtime->now.infer = fresh.infer;
+            fresh.encoder = NULL;
+        }
+        pthread_mutex_unlock(&runtime->lock);
+    }
+    sr_encoder_unref(fresh.encoder);
+    sr_router_unref(router);
     return encoder;
 }
 

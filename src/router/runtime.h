@@ -22,7 +22,8 @@ struct sr_pool *sr_runtime_pool(sr_runtime *runtime);
 struct sr_router *sr_runtime_router(sr_runtime *runtime);
 
 /* With the option `encoder`: a new reference to the configuration's encoder, and the engine that runs it,
- * borrowed until the runtime is closed. NULL when there is none. */
+ * borrowed until the runtime is closed. NULL when there is none. The first call of a configuration opens it,
+ * unless a signal uses it: may take long, so not on an event loop. */
 struct sr_encoder *sr_runtime_encoder(sr_runtime *runtime, struct sr_infer **infer);
 
 /* How long the inference engine takes for what waits there, as measured lately. */

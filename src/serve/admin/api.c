@@ -286,9 +286,29 @@ static void classified(void *ctx, const struct sr_api_outcome *outcome)
     reply(call->request, outcome->status, SR_LIT("application/json"), outcome->answer);
 }
 
-static int classify_any(struct sr_router *router, int kind, struct sr_bytes body, struct sr_buf *out)
+/* Does the work on a worker thread; without any, here. */
+static void work_on(struct api_call *call, const struct sr_api_work_options *options)
 {
-    return sr_api_classify(router, (enum sr_api_classify_kind)kind, body, out);
+    int rc = SR_OK;
+    if (sr_runtime_workers(options->runtime)) {
+        rc = sr_api_work_start(&call->work, &call->body, options);
+    } else {
+        struct sr_buf out;
+        sr_buf_init(&out, options->answer_max);
+        int status = options->run_with(options, sr_buf_view(&call->body), &out);
+        options->done(call, &(struct sr_api_outcome){status, sr_buf_view(&out), NULL});
+        sr_buf_dispose(&out);
+    }
+    if (rc != SR_OK) {
+        call->answered = true;
+        reply_error(call->request, 503,
+                    rc == SR_EBUSY ? "The server is busy." : "The server is out of memory.");
+    }
+}
+
+static int classify_any(const struct sr_api_work_options *how, struct sr_bytes body, struct sr_buf *out)
+{
+    return sr_api_classify(how->router, (enum sr_api_classify_kind)how->kind, body, out);
 }
 
 static void classify(struct api_call *call, enum sr_api_classify_kind kind)
@@ -302,21 +322,7 @@ static void classify(struct api_call *call, enum sr_api_classify_kind kind)
                                           .answer_max = SR_API_BODY_MAX * 16,
                                           .done = classified,
                                           .ctx = call};
-    int rc = SR_OK;
-    if (call->body.len > SR_API_CLASSIFY_AT_ONCE && sr_runtime_workers(call->api->options.runtime)) {
-        rc = sr_api_work_start(&call->work, &call->body, &options);
-    } else {
-        struct sr_buf out;
-        sr_buf_init(&out, SR_API_BODY_MAX * 16);
-        int status = sr_api_classify(router, kind, sr_buf_view(&call->body), &out);
-        classified(call, &(struct sr_api_outcome){status, sr_buf_view(&out), NULL});
-        sr_buf_dispose(&out);
-    }
-    if (rc != SR_OK) {
-        call->answered = true;
-        reply_error(call->request, 503,
-                    rc == SR_EBUSY ? "The server is busy." : "The server is out of memory.");
-    }
+    work_on(call, &options);
     sr_router_unref(router);
 }
 
@@ -390,25 +396,50 @@ static void similarities(struct api_call *call)
     embed(call, SR_API_SIMILARITIES);
 }
 
-/* Replies with the pages about models. */
-static bool reply_models(struct sr_api *api, struct sr_http_request *request)
+/* ---- the pages about models ---- */
+
+static int list_any(const struct sr_api_work_options *how, struct sr_bytes body, struct sr_buf *out)
 {
-    const struct sr_http_head *head = sr_http_request_head(request);
-    bool all = sr_bytes_eq(head->path, SR_LIT("/info/models"));
     struct sr_infer *infer;
-    struct sr_buf body;
-    if (api->options.kind != SR_API_MAIN || !sr_bytes_eq(head->method, SR_LIT("GET")) ||
-        !(all || sr_bytes_eq(head->path, SR_LIT("/api/v1/embeddings/models"))))
-        return false;
-    struct sr_encoder *encoder = all ? NULL : sr_runtime_encoder(api->options.runtime, &infer);
-    sr_buf_init(&body, (size_t)1 << 20);
-    if ((all ? sr_api_models(api->options.runtime, &body) : sr_api_embed_models(encoder, &body)) == SR_OK)
-        reply(request, 200, SR_LIT("application/json"), sr_buf_view(&body));
-    else
-        reply_error(request, 503, "The server is out of memory.");
-    sr_buf_dispose(&body);
+    struct sr_encoder *encoder = how->kind ? NULL : sr_runtime_encoder(how->runtime, &infer);
+    (void)body;
+    int rc = how->kind ? sr_api_models(how->runtime, out) : sr_api_embed_models(encoder, out);
     sr_encoder_unref(encoder);
-    return true;
+    return rc ? 503 : 200;
+}
+
+static void listed(void *ctx, const struct sr_api_outcome *outcome)
+{
+    struct api_call *call = ctx;
+    call->work = NULL;
+    call->answered = true;
+    if (outcome->status == 200)
+        reply(call->request, 200, SR_LIT("application/json"), outcome->answer);
+    else
+        reply_error(call->request, outcome->status, "The server is out of memory.");
+}
+
+/* Opens what the configuration has: that takes time. */
+static void list(struct api_call *call, bool all)
+{
+    struct sr_api_work_options options = {.loop = call->api->options.loop,
+                                          .runtime = call->api->options.runtime,
+                                          .run_with = list_any,
+                                          .kind = all,
+                                          .answer_max = (size_t)1 << 20,
+                                          .done = listed,
+                                          .ctx = call};
+    work_on(call, &options);
+}
+
+static void list_models(struct api_call *call)
+{
+    list(call, true);
+}
+
+static void list_encoders(struct api_call *call)
+{
+    list(call, false);
 }
 
 /* ---- the server's events ---- */
@@ -416,18 +447,21 @@ static bool reply_models(struct sr_api *api, struct sr_http_request *request)
 static const struct {
     const char *path;
     void (*answer)(struct api_call *call); /* when the body is complete */
+    bool get;                              /* the method is GET, not POST */
 } calls[] = {
-    {"/api/v1/explain", explain},
-    {"/api/v1/compress", compress},
-    {"/api/v1/embeddings", embeddings},
-    {"/v1/embeddings", openai_embeddings},
-    {"/api/v1/similarity", similarity},
-    {"/api/v1/similarity/batch", similarities},
-    {"/api/v1/classify/intent", classify_intent},
-    {"/api/v1/classify/pii", classify_pii},
-    {"/api/v1/classify/security", classify_security},
-    {"/api/v1/classify/combined", classify_combined},
-    {"/api/v1/classify/batch", classify_batch},
+    {"/api/v1/explain", explain, false},
+    {"/api/v1/compress", compress, false},
+    {"/api/v1/embeddings", embeddings, false},
+    {"/v1/embeddings", openai_embeddings, false},
+    {"/api/v1/similarity", similarity, false},
+    {"/api/v1/similarity/batch", similarities, false},
+    {"/api/v1/classify/intent", classify_intent, false},
+    {"/api/v1/classify/pii", classify_pii, false},
+    {"/api/v1/classify/security", classify_security, false},
+    {"/api/v1/classify/combined", classify_combined, false},
+    {"/api/v1/classify/batch", classify_batch, false},
+    {"/info/models", list_models, true},
+    {"/api/v1/embeddings/models", list_encoders, true},
 };
 #define N_CALLS (sizeof calls / sizeof calls[0])
 
@@ -435,7 +469,7 @@ static void on_request(void *ctx, struct sr_http_request *request)
 {
     struct sr_api *api = ctx;
     const struct sr_http_head *head = sr_http_request_head(request);
-    if (reply_refusal(api, request) || reply_page(api, request) || reply_models(api, request))
+    if (reply_refusal(api, request) || reply_page(api, request))
         return;
     size_t kind = 0;
     while (kind < N_CALLS && !sr_bytes_eq(head->path, sr_bytes_str(calls[kind].path)))
@@ -444,7 +478,12 @@ static void on_request(void *ctx, struct sr_http_request *request)
         reply_error(request, 404, "There is no such path.");
         return;
     }
-    if (!sr_bytes_eq(head->method, SR_LIT("POST"))) {
+    bool get = sr_bytes_eq(head->method, SR_LIT("GET"));
+    if (calls[kind].get && !get) {
+        reply_error(request, 404, "There is no such path.");
+        return;
+    }
+    if (!calls[kind].get && !sr_bytes_eq(head->method, SR_LIT("POST"))) {
         reply_error(request, 405, "Use POST.");
         return;
     }

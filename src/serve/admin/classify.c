@@ -62,11 +62,12 @@ static const char *recommended(const struct sr_config *config, const char *categ
 static const struct sr_signal_result *ask(struct call *call, enum sr_signal_type type, struct sr_bytes text)
 {
     const struct sr_signal_result *result;
-    if (!call->router->readers || sr_readers_missing(call->router->readers, type)) {
+    const struct sr_readers *readers = sr_router_readers(call->router);
+    if (!readers || sr_readers_missing(readers, type)) {
         call->missing = sr_signal_registry[type]->name;
         return NULL;
     }
-    int rc = sr_readers_read(call->router->readers, type, text, SR_LIT("api"), &call->arena, &result);
+    int rc = sr_readers_read(readers, type, text, SR_LIT("api"), &call->arena, &result);
     if (rc)
         fail(call, rc);
     return rc ? NULL : result;

@@ -19,8 +19,7 @@ enum sr_api_classify_kind {
     SR_API_CLASSIFY_BATCH,
 };
 
-#define SR_API_CLASSIFY_AT_ONCE   ((size_t)16 << 10) /* bytes; worker threads handle larger bodies */
-#define SR_API_CLASSIFY_BATCH_MAX 100                /* texts of one batch; 400 above it */
+#define SR_API_CLASSIFY_BATCH_MAX 100 /* texts of one batch; 400 above it */
 
 /* Appends the answer or the error to `out`; returns its HTTP status. Any thread. */
 int sr_api_classify(const struct sr_router *router, enum sr_api_classify_kind kind, struct sr_bytes body,

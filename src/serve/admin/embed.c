@@ -169,6 +169,7 @@ static void read_run(struct sr_job *job)
     struct sr_api_embed *work = WORK_OF(job, read_job);
     struct sr_err err = {0};
     int rc = SR_OK, status = 200;
+    work->encoder = sr_runtime_encoder(work->options.runtime, &work->infer);
     if (work->encoder)
         status = sr_api_embed_parse(&work->request, work->options.kind, sr_buf_view(&work->body),
                                     sr_api_embed_name(work->encoder), &err);
@@ -266,7 +267,6 @@ int sr_api_embed_start(struct sr_api_embed **out, struct sr_buf *body,
     work->start_ns = sr_clock_ns();
     sr_buf_init(&work->answer, SR_API_EMBED_ANSWER_MAX);
     sr_timer_init(&work->timer, options->loop, on_timeout, work);
-    work->encoder = sr_runtime_encoder(options->runtime, &work->infer);
     work->body = *body;
     ref(work); /* the producer's */
     ref(work); /* the reader's */

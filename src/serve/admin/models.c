@@ -56,8 +56,9 @@ static void put_readers(struct sr_json_writer *w, const struct sr_router *router
     } kinds[] = {{SR_SIGNAL_DOMAIN, "domain-linear", "domain"},
                  {SR_SIGNAL_JAILBREAK, "jailbreak", "jailbreak"},
                  {SR_SIGNAL_PII, "pii", "pii"}};
-    for (size_t i = 0; router->readers && i < sizeof kinds / sizeof kinds[0]; i++) {
-        struct sr_reader_info info = sr_readers_info(router->readers, kinds[i].type);
+    const struct sr_readers *readers = sr_router_readers(router);
+    for (size_t i = 0; readers && i < sizeof kinds / sizeof kinds[0]; i++) {
+        struct sr_reader_info info = sr_readers_info(readers, kinds[i].type);
         struct entry entry = {.name = kinds[i].name,
                               .type = type_of(kinds[i].task),
                               .path = info.where && *info.where ? info.where : "built in",
@@ -65,7 +66,7 @@ static void put_readers(struct sr_json_writer *w, const struct sr_router *router
                               .labels = info.labels,
                               .n_labels = info.n_labels,
                               .loaded = true};
-        if (!sr_readers_missing(router->readers, kinds[i].type))
+        if (!sr_readers_missing(readers, kinds[i].type))
             put_entry(w, &entry);
     }
 }

@@ -43,7 +43,7 @@ static void work_run(struct sr_job *job)
     struct sr_api_work *work = (struct sr_api_work *)((char *)job - offsetof(struct sr_api_work, job));
     const struct sr_api_work_options *how = &work->options;
     work->status = how->run ? how->run(sr_buf_view(&work->body), &work->answer, &work->err)
-                            : how->run_with(how->router, how->kind, sr_buf_view(&work->body), &work->answer);
+                            : how->run_with(how, sr_buf_view(&work->body), &work->answer);
     sr_task_complete(&work->task, SR_OK);
 }
 

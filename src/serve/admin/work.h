@@ -27,9 +27,9 @@ struct sr_api_work;
 struct sr_api_work_options {
     struct sr_loop *loop;
     sr_runtime *runtime;
-    sr_api_work_fn *run; /* or `run_with`, with a router of which the work takes its own reference */
-    int (*run_with)(struct sr_router *router, int kind, struct sr_bytes body, struct sr_buf *out);
-    struct sr_router *router;
+    sr_api_work_fn *run; /* or `run_with`, which gets these options */
+    int (*run_with)(const struct sr_api_work_options *how, struct sr_bytes body, struct sr_buf *out);
+    struct sr_router *router; /* NULL, or a router of which the work takes its own reference */
     int kind;
     size_t answer_max; /* bytes */
     /* Called once, unless cancelled before; the work is freed afterwards. The outcome is borrowed for the

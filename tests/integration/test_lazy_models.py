@@ -1,0 +1,56 @@
+"""What no rule needs is not loaded: encoders are opened when a rule or a caller needs them."""
+import re
+
+from conftest import ROOT, Gateway, request
+
+MODELS = {"SEMROUTE_MODELS": str(ROOT / "models")}
+
+KEYWORDS = """
+version: v0.3
+providers: {defaults: {default_model: m}, models: [{name: m, backend_refs: [{name: b, endpoint: "127.0.0.1:9"}]}]}
+routing:
+  modelCards: [{name: m}]
+  signals: {keywords: [{name: deep, operator: OR, keywords: [deep]}]}
+  decisions: [{name: deep, priority: 1, rules: {type: keyword, name: deep}}]
+"""
+GUARDS = """
+version: v0.3
+providers: {defaults: {default_model: m}, models: [{name: m, backend_refs: [{name: b, endpoint: "127.0.0.1:9"}]}]}
+routing:
+  modelCards: [{name: m}]
+  signals: {jailbreak: [{name: attack}]}
+  decisions: [{name: attack, priority: 1, rules: {type: jailbreak, name: attack},
+               plugins: [{type: guard, configuration: {action: block}}]}]
+"""
+
+
+def encoders(server):
+    text = request(server.metrics_port, "GET", "/metrics").body.decode()
+    return int(re.search(r"^semroute_encoders_open (\d+)$", text, re.M).group(1))
+
+
+def test_a_keyword_configuration_opens_no_encoder(tmp_path):
+    server = Gateway(KEYWORDS, tmp_path, env=MODELS)
+    try:
+        assert encoders(server) == 0 and "encoder_ready" not in server.output()
+        assert request(server.api_port, "GET", "/health").status == 200
+        assert request(server.api_port, "POST", "/api/v1/explain", {"text": "how deep is it"}).status == 200
+        assert encoders(server) == 0 and "encoder_ready" not in server.output()
+        answer = request(server.api_port, "POST", "/api/v1/classify/intent", {"text": "Solve x^2 = 4."}, timeout=120)
+        assert answer.status == 200 and answer.json()["classification"]["category"] == "math"
+        assert encoders(server) == 1
+        answer = request(server.api_port, "POST", "/api/v1/embeddings", {"texts": ["a cat"]}, timeout=120)
+        assert answer.status == 200 and encoders(server) == 2
+        for _ in range(2):
+            request(server.api_port, "POST", "/api/v1/embeddings", {"texts": ["a dog"]}, timeout=120)
+        assert encoders(server) == 2
+    finally:
+        server.stop()
+
+
+def test_guards_open_theirs(tmp_path):
+    server = Gateway(GUARDS, tmp_path, env=MODELS)
+    try:
+        assert encoders(server) == 1
+    finally:
+        server.stop()
