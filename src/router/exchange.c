@@ -306,11 +306,15 @@ const struct sr_verdict *sr_exchange_verdict(const sr_exchange *x)
 
 const struct sr_verdict *sr_exchange_next_model(sr_exchange *x)
 {
-    if (x->state != SR_EXCHANGE_SETTLED || x->record.action != SR_ACTION_FORWARD || x->verdict.streaming ||
-        sr_routing_next(&x->routing) != SR_OK)
+    if (x->state != SR_EXCHANGE_SETTLED || x->record.action != SR_ACTION_FORWARD || x->verdict.streaming)
         return NULL;
-    sr_exchange_forward_next(x);
-    return &x->verdict;
+    while (sr_routing_next(&x->routing) == SR_OK) {
+        if (sr_exchange_may_use(x, x->routing.choice.model)) {
+            sr_exchange_forward_next(x);
+            return &x->verdict;
+        }
+    }
+    return NULL;
 }
 
 struct sr_bytes sr_exchange_explain(sr_exchange *x, bool terminal, int width, bool colour)

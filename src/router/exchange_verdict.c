@@ -176,11 +176,10 @@ static struct sr_bytes target_of(sr_exchange *x, const struct sr_router_model *m
                                         x->head.path.query.p));
 }
 
-/* The model's backend has a key of the operator, and no client that is not known may use it. */
-static bool needs_identity(const sr_exchange *x)
+bool sr_exchange_may_use(const sr_exchange *x, int model)
 {
-    return x->identity.anonymous && !x->router->config->global.access.allow_anonymous &&
-           x->router->models[x->record.model].has_key;
+    return !x->identity.anonymous || x->router->config->global.access.allow_anonymous ||
+           !x->router->models[model].has_key;
 }
 
 static void refuse_anonymous(sr_exchange *x)
@@ -202,7 +201,7 @@ static void forward(sr_exchange *x, const struct sr_bytes *slices, size_t n, siz
     const struct sr_router_model *model = &x->router->models[r->model];
     const struct sr_config_decision *decision = sr_record_decision(r, x->router->config);
     struct sr_header_edits headers;
-    if (needs_identity(x)) {
+    if (!sr_exchange_may_use(x, r->model)) {
         refuse_anonymous(x);
         return;
     }

@@ -27,4 +27,7 @@ void sr_exchange_forward_next(sr_exchange *x);
  * it. */
 void sr_exchange_decided(sr_exchange *x, int rc);
 
+/* May the client use this model? No client that is not known may use a key of the operator. */
+bool sr_exchange_may_use(const sr_exchange *x, int model);
+
 #endif

@@ -9,21 +9,25 @@
 static const char yaml[] = TEST_PROVIDERS
     "routing:\n"
     "  signals:\n"
-    "    keywords:\n" TEST_KEYWORD("deep") TEST_KEYWORD("fixed") TEST_KEYWORD("alone") TEST_KEYWORD(
-        "seen") "    pii: [{name: private}]\n"
-                "  decisions:\n"
-                "    - {name: seen, modelRefs: [{model: small}, {model: top}], rules: {operator: AND, "
-                "conditions: [\n"
-                "       {type: keyword, name: seen}, {operator: OR, conditions: [{type: pii, name: "
-                "private},\n"
-                "       {operator: NOT, conditions: [{type: pii, name: private}]}]}]}}\n"
-                "    - {name: deep, rules: {type: keyword, name: deep},\n"
-                "       modelRefs: [{model: thinker, use_reasoning: true}, {model: alias}, {model: top}]}\n"
-                "    - {name: alone, rules: {type: keyword, name: alone}, modelRefs: [{model: plain}]}\n"
-                "    - {name: fixed, rules: {type: keyword, name: fixed}, modelRefs: [{model: plain}],\n"
-                "       plugins: [{type: fast_response, configuration: {message: no}}]}\n"
-                "global: {semroute: {inference: {ask_below: 0}, models: {top: {pii_policy: "
-                "{allow_by_default: false}}}}}\n";
+    "    keywords:\n" TEST_KEYWORD("deep") TEST_KEYWORD("keyed") TEST_KEYWORD("fixed") TEST_KEYWORD("alone")
+        TEST_KEYWORD(
+            "seen") "    pii: [{name: private}]\n"
+                    "  decisions:\n"
+                    "    - {name: seen, modelRefs: [{model: small}, {model: top}], rules: {operator: AND, "
+                    "conditions: [\n"
+                    "       {type: keyword, name: seen}, {operator: OR, conditions: [{type: pii, name: "
+                    "private},\n"
+                    "       {operator: NOT, conditions: [{type: pii, name: private}]}]}]}}\n"
+                    "    - {name: deep, rules: {type: keyword, name: deep},\n"
+                    "       modelRefs: [{model: thinker, use_reasoning: true}, {model: alias}, {model: "
+                    "top}]}\n"
+                    "    - {name: keyed, rules: {type: keyword, name: keyed},\n"
+                    "       modelRefs: [{model: plain}, {model: cloud}, {model: alias}]}\n"
+                    "    - {name: alone, rules: {type: keyword, name: alone}, modelRefs: [{model: plain}]}\n"
+                    "    - {name: fixed, rules: {type: keyword, name: fixed}, modelRefs: [{model: plain}],\n"
+                    "       plugins: [{type: fast_response, configuration: {message: no}}]}\n"
+                    "global: {semroute: {inference: {ask_below: 0}, models: {top: {pii_policy: "
+                    "{allow_by_default: false}}}}}\n";
 
 static int open_all(void **state)
 {
@@ -86,6 +90,30 @@ static void test_the_policy_holds(void **state)
     }
 }
 
+/* An anonymous client gets no model whose backend has a key, and its own credentials go to no such one. */
+static void test_keys_are_for_known_clients(void **state)
+{
+    const struct sr_header own = {SR_LIT("authorization"), SR_LIT("Bearer mine")};
+    for (int known = 0; known < 2; known++) {
+        struct sr_request_head head = head_of("POST", "/v1/chat/completions");
+        head.client_known = known;
+        head.headers = &own;
+        head.n_headers = 1;
+        sr_exchange *x = sr_exchange_new(*state, &head, NULL);
+        (void)sr_exchange_body(x, CHAT("auto", "keyed"), strlen(CHAT("auto", "keyed")), true);
+        const struct sr_verdict *v = sr_exchange_verdict(x);
+        assert_string_equal(v->model, "plain");
+        assert_int_equal(v->n_remove_headers, 0);
+        v = sr_exchange_next_model(x);
+        assert_non_null(v);
+        assert_string_equal(v->model, known ? "cloud" : "alias");
+        assert_int_equal(v->n_remove_headers, known);
+        const char *key = header_in(v->targets[0].headers, v->targets[0].n_headers, "authorization");
+        assert_int_equal(key != NULL, known);
+        sr_exchange_end(x, SR_END_COMPLETE);
+    }
+}
+
 static void test_there_is_none(void **state)
 {
     static const char *const bodies[] = {CHAT("thinker", "deep"), CHAT("auto", "anything"),
@@ -115,9 +143,8 @@ static void test_not_before_the_verdict(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_candidates_in_order),
-        cmocka_unit_test(test_the_policy_holds),
-        cmocka_unit_test(test_there_is_none),
+        cmocka_unit_test(test_the_candidates_in_order),    cmocka_unit_test(test_the_policy_holds),
+        cmocka_unit_test(test_keys_are_for_known_clients), cmocka_unit_test(test_there_is_none),
         cmocka_unit_test(test_not_before_the_verdict),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
