@@ -51,6 +51,7 @@ struct sr_signal_unit {
     uint32_t group; /* the message it belongs to, counted from 0; numbers of other sources follow */
     uint32_t first_part, n_parts; /* of a seam; n_parts 0: it is no seam */
     bool current;                 /* no history: what is asked now, and what is sent with every request */
+    bool only_seam;               /* a word of a schema or other data: it is read in its group's seam only */
     struct sr_bytes text;
 };
 

@@ -60,25 +60,27 @@ static struct sr_bytes written(struct sr_edit *edit, uint32_t unit, size_t start
 }
 
 /* Puts `text` in the place of [start, end) of the text of a unit. */
-static int replace(struct sr_edit *edit, uint32_t unit, size_t start, size_t end, struct sr_bytes text)
+static int replace(struct sr_edit *edit, struct sr_unit_cursor *cursor, uint32_t unit, size_t start,
+                   size_t end, struct sr_bytes text)
 {
     size_t from, to;
     if (!text.p)
         return SR_ENOMEM;
-    sr_units_span(edit->doc, &edit->in->units->places[unit], start, end, &from, &to);
+    sr_units_span(edit->doc, &edit->in->units->places[unit], cursor, start, end, &from, &to);
     edit->out->redaction.places++;
     return sr_edits_range(edit->list, from, to, text);
 }
 
 /* Edits every string that contains the finding: the first gets the placeholder, in the others the bytes are
  * removed. */
-static int redact(struct sr_edit *edit, const struct sr_signal_finding *finding, struct sr_bytes placeholder)
+static int redact(struct sr_edit *edit, struct sr_unit_cursor *cursor,
+                  const struct sr_signal_finding *finding, struct sr_bytes placeholder)
 {
     const struct sr_signal_unit_list *list = &edit->in->units->list;
     const struct sr_signal_unit *unit = &list->items[finding->unit];
     bool first = true;
     if (unit->n_parts == 0)
-        return replace(edit, finding->unit, finding->start, finding->end,
+        return replace(edit, cursor, finding->unit, finding->start, finding->end,
                        written(edit, finding->unit, finding->start, finding->end, placeholder));
     for (uint32_t i = unit->first_part; i < unit->first_part + unit->n_parts; i++) {
         const struct sr_signal_part *part = &list->parts[i];
@@ -86,8 +88,8 @@ static int redact(struct sr_edit *edit, const struct sr_signal_finding *finding,
         size_t end = finding->end < part->end ? finding->end : part->end;
         if (start >= end)
             continue;
-        int rc = replace(edit, part->unit, start - part->start + part->from, end - part->start + part->from,
-                         first ? placeholder : SR_LIT(""));
+        int rc = replace(edit, cursor, part->unit, start - part->start + part->from,
+                         end - part->start + part->from, first ? placeholder : SR_LIT(""));
         if (rc)
             return rc;
         first = false;
@@ -124,6 +126,7 @@ int sr_edit_redact(struct sr_edit *edit)
     const struct sr_edit_inputs *in = edit->in;
     struct sr_redaction *redaction = &edit->out->redaction;
     struct table table;
+    struct sr_unit_cursor cursor = {.place = NULL};
     if (in->n_redactions == 0)
         return SR_OK;
     int rc = table_new(&table, redaction, in->n_redactions, edit->arena);
@@ -134,7 +137,7 @@ int sr_edit_redact(struct sr_edit *edit)
         struct sr_bytes text = in->units->list.items[finding->unit].text;
         struct sr_bytes value = sr_bytes_of(text.p + finding->start, finding->end - finding->start);
         const struct sr_redacted *entry = entry_of(&table, finding->type, value, edit->arena);
-        rc = entry ? redact(edit, finding, entry->placeholder) : SR_ENOMEM;
+        rc = entry ? redact(edit, &cursor, finding, entry->placeholder) : SR_ENOMEM;
     }
     return rc ? rc : sort_by_type(redaction, edit->arena);
 }

@@ -69,6 +69,7 @@ static void end_seam(struct maker *maker, size_t first)
     *seam = maker->items[parts[first].unit];
     seam->first_part = (uint32_t)first;
     seam->n_parts = (uint32_t)n;
+    seam->only_seam = false;
     seam->text = text ? sr_bytes_of(text, total) : SR_LIT("");
     maker->places[maker->n++] = (struct sr_unit_place){.start = 0};
 }
@@ -131,8 +132,35 @@ static void add_unit(struct maker *maker, const struct sr_walk_string *string)
     maker->places[maker->n] =
         (struct sr_unit_place){string->start, string->end, string->escaped,
                                !string->key && maker->doc->spans[string->span].id == SR_AT_MESSAGE_TEXT};
-    maker->items[maker->n++] = (struct sr_signal_unit){
-        .source = string->source, .role = string->role, .group = maker->groups, .text = text};
+    maker->items[maker->n++] =
+        (struct sr_signal_unit){.source = string->source,
+                                .role = string->role,
+                                .group = maker->groups,
+                                .current = string->message == SR_SPAN_NONE || string->role == SR_ROLE_SYSTEM,
+                                .text = text};
+}
+
+/* Moves the strings of messages before the others, so that what is numbered in the order of the conversation
+ * does not depend on the other members. */
+static int put_messages_first(struct maker *maker)
+{
+    bool others_seen = false, mixed = false;
+    size_t n = 0;
+    for (size_t i = 0; i < maker->n_strings; i++) {
+        others_seen |= maker->strings[i].message == SR_SPAN_NONE;
+        mixed |= others_seen && maker->strings[i].message != SR_SPAN_NONE;
+    }
+    if (!mixed)
+        return SR_OK;
+    struct sr_walk_string *sorted = sr_arena_alloc(maker->arena, maker->n_strings * sizeof *sorted);
+    if (!sorted)
+        return SR_ENOMEM;
+    for (int others = 0; others < 2; others++)
+        for (size_t i = 0; i < maker->n_strings; i++)
+            if ((maker->strings[i].message == SR_SPAN_NONE) == (others == 1))
+                sorted[n++] = maker->strings[i];
+    maker->strings = sorted;
+    return SR_OK;
 }
 
 /* True when two strings that follow each other are of one group. */
@@ -144,41 +172,52 @@ static bool joins(const struct sr_walk_string *a, const struct sr_walk_string *b
     return a->message != SR_SPAN_NONE || texts || a->group == b->group;
 }
 
+/* Marks the words of schemas and other data in [from, to), a group, that mean nothing alone. */
+static void mark_short(struct maker *maker, size_t from, size_t to)
+{
+    for (size_t i = from; i < to && to - from > 1; i++) {
+        struct sr_signal_unit *unit = &maker->items[i];
+        bool prose = unit->source == SR_SOURCE_MESSAGE || unit->source == SR_SOURCE_TOOL_RESULT;
+        unit->only_seam = !prose && unit->text.n < SR_UNIT_ALONE;
+    }
+}
+
 /* Makes the group whose strings begin with `first`; returns the string after its last one. */
 static size_t add_group(struct maker *maker, size_t first)
 {
     size_t at = first, unit = maker->n;
+    uint32_t message = maker->strings[first].message;
+    if (message != SR_SPAN_NONE && maker->doc->spans[message].index[0] > maker->groups)
+        maker->groups = maker->doc->spans[message].index[0]; /* messages without a string count */
     do {
         const struct sr_walk_string *string = &maker->strings[at];
         add_unit(maker, string);
-        if (string->role == SR_ROLE_USER && string->source == SR_SOURCE_MESSAGE) {
+        if (string->role == SR_ROLE_USER && string->source == SR_SOURCE_MESSAGE && !string->key) {
             maker->asks = maker->groups;
             maker->asked = true;
         }
         at++;
     } while (at < maker->n_strings && joins(&maker->strings[at - 1], &maker->strings[at]));
-    if (!maker->failed)
+    if (!maker->failed) {
+        mark_short(maker, unit, maker->n);
         add_seams(maker, unit, maker->n);
+    }
     maker->groups++;
     return at;
 }
 
-/* Marks what is no history: all from the last user message on, instructions of the system, and what is no
- * message; everything, where no user message has a text. */
+/* Marks what is no history: all from the last user message on, besides instructions of the system and what is
+ * no message; everything, where no user message has a text. */
 static void mark_current(struct maker *maker)
 {
-    for (size_t i = 0; i < maker->n; i++) {
-        struct sr_signal_unit *unit = &maker->items[i];
-        bool message = unit->source == SR_SOURCE_MESSAGE || unit->source == SR_SOURCE_TOOL_RESULT;
-        unit->current =
-            !message || !maker->asked || unit->group >= maker->asks || unit->role == SR_ROLE_SYSTEM;
-    }
+    for (size_t i = 0; i < maker->n; i++)
+        maker->items[i].current |= !maker->asked || maker->items[i].group >= maker->asks;
 }
 
 static int make(struct maker *maker, struct sr_walk *walk, struct sr_units *out)
 {
     *out = (struct sr_units){.places = NULL};
-    if (collect(maker, walk) || make_room(maker))
+    if (collect(maker, walk) || put_messages_first(maker) || make_room(maker))
         return SR_ENOMEM;
     for (size_t at = 0; at < maker->n_strings && !maker->failed;)
         at = add_group(maker, at);
@@ -227,21 +266,25 @@ static size_t escape_size(const char *p, const char *end, size_t *decoded)
     return 6;
 }
 
-void sr_units_span(const struct sr_request *doc, const struct sr_unit_place *place, size_t start, size_t end,
-                   size_t *from, size_t *to)
+void sr_units_span(const struct sr_request *doc, const struct sr_unit_place *place,
+                   struct sr_unit_cursor *cursor, size_t start, size_t end, size_t *from, size_t *to)
 {
     if (!place->escaped) {
         *from = place->start + start;
         *to = place->start + end;
         return;
     }
-    const char *p = doc->body.p + place->start, *stop = doc->body.p + place->end;
-    size_t at = 0;
+    if (cursor->place != place || cursor->at > start)
+        *cursor = (struct sr_unit_cursor){.place = place, .raw = place->start};
+    const char *p = doc->body.p + cursor->raw, *stop = doc->body.p + place->end;
+    size_t at = cursor->at;
     *from = *to = place->end;
     while (p < stop) {
         size_t decoded = 1, raw = *p == '\\' ? escape_size(p, stop, &decoded) : 1;
-        if (at <= start && start < at + decoded)
-            *from = (size_t)(p - doc->body.p);
+        if (at <= start && start < at + decoded) {
+            *from = cursor->raw = (size_t)(p - doc->body.p);
+            cursor->at = at;
+        }
         if (at < end && end <= at + decoded) {
             *to = (size_t)(p - doc->body.p) + raw;
             return;

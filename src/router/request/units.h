@@ -19,6 +19,15 @@ struct sr_unit_place {
     bool is_json; /* the string holds JSON: the arguments of a call */
 };
 
+/* Strings of this many bytes and more are judged alone in tools, documents and fields. */
+#define SR_UNIT_ALONE 24u
+
+/* Where the last search in a string ended, so that the next one continues there. Zeroed at first. */
+struct sr_unit_cursor {
+    const struct sr_unit_place *place;
+    size_t at, raw; /* a byte of the decoded text, and of the body */
+};
+
 struct sr_units {
     struct sr_signal_unit_list list;    /* texts borrow from the body or the arena; `unread` is 0 */
     const struct sr_unit_place *places; /* [list.n] */
@@ -36,7 +45,7 @@ int sr_units_of_message(const struct sr_request *doc, uint32_t message, struct s
 
 /* The bytes of the body that hold [start, end) of the decoded text of the string at `place`. An escape
  * sequence that the range cuts is included whole. */
-void sr_units_span(const struct sr_request *doc, const struct sr_unit_place *place, size_t start, size_t end,
-                   size_t *from, size_t *to);
+void sr_units_span(const struct sr_request *doc, const struct sr_unit_place *place,
+                   struct sr_unit_cursor *cursor, size_t start, size_t end, size_t *from, size_t *to);
 
 #endif

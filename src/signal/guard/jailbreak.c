@@ -143,6 +143,7 @@ struct evaluation {
     size_t n_regions;
     struct sr_signal_question *questions;
     size_t n_questions;
+    size_t short_bytes; /* of strings that are read in seams only */
 };
 
 /* Takes the neural classifier's answers in. */
@@ -151,14 +152,16 @@ static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
 {
     struct evaluation *evaluation = questions[0].about;
     struct sr_signal_result *result = task->result;
-    bool answered = false;
+    bool answered = false, whole = true;
     for (size_t i = 0; i < n; i++) {
         if (!set->models.reader && sr_signal_question_is_late(&questions[i]))
             return SR_ETIMEOUT;
         if (!set->models.reader && questions[i].status != SR_OK)
             return questions[i].status;
         answered |= questions[i].status == SR_OK;
+        whole &= sr_signal_question_is_whole(&questions[i]);
     }
+    result->neural_bytes += whole ? evaluation->short_bytes : 0;
     for (size_t i = 0; i < evaluation->n_regions; i++)
         result->neural_bytes += sr_jailbreak_region_read(&evaluation->regions[i]);
     if (result->neural_bytes > result->all_bytes) /* regions of a long unit overlap */
@@ -187,6 +190,11 @@ static int read_units(const struct sr_signal_set *set, const struct units *units
         result->all_bytes += own;
         if ((!set->history && !unit->current) || unit->text.n == 0)
             continue;
+        if (unit->only_seam) {
+            result->scanned_bytes += own;
+            evaluation->short_bytes += own;
+            continue;
+        }
         struct sr_jailbreak_unit *read = &evaluation->units[evaluation->n++];
         *read = (struct sr_jailbreak_unit){.unit = (uint32_t)i, .current = unit->current};
         if (set->models.reader)

@@ -26,7 +26,7 @@ struct choice {
     const struct sr_signal_unit *texts;
     size_t budget; /* bytes that are left */
     struct part *parts;
-    size_t n_parts;
+    size_t n_parts, most;
 };
 
 static const struct sr_signal_unit *text_of(const struct choice *choice, size_t unit)
@@ -57,7 +57,7 @@ static void add_parts(struct choice *choice, size_t unit, size_t start, size_t e
     struct sr_slices slices =
         sr_slices_of(sr_bytes_of(text.p + start, end - start), REGION_MAX, REGION_OVERLAP);
     struct sr_slice slice;
-    while (choice->n_parts < SR_JAILBREAK_REGIONS_MAX && sr_slices_next(&slices, &slice)) {
+    while (choice->n_parts < choice->most && sr_slices_next(&slices, &slice)) {
         size_t n = slice.end - slice.start;
         if (n > choice->budget)
             return;
@@ -138,7 +138,7 @@ static int choose_some(struct choice *choice, struct sr_arena *arena)
     if (rc)
         return rc;
     choice->budget -= spare;
-    for (size_t i = 0; i < n && choice->n_parts < SR_JAILBREAK_REGIONS_MAX / 2; i++)
+    for (size_t i = 0; i < n && choice->n_parts < choice->most / 2; i++)
         if (!is_chosen(choice, &list[i]))
             add_parts(choice, list[i].unit, list[i].start, list[i].end, list[i].risk);
     choice->budget += spare;
@@ -157,12 +157,14 @@ int sr_jailbreak_choose(struct sr_jailbreak_unit *units, size_t n, const struct 
                         size_t *n_out)
 {
     struct choice choice = {.units = units, .n_units = n, .texts = texts, .budget = budget};
-    choice.parts = sr_arena_calloc(arena, SR_JAILBREAK_REGIONS_MAX, sizeof *choice.parts);
+    size_t bytes = bytes_of(&choice), cuts = bytes / (REGION_MAX / 2);
+    bool all = bytes + cuts * REGION_OVERLAP <= budget && n + cuts <= SR_JAILBREAK_REGIONS_MAX;
+    int rc = SR_OK;
+    choice.most = all ? n + cuts : SR_JAILBREAK_REGIONS_MAX;
+    choice.parts = sr_arena_calloc(arena, choice.most + 1, sizeof *choice.parts);
     if (!choice.parts)
         return SR_ENOMEM;
-    size_t bytes = bytes_of(&choice), cuts = bytes / (REGION_MAX / 2);
-    int rc = SR_OK;
-    if (bytes + cuts * REGION_OVERLAP <= budget && n + cuts <= SR_JAILBREAK_REGIONS_MAX)
+    if (all)
         choose_all(&choice);
     else
         rc = choose_some(&choice, arena);

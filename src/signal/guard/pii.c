@@ -8,7 +8,7 @@
  */
 #include "base/log.h"
 #include "base/mem.h"
-#include "signal/guard/pii_reader.h"
+#include "signal/guard/pii_units.h"
 #include "signal/neural/ask.h"
 #include "signal/neural/neural.h"
 #include "signal/types.h"
@@ -24,7 +24,8 @@ struct sr_signal_set {
     float least[SR_BIO_TYPES_MAX];   /* thresholds of the neural classifier's training */
     const struct sr_config_pii *rules;
     size_t n;
-    bool history; /* a rule, a policy or redaction needs every unit */
+    bool history;  /* a rule, a policy or redaction needs every unit */
+    size_t budget; /* bytes of a request that the neural classifier is asked about; 0: all */
 };
 
 static void pii_free(struct sr_signal_set *set)
@@ -118,6 +119,7 @@ static int pii_compile(struct sr_signal_set **out, const struct sr_config *confi
     set->rules = config->piis;
     set->n = config->n_piis;
     set->history = wants_all(config);
+    set->budget = config->global.inference.neural_max;
     *out = set;
     return SR_OK;
 }
@@ -155,13 +157,6 @@ static void look_for(const struct sr_config_pii *rule, const struct sr_signal_un
     }
 }
 
-/* The findings of one unit, before all units are joined in one list. */
-struct unit_findings {
-    struct sr_pii_findings found;
-    uint32_t unit;
-    uint32_t at; /* its first one in that list */
-};
-
 /* The neural classifier's confidence on the scale of rules: a span at its type's shipped threshold has
  * AT_LEAST. */
 static float scaled(float confidence, float least)
@@ -180,9 +175,11 @@ static bool is_taken(const struct sr_signal_set *set, const struct sr_bio_span *
 
 /* Adds the neural classifier's spans to the recognisers' findings in a unit. */
 static int join_spans(const struct sr_signal_set *set, const struct sr_signal_question *question,
-                      struct sr_pii_findings *found, struct sr_arena *arena)
+                      struct sr_arena *arena)
 {
-    size_t n;
+    struct sr_pii_unit *unit = question->about;
+    struct sr_pii_findings *found = &unit->found;
+    size_t n, from = (size_t)(question->text.p - unit->text.p);
     const struct sr_bio_span *spans = sr_neural_spans(question->result, &n);
     struct sr_entities list;
     int rc = SR_OK;
@@ -194,7 +191,7 @@ static int join_spans(const struct sr_signal_set *set, const struct sr_signal_qu
         list.items[i].disguised = found->items[i].disguised;
     for (size_t i = 0; rc == SR_OK && i < n; i++)
         if (is_taken(set, &spans[i], question->text))
-            rc = sr_entities_add(&list, set->types[spans[i].type], spans[i].start, spans[i].end,
+            rc = sr_entities_add(&list, set->types[spans[i].type], from + spans[i].start, from + spans[i].end,
                                  scaled(spans[i].confidence, set->least[spans[i].type]));
     if (rc == SR_OK && list.n) {
         sr_entities_resolve(&list);
@@ -209,138 +206,12 @@ static int join_spans(const struct sr_signal_set *set, const struct sr_signal_qu
     return rc;
 }
 
-/* ---- seams ---- */
-
-/* All units' findings, while those of seams are added. */
-struct gathered {
-    const struct sr_signal_units *units; /* NULL: the input is one unit */
-    struct unit_findings *parts;         /* [n] by unit */
-    size_t n;
-    struct sr_signal_finding *findings;
-    size_t n_findings;
-};
-
-static struct unit_findings *parts_of(const struct gathered *all, uint32_t unit)
-{
-    size_t low = 0, high = all->n;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (all->parts[middle].unit < unit)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < all->n && all->parts[low].unit == unit ? &all->parts[low] : NULL;
-}
-
-/* Calls a finding of [start, end) in a unit weaker than `confidence` dropped. True when none is stronger. */
-static bool is_strongest(const struct gathered *all, uint32_t unit, size_t start, size_t end,
-                         float confidence, bool drop)
-{
-    const struct unit_findings *own = parts_of(all, unit);
-    size_t n = own ? own->found.n : 0;
-    for (size_t i = 0; i < n; i++) {
-        struct sr_signal_finding *known = &all->findings[own->at + i];
-        if (known->start >= end || known->end <= start)
-            continue;
-        if (known->confidence >= confidence)
-            return false;
-        if (drop)
-            known->confidence = -1;
-    }
-    return true;
-}
-
-/* Does to each part of the seam that the finding touches what is_strongest does. `inside`: the number of
- * these parts. */
-static bool is_news(const struct gathered *all, const struct sr_signal_unit *seam,
-                    const struct sr_signal_finding *finding, bool drop, size_t *inside)
-{
-    bool news = true;
-    *inside = 0;
-    for (uint32_t i = seam->first_part; i < seam->first_part + seam->n_parts; i++) {
-        const struct sr_signal_part *part = &all->units->parts[i];
-        size_t start = finding->start > part->start ? finding->start : part->start;
-        size_t end = finding->end < part->end ? finding->end : part->end;
-        if (start >= end)
-            continue;
-        ++*inside;
-        news = news && is_strongest(all, part->unit, start - part->start + part->from,
-                                    end - part->start + part->from, finding->confidence, drop);
-    }
-    return news;
-}
-
-/* A finding of a seam counts where its strings alone give no stronger one. What lies in one string becomes
- * that unit's. */
-static void add_of_seam(struct gathered *all, struct sr_signal_finding finding)
-{
-    const struct sr_signal_unit *seam = &all->units->items[finding.unit];
-    size_t inside;
-    if (!is_news(all, seam, &finding, false, &inside))
-        return;
-    (void)is_news(all, seam, &finding, true, &inside);
-    for (uint32_t i = seam->first_part; inside == 1 && i < seam->first_part + seam->n_parts; i++) {
-        const struct sr_signal_part *part = &all->units->parts[i];
-        if (finding.start < part->start || finding.end > part->end)
-            continue;
-        finding.unit = part->unit;
-        finding.start += part->from - part->start;
-        finding.end += part->from - part->start;
-        break;
-    }
-    all->findings[all->n_findings++] = finding;
-}
-
-static void add_all(struct gathered *all)
-{
-    for (size_t i = 0; i < all->n; i++) {
-        struct unit_findings *own = &all->parts[i];
-        const struct sr_signal_unit *unit = all->units ? &all->units->items[own->unit] : NULL;
-        own->at = (uint32_t)all->n_findings;
-        for (size_t k = 0; k < own->found.n; k++) {
-            const struct sr_entity *entity = &own->found.items[k];
-            struct sr_signal_finding finding = {own->unit,
-                                                entity->type,
-                                                entity->start,
-                                                entity->end,
-                                                entity->confidence,
-                                                0,
-                                                unit ? unit->group : 0,
-                                                unit ? unit->source : SR_SOURCE_MESSAGE};
-            if (unit && unit->n_parts)
-                add_of_seam(all, finding);
-            else
-                all->findings[all->n_findings++] = finding;
-        }
-    }
-}
-
-static int gather(const struct sr_signal_units *units, struct unit_findings *parts, size_t n,
-                  struct sr_arena *arena, struct sr_signal_result *result)
-{
-    struct gathered all = {.units = units, .parts = parts, .n = n};
-    size_t total = 0, kept = 0;
-    for (size_t i = 0; i < n; i++)
-        total += parts[i].found.n;
-    all.findings = sr_arena_calloc(arena, total ? total : 1, sizeof *all.findings);
-    if (!all.findings)
-        return SR_ENOMEM;
-    add_all(&all);
-    for (size_t i = 0; i < all.n_findings; i++)
-        if (all.findings[i].confidence >= 0)
-            all.findings[kept++] = all.findings[i];
-    result->findings = all.findings;
-    result->n_findings = kept;
-    return SR_OK;
-}
-
 static int write_result(const struct sr_signal_set *set, struct sr_signal_task *task,
-                        struct unit_findings *parts, size_t n)
+                        const struct sr_pii_units *units)
 {
     struct sr_signal_result *result = task->result;
     result->hits = sr_signal_hits(task->arena, set->n);
-    int rc = result->hits ? gather(task->input->units, parts, n, task->arena, result) : SR_ENOMEM;
+    int rc = result->hits ? sr_pii_gather(units, task->input->units, task->arena, result) : SR_ENOMEM;
     for (size_t i = 0; !rc && i < set->n; i++)
         look_for(&set->rules[i], task->input->units, result, &result->hits[i]);
     result->n_hits = set->n;
@@ -350,8 +221,9 @@ static int write_result(const struct sr_signal_set *set, struct sr_signal_task *
 static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
                   struct sr_signal_question *questions, size_t n)
 {
-    struct unit_findings *parts = questions[0].about;
-    bool answered = false;
+    struct sr_signal_result *result = task->result;
+    const struct sr_pii_units *units = ((struct sr_pii_unit *)questions[0].about)->all;
+    bool answered = false, whole = true;
     int rc = SR_OK;
     for (size_t i = 0; rc == SR_OK && i < n; i++) {
         if (!set->reader && sr_signal_question_is_late(&questions[i]))
@@ -359,51 +231,73 @@ static int finish(const struct sr_signal_set *set, struct sr_signal_task *task,
         if (questions[i].status != SR_OK && !set->reader)
             return questions[i].status;
         if (questions[i].status == SR_OK)
-            rc = join_spans(set, &questions[i], &parts[i].found, task->arena);
+            rc = join_spans(set, &questions[i], task->arena);
         answered |= questions[i].status == SR_OK;
+        whole &= sr_signal_question_is_whole(&questions[i]);
     }
+    result->neural_bytes += whole ? units->short_bytes : 0;
+    if (result->neural_bytes > result->all_bytes) /* parts of a long unit overlap */
+        result->neural_bytes = result->all_bytes;
     if (!set->reader)
-        task->result->scanned_bytes = task->result->neural_bytes;
-    task->result->tier = !set->reader ? "neural" : answered ? "exact+neural" : "exact";
-    return rc ? rc : write_result(set, task, parts, n);
+        result->scanned_bytes = result->neural_bytes;
+    result->tier = !set->reader ? "neural" : answered ? "exact+neural" : "exact";
+    return rc ? rc : write_result(set, task, units);
+}
+
+/* Classifies the units with the recognisers. */
+static int read_units(const struct sr_signal_set *set, struct sr_signal_task *task, struct sr_bytes tenant,
+                      const struct sr_signal_unit *items, size_t n, struct sr_pii_units *units)
+{
+    struct sr_signal_result *result = task->result;
+    for (size_t i = 0; i < n; i++) {
+        size_t own = items[i].n_parts ? 0 : items[i].text.n; /* a seam's bytes are those of its parts */
+        result->all_bytes += own;
+        if ((!set->history && !items[i].current) || items[i].text.n == 0)
+            continue;
+        if (items[i].only_seam) {
+            result->scanned_bytes += own;
+            units->short_bytes += own;
+            continue;
+        }
+        struct sr_pii_unit *unit = &units->items[units->n++];
+        *unit = (struct sr_pii_unit){.unit = (uint32_t)i, .text = items[i].text, .own = own, .all = units};
+        int rc =
+            set->reader ? sr_pii_read(set->reader, unit->text, tenant, task->arena, &unit->found) : SR_OK;
+        if (rc)
+            return rc;
+        *(unit->found.cut ? &result->unread_bytes : &result->scanned_bytes) += own;
+        result->remembered += unit->found.remembered;
+    }
+    return SR_OK;
 }
 
 static int pii_start(const struct sr_signal_set *set, struct sr_signal_task *task)
 {
     const struct sr_signal_input *input = task->input;
     struct sr_signal_unit whole = {.current = true, .text = input->text};
-    const struct sr_signal_unit *units = input->units ? input->units->items : &whole;
-    size_t n = input->units ? input->units->n : 1, used = 0;
+    const struct sr_signal_unit *items = input->units ? input->units->items : &whole;
+    size_t n = input->units ? input->units->n : 1, asked = 0;
     struct sr_bytes tenant = input->units ? input->units->tenant : SR_LIT("");
-    struct unit_findings *parts = sr_arena_calloc(task->arena, n + 1, sizeof *parts);
-    struct sr_signal_question *questions = sr_arena_calloc(task->arena, n + 1, sizeof *questions);
-    if (!parts || !questions)
+    struct sr_pii_units *units = sr_arena_calloc(task->arena, 1, sizeof *units);
+    struct sr_signal_question *questions;
+    if (units)
+        units->items = sr_arena_calloc(task->arena, n + 1, sizeof *units->items);
+    if (!units || !units->items)
         return SR_ENOMEM;
-    for (size_t i = 0; i < n; i++) {
-        size_t own = units[i].n_parts ? 0 : units[i].text.n; /* a seam's bytes are those of its parts */
-        task->result->all_bytes += own;
-        if ((!set->history && !units[i].current) || units[i].text.n == 0)
-            continue;
-        int rc = set->reader
-                     ? sr_pii_read(set->reader, units[i].text, tenant, task->arena, &parts[used].found)
-                     : SR_OK;
-        if (rc)
-            return rc;
-        *(parts[used].found.cut ? &task->result->unread_bytes : &task->result->scanned_bytes) += own;
-        task->result->remembered += parts[used].found.remembered;
-        questions[used].text = units[i].text;
-        questions[used].extra = own == 0;
-        questions[used].about = &parts[used];
-        parts[used++].unit = (uint32_t)i;
-    }
-    bool asks = set->neural && used;
+    int rc = read_units(set, task, tenant, items, n, units);
+    bool asks = set->neural && units->n;
     task->result->tier = set->reader ? "exact" : "neural";
-    int rc = asks && !set->reader ? SR_OK : write_result(set, task, parts, used);
+    if (!rc && (!asks || set->reader))
+        rc = write_result(set, task, units);
     if (rc || !asks)
         return rc;
     if (set->reader)
         sr_signal_offer_partial(task);
-    return sr_signal_ask(set, task, set->neural, tenant, questions, used, finish);
+    rc = sr_pii_choose(units, set->reader && set->budget ? set->budget : SIZE_MAX, task->arena, &questions,
+                       &asked);
+    if (rc || asked == 0)
+        return rc;
+    return sr_signal_ask(set, task, set->neural, tenant, questions, asked, finish);
 }
 
 static bool pii_may_be_late(const struct sr_signal_set *set)

@@ -156,6 +156,20 @@ static void test_redact_across_parts(void **state)
         "{\"type\":\"text\",\"text\":\"[EMAIL_ADDRESS_1]\"}]}]}");
 }
 
+/* Members that the router does not know are redacted too; the conversation is numbered first. */
+static void test_redact_anywhere(void **state)
+{
+    check_forward(
+        runtime_of(state),
+        "{\"mine\":{\"who\":[\"bob@example.com\",{\"x\":\"ann@example.com\"}]},\"model\":\"plain\","
+        "\"messages\":[{\"role\":\"user\",\"content\":\"ann\\u0040example.com\"}],"
+        "\"user\":\"eve@example.com\"}",
+        "plain",
+        "{\"mine\":{\"who\":[\"[EMAIL_ADDRESS_2]\",{\"x\":\"[EMAIL_ADDRESS_1]\"}]},\"model\":\"plain\","
+        "\"messages\":[{\"role\":\"user\",\"content\":\"[EMAIL_ADDRESS_1]\"}],"
+        "\"user\":\"[EMAIL_ADDRESS_3]\"}");
+}
+
 static void test_completions(void **state)
 {
     sr_exchange *x =
@@ -446,6 +460,7 @@ int main(void)
         cmocka_unit_test(test_redact),
         cmocka_unit_test(test_redact_every_turn),
         cmocka_unit_test(test_redact_across_parts),
+        cmocka_unit_test(test_redact_anywhere),
         cmocka_unit_test(test_completions),
         cmocka_unit_test(test_other_apis),
         cmocka_unit_test(test_restore_json),

@@ -72,8 +72,9 @@ static void test_a_message_of_parts(void **state)
     for (size_t i = 0; i < 5; i++)
         assert_int_equal(unit_at(&kit, i)->group, i == 0 ? 0 : i < 4 ? 1 : 2);
     assert_int_equal(kit.units.places[3].end, 0);
+    struct sr_unit_cursor cursor = {.place = NULL};
     size_t from, to;
-    sr_units_span(&kit.doc, &kit.units.places[1], 1, 3, &from, &to);
+    sr_units_span(&kit.doc, &kit.units.places[1], &cursor, 1, 3, &from, &to);
     assert_int_equal(to - from, 7); /* g and the escaped n */
     assert_memory_equal(kit.doc.body.p + from, "g\\u006e", 7);
     close_units(&kit);
@@ -172,13 +173,59 @@ static void test_strings_stay_alone(void **state)
     close_units(&kit);
 }
 
+/* Messages come first, whatever stands before them, and words of a schema are read with their neighbours. */
+static void test_tools_and_fields(void **state)
+{
+    struct kit kit;
+    (void)state;
+    open_units(
+        &kit, &sr_dialect_chat,
+        SR_LIT("{\"mine\":{\"note\":\"bob at home\"},\"tools\":[{\"type\":\"function\",\"function\":{"
+               "\"name\":\"read it\",\"description\":\"Reads the file that the user names\","
+               "\"parameters\":{\"x\":{\"description\":\"a place\"}}}}],\"messages\":[{\"role\":"
+               "\"user\",\"content\":\"\"},{\"role\":\"user\",\"content\":\"hello\"}],\"model\":\"m\"}"));
+    check_text(&kit, 0, "hello");
+    assert_int_equal(unit_at(&kit, 0)->group, 1);
+    size_t tools = 0, alone = 0, seams = 0;
+    for (size_t i = 1; i < kit.units.list.n; i++) {
+        const struct sr_signal_unit *unit = unit_at(&kit, i);
+        assert_true(unit->current && unit->group > 1 && unit->group >= unit_at(&kit, i - 1)->group);
+        tools += unit->source == SR_SOURCE_TOOL;
+        alone += unit->source == SR_SOURCE_TOOL && unit->n_parts == 0 && !unit->only_seam;
+        seams += unit->source == SR_SOURCE_TOOL && unit->n_parts > 0 && !unit->only_seam;
+    }
+    assert_true(tools >= 4 && alone == 1 && seams == 1);
+    close_units(&kit);
+}
+
+/* Searches in one string continue where the last one ended, and find the same. */
+static void test_places_in_an_escaped_string(void **state)
+{
+    struct kit kit;
+    struct sr_unit_cursor cursor = {.place = NULL};
+    (void)state;
+    open_units(&kit, &sr_dialect_chat,
+               SR_LIT("{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":"
+                      "\"\\u00e4a\\n\\ud83d\\ude00bc\\u20acd\"}]}"));
+    struct sr_bytes text = unit_at(&kit, 0)->text;
+    for (size_t round = 0; round < 2; round++)
+        for (size_t start = 0; start < text.n; start++)
+            for (size_t end = start + 1; end <= text.n; end++) {
+                struct sr_unit_cursor fresh = {.place = NULL};
+                size_t a, b, c, d;
+                sr_units_span(&kit.doc, &kit.units.places[0], &cursor, start, end, &a, &b);
+                sr_units_span(&kit.doc, &kit.units.places[0], &fresh, start, end, &c, &d);
+                assert_true(a == c && b == d && a < b);
+            }
+    close_units(&kit);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_message_of_parts),
-        cmocka_unit_test(test_what_is_current),
-        cmocka_unit_test(test_every_border_is_in_a_seam),
-        cmocka_unit_test(test_strings_stay_alone),
+        cmocka_unit_test(test_a_message_of_parts),        cmocka_unit_test(test_what_is_current),
+        cmocka_unit_test(test_every_border_is_in_a_seam), cmocka_unit_test(test_strings_stay_alone),
+        cmocka_unit_test(test_tools_and_fields),          cmocka_unit_test(test_places_in_an_escaped_string),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

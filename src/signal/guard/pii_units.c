@@ -1,0 +1,166 @@
+/* Questions from the newest unit backwards; findings from the first unit on. */
+#include "signal/guard/pii_units.h"
+
+#include "base/utf8.h"
+#include "text/slices.h"
+
+#define QUESTION_MAX     ((size_t)256 << 10) /* bytes of one text */
+#define QUESTION_OVERLAP ((size_t)256)
+#define BUDGET_LEAST     ((size_t)256) /* bytes; less is not worth a question */
+
+int sr_pii_choose(const struct sr_pii_units *units, size_t budget, struct sr_arena *arena,
+                  struct sr_signal_question **out, size_t *n)
+{
+    size_t most = units->n;
+    for (size_t i = 0; i < units->n; i++)
+        most += units->items[i].text.n / (QUESTION_MAX / 2);
+    most = most < SR_PII_QUESTIONS_MAX ? most : SR_PII_QUESTIONS_MAX;
+    struct sr_signal_question *questions = sr_arena_calloc(arena, most + 1, sizeof *questions);
+    *n = 0;
+    *out = questions;
+    if (!questions)
+        return SR_ENOMEM;
+    for (size_t i = units->n; i-- > 0;) {
+        struct sr_pii_unit *unit = &units->items[i];
+        size_t start = unit->text.n > budget ? unit->text.n - budget : 0;
+        struct sr_slice slice;
+        while (start < unit->text.n && start > 0 && sr_utf8_is_tail(unit->text.p[start]))
+            start++;
+        if (start && budget < BUDGET_LEAST)
+            break;
+        struct sr_slices slices = sr_slices_of(sr_bytes_of(unit->text.p + start, unit->text.n - start),
+                                               QUESTION_MAX, QUESTION_OVERLAP);
+        while (*n < most && sr_slices_next(&slices, &slice)) {
+            size_t length = slice.end - slice.start;
+            questions[(*n)++] =
+                (struct sr_signal_question){.text = sr_bytes_of(slices.text.p + slice.start, length),
+                                            .about = unit,
+                                            .extra = unit->own == 0};
+            budget -= length < budget ? length : budget;
+        }
+    }
+    return SR_OK;
+}
+
+/* All units' findings, while those of seams are added. */
+struct gathered {
+    const struct sr_signal_units *units; /* NULL: the input is one unit */
+    const struct sr_pii_units *read;
+    struct sr_signal_finding *findings;
+    size_t n_findings;
+};
+
+static const struct sr_pii_unit *read_of(const struct gathered *all, uint32_t unit)
+{
+    size_t low = 0, high = all->read->n;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (all->read->items[middle].unit < unit)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < all->read->n && all->read->items[low].unit == unit ? &all->read->items[low] : NULL;
+}
+
+/* Calls a finding of [start, end) in a unit weaker than `confidence` dropped. True when none is stronger. */
+static bool is_strongest(const struct gathered *all, uint32_t unit, size_t start, size_t end,
+                         float confidence, bool drop)
+{
+    const struct sr_pii_unit *own = read_of(all, unit);
+    size_t n = own ? own->found.n : 0;
+    for (size_t i = 0; i < n; i++) {
+        struct sr_signal_finding *known = &all->findings[own->at + i];
+        if (known->start >= end || known->end <= start)
+            continue;
+        if (known->confidence >= confidence)
+            return false;
+        if (drop)
+            known->confidence = -1;
+    }
+    return true;
+}
+
+/* Does to each part of the seam that the finding touches what is_strongest does. `inside`: the number of
+ * these parts. */
+static bool is_news(const struct gathered *all, const struct sr_signal_unit *seam,
+                    const struct sr_signal_finding *finding, bool drop, size_t *inside)
+{
+    bool news = true;
+    *inside = 0;
+    for (uint32_t i = seam->first_part; i < seam->first_part + seam->n_parts; i++) {
+        const struct sr_signal_part *part = &all->units->parts[i];
+        size_t start = finding->start > part->start ? finding->start : part->start;
+        size_t end = finding->end < part->end ? finding->end : part->end;
+        if (start >= end)
+            continue;
+        ++*inside;
+        news = news && is_strongest(all, part->unit, start - part->start + part->from,
+                                    end - part->start + part->from, finding->confidence, drop);
+    }
+    return news;
+}
+
+/* A finding of a seam counts where its strings alone give no stronger one. What lies in one string becomes
+ * that unit's. */
+static void add_of_seam(struct gathered *all, struct sr_signal_finding finding)
+{
+    const struct sr_signal_unit *seam = &all->units->items[finding.unit];
+    size_t inside;
+    if (!is_news(all, seam, &finding, false, &inside))
+        return;
+    (void)is_news(all, seam, &finding, true, &inside);
+    for (uint32_t i = seam->first_part; inside == 1 && i < seam->first_part + seam->n_parts; i++) {
+        const struct sr_signal_part *part = &all->units->parts[i];
+        if (finding.start < part->start || finding.end > part->end)
+            continue;
+        finding.unit = part->unit;
+        finding.start += part->from - part->start;
+        finding.end += part->from - part->start;
+        break;
+    }
+    all->findings[all->n_findings++] = finding;
+}
+
+static void add_all(struct gathered *all)
+{
+    for (size_t i = 0; i < all->read->n; i++) {
+        struct sr_pii_unit *own = &all->read->items[i];
+        const struct sr_signal_unit *unit = all->units ? &all->units->items[own->unit] : NULL;
+        own->at = (uint32_t)all->n_findings;
+        for (size_t k = 0; k < own->found.n; k++) {
+            const struct sr_entity *entity = &own->found.items[k];
+            struct sr_signal_finding finding = {own->unit,
+                                                entity->type,
+                                                entity->start,
+                                                entity->end,
+                                                entity->confidence,
+                                                0,
+                                                unit ? unit->group : 0,
+                                                unit ? unit->source : SR_SOURCE_MESSAGE};
+            if (unit && unit->n_parts)
+                add_of_seam(all, finding);
+            else
+                all->findings[all->n_findings++] = finding;
+        }
+    }
+}
+
+int sr_pii_gather(const struct sr_pii_units *read, const struct sr_signal_units *units,
+                  struct sr_arena *arena, struct sr_signal_result *result)
+{
+    struct gathered all = {.units = units, .read = read};
+    size_t total = 0, kept = 0;
+    for (size_t i = 0; i < read->n; i++)
+        total += read->items[i].found.n;
+    all.findings = sr_arena_calloc(arena, total ? total : 1, sizeof *all.findings);
+    if (!all.findings)
+        return SR_ENOMEM;
+    add_all(&all);
+    for (size_t i = 0; i < all.n_findings; i++)
+        if (all.findings[i].confidence >= 0)
+            all.findings[kept++] = all.findings[i];
+    result->findings = all.findings;
+    result->n_findings = kept;
+    return SR_OK;
+}
