@@ -274,8 +274,8 @@ struct sr_verdict {
 SR_API const struct sr_target *sr_verdict_target(const struct sr_verdict *verdict, size_t i);
 
 /** The verdict for the best other model of the decision, because the one that was chosen failed before any
- * byte of its answer was used: its own name, reasoning and targets, and a new ticket. NULL: there is none, the
- * client named its model, or the body was passed on as it arrived; the verdict is unchanged then. */
+ * byte of its answer was used: its own name, reasoning and targets, and a new ticket. NULL: there is none,
+ * the client named its model, or the body was passed on as it arrived; the verdict is unchanged then. */
 SR_API const struct sr_verdict *sr_exchange_next_model(sr_exchange *exchange);
 
 /** The verdict; NULL before it is ready. Valid until sr_exchange_end; a later SR_STEP_ABORT,

@@ -207,7 +207,7 @@ static void guard_headers(struct header_list *list, const struct sr_record *r, c
     list_text(list, SR_LIT("x-vsr-guard-action"), sr_guard_action_name(guard->action));
     if (guard->decision >= 0 && !guard->denied)
         list_text(list, SR_LIT("x-vsr-guard-decision"), config->decisions[guard->decision].name);
-    if (guard->why[0] && !guard->denied)
+    if (guard->why[0])
         list_text(list, SR_LIT("x-vsr-guard-reason"), guard->why);
     if (guard->risk >= 0 && !guard->denied)
         attack_headers(list, guard);

@@ -281,11 +281,16 @@ int sr_guard_apply_policy(struct sr_guard *guard, const struct sr_plan *plan,
     uint32_t denied = possible_types(guard) & ~may_see[model];
     if (!denied)
         return SR_OK;
-    guard->types = denied & ((UINT32_C(1) << SR_ENTITY_TYPES) - 1);
+    const struct sr_signal_result *pii = guard->in.results[SR_SIGNAL_PII];
+    guard->types = pii && !pii->status ? sent_types(guard) & ~may_see[model] : 0;
+    int rc = SR_OK;
     if (guard->in.automatic || decision->decision >= 0)
-        return move(guard, plan, decision, choice);
-    guard->denied = true;
-    return SR_OK;
+        rc = move(guard, plan, decision, choice);
+    else
+        guard->denied = true;
+    if (guard->denied)
+        guard->why = code_of(unknown_of(pii));
+    return rc;
 }
 
 int sr_guard_redactions(const struct sr_guard *guard, const struct sr_signal_finding **findings, size_t *n)

@@ -27,7 +27,7 @@ struct sr_guard {
     float confidence;
     uint32_t errors; /* signal types that failed while guards were decided */
     struct sr_units units;
-    const char *why;   /* the guard applies to what could not be read: a code of router/refusal.h; "" = no */
+    const char *why;   /* it applies to what could not be read: a code of router/refusal.h; "" = no */
     bool blind;        /* there is unread text that a guard would have to redact: it blocks */
     bool denied;       /* the policy of the model blocks the request */
     bool moved;        /* the policy of the first choice moved the request to another model */

@@ -9,9 +9,15 @@ static const struct sr_config_decision *guard_of(const struct sr_guard *guard)
     return guard->decision >= 0 ? &guard->in.router->config->decisions[guard->decision] : NULL;
 }
 
+/* Nothing was found: what could not be read is the reason. */
+static bool is_unread(const struct sr_guard *guard)
+{
+    return guard->why[0] && !(guard->denied && guard->types);
+}
+
 static bool is_overload(const struct sr_guard *guard)
 {
-    return !guard->denied && strcmp(guard->why, SR_CODE_OVERLOADED) == 0;
+    return is_unread(guard) && strcmp(guard->why, SR_CODE_OVERLOADED) == 0;
 }
 
 /* The text of a block of what could not be read. */
@@ -31,7 +37,7 @@ static const char *message_of(const struct sr_guard *guard)
     struct sr_arena *arena = guard->in.arena;
     if (!guard->denied && decision && decision->plugins.guard.message[0] && !is_overload(guard))
         return decision->plugins.guard.message;
-    if (!guard->denied && guard->why[0])
+    if (is_unread(guard))
         return unread_message(guard);
     if (!guard->denied && guard->risk >= 0)
         return sr_arena_printf(arena,
@@ -58,13 +64,13 @@ int sr_guard_block(const struct sr_guard *guard, struct sr_guard_block *out)
 {
     const struct sr_config_decision *decision = guard_of(guard);
     bool policy = guard->denied || !decision;
-    bool unread = !guard->denied && guard->why[0];
+    bool unread = is_unread(guard);
     bool attack = !guard->denied && !unread && guard->risk >= 0;
     *out = (struct sr_guard_block){
         .name = policy ? "pii_policy" : decision->name,
-        .status = policy               ? 403
-                  : is_overload(guard) ? 503
-                                       : decision->plugins.guard.status,
+        .status = is_overload(guard) ? 503
+                  : policy           ? 403
+                                     : decision->plugins.guard.status,
         .code = unread         ? guard->why
                 : attack       ? "jailbreak_blocked"
                 : guard->types ? "pii_blocked"

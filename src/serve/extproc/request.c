@@ -167,8 +167,7 @@ void sr_extproc_request_head(struct sr_extproc_core *core, const struct sr_extpr
         return;
     }
     const char *unseen = message->end_of_stream ? NULL : why_unseen(core);
-    bool protects = sr_config_protects(core->options.config);
-    if (unseen && !protects) {
+    if (unseen && !sr_config_protects(core->options.config)) {
         sr_extproc_count_unrouted(core, unseen);
         bypass(core);
         sr_extproc_release_head(core);

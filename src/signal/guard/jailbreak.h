@@ -75,7 +75,8 @@ int sr_jailbreak_unit_mix(struct sr_jailbreak_unit *unit, const struct sr_jailbr
 
 /* Chooses what of the units [n] the neural classifier is asked about, at most `budget` bytes: all of it, or
  * first what is near the windows with the highest linear risk, then the newest units. The most suspicious
- * regions come first. `texts` are all units of the input. Links the regions to their units. SR_ENOMEM. */
+ * regions come first. `texts` are all units of the input. Links the regions to their units. SR_ENOMEM;
+ * SR_ELIMIT: with the budget SIZE_MAX all must be read, and there are too many units for that. */
 int sr_jailbreak_choose(struct sr_jailbreak_unit *units, size_t n, const struct sr_signal_unit *texts,
                         size_t budget, struct sr_arena *arena, struct sr_jailbreak_region **out,
                         size_t *n_out) SR_WARN_UNUSED;

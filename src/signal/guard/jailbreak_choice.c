@@ -166,6 +166,8 @@ int sr_jailbreak_choose(struct sr_jailbreak_unit *units, size_t n, const struct 
         return SR_ENOMEM;
     if (all)
         choose_all(&choice);
+    else if (budget == SIZE_MAX)
+        return SR_ELIMIT;
     else
         rc = choose_some(&choice, arena);
     struct sr_jailbreak_region *regions = sr_arena_calloc(arena, choice.n_parts + 1, sizeof *regions);

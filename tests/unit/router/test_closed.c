@@ -175,13 +175,39 @@ static void test_skip(void **state)
     }
 }
 
+#define AUDIO_CHAT(model)                                                                                    \
+    "{\"model\":\"" model "\",\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":"    \
+    "\"hello\"},{\"type\":\"input_audio\",\"input_audio\":{\"data\":"                                        \
+    "\"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8gISIjJCUmJygpKissLS4vMDEyMzQ1Njc4OTo7PD0+Pw==\","          \
+    "\"format\":\"wav\"}}]}]}"
+
+/* A model's policy: what could not be read may be any private data. */
+static void test_policy(void **state)
+{
+    static const char policy[] =
+        "global: {semroute: {inference: {ask_below: 0}, models: {small: {pii_policy: "
+        "{allow_by_default: false}}}}}\n";
+    char yaml[8192];
+    (void)state;
+    snprintf(yaml, sizeof yaml, "%s%s",
+             SIGNALS "    - {name: all, modelRefs: [{model: small}, {model: plain}]}\n", policy);
+    sr_runtime *runtime = open_yaml(yaml);
+    sr_exchange *x = ask(runtime, AUDIO_CHAT("small"));
+    check_reply(x, 403, "\"code\":\"unread_content\"");
+    assert_int_equal(x->record.guard.types, 0);
+    sr_exchange_end(x, SR_END_COMPLETE);
+    x = ask(runtime, AUDIO_CHAT("auto"));
+    assert_string_equal(sr_exchange_verdict(x)->model, "plain");
+    sr_exchange_end(x, SR_END_COMPLETE);
+    sr_runtime_close(runtime);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_failed),
-        cmocka_unit_test(test_found_beside_failed),
-        cmocka_unit_test(test_late),
-        cmocka_unit_test(test_skip),
+        cmocka_unit_test(test_failed), cmocka_unit_test(test_found_beside_failed),
+        cmocka_unit_test(test_late),   cmocka_unit_test(test_skip),
+        cmocka_unit_test(test_policy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
