@@ -158,9 +158,9 @@ static void print_encoder(const struct sr_encoder *encoder)
     printf("name          %s\nfolder        %s\n", sr_cli_encoder_name(encoder), i->folder);
     printf("tier          neural\narchitecture  %s, %zu layers, %zu wide, %zu attention heads, %zu in "
            "between\nvocabulary    %zu\npositions     %zu\nparameters    %zu\nprecision     %s\n"
-           "memory        %zu bytes of weights, %zu bytes of files mapped\n",
+           "memory        %zu bytes of weights, %zu bytes of word embeddings\n",
            i->architecture, i->layers, i->hidden, i->attention_heads, i->intermediate, i->vocab,
-           i->max_tokens, i->parameters, sr_precision_name(i->precision), i->weight_bytes, i->mapped_bytes);
+           i->max_tokens, i->parameters, sr_precision_name(i->precision), i->weight_bytes, i->word_bytes);
     for (size_t h = 0; h < i->n_heads; h++)
         print_head(&i->heads[h]);
 }
@@ -200,7 +200,7 @@ static void print_encoder_json(const struct sr_encoder *encoder)
     sr_json_uint(&w, "parameters", i->parameters);
     sr_json_text(&w, "precision", sr_precision_name(i->precision));
     sr_json_uint(&w, "weight_bytes", i->weight_bytes);
-    sr_json_uint(&w, "mapped_bytes", i->mapped_bytes);
+    sr_json_uint(&w, "word_bytes", i->word_bytes);
     sr_json_array(&w, "heads");
     for (size_t h = 0; h < i->n_heads; h++)
         put_head(&w, &i->heads[h]);

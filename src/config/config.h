@@ -338,8 +338,10 @@ struct sr_config_gateway {
     size_t max_body_bytes;                    /* 32 MiB; over it 413 */
     size_t max_header_bytes;                  /* 64 KiB; over it 431 */
     uint32_t max_connections;                 /* per process, 10,000; over it 503 */
+    uint32_t max_connections_per_client;      /* 0: no limit; over it 503 */
     uint64_t header_timeout_ms;               /* 10,000: request head must be there; else 408 */
     uint64_t body_timeout_ms;                 /* 60,000: longest silence inside a body; else 408 */
+    uint64_t request_timeout_ms;              /* 300,000: for a body in all; else 408 */
     uint64_t idle_timeout_ms;                 /* 75,000: keep-alive connection without a request */
     uint64_t drain_timeout_ms;                /* 30,000: after SIGTERM */
     const char *tls_cert_file, *tls_key_file; /* both or none */

@@ -1,5 +1,5 @@
 /*
- * Opening a safetensors file: mapping, the checks of header against data section, and look-up by name.
+ * Opening a safetensors file: reading, the checks of header against data section, and look-up by name.
  * safetensors_header.c parses the header.
  */
 #include "model/safetensors.h"
@@ -160,30 +160,49 @@ int sr_safetensors_open_memory(struct sr_safetensors **out, const void *p, size_
     return open_bytes(out, p, n, false, err);
 }
 
+/* Reads `n` bytes into memory of the process: a file that another program truncates or rewrites afterwards
+ * changes nothing, where a mapping would raise SIGBUS. */
+static int read_whole(int fd, unsigned char *p, size_t n, const char *path, struct sr_err *err)
+{
+    for (size_t at = 0; at < n;) {
+        ssize_t got = read(fd, p + at, n - at);
+        if (got < 0 && errno != EINTR)
+            return sr_err_set(err, SR_EIO, "%s: %s", path, strerror(errno));
+        if (got == 0)
+            return sr_err_set(err, SR_EIO, "%s: shorter than it was when it was opened", path);
+        at += got > 0 ? (size_t)got : 0;
+    }
+    return SR_OK;
+}
+
 int sr_safetensors_open_file(struct sr_safetensors **out, const char *path, struct sr_err *err)
 {
     struct stat st;
     int rc;
     *out = NULL;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return sr_err_set(err, errno == ENOENT || errno == ENOTDIR ? SR_ENOENT : SR_EIO, "%s: %s", path,
                           strerror(errno));
     void *p = MAP_FAILED;
+    size_t n = 0;
     if (fstat(fd, &st)) {
         rc = sr_err_set(err, SR_EIO, "%s: %s", path, strerror(errno));
     } else if (!S_ISREG(st.st_mode) || st.st_size <= 0) {
         rc = sr_err_set(err, SR_EPARSE, "%s: not a regular file, or empty", path);
     } else {
-        p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        rc = p == MAP_FAILED ? sr_err_set(err, SR_EIO, "%s: %s", path, strerror(errno)) : SR_OK;
+        n = (size_t)st.st_size;
+        p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        rc = p == MAP_FAILED ? sr_err_set(err, SR_ENOMEM, "%s: %s", path, strerror(errno))
+                             : read_whole(fd, p, n, path, err);
     }
     close(fd);
-    if (rc)
-        return rc;
-    rc = open_bytes(out, p, (size_t)st.st_size, true, err);
-    if (rc)
-        munmap(p, (size_t)st.st_size);
+    if (rc == SR_OK)
+        rc = open_bytes(out, p, n, true, err);
+    if (rc != SR_OK && p != MAP_FAILED)
+        munmap(p, n);
+    else if (rc == SR_OK)
+        (void)!mprotect(p, n, PROT_READ);
     return rc;
 }
 

@@ -1,5 +1,5 @@
 /*
- * Reader of the safetensors format: named tensors in one memory-mapped file.
+ * Reader of the safetensors format: named tensors of one file, in memory.
  *
  * The file is untrusted: a strict parser for exactly this grammar (no general JSON) reads its header, every
  * offset is checked before a pointer is computed, and tensors must tile the data section without gaps or
@@ -43,9 +43,9 @@ struct sr_tensor {
 
 struct sr_safetensors;
 
-/* Maps `path` read-only. Errors: SR_ENOENT, SR_EIO, SR_EPARSE (err.offset = byte of the file), SR_ELIMIT,
- * SR_ENOMEM; `*out` is NULL then. If another process truncates the file while it is mapped, a read raises
- * SIGBUS: replace model files by rename. Any thread; blocks on I/O. */
+/* Reads `path` into memory of its own, which later changes of the file do not reach. Errors: SR_ENOENT,
+ * SR_EIO, SR_EPARSE (err.offset = byte of the file), SR_ELIMIT, SR_ENOMEM; `*out` is NULL then. Any thread;
+ * blocks on I/O. */
 int sr_safetensors_open_file(struct sr_safetensors **out, const char *path,
                              struct sr_err *err) SR_WARN_UNUSED;
 
@@ -53,7 +53,7 @@ int sr_safetensors_open_file(struct sr_safetensors **out, const char *path,
 int sr_safetensors_open_memory(struct sr_safetensors **out, const void *p, size_t n,
                                struct sr_err *err) SR_WARN_UNUSED;
 
-/* Unmaps; all tensors and metadata of the file are invalid afterwards. NULL is allowed. */
+/* Frees; all tensors and metadata of the file are invalid afterwards. NULL is allowed. */
 void sr_safetensors_close(struct sr_safetensors *file);
 
 /* The following borrow from the file and are valid until close. Immutable: any thread. */

@@ -169,9 +169,9 @@ class Mock(Process):
 class Gateway(Process):
     """`semroute serve` with a configuration text; ports in the text are the test's own affair."""
 
-    def __init__(self, config, directory, name="gateway", flags=(), env=None, wait=True):
+    def __init__(self, config, directory, name="gateway", flags=(), env=None, wait=True, binary=BINARY):
         self.port, self.metrics_port, self.api_port = free_ports(1), free_ports(1), free_ports(1)
-        args = [BINARY, "serve", "--gateway", f"127.0.0.1:{self.port}", "--metrics", f"127.0.0.1:{self.metrics_port}",
+        args = [binary, "serve", "--gateway", f"127.0.0.1:{self.port}", "--metrics", f"127.0.0.1:{self.metrics_port}",
                 "--api", f"127.0.0.1:{self.api_port}", "--extproc", "off"]
         self.config_path = None
         if config is not None:

@@ -352,6 +352,8 @@ LIMITS = [
         (413, 200)),
     Key(GATEWAY + "max_header_bytes", site(), (1024, "64KiB"), status(x_long="a" * 3000), (431, 200)),
     Key(GATEWAY + "max_connections", site(), (1, 9), served(second_client), (503, 200)),
+    Key(GATEWAY + "max_connections_per_client", site(), (1, 9), served(second_client), (503, 200)),
+    Key(GATEWAY + "request_timeout_ms", site(), (100, 60000), after(post_bytes(b" " * 10)[:-1]), (408, "waits")),
     Key(GATEWAY + "header_timeout_ms", site(), (100, 60000), after(b"GET /v1/models HTTP/1.1\r\nHost"), (408, "waits")),
     Key(GATEWAY + "body_timeout_ms", site(), (100, 60000), after(post_bytes(b" " * 10)[:-1]), (408, "waits")),
     Key(GATEWAY + "idle_timeout_ms", site(), (100, 60000), after(b""), ("closed", "waits")),

@@ -44,11 +44,20 @@ static const struct sr_field fields[] = {
     {"max_header_bytes", SR_FIELD_SIZE, GATEWAY(max_header_bytes), .def = "64KiB", .min = 1024, .max = 0x1p24,
      .help = "the largest request head; over it 431"},
     {"max_connections", SR_FIELD_UINT32, GATEWAY(max_connections), .def = "10000", .min = 1, .max = 1e6,
-     .help = "client connections of the process; over it 503"},
+     .help = "client connections of the process, from accept on; over it 503. Lowered, with a line in the "
+             "log, to what "
+             "the limit of open files allows"},
+    {"max_connections_per_client", SR_FIELD_UINT32, GATEWAY(max_connections_per_client), .def = "0",
+     .max = 1e6,
+     .help = "connections from one address (IPv6: one /64); over it 503. 0 = no limit, as a proxy or a load "
+             "balancer "
+             "in front of semroute is one address"},
     {"header_timeout_ms", SR_FIELD_MS, GATEWAY(header_timeout_ms), .def = "10000", .min = 1, .max = DAY,
      .help = "until a request's head is complete; else 408"},
     {"body_timeout_ms", SR_FIELD_MS, GATEWAY(body_timeout_ms), .def = "60000", .min = 1, .max = DAY,
      .help = "the longest pause inside a request body; else 408"},
+    {"request_timeout_ms", SR_FIELD_MS, GATEWAY(request_timeout_ms), .def = "300000", .min = 1, .max = DAY,
+     .help = "the time in which a request body must have arrived, however it comes; else 408"},
     {"idle_timeout_ms", SR_FIELD_MS, GATEWAY(idle_timeout_ms), .def = "75000", .min = 1, .max = DAY,
      .help = "how long a connection without a request is kept"},
     {"drain_timeout_ms", SR_FIELD_MS, GATEWAY(drain_timeout_ms), .def = "30000", .max = DAY,

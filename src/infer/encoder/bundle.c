@@ -135,7 +135,6 @@ int sr_enc_bundle_load(struct sr_encoder *e, const char *folder, const char *sha
         rc = sr_enc_adapter_check(&adapter, false, err);
     if (rc == SR_OK)
         rc = load_heads(e, &adapter, &json, folder, err);
-    e->info.mapped_bytes += sr_enc_files_bytes(&adapter.files);
     sr_enc_adapter_close(&adapter);
     sr_enc_json_close(&json);
     return rc;

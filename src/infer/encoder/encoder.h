@@ -42,7 +42,8 @@ struct sr_encoder_info {
     const char *folder;
     size_t layers, hidden, attention_heads, intermediate, vocab;
     size_t max_tokens; /* positions of one sequence, special tokens included */
-    size_t parameters, weight_bytes /* packed */, mapped_bytes;
+    size_t parameters, weight_bytes /* packed */;
+    size_t word_bytes; /* of word embeddings, which encoders of one model share */
     enum sr_precision precision;
     size_t n_heads;
     const struct sr_head_info *heads;

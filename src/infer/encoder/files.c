@@ -8,7 +8,6 @@
 #include "base/mem.h"
 
 #include <stdio.h>
-#include <sys/mman.h>
 
 static int check_sha256(const struct sr_enc_files *files, const char *path, const char *wanted,
                         struct sr_err *err)
@@ -138,23 +137,6 @@ void sr_enc_files_close(struct sr_enc_files *files)
     for (size_t i = 0; i < files->n; i++)
         sr_safetensors_close(files->shards[i]);
     files->n = 0;
-}
-
-void sr_enc_files_drop_pages(struct sr_enc_files *files)
-{
-    for (size_t i = 0; i < files->n; i++) {
-        struct sr_bytes all = sr_safetensors_file(files->shards[i]);
-        if (((uintptr_t)all.p & 4095) == 0)
-            (void)madvise((void *)(uintptr_t)all.p, all.n, MADV_DONTNEED);
-    }
-}
-
-size_t sr_enc_files_bytes(const struct sr_enc_files *files)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < files->n; i++)
-        n += sr_safetensors_file(files->shards[i]).n;
-    return n;
 }
 
 /* ---- finding ---- */

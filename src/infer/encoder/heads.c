@@ -144,7 +144,6 @@ int sr_enc_adapter_heads_load(struct sr_encoder *e, const char *folder, struct s
         rc = add_classifier(e, &from, folder, NULL, kind_of(adapter.task, folder), e->n_trunks - 1, err);
     if (rc == SR_OK)
         rc = sr_enc_adapter_check(&adapter, true, err);
-    e->info.mapped_bytes += sr_enc_files_bytes(&adapter.files);
     sr_enc_adapter_close(&adapter);
     return rc;
 }

@@ -152,8 +152,7 @@ static int open_all(struct sr_encoder *e, struct folders *f, const char *folder,
     if (rc)
         return rc;
     e->info.weight_bytes += e->arena.total;
-    e->info.mapped_bytes = sr_enc_files_bytes(&e->files);
-    sr_enc_files_drop_pages(&e->files);
+    sr_enc_files_close(&e->files);
     return SR_OK;
 }
 
@@ -215,7 +214,7 @@ void sr_encoder_unref(struct sr_encoder *e)
     if (e->rope[0] != e->rope[1])
         sr_rope_free(e->rope[0]);
     sr_rope_free(e->rope[1]);
-    sr_mem_free(e->own_words);
+    sr_enc_words_let_go(e->word_table);
     sr_enc_files_close(&e->files);
     sr_tokenizer_unref(e->tokenizer);
     sr_arena_dispose(&e->arena);

@@ -13,6 +13,7 @@
 #include "base/json_read.h"
 #include "base/ref.h"
 #include "infer/encoder/encoder.h"
+#include "infer/encoder/words.h"
 #include "model/safetensors.h"
 
 #define SR_ENC_LAYERS_MAX 128u
@@ -114,9 +115,6 @@ int sr_enc_files_open(struct sr_enc_files *files, const char *folder, const char
 int sr_enc_files_open_one(struct sr_enc_files *files, const char *folder, const char *name,
                           struct sr_err *err) SR_WARN_UNUSED;
 void sr_enc_files_close(struct sr_enc_files *files);
-/* Gives the pages back to the system: they come again from the file when they are read. */
-void sr_enc_files_drop_pages(struct sr_enc_files *files);
-size_t sr_enc_files_bytes(const struct sr_enc_files *files);
 
 /* By its whole name, NULL. */
 const struct sr_tensor *sr_enc_find(const struct sr_enc_files *files, const char *name);
@@ -215,9 +213,9 @@ struct sr_encoder {
     struct sr_head_info head_info[SR_ENCODER_HEADS_MAX];
     struct sr_tokenizer *tokenizer;
     const char *base; /* the folder of the trunk's weights: info.folder, or the base of its adapter */
-    struct sr_enc_files files;
-    const void *words; /* [vocab][hidden] */
-    void *own_words;   /* the same, when the file's are not aligned */
+    struct sr_enc_files files; /* closed when all is loaded */
+    const void *words;         /* [vocab][hidden] */
+    struct sr_enc_words *word_table;
     enum sr_scalar word_type;
     const float *places; /* [positions][hidden]: position and type embeddings; NULL with RoPE */
     struct sr_enc_norm embedding_norm, final_norm;

@@ -1,7 +1,7 @@
 /*
  * The weights of trunks: which tensors make which layer, in what shape, packed for the kernels.
  *
- * Word embeddings stay in the mapped file; matrices are packed; small vectors are floats in the encoder's
+ * Word embeddings keep the file's type; matrices are packed; small vectors are floats in the encoder's
  * arena. An adapted trunk packs the matrices that its adapter changes and borrows the rest from the plain
  * one.
  */
@@ -163,16 +163,12 @@ static int load_words(struct sr_encoder *e, const struct names *names, struct sr
     int rc = sr_enc_check(&e->files, t, names->words, e->config.vocab, e->config.hidden, err);
     if (rc)
         return rc;
-    e->words = t->data;
+    if (sr_enc_words_take(&e->word_table, sr_bytes_of(t->data, t->bytes)) != SR_OK)
+        return sr_enc_out_of_memory(err);
+    e->words = sr_enc_words_data(e->word_table);
     e->word_type = sr_enc_scalar(t);
     e->info.parameters += e->config.vocab * e->config.hidden;
-    if ((uintptr_t)t->data % sr_dtype_size(t->dtype) == 0)
-        return SR_OK;
-    e->own_words = sr_mem_alloc(t->bytes);
-    if (!e->own_words)
-        return sr_enc_out_of_memory(err);
-    e->words = memcpy(e->own_words, t->data, t->bytes);
-    e->info.weight_bytes += t->bytes;
+    e->info.word_bytes = t->bytes;
     return SR_OK;
 }
 

@@ -16,6 +16,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -105,7 +106,17 @@ void sr_conn_release(struct sr_conn *conn)
     sr_timer_stop(&conn->timer);
     attempt_free(conn);
     sr_conn_handle_close(conn);
+    if (conn->released)
+        conn->released(conn->released_ctx, conn->released_arg);
+    conn->released = NULL;
     sr_loop_defer(conn->loop, &conn->task);
+}
+
+void sr_conn_set_released(struct sr_conn *conn, void (*released)(void *ctx, void *arg), void *ctx, void *arg)
+{
+    conn->released = released;
+    conn->released_ctx = ctx;
+    conn->released_arg = arg;
 }
 
 void sr_conn_close(struct sr_conn **conn)
@@ -598,6 +609,20 @@ bool sr_conn_is_quiet(const struct sr_conn *conn)
     return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
+bool sr_conn_is_lost(const struct sr_conn *conn)
+{
+    struct pollfd state = {.events = 0};
+    if (conn->state != SR_CONN_OPEN || uv_fileno((const uv_handle_t *)&conn->handle->tcp, &state.fd) != 0)
+        return true;
+    return poll(&state, 1, 0) > 0 && (state.revents & (POLLERR | POLLHUP)) != 0;
+}
+
+bool sr_conn_address(const struct sr_conn *conn, struct sockaddr_storage *out)
+{
+    int size = sizeof *out;
+    return conn->handle && uv_tcp_getpeername(&conn->handle->tcp, (struct sockaddr *)out, &size) == 0;
+}
+
 void sr_sock_address_format(const struct sockaddr *address, char out[SR_SOCK_ADDRESS_MAX])
 {
     char text[INET6_ADDRSTRLEN] = "";
@@ -615,9 +640,7 @@ void sr_sock_address_format(const struct sockaddr *address, char out[SR_SOCK_ADD
 const char *sr_conn_peer(const struct sr_conn *conn)
 {
     struct sockaddr_storage address;
-    int size = sizeof address;
-    if (!conn->peer[0] && conn->handle &&
-        uv_tcp_getpeername(&conn->handle->tcp, (struct sockaddr *)&address, &size) == 0)
+    if (!conn->peer[0] && sr_conn_address(conn, &address))
         sr_sock_address_format((struct sockaddr *)&address, ((struct sr_conn *)conn)->peer);
     return conn->peer;
 }

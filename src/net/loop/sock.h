@@ -12,6 +12,8 @@
 #include "net/loop/loop.h"
 #include "net/tls/tls.h"
 
+#include <sys/socket.h>
+
 #define SR_SOCK_ADDRESS_MAX 64 /* "[ipv6]:port" and the NUL */
 #define SR_SOCK_HOST_MAX    256
 
@@ -89,8 +91,19 @@ void sr_conn_shutdown(struct sr_conn *conn);
  * again. One system call. */
 bool sr_conn_is_quiet(const struct sr_conn *conn);
 
+/* True when the connection is known to be dead (reset), although the peer's end was received before. One
+ * system call; for a peer that closed, but of which it is not known whether it still reads. */
+bool sr_conn_is_lost(const struct sr_conn *conn);
+
+/* The address of the other side; false when it is not connected. */
+bool sr_conn_address(const struct sr_conn *conn, struct sockaddr_storage *out);
+
 /* "address:port" of the other side; lives as long as the connection; "" before it is known. */
 const char *sr_conn_peer(const struct sr_conn *conn);
+
+/* `released` is called once, when the descriptor of the connection was closed: by sr_conn_close, or at the
+ * end of what sr_conn_finish began. */
+void sr_conn_set_released(struct sr_conn *conn, void (*released)(void *ctx, void *arg), void *ctx, void *arg);
 
 /* Drops the queue and closes; *conn becomes NULL, so a second call has no effect. */
 void sr_conn_close(struct sr_conn **conn);
@@ -121,6 +134,12 @@ struct sr_listener_events {
 /* Accepts on `fd`, which it owns from now on, also when it fails. `tls` NULL: plain. */
 int sr_listener_start(struct sr_listener **out, struct sr_loop *loop, int fd, sr_tls_context *tls,
                       const struct sr_listener_events *events, void *ctx) SR_WARN_UNUSED;
+
+/* Descriptors from `number` on are kept for listeners that are marked with sr_listener_use_reserve, and for
+ * files: other connections get none of them, as if the process had no more. Before any loop runs. */
+void sr_sock_reserve(int number);
+int sr_sock_reserved(void); /* INT_MAX: no reserve */
+void sr_listener_use_reserve(struct sr_listener *listener);
 
 /* Connections accepted from now on use this context (certificate reload); the old one is unreferenced. */
 void sr_listener_set_tls(struct sr_listener *listener, sr_tls_context *tls);

@@ -88,6 +88,13 @@ static void attempt_next(struct sr_conn *conn)
         address_set_port(address, attempt->port);
         status = uv_tcp_connect(&conn->handle->connect, &conn->handle->tcp, (struct sockaddr *)address,
                                 connect_done);
+        int fd;
+        if (status == 0 && uv_fileno((const uv_handle_t *)&conn->handle->tcp, &fd) == 0 &&
+            fd >= sr_sock_reserved()) {
+            sr_conn_handle_close(conn);
+            attempt->last_status = UV_EMFILE;
+            break;
+        }
         if (status == 0) {
             if (attempt->deadline)
                 sr_timer_start(&conn->timer, attempt_share(conn));

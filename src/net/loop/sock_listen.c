@@ -6,8 +6,10 @@
 #include "net/loop/sock_private.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -24,8 +26,10 @@ struct sr_listener {
     const struct sr_listener_events *events;
     void *ctx;
     struct sr_timer rest;
-    bool closed;
+    bool closed, use_reserve;
 };
+
+static atomic_int reserved_from = INT_MAX;
 
 /* ---- opening ---- */
 
@@ -125,6 +129,27 @@ int sr_listen_open(const char *host, uint16_t port, size_t count, int *fds, uint
 
 /* ---- serving ---- */
 
+void sr_sock_reserve(int number)
+{
+    atomic_store(&reserved_from, number);
+}
+
+int sr_sock_reserved(void)
+{
+    return atomic_load_explicit(&reserved_from, memory_order_relaxed);
+}
+
+void sr_listener_use_reserve(struct sr_listener *listener)
+{
+    listener->use_reserve = true;
+}
+
+static void rest(struct sr_listener *listener)
+{
+    uv_poll_stop(&listener->poll);
+    sr_timer_start(&listener->rest, REST_MS);
+}
+
 /* This file calls accept itself: libuv's accept loop retries without end when the process is out of file
  * descriptors, so that the connections that hold them could never finish. Here, waiting connections stay in
  * the kernel's queue for a while. */
@@ -133,9 +158,13 @@ static void take_waiting(struct sr_listener *listener)
     for (int i = 0; i < ACCEPTS_AT_ONCE && !listener->closed; i++) {
         struct sr_conn *conn;
         int fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
-            uv_poll_stop(&listener->poll);
-            sr_timer_start(&listener->rest, REST_MS);
+        if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM))
+            rest(listener);
+        /* The kernel gives the lowest free number, so this one says how many are in use. */
+        if (fd >= sr_sock_reserved() && !listener->use_reserve) {
+            close(fd);
+            rest(listener);
+            return;
         }
         if (fd < 0 && errno != ECONNABORTED && errno != EINTR)
             return;

@@ -40,6 +40,8 @@ struct sr_conn {
     struct sr_buf before_open;       /* written before the connection was open */
     size_t queued, queue_max;
     uint64_t sent;
+    void (*released)(void *ctx, void *arg);
+    void *released_ctx, *released_arg;
     struct sr_timer timer; /* attempt, handshake, linger */
     struct sr_deferred task;
     enum sr_conn_state state;

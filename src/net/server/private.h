@@ -51,13 +51,20 @@ struct sr_http_conn {
     struct sr_buf pending; /* input that is not parsed yet */
     struct sr_buf cork;    /* small pieces of a response, collected until the end of the turn of the loop */
     struct sr_timer timer;
+    struct sr_timer lost; /* after the client's end: is it still there? */
     struct sr_deferred task;
     enum sr_http_phase phase;
-    size_t queued_then; /* start of the write timer */
-    bool open;          /* TLS: the handshake is done */
-    bool running;       /* conn_run is on the stack */
-    bool reading_body;  /* between HEAD and END */
-    bool between;       /* between END and the next message */
+    uint64_t body_since, body_ms; /* start of the phase BODY, and its time before, in this request */
+    size_t queued_then;           /* start of the write timer */
+    bool open;                    /* TLS: the handshake is done */
+    bool running;                 /* conn_run is on the stack */
+    bool reading_body;            /* between HEAD and END */
+    bool between;                 /* between END and the next message */
+    bool eof;                     /* the client sends nothing more */
+    bool eof_in_answer; /* and ended its sending inside an answer, where nothing could ask whether it is there
+                         */
+    unsigned lost_looks;
+    uint64_t sent_at_eof;
 };
 
 struct sr_http_server {

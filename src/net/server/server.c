@@ -11,11 +11,17 @@
 #include "base/mem.h"
 #include "net/server/private.h"
 
+#include <stdatomic.h>
 #include <unistd.h>
 
 #define LINGER_MS    1000
 #define PENDING_KEEP 16384 /* memory that an idle connection may keep */
 #define ERROR_MAX    16384
+#define LOST_MS      250 /* between looks at a client that has ended its sending */
+#define LOST_LOOKS   8   /* then one whose answer had begun, and to which nothing was sent since, is gone */
+#define TURNED_MAX   64  /* connections that are told 503 and closed, at a time */
+
+static atomic_int turned_away; /* of the process */
 
 static void conn_run(struct sr_http_conn *conn, const char *p, size_t n);
 
@@ -26,6 +32,7 @@ struct sr_http_server_settings sr_http_server_settings_defaults(void)
         .max_connections = 10000,
         .header_timeout_ms = 10000,
         .body_timeout_ms = 30000,
+        .request_timeout_ms = 300000,
         .idle_timeout_ms = 75000,
         .write_timeout_ms = 60000,
         .pipeline_bytes = 65536,
@@ -50,6 +57,7 @@ static void conn_free(struct sr_http_conn *conn)
         conn->next->pprev = conn->pprev;
     server->connections--;
     sr_timer_stop(&conn->timer);
+    sr_timer_stop(&conn->lost);
     sr_deferred_cancel(&conn->task);
     sr_conn_close(&conn->sock);
     sr_http1_dispose(&conn->parser);
@@ -111,7 +119,7 @@ static int error_write(struct sr_http_server *server, struct sr_conn *sock, int 
         rc = sr_http1_write_header(&out, SR_LIT("content-type"), type);
     if (rc == SR_OK)
         rc = sr_buf_printf(&out, "content-length: %zu\r\nconnection: close\r\n\r\n", body.len);
-    if (rc == SR_OK)
+    if (rc == SR_OK && !(head && sr_bytes_eq(head->method, SR_LIT("HEAD"))))
         rc = sr_buf_append_bytes(&out, sr_buf_view(&body));
     slice = sr_buf_view(&out);
     if (rc == SR_OK)
@@ -184,6 +192,8 @@ static void request_begin(struct sr_http_conn *conn)
     *request = (struct sr_http_request){.conn = conn, .arena = arena, .started_ns = started, .active = true};
     request->close_after = !head->keep_alive || server->draining;
     conn->reading_body = true;
+    conn->body_since = sr_loop_now(server->loop);
+    conn->body_ms = 0;
     server->handler->request(server->ctx, request);
 }
 
@@ -268,6 +278,10 @@ static bool conn_step(struct sr_http_conn *conn, const char *p, size_t n, size_t
             request->started_ns = sr_clock_ns();
         event = sr_http1_next(&conn->parser, p + *at, n - *at, &used, &body);
         *at += used;
+        if (event == SR_HTTP1_MORE && conn->eof) {
+            conn_drop(conn); /* the rest of a request, or another, cannot come */
+            return false;
+        }
         if (event == SR_HTTP1_MORE)
             return true;
         if (!event_handle(conn, event, body))
@@ -340,14 +354,36 @@ static void sock_data(void *ctx, const char *p, size_t n)
     conn_run(ctx, p, n);
 }
 
-/* The client has closed, so requests are ended, unless only queued bytes are left to send. */
+/* While the answer to a client that has ended its sending is awaited. */
+static void lost_fired(void *ctx)
+{
+    struct sr_http_conn *conn = ctx;
+    bool silent = conn->eof_in_answer && sr_conn_sent(conn->sock) == conn->sent_at_eof;
+    if (sr_conn_is_lost(conn->sock) || (silent && ++conn->lost_looks >= LOST_LOOKS))
+        conn_drop(conn);
+    else
+        sr_timer_start(&conn->lost, LOST_MS);
+}
+
+/* A client that closed looks like one that only ended its sending (shutdown) and waits for its answer. Bytes
+ * tell them apart: a closed socket answers them with a reset. Before the answer these are an interim
+ * response, which clients of HTTP/1.1 skip; in an answer its next bytes, for which it is kept a short time.
+ */
 static void sock_eof(void *ctx)
 {
     struct sr_http_conn *conn = ctx;
-    if (conn->request.active && conn->request.finished)
-        conn->request.close_after = true;
-    else
+    struct sr_http_request *request = &conn->request;
+    struct sr_bytes interim = SR_LIT("HTTP/1.1 100 Continue\r\n\r\n");
+    conn->eof = true;
+    conn->eof_in_answer = request->active && request->responded && !request->finished;
+    conn->sent_at_eof = sr_conn_sent(conn->sock);
+    if (request->active && !request->responded && !conn->reading_body && conn->parser.head.minor == 1 &&
+        sr_conn_write(conn->sock, &interim, 1) != SR_OK) {
         conn_drop(conn);
+        return;
+    }
+    sr_timer_start(&conn->lost, LOST_MS);
+    conn_run(conn, "", 0);
 }
 
 static void sock_drained(void *ctx)
@@ -375,18 +411,59 @@ static const struct sr_conn_events conn_events = {.opened = sock_opened,
 
 /* ---- the server ---- */
 
+static void left(void *census, void *client)
+{
+    sr_census_leave(census, client);
+}
+
+static void turned(void *ctx, void *arg)
+{
+    (void)ctx, (void)arg;
+    atomic_fetch_sub(&turned_away, 1);
+}
+
+/* Tells why, as long as that holds few descriptors. */
+static void turn_away(struct sr_http_server *server, struct sr_conn *sock, const char *reason)
+{
+    if (!server->tls && atomic_fetch_add(&turned_away, 1) < TURNED_MAX) {
+        sr_conn_set_released(sock, turned, NULL, NULL);
+        if (error_write(server, sock, 503, reason, NULL) == SR_OK)
+            sr_conn_finish(&sock, LINGER_MS);
+    } else if (!server->tls) {
+        atomic_fetch_sub(&turned_away, 1);
+    }
+    sr_conn_close(&sock);
+}
+
+/* NULL: the connection counts. */
+static const char *over_limit(struct sr_http_server *server, struct sr_conn *sock)
+{
+    struct sr_census *census = server->settings.census;
+    struct sr_census_client *client;
+    struct sockaddr_storage peer = {.ss_family = AF_UNSPEC};
+    if (server->connections >= server->settings.max_connections)
+        return "too many connections";
+    if (!census)
+        return NULL;
+    sr_conn_address(sock, &peer);
+    int rc = sr_census_enter(census, (const struct sockaddr *)&peer, &client);
+    if (rc != SR_OK)
+        return rc == SR_EBUSY ? "too many connections from your address" : "too many connections";
+    sr_conn_set_released(sock, left, census, client);
+    return NULL;
+}
+
 static void accepted(void *ctx, struct sr_conn *sock)
 {
     struct sr_http_server *server = ctx;
-    struct sr_http_conn *conn = NULL;
-    if (server->connections < server->settings.max_connections)
-        conn = sr_mem_calloc(1, sizeof *conn);
-    if (!conn) {
-        if (!server->tls && error_write(server, sock, 503, "too many connections", NULL) == SR_OK)
-            sr_conn_finish(&sock, LINGER_MS);
+    const char *over = over_limit(server, sock);
+    struct sr_http_conn *conn = over ? NULL : sr_mem_calloc(1, sizeof *conn);
+    if (over)
+        turn_away(server, sock, over);
+    else if (!conn)
         sr_conn_close(&sock);
+    if (!conn)
         return;
-    }
     conn->server = server;
     conn->sock = sock;
     conn->open = !server->tls;
@@ -398,6 +475,7 @@ static void accepted(void *ctx, struct sr_conn *sock)
     server->conns = conn;
     server->connections++;
     sr_timer_init(&conn->timer, server->loop, timer_fired, conn);
+    sr_timer_init(&conn->lost, server->loop, lost_fired, conn);
     conn->task = (struct sr_deferred){.run = conn_task, .ctx = conn};
     sr_http1_init(&conn->parser, SR_HTTP1_REQUEST, &server->settings.limits);
     sr_buf_init(&conn->cork, SR_HTTP_CORK_MAX);
@@ -432,6 +510,8 @@ int sr_http_server_new(struct sr_http_server **out, struct sr_loop *loop, int fd
         sr_mem_free(server);
         return rc;
     }
+    if (settings->use_reserve)
+        sr_listener_use_reserve(server->listener);
     *out = server;
     return SR_OK;
 }

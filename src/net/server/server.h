@@ -10,6 +10,7 @@
 #include "net/http1/http1.h"
 #include "net/loop/loop.h"
 #include "net/loop/sock.h"
+#include "net/server/census.h"
 
 struct sr_http_server;
 
@@ -18,14 +19,18 @@ struct sr_http_request;
 
 struct sr_http_server_settings {
     struct sr_http1_limits limits; /* body_bytes: above it 413 */
-    size_t max_connections;        /* above it 503 and close; default 10000 */
+    size_t max_connections;        /* of this server, above it 503 and close; default 10000 */
+    struct sr_census *census;      /* counts and limits the connections of several servers; NULL: none */
+    bool use_reserve;              /* connections may use the reserved descriptors (sr_sock_reserve) */
     uint32_t header_timeout_ms; /* first to last byte of a head, and the TLS handshake: 408; default 10000 */
     uint32_t body_timeout_ms;   /* time without a byte inside a request body, not counted while paused: 408;
                                    default 30000 */
-    uint32_t idle_timeout_ms;   /* between requests: closed without an answer; default 75000 */
-    uint32_t write_timeout_ms;  /* the client reads nothing of the response: closed; default 60000 */
-    size_t pipeline_bytes;      /* bytes of following requests kept while one is answered; default 65536 */
-    size_t arena_bytes;         /* bound of a request's arena; default 4 MiB */
+    uint32_t
+        request_timeout_ms;    /* for a request body in all, not counted while paused: 408; default 300000 */
+    uint32_t idle_timeout_ms;  /* between requests: closed without an answer; default 75000 */
+    uint32_t write_timeout_ms; /* the client reads nothing of the response: closed; default 60000 */
+    size_t pipeline_bytes;     /* bytes of following requests kept while one is answered; default 65536 */
+    size_t arena_bytes;        /* bound of a request's arena; default 4 MiB */
 };
 struct sr_http_server_settings sr_http_server_settings_defaults(void);
 
@@ -52,7 +57,8 @@ struct sr_http_handler {
     /* The request has ended: `complete` tells whether the whole response was passed to the kernel; if not,
      * the client has disconnected, was too slow, or violated the protocol inside its body (the server then
      * answers by itself if no response had started). The last callback; the request is invalid afterwards.
-     * Exactly once per request. Mandatory. */
+     * Exactly once per request. Mandatory. A client that only ended its sending after a whole request gets
+     * its answer. */
     void (*done)(void *ctx, struct sr_http_request *request, bool complete);
 };
 

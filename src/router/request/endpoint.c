@@ -8,7 +8,7 @@ enum sr_endpoint sr_endpoint_find(const struct sr_config *config, struct sr_byte
                                   struct sr_bytes path, const struct sr_dialect_ops **dialect,
                                   struct sr_bytes *rest)
 {
-    bool get = sr_bytes_eq(method, SR_LIT("GET"));
+    bool get = sr_bytes_eq(method, SR_LIT("GET")) || sr_bytes_eq(method, SR_LIT("HEAD"));
     *rest = SR_LIT("GET");
     if (sr_bytes_eq(path, SR_LIT("/v1/models")))
         return get ? SR_ENDPOINT_MODELS : SR_ENDPOINT_WRONG_METHOD;

@@ -18,7 +18,7 @@
 
 #include <unistd.h>
 
-#define MAX_CONNECTIONS 256
+#define MAX_CONNECTIONS 48 /* of each admin listener; within the reserve of descriptors */
 
 struct api_call {
     struct sr_api *api;
@@ -561,6 +561,7 @@ int sr_api_new(struct sr_api **out, int fd, const struct sr_api_options *options
     struct sr_http_server_settings settings = sr_http_server_settings_defaults();
     settings.limits.body_bytes = SR_API_BODY_MAX;
     settings.max_connections = MAX_CONNECTIONS;
+    settings.use_reserve = true;
     int rc = sr_http_server_new(&api->server, options->loop, fd, NULL, &settings, &HANDLER, api);
     if (rc != SR_OK) {
         sr_mem_free(api);

@@ -80,15 +80,16 @@ void sr_gateway_free(struct sr_gateway *gateway)
     sr_mem_free(gateway);
 }
 
-struct sr_http_server_settings sr_gateway_server_settings(const struct sr_config *config, int loops)
+struct sr_http_server_settings sr_gateway_server_settings(const struct sr_config *config)
 {
     const struct sr_config_gateway *limits = &config->global.gateway;
     struct sr_http_server_settings settings = sr_http_server_settings_defaults();
     settings.limits.body_bytes = limits->max_body_bytes;
     settings.limits.head_bytes = limits->max_header_bytes;
-    settings.max_connections = (limits->max_connections + (uint32_t)loops - 1) / (uint32_t)loops;
+    settings.max_connections = limits->max_connections;
     settings.header_timeout_ms = (uint32_t)limits->header_timeout_ms;
     settings.body_timeout_ms = (uint32_t)limits->body_timeout_ms;
+    settings.request_timeout_ms = (uint32_t)limits->request_timeout_ms;
     settings.idle_timeout_ms = (uint32_t)limits->idle_timeout_ms;
     return settings;
 }
@@ -98,8 +99,8 @@ int sr_gateway_listen(struct sr_gateway *gateway, int fd, sr_tls_context *tls, u
     assert(gateway->n_listeners < SR_GATEWAY_LISTENERS_MAX);
     struct sr_gateway_listener *listener = &gateway->listeners[gateway->n_listeners];
     *listener = (struct sr_gateway_listener){.gateway = gateway, .timeout_ms = timeout_ms};
-    struct sr_http_server_settings settings =
-        sr_gateway_server_settings(gateway->config, gateway->options.loops);
+    struct sr_http_server_settings settings = sr_gateway_server_settings(gateway->config);
+    settings.census = gateway->options.census;
     int rc = sr_http_server_new(&listener->server, gateway->options.loop, fd, tls, &settings,
                                 &sr_gateway_handler, listener);
     if (rc == SR_OK)
@@ -113,7 +114,8 @@ void sr_gateway_configure(struct sr_gateway *gateway, const struct sr_config *co
     gateway->config = sr_config_ref(config);
     if (gateway->health && sr_health_configure(gateway->health, config) != SR_OK)
         sr_log(SR_LOG_ERROR, "health", "out of memory: no worker is checked");
-    struct sr_http_server_settings settings = sr_gateway_server_settings(config, gateway->options.loops);
+    struct sr_http_server_settings settings = sr_gateway_server_settings(config);
+    settings.census = gateway->options.census;
     for (size_t i = 0; i < gateway->n_listeners; i++) {
         sr_http_server_set(gateway->listeners[i].server, &settings);
         sr_http_server_set_tls(gateway->listeners[i].server, tls);

@@ -23,6 +23,7 @@ struct sr_gateway_options {
     const struct sr_config *config;
     int loops;                  /* loops that share the process's limits */
     bool checks_health;         /* this one checks the workers' health for all */
+    struct sr_census *census;   /* of the process; NULL: its connections are not counted */
     void (*drained)(void *ctx); /* after sr_gateway_drain: no connection remains. Never within that call */
     void *ctx;
 };
@@ -51,7 +52,7 @@ void sr_gateway_drain(struct sr_gateway *gateway);
 /* Requests in progress. */
 size_t sr_gateway_active(const struct sr_gateway *gateway);
 
-/* Limits of a server from a configuration; `loops` share max_connections. */
-struct sr_http_server_settings sr_gateway_server_settings(const struct sr_config *config, int loops);
+/* Limits of a server from a configuration; max_connections is the census's. */
+struct sr_http_server_settings sr_gateway_server_settings(const struct sr_config *config);
 
 #endif

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "net/loop/sock.h"
 #include "serve/access.h"
+#include "serve/process/descriptors.h"
 #include "serve/process/drain.h"
 #include "serve/process/private.h"
 
@@ -146,6 +147,13 @@ static int start_admin_listener(struct sr_server *server, struct sr_api **out, s
                                      .loopback = sr_access_is_loopback(address->host)};
     warn_closed(server->config, options.loopback, flag);
     return sr_api_new(out, fd, &options);
+}
+
+void sr_server_limit(struct sr_server *server, const struct sr_config *config)
+{
+    const struct sr_config_gateway *limits = &config->global.gateway;
+    sr_census_limit(server->census, sr_descriptors_fit(limits->max_connections),
+                    limits->max_connections_per_client);
 }
 
 int sr_server_listen(struct sr_server *server)

@@ -38,6 +38,7 @@ struct sr_server {
     sr_runtime *runtime;
     const struct sr_config *config; /* current; used only by the watcher's thread once it runs */
     struct sr_upstream_tls *upstream_tls;
+    struct sr_census *census; /* connections of the gateway, over all loops */
     struct sr_server_loop loops[SR_SERVER_LOOPS_MAX];
     int n_loops;
     struct sr_server_listener listeners[SR_GATEWAY_LISTENERS_MAX];
@@ -56,6 +57,9 @@ struct sr_server {
 /* Opens every listening socket and makes the doors and admin listeners on the loops, which must not run yet.
  */
 int sr_server_listen(struct sr_server *server) SR_WARN_UNUSED;
+
+/* Limits the connections of the gateway as `config` says, as far as the descriptors reach. */
+void sr_server_limit(struct sr_server *server, const struct sr_config *config);
 
 /* One log line for each listener. */
 void sr_server_announce(struct sr_server *server);

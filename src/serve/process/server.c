@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "observe/process_log.h"
 #include "router/runtime.h"
+#include "serve/process/descriptors.h"
 #include "serve/process/drain.h"
 #include "serve/process/private.h"
 #include "serve/process/signals.h"
@@ -43,6 +44,7 @@ static int make_loops(struct sr_server *server)
                                                  .config = config,
                                                  .loops = server->n_loops,
                                                  .checks_health = i == 0,
+                                                 .census = server->census,
                                                  .drained = sr_server_drained,
                                                  .ctx = server};
             rc = sr_gateway_new(&self->gateway, &options);
@@ -144,7 +146,11 @@ static int open_runtime(struct sr_server *server, char *error, size_t error_size
         return SR_EPARSE;
     sr_process_log_count_in(sr_runtime_metrics_table(server->runtime));
     server->config = sr_runtime_config(server->runtime);
-    int rc = sr_upstream_tls_new(&server->upstream_tls);
+    int rc = sr_census_new(&server->census);
+    if (rc == SR_OK) {
+        sr_server_limit(server, server->config);
+        rc = sr_upstream_tls_new(&server->upstream_tls);
+    }
     return rc == SR_OK ? sr_upstream_tls_load(server->upstream_tls, server->config, &server->err) : rc;
 }
 
@@ -200,6 +206,7 @@ static void end(struct sr_server *server, int rc)
     for (size_t i = 0; i < server->n_listeners; i++)
         close_sockets(server, &server->listeners[i]);
     close_sockets(server, &server->extproc);
+    sr_census_free(server->census);
     sr_upstream_tls_free(server->upstream_tls);
     if (server->done >= 0)
         close(server->done);
@@ -220,6 +227,8 @@ int sr_server_run(const struct sr_server_options *options, char *error, size_t e
     int rc = sr_signals_start(&server->err);
     if (rc == SR_OK)
         rc = sr_process_log_open(&server->err);
+    if (rc == SR_OK)
+        sr_descriptors_prepare();
     if (rc == SR_OK)
         rc = start(server, error, error_size);
     if (rc == SR_OK)

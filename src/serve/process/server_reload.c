@@ -121,6 +121,7 @@ void sr_server_reload(void *ctx)
         sr_log(SR_LOG_INFO, "config_reload", "revision %s%s", fresh->revision,
                strcmp(fresh->revision, server->config->revision) == 0 ? " (unchanged)" : "");
         tell_what_waits(server->config, fresh);
+        sr_server_limit(server, fresh);
         tell_loops(server, fresh, tls, extproc_tls);
         sr_config_unref(server->config);
         server->config = fresh;

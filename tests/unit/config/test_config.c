@@ -241,6 +241,8 @@ static void test_full_global(void **state)
     assert_int_equal(w->max_connections, 77);
     assert_int_equal(w->header_timeout_ms, 1);
     assert_int_equal(w->body_timeout_ms, 2);
+    assert_int_equal(w->request_timeout_ms, 8);
+    assert_int_equal(w->max_connections_per_client, 9);
     assert_int_equal(w->idle_timeout_ms, 3);
     assert_int_equal(w->drain_timeout_ms, 4);
     assert_string_equal(w->tls_cert_file, "c.pem");
@@ -320,6 +322,7 @@ static void test_defaults(void **state)
     assert_int_equal(w->max_connections, 10000);
     assert_int_equal(w->header_timeout_ms, 10000);
     assert_int_equal(w->body_timeout_ms, 60000);
+    assert_int_equal(w->request_timeout_ms, 300000);
     assert_int_equal(w->idle_timeout_ms, 75000);
     assert_int_equal(w->drain_timeout_ms, 30000);
     assert_int_equal(w->upstream.connect_timeout_ms, 5000);

@@ -267,6 +267,51 @@ static void leaving_client_is_noticed(void **state)
     world_close(&w);
 }
 
+static void half_closed_client_gets_its_answer(void **state)
+{
+    struct world w;
+    struct raw r;
+    struct sr_http_response ok = response_of(200, 0);
+    (void)state;
+    world_open(&w, NULL, NULL);
+    raw_open(&r, &w);
+    raw_send(&r, "GET /hold HTTP/1.1\r\nHost: x\r\n\r\n" HELLO);
+    while (!w.last)
+        world_run_ms(&w, 5);
+    sr_conn_shutdown(r.conn);
+    world_run_ms(&w, 600); /* longer than the looks at a client that may be gone */
+    assert_non_null(w.last);
+    assert_int_equal(sr_http_request_reply(w.last, &ok, SR_LIT("late")), SR_OK);
+    raw_wait_close(&r);
+    assert_int_equal(count_text(&r.in, "HTTP/1.1 100 Continue"), 1);
+    assert_int_equal(count_text(&r.in, "late"), 1);
+    assert_int_equal(count_text(&r.in, "hello"), 1);
+    raw_close(&r);
+    world_close(&w);
+}
+
+/* A body that comes byte by byte, never silent for long. */
+static void dripping_body_is_ended(void **state)
+{
+    struct sr_http_server_settings settings = sr_http_server_settings_defaults();
+    struct world w;
+    struct raw r;
+    (void)state;
+    settings.body_timeout_ms = 60000;
+    settings.request_timeout_ms = 300;
+    world_open(&w, &settings, NULL);
+    raw_open(&r, &w);
+    raw_send(&r, "POST /length HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n");
+    while (!r.closed) {
+        (void)!sr_conn_write(r.conn, &SR_LIT("x"), 1);
+        world_run_ms(&w, 20);
+    }
+    assert_int_equal(count_text(&r.in, "HTTP/1.1 408"), 1);
+    assert_int_equal(w.done_complete, 0);
+    raw_close(&r);
+    world_close(&w);
+}
+
 static void aborted_answer_is_cut(void **state)
 {
     struct world w;
@@ -443,6 +488,8 @@ int main(void)
         cmocka_unit_test(stuck_reader_is_closed),
         cmocka_unit_test(paused_body_waits),
         cmocka_unit_test(leaving_client_is_noticed),
+        cmocka_unit_test(half_closed_client_gets_its_answer),
+        cmocka_unit_test(dripping_body_is_ended),
         cmocka_unit_test(aborted_answer_is_cut),
         cmocka_unit_test(cancelled_exchange_reaches_the_server),
         cmocka_unit_test(drain_completes_what_runs),
