@@ -63,10 +63,14 @@ static struct sr_bytes written(struct sr_edit *edit, uint32_t unit, size_t start
 static int replace(struct sr_edit *edit, struct sr_unit_cursor *cursor, uint32_t unit, size_t start,
                    size_t end, struct sr_bytes text)
 {
-    size_t from, to;
+    const struct sr_unit_place *place = &edit->in->units->places[unit];
+    size_t from = place->start, to = place->end;
+    if (text.p && place->is_number)
+        text = sr_bytes_str(sr_arena_printf(edit->arena, "\"%.*s\"", (int)text.n, text.p));
     if (!text.p)
         return SR_ENOMEM;
-    sr_units_span(edit->doc, &edit->in->units->places[unit], cursor, start, end, &from, &to);
+    if (!place->is_number)
+        sr_units_span(edit->doc, place, cursor, start, end, &from, &to);
     edit->out->redaction.places++;
     return sr_edits_range(edit->list, from, to, text);
 }

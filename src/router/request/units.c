@@ -129,9 +129,13 @@ static void add_unit(struct maker *maker, const struct sr_walk_string *string)
     struct sr_bytes raw = {maker->doc->body.p + string->start, string->end - string->start};
     struct sr_bytes text = string->escaped ? sr_json_unescape(raw, maker->arena) : raw;
     maker->failed |= text.p == NULL;
-    maker->places[maker->n] =
-        (struct sr_unit_place){string->start, string->end, string->escaped,
-                               !string->key && maker->doc->spans[string->span].id == SR_AT_MESSAGE_TEXT};
+    maker->places[maker->n] = (struct sr_unit_place){
+        .start = string->start,
+        .end = string->end,
+        .escaped = string->escaped,
+        .is_json = !string->key && maker->doc->spans[string->span].id == SR_AT_MESSAGE_TEXT,
+        .is_number = string->number,
+    };
     maker->items[maker->n++] =
         (struct sr_signal_unit){.source = string->source,
                                 .role = string->role,

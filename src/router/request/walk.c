@@ -253,6 +253,7 @@ static bool give(struct sr_walk *walk, uint32_t span, struct sr_json_string stri
     out->end = string.end;
     out->escaped = string.escaped;
     out->key = string.key;
+    out->number = string.number;
     return true;
 }
 
@@ -306,6 +307,11 @@ static bool is_list_of_tokens(const struct sr_span *span)
            (span->tag & SR_CLASS_MASK) == SR_CLASS_TOKENS;
 }
 
+static bool is_judged(const struct sr_span *span)
+{
+    return (span->tag & SR_CLASS_MASK) == SR_CLASS_JUDGED;
+}
+
 /* Looks at the value of span `at`: gives a string, or begins to read a container that no path enters. */
 static bool enter(struct sr_walk *walk, uint32_t at, struct sr_walk_string *out)
 {
@@ -321,6 +327,9 @@ static bool enter(struct sr_walk *walk, uint32_t at, struct sr_walk_string *out)
     case SR_JSON_NUMBER:
         if (is_list_of_tokens(span))
             note_unread(walk, SR_UNREAD_TOKENS, span->end - span->start);
+        else if (is_judged(span) && sr_json_is_long(sr_span_raw(span, doc->body)))
+            return give(walk, at,
+                        (struct sr_json_string){.start = span->start, .end = span->end, .number = true}, out);
         return false;
     case SR_JSON_ARRAY:
     case SR_JSON_OBJECT:
@@ -328,6 +337,7 @@ static bool enter(struct sr_walk *walk, uint32_t at, struct sr_walk_string *out)
             return false;
         sr_json_strings_init(&walk->container, doc->body, span->start, span->end);
         walk->container.find_numbers = is_list_of_tokens(span);
+        walk->container.find_long = !walk->container.find_numbers && is_judged(span);
         walk->inside = true;
         return false;
     default:

@@ -43,6 +43,7 @@ struct sr_walk_string {
     size_t start, end;            /* bytes of the body, without the quotes */
     bool escaped;                 /* has a backslash: sr_json_unescape */
     bool key;                     /* the key of a member; else a value */
+    bool number;                  /* a long integer, without quotes: it may be the number of a card */
     enum sr_signal_source source; /* instructions beside the messages, prompts: SR_SOURCE_MESSAGE */
     enum sr_signal_role role; /* of its message; of instructions SR_ROLE_SYSTEM, of prompts SR_ROLE_USER */
     uint32_t span;            /* the string itself, its member, or the container that it is in */
@@ -91,7 +92,7 @@ struct sr_walk {
 };
 
 /* Strings of one request; what follows is unread. */
-#define SR_WALK_STRINGS_MAX 262144u
+#define SR_WALK_STRINGS_MAX 65536u
 
 /* Walks over all strings of a complete body, in their order. */
 void sr_walk_begin(struct sr_walk *walk, const struct sr_request *doc);

@@ -106,6 +106,7 @@ static void write_walk(struct kit *kit, struct sr_walk *walk, char *out, size_t 
         n += (size_t)snprintf(out + n, size - n, "%s%.*s", at.key ? " @" : " ", (int)(at.end - at.start),
                               kit->doc.body.p + at.start);
         assert_true(n < size);
+        assert_true(!at.number || kit->doc.body.p[at.start - 1] != '"');
         assert_int_equal(at.escaped, memchr(kit->doc.body.p + at.start, '\\', at.end - at.start) != NULL);
     }
 }
@@ -197,6 +198,18 @@ static void test_responses(void **state)
         0);
 }
 
+/* Integers as long as the number of a card are given where text would be. */
+static void test_numbers(void **state)
+{
+    (void)state;
+    check_walk(
+        &sr_dialect_messages,
+        "{\"messages\":[{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"name\":\"n\","
+        "\"input\":{\"card\":4111111111111111,\"x\":[1,-411111111111111,4111111111111.5,"
+        "12345678901234567890,123456789012 ]}}]}],\"new\":4222222222222222,\"top_k\":4333333333333333}",
+        "message assistant: n @card 4111111111111111 @x 123456789012\nfield other: @new 4222222222222222", 0);
+}
+
 static void test_unread(void **state)
 {
     static const struct {
@@ -260,7 +273,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_texts),    cmocka_unit_test(test_roles),     cmocka_unit_test(test_chat),
         cmocka_unit_test(test_messages), cmocka_unit_test(test_responses), cmocka_unit_test(test_unread),
-        cmocka_unit_test(test_arriving),
+        cmocka_unit_test(test_numbers),  cmocka_unit_test(test_arriving),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

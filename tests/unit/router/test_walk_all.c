@@ -141,7 +141,7 @@ static void test_depth(void **state)
 static void test_limit(void **state)
 {
     struct kit kit = {.paths = *state};
-    size_t n = 0, size = (SR_WALK_STRINGS_MAX + 64) * 6;
+    size_t n = 0, size = ((size_t)SR_WALK_STRINGS_MAX + 64) * 6;
     char *body = malloc(size);
     struct sr_walk walk;
     struct sr_walk_string string;
