@@ -21,7 +21,7 @@ void sr_refuse_memory(struct sr_refusal *out)
 
 void sr_refuse_busy(struct sr_refusal *out)
 {
-    sr_refuse(out, 503, SR_CODE_OVERLOADED, NULL, "the router has no time to judge this request now");
+    sr_refuse(out, 503, SR_CODE_OVERLOADED, NULL, "the router has no time to classify this request now");
     out->reason = "overloaded";
 }
 

@@ -32,7 +32,7 @@ void sr_refuse(struct sr_refusal *out, int status, const char *code, const char 
 /* The 503 of a request that needs more memory than one request may use. */
 void sr_refuse_memory(struct sr_refusal *out);
 
-/* The 503 of a request that others leave no time to judge. */
+/* The 503 of a request that others leave no time to classify. */
 void sr_refuse_busy(struct sr_refusal *out);
 
 /* The 413 of a body over `limit` bytes. */

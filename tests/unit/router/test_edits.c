@@ -36,7 +36,8 @@ static const char yaml[] = TEST_PROVIDERS
              PLUGIN("header_mutation", "add: [{name: X-Team, value: a}], "
                                        "update: [{name: X-Selected-Model, value: mine}], "
                                        "delete: [X-Secret, X-VSR-Model]"))
-    DECISION("lora", "withlora", ", lora_name: adapter}]}");
+    DECISION("lora", "withlora", ", lora_name: adapter}]}")
+    "global: {semroute: {allow_anonymous: true}}\n";
 // clang-format on
 
 static int setup(void **state)
