@@ -24,15 +24,19 @@ bool sr_access_has_token(const struct sr_config_access *access, const struct sr_
 
 /* ---- the host ---- */
 
-/* The host of "host:port" or "[address]:port". */
+/* The host of "host", "host:port" or "[address]:port"; empty for anything else. */
 static struct sr_bytes host_of(struct sr_bytes authority)
 {
-    if (authority.n && authority.p[0] == '[') {
-        const char *end = memchr(authority.p, ']', authority.n);
-        return end ? sr_bytes_of(authority.p + 1, (size_t)(end - authority.p) - 1) : authority;
-    }
-    const char *colon = authority.n ? memchr(authority.p, ':', authority.n) : NULL;
-    return colon ? sr_bytes_of(authority.p, (size_t)(colon - authority.p)) : authority;
+    static const struct sr_bytes none = {"", 0};
+    bool bracket = authority.n && authority.p[0] == '[';
+    const char *end = authority.n ? memchr(authority.p, bracket ? ']' : ':', authority.n) : NULL;
+    if (!end)
+        return bracket ? none : authority;
+    size_t port = (size_t)(end - authority.p) + bracket; /* where its ':' is */
+    for (size_t i = port; i < authority.n; i++)
+        if (i == port ? authority.p[i] != ':' : authority.p[i] < '0' || authority.p[i] > '9')
+            return none;
+    return sr_bytes_of(authority.p + bracket, (size_t)(end - authority.p) - bracket);
 }
 
 static bool is_address(struct sr_bytes host)
