@@ -72,6 +72,12 @@ static int guard_event(void *state, struct sr_answer_event *event)
 
 /* ---- the gate ---- */
 
+/* True when a text was too much to be kept for a check, and nothing was found so far. */
+static bool has_lost_text(const struct sr_response_guard *guard)
+{
+    return !guard->check.run && !guard->found && guard->texts.all > guard->read + guard->texts.fresh;
+}
+
 /* Ends a stream in the client's format: every choice ends with a content filter. */
 static enum sr_answer_step block(struct sr_response_guard *guard, struct sr_answer_gate *gate)
 {
@@ -137,6 +143,8 @@ static enum sr_answer_step guard_gate(void *state, const struct sr_answer_flow *
     if (ends && flow->came == 0)
         guard->unread = true;
     sr_response_check_advance(guard, flow->came);
+    if (has_lost_text(guard) && guard->decision->plugins.response_jailbreak.on_error == SR_ON_ERROR_MATCH)
+        sr_response_check_failed(guard, SR_ELIMIT);
     if (guard->found && guard->action == SR_RESPONSE_BLOCK)
         return block(guard, gate);
     if (guard->last && guard->check.run)

@@ -96,6 +96,15 @@ static bool wants_all(const struct sr_config *config)
     return config->global.n_policies > 0;
 }
 
+/* Without the neural classifier names are not found; who did not choose that should know. */
+static void warn_of_names(const struct sr_signal_set *set, const struct sr_config *config)
+{
+    if (!set->neural && sr_signal_wants_neural(config))
+        sr_log(SR_LOG_WARN, "pii_names_not_found",
+               "there is no neural classifier: names of people, places and organisations are not found as "
+               "private data");
+}
+
 static int pii_compile(struct sr_signal_set **out, const struct sr_config *config,
                        struct sr_model_store *models, struct sr_err *err)
 {
@@ -116,6 +125,8 @@ static int pii_compile(struct sr_signal_set **out, const struct sr_config *confi
         pii_free(set);
         return rc;
     }
+    if (!*folder)
+        warn_of_names(set, config);
     set->rules = config->piis;
     set->n = config->n_piis;
     set->history = wants_all(config);

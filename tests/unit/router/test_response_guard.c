@@ -194,6 +194,33 @@ static void test_whole_block(void **state)
     }
 }
 
+/* A text that is too long to be kept for a check is blocked as well, also in a stream. */
+static void test_long_block(void **state)
+{
+    static const char *const types[] = {JSON, SSE};
+    size_t n = (size_t)2 << 20;
+    char *body = malloc(n + 300);
+    for (size_t i = 0; i < 2; i++) {
+        struct sr_buf out;
+        sr_buf_init(&out, 2 * n);
+        int head =
+            sprintf(body, "%s",
+                    i == 0 ? "{\"id\":\"a\",\"choices\":[{\"index\":0,\"message\":{\"content\":\""
+                           : "data: {\"id\":\"a\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"");
+        memset(body + head, 'a', n);
+        strcpy(body + head + n, i == 0 ? "\"}}]}" : "\"}}]}\n\ndata: [DONE]\n\n");
+        sr_exchange *x = ask_for(state, "/v1/chat/completions", "blocks");
+        begin(x, types[i]);
+        assert_int_equal(answer(x, body, 0, &out), i == 0 ? SR_ANSWER_REPLACE : SR_ANSWER_END);
+        assert_true(out.len < 1000);
+        assert_int_equal(x->record.outcome, SR_OUTCOME_BLOCKED);
+        sr_exchange_end(x, SR_END_COMPLETE);
+        sr_buf_dispose(&out);
+    }
+    free(body);
+    (void)lines(state);
+}
+
 /* An answer that cannot be read is blocked as well, and says why. */
 static void test_unread_block(void **state)
 {
@@ -479,12 +506,12 @@ static void test_metrics(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_whole_header), cmocka_unit_test(test_whole_block),
-        cmocka_unit_test(test_unread_block), cmocka_unit_test(test_passes),
-        cmocka_unit_test(test_shapes),       cmocka_unit_test(test_stream_header),
-        cmocka_unit_test(test_stream_block), cmocka_unit_test(test_stream_waits),
-        cmocka_unit_test(test_where),        cmocka_unit_test(test_too_large),
-        cmocka_unit_test(test_metrics),
+        cmocka_unit_test(test_whole_header),  cmocka_unit_test(test_whole_block),
+        cmocka_unit_test(test_unread_block),  cmocka_unit_test(test_long_block),
+        cmocka_unit_test(test_passes),        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_stream_header), cmocka_unit_test(test_stream_block),
+        cmocka_unit_test(test_stream_waits),  cmocka_unit_test(test_where),
+        cmocka_unit_test(test_too_large),     cmocka_unit_test(test_metrics),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
