@@ -5,6 +5,7 @@
 #include "bench/guards.h"
 
 #include "bench/bench.h"
+#include "bench/guards_agent.h"
 #include "bench/guards_peer.h"
 #include "bench/guards_signals.h"
 #include "bench/guards_text.h"
@@ -49,6 +50,7 @@ struct bench {
     double turn[REPEATS_MAX * TURNS], conversation[REPEATS_MAX];
     size_t n_turns, turn_tokens;
     int n_conversations;
+    struct sr_guards_agent agent;
 };
 
 static int read_cold(struct bench *b, size_t i)
@@ -152,6 +154,9 @@ static int measure(struct bench *b)
         if (rc == SR_OK)
             rc = converse(b, turns);
     }
+    if (rc == SR_OK)
+        rc = sr_guards_agent_measure(b->guards, b->texts, b->o.quick ? 3 : SR_GUARDS_AGENT_TURNS, &b->agent,
+                                     &b->err);
     return rc;
 }
 
@@ -192,6 +197,11 @@ static void peer_cells(struct bench *b, struct sr_bench_table *table, size_t i, 
         sr_bench_table_cell(table, "-");
 }
 
+static double share(double part, double whole)
+{
+    return whole > 0 ? part / whole : 0;
+}
+
 static void print_table(struct bench *b)
 {
     static const char *const titles[] = {"tokens",    "ms, all three", "domain",
@@ -218,6 +228,14 @@ static void print_table(struct bench *b)
            "%.3f of "
            "it (goal 0.1)\n",
            b->turn_tokens, TURN, turn, cold, cold > 0 ? turn / cold : 0);
+    const struct sr_guards_agent *agent = &b->agent;
+    printf(
+        "agent with %zu tools of %zu KB: %.1f ms the first turn, %.2f ms a turn of %u tokens; the tools "
+        "alone %.1f ms\nwhen they are new and %.2f ms when they are known: %.3f of it, %.3f of a turn (goal "
+        "0.1)\n",
+        agent->tools, agent->tool_bytes >> 10, agent->first, agent->turn, TURN, agent->first_tools,
+        agent->tools_again, share(agent->tools_again, agent->first_tools),
+        share(agent->tools_again, agent->turn));
     if (b->o.peer)
         printf(
             "ONNX Runtime fp32, mmBERT-base's shape with random weights, %s; > : where it does not fit, in "
@@ -250,10 +268,15 @@ static void print_json(struct bench *b)
                    sizes[i] > SR_GUARDS_PEER_TOKENS || row->need_mb > 0 ? "does not fit" : "not there");
     }
     double turn = median(b->turn, b->n_turns), cold = median(b->conversation, (size_t)b->n_conversations);
-    printf("],\"conversation\":{\"tokens\":%zu,\"turn_ms\":%.3f,\"cold_ms\":%.3f,\"share\":%.4f},\"goals\":{"
-           "\"ratio_"
-           "8192\":500,\"share\":0.1},\"quick\":%s}\n",
-           b->turn_tokens, turn, cold, cold > 0 ? turn / cold : 0, b->o.quick ? "true" : "false");
+    printf("],\"conversation\":{\"tokens\":%zu,\"turn_ms\":%.3f,\"cold_ms\":%.3f,\"share\":%.4f},",
+           b->turn_tokens, turn, cold, share(turn, cold));
+    const struct sr_guards_agent *agent = &b->agent;
+    printf("\"agent\":{\"tools\":%zu,\"tool_bytes\":%zu,\"first_ms\":%.3f,\"turn_ms\":%.3f,"
+           "\"tools_new_ms\":%.3f,\"tools_known_ms\":%.3f,\"share_of_new\":%.4f,\"share_of_turn\":%.4f},",
+           agent->tools, agent->tool_bytes, agent->first, agent->turn, agent->first_tools, agent->tools_again,
+           share(agent->tools_again, agent->first_tools), share(agent->tools_again, agent->turn));
+    printf("\"goals\":{\"ratio_8192\":500,\"share\":0.1,\"agent_share\":0.1},\"quick\":%s}\n",
+           b->o.quick ? "true" : "false");
 }
 
 /* ---- the command ---- */

@@ -216,10 +216,6 @@ int sr_guards_read(struct sr_guards *guards, const struct sr_bytes *turns, size_
 {
     struct sr_signal_unit items[TURNS_MAX];
     struct sr_signal_unit_list units = {.items = items, .n = n};
-    struct sr_signal_run *run = NULL;
-    struct sr_arena arena;
-    uint64_t bytes = 0;
-    *out = (struct sr_guards_time){0};
     if (n == 0 || n > TURNS_MAX)
         return SR_EINVAL;
     for (size_t i = 0; i < n; i++) {
@@ -227,11 +223,19 @@ int sr_guards_read(struct sr_guards *guards, const struct sr_bytes *turns, size_
                                            .group = (uint32_t)i,
                                            .current = i + 1 == n,
                                            .text = turns[i]};
-        bytes += turns[i].n;
     }
+    return sr_guards_read_units(guards, &units, turns[n - 1], out, err);
+}
+
+int sr_guards_read_units(struct sr_guards *guards, const struct sr_signal_unit_list *units,
+                         struct sr_bytes asked, struct sr_guards_time *out, struct sr_err *err)
+{
+    struct sr_signal_run *run = NULL;
+    struct sr_arena arena;
+    *out = (struct sr_guards_time){0};
     sr_arena_init(&arena, ARENA_MAX);
-    struct sr_signal_input *input = sr_signal_input_new(turns[n - 1], bytes);
-    int rc = input ? sr_signal_input_add_units(input, &units, SR_LIT("")) : SR_ENOMEM;
+    struct sr_signal_input *input = sr_signal_input_new(asked, asked.n);
+    int rc = input ? sr_signal_input_add_units(input, units, SR_LIT("")) : SR_ENOMEM;
     struct sr_signal_env env = {
         .workers = guards->workers, .mailbox = &guards->mailbox, .inline_bytes = INLINE_MAX};
     if (rc == SR_OK)

@@ -38,6 +38,11 @@ void sr_guards_free(struct sr_guards *guards); /* NULL is allowed */
 int sr_guards_read(struct sr_guards *guards, const struct sr_bytes *turns, size_t n,
                    struct sr_guards_time *out, struct sr_err *err) SR_WARN_UNUSED;
 
+/* The same for the units of a request; `asked` is what the user asks now. */
+int sr_guards_read_units(struct sr_guards *guards, const struct sr_signal_unit_list *units,
+                         struct sr_bytes asked, struct sr_guards_time *out,
+                         struct sr_err *err) SR_WARN_UNUSED;
+
 /* Writes the configuration's rules and `global` section, for a server with the same signals: everything below
  * `routing:`'s `signals:`, then `extra` for the decisions. */
 int sr_guards_config(struct sr_buf *out, const struct sr_guards_options *options,

@@ -35,6 +35,8 @@ def test_guards_as_json():
         assert row["peer_ms"] is None and row["ratio"] is None
         assert row["tiers"] == ["linear", "linear", "exact"]
     assert document["conversation"]["turn_ms"] > 0
+    agent = document["agent"]
+    assert agent["tool_bytes"] >= 65536 and agent["tools_known_ms"] > 0 and agent["turn_ms"] > 0
 
 
 def test_the_neural_reads_everything():
