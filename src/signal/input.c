@@ -3,6 +3,8 @@
 #include "base/utf8.h"
 #include "signal/types.h"
 
+#define UNIT_COST 256u /* bytes of text that take as long as one more unit does */
+
 const char *const sr_signal_source_names[SR_SIGNAL_SOURCES] = {
     [SR_SOURCE_MESSAGE] = "message", [SR_SOURCE_TOOL_RESULT] = "tool_result",
     [SR_SOURCE_TOOL] = "tool",       [SR_SOURCE_DOCUMENT] = "document",
@@ -77,7 +79,7 @@ int sr_signal_input_add_units(struct sr_signal_input *input, const struct sr_sig
 size_t sr_signal_input_bytes(const struct sr_signal_input *input, enum sr_signal_type type)
 {
     bool units = sr_signal_registry[type]->reads == SR_SIGNAL_READS_UNITS;
-    return units && input->units ? (size_t)input->units->bytes : input->text.n;
+    return units && input->units ? (size_t)input->units->bytes + input->units->n * UNIT_COST : input->text.n;
 }
 
 struct sr_signal_input *sr_signal_input_ref(struct sr_signal_input *input)

@@ -4,9 +4,13 @@
  */
 #include "text/disguise/private.h"
 
+#include <pthread.h>
+
 #define LEAN_MAX   120 /* evidence for clear words that ends a rotated run */
 #define LEAN_MIXED 48  /* more than chance for SR_DISGUISE_LEFT_MAX letters: seven a letter are usual */
 #define LEAN_WORD  40  /* of a word backwards: three belong to a run, the fourth ends it */
+
+#define TURNED_MIN 7 /* bytes of the shortest run: two words of three letters */
 
 char sr_rot13(char c)
 {
@@ -35,9 +39,11 @@ static const char words[] =
     "user very want was way we were what when where which who will with without word "
     "words would write year you your ";
 
-/* Its hash set: each slot holds a word's letters, five bits each. */
+/* Its hash set, filled once: each slot holds a word's letters, five bits each. */
+static uint64_t slots[512];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
 struct set {
-    uint64_t slots[512];
     enum sr_turned how;
 };
 
@@ -67,25 +73,23 @@ static size_t slot_of(uint64_t key)
     return (size_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> 55);
 }
 
-static void set_fill(struct set *set, enum sr_turned how)
+static void fill(void)
 {
-    memset(set, 0, sizeof *set);
-    set->how = how;
     for (const char *p = words; *p;) {
         size_t n = strcspn(p, " ");
         uint64_t key = pack(p, n);
         size_t slot = slot_of(key);
-        while (set->slots[slot] && set->slots[slot] != key)
+        while (slots[slot] && slots[slot] != key)
             slot = (slot + 1) % 512;
-        set->slots[slot] = key;
+        slots[slot] = key;
         p += n + 1;
     }
 }
 
-static bool set_has(const struct set *set, uint64_t key)
+static bool is_word(uint64_t key)
 {
-    for (size_t slot = slot_of(key); set->slots[slot]; slot = (slot + 1) % 512)
-        if (set->slots[slot] == key)
+    for (size_t slot = slot_of(key); slots[slot]; slot = (slot + 1) % 512)
+        if (slots[slot] == key)
             return true;
     return false;
 }
@@ -115,8 +119,8 @@ static struct letters letters_at(const struct set *set, struct sr_bytes text, si
     struct letters word = {.start = at, .end = at};
     while (word.end < text.n && is_letter(text.p[word.end]))
         word.end++;
-    word.plain = set_has(set, pack(text.p + at, word.end - at));
-    word.turned = set_has(set, pack_turned(text.p + at, word.end - at, set->how));
+    word.plain = is_word(pack(text.p + at, word.end - at));
+    word.turned = is_word(pack_turned(text.p + at, word.end - at, set->how));
     return word;
 }
 
@@ -196,11 +200,13 @@ static bool is_mixed(const struct set *set, struct sr_bytes text, const struct s
 
 bool sr_find_turned(struct sr_bytes text, size_t from, enum sr_turned how, struct sr_turned_run *run)
 {
-    struct set set;
+    struct set set = {how};
     const int enough = how == SR_TURNED_BACKWARDS ? 6 : 4, known = how == SR_TURNED_BACKWARDS ? 3 : 2;
     int score = 0, best = 0, count = 0;
     size_t begin = from;
-    set_fill(&set, how);
+    if (text.n - from < TURNED_MIN)
+        return false;
+    pthread_once(&once, fill);
     for (size_t i = from; i < text.n;) {
         if (!is_letter(text.p[i])) {
             i++;
