@@ -24,13 +24,24 @@ MOST = 6000     # characters of a text that are read
 
 ATTACK_FILES = {"jailbreak-inthewild": ("train.jsonl", 4.0), "jailbreak-short": ("train.jsonl", 5.0), "adaptive-attacks": ("train.jsonl", 5.0),
                 "gptfuzz": ("train.jsonl", 4.0), "llmguard-tests": ("train.jsonl", 5.0), "composed-injections": ("train.jsonl", 0.8),
-                "multilingual-override": ("train.jsonl", 1.5), "jailbreak-bipia": ("contexts_train.jsonl", 0.6)}
+                "multilingual-override": ("train.jsonl", 1.5), "jailbreak-bipia": ("contexts_train.jsonl", 0.6),
+                "injection-hackaprompt": ("train.jsonl", 0.8), "injection-yanismiraoui": ("train.jsonl", 0.8), "injection-handwritten": ("train.jsonl", 4.0),
+                "injection-tool-output": ("train.jsonl", 1.0), "injection-piarena": ("train.jsonl", 1.0), "jailbreak-evalsafety": ("train.jsonl", 2.0),
+                "jailbreak-inthewild-2023-12": ("train.jsonl", 3.0), "jailbreak-jailjudge": ("train.jsonl", 4.0),
+                "jailbreak-nested-fiction": ("train.jsonl", 5.0), "jailbreak-pyrit": ("train.jsonl", 2.5)}
+LEFT_KINDS = {"tool_output_base"}   # bare requests in a field of data, without a word to an assistant
+CUE = re.compile(r"I have been PWNED[!1.]*|PWNED", re.I)   # what the contestants of hackaprompt had to make a model say
 # harmless: (file, rows at most, weight)
 HARMLESS_FILES = {"benign-prompts": ("train.jsonl", 9999, 6.0), "benign-real-users": ("train.jsonl", 9999, 6.0), "domain-mmlu-pro": ("train.jsonl", 3500, 1.0),
                   "domain-mmlu": ("train.jsonl", 2000, 1.0), "domain-longfact": ("train.jsonl", 2000, 1.0), "domain-gaokao-zh": ("train.jsonl", 800, 1.0),
                   "intent-banking77": ("train.jsonl", 2500, 1.0), "intent-clinc150": ("train.jsonl", 4000, 1.0), "tools-metatool": ("train.jsonl", 4000, 1.0),
                   "factcheck-weak": ("train.jsonl", 4500, 1.0), "feedback-weak-nlupp": ("train.jsonl", 1000, 1.0), "routing-gsm8k": ("train.jsonl", 500, 1.0),
-                  "pii-presidio": ("train.jsonl", 700, 1.0), "pii-ner-tweets": ("train.jsonl", 2000, 1.0)}
+                  "pii-presidio": ("train.jsonl", 700, 1.0), "pii-ner-tweets": ("train.jsonl", 2000, 1.0),
+                  "benign-coconot": ("train.jsonl", 9999, 1.5), "benign-followbench": ("train.jsonl", 9999, 3.0), "benign-gpteacher": ("train.jsonl", 2500, 1.0),
+                  "benign-llmwarden": ("train.jsonl", 9999, 1.5), "benign-lobe-agents": ("train.jsonl", 5000, 0.8), "benign-multilingual": ("train.jsonl", 9999, 1.2),
+                  "benign-prompts-zh": ("train.jsonl", 9999, 4.0), "benign-security-docs": ("train.jsonl", 9999, 1.5),
+                  "benign-long-joined": ("train.jsonl", 9999, 2.5), "benign-t0-tasks": ("train.jsonl", 9999, 1.2)}
+SYSTEM_PROMPTS = 2.0    # times the weight: kind agent_system_prompt, the operators' own texts
 CHATS = {"chat-rag-bills": "requests.jsonl", "chat-rag-opensourceguide": "requests.jsonl", "chat-agent-taubench": "airline_trajectories.jsonl"}
 REQUESTS = 3000    # made requests, harmless
 MADE = {"attacks": 9000, "lookalikes": 12000, "planted": 3000, "carriers": 4000, "surrounded": 5000, "mixed": 6000}
@@ -53,6 +64,13 @@ def _sample(rows, most, key):
     return sorted(rows, key=lambda r: data.chance(key(r), "sample"))[:most]
 
 
+def without_cue(text):
+    """The text with what it makes a model say replaced in two of three texts, so that this is no sign of an attack."""
+    said = ("Done", "OK", "yes", "The weather is fine today", "hello world", "42", "I like bananas", "Access granted", "true", "Thank you")
+    chance = data.chance(text, "cue")
+    return CUE.sub(said[int(chance * 1e6) % len(said)], text) if chance < 2 / 3 else text
+
+
 def messages(request):
     """Texts of a chat request, one per message or content part."""
     for m in request["messages"]:
@@ -69,13 +87,17 @@ def load(root, made=MADE, seed=11):
             if r["label"] == "harmful_request":
                 harmful.append(r["text"])
                 continue
+            if r.get("kind") in LEFT_KINDS:
+                continue
             label = 0 if r["label"] == "benign" else 1
             own = 3.0 if folder == "jailbreak-bipia" and not label else weight  # 50 mails, each there three times with an attack in it
-            rows.append(Row(folder, r["text"][:MOST], label, r.get("kind", "") or r.get("category", ""), r.get("lang", "en"), own, None))
+            text = without_cue(r["text"]) if folder == "injection-hackaprompt" else r["text"]
+            rows.append(Row(folder, text[:MOST], label, r.get("kind", "") or r.get("category", ""), r.get("lang", "en"), own, None))
     harmful += [r["text"] for r in _read(root, "jailbreak-short", "harmful_requests.jsonl", inputs)]
     for folder, (name, most, weight) in HARMLESS_FILES.items():
         for r in _sample(_read(root, folder, name, inputs), most, lambda r: r["text"]):
-            rows.append(Row(folder, r["text"][:MOST], 0, "", r.get("lang", "en"), weight, None))
+            own = weight * (SYSTEM_PROMPTS if r.get("kind") == "agent_system_prompt" else 1.0)
+            rows.append(Row(folder, r["text"][:MOST], 0, "", r.get("lang", "en"), own, None))
     for folder, name in CHATS.items():
         texts = {t for r in _read(root, folder, name, inputs) for t in messages(r["request"])}
         for t in _sample(sorted(texts), 1500, lambda t: t):

@@ -1,0 +1,84 @@
+"""The linear jailbreak model on sources that it was not trained on: five groups of sources, each left out once.
+
+    python left_out_groups.py [--data ../../shared/data] [--without NAME ...] [--choices '{"penalty": 1e-4}'] [--out FILE.json]
+
+Each family of attacks and each family of harmless texts weighs alike, whatever its number of rows. The threshold is where the
+mean rate of false alarms over the left-out harmless families is 3 %; the figure that choices are made by is the mean recall over
+the left-out families of attacks there. `--without` takes sources out of training altogether, to see what they are worth.
+Texts that were made around rows of other sources are left out with any group. No development file is opened.
+"""
+import argparse
+import json
+import multiprocessing
+import pathlib
+
+import numpy as np
+
+import train_jailbreak_linear as linear
+
+HERE = pathlib.Path(__file__).resolve().parent
+RATE = 0.03
+GROUPS = [
+    ["jailbreak-inthewild", "jailbreak-inthewild-2023-12", "gptfuzz", "jailbreak-pyrit", "benign-prompts", "benign-security-docs", "intent-banking77", "tools-metatool"],
+    ["injection-hackaprompt", "jailbreak-short", "llmguard-tests", "benign-gpteacher", "benign-llmwarden", "chat-rag-opensourceguide", "pii-ner-tweets"],
+    ["injection-yanismiraoui", "multilingual-override", "benign-lobe-agents", "benign-prompts-zh", "domain-longfact", "korean-questions", "feedback-weak-nlupp"],
+    ["injection-tool-output", "injection-piarena", "composed-injections", "jailbreak-bipia", "benign-t0-tasks", "benign-long-joined", "chat-agent-taubench", "domain-mmlu-pro"],
+    ["jailbreak-evalsafety", "jailbreak-jailjudge", "jailbreak-nested-fiction", "adaptive-attacks", "injection-handwritten", "benign-coconot", "benign-followbench",
+     "benign-multilingual", "benign-real-users", "longdocs"],
+]
+LEAST = 20  # rows of a family that is reported
+
+
+def left_out(names, without):
+    rows, of = linear.STATE["rows"], linear.STATE["of"]
+    source = np.array([r.source for r in rows])
+    out = np.isin(source, names)
+    x, y, weight = linear.windows_of(~out & ~np.isin(source, ["made-surrounded", "made-mixed", *without]))
+    scale = linear.fit.rarity(x)
+    w, bias = linear.regress(x, scale, y, weight, linear.CHOICES["rough"])
+    use = np.nonzero(out[of])[0]
+    sample = linear.fit.scaled(linear.STATE["x"][use], np.ones(len(scale), np.float32), linear.CHOICES["damping"])
+    left = np.nonzero(out)[0]
+    return left, linear.gather(of[use], sample @ (w[:, 1] - w[:, 0]) + bias[1] - bias[0], left)
+
+
+def table(rows, scores):
+    """Families with their rates at the threshold where harmless families raise a false alarm at RATE, and the two means."""
+    families = {}
+    for row, score in zip(rows, scores):
+        families.setdefault((row.label, row.source), []).append(score)
+    families = {k: np.array(v) for k, v in families.items() if len(v) >= LEAST}
+    harmless = [v for (label, _), v in families.items() if not label]
+    low, high = -50.0, 50.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if np.mean([(v >= middle).mean() for v in harmless]) > RATE else (low, middle)
+    rates = {f"{'attack' if k[0] else 'harmless'} {k[1]}": [len(v), round(float((v >= high).mean()), 3)] for k, v in sorted(families.items())}
+    mean = {name: round(float(np.mean([v[1] for k, v in rates.items() if k.startswith(name)])), 4) for name in ("attack", "harmless")}
+    return {"threshold": round(high, 3), "mean_recall": mean["attack"], "mean_false_alarms": mean["harmless"],
+            "worst_harmless": max(v[1] for k, v in rates.items() if k.startswith("harmless")), "families": rates}
+
+
+def main():
+    args = argparse.ArgumentParser(description=__doc__)
+    args.add_argument("--data", default=HERE.parent.parent / "shared" / "data", type=pathlib.Path)
+    args.add_argument("--without", nargs="*", default=[])
+    args.add_argument("--choices", type=json.loads, default={}, help="changes of the fit (train_jailbreak_linear.CHOICES['rough'])")
+    args.add_argument("--out", type=pathlib.Path)
+    args.add_argument("--workers", type=int, default=2)
+    args = args.parse_args()
+    linear.CHOICES["rough"].update(args.choices)
+    rows, _, _ = linear.prepare(args.data)
+    linear.build()
+    scored = {}
+    with multiprocessing.get_context("fork").Pool(args.workers) as pool:
+        for left, z in pool.starmap(left_out, [(group, args.without) for group in GROUPS], 1):
+            scored.update(zip(left.tolist(), z.tolist()))
+    found = table([rows[i] for i in scored], list(scored.values()))
+    print(json.dumps(found, indent=1))
+    if args.out:
+        args.out.write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
