@@ -418,6 +418,12 @@ struct sr_config_access {
     struct sr_strings admin_hosts; /* names in `Host` besides localhost and addresses */
 };
 
+/* global.semroute.guards.system_prompts: texts of the system role that are not judged as attacks */
+struct sr_config_system_prompts {
+    struct sr_strings sha256;          /* of the exact texts, 64 small hexadecimal digits */
+    struct sr_strings trusted_tenants; /* whose texts these are */
+};
+
 /* global.semroute.guards */
 struct sr_config_guards {
     bool explicit_models;           /* true: requests that name their model are guarded too */
@@ -426,6 +432,7 @@ struct sr_config_guards {
     const char *tenant_header;      /* keeps what is remembered apart by this header's value; "" = shared */
     const char *audit_log;          /* "stdout", "off" or a file */
     enum sr_unread_action unread[SR_UNREAD_KINDS]; /* SR_UNREAD_LIMIT: always on_error */
+    struct sr_config_system_prompts system_prompts;
 };
 
 /* How weights are held and multiplied. */

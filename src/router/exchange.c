@@ -166,6 +166,7 @@ static void start_routing(sr_exchange *x)
         .model = x->body.model,
         .share_key = x->identity.user.n ? x->identity.user : x->head.request_id,
         .tenant = x->identity.tenant,
+        .instructs = x->identity.instructs,
         .client = sr_identity_client(&x->identity, x->head.peer),
         .arena = &x->arena,
         .done = on_routed,

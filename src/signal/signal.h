@@ -52,6 +52,7 @@ struct sr_signal_unit {
     uint32_t first_part, n_parts; /* of a seam; n_parts 0: it is no seam */
     bool current;                 /* no history: what is asked now, and what is sent with every request */
     bool only_seam;               /* a word of a schema or other data: it is read in its group's seam only */
+    bool operators; /* of the operator, in the system role: no attack, but perhaps private data */
     struct sr_bytes text;
 };
 

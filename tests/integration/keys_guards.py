@@ -1,4 +1,5 @@
 """Keys of guards: what is an attack or private data, and what happens then."""
+import hashlib
 import json
 import time
 
@@ -122,6 +123,19 @@ def skipping():
     return config
 
 
+def instructing(**prompts):
+    config = guard("block", jailbreak(), {"type": "jailbreak", "name": "j"})
+    config["global"]["semroute"]["guards"] = {"tenant_header": "x-tenant", "system_prompts": prompts}
+    config["global"]["semroute"]["inference"] = LINEAR
+    return config
+
+
+def instructed(config, bench):
+    """What a client of tenant a gets whose system prompt reads as an attack."""
+    body = {"model": "auto", "messages": [{"role": "system", "content": ATTACK}, {"role": "user", "content": "thanks"}]}
+    return served(lambda gateway, bench: gateway.post(body, headers={"x-tenant": "a"}).status)(config, bench)
+
+
 def skipped(config, bench):
     """What a client of tenant a gets that asks to skip the guards."""
     headers = {"x-vsr-skip-processing": "true", "x-tenant": "a"}
@@ -177,6 +191,9 @@ KEYS = [
     Key("routing.decisions[].mode", guard("block"), ("enforce", "shadow"), explain(lambda e: e.all["action"], MAIL),
         ("reply", "forward")),
     Key("routing.decisions[].share", guard("block"), (1, 1e-9), explain(lambda e: e.all["action"], MAIL), ("reply", "forward")),
+    Key(OWN + "guards.system_prompts.sha256[]", instructing(sha256=["0" * 64]),
+        (hashlib.sha256(ATTACK.encode()).hexdigest(), "0" * 64), instructed, (200, 403)),
+    Key(OWN + "guards.system_prompts.trusted_tenants[]", instructing(trusted_tenants=["a"]), ("a", "b"), instructed, (200, 403)),
     Key(OWN + "guards.skip_tenants[]", skipping(), ("a", "b"), skipped, (200, 403)),
     *map(unread, ["images", "audio", "files", "encrypted", "tokens"]),
     Key(OWN + "guards.audit_log", guard("block"), ("stdout", "off"), audit_probe, (True, False)),

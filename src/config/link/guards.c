@@ -106,6 +106,29 @@ static void link_decisions(struct sr_binder *b, const struct sr_yaml_node *decis
     }
 }
 
+static bool is_sha256(struct sr_bytes text)
+{
+    bool digits = text.n == 64;
+    for (size_t i = 0; digits && i < text.n; i++)
+        digits = text.p[i] && strchr("0123456789abcdef", text.p[i]);
+    return digits;
+}
+
+static void check_system_prompts(struct sr_binder *b, const struct sr_yaml_node *guards,
+                                 const struct sr_config_guards *values)
+{
+    const struct sr_yaml_node *prompts = sr_yaml_get(guards, "system_prompts");
+    const struct sr_config_system_prompts *own = &values->system_prompts;
+    for (size_t i = 0; i < own->sha256.count; i++)
+        if (!is_sha256(sr_bytes_str(own->sha256.items[i])))
+            sr_bind_error(b, sr_bind_at(prompts, "sha256"),
+                          "`%.70s` is not a SHA-256: 64 hexadecimal digits in small letters",
+                          own->sha256.items[i]);
+    if (own->trusted_tenants.count && !values->tenant_header[0])
+        sr_bind_error(b, sr_bind_at(prompts, "trusted_tenants"),
+                      "`trusted_tenants` needs `tenant_header`, which says who the tenant is");
+}
+
 /* Problems and warnings of keys by which guards are left open. */
 static void check_open(struct sr_binder *b, const struct sr_yaml_node *root, const struct sr_config *config)
 {
@@ -113,6 +136,7 @@ static void check_open(struct sr_binder *b, const struct sr_yaml_node *root, con
     const struct sr_yaml_node *guards = sr_yaml_get(sr_yaml_get(global, "semroute"), "guards");
     const struct sr_config_guards *values = &config->global.guards;
     bool any = config->global.n_policies > 0;
+    check_system_prompts(b, guards, values);
     for (size_t i = 0; i < config->n_decisions; i++)
         any |= config->decisions[i].plugins.guard.set;
     if (any && !values->explicit_models)

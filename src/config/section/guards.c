@@ -78,6 +78,23 @@ const struct sr_section sr_section_unread = {
     SR_FIELDS(unread_fields),
 };
 
+#define PROMPTS(member) offsetof(struct sr_config_system_prompts, member)
+
+static const struct sr_field system_prompts_fields[] = {
+    {"sha256", SR_FIELD_TEXTS, PROMPTS(sha256),
+     .help = "SHA-256 of texts, each exactly as a request has it when it is decoded, in UTF-8"},
+    {"trusted_tenants", SR_FIELD_TEXTS, PROMPTS(trusted_tenants),
+     .help = "tenants, by `tenant_header`, whose system prompts are all the operator's"},
+};
+
+const struct sr_section sr_section_system_prompts = {
+    .name = "global.semroute.guards.system_prompts",
+    .help = "Messages of the roles system and developer, and instructions, that are the operator's: the "
+            "signal `jailbreak` does not read them, `pii` does. The texts of plugins `system_prompt` are "
+            "the operator's too. Clients can write these roles, so all others are read.",
+    SR_FIELDS(system_prompts_fields),
+};
+
 static const struct sr_field guards_fields[] = {
     {"explicit_models", SR_FIELD_BOOL, GUARDS(explicit_models), .def = "true",
      .help = "whether guards also apply to requests that name their model"},
@@ -94,6 +111,8 @@ static const struct sr_field guards_fields[] = {
      .help = "where the audit log goes, one line for each action of a guard: `stdout`, `off`, or a file"},
     {"unread", SR_FIELD_OBJECT, GUARDS(unread), .of = &sr_section_unread,
      .help = "what counts of content that no signal can read"},
+    {"system_prompts", SR_FIELD_OBJECT, GUARDS(system_prompts), .of = &sr_section_system_prompts,
+     .help = "system prompts that are no attacks, whatever they say"},
 };
 
 const struct sr_section sr_section_guards = {

@@ -64,6 +64,14 @@ bool sr_identity_strips(const struct sr_config *config, struct sr_bytes name)
            is(name, SR_LIT("x-gateway-destination-endpoint")) || (destination.n && is(name, destination));
 }
 
+static bool is_one_of(struct sr_bytes tenant, const struct sr_strings *names)
+{
+    for (size_t i = 0; tenant.n && i < names->count; i++)
+        if (sr_bytes_eq(tenant, sr_bytes_str(names->items[i])))
+            return true;
+    return false;
+}
+
 int sr_identity_read(struct sr_identity *out, const struct sr_header *headers, size_t n,
                      const struct sr_config *config, struct sr_arena *arena)
 {
@@ -76,9 +84,8 @@ int sr_identity_read(struct sr_identity *out, const struct sr_header *headers, s
         if (!out->tenant.p)
             return SR_ENOMEM;
     }
-    const struct sr_strings *skipping = &config->global.guards.skip_tenants;
-    for (size_t i = 0; out->tenant.n && i < skipping->count; i++)
-        out->may_skip |= sr_bytes_eq(out->tenant, sr_bytes_str(skipping->items[i]));
+    out->may_skip = is_one_of(out->tenant, &config->global.guards.skip_tenants);
+    out->instructs = is_one_of(out->tenant, &config->global.guards.system_prompts.trusted_tenants);
     out->anonymous = !out->tenant.n && !out->user.n && !out->n_groups;
     return SR_OK;
 }

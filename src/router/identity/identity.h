@@ -19,6 +19,7 @@ struct sr_identity {
     size_t n_groups;
     bool anonymous; /* no trusted source had a value, and the caller does not know the client */
     bool may_skip;  /* the configuration lets it skip guards */
+    bool instructs; /* its system prompts are the operator's */
 };
 
 /* Fills `out` once for each request from `headers` [n], names in lower case. Copies into `arena`; of a

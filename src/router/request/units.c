@@ -67,6 +67,9 @@ static void end_seam(struct maker *maker, size_t first)
     }
     struct sr_signal_unit *seam = &maker->items[maker->n];
     *seam = maker->items[parts[first].unit];
+    for (size_t i = first; i < maker->n_parts; i++) /* of the system only where all of it is */
+        if (maker->items[parts[i].unit].role != SR_ROLE_SYSTEM)
+            seam->role = maker->items[parts[i].unit].role;
     seam->first_part = (uint32_t)first;
     seam->n_parts = (uint32_t)n;
     seam->only_seam = false;
@@ -228,6 +231,7 @@ static int make(struct maker *maker, struct sr_walk *walk, struct sr_units *out)
     mark_current(maker);
     out->list = (struct sr_signal_unit_list){
         .items = maker->items, .n = maker->n, .parts = maker->parts, .n_parts = maker->n_parts};
+    out->items = maker->items;
     out->places = maker->places;
     out->unread = walk->unread;
     return maker->failed ? SR_ENOMEM : SR_OK;

@@ -31,6 +31,7 @@ struct sr_unit_cursor {
 
 struct sr_units {
     struct sr_signal_unit_list list;    /* texts borrow from the body or the arena; `unread` is 0 */
+    struct sr_signal_unit *items;       /* those of the list */
     const struct sr_unit_place *places; /* [list.n] */
     struct sr_unread unread;            /* what the request has besides */
 };

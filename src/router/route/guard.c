@@ -1,6 +1,7 @@
 /* Evaluates guards. The reply of a block is in guard_block.c. */
 #include "router/route/guard.h"
 
+#include "base/hash.h"
 #include "router/refusal.h"
 
 void sr_guard_init(struct sr_guard *guard)
@@ -19,6 +20,41 @@ bool sr_guard_reads_units(const struct sr_config *config)
     return config->n_jailbreaks || config->n_piis || config->global.n_policies;
 }
 
+/* True when the configuration has a text of the system role. */
+static int is_configured(const struct sr_config *config, struct sr_bytes text, bool *yes)
+{
+    const struct sr_strings *known = &config->global.guards.system_prompts.sha256;
+    char hex[SR_SHA256_HEX];
+    *yes = false;
+    for (size_t i = 0; i < config->n_decisions; i++)
+        *yes |= config->decisions[i].plugins.system_prompt.set &&
+                sr_bytes_eq(text, sr_bytes_str(config->decisions[i].plugins.system_prompt.text));
+    if (*yes || !known->count)
+        return SR_OK;
+    int rc = sr_sha256_hex(text, hex);
+    for (size_t i = 0; !rc && i < known->count; i++)
+        *yes |= strcmp(hex, known->items[i]) == 0;
+    return rc;
+}
+
+/* Marks the operator's units. A seam is the operator's when all of its parts are. */
+static int mark_operators(const struct sr_guard *guard)
+{
+    const struct sr_units *units = &guard->units;
+    int rc = SR_OK;
+    for (size_t i = 0; rc == SR_OK && i < units->list.n; i++) {
+        struct sr_signal_unit *unit = &units->items[i];
+        if (unit->role != SR_ROLE_SYSTEM || unit->source != SR_SOURCE_MESSAGE)
+            continue;
+        unit->operators = guard->in.instructs || unit->n_parts;
+        for (size_t k = 0; k < unit->n_parts; k++) /* parts stand before their seam */
+            unit->operators &= units->items[units->list.parts[unit->first_part + k].unit].operators;
+        if (!unit->operators && !unit->n_parts)
+            rc = is_configured(guard->in.router->config, unit->text, &unit->operators);
+    }
+    return rc;
+}
+
 int sr_guard_begin(struct sr_guard *guard, const struct sr_guard_inputs *in, const struct sr_request *doc,
                    struct sr_bytes tenant, struct sr_signal_input *input)
 {
@@ -26,6 +62,8 @@ int sr_guard_begin(struct sr_guard *guard, const struct sr_guard_inputs *in, con
     if (!sr_guard_reads_units(in->router->config))
         return SR_OK;
     int rc = sr_units_read(doc, in->arena, &guard->units);
+    if (rc == SR_OK)
+        rc = mark_operators(guard);
     for (size_t kind = 0; kind < SR_UNREAD_KINDS; kind++)
         if (in->router->config->global.guards.unread[kind] == SR_UNREAD_ON_ERROR)
             guard->units.list.unread += guard->units.unread.of[kind].bytes;

@@ -19,6 +19,7 @@ struct sr_guard_inputs {
     struct sr_arena *arena;
     bool automatic; /* the client asked for an automatic model */
     int model;      /* the model that it named; -1 */
+    bool instructs; /* the client's system prompts are the operator's */
 };
 
 struct sr_guard {

@@ -1,12 +1,12 @@
 /*
  * Jailbreak: matches when a unit tries to make the model ignore its instructions.
  *
- * Every unit is classified separately, and the unit with the highest risk counts; a rule without history uses
- * only the current units. The linear tier reads everything at once. The neural classifier, if there is one,
- * reads the same units as far as its budget goes, with their disguised parts undisguised (of a completely
- * disguised region only these), and both results are combined. If the neural classifier fails, the linear
- * result is used; where it read only a part, it does not lower the linear result, which covers all. The
- * finding is the window with the highest risk in all units that a rule uses.
+ * Every unit is classified separately, but those of the operator, and the unit with the highest risk counts;
+ * a rule without history uses only the current units. The linear tier reads everything at once. The neural
+ * classifier, if there is one, reads the same units as far as its budget goes, with their disguised parts
+ * undisguised (of a completely disguised region only these), and both results are combined. If the neural
+ * classifier fails, the linear result is used; where it read only a part, it does not lower the linear
+ * result, which covers all. The finding is the window with the highest risk in all units that a rule uses.
  */
 #include "signal/guard/jailbreak.h"
 
@@ -75,7 +75,7 @@ static struct units units_of(const struct sr_signal_input *input, struct sr_sign
 
 /* The finding of a unit's worst window; in a seam, at the string where the window begins. */
 static struct sr_signal_finding place(const struct sr_signal_input *input,
-                                      const struct sr_jailbreak_unit *worst)
+                                      const struct sr_jailbreak_unit *worst, float risk)
 {
     if (!worst)
         return (struct sr_signal_finding){0};
@@ -85,7 +85,7 @@ static struct sr_signal_finding place(const struct sr_signal_input *input,
         .type = worst->worst.label,
         .start = worst->worst.start,
         .end = worst->worst.end,
-        .confidence = worst->worst.risk,
+        .confidence = risk,
         .disguise = worst->worst.disguise,
         .group = unit ? unit->group : 0,
         .source = unit ? unit->source : SR_SOURCE_MESSAGE,
@@ -104,28 +104,40 @@ static struct sr_signal_finding place(const struct sr_signal_input *input,
     return finding;
 }
 
+/* The unit with the highest risk, and that risk. */
+struct worst {
+    const struct sr_jailbreak_unit *unit; /* NULL: none */
+    float risk;
+};
+
+static void take_higher(struct worst *worst, const struct sr_jailbreak_unit *unit, float risk)
+{
+    if (!worst->unit || risk > worst->risk)
+        *worst = (struct worst){unit, risk};
+}
+
 static int write_result(const struct sr_signal_set *set, struct sr_signal_task *task,
                         const struct sr_jailbreak_unit *units, size_t n)
 {
     struct sr_signal_result *result = task->result;
-    const struct sr_jailbreak_unit *all = NULL, *current = NULL;
+    struct worst all = {.unit = NULL}, current = {.unit = NULL};
     struct sr_signal_finding *kept = sr_arena_calloc(task->arena, 1, sizeof *kept);
     result->hits = sr_signal_hits(task->arena, set->n);
     if (!result->hits || !kept)
         return SR_ENOMEM;
     for (size_t i = 0; i < n; i++) {
-        if (!all || units[i].worst.risk > all->worst.risk)
-            all = &units[i];
-        if (units[i].current && (!current || units[i].worst.risk > current->worst.risk))
-            current = &units[i];
+        float risk = sr_jailbreak_unit_risk(&units[i], &set->models);
+        take_higher(&all, &units[i], risk);
+        if (units[i].current)
+            take_higher(&current, &units[i], risk);
     }
     for (size_t i = 0; i < set->n; i++) {
         const struct sr_config_jailbreak *rule = &set->rules[i];
-        const struct sr_jailbreak_unit *worst = rule->include_history ? all : current;
-        float risk = worst ? worst->worst.risk : 0;
+        float risk = rule->include_history ? all.risk : current.risk;
         result->hits[i] = (struct sr_signal_hit){risk >= (float)rule->threshold, risk, (double)risk};
     }
-    *kept = place(task->input, set->history ? all : current);
+    struct worst found = set->history ? all : current;
+    *kept = place(task->input, found.unit, found.risk);
     result->n_hits = set->n;
     result->findings = kept;
     result->n_findings = result->scanned_bytes || result->unread_bytes ? 1 : 0;
@@ -143,7 +155,7 @@ struct evaluation {
     size_t n_regions;
     struct sr_signal_question *questions;
     size_t n_questions;
-    size_t short_bytes; /* of strings that are read in seams only */
+    size_t short_bytes; /* of strings that are read in seams only, or are the operator's */
 };
 
 /* Takes the neural classifier's answers in. */
@@ -190,13 +202,14 @@ static int read_units(const struct sr_signal_set *set, const struct units *units
         result->all_bytes += own;
         if ((!set->history && !unit->current) || unit->text.n == 0)
             continue;
-        if (unit->only_seam) {
+        if (unit->only_seam || unit->operators) {
             result->scanned_bytes += own;
             evaluation->short_bytes += own;
             continue;
         }
         struct sr_jailbreak_unit *read = &evaluation->units[evaluation->n++];
-        *read = (struct sr_jailbreak_unit){.unit = (uint32_t)i, .current = unit->current};
+        *read = (struct sr_jailbreak_unit){
+            .unit = (uint32_t)i, .current = unit->current, .system = unit->role == SR_ROLE_SYSTEM};
         if (set->models.reader)
             rc = sr_jailbreak_unit_read(read, &set->models, unit->text, units->tenant, task->arena, result);
         *(read->linear.cut ? &result->unread_bytes : &result->scanned_bytes) += own;

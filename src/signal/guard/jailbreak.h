@@ -23,6 +23,7 @@ struct sr_jailbreak_models {
     const struct sr_head_info *head;    /* the neural classifier's */
     uint64_t attack;                    /* mask of the head's labels */
     struct sr_fusion fusion;
+    bool bundled; /* the models are those that the calibration of system prompts is for */
 };
 
 /* Opens the configured models or the bundled ones. Dispose of them whatever it returns. Errors of models. */
@@ -34,8 +35,10 @@ void sr_jailbreak_models_dispose(struct sr_jailbreak_models *set);
 struct sr_jailbreak_unit {
     uint32_t unit; /* index in the input's units */
     bool current;
-    struct sr_jailbreak_reading linear;      /* the linear tier's windows */
-    struct sr_risk_window worst;             /* the result */
+    bool system;                        /* a text of the system role, which has a calibration of its own */
+    bool mixed;                         /* both tiers have read it */
+    struct sr_jailbreak_reading linear; /* the linear tier's windows */
+    struct sr_risk_window worst;        /* the result */
     const struct sr_jailbreak_region *first; /* the regions of this unit; NULL: none */
 };
 
@@ -56,6 +59,9 @@ struct sr_jailbreak_region {
 int sr_jailbreak_unit_read(struct sr_jailbreak_unit *unit, const struct sr_jailbreak_models *models,
                            struct sr_bytes text, struct sr_bytes tenant, struct sr_arena *arena,
                            struct sr_signal_result *result) SR_WARN_UNUSED;
+
+/* The unit's risk so far, in the calibration of its role. */
+float sr_jailbreak_unit_risk(const struct sr_jailbreak_unit *unit, const struct sr_jailbreak_models *models);
 
 /* Finds the disguised parts of a region; `*out` is all of them undisguised, one line each, in the arena;
  * empty without any. `*instead`: these are read instead of the text. */

@@ -75,6 +75,7 @@ int sr_jailbreak_models_open(struct sr_jailbreak_models *set, const struct sr_co
         rc = add_neural(set, config, models, &why);
     if (rc == SR_OK && !set->reader && !set->neural)
         rc = sr_err_set(&why, SR_EUNSUPPORTED, "there is no neural model for `" SR_JAILBREAK_TASK "`");
+    set->bundled = set->reader && !*path;
     bool names = rc == SR_ENOENT || rc == SR_EIO || !*path || strstr(why.message, path);
     return rc ? sr_err_set(err, rc, "%s%s%s", names ? "" : path, names ? "" : ": ", why.message) : SR_OK;
 }

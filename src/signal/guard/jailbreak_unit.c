@@ -40,6 +40,13 @@ int sr_jailbreak_region_views(struct sr_jailbreak_region *region, struct sr_aren
     return SR_OK;
 }
 
+float sr_jailbreak_unit_risk(const struct sr_jailbreak_unit *unit, const struct sr_jailbreak_models *models)
+{
+    if (!unit->system || !models->bundled)
+        return unit->worst.risk;
+    return sr_risk_lowered(unit->worst.risk, unit->mixed ? SR_RISK_SYSTEM_BOTH : SR_RISK_SYSTEM_LINEAR);
+}
+
 size_t sr_jailbreak_region_read(const struct sr_jailbreak_region *region)
 {
     const struct sr_signal_question *question = region->plain ? region->plain : region->undisguised;
@@ -127,5 +134,6 @@ int sr_jailbreak_unit_mix(struct sr_jailbreak_unit *unit, const struct sr_jailbr
     sides.whole = whole;
     if (sides.n_neural)
         unit->worst = sr_risk_of(&sides, &models->fusion);
+    unit->mixed = sides.n_neural > 0;
     return SR_OK;
 }

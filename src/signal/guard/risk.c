@@ -1,6 +1,7 @@
 /* Compares each window of one tier with those of the other that overlap it. */
 #include "signal/guard/risk.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -82,4 +83,10 @@ struct sr_risk_window sr_risk_of(struct sr_risk_sides *sides, const struct sr_fu
         if (!mix_with(&sides->neural[i], false, sides->linear, sides->n_linear, &low, fusion, &mixed))
             highest = sr_risk_higher(highest, sides->neural[i]);
     return highest;
+}
+
+float sr_risk_lowered(float risk, float shift)
+{
+    float odds = risk * expf(-shift);
+    return odds / (1 - risk + odds);
 }

@@ -16,6 +16,16 @@
 /* No window is certain: a rule whose threshold is 1 matches nothing. */
 #define SR_RISK_MAX 0.9999999F
 
+/* System prompts say what a model is and must do, as attacks do: the models take many for attacks. So a text
+ * of the system role has its own calibration: its log odds less one of these, of the linear tier alone or of
+ * both tiers together. A risk of 0.7 is then as rare in harmless texts of this role as in others.
+ * training/calibrate_system.py chooses them, docs/quality/system_prompts.md has the rates. */
+#define SR_RISK_SYSTEM_LINEAR 6.95F
+#define SR_RISK_SYSTEM_BOTH   4.05F
+
+/* A risk with its log odds lowered by `shift`. Rises with the risk; 0 stays 0. */
+float sr_risk_lowered(float risk, float shift);
+
 /* A window as one tier reads it. */
 struct sr_risk_window {
     uint32_t start, end; /* bytes of the unit's text */

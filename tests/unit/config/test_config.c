@@ -207,6 +207,8 @@ static void test_full_global(void **state)
     assert_true(g->signal_deadline_ms_per_kib == 0.5);
     assert_int_equal(g->signal_deadline_max_ms, 2000);
     assert_string_equal(g->guards.skip_tenants.items[0], "ops");
+    assert_int_equal(strlen(g->guards.system_prompts.sha256.items[0]), 64);
+    assert_string_equal(g->guards.system_prompts.trusted_tenants.items[0], "ops");
     assert_true(!g->request_headers && g->debug_headers);
     assert_string_equal(g->access_log, "stdout");
     assert_string_equal(g->log_level, "warn");

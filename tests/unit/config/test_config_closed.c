@@ -81,6 +81,8 @@ static void test_opened_for_all(void **state)
     config_problem(OPEN("{}", "{explicit_models: false}"), false, SR_PROBLEM_WARNING, 12, 59,
                    "guards are open: requests that name their model pass unread");
     config_error(OPEN("{}", "{skip_tenants: [a]}"), 12, 56, "needs `tenant_header`");
+    config_error(OPEN("{}", "{system_prompts: {trusted_tenants: [a]}}"), 12, 76, "needs `tenant_header`");
+    config_error(OPEN("{}", "{system_prompts: {sha256: [12ab]}}"), 12, 67, "is not a SHA-256");
     config_problem(OPEN("{}", "{tenant_header: t, skip_tenants: [a]}"), false, SR_PROBLEM_WARNING, 12, 74,
                    "changes nothing");
     config_problem(OPEN("{skip_processing: {enabled: true}}", "{tenant_header: t, skip_tenants: [a]}"), false,

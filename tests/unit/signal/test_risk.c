@@ -124,6 +124,22 @@ static void edges(void **state)
     assert_true(risk_of(&unit) <= 1 && risk_of(&unit) >= 0);
 }
 
+/* The calibration of a role: one shift of the log odds, which keeps the order of risks and their ends. */
+static void lowered(void **state)
+{
+    (void)state;
+    assert_true(sr_risk_lowered(0, 4) == 0);
+    assert_true(sr_risk_lowered(0.5F, 0) == 0.5F);
+    assert_true(fabsf(sr_risk_lowered(0.5F, logf(3)) - 0.25F) < 1e-6F);
+    assert_true(sr_risk_lowered(SR_RISK_MAX, 4) < SR_RISK_MAX);
+    float last = 0;
+    for (int i = 1; i <= 1000; i++) {
+        float risk = sr_risk_lowered((float)i / 1000 * SR_RISK_MAX, SR_RISK_SYSTEM_LINEAR);
+        assert_true(risk > last && risk <= (float)i / 1000);
+        last = risk;
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -132,6 +148,7 @@ int main(void)
         cmocka_unit_test(more_risk_in_any_window_is_never_less_in_all),
         cmocka_unit_test(what_was_not_read_is_not_lowered),
         cmocka_unit_test(edges),
+        cmocka_unit_test(lowered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
