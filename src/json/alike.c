@@ -59,7 +59,7 @@ size_t sr_key_alike(const struct sr_path_key *names, size_t n, const struct sr_k
             text = folded;
             break;
         }
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n && length != SIZE_MAX; i++)
         if (same(names[i].text, text, length))
             return i;
     return n;

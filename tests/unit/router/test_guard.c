@@ -168,6 +168,14 @@ static void test_redact_anywhere(void **state)
         "{\"mine\":{\"who\":[\"[EMAIL_ADDRESS_2]\",{\"x\":\"[EMAIL_ADDRESS_1]\"}]},\"model\":\"plain\","
         "\"messages\":[{\"role\":\"user\",\"content\":\"[EMAIL_ADDRESS_1]\"}],"
         "\"user\":\"[EMAIL_ADDRESS_3]\"}");
+    check_forward(
+        runtime_of(state),
+        "{\"model\":\"plain\",\"mine\":[4111111111111111,{\"card\":4111111111111111}],\"n\":4111111111111111,"
+        "\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}],\"yours\":4111111111111111}",
+        "plain",
+        "{\"model\":\"plain\",\"mine\":[\"[CREDIT_CARD_1]\",{\"card\":\"[CREDIT_CARD_1]\"}],\"n\":"
+        "4111111111111111,"
+        "\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}],\"yours\":\"[CREDIT_CARD_1]\"}");
 }
 
 static void test_completions(void **state)
