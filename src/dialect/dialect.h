@@ -79,6 +79,7 @@ enum sr_class {
     SR_CLASS_INERT,   /* a word out of a list: nothing to classify */
     SR_CLASS_CARRIED, /* passes unread: in requests only `model`, which is one of the configured names */
     SR_CLASS_ID,      /* an id that a program made */
+    SR_CLASS_MARK,    /* a short mark that ends an answer, which no model reads */
     /* What a model may read and the router cannot: counted as unread. */
     SR_CLASS_IMAGE,     /* URL or bytes of an image or a video */
     SR_CLASS_AUDIO,     /* the same of sound */

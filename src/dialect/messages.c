@@ -65,7 +65,7 @@ static const struct sr_path_spec request[] = {
     SR_ROW_TEXT("tools[].input_schema"),
     SR_ROW_INERT("tools[].cache_control"),
     {"tool_choice", SR_AT_TOOL_CHOICE, SR_CLASS_INERT},
-    SR_ROW_TEXT("stop_sequences"),
+    SR_ROW_MARK("stop_sequences"),
     SR_ROW_INERT("thinking"),
     SR_ROW_INERT("output_config"),
     SR_ROW_TEXT("output_format"),

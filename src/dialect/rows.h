@@ -13,6 +13,7 @@
 #define SR_ROW_TEXT(path)      {path, SR_AT_MEMBER, SR_CLASS_JUDGED}
 #define SR_ROW_INERT(path)     {path, SR_AT_MEMBER, SR_CLASS_INERT}
 #define SR_ROW_ID(path)        {path, SR_AT_MEMBER, SR_CLASS_ID}
+#define SR_ROW_MARK(path)      {path, SR_AT_MEMBER, SR_CLASS_MARK}
 #define SR_ROW_IMAGE(path)     {path, SR_AT_MEMBER, SR_CLASS_IMAGE}
 #define SR_ROW_AUDIO(path)     {path, SR_AT_MEMBER, SR_CLASS_AUDIO}
 #define SR_ROW_FILE(path)      {path, SR_AT_MEMBER, SR_CLASS_FILE}
@@ -49,7 +50,7 @@
     SR_ROW_INERT("spaces_between_special_tokens"), SR_ROW_INERT("include_stop_str_in_output"),               \
     SR_ROW_INERT("stop_token_ids"), SR_ROW_INERT("allowed_token_ids"), SR_ROW_INERT("return_token_ids"),     \
     SR_ROW_INERT("return_tokens_as_token_ids"), SR_ROW_INERT("echo"), SR_ROW_INERT("verbosity"),             \
-    SR_ROW_TEXT("stop"), SR_ROW_TEXT("bad_words"), SR_ROW_TEXT("response_format"),                           \
+    SR_ROW_MARK("stop"), SR_ROW_MARK("bad_words"), SR_ROW_TEXT("response_format"),                           \
     SR_ROW_TEXT("guided_json"), SR_ROW_TEXT("guided_regex"), SR_ROW_TEXT("guided_choice"),                   \
     SR_ROW_TEXT("guided_grammar"), SR_ROW_TEXT("guided_whitespace_pattern"),                                 \
     SR_ROW_INERT("guided_decoding_backend"), SR_ROW_TEXT("structured_outputs"),                              \

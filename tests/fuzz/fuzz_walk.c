@@ -1,5 +1,5 @@
 /*
- * Any body of any dialect: every string that cannot be a word, an id or bytes, because it has a space, is
+ * Any body of any dialect: every string that cannot be a word, an id or bytes, because it has two spaces, is
  * given by the walk, once, whatever it is in; what is given is in order; units of it decode.
  *
  * The first byte is the number of the dialect; the rest is the body.
@@ -54,6 +54,13 @@ static bool is_alike(const struct sr_request *doc, size_t start)
     return false;
 }
 
+/* A string with two spaces has the form of no class. */
+static bool is_text(const char *p, size_t n)
+{
+    const char *space = memchr(p, ' ', n);
+    return space && memchr(space + 1, ' ', n - (size_t)(space + 1 - p));
+}
+
 /* The next string that is given; long integers are none. */
 static bool next_given(struct sr_walk *walk, struct sr_walk_string *given)
 {
@@ -80,7 +87,7 @@ static void check_walk(const struct sr_request *doc)
             check(given.group < doc->n_spans && given.span < doc->n_spans, "a string is in a unit");
             last = given.end;
             more = next_given(&walk, &given);
-        } else if (memchr(doc->body.p + start, ' ', end - start)) {
+        } else if (is_text(doc->body.p + start, end - start)) {
             check(walk.strings == SR_WALK_STRINGS_MAX || is_model(doc, start) || is_alike(doc, start),
                   "every text is given");
         }

@@ -108,6 +108,27 @@ bool sr_form_is_id(struct sr_bytes raw)
     return parts <= WORDS_IN_ID;
 }
 
+/* ---- marks ---- */
+
+#define MARK_MAX 24
+
+bool sr_form_is_mark(struct sr_bytes raw)
+{
+    size_t spaces = 0, digits = 0;
+    if (raw.n > MARK_MAX)
+        return false;
+    for (size_t i = 0; i < raw.n; i++) {
+        char c = raw.p[i];
+        spaces += c == ' ';
+        digits += is_digit(c);
+        if (c == '@' || (unsigned char)c >= 0x80)
+            return false;
+        if (c == '\\' && (++i == raw.n || raw.p[i] == 'u'))
+            return false;
+    }
+    return spaces <= 1 && digits <= 4;
+}
+
 /* ---- media ---- */
 
 /* 0 for the bytes of the alphabet. */
@@ -203,6 +224,8 @@ enum sr_form sr_form_of(unsigned class, struct sr_bytes raw, bool escaped, bool 
         return sr_form_is_word(raw) ? SR_FORM_INERT : SR_FORM_TEXT;
     case SR_CLASS_ID:
         return sr_form_is_id(raw) ? SR_FORM_INERT : SR_FORM_TEXT;
+    case SR_CLASS_MARK:
+        return sr_form_is_mark(raw) ? SR_FORM_INERT : SR_FORM_TEXT;
     case SR_CLASS_CARRIED:
         return SR_FORM_INERT;
     case SR_CLASS_IMAGE:

@@ -29,6 +29,9 @@ bool sr_form_is_word(struct sr_bytes raw);
  * and it holds no digits that could be a card or a telephone number. */
 bool sr_form_is_id(struct sr_bytes raw);
 
+/* A mark: at most 24 bytes with at most one space, and no letters or digits of private data. */
+bool sr_form_is_mark(struct sr_bytes raw);
+
 /* Base64 (also of URLs), at least 16 characters, with the escapes that JSON writers put into it. */
 bool sr_form_is_base64(struct sr_bytes raw, bool escaped);
 

@@ -210,6 +210,16 @@ static void test_numbers(void **state)
         "message assistant: n @card 4111111111111111 @x 123456789012\nfield other: @new 4222222222222222", 0);
 }
 
+static void test_marks(void **state)
+{
+    (void)state;
+    check_walk(
+        &sr_dialect_chat,
+        "{\"stop\":[\"</s>\",\"\\n\\nHuman:\",\"END OF IT\",\"bob@b.example\",\"41111111\",\"\\u0041b\"],"
+        "\"bad_words\":\"no\"}",
+        "field other: END OF IT bob@b.example 41111111 \\u0041b", 0);
+}
+
 static void test_unread(void **state)
 {
     static const struct {
@@ -272,8 +282,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_texts),    cmocka_unit_test(test_roles),     cmocka_unit_test(test_chat),
-        cmocka_unit_test(test_messages), cmocka_unit_test(test_responses), cmocka_unit_test(test_unread),
-        cmocka_unit_test(test_numbers),  cmocka_unit_test(test_arriving),
+        cmocka_unit_test(test_messages), cmocka_unit_test(test_responses), cmocka_unit_test(test_marks),
+        cmocka_unit_test(test_unread),   cmocka_unit_test(test_numbers),   cmocka_unit_test(test_arriving),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
