@@ -72,6 +72,7 @@ def places(attack, mass):
         "around": (mass[:half] + "\n" + attack + "\n" + mass[half:], {}),
         "another part": (text(mass, attack, mass), {}),
         "words in parts": (text(*attack.split(" ")), {}),
+        "pieces of words in parts": (text(*(attack[i:i + 3] for i in range(0, len(attack), 3))), {}),
         "another message": ("Hello.", {"messages": [{"role": "user", "content": mass}, {"role": "user", "content": attack},
                                                     {"role": "tool", "tool_call_id": "call_1", "content": mass}]}),
         "a result of a tool": ("Hello.", {"messages": [{"role": "user", "content": mass}, {"role": "tool", "tool_call_id": "call_1", "content": attack}]}),

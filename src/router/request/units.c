@@ -3,6 +3,7 @@
 #include "router/request/units.h"
 
 #include "base/utf8.h"
+#include "text/ascii.h"
 
 #define FIRST_STRINGS ((size_t)64)
 
@@ -48,19 +49,15 @@ static void add_part(struct maker *maker, size_t first, uint32_t unit, size_t fr
     maker->parts[maker->n_parts++] = (struct sr_signal_part){unit, start, start + n, from};
 }
 
-/* Makes a seam of the parts from `first` on; one part alone is none. */
-static void end_seam(struct maker *maker, size_t first)
+/* Makes a seam of the parts [first, end), with a space wherever they leave room for one. */
+static void make_seam(struct maker *maker, size_t first, size_t end)
 {
     const struct sr_signal_part *parts = maker->parts;
-    size_t n = maker->n_parts - first, total = n ? parts[maker->n_parts - 1].end : 0;
-    if (n < 2) {
-        maker->n_parts = first;
-        return;
-    }
+    size_t total = parts[end - 1].end;
     char *text = sr_arena_alloc(maker->arena, total);
     maker->failed |= text == NULL;
-    for (size_t i = first; text && i < maker->n_parts; i++) {
-        if (i > first)
+    for (size_t i = first; text && i < end; i++) {
+        if (i > first && parts[i].start > parts[i - 1].end)
             text[parts[i].start - 1] = ' ';
         memcpy(text + parts[i].start, maker->items[parts[i].unit].text.p + parts[i].from,
                parts[i].end - parts[i].start);
@@ -71,10 +68,47 @@ static void end_seam(struct maker *maker, size_t first)
         if (maker->items[parts[i].unit].role != SR_ROLE_SYSTEM)
             seam->role = maker->items[parts[i].unit].role;
     seam->first_part = (uint32_t)first;
-    seam->n_parts = (uint32_t)n;
+    seam->n_parts = (uint32_t)(end - first);
     seam->only_seam = false;
     seam->text = text ? sr_bytes_of(text, total) : SR_LIT("");
     maker->places[maker->n++] = (struct sr_unit_place){.start = 0};
+}
+
+/* True when a border of the parts may cut a word. */
+static bool cuts_words(const struct maker *maker, size_t first, size_t end)
+{
+    const struct sr_signal_unit *unit = &maker->items[maker->parts[first].unit];
+    if (unit->source != SR_SOURCE_MESSAGE && unit->source != SR_SOURCE_TOOL_RESULT)
+        return false;
+    for (size_t i = first + 1; i < end; i++) {
+        struct sr_bytes left = maker->items[maker->parts[i - 1].unit].text;
+        struct sr_bytes right = maker->items[maker->parts[i].unit].text;
+        if (sr_ascii_is_word((unsigned char)left.p[left.n - 1]) &&
+            sr_ascii_is_word((unsigned char)right.p[0]))
+            return true;
+    }
+    return false;
+}
+
+/* Makes seams of the parts from `first` on, joined by spaces, and as they stand where that may join a word;
+ * one part alone is none. */
+static void end_seam(struct maker *maker, size_t first)
+{
+    size_t end = maker->n_parts, n = end - first;
+    if (n < 2) {
+        maker->n_parts = first;
+        return;
+    }
+    make_seam(maker, first, end);
+    if (!cuts_words(maker, first, end))
+        return;
+    memcpy(&maker->parts[end], &maker->parts[first], n * sizeof *maker->parts);
+    for (size_t i = end; i < end + n; i++) {
+        maker->parts[i].start -= i - end;
+        maker->parts[i].end -= i - end;
+    }
+    maker->n_parts = end + n;
+    make_seam(maker, end, end + n);
 }
 
 /* Adds the seams of the units [from, to), which are neighbours. */
@@ -121,9 +155,9 @@ static int collect(struct maker *maker, struct sr_walk *walk)
 static int make_room(struct maker *maker)
 {
     size_t n = maker->n_strings;
-    maker->items = sr_arena_calloc(maker->arena, 2 * n + 1, sizeof *maker->items);
-    maker->places = sr_arena_calloc(maker->arena, 2 * n + 1, sizeof *maker->places);
-    maker->parts = sr_arena_calloc(maker->arena, 2 * n + 1, sizeof *maker->parts);
+    maker->items = sr_arena_calloc(maker->arena, 3 * n + 1, sizeof *maker->items);
+    maker->places = sr_arena_calloc(maker->arena, 3 * n + 1, sizeof *maker->places);
+    maker->parts = sr_arena_calloc(maker->arena, 4 * n + 1, sizeof *maker->parts);
     return maker->items && maker->places && maker->parts ? SR_OK : SR_ENOMEM;
 }
 

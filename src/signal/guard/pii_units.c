@@ -42,12 +42,19 @@ int sr_pii_choose(const struct sr_pii_units *units, size_t budget, struct sr_are
     return SR_OK;
 }
 
+/* Bytes of a string that findings of seams have: those across its borders [0, head) and [tail, end), those
+ * inside it between `low` and `high`. */
+struct claims {
+    size_t head, tail, low, high;
+};
+
 /* All units' findings, while those of seams are added. */
 struct gathered {
     const struct sr_signal_units *units; /* NULL: the input is one unit */
     const struct sr_pii_units *read;
     struct sr_signal_finding *findings;
     size_t n_findings;
+    struct claims *claims; /* [units->n] */
 };
 
 static const struct sr_pii_unit *read_of(const struct gathered *all, uint32_t unit)
@@ -101,6 +108,37 @@ static bool is_news(const struct gathered *all, const struct sr_signal_unit *sea
     return news;
 }
 
+static bool is_tight(const struct gathered *all, const struct sr_signal_unit *seam)
+{
+    const struct sr_signal_part *parts = &all->units->parts[seam->first_part];
+    return parts[1].start == parts[0].end;
+}
+
+/* Does a finding across borders overlap one that is there? Otherwise takes its bytes. */
+static bool take_borders(struct gathered *all, const struct sr_signal_unit *seam,
+                         const struct sr_signal_finding *finding)
+{
+    for (int take = 0; take < 2; take++)
+        for (uint32_t i = seam->first_part; i < seam->first_part + seam->n_parts; i++) {
+            const struct sr_signal_part *part = &all->units->parts[i];
+            if (finding->start >= part->end || finding->end <= part->start)
+                continue;
+            bool enters = finding->start<part->start, leaves = finding->end> part->end;
+            size_t start = enters ? part->from : finding->start - part->start + part->from;
+            size_t end = (leaves ? part->end : finding->end) - part->start + part->from;
+            struct claims *claims = &all->claims[part->unit];
+            bool taken =
+                start < claims->head || end > claims->tail || (start < claims->high && end > claims->low);
+            if (!take && taken)
+                return false;
+            if (take && enters)
+                claims->head = end;
+            if (take && leaves)
+                claims->tail = start;
+        }
+    return true;
+}
+
 /* A finding of a seam counts where its strings alone give no stronger one. What lies in one string becomes
  * that unit's. */
 static void add_of_seam(struct gathered *all, struct sr_signal_finding finding)
@@ -108,6 +146,8 @@ static void add_of_seam(struct gathered *all, struct sr_signal_finding finding)
     const struct sr_signal_unit *seam = &all->units->items[finding.unit];
     size_t inside;
     if (!is_news(all, seam, &finding, false, &inside))
+        return;
+    if (inside == 1 ? is_tight(all, seam) : !take_borders(all, seam, &finding))
         return;
     (void)is_news(all, seam, &finding, true, &inside);
     for (uint32_t i = seam->first_part; inside == 1 && i < seam->first_part + seam->n_parts; i++) {
@@ -117,6 +157,9 @@ static void add_of_seam(struct gathered *all, struct sr_signal_finding finding)
         finding.unit = part->unit;
         finding.start += part->from - part->start;
         finding.end += part->from - part->start;
+        struct claims *claims = &all->claims[part->unit];
+        claims->low = finding.start < claims->low ? finding.start : claims->low;
+        claims->high = finding.end > claims->high ? finding.end : claims->high;
         break;
     }
     all->findings[all->n_findings++] = finding;
@@ -154,8 +197,12 @@ int sr_pii_gather(const struct sr_pii_units *read, const struct sr_signal_units 
     for (size_t i = 0; i < read->n; i++)
         total += read->items[i].found.n;
     all.findings = sr_arena_calloc(arena, total ? total : 1, sizeof *all.findings);
-    if (!all.findings)
+    size_t n = units && units->n_parts ? units->n : 0;
+    all.claims = sr_arena_calloc(arena, n + 1, sizeof *all.claims);
+    if (!all.findings || !all.claims)
         return SR_ENOMEM;
+    for (size_t i = 0; i < n; i++)
+        all.claims[i] = (struct claims){.tail = SIZE_MAX, .low = SIZE_MAX};
     add_all(&all);
     for (size_t i = 0; i < all.n_findings; i++)
         if (all.findings[i].confidence >= 0)

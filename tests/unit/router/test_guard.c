@@ -156,6 +156,20 @@ static void test_redact_across_parts(void **state)
         "{\"type\":\"text\",\"text\":\"[EMAIL_ADDRESS_1]\"}]}]}");
 }
 
+/* A value that is cut inside a word, beside one that is cut at a space. */
+static void test_redact_cut_words(void **state)
+{
+    check_forward(
+        runtime_of(state),
+        "{\"model\":\"plain\",\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\","
+        "\"text\":\"mail bob@exam\"},{\"type\":\"text\",\"text\":\"ple.com, card 4111 1111\"},"
+        "{\"type\":\"text\",\"text\":\"1111 1111\"}]}]}",
+        "plain",
+        "{\"model\":\"plain\",\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\","
+        "\"text\":\"mail [EMAIL_ADDRESS_1]\"},{\"type\":\"text\",\"text\":\", card [CREDIT_CARD_1]\"},"
+        "{\"type\":\"text\",\"text\":\"\"}]}]}");
+}
+
 /* Members that the router does not know are redacted too; the conversation is numbered first. */
 static void test_redact_anywhere(void **state)
 {
@@ -469,6 +483,7 @@ int main(void)
         cmocka_unit_test(test_redact_every_turn),
         cmocka_unit_test(test_redact_across_parts),
         cmocka_unit_test(test_redact_anywhere),
+        cmocka_unit_test(test_redact_cut_words),
         cmocka_unit_test(test_completions),
         cmocka_unit_test(test_other_apis),
         cmocka_unit_test(test_restore_json),
