@@ -98,6 +98,8 @@
       "Signals that were answered before the neural classifier had read all; other tiers answered for the "  \
       "rest.",                                                                                               \
       "signal", NONE)                                                                                        \
+    X(NEURAL_UNREAD, COUNTER, "semroute_neural_unread_bytes_total",                                          \
+      "Text that other tiers have read, and the neural classifier beside them has not.", "signal", NONE)     \
     X(COMPRESSION_RATIO, HISTOGRAM, "semroute_compression_ratio",                                            \
       "Tokens that signals read of a compressed text, over all of its tokens.", "", RATIO)                   \
     X(COMPRESSION_TIME, HISTOGRAM, "semroute_compression_seconds", "Time to compress a text for signals.",   \

@@ -157,6 +157,9 @@ static void measure_scan(const struct sink *sink, enum sr_signal_type type)
     if (result->status)
         return;
     observe(sink, SR_METRIC_SCANNED_BYTES, (double)result->scanned_bytes, name);
+    bool asked = result->neural_bytes || result->neural_late;
+    if (asked && result->scanned_bytes > result->neural_bytes)
+        observe(sink, SR_METRIC_NEURAL_UNREAD, (double)(result->scanned_bytes - result->neural_bytes), name);
     if (result->remembered)
         observe(sink, SR_METRIC_REMEMBERED_UNITS, (double)result->remembered, name);
 }

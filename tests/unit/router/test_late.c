@@ -167,6 +167,7 @@ static void test_guards_answer_in_time(void **state)
     static char told[1 << 20];
     assert_true(sr_runtime_metrics(runtime, told, sizeof told) < sizeof told);
     assert_non_null(strstr(told, "\nsemroute_neural_late_total{signal=\"pii\"} 2\n"));
+    assert_non_null(strstr(told, "\nsemroute_neural_unread_bytes_total{signal=\"pii\"} "));
     let_go(&held);
     if (loop.n)
         loop_turn(&loop);
