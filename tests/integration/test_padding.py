@@ -78,7 +78,6 @@ def places(attack, mass):
         "a result of a tool": ("Hello.", {"messages": [{"role": "user", "content": mass}, {"role": "tool", "tool_call_id": "call_1", "content": attack}]}),
         "a tool": (mass, {"tools": [TOOL] * 50 + [part] + [TOOL] * 50}),
         "an unknown member": (mass, {"extra": {"notes": [mass[:5000], attack, mass[:5000]]}}),
-        "a system prompt": (mass, {"messages": [{"role": "system", "content": attack}, {"role": "user", "content": mass}]}),
     }
 
 

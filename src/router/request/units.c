@@ -64,7 +64,7 @@ static void make_seam(struct maker *maker, size_t first, size_t end)
     }
     struct sr_signal_unit *seam = &maker->items[maker->n];
     *seam = maker->items[parts[first].unit];
-    for (size_t i = first; i < maker->n_parts; i++) /* of the system only where all of it is */
+    for (size_t i = first; i < end; i++) /* of the system only where all of it is */
         if (maker->items[parts[i].unit].role != SR_ROLE_SYSTEM)
             seam->role = maker->items[parts[i].unit].role;
     seam->first_part = (uint32_t)first;
