@@ -1,13 +1,27 @@
-/* The worker threads: one lock, one condition, two queues; interactive jobs go first. */
+/*
+ * The worker threads: one lock, one condition, two queues; interactive jobs go first.
+ *
+ * A job's tag is the queue's clock when it came, plus its bytes; the lowest tag is next. The clock goes on
+ * with the bytes that are taken, divided by the jobs that wait: so a long job is overtaken only as long as
+ * it would have shared.
+ */
 #include "base/thread.h"
 
 #include "base/mem.h"
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define NICE      4 /* added to the niceness of the process */
+#define NICE_MOST 19
 
 struct job_queue {
-    struct sr_job *head, **tail;
+    struct sr_job *head; /* by tag */
+    double clock;
+    size_t n;
 };
 
 struct sr_workers {
@@ -15,43 +29,81 @@ struct sr_workers {
     pthread_cond_t ready;
     struct job_queue queues[2];
     size_t queued, queue_max;
+    int long_jobs; /* that run */
     bool closing;
     int threads;
     pthread_t ids[];
 };
 
+/* May another long job begin? One thread is left to short ones, if there are two. */
+static bool takes_long(const struct sr_workers *workers)
+{
+    return workers->long_jobs < (workers->threads > 1 ? workers->threads - 1 : 1);
+}
+
+static bool is_long(const struct sr_job *job)
+{
+    return job->bytes > SR_JOB_LONG;
+}
+
 static struct sr_job *take_job(struct sr_workers *workers)
 {
     for (int q = 0; q < 2; q++) {
         struct job_queue *queue = &workers->queues[q];
-        struct sr_job *job = queue->head;
+        struct sr_job **at = &queue->head;
+        while (*at && is_long(*at) && !takes_long(workers))
+            at = &(*at)->next;
+        struct sr_job *job = *at;
         if (!job)
             continue;
-        queue->head = job->next;
-        if (!queue->head)
-            queue->tail = &queue->head;
+        *at = job->next;
+        queue->clock += (double)job->bytes / (double)queue->n--;
         workers->queued--;
+        workers->long_jobs += is_long(job);
         return job;
     }
     return NULL;
 }
 
+static void put_job(struct job_queue *queue, struct sr_job *job)
+{
+    struct sr_job **at = &queue->head;
+    job->tag = queue->clock + (double)job->bytes;
+    while (*at && (*at)->tag <= job->tag)
+        at = &(*at)->next;
+    job->next = *at;
+    *at = job;
+    queue->n++;
+}
+
+/* The job may be freed while it runs. */
+static void run_job(struct sr_workers *workers, struct sr_job *job)
+{
+    bool was_long = is_long(job);
+    pthread_mutex_unlock(&workers->lock);
+    job->run(job);
+    pthread_mutex_lock(&workers->lock);
+    workers->long_jobs -= was_long;
+    if (was_long)
+        pthread_cond_signal(&workers->ready);
+}
+
 static void *worker_main(void *arg)
 {
     struct sr_workers *workers = arg;
+    int nice = getpriority(PRIO_PROCESS, (id_t)getpid()) + NICE;
+    (void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), nice < NICE_MOST ? nice : NICE_MOST);
     pthread_mutex_lock(&workers->lock);
     for (;;) {
         struct sr_job *job = take_job(workers);
-        if (job) {
-            pthread_mutex_unlock(&workers->lock);
-            job->run(job);
-            pthread_mutex_lock(&workers->lock);
-        } else if (workers->closing) {
+        if (job)
+            run_job(workers, job);
+        else if (workers->closing && !workers->queued)
             break;
-        } else {
+        else
             pthread_cond_wait(&workers->ready, &workers->lock);
-        }
     }
+    pthread_cond_broadcast(&workers->ready); /* the others may end, too */
     pthread_mutex_unlock(&workers->lock);
     return NULL;
 }
@@ -63,15 +115,15 @@ int sr_workers_new(struct sr_workers **out, int threads, size_t queue_max)
         return SR_ENOMEM;
     pthread_mutex_init(&workers->lock, NULL);
     pthread_cond_init(&workers->ready, NULL);
-    for (int q = 0; q < 2; q++)
-        workers->queues[q].tail = &workers->queues[q].head;
     workers->queue_max = queue_max;
-    while (workers->threads < threads) {
-        if (pthread_create(&workers->ids[workers->threads], NULL, worker_main, workers)) {
-            sr_workers_free(workers);
-            return SR_ENOMEM;
-        }
+    pthread_mutex_lock(&workers->lock);
+    while (workers->threads < threads &&
+           pthread_create(&workers->ids[workers->threads], NULL, worker_main, workers) == 0)
         workers->threads++;
+    pthread_mutex_unlock(&workers->lock);
+    if (workers->threads < threads) {
+        sr_workers_free(workers);
+        return SR_ENOMEM;
     }
     *out = workers;
     return SR_OK;
@@ -102,9 +154,7 @@ int sr_workers_submit(struct sr_workers *workers, struct sr_job *job, enum sr_jo
     } else if (workers->queued >= workers->queue_max) {
         rc = SR_EBUSY;
     } else {
-        struct job_queue *queue = &workers->queues[priority];
-        *queue->tail = job;
-        queue->tail = &job->next;
+        put_job(&workers->queues[priority], job);
         workers->queued++;
         pthread_cond_signal(&workers->ready);
     }

@@ -2,7 +2,9 @@
  * Worker threads for work that may not run on an event loop (long scans, inference).
  *
  * A bounded queue in two priorities; a full queue refuses the job, and the caller sheds or degrades instead
- * of waiting. Jobs own the memory that they use; results return by mailbox.
+ * of waiting. Of a priority the shortest job is first, but none is later than if all had shared the threads;
+ * long jobs leave one thread to others. Threads have a niceness of +4 relative to the process. Jobs own the
+ * memory that they use; results return by mailbox.
  */
 #ifndef SR_BASE_THREAD_H
 #define SR_BASE_THREAD_H
@@ -17,7 +19,11 @@ struct sr_workers;
 struct sr_job {
     struct sr_job *next;
     void (*run)(struct sr_job *self); /* on a worker thread */
+    size_t bytes;                     /* to read, roughly; 0: a short job */
+    double tag;                       /* the workers' */
 };
+
+#define SR_JOB_LONG ((size_t)1 << 20) /* bytes; a longer job is a long one */
 
 enum sr_job_priority { SR_JOB_INTERACTIVE, SR_JOB_BULK };
 

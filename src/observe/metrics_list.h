@@ -137,6 +137,7 @@
     X(UPSTREAM_RETRIES, COUNTER, "semroute_upstream_retries_total",                                          \
       "Requests sent again to this backend after a failure.", "backend", NONE)                               \
     X(WORKER_QUEUE, GAUGE, "semroute_worker_queue_length", "Jobs that wait for a worker thread.", "", NONE)  \
+    X(BUFFERED, GAUGE, "semroute_buffered_bytes", "Bodies that requests in progress keep.", "", NONE)        \
     X(ENCODERS, GAUGE, "semroute_encoders_open", "Encoders in memory.", "", NONE)                            \
     X(INFER_QUEUE_JOBS, GAUGE, "semroute_inference_queue_length", "Jobs that wait for a batch.", "", NONE)   \
     X(INFER_QUEUE_TOKENS, GAUGE, "semroute_inference_queue_tokens", "Tokens that wait for a batch.", "",     \

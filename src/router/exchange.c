@@ -222,10 +222,25 @@ static void prefetch(sr_exchange *x)
                     &body->doc);
 }
 
+/* False: the bodies of all requests leave no room; the request is refused. */
+static bool hold(sr_exchange *x, size_t n)
+{
+    struct sr_refusal refusal;
+    if (sr_runtime_hold(x->runtime, n, x->held + n, x->router->config->global.gateway.max_buffered_bytes)) {
+        x->held += n;
+        return true;
+    }
+    sr_refuse_room(&refusal);
+    sr_exchange_refuse(x, &refusal);
+    return false;
+}
+
 static void read_chunk(sr_exchange *x, const void *p, size_t n, bool last)
 {
     struct sr_refusal refusal;
     struct sr_body *body = &x->body;
+    if (!hold(x, n))
+        return;
     enum sr_body_step step = sr_body_feed(body, p, n, last, &refusal);
     sr_exchange_note_body(x);
     if (step == SR_BODY_REFUSED)
@@ -346,6 +361,7 @@ void sr_exchange_end(sr_exchange *x, enum sr_end how)
     if (!x)
         return;
     sr_exchange_report_end(x, how);
+    sr_runtime_release(x->runtime, x->held);
     sr_ticket_dispose(&x->ticket);
     sr_answer_dispose(&x->answer);
     drop_signals(x);

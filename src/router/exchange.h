@@ -38,6 +38,8 @@ struct sr_exchange {
     struct sr_record record;
     char request_id[SR_REQUEST_ID_SIZE]; /* generated when the client sent none */
 
+    size_t held; /* bytes of its body that count in the runtime */
+
     /* stages of the request */
     struct sr_head head;
     struct sr_identity identity;

@@ -21,7 +21,13 @@ void sr_refuse_memory(struct sr_refusal *out)
 
 void sr_refuse_busy(struct sr_refusal *out)
 {
-    sr_refuse(out, 503, SR_CODE_OVERLOADED, NULL, "the router has no time to classify this request now");
+    sr_refuse(out, 503, SR_CODE_OVERLOADED, NULL, "the router has no time for this request now");
+    out->reason = "overloaded";
+}
+
+void sr_refuse_room(struct sr_refusal *out)
+{
+    sr_refuse(out, 503, SR_CODE_OVERLOADED, NULL, "the requests in progress leave no room for this one now");
     out->reason = "overloaded";
 }
 

@@ -32,7 +32,10 @@ void sr_refuse(struct sr_refusal *out, int status, const char *code, const char 
 /* The 503 of a request that needs more memory than one request may use. */
 void sr_refuse_memory(struct sr_refusal *out);
 
-/* The 503 of a request that others leave no time to classify. */
+/* The 503 of a body for which the bodies of others leave no room. */
+void sr_refuse_room(struct sr_refusal *out);
+
+/* The 503 of a request that others leave no time for. */
 void sr_refuse_busy(struct sr_refusal *out);
 
 /* The 413 of a body over `limit` bytes. */

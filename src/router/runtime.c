@@ -49,6 +49,7 @@ struct sr_runtime {
     struct sr_model_store *models; /* open model files, kept over reloads */
     struct sr_pool *pool;          /* every worker of every configuration */
     atomic_uint_fast64_t requests;
+    atomic_size_t held; /* bytes of bodies that exchanges keep */
     uint64_t seed;
 };
 
@@ -311,6 +312,7 @@ size_t sr_runtime_metrics(sr_runtime *runtime, char *out, size_t size)
     size_t queued = runtime->workers ? sr_workers_queued(runtime->workers) : 0;
     pthread_mutex_unlock(&runtime->lock);
     sr_metrics_set(runtime->metrics, SR_METRIC_WORKER_QUEUE, (double)queued, NULL);
+    sr_metrics_set(runtime->metrics, SR_METRIC_BUFFERED, (double)atomic_load(&runtime->held), NULL);
     size_t n = sr_metrics_render(runtime->metrics, &text) ? 0 : text.len;
     if (size) {
         size_t copy = n < size ? n : size - 1;
@@ -363,6 +365,20 @@ struct sr_encoder *sr_runtime_encoder(sr_runtime *runtime, struct sr_infer **inf
     sr_encoder_unref(fresh.encoder);
     sr_router_unref(router);
     return encoder;
+}
+
+bool sr_runtime_hold(sr_runtime *runtime, size_t n, size_t own, size_t limit)
+{
+    size_t all = atomic_fetch_add(&runtime->held, n) + n;
+    if (all + own <= limit || all == own)
+        return true;
+    atomic_fetch_sub(&runtime->held, n);
+    return false;
+}
+
+void sr_runtime_release(sr_runtime *runtime, size_t n)
+{
+    atomic_fetch_sub(&runtime->held, n);
 }
 
 uint64_t sr_runtime_rest_ns(sr_runtime *runtime)

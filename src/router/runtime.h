@@ -26,6 +26,12 @@ struct sr_router *sr_runtime_router(sr_runtime *runtime);
  * unless a signal uses it: may take long, so not on an event loop. */
 struct sr_encoder *sr_runtime_encoder(sr_runtime *runtime, struct sr_infer **infer);
 
+/* Bytes of bodies that exchanges keep. `hold` adds `n`, of an exchange that keeps `own` with them, or adds
+ * nothing and returns false: beyond `limit`, where as much as `own` is left free for others, unless the
+ * exchange is the only one. */
+bool sr_runtime_hold(sr_runtime *runtime, size_t n, size_t own, size_t limit) SR_WARN_UNUSED;
+void sr_runtime_release(sr_runtime *runtime, size_t n);
+
 /* How long the inference engine takes for what waits there, as measured lately. */
 uint64_t sr_runtime_rest_ns(sr_runtime *runtime);
 

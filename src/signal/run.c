@@ -177,6 +177,7 @@ static struct signal_job *job_new(struct sr_signal_run *run, enum sr_signal_type
     job->task.deadline_ns = run->env.deadline_ns;
     job->task.whole = run->env.whole && sr_signal_registry[type]->reads == SR_SIGNAL_READS_UNITS;
     job->job.run = job_run;
+    job->job.bytes = sr_signal_input_bytes(run->input, type);
     job->signals = sr_signals_ref(run->signals);
     job->input = sr_signal_input_ref(run->input);
     job->type = type;

@@ -158,6 +158,20 @@ def second_client(gateway, bench):
     return seen
 
 
+def beside_half_a_body(gateway, bench):
+    """The status of a request while another one has sent half of its body."""
+    first = Wire(gateway.port)
+    whole = post_bytes(json.dumps(chat("hello " * 500)).encode())
+    first.socket.sendall(whole[:-1000])
+    end = time.monotonic() + PATIENCE
+    while int(re.search(r"^semroute_buffered_bytes (\d+)$", gateway.metrics(), re.M).group(1)) <= 1024:
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    seen = post(gateway, chat("hello " * 500)).status
+    first.close()
+    return seen
+
+
 def stream(gateway, chunks, delay):
     wire = Wire(gateway.port)
     wire.socket.sendall(post_bytes(json.dumps(chat("hello", stream=True)).encode(),
@@ -350,6 +364,7 @@ PROGRAM = [
 LIMITS = [
     Key(GATEWAY + "max_body_bytes", site(), (1024, "1MiB"), served(lambda g, b: post(g, chat("hello " * 500)).status),
         (413, 200)),
+    Key(GATEWAY + "max_buffered_bytes", site(), (4096, "256MiB"), served(beside_half_a_body), (503, 200)),
     Key(GATEWAY + "max_header_bytes", site(), (1024, "64KiB"), status(x_long="a" * 3000), (431, 200)),
     Key(GATEWAY + "max_connections", site(), (1, 9), served(second_client), (503, 200)),
     Key(GATEWAY + "max_connections_per_client", site(), (1, 9), served(second_client), (503, 200)),

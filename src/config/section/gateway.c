@@ -41,6 +41,11 @@ static const struct sr_section upstream_section = {
 static const struct sr_field fields[] = {
     {"max_body_bytes", SR_FIELD_SIZE, GATEWAY(max_body_bytes), .def = "32MiB", .min = 1024, .max = 0x1p31,
      .help = "the largest request body; over it 413"},
+    {"max_buffered_bytes", SR_FIELD_SIZE, GATEWAY(max_buffered_bytes), .def = "256MiB", .min = 1024,
+     .max = 0x1p40,
+     .help =
+         "the bodies that all requests in progress keep, at every door; a body that would leave no room for "
+         "another of its size gets 503, unless it is the only one"},
     {"max_header_bytes", SR_FIELD_SIZE, GATEWAY(max_header_bytes), .def = "64KiB", .min = 1024, .max = 0x1p24,
      .help = "the largest request head; over it 431"},
     {"max_connections", SR_FIELD_UINT32, GATEWAY(max_connections), .def = "10000", .min = 1, .max = 1e6,

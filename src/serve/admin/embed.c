@@ -263,6 +263,7 @@ int sr_api_embed_start(struct sr_api_embed **out, struct sr_buf *body,
     work->request.openai = options->kind == SR_API_OPENAI;
     work->workers = workers;
     work->read_job.run = read_run;
+    work->read_job.bytes = body->len;
     work->write_job.run = write_run;
     work->start_ns = sr_clock_ns();
     sr_buf_init(&work->answer, SR_API_EMBED_ANSWER_MAX);

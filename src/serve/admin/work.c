@@ -79,6 +79,7 @@ int sr_api_work_start(struct sr_api_work **out, struct sr_buf *body,
     if (options->router)
         sr_router_ref(options->router);
     work->job.run = work_run;
+    work->job.bytes = body->len;
     sr_buf_init(&work->answer, options->answer_max);
     work->body = *body;
     int rc = sr_workers_submit(workers, &work->job, SR_JOB_BULK);

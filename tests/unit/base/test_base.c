@@ -181,6 +181,98 @@ static void workers_bound_their_queue_and_finish(void **state)
     assert_int_equal(atomic_load(&done), accepted);
 }
 
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool open;
+    int inside, n;
+    size_t order[8]; /* bytes of the jobs that ran */
+} gate = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static void run_gated(struct sr_job *self)
+{
+    pthread_mutex_lock(&gate.lock);
+    gate.inside++;
+    pthread_cond_broadcast(&gate.changed);
+    while (!gate.open)
+        pthread_cond_wait(&gate.changed, &gate.lock);
+    gate.order[gate.n++] = self->bytes;
+    pthread_mutex_unlock(&gate.lock);
+}
+
+static void run_free(struct sr_job *self)
+{
+    pthread_mutex_lock(&gate.lock);
+    gate.order[gate.n++] = self->bytes;
+    pthread_cond_broadcast(&gate.changed);
+    pthread_mutex_unlock(&gate.lock);
+}
+
+static void gate_close(void)
+{
+    gate.open = false;
+    gate.inside = gate.n = 0;
+}
+
+static void gate_await(const int *count, int n)
+{
+    pthread_mutex_lock(&gate.lock);
+    while (*count < n)
+        pthread_cond_wait(&gate.changed, &gate.lock);
+    pthread_mutex_unlock(&gate.lock);
+}
+
+static void gate_open(void)
+{
+    pthread_mutex_lock(&gate.lock);
+    gate.open = true;
+    pthread_cond_broadcast(&gate.changed);
+    pthread_mutex_unlock(&gate.lock);
+}
+
+static void short_jobs_are_first(void **state)
+{
+    static const size_t bytes[] = {1, 500, 100, 300, 100, 0};
+    static const size_t order[] = {1, 0, 100, 100, 300, 500};
+    struct sr_job jobs[6] = {{0}};
+    struct sr_workers *workers = NULL;
+    (void)state;
+    gate_close();
+    assert_int_equal(sr_workers_new(&workers, 1, 8), SR_OK);
+    for (int i = 0; i < 6; i++) {
+        jobs[i] = (struct sr_job){.run = run_gated, .bytes = bytes[i]};
+        assert_int_equal(sr_workers_submit(workers, &jobs[i], SR_JOB_INTERACTIVE), SR_OK);
+        gate_await(&gate.inside, 1);
+    }
+    gate_open();
+    sr_workers_free(workers);
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(gate.order[i], order[i]);
+}
+
+/* However many long jobs there are, a short one finds a thread. */
+static void long_jobs_leave_a_thread(void **state)
+{
+    struct sr_job jobs[4] = {{0}};
+    struct sr_workers *workers = NULL;
+    (void)state;
+    gate_close();
+    assert_int_equal(sr_workers_new(&workers, 2, 8), SR_OK);
+    for (int i = 0; i < 3; i++) {
+        jobs[i] = (struct sr_job){.run = run_gated, .bytes = 2 * SR_JOB_LONG};
+        assert_int_equal(sr_workers_submit(workers, &jobs[i], SR_JOB_INTERACTIVE), SR_OK);
+    }
+    gate_await(&gate.inside, 1);
+    jobs[3] = (struct sr_job){.run = run_free, .bytes = 10};
+    assert_int_equal(sr_workers_submit(workers, &jobs[3], SR_JOB_BULK), SR_OK);
+    gate_await(&gate.n, 1);
+    assert_int_equal(gate.order[0], 10);
+    assert_int_equal(gate.inside, 1);
+    gate_open();
+    sr_workers_free(workers);
+    assert_int_equal(gate.n, 4);
+}
+
 static void take_line(void *ctx, enum sr_log_level level, struct sr_bytes line)
 {
     (void)level;
@@ -237,6 +329,8 @@ int main(void)
         cmocka_unit_test(failing_allocations_can_be_asked_for),
         cmocka_unit_test(mailbox_delivers_and_closes),
         cmocka_unit_test(workers_bound_their_queue_and_finish),
+        cmocka_unit_test(short_jobs_are_first),
+        cmocka_unit_test(long_jobs_leave_a_thread),
         cmocka_unit_test(log_lines_are_json),
         cmocka_unit_test(cpu_budget_is_positive),
         cmocka_unit_test(errors_say_what_and_where),

@@ -136,6 +136,46 @@ static void test_body_limits(void **state)
     check_limit("global: {semroute: {gateway: {max_body_bytes: 1024}}}\n", 413);
 }
 
+static bool has_metric(sr_runtime *runtime, const char *series)
+{
+    size_t n = sr_runtime_metrics(runtime, NULL, 0);
+    char *text = malloc(n + 1);
+    sr_runtime_metrics(runtime, text, n + 1);
+    bool found = strstr(text, series) != NULL;
+    free(text);
+    return found;
+}
+
+/* The bodies of all requests have a limit together: a body leaves room for another of its size, and what has
+ * ended leaves all of its room. */
+static void test_buffered_limit(void **state)
+{
+    sr_runtime *runtime = open_yaml(ONE_MODEL(
+        "endpoint: '127.0.0.1:1'", "") "global: {semroute: {gateway: {max_buffered_bytes: 4096}}}\n");
+    struct sr_request_head head = head_of("POST", "/v1/chat/completions");
+    char part[2048];
+    (void)state;
+    snprintf(part, sizeof part, "{\"x\":\"%01992d", 0); /* 1998 bytes */
+    sr_exchange *first = sr_exchange_new(runtime, &head, NULL),
+                *second = sr_exchange_new(runtime, &head, NULL);
+    assert_int_equal(sr_exchange_body(first, part, strlen(part), false), SR_STEP_MORE);
+    assert_int_equal(sr_exchange_body(second, part, 1000, false), SR_STEP_MORE);
+    assert_int_equal(sr_exchange_body(second, part + 1000, 900, false), SR_STEP_VERDICT);
+    const struct sr_verdict *v = sr_exchange_verdict(second);
+    assert_int_equal(v->status, 503);
+    assert_int_equal(v->outcome, SR_OUTCOME_SHED);
+    assert_non_null(header_in(v->headers, v->n_headers, "retry-after"));
+    assert_true(has_metric(runtime, "semroute_buffered_bytes 2998\n"));
+    sr_exchange_end(second, SR_END_COMPLETE);
+    sr_exchange_end(first, SR_END_CLIENT_GONE);
+    assert_true(has_metric(runtime, "semroute_buffered_bytes 0\n"));
+    first = sr_exchange_new(runtime, &head, NULL); /* alone it may have all */
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(sr_exchange_body(first, i ? "0000" : part, i ? 4 : 1998, false), SR_STEP_MORE);
+    sr_exchange_end(first, SR_END_CLIENT_GONE);
+    sr_runtime_close(runtime);
+}
+
 static void test_debug_headers(void **state)
 {
     (void)state;
@@ -150,16 +190,6 @@ static void test_debug_headers(void **state)
         sr_exchange_end(x, SR_END_COMPLETE);
         sr_runtime_close(runtime);
     }
-}
-
-static bool has_metric(sr_runtime *runtime, const char *series)
-{
-    size_t n = sr_runtime_metrics(runtime, NULL, 0);
-    char *text = malloc(n + 1);
-    sr_runtime_metrics(runtime, text, n + 1);
-    bool found = strstr(text, series) != NULL;
-    free(text);
-    return found;
 }
 
 static void test_metrics_off(void **state)
@@ -261,11 +291,17 @@ static void test_auto_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_credentials),     cmocka_unit_test(test_target),
-        cmocka_unit_test(test_body_limits),     cmocka_unit_test(test_debug_headers),
-        cmocka_unit_test(test_metrics_off),     cmocka_unit_test(test_prices),
-        cmocka_unit_test(test_access_log_file), cmocka_unit_test(test_no_default_model),
-        cmocka_unit_test(test_auto_names),      cmocka_unit_test(test_who_may_use_a_key),
+        cmocka_unit_test(test_credentials),
+        cmocka_unit_test(test_target),
+        cmocka_unit_test(test_body_limits),
+        cmocka_unit_test(test_buffered_limit),
+        cmocka_unit_test(test_debug_headers),
+        cmocka_unit_test(test_metrics_off),
+        cmocka_unit_test(test_prices),
+        cmocka_unit_test(test_access_log_file),
+        cmocka_unit_test(test_no_default_model),
+        cmocka_unit_test(test_auto_names),
+        cmocka_unit_test(test_who_may_use_a_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
