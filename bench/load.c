@@ -16,12 +16,13 @@
 #define SAMPLES_MAX ((size_t)1 << 20)
 #define ANSWER_MAX  65536
 #define PATIENCE_NS (10 * SR_NS_PER_S) /* after the end, for a first answer */
+#define RETRY_NS    SR_NS_PER_S        /* of a connection that was refused */
 #define WARM_UP     20                 /* answers of a lone connection that are not counted */
 
 struct connection {
     int fd;
-    uint64_t sent_at;
-    size_t len; /* of what `answer` holds */
+    uint64_t sent_at, resume_at; /* resume_at: it was refused and waits; 0: it does not */
+    size_t len;                  /* of what `answer` holds */
     char answer[ANSWER_MAX];
 };
 
@@ -155,6 +156,21 @@ static bool reopen(struct run *run, int epoll, struct connection *c)
     return c->fd >= 0 && epoll_ctl(epoll, EPOLL_CTL_ADD, c->fd, &event) == 0 && send_request(run, c);
 }
 
+/* Connections that were refused ask again. */
+static bool resume(struct run *run, int epoll)
+{
+    uint64_t now = sr_clock_ns();
+    for (int i = 0; i < run->load->connections; i++) {
+        struct connection *c = &run->connections[i];
+        if (!c->resume_at || now < c->resume_at)
+            continue;
+        c->resume_at = 0;
+        if (!send_request(run, c) && !reopen(run, epoll, c))
+            return false;
+    }
+    return true;
+}
+
 static int run_many(struct run *run)
 {
     struct epoll_event events[64];
@@ -174,10 +190,15 @@ static int run_many(struct run *run)
         int n = epoll_wait(epoll, events, 64, 100);
         for (int i = 0; i < n; i++) {
             struct connection *c = events[i].data.ptr;
+            uint64_t refused = run->load->refused;
             int got = receive(run, c);
-            if ((got < 0 || (got == 1 && !send_request(run, c))) && !reopen(run, epoll, c))
+            if (got == 1 && run->load->refused != refused)
+                c->resume_at = sr_clock_ns() + RETRY_NS;
+            else if ((got < 0 || (got == 1 && !send_request(run, c))) && !reopen(run, epoll, c))
                 goto out;
         }
+        if (!resume(run, epoll))
+            goto out;
     }
     run->load->elapsed = (double)(sr_clock_ns() - start) / 1e9;
     rc = SR_OK;

@@ -1,6 +1,7 @@
 /*
  * An HTTP/1.1 load generator on one thread: each connection sends, waits for the whole answer, and sends
- * again; or requests leave on a schedule, each on a connection that is free.
+ * again, a second later when it was refused; or requests leave on a schedule, each on a connection that is
+ * free.
  *
  * Understands just enough: answers with content-length, keep-alive. Anything else counts as an error.
  */

@@ -15,7 +15,7 @@
 
 #include <stdio.h>
 
-#define RETRY_AFTER_MAX_S 60u
+#define RETRY_AFTER_MAX_S 10u /* what waits has a deadline */
 
 /* Fills the door's struct sr_verdict from the record. */
 static void publish(sr_exchange *x)

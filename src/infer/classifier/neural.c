@@ -116,3 +116,8 @@ struct sr_neural_stats sr_neural_stats(struct sr_neural *neural)
     pthread_mutex_unlock(&neural->lock);
     return stats;
 }
+
+bool sr_neural_is_busy(const struct sr_neural *neural)
+{
+    return sr_infer_stats(neural->infer).jobs > SR_INFER_MANY;
+}

@@ -114,6 +114,9 @@ int sr_neural_growing_feed(struct sr_neural_growing *growing, struct sr_bytes pi
  * sr_neural_read; ask->result has no content, it is only to be unreferenced. */
 int sr_neural_growing_read(struct sr_neural_growing *growing, struct sr_neural_ask *ask) SR_WARN_UNUSED;
 
+/* True while so much waits for the engine that reading ahead would only take time from others. Any thread. */
+bool sr_neural_is_busy(const struct sr_neural *neural);
+
 struct sr_neural_stats {
     uint64_t read, joined, remembered;    /* texts begun, joined while pending, from the memo */
     uint64_t expired;                     /* asks whose deadline passed */

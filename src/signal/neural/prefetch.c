@@ -138,7 +138,7 @@ static void release_slot(struct slot *slot, int rc)
 
 static void ask(struct sr_signal_prefetch *prefetch, struct sr_neural *neural, struct sr_bytes text)
 {
-    struct slot *slot = take_slot(prefetch, neural);
+    struct slot *slot = sr_neural_is_busy(neural) ? NULL : take_slot(prefetch, neural);
     if (slot)
         release_slot(slot, sr_neural_read(neural, text, prefetch->salt, SR_INFER_PREFETCH, &slot->ask));
 }
@@ -238,8 +238,12 @@ static void read_windows(struct sr_signal_prefetch *prefetch, size_t i)
 void sr_signal_prefetch_feed(struct sr_signal_prefetch *prefetch, struct sr_bytes piece)
 {
     for (size_t i = 0; i < prefetch->n_growing;) {
-        int rc = sr_neural_growing_feed(prefetch->growing[i].text, piece);
-        read_windows(prefetch, i);
+        /* Tokenizing takes the loop's time: not for what will wait anyway. */
+        int rc = sr_neural_is_busy(prefetch->growing[i].neural)
+                     ? SR_EBUSY
+                     : sr_neural_growing_feed(prefetch->growing[i].text, piece);
+        if (rc != SR_EBUSY)
+            read_windows(prefetch, i);
         if (rc == SR_OK) {
             i++;
             continue;
