@@ -46,6 +46,21 @@ def test_every_position(site, dialect):
     assert not holes, f"{len(holes)} of {len(cases)} requests passed unread:\n" + "\n".join(holes[:20])
 
 
+NUMBER = 4111111111111111
+
+
+@pytest.mark.parametrize("dialect", surface.tables(), ids=lambda dialect: dialect.name)
+def test_cards_written_as_numbers(site, dialect):  # noqa: F811
+    """A card without quotes is private data, too, wherever a text would be judged."""
+    base = surface.BASES[dialect.name]
+    places = [row.path for row in dialect.rows if row.kind == "judged"] + ["zz_unknown"]
+    values = [NUMBER, [NUMBER], {"x": NUMBER}, [{"x": [1, NUMBER]}]]
+    cases = [Case(f"{path} = {value}", dialect.paths[0], fill(surface.put(base, path, value), "general"), str(NUMBER), door, "match", "python")
+             for number, path in enumerate(places) for value in values[number % 2::2] for door in [("gateway", "envoy")[number // 2 % 2]]]
+    holes = run(site, cases)
+    assert not holes, f"{len(holes)} of {len(cases)} requests passed unread:\n" + "\n".join(holes[:20])
+
+
 @pytest.mark.parametrize("dialect", surface.tables(), ids=lambda dialect: dialect.name)
 def test_requests_without_any_text(site, dialect):  # noqa: F811
     """Nothing to read is no reason to fail: `run` asks each router afterwards whether it still answers."""

@@ -37,7 +37,9 @@ def test_each_promise_has_its_code_and_its_tests(line, cells):
 
 def test_each_row_is_there_once():
     threats = [cells[0] for _, cells in rows()]
-    assert len(threats) == len(set(threats))
+    assert sorted(threats) == sorted(set(threats))
+    heads = [line for line in PAGE.read_text().splitlines() if line.endswith("| Where | Test |")]
+    assert len(heads) == len(set(heads))
 
 
 def test_the_way_to_report_is_there():
