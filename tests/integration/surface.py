@@ -34,7 +34,7 @@ BASES = {
     "other": {"model": "MODEL"},
 }
 OTHER = "/v1/anything"  # an endpoint of no dialect
-CLASSES = {"judged", "inert", "carried", "id", "tokens", "image", "audio", "file", "encrypted"}
+CLASSES = {"judged", "inert", "carried", "id", "tokens", "mark", "image", "audio", "file", "encrypted"}
 
 
 @dataclasses.dataclass(frozen=True)
