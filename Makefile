@@ -1,13 +1,14 @@
 # The short way in: `make run` and `make test`. CMake and Ninja do the work (CMakePresets.json).
 .DEFAULT_GOAL := all
 .PHONY: all setup setup-bench run gate test test-unit test-integration test-full test-asan test-tsan test-tsan-threads \
-        test-clang test-door-tsan fuzz bench lint lint-full format dev-figures quality nightly install clean
+        test-clang test-door-tsan fuzz soak bench lint lint-full format dev-figures quality nightly install clean
 
 PRESET  ?= release
 VENV    := tests/.venv
 PYTEST  := $(VENV)/bin/python -m pytest
 CTEST   := ctest --output-on-failure --no-tests=error -j2
 FUZZ_SECONDS ?= 5
+SECONDS      ?= 3600
 
 all: ## the program and the library: all that is installed; calls no package manager
 	@tools/build.sh release semroute semroute_shared semroute_static
@@ -57,9 +58,12 @@ test-door-tsan: setup ## Envoy's door under load, with the thread sanitizer
 	@tools/build.sh tsan semroute
 	@SEMROUTE=build/tsan/semroute $(PYTEST) tests/integration/test_door_load.py
 
-fuzz: setup ## every fuzz target for FUZZ_SECONDS over its kept corpus
+fuzz: setup ## every fuzz target for FUZZ_SECONDS over its kept corpus, or all within FUZZ_TOTAL seconds
 	@tools/build.sh fuzz all
-	@tools/fuzz.sh build/fuzz $(FUZZ_SECONDS)
+	@tools/fuzz.sh build/fuzz $(FUZZ_SECONDS) $(FUZZ_TOTAL)
+
+soak: setup all ## mixed traffic, reloads and faults for SECONDS, while memory and descriptors are watched
+	@$(VENV)/bin/python tools/soak.py $(SECONDS) --out build/soak.md
 
 bench: setup-bench all ## all measurements, with the peers that are installed; hours
 	@cmake --preset release >/dev/null && tools/build.sh release bench_noop_extproc

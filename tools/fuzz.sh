@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# fuzz.sh BUILD SECONDS: runs every fuzz target for that long, two at a time, starting from its kept corpus. New
-# inputs go to BUILD/corpus, a crash to BUILD/crashes, and the run fails.
+# fuzz.sh BUILD SECONDS [TOTAL]: runs every fuzz target for SECONDS, or for its share of the TOTAL seconds that all
+# take together, two at a time, starting from its kept corpus. New inputs go to BUILD/corpus, a crash to
+# BUILD/crashes, and the run fails.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-build=$1 seconds=$2
+build=$1 seconds=$2 total=${3:-}
 mkdir -p "$build/crashes"
 
 one() { # BUILD SECONDS NAME
@@ -21,5 +22,9 @@ one() { # BUILD SECONDS NAME
 export -f one
 
 names=$(basename -s .c tests/fuzz/fuzz_*.c)
+if [ -n "$total" ]; then
+    seconds=$((2 * total / $(wc -l <<<"$names")))
+    [ "$seconds" -gt 0 ] || seconds=1
+fi
 xargs -P 2 -I{} bash -c 'one "$@"' _ "$build" "$seconds" {} <<<"$names"
 echo "$(wc -l <<<"$names") fuzz targets, no crash"

@@ -28,6 +28,7 @@ step asan "unit tests, address and undefined-behaviour sanitizers, every failed 
 step tsan "unit tests, all, thread sanitizer" make test-tsan
 step door "Envoy's door under load, thread sanitizer" make test-door-tsan
 step fuzz "fuzzing, $FUZZ_SECONDS s a target" make fuzz
+step soak "mixed traffic, reloads and faults for two minutes" make soak SECONDS=120
 step matrix "every combination behind the real Envoy" make test-full
 if [ -d ../shared/data ]; then
     step quality "error rates of the shipped models" make quality
