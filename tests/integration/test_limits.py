@@ -212,7 +212,7 @@ def test_a_client_that_left_before_its_answer_cancels_the_upstream(start, mock):
 
 def head(port, path, extra=b""):
     s = connect(port)
-    s.sendall(b"HEAD %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n" % (path.encode(), extra))
+    s.sendall(b"HEAD %s HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n%s\r\n" % (path.encode(), extra))
     answer = b"".join(iter(lambda: s.recv(65536), b""))
     top, _, body = answer.partition(b"\r\n\r\n")
     return int(top.split()[1]), top.lower(), body
