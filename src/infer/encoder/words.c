@@ -21,7 +21,8 @@ static struct sr_enc_words *words_list;
 static struct sr_enc_words *find(uint64_t hash, struct sr_bytes table)
 {
     struct sr_enc_words *words = words_list;
-    while (words && !(words->hash == hash && words->n == table.n && memcmp(words->data, table.p, table.n) == 0))
+    while (words &&
+           !(words->hash == hash && words->n == table.n && memcmp(words->data, table.p, table.n) == 0))
         words = words->next;
     return words;
 }
@@ -29,8 +30,8 @@ static struct sr_enc_words *find(uint64_t hash, struct sr_bytes table)
 static struct sr_enc_words *copy(uint64_t hash, struct sr_bytes table)
 {
     struct sr_enc_words *words = sr_mem_calloc(1, sizeof *words);
-    void *data = words ? mmap(NULL, table.n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-                       : MAP_FAILED;
+    void *data =
+        words ? mmap(NULL, table.n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : MAP_FAILED;
     if (data == MAP_FAILED) {
         sr_mem_free(words);
         return NULL;

@@ -1,6 +1,7 @@
 /*
- * Tables of word embeddings, shared by the encoders of a process that have the same one (two precisions of one
- * model, the model before and after a reload): the largest part of a small model's memory that is not packed.
+ * Tables of word embeddings, shared by the encoders of a process that have the same one (two precisions of
+ * one model, the model before and after a reload): the largest part of a small model's memory that is not
+ * packed.
  */
 #ifndef SR_INFER_ENCODER_WORDS_H
 #define SR_INFER_ENCODER_WORDS_H

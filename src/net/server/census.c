@@ -1,4 +1,5 @@
-/* One lock, one counter, and a hash table of the clients that have connections, which is as large as they are. */
+/* One lock, one counter, and a hash table of the clients that have connections, which is as large as they
+ * are. */
 #include "net/server/census.h"
 
 #include "base/hash.h"

@@ -21,7 +21,6 @@ struct sr_gateway_options {
     sr_runtime *runtime;
     struct sr_upstream_tls *tls; /* contexts for https targets */
     const struct sr_config *config;
-    int loops;                  /* loops that share the process's limits */
     bool checks_health;         /* this one checks the workers' health for all */
     struct sr_census *census;   /* of the process; NULL: its connections are not counted */
     void (*drained)(void *ctx); /* after sr_gateway_drain: no connection remains. Never within that call */

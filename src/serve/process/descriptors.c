@@ -37,8 +37,9 @@ uint32_t sr_descriptors_fit(uint32_t wanted)
     uint32_t fit = room < FEWEST ? FEWEST : (uint32_t)room;
     if (fit >= wanted)
         return wanted;
-    sr_log(SR_LOG_WARN, "max_connections",
-           "lowered from %u to %u: the limit of open files leaves %d descriptors, and a connection may need %d",
-           wanted, fit, usable, EACH);
+    sr_log(
+        SR_LOG_WARN, "max_connections",
+        "lowered from %u to %u: the limit of open files leaves %d descriptors, and a connection may need %d",
+        wanted, fit, usable, EACH);
     return fit;
 }

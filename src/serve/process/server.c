@@ -42,7 +42,6 @@ static int make_loops(struct sr_server *server)
                                                  .runtime = server->runtime,
                                                  .tls = server->upstream_tls,
                                                  .config = config,
-                                                 .loops = server->n_loops,
                                                  .checks_health = i == 0,
                                                  .census = server->census,
                                                  .drained = sr_server_drained,

@@ -295,7 +295,6 @@ static int set_up(void **state)
                                          .runtime = s->runtime,
                                          .tls = s->tls,
                                          .config = config,
-                                         .loops = 1,
                                          .drained = gateway_drained,
                                          .ctx = s};
     assert_int_equal(sr_gateway_new(&s->gateway, &options), SR_OK);
