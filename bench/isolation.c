@@ -211,6 +211,7 @@ static int measure_way(struct bench *b, const struct way *way, struct row *row)
 static void print_row(const struct bench *b, struct sr_bench_table *table, const struct way *way,
                       const struct row *row)
 {
+    uint64_t errors = row->alone.errors + row->beside.errors;
     double p50 = row->beside.p50_us / row->alone.p50_us, p99 = row->beside.p99_us / row->alone.p99_us;
     if (b->json) {
         printf("%s{\"rules\":\"%s\",\"alone\":{\"p50_ms\":%.3f,\"p99_ms\":%.3f},\"beside\":{\"p50_ms\":%.3f,"
@@ -219,8 +220,8 @@ static void print_row(const struct bench *b, struct sr_bench_table *table, const
                way == ways || b->rules ? "" : ",", way->name, row->alone.p50_us / 1e3,
                row->alone.p99_us / 1e3, row->beside.p50_us / 1e3, row->beside.p99_us / 1e3, p50, p99,
                (double)row->large.answers / row->large.elapsed, row->large.p50_us / 1e3,
-               (unsigned long long)row->large.refused,
-               (unsigned long long)(row->alone.errors + row->beside.errors), row->idle_mb, row->peak_mb);
+               (unsigned long long)row->large.refused, (unsigned long long)errors, row->idle_mb,
+               row->peak_mb);
         return;
     }
     sr_bench_table_cell(table, "%s", way->name);
@@ -232,7 +233,7 @@ static void print_row(const struct bench *b, struct sr_bench_table *table, const
     sr_bench_table_cell(table, "%.2f", p99);
     sr_bench_table_cell(table, "%.1f", (double)row->large.answers / row->large.elapsed);
     sr_bench_table_cell(table, "%llu", (unsigned long long)row->large.refused);
-    sr_bench_table_cell(table, "%llu", (unsigned long long)(row->alone.errors + row->beside.errors));
+    sr_bench_table_cell(table, "%llu", (unsigned long long)errors);
     sr_bench_table_cell(table, "%.0f", row->idle_mb);
     sr_bench_table_cell(table, "%.0f", row->peak_mb);
 }
