@@ -4,6 +4,7 @@ Each script writes NAME.md and NAME.json to --out. Nothing is chosen by these fi
 chooses on train files, and says so.
 """
 import argparse
+import base64
 import codecs
 import hashlib
 import json
@@ -186,6 +187,23 @@ def base64_of(text):
     return codecs.encode(text.encode(), "base64").decode().replace("\n", "")
 
 
+def base64_lines(text):
+    whole = base64_of(text)
+    return "\n".join(whole[i:i + 18] for i in range(0, len(whole), 18))
+
+
+def escaped(form):
+    return lambda text: "".join(form.format(ord(c)) if c.isalpha() and ord(c) < 128 else c for c in text)
+
+
+def tags(text):
+    return "".join(chr(0xE0000 + ord(c)) if 32 <= ord(c) < 127 else c for c in text)
+
+
+def selectors(text):
+    return "\u263a" + "".join(chr(0xFE00 + b if b < 16 else 0xE00F0 + b) for b in text.encode())
+
+
 DISGUISES = {
     "zero-width characters": zero_width,
     "look-alike letters": lambda t: t.translate(LOOKALIKES),
@@ -193,4 +211,14 @@ DISGUISES = {
     "leet": lambda t: t.translate(LEET),
     "base64": base64_of,
     "ROT13": lambda t: codecs.encode(t, "rot13"),
+    "base64 in lines": base64_lines,
+    "base64 twice": lambda t: base64_of(base64_of(t)),
+    "base32": lambda t: base64.b32encode(t.encode()).decode(),
+    "percent-encoding": escaped("%{:02x}"),
+    "entities": escaped("&#{};"),
+    "backslash escapes": escaped("\\u{:04x}"),
+    "backwards": lambda t: t[::-1],
+    "right-to-left override": lambda t: "\n".join("\u202e" + line[::-1] + "\u202c" for line in t.split("\n")),
+    "tag characters": tags,
+    "variation selectors": selectors,
 }

@@ -1,4 +1,4 @@
-"""Attacks in six disguises: how many are still found, and how many harmless texts in the same disguise are taken for attacks.
+"""Attacks in disguise: how many are still found, and how many harmless texts in the same disguise are taken for attacks.
 
     python3 figures_obfuscation.py [--tiers linear,cascade] [--attacks 111] [--harmless 40]
 

@@ -123,6 +123,8 @@ static void view_patches(struct views *views, const struct source *of, const str
         undone += patch->undone;
         likely += patch->likely;
     }
+    if (view.disguise == SR_DISGUISE_LEET) /* a guess: of encoded words it makes others */
+        passes = 0;
     struct sr_layer *layer = add_layer(views, of, b - a + 1, &pieces);
     view.start = start;
     view.end = end;
