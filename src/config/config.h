@@ -475,7 +475,7 @@ struct sr_config_global {
     double override_confidence;         /* fusion: a classifier at least this sure overrides; 0 = never */
     uint64_t signal_deadline_ms;        /* 1,000: of a request without text */
     double signal_deadline_ms_per_kib;  /* 1: more for each KiB of text */
-    uint64_t signal_deadline_max_ms;    /* 30,000: but not more than this */
+    uint64_t signal_deadline_max_ms;    /* 25,000: but not more than this */
     bool request_headers;               /* X-VSR-* on the upstream request */
     bool debug_headers;                 /* the debug set without x-vsr-debug */
     const char *access_log;             /* "stdout", "off" or a file; "off" */

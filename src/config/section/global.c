@@ -166,8 +166,10 @@ static const struct sr_field semroute_fields[] = {
      .help = "the deadline of all signals of one request together, for a request without text"},
     {"signal_deadline_ms_per_kib", SR_FIELD_NUMBER, GLOBAL(signal_deadline_ms_per_kib), .def = "1", .min = 0,
      .max = 1000, .help = "what each KiB of text adds to that deadline"},
-    {"signal_deadline_max_ms", SR_FIELD_MS, GLOBAL(signal_deadline_max_ms), .def = "30000", .min = 1,
-     .max = 600e3, .help = "the deadline of the longest texts; `signal_deadline_ms` where that is more"},
+    {"signal_deadline_max_ms", SR_FIELD_MS, GLOBAL(signal_deadline_max_ms), .def = "25000", .min = 1,
+     .max = 600e3,
+     .help = "the deadline of the longest texts; `signal_deadline_ms` where that is more. Envoy's "
+             "`max_message_timeout` must be half a second longer"},
     {"request_headers", SR_FIELD_BOOL, GLOBAL(request_headers), .def = "true",
      .help = "whether the upstream request gets the X-VSR-* headers"},
     {"debug_headers", SR_FIELD_BOOL, GLOBAL(debug_headers), .def = "false",

@@ -313,7 +313,7 @@ static void test_defaults(void **state)
     assert_int_equal(g->signal_deadline_ms, 1000);
     assert_int_equal(sr_config_signal_deadline_ms(c, 0), 1000);
     assert_int_equal(sr_config_signal_deadline_ms(c, 1 << 20), 2024);
-    assert_int_equal(sr_config_signal_deadline_ms(c, UINT64_MAX), 30000);
+    assert_int_equal(sr_config_signal_deadline_ms(c, UINT64_MAX), 25000);
     assert_int_equal(g->guards.skip_tenants.count, 0);
     assert_true(g->request_headers && !g->debug_headers && g->metrics && !g->skip_processing);
     assert_string_equal(g->access_log, "off");
