@@ -26,6 +26,7 @@ def cases_of(dialect):
 def test_every_member_has_a_class(dialect):
     assert {row.kind for row in dialect.rows} <= surface.CLASSES
     assert [row.path for row in dialect.rows if row.kind == "carried"] == ["model"]  # must be a configured name
+    assert {row.path for row in dialect.rows if row.kind == "mark"} <= {"stop", "bad_words", "stop_sequences"}
 
 
 @pytest.mark.parametrize("dialect", surface.tables(), ids=lambda dialect: dialect.name)
