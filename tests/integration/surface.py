@@ -34,11 +34,7 @@ BASES = {
     "other": {"model": "MODEL"},
 }
 OTHER = "/v1/anything"  # an endpoint of no dialect
-<<<<<<< HEAD
 CLASSES = {"judged", "inert", "carried", "id", "tokens", "mark", "image", "audio", "file", "encrypted"}
-=======
-CLASSES = {"judged", "inert", "carried", "id", "tokens", "image", "audio", "file", "encrypted", "mark"}
->>>>>>> 6a6ce6d (tests, docs: marks are a class of their own, and one row for each threat)
 
 
 @dataclasses.dataclass(frozen=True)
