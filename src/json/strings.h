@@ -15,8 +15,8 @@
 /* A reading; valid as long as the bytes. */
 struct sr_json_strings {
     struct sr_bytes body;
-    size_t at, end; /* the next byte to read, and the end of the value */
-    bool numbers;   /* a digit was seen between strings; looked for only with `find_numbers` */
+    size_t at, end;               /* the next byte to read, and the end of the value */
+    bool numbers;                 /* a digit was seen between strings; looked for only with `find_numbers` */
     bool find_numbers, find_long; /* notes numbers; gives long integers */
 };
 

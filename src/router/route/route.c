@@ -305,8 +305,8 @@ static int prepare(struct sr_routing *r, struct sr_signal_brief *prefetched)
     struct sr_signal_env env;
     const struct sr_routing_inputs *in = &r->in;
     size_t n_decisions = in->router->config->n_decisions;
-    struct sr_guard_inputs guards = {in->router, r->results, in->arena, in->automatic, in->model,
-                                     in->instructs};
+    struct sr_guard_inputs guards = {in->router,    r->results, in->arena,
+                                     in->automatic, in->model,  in->instructs};
     struct sr_bytes text = sr_request_text(in->doc, in->arena, &total);
     if (text.p)
         r->input = sr_signal_input_new(text, total);

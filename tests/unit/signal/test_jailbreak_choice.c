@@ -1,4 +1,5 @@
-/* What of a request the neural classifier is asked about: all of it, or it fails, where nothing else reads. */
+/* What of a request the neural classifier is asked about: all of it, or it fails, where nothing else reads.
+ */
 #include "signal/guard/jailbreak.h"
 #include "tests/unit/cmocka_all.h"
 
