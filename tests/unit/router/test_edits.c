@@ -282,8 +282,9 @@ static void test_upstream_headers(void **state)
 
 static void test_header_mutation(void **state)
 {
-    const struct sr_header headers[] = {{SR_LIT("x-secret"), SR_LIT("1")}};
-    sr_exchange *x = ask_with(*state, ASK("mutated", ""), headers, 1);
+    const struct sr_header headers[] = {{SR_LIT("x-secret"), SR_LIT("1")},
+                                        {SR_LIT("authorization"), SR_LIT("Bearer mine")}};
+    sr_exchange *x = ask_with(*state, ASK("mutated", ""), headers, 2);
     const struct sr_verdict *v = sr_exchange_verdict(x);
     assert_string_equal(header_in(v->set_headers, v->n_set_headers, "x-team"), "a");
     assert_string_equal(header_in(v->set_headers, v->n_set_headers, "x-selected-model"), "mine");
