@@ -123,9 +123,9 @@ static const struct sr_field inference_fields[] = {
      .help = "a linear answer below this confidence is completed by the neural classifier; 0 = never, 1 = "
              "always"},
     {"neural_max_bytes", SR_FIELD_SIZE, INFERENCE(neural_max), .def = "1MiB", .max = 1 << 30,
-     .help = "text of a request that the neural classifier reads for a signal: of a longer request what is "
-             "most suspicious and what is newest. The rest is classified by the linear tier and the exact "
-             "recognisers alone, and so is text that it has not read at `signal_deadline_ms`; 0 = all"},
+     .help = "text of a request that the neural classifier reads for a signal, what is most suspicious and "
+             "newest "
+             "first; the linear tier and the exact recognisers read the rest alone; 0 = all"},
 };
 
 static void finish_inference(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
