@@ -153,8 +153,11 @@ void sr_task_cancel(struct sr_task *task)
     bool first = end(task, SR_TASK_CANCELLED, SR_ECANCELED);
     if (first)
         stop(task);
-    else if (task->mailbox && !task->told)
+    else if (task->mailbox && !task->told) {
+        if (!has_ended(task))
+            park(task, 0); /* another thread is ending it now, and would overwrite the state */
         atomic_store(&task->state, SR_TASK_CANCELLED); /* completed but not wanted: `done` was not called */
+    }
     if (first || task->mailbox)
         tell(task, SR_ECANCELED);
 }

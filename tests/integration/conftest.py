@@ -77,7 +77,12 @@ class Process:
         return self.child.pid
 
     def output(self):
-        return pathlib.Path(self.log_path).read_text(errors="replace")
+        """What it has written; while it runs, once nothing more comes: its logs have a writer of their own."""
+        log, size, end = pathlib.Path(self.log_path), -1, time.monotonic() + 2
+        while self.child.poll() is None and size != log.stat().st_size and time.monotonic() < end:
+            size = log.stat().st_size
+            time.sleep(0.1)
+        return log.read_text(errors="replace")
 
     def signal(self, number):
         self.sent.add(number)
@@ -169,9 +174,9 @@ class Mock(Process):
 class Gateway(Process):
     """`semroute serve` with a configuration text; ports in the text are the test's own affair."""
 
-    def __init__(self, config, directory, name="gateway", flags=(), env=None, wait=True, binary=BINARY):
+    def __init__(self, config, directory, name="gateway", flags=(), env=None, wait=True, binary=None):
         self.port, self.metrics_port, self.api_port = free_ports(1), free_ports(1), free_ports(1)
-        args = [binary, "serve", "--gateway", f"127.0.0.1:{self.port}", "--metrics", f"127.0.0.1:{self.metrics_port}",
+        args = [binary or BINARY, "serve", "--gateway", f"127.0.0.1:{self.port}", "--metrics", f"127.0.0.1:{self.metrics_port}",
                 "--api", f"127.0.0.1:{self.api_port}", "--extproc", "off"]
         self.config_path = None
         if config is not None:

@@ -356,7 +356,7 @@ PROGRAM = [
         served(lambda g, b: "x-vsr-context-token-count" in post(g).headers), (False, True)),
     Key("global.semroute.access_log", site(access_log="stdout"), ("stdout", "%/access.log"),
         served(lambda g, b: (post(g), g.stop(), '"status":200' in g.output())[2]), (True, False)),
-    Key("global.semroute.log_level", site(), ("info", "error"), served(lambda g, b: "ready in" in g.output()), (True, False)),
+    Key("global.semroute.log_level", site(), ("info", "error"), served(lambda g, b: (g.stop(), "ready in" in g.output())[1]), (True, False)),
     Key("global.semroute.loops", WORKING, (1, 4), served(threads), MORE),
     Key("global.semroute.workers", WORKING, (1, 4), served(threads), MORE),
 ]

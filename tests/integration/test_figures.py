@@ -50,7 +50,7 @@ def test_words_beside_attacks_and_disguises(data, tmp_path):
     assert found["attacks"]["rows"] == 5 and found["before"]["flips"]["rows"] == found["attacks"]["hits"]
     assert sum(r["rows"] for r in found["around"]["by_file"].values()) == found["attacks"]["hits"]
     found = run("obfuscation", data, tmp_path, "--tiers", "linear", "--harmless", "1")["linear"]
-    assert len(found["found"]) == 7 and all(r["rows"] == 4 for r in found["found"].values()) and found["false_positives"]["base64"]["rows"] == 9
+    assert len(found["found"]) == 17 and all(r["rows"] == 4 for r in found["found"].values()) and found["false_positives"]["base64"]["rows"] == 9
 
 
 def test_routing_chooses_on_train_and_counts_on_dev(data, tmp_path):

@@ -69,7 +69,7 @@ static void test_opened(void **state)
                    "decision `g` is open: requests that `jailbreak` could not read pass it");
     config_problem(GUARD("allow", "{type: jailbreak, name: j, on_error: match}"), false, SR_PROBLEM_WARNING,
                    11, 49, "is open");
-    config_good(GUARD("block", "{type: jailbreak, name: j, on_error: match}"));
+    sr_config_unref(config_good(GUARD("block", "{type: jailbreak, name: j, on_error: match}")));
 }
 
 #define OPEN(router, guards)                                                                                 \
