@@ -43,7 +43,7 @@ static bool is_address(struct sr_bytes host)
 {
     char text[INET6_ADDRSTRLEN];
     unsigned char address[sizeof(struct in6_addr)];
-    if (host.n >= sizeof text)
+    if (host.n == 0 || host.n >= sizeof text || memchr(host.p, '\0', host.n))
         return false;
     memcpy(text, host.p, host.n);
     text[host.n] = '\0';

@@ -91,7 +91,7 @@ static void check_actions(const char *yaml, const char *event, const char *of_ma
     assert_true(sr_doc_int(sr_doc_get(mail, "unit"), &at) && at == 0);
     check_text(mail, "source", "message");
     assert_null(strstr(line.text.data, "bob@"));
-    assert_null(strstr(line.text.data, "714"));
+    assert_null(strstr(line.text.data, "714-1388"));
     line_close(&line);
 }
 
