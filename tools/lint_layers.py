@@ -22,23 +22,25 @@ ALLOWED["config"] = {"base", "observe", "text", "json"}
 ALLOWED["probe"] = ALLOWED["config"] | {"config", "infer"}
 ALLOWED["signal"] = ALLOWED["config"] | {"config", "infer", "model", "kernel"}
 ALLOWED["decide"] = ALLOWED["signal"] | {"signal"}
-ALLOWED["store"] = {"base", "observe", "net"}
-ALLOWED["cache"] = ALLOWED["store"] | {"store"}
+ALLOWED["cache"] = {"base", "observe", "text", "kernel", "json"}
+ALLOWED["store"] = ALLOWED["cache"] | {"cache", "net"}
 ALLOWED["pool"] = {"base", "observe"}
 ALLOWED["dialect"] = {"base", "observe", "json", "text"}
-ALLOWED["router"] = (ALLOWED["decide"] | {"decide", "dialect", "probe", "store", "cache", "pool"}) - {"net"}
-ALLOWED["serve"] = ALLOWED["router"] | {"router", "net"}
+ALLOWED["router"] = ALLOWED["decide"] | {"decide", "dialect", "probe", "cache", "pool"}
+ALLOWED["serve"] = ALLOWED["router"] | {"router", "net", "store"}
 ALLOWED["mock"] = {"base", "observe", "json", "net"}
 ALLOWED["cli"] = ALLOWED["serve"] | {"serve", "mock", "bench"}
 # The rooms of a layer that has them: its folders.
 ROOMS = {
     "net": {"client", "grpc", "http1", "http2", "loop", "server", "tls"},
+    "cache": {"gate", "index"},
+    "store": {"milvus", "redis", "sqlite"},
     "text": {"compress", "disguise", "entity", "segment", "terms"},
     "model": {"linear", "tokenizer"},
     "infer": {"classifier", "encoder", "engine"},
     "config": {"bind", "link", "migrate", "section"},
     "signal": {"guard", "keyword", "neural", "topic"},
-    "router": {"edit", "identity", "reply", "report", "request", "response", "route"},
+    "router": {"cache", "edit", "identity", "reply", "report", "request", "response", "route"},
     "serve": {"admin", "extproc", "gateway", "process"},
     "cli": {"classify", "eval", "models"},
 }
