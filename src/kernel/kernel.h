@@ -116,6 +116,10 @@ void sr_gather(struct sr_team *team, const void *table, enum sr_scalar type, con
 /* Converts n floats of another type to F32. */
 void sr_to_float(const void *src, enum sr_scalar type, size_t n, float *dst);
 
+/* dots[i] = sum of rows[i][k] * q[k] for n rows of d bytes; d is a multiple of 64 and at most 65536. Sums of
+ * whole numbers: every instruction set gives the same. */
+void sr_dot_bytes(const int8_t *q, size_t d, const uint8_t *const *rows, size_t n, int32_t *dots);
+
 /* Peak rate of one core for a precision with the current set, operations per second (2 per multiply-add),
  * measured for about 50 ms by a loop of independent accumulators. */
 double sr_kernel_peak(enum sr_precision precision);

@@ -184,6 +184,28 @@ const struct sr_form sr_form_avx2_int8 = {.name = "avx2 4x16 of int8",
     {                                                                                                        \
         pack_bytes_f32, work_bytes_f32, pack_f32, block_f32                                                  \
     }
+/* `vpmaddubsw` would saturate: bytes are widened to 16 bits first. */
+void sr_dot_avx2(const int8_t *q, size_t d, const uint8_t *const *rows, size_t n, int32_t *dots)
+{
+    for (size_t i = 0; i < n; i++) {
+        const uint8_t *row = rows[i];
+        __m256i sums[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+        for (size_t k = 0; k < d; k += 32)
+            for (size_t h = 0; h < 2; h++) {
+                __m256i x =
+                    _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(const void *)(row + k + 16 * h)));
+                __m256i y =
+                    _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(const void *)(q + k + 16 * h)));
+                sums[h] = _mm256_add_epi32(sums[h], _mm256_madd_epi16(x, y));
+            }
+        __m256i sum = _mm256_add_epi32(sums[0], sums[1]);
+        __m128i s = _mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1));
+        s = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0x4E));
+        s = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0xB1));
+        dots[i] = _mm_cvtsi128_si32(s);
+    }
+}
+
 static const struct sr_ops ops = {
     .isa = SR_ISA_AVX2,
     .forms = {&form_f32, &form_wide, &sr_form_avx2_int8},
@@ -193,6 +215,7 @@ static const struct sr_ops ops = {
     .norm = norm_rows,
     .add_row = add_row,
     .convert = convert_row,
+    .dot = sr_dot_avx2,
 };
 
 const struct sr_ops *sr_ops_avx2(void)

@@ -66,14 +66,14 @@ static const struct sr_form form_wide = {.name = "avx512 8x48 of bf16",
     {                                                                                                        \
         pack_bytes_fixed, work_bytes_fixed, pack_fixed, block_fixed                                          \
     }
-#define OPS(bf16, int8, attention_bf16)                                                                      \
+#define OPS(bf16, int8, attention_bf16, bytes)                                                               \
     {                                                                                                        \
         .isa = SR_ISA_AVX512, .forms = {&form_f32, bf16, int8}, .attention = {F32, attention_bf16},          \
         .finish = finish_tile, .prepare = prepare_fixed, .norm = norm_rows, .add_row = add_row,              \
-        .convert = convert_row                                                                               \
+        .convert = convert_row, .dot = bytes                                                                 \
     }
-static const struct sr_ops ops_vnni = OPS(&sr_form_avx512_fixed, &sr_form_avx512_vnni, FIXED);
-static const struct sr_ops ops_plain = OPS(&form_wide, &sr_form_avx2_int8, F32);
+static const struct sr_ops ops_vnni = OPS(&sr_form_avx512_fixed, &sr_form_avx512_vnni, FIXED, sr_dot_vnni);
+static const struct sr_ops ops_plain = OPS(&form_wide, &sr_form_avx2_int8, F32, sr_dot_avx2);
 
 const struct sr_ops *sr_ops_avx512(void)
 {

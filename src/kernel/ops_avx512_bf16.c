@@ -100,6 +100,22 @@ const struct sr_form sr_form_avx512_fixed = {.name = "avx512_vnni 8x48 of 16 bit
 #define AT_FORM  sr_form_avx512_fixed
 #include "kernel/attention_template.h"
 
+void sr_dot_vnni(const int8_t *q, size_t d, const uint8_t *const *rows, size_t n, int32_t *dots)
+{
+    for (size_t i = 0; i < n; i++) {
+        const uint8_t *row = rows[i];
+        __m512i even = _mm512_setzero_si512(), odd = even;
+        size_t k = 0;
+        for (; k + 128 <= d; k += 128) {
+            even = _mm512_dpbusd_epi32(even, _mm512_loadu_si512(row + k), _mm512_loadu_si512(q + k));
+            odd = _mm512_dpbusd_epi32(odd, _mm512_loadu_si512(row + k + 64), _mm512_loadu_si512(q + k + 64));
+        }
+        if (k < d)
+            even = _mm512_dpbusd_epi32(even, _mm512_loadu_si512(row + k), _mm512_loadu_si512(q + k));
+        dots[i] = _mm512_reduce_add_epi32(_mm512_add_epi32(even, odd));
+    }
+}
+
 static const struct sr_ops ops = {
     .isa = SR_ISA_AVX512_BF16,
     .forms = {&form_f32, &form_dot, &sr_form_avx512_vnni},
@@ -110,6 +126,7 @@ static const struct sr_ops ops = {
     .norm = norm_rows,
     .add_row = add_row,
     .convert = convert_row,
+    .dot = sr_dot_vnni,
 };
 static const struct sr_ops ops_fixed = {
     .isa = SR_ISA_AVX512,
@@ -121,6 +138,7 @@ static const struct sr_ops ops_fixed = {
     .norm = norm_rows,
     .add_row = add_row,
     .convert = convert_row,
+    .dot = sr_dot_vnni,
 };
 
 const struct sr_ops *sr_ops_avx512_fixed(void)

@@ -138,6 +138,24 @@ static double spin_s8(size_t rounds)
     return tile_spin(rounds, TILE_S8);
 }
 
+/* Bytes minus 128 have a sign, as dot products want them: what is missing is 128 times the sum of q. */
+static void dot_bytes(const int8_t *q, size_t d, const uint8_t *const *rows, size_t n, int32_t *dots)
+{
+    int32x4_t ones = vdupq_n_s32(0);
+    for (size_t k = 0; k < d; k += 16)
+        ones = vdotq_s32(ones, vld1q_s8(q + k), vdupq_n_s8(1));
+    const int32_t missing = 128 * vaddvq_s32(ones);
+    for (size_t i = 0; i < n; i++) {
+        int32x4_t sums[2] = {vdupq_n_s32(0), vdupq_n_s32(0)};
+        for (size_t k = 0; k < d; k += 32)
+            for (size_t h = 0; h < 2; h++) {
+                uint8x16_t x = veorq_u8(vld1q_u8(rows[i] + k + 16 * h), vdupq_n_u8(128));
+                sums[h] = vdotq_s32(sums[h], vreinterpretq_s8_u8(x), vld1q_s8(q + k + 16 * h));
+            }
+        dots[i] = vaddvq_s32(vaddq_s32(sums[0], sums[1])) + missing;
+    }
+}
+
 #define FORM(label, function, measure, left, right, depth)                                                   \
     {                                                                                                        \
         .name = label, .tile = function, .spin = measure, .a = left, .b = right, .rows = 6, .vectors = 4,    \
@@ -163,14 +181,14 @@ static const struct sr_form form_s8 =
     {                                                                                                        \
         pack_bytes_f32, work_bytes_f32, pack_f32, block_f32                                                  \
     }
-#define OPS(int8)                                                                                            \
+#define OPS(int8, bytes)                                                                                     \
     {                                                                                                        \
         .isa = SR_ISA_NEON, .forms = {&form_f32, &form_wide, int8}, .attention = {ATTENTION, ATTENTION},     \
         .finish = finish_tile, .prepare = prepare_row, .norm = norm_rows, .add_row = add_row,                \
-        .convert = convert_row                                                                               \
+        .convert = convert_row, .dot = bytes                                                                 \
     }
-static const struct sr_ops ops_dot = OPS(&form_s8);
-static const struct sr_ops ops_plain = OPS(&sr_form_scalar_int8);
+static const struct sr_ops ops_dot = OPS(&form_s8, dot_bytes);
+static const struct sr_ops ops_plain = OPS(&sr_form_scalar_int8, sr_dot_scalar);
 
 const struct sr_ops *sr_ops_neon(void)
 {

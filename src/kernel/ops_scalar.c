@@ -116,6 +116,16 @@ const struct sr_form sr_form_scalar_int8 = {.name = "scalar 6x16 of int8",
         .pack_bytes = pack_bytes_f32, .work_bytes = work_bytes_f32, .pack = pack_f32, .block = block_f32     \
     }
 
+void sr_dot_scalar(const int8_t *q, size_t d, const uint8_t *const *rows, size_t n, int32_t *dots)
+{
+    for (size_t i = 0; i < n; i++) {
+        int32_t sum = 0;
+        for (size_t k = 0; k < d; k++)
+            sum += rows[i][k] * q[k];
+        dots[i] = sum;
+    }
+}
+
 static const struct sr_ops ops = {
     .isa = SR_ISA_SCALAR,
     .forms = {&form_f32, &form_bf16, &sr_form_scalar_int8},
@@ -125,6 +135,7 @@ static const struct sr_ops ops = {
     .norm = norm_rows,
     .add_row = add_row,
     .convert = convert_row,
+    .dot = sr_dot_scalar,
 };
 
 const struct sr_ops *sr_ops_scalar(void)

@@ -103,6 +103,8 @@ struct sr_attention_form {
 #define SR_ATTENTION_KEYS    192u
 #define SR_ATTENTION_HEADS   16u
 
+typedef void sr_dot_fn(const int8_t *q, size_t d, const uint8_t *const *rows, size_t n, int32_t *dots);
+
 struct sr_ops {
     enum sr_isa isa;
     const struct sr_form *forms[3];        /* by enum sr_precision */
@@ -114,6 +116,7 @@ struct sr_ops {
     void (*norm)(const struct sr_norm *norm, size_t from, size_t to);
     void (*add_row)(const void *row, enum sr_scalar type, size_t d, float *sum);
     void (*convert)(const void *src, enum sr_scalar from, size_t n, void *dst, enum sr_scalar to);
+    sr_dot_fn *dot; /* sr_dot_bytes */
 };
 
 /* The table of a set; NULL when this build or this CPU does not support it. */
@@ -126,6 +129,8 @@ sr_ops_avx512_fixed(void);                     /* AVX512 for CPUs that also have
 const struct sr_ops *sr_ops_avx512_bf16(void); /* on CPUs where sr_ops_avx512() is one too */
 const struct sr_ops *sr_ops_current(void);
 extern const struct sr_form sr_form_scalar_int8, sr_form_avx2_int8, sr_form_avx512_vnni, sr_form_avx512_fixed;
+
+extern sr_dot_fn sr_dot_scalar, sr_dot_avx2, sr_dot_vnni;
 
 struct sr_matrix {
     const struct sr_ops *ops;

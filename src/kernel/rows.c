@@ -56,6 +56,11 @@ void sr_gather(struct sr_team *team, const void *table, enum sr_scalar type, con
     sr_team_run(m < ROWS_FEW ? NULL : team, gather_part, &g);
 }
 
+void sr_dot_bytes(const int8_t *q, size_t d, const uint8_t *const *rows, size_t n, int32_t *dots)
+{
+    sr_ops_current()->dot(q, d, rows, n, dots);
+}
+
 void sr_to_float(const void *src, enum sr_scalar type, size_t n, float *dst)
 {
     sr_ops_current()->convert(src, type, n, dst, SR_SCALAR_F32);

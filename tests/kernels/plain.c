@@ -69,6 +69,7 @@ int main(void)
     check_each_isa(products);
     check_each_isa(attention);
     check_each_isa(rows);
+    check_each_isa(check_dots);
     printf("kernels: %d failures\n", check_failures);
     return check_failures ? 1 : 0;
 }

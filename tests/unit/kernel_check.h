@@ -310,4 +310,34 @@ static inline void check_attention(struct sr_team *team, struct check_attention 
     sr_rope_free(rope);
 }
 
+/* Dot products of bytes: random ones, and the largest that there are. */
+static inline void check_dots(void)
+{
+    enum { D_MAX = 4096, N = 9 };
+    int8_t *q = malloc(D_MAX);
+    uint8_t *bytes = malloc(D_MAX * N + 1);
+    for (size_t d = 64; d <= D_MAX; d = d < 512 ? d + 64 : d * 2)
+        for (int kind = 0; kind < 3; kind++) {
+            const uint8_t *rows[N];
+            int32_t dots[N];
+            for (size_t i = 0; i < d; i++)
+                q[i] = (int8_t)(kind == 0 ? 127.9F * check_random() : kind == 1 ? 127 : -128);
+            for (size_t i = 0; i < d * N; i++)
+                bytes[i + 1] = (uint8_t)(kind == 0 ? 127.9F + 127.9F * check_random() : 255);
+            for (size_t i = 0; i < N; i++)
+                rows[i] = bytes + 1 + i * d;
+            for (size_t n = 1; n <= N; n += 4) {
+                sr_dot_bytes(q, d, rows, n, dots);
+                for (size_t i = 0; i < n; i++) {
+                    int32_t want = 0;
+                    for (size_t k = 0; k < d; k++)
+                        want += rows[i][k] * q[k];
+                    CHECK(dots[i] == want, "%zu of %zu: %d, %d", i, d, dots[i], want);
+                }
+            }
+        }
+    free(q);
+    free(bytes);
+}
+
 #endif

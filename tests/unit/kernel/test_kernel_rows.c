@@ -190,6 +190,12 @@ static void test_tables(void **state)
     assert_int_equal(check_each_isa(f16), 0);
 }
 
+static void test_dots(void **state)
+{
+    (void)state;
+    assert_int_equal(check_each_isa(check_dots), 0);
+}
+
 static void test_peaks(void **state)
 {
     (void)state;
@@ -200,7 +206,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_norms), cmocka_unit_test(test_tables), cmocka_unit_test(test_peaks),
-        cmocka_unit_test(test_team),  cmocka_unit_test(test_isa),
+        cmocka_unit_test(test_dots),  cmocka_unit_test(test_team),   cmocka_unit_test(test_isa),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
