@@ -1,4 +1,4 @@
-/* Heap allocation with a switch that fails it, for fault tests. */
+/* Heap allocation with a switch that fails it, for fault tests, and how much of the heap may lie unused. */
 #include "base/mem.h"
 
 #include <stdatomic.h>
@@ -6,6 +6,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 static atomic_size_t mem_fail_at;
 static atomic_size_t mem_count;
@@ -51,6 +54,14 @@ char *sr_mem_dup(const void *p, size_t n)
         memcpy(copy, p, n);
     copy[n] = 0;
     return copy;
+}
+
+void sr_mem_give_back(void)
+{
+#ifdef __GLIBC__ /* others give back by themselves */
+    (void)mallopt(M_MMAP_THRESHOLD, (int)(SR_MEM_IDLE_MAX / 2));
+    (void)mallopt(M_TRIM_THRESHOLD, (int)SR_MEM_IDLE_MAX);
+#endif
 }
 
 void sr_mem_fail_at(size_t nth)

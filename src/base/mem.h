@@ -18,6 +18,15 @@ void sr_mem_free(void *p);
 /* A NUL-terminated copy of `n` bytes; NULL when out of memory. */
 char *sr_mem_dup(const void *p, size_t n);
 
+/* Bytes that a thread's part of the heap may keep unused, once sr_mem_give_back was called. */
+#define SR_MEM_IDLE_MAX ((size_t)8 << 20)
+
+/* From now on freed memory goes back to the operating system once SR_MEM_IDLE_MAX of it lie at the end of a
+ * thread's part of the heap, and each block of half of that size at once. For a program that runs for long
+ * and serves peaks: by default glibc learns from the largest block that was freed, and then keeps up to
+ * 64 MiB for each thread. Changes the whole process, so not for a library. Main thread, before others. */
+void sr_mem_give_back(void);
+
 /* For fault tests: the `nth` allocation from now (1 = the next) and all after it fail; 0 switches it off.
  * sr_mem_count gives the allocations since the last call of sr_mem_fail_at. */
 void sr_mem_fail_at(size_t nth);

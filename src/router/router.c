@@ -230,6 +230,14 @@ const struct sr_readers *sr_router_readers(const struct sr_router *router)
     return readers;
 }
 
+bool sr_router_has_readers(const struct sr_router *router)
+{
+    pthread_mutex_lock(&router->alone->lock);
+    bool has = router->alone->readers != NULL;
+    pthread_mutex_unlock(&router->alone->lock);
+    return has;
+}
+
 /* Prepares the jailbreak signal's models for answers, also when no rule uses them. What only the API reads
  * is opened when it does. */
 static int readers_prepare(struct sr_router *router, struct sr_model_store *models, struct sr_err *err)

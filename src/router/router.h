@@ -57,6 +57,9 @@ int sr_router_new(struct sr_router **out, const struct sr_config *config, struct
  * router. Any thread. */
 const struct sr_readers *sr_router_readers(const struct sr_router *router);
 
+/* True once sr_router_readers has opened them. Any thread. */
+bool sr_router_has_readers(const struct sr_router *router);
+
 struct sr_router *sr_router_ref(struct sr_router *router);
 void sr_router_unref(struct sr_router *router);
 

@@ -138,7 +138,25 @@ static int prepare_encoder(const sr_runtime *runtime, const struct sr_config *co
     return SR_OK;
 }
 
-static int load(const sr_runtime *runtime, struct loaded *out, char *error, size_t size)
+/* What the API has opened stays open when the configuration is loaded again. That a model is missing now is
+ * no mistake of the configuration: the API's next call says so. */
+static void keep_opened(sr_runtime *runtime, struct loaded *out)
+{
+    struct sr_err err = {0};
+    pthread_mutex_lock(&runtime->lock);
+    bool encoder = runtime->now.encoder && !out->encoder;
+    struct sr_router *router = runtime->now.router ? sr_router_ref(runtime->now.router) : NULL;
+    pthread_mutex_unlock(&runtime->lock);
+    if (encoder && load_encoder(runtime, out->router->config, out, &err)) {
+        sr_encoder_unref(out->encoder);
+        out->encoder = NULL;
+    }
+    if (router && sr_router_has_readers(router))
+        (void)sr_router_readers(out->router);
+    sr_router_unref(router);
+}
+
+static int load(sr_runtime *runtime, struct loaded *out, char *error, size_t size)
 {
     const struct sr_config *config;
     *out = (struct loaded){0};
@@ -155,11 +173,13 @@ static int load(const sr_runtime *runtime, struct loaded *out, char *error, size
                  err.column, err.message);
     else if (rc)
         say(error, size, err.message[0] ? err.message : sr_strerror(rc));
-    if (rc)
+    if (rc) {
         unload(out);
-    else
-        sr_model_store_sweep(runtime->models);
-    return rc;
+        return rc;
+    }
+    keep_opened(runtime, out);
+    sr_model_store_sweep(runtime->models);
+    return SR_OK;
 }
 
 static enum sr_log_level log_level(const char *name)

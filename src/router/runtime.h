@@ -22,8 +22,9 @@ struct sr_pool *sr_runtime_pool(sr_runtime *runtime);
 struct sr_router *sr_runtime_router(sr_runtime *runtime);
 
 /* With the option `encoder`: a new reference to the configuration's encoder, and the engine that runs it,
- * borrowed until the runtime is closed. NULL when there is none. The first call of a configuration opens it,
- * unless a signal uses it: may take long, so not on an event loop. */
+ * borrowed until the runtime is closed. NULL when there is none. The first call opens it, unless a signal
+ * uses it: may take long, so not on an event loop. A reload keeps it open, or opens that of the new
+ * configuration. */
 struct sr_encoder *sr_runtime_encoder(sr_runtime *runtime, struct sr_infer **infer);
 
 /* Bytes of bodies that exchanges keep. `hold` adds `n`, of an exchange that keeps `own` with them, or adds

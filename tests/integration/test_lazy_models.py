@@ -1,5 +1,7 @@
 """What no rule needs is not loaded: encoders are opened when a rule or a caller needs them."""
 import re
+import signal
+import time
 
 from conftest import ROOT, Gateway, request
 
@@ -43,6 +45,34 @@ def test_a_keyword_configuration_opens_no_encoder(tmp_path):
         assert answer.status == 200 and encoders(server) == 2
         for _ in range(2):
             request(server.api_port, "POST", "/api/v1/embeddings", {"texts": ["a dog"]}, timeout=120)
+        assert encoders(server) == 2
+    finally:
+        server.stop()
+
+
+def reload(server):
+    def reloads():
+        return server.output().count('"config_reload"')
+
+    before, end = reloads(), time.monotonic() + 60
+    server.child.send_signal(signal.SIGHUP)
+    while reloads() == before:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_what_the_api_opened_stays_open_over_reloads(tmp_path):
+    """It is not read from the disk again for every configuration, and the first call after a reload does not wait for it."""
+    server = Gateway(KEYWORDS, tmp_path, env=MODELS)
+    try:
+        reload(server)
+        assert encoders(server) == 0
+        request(server.api_port, "POST", "/api/v1/classify/intent", {"text": "Solve x^2 = 4."}, timeout=120)
+        request(server.api_port, "POST", "/api/v1/embeddings", {"texts": ["a cat"]}, timeout=120)
+        for _ in range(3):
+            reload(server)
+            assert encoders(server) == 2
+        request(server.api_port, "POST", "/api/v1/embeddings", {"texts": ["a dog"]}, timeout=120)
         assert encoders(server) == 2
     finally:
         server.stop()

@@ -250,3 +250,36 @@ routing:
     explain = request(gateway.api_port, "POST", "/api/v1/explain", {"text": "What is 17 times 23?"})
     assert explain.status == 200
     assert gateway.child.poll() is None
+
+
+def resident(gateway):
+    return 1024 * int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{gateway.pid}/status").read_text()).group(1))
+
+
+KEPT_WHOLE = """
+version: v0.3
+providers: {{defaults: {{default_model: one}}, models: [{{name: one, backend_refs: [{{name: a, endpoint: "127.0.0.1:{port}"}}]}}]}}
+routing:
+  signals: {{keywords: [{{name: deep, operator: OR, keywords: [deep]}}]}}
+  decisions: [{{name: deep, priority: 1, rules: {{type: keyword, name: deep}}, modelRefs: [{{model: one}}]}}]
+global: {{semroute: {{loops: 4, workers: 2}}}}
+"""
+
+
+def test_the_memory_of_large_bodies_is_given_back(start, mock):
+    """What each thread keeps for the next request has a limit, whatever the largest body was: 8 MiB, where glibc by itself
+    keeps twice the largest block that it has seen."""
+    gateway = start.gateway(KEPT_WHOLE.format(port=mock.port))
+    gateway.post(chat("hello"))
+    allowed = resident(gateway) + (4 + 2) * (8 << 20)
+    for megabytes in (4, 8, 12, 12, 12, 12):
+        body = chat("a " * (megabytes << 19))
+        threads = [threading.Thread(target=gateway.post, args=(body,)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    end = time.monotonic() + WAIT
+    while resident(gateway) > allowed and time.monotonic() < end:
+        time.sleep(0.1)
+    assert resident(gateway) <= allowed

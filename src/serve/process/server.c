@@ -214,6 +214,7 @@ static void end(struct sr_server *server, int rc)
 int sr_server_run(const struct sr_server_options *options, char *error, size_t error_size)
 {
     error[0] = '\0';
+    sr_mem_give_back();
     struct sr_server *server = sr_mem_calloc(1, sizeof *server);
     if (!server) {
         snprintf(error, error_size, "out of memory");
