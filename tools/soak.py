@@ -227,8 +227,8 @@ def other_endpoints(site):
     path, body = random.choice((
         ("/v1/completions", {"model": "model-0", "prompt": text(10)}),
         ("/v1/embeddings", {"model": "model-0", "input": [text(5), text(5)]}),
-        ("/v1/responses", {"model": "auto", "input": text(10)}),
-        ("/v1/messages", {"model": "auto", "max_tokens": 10, "messages": [{"role": "user", "content": text(10)}]}),
+        ("/v1/responses", {"model": "model-0", "input": random.choice((text(10), ATTACK))}),
+        ("/v1/messages", {"model": "model-0", "max_tokens": 10, "messages": [{"role": "user", "content": text(10)}]}),
         ("/v1/rerank", {"model": "model-0", "query": text(3), "documents": [text(5), text(5)]}),
         ("/v1/score", {"model": "model-0", "text_1": text(3), "text_2": [text(5)]})))
     status, _ = ask(site.port, "POST", path, body)
@@ -439,7 +439,7 @@ def sample(site):
     value = {line.split(":")[0]: line.split()[1] for line in status.splitlines() if len(line.split()) > 1}
     with lock:
         requests = sum(counts.values())
-    return {"at": time.monotonic(), "rss": int(value["VmRSS"]), "anon": int(value["RssAnon"]), "threads": int(value["Threads"]),
+    return {"at": time.monotonic(), "rss": int(value["VmRSS"]), "peak": int(value["VmHWM"]), "anon": int(value["RssAnon"]), "threads": int(value["Threads"]),
             "fds": len(os.listdir(f"/proc/{site.server.pid}/fd")), "requests": requests}
 
 
@@ -463,9 +463,18 @@ def plateau(samples):
         before, after = median(second, key), median(last, key)
         allowed = max(GROWTH * before, GROWTH_KIB) if room is None else room
         fine = fine and after - before <= allowed
-        said.append(f"{key}: median {before:.0f} in the second quarter, {after:.0f} in the last, slope in the second half "
-                    f"{slope(half, key):+.1f} {unit} a minute, allowed growth {allowed:.0f}")
+        values = [s[key] for s in samples]
+        said.append(f"{key}: {min(values)} to {max(values)}, median {before:.0f} in the second quarter, {after:.0f} in the last, slope "
+                    f"in the second half {slope(half, key):+.1f} {unit} a minute, allowed growth {allowed:.0f}")
+    said.append(f"highest RSS between the samples, models being opened included: {samples[-1]['peak']} KiB")
     return fine, said
+
+
+def progress(samples, begin):
+    """One line a minute, for who watches a long run."""
+    now, half = samples[-1], samples[len(samples) // 2:]
+    print(f"{now['at'] - begin:.0f} s: {now['requests']} requests, RSS {now['rss']} KiB ({slope(half, 'rss'):+.0f} KiB a minute in the "
+          f"second half), {now['fds']} descriptors ({slope(half, 'fds'):+.1f}), wrong: {len(wrong)}", flush=True)
 
 
 def table(samples, begin):
@@ -523,12 +532,15 @@ def run(site, seconds):
     threads = [threading.Thread(target=keep_sending, args=(site, kinds, weights)) for _ in range(CLIENTS)]
     threads += [threading.Thread(target=keep_sending, args=(site, [kind], [1])) for kind in SLOW]
     threads += [threading.Thread(target=reloader, args=(site,)), threading.Thread(target=breaker, args=(site,))]
-    before, begin, samples = sample(site), time.monotonic(), []
+    before, begin, samples, minutes = sample(site), time.monotonic(), [], 0
     for thread in threads:
         thread.start()
     while time.monotonic() < begin + seconds and site.server.alive():
         samples.append(sample(site))
-        time.sleep(max(0.25, seconds / SAMPLES))
+        if samples[-1]["at"] >= begin + 60 * (1 + minutes):
+            minutes += 1
+            progress(samples, begin)
+        time.sleep(min(10, max(0.25, seconds / SAMPLES)))
     done.set()
     for thread in threads:
         thread.join()

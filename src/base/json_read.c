@@ -299,7 +299,7 @@ static size_t value_length(const char *p, size_t n)
 
 bool sr_json_view_next(sr_json_view container, size_t *at, sr_json_view *name, sr_json_view *value)
 {
-    if (!sr_json_view_is_object(container) && !sr_json_view_is_array(container))
+    if (!sr_json_view_is_object(container) && (name || !sr_json_view_is_array(container)))
         return false;
     struct sr_json_cursor r = {.p = container.p, .n = container.n, .i = *at ? *at : 1};
     skip_space(&r);
@@ -309,7 +309,7 @@ bool sr_json_view_next(sr_json_view container, size_t *at, sr_json_view *name, s
     }
     if (r.i + 1 >= r.n)
         return false;
-    if (container.p[0] == '{') {
+    if (sr_json_view_is_object(container)) {
         size_t n = string_end(r.p + r.i);
         if (name)
             *name = sr_bytes_of(r.p + r.i, n);

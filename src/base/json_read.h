@@ -48,8 +48,8 @@ static inline bool sr_json_view_is_null(sr_json_view v)
 /* The member `name` (plain ASCII), p NULL when there is none or `object` is not an object. */
 sr_json_view sr_json_view_get(sr_json_view object, const char *name);
 
-/* Visits an object or array: *at starts at 0; false after the last. `name` (NULL for arrays) gets the
- * member's name as a string value. */
+/* Visits an object or, without `name`, an array too: *at starts at 0; false after the last, and at once for
+ * anything else. `name` gets the member's name as a string value. */
 bool sr_json_view_next(sr_json_view container, size_t *at, sr_json_view *name, sr_json_view *value);
 
 /* True when it is the string `word` (plain ASCII). */

@@ -31,9 +31,8 @@ static void put_labels(struct sr_migration *m, const struct sr_yaml_node *catego
 
 static bool score_of(const struct sr_yaml_node *entry, double *score)
 {
-    const struct sr_yaml_node *model = sr_yaml_get(entry, "model"), *node = sr_yaml_get(entry, "score");
-    return model && model->kind == SR_YAML_SCALAR && model->text.n && node &&
-           sr_yaml_to_double(node, score) && *score > 0;
+    const struct sr_yaml_node *node = sr_yaml_get(entry, "score");
+    return sr_migrate_has(entry, "model") && node && sr_yaml_to_double(node, score) && *score > 0;
 }
 
 static void put_domain(struct sr_migration *m, const struct sr_yaml_node *category)
@@ -152,6 +151,10 @@ static void put_prompt(struct sr_migration *m, const struct sr_yaml_node *from, 
 
 static void put_ref(struct sr_migration *m, const struct sr_yaml_node *ref, const struct sr_yaml_node *effort)
 {
+    if (!sr_migrate_has(ref, "model")) {
+        sr_migrate_note(m, ref, "a model reference needs a `model`");
+        return;
+    }
     sr_migrate_copy(m, ref, "model", "        - ", "model");
     sr_migrate_copy(m, ref, "lora_name", "          ", "lora_name");
     sr_migrate_copy(m, ref, "use_reasoning", "          ", "use_reasoning");
@@ -201,6 +204,10 @@ static void put_headers(struct sr_migration *m, const struct sr_yaml_node *confi
         const struct sr_yaml_node *list = sr_migrate_list(m, configuration, *key);
         sr_migrate_put(m, "            %s:%s\n", *key, list ? "" : " []");
         for (size_t i = 0; list && i < list->count; i++) {
+            if (!sr_migrate_has(list->items[i], "name")) {
+                sr_migrate_note(m, list->items[i], "a header needs a `name`");
+                continue;
+            }
             sr_migrate_copy(m, list->items[i], "name", "              - ", "name");
             sr_migrate_copy(m, list->items[i], "value", "                ", "value");
         }
@@ -284,6 +291,10 @@ static void put_cards(struct sr_migration *m)
         sr_migrate_string(m, configs->keys[i]->text);
         sr_migrate_put(m, "\n      loras:\n");
         for (size_t j = 0; j < loras->count; j++) {
+            if (!sr_migrate_has(loras->items[j], "name")) {
+                sr_migrate_note(m, loras->items[j], "a LoRA needs a `name`");
+                continue;
+            }
             sr_migrate_copy(m, loras->items[j], "name", "        - ", "name");
             sr_migrate_copy(m, loras->items[j], "description", "          ", "description");
         }

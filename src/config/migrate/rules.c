@@ -17,23 +17,22 @@ static bool has_label(const struct sr_yaml_node *category)
 
 bool sr_migrate_is_domain(const struct sr_yaml_node *categories, const struct sr_yaml_node *category)
 {
-    const struct sr_yaml_node *name = sr_yaml_get(category, "name");
-    return name && name->kind == SR_YAML_SCALAR && name->text.n && has_label(category) &&
-           sr_migrate_named(categories, name->text) == category;
+    return sr_migrate_has(category, "name") && has_label(category) &&
+           sr_migrate_named(categories, sr_yaml_get(category, "name")->text) == category;
 }
 
 bool sr_migrate_is_rule(const struct sr_yaml_node *rules, const struct sr_yaml_node *rule, const char *list)
 {
-    const struct sr_yaml_node *name = sr_yaml_get(rule, "name"), *words = sr_yaml_get(rule, list);
-    return name && name->kind == SR_YAML_SCALAR && name->text.n && words && words->kind == SR_YAML_LIST &&
-           words->count && sr_migrate_named(rules, name->text) == rule;
+    const struct sr_yaml_node *words = sr_yaml_get(rule, list);
+    return sr_migrate_has(rule, "name") && words && words->kind == SR_YAML_LIST && words->count &&
+           sr_migrate_named(rules, sr_yaml_get(rule, "name")->text) == rule;
 }
 
 /* Does a leaf name something that the new file has? */
 static bool leaf_exists(struct sr_migration *m, const struct sr_yaml_node *leaf)
 {
     const struct sr_yaml_node *type = sr_yaml_get(leaf, "type"), *name = sr_yaml_get(leaf, "name");
-    if (!type || !name || type->kind != SR_YAML_SCALAR || name->kind != SR_YAML_SCALAR)
+    if (!sr_migrate_has(leaf, "type") || !sr_migrate_has(leaf, "name"))
         return false;
     bool domain = sr_bytes_eq(type->text, SR_LIT("domain"));
     bool embedding = sr_bytes_eq(type->text, SR_LIT("embedding"));
@@ -66,10 +65,10 @@ static bool is_all(const struct sr_yaml_node *rules)
 
 bool sr_migrate_has_rules(struct sr_migration *m, const struct sr_yaml_node *decision)
 {
-    const struct sr_yaml_node *rules = sr_yaml_get(decision, "rules"), *name = sr_yaml_get(decision, "name");
+    const struct sr_yaml_node *rules = sr_yaml_get(decision, "rules");
     const struct sr_yaml_node *conditions = sr_yaml_get(rules, "conditions");
-    return name && name->kind == SR_YAML_SCALAR && sr_yaml_type(name) != SR_YAML_NULL && conditions &&
-           conditions->kind == SR_YAML_LIST && usable(m, conditions, is_all(rules)) > 0;
+    return sr_migrate_has(decision, "name") && conditions && conditions->kind == SR_YAML_LIST &&
+           usable(m, conditions, is_all(rules)) > 0;
 }
 
 void sr_migrate_rules(struct sr_migration *m, const struct sr_yaml_node *decision, const char *first,

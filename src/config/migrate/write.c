@@ -170,6 +170,12 @@ const struct sr_yaml_node *sr_migrate_scalar(struct sr_migration *m, const struc
     return child(m, map, key, SR_YAML_SCALAR);
 }
 
+bool sr_migrate_has(const struct sr_yaml_node *map, const char *key)
+{
+    const struct sr_yaml_node *node = sr_yaml_get(map, key);
+    return node && node->kind == SR_YAML_SCALAR && node->text.n && sr_yaml_type(node) != SR_YAML_NULL;
+}
+
 const struct sr_yaml_node *sr_migrate_named(const struct sr_yaml_node *list, struct sr_bytes name)
 {
     for (size_t i = 0; list && i < list->count; i++) {

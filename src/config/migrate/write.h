@@ -42,6 +42,9 @@ const struct sr_yaml_node *sr_migrate_map(struct sr_migration *m, const struct s
 const struct sr_yaml_node *sr_migrate_scalar(struct sr_migration *m, const struct sr_yaml_node *map,
                                              const char *key);
 
+/* True when `map` has a scalar there that is neither null nor empty. */
+bool sr_migrate_has(const struct sr_yaml_node *map, const char *key);
+
 /* The first entry of a list of mappings whose `name` is this; NULL when there is none. */
 const struct sr_yaml_node *sr_migrate_named(const struct sr_yaml_node *list, struct sr_bytes name);
 

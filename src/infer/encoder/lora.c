@@ -97,19 +97,21 @@ static size_t name_of(sr_json_view key, char out[SR_ENC_NAME_MAX + 1], bool *who
 
 static int check_patterns(const struct sr_enc_json *json, struct sr_err *err)
 {
-    sr_json_view patterns = sr_json_view_get(json->root, "alpha_pattern"), key = {0}, value;
+    sr_json_view patterns = sr_json_view_get(json->root, "alpha_pattern"), key, value;
     char name[SR_ENC_NAME_MAX + 1];
     size_t at = 0, n = 0;
     bool whole;
     double alpha;
+    if (!sr_json_view_is_null(patterns) && !sr_json_view_is_object(patterns))
+        return sr_err_set(err, SR_EUNSUPPORTED, "%s: `alpha_pattern` is not an object", json->path);
     for (; sr_json_view_next(patterns, &at, &key, &value); n++) {
         if (n == PATTERNS_MAX)
             return sr_err_set(err, SR_ELIMIT, "%s: `alpha_pattern` has more than %u entries", json->path,
                               PATTERNS_MAX);
-        if (!key.p || !name_of(key, name, &whole))
+        if (!name_of(key, name, &whole))
             return sr_err_set(err, SR_EUNSUPPORTED,
                               "%s: `alpha_pattern` with %.*s is not supported: only names of modules are",
-                              json->path, (int)(key.n < 100 ? key.n : 100), key.p ? key.p : "");
+                              json->path, (int)(key.n < 100 ? key.n : 100), key.p);
         if (!sr_enc_number(value, &alpha) || alpha < ALPHA_MIN || alpha > ALPHA_MAX)
             return sr_err_set(err, SR_EPARSE, "%s: `alpha_pattern`: a value is not a number from %g to %g",
                               json->path, ALPHA_MIN, ALPHA_MAX);

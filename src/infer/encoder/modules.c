@@ -67,6 +67,10 @@ static int read_pooling(struct sr_enc_config *c, const char *folder, const char 
     int rc = sr_enc_json_open(&json, folder, name, optional, err);
     if (rc)
         return rc;
+    if (json.bytes && !sr_json_view_is_object(json.root)) {
+        sr_enc_json_close(&json);
+        return sr_err_set(err, SR_EPARSE, "%s: not an object", json.path);
+    }
     mode = sr_json_view_get(json.root, "pooling_mode");
     if (sr_json_view_is_array(mode) && sr_json_view_next(mode, &at, NULL, &only) &&
         !sr_json_view_next(mode, &at, NULL, &more))

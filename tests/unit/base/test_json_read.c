@@ -25,6 +25,8 @@ static void test_values_are_spans(void **state)
         if (n++ == 1)
             assert_true(sr_json_view_int(name, &number) && number == -2);
     assert_int_equal(n, 3);
+    size_t start = 0;
+    assert_false(sr_json_view_next(value, &start, &text, &name)); /* its elements have no names */
     assert_true(sr_json_view_bool(sr_json_view_get(root, "b"), false));
     at = 0;
     assert_true(sr_json_view_next(root, &at, &name, &value) && sr_json_view_next(root, &at, &name, &value));

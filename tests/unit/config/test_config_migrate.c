@@ -271,6 +271,56 @@ static void test_refused(void **state)
     }
 }
 
+/* Entries without a name are left out whole: what they say is said of no other entry. */
+static void test_without_names(void **state)
+{
+    (void)state;
+    struct sr_buf out;
+    struct sr_problems problems = {0}, loading = {0};
+    const struct sr_config *c;
+    sr_buf_init(&out, (size_t)1 << 20);
+    assert_int_equal(
+        sr_migrate_text(&out,
+                        SR_LIT("categories:\n"
+                               "  - {name: math, model_scores: [{model: null, score: 1}]}\n"
+                               "  - {name: null, mmlu_categories: [law]}\n"
+                               "keyword_rules:\n"
+                               "  - {name: code, keywords: [segfault]}\n"
+                               "  - {name: null, keywords: [urgent]}\n"
+                               "model_config:\n"
+                               "  a: {loras: [{name: one}, {description: none}]}\n"
+                               "decisions:\n"
+                               "  - name: d\n"
+                               "    rules: {conditions: [{type: keyword, name: code},"
+                               " {type: keyword, name: null}]}\n"
+                               "    modelRefs: [{model: a}, {use_reasoning: true}]\n"
+                               "    plugins:\n"
+                               "      - type: header_mutation\n"
+                               "        configuration: {add: [{name: x-a, value: b}, {value: c}]}\n"),
+                        &problems),
+        SR_OK);
+    static const struct {
+        uint32_t line;
+        const char *message;
+    } notes[] = {{2, "a model score needs a `model`"}, {3, "category without a label"},
+                 {6, "keyword rule without name"},     {8, "a LoRA needs a `name`"},
+                 {11, "a condition whose signal"},     {12, "a model reference needs a `model`"},
+                 {15, "a header needs a `name`"}};
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
+        if (!warned(&problems, notes[i].line, notes[i].message))
+            fail_msg("no warning in line %u: %s", notes[i].line, notes[i].message);
+    int rc = sr_config_load_text(&c, sr_buf_view(&out), "x", (struct sr_load_options){0}, &loading);
+    config_print(&loading);
+    assert_int_equal(rc, SR_OK);
+    assert_int_equal(c->n_domains, 1);
+    assert_int_equal(c->n_decisions, 1);
+    assert_int_equal(c->decisions[0].n_refs, 1);
+    sr_config_unref(c);
+    sr_problems_dispose(&problems);
+    sr_problems_dispose(&loading);
+    sr_buf_dispose(&out);
+}
+
 static void test_no_endpoint(void **state)
 {
     (void)state;
@@ -299,6 +349,7 @@ int main(void)
         cmocka_unit_test(test_guard_without_default),
         cmocka_unit_test(test_guards_that_were_off),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_without_names),
         cmocka_unit_test(test_no_endpoint),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -288,6 +288,8 @@ static void poolings(void **state)
     edit("1_Pooling/config.json", "\"pooling_mode_mean_tokens\": false",
          "\"pooling_mode_mean_tokens\": true");
     refused(SR_EUNSUPPORTED, "more than one pooling");
+    shell("printf '[{\"pooling_mode_cls_token\": true}]' > '%s/1_Pooling/config.json'", folder);
+    refused(SR_EPARSE, "not an object");
     copy("bert-dense");
     edit("1_Pooling/config.json", "\"cls\"", "\"lasttoken\"");
     refused(SR_EUNSUPPORTED, "lasttoken");
@@ -408,6 +410,8 @@ static void bundles(void **state)
         edit("bundle/config.json", changes[i].from, changes[i].to);
         heads_refused("bundle", changes[i].code, changes[i].what);
     }
+    shell("printf '{\"heads\": [{\"pooling\": \"mean\"}]}' > '%s/bundle/config.json'", folder);
+    heads_refused("bundle", SR_EPARSE, "`heads` is missing");
     copy("bert-bundle");
     edit("bundle/adapters.safetensors", "pii.out.bias", "pii.out.bia_");
     heads_refused("bundle", SR_EMISMATCH, "pii.out");
