@@ -2,9 +2,22 @@
 #include "text/entity/public_suffix.h"
 #include "text/entity/recognisers.h"
 
+#include "base/unicode.h"
+#include "base/utf8.h"
+
 #define LOCAL_MAX  64
 #define DOMAIN_MAX 253
 #define LABEL_MAX  63
+
+/* Bytes of the letter, mark or digit beyond ASCII at `at`; 0 for other characters. */
+static size_t foreign_letter(const struct sr_entity_scan *scan, size_t at)
+{
+    int32_t cp;
+    if (sr_entity_at(scan, at) < 0x80)
+        return 0;
+    size_t n = sr_utf8_decode(scan->text, at, &cp);
+    return sr_unicode_class(cp) == SR_UNICODE_OTHER ? 0 : n;
+}
 
 /* The end of the dot-separated labels from `at`; `*labels` is their number. `at` when there is none. */
 static size_t labels_end(const struct sr_entity_scan *scan, size_t at, unsigned *labels)
@@ -12,10 +25,12 @@ static size_t labels_end(const struct sr_entity_scan *scan, size_t at, unsigned 
     size_t end = at;
     *labels = 0;
     for (size_t i = at; i - at < DOMAIN_MAX;) {
-        size_t start = i;
-        while (i - start < LABEL_MAX &&
-               (sr_entity_is_word(sr_entity_at(scan, i)) || (sr_entity_at(scan, i) == '-' && i > start)))
-            i++;
+        size_t start = i, n = 1;
+        for (; i - start < LABEL_MAX && n; i += n) {
+            unsigned char c = sr_entity_at(scan, i);
+            bool plain = sr_entity_is_alpha(c) || sr_entity_is_digit(c) || (c == '-' && i > start);
+            n = plain ? 1 : foreign_letter(scan, i);
+        }
         while (i > start && sr_entity_at(scan, i - 1) == '-')
             i--;
         if (i == start)
@@ -27,6 +42,17 @@ static size_t labels_end(const struct sr_entity_scan *scan, size_t at, unsigned 
         i++;
     }
     return end;
+}
+
+/* The end of the letters, digits and hyphens of ASCII in the last label, where text of a script without
+ * spaces may go on. */
+static size_t ascii_end(const struct sr_entity_scan *scan, size_t start, size_t end)
+{
+    size_t at = end, cut = end;
+    while (at > start && sr_entity_at(scan, at - 1) != '.')
+        if (sr_entity_at(scan, --at) >= 0x80)
+            cut = at;
+    return cut > at ? cut : end;
 }
 
 /* The name in lower case, `out` of DOMAIN_MAX bytes. */
@@ -53,14 +79,19 @@ static bool is_letters(struct sr_bytes s)
     return s.n >= 2;
 }
 
-/* Characters allowed before the @; an apostrophe only inside a name. */
-static bool is_local(const struct sr_entity_scan *scan, size_t at)
+/* Bytes of the character before `at` if it is allowed before the @, else 0; an apostrophe only inside a name.
+ * Scripts without spaces put their words beside an address. */
+static size_t local_before(const struct sr_entity_scan *scan, size_t at)
 {
-    unsigned char c = sr_entity_at(scan, at);
+    unsigned char c = sr_entity_at(scan, at - 1);
+    int32_t cp;
     if (c == '\'')
-        return at > 0 && sr_entity_is_alpha(sr_entity_at(scan, at - 1)) &&
-               sr_entity_is_alpha(sr_entity_at(scan, at + 1));
-    return sr_entity_is_word(c) || (c && strchr("._%+-!#$*^~", c));
+        return at > 1 && sr_entity_is_alpha(sr_entity_at(scan, at - 2)) &&
+               sr_entity_is_alpha(sr_entity_at(scan, at));
+    if (c < 0x80)
+        return sr_entity_is_word(c) || (c && strchr("._%+-!#$*^~", c));
+    size_t n = sr_utf8_decode_before(scan->text, at, &cp);
+    return sr_unicode_class(cp) == SR_UNICODE_WORD ? n : 0;
 }
 
 size_t sr_entity_email(struct sr_entity_scan *scan, size_t sign)
@@ -68,14 +99,23 @@ size_t sr_entity_email(struct sr_entity_scan *scan, size_t sign)
     char name[DOMAIN_MAX + LABEL_MAX];
     unsigned labels;
     size_t start = sign, end = labels_end(scan, sign + 1, &labels);
-    while (start > 0 && sign - start < LOCAL_MAX && is_local(scan, start - 1))
-        start--;
+    while (start > 0 && sign - start < LOCAL_MAX) {
+        size_t n = local_before(scan, start);
+        if (n == 0)
+            break;
+        start -= n;
+    }
     while (start < sign && !sr_entity_is_word(sr_entity_at(scan, start)))
         start++;
     if (start == sign || labels < 2)
         return 0;
     struct sr_bytes domain = lower(scan, sign + 1, end, name);
     bool known = sr_public_suffix_has(domain);
+    size_t cut = known ? end : ascii_end(scan, sign + 1, end);
+    if (cut < end) {
+        domain = lower(scan, sign + 1, end = cut, name);
+        known = sr_public_suffix_has(domain);
+    }
     if (!known && !is_letters(last_label(domain)))
         return 0;
     sr_entity_found(scan, SR_ENTITY_EMAIL_ADDRESS, start, end, known ? 1.0f : 0.85f);
@@ -127,8 +167,11 @@ size_t sr_entity_domain(struct sr_entity_scan *scan, size_t at)
     if (labels < 2 || end - at > DOMAIN_MAX || next == '@' || next == '(' || next == '_')
         return 0;
     struct sr_bytes domain = lower(scan, at, end, name);
-    if (!sr_public_suffix_has(domain))
-        return 0;
+    if (!sr_public_suffix_has(domain)) {
+        domain = lower(scan, at, end = ascii_end(scan, at, end), name);
+        if (!sr_public_suffix_has(domain))
+            return 0;
+    }
     sr_entity_found(scan, SR_ENTITY_DOMAIN_NAME, at, end, domain_confidence(scan, at, domain, labels));
     return end;
 }

@@ -1,19 +1,20 @@
 /*
- * Numbers that belong to people: cards, social security, phones, postal codes, ages, licences, accounts.
+ * Numbers that belong to people: social security, phones, postal codes, ages, licences, accounts.
  *
  * Conservative: a number without a checksum, a distinctive form or a word near it that names its type gets a
  * confidence below every useful threshold.
  */
 #include "text/entity/recognisers.h"
 
+#include "base/utf8.h"
+
 #define NUMBER_MAX 40 /* bytes of a number with its separators */
 
 #define PHONE_WORDS                                                                                          \
     "phone|telephone|tel|call|mobile|cell|fax|whatsapp|sms|text|answering|reach|contact|dial|messages|"      \
     "number|telefon|handy|móvil|téléphone|telefono|office|ring"
-#define SSN_WORDS  "ssn|social security|social security number|social-security|taxpayer"
-#define CARD_WORDS "card|credit|debit|visa|mastercard|amex|cc|payment|pan"
-#define ZIP_WORDS  "zip|zipcode|zip code|postal code|postcode|post code|plz|code postal"
+#define SSN_WORDS "ssn|social security|social security number|social-security|taxpayer"
+#define ZIP_WORDS "zip|zipcode|zip code|postal code|postcode|post code|plz|code postal"
 #define LICENSE_WORDS                                                                                        \
     "license|licence|driver's license|drivers license|driver license|driving licence|dl|license number|"     \
     "licence number"
@@ -23,8 +24,8 @@ struct number {
     size_t start, end;
     char digits[NUMBER_MAX];
     size_t n, groups;
-    size_t sizes[8]; /* digits of the first groups */
-    bool plus, paren, space, dash, dot, slash;
+    size_t sizes[8];         /* digits of the first groups */
+    bool plus, paren, slash; /* `paren`: the first digits, or those behind a 0, stand in parentheses */
 };
 
 static bool is_mark(unsigned char c)
@@ -32,13 +33,15 @@ static bool is_mark(unsigned char c)
     return c == ' ' || c == '-' || c == '.' || c == '(' || c == ')' || c == '/';
 }
 
-static void note_mark(struct number *number, unsigned char c)
+/* Digits between a pair of parentheses, before which at most one digit stands. */
+static bool has_parentheses(const struct sr_entity_scan *scan, size_t start, size_t end)
 {
-    number->space |= c == ' ';
-    number->dash |= c == '-';
-    number->dot |= c == '.';
-    number->slash |= c == '/';
-    number->paren |= c == '(' || c == ')';
+    size_t open = start, digits = 0, close;
+    while (open < end && scan->text.p[open] != '(')
+        digits += sr_entity_is_digit(sr_entity_at(scan, open++));
+    for (close = open + 1; close < end && sr_entity_is_digit(sr_entity_at(scan, close));)
+        close++;
+    return digits <= 1 && close < end && close > open + 1 && scan->text.p[close] == ')';
 }
 
 /* Reads digits with at most three separators between two of them. False when no number starts here. */
@@ -65,84 +68,11 @@ static bool read_number(const struct sr_entity_scan *scan, size_t at, struct num
         if (!is_mark(c) || ++marks > 3 || (c == ' ' && i > at && scan->text.p[i - 1] == ' '))
             break;
     }
-    for (size_t k = at; k < number->end; k++)
-        note_mark(number, (unsigned char)scan->text.p[k]);
-    return number->n > 0 && !sr_entity_is_word(sr_entity_at(scan, number->end));
-}
-
-/* The first run of digits with one kind of separator: the form of cards and social security numbers. */
-static size_t strict_end(const struct sr_entity_scan *scan, size_t at, char *digits, size_t *n, bool *marked)
-{
-    size_t i = at, end = at;
-    unsigned char mark = 0;
-    *n = 0;
-    *marked = false;
-    for (; *n < NUMBER_MAX - 1; i++) {
-        unsigned char c = sr_entity_at(scan, i);
-        if (sr_entity_is_digit(c)) {
-            digits[(*n)++] = (char)c;
-            end = i + 1;
-        } else if ((c == ' ' || c == '-') && i == end && (!mark || mark == c)) {
-            mark = c;
-        } else {
-            break;
-        }
-    }
-    for (size_t k = at; k < end; k++)
-        *marked |= scan->text.p[k] == (char)mark;
-    return end;
-}
-
-/* ISO/IEC 7812-1, annex B. */
-static bool luhn(const char *digits, size_t n)
-{
-    unsigned sum = 0;
-    for (size_t i = 0; i < n; i++) {
-        unsigned d = (unsigned)(digits[n - 1 - i] - '0');
-        if (i & 1)
-            d = d > 4 ? d * 2 - 9 : d * 2;
-        sum += d;
-    }
-    return sum % 10 == 0;
-}
-
-/* True when the first digits and the length match an issuer. */
-static bool is_issued(const char *d, size_t n)
-{
-    unsigned two = (unsigned)(d[0] - '0') * 10 + (unsigned)(d[1] - '0');
-    unsigned four = two * 100 + (unsigned)(d[2] - '0') * 10 + (unsigned)(d[3] - '0');
-    if (d[0] == '4')
-        return n == 13 || n == 16 || n == 19;
-    if ((two >= 51 && two <= 55) || (four >= 2221 && four <= 2720))
-        return n == 16;
-    if (two == 34 || two == 37)
-        return n == 15;
-    if (two == 36 || two == 38 || two == 39 || two == 30)
-        return n == 14 || n == 16;
-    if (four == 2131 || four == 1800)
-        return n == 15;
-    if (two == 35 || two == 62 || four == 6011 || two == 65 || two == 64)
-        return n >= 16;
-    return (two == 50 || (two >= 56 && two <= 69)) && n >= 12;
-}
-
-static size_t card(struct sr_entity_scan *scan, size_t at)
-{
-    char digits[NUMBER_MAX];
-    size_t n;
-    bool marked;
-    size_t end = strict_end(scan, at, digits, &n, &marked);
-    if (n < 12 || n > 19 || sr_entity_is_word(sr_entity_at(scan, end)) || !luhn(digits, n))
-        return 0;
-    bool named = sr_entity_word_before(scan, at, 40, CARD_WORDS);
-    bool issued = is_issued(digits, n);
-    if (!issued && !named)
-        return 0;
-    sr_entity_found(scan, SR_ENTITY_CREDIT_CARD, at, end,
-                    issued && (named || n >= 15) ? 0.99f
-                    : named                      ? 0.9f
-                                                 : 0.75f);
-    return end;
+    if (number->n == 0)
+        return false;
+    number->paren = has_parentheses(scan, at, number->end);
+    number->slash = memchr(scan->text.p + at, '/', number->end - at) != NULL;
+    return !sr_entity_goes_on(scan, number->end);
 }
 
 /* Areas 000, 666 and 900 to 999, group 00 and serial 0000 were never issued (SSA, 2011). */
@@ -167,8 +97,8 @@ static size_t social_security(struct sr_entity_scan *scan, size_t at)
         k++;
     }
     unsigned char next = sr_entity_at(scan, at + length);
-    bool goes_on =
-        sr_entity_is_word(next) || (next == '-' && sr_entity_is_digit(sr_entity_at(scan, at + length + 1)));
+    bool goes_on = sr_entity_goes_on(scan, at + length) ||
+                   (next == '-' && sr_entity_is_digit(sr_entity_at(scan, at + length + 1)));
     if (goes_on || area == 0 || area == 666 || area >= 900 || group == 0 || serial == 0)
         return 0;
     bool named = sr_entity_word_before(scan, at, 40, SSN_WORDS);
@@ -189,7 +119,7 @@ static size_t license(struct sr_entity_scan *scan, size_t at)
     }
     while (end > at && sr_entity_at(scan, end - 1) == '-')
         end--;
-    if (n < 4 || end - at < 5 || sr_entity_is_word(sr_entity_at(scan, end)) ||
+    if (n < 4 || end - at < 5 || sr_entity_goes_on(scan, end) ||
         !sr_entity_word_before(scan, at, 32, LICENSE_WORDS))
         return 0;
     sr_entity_found(scan, SR_ENTITY_US_DRIVER_LICENSE, at, end, 0.97f);
@@ -244,7 +174,7 @@ static size_t with_extension(const struct sr_entity_scan *scan, size_t end)
     size_t start = at;
     while (at - start < 6 && sr_entity_is_digit(sr_entity_at(scan, at)))
         at++;
-    return at > start && !sr_entity_is_word(sr_entity_at(scan, at)) ? at : end;
+    return at > start && !sr_entity_goes_on(scan, at) ? at : end;
 }
 
 static size_t phone(struct sr_entity_scan *scan, size_t at)
@@ -296,7 +226,7 @@ static size_t postal_code(struct sr_entity_scan *scan, size_t at)
         plus = digits_end(scan, end + 1) - (end + 1);
     bool long_form = mark == '-' && n == 5 && plus == 4;
     bool two_parts = named && plus >= 2 && plus <= 4;
-    if (sr_entity_is_word(sr_entity_at(scan, end)) || n < 3 || n > 7)
+    if (sr_entity_goes_on(scan, end) || n < 3 || n > 7)
         return 0;
     if (named && sr_entity_at(scan, end) != '.' && (long_form || two_parts))
         end += 1 + plus;
@@ -354,8 +284,8 @@ size_t sr_entity_number(struct sr_entity_scan *scan, size_t at)
         return 0;
     if (!sr_entity_is_digit(sr_entity_at(scan, at)))
         return phone(scan, at);
-    size_t (*const tries[])(struct sr_entity_scan *, size_t) = {license, card,        social_security,
-                                                                phone,   postal_code, age};
+    size_t (*const tries[])(struct sr_entity_scan *, size_t) = {license, social_security, phone, postal_code,
+                                                                age};
     for (size_t i = 0; i < sizeof tries / sizeof tries[0]; i++) {
         size_t end = tries[i](scan, at);
         if (end)
@@ -399,22 +329,40 @@ static bool iban_checks(const char *code, size_t n)
     return rest == 1;
 }
 
+/* The end of a mark between two characters of a code, `at` when there is none. */
+static size_t gap_end(const struct sr_entity_scan *scan, size_t at)
+{
+    for (size_t count = 0; at < scan->text.n && count < 3; count++) {
+        enum sr_row_gap gap;
+        int32_t cp;
+        size_t n = sr_utf8_decode(scan->text, at, &cp);
+        if (sr_row_mark(cp, &gap) < 0 || gap > SR_GAP_UNDER)
+            break;
+        at += n;
+    }
+    return at;
+}
+
+/* In groups of four with marks between them, or with a mark behind each character. */
 static size_t iban(struct sr_entity_scan *scan, size_t at)
 {
     char code[40];
-    size_t n = 0, i = at;
-    const char country[2] = {upper(sr_entity_at(scan, at)), upper(sr_entity_at(scan, at + 1))};
-    size_t length = sr_entity_is_digit(sr_entity_at(scan, at + 2)) ? iban_length(country) : 0;
-    if (!length)
-        return 0;
-    for (; n < length; i++) {
+    size_t n = 0, i = at, every = sr_entity_is_alpha(sr_entity_at(scan, at + 1)) ? 4 : 1;
+    size_t second = every == 4 ? at + 1 : gap_end(scan, at + 1);
+    size_t third = every == 4 ? at + 2 : gap_end(scan, second + 1);
+    const char country[2] = {upper(sr_entity_at(scan, at)), upper(sr_entity_at(scan, second))};
+    size_t length = sr_entity_is_digit(sr_entity_at(scan, third)) ? iban_length(country) : 0;
+    while (length && n < length) {
         unsigned char c = sr_entity_at(scan, i);
+        size_t end = n % every ? i : gap_end(scan, i);
         if (sr_entity_is_alpha(c) || sr_entity_is_digit(c))
-            code[n++] = upper(c);
-        else if ((c != ' ' && c != '-') || n % 4)
+            code[n++] = upper(c), i++;
+        else if (end > i)
+            i = end;
+        else
             return 0;
     }
-    if (sr_entity_is_word(sr_entity_at(scan, i)) || !iban_checks(code, n))
+    if (!length || sr_entity_goes_on(scan, i) || !iban_checks(code, n))
         return 0;
     sr_entity_found(scan, SR_ENTITY_IBAN_CODE, at, i, 0.99f);
     return i;

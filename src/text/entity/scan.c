@@ -1,5 +1,7 @@
-/* Words of a list, looked for before a position. */
-#include "text/entity/scan.h"
+/* What stands beside a position: words of a list before it, the rest of a number behind it. */
+#include "text/entity/row.h"
+
+#include "base/utf8.h"
 
 /* True when a word of the list is at `i`, whole and not beyond `end`. */
 static bool is_word_at(const struct sr_entity_scan *scan, size_t i, size_t end, const char *words)
@@ -26,4 +28,14 @@ bool sr_entity_word_before(const struct sr_entity_scan *scan, size_t at, size_t 
             return true;
     }
     return false;
+}
+
+bool sr_entity_goes_on(const struct sr_entity_scan *scan, size_t at)
+{
+    int32_t cp;
+    unsigned char c = sr_entity_at(scan, at);
+    if (c < 0x80)
+        return sr_entity_is_word(c);
+    (void)sr_utf8_decode(scan->text, at, &cp);
+    return sr_row_digit(cp) >= 0;
 }

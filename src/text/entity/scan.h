@@ -40,6 +40,10 @@ static inline bool sr_entity_is_word(unsigned char c)
     return sr_entity_is_alpha(c) || sr_entity_is_digit(c) || c >= 0x80;
 }
 
+/* True when a number goes on at `at`, or a word that it is a part of: numbers and words of other scripts may
+ * stand side by side. */
+bool sr_entity_goes_on(const struct sr_entity_scan *scan, size_t at);
+
 /* True when one of the words (lower case, separated by `|`) ends within `reach` bytes before `at`. */
 bool sr_entity_word_before(const struct sr_entity_scan *scan, size_t at, size_t reach, const char *words);
 
