@@ -13,11 +13,10 @@ from recorders import Raw, Upstream
 from surface import OTHER
 
 MODELS = {"python": "general", "go": "coder"}
-MODE = "FULL_DUPLEX"
 
 
-def configuration(ports, on_error):
-    """Attacks are blocked and private data is redacted, at both upstreams, by the linear tier alone."""
+def configuration(ports, on_error, tiers):
+    """Attacks are blocked and private data is redacted, at both upstreams; `tiers` are the options of inference."""
     def guard(name, priority, kind, action):
         return {"name": name, "priority": priority, "rules": {"type": kind, "name": kind, "on_error": on_error},
                 "plugins": [{"type": "guard", "configuration": {"action": action}}]}
@@ -29,13 +28,19 @@ def configuration(ports, on_error):
             "routing": {"signals": {"jailbreak": [{"name": "jailbreak"}], "pii": [{"name": "pii"}]},
                         "decisions": [guard("block-attacks", 1000, "jailbreak", "block"),
                                       guard("hide-private", 900, "pii", "redact")]},
-            "global": {"semroute": {"inference": {"ask_below": 0}, "loops": 1, "endpoints": ["default", OTHER], "signal_deadline_ms": 20000}}}
+            "global": {"semroute": {**tiers, "loops": 1, "endpoints": ["default", OTHER]}}}
+
+
+LINEAR = {"inference": {"ask_below": 0}, "signal_deadline_ms": 20000}
+SHIPPED = {"signal_deadline_ms": 20000}  # the linear tier and the neural classifier; slow machines have time for both
 
 
 class Site:
-    """Two routers (unread text blocks, unread text passes), an Envoy in front of each, and both upstreams."""
+    """Two routers (unread text blocks, unread text passes), Envoys in front of each, and both upstreams. Doors are "gateway",
+    and the Envoys by their names in `modes`."""
 
-    def __init__(self, directory, stack):
+    def __init__(self, directory, stack, modes, tiers):
+        self.modes, self.tiers = modes, tiers
         self.upstreams = {}
         for language in MODELS:
             self.upstreams[language] = Upstream(language, directory)
@@ -48,7 +53,7 @@ class Site:
         gateway, extproc, metrics = free_ports(), free_ports(), free_ports()
         ports = {language: upstream.port for language, upstream in self.upstreams.items()}
         path = directory / f"{on_error}.yaml"
-        path.write_text(json.dumps(configuration(ports, on_error)))
+        path.write_text(json.dumps(configuration(ports, on_error, self.tiers)))
         process = Process([BINARY, "serve", "-c", path, "--gateway", f"127.0.0.1:{gateway}", "--extproc", f"127.0.0.1:{extproc}",
                            "--metrics", f"127.0.0.1:{metrics}", "--api", "off"], directory / f"{on_error}.log")
         stack.callback(process.stop)
@@ -60,16 +65,17 @@ class Site:
                                     f"port_value: {ports['go' if model == MODELS['go'] else 'python']}")
             return text
 
-        envoy = real.Envoy(directory, MODE, extproc, 20000, change=towards)
-        stack.callback(envoy.stop)
         self.ports["gateway", on_error] = gateway
-        self.ports["envoy", on_error] = envoy.port
+        for door, mode in self.modes.items():
+            envoy = real.Envoy(directory, mode, extproc, 20000, change=towards)
+            stack.callback(envoy.stop)
+            self.ports[door, on_error] = envoy.port
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     with contextlib.ExitStack() as stack:
-        yield Site(tmp_path_factory.mktemp("attack"), stack)
+        yield Site(tmp_path_factory.mktemp("attack"), stack, {"envoy": "FULL_DUPLEX"}, LINEAR)
 
 
 @dataclasses.dataclass

@@ -4,6 +4,7 @@
 
 #include "base/utf8.h"
 #include "text/ascii.h"
+#include "text/entity/entity.h"
 
 #define FIRST_STRINGS ((size_t)64)
 
@@ -17,6 +18,7 @@ struct maker {
     struct sr_signal_part *parts;
     struct sr_unit_place *places;
     size_t n, n_parts;
+    size_t before, before_end; /* strings of the message before */
     uint32_t groups;
     uint32_t asks; /* the group of the last user message with a text */
     bool asked;
@@ -131,6 +133,24 @@ static void add_seams(struct maker *maker, size_t from, size_t to)
     end_seam(maker, first);
 }
 
+/* Where a number may go over from the message before to the message of units [from, to): a seam of both. */
+static void join_numbers(struct maker *maker, size_t from, size_t to)
+{
+    size_t left = maker->before_end, right = from, first = maker->n_parts;
+    while (left > maker->before && !sr_entities_end_in_number(maker->items[left - 1].text))
+        left--;
+    while (right < to && !sr_entities_begin_with_number(maker->items[right].text))
+        right++;
+    if (left == maker->before || right == to)
+        return;
+    struct sr_bytes text = maker->items[left - 1].text;
+    size_t tail = tail_of(text, SR_UNIT_SEAM);
+    add_part(maker, first, (uint32_t)left - 1, text.n - tail, tail);
+    add_part(maker, first, (uint32_t)right, 0, head_of(maker->items[right].text, SR_UNIT_SEAM));
+    make_seam(maker, first, first + 2);
+    maker->items[maker->n - 1].group = maker->groups;
+}
+
 /* ---- units ---- */
 
 static int collect(struct maker *maker, struct sr_walk *walk)
@@ -155,9 +175,9 @@ static int collect(struct maker *maker, struct sr_walk *walk)
 static int make_room(struct maker *maker)
 {
     size_t n = maker->n_strings;
-    maker->items = sr_arena_calloc(maker->arena, 3 * n + 1, sizeof *maker->items);
-    maker->places = sr_arena_calloc(maker->arena, 3 * n + 1, sizeof *maker->places);
-    maker->parts = sr_arena_calloc(maker->arena, 4 * n + 1, sizeof *maker->parts);
+    maker->items = sr_arena_calloc(maker->arena, 4 * n + 1, sizeof *maker->items);
+    maker->places = sr_arena_calloc(maker->arena, 4 * n + 1, sizeof *maker->places);
+    maker->parts = sr_arena_calloc(maker->arena, 6 * n + 1, sizeof *maker->parts);
     return maker->items && maker->places && maker->parts ? SR_OK : SR_ENOMEM;
 }
 
@@ -240,8 +260,14 @@ static size_t add_group(struct maker *maker, size_t first)
         at++;
     } while (at < maker->n_strings && joins(&maker->strings[at - 1], &maker->strings[at]));
     if (!maker->failed) {
-        mark_short(maker, unit, maker->n);
-        add_seams(maker, unit, maker->n);
+        size_t end = maker->n;
+        mark_short(maker, unit, end);
+        add_seams(maker, unit, end);
+        if (message != SR_SPAN_NONE) {
+            join_numbers(maker, unit, end);
+            maker->before = unit;
+            maker->before_end = end;
+        }
     }
     maker->groups++;
     return at;

@@ -1,6 +1,6 @@
 /*
- * Card numbers in rows of digits: the check digit, the issuers' ranges, and the forms that tell a card from other
- * numbers side by side. A run of digits without a gap that is no card as a whole has none within it.
+ * Card numbers in rows of digits: the check digit, the issuers' ranges, and the forms that tell a card from
+ * other numbers side by side. A run of digits without a gap that is no card as a whole has none within it.
  */
 #include "text/entity/recognisers.h"
 
@@ -45,10 +45,10 @@ static int issued(const char *d, size_t n)
 struct cut {
     const struct sr_row *row;
     size_t i, j;
-    size_t n;       /* digits */
-    bool same;      /* all gaps are of one kind and width */
-    bool one_mark;  /* and of one mark */
-    bool plain;     /* no line end, no sign of a list */
+    size_t n;      /* digits */
+    bool same;     /* all gaps are of one kind and width */
+    bool one_mark; /* and of one mark */
+    bool plain;    /* no line end, no sign of a list */
     enum sr_row_gap gap;
 };
 
@@ -90,7 +90,8 @@ static bool goes_on(const struct cut *cut, bool behind)
         return behind ? row->cut : row->joined;
     const struct sr_row_group *border = &row->groups[behind ? cut->j : cut->i - 1];
     const struct sr_row_group *other = &row->groups[behind ? cut->j + 1 : cut->i - 1];
-    return border->gap == cut->gap && border->mark == group_of(cut, 0)->mark && other->n == group_of(cut, 0)->n;
+    return border->gap == cut->gap && border->mark == group_of(cut, 0)->mark &&
+           other->n == group_of(cut, 0)->n;
 }
 
 /* True when groups with such gaps may be one number: `named` by a word before them. */
@@ -131,12 +132,14 @@ static float confidence_of(const struct sr_entity_scan *scan, const struct cut *
     unsigned char before = first->start ? sr_entity_at(scan, first->start - 1) : 0;
     unsigned char next = sr_entity_at(scan, last->end);
     bool beside = sr_entity_is_alpha(before) || sr_entity_is_alpha(next) || before == '$' || before == '#';
-    if ((!issuer && !named) || (beside && !(sure && is_free(scan, first->start - 1, -1) && is_free(scan, last->end, 1))))
+    if ((!issuer && !named) ||
+        (beside && !(sure && is_free(scan, first->start - 1, -1) && is_free(scan, last->end, 1))))
         return 0;
     if (cut->i < cut->j && !is_form(cut, named, sure))
         return 0;
     /* The digits behind a decimal point. */
-    if (cut->i == cut->j && cut->i > 0 && before == '.' && cut->row->groups[cut->i - 1].end + 1 == first->start)
+    if (cut->i == cut->j && cut->i > 0 && before == '.' &&
+        cut->row->groups[cut->i - 1].end + 1 == first->start)
         return 0;
     if (issuer && (named || cut->n >= 15))
         return 0.99f;
@@ -147,7 +150,8 @@ static float confidence_of(const struct sr_entity_scan *scan, const struct cut *
 static float card_at(const struct sr_entity_scan *scan, const struct sr_row *row, size_t i, size_t *j)
 {
     float found = 0;
-    struct cut cut = {.row = row, .i = i, .same = true, .one_mark = true, .plain = true, .gap = row->groups[i].gap};
+    struct cut cut = {
+        .row = row, .i = i, .same = true, .one_mark = true, .plain = true, .gap = row->groups[i].gap};
     for (cut.j = i; cut.j < row->n; cut.j++) {
         cut.n += row->groups[cut.j].n;
         if (cut.n > CARD_MAX)

@@ -76,4 +76,8 @@ bool sr_entity_plausible(enum sr_entity_type type, struct sr_bytes value);
  * is linear in its size. SR_ELIMIT: the list is full and holds the first ones. Any thread. */
 int sr_entities_recognise(struct sr_entities *list, struct sr_bytes text) SR_WARN_UNUSED;
 
+/* True when a number may begin with the last bytes of a text, or go on with the first ones. */
+bool sr_entities_end_in_number(struct sr_bytes text);
+bool sr_entities_begin_with_number(struct sr_bytes text);
+
 #endif

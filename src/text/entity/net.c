@@ -156,11 +156,25 @@ static float domain_confidence(const struct sr_entity_scan *scan, size_t at, str
     return 0.85f;
 }
 
+/* True when letters of a script without spaces stand before ASCII in a label: words before a name. */
+static bool has_words_before(const struct sr_entity_scan *scan, size_t at)
+{
+    int32_t cp;
+    if (sr_entity_at(scan, at) < 0x80)
+        return false;
+    (void)sr_utf8_decode(scan->text, at, &cp);
+    if (sr_unicode_class(cp) == SR_UNICODE_WORD)
+        return false;
+    while (sr_entity_at(scan, at) >= 0x80)
+        at++;
+    return sr_entity_is_word(sr_entity_at(scan, at));
+}
+
 size_t sr_entity_domain(struct sr_entity_scan *scan, size_t at)
 {
     char name[DOMAIN_MAX + LABEL_MAX];
     unsigned labels;
-    if (at > 0 && strchr("@._-", scan->text.p[at - 1]))
+    if ((at > 0 && strchr("@._-", scan->text.p[at - 1])) || has_words_before(scan, at))
         return 0;
     size_t end = labels_end(scan, at, &labels);
     unsigned char next = sr_entity_at(scan, end);
@@ -192,7 +206,7 @@ static size_t ipv4_end(const struct sr_entity_scan *scan, size_t at)
     }
     unsigned char next = sr_entity_at(scan, at);
     bool more = next == '.' && sr_entity_is_digit(sr_entity_at(scan, at + 1));
-    return more || sr_entity_is_word(next) ? 0 : at;
+    return more || sr_entity_goes_on(scan, at) ? 0 : at;
 }
 
 static bool is_hex(unsigned char c)
@@ -232,7 +246,7 @@ static size_t ipv6_end(const struct sr_entity_scan *scan, size_t at, bool *plain
         else if (!is_hex(sr_entity_at(scan, at)))
             break;
     }
-    if (sr_entity_is_word(sr_entity_at(scan, end)) || groups < 2 || (gap ? groups > 7 : groups != 8))
+    if (sr_entity_goes_on(scan, end) || groups < 2 || (gap ? groups > 7 : groups != 8))
         return 0;
     *plain = digits > 0 && groups > 2;
     return end;

@@ -195,3 +195,32 @@ bool sr_row_read(struct sr_bytes text, size_t at, struct sr_row *row)
     row->groups[row->n - 1].gap = SR_GAP_NONE;
     return true;
 }
+
+/* ---- the ends of texts ---- */
+
+/* True when only marks stand between one end of the text and a digit. */
+static bool is_number_at(struct sr_bytes text, bool end)
+{
+    for (size_t at = end ? text.n : 0, n, count = 0; (end ? at > 0 : at < text.n) && count < SR_ROW_GAP;
+         count++) {
+        enum sr_row_gap gap;
+        int32_t cp;
+        n = end ? sr_utf8_decode_before(text, at, &cp) : sr_utf8_decode(text, at, &cp);
+        if (sr_row_digit(cp) >= 0)
+            return true;
+        if (sr_row_mark(cp, &gap) < 0)
+            return false;
+        at = end ? at - n : at + n;
+    }
+    return false;
+}
+
+bool sr_entities_end_in_number(struct sr_bytes text)
+{
+    return is_number_at(text, true);
+}
+
+bool sr_entities_begin_with_number(struct sr_bytes text)
+{
+    return is_number_at(text, false);
+}

@@ -1,6 +1,6 @@
 /*
- * Rows of digits as they are written: groups of digits of any script, with marks, spaces or characters that are
- * not shown between them. Decides nothing about what a row says. Private to text/entity.
+ * Rows of digits as they are written: groups of digits of any script, with marks, spaces or characters that
+ * are not shown between them. Decides nothing about what a row says. Private to text/entity.
  */
 #ifndef SR_TEXT_ENTITY_ROW_H
 #define SR_TEXT_ENTITY_ROW_H
@@ -44,8 +44,8 @@ struct sr_row {
 /* The value of a digit of any script, also raised, circled and Chinese ones; -1 for another character. */
 int sr_row_digit(int32_t cp);
 
-/* The ASCII character that a character between digits means: a space, a mark, or 0 for one that is not shown; -1 for a
- * character that ends a row. `*gap` is its kind. */
+/* The ASCII character that a character between digits means: a space, a mark, or 0 for one that is not shown;
+ * -1 for a character that ends a row. `*gap` is its kind. */
 int sr_row_mark(int32_t cp, enum sr_row_gap *gap);
 
 /* Reads the row whose first digit is at `at`. False when there is none. */

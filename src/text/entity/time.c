@@ -61,7 +61,7 @@ static size_t clock_end(const struct sr_entity_scan *scan, size_t at)
         return half + (scan->text.p[half - 2] == '.' && sr_entity_at(scan, half) == '.');
     if (sr_entity_at(scan, end) == 'Z')
         end++;
-    return colon && !sr_entity_is_word(sr_entity_at(scan, end)) && sr_entity_at(scan, end) != ':' ? end : 0;
+    return colon && !sr_entity_goes_on(scan, end) && sr_entity_at(scan, end) != ':' ? end : 0;
 }
 
 /* Extends a date by the time that follows it. */
@@ -97,7 +97,7 @@ static size_t numeric_end(const struct sr_entity_scan *scan, size_t at, float *c
     }
     unsigned char next = sr_entity_at(scan, end);
     bool goes_on = (next == mark && sr_entity_is_digit(sr_entity_at(scan, end + 1))) ||
-                   (sr_entity_is_word(next) && next != 'T');
+                   (sr_entity_goes_on(scan, end) && next != 'T');
     if (goes_on)
         return 0;
     bool year_first =
@@ -126,7 +126,7 @@ static size_t after_month(const struct sr_entity_scan *scan, size_t at, bool *ha
     size_t end = start + n;
     size_t ordinal = word_end(scan, end, "st|nd|rd|th");
     end = ordinal ? ordinal : end;
-    if (sr_entity_is_word(sr_entity_at(scan, end)))
+    if (sr_entity_goes_on(scan, end))
         return at;
     *has_number = true;
     size_t comma = spaces(scan, end);
@@ -164,7 +164,7 @@ static size_t lone_year(const struct sr_entity_scan *scan, size_t at)
     if (digits(scan, at, 4, &year) != 4 || year < 1800 || year > 2100)
         return 0;
     unsigned char next = sr_entity_at(scan, at + 4);
-    if (sr_entity_is_word(next) ||
+    if (sr_entity_goes_on(scan, at + 4) ||
         ((next == '.' || next == ',') && sr_entity_is_digit(sr_entity_at(scan, at + 5))))
         return 0;
     return sr_entity_word_before(scan, at, 8, "in|since|from|year|until|by|of|during|after|before|around")
