@@ -20,32 +20,75 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-bool sr_json_is_long(struct sr_bytes number)
+/* Reads an exponent with its e; false where the number does not end with it. */
+static bool read_exponent(struct sr_bytes number, size_t at, long *exponent)
 {
-    if (number.n < SR_JSON_LONG_MIN || number.n > SR_JSON_LONG_MAX)
+    *exponent = 0;
+    if (at == number.n)
+        return true;
+    if (number.p[at] != 'e' && number.p[at] != 'E')
         return false;
-    for (size_t i = 0; i < number.n; i++)
-        if (!is_digit(number.p[i]))
-            return false;
-    return true;
+    at++;
+    bool down = at < number.n && number.p[at] == '-';
+    at += down || (at < number.n && number.p[at] == '+');
+    for (; at < number.n && is_digit(number.p[at]); at++)
+        *exponent = *exponent < 1000 ? *exponent * 10 + (number.p[at] - '0') : *exponent;
+    *exponent = down ? -*exponent : *exponent;
+    return at == number.n;
 }
 
-/* The first long integer in what lies between two strings. One of every SR_JSON_LONG_MIN bytes of it is
- * looked at, unless that is a digit. */
+size_t sr_json_long_digits(struct sr_bytes number, char out[SR_JSON_LONG_MAX])
+{
+    size_t at = number.n && number.p[0] == '-', n = 0;
+    long shift = 0, exponent;
+    for (bool point = false; at < number.n; at++) {
+        char c = number.p[at];
+        if (c == '.' && !point) {
+            point = true;
+            continue;
+        }
+        if (!is_digit(c))
+            break;
+        shift -= point;
+        if (n == 0 && c == '0')
+            continue;
+        if (n < SR_JSON_LONG_MAX)
+            out[n] = c;
+        else if (c != '0')
+            return 0;
+        n++;
+    }
+    if (!read_exponent(number, at, &exponent))
+        return 0;
+    shift += exponent;
+    for (; shift < 0 && n > 0 && (n > SR_JSON_LONG_MAX || out[n - 1] == '0'); shift++)
+        n--;
+    for (; shift > 0 && n > 0 && n < SR_JSON_LONG_MAX; shift--)
+        out[n++] = '0';
+    return shift == 0 && n >= SR_JSON_LONG_MIN && n <= SR_JSON_LONG_MAX ? n : 0;
+}
+
+static bool is_of_number(char c)
+{
+    return is_digit(c) || c == '.' || c == '-' || c == '+' || c == 'e' || c == 'E';
+}
+
+/* The first long number in what lies between two strings. One of every SR_JSON_LONG_MIN bytes of it is looked
+ * at, unless that is a part of a number. */
 static bool find_long(const char *begin, const char *end, const char **start, const char **stop)
 {
+    char digits[SR_JSON_LONG_MAX];
     for (const char *p = begin; end - p >= SR_JSON_LONG_MIN;) {
         const char *from = p + SR_JSON_LONG_MIN - 1, *to = from;
-        if (!is_digit(*from)) {
+        if (!is_of_number(*from)) {
             p += SR_JSON_LONG_MIN;
             continue;
         }
-        while (from > p && is_digit(from[-1]))
+        while (from > p && is_of_number(from[-1]))
             from--;
-        while (to < end && is_digit(*to))
+        while (to < end && is_of_number(*to))
             to++;
-        bool part = (from > begin && strchr("-.+eE", from[-1])) || (to < end && strchr(".eE", *to));
-        if (!part && sr_json_is_long(sr_bytes_of(from, (size_t)(to - from)))) {
+        if (sr_json_long_digits(sr_bytes_of(from, (size_t)(to - from)), digits)) {
             *start = from;
             *stop = to;
             return true;

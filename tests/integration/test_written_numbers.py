@@ -95,3 +95,14 @@ def test_a_number_that_goes_over_two_parts(port, echo):
 def test_other_messages_stay_as_they_are(port, echo):
     messages = [{"role": "user", "content": "Chapter 4111 1111"}, {"role": "user", "content": "1111 1112 is a number."}]
     assert ask(port, echo, messages)[1] == messages
+
+
+@pytest.mark.parametrize("value", ["4111111111111111", "-4111111111111111", "4111111111111111.0", "[4111, 1111, 1111, 1111]",
+                                   '["4111", "1111", "1111", "1111"]', '["4111", 1111, "1111", 1111]', '[4111, "1111", 1111, "1111"]',
+                                   "[4,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]"])
+def test_arguments_of_calls_stay_json(port, echo, value):
+    call = {"id": "call_1", "type": "function", "function": {"name": "pay", "arguments": '{"n": 1, "card": %s, "x": "y"}' % value}}
+    ask(port, echo, [{"role": "assistant", "tool_calls": [call]}, {"role": "user", "content": "Go on."}])
+    seen = json.loads(echo.bodies[-1])["messages"][0]["tool_calls"][0]["function"]["arguments"]
+    card = json.loads(seen).pop("card")
+    assert card in ("[CREDIT_CARD_1]", ["[CREDIT_CARD_1]"]) and json.loads(seen) == {"n": 1, "card": card, "x": "y"}

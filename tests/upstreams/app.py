@@ -32,10 +32,10 @@ class Chat(Body):
 
 
 def strings(value):
-    """Every string, keys of objects and whole numbers too: a chat template prints all of it."""
+    """Every string, keys of objects and numbers too: a chat template prints all of it."""
     if isinstance(value, str):
         yield value.encode("utf-8", "replace").decode()  # surrogates alone cannot be written as JSON below
-    elif isinstance(value, int) and not isinstance(value, bool):
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
         yield str(value)
     elif isinstance(value, dict):
         for key, item in value.items():

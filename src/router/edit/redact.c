@@ -40,7 +40,7 @@ static const struct sr_redacted *entry_of(struct table *table, uint32_t type, st
     return fresh;
 }
 
-/* True for an unquoted number in the JSON of a call's arguments: its placeholder needs quotes. */
+/* True for unquoted numbers in the JSON of a call's arguments: their placeholder needs quotes. */
 static bool is_bare(struct sr_bytes text, size_t start, size_t end)
 {
     while (start > 0 && strchr(" \n\t\r", text.p[start - 1]))
@@ -50,13 +50,40 @@ static bool is_bare(struct sr_bytes text, size_t start, size_t end)
     return start > 0 && end < text.n && strchr(":,[", text.p[start - 1]) && strchr(",}]", text.p[end]);
 }
 
-static struct sr_bytes written(struct sr_edit *edit, uint32_t unit, size_t start, size_t end,
-                               struct sr_bytes placeholder)
+static bool is_of_number(char c)
 {
-    const struct sr_units *units = edit->in->units;
-    if (!units->places[unit].is_json || !is_bare(units->list.items[unit].text, start, end))
-        return placeholder;
-    return sr_bytes_str(sr_arena_printf(edit->arena, "\\\"%s\\\"", placeholder.p));
+    return c != '\0' && strchr("0123456789.+-eE", c) != NULL;
+}
+
+/* True when a quote ends a string: a comma, a colon or a bracket follows. */
+static bool closes(struct sr_bytes text, size_t quote)
+{
+    do
+        quote++;
+    while (quote < text.n && strchr(" \n\t\r", text.p[quote]));
+    return quote == text.n || strchr(",:]}", text.p[quote]) != NULL;
+}
+
+/* Widens [*start, *end) of the JSON of a call's arguments to whole numbers, and tells which quotes its
+ * placeholder needs: what is replaced may begin in a string and end behind it. */
+static void fit_json(struct sr_bytes text, size_t *start, size_t *end, bool *open, bool *close)
+{
+    size_t from = *start, to = *end, first = *start, last = *end;
+    while (first < *end && text.p[first] != '"')
+        first++;
+    while (last > *start && text.p[last - 1] != '"')
+        last--;
+    *open = first < *end && !closes(text, first);
+    *close = last > *start && closes(text, last - 1);
+    while (from > 0 && is_of_number(text.p[from - 1]))
+        from--;
+    while (to < text.n && is_of_number(text.p[to]))
+        to++;
+    if (first == *end && is_bare(text, from, to)) {
+        *start = from;
+        *end = to;
+        *open = *close = true;
+    }
 }
 
 /* Puts `text` in the place of [start, end) of the text of a unit. */
@@ -83,9 +110,16 @@ static int redact(struct sr_edit *edit, struct sr_unit_cursor *cursor,
     const struct sr_signal_unit_list *list = &edit->in->units->list;
     const struct sr_signal_unit *unit = &list->items[finding->unit];
     bool first = true;
-    if (unit->n_parts == 0)
-        return replace(edit, cursor, finding->unit, finding->start, finding->end,
-                       written(edit, finding->unit, finding->start, finding->end, placeholder));
+    if (unit->n_parts == 0) {
+        size_t start = finding->start, end = finding->end;
+        bool open = false, close = false;
+        if (edit->in->units->places[finding->unit].is_json)
+            fit_json(unit->text, &start, &end, &open, &close);
+        if (open || close)
+            placeholder = sr_bytes_str(sr_arena_printf(edit->arena, "%s%s%s", open ? "\\\"" : "",
+                                                       placeholder.p, close ? "\\\"" : ""));
+        return replace(edit, cursor, finding->unit, start, end, placeholder);
+    }
     for (uint32_t i = unit->first_part; i < unit->first_part + unit->n_parts; i++) {
         const struct sr_signal_part *part = &list->parts[i];
         size_t start = finding->start > part->start ? finding->start : part->start;

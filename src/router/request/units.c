@@ -181,10 +181,20 @@ static int make_room(struct maker *maker)
     return maker->items && maker->places && maker->parts ? SR_OK : SR_ENOMEM;
 }
 
-static void add_unit(struct maker *maker, const struct sr_walk_string *string)
+/* What a string says; of a number its digits, whatever its point and exponent. */
+static struct sr_bytes text_of(const struct maker *maker, const struct sr_walk_string *string)
 {
     struct sr_bytes raw = {maker->doc->body.p + string->start, string->end - string->start};
-    struct sr_bytes text = string->escaped ? sr_json_unescape(raw, maker->arena) : raw;
+    char digits[SR_JSON_LONG_MAX];
+    size_t n = string->number ? sr_json_long_digits(raw, digits) : 0;
+    if (n)
+        return sr_bytes_str(sr_arena_printf(maker->arena, "%.*s", (int)n, digits));
+    return string->escaped ? sr_json_unescape(raw, maker->arena) : raw;
+}
+
+static void add_unit(struct maker *maker, const struct sr_walk_string *string)
+{
+    struct sr_bytes text = text_of(maker, string);
     maker->failed |= text.p == NULL;
     maker->places[maker->n] = (struct sr_unit_place){
         .start = string->start,

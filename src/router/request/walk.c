@@ -317,6 +317,7 @@ static bool enter(struct sr_walk *walk, uint32_t at, struct sr_walk_string *out)
 {
     const struct sr_request *doc = walk->doc;
     const struct sr_span *span = &doc->spans[at];
+    char digits[SR_JSON_LONG_MAX];
     switch ((enum sr_json_kind)span->kind) {
     case SR_JSON_STRING:
         return take(walk, at,
@@ -327,7 +328,7 @@ static bool enter(struct sr_walk *walk, uint32_t at, struct sr_walk_string *out)
     case SR_JSON_NUMBER:
         if (is_list_of_tokens(span))
             note_unread(walk, SR_UNREAD_TOKENS, span->end - span->start);
-        else if (is_judged(span) && sr_json_is_long(sr_span_raw(span, doc->body)))
+        else if (is_judged(span) && sr_json_long_digits(sr_span_raw(span, doc->body), digits))
             return give(walk, at,
                         (struct sr_json_string){.start = span->start, .end = span->end, .number = true}, out);
         return false;

@@ -43,7 +43,7 @@ struct sr_walk_string {
     size_t start, end;            /* bytes of the body, without the quotes */
     bool escaped;                 /* has a backslash: sr_json_unescape */
     bool key;                     /* the key of a member; else a value */
-    bool number;                  /* a long integer, without quotes: it may be the number of a card */
+    bool number;                  /* a long number, without quotes: it may be that of a card */
     enum sr_signal_source source; /* instructions beside the messages, prompts: SR_SOURCE_MESSAGE */
     enum sr_signal_role role; /* of its message; of instructions SR_ROLE_SYSTEM, of prompts SR_ROLE_USER */
     uint32_t span;            /* the string itself, its member, or the container that it is in */

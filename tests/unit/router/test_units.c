@@ -179,6 +179,44 @@ static void test_strings_stay_alone(void **state)
     close_units(&kit);
 }
 
+/* Where one message ends with digits and the next one begins with them, a seam has both. */
+static void test_numbers_over_messages(void **state)
+{
+    struct kit kit;
+    (void)state;
+    open_units(&kit, &sr_dialect_chat,
+               SR_LIT("{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"card 4111 1111,\"},"
+                      "{\"role\":\"user\",\"content\":\"(1111 1111\",\"name\":\"bob\"},"
+                      "{\"role\":\"assistant\",\"content\":\"12 it is\"}]}"));
+    size_t seams = 0;
+    for (size_t i = 0; i < kit.units.list.n; i++) {
+        const struct sr_signal_unit *unit = unit_at(&kit, i);
+        if (!unit->n_parts || !sr_bytes_contains(unit->text, SR_LIT("card")))
+            continue;
+        check_text(&kit, i, "card 4111 1111, (1111 1111");
+        assert_true(unit->group == 1 && unit->n_parts == 2 && unit->current);
+        seams++;
+    }
+    assert_int_equal(seams, 1);
+    close_units(&kit);
+}
+
+/* A number says its digits, whatever its point and exponent. */
+static void test_long_numbers(void **state)
+{
+    struct kit kit;
+    (void)state;
+    open_units(&kit, &sr_dialect_chat,
+               SR_LIT("{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"a\"}],\"new\":-4."
+                      "111111111111111e15}"));
+    bool found = false;
+    for (size_t i = 0; i < kit.units.list.n; i++)
+        found |=
+            kit.units.places[i].is_number && sr_bytes_eq(unit_at(&kit, i)->text, SR_LIT("4111111111111111"));
+    assert_true(found);
+    close_units(&kit);
+}
+
 /* Messages come first, whatever stands before them, and words of a schema are read with their neighbours. */
 static void test_tools_and_fields(void **state)
 {
@@ -229,9 +267,14 @@ static void test_places_in_an_escaped_string(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_message_of_parts),        cmocka_unit_test(test_what_is_current),
-        cmocka_unit_test(test_every_border_is_in_a_seam), cmocka_unit_test(test_strings_stay_alone),
-        cmocka_unit_test(test_tools_and_fields),          cmocka_unit_test(test_places_in_an_escaped_string),
+        cmocka_unit_test(test_a_message_of_parts),
+        cmocka_unit_test(test_what_is_current),
+        cmocka_unit_test(test_every_border_is_in_a_seam),
+        cmocka_unit_test(test_strings_stay_alone),
+        cmocka_unit_test(test_tools_and_fields),
+        cmocka_unit_test(test_numbers_over_messages),
+        cmocka_unit_test(test_long_numbers),
+        cmocka_unit_test(test_places_in_an_escaped_string),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -202,12 +202,15 @@ static void test_responses(void **state)
 static void test_numbers(void **state)
 {
     (void)state;
-    check_walk(
-        &sr_dialect_messages,
-        "{\"messages\":[{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"name\":\"n\","
-        "\"input\":{\"card\":4111111111111111,\"x\":[1,-411111111111111,4111111111111.5,"
-        "12345678901234567890,123456789012 ]}}]}],\"new\":4222222222222222,\"top_k\":4333333333333333}",
-        "message assistant: n @card 4111111111111111 @x 123456789012\nfield other: @new 4222222222222222", 0);
+    check_walk(&sr_dialect_messages,
+               "{\"messages\":[{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"name\":\"n\","
+               "\"input\":{\"card\":4111111111111111,\"x\":[1,-411111111111111,4111111111111.5,"
+               "12345678901234567890,0.1234567890123,4.111111111111111e15,42e9,123456789012.00 "
+               "]}}]}],\"new\":4222222222222222,\"top_k\":4333333333333333}",
+               "message assistant: n @card 4111111111111111 @x -411111111111111 4.111111111111111e15 "
+               "123456789012.00\n"
+               "field other: @new 4222222222222222",
+               0);
 }
 
 static void test_marks(void **state)

@@ -1,5 +1,5 @@
-/* Numbers as people and attackers write them: digits of any script, any mark between groups, beside any script; and
- * rows of numbers that are none of these. The finding is all that is written. */
+/* Numbers as people and attackers write them: digits of any script, any mark between groups, beside any
+ * script; and rows of numbers that are none of these. The finding is all that is written. */
 #include "tests/unit/cmocka_all.h"
 #include "text/entity/entity.h"
 
@@ -58,11 +58,50 @@ static void groups(const char *mark, size_t size)
 static void test_marks(void **state)
 {
     static const char *const marks[] = {
-        " ",      "-",      ".",      "_",         "/",      "\\",     "|",         ",",         ", ",
-        ":",      ";",      "*",      "~",         "+",      "=",      "  ",        "   ",       "\t",
-        "\n",     "\r\n",   " - ",    ". ",        " / ",    "\u00a0", "\u2009",    "\u200a",    "\u202f",
-        "\u2007", "\u3000", "\u2013", "\u2014",    "\u2212", "\u2011", "\uff0d",    "\u00b7",    " \u2022 ",
-        "\u200b", "\u2060", "\ufeff", "\u00ad",    "\u200e", "**",     "\u200b \u200b", "\u2009\u2013\u2009",
+        " ",
+        "-",
+        ".",
+        "_",
+        "/",
+        "\\",
+        "|",
+        ",",
+        ", ",
+        ":",
+        ";",
+        "*",
+        "~",
+        "+",
+        "=",
+        "  ",
+        "   ",
+        "\t",
+        "\n",
+        "\r\n",
+        " - ",
+        ". ",
+        " / ",
+        "\u00a0",
+        "\u2009",
+        "\u200a",
+        "\u202f",
+        "\u2007",
+        "\u3000",
+        "\u2013",
+        "\u2014",
+        "\u2212",
+        "\u2011",
+        "\uff0d",
+        "\u00b7",
+        " \u2022 ",
+        "\u200b",
+        "\u2060",
+        "\ufeff",
+        "\u00ad",
+        "\u200e",
+        "**",
+        "\u200b \u200b",
+        "\u2009\u2013\u2009",
     };
     (void)state;
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
@@ -77,8 +116,8 @@ static void test_marks(void **state)
 static void test_digits(void **state)
 {
     (void)state;
-    static const int zeros[] = {0x660, 0x6F0, 0x7C0, 0x966, 0x9E6, 0xE50, 0xF20, 0x1040, 0x17E0, 0xFF10, 0x104A0,
-                                0x1D7CE, 0x1D7F6, 0x1E950, 0x1FBF0};
+    static const int zeros[] = {0x660,  0x6F0,  0x7C0,   0x966,   0x9E6,   0xE50,   0xF20,  0x1040,
+                                0x17E0, 0xFF10, 0x104A0, 0x1D7CE, 0x1D7F6, 0x1E950, 0x1FBF0};
     for (size_t z = 0; z < sizeof zeros / sizeof zeros[0]; z++) {
         char text[128] = "it is ";
         size_t n = 6;
@@ -87,7 +126,8 @@ static void test_digits(void **state)
             if (cp < 0x800)
                 n += (size_t)snprintf(text + n, 8, "%c%c", 0xC0 | cp >> 6, 0x80 | (cp & 63));
             else if (cp < 0x10000)
-                n += (size_t)snprintf(text + n, 8, "%c%c%c", 0xE0 | cp >> 12, 0x80 | (cp >> 6 & 63), 0x80 | (cp & 63));
+                n += (size_t)snprintf(text + n, 8, "%c%c%c", 0xE0 | cp >> 12, 0x80 | (cp >> 6 & 63),
+                                      0x80 | (cp & 63));
             else
                 n += (size_t)snprintf(text + n, 8, "%c%c%c%c", 0xF0 | cp >> 18, 0x80 | (cp >> 12 & 63),
                                       0x80 | (cp >> 6 & 63), 0x80 | (cp & 63));
