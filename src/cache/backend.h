@@ -48,7 +48,7 @@ struct sr_cache_backend_events {
 };
 
 struct sr_cache_backend_ops {
-    const char *name; /* the `backend` label of metrics: "memory", "redis", "milvus" */
+    const char *name; /* the `backend` label of metrics: "sqlite", "redis", "milvus" */
     /* Finishes what is queued, for at most two seconds, then frees; calls nothing afterwards. */
     void (*close)(struct sr_cache_backend *backend);
     /* SR_EBUSY: the queue is full; it was counted as dropped. */
@@ -60,6 +60,8 @@ struct sr_cache_backend_ops {
     /* Optional (NULL): the k nearest to a unit vector inside of a partition. */
     int (*search)(struct sr_cache_backend *backend, const struct sr_cache_key *partition, const float *unit,
                   size_t dimensions, size_t k, uint64_t deadline_ns, sr_cache_found *found, void *ctx);
+    /* Optional (NULL): the record with this exact key was a hit, for the backend's own eviction. */
+    void (*used)(struct sr_cache_backend *backend, const struct sr_cache_key *exact);
     void (*health)(struct sr_cache_backend *backend, struct sr_cache_backend_health *out);
 };
 

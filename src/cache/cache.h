@@ -5,7 +5,8 @@
  * It lives as long as the runtime and survives reloads; sr_cache_set changes its limits. Records are in
  * memory, bounded by count and bytes; a backend (cache/backend.h) keeps them beyond the process. Nothing is
  * ever found outside of its partition. Knows no request: the router makes keys, question and vector
- * (router/cache). All functions are thread-safe and none blocks.
+ * (router/cache). All functions are thread-safe; none blocks but those that close a backend. A thread of its
+ * own frees what has expired and keeps the deadlines of lookups that wait.
  */
 #ifndef SR_CACHE_CACHE_H
 #define SR_CACHE_CACHE_H
@@ -24,16 +25,19 @@ struct sr_cache_limits {
     size_t dimensions; /* of vectors; records with others are kept for exact hits only */
 };
 
-/* SR_ENOMEM. */
+/* SR_ENOMEM; SR_EIO: no thread. */
 int sr_cache_new(struct sr_cache **out, const struct sr_cache_limits *limits) SR_WARN_UNUSED;
-/* Closes the backend. No lookup may be in progress. NULL is allowed. */
+/* Closes the backend, so it may take two seconds. No lookup may be in progress. NULL is allowed. */
 void sr_cache_free(struct sr_cache *cache);
 
-/* New limits; evicts what does not fit any more. */
+/* New limits; evicts what does not fit any more. With other dimensions the vectors that are there count no
+ * more.
+ */
 void sr_cache_set(struct sr_cache *cache, const struct sr_cache_limits *limits);
 
 /* The events that a backend of this cache gets, with the cache as `ctx`; and the backend itself, which the
- * cache owns from then on. NULL: none. The backend before is closed. */
+ * cache owns from then on. NULL: none. The backend before is closed, which may take two seconds: on no loop.
+ */
 const struct sr_cache_backend_events *sr_cache_events(void);
 void sr_cache_set_backend(struct sr_cache *cache, struct sr_cache_backend *backend);
 
@@ -46,11 +50,14 @@ struct sr_cache_query {
     struct sr_cache_key exact;     /* zero: not asked */
     struct sr_cache_key partition; /* zero: no semantic lookup */
     struct sr_bytes question;
-    const float *unit;    /* [limits.dimensions] of length 1; NULL: no semantic lookup */
-    float threshold;      /* least cosine of a semantic hit */
-    int64_t max_age_ms;   /* older records do not count; 0: any */
-    uint64_t deadline_ns; /* of the backend and of waiting for another request; monotonic clock; 0: do not
-                             wait for either */
+    const float *unit;          /* [dimensions] of length 1; NULL: no semantic lookup */
+    size_t dimensions;          /* others than the limits say: no semantic lookup */
+    float threshold;            /* least cosine of a semantic hit */
+    int64_t max_age_ms;         /* older records do not count; 0: any */
+    uint64_t store_deadline_ns; /* of the backend's answer; monotonic clock; 0: it is not asked */
+    uint64_t
+        wait_deadline_ns; /* until when it waits for an identical request in progress; 0: it does not wait
+                             (but may lead); both deadlines are the lookup's own: it ends by itself */
     bool join;            /* wait for an identical request in progress, and lead when there is none */
 };
 
@@ -60,20 +67,23 @@ struct sr_cache_lookup {
     enum sr_cache_hit hit;
     struct sr_cache_record *record; /* a reference, of the lookup; NULL: a miss */
     float similarity;               /* of a semantic hit; 1 for an exact one */
-    uint32_t rejected;              /* reasons of the gate for candidates that were not used: bits of
-                                       enum sr_gate_reason */
-    struct sr_cache_flight
-        *flight; /* this request leads: others wait until sr_cache_land; NULL: it does not */
+    uint32_t rejected; /* why the gate let candidates not through: bits 1 << enum sr_gate_reason */
+    /* This request leads: others wait until sr_cache_land. NULL: it does not. Take it and set it to NULL:
+     * what is still here when the lookup is freed is landed without a record. */
+    struct sr_cache_flight *flight;
 };
+
+#define SR_CACHE_LEASE_S 60
 
 /* In memory only, by the request key: what can be asked before any signal. A new reference, or NULL. */
 struct sr_cache_record *sr_cache_get(struct sr_cache *cache, const struct sr_cache_key *request,
                                      int64_t max_age_ms);
 
-/* Looks in memory, exact before semantic, then asks the backend, then joins a flight. Copies the query.
- * SR_OK: it ended at once and `done` is not called. SR_AGAIN: `done` will be called on the mailbox's thread;
- * cancel or expire it like every task. SR_ENOMEM: `*out` is NULL. The caller's reference is given up with
- * sr_task_unref(&lookup->task). */
+/* Looks in memory, exact before semantic, then asks the backend, then joins a flight. Copies the query. At
+ * its deadlines it goes on without what it waited for; one that expires is a miss. Identical requests wait
+ * for a leader for at most SR_CACHE_LEASE_S; then another leads. SR_OK: it ended at once and `done` is not
+ * called. SR_AGAIN: `done` will be called on the mailbox's thread; cancel or expire it like every task.
+ * SR_ENOMEM: `*out` is NULL. The caller's reference is given up with sr_task_unref(&lookup->task). */
 int sr_cache_lookup(struct sr_cache *cache, const struct sr_cache_query *query, struct sr_mailbox *mailbox,
                     void (*done)(struct sr_task *task, int status), void *ctx,
                     struct sr_cache_lookup **out) SR_WARN_UNUSED;
@@ -85,8 +95,10 @@ void sr_cache_land(struct sr_cache *cache, struct sr_cache_flight *flight, struc
 
 /* ---- changes ---- */
 
-/* Keeps the record, in place of one with the same exact key, and gives it to the backend. SR_ELIMIT: larger
- * than the cache; SR_ENOMEM. */
+/* Keeps the record, in place of one with the same exact key, and gives it to the backend. SR_EINVAL: without
+ * an exact key, or a vector without a partition; SR_ELIMIT: larger than the cache; SR_ENOMEM. One that has
+ * expired is not kept.
+ */
 int sr_cache_put(struct sr_cache *cache, struct sr_cache_record *record) SR_WARN_UNUSED;
 
 /* Files a record under another request key too. */
