@@ -12,17 +12,18 @@ import unicodedata
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "src" / "cache" / "gate"
 LANGUAGES = ["en", "de", "es", "fr", "it", "pt", "nl", "ru", "zh", "ja", "ko"]  # as in words.h
-CLASSES = ["stop", "neg", "weak", "num", "unit", "month", "day", "relative", "ask", "quant", "modal", "tense", "owner", "pair", "comp", "same"]
+CLASSES = ["stop", "neg", "weak", "num", "unit", "month", "day", "relative", "ask", "quant", "modal", "tense", "owner", "pair", "comp", "same", "degree"]
 NAMED = {
     "relative": ["today", "tomorrow", "yesterday", "overmorrow", "foreyesterday", "last", "next", "night", "morning", "noon"],
     "ask": ["who", "when", "where", "why", "often", "how", "what"],
-    "quant": ["all", "none", "some", "any", "most", "half", "both", "only", "almost"],
+    "quant": ["all", "none", "some", "any", "most", "half", "both", "only", "almost", "never"],
+    "degree": ["amount", "often", "far", "old"],
     "modal": ["can", "may", "must", "should", "mustnot", "neednot"],
     "tense": ["past", "future", "present"],
     "owner": ["me", "you", "he", "she", "they", "we"],
 }
 SLOTS = 8192      # SR_GATE_SLOTS
-AXES_MAX = 320    # SR_GATE_AXES
+AXES_MAX = 384    # SR_GATE_AXES
 
 
 def fnv(word):

@@ -189,8 +189,7 @@ static bool names_reversed(const struct sr_gate_alignment *pair)
             int16_t x = pair->a->tokens[last].match, y = t->match;
             bool passive = (is_actor(pair->a, last) != is_actor(pair->b, x)) || (is_actor(pair->a, i) != is_actor(pair->b, y));
             bool inverted = x > y;
-            bool same = (keeps_preposition(pair, last) && keeps_preposition(pair, i)) || joined(pair->a, last, i) ||
-                        (inverted && i - last == 1);
+            bool same = (keeps_preposition(pair, last) && keeps_preposition(pair, i)) || joined(pair->a, last, i);
             if (inverted != passive && !same)
                 return true;
         }
@@ -243,29 +242,42 @@ static unsigned run_weight(const struct sr_gate_text *text, const struct content
     return sum;
 }
 
+/* Korean puts the predicate last, in one of many forms that say much the same. */
+static bool is_predicate(const struct sr_gate_text *text, const struct content *c, size_t end)
+{
+    return text->hangul && end == c->n;
+}
+
+static bool is_exchanged(const struct sr_gate_text *text, const struct content *a, const struct sr_gate_text *other_text, const struct content *b)
+{
+    for (size_t i = 0; i < a->n;) {
+        size_t end = i;
+        unsigned own = 0, other = 0;
+        while (end < a->n && text->tokens[a->at[end]].match < 0)
+            own += weight(&text->tokens[a->at[end++]]);
+        if (end == i) {
+            i++;
+            continue;
+        }
+        int left = i > 0 ? partner(text, a, b, i - 1) : -2;
+        int right = end < a->n ? partner(text, a, b, end) : -2;
+        if (left >= 0)
+            other = run_weight(other_text, b, left + 1, 1);
+        if (other == 0 && right >= 0)
+            other = run_weight(other_text, b, right - 1, -1);
+        if (own <= RUN_MAX && other > 0 && other <= RUN_MAX && !is_predicate(text, a, end))
+            return true;
+        i = end;
+    }
+    return false;
+}
+
 bool sr_gate_is_exchanged(const struct sr_gate_alignment *pair)
 {
     struct content a, b;
     list_content(pair->a, &a);
     list_content(pair->b, &b);
-    for (size_t i = 0; i < a.n;) {
-        size_t end = i;
-        unsigned own = 0, other = 0;
-        while (end < a.n && pair->a->tokens[a.at[end]].match < 0)
-            own += weight(&pair->a->tokens[a.at[end++]]);
-        if (end == i) {
-            i++;
-            continue;
-        }
-        int left = i > 0 ? partner(pair->a, &a, &b, i - 1) : -2;
-        int right = end < a.n ? partner(pair->a, &a, &b, end) : -2;
-        if (left >= 0)
-            other = run_weight(pair->b, &b, left + 1, 1);
-        if (other == 0 && right >= 0)
-            other = run_weight(pair->b, &b, right - 1, -1);
-        if (own <= RUN_MAX && other > 0 && other <= RUN_MAX)
-            return true;
-        i = end;
-    }
-    return false;
+    if (a.n > 0 && b.n > 0 && !pair->a->hangul && pair->unmatched_a == a.n && pair->unmatched_b == b.n)
+        return true;
+    return is_exchanged(pair->a, &a, pair->b, &b) || is_exchanged(pair->b, &b, pair->a, &a);
 }

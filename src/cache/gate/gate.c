@@ -57,6 +57,20 @@ static bool quotes_equal(const struct sr_gate_text *a, const struct sr_gate_text
 
 /* ---- numbers, dates, identifiers ---- */
 
+static bool has_loose_number(const struct sr_gate_text *text)
+{
+    for (size_t i = 0; i < text->n; i++)
+        if (text->tokens[i].kind == SR_GATE_TOKEN_NUMBER && text->tokens[i].match < 0)
+            return true;
+    return false;
+}
+
+/* "first", which often says nothing. */
+static bool is_first(const struct sr_gate_token *t)
+{
+    return t->flags & SR_GATE_IS_WORDED && t->number == 1 && t->unit < 0;
+}
+
 static enum sr_gate_reason check_loose(const struct sr_gate_text *text, const struct sr_gate_text *other)
 {
     for (size_t i = 0; i < text->n; i++) {
@@ -67,7 +81,7 @@ static enum sr_gate_reason check_loose(const struct sr_gate_text *text, const st
             return SR_GATE_IDENTIFIER;
         if (t->kind == SR_GATE_TOKEN_MONTH)
             return SR_GATE_DATE;
-        if (t->kind != SR_GATE_TOKEN_NUMBER)
+        if (t->kind != SR_GATE_TOKEN_NUMBER || (is_first(t) && !has_loose_number(other)))
             continue;
         for (size_t k = 0; k < other->n; k++)
             if (other->tokens[k].kind == SR_GATE_TOKEN_NUMBER && other->tokens[k].match < 0 &&
@@ -111,9 +125,10 @@ static bool conflict(uint32_t a, uint32_t b)
 
 static bool days_differ(const struct sr_gate_alignment *p)
 {
+    const uint32_t certain = 0x1E; /* tomorrow, yesterday and their neighbours; today goes without saying */
     uint32_t day_a = values(p->a, SR_GATE_DAY, p->languages), day_b = values(p->b, SR_GATE_DAY, p->languages);
     uint32_t a = values(p->a, SR_GATE_RELATIVE, p->languages), b = values(p->b, SR_GATE_RELATIVE, p->languages);
-    return day_a != day_b || (a | 1) != (b | 1); /* bit 0: today, which goes without saying */
+    return day_a != day_b || conflict(a, b) || (a & certain) != (b & certain);
 }
 
 static size_t negations(const struct sr_gate_text *text, unsigned languages)
@@ -142,9 +157,9 @@ static bool negations_differ(const struct sr_gate_alignment *p)
 
 static bool quantifiers_differ(const struct sr_gate_alignment *p)
 {
-    const uint32_t weak = 1 << SR_GATE_ANY_OF;
+    const uint32_t weak = 1 << SR_GATE_ANY_OF | 1 << SR_GATE_SOME_OF;
     uint32_t a = values(p->a, SR_GATE_QUANT, p->languages), b = values(p->b, SR_GATE_QUANT, p->languages);
-    return conflict(a & ~weak, b & ~weak) || (is_near(p) && ((a ^ b) & ~weak));
+    return conflict(a, b) || (is_near(p) && ((a ^ b) & ~weak));
 }
 
 /* Opposites: one text has one side alone and the other text the other side alone. */
@@ -201,10 +216,25 @@ static bool prefixed(const struct sr_gate_alignment *p)
     return false;
 }
 
+/* What a text asks, as bits: SR_GATE_ASK, and of "how" with a degree that in their place. */
+static uint32_t questions(const struct sr_gate_text *text, unsigned languages)
+{
+    uint32_t bits = 0;
+    for (size_t i = 0; i < text->n; i++) {
+        int ask = sr_gate_value(&text->tokens[i], SR_GATE_ASK, languages);
+        int degree = i + 1 < text->n ? sr_gate_value(&text->tokens[i + 1], SR_GATE_DEGREE, languages) : -1;
+        if (ask == SR_GATE_ASK_HOW && degree >= 0)
+            bits |= UINT32_C(1) << (SR_GATE_ASK_WHAT + 1 + degree);
+        else if (ask >= 0)
+            bits |= UINT32_C(1) << ask;
+    }
+    return bits;
+}
+
 static bool questions_differ(const struct sr_gate_alignment *p)
 {
-    const uint32_t strong = (1 << SR_GATE_ASK_HOW) - 1;
-    uint32_t a = values(p->a, SR_GATE_ASK, p->languages), b = values(p->b, SR_GATE_ASK, p->languages);
+    const uint32_t strong = ~(uint32_t)(1 << SR_GATE_ASK_HOW | 1 << SR_GATE_ASK_WHAT);
+    uint32_t a = questions(p->a, p->languages), b = questions(p->b, p->languages);
     if (conflict(a & strong, b & strong))
         return true;
     return is_near(p) && a && b && !(a & b) && p->loose_a <= LOOSE_MAX && p->loose_b <= LOOSE_MAX;
@@ -223,7 +253,9 @@ static bool has_loose_name(const struct sr_gate_text *text)
 {
     for (size_t i = 0; i < text->n; i++) {
         const struct sr_gate_token *t = &text->tokens[i];
-        if (t->kind == SR_GATE_TOKEN_WORD && t->match < 0 && t->flags & SR_GATE_IS_NAME && !(t->flags & SR_GATE_IS_STOP) && t->word < 0)
+        bool follows = i > 0 && t[-1].end + 1 == t->start && (t[-1].kind != SR_GATE_TOKEN_WORD || t[-1].flags & SR_GATE_IS_UPPER);
+        if (t->kind == SR_GATE_TOKEN_WORD && t->match < 0 && t->flags & SR_GATE_IS_NAME && !(t->flags & SR_GATE_IS_STOP) &&
+            (t->word < 0 || follows))
             return true;
     }
     return false;

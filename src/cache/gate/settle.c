@@ -170,7 +170,7 @@ static bool is_month(const struct sr_gate_text *text, size_t i, unsigned languag
 /* Words without content of their own; what they ask, deny or allow has rules of its own. */
 static bool is_stop(const struct sr_gate_token *t, unsigned languages)
 {
-    static const enum sr_gate_class empty[] = {SR_GATE_STOP, SR_GATE_NEG, SR_GATE_WEAK, SR_GATE_MODAL, SR_GATE_TENSE, SR_GATE_OWNER, SR_GATE_ASK};
+    static const enum sr_gate_class empty[] = {SR_GATE_STOP, SR_GATE_NEG, SR_GATE_WEAK, SR_GATE_MODAL, SR_GATE_TENSE, SR_GATE_OWNER, SR_GATE_ASK, SR_GATE_QUANT};
     for (size_t i = 0; i < sizeof empty / sizeof empty[0]; i++)
         if (sr_gate_value(t, empty[i], languages) >= 0)
             return true;

@@ -55,21 +55,23 @@ static bool ends(struct sr_bytes s, const char *ending)
     return s.n >= n && memcmp(s.p + s.n - n, ending, n) == 0;
 }
 
-static struct sr_bytes stem_latin(struct sr_bytes s)
+/* Endings of English, and of its neighbours where they are no part of English words. */
+static size_t stem_latin(char *p, size_t n)
 {
-    static const char *const endings[] = {"ing", "ied", "ies", "ed", "es", "en", "er", "em", "s", "e", "y", "n"};
-    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
-        size_t n = strlen(endings[i]);
-        if (s.n >= n + 3 && s.n > 4 && ends(s, endings[i])) {
-            s.n -= n;
-            break;
-        }
-        if (i == 8 && s.n == 4 && ends(s, "s") && !ends(s, "ss"))
-            return sr_bytes_of(s.p, 3);
+    static const char *const endings[] = {"ing", "ed", "es", "en", "s", "e"};
+    struct sr_bytes s = sr_bytes_of(p, n);
+    if (n > 4 && (ends(s, "ies") || ends(s, "ied"))) {
+        p[n - 3] = 'y';
+        return n - 2;
     }
-    if (s.n > 3 && s.p[s.n - 1] == s.p[s.n - 2])
-        s.n--;
-    return s;
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        size_t size = strlen(endings[i]);
+        if (n < size + 3 || !ends(s, endings[i]) || ends(s, "ss") || ends(s, "news"))
+            continue;
+        n -= size;
+        return size > 1 && n > 3 && p[n - 1] == p[n - 2] ? n - 1 : n;
+    }
+    return n;
 }
 
 /* Cyrillic: up to three final letters of endings; each letter has two bytes. */
@@ -96,20 +98,19 @@ static struct sr_bytes stem_korean(struct sr_bytes s)
     return s.n > keep ? sr_bytes_of(s.p, keep) : s;
 }
 
-static struct sr_bytes stem(struct sr_bytes folded, enum sr_unicode_class class)
+/* May change the bytes. */
+static struct sr_bytes stem(char *p, size_t n, enum sr_unicode_class class)
 {
-    if (ends(folded, "'s"))
-        folded.n -= 2;
-    else if (ends(folded, "\xe2\x80\x99s"))
-        folded.n -= 4;
+    struct sr_bytes folded = sr_bytes_of(p, n);
+    folded.n -= ends(folded, "'s") ? 2 : ends(folded, "\xe2\x80\x99s") ? 4 : 0;
     if (folded.n == 0)
         return folded;
-    unsigned char first = (unsigned char)folded.p[0];
+    unsigned char first = (unsigned char)p[0];
     if (class == SR_UNICODE_KOREAN)
         return stem_korean(folded);
     if (first == 0xD0 || first == 0xD1)
         return stem_cyrillic(folded);
-    return first < 0xD0 ? stem_latin(folded) : folded;
+    return first < 0xD0 ? sr_bytes_of(p, stem_latin(p, folded.n)) : folded;
 }
 
 /* ---- words of scripts with spaces ---- */
@@ -152,12 +153,14 @@ static unsigned flags_of(struct reader *r, struct sr_bytes written)
     return flags;
 }
 
-static void add_word(struct reader *r, struct sr_bytes folded, size_t start, size_t end, const struct sr_word *word,
+/* The word is word->folded from `from` on; it is changed. */
+static void add_word(struct reader *r, struct sr_word *word, size_t from, size_t to, size_t start, size_t end,
                      unsigned flags)
 {
     static const char *const joining[] = {"and", "or", "und", "oder", "y", "o", "et", "ou", "e", "и", "или", "vs",
-                                          "versus", "between", "en", "of", NULL};
+                                          "versus", NULL};
     static const char *const acting[] = {"by", "von", "durch", "par", "por", "da", "door", NULL};
+    struct sr_bytes folded = sr_bytes_of(word->folded + from, to - from);
     struct sr_gate_token *t = add(r, SR_GATE_TOKEN_WORD, start, end);
     if (!t)
         return;
@@ -168,7 +171,7 @@ static void add_word(struct reader *r, struct sr_bytes folded, size_t start, siz
     t->flags = (uint8_t)flags;
     t->points = (uint8_t)(word->points < 255 ? word->points : 255);
     t->word = index_of(sr_gate_find_form(folded));
-    t->id = sr_hash64(stem(folded, word->class), 0);
+    t->id = sr_hash64(stem(word->folded + from, folded.n, word->class), 0);
 }
 
 static size_t read_word(struct reader *r, size_t at)
@@ -183,13 +186,18 @@ static size_t read_word(struct reader *r, size_t at)
     r->out->hangul |= word.class == SR_UNICODE_KOREAN;
     if (cut) {
         size_t mark = folded.p[cut - 1] == '\'' ? 1 : 3;
-        add_word(r, sr_bytes_of(folded.p, cut - mark), start, start + cut, &word, 0);
-        folded = sr_bytes_of(folded.p + cut, folded.n - cut);
+        add_word(r, &word, 0, cut - mark, start, start + cut, 0);
         start += cut;
         if (start < word.end)
             flags = flags_of(r, sr_bytes_of(r->text.p + start, word.end - start));
     }
-    add_word(r, folded, start, word.end, &word, flags);
+    if (word.n == 1 && word.folded[0] != 'i' && flags & SR_GATE_IS_NAME && word.end - word.start == 1) {
+        struct sr_gate_token *t = add(r, SR_GATE_TOKEN_CODE, start, word.end); /* plan A */
+        if (t)
+            t->id = sr_hash64(folded, 3);
+        return word.end;
+    }
+    add_word(r, &word, cut, word.n, start, word.end, flags);
     r->initial = false;
     return word.end > at ? word.end : at + 1;
 }
@@ -257,6 +265,19 @@ static size_t longest_known(struct sr_bytes text, size_t at, int32_t *word)
     return at;
 }
 
+/* The end of a run of katakana, which spells one word. */
+static size_t katakana_end(struct sr_bytes text, size_t at)
+{
+    int32_t cp;
+    while (at < text.n) {
+        size_t n = sr_utf8_decode(text, at, &cp);
+        if (cp < 0x30A1 || cp > 0x30FE)
+            break;
+        at += n;
+    }
+    return at;
+}
+
 static size_t read_dense(struct reader *r, size_t at)
 {
     int32_t cp, word;
@@ -272,7 +293,11 @@ static size_t read_dense(struct reader *r, size_t at)
             t->number = t->other = value;
         return numerals;
     }
-    size_t end = known > at ? known : at + n;
+    size_t katakana = katakana_end(r->text, at), end = known > at ? known : at + n;
+    if (katakana > end) {
+        end = katakana;
+        word = -1;
+    }
     struct sr_gate_token *t = add(r, SR_GATE_TOKEN_WORD, at, end);
     if (t) {
         struct sr_bytes written = sr_bytes_of(r->text.p + at, end - at);
@@ -281,7 +306,7 @@ static size_t read_dense(struct reader *r, size_t at)
             t->flags |= SR_GATE_IS_AND;
         if (sr_bytes_eq(written, SR_LIT("被")))
             t->flags |= SR_GATE_IS_BY;
-        t->points = (uint8_t)((end - at) / 3);
+        t->points = katakana > at ? 3 : (uint8_t)((end - at) / 3);
         t->word = word;
         t->id = sr_hash64(written, 0);
     }
@@ -360,6 +385,9 @@ static size_t close_of(struct sr_bytes text, size_t from, const char *close)
 static void read_quotes(struct sr_gate_text *out, struct sr_bytes text)
 {
     for (size_t at = 0; at < text.n && out->n_quotes < SR_GATE_QUOTES_MAX; at++) {
+        unsigned char c = (unsigned char)text.p[at];
+        if (c != '"' && c != '`' && c != '\'' && c != 0xE2 && c != 0xC2 && c != 0xE3)
+            continue;
         for (size_t k = 0; k < sizeof marks / sizeof marks[0]; k++) {
             size_t n = strlen(marks[k].open);
             if (at + n > text.n || memcmp(text.p + at, marks[k].open, n) != 0)

@@ -35,17 +35,18 @@ enum sr_gate_class {
     SR_GATE_DAY,      /* 1 to 8 */
     SR_GATE_RELATIVE, /* today, tomorrow */
     SR_GATE_ASK,      /* who, when, where, why, often, how, what */
-    SR_GATE_QUANT,    /* all, none, some, any, most, half, both, only, almost */
+    SR_GATE_QUANT,    /* all, none, some, any, most, half, both, only, almost, never */
     SR_GATE_MODAL,
     SR_GATE_TENSE,
     SR_GATE_OWNER,
     SR_GATE_PAIR, /* 2 * axis + side */
     SR_GATE_COMP, /* the same, of comparisons */
     SR_GATE_SAME, /* group of words that say the same */
+    SR_GATE_DEGREE, /* behind "how": much, often, far, old */
 };
 enum { SR_GATE_ASK_OFTEN = 4, SR_GATE_ASK_HOW, SR_GATE_ASK_WHAT };
 enum { SR_GATE_ALL_OF, SR_GATE_NONE_OF, SR_GATE_SOME_OF, SR_GATE_ANY_OF };
-#define SR_GATE_AXES 320
+#define SR_GATE_AXES 384
 
 struct sr_gate_entry {
     uint8_t class;      /* enum sr_gate_class */
