@@ -1,13 +1,13 @@
 /*
- * Pairs equal tokens of two questions in linear time, and finds exchanged roles and exchanged words. Knows the
- * meaning of no word.
+ * Pairs equal tokens of two questions in linear time, and finds exchanged roles and exchanged words. Knows
+ * the meaning of no word.
  */
 #include "cache/gate/align.h"
 
-#define SLOTS        1024 /* of the table of ids: twice the tokens */
-#define SWAP_MAX     32   /* tokens between the first and the last difference where an exchange is looked for */
-#define WORD_WEIGHT  3    /* of a word in a run; a character of a script without spaces is 1 */
-#define RUN_MAX      6    /* weight of a run that can stand for another one */
+#define SLOTS       1024 /* of the table of ids: twice the tokens */
+#define SWAP_MAX    32 /* tokens between the first and the last difference where an exchange is looked for */
+#define WORD_WEIGHT 3  /* of a word in a run; a character of a script without spaces is 1 */
+#define RUN_MAX     6  /* weight of a run that can stand for another one */
 
 static bool has_content(const struct sr_gate_token *t)
 {
@@ -56,7 +56,8 @@ static void count(const struct sr_gate_text *text, size_t *content, size_t *unma
     }
 }
 
-void sr_gate_align(struct sr_gate_alignment *out, struct sr_gate_text *a, struct sr_gate_text *b, unsigned languages)
+void sr_gate_align(struct sr_gate_alignment *out, struct sr_gate_text *a, struct sr_gate_text *b,
+                   unsigned languages)
 {
     *out = (struct sr_gate_alignment){.a = a, .b = b, .languages = languages};
     match(a, b);
@@ -97,6 +98,15 @@ static bool any_content(const struct sequences *s, size_t from, size_t n)
     return false;
 }
 
+/* Between the parts of a date stand no words. */
+static bool any_word(const struct sequences *s, size_t from, size_t n)
+{
+    for (size_t k = 0; k < n; k++)
+        if (s->a->tokens[s->in_a[from + k]].kind == SR_GATE_TOKEN_WORD)
+            return true;
+    return false;
+}
+
 /* "A and B" is "B and A". */
 static bool only_joins(const struct sequences *s, size_t from, size_t n)
 {
@@ -114,7 +124,7 @@ static bool is_swap(const struct sequences *s, size_t n)
             continue;
         for (size_t y = 1; x + y < n; y++)
             if (equal_at(s, n - y, 0, y) && equal_at(s, x, y, n - x - y) && any_content(s, n - y, y))
-                return !only_joins(s, x, n - x - y);
+                return any_word(s, x, n - x - y) && !only_joins(s, x, n - x - y);
     }
     return false;
 }
@@ -155,7 +165,8 @@ static bool is_actor(const struct sr_gate_text *text, int16_t i)
 static bool keeps_preposition(const struct sr_gate_alignment *pair, int16_t i)
 {
     const struct sr_gate_token *in_a = before(pair->a, i), *in_b = before(pair->b, pair->a->tokens[i].match);
-    return in_a && in_b && in_a->id == in_b->id && in_a->flags & SR_GATE_IS_STOP && !(in_a->flags & SR_GATE_IS_AND);
+    return in_a && in_b && in_a->id == in_b->id && in_a->flags & SR_GATE_IS_STOP &&
+           !(in_a->flags & SR_GATE_IS_AND);
 }
 
 static bool joined(const struct sr_gate_text *text, int16_t i, int16_t j)
@@ -187,9 +198,11 @@ static bool names_reversed(const struct sr_gate_alignment *pair)
             continue;
         if (last >= 0) {
             int16_t x = pair->a->tokens[last].match, y = t->match;
-            bool passive = (is_actor(pair->a, last) != is_actor(pair->b, x)) || (is_actor(pair->a, i) != is_actor(pair->b, y));
+            bool passive = (is_actor(pair->a, last) != is_actor(pair->b, x)) ||
+                           (is_actor(pair->a, i) != is_actor(pair->b, y));
             bool inverted = x > y;
-            bool same = (keeps_preposition(pair, last) && keeps_preposition(pair, i)) || joined(pair->a, last, i);
+            bool same =
+                (keeps_preposition(pair, last) && keeps_preposition(pair, i)) || joined(pair->a, last, i);
             if (inverted != passive && !same)
                 return true;
         }
@@ -227,7 +240,8 @@ static unsigned weight(const struct sr_gate_token *t)
 }
 
 /* Where the partner of content `k` of `text` is among the content of the other; -2: it has none there. */
-static int partner(const struct sr_gate_text *text, const struct content *own, const struct content *other, size_t k)
+static int partner(const struct sr_gate_text *text, const struct content *own, const struct content *other,
+                   size_t k)
 {
     int16_t match = text->tokens[own->at[k]].match;
     return match < 0 || other->place[match] < 0 ? -2 : other->place[match];
@@ -237,7 +251,8 @@ static int partner(const struct sr_gate_text *text, const struct content *own, c
 static unsigned run_weight(const struct sr_gate_text *text, const struct content *c, int from, int step)
 {
     unsigned sum = 0;
-    for (int k = from; k >= 0 && k < (int)c->n && text->tokens[c->at[k]].match < 0 && sum <= RUN_MAX; k += step)
+    for (int k = from; k >= 0 && k < (int)c->n && text->tokens[c->at[k]].match < 0 && sum <= RUN_MAX;
+         k += step)
         sum += weight(&text->tokens[c->at[k]]);
     return sum;
 }
@@ -248,7 +263,8 @@ static bool is_predicate(const struct sr_gate_text *text, const struct content *
     return text->hangul && end == c->n;
 }
 
-static bool is_exchanged(const struct sr_gate_text *text, const struct content *a, const struct sr_gate_text *other_text, const struct content *b)
+static bool is_exchanged(const struct sr_gate_text *text, const struct content *a,
+                         const struct sr_gate_text *other_text, const struct content *b)
 {
     for (size_t i = 0; i < a->n;) {
         size_t end = i;

@@ -16,7 +16,8 @@ struct sr_gate_alignment {
 };
 
 /* Gives every token its partner, an equal one of the other text, in order. Both texts are settled. */
-void sr_gate_align(struct sr_gate_alignment *out, struct sr_gate_text *a, struct sr_gate_text *b, unsigned languages);
+void sr_gate_align(struct sr_gate_alignment *out, struct sr_gate_text *a, struct sr_gate_text *b,
+                   unsigned languages);
 
 /* Who does what to whom is exchanged. */
 bool sr_gate_is_reversed(const struct sr_gate_alignment *pair);

@@ -4,6 +4,7 @@
 #include "cache/gate/gate.h"
 
 #include "cache/gate/align.h"
+#include "cache/gate/quote.h"
 
 #include <math.h>
 
@@ -14,46 +15,6 @@ const char *const sr_gate_reason_names[SR_GATE_REASONS] = {
     SR_GATE_REASONS_LIST(SR_GATE_NAME_OF)
 #undef SR_GATE_NAME_OF
 };
-
-/* ---- quoted text ---- */
-
-static bool folded_contains(struct sr_bytes text, struct sr_bytes part)
-{
-    if (part.n > text.n)
-        return false;
-    for (size_t i = 0; i + part.n <= text.n; i++) {
-        size_t k = 0;
-        while (k < part.n && sr_ascii_lower(text.p[i + k]) == sr_ascii_lower(part.p[k]))
-            k++;
-        if (k == part.n)
-            return true;
-    }
-    return false;
-}
-
-/* What one text quotes is in the other one, quoted or not. */
-static bool has_quotes_of(const struct sr_gate_text *a, const struct sr_gate_text *b)
-{
-    for (size_t i = 0; i < a->n_quotes; i++)
-        if (!folded_contains(b->text, a->quotes[i]))
-            return false;
-    return true;
-}
-
-static bool quotes_equal(const struct sr_gate_text *a, const struct sr_gate_text *b)
-{
-    bool found = has_quotes_of(a, b) && has_quotes_of(b, a);
-    if (!found || a->n_quotes != b->n_quotes)
-        return found;
-    for (size_t i = 0; i < a->n_quotes; i++) { /* each is whole in the other: the same length, the same text */
-        size_t k = 0;
-        while (k < b->n_quotes && !(a->quotes[i].n == b->quotes[k].n && folded_contains(b->quotes[k], a->quotes[i])))
-            k++;
-        if (k == b->n_quotes)
-            return false;
-    }
-    return true;
-}
 
 /* ---- numbers, dates, identifiers ---- */
 
@@ -87,7 +48,9 @@ static enum sr_gate_reason check_loose(const struct sr_gate_text *text, const st
             if (other->tokens[k].kind == SR_GATE_TOKEN_NUMBER && other->tokens[k].match < 0 &&
                 other->tokens[k].number == t->number && other->tokens[k].unit != t->unit)
                 return SR_GATE_UNIT;
-        return t->unit < 0 && t->number >= 1000 && t->number < 2200 && fmod(t->number, 1) == 0 ? SR_GATE_DATE : SR_GATE_NUMBER;
+        return t->unit < 0 && t->number >= 1000 && t->number < 2200 && fmod(t->number, 1) == 0
+                   ? SR_GATE_DATE
+                   : SR_GATE_NUMBER;
     }
     return SR_GATE_AGREES;
 }
@@ -127,7 +90,8 @@ static bool days_differ(const struct sr_gate_alignment *p)
 {
     const uint32_t certain = 0x1E; /* tomorrow, yesterday and their neighbours; today goes without saying */
     uint32_t day_a = values(p->a, SR_GATE_DAY, p->languages), day_b = values(p->b, SR_GATE_DAY, p->languages);
-    uint32_t a = values(p->a, SR_GATE_RELATIVE, p->languages), b = values(p->b, SR_GATE_RELATIVE, p->languages);
+    uint32_t a = values(p->a, SR_GATE_RELATIVE, p->languages),
+             b = values(p->b, SR_GATE_RELATIVE, p->languages);
     return day_a != day_b || conflict(a, b) || (a & certain) != (b & certain);
 }
 
@@ -188,16 +152,18 @@ static bool opposites(const struct sr_gate_alignment *p, enum sr_gate_class clas
 }
 
 /* One word is the other one with a prefix that denies it. */
-static bool denies(const struct sr_gate_text *text, const struct sr_gate_token *t, const struct sr_gate_text *other,
-                   const struct sr_gate_token *o)
+static bool denies(const struct sr_gate_text *text, const struct sr_gate_token *t,
+                   const struct sr_gate_text *other, const struct sr_gate_token *o)
 {
-    static const char *const prefixes[] = {"un", "in", "im", "il", "ir", "dis", "de", "des", "dé", "dés", "non", "mis", "miss",
-                                           "ent", "anti", "не", "без", "不", "非", "無", "未"};
+    static const char *const prefixes[] = {"un",   "in", "im",  "il",  "ir",  "dis",  "de",
+                                           "des",  "dé", "dés", "non", "mis", "miss", "ent",
+                                           "anti", "не", "без", "不",  "非",  "無",   "未"};
     struct sr_bytes a = sr_bytes_of(text->text.p + t->start, t->end - t->start);
     struct sr_bytes b = sr_bytes_of(other->text.p + o->start, o->end - o->start);
     for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
         size_t n = strlen(prefixes[i]);
-        if (b.n >= 4 && a.n == b.n + n && sr_bytes_eq_nocase(sr_bytes_of(a.p, n), sr_bytes_str(prefixes[i])) &&
+        if (b.n >= 4 && a.n == b.n + n &&
+            sr_bytes_eq_nocase(sr_bytes_of(a.p, n), sr_bytes_str(prefixes[i])) &&
             sr_bytes_eq_nocase(sr_bytes_of(a.p + n, b.n), b))
             return true;
     }
@@ -253,9 +219,10 @@ static bool has_loose_name(const struct sr_gate_text *text)
 {
     for (size_t i = 0; i < text->n; i++) {
         const struct sr_gate_token *t = &text->tokens[i];
-        bool follows = i > 0 && t[-1].end + 1 == t->start && (t[-1].kind != SR_GATE_TOKEN_WORD || t[-1].flags & SR_GATE_IS_UPPER);
-        if (t->kind == SR_GATE_TOKEN_WORD && t->match < 0 && t->flags & SR_GATE_IS_NAME && !(t->flags & SR_GATE_IS_STOP) &&
-            (t->word < 0 || follows))
+        bool follows = i > 0 && t[-1].end + 1 == t->start &&
+                       (t[-1].kind != SR_GATE_TOKEN_WORD || t[-1].flags & SR_GATE_IS_UPPER);
+        if (t->kind == SR_GATE_TOKEN_WORD && t->match < 0 && t->flags & SR_GATE_IS_NAME &&
+            !(t->flags & SR_GATE_IS_STOP) && (t->word < 0 || follows))
             return true;
     }
     return false;
@@ -312,7 +279,7 @@ enum sr_gate_reason sr_gate_check(struct sr_bytes stored, struct sr_bytes asked)
     sr_gate_read(&b, asked);
     if (a.overflow || b.overflow)
         return SR_GATE_SIZE;
-    if (!quotes_equal(&a, &b))
+    if (!sr_gate_quotes_agree(stored, asked))
         return SR_GATE_QUOTED;
     unsigned languages = sr_gate_languages(&a, &b);
     sr_gate_settle(&a, languages);

@@ -6,6 +6,8 @@
 
 #include "text/ascii.h"
 
+#define CODE_MAX 256 /* bytes of an identifier; what follows is another one */
+
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
@@ -46,8 +48,8 @@ static double read_as(struct sr_bytes s, char decimal, unsigned *digits)
 /* The end of digits with separators between them. */
 static size_t number_end(struct sr_bytes text, size_t at)
 {
-    while (at < text.n && (is_digit(text.p[at]) || ((text.p[at] == '.' || text.p[at] == ',') && at + 1 < text.n &&
-                                                    is_digit(text.p[at + 1]))))
+    while (at < text.n && (is_digit(text.p[at]) || ((text.p[at] == '.' || text.p[at] == ',') &&
+                                                    at + 1 < text.n && is_digit(text.p[at + 1]))))
         at++;
     return at;
 }
@@ -118,7 +120,8 @@ static bool read_date(struct sr_bytes text, size_t at, struct sr_gate_scanned *o
         }
         if (width[k] == 0 || k == 2)
             break;
-        if (at >= text.n || (k ? text.p[at] != mark : text.p[at] != '-' && text.p[at] != '.' && text.p[at] != '/'))
+        if (at >= text.n ||
+            (k ? text.p[at] != mark : text.p[at] != '-' && text.p[at] != '.' && text.p[at] != '/'))
             return false;
         mark = text.p[at++];
     }
@@ -193,14 +196,15 @@ static bool is_code(struct sr_bytes s, struct form f)
 static struct sr_bytes chunk_at(struct sr_bytes text, size_t at)
 {
     size_t end = at;
-    while (end < text.n && belongs(text.p[end]))
+    while (end < text.n && end - at < CODE_MAX && belongs(text.p[end]))
         end++;
     while (end > at && strchr(".:?=-&~%", text.p[end - 1]))
         end--;
     return sr_bytes_of(text.p + at, end - at);
 }
 
-/* Letters behind a number are its unit or its ordinal, and are words of their own; more than letters is code. */
+/* Letters behind a number are its unit or its ordinal, and are words of their own; more than letters is code.
+ */
 static bool ends_plainly(struct sr_bytes chunk, size_t n)
 {
     if (n == chunk.n || chunk.p[n] == '%' || chunk.p[n] == '-')

@@ -15,10 +15,10 @@ enum sr_gate_scan {
 
 struct sr_gate_scanned {
     size_t end;
-    double number;    /* NUMBER */
-    double other;     /* NUMBER: its value where the separator is read the other way; else the same */
-    unsigned digits;  /* NUMBER: digits behind the decimal separator, up to 15 */
-    int y, m, d;      /* DATE */
+    double number;   /* NUMBER */
+    double other;    /* NUMBER: its value where the separator is read the other way; else the same */
+    unsigned digits; /* NUMBER: digits behind the decimal separator, up to 15 */
+    int y, m, d;     /* DATE */
 };
 
 /* What starts at text.p[at], an ASCII letter, digit or slash. */

@@ -56,7 +56,8 @@ unsigned sr_gate_languages(const struct sr_gate_text *a, const struct sr_gate_te
 /* ---- numbers and units ---- */
 
 /* Only a space or a hyphen lies between two tokens. */
-static bool adjacent(const struct sr_gate_text *text, const struct sr_gate_token *a, const struct sr_gate_token *b)
+static bool adjacent(const struct sr_gate_text *text, const struct sr_gate_token *a,
+                     const struct sr_gate_token *b)
 {
     size_t gap = b->start - a->end;
     return b->start >= a->end && (gap == 0 || (gap == 1 && strchr(" -", text->text.p[a->end]) != NULL));
@@ -80,13 +81,9 @@ static uint64_t hash_number(double value, unsigned dimension, unsigned digits)
 /* Languages that write 1,5 and 1.000. */
 #define COMMA (SR_GATE_ALL & ~(SR_GATE_EN | SR_GATE_ZH | SR_GATE_JA | SR_GATE_KO))
 
-static void settle_number(struct sr_gate_text *text, struct sr_gate_token *t, unsigned languages)
+static void settle_number(struct sr_gate_token *t, unsigned languages)
 {
-    if (t->number != t->other && languages & COMMA && languages & ~(unsigned)COMMA) {
-        t->id = sr_hash64(sr_bytes_of(text->text.p + t->start, t->end - t->start), 2); /* either: as it is written */
-        return;
-    }
-    double value = languages & COMMA ? t->other : t->number;
+    double value = languages & ~(unsigned)COMMA ? t->number : t->other;
     if (t->unit < 0)
         t->id = hash_number(value, 255, t->digits);
     else
@@ -101,7 +98,8 @@ static bool join_number(struct sr_gate_text *text, struct sr_gate_token *before,
     double a = before->number, b = t->number;
     if (b >= 100 && a < b && (before->flags & SR_GATE_IS_WORDED || b >= 1000))
         before->number = before->other = a * b;
-    else if (before->flags & SR_GATE_IS_WORDED && b >= 1 && ((a >= 20 && a < 100 && b < 10 && fmod(a, 10) == 0) || (a >= 100 && b < 100)))
+    else if (before->flags & SR_GATE_IS_WORDED && b >= 1 &&
+             ((a >= 20 && a < 100 && b < 10 && fmod(a, 10) == 0) || (a >= 100 && b < 100)))
         before->number = before->other = a + b;
     else
         return false;
@@ -121,16 +119,18 @@ static bool settle_suffix(struct sr_gate_text *text, struct sr_gate_token *befor
     } else if (sr_bytes_eq(written, SR_LIT("万")) || sr_bytes_eq(written, SR_LIT("亿"))) {
         before->number = before->other = before->number * (sr_bytes_eq(written, SR_LIT("万")) ? 1e4 : 1e8);
         before->end = t->end;
-    } else if (!sr_bytes_eq(written, SR_LIT("年")) && !sr_bytes_eq(written, SR_LIT("日")) && !sr_bytes_eq(written, SR_LIT("号")) &&
-               !sr_bytes_eq_nocase(written, SR_LIT("st")) && !sr_bytes_eq_nocase(written, SR_LIT("nd")) &&
-               !sr_bytes_eq_nocase(written, SR_LIT("rd")) && !sr_bytes_eq_nocase(written, SR_LIT("th"))) {
+    } else if (!sr_bytes_eq(written, SR_LIT("年")) && !sr_bytes_eq(written, SR_LIT("日")) &&
+               !sr_bytes_eq(written, SR_LIT("号")) && !sr_bytes_eq_nocase(written, SR_LIT("st")) &&
+               !sr_bytes_eq_nocase(written, SR_LIT("nd")) && !sr_bytes_eq_nocase(written, SR_LIT("rd")) &&
+               !sr_bytes_eq_nocase(written, SR_LIT("th"))) {
         return false;
     }
     t->kind = SR_GATE_TOKEN_GONE;
     return true;
 }
 
-static bool settle_unit(struct sr_gate_text *text, struct sr_gate_token *before, struct sr_gate_token *t, unsigned languages)
+static bool settle_unit(struct sr_gate_text *text, struct sr_gate_token *before, struct sr_gate_token *t,
+                        unsigned languages)
 {
     int unit = sr_gate_value(t, SR_GATE_MEASURE, SR_GATE_ALL);
     if (unit < 0 || t->flags & SR_GATE_IS_STOP)
@@ -161,7 +161,8 @@ static bool is_month(const struct sr_gate_text *text, size_t i, unsigned languag
     struct sr_bytes written = sr_bytes_of(text->text.p + t->start, t->end - t->start);
     if (sr_gate_value(t, SR_GATE_MONTH, SR_GATE_ALL) < 0)
         return false;
-    if (!sr_bytes_eq_nocase(written, SR_LIT("may")) && !sr_bytes_eq_nocase(written, SR_LIT("march")) && !sr_bytes_eq_nocase(written, SR_LIT("dec")))
+    if (!sr_bytes_eq_nocase(written, SR_LIT("may")) && !sr_bytes_eq_nocase(written, SR_LIT("march")) &&
+        !sr_bytes_eq_nocase(written, SR_LIT("dec")))
         return languages != 0;
     return t->flags & SR_GATE_IS_NAME || (i > 0 && text->tokens[i - 1].kind == SR_GATE_TOKEN_NUMBER) ||
            (i + 1 < text->n && text->tokens[i + 1].kind == SR_GATE_TOKEN_NUMBER);
@@ -170,7 +171,8 @@ static bool is_month(const struct sr_gate_text *text, size_t i, unsigned languag
 /* Words without content of their own; what they ask, deny or allow has rules of its own. */
 static bool is_stop(const struct sr_gate_token *t, unsigned languages)
 {
-    static const enum sr_gate_class empty[] = {SR_GATE_STOP, SR_GATE_NEG, SR_GATE_WEAK, SR_GATE_MODAL, SR_GATE_TENSE, SR_GATE_OWNER, SR_GATE_ASK, SR_GATE_QUANT};
+    static const enum sr_gate_class empty[] = {SR_GATE_STOP,  SR_GATE_NEG,   SR_GATE_WEAK, SR_GATE_MODAL,
+                                               SR_GATE_TENSE, SR_GATE_OWNER, SR_GATE_ASK,  SR_GATE_QUANT};
     for (size_t i = 0; i < sizeof empty / sizeof empty[0]; i++)
         if (sr_gate_value(t, empty[i], languages) >= 0)
             return true;
@@ -197,7 +199,7 @@ static void settle_word(struct sr_gate_text *text, size_t i, struct sr_gate_toke
     }
     if (is_stop(t, languages))
         t->flags |= SR_GATE_IS_STOP;
-    for (enum sr_gate_class class = SR_GATE_DAY; same < 0 && class <= SR_GATE_ASK; class++) {
+    for (enum sr_gate_class class = SR_GATE_DAY; same < 0 && class <= SR_GATE_ASK; class ++) {
         int value = sr_gate_value(t, class, languages);
         if (value >= 0)
             t->id = hash_number(value, 200 + class, 98);
@@ -221,10 +223,9 @@ void sr_gate_settle(struct sr_gate_text *text, unsigned languages)
         if (t->kind != SR_GATE_TOKEN_GONE)
             before = t;
     }
-    for (size_t i = 0; i < text->n; i++) {
+    for (size_t i = 0; i < text->n; i++)
         if (text->tokens[i].kind == SR_GATE_TOKEN_NUMBER)
-            settle_number(text, &text->tokens[i], languages);
+            settle_number(&text->tokens[i], languages);
         else if (text->tokens[i].kind == SR_GATE_TOKEN_MONTH)
             text->tokens[i].id = hash_number(text->tokens[i].number, 253, 0);
-    }
 }

@@ -5,9 +5,11 @@
 
 #include "base/hash.h"
 #include "cache/gate/scan.h"
+#include "cache/gate/stem.h"
 #include "text/words.h"
 
-#define DENSE_WORD 24 /* bytes of a known word in a script without spaces */
+#define DENSE_WORD  24 /* bytes of a known word in a script without spaces */
+#define NUMERAL_MAX 64 /* bytes of a number in Chinese numerals */
 
 struct reader {
     struct sr_gate_text *out;
@@ -39,90 +41,20 @@ static int32_t index_of(const struct sr_gate_word *word)
     return word ? (int32_t)(word - sr_gate_words) : -1;
 }
 
-static bool is_one_of(struct sr_bytes s, const char *const *list)
-{
-    for (; *list; list++)
-        if (sr_bytes_eq(s, sr_bytes_str(*list)))
-            return true;
-    return false;
-}
-
-/* ---- what remains of a word without its endings ---- */
-
-static bool ends(struct sr_bytes s, const char *ending)
-{
-    size_t n = strlen(ending);
-    return s.n >= n && memcmp(s.p + s.n - n, ending, n) == 0;
-}
-
-/* Endings of English, and of its neighbours where they are no part of English words. */
-static size_t stem_latin(char *p, size_t n)
-{
-    static const char *const endings[] = {"ing", "ed", "es", "en", "s", "e"};
-    struct sr_bytes s = sr_bytes_of(p, n);
-    if (n > 4 && (ends(s, "ies") || ends(s, "ied"))) {
-        p[n - 3] = 'y';
-        return n - 2;
-    }
-    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
-        size_t size = strlen(endings[i]);
-        if (n < size + 3 || !ends(s, endings[i]) || ends(s, "ss") || ends(s, "news"))
-            continue;
-        n -= size;
-        return size > 1 && n > 3 && p[n - 1] == p[n - 2] ? n - 1 : n;
-    }
-    return n;
-}
-
-/* Cyrillic: up to three final letters of endings; each letter has two bytes. */
-static struct sr_bytes stem_cyrillic(struct sr_bytes s)
-{
-    static const char *const endings[] = {"а", "е", "ё", "и", "о", "у", "ы", "э", "ю", "я", "й", "ь", "м", "х", NULL};
-    for (int i = 0; i < 3 && s.n > 6 && is_one_of(sr_bytes_of(s.p + s.n - 2, 2), endings); i++)
-        s.n -= 2;
-    return s;
-}
-
-/* Hangul: without a particle, then the first syllables; a syllable has three bytes. */
-static struct sr_bytes stem_korean(struct sr_bytes s)
-{
-    static const char *const particles[] = {"에서", "으로", "부터", "까지", "에게", "한테", "은", "는", "이", "가",
-                                            "을",   "를",   "에",   "의",   "와",   "과",   "도", "로", "만", "요"};
-    for (size_t i = 0; i < sizeof particles / sizeof particles[0]; i++) {
-        if (s.n >= strlen(particles[i]) + 6 && ends(s, particles[i])) {
-            s.n -= strlen(particles[i]);
-            break;
-        }
-    }
-    size_t keep = s.n <= 9 ? 6 : 9;
-    return s.n > keep ? sr_bytes_of(s.p, keep) : s;
-}
-
-/* May change the bytes. */
-static struct sr_bytes stem(char *p, size_t n, enum sr_unicode_class class)
-{
-    struct sr_bytes folded = sr_bytes_of(p, n);
-    folded.n -= ends(folded, "'s") ? 2 : ends(folded, "\xe2\x80\x99s") ? 4 : 0;
-    if (folded.n == 0)
-        return folded;
-    unsigned char first = (unsigned char)p[0];
-    if (class == SR_UNICODE_KOREAN)
-        return stem_korean(folded);
-    if (first == 0xD0 || first == 0xD1)
-        return stem_cyrillic(folded);
-    return first < 0xD0 ? sr_bytes_of(p, stem_latin(p, folded.n)) : folded;
-}
-
 /* ---- words of scripts with spaces ---- */
 
 /* The bytes of an elision before a word ("l'", "qu'"), 0 when it has none. */
 static size_t elision(struct sr_bytes folded)
 {
-    static const char *const elided[] = {"l", "d", "n", "s", "c", "j", "m", "t", "qu", "dell", "nell", "all", "un", NULL};
+    static const char *const elided[] = {"l", "d",  "n",    "s",    "c",   "j",  "m",
+                                         "t", "qu", "dell", "nell", "all", "un", NULL};
     for (size_t i = 1; i < folded.n && i < 5; i++) {
-        size_t mark = folded.p[i] == '\'' ? 1 : i + 3 <= folded.n && memcmp(folded.p + i, "\xe2\x80\x99", 3) == 0 ? 3 : 0;
+        size_t mark = folded.p[i] == '\''                                                 ? 1
+                      : i + 3 <= folded.n && memcmp(folded.p + i, "\xe2\x80\x99", 3) == 0 ? 3
+                                                                                          : 0;
         if (mark)
-            return folded.n > i + mark + 1 && is_one_of(sr_bytes_of(folded.p, i), elided) ? i + mark : 0;
+            return folded.n > i + mark + 1 && sr_gate_is_one_of(sr_bytes_of(folded.p, i), elided) ? i + mark
+                                                                                                  : 0;
     }
     return 0;
 }
@@ -157,21 +89,21 @@ static unsigned flags_of(struct reader *r, struct sr_bytes written)
 static void add_word(struct reader *r, struct sr_word *word, size_t from, size_t to, size_t start, size_t end,
                      unsigned flags)
 {
-    static const char *const joining[] = {"and", "or", "und", "oder", "y", "o", "et", "ou", "e", "и", "или", "vs",
-                                          "versus", NULL};
+    static const char *const joining[] = {"and", "or", "und", "oder", "y",  "o",      "et",
+                                          "ou",  "e",  "и",   "или",  "vs", "versus", NULL};
     static const char *const acting[] = {"by", "von", "durch", "par", "por", "da", "door", NULL};
     struct sr_bytes folded = sr_bytes_of(word->folded + from, to - from);
     struct sr_gate_token *t = add(r, SR_GATE_TOKEN_WORD, start, end);
     if (!t)
         return;
-    if (ends(folded, "n't") || ends(folded, "n\xe2\x80\x99t"))
+    if (sr_gate_ends(folded, "n't") || sr_gate_ends(folded, "n\xe2\x80\x99t"))
         flags |= SR_GATE_IS_NOT | SR_GATE_IS_STOP;
-    flags |= is_one_of(folded, joining) ? SR_GATE_IS_AND : 0;
-    flags |= is_one_of(folded, acting) ? SR_GATE_IS_BY : 0;
+    flags |= folded.n && sr_gate_is_one_of(folded, joining) ? SR_GATE_IS_AND : 0;
+    flags |= folded.n && sr_gate_is_one_of(folded, acting) ? SR_GATE_IS_BY : 0;
     t->flags = (uint8_t)flags;
     t->points = (uint8_t)(word->points < 255 ? word->points : 255);
     t->word = index_of(sr_gate_find_form(folded));
-    t->id = sr_hash64(stem(word->folded + from, folded.n, word->class), 0);
+    t->id = sr_hash64(sr_gate_stem(word->folded + from, folded.n, word->class), 0);
 }
 
 static size_t read_word(struct reader *r, size_t at)
@@ -206,7 +138,8 @@ static size_t read_word(struct reader *r, size_t at)
 
 static int numeral(int32_t cp)
 {
-    static const int32_t digits[] = {0x96F6, 0x4E00, 0x4E8C, 0x4E09, 0x56DB, 0x4E94, 0x516D, 0x4E03, 0x516B, 0x4E5D};
+    static const int32_t digits[] = {0x96F6, 0x4E00, 0x4E8C, 0x4E09, 0x56DB,
+                                     0x4E94, 0x516D, 0x4E03, 0x516B, 0x4E5D};
     for (int i = 0; i < 10; i++)
         if (digits[i] == cp)
             return i;
@@ -215,7 +148,12 @@ static int numeral(int32_t cp)
 
 static double multiplier(int32_t cp)
 {
-    return cp == 0x5341 ? 10 : cp == 0x767E ? 100 : cp == 0x5343 ? 1e3 : cp == 0x4E07 ? 1e4 : cp == 0x4EBF || cp == 0x5104 ? 1e8 : 0;
+    return cp == 0x5341                   ? 10
+           : cp == 0x767E                 ? 100
+           : cp == 0x5343                 ? 1e3
+           : cp == 0x4E07                 ? 1e4
+           : cp == 0x4EBF || cp == 0x5104 ? 1e8
+                                          : 0;
 }
 
 /* The number in Chinese numerals at `at`, and its end; `at` when there is none. */
@@ -223,7 +161,7 @@ static size_t read_numerals(struct sr_bytes text, size_t at, double *value)
 {
     double total = 0, section = 0, digit = -1;
     size_t end = at;
-    while (end < text.n) {
+    while (end < text.n && end - at < NUMERAL_MAX) {
         int32_t cp;
         size_t n = sr_utf8_decode(text, end, &cp);
         double times = multiplier(cp);
@@ -231,7 +169,8 @@ static size_t read_numerals(struct sr_bytes text, size_t at, double *value)
         if (d >= 0)
             digit = digit < 0 || d == 0 ? d : digit * 10 + d;
         else if (times >= 1e4)
-            total = (total + section + (digit < 0 ? (section > 0 || total > 0 ? 0 : 1) : digit)) * times, section = 0, digit = -1;
+            total = (total + section + (digit < 0 ? (section > 0 || total > 0 ? 0 : 1) : digit)) * times,
+            section = 0, digit = -1;
         else if (times > 0)
             section += (digit < 0 ? 1 : digit) * times, digit = -1;
         else
@@ -302,7 +241,8 @@ static size_t read_dense(struct reader *r, size_t at)
     if (t) {
         struct sr_bytes written = sr_bytes_of(r->text.p + at, end - at);
         t->flags = SR_GATE_IS_DENSE;
-        if (sr_bytes_eq(written, SR_LIT("和")) || sr_bytes_eq(written, SR_LIT("与")) || sr_bytes_eq(written, SR_LIT("と")))
+        if (sr_bytes_eq(written, SR_LIT("和")) || sr_bytes_eq(written, SR_LIT("与")) ||
+            sr_bytes_eq(written, SR_LIT("と")))
             t->flags |= SR_GATE_IS_AND;
         if (sr_bytes_eq(written, SR_LIT("被")))
             t->flags |= SR_GATE_IS_BY;
@@ -339,7 +279,8 @@ static size_t read_ascii(struct reader *r, size_t at)
             size_t n = s.end - at < sizeof folded ? s.end - at : sizeof folded;
             for (size_t i = 0; i < n; i++)
                 folded[i] = sr_ascii_lower(r->text.p[at + i]);
-            t->id = sr_hash64(sr_bytes_of(folded, n), sr_hash64(sr_bytes_of(r->text.p + at + n, s.end - at - n), 0));
+            t->id = sr_hash64(sr_bytes_of(folded, n),
+                              sr_hash64(sr_bytes_of(r->text.p + at + n, s.end - at - n), 0));
         }
         break;
     default:
@@ -358,50 +299,10 @@ static size_t read_sign(struct reader *r, size_t at, int32_t cp, size_t n)
         t->word = index_of(word);
         t->id = sr_hash64(sr_bytes_of(r->text.p + at, n), 0);
     }
-    if (cp == '.' || cp == '!' || cp == '?' || cp == ':' || cp == '\n' || cp == '"' || cp == '(' || cp == 0xBF ||
-        cp == 0xA1 || cp == 0x201C || cp == 0x201E || cp == 0xAB)
+    if (cp == '.' || cp == '!' || cp == '?' || cp == ':' || cp == '\n' || cp == '"' || cp == '(' ||
+        cp == 0xBF || cp == 0xA1 || cp == 0x201C || cp == 0x201E || cp == 0xAB)
         r->initial = true;
     return at + n;
-}
-
-/* ---- quoted text ---- */
-
-static const struct {
-    const char *open, *close;
-} marks[] = {{"\"", "\""}, {"`", "`"}, {"“", "”"}, {"„", "“"}, {"«", "»"}, {"「", "」"}, {"『", "』"}, {"《", "》"}, {"‘", "’"}, {"'", "'"}};
-
-static size_t close_of(struct sr_bytes text, size_t from, const char *close)
-{
-    size_t n = strlen(close);
-    for (size_t i = from; i + n <= text.n; i++) {
-        if (memcmp(text.p + i, close, n) != 0 || i == from)
-            continue;
-        if (close[0] != '\'' || i + 1 == text.n || !(text.p[i + 1] & 0x80 || ((text.p[i + 1] | 0x20) >= 'a' && (text.p[i + 1] | 0x20) <= 'z')))
-            return i;
-    }
-    return text.n;
-}
-
-static void read_quotes(struct sr_gate_text *out, struct sr_bytes text)
-{
-    for (size_t at = 0; at < text.n && out->n_quotes < SR_GATE_QUOTES_MAX; at++) {
-        unsigned char c = (unsigned char)text.p[at];
-        if (c != '"' && c != '`' && c != '\'' && c != 0xE2 && c != 0xC2 && c != 0xE3)
-            continue;
-        for (size_t k = 0; k < sizeof marks / sizeof marks[0]; k++) {
-            size_t n = strlen(marks[k].open);
-            if (at + n > text.n || memcmp(text.p + at, marks[k].open, n) != 0)
-                continue;
-            if (marks[k].open[0] == '\'' && at > 0 && text.p[at - 1] != ' ' && text.p[at - 1] != '(')
-                break;
-            size_t close = close_of(text, at + n, marks[k].close);
-            if (close < text.n) {
-                out->quotes[out->n_quotes++] = sr_bytes_trim(sr_bytes_of(text.p + at + n, close - at - n));
-                at = close + strlen(marks[k].close) - 1;
-            }
-            break;
-        }
-    }
 }
 
 static bool is_ascii_word(struct sr_bytes text, size_t at)
@@ -417,9 +318,8 @@ void sr_gate_read(struct sr_gate_text *out, struct sr_bytes text)
 {
     struct reader r = {.out = out, .text = text, .initial = true};
     out->text = text;
-    out->n = out->n_quotes = 0;
+    out->n = 0;
     out->overflow = out->shouted = out->kana = out->han = out->hangul = false;
-    read_quotes(out, text);
     for (size_t at = 0; at < text.n && !out->overflow;) {
         int32_t cp;
         if (is_ascii_word(text, at)) {

@@ -7,7 +7,6 @@
 #include "cache/gate/words.h"
 
 #define SR_GATE_TOKENS_MAX 512
-#define SR_GATE_QUOTES_MAX 8
 
 enum sr_gate_kind {
     SR_GATE_TOKEN_WORD,
@@ -19,13 +18,13 @@ enum sr_gate_kind {
 };
 
 enum sr_gate_flag {
-    SR_GATE_IS_STOP = 1,  /* carries no content of its own */
-    SR_GATE_IS_NAME = 2,  /* written as a name */
-    SR_GATE_IS_DENSE = 4, /* of a script without spaces: a character, or a known word */
-    SR_GATE_IS_WORDED = 8, /* a number in letters */
-    SR_GATE_IS_NOT = 16,  /* ends in n't */
-    SR_GATE_IS_AND = 32,  /* joins equals: and, or */
-    SR_GATE_IS_BY = 64,   /* whoever follows acts: by */
+    SR_GATE_IS_STOP = 1,    /* carries no content of its own */
+    SR_GATE_IS_NAME = 2,    /* written as a name */
+    SR_GATE_IS_DENSE = 4,   /* of a script without spaces: a character, or a known word */
+    SR_GATE_IS_WORDED = 8,  /* a number in letters */
+    SR_GATE_IS_NOT = 16,    /* ends in n't */
+    SR_GATE_IS_AND = 32,    /* joins equals: and, or */
+    SR_GATE_IS_BY = 64,     /* the one named after it acts: by */
     SR_GATE_IS_UPPER = 128, /* starts with a capital */
 };
 
@@ -43,16 +42,15 @@ struct sr_gate_token {
 
 struct sr_gate_text {
     struct sr_bytes text;
-    size_t n, n_quotes;
+    size_t n;
     bool overflow; /* more than fits: nothing can be said */
     bool shouted;  /* most words are capitalised: that says nothing */
     bool kana, han, hangul;
     struct sr_gate_token tokens[SR_GATE_TOKENS_MAX];
-    struct sr_bytes quotes[SR_GATE_QUOTES_MAX];
 };
 
-/* Reads the tokens of a text of at most SR_GATE_TEXT_MAX bytes. The languages are not known yet: `word` is any
- * meaning. */
+/* Reads the tokens of a text of at most SR_GATE_TEXT_MAX bytes. The languages are not known yet: `word` is
+ * any meaning. */
 void sr_gate_read(struct sr_gate_text *out, struct sr_bytes text);
 
 /* Which languages the two texts are in, as bits; all that fit when undecided. */

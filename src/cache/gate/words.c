@@ -36,7 +36,7 @@ const struct sr_gate_word *sr_gate_find_form(struct sr_bytes folded)
 {
     static const struct {
         const char *from, *to;
-    } endings[] = {{"ies", "y"}, {"es", ""},  {"s", ""},  {"ied", "y"}, {"ed", ""},
+    } endings[] = {{"ies", "y"}, {"es", ""},  {"s", ""},    {"ied", "y"}, {"ed", ""},
                    {"d", ""},    {"ing", ""}, {"ing", "e"}, {"ly", ""}};
     const struct sr_gate_word *word = sr_gate_find(folded);
     for (size_t i = 0; !word && i < sizeof endings / sizeof endings[0]; i++) {

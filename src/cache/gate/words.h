@@ -1,5 +1,6 @@
 /*
- * The words that the gate knows, from words.txt: what a word can mean in which language. Private to cache/gate.
+ * The words that the gate knows, from words.txt: what a word can mean in which language. Private to
+ * cache/gate.
  */
 #ifndef SR_CACHE_GATE_WORDS_H
 #define SR_CACHE_GATE_WORDS_H
@@ -39,9 +40,9 @@ enum sr_gate_class {
     SR_GATE_MODAL,
     SR_GATE_TENSE,
     SR_GATE_OWNER,
-    SR_GATE_PAIR, /* 2 * axis + side */
-    SR_GATE_COMP, /* the same, of comparisons */
-    SR_GATE_SAME, /* group of words that say the same */
+    SR_GATE_PAIR,   /* 2 * axis + side */
+    SR_GATE_COMP,   /* the same, of comparisons */
+    SR_GATE_SAME,   /* group of words that say the same */
     SR_GATE_DEGREE, /* behind "how": much, often, far, old */
 };
 enum { SR_GATE_ASK_OFTEN = 4, SR_GATE_ASK_HOW, SR_GATE_ASK_WHAT };
