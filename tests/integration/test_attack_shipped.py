@@ -78,6 +78,36 @@ def test_long_bodies(site):
     holes_of(site, cases)
 
 
+BRAILLE = dict(zip("abcdefghijklmnopqrstuvwxyz", "⠁⠃⠉⠙⠑⠋⠛⠓⠊⠚⠅⠇⠍⠝⠕⠏⠟⠗⠎⠞⠥⠧⠺⠭⠽⠵"))
+RAISED = dict(zip("abcdefghijklmnoprstuvwxyz", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ"))
+MARKS = ["·", "•", "~", "+", "🙂", ", ", " / ", "^", "=", ":", ";", "'", "—", "…", "`", "#", "<>", "\u2009", "\n", "\t"]
+HIDDEN = ["\u3164", "\u115f", "\uffa0", "\u2800", "\u17b4", "\u2065", "\u0640", "\ufffc", "\U0001d173", "\u094d", "\u05b0", "\u064b"]
+
+
+def disguised(text):
+    words = text.split()
+    for mark in MARKS:
+        yield f"{mark!r} between letters", "  ".join(mark.join(word) for word in words)
+    for hidden in HIDDEN:
+        yield f"{hidden!r} between letters", "".join(c + hidden if c.isalpha() else c for c in text)
+    yield "lines", "\n".join(text)
+    yield "a list", json.dumps(list(text))
+    for left, right in ("[]", "()", ("**", "**")):
+        yield f"{left}letters{right}", " ".join("".join(left + c + right for c in word) for word in words)
+    for name, letters in (("braille", BRAILLE), ("raised", RAISED)):
+        yield name, "".join(letters.get(c.lower(), c) for c in text)
+
+
+def test_disguised_letters(site):
+    turns, cases = alternating(site), []
+    for name, text in disguised(surface.ATTACK):
+        (_, _, _, (door, _, language)), _ = next(turns)
+        cases.append(Case(name, "/v1/chat/completions", {"model": MODELS[language], "messages": [{"role": "user", "content": text}]},
+                          "no needle", door, "match", language))
+    run(site, cases)
+    assert [(case.name, case.status) for case in cases if case.status != 403] == []
+
+
 def test_what_cannot_be_read_is_said(site):
     """At every door unread content blocks, or passes with a coverage below 1, as `on_error` says."""
     part = {"type": "image_url", "image_url": {"url": "https://files.example/a.png"}}

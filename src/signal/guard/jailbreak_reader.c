@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 /* Part of the memo key: change it when reading changes. */
-#define READER_VERSION "jailbreak-6 "
+#define READER_VERSION "jailbreak-7 "
 
 #define BLOCK_OVERLAP                                                                                        \
     ((size_t)4 << 10)                  /* bytes: at least a window, and a disguised part with its context    \

@@ -1,6 +1,6 @@
 /*
- * Characters that are not shown as they are stored: tag characters, bytes in variation selectors, and text
- * between right-to-left overrides. Emoji that use the same characters stay as they are.
+ * Characters that are not shown, or not as they are stored: tag characters, bytes in variation selectors, and
+ * text between right-to-left overrides. Emoji that use the same characters stay as they are.
  */
 #include "base/utf8.h"
 #include "text/disguise/private.h"
@@ -11,6 +11,25 @@
 #define FLAG     0x1F3F4 /* a flag's tags follow it */
 #define OVERRIDE 0x202E
 #define POP      0x202C
+
+bool sr_is_invisible(int32_t cp)
+{
+    static const struct {
+        int32_t first, last;
+    } ranges[] = {
+        {0xAD, 0xAD},       {0x34F, 0x34F},   {0x61C, 0x61C},   {0x640, 0x640},     {0x115F, 0x1160},
+        {0x17B4, 0x17B5},   {0x180B, 0x180F}, {0x200B, 0x200F}, {0x202A, 0x202E},   {0x2060, 0x206F},
+        {0x2800, 0x2800},   {0x3164, 0x3164}, {0xFDD0, 0xFDEF}, {0xFE00, 0xFE0F},   {0xFEFF, 0xFEFF},
+        {0xFFA0, 0xFFA0},   {0xFFF0, 0xFFFC}, {0xFFFE, 0xFFFF}, {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A},
+        {0xE0000, 0xE0FFF},
+    };
+    if (cp < 0xAD)
+        return false;
+    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0] && cp >= ranges[i].first; i++)
+        if (cp <= ranges[i].last)
+            return true;
+    return false;
+}
 
 static size_t point_at(struct sr_bytes text, size_t at, int32_t *cp)
 {

@@ -74,6 +74,14 @@ void sr_patch_hidden(struct sr_bytes text, struct sr_patches *out);
 /* Words: invisible characters, look-alikes, spaced letters, leet. */
 void sr_patch_words(struct sr_bytes text, struct sr_patches *out);
 
+/* Characters without a glyph: format characters, fillers and blanks of other scripts, selectors, those that
+ * stand for nothing; also the joiner of Arabic letters, which is one between Latin letters. */
+bool sr_is_invisible(int32_t cp);
+
+/* Letters that stand apart from the word at `at` on: adds a patch for all of them and returns its end; 0 when
+ * there are none, or too few. */
+size_t sr_patch_apart(struct sr_bytes text, size_t at, struct sr_patches *out);
+
 /* The Latin letter or digit that a character looks like, or 0. `*sure`: the character has no other use than
  * style. */
 char sr_lookalike(int32_t cp, bool *sure);

@@ -1,6 +1,7 @@
 /*
  * Rewrites word by word: a word is a run of bytes between white space. A patch says what a word reads as.
  */
+#include "base/unicode.h"
 #include "base/utf8.h"
 #include "text/disguise/private.h"
 
@@ -31,20 +32,12 @@ static inline size_t decode(struct sr_bytes text, size_t at, int32_t *cp)
 static bool is_space(int32_t cp)
 {
     return cp == ' ' || (cp >= '\t' && cp <= '\r') || cp == 0xA0 || cp == 0x3000 ||
-           (cp >= 0x2000 && cp <= 0x200A);
-}
-
-static bool is_invisible(int32_t cp)
-{
-    return cp == 0xAD || cp == 0x34F || cp == 0x61C || cp == 0x180E || (cp >= 0x200B && cp <= 0x200F) ||
-           (cp >= 0x202A && cp <= 0x202E) || (cp >= 0x2060 && cp <= 0x2064) ||
-           (cp >= 0x2066 && cp <= 0x206F) || cp == 0xFEFF || (cp >= 0xFE00 && cp <= 0xFE0F) ||
-           (cp >= 0xE0000 && cp <= 0xE01EF);
+           (cp >= 0x2000 && cp <= 0x200A) || cp == 0x2028 || cp == 0x2029 || cp == 0x202F || cp == 0x205F;
 }
 
 static bool is_mark(int32_t cp)
 {
-    return (cp >= 0x300 && cp <= 0x36F) || (cp >= 0x1AB0 && cp <= 0x1AFF) || (cp >= 0x20D0 && cp <= 0x20FF);
+    return cp >= 0x300 && (sr_unicode_kind(cp) & SR_UNICODE_MARK);
 }
 
 static bool is_ascii_letter(int32_t cp)
@@ -99,7 +92,7 @@ static bool splits_letters(const struct word *word)
     bool hidden = false;
     for (size_t i = 0; i < word->n; i++) {
         const struct point *p = &word->points[i];
-        if (is_invisible(p->cp)) {
+        if (sr_is_invisible(p->cp)) {
             hidden = true;
             continue;
         }
@@ -119,7 +112,7 @@ static uint32_t drop_invisible(struct word *word, bool beside)
     for (size_t i = 0; i < word->n; i++) {
         letters += is_letter(&word->points[i]);
         marks += is_mark(word->points[i].cp);
-        hidden += is_invisible(word->points[i].cp);
+        hidden += sr_is_invisible(word->points[i].cp);
     }
     bool piled = marks >= 3 && marks * 2 > letters && letters > 0;
     bool split = splits_letters(word) || (beside && hidden && letters);
@@ -127,7 +120,7 @@ static uint32_t drop_invisible(struct word *word, bool beside)
         return 0;
     for (size_t i = 0; i < word->n; i++) {
         struct point p = word->points[i];
-        if (!is_invisible(p.cp) && !(piled && is_mark(p.cp)))
+        if (!sr_is_invisible(p.cp) && !(piled && is_mark(p.cp)))
             word->points[kept++] = p;
     }
     word->n = kept;
@@ -144,7 +137,7 @@ static uint32_t read_lookalikes(struct word *word, bool posing)
         latin += is_ascii_letter(p->cp);
         like += p->latin != 0;
         sure += p->latin && p->sure;
-        other += p->cp >= 0x80 && !p->latin && !is_invisible(p->cp) && !is_mark(p->cp);
+        other += p->cp >= 0x80 && !p->latin && !sr_is_invisible(p->cp) && !is_mark(p->cp);
     }
     bool mixed = like > 0 && (latin > 0 || posing) && other <= 1;
     bool flags = sure == 2 && word->n == 2 && word->points[0].cp >= 0x1F1E6 && word->points[0].cp <= 0x1F1FF;
@@ -358,6 +351,11 @@ void sr_patch_words(struct sr_bytes text, struct sr_patches *out)
         size_t end = spaced_end(text, at, &letters);
         if (letters >= SPACED_MIN) {
             put_spaced(text, at, end, out);
+            at = end;
+            continue;
+        }
+        end = sr_patch_apart(text, at, out);
+        if (end > at) {
             at = end;
             continue;
         }
