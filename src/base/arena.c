@@ -32,6 +32,20 @@ void sr_arena_dispose(struct sr_arena *arena)
     sr_arena_init(arena, arena->max);
 }
 
+void sr_arena_reset(struct sr_arena *arena)
+{
+    struct sr_arena_block *kept = arena->head;
+    if (!kept || kept->size > ARENA_MAX_BLOCK) {
+        sr_arena_dispose(arena);
+        return;
+    }
+    arena->head = kept->next;
+    sr_arena_dispose(arena);
+    kept->next = NULL;
+    arena->head = kept;
+    arena->total = kept->size;
+}
+
 static int arena_grow(struct sr_arena *arena, size_t need)
 {
     size_t size = arena->head ? arena->head->size * 2 : ARENA_MIN_BLOCK;

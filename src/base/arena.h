@@ -25,6 +25,9 @@ void sr_arena_init(struct sr_arena *arena, size_t max);
 /* Frees all blocks; the arena is empty and usable again. */
 void sr_arena_dispose(struct sr_arena *arena);
 
+/* Forgets what was allocated but keeps one block, of at most 1 MiB, for what comes next. */
+void sr_arena_reset(struct sr_arena *arena);
+
 /* Aligned to 16 bytes, uninitialised; NULL at the limit or when out of memory. */
 void *sr_arena_alloc(struct sr_arena *arena, size_t size) __attribute__((malloc));
 

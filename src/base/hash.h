@@ -15,8 +15,11 @@
 
 uint64_t sr_hash64(struct sr_bytes s, uint64_t seed);
 
-/* SR_ENOMEM when OpenSSL cannot allocate its context. */
+/* Any thread; each keeps a context until it ends. SR_ENOMEM when OpenSSL cannot allocate it. */
 int sr_sha256(struct sr_bytes s, uint8_t out[SR_SHA256_SIZE]) SR_WARN_UNUSED;
+
+/* The same of `a` and `b`, one after the other. */
+int sr_sha256_both(struct sr_bytes a, struct sr_bytes b, uint8_t out[SR_SHA256_SIZE]) SR_WARN_UNUSED;
 int sr_sha256_hex(struct sr_bytes s, char out[SR_SHA256_HEX]) SR_WARN_UNUSED;
 
 /* `n` bytes from the system's random source; SR_EIO when it has none. */

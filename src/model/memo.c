@@ -247,15 +247,17 @@ void sr_memo_keep(struct sr_memo *memo, struct sr_memo_entry *entry)
 
 /* ---- copies ---- */
 
-int sr_memo_key(struct sr_memo_key *out, struct sr_bytes reader, struct sr_bytes tenant, struct sr_bytes text)
+int sr_memo_scope(struct sr_memo_scope *out, struct sr_bytes reader, struct sr_bytes tenant)
 {
-    uint8_t parts[3][SR_SHA256_SIZE];
-    const struct sr_bytes all[3] = {reader, tenant, text};
+    int rc = sr_sha256(reader, out->digests);
+    return rc ? rc : sr_sha256(tenant, out->digests + SR_SHA256_SIZE);
+}
+
+/* The scope has one length, so no two pairs of a scope and a text are the same bytes. */
+int sr_memo_key(struct sr_memo_key *out, const struct sr_memo_scope *scope, struct sr_bytes text)
+{
     out->salt = out->reader = 0;
-    for (int i = 0; i < 3; i++)
-        if (sr_sha256(all[i], parts[i]))
-            return SR_ENOMEM;
-    return sr_sha256(sr_bytes_of(parts, sizeof parts), out->digest) ? SR_ENOMEM : SR_OK;
+    return sr_sha256_both(sr_bytes_of(scope->digests, sizeof scope->digests), text, out->digest);
 }
 
 int sr_memo_get(struct sr_memo *memo, const struct sr_memo_key *key, struct sr_arena *arena,

@@ -35,8 +35,16 @@ void sr_memo_resize(struct sr_memo *memo, size_t max_bytes);
 
 /* ---- copies ---- */
 
+/* Who asks whom: made once, for the keys of many texts. */
+struct sr_memo_scope {
+    uint8_t digests[2 * SR_SHA256_SIZE];
+};
+
 /* `reader` names who answers and in which version; empty and other tenants do not meet. SR_ENOMEM. */
-int sr_memo_key(struct sr_memo_key *out, struct sr_bytes reader, struct sr_bytes tenant,
+int sr_memo_scope(struct sr_memo_scope *out, struct sr_bytes reader, struct sr_bytes tenant) SR_WARN_UNUSED;
+
+/* The key of a text: one digest. SR_ENOMEM. */
+int sr_memo_key(struct sr_memo_key *out, const struct sr_memo_scope *scope,
                 struct sr_bytes text) SR_WARN_UNUSED;
 
 /* SR_OK: a copy in `arena`, aligned to 16 bytes; SR_ENOENT, SR_ENOMEM. */

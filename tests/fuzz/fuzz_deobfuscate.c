@@ -1,7 +1,7 @@
 /* Any bytes: views lie inside of the text, are valid UTF-8 where the text is, take a bounded number of bytes,
  * map back into what they replace, and stand for no more than they say. */
 #include "base/utf8.h"
-#include "text/disguise/deobfuscate.h"
+#include "text/disguise/private.h"
 
 #include <stdlib.h>
 
@@ -22,6 +22,26 @@ static void check(const struct sr_undisguised *view, size_t size, bool valid)
     }
 }
 
+/* A pass that is not made of a short text would find nothing. */
+static void check_passes(struct sr_bytes text)
+{
+    unsigned without = SR_PASS_ALL & ~sr_passes_for(text);
+    struct sr_patches patches = {.n = 0};
+    struct sr_run run;
+    struct sr_turned_run turned;
+    if (without & SR_PASS_ESCAPES)
+        sr_patch_escapes(text, &patches);
+    if (without & SR_PASS_HIDDEN)
+        sr_patch_hidden(text, &patches);
+    if (without & SR_PASS_WORDS)
+        sr_patch_words(text, &patches);
+    if (patches.n || (without & SR_PASS_RUNS && sr_find_run(text, 0, &run)) ||
+        (without & SR_PASS_TURNED && (sr_find_turned(text, 0, SR_TURNED_ROT13, &turned) ||
+                                      sr_find_turned(text, 0, SR_TURNED_BACKWARDS, &turned))))
+        abort();
+    sr_patches_dispose(&patches);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct sr_bytes text = sr_bytes_of(data, size);
@@ -31,6 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     sr_arena_init(&arena, (size_t)256 << 20);
     if (sr_undisguise(text, size % 97, &arena, &views))
         abort();
+    check_passes(text);
     bool valid = sr_utf8_valid(text);
     for (size_t i = 0; i < views.n; i++) {
         check(&views.items[i], size, valid);

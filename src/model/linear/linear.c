@@ -144,6 +144,7 @@ static void flush(struct sr_linear_run *run)
         uint64_t bit = UINT64_C(1) << (row & 63), *seen = &run->seen[row >> 6];
         uint32_t first = !(*seen & bit);
         *seen |= bit;
+        run->touched[run->known % SR_LINEAR_TOUCHED] = row;
         run->known += first;
         if (row >= m->wide_rows) {
             if (first)
@@ -275,13 +276,30 @@ static void feed_byte(struct sr_linear_run *run, unsigned char c)
         feed_symbol(run, ' ', SPACE);
 }
 
-void sr_linear_begin(struct sr_linear_run *run, const struct sr_linear *model)
+/* Everything but `seen`. */
+static void reset(struct sr_linear_run *run, const struct sr_linear *model)
 {
-    memset(run, 0, offsetof(struct sr_linear_run, seen));
+    memset(run, 0, offsetof(struct sr_linear_run, keys));
     run->model = model;
     run->recent[0] = ' ';
     run->at = run->reach = 1;
+}
+
+void sr_linear_begin(struct sr_linear_run *run, const struct sr_linear *model)
+{
+    reset(run, model);
     memset(run->seen, 0, ((size_t)model->buckets * SR_LINEAR_SLOTS + 63) / 64 * sizeof *run->seen);
+}
+
+void sr_linear_again(struct sr_linear_run *run)
+{
+    if (run->known >= SR_LINEAR_TOUCHED) {
+        sr_linear_begin(run, run->model);
+        return;
+    }
+    for (uint32_t i = 0; i < run->known; i++)
+        run->seen[run->touched[i] >> 6] = 0;
+    reset(run, run->model);
 }
 
 void sr_linear_feed(struct sr_linear_run *run, struct sr_bytes piece)

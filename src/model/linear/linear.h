@@ -56,6 +56,8 @@ size_t sr_linear_rows(const struct sr_linear *model);
  * Any bytes are a text: broken UTF-8 separates words. The empty text gets the prior. */
 void sr_linear_scores(const struct sr_linear *model, struct sr_bytes text, float *out);
 
+#define SR_LINEAR_TOUCHED 256u /* a power of two */
+
 /* The same for a text that arrives in pieces, cut anywhere. Caller's memory, one thread; the model must
  * outlive the run. begin() prepares, feed() any number of times, end() once. */
 struct sr_linear_run {
@@ -73,9 +75,12 @@ struct sr_linear_run {
     uint64_t keys[SR_LINEAR_BATCH];
     uint32_t pending[SR_LINEAR_BATCH + 1];
     uint64_t seen[SR_LINEAR_ROWS_MAX / 64];
+    uint32_t touched[SR_LINEAR_TOUCHED]; /* the first rows in `seen` */
 };
 
 void sr_linear_begin(struct sr_linear_run *run, const struct sr_linear *model);
+/* begin() for a run that has ended: of a short text it clears only what that text set. */
+void sr_linear_again(struct sr_linear_run *run);
 void sr_linear_feed(struct sr_linear_run *run, struct sr_bytes piece);
 /* `logits` (before the temperature) and `probabilities`: each [n_labels], or NULL. */
 void sr_linear_end(struct sr_linear_run *run, double *logits, float *probabilities);

@@ -195,7 +195,10 @@ static int read_units(const struct sr_signal_set *set, const struct units *units
                       struct evaluation *evaluation)
 {
     struct sr_signal_result *result = task->result;
+    struct sr_jailbreak_session *session = NULL;
     int rc = SR_OK;
+    if (set->models.reader)
+        rc = sr_jailbreak_session_new(&session, set->models.reader, units->tenant);
     for (size_t i = 0; rc == SR_OK && i < units->n; i++) {
         const struct sr_signal_unit *unit = &units->items[i];
         size_t own = unit->n_parts ? 0 : unit->text.n; /* a seam's bytes are those of its parts */
@@ -210,10 +213,11 @@ static int read_units(const struct sr_signal_set *set, const struct units *units
         struct sr_jailbreak_unit *read = &evaluation->units[evaluation->n++];
         *read = (struct sr_jailbreak_unit){
             .unit = (uint32_t)i, .current = unit->current, .system = unit->role == SR_ROLE_SYSTEM};
-        if (set->models.reader)
-            rc = sr_jailbreak_unit_read(read, &set->models, unit->text, units->tenant, task->arena, result);
+        if (session)
+            rc = sr_jailbreak_unit_read(read, session, unit->text, task->arena, result);
         *(read->linear.cut ? &result->unread_bytes : &result->scanned_bytes) += own;
     }
+    sr_jailbreak_session_free(session);
     return rc;
 }
 

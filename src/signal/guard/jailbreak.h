@@ -56,8 +56,8 @@ struct sr_jailbreak_region {
 /* ---- jailbreak_unit.c ---- */
 
 /* Classifies a unit's text with the linear tier; counts memoised results. */
-int sr_jailbreak_unit_read(struct sr_jailbreak_unit *unit, const struct sr_jailbreak_models *models,
-                           struct sr_bytes text, struct sr_bytes tenant, struct sr_arena *arena,
+int sr_jailbreak_unit_read(struct sr_jailbreak_unit *unit, struct sr_jailbreak_session *session,
+                           struct sr_bytes text, struct sr_arena *arena,
                            struct sr_signal_result *result) SR_WARN_UNUSED;
 
 /* The unit's risk so far, in the calibration of its role. */

@@ -96,11 +96,54 @@ const char *sr_jailbreak_tier(const struct sr_jailbreak_reader *reader)
     return sr_linear_classifier(reader->model)->ops->name;
 }
 
-/* The summed probability of a window's attack labels; `label` is the likeliest of them. */
-static float risk_of(const struct sr_jailbreak_reader *reader, struct sr_bytes window, uint32_t *label)
+/* ---- sessions ---- */
+
+struct sr_jailbreak_session {
+    const struct sr_jailbreak_reader *reader;
+    bool keeps; /* `scope` is set: results are memoised */
+    struct sr_memo_scope scope;
+    struct sr_arena scratch;
+    struct sr_risk_window *windows; /* of the text that is being read, on the heap */
+    size_t n, room;
+    bool cut;
+    struct sr_linear_run run;
+};
+
+int sr_jailbreak_session_new(struct sr_jailbreak_session **out, const struct sr_jailbreak_reader *reader,
+                             struct sr_bytes tenant)
 {
+    struct sr_jailbreak_session *session = sr_mem_alloc(sizeof *session);
+    if (!session)
+        return SR_ENOMEM;
+    session->reader = reader;
+    session->keeps =
+        reader->memo && sr_memo_scope(&session->scope, sr_bytes_str(reader->name), tenant) == SR_OK;
+    sr_arena_init(&session->scratch, SCRATCH_MAX);
+    session->windows = NULL;
+    session->n = session->room = 0;
+    session->cut = false;
+    sr_linear_begin(&session->run, reader->model);
+    *out = session;
+    return SR_OK;
+}
+
+void sr_jailbreak_session_free(struct sr_jailbreak_session *session)
+{
+    if (!session)
+        return;
+    sr_arena_dispose(&session->scratch);
+    sr_mem_free(session->windows);
+    sr_mem_free(session);
+}
+
+/* The summed probability of a window's attack labels; `label` is the likeliest of them. */
+static float risk_of(struct sr_jailbreak_session *session, struct sr_bytes window, uint32_t *label)
+{
+    const struct sr_jailbreak_reader *reader = session->reader;
     float p[SR_CLASSIFIER_LABELS_MAX], best = -1, risk = 0;
-    sr_linear_scores(reader->model, window, p);
+    sr_linear_again(&session->run);
+    sr_linear_feed(&session->run, window);
+    sr_linear_end(&session->run, NULL, p);
     for (size_t i = 0; i < sr_linear_n_labels(reader->model); i++) {
         if (!(reader->attack >> i & 1))
             continue;
@@ -111,24 +154,16 @@ static float risk_of(const struct sr_jailbreak_reader *reader, struct sr_bytes w
     return risk < SR_RISK_MAX ? risk : SR_RISK_MAX;
 }
 
-/* The windows of a text while it is read. */
-struct reading {
-    const struct sr_jailbreak_reader *reader;
-    struct sr_risk_window *windows; /* on the heap */
-    size_t n, room;
-    bool cut;
-};
-
-static int add_window(struct reading *reading, struct sr_risk_window window)
+static int add_window(struct sr_jailbreak_session *session, struct sr_risk_window window)
 {
-    int rc = sr_grow(&reading->windows, &reading->room, reading->n + 1, sizeof window, SR_GROW_NO_MAX);
+    int rc = sr_grow(&session->windows, &session->room, session->n + 1, sizeof window, SR_GROW_NO_MAX);
     if (rc == SR_OK)
-        reading->windows[reading->n++] = window;
+        session->windows[session->n++] = window;
     return rc;
 }
 
 /* Reads a block, which begins at `from` of the text, without the windows that its views replace. */
-static int read_plain(struct reading *reading, struct sr_bytes block, size_t from,
+static int read_plain(struct sr_jailbreak_session *session, struct sr_bytes block, size_t from,
                       const struct sr_undisguised_list *views)
 {
     struct sr_slices windows = sr_slices_of(block, SR_JAILBREAK_WINDOW, SR_JAILBREAK_OVERLAP);
@@ -138,15 +173,14 @@ static int read_plain(struct reading *reading, struct sr_bytes block, size_t fro
         struct sr_risk_window window = {.start = (uint32_t)(from + w.start), .end = (uint32_t)(from + w.end)};
         if (sr_undisguised_stand_for(block, views, w.start, w.end))
             continue;
-        window.risk =
-            risk_of(reading->reader, sr_bytes_of(block.p + w.start, w.end - w.start), &window.label);
-        rc = add_window(reading, window);
+        window.risk = risk_of(session, sr_bytes_of(block.p + w.start, w.end - w.start), &window.label);
+        rc = add_window(session, window);
     }
     return rc;
 }
 
 /* Reads a view of a block: its worst window counts. */
-static int read_view(struct reading *reading, const struct sr_undisguised *view, size_t from)
+static int read_view(struct sr_jailbreak_session *session, const struct sr_undisguised *view, size_t from)
 {
     struct sr_slices windows = sr_slices_of(view->text, SR_JAILBREAK_WINDOW, SR_JAILBREAK_OVERLAP);
     struct sr_slice w;
@@ -154,7 +188,7 @@ static int read_view(struct reading *reading, const struct sr_undisguised *view,
     size_t start, end;
     while (sr_slices_next(&windows, &w)) {
         uint32_t label = 0;
-        float risk = risk_of(reading->reader, sr_bytes_of(view->text.p + w.start, w.end - w.start), &label);
+        float risk = risk_of(session, sr_bytes_of(view->text.p + w.start, w.end - w.start), &label);
         if (risk <= worst.risk)
             continue;
         sr_undisguised_locate(view, w.start, w.end, &start, &end);
@@ -163,18 +197,18 @@ static int read_view(struct reading *reading, const struct sr_undisguised *view,
         worst.start = (uint32_t)(from + start);
         worst.end = (uint32_t)(from + end);
     }
-    return add_window(reading, worst);
+    return add_window(session, worst);
 }
 
-static int read_block(struct reading *reading, struct sr_bytes block, size_t from, struct sr_arena *scratch)
+static int read_block(struct sr_jailbreak_session *session, struct sr_bytes block, size_t from)
 {
     struct sr_undisguised_list views;
-    int rc = sr_undisguise(block, SR_JAILBREAK_OVERLAP, scratch, &views);
+    int rc = sr_undisguise(block, SR_JAILBREAK_OVERLAP, &session->scratch, &views);
     if (rc == SR_OK)
-        rc = read_plain(reading, block, from, &views);
+        rc = read_plain(session, block, from, &views);
     for (size_t i = 0; rc == SR_OK && i < views.n; i++)
-        rc = read_view(reading, &views.items[i], from);
-    reading->cut |= rc == SR_OK && views.cut;
+        rc = read_view(session, &views.items[i], from);
+    session->cut |= rc == SR_OK && views.cut;
     return rc;
 }
 
@@ -193,53 +227,52 @@ static size_t run_before(struct sr_bytes text, size_t from, size_t to)
 
 /* Reads block after block. Blocks overlap; one that begins in a run of base64 or hexadecimal digits begins
  * at a multiple of four of them, so that it decodes as the whole run does. */
-static int read_blocks(struct reading *reading, struct sr_bytes text)
+static int read_blocks(struct sr_jailbreak_session *session, struct sr_bytes text)
 {
     struct sr_slices blocks = sr_slices_of(text, SR_JAILBREAK_BLOCK, BLOCK_OVERLAP);
     struct sr_slice block;
     size_t run = 0, last = 0;
     int rc = SR_OK;
     while (rc == SR_OK && sr_slices_next(&blocks, &block)) {
-        struct sr_arena scratch;
         size_t begun = run_before(text, last, block.start);
         run = begun > last ? begun : run;
         last = block.start;
         size_t start = block.start - (block.start - run) % 4;
-        sr_arena_init(&scratch, SCRATCH_MAX);
-        rc = read_block(reading, sr_bytes_of(text.p + start, block.end - start), start, &scratch);
-        sr_arena_dispose(&scratch);
+        sr_arena_reset(&session->scratch);
+        rc = read_block(session, sr_bytes_of(text.p + start, block.end - start), start);
     }
     return rc;
 }
 
-int sr_jailbreak_read(const struct sr_jailbreak_reader *reader, struct sr_bytes text, struct sr_bytes tenant,
-                      struct sr_arena *arena, struct sr_jailbreak_reading *out)
+int sr_jailbreak_read(struct sr_jailbreak_session *session, struct sr_bytes text, struct sr_arena *arena,
+                      struct sr_jailbreak_reading *out)
 {
+    struct sr_memo *memo = session->reader->memo;
     struct sr_memo_key key;
     struct sr_bytes known;
-    struct reading reading = {.reader = reader};
     *out = (struct sr_jailbreak_reading){.windows = NULL};
     if (text.n > UINT32_MAX)
         return SR_ELIMIT;
-    bool keep = reader->memo && sr_memo_key(&key, sr_bytes_str(reader->name), tenant, text) == SR_OK;
-    if (keep && sr_memo_get(reader->memo, &key, arena, &known) == SR_OK) {
+    bool keep = session->keeps && sr_memo_key(&key, &session->scope, text) == SR_OK;
+    if (keep && sr_memo_get(memo, &key, arena, &known) == SR_OK) {
         out->windows = (struct sr_risk_window *)(void *)known.p;
         out->n = known.n / sizeof *out->windows;
         out->remembered = true;
         return SR_OK;
     }
-    int rc = read_blocks(&reading, text);
-    out->cut = reading.cut;
-    struct sr_bytes value = sr_bytes_of(reading.windows, reading.n * sizeof *reading.windows);
-    if (rc == SR_OK && reading.n) {
+    session->n = 0;
+    session->cut = false;
+    int rc = read_blocks(session, text);
+    out->cut = session->cut;
+    struct sr_bytes value = sr_bytes_of(session->windows, session->n * sizeof *session->windows);
+    if (rc == SR_OK && session->n) {
         out->windows = sr_arena_alloc(arena, value.n);
-        out->n = out->windows ? reading.n : 0;
+        out->n = out->windows ? session->n : 0;
         rc = out->windows ? SR_OK : SR_ENOMEM;
         if (rc == SR_OK)
             memcpy(out->windows, value.p, value.n);
     }
     if (rc == SR_OK && keep && !out->cut)
-        sr_memo_put(reader->memo, &key, value);
-    sr_mem_free(reading.windows);
+        sr_memo_put(memo, &key, value);
     return rc;
 }

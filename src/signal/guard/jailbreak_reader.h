@@ -46,8 +46,17 @@ void sr_jailbreak_reader_free(struct sr_jailbreak_reader *reader); /* NULL is al
 const char *const *sr_jailbreak_labels(const struct sr_jailbreak_reader *reader, size_t *n);
 const char *sr_jailbreak_tier(const struct sr_jailbreak_reader *reader); /* "linear" */
 
-/* Reads valid UTF-8. Tenants do not share memoised results. SR_ELIMIT over 4 GiB, SR_ENOMEM. Any thread. */
-int sr_jailbreak_read(const struct sr_jailbreak_reader *reader, struct sr_bytes text, struct sr_bytes tenant,
-                      struct sr_arena *arena, struct sr_jailbreak_reading *out) SR_WARN_UNUSED;
+/* Reads the texts of one request, one after the other on one thread, with the memory that all of them need:
+ * a request may have tens of thousands of short ones. The reader outlives it. */
+struct sr_jailbreak_session;
+
+/* Tenants do not share memoised results. SR_ENOMEM. */
+int sr_jailbreak_session_new(struct sr_jailbreak_session **out, const struct sr_jailbreak_reader *reader,
+                             struct sr_bytes tenant) SR_WARN_UNUSED;
+void sr_jailbreak_session_free(struct sr_jailbreak_session *session); /* NULL is allowed */
+
+/* Reads valid UTF-8. SR_ELIMIT over 4 GiB, SR_ENOMEM. */
+int sr_jailbreak_read(struct sr_jailbreak_session *session, struct sr_bytes text, struct sr_arena *arena,
+                      struct sr_jailbreak_reading *out) SR_WARN_UNUSED;
 
 #endif

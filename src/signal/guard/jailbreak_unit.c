@@ -4,11 +4,10 @@
  */
 #include "signal/guard/jailbreak.h"
 
-int sr_jailbreak_unit_read(struct sr_jailbreak_unit *unit, const struct sr_jailbreak_models *models,
-                           struct sr_bytes text, struct sr_bytes tenant, struct sr_arena *arena,
-                           struct sr_signal_result *result)
+int sr_jailbreak_unit_read(struct sr_jailbreak_unit *unit, struct sr_jailbreak_session *session,
+                           struct sr_bytes text, struct sr_arena *arena, struct sr_signal_result *result)
 {
-    int rc = sr_jailbreak_read(models->reader, text, tenant, arena, &unit->linear);
+    int rc = sr_jailbreak_read(session, text, arena, &unit->linear);
     unit->worst = (struct sr_risk_window){.risk = 0};
     for (size_t i = 0; rc == SR_OK && i < unit->linear.n; i++)
         unit->worst = sr_risk_higher(unit->worst, unit->linear.windows[i]);

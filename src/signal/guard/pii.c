@@ -260,7 +260,11 @@ static int read_units(const struct sr_signal_set *set, struct sr_signal_task *ta
                       const struct sr_signal_unit *items, size_t n, struct sr_pii_units *units)
 {
     struct sr_signal_result *result = task->result;
-    for (size_t i = 0; i < n; i++) {
+    struct sr_pii_session session;
+    int rc = SR_OK;
+    if (set->reader)
+        sr_pii_session_init(&session, set->reader, tenant);
+    for (size_t i = 0; rc == SR_OK && i < n; i++) {
         size_t own = items[i].n_parts ? 0 : items[i].text.n; /* a seam's bytes are those of its parts */
         result->all_bytes += own;
         if ((!set->history && !items[i].current) || items[i].text.n == 0)
@@ -272,14 +276,14 @@ static int read_units(const struct sr_signal_set *set, struct sr_signal_task *ta
         }
         struct sr_pii_unit *unit = &units->items[units->n++];
         *unit = (struct sr_pii_unit){.unit = (uint32_t)i, .text = items[i].text, .own = own, .all = units};
-        int rc =
-            set->reader ? sr_pii_read(set->reader, unit->text, tenant, task->arena, &unit->found) : SR_OK;
-        if (rc)
-            return rc;
+        if (set->reader)
+            rc = sr_pii_read(&session, unit->text, task->arena, &unit->found);
         *(unit->found.cut ? &result->unread_bytes : &result->scanned_bytes) += own;
         result->remembered += unit->found.remembered;
     }
-    return SR_OK;
+    if (set->reader)
+        sr_pii_session_dispose(&session);
+    return rc;
 }
 
 static int pii_start(const struct sr_signal_set *set, struct sr_signal_task *task)

@@ -100,40 +100,52 @@ static void join_disguised(struct sr_entities *list)
 }
 
 /* Reads the text and then its views. Leet is a guess that makes letters of digits. */
-static int recognise(struct sr_bytes text, struct sr_entities *list, bool *cut)
+static int recognise(struct sr_bytes text, struct sr_arena *scratch, struct sr_entities *list, bool *cut)
 {
     struct sr_undisguised_list views;
-    struct sr_arena scratch;
-    sr_arena_init(&scratch, SCRATCH_MAX);
     int rc = sr_entities_recognise(list, text);
     if (rc == SR_OK)
-        rc = sr_undisguise(text, REACH, &scratch, &views);
+        rc = sr_undisguise(text, REACH, scratch, &views);
     for (size_t i = 0; rc == SR_OK && i < views.n; i++)
         if (views.items[i].disguise != SR_DISGUISE_LEET)
             rc = read_view(&views.items[i], list);
     if (rc == SR_OK && views.n)
         join_disguised(list);
     *cut = rc == SR_OK && views.cut;
-    sr_arena_dispose(&scratch);
     return rc;
 }
 
-int sr_pii_read(const struct sr_pii_reader *reader, struct sr_bytes text, struct sr_bytes tenant,
-                struct sr_arena *arena, struct sr_pii_findings *out)
+void sr_pii_session_init(struct sr_pii_session *session, const struct sr_pii_reader *reader,
+                         struct sr_bytes tenant)
 {
+    session->reader = reader;
+    session->keeps = reader->memo && sr_memo_scope(&session->scope, SR_LIT(READER_VERSION), tenant) == SR_OK;
+    sr_arena_init(&session->scratch, SCRATCH_MAX);
+}
+
+void sr_pii_session_dispose(struct sr_pii_session *session)
+{
+    sr_arena_dispose(&session->scratch);
+}
+
+int sr_pii_read(struct sr_pii_session *session, struct sr_bytes text, struct sr_arena *arena,
+                struct sr_pii_findings *out)
+{
+    struct sr_memo *memo = session->reader->memo;
     struct sr_memo_key key;
     struct sr_entities list;
     struct sr_bytes known;
     *out = (struct sr_pii_findings){.items = NULL};
-    bool keep = reader->memo && sr_memo_key(&key, SR_LIT(READER_VERSION), tenant, text) == SR_OK;
-    if (keep && sr_memo_get(reader->memo, &key, arena, &known) == SR_OK) {
+    bool keep = session->keeps && sr_memo_key(&key, &session->scope, text) == SR_OK;
+    if (keep && sr_memo_get(memo, &key, arena, &known) == SR_OK) {
         out->items = (const struct sr_entity *)(const void *)known.p;
         out->n = known.n / sizeof *out->items;
         out->remembered = true;
         return SR_OK;
     }
     sr_entities_init(&list, SR_PII_ENTITIES_MAX);
-    int rc = recognise(text, &list, &out->cut);
+    sr_arena_reset(&session->scratch);
+    int rc = recognise(text, &session->scratch, &list, &out->cut);
     struct sr_bytes value = sr_bytes_of(list.items, list.n * sizeof *list.items);
     if (!rc && list.n) {
         struct sr_entity *items = sr_arena_alloc(arena, value.n);
@@ -144,7 +156,7 @@ int sr_pii_read(const struct sr_pii_reader *reader, struct sr_bytes text, struct
         out->n = list.n;
     }
     if (!rc && keep && !out->cut)
-        sr_memo_put(reader->memo, &key, value);
+        sr_memo_put(memo, &key, value);
     sr_entities_dispose(&list);
     return rc;
 }

@@ -29,9 +29,22 @@ struct sr_pii_findings {
     bool cut; /* the text has more disguises than are undone */
 };
 
-/* Reads valid UTF-8. The findings of one disguised span overlap, one of each type. Tenants do not share
- * memoised results. SR_ELIMIT, SR_ENOMEM. Any thread. */
-int sr_pii_read(const struct sr_pii_reader *reader, struct sr_bytes text, struct sr_bytes tenant,
-                struct sr_arena *arena, struct sr_pii_findings *out) SR_WARN_UNUSED;
+/* Reads the texts of one request, one after the other on one thread, with the memory that all of them need.
+ * The reader outlives it. */
+struct sr_pii_session {
+    const struct sr_pii_reader *reader;
+    bool keeps; /* `scope` is set: results are memoised */
+    struct sr_memo_scope scope;
+    struct sr_arena scratch;
+};
+
+/* Tenants do not share memoised results. */
+void sr_pii_session_init(struct sr_pii_session *session, const struct sr_pii_reader *reader,
+                         struct sr_bytes tenant);
+void sr_pii_session_dispose(struct sr_pii_session *session);
+
+/* Reads valid UTF-8. The findings of one disguised span overlap, one of each type. SR_ELIMIT, SR_ENOMEM. */
+int sr_pii_read(struct sr_pii_session *session, struct sr_bytes text, struct sr_arena *arena,
+                struct sr_pii_findings *out) SR_WARN_UNUSED;
 
 #endif

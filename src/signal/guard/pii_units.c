@@ -88,14 +88,38 @@ static bool is_strongest(const struct gathered *all, uint32_t unit, size_t start
     return true;
 }
 
+/* The first part of the seam that ends beyond `at`. */
+static uint32_t part_at(const struct gathered *all, const struct sr_signal_unit *seam, size_t at)
+{
+    uint32_t low = seam->first_part, high = seam->first_part + seam->n_parts;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (all->units->parts[middle].end <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The part after the last one that begins before `end`; `first` is the first that may. */
+static uint32_t parts_until(const struct gathered *all, const struct sr_signal_unit *seam, uint32_t first,
+                            size_t end)
+{
+    while (first < seam->first_part + seam->n_parts && all->units->parts[first].start < end)
+        first++;
+    return first;
+}
+
 /* Does to each part of the seam that the finding touches what is_strongest does. `inside`: the number of
  * these parts. */
 static bool is_news(const struct gathered *all, const struct sr_signal_unit *seam,
                     const struct sr_signal_finding *finding, bool drop, size_t *inside)
 {
     bool news = true;
+    uint32_t first = part_at(all, seam, finding->start), until = parts_until(all, seam, first, finding->end);
     *inside = 0;
-    for (uint32_t i = seam->first_part; i < seam->first_part + seam->n_parts; i++) {
+    for (uint32_t i = first; i < until; i++) {
         const struct sr_signal_part *part = &all->units->parts[i];
         size_t start = finding->start > part->start ? finding->start : part->start;
         size_t end = finding->end < part->end ? finding->end : part->end;
@@ -118,11 +142,10 @@ static bool is_tight(const struct gathered *all, const struct sr_signal_unit *se
 static bool take_borders(struct gathered *all, const struct sr_signal_unit *seam,
                          const struct sr_signal_finding *finding)
 {
+    uint32_t first = part_at(all, seam, finding->start), until = parts_until(all, seam, first, finding->end);
     for (int take = 0; take < 2; take++)
-        for (uint32_t i = seam->first_part; i < seam->first_part + seam->n_parts; i++) {
+        for (uint32_t i = first; i < until; i++) {
             const struct sr_signal_part *part = &all->units->parts[i];
-            if (finding->start >= part->end || finding->end <= part->start)
-                continue;
             bool enters = finding->start<part->start, leaves = finding->end> part->end;
             size_t start = enters ? part->from : finding->start - part->start + part->from;
             size_t end = (leaves ? part->end : finding->end) - part->start + part->from;
@@ -150,17 +173,14 @@ static void add_of_seam(struct gathered *all, struct sr_signal_finding finding)
     if (inside == 1 ? is_tight(all, seam) : !take_borders(all, seam, &finding))
         return;
     (void)is_news(all, seam, &finding, true, &inside);
-    for (uint32_t i = seam->first_part; inside == 1 && i < seam->first_part + seam->n_parts; i++) {
-        const struct sr_signal_part *part = &all->units->parts[i];
-        if (finding.start < part->start || finding.end > part->end)
-            continue;
+    const struct sr_signal_part *part = &all->units->parts[part_at(all, seam, finding.start)];
+    if (inside == 1 && finding.start >= part->start && finding.end <= part->end) {
         finding.unit = part->unit;
         finding.start += part->from - part->start;
         finding.end += part->from - part->start;
         struct claims *claims = &all->claims[part->unit];
         claims->low = finding.start < claims->low ? finding.start : claims->low;
         claims->high = finding.end > claims->high ? finding.end : claims->high;
-        break;
     }
     all->findings[all->n_findings++] = finding;
 }

@@ -16,7 +16,7 @@ struct sr_embedding_reader {
     struct sr_memo *memo;
     struct sr_embed_options options;
     size_t dimensions;
-    char identity[IDENTITY_MAX]; /* identity of the vectors: model and settings */
+    struct sr_memo_scope scope; /* of the vectors: model and settings */
 };
 
 struct sr_embedding_read {
@@ -30,13 +30,15 @@ struct sr_embedding_read {
 };
 
 /* Writes everything that determines a vector. */
-static void set_identity(struct sr_embedding_reader *reader)
+static int set_identity(struct sr_embedding_reader *reader)
 {
+    char identity[IDENTITY_MAX];
     const struct sr_encoder_info *info = sr_encoder_info(reader->encoder);
     const struct sr_embed_options *options = &reader->options;
-    snprintf(reader->identity, sizeof reader->identity, "embedding %016llx %d %zu %u %u",
+    snprintf(identity, sizeof identity, "embedding %016llx %d %zu %u %u",
              (unsigned long long)sr_model_store_stamp(info->folder), (int)info->precision,
              options->windows.max_windows, options->layers, options->dimensions);
+    return sr_memo_scope(&reader->scope, sr_bytes_str(identity), SR_LIT(""));
 }
 
 static int reader_open(struct sr_embedding_reader *reader, const struct sr_config *config,
@@ -61,8 +63,7 @@ static int reader_open(struct sr_embedding_reader *reader, const struct sr_confi
     reader->dimensions = sr_embed_dimensions(probe);
     sr_embed_free(probe);
     reader->memo = sr_memo_ref(sr_model_store_memo(models));
-    set_identity(reader);
-    return SR_OK;
+    return set_identity(reader);
 }
 
 int sr_embedding_reader_new(struct sr_embedding_reader **out, const struct sr_config *config,
@@ -137,7 +138,7 @@ static void remember(struct sr_embedding_reader *reader, const struct sr_memo_ke
 
 static int key_of(const struct sr_embedding_reader *reader, struct sr_bytes text, struct sr_memo_key *key)
 {
-    return sr_memo_key(key, sr_bytes_str(reader->identity), SR_LIT(""), text);
+    return sr_memo_key(key, &reader->scope, text);
 }
 
 /* ---- many texts at once ---- */

@@ -26,7 +26,7 @@ static void advance(struct sweep *sweep, size_t to)
     for (size_t i = 0; i < sweep->n; i++)
         share += (float)sweep->open[i]->undone / (float)(sweep->open[i]->end - sweep->open[i]->start);
     if (sweep->n)
-        sweep->out[sweep->n_out++] = (struct sr_cover){sweep->at, to, share};
+        sweep->out[sweep->n_out++] = (struct sr_cover){(uint32_t)sweep->at, (uint32_t)to, share};
     sweep->at = to;
 }
 
@@ -75,20 +75,6 @@ static size_t visible_bytes(struct sr_bytes text, size_t start, size_t end)
     return n;
 }
 
-/* The first stretch that ends beyond `start`. */
-static size_t first_at(const struct sr_undisguised_list *views, size_t start)
-{
-    size_t low = 0, high = views->n_covers;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (views->covers[middle].end <= start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 bool sr_undisguised_stand_for(struct sr_bytes text, const struct sr_undisguised_list *views, size_t start,
                               size_t end)
 {
@@ -96,7 +82,9 @@ bool sr_undisguised_stand_for(struct sr_bytes text, const struct sr_undisguised_
     double undone = 0;
     if (start >= end)
         return false;
-    for (size_t i = first_at(views, start); i < views->n_covers && views->covers[i].start < end; i++) {
+    size_t first =
+        views->n_covers ? sr_count_to(&views->covers->end, views->n_covers, sizeof *views->covers, start) : 0;
+    for (size_t i = first; i < views->n_covers && views->covers[i].start < end; i++) {
         const struct sr_cover *cover = &views->covers[i];
         size_t from = cover->start > at ? cover->start : at, to = cover->end < end ? cover->end : end;
         left += visible_bytes(text, at, from);

@@ -13,8 +13,6 @@
 
 #define GROWTH_LEAST ((size_t)64 << 10) /* bytes of views that any text may have */
 
-enum pass { ESCAPES = 1, HIDDEN = 2, WORDS = 4, RUNS = 8, TURNED = 16, ALL = 31 };
-
 const char *sr_disguise_name(enum sr_disguise disguise)
 {
     static const char *const names[] = {"invisible", "lookalike", "spaced", "leet",    "base64",
@@ -184,7 +182,7 @@ static char *view_run(struct views *views, const struct source *of, size_t start
 static void view_decoded(struct views *views, const struct source *of, const struct sr_run *run)
 {
     struct sr_undisguised view = {.undone = run->end - run->start, .disguise = run->disguise};
-    char *out = view_run(views, of, run->start, run->end, run->n, view, ALL);
+    char *out = view_run(views, of, run->start, run->end, run->n, view, SR_PASS_ALL);
     if (out)
         sr_run_decode(of->view.text, run, out);
 }
@@ -274,21 +272,22 @@ static void turn(struct views *views, const struct source *of, enum sr_turned ho
 static void read_source(struct views *views, const struct source *of)
 {
     struct sr_patches escapes = {.n = 0}, hidden = {.n = 0}, words = {.n = 0};
-    if (of->passes & ESCAPES) {
+    unsigned passes = of->passes & sr_passes_for(of->view.text);
+    if (passes & SR_PASS_ESCAPES) {
         sr_patch_escapes(of->view.text, &escapes);
-        view_all_patches(views, of, &escapes, ALL);
+        view_all_patches(views, of, &escapes, SR_PASS_ALL);
     }
-    if (of->passes & HIDDEN) {
+    if (passes & SR_PASS_HIDDEN) {
         sr_patch_hidden(of->view.text, &hidden);
-        view_all_patches(views, of, &hidden, ALL);
+        view_all_patches(views, of, &hidden, SR_PASS_ALL);
     }
-    if (of->passes & WORDS) {
+    if (passes & SR_PASS_WORDS) {
         sr_patch_words(of->view.text, &words);
-        view_all_patches(views, of, &words, ESCAPES | RUNS | TURNED);
+        view_all_patches(views, of, &words, SR_PASS_ESCAPES | SR_PASS_RUNS | SR_PASS_TURNED);
     }
-    if (of->passes & RUNS)
+    if (passes & SR_PASS_RUNS)
         decode(views, of);
-    if (of->passes & TURNED) {
+    if (passes & SR_PASS_TURNED) {
         turn(views, of, SR_TURNED_ROT13);
         turn(views, of, SR_TURNED_BACKWARDS);
     }
@@ -305,7 +304,10 @@ static int by_start(const void *a, const void *b)
 /* All views in one array, in order. */
 static int gather(struct views *views, struct sr_undisguised_list *out)
 {
-    struct sr_undisguised *items = sr_arena_calloc(views->arena, views->n + 1, sizeof *items);
+    *out = (struct sr_undisguised_list){.cut = views->cut};
+    if (views->n == 0)
+        return SR_OK;
+    struct sr_undisguised *items = sr_arena_calloc(views->arena, views->n, sizeof *items);
     size_t n = 0;
     if (!items)
         return SR_ENOMEM;
@@ -318,7 +320,7 @@ static int gather(struct views *views, struct sr_undisguised_list *out)
 
 int sr_undisguise(struct sr_bytes text, size_t reach, struct sr_arena *arena, struct sr_undisguised_list *out)
 {
-    struct source given = {.view = {.text = text, .end = text.n}, .passes = ALL};
+    struct source given = {.view = {.text = text, .end = text.n}, .passes = SR_PASS_ALL};
     struct views views = {.reach = reach, .arena = arena};
     *out = (struct sr_undisguised_list){.n = 0};
     if (text.n > UINT32_MAX / 2)

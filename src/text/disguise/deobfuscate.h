@@ -54,7 +54,7 @@ struct sr_undisguised {
 
 /* A stretch of the text that views replace; `share` of its bytes were disguised. */
 struct sr_cover {
-    size_t start, end;
+    uint32_t start, end;
     float share;
 };
 

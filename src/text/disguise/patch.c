@@ -70,18 +70,24 @@ void sr_patches_cut(struct sr_patches *list, size_t n)
     list->n_bytes = bytes_at(list, list->n);
 }
 
-/* The number of pieces that begin at or before `at`. */
-static size_t pieces_to(const struct sr_layer *layer, size_t at)
+size_t sr_count_to(const uint32_t *first, size_t n, size_t step, size_t at)
 {
-    size_t low = 0, high = layer->n_pieces;
+    size_t low = 0, high = n;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (layer->pieces[middle].start <= at)
+        if (*(const uint32_t *)(const void *)((const char *)first + middle * step) <= at)
             low = middle + 1;
         else
             high = middle;
     }
     return low;
+}
+
+/* The number of pieces that begin at or before `at`. */
+static size_t pieces_to(const struct sr_layer *layer, size_t at)
+{
+    return layer->n_pieces ? sr_count_to(&layer->pieces->start, layer->n_pieces, sizeof *layer->pieces, at)
+                           : 0;
 }
 
 /* The offset in the text below: of a piece its beginning, or (`end`) its end. */

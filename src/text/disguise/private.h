@@ -59,10 +59,26 @@ bool sr_layer_locate(const struct sr_layer *layer, size_t *start, size_t *end);
 /* True when [start, end) of a layer's text touches one of its own pieces. */
 bool sr_layer_touches(const struct sr_layer *layer, size_t start, size_t end);
 
+/* Offsets at or before `at` among n that ascend, the first at `first` and each `step` bytes after the one
+ * before. */
+size_t sr_count_to(const uint32_t *first, size_t n, size_t step, size_t at);
+
 /* Sets the covers of a list whose views are in order. SR_ENOMEM. */
 int sr_cover_views(struct sr_undisguised_list *list, struct sr_arena *arena) SR_WARN_UNUSED;
 
 /* ---- passes over a text: each adds its patches or finds the next run ---- */
+
+enum {
+    SR_PASS_ESCAPES = 1, /* sr_patch_escapes */
+    SR_PASS_HIDDEN = 2,  /* sr_patch_hidden */
+    SR_PASS_WORDS = 4,   /* sr_patch_words */
+    SR_PASS_RUNS = 8,    /* sr_find_run */
+    SR_PASS_TURNED = 16, /* sr_find_turned */
+    SR_PASS_ALL = 31,
+};
+
+/* The passes that may find something: of a short text, those without which nothing is lost. */
+unsigned sr_passes_for(struct sr_bytes text);
 
 /* Escapes of characters: percent, entities, backslashes, quoted-printable. */
 void sr_patch_escapes(struct sr_bytes text, struct sr_patches *out);

@@ -11,8 +11,9 @@
 static struct sr_memo_key key_of(const char *reader, const char *tenant, const char *text)
 {
     struct sr_memo_key key;
-    assert_int_equal(sr_memo_key(&key, sr_bytes_str(reader), sr_bytes_str(tenant), sr_bytes_str(text)),
-                     SR_OK);
+    struct sr_memo_scope scope;
+    assert_int_equal(sr_memo_scope(&scope, sr_bytes_str(reader), sr_bytes_str(tenant)), SR_OK);
+    assert_int_equal(sr_memo_key(&key, &scope, sr_bytes_str(text)), SR_OK);
     return key;
 }
 

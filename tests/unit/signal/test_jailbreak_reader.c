@@ -102,7 +102,10 @@ static struct sr_risk_window read_bytes(struct sr_bytes text)
     struct sr_risk_window worst = {.risk = -1};
     struct sr_arena arena;
     sr_arena_init(&arena, (size_t)16 << 20);
-    assert_int_equal(sr_jailbreak_read(reader, text, SR_LIT(""), &arena, &reading), SR_OK);
+    struct sr_jailbreak_session *session;
+    assert_int_equal(sr_jailbreak_session_new(&session, reader, SR_LIT("")), SR_OK);
+    assert_int_equal(sr_jailbreak_read(session, text, &arena, &reading), SR_OK);
+    sr_jailbreak_session_free(session);
     for (size_t i = 0; i < reading.n; i++) {
         worst = sr_risk_higher(worst, reading.windows[i]);
         assert_true(reading.windows[i].start < reading.windows[i].end && reading.windows[i].end <= text.n);

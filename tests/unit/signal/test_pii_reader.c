@@ -28,7 +28,10 @@ static int close_reader(void **state)
 static struct sr_pii_findings read_text(const char *text)
 {
     struct sr_pii_findings found;
-    assert_int_equal(sr_pii_read(reader, sr_bytes_str(text), SR_LIT(""), &arena, &found), SR_OK);
+    struct sr_pii_session session;
+    sr_pii_session_init(&session, reader, SR_LIT(""));
+    assert_int_equal(sr_pii_read(&session, sr_bytes_str(text), &arena, &found), SR_OK);
+    sr_pii_session_dispose(&session);
     return found;
 }
 

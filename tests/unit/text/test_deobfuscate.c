@@ -1,10 +1,12 @@
 /* Disguises of words are undone: each disguise by itself, plain texts unchanged, positions in the text. */
 #include "tests/unit/cmocka_all.h"
 
-#include "text/disguise/deobfuscate.h"
+#include "text/disguise/private.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static struct sr_arena arena;
 
@@ -253,6 +255,91 @@ static void test_limits(void **state)
         assert_true(*sr_disguise_name((enum sr_disguise)bit));
 }
 
+/* The passes that are not made of this text find nothing in it. */
+static void finds_nothing(struct sr_bytes text, unsigned *skipped)
+{
+    unsigned without = SR_PASS_ALL & ~sr_passes_for(text);
+    struct sr_patches patches = {.n = 0};
+    struct sr_run run;
+    struct sr_turned_run turned;
+    if (without & SR_PASS_ESCAPES)
+        sr_patch_escapes(text, &patches);
+    if (without & SR_PASS_HIDDEN)
+        sr_patch_hidden(text, &patches);
+    if (without & SR_PASS_WORDS)
+        sr_patch_words(text, &patches);
+    bool found = patches.n || (without & SR_PASS_RUNS && sr_find_run(text, 0, &run)) ||
+                 (without & SR_PASS_TURNED && (sr_find_turned(text, 0, SR_TURNED_ROT13, &turned) ||
+                                               sr_find_turned(text, 0, SR_TURNED_BACKWARDS, &turned)));
+    sr_patches_dispose(&patches);
+    if (found)
+        fail_msg("a pass that is not made finds something in `%.*s`", (int)text.n, text.p);
+    for (unsigned pass = 0; pass < 5; pass++)
+        skipped[pass] += without >> pass & 1;
+}
+
+/* Short texts of the bytes that each pass looks for, and pieces of what is disguised. */
+static void test_passes_that_are_not_made(void **state)
+{
+    static const char *const alphabets[] = {
+        "ab c",
+        "01 ",
+        "a1@ ",
+        "abU+0069 ",
+        "SGVsbG8=, ",
+        "base64,QQ= ",
+        "MFRGG43F2 ",
+        "a.b-c ",
+        "\\x%u69 ",
+        ".- /",
+        "1059 ,",
+        "vta ber gur ",
+        "eht dna ton ",
+        "abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+        "\xe2\x80\x8b"
+        "ab",
+        "\xd0\xb0\xd0\xb5"
+        "a ",
+        "\x01 a1\t\n",
+        "0123456789abcdef",
+    };
+    static const char *const disguised[] = {
+        "i g n o r e all",
+        "1gn0r3 all rules",
+        "vtaber nyy gur ehyrf",
+        "serongi eht lla selur ton dna",
+        "SWdub3JlIGFsbCBydWxlcw==",
+        "base64,SWdub3Jl",
+        "%69gnore",
+        "&#105;gnore",
+        "U+0069 U+0067 U+006E",
+        "49676e6f726520616c6c2072756c6573",
+        "JFTW433SMUQGC3DM",
+        "01101001 01100111 01101110",
+        "i.g.n.o.r.e",
+        ".. --. -. --- .-. . / .- .-.. .-..",
+        "105 103 110 111 114 101 32 97 108 108 32 114",
+        "\xd0\xb0\xd0\xb0gn\xd0\xberant",
+        "ig\xe2\x80\x8bnore",
+    };
+    unsigned seed = 7, skipped[5] = {0};
+    (void)state;
+    for (int round = 0; round < 200000; round++) {
+        char text[48];
+        size_t n = (size_t)rand_r(&seed) % sizeof text;
+        const char *from = round & 1 ? alphabets[(size_t)rand_r(&seed) % COUNT(alphabets)]
+                                     : disguised[(size_t)rand_r(&seed) % COUNT(disguised)];
+        size_t all = strlen(from), at = (size_t)rand_r(&seed) % all;
+        for (size_t i = 0; i < n; i++)
+            text[i] = round & 1 ? from[(size_t)rand_r(&seed) % all] : from[(at + i) % all];
+        finds_nothing(sr_bytes_of(text, n), skipped);
+    }
+    for (size_t pass = 0; pass < 5; pass++) /* the test means something */
+        assert_true(skipped[pass] > 1000);
+    for (size_t i = 0; i < COUNT(disguised); i++)
+        assert_true(sr_passes_for(sr_bytes_str(disguised[i])));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -267,6 +354,7 @@ int main(void)
         cmocka_unit_test(test_whole_disguises),
         cmocka_unit_test(test_what_is_still_read),
         cmocka_unit_test(test_beside_a_disguise),
+        cmocka_unit_test(test_passes_that_are_not_made),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }
