@@ -126,7 +126,7 @@ static int write_result(const struct sr_signal_set *set, struct sr_signal_task *
     if (!result->hits || !kept)
         return SR_ENOMEM;
     for (size_t i = 0; i < n; i++) {
-        float risk = sr_jailbreak_unit_risk(&units[i], &set->models);
+        float risk = sr_jailbreak_unit_risk(&units[i]);
         take_higher(&all, &units[i], risk);
         if (units[i].current)
             take_higher(&current, &units[i], risk);
@@ -211,8 +211,9 @@ static int read_units(const struct sr_signal_set *set, const struct units *units
             continue;
         }
         struct sr_jailbreak_unit *read = &evaluation->units[evaluation->n++];
-        *read = (struct sr_jailbreak_unit){
-            .unit = (uint32_t)i, .current = unit->current, .system = unit->role == SR_ROLE_SYSTEM};
+        *read = (struct sr_jailbreak_unit){.unit = (uint32_t)i,
+                                           .current = unit->current,
+                                           .system = unit->role == SR_ROLE_SYSTEM && set->models.bundled};
         if (session)
             rc = sr_jailbreak_unit_read(read, session, unit->text, task->arena, result);
         *(read->linear.cut ? &result->unread_bytes : &result->scanned_bytes) += own;
@@ -253,7 +254,7 @@ static int ask(const struct sr_signal_set *set, const struct units *units, struc
                struct evaluation *evaluation)
 {
     /* The neural classifier alone must read everything. */
-    size_t budget = set->models.reader && set->budget ? set->budget : SIZE_MAX;
+    size_t budget = !set->models.reader ? SIZE_MAX : set->budget ? set->budget : SIZE_MAX / 2;
     int rc = sr_jailbreak_choose(evaluation->units, evaluation->n, units->items, budget, task->arena,
                                  &evaluation->regions, &evaluation->n_regions);
     return rc ? rc : make_questions(task, evaluation);

@@ -35,10 +35,10 @@ void sr_jailbreak_models_dispose(struct sr_jailbreak_models *set);
 struct sr_jailbreak_unit {
     uint32_t unit; /* index in the input's units */
     bool current;
-    bool system;                        /* a text of the system role, which has a calibration of its own */
-    bool mixed;                         /* both tiers have read it */
-    struct sr_jailbreak_reading linear; /* the linear tier's windows */
-    struct sr_risk_window worst;        /* the result */
+    bool system; /* a text of the system role, for which these models have a calibration of its own */
+    bool mixed;  /* both tiers have read it */
+    struct sr_jailbreak_reading linear;      /* the linear tier's windows */
+    struct sr_risk_window worst;             /* the result */
     const struct sr_jailbreak_region *first; /* the regions of this unit; NULL: none */
 };
 
@@ -61,7 +61,10 @@ int sr_jailbreak_unit_read(struct sr_jailbreak_unit *unit, struct sr_jailbreak_s
                            struct sr_signal_result *result) SR_WARN_UNUSED;
 
 /* The unit's risk so far, in the calibration of its role. */
-float sr_jailbreak_unit_risk(const struct sr_jailbreak_unit *unit, const struct sr_jailbreak_models *models);
+float sr_jailbreak_unit_risk(const struct sr_jailbreak_unit *unit);
+
+/* What the linear tier alone says of one of its windows, in the calibration of the unit's role. */
+float sr_jailbreak_linear_risk(const struct sr_jailbreak_unit *unit, float risk);
 
 /* Finds the disguised parts of a region; `*out` is all of them undisguised, one line each, in the arena;
  * empty without any. `*instead`: these are read instead of the text. */
@@ -80,9 +83,11 @@ int sr_jailbreak_unit_mix(struct sr_jailbreak_unit *unit, const struct sr_jailbr
 #define SR_JAILBREAK_REGIONS_MAX 1024u /* of one request */
 
 /* Chooses what of the units [n] the neural classifier is asked about, at most `budget` bytes: all of it, or
- * first what is near the windows with the highest linear risk, then the newest units. The most suspicious
- * regions come first. `texts` are all units of the input. Links the regions to their units. SR_ENOMEM;
- * SR_ELIMIT: with the budget SIZE_MAX all must be read, and there are too many units for that. */
+ * first what is near the windows with the highest linear risk, of which the highest is always read, then
+ * windows in rounds, one of each unit, the last user turn first and then by risk. So a unit has no worse
+ * place because of where others stand. The most suspicious regions come first. `texts` are all units of the
+ * input. Links the regions to their units. SR_ENOMEM; SR_ELIMIT: with the budget SIZE_MAX all must be read,
+ * and there are too many units for that. */
 int sr_jailbreak_choose(struct sr_jailbreak_unit *units, size_t n, const struct sr_signal_unit *texts,
                         size_t budget, struct sr_arena *arena, struct sr_jailbreak_region **out,
                         size_t *n_out) SR_WARN_UNUSED;

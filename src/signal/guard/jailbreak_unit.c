@@ -39,11 +39,16 @@ int sr_jailbreak_region_views(struct sr_jailbreak_region *region, struct sr_aren
     return SR_OK;
 }
 
-float sr_jailbreak_unit_risk(const struct sr_jailbreak_unit *unit, const struct sr_jailbreak_models *models)
+float sr_jailbreak_unit_risk(const struct sr_jailbreak_unit *unit)
 {
-    if (!unit->system || !models->bundled)
-        return unit->worst.risk;
-    return sr_risk_lowered(unit->worst.risk, unit->mixed ? SR_RISK_SYSTEM_BOTH : SR_RISK_SYSTEM_LINEAR);
+    if (unit->mixed && unit->system)
+        return sr_risk_lowered(unit->worst.risk, SR_RISK_SYSTEM_BOTH);
+    return sr_jailbreak_linear_risk(unit, unit->worst.risk);
+}
+
+float sr_jailbreak_linear_risk(const struct sr_jailbreak_unit *unit, float risk)
+{
+    return unit->system ? sr_risk_lowered(risk, SR_RISK_SYSTEM_LINEAR) : risk;
 }
 
 size_t sr_jailbreak_region_read(const struct sr_jailbreak_region *region)

@@ -308,8 +308,8 @@ static int pii_start(const struct sr_signal_set *set, struct sr_signal_task *tas
         return rc;
     if (set->reader)
         sr_signal_offer_partial(task);
-    rc = sr_pii_choose(units, set->reader && set->budget ? set->budget : SIZE_MAX, task->arena, &questions,
-                       &asked);
+    size_t budget = !set->reader ? SIZE_MAX : set->budget ? set->budget : SIZE_MAX / 2;
+    rc = sr_pii_choose(units, items, budget, task->arena, &questions, &asked);
     if (rc || asked == 0)
         return rc;
     return sr_signal_ask(set, task, set->neural, tenant, questions, asked, finish);

@@ -1,4 +1,4 @@
-/* Questions from the newest unit backwards; findings from the first unit on. */
+/* Questions in the order in which they are read; findings from the first unit on. */
 #include "signal/guard/pii_units.h"
 
 #include "base/utf8.h"
@@ -6,39 +6,105 @@
 
 #define QUESTION_MAX     ((size_t)256 << 10) /* bytes of one text */
 #define QUESTION_OVERLAP ((size_t)256)
-#define BUDGET_LEAST     ((size_t)256) /* bytes; less is not worth a question */
+#define SHARE            ((size_t)2 << 10) /* bytes of a unit in a round */
 
-int sr_pii_choose(const struct sr_pii_units *units, size_t budget, struct sr_arena *arena,
-                  struct sr_signal_question **out, size_t *n)
+/* Which end of each unit is read. */
+struct choice {
+    const struct sr_pii_units *units;
+    const struct sr_signal_unit *texts;
+    uint32_t *order; /* indices in `units`, the first one first */
+    size_t *bytes;   /* by index: from the end of the unit on */
+    size_t n;
+    struct sr_signal_question *questions;
+    size_t n_questions;
+};
+
+static void add_questions(struct choice *choice, struct sr_pii_unit *unit, size_t bytes)
 {
-    size_t most = units->n;
-    for (size_t i = 0; i < units->n; i++)
-        most += units->items[i].text.n / (QUESTION_MAX / 2);
-    most = most < SR_PII_QUESTIONS_MAX ? most : SR_PII_QUESTIONS_MAX;
-    struct sr_signal_question *questions = sr_arena_calloc(arena, most + 1, sizeof *questions);
-    *n = 0;
-    *out = questions;
-    if (!questions)
-        return SR_ENOMEM;
-    for (size_t i = units->n; i-- > 0;) {
-        struct sr_pii_unit *unit = &units->items[i];
-        size_t start = unit->text.n > budget ? unit->text.n - budget : 0;
-        struct sr_slice slice;
-        while (start < unit->text.n && start > 0 && sr_utf8_is_tail(unit->text.p[start]))
-            start++;
-        if (start && budget < BUDGET_LEAST)
-            break;
-        struct sr_slices slices = sr_slices_of(sr_bytes_of(unit->text.p + start, unit->text.n - start),
-                                               QUESTION_MAX, QUESTION_OVERLAP);
-        while (*n < most && sr_slices_next(&slices, &slice)) {
-            size_t length = slice.end - slice.start;
-            questions[(*n)++] =
-                (struct sr_signal_question){.text = sr_bytes_of(slices.text.p + slice.start, length),
-                                            .about = unit,
-                                            .extra = unit->own == 0};
-            budget -= length < budget ? length : budget;
+    struct sr_bytes text = unit->text;
+    size_t start = text.n - bytes;
+    struct sr_slice slice;
+    while (start < text.n && start > 0 && sr_utf8_is_tail(text.p[start]))
+        start++;
+    if (start == text.n)
+        return;
+    struct sr_slices slices =
+        sr_slices_of(sr_bytes_of(text.p + start, text.n - start), QUESTION_MAX, QUESTION_OVERLAP);
+    while (sr_slices_next(&slices, &slice))
+        choice->questions[choice->n_questions++] = (struct sr_signal_question){
+            .text = sr_bytes_of(slices.text.p + slice.start, slice.end - slice.start),
+            .about = unit,
+            .extra = unit->own == 0};
+}
+
+static bool is_asked(const struct choice *choice, size_t i, uint32_t turn)
+{
+    const struct sr_signal_unit *text = &choice->texts[choice->units->items[i].unit];
+    return text->role == SR_ROLE_USER && text->source == SR_SOURCE_MESSAGE && text->group == turn;
+}
+
+/* The last user turn, then the other units, each from the newest on. */
+static void put_in_order(struct choice *choice)
+{
+    size_t n = 0;
+    uint32_t turn = 0;
+    for (size_t i = 0; i < choice->n; i++) {
+        const struct sr_signal_unit *text = &choice->texts[choice->units->items[i].unit];
+        if (text->role == SR_ROLE_USER && text->source == SR_SOURCE_MESSAGE && text->group > turn)
+            turn = text->group;
+    }
+    for (int others = 0; others < 2; others++)
+        for (size_t i = choice->n; i-- > 0;)
+            if (is_asked(choice, i, turn) == (others == 0))
+                choice->order[n++] = (uint32_t)i;
+}
+
+/* Gives the first `n` units in order a share in each round, until the budget or the text is at its end. */
+static void share_out(struct choice *choice, size_t n, size_t budget)
+{
+    bool more = true;
+    while (more) {
+        more = false;
+        for (size_t i = 0; i < n; i++) {
+            size_t unit = choice->order[i], left = choice->units->items[unit].text.n - choice->bytes[unit];
+            size_t share = left < SHARE ? left : SHARE;
+            if (share == 0 || share > budget)
+                continue;
+            choice->bytes[unit] += share;
+            budget -= share;
+            more = true;
         }
     }
+}
+
+int sr_pii_choose(const struct sr_pii_units *units, const struct sr_signal_unit *texts, size_t budget,
+                  struct sr_arena *arena, struct sr_signal_question **out, size_t *n)
+{
+    struct choice choice = {.units = units, .texts = texts, .n = units->n};
+    size_t all = 0;
+    *n = 0;
+    for (size_t i = 0; i < units->n; i++)
+        all += units->items[i].text.n;
+    size_t read = all < budget ? all : budget, cuts = read / (QUESTION_MAX / 2);
+    if (budget == SIZE_MAX && units->n + cuts > SR_PII_QUESTIONS_MAX)
+        return SR_ELIMIT;
+    choice.order = sr_arena_calloc(arena, units->n + 1, sizeof *choice.order);
+    choice.bytes = sr_arena_calloc(arena, units->n + 1, sizeof *choice.bytes);
+    size_t most = SR_PII_QUESTIONS_MAX > cuts ? SR_PII_QUESTIONS_MAX - cuts : 1;
+    most = units->n < most ? units->n : most;
+    choice.questions = sr_arena_calloc(arena, most + cuts + 1, sizeof *choice.questions);
+    if (!choice.order || !choice.bytes || !choice.questions)
+        return SR_ENOMEM;
+    put_in_order(&choice);
+    for (size_t i = 0; all <= budget && i < most; i++)
+        choice.bytes[choice.order[i]] = units->items[choice.order[i]].text.n;
+    if (all > budget)
+        share_out(&choice, most, budget);
+    for (size_t i = 0; i < most; i++)
+        if (choice.bytes[choice.order[i]])
+            add_questions(&choice, &units->items[choice.order[i]], choice.bytes[choice.order[i]]);
+    *out = choice.questions;
+    *n = choice.n_questions;
     return SR_OK;
 }
 

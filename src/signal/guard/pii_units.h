@@ -25,11 +25,12 @@ struct sr_pii_units {
     size_t short_bytes; /* of strings that are read in seams only */
 };
 
-/* Chooses what the neural classifier is asked about, at most `budget` bytes: all, or the newest units and of
- * one that is too long for what is left its end. A question is about its unit, its text a part of the
- * unit's. SR_ENOMEM. */
-int sr_pii_choose(const struct sr_pii_units *units, size_t budget, struct sr_arena *arena,
-                  struct sr_signal_question **out, size_t *n) SR_WARN_UNUSED;
+/* Chooses what the neural classifier is asked about, at most `budget` bytes: all, or in rounds a share of
+ * each unit from its end on, the last user turn first. So a long unit leaves the others their share. `texts`
+ * are all units of the input. A question is about its unit, its text a part of the unit's. SR_ENOMEM;
+ * SR_ELIMIT: with the budget SIZE_MAX all must be read, and there are too many units for that. */
+int sr_pii_choose(const struct sr_pii_units *units, const struct sr_signal_unit *texts, size_t budget,
+                  struct sr_arena *arena, struct sr_signal_question **out, size_t *n) SR_WARN_UNUSED;
 
 /* Writes the findings of all units to the result, by unit and offset but for those of seams. `units` is the
  * input's, NULL when it is one text. SR_ENOMEM. */

@@ -157,12 +157,41 @@ static void test_over_the_budget(void **state)
     free(mass);
 }
 
+/* Of equal units over the budget, another one lowers nothing, wherever it stands. */
+static void test_equal_siblings(void **state)
+{
+    enum { BUDGET = 8 << 10, UNITS = 40 };
+    struct sr_config config = configure(true, BUDGET);
+    struct sr_signal_unit units[UNITS + 1];
+    struct kit kit;
+    float before[2], after[2];
+    (void)state;
+    open_kit(&kit, &config);
+    for (size_t text = 0; text < COUNT(texts); text++)
+        for (size_t n = 1; n <= UNITS; n += 13) {
+            char *long_text = sr_arena_alloc(&kit.arena, 1500);
+            size_t bytes = 0, step = strlen(texts[text]);
+            for (; bytes + step + 1 < 1500; bytes += step + 1)
+                memcpy(long_text + bytes, texts[text], step), long_text[bytes + step] = ' ';
+            for (size_t i = 0; i <= n; i++)
+                units[i] = (struct sr_signal_unit){.current = true,
+                                                   .role = i % 3 ? SR_ROLE_TOOL : SR_ROLE_USER,
+                                                   .group = (uint32_t)i,
+                                                   .text = sr_bytes_of(long_text, bytes)};
+            read_units(&kit, units, n, before);
+            read_units(&kit, units, n + 1, after);
+            assert_true(after[0] >= before[0] && after[1] >= before[1]);
+        }
+    close_kit(&kit);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_linear_tier),
         cmocka_unit_test(test_both_tiers),
         cmocka_unit_test(test_over_the_budget),
+        cmocka_unit_test(test_equal_siblings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
