@@ -116,10 +116,7 @@ def attack(reader, root, margins):
     rows = held_jailbreak(root)
     y, source = np.array([r.label for r in rows]), np.array([r.source for r in rows])
     windows = [a["jailbreak"] for a in reader.read([r.text[:CHARACTERS] for r in rows])]
-    m, t = np.array([w.max() for w in windows]), 1.0
-    for _ in range(4):  # what is gathered depends on the temperature a little
-        _, t, _ = calibrated(m, y, source)
-        m = np.array([jd.gathered(w, jd.NEURAL_SPREAD * t) for w in windows])
+    m = np.array([jd.highest(w) for w in windows])
     if margins is None:
         _, t, shift = calibrated(m, y, source)
         return (t, shift), dict(LEANING), {"neural": table((m + shift) / t, y, source)}

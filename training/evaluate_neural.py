@@ -59,12 +59,12 @@ class Both:
 
     def linear_odds(self, text):
         m = self.jailbreak_linear
-        return jd.gathered([float(np.diff(m.logits(p.encode()))[0]) / m.temperature for p in jd.pieces(text)], jd.SPREAD)
+        return jd.highest([float(np.diff(m.logits(p.encode()))[0]) / m.temperature for p in jd.pieces(text)])
 
     def jailbreak(self, texts):
         """Log odds of an attack by tier, and tokens."""
         answers = self.reader.read(texts)
-        neural = np.array([jd.gathered(a["jailbreak"] / self.temperature("jailbreak"), jd.NEURAL_SPREAD) for a in answers])
+        neural = np.array([jd.highest(a["jailbreak"] / self.temperature("jailbreak")) for a in answers])
         linear = np.array([self.linear_odds(t) for t in texts])
         return {"linear": linear, "neural": neural, "fused": jd.fused(neural, linear, self.config["fusion"]["jailbreak"])}, [a["tokens"] for a in answers]
 

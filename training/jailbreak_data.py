@@ -281,18 +281,15 @@ def pieces(text):
         at = step + 1 if 0 < step < end else at + STEP
 
 
-SPREAD, NEURAL_SPREAD = 0.9, 0.5   # of log odds, of the linear tier and the neural classifier, as in src/signal/guard/risk.h
-
-
-def gathered(scores, spread):
-    """A text's score from those of its windows: those that agree answer as each does, one that stands out among n pays
-    up to spread * ln(n)."""
-    z = np.asarray(scores, float) / spread
-    return float(spread * (np.logaddexp.reduce(z) - np.log(len(z))))
+def highest(scores):
+    """A text's score from those of its windows, as in src/signal/guard/risk.c: that of the highest. A mean would let harmless text hide
+    an attack."""
+    return float(np.max(scores))
 
 
 def fused(neural, linear, fusion):
-    """Log odds of both tiers together, as in src/infer/classifier/fusion.c."""
+    """Log odds of both tiers together, as in src/infer/classifier/fusion.c. Of a text with several windows risk.c takes the highest of
+    those that overlap, which is never above that of both tiers' highest windows."""
     limit = fusion.get("linear_limit") or np.inf
     return (fusion["neural"] * neural + fusion["linear"] * np.clip(linear, -limit, limit) + fusion["shift"]) / fusion["temperature"]
 

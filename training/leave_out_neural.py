@@ -60,7 +60,7 @@ def attacks(args, folder, tok, without):
     reader = je.Reader(model, tok)
 
     def scores(chosen):
-        return np.array([jd.gathered(a["jailbreak"], jd.NEURAL_SPREAD) for a in reader.read([r.text for r in chosen])])
+        return np.array([jd.highest(a["jailbreak"]) for a in reader.read([r.text for r in chosen])])
 
     seen = {s: some([r for r, h in zip(rows, held) if h and r.source == s and not r.label], s) for s in sorted({r.source for r in rows}) if s not in without}
     seen = [r for mine in seen.values() if len(mine) >= 30 for r in mine]

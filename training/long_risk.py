@@ -1,9 +1,9 @@
-"""How much surer one window of many must be: measures jailbreak_data.SPREAD and NEURAL_SPREAD on rows that training kept out.
+"""What many windows cost, of which the highest counts: false alarms and attacks found by the number of windows, on rows that training kept out.
 
     python long_risk.py --trunk DIR --model DIR --linear FILE [--data ../../shared/data]
 
 `--linear` is what train_jailbreak_linear.py --unseen wrote. Prompts of 8 to 128 windows are drawn from harmless rows of one kind, read one
-below the other, and attacks stand among them. Printed for several spreads of the neural classifier: harmless prompts at 0.7 or more, attacks found, by tier and for
+below the other, and attacks stand among them. Printed: harmless prompts at 0.7 or more, attacks found, by tier and for
 both mixed as config.json says.
 """
 import argparse
@@ -24,7 +24,6 @@ import train_neural
 import trunk
 
 HERE = pathlib.Path(__file__).resolve().parent
-SPREADS = (0.3, 0.5, 0.7, 0.9, 1.3)
 WINDOWS = (1, 4, 9, 37, 147)
 KINDS = {"users' prompts": ("benign-real-users", "benign-prompts"), "look-alikes": ("written-lookalikes",), "documents": ("longdocs", "chat-rag-opensourceguide", "chat-rag-bills"),
          "questions": ("domain-mmlu-pro", "domain-mmlu", "factcheck-weak", "domain-longfact", "tools-metatool"), "chats": ("chat-agent-taubench", "feedback-weak-nlupp", "pii-presidio", "pii-ner-tweets")}
@@ -67,21 +66,19 @@ def main():
         planted.append(both(around[0][-BESIDE:] + "\n\n" + r.text + "\n\n" + around[1][:BESIDE]))
     f, limit = config["fusion"]["jailbreak"], float(np.log(0.7 / 0.3))
 
-    def gathered(windows, count, spread, extra=()):
+    def highest(windows, count, extra=()):
         at = rng.randrange(max(len(windows) - count, 1))
-        return jd.gathered(np.concatenate([windows[at:at + count], extra]), spread)
+        return jd.highest(np.concatenate([windows[at:at + count], extra]))
 
-    for spread in SPREADS:
-        print(f"spread {spread}")
-        for count in WINDOWS:
-            line = []
-            for kind, (neural, lin) in harmless.items():
-                odds = np.array([[gathered(neural, count, spread), gathered(lin, max(round(count * 0.8), 1), jd.SPREAD)] for _ in range(DRAWN)])
-                mixed = jd.fused(odds[:, 0], odds[:, 1], f)
-                line.append(f"{kind} " + "/".join(f"{100 * (o >= limit).mean():.1f}" for o in (odds[:, 0], odds[:, 1], mixed)))
-            found = np.array([[gathered(a, count, spread, n), gathered(b, max(round(count * 0.8), 1), jd.SPREAD, m)] for n, m in planted for a, b in [rng.choice(list(harmless.values()))]])
-            mixed = jd.fused(found[:, 0], found[:, 1], f)
-            print(f"  {count} windows: harmless " + "; ".join(line) + f"; attacks found {100 * (found[:, 0] >= limit).mean():.1f}/{100 * (found[:, 1] >= limit).mean():.1f}/{100 * (mixed >= limit).mean():.1f}", flush=True)
+    for count in WINDOWS:
+        line = []
+        for kind, (neural, lin) in harmless.items():
+            odds = np.array([[highest(neural, count), highest(lin, max(round(count * 0.8), 1))] for _ in range(DRAWN)])
+            mixed = jd.fused(odds[:, 0], odds[:, 1], f)
+            line.append(f"{kind} " + "/".join(f"{100 * (o >= limit).mean():.1f}" for o in (odds[:, 0], odds[:, 1], mixed)))
+        found = np.array([[highest(a, count, n), highest(b, max(round(count * 0.8), 1), m)] for n, m in planted for a, b in [rng.choice(list(harmless.values()))]])
+        mixed = jd.fused(found[:, 0], found[:, 1], f)
+        print(f"{count} windows: harmless " + "; ".join(line) + f"; attacks found {100 * (found[:, 0] >= limit).mean():.1f}/{100 * (found[:, 1] >= limit).mean():.1f}/{100 * (mixed >= limit).mean():.1f}", flush=True)
 
 
 if __name__ == "__main__":

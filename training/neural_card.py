@@ -165,7 +165,7 @@ microseconds. Format semroute-linear-1 (see ../domain-linear/card.md), labels be
 | made by | `training/train_jailbreak_linear.py`; choices in train.json |
 | calibration | temperature {f['temperature']:.3f}; the bias is shifted so that 0.7 is what 1 % of the harmless texts exceed, as the mean over the sources |
 
-A text's score is gathered over its windows of 1,536 characters (src/signal/guard/risk.h). An attack is a wrapper, not a topic: what is asked inside may be harmless.
+A text's score is that of its highest window of 1,536 characters (src/signal/guard/risk.h). An attack is a wrapper, not a topic: what is asked inside may be harmless.
 {plain}
 ## Five folds of the train files
 

@@ -2,7 +2,7 @@
 
     python train_jailbreak_linear.py --data ../../shared/data [--out ../models/jailbreak-linear] [--cv-only]
 
-A text's score is gathered over its windows (jailbreak_data.pieces, gathered). Five folds keep near-duplicates together; the
+A text's score is that of its highest window (jailbreak_data.pieces, highest). Five folds keep near-duplicates together; the
 shift of the bias makes a probability of 0.7 the score that one harmless text in a hundred exceeds, as the mean over the
 harmless sources, out of fold. No dev file is opened. Minutes on two cores, about 4 GB of memory.
 """
@@ -28,7 +28,6 @@ CHOICES = {
     "view": {"power": 1.0, "penalty": 3e-4, "steps": 25},
     "later_pieces": 0.35,      # weight of an attack's windows after the first
     "attack_share": 0.3,       # of the whole weight
-    "spread": 0.4,             # of margins: jailbreak_data.SPREAD times the temperature
     "rate": 0.01, "point": 0.7,
     "not_judged": ["made-lookalikes", "made-carriers", "made-surrounded", "made-mixed", "written-lookalikes", "composed-injections", "llmguard-tests", "jailbreak-bipia", "multilingual-override"],
     "made": jd.MADE,
@@ -107,10 +106,10 @@ def left_out(names):
 
 
 def gather(of, z, rows):
-    """The score of each row: `z` of the windows of `of` together."""
-    spread, top = CHOICES["spread"], np.full(len(STATE["rows"]), -np.inf)
-    np.logaddexp.at(top, of, z / spread)
-    return spread * (top - np.log(np.maximum(np.bincount(of, minlength=len(top)), 1)))[rows]
+    """The score of each row: the highest `z` of its windows `of`."""
+    top = np.full(len(STATE["rows"]), -np.inf)
+    np.maximum.at(top, of, z)
+    return top[rows]
 
 
 def score(model, rows):
@@ -177,7 +176,7 @@ def ship(model, t, shift, out, harmful, inputs, figures):
     path = out / "model.safetensors"
     model.save(path, {"task": "jailbreak", "labels": "|".join(jd.LABELS)})
     figures["rows_used"] = int((model.prints != 0).sum())
-    odds = [jd.gathered([np.diff(logits(model, features.keys(p.encode())))[0] / t for p in jd.pieces(text)], jd.SPREAD) for text in harmful]
+    odds = [jd.highest([np.diff(logits(model, features.keys(p.encode())))[0] / t for p in jd.pieces(text)]) for text in harmful]
     limit = np.log(CHOICES["point"] / (1 - CHOICES["point"]))
     figures["harmful_requests_flagged"] = [len(odds), round(float((np.array(odds) >= limit).mean()), 4)]
     write_card(out, inputs, figures)

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/thread.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -91,6 +92,7 @@ static void let_go(struct job *job)
 static void *thread_main(void *arg)
 {
     struct job *job = arg;
+    sr_thread_name("sr-file");
     int rc = read_job(job);
     pthread_mutex_lock(&job->lock);
     job->rc = rc;

@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -34,6 +35,13 @@ struct sr_workers {
     int threads;
     pthread_t ids[];
 };
+
+void sr_thread_name(const char *name)
+{
+    char first[16]; /* the kernel's limit */
+    snprintf(first, sizeof first, "%s", name);
+    pthread_setname_np(pthread_self(), first);
+}
 
 /* May another long job begin? One thread is left to short ones, if there are two. */
 static bool takes_long(const struct sr_workers *workers)
@@ -91,6 +99,7 @@ static void run_job(struct sr_workers *workers, struct sr_job *job)
 static void *worker_main(void *arg)
 {
     struct sr_workers *workers = arg;
+    sr_thread_name("sr-work");
     int nice = getpriority(PRIO_PROCESS, (id_t)getpid()) + NICE;
     (void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), nice < NICE_MOST ? nice : NICE_MOST);
     pthread_mutex_lock(&workers->lock);

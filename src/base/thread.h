@@ -13,6 +13,10 @@
 
 #include <stddef.h>
 
+/* Names the calling thread by what it does, "sr-work"; of a longer name the first 15 bytes. A thread that
+ * names itself has not the name of the thread that started it. */
+void sr_thread_name(const char *name);
+
 struct sr_workers;
 
 /* Embedded in the caller's job object; must stay valid until `run` returns. */

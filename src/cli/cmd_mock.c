@@ -3,6 +3,7 @@
  */
 #include "cli/cmd.h"
 
+#include "base/thread.h"
 #include "mock/mock.h"
 
 #include <pthread.h>
@@ -37,6 +38,7 @@ const struct sr_usage sr_mock_usage = {
 
 static void *run_loop(void *loop)
 {
+    sr_thread_name("sr-loop-0");
     sr_loop_run(loop);
     return NULL;
 }

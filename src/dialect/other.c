@@ -17,12 +17,7 @@ static const struct sr_path_spec request[] = {
     SR_ROW_TEXT("documents"),
     {"documents[]", SR_AT_DOCUMENT, SR_CLASS_JUDGED},
     SR_ROW_TEXT("messages"),
-    {"messages[]", SR_AT_MESSAGE, SR_CLASS_JUDGED},
-    {"messages[].role", SR_AT_ROLE, SR_CLASS_INERT},
-    {"messages[].content", SR_AT_CONTENT, SR_CLASS_JUDGED},
-    {"messages[].content[]", SR_AT_PART, SR_CLASS_JUDGED},
-    {"messages[].content[].type", SR_AT_TYPE, SR_CLASS_INERT},
-    {"messages[].content[].text", SR_AT_PART_TEXT, SR_CLASS_JUDGED},
+    SR_ROWS_MESSAGES,
     SR_ROW_TEXT("tools"),
     {"tools[]", SR_AT_TOOL, SR_CLASS_JUDGED},
 };

@@ -68,14 +68,18 @@
     {of "description", SR_AT_TOOL_DESCRIPTION, SR_CLASS_JUDGED}, SR_ROW_TEXT(of "parameters"),               \
     SR_ROW_INERT(of "strict")
 
-/* Chats in the shape of chat completions. */
-#define SR_ROWS_CHAT                                                                                         \
-    {"messages", SR_AT_MESSAGES, SR_CLASS_JUDGED}, {"messages[]", SR_AT_MESSAGE, SR_CLASS_JUDGED},           \
+/* What messages have in every API: a role, and a content that is a text or a list of parts. */
+#define SR_ROWS_MESSAGES                                                                                     \
+    {"messages[]", SR_AT_MESSAGE, SR_CLASS_JUDGED},                                                          \
     {"messages[].role", SR_AT_ROLE, SR_CLASS_INERT},                                                         \
     {"messages[].content", SR_AT_CONTENT, SR_CLASS_JUDGED},                                                  \
     {"messages[].content[]", SR_AT_PART, SR_CLASS_JUDGED},                                                   \
     {"messages[].content[].type", SR_AT_TYPE, SR_CLASS_INERT},                                               \
-    {"messages[].content[].text", SR_AT_PART_TEXT, SR_CLASS_JUDGED},                                         \
+    {"messages[].content[].text", SR_AT_PART_TEXT, SR_CLASS_JUDGED}
+
+/* Chats in the shape of chat completions. */
+#define SR_ROWS_CHAT                                                                                         \
+    {"messages", SR_AT_MESSAGES, SR_CLASS_JUDGED}, SR_ROWS_MESSAGES,                                         \
     {"messages[].content[].refusal", SR_AT_MESSAGE_TEXT, SR_CLASS_JUDGED},                                   \
     {"messages[].content[].thinking", SR_AT_MESSAGE_TEXT, SR_CLASS_JUDGED},                                  \
     SR_ROW_TEXT("messages[].content[].closed"), SR_ROW_ID("messages[].content[].uuid"),                      \

@@ -9,6 +9,7 @@
 #include "kernel/team.h"
 
 #include "base/mem.h"
+#include "base/thread.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -88,6 +89,7 @@ static void *member_main(void *arg)
 {
     struct sr_team *team = arg;
     unsigned seen = 0;
+    sr_thread_name("sr-infer-team");
     for (;;) {
         seen = await_begin(team, seen);
         if (atomic_load(&team->closing))

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/thread.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -192,6 +193,7 @@ static void dispose(struct sr_lines *lines)
 static void *writer_main(void *ctx)
 {
     struct sr_lines *lines = ctx;
+    sr_thread_name("sr-log");
     for (size_t n, written; (n = take(lines)) > 0;) {
         reopen_if_asked(lines);
         write_batch(lines, n, &written);

@@ -15,6 +15,7 @@
  */
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "infer/engine/private.h"
 
 #include <sys/resource.h>
@@ -302,6 +303,7 @@ void *sr_infer_lane_main(void *arg)
 {
     struct sr_infer_lane *lane = arg;
     struct sr_infer *infer = lane->infer;
+    sr_thread_name(lane->index == SR_INFER_LONG ? "sr-infer-long" : "sr-infer-short");
     pthread_mutex_lock(&infer->lock);
     while (!infer->closing) {
         if (lane->applied != infer->generation) {

@@ -9,6 +9,7 @@
 #include "net/loop/dns.h"
 
 #include "base/mem.h"
+#include "base/thread.h"
 #include "net/loop/loop_uv.h"
 #include "net/loop/sock.h"
 
@@ -99,6 +100,7 @@ static void answer(struct sr_dns_query *query)
 static void *thread_main(void *arg)
 {
     (void)arg;
+    sr_thread_name("sr-dns");
     for (;;) {
         pthread_mutex_lock(&asking.lock);
         while (!asking.head) {

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/thread.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -72,6 +73,7 @@ static void *watch(void *arg)
     struct pollfd fds[2] = {{.fd = reload->wake, .events = POLLIN},
                             {.fd = reload->inotify, .events = POLLIN}};
     uint64_t due = 0; /* time of the callback if no event follows; 0 = none */
+    sr_thread_name("sr-reload");
     while (!atomic_load(&reload->stopping)) {
         uint64_t now = sr_clock_ns();
         int wait = due == 0 ? -1 : due <= now ? 0 : (int)((due - now) / SR_NS_PER_MS) + 1;
@@ -155,7 +157,6 @@ int sr_reload_start(struct sr_reload **out, const char *path, void (*changed)(vo
         reload_free(reload);
         return sr_err_set(err, rc, "cannot start the configuration watcher: %s", sr_strerror(rc));
     }
-    pthread_setname_np(reload->thread, "sr-reload");
     *out = reload;
     return SR_OK;
 }

@@ -8,6 +8,7 @@
 #include "base/cpu.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "observe/process_log.h"
 #include "router/runtime.h"
 #include "serve/process/descriptors.h"
@@ -57,6 +58,9 @@ static int make_loops(struct sr_server *server)
 static void *run_loop(void *arg)
 {
     struct sr_server_loop *self = arg;
+    char name[sizeof "sr-loop-" + 10];
+    snprintf(name, sizeof name, "sr-loop-%u", (unsigned)(self - self->server->loops) % 1000);
+    sr_thread_name(name);
     sr_loop_run(self->loop);
     return NULL;
 }
@@ -68,9 +72,6 @@ static int start_loops(struct sr_server *server)
         if (pthread_create(&self->thread, NULL, run_loop, self) != 0)
             return sr_err_set(&server->err, SR_EIO, "cannot start the thread of event loop %d", i);
         self->started = true;
-        char name[16];
-        snprintf(name, sizeof name, "sr-loop-%u", (unsigned)i % 1000);
-        pthread_setname_np(self->thread, name);
     }
     return SR_OK;
 }

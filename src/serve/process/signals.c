@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "observe/process_log.h"
 
 #include <errno.h>
@@ -71,6 +72,7 @@ static void *watch(void *arg)
 {
     struct pollfd fds[2] = {{.fd = now.signals, .events = POLLIN}, {.fd = now.wake, .events = POLLIN}};
     (void)arg;
+    sr_thread_name("sr-signals");
     for (;;) {
         int n = poll(fds, 2, wait_ms());
         if (n == 0 && atomic_load(&now.deadline_ns) != 0 && wait_ms() == 0) {
@@ -105,7 +107,6 @@ int sr_signals_start(struct sr_err *err)
     pthread_t thread;
     if (pthread_create(&thread, NULL, watch, NULL) != 0)
         return sr_err_set(err, SR_EIO, "cannot start the thread for signals");
-    pthread_setname_np(thread, "sr-signals");
     pthread_detach(thread);
     return SR_OK;
 }
