@@ -9,7 +9,6 @@
 #include "kernel/team.h"
 
 #include "base/mem.h"
-#include "base/thread.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -89,7 +88,7 @@ static void *member_main(void *arg)
 {
     struct sr_team *team = arg;
     unsigned seen = 0;
-    sr_thread_name("sr-infer-team");
+    pthread_setname_np(pthread_self(), "sr-infer-team");
     for (;;) {
         seen = await_begin(team, seen);
         if (atomic_load(&team->closing))

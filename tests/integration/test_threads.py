@@ -27,7 +27,7 @@ def test_threads_are_named_by_what_they_do(tmp_path):
     server = Gateway(GUARDS, tmp_path, env={"SEMROUTE_MODELS": str(ROOT / "models")})
     try:
         server.post(chat("What a quiet morning in the harbour. " * 3000, "m"), timeout=120)  # long work starts the workers
-        end, found = time.monotonic() + 60, names(server)
+        end, found = time.monotonic() + 20, names(server)
         while not are_named(found):  # a thread names itself when it begins
             assert time.monotonic() < end, str(dict(found))
             time.sleep(0.05)

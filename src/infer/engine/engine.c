@@ -9,6 +9,8 @@
 #include "base/mem.h"
 #include "infer/engine/private.h"
 
+#include <assert.h>
+
 struct sr_infer_options sr_infer_defaults(void)
 {
     return (struct sr_infer_options){
@@ -147,19 +149,12 @@ static void end_waiting(struct sr_infer_queue *queue)
     }
 }
 
-void sr_infer_free(struct sr_infer *infer)
+/* Joins the threads of the lanes but `own` (or NULL), ends what waits, and frees the engine. */
+static void end(struct sr_infer *infer, const struct sr_infer_lane *own)
 {
-    if (!infer)
-        return;
-    pthread_mutex_lock(&infer->lock);
-    infer->closing = true;
-    for (unsigned i = 0; i < infer->started; i++) {
-        atomic_store(&infer->lanes[i].stop, true);
-        pthread_cond_signal(&infer->lanes[i].ready);
-    }
-    pthread_mutex_unlock(&infer->lock);
     for (unsigned i = 0; i < infer->started; i++)
-        pthread_join(infer->lanes[i].thread, NULL);
+        if (&infer->lanes[i] != own)
+            pthread_join(infer->lanes[i].thread, NULL);
     for (int i = 0; i < SR_INFER_LANES; i++) {
         for (int p = 0; p < SR_INFER_PRIORITIES; p++)
             end_waiting(&infer->lanes[i].queues[p]);
@@ -167,6 +162,34 @@ void sr_infer_free(struct sr_infer *infer)
     }
     pthread_mutex_destroy(&infer->lock);
     sr_mem_free(infer);
+}
+
+/* The lane whose thread calls; NULL for any other thread. */
+static const struct sr_infer_lane *lane_of_thread(const struct sr_infer *infer)
+{
+    for (unsigned i = 0; i < infer->started; i++)
+        if (pthread_equal(infer->lanes[i].thread, pthread_self()))
+            return &infer->lanes[i];
+    return NULL;
+}
+
+void sr_infer_free(struct sr_infer *infer)
+{
+    if (!infer)
+        return;
+    const struct sr_infer_lane *own = lane_of_thread(infer);
+    assert(!own || !infer->metrics);
+    pthread_mutex_lock(&infer->lock);
+    infer->closing = true;
+    infer->heir = own;
+    infer->end = end;
+    for (unsigned i = 0; i < infer->started; i++) {
+        atomic_store(&infer->lanes[i].stop, true);
+        pthread_cond_signal(&infer->lanes[i].ready);
+    }
+    pthread_mutex_unlock(&infer->lock);
+    if (!own) /* a lane would wait for itself */
+        end(infer, NULL);
 }
 
 static struct sr_infer_lane *lane_of(struct sr_infer *infer, const struct sr_infer_job *job)

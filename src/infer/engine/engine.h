@@ -78,7 +78,8 @@ int sr_infer_adjust(struct sr_infer *infer, const struct sr_infer_options *optio
                     struct sr_err *err) SR_WARN_UNUSED;
 
 /* Ends waiting jobs with SR_ECLOSED, stops running ones, joins the threads. No thread may submit or cancel
- * any more. NULL is allowed. */
+ * any more. An engine without `metrics` may be freed in a job's `done` also, where its last user may end:
+ * then it returns at once, and the lane's thread does all this when `done` has returned. NULL is allowed. */
 void sr_infer_free(struct sr_infer *infer);
 
 /* Any thread. SR_OK: `done` will be called. SR_EBUSY: the queue is full, or what waits leaves no time until

@@ -319,7 +319,12 @@ void *sr_infer_lane_main(void *arg)
         else
             run_batch(lane);
     }
+    bool frees = infer->heir == lane;
     pthread_mutex_unlock(&infer->lock);
     sr_team_free(lane->team);
+    if (frees) {
+        pthread_detach(pthread_self());
+        infer->end(infer, lane);
+    }
     return NULL;
 }

@@ -88,8 +88,10 @@ struct sr_infer {
     cpu_set_t cpus;
     unsigned generation; /* of the options */
     bool closing;
-    size_t jobs, tokens; /* waiting in all lanes */
-    unsigned started;    /* lanes whose thread runs */
+    const struct sr_infer_lane *heir; /* frees the engine when its thread ends; NULL: no lane does */
+    void (*end)(struct sr_infer *infer, const struct sr_infer_lane *heir); /* how it does */
+    size_t jobs, tokens;                                                   /* waiting in all lanes */
+    unsigned started;                                                      /* lanes whose thread runs */
     struct sr_infer_lane lanes[SR_INFER_LANES];
 };
 

@@ -720,6 +720,31 @@ static void test_the_end(void **state)
         assert_int_equal(status_of(bench->jobs[i]), SR_ECLOSED);
 }
 
+static struct sr_infer *last_user_of;
+
+/* The last user ends where its job does: on a lane's thread. */
+static void free_engine(struct sr_infer_job *base, int status)
+{
+    sr_infer_free(last_user_of);
+    job_done(base, status);
+}
+
+static void test_freed_by_its_own_thread(void **state)
+{
+    struct bench *bench = *state;
+    struct job *last = start(bench, 4, SR_INFER_INTERACTIVE);
+    last->job.done = free_engine;
+    last_user_of = bench->infer;
+    add(bench, 2, 4, SR_INFER_INTERACTIVE);
+    add(bench, 3, 4, SR_INFER_BULK);
+    bench->infer = NULL;
+    gate_open();
+    await_ends(3);
+    assert_int_equal(status_of(last), SR_OK);
+    for (size_t i = 1; i < bench->n; i++)
+        assert_int_equal(status_of(bench->jobs[i]), SR_ECLOSED);
+}
+
 /* With a long wait: a batch that expects no more jobs starts at once, one that does waits until all are back.
  */
 static void test_company(void **state)
@@ -951,6 +976,7 @@ int main(void)
         ON_BENCH(test_one_of_a_batch_is_dropped),
         ON_BENCH(test_a_broken_job_spoils_nothing),
         ON_BENCH(test_the_end),
+        ON_BENCH(test_freed_by_its_own_thread),
         ON_BENCH(test_company),
         ON_BENCH(test_windows_of_one_text),
         cmocka_unit_test(test_options),

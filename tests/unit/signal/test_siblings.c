@@ -71,30 +71,25 @@ static struct sr_bytes some_text(struct sr_arena *arena, unsigned *seed)
     return sr_bytes_of(text, n - 1);
 }
 
-/* The models outlive the signals, which an engine thread may be the last to hold. */
-static struct sr_model_store *models;
-
 static void open_kit(struct kit *kit, const struct sr_config *config)
 {
-    struct sr_err err = {0};
-    *kit = (struct kit){.result = NULL};
-    sr_arena_init(&kit->arena, (size_t)64 << 20);
-    if (sr_model_store_new(&models, NULL) || sr_signals_new(&kit->signals, config, models, &err))
-        fail_msg("%s", err.message);
+    kit_open(kit, config); /* the signals own their models: an engine thread may be the last to hold both */
 }
 
 static void close_kit(struct kit *kit)
 {
     kit_close(kit);
-    sr_model_store_free(models);
 }
 
 static void check_siblings(bool neural, int rounds)
 {
-    struct sr_config config = configure(neural, 0);
+    static struct sr_config
+        configs[2]; /* outlive the signals, which an engine thread may be the last to hold */
+    struct sr_config *config = &configs[neural];
+    *config = configure(neural, 0);
     unsigned seed = 11;
     struct kit kit;
-    open_kit(&kit, &config);
+    open_kit(&kit, config);
     for (int round = 0; round < rounds; round++) {
         struct sr_signal_unit units[MOST], with[MOST + 1];
         size_t n = 1 + (size_t)rand_r(&seed) % MOST, place = (size_t)rand_r(&seed) % (n + 1);
@@ -134,7 +129,8 @@ static void test_both_tiers(void **state)
 static void test_over_the_budget(void **state)
 {
     enum { BUDGET = 16 << 10, LONG = 200 << 10 };
-    struct sr_config config = configure(true, BUDGET);
+    static struct sr_config config; /* outlives the signals, which an engine thread may be the last to hold */
+    config = configure(true, BUDGET);
     struct kit kit;
     float risks[2];
     (void)state;
@@ -161,7 +157,8 @@ static void test_over_the_budget(void **state)
 static void test_equal_siblings(void **state)
 {
     enum { BUDGET = 8 << 10, UNITS = 40 };
-    struct sr_config config = configure(true, BUDGET);
+    static struct sr_config config; /* outlives the signals, which an engine thread may be the last to hold */
+    config = configure(true, BUDGET);
     struct sr_signal_unit units[UNITS + 1];
     struct kit kit;
     float before[2], after[2];
