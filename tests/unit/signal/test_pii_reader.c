@@ -1,5 +1,5 @@
 /* Private data that is disguised is found, and the finding is all that says it. */
-#include "tests/unit/cmocka_all.h"
+#include "tests/unit/disguise_kit.h"
 
 #include "signal/guard/pii_reader.h"
 
@@ -7,22 +7,17 @@
 
 static struct sr_model_store *models;
 static struct sr_pii_reader *reader;
-static struct sr_arena arena;
 
 static int open_reader(void **state)
 {
-    (void)state;
-    sr_arena_init(&arena, (size_t)64 << 20);
-    return sr_model_store_new(&models, NULL) || sr_pii_reader_new(&reader, models, NULL);
+    return open_arena(state) || sr_model_store_new(&models, NULL) || sr_pii_reader_new(&reader, models, NULL);
 }
 
 static int close_reader(void **state)
 {
-    (void)state;
     sr_pii_reader_free(reader);
     sr_model_store_free(models);
-    sr_arena_dispose(&arena);
-    return 0;
+    return close_arena(state);
 }
 
 static struct sr_pii_findings read_text(const char *text)

@@ -1,28 +1,11 @@
 /* Disguises of words are undone: each disguise by itself, plain texts unchanged, positions in the text. */
-#include "tests/unit/cmocka_all.h"
-
+#include "tests/unit/disguise_kit.h"
 #include "text/disguise/private.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
-
-static struct sr_arena arena;
-
-static int open_arena(void **state)
-{
-    (void)state;
-    sr_arena_init(&arena, (size_t)64 << 20);
-    return 0;
-}
-
-static int close_arena(void **state)
-{
-    (void)state;
-    sr_arena_dispose(&arena);
-    return 0;
-}
 
 /* The first view that has one of the disguises; NULL. */
 static const struct sr_undisguised *view_of(const char *text, uint32_t disguise)
@@ -33,27 +16,6 @@ static const struct sr_undisguised *view_of(const char *text, uint32_t disguise)
         if (views.items[i].disguise & disguise)
             return &views.items[i];
     return NULL;
-}
-
-static void reads_as(const char *text, uint32_t disguise, const char *expected)
-{
-    const struct sr_undisguised *view = view_of(text, disguise);
-    if (!view)
-        fail_msg("nothing is undone in `%s`", text);
-    char got[1024];
-    snprintf(got, sizeof got, "%.*s", (int)view->text.n, view->text.p);
-    if (!strstr(got, expected))
-        fail_msg("`%s` reads as `%s`", text, got);
-    assert_true(view->start < view->end && view->end <= strlen(text));
-}
-
-static void plain(const char *text)
-{
-    struct sr_undisguised_list views;
-    assert_int_equal(sr_undisguise(sr_bytes_str(text), 64, &arena, &views), SR_OK);
-    if (views.n)
-        fail_msg("`%s` reads as `%.*s` (%u)", text, (int)views.items[0].text.n, views.items[0].text.p,
-                 views.items[0].disguise);
 }
 
 static void test_invisible(void **state)

@@ -1,56 +1,9 @@
 /* Encodings, escapes and turned texts are undone: each by itself, in pieces, within each other; plain texts
  * stay plain; positions lead back; limits hold. */
-#include "tests/unit/cmocka_all.h"
-
-#include "text/disguise/deobfuscate.h"
+#include "tests/unit/disguise_kit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-static struct sr_arena arena;
-
-static int open_arena(void **state)
-{
-    (void)state;
-    sr_arena_init(&arena, (size_t)256 << 20);
-    return 0;
-}
-
-static int close_arena(void **state)
-{
-    (void)state;
-    sr_arena_dispose(&arena);
-    return 0;
-}
-
-static struct sr_undisguised_list views_of(struct sr_bytes text)
-{
-    struct sr_undisguised_list views;
-    assert_int_equal(sr_undisguise(text, 64, &arena, &views), SR_OK);
-    return views;
-}
-
-static void reads_as(const char *text, uint32_t disguise, const char *expected)
-{
-    struct sr_undisguised_list views = views_of(sr_bytes_str(text));
-    for (size_t i = 0; i < views.n; i++) {
-        const struct sr_undisguised *view = &views.items[i];
-        if ((view->disguise & disguise) == disguise && sr_bytes_contains(view->text, sr_bytes_str(expected)))
-            return;
-    }
-    for (size_t i = 0; i < views.n; i++)
-        print_message("  %x: %.*s\n", views.items[i].disguise, (int)views.items[i].text.n,
-                      views.items[i].text.p);
-    fail_msg("`%s` does not read as `%s`", text, expected);
-}
-
-static void plain(const char *text)
-{
-    struct sr_undisguised_list views = views_of(sr_bytes_str(text));
-    if (views.n)
-        fail_msg("`%s` reads as `%.*s` (%x)", text, (int)views.items[0].text.n, views.items[0].text.p,
-                 views.items[0].disguise);
-}
 
 /* Letters with marks, line ends or signs between any two. */
 static void test_letters_apart(void **state)
