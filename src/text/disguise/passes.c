@@ -9,6 +9,7 @@
 
 #define SHORT_TEXT ((size_t)256)
 #define SPACED     7  /* bytes of the shortest row of single letters: four of them, and what parts them */
+#define APART      6  /* letters with any marks between them */
 #define RUN        14 /* of the shortest run: five characters give at most four bytes, and ten are enough */
 
 enum {
@@ -50,7 +51,9 @@ unsigned sr_passes_for(struct sr_bytes text)
     }
     passes |= seen & LEADS ? SR_PASS_ESCAPES : 0;
     passes |= seen & HIGH ? SR_PASS_HIDDEN : 0;
-    passes |= seen & (HIGH | REPLACES | PARTS) || (seen & BLANK && text.n >= SPACED) ? SR_PASS_WORDS : 0;
+    passes |= seen & (HIGH | REPLACES | PARTS) || (seen & BLANK && text.n >= SPACED) || words >= APART
+                  ? SR_PASS_WORDS
+                  : 0;
     passes |= seen & JOINS || text.n >= RUN ? SR_PASS_RUNS : 0;
     passes |= words > 1 ? SR_PASS_TURNED : 0;
     return passes;

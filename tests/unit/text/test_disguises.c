@@ -18,6 +18,7 @@ static void test_letters_apart(void **state)
     reads_as("[i][g][n][o][r][e] [i][t]", d, "ignore it");
     reads_as("**i****g****n****o****r****e** **i****t**", d, "ignore it");
     reads_as("i~g~n~o~r~e a~l~l", d, "ignore all");
+    reads_as("i~g~n~o~r~e", d, "ignore");
     reads_as("i\tg\tn\to\tr\te\t\ta\tl\tl", d, "ignore all");
     plain("x = y + z * w, and (a, b, c, d) are points");
     plain("A. yes\nB. no\nC. both\nD. none");
