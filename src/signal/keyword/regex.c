@@ -11,7 +11,7 @@
 #define PATTERN_MAX    ((size_t)8 << 10)
 #define STEPS_MAX      50000               /* backtracking steps from one start position */
 #define HEAP_MAX_KIB   1024                /* for the interpreter, where there is no JIT */
-#define SLICE          ((size_t)512)       /* start positions between two reads of the clock */
+#define SLICE          ((size_t)512)       /* start positions between two looks at the clock */
 #define BUDGET_NS      (20 * SR_NS_PER_MS) /* processor time for a text, and as much more for each byte: */
 #define BUDGET_NS_BYTE 100
 
@@ -85,15 +85,41 @@ static size_t slice_end(struct sr_bytes text, size_t at)
     return end;
 }
 
+/* Processor time that may be used. Reading it is a system call, so it is read when as much time has passed by
+ * the cheap clock, which is never behind. */
+struct budget {
+    uint64_t left, since; /* of the thread's time, as of the last reading */
+    uint64_t look;        /* by the cheap clock: earlier it cannot be used up */
+};
+
+static void budget_begin(struct budget *budget, uint64_t ns)
+{
+    *budget = (struct budget){ns, thread_ns(), sr_clock_ns() + ns};
+}
+
+static bool budget_is_used(struct budget *budget)
+{
+    uint64_t now = sr_clock_ns();
+    if (now <= budget->look)
+        return false;
+    uint64_t at = thread_ns(), used = at - budget->since;
+    if (used > budget->left)
+        return true;
+    budget->left -= used;
+    budget->since = at;
+    budget->look = now + budget->left;
+    return false;
+}
+
 static int count_matches(const struct sr_regex *regex, struct sr_bytes text, size_t max, size_t *count,
                          pcre2_match_context *context, pcre2_match_data *data)
 {
-    uint64_t budget = BUDGET_NS + (uint64_t)text.n * BUDGET_NS_BYTE, deadline = 0;
+    struct budget budget = {0};
     size_t at = 0;
     for (size_t round = 0; at <= text.n && *count < max; round++) {
         if (round == 1)
-            deadline = thread_ns() + budget;
-        else if (round > 1 && thread_ns() > deadline)
+            budget_begin(&budget, BUDGET_NS + (uint64_t)text.n * BUDGET_NS_BYTE);
+        else if (round > 1 && budget_is_used(&budget))
             return SR_ELIMIT;
         size_t end = slice_end(text, at);
         pcre2_set_offset_limit(context, end);
