@@ -58,9 +58,11 @@ SEAMS = {
     r"libpsl\.h": {"src/text/entity/public_suffix.c"},
     r"utf8proc\.h": {"src/base/unicode.c"},
     r"nghttp2/.*": {"src/net/http2/http2.c", "src/net/http2/private.h"},
+    r"hiredis/.*": {"src/store/redis/resp.c"},
     r"protobuf-c/.*": {"src/net/grpc/protobuf_arena.h"},
     r"ext_proc\.pb-c\.h": {"src/serve/extproc/message.c"},
     r"health\.pb-c\.h": {"src/net/grpc/health.c"},
+    r"milvus\.pb-c\.h": {"src/store/milvus/message.c"},
     r"cld2/.*": {"src/text/language_cld2.cc"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')

@@ -3,7 +3,7 @@
 # result to docs/nightly.md, and fails when a step failed. Logs: build/nightly/.
 set -uo pipefail
 cd "$(dirname "$0")/.."
-export MAKEFLAGS=--no-print-directory SEMROUTE_FAULT_ALL=1 FUZZ_SECONDS=${FUZZ_SECONDS:-60}
+export MAKEFLAGS=--no-print-directory SEMROUTE_FAULT_ALL=1 SEMROUTE_STORE_OPERATIONS=10000 FUZZ_SECONDS=${FUZZ_SECONDS:-60}
 logs=build/nightly
 mkdir -p "$logs"
 rows=() failures=0

@@ -6,7 +6,8 @@ import time
 from conftest import ROOT, Gateway, chat
 from test_lazy_models import GUARDS
 
-NAMES = {"sr-work", "sr-log", "sr-file", "sr-dns", "sr-signals", "sr-reload", "sr-infer-short", "sr-infer-long", "sr-infer-team"}
+NAMES = {"sr-work", "sr-log", "sr-file", "sr-dns", "sr-signals", "sr-reload", "sr-infer-short", "sr-infer-long", "sr-infer-team",
+         "sr-store"}
 
 
 def names(server):
