@@ -3,6 +3,7 @@
  */
 #include "cli/cmd.h"
 
+#include "bench/cache.h"
 #include "bench/classify.h"
 #include "bench/compress.h"
 #include "bench/concurrency.h"
@@ -30,6 +31,7 @@
     X(gateway, "what the gateway adds to a request, beside a plain proxy")                                   \
     X(extproc, "what the external processor adds to a request through Envoy")                                \
     X(isolation, "small requests beside clients with long prompts, and the server's memory")                 \
+    X(cache, "lookups in the cache's vector index by size, beside hnswlib and FAISS")                        \
     X(guards, "domain, jailbreak and pii over whole prompts, beside ONNX Runtime")                           \
     X(paper, "the tables of the paper, on this machine")
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define LINK_EFFORT  96u /* candidates for the links of a new row */
+#define LINK_EFFORT  160u /* candidates for the links of a new row */
 #define UPPER_EFFORT 32u
 
 int sr_vector_graph_new(struct sr_vector_graph **out)

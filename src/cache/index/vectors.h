@@ -37,7 +37,7 @@ int sr_vectors_add_packed(struct sr_vectors *vectors, uint32_t id, struct sr_byt
 bool sr_vectors_remove(struct sr_vectors *vectors, uint32_t id);
 
 /* The at most k nearest to unit[dimension], which has length 1, the nearest first; returns how many. k is at
- * most SR_VECTOR_HITS_MAX. Takes about 60 KB of stack. */
+ * most SR_VECTOR_HITS_MAX. Takes about 80 KB of stack. */
 size_t sr_vectors_search(const struct sr_vectors *vectors, const float *unit, size_t k,
                          struct sr_vector_hit *hits);
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define FOLLOWED   0x80000000u
-#define SEEN_SLOTS 8192u /* nodes that a walk can remember; it ends when three quarters are taken */
+#define SEEN_SLOTS 16384u /* nodes that a walk can remember; it ends when three quarters are taken */
 
 size_t sr_vector_pool_add(struct sr_vector_pool *pool, struct sr_vector_near near)
 {
@@ -32,7 +32,7 @@ struct seen {
 
 static bool seen_add(struct seen *seen, uint32_t node)
 {
-    uint32_t at = node * 0x9E3779B1u >> 19;
+    uint32_t at = node * 0x9E3779B1u >> 18;
     while (seen->slots[at]) {
         if (seen->slots[at] == node + 1)
             return false;
@@ -42,7 +42,7 @@ static bool seen_add(struct seen *seen, uint32_t node)
     seen->n++;
     return true;
 }
-_Static_assert(SEEN_SLOTS == 1u << (32 - 19), "the hash has as many bits as the table");
+_Static_assert(SEEN_SLOTS == 1u << (32 - 18), "the hash has as many bits as the table");
 
 /* The links of a node that the walk has not met; their rows. */
 static size_t unseen(const struct sr_vector_graph *graph, const struct sr_vector_rows *rows, bool upper,
