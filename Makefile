@@ -67,7 +67,7 @@ soak: setup all ## mixed traffic, reloads and faults for SECONDS, while memory a
 
 bench: setup-bench all ## all measurements, with the peers that are installed; hours
 	@cmake --preset release >/dev/null && tools/build.sh release bench_noop_extproc
-	@for name in scan classify decide compress tokenizer start gateway extproc encoder concurrency guards paper; do build/semroute bench $$name || exit 1; done
+	@for name in scan classify decide compress tokenizer start gateway extproc encoder concurrency guards cache paper; do build/semroute bench $$name || exit 1; done
 
 dev-figures: setup all ## accuracy on the labelled development files, where they are
 	@training/dev_figures.sh
