@@ -89,10 +89,22 @@ def routing(f):
     return lines
 
 
+def cache(f):
+    at = "0.85"
+    false = f["contradictions"]["all"][at]["with"]
+    blind = f["contradictions"]["B"][at]["with"]
+    lines = [[f"cache: contradictions answered from another question's entry at {at}, with the gate", common.cell(false), "under 0.5 %", verdict(false["share"] < 0.005)],
+             ["cache: the same, of templates that were scored only", common.cell(blind), "-", "-"]]
+    for name, part in f["paraphrases"].items():
+        kept = part[at]["kept"]
+        lines.append([f"cache: true hits that the gate keeps at {at}, {name}", common.cell(kept), "at least 60 %", verdict((kept["share"] or 0) >= 0.6)])
+    return lines
+
+
 def main():
     args = common.arguments(__doc__).parse_args()
     lines = []
-    for name, make in (("domain", domain), ("jailbreak", jailbreak), ("pii", pii), ("append", append), ("planted", planted), ("routing", routing)):
+    for name, make in (("domain", domain), ("jailbreak", jailbreak), ("pii", pii), ("append", append), ("planted", planted), ("routing", routing), ("cache", cache)):
         found = load(args, name)
         lines += make(found) if found else [[f"{name}: not measured", "-", "-", "-"]]
     text = f"# Figures of the shipped models\n{WORDS}\nModels: {', '.join(common.models(args.binary))}.\n\n" + common.table(["what", "measured", "goal", "met"], lines)

@@ -9,7 +9,7 @@ import pytest
 from conftest import BINARY, ROOT, free_ports, request, semroute, wait_http
 
 BUILTIN = ROOT / "src" / "config" / "builtin.yaml"
-COMMANDS = ["serve", "check", "explain", "classify", "embed", "compress", "eval", "bench", "models", "migrate", "mock", "version"]
+COMMANDS = ["serve", "check", "explain", "classify", "embed", "compress", "eval", "bench", "cache", "models", "migrate", "mock", "version"]
 TEXT = "Solve x^2 - 5x + 6 = 0 and show why both roots are right."
 
 

@@ -23,6 +23,8 @@ static size_t stem_latin(char *p, size_t n)
 {
     static const char *const endings[] = {"ing", "ed", "es", "en", "s", "e"};
     struct sr_bytes s = sr_bytes_of(p, n);
+    if (!strchr("gdsne", p[n - 1]))
+        return n;
     if (n > 4 && (sr_gate_ends(s, "ies") || sr_gate_ends(s, "ied"))) {
         p[n - 3] = 'y';
         return n - 2;
@@ -66,7 +68,8 @@ static struct sr_bytes stem_korean(struct sr_bytes s)
 struct sr_bytes sr_gate_stem(char *p, size_t n, enum sr_unicode_class class)
 {
     struct sr_bytes folded = sr_bytes_of(p, n);
-    folded.n -= sr_gate_ends(folded, "'s") ? 2 : sr_gate_ends(folded, "\xe2\x80\x99s") ? 4 : 0;
+    if (n && p[n - 1] == 's')
+        folded.n -= sr_gate_ends(folded, "'s") ? 2 : sr_gate_ends(folded, "\xe2\x80\x99s") ? 4 : 0;
     if (folded.n == 0)
         return folded;
     unsigned char first = (unsigned char)p[0];

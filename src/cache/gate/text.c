@@ -98,8 +98,8 @@ static void add_word(struct reader *r, struct sr_word *word, size_t from, size_t
         return;
     if (sr_gate_ends(folded, "n't") || sr_gate_ends(folded, "n\xe2\x80\x99t"))
         flags |= SR_GATE_IS_NOT | SR_GATE_IS_STOP;
-    flags |= folded.n && sr_gate_is_one_of(folded, joining) ? SR_GATE_IS_AND : 0;
-    flags |= folded.n && sr_gate_is_one_of(folded, acting) ? SR_GATE_IS_BY : 0;
+    flags |= folded.n && folded.n < 8 && sr_gate_is_one_of(folded, joining) ? SR_GATE_IS_AND : 0;
+    flags |= folded.n && folded.n < 8 && sr_gate_is_one_of(folded, acting) ? SR_GATE_IS_BY : 0;
     t->flags = (uint8_t)flags;
     t->points = (uint8_t)(word->points < 255 ? word->points : 255);
     t->word = index_of(sr_gate_find_form(folded));

@@ -39,6 +39,8 @@ const struct sr_gate_word *sr_gate_find_form(struct sr_bytes folded)
     } endings[] = {{"ies", "y"}, {"es", ""},  {"s", ""},    {"ied", "y"}, {"ed", ""},
                    {"d", ""},    {"ing", ""}, {"ing", "e"}, {"ly", ""}};
     const struct sr_gate_word *word = sr_gate_find(folded);
+    if (word || folded.n == 0 || !strchr("sdgy", folded.p[folded.n - 1]))
+        return word;
     for (size_t i = 0; !word && i < sizeof endings / sizeof endings[0]; i++) {
         size_t n = strlen(endings[i].from);
         if (folded.n > n + 2 && memcmp(folded.p + folded.n - n, endings[i].from, n) == 0)
