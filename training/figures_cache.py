@@ -35,9 +35,10 @@ hit is a pair that asks the same and would be found.
 def pairs_of(args):
     """{collection: rows}; a row has a, b, same and what else is known of it."""
     found = {name: common.rows_of(MADE / f"{name}.jsonl") for name in ("contradictions", "paraphrases")}
+    found["contradictions"] = common.sample(found["contradictions"], args.contradictions, "cache", lambda r: r["a"] + "\0" + r["b"])
     for name, file in (("similarity-intent-pairs", "dev"), ("similarity-korean-qpairs", "train")):
         rows = [{"a": r["text1"], "b": r["text2"], "same": r["label"] == 1} for r in common.rows_of(args.data / name / f"{file}.jsonl")]
-        found[name] = [r for r in common.sample(rows, args.pairs, "cache", lambda r: r["a"] + "\0" + r["b"]) if r["a"].strip() and r["b"].strip()]
+        found[name] = [r for r in common.sample(rows, args.pairs, "cache", lambda r: r["a"] + "\0" + r["b"]) if r["a"].strip() and r["b"].strip() and r["a"] != r["b"]]
     return found
 
 
@@ -100,10 +101,16 @@ def rows_by_threshold(parts, cells):
     return [[name, f"{t:.2f}", *cells(part[t])] for name, part in parts.items() for t in THRESHOLDS]
 
 
+def exact(rate):
+    """With the counts: near the goal the rounded rate alone says too little."""
+    return f"{common.cell(rate)}, {rate['hits']} of {rate['rows']}"
+
+
 def tables(report, f):
     at = f["contradictions"]["all"][GOAL_AT]["with"]
     report.add("## Goals\n", common.table(["what", "measured", "goal", "met"], [
-        [f"false hits on contradictions at {GOAL_AT}", common.cell(at), f"under {100 * FALSE_GOAL} %", "yes" if at["share"] < FALSE_GOAL else "no"],
+        [f"false hits on contradictions at {GOAL_AT}", exact(at), f"under {100 * FALSE_GOAL} %", "yes" if at["share"] < FALSE_GOAL else "no"],
+        ["the same, family B alone", exact(f["contradictions"]["B"][GOAL_AT]["with"]), f"under {100 * FALSE_GOAL} %", "yes" if f["contradictions"]["B"][GOAL_AT]["with"]["share"] < FALSE_GOAL else "no"],
         *([f"{name}: true hits kept at {GOAL_AT}", common.cell(part[GOAL_AT]["kept"]), f"at least {100 * KEPT_GOAL:.0f} %", "yes" if part[GOAL_AT]["kept"]["share"] >= KEPT_GOAL else "no"]
           for name, part in f["paraphrases"].items() if part[GOAL_AT]["kept"]["rows"])]))
     report.add("## Contradictions\n", "False hits, of all pairs of the family.\n", common.table(
@@ -111,7 +118,7 @@ def tables(report, f):
         rows_by_threshold(f["contradictions"], lambda r: [common.cell(r["without"]), common.cell(r["with"])])))
     report.add("## Questions that ask the same\n",
                "`intents` are two sentences of one intent (weak labels: not always the same question); Korean questions are sentences of everyday "
-               "talk, a train file, which has no dev file. \"Kept\" is the share of the hits without the gate that remain.\n",
+               "talk, a train file, which has no dev file and was looked at. Pairs that are equal byte for byte are left out. \"Kept\" is the share of the hits without the gate that remain.\n",
                common.table(["pairs", "threshold", "hits without the gate", "hits with the gate", "kept"],
                             rows_by_threshold(f["paraphrases"], lambda r: [common.cell(r["without"]), common.cell(r["with"]), common.cell(r["kept"])])))
     report.add("## Questions that do not\n", "Of the same collections: pairs labelled as different.\n",
@@ -134,7 +141,8 @@ def tables(report, f):
 
 def main():
     args = common.arguments(__doc__)
-    args.add_argument("--pairs", type=int, default=7000, help="of each collection")
+    args.add_argument("--pairs", type=int, default=4000, help="of each collection")
+    args.add_argument("--contradictions", type=int, default=100000, help="how many of them at most")
     args = args.parse_args()
     found = pairs_of(args)
     measure(args, found)

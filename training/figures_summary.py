@@ -94,7 +94,7 @@ def cache(f):
     false = f["contradictions"]["all"][at]["with"]
     blind = f["contradictions"]["B"][at]["with"]
     lines = [[f"cache: contradictions answered from another question's entry at {at}, with the gate", common.cell(false), "under 0.5 %", verdict(false["share"] < 0.005)],
-             ["cache: the same, of templates that were scored only", common.cell(blind), "-", "-"]]
+             ["cache: the same, of templates that were scored only", common.cell(blind), "under 0.5 %", verdict((blind["share"] or 0) < 0.005)]]
     for name, part in f["paraphrases"].items():
         kept = part[at]["kept"]
         lines.append([f"cache: true hits that the gate keeps at {at}, {name}", common.cell(kept), "at least 60 %", verdict((kept["share"] or 0) >= 0.6)])

@@ -56,7 +56,7 @@ def test_questions_of_a_log_become_guessed_pairs(tmp_path):
 
 
 def test_no_threshold_is_proposed_when_none_keeps_the_limit(tmp_path):
-    rows = [{"a": "Where is my parcel?", "b": "where is my parcel", "same": same} for same in (True, False)]
+    rows = [{"a": "Where is my parcel?", "b": "Where is my parcel?", "same": same} for same in (True, False)]
     done = semroute("cache", "calibrate", write(tmp_path / "pairs.jsonl", rows), "--json")
     assert done.returncode == 0 and json.loads(done.stdout)["proposed"] is None
     assert "No threshold" in semroute("cache", "calibrate", tmp_path / "pairs.jsonl").stdout

@@ -32,6 +32,9 @@ def data(tmp_path_factory):
     write(folder / "routing-mmlu-pro" / "train.jsonl", models)
     write(folder / "routing-mmlu-pro" / "dev.jsonl", models)
     write(folder / "longdocs-opensourceguide" / "docs.jsonl", [{"lang": "en", "text": "\n\n".join(t * 6 for t in TEXTS)}])
+    near = [{"text1": t, "text2": t.replace("?", ", please?"), "label": 1} for t in TEXTS] + [{"text1": TEXTS[0], "text2": TEXTS[2], "label": 0}]
+    write(folder / "similarity-intent-pairs" / "dev.jsonl", near)
+    write(folder / "similarity-korean-qpairs" / "train.jsonl", near)
     for name in ("chat-rag-bills", "chat-rag-opensourceguide"):
         write(folder / name / "requests.jsonl", [{"request": {"messages": [{"role": "user", "content": "\n\n".join(t * 6 for t in TEXTS)}]}}])
     return folder
@@ -68,3 +71,11 @@ def test_planted(data, tmp_path):
     assert set(found["private_data"]) == {"2048", "8192", "16384", "32768"} and set(found["harmless"]) == {"articles", "passages", "users' prompts"}
     for part in found["attacks"].values():
         assert part["start"]["rows"] == part["alone"]["rows"] == 3
+
+
+def test_the_gate_of_the_cache(data, tmp_path):
+    found = run("cache", data, tmp_path, "--pairs", "50", "--contradictions", "60")
+    at = found["contradictions"]["all"]["0.85"]
+    assert at["without"]["rows"] == at["with"]["rows"] == 60 and at["with"]["hits"] < at["without"]["hits"]
+    assert found["paraphrases"]["intents, dev"]["0.85"]["without"]["rows"] == len(TEXTS)
+    assert sum(part["with"]["rows"] for part in found["kinds"].values()) == 60 and "First score" in (tmp_path / "cache.md").read_text()

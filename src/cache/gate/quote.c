@@ -90,7 +90,7 @@ bool sr_gate_quotes_agree(struct sr_bytes a, struct sr_bytes b)
     if (!has_all(a, &of_b) || !has_all(b, &of_a))
         return false;
     for (size_t i = 0; of_a.n == of_b.n && i < of_a.n; i++)
-        if (!has(&of_b, of_a.items[i]))
+        if (!has(&of_b, of_a.items[i]) || !has(&of_a, of_b.items[i]))
             return false;
     return true;
 }

@@ -5,7 +5,8 @@
 
 #include "base/json_write.h"
 
-#define ROWS 11 /* of the plot: 100 % to 0 % */
+#define ROWS       11 /* of the plot: 100 % to 0 % */
+#define TABLE_FROM 20 /* first point of the table: 0.70 */
 
 void sr_curve_measure(struct sr_curve *curve, const struct sr_pairs *pairs, double limit)
 {
@@ -37,9 +38,9 @@ static int print_table(const struct sr_curve *curve, struct sr_buf *out)
 {
     int rc = sr_buf_printf(out, "             without the gate         with the gate\n"
                                 "threshold    hits   false hits       hits   false hits\n");
-    for (int p = 20; rc == SR_OK && p < SR_CURVE_POINTS; p++) {
+    for (int p = 0; rc == SR_OK && p < SR_CURVE_POINTS; p++) {
         const struct sr_curve_point *at = &curve->points[p];
-        if (p % 2 && p != curve->proposed)
+        if ((p < TABLE_FROM || p % 2) && p != curve->proposed)
             continue;
         rc = sr_buf_printf(
             out, "   %.2f   %6.1f %%   %7.2f %%   %6.1f %%   %7.2f %%%s\n", sr_curve_threshold(p),

@@ -104,6 +104,7 @@ static void identifiers_and_quotations_are_exact(void **state)
         {"What does \"break a leg\" mean?", "What does \"break the ice\" mean?", SR_GATE_QUOTED},
         {"What does \"break a leg\" mean?", "What does break a leg mean?", SR_GATE_AGREES},
         {"What does \"Break a leg\" mean?", "What does “break a leg” mean?", SR_GATE_AGREES},
+        {"Say \"x\" and \"x\", not x y", "Say \"x\" and \"x y\", not x", SR_GATE_QUOTED},
         {"“画蛇添足”是什么意思？", "“守株待兔”是什么意思？", SR_GATE_QUOTED},
     };
     (void)state;
