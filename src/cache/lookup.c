@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "cache/gate/gate.h"
 
 #include <stddef.h>
 
@@ -97,15 +98,18 @@ static bool asks_semantic(const struct sr_cache_query *query)
     return query->unit && query->dimensions && sr_cache_key_is_set(&query->partition);
 }
 
-/* True when a near record answers the question too: when it has the same text. */
+/* True when a near record answers the question too; counts the reason when it does not. */
 static bool passes_gate(struct lookup *lookup, const struct sr_cache_record *record)
 {
-    if (sr_bytes_eq(record->f.question, lookup->query.question))
+    enum sr_gate_reason reason = sr_gate_check(record->f.question, lookup->query.question);
+    if (reason == SR_GATE_AGREES)
         return true;
-    atomic_fetch_add(&lookup->cache->rejected[0], 1);
-    atomic_fetch_or(&lookup->rejected, 1u);
+    atomic_fetch_add(&lookup->cache->rejected[reason], 1);
+    atomic_fetch_or(&lookup->rejected, 1u << reason);
     return false;
 }
+
+_Static_assert(SR_GATE_REASONS <= SR_CACHE_REASONS, "a count and a bit for each reason");
 
 /* ---- memory ---- */
 

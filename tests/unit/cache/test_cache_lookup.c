@@ -2,6 +2,7 @@
 #define CACHE_KIT_CLOCK
 #include "tests/unit/cache_kit.h"
 
+#include "cache/gate/gate.h"
 #include "tests/unit/mail_kit.h"
 
 #include <pthread.h>
@@ -211,7 +212,7 @@ static void a_search_follows_and_its_candidates_pass_the_gate(void **state)
     assert_int_equal(lookup->hit, SR_CACHE_HIT_SEMANTIC);
     assert_true(kit_is(lookup->record, 1, 13));
     assert_true(lookup->similarity > 0.949f && lookup->similarity < 0.951f);
-    assert_int_equal(lookup->rejected, 1u << 0);
+    assert_int_equal(lookup->rejected, 1u << SR_GATE_NEGATION);
     sr_task_unref(&lookup->task);
     assert_false(kit_has(cache, 2, 11)); /* of another partition: not even kept */
     assert_true(kit_has(cache, 1, 13));

@@ -3,6 +3,8 @@
 #define CACHE_KIT_CLOCK
 #include "tests/unit/cache_kit.h"
 
+#include "cache/gate/gate.h"
+
 #define KB ((size_t)1 << 10)
 
 static void a_record_is_found_by_its_keys(void **state)
@@ -30,9 +32,9 @@ static void a_record_is_found_by_its_keys(void **state)
     query = kit_query(1, 19, unit); /* asks for the opposite */
     lookup = kit_lookup(cache, &query);
     assert_int_equal(lookup->hit, SR_CACHE_MISS);
-    assert_int_equal(lookup->rejected, 1u << 0);
+    assert_int_equal(lookup->rejected, 1u << SR_GATE_NEGATION);
     sr_task_unref(&lookup->task);
-    assert_int_equal(kit_stats(cache).rejected[0], 1);
+    assert_int_equal(kit_stats(cache).rejected[SR_GATE_NEGATION], 1);
     kit_unit(500, unit);
     query = kit_query(1, 500, unit);
     assert_int_equal(kit_hit(cache, &query), SR_CACHE_MISS);
