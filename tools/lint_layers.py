@@ -63,6 +63,7 @@ SEAMS = {
     r"ext_proc\.pb-c\.h": {"src/serve/extproc/message.c"},
     r"health\.pb-c\.h": {"src/net/grpc/health.c"},
     r"milvus\.pb-c\.h": {"src/store/milvus/message.c"},
+    r"sqlcipher/.*": {"src/store/sqlite/handle.h"},
     r"cld2/.*": {"src/text/language_cld2.cc"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/thread.h"
 
 #define SWEEP   256u /* expired records that one sweep removes */
 #define SWEEP_S 5u   /* between sweeps */
@@ -12,6 +13,7 @@ static void *keep_time(void *arg)
 {
     struct sr_cache *cache = arg;
     struct sr_waiter *waiter;
+    sr_thread_name("sr-cache");
     uint64_t sweep_ns = sr_clock_ns() + SWEEP_S * SR_NS_PER_S;
     while (sr_flights_await(&cache->flights, sweep_ns, &waiter)) {
         if (waiter) {
