@@ -272,6 +272,64 @@ static void test_connections(void **state)
     assert_int_equal(r.status, SR_GRPC_OK);
 }
 
+/* Certificates for 127.0.0.1 in a folder; the caller removes it. */
+static void certificates_make(char *folder)
+{
+    char command[1000];
+    assert_non_null(mkdtemp(folder));
+    snprintf(
+        command, sizeof command,
+        "cd %s && exec 2>/dev/null && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
+        " -keyout key.pem -out cert.pem -days 2 -subj /CN=self -addext subjectAltName=IP:127.0.0.1",
+        folder);
+    assert_int_equal(system(command), 0);
+}
+
+/* Over TLS with ALPN "h2"; a server whose certificate is not known is not spoken to. */
+static void test_tls(void **state)
+{
+    char folder[] = "/tmp/sr-grpc-tls-XXXXXX", cert[64], key[64], command[64];
+    struct sr_tls_settings of_server = {.server = true, .cert_file = cert, .key_file = key, .alpn = "h2"};
+    struct sr_tls_settings of_client = {.ca_file = cert, .alpn = "h2"}, stranger = {.alpn = "h2"};
+    struct sr_grpc_client_options options = sr_grpc_client_options_defaults();
+    struct sr_grpc_settings settings = sr_grpc_settings_defaults();
+    sr_tls_context *server_tls, *known, *unknown;
+    struct result r;
+    int fd;
+    (void)state;
+    certificates_make(folder);
+    snprintf(cert, sizeof cert, "%s/cert.pem", folder);
+    snprintf(key, sizeof key, "%s/key.pem", folder);
+    assert_int_equal(sr_tls_context_new(&server_tls, &of_server, NULL), SR_OK);
+    assert_int_equal(sr_tls_context_new(&known, &of_client, NULL), SR_OK);
+    assert_int_equal(sr_tls_context_new(&unknown, &stranger, NULL), SR_OK);
+    sr_grpc_client_free(client);
+    sr_grpc_server_free(server);
+    port = 0;
+    assert_int_equal(sr_listen_open("127.0.0.1", 0, 1, &fd, &port, NULL), SR_OK);
+    assert_int_equal(sr_grpc_server_new(&server, loop, fd, server_tls, &settings, methods, 3, NULL, NULL),
+                     SR_OK);
+    options.host = "127.0.0.1";
+    options.port = port;
+    options.tls = unknown;
+    assert_int_equal(sr_grpc_client_new(&client, loop, &options), SR_OK);
+    r = ask("/a/Echo", SR_LIT("secret"));
+    assert_int_equal(r.status, SR_GRPC_UNAVAILABLE);
+    assert_int_equal(opened, 0);
+    sr_grpc_client_free(client);
+    options.tls = known;
+    assert_int_equal(sr_grpc_client_new(&client, loop, &options), SR_OK);
+    r = ask("/a/Echo", SR_LIT("secret"));
+    assert_int_equal(r.status, SR_GRPC_OK);
+    assert_true(sr_bytes_eq(sr_buf_view(&r.message), SR_LIT("secret")));
+    sr_buf_dispose(&r.message);
+    sr_tls_context_unref(server_tls);
+    sr_tls_context_unref(known);
+    sr_tls_context_unref(unknown);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
 static void test_options(void **state)
 {
     struct sr_grpc_client_options options = sr_grpc_client_options_defaults();
@@ -300,6 +358,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_many, setup, teardown),
         cmocka_unit_test_setup_teardown(test_deadline_and_cancel, setup, teardown),
         cmocka_unit_test_setup_teardown(test_connections, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_tls, setup, teardown),
         cmocka_unit_test_setup_teardown(test_options, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
