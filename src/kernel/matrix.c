@@ -11,6 +11,7 @@
 #define SIZE_MOST  ((size_t)1 << 20)
 #define DEPTH_MOST ((size_t)1 << 16) /* of int8: limits a sum to 32 bits */
 #define HUGE       ((size_t)2 << 20)
+#define MAPPED_MIN ((size_t)64 << 10)
 
 /* The matrix's row that is column `column` of panel `panel`; SIZE_MAX for padding. */
 static size_t row_of(const struct sr_matrix *m, size_t panel, size_t column)
@@ -71,6 +72,25 @@ static void pack_column(struct sr_matrix *m, const struct sr_matrix_source *sour
     m->start[at] = -128 * sum;
 }
 
+/* A large block is a mapping of its own: when a model is replaced, its memory goes back to the operating
+ * system at once and whole, where the heap would keep it between what is still in use. */
+static void *take_block(struct sr_matrix *m, size_t size)
+{
+    if (size < MAPPED_MIN)
+        return sr_mem_alloc(size);
+    void *block = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    m->mapped = block == MAP_FAILED ? 0 : size;
+    return block == MAP_FAILED ? NULL : block;
+}
+
+static void free_block(struct sr_matrix *m)
+{
+    if (m->mapped)
+        munmap(m->block, m->mapped);
+    else
+        sr_mem_free(m->block);
+}
+
 /* Allocates panels of a large matrix in huge pages where the system supports them. */
 static bool allocate(struct sr_matrix *m)
 {
@@ -79,7 +99,7 @@ static bool allocate(struct sr_matrix *m)
     size_t weights = m->panels * m->panel_bytes, vectors = columns * sizeof(float) * (quantised ? 3 : 1);
     size_t align = weights >= HUGE ? HUGE : SR_KERNEL_ALIGN;
     m->bytes = weights + vectors;
-    m->block = sr_mem_alloc(m->bytes + align + SR_KERNEL_ALIGN);
+    m->block = take_block(m, m->bytes + align + SR_KERNEL_ALIGN);
     if (!m->block)
         return false;
     m->weights = (char *)(((uintptr_t)m->block + align - 1) / align * align);
@@ -136,7 +156,7 @@ void sr_matrix_free(struct sr_matrix *matrix)
 {
     if (!matrix)
         return;
-    sr_mem_free(matrix->block);
+    free_block(matrix);
     sr_mem_free(matrix);
 }
 

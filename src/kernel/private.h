@@ -144,6 +144,7 @@ struct sr_matrix {
     float *scales;  /* of each column of integers, else NULL */
     int32_t *start; /* with U8 activations: -128 * sum of the column; else NULL */
     void *block;
+    size_t mapped; /* bytes of `block`; 0: it is of the heap */
     size_t bytes;
 };
 

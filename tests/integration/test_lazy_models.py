@@ -1,5 +1,8 @@
 """What no rule needs is not loaded: encoders are opened when a rule or a caller needs them."""
+import os
+import pathlib
 import re
+import shutil
 import signal
 import time
 
@@ -74,6 +77,31 @@ def test_what_the_api_opened_stays_open_over_reloads(tmp_path):
             assert encoders(server) == 2
         request(server.api_port, "POST", "/api/v1/embeddings", {"texts": ["a dog"]}, timeout=120)
         assert encoders(server) == 2
+    finally:
+        server.stop()
+
+
+def test_a_replaced_model_leaves_no_memory_behind(tmp_path):
+    """Its files changed, so a reload opens it again; the memory of the one before goes back to the operating system."""
+    models = tmp_path / "models"
+    models.mkdir()
+    (models / "all-MiniLM-L6-v2").symlink_to(ROOT / "models" / "all-MiniLM-L6-v2")
+    shutil.copytree(ROOT / "models" / "neural", models / "neural")
+    server = Gateway(GUARDS, tmp_path, env={"SEMROUTE_MODELS": str(models)})
+
+    def resident():
+        return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{server.pid}/status").read_text()).group(1)) << 10
+
+    try:
+        before = resident()
+        for turn in range(1, 4):
+            os.utime(models / "neural" / "config.json", (turn, turn))
+            reload(server)
+            assert encoders(server) == 1
+        end = time.monotonic() + 30
+        while resident() > before + (16 << 20) and time.monotonic() < end:
+            time.sleep(0.1)
+        assert resident() <= before + (16 << 20)
     finally:
         server.stop()
 
