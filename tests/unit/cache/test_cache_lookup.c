@@ -13,7 +13,8 @@ struct played {
     struct sr_cache_backend backend;
     sr_cache_found *found;
     void *ctx;
-    size_t gets, searches, puts, removes, used;
+    size_t gets, searches, used;
+    atomic_size_t puts, removes;
     bool busy, closed;
 };
 
@@ -622,6 +623,169 @@ static void threads_share_the_memory(void **state)
     sr_cache_free(shared);
 }
 
+/* ---- a backend with a thread, asked by many ---- */
+
+#define QUEUE 64
+
+static struct {
+    struct sr_cache_backend backend;
+    pthread_mutex_t lock;
+    pthread_cond_t added;
+    pthread_t thread;
+    struct {
+        sr_cache_found *found;
+        void *ctx;
+        uint32_t number; /* of the key or the partition */
+        bool search;
+    } queue[QUEUE];
+    size_t n;
+    bool closing;
+} busy;
+
+static int busy_ask(const struct sr_cache_key *key, bool search, sr_cache_found *found, void *ctx)
+{
+    pthread_mutex_lock(&busy.lock);
+    int rc = busy.n < QUEUE && !busy.closing ? SR_OK : SR_EBUSY;
+    if (rc == SR_OK) {
+        busy.queue[busy.n].found = found;
+        busy.queue[busy.n].ctx = ctx;
+        busy.queue[busy.n].search = search;
+        memcpy(&busy.queue[busy.n++].number, key->bytes + 20, sizeof(uint32_t));
+        pthread_cond_signal(&busy.added);
+    }
+    pthread_mutex_unlock(&busy.lock);
+    return rc;
+}
+
+static int busy_get(struct sr_cache_backend *backend, const struct sr_cache_key *key, uint64_t deadline_ns,
+                    sr_cache_found *found, void *ctx)
+{
+    (void)backend, (void)deadline_ns;
+    return busy_ask(key, false, found, ctx);
+}
+
+static int busy_search(struct sr_cache_backend *backend, const struct sr_cache_key *partition,
+                       const float *unit, size_t dimensions, size_t k, uint64_t deadline_ns,
+                       sr_cache_found *found, void *ctx)
+{
+    (void)backend, (void)unit, (void)dimensions, (void)k, (void)deadline_ns;
+    return busy_ask(partition, true, found, ctx);
+}
+
+/* Of three questions one is answered, one is not, and for one the answer is another partition's. */
+static void *busy_run(void *arg)
+{
+    (void)arg;
+    for (uint32_t i = 0;; i++) {
+        pthread_mutex_lock(&busy.lock);
+        while (!busy.n && !busy.closing)
+            pthread_cond_wait(&busy.added, &busy.lock);
+        bool any = busy.n > 0;
+        size_t at = any ? busy.n - 1 : 0;
+        sr_cache_found *found = busy.queue[at].found;
+        void *ctx = busy.queue[at].ctx;
+        uint32_t number = busy.queue[at].number, partition = busy.queue[at].search ? number : number >> 16;
+        uint32_t question = busy.queue[at].search ? i % 40 : number & 0xffff;
+        busy.n -= any;
+        pthread_mutex_unlock(&busy.lock);
+        if (!any)
+            return NULL;
+        struct reply reply = {0};
+        if (i % 3)
+            reply =
+                one((struct kit_record){.partition = partition + (i % 3 == 1), .question = question}, 0.97f);
+        found(ctx, i % 7 ? SR_OK : SR_ETIMEOUT, i % 7 ? reply.candidates : NULL, i % 7 ? reply.n : 0);
+        if (i % 7 == 0)
+            sr_cache_record_unref(reply.candidates[0].record);
+    }
+}
+
+static void busy_close(struct sr_cache_backend *backend)
+{
+    (void)backend;
+    pthread_mutex_lock(&busy.lock);
+    busy.closing = true;
+    pthread_cond_signal(&busy.added);
+    pthread_mutex_unlock(&busy.lock);
+    pthread_join(busy.thread, NULL);
+}
+
+static const struct sr_cache_backend_ops busy_ops = {
+    .name = "busy",
+    .close = busy_close,
+    .put = play_put,
+    .remove = play_remove,
+    .get = busy_get,
+    .search = busy_search,
+    .health = play_health,
+};
+
+static void *ask_often(void *arg)
+{
+    uint64_t random = (uint64_t)(uintptr_t)arg;
+    struct mail mail;
+    mail_open(&mail);
+    for (int i = 0; i < ROUNDS; i++) {
+        uint32_t p = (uint32_t)(kit_random(&random) % 3), q = (uint32_t)(kit_random(&random) % 40);
+        uint32_t what = (uint32_t)(kit_random(&random) % 8);
+        struct ended ended = {0};
+        struct sr_cache_lookup *lookup;
+        float unit[KIT_DIMENSIONS];
+        kit_unit(q, unit);
+        struct sr_cache_query query = asking(p, q, unit);
+        query.join = true;
+        query.wait_deadline_ns = sr_clock_ns() + (1 + what) * SR_NS_PER_MS / 4;
+        int rc = sr_cache_lookup(shared, &query, mail.box, on_done, &ended, &lookup);
+        if (rc == SR_AGAIN && what == 0)
+            sr_task_cancel(&lookup->task);
+        else if (rc == SR_AGAIN && what == 1)
+            sr_task_expire(&lookup->task);
+        else if (rc == SR_AGAIN)
+            while (!ended.calls)
+                mail_run(&mail, true);
+        assert_int_equal(ended.calls, rc == SR_AGAIN);
+        if (ended.status == SR_OK && lookup->record)
+            assert_memory_equal(lookup->record->f.partition.bytes, query.partition.bytes, SR_CACHE_KEY);
+        if (ended.status == SR_OK && lookup->flight && what > 4) {
+            struct sr_cache_flight *flight = lookup->flight;
+            struct sr_cache_record *record = kit_record((struct kit_record){.partition = p, .question = q});
+            lookup->flight = NULL;
+            assert_int_equal(sr_cache_put(shared, record), SR_OK);
+            sr_cache_land(shared, flight, record);
+            sr_cache_record_unref(record);
+        }
+        sr_task_unref(&lookup->task);
+        if (i % 50 == 0) {
+            struct sr_cache_selector selector = {.partition = kit_key(KIT_PARTITION, p)};
+            sr_cache_remove(shared, &selector, false);
+        }
+    }
+    mail_close(&mail);
+    return NULL;
+}
+
+static void threads_share_a_backend(void **state)
+{
+    pthread_t threads[THREADS];
+    (void)state;
+    played = (struct played){0};
+    shared = kit_cache(30);
+    memset(&busy, 0, sizeof busy);
+    busy.backend.ops = &busy_ops;
+    pthread_mutex_init(&busy.lock, NULL);
+    pthread_cond_init(&busy.added, NULL);
+    assert_int_equal(pthread_create(&busy.thread, NULL, busy_run, NULL), 0);
+    sr_cache_set_backend(shared, &busy.backend);
+    for (uintptr_t i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, ask_often, (void *)(i + 1)), 0);
+    for (size_t i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(kit_stats(shared).waiting, 0);
+    sr_cache_free(shared);
+    pthread_cond_destroy(&busy.added);
+    pthread_mutex_destroy(&busy.lock);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -639,6 +803,7 @@ int main(void)
         cmocka_unit_test(a_lost_leader_blocks_nobody),
         cmocka_unit_test(threads_agree_on_leaders),
         cmocka_unit_test(threads_share_the_memory),
+        cmocka_unit_test(threads_share_a_backend),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
