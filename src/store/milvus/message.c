@@ -253,7 +253,7 @@ struct sr_bytes sr_milvus_upsert(struct sr_arena *arena, const struct sr_milvus_
     Milvus__Proto__Milvus__UpsertRequest r = MILVUS__PROTO__MILVUS__UPSERT_REQUEST__INIT;
     struct column *columns = sr_arena_calloc(arena, N_FIELDS, sizeof *columns);
     Milvus__Proto__Milvus__FieldData *list[N_FIELDS];
-    struct rows rows;
+    struct rows rows = {0};
     if (!columns || !rows_write(&rows, records, searchable, count, arena))
         return (struct sr_bytes){NULL, 0};
     for (size_t i = 0; i < N_FIELDS; i++)
