@@ -293,7 +293,8 @@ bool sr_gate_is_exchanged(const struct sr_gate_alignment *pair)
     struct content a, b;
     list_content(pair->a, &a);
     list_content(pair->b, &b);
-    if (a.n > 0 && b.n > 0 && !pair->a->hangul && pair->unmatched_a == a.n && pair->unmatched_b == b.n)
+    if (a.n > 0 && b.n > 0 && !(pair->a->hangul && pair->b->hangul) && pair->unmatched_a == a.n &&
+        pair->unmatched_b == b.n)
         return true;
     return is_exchanged(pair->a, &a, pair->b, &b) || is_exchanged(pair->b, &b, pair->a, &a);
 }

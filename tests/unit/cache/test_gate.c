@@ -187,6 +187,17 @@ static void other_wording_agrees(void **state)
     EACH(pairs);
 }
 
+/* Of two languages nothing is known to agree, whichever is asked first. */
+static void korean_agrees_with_no_other_language(void **state)
+{
+    static const struct pair pairs[] = {
+        {"려요?", "'il n'a pas?", SR_GATE_WORD},
+        {"'il n'a pas?", "려요?", SR_GATE_WORD},
+    };
+    (void)state;
+    EACH(pairs);
+}
+
 static void long_texts_agree_when_they_are_equal(void **state)
 {
     char *a = malloc(SR_GATE_TEXT_MAX + 2), *b = malloc(SR_GATE_TEXT_MAX + 2);
@@ -273,6 +284,7 @@ int main(void)
         cmocka_unit_test(questions_modals_and_owners_differ),
         cmocka_unit_test(names_and_roles_differ),
         cmocka_unit_test(other_wording_agrees),
+        cmocka_unit_test(korean_agrees_with_no_other_language),
         cmocka_unit_test(long_texts_agree_when_they_are_equal),
         cmocka_unit_test(every_word_of_the_table_is_found),
         cmocka_unit_test(kept_collections),
