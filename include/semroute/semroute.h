@@ -186,6 +186,7 @@ enum sr_outcome {
     SR_OUTCOME_SHED,     /**< refused for lack of room: 503 */
     SR_OUTCOME_FAILED,   /**< the upstream could not be reached or was lost */
     SR_OUTCOME_BLOCKED,  /**< stopped by a guard */
+    SR_OUTCOME_CACHED,   /**< answered from the response cache */
 };
 
 /** A backend to send a request to. */

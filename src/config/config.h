@@ -273,6 +273,38 @@ enum sr_response_action {
     SR_RESPONSE_NONE,   /* it is counted */
 };
 
+/* Who shares cached answers. */
+enum sr_cache_scope { SR_SCOPE_USER, SR_SCOPE_TEAM, SR_SCOPE_TENANT, SR_SCOPE_GLOBAL };
+
+enum sr_cache_mode {
+    SR_CACHE_EXACT,
+    SR_CACHE_SEMANTIC, /* and exact before it */
+};
+
+/* What a client may say in the header of request controls: bits. */
+enum sr_cache_control {
+    SR_CONTROL_NO_CACHE = 1, /* do not look */
+    SR_CONTROL_NO_STORE = 2,
+    SR_CONTROL_BYPASS = 4, /* both */
+    SR_CONTROL_MAX_AGE = 8,
+    SR_CONTROL_TTL = 16,
+    SR_CONTROL_DEFAULT = 7,
+};
+
+/* The plugin response_cache, and global.semroute.cache.default. */
+struct sr_config_cache_use {
+    bool set;
+    enum sr_cache_mode mode;
+    enum sr_cache_scope scope;
+    double threshold; /* least similarity of a semantic hit */
+    int64_t ttl_s;    /* -1: the store's; 0: nothing is stored */
+    bool controls;    /* `header` counts */
+    const char *header;
+    uint32_t allowed;  /* bits of enum sr_cache_control */
+    int64_t max_ttl_s; /* of a client's `ttl`; 0: any */
+    const char *cache_epoch, *model_revision, *prompt_revision, *policy_revision; /* parts of every key */
+};
+
 /* decisions[].plugins, one field each; `set` says whether the plugin is there. */
 struct sr_config_plugins {
     struct {
@@ -309,6 +341,7 @@ struct sr_config_plugins {
         enum sr_response_action action;
         enum sr_on_error on_error; /* an answer that could not be classified */
     } response_jailbreak;
+    struct sr_config_cache_use response_cache;
 };
 
 /* What a decision that matches does. */
@@ -436,6 +469,43 @@ struct sr_config_guards {
     struct sr_config_system_prompts system_prompts;
 };
 
+enum sr_cache_store { SR_STORE_MEMORY, SR_STORE_REDIS, SR_STORE_MILVUS };
+enum sr_cache_order { SR_ORDER_FIFO, SR_ORDER_LRU, SR_ORDER_LFU };
+
+/* How a store is reached. */
+struct sr_config_store_server {
+    const char *host;
+    int port;
+    const char *database, *user, *password; /* "" = none */
+    uint64_t timeout_s;
+    bool tls;
+    const char *ca_file, *cert_file, *key_file; /* "" = the system's; none */
+};
+
+/* global.stores.response_cache, global.semroute.cache */
+struct sr_config_cache {
+    bool enabled;
+    enum sr_cache_store store;
+    size_t max_entries;
+    int64_t ttl_s; /* 0: for ever */
+    enum sr_cache_order eviction;
+    struct {
+        struct sr_config_store_server server;
+        const char *prefix;
+    } redis;
+    struct {
+        struct sr_config_store_server server;
+        const char *collection, *metric, *index, *consistency;
+        int m, ef_construction, ef, top_k;
+    } milvus;
+    const char *path, *key_file; /* of the file that keeps entries over a restart; "" = none */
+    size_t max_bytes, max_entry_bytes, max_request_bytes;
+    uint64_t lookup_timeout_ms; /* of a store */
+    uint64_t wait_ms;           /* for an identical request in progress; 0: none waits */
+    const char *team_header;
+    struct sr_config_cache_use use; /* of requests whose decision has no plugin */
+};
+
 /* How weights are held and multiplied. */
 enum sr_config_precision { SR_CONFIG_FP32, SR_CONFIG_BF16, SR_CONFIG_INT8 };
 
@@ -488,6 +558,8 @@ struct sr_config_global {
     struct sr_config_inference inference;
     struct sr_config_guards guards;
     struct sr_config_access access;
+    struct sr_config_cache cache;
+    const char *user_header, *groups_header; /* set by a trusted proxy; "" = none */
     struct sr_config_policy *policies;
     size_t n_policies;
 };

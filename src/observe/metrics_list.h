@@ -17,6 +17,7 @@
 #define SR_BUCKETS_ANSWER                                                                                    \
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300
 #define SR_BUCKETS_TOKENS  0, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072
+#define SR_BUCKETS_AGE     1, 5, 30, 60, 300, 900, 3600, 21600, 86400
 #define SR_BUCKETS_COUNT   1, 2, 4, 8, 16, 32, 64, 128, 256
 #define SR_BUCKETS_UNIT    0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1
 #define SR_BUCKETS_RATIO   0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1
@@ -155,6 +156,30 @@
       "reason", NONE)                                                                                        \
     X(INFER_EARLY, COUNTER, "semroute_inference_early_windows_total",                                        \
       "Windows of texts that were read before the request had arrived.", "", NONE)                           \
+    /* backend: memory, redis, milvus; operation: find_exact, find_similar, add_entry; status: hit, miss,    \
+     * success, error */                                                                                     \
+    X(CACHE_OPERATIONS, COUNTER, "llm_cache_operations_total", "Operations of the response cache.",          \
+      "backend,operation,status", NONE)                                                                      \
+    X(CACHE_TIME, HISTOGRAM, "llm_cache_operation_duration_seconds", "Time of a lookup, waiting included.",  \
+      "backend,operation", MICRO)                                                                            \
+    X(CACHE_ENTRIES, GAUGE, "llm_cache_entries_total", "Answers in memory.", "backend", NONE)                \
+    X(CACHE_BYTES, GAUGE, "semroute_cache_bytes", "Memory of the response cache.", "", NONE)                 \
+    X(CACHE_HITS, COUNTER, "llm_cache_plugin_hits_total", "Requests answered from the cache.",               \
+      "decision_name,plugin_type", NONE)                                                                     \
+    X(CACHE_MISSES, COUNTER, "llm_cache_plugin_misses_total", "Requests that the cache had no answer to.",   \
+      "decision_name,plugin_type", NONE)                                                                     \
+    /* reason: upstream_non_2xx, incomplete, no_store, pii_detected, guarded, degraded, too_large,           \
+     * unreadable, failover, ttl, out_of_memory */                                                           \
+    X(CACHE_SKIPPED, COUNTER, "llm_cache_write_skipped_total", "Answers that were not kept, by reason.",     \
+      "reason", NONE)                                                                                        \
+    /* hit_kind: exact, semantic; source: request (before any signal), decision */                           \
+    X(CACHE_AGE, HISTOGRAM, "llm_response_cache_entry_age_seconds",                                          \
+      "Age of an answer that was given again.", "backend,hit_kind,source", AGE)                              \
+    X(CACHE_REJECTED, COUNTER, "semroute_cache_rejected_total",                                              \
+      "Lookups in which the gate refused a close question, by what differs.", "reason", NONE)                \
+    /* operation: invalidate, flush; dry_run: true, false */                                                 \
+    X(CACHE_INVALIDATIONS, COUNTER, "llm_response_cache_invalidations_total", "Invalidations by the API.",   \
+      "backend,operation,dry_run", NONE)                                                                     \
     /* log: access, audit, process; result: written, dropped, left_out (repetitions, process log only) */    \
     X(LOG_LINES, COUNTER, "semroute_log_lines_total", "Lines of each log, and what became of them.",         \
       "log,result", NONE)

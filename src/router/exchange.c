@@ -55,6 +55,9 @@ static int exchange_init(sr_exchange *x, const struct sr_request_head *head)
         return rc;
     x->identity.anonymous &= !head->client_known;
     x->head.skip &= !x->router->guarded || x->identity.may_skip;
+    if (x->router->caches &&
+        sr_cache_controls_read(&x->recall.controls, head->headers, head->n_headers, config, &x->arena))
+        return SR_ENOMEM;
     if (!x->head.request_id.n)
         sr_runtime_request_id(x->runtime, x->request_id);
     sr_exchange_note_head(x);
@@ -110,6 +113,7 @@ sr_exchange *sr_exchange_new(sr_runtime *runtime, const struct sr_request_head *
     sr_body_init(&x->body, x->router->max_body);
     x->body.doc.dialect = &sr_dialect_chat; /* dialect of errors until the endpoint is known */
     sr_routing_init(&x->routing);
+    sr_recall_init(&x->recall);
     sr_buf_init(&x->reply, REPLY_MAX);
     sr_buf_init(&x->explain, EXPLAIN_MAX);
     sr_answer_init(&x->answer);
@@ -151,7 +155,44 @@ static void on_routed(void *ctx, int rc)
     sr_exchange *x = ctx;
     sr_exchange_decided(x, rc);
     book_time(x, x->waiting_since, false);
+    if (x->state != SR_EXCHANGE_WAITING) /* else the cache is asked */
+        x->env.ready(x->env.ctx, x);
+}
+
+/* Runs on the owner's thread: a lookup in the cache ended while the exchange was waiting. */
+static void on_recalled(void *ctx)
+{
+    sr_exchange *x = ctx;
+    uint64_t start = sr_clock_ns();
+    sr_exchange_recalled(x);
+    book_time(x, start, false);
     x->env.ready(x->env.ctx, x);
+}
+
+/* Makes the request known to the cache; true when its answer is there already. */
+static bool begin_recall(sr_exchange *x)
+{
+    struct sr_recall_env env = {
+        .runtime = x->runtime,
+        .router = x->router,
+        .exchange = &x->env,
+        .mailbox = &x->mailbox,
+        .arena = &x->arena,
+        .identity = &x->identity,
+        .doc = &x->body.doc,
+        .target = x->head.path.target,
+        .client = sr_identity_client(&x->identity, x->head.peer),
+        .done = on_recalled,
+        .ctx = x,
+    };
+    /* Without memory it is not looked up. */
+    return sr_recall_begin(&x->recall, &env) == SR_OK && sr_exchange_reply_early(x);
+}
+
+/* Does a policy of the cache count for requests that name their model? */
+static bool caches_named(const sr_exchange *x)
+{
+    return x->router->caches && x->router->config->global.cache.use.set && !x->head.skip;
 }
 
 static void start_routing(sr_exchange *x)
@@ -173,10 +214,12 @@ static void start_routing(sr_exchange *x)
         .ctx = x,
     };
     int rc = sr_routing_start(&x->routing, &in, sr_prefetch_take(&x->prefetch));
-    if (rc == SR_AGAIN)
-        x->state = SR_EXCHANGE_WAITING;
-    else
+    if (rc != SR_AGAIN) {
         sr_exchange_decided(x, rc);
+        return;
+    }
+    x->state = SR_EXCHANGE_WAITING;
+    sr_recall_prefetch(&x->recall);
 }
 
 /* The body is complete. */
@@ -184,7 +227,9 @@ static void on_complete(sr_exchange *x)
 {
     struct sr_refusal refusal;
     if (sr_body_is_named(&x->body) && !is_guarded(x)) {
-        if (needs_alias(x))
+        if (caches_named(x) && begin_recall(x))
+            return;
+        if (needs_alias(x) || x->recall.env.runtime)
             sr_exchange_forward_named(x);
         else
             sr_exchange_forward(x);
@@ -193,7 +238,7 @@ static void on_complete(sr_exchange *x)
     } else if (x->head.skip) {
         sr_routing_skip(&x->routing, x->router->config);
         sr_exchange_decided(x, SR_OK);
-    } else {
+    } else if (!x->router->caches || !begin_recall(x)) {
         start_routing(x);
     }
 }
@@ -247,7 +292,7 @@ static void read_chunk(sr_exchange *x, const void *p, size_t n, bool last)
         sr_exchange_refuse(x, &refusal);
     else if (step == SR_BODY_COMPLETE)
         on_complete(x);
-    else if (sr_body_is_named(body) && !needs_alias(x) && !is_guarded(x))
+    else if (sr_body_is_named(body) && !needs_alias(x) && !is_guarded(x) && !caches_named(x))
         begin_streaming(x);
     else if (!body->whole)
         prefetch(x);
@@ -291,7 +336,9 @@ bool sr_exchange_body_whole(const sr_exchange *x)
 
 uint64_t sr_exchange_deadline_ns(const sr_exchange *x)
 {
-    return x->state == SR_EXCHANGE_WAITING ? x->routing.deadline_ns : x->answer.guard.check.deadline_ns;
+    if (x->state != SR_EXCHANGE_WAITING)
+        return x->answer.guard.check.deadline_ns;
+    return x->recall.pending ? x->recall.deadline_ns : x->routing.deadline_ns;
 }
 
 void sr_exchange_timeout(sr_exchange *x)
@@ -300,8 +347,14 @@ void sr_exchange_timeout(sr_exchange *x)
         sr_exchange_answer_timeout(x);
         return;
     }
-    sr_routing_deadline(&x->routing);
-    sr_exchange_decided(x, SR_OK);
+    if (!x->recall.pending) {
+        sr_routing_deadline(&x->routing);
+        sr_exchange_decided(x, SR_OK);
+    }
+    if (x->state == SR_EXCHANGE_WAITING) { /* a lookup is not waited for any more */
+        sr_recall_deadline(&x->recall);
+        sr_exchange_recalled(x);
+    }
     book_time(x, x->waiting_since, false);
 }
 
@@ -309,6 +362,7 @@ void sr_exchange_timeout(sr_exchange *x)
 static void drop_signals(sr_exchange *x)
 {
     sr_routing_dispose(&x->routing);
+    sr_recall_dispose(&x->recall);
     sr_mailbox_close(x->mailbox);
     x->mailbox = NULL;
 }
@@ -360,6 +414,7 @@ void sr_exchange_end(sr_exchange *x, enum sr_end how)
 {
     if (!x)
         return;
+    sr_exchange_keep(x, how);
     sr_exchange_report_end(x, how);
     sr_runtime_release(x->runtime, x->held);
     sr_ticket_dispose(&x->ticket);

@@ -11,6 +11,7 @@
 #define SR_ROUTER_EXCHANGE_H
 
 #include "pool/ticket.h"
+#include "router/cache/recall.h"
 #include "router/edit/edit.h"
 #include "router/identity/identity.h"
 #include "router/record.h"
@@ -47,6 +48,8 @@ struct sr_exchange {
     struct sr_prefetch prefetch;
     struct sr_mailbox *mailbox; /* receives results of other threads; NULL: none */
     struct sr_routing routing;
+    struct sr_recall recall;
+    bool named; /* a pending lookup continues with a request that named its model */
     struct sr_edited edited;
 
     /* for the door */

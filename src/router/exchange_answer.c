@@ -5,9 +5,12 @@
 #include "router/exchange_answer.h"
 
 #include "base/clock.h"
+#include "router/cache/replay.h"
 #include "router/exchange_record.h"
 #include "router/exchange_verdict.h"
 #include "router/reply/headers.h"
+
+#define VERDICT_MAX 4096u
 
 /* The decision whose plugin reads the answer: the one that routed the request, else its guard; NULL: none. */
 static const struct sr_config_decision *plugin_of(const sr_exchange *x)
@@ -64,6 +67,31 @@ static const struct sr_response_guard_plan *plan_guard(sr_exchange *x, struct sr
     return plan;
 }
 
+/* Does the upstream forbid to keep the answer? */
+static bool forbids(const struct sr_header *headers, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (sr_bytes_eq_nocase(headers[i].name, SR_LIT("cache-control")) &&
+            (sr_bytes_contains(headers[i].value, SR_LIT("no-store")) ||
+             sr_bytes_contains(headers[i].value, SR_LIT("private"))))
+            return true;
+    return false;
+}
+
+/* Bytes of the answer that are kept for the cache. */
+static size_t keeps(sr_exchange *x, const struct sr_header *headers, size_t n_headers)
+{
+    struct sr_cache_plan *plan = &x->recall.plan;
+    if (!plan->use || !plan->stores)
+        return 0;
+    if (forbids(headers, n_headers)) {
+        plan->stores = false;
+        plan->why_not = "no_store";
+        return 0;
+    }
+    return x->router->config->global.cache.max_entry_bytes;
+}
+
 void sr_exchange_answer_head(sr_exchange *x, int status, const struct sr_header *headers, size_t n_headers,
                              struct sr_header_edits *edits)
 {
@@ -75,6 +103,7 @@ void sr_exchange_answer_head(sr_exchange *x, int status, const struct sr_header 
         .mode = sr_answer_mode_of(status, headers, n_headers),
         .dialect = x->body.doc.dialect,
         .paths = sr_dialect_answer_paths(x->router->paths, x->body.doc.dialect),
+        .keeps = keeps(x, headers, n_headers),
         .strip_usage = x->edited.hidden_usage,
         .restores = guard && guard->plugins.guard.restore ? &x->edited.redaction : NULL,
         .guard = status / 100 == 2 ? plan_guard(x, &plan) : NULL,
@@ -155,4 +184,54 @@ void sr_exchange_answer_headers(sr_exchange *x, const struct sr_header **headers
 {
     sr_exchange_note_answer(x);
     sr_headers_answer_guard(&x->record, &x->arena, headers, n_headers);
+}
+
+/* ---- the cache ---- */
+
+/* Why a complete exchange's answer is not kept; NULL: it may be. */
+static const char *why_not_kept(sr_exchange *x, enum sr_end how)
+{
+    struct sr_answer *answer = &x->answer;
+    const struct sr_answer_paths *paths = sr_dialect_answer_paths(x->router->paths, x->body.doc.dialect);
+    if (!x->recall.plan.stores)
+        return x->recall.plan.why_not;
+    if (x->record.action != SR_ACTION_FORWARD || answer->guard.found || answer->guard.status)
+        return "guarded";
+    if (how != SR_END_COMPLETE)
+        return "incomplete";
+    if (answer->status / 100 != 2)
+        return "upstream_non_2xx";
+    if (x->record.failovers)
+        return "failover";
+    if (!answer->keep.kept)
+        return answer->mode == SR_ANSWER_RAW ? "unreadable" : "too_large";
+    bool usable =
+        sr_answer_is_usable(sr_buf_view(&answer->keep.bytes), answer->mode, x->body.doc.dialect, paths->all);
+    return usable ? NULL : "incomplete";
+}
+
+void sr_exchange_keep(sr_exchange *x, enum sr_end how)
+{
+    struct sr_record_cache *cache = &x->record.cache;
+    struct sr_buf verdict;
+    if (!x->recall.plan.use || x->recall.record || !x->record.has_verdict)
+        return;
+    cache->not_stored = why_not_kept(x, how);
+    if (cache->not_stored)
+        return;
+    sr_buf_init(&verdict, VERDICT_MAX);
+    if (sr_replay_write_verdict(&x->record, &verdict)) {
+        cache->not_stored = "out_of_memory";
+    } else {
+        struct sr_recall_answer answer = {
+            .form = x->answer.mode == SR_ANSWER_SSE ? SR_CACHE_SSE : SR_CACHE_JSON,
+            .bytes = sr_buf_view(&x->answer.keep.bytes),
+            .verdict = sr_buf_view(&verdict),
+            .model = x->record.model_name,
+            .decision = x->record.decision_name,
+        };
+        cache->not_stored = sr_recall_keep(&x->recall, &answer);
+    }
+    cache->stored = !cache->not_stored;
+    sr_buf_dispose(&verdict);
 }

@@ -10,4 +10,7 @@
 /* The deadline of the answer guard has passed. */
 void sr_exchange_answer_timeout(sr_exchange *x);
 
+/* Keeps a complete answer in the cache, if the request's policy says so. Before the end is reported. */
+void sr_exchange_keep(sr_exchange *x, enum sr_end how);
+
 #endif

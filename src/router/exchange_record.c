@@ -104,6 +104,23 @@ void sr_exchange_note_answer(sr_exchange *x)
     };
 }
 
+void sr_exchange_note_cache(sr_exchange *x, bool early)
+{
+    const struct sr_recall *recall = &x->recall;
+    const struct sr_cache_record *found = recall->record;
+    int64_t now = (int64_t)(sr_clock_wall_ns() / SR_NS_PER_MS);
+    x->record.cache = (struct sr_record_cache){
+        .used = early || recall->plan.use != NULL,
+        .hit = recall->hit,
+        .early = early,
+        .similarity = recall->similarity,
+        .rejected = recall->rejected,
+        .age_ms = found && now > found->f.created_ms ? now - found->f.created_ms : 0,
+        .ns = recall->ended_ns > recall->started_ns ? recall->ended_ns - recall->started_ns : 0,
+        .not_stored = found || recall->plan.stores ? NULL : recall->plan.why_not,
+    };
+}
+
 /* ---- readers of the record ---- */
 
 static void write_audit(sr_exchange *x,

@@ -10,6 +10,8 @@ void sr_exchange_note_body(sr_exchange *x);
 void sr_exchange_note_routing(sr_exchange *x);
 void sr_exchange_note_edits(sr_exchange *x);
 void sr_exchange_note_answer(sr_exchange *x);
+/* `early`: found before any signal. */
+void sr_exchange_note_cache(sr_exchange *x, bool early);
 
 /* Reports the first verdict to metrics and audit log. */
 void sr_exchange_report_verdict(sr_exchange *x);

@@ -7,6 +7,7 @@
 #include "router/exchange_verdict.h"
 
 #include "base/clock.h"
+#include "router/cache/replay.h"
 #include "router/exchange_record.h"
 #include "router/reply/headers.h"
 #include "router/reply/models.h"
@@ -243,12 +244,11 @@ void sr_exchange_forward(sr_exchange *x)
     forward(x, slice, slice->n ? 1 : 0, slice->n);
 }
 
-/* Edits the body for the record's model and forwards it. */
-static void edit(sr_exchange *x, bool named)
+/* What the edits of the body are made from. */
+static int edit_inputs(const sr_exchange *x, bool named, struct sr_edit_inputs *in)
 {
-    uint64_t start = sr_clock_ns();
     const struct sr_guard *guard = &x->routing.guard;
-    struct sr_edit_inputs in = {
+    *in = (struct sr_edit_inputs){
         .router = x->router,
         .doc = &x->body.doc,
         .root_open = sr_scan_root_open(x->body.scan),
@@ -260,7 +260,89 @@ static void edit(sr_exchange *x, bool named)
         .hides_usage = !x->head.skip && !x->head.answer_unseen,
         .units = &guard->units,
     };
-    int rc = sr_guard_redactions(guard, &in.redactions, &in.n_redactions);
+    return sr_guard_redactions(guard, &in->redactions, &in->n_redactions);
+}
+
+/* ---- the cache ---- */
+
+/* Why the answer to this request must not come from the cache or go into it; NULL: it may. */
+static const char *why_uncached(const struct sr_record *r)
+{
+    const struct sr_signal_result *pii = r->results[SR_SIGNAL_PII];
+    if (r->guard.types || r->guard.redacted || (pii && (pii->status || pii->n_findings)))
+        return "pii_detected";
+    if (r->decision.errors)
+        return "degraded";
+    return r->guard.action > SR_GUARD_ALLOW ? "guarded" : NULL;
+}
+
+/* Replies with what the cache has. */
+static void reply_cached(sr_exchange *x, bool early)
+{
+    const struct sr_cache_fields *fields = &x->recall.record->f;
+    begin_reply(x, SR_OUTCOME_CACHED, 200, "cache");
+    sr_exchange_note_cache(x, early);
+    finish_reply(x, sr_replay_content_type(fields->form),
+                 sr_replay_answer(fields, &x->body.doc, x->router, &x->reply));
+}
+
+bool sr_exchange_reply_early(sr_exchange *x)
+{
+    struct sr_record before = x->record;
+    if (!x->recall.record)
+        return false;
+    if (sr_replay_read_verdict(&x->recall.record->f, x->router->config, &x->arena, &x->record) ||
+        !sr_exchange_may_use(x, x->record.model)) {
+        x->record = before;
+        sr_cache_record_unref(x->recall.record);
+        x->recall.record = NULL;
+        return false;
+    }
+    reply_cached(x, true);
+    return true;
+}
+
+/* Asks the cache, once. True: it has answered, or its answer is awaited. */
+static bool recalls(sr_exchange *x, bool named)
+{
+    struct sr_edit_inputs in;
+    struct sr_edited edited;
+    if (!x->recall.env.runtime || x->recall.asked || !sr_exchange_may_use(x, x->record.model))
+        return false;
+    int rc = edit_inputs(x, named, &in);
+    in.hides_usage = false; /* the answer is the same with the usage and without */
+    if (rc || sr_edit_body(&in, &x->arena, &edited))
+        return false;
+    struct sr_recall_decided decided = {
+        .decision = in.decision,
+        .model = x->router->config->models[x->record.model].name,
+        .slices = edited.slices,
+        .n_slices = edited.n_slices,
+        .why_not = why_uncached(&x->record),
+    };
+    rc = sr_recall_start(&x->recall, &decided);
+    if (rc == SR_AGAIN) {
+        x->named = named;
+        x->state = SR_EXCHANGE_WAITING;
+        return true;
+    }
+    sr_exchange_note_cache(x, false);
+    if (rc || !x->recall.record)
+        return false;
+    reply_cached(x, false);
+    return true;
+}
+
+/* ---- edits ---- */
+
+/* Edits the body for the record's model and forwards it. */
+static void edit(sr_exchange *x, bool named)
+{
+    uint64_t start = sr_clock_ns();
+    struct sr_edit_inputs in;
+    if (recalls(x, named))
+        return;
+    int rc = edit_inputs(x, named, &in);
     if (!rc)
         rc = sr_edit_body(&in, &x->arena, &x->edited);
     x->record.times.edit_ns = sr_clock_ns() - start;
@@ -274,6 +356,15 @@ static void edit(sr_exchange *x, bool named)
     } else {
         forward(x, x->edited.slices, x->edited.n_slices, x->edited.size);
     }
+}
+
+void sr_exchange_recalled(sr_exchange *x)
+{
+    sr_exchange_note_cache(x, false);
+    if (x->recall.record)
+        reply_cached(x, false);
+    else
+        edit(x, x->named);
 }
 
 void sr_exchange_forward_named(sr_exchange *x)

@@ -20,6 +20,11 @@ void sr_exchange_forward(sr_exchange *x);
 /* Forwards a request that named its model, under the name that its upstream knows. */
 void sr_exchange_forward_named(sr_exchange *x);
 
+/* Replies with what the cache found before any signal; false: there is nothing that this client may have. */
+bool sr_exchange_reply_early(sr_exchange *x);
+/* A lookup in the cache that was awaited has ended: replies with what it found, or forwards. */
+void sr_exchange_recalled(sr_exchange *x);
+
 /* The routing has chosen another candidate of its decision: makes the verdict to forward anew. */
 void sr_exchange_forward_next(sr_exchange *x);
 

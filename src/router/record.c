@@ -30,7 +30,7 @@ const char *sr_record_outcome(const struct sr_record *record)
         [SR_OUTCOME_ROUTED] = "routed",     [SR_OUTCOME_DEFAULT] = "default", [SR_OUTCOME_PASSED] = "passed",
         [SR_OUTCOME_DEGRADED] = "degraded", [SR_OUTCOME_FAST] = "fast",       [SR_OUTCOME_LOCAL] = "local",
         [SR_OUTCOME_REFUSED] = "refused",   [SR_OUTCOME_SHED] = "shed",       [SR_OUTCOME_FAILED] = "failed",
-        [SR_OUTCOME_BLOCKED] = "blocked",
+        [SR_OUTCOME_BLOCKED] = "blocked",   [SR_OUTCOME_CACHED] = "cached",
     };
     if (record->end == SR_END_CLIENT_GONE)
         return "canceled";

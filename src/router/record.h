@@ -10,6 +10,7 @@
 #ifndef SR_ROUTER_RECORD_H
 #define SR_ROUTER_RECORD_H
 
+#include "cache/cache.h"
 #include "decide/decide.h"
 #include "router/usage.h"
 #include "semroute/semroute.h"
@@ -52,6 +53,19 @@ struct sr_record_answer_guard {
     int status;      /* SR_OK, or why a part of the answer was not read */
     uint64_t read;   /* bytes of the answer's texts that were read */
     double coverage; /* their share of all text bytes, 0..1 */
+};
+
+/* What the response cache did. */
+struct sr_record_cache {
+    bool used; /* the policy of its decision uses it, or it was answered before any decision */
+    enum sr_cache_hit hit;
+    bool early;             /* found before any signal ran */
+    float similarity;       /* of a semantic hit; 1 of an exact one */
+    uint32_t rejected;      /* the gate's reasons against candidates: bits */
+    int64_t age_ms;         /* of a hit */
+    uint64_t ns;            /* time of the lookup */
+    bool stored;            /* the answer was kept */
+    const char *not_stored; /* why it was not; NULL: it was, or there was no reason to */
 };
 
 struct sr_record {
@@ -97,9 +111,10 @@ struct sr_record {
     const char *category;      /* "" = none */
     double confidence;         /* of the decision */
     bool reasoning;
-    const char *effort;          /* "" = none */
-    bool forwarded;              /* the first verdict was to forward */
-    const char *target;          /* the backend that the door uses; NULL = unknown */
+    const char *effort; /* "" = none */
+    bool forwarded;     /* the first verdict was to forward */
+    const char *target; /* the backend that the door uses; NULL = unknown */
+    struct sr_record_cache cache;
     uint32_t failovers;          /* times that another model of the decision took the request over */
     uint32_t edits;              /* kinds of edits that changed the body: bits of enum sr_edit_kind */
     int family;                  /* reasoning family of the edit; -1 = none */

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "router/cache/control.h"
 
 #include <pthread.h>
 
@@ -255,6 +256,23 @@ static int readers_prepare(struct sr_router *router, struct sr_model_store *mode
     return why ? sr_err_set(err, SR_EUNSUPPORTED, "plugin `response_jailbreak`: %s", why) : rc;
 }
 
+/* The encoder of questions. Where the default one is missing, the cache has exact hits only. */
+static int cache_prepare(struct sr_router *router, struct sr_model_store *models, struct sr_err *err)
+{
+    const char *named = router->config->global.inference.encoder;
+    struct sr_err why = {0};
+    router->caches = sr_cache_is_used(router->config);
+    if (!models || !sr_cache_is_semantic(router->config))
+        return SR_OK;
+    int rc = sr_embedding_reader_new(&router->cache_reader, router->config, models, &why);
+    router->cache_semantic = rc == SR_OK;
+    if (rc == SR_ENOENT && (!named || !*named)) {
+        sr_log(SR_LOG_WARN, "encoder_missing", "%s; the response cache has exact hits only", why.message);
+        return SR_OK;
+    }
+    return rc ? sr_err_set(err, rc, "response_cache: %s", why.message) : SR_OK;
+}
+
 static int router_prepare(struct sr_router *router, struct sr_model_store *models, struct sr_pool *pool,
                           struct sr_err *err)
 {
@@ -264,6 +282,8 @@ static int router_prepare(struct sr_router *router, struct sr_model_store *model
     int rc = sr_signals_new(&router->signals, config, models, err);
     if (!rc)
         rc = readers_prepare(router, models, err);
+    if (!rc)
+        rc = cache_prepare(router, models, err);
     if (!rc)
         rc = plans_prepare(router, err);
     if (!rc)
@@ -326,6 +346,7 @@ void sr_router_unref(struct sr_router *router)
     sr_signals_unref(router->signals);
     sr_dialect_paths_free(router->paths);
     sr_readers_free(router->readers);
+    sr_embedding_reader_unref(router->cache_reader);
     if (router->alone) {
         sr_readers_free(router->alone->readers);
         pthread_mutex_destroy(&router->alone->lock);

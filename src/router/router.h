@@ -14,6 +14,7 @@
 #include "pool/pool.h"
 #include "semroute/semroute.h"
 #include "signal/readers.h"
+#include "signal/topic/embedding_reader.h"
 
 struct sr_router_model {
     const struct sr_target *targets; /* used with the request's own path */
@@ -40,11 +41,14 @@ struct sr_router {
         *may_see; /* for each model a mask over enum sr_entity_type; NULL: all models may see all types */
     bool guarded; /* there are guards, policies, or rules about attacks or private data */
     struct sr_dialect_paths *paths;
-    struct sr_readers *readers;     /* of answers; NULL: none are read */
-    struct sr_router_alone *alone;  /* for sr_router_readers */
-    struct sr_router_model *models; /* one per model of the configuration */
-    uint64_t created;               /* seconds since 1970 */
-    size_t max_body;                /* limit of a request body in bytes; 413 above it */
+    bool caches;                              /* some requests may be answered from the cache */
+    bool cache_semantic;                      /* some by meaning */
+    struct sr_embedding_reader *cache_reader; /* of questions; NULL: there is no encoder, or none is needed */
+    struct sr_readers *readers;               /* of answers; NULL: none are read */
+    struct sr_router_alone *alone;            /* for sr_router_readers */
+    struct sr_router_model *models;           /* one per model of the configuration */
+    uint64_t created;                         /* seconds since 1970 */
+    size_t max_body;                          /* limit of a request body in bytes; 413 above it */
 };
 
 /* Takes one reference of `config`, also on failure. Model files come from `models`, the workers' groups

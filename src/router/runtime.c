@@ -48,6 +48,7 @@ struct sr_runtime {
     struct sr_metrics *metrics;
     struct sr_model_store *models; /* open model files, kept over reloads */
     struct sr_pool *pool;          /* every worker of every configuration */
+    struct sr_cache *cache;        /* answers, whatever configuration they came from */
     atomic_uint_fast64_t requests;
     atomic_size_t held; /* bytes of bodies that exchanges keep */
     uint64_t seed;
@@ -236,6 +237,19 @@ static int apply_logs(sr_runtime *runtime, const struct sr_config *config, struc
     return rc ? rc : apply_log(runtime, &runtime->logs[LOG_AUDIT], audit_target(config), err);
 }
 
+static struct sr_cache_limits cache_limits(const struct sr_router *router)
+{
+    static const enum sr_cache_eviction evictions[] = {
+        [SR_ORDER_FIFO] = SR_CACHE_FIFO, [SR_ORDER_LRU] = SR_CACHE_LRU, [SR_ORDER_LFU] = SR_CACHE_LFU};
+    const struct sr_config_cache *cache = &router->config->global.cache;
+    return (struct sr_cache_limits){
+        .max_entries = router->caches ? cache->max_entries : 0,
+        .max_bytes = cache->max_bytes,
+        .eviction = evictions[cache->eviction],
+        .dimensions = router->cache_reader ? sr_embedding_reader_dimensions(router->cache_reader) : 0,
+    };
+}
+
 static void publish_revision(sr_runtime *runtime, const struct sr_router *router)
 {
     struct sr_bytes revision = sr_bytes_str(router->config->revision);
@@ -270,6 +284,9 @@ sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *o
         say(error, error_size, err.message);
         goto failed;
     }
+    struct sr_cache_limits limits = cache_limits(runtime->now.router);
+    if (sr_cache_new(&runtime->cache, &limits))
+        goto no_memory;
     sr_metrics_set(runtime->metrics, SR_METRIC_BUILD_INFO, 1, &version);
     publish_revision(runtime, runtime->now.router);
     return runtime;
@@ -300,6 +317,8 @@ bool sr_runtime_reload(sr_runtime *runtime, char *error, size_t error_size)
     runtime->now = fresh;
     pthread_mutex_unlock(&runtime->lock);
     publish_revision(runtime, fresh.router);
+    struct sr_cache_limits limits = cache_limits(fresh.router);
+    sr_cache_set(runtime->cache, &limits);
     result = SR_LIT("success");
     sr_metrics_add(runtime->metrics, SR_METRIC_CONFIG_RELOADS, 1, &result);
     unload(&old);
@@ -316,12 +335,23 @@ void sr_runtime_close(sr_runtime *runtime)
         sr_mem_free(runtime->logs[i].target);
     }
     unload(&runtime->now);
+    sr_cache_free(runtime->cache);
     sr_model_store_free(runtime->models);
     sr_pool_free(runtime->pool);
     sr_metrics_free(runtime->metrics);
     pthread_mutex_destroy(&runtime->lock);
     sr_mem_free(runtime->path);
     sr_mem_free(runtime);
+}
+
+static void publish_cache(sr_runtime *runtime)
+{
+    struct sr_cache_stats stats;
+    sr_cache_stats(runtime->cache, &stats);
+    struct sr_bytes name = sr_bytes_str(stats.backend_name);
+    sr_metrics_clear(runtime->metrics, SR_METRIC_CACHE_ENTRIES);
+    sr_metrics_set(runtime->metrics, SR_METRIC_CACHE_ENTRIES, (double)stats.entries, &name);
+    sr_metrics_set(runtime->metrics, SR_METRIC_CACHE_BYTES, (double)stats.bytes, NULL);
 }
 
 size_t sr_runtime_metrics(sr_runtime *runtime, char *out, size_t size)
@@ -333,6 +363,7 @@ size_t sr_runtime_metrics(sr_runtime *runtime, char *out, size_t size)
     pthread_mutex_unlock(&runtime->lock);
     sr_metrics_set(runtime->metrics, SR_METRIC_WORKER_QUEUE, (double)queued, NULL);
     sr_metrics_set(runtime->metrics, SR_METRIC_BUFFERED, (double)atomic_load(&runtime->held), NULL);
+    publish_cache(runtime);
     size_t n = sr_metrics_render(runtime->metrics, &text) ? 0 : text.len;
     if (size) {
         size_t copy = n < size ? n : size - 1;
@@ -342,6 +373,11 @@ size_t sr_runtime_metrics(sr_runtime *runtime, char *out, size_t size)
     }
     sr_buf_dispose(&text);
     return n;
+}
+
+struct sr_cache *sr_runtime_cache(sr_runtime *runtime)
+{
+    return runtime->cache;
 }
 
 struct sr_pool *sr_runtime_pool(sr_runtime *runtime)

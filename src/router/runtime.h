@@ -7,6 +7,7 @@
 #ifndef SR_ROUTER_RUNTIME_H
 #define SR_ROUTER_RUNTIME_H
 
+#include "cache/cache.h"
 #include "infer/engine/engine.h"
 #include "observe/metrics.h"
 #include "router/router.h"
@@ -17,6 +18,9 @@ const struct sr_config *sr_runtime_config(sr_runtime *runtime);
 
 /* The pool of workers, which lives as long as the runtime. */
 struct sr_pool *sr_runtime_pool(sr_runtime *runtime);
+
+/* The response cache, which lives as long as the runtime. */
+struct sr_cache *sr_runtime_cache(sr_runtime *runtime);
 
 /* A new reference to the current router: release it with sr_router_unref. */
 struct sr_router *sr_runtime_router(sr_runtime *runtime);

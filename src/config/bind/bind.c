@@ -122,7 +122,8 @@ static void bind_plugin(struct sr_binder *b, const struct sr_field *field, const
         sr_bind_error(b, configuration, "`configuration`: expected a mapping, found %s",
                       sr_yaml_type_name(configuration));
     else
-        sr_bind(b, variant->section, is_null(configuration) ? &empty : configuration, target);
+        sr_bind(b, variant->section, is_null(configuration) ? &empty : configuration,
+                (char *)target + variant->offset);
 }
 
 static void bind_plugins(struct sr_binder *b, const struct sr_field *field, const struct sr_yaml_node *node,

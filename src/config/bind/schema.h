@@ -48,12 +48,13 @@ struct sr_enum_word {
 
 struct sr_section;
 
-/* One type of plugin; `section` is bound over the struct that holds all plugins, as in SR_FIELD_OBJECT. */
+/* One type of plugin. `section` is bound at `offset` in the struct that holds all plugins. */
 struct sr_variant {
     const char *type;
     const char *help;
     const struct sr_section *section;
     size_t set_offset; /* bool: the plugin is there */
+    size_t offset;
 };
 
 enum {

@@ -3,6 +3,7 @@
 
 #include "config/bind/hint.h"
 #include "config/link/access.h"
+#include "config/link/cache.h"
 #include "config/link/domains.h"
 #include "config/link/guards.h"
 #include "config/link/names.h"
@@ -206,6 +207,7 @@ void sr_config_link(struct sr_binder *b, const struct sr_yaml_node *root, struct
     sr_link_domains(b, root, config);
     sr_link_guards(b, root, config);
     sr_link_access(b, root, config);
+    sr_link_cache(b, root, config);
     sr_link_rules(b, sr_yaml_get(routing, "decisions"), config);
     sr_link_on_error(b, root, config);
 }

@@ -62,15 +62,34 @@ static const struct sr_section observability_section = {
     SR_FIELDS(observability_fields),
     .later = (const char *const[]){"tracing", NULL},
 };
+static const struct sr_field identity_fields[] = {
+    {"user_id_header", SR_FIELD_TEXT, GLOBAL(user_header), .def_note = "none",
+     .help = "a request header, set by a trusted proxy, that names the user"},
+    {"user_groups_header", SR_FIELD_TEXT, GLOBAL(groups_header), .def_note = "none",
+     .help = "the same for the user's groups, with commas"},
+};
+static const struct sr_section identity_section = {
+    .name = "identity",
+    .help = "Trusted headers. A client that reaches semroute past the proxy could set them itself.",
+    SR_FIELDS(identity_fields)};
+static const struct sr_field authz_fields[] = {
+    {"identity", SR_FIELD_OBJECT, .of = &identity_section, .help = "trusted headers"},
+};
+static const struct sr_section authz_section = {.name = "authz",
+                                                .help = "Who is asking.",
+                                                SR_FIELDS(authz_fields),
+                                                .later =
+                                                    (const char *const[]){"fail_open", "providers", NULL}};
 static const struct sr_field services_fields[] = {
     {"observability", SR_FIELD_OBJECT, .of = &observability_section, .help = "metrics"},
+    {"authz", SR_FIELD_OBJECT, .of = &authz_section, .help = "who is asking"},
 };
 static const struct sr_section services_section = {
     .name = "global.services",
     .help = "What the program offers besides routing.",
     SR_FIELDS(services_fields),
-    .later = (const char *const[]){"response_api", "router_replay", "ratelimit", "authz", "management_api",
-                                   "api", "startup_status", NULL},
+    .later = (const char *const[]){"response_api", "router_replay", "ratelimit", "management_api", "api",
+                                   "startup_status", NULL},
 };
 
 static const struct sr_field domain_fields[] = {
@@ -196,6 +215,8 @@ static const struct sr_field semroute_fields[] = {
     {"inference", SR_FIELD_OBJECT, GLOBAL(inference), .of = &sr_section_inference,
      .help = "how encoders are run"},
     {"guards", SR_FIELD_OBJECT, GLOBAL(guards), .of = &sr_section_guards, .help = "settings of all guards"},
+    {"cache", SR_FIELD_OBJECT, GLOBAL(cache), .of = &sr_section_cache,
+     .help = "the response cache, beyond `stores.response_cache`"},
     {"models", SR_FIELD_MAP, GLOBAL(policies), GLOBAL(n_policies), .of = &sr_section_policy,
      .help = "what models of `providers.models` may see"},
 };
@@ -210,6 +231,7 @@ static const struct sr_field global_fields[] = {
     {"services", SR_FIELD_OBJECT, .of = &services_section, .help = "what the program offers besides routing"},
     {"model_catalog", SR_FIELD_OBJECT, .of = &catalog_section,
      .help = "the models that semroute itself runs"},
+    {"stores", SR_FIELD_OBJECT, GLOBAL(cache), .of = &sr_section_stores, .help = "what outlives a request"},
     {"semroute", SR_FIELD_OBJECT, .of = &semroute_section, .help = "settings that only semroute has"},
 };
 
@@ -217,5 +239,5 @@ const struct sr_section sr_section_global = {
     .name = "global",
     .help = "Settings of the program.",
     SR_FIELDS(global_fields),
-    .later = (const char *const[]){"stores", "integrations", NULL},
+    .later = (const char *const[]){"integrations", NULL},
 };

@@ -4,18 +4,6 @@
 #define PLUGIN(name) &sr_plugin_##name,
 const struct sr_variant *const sr_plugins[] = {SR_PLUGIN_LIST(PLUGIN) NULL};
 
-const char *const sr_plugins_later[] = {"response_cache",
-                                        "response-cache",
-                                        "semantic-cache",
-                                        "semantic_cache",
-                                        "tools",
-                                        "tool_selection",
-                                        "hallucination",
-                                        "router_replay",
-                                        "memory",
-                                        "rag",
-                                        "image_gen",
-                                        "context_compression",
-                                        "jailbreak",
-                                        "pii",
-                                        NULL};
+const char *const sr_plugins_later[] = {
+    "tools",     "tool_selection",      "hallucination", "router_replay", "memory", "rag",
+    "image_gen", "context_compression", "jailbreak",     "pii",           NULL};

@@ -72,20 +72,52 @@ static bool is_one_of(struct sr_bytes tenant, const struct sr_strings *names)
     return false;
 }
 
+/* The value of a trusted header; the last one counts. `p` NULL: out of memory; empty: not there. */
+static struct sr_bytes read_trusted(const char *name, const struct sr_header *headers, size_t n,
+                                    struct sr_arena *arena)
+{
+    struct sr_bytes trusted = sr_bytes_str(name), value = SR_LIT("");
+    for (size_t i = 0; trusted.n && i < n; i++)
+        if (sr_bytes_eq_nocase(headers[i].name, trusted))
+            value = sr_bytes_trim(headers[i].value);
+    return value.n ? sr_arena_dup(arena, value) : value;
+}
+
+/* Splits the user's groups at commas. */
+static int read_groups(struct sr_identity *out, struct sr_bytes list, struct sr_arena *arena)
+{
+    size_t most = 1;
+    for (size_t i = 0; i < list.n; i++)
+        most += list.p[i] == ',';
+    struct sr_bytes *groups = list.n ? sr_arena_calloc(arena, most, sizeof *groups) : NULL;
+    if (list.n && !groups)
+        return SR_ENOMEM;
+    for (size_t at = 0; at < list.n;) {
+        const char *comma = memchr(list.p + at, ',', list.n - at);
+        size_t end = comma ? (size_t)(comma - list.p) : list.n;
+        struct sr_bytes group = sr_bytes_trim(sr_bytes_of(list.p + at, end - at));
+        if (group.n)
+            groups[out->n_groups++] = group;
+        at = end + 1;
+    }
+    out->groups = groups;
+    return SR_OK;
+}
+
 int sr_identity_read(struct sr_identity *out, const struct sr_header *headers, size_t n,
                      const struct sr_config *config, struct sr_arena *arena)
 {
-    struct sr_bytes trusted = sr_bytes_str(config->global.guards.tenant_header);
-    *out = (struct sr_identity){.tenant = SR_LIT("")};
-    for (size_t i = 0; trusted.n && i < n; i++) {
-        if (!sr_bytes_eq_nocase(headers[i].name, trusted))
-            continue;
-        out->tenant = sr_arena_dup(arena, sr_bytes_trim(headers[i].value));
-        if (!out->tenant.p)
-            return SR_ENOMEM;
-    }
-    out->may_skip = is_one_of(out->tenant, &config->global.guards.skip_tenants);
-    out->instructs = is_one_of(out->tenant, &config->global.guards.system_prompts.trusted_tenants);
+    const struct sr_config_global *global = &config->global;
+    *out = (struct sr_identity){
+        .tenant = read_trusted(global->guards.tenant_header, headers, n, arena),
+        .user = read_trusted(global->user_header, headers, n, arena),
+        .team = read_trusted(global->cache.team_header, headers, n, arena),
+    };
+    struct sr_bytes groups = read_trusted(global->groups_header, headers, n, arena);
+    if (!out->tenant.p || !out->user.p || !out->team.p || !groups.p || read_groups(out, groups, arena))
+        return SR_ENOMEM;
+    out->may_skip = is_one_of(out->tenant, &global->guards.skip_tenants);
+    out->instructs = is_one_of(out->tenant, &global->guards.system_prompts.trusted_tenants);
     out->anonymous = !out->tenant.n && !out->user.n && !out->n_groups;
     return SR_OK;
 }

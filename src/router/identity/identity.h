@@ -14,8 +14,8 @@
 
 struct sr_identity {
     struct sr_bytes tenant;        /* results are memoised per tenant; empty: unknown */
-    struct sr_bytes user;          /* empty: unknown, as no source of it can be configured */
-    const struct sr_bytes *groups; /* [n_groups], as for `user` */
+    struct sr_bytes user, team;    /* empty: unknown */
+    const struct sr_bytes *groups; /* [n_groups] of the user */
     size_t n_groups;
     bool anonymous; /* no trusted source had a value, and the caller does not know the client */
     bool may_skip;  /* the configuration lets it skip guards */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #define SCHEMA_VERSION "2"
+#define MS_PER_S       1000u
 
 /* A list of headers with a fixed capacity; records when an addition fails. */
 struct header_list {
@@ -312,6 +313,26 @@ static struct sr_bytes seconds_text(struct sr_arena *arena, unsigned seconds)
     return copy.p ? copy : SR_LIT("1");
 }
 
+/* Of an answer from the cache: what the answer's own request was told. */
+static void cached_headers(struct header_list *list, const struct sr_record *r)
+{
+    list_set(list, SR_LIT("x-vsr-cache-hit"), SR_LIT("true"));
+    list_text(list, SR_LIT("x-vsr-selected-model"), r->model_name);
+    list_text(list, SR_LIT("x-vsr-selected-reasoning"), r->reasoning ? "on" : "off");
+    if (r->category[0])
+        list_text(list, SR_LIT("x-vsr-selected-category"), r->category);
+    if (r->decision_name[0]) {
+        list_text(list, SR_LIT("x-vsr-selected-decision"), r->decision_name);
+        list_set(list, SR_LIT("x-vsr-selected-confidence"),
+                 sr_bytes_str(sr_arena_printf(list->arena, "%.4f", r->confidence)));
+    }
+    list_number(list, SR_LIT("age"), (uint64_t)r->cache.age_ms / MS_PER_S);
+    list_number(list, SR_LIT("x-vsr-overhead-us"), r->times.busy_ns / SR_NS_PER_US);
+    if (r->debug)
+        list_set(list, SR_LIT("x-vsr-cache-similarity"),
+                 sr_bytes_str(sr_arena_printf(list->arena, "%.4f", (double)r->cache.similarity)));
+}
+
 int sr_headers_reply(const struct sr_record *r, const struct sr_config *config, const char *content_type,
                      struct sr_arena *arena, const struct sr_header **headers, size_t *n_headers)
 {
@@ -326,6 +347,8 @@ int sr_headers_reply(const struct sr_record *r, const struct sr_config *config, 
         list_set(&list, SR_LIT("x-vsr-fast-response"), SR_LIT("true"));
         list_set(&list, SR_LIT("cache-control"), SR_LIT("no-cache"));
     }
+    if (r->outcome == SR_OUTCOME_CACHED)
+        cached_headers(&list, r);
     if (r->outcome == SR_OUTCOME_FAST || r->outcome == SR_OUTCOME_BLOCKED)
         guard_headers(&list, r, config);
     if (r->outcome == SR_OUTCOME_BLOCKED) {

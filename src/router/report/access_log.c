@@ -89,6 +89,23 @@ static void put_shadows(struct sr_json_writer *w, const struct sr_record *r, con
     sr_json_array_end(w);
 }
 
+static void put_cache(struct sr_json_writer *w, const struct sr_record *r)
+{
+    static const char *const kinds[] = {
+        [SR_CACHE_MISS] = "miss", [SR_CACHE_HIT_EXACT] = "exact", [SR_CACHE_HIT_SEMANTIC] = "semantic"};
+    const struct sr_record_cache *cache = &r->cache;
+    if (!cache->used)
+        return;
+    put_text(w, "cache", kinds[cache->hit]);
+    if (cache->hit == SR_CACHE_HIT_SEMANTIC)
+        put_real(w, "cache_similarity", (double)cache->similarity);
+    if (cache->hit != SR_CACHE_MISS)
+        sr_json_uint(w, "cache_age_ms", (uint64_t)cache->age_ms);
+    if (cache->stored)
+        sr_json_bool(w, "cache_stored", true);
+    put_text(w, "cache_not_stored", cache->not_stored);
+}
+
 static void put_usage(struct sr_json_writer *w, const struct sr_record *r, const struct sr_config *config)
 {
     double cost = sr_record_cost(r, config);
@@ -129,6 +146,7 @@ int sr_access_log_line(const struct sr_record *record, const struct sr_config *c
     put_text(&w, "outcome", sr_record_outcome(record));
     put_verdict(&w, record);
     put_shadows(&w, record, config);
+    put_cache(&w, record);
     put_answer(&w, record, config);
     sr_json_object_end(&w);
     return w.rc;

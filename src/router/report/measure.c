@@ -2,8 +2,11 @@
 #include "router/report/measure.h"
 
 #include "base/clock.h"
+#include "cache/gate/gate.h"
 
 #include <math.h>
+
+#define MS_PER_S 1000
 
 /* One record on its way into the table. */
 struct sink {
@@ -192,6 +195,48 @@ static void measure_guard(const struct sink *sink)
             count(sink, SR_METRIC_PII_VIOLATIONS, model_label(sink), sr_entity_names[type]);
 }
 
+/* ---- the cache ---- */
+
+static const char *store_name(const struct sink *sink)
+{
+    static const char *const names[] = {
+        [SR_STORE_MEMORY] = "memory", [SR_STORE_REDIS] = "redis", [SR_STORE_MILVUS] = "milvus"};
+    return names[sink->router->config->global.cache.store];
+}
+
+static void measure_cache(const struct sink *sink)
+{
+    const struct sr_record_cache *cache = &sink->record->cache;
+    bool hit = cache->hit != SR_CACHE_MISS;
+    if (!cache->used)
+        return;
+    const char *kind = cache->hit == SR_CACHE_HIT_SEMANTIC ? "semantic" : "exact";
+    struct sr_bytes labels[] = {sr_bytes_str(store_name(sink)),
+                                cache->early ? SR_LIT("find_exact") : SR_LIT("find_similar"),
+                                hit ? SR_LIT("hit") : SR_LIT("miss")};
+    sr_metrics_add(sink->metrics, SR_METRIC_CACHE_OPERATIONS, 1, labels);
+    sr_metrics_add(sink->metrics, SR_METRIC_CACHE_TIME, seconds(0, cache->ns), labels);
+    count(sink, hit ? SR_METRIC_CACHE_HITS : SR_METRIC_CACHE_MISSES, sink->record->decision_name,
+          "response_cache");
+    for (int i = 0; i < SR_GATE_REASONS; i++)
+        if (cache->rejected >> i & 1)
+            observe(sink, SR_METRIC_CACHE_REJECTED, 1, sr_gate_reason_names[i]);
+    labels[1] = sr_bytes_str(kind);
+    labels[2] = cache->early ? SR_LIT("request") : SR_LIT("decision");
+    if (hit)
+        sr_metrics_add(sink->metrics, SR_METRIC_CACHE_AGE, (double)cache->age_ms / MS_PER_S, labels);
+}
+
+static void measure_cache_write(const struct sink *sink)
+{
+    const struct sr_record_cache *cache = &sink->record->cache;
+    struct sr_bytes labels[] = {sr_bytes_str(store_name(sink)), SR_LIT("add_entry"), SR_LIT("success")};
+    if (cache->stored)
+        sr_metrics_add(sink->metrics, SR_METRIC_CACHE_OPERATIONS, 1, labels);
+    if (cache->not_stored)
+        observe(sink, SR_METRIC_CACHE_SKIPPED, 1, cache->not_stored);
+}
+
 /* ---- the verdict ---- */
 
 /* Size classes of contexts, as in vLLM Semantic Router. */
@@ -225,6 +270,7 @@ void sr_measure_verdict(const struct sr_record *record, const struct sr_router *
     if (!metrics)
         return;
     measure_reasoning(&sink);
+    measure_cache(&sink);
     if (record->evaluated) {
         measure_decision(&sink);
         measure_guard(&sink);
@@ -305,6 +351,7 @@ void sr_measure_end(const struct sr_record *record, const struct sr_router *rout
     if (record->answer_status >= 400)
         reason = record->answer_status >= 500 ? "upstream_5xx" : "upstream_4xx";
     measure_answer_guard(&sink);
+    measure_cache_write(&sink);
     if (record->end == SR_END_CLIENT_GONE)
         reason = "cancellation";
     else if (record->end == SR_END_UPSTREAM_LOST)

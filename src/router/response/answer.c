@@ -21,6 +21,7 @@ static const struct {
     const struct sr_answer_stage *ops;
     size_t state;
 } stages[] = {
+    {&sr_keep_stage, offsetof(struct sr_answer, keep)},
     {&sr_usage_stage, offsetof(struct sr_answer, usage)},
     {&sr_strip_stage, NO_STATE},
     {&sr_restore_stage, offsetof(struct sr_answer, restore)},
@@ -55,6 +56,7 @@ void sr_answer_dispose(struct sr_answer *a)
 {
     sr_response_guard_dispose(&a->guard);
     sr_restore_dispose(&a->restore);
+    sr_answer_keep_dispose(&a->keep);
     sr_buf_dispose(&a->held);
     sr_buf_dispose(&a->written);
     sr_buf_dispose(&a->before);

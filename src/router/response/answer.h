@@ -9,6 +9,7 @@
 #define SR_ROUTER_RESPONSE_ANSWER_H
 
 #include "router/response/guard.h"
+#include "router/response/keep.h"
 #include "router/response/restore.h"
 #include "router/response/stage.h"
 #include "router/response/usage.h"
@@ -32,6 +33,7 @@ struct sr_answer {
     uint64_t bytes;          /* bytes sent to the client */
 
     /* the stages, in their order */
+    struct sr_answer_keep keep;
     struct sr_usage_reader usage;
     struct sr_restore restore;
     struct sr_response_guard guard;

@@ -21,9 +21,10 @@ struct sr_answer_head {
     int status;
     enum sr_answer_mode mode; /* RAW: not read because of its type, encoding or status */
     const struct sr_dialect_ops *dialect;
-    const struct sr_answer_paths *paths;        /* paths of the dialect's answers */
-    bool strip_usage;                           /* only the router asked for the usage */
-    const struct sr_redaction *restores;        /* values to restore in the answer; NULL: none */
+    const struct sr_answer_paths *paths; /* paths of the dialect's answers */
+    size_t keeps;                        /* most bytes of it that are kept for the cache; 0: none are */
+    bool strip_usage;                    /* only the router asked for the usage */
+    const struct sr_redaction *restores; /* values to restore in the answer; NULL: none */
     const struct sr_response_guard_plan *guard; /* NULL: no plugin reads the answer */
 };
 

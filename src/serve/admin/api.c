@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "router/runtime.h"
 #include "serve/access.h"
+#include "serve/admin/cache.h"
 #include "serve/admin/classify.h"
 #include "serve/admin/compress.h"
 #include "serve/admin/embed.h"
@@ -442,6 +443,50 @@ static void list_encoders(struct api_call *call)
     list(call, false);
 }
 
+/* ---- the response cache ---- */
+
+static int cache_any(const struct sr_api_work_options *how, struct sr_bytes body, struct sr_buf *out)
+{
+    return sr_api_cache(how->runtime, (enum sr_api_cache_call)how->kind, body, out);
+}
+
+static void cache(struct api_call *call, enum sr_api_cache_call kind)
+{
+    struct sr_api_work_options options = {.loop = call->api->options.loop,
+                                          .runtime = call->api->options.runtime,
+                                          .run_with = cache_any,
+                                          .kind = (int)kind,
+                                          .answer_max = (size_t)1 << 20,
+                                          .done = classified,
+                                          .ctx = call};
+    work_on(call, &options);
+}
+
+static void cache_capabilities(struct api_call *call)
+{
+    cache(call, SR_API_CACHE_CAPABILITIES);
+}
+
+static void cache_health(struct api_call *call)
+{
+    cache(call, SR_API_CACHE_HEALTH);
+}
+
+static void cache_stats(struct api_call *call)
+{
+    cache(call, SR_API_CACHE_STATS);
+}
+
+static void cache_invalidate(struct api_call *call)
+{
+    cache(call, SR_API_CACHE_INVALIDATE);
+}
+
+static void cache_flush(struct api_call *call)
+{
+    cache(call, SR_API_CACHE_FLUSH);
+}
+
 /* ---- the server's events ---- */
 
 static const struct {
@@ -460,6 +505,11 @@ static const struct {
     {"/api/v1/classify/security", classify_security, false},
     {"/api/v1/classify/combined", classify_combined, false},
     {"/api/v1/classify/batch", classify_batch, false},
+    {"/api/v1/response-cache/capabilities", cache_capabilities, true},
+    {"/api/v1/response-cache/health", cache_health, true},
+    {"/api/v1/response-cache/stats", cache_stats, true},
+    {"/api/v1/response-cache/invalidate", cache_invalidate, false},
+    {"/api/v1/response-cache/flush", cache_flush, false},
     {"/info/models", list_models, true},
     {"/api/v1/embeddings/models", list_encoders, true},
 };

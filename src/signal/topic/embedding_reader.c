@@ -102,6 +102,11 @@ size_t sr_embedding_reader_dimensions(const struct sr_embedding_reader *reader)
     return reader->dimensions;
 }
 
+const char *sr_embedding_reader_identity(const struct sr_embedding_reader *reader)
+{
+    return reader->identity;
+}
+
 /* ---- memo: the number of bytes read, then the vector ---- */
 
 static size_t value_size(const struct sr_embedding_reader *reader)

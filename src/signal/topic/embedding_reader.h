@@ -22,6 +22,9 @@ void sr_embedding_reader_unref(struct sr_embedding_reader *reader); /* NULL is a
 /* Dimensions of a vector. */
 size_t sr_embedding_reader_dimensions(const struct sr_embedding_reader *reader);
 
+/* Names everything that determines a vector: the model and how it is run. */
+const char *sr_embedding_reader_identity(const struct sr_embedding_reader *reader);
+
 /* Vectors of n texts into vectors[n][dimensions]; blocks. Start-up and reload. */
 int sr_embedding_reader_texts(struct sr_embedding_reader *reader, const char *const *texts, size_t n,
                               float *vectors, struct sr_err *err) SR_WARN_UNUSED;

@@ -1,0 +1,78 @@
+/* Ports, files, and scopes without an identity. */
+#include "config/link/cache.h"
+
+#include "config/link/names.h"
+
+#define REDIS_PORT  6379
+#define MILVUS_PORT 19530
+
+/* The key of the header that gives a scope its identity, when it is not set; NULL: it is, or none is needed.
+ */
+static const char *missing_header(const struct sr_config *config, enum sr_cache_scope scope)
+{
+    const struct sr_config_global *global = &config->global;
+    switch (scope) {
+    case SR_SCOPE_USER:
+        return global->user_header[0] ? NULL : "global.services.authz.identity.user_id_header";
+    case SR_SCOPE_TEAM:
+        return global->cache.team_header[0] ? NULL : "global.semroute.cache.team_header";
+    case SR_SCOPE_TENANT:
+        return global->guards.tenant_header[0] ? NULL : "global.semroute.guards.tenant_header";
+    case SR_SCOPE_GLOBAL:
+        break;
+    }
+    return NULL;
+}
+
+static void check_use(struct sr_binder *b, const struct sr_yaml_node *node, const struct sr_config *config,
+                      const struct sr_config_cache_use *use)
+{
+    static const char *const names[] = {
+        [SR_SCOPE_USER] = "user", [SR_SCOPE_TEAM] = "team", [SR_SCOPE_TENANT] = "tenant"};
+    const char *key = use->set ? missing_header(config, use->scope) : NULL;
+    if (key)
+        sr_bind_warning(b, node,
+                        "nothing is cached here: `scope: %s` needs a header of a trusted proxy in `%s`; "
+                        "`scope: global` shares answers among all clients",
+                        names[use->scope], key);
+}
+
+static void check_files(struct sr_binder *b, const struct sr_yaml_node *node,
+                        const struct sr_config_cache *cache)
+{
+    if (cache->path[0] && cache->store != SR_STORE_MEMORY)
+        sr_bind_error(b, sr_bind_at(node, "path"), "`path` needs `backend_type: memory`");
+    if (cache->key_file[0] && !cache->path[0])
+        sr_bind_error(b, sr_bind_at(node, "key_file"),
+                      "`key_file` encrypts the file of `path`, which is missing");
+    if (cache->max_entry_bytes > cache->max_bytes)
+        sr_bind_error(b, sr_bind_at(node, "max_entry_bytes"), "`max_entry_bytes` is over `max_bytes`");
+}
+
+static void check_tls(struct sr_binder *b, const struct sr_yaml_node *node,
+                      const struct sr_config_store_server *server)
+{
+    if (!server->cert_file[0] != !server->key_file[0])
+        sr_bind_error(b, node, "`cert_file` and `key_file` belong together");
+}
+
+void sr_link_cache(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config)
+{
+    const struct sr_yaml_node *global = sr_yaml_get(root, "global");
+    const struct sr_yaml_node *own = sr_yaml_get(sr_yaml_get(global, "semroute"), "cache");
+    const struct sr_yaml_node *store = sr_yaml_get(sr_yaml_get(global, "stores"), "response_cache");
+    const struct sr_yaml_node *decisions = sr_yaml_get(sr_yaml_get(root, "routing"), "decisions");
+    struct sr_config_cache *cache = &config->global.cache;
+    if (!cache->redis.server.port)
+        cache->redis.server.port = REDIS_PORT;
+    if (!cache->milvus.server.port)
+        cache->milvus.server.port = MILVUS_PORT;
+    check_files(b, own, cache);
+    check_tls(b, sr_yaml_get(store, "redis"), &cache->redis.server);
+    check_tls(b, sr_yaml_get(store, "milvus"), &cache->milvus.server);
+    if (!cache->enabled)
+        return;
+    check_use(b, sr_yaml_get(own, "default"), config, &cache->use);
+    for (size_t i = 0; i < config->n_decisions; i++)
+        check_use(b, sr_link_item(decisions, i), config, &config->decisions[i].plugins.response_cache);
+}

@@ -1,0 +1,200 @@
+/* `global.stores.response_cache` and `global.semroute.cache`: where cached answers are kept, and how many. */
+#include "config/section/section.h"
+
+#define CACHE(member)  offsetof(struct sr_config_cache, member)
+#define SERVER(member) offsetof(struct sr_config_store_server, member)
+#define NO_EFFECT      "has no effect: "
+
+static const struct sr_enum_word stores[] = {{"memory", SR_STORE_MEMORY},
+                                             {"redis", SR_STORE_REDIS},
+                                             {"valkey", SR_STORE_REDIS},
+                                             {"milvus", SR_STORE_MILVUS},
+                                             {NULL, 0}};
+static const struct sr_enum_word orders[] = {
+    {"lru", SR_ORDER_LRU}, {"lfu", SR_ORDER_LFU}, {"fifo", SR_ORDER_FIFO}, {NULL, 0}};
+
+/* ---- servers ---- */
+
+static const struct sr_field server_tls_fields[] = {
+    {"enabled", SR_FIELD_BOOL, SERVER(tls), .def = "false", .help = "whether the connection is encrypted"},
+    {"ca_file", SR_FIELD_TEXT, SERVER(ca_file), .def_note = "the system's",
+     .help = "certificates that sign the server's"},
+    {"cert_file", SR_FIELD_TEXT, SERVER(cert_file), .help = "the client's own certificate"},
+    {"key_file", SR_FIELD_TEXT, SERVER(key_file), .help = "its key"},
+};
+static const struct sr_section server_tls_section = {
+    .name = "store tls", .help = "TLS to the store.", SR_FIELDS(server_tls_fields)};
+
+static const struct sr_field server_fields[] = {
+    {"host", SR_FIELD_TEXT, SERVER(host), .def = "localhost", .flags = SR_FIELD_NOT_EMPTY,
+     .help = "name or address"},
+    {"port", SR_FIELD_INT, SERVER(port), .def_note = "6379 for Redis, 19530 for Milvus", .max = 65535,
+     .help = "TCP port"},
+    {"database", SR_FIELD_TEXT, SERVER(database), .def_note = "the first",
+     .help = "number (Redis) or name (Milvus)"},
+    {"user", SR_FIELD_TEXT, SERVER(user), .help = "name of an account"},
+    {"password", SR_FIELD_TEXT, SERVER(password), .help = "its password, or Milvus's token; write `${NAME}`"},
+    {"timeout", SR_FIELD_INT64, SERVER(timeout_s), .def = "30", .min = 1, .max = 3600,
+     .help = "seconds for a write or for connecting; lookups have `lookup_timeout_ms`"},
+    {"tls", SR_FIELD_OBJECT, .of = &server_tls_section, .help = "TLS to the store"},
+};
+static const struct sr_section server_section = {
+    .name = "store connection", .help = "How the store is reached.", SR_FIELDS(server_fields)};
+
+static const struct sr_field vector_fields[] = {
+    {"name", SR_FIELD_REF, .def = "embedding", .help = NO_EFFECT "the field is called `embedding`"},
+    {"dimension", SR_FIELD_REF, .def_note = "the embedding model's", .help = NO_EFFECT "the model says it"},
+    {"metric_type", SR_FIELD_REF, .def = "COSINE",
+     .help = NO_EFFECT "vectors have length 1: COSINE and IP agree"},
+};
+static const struct sr_section vector_section = {
+    .name = "vector_field", .help = "The field of vectors.", SR_FIELDS(vector_fields)};
+
+/* ---- Redis ---- */
+
+static const struct sr_field redis_index_fields[] = {
+    {"prefix", SR_FIELD_TEXT, CACHE(redis.prefix), .def = "semroute:cache:", .flags = SR_FIELD_NOT_EMPTY,
+     .help = "the beginning of every key and of the channel"},
+    {"name", SR_FIELD_REF, .def_note = "none", .help = NO_EFFECT "vectors are searched in this process"},
+    {"vector_field", SR_FIELD_OBJECT, .of = &vector_section, .help = "no effect"},
+    {"index_type", SR_FIELD_REF, .def_note = "none",
+     .help = NO_EFFECT "vectors are searched in this process"},
+};
+static const struct sr_section redis_index_section = {.name = "redis index",
+                                                      .help = "Names of keys.",
+                                                      SR_FIELDS(redis_index_fields),
+                                                      .later = (const char *const[]){"params", NULL}};
+
+static const struct sr_field redis_fields[] = {
+    {"connection", SR_FIELD_OBJECT, CACHE(redis.server), .of = &server_section,
+     .help = "how the server is reached"},
+    {"index", SR_FIELD_OBJECT, .of = &redis_index_section, .help = "names of keys"},
+};
+static const struct sr_section redis_section = {
+    .name = "response_cache redis",
+    .help = "Redis or Valkey: several instances share records; vectors are searched in each.",
+    SR_FIELDS(redis_fields),
+    .later = (const char *const[]){"search", "development", "logging", NULL}};
+
+/* ---- Milvus ---- */
+
+static const struct sr_field milvus_params_fields[] = {
+    {"M", SR_FIELD_INT, CACHE(milvus.m), .def = "16", .min = 4, .max = 64, .help = "neighbours of a node"},
+    {"efConstruction", SR_FIELD_INT, CACHE(milvus.ef_construction), .def = "64", .min = 8, .max = 512,
+     .help = "candidates while the index is built"},
+};
+static const struct sr_section milvus_params_section = {
+    .name = "milvus index params", .help = "Parameters of HNSW.", SR_FIELDS(milvus_params_fields)};
+static const struct sr_field milvus_index_fields[] = {
+    {"type", SR_FIELD_TEXT, CACHE(milvus.index), .def = "HNSW", .flags = SR_FIELD_NOT_EMPTY,
+     .help = "the index that is asked for when the collection is created"},
+    {"params", SR_FIELD_OBJECT, .of = &milvus_params_section, .help = "its parameters"},
+};
+static const struct sr_section milvus_index_section = {
+    .name = "milvus index", .help = "The index of the vectors.", SR_FIELDS(milvus_index_fields)};
+static const struct sr_field milvus_collection_fields[] = {
+    {"name", SR_FIELD_TEXT, CACHE(milvus.collection), .def = "semroute_cache", .flags = SR_FIELD_NOT_EMPTY,
+     .help = "created when it is missing"},
+    {"vector_field", SR_FIELD_OBJECT, .of = &vector_section, .help = "no effect"},
+    {"index", SR_FIELD_OBJECT, .of = &milvus_index_section, .help = "the index of the vectors"},
+};
+static const struct sr_section milvus_collection_section = {.name = "milvus collection",
+                                                            .help = "The collection.",
+                                                            SR_FIELDS(milvus_collection_fields),
+                                                            .later =
+                                                                (const char *const[]){"description", NULL}};
+static const struct sr_field milvus_search_params_fields[] = {
+    {"ef", SR_FIELD_INT, CACHE(milvus.ef), .def = "64", .min = 1, .max = 4096,
+     .help = "candidates of a search"},
+};
+static const struct sr_section milvus_search_params_section = {.name = "milvus search params",
+                                                               .help = "Parameters of a search.",
+                                                               SR_FIELDS(milvus_search_params_fields)};
+static const struct sr_enum_word consistencies[] = {
+    {"Strong", 0}, {"Session", 1}, {"Bounded", 2}, {"Eventually", 3}, {NULL, 0}};
+static const struct sr_field milvus_search_fields[] = {
+    {"topk", SR_FIELD_INT, CACHE(milvus.top_k), .def = "8", .min = 1, .max = 64,
+     .help = "candidates that the gate sees"},
+    {"consistency_level", SR_FIELD_WORD, CACHE(milvus.consistency), .words = consistencies, .def = "Session",
+     .help = "what a search sees of the latest writes"},
+    {"params", SR_FIELD_OBJECT, .of = &milvus_search_params_section, .help = "parameters of a search"},
+};
+static const struct sr_section milvus_search_section = {
+    .name = "milvus search", .help = "Searches.", SR_FIELDS(milvus_search_fields)};
+static const struct sr_field milvus_fields[] = {
+    {"connection", SR_FIELD_OBJECT, CACHE(milvus.server), .of = &server_section,
+     .help = "how the server is reached"},
+    {"collection", SR_FIELD_OBJECT, .of = &milvus_collection_section, .help = "the collection"},
+    {"search", SR_FIELD_OBJECT, .of = &milvus_search_section, .help = "searches"},
+};
+static const struct sr_section milvus_section = {
+    .name = "response_cache milvus",
+    .help = "Milvus: vectors and records outside of this process.",
+    SR_FIELDS(milvus_fields),
+    .later = (const char *const[]){"performance", "data_management", "development", "logging", NULL}};
+
+/* ---- the two sections ---- */
+
+static const struct sr_field response_cache_fields[] = {
+    {"enabled", SR_FIELD_BOOL, CACHE(enabled), .def = "true",
+     .help = "switches the cache off for every decision"},
+    {"backend_type", SR_FIELD_ENUM, CACHE(store), .words = stores, .def = "memory",
+     .later = (const char *const[]){"qdrant", "hybrid", NULL},
+     .help = "memory (with a file: `global.semroute.cache.path`), redis, valkey or milvus"},
+    {"max_entries", SR_FIELD_SIZE, CACHE(max_entries), .def = "10000", .max = 1e8,
+     .help = "answers kept in memory"},
+    {"ttl_seconds", SR_FIELD_INT64, CACHE(ttl_s), .def = "7200", .min = 0, .max = 1e9,
+     .help = "how long an answer is kept, for plugins that do not say it; 0 = for ever"},
+    {"eviction_policy", SR_FIELD_ENUM, CACHE(eviction), .words = orders, .def = "lru",
+     .help =
+         "which entry goes when there is no room: the one used least recently (lru), least often (lfu), or "
+         "the oldest (fifo)"},
+    {"embedding_model", SR_FIELD_REF, .def_note = "the configured encoder",
+     .help = NO_EFFECT "questions are embedded by `global.model_catalog.embeddings`"},
+    {"redis", SR_FIELD_OBJECT, .of = &redis_section, .help = "Redis"},
+    {"milvus", SR_FIELD_OBJECT, .of = &milvus_section, .help = "Milvus"},
+};
+static const struct sr_section response_cache_section = {
+    .name = "response_cache store",
+    .help = "Where cached answers are kept.",
+    SR_FIELDS(response_cache_fields),
+    .later = (const char *const[]){"valkey", "qdrant", "backend_config_path", NULL},
+};
+
+static const struct sr_field stores_fields[] = {
+    {"response_cache", SR_FIELD_OBJECT, .of = &response_cache_section,
+     .help = "cached answers; a decision uses them by its plugin `response_cache`"},
+};
+const struct sr_section sr_section_stores = {
+    .name = "global.stores",
+    .help = "What outlives a request.",
+    SR_FIELDS(stores_fields),
+    .later = (const char *const[]){"memory", "vector_store", NULL},
+};
+
+static const struct sr_field cache_fields[] = {
+    {"path", SR_FIELD_TEXT, CACHE(path), .def_note = "none: a restart empties the cache",
+     .help = "with `backend_type: memory`: an SQLite file that keeps the entries over a restart"},
+    {"key_file", SR_FIELD_TEXT, CACHE(key_file), .def_note = "none: the file is not encrypted",
+     .help = "encrypts that file: 32 bytes or more as text; to rotate, the new key is the first line and the "
+             "old one the second"},
+    {"max_bytes", SR_FIELD_SIZE, CACHE(max_bytes), .def = "256MiB", .min = 65536, .max = 0x1p40,
+     .help = "memory of all entries and their index"},
+    {"max_entry_bytes", SR_FIELD_SIZE, CACHE(max_entry_bytes), .def = "1MiB", .min = 1024, .max = 0x1p24,
+     .help = "the largest answer that is kept"},
+    {"max_request_bytes", SR_FIELD_SIZE, CACHE(max_request_bytes), .def = "1MiB", .min = 1024, .max = 0x1p28,
+     .help = "the largest request that is looked up"},
+    {"lookup_timeout_ms", SR_FIELD_MS, CACHE(lookup_timeout_ms), .def = "100", .min = 1, .max = 10e3,
+     .help = "time for the store's answer to a lookup; then the model is asked"},
+    {"wait_ms", SR_FIELD_MS, CACHE(wait_ms), .def = "2000", .max = 600e3,
+     .help = "how long a request waits for the answer to an identical one in progress; 0 = not at all"},
+    {"team_header", SR_FIELD_TEXT, CACHE(team_header), .def_note = "none",
+     .help = "a request header, set by a trusted proxy, that names the team, for `scope: team`"},
+    {"default", SR_FIELD_OBJECT, CACHE(use), .of = &sr_section_cache_use, .def_note = "they are not cached",
+     .help = "for requests whose decision has no plugin `response_cache`, and for those that name a model"},
+};
+const struct sr_section sr_section_cache = {
+    .name = "global.semroute.cache",
+    .help = "The response cache, beyond `global.stores.response_cache`.",
+    SR_FIELDS(cache_fields),
+};

@@ -1,0 +1,225 @@
+/* Finds the question, and hashes parts. */
+#include "router/cache/key.h"
+
+#include "base/buf.h"
+#include "base/hash.h"
+#include "router/request/walk.h"
+
+#include <stdlib.h>
+
+#define QUESTION_MARK "\x01" /* occurs in no JSON text */
+
+/* Members of a request that cannot change the answer: whose it is, how its usage is told. */
+static const char *const aside[] = {"metadata",          "prompt_cache_key", "request_id",
+                                    "safety_identifier", "stream_options",   "user"};
+
+/* ---- the question ---- */
+
+/* The content of the last user message, or the prompt; SR_SPAN_NONE without one. */
+static uint32_t question_span(const struct sr_request *doc)
+{
+    if (!doc->dialect->has_messages) {
+        uint32_t prompt = doc->at.prompt;
+        return prompt != SR_SPAN_NONE && doc->spans[prompt].kind == SR_JSON_STRING ? prompt : SR_SPAN_NONE;
+    }
+    if (doc->at.messages == SR_SPAN_NONE)
+        return SR_SPAN_NONE;
+    size_t end = doc->spans[doc->at.messages].end;
+    uint32_t last = SR_SPAN_NONE;
+    for (size_t i = doc->at.messages;
+         (i = sr_walk_message(doc, i)) < doc->n_spans && doc->spans[i].start < end; i++) {
+        uint32_t content = sr_walk_content(doc, i);
+        if (content != SR_SPAN_NONE && sr_walk_role(doc, i) == SR_ROLE_USER)
+            last = content;
+    }
+    return last;
+}
+
+static size_t count_texts(const struct sr_request *doc, uint32_t container)
+{
+    size_t n = 0, end = doc->spans[container].end;
+    for (size_t i = container; (i = sr_walk_text(doc, i, end, SR_TEXTS_CONTENT)) < doc->n_spans; i++)
+        n++;
+    return n;
+}
+
+/* Joins the decoded parts by a space. */
+static struct sr_bytes join_parts(const struct sr_bytes *parts, size_t n, struct sr_arena *arena)
+{
+    size_t size = n - 1;
+    if (n == 1)
+        return parts[0];
+    for (size_t i = 0; i < n; i++)
+        size += parts[i].n;
+    char *text = sr_arena_alloc(arena, size + 1), *at = text;
+    for (size_t i = 0; text && i < n; i++) {
+        if (i)
+            *at++ = ' ';
+        memcpy(at, parts[i].p, parts[i].n);
+        at += parts[i].n;
+    }
+    return sr_bytes_of(text, size);
+}
+
+int sr_question_read(const struct sr_request *doc, struct sr_arena *arena, struct sr_question *out)
+{
+    uint32_t container = question_span(doc);
+    size_t n = container == SR_SPAN_NONE ? 0 : count_texts(doc, container), at = 0;
+    *out = (struct sr_question){.text = SR_LIT("")};
+    if (!n)
+        return SR_OK;
+    struct sr_question_place *places = sr_arena_calloc(arena, n, sizeof *places);
+    struct sr_bytes *parts = sr_arena_calloc(arena, n, sizeof *parts);
+    if (!places || !parts)
+        return SR_ENOMEM;
+    size_t end = doc->spans[container].end;
+    for (size_t i = container; (i = sr_walk_text(doc, i, end, SR_TEXTS_CONTENT)) < doc->n_spans; i++, at++) {
+        const struct sr_span *span = &doc->spans[i];
+        places[at] = (struct sr_question_place){span->start + 1, span->end - 1};
+        parts[at] = sr_span_text(span, doc->body, arena);
+        if (!parts[at].p)
+            return SR_ENOMEM;
+    }
+    out->text = join_parts(parts, n, arena);
+    out->places = places;
+    out->n = n;
+    return out->text.p ? SR_OK : SR_ENOMEM;
+}
+
+/* ---- keys ---- */
+
+int sr_key_of(const struct sr_key_part *parts, size_t n, struct sr_arena *arena, struct sr_cache_key *out)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < n; i++)
+        size += strlen(parts[i].name) + 1 + sizeof(uint64_t) + parts[i].value.n;
+    char *text = sr_arena_alloc(arena, size + 1), *at = text;
+    if (!text)
+        return SR_ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        size_t name = strlen(parts[i].name) + 1;
+        uint64_t length = parts[i].value.n;
+        memcpy(at, parts[i].name, name);
+        memcpy(at + name, &length, sizeof length);
+        at += name + sizeof length;
+        if (length)
+            memcpy(at, parts[i].value.p, length);
+        at += length;
+    }
+    return sr_sha256(sr_bytes_of(text, size), out->bytes);
+}
+
+static bool is_aside(struct sr_bytes key)
+{
+    for (size_t i = 0; i < sizeof aside / sizeof aside[0]; i++)
+        if (sr_bytes_eq(key, sr_bytes_str(aside[i])))
+            return true;
+    return false;
+}
+
+/* A value without the white space outside of its strings, and without the question; in place of `out`, which
+ * has room for `raw`. Returns the end. */
+static char *compact(const struct sr_question *question, size_t *next, struct sr_bytes body, size_t at,
+                     size_t end, char *out)
+{
+    bool quoted = false;
+    while (at < end) {
+        if (*next < question->n && at == question->places[*next].start) {
+            at = question->places[*next].end;
+            (*next)++;
+            *out++ = QUESTION_MARK[0];
+            continue;
+        }
+        char c = body.p[at++];
+        if (!quoted && (c == ' ' || c == '\t' || c == '\r' || c == '\n'))
+            continue;
+        *out++ = c;
+        if (c == '"')
+            quoted = !quoted;
+        else if (c == '\\' && at < end)
+            *out++ = body.p[at++];
+    }
+    return out;
+}
+
+struct member {
+    struct sr_bytes key;
+    const struct sr_span *span;
+};
+
+static int by_key(const void *a, const void *b)
+{
+    const struct member *x = a, *y = b;
+    int order = sr_bytes_cmp(x->key, y->key);
+    return order ? order : (x->span->start > y->span->start) - (x->span->start < y->span->start);
+}
+
+/* The members that count, sorted; NULL when out of memory. */
+static struct member *members_of(const struct sr_request *doc, struct sr_arena *arena, size_t *n)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < doc->n_spans; i++)
+        count += sr_request_is_top(&doc->spans[i]);
+    struct member *members = sr_arena_calloc(arena, count + 1, sizeof *members);
+    *n = 0;
+    for (size_t i = 0; members && i < doc->n_spans; i++) {
+        if (!sr_request_is_top(&doc->spans[i]))
+            continue;
+        struct sr_bytes key = sr_request_key(doc, &doc->spans[i], arena);
+        if (!key.p)
+            return NULL;
+        if (!is_aside(key))
+            members[(*n)++] = (struct member){key, &doc->spans[i]};
+    }
+    if (members)
+        qsort(members, *n, sizeof *members, by_key);
+    return members;
+}
+
+struct sr_bytes sr_key_body(const struct sr_request *doc, const struct sr_question *question,
+                            struct sr_arena *arena)
+{
+    size_t n, size = 0;
+    struct member *members = members_of(doc, arena, &n);
+    for (size_t i = 0; members && i < n; i++)
+        size += members[i].key.n + 2 + members[i].span->end - members[i].span->start + question->n;
+    char *text = members ? sr_arena_alloc(arena, size + 1) : NULL, *at = text;
+    for (size_t i = 0; text && i < n; i++) {
+        const struct sr_span *span = members[i].span;
+        size_t next = 0;
+        memcpy(at, members[i].key.p, members[i].key.n);
+        at += members[i].key.n;
+        *at++ = '\0';
+        while (next < question->n && question->places[next].start < span->start)
+            next++;
+        at = compact(question, &next, doc->body, span->start, span->end, at);
+        *at++ = '\0';
+    }
+    return sr_bytes_of(text, text ? (size_t)(at - text) : 0);
+}
+
+struct sr_bytes sr_key_edits(struct sr_bytes body, const struct sr_bytes *slices, size_t n,
+                             struct sr_arena *arena)
+{
+    size_t size = sizeof(uint64_t), kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool own = slices[i].p >= body.p && slices[i].p < body.p + body.n;
+        kept += own ? slices[i].n : 0;
+        size += own ? 0 : slices[i].n + sizeof(uint64_t);
+    }
+    char *text = sr_arena_alloc(arena, size), *at = text;
+    if (!text)
+        return sr_bytes_of(NULL, 0);
+    uint64_t gone = body.n - kept;
+    memcpy(at, &gone, sizeof gone);
+    at += sizeof gone;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t length = slices[i].n;
+        if (slices[i].p >= body.p && slices[i].p < body.p + body.n)
+            continue;
+        memcpy(at, &length, sizeof length);
+        memcpy(at + sizeof length, slices[i].p, slices[i].n);
+        at += sizeof length + slices[i].n;
+    }
+    return sr_bytes_of(text, size);
+}
