@@ -115,15 +115,28 @@ static void put_words(struct sr_json_writer *w, const struct sr_enum_word *words
     sr_json_array_end(w);
 }
 
+static void put_plugin_type(struct sr_json_writer *w, const struct sr_variant *plugin)
+{
+    sr_json_object(w, "type");
+    if (plugin->aliases) {
+        sr_json_array(w, "enum");
+        sr_json_text(w, NULL, plugin->type);
+        for (const char *const *alias = plugin->aliases; *alias; alias++)
+            sr_json_text(w, NULL, *alias);
+        sr_json_array_end(w);
+    } else {
+        sr_json_text(w, "const", plugin->type);
+    }
+    sr_json_object_end(w);
+}
+
 static void put_plugin(struct sr_json_writer *w, const struct sr_variant *plugin)
 {
     sr_json_object(w, NULL);
     put_types(w, "object", NULL);
     sr_json_text(w, "description", plugin->help);
     sr_json_object(w, "properties");
-    sr_json_object(w, "type");
-    sr_json_text(w, "const", plugin->type);
-    sr_json_object_end(w);
+    put_plugin_type(w, plugin);
     put_referring(w, "configuration", plugin->section);
     sr_json_object_end(w);
     sr_json_array(w, "required");

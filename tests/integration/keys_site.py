@@ -107,7 +107,8 @@ def leaves(schema):
             walk(node["additionalProperties"], path + ".*", inside)
         elif "array" in kinds and "oneOf" in node["items"]:
             for plugin in node["items"]["oneOf"]:
-                walk(plugin, f"{path}[{plugin['properties']['type']['const']}]", inside)
+                kind = plugin["properties"]["type"]
+                walk(plugin, f"{path}[{kind.get('const') or kind['enum'][0]}]", inside)
         elif "array" in kinds:
             walk(node["items"], path + "[]", inside)
         else:

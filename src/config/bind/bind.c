@@ -70,6 +70,14 @@ static void bind_map(struct sr_binder *b, const struct sr_field *field, const st
     }
 }
 
+static bool is_called(const struct sr_variant *variant, struct sr_bytes type)
+{
+    bool found = sr_bytes_eq(type, sr_bytes_str(variant->type));
+    for (const char *const *alias = variant->aliases; !found && alias && *alias; alias++)
+        found = sr_bytes_eq(type, sr_bytes_str(*alias));
+    return found;
+}
+
 static const struct sr_variant *find_variant(struct sr_binder *b, const struct sr_field *field,
                                              const struct sr_yaml_node *type)
 {
@@ -77,7 +85,7 @@ static const struct sr_variant *find_variant(struct sr_binder *b, const struct s
     struct sr_nearest nearest = {.word = type->text};
     for (const struct sr_variant *const *at = field->variants; *at; at++) {
         const struct sr_variant *v = *at;
-        if (sr_bytes_eq(type->text, sr_bytes_str(v->type)))
+        if (is_called(v, type->text))
             return v;
         sr_nearest_try(&nearest, v->type);
     }

@@ -55,6 +55,7 @@ struct sr_variant {
     const struct sr_section *section;
     size_t set_offset; /* bool: the plugin is there */
     size_t offset;
+    const char *const *aliases; /* other names of the type; ends with NULL. NULL: none */
 };
 
 enum {

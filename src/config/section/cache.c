@@ -3,7 +3,6 @@
 
 #define CACHE(member)  offsetof(struct sr_config_cache, member)
 #define SERVER(member) offsetof(struct sr_config_store_server, member)
-#define NO_EFFECT      "has no effect: "
 
 static const struct sr_enum_word stores[] = {{"memory", SR_STORE_MEMORY},
                                              {"redis", SR_STORE_REDIS},
@@ -41,29 +40,17 @@ static const struct sr_field server_fields[] = {
 static const struct sr_section server_section = {
     .name = "store connection", .help = "How the store is reached.", SR_FIELDS(server_fields)};
 
-static const struct sr_field vector_fields[] = {
-    {"name", SR_FIELD_REF, .def = "embedding", .help = NO_EFFECT "the field is called `embedding`"},
-    {"dimension", SR_FIELD_REF, .def_note = "the embedding model's", .help = NO_EFFECT "the model says it"},
-    {"metric_type", SR_FIELD_REF, .def = "COSINE",
-     .help = NO_EFFECT "vectors have length 1: COSINE and IP agree"},
-};
-static const struct sr_section vector_section = {
-    .name = "vector_field", .help = "The field of vectors.", SR_FIELDS(vector_fields)};
-
 /* ---- Redis ---- */
 
 static const struct sr_field redis_index_fields[] = {
     {"prefix", SR_FIELD_TEXT, CACHE(redis.prefix), .def = "semroute:cache:", .flags = SR_FIELD_NOT_EMPTY,
      .help = "the beginning of every key and of the channel"},
-    {"name", SR_FIELD_REF, .def_note = "none", .help = NO_EFFECT "vectors are searched in this process"},
-    {"vector_field", SR_FIELD_OBJECT, .of = &vector_section, .help = "no effect"},
-    {"index_type", SR_FIELD_REF, .def_note = "none",
-     .help = NO_EFFECT "vectors are searched in this process"},
 };
-static const struct sr_section redis_index_section = {.name = "redis index",
-                                                      .help = "Names of keys.",
-                                                      SR_FIELDS(redis_index_fields),
-                                                      .later = (const char *const[]){"params", NULL}};
+static const struct sr_section redis_index_section = {
+    .name = "redis index",
+    .help = "Names of keys.",
+    SR_FIELDS(redis_index_fields),
+    .later = (const char *const[]){"name", "vector_field", "index_type", "params", NULL}};
 
 static const struct sr_field redis_fields[] = {
     {"connection", SR_FIELD_OBJECT, CACHE(redis.server), .of = &server_section,
@@ -95,7 +82,6 @@ static const struct sr_section milvus_index_section = {
 static const struct sr_field milvus_collection_fields[] = {
     {"name", SR_FIELD_TEXT, CACHE(milvus.collection), .def = "semroute_cache", .flags = SR_FIELD_NOT_EMPTY,
      .help = "created when it is missing"},
-    {"vector_field", SR_FIELD_OBJECT, .of = &vector_section, .help = "no effect"},
     {"index", SR_FIELD_OBJECT, .of = &milvus_index_section, .help = "the index of the vectors"},
 };
 static const struct sr_section milvus_collection_section = {.name = "milvus collection",
@@ -149,8 +135,6 @@ static const struct sr_field response_cache_fields[] = {
      .help =
          "which entry goes when there is no room: the one used least recently (lru), least often (lfu), or "
          "the oldest (fifo)"},
-    {"embedding_model", SR_FIELD_REF, .def_note = "the configured encoder",
-     .help = NO_EFFECT "questions are embedded by `global.model_catalog.embeddings`"},
     {"redis", SR_FIELD_OBJECT, .of = &redis_section, .help = "Redis"},
     {"milvus", SR_FIELD_OBJECT, .of = &milvus_section, .help = "Milvus"},
 };
@@ -158,7 +142,7 @@ static const struct sr_section response_cache_section = {
     .name = "response_cache store",
     .help = "Where cached answers are kept.",
     SR_FIELDS(response_cache_fields),
-    .later = (const char *const[]){"valkey", "qdrant", "backend_config_path", NULL},
+    .later = (const char *const[]){"valkey", "qdrant", "backend_config_path", "embedding_model", NULL},
 };
 
 static const struct sr_field stores_fields[] = {

@@ -131,11 +131,9 @@ const struct sr_section sr_section_cache_use = {
     .finish = finish,
 };
 
-#define VARIANT(symbol, type, help)                                                                          \
-    const struct sr_variant sr_plugin_##symbol = {type, help, &sr_section_cache_use,                         \
-                                                  PLUGIN(response_cache.set), PLUGIN(response_cache)}
+static const char *const aliases[] = {"response-cache", "semantic_cache", "semantic-cache", NULL};
 
-VARIANT(response_cache, "response_cache", "answers from earlier answers to the same question");
-VARIANT(response_cache_dash, "response-cache", "the same as `response_cache`");
-VARIANT(semantic_cache, "semantic_cache", "the same as `response_cache`");
-VARIANT(semantic_cache_dash, "semantic-cache", "the same as `response_cache`");
+const struct sr_variant sr_plugin_response_cache = {
+    "response_cache",       "answers from earlier answers to the same question",
+    &sr_section_cache_use,  PLUGIN(response_cache.set),
+    PLUGIN(response_cache), aliases};

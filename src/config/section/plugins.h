@@ -16,10 +16,7 @@
     X(request_params)                                                                                        \
     X(guard)                                                                                                 \
     X(response_jailbreak)                                                                                    \
-    X(response_cache)                                                                                        \
-    X(response_cache_dash)                                                                                   \
-    X(semantic_cache)                                                                                        \
-    X(semantic_cache_dash)
+    X(response_cache)
 
 #define SR_PLUGIN_EXTERN(name) extern const struct sr_variant sr_plugin_##name;
 SR_PLUGIN_LIST(SR_PLUGIN_EXTERN)

@@ -212,6 +212,7 @@ static int start_lookup(struct sr_recall *r)
     uint64_t now = sr_clock_ns();
     struct sr_cache_query query = {
         .exact = r->exact,
+        .partition = r->partition,
         .question = r->question.text,
         .unit = unit,
         .threshold = (float)r->plan.use->threshold,
@@ -220,8 +221,6 @@ static int start_lookup(struct sr_recall *r)
         .wait_deadline_ns = late && cache->wait_ms ? now + cache->wait_ms * SR_NS_PER_MS : 0,
         .join = late && cache->wait_ms && r->plan.stores,
     };
-    if (unit)
-        query.partition = r->partition;
     r->deadline_ns = now + (cache->lookup_timeout_ms + cache->wait_ms) * SR_NS_PER_MS;
     int rc = sr_cache_lookup(sr_runtime_cache(r->env.runtime), &query, *r->env.mailbox, lookup_done, r,
                              &r->lookup);
