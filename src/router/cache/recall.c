@@ -185,6 +185,7 @@ static void take(struct sr_recall *r, struct sr_cache_lookup *lookup)
     r->similarity = lookup->similarity;
     r->rejected = lookup->rejected;
     r->flight = lookup->flight;
+    lookup->flight = NULL;
     r->record = lookup->record ? sr_cache_record_ref(lookup->record) : NULL;
     r->ended_ns = sr_clock_ns();
     if (r->record && !r->controls.n)
@@ -215,6 +216,7 @@ static int start_lookup(struct sr_recall *r)
         .partition = r->partition,
         .question = r->question.text,
         .unit = unit,
+        .dimensions = unit ? sr_embedding_reader_dimensions(r->env.router->cache_reader) : 0,
         .threshold = (float)r->plan.use->threshold,
         .max_age_ms = r->plan.max_age_ms,
         .store_deadline_ns = late ? now + cache->lookup_timeout_ms * SR_NS_PER_MS : 0,
