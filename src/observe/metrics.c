@@ -31,6 +31,7 @@ static const double bounds_none[] = {SR_BUCKETS_NONE};
 static const double bounds_micro[] = {SR_BUCKETS_MICRO};
 static const double bounds_answer[] = {SR_BUCKETS_ANSWER};
 static const double bounds_tokens[] = {SR_BUCKETS_TOKENS};
+static const double bounds_age[] = {SR_BUCKETS_AGE};
 static const double bounds_count[] = {SR_BUCKETS_COUNT};
 static const double bounds_unit[] = {SR_BUCKETS_UNIT};
 static const double bounds_entropy[] = {SR_BUCKETS_ENTROPY};
@@ -42,6 +43,7 @@ static const double bounds_ratio[] = {SR_BUCKETS_RATIO};
 #define BOUNDS_MICRO   BOUNDS(bounds_micro)
 #define BOUNDS_ANSWER  BOUNDS(bounds_answer)
 #define BOUNDS_TOKENS  BOUNDS(bounds_tokens)
+#define BOUNDS_AGE     BOUNDS(bounds_age)
 #define BOUNDS_COUNT   BOUNDS(bounds_count)
 #define BOUNDS_UNIT    BOUNDS(bounds_unit)
 #define BOUNDS_ENTROPY BOUNDS(bounds_entropy)
