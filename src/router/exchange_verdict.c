@@ -269,7 +269,10 @@ static int edit_inputs(const sr_exchange *x, bool named, struct sr_edit_inputs *
 static const char *why_uncached(const struct sr_record *r)
 {
     const struct sr_signal_result *pii = r->results[SR_SIGNAL_PII];
-    if (r->guard.types || r->guard.redacted || (pii && (pii->status || pii->n_findings)))
+    bool found = r->guard.types || r->guard.redacted;
+    for (size_t i = 0; pii && i < pii->n_hits; i++)
+        found |= pii->hits[i].matched;
+    if (found)
         return "pii_detected";
     if (r->decision.errors)
         return "degraded";

@@ -22,7 +22,7 @@ routing:
     keywords:
       - {{name: codes, operator: OR, keywords: [code, program]}}
       - {{name: plain, operator: OR, keywords: [uncached]}}
-    pii: [{{name: private, threshold: 0.7}}]
+    pii: [{{name: private, threshold: 0.7, pii_types_allowed: [GPE, PERSON, ORGANIZATION, DATE_TIME]}}]
   decisions:
     - name: uncached
       priority: 300
