@@ -300,7 +300,8 @@ struct sr_config_cache_use {
     int64_t ttl_s;    /* -1: the store's; 0: nothing is stored */
     bool controls;    /* `header` counts */
     const char *header;
-    uint32_t allowed;  /* bits of enum sr_cache_control */
+    struct sr_strings allowed_words;
+    uint32_t allowed;  /* the same as bits of enum sr_cache_control */
     int64_t max_ttl_s; /* of a client's `ttl`; 0: any */
     const char *cache_epoch, *model_revision, *prompt_revision, *policy_revision; /* parts of every key */
 };

@@ -35,7 +35,7 @@ static const struct sr_field controls_fields[] = {
      .help = "whether clients may control the cache by a header"},
     {"header", SR_FIELD_TEXT, USE(header), .flags = SR_FIELD_NOT_EMPTY, .def = "x-vsr-cache-control",
      .help = "the name of that header"},
-    {"allowed", SR_FIELD_REF, .def_note = "[no-cache, no-store, bypass]",
+    {"allowed", SR_FIELD_TEXTS, USE(allowed_words), .def_note = "[no-cache, no-store, bypass]",
      .help = "what counts in it: `no-cache`, `no-store`, `bypass`, `max-age`, `ttl` (seconds)"},
     {"max_ttl_seconds", SR_FIELD_INT64, USE(max_ttl_s), .def = "0", .min = 0, .max = 1e9,
      .help = "the longest `ttl` that a client gets; 0 = any"},
@@ -99,16 +99,13 @@ static uint32_t control_of(struct sr_bytes word)
 static void read_allowed(struct sr_binder *b, const struct sr_yaml_node *list,
                          struct sr_config_cache_use *use)
 {
-    if (list->kind != SR_YAML_LIST) {
-        sr_bind_error(b, list, "`allowed`: expected a list, found %s", sr_yaml_type_name(list));
-        return;
-    }
     use->allowed = 0;
-    for (size_t i = 0; i < list->count; i++) {
-        const struct sr_yaml_node *item = list->items[i];
-        uint32_t control = item->kind == SR_YAML_SCALAR ? control_of(item->text) : 0;
+    for (size_t i = 0; i < use->allowed_words.count; i++) {
+        const char *word = use->allowed_words.items[i];
+        uint32_t control = control_of(sr_bytes_str(word));
         if (!control)
-            sr_bind_error(b, item, "`allowed`: expected no-cache, no-store, bypass, max-age or ttl");
+            sr_bind_error(b, list->kind == SR_YAML_LIST && i < list->count ? list->items[i] : list,
+                          "`allowed`: `%.40s` is none of no-cache, no-store, bypass, max-age and ttl", word);
         use->allowed |= control;
     }
 }
