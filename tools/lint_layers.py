@@ -42,7 +42,7 @@ ROOMS = {
     "signal": {"guard", "keyword", "neural", "topic"},
     "router": {"cache", "edit", "identity", "reply", "report", "request", "response", "route"},
     "serve": {"admin", "extproc", "gateway", "process"},
-    "cli": {"cache", "classify", "eval", "models"},
+    "cli": {"admin", "cache", "classify", "eval", "models"},
 }
 
 # One third-party library, one seam: header pattern -> files that may include it.
