@@ -2,6 +2,7 @@
 import json
 import re
 
+import keys_cache
 import keys_extproc
 import keys_guards
 import keys_inference
@@ -12,7 +13,7 @@ from conftest import semroute
 from keys_bench import Bench
 from keys_site import leaves, place
 
-KEYS = keys_offline.KEYS + keys_online.KEYS + keys_extproc.KEYS + keys_guards.KEYS + keys_inference.KEYS
+KEYS = keys_offline.KEYS + keys_online.KEYS + keys_extproc.KEYS + keys_guards.KEYS + keys_inference.KEYS + keys_cache.KEYS
 
 
 @pytest.fixture(scope="module")
