@@ -1,10 +1,13 @@
 /*
  * semroute cache: the subcommands of the semantic cache. What they do is cli/cache's.
  */
+#include "cli/admin/cache.h"
 #include "cli/cache/calibrate.h"
 #include "cli/cmd.h"
 
 static struct sr_calibrate_options calibrate;
+static struct sr_admin_where where;
+static struct sr_admin_purge purge;
 static const struct sr_option options[] = {
     {"max-false-hits", SR_OPTION_TEXT, &calibrate.max_false_hits, "P",
      "calibrate: percent of the pairs that differ, default 0.5"},
@@ -13,14 +16,25 @@ static const struct sr_option options[] = {
      "calibrate: write each pair with its similarity and what the gate says"},
     {"model", SR_OPTION_TEXT, &calibrate.encoder.model, "DIR", "a model folder instead of the default one"},
     SR_CLI_ENCODER_OPTIONS(calibrate.encoder),
+    SR_ADMIN_OPTIONS(where),
+    {"tenant", SR_OPTION_TEXT, &purge.tenant, "T", "purge: entries of this tenant"},
+    {"user", SR_OPTION_TEXT, &purge.user, "U", "purge: entries of this user"},
+    {"of-model", SR_OPTION_TEXT, &purge.model, "M", "purge: answers of this model"},
+    {"older-than", SR_OPTION_NUMBER, &purge.older_than, "SECONDS", "purge: entries made before that"},
+    {"all", SR_OPTION_FLAG, &purge.all, NULL, "purge: every entry"},
+    {"dry-run", SR_OPTION_FLAG, &purge.dry, NULL, "purge: only count"},
     {"json", SR_OPTION_FLAG, &calibrate.json, NULL, "one JSON document"},
 };
 const struct sr_usage sr_cache_usage = {
     .name = "cache",
-    .synopsis = "calibrate LOG.jsonl [--max-false-hits P] [--svg FILE] [--json]",
+    .synopsis = "stats | purge SELECTION | calibrate LOG.jsonl",
     .summary = "Looks after the semantic cache.",
-    .words = "calibrate",
+    .words = "stats|purge|calibrate",
     .text =
+        "stats              what a running router's cache has and does\n"
+        "purge              removes entries from it: --all, or those that agree with all of --tenant, "
+        "--user,\n"
+        "                   --of-model and --older-than\n"
         "calibrate FILE     proposes a threshold: hit rate against false-hit rate, with and without the\n"
         "                   gate. A line is {\"a\": ..., \"b\": ..., \"same\": true|false}, or one question\n"
         "                   {\"text\": ...}: then pairs are guessed from near neighbours. - is standard "
@@ -35,10 +49,24 @@ static int run_calibrate(const char *path)
     return sr_cache_calibrate(&sr_cache_usage, &calibrate, path);
 }
 
+static int run_stats(const char *operand)
+{
+    if (operand)
+        return sr_cmd_misuse(&sr_cache_usage, "stats takes no operand");
+    return sr_admin_cache_stats(&sr_cache_usage, &where, calibrate.json);
+}
+
+static int run_purge(const char *operand)
+{
+    if (operand)
+        return sr_cmd_misuse(&sr_cache_usage, "purge takes options only: --tenant, --user, --all, ...");
+    return sr_admin_cache_purge(&sr_cache_usage, &where, &purge, calibrate.json);
+}
+
 static const struct {
     const char *name;
     int (*run)(const char *operand); /* NULL: there is none */
-} subcommands[] = {{"calibrate", run_calibrate}};
+} subcommands[] = {{"stats", run_stats}, {"purge", run_purge}, {"calibrate", run_calibrate}};
 
 int sr_cmd_cache(int argc, char **argv)
 {

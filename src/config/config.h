@@ -478,7 +478,6 @@ struct sr_config_store_server {
     const char *host;
     int port;
     const char *database, *user, *password; /* "" = none */
-    uint64_t timeout_s;
     bool tls;
     const char *ca_file, *cert_file, *key_file; /* "" = the system's; none */
 };
@@ -496,8 +495,8 @@ struct sr_config_cache {
     } redis;
     struct {
         struct sr_config_store_server server;
-        const char *collection, *metric, *index, *consistency;
-        int m, ef_construction, ef, top_k;
+        const char *collection, *consistency;
+        int m, ef_construction, ef;
     } milvus;
     const char *path, *key_file; /* of the file that keeps entries over a restart; "" = none */
     size_t max_bytes, max_entry_bytes, max_request_bytes;

@@ -121,7 +121,7 @@ int sr_admin_cache_purge(const struct sr_usage *usage, const struct sr_admin_whe
     struct sr_buf body;
     if (purge->all == selects)
         return sr_cmd_misuse(usage,
-                             "purge takes --all, or some of --tenant, --user, --model and --older-than");
+                             "purge takes --all, or some of --tenant, --user, --of-model and --older-than");
     if (purge->all && purge->dry)
         return sr_cmd_misuse(usage, "`stats` says how many entries --all would remove");
     sr_buf_init(&body, ANSWER_MAX);

@@ -33,12 +33,12 @@ static const struct sr_field server_fields[] = {
      .help = "number (Redis) or name (Milvus)"},
     {"user", SR_FIELD_TEXT, SERVER(user), .help = "name of an account"},
     {"password", SR_FIELD_TEXT, SERVER(password), .help = "its password, or Milvus's token; write `${NAME}`"},
-    {"timeout", SR_FIELD_INT64, SERVER(timeout_s), .def = "30", .min = 1, .max = 3600,
-     .help = "seconds for a write or for connecting; lookups have `lookup_timeout_ms`"},
     {"tls", SR_FIELD_OBJECT, .of = &server_tls_section, .help = "TLS to the store"},
 };
-static const struct sr_section server_section = {
-    .name = "store connection", .help = "How the store is reached.", SR_FIELDS(server_fields)};
+static const struct sr_section server_section = {.name = "store connection",
+                                                 .help = "How the store is reached.",
+                                                 SR_FIELDS(server_fields),
+                                                 .later = (const char *const[]){"timeout", "auth", NULL}};
 
 /* ---- Redis ---- */
 
@@ -73,12 +73,12 @@ static const struct sr_field milvus_params_fields[] = {
 static const struct sr_section milvus_params_section = {
     .name = "milvus index params", .help = "Parameters of HNSW.", SR_FIELDS(milvus_params_fields)};
 static const struct sr_field milvus_index_fields[] = {
-    {"type", SR_FIELD_TEXT, CACHE(milvus.index), .def = "HNSW", .flags = SR_FIELD_NOT_EMPTY,
-     .help = "the index that is asked for when the collection is created"},
     {"params", SR_FIELD_OBJECT, .of = &milvus_params_section, .help = "its parameters"},
 };
-static const struct sr_section milvus_index_section = {
-    .name = "milvus index", .help = "The index of the vectors.", SR_FIELDS(milvus_index_fields)};
+static const struct sr_section milvus_index_section = {.name = "milvus index",
+                                                       .help = "The index of the vectors.",
+                                                       SR_FIELDS(milvus_index_fields),
+                                                       .later = (const char *const[]){"type", NULL}};
 static const struct sr_field milvus_collection_fields[] = {
     {"name", SR_FIELD_TEXT, CACHE(milvus.collection), .def = "semroute_cache", .flags = SR_FIELD_NOT_EMPTY,
      .help = "created when it is missing"},
@@ -99,14 +99,14 @@ static const struct sr_section milvus_search_params_section = {.name = "milvus s
 static const struct sr_enum_word consistencies[] = {
     {"Strong", 0}, {"Session", 1}, {"Bounded", 2}, {"Eventually", 3}, {NULL, 0}};
 static const struct sr_field milvus_search_fields[] = {
-    {"topk", SR_FIELD_INT, CACHE(milvus.top_k), .def = "8", .min = 1, .max = 64,
-     .help = "candidates that the gate sees"},
     {"consistency_level", SR_FIELD_WORD, CACHE(milvus.consistency), .words = consistencies, .def = "Session",
      .help = "what a search sees of the latest writes"},
     {"params", SR_FIELD_OBJECT, .of = &milvus_search_params_section, .help = "parameters of a search"},
 };
-static const struct sr_section milvus_search_section = {
-    .name = "milvus search", .help = "Searches.", SR_FIELDS(milvus_search_fields)};
+static const struct sr_section milvus_search_section = {.name = "milvus search",
+                                                        .help = "Searches.",
+                                                        SR_FIELDS(milvus_search_fields),
+                                                        .later = (const char *const[]){"topk", NULL}};
 static const struct sr_field milvus_fields[] = {
     {"connection", SR_FIELD_OBJECT, CACHE(milvus.server), .of = &server_section,
      .help = "how the server is reached"},

@@ -150,7 +150,7 @@ static int key_of_partition(struct sr_recall *r, const struct sr_recall_decided 
         {"guarded", reads ? sr_bytes_of(&decision->plugins.response_jailbreak,
                                         sizeof decision->plugins.response_jailbreak)
                           : SR_LIT("")},
-        {"encoder", sr_bytes_str(semantic ? sr_embedding_reader_identity(r->env.router->cache_reader) : "")},
+        {"encoder", semantic ? sr_embedding_reader_identity(r->env.router->cache_reader) : SR_LIT("")},
         {"cache_epoch", sr_bytes_str(use->cache_epoch)},
         {"model_revision", sr_bytes_str(use->model_revision)},
         {"prompt_revision", sr_bytes_str(use->prompt_revision)},

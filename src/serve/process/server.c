@@ -15,6 +15,7 @@
 #include "serve/process/drain.h"
 #include "serve/process/private.h"
 #include "serve/process/signals.h"
+#include "serve/process/stores.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -146,6 +147,7 @@ static int open_runtime(struct sr_server *server, char *error, size_t error_size
         return SR_EPARSE;
     sr_process_log_count_in(sr_runtime_metrics_table(server->runtime));
     server->config = sr_runtime_config(server->runtime);
+    sr_stores_open(server->runtime, server->config, NULL);
     int rc = sr_census_new(&server->census);
     if (rc == SR_OK) {
         sr_server_limit(server, server->config);

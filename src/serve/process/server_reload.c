@@ -5,6 +5,7 @@
 #include "probe/probe.h"
 #include "router/runtime.h"
 #include "serve/process/private.h"
+#include "serve/process/stores.h"
 
 #include <string.h>
 
@@ -118,6 +119,7 @@ void sr_server_reload(void *ctx)
         sr_log(SR_LOG_ERROR, "config_reload", "kept revision %s: %s", server->config->revision, error);
     } else {
         const struct sr_config *fresh = sr_runtime_config(server->runtime);
+        sr_stores_open(server->runtime, fresh, server->config);
         sr_log(SR_LOG_INFO, "config_reload", "revision %s%s", fresh->revision,
                strcmp(fresh->revision, server->config->revision) == 0 ? " (unchanged)" : "");
         tell_what_waits(server->config, fresh);

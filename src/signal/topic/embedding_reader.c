@@ -102,9 +102,9 @@ size_t sr_embedding_reader_dimensions(const struct sr_embedding_reader *reader)
     return reader->dimensions;
 }
 
-const char *sr_embedding_reader_identity(const struct sr_embedding_reader *reader)
+struct sr_bytes sr_embedding_reader_identity(const struct sr_embedding_reader *reader)
 {
-    return reader->identity;
+    return sr_bytes_of(reader->scope.digests, sizeof reader->scope.digests);
 }
 
 /* ---- memo: the number of bytes read, then the vector ---- */

@@ -23,7 +23,7 @@ void sr_embedding_reader_unref(struct sr_embedding_reader *reader); /* NULL is a
 size_t sr_embedding_reader_dimensions(const struct sr_embedding_reader *reader);
 
 /* Names everything that determines a vector: the model and how it is run. */
-const char *sr_embedding_reader_identity(const struct sr_embedding_reader *reader);
+struct sr_bytes sr_embedding_reader_identity(const struct sr_embedding_reader *reader);
 
 /* Vectors of n texts into vectors[n][dimensions]; blocks. Start-up and reload. */
 int sr_embedding_reader_texts(struct sr_embedding_reader *reader, const char *const *texts, size_t n,
