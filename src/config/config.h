@@ -622,6 +622,9 @@ int sr_config_find_model(const struct sr_config *config, struct sr_bytes name);
  * policy, a plugin that reads answers, or a decision about attacks or private data. */
 bool sr_config_protects(const struct sr_config *config);
 
+/* True when some requests may be answered from the cache; `by_meaning`: of those, some by meaning. */
+bool sr_config_caches(const struct sr_config *config, bool by_meaning);
+
 /* Milliseconds from the beginning of signals that read `bytes` of text until their deadline; 0 = none. */
 uint64_t sr_config_signal_deadline_ms(const struct sr_config *config, uint64_t bytes);
 

@@ -140,3 +140,14 @@ bool sr_config_protects(const struct sr_config *config)
     }
     return config->global.n_policies > 0;
 }
+
+bool sr_config_caches(const struct sr_config *config, bool by_meaning)
+{
+    const struct sr_config_cache *cache = &config->global.cache;
+    bool found = cache->use.set && (!by_meaning || cache->use.mode == SR_CACHE_SEMANTIC);
+    for (size_t i = 0; !found && i < config->n_decisions; i++) {
+        const struct sr_config_cache_use *use = &config->decisions[i].plugins.response_cache;
+        found = use->set && (!by_meaning || use->mode == SR_CACHE_SEMANTIC);
+    }
+    return found && cache->enabled && cache->max_entries;
+}

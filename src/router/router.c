@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "router/cache/control.h"
 
 #include <pthread.h>
 
@@ -261,8 +260,8 @@ static int cache_prepare(struct sr_router *router, struct sr_model_store *models
 {
     const char *named = router->config->global.inference.encoder;
     struct sr_err why = {0};
-    router->caches = sr_cache_is_used(router->config);
-    if (!models || !sr_cache_is_semantic(router->config))
+    router->caches = sr_config_caches(router->config, false);
+    if (!models || !sr_config_caches(router->config, true))
         return SR_OK;
     int rc = sr_embedding_reader_new(&router->cache_reader, router->config, models, &why);
     router->cache_semantic = rc == SR_OK;

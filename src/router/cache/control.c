@@ -3,49 +3,18 @@
 
 #define MS 1000
 
-/* Calls `each` of every policy in use until it returns true. */
-static bool any_use(const struct sr_config *config,
-                    bool (*each)(const struct sr_config_cache_use *, const void *), const void *about)
+static bool is_control(const struct sr_config_cache_use *use, struct sr_bytes name)
 {
-    const struct sr_config_cache *cache = &config->global.cache;
-    if (!cache->enabled || cache->max_entries == 0)
-        return false;
-    if (cache->use.set && each(&cache->use, about))
-        return true;
-    for (size_t i = 0; i < config->n_decisions; i++) {
-        const struct sr_config_cache_use *use = &config->decisions[i].plugins.response_cache;
-        if (use->set && each(use, about))
-            return true;
-    }
-    return false;
+    return use->set && use->controls && sr_bytes_eq_nocase(name, sr_bytes_str(use->header));
 }
 
-static bool is_there(const struct sr_config_cache_use *use, const void *about)
+/* Is a header of this name the request controls of some policy? */
+static bool is_any_control(const struct sr_config *config, struct sr_bytes name)
 {
-    (void)use;
-    (void)about;
-    return true;
-}
-
-static bool is_semantic(const struct sr_config_cache_use *use, const void *about)
-{
-    (void)about;
-    return use->mode == SR_CACHE_SEMANTIC;
-}
-
-static bool is_controlled_by(const struct sr_config_cache_use *use, const void *name)
-{
-    return use->controls && sr_bytes_eq_nocase(*(const struct sr_bytes *)name, sr_bytes_str(use->header));
-}
-
-bool sr_cache_is_used(const struct sr_config *config)
-{
-    return any_use(config, is_there, NULL);
-}
-
-bool sr_cache_is_semantic(const struct sr_config *config)
-{
-    return any_use(config, is_semantic, NULL);
+    bool found = is_control(&config->global.cache.use, name);
+    for (size_t i = 0; !found && i < config->n_decisions; i++)
+        found = is_control(&config->decisions[i].plugins.response_cache, name);
+    return found;
 }
 
 int sr_cache_controls_read(struct sr_cache_controls *out, const struct sr_header *headers, size_t n,
@@ -54,7 +23,7 @@ int sr_cache_controls_read(struct sr_cache_controls *out, const struct sr_header
     *out = (struct sr_cache_controls){0};
     struct sr_header *kept = NULL;
     for (size_t i = 0; i < n; i++) {
-        if (!any_use(config, is_controlled_by, &headers[i].name))
+        if (!is_any_control(config, headers[i].name))
             continue;
         if (!kept)
             kept = sr_arena_calloc(arena, n, sizeof *kept);

@@ -24,11 +24,7 @@ struct sr_cache_plan {
     const char *why_not;   /* why it does not store: a reason of llm_cache_write_skipped_total; NULL */
 };
 
-/* True when some policy of the configuration uses the cache; `semantic`: by meaning. */
-bool sr_cache_is_used(const struct sr_config *config);
-bool sr_cache_is_semantic(const struct sr_config *config);
-
-/* Keeps the headers that are somebody's request controls. SR_ENOMEM. */
+/* Keeps the headers that are request controls of some policy. SR_ENOMEM. */
 int sr_cache_controls_read(struct sr_cache_controls *out, const struct sr_header *headers, size_t n,
                            const struct sr_config *config, struct sr_arena *arena) SR_WARN_UNUSED;
 

@@ -9,7 +9,7 @@
 struct sr_recall_vector {
     struct sr_task task;
     struct sr_embedding_read *read; /* NULL: it could not begin */
-    void (*done)(void *ctx);        /* NULL: nobody waits any more */
+    void (*done)(void *ctx);        /* NULL: it is not waited for any more */
     void *ctx;
     bool ended; /* used by the exchange's thread only */
     int status;

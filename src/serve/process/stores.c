@@ -3,7 +3,6 @@
 
 #include "base/log.h"
 #include "cache/index/pack.h"
-#include "router/cache/control.h"
 #include "store/milvus/milvus.h"
 #include "store/redis/redis.h"
 #include "store/sqlite/sqlite.h"
@@ -144,7 +143,7 @@ void sr_stores_open(sr_runtime *runtime, const struct sr_config *config, const s
 {
     struct sr_cache_backend *backend = NULL;
     struct sr_err err = {0};
-    bool used = sr_cache_is_used(config), was = before && sr_cache_is_used(before);
+    bool used = sr_config_caches(config, false), was = before && sr_config_caches(before, false);
     if (!used && !was)
         return;
     if (used && was && same_store(&config->global.cache, &before->global.cache))
