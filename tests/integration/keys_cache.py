@@ -104,7 +104,7 @@ def uses(path, make):
         Key(path + "request_controls.enabled", make({}), (False, True), again(x_vsr_cache_control="no-cache"), (True, False)),
         Key(path + "request_controls.header", make(CONTROLLED), ("x-other", "x-vsr-cache-control"),
             again(x_vsr_cache_control="no-cache"), (True, False)),
-        Key(path + "request_controls.allowed", make(CONTROLLED), (["no-store"], ["no-cache"]),
+        Key(path + "request_controls.allowed[]", make(CONTROLLED), ("no-store", "no-cache"),
             again(x_vsr_cache_control="no-cache"), (True, False)),
         Key(path + "request_controls.max_ttl_seconds", make({"request_controls": {"enabled": True, "allowed": ["ttl"]}}),
             (100, 1), again(pause=1.5, x_vsr_cache_control="ttl=50"), (True, False)),

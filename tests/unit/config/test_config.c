@@ -296,6 +296,79 @@ static void test_full_global(void **state)
     sr_config_unref(c);
 }
 
+static void check_cache_use(const struct sr_config_cache_use *use)
+{
+    assert_true(use->set && use->controls);
+    assert_int_equal(use->mode, SR_CACHE_EXACT);
+    assert_int_equal(use->scope, SR_SCOPE_TEAM);
+    assert_true(use->threshold == 0.9);
+    assert_int_equal(use->ttl_s, 60);
+    assert_string_equal(use->header, "X-Cache");
+    assert_int_equal(use->allowed, SR_CONTROL_MAX_AGE | SR_CONTROL_TTL);
+    assert_int_equal(use->max_ttl_s, 90);
+    assert_string_equal(use->cache_epoch, "2");
+    assert_string_equal(use->model_revision, "m2");
+    assert_string_equal(use->prompt_revision, "p2");
+    assert_string_equal(use->policy_revision, "r2");
+}
+
+static void check_server(const struct sr_config_store_server *server, const char *name, int port)
+{
+    char host[40], ca[40], cert[40], key[40];
+    snprintf(host, sizeof host, "%s.example", name);
+    snprintf(ca, sizeof ca, "%s-ca.pem", name);
+    snprintf(cert, sizeof cert, "%s.pem", name);
+    snprintf(key, sizeof key, "%s.key", name);
+    assert_string_equal(server->host, host);
+    assert_int_equal(server->port, port);
+    assert_true(server->tls);
+    assert_string_equal(server->ca_file, ca);
+    assert_string_equal(server->cert_file, cert);
+    assert_string_equal(server->key_file, key);
+}
+
+static void test_full_cache(void **state)
+{
+    (void)state;
+    const struct sr_config *c = load_full();
+    const struct sr_config_cache *cache = &c->global.cache;
+    assert_false(cache->enabled);
+    assert_int_equal(cache->store, SR_STORE_MEMORY);
+    assert_int_equal(cache->max_entries, 20);
+    assert_int_equal(cache->ttl_s, 21);
+    assert_int_equal(cache->eviction, SR_ORDER_LFU);
+    check_server(&cache->redis.server, "redis", 6380);
+    assert_string_equal(cache->redis.server.database, "3");
+    assert_string_equal(cache->redis.server.user, "anna");
+    assert_string_equal(cache->redis.server.password, "pass");
+    assert_string_equal(cache->redis.prefix, "own:");
+    check_server(&cache->milvus.server, "milvus", 19531);
+    assert_string_equal(cache->milvus.server.database, "answers");
+    assert_string_equal(cache->milvus.server.user, "bert");
+    assert_string_equal(cache->milvus.server.password, "word");
+    assert_string_equal(cache->milvus.collection, "own");
+    assert_string_equal(cache->milvus.consistency, "Strong");
+    assert_int_equal(cache->milvus.m, 24);
+    assert_int_equal(cache->milvus.ef_construction, 100);
+    assert_int_equal(cache->milvus.ef, 128);
+    assert_string_equal(cache->path, "cache.db");
+    assert_string_equal(cache->key_file, "cache.key");
+    assert_int_equal(cache->max_bytes, 1 << 20);
+    assert_int_equal(cache->max_entry_bytes, 2 << 10);
+    assert_int_equal(cache->max_request_bytes, 3 << 10);
+    assert_int_equal(cache->lookup_timeout_ms, 22);
+    assert_int_equal(cache->wait_ms, 23);
+    assert_string_equal(cache->team_header, "X-Team");
+    assert_true(cache->use.set && cache->use.threshold == 0.8);
+    assert_int_equal(cache->use.scope, SR_SCOPE_TENANT);
+    assert_int_equal(cache->use.ttl_s, 0);
+    check_cache_use(&c->decisions[0].plugins.response_cache);
+    assert_false(c->decisions[1].plugins.response_cache.set);
+    assert_string_equal(c->global.user_header, "X-User");
+    assert_string_equal(c->global.groups_header, "X-Groups");
+    sr_config_unref(c);
+}
+
 static void test_defaults(void **state)
 {
     (void)state;
@@ -502,6 +575,7 @@ int main(void)
         cmocka_unit_test(test_full_signals),
         cmocka_unit_test(test_full_decisions),
         cmocka_unit_test(test_full_global),
+        cmocka_unit_test(test_full_cache),
         cmocka_unit_test(test_full_is_complete),
         cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_strategy_of_router_section),
