@@ -50,7 +50,7 @@ static const struct sr_section redis_index_section = {
     .name = "redis index",
     .help = "Names of keys.",
     SR_FIELDS(redis_index_fields),
-    .later = (const char *const[]){"name", "vector_field", "index_type", "params", NULL}};
+    .later = (const char *const[]){"vector_field", "index_type", "params", NULL}};
 
 static const struct sr_field redis_fields[] = {
     {"connection", SR_FIELD_OBJECT, CACHE(redis.server), .of = &server_section,
@@ -75,20 +75,18 @@ static const struct sr_section milvus_params_section = {
 static const struct sr_field milvus_index_fields[] = {
     {"params", SR_FIELD_OBJECT, .of = &milvus_params_section, .help = "its parameters"},
 };
-static const struct sr_section milvus_index_section = {.name = "milvus index",
-                                                       .help = "The index of the vectors.",
-                                                       SR_FIELDS(milvus_index_fields),
-                                                       .later = (const char *const[]){"type", NULL}};
+static const struct sr_section milvus_index_section = {
+    .name = "milvus index", .help = "The index of the vectors.", SR_FIELDS(milvus_index_fields)};
 static const struct sr_field milvus_collection_fields[] = {
     {"name", SR_FIELD_TEXT, CACHE(milvus.collection), .def = "semroute_cache", .flags = SR_FIELD_NOT_EMPTY,
      .help = "created when it is missing"},
     {"index", SR_FIELD_OBJECT, .of = &milvus_index_section, .help = "the index of the vectors"},
 };
-static const struct sr_section milvus_collection_section = {.name = "milvus collection",
-                                                            .help = "The collection.",
-                                                            SR_FIELDS(milvus_collection_fields),
-                                                            .later =
-                                                                (const char *const[]){"description", NULL}};
+static const struct sr_section milvus_collection_section = {
+    .name = "milvus collection",
+    .help = "The collection.",
+    SR_FIELDS(milvus_collection_fields),
+};
 static const struct sr_field milvus_search_params_fields[] = {
     {"ef", SR_FIELD_INT, CACHE(milvus.ef), .def = "64", .min = 1, .max = 4096,
      .help = "candidates of a search"},

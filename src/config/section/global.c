@@ -78,8 +78,7 @@ static const struct sr_field authz_fields[] = {
 static const struct sr_section authz_section = {.name = "authz",
                                                 .help = "Who is asking.",
                                                 SR_FIELDS(authz_fields),
-                                                .later =
-                                                    (const char *const[]){"fail_open", "providers", NULL}};
+                                                .later = (const char *const[]){"fail_open", NULL}};
 static const struct sr_field services_fields[] = {
     {"observability", SR_FIELD_OBJECT, .of = &observability_section, .help = "metrics"},
     {"authz", SR_FIELD_OBJECT, .of = &authz_section, .help = "who is asking"},

@@ -69,7 +69,7 @@ static void test_keys(void **state)
                  "`reasks` is not supported by this version of semroute");
     config_error("version: v0.3\nrouting: {projections: {}}\n", 2, 11, "`projections` is not supported");
     config_error("version: v0.3\nrecipes: []\n", 2, 1, "`recipes` is not supported");
-    config_error("version: v0.3\nglobal: {stores: {}}\n", 2, 10, "`stores` is not supported");
+    config_error("version: v0.3\nglobal: {integrations: {}}\n", 2, 10, "`integrations` is not supported");
     config_error(CONFIG_MODELS "listeners: [{name: x}]\n", 5, 13, "`port` is missing in this listener");
 }
 
@@ -300,7 +300,7 @@ static void test_plugins(void **state)
     (void)state;
     config_error(PLUGIN("{type: system_promt}"), 8, 32,
                  "unknown plugin `system_promt`, did you mean `system_prompt`?");
-    config_error(PLUGIN("{type: semantic-cache}"), 8, 32, "plugin `semantic-cache` is not supported");
+    config_error(PLUGIN("{type: router_replay}"), 8, 32, "plugin `router_replay` is not supported");
     config_error(PLUGIN("{system_prompt: x}"), 8, 25, "a plugin is a mapping of `type` and `configuration`");
     config_error(PLUGIN("word"), 8, 25, "a plugin is a mapping");
     config_error(PLUGIN("{type: system_prompt, system_prompt: x}"), 8, 47, "belong under `configuration`");
