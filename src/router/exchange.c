@@ -21,6 +21,8 @@
 #define ARENA_BASE_MAX ((size_t)64 << 20)
 #define REPLY_MAX      ((size_t)16 << 20)
 #define EXPLAIN_MAX    ((size_t)4 << 20)
+/* A client that comes back before the time that it was told hears that there is no room after so long. */
+#define REFUSAL_PAUSE_NS SR_NS_PER_S
 
 /* ---- beginning ---- */
 
@@ -154,6 +156,17 @@ static void on_routed(void *ctx, int rc)
     x->env.ready(x->env.ctx, x);
 }
 
+/* True when the refusal of a client that did not wait is held back: asking at once gains nothing. */
+static bool holds_back(sr_exchange *x, uint64_t client)
+{
+    uint64_t now = sr_clock_ns(), until = sr_runtime_told(x->runtime, client);
+    if (!x->env.post || until <= now)
+        return false;
+    x->refuse_at = until < now + REFUSAL_PAUSE_NS ? until : now + REFUSAL_PAUSE_NS;
+    sr_prefetch_dispose(&x->prefetch);
+    return true;
+}
+
 static void start_routing(sr_exchange *x)
 {
     struct sr_routing_inputs in = {
@@ -173,7 +186,7 @@ static void start_routing(sr_exchange *x)
         .ctx = x,
     };
     int rc = sr_routing_start(&x->routing, &in, sr_prefetch_take(&x->prefetch));
-    if (rc == SR_AGAIN)
+    if (rc == SR_AGAIN || (rc == SR_EBUSY && holds_back(x, in.client)))
         x->state = SR_EXCHANGE_WAITING;
     else
         sr_exchange_decided(x, rc);
@@ -291,13 +304,20 @@ bool sr_exchange_body_whole(const sr_exchange *x)
 
 uint64_t sr_exchange_deadline_ns(const sr_exchange *x)
 {
-    return x->state == SR_EXCHANGE_WAITING ? x->routing.deadline_ns : x->answer.guard.check.deadline_ns;
+    if (x->state != SR_EXCHANGE_WAITING)
+        return x->answer.guard.check.deadline_ns;
+    return x->refuse_at ? x->refuse_at : x->routing.deadline_ns;
 }
 
 void sr_exchange_timeout(sr_exchange *x)
 {
     if (x->state != SR_EXCHANGE_WAITING) {
         sr_exchange_answer_timeout(x);
+        return;
+    }
+    if (x->refuse_at) {
+        sr_exchange_decided(x, SR_EBUSY);
+        book_time(x, sr_clock_ns(), false);
         return;
     }
     sr_routing_deadline(&x->routing);

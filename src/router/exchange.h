@@ -21,7 +21,7 @@
 
 enum sr_exchange_state {
     SR_EXCHANGE_READING,   /* the body arrives; no verdict yet */
-    SR_EXCHANGE_WAITING,   /* the body is complete; signals are in progress */
+    SR_EXCHANGE_WAITING,   /* the body is complete; signals are in progress, or a refusal is held back */
     SR_EXCHANGE_STREAMING, /* the body passes through; the rest of it is only checked */
     SR_EXCHANGE_SETTLED,   /* the verdict is final */
 };
@@ -47,6 +47,7 @@ struct sr_exchange {
     struct sr_prefetch prefetch;
     struct sr_mailbox *mailbox; /* receives results of other threads; NULL: none */
     struct sr_routing routing;
+    uint64_t refuse_at; /* while WAITING: it has no room, and is told so then; 0: signals are in progress */
     struct sr_edited edited;
 
     /* for the door */
