@@ -52,7 +52,7 @@ struct bench {
     const char *rules; /* NULL: every way */
     int clients;
     double seconds;
-    bool json;
+    bool json, stubborn;
     struct sr_bench_process mock, server;
     struct request small, large;
 };
@@ -186,6 +186,7 @@ static int measure(struct bench *b, struct row *row)
     row->large.connections = b->clients;
     row->large.seconds += LARGE_LEAD_S + LARGE_MORE_S;
     row->large.stop = &stop;
+    row->large.stubborn = b->stubborn;
     if (pthread_create(&thread, NULL, run_large, &row->large))
         return SR_ENOMEM;
     usleep(LARGE_LEAD_S * 1000000);
@@ -273,8 +274,9 @@ static int usage(FILE *out)
 {
     fprintf(out,
             "semroute bench isolation [--clients N] [--seconds S] [--rules keyword|guards] [--self PROGRAM]\n"
-            "                          [--log FILE] [--json]\n"
+            "                          [--stubborn] [--log FILE] [--json]\n"
             "  Small requests alone, and beside N clients (8) with prompts of 140 KB: latency, memory.\n"
+            "  A client that is refused asks again a second later; with --stubborn at once.\n"
             "  --self measures another build's server.\n");
     return out == stdout ? 0 : 2;
 }
@@ -286,6 +288,8 @@ static int read_options(int argc, char **argv, struct bench *b)
         bool more = i + 1 < argc;
         if (!strcmp(argv[i], "--json"))
             b->json = true;
+        else if (!strcmp(argv[i], "--stubborn"))
+            b->stubborn = true;
         else if (!strcmp(argv[i], "--clients") && more)
             b->clients = atoi(argv[++i]);
         else if (!strcmp(argv[i], "--seconds") && more)

@@ -193,7 +193,7 @@ static int run_many(struct run *run)
             uint64_t refused = run->load->refused;
             int got = receive(run, c);
             if (got == 1 && run->load->refused != refused)
-                c->resume_at = sr_clock_ns() + RETRY_NS;
+                c->resume_at = sr_clock_ns() + (run->load->stubborn ? 0 : RETRY_NS);
             else if ((got < 0 || (got == 1 && !send_request(run, c))) && !reopen(run, epoll, c))
                 goto out;
         }

@@ -22,8 +22,9 @@ struct sr_bench_load {
     char **stamps;           /* positions in `request`, each of eight digits that differ in every request */
     size_t n_stamps;
     int connections;
-    double rate; /* requests per second on a schedule, with latencies from the time that was due; 0: each
-                    connection asks again when it was answered */
+    double rate;   /* requests per second on a schedule, with latencies from the time that was due; 0: each
+                      connection asks again when it was answered */
+    bool stubborn; /* who is refused asks again at once */
     double seconds;
     const atomic_bool *stop; /* ends earlier when another thread sets it; NULL: never */
     /* Results: */

@@ -320,7 +320,7 @@ static void finish(const struct sr_plan *plan, int winner, float confidence, boo
                                 .category_name = "",
                                 .overridden = overridden};
     for (int type = 0; type < SR_SIGNAL_TYPES; type++)
-        if ((plan->types >> type & 1) && results[type] && results[type]->status)
+        if ((plan->types >> type & 1) && results[type] && (results[type]->status || results[type]->over))
             out->errors |= UINT32_C(1) << type;
     out->unsure = winner >= 0 && is_unsure(plan, &plan->entries[winner], results);
     name_category(plan, winner, results, out);

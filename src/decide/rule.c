@@ -83,7 +83,7 @@ static struct sr_rule_value eval_leaf(const struct sr_rule_node *node, const str
         return unknown;
     const struct sr_signal_hit *hit = &result->hits[node->rule];
     bool yes = node->has_predicate ? sr_predicate_holds(node->predicate, hit->value) : hit->matched;
-    if (!yes && result->unread_bytes)
+    if (!yes && (result->unread_bytes || result->over))
         return unknown;
     float confidence = hit->confidence > 1.0f ? 1.0f : hit->confidence;
     return point(yes, confidence > 0.0f ? confidence : 1.0f);

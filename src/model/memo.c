@@ -281,6 +281,15 @@ static void free_copy(struct sr_memo_entry *entry)
     sr_mem_free((struct copy *)entry);
 }
 
+bool sr_memo_has(struct sr_memo *memo, const struct sr_memo_key *key)
+{
+    struct shard *shard = shard_of(memo, key);
+    pthread_mutex_lock(&shard->lock);
+    bool has = shard->buckets && *slot_of(shard, key);
+    pthread_mutex_unlock(&shard->lock);
+    return has;
+}
+
 void sr_memo_put(struct sr_memo *memo, const struct sr_memo_key *key, struct sr_bytes value)
 {
     if (value.n > SR_MEMO_VALUE_MAX)

@@ -51,6 +51,9 @@ int sr_memo_key(struct sr_memo_key *out, const struct sr_memo_scope *scope,
 int sr_memo_get(struct sr_memo *memo, const struct sr_memo_key *key, struct sr_arena *arena,
                 struct sr_bytes *value) SR_WARN_UNUSED;
 
+/* True when sr_memo_get would find it now. Counts nothing and changes no order. */
+bool sr_memo_has(struct sr_memo *memo, const struct sr_memo_key *key);
+
 /* Remembers a copy; quietly not, when it is too large or out of memory. */
 void sr_memo_put(struct sr_memo *memo, const struct sr_memo_key *key, struct sr_bytes value);
 

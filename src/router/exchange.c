@@ -21,6 +21,8 @@
 #define ARENA_BASE_MAX ((size_t)64 << 20)
 #define REPLY_MAX      ((size_t)16 << 20)
 #define EXPLAIN_MAX    ((size_t)4 << 20)
+/* A client that comes back before the time that it was told hears that there is no room after so long. */
+#define REFUSAL_PAUSE_NS SR_NS_PER_S
 
 /* ---- beginning ---- */
 
@@ -195,6 +197,17 @@ static bool caches_named(const sr_exchange *x)
     return x->router->caches && x->router->config->global.cache.use.set && !x->head.skip;
 }
 
+/* True when the refusal of a client that did not wait is held back: asking at once gains nothing. */
+static bool holds_back(sr_exchange *x, uint64_t client)
+{
+    uint64_t now = sr_clock_ns(), until = sr_runtime_told(x->runtime, client);
+    if (!x->env.post || until <= now)
+        return false;
+    x->refuse_at = until < now + REFUSAL_PAUSE_NS ? until : now + REFUSAL_PAUSE_NS;
+    sr_prefetch_dispose(&x->prefetch);
+    return true;
+}
+
 static void start_routing(sr_exchange *x)
 {
     struct sr_routing_inputs in = {
@@ -214,12 +227,14 @@ static void start_routing(sr_exchange *x)
         .ctx = x,
     };
     int rc = sr_routing_start(&x->routing, &in, sr_prefetch_take(&x->prefetch));
-    if (rc != SR_AGAIN) {
+    bool held = rc == SR_EBUSY && holds_back(x, in.client);
+    if (rc != SR_AGAIN && !held) {
         sr_exchange_decided(x, rc);
         return;
     }
     x->state = SR_EXCHANGE_WAITING;
-    sr_recall_prefetch(&x->recall);
+    if (!held)
+        sr_recall_prefetch(&x->recall);
 }
 
 /* The body is complete. */
@@ -338,13 +353,20 @@ uint64_t sr_exchange_deadline_ns(const sr_exchange *x)
 {
     if (x->state != SR_EXCHANGE_WAITING)
         return x->answer.guard.check.deadline_ns;
-    return x->recall.pending ? x->recall.deadline_ns : x->routing.deadline_ns;
+    if (x->recall.pending)
+        return x->recall.deadline_ns;
+    return x->refuse_at ? x->refuse_at : x->routing.deadline_ns;
 }
 
 void sr_exchange_timeout(sr_exchange *x)
 {
     if (x->state != SR_EXCHANGE_WAITING) {
         sr_exchange_answer_timeout(x);
+        return;
+    }
+    if (x->refuse_at) {
+        sr_exchange_decided(x, SR_EBUSY);
+        book_time(x, sr_clock_ns(), false);
         return;
     }
     if (!x->recall.pending) {

@@ -22,7 +22,7 @@
 
 enum sr_exchange_state {
     SR_EXCHANGE_READING,   /* the body arrives; no verdict yet */
-    SR_EXCHANGE_WAITING,   /* the body is complete; signals are in progress */
+    SR_EXCHANGE_WAITING,   /* the body is complete; signals are in progress, or a refusal is held back */
     SR_EXCHANGE_STREAMING, /* the body passes through; the rest of it is only checked */
     SR_EXCHANGE_SETTLED,   /* the verdict is final */
 };
@@ -49,7 +49,8 @@ struct sr_exchange {
     struct sr_mailbox *mailbox; /* receives results of other threads; NULL: none */
     struct sr_routing routing;
     struct sr_recall recall;
-    bool named; /* a pending lookup continues with a request that named its model */
+    bool named;         /* a pending lookup continues with a request that named its model */
+    uint64_t refuse_at; /* while WAITING: it has no room, and is told so then; 0: signals are in progress */
     struct sr_edited edited;
 
     /* for the door */

@@ -113,6 +113,8 @@ static void refuse_busy(sr_exchange *x)
     struct sr_refusal refusal;
     sr_refuse_busy(&refusal);
     sr_exchange_refuse(x, &refusal);
+    sr_runtime_tell(x->runtime, sr_identity_client(&x->identity, x->head.peer),
+                    sr_clock_ns() + x->record.retry_after_s * SR_NS_PER_S);
 }
 
 static void reply_message(sr_exchange *x, struct sr_reply_message message)
@@ -162,7 +164,7 @@ static void block(sr_exchange *x)
     struct sr_refusal refusal;
     sr_refuse(&refusal, block.status, block.code, NULL, "%s", block.message);
     refusal.type = block.status == 503 ? NULL : "invalid_request_error";
-    refusal.blocked = block.status != 503;
+    refusal.blocked = block.status != 503 && block.status != 413;
     sr_exchange_refuse(x, &refusal);
 }
 

@@ -33,6 +33,5 @@ void sr_refuse_room(struct sr_refusal *out)
 
 void sr_refuse_size(struct sr_refusal *out, uint64_t limit)
 {
-    sr_refuse(out, 413, "request_too_large", NULL, "the request body is larger than %" PRIu64 " bytes",
-              limit);
+    sr_refuse(out, 413, SR_CODE_TOO_LARGE, NULL, "the request body is larger than %" PRIu64 " bytes", limit);
 }

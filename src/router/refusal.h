@@ -9,6 +9,7 @@
 #define SR_CODE_CLASSIFICATION_ERROR "classification_error" /* 403: a signal failed */
 #define SR_CODE_UNREAD_CONTENT       "unread_content"       /* 403: a part that no signal can read */
 #define SR_CODE_OVERLOADED           "overloaded"           /* 503: no capacity before the deadline */
+#define SR_CODE_TOO_LARGE            "request_too_large"    /* 413: over a limit, now and later */
 
 #define SR_REFUSAL_MESSAGE_MAX 512 /* bytes with the NUL; longer messages are cut */
 

@@ -21,6 +21,7 @@
 
 /* Most jobs that wait for a worker thread; above it signals report SR_EBUSY and requests degrade. */
 #define WORKER_QUEUE_MAX 4096
+#define TOLD             1024 /* clients that were told to come back later; others share */
 #define LOG_CLOSE_MS     2000 /* a pipe without a reader delays the end that long */
 
 enum { LOG_ACCESS, LOG_AUDIT, LOGS };
@@ -50,7 +51,8 @@ struct sr_runtime {
     struct sr_pool *pool;          /* every worker of every configuration */
     struct sr_cache *cache;        /* answers, whatever configuration they came from */
     atomic_uint_fast64_t requests;
-    atomic_size_t held; /* bytes of bodies that exchanges keep */
+    atomic_size_t held;              /* bytes of bodies that exchanges keep */
+    atomic_uint_fast64_t told[TOLD]; /* until when; 0: not told */
     uint64_t seed;
 };
 
@@ -359,9 +361,11 @@ size_t sr_runtime_metrics(sr_runtime *runtime, char *out, size_t size)
     struct sr_buf text;
     sr_buf_init(&text, (size_t)64 << 20);
     pthread_mutex_lock(&runtime->lock);
-    size_t queued = runtime->workers ? sr_workers_queued(runtime->workers) : 0;
+    struct sr_workers_stats work = {0};
+    if (runtime->workers)
+        work = sr_workers_stats(runtime->workers);
     pthread_mutex_unlock(&runtime->lock);
-    sr_metrics_set(runtime->metrics, SR_METRIC_WORKER_QUEUE, (double)queued, NULL);
+    sr_metrics_set(runtime->metrics, SR_METRIC_WORKER_QUEUE, (double)work.queued, NULL);
     sr_metrics_set(runtime->metrics, SR_METRIC_BUFFERED, (double)atomic_load(&runtime->held), NULL);
     publish_cache(runtime);
     size_t n = sr_metrics_render(runtime->metrics, &text) ? 0 : text.len;
@@ -439,7 +443,20 @@ void sr_runtime_release(sr_runtime *runtime, size_t n)
 
 uint64_t sr_runtime_rest_ns(sr_runtime *runtime)
 {
-    return sr_model_store_rest_ns(runtime->models);
+    pthread_mutex_lock(&runtime->lock);
+    uint64_t read_ns = runtime->workers ? sr_workers_stats(runtime->workers).rest_ns : 0;
+    pthread_mutex_unlock(&runtime->lock);
+    return read_ns + sr_model_store_rest_ns(runtime->models);
+}
+
+void sr_runtime_tell(sr_runtime *runtime, uint64_t client, uint64_t until_ns)
+{
+    atomic_store(&runtime->told[client % TOLD], until_ns);
+}
+
+uint64_t sr_runtime_told(const sr_runtime *runtime, uint64_t client)
+{
+    return atomic_load(&runtime->told[client % TOLD]);
 }
 
 const struct sr_config *sr_runtime_config(sr_runtime *runtime)

@@ -37,8 +37,13 @@ struct sr_encoder *sr_runtime_encoder(sr_runtime *runtime, struct sr_infer **inf
 bool sr_runtime_hold(sr_runtime *runtime, size_t n, size_t own, size_t limit) SR_WARN_UNUSED;
 void sr_runtime_release(sr_runtime *runtime, size_t n);
 
-/* How long the inference engine takes for what waits there, as measured lately. */
+/* How long worker threads and the inference engine take for what waits there, as measured lately. */
 uint64_t sr_runtime_rest_ns(sr_runtime *runtime);
+
+/* A client was told to come back at this time (sr_clock_ns); and when that was, 0: it was not told. Clients
+ * share a table of fixed size, so one may have another's time. Any thread. */
+void sr_runtime_tell(sr_runtime *runtime, uint64_t client, uint64_t until_ns);
+uint64_t sr_runtime_told(const sr_runtime *runtime, uint64_t client);
 
 /* The table that sr_runtime_metrics renders; lives as long as the runtime. If the configuration switches
  * metrics off, it has no series of the router itself. */

@@ -13,6 +13,9 @@
 #include <stddef.h>
 
 #define JOB_ARENA_MAX ((size_t)64 << 20)
+/* Texts up to this size in bytes are looked up in the memo on the owner's thread, longer ones on a worker's.
+ */
+#define ADMIT_HERE ((size_t)256 << 10)
 
 enum run_state { RUN_IDLE, RUN_PENDING, RUN_DONE };
 
@@ -23,6 +26,7 @@ struct signal_job {
     struct sr_signal_input *input;
     struct sr_signal_run *run; /* owner's thread */
     enum sr_signal_type type;
+    bool admits; /* on the worker's thread, before it reads */
     struct sr_signal_input seen;
     struct sr_arena arena;
     struct sr_signal_result result;
@@ -33,7 +37,8 @@ struct sr_signal_run {
     struct sr_signal_input *input;
     struct sr_signal_env env;
     struct sr_arena *arena;
-    bool ending; /* it is cancelled or expires: `done` is not called */
+    bool ending;   /* it is cancelled or expires: `done` is not called */
+    bool admitted; /* a type that needs a neural classifier has begun: the others share its texts */
     struct {
         enum run_state state;
         struct signal_job *job; /* while pending: a reference */
@@ -74,6 +79,13 @@ static int copy_result(struct sr_arena *arena, const struct sr_signal_result *fr
         to->findings = findings;
     }
     return SR_OK;
+}
+
+static void set_failed(struct sr_signal_result *result, int status)
+{
+    enum sr_signal_over over = result->over;
+    *result = sr_signal_failed(status);
+    result->over = over;
 }
 
 /* ---- one evaluation ---- */
@@ -134,7 +146,7 @@ static void job_done(struct sr_task *base, int status)
     const struct sr_signal_result *from = state == SR_TASK_EXPIRED ? &job->task.partial : &job->result;
     struct sr_signal_result *to = &run->types[type].result;
     if (status)
-        *to = sr_signal_failed(status);
+        set_failed(to, status);
     else if (copy_result(run->arena, from, to))
         *to = sr_signal_failed(SR_ENOMEM);
     if (status == SR_OK)
@@ -147,6 +159,11 @@ static void job_done(struct sr_task *base, int status)
         run->types[type].done(run->types[type].ctx, type);
 }
 
+static int job_admit(struct signal_job *job)
+{
+    return sr_signal_registry[job->type]->admit(job->signals->sets[job->type], &job->task);
+}
+
 /* Runs on a worker thread or the owner's thread. SR_OK: the result is written. SR_AGAIN: the job will be
  * completed. */
 static int job_evaluate(struct signal_job *job)
@@ -154,7 +171,17 @@ static int job_evaluate(struct signal_job *job)
     if (sr_task_state(&job->task.base) != SR_TASK_PENDING)
         return SR_OK; /* the job was cancelled or has expired */
     job->seen = seen_by(job->input, job->type);
-    return evaluate(job->signals, job->type, &job->task);
+    int rc = job->admits ? job_admit(job) : SR_OK;
+    if (rc == SR_OK)
+        return evaluate(job->signals, job->type, &job->task);
+    job->result = sr_signal_failed(rc);
+    return SR_OK;
+}
+
+static bool job_is_stopped(struct sr_job *base)
+{
+    struct signal_job *job = (struct signal_job *)((char *)base - offsetof(struct signal_job, job));
+    return sr_task_state(&job->task.base) != SR_TASK_PENDING;
 }
 
 static void job_run(struct sr_job *base)
@@ -177,7 +204,9 @@ static struct signal_job *job_new(struct sr_signal_run *run, enum sr_signal_type
     job->task.deadline_ns = run->env.deadline_ns;
     job->task.whole = run->env.whole && sr_signal_registry[type]->reads == SR_SIGNAL_READS_UNITS;
     job->job.run = job_run;
+    job->job.is_stopped = job_is_stopped;
     job->job.bytes = sr_signal_input_bytes(run->input, type);
+    job->job.deadline_ns = job->task.whole ? run->env.deadline_ns : 0;
     job->signals = sr_signals_ref(run->signals);
     job->input = sr_signal_input_ref(run->input);
     job->type = type;
@@ -210,6 +239,27 @@ static void run_here(struct sr_signal_run *run, enum sr_signal_type type)
     (void)evaluate(run->signals, type, &task);
 }
 
+/* A long job that wants the whole: is there time for it? SR_EBUSY, or SR_ELIMIT: not even alone, and `over`
+ * says so. */
+static int admit(struct sr_signal_run *run, struct signal_job *job)
+{
+    double alone = sr_workers_stats(run->env.workers).least_ns * (double)job->job.bytes;
+    const struct sr_signal_ops *ops = sr_signal_registry[job->type];
+    int rc = SR_OK;
+    if (run->env.allowed_ns && alone > (double)run->env.allowed_ns) {
+        run->types[job->type].result.over = SR_SIGNAL_OVER_DEADLINE;
+        return SR_ELIMIT;
+    }
+    if (!ops->admit || run->admitted)
+        return SR_OK;
+    job->seen = seen_by(job->input, job->type);
+    job->admits = job->job.bytes > ADMIT_HERE;
+    if (!job->admits)
+        rc = job_admit(job);
+    run->admitted = rc == SR_OK;
+    return rc;
+}
+
 /* Begins a type whose result may be late, or that runs on a worker thread. SR_AGAIN: the run will be
  * notified; SR_OK: the result is ready; another error when it cannot begin. Without a mailbox it waits. */
 static int run_job(struct sr_signal_run *run, enum sr_signal_type type, bool on_worker)
@@ -220,8 +270,10 @@ static int run_job(struct sr_signal_run *run, enum sr_signal_type type, bool on_
     struct sr_task *task = &job->task.base;
     run->types[type].job = job;
     sr_task_ref(task); /* the producer's */
-    int rc =
-        on_worker ? sr_workers_submit(run->env.workers, &job->job, SR_JOB_INTERACTIVE) : job_evaluate(job);
+    int rc = on_worker && job->task.whole ? admit(run, job) : SR_OK;
+    if (rc == SR_OK)
+        rc = on_worker ? sr_workers_submit(run->env.workers, &job->job, SR_JOB_INTERACTIVE)
+                       : job_evaluate(job);
     bool waits = rc == SR_AGAIN && !run->env.mailbox;
     if ((on_worker && rc == SR_OK) || (rc == SR_AGAIN && !waits))
         return SR_AGAIN;
@@ -256,7 +308,7 @@ int sr_signal_run_start(struct sr_signal_run *run, enum sr_signal_type type, sr_
         return rc;
     run->types[type].state = RUN_DONE;
     if (rc)
-        run->types[type].result = sr_signal_failed(rc);
+        set_failed(&run->types[type].result, rc);
     add_unread(run, type, &run->types[type].result);
     return SR_OK;
 }

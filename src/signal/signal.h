@@ -154,6 +154,13 @@ struct sr_signal_finding {
     enum sr_signal_source source;
 };
 
+/* The limit that keeps a request from ever being read as a whole, however idle the process is. */
+enum sr_signal_over {
+    SR_SIGNAL_OVER_NONE,
+    SR_SIGNAL_OVER_QUEUE,    /* its windows do not fit into the engine's empty queue */
+    SR_SIGNAL_OVER_DEADLINE, /* reading its bytes alone takes longer than the longest deadline */
+};
+
 /* What one signal type found. `hits` has one entry per configured rule, in the order of the configuration. */
 struct sr_signal_result {
     int status; /* SR_OK, or why there is no result: SR_ETIMEOUT, SR_ECANCELED, SR_EBUSY, SR_ELIMIT, ... */
@@ -178,6 +185,8 @@ struct sr_signal_result {
     bool neural_late;      /* any type: the deadline passed before the neural classifier had read all; others
                               answered for the rest */
     uint32_t remembered;   /* units whose result was memoised */
+    /* Guards only: rules' on_error decides; what was found counts all the same. */
+    enum sr_signal_over over;
 };
 
 /* A type's compiled rules; immutable, part of the router's snapshot. */
@@ -199,7 +208,8 @@ struct sr_signal_task {
     struct sr_signal_result partial;     /* kept by sr_signal_offer_partial */
     uint64_t since_ns;
     /* Who asks, until when (sr_clock_ns; 0: no deadline); with `whole` the status is SR_EBUSY when the
-     * inference engine has no time for a text, instead of a result without it. */
+     * inference engine has no time for a text, and `over` is set when it can never take it, instead of a
+     * result without it. */
     uint64_t client, deadline_ns;
     bool whole;
     /* The type's: */
@@ -250,6 +260,10 @@ struct sr_signal_ops {
      * sr_task_begin(&task->base), which says how the work is cancelled and expires. Another error is
      * stored as the status. */
     int (*start)(const struct sr_signal_set *set, struct sr_signal_task *task);
+    /* With `start`, optional. Before long texts are read for a task that wants the whole: SR_EBUSY when
+     * others leave the neural classifier no time for what was not read before. An estimate from lengths
+     * and memoised texts; any thread, reads no text but for its digest. */
+    int (*admit)(const struct sr_signal_set *set, const struct sr_signal_task *task);
     /* With `start`, optional: true when a result of this set may be late. NULL: always true. */
     bool (*may_be_late)(const struct sr_signal_set *set);
     /* Optional, for types that use a neural classifier. Gives the texts of a unit that `start` will
@@ -309,7 +323,8 @@ struct sr_signal_env {
     size_t inline_bytes;        /* texts up to this size are evaluated on the calling thread */
     uint64_t client;            /* who asks: clients share threads alike; 0: not known */
     uint64_t deadline_ns;       /* of sr_clock_ns; 0: none */
-    bool whole;                 /* guards that the engine has no time for fail with SR_EBUSY */
+    uint64_t allowed_ns;        /* until then, from the start of the request's signals; 0: no deadline */
+    bool whole;                 /* guards that there is no time for fail with SR_EBUSY, or are over a limit */
 };
 
 /* Prepares runs over `input` (takes its own references). Results live in `arena`. */

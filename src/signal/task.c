@@ -9,8 +9,10 @@ struct sr_signal_result sr_signal_failed(int status)
 
 void sr_signal_write_status(struct sr_signal_task *task, int status)
 {
+    enum sr_signal_over over = task->result->over;
     if (status)
         *task->result = sr_signal_failed(status);
+    task->result->over = over;
     task->result->ns = sr_clock_ns() - task->since_ns;
 }
 

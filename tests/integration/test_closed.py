@@ -43,6 +43,8 @@ CONFIGS = {
     "flag, then block": config(guard("flag", "a", "jailbreak", "j", priority=9), guard("block", priority=1)),
     "block, open": config(guard("block", on_error="no_match")),
     "late": config(guard("block", type="keyword", rule="k"), signals=SLOW, signal_deadline_ms=1, signal_deadline_ms_per_kib=0),
+    "over": config(guard("block", type="jailbreak", rule="j"), signal_deadline_ms=1, signal_deadline_ms_per_kib=0,
+                   signal_deadline_max_ms=1),
     "failed": config(guard("block", type="keyword", rule="k"), signals=HARD),
     "failed, open": config(guard("block", type="keyword", rule="k", on_error="no_match"), signals=HARD),
     "shadow": config(guard("block", mode="shadow")),
@@ -147,6 +149,19 @@ def test_a_signal_that_is_late_or_fails_is_closed(sites, door):
     assert (answer.status, answer.json()["error"]["code"], arrived) == (403, "classification_error", False)
     answer, arrived = sites("failed, open").ask(door, ENDLESS)
     assert (answer.status, arrived) == (200, True)
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_what_never_fits_is_too_large(sites, door):
+    """Before a reading was measured the client may come back; then it is told that this has no use."""
+    end = time.monotonic() + 120
+    answer, arrived = sites("over").ask(door, LONG)
+    while answer.status == 503 and time.monotonic() < end:
+        assert not arrived
+        answer, arrived = sites("over").ask(door, LONG)
+    assert (answer.status, answer.json()["error"]["code"], arrived) == (413, "request_too_large", False)
+    assert "global.semroute.signal_deadline_max_ms" in answer.json()["error"]["message"]
+    assert "retry-after" not in answer.headers
 
 
 @pytest.mark.parametrize("door", DOORS)

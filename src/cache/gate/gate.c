@@ -267,12 +267,10 @@ static enum sr_gate_reason check_words(const struct sr_gate_alignment *p)
     return near_conflict(p, SR_GATE_OWNER) ? SR_GATE_PERSON : SR_GATE_AGREES;
 }
 
-enum sr_gate_reason sr_gate_check(struct sr_bytes stored, struct sr_bytes asked)
+static enum sr_gate_reason check_forth(struct sr_bytes stored, struct sr_bytes asked)
 {
     struct sr_gate_text a, b;
     struct sr_gate_alignment pair;
-    if (sr_bytes_eq(stored, asked))
-        return SR_GATE_AGREES;
     if (stored.n > SR_GATE_TEXT_MAX || asked.n > SR_GATE_TEXT_MAX)
         return SR_GATE_SIZE;
     sr_gate_read(&a, stored);
@@ -295,4 +293,17 @@ enum sr_gate_reason sr_gate_check(struct sr_bytes stored, struct sr_bytes asked)
     if (sr_gate_is_reversed(&pair))
         return SR_GATE_ROLE;
     return sr_gate_is_exchanged(&pair) ? SR_GATE_WORD : SR_GATE_AGREES;
+}
+
+/* Some rules walk along one of the texts and look for what they need in the other, so both orders are asked.
+ */
+enum sr_gate_reason sr_gate_check(struct sr_bytes stored, struct sr_bytes asked)
+{
+    if (sr_bytes_eq(stored, asked))
+        return SR_GATE_AGREES;
+    struct sr_bytes texts[] = {stored, asked, stored};
+    enum sr_gate_reason reason = SR_GATE_AGREES;
+    for (int i = 0; i < 2 && reason == SR_GATE_AGREES; i++)
+        reason = check_forth(texts[i], texts[i + 1]);
+    return reason;
 }

@@ -117,6 +117,11 @@ struct sr_neural_stats sr_neural_stats(struct sr_neural *neural)
     return stats;
 }
 
+int sr_neural_room(const struct sr_neural *neural, uint64_t client, size_t tokens, uint64_t deadline_ns)
+{
+    return sr_infer_room(neural->infer, client, tokens, deadline_ns);
+}
+
 bool sr_neural_is_busy(const struct sr_neural *neural)
 {
     return sr_infer_stats(neural->infer).jobs > SR_INFER_MANY;

@@ -47,7 +47,9 @@ struct sr_neural_ask {
     struct sr_task task;
     /* The caller's, before it asks; of struct sr_infer_job. 0: not known, no deadline. */
     uint64_t client, deadline_ns;
-    size_t before;
+    size_t before, before_jobs;
+    /* Before SR_AGAIN: what the text adds to the engine's queue. */
+    size_t tokens, jobs;
     /* With SR_OK: a reference, for the task's `free` to drop. A partial result where the deadline passed. */
     struct sr_neural_result *result;
     /* The neural classifier's: */
@@ -113,6 +115,10 @@ int sr_neural_growing_feed(struct sr_neural_growing *growing, struct sr_bytes pi
 /* Reads the next window that is complete (SR_INFER_PREFETCH). SR_ENOENT: there is none. Else as
  * sr_neural_read; ask->result has no content, it is only to be unreferenced. */
 int sr_neural_growing_read(struct sr_neural_growing *growing, struct sr_neural_ask *ask) SR_WARN_UNUSED;
+
+/* SR_EBUSY: a text of roughly so many tokens would be refused now, see sr_infer_room. Any thread. */
+int sr_neural_room(const struct sr_neural *neural, uint64_t client, size_t tokens,
+                   uint64_t deadline_ns) SR_WARN_UNUSED;
 
 /* True while so much waits for the engine that reading ahead would only take time from others. Any thread. */
 bool sr_neural_is_busy(const struct sr_neural *neural);

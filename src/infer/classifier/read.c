@@ -51,6 +51,7 @@ static size_t list_own(struct sr_neural *neural, struct sr_neural_result *result
         own->work->job.client = result->client;
         own->work->job.deadline_ns = result->deadline_ns;
         own->work->job.before = result->before;
+        own->work->job.before_jobs = result->before_jobs;
         sr_neural_list(neural, &own->item);
         sr_ref_get(&own->item.entry.ref); /* the link's, beside the job's */
         sr_neural_ref(neural);
@@ -62,13 +63,18 @@ static size_t list_own(struct sr_neural *neural, struct sr_neural_result *result
     return n;
 }
 
-static int submit_missing(struct sr_neural *neural, struct sr_neural_result *result)
+static int submit_missing(struct sr_neural *neural, struct sr_neural_result *result,
+                          struct sr_neural_ask *ask)
 {
     struct sr_infer_job **jobs = sr_arena_calloc(&result->arena, result->windows.n, sizeof(void *));
     int rc = jobs ? make_missing(neural, result) : SR_ENOMEM;
     if (rc)
         return rc;
     size_t n = list_own(neural, result, jobs);
+    ask->jobs = n;
+    ask->tokens = 0;
+    for (size_t i = 0; i < n; i++)
+        ask->tokens += jobs[i]->item.n_ids;
     rc = n ? sr_infer_submit_list(neural->infer, jobs, n) : SR_OK;
     for (size_t i = 0; rc && i < n; i++)
         sr_neural_window_ended(jobs[i]->owner, rc);
@@ -102,10 +108,11 @@ int sr_neural_begin(struct sr_neural *neural, struct sr_neural_result *result,
     result->client = ask->client;
     result->deadline_ns = ask->deadline_ns;
     result->before = ask->before;
+    result->before_jobs = ask->before_jobs;
     for (size_t i = 0; i < result->windows.n; i++)
         sr_neural_take_known(neural, &result->links[i], &result->keys[i]);
     pthread_mutex_unlock(&neural->lock);
-    return sr_neural_begun(neural, result, ask, submit_missing(neural, result));
+    return sr_neural_begun(neural, result, ask, submit_missing(neural, result, ask));
 }
 
 int sr_neural_read(struct sr_neural *neural, struct sr_bytes text, uint64_t salt,
@@ -115,6 +122,7 @@ int sr_neural_read(struct sr_neural *neural, struct sr_bytes text, uint64_t salt
     struct sr_neural_result *result = NULL;
     ask->neural = neural;
     ask->result = ask->pending = NULL;
+    ask->tokens = ask->jobs = 0;
     sr_task_begin(&ask->task, &sr_neural_ask_work);
     if (neural->options.text_bytes && text.n > neural->options.text_bytes)
         return SR_ELIMIT;

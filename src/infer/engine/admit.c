@@ -48,10 +48,9 @@ static size_t share_of(const struct sr_infer_submission *jobs, size_t limit)
 }
 
 /* Tokens that are computed before the last of a text; stops counting above `most`. */
-static size_t tokens_before(struct sr_infer_queue *queue, const struct sr_infer_job *job, size_t text_tokens,
-                            size_t most)
+static size_t tokens_before(struct sr_infer_queue *queue, uint64_t client, size_t text_tokens, size_t most)
 {
-    const struct sr_infer_flow *own = sr_infer_queue_flow(queue, job->client);
+    const struct sr_infer_flow *own = sr_infer_queue_flow(queue, client);
     double tag = own->clock + (double)text_tokens;
     size_t before = 0;
     for (const struct sr_infer_job *at = own->head; at && at->tag <= tag && before <= most; at = at->next)
@@ -65,17 +64,47 @@ static size_t tokens_before(struct sr_infer_queue *queue, const struct sr_infer_
     return all;
 }
 
+/* A text that asks for time. */
+struct wish {
+    uint64_t client, deadline_ns;
+    size_t tokens, text_tokens; /* asked for now, and with what its request has asked for before */
+};
+
 /* Is there no time until the deadline, because of others? */
-static bool is_late(struct sr_infer *infer, const struct sr_infer_submission *jobs, uint64_t now)
+static bool is_late(struct sr_infer_lane *lane, const struct wish *wish, uint64_t now)
+{
+    if (!wish->deadline_ns || !lane->token_ns)
+        return false;
+    uint64_t left = wish->deadline_ns > now ? wish->deadline_ns - now : 0;
+    size_t most = (size_t)(left / lane->token_ns), rest = most > wish->tokens ? most - wish->tokens : 0;
+    rest = rest > most / LATE_SHARE ? rest : most / LATE_SHARE;
+    return tokens_before(&lane->queues[SR_INFER_INTERACTIVE], wish->client, wish->text_tokens, rest) > rest;
+}
+
+static bool has_no_time(struct sr_infer *infer, const struct sr_infer_submission *jobs, uint64_t now)
 {
     const struct sr_infer_job *job = sr_infer_nth(jobs, 0);
-    struct sr_infer_lane *lane = &infer->lanes[job->long_lane ? SR_INFER_LONG : SR_INFER_SHORT];
-    if (!job->deadline_ns || !lane->token_ns || job->priority != SR_INFER_INTERACTIVE)
-        return false;
-    uint64_t left = job->deadline_ns > now ? job->deadline_ns - now : 0;
-    size_t most = (size_t)(left / lane->token_ns), rest = most > jobs->tokens ? most - jobs->tokens : 0;
-    rest = rest > most / LATE_SHARE ? rest : most / LATE_SHARE;
-    return tokens_before(&lane->queues[job->priority], job, job->text_tokens, rest) > rest;
+    const struct wish wish = {job->client, job->deadline_ns, jobs->tokens, job->text_tokens};
+    return job->priority == SR_INFER_INTERACTIVE &&
+           is_late(&infer->lanes[job->long_lane ? SR_INFER_LONG : SR_INFER_SHORT], &wish, now);
+}
+
+int sr_infer_room(struct sr_infer *infer, uint64_t client, size_t tokens, uint64_t deadline_ns)
+{
+    const struct wish wish = {client, deadline_ns, tokens, tokens};
+    pthread_mutex_lock(&infer->lock);
+    bool is_long = tokens > infer->options.long_tokens;
+    bool late = is_late(&infer->lanes[is_long ? SR_INFER_LONG : SR_INFER_SHORT], &wish, sr_clock_ns());
+    pthread_mutex_unlock(&infer->lock);
+    return late ? SR_EBUSY : SR_OK;
+}
+
+/* Would the queue's limits be passed, if `waiting_jobs` and `waiting_tokens` were in it? */
+static bool is_full(const struct sr_infer *infer, const struct sr_infer_submission *jobs, size_t waiting_jobs,
+                    size_t waiting_tokens)
+{
+    return waiting_jobs + jobs->n > share_of(jobs, infer->options.queue_jobs) ||
+           waiting_tokens + jobs->tokens > share_of(jobs, infer->options.queue_tokens);
 }
 
 int sr_infer_admit(struct sr_infer *infer, struct sr_infer_submission *jobs)
@@ -94,8 +123,11 @@ int sr_infer_admit(struct sr_infer *infer, struct sr_infer_submission *jobs)
     }
     if (infer->closing)
         return SR_ECLOSED;
-    if (infer->jobs + jobs->n > share_of(jobs, infer->options.queue_jobs) ||
-        infer->tokens + jobs->tokens > share_of(jobs, infer->options.queue_tokens))
-        return SR_EBUSY;
-    return jobs->n && is_late(infer, jobs, now) ? SR_EBUSY : SR_OK;
+    if (!jobs->n)
+        return SR_OK;
+    const struct sr_infer_job *first = sr_infer_nth(jobs, 0);
+    if (!jobs->prefetch && is_full(infer, jobs, first->before_jobs, first->before))
+        return SR_ELIMIT;
+    return is_full(infer, jobs, infer->jobs, infer->tokens) || has_no_time(infer, jobs, now) ? SR_EBUSY
+                                                                                             : SR_OK;
 }

@@ -43,8 +43,9 @@ struct sr_infer_job {
     enum sr_infer_priority priority;
     uint64_t client;      /* who asks: clients share a lane alike; any number; 0: not known */
     uint64_t deadline_ns; /* of sr_clock_ns: refused if it would be done later because of others; 0: none */
-    size_t before; /* tokens, roughly, that the same request has asked for before: they count as its text's */
-    void *owner;   /* the caller's */
+    size_t before;        /* tokens that the same request has asked for before: they count as its text's */
+    size_t before_jobs;   /* and their jobs */
+    void *owner;          /* the caller's */
     /* Exactly once for an accepted job, on a thread of the engine or inside sr_infer_cancel: short, does not
      * block (post to a mailbox), submits nothing. The job may be freed in it, unless its owner may be calling
      * sr_infer_cancel at that time. SR_OK, SR_ECANCELED, SR_ELIMIT, SR_ENOMEM, SR_EINVAL, SR_ECLOSED. */
@@ -83,8 +84,9 @@ int sr_infer_adjust(struct sr_infer *infer, const struct sr_infer_options *optio
 void sr_infer_free(struct sr_infer *infer);
 
 /* Any thread. SR_OK: `done` will be called. SR_EBUSY: the queue is full, or what waits leaves no time until
- * the deadline. SR_ELIMIT: the sequence alone exceeds the memory ceiling. SR_EINVAL: no tokens, or more than
- * the encoder takes. SR_ECLOSED. `done` is not called on an error. */
+ * the deadline. SR_ELIMIT: the sequence alone exceeds the memory ceiling, or what its request asks for could
+ * not even wait in an empty queue. SR_EINVAL: no tokens, or more than the encoder takes. SR_ECLOSED. `done`
+ * is not called on an error. */
 int sr_infer_submit(struct sr_infer *infer, struct sr_infer_job *job) SR_WARN_UNUSED;
 
 /* All of `jobs` or none: they are the windows of one text, of one client and with one deadline. A text that
@@ -93,6 +95,11 @@ int sr_infer_submit_all(struct sr_infer *infer, struct sr_infer_job *jobs, size_
 
 /* The same for an array of pointers to jobs. */
 int sr_infer_submit_list(struct sr_infer *infer, struct sr_infer_job *const *jobs, size_t n) SR_WARN_UNUSED;
+
+/* Any thread, before a text is tokenized: would an interactive text of so many tokens of this client be done
+ * by its deadline (0: none), as sr_infer_submit_all asks it? SR_OK or SR_EBUSY; counted nowhere. */
+int sr_infer_room(struct sr_infer *infer, uint64_t client, size_t tokens,
+                  uint64_t deadline_ns) SR_WARN_UNUSED;
 
 /* Any thread, before `done`, submitted or not: from now on the job has this priority, and belongs to a text
  * of so many tokens of this client. It is ordered as if it were submitted now. */

@@ -84,6 +84,8 @@ static void put_signals(struct sr_json_writer *w, const struct sr_explain *e)
         put_number(w, "us", microseconds(result->ns));
         if (result->status)
             put_text(w, "error", sr_strerror(result->status));
+        else if (result->over)
+            put_text(w, "error", sr_strerror(SR_ELIMIT));
         if (result->tier[0])
             put_text(w, "tier", result->tier);
         if (result->all_bytes) {

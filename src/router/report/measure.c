@@ -69,6 +69,8 @@ static void measure_signals(const struct sink *sink)
             count(sink, SR_METRIC_SIGNAL_ERRORS, name, sr_record_failure(result->status));
             continue;
         }
+        if (result->over)
+            count(sink, SR_METRIC_SIGNAL_ERRORS, name, sr_record_failure(SR_ELIMIT));
         observe(sink, SR_METRIC_SIGNAL_LATENCY, seconds(0, result->ns), name);
         if (result->neural_late)
             observe(sink, SR_METRIC_NEURAL_LATE, 1, name);

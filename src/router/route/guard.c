@@ -108,12 +108,14 @@ static void note_attack(struct sr_guard *guard, const struct sr_signal_result *r
         guard->kind = result->labels[result->findings[0].type];
 }
 
-enum { UNKNOWN_FAILED = 1, UNKNOWN_LATE = 2, UNKNOWN_UNREAD = 4 };
+enum { UNKNOWN_FAILED = 1, UNKNOWN_LATE = 2, UNKNOWN_UNREAD = 4, UNKNOWN_OVER = 8 };
 
 static unsigned unknown_of(const struct sr_signal_result *result)
 {
     if (!result)
         return 0;
+    if (result->over)
+        return UNKNOWN_OVER;
     switch (result->status) {
     case SR_OK:
         return result->unread_bytes ? UNKNOWN_UNREAD : 0;
@@ -142,6 +144,7 @@ static unsigned unknowns(const struct sr_guard *guard, const struct sr_config_ru
 static const char *code_of(unsigned unknown)
 {
     return unknown & UNKNOWN_FAILED ? SR_CODE_CLASSIFICATION_ERROR
+           : unknown & UNKNOWN_OVER ? SR_CODE_TOO_LARGE
            : unknown & UNKNOWN_LATE ? SR_CODE_OVERLOADED
            : unknown                ? SR_CODE_UNREAD_CONTENT
                                     : "";
@@ -275,7 +278,7 @@ static uint32_t sent_types(const struct sr_guard *guard)
 static uint32_t possible_types(const struct sr_guard *guard)
 {
     const struct sr_signal_result *result = guard->in.results[SR_SIGNAL_PII];
-    bool unknown = !result || result->status || result->unread_bytes;
+    bool unknown = !result || result->status || result->unread_bytes || result->over;
     return unknown ? ~UINT32_C(0) : sent_types(guard);
 }
 

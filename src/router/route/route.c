@@ -295,6 +295,7 @@ static int ready_env(struct sr_routing *r, struct sr_signal_env *env)
     r->deadline_ns = deadline ? sr_clock_ns() + deadline * SR_NS_PER_MS : 0;
     env->client = r->in.client;
     env->deadline_ns = r->deadline_ns;
+    env->allowed_ns = deadline * SR_NS_PER_MS;
     env->whole = true;
     return SR_OK;
 }

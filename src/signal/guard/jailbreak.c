@@ -260,6 +260,35 @@ static int ask(const struct sr_signal_set *set, const struct units *units, struc
     return rc ? rc : make_questions(task, evaluation);
 }
 
+static bool is_read(const struct sr_signal_set *set, const struct sr_signal_unit *unit)
+{
+    return (set->history || unit->current) && unit->text.n && !unit->only_seam && !unit->operators;
+}
+
+/* First by lengths alone; what is memoised is looked up only if that is too much. */
+static int jailbreak_admit(const struct sr_signal_set *set, const struct sr_signal_task *task)
+{
+    struct sr_signal_unit whole;
+    struct units units = units_of(task->input, &whole);
+    struct sr_memo_scope scope;
+    bool remembers =
+        set->models.reader && sr_jailbreak_scope(set->models.reader, units.tenant, &scope) == SR_OK;
+    int rc = set->models.neural ? SR_EBUSY : SR_OK;
+    for (int exactly = 0; rc == SR_EBUSY && exactly <= remembers; exactly++) {
+        size_t bytes = 0;
+        for (size_t i = 0; i < units.n; i++) {
+            const struct sr_signal_unit *unit = &units.items[i];
+            if (is_read(set, unit) &&
+                !(exactly && sr_jailbreak_is_known(set->models.reader, &scope, unit->text)))
+                bytes += unit->text.n;
+        }
+        if (set->models.reader && set->budget && bytes > set->budget)
+            bytes = set->budget;
+        rc = sr_signal_room(task, set->models.neural, bytes);
+    }
+    return rc;
+}
+
 static int jailbreak_start(const struct sr_signal_set *set, struct sr_signal_task *task)
 {
     struct sr_signal_unit whole;
@@ -329,6 +358,7 @@ const struct sr_signal_ops sr_signal_jailbreak = {
     .n_rules = jailbreak_rules,
     .rule_name = jailbreak_name,
     .start = jailbreak_start,
+    .admit = jailbreak_admit,
     .may_be_late = jailbreak_may_be_late,
     .prefetch = jailbreak_prefetch,
     .alone = jailbreak_alone,

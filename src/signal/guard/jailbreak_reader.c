@@ -3,6 +3,7 @@
 
 #include "base/grow.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "text/ascii.h"
 #include "text/disguise/deobfuscate.h"
 #include "text/slices.h"
@@ -170,8 +171,9 @@ static int read_plain(struct sr_jailbreak_session *session, struct sr_bytes bloc
     struct sr_slice w;
     int rc = SR_OK;
     while (rc == SR_OK && sr_slices_next(&windows, &w)) {
+        rc = sr_job_pause(w.end - w.start);
         struct sr_risk_window window = {.start = (uint32_t)(from + w.start), .end = (uint32_t)(from + w.end)};
-        if (sr_undisguised_stand_for(block, views, w.start, w.end))
+        if (rc || sr_undisguised_stand_for(block, views, w.start, w.end))
             continue;
         window.risk = risk_of(session, sr_bytes_of(block.p + w.start, w.end - w.start), &window.label);
         rc = add_window(session, window);
@@ -186,9 +188,11 @@ static int read_view(struct sr_jailbreak_session *session, const struct sr_undis
     struct sr_slice w;
     struct sr_risk_window worst = {.risk = -1, .disguise = view->disguise};
     size_t start, end;
-    while (sr_slices_next(&windows, &w)) {
+    int rc = SR_OK;
+    while (!rc && sr_slices_next(&windows, &w)) {
         uint32_t label = 0;
         float risk = risk_of(session, sr_bytes_of(view->text.p + w.start, w.end - w.start), &label);
+        rc = sr_job_pause(0);
         if (risk <= worst.risk)
             continue;
         sr_undisguised_locate(view, w.start, w.end, &start, &end);
@@ -197,7 +201,7 @@ static int read_view(struct sr_jailbreak_session *session, const struct sr_undis
         worst.start = (uint32_t)(from + start);
         worst.end = (uint32_t)(from + end);
     }
-    return add_window(session, worst);
+    return rc ? rc : add_window(session, worst);
 }
 
 static int read_block(struct sr_jailbreak_session *session, struct sr_bytes block, size_t from)
@@ -275,4 +279,17 @@ int sr_jailbreak_read(struct sr_jailbreak_session *session, struct sr_bytes text
     if (rc == SR_OK && keep && !out->cut)
         sr_memo_put(memo, &key, value);
     return rc;
+}
+
+int sr_jailbreak_scope(const struct sr_jailbreak_reader *reader, struct sr_bytes tenant,
+                       struct sr_memo_scope *out)
+{
+    return reader->memo ? sr_memo_scope(out, sr_bytes_str(reader->name), tenant) : SR_ENOENT;
+}
+
+bool sr_jailbreak_is_known(const struct sr_jailbreak_reader *reader, const struct sr_memo_scope *scope,
+                           struct sr_bytes text)
+{
+    struct sr_memo_key key;
+    return sr_memo_key(&key, scope, text) == SR_OK && sr_memo_has(reader->memo, &key);
 }

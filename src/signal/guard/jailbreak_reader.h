@@ -55,8 +55,16 @@ int sr_jailbreak_session_new(struct sr_jailbreak_session **out, const struct sr_
                              struct sr_bytes tenant) SR_WARN_UNUSED;
 void sr_jailbreak_session_free(struct sr_jailbreak_session *session); /* NULL is allowed */
 
-/* Reads valid UTF-8. SR_ELIMIT over 4 GiB, SR_ENOMEM. */
+/* Reads valid UTF-8. SR_ELIMIT over 4 GiB, SR_ENOMEM; SR_ECANCELED: of sr_job_pause. */
 int sr_jailbreak_read(struct sr_jailbreak_session *session, struct sr_bytes text, struct sr_arena *arena,
                       struct sr_jailbreak_reading *out) SR_WARN_UNUSED;
+
+/* The keys of a tenant's memoised results. SR_ENOENT: there is no memo; SR_ENOMEM. */
+int sr_jailbreak_scope(const struct sr_jailbreak_reader *reader, struct sr_bytes tenant,
+                       struct sr_memo_scope *out) SR_WARN_UNUSED;
+
+/* True when the text's result is memoised. Any thread; costs its digest. */
+bool sr_jailbreak_is_known(const struct sr_jailbreak_reader *reader, const struct sr_memo_scope *scope,
+                           struct sr_bytes text);
 
 #endif

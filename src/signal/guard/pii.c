@@ -286,6 +286,30 @@ static int read_units(const struct sr_signal_set *set, struct sr_signal_task *ta
     return rc;
 }
 
+/* First by lengths alone; what is memoised is looked up only if that is too much. */
+static int pii_admit(const struct sr_signal_set *set, const struct sr_signal_task *task)
+{
+    const struct sr_signal_input *input = task->input;
+    const struct sr_signal_unit whole = {.current = true, .text = input->text};
+    const struct sr_signal_unit *items = input->units ? input->units->items : &whole;
+    struct sr_bytes tenant = input->units ? input->units->tenant : SR_LIT("");
+    size_t n = input->units ? input->units->n : 1;
+    struct sr_memo_scope scope;
+    bool remembers = set->reader && sr_pii_scope(set->reader, tenant, &scope) == SR_OK;
+    int rc = set->neural ? SR_EBUSY : SR_OK;
+    for (int exactly = 0; rc == SR_EBUSY && exactly <= remembers; exactly++) {
+        size_t bytes = 0;
+        for (size_t i = 0; i < n; i++)
+            if ((set->history || items[i].current) && !items[i].only_seam &&
+                !(exactly && sr_pii_is_known(set->reader, &scope, items[i].text)))
+                bytes += items[i].text.n;
+        if (set->reader && set->budget && bytes > set->budget)
+            bytes = set->budget;
+        rc = sr_signal_room(task, set->neural, bytes);
+    }
+    return rc;
+}
+
 static int pii_start(const struct sr_signal_set *set, struct sr_signal_task *task)
 {
     const struct sr_signal_input *input = task->input;
@@ -352,6 +376,7 @@ const struct sr_signal_ops sr_signal_pii = {
     .n_rules = pii_rules,
     .rule_name = pii_name,
     .start = pii_start,
+    .admit = pii_admit,
     .may_be_late = pii_may_be_late,
     .prefetch = pii_prefetch,
     .alone = pii_alone,

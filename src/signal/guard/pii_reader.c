@@ -160,3 +160,15 @@ int sr_pii_read(struct sr_pii_session *session, struct sr_bytes text, struct sr_
     sr_entities_dispose(&list);
     return rc;
 }
+
+int sr_pii_scope(const struct sr_pii_reader *reader, struct sr_bytes tenant, struct sr_memo_scope *out)
+{
+    return reader->memo ? sr_memo_scope(out, SR_LIT(READER_VERSION), tenant) : SR_ENOENT;
+}
+
+bool sr_pii_is_known(const struct sr_pii_reader *reader, const struct sr_memo_scope *scope,
+                     struct sr_bytes text)
+{
+    struct sr_memo_key key;
+    return sr_memo_key(&key, scope, text) == SR_OK && sr_memo_has(reader->memo, &key);
+}

@@ -43,8 +43,17 @@ void sr_pii_session_init(struct sr_pii_session *session, const struct sr_pii_rea
                          struct sr_bytes tenant);
 void sr_pii_session_dispose(struct sr_pii_session *session);
 
-/* Reads valid UTF-8. The findings of one disguised span overlap, one of each type. SR_ELIMIT, SR_ENOMEM. */
+/* Reads valid UTF-8. The findings of one disguised span overlap, one of each type. SR_ELIMIT, SR_ENOMEM;
+ * SR_ECANCELED: of sr_job_pause. */
 int sr_pii_read(struct sr_pii_session *session, struct sr_bytes text, struct sr_arena *arena,
                 struct sr_pii_findings *out) SR_WARN_UNUSED;
+
+/* The keys of a tenant's memoised results. SR_ENOENT: there is no memo; SR_ENOMEM. */
+int sr_pii_scope(const struct sr_pii_reader *reader, struct sr_bytes tenant,
+                 struct sr_memo_scope *out) SR_WARN_UNUSED;
+
+/* True when the text's result is memoised. Any thread; costs its digest. */
+bool sr_pii_is_known(const struct sr_pii_reader *reader, const struct sr_memo_scope *scope,
+                     struct sr_bytes text);
 
 #endif

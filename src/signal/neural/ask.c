@@ -58,13 +58,16 @@ bool sr_signal_question_is_late(const struct sr_signal_question *question)
                                      : question->status == SR_ETIMEOUT;
 }
 
-/* Was a text refused, and the others are not enough? */
-static bool is_refused(const struct asking *asking)
+/* Why a text was refused, where the others are not enough: SR_EBUSY, SR_ELIMIT, or SR_OK. */
+static int refusal_of(const struct asking *asking)
 {
-    bool refused = false;
-    for (size_t i = 0; asking->task->whole && i < asking->n; i++)
-        refused |= asking->questions[i].status == SR_EBUSY;
-    return refused;
+    int refusal = SR_OK;
+    for (size_t i = 0; asking->task->whole && i < asking->n; i++) {
+        int status = asking->questions[i].status;
+        if (status == SR_EBUSY || (status == SR_ELIMIT && !refusal))
+            refusal = status;
+    }
+    return refusal;
 }
 
 /* Finishes when all answers have arrived. */
@@ -78,9 +81,12 @@ static int finish(struct asking *asking)
         result->neural_late |= sr_signal_question_is_late(question);
     }
     bool wanted = sr_task_state(&asking->task->base) == SR_TASK_PENDING;
-    int rc = !wanted              ? SR_ECANCELED
-             : is_refused(asking) ? SR_EBUSY
-                                  : asking->finish(asking->set, asking->task, asking->questions, asking->n);
+    int refusal = refusal_of(asking);
+    if (refusal == SR_ELIMIT)
+        result->over = SR_SIGNAL_OVER_QUEUE;
+    int rc = !wanted               ? SR_ECANCELED
+             : refusal == SR_EBUSY ? SR_EBUSY
+                                   : asking->finish(asking->set, asking->task, asking->questions, asking->n);
     for (size_t i = 0; i < asking->n; i++)
         sr_neural_result_unref(asking->questions[i].result);
     return rc;
@@ -138,20 +144,30 @@ static void asking_expire(struct sr_task *task)
 
 static const struct sr_task_work asking_work = {.stop = asking_stop, .expire = asking_expire};
 
-/* SR_AGAIN: the answer is late. `before`: tokens of the late ones so far. */
-static int ask_one(struct asking *asking, struct sr_neural *neural, uint64_t salt, size_t i, size_t before)
+/* What a task has asked for so far. */
+struct asked {
+    size_t tokens, jobs;
+};
+
+/* SR_AGAIN: the answer is late. */
+static int ask_one(struct asking *asking, struct sr_neural *neural, uint64_t salt, size_t i,
+                   struct asked *asked)
 {
     struct child *child = &asking->children[i];
     child->of = asking;
     child->ask.client = asking->task->client;
     child->ask.deadline_ns = asking->task->deadline_ns;
-    child->ask.before = before;
+    child->ask.before = asked->tokens;
+    child->ask.before_jobs = asked->jobs;
     sr_task_ref(&asking->task->base); /* dropped by child_free */
     sr_task_init(&child->ask.task, child_done, child_free, NULL);
     int rc = sr_neural_read(neural, asking->questions[i].text, salt, SR_INFER_INTERACTIVE, &child->ask);
     child->late = rc == SR_AGAIN;
-    if (child->late)
+    if (child->late) { /* this thread's reference of the signal's task keeps the child */
+        asked->tokens += child->ask.tokens;
+        asked->jobs += child->ask.jobs;
         return rc;
+    }
     take_answer(child, rc);
     atomic_fetch_sub(&asking->open, 1);
     sr_task_unref(&child->ask.task);
@@ -161,21 +177,26 @@ static int ask_one(struct asking *asking, struct sr_neural *neural, uint64_t sal
 /* Asks until one is refused that is needed: then the rest is refused, too. */
 static void ask_all(struct asking *asking, struct sr_neural *neural, uint64_t salt)
 {
-    size_t before = 0;
-    bool refused = false;
+    struct asked asked = {0, 0};
+    int refused = SR_OK;
     for (size_t i = 0; i < asking->n; i++) {
         if (refused) {
-            asking->questions[i].status = SR_EBUSY;
+            asking->questions[i].status = refused;
             atomic_fetch_sub(&asking->open, 1);
             continue;
         }
-        int rc = ask_one(asking, neural, salt, i, before);
-        before += rc == SR_AGAIN ? asking->questions[i].text.n / BYTES_PER_TOKEN + 1 : 0;
-        refused = rc == SR_EBUSY && asking->task->whole;
+        int rc = ask_one(asking, neural, salt, i, &asked);
+        if (asking->task->whole && (rc == SR_EBUSY || rc == SR_ELIMIT))
+            refused = rc;
     }
     for (size_t i = 0; refused && i < asking->n; i++)
         if (asking->children[i].late)
             sr_task_cancel(&asking->children[i].ask.task);
+}
+
+int sr_signal_room(const struct sr_signal_task *task, const struct sr_neural *neural, size_t bytes)
+{
+    return sr_neural_room(neural, task->client, bytes / BYTES_PER_TOKEN, task->deadline_ns);
 }
 
 int sr_signal_ask(const struct sr_signal_set *set, struct sr_signal_task *task, struct sr_neural *neural,

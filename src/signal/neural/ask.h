@@ -30,12 +30,16 @@ typedef int sr_signal_finish(const struct sr_signal_set *set, struct sr_signal_t
 
 /* Asks `neural`, which outlives the task, all of `questions` [n] (in the task's arena). Tenants do not
  * share memoised results. Returns the result of `finish` when all answers were known at once, or SR_AGAIN:
- * then `finish` will be called and the task completed. SR_ENOMEM: neither. The status is SR_EBUSY when
- * a question was refused for lack of time and the task wants the whole; otherwise a question that is refused
- * does not stop the others. */
+ * then `finish` will be called and the task completed. SR_ENOMEM: neither. Where the task wants the whole, a
+ * refused question ends the others: the status is SR_EBUSY when there was no time; when the engine can never
+ * take it, the result's `over` is set, and `finish` writes the rest. Otherwise it does not stop them. */
 int sr_signal_ask(const struct sr_signal_set *set, struct sr_signal_task *task, struct sr_neural *neural,
                   struct sr_bytes tenant, struct sr_signal_question *questions, size_t n,
                   sr_signal_finish *finish) SR_WARN_UNUSED;
+
+/* SR_EBUSY: texts of so many bytes, of which nothing is remembered, would be refused for lack of time. */
+int sr_signal_room(const struct sr_signal_task *task, const struct sr_neural *neural,
+                   size_t bytes) SR_WARN_UNUSED;
 
 /* True when the neural classifier read all of the question's text. */
 bool sr_signal_question_is_whole(const struct sr_signal_question *question);

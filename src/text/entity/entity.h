@@ -73,7 +73,8 @@ void sr_entities_resolve(struct sr_entities *list);
 bool sr_entity_plausible(enum sr_entity_type type, struct sr_bytes value);
 
 /* Appends the findings of the exact recognisers in `text` and resolves the list. Any bytes are a text; time
- * is linear in its size. SR_ELIMIT: the list is full and holds the first ones. Any thread. */
+ * is linear in its size. SR_ELIMIT: the list is full and holds the first ones. SR_ECANCELED: of
+ * sr_job_pause. Any thread. */
 int sr_entities_recognise(struct sr_entities *list, struct sr_bytes text) SR_WARN_UNUSED;
 
 /* True when a number may begin with the last bytes of a text, or go on with the first ones. */

@@ -3,8 +3,11 @@
 #include "text/entity/plain.h"
 #include "text/entity/recognisers.h"
 
+#include "base/thread.h"
 #include "base/unicode.h"
 #include "base/utf8.h"
+
+#define STEP ((size_t)4 << 10) /* bytes between two pauses */
 
 static size_t first_of(size_t a, size_t b)
 {
@@ -112,7 +115,12 @@ int sr_entities_recognise(struct sr_entities *list, struct sr_bytes text)
 {
     struct sr_entity_scan scan = {.text = text, .list = list};
     struct rows rows = {.end = 0};
+    size_t paused = 0;
     for (size_t at = 0; at < text.n && !scan.rc;) {
+        if (at - paused >= STEP) {
+            scan.rc = sr_job_pause(at - paused);
+            paused = at;
+        }
         unsigned char c = (unsigned char)text.p[at];
         size_t end = 0;
         if (sr_entity_is_digit(c) || c >= 0xC2)

@@ -583,7 +583,7 @@ static void test_long_texts_leave_room(void **state)
         list[i] = &jobs[i]->job;
     }
     assert_int_equal(sr_infer_submit_list(infer, list, SR_INFER_MANY + 1),
-                     SR_EBUSY); /* three quarters are 60 */
+                     SR_ELIMIT); /* three quarters are 60 */
     assert_int_equal(sr_infer_submit_list(infer, list, SR_INFER_MANY), SR_OK);
     gate_open();
     await_ends((int)SR_INFER_MANY);
@@ -780,7 +780,7 @@ static void test_windows_of_one_text(void **state)
             (struct sr_infer_job){.encoder = bench->encoder, .priority = SR_INFER_BULK, .done = job_done};
         jobs[i].item = (struct sr_encoder_item){.ids = &ids[i], .n_ids = 1, .heads = 1, .out = {&out[i]}};
     }
-    assert_int_equal(sr_infer_submit_all(infer, jobs, 5), SR_EBUSY); /* none of them */
+    assert_int_equal(sr_infer_submit_all(infer, jobs, 5), SR_ELIMIT); /* none of them, ever */
     assert_int_equal(sr_infer_stats(infer).jobs, 0);
     assert_int_equal(sr_infer_run(infer, jobs, 64), SR_OK); /* one after the other, as room is made */
     for (int i = 0; i < 64; i++)
@@ -788,6 +788,26 @@ static void test_windows_of_one_text(void **state)
     ids[7] = -1;
     assert_int_equal(sr_infer_run(infer, jobs, 64), SR_EINVAL);
     assert_int_equal(sr_infer_run(infer, jobs, 0), SR_OK);
+}
+
+/* What a request has asked for before counts: texts one by one are as many as all at once. */
+static void test_never_fits(void **state)
+{
+    struct bench *bench = *state;
+    bench->options.queue_jobs = 4;
+    bench->options.queue_tokens = 100;
+    struct sr_infer *infer = bench->infer = engine(bench->options);
+    int32_t ids[60] = {1};
+    float out;
+    struct sr_infer_job job = {.encoder = bench->encoder, .done = job_done};
+    job.item = (struct sr_encoder_item){.ids = ids, .n_ids = 60, .heads = 1, .out = {&out}};
+    job.before_jobs = 4;
+    assert_int_equal(sr_infer_submit(infer, &job), SR_ELIMIT);
+    job.before_jobs = 3;
+    job.before = 41;
+    assert_int_equal(sr_infer_submit(infer, &job), SR_ELIMIT);
+    assert_int_equal(sr_infer_stats(infer).jobs, 0);
+    assert_int_equal(sr_infer_room(infer, 0, 1 << 30, 1), SR_OK); /* nothing was measured yet */
 }
 
 static void test_options(void **state)
@@ -979,6 +999,7 @@ int main(void)
         ON_BENCH(test_freed_by_its_own_thread),
         ON_BENCH(test_company),
         ON_BENCH(test_windows_of_one_text),
+        ON_BENCH(test_never_fits),
         cmocka_unit_test(test_options),
         ON_BENCH(test_other_options_while_it_runs),
         cmocka_unit_test(test_stress),

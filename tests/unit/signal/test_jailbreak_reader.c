@@ -7,7 +7,9 @@
 
 #include <stdlib.h>
 
+#include "base/thread.h"
 #include "signal/guard/jailbreak_reader.h"
+#include "signal/guard/pii_reader.h"
 
 #include <stdio.h>
 
@@ -234,6 +236,90 @@ static void test_a_long_run(void **state)
     free(code);
 }
 
+/* Readings on a worker thread that nobody waits for. */
+struct unwanted {
+    struct sr_job job; /* the first member */
+    const struct sr_jailbreak_reader *jailbreak;
+    const struct sr_pii_reader *pii;
+    struct sr_bytes text;
+    int status[2];
+    bool known[2];
+};
+
+static bool nobody_waits(struct sr_job *job)
+{
+    (void)job;
+    return true;
+}
+
+static void read_unwanted(struct sr_job *job)
+{
+    struct unwanted *unwanted = (struct unwanted *)(void *)job;
+    struct sr_jailbreak_reading reading;
+    struct sr_pii_findings findings;
+    struct sr_arena arena;
+    sr_arena_init(&arena, (size_t)16 << 20);
+    struct sr_jailbreak_session *session;
+    struct sr_pii_session pii;
+    struct sr_memo_scope scope;
+    assert_int_equal(sr_jailbreak_session_new(&session, unwanted->jailbreak, SR_LIT("")), SR_OK);
+    unwanted->status[0] = sr_jailbreak_read(session, unwanted->text, &arena, &reading);
+    sr_jailbreak_session_free(session);
+    sr_pii_session_init(&pii, unwanted->pii, SR_LIT(""));
+    unwanted->status[1] = sr_pii_read(&pii, unwanted->text, &arena, &findings);
+    sr_pii_session_dispose(&pii);
+    unwanted->known[0] = sr_jailbreak_scope(unwanted->jailbreak, SR_LIT(""), &scope) ||
+                         sr_jailbreak_is_known(unwanted->jailbreak, &scope, unwanted->text);
+    unwanted->known[1] = sr_pii_scope(unwanted->pii, SR_LIT(""), &scope) ||
+                         sr_pii_is_known(unwanted->pii, &scope, unwanted->text);
+    sr_arena_dispose(&arena);
+}
+
+static void test_unwanted_readings_stop(void **state)
+{
+    (void)state;
+    static char text[256 << 10];
+    struct sr_model_store *models;
+    struct sr_jailbreak_reader *jailbreak;
+    struct sr_pii_reader *pii;
+    struct sr_workers *workers;
+    struct sr_strings none = {0};
+    struct sr_err err;
+    struct sr_arena arena;
+    struct sr_pii_findings findings;
+    memset(text, 'a', sizeof text);
+    for (size_t i = 0; i < sizeof text; i += 6)
+        text[i] = ' ';
+    assert_int_equal(sr_model_store_new(&models, NULL), SR_OK);
+    sr_memo_resize(sr_model_store_memo(models), (size_t)1 << 20);
+    assert_int_equal(sr_jailbreak_reader_new(&jailbreak, "", &none, models, &err), SR_OK);
+    assert_int_equal(sr_pii_reader_new(&pii, models, &err), SR_OK);
+    struct unwanted unwanted = {
+        .job = {.run = read_unwanted, .is_stopped = nobody_waits, .bytes = sizeof text},
+        .jailbreak = jailbreak,
+        .pii = pii,
+        .text = sr_bytes_of(text, sizeof text)};
+    assert_int_equal(sr_workers_new(&workers, 1, 4), SR_OK);
+    assert_int_equal(sr_workers_submit(workers, &unwanted.job, SR_JOB_INTERACTIVE), SR_OK);
+    sr_workers_free(workers); /* joins */
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(unwanted.status[i], SR_ECANCELED);
+        assert_false(unwanted.known[i]);
+    }
+    sr_arena_init(&arena, (size_t)16 << 20);
+    struct sr_pii_session again; /* on no worker thread */
+    struct sr_memo_scope scope;
+    sr_pii_session_init(&again, pii, SR_LIT(""));
+    assert_int_equal(sr_pii_read(&again, unwanted.text, &arena, &findings), SR_OK);
+    sr_pii_session_dispose(&again);
+    assert_int_equal(sr_pii_scope(pii, SR_LIT(""), &scope), SR_OK);
+    assert_true(sr_pii_is_known(pii, &scope, unwanted.text));
+    sr_arena_dispose(&arena);
+    sr_pii_reader_free(pii);
+    sr_jailbreak_reader_free(jailbreak);
+    sr_model_store_free(models);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +328,7 @@ int main(void)
         cmocka_unit_test(test_nothing_hides_beside_a_disguise),
         cmocka_unit_test(test_long_texts),
         cmocka_unit_test(test_a_long_run),
+        cmocka_unit_test(test_unwanted_readings_stop),
     };
     return cmocka_run_group_tests(tests, open_reader, close_reader);
 }
