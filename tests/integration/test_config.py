@@ -64,8 +64,8 @@ def test_a_good_file(file):
      "`operator`: unknown value `XOR`, did you mean `OR`?"),
     ("use_reasoning: false", "use_reasoning: no", 16, 49, "`use_reasoning`: expected true or false, found `no`"),
     ("type: system_prompt", "type: system_promt", 17, 24, "unknown plugin `system_promt`, did you mean `system_prompt`?"),
-    ("type: system_prompt", "type: semantic-cache", 17, 24,
-     "plugin `semantic-cache` is not supported by this version of semroute: there is no cache"),
+    ("type: system_prompt", "type: rag", 17, 24,
+     "plugin `rag` is not supported by this version of semroute: nothing is added to a request but a system prompt"),
     ("  semroute: {log", "  router: {model_selection: {}}\n  semroute: {log", 19, 12,
      "`model_selection` is not supported by this version of semroute: "
      "candidates are chosen by their score in the domain"),
