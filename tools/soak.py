@@ -474,7 +474,7 @@ def progress(samples, begin):
     """One line a minute, for who watches a long run."""
     now, half = samples[-1], samples[len(samples) // 2:]
     print(f"{now['at'] - begin:.0f} s: {now['requests']} requests, RSS {now['rss']} KiB ({slope(half, 'rss'):+.0f} KiB a minute in the "
-          f"second half), {now['fds']} descriptors ({slope(half, 'fds'):+.1f}), wrong: {len(wrong)}", flush=True)
+          f"second half), {now['fds']} descriptors ({slope(half, 'fds'):+.1f}), wrong: {len(wrong)} {wrong[-1] if wrong else ''}".rstrip(), flush=True)
 
 
 def table(samples, begin):
