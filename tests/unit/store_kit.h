@@ -170,7 +170,7 @@ static inline struct sr_cache_fields kit_fields(unsigned tenant, unsigned partit
 
 static inline struct sr_cache_record *kit_record(const struct sr_cache_fields *fields)
 {
-    struct sr_cache_record *record;
+    struct sr_cache_record *record = NULL;
     assert_int_equal(sr_cache_record_new(&record, fields), SR_OK);
     return record;
 }

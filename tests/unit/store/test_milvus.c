@@ -122,7 +122,7 @@ static void test_put_search(void **state)
 {
     struct packed unit, third;
     struct sr_cache_fields f, wanted = fields_at(1, 1, 3, &third), plain = kit_fields(1, 1, 50);
-    struct sr_cache_record *record;
+    struct sr_cache_record *record = NULL;
     struct kit_answer answer;
     struct kit_backend b;
     (void)state;
@@ -155,7 +155,7 @@ static void test_replace_expire_large(void **state)
 {
     struct packed unit;
     struct sr_cache_fields f = fields_at(2, 1, 1, &unit), soon = fields_at(2, 1, 2, &unit), large = f;
-    struct sr_cache_record *record;
+    struct sr_cache_record *record = NULL;
     struct sr_milvus_options options = options_of();
     struct kit_backend b;
     char bytes[60000];
@@ -331,7 +331,7 @@ static void random_operation(struct kit_backend *b, unsigned n)
     struct packed unit;
     struct sr_cache_fields f = fields_at(tenant, partition, question, &unit);
     struct sr_cache_selector which = {.tenant = f.tenant, .user = f.user};
-    struct sr_cache_record *record;
+    struct sr_cache_record *record = NULL;
     struct kit_answer answer;
     int what = rand() % 10, rc;
     if (what < 4) {

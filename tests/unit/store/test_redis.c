@@ -95,7 +95,7 @@ static size_t removed(struct kit_backend *b)
 static void test_put_get(void **state)
 {
     struct sr_cache_fields f = kit_fields(1, 1, 1), big = kit_fields(1, 1, 2);
-    struct sr_cache_record *record;
+    struct sr_cache_record *record = NULL;
     struct kit_backend b;
     char *bytes = malloc((size_t)20 << 20);
     (void)state;
@@ -398,7 +398,7 @@ static void random_operation(struct kit_backend *b, unsigned n)
              question = (unsigned)rand() % 20;
     struct sr_cache_fields f = kit_fields(tenant, partition, question);
     struct sr_cache_selector which = {.tenant = f.tenant, .user = f.user};
-    struct sr_cache_record *record;
+    struct sr_cache_record *record = NULL;
     int what = rand() % 10;
     if (what < 4) {
         kit_put(b, &f);
