@@ -91,7 +91,7 @@ KEYS = [
     vector(INFERENCE + "precision", ("fp32", "int8")),
     vector(INFERENCE + "max_windows", (16, 1), LONG),
     outcome(INFERENCE + "memory_max", ("64MiB", "1MiB"), ("good", "a limit was reached")),
-    outcome(INFERENCE + "queue_jobs", (64, 2), ("good", "busy")),
+    outcome(INFERENCE + "queue_jobs", (64, 2), ("good", "a limit was reached")),
     refused(INFERENCE + "neural", site(), (f"{ROOT}/models/neural", "/nowhere/neural"), "has no config.json"),
     refused(INFERENCE + "models_folder", site(), (SMALL, "/nowhere/models"), "cannot be read"),
     Key(INFERENCE + "neural_precision", with_neural(), ("fp32", "int8"), explain(lambda e: e.rule()["value"], "hello"), ANY),
