@@ -123,12 +123,12 @@ def test_a_client_that_leaves_leaves_nothing(start):
     assert decision(client_of(gateway), CODE)[0] == "programming"
 
 
-def test_a_full_queue_degrades_and_says_so(start):
+def test_a_text_that_no_queue_holds_degrades_and_says_so(start):
     gateway = site(start, more=", inference: {queue_jobs: 1}")
     answer = gateway.post(chat("The weather was fine on that day. " * 400), timeout=120)
     assert answer.status == 200 and answer.headers["x-vsr-selected-model"] == "general"
-    assert metric(gateway, r'semroute_signal_errors_total{signal="embedding",reason="busy"}') == 1
-    assert metric(gateway, r'semroute_inference_refused_total{reason="busy"}') == 1
+    assert metric(gateway, r'semroute_signal_errors_total{signal="embedding",reason="limit"}') == 1
+    assert metric(gateway, r'semroute_inference_refused_total{reason="limit"}') == 1
 
 
 def test_reload_keeps_the_encoder(start):
