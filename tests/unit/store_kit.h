@@ -215,6 +215,15 @@ static inline size_t kit_count(struct kit_events *events, const size_t *count)
     return n;
 }
 
+/* What was removed last. */
+static inline struct sr_cache_selector kit_last(struct kit_events *events)
+{
+    pthread_mutex_lock(&events->lock);
+    struct sr_cache_selector last = events->last;
+    pthread_mutex_unlock(&events->lock);
+    return last;
+}
+
 /* One backend of the test. */
 struct kit_backend {
     struct sr_cache_backend *backend;
