@@ -430,6 +430,14 @@ struct sr_config_policy {
     int index;        /* in models */
 };
 
+/* global.semroute.pools[]: the workers of a model, and how one of them is chosen. */
+struct sr_config_pool {
+    const char *name;       /* unique; the model's name unless set */
+    const char *model_name; /* as given */
+    const char *policy;     /* of choosing; "" = the model's `lb_policy` */
+    int model;              /* index in models */
+};
+
 /* What a model may read of a request and the router cannot. */
 enum sr_unread_kind {
     SR_UNREAD_IMAGES, /* and videos */
@@ -562,6 +570,8 @@ struct sr_config_global {
     const char *user_header, *groups_header; /* set by a trusted proxy; "" = none */
     struct sr_config_policy *policies;
     size_t n_policies;
+    struct sr_config_pool *pools;
+    size_t n_pools;
 };
 
 struct sr_config {

@@ -31,7 +31,7 @@ static size_t choose(const struct sr_pool_candidate *candidates, size_t n)
 }
 
 const struct sr_pool_policy_ops sr_pool_weighted_round_robin = {
-    .name = "weighted_round_robin",
+    .name = "round_robin",
     .member_size = sizeof(double),
     .choose = choose,
 };

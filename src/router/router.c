@@ -90,10 +90,21 @@ static int model_prepare(struct sr_router_model *out, const struct sr_config_mod
     return SR_OK;
 }
 
-/* The model's workers in the pool, in the order of its targets. */
-static int group_prepare(struct sr_router_model *out, const struct sr_config_model *model,
-                         struct sr_pool *pool, struct sr_err *err)
+/* The model's pool in the configuration, NULL: it has no entry. */
+static const struct sr_config_pool *pool_of(const struct sr_config *config,
+                                            const struct sr_config_model *model)
 {
+    for (size_t i = 0; i < config->global.n_pools; i++)
+        if (config->global.pools[i].model == (int)(model - config->models))
+            return &config->global.pools[i];
+    return NULL;
+}
+
+/* The model's workers in the pool, in the order of its targets. */
+static int group_prepare(struct sr_router_model *out, const struct sr_config *config,
+                         const struct sr_config_model *model, struct sr_pool *pool, struct sr_err *err)
+{
+    const struct sr_config_pool *entry = pool_of(config, model);
     struct sr_pool_backend *backends = sr_mem_calloc(out->n_targets + 1, sizeof *backends);
     if (!backends)
         return SR_ENOMEM;
@@ -110,8 +121,10 @@ static int group_prepare(struct sr_router_model *out, const struct sr_config_mod
                                         reliability->base_ejection_ms * SR_NS_PER_MS,
                                         reliability->max_ejection_percent};
     const char *policy = reliability->balance == SR_BALANCE_LEAST_REQUEST ? "least_request" : NULL;
-    int rc =
-        sr_pool_group_get(pool, &out->group, model->name, policy, &ejection, backends, out->n_targets, err);
+    if (entry && entry->policy[0])
+        policy = entry->policy;
+    int rc = sr_pool_group_get(pool, &out->group, entry ? entry->name : model->name, policy, &ejection,
+                               backends, out->n_targets, err);
     sr_mem_free(backends);
     return rc;
 }
@@ -297,7 +310,7 @@ static int router_prepare(struct sr_router *router, struct sr_model_store *model
     for (size_t i = 0; i < config->n_models; i++) {
         rc = model_prepare(&router->models[i], &config->models[i], &router->arena, err);
         if (!rc && pool)
-            rc = group_prepare(&router->models[i], &config->models[i], pool, err);
+            rc = group_prepare(&router->models[i], config, &config->models[i], pool, err);
         if (rc)
             return rc;
     }

@@ -8,6 +8,7 @@
 #include "config/link/guards.h"
 #include "config/link/names.h"
 #include "config/link/on_error.h"
+#include "config/link/pools.h"
 #include "config/link/rules.h"
 #include "config/section/section.h"
 
@@ -208,6 +209,7 @@ void sr_config_link(struct sr_binder *b, const struct sr_yaml_node *root, struct
     sr_link_guards(b, root, config);
     sr_link_access(b, root, config);
     sr_link_cache(b, root, config);
+    sr_link_pools(b, root, config);
     sr_link_rules(b, sr_yaml_get(routing, "decisions"), config);
     sr_link_on_error(b, root, config);
 }

@@ -218,6 +218,8 @@ static const struct sr_field semroute_fields[] = {
      .help = "the response cache, beyond `stores.response_cache`"},
     {"models", SR_FIELD_MAP, GLOBAL(policies), GLOBAL(n_policies), .of = &sr_section_policy,
      .help = "what models of `providers.models` may see"},
+    {"pools", SR_FIELD_LIST, GLOBAL(pools), GLOBAL(n_pools), .of = &sr_section_pool,
+     .help = "how the workers of a model are chosen, beyond its `reliability`"},
 };
 static const struct sr_section semroute_section = {
     .name = "global.semroute",

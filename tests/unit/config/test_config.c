@@ -278,6 +278,10 @@ static void test_full_global(void **state)
     assert_string_equal(g->guards.audit_log, "off");
     assert_int_equal(g->policies[0].index, 0);
     assert_int_equal(g->policies[0].allowed, 1u << SR_ENTITY_DATE_TIME);
+    assert_int_equal(g->n_pools, 1);
+    assert_string_equal(g->pools[0].name, "few");
+    assert_int_equal(g->pools[0].model, 0);
+    assert_string_equal(g->pools[0].policy, "round_robin");
     const struct sr_config_extproc *e = &g->extproc;
     assert_true(!e->clear_route_cache && !e->streamed_body);
     assert_int_equal(e->stream_max_bytes, 1 << 20);

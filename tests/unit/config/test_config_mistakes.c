@@ -199,6 +199,20 @@ static void test_models(void **state)
                  "is given twice");
 }
 
+#define POOLS(inside) CONFIG_MODELS "global: {semroute: {pools: [" inside "]}}\n"
+
+static void test_pools(void **state)
+{
+    (void)state;
+    config_error(POOLS("{model: tow}"), 5, 37, "no model `tow` in providers.models, did you mean `two`?");
+    config_error(POOLS("{model: one}, {model: one, name: b}"), 5, 62,
+                 "model `one` has a pool already: `one`");
+    config_error(POOLS("{model: one, name: two}"), 5, 48, "a pool of another model cannot be named `two`");
+    config_error(POOLS("{model: one, name: a}, {model: two, name: a}"), 5, 71, "pool `a` is given twice");
+    config_error(POOLS("{name: a}"), 5, 29, "`model` is missing in this pool");
+    config_error(POOLS("{model: one, policy: least_requests}"), 5, 50, "did you mean `least_request`?");
+}
+
 #define SIGNALS(inside) CONFIG_MODELS "routing: {signals: {" inside "}}\n"
 
 static void test_signals(void **state)
@@ -429,6 +443,7 @@ int main(void)
         cmocka_unit_test(test_listeners_and_gateway),
         cmocka_unit_test(test_backends),
         cmocka_unit_test(test_models),
+        cmocka_unit_test(test_pools),
         cmocka_unit_test(test_signals),
         cmocka_unit_test(test_decisions),
         cmocka_unit_test(test_plugins),

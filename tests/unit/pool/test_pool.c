@@ -100,8 +100,7 @@ static void test_unknown_policy(void **state)
     struct sr_err err = {0};
     assert_int_equal(sr_pool_group_get(s.pool, &group, "m", "by_dice", NULL, NULL, 0, &err), SR_ENOENT);
     assert_non_null(strstr(err.message, "by_dice"));
-    assert_int_equal(sr_pool_group_get(s.pool, &group, "m", "weighted_round_robin", NULL, NULL, 0, &err),
-                     SR_OK);
+    assert_int_equal(sr_pool_group_get(s.pool, &group, "m", "round_robin", NULL, NULL, 0, &err), SR_OK);
     sr_pool_group_unref(group);
     site_close(&s);
 }

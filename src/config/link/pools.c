@@ -1,0 +1,43 @@
+/* Pools: their models, and their names, which are unique. */
+#include "config/link/pools.h"
+
+#include "config/link/names.h"
+
+#include <string.h>
+
+/* The name of pool `at` is its own: it is no other pool's, also not of a model that has no entry. */
+static void check_name(struct sr_binder *b, const struct sr_yaml_node *node, const struct sr_config *config,
+                       size_t at)
+{
+    const struct sr_config_pool *pools = config->global.pools, *pool = &pools[at];
+    int model = sr_config_find_model(config, sr_bytes_str(pool->name));
+    if (model >= 0 && model != pool->model)
+        sr_bind_error(b, node, "a pool of another model cannot be named `%.60s`, as a model is", pool->name);
+    for (size_t k = 0; k < at; k++) {
+        if (strcmp(pools[k].name, pool->name) == 0) {
+            sr_bind_error(b, node, "pool `%.60s` is given twice", pool->name);
+            return;
+        }
+    }
+    for (size_t k = 0; k < at; k++)
+        if (pools[k].model == pool->model && pool->model >= 0)
+            sr_bind_error(b, node, "model `%.60s` has a pool already: `%.60s`", pool->model_name, pools[k].name);
+}
+
+void sr_link_pools(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config)
+{
+    const struct sr_yaml_node *list =
+        sr_yaml_get(sr_yaml_get(sr_yaml_get(root, "global"), "semroute"), "pools");
+    char hint[SR_LINK_HINT_SIZE];
+    for (size_t i = 0; i < config->global.n_pools; i++) {
+        struct sr_config_pool *pool = &config->global.pools[i];
+        const struct sr_yaml_node *node = sr_link_item(list, i), *name = sr_link_name(node, "model");
+        if (!name)
+            continue;
+        pool->model = sr_config_find_model(config, name->text);
+        if (pool->model < 0)
+            sr_bind_error(b, name, "no model `%.60s` in providers.models%s", name->text.p,
+                          sr_link_model_hint(config, name->text, hint, sizeof hint));
+        check_name(b, sr_bind_at(node, "name"), config, i);
+    }
+}
