@@ -1,8 +1,10 @@
-/* The members of a group: a worker, its weight there, and the policy's running state. Offered members live
- * as long as the requests that offer them. */
+/* The members of a group: a worker, its weight there, and its seat at the picking policy. Offered members
+ * live as long as the requests that offer them. */
 #include "base/hash.h"
 #include "base/mem.h"
 #include "pool/private.h"
+
+#include <math.h>
 
 double sr_pool_member_weight(const struct sr_pool_member *member)
 {
@@ -14,20 +16,59 @@ uint32_t sr_pool_member_in_flight(const struct sr_pool_member *member)
     return atomic_load_explicit(&member->worker->in_flight, memory_order_relaxed);
 }
 
-void *sr_pool_member_state(struct sr_pool_member *member)
+uint64_t sr_pool_member_hash(const struct sr_pool_member *member)
 {
-    return member->state;
+    return member->worker->hash;
+}
+
+void *sr_pool_member_seat(const struct sr_pool_member *member)
+{
+    return member->seat->state;
+}
+
+uint32_t sr_pool_member_slot(const struct sr_pool_member *member)
+{
+    return member->seat->slot;
+}
+
+double sr_pool_member_reported(const struct sr_pool_member *member)
+{
+    const struct sr_pool_load *load = &member->worker->load;
+    if (!atomic_load_explicit(&load->at_ns, memory_order_acquire))
+        return 0;
+    double all = (double)atomic_load_explicit(&load->running, memory_order_relaxed) +
+                 (double)atomic_load_explicit(&load->waiting, memory_order_relaxed);
+    double others = all - (double)atomic_load_explicit(&load->own, memory_order_relaxed);
+    return others > 0 ? others : 0;
+}
+
+double sr_pool_member_kv_usage(const struct sr_pool_member *member)
+{
+    const struct sr_pool_load *load = &member->worker->load;
+    if (!atomic_load_explicit(&load->at_ns, memory_order_acquire))
+        return -1;
+    return atomic_load_explicit(&load->kv_permille, memory_order_relaxed) / 1000.0;
+}
+
+double sr_pool_member_load(const struct sr_pool_member *member)
+{
+    double weight = member->weight;
+    if (!isfinite(weight) || weight <= 0)
+        return HUGE_VAL;
+    return (sr_pool_member_in_flight(member) + sr_pool_member_reported(member) + 1) / weight;
 }
 
 struct sr_pool_member *sr_pool_member_new(struct sr_pool_group *group, struct sr_bytes key, double weight)
 {
-    struct sr_pool_member *member = sr_mem_calloc(1, sizeof *member + group->policy->member_size);
+    struct sr_pool_member *member = sr_mem_calloc(1, sizeof *member);
     if (!member)
         return NULL;
     member->weight = weight;
     member->worker = sr_pool_worker_get(group->pool, key);
-    if (!member->worker) {
-        sr_mem_free(member);
+    if (member->worker)
+        member->seat = sr_pool_seat_get(group->picker, member->worker);
+    if (!member->seat) {
+        sr_pool_member_free(group, member);
         return NULL;
     }
     return member;
@@ -35,7 +76,9 @@ struct sr_pool_member *sr_pool_member_new(struct sr_pool_group *group, struct sr
 
 void sr_pool_member_free(struct sr_pool_group *group, struct sr_pool_member *member)
 {
-    sr_pool_worker_put(group->pool, member->worker);
+    sr_pool_seat_put(group->picker, member->seat);
+    if (member->worker)
+        sr_pool_worker_put(group->pool, member->worker);
     sr_mem_free(member);
 }
 

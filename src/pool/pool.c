@@ -53,12 +53,12 @@ static void group_free(struct sr_pool_group *group)
         sr_pool_member_free(group, group->members[i]);
     sr_mem_free(group->members);
     sr_mem_free(group->name);
+    sr_pool_picker_unref(group->picker);
     pthread_mutex_destroy(&group->lock);
     sr_mem_free(group);
 }
 
-static struct sr_pool_group *group_new(struct sr_pool *pool, const char *name,
-                                       const struct sr_pool_policy_ops *policy,
+static struct sr_pool_group *group_new(struct sr_pool *pool, const char *name, struct sr_pool_picker *picker,
                                        const struct sr_pool_ejection *ejection,
                                        const struct sr_pool_backend *backends, size_t n)
 {
@@ -69,7 +69,7 @@ static struct sr_pool_group *group_new(struct sr_pool *pool, const char *name,
     pthread_mutex_init(&group->lock, NULL);
     group->pool = pool;
     group->refs = 1;
-    group->policy = policy;
+    group->picker = sr_pool_picker_ref(picker);
     if (ejection)
         group->ejection = *ejection;
     group->name = sr_mem_dup(name, strlen(name));
@@ -91,7 +91,7 @@ static struct sr_pool_group *group_new(struct sr_pool *pool, const char *name,
 
 static bool is_equal(const struct sr_pool_group *a, const struct sr_pool_group *b)
 {
-    if (a->policy != b->policy || a->n != b->n || a->ejection.failures != b->ejection.failures ||
+    if (a->picker != b->picker || a->n != b->n || a->ejection.failures != b->ejection.failures ||
         a->ejection.base_ns != b->ejection.base_ns || a->ejection.max_percent != b->ejection.max_percent)
         return false;
     for (size_t i = 0; i < a->n; i++)
@@ -113,51 +113,54 @@ static struct sr_pool_group *latest_of(struct sr_pool *pool, const char *name)
     return group;
 }
 
-/* Copies the state of members to `to`, which no other thread sees yet. A worker that is in a group twice
- * takes the state of its first member. */
-static void keep_state(struct sr_pool_group *to, struct sr_pool_group *from)
+/* The picker of the group before, when it is the same; else a new one. A reference; NULL: out of memory. */
+static struct sr_pool_picker *picker_of(const struct sr_pool_group *before,
+                                        const struct sr_pool_policy_ops *ops,
+                                        const struct sr_pool_settings *settings)
 {
-    if (to->policy != from->policy)
-        return;
-    pthread_mutex_lock(&from->lock);
-    for (size_t i = 0; i < to->n; i++) {
-        for (size_t k = 0; k < from->n; k++) {
-            if (from->members[k]->worker == to->members[i]->worker) {
-                memcpy(to->members[i]->state, from->members[k]->state, to->policy->member_size);
-                break;
-            }
-        }
-    }
-    pthread_mutex_unlock(&from->lock);
+    struct sr_pool_picker *picker;
+    if (before && sr_pool_picker_is(before->picker, ops, settings))
+        return sr_pool_picker_ref(before->picker);
+    return sr_pool_picker_new(&picker, ops, settings) ? NULL : picker;
 }
 
 int sr_pool_group_get(struct sr_pool *pool, struct sr_pool_group **out, const char *name, const char *policy,
-                      const struct sr_pool_ejection *ejection, const struct sr_pool_backend *backends,
-                      size_t n, struct sr_err *err)
+                      const struct sr_pool_settings *settings, const struct sr_pool_ejection *ejection,
+                      const struct sr_pool_backend *backends, size_t n, struct sr_err *err)
 {
     const struct sr_pool_policy_ops *ops = sr_pool_policy_find(policy);
+    struct sr_pool_settings defaults = sr_pool_settings_defaults();
     *out = NULL;
     if (!ops)
         return sr_err_set(err, SR_ENOENT, "model `%s`: there is no policy `%s`", name, policy);
-    struct sr_pool_group *group = group_new(pool, name, ops, ejection, backends, n);
-    if (!group)
-        return sr_err_set(err, SR_ENOMEM, "out of memory");
     struct sr_pool_group *before = latest_of(pool, name);
-    if (before && is_equal(before, group)) {
+    struct sr_pool_picker *picker = picker_of(before, ops, settings ? settings : &defaults);
+    struct sr_pool_group *group = picker ? group_new(pool, name, picker, ejection, backends, n) : NULL;
+    sr_pool_picker_unref(picker);
+    if (group && before && is_equal(before, group)) {
         group_free(group);
         *out = before;
         return SR_OK;
     }
-    if (before) {
-        keep_state(group, before);
-        sr_pool_group_unref(before);
-    }
+    sr_pool_group_unref(before);
+    if (!group)
+        return sr_err_set(err, SR_ENOMEM, "out of memory");
     pthread_mutex_lock(&pool->lock);
     group->next = pool->groups;
     pool->groups = group;
     pthread_mutex_unlock(&pool->lock);
     *out = group;
     return SR_OK;
+}
+
+uint32_t sr_pool_group_needs(const struct sr_pool_group *group)
+{
+    return group->picker->ops->needs;
+}
+
+const struct sr_pool_settings *sr_pool_group_settings(const struct sr_pool_group *group)
+{
+    return &group->picker->settings;
 }
 
 void sr_pool_group_unref(struct sr_pool_group *group)

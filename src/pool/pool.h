@@ -15,6 +15,7 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
+#include "pool/settings.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -59,12 +60,16 @@ int sr_pool_new(struct sr_pool **out) SR_WARN_UNUSED;
 void sr_pool_free(struct sr_pool *pool);
 
 /* A reference to the group `name` with these members, in this order, which is the order of a ticket's
- * candidates. `policy` NULL: the default one; `ejection` NULL: no worker is ejected. An equal group that is
- * in use is shared; members that a previous group of this name had keep their running state. SR_ENOENT: there
- * is no such policy; SR_ENOMEM. */
+ * candidates. `policy` and `settings` NULL: the default ones; `ejection` NULL: no worker is ejected. An equal
+ * group that is in use is shared; with the same policy and settings as the previous group of this name, it
+ * shares that one's running state. SR_ENOENT: there is no such policy; SR_ENOMEM. */
 int sr_pool_group_get(struct sr_pool *pool, struct sr_pool_group **out, const char *name, const char *policy,
-                      const struct sr_pool_ejection *ejection, const struct sr_pool_backend *backends,
-                      size_t n, struct sr_err *err) SR_WARN_UNUSED;
+                      const struct sr_pool_settings *settings, const struct sr_pool_ejection *ejection,
+                      const struct sr_pool_backend *backends, size_t n, struct sr_err *err) SR_WARN_UNUSED;
+
+/* What the group's policy needs of a request: enum sr_pool_needs. */
+uint32_t sr_pool_group_needs(const struct sr_pool_group *group);
+const struct sr_pool_settings *sr_pool_group_settings(const struct sr_pool_group *group);
 
 /* Releases a reference. No ticket that uses it may be open. NULL is allowed. */
 void sr_pool_group_unref(struct sr_pool_group *group);

@@ -2,13 +2,14 @@
  * The internal structs of workers, members and groups.
  *
  * Two locks: the pool's guards the table of workers, the list of groups and their references; a group's
- * guards the running state of its members and its offered members. A thread that holds a group's lock may
- * take the pool's lock, never the reverse. The health of a worker is atomic and has no lock.
+ * guards its offered members. A thread that holds a group's lock may take the pool's lock, never the reverse.
+ * The running state of a policy has the picker's lock, which is taken last. The health of a worker is atomic
+ * and has no lock.
  */
 #ifndef SR_POOL_PRIVATE_H
 #define SR_POOL_PRIVATE_H
 
-#include "pool/policy.h"
+#include "pool/picker.h"
 #include "pool/pool.h"
 
 #include <pthread.h>
@@ -16,6 +17,14 @@
 #include <stdint.h>
 
 #define SR_POOL_BUCKETS 1024
+
+/* What a worker reported last. `at_ns` 0: nothing, or too long ago. */
+struct sr_pool_load {
+    _Atomic uint64_t at_ns;
+    _Atomic uint32_t running, waiting;
+    _Atomic uint32_t own;        /* requests of this process that it had then */
+    _Atomic int32_t kv_permille; /* KV cache in use; negative: unknown */
+};
 
 struct sr_pool_worker {
     struct sr_pool_worker *next; /* in its bucket */
@@ -26,14 +35,15 @@ struct sr_pool_worker {
     _Atomic uint32_t in_flight;
     _Atomic uint32_t failures, unreachable, ejections; /* in a row */
     _Atomic bool down;                                 /* by a health check */
+    struct sr_pool_load load;
 };
 
 struct sr_pool_member {
     struct sr_pool_worker *worker;
+    struct sr_pool_seat *seat;
     double weight;
     struct sr_pool_member *next; /* for an offered member: next in its bucket */
     size_t tickets; /* for an offered member: tickets that hold it; guarded by the group's lock */
-    _Alignas(max_align_t) unsigned char state[];
 };
 
 struct sr_pool_group {
@@ -41,7 +51,7 @@ struct sr_pool_group {
     struct sr_pool_group *next; /* guarded by the pool's lock, as is `refs` */
     size_t refs;
     char *name;
-    const struct sr_pool_policy_ops *policy;
+    struct sr_pool_picker *picker;
     struct sr_pool_ejection ejection;
     pthread_mutex_t lock;
     struct sr_pool_member **members; /* as configured; immutable */

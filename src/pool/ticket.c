@@ -1,5 +1,5 @@
 /*
- * Chooses a candidate and records its result. The group's lock is held for one call of its policy; health
+ * Chooses a candidate and records its result. The picker's lock is held for one call of its policy; health
  * is read and written without it.
  */
 #include "pool/ticket.h"
@@ -19,6 +19,11 @@ int sr_ticket_open(struct sr_ticket *ticket, struct sr_pool_group *group, struct
     for (size_t i = 0; i < group->n; i++)
         ticket->candidates[i].member = group->members[i];
     return SR_OK;
+}
+
+void sr_ticket_ask(struct sr_ticket *ticket, const struct sr_pool_ask *ask)
+{
+    ticket->ask = ask;
 }
 
 int sr_ticket_offer(struct sr_ticket *ticket, const struct sr_bytes *addresses, size_t n)
@@ -83,9 +88,8 @@ int sr_ticket_choose_among(struct sr_ticket *ticket, bool (*allows)(void *ctx, s
     } else {
         if (!mark_eligible(ticket, allows, ctx))
             return -1;
-        pthread_mutex_lock(&ticket->group->lock);
-        at = ticket->group->policy->choose(ticket->candidates, ticket->n);
-        pthread_mutex_unlock(&ticket->group->lock);
+        at = sr_pool_picker_choose(ticket->group->picker, ticket->ask, ticket->candidates, ticket->n,
+                                   &ticket->why);
     }
     ticket->candidates[at].tried = true;
     return (int)at;
@@ -112,8 +116,10 @@ void sr_ticket_begin(sr_ticket *ticket, size_t target)
     candidate->tried = true;
     ticket->at = (int)target;
     ticket->in_flight = true;
+    ticket->answered = false;
     atomic_fetch_add_explicit(&candidate->member->worker->in_flight, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&ticket->group->pool->in_flight, 1, memory_order_relaxed);
+    sr_pool_picker_placed(ticket->group->picker, candidate->member->seat, ticket->ask);
 }
 
 void sr_ticket_assume(struct sr_ticket *ticket, size_t candidate)
@@ -195,6 +201,14 @@ static void failed(const struct sr_pool_group *group, struct sr_pool_worker *wor
             atomic_store_explicit(counter, 0, memory_order_relaxed);                                         \
     } while (0)
 
+static void answered(struct sr_ticket *ticket, size_t target)
+{
+    if (!ticket->in_flight || ticket->answered || (size_t)ticket->at != target)
+        return;
+    ticket->answered = true;
+    sr_pool_picker_answered(ticket->group->picker, ticket->candidates[target].member->seat, ticket->ask);
+}
+
 void sr_ticket_report(sr_ticket *ticket, size_t target, enum sr_ticket_event event, int status)
 {
     if (target >= ticket->n)
@@ -205,6 +219,8 @@ void sr_ticket_report(sr_ticket *ticket, size_t target, enum sr_ticket_event eve
         return;
     }
     CLEAR(&worker->unreachable);
+    if (event == SR_TICKET_ANSWERED)
+        answered(ticket, target);
     if (event == SR_TICKET_LOST || status >= 500) {
         failed(ticket->group, worker);
     } else if (status != 429) {
@@ -221,6 +237,7 @@ void sr_ticket_end(sr_ticket *ticket)
         struct sr_pool_worker *worker = ticket->candidates[ticket->at].member->worker;
         atomic_fetch_sub_explicit(&worker->in_flight, 1, memory_order_relaxed);
         atomic_fetch_sub_explicit(&ticket->group->pool->in_flight, 1, memory_order_relaxed);
+        sr_pool_picker_ended(ticket->group->picker, ticket->candidates[ticket->at].member->seat, ticket->ask);
     }
 }
 

@@ -20,16 +20,23 @@ struct sr_ticket {
     struct sr_arena *arena;
     struct sr_pool_candidate *candidates;
     size_t n;
-    int at;         /* current or last candidate; -1 = none yet */
-    bool in_flight; /* the request counts as in flight there */
-    bool retries;   /* it counts as a retry, from its second try on */
-    bool offered;   /* the candidates are offered members of the group, held by this ticket */
+    const struct sr_pool_ask *ask; /* of this request; NULL: nothing is known of it */
+    struct sr_pool_why why;        /* of the latest choice */
+    int at;                        /* current or last candidate; -1 = none yet */
+    bool in_flight;                /* the request counts as in flight there */
+    bool answered;                 /* its answer there has begun */
+    bool retries;                  /* it counts as a retry, from its second try on */
+    bool offered;                  /* the candidates are offered members of the group, held by this ticket */
 };
 
 /* Opens a ticket whose candidates are the group's members. `group` must outlive it; it allocates from
  * `arena`. SR_ENOMEM: it is not open. */
 int sr_ticket_open(struct sr_ticket *ticket, struct sr_pool_group *group,
                    struct sr_arena *arena) SR_WARN_UNUSED;
+
+/* What the request brings for the policy (sr_pool_group_needs); before the first choice. Borrowed until the
+ * ticket is disposed of. */
+void sr_ticket_ask(struct sr_ticket *ticket, const struct sr_pool_ask *ask);
 
 /* For a group without members: the candidates are these addresses, each with weight 1. Members are
  * identified by this text. Call it at most once. SR_ELIMIT: requests in progress hold SR_POOL_OFFERED_MAX

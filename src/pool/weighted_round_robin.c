@@ -9,15 +9,18 @@
 
 #include <math.h>
 
-static size_t choose(const struct sr_pool_candidate *candidates, size_t n)
+static size_t choose(void *state, const struct sr_pool_ask *ask, const struct sr_pool_candidate *candidates,
+                     size_t n, struct sr_pool_why *why)
 {
+    (void)state;
+    (void)ask;
     double sum = 0, best_current = 0;
     size_t best = n;
     for (size_t i = 0; i < n; i++) {
         if (!candidates[i].eligible)
             continue;
         double weight = sr_pool_member_weight(candidates[i].member);
-        double *current = sr_pool_member_state(candidates[i].member);
+        double *current = sr_pool_member_seat(candidates[i].member);
         weight = isfinite(weight) && weight > 0 ? weight : 0;
         *current += weight;
         sum += weight;
@@ -26,12 +29,13 @@ static size_t choose(const struct sr_pool_candidate *candidates, size_t n)
             best_current = *current;
         }
     }
-    *(double *)sr_pool_member_state(candidates[best].member) -= sum;
+    *(double *)sr_pool_member_seat(candidates[best].member) -= sum;
+    why->reason = "turn";
     return best;
 }
 
 const struct sr_pool_policy_ops sr_pool_weighted_round_robin = {
     .name = "round_robin",
-    .member_size = sizeof(double),
+    .seat_size = sizeof(double),
     .choose = choose,
 };

@@ -307,7 +307,8 @@ static void read_chunk(sr_exchange *x, const void *p, size_t n, bool last)
         sr_exchange_refuse(x, &refusal);
     else if (step == SR_BODY_COMPLETE)
         on_complete(x);
-    else if (sr_body_is_named(body) && !needs_alias(x) && !is_guarded(x) && !caches_named(x))
+    else if (sr_body_is_named(body) && !needs_alias(x) && !is_guarded(x) && !caches_named(x) &&
+             !sr_exchange_picks_by_body(x, body->model))
         begin_streaming(x);
     else if (!body->whole)
         prefetch(x);

@@ -7,8 +7,10 @@
 #include "router/exchange_verdict.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "router/cache/replay.h"
 #include "router/exchange_record.h"
+#include "router/pick/ask.h"
 #include "router/reply/headers.h"
 #include "router/reply/models.h"
 #include "router/reply/reply.h"
@@ -196,6 +198,34 @@ static void refuse_anonymous(sr_exchange *x)
     sr_exchange_refuse(x, &refusal);
 }
 
+bool sr_exchange_picks_by_body(const struct sr_exchange *x, int model)
+{
+    return (sr_pool_group_needs(x->router->models[model].group) &
+            (SR_POOL_NEEDS_PROMPT | SR_POOL_NEEDS_SESSION)) != 0;
+}
+
+/* Opens the ticket of the record's model, with what its policy needs. SR_ENOMEM. */
+static int open_ticket(sr_exchange *x)
+{
+    const struct sr_record *r = &x->record;
+    struct sr_pool_group *group = x->router->models[r->model].group;
+    struct sr_bytes prompt = sr_bytes_str(r->injected_prompt ? r->decision_name : "");
+    struct sr_ask_inputs in = {
+        .needs = sr_pool_group_needs(group),
+        .doc = &x->body.doc,
+        .user = x->identity.user.n ? x->identity.user : x->identity.tenant,
+        .block_tokens = sr_pool_group_settings(group)->block_tokens,
+        .seed = sr_hash64(prompt, 0),
+    };
+    int rc = sr_ticket_open(&x->ticket, group, &x->arena);
+    if (rc || !in.needs)
+        return rc;
+    struct sr_pool_ask *ask = sr_arena_calloc(&x->arena, 1, sizeof *ask);
+    rc = ask ? sr_ask_make(&in, &x->arena, ask) : SR_ENOMEM;
+    sr_ticket_ask(&x->ticket, ask);
+    return rc;
+}
+
 /* Forwards these slices to the record's model. */
 static void forward(sr_exchange *x, const struct sr_bytes *slices, size_t n, size_t size)
 {
@@ -222,8 +252,7 @@ static void forward(sr_exchange *x, const struct sr_bytes *slices, size_t n, siz
     v->n_targets = model->n_targets;
     v->ticket = &x->ticket;
     v->target = target_of(x, model);
-    if (!v->target.n || sr_headers_upstream(r, &x->head, x->router, &x->arena, &headers) ||
-        sr_ticket_open(&x->ticket, model->group, &x->arena)) {
+    if (!v->target.n || sr_headers_upstream(r, &x->head, x->router, &x->arena, &headers) || open_ticket(x)) {
         refuse_memory(x);
         return;
     }

@@ -123,7 +123,7 @@ static int group_prepare(struct sr_router_model *out, const struct sr_config *co
     const char *policy = reliability->balance == SR_BALANCE_LEAST_REQUEST ? "least_request" : NULL;
     if (entry && entry->policy[0])
         policy = entry->policy;
-    int rc = sr_pool_group_get(pool, &out->group, entry ? entry->name : model->name, policy, &ejection,
+    int rc = sr_pool_group_get(pool, &out->group, entry ? entry->name : model->name, policy, NULL, &ejection,
                                backends, out->n_targets, err);
     sr_mem_free(backends);
     return rc;

@@ -43,7 +43,7 @@ static struct sr_pool_group *group_of(struct site *s, const char *name,
 {
     struct sr_pool_group *group;
     struct sr_err err = {0};
-    assert_int_equal(sr_pool_group_get(s->pool, &group, name, NULL, NULL, backends, n, &err), SR_OK);
+    assert_int_equal(sr_pool_group_get(s->pool, &group, name, NULL, NULL, NULL, backends, n, &err), SR_OK);
     return group;
 }
 
@@ -98,9 +98,9 @@ static void test_unknown_policy(void **state)
     struct site s = site_open();
     struct sr_pool_group *group;
     struct sr_err err = {0};
-    assert_int_equal(sr_pool_group_get(s.pool, &group, "m", "by_dice", NULL, NULL, 0, &err), SR_ENOENT);
+    assert_int_equal(sr_pool_group_get(s.pool, &group, "m", "by_dice", NULL, NULL, NULL, 0, &err), SR_ENOENT);
     assert_non_null(strstr(err.message, "by_dice"));
-    assert_int_equal(sr_pool_group_get(s.pool, &group, "m", "round_robin", NULL, NULL, 0, &err), SR_OK);
+    assert_int_equal(sr_pool_group_get(s.pool, &group, "m", "round_robin", NULL, NULL, NULL, 0, &err), SR_OK);
     sr_pool_group_unref(group);
     site_close(&s);
 }
@@ -253,7 +253,8 @@ static struct sr_pool_group *ejecting(struct site *s, const char *policy, struct
 {
     struct sr_pool_group *group;
     struct sr_err err = {0};
-    assert_int_equal(sr_pool_group_get(s->pool, &group, "m", policy, &ejection, backends, n, &err), SR_OK);
+    assert_int_equal(sr_pool_group_get(s->pool, &group, "m", policy, NULL, &ejection, backends, n, &err),
+                     SR_OK);
     return group;
 }
 
@@ -559,7 +560,7 @@ static void test_out_of_memory(void **state)
         struct sr_err err = {0};
         assert_int_equal(rc, SR_ENOMEM);
         sr_mem_fail_at(n);
-        rc = sr_pool_group_get(s.pool, &group, "m", NULL, NULL, b, 2, &err);
+        rc = sr_pool_group_get(s.pool, &group, "m", NULL, NULL, NULL, b, 2, &err);
         sr_mem_fail_at(0);
     }
     assert_int_equal(sr_ticket_open(&ticket, offered, &s.arena), SR_OK);
