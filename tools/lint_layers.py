@@ -40,7 +40,7 @@ ROOMS = {
     "infer": {"classifier", "encoder", "engine"},
     "config": {"bind", "link", "migrate", "section"},
     "signal": {"guard", "keyword", "neural", "topic"},
-    "router": {"cache", "edit", "identity", "reply", "report", "request", "response", "route"},
+    "router": {"cache", "edit", "identity", "pick", "reply", "report", "request", "response", "route"},
     "serve": {"admin", "extproc", "gateway", "process"},
     "cli": {"admin", "cache", "classify", "eval", "models"},
 }
