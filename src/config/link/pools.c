@@ -21,7 +21,8 @@ static void check_name(struct sr_binder *b, const struct sr_yaml_node *node, con
     }
     for (size_t k = 0; k < at; k++)
         if (pools[k].model == pool->model && pool->model >= 0)
-            sr_bind_error(b, node, "model `%.60s` has a pool already: `%.60s`", pool->model_name, pools[k].name);
+            sr_bind_error(b, node, "model `%.60s` has a pool already: `%.60s`", pool->model_name,
+                          pools[k].name);
 }
 
 void sr_link_pools(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config)
