@@ -64,14 +64,41 @@ static uint64_t prompt_tokens(const struct sr_mock_ask *ask)
     return ask->prompt_bytes / 4 + 3;
 }
 
+/* A member of our own: who answered, and when. */
+static void put_times(const struct sr_mock_ask *ask, struct sr_json_writer *w)
+{
+    sr_json_object(w, "mock");
+    sr_json_uint(w, "worker", ask->worker);
+    sr_json_uint(w, "arrived_ns", ask->measured->arrived_ns);
+    sr_json_uint(w, "queued_us", ask->measured->queued_us);
+    sr_json_uint(w, "first_us", ask->measured->first_us);
+    sr_json_uint(w, "last_us", ask->measured->last_us);
+    sr_json_object_end(w);
+}
+
+static const char *finish_reason(const struct sr_mock_ask *ask)
+{
+    return ask->measured && ask->measured->length ? "length" : "stop";
+}
+
 static void put_usage(const struct sr_mock_ask *ask, uint64_t completion, struct sr_json_writer *w)
 {
-    uint64_t prompt = prompt_tokens(ask);
+    const struct sr_mock_measured *measured = ask->measured;
+    uint64_t prompt = measured ? measured->prompt_tokens : prompt_tokens(ask);
+    if (measured)
+        completion = measured->answer_tokens;
     sr_json_object(w, "usage");
     sr_json_uint(w, "prompt_tokens", prompt);
     sr_json_uint(w, "completion_tokens", completion);
     sr_json_uint(w, "total_tokens", prompt + completion);
+    if (measured) {
+        sr_json_object(w, "prompt_tokens_details");
+        sr_json_uint(w, "cached_tokens", measured->cached_tokens);
+        sr_json_object_end(w);
+    }
     sr_json_object_end(w);
+    if (measured)
+        put_times(ask, w);
 }
 
 /* The model as the request wrote it: the inside of a JSON string. */
@@ -175,7 +202,7 @@ int sr_mock_answer(const struct sr_mock_ask *ask, struct sr_buf *head, struct sr
     if (chat)
         sr_json_object_end(&w);
     sr_json_null(&w, "logprobs");
-    sr_json_text(&w, "finish_reason", "stop");
+    sr_json_text(&w, "finish_reason", finish_reason(ask));
     sr_json_object_end(&w);
     sr_json_array_end(&w);
     put_usage(ask, SR_MOCK_CHUNKS, &w);
@@ -246,7 +273,7 @@ static void put_choice(const struct sr_mock_ask *ask, size_t chunk, size_t n_chu
     if (chat)
         sr_json_object_end(w);
     sr_json_null(w, "logprobs");
-    sr_json_text(w, "finish_reason", finish ? "stop" : NULL);
+    sr_json_text(w, "finish_reason", finish ? finish_reason(ask) : NULL);
     sr_json_object_end(w);
 }
 
@@ -270,14 +297,14 @@ int sr_mock_frame(const struct sr_mock_ask *ask, size_t n_chunks, size_t at, siz
     return w.rc ? w.rc : sr_buf_append_bytes(out, SR_LIT("\n\n"));
 }
 
-int sr_mock_models(struct sr_buf *out)
+int sr_mock_models(const char *model, struct sr_buf *out)
 {
     struct sr_json_writer w = sr_json_writer_of(out);
     sr_json_object(&w, NULL);
     sr_json_text(&w, "object", "list");
     sr_json_array(&w, "data");
     sr_json_object(&w, NULL);
-    sr_json_text(&w, "id", "mock");
+    sr_json_text(&w, "id", model);
     sr_json_text(&w, "object", "model");
     sr_json_uint(&w, "created", CREATED);
     sr_json_text(&w, "owned_by", "semroute");

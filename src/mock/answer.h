@@ -12,6 +12,14 @@
 
 enum sr_mock_endpoint { SR_MOCK_CHAT, SR_MOCK_COMPLETION, SR_MOCK_EMBEDDING };
 
+/* What an engine has measured of an answer. */
+struct sr_mock_measured {
+    uint64_t prompt_tokens, cached_tokens, answer_tokens;
+    bool length;                           /* it ends because of max_tokens */
+    uint64_t arrived_ns;                   /* sr_clock_ns() */
+    uint64_t queued_us, first_us, last_us; /* after the arrival, on the engine's clock */
+};
+
 /* What of a request the answer depends on. */
 struct sr_mock_ask {
     enum sr_mock_endpoint endpoint;
@@ -21,7 +29,8 @@ struct sr_mock_ask {
     uint64_t prompt_bytes;        /* bytes of all texts, as written in the JSON */
     const struct sr_span *inputs; /* embeddings: the spans, among them the inputs */
     size_t n_inputs;
-    struct sr_bytes body; /* as far as it was kept */
+    struct sr_bytes body;                    /* as far as it was kept */
+    const struct sr_mock_measured *measured; /* NULL: no engine; tokens are then guessed. Borrowed */
 };
 
 /* The paths that sr_mock_ask_read understands. Unref when done. */
@@ -44,8 +53,8 @@ size_t sr_mock_frames(const struct sr_mock_ask *ask, size_t n_chunks);
 int sr_mock_frame(const struct sr_mock_ask *ask, size_t n_chunks, size_t at, size_t fill,
                   struct sr_buf *out) SR_WARN_UNUSED;
 
-/* {"object":"list","data":[...]} with the one model "mock". */
-int sr_mock_models(struct sr_buf *out) SR_WARN_UNUSED;
+/* {"object":"list","data":[...]} with one model. */
+int sr_mock_models(const char *model, struct sr_buf *out) SR_WARN_UNUSED;
 
 /* An error in OpenAI shape. */
 int sr_mock_error(int status, const char *message, struct sr_buf *out) SR_WARN_UNUSED;

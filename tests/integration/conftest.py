@@ -157,10 +157,10 @@ def request(port, method, path, body=None, headers=None, timeout=30):
 class Mock(Process):
     """`semroute mock`: workers on consecutive ports."""
 
-    def __init__(self, log, workers=4):
+    def __init__(self, log, workers=4, options=()):
         self.port = free_ports(max(workers, 4))  # builtin_on names four: the others stay closed
         self.workers = workers
-        super().__init__([BINARY, "mock", "--port", self.port, "--workers", workers], log)
+        super().__init__([BINARY, "mock", "--port", self.port, "--workers", workers, *options], log)
         for worker in range(workers):
             wait_http(self.port + worker, "/health", self)
 
@@ -208,9 +208,9 @@ def start(tmp_path):
     class Start:
         running = []
 
-        def mock(self, workers=4):
+        def mock(self, workers=4, options=()):
             name = f"mock{len(self.running)}"
-            self.running.append(Mock(tmp_path / f"{name}.log", workers))
+            self.running.append(Mock(tmp_path / f"{name}.log", workers, options))
             return self.running[-1]
 
         def gateway(self, config=None, **more):

@@ -23,12 +23,21 @@ static void *run(void *ctx)
     return NULL;
 }
 
+static struct sr_mock_settings settings_of(uint16_t port, size_t workers)
+{
+    struct sr_mock_settings settings = sr_mock_settings_defaults();
+    settings.port = port;
+    settings.workers = workers;
+    return settings;
+}
+
 static int setup(void **state)
 {
+    struct sr_mock_settings settings = settings_of(0, 2);
     struct sr_err err = {0};
     (void)state;
     assert_int_equal(sr_loop_new(&loop), SR_OK);
-    assert_int_equal(sr_mock_new(&mock, loop, "127.0.0.1", 0, 2, &err), SR_OK);
+    assert_int_equal(sr_mock_new(&mock, loop, &settings, &err), SR_OK);
     return pthread_create(&thread, NULL, run, loop);
 }
 
@@ -201,11 +210,13 @@ static void a_taken_port_is_said(void **state)
     struct sr_loop *other = NULL;
     char port[16];
     assert_int_equal(sr_loop_new(&other), SR_OK);
-    assert_int_equal(sr_mock_new(&second, other, "127.0.0.1", sr_mock_port(mock, 0), 1, &err), SR_EBUSY);
+    struct sr_mock_settings settings = settings_of(sr_mock_port(mock, 0), 1);
+    assert_int_equal(sr_mock_new(&second, other, &settings, &err), SR_EBUSY);
     snprintf(port, sizeof port, "%u", sr_mock_port(mock, 0));
     assert_non_null(strstr(err.message, port));
     assert_null(second);
-    assert_int_equal(sr_mock_new(&second, other, "127.0.0.1", 65535, 2, &err), SR_EINVAL);
+    settings = settings_of(65535, 2);
+    assert_int_equal(sr_mock_new(&second, other, &settings, &err), SR_EINVAL);
     sr_loop_free(other);
 }
 
