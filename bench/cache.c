@@ -23,6 +23,7 @@
 
 #define ROUNDS      7u
 #define ENTRIES_MAX 10000000u
+#define BUILD_WITH  200u /* candidates of a peer's insertion, the usual choice */
 #define ROWS_MAX    12u
 
 static const size_t sizes[] = {1000, 10000, 100000, 1000000};
@@ -33,6 +34,7 @@ static const char *const peers[] = {"hnswlib", "faiss"};
 struct options {
     const char *data, *model, *python, *peer;
     size_t size; /* 0: all */
+    unsigned build_with;
     bool json, peers;
 };
 
@@ -110,7 +112,7 @@ static void ask_peer(struct bench *b, const struct sr_vectors *index, struct row
         row->why = "not installed: `make setup-bench`, or --python";
         return;
     }
-    int rc = sr_cache_peer_build(&peer, row->n, row->threads, &seconds, &bytes);
+    int rc = sr_cache_peer_build(&peer, row->n, row->threads, b->o.build_with, &seconds, &bytes);
     if (rc == SR_OK)
         rc = sr_cache_peer_tune(&peer, &row->recall, &row->candidates, &row->call_us);
     for (unsigned round = 0; round < ROUNDS && rc == SR_OK; round++) {
@@ -229,6 +231,8 @@ static bool read_options(int argc, char **argv, struct options *o)
         else if (!strcmp(argv[i], "--size") && more && atol(argv[i + 1]) > 0 &&
                  atol(argv[i + 1]) <= ENTRIES_MAX)
             o->size = (size_t)atol(argv[++i]);
+        else if (!strcmp(argv[i], "--peer-build") && more && atoi(argv[i + 1]) > 0)
+            o->build_with = (unsigned)atoi(argv[++i]);
         else if (!strcmp(argv[i], "--data") && more)
             o->data = argv[++i];
         else if (!strcmp(argv[i], "--model") && more)
@@ -247,7 +251,7 @@ int sr_bench_cache(int argc, char **argv)
 {
     static struct bench b;
     struct sr_err err = {0};
-    b = (struct bench){.o = {.python = "bench/.venv/bin/python", .peers = true}};
+    b = (struct bench){.o = {.python = "bench/.venv/bin/python", .build_with = BUILD_WITH, .peers = true}};
     if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
         return usage(stdout);
     if (!read_options(argc, argv, &b.o))

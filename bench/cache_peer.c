@@ -86,11 +86,11 @@ void sr_cache_peer_stop(struct sr_cache_peer *peer)
     *peer = (struct sr_cache_peer){0};
 }
 
-int sr_cache_peer_build(struct sr_cache_peer *peer, size_t n, unsigned threads, double *seconds,
-                        double *bytes)
+int sr_cache_peer_build(struct sr_cache_peer *peer, size_t n, unsigned threads, unsigned candidates,
+                        double *seconds, double *bytes)
 {
     double got[2];
-    int rc = ask(peer, got, 2, "build %zu %u\n", n, threads);
+    int rc = ask(peer, got, 2, "build %zu %u %u\n", n, threads, candidates);
     if (rc == SR_OK) {
         *seconds = got[0];
         *bytes = got[1];

@@ -20,9 +20,10 @@ int sr_cache_peer_start(struct sr_cache_peer *peer, const char *python, const ch
                         const struct sr_cache_vectors *v) SR_WARN_UNUSED;
 void sr_cache_peer_stop(struct sr_cache_peer *peer); /* harmless when it does not run */
 
-/* Adds the first n vectors on `threads` threads: seconds, and bytes of its memory. SR_EIO: it ended. */
-int sr_cache_peer_build(struct sr_cache_peer *peer, size_t n, unsigned threads, double *seconds,
-                        double *bytes) SR_WARN_UNUSED;
+/* Adds the first n vectors on `threads` threads, each with so many candidates: seconds, and bytes of its
+ * memory. SR_EIO: it ended. */
+int sr_cache_peer_build(struct sr_cache_peer *peer, size_t n, unsigned threads, unsigned candidates,
+                        double *seconds, double *bytes) SR_WARN_UNUSED;
 
 /* Chooses the least number of candidates with this recall, or its largest; the recall that it has then, and
  * the microseconds of a call on an index of one vector. */

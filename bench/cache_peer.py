@@ -3,10 +3,10 @@
 
 FD is shared memory: vectors, questions, the nearest vector of each question, and room for the nanoseconds of each.
 It reads commands from its input and answers with numbers:
-  ready                -> 1
-  build N THREADS      -> seconds, bytes of memory
-  tune RECALL          -> candidates, their recall, microseconds of a call on an index of one vector
-  search               -> 1; the times are in the shared memory
+  ready                      -> 1
+  build N THREADS CANDIDATES -> seconds, bytes of memory; candidates of an insertion
+  tune RECALL                -> candidates, their recall, microseconds of a call on an index of one vector
+  search                     -> 1; the times are in the shared memory
 """
 import gc
 import mmap
@@ -16,15 +16,14 @@ import time
 import numpy as np
 
 LINKS = 16       # M: at most twice as many on the lowest level, as the index has
-BUILD_WITH = 200  # candidates while building, the usual choice
 CANDIDATES = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
 
 
 class Hnswlib:
-    def __init__(self, vectors, threads):
+    def __init__(self, vectors, threads, build_with):
         import hnswlib
         self.index = hnswlib.Index(space="ip", dim=vectors.shape[1])
-        self.index.init_index(max_elements=len(vectors), ef_construction=BUILD_WITH, M=LINKS)
+        self.index.init_index(max_elements=len(vectors), ef_construction=build_with, M=LINKS)
         self.index.add_items(vectors, num_threads=threads)
         self.index.set_num_threads(1)
 
@@ -36,11 +35,11 @@ class Hnswlib:
 
 
 class Faiss:
-    def __init__(self, vectors, threads):
+    def __init__(self, vectors, threads, build_with):
         import faiss
         faiss.omp_set_num_threads(threads)
         self.index = faiss.IndexHNSWFlat(vectors.shape[1], LINKS, faiss.METRIC_INNER_PRODUCT)
-        self.index.hnsw.efConstruction = BUILD_WITH
+        self.index.hnsw.efConstruction = build_with
         self.index.add(vectors)
         faiss.omp_set_num_threads(1)
 
@@ -68,7 +67,7 @@ def search(index, questions, times=None):
 
 
 def call_us(kind, questions):
-    index, times = kind(questions[:1], 1), np.empty(len(questions), np.uint64)
+    index, times = kind(questions[:1], 1, LINKS), np.empty(len(questions), np.uint64)
     search(index, questions, times)
     return float(np.median(times)) / 1e3
 
@@ -92,14 +91,14 @@ def main():
         arrays.append(np.frombuffer(shared, kind_of, rows * width, at).reshape(rows, width))
         at += arrays[-1].nbytes
     vectors, questions, truth, times = arrays[0], arrays[1], arrays[2][:, 0], arrays[3][:, 0]
-    kind(questions[:1], 1)  # fails here where the library is not installed
+    kind(questions[:1], 1, LINKS)  # fails here where the library is not installed
     for line in sys.stdin:
         command, *numbers = line.split()
         if command == "build":
             index = None
             gc.collect()
             before, begin = own_memory(), time.perf_counter()
-            index = kind(vectors[:int(numbers[0])], int(numbers[1]))
+            index = kind(vectors[:int(numbers[0])], int(numbers[1]), int(numbers[2]))
             print(time.perf_counter() - begin, own_memory() - before, flush=True)
         elif command == "tune":
             print(*tune(index, float(numbers[0]), questions, truth), call_us(kind, questions), flush=True)
