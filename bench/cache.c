@@ -1,5 +1,6 @@
 /*
- * Lookups in the cache's vector index by size, beside hnswlib and FAISS on the same vectors.
+ * Lookups in the cache's vector index by size, beside hnswlib and FAISS on the same vectors, and beside a
+ * Milvus through the cache's own client; exact hits are in cache_hit.c.
  *
  * A peer gets the least number of candidates with which it finds as many nearest vectors as the index. Rounds
  * of the index and of a peer alternate; the time of a question is the shortest of its rounds, so that
@@ -9,6 +10,8 @@
 #include "bench/cache.h"
 
 #include "bench/bench.h"
+#include "bench/cache_hit.h"
+#include "bench/cache_milvus.h"
 #include "bench/cache_peer.h"
 #include "bench/cache_vectors.h"
 
@@ -21,10 +24,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUNDS      7u
-#define ENTRIES_MAX 10000000u
-#define BUILD_WITH  200u /* candidates of a peer's insertion, the usual choice */
-#define ROWS_MAX    12u
+#define ROUNDS        7u
+#define MILVUS_ROUNDS 2u
+#define MILVUS_MOST   10000u /* entries, when no size was chosen: it needs minutes for more */
+#define ENTRIES_MAX   10000000u
+#define BUILD_WITH    200u /* candidates of a peer's insertion, the usual choice */
+#define ROWS_MAX      16u
 
 static const size_t sizes[] = {1000, 10000, 100000, 1000000};
 static const char *const peers[] = {"hnswlib", "faiss"};
@@ -32,15 +37,16 @@ static const char *const peers[] = {"hnswlib", "faiss"};
 #define N_PEERS (sizeof peers / sizeof peers[0])
 
 struct options {
-    const char *data, *model, *python, *peer;
+    const char *data, *model, *python, *milvus, *peer;
     size_t size; /* 0: all */
     unsigned build_with;
-    bool json, peers;
+    bool json, peers, hits; /* hits: only those */
 };
 
 struct row {
     const char *who, *why; /* `why`: there are no figures */
     size_t n;
+    size_t asked;                 /* questions */
     unsigned threads, candidates; /* of inserting; of a search, 0: not said */
     double inserts, bytes, recall, call_us;
     double ns[SR_CACHE_QUERIES], p50, p99, lookups; /* ns: the shortest of the rounds; the rest of them */
@@ -50,13 +56,14 @@ struct bench {
     struct options o;
     struct sr_cache_vectors v;
     struct row rows[ROWS_MAX];
+    struct sr_cache_hits hits;
     size_t n_rows;
 };
 
 static struct row *new_row(struct bench *b, const char *who, size_t n)
 {
     struct row *row = &b->rows[b->n_rows++];
-    *row = (struct row){.who = who, .n = n, .threads = 1};
+    *row = (struct row){.who = who, .n = n, .asked = SR_CACHE_QUERIES, .threads = 1};
     for (size_t q = 0; q < SR_CACHE_QUERIES; q++)
         row->ns[q] = 1e18;
     return row;
@@ -65,11 +72,11 @@ static struct row *new_row(struct bench *b, const char *who, size_t n)
 static void summarise(struct row *row)
 {
     double sum = 0;
-    for (size_t q = 0; q < SR_CACHE_QUERIES; q++)
+    for (size_t q = 0; q < row->asked; q++)
         sum += row->ns[q];
-    row->lookups = SR_CACHE_QUERIES / sum * 1e9;
-    row->p50 = sr_bench_percentile(row->ns, SR_CACHE_QUERIES, 0.5) / 1e3;
-    row->p99 = sr_bench_percentile(row->ns, SR_CACHE_QUERIES, 0.99) / 1e3;
+    row->lookups = row->asked / sum * 1e9;
+    row->p50 = sr_bench_percentile(row->ns, row->asked, 0.5) / 1e3;
+    row->p99 = sr_bench_percentile(row->ns, row->asked, 0.99) / 1e3;
 }
 
 /* One round of the index; returns its recall. */
@@ -130,6 +137,30 @@ static void ask_peer(struct bench *b, const struct sr_vectors *index, struct row
         summarise(row);
 }
 
+static void ask_milvus(struct bench *b, const struct row *own)
+{
+    struct row *row = new_row(b, "milvus-lite", own->n);
+    struct sr_cache_milvus got;
+    row->asked = SR_CACHE_MILVUS_QUERIES;
+    static struct sr_err err;
+    err = (struct sr_err){0};
+    int rc = sr_cache_milvus_run(&got, b->o.milvus, &b->v, own->n, MILVUS_ROUNDS, row->ns, &err);
+    row->inserts = got.inserts;
+    row->bytes = got.bytes;
+    row->recall = got.recall;
+    if (rc)
+        row->why = rc == SR_ENOENT ? "not installed: `make setup`, or --milvus" : "it failed";
+    else
+        summarise(row);
+    if (rc && rc != SR_ENOENT)
+        fprintf(stderr, "semroute bench cache: %s\n", err.message[0] ? err.message : sr_strerror(rc));
+}
+
+static bool wants(const struct bench *b, const char *peer)
+{
+    return b->o.peers && (!b->o.peer || strcmp(b->o.peer, peer) == 0);
+}
+
 static int measure(struct bench *b, size_t n)
 {
     struct sr_vectors *index = NULL;
@@ -137,9 +168,11 @@ static int measure(struct bench *b, size_t n)
     int rc = sr_cache_vectors_ask(&b->v, n);
     if (rc == SR_OK)
         rc = build_index(b, &index, own);
-    for (size_t i = 0; i < N_PEERS && rc == SR_OK && b->o.peers; i++)
-        if (!b->o.peer || strcmp(b->o.peer, peers[i]) == 0)
+    for (size_t i = 0; i < N_PEERS && rc == SR_OK; i++)
+        if (wants(b, peers[i]))
             ask_peer(b, index, own, peers[i]);
+    if (rc == SR_OK && wants(b, "milvus") && (n <= MILVUS_MOST || b->o.size))
+        ask_milvus(b, own);
     for (unsigned round = 0; round < ROUNDS && rc == SR_OK && !b->o.peers; round++)
         ask_index(b, index, own);
     if (rc == SR_OK)
@@ -168,11 +201,37 @@ static void print_json(const struct bench *b)
                    r->p50, r->p99, r->lookups, r->recall, r->bytes, r->inserts, r->threads, r->candidates,
                    r->call_us);
     }
-    printf("],\"goals\":{\"recall\":0.99,\"bytes_per_entry\":%zu,\"p99\":\"no worse than hnswlib's\"}}\n",
-           b->v.dimension * 3);
+    printf("],\"hits\":[");
+    for (size_t i = 0; i < b->hits.n; i++)
+        printf("%s{\"by\":\"%s\",\"body_bytes\":%zu,\"p50_us\":%.1f,\"p99_us\":%.1f,\"ratio\":%.2f}",
+               i ? "," : "", b->hits.rows[i].who, b->hits.rows[i].body, b->hits.rows[i].p50,
+               b->hits.rows[i].p99, b->hits.rows[i].ratio);
+    printf("],\"goals\":{\"recall\":0.99,\"bytes_per_entry\":%zu,\"p99\":\"no worse than hnswlib's\","
+           "\"hit_p50_us\":%.0f}}\n",
+           b->v.dimension * 3, SR_CACHE_HIT_GOAL_US);
 }
 
-static void print_table(const struct bench *b)
+static void print_hits(const struct bench *b)
+{
+    static const char *const titles[] = {"by", "request body", "p50 us", "p99 us", "times GET /health"};
+    static struct sr_bench_table table;
+    sr_bench_table_init(&table, titles, sizeof titles / sizeof titles[0]);
+    for (size_t i = 0; i < b->hits.n; i++) {
+        const struct sr_cache_hit_row *r = &b->hits.rows[i];
+        char size[24];
+        sr_bench_table_cell(&table, "%s", r->who);
+        sr_bench_table_cell(&table, "%s", r->body ? sr_bench_size(size, r->body) : "-");
+        sr_bench_table_cell(&table, "%.1f", r->p50);
+        sr_bench_table_cell(&table, "%.1f", r->p99);
+        sr_bench_table_cell(&table, "%.2f", r->ratio);
+    }
+    printf("exact hits, %s; one connection that is kept, medians of repeats that take turns\n",
+           sr_bench_machine());
+    sr_bench_table_print(&table, stdout);
+    printf("goal: an exact hit under %.0f us at p50\n", SR_CACHE_HIT_GOAL_US);
+}
+
+static void print_index(const struct bench *b)
 {
     static const char *const titles[] = {"entries",   "by",         "p50 us",       "p99 us",
                                          "lookups/s", "recall@1",   "bytes/entry",  "inserts/s",
@@ -212,11 +271,13 @@ static int usage(FILE *out)
 {
     fprintf(
         out,
-        "semroute bench cache [--json] [--size N] [--data DIR] [--model DIR] [--no-peer] [--peer "
-        "hnswlib|faiss] [--python PATH]\n"
-        "  Lookups in the cache's vector index with 1K, 10K, 100K and 1M entries (or N), beside hnswlib and "
-        "FAISS\n  (make setup-bench). DIR has intent-banking77 and intent-clinc150; without it the texts "
-        "are parts of\n  those that the benches ship.\n");
+        "semroute bench cache [--json] [--size N] [--hits] [--data DIR] [--model DIR] [--no-peer]\n"
+        "      [--peer hnswlib|faiss|milvus] [--peer-build N] [--python PATH] [--milvus PATH]\n"
+        "  Lookups in the cache's vector index with 1K, 10K, 100K and 1M entries (or N), beside hnswlib, "
+        "FAISS\n  (make setup-bench) and Milvus (milvus-lite; make setup), and exact hits through the "
+        "gateway\n  (--hits: only those). DIR has intent-banking77 and intent-clinc150; without it the texts "
+        "are parts of\n  those that the benches ship. --peer-build: candidates of an insertion (%u).\n",
+        BUILD_WITH);
     return out == stdout ? 0 : 2;
 }
 
@@ -228,6 +289,8 @@ static bool read_options(int argc, char **argv, struct options *o)
             o->json = true;
         else if (!strcmp(argv[i], "--no-peer"))
             o->peers = false;
+        else if (!strcmp(argv[i], "--hits"))
+            o->hits = true;
         else if (!strcmp(argv[i], "--size") && more && atol(argv[i + 1]) > 0 &&
                  atol(argv[i + 1]) <= ENTRIES_MAX)
             o->size = (size_t)atol(argv[++i]);
@@ -239,6 +302,8 @@ static bool read_options(int argc, char **argv, struct options *o)
             o->model = argv[++i];
         else if (!strcmp(argv[i], "--python") && more)
             o->python = argv[++i];
+        else if (!strcmp(argv[i], "--milvus") && more)
+            o->milvus = argv[++i];
         else if (!strcmp(argv[i], "--peer") && more)
             o->peer = argv[++i];
         else
@@ -247,22 +312,39 @@ static bool read_options(int argc, char **argv, struct options *o)
     return true;
 }
 
+static int run(struct bench *b, struct sr_err *err)
+{
+    int rc = SR_OK;
+    if (!b->o.hits)
+        rc = sr_cache_vectors_new(&b->v, b->o.size ? b->o.size : sizes[N_SIZES - 1], b->o.data, b->o.model,
+                                  err);
+    for (size_t i = 0; i < (b->o.hits ? 0 : b->o.size ? 1 : N_SIZES) && rc == SR_OK; i++)
+        rc = measure(b, b->o.size ? b->o.size : sizes[i]);
+    if (rc == SR_OK && (b->o.hits || !b->o.size))
+        rc = sr_cache_hits_run(&b->hits, err);
+    return rc;
+}
+
 int sr_bench_cache(int argc, char **argv)
 {
     static struct bench b;
     struct sr_err err = {0};
-    b = (struct bench){.o = {.python = "bench/.venv/bin/python", .build_with = BUILD_WITH, .peers = true}};
+    b = (struct bench){.v = {.fd = -1},
+                       .o = {.python = "bench/.venv/bin/python",
+                             .milvus = "tests/.venv/bin/milvus-lite",
+                             .build_with = BUILD_WITH,
+                             .peers = true}};
     if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
         return usage(stdout);
     if (!read_options(argc, argv, &b.o))
         return usage(stderr);
-    int rc = sr_cache_vectors_new(&b.v, b.o.size ? b.o.size : sizes[N_SIZES - 1], b.o.data, b.o.model, &err);
-    for (size_t i = 0; i < (b.o.size ? 1 : N_SIZES) && rc == SR_OK; i++)
-        rc = measure(&b, b.o.size ? b.o.size : sizes[i]);
+    int rc = run(&b, &err);
     if (rc == SR_OK && b.o.json)
         print_json(&b);
-    else if (rc == SR_OK)
-        print_table(&b);
+    if (rc == SR_OK && !b.o.json && b.n_rows)
+        print_index(&b);
+    if (rc == SR_OK && !b.o.json && b.hits.n)
+        print_hits(&b);
     sr_cache_vectors_dispose(&b.v);
     if (rc)
         fprintf(stderr, "semroute bench cache: %s\n", err.message[0] ? err.message : sr_strerror(rc));

@@ -16,7 +16,7 @@ import time
 import numpy as np
 
 LINKS = 16       # M: at most twice as many on the lowest level, as the index has
-CANDIDATES = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
+CANDIDATES = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048)
 
 
 class Hnswlib:

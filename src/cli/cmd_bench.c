@@ -31,7 +31,7 @@
     X(gateway, "what the gateway adds to a request, beside a plain proxy")                                   \
     X(extproc, "what the external processor adds to a request through Envoy")                                \
     X(isolation, "small requests beside clients with long prompts, and the server's memory")                 \
-    X(cache, "lookups in the cache's vector index by size, beside hnswlib and FAISS")                        \
+    X(cache, "lookups in the cache's vector index by size, beside hnswlib, FAISS and Milvus; exact hits")    \
     X(guards, "domain, jailbreak and pii over whole prompts, beside ONNX Runtime")                           \
     X(paper, "the tables of the paper, on this machine")
 

@@ -132,7 +132,10 @@ static size_t effort(uint32_t in_graph)
 {
     if (in_graph == 0)
         return 2 * (size_t)SR_VECTOR_HITS_MAX;
-    return in_graph <= 32768 ? 128 : in_graph <= 131072 ? 192 : in_graph <= 524288 ? 256 : 384;
+    return in_graph <= 32768    ? 128
+           : in_graph <= 131072 ? 192
+           : in_graph <= 524288 ? 256
+                                : SR_VECTOR_EFFORT_MAX;
 }
 
 /* Rows that are in no graph. */

@@ -6,7 +6,7 @@
 
 #include "cache/index/nodes.h"
 
-#define SR_VECTOR_EFFORT_MAX 512u /* candidates of a search */
+#define SR_VECTOR_EFFORT_MAX 640u /* candidates of a search */
 
 /* A candidate. In a pool that is being searched the highest bit of `node` says that its links were followed.
  */
