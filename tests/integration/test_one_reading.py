@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from attack_site import MODELS, configuration
+from attack_site import LINEAR, MODELS, configuration
 from conftest import Gateway
 from languages import readings
 from recorders import Raw, Upstream
@@ -135,7 +135,7 @@ def site(tmp_path_factory):
     directory = tmp_path_factory.mktemp("parsers")
     upstream = Upstream("python", directory)
     try:
-        gateway = Gateway(json.dumps(configuration(dict.fromkeys(MODELS, upstream.port), "match")), directory)
+        gateway = Gateway(json.dumps(configuration(dict.fromkeys(MODELS, upstream.port), "match", LINEAR)), directory)
         try:
             yield gateway
         finally:
