@@ -178,10 +178,8 @@ static void answer_plain(struct sr_mock_call *call, int status)
 void sr_mock_reply_tail(struct sr_mock_call *call)
 {
     struct sr_header headers[] = {{SR_LIT("content-type"), SR_LIT("application/octet-stream")}};
-    struct sr_http_response response = {.status = 200,
-                                        .headers = headers,
-                                        .header_count = 1,
-                                        .content_length = (int64_t)call->tail.n};
+    struct sr_http_response response = {
+        .status = 200, .headers = headers, .header_count = 1, .content_length = (int64_t)call->tail.n};
     call->answering = true;
     call->n_frames = call->tail.n > 0;
     if (sr_http_request_respond(call->request, &response, NULL, 0) != SR_OK)

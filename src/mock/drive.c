@@ -87,7 +87,8 @@ int sr_mock_drive_new(struct sr_mock_drive **out, struct sr_loop *loop,
     drive->turn.ctx = drive;
     sr_mock_events_init(&drive->events, settings->events_form);
     sr_buf_init(&drive->batch, SR_MOCK_EVENTS_MAX + 64);
-    int rc = sr_mock_engine_new(&drive->engine, &settings->engine, settings->publishers ? &drive->events : NULL);
+    int rc =
+        sr_mock_engine_new(&drive->engine, &settings->engine, settings->publishers ? &drive->events : NULL);
     if (rc != SR_OK)
         sr_mock_drive_free(drive);
     else
@@ -125,7 +126,8 @@ int sr_mock_drive_restart(struct sr_mock_drive *drive)
 
 /* ---- orders ----------------------------------------------------------------------------------------- */
 
-int sr_mock_drive_submit(struct sr_mock_drive *drive, struct sr_mock_sequence *sequence, const uint32_t *tokens)
+int sr_mock_drive_submit(struct sr_mock_drive *drive, struct sr_mock_sequence *sequence,
+                         const uint32_t *tokens)
 {
     int rc = sr_mock_engine_submit(drive->engine, sequence, tokens, now_of(drive));
     if (rc == SR_OK)

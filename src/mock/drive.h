@@ -15,7 +15,7 @@ struct sr_mock_drive;
 
 struct sr_mock_drive_settings {
     struct sr_mock_engine_settings engine;
-    unsigned speed;                       /* seconds of the engine's clock in a second: 1 to SR_MOCK_SPEED_MAX */
+    unsigned speed; /* seconds of the engine's clock in a second: 1 to SR_MOCK_SPEED_MAX */
     enum sr_mock_events_form events_form;
     struct sr_zmq_publishers *publishers; /* borrowed; NULL: events are not published */
     size_t publisher;                     /* which of them */
@@ -45,8 +45,8 @@ void sr_mock_drive_evict(struct sr_mock_drive *drive);
 /* The next `batches` of events get numbers but are not sent. */
 void sr_mock_drive_lose_events(struct sr_mock_drive *drive, uint64_t batches);
 
-/* As a process that was started again: an empty cache, counts of 0, events from 0 on. Every sequence must have
- * been removed. SR_ENOMEM: nothing has changed. */
+/* As a process that was started again: an empty cache, counts of 0, events from 0 on. Every sequence must
+ * have been removed. SR_ENOMEM: nothing has changed. */
 int sr_mock_drive_restart(struct sr_mock_drive *drive) SR_WARN_UNUSED;
 
 void sr_mock_drive_stats(const struct sr_mock_drive *drive, struct sr_mock_engine_stats *out);

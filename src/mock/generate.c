@@ -9,7 +9,8 @@
 #define SCRATCH_MAX ((size_t)256 << 20) /* of one prompt's texts */
 
 /* The tokens of the body; answers by itself when there are none. */
-static bool read_tokens(struct sr_mock_call *call, struct sr_mock_tokens *tokens, struct sr_mock_prompt *prompt)
+static bool read_tokens(struct sr_mock_call *call, struct sr_mock_tokens *tokens,
+                        struct sr_mock_prompt *prompt)
 {
     struct sr_arena arena;
     struct sr_err err = {0};
@@ -59,7 +60,8 @@ void sr_mock_generate(struct sr_mock_call *call)
             sr_mock_reply_error(call, 503, "too many requests wait");
         else
             sr_mock_reply_error(call, rc == SR_ENOMEM ? 500 : 400,
-                                rc == SR_ELIMIT ? "prompt and answer are longer than the cache" : "no memory");
+                                rc == SR_ELIMIT ? "prompt and answer are longer than the cache"
+                                                : "no memory");
     }
     sr_mock_tokens_dispose(&tokens);
 }

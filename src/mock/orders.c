@@ -27,8 +27,8 @@ static bool read_order(const struct sr_mock_call *call, struct sr_bytes query, s
 {
     unsigned long long worker = call->worker->index;
     bool good = query_number(query, "worker", &worker) && query_number(query, "for_ms", &order->for_ms) &&
-                query_number(query, "factor", &order->factor) && query_number(query, "status", &order->status) &&
-                query_number(query, "count", &order->count);
+                query_number(query, "factor", &order->factor) &&
+                query_number(query, "status", &order->status) && query_number(query, "count", &order->count);
     if (!good || worker >= call->worker->mock->n_workers)
         return false;
     order->worker = &call->worker->mock->workers[worker];
@@ -96,7 +96,8 @@ static void carry_out(struct sr_mock_call *call, size_t at, struct sr_bytes quer
 {
     struct order order = {0};
     if (!read_order(call, query, &order)) {
-        sr_mock_reply_error(call, 400, "worker, for_ms, factor, status and count are numbers, worker one of ours");
+        sr_mock_reply_error(call, 400,
+                            "worker, for_ms, factor, status and count are numbers, worker one of ours");
         return;
     }
     if (orders[at].engine && !order.worker->drive) {

@@ -74,7 +74,8 @@ static void on_timer(void *ctx)
         answer(call);
 }
 
-static void begin_post(struct sr_mock_call *call, const struct sr_http_head *head, enum sr_mock_endpoint endpoint)
+static void begin_post(struct sr_mock_call *call, const struct sr_http_head *head,
+                       enum sr_mock_endpoint endpoint)
 {
     struct sr_mock_worker *worker = call->worker;
     call->post = call->reading = true;

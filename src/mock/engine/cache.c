@@ -40,7 +40,8 @@ uint64_t sr_mock_block_hash(const uint64_t *parent, const uint32_t *tokens)
     return sr_hash64(sr_bytes_of((const char *)bytes, 16), SEED);
 }
 
-/* ---- the list of blocks that nobody holds ------------------------------------------------------------ */
+/* ---- the list of blocks that no request holds ------------------------------------------------------------
+ */
 
 static void unlink_block(struct sr_mock_cache *cache, uint32_t at)
 {

@@ -21,14 +21,15 @@
 struct sr_mock_cache;
 
 /* `blocks` is the budget, 1 to SR_MOCK_BLOCKS_MAX (SR_EINVAL). `events` may be NULL; borrowed. SR_ENOMEM. */
-int sr_mock_cache_new(struct sr_mock_cache **out, size_t blocks, struct sr_mock_events *events) SR_WARN_UNUSED;
+int sr_mock_cache_new(struct sr_mock_cache **out, size_t blocks,
+                      struct sr_mock_events *events) SR_WARN_UNUSED;
 void sr_mock_cache_free(struct sr_mock_cache *cache);
 
 /* The hash of a full block: Dynamo's sequence hash. XXH3-64 with seed 1337 over the tokens, little-endian;
  * from the second block on, the same over the parent's hash and that. `parent` NULL: the first block. */
 uint64_t sr_mock_block_hash(const uint64_t *parent, const uint32_t *tokens);
 
-/* How many of the `n` hashes, from the first on, are cached; `*idle` of them are held by nobody. */
+/* How many of the `n` hashes, from the first on, are cached; `*idle` of them no request holds. */
 size_t sr_mock_cache_match(const struct sr_mock_cache *cache, const uint64_t *hashes, size_t n, size_t *idle);
 
 /* Takes a hold of the first `n` blocks, which match; their numbers go to `table`. */

@@ -285,7 +285,8 @@ static void begin_step(struct sr_mock_engine *engine, uint64_t now)
     engine->clock = now;
     engine->step_end = SR_MOCK_NEVER;
     bool preempted = plan_running(engine, &room);
-    while (!preempted && room > 0 && engine->waiting.first && engine->running.n < engine->settings.max_running)
+    while (!preempted && room > 0 && engine->waiting.first &&
+           engine->running.n < engine->settings.max_running)
         if (!admit(engine, engine->waiting.first, &room))
             break;
     if (engine->running.n > 0)

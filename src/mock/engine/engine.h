@@ -2,11 +2,11 @@
  * The schedule of one mock engine: waiting and running sequences, continuous batching, the prefix cache, on a
  * simulated clock.
  *
- * One step serves all running sequences. It lasts prefill_token_ns for each prompt token that it computes and,
- * if any sequence decodes in it, step_ns and step_sequence_ns for each of those. As in vLLM, a step computes at
- * most step_tokens tokens; running sequences come first, then waiting ones in order of arrival; tokens whose
- * blocks are cached are not computed, except for the last one of a prompt; when no block is left, the
- * sequence that was admitted last goes back to waiting and gives up its blocks.
+ * One step serves all running sequences. It lasts prefill_token_ns for each prompt token that it computes
+ * and, if any sequence decodes in it, step_ns and step_sequence_ns for each of those. As in vLLM, a step
+ * computes at most step_tokens tokens; running sequences come first, then waiting ones in order of arrival;
+ * tokens whose blocks are cached are not computed, except for the last one of a prompt; when no block is
+ * left, the sequence that was admitted last goes back to waiting and gives up its blocks.
  *
  * The caller's clock only says until when steps are complete: a caller that comes late gets the same times as
  * one that comes in time. Knows no sockets. Not for several threads.
@@ -19,10 +19,10 @@
 #include <stdbool.h>
 
 struct sr_mock_engine_settings {
-    size_t blocks;            /* the cache's budget; default 8192 */
-    size_t max_running;       /* sequences in a step; default 256 */
-    size_t max_waiting;       /* more are refused; default 0: no limit */
-    size_t step_tokens;       /* default 2048 */
+    size_t blocks;             /* the cache's budget; default 8192 */
+    size_t max_running;        /* sequences in a step; default 256 */
+    size_t max_waiting;        /* more are refused; default 0: no limit */
+    size_t step_tokens;        /* default 2048 */
     uint64_t prefill_token_ns; /* default 0.1 ms */
     uint64_t step_ns;          /* default 10 ms */
     uint64_t step_sequence_ns; /* default 0.1 ms */
@@ -38,14 +38,14 @@ struct sr_mock_sequence {
     void *ctx;
     size_t prompt, wanted; /* tokens */
     /* To be read. */
-    size_t produced;      /* tokens of the answer so far */
-    size_t cached;        /* prompt tokens that were not computed when it was first admitted */
+    size_t produced; /* tokens of the answer so far */
+    size_t cached;   /* prompt tokens that were not computed when it was first admitted */
     uint64_t arrived, admitted, first, last; /* 0: not yet */
     bool finished;
     /* The engine's own. */
-    uint32_t *tokens;  /* the prompt's and the answer's */
-    uint64_t *hashes;  /* of full blocks */
-    uint32_t *table;   /* blocks that it holds */
+    uint32_t *tokens; /* the prompt's and the answer's */
+    uint64_t *hashes; /* of full blocks */
+    uint32_t *table;  /* blocks that it holds */
     size_t n_hashes, n_table;
     size_t computed, chunk; /* tokens that are in blocks; of the step in progress */
     bool running, submitted, news;
@@ -75,14 +75,15 @@ int sr_mock_engine_new(struct sr_mock_engine **out, const struct sr_mock_engine_
 /* Every sequence must have ended or been cancelled. NULL is allowed. */
 void sr_mock_engine_free(struct sr_mock_engine *engine);
 
-/* A request arrives at `now`, and is in the first step that begins with or after the next sr_mock_engine_advance: sequence->prompt tokens, for an answer of sequence->wanted (at least 1 each).
+/* A request arrives at `now`, and is in the first step that begins with or after the next
+ * sr_mock_engine_advance: sequence->prompt tokens, for an answer of sequence->wanted (at least 1 each).
  * Everything else in it must be 0. SR_ELIMIT: prompt and answer have more blocks than there are; SR_AGAIN:
  * max_waiting sequences wait already; SR_EINVAL, SR_ENOMEM. */
 int sr_mock_engine_submit(struct sr_mock_engine *engine, struct sr_mock_sequence *sequence,
                           const uint32_t *tokens, uint64_t now) SR_WARN_UNUSED;
 
-/* The client is gone, or the answer is complete: the sequence's memory is the caller's again. Harmless for one
- * that was never submitted. */
+/* The client is gone, or the answer is complete: the sequence's memory is the caller's again. Harmless for
+ * one that was never submitted. */
 void sr_mock_engine_remove(struct sr_mock_engine *engine, struct sr_mock_sequence *sequence);
 
 /* Completes all steps that end until `now`, and begins the next one. Returns when the step in progress ends,

@@ -19,8 +19,8 @@ static void value(struct page *page, const char *name, const char *type, const c
 {
     head(page, name, type, help);
     if (page->rc == SR_OK)
-        page->rc = sr_buf_printf(page->out, "vllm:%s{engine=\"0\",model_name=\"%s\"} %.10g\n", name, page->model,
-                                 number);
+        page->rc = sr_buf_printf(page->out, "vllm:%s{engine=\"0\",model_name=\"%s\"} %.10g\n", name,
+                                 page->model, number);
 }
 
 static void gauge(struct page *page, const char *name, const char *help, double number)
@@ -39,17 +39,17 @@ static void times(struct page *page, const char *name, const char *help, const s
     head(page, name, "histogram", help);
     for (size_t i = 0; i < SR_MOCK_TIME_BUCKETS && page->rc == SR_OK; i++) {
         below += of->buckets[i];
-        page->rc = sr_buf_printf(page->out,
-                                 "vllm:%s_bucket{engine=\"0\",le=\"%g\",model_name=\"%s\"} %" PRIu64 "\n", name,
-                                 sr_mock_time_bounds[i], page->model, below);
+        page->rc =
+            sr_buf_printf(page->out, "vllm:%s_bucket{engine=\"0\",le=\"%g\",model_name=\"%s\"} %" PRIu64 "\n",
+                          name, sr_mock_time_bounds[i], page->model, below);
     }
     if (page->rc == SR_OK)
         page->rc = sr_buf_printf(page->out,
                                  "vllm:%s_bucket{engine=\"0\",le=\"+Inf\",model_name=\"%s\"} %" PRIu64 "\n"
                                  "vllm:%s_count{engine=\"0\",model_name=\"%s\"} %" PRIu64 "\n"
                                  "vllm:%s_sum{engine=\"0\",model_name=\"%s\"} %.9g\n",
-                                 name, page->model, of->count, name, page->model, of->count, name, page->model,
-                                 of->sum);
+                                 name, page->model, of->count, name, page->model, of->count, name,
+                                 page->model, of->sum);
 }
 
 int sr_mock_metrics(const struct sr_mock_engine_stats *stats, const char *model, struct sr_buf *out)
@@ -58,12 +58,14 @@ int sr_mock_metrics(const struct sr_mock_engine_stats *stats, const char *model,
     double usage = (double)stats->blocks_held / (double)stats->blocks;
     gauge(&page, "num_requests_running", "Number of requests in model execution batches.",
           (double)stats->running);
-    gauge(&page, "num_requests_waiting", "Number of requests waiting to be processed.", (double)stats->waiting);
+    gauge(&page, "num_requests_waiting", "Number of requests waiting to be processed.",
+          (double)stats->waiting);
     gauge(&page, "kv_cache_usage_perc", "KV-cache usage. 1 means 100 percent usage.", usage);
     gauge(&page, "gpu_cache_usage_perc", "GPU KV-cache usage. 1 means 100 percent usage.", usage);
     counter(&page, "prefix_cache_queries_total", "Prefix cache queries, in tokens.", stats->cache_queries);
     counter(&page, "prefix_cache_hits_total", "Prefix cache hits, in tokens.", stats->cache_hits);
-    counter(&page, "gpu_prefix_cache_queries_total", "Prefix cache queries, in tokens.", stats->cache_queries);
+    counter(&page, "gpu_prefix_cache_queries_total", "Prefix cache queries, in tokens.",
+            stats->cache_queries);
     counter(&page, "gpu_prefix_cache_hits_total", "Prefix cache hits, in tokens.", stats->cache_hits);
     counter(&page, "num_preemptions_total", "Preemptions of the engine.", stats->preempted);
     counter(&page, "prompt_tokens_total", "Prefill tokens processed.", stats->prompt_tokens);

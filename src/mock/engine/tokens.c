@@ -73,10 +73,8 @@ enum sr_mock_mark sr_mock_role_mark(struct sr_bytes role)
         struct sr_bytes name;
         enum sr_mock_mark mark;
     } roles[] = {
-        {{"system", 6}, SR_MOCK_MARK_SYSTEM},
-        {{"developer", 9}, SR_MOCK_MARK_SYSTEM},
-        {{"user", 4}, SR_MOCK_MARK_USER},
-        {{"assistant", 9}, SR_MOCK_MARK_ASSISTANT},
+        {{"system", 6}, SR_MOCK_MARK_SYSTEM}, {{"developer", 9}, SR_MOCK_MARK_SYSTEM},
+        {{"user", 4}, SR_MOCK_MARK_USER},     {{"assistant", 9}, SR_MOCK_MARK_ASSISTANT},
         {{"tool", 4}, SR_MOCK_MARK_TOOL},
     };
     for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++)

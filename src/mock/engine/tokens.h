@@ -2,10 +2,10 @@
  * The mock engine's tokenizer and chat template. Both are its own and are stated here, so that a client can
  * compute the same tokens; the worker's POST /tokenize gives them too.
  *
- * A token is up to SR_MOCK_TOKEN_BYTES bytes: an optional space followed by letters, digits, '_' and bytes from
- * 0x80 on; or a run of other white space; or one other byte. Its number is the byte itself for one byte, else
- * SR_MOCK_TOKEN_FIRST + XXH3-64(bytes, seed 0) mod SR_MOCK_TOKEN_SPREAD. The tokens of a text never depend on
- * what follows them, except for the last one.
+ * A token is up to SR_MOCK_TOKEN_BYTES bytes: an optional space followed by letters, digits, '_' and bytes
+ * from 0x80 on; or a run of other white space; or one other byte. Its number is the byte itself for one byte,
+ * else SR_MOCK_TOKEN_FIRST + XXH3-64(bytes, seed 0) mod SR_MOCK_TOKEN_SPREAD. The tokens of a text never
+ * depend on what follows them, except for the last one.
  *
  * The template of a chat is, in this order: the tools as written in the JSON between TOOLS and END; each
  * message as ROLE, its text, its tool calls as written, END; and ASSISTANT, where the answer begins. The

@@ -68,8 +68,7 @@ static int keep(struct publisher *p, struct sr_bytes payload, uint64_t *number)
     if (!bytes)
         return SR_ENOMEM;
     pthread_mutex_lock(&p->lock);
-    while (p->count > 0 &&
-           (p->count == SR_ZMQ_KEPT_MAX || p->bytes + payload.n > SR_ZMQ_KEPT_BYTES_MAX))
+    while (p->count > 0 && (p->count == SR_ZMQ_KEPT_MAX || p->bytes + payload.n > SR_ZMQ_KEPT_BYTES_MAX))
         drop_oldest(p);
     *number = p->next++;
     p->kept[*number % SR_ZMQ_KEPT_MAX] = (struct batch){bytes, payload.n};
@@ -188,8 +187,8 @@ static int open_socket(struct sr_zmq_publishers *set, int type, const char *host
     return SR_OK;
 }
 
-static int open_publisher(struct sr_zmq_publishers *set, const char *host, uint16_t port, uint16_t replay_port,
-                          struct sr_err *err)
+static int open_publisher(struct sr_zmq_publishers *set, const char *host, uint16_t port,
+                          uint16_t replay_port, struct sr_err *err)
 {
     struct publisher *p = &set->publishers[set->n++];
     pthread_mutex_init(&p->lock, NULL);
@@ -197,11 +196,12 @@ static int open_publisher(struct sr_zmq_publishers *set, const char *host, uint1
     if (!p->kept)
         return sr_err_set(err, SR_ENOMEM, "out of memory");
     int rc = open_socket(set, ZMQ_PUB, host, port, &p->pub, &p->port, err);
-    return rc == SR_OK ? open_socket(set, ZMQ_ROUTER, host, replay_port, &p->router, &p->replay_port, err) : rc;
+    return rc == SR_OK ? open_socket(set, ZMQ_ROUTER, host, replay_port, &p->router, &p->replay_port, err)
+                       : rc;
 }
 
-int sr_zmq_publishers_new(struct sr_zmq_publishers **out, const char *host, uint16_t port, uint16_t replay_port,
-                          size_t n, struct sr_err *err)
+int sr_zmq_publishers_new(struct sr_zmq_publishers **out, const char *host, uint16_t port,
+                          uint16_t replay_port, size_t n, struct sr_err *err)
 {
     *out = NULL;
     if (n < 1 || (port && port + n - 1 > UINT16_MAX) || (replay_port && replay_port + n - 1 > UINT16_MAX))

@@ -87,7 +87,8 @@ static void test_a_cached_prefix_is_not_computed(void **state)
     (void)sr_mock_engine_advance(engine, 0);
     (void)sr_mock_engine_advance(engine, 100 * MS);
     assert_true(seqs[0].finished);
-    /* All of it is cached, but the last token must be computed: the last block is not taken from the cache. */
+    /* All of it is cached, but the last token must be computed: the last block is not taken from the cache.
+     */
     assert_int_equal(submit(1, 160, 1, 0, 200 * MS), SR_OK);
     assert_int_equal(sr_mock_engine_advance(engine, 200 * MS), 200 * MS + 1600000);
     assert_int_equal(seqs[1].cached, 144);
@@ -259,11 +260,12 @@ static void test_chat_template(void **state)
     struct sr_mock_tokens a, b;
     struct sr_mock_prompt prompt;
     (void)state;
-    assert_int_equal(tokens_of("{\"messages\":[{\"content\":\"ab cd\",\"role\":\"user\"},{\"role\":\"assistant\","
-                               "\"content\":[{\"type\":\"text\",\"text\":\"x\"}]}],\"max_tokens\":7,"
-                               "\"ignore_eos\":true,\"tools\":[1]}",
-                               &a, &prompt),
-                     SR_OK);
+    assert_int_equal(
+        tokens_of("{\"messages\":[{\"content\":\"ab cd\",\"role\":\"user\"},{\"role\":\"assistant\","
+                  "\"content\":[{\"type\":\"text\",\"text\":\"x\"}]}],\"max_tokens\":7,"
+                  "\"ignore_eos\":true,\"tools\":[1]}",
+                  &a, &prompt),
+        SR_OK);
     assert_int_equal(prompt.max_tokens, 7);
     assert_true(prompt.ignore_eos);
     const uint32_t *t = a.ids;
@@ -315,8 +317,9 @@ static void test_wrong_prompts(void **state)
         const char *body;
         int rc;
     } cases[] = {
-        {"{\"model\":\"m\"}", SR_EINVAL}, {"{\"prompt\":\"\"}", SR_EINVAL},  {"{\"messages\":", SR_EPARSE},
-        {"[]", SR_EINVAL},                {"{\"prompt\":[5,6]}", SR_OK},    {"{\"prompt\":{}}", SR_EINVAL},
+        {"{\"model\":\"m\"}", SR_EINVAL}, {"{\"prompt\":\"\"}", SR_EINVAL},
+        {"{\"messages\":", SR_EPARSE},    {"[]", SR_EINVAL},
+        {"{\"prompt\":[5,6]}", SR_OK},    {"{\"prompt\":{}}", SR_EINVAL},
         {"{\"messages\":7}", SR_EINVAL},  {"{\"messages\":[{}]}", SR_OK},
     };
     (void)state;

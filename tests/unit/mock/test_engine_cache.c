@@ -159,9 +159,12 @@ static void test_events_are_vllms(void **state)
     static const uint8_t head[] = {0x93, 0xcb, 0x3f, 0xf8, 0, 0, 0, 0, 0, 0, 0x94, 0x97, 0xab};
     assert_memory_equal(p, head, sizeof head);
     assert_memory_equal(p + sizeof head, "BlockStored", 11);
-    assert_int_equal(p[sizeof head + 11], 0x92);      /* two hashes */
-    assert_int_equal(p[out.len - 1], 0);              /* the rank */
-    assert_memory_equal(p + out.len - 19, "\x91\xb0" "AllBlocksCleared", 18);
+    assert_int_equal(p[sizeof head + 11], 0x92); /* two hashes */
+    assert_int_equal(p[out.len - 1], 0);         /* the rank */
+    assert_memory_equal(p + out.len - 19,
+                        "\x91\xb0"
+                        "AllBlocksCleared",
+                        18);
     assert_int_equal(events.n, 0);
     sr_buf_dispose(&out);
 }
@@ -175,7 +178,9 @@ static void test_maps(void **state)
     sr_buf_init(&out, 4096);
     sr_mock_events_removed(&events, 5);
     assert_int_equal(sr_mock_events_take(&events, 0, &out), SR_OK);
-    static const char event[] = "\x82\xa4type\xac" "BlockRemoved\xac" "block_hashes\x91\x05";
+    static const char event[] = "\x82\xa4type\xac"
+                                "BlockRemoved\xac"
+                                "block_hashes\x91\x05";
     assert_memory_equal(out.data + 11, event, sizeof event - 1);
     sr_buf_dispose(&out);
 }
