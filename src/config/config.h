@@ -436,6 +436,14 @@ struct sr_config_pool {
     const char *model_name; /* as given */
     const char *policy;     /* of choosing; "" = the model's `lb_policy` */
     int model;              /* index in models */
+    uint32_t max_in_flight; /* requests at one worker; 0: no limit */
+    struct {
+        uint32_t max; /* requests that wait */
+        uint64_t timeout_ms;
+        const char *priority_header;      /* "" = none */
+        struct sr_name_values priorities; /* of requests of these decisions; whole numbers */
+    } queue;
+    uint64_t slow_start_ms;
 };
 
 /* What a model may read of a request and the router cannot. */
@@ -627,6 +635,9 @@ bool sr_config_is_credential(struct sr_bytes header);
 
 /* Index of a model by name, -1 when there is none. */
 int sr_config_find_model(const struct sr_config *config, struct sr_bytes name);
+
+/* Reads a priority of a queue: a whole number from -1000 to 1000. */
+bool sr_config_priority(struct sr_bytes text, int *priority);
 
 /* True when a request that no signal reads goes round something that protects: a guard that is enforced, a
  * policy, a plugin that reads answers, or a decision about attacks or private data. */

@@ -151,3 +151,18 @@ bool sr_config_caches(const struct sr_config *config, bool by_meaning)
     }
     return found && cache->enabled && cache->max_entries;
 }
+
+bool sr_config_priority(struct sr_bytes text, int *priority)
+{
+    bool negative = text.n > 0 && text.p[0] == '-';
+    int value = 0;
+    if (text.n <= negative || text.n > (size_t)4 + negative)
+        return false;
+    for (size_t i = negative; i < text.n; i++) {
+        if (text.p[i] < '0' || text.p[i] > '9')
+            return false;
+        value = value * 10 + (text.p[i] - '0');
+    }
+    *priority = negative ? -value : value;
+    return value <= 1000;
+}

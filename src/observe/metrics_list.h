@@ -137,6 +137,22 @@
       "Connections to backends opened, failed or taken from the pool.", "backend,result", NONE)              \
     X(UPSTREAM_RETRIES, COUNTER, "semroute_upstream_retries_total",                                          \
       "Requests sent again to this backend after a failure.", "backend", NONE)                               \
+    /* worker: its scheme, host, port and base path */                                                       \
+    X(WORKER_IN_FLIGHT, GAUGE, "semroute_worker_in_flight_requests", "Requests in progress at each worker.", \
+      "worker", NONE)                                                                                        \
+    X(WORKER_OPEN, GAUGE, "semroute_worker_open",                                                            \
+      "1: the worker failed and is chosen after all others, or has its trial request.", "worker", NONE)      \
+    X(WORKER_DRAINING, GAUGE, "semroute_worker_draining",                                                    \
+      "1: the worker was removed and finishes its requests.", "worker", NONE)                                \
+    X(WORKER_EJECTIONS, COUNTER, "semroute_worker_ejections_total",                                          \
+      "Times that a worker was ejected after failures in a row.", "worker", NONE)                            \
+    X(POOL_WAITING, GAUGE, "semroute_pool_waiting_requests", "Requests that wait for a worker with room.",   \
+      "pool", NONE)                                                                                          \
+    X(POOL_WAITED, COUNTER, "semroute_pool_waited_requests_total",                                           \
+      "Requests that waited for a worker and got one.", "model", NONE)                                       \
+    /* reason: full (the queue too, or there is none), timeout, gone (no worker is left) */                  \
+    X(POOL_REFUSED, COUNTER, "semroute_pool_refused_requests_total",                                         \
+      "Requests that were answered 503 because no worker could take them.", "model,reason", NONE)            \
     X(WORKER_QUEUE, GAUGE, "semroute_worker_queue_length", "Jobs that wait for a worker thread.", "", NONE)  \
     X(BUFFERED, GAUGE, "semroute_buffered_bytes", "Bodies that requests in progress keep.", "", NONE)        \
     X(ENCODERS, GAUGE, "semroute_encoders_open", "Encoders in memory.", "", NONE)                            \

@@ -1,14 +1,27 @@
 /* The members of a group: a worker, its weight there, and its seat at the picking policy. Offered members
  * live as long as the requests that offer them. */
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "pool/private.h"
 
 #include <math.h>
 
+#define SLOW_START_LEAST 0.1 /* share of its weight with which a worker begins */
+
+/* The share of its weight that a worker gets: it grows in the time of the slow start. */
+static double ramp_of(const struct sr_pool_member *member)
+{
+    if (!member->joined_ns || !member->slow_start_ns)
+        return 1;
+    uint64_t age = sr_clock_ns() - member->joined_ns;
+    double share = (double)age / (double)member->slow_start_ns;
+    return share >= 1 ? 1 : share > SLOW_START_LEAST ? share : SLOW_START_LEAST;
+}
+
 double sr_pool_member_weight(const struct sr_pool_member *member)
 {
-    return member->weight;
+    return member->weight * ramp_of(member);
 }
 
 uint32_t sr_pool_member_in_flight(const struct sr_pool_member *member)
@@ -52,7 +65,7 @@ double sr_pool_member_kv_usage(const struct sr_pool_member *member)
 
 double sr_pool_member_load(const struct sr_pool_member *member)
 {
-    double weight = member->weight;
+    double weight = sr_pool_member_weight(member);
     if (!isfinite(weight) || weight <= 0)
         return HUGE_VAL;
     return (sr_pool_member_in_flight(member) + sr_pool_member_reported(member) + 1) / weight;
@@ -64,6 +77,7 @@ struct sr_pool_member *sr_pool_member_new(struct sr_pool_group *group, struct sr
     if (!member)
         return NULL;
     member->weight = weight;
+    member->slow_start_ns = group->limits.slow_start_ns;
     member->worker = sr_pool_worker_get(group->pool, key);
     if (member->worker)
         member->seat = sr_pool_seat_get(group->picker, member->worker);

@@ -3,9 +3,12 @@
 #include "pool/pool.h"
 
 #include "base/mem.h"
-#include "pool/private.h"
+#include "pool/group.h"
+#include "pool/key.h"
+#include "pool/queue.h"
+#include "pool/roster.h"
 
-#include <stdio.h>
+#include <string.h>
 
 int sr_pool_new(struct sr_pool **out)
 {
@@ -25,45 +28,13 @@ void sr_pool_free(struct sr_pool *pool)
     }
 }
 
-/* ---- the identity of a worker ---- */
-
-/* The key of a worker, borrowed from `room` until the next call; `p` NULL: out of memory. */
-static struct sr_bytes key_of(const struct sr_pool_backend *backend, char **room)
-{
-    size_t host = strlen(backend->scheme) + 3, host_n = strlen(backend->host);
-    size_t size = host + host_n + strlen(backend->base_path) + 16;
-    char *text = sr_mem_realloc(*room, size);
-    if (!text)
-        return (struct sr_bytes){NULL, 0};
-    *room = text;
-    int n = snprintf(text, size, "%s://%s:%d%s", backend->scheme, backend->host, backend->port,
-                     backend->base_path);
-    for (size_t i = host; i < host + host_n; i++)
-        text[i] = sr_ascii_lower(text[i]);
-    return sr_bytes_of(text, (size_t)n);
-}
-
 /* ---- a group ---- */
-
-static void group_free(struct sr_pool_group *group)
-{
-    sr_pool_offered_sweep(group);
-    sr_mem_free(group->offered);
-    for (size_t i = 0; i < group->n; i++)
-        sr_pool_member_free(group, group->members[i]);
-    sr_mem_free(group->members);
-    sr_mem_free(group->name);
-    sr_pool_picker_unref(group->picker);
-    pthread_mutex_destroy(&group->lock);
-    sr_mem_free(group);
-}
 
 static struct sr_pool_group *group_new(struct sr_pool *pool, const char *name, struct sr_pool_picker *picker,
                                        const struct sr_pool_ejection *ejection,
-                                       const struct sr_pool_backend *backends, size_t n)
+                                       const struct sr_pool_limits *limits)
 {
     struct sr_pool_group *group = sr_mem_calloc(1, sizeof *group);
-    char *room = NULL;
     if (!group)
         return NULL;
     pthread_mutex_init(&group->lock, NULL);
@@ -72,32 +43,29 @@ static struct sr_pool_group *group_new(struct sr_pool *pool, const char *name, s
     group->picker = sr_pool_picker_ref(picker);
     if (ejection)
         group->ejection = *ejection;
+    if (limits)
+        group->limits = *limits;
     group->name = sr_mem_dup(name, strlen(name));
-    group->members = sr_mem_calloc(n + 1, sizeof *group->members);
-    bool made = group->name && group->members;
-    for (size_t i = 0; i < n && made; i++) {
-        struct sr_bytes key = key_of(&backends[i], &room);
-        group->members[i] = key.p ? sr_pool_member_new(group, key, backends[i].weight) : NULL;
-        made = group->members[i] != NULL;
-        group->n += made;
-    }
-    sr_mem_free(room);
-    if (!made) {
-        group_free(group);
+    if (!group->name) {
+        sr_group_free(group);
         return NULL;
     }
     return group;
 }
 
+static bool same_limits(const struct sr_pool_limits *a, const struct sr_pool_limits *b)
+{
+    return a->max_in_flight == b->max_in_flight && a->queue_max == b->queue_max &&
+           a->queue_ns == b->queue_ns && a->slow_start_ns == b->slow_start_ns &&
+           a->discovered == b->discovered;
+}
+
 static bool is_equal(const struct sr_pool_group *a, const struct sr_pool_group *b)
 {
-    if (a->picker != b->picker || a->n != b->n || a->ejection.failures != b->ejection.failures ||
-        a->ejection.base_ns != b->ejection.base_ns || a->ejection.max_percent != b->ejection.max_percent)
-        return false;
-    for (size_t i = 0; i < a->n; i++)
-        if (a->members[i]->worker != b->members[i]->worker || a->members[i]->weight != b->members[i]->weight)
-            return false;
-    return true;
+    return a->picker == b->picker && a->ejection.failures == b->ejection.failures &&
+           a->ejection.base_ns == b->ejection.base_ns && a->ejection.max_percent == b->ejection.max_percent &&
+           same_limits(&a->limits, &b->limits) &&
+           (a->limits.discovered || sr_roster_equal(a->roster, b->roster));
 }
 
 /* A new reference to the latest group of this name; NULL: none. */
@@ -124,9 +92,33 @@ static struct sr_pool_picker *picker_of(const struct sr_pool_group *before,
     return sr_pool_picker_new(&picker, ops, settings) ? NULL : picker;
 }
 
+/* Fills the new group: with the discovered members of the group before, or with these. SR_ENOMEM. */
+static int fill(struct sr_pool_group *group, struct sr_pool_group *before,
+                const struct sr_pool_backend *backends, size_t n)
+{
+    bool goes_on = before && before->limits.discovered && group->limits.discovered;
+    struct sr_pool_roster *from = before ? sr_roster_ref(before) : NULL;
+    group->roster = goes_on ? sr_roster_copy(group, from) : sr_roster_new(group, backends, n, from);
+    if (before)
+        sr_roster_unref(before, from);
+    if (!group->roster)
+        return SR_ENOMEM;
+    sr_roster_list(group->roster, 1);
+    return SR_OK;
+}
+
+static void publish(struct sr_pool *pool, struct sr_pool_group *group)
+{
+    pthread_mutex_lock(&pool->lock);
+    group->next = pool->groups;
+    pool->groups = group;
+    pthread_mutex_unlock(&pool->lock);
+}
+
 int sr_pool_group_get(struct sr_pool *pool, struct sr_pool_group **out, const char *name, const char *policy,
                       const struct sr_pool_settings *settings, const struct sr_pool_ejection *ejection,
-                      const struct sr_pool_backend *backends, size_t n, struct sr_err *err)
+                      const struct sr_pool_limits *limits, const struct sr_pool_backend *backends, size_t n,
+                      struct sr_err *err)
 {
     const struct sr_pool_policy_ops *ops = sr_pool_policy_find(policy);
     struct sr_pool_settings defaults = sr_pool_settings_defaults();
@@ -135,22 +127,82 @@ int sr_pool_group_get(struct sr_pool *pool, struct sr_pool_group **out, const ch
         return sr_err_set(err, SR_ENOENT, "model `%s`: there is no policy `%s`", name, policy);
     struct sr_pool_group *before = latest_of(pool, name);
     struct sr_pool_picker *picker = picker_of(before, ops, settings ? settings : &defaults);
-    struct sr_pool_group *group = picker ? group_new(pool, name, picker, ejection, backends, n) : NULL;
+    struct sr_pool_group *group = picker ? group_new(pool, name, picker, ejection, limits) : NULL;
     sr_pool_picker_unref(picker);
-    if (group && before && is_equal(before, group)) {
-        group_free(group);
+    int rc = group ? fill(group, before, backends, n) : SR_ENOMEM;
+    if (!rc && before && is_equal(before, group)) {
+        sr_group_free(group);
         *out = before;
         return SR_OK;
     }
     sr_pool_group_unref(before);
-    if (!group)
+    if (rc) {
+        if (group)
+            sr_group_free(group);
         return sr_err_set(err, SR_ENOMEM, "out of memory");
-    pthread_mutex_lock(&pool->lock);
-    group->next = pool->groups;
-    pool->groups = group;
-    pthread_mutex_unlock(&pool->lock);
+    }
+    publish(pool, group);
     *out = group;
     return SR_OK;
+}
+
+/* ---- members that are discovered ---- */
+
+/* A new reference to the next group of this name after `after`, which is one of the pool's; NULL: from the
+ * first. */
+static struct sr_pool_group *next_of(struct sr_pool *pool, const struct sr_pool_group *after,
+                                     const char *name)
+{
+    pthread_mutex_lock(&pool->lock);
+    struct sr_pool_group *group = after ? after->next : pool->groups;
+    while (group && !(group->limits.discovered && strcmp(group->name, name) == 0))
+        group = group->next;
+    if (group)
+        group->refs++;
+    pthread_mutex_unlock(&pool->lock);
+    return group;
+}
+
+/* Makes `next` the group's roster and takes its reference; requests that wait are told. */
+static void replace(struct sr_pool_group *group, struct sr_pool_roster *next)
+{
+    pthread_mutex_lock(&group->lock);
+    struct sr_pool_roster *before = sr_roster_replace(group, next);
+    sr_pool_queue_renew(group);
+    pthread_mutex_unlock(&group->lock);
+    sr_roster_unref(group, before);
+}
+
+static int set_members(struct sr_pool_group *group, const struct sr_pool_backend *backends, size_t n)
+{
+    struct sr_pool_roster *now = sr_roster_ref(group);
+    struct sr_pool_roster *next = sr_roster_new(group, backends, n, now);
+    bool same = next && sr_roster_equal(now, next);
+    sr_roster_unref(group, now);
+    if (same)
+        sr_roster_unref(group, next);
+    else if (next)
+        replace(group, next);
+    return next ? SR_OK : SR_ENOMEM;
+}
+
+int sr_pool_set_members(struct sr_pool *pool, const char *name, const struct sr_pool_backend *backends,
+                        size_t n)
+{
+    int rc = SR_OK;
+    struct sr_pool_group *group = next_of(pool, NULL, name);
+    while (group) {
+        rc = set_members(group, backends, n) ? SR_ENOMEM : rc;
+        struct sr_pool_group *next = next_of(pool, group, name);
+        sr_pool_group_unref(group);
+        group = next;
+    }
+    return rc;
+}
+
+const struct sr_pool_limits *sr_pool_group_limits(const struct sr_pool_group *group)
+{
+    return &group->limits;
 }
 
 uint32_t sr_pool_group_needs(const struct sr_pool_group *group)
@@ -163,28 +215,10 @@ const struct sr_pool_settings *sr_pool_group_settings(const struct sr_pool_group
     return &group->picker->settings;
 }
 
-void sr_pool_group_unref(struct sr_pool_group *group)
-{
-    if (!group)
-        return;
-    struct sr_pool *pool = group->pool;
-    pthread_mutex_lock(&pool->lock);
-    bool last = --group->refs == 0;
-    if (last) {
-        struct sr_pool_group **at = &pool->groups;
-        while (*at != group)
-            at = &(*at)->next;
-        *at = group->next;
-    }
-    pthread_mutex_unlock(&pool->lock);
-    if (last)
-        group_free(group);
-}
-
 int sr_pool_set_down(struct sr_pool *pool, const struct sr_pool_backend *worker, bool down)
 {
     char *room = NULL;
-    struct sr_bytes key = key_of(worker, &room);
+    struct sr_bytes key = sr_pool_key(worker, &room);
     if (key.p)
         sr_pool_worker_mark(pool, key, down);
     sr_mem_free(room);

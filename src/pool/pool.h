@@ -50,6 +50,18 @@ struct sr_pool_ejection {
     uint32_t max_percent; /* of the group's members in cooldown at once; one always may be */
 };
 
+/* How many requests the workers of a group take, and how they come and go. All zero: no limit. */
+struct sr_pool_limits {
+    uint32_t max_in_flight; /* requests of this process at one worker, of all models; 0: no limit */
+    uint32_t queue_max;     /* requests that wait for a worker that has room, at most SR_POOL_QUEUE_MAX */
+    uint64_t queue_ns;      /* the longest wait; the door keeps it */
+    uint64_t
+        slow_start_ns; /* in which the weight of a worker that joins grows to its full share; 0: at once */
+    bool discovered;   /* the members are those of sr_pool_set_members */
+};
+
+#define SR_POOL_QUEUE_MAX 10000
+
 /* What a health check says of the worker with this identity (`weight` does not count): a worker that is down
  * is chosen last. No effect on a worker that no group has. SR_ENOMEM. */
 int sr_pool_set_down(struct sr_pool *pool, const struct sr_pool_backend *worker, bool down) SR_WARN_UNUSED;
@@ -60,16 +72,43 @@ int sr_pool_new(struct sr_pool **out) SR_WARN_UNUSED;
 void sr_pool_free(struct sr_pool *pool);
 
 /* A reference to the group `name` with these members, in this order, which is the order of a ticket's
- * candidates. `policy` and `settings` NULL: the default ones; `ejection` NULL: no worker is ejected. An equal
- * group that is in use is shared; with the same policy and settings as the previous group of this name, it
- * shares that one's running state. SR_ENOENT: there is no such policy; SR_ENOMEM. */
+ * candidates. `policy` and `settings` NULL: the default ones; `ejection` NULL: no worker is ejected; `limits`
+ * NULL: there are none. Where the members are discovered, `backends` are the first ones of a new group. An
+ * equal group that is in use is shared; with the same policy and settings as the previous group of this name,
+ * it shares that one's running state. SR_ENOENT: there is no such policy; SR_ENOMEM. */
 int sr_pool_group_get(struct sr_pool *pool, struct sr_pool_group **out, const char *name, const char *policy,
                       const struct sr_pool_settings *settings, const struct sr_pool_ejection *ejection,
-                      const struct sr_pool_backend *backends, size_t n, struct sr_err *err) SR_WARN_UNUSED;
+                      const struct sr_pool_limits *limits, const struct sr_pool_backend *backends, size_t n,
+                      struct sr_err *err) SR_WARN_UNUSED;
 
 /* What the group's policy needs of a request: enum sr_pool_needs. */
 uint32_t sr_pool_group_needs(const struct sr_pool_group *group);
 const struct sr_pool_settings *sr_pool_group_settings(const struct sr_pool_group *group);
+
+const struct sr_pool_limits *sr_pool_group_limits(const struct sr_pool_group *group);
+
+/* The members of the groups of this name whose members are discovered, from now on. Requests in progress at a
+ * worker that is removed go on. Any thread. SR_ENOMEM: nothing has changed in some of them. */
+int sr_pool_set_members(struct sr_pool *pool, const char *name, const struct sr_pool_backend *backends,
+                        size_t n) SR_WARN_UNUSED;
+
+/* Gives room that was found without a request that ended (a cooldown is over, a worker is up) to requests
+ * that wait. Call it now and then. Any thread. */
+void sr_pool_serve_waiting(struct sr_pool *pool);
+
+/* What a worker is doing. */
+struct sr_pool_worker_count {
+    struct sr_bytes worker; /* its identity */
+    uint32_t in_flight;
+    uint32_t ejections; /* since the last count */
+    bool open;          /* chosen after all others (docs/internals/pool.md) */
+    bool draining;      /* no group has it any more, and it has requests */
+};
+
+/* Tells of each worker and of each group's queue, with the pool's lock held: short, and without a call of the
+ * pool. Ejections are told once. Any thread. */
+void sr_pool_count(struct sr_pool *pool, void (*worker)(void *ctx, const struct sr_pool_worker_count *count),
+                   void (*queue)(void *ctx, const char *group, uint32_t waiting), void *ctx);
 
 /* Releases a reference. No ticket that uses it may be open. NULL is allowed. */
 void sr_pool_group_unref(struct sr_pool_group *group);

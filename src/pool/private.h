@@ -2,9 +2,9 @@
  * The internal structs of workers, members and groups.
  *
  * Two locks: the pool's guards the table of workers, the list of groups and their references; a group's
- * guards its offered members. A thread that holds a group's lock may take the pool's lock, never the reverse.
- * The running state of a policy has the picker's lock, which is taken last. The health of a worker is atomic
- * and has no lock.
+ * guards its roster, its queue and its offered members. A thread that holds a group's lock may take the
+ * pool's lock, never the reverse. The running state of a policy has the picker's lock, which is taken last.
+ * The health of a worker is atomic and has no lock.
  */
 #ifndef SR_POOL_PRIVATE_H
 #define SR_POOL_PRIVATE_H
@@ -35,6 +35,9 @@ struct sr_pool_worker {
     _Atomic uint32_t in_flight;
     _Atomic uint32_t failures, unreachable, ejections; /* in a row */
     _Atomic bool down;                                 /* by a health check */
+    _Atomic bool half_open, trial; /* circuit.h: it failed and has not answered since; a request tries it */
+    _Atomic uint32_t ejected;      /* times, since they were counted (sr_pool_count) */
+    _Atomic int32_t listed;        /* rosters of groups that have it now */
     struct sr_pool_load load;
 };
 
@@ -42,6 +45,9 @@ struct sr_pool_member {
     struct sr_pool_worker *worker;
     struct sr_pool_seat *seat;
     double weight;
+    uint64_t slow_start_ns;      /* of its group */
+    uint64_t joined_ns;          /* 0: it has had its slow start, or needs none */
+    _Atomic bool gone;           /* it is discovered no more */
     struct sr_pool_member *next; /* for an offered member: next in its bucket */
     size_t tickets; /* for an offered member: tickets that hold it; guarded by the group's lock */
 };
@@ -53,9 +59,12 @@ struct sr_pool_group {
     char *name;
     struct sr_pool_picker *picker;
     struct sr_pool_ejection ejection;
+    struct sr_pool_limits limits;
     pthread_mutex_t lock;
-    struct sr_pool_member **members; /* as configured; immutable */
-    size_t n;
+    struct sr_pool_roster *roster; /* never NULL; guarded by the lock when it is discovered, else constant */
+    struct sr_pool_wait *first, *last; /* requests that wait (queue.h); guarded by the lock */
+    _Atomic uint32_t n_waiting;
+    _Atomic uint64_t oldest_ns;      /* since when the first of them waits; 0: none does */
     struct sr_pool_member **offered; /* SR_POOL_BUCKETS buckets; NULL: none offered */
     size_t n_offered;
 };
@@ -65,6 +74,7 @@ struct sr_pool {
     struct sr_pool_group *groups; /* the latest first */
     struct sr_pool_worker *workers[SR_POOL_BUCKETS];
     _Atomic uint32_t in_flight, retries; /* requests at workers; those of them that are retries */
+    _Atomic uint32_t waiting;            /* requests in the queues of all groups */
 };
 
 /* A new reference to the worker of this identity, which is created if there is none. NULL: out of memory. */

@@ -5,19 +5,26 @@
 #include "pool/ticket.h"
 
 #include "base/clock.h"
-#include "pool/private.h"
+#include "pool/choose.h"
+#include "pool/circuit.h"
+#include "pool/queue.h"
+#include "pool/roster.h"
 
 int sr_ticket_open(struct sr_ticket *ticket, struct sr_pool_group *group, struct sr_arena *arena)
 {
     *ticket = (struct sr_ticket){.at = -1};
-    ticket->candidates = sr_arena_calloc(arena, group->n + 1, sizeof *ticket->candidates);
-    if (!ticket->candidates)
+    struct sr_pool_roster *roster = sr_roster_ref(group);
+    ticket->candidates = sr_arena_calloc(arena, roster->n + 1, sizeof *ticket->candidates);
+    if (!ticket->candidates) {
+        sr_roster_unref(group, roster);
         return SR_ENOMEM;
+    }
     ticket->group = group;
+    ticket->roster = roster;
     ticket->arena = arena;
-    ticket->n = group->n;
-    for (size_t i = 0; i < group->n; i++)
-        ticket->candidates[i].member = group->members[i];
+    ticket->n = roster->n;
+    for (size_t i = 0; i < roster->n; i++)
+        ticket->candidates[i].member = roster->members[i];
     return SR_OK;
 }
 
@@ -29,7 +36,7 @@ void sr_ticket_ask(struct sr_ticket *ticket, const struct sr_pool_ask *ask)
 int sr_ticket_offer(struct sr_ticket *ticket, const struct sr_bytes *addresses, size_t n)
 {
     struct sr_pool_group *group = ticket->group;
-    if (group->n > 0 || ticket->offered)
+    if (ticket->roster->n > 0 || group->limits.discovered || ticket->offered)
         return SR_EINVAL;
     struct sr_pool_candidate *candidates = sr_arena_calloc(ticket->arena, n + 1, sizeof *candidates);
     if (!candidates)
@@ -54,50 +61,52 @@ int sr_ticket_offer(struct sr_ticket *ticket, const struct sr_bytes *addresses, 
 
 /* ---- choosing ---- */
 
-static bool is_cooling(const struct sr_pool_worker *worker, uint64_t now_ns)
+/* Gives back what it has of a worker that was chosen, and where the request has not begun. */
+static void give_back(struct sr_ticket *ticket)
 {
-    return atomic_load_explicit(&worker->cooldown_until_ns, memory_order_relaxed) > now_ns ||
-           atomic_load_explicit(&worker->down, memory_order_relaxed);
-}
-
-/* Marks the eligible candidates; those in cooldown only when there is no other. False: none is eligible. */
-static bool mark_eligible(struct sr_ticket *ticket, bool (*allows)(void *ctx, size_t candidate), void *ctx)
-{
-    uint64_t now = sr_clock_ns();
-    size_t open = 0, cooling = 0;
-    for (size_t i = 0; i < ticket->n; i++) {
-        struct sr_pool_candidate *c = &ticket->candidates[i];
-        c->eligible = !c->tried && (!allows || allows(ctx, i));
-        c->cooling = c->eligible && is_cooling(c->member->worker, now);
-        open += c->eligible;
-        cooling += c->cooling;
-    }
-    for (size_t i = 0; i < ticket->n && cooling > 0 && cooling < open; i++) {
-        struct sr_pool_candidate *c = &ticket->candidates[i];
-        c->eligible = c->eligible && !c->cooling;
-    }
-    return open > 0;
+    struct sr_pool_worker *worker = ticket->claimed;
+    if (!worker)
+        return;
+    ticket->claimed = NULL;
+    if (ticket->has_trial)
+        sr_circuit_end_trial(worker);
+    if (ticket->has_place)
+        atomic_fetch_sub(&worker->in_flight, 1);
+    sr_pool_serve_waiting(ticket->group->pool);
 }
 
 int sr_ticket_choose_among(struct sr_ticket *ticket, bool (*allows)(void *ctx, size_t candidate), void *ctx)
 {
-    size_t at = 0;
-    if (ticket->n == 1) {
-        if (ticket->candidates[0].tried || (allows && !allows(ctx, 0)))
-            return -1;
-    } else {
-        if (!mark_eligible(ticket, allows, ctx))
-            return -1;
-        at = sr_pool_picker_choose(ticket->group->picker, ticket->ask, ticket->candidates, ticket->n,
-                                   &ticket->why);
-    }
-    ticket->candidates[at].tried = true;
-    return (int)at;
+    give_back(ticket);
+    ticket->full = ticket->group->limits.max_in_flight && atomic_load(&ticket->group->n_waiting) > 0;
+    return ticket->full ? -1 : sr_pool_choose(ticket, allows, ctx);
 }
 
 int sr_ticket_choose(sr_ticket *ticket)
 {
     return sr_ticket_choose_among(ticket, NULL, NULL);
+}
+
+bool sr_ticket_is_full(const struct sr_ticket *ticket)
+{
+    return ticket->full;
+}
+
+bool sr_ticket_is_stale(const struct sr_ticket *ticket)
+{
+    return atomic_load(&ticket->roster->stale);
+}
+
+void sr_ticket_take_over(struct sr_ticket *ticket, struct sr_ticket *before)
+{
+    for (size_t i = 0; i < ticket->n; i++)
+        for (size_t k = 0; k < before->n; k++)
+            if (ticket->candidates[i].member->worker == before->candidates[k].member->worker)
+                ticket->candidates[i].tried |= before->candidates[k].tried;
+    ticket->waits_since_ns = before->waits_since_ns;
+    ticket->retries = before->retries;
+    before->retries = false;
+    sr_ticket_dispose(before);
 }
 
 bool sr_ticket_is_tried(const struct sr_ticket *ticket, size_t candidate)
@@ -107,17 +116,40 @@ bool sr_ticket_is_tried(const struct sr_ticket *ticket, size_t candidate)
 
 /* ---- what comes of it ---- */
 
+/* The request ends at the worker that it is with. */
+static void end_now(struct sr_ticket *ticket)
+{
+    const struct sr_pool_member *member = ticket->candidates[ticket->at].member;
+    struct sr_pool *pool = ticket->group->pool;
+    ticket->in_flight = false;
+    if (ticket->trial)
+        sr_circuit_end_trial(member->worker);
+    ticket->trial = false;
+    atomic_fetch_sub_explicit(&pool->in_flight, 1, memory_order_relaxed);
+    sr_pool_picker_ended(ticket->group->picker, member->seat, ticket->ask);
+    atomic_fetch_sub(&member->worker->in_flight, 1);
+    sr_pool_serve_waiting(pool);
+}
+
 void sr_ticket_begin(sr_ticket *ticket, size_t target)
 {
     if (target >= ticket->n)
         return;
-    sr_ticket_end(ticket);
     struct sr_pool_candidate *candidate = &ticket->candidates[target];
+    struct sr_pool_worker *worker = candidate->member->worker;
+    if (ticket->in_flight)
+        end_now(ticket);
+    if (ticket->claimed != worker)
+        give_back(ticket);
+    bool has_place = ticket->claimed && ticket->has_place;
+    ticket->trial = ticket->claimed && ticket->has_trial;
+    ticket->claimed = NULL;
     candidate->tried = true;
     ticket->at = (int)target;
     ticket->in_flight = true;
     ticket->answered = false;
-    atomic_fetch_add_explicit(&candidate->member->worker->in_flight, 1, memory_order_relaxed);
+    if (!has_place)
+        atomic_fetch_add_explicit(&worker->in_flight, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&ticket->group->pool->in_flight, 1, memory_order_relaxed);
     sr_pool_picker_placed(ticket->group->picker, candidate->member->seat, ticket->ask);
 }
@@ -154,52 +186,22 @@ void sr_ticket_again(struct sr_ticket *ticket)
 
 /* ---- health ---- */
 
-static void cool(struct sr_pool_worker *worker, uint64_t ns)
-{
-    atomic_store_explicit(&worker->cooldown_until_ns, sr_clock_ns() + ns, memory_order_relaxed);
-}
-
 void sr_ticket_cool(struct sr_ticket *ticket, size_t candidate, uint64_t ns)
 {
     if (candidate < ticket->n)
-        cool(ticket->candidates[candidate].member->worker,
-             ns < SR_POOL_COOLDOWN_MAX_NS ? ns : SR_POOL_COOLDOWN_MAX_NS);
-}
-
-static void unreachable(struct sr_pool_worker *worker)
-{
-    uint32_t row = atomic_fetch_add_explicit(&worker->unreachable, 1, memory_order_relaxed);
-    uint64_t ns = SR_POOL_COOLDOWN_NS << (row < 4 ? row : 4);
-    cool(worker, ns < SR_POOL_COOLDOWN_MAX_NS ? ns : SR_POOL_COOLDOWN_MAX_NS);
+        sr_circuit_cool(ticket->candidates[candidate].member->worker, ns);
 }
 
 /* One more member of the group may be in cooldown. */
-static bool may_eject(const struct sr_pool_group *group)
+static bool may_eject(const struct sr_ticket *ticket)
 {
     uint64_t now = sr_clock_ns();
+    const struct sr_pool_roster *roster = ticket->roster;
     size_t cooling = 0;
-    for (size_t i = 0; i < group->n; i++)
-        cooling += is_cooling(group->members[i]->worker, now);
-    return cooling == 0 || (cooling + 1) * 100 <= group->n * group->ejection.max_percent;
+    for (size_t i = 0; i < roster->n; i++)
+        cooling += sr_circuit_is_cooling(roster->members[i]->worker, now);
+    return cooling == 0 || (cooling + 1) * 100 <= roster->n * ticket->group->ejection.max_percent;
 }
-
-/* An error of a worker that can be reached. */
-static void failed(const struct sr_pool_group *group, struct sr_pool_worker *worker)
-{
-    uint32_t row = atomic_fetch_add_explicit(&worker->failures, 1, memory_order_relaxed) + 1;
-    if (!group->ejection.failures || row < group->ejection.failures || !may_eject(group))
-        return;
-    atomic_store_explicit(&worker->failures, 0, memory_order_relaxed);
-    uint64_t times = atomic_fetch_add_explicit(&worker->ejections, 1, memory_order_relaxed) + 1;
-    cool(worker, group->ejection.base_ns * (times < 10 ? times : 10));
-}
-
-/* Stores 0 only where something else is, so that the cache line stays shared between loops. */
-#define CLEAR(counter)                                                                                       \
-    do {                                                                                                     \
-        if (atomic_load_explicit(counter, memory_order_relaxed) != 0)                                        \
-            atomic_store_explicit(counter, 0, memory_order_relaxed);                                         \
-    } while (0)
 
 static void answered(struct sr_ticket *ticket, size_t target)
 {
@@ -215,36 +217,30 @@ void sr_ticket_report(sr_ticket *ticket, size_t target, enum sr_ticket_event eve
         return;
     struct sr_pool_worker *worker = ticket->candidates[target].member->worker;
     if (event == SR_TICKET_UNREACHABLE) {
-        unreachable(worker);
+        sr_circuit_unreachable(worker);
         return;
     }
-    CLEAR(&worker->unreachable);
+    sr_circuit_reached(worker);
     if (event == SR_TICKET_ANSWERED)
         answered(ticket, target);
-    if (event == SR_TICKET_LOST || status >= 500) {
-        failed(ticket->group, worker);
-    } else if (status != 429) {
-        CLEAR(&worker->failures);
-        CLEAR(&worker->ejections);
-        CLEAR(&worker->cooldown_until_ns);
-    }
+    if (event == SR_TICKET_LOST || status >= 500)
+        sr_circuit_failed(worker, &ticket->group->ejection, may_eject(ticket));
+    else if (status != 429)
+        sr_circuit_well(worker);
 }
 
 void sr_ticket_end(sr_ticket *ticket)
 {
-    if (ticket->in_flight) {
-        ticket->in_flight = false;
-        struct sr_pool_worker *worker = ticket->candidates[ticket->at].member->worker;
-        atomic_fetch_sub_explicit(&worker->in_flight, 1, memory_order_relaxed);
-        atomic_fetch_sub_explicit(&ticket->group->pool->in_flight, 1, memory_order_relaxed);
-        sr_pool_picker_ended(ticket->group->picker, ticket->candidates[ticket->at].member->seat, ticket->ask);
-    }
+    if (ticket->in_flight)
+        end_now(ticket);
+    give_back(ticket);
 }
 
 void sr_ticket_dispose(struct sr_ticket *ticket)
 {
     if (!ticket->group)
         return;
+    sr_ticket_leave(ticket);
     sr_ticket_end(ticket);
     if (ticket->retries)
         atomic_fetch_sub_explicit(&ticket->group->pool->retries, 1, memory_order_relaxed);
@@ -254,5 +250,6 @@ void sr_ticket_dispose(struct sr_ticket *ticket)
             ticket->candidates[i].member->tickets--;
         pthread_mutex_unlock(&ticket->group->lock);
     }
+    sr_roster_unref(ticket->group, ticket->roster);
     *ticket = (struct sr_ticket){.at = -1};
 }

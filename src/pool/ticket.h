@@ -11,6 +11,7 @@
 #define SR_POOL_TICKET_H
 
 #include "base/arena.h"
+#include "base/mailbox.h"
 #include "pool/policy.h"
 #include "pool/pool.h"
 #include "semroute/semroute.h"
@@ -20,13 +21,21 @@ struct sr_ticket {
     struct sr_arena *arena;
     struct sr_pool_candidate *candidates;
     size_t n;
-    const struct sr_pool_ask *ask; /* of this request; NULL: nothing is known of it */
-    struct sr_pool_why why;        /* of the latest choice */
-    int at;                        /* current or last candidate; -1 = none yet */
-    bool in_flight;                /* the request counts as in flight there */
-    bool answered;                 /* its answer there has begun */
-    bool retries;                  /* it counts as a retry, from its second try on */
-    bool offered;                  /* the candidates are offered members of the group, held by this ticket */
+    const struct sr_pool_ask *ask;  /* of this request; NULL: nothing is known of it */
+    struct sr_pool_why why;         /* of the latest choice */
+    int at;                         /* current or last candidate; -1 = none yet */
+    bool in_flight;                 /* the request counts as in flight there */
+    bool answered;                  /* its answer there has begun */
+    bool retries;                   /* it counts as a retry, from its second try on */
+    struct sr_pool_roster *roster;  /* of the candidates; a reference */
+    struct sr_pool_wait *wait;      /* NULL: it does not wait */
+    int priority;                   /* in the queue: higher is served first */
+    uint64_t waits_since_ns;        /* when it began to wait for the first time; 0: it never did */
+    struct sr_pool_worker *claimed; /* was chosen, and the request has not begun there; NULL: none */
+    bool has_place, has_trial;      /* it has a place there; it is its trial (choose.h) */
+    bool trial;                     /* it is the trial of the worker that it is with */
+    bool full;                      /* the latest choice found workers, but none with room */
+    bool offered;                   /* the candidates are offered members of the group, held by this ticket */
 };
 
 /* Opens a ticket whose candidates are the group's members. `group` must outlive it; it allocates from
@@ -42,6 +51,37 @@ void sr_ticket_ask(struct sr_ticket *ticket, const struct sr_pool_ask *ask);
  * identified by this text. Call it at most once. SR_ELIMIT: requests in progress hold SR_POOL_OFFERED_MAX
  * other addresses; SR_ENOMEM; then there are no candidates. */
 int sr_ticket_offer(struct sr_ticket *ticket, const struct sr_bytes *addresses, size_t n) SR_WARN_UNUSED;
+
+/* A choice found no worker with room (sr_ticket_choose returned -1): there are some that are full. */
+bool sr_ticket_is_full(const struct sr_ticket *ticket);
+
+/* The members of the group have changed since the ticket was opened. */
+bool sr_ticket_is_stale(const struct sr_ticket *ticket);
+
+/* Takes over what `before`, an open ticket of the same group, has tried and waited, which is closed. */
+void sr_ticket_take_over(struct sr_ticket *ticket, struct sr_ticket *before);
+
+/* Nanoseconds that the ticket may still wait. */
+uint64_t sr_ticket_patience_ns(const struct sr_ticket *ticket);
+
+/* How a ticket that waits is told. */
+struct sr_ticket_waiting {
+    int (*post)(void *ctx, struct sr_message *message); /* runs it on the ticket's thread; any thread */
+    void *post_ctx;
+    /* On the ticket's thread, once unless it leaves the queue: a candidate that was chosen and has a place
+     * for the request; or SR_AGAIN: the members of the group have changed; SR_ENOENT: no candidate is left.
+     */
+    void (*done)(void *ctx, int at);
+    void *ctx;
+};
+
+/* After a choice that found all workers full: waits in the group's queue, behind requests of a higher
+ * `priority` and those of the same that wait for longer. SR_OK: `done` follows. SR_ELIMIT: the queue is full,
+ * or there is none; SR_ENOMEM. */
+int sr_ticket_wait(struct sr_ticket *ticket, const struct sr_ticket_waiting *waiting) SR_WARN_UNUSED;
+
+/* Leaves the queue: `done` is not called. No effect when it does not wait. */
+void sr_ticket_leave(struct sr_ticket *ticket);
 
 /* As sr_ticket_choose, among the candidates for which `allows` returns true. NULL: among all. */
 int sr_ticket_choose_among(struct sr_ticket *ticket, bool (*allows)(void *ctx, size_t candidate), void *ctx);

@@ -204,6 +204,21 @@ bool sr_exchange_picks_by_body(const struct sr_exchange *x, int model)
             (SR_POOL_NEEDS_PROMPT | SR_POOL_NEEDS_SESSION)) != 0;
 }
 
+/* The place of the request in the queue of its pool: the header's, or its decision's. */
+static int priority_of(const sr_exchange *x, const struct sr_config_pool *pool)
+{
+    int priority = 0;
+    if (!pool || (pool->queue.priority_header[0] &&
+                  sr_config_priority(sr_head_named(&x->head, pool->queue.priority_header), &priority)))
+        return priority;
+    const struct sr_name_values *given = &pool->queue.priorities;
+    for (size_t i = 0; i < given->count; i++)
+        if (strcmp(given->items[i].name, x->record.decision_name) == 0 &&
+            sr_config_priority(sr_bytes_str(given->items[i].value), &priority))
+            return priority;
+    return 0;
+}
+
 /* Opens the ticket of the record's model, with what its policy needs. SR_ENOMEM. */
 static int open_ticket(sr_exchange *x)
 {
@@ -218,6 +233,7 @@ static int open_ticket(sr_exchange *x)
         .seed = sr_hash64(prompt, 0),
     };
     int rc = sr_ticket_open(&x->ticket, group, &x->arena);
+    x->ticket.priority = priority_of(x, x->router->models[r->model].pool);
     if (rc || !in.needs)
         return rc;
     struct sr_pool_ask *ask = sr_arena_calloc(&x->arena, 1, sizeof *ask);

@@ -123,8 +123,15 @@ static int group_prepare(struct sr_router_model *out, const struct sr_config *co
     const char *policy = reliability->balance == SR_BALANCE_LEAST_REQUEST ? "least_request" : NULL;
     if (entry && entry->policy[0])
         policy = entry->policy;
+    struct sr_pool_limits limits = {0};
+    if (entry)
+        limits = (struct sr_pool_limits){.max_in_flight = entry->max_in_flight,
+                                         .queue_max = entry->queue.max,
+                                         .queue_ns = entry->queue.timeout_ms * SR_NS_PER_MS,
+                                         .slow_start_ns = entry->slow_start_ms * SR_NS_PER_MS};
+    out->pool = entry;
     int rc = sr_pool_group_get(pool, &out->group, entry ? entry->name : model->name, policy, NULL, &ejection,
-                               backends, out->n_targets, err);
+                               &limits, backends, out->n_targets, err);
     sr_mem_free(backends);
     return rc;
 }

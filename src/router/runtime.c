@@ -356,6 +356,32 @@ static void publish_cache(sr_runtime *runtime)
     sr_metrics_set(runtime->metrics, SR_METRIC_CACHE_BYTES, (double)stats.bytes, NULL);
 }
 
+static void publish_worker(void *ctx, const struct sr_pool_worker_count *count)
+{
+    struct sr_metrics *metrics = ctx;
+    sr_metrics_add(metrics, SR_METRIC_WORKER_IN_FLIGHT, count->in_flight, &count->worker);
+    sr_metrics_add(metrics, SR_METRIC_WORKER_OPEN, count->open, &count->worker);
+    sr_metrics_add(metrics, SR_METRIC_WORKER_DRAINING, count->draining, &count->worker);
+    if (count->ejections)
+        sr_metrics_add(metrics, SR_METRIC_WORKER_EJECTIONS, count->ejections, &count->worker);
+}
+
+static void publish_queue(void *ctx, const char *group, uint32_t waiting)
+{
+    struct sr_bytes name = sr_bytes_str(group);
+    sr_metrics_add(ctx, SR_METRIC_POOL_WAITING, waiting, &name);
+}
+
+/* The runtime's lock is held: what two calls would add at once counted double. */
+static void publish_pool(sr_runtime *runtime)
+{
+    sr_metrics_clear(runtime->metrics, SR_METRIC_WORKER_IN_FLIGHT);
+    sr_metrics_clear(runtime->metrics, SR_METRIC_WORKER_OPEN);
+    sr_metrics_clear(runtime->metrics, SR_METRIC_WORKER_DRAINING);
+    sr_metrics_clear(runtime->metrics, SR_METRIC_POOL_WAITING);
+    sr_pool_count(runtime->pool, publish_worker, publish_queue, runtime->metrics);
+}
+
 size_t sr_runtime_metrics(sr_runtime *runtime, char *out, size_t size)
 {
     struct sr_buf text;
@@ -364,6 +390,7 @@ size_t sr_runtime_metrics(sr_runtime *runtime, char *out, size_t size)
     struct sr_workers_stats work = {0};
     if (runtime->workers)
         work = sr_workers_stats(runtime->workers);
+    publish_pool(runtime);
     pthread_mutex_unlock(&runtime->lock);
     sr_metrics_set(runtime->metrics, SR_METRIC_WORKER_QUEUE, (double)work.queued, NULL);
     sr_metrics_set(runtime->metrics, SR_METRIC_BUFFERED, (double)atomic_load(&runtime->held), NULL);

@@ -415,18 +415,4 @@ FAILOVER = [
         site(model("one", "@0", "@1", "@2", reliability={"consecutive_5xx": 1})), (50, 100), workers_of(4, 500), (2, 1)),
 ]
 
-def pooled(*entries):
-    """Models `one` (workers 0 and 1, in shares of 3 to 1) and `two`, and these pools."""
-    return site(model("one", {"endpoint": "@0", "weight": 3}, "@1"), model("two", "@2"), pools=list(entries))
-
-
-POOL = "global.semroute.pools[0]."
-POOLS = [
-    Key(POOL + "name", pooled({"model": "one"}, {"model": "two", "name": "a"}), ("a", "b"),
-        lambda config, bench: check(config, bench.directory),
-        ("error: pool `a` is given twice", "good")),
-    Key(POOL + "model", pooled({"policy": "least_request"}), ("one", "two"), workers_of(4), (1, 2)),
-    Key(POOL + "policy", pooled({"model": "one"}), ("least_request", "round_robin"), workers_of(4), (1, 2)),
-]
-
-KEYS = POOLS + FAILOVER + LISTENERS + UPSTREAMS + MODELS + PROGRAM + LIMITS
+KEYS = FAILOVER + LISTENERS + UPSTREAMS + MODELS + PROGRAM + LIMITS

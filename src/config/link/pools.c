@@ -25,6 +25,19 @@ static void check_name(struct sr_binder *b, const struct sr_yaml_node *node, con
                           pools[k].name);
 }
 
+/* The decisions that `queue.priorities` names. */
+static void check_priorities(struct sr_binder *b, const struct sr_yaml_node *map,
+                             const struct sr_config *config)
+{
+    for (size_t i = 0; map && map->kind == SR_YAML_MAP && i < map->count; i++) {
+        bool found = false;
+        for (size_t k = 0; k < config->n_decisions && !found; k++)
+            found = sr_bytes_eq(map->keys[i]->text, sr_bytes_str(config->decisions[k].name));
+        if (!found)
+            sr_bind_error(b, map->keys[i], "no decision `%.60s` in routing.decisions", map->keys[i]->text.p);
+    }
+}
+
 void sr_link_pools(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config)
 {
     const struct sr_yaml_node *list =
@@ -40,5 +53,6 @@ void sr_link_pools(struct sr_binder *b, const struct sr_yaml_node *root, struct 
             sr_bind_error(b, name, "no model `%.60s` in providers.models%s", name->text.p,
                           sr_link_model_hint(config, name->text, hint, sizeof hint));
         check_name(b, sr_bind_at(node, "name"), config, i);
+        check_priorities(b, sr_yaml_get(sr_yaml_get(node, "queue"), "priorities"), config);
     }
 }

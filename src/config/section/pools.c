@@ -1,10 +1,47 @@
 /* `global.semroute.pools`: the workers of a model, and how one of them is chosen. */
 #include "config/section/section.h"
 
+#include "config/bind/value.h"
+
 #define POOL(member) offsetof(struct sr_config_pool, member)
 
 /* The names of the pool's policies (pool/registry.c). */
 static const struct sr_enum_word policies[] = {{"round_robin", 0}, {"least_request", 0}, {NULL, 0}};
+
+static const struct sr_field queue_fields[] = {
+    {"max", SR_FIELD_UINT32, POOL(queue.max), .def = "100", .max = 10000,
+     .help = "requests that wait; more are answered 503 with `retry-after`; 0: none waits"},
+    {"timeout", SR_FIELD_DURATION, POOL(queue.timeout_ms), .def = "10s",
+     .help = "the longest wait, then 503 with `retry-after`"},
+    {"priority_header", SR_FIELD_TEXT, POOL(queue.priority_header), .def_note = "none",
+     .help = "a request header with a whole number from -1000 to 1000, which a trusted proxy sets: higher is "
+             "served first"},
+    {"priorities", SR_FIELD_PAIRS, POOL(queue.priorities),
+     .help = "such numbers for decisions, for requests without that header; all others have 0"},
+};
+
+static void finish_queue(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
+{
+    const struct sr_config_pool *pool = target;
+    const struct sr_yaml_node *map = sr_yaml_get(node, "priorities");
+    int priority;
+    for (size_t i = 0; i < pool->queue.priorities.count && map && i < map->count; i++)
+        if (!sr_config_priority(sr_bytes_str(pool->queue.priorities.items[i].value), &priority))
+            sr_bind_error(b, map->items[i],
+                          "`priorities`: expected a whole number from -1000 to 1000, found `%.40s`",
+                          pool->queue.priorities.items[i].value);
+    if (pool->queue.timeout_ms == 0)
+        sr_bind_error(b, sr_bind_at(node, "timeout"), "`timeout` must be above 0");
+    if (pool->queue.priority_header[0] && !sr_value_is_header_name(sr_bytes_str(pool->queue.priority_header)))
+        sr_bind_error(b, sr_bind_at(node, "priority_header"), "`priority_header` is no header name");
+}
+
+static const struct sr_section queue_section = {
+    .name = "queue",
+    .help = "Requests that wait for a worker with room, in the gateway.",
+    SR_FIELDS(queue_fields),
+    .finish = finish_queue,
+};
 
 static const struct sr_field fields[] = {
     {"name", SR_FIELD_TEXT, POOL(name), .flags = SR_FIELD_NOT_EMPTY, .def_note = "its `model`",
@@ -14,12 +51,18 @@ static const struct sr_field fields[] = {
     {"policy", SR_FIELD_WORD, POOL(policy), .words = policies, .def_note = "the model's `lb_policy`",
      .help = "how a worker is chosen: in turn by `weight` (`round_robin`), or the one with the fewest "
              "requests for its weight (`least_request`)"},
+    {"max_in_flight", SR_FIELD_UINT32, POOL(max_in_flight), .def = "0", .max = 1e6,
+     .help = "requests of this process that a worker has at once, of all models; 0: no limit"},
+    {"queue", SR_FIELD_OBJECT, .of = &queue_section,
+     .help = "what waits when all workers have `max_in_flight` requests"},
+    {"slow_start", SR_FIELD_DURATION, POOL(slow_start_ms), .def = "0s",
+     .help = "the time in which a worker that joins grows from a tenth to all of its weight"},
 };
 
 static void prepare(void *target)
 {
     struct sr_config_pool *pool = target;
-    pool->name = pool->model_name = pool->policy = "";
+    pool->name = pool->model_name = pool->policy = pool->queue.priority_header = "";
     pool->model = -1;
 }
 

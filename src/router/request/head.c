@@ -67,6 +67,35 @@ static void read_header(struct sr_head *out, const struct sr_header *header, con
         out->credentials[out->n_credentials++] = keep(arena, name, rc);
 }
 
+/* Keeps the headers that pools name. */
+static void keep_named(struct sr_head *out, const struct sr_request_head *head,
+                       const struct sr_config *config, struct sr_arena *arena, int *rc)
+{
+    for (size_t i = 0; i < config->global.n_pools && !*rc; i++) {
+        struct sr_bytes name = sr_bytes_str(config->global.pools[i].queue.priority_header);
+        for (size_t k = 0; name.n && k < head->n_headers; k++) {
+            if (!sr_bytes_eq_nocase(head->headers[k].name, name))
+                continue;
+            if (!out->named)
+                out->named = sr_arena_calloc(arena, config->global.n_pools, sizeof *out->named);
+            if (!out->named)
+                *rc = SR_ENOMEM;
+            else
+                out->named[out->n_named++] =
+                    (struct sr_header){name, keep(arena, head->headers[k].value, rc)};
+            break;
+        }
+    }
+}
+
+struct sr_bytes sr_head_named(const struct sr_head *head, const char *name)
+{
+    for (size_t i = 0; i < head->n_named; i++)
+        if (sr_bytes_eq(head->named[i].name, sr_bytes_str(name)))
+            return head->named[i].value;
+    return (struct sr_bytes){NULL, 0};
+}
+
 int sr_head_read(struct sr_head *out, const struct sr_request_head *head, const struct sr_config *config,
                  struct sr_arena *arena)
 {
@@ -86,5 +115,6 @@ int sr_head_read(struct sr_head *out, const struct sr_request_head *head, const 
         return SR_ENOMEM;
     for (size_t i = 0; i < head->n_headers; i++)
         read_header(out, &head->headers[i], config, arena, &rc);
+    keep_named(out, head, config, arena, &rc);
     return rc;
 }

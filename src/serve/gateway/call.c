@@ -1,4 +1,4 @@
-/* Functions for every stage of a call: set its timer, cancel its upstream. */
+/* Functions for every stage of a call: set its timer, cancel its upstream or its wait. */
 #include "serve/gateway/call.h"
 
 #include "base/clock.h"
@@ -21,6 +21,12 @@ void sr_call_arm(struct sr_call *call)
 
 void sr_call_cancel(struct sr_call *call)
 {
+    if (call->waits) {
+        call->waits = false;
+        sr_timer_stop(&call->retry);
+        sr_ticket_leave(call->verdict->ticket);
+        sr_ticket_end(call->verdict->ticket);
+    }
     if (call->upstream) {
         sr_fetch_cancel(&call->upstream);
         sr_ticket_end(call->verdict->ticket);

@@ -3,8 +3,8 @@
  *
  * Calls go one way: gateway.c (life) uses request.c (the client's half), which uses upstream.c (from the
  * verdict to the upstream's events), which uses retry.c (the next try) and reply.c (towards the client); all
- * use call.c. A call lives in its request's arena and ends with the server's `done`. It goes through the
- * stages in order; any of them may go directly to SR_CALL_FINISHED.
+ * use call.c; wait.c queues a call for a worker. A call lives in its request's arena and ends with the
+ * server's `done`. It goes through the stages in order; any of them may go directly to SR_CALL_FINISHED.
  */
 #ifndef SR_SERVE_GATEWAY_CALL_H
 #define SR_SERVE_GATEWAY_CALL_H
@@ -52,12 +52,14 @@ struct sr_call {
     const struct sr_verdict *verdict;
     struct sr_fetch *upstream; /* NULL when there is none, or it has ended */
     const struct sr_target *target;
-    int tries;             /* at the verdict's model */
-    struct sr_timer retry; /* the next try begins */
-    bool connects;         /* on a new connection, not a pooled one */
-    bool body_done;        /* the client's body is complete */
-    bool body_passed;      /* bytes after the verdict's were forwarded: no retry */
-    bool body_whole;       /* the upstream has been given the whole body */
+    int tries;                                    /* at the verdict's model */
+    struct sr_timer retry;                        /* the next try begins, or the wait for a worker is over */
+    bool waits;                                   /* in the queue of its pool, for a worker with room */
+    void (*placed)(struct sr_call *call, int at); /* see sr_wait_begin */
+    bool connects;                                /* on a new connection, not a pooled one */
+    bool body_done;                               /* the client's body is complete */
+    bool body_passed;                             /* bytes after the verdict's were forwarded: no retry */
+    bool body_whole;                              /* the upstream has been given the whole body */
     bool client_paused;
     size_t body_at;  /* slices of the verdict's body that were given to the upstream */
     size_t slice_at; /* bytes of the next slice that were given too */
@@ -99,7 +101,7 @@ struct sr_gateway {
 /* Sets the timer for what is due first. */
 void sr_call_arm(struct sr_call *call);
 
-/* Cancels the upstream, if there is one. */
+/* Cancels the upstream, if there is one, and a wait for it. */
 void sr_call_cancel(struct sr_call *call);
 
 /* ---- request.c: the client's half ---- */
@@ -118,6 +120,16 @@ void sr_call_retry(void *ctx);
 /* Forwards bytes of the client's body after a streaming verdict. */
 void sr_call_pass(struct sr_call *call, struct sr_bytes slice, bool last);
 
+/* ---- wait.c: the queue of a pool ---- */
+
+/* After a choice of no target: waits for a worker of the verdict's model, and calls `placed` once, unless the
+ * call is cancelled: with the index of a target that has a place for the request; with SR_AGAIN when there
+ * may be others now; with another code when there is none in time. False: it cannot wait. */
+bool sr_wait_begin(struct sr_call *call, void (*placed)(struct sr_call *call, int at));
+
+/* The wait took too long: `placed` is called. */
+void sr_wait_timeout(struct sr_call *call);
+
 /* ---- retry.c: the next try ---- */
 
 /* What failed, as bits of enum sr_retry_on: an answer with this status (0: it is one for the client), or a
@@ -131,9 +143,15 @@ uint64_t sr_retry_after_ms(const struct sr_http_head *head);
 /* Chooses a target that the request has not tried, and begins there. False: there is none. */
 bool sr_retry_choose(struct sr_call *call);
 
+/* The first try: as sr_retry_choose, of the verdict's model or of the next ones of the decision. False: none
+ * has a worker with room; the verdict is of the last one. */
+bool sr_retry_place(struct sr_call *call);
+
 /* The same after a failure that was reported: of this model, or of the next one, whose verdict is the call's
- * then; to be started after so many milliseconds. False: the failure is final. */
-bool sr_retry_next(struct sr_call *call, uint32_t failure, uint64_t retry_after_ms, uint64_t *wait_ms);
+ * then; to be started after so many milliseconds. False: the failure is final; or, where `*may_wait`, no
+ * worker has room now. */
+bool sr_retry_next(struct sr_call *call, uint32_t failure, uint64_t retry_after_ms, uint64_t *wait_ms,
+                   bool *may_wait);
 
 /* ---- reply.c: towards the client ---- */
 

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "pool/pool.h"
 #include "router/runtime.h"
 #include "serve/gateway/call.h"
 
@@ -19,8 +20,8 @@ static void show(struct sr_metrics *metrics, enum sr_metric metric, const struct
     }
 }
 
-/* Updates the gauges. Several loops share them, so each adds its differences. Its timer stops when there
- * are no connections. */
+/* Updates the gauges. Several loops share them, so each adds its differences. Looks after requests that wait
+ * for a worker, too. Its timer stops when there are no connections. */
 static void on_gauges(void *ctx)
 {
     struct sr_gateway *gateway = ctx;
@@ -36,6 +37,7 @@ static void on_gauges(void *ctx)
         show(gateway->metrics, SR_METRIC_CONNECTIONS, &idle_label, idle, &gateway->shown_idle);
         show(gateway->metrics, SR_METRIC_UPSTREAM_CONNECTIONS, pooled_label, pooled, &gateway->shown_pooled);
     }
+    sr_pool_serve_waiting(sr_runtime_pool(gateway->options.runtime));
     if (connections != 0 || pooled != 0)
         sr_timer_start(&gateway->gauges, SR_GATEWAY_GAUGES_MS);
 }

@@ -85,9 +85,6 @@ bool sr_retry_choose(struct sr_call *call)
     return true;
 }
 
-/* Failures after which the same worker may answer in a moment: it did not work on the request. */
-#define PASSING (SR_RETRY_CONNECT | SR_RETRY_RESET | SR_RETRY_429 | SR_RETRY_GATEWAY)
-
 /* Milliseconds before the same workers are tried for the `n`th time, from 1. */
 static uint64_t back_off(int n)
 {
@@ -115,15 +112,26 @@ static bool next_model(struct sr_call *call)
     return sr_retry_choose(call) || next_model(call);
 }
 
-bool sr_retry_next(struct sr_call *call, uint32_t failure, uint64_t retry_after_ms, uint64_t *wait_ms)
+bool sr_retry_place(struct sr_call *call)
+{
+    return sr_retry_choose(call) || next_model(call);
+}
+
+bool sr_retry_next(struct sr_call *call, uint32_t failure, uint64_t retry_after_ms, uint64_t *wait_ms,
+                   bool *may_wait)
 {
     const struct sr_config_reliability *reliability = reliability_of(call);
     bool may_again = call->tries <= retries_of(call, reliability);
     *wait_ms = 0;
+    *may_wait = false;
     if (call->body_passed || !(failure & reliability->retry_on) || !sr_ticket_retry(call->verdict->ticket))
         return false;
     if ((may_again && sr_retry_choose(call)) || next_model(call))
         return true;
+    if (may_again && sr_ticket_is_full(call->verdict->ticket)) {
+        *may_wait = true;
+        return false;
+    }
     *wait_ms = retry_after_ms ? retry_after_ms : back_off(call->tries);
     if (!may_again || !(failure & PASSING) || *wait_ms > RETRY_AFTER_MAX_MS || !has_time(call, *wait_ms))
         return false;

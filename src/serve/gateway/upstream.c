@@ -179,10 +179,49 @@ static const char *reason_of(const struct sr_client_error *error)
 
 static void start(struct sr_call *call);
 
+/* There is no worker that takes the request now. `late`: none had room in time. */
+static void refuse(struct sr_call *call, bool late)
+{
+    const struct sr_verdict *v = call->verdict;
+    bool full = late || sr_ticket_is_full(v->ticket);
+    const char *model = v->model;
+    struct sr_bytes labels[] = {sr_bytes_str(model), late   ? SR_LIT("timeout")
+                                                     : full ? SR_LIT("full")
+                                                            : SR_LIT("gone")};
+    char message[256];
+    if (call->gateway->config->global.metrics)
+        sr_metrics_add(call->gateway->metrics, SR_METRIC_POOL_REFUSED, 1, labels);
+    snprintf(message, sizeof message,
+             late   ? "No worker of model `%.100s` had room in time."
+             : full ? "All workers of model `%.100s` are busy."
+                    : "Model `%.100s` has no backend at present.",
+             model);
+    sr_call_fail(call, full || v->n_targets ? 503 : 502, ERROR_TYPE, message);
+}
+
+/* The wait for a worker is over. */
+static void on_placed(struct sr_call *call, int at)
+{
+    const struct sr_verdict *v = call->verdict;
+    if (at < 0) {
+        refuse(call, at == SR_ETIMEOUT);
+        return;
+    }
+    if (call->gateway->config->global.metrics) {
+        struct sr_bytes model = sr_bytes_str(v->model);
+        sr_metrics_add(call->gateway->metrics, SR_METRIC_POOL_WAITED, 1, &model);
+    }
+    call->target = &v->targets[at];
+    sr_ticket_begin(v->ticket, (size_t)at);
+    start(call);
+}
+
 void sr_call_retry(void *ctx)
 {
     struct sr_call *call = ctx;
-    if (call->stage == SR_CALL_SENDING && !call->upstream)
+    if (call->waits)
+        sr_wait_timeout(call);
+    else if (call->stage == SR_CALL_SENDING && !call->upstream)
         start(call);
 }
 
@@ -191,10 +230,13 @@ static bool try_again(struct sr_call *call, uint32_t failure, uint64_t retry_aft
 {
     const char *model = call->verdict->model, *target = call->target->name;
     uint64_t wait_ms;
-    if (!sr_retry_next(call, failure, retry_after_ms, &wait_ms))
+    bool may_wait, found = sr_retry_next(call, failure, retry_after_ms, &wait_ms, &may_wait);
+    if (!found && !(may_wait && sr_wait_begin(call, on_placed)))
         return false;
     if (call->upstream)
         sr_fetch_cancel(&call->upstream);
+    if (call->waits)
+        return true;
     count_connect(call, SR_METRIC_UPSTREAM_RETRIES, SR_LIT(""));
     sr_log(SR_LOG_INFO, "upstream_retry", "model %s, target %s failed; next: model %s, target %s in %llu ms",
            model, target, call->verdict->model, call->target->name, (unsigned long long)wait_ms);
@@ -321,9 +363,8 @@ void sr_call_verdict(struct sr_call *call)
         return;
     }
     call->stage = SR_CALL_SENDING;
-    if (!sr_retry_choose(call)) {
-        sr_call_fail(call, 502, ERROR_TYPE, "The model has no backend.");
-        return;
-    }
-    start(call);
+    if (sr_retry_place(call))
+        start(call);
+    else if (!sr_wait_begin(call, on_placed))
+        refuse(call, false);
 }

@@ -282,6 +282,12 @@ static void test_full_global(void **state)
     assert_string_equal(g->pools[0].name, "few");
     assert_int_equal(g->pools[0].model, 0);
     assert_string_equal(g->pools[0].policy, "round_robin");
+    assert_int_equal(g->pools[0].max_in_flight, 17);
+    assert_int_equal(g->pools[0].slow_start_ms, 18000);
+    assert_int_equal(g->pools[0].queue.max, 19);
+    assert_int_equal(g->pools[0].queue.timeout_ms, 20000);
+    assert_string_equal(g->pools[0].queue.priority_header, "x-priority");
+    assert_string_equal(g->pools[0].queue.priorities.items[0].value, "7");
     const struct sr_config_extproc *e = &g->extproc;
     assert_true(!e->clear_route_cache && !e->streamed_body);
     assert_int_equal(e->stream_max_bytes, 1 << 20);

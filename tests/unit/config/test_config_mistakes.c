@@ -211,6 +211,12 @@ static void test_pools(void **state)
     config_error(POOLS("{model: one, name: a}, {model: two, name: a}"), 5, 71, "pool `a` is given twice");
     config_error(POOLS("{name: a}"), 5, 29, "`model` is missing in this pool");
     config_error(POOLS("{model: one, policy: least_requests}"), 5, 50, "did you mean `least_request`?");
+    config_error(POOLS("{model: one, queue: {priorities: {x: 1}}}"), 5, 63, "no decision `x`");
+    config_error(POOLS("{model: one, queue: {priorities: {x: 1001}}}"), 5, 66,
+                 "a whole number from -1000 to 1000, found `1001`");
+    config_error(POOLS("{model: one, queue: {timeout: 0s}}"), 5, 59, "`timeout` must be above 0");
+    config_error(POOLS("{model: one, queue: {priority_header: a b}}"), 5, 67, "no header name");
+    config_error(POOLS("{model: one, queue: {max: 10001}}"), 5, 55, "10000");
 }
 
 #define SIGNALS(inside) CONFIG_MODELS "routing: {signals: {" inside "}}\n"

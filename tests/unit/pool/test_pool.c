@@ -2,7 +2,7 @@
  * worker holds for every group, thread and configuration. */
 #include "base/clock.h"
 #include "base/mem.h"
-#include "pool/private.h"
+#include "pool/roster.h"
 #include "pool/ticket.h"
 #include "tests/unit/cmocka_all.h"
 
@@ -43,7 +43,8 @@ static struct sr_pool_group *group_of(struct site *s, const char *name,
 {
     struct sr_pool_group *group;
     struct sr_err err = {0};
-    assert_int_equal(sr_pool_group_get(s->pool, &group, name, NULL, NULL, NULL, backends, n, &err), SR_OK);
+    assert_int_equal(sr_pool_group_get(s->pool, &group, name, NULL, NULL, NULL, NULL, backends, n, &err),
+                     SR_OK);
     return group;
 }
 
@@ -98,9 +99,11 @@ static void test_unknown_policy(void **state)
     struct site s = site_open();
     struct sr_pool_group *group;
     struct sr_err err = {0};
-    assert_int_equal(sr_pool_group_get(s.pool, &group, "m", "by_dice", NULL, NULL, NULL, 0, &err), SR_ENOENT);
+    assert_int_equal(sr_pool_group_get(s.pool, &group, "m", "by_dice", NULL, NULL, NULL, NULL, 0, &err),
+                     SR_ENOENT);
     assert_non_null(strstr(err.message, "by_dice"));
-    assert_int_equal(sr_pool_group_get(s.pool, &group, "m", "round_robin", NULL, NULL, NULL, 0, &err), SR_OK);
+    assert_int_equal(sr_pool_group_get(s.pool, &group, "m", "round_robin", NULL, NULL, NULL, NULL, 0, &err),
+                     SR_OK);
     sr_pool_group_unref(group);
     site_close(&s);
 }
@@ -189,7 +192,8 @@ static void test_in_flight(void **state)
     struct site s = site_open();
     struct sr_pool_backend b[] = {backend("a", 1), backend("b", 1)};
     struct sr_pool_group *group = group_of(&s, "m", b, 2);
-    struct sr_pool_worker *first = group->members[0]->worker, *second = group->members[1]->worker;
+    struct sr_pool_worker *first = group->roster->members[0]->worker,
+                          *second = group->roster->members[1]->worker;
     struct sr_ticket ticket, other, never = {0};
     assert_int_equal(sr_ticket_open(&ticket, group, &s.arena), SR_OK);
     assert_int_equal(sr_ticket_open(&other, group, &s.arena), SR_OK);
@@ -222,7 +226,7 @@ static void test_cooldown(void **state)
     struct site s = site_open();
     struct sr_pool_backend b[] = {backend("a", 1), backend("b", 1)};
     struct sr_pool_group *group = group_of(&s, "m", b, 2);
-    struct sr_pool_worker *worker = group->members[0]->worker;
+    struct sr_pool_worker *worker = group->roster->members[0]->worker;
     uint64_t before = sr_clock_ns();
     report_once(&s, group, 0, SR_TICKET_UNREACHABLE);
     assert_true(worker->cooldown_until_ns >= before + SR_POOL_COOLDOWN_NS);
@@ -253,8 +257,8 @@ static struct sr_pool_group *ejecting(struct site *s, const char *policy, struct
 {
     struct sr_pool_group *group;
     struct sr_err err = {0};
-    assert_int_equal(sr_pool_group_get(s->pool, &group, "m", policy, NULL, &ejection, backends, n, &err),
-                     SR_OK);
+    assert_int_equal(
+        sr_pool_group_get(s->pool, &group, "m", policy, NULL, &ejection, NULL, backends, n, &err), SR_OK);
     return group;
 }
 
@@ -268,7 +272,7 @@ static void answer_once(struct site *s, struct sr_pool_group *group, size_t at, 
 
 static bool cools(const struct sr_pool_group *group, size_t at)
 {
-    return group->members[at]->worker->cooldown_until_ns > sr_clock_ns();
+    return group->roster->members[at]->worker->cooldown_until_ns > sr_clock_ns();
 }
 
 static void test_ejection(void **state)
@@ -278,7 +282,7 @@ static void test_ejection(void **state)
     struct sr_pool_backend b[] = {backend("a", 1), backend("b", 1), backend("c", 1)};
     struct sr_pool_ejection ejection = {3, UINT64_C(60) * 1000000000, 50};
     struct sr_pool_group *group = ejecting(&s, NULL, ejection, b, 3);
-    struct sr_pool_worker *worker = group->members[0]->worker;
+    struct sr_pool_worker *worker = group->roster->members[0]->worker;
     static const int mixed[] = {500, 503, 429, 400, 500, 0}; /* a good answer between; 429 tells nothing */
     for (size_t i = 0; i < sizeof mixed / sizeof mixed[0]; i++)
         answer_once(&s, group, 0, mixed[i]);
@@ -308,7 +312,7 @@ static void test_unreachable_backs_off(void **state)
     struct site s = site_open();
     struct sr_pool_backend b[] = {backend("a", 1)};
     struct sr_pool_group *group = group_of(&s, "m", b, 1);
-    struct sr_pool_worker *worker = group->members[0]->worker;
+    struct sr_pool_worker *worker = group->roster->members[0]->worker;
     for (int i = 0; i < 8; i++) {
         uint64_t expected = SR_POOL_COOLDOWN_NS << i;
         expected = i < 4 && expected < SR_POOL_COOLDOWN_MAX_NS ? expected : SR_POOL_COOLDOWN_MAX_NS;
@@ -362,7 +366,8 @@ static void test_retry_after_and_again(void **state)
     assert_int_equal(sr_ticket_open(&ticket, group, &s.arena), SR_OK);
     sr_ticket_cool(&ticket, 0, UINT64_MAX); /* bounded */
     sr_ticket_cool(&ticket, 7, 1);          /* there is none */
-    assert_true(group->members[0]->worker->cooldown_until_ns <= sr_clock_ns() + SR_POOL_COOLDOWN_MAX_NS);
+    assert_true(group->roster->members[0]->worker->cooldown_until_ns <=
+                sr_clock_ns() + SR_POOL_COOLDOWN_MAX_NS);
     assert_int_equal(sr_ticket_choose(&ticket), 1);
     assert_int_equal(sr_ticket_choose(&ticket), 0);
     assert_int_equal(sr_ticket_choose(&ticket), -1);
@@ -435,12 +440,12 @@ static void test_identity(void **state)
     other[1].port = 8001;
     other[2].base_path = "/v2";
     struct sr_pool_group *three = group_of(&s, "three", other, 3);
-    struct sr_pool_worker *worker = one->members[0]->worker;
-    assert_ptr_equal(worker, two->members[0]->worker);
+    struct sr_pool_worker *worker = one->roster->members[0]->worker;
+    assert_ptr_equal(worker, two->roster->members[0]->worker);
     assert_int_equal(worker->key.n, strlen("http://gpu-1.local:8000"));
     assert_memory_equal(worker->key.p, "http://gpu-1.local:8000", worker->key.n);
     for (size_t i = 0; i < 3; i++)
-        assert_ptr_not_equal(worker, three->members[i]->worker);
+        assert_ptr_not_equal(worker, three->roster->members[i]->worker);
     report_once(&s, two, 0, SR_TICKET_UNREACHABLE);
     assert_int_equal(choose_once(&s, one), 1);
     assert_int_equal(choose_once(&s, two), 0); /* there is no other */
@@ -560,7 +565,7 @@ static void test_out_of_memory(void **state)
         struct sr_err err = {0};
         assert_int_equal(rc, SR_ENOMEM);
         sr_mem_fail_at(n);
-        rc = sr_pool_group_get(s.pool, &group, "m", NULL, NULL, NULL, b, 2, &err);
+        rc = sr_pool_group_get(s.pool, &group, "m", NULL, NULL, NULL, NULL, b, 2, &err);
         sr_mem_fail_at(0);
     }
     assert_int_equal(sr_ticket_open(&ticket, offered, &s.arena), SR_OK);
@@ -632,7 +637,7 @@ static void test_threads_share(void **state)
     assert_int_equal(hits[2], THREADS * ROUNDS / 4);
     assert_int_equal(hits[3], 0);
     for (int k = 0; k < 4; k++)
-        assert_int_equal(group->members[k]->worker->in_flight, 0);
+        assert_int_equal(group->roster->members[k]->worker->in_flight, 0);
     sr_pool_group_unref(group);
     sr_pool_group_unref(same);
     site_close(&s);

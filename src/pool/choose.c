@@ -1,0 +1,83 @@
+/* Which candidates are eligible, and the claim on the worker that the policy chose of them. */
+#include "pool/choose.h"
+
+#include "base/clock.h"
+#include "pool/circuit.h"
+
+#define TRIES 16 /* choices of a worker that another thread fills at that moment */
+
+static bool has_room(const struct sr_pool_group *group, const struct sr_pool_worker *worker)
+{
+    uint32_t most = group->limits.max_in_flight;
+    return !most || atomic_load(&worker->in_flight) < most;
+}
+
+/* Marks the eligible candidates: those with room; where all that are open for this request are cooling, the
+ * cooling ones too. False: none is eligible. */
+static bool mark(struct sr_ticket *ticket, bool (*allows)(void *ctx, size_t candidate), void *ctx)
+{
+    uint64_t now = sr_clock_ns();
+    size_t well = 0, well_free = 0, open = 0, open_free = 0;
+    for (size_t i = 0; i < ticket->n; i++) {
+        struct sr_pool_candidate *c = &ticket->candidates[i];
+        const struct sr_pool_member *member = c->member;
+        bool is_open = !c->tried && !atomic_load_explicit(&member->gone, memory_order_relaxed) &&
+                       (!allows || allows(ctx, i));
+        c->cooling = is_open && sr_circuit_is_open(member->worker, now);
+        c->eligible = is_open && has_room(ticket->group, member->worker);
+        open += is_open;
+        open_free += c->eligible;
+        well += is_open && !c->cooling;
+        well_free += c->eligible && !c->cooling;
+    }
+    for (size_t i = 0; i < ticket->n && well > 0; i++)
+        ticket->candidates[i].eligible &= !ticket->candidates[i].cooling;
+    size_t eligible = well > 0 ? well_free : open_free;
+    ticket->full = open > 0 && eligible == 0;
+    return eligible > 0;
+}
+
+/* One more request at the worker, if it has room. */
+static bool take_place(struct sr_pool_worker *worker, uint32_t most)
+{
+    uint32_t n = atomic_load(&worker->in_flight);
+    while (n < most)
+        if (atomic_compare_exchange_weak(&worker->in_flight, &n, n + 1))
+            return true;
+    return false;
+}
+
+/* False: another request was faster. */
+static bool claim(struct sr_ticket *ticket, const struct sr_pool_candidate *candidate)
+{
+    struct sr_pool_worker *worker = candidate->member->worker;
+    uint32_t most = ticket->group->limits.max_in_flight;
+    bool trial = false;
+    if (most && !take_place(worker, most))
+        return false;
+    if (!candidate->cooling && !sr_circuit_enter(worker, &trial)) {
+        if (most)
+            atomic_fetch_sub(&worker->in_flight, 1);
+        return false;
+    }
+    ticket->claimed = worker;
+    ticket->has_place = most > 0;
+    ticket->has_trial = trial;
+    return true;
+}
+
+int sr_pool_choose(struct sr_ticket *ticket, bool (*allows)(void *ctx, size_t candidate), void *ctx)
+{
+    for (int i = 0; i < TRIES && mark(ticket, allows, ctx); i++) {
+        size_t at = 0;
+        if (ticket->n > 1)
+            at = sr_pool_picker_choose(ticket->group->picker, ticket->ask, ticket->candidates, ticket->n,
+                                       &ticket->why);
+        if (claim(ticket, &ticket->candidates[at])) {
+            ticket->candidates[at].tried = true;
+            return (int)at;
+        }
+        ticket->full = true;
+    }
+    return -1;
+}

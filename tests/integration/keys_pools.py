@@ -1,0 +1,95 @@
+"""The keys of pools, as test_config_keys.py tries them."""
+import re
+import threading
+import time
+
+from conftest import chat
+from keys_offline import Key
+from keys_online import served, worker, workers_of
+from keys_site import ABSENT, check, decision, model, site
+from test_pools import until
+
+POOL = "global.semroute.pools[0]."
+
+
+def pooled(*entries, **more):
+    """Models `one` (workers 0 and 1, in shares of 3 to 1) and `two` (worker 2), and these pools."""
+    return site(model("one", {"endpoint": "@0", "weight": 3}, "@1"), model("two", "@2"), pools=list(entries), **more)
+
+
+def narrow(queue, **more):
+    """Model `two` takes one request at a time."""
+    return pooled({"model": "two", "max_in_flight": 1, "queue": queue}, default="two",
+                  signals={"keywords": [{"name": "k", "operator": "OR", "keywords": ["urgent"]}]},
+                  decisions=[decision("urgent", "two", {"keyword": "k"})], **more)
+
+
+class Occupied:
+    """Model `two` is busy for some seconds."""
+
+    def __init__(self, gateway, bench, seconds=2):
+        self.gateway, self.threads = gateway, []
+        self.ask("first", "two", x_mock_delay_ms=1000 * seconds)
+        address = f"http://127.0.0.1:{bench.mock.port + 2}"
+        until(lambda: f'semroute_worker_in_flight_requests{{worker="{address}"}} 1' in gateway.metrics())
+
+    def ask(self, text, name="auto", **headers):
+        headers = {k.replace("_", "-"): str(v) for k, v in headers.items()}
+        self.threads.append(threading.Thread(target=self.gateway.post, args=(chat(text, name),), kwargs={"headers": headers}))
+        self.threads[-1].start()
+
+    def queue(self, text, n, **headers):
+        self.ask(text, **headers)
+        until(lambda: re.search(rf'semroute_pool_waiting_requests{{pool="two"}} {n}$', self.gateway.metrics(), re.M))
+
+    def end(self):
+        for thread in self.threads:
+            thread.join()
+
+
+def second(gateway, bench):
+    """The status of a request while the worker has another one."""
+    occupied = Occupied(gateway, bench)
+    status = gateway.post(chat("second", "two")).status
+    occupied.end()
+    return status
+
+
+def last(gateway, bench):
+    """Which of two requests that wait is served last."""
+    occupied = Occupied(gateway, bench, 3)
+    occupied.queue("plain", 1)
+    occupied.queue("urgent", 2, x_priority=5)
+    occupied.end()
+    return "plain" if b"plain" in bench.mock.last_body(2) else "urgent"
+
+
+def share_of_what_joins(config, bench):
+    """How many of eight requests go to a worker that a reload has added."""
+    refs = config["providers"]["models"][0]["backend_refs"]
+    joins = refs.pop()
+    with bench.serve(config) as gateway:
+        old = gateway.config_path.read_text()
+        refs.append(joins)
+        worker(gateway, bench)
+        gateway.config_path.write_text(bench.write(config).read_text())
+        until(lambda: 'semroute_config_reloads_total{result="success"} 1' in gateway.metrics())
+        assert old != gateway.config_path.read_text()
+        return sum(worker(gateway, bench) == "1" for _ in range(8))
+
+
+KEYS = [
+    Key(POOL + "name", pooled({"model": "one"}, {"model": "two", "name": "a"}), ("a", "b"),
+        lambda config, bench: check(config, bench.directory), ("error: pool `a` is given twice", "good")),
+    Key(POOL + "model", pooled({"policy": "least_request"}), ("one", "two"), workers_of(4), (1, 2)),
+    Key(POOL + "policy", pooled({"model": "one"}), ("least_request", "round_robin"), workers_of(4), (1, 2)),
+    Key(POOL + "max_in_flight", narrow({"max": 0}), (0, 1), served(second), (200, 503)),
+    Key(POOL + "queue.max", narrow({}), (0, 1), served(second), (503, 200)),
+    Key(POOL + "queue.timeout", narrow({}), ("100ms", "60s"), served(second), (503, 200)),
+    Key(POOL + "queue.priority_header", narrow({"timeout": "60s"}), ("x-other", "x-priority"), served(last),
+        ("urgent", "plain")),
+    Key(POOL + "queue.priorities.*", narrow({"timeout": "60s", "priorities": {"urgent": "0"}}), ("0", "5"), served(last),
+        ("urgent", "plain")),
+    Key(POOL + "slow_start", site(model("one", "@0", "@1"), pools=[{"model": "one"}]), (ABSENT, "1h"), share_of_what_joins,
+        (4, 1)),
+]
