@@ -12,13 +12,14 @@ import unicodedata
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "src" / "cache" / "gate"
 LANGUAGES = ["en", "de", "es", "fr", "it", "pt", "nl", "ru", "zh", "ja", "ko"]  # as in words.h
-CLASSES = ["stop", "neg", "weak", "num", "unit", "month", "day", "relative", "ask", "quant", "modal", "tense", "owner", "pair", "comp", "same", "degree"]
+CLASSES = ["stop", "neg", "weak", "num", "unit", "month", "day", "relative", "ask", "quant", "modal", "tense", "owner", "pair", "comp", "same", "degree", "aspect", "relation"]
 NAMED = {
-    "relative": ["today", "tomorrow", "yesterday", "overmorrow", "foreyesterday", "last", "next", "night", "morning", "noon"],
-    "ask": ["who", "when", "where", "why", "often", "how", "what"],
-    "quant": ["all", "none", "some", "any", "most", "half", "both", "only", "almost", "never"],
-    "degree": ["amount", "often", "far", "old"],
-    "modal": ["can", "may", "must", "should", "mustnot", "neednot"],
+    "relative": ["today", "tomorrow", "yesterday", "overmorrow", "foreyesterday", "last", "next", "night", "morning", "noon",
+                 "lastweek", "lastmonth", "lastyear", "thisweek", "thismonth", "thisyear", "nextweek", "nextmonth", "nextyear"],
+    "ask": ["who", "when", "where", "why", "whom", "whereto", "wherefrom", "often", "how", "what", "amount"],
+    "quant": ["all", "none", "some", "any", "most", "half", "both", "only", "almost", "never", "few", "often"],
+    "degree": ["amount", "often", "far", "old", "long", "big", "high", "fast"],
+    "modal": ["can", "may", "must", "should", "mustnot", "neednot", "want"],
     "tense": ["past", "future", "present"],
     "owner": ["me", "you", "he", "she", "they", "we"],
 }
@@ -51,7 +52,7 @@ class Table:
             found[[(k, v) for k, v, _ in found].index((kind, value))] = (kind, value, langs | next(m for k, v, m in found if (k, v) == (kind, value)))
 
     def line(self, kind, langs, line):
-        if kind in ("stop", "neg", "weak"):
+        if kind in ("stop", "neg", "weak", "aspect", "relation"):
             for word in line.split():
                 self.add(word, kind, 0, langs)
         elif kind == "num":

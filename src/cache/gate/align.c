@@ -257,6 +257,25 @@ static unsigned run_weight(const struct sr_gate_text *text, const struct content
     return sum;
 }
 
+/* A word that counts or denies: it can stand where another text has content. */
+static bool is_heavy(const struct sr_gate_token *t, unsigned languages)
+{
+    const int value = sr_gate_value(t, SR_GATE_QUANT, languages);
+    return t->kind != SR_GATE_TOKEN_GONE && t->match < 0 &&
+           ((value >= 0 && value != SR_GATE_SOME_OF && value != SR_GATE_ANY_OF) ||
+            sr_gate_value(t, SR_GATE_NEG, languages) >= 0 || t->flags & SR_GATE_IS_NOT);
+}
+
+/* One is between the content at place `from`, in the direction of `step`, and the next. */
+static bool heavy_beside(const struct sr_gate_text *text, const struct content *c, int from, int step,
+                         unsigned languages)
+{
+    for (int i = c->at[from] + step; i >= 0 && i < (int)text->n && c->place[i] < 0; i += step)
+        if (is_heavy(&text->tokens[i], languages))
+            return true;
+    return false;
+}
+
 /* Korean puts the predicate last, in one of many forms that say much the same. */
 static bool is_predicate(const struct sr_gate_text *text, const struct content *c, size_t end)
 {
@@ -264,7 +283,7 @@ static bool is_predicate(const struct sr_gate_text *text, const struct content *
 }
 
 static bool is_exchanged(const struct sr_gate_text *text, const struct content *a,
-                         const struct sr_gate_text *other_text, const struct content *b)
+                         const struct sr_gate_text *other_text, const struct content *b, unsigned languages)
 {
     for (size_t i = 0; i < a->n;) {
         size_t end = i;
@@ -281,6 +300,10 @@ static bool is_exchanged(const struct sr_gate_text *text, const struct content *
             other = run_weight(other_text, b, left + 1, 1);
         if (other == 0 && right >= 0)
             other = run_weight(other_text, b, right - 1, -1);
+        if (other == 0 && left >= 0 && heavy_beside(other_text, b, left, 1, languages))
+            other = WORD_WEIGHT;
+        if (other == 0 && right >= 0 && heavy_beside(other_text, b, right, -1, languages))
+            other = WORD_WEIGHT;
         if (own <= RUN_MAX && other > 0 && other <= RUN_MAX && !is_predicate(text, a, end))
             return true;
         i = end;
@@ -296,5 +319,6 @@ bool sr_gate_is_exchanged(const struct sr_gate_alignment *pair)
     if (a.n > 0 && b.n > 0 && !(pair->a->hangul && pair->b->hangul) && pair->unmatched_a == a.n &&
         pair->unmatched_b == b.n)
         return true;
-    return is_exchanged(pair->a, &a, pair->b, &b) || is_exchanged(pair->b, &b, pair->a, &a);
+    return is_exchanged(pair->a, &a, pair->b, &b, pair->languages) ||
+           is_exchanged(pair->b, &b, pair->a, &a, pair->languages);
 }

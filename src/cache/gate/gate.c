@@ -119,9 +119,25 @@ static bool negations_differ(const struct sr_gate_alignment *p)
     return a == 0 || b == 0 || (is_near(p) && (a ^ b) & 1);
 }
 
+static bool has(const struct sr_gate_text *text, enum sr_gate_class class, unsigned languages)
+{
+    for (size_t i = 0; i < text->n; i++)
+        if (sr_gate_value(&text->tokens[i], class, languages) >= 0)
+            return true;
+    return false;
+}
+
+/* Both deny, and one of them says "no longer". */
+static bool aspects_differ(const struct sr_gate_alignment *p)
+{
+    return p->loose_a <= LOOSE_MAX && p->loose_b <= LOOSE_MAX && negations(p->a, p->languages) &&
+           negations(p->b, p->languages) &&
+           has(p->a, SR_GATE_ASPECT, p->languages) != has(p->b, SR_GATE_ASPECT, p->languages);
+}
+
 static bool quantifiers_differ(const struct sr_gate_alignment *p)
 {
-    const uint32_t weak = 1 << SR_GATE_ANY_OF | 1 << SR_GATE_SOME_OF;
+    const uint32_t weak = 1 << SR_GATE_ANY_OF | 1 << SR_GATE_SOME_OF | 1 << SR_GATE_OFTEN;
     uint32_t a = values(p->a, SR_GATE_QUANT, p->languages), b = values(p->b, SR_GATE_QUANT, p->languages);
     return conflict(a, b) || (is_near(p) && ((a ^ b) & ~weak));
 }
@@ -213,6 +229,16 @@ static bool near_conflict(const struct sr_gate_alignment *p, enum sr_gate_class 
            conflict(values(p->a, class, p->languages), values(p->b, class, p->languages));
 }
 
+/* A word that narrows the question stands in one text, which has all that the other one says. */
+static bool narrows(const struct sr_gate_text *text, size_t unmatched_of_other, unsigned languages)
+{
+    for (size_t i = 0; i < text->n && unmatched_of_other == 0; i++)
+        if (text->tokens[i].match < 0 && text->tokens[i].kind != SR_GATE_TOKEN_GONE &&
+            sr_gate_value(&text->tokens[i], SR_GATE_RELATION, languages) >= 0)
+            return true;
+    return false;
+}
+
 /* ---- names ---- */
 
 static bool has_loose_name(const struct sr_gate_text *text)
@@ -228,12 +254,38 @@ static bool has_loose_name(const struct sr_gate_text *text)
     return false;
 }
 
+/* Partners that are names and differ by more than an s at the end: Clark, Clarke. */
+static bool is_other_name(const struct sr_gate_text *a, const struct sr_gate_token *t,
+                          const struct sr_gate_text *b, const struct sr_gate_token *o)
+{
+    struct sr_bytes x = sr_bytes_of(a->text.p + t->start, t->end - t->start);
+    struct sr_bytes y = sr_bytes_of(b->text.p + o->start, o->end - o->start);
+    if (!(t->flags & o->flags & SR_GATE_IS_NAME) || t->word >= 0 || o->word >= 0 || x.n == y.n ||
+        x.p[x.n - 1] == 's' || y.p[y.n - 1] == 's')
+        return false;
+    const size_t n = x.n < y.n ? x.n : y.n;
+    return sr_bytes_eq_nocase(sr_bytes_of(x.p, n), sr_bytes_of(y.p, n));
+}
+
+static bool has_other_name(const struct sr_gate_alignment *p)
+{
+    for (size_t i = 0; i < p->a->n; i++) {
+        const struct sr_gate_token *t = &p->a->tokens[i];
+        if (t->kind == SR_GATE_TOKEN_WORD && t->match >= 0 &&
+            is_other_name(p->a, t, p->b, &p->b->tokens[t->match]))
+            return true;
+    }
+    return false;
+}
+
 static bool names_differ(const struct sr_gate_alignment *p)
 {
     if (p->a->shouted || p->b->shouted)
         return false;
     bool a = has_loose_name(p->a), b = has_loose_name(p->b);
-    return p->languages == SR_GATE_DE ? a && b : a || b; /* German writes every noun with a capital */
+    if (p->languages == SR_GATE_DE) /* German writes every noun with a capital */
+        return a && b;
+    return a || b || has_other_name(p);
 }
 
 /* ---- all rules ---- */
@@ -252,7 +304,7 @@ static enum sr_gate_reason check_values(const struct sr_gate_alignment *p)
 
 static enum sr_gate_reason check_words(const struct sr_gate_alignment *p)
 {
-    if (negations_differ(p))
+    if (negations_differ(p) || aspects_differ(p))
         return SR_GATE_NEGATION;
     if (quantifiers_differ(p))
         return SR_GATE_QUANTIFIER;
@@ -292,7 +344,9 @@ static enum sr_gate_reason check_forth(struct sr_bytes stored, struct sr_bytes a
         return SR_GATE_NAME;
     if (sr_gate_is_reversed(&pair))
         return SR_GATE_ROLE;
-    return sr_gate_is_exchanged(&pair) ? SR_GATE_WORD : SR_GATE_AGREES;
+    const bool one_narrows =
+        narrows(&a, pair.unmatched_b, languages) || narrows(&b, pair.unmatched_a, languages);
+    return one_narrows || sr_gate_is_exchanged(&pair) ? SR_GATE_WORD : SR_GATE_AGREES;
 }
 
 /* Some rules walk along one of the texts and look for what they need in the other, so both orders are asked.

@@ -35,18 +35,21 @@ enum sr_gate_class {
     SR_GATE_MONTH,    /* 1 to 12 */
     SR_GATE_DAY,      /* 1 to 8 */
     SR_GATE_RELATIVE, /* today, tomorrow */
-    SR_GATE_ASK,      /* who, when, where, why, often, how, what */
-    SR_GATE_QUANT,    /* all, none, some, any, most, half, both, only, almost, never */
+    SR_GATE_ASK,      /* who, when, where, why, whom, whereto, wherefrom, often, how, what, amount */
+    SR_GATE_QUANT,    /* all, none, some, any, most, half, both, only, almost, never, few, often */
     SR_GATE_MODAL,
     SR_GATE_TENSE,
     SR_GATE_OWNER,
-    SR_GATE_PAIR,   /* 2 * axis + side */
-    SR_GATE_COMP,   /* the same, of comparisons */
-    SR_GATE_SAME,   /* group of words that say the same */
-    SR_GATE_DEGREE, /* behind "how": much, often, far, old */
+    SR_GATE_PAIR,     /* 2 * axis + side */
+    SR_GATE_COMP,     /* the same, of comparisons */
+    SR_GATE_SAME,     /* group of words that say the same */
+    SR_GATE_DEGREE,   /* behind "how": much, often, far, old, long, big, high, fast */
+    SR_GATE_ASPECT,   /* with a denial: no longer, not any more */
+    SR_GATE_RELATION, /* narrows what the rest asks: before, except, former */
 };
-enum { SR_GATE_ASK_OFTEN = 4, SR_GATE_ASK_HOW, SR_GATE_ASK_WHAT };
-enum { SR_GATE_ALL_OF, SR_GATE_NONE_OF, SR_GATE_SOME_OF, SR_GATE_ANY_OF };
+/* "How much" asks what SR_GATE_ASK_AMOUNT asks: degrees go on behind SR_GATE_ASK_WHAT. */
+enum { SR_GATE_ASK_OFTEN = 7, SR_GATE_ASK_HOW, SR_GATE_ASK_WHAT, SR_GATE_ASK_AMOUNT };
+enum { SR_GATE_ALL_OF, SR_GATE_NONE_OF, SR_GATE_SOME_OF, SR_GATE_ANY_OF, SR_GATE_OFTEN = 11 };
 #define SR_GATE_AXES 384
 
 struct sr_gate_entry {
