@@ -1,14 +1,20 @@
 """Chooses by how much the log odds of texts of the system role are lowered (SR_RISK_SYSTEM_* in src/signal/guard/risk.h).
 
-    python3 calibrate_system.py [--tiers linear,cascade] [--most 300]
+    .venv/bin/python calibrate_system.py --scores FILE
 
-System prompts and personas of five sources that no model here is trained on, train files only. The shift is the one at which
-RATE of them reach the threshold 0.7, as the mean over the sources. Each source is also left out once: its rate at the shift
-that the others choose. Attacks of other left-out sources show what that costs. Needs the built binary; cascade takes minutes.
+`--scores` is what train_guard_head.py --out wrote: log odds of texts by models that were not trained on their sources. System
+prompts and personas of five sources, train files only. The shift is the one at which RATE of them reach the threshold 0.7, as
+the mean over the sources. Each source is also left out once: its rate at the shift that the others choose. Attacks of other
+left-out sources show what that costs.
 """
+import hashlib
 import math
+import pathlib
+
+import numpy as np
 
 import figures_common as common
+import jailbreak_data as jd
 
 RATE = 0.005  # half of what users' texts have: a source that is unlike these may have more
 HARMLESS = {
@@ -23,24 +29,21 @@ POINT = math.log(common.THRESHOLD / (1 - common.THRESHOLD))
 
 WORDS = """
 Texts of the roles system and developer, and instructions, have a calibration of their own: their log odds are lowered by
-a shift, so that a rule's threshold means the same in each role. The shift is chosen on system prompts and personas of
-sources that the models are not trained on, by train files: at the threshold 0.7, 0.5 % of them remain, as the mean over
-the sources. "Left out" is a source's rate at the shift that the other sources alone would choose.
+a shift, so that a rule's threshold means the same in each role. The shift is chosen on system prompts and personas, each
+source scored by models that were not trained on it: at the threshold 0.7, 0.5 % of them remain, as the mean over the
+sources. "Left out" is a source's rate at the shift that the other sources alone would choose.
 
 The price is recall: an attack that a client writes in the system role is found less often than in a message of a user.
-Attacks are of sources that the models are not trained on.
+Attacks, too, are scored by models that were not trained on their source.
 """
 
 
-def log_odds(p):
-    p = min(max(p, 1e-7), 1 - 1e-7)
-    return math.log(p / (1 - p))
-
-
 def scores(args, tier, name, keep):
-    rows = [r for r in common.rows_of(args.data / name / "train.jsonl") if keep(r)]
-    texts = [r["text"] for r in common.sample(rows, args.most, "system")]
-    return [log_odds(a["score"]) for a in common.classify(args.binary, "jailbreak", texts, tier)]
+    """Log odds of the texts of a source that were read by models without it."""
+    texts = {r["text"][:jd.MOST] for r in common.rows_of(args.data / name / "train.jsonl") if keep(r)}
+    texts |= {jd.without_cue(t)[:jd.MOST] for t in texts}
+    found = (args.odds[tier].get(hashlib.sha256(t.encode()).hexdigest()) for t in sorted(texts))
+    return [v for v in found if v is not None]
 
 
 def share(values, limit):
@@ -69,8 +72,10 @@ def figures(args, tier):
 if __name__ == "__main__":
     args = common.arguments(__doc__)
     args.add_argument("--tiers", default="linear,cascade")
-    args.add_argument("--most", type=int, default=300, help="texts of each source")
+    args.add_argument("--scores", type=pathlib.Path, required=True)
     args = args.parse_args()
+    file = np.load(args.scores)
+    args.odds = {tier: {t: float(v) for t, v in zip(file["text"].tolist(), file[key]) if np.isfinite(v)} for tier, key in (("linear", "linear"), ("cascade", "both"))}
     report = common.Report(args, "system_prompts", "System prompts", WORDS)
     report.text[2] = report.text[2].replace("figures_system_prompts.py", "calibrate_system.py")
     for tier in args.tiers.split(","):

@@ -266,19 +266,24 @@ def mixtures(rng, rows, cores, n):
 PIECE, STEP = 1536, 1024   # characters of a window of the linear tier, and from one to the next
 
 
-def pieces(text):
-    """Windows of a long text, cut at white space."""
+def places(text):
+    """(start, end) of the windows of a text in characters; of a long one they are cut at white space."""
     if len(text) <= PIECE:
-        return [text]
+        return [(0, len(text))]
     out, at = [], 0
     while True:
         end = at + PIECE
         cut = text.rfind(" ", at + PIECE // 2, end) if end < len(text) else len(text)
-        out.append(text[at:cut if cut > 0 else end])
+        out.append((at, cut if cut > 0 else min(end, len(text))))
         if end >= len(text):
             return out
         step = text.find(" ", at + STEP)
         at = step + 1 if 0 < step < end else at + STEP
+
+
+def pieces(text):
+    """The windows of a text."""
+    return [text[a:b] for a, b in places(text)]
 
 
 def highest(scores):

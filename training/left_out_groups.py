@@ -1,6 +1,6 @@
 """The linear jailbreak model on sources that it was not trained on: five groups of sources, each left out once.
 
-    python left_out_groups.py [--data ../../shared/data] [--without NAME ...] [--choices '{"penalty": 1e-4}'] [--out FILE.json]
+    python left_out_groups.py [--final DIR] [--scores FILE.npz] [--data ../../shared/data] [--without NAME ...] [--choices '{"penalty": 1e-4}'] [--out FILE.json]
 
 Each family of attacks and each family of harmless texts weighs alike, whatever its number of rows. The threshold is where the
 mean rate of false alarms over the left-out harmless families is 3 %; the figure that choices are made by is the mean recall over
@@ -8,9 +8,11 @@ the left-out families of attacks there. `--without` takes sources out of trainin
 Texts that were made around rows of other sources are left out with any group. No development file is opened.
 """
 import argparse
+import hashlib
 import json
 import multiprocessing
 import pathlib
+import pickle
 
 import numpy as np
 
@@ -38,8 +40,19 @@ def left_out(names, without):
     w, bias = linear.regress(x, scale, y, weight, linear.CHOICES["rough"])
     use = np.nonzero(out[of])[0]
     sample = linear.fit.scaled(linear.STATE["x"][use], np.ones(len(scale), np.float32), linear.CHOICES["damping"])
-    left = np.nonzero(out)[0]
-    return left, linear.gather(of[use], sample @ (w[:, 1] - w[:, 0]) + bias[1] - bias[0], left)
+    left, z = np.nonzero(out)[0], sample @ (w[:, 1] - w[:, 0]) + bias[1] - bias[0]
+    return left, linear.gather(of[use], z, left), use, z
+
+
+def final(folder):
+    """What train_guard_head.py ships and measures: the model of all sources, and the margins of the last group's windows by a
+    model with its table that was trained without that group."""
+    rows, last = linear.STATE["rows"], GROUPS[-1]
+    source = np.array([r.source for r in rows])
+    (folder / "final.pickle").write_bytes(pickle.dumps((linear.train(np.ones(len(rows), bool)), linear.STATE["inputs"])))
+    out = np.isin(source, last)
+    use, z = linear.score(linear.train(~out & ~np.isin(source, ["made-surrounded", "made-mixed"])), np.nonzero(out)[0])
+    np.savez(folder / "group4.npz", use=use, z=z)
 
 
 def table(rows, scores):
@@ -65,15 +78,23 @@ def main():
     args.add_argument("--without", nargs="*", default=[])
     args.add_argument("--choices", type=json.loads, default={}, help="changes of the fit (train_jailbreak_linear.CHOICES['rough'])")
     args.add_argument("--out", type=pathlib.Path)
+    args.add_argument("--scores", type=pathlib.Path, help="also write the margins of all windows here (npz); NaN: of no group")
+    args.add_argument("--final", type=pathlib.Path, help="also train the model of all sources, and one of four groups, with their tables: a folder")
     args.add_argument("--workers", type=int, default=2)
     args = args.parse_args()
     linear.CHOICES["rough"].update(args.choices)
-    rows, _, _ = linear.prepare(args.data)
+    rows, _, linear.STATE["inputs"] = linear.prepare(args.data)
     linear.build()
-    scored = {}
+    scored, windows = {}, np.full(len(linear.STATE["of"]), np.nan)
     with multiprocessing.get_context("fork").Pool(args.workers) as pool:
-        for left, z in pool.starmap(left_out, [(group, args.without) for group in GROUPS], 1):
+        for left, z, use, each in pool.starmap(left_out, [(group, args.without) for group in GROUPS], 1):
             scored.update(zip(left.tolist(), z.tolist()))
+            windows[use] = each
+    if args.final:
+        args.final.mkdir(parents=True, exist_ok=True)
+        final(args.final)
+    if args.scores:
+        np.savez(args.scores, of=linear.STATE["of"], windows=windows, text=[hashlib.sha256(r.text.encode()).hexdigest() for r in rows])
     found = table([rows[i] for i in scored], list(scored.values()))
     print(json.dumps(found, indent=1))
     if args.out:

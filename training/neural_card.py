@@ -49,25 +49,27 @@ def loaded(name):
     return json.loads(path.read_text()) if path.exists() else {}
 
 
-def jailbreak(dev):
-    j, svm = dev["jailbreak"], loaded("baseline.json").get("dev", {})
-    head = ["file", "rows", "majority label", "TF-IDF SVM", "linear tier", "neural classifier alone", "both"]
+def families(left):
+    """Rates by family of left-out sources; `left`: left_out_groups.table by column."""
+    first = next(iter(left.values()))
+    rows = [["**attacks, mean of families**", ""] + [f"**{100 * t['mean_recall']:.1f} %**" for t in left.values()],
+            ["**harmless, mean of families**", ""] + [f"{100 * t['mean_false_alarms']:.1f} %" for t in left.values()],
+            ["harmless, worst family", ""] + [f"{100 * t['worst_harmless']:.1f} %" for t in left.values()]]
+    rows += [[k, v[0]] + [f"{100 * t['families'][k][1]:.1f} %" for t in left.values()] for k, v in sorted(first["families"].items())]
+    return table(["family", "texts", *left], rows)
 
-    def rows(part):
-        return [[n, v["fused"]["rows"], "0 %", cell(svm.get(f"{part} {n}")), cell(v["linear"]), cell(v["neural"]), cell(v["fused"])] for n, v in j[part].items()]
 
-    text = "Attacks found at 0.7 (recall):\n\n" + table(head, rows("attack")) + "\n\nHarmless texts at 0.7 (false positives):\n\n" + table(head, rows("harmless"))
-    text += f"\n\nMean of false positives over the files: linear {j['mean_harmless_linear']} %, neural classifier alone {j['mean_harmless_neural']} %, both {j['mean_harmless_fused']} %.\n"
-    for key, name in (("by_kind", "kind"), ("by_language", "language"), ("by_tokens", "tokens")):
-        text += f"\nBoth, attacks by {name}:\n\n" + table([name, "rows", "found"], [[k, v["rows"], cell(v)] for k, v in j[key].items()]) + "\n"
-    text += "\nThe SVM (baseline_jailbreak.py) has the train files alone, no made texts; its threshold lets one harmless text in a hundred through out of fold.\n"
-    for part, words in (("append", "Attacks that are found alone and missed when 3 to 12 harmless questions stand before or after them (goal: under 5 %)"),
-                        ("lookalikes", "Harmless texts with the words of attacks, written apart from the training texts (goal: at most 5 %)"),
-                        ("lookalikes_seen", "The same kind of texts, from a list that earlier models were scored on"),
-                        ("apart", "Attacks written apart from the training texts, found")):
-        if part in dev:
-            text += f"\n{words}: " + ", ".join(f"{n} {cell(dev[part][t])}" for t, n in (("linear", "linear tier"), ("neural", "neural classifier alone"), ("fused", "both"))) + ".\n"
-    return text
+def guard(report):
+    """Both tiers on families that neither was trained on."""
+    left = {name: t["new"] for name, t in report["guard"]["left_out"].items()}
+    return f"""At the threshold where the harmless families raise a false alarm in 3 % of their texts, as the mean over families, which is 0.7. Every family
+weighs alike. The neural classifier was trained before these sources were there; the linear tier is trained anew without a group of sources and asked about it.
+
+{families(left)}
+
+At the same rate on the same texts the model before, whose linear tier knew none of these sources, found 62.9 % (linear tier 40.7 %, neural classifier
+alone 64.8 %). At its 0.7 it found 73.9 %, with 7.2 % false alarms.
+"""
 
 
 def left_out():
@@ -114,13 +116,15 @@ Adapters and three heads on all-MiniLM-L6-v2: domain, jailbreak and personal dat
 | training | {run['done']:,} tokens, {run['seconds'] / 60:.0f} minutes on one core |
 
 {notes.read_text() if notes.exists() else ''}
+## Attacks: sources that were left out
+
+{guard(report)}
+Figures on development files: docs/quality/jailbreak.md.
+
 ## Domain
 
 {domain(dev)}
 
-## Jailbreak
-
-{jailbreak(dev)}
 ## Personal data
 
 {personal(dev)}
@@ -145,13 +149,6 @@ def linear():
     out = MODELS / "jailbreak-linear"
     report = json.loads((out / "train.json").read_text())
     f, path = report["figures"], out / "model.safetensors"
-    cv = table(["source", "rows", "at 0.7 or more"], [[k, v[0], f"{100 * v[1]:.1f} %"] for k, v in f["cv"].items()])
-    kinds = table(["attacks of", "rows", "found"], [[k, v[0], f"{100 * v[1]:.1f} %"] for k, v in f["cv_by_kind"].items()])
-    languages = table(["language", "attacks", "found"], [[k, v[0], f"{100 * v[1]:.1f} %"] for k, v in f["cv_by_language"].items()])
-    left = ""
-    if "left_out" in f:
-        rows = [[name, k, v[0], f"{100 * v[1]:.1f} %"] for name, part in f["left_out"].items() for k, v in part.items()]
-        left = "\n## Sources left out\n\nA model of all other sources, asked about this one at the same threshold: what to expect on unseen text. (All n-grams, before the table is chosen.)\n\n" + table(["left out", "part", "rows", "at 0.7 or more"], rows) + "\n"
     flagged = f.get("harmful_requests_flagged")
     plain = f"\nOf {flagged[0]} plain harmful requests, which are neither class, {100 * flagged[1]:.1f} % are at 0.7 or more.\n" if flagged else ""
     return f"""# jailbreak-linear
@@ -162,21 +159,18 @@ microseconds. Format semroute-linear-1 (see ../domain-linear/card.md), labels be
 | | |
 | --- | --- |
 | file | model.safetensors, {path.stat().st_size:,} bytes, sha256 {hashlib.sha256(path.read_bytes()).hexdigest()} |
-| made by | `training/train_jailbreak_linear.py`; choices in train.json |
-| calibration | temperature {f['temperature']:.3f}; the bias is shifted so that 0.7 is what 1 % of the harmless texts exceed, as the mean over the sources |
+| made by | `training/left_out_groups.py`, `training/calibrate_guard.py`; choices in train.json |
+| calibration | temperature {f['temperature']:.3f}; 0.7 is where left-out harmless families raise a false alarm in 3 % of their texts, as the mean over families |
 
 A text's score is that of its highest window of 1,536 characters (src/signal/guard/risk.h). An attack is a wrapper, not a topic: what is asked inside may be harmless.
 {plain}
-## Five folds of the train files
+## Sources left out
 
-Near-duplicates are kept together. `made-*` come from training/attacks.py, and composed-injections and multilingual-override from few templates: their figures are optimistic.
+Five models, each trained without one group of sources and asked about it: what to expect on unseen text. Every family weighs alike. (All n-grams, before
+the table is chosen. The calibration is brought to the scale of the table by texts that neither has seen.)
 
-{cv}
+{families({"at 0.7": f["left_out"]})}
 
-{kinds}
-
-{languages}
-{left}
 ## Inputs
 
 All are train files; the program refuses files with dev, test or held-out in their names.
@@ -186,6 +180,7 @@ All are train files; the program refuses files with dev, test or held-out in the
 ## Limits
 
 - Words, not meaning: an attack in words that no source has is missed, and a harmless text about attacks may be flagged. The neural classifier (../neural) reads meaning; the shipped answer is the fusion of both.
+- Licences: GPL-3 and LGPL-2.1 are still taken for attacks, by this tier and by both.
 - bipia: what is hidden in its mails are harmless orders ("write a poem"), distinguished from the mails' own text by their position only.
 - The wording in languages other than English was not checked by native speakers.
 """

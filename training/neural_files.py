@@ -45,6 +45,10 @@ def write(out, model, choices, calibration=PLAIN):
     for task, (name, forward, back) in MAPPINGS.items():
         (out / name).write_text(to_bytes({forward: {l: i for i, l in enumerate(LABELS[task])},
                                           back: {str(i): l for i, l in enumerate(LABELS[task])}}))
+    manifest(out)
+
+
+def manifest(out):
     files = sorted(p for p in out.iterdir() if p.suffix in (".json", ".safetensors") and p.name not in ("manifest.json", "train.json", "dev.json", "left_out.json", "left_out_neural.json", "baseline.json"))
     (out / "manifest.json").write_text(to_bytes(
         {"name": "neural", "task": "neural", "tier": "neural",

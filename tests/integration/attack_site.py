@@ -16,7 +16,9 @@ MODELS = {"python": "general", "go": "coder"}
 
 
 def configuration(ports, on_error, tiers):
-    """Attacks are blocked and private data is redacted, at both upstreams; `tiers` are the options of inference."""
+    """Attacks are blocked and private data is redacted, at both upstreams; `tiers` are the options of inference. The linear tier
+    alone is less sure of some attacks: what is tested is that all text is read, wherever it stands, not where 0.7 lies."""
+    threshold = 0.5 if tiers is LINEAR else 0.7
     def guard(name, priority, kind, action):
         return {"name": name, "priority": priority, "rules": {"type": kind, "name": kind, "on_error": on_error},
                 "plugins": [{"type": "guard", "configuration": {"action": action}}]}
@@ -25,7 +27,7 @@ def configuration(ports, on_error, tiers):
             "providers": {"defaults": {"default_model": "general"},
                           "models": [{"name": m, "backend_refs": [{"name": m, "endpoint": f"127.0.0.1:{port}"}]}
                                      for m, port in where.items()]},
-            "routing": {"signals": {"jailbreak": [{"name": "jailbreak"}], "pii": [{"name": "pii"}]},
+            "routing": {"signals": {"jailbreak": [{"name": "jailbreak", "threshold": threshold}], "pii": [{"name": "pii"}]},
                         "decisions": [guard("block-attacks", 1000, "jailbreak", "block"),
                                       guard("hide-private", 900, "pii", "redact")]},
             "global": {"semroute": {**tiers, "loops": 1, "endpoints": ["default", OTHER]}}}

@@ -20,8 +20,8 @@
  * of the system role has its own calibration: its log odds less one of these, of the linear tier alone or of
  * both tiers together. A risk of 0.7 is then as rare in harmless texts of this role as in others.
  * training/calibrate_system.py chooses them, docs/quality/system_prompts.md has the rates. */
-#define SR_RISK_SYSTEM_LINEAR 6.95F
-#define SR_RISK_SYSTEM_BOTH   4.05F
+#define SR_RISK_SYSTEM_LINEAR 2.80F
+#define SR_RISK_SYSTEM_BOTH   1.45F
 
 /* A risk with its log odds lowered by `shift`. Rises with the risk; 0 stays 0. */
 float sr_risk_lowered(float risk, float shift);
