@@ -1,6 +1,6 @@
 /*
- * Options, the order of the runs. Each run has workers with empty caches and a router of its own; policies take
- * turns within a workload and a budget.
+ * Options, the order of the runs. Each run has workers with empty caches and a router of its own; policies
+ * take turns within a workload and a budget.
  */
 #include "bench/pool.h"
 
@@ -33,8 +33,10 @@ struct bench {
 static int usage(FILE *out)
 {
     fprintf(out,
-            "semroute bench pool [--data DIR] [--workload NAME] [--policy NAME] [--cache PERCENT] [--requests N]\n"
-            "                    [--speed N] [--faults | --no-faults] [--peer PATH | --no-peer] [--quick] [--json]\n"
+            "semroute bench pool [--data DIR] [--workload NAME] [--policy NAME] [--cache PERCENT] "
+            "[--requests N]\n"
+            "                    [--speed N] [--faults | --no-faults] [--peer PATH | --no-peer] [--quick] "
+            "[--json]\n"
             "  Eight mock engines behind every policy: KV hit rate, time to the first token, throughput.\n"
             "  --data DIR        folders chat-agent-taubench, chat-rag-bills, chat-rag-opensourceguide and\n"
             "                    benign-real-users; without it a small set of our own\n"
@@ -47,7 +49,8 @@ static int usage(FILE *out)
             "  --peer PATH       the Rust vllm-router, by default bench/.venv-vllm-router/bin/vllm-router\n"
             "  --quick           a few requests, to see that everything runs\n"
             "semroute bench pool --pass-through | --soak [--policy NAME] [--rate N] [--seconds S] [--json]\n"
-            "  Requests on a schedule (10000 or 1000 a second for 600 s) to plain workers; in a soak they join, leave\n"
+            "  Requests on a schedule (10000 or 1000 a second for 600 s) to plain workers; in a soak they "
+            "join, leave\n"
             "  and fail meanwhile, and an answer that is not 200 is an error (exit code 1).\n");
     return out == stdout ? 0 : 2;
 }
@@ -154,11 +157,13 @@ static bool read_options(struct bench *b, int argc, char **argv)
             b->soak = true;
         else if (strcmp(argv[i], "--pass-through") == 0)
             b->pass_through = true;
-        else if (!option(argc, argv, &i, "--data", &b->data) && !option(argc, argv, &i, "--policy", &b->policy) &&
+        else if (!option(argc, argv, &i, "--data", &b->data) &&
+                 !option(argc, argv, &i, "--policy", &b->policy) &&
                  !option(argc, argv, &i, "--workload", &b->workload) &&
                  !option(argc, argv, &i, "--peer", &b->peer) && !option(argc, argv, &i, "--cache", &budget) &&
                  !option(argc, argv, &i, "--rate", &rate) && !option(argc, argv, &i, "--seconds", &seconds) &&
-                 !option(argc, argv, &i, "--requests", &requests) && !option(argc, argv, &i, "--speed", &speed))
+                 !option(argc, argv, &i, "--requests", &requests) &&
+                 !option(argc, argv, &i, "--speed", &speed))
             return false;
     int fast = atoi(speed), count = atoi(requests);
     b->budget = atoi(budget);
@@ -166,7 +171,8 @@ static bool read_options(struct bench *b, int argc, char **argv)
     b->requests = count > 0 ? (size_t)count : 0;
     b->rate = rate ? atof(rate) : b->soak ? 1000 : 10000;
     b->seconds = atof(seconds);
-    if (!(b->rate >= 1 && b->rate <= 1e6 && b->seconds > 0 && b->seconds <= 86400) || (b->soak && b->pass_through))
+    if (!(b->rate >= 1 && b->rate <= 1e6 && b->seconds > 0 && b->seconds <= 86400) ||
+        (b->soak && b->pass_through))
         return false;
     return count > 0 && count <= 100000 && fast > 0 && fast <= 1000 && !(b->faults_only && b->no_faults) &&
            (b->budget == 0 || b->budget == 25 || b->budget == 50 || b->budget == 100);

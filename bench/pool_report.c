@@ -98,7 +98,7 @@ static void put_row(struct sr_bench_table *table, const struct sr_bench_pool_row
 
 static void print_workload(const struct sr_bench_pool_row *rows, size_t n, const char *workload)
 {
-    static const char *const titles[] = {"policy",   "cache",    "hit %", "of one %",  "TTFT p50", "p99",
+    static const char *const titles[] = {"policy",   "cache",    "hit %", "of one %",  "TTFT p50",  "p99",
                                          "cold p50", "warm p50", "req/s", "imbalance", "router ms", "lost"};
     static struct sr_bench_table table;
     sr_bench_table_init(&table, titles, sizeof titles / sizeof titles[0]);
@@ -121,7 +121,8 @@ static const struct sr_bench_pool_row *healthy(const struct sr_bench_pool_row *r
 {
     for (size_t i = 0; i < n; i++)
         if (!rows[i].faults && rows[i].budget == of->budget && strcmp(rows[i].workload, of->workload) == 0 &&
-            strcmp(rows[i].way.policy, of->way.policy) == 0 && strcmp(rows[i].way.router, of->way.router) == 0)
+            strcmp(rows[i].way.policy, of->way.policy) == 0 &&
+            strcmp(rows[i].way.router, of->way.router) == 0)
             return &rows[i];
     return NULL;
 }
@@ -134,8 +135,8 @@ static double ratio_p99(const struct sr_bench_pool_row *rows, size_t n, const st
 
 static void print_faults(const struct sr_bench_pool_row *rows, size_t n)
 {
-    static const char *const titles[] = {"workload", "policy",   "cache",         "answered",
-                                         "lost",     "in part", "p99 as it was", "p99", "ratio"};
+    static const char *const titles[] = {"workload", "policy",        "cache", "answered", "lost",
+                                         "in part",  "p99 as it was", "p99",   "ratio"};
     static struct sr_bench_table table;
     bool any = false;
     sr_bench_table_init(&table, titles, sizeof titles / sizeof titles[0]);
@@ -163,9 +164,12 @@ static void print_faults(const struct sr_bench_pool_row *rows, size_t n)
 
 void sr_bench_pool_print(const struct sr_bench_pool_row *rows, size_t n, unsigned speed, const char *data)
 {
-    printf("%s\n%d mock engines, their clock %u times as fast; texts: %s. Times to the first token in ms of that\n"
-           "clock, with the router's own real time; warm: at least half of the prompt was cached. Cache: percent of "
-           "the\nworkload's distinct blocks, divided by the workers; of one: share of what one cache would hit;\n"
+    printf("%s\n%d mock engines, their clock %u times as fast; texts: %s. Times to the first token in ms of "
+           "that\n"
+           "clock, with the router's own real time; warm: at least half of the prompt was cached. Cache: "
+           "percent of "
+           "the\nworkload's distinct blocks, divided by the workers; of one: share of what one cache would "
+           "hit;\n"
            "imbalance: requests of the busiest worker for the mean\n",
            sr_bench_machine(), SR_BENCH_POOL_WORKERS, speed, data ? data : "our own sample");
     for (size_t i = 0; i < n; i++)
@@ -174,23 +178,26 @@ void sr_bench_pool_print(const struct sr_bench_pool_row *rows, size_t n, unsigne
     print_faults(rows, n);
 }
 
-void sr_bench_pool_print_json(const struct sr_bench_pool_row *rows, size_t n, unsigned speed, const char *data)
+void sr_bench_pool_print_json(const struct sr_bench_pool_row *rows, size_t n, unsigned speed,
+                              const char *data)
 {
     printf("{\"bench\":\"pool\",\"machine\":\"%s\",\"workers\":%d,\"speed\":%u,\"sample\":%s,\"rows\":[",
            sr_bench_machine(), SR_BENCH_POOL_WORKERS, speed, data ? "false" : "true");
     for (size_t i = 0; i < n; i++) {
         const struct sr_bench_pool_row *r = &rows[i];
-        printf("%s{\"workload\":\"%s\",\"router\":\"%s\",\"policy\":\"%s\",\"cache_percent\":%u,\"blocks\":%zu,"
-               "\"faults\":%s,\"failed\":%s,\"requests\":%zu,\"lost\":%zu,\"lost_in_part\":%zu,\"hit\":%.4f,"
-               "\"infinite_hit\":%.4f,",
-               i ? "," : "", r->workload, r->way.router, r->way.policy, r->budget, r->blocks,
-               r->faults ? "true" : "false", r->rc == SR_OK ? "false" : "true", r->requests, r->lost, r->partial,
-               r->hit, r->infinite);
-        printf("\"ttft_ms\":{\"p50\":%.2f,\"p99\":%.2f,\"cold_p50\":%.2f,\"cold_p99\":%.2f,\"warm_p50\":%.2f,"
-               "\"warm_p99\":%.2f},\"requests_per_second\":%.2f,\"tokens_per_second\":%.1f,\"imbalance\":%.3f,"
-               "\"router_ms\":{\"p50\":%.3f,\"p99\":%.3f},\"router_cpu_us\":%.0f}",
-               r->p50, r->p99, r->cold_p50, r->cold_p99, r->warm_p50, r->warm_p99, r->rate, r->token_rate,
-               r->imbalance, r->router_p50, r->router_p99, r->router_cpu_us);
+        printf(
+            "%s{\"workload\":\"%s\",\"router\":\"%s\",\"policy\":\"%s\",\"cache_percent\":%u,\"blocks\":%zu,"
+            "\"faults\":%s,\"failed\":%s,\"requests\":%zu,\"lost\":%zu,\"lost_in_part\":%zu,\"hit\":%.4f,"
+            "\"infinite_hit\":%.4f,",
+            i ? "," : "", r->workload, r->way.router, r->way.policy, r->budget, r->blocks,
+            r->faults ? "true" : "false", r->rc == SR_OK ? "false" : "true", r->requests, r->lost, r->partial,
+            r->hit, r->infinite);
+        printf(
+            "\"ttft_ms\":{\"p50\":%.2f,\"p99\":%.2f,\"cold_p50\":%.2f,\"cold_p99\":%.2f,\"warm_p50\":%.2f,"
+            "\"warm_p99\":%.2f},\"requests_per_second\":%.2f,\"tokens_per_second\":%.1f,\"imbalance\":%.3f,"
+            "\"router_ms\":{\"p50\":%.3f,\"p99\":%.3f},\"router_cpu_us\":%.0f}",
+            r->p50, r->p99, r->cold_p50, r->cold_p99, r->warm_p50, r->warm_p99, r->rate, r->token_rate,
+            r->imbalance, r->router_p50, r->router_p99, r->router_cpu_us);
     }
     printf("]}\n");
 }

@@ -14,10 +14,10 @@ struct sr_bench_pool_row {
     bool faults;
     size_t blocks; /* of each worker */
     size_t requests, lost, partial;
-    double hit, infinite; /* shares of the prompt tokens */
+    double hit, infinite;                                    /* shares of the prompt tokens */
     double p50, p99, cold_p50, cold_p99, warm_p50, warm_p99; /* ms to the first token; 0: no such answer */
     double rate, token_rate;                                 /* requests and answer tokens a second */
-    double imbalance; /* requests of the busiest worker, for the mean */
+    double imbalance;                             /* requests of the busiest worker, for the mean */
     double router_p50, router_p99, router_cpu_us; /* real ms; CPU time for a request */
     int rc;
 };
@@ -26,6 +26,7 @@ struct sr_bench_pool_row {
 void sr_bench_pool_fill(struct sr_bench_pool_row *row, const struct sr_bench_run *run, double cpu_seconds);
 
 void sr_bench_pool_print(const struct sr_bench_pool_row *rows, size_t n, unsigned speed, const char *data);
-void sr_bench_pool_print_json(const struct sr_bench_pool_row *rows, size_t n, unsigned speed, const char *data);
+void sr_bench_pool_print_json(const struct sr_bench_pool_row *rows, size_t n, unsigned speed,
+                              const char *data);
 
 #endif

@@ -68,12 +68,14 @@ static void give_orders(struct trace *trace)
 {
     static const struct sr_fetch_events events = {
         .head = order_head, .body = order_body, .end = order_end, .failed = order_failed};
-    static const struct sr_bytes targets[2] = {{"/mock/kill?worker=1", 19}, {"/mock/slow?worker=2&factor=4", 28}};
+    static const struct sr_bytes targets[2] = {{"/mock/kill?worker=1", 19},
+                                               {"/mock/slow?worker=2&factor=4", 28}};
     struct sr_origin origin = {.host = "127.0.0.1", .port = (uint16_t)trace->run->admin_port};
     for (size_t i = 0; i < 2; i++) {
-        struct sr_client_request request = {.method = SR_LIT("PUT"), .target = targets[i], .body_complete = true};
-        if (sr_client_start(&trace->orders[i], trace->client, &origin, &request, &events, &trace->orders[i]) !=
-            SR_OK)
+        struct sr_client_request request = {
+            .method = SR_LIT("PUT"), .target = targets[i], .body_complete = true};
+        if (sr_client_start(&trace->orders[i], trace->client, &origin, &request, &events,
+                            &trace->orders[i]) != SR_OK)
             trace->failed = true;
     }
 }

@@ -1,8 +1,8 @@
 /*
  * Sends a workload to one port, session by session, and notes what the mock engines say of each answer.
  *
- * The time to the first token is the engine's own, on its clock, and the real time from the client's send to the
- * engine's arrival: what the router took. So it does not depend on how busy this machine is with engines.
+ * The time to the first token is the engine's own, on its clock, and the real time from the client's send to
+ * the engine's arrival: what the router took. So it does not depend on how busy this machine is with engines.
  */
 #ifndef SR_BENCH_POOL_RUN_H
 #define SR_BENCH_POOL_RUN_H
@@ -23,7 +23,8 @@ struct sr_bench_run {
     const struct sr_bench_workload *workload;
     int port, admin_port; /* of the router; of worker 0, for orders */
     unsigned speed;
-    /* When a third of all requests has been sent, worker 1 is killed and worker 2 becomes four times slower. */
+    /* When a third of all requests has been sent, worker 1 is killed and worker 2 becomes four times slower.
+     */
     bool faults;
     double seconds_max; /* real time; what is not answered then is lost */
     /* Results. */

@@ -41,9 +41,8 @@ size_t sr_bench_pool_ways(struct sr_bench_way ways[SR_BENCH_POOL_WAYS_MAX], cons
 
 static bool is_free(int port)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_port = htons((uint16_t)port),
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
     if (fd < 0)
         return false;
@@ -90,26 +89,30 @@ static int start_mock(struct sr_bench_site *site, size_t blocks, unsigned speed)
     char events[16], replay[16];
     snprintf(events, sizeof events, "%d", site->admin_port + SR_BENCH_POOL_WORKERS);
     snprintf(replay, sizeof replay, "%d", site->admin_port + 2 * SR_BENCH_POOL_WORKERS);
-    const char *argv[] = {site->self,    "mock",     "--port", port,      "--workers",         count,
-                          "--model",     "pool",     "--engine", "--blocks", number,              "--speed",
-                          fast,          "--stream-interval", "1000000", "--kv-events", events, "--kv-replay",
-                          replay,        NULL};
+    const char *argv[] = {
+        site->self, "mock",        "--port",   port,          "--workers", count, "--model",
+        "pool",     "--engine",    "--blocks", number,        "--speed",   fast,  "--stream-interval",
+        "1000000",  "--kv-events", events,     "--kv-replay", replay,      NULL};
     if (!blocks)
         argv[PLAIN_ARGS] = NULL;
     return sr_bench_process_start(&site->mock, (char *const *)(uintptr_t)argv, site->admin_port, NULL);
 }
 
-/* What the workers' caches are like, and where they tell of them, as far as this configuration has such keys. */
+/* What the workers' caches are like, and where they tell of them, as far as this configuration has such keys.
+ */
 static void put_pool(const struct sr_bench_site *site, const char *policy, FILE *out)
 {
     fprintf(out, "      - model: pool\n        policy: %s\n", policy);
     if (site->blocks && pool_field("prefix"))
-        fprintf(out, "        prefix: {blocks: %zu}\n", site->blocks < BLOCKS_LEAST ? BLOCKS_LEAST : site->blocks);
+        fprintf(out, "        prefix: {blocks: %zu}\n",
+                site->blocks < BLOCKS_LEAST ? BLOCKS_LEAST : site->blocks);
     if (site->blocks && pool_field("metrics"))
         fprintf(out, "        metrics: {interval: 500ms}\n");
     if (site->blocks && pool_field("kv_events"))
-        fprintf(out, "        kv_events: {endpoint: \"tcp://{host}:{port+%d}\", replay: \"tcp://{host}:{port+%d}\"}\n",
-                SR_BENCH_POOL_WORKERS, 2 * SR_BENCH_POOL_WORKERS);
+        fprintf(
+            out,
+            "        kv_events: {endpoint: \"tcp://{host}:{port+%d}\", replay: \"tcp://{host}:{port+%d}\"}\n",
+            SR_BENCH_POOL_WORKERS, 2 * SR_BENCH_POOL_WORKERS);
 }
 
 int sr_bench_site_configure(const struct sr_bench_site *site, const char *policy, unsigned members)
@@ -154,8 +157,9 @@ static int start_peer(struct sr_bench_site *site, const char *policy)
     snprintf(log, sizeof log, "%s/router.log", site->directory);
     snprintf(port, sizeof port, "%d", site->port);
     snprintf(metrics, sizeof metrics, "%d", sr_bench_free_port());
-    const char *const options[] = {"--host",       "127.0.0.1", "--port", port, "--prometheus-port", metrics,
-                                   "--policy",     policy,      "--log-level", "warning", "--worker-urls"};
+    const char *const options[] = {"--host",       "127.0.0.1", "--port", port,          "--prometheus-port",
+                                   metrics,        "--policy",  policy,   "--log-level", "warning",
+                                   "--worker-urls"};
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
         argv[n++] = options[i];
     for (int i = 0; i < SR_BENCH_POOL_WORKERS; i++) {
@@ -165,7 +169,8 @@ static int start_peer(struct sr_bench_site *site, const char *policy)
     return sr_bench_process_start(&site->router, (char *const *)(uintptr_t)argv, site->port, log);
 }
 
-int sr_bench_site_start(struct sr_bench_site *site, const struct sr_bench_way *way, size_t blocks, unsigned speed)
+int sr_bench_site_start(struct sr_bench_site *site, const struct sr_bench_way *way, size_t blocks,
+                        unsigned speed)
 {
     site->blocks = blocks;
     int rc = start_mock(site, blocks, speed);

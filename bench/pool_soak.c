@@ -19,11 +19,13 @@
 
 static int make_request(char *out, size_t size)
 {
-    static const char body[] = "{\"model\":\"pool\",\"messages\":[{\"role\":\"user\",\"content\":\"How far is it?\"}]}";
-    return snprintf(out, size,
-                    "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
-                    "content-length: %zu\r\n\r\n%s",
-                    sizeof body - 1, body);
+    static const char body[] =
+        "{\"model\":\"pool\",\"messages\":[{\"role\":\"user\",\"content\":\"How far is it?\"}]}";
+    return snprintf(
+        out, size,
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+        "content-length: %zu\r\n\r\n%s",
+        sizeof body - 1, body);
 }
 
 /* PUT of an order at worker 0, which is never killed. What it answers does not matter. */
@@ -33,8 +35,8 @@ static void order(const struct sr_bench_site *site, const char *target)
                              .sin_port = htons((uint16_t)site->admin_port),
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     char text[256];
-    int n = snprintf(text, sizeof text, "PUT %s HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 0\r\n\r\n",
-                     target);
+    int n = snprintf(text, sizeof text,
+                     "PUT %s HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 0\r\n\r\n", target);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd >= 0 && connect(fd, (struct sockaddr *)&to, sizeof to) == 0 &&
         send(fd, text, (size_t)n, MSG_NOSIGNAL) == n)
@@ -46,7 +48,8 @@ static void order(const struct sr_bench_site *site, const char *target)
 
 /* ---- changes ---------------------------------------------------------------------------------------- */
 
-/* In turn a worker is killed for a while, answers 500 for a while, leaves the configuration, joins it again. */
+/* In turn a worker is killed for a while, answers 500 for a while, leaves the configuration, joins it again.
+ */
 static void change(const struct sr_bench_site *site, const char *policy, unsigned at)
 {
     unsigned worker = 1 + at / 4 % (SR_BENCH_POOL_WORKERS - 1);
@@ -128,21 +131,23 @@ void sr_bench_soak_print(const struct sr_bench_soak *soak, bool json)
     double rate = soak->elapsed > 0 ? (double)soak->answers / soak->elapsed : 0;
     double cores = soak->elapsed > 0 ? soak->cpu_seconds / soak->elapsed : 0;
     if (json)
-        printf("{\"bench\":\"pool\",\"machine\":\"%s\",\"policy\":\"%s\",\"churn\":%s,\"wanted_rate\":%.0f,"
-               "\"seconds\":%.1f,\"answers\":%llu,\"errors\":%llu,\"refused\":%llu,\"changes\":%u,\"rate\":%.1f,"
-               "\"p50_us\":%.0f,\"p99_us\":%.0f,\"cores\":%.2f,\"resident_mb\":%.1f,\"resident_end_mb\":%.1f}\n",
-               sr_bench_machine(), soak->policy, soak->churn ? "true" : "false", soak->rate, soak->elapsed,
-               (unsigned long long)soak->answers, (unsigned long long)soak->errors,
-               (unsigned long long)soak->refused, soak->changes, rate, soak->p50_us, soak->p99_us, cores,
-               soak->resident_mb, soak->resident_end_mb);
+        printf(
+            "{\"bench\":\"pool\",\"machine\":\"%s\",\"policy\":\"%s\",\"churn\":%s,\"wanted_rate\":%.0f,"
+            "\"seconds\":%.1f,\"answers\":%llu,\"errors\":%llu,\"refused\":%llu,\"changes\":%u,\"rate\":%.1f,"
+            "\"p50_us\":%.0f,\"p99_us\":%.0f,\"cores\":%.2f,\"resident_mb\":%.1f,\"resident_end_mb\":%.1f}\n",
+            sr_bench_machine(), soak->policy, soak->churn ? "true" : "false", soak->rate, soak->elapsed,
+            (unsigned long long)soak->answers, (unsigned long long)soak->errors,
+            (unsigned long long)soak->refused, soak->changes, rate, soak->p50_us, soak->p99_us, cores,
+            soak->resident_mb, soak->resident_end_mb);
     else
-        printf("%s\n%s over %d mock workers: %.0f requests a second for %.0f s (wanted: %.0f), load, router and\n"
+        printf("%s\n%s over %d mock workers: %.0f requests a second for %.0f s (wanted: %.0f), load, router "
+               "and\n"
                "workers on this machine; the router used %.2f cores\n"
                "%llu answers, %llu errors, %llu refused, %u changes of the workers\n"
                "from the time that a request was due: p50 %.0f us, p99 %.0f us\n"
                "resident after a tenth %.1f MB, at the end %.1f MB\n",
-               sr_bench_machine(), soak->policy, SR_BENCH_POOL_WORKERS, rate, soak->elapsed, soak->rate, cores,
-               (unsigned long long)soak->answers, (unsigned long long)soak->errors,
-               (unsigned long long)soak->refused, soak->changes, soak->p50_us, soak->p99_us, soak->resident_mb,
-               soak->resident_end_mb);
+               sr_bench_machine(), soak->policy, SR_BENCH_POOL_WORKERS, rate, soak->elapsed, soak->rate,
+               cores, (unsigned long long)soak->answers, (unsigned long long)soak->errors,
+               (unsigned long long)soak->refused, soak->changes, soak->p50_us, soak->p99_us,
+               soak->resident_mb, soak->resident_end_mb);
 }

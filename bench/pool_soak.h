@@ -1,6 +1,6 @@
 /*
- * `bench pool --pass-through` and `--soak`: requests on a schedule through semroute to plain mock workers, which
- * join, leave and fail meanwhile when it is a soak.
+ * `bench pool --pass-through` and `--soak`: requests on a schedule through semroute to plain mock workers,
+ * which join, leave and fail meanwhile when it is a soak.
  */
 #ifndef SR_BENCH_POOL_SOAK_H
 #define SR_BENCH_POOL_SOAK_H

@@ -37,7 +37,8 @@ static int add_agent(struct sr_bench_texts *texts, const sr_doc_value *row)
     return rc;
 }
 
-/* Where the next document begins: "\n\nDocument 3:" or "\n\n[3]"; the length of the text when there is none. */
+/* Where the next document begins: "\n\nDocument 3:" or "\n\n[3]"; the length of the text when there is none.
+ */
 static size_t next_doc(struct sr_bytes text, size_t from)
 {
     static const char mark[] = "\n\nDocument ";
@@ -63,7 +64,8 @@ static int add_context(struct sr_bench_texts *texts, const sr_doc_value *row)
 {
     const sr_doc_value *messages = sr_doc_get(sr_doc_get(row, "request"), "messages");
     struct sr_bytes system = sr_doc_string(sr_doc_get(sr_doc_at(messages, 0), "content"));
-    struct sr_bench_context context = {.question = sr_doc_string(sr_doc_get(sr_doc_at(messages, 1), "content"))};
+    struct sr_bench_context context = {.question =
+                                           sr_doc_string(sr_doc_get(sr_doc_at(messages, 1), "content"))};
     int64_t gold = 1;
     size_t at = system.p ? next_doc(system, 0) : 0;
     context.intro = sr_bytes_of(system.p, at);
@@ -148,7 +150,8 @@ static int read_data(struct sr_bench_texts *texts, const char *data, struct sr_e
 
 static int read_sample(struct sr_bench_texts *texts, struct sr_err *err)
 {
-    struct sr_bytes all = sr_bytes_of(sr_embed_pool_sample, (size_t)(sr_embed_pool_sample_end - sr_embed_pool_sample));
+    struct sr_bytes all =
+        sr_bytes_of(sr_embed_pool_sample, (size_t)(sr_embed_pool_sample_end - sr_embed_pool_sample));
     struct sr_doc *doc = NULL;
     int rc = sr_doc_parse(&doc, all, LINE_MAX, err);
     if (rc != SR_OK)

@@ -13,9 +13,9 @@
 #define ANSWER_MAX    64
 #define RAG_ANSWER    32
 #define CHAT_ANSWER   48
-#define AGENT_PAUSE   500  /* ms until a tool or a person has answered */
-#define AGENT_EVERY   600  /* ms between two new sessions, on average */
-#define REQUEST_EVERY 50   /* ms between two new requests */
+#define AGENT_PAUSE   500 /* ms until a tool or a person has answered */
+#define AGENT_EVERY   600 /* ms between two new sessions, on average */
+#define REQUEST_EVERY 50  /* ms between two new requests */
 #define TOOLS_MAX     64
 
 /* ---- chance, the same in every run ------------------------------------------------------------------ */
@@ -113,10 +113,11 @@ static int put_tools(const struct sr_bench_texts *texts, struct sr_buf *out)
                 known = sr_bytes_eq(seen[i], name);
             if (known || rc != SR_OK)
                 continue;
-            rc = sr_buf_printf(out,
-                               "%s{\"type\":\"function\",\"function\":{\"name\":\"%.*s\",\"parameters\":{\"type\":"
-                               "\"object\",\"examples\":[\"",
-                               n ? "," : "", (int)name.n, name.p);
+            rc = sr_buf_printf(
+                out,
+                "%s{\"type\":\"function\",\"function\":{\"name\":\"%.*s\",\"parameters\":{\"type\":"
+                "\"object\",\"examples\":[\"",
+                n ? "," : "", (int)name.n, name.p);
             if (rc == SR_OK)
                 rc = sr_buf_append_json(out, sr_doc_string(sr_doc_get(function, "arguments")));
             if (rc == SR_OK)
@@ -188,8 +189,8 @@ static int make_agents(struct sr_bench_workload *w, const struct sr_bench_texts 
 /* ---- documents and questions ------------------------------------------------------------------------ */
 
 /* Another question that the documents of `context` answer: that of a context whose gold document is here. */
-static struct sr_bytes pick_question(const struct sr_bench_texts *texts, const struct sr_bench_context *context,
-                                     uint64_t *chance)
+static struct sr_bytes pick_question(const struct sr_bench_texts *texts,
+                                     const struct sr_bench_context *context, uint64_t *chance)
 {
     struct sr_bytes found[SR_BENCH_RAG_DOCS_MAX] = {context->question};
     size_t n = 1;
@@ -252,8 +253,7 @@ static int make_rag(struct sr_bench_workload *w, const struct sr_bench_texts *te
         /* The order of the file is one of topics: spread the popular ones. */
         size_t rank = draw_rank(&chance, texts->n_contexts);
         const struct sr_bench_context *context = &texts->contexts[rank * 7919 % texts->n_contexts];
-        struct sr_bytes question =
-            paraphrases ? context->question : pick_question(texts, context, &chance);
+        struct sr_bytes question = paraphrases ? context->question : pick_question(texts, context, &chance);
         size_t form = paraphrases ? draw(&chance) % 6 : 0;
         struct sr_bench_session *session;
         rc = add_session(w, at, &session);
@@ -310,8 +310,8 @@ static int read_turn(struct one_cache *one, const struct sr_bench_turn *turn, st
     struct sr_arena arena;
     sr_arena_init(&arena, (size_t)64 << 20);
     one->tokens.n = 0;
-    int rc = sr_mock_prompt_read(one->prompts, sr_bytes_of(turn->body, turn->n), &arena, &one->tokens, &prompt,
-                                 err);
+    int rc = sr_mock_prompt_read(one->prompts, sr_bytes_of(turn->body, turn->n), &arena, &one->tokens,
+                                 &prompt, err);
     sr_arena_dispose(&arena);
     return rc;
 }
