@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #define CONNECTIONS 64
-#define CHANGE_MS   500 /* between two changes of the workers */
+#define CONNECTIONS_SOAK                                                                                     \
+    10                /* as many retries as may always be in progress: none goes to the client for that */
+#define CHANGE_MS 500 /* between two changes of the workers */
 
 /* ---- requests --------------------------------------------------------------------------------------- */
 
@@ -103,7 +105,9 @@ int sr_bench_soak_run(struct sr_bench_soak *soak, struct sr_bench_site *site)
 {
     struct sr_bench_way way = {"semroute", soak->policy};
     char request[512];
-    struct load load = {.load = {.connections = CONNECTIONS, .rate = soak->rate, .seconds = soak->seconds}};
+    struct load load = {.load = {.connections = soak->churn ? CONNECTIONS_SOAK : CONNECTIONS,
+                                 .rate = soak->rate,
+                                 .seconds = soak->seconds}};
     pthread_t thread;
     int rc = sr_bench_site_start(site, &way, 0, 1);
     if (rc != SR_OK)
