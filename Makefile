@@ -9,6 +9,7 @@ PYTEST  := $(VENV)/bin/python -m pytest
 CTEST   := ctest --output-on-failure --no-tests=error -j2
 FUZZ_SECONDS ?= 5
 SECONDS      ?= 3600
+POOL_SECONDS ?= 600
 
 all: ## the program and the library: all that is installed; calls no package manager
 	@tools/build.sh release semroute semroute_shared semroute_static
@@ -62,12 +63,13 @@ fuzz: setup ## every fuzz target for FUZZ_SECONDS over its kept corpus, or all w
 	@tools/build.sh fuzz all
 	@tools/fuzz.sh build/fuzz $(FUZZ_SECONDS) $(FUZZ_TOTAL)
 
-soak: setup all ## mixed traffic, reloads and faults for SECONDS, while memory and descriptors are watched
+soak: setup all ## mixed traffic, reloads and faults for SECONDS, while memory and descriptors are watched; then workers that join, leave and fail for POOL_SECONDS
 	@$(VENV)/bin/python tools/soak.py $(SECONDS) --out build/soak.md
+	@build/semroute bench pool --soak --seconds $(POOL_SECONDS)
 
 bench: setup-bench all ## all measurements, with the peers that are installed; hours
 	@cmake --preset release >/dev/null && tools/build.sh release bench_noop_extproc
-	@for name in scan classify decide compress tokenizer start gateway extproc encoder concurrency guards cache paper; do build/semroute bench $$name || exit 1; done
+	@for name in scan classify decide compress tokenizer start gateway extproc encoder concurrency guards cache pool paper; do build/semroute bench $$name || exit 1; done
 
 dev-figures: setup all ## accuracy on the labelled development files, where they are
 	@training/dev_figures.sh

@@ -69,6 +69,15 @@ python_environment() {
     echo "$want" >"$stamp"
 }
 
+# The router that `semroute bench pool` measures beside us; its program shares a name with another one, so it has an
+# environment of its own.
+vllm_router() {
+    echo "setup: making a Python environment in bench/.venv-vllm-router"
+    rm -rf bench/.venv-vllm-router
+    python3 -m venv bench/.venv-vllm-router
+    bench/.venv-vllm-router/bin/pip install --quiet --disable-pip-version-check 'vllm-router>=0.1.17,<0.2'
+}
+
 if [ "${1:-}" = --missing ]; then
     name_missing
     exit
@@ -77,5 +86,6 @@ install_packages tools/debian-packages.txt tools/debian-packages-test.txt ${1:+t
 python_environment tests
 if [ "${1:-}" = bench ]; then
     python_environment bench
+    [ -x bench/.venv-vllm-router/bin/vllm-router ] || vllm_router
 fi
 tools/fetch_model.sh

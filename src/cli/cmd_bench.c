@@ -14,6 +14,7 @@
 #include "bench/guards.h"
 #include "bench/isolation.h"
 #include "bench/paper.h"
+#include "bench/pool.h"
 #include "bench/scan.h"
 #include "bench/start.h"
 #include "bench/tokenizer.h"
@@ -33,6 +34,7 @@
     X(isolation, "small requests beside clients with long prompts, and the server's memory")                 \
     X(cache, "lookups in the cache's vector index by size, beside hnswlib, FAISS and Milvus; exact hits")    \
     X(guards, "domain, jailbreak and pii over whole prompts, beside ONNX Runtime")                           \
+    X(pool, "policies that pick a worker, over engines with prefix caches, beside vllm-router")              \
     X(paper, "the tables of the paper, on this machine")
 
 #define ENTRY(name, summary) {#name, summary, sr_bench_##name},

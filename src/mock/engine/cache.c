@@ -1,4 +1,5 @@
-/* Blocks, the list of those that nobody holds (oldest first), and an open hash table over the findable. */
+/* Blocks, the list of those that no request holds (oldest first), and an open hash table over the findable.
+ */
 #include "mock/engine/cache.h"
 
 #include "base/hash.h"

@@ -1,0 +1,223 @@
+/*
+ * Options, the order of the runs. Each run has workers with empty caches and a router of its own; policies
+ * take turns within a workload and a budget.
+ */
+#include "bench/pool.h"
+
+#include "base/mem.h"
+#include "bench/pool_report.h"
+#include "bench/pool_soak.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SECONDS_MAX  600 /* of one run */
+#define FAULT_BUDGET 50
+
+struct bench {
+    const char *data, *workload, *policy, *peer;
+    size_t requests;
+    unsigned speed;
+    int budget; /* 0: all */
+    bool json, faults_only, no_faults, soak, pass_through;
+    double rate, seconds;
+    struct sr_bench_site site;
+    struct sr_bench_way ways[SR_BENCH_POOL_WAYS_MAX];
+    size_t n_ways;
+    struct sr_bench_pool_row rows[SR_BENCH_POOL_ROWS_MAX];
+    size_t n_rows;
+};
+
+static int usage(FILE *out)
+{
+    fprintf(out,
+            "semroute bench pool [--data DIR] [--workload NAME] [--policy NAME] [--cache PERCENT] "
+            "[--requests N]\n"
+            "                    [--speed N] [--faults | --no-faults] [--peer PATH | --no-peer] [--quick] "
+            "[--json]\n"
+            "  Eight mock engines behind every policy: KV hit rate, time to the first token, throughput.\n"
+            "  --data DIR        folders chat-agent-taubench, chat-rag-bills, chat-rag-opensourceguide and\n"
+            "                    benign-real-users; without it a small set of our own\n"
+            "  --workload NAME   agents, rag, paraphrases or chat alone\n"
+            "  --policy NAME     one policy alone\n"
+            "  --cache PERCENT   one budget of 25, 50 and 100 alone\n"
+            "  --requests N      of each workload, about; default 400\n"
+            "  --speed N         of the engines' clock; default 10\n"
+            "  --faults          only runs with a worker killed and one slow, and their pairs without\n"
+            "  --peer PATH       the Rust vllm-router, by default bench/.venv-vllm-router/bin/vllm-router\n"
+            "  --quick           a few requests, to see that everything runs\n"
+            "semroute bench pool --pass-through | --soak [--policy NAME] [--rate N] [--seconds S] [--json]\n"
+            "  Requests on a schedule (10000 or 1000 a second for 600 s) to plain workers; in a soak they "
+            "join, leave\n"
+            "  and fail meanwhile, and an answer that is not 200 is an error (exit code 1).\n");
+    return out == stdout ? 0 : 2;
+}
+
+static size_t budget_blocks(const struct sr_bench_workload *workload, unsigned budget)
+{
+    size_t blocks = (workload->distinct_blocks * budget + 100 * SR_BENCH_POOL_WORKERS - 1) /
+                    (100 * SR_BENCH_POOL_WORKERS);
+    return blocks > workload->largest_blocks ? blocks : workload->largest_blocks;
+}
+
+static void run_one(struct bench *b, const struct sr_bench_workload *workload, const struct sr_bench_way *way,
+                    unsigned budget, bool faults)
+{
+    if (b->n_rows == SR_BENCH_POOL_ROWS_MAX)
+        return;
+    struct sr_bench_pool_row *row = &b->rows[b->n_rows++];
+    *row = (struct sr_bench_pool_row){.workload = workload->name,
+                                      .way = *way,
+                                      .budget = budget,
+                                      .faults = faults,
+                                      .blocks = budget_blocks(workload, budget)};
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "\r%-12s %-12s %-20s %3u %% %-8s", workload->name, way->router, way->policy, budget,
+                faults ? "faults" : "");
+    row->rc = sr_bench_site_start(&b->site, way, row->blocks, b->speed);
+    if (row->rc == SR_OK) {
+        struct sr_bench_run run = {.workload = workload,
+                                   .port = b->site.port,
+                                   .admin_port = b->site.admin_port,
+                                   .speed = b->speed,
+                                   .faults = faults,
+                                   .seconds_max = SECONDS_MAX};
+        double cpu = sr_bench_site_cpu(&b->site);
+        row->rc = sr_bench_run_trace(&run);
+        if (run.answers)
+            sr_bench_pool_fill(row, &run, sr_bench_site_cpu(&b->site) - cpu);
+        sr_mem_free(run.answers);
+    }
+    sr_bench_site_stop(&b->site);
+    if (row->rc != SR_OK)
+        fprintf(stderr, "semroute bench pool: %s %s: %s\n", way->router, way->policy, sr_strerror(row->rc));
+}
+
+static void run_workload(struct bench *b, const struct sr_bench_workload *workload)
+{
+    static const unsigned budgets[] = {25, 50, 100};
+    for (size_t at = 0; at < 3; at++)
+        for (size_t w = 0; w < b->n_ways; w++) {
+            bool faults = !b->no_faults && budgets[at] == FAULT_BUDGET;
+            if ((b->budget && (unsigned)b->budget != budgets[at]) || (b->faults_only && !faults) ||
+                (b->policy && strcmp(b->policy, b->ways[w].policy) != 0))
+                continue;
+            run_one(b, workload, &b->ways[w], budgets[at], false);
+            if (faults)
+                run_one(b, workload, &b->ways[w], budgets[at], true);
+        }
+}
+
+static int run_all(struct bench *b)
+{
+    int rc = SR_OK;
+    for (int which = 0; which < SR_BENCH_POOL_WORKLOADS && rc == SR_OK; which++) {
+        struct sr_bench_workload workload;
+        struct sr_err err = {0};
+        rc = sr_bench_workload_make(&workload, which, b->data, b->requests, &err);
+        if (rc != SR_OK)
+            fprintf(stderr, "semroute bench pool: %s\n", err.message);
+        else if (!b->workload || strcmp(b->workload, workload.name) == 0)
+            run_workload(b, &workload);
+        sr_bench_workload_dispose(&workload);
+    }
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "\r%-64s\r", "");
+    for (size_t i = 0; i < b->n_rows && rc == SR_OK; i++)
+        rc = b->rows[i].rc;
+    return b->n_rows > 0 ? rc : SR_ENOENT;
+}
+
+/* The value of an option in `*value`; false when `argv[*i]` is another one. */
+static bool option(int argc, char **argv, int *i, const char *name, const char **value)
+{
+    if (strcmp(argv[*i], name) != 0 || *i + 1 >= argc)
+        return false;
+    *value = argv[++*i];
+    return true;
+}
+
+static bool read_options(struct bench *b, int argc, char **argv)
+{
+    const char *requests = "400", *speed = "10", *budget = "0", *rate = NULL, *seconds = "600";
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--json") == 0)
+            b->json = true;
+        else if (strcmp(argv[i], "--quick") == 0)
+            requests = "40", speed = "100", budget = "50", b->no_faults = true;
+        else if (strcmp(argv[i], "--faults") == 0)
+            b->faults_only = true;
+        else if (strcmp(argv[i], "--no-faults") == 0)
+            b->no_faults = true;
+        else if (strcmp(argv[i], "--no-peer") == 0)
+            b->peer = NULL;
+        else if (strcmp(argv[i], "--soak") == 0)
+            b->soak = true;
+        else if (strcmp(argv[i], "--pass-through") == 0)
+            b->pass_through = true;
+        else if (!option(argc, argv, &i, "--data", &b->data) &&
+                 !option(argc, argv, &i, "--policy", &b->policy) &&
+                 !option(argc, argv, &i, "--workload", &b->workload) &&
+                 !option(argc, argv, &i, "--peer", &b->peer) && !option(argc, argv, &i, "--cache", &budget) &&
+                 !option(argc, argv, &i, "--rate", &rate) && !option(argc, argv, &i, "--seconds", &seconds) &&
+                 !option(argc, argv, &i, "--requests", &requests) &&
+                 !option(argc, argv, &i, "--speed", &speed))
+            return false;
+    int fast = atoi(speed), count = atoi(requests);
+    b->budget = atoi(budget);
+    b->speed = fast > 0 ? (unsigned)fast : 0;
+    b->requests = count > 0 ? (size_t)count : 0;
+    b->rate = rate ? atof(rate) : b->soak ? 1000 : 10000;
+    b->seconds = atof(seconds);
+    if (!(b->rate >= 1 && b->rate <= 1e6 && b->seconds > 0 && b->seconds <= 86400) ||
+        (b->soak && b->pass_through))
+        return false;
+    return count > 0 && count <= 100000 && fast > 0 && fast <= 1000 && !(b->faults_only && b->no_faults) &&
+           (b->budget == 0 || b->budget == 25 || b->budget == 50 || b->budget == 100);
+}
+
+static int run_soak(struct bench *b)
+{
+    struct sr_bench_soak soak = {.policy = b->policy ? b->policy : "least_request",
+                                 .rate = b->rate,
+                                 .seconds = b->seconds,
+                                 .churn = b->soak};
+    int rc = sr_bench_soak_run(&soak, &b->site);
+    sr_bench_site_dispose(&b->site);
+    if (rc != SR_OK) {
+        fprintf(stderr, "semroute bench pool: %s\n", sr_strerror(rc));
+        return 3;
+    }
+    sr_bench_soak_print(&soak, b->json);
+    return soak.churn && soak.errors > 0 ? 1 : 0;
+}
+
+static int run_workloads(struct bench *b, const char *peer)
+{
+    b->n_ways = sr_bench_pool_ways(b->ways, peer);
+    int rc = run_all(b);
+    sr_bench_site_dispose(&b->site);
+    (b->json ? sr_bench_pool_print_json : sr_bench_pool_print)(b->rows, b->n_rows, b->speed, b->data);
+    if (!b->json && !peer)
+        printf("\nvllm-router is not installed (make setup-bench): it is not beside us\n");
+    return rc == SR_OK ? 0 : 3;
+}
+
+int sr_bench_pool(int argc, char **argv)
+{
+    if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
+        return usage(stdout);
+    struct bench *b = sr_mem_calloc(1, sizeof *b);
+    if (!b)
+        return 3;
+    b->peer = "bench/.venv-vllm-router/bin/vllm-router";
+    bool good = read_options(b, argc, argv);
+    const char *peer = b->peer && access(b->peer, X_OK) == 0 ? b->peer : NULL;
+    int code = good ? 3 : usage(stderr);
+    if (good && sr_bench_site_init(&b->site, peer) == SR_OK)
+        code = b->soak || b->pass_through ? run_soak(b) : run_workloads(b, peer);
+    sr_mem_free(b);
+    return code;
+}
