@@ -104,7 +104,7 @@ static struct comparing compare(struct picking *picking, const struct sr_pool_as
     struct comparing c = {.picking = picking, .ask = ask};
     uint32_t most = 0;
     c.limit = sr_pool_rank_limit(candidates, n, picking->warm.settings->guard);
-    c.overlaps = sr_pool_warm_match(&picking->warm, ask);
+    c.overlaps = sr_pool_warm_match(&picking->warm, ask, candidates, n);
     for (size_t i = 0; i < n; i++) {
         uint32_t overlap =
             candidates[i].eligible ? sr_pool_warm_overlap(&c.overlaps, candidates[i].member) : 0;

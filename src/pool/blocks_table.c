@@ -104,10 +104,16 @@ void sr_blocks_table_prefetch(const struct sr_blocks_table *table, uint64_t hash
         __builtin_prefetch(entry_at(table, shard, hash & (shard->size - 1)));
 }
 
+/* Shards grow at different loads, of a half to three quarters, so that they do not all grow at once. */
+static bool is_full(const struct sr_blocks_shard *shard, size_t number)
+{
+    return shard->used * 4 * SR_BLOCKS_SHARDS >= shard->size * (2 * SR_BLOCKS_SHARDS + number);
+}
+
 bool sr_blocks_table_set(struct sr_blocks_table *table, uint64_t hash, uint32_t slot)
 {
     struct sr_blocks_shard *shard = &table->shards[hash >> 56];
-    if (shard->used * 3 >= shard->size * 2 &&
+    if (is_full(shard, hash >> 56) &&
         !rebuild(table, shard, shard->size ? shard->size * 2 : SHARD_FIRST, table->words))
         return false;
     uint64_t *entry = entry_at(table, shard, find(table, shard, hash));

@@ -94,7 +94,7 @@ static size_t choose(void *state, const struct sr_pool_ask *ask, const struct sr
                      size_t n, struct sr_pool_why *why)
 {
     struct picking *picking = state;
-    struct sr_pool_overlaps overlaps = sr_pool_warm_match(&picking->warm, ask);
+    struct sr_pool_overlaps overlaps = sr_pool_warm_match(&picking->warm, ask, candidates, n);
     double least = HUGE_VAL, most = 0;
     size_t best = n;
     for (size_t i = 0; i < n; i++) {

@@ -59,7 +59,7 @@ static size_t choose(void *state, const struct sr_pool_ask *ask, const struct sr
                      size_t n, struct sr_pool_why *why)
 {
     struct sr_pool_warm *warm = state;
-    struct sr_pool_overlaps overlaps = sr_pool_warm_match(warm, ask);
+    struct sr_pool_overlaps overlaps = sr_pool_warm_match(warm, ask, candidates, n);
     double limit = sr_pool_rank_limit(candidates, n, warm->settings->guard);
     bool guarded = false;
     size_t best = n;

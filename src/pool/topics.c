@@ -10,7 +10,7 @@
 
 #define DIMENSIONS_MAX 4096
 #define SAME           0.9f /* similarity from which two requests have one topic */
-#define NEAR           0.3f /* below, no topic is of interest */
+#define NEAR           0.4f /* below, no topic is of interest */
 #define PAD            64u  /* the kernel reads so many bytes at once */
 
 struct topic {

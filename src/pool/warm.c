@@ -38,12 +38,17 @@ void sr_pool_warm_leave(struct sr_pool_warm *warm, struct sr_pool_warm_seat *sea
         sr_pool_blocks_leave(warm->told, slot);
 }
 
-struct sr_pool_overlaps sr_pool_warm_match(struct sr_pool_warm *warm, const struct sr_pool_ask *ask)
+struct sr_pool_overlaps sr_pool_warm_match(struct sr_pool_warm *warm, const struct sr_pool_ask *ask,
+                                           const struct sr_pool_candidate *candidates, size_t n)
 {
     struct sr_pool_overlaps found = {.blocks = ask->n_blocks, .told_blocks = ask->n_kv_blocks};
-    found.sent = sr_pool_blocks_match(warm->sent, ask->blocks, ask->n_blocks);
-    if (warm->told && ask->n_kv_blocks)
+    bool all_tell = warm->told && ask->n_kv_blocks;
+    if (all_tell)
         found.told = sr_pool_blocks_match(warm->told, ask->kv_blocks, ask->n_kv_blocks);
+    for (size_t i = 0; i < n && all_tell; i++)
+        all_tell = ((const struct sr_pool_warm_seat *)sr_pool_member_seat(candidates[i].member))->events > 0;
+    if (!all_tell)
+        found.sent = sr_pool_blocks_match(warm->sent, ask->blocks, ask->n_blocks);
     return found;
 }
 

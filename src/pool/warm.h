@@ -30,7 +30,7 @@ struct sr_pool_warm_seat {
 
 /* What each worker has of one prompt. */
 struct sr_pool_overlaps {
-    const uint32_t *sent, *told; /* [slots]; `told` NULL: not compared */
+    const uint32_t *sent, *told; /* [slots]; NULL: not compared */
     size_t blocks, told_blocks;  /* of the prompt */
 };
 
@@ -43,8 +43,9 @@ int sr_pool_warm_join(struct sr_pool_warm *warm, struct sr_pool_warm_seat *seat,
                       uint32_t slot) SR_WARN_UNUSED;
 void sr_pool_warm_leave(struct sr_pool_warm *warm, struct sr_pool_warm_seat *seat, uint32_t slot);
 
-/* Compares a prompt with all workers; valid until the next call. */
-struct sr_pool_overlaps sr_pool_warm_match(struct sr_pool_warm *warm, const struct sr_pool_ask *ask);
+/* Compares a prompt with the workers of these candidates; valid until the next call. */
+struct sr_pool_overlaps sr_pool_warm_match(struct sr_pool_warm *warm, const struct sr_pool_ask *ask,
+                                           const struct sr_pool_candidate *candidates, size_t n);
 
 /* Blocks of the prompt that a member's worker has: what its events say, else the estimate. */
 uint32_t sr_pool_warm_overlap(const struct sr_pool_overlaps *overlaps, const struct sr_pool_member *member);
