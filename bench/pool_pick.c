@@ -153,7 +153,7 @@ static int run_policy(struct run *run, const char *policy, struct sr_err *err)
     double unused[2];
     run->random = 20261123;
     run->overlap = run->blocks = run->bytes = run->most_bytes = 0;
-    int rc = sr_pool_group_get(run->pool, &run->group, policy, policy, NULL, NULL, run->backends,
+    int rc = sr_pool_group_get(run->pool, &run->group, policy, policy, NULL, NULL, NULL, run->backends,
                                run->workers, err);
     if (rc)
         return rc;

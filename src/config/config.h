@@ -438,6 +438,8 @@ struct sr_config_picking {
     uint64_t blocks;
     double overlap_weight, temperature;
     double load_guard;
+    const char *metrics_path; /* "" = by the policy; `off` */
+    uint64_t metrics_interval_ms;
 };
 
 /* global.semroute.pools[]: the workers of a model, and how one of them is chosen. */

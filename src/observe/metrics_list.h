@@ -196,12 +196,10 @@
     /* operation: invalidate, flush; dry_run: true, false */                                                 \
     X(CACHE_INVALIDATIONS, COUNTER, "llm_response_cache_invalidations_total", "Invalidations by the API.",   \
       "backend,operation,dry_run", NONE)                                                                     \
-    X(POOL_IN_FLIGHT, GAUGE, "semroute_pool_in_flight", "Requests of this process at a worker.",             \
-      "pool,worker", NONE)                                                                                   \
-    X(POOL_RUNNING, GAUGE, "semroute_pool_worker_running", "Requests that a worker reports as running.",     \
-      "pool,worker", NONE)                                                                                   \
-    X(POOL_WAITING, GAUGE, "semroute_pool_worker_waiting", "Requests that a worker reports as waiting.",     \
-      "pool,worker", NONE)                                                                                   \
+    X(POOL_WORKER_RUNNING, GAUGE, "semroute_pool_worker_running",                                            \
+      "Requests that a worker reports as running.", "pool,worker", NONE)                                     \
+    X(POOL_WORKER_WAITING, GAUGE, "semroute_pool_worker_waiting",                                            \
+      "Requests that a worker reports as waiting.", "pool,worker", NONE)                                     \
     X(POOL_KV_USAGE, GAUGE, "semroute_pool_worker_kv_usage",                                                 \
       "Share of its KV cache that a worker reports as used.", "pool,worker", NONE)                           \
     X(POOL_REPORTED, GAUGE, "semroute_pool_reported_hit_rate",                                               \

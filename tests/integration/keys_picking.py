@@ -1,7 +1,9 @@
 """Keys of the policies that pick a worker of a pool: which worker answers, and what the debug headers say of it."""
+import time
+
 from conftest import chat
 from keys_offline import Key
-from keys_online import served
+from keys_online import PATIENCE, served
 from keys_site import check, model, site
 
 POOL = "global.semroute.pools[0]."
@@ -38,7 +40,17 @@ def said(config, bench):
     return "error" not in check(config, bench.directory)
 
 
+def asked(gateway, bench):
+    """Whether workers are asked for their load: the mock, which is no engine, has no metrics."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end and "no metrics of vLLM" not in gateway.output():
+        time.sleep(0.05)
+    return "no metrics of vLLM" in gateway.output()
+
+
 KEYS = [
+    Key(POOL + "metrics.path", picking("least_load"), ("/metrics", "off"), served(asked), (True, False)),
+    Key(POOL + "metrics.interval", picking("least_load"), ("1ms", "1s"), said, (False, True)),
     Key(POOL + "session.header", picking("session"), ("x-session", "x-other"), workers(**{"x-other": "s1"}), (2, 1)),
     Key(POOL + "prefix.block_tokens", picking("prefix"), (16, 64), reason(LONG, LONG),
         ("prefix; overlap=44/44", "prefix; overlap=11/11")),

@@ -3,6 +3,8 @@
 
 #include "config/bind/value.h"
 
+#include <string.h>
+
 #define PICKING(member) offsetof(struct sr_config_pool, picking.member)
 
 const struct sr_enum_word sr_picking_policies[] = {
@@ -55,7 +57,31 @@ const struct sr_section sr_section_picking_cost = {
     SR_FIELDS(cost_fields),
 };
 
+static const struct sr_field metrics_fields[] = {
+    {"path", SR_FIELD_TEXT, PICKING(metrics_path), .def_note = "`/metrics` for `least_load` and `auto`",
+     .help = "GET on this path gives the worker's load under vLLM's names; `off`: it is not asked"},
+    {"interval", SR_FIELD_DURATION, PICKING(metrics_interval_ms), .def = "5s",
+     .help = "time between two reports; a report that is three times as old is forgotten"},
+};
+
+static void finish_metrics(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
+{
+    const struct sr_config_pool *pool = target;
+    const char *path = pool->picking.metrics_path;
+    if (path[0] && strcmp(path, "off") != 0 && (path[0] != '/' || strpbrk(path, " \t\r\n#")))
+        sr_bind_error(b, sr_bind_at(node, "path"), "`path` must begin with `/` and be a path, or be `off`");
+    if (pool->picking.metrics_interval_ms < 100)
+        sr_bind_error(b, sr_bind_at(node, "interval"), "`interval` must be at least 100ms");
+}
+
+const struct sr_section sr_section_picking_metrics = {
+    .name = "worker metrics",
+    .help = "What workers report of their load.",
+    SR_FIELDS(metrics_fields),
+    .finish = finish_metrics,
+};
+
 void sr_picking_prepare(struct sr_config_picking *picking)
 {
-    picking->session_header = "";
+    picking->session_header = picking->metrics_path = "";
 }

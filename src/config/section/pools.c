@@ -55,6 +55,8 @@ static const struct sr_field fields[] = {
     {"cost", SR_FIELD_OBJECT, .of = &sr_section_picking_cost, .help = "the policy `cost`"},
     {"load_guard", SR_FIELD_NUMBER, POOL(picking.load_guard), .def = "1.5", .min = 1, .max = 100,
      .help = "load, for the mean, over which a worker is left although it has the prompt in its cache"},
+    {"metrics", SR_FIELD_OBJECT, .of = &sr_section_picking_metrics,
+     .help = "what workers report of their load"},
     {"max_in_flight", SR_FIELD_UINT32, POOL(max_in_flight), .def = "0", .max = 1e6,
      .help = "requests of this process that a worker has at once, of all models; 0: no limit"},
     {"queue", SR_FIELD_OBJECT, .of = &queue_section,

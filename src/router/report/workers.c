@@ -3,19 +3,18 @@
 
 #include "pool/report.h"
 
-static const enum sr_metric ALL[] = {
-    SR_METRIC_POOL_IN_FLIGHT, SR_METRIC_POOL_RUNNING,  SR_METRIC_POOL_WAITING,
-    SR_METRIC_POOL_KV_USAGE,  SR_METRIC_POOL_BLOCKS,   SR_METRIC_POOL_BYTES,
-    SR_METRIC_POOL_EXPECTED,  SR_METRIC_POOL_REPORTED, SR_METRIC_POOL_EVENTS};
+static const enum sr_metric ALL[] = {SR_METRIC_POOL_WORKER_RUNNING, SR_METRIC_POOL_WORKER_WAITING,
+                                     SR_METRIC_POOL_KV_USAGE,       SR_METRIC_POOL_BLOCKS,
+                                     SR_METRIC_POOL_BYTES,          SR_METRIC_POOL_EXPECTED,
+                                     SR_METRIC_POOL_REPORTED,       SR_METRIC_POOL_EVENTS};
 
 static void set(void *ctx, const struct sr_pool_member_view *view)
 {
     struct sr_metrics *metrics = ctx;
     struct sr_bytes labels[] = {sr_bytes_str(view->group), view->worker};
-    sr_metrics_set(metrics, SR_METRIC_POOL_IN_FLIGHT, view->in_flight, labels);
     if (view->reports) {
-        sr_metrics_set(metrics, SR_METRIC_POOL_RUNNING, view->load.running, labels);
-        sr_metrics_set(metrics, SR_METRIC_POOL_WAITING, view->load.waiting, labels);
+        sr_metrics_set(metrics, SR_METRIC_POOL_WORKER_RUNNING, view->load.running, labels);
+        sr_metrics_set(metrics, SR_METRIC_POOL_WORKER_WAITING, view->load.waiting, labels);
         if (view->load.kv_usage >= 0)
             sr_metrics_set(metrics, SR_METRIC_POOL_KV_USAGE, view->load.kv_usage, labels);
     }
