@@ -55,7 +55,7 @@ KEYS = [
     Key(POOL + "prefix.block_tokens", picking("prefix"), (16, 64), reason(LONG, LONG),
         ("prefix; overlap=44/44", "prefix; overlap=11/11")),
     Key(POOL + "prefix.blocks", picking("prefix", prefix={"block_tokens": 1}), (64, 4096), reason(LONG, LONG),
-        ("prefix; overlap=64/708", "prefix; overlap=708/708")),
+        ("prefix; overlap=64/707", "prefix; overlap=707/707")),
     Key(POOL + "session.bound", picking("session"), (0.5, 2), said, (False, True)),
     Key(POOL + "load_guard", picking("prefix"), (0.5, 2), said, (False, True)),
     Key(POOL + "cost.overlap_weight", picking("cost"), (-1, 2), said, (False, True)),

@@ -30,7 +30,7 @@ def worker(answer):
     return int(answer.headers["x-vsr-worker"][1:])
 
 
-@pytest.mark.parametrize("policy", ["prefix", "kv", "cost", "auto"])
+@pytest.mark.parametrize("policy", ["prefix", "cost", "auto"])
 @pytest.mark.parametrize("model", ["one", "auto"])
 def test_a_prefix_stays_with_its_worker(start, policy, model):
     mock = start.mock(4, ("--engine", "--speed", "100"))

@@ -8,8 +8,8 @@
 #define PICKING(member) offsetof(struct sr_config_pool, picking.member)
 
 const struct sr_enum_word sr_picking_policies[] = {
-    {"round_robin", 0}, {"least_request", 0}, {"least_load", 0}, {"session", 0}, {"prefix", 0},
-    {"kv", 0},          {"cost", 0},          {"auto", 0},       {NULL, 0}};
+    {"round_robin", 0}, {"least_request", 0}, {"least_load", 0}, {"session", 0},
+    {"prefix", 0},      {"cost", 0},          {"auto", 0},       {NULL, 0}};
 
 static const struct sr_field session_fields[] = {
     {"header", SR_FIELD_TEXT, PICKING(session_header), .def_note = "none",
@@ -41,7 +41,7 @@ static const struct sr_field prefix_fields[] = {
 };
 const struct sr_section sr_section_picking_prefix = {
     .name = "prefix",
-    .help = "What is known of the workers' KV caches, by prompts that were sent there or by their events.",
+    .help = "What is known of the workers' KV caches, by prompts that were sent there.",
     SR_FIELDS(prefix_fields),
 };
 

@@ -49,7 +49,7 @@ static const struct sr_field fields[] = {
      .def_note = "the model's `lb_policy`",
      .help =
          "how a worker is chosen: in turn by `weight`, by its requests (`least_request`) or reported load, "
-         "by who asks (`session`), by its KV cache (`prefix`, `kv`, `cost`), or by all of these (`auto`)"},
+         "by who asks (`session`), by its KV cache (`prefix`, `cost`), or by all of these (`auto`)"},
     {"session", SR_FIELD_OBJECT, .of = &sr_section_picking_session, .help = "the policy `session`"},
     {"prefix", SR_FIELD_OBJECT, .of = &sr_section_picking_prefix, .help = "what is known of KV caches"},
     {"cost", SR_FIELD_OBJECT, .of = &sr_section_picking_cost, .help = "the policy `cost`"},
