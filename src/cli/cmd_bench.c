@@ -15,6 +15,7 @@
 #include "bench/isolation.h"
 #include "bench/paper.h"
 #include "bench/pool.h"
+#include "bench/pool_pick.h"
 #include "bench/scan.h"
 #include "bench/start.h"
 #include "bench/tokenizer.h"
@@ -27,6 +28,7 @@
     X(compress, "the prompt compressor by text and size")                                                    \
     X(tokenizer, "tokens and offsets of a text, beside Hugging Face tokenizers")                             \
     X(concurrency, "texts a second through the encoder for many clients, with batches and without")          \
+    X(pick, "picking a worker of a pool for a long prompt, by policy")                                       \
     X(start, "from the start of the server to its first answer, and its memory, with an encoder")            \
     X(encoder, "whole passes of encoders, beside the machine's floor and ONNX Runtime")                      \
     X(gateway, "what the gateway adds to a request, beside a plain proxy")                                   \

@@ -430,11 +430,24 @@ struct sr_config_policy {
     int index;        /* in models */
 };
 
+/* What the picking policy of a pool reads (pool/settings.h), and how workers say what they have. */
+struct sr_config_picking {
+    const char *session_header; /* "" = none */
+    double session_bound;
+    uint32_t block_tokens;
+    uint64_t blocks;
+    double overlap_weight, temperature;
+    double load_guard;
+    const char *metrics_path; /* "" = by the policy; `off` */
+    uint64_t metrics_interval_ms;
+};
+
 /* global.semroute.pools[]: the workers of a model, and how one of them is chosen. */
 struct sr_config_pool {
     const char *name;       /* unique; the model's name unless set */
     const char *model_name; /* as given */
     const char *policy;     /* of choosing; "" = the model's `lb_policy` */
+    struct sr_config_picking picking;
     int model;              /* index in models */
     uint32_t max_in_flight; /* requests at one worker; 0: no limit */
     struct {

@@ -196,6 +196,23 @@
     /* operation: invalidate, flush; dry_run: true, false */                                                 \
     X(CACHE_INVALIDATIONS, COUNTER, "llm_response_cache_invalidations_total", "Invalidations by the API.",   \
       "backend,operation,dry_run", NONE)                                                                     \
+    X(POOL_WORKER_RUNNING, GAUGE, "semroute_pool_worker_running",                                            \
+      "Requests that a worker reports as running.", "pool,worker", NONE)                                     \
+    X(POOL_WORKER_WAITING, GAUGE, "semroute_pool_worker_waiting",                                            \
+      "Requests that a worker reports as waiting.", "pool,worker", NONE)                                     \
+    X(POOL_KV_USAGE, GAUGE, "semroute_pool_worker_kv_usage",                                                 \
+      "Share of its KV cache that a worker reports as used.", "pool,worker", NONE)                           \
+    X(POOL_REPORTED, GAUGE, "semroute_pool_reported_hit_rate",                                               \
+      "Share of prompt tokens that a worker found in its cache, as it reports.", "pool,worker", NONE)        \
+    X(POOL_EXPECTED, GAUGE, "semroute_pool_expected_hit_rate",                                               \
+      "Share of prompt blocks that a worker was expected to have.", "pool,worker", NONE)                     \
+    X(POOL_BLOCKS, GAUGE, "semroute_pool_known_blocks", "Blocks of a worker's KV cache that are known.",     \
+      "pool,worker", NONE)                                                                                   \
+    X(POOL_BYTES, GAUGE, "semroute_pool_known_bytes", "Memory of what is known of a worker.", "pool,worker", \
+      NONE)                                                                                                  \
+    X(POOL_EVENTS, GAUGE, "semroute_pool_kv_events",                                                         \
+      "Events of a worker's KV cache that were understood since it was known to be empty.", "pool,worker",   \
+      NONE)                                                                                                  \
     /* log: access, audit, process; result: written, dropped, left_out (repetitions, process log only) */    \
     X(LOG_LINES, COUNTER, "semroute_log_lines_total", "Lines of each log, and what became of them.",         \
       "log,result", NONE)

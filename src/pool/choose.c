@@ -75,6 +75,7 @@ int sr_pool_choose(struct sr_ticket *ticket, bool (*allows)(void *ctx, size_t ca
                                        &ticket->why);
         if (claim(ticket, &ticket->candidates[at])) {
             ticket->candidates[at].tried = true;
+            ticket->chosen = (int)at;
             return (int)at;
         }
         ticket->full = true;

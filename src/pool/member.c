@@ -19,6 +19,9 @@ static double ramp_of(const struct sr_pool_member *member)
     return share >= 1 ? 1 : share > SLOW_START_LEAST ? share : SLOW_START_LEAST;
 }
 
+/* Share of a KV cache from which a worker counts as more loaded, up to twice. */
+#define KV_NEARLY_FULL 0.9
+
 double sr_pool_member_weight(const struct sr_pool_member *member)
 {
     return member->weight * ramp_of(member);
@@ -68,7 +71,9 @@ double sr_pool_member_load(const struct sr_pool_member *member)
     double weight = sr_pool_member_weight(member);
     if (!isfinite(weight) || weight <= 0)
         return HUGE_VAL;
-    return (sr_pool_member_in_flight(member) + sr_pool_member_reported(member) + 1) / weight;
+    double usage = sr_pool_member_kv_usage(member);
+    double full = usage > KV_NEARLY_FULL ? (usage - KV_NEARLY_FULL) / (1 - KV_NEARLY_FULL) : 0;
+    return (sr_pool_member_in_flight(member) + sr_pool_member_reported(member) + 1) * (1 + full) / weight;
 }
 
 struct sr_pool_member *sr_pool_member_new(struct sr_pool_group *group, struct sr_bytes key, double weight)

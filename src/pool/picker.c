@@ -155,34 +155,48 @@ size_t sr_pool_picker_choose(struct sr_pool_picker *picker, const struct sr_pool
     return at;
 }
 
-typedef void (*step_fn)(void *state, void *seat, uint32_t slot, const struct sr_pool_ask *ask);
+void sr_pool_picker_placed(struct sr_pool_picker *picker, struct sr_pool_seat *seat,
+                           const struct sr_pool_ask *ask, struct sr_pool_placement *placement)
+{
+    if (!picker->ops->placed)
+        return;
+    pthread_mutex_lock(&picker->lock);
+    picker->ops->placed(picker->state, seat->state, seat->slot, ask ? ask : &NOTHING, placement);
+    pthread_mutex_unlock(&picker->lock);
+}
 
-static void step(struct sr_pool_picker *picker, struct sr_pool_seat *seat, const struct sr_pool_ask *ask,
-                 step_fn fn)
+static void step(struct sr_pool_picker *picker, struct sr_pool_seat *seat,
+                 struct sr_pool_placement *placement,
+                 void (*fn)(void *state, void *seat, struct sr_pool_placement *placement))
 {
     if (!fn)
         return;
     pthread_mutex_lock(&picker->lock);
-    fn(picker->state, seat->state, seat->slot, ask ? ask : &NOTHING);
+    fn(picker->state, seat->state, placement);
     pthread_mutex_unlock(&picker->lock);
 }
 
-void sr_pool_picker_placed(struct sr_pool_picker *picker, struct sr_pool_seat *seat,
-                           const struct sr_pool_ask *ask)
-{
-    step(picker, seat, ask, picker->ops->placed);
-}
-
 void sr_pool_picker_answered(struct sr_pool_picker *picker, struct sr_pool_seat *seat,
-                             const struct sr_pool_ask *ask)
+                             struct sr_pool_placement *placement)
 {
-    step(picker, seat, ask, picker->ops->answered);
+    step(picker, seat, placement, picker->ops->answered);
 }
 
 void sr_pool_picker_ended(struct sr_pool_picker *picker, struct sr_pool_seat *seat,
-                          const struct sr_pool_ask *ask)
+                          struct sr_pool_placement *placement)
 {
-    step(picker, seat, ask, picker->ops->ended);
+    step(picker, seat, placement, picker->ops->ended);
+}
+
+void sr_pool_picker_stats(struct sr_pool_picker *picker, const struct sr_pool_seat *seat,
+                          struct sr_pool_seat_stats *out)
+{
+    *out = (struct sr_pool_seat_stats){0};
+    if (!picker->ops->stats)
+        return;
+    pthread_mutex_lock(&picker->lock);
+    picker->ops->stats(picker->state, seat->state, seat->slot, out);
+    pthread_mutex_unlock(&picker->lock);
 }
 
 void sr_pool_picker_event(struct sr_pool_picker *picker, const struct sr_pool_worker *worker,

@@ -54,14 +54,18 @@ void sr_pool_seat_put(struct sr_pool_picker *picker, struct sr_pool_seat *seat);
 size_t sr_pool_picker_choose(struct sr_pool_picker *picker, const struct sr_pool_ask *ask,
                              const struct sr_pool_candidate *candidates, size_t n, struct sr_pool_why *why);
 void sr_pool_picker_placed(struct sr_pool_picker *picker, struct sr_pool_seat *seat,
-                           const struct sr_pool_ask *ask);
+                           const struct sr_pool_ask *ask, struct sr_pool_placement *placement);
 void sr_pool_picker_answered(struct sr_pool_picker *picker, struct sr_pool_seat *seat,
-                             const struct sr_pool_ask *ask);
+                             struct sr_pool_placement *placement);
 void sr_pool_picker_ended(struct sr_pool_picker *picker, struct sr_pool_seat *seat,
-                          const struct sr_pool_ask *ask);
+                          struct sr_pool_placement *placement);
 
 /* Tells the policy of an event of this worker, if it has a seat. */
 void sr_pool_picker_event(struct sr_pool_picker *picker, const struct sr_pool_worker *worker,
                           const struct sr_pool_kv_event *event);
+
+/* All zero where the policy shows nothing. */
+void sr_pool_picker_stats(struct sr_pool_picker *picker, const struct sr_pool_seat *seat,
+                          struct sr_pool_seat_stats *out);
 
 #endif

@@ -61,6 +61,13 @@ struct sr_pool_why {
     double load;              /* in the policy's unit */
 };
 
+/* What a policy keeps of one request at a worker. */
+struct sr_pool_placement {
+    uint32_t overlap; /* before `placed`: as in the choice that led there, else 0 */
+    uint32_t pending; /* blocks that the worker computes before it answers */
+    uint32_t active;  /* blocks that it holds until the end */
+};
+
 /* What a worker says of its cache. Hashes are the engine's own. */
 enum sr_pool_kv_kind {
     SR_POOL_KV_STORED,  /* blocks follow `parent`; each has `block_size` of the tokens */
@@ -80,7 +87,8 @@ struct sr_pool_kv_event {
 
 /* What a policy shows of a worker. */
 struct sr_pool_seat_stats {
-    uint64_t blocks, capacity, bytes; /* known blocks, the most of them, memory */
+    uint64_t blocks, events, bytes; /* known blocks; events that were understood; memory */
+    uint64_t asked, expected;       /* blocks of all prompts; those that the worker was expected to have */
 };
 
 /* All calls but open and close come on any thread, with the picker's lock held: short. */
@@ -101,13 +109,14 @@ struct sr_pool_policy_ops {
                      size_t n, struct sr_pool_why *why);
     /* A request begins at a worker; its answer begins; it ends there. Each `placed` has one `ended`, and at
      * most one `answered` between. Optional. */
-    void (*placed)(void *state, void *seat, uint32_t slot, const struct sr_pool_ask *ask);
-    void (*answered)(void *state, void *seat, uint32_t slot, const struct sr_pool_ask *ask);
-    void (*ended)(void *state, void *seat, uint32_t slot, const struct sr_pool_ask *ask);
+    void (*placed)(void *state, void *seat, uint32_t slot, const struct sr_pool_ask *ask,
+                   struct sr_pool_placement *placement);
+    void (*answered)(void *state, void *seat, struct sr_pool_placement *placement);
+    void (*ended)(void *state, void *seat, struct sr_pool_placement *placement);
     /* An event of a worker's cache. Optional. */
     void (*event)(void *state, void *seat, uint32_t slot, const struct sr_pool_kv_event *event);
     /* Optional. */
-    void (*stats)(void *state, const void *seat, uint32_t slot, struct sr_pool_seat_stats *out);
+    void (*stats)(const void *state, const void *seat, uint32_t slot, struct sr_pool_seat_stats *out);
 };
 
 /* ---- what a policy may ask of a member ---- */
@@ -132,6 +141,8 @@ double sr_pool_member_load(const struct sr_pool_member *member);
 /* Finds a policy by name; the name NULL or "" gives the default. NULL when there is no such policy. */
 const struct sr_pool_policy_ops *sr_pool_policy_find(const char *name);
 
-extern const struct sr_pool_policy_ops sr_pool_weighted_round_robin, sr_pool_least_request;
+extern const struct sr_pool_policy_ops sr_pool_weighted_round_robin, sr_pool_least_request,
+    sr_pool_least_load, sr_pool_session, sr_pool_prefix, sr_pool_kv, sr_pool_cost, sr_pool_meaning,
+    sr_pool_auto;
 
 #endif

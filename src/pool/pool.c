@@ -210,6 +210,11 @@ uint32_t sr_pool_group_needs(const struct sr_pool_group *group)
     return group->picker->ops->needs;
 }
 
+const char *sr_pool_group_policy(const struct sr_pool_group *group)
+{
+    return group->picker->ops->name;
+}
+
 const struct sr_pool_settings *sr_pool_group_settings(const struct sr_pool_group *group)
 {
     return &group->picker->settings;

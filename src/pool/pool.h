@@ -83,6 +83,8 @@ int sr_pool_group_get(struct sr_pool *pool, struct sr_pool_group **out, const ch
 
 /* What the group's policy needs of a request: enum sr_pool_needs. */
 uint32_t sr_pool_group_needs(const struct sr_pool_group *group);
+/* The name of its policy, and its settings. */
+const char *sr_pool_group_policy(const struct sr_pool_group *group);
 const struct sr_pool_settings *sr_pool_group_settings(const struct sr_pool_group *group);
 
 const struct sr_pool_limits *sr_pool_group_limits(const struct sr_pool_group *group);

@@ -18,12 +18,14 @@
 
 #define SR_POOL_BUCKETS 1024
 
-/* What a worker reported last. `at_ns` 0: nothing, or too long ago. */
+/* What a worker reported last (report.h). `at_ns` 0: nothing, or too long ago. */
 struct sr_pool_load {
     _Atomic uint64_t at_ns;
     _Atomic uint32_t running, waiting;
     _Atomic uint32_t own;        /* requests of this process that it had then */
     _Atomic int32_t kv_permille; /* KV cache in use; negative: unknown */
+    _Atomic bool has_hits;
+    _Atomic uint64_t asked, hits; /* tokens, since the worker's start */
 };
 
 struct sr_pool_worker {

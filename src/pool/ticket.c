@@ -12,7 +12,7 @@
 
 int sr_ticket_open(struct sr_ticket *ticket, struct sr_pool_group *group, struct sr_arena *arena)
 {
-    *ticket = (struct sr_ticket){.at = -1};
+    *ticket = (struct sr_ticket){.at = -1, .chosen = -1};
     struct sr_pool_roster *roster = sr_roster_ref(group);
     ticket->candidates = sr_arena_calloc(arena, roster->n + 1, sizeof *ticket->candidates);
     if (!ticket->candidates) {
@@ -126,7 +126,7 @@ static void end_now(struct sr_ticket *ticket)
         sr_circuit_end_trial(member->worker);
     ticket->trial = false;
     atomic_fetch_sub_explicit(&pool->in_flight, 1, memory_order_relaxed);
-    sr_pool_picker_ended(ticket->group->picker, member->seat, ticket->ask);
+    sr_pool_picker_ended(ticket->group->picker, member->seat, &ticket->placement);
     atomic_fetch_sub(&member->worker->in_flight, 1);
     sr_pool_serve_waiting(pool);
 }
@@ -151,7 +151,10 @@ void sr_ticket_begin(sr_ticket *ticket, size_t target)
     if (!has_place)
         atomic_fetch_add_explicit(&worker->in_flight, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&ticket->group->pool->in_flight, 1, memory_order_relaxed);
-    sr_pool_picker_placed(ticket->group->picker, candidate->member->seat, ticket->ask);
+    ticket->placement = (struct sr_pool_placement){
+        .overlap = ticket->chosen == (int)target ? ticket->why.overlap : 0,
+    };
+    sr_pool_picker_placed(ticket->group->picker, candidate->member->seat, ticket->ask, &ticket->placement);
 }
 
 void sr_ticket_assume(struct sr_ticket *ticket, size_t candidate)
@@ -208,7 +211,8 @@ static void answered(struct sr_ticket *ticket, size_t target)
     if (!ticket->in_flight || ticket->answered || (size_t)ticket->at != target)
         return;
     ticket->answered = true;
-    sr_pool_picker_answered(ticket->group->picker, ticket->candidates[target].member->seat, ticket->ask);
+    sr_pool_picker_answered(ticket->group->picker, ticket->candidates[target].member->seat,
+                            &ticket->placement);
 }
 
 void sr_ticket_report(sr_ticket *ticket, size_t target, enum sr_ticket_event event, int status)

@@ -21,21 +21,23 @@ struct sr_ticket {
     struct sr_arena *arena;
     struct sr_pool_candidate *candidates;
     size_t n;
-    const struct sr_pool_ask *ask;  /* of this request; NULL: nothing is known of it */
-    struct sr_pool_why why;         /* of the latest choice */
-    int at;                         /* current or last candidate; -1 = none yet */
-    bool in_flight;                 /* the request counts as in flight there */
-    bool answered;                  /* its answer there has begun */
-    bool retries;                   /* it counts as a retry, from its second try on */
-    struct sr_pool_roster *roster;  /* of the candidates; a reference */
-    struct sr_pool_wait *wait;      /* NULL: it does not wait */
-    int priority;                   /* in the queue: higher is served first */
-    uint64_t waits_since_ns;        /* when it began to wait for the first time; 0: it never did */
-    struct sr_pool_worker *claimed; /* was chosen, and the request has not begun there; NULL: none */
-    bool has_place, has_trial;      /* it has a place there; it is its trial (choose.h) */
-    bool trial;                     /* it is the trial of the worker that it is with */
-    bool full;                      /* the latest choice found workers, but none with room */
-    bool offered;                   /* the candidates are offered members of the group, held by this ticket */
+    const struct sr_pool_ask *ask;      /* of this request; NULL: nothing is known of it */
+    struct sr_pool_why why;             /* of the latest choice */
+    int chosen;                         /* the candidate of the latest choice; -1 = none yet */
+    struct sr_pool_placement placement; /* of the request where it is */
+    int at;                             /* current or last candidate; -1 = none yet */
+    bool in_flight;                     /* the request counts as in flight there */
+    bool answered;                      /* its answer there has begun */
+    bool retries;                       /* it counts as a retry, from its second try on */
+    struct sr_pool_roster *roster;      /* of the candidates; a reference */
+    struct sr_pool_wait *wait;          /* NULL: it does not wait */
+    int priority;                       /* in the queue: higher is served first */
+    uint64_t waits_since_ns;            /* when it began to wait for the first time; 0: it never did */
+    struct sr_pool_worker *claimed;     /* was chosen, and the request has not begun there; NULL: none */
+    bool has_place, has_trial;          /* it has a place there; it is its trial (choose.h) */
+    bool trial;                         /* it is the trial of the worker that it is with */
+    bool full;                          /* the latest choice found workers, but none with room */
+    bool offered; /* the candidates are offered members of the group, held by this ticket */
 };
 
 /* Opens a ticket whose candidates are the group's members. `group` must outlive it; it allocates from

@@ -410,9 +410,21 @@ const struct sr_verdict *sr_exchange_next_model(sr_exchange *x)
     return NULL;
 }
 
+/* A request that is only explained has no door: which worker would it go to? */
+static void note_pick(sr_exchange *x)
+{
+    if (x->record.action != SR_ACTION_FORWARD || !x->ticket.group || x->ticket.at >= 0)
+        return;
+    int at = sr_ticket_choose(&x->ticket);
+    if (at >= 0)
+        sr_ticket_assume(&x->ticket, (size_t)at);
+    sr_exchange_note_target(x);
+}
+
 struct sr_bytes sr_exchange_explain(sr_exchange *x, bool terminal, int width, bool colour)
 {
     struct sr_explain e = {&x->record, x->router};
+    note_pick(x);
     sr_buf_clear(&x->explain);
     int rc = terminal ? sr_explain_picture(&e, width, colour, &x->explain) : sr_explain_json(&e, &x->explain);
     return rc ? (struct sr_bytes){"", 0} : sr_buf_view(&x->explain);

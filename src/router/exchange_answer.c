@@ -112,6 +112,7 @@ void sr_exchange_answer_head(sr_exchange *x, int status, const struct sr_header 
     sr_answer_begin(&x->answer, &head);
     struct sr_answer_headers answer = {headers, n_headers, sr_answer_changes_length(&x->answer)};
     sr_exchange_note_answer(x);
+    sr_exchange_note_target(x);
     struct sr_header_edits own;
     sr_headers_answer(&x->record, x->router, &answer, &x->arena, &own);
     own.struct_size = edits->struct_size < sizeof own ? edits->struct_size : sizeof own;

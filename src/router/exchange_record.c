@@ -157,12 +157,24 @@ static const char *target_name(const sr_exchange *x)
     return at >= 0 && (size_t)at < x->verdict.n_targets ? x->verdict.targets[at].name : NULL;
 }
 
+void sr_exchange_note_target(sr_exchange *x)
+{
+    struct sr_record *r = &x->record;
+    r->target = target_name(x);
+    if (!r->target || x->ticket.at != x->ticket.chosen)
+        return;
+    r->policy = sr_pool_group_policy(x->ticket.group);
+    r->why_target = x->ticket.why;
+    if (!r->why_target.reason)
+        r->why_target.reason = "the only one";
+}
+
 void sr_exchange_report_end(sr_exchange *x, enum sr_end how)
 {
     struct sr_buf line;
     x->record.end = how;
     x->record.times.ended = sr_clock_ns();
-    x->record.target = target_name(x);
+    sr_exchange_note_target(x);
     sr_exchange_note_answer(x);
     sr_measure_end(&x->record, x->router, x->metrics);
     if (!sr_runtime_wants_log(x->runtime))

@@ -20,4 +20,7 @@ void sr_exchange_report_finding(sr_exchange *x);
 /* Reports the end of the exchange to metrics and access log. */
 void sr_exchange_report_end(sr_exchange *x, enum sr_end how);
 
+/* Notes the worker that the request is with, and why. */
+void sr_exchange_note_target(sr_exchange *x);
+
 #endif

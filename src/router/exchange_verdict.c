@@ -198,10 +198,20 @@ static void refuse_anonymous(sr_exchange *x)
     sr_exchange_refuse(x, &refusal);
 }
 
+/* The session that a header of the request names; empty: none does. */
+static struct sr_bytes session_of(const sr_exchange *x, int model)
+{
+    const struct sr_config_pool *pool = x->router->models[model].pool;
+    struct sr_bytes value = {NULL, 0};
+    if (pool && pool->picking.session_header[0])
+        value = sr_head_named(&x->head, pool->picking.session_header);
+    return value.p ? value : SR_LIT("");
+}
+
 bool sr_exchange_picks_by_body(const struct sr_exchange *x, int model)
 {
-    return (sr_pool_group_needs(x->router->models[model].group) &
-            (SR_POOL_NEEDS_PROMPT | SR_POOL_NEEDS_SESSION)) != 0;
+    uint32_t needs = sr_pool_group_needs(x->router->models[model].group);
+    return (needs & SR_POOL_NEEDS_PROMPT) || ((needs & SR_POOL_NEEDS_SESSION) && !session_of(x, model).n);
 }
 
 /* The place of the request in the queue of its pool: the header's, or its decision's. */
@@ -228,6 +238,7 @@ static int open_ticket(sr_exchange *x)
     struct sr_ask_inputs in = {
         .needs = sr_pool_group_needs(group),
         .doc = &x->body.doc,
+        .session = session_of(x, r->model),
         .user = x->identity.user.n ? x->identity.user : x->identity.tenant,
         .block_tokens = sr_pool_group_settings(group)->block_tokens,
         .seed = sr_hash64(prompt, 0),

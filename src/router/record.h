@@ -12,6 +12,7 @@
 
 #include "cache/cache.h"
 #include "decide/decide.h"
+#include "pool/policy.h"
 #include "router/usage.h"
 #include "semroute/semroute.h"
 
@@ -114,6 +115,8 @@ struct sr_record {
     const char *effort; /* "" = none */
     bool forwarded;     /* the first verdict was to forward */
     const char *target; /* the backend that the door uses; NULL = unknown */
+    const char *policy; /* that picked it; NULL = unknown */
+    struct sr_pool_why why_target;
     struct sr_record_cache cache;
     uint32_t failovers;          /* times that another model of the decision took the request over */
     uint32_t edits;              /* kinds of edits that changed the body: bits of enum sr_edit_kind */

@@ -100,6 +100,18 @@ static const struct sr_config_pool *pool_of(const struct sr_config *config,
     return NULL;
 }
 
+static struct sr_pool_settings settings_of(const struct sr_config_picking *picking)
+{
+    struct sr_pool_settings settings = sr_pool_settings_defaults();
+    settings.block_tokens = picking->block_tokens;
+    settings.blocks = picking->blocks;
+    settings.bound = picking->session_bound;
+    settings.overlap_weight = picking->overlap_weight;
+    settings.temperature = picking->temperature;
+    settings.guard = picking->load_guard;
+    return settings;
+}
+
 /* The model's workers in the pool, in the order of its targets. */
 static int group_prepare(struct sr_router_model *out, const struct sr_config *config,
                          const struct sr_config_model *model, struct sr_pool *pool, struct sr_err *err)
@@ -121,6 +133,9 @@ static int group_prepare(struct sr_router_model *out, const struct sr_config *co
                                         reliability->base_ejection_ms * SR_NS_PER_MS,
                                         reliability->max_ejection_percent};
     const char *policy = reliability->balance == SR_BALANCE_LEAST_REQUEST ? "least_request" : NULL;
+    struct sr_pool_settings settings = sr_pool_settings_defaults();
+    if (entry)
+        settings = settings_of(&entry->picking);
     if (entry && entry->policy[0])
         policy = entry->policy;
     struct sr_pool_limits limits = {0};
@@ -130,8 +145,8 @@ static int group_prepare(struct sr_router_model *out, const struct sr_config *co
                                          .queue_ns = entry->queue.timeout_ms * SR_NS_PER_MS,
                                          .slow_start_ns = entry->slow_start_ms * SR_NS_PER_MS};
     out->pool = entry;
-    int rc = sr_pool_group_get(pool, &out->group, entry ? entry->name : model->name, policy, NULL, &ejection,
-                               &limits, backends, out->n_targets, err);
+    int rc = sr_pool_group_get(pool, &out->group, entry ? entry->name : model->name, policy,
+                               entry ? &settings : NULL, &ejection, &limits, backends, out->n_targets, err);
     sr_mem_free(backends);
     return rc;
 }

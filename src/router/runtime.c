@@ -15,6 +15,7 @@
 #include "probe/probe.h"
 #include "router/abi.h"
 #include "router/report/access_log.h"
+#include "router/report/workers.h"
 #include "signal/neural/neural.h"
 
 #include <stdio.h>
@@ -395,6 +396,7 @@ size_t sr_runtime_metrics(sr_runtime *runtime, char *out, size_t size)
     sr_metrics_set(runtime->metrics, SR_METRIC_WORKER_QUEUE, (double)work.queued, NULL);
     sr_metrics_set(runtime->metrics, SR_METRIC_BUFFERED, (double)atomic_load(&runtime->held), NULL);
     publish_cache(runtime);
+    sr_report_workers(runtime->pool, runtime->metrics);
     size_t n = sr_metrics_render(runtime->metrics, &text) ? 0 : text.len;
     if (size) {
         size_t copy = n < size ? n : size - 1;

@@ -8,6 +8,7 @@ import keys_guards
 import keys_inference
 import keys_offline
 import keys_online
+import keys_picking
 import keys_pools
 import keys_stores
 import pytest
@@ -16,7 +17,7 @@ from keys_bench import Bench
 from keys_site import leaves, place
 
 KEYS = [*keys_offline.KEYS, *keys_online.KEYS, *keys_extproc.KEYS, *keys_guards.KEYS, *keys_inference.KEYS, *keys_cache.KEYS,
-        *keys_stores.KEYS, *keys_pools.KEYS]
+        *keys_stores.KEYS, *keys_pools.KEYS, *keys_picking.KEYS]
 
 
 @pytest.fixture(scope="module")

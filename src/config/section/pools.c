@@ -5,9 +5,6 @@
 
 #define POOL(member) offsetof(struct sr_config_pool, member)
 
-/* The names of the pool's policies (pool/registry.c). */
-static const struct sr_enum_word policies[] = {{"round_robin", 0}, {"least_request", 0}, {NULL, 0}};
-
 static const struct sr_field queue_fields[] = {
     {"max", SR_FIELD_UINT32, POOL(queue.max), .def = "100", .max = 10000,
      .help = "requests that wait; more are answered 503 with `retry-after`; 0: none waits"},
@@ -48,9 +45,18 @@ static const struct sr_field fields[] = {
      .help = "a name for logs and metrics"},
     {"model", SR_FIELD_TEXT, POOL(model_name), .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
      .help = "the model of `providers.models` that its workers serve"},
-    {"policy", SR_FIELD_WORD, POOL(policy), .words = policies, .def_note = "the model's `lb_policy`",
-     .help = "how a worker is chosen: in turn by `weight` (`round_robin`), or the one with the fewest "
-             "requests for its weight (`least_request`)"},
+    {"policy", SR_FIELD_WORD, POOL(policy), .words = sr_picking_policies,
+     .def_note = "the model's `lb_policy`",
+     .help =
+         "how a worker is chosen: in turn by `weight`, by its requests (`least_request`) or reported load, "
+         "by who asks (`session`), by its KV cache (`prefix`, `cost`), or by all of these (`auto`)"},
+    {"session", SR_FIELD_OBJECT, .of = &sr_section_picking_session, .help = "the policy `session`"},
+    {"prefix", SR_FIELD_OBJECT, .of = &sr_section_picking_prefix, .help = "what is known of KV caches"},
+    {"cost", SR_FIELD_OBJECT, .of = &sr_section_picking_cost, .help = "the policy `cost`"},
+    {"load_guard", SR_FIELD_NUMBER, POOL(picking.load_guard), .def = "1.5", .min = 1, .max = 100,
+     .help = "load, for the mean, over which a worker is left although it has the prompt in its cache"},
+    {"metrics", SR_FIELD_OBJECT, .of = &sr_section_picking_metrics,
+     .help = "what workers report of their load"},
     {"max_in_flight", SR_FIELD_UINT32, POOL(max_in_flight), .def = "0", .max = 1e6,
      .help = "requests of this process that a worker has at once, of all models; 0: no limit"},
     {"queue", SR_FIELD_OBJECT, .of = &queue_section,
@@ -64,6 +70,7 @@ static void prepare(void *target)
     struct sr_config_pool *pool = target;
     pool->name = pool->model_name = pool->policy = pool->queue.priority_header = "";
     pool->model = -1;
+    sr_picking_prepare(&pool->picking);
 }
 
 static void finish(struct sr_binder *b, const struct sr_yaml_node *node, void *target)

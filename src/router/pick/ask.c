@@ -11,69 +11,72 @@
 #define ANSWER_TOKENS     256 /* of a request that has no limit */
 #define ANSWER_TOKENS_MAX 131072
 
-/* The bytes of the prompt, as up to PARTS_MAX runs of the body. */
-struct prompt {
-    struct sr_bytes parts[PARTS_MAX];
-    size_t n, bytes;
-};
+static const uint16_t ORDER[PARTS_MAX] = {SR_AT_TOOLS, SR_AT_SYSTEM, SR_AT_MESSAGES, SR_AT_PROMPT};
 
-static const uint16_t ORDER[] = {SR_AT_TOOLS, SR_AT_SYSTEM, SR_AT_MESSAGES, SR_AT_PROMPT};
-
-static void prompt_find(struct prompt *prompt, const struct sr_request *doc)
+/* The end of the string that begins at `at`, behind its quote. The body is valid JSON. */
+static size_t string_end(struct sr_bytes raw, size_t at)
 {
-    const struct sr_span *found[PARTS_MAX] = {NULL};
-    for (size_t i = 0; i < doc->n_spans; i++) {
-        if (!sr_request_is_top(&doc->spans[i]))
-            continue;
-        for (size_t k = 0; k < PARTS_MAX; k++)
-            if (doc->spans[i].id == ORDER[k])
-                found[k] = &doc->spans[i];
-    }
-    for (size_t k = 0; k < PARTS_MAX; k++) {
-        if (!found[k] || found[k]->flags & SR_SPAN_OPEN)
-            continue;
-        struct sr_bytes raw = sr_span_raw(found[k], doc->body);
-        raw.n -= raw.n > 0 && ORDER[k] == SR_AT_MESSAGES; /* the bracket */
-        prompt->parts[prompt->n++] = raw;
-        prompt->bytes += raw.n;
-    }
+    for (size_t i = at + 1; i < raw.n; i++)
+        if (raw.p[i] == '\\')
+            i++;
+        else if (raw.p[i] == '"')
+            return i + 1;
+    return raw.n;
 }
 
-/* The next `size` bytes from a position in the parts, which moves: borrowed, or joined in `room`. */
-static struct sr_bytes next_block(const struct prompt *prompt, size_t *part, size_t *at, size_t size,
-                                  char *room)
+/* Copies JSON without the white space between its tokens, which clients write as they like. Returns the
+ * bytes written. */
+static size_t squeeze(struct sr_bytes raw, char *out)
 {
-    struct sr_bytes rest = {prompt->parts[*part].p + *at, prompt->parts[*part].n - *at};
-    if (rest.n >= size) {
-        *at += size;
-        return sr_bytes_of(rest.p, size);
-    }
-    for (size_t n = 0; n < size;) {
-        size_t left = prompt->parts[*part].n - *at, take = left < size - n ? left : size - n;
-        memcpy(room + n, prompt->parts[*part].p + *at, take);
-        n += take;
-        *at += take;
-        if (n < size) {
-            (*part)++;
-            *at = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < raw.n;) {
+        if (raw.p[i] == '"') {
+            size_t end = string_end(raw, i);
+            memcpy(out + n, raw.p + i, end - i);
+            n += end - i;
+            i = end;
+        } else {
+            char c = raw.p[i++];
+            out[n] = c;
+            n += c != ' ' && c != '\n' && c != '\r' && c != '\t';
         }
     }
-    return sr_bytes_of(room, size);
+    return n;
 }
 
-static int hash_blocks(const struct sr_ask_inputs *in, const struct prompt *prompt, struct sr_arena *arena,
+/* The bytes of the prompt; `p` NULL: out of memory. */
+static struct sr_bytes prompt_of(const struct sr_request *doc, struct sr_arena *arena)
+{
+    const struct sr_span *found[PARTS_MAX] = {NULL};
+    size_t size = 0, n = 0;
+    for (size_t i = 0; i < doc->n_spans; i++)
+        for (size_t k = 0; k < PARTS_MAX; k++)
+            if (doc->spans[i].id == ORDER[k] && sr_request_is_top(&doc->spans[i]) &&
+                !(doc->spans[i].flags & SR_SPAN_OPEN))
+                found[k] = &doc->spans[i];
+    for (size_t k = 0; k < PARTS_MAX; k++)
+        size += found[k] ? found[k]->end - found[k]->start : 0;
+    char *out = sr_arena_alloc(arena, size + 1);
+    for (size_t k = 0; out && k < PARTS_MAX; k++) {
+        if (!found[k])
+            continue;
+        n += squeeze(sr_span_raw(found[k], doc->body), out + n);
+        n -= n > 0 && ORDER[k] == SR_AT_MESSAGES; /* the bracket */
+    }
+    return (struct sr_bytes){out, n};
+}
+
+static int hash_blocks(const struct sr_ask_inputs *in, struct sr_bytes prompt, struct sr_arena *arena,
                        struct sr_pool_ask *out)
 {
-    size_t size = (size_t)in->block_tokens * SR_ASK_TOKEN_BYTES, part = 0, at = 0;
-    size_t n = size ? prompt->bytes / size : 0;
+    size_t size = (size_t)in->block_tokens * SR_ASK_TOKEN_BYTES, n = size ? prompt.n / size : 0;
     n = n < SR_ASK_BLOCKS_MAX ? n : SR_ASK_BLOCKS_MAX;
     uint64_t *blocks = sr_arena_alloc(arena, (n + 1) * sizeof *blocks);
-    char *room = sr_arena_alloc(arena, size + 1);
-    if (!blocks || !room)
+    if (!blocks)
         return SR_ENOMEM;
     uint64_t hash = in->seed;
     for (size_t i = 0; i < n; i++) {
-        hash = sr_hash64(next_block(prompt, &part, &at, size, room), hash);
+        hash = sr_hash64(sr_bytes_of(prompt.p + i * size, size), hash);
         blocks[i] = hash;
     }
     out->blocks = blocks;
@@ -119,14 +122,15 @@ static uint64_t session_of(const struct sr_ask_inputs *in)
 
 int sr_ask_make(const struct sr_ask_inputs *in, struct sr_arena *arena, struct sr_pool_ask *out)
 {
-    struct prompt prompt = {.n = 0};
     *out = (struct sr_pool_ask){0};
     if (in->needs & SR_POOL_NEEDS_SESSION)
         out->session = session_of(in);
     if (!(in->needs & SR_POOL_NEEDS_BLOCKS))
         return SR_OK;
-    prompt_find(&prompt, in->doc);
-    out->prompt_tokens = prompt.bytes / SR_ASK_TOKEN_BYTES;
+    struct sr_bytes prompt = prompt_of(in->doc, arena);
+    if (!prompt.p)
+        return SR_ENOMEM;
+    out->prompt_tokens = prompt.n / SR_ASK_TOKEN_BYTES;
     out->answer_tokens = answer_tokens(in->doc);
-    return hash_blocks(in, &prompt, arena, out);
+    return hash_blocks(in, prompt, arena, out);
 }

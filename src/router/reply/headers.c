@@ -163,6 +163,24 @@ static const char *matched_rules(const struct sr_record *r, const struct sr_rout
     return names ? names : "";
 }
 
+/* The worker and why it was picked: `prefix; overlap=48/64; similarity=0.912`. */
+static void worker_headers(struct header_list *list, const struct sr_record *r)
+{
+    const struct sr_pool_why *why = &r->why_target;
+    if (!r->target)
+        return;
+    list_text(list, SR_LIT("x-vsr-worker"), r->target);
+    if (!r->policy)
+        return;
+    list_text(list, SR_LIT("x-vsr-worker-policy"), r->policy);
+    const char *text = sr_arena_printf(list->arena, "%s", why->reason);
+    if (why->blocks && text)
+        text = sr_arena_printf(list->arena, "%s; overlap=%u/%u", text, why->overlap, why->blocks);
+    if (why->similarity > 0 && text)
+        text = sr_arena_printf(list->arena, "%s; similarity=%.3f", text, (double)why->similarity);
+    list_set(list, SR_LIT("x-vsr-worker-reason"), sr_bytes_str(text));
+}
+
 static void debug_headers(struct header_list *list, const struct sr_record *r, const struct sr_router *router)
 {
     for (int place = 0; place < SR_SIGNAL_TYPES; place++) {
@@ -173,6 +191,7 @@ static void debug_headers(struct header_list *list, const struct sr_record *r, c
     }
     if (r->has_text)
         list_number(list, SR_LIT("x-vsr-context-token-count"), r->text_tokens);
+    worker_headers(list, r);
 }
 
 static void list_coverage(struct header_list *list, const struct sr_record *r)
@@ -229,8 +248,11 @@ static void routed_headers(struct header_list *list, const struct sr_record *r,
     if (r->category[0])
         list_text(list, SR_LIT("x-vsr-selected-category"), r->category);
     guard_headers(list, r, router->config);
-    if (!r->automatic && r->decision.decision < 0)
+    if (!r->automatic && r->decision.decision < 0) {
+        if (r->debug)
+            worker_headers(list, r);
         return;
+    }
     if (r->decision_name[0]) {
         list_text(list, SR_LIT("x-vsr-selected-decision"), r->decision_name);
         list_set(list, SR_LIT("x-vsr-selected-confidence"),
@@ -264,7 +286,7 @@ void sr_headers_answer(const struct sr_record *r, const struct sr_router *router
                        struct sr_header_edits *edits)
 {
     *edits = (struct sr_header_edits){.struct_size = sizeof *edits};
-    struct header_list set = list_new(arena, 32);
+    struct header_list set = list_new(arena, 40);
     struct sr_bytes *remove = sr_arena_calloc(arena, answer->n + 1, sizeof *remove);
     bool has_id = false;
     for (size_t i = 0; i < answer->n; i++)

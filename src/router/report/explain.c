@@ -255,6 +255,25 @@ static void put_edit(void *ctx, const struct sr_explain_edit *edit)
     sr_json_object_end(w);
 }
 
+/* The worker that would be picked now, and why. */
+static void put_worker(struct sr_json_writer *w, const struct sr_record *r)
+{
+    const struct sr_pool_why *why = &r->why_target;
+    if (!r->target || !r->policy)
+        return;
+    sr_json_object(w, "worker");
+    put_text(w, "backend", r->target);
+    put_text(w, "policy", r->policy);
+    put_text(w, "reason", why->reason);
+    if (why->blocks) {
+        put_number(w, "overlap", why->overlap);
+        put_number(w, "blocks", why->blocks);
+    }
+    if (why->similarity > 0)
+        put_number(w, "similarity", (double)why->similarity);
+    sr_json_object_end(w);
+}
+
 static void put_verdict(struct sr_json_writer *w, const struct sr_explain *e)
 {
     const struct sr_record *r = e->record;
@@ -267,6 +286,7 @@ static void put_verdict(struct sr_json_writer *w, const struct sr_explain *e)
         return;
     }
     put_text(w, "model", r->model_name);
+    put_worker(w, r);
     put_text(w, "algorithm",
              e->record->automatic && e->record->choice.algorithm ? e->record->choice.algorithm : "");
     sr_json_bool(w, "reasoning", r->reasoning);

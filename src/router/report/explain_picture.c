@@ -233,6 +233,17 @@ static void draw_edit(void *ctx, const struct sr_explain_edit *edit)
     put(pic, "\n");
 }
 
+/* The worker that was picked of several, and why. */
+static void draw_worker(struct picture *pic, const struct sr_record *r)
+{
+    const struct sr_pool_why *why = &r->why_target;
+    if (!r->target || !r->policy || !why->blocks || pic->rc)
+        return;
+    indent(pic);
+    pic->rc = sr_buf_printf(pic->out, "on %s (%s: %s, has %u of %u blocks)\n", r->target, r->policy,
+                            why->reason, why->overlap, why->blocks);
+}
+
 static void draw_verdict(struct picture *pic, const struct sr_explain *e)
 {
     const struct sr_record *r = e->record;
@@ -250,6 +261,7 @@ static void draw_verdict(struct picture *pic, const struct sr_explain *e)
     if (r->reasoning && !pic->rc)
         pic->rc = sr_buf_printf(pic->out, ", reasoning on (%s)", r->effort);
     put(pic, r->edited ? ", body edited:\n" : ", body untouched\n");
+    draw_worker(pic, r);
     sr_explain_edits(r, draw_edit, pic);
 }
 

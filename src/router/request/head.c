@@ -67,24 +67,34 @@ static void read_header(struct sr_head *out, const struct sr_header *header, con
         out->credentials[out->n_credentials++] = keep(arena, name, rc);
 }
 
+/* Keeps a header that a pool names; the first of its name. */
+static void keep_one(struct sr_head *out, const struct sr_request_head *head, struct sr_bytes name,
+                     struct sr_arena *arena, int *rc)
+{
+    for (size_t k = 0; k < head->n_headers && name.n; k++) {
+        if (!sr_bytes_eq_nocase(head->headers[k].name, name))
+            continue;
+        out->named[out->n_named++] =
+            (struct sr_header){name, keep(arena, sr_bytes_trim(head->headers[k].value), rc)};
+        return;
+    }
+}
+
 /* Keeps the headers that pools name. */
 static void keep_named(struct sr_head *out, const struct sr_request_head *head,
                        const struct sr_config *config, struct sr_arena *arena, int *rc)
 {
-    for (size_t i = 0; i < config->global.n_pools && !*rc; i++) {
-        struct sr_bytes name = sr_bytes_str(config->global.pools[i].queue.priority_header);
-        for (size_t k = 0; name.n && k < head->n_headers; k++) {
-            if (!sr_bytes_eq_nocase(head->headers[k].name, name))
-                continue;
-            if (!out->named)
-                out->named = sr_arena_calloc(arena, config->global.n_pools, sizeof *out->named);
-            if (!out->named)
-                *rc = SR_ENOMEM;
-            else
-                out->named[out->n_named++] =
-                    (struct sr_header){name, keep(arena, head->headers[k].value, rc)};
-            break;
-        }
+    const struct sr_config_global *global = &config->global;
+    if (!global->n_pools)
+        return;
+    out->named = sr_arena_calloc(arena, 2 * global->n_pools, sizeof *out->named);
+    if (!out->named) {
+        *rc = SR_ENOMEM;
+        return;
+    }
+    for (size_t i = 0; i < global->n_pools; i++) {
+        keep_one(out, head, sr_bytes_str(global->pools[i].queue.priority_header), arena, rc);
+        keep_one(out, head, sr_bytes_str(global->pools[i].picking.session_header), arena, rc);
     }
 }
 

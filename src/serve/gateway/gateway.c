@@ -62,6 +62,11 @@ int sr_gateway_new(struct sr_gateway **out, const struct sr_gateway_options *opt
         rc = sr_health_new(&gateway->health, options->loop, gateway->client, options->runtime, options->tls);
     if (rc == SR_OK && gateway->health)
         rc = sr_health_configure(gateway->health, options->config);
+    if (rc == SR_OK && options->checks_health)
+        rc =
+            sr_scraper_new(&gateway->scraper, options->loop, gateway->client, options->runtime, options->tls);
+    if (rc == SR_OK && gateway->scraper)
+        rc = sr_scraper_configure(gateway->scraper, options->config);
     if (rc != SR_OK) {
         sr_gateway_free(gateway);
         *out = NULL;
@@ -77,6 +82,7 @@ void sr_gateway_free(struct sr_gateway *gateway)
         sr_http_server_free(gateway->listeners[i].server);
     sr_timer_stop(&gateway->gauges);
     sr_health_free(gateway->health);
+    sr_scraper_free(gateway->scraper);
     sr_client_free(gateway->client);
     sr_config_unref(gateway->config);
     sr_mem_free(gateway);
@@ -116,6 +122,8 @@ void sr_gateway_configure(struct sr_gateway *gateway, const struct sr_config *co
     gateway->config = sr_config_ref(config);
     if (gateway->health && sr_health_configure(gateway->health, config) != SR_OK)
         sr_log(SR_LOG_ERROR, "health", "out of memory: no worker is checked");
+    if (gateway->scraper && sr_scraper_configure(gateway->scraper, config) != SR_OK)
+        sr_log(SR_LOG_ERROR, "scrape", "out of memory: no worker is asked for its load");
     struct sr_http_server_settings settings = sr_gateway_server_settings(config);
     settings.census = gateway->options.census;
     for (size_t i = 0; i < gateway->n_listeners; i++) {

@@ -1,0 +1,195 @@
+/*
+ * The default of pools that share caches: exact overlap first, meaning where no worker has much of the
+ * prompt, load always.
+ *
+ *   cost = (blocks of the prompt - overlap + blocks that wait to be computed there
+ *           + requests there * what a request costs the others) / weight
+ *
+ * So a worker that has a prefix is chosen while what it saves is worth more than what is waited for there. A
+ * request costs the others a share of the mean of the blocks that prompts left to compute. Where no worker
+ * has a quarter of the prompt, one that was lately asked the same in other words is taken before its equals:
+ * the similarity counts as overlap, up to a quarter of the prompt. No worker is over the limit of the guard.
+ */
+#include "base/mem.h"
+#include "pool/topics.h"
+#include "pool/warm.h"
+
+#include <math.h>
+
+#define SHARE  0.25 /* of the mean of the blocks to compute: the cost of a request that is there */
+#define LITTLE 4    /* less than one part in so many of the prompt is an approximate overlap */
+#define SMOOTH 0.02 /* of the mean */
+
+struct picking {
+    struct sr_pool_warm warm;
+    struct sr_topics *topics;
+    double mean; /* blocks that a prompt leaves to compute */
+};
+
+struct seat {
+    struct sr_pool_warm_seat warm;
+    struct sr_topics_seat topics;
+};
+
+/* What is compared for one request. */
+struct comparing {
+    struct picking *picking;
+    const struct sr_pool_ask *ask;
+    struct sr_pool_overlaps overlaps;
+    double limit;
+    bool by_meaning;
+};
+
+static int open_state(void **state, const struct sr_pool_settings *settings)
+{
+    struct picking *picking = sr_mem_calloc(1, sizeof *picking);
+    int rc = picking ? sr_pool_warm_init(&picking->warm, settings, true) : SR_ENOMEM;
+    if (!rc && (rc = sr_topics_new(&picking->topics)) != SR_OK)
+        sr_pool_warm_dispose(&picking->warm);
+    if (rc) {
+        sr_mem_free(picking);
+        return rc;
+    }
+    *state = picking;
+    return SR_OK;
+}
+
+static void close_state(void *state)
+{
+    struct picking *picking = state;
+    sr_pool_warm_dispose(&picking->warm);
+    sr_topics_free(picking->topics);
+    sr_mem_free(picking);
+}
+
+static int join(void *state, void *seat, uint32_t slot)
+{
+    return sr_pool_warm_join(&((struct picking *)state)->warm, &((struct seat *)seat)->warm, slot);
+}
+
+static void leave(void *state, void *seat, uint32_t slot)
+{
+    sr_pool_warm_leave(&((struct picking *)state)->warm, &((struct seat *)seat)->warm, slot);
+}
+
+/* Blocks that the similarity of a worker's recent requests is worth. */
+static double meant(const struct comparing *c, const struct seat *seat, float *similarity)
+{
+    const struct sr_pool_settings *settings = c->picking->warm.settings;
+    *similarity =
+        c->by_meaning ? sr_topics_similarity(c->picking->topics, &seat->topics, settings->recent) : 0;
+    if ((double)*similarity < settings->threshold || settings->threshold >= 1)
+        return 0;
+    double share = ((double)*similarity - settings->threshold) / (1 - settings->threshold);
+    return share * (double)c->overlaps.blocks / LITTLE;
+}
+
+static double cost_of(const struct comparing *c, const struct sr_pool_member *member, uint32_t *overlap,
+                      float *similarity)
+{
+    const struct seat *seat = sr_pool_member_seat(member);
+    double weight = sr_pool_member_weight(member), load = sr_pool_member_load(member);
+    *overlap = sr_pool_warm_overlap(&c->overlaps, member);
+    double worth = meant(c, seat, similarity);
+    if (isinf(load) || load > c->limit)
+        return HUGE_VAL;
+    worth = worth > *overlap ? worth : *overlap;
+    double blocks = (double)c->overlaps.blocks - worth + (double)seat->warm.pending;
+    return blocks / weight + load * (1 + SHARE * c->picking->mean);
+}
+
+static struct comparing compare(struct picking *picking, const struct sr_pool_ask *ask,
+                                const struct sr_pool_candidate *candidates, size_t n)
+{
+    struct comparing c = {.picking = picking, .ask = ask};
+    uint32_t most = 0;
+    c.limit = sr_pool_rank_limit(candidates, n, picking->warm.settings->guard);
+    c.overlaps = sr_pool_warm_match(&picking->warm, ask, candidates, n);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t overlap =
+            candidates[i].eligible ? sr_pool_warm_overlap(&c.overlaps, candidates[i].member) : 0;
+        most = overlap > most ? overlap : most;
+    }
+    c.by_meaning = ask->vector && (size_t)most * LITTLE < ask->n_blocks;
+    if (c.by_meaning)
+        sr_topics_compare(picking->topics, ask->vector, ask->dimensions);
+    return c;
+}
+
+static size_t choose(void *state, const struct sr_pool_ask *ask, const struct sr_pool_candidate *candidates,
+                     size_t n, struct sr_pool_why *why)
+{
+    struct picking *picking = state;
+    struct comparing c = compare(picking, ask, candidates, n);
+    size_t best = n;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t overlap;
+        float similarity;
+        if (!candidates[i].eligible)
+            continue;
+        double cost = cost_of(&c, candidates[i].member, &overlap, &similarity);
+        if (isinf(cost) ||
+            (best < n && (cost > why->load ||
+                          (!(cost < why->load) && !sr_pool_rank_before(&candidates[i], &candidates[best])))))
+            continue;
+        best = i;
+        why->load = cost;
+        why->overlap = overlap;
+        why->similarity = similarity;
+    }
+    if (best == n)
+        best = sr_pool_rank_least(candidates, n);
+    bool similar = (double)why->similarity >= picking->warm.settings->threshold;
+    why->reason = why->overlap > 0 && !similar ? "prefix" : similar ? "meaning" : "least load";
+    why->blocks = (uint32_t)ask->n_blocks;
+    sr_pool_rank_take(&candidates[best], &picking->warm.turn);
+    return best;
+}
+
+static void placed(void *state, void *seat, uint32_t slot, const struct sr_pool_ask *ask,
+                   struct sr_pool_placement *placement)
+{
+    struct picking *picking = state;
+    sr_pool_warm_placed(&picking->warm, &((struct seat *)seat)->warm, slot, ask, placement);
+    sr_topics_add(picking->topics, &((struct seat *)seat)->topics, ask->vector, ask->dimensions);
+    picking->mean += ((double)placement->pending - picking->mean) * SMOOTH;
+}
+
+static void answered(void *state, void *seat, struct sr_pool_placement *placement)
+{
+    (void)state;
+    sr_pool_warm_answered(seat, placement);
+}
+
+static void ended(void *state, void *seat, struct sr_pool_placement *placement)
+{
+    (void)state;
+    sr_pool_warm_ended(seat, placement);
+}
+
+static void event(void *state, void *seat, uint32_t slot, const struct sr_pool_kv_event *e)
+{
+    sr_pool_warm_event(&((struct picking *)state)->warm, seat, slot, e);
+}
+
+static void stats(const void *state, const void *seat, uint32_t slot, struct sr_pool_seat_stats *out)
+{
+    sr_pool_warm_stats(&((const struct picking *)state)->warm, seat, slot, out);
+    out->bytes += sizeof(struct sr_topics_seat);
+}
+
+const struct sr_pool_policy_ops sr_pool_auto = {
+    .name = "auto",
+    .needs = SR_POOL_NEEDS_BLOCKS | SR_POOL_NEEDS_KV | SR_POOL_NEEDS_VECTOR | SR_POOL_NEEDS_LOAD,
+    .seat_size = sizeof(struct seat),
+    .open = open_state,
+    .close = close_state,
+    .join = join,
+    .leave = leave,
+    .choose = choose,
+    .placed = placed,
+    .answered = answered,
+    .ended = ended,
+    .event = event,
+    .stats = stats,
+};

@@ -1,0 +1,161 @@
+/* Keeps both tables, and counts the blocks of the requests at each worker. */
+#include "pool/warm.h"
+
+#include "base/hash.h"
+
+#define CHUNK 256 /* blocks of an event that are used at once */
+
+int sr_pool_warm_init(struct sr_pool_warm *warm, const struct sr_pool_settings *settings, bool events)
+{
+    *warm = (struct sr_pool_warm){.settings = settings};
+    int rc = sr_pool_blocks_new(&warm->sent, settings->blocks);
+    if (!rc && events)
+        rc = sr_pool_blocks_new(&warm->told, settings->blocks);
+    if (rc)
+        sr_pool_warm_dispose(warm);
+    return rc;
+}
+
+void sr_pool_warm_dispose(struct sr_pool_warm *warm)
+{
+    sr_pool_blocks_free(warm->sent);
+    sr_pool_blocks_free(warm->told);
+    warm->sent = warm->told = NULL;
+}
+
+int sr_pool_warm_join(struct sr_pool_warm *warm, struct sr_pool_warm_seat *seat, uint32_t slot)
+{
+    seat->names.most = (size_t)warm->settings->blocks * 2;
+    int rc = sr_pool_blocks_join(warm->sent, slot);
+    return rc || !warm->told ? rc : sr_pool_blocks_join(warm->told, slot);
+}
+
+void sr_pool_warm_leave(struct sr_pool_warm *warm, struct sr_pool_warm_seat *seat, uint32_t slot)
+{
+    sr_kv_map_dispose(&seat->names);
+    sr_pool_blocks_leave(warm->sent, slot);
+    if (warm->told)
+        sr_pool_blocks_leave(warm->told, slot);
+}
+
+struct sr_pool_overlaps sr_pool_warm_match(struct sr_pool_warm *warm, const struct sr_pool_ask *ask,
+                                           const struct sr_pool_candidate *candidates, size_t n)
+{
+    struct sr_pool_overlaps found = {.blocks = ask->n_blocks, .told_blocks = ask->n_kv_blocks};
+    bool all_tell = warm->told && ask->n_kv_blocks;
+    if (all_tell)
+        found.told = sr_pool_blocks_match(warm->told, ask->kv_blocks, ask->n_kv_blocks);
+    for (size_t i = 0; i < n && all_tell; i++)
+        all_tell = ((const struct sr_pool_warm_seat *)sr_pool_member_seat(candidates[i].member))->events > 0;
+    if (!all_tell)
+        found.sent = sr_pool_blocks_match(warm->sent, ask->blocks, ask->n_blocks);
+    return found;
+}
+
+uint32_t sr_pool_warm_overlap(const struct sr_pool_overlaps *overlaps, const struct sr_pool_member *member)
+{
+    const struct sr_pool_warm_seat *seat = sr_pool_member_seat(member);
+    uint32_t slot = sr_pool_member_slot(member);
+    if (!overlaps->told || !seat->events)
+        return overlaps->sent[slot];
+    return (uint32_t)((uint64_t)overlaps->told[slot] * overlaps->blocks / overlaps->told_blocks);
+}
+
+/* ---- requests ---- */
+
+void sr_pool_warm_placed(struct sr_pool_warm *warm, struct sr_pool_warm_seat *seat, uint32_t slot,
+                         const struct sr_pool_ask *ask, struct sr_pool_placement *placement)
+{
+    uint32_t blocks = (uint32_t)ask->n_blocks;
+    placement->overlap = placement->overlap < blocks ? placement->overlap : blocks;
+    placement->pending = blocks - placement->overlap;
+    placement->active = blocks + (uint32_t)(ask->answer_tokens / warm->settings->block_tokens);
+    seat->pending += placement->pending;
+    seat->active += placement->active;
+    seat->asked += blocks;
+    seat->expected += placement->overlap;
+    sr_pool_blocks_use(warm->sent, slot, ask->blocks, ask->n_blocks);
+}
+
+void sr_pool_warm_answered(struct sr_pool_warm_seat *seat, struct sr_pool_placement *placement)
+{
+    seat->pending -= placement->pending;
+    placement->pending = 0;
+}
+
+void sr_pool_warm_ended(struct sr_pool_warm_seat *seat, struct sr_pool_placement *placement)
+{
+    sr_pool_warm_answered(seat, placement);
+    seat->active -= placement->active;
+    placement->active = 0;
+}
+
+/* ---- events ---- */
+
+uint64_t sr_pool_kv_hash(uint64_t before, const uint32_t *tokens, size_t n)
+{
+    uint64_t hash = sr_hash64(sr_bytes_of((const char *)tokens, n * sizeof *tokens), before);
+    return hash ? hash : 1;
+}
+
+static void forget(struct sr_pool_warm *warm, struct sr_pool_warm_seat *seat, uint32_t slot)
+{
+    sr_kv_map_dispose(&seat->names);
+    sr_pool_blocks_clear(warm->told, slot);
+    seat->events = 0;
+}
+
+/* Blocks after one that is not known are not known either. */
+static void stored(struct sr_pool_warm *warm, struct sr_pool_warm_seat *seat, uint32_t slot,
+                   const struct sr_pool_kv_event *event)
+{
+    uint64_t hash = event->has_parent ? sr_kv_map_get(&seat->names, event->parent) : 0, own[CHUNK];
+    if (event->has_parent && !hash)
+        return;
+    for (size_t from = 0, n; from < event->n; from += n) {
+        n = event->n - from < CHUNK ? event->n - from : CHUNK;
+        for (size_t i = 0; i < n; i++) {
+            hash = sr_pool_kv_hash(hash, event->tokens + (from + i) * event->block_size, event->block_size);
+            own[i] = hash;
+            if (!sr_kv_map_set(&seat->names, event->hashes[from + i], hash)) {
+                forget(warm, seat, slot);
+                return;
+            }
+        }
+        sr_pool_blocks_use(warm->told, slot, own, n);
+    }
+}
+
+void sr_pool_warm_event(struct sr_pool_warm *warm, struct sr_pool_warm_seat *seat, uint32_t slot,
+                        const struct sr_pool_kv_event *event)
+{
+    switch (event->kind) {
+    case SR_POOL_KV_STORED:
+        seat->events++;
+        stored(warm, seat, slot, event);
+        break;
+    case SR_POOL_KV_REMOVED:
+        for (size_t i = 0; i < event->n; i++) {
+            uint64_t own = sr_kv_map_get(&seat->names, event->hashes[i]);
+            if (own)
+                sr_pool_blocks_remove(warm->told, slot, own);
+            sr_kv_map_remove(&seat->names, event->hashes[i]);
+        }
+        break;
+    case SR_POOL_KV_CLEARED:
+        forget(warm, seat, slot);
+        break;
+    }
+}
+
+void sr_pool_warm_stats(const struct sr_pool_warm *warm, const struct sr_pool_warm_seat *seat, uint32_t slot,
+                        struct sr_pool_seat_stats *out)
+{
+    out->blocks = sr_pool_blocks_count(seat->events ? warm->told : warm->sent, slot);
+    out->events = seat->events;
+    out->bytes = sr_pool_blocks_bytes(warm->sent, slot) + seat->names.size * sizeof *seat->names.pairs;
+    if (warm->told)
+        out->bytes += sr_pool_blocks_bytes(warm->told, slot);
+    out->asked = seat->asked;
+    out->expected = seat->expected;
+}

@@ -1,0 +1,66 @@
+/*
+ * What is known of the workers' caches: blocks that this process sent there (an estimate), and blocks that a
+ * worker's own events name. The base of the policies prefix, kv, cost and auto, whose seats begin with
+ * struct sr_pool_warm_seat.
+ *
+ * Events name blocks by the engine's hashes; the tokens in them give ours, so that any engine's hashes are
+ * understood. docs/internals/pool.md.
+ */
+#ifndef SR_POOL_WARM_H
+#define SR_POOL_WARM_H
+
+#include "pool/blocks.h"
+#include "pool/kv_map.h"
+#include "pool/rank.h"
+
+struct sr_pool_warm {
+    const struct sr_pool_settings *settings;
+    struct sr_pool_blocks *sent; /* blocks of prompts that were sent to workers */
+    struct sr_pool_blocks *told; /* blocks of workers' events; NULL: events are not used */
+    uint64_t turn;
+};
+
+struct sr_pool_warm_seat {
+    struct sr_pool_turn turn;
+    uint64_t events; /* that were understood since the last that cleared all; 0: the worker tells nothing */
+    struct sr_kv_map names;
+    uint64_t asked, expected; /* blocks, as in struct sr_pool_seat_stats */
+    uint64_t pending, active; /* blocks of the requests there, as in struct sr_pool_placement */
+};
+
+/* What each worker has of one prompt. */
+struct sr_pool_overlaps {
+    const uint32_t *sent, *told; /* [slots]; NULL: not compared */
+    size_t blocks, told_blocks;  /* of the prompt */
+};
+
+/* SR_ENOMEM. */
+int sr_pool_warm_init(struct sr_pool_warm *warm, const struct sr_pool_settings *settings,
+                      bool events) SR_WARN_UNUSED;
+void sr_pool_warm_dispose(struct sr_pool_warm *warm);
+
+int sr_pool_warm_join(struct sr_pool_warm *warm, struct sr_pool_warm_seat *seat,
+                      uint32_t slot) SR_WARN_UNUSED;
+void sr_pool_warm_leave(struct sr_pool_warm *warm, struct sr_pool_warm_seat *seat, uint32_t slot);
+
+/* Compares a prompt with the workers of these candidates; valid until the next call. */
+struct sr_pool_overlaps sr_pool_warm_match(struct sr_pool_warm *warm, const struct sr_pool_ask *ask,
+                                           const struct sr_pool_candidate *candidates, size_t n);
+
+/* Blocks of the prompt that a member's worker has: what its events say, else the estimate. */
+uint32_t sr_pool_warm_overlap(const struct sr_pool_overlaps *overlaps, const struct sr_pool_member *member);
+
+/* The policy's parts for requests, events and stats. */
+void sr_pool_warm_placed(struct sr_pool_warm *warm, struct sr_pool_warm_seat *seat, uint32_t slot,
+                         const struct sr_pool_ask *ask, struct sr_pool_placement *placement);
+void sr_pool_warm_answered(struct sr_pool_warm_seat *seat, struct sr_pool_placement *placement);
+void sr_pool_warm_ended(struct sr_pool_warm_seat *seat, struct sr_pool_placement *placement);
+void sr_pool_warm_event(struct sr_pool_warm *warm, struct sr_pool_warm_seat *seat, uint32_t slot,
+                        const struct sr_pool_kv_event *event);
+void sr_pool_warm_stats(const struct sr_pool_warm *warm, const struct sr_pool_warm_seat *seat, uint32_t slot,
+                        struct sr_pool_seat_stats *out);
+
+/* The hash of a block of the engine's tokens after the one before, 0 for the first; never 0. */
+uint64_t sr_pool_kv_hash(uint64_t before, const uint32_t *tokens, size_t n);
+
+#endif

@@ -1,0 +1,39 @@
+/* Series of workers that are there no more are gone with the next call. */
+#include "router/report/workers.h"
+
+#include "pool/report.h"
+
+static const enum sr_metric ALL[] = {SR_METRIC_POOL_WORKER_RUNNING, SR_METRIC_POOL_WORKER_WAITING,
+                                     SR_METRIC_POOL_KV_USAGE,       SR_METRIC_POOL_BLOCKS,
+                                     SR_METRIC_POOL_BYTES,          SR_METRIC_POOL_EXPECTED,
+                                     SR_METRIC_POOL_REPORTED,       SR_METRIC_POOL_EVENTS};
+
+static void set(void *ctx, const struct sr_pool_member_view *view)
+{
+    struct sr_metrics *metrics = ctx;
+    struct sr_bytes labels[] = {sr_bytes_str(view->group), view->worker};
+    if (view->reports) {
+        sr_metrics_set(metrics, SR_METRIC_POOL_WORKER_RUNNING, view->load.running, labels);
+        sr_metrics_set(metrics, SR_METRIC_POOL_WORKER_WAITING, view->load.waiting, labels);
+        if (view->load.kv_usage >= 0)
+            sr_metrics_set(metrics, SR_METRIC_POOL_KV_USAGE, view->load.kv_usage, labels);
+    }
+    if (view->reports && view->load.has_hits && view->load.asked)
+        sr_metrics_set(metrics, SR_METRIC_POOL_REPORTED, (double)view->load.hits / (double)view->load.asked,
+                       labels);
+    if (view->seat.asked)
+        sr_metrics_set(metrics, SR_METRIC_POOL_EXPECTED,
+                       (double)view->seat.expected / (double)view->seat.asked, labels);
+    if (view->seat.bytes) {
+        sr_metrics_set(metrics, SR_METRIC_POOL_BLOCKS, (double)view->seat.blocks, labels);
+        sr_metrics_set(metrics, SR_METRIC_POOL_BYTES, (double)view->seat.bytes, labels);
+        sr_metrics_set(metrics, SR_METRIC_POOL_EVENTS, (double)view->seat.events, labels);
+    }
+}
+
+void sr_report_workers(struct sr_pool *pool, struct sr_metrics *metrics)
+{
+    for (size_t i = 0; i < sizeof ALL / sizeof ALL[0]; i++)
+        sr_metrics_clear(metrics, ALL[i]);
+    sr_pool_each_member(pool, set, metrics);
+}

@@ -1,0 +1,63 @@
+"""Keys of the policies that pick a worker of a pool: which worker answers, and what the debug headers say of it."""
+import time
+
+from conftest import chat
+from keys_offline import Key
+from keys_online import PATIENCE, served
+from keys_site import check, model, site
+
+POOL = "global.semroute.pools[0]."
+LONG = "The first paragraph of a long document that many questions are about. " * 40
+
+
+def picking(policy, **more):
+    """Model `one` with workers 0 and 1, and this pool."""
+    return site(model("one", "@0", "@1"), pools=[{"model": "one", "policy": policy, **more}])
+
+
+def ask(gateway, text="hello", **headers):
+    return gateway.post({**chat(text), "model": "one"}, headers={"x-vsr-debug": "true", **headers})
+
+
+def reason(*texts):
+    """Why the worker of the last of these requests was picked."""
+    def look(gateway, bench):
+        for text in texts:
+            answer = ask(gateway, text)
+        return answer.headers["x-vsr-worker-reason"]
+    return served(look)
+
+
+def workers(**headers):
+    """How many workers answer requests of one session."""
+    def look(gateway, bench):
+        return len({ask(gateway, **headers).headers["x-vsr-worker"] for _ in range(6)})
+    return served(look)
+
+
+def said(config, bench):
+    """Whether the configuration is good."""
+    return "error" not in check(config, bench.directory)
+
+
+def asked(gateway, bench):
+    """Whether workers are asked for their load: the mock, which is no engine, has no metrics."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end and "no metrics of vLLM" not in gateway.output():
+        time.sleep(0.05)
+    return "no metrics of vLLM" in gateway.output()
+
+
+KEYS = [
+    Key(POOL + "metrics.path", picking("least_load"), ("/metrics", "off"), served(asked), (True, False)),
+    Key(POOL + "metrics.interval", picking("least_load"), ("1ms", "1s"), said, (False, True)),
+    Key(POOL + "session.header", picking("session"), ("x-session", "x-other"), workers(**{"x-other": "s1"}), (2, 1)),
+    Key(POOL + "prefix.block_tokens", picking("prefix"), (16, 64), reason(LONG, LONG),
+        ("prefix; overlap=44/44", "prefix; overlap=11/11")),
+    Key(POOL + "prefix.blocks", picking("prefix", prefix={"block_tokens": 1}), (64, 4096), reason(LONG, LONG),
+        ("prefix; overlap=64/707", "prefix; overlap=707/707")),
+    Key(POOL + "session.bound", picking("session"), (0.5, 2), said, (False, True)),
+    Key(POOL + "load_guard", picking("prefix"), (0.5, 2), said, (False, True)),
+    Key(POOL + "cost.overlap_weight", picking("cost"), (-1, 2), said, (False, True)),
+    Key(POOL + "cost.temperature", picking("cost"), (0, 1), reason(LONG), ("cost; overlap=0/44", "cost, drawn; overlap=0/44")),
+]

@@ -1,0 +1,106 @@
+"""Picking a worker of a pool: simulated engines behind the gateway, and what clients and operators see of the choice."""
+import json
+import threading
+
+import pytest
+
+from conftest import request
+from test_pools import until
+
+LONG = "The first paragraph of a long document that many questions are about. " * 40
+
+
+def config(mock, policy, **more):
+    refs = [{"name": f"w{i}", "endpoint": f"127.0.0.1:{mock.port + i}"} for i in range(mock.workers)]
+    return json.dumps({
+        "version": "v0.3",
+        "providers": {"defaults": {"default_model": "one"}, "models": [{"name": "one", "backend_refs": refs}]},
+        "routing": {"signals": {}, "decisions": []},
+        "global": {"semroute": {"loops": 1, "pools": [{"model": "one", "policy": policy, **more}]}}})
+
+
+def ask(gateway, text, model="one", **more):
+    body = {"model": model, "messages": [{"role": "user", "content": text}], "max_tokens": 4, **more}
+    answer = gateway.post(body, headers={"x-vsr-debug": "true"})
+    assert answer.status == 200
+    return answer
+
+
+def worker(answer):
+    return int(answer.headers["x-vsr-worker"][1:])
+
+
+@pytest.mark.parametrize("policy", ["prefix", "cost", "auto"])
+@pytest.mark.parametrize("model", ["one", "auto"])
+def test_a_prefix_stays_with_its_worker(start, policy, model):
+    mock = start.mock(4, ("--engine", "--speed", "100"))
+    gateway = start.gateway(config(mock, policy))
+    homes = {}
+    for turn in range(3):
+        for family in range(8):
+            text = f"Document {family}. {LONG} Question {turn}."
+            answer = ask(gateway, text, model)
+            assert homes.setdefault(family, worker(answer)) == worker(answer)
+            if turn:
+                assert answer.headers["x-vsr-worker-reason"].startswith("cost;" if policy == "cost" else "prefix; overlap=4")
+                assert answer.json()["usage"]["prompt_tokens_details"]["cached_tokens"] > 400
+    assert len(set(homes.values())) == 4
+    metrics = gateway.metrics()
+    assert "semroute_pool_expected_hit_rate{" in metrics and "semroute_pool_known_bytes{" in metrics
+
+
+def test_a_conversation_that_grows_stays(start):
+    mock = start.mock(4, ("--engine", "--speed", "100"))
+    gateway = start.gateway(config(mock, "prefix"))
+    messages = [{"role": "system", "content": LONG}]
+    homes = set()
+    for turn in range(6):
+        messages.append({"role": "user", "content": f"Question {turn}? " * 8})
+        answer = gateway.post({"model": "one", "messages": messages, "max_tokens": 4}, headers={"x-vsr-debug": "true"})
+        homes.add(worker(answer))
+        messages.append({"role": "assistant", "content": answer.json()["choices"][0]["message"]["content"]})
+    assert len(homes) == 1
+
+
+def test_load_of_other_clients_counts(start):
+    mock = start.mock(2, ("--engine",))
+    gateway = start.gateway(config(mock, "least_load", metrics={"interval": "100ms"}))
+    address = f"http://127.0.0.1:{mock.port}"
+    busy = threading.Thread(target=lambda: [request(mock.port, "POST", "/v1/chat/completions", {
+        "model": "m", "messages": [{"role": "user", "content": "hello"}], "max_tokens": 1500, "ignore_eos": True})])
+    busy.start()
+    until(lambda: f'semroute_pool_worker_running{{pool="one",worker="{address}"}} 1' in gateway.metrics())
+    assert {worker(ask(gateway, "hello")) for _ in range(4)} == {1}
+    busy.join()
+    until(lambda: f'semroute_pool_worker_running{{pool="one",worker="{address}"}} 0' in gateway.metrics())
+    assert {worker(ask(gateway, "hello")) for _ in range(4)} == {0, 1}
+
+
+def test_a_report_of_a_worker_that_is_gone_is_forgotten(start):
+    mock = start.mock(2, ("--engine",))
+    gateway = start.gateway(config(mock, "least_load", metrics={"interval": "100ms"}))
+    address = f"http://127.0.0.1:{mock.port}"
+    until(lambda: f'semroute_pool_worker_running{{pool="one",worker="{address}"}}' in gateway.metrics())
+    request(mock.port + 1, "PUT", "/mock/kill?worker=0")
+    until(lambda: f'semroute_pool_worker_running{{pool="one",worker="{address}"}}' not in gateway.metrics())
+
+
+def test_a_session_stays_by_header_and_by_user(start):
+    mock = start.mock(4, ("--engine", "--speed", "100"))
+    gateway = start.gateway(config(mock, "session", session={"header": "x-session"}))
+    body = {"model": "one", "messages": [{"role": "user", "content": "hello"}], "max_tokens": 2}
+    for name in range(6):
+        by_header = {gateway.post(body, headers={"x-vsr-debug": "true", "x-session": str(name)}).headers["x-vsr-worker"]
+                     for _ in range(4)}
+        by_user = {worker(ask(gateway, "hello", user=f"user {name}")) for _ in range(4)}
+        assert len(by_header) == 1 and len(by_user) == 1
+
+
+def test_explain_names_the_worker(start):
+    mock = start.mock(2, ("--engine", "--speed", "100"))
+    gateway = start.gateway(config(mock, "prefix"))
+    home = worker(ask(gateway, LONG, "auto"))
+    body = {"model": "auto", "messages": [{"role": "user", "content": LONG}], "max_tokens": 4}
+    seen = request(gateway.api_port, "POST", "/api/v1/explain", {"request": body}).json()["worker"]
+    assert seen["backend"] == f"w{home}" and seen["policy"] == "prefix" and seen["reason"] == "prefix"
+    assert 0 < seen["overlap"] <= seen["blocks"]
