@@ -46,7 +46,7 @@ static int usage(FILE *out)
             "  --requests N      of each workload, about; default 400\n"
             "  --speed N         of the engines' clock; default 10\n"
             "  --faults          only runs with a worker killed and one slow, and their pairs without\n"
-            "  --peer PATH       the Rust vllm-router, by default bench/.venv-vllm-router/bin/vllm-router\n"
+            "  --peer PATH       the Rust vllm-router, by default tests/.venv/bin/vllm-router\n"
             "  --quick           a few requests, to see that everything runs\n"
             "semroute bench pool --pass-through | --soak [--policy NAME] [--rate N] [--seconds S] [--json]\n"
             "  Requests on a schedule (10000 or 1000 a second for 600 s) to plain workers; in a soak they "
@@ -212,7 +212,7 @@ int sr_bench_pool(int argc, char **argv)
     struct bench *b = sr_mem_calloc(1, sizeof *b);
     if (!b)
         return 3;
-    b->peer = "bench/.venv-vllm-router/bin/vllm-router";
+    b->peer = "tests/.venv/bin/vllm-router";
     bool good = read_options(b, argc, argv);
     const char *peer = b->peer && access(b->peer, X_OK) == 0 ? b->peer : NULL;
     int code = good ? 3 : usage(stderr);
