@@ -361,7 +361,7 @@ static bool recalls(sr_exchange *x, bool named)
         return true;
     }
     sr_exchange_note_cache(x, false);
-    if (rc || !x->recall.record)
+    if (rc || !x->recall.record || x->recall.purpose == SR_PURPOSE_EXPLAIN)
         return false;
     reply_cached(x, false);
     return true;
@@ -395,7 +395,7 @@ static void edit(sr_exchange *x, bool named)
 void sr_exchange_recalled(sr_exchange *x)
 {
     sr_exchange_note_cache(x, false);
-    if (x->recall.record)
+    if (x->recall.record && x->recall.purpose == SR_PURPOSE_SERVE)
         reply_cached(x, false);
     else
         edit(x, x->named);
