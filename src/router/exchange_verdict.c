@@ -315,6 +315,7 @@ static void reply_cached(sr_exchange *x, bool early)
 {
     const struct sr_cache_fields *fields = &x->recall.record->f;
     begin_reply(x, SR_OUTCOME_CACHED, 200, "cache");
+    x->record.model_name = x->router->config->models[x->record.model].name;
     sr_exchange_note_cache(x, early);
     finish_reply(x, sr_replay_content_type(fields->form),
                  sr_replay_answer(fields, &x->body.doc, x->router, &x->reply));

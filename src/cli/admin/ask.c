@@ -20,7 +20,7 @@ static void read_message(struct sr_bytes answer, char out[256])
 }
 
 int sr_admin_ask(const struct sr_usage *usage, const struct sr_admin_where *where, const char *path,
-                struct sr_bytes body, bool json, struct sr_doc **doc)
+                 struct sr_bytes body, bool json, struct sr_doc **doc)
 {
     struct sr_err err = {0};
     struct sr_buf answer;

@@ -5,8 +5,8 @@
 #include "cli/admin/call.h"
 #include "json/doc.h"
 
-/* Calls. SR_EXIT_DONE: *doc is the parsed answer of a 200, to be freed; with `json` it is printed instead, and
- * *doc stays as it was. Any other exit code: what went wrong has been said. */
+/* Calls. SR_EXIT_DONE: *doc is the parsed answer of a 200, to be freed; with `json` it is printed instead,
+ * and *doc stays as it was. Any other exit code: what went wrong has been said. */
 int sr_admin_ask(const struct sr_usage *usage, const struct sr_admin_where *where, const char *path,
                  struct sr_bytes body, bool json, struct sr_doc **doc);
 

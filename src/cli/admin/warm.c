@@ -15,7 +15,8 @@
 #define LINE_BYTES     ((size_t)2 << 20) /* more is refused, so it is not sent */
 #define PROBLEMS_MAX   ((size_t)64 << 20)
 
-static const char *const counts[] = {"lines", "taken", "skipped", "invalid", "entries", "exact_only", "evicted"};
+static const char *const counts[] = {"lines",   "taken",      "skipped", "invalid",
+                                     "entries", "exact_only", "evicted"};
 enum { LINES, TAKEN, SKIPPED, INVALID, ENTRIES, EXACT_ONLY, EVICTED, COUNTS };
 
 /* What became of all parts so far. */
@@ -30,7 +31,8 @@ struct sum {
 static void note(struct sum *sum, int64_t line, struct sr_bytes code, struct sr_bytes message)
 {
     if (!sum->json) {
-        fprintf(stderr, "%s:%" PRId64 ": %.*s\n", sum->name, line, (int)message.n, message.p ? message.p : "");
+        fprintf(stderr, "%s:%" PRId64 ": %.*s\n", sum->name, line, (int)message.n,
+                message.p ? message.p : "");
         return;
     }
     sr_json_object(&sum->w, NULL);
@@ -98,12 +100,14 @@ static int send(const struct sr_usage *usage, const struct sr_admin_where *where
 static void print(struct sum *sum)
 {
     const int64_t *n = sum->n;
-    printf("%" PRId64 " of %" PRId64 " lines taken as %" PRId64 " entries; %" PRId64 " skipped, %" PRId64 " invalid\n",
+    printf("%" PRId64 " of %" PRId64 " lines taken as %" PRId64 " entries; %" PRId64 " skipped, %" PRId64
+           " invalid\n",
            n[TAKEN], n[LINES], n[ENTRIES], n[SKIPPED], n[INVALID]);
     if (n[EXACT_ONLY])
         printf("%" PRId64 " entries have no vector: only the same text finds them\n", n[EXACT_ONLY]);
     if (n[EVICTED])
-        printf("%" PRId64 " entries were evicted meanwhile: `max_entries` or `max_bytes` is reached\n", n[EVICTED]);
+        printf("%" PRId64 " entries were evicted meanwhile: `max_entries` or `max_bytes` is reached\n",
+               n[EVICTED]);
     printf("the cache has %" PRId64 " entries\n", sum->total);
 }
 
@@ -125,7 +129,8 @@ static int print_json(struct sum *sum)
     return shown ? SR_EXIT_DONE : SR_EXIT_FAILED;
 }
 
-int sr_admin_cache_warm(const struct sr_usage *usage, const struct sr_admin_where *where, const char *path, bool json)
+int sr_admin_cache_warm(const struct sr_usage *usage, const struct sr_admin_where *where, const char *path,
+                        bool json)
 {
     struct sum sum = {.name = strcmp(path, "-") == 0 ? "standard input" : path, .json = json};
     struct sr_buf file;

@@ -8,7 +8,8 @@ static const struct {
     const char *code, *sentence;
 } reasons[] = {
     {"disabled", "`global.stores.response_cache.enabled` is false"},
-    {"no_policy", "the decision has no plugin `response_cache`, and no `global.semroute.cache.default` counts here"},
+    {"no_policy",
+     "the decision has no plugin `response_cache`, and no `global.semroute.cache.default` counts here"},
     {"no_identity", "the request has not the identity that the policy's `scope` asks for"},
     {"request_too_large", "the request is over `global.semroute.cache.max_request_bytes`"},
     {"no_model_asked", "the router answers this request itself"},

@@ -163,7 +163,7 @@ static int key_of_partition(struct sr_recall *r, const struct sr_recall_decided 
     return sr_key_of(parts, sizeof parts / sizeof parts[0], r->env.arena, &r->partition);
 }
 
-/* The question as it is written, part for part. */
+/* The question, part for part. */
 static int key_of_question(struct sr_recall *r)
 {
     size_t n = r->question.n;
@@ -171,11 +171,8 @@ static int key_of_question(struct sr_recall *r)
     if (!parts)
         return SR_ENOMEM;
     parts[0] = (struct sr_key_part){"partition", sr_bytes_of(r->partition.bytes, sizeof r->partition.bytes)};
-    for (size_t i = 0; i < n; i++) {
-        const struct sr_question_place *place = &r->question.places[i];
-        parts[i + 1] = (struct sr_key_part){
-            "question", sr_bytes_of(r->env.doc->body.p + place->start, place->end - place->start)};
-    }
+    for (size_t i = 0; i < n; i++)
+        parts[i + 1] = (struct sr_key_part){"question", r->question.parts[i]};
     return sr_key_of(parts, n + 1, r->env.arena, &r->exact);
 }
 

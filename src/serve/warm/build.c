@@ -55,7 +55,8 @@ int sr_warm_answer(const struct sr_warm_line *line, const struct sr_dialect_ops 
     if (line->events.p)
         return sr_buf_append_bytes(out, line->events);
     if (line->answer.p)
-        return streamed ? dialect->completion_stream(&completion, out) : dialect->completion(&completion, out);
+        return streamed ? dialect->completion_stream(&completion, out)
+                        : dialect->completion(&completion, out);
     if (!streamed)
         return sr_buf_append_bytes(out, line->response);
     if (!dialect->has_messages || !dialect->takes_usage_option)

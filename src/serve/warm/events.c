@@ -105,7 +105,8 @@ static int put_event(sr_json_view completion, sr_json_view choice, int64_t index
                      struct sr_buf *out)
 {
     struct sr_json_writer w = begin(completion, out);
-    sr_json_view message = sr_json_view_get(choice, "message"), finish = sr_json_view_get(choice, "finish_reason");
+    sr_json_view message = sr_json_view_get(choice, "message"),
+                 finish = sr_json_view_get(choice, "finish_reason");
     sr_json_view logprobs = sr_json_view_get(choice, "logprobs");
     sr_json_array(&w, "choices");
     sr_json_object(&w, NULL);
@@ -141,7 +142,8 @@ static int put_choice(sr_json_view completion, sr_json_view choice, int64_t inde
     int rc = SR_OK;
     if (!sr_json_view_is_object(sr_json_view_get(choice, "message")) ||
         !sr_json_view_is_string(sr_json_view_get(choice, "finish_reason")))
-        return sr_err_set(err, SR_EUNSUPPORTED, "each choice of a response needs `message` and `finish_reason`");
+        return sr_err_set(err, SR_EUNSUPPORTED,
+                          "each choice of a response needs `message` and `finish_reason`");
     for (int part = PART_ROLE; !rc && part <= PART_FINISH; part++)
         rc = put_event(completion, choice, index, (enum part)part, out);
     return rc;
@@ -149,7 +151,8 @@ static int put_choice(sr_json_view completion, sr_json_view choice, int64_t inde
 
 int sr_warm_events(sr_json_view completion, struct sr_buf *out, struct sr_err *err)
 {
-    sr_json_view choices = sr_json_view_get(completion, "choices"), usage = sr_json_view_get(completion, "usage");
+    sr_json_view choices = sr_json_view_get(completion, "choices"),
+                 usage = sr_json_view_get(completion, "usage");
     sr_json_view choice;
     size_t at = 0;
     int64_t n = 0;

@@ -17,8 +17,8 @@ struct reader {
 
 static int wrong(struct reader *r, const char *what)
 {
-    return sr_err_set(r->err, SR_EPARSE, "`%.*s` %s", (int)(r->name.n > 42 ? 40 : r->name.n - 2), r->name.p + 1,
-                      what);
+    return sr_err_set(r->err, SR_EPARSE, "`%.*s` %s", (int)(r->name.n > 42 ? 40 : r->name.n - 2),
+                      r->name.p + 1, what);
 }
 
 static int no_memory(struct reader *r)
@@ -88,7 +88,8 @@ static int take_stream(struct reader *r)
 
 static int take_ttl(struct reader *r)
 {
-    bool good = sr_json_view_int(r->value, &r->line->ttl_s) && r->line->ttl_s >= 0 && r->line->ttl_s <= TTL_MAX;
+    bool good =
+        sr_json_view_int(r->value, &r->line->ttl_s) && r->line->ttl_s >= 0 && r->line->ttl_s <= TTL_MAX;
     return good ? SR_OK : wrong(r, "must be a whole number of seconds; 0 = for ever");
 }
 
@@ -160,7 +161,8 @@ static int complete(struct reader *r, bool strict)
         return sr_err_set(r->err, SR_EPARSE, "there is no `question` and no `request`");
     if (answers != 1)
         return sr_err_set(r->err, SR_EPARSE,
-                          answers ? "`answer` and `response`: give one" : "there is no `answer` or `response`");
+                          answers ? "`answer` and `response`: give one"
+                                  : "there is no `answer` or `response`");
     if (!strict) {
         line->streamed = sr_json_view_bool(sr_json_view_get(line->request, "stream"), false);
         line->plain = !line->streamed;
@@ -173,7 +175,8 @@ static int complete(struct reader *r, bool strict)
     return strict ? check_parameters(r) : SR_OK;
 }
 
-int sr_warm_line_read(struct sr_warm_line *out, struct sr_bytes text, struct sr_arena *arena, struct sr_err *err)
+int sr_warm_line_read(struct sr_warm_line *out, struct sr_bytes text, struct sr_arena *arena,
+                      struct sr_err *err)
 {
     struct sr_bytes none = sr_bytes_of(NULL, 0), empty = SR_LIT("");
     sr_json_view root;

@@ -22,18 +22,18 @@
 #define SR_WARM_LINE_MAX ((size_t)2 << 20) /* bytes of a line */
 
 struct sr_warm_line {
-    sr_json_view request;                  /* an object; `p` NULL: it is made of the question */
-    struct sr_bytes question;              /* `p` NULL: there is a request */
-    struct sr_bytes model, system;         /* `p` NULL: not given */
-    sr_json_view parameters;               /* an object; `p` NULL */
-    struct sr_bytes answer;                /* `p` NULL: there is a response */
-    sr_json_view response;                 /* an object; `p` NULL */
-    struct sr_bytes events;                /* of a stream, with their framing; `p` NULL */
-    struct sr_bytes path;                  /* of the request's endpoint */
-    struct sr_bytes tenant, user, team;    /* "": none */
-    int64_t ttl_s;                         /* -1: as the policy says */
-    int status;                            /* of the response */
-    bool plain, streamed;                  /* the forms in which it is kept; at least one */
+    sr_json_view request;               /* an object; `p` NULL: it is made of the question */
+    struct sr_bytes question;           /* `p` NULL: there is a request */
+    struct sr_bytes model, system;      /* `p` NULL: not given */
+    sr_json_view parameters;            /* an object; `p` NULL */
+    struct sr_bytes answer;             /* `p` NULL: there is a response */
+    sr_json_view response;              /* an object; `p` NULL */
+    struct sr_bytes events;             /* of a stream, with their framing; `p` NULL */
+    struct sr_bytes path;               /* of the request's endpoint */
+    struct sr_bytes tenant, user, team; /* "": none */
+    int64_t ttl_s;                      /* -1: as the policy says */
+    int status;                         /* of the response */
+    bool plain, streamed;               /* the forms in which it is kept; at least one */
 };
 
 /* Reads a line without its line end. Values are in `text` or the arena. SR_EPARSE with a message that says

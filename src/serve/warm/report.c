@@ -26,7 +26,8 @@ void sr_warm_report_note(struct sr_warm_report *report, uint64_t line, const cha
     snprintf(problem->message, sizeof problem->message, "%s", message);
 }
 
-int sr_warm_report_write(const struct sr_warm_report *report, uint64_t total, uint64_t evicted, struct sr_buf *out)
+int sr_warm_report_write(const struct sr_warm_report *report, uint64_t total, uint64_t evicted,
+                         struct sr_buf *out)
 {
     struct sr_json_writer w = sr_json_writer_of(out);
     sr_json_object(&w, NULL);

@@ -14,12 +14,12 @@ struct sr_warm_problem {
 };
 
 struct sr_warm_report {
-    uint64_t lines;      /* that are not empty */
-    uint64_t taken;      /* of them: kept in all their forms */
-    uint64_t skipped;    /* a rule forbids to keep them */
-    uint64_t invalid;    /* they are not what a line must be */
-    uint64_t entries;    /* that were kept */
-    uint64_t exact_only; /* of them: without a vector */
+    uint64_t lines;                   /* that are not empty */
+    uint64_t taken;                   /* of them: kept in all their forms */
+    uint64_t skipped;                 /* a rule forbids to keep them */
+    uint64_t invalid;                 /* they are not what a line must be */
+    uint64_t entries;                 /* that were kept */
+    uint64_t exact_only;              /* of them: without a vector */
     struct sr_warm_problem *problems; /* [n_problems] */
     size_t n_problems;
 };

@@ -34,8 +34,9 @@ static void refused(struct sr_warm_run *run, const struct sr_verdict *verdict)
             text = SR_LIT("");
     }
     run->outcome.code = "refused";
-    snprintf(run->outcome.message, sizeof run->outcome.message, "the router refuses this request with status %d: %.*s",
-             verdict->status, (int)(text.n < 160 ? text.n : 160), text.p);
+    snprintf(run->outcome.message, sizeof run->outcome.message,
+             "the router refuses this request with status %d: %.*s", verdict->status,
+             (int)(text.n < 160 ? text.n : 160), text.p);
     sr_arena_dispose(&arena);
 }
 
@@ -116,7 +117,8 @@ static bool give(struct sr_warm_run *run, const char *model)
     }
     run->answering = true;
     sr_exchange_answer_head(run->exchange, run->line->status, &header, 1, &edits);
-    return take_step(run, sr_exchange_answer_body(run->exchange, run->answer.data, run->answer.len, true, &slices, &n));
+    return take_step(
+        run, sr_exchange_answer_body(run->exchange, run->answer.data, run->answer.len, true, &slices, &n));
 }
 
 static bool decided(struct sr_warm_run *run)
@@ -173,14 +175,17 @@ static void on_deadline(void *ctx)
 /* ---- the request ---- */
 
 /* Headers that a trusted proxy would set; false: the configuration has none for this identity. */
-static bool identify(struct sr_warm_run *run, const struct sr_config *config, struct sr_header *headers, size_t *n)
+static bool identify(struct sr_warm_run *run, const struct sr_config *config, struct sr_header *headers,
+                     size_t *n)
 {
     const struct {
         struct sr_bytes value;
         const char *header, *what, *key;
     } all[] = {
-        {run->line->tenant, config->global.guards.tenant_header, "tenant", "global.semroute.guards.tenant_header"},
-        {run->line->user, config->global.user_header, "user", "global.services.authz.identity.user_id_header"},
+        {run->line->tenant, config->global.guards.tenant_header, "tenant",
+         "global.semroute.guards.tenant_header"},
+        {run->line->user, config->global.user_header, "user",
+         "global.services.authz.identity.user_id_header"},
         {run->line->team, config->global.cache.team_header, "team", "global.semroute.cache.team_header"},
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
@@ -251,8 +256,8 @@ int sr_warm_run_start(struct sr_warm_run *run, const struct sr_warm_line *line, 
     return rc == SR_AGAIN ? SR_AGAIN : SR_OK;
 }
 
-void sr_warm_run_init(struct sr_warm_run *run, sr_runtime *runtime, struct sr_loop *loop, void (*done)(void *ctx),
-                      void *ctx)
+void sr_warm_run_init(struct sr_warm_run *run, sr_runtime *runtime, struct sr_loop *loop,
+                      void (*done)(void *ctx), void *ctx)
 {
     *run = (struct sr_warm_run){.runtime = runtime, .loop = loop, .done = done, .ctx = ctx};
     sr_timer_init(&run->timer, loop, on_deadline, run);

@@ -35,8 +35,8 @@ struct sr_warm_run {
     struct sr_warm_outcome outcome; /* of the last one */
 };
 
-void sr_warm_run_init(struct sr_warm_run *run, sr_runtime *runtime, struct sr_loop *loop, void (*done)(void *ctx),
-                      void *ctx);
+void sr_warm_run_init(struct sr_warm_run *run, sr_runtime *runtime, struct sr_loop *loop,
+                      void (*done)(void *ctx), void *ctx);
 /* Ends what is in progress, without `done`. */
 void sr_warm_run_dispose(struct sr_warm_run *run);
 

@@ -13,13 +13,13 @@
 #include <inttypes.h>
 #include <stddef.h>
 
-#define LINES_A_TURN  64  /* then other callbacks of the loop run */
-#define TRIES         20  /* of a line that finds no room */
-#define PAUSE_MS      250 /* between them */
-#define ANSWER_MAX    ((size_t)256 << 10)
-#define READ_MS       10000
-#define LOGGED        10 /* problems of a file that the log tells */
-#define LINE_ARENA    ((size_t)16 << 20)
+#define LINES_A_TURN 64  /* then other callbacks of the loop run */
+#define TRIES        20  /* of a line that finds no room */
+#define PAUSE_MS     250 /* between them */
+#define ANSWER_MAX   ((size_t)256 << 10)
+#define READ_MS      10000
+#define LOGGED       10 /* problems of a file that the log tells */
+#define LINE_ARENA   ((size_t)16 << 20)
 
 struct sr_warm_job {
     struct sr_task task;
@@ -35,8 +35,8 @@ struct sr_warm_job {
     int status;
 
     /* the warming thread's */
-    size_t at;       /* of the next line */
-    uint64_t number; /* of the current line */
+    size_t at;        /* of the next line */
+    uint64_t number;  /* of the current line */
     uint64_t evicted; /* of the cache before */
     struct sr_warm_report report;
 };
@@ -102,8 +102,8 @@ static void log_report(const struct sr_warm_job *job)
         sr_log(SR_LOG_WARN, "cache_warm", "%s:%" PRIu64 ": %s", job->path, r->problems[i].line,
                r->problems[i].message);
     sr_log(SR_LOG_INFO, "cache_warm",
-           "%s: %" PRIu64 " of %" PRIu64 " lines taken, %" PRIu64 " skipped, %" PRIu64 " invalid", job->path, r->taken,
-           r->lines, r->skipped, r->invalid);
+           "%s: %" PRIu64 " of %" PRIu64 " lines taken, %" PRIu64 " skipped, %" PRIu64 " invalid", job->path,
+           r->taken, r->lines, r->skipped, r->invalid);
 }
 
 /* Ends the first job, and drops it from the queue. */
@@ -157,7 +157,8 @@ static bool take_line(struct sr_warm *warm, struct sr_warm_job *job)
     warm->kept = warm->tries = 0;
     if (rc) {
         job->report.invalid++;
-        sr_warm_report_note(&job->report, job->number, "invalid", err.message[0] ? err.message : sr_strerror(rc));
+        sr_warm_report_note(&job->report, job->number, "invalid",
+                            err.message[0] ? err.message : sr_strerror(rc));
     }
     return true;
 }
