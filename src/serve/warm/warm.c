@@ -278,7 +278,7 @@ static void post(void *ctx, void (*task)(void *arg), void *arg)
     sr_serve_post(ctx, task, arg);
 }
 
-/* loop NULL: nobody waits for its end. */
+/* loop NULL: no caller waits for its end. */
 static int job_new(struct sr_warm_job **out, struct sr_warm *warm, struct sr_loop *loop)
 {
     struct sr_warm_job *job = sr_mem_calloc(1, sizeof *job);
