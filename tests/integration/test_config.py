@@ -207,7 +207,7 @@ def test_a_file_of_the_first_release_routes(start, tmp_path):
         "good": "2 models, 5 decisions", "192.0.2.11:8000": f"127.0.0.1:{mock.port}",
         "192.0.2.12:8000": f"127.0.0.1:{mock.port + 1}"})
     path = DATA / "release_l0.yaml"
-    assert f"{path}:7:1: warning: `semantic_cache` has no equivalent in this version" in warnings
+    assert f"{path}:8:3: warning: `semantic_cache` gave answers of one client to all others" in warnings
     gateway = start.gateway(text)
     answer = gateway.post(chat(MATH, model="MoM"))
     assert answer.headers["x-vsr-selected-decision"] == "math" and answer.headers["x-vsr-selected-model"] == "reason-large"

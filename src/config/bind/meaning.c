@@ -11,6 +11,24 @@ const struct sr_meaning sr_meanings[] = {
     {SR_MEANING_INERT, "routing.signals.jailbreak[].method",
      "a classifier is the only way to find attacks so far"},
 
+    {SR_MEANING_INERT, "global.stores.response_cache.embedding_model",
+     "questions are embedded by the router's one encoder"},
+    {SR_MEANING_INERT, "global.stores.response_cache.similarity_threshold",
+     "a plugin has its own threshold, and 0.85 without one; the store's is not inherited"},
+    {SR_MEANING_INERT,
+     "global.stores.response_cache.redis.connection.timeout "
+     "global.stores.response_cache.milvus.connection.timeout",
+     "a lookup ends after `lookup_timeout_ms`"},
+    {SR_MEANING_INERT,
+     "global.stores.response_cache.redis.search.topk global.stores.response_cache.milvus.search.topk",
+     "the cache looks at eight near questions"},
+    {SR_MEANING_INERT,
+     "global.stores.response_cache.redis.index.name global.stores.response_cache.redis.index.index_type",
+     "vectors are searched in each process, not in the Redis"},
+    {SR_MEANING_INERT, "global.stores.response_cache.milvus.collection.index.type", "the index is HNSW"},
+    {SR_MEANING_INERT, "global.stores.response_cache.milvus.collection.description",
+     "it is a note for people"},
+
     {SR_MEANING_REFUSED, "use_cpu use_vllm backend", "semroute has one runtime, on the CPU"},
     {SR_MEANING_REFUSED,
      "use_modernbert use_mmbert_32k model_type bert_model_path qwen3_model_path gemma_model_path "
@@ -52,11 +70,17 @@ const struct sr_meaning sr_meanings[] = {
     {SR_MEANING_REFUSED, "startup_status", "/ready says it"},
     {SR_MEANING_REFUSED, "integrations", "there is nothing to connect to but upstreams"},
     {SR_MEANING_REFUSED, "hallucination_mitigation hallucination", "answers are read for attacks alone"},
-    {SR_MEANING_REFUSED,
-     "vector_field index_type params search topk development logging performance data_management timeout "
-     "auth "
-     "backend_config_path embedding_model",
-     "the cache chooses it itself (docs/cache.md)"},
+    {SR_MEANING_REFUSED, "vector_field",
+     "vectors are the encoder's, and compared by their cosine: leave it out"},
+    {SR_MEANING_REFUSED, "params", "there is no index in a Redis: vectors are searched in each process"},
+    {SR_MEANING_REFUSED, "auth", "give `user` and `password` in `connection`"},
+    {SR_MEANING_REFUSED, "development",
+     "the cache makes what is missing and never drops what is there: leave it out"},
+    {SR_MEANING_REFUSED, "data_management", "entries end by `ttl_seconds`"},
+    {SR_MEANING_REFUSED, "performance logging", "the store's client sets itself up: leave it out"},
+    {SR_MEANING_REFUSED, "backend_config_path",
+     "the store's settings stand in this file: its `connection`, `index` or `collection`, under `redis` or "
+     "`milvus`"},
     {SR_MEANING_REFUSED, "valkey", "`backend_type: valkey` has its keys under `redis`"},
     {SR_MEANING_REFUSED, "qdrant", "stores are memory, redis, valkey and milvus"},
     {SR_MEANING_REFUSED, "tools tool_selection", "a request keeps the tools that it names"},
