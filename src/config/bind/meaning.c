@@ -78,9 +78,7 @@ const struct sr_meaning sr_meanings[] = {
      "the cache makes what is missing and never drops what is there: leave it out"},
     {SR_MEANING_REFUSED, "data_management", "entries end by `ttl_seconds`"},
     {SR_MEANING_REFUSED, "performance logging", "the store's client sets itself up: leave it out"},
-    {SR_MEANING_REFUSED, "backend_config_path",
-     "the store's settings stand in this file: its `connection`, `index` or `collection`, under `redis` or "
-     "`milvus`"},
+    {SR_MEANING_REFUSED, "backend_config_path", "what is in that file belongs under `redis` or `milvus`"},
     {SR_MEANING_REFUSED, "valkey", "`backend_type: valkey` has its keys under `redis`"},
     {SR_MEANING_REFUSED, "qdrant", "stores are memory, redis, valkey and milvus"},
     {SR_MEANING_REFUSED, "tools tool_selection", "a request keeps the tools that it names"},
