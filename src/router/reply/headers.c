@@ -2,7 +2,7 @@
 #include "router/reply/headers.h"
 
 #include "base/clock.h"
-#include "router/cache/reasons.h"
+#include "router/cache_reasons.h"
 
 #include <stdio.h>
 

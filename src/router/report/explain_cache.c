@@ -2,13 +2,15 @@
 #include "router/report/explain_cache.h"
 
 #include "cache/gate/gate.h"
-#include "router/cache/reasons.h"
+#include "router/cache_reasons.h"
 
 #define MS_PER_S         1000
 #define PARTITION_DIGITS 16 /* that people are shown */
 
-static const char *const scopes[] = {
-    [SR_SCOPE_USER] = "user", [SR_SCOPE_TEAM] = "team", [SR_SCOPE_TENANT] = "tenant", [SR_SCOPE_GLOBAL] = "global"};
+static const char *const scopes[] = {[SR_SCOPE_USER] = "user",
+                                     [SR_SCOPE_TEAM] = "team",
+                                     [SR_SCOPE_TENANT] = "tenant",
+                                     [SR_SCOPE_GLOBAL] = "global"};
 
 /* ---- JSON ---- */
 
@@ -75,8 +77,8 @@ static int put_outcome(const struct sr_record_recall *recall, const char *indent
 {
     int rc = SR_OK;
     if (recall->looked && recall->hit != SR_CACHE_MISS)
-        rc = sr_buf_printf(out, "%shas the answer: similarity %.4f, %lld s old\n", indent, (double)recall->similarity,
-                           (long long)(recall->age_ms / MS_PER_S));
+        rc = sr_buf_printf(out, "%shas the answer: similarity %.4f, %lld s old\n", indent,
+                           (double)recall->similarity, (long long)(recall->age_ms / MS_PER_S));
     else if (recall->looked)
         rc = sr_buf_printf(out, "%shas no answer to it\n", indent);
     for (int i = 0; !rc && i < SR_GATE_REASONS; i++)
@@ -91,7 +93,8 @@ int sr_explain_cache_text(const struct sr_explain *e, const char *indent, struct
     const char *unused = sr_cache_unused(e->record, e->router);
     char partition[PARTITION_DIGITS + 1];
     if (unused && recall->policy)
-        return sr_buf_printf(out, "not used: %s (%s)\n", sr_cache_reason(unused), scopes[recall->policy->scope]);
+        return sr_buf_printf(out, "not used: %s (%s)\n", sr_cache_reason(unused),
+                             scopes[recall->policy->scope]);
     if (unused || !recall->known)
         return sr_buf_printf(out, "not used: %s\n", sr_cache_reason(unused ? unused : "no_policy"));
     sr_cache_partition_text(e->record, PARTITION_DIGITS, partition);

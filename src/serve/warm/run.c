@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/json_read.h"
 #include "dialect/registry.h"
-#include "router/cache/reasons.h"
+#include "router/cache_reasons.h"
 #include "router/identity/claim.h"
 #include "serve/post.h"
 #include "serve/warm/build.h"

@@ -1,5 +1,5 @@
 /* One table of sentences; what is not in the record is told from what is. */
-#include "router/cache/reasons.h"
+#include "router/cache_reasons.h"
 
 static const struct {
     const char *code, *sentence;
