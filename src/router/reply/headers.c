@@ -2,6 +2,7 @@
 #include "router/reply/headers.h"
 
 #include "base/clock.h"
+#include "router/cache_reasons.h"
 
 #include <stdio.h>
 
@@ -181,6 +182,22 @@ static void worker_headers(struct header_list *list, const struct sr_record *r)
     list_set(list, SR_LIT("x-vsr-worker-reason"), sr_bytes_str(text));
 }
 
+/* Whether the cache was asked, and where: for those who wonder why it has no answer. */
+static void cache_headers(struct header_list *list, const struct sr_record *r, const struct sr_router *router)
+{
+    const char *unused = sr_cache_unused(r, router);
+    const char *why = unused ? unused : r->recall.unasked;
+    char partition[17];
+    if (!router->caches)
+        return;
+    list_text(list, SR_LIT("x-vsr-cache-status"), sr_cache_state(r, router));
+    if (why)
+        list_text(list, SR_LIT("x-vsr-cache-reason"), why);
+    sr_cache_partition_text(r, sizeof partition - 1, partition);
+    if (partition[0])
+        list_set(list, SR_LIT("x-vsr-cache-partition"), sr_arena_dup(list->arena, sr_bytes_str(partition)));
+}
+
 static void debug_headers(struct header_list *list, const struct sr_record *r, const struct sr_router *router)
 {
     for (int place = 0; place < SR_SIGNAL_TYPES; place++) {
@@ -248,6 +265,8 @@ static void routed_headers(struct header_list *list, const struct sr_record *r,
     if (r->category[0])
         list_text(list, SR_LIT("x-vsr-selected-category"), r->category);
     guard_headers(list, r, router->config);
+    if (r->debug)
+        cache_headers(list, r, router);
     if (!r->automatic && r->decision.decision < 0) {
         if (r->debug)
             worker_headers(list, r);
