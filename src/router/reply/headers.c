@@ -208,7 +208,6 @@ static void debug_headers(struct header_list *list, const struct sr_record *r, c
     }
     if (r->has_text)
         list_number(list, SR_LIT("x-vsr-context-token-count"), r->text_tokens);
-    worker_headers(list, r);
 }
 
 static void list_coverage(struct header_list *list, const struct sr_record *r)
@@ -265,13 +264,12 @@ static void routed_headers(struct header_list *list, const struct sr_record *r,
     if (r->category[0])
         list_text(list, SR_LIT("x-vsr-selected-category"), r->category);
     guard_headers(list, r, router->config);
-    if (r->debug)
+    if (r->debug) {
         cache_headers(list, r, router);
-    if (!r->automatic && r->decision.decision < 0) {
-        if (r->debug)
-            worker_headers(list, r);
-        return;
+        worker_headers(list, r);
     }
+    if (!r->automatic && r->decision.decision < 0)
+        return;
     if (r->decision_name[0]) {
         list_text(list, SR_LIT("x-vsr-selected-decision"), r->decision_name);
         list_set(list, SR_LIT("x-vsr-selected-confidence"),
