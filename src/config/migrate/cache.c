@@ -29,13 +29,15 @@ static bool uses_policy(const struct sr_migration *m)
 
 static void put_kind(struct sr_migration *m, const struct sr_yaml_node *cache)
 {
-    static const char *const servers[] = {"milvus", "redis", "hybrid", NULL}, *const memory[] = {"memory", NULL};
+    static const char *const servers[] = {"milvus", "redis", "hybrid", NULL}, *const memory[] = {"memory",
+                                                                                                 NULL};
     const struct sr_yaml_node *kind = sr_migrate_scalar(m, cache, "backend_type");
     const struct sr_yaml_node *path = sr_migrate_scalar(m, cache, "backend_config_path");
     if (!kind || sr_migrate_is_word(kind, memory))
         return;
     if (!sr_migrate_is_word(kind, servers)) {
-        sr_migrate_note(m, kind, "`backend_type: %.40s`: this version has no such store; entries are in memory",
+        sr_migrate_note(m, kind,
+                        "`backend_type: %.40s`: this version has no such store; entries are in memory",
                         kind->text.p);
         return;
     }
@@ -48,7 +50,8 @@ static void put_kind(struct sr_migration *m, const struct sr_yaml_node *cache)
     sr_migrate_note(m, path ? path : kind,
                     "the settings of %s stand in this file: copy `connection` and `%s` of `%.120s` to "
                     "global.stores.response_cache.%s; entries of the old cache are not read",
-                    hybrid ? "milvus" : kind->text.p, sr_bytes_eq(kind->text, SR_LIT("redis")) ? "index" : "collection",
+                    hybrid ? "milvus" : kind->text.p,
+                    sr_bytes_eq(kind->text, SR_LIT("redis")) ? "index" : "collection",
                     path ? path->text.p : "backend_config_path", hybrid ? "milvus" : kind->text.p);
 }
 
@@ -63,15 +66,18 @@ static void put_ttl(struct sr_migration *m, const struct sr_yaml_node *cache)
         sr_migrate_put(m, "      ttl_seconds: 0\n");
     else
         sr_migrate_copy(m, cache, "ttl_seconds", "      ", "ttl_seconds");
-    sr_migrate_note(m, node, "`ttl_seconds` counts from when an answer was kept, not from when it was used last");
+    sr_migrate_note(m, node,
+                    "`ttl_seconds` counts from when an answer was kept, not from when it was used last");
 }
 
 static void note_rest(struct sr_migration *m, const struct sr_yaml_node *cache)
 {
     static const char *const index[] = {"use_hnsw", "hnsw_m", "hnsw_ef_construction", NULL};
-    static const char *const known[] = {"enabled", "backend_type", "similarity_threshold", "max_entries", "ttl_seconds",
-                                        "eviction_policy", "backend_config_path", "use_hnsw", "hnsw_m",
-                                        "hnsw_ef_construction", "embedding_model", "max_memory_entries", NULL};
+    static const char *const known[] = {
+        "enabled",     "backend_type",         "similarity_threshold", "max_entries",
+        "ttl_seconds", "eviction_policy",      "backend_config_path",  "use_hnsw",
+        "hnsw_m",      "hnsw_ef_construction", "embedding_model",      "max_memory_entries",
+        NULL};
     for (const char *const *key = index; *key; key++)
         if (sr_yaml_get(cache, *key))
             sr_migrate_note(m, sr_yaml_get(cache, *key), "`%s`: the index in memory needs no settings", *key);
@@ -109,7 +115,8 @@ void sr_migrate_cache_store(struct sr_migration *m)
 
 /* ---- policies ---- */
 
-/* "INDENTsimilarity_threshold: value\n": the map's, else the one that applied to all; false: none was given. */
+/* "INDENTsimilarity_threshold: value\n": the map's, else the one that applied to all; false: none was given.
+ */
 static bool put_threshold(struct sr_migration *m, const struct sr_yaml_node *map, const char *indent)
 {
     const struct sr_yaml_node *node = sr_migrate_scalar(m, map, "similarity_threshold");
@@ -136,22 +143,26 @@ void sr_migrate_cache_policy(struct sr_migration *m)
     const struct sr_yaml_node *bert = sr_migrate_map(m, m->old, "bert_model");
     if (!uses_policy(m))
         return;
-    sr_migrate_put(m, "    cache:\n      # Before, all clients shared answers; `scope: global` shares them again.\n"
-                      "      default:\n        scope: user\n");
+    sr_migrate_put(
+        m, "    cache:\n      # Before, all clients shared answers; `scope: global` shares them again.\n"
+           "      default:\n        scope: user\n");
     if (!put_threshold(m, cache, "        "))
-        sr_migrate_note(m, cache,
-                        "`semantic_cache` had the threshold of `bert_model`%s%.20s: it is 0.85 now, for another "
-                        "model; `semroute cache calibrate` proposes one",
-                        sr_yaml_get(bert, "threshold") ? ", " : "",
-                        sr_yaml_get(bert, "threshold") && sr_yaml_get(bert, "threshold")->kind == SR_YAML_SCALAR
-                            ? sr_yaml_get(bert, "threshold")->text.p
-                            : "");
-    sr_migrate_note(m, cache,
-                    "`semantic_cache` gave answers of one client to all others, whatever the system prompt, history "
-                    "and parameters: now all of these must be equal, and `scope: user` caches nothing until "
-                    "global.services.authz.identity.user_id_header names a trusted header");
-    sr_migrate_note(m, cache,
-                    "requests that name their model are cached, too; errors and answers to private data are not");
+        sr_migrate_note(
+            m, cache,
+            "`semantic_cache` had the threshold of `bert_model`%s%.20s: it is 0.85 now, for another "
+            "model; `semroute cache calibrate` proposes one",
+            sr_yaml_get(bert, "threshold") ? ", " : "",
+            sr_yaml_get(bert, "threshold") && sr_yaml_get(bert, "threshold")->kind == SR_YAML_SCALAR
+                ? sr_yaml_get(bert, "threshold")->text.p
+                : "");
+    sr_migrate_note(
+        m, cache,
+        "`semantic_cache` gave answers of one client to all others, whatever the system prompt, history "
+        "and parameters: now all of these must be equal, and `scope: user` caches nothing until "
+        "global.services.authz.identity.user_id_header names a trusted header");
+    sr_migrate_note(
+        m, cache,
+        "requests that name their model are cached, too; errors and answers to private data are not");
 }
 
 bool sr_migrate_cache_plugin(struct sr_migration *m, const struct sr_yaml_node *type,

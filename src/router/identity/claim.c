@@ -10,7 +10,8 @@ int sr_claim_headers(const struct sr_claim *claim, const struct sr_config *confi
         struct sr_bytes value;
         const char *header, *what, *key;
     } all[SR_CLAIM_HEADERS] = {
-        {claim->tenant, config->global.guards.tenant_header, "tenant", "global.semroute.guards.tenant_header"},
+        {claim->tenant, config->global.guards.tenant_header, "tenant",
+         "global.semroute.guards.tenant_header"},
         {claim->user, config->global.user_header, "user", "global.services.authz.identity.user_id_header"},
         {claim->team, config->global.cache.team_header, "team", "global.semroute.cache.team_header"},
     };

@@ -545,7 +545,8 @@ static void test_reload_keeps_what_is_known(void **state)
     int at = begin(&s, &ticket, &ask);
     struct sr_pool_group *before = s.group;
     struct sr_pool_backend other[] = {s.backends[(at + 1) % WORKERS], s.backends[at]};
-    assert_int_equal(sr_pool_group_get(s.pool, &s.group, "m", "prefix", NULL, NULL, NULL, other, 2, &err), SR_OK);
+    assert_int_equal(sr_pool_group_get(s.pool, &s.group, "m", "prefix", NULL, NULL, NULL, other, 2, &err),
+                     SR_OK);
     sr_ticket_dispose(&ticket); /* ends in the group before */
     sr_pool_group_unref(before);
     assert_int_equal(begin(&s, &after, &ask), 1);
