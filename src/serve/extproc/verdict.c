@@ -242,6 +242,21 @@ static const char *why_not_sent(int rc)
     }
 }
 
+/* Chooses a backend of the verdict's model, or of the decision's next one when none can be used; `v` is then
+ * the verdict for that model. As sr_extproc_choose. */
+static int choose(struct sr_extproc_core *core, const struct sr_verdict **v)
+{
+    int rc;
+    while ((rc = sr_extproc_choose(core, *v)) == SR_ENOENT) {
+        const struct sr_verdict *next = sr_exchange_next_model(core->exchange);
+        if (!next || next->action == SR_ACTION_REPLY)
+            break;
+        *v = next;
+        core->choice = (struct sr_extproc_choice){0};
+    }
+    return rc;
+}
+
 void sr_extproc_deliver(struct sr_extproc_core *core)
 {
     const struct sr_verdict *v = sr_exchange_verdict(core->exchange);
@@ -250,7 +265,7 @@ void sr_extproc_deliver(struct sr_extproc_core *core)
         return;
     }
     struct mutation m = {0};
-    int rc = sr_extproc_choose(core, v);
+    int rc = choose(core, &v);
     if (rc == SR_AGAIN) {
         core->state = SR_EXTPROC_RESOLVING;
         sr_extproc_extend(core, SR_EXTPROC_REQUEST_BODY, SR_EXTPROC_RESOLVE_MS);

@@ -776,6 +776,40 @@ static void test_endpoint_picker(void **state)
 #define PICKER "destination_header: x-gateway-destination-endpoint"
 #define PAIR   "{\"model\":\"pair\",\"messages\":[]}"
 
+#define TWO_MODELS                                                                                           \
+    "version: v0.3\nproviders:\n  defaults: {default_model: first}\n  models:\n"                             \
+    "    - {name: first, backend_refs: [{endpoint: '10.0.0.7:80'}]}\n"                                       \
+    "    - {name: second, provider_model_id: upstream-2, backend_refs: [{endpoint: '10.0.0.8:80'}]}\n"       \
+    "routing:\n  decisions:\n"                                                                              \
+    "    - {name: both, priority: 1, modelRefs: [{model: first}, {model: second}]}\n"
+
+/* When Envoy offers no worker of the chosen model, the decision's next one is asked for; 503 is the last. */
+static void test_another_model_of_the_decision(void **state)
+{
+    (void)state;
+    struct site s = site_open(TWO_MODELS);
+    struct envoy e;
+    envoy_init(&e, SR_EXTPROC_MODE_FULL_DUPLEX, false, s.options);
+    send_subset(&e, "10.0.0.7:80");
+    assert_string_equal(e.endpoint, "10.0.0.7:80");
+    assert_string_equal(envoy_header(&e, "x-selected-model"), "first");
+    no_faults(&e);
+    envoy_dispose(&e);
+    envoy_init(&e, SR_EXTPROC_MODE_FULL_DUPLEX, false, s.options);
+    send_subset(&e, "10.0.0.8:80");
+    assert_string_equal(e.endpoint, "10.0.0.8:80");
+    assert_string_equal(envoy_header(&e, "x-selected-model"), "second");
+    assert_non_null(memmem(e.upstream.data, e.upstream.len, "\"model\":\"upstream-2\"", 20));
+    no_faults(&e);
+    envoy_dispose(&e);
+    envoy_init(&e, SR_EXTPROC_MODE_FULL_DUPLEX, false, s.options);
+    send_subset(&e, "10.0.0.9:80");
+    assert_int_equal(e.immediate, 503);
+    no_faults(&e);
+    envoy_dispose(&e);
+    site_close(&s);
+}
+
 /* IPv6 and names are compared as what they mean, and told as Envoy wrote them. */
 static void test_offers_are_compared(void **state)
 {
@@ -1178,6 +1212,7 @@ int main(void)
         cmocka_unit_test(test_observability),
         cmocka_unit_test(test_hostile_orders),
         cmocka_unit_test(test_endpoint_picker),
+        cmocka_unit_test(test_another_model_of_the_decision),
         cmocka_unit_test(test_offers_are_compared),
         cmocka_unit_test(test_rotation_and_cooldown),
         cmocka_unit_test(test_names),
