@@ -157,5 +157,5 @@ def start(kind, workers, directory, **more):
 class Tap(Relay):
     """Between semroute and a router: `seen` has each request as it left."""
 
-    def __init__(self, port):
-        super().__init__(lambda seen: port)
+    def __init__(self, target, port=0):
+        super().__init__(lambda seen: target, port=port)

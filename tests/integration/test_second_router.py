@@ -32,8 +32,8 @@ def peers(router_port, workers, redis_port):
 class Semroute(Process):
     """semroute with the shipped configuration of `deploy` and both doors, each on a port of its own."""
 
-    def __init__(self, directory, env, deploy=DEPLOY, name="semroute"):
-        self.port, self.extproc_port, self.metrics_port = free_ports(), free_ports(), free_ports()
+    def __init__(self, directory, env, deploy=DEPLOY, name="semroute", extproc_port=None):
+        self.port, self.extproc_port, self.metrics_port = free_ports(), extproc_port or free_ports(), free_ports()
         self.ports = ["--gateway", f"127.0.0.1:{self.port}", "--extproc", f"127.0.0.1:{self.extproc_port}",
                       "--metrics", f"127.0.0.1:{self.metrics_port}", "--api", "off"]
         super().__init__([BINARY, "serve", "-c", deploy / "semroute.yaml", *self.ports], directory / f"{name}.log", env)
