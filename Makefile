@@ -1,6 +1,6 @@
 # The short way in: `make run` and `make test`. CMake and Ninja do the work (CMakePresets.json).
 .DEFAULT_GOAL := all
-.PHONY: all setup setup-bench run gate test test-unit test-integration test-full test-asan test-tsan test-tsan-threads \
+.PHONY: all setup setup-bench setup-dynamo run gate test test-unit test-integration test-full test-dynamo test-asan test-tsan test-tsan-threads \
         test-clang test-door-tsan fuzz soak bench lint lint-full format dev-figures quality nightly install clean
 
 PRESET  ?= release
@@ -18,6 +18,9 @@ setup: ## Debian packages, the Python test environment and the neural model, whe
 
 setup-bench: setup ## what measurements have beside us: nginx, HAProxy, gRPC for C++, ONNX Runtime
 	@tools/setup.sh bench
+
+setup-dynamo: setup ## NVIDIA Dynamo's frontend and mocker, in an environment of their own (0.7 GB)
+	@tools/setup.sh dynamo
 
 install: all ## into PREFIX (/usr/local), below DESTDIR
 	@cmake --install build $(if $(PREFIX),--prefix $(PREFIX))
@@ -45,6 +48,9 @@ test-integration: setup all
 
 test-full: setup all ## every combination behind the real Envoy, where `make test` takes each pair of settings
 	@SEMROUTE_EXTPROC_FULL=1 $(PYTEST) tests/integration/test_extproc.py
+
+test-dynamo: setup-dynamo all ## in front of NVIDIA Dynamo's real frontend
+	@$(PYTEST) tests/integration/nightly_dynamo.py
 
 test-asan test-tsan test-clang: test-%: setup ## unit tests under a sanitizer, or built by clang
 	@tools/build.sh $* all

@@ -30,6 +30,7 @@ step door "Envoy's door under load, thread sanitizer" make test-door-tsan
 step fuzz "fuzzing, $FUZZ_SECONDS s a target" make fuzz
 step soak "mixed traffic, reloads and faults for two minutes" make soak SECONDS=120
 step matrix "every combination behind the real Envoy" make test-full
+step dynamo "in front of the real Dynamo frontend" make test-dynamo
 if [ -d ../shared/data ]; then
     step quality "error rates of the shipped models" make quality
 fi

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# setup.sh [bench]: installs what building and testing needs and is missing: Debian packages, a Python environment
-# under tests/.venv, and the neural model (tools/fetch_model.sh). Quick when nothing is missing. Without root it says
-# exactly what to install.
+# setup.sh [bench|dynamo]: installs what building and testing needs and is missing: Debian packages, a Python
+# environment under tests/.venv, and the neural model (tools/fetch_model.sh). Quick when nothing is missing. Without root
+# it says exactly what to install. bench: what measurements have beside us; dynamo: NVIDIA Dynamo in tests/dynamo/.venv.
 # setup.sh --missing: installs nothing; names the packages that building needs and that are missing, and fails.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -56,16 +56,19 @@ install_packages() {
     rm -f build/build.ninja build/*/build.ninja # configured again, with what is there now
 }
 
-# FOLDER/.venv from FOLDER/requirements.txt
+# FOLDER/.venv from FOLDER/requirements.txt, and from FOLDER/no-deps.txt without what those packages require
 python_environment() {
     local stamp=$1/.venv/requirements.sha256
     local want
-    want=$(sha256sum <"$1/requirements.txt")
+    want=$({ cat "$1/requirements.txt" && { [ ! -f "$1/no-deps.txt" ] || cat "$1/no-deps.txt"; }; } | sha256sum)
     [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$want" ] && [ -x "$1/.venv/bin/python" ] && return 0
     echo "setup: making a Python environment in $1/.venv"
     rm -rf "$1/.venv"
     python3 -m venv "$1/.venv"
     "$1/.venv/bin/pip" install --quiet --disable-pip-version-check -r "$1/requirements.txt"
+    if [ -f "$1/no-deps.txt" ]; then
+        "$1/.venv/bin/pip" install --quiet --disable-pip-version-check --no-deps -r "$1/no-deps.txt"
+    fi
     echo "$want" >"$stamp"
 }
 
@@ -73,9 +76,12 @@ if [ "${1:-}" = --missing ]; then
     name_missing
     exit
 fi
-install_packages tools/debian-packages.txt tools/debian-packages-test.txt ${1:+tools/debian-packages-$1.txt}
+more=()
+[ "${1:-}" = bench ] && more=(tools/debian-packages-bench.txt)
+install_packages tools/debian-packages.txt tools/debian-packages-test.txt "${more[@]}"
 python_environment tests
-if [ "${1:-}" = bench ]; then
-    python_environment bench
-fi
+case ${1:-} in
+bench) python_environment bench ;;
+dynamo) python_environment tests/dynamo ;;
+esac
 tools/fetch_model.sh

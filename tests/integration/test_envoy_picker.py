@@ -8,7 +8,7 @@ import pytest
 
 import envoy as real
 from conftest import BINARY, Mock, Process, chat, free_ports, request, wait_http
-from keys_site import model, site, write
+from keys_site import decision, model, site, write
 
 ENDPOINT = "x-gateway-destination-endpoint"
 SUBSET = """\
@@ -29,9 +29,9 @@ def mock(tmp_path_factory):
 
 
 @contextlib.contextmanager
-def picker(directory, mock, *models, subset=None, change=None, **extproc):
+def picker(directory, mock, *models, subset=None, change=None, decisions=(), **extproc):
     """semroute with these models (`@N`: a worker of the mock) and an Envoy in front; yields Envoy and semroute."""
-    config = site(*models, default="general", extproc={"destination_header": ENDPOINT, **extproc})
+    config = site(*models, default="general", decisions=decisions, extproc={"destination_header": ENDPOINT, **extproc})
     path, port, metrics = write(config, directory / "semroute.yaml", mock.port), free_ports(), free_ports()
 
     def changed(text):
@@ -86,6 +86,24 @@ def test_only_what_envoy_offers(tmp_path, mock):
         assert sorted(set(workers(envoy, 6))) == [1, 2]
         none = ask(envoy, "coder")
         assert none.status == 503 and none.json()["error"]["type"] == "server_error" and none.headers["retry-after"]
+
+
+@pytest.mark.parametrize("offered, answers", [((0, 1), "general"), ((0,), "general"), ((1, 2), "coder-upstream"), ((2,), "coder-upstream"),
+                                              ((3,), None)])
+def test_the_next_model_when_the_offer_has_no_worker_of_the_first(tmp_path, mock, offered, answers):
+    """The offer is intersected with the workers of the decision's models, one model after the other; 503 last."""
+    models = [model("general", "@0"), model("coder", "@1", "@2", provider_model_id="coder-upstream"), model("other", "@3")]
+    both = decision("both", modelRefs=[{"model": "general"}, {"model": "coder"}])
+    with picker(tmp_path, mock, *models, decisions=[both], subset=offers(mock, *offered)) as (envoy, _):
+        for _ in range(2):
+            answer = ask(envoy, "auto")
+            assert (answer.json().get("model") if answer.status == 200 else None) == answers, answer
+            if answers:
+                worker = int(answer.json()["choices"][0]["message"]["content"].split()[1])
+                assert worker in offered and json.loads(mock.last_body(worker))["model"] == answers
+                assert answer.headers["x-vsr-selected-model"] == ("general" if answers == "general" else "coder")
+            else:
+                assert answer.status == 503 and answer.headers["retry-after"]
 
 
 def test_offers_as_text_with_odd_entries(tmp_path, mock):
