@@ -780,7 +780,7 @@ static void test_endpoint_picker(void **state)
     "version: v0.3\nproviders:\n  defaults: {default_model: first}\n  models:\n"                             \
     "    - {name: first, backend_refs: [{endpoint: '10.0.0.7:80'}]}\n"                                       \
     "    - {name: second, provider_model_id: upstream-2, backend_refs: [{endpoint: '10.0.0.8:80'}]}\n"       \
-    "routing:\n  decisions:\n"                                                                              \
+    "routing:\n  decisions:\n"                                                                               \
     "    - {name: both, priority: 1, modelRefs: [{model: first}, {model: second}]}\n"
 
 /* When Envoy offers no worker of the chosen model, the decision's next one is asked for; 503 is the last. */
