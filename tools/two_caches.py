@@ -102,14 +102,22 @@ class Call:
         self.cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
 
 
-def replay(port, runs, agents, tokens):
-    """Each run is one agent that asks turn by turn; `agents` of them at a time, in two passes where runs come again."""
+def replay(gateway, runs, agents, tokens):
+    """Each run is one agent that asks turn by turn; `agents` of them at a time."""
     calls = []
     with concurrent.futures.ThreadPoolExecutor(agents) as pool:
-        for runs_of_pass in runs:
-            for of_one in pool.map(lambda run: [Call(port, messages, tokens) for messages in turns(run)], runs_of_pass):
-                calls += of_one
+        for of_one in pool.map(lambda run: [Call(gateway.port, messages, tokens) for messages in turns(run)], runs):
+            calls += of_one
     return calls
+
+
+def wait_kept(gateway, count):
+    """Entries are written when exchanges have ended: until `count` are there, or will not come."""
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        if request(gateway.api_port, "GET", "/api/v1/response-cache/stats").json()["total_entries"] >= count:
+            return
+        time.sleep(0.05)
 
 
 def measure(args, policy, cached):
@@ -124,8 +132,10 @@ def measure(args, policy, cached):
         stack.callback(router.stop)
         gateway = Gateway(configuration(router.port, cached), directory)
         stack.callback(gateway.stop)
-        calls = replay(gateway.port, [trace, again], args.workers, args.tokens)
-        request(gateway.port, "GET", "/health")
+        calls = replay(gateway, trace, args.workers, args.tokens)
+        if cached:
+            wait_kept(gateway, sum(not c.hit for c in calls))
+        calls += replay(gateway, again, args.workers, args.tokens)
     asked = [c for c in calls if not c.hit]
     return {"requests": len(calls), "hits": len(calls) - len(asked), "prompt": sum(c.prompt for c in calls),
             "computed": sum(c.prompt - c.cached for c in asked),

@@ -118,7 +118,7 @@ def test_three_scenarios(site, door):
     assert first.status == 200
     until(lambda: is_hit(site.ask(door, ask_for(question))[0]), "the answer is kept")
     hit, sent = site.ask(door, ask_for(question.replace("do I", "can I")))
-    assert is_hit(hit) and hit.body == first.body and sent is None
+    assert is_hit(hit) and hit.body == first.body and sent is None, hit
 
     def about(text):
         messages = [{"role": "system", "content": f"{door} {DOCUMENT}"}, {"role": "user", "content": text}]

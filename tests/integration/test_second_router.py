@@ -30,13 +30,18 @@ def peers(router_port, workers, redis_port):
 
 
 class Semroute(Process):
-    """semroute with the shipped configuration of `deploy` and both doors, each on a port of its own."""
+    """semroute with the shipped configuration of `deploy` and both doors, each on a port of its own. Its signals have
+    more time than the shipped half a second: these machines are slow."""
 
     def __init__(self, directory, env, deploy=DEPLOY, name="semroute", extproc_port=None):
         self.port, self.extproc_port, self.metrics_port = free_ports(), extproc_port or free_ports(), free_ports()
         self.ports = ["--gateway", f"127.0.0.1:{self.port}", "--extproc", f"127.0.0.1:{self.extproc_port}",
                       "--metrics", f"127.0.0.1:{self.metrics_port}", "--api", "off"]
-        super().__init__([BINARY, "serve", "-c", deploy / "semroute.yaml", *self.ports], directory / f"{name}.log", env)
+        text, count = re.subn(r"(?m)^global:$", "global:\n  semroute: {signal_deadline_ms: 20000}", (deploy / "semroute.yaml").read_text())
+        assert count == 1
+        config = directory / f"{name}.yaml"
+        config.write_text(text)
+        super().__init__([BINARY, "serve", "-c", config, *self.ports], directory / f"{name}.log", env)
         wait_http(self.port, "/ready", self, timeout=60)
 
 
