@@ -4,6 +4,7 @@
 #include "config/load.h"
 #include "probe/probe.h"
 #include "router/runtime.h"
+#include "serve/discover/discover.h"
 #include "serve/process/private.h"
 #include "serve/process/stores.h"
 
@@ -125,6 +126,8 @@ void sr_server_reload(void *ctx)
         tell_what_waits(server->config, fresh);
         sr_server_limit(server, fresh);
         tell_loops(server, fresh, tls, extproc_tls);
+        if (server->discover)
+            sr_discover_configure(server->discover, fresh);
         sr_config_unref(server->config);
         server->config = fresh;
     }
