@@ -457,6 +457,11 @@ struct sr_config_pool {
         struct sr_name_values priorities; /* of requests of these decisions; whole numbers */
     } queue;
     uint64_t slow_start_ms;
+    struct {
+        const char *file, *dns, *srv; /* at most one; "" = not given */
+        const char *server;           /* of DNS, "" = the system's */
+        uint64_t keep_ms;             /* how long the last good answer holds; 0: for ever */
+    } endpoints;                      /* none: the model's backends */
 };
 
 /* What a model may read of a request and the router cannot. */
@@ -652,6 +657,12 @@ int sr_config_find_model(const struct sr_config *config, struct sr_bytes name);
 
 /* Reads a priority of a queue: a whole number from -1000 to 1000. */
 bool sr_config_priority(struct sr_bytes text, int *priority);
+
+/* True when the workers come from a file or DNS. */
+bool sr_config_pool_discovers(const struct sr_config_pool *pool);
+
+/* True when something may answer for the model: it has backends, or a pool discovers its workers. */
+bool sr_config_is_served(const struct sr_config *config, int model);
 
 /* True when a request that no signal reads goes round something that protects: a guard that is enforced, a
  * policy, a plugin that reads answers, or a decision about attacks or private data. */

@@ -166,3 +166,17 @@ bool sr_config_priority(struct sr_bytes text, int *priority)
     *priority = negative ? -value : value;
     return value <= 1000;
 }
+
+bool sr_config_pool_discovers(const struct sr_config_pool *pool)
+{
+    return pool->endpoints.file[0] || pool->endpoints.dns[0] || pool->endpoints.srv[0];
+}
+
+bool sr_config_is_served(const struct sr_config *config, int model)
+{
+    for (size_t i = 0; i < config->global.n_pools; i++)
+        if (sr_config_pool_discovers(&config->global.pools[i]) &&
+            strcmp(config->global.pools[i].model_name, config->models[model].name) == 0)
+            return true;
+    return config->models[model].n_backends > 0;
+}

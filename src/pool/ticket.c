@@ -97,6 +97,11 @@ bool sr_ticket_is_stale(const struct sr_ticket *ticket)
     return atomic_load(&ticket->roster->stale);
 }
 
+struct sr_bytes sr_ticket_worker(const struct sr_ticket *ticket, size_t candidate)
+{
+    return ticket->candidates[candidate].member->worker->key;
+}
+
 void sr_ticket_take_over(struct sr_ticket *ticket, struct sr_ticket *before)
 {
     for (size_t i = 0; i < ticket->n; i++)

@@ -60,6 +60,9 @@ bool sr_ticket_is_full(const struct sr_ticket *ticket);
 /* The members of the group have changed since the ticket was opened. */
 bool sr_ticket_is_stale(const struct sr_ticket *ticket);
 
+/* The identity of a candidate's worker (pool.h), as long as the ticket is open. */
+struct sr_bytes sr_ticket_worker(const struct sr_ticket *ticket, size_t candidate);
+
 /* Takes over what `before`, an open ticket of the same group, has tried and waited, which is closed. */
 void sr_ticket_take_over(struct sr_ticket *ticket, struct sr_ticket *before);
 

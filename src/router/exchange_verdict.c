@@ -253,6 +253,58 @@ static int open_ticket(sr_exchange *x)
     return rc;
 }
 
+/* Makes the target of a discovered worker: like the model's first one, at the worker's own address. */
+static int fill_target(struct sr_target *target, const struct sr_target *like, struct sr_bytes worker,
+                       struct sr_arena *arena)
+{
+    *target = *like;
+    size_t skip = strlen(like->scheme) + 3, tail = strlen(like->base_path);
+    struct sr_bytes address = sr_bytes_of(worker.p + skip, worker.n - skip - tail);
+    size_t colon = address.n;
+    while (colon > 0 && address.p[colon - 1] != ':')
+        colon--;
+    for (size_t i = colon; i < address.n; i++)
+        target->port = (i == colon ? 0 : target->port * 10) + (address.p[i] - '0');
+    target->name = sr_arena_printf(arena, "%.*s", (int)address.n, address.p);
+    target->host = sr_arena_printf(arena, "%.*s", (int)colon - 1, address.p);
+    return target->name && target->host ? SR_OK : SR_ENOMEM;
+}
+
+/* The targets of a model whose workers are discovered: those of its ticket. */
+static int discovered_targets(sr_exchange *x, const struct sr_router_model *model)
+{
+    static const struct sr_target plain = {.struct_size = sizeof plain,
+                                           .scheme = "http",
+                                           .base_path = "",
+                                           .tls_ca_file = "",
+                                           .tls_verify = true,
+                                           .weight = 1};
+    struct sr_target *targets = sr_arena_calloc(&x->arena, x->ticket.n + 1, sizeof *targets);
+    int rc = targets ? SR_OK : SR_ENOMEM;
+    for (size_t i = 0; i < x->ticket.n && rc == SR_OK; i++)
+        rc = fill_target(&targets[i], model->n_targets ? &model->targets[0] : &plain,
+                         sr_ticket_worker(&x->ticket, i), &x->arena);
+    x->verdict.targets = targets;
+    x->verdict.n_targets = rc == SR_OK ? x->ticket.n : 0;
+    return rc;
+}
+
+bool sr_exchange_renew(sr_exchange *x)
+{
+    const struct sr_router_model *model = &x->router->models[x->record.model];
+    struct sr_ticket before = x->ticket;
+    if (!model->discovered || !sr_ticket_is_stale(&before))
+        return false;
+    x->ticket = (struct sr_ticket){.at = -1};
+    if (open_ticket(x) || discovered_targets(x, model)) {
+        sr_ticket_dispose(&x->ticket);
+        x->ticket = before;
+        return false;
+    }
+    sr_ticket_take_over(&x->ticket, &before);
+    return true;
+}
+
 /* Forwards these slices to the record's model. */
 static void forward(sr_exchange *x, const struct sr_bytes *slices, size_t n, size_t size)
 {
@@ -279,7 +331,8 @@ static void forward(sr_exchange *x, const struct sr_bytes *slices, size_t n, siz
     v->n_targets = model->n_targets;
     v->ticket = &x->ticket;
     v->target = target_of(x, model);
-    if (!v->target.n || sr_headers_upstream(r, &x->head, x->router, &x->arena, &headers) || open_ticket(x)) {
+    if (!v->target.n || sr_headers_upstream(r, &x->head, x->router, &x->arena, &headers) || open_ticket(x) ||
+        (model->discovered && discovered_targets(x, model))) {
         refuse_memory(x);
         return;
     }

@@ -28,6 +28,11 @@ void sr_exchange_recalled(sr_exchange *x);
 /* The routing has chosen another candidate of its decision: makes the verdict to forward anew. */
 void sr_exchange_forward_next(sr_exchange *x);
 
+/* The workers of the verdict's model have changed since it was made: its targets are those of now, and its
+ * ticket goes on with them. No request may be in progress at a target. False: they have not, or there is no
+ * memory. */
+bool sr_exchange_renew(sr_exchange *x);
+
 /* The routing has ended with this code, or was skipped: makes its reply, or edits the body and forwards
  * it. */
 void sr_exchange_decided(sr_exchange *x, int rc);

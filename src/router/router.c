@@ -140,13 +140,16 @@ static int group_prepare(struct sr_router_model *out, const struct sr_config *co
         policy = entry->policy;
     struct sr_pool_limits limits = {0};
     if (entry)
-        limits = (struct sr_pool_limits){.max_in_flight = entry->max_in_flight,
+        limits = (struct sr_pool_limits){.discovered = sr_config_pool_discovers(entry),
+                                         .max_in_flight = entry->max_in_flight,
                                          .queue_max = entry->queue.max,
                                          .queue_ns = entry->queue.timeout_ms * SR_NS_PER_MS,
                                          .slow_start_ns = entry->slow_start_ms * SR_NS_PER_MS};
     out->pool = entry;
+    out->discovered = limits.discovered;
     int rc = sr_pool_group_get(pool, &out->group, entry ? entry->name : model->name, policy,
-                               entry ? &settings : NULL, &ejection, &limits, backends, out->n_targets, err);
+                               entry ? &settings : NULL, &ejection, &limits, backends,
+                               out->discovered ? 0 : out->n_targets, err);
     sr_mem_free(backends);
     return rc;
 }

@@ -21,6 +21,7 @@ struct sr_router_model {
     size_t n_targets;
     struct sr_pool_group *group;       /* the same in the pool; NULL: the router has no pool */
     const struct sr_config_pool *pool; /* its entry; NULL: none */
+    bool discovered;           /* its workers are the pool's; the first target is the pattern of each */
     struct sr_bytes chat_path; /* replaces the path of chat completions; empty = as the client asked */
     bool has_key;              /* a target has its own credentials: the client's are not sent to it */
     bool top_level_effort;     /* its hosts take `reasoning_effort` at the top level */

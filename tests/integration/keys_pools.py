@@ -78,7 +78,45 @@ def share_of_what_joins(config, bench):
         return sum(worker(gateway, bench) == "1" for _ in range(8))
 
 
+def kept(config, bench):
+    """The status of an answer after the workers' file has gone for a while."""
+    file = bench.directory / "workers"
+    with bench.serve(config) as gateway:
+        file.write_text(f"127.0.0.1:{bench.mock.port}\n")
+        until(lambda: "pool one: 1 workers" in gateway.output())
+        file.unlink()
+        until(lambda: "it keeps 1 workers" in gateway.output())
+        end = time.monotonic() + 4
+        while time.monotonic() < end and "it has no worker now" not in gateway.output():
+            time.sleep(0.05)
+        return gateway.post(chat("hello", "one")).status
+
+
+def named(config, bench):
+    """What was found of the workers, or why none were."""
+    (bench.directory / "workers0").write_text("127.0.0.1:1\n")
+    with bench.serve(config) as gateway:
+        until(lambda: '"discover"' in gateway.output())
+        return re.search(r"pool one: (?:/\S*/)?([^;\n\"]*)", gateway.output())[1]
+
+
+def found(**endpoints):
+    return pooled({"model": "one", "endpoints": endpoints})
+
+
+ENDPOINTS = [
+    Key(POOL + "endpoints.file", found(), ("%/workers0", "%/nothing"), named, ("1 workers", "nothing: cannot be opened: No such file or directory")),
+    Key(POOL + "endpoints.dns", found(server="127.0.0.1:9"), ("a.test:1", "b.test:1"), named,
+        ("DNS: `a.test`: no name server answers", "DNS: `b.test`: no name server answers")),
+    Key(POOL + "endpoints.srv", found(server="127.0.0.1:9"), ("_a.test", "_b.test"), named,
+        ("DNS: `_a.test`: no name server answers", "DNS: `_b.test`: no name server answers")),
+    Key(POOL + "endpoints.server", found(dns="localhost:1"), ("127.0.0.1:9", "[::1]:9"), named,
+        ("DNS: `localhost`: no name server answers", "DNS: `localhost`: the name server's answer is bad")),
+    Key(POOL + "endpoints.keep", found(file="%/workers"), ("0s", "500ms"), kept, (200, 503)),
+]
+
 KEYS = [
+    *ENDPOINTS,
     Key(POOL + "name", pooled({"model": "one"}, {"model": "two", "name": "a"}), ("a", "b"),
         lambda config, bench: check(config, bench.directory), ("error: pool `a` is given twice", "good")),
     Key(POOL + "model", pooled({"policy": "least_request"}), ("one", "two"), workers_of(4), (1, 2)),

@@ -21,7 +21,7 @@ static int find_model(struct sr_binder *b, const struct sr_config *config, const
     if (model < 0)
         sr_bind_error(b, node, "no model `%.60s` in providers.models%s", node->text.p,
                       sr_link_model_hint(config, node->text, hint, sizeof hint));
-    else if (used && config->models[model].n_backends == 0)
+    else if (used && !sr_config_is_served(config, model))
         sr_bind_error(b, node, "model `%.60s` has no backend_refs, so nothing can answer for it",
                       node->text.p);
     return model;

@@ -40,6 +40,46 @@ static const struct sr_section queue_section = {
     .finish = finish_queue,
 };
 
+static const struct sr_field endpoint_fields[] = {
+    {"file", SR_FIELD_TEXT, POOL(endpoints.file), .flags = SR_FIELD_NOT_EMPTY,
+     .help =
+         "a file with a worker on each line, `host:port` and after a space its weight, read every second"},
+    {"dns", SR_FIELD_TEXT, POOL(endpoints.dns), .flags = SR_FIELD_NOT_EMPTY,
+     .help = "`name:port`: each address of the name is a worker; asked again when its TTL is over"},
+    {"srv", SR_FIELD_TEXT, POOL(endpoints.srv), .flags = SR_FIELD_NOT_EMPTY,
+     .help = "a name whose SRV records of the lowest priority are the workers, such as "
+             "`_http._tcp.vllm.default`"},
+    {"server", SR_FIELD_TEXT, POOL(endpoints.server), .flags = SR_FIELD_NOT_EMPTY,
+     .def_note = "the system's (/etc/resolv.conf)", .help = "`address:port` of the DNS server, IPv4"},
+    {"keep", SR_FIELD_DURATION, POOL(endpoints.keep_ms), .def = "5m",
+     .help = "how long the last good answer holds when DNS or the file gives none; 0s: for ever"},
+};
+
+static void finish_endpoints(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
+{
+    const struct sr_config_pool *pool = target;
+    struct sr_value_endpoint at;
+    int given = (pool->endpoints.file[0] != '\0') + (pool->endpoints.dns[0] != '\0') +
+                (pool->endpoints.srv[0] != '\0');
+    if (given != 1)
+        sr_bind_error(b, node, "`endpoints` needs one of `file`, `dns` and `srv`");
+    if (pool->endpoints.dns[0] && !sr_value_endpoint(sr_bytes_str(pool->endpoints.dns), &at))
+        sr_bind_error(b, sr_bind_at(node, "dns"), "`dns`: expected `name:port`, found `%.80s`",
+                      pool->endpoints.dns);
+    if (pool->endpoints.server[0] && !sr_value_endpoint(sr_bytes_str(pool->endpoints.server), &at))
+        sr_bind_error(b, sr_bind_at(node, "server"), "`server`: expected `address:port`, found `%.80s`",
+                      pool->endpoints.server);
+}
+
+static const struct sr_section endpoints_section = {
+    .name = "endpoints",
+    .help = "Where the workers are named. Keys, headers, TLS and base path are those of the model's first "
+            "backend; "
+            "without one it is plain HTTP.",
+    SR_FIELDS(endpoint_fields),
+    .finish = finish_endpoints,
+};
+
 static const struct sr_field fields[] = {
     {"name", SR_FIELD_TEXT, POOL(name), .flags = SR_FIELD_NOT_EMPTY, .def_note = "its `model`",
      .help = "a name for logs and metrics"},
@@ -57,6 +97,8 @@ static const struct sr_field fields[] = {
      .help = "load, for the mean, over which a worker is left although it has the prompt in its cache"},
     {"metrics", SR_FIELD_OBJECT, .of = &sr_section_picking_metrics,
      .help = "what workers report of their load"},
+    {"endpoints", SR_FIELD_OBJECT, .of = &endpoints_section, .def_note = "the model's `backend_refs`",
+     .help = "workers that come and go while it runs"},
     {"max_in_flight", SR_FIELD_UINT32, POOL(max_in_flight), .def = "0", .max = 1e6,
      .help = "requests of this process that a worker has at once, of all models; 0: no limit"},
     {"queue", SR_FIELD_OBJECT, .of = &queue_section,
@@ -69,6 +111,7 @@ static void prepare(void *target)
 {
     struct sr_config_pool *pool = target;
     pool->name = pool->model_name = pool->policy = pool->queue.priority_header = "";
+    pool->endpoints.file = pool->endpoints.dns = pool->endpoints.srv = pool->endpoints.server = "";
     pool->model = -1;
     sr_picking_prepare(&pool->picking);
 }

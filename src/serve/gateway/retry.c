@@ -7,6 +7,7 @@
  */
 #include "base/clock.h"
 #include "base/hash.h"
+#include "router/exchange_verdict.h"
 #include "serve/gateway/call.h"
 
 #include <time.h>
@@ -78,6 +79,8 @@ bool sr_retry_choose(struct sr_call *call)
 {
     const struct sr_verdict *v = call->verdict;
     int at = sr_ticket_choose(v->ticket);
+    if (at < 0 && !call->upstream && sr_exchange_renew(call->exchange))
+        at = sr_ticket_choose(v->ticket);
     if (at < 0)
         return false;
     call->target = &v->targets[at];

@@ -179,6 +179,16 @@ static const char *reason_of(const struct sr_client_error *error)
 
 static void start(struct sr_call *call);
 
+/* The workers of the verdict's model come and go. */
+static bool is_discovered(const struct sr_call *call)
+{
+    const struct sr_config *config = call->gateway->config;
+    for (size_t i = 0; i < config->global.n_pools; i++)
+        if (strcmp(config->global.pools[i].model_name, call->verdict->model) == 0)
+            return sr_config_pool_discovers(&config->global.pools[i]);
+    return false;
+}
+
 /* There is no worker that takes the request now. `late`: none had room in time. */
 static void refuse(struct sr_call *call, bool late)
 {
@@ -196,13 +206,20 @@ static void refuse(struct sr_call *call, bool late)
              : full ? "All workers of model `%.100s` are busy."
                     : "Model `%.100s` has no backend at present.",
              model);
-    sr_call_fail(call, full || v->n_targets ? 503 : 502, ERROR_TYPE, message);
+    sr_call_fail(call, full || v->n_targets || is_discovered(call) ? 503 : 502, ERROR_TYPE, message);
 }
+
+/* Chooses a worker and starts, waits for one, or refuses. */
+static void place(struct sr_call *call);
 
 /* The wait for a worker is over. */
 static void on_placed(struct sr_call *call, int at)
 {
     const struct sr_verdict *v = call->verdict;
+    if (at == SR_AGAIN) {
+        place(call);
+        return;
+    }
     if (at < 0) {
         refuse(call, at == SR_ETIMEOUT);
         return;
@@ -214,6 +231,14 @@ static void on_placed(struct sr_call *call, int at)
     call->target = &v->targets[at];
     sr_ticket_begin(v->ticket, (size_t)at);
     start(call);
+}
+
+static void place(struct sr_call *call)
+{
+    if (sr_retry_place(call))
+        start(call);
+    else if (!sr_wait_begin(call, on_placed))
+        refuse(call, false);
 }
 
 void sr_call_retry(void *ctx)
@@ -363,8 +388,5 @@ void sr_call_verdict(struct sr_call *call)
         return;
     }
     call->stage = SR_CALL_SENDING;
-    if (sr_retry_place(call))
-        start(call);
-    else if (!sr_wait_begin(call, on_placed))
-        refuse(call, false);
+    place(call);
 }

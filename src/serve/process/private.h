@@ -50,6 +50,7 @@ struct sr_server {
     struct sr_api *api, *metrics;
     struct sr_warm *warm;
     struct sr_reload *reload;
+    struct sr_discover *discover;
     atomic_bool draining;
     atomic_int undrained; /* doors of loops that still have connections */
     int done;             /* eventfd: all gateways are drained */

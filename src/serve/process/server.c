@@ -11,6 +11,7 @@
 #include "base/thread.h"
 #include "observe/process_log.h"
 #include "router/runtime.h"
+#include "serve/discover/discover.h"
 #include "serve/process/descriptors.h"
 #include "serve/process/drain.h"
 #include "serve/process/private.h"
@@ -183,6 +184,8 @@ static int start(struct sr_server *server, char *error, size_t error_size)
             sr_reload_start(&server->reload, server->options->config, sr_server_reload, server, &server->err);
     }
     if (rc == SR_OK)
+        rc = sr_discover_start(&server->discover, sr_runtime_pool(server->runtime), server->config);
+    if (rc == SR_OK)
         rc = start_loops(server);
     if (rc == SR_OK) {
         sr_signals_ready();
@@ -205,6 +208,7 @@ static void end(struct sr_server *server, int rc)
 {
     sr_signals_limit_end(END_MS, rc == SR_OK ? 0 : 3);
     sr_reload_stop(server->reload);
+    sr_discover_stop(server->discover);
     stop_loops(server);
     sr_warm_stop(server->warm);
     sr_api_free(server->api);

@@ -4,6 +4,7 @@
 #include "config/load.h"
 #include "probe/probe.h"
 #include "router/runtime.h"
+#include "serve/discover/discover.h"
 #include "serve/process/private.h"
 #include "serve/process/stores.h"
 
@@ -127,6 +128,8 @@ void sr_server_reload(void *ctx)
         tell_loops(server, fresh, tls, extproc_tls);
         if (fresh->global.cache.warm_file[0] && strcmp(fresh->revision, server->config->revision) != 0)
             sr_warm_file(server->warm, fresh->global.cache.warm_file);
+        if (server->discover)
+            sr_discover_configure(server->discover, fresh);
         sr_config_unref(server->config);
         server->config = fresh;
     }

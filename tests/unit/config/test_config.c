@@ -283,6 +283,9 @@ static void test_full_global(void **state)
     assert_int_equal(g->pools[0].model, 0);
     assert_string_equal(g->pools[0].policy, "round_robin");
     assert_int_equal(g->pools[0].max_in_flight, 17);
+    assert_string_equal(g->pools[0].endpoints.srv, "_http._tcp.w");
+    assert_string_equal(g->pools[0].endpoints.server, "127.0.0.1:53");
+    assert_int_equal(g->pools[0].endpoints.keep_ms, 21000);
     assert_int_equal(g->pools[0].slow_start_ms, 18000);
     assert_int_equal(g->pools[0].queue.max, 19);
     assert_int_equal(g->pools[0].queue.timeout_ms, 20000);
