@@ -41,7 +41,7 @@ ROOMS = {
     "config": {"bind", "link", "migrate", "section"},
     "signal": {"guard", "keyword", "neural", "topic"},
     "router": {"cache", "edit", "identity", "pick", "reply", "report", "request", "response", "route"},
-    "serve": {"admin", "extproc", "gateway", "process"},
+    "serve": {"admin", "extproc", "gateway", "process", "warm"},
     "mock": {"engine"},
     "cli": {"admin", "cache", "classify", "eval", "models"},
 }

@@ -58,6 +58,7 @@ struct sr_cache_query {
     uint64_t
         wait_deadline_ns; /* until when it waits for an identical request in progress; 0: it does not wait
                              (but may lead); both deadlines are the lookup's own: it ends by itself */
+    bool peeks;           /* it counts neither as a lookup nor, in the backend, as a use of what it finds */
     bool join;            /* wait for an identical request in progress, and lead when there is none */
 };
 

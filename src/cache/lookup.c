@@ -69,6 +69,8 @@ static void settle(struct lookup *lookup, enum sr_cache_hit hit, struct sr_cache
     lookup->result.record = record;
     lookup->result.similarity = similarity;
     lookup->result.rejected = atomic_load(&lookup->rejected);
+    if (lookup->query.peeks)
+        return;
     atomic_fetch_add(hit == SR_CACHE_HIT_EXACT      ? &cache->exact_hits
                      : hit == SR_CACHE_HIT_SEMANTIC ? &cache->semantic_hits
                                                     : &cache->misses,
@@ -104,7 +106,8 @@ static bool passes_gate(struct lookup *lookup, const struct sr_cache_record *rec
     enum sr_gate_reason reason = sr_gate_check(record->f.question, lookup->query.question);
     if (reason == SR_GATE_AGREES)
         return true;
-    atomic_fetch_add(&lookup->cache->rejected[reason], 1);
+    if (!lookup->query.peeks)
+        atomic_fetch_add(&lookup->cache->rejected[reason], 1);
     atomic_fetch_or(&lookup->rejected, 1u << reason);
     return false;
 }

@@ -2,6 +2,7 @@
  * semroute cache: the subcommands of the semantic cache. What they do is cli/cache's.
  */
 #include "cli/admin/cache.h"
+#include "cli/admin/warm.h"
 #include "cli/cache/calibrate.h"
 #include "cli/cmd.h"
 
@@ -27,14 +28,18 @@ static const struct sr_option options[] = {
 };
 const struct sr_usage sr_cache_usage = {
     .name = "cache",
-    .synopsis = "stats | purge SELECTION | calibrate LOG.jsonl",
+    .synopsis = "stats | purge SELECTION | warm FILE.jsonl | calibrate LOG.jsonl",
     .summary = "Looks after the semantic cache.",
-    .words = "stats|purge|calibrate",
+    .words = "stats|purge|warm|calibrate",
     .text =
         "stats              what a running router's cache has and does\n"
         "purge              removes entries from it: --all, or those that agree with all of --tenant, "
         "--user,\n"
         "                   --of-model and --older-than\n"
+        "warm FILE          fills it with known answers. A line is {\"question\": ..., \"answer\": ...}, or\n"
+        "                   {\"request\": {...}, \"response\": {...}} of a log; docs/cache.md has all "
+        "members.\n"
+        "                   - is standard input. Exit code 1 when a line is invalid, or none was taken\n"
         "calibrate FILE     proposes a threshold: hit rate against false-hit rate, with and without the\n"
         "                   gate. A line is {\"a\": ..., \"b\": ..., \"same\": true|false}, or one question\n"
         "                   {\"text\": ...}: then pairs are guessed from near neighbours. - is standard "
@@ -63,10 +68,18 @@ static int run_purge(const char *operand)
     return sr_admin_cache_purge(&sr_cache_usage, &where, &purge, calibrate.json);
 }
 
+static int run_warm(const char *path)
+{
+    if (!path)
+        return sr_cmd_misuse(&sr_cache_usage, "a file is missing: semroute cache warm FILE.jsonl");
+    return sr_admin_cache_warm(&sr_cache_usage, &where, path, calibrate.json);
+}
+
 static const struct {
     const char *name;
     int (*run)(const char *operand); /* NULL: there is none */
-} subcommands[] = {{"stats", run_stats}, {"purge", run_purge}, {"calibrate", run_calibrate}};
+} subcommands[] = {
+    {"stats", run_stats}, {"purge", run_purge}, {"warm", run_warm}, {"calibrate", run_calibrate}};
 
 int sr_cmd_cache(int argc, char **argv)
 {

@@ -6,6 +6,7 @@
 #include "base/json_write.h"
 #include "base/log.h"
 #include "cli/term.h"
+#include "router/purpose.h"
 #include "semroute/semroute.h"
 
 #include <unistd.h>
@@ -87,6 +88,7 @@ static int explain(sr_runtime *runtime, struct sr_bytes body)
     sr_exchange *exchange = sr_exchange_new(runtime, &head, NULL);
     if (!exchange)
         return sr_cmd_fail(&sr_explain_usage, SR_EXIT_FAILED, "out of memory");
+    sr_exchange_explains(exchange);
     sr_exchange_body(exchange, body.p, body.n, true);
     const struct sr_verdict *verdict = sr_exchange_verdict(exchange);
     int width = sr_term_width(STDOUT_FILENO), code = SR_EXIT_DONE;

@@ -20,7 +20,7 @@ const struct sr_command sr_commands[] = {
     COMMAND(compress, "[--budget N] < TEXT", "keep the most informative sentences"),
     COMMAND(eval, "--task domain FILE.jsonl", "measure a classifier on labelled texts"),
     COMMAND(bench, "NAME", "measure speed on this machine"),
-    COMMAND(cache, "calibrate LOG.jsonl", "propose a threshold for the semantic cache"),
+    COMMAND(cache, "stats|purge|warm|calibrate", "look after the response cache"),
     COMMAND(models, "list|info|verify", "list, describe and verify models"),
     COMMAND(migrate, "OLD.yaml", "convert a flat v0.1 configuration"),
     COMMAND(mock, "[--port N] [--workers K]", "run OpenAI-compatible upstreams for demos and tests"),

@@ -520,6 +520,7 @@ struct sr_config_cache {
     uint64_t wait_ms;           /* for an identical request in progress; 0: none waits */
     const char *team_header;
     struct sr_config_cache_use use; /* of requests whose decision has no plugin */
+    const char *warm_file;          /* of known answers, filed at the start; "" = none */
 };
 
 /* How weights are held and multiplied. */

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "router/abi.h"
+#include "router/cache/vector.h"
 #include "router/exchange_answer.h"
 #include "router/exchange_record.h"
 #include "router/exchange_verdict.h"
@@ -433,11 +434,9 @@ const struct sr_verdict *sr_exchange_fail(sr_exchange *x, int status, const char
     return &x->verdict;
 }
 
-void sr_exchange_end(sr_exchange *x, enum sr_end how)
+/* Reports and frees. */
+static void finish(sr_exchange *x, enum sr_end how)
 {
-    if (!x)
-        return;
-    sr_exchange_keep(x, how);
     sr_exchange_report_end(x, how);
     sr_runtime_release(x->runtime, x->held);
     sr_ticket_dispose(&x->ticket);
@@ -450,4 +449,49 @@ void sr_exchange_end(sr_exchange *x, enum sr_end how)
     sr_arena_dispose(&x->arena);
     sr_router_unref(x->router);
     sr_mem_free(x);
+}
+
+void sr_exchange_end(sr_exchange *x, enum sr_end how)
+{
+    if (!x)
+        return;
+    sr_exchange_keep(x, how);
+    finish(x, how);
+}
+
+/* ---- other purposes ---- */
+
+void sr_exchange_explains(sr_exchange *x)
+{
+    x->recall.purpose = SR_PURPOSE_EXPLAIN;
+}
+
+void sr_exchange_warms(sr_exchange *x, int64_t ttl_s)
+{
+    x->recall.purpose = SR_PURPOSE_WARM;
+    x->recall.ttl_s = ttl_s;
+    x->metrics = NULL;
+}
+
+/* Why the cache had no say. */
+static const char *why_unused(const sr_exchange *x)
+{
+    if (x->record.recall.unused)
+        return x->record.recall.unused;
+    if (x->body.doc.body.n > x->router->config->global.cache.max_request_bytes)
+        return "request_too_large";
+    return "no_policy";
+}
+
+struct sr_warmed sr_exchange_end_warm(sr_exchange *x)
+{
+    sr_exchange_keep(x, SR_END_COMPLETE);
+    const struct sr_record_cache *cache = &x->record.cache;
+    struct sr_warmed warmed = {.why_not = cache->stored       ? NULL
+                                          : cache->not_stored ? cache->not_stored
+                                                              : why_unused(x)};
+    warmed.by_meaning = x->recall.vector && sr_recall_vector_unit(x->recall.vector);
+    warmed.late = cache->stored && !warmed.by_meaning && !x->record.recall.exact_only;
+    finish(x, SR_END_COMPLETE);
+    return warmed;
 }

@@ -214,7 +214,8 @@ void sr_exchange_keep(sr_exchange *x, enum sr_end how)
 {
     struct sr_record_cache *cache = &x->record.cache;
     struct sr_buf verdict;
-    if (!x->recall.plan.use || x->recall.record || !x->record.has_verdict)
+    if (!x->recall.plan.use || x->recall.record || !x->record.has_verdict ||
+        x->recall.purpose == SR_PURPOSE_EXPLAIN)
         return;
     cache->not_stored = why_not_kept(x, how);
     if (cache->not_stored)

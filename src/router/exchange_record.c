@@ -104,11 +104,38 @@ void sr_exchange_note_answer(sr_exchange *x)
     };
 }
 
+static void note_recall(sr_exchange *x, int64_t age_ms)
+{
+    const struct sr_recall *recall = &x->recall;
+    const struct sr_cache_plan *plan = &recall->plan;
+    if (!recall->asked)
+        return;
+    x->record.recall = (struct sr_record_recall){
+        .known = true,
+        .policy = plan->policy,
+        .unused = plan->unused,
+        .unasked = plan->looks ? NULL : plan->unasked,
+        .unkept = plan->stores ? NULL : plan->why_not,
+        .exact_only = sr_recall_why_exact(recall),
+        .ttl_ms = plan->ttl_ms,
+        .max_age_ms = plan->max_age_ms,
+        .partition = recall->partition,
+        .looked = recall->ended_ns != 0,
+        .hit = recall->hit,
+        .similarity = recall->similarity,
+        .rejected = recall->rejected,
+        .age_ms = age_ms,
+    };
+}
+
 void sr_exchange_note_cache(sr_exchange *x, bool early)
 {
     const struct sr_recall *recall = &x->recall;
     const struct sr_cache_record *found = recall->record;
     int64_t now = (int64_t)(sr_clock_wall_ns() / SR_NS_PER_MS);
+    note_recall(x, found && now > found->f.created_ms ? now - found->f.created_ms : 0);
+    if (recall->purpose != SR_PURPOSE_SERVE)
+        return;
     x->record.cache = (struct sr_record_cache){
         .used = early || recall->plan.use != NULL,
         .hit = recall->hit,
@@ -127,7 +154,7 @@ static void write_audit(sr_exchange *x,
                         int (*render)(const struct sr_record *, const struct sr_config *, struct sr_buf *))
 {
     struct sr_buf line;
-    if (!sr_runtime_wants_audit(x->runtime))
+    if (x->recall.purpose == SR_PURPOSE_WARM || !sr_runtime_wants_audit(x->runtime))
         return;
     sr_buf_init(&line, SR_AUDIT_MAX);
     if (render(&x->record, x->router->config, &line) == SR_OK)
@@ -165,7 +192,7 @@ void sr_exchange_report_end(sr_exchange *x, enum sr_end how)
     x->record.target = target_name(x);
     sr_exchange_note_answer(x);
     sr_measure_end(&x->record, x->router, x->metrics);
-    if (!sr_runtime_wants_log(x->runtime))
+    if (x->recall.purpose == SR_PURPOSE_WARM || !sr_runtime_wants_log(x->runtime))
         return;
     sr_buf_init(&line, SR_ACCESS_LOG_MAX);
     if (sr_access_log_line(&x->record, x->router->config, &line) == SR_OK)

@@ -331,6 +331,7 @@ static void reply_cached(sr_exchange *x, bool early)
 {
     const struct sr_cache_fields *fields = &x->recall.record->f;
     begin_reply(x, SR_OUTCOME_CACHED, 200, "cache");
+    x->record.model_name = x->router->config->models[x->record.model].name;
     sr_exchange_note_cache(x, early);
     finish_reply(x, sr_replay_content_type(fields->form),
                  sr_replay_answer(fields, &x->body.doc, x->router, &x->reply));
@@ -377,7 +378,7 @@ static bool recalls(sr_exchange *x, bool named)
         return true;
     }
     sr_exchange_note_cache(x, false);
-    if (rc || !x->recall.record)
+    if (rc || !x->recall.record || x->recall.purpose == SR_PURPOSE_EXPLAIN)
         return false;
     reply_cached(x, false);
     return true;
@@ -411,7 +412,7 @@ static void edit(sr_exchange *x, bool named)
 void sr_exchange_recalled(sr_exchange *x)
 {
     sr_exchange_note_cache(x, false);
-    if (x->recall.record)
+    if (x->recall.record && x->recall.purpose == SR_PURPOSE_SERVE)
         reply_cached(x, false);
     else
         edit(x, x->named);

@@ -68,6 +68,23 @@ struct sr_record_cache {
     const char *not_stored; /* why it was not; NULL: it was, or there was no reason to */
 };
 
+/* How the response cache meets the request, for explanations; `known` after the decision, if a model is
+ * asked. */
+struct sr_record_recall {
+    bool known;
+    const struct sr_config_cache_use *policy; /* that would count; NULL: none */
+    const char *unused;                       /* why the cache is not used at all; NULL: it is */
+    const char *unasked, *unkept;             /* why it is not asked, why nothing is kept; NULL */
+    const char *exact_only;                   /* why near questions do not count; NULL: they do */
+    int64_t ttl_ms, max_age_ms;               /* of what is kept, 0: for ever; of what is found, 0: any */
+    struct sr_cache_key partition;            /* zero: not made */
+    bool looked;                              /* `hit`, `similarity`, `rejected` and `age_ms` are set */
+    enum sr_cache_hit hit;
+    float similarity;
+    uint32_t rejected;
+    int64_t age_ms;
+};
+
 struct sr_record {
     /* the request */
     enum sr_door door;
@@ -115,6 +132,7 @@ struct sr_record {
     bool forwarded;     /* the first verdict was to forward */
     const char *target; /* the backend that the door uses; NULL = unknown */
     struct sr_record_cache cache;
+    struct sr_record_recall recall;
     uint32_t failovers;          /* times that another model of the decision took the request over */
     uint32_t edits;              /* kinds of edits that changed the body: bits of enum sr_edit_kind */
     int family;                  /* reasoning family of the edit; -1 = none */

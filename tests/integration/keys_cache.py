@@ -1,5 +1,6 @@
 """Keys of the response cache: who shares answers, which are kept and how long. Keys of its stores: keys_stores.py."""
 import concurrent.futures
+import json
 import time
 
 from conftest import chat, request
@@ -58,6 +59,16 @@ def again(second=QUESTION, first=None, pause=0, **headers):
         time.sleep(pause)
         return ask(gateway, second, **headers)
     return served(look)
+
+
+def known(config, bench):
+    """Is a question answered that nobody has asked before?"""
+    (bench.directory / "known.jsonl").write_text(json.dumps({"question": QUESTION, "answer": "a"}) + "\n")
+    with bench.serve(config) as gateway:
+        end = time.monotonic() + WAITS
+        while stats(gateway)["total_entries"] < 2 and "warm_file" in config["global"]["semroute"]["cache"] and time.monotonic() < end:
+            time.sleep(0.02)
+        return ask(gateway)
 
 
 class Revised:
@@ -191,6 +202,7 @@ KEYS = uses(PLUGIN, lambda use: cached(use)) + uses(DEFAULT, lambda use: cached(
     Key(STORE + "ttl_seconds", MEMORY, (60, 1), again(pause=1.5), (True, False)),
     Key(STORE + "eviction_policy", cached(store={"max_entries": 2}), ("lru", "fifo"), served(evicted), (True, False)),
     Key(CACHE + "path", MEMORY, (ABSENT, "%/kept.db"), kept_over_a_restart, (False, True)),
+    Key(CACHE + "warm_file", MEMORY, (ABSENT, "%/known.jsonl"), known, (False, True)),
     Key(CACHE + "key_file", cached(path="%/kept.db"), (ABSENT, "%/key"), in_clear, (True, False)),
     Key(CACHE + "max_bytes", cached(max_entry_bytes=2048), ("1MiB", "64KiB"), left([str(n) * 30000 for n in range(4)]), (4, 1)),
     Key(CACHE + "max_entry_bytes", MEMORY, ("1MiB", "1KiB"), numbered(long_answer), (True, False)),

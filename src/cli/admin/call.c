@@ -68,12 +68,13 @@ static bool split(const char *text, char host[128], uint16_t *port)
 
 static int run(struct call *call, const struct sr_origin *origin, const struct sr_client_request *request)
 {
+    struct sr_client_settings settings = sr_client_settings_defaults();
     struct sr_client *client = NULL;
     struct sr_fetch *fetch;
     int rc = sr_loop_new(&call->loop);
     if (rc)
         return rc;
-    rc = sr_client_new(&client, call->loop, NULL);
+    rc = sr_client_new(&client, call->loop, &settings);
     if (!rc)
         rc = sr_client_start(&fetch, client, origin, request, &events, call);
     if (!rc)

@@ -32,12 +32,14 @@ void sr_link_files(struct sr_binder *b, const struct sr_yaml_node *root)
     static const char *const guard_path[] = {"global", "model_catalog", "modules", "prompt_guard", NULL};
     static const char *const compression_path[] = {"global", "model_catalog", "modules", "prompt_compression",
                                                    NULL};
+    static const char *const cache_path[] = {"global", "semroute", "cache", NULL};
     const struct sr_yaml_node *models = under(root, models_path), *tls = under(root, tls_path);
     for (size_t i = 0; models && models->kind == SR_YAML_LIST && i < models->count; i++) {
         const struct sr_yaml_node *backends = sr_yaml_get(models->items[i], "backend_refs");
         for (size_t j = 0; backends && backends->kind == SR_YAML_LIST && j < backends->count; j++)
             check_file(b, backends->items[j], "tls_ca_file");
     }
+    check_file(b, under(root, cache_path), "warm_file");
     check_file(b, tls, "cert_file");
     check_file(b, tls, "key_file");
     check_file(b, under(root, domain_path), "model_id");

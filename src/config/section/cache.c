@@ -172,6 +172,10 @@ static const struct sr_field cache_fields[] = {
      .help = "how long a request waits for the answer to an identical one in progress; 0 = not at all"},
     {"team_header", SR_FIELD_TEXT, CACHE(team_header), .def_note = "none",
      .help = "a request header, set by a trusted proxy, that names the team, for `scope: team`"},
+    {"warm_file", SR_FIELD_TEXT, CACHE(warm_file), .def_note = "none",
+     .help =
+         "JSON Lines of known questions and answers, or of requests and responses, that the cache is filled "
+         "with at the start and when the configuration changes (docs/cache.md)"},
     {"default", SR_FIELD_OBJECT, CACHE(use), .of = &sr_section_cache_use, .def_note = "they are not cached",
      .help = "for requests whose decision has no plugin `response_cache`, and for those that name a model"},
 };

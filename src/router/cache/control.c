@@ -51,8 +51,10 @@ static void obey(struct sr_cache_plan *plan, struct sr_bytes word)
     unsigned long long seconds = 0;
     bool valued = sr_bytes_to_u64(value, &seconds) && seconds <= INT64_MAX / MS;
     bool bypass = sr_bytes_eq_nocase(name, SR_LIT("bypass")) && use->allowed & SR_CONTROL_BYPASS;
-    if (bypass || (sr_bytes_eq_nocase(name, SR_LIT("no-cache")) && use->allowed & SR_CONTROL_NO_CACHE))
+    if (bypass || (sr_bytes_eq_nocase(name, SR_LIT("no-cache")) && use->allowed & SR_CONTROL_NO_CACHE)) {
         plan->looks = false;
+        plan->unasked = "no_cache";
+    }
     if (bypass || (sr_bytes_eq_nocase(name, SR_LIT("no-store")) && use->allowed & SR_CONTROL_NO_STORE)) {
         plan->stores = false;
         plan->why_not = "no_store";
@@ -60,6 +62,7 @@ static void obey(struct sr_cache_plan *plan, struct sr_bytes word)
     if (valued && sr_bytes_eq_nocase(name, SR_LIT("max-age")) && use->allowed & SR_CONTROL_MAX_AGE) {
         plan->max_age_ms = (int64_t)seconds * MS;
         plan->looks &= seconds > 0;
+        plan->unasked = seconds > 0 ? plan->unasked : "max_age";
     }
     if (valued && sr_bytes_eq_nocase(name, SR_LIT("ttl")) && use->allowed & SR_CONTROL_TTL) {
         int64_t ttl = (int64_t)seconds;
@@ -67,6 +70,7 @@ static void obey(struct sr_cache_plan *plan, struct sr_bytes word)
             ttl = use->max_ttl_s;
         plan->ttl_ms = ttl * MS;
         plan->stores &= ttl > 0;
+        plan->why_not = ttl > 0 ? plan->why_not : "ttl";
     }
 }
 
@@ -104,10 +108,12 @@ void sr_cache_plan(struct sr_cache_plan *out, const struct sr_config *config,
     const struct sr_config_cache *cache = &config->global.cache;
     const struct sr_config_cache_use *use =
         decision && decision->plugins.response_cache.set ? &decision->plugins.response_cache : &cache->use;
-    *out = (struct sr_cache_plan){.owner = SR_LIT("")};
+    *out = (struct sr_cache_plan){.owner = SR_LIT(""), .unused = cache->enabled ? "no_policy" : "disabled"};
     if (!cache->enabled || !use->set)
         return;
+    out->policy = use;
     out->owner = owner_of(use->scope, identity);
+    out->unused = out->owner.n ? NULL : "no_identity";
     if (!out->owner.n)
         return;
     int64_t ttl = use->ttl_s < 0 ? cache->ttl_s : use->ttl_s;

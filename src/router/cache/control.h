@@ -22,6 +22,11 @@ struct sr_cache_plan {
     int64_t ttl_ms;        /* of what is stored; 0: for ever */
     struct sr_bytes owner; /* the identity that the policy's scope asks for */
     const char *why_not;   /* why it does not store: a reason of llm_cache_write_skipped_total; NULL */
+
+    /* for explanations */
+    const struct sr_config_cache_use *policy; /* that would count; NULL: none */
+    const char *unused;  /* why `use` is NULL: "disabled", "no_policy", "no_identity"; NULL */
+    const char *unasked; /* why it does not look; NULL */
 };
 
 /* Keeps the headers that are request controls of some policy. SR_ENOMEM. */

@@ -82,6 +82,7 @@ int sr_question_read(const struct sr_request *doc, struct sr_arena *arena, struc
     }
     out->text = join_parts(parts, n, arena);
     out->places = places;
+    out->parts = parts;
     out->n = n;
     return out->text.p ? SR_OK : SR_ENOMEM;
 }
@@ -109,12 +110,66 @@ int sr_key_of(const struct sr_key_part *parts, size_t n, struct sr_arena *arena,
     return sr_sha256(sr_bytes_of(text, size), out->bytes);
 }
 
-static bool is_aside(struct sr_bytes key)
+static bool is_aside(struct sr_bytes key, struct sr_bytes value)
 {
+    if (sr_bytes_eq(key, SR_LIT("stream")) && sr_bytes_eq(value, SR_LIT("false")))
+        return true;
     for (size_t i = 0; i < sizeof aside / sizeof aside[0]; i++)
         if (sr_bytes_eq(key, sr_bytes_str(aside[i])))
             return true;
     return false;
+}
+
+/* Is there an escape of four digits at p, whose first two are `d` and one of `second`? */
+static bool is_surrogate(const char *p, const char *end, const char *second)
+{
+    return end - p >= 6 && p[0] == '\\' && p[1] == 'u' && (p[2] | 0x20) == 'd' && strchr(second, p[3] | 0x20);
+}
+
+/* Writes a character of a string as all clients would: control characters have their short form or four
+ * digits in lower case, quotes and backslashes their escape, all others are themselves. */
+static char *put_char(char *out, const char *decoded, size_t n)
+{
+    static const char hex[] = "0123456789abcdef", shorts[] = "\b\t\n\f\r", letters[] = "btnfr";
+    unsigned char c = (unsigned char)decoded[0];
+    if (c == '"' || c == '\\' || c < ' ')
+        *out++ = '\\';
+    if (c >= ' ') {
+        memcpy(out, decoded, n);
+        return out + n;
+    }
+    const char *letter = memchr(shorts, c, sizeof shorts - 1);
+    if (letter) {
+        *out++ = letters[letter - shorts];
+        return out;
+    }
+    memcpy(out, "u00", 3);
+    out[3] = hex[c >> 4];
+    out[4] = hex[c & 15];
+    return out + 5;
+}
+
+/* Copies the escape at body.p[*at] in its one form, which is never longer; *at is after it then. Half of a
+ * surrogate pair is no character: it stays an escape. */
+static char *put_escape(struct sr_bytes body, size_t *at, char *out)
+{
+    const char *p = body.p + *at, *end = body.p + body.n;
+    bool high = is_surrogate(p, end, "89ab"), low = is_surrogate(p, end, "cdef"), wide = false;
+    char decoded[12];
+    size_t n = p[1] == 'u' ? 6 : 2;
+    if (high && is_surrogate(p + 6, end, "cdef")) {
+        n = 12;
+        wide = true;
+    }
+    *at += n;
+    if ((high || low) && !wide) {
+        for (size_t i = 0; i < n; i++)
+            *out++ = sr_ascii_lower(p[i]);
+        return out;
+    }
+    size_t size;
+    (void)sr_json_unescape_part(sr_bytes_of(p, n), true, decoded, &size);
+    return put_char(out, decoded, size);
 }
 
 /* A value without the white space outside of its strings, and without the question; in place of `out`, which
@@ -133,11 +188,14 @@ static char *compact(const struct sr_question *question, size_t *next, struct sr
         char c = body.p[at++];
         if (!quoted && (c == ' ' || c == '\t' || c == '\r' || c == '\n'))
             continue;
+        if (c == '\\') {
+            at--;
+            out = put_escape(body, &at, out);
+            continue;
+        }
         *out++ = c;
         if (c == '"')
             quoted = !quoted;
-        else if (c == '\\' && at < end)
-            *out++ = body.p[at++];
     }
     return out;
 }
@@ -168,7 +226,7 @@ static struct member *members_of(const struct sr_request *doc, struct sr_arena *
         struct sr_bytes key = sr_request_key(doc, &doc->spans[i], arena);
         if (!key.p)
             return NULL;
-        if (!is_aside(key))
+        if (!is_aside(key, sr_span_raw(&doc->spans[i], doc->body)))
             members[(*n)++] = (struct member){key, &doc->spans[i]};
     }
     if (members)

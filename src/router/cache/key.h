@@ -24,6 +24,7 @@ struct sr_question_place {
 struct sr_question {
     struct sr_bytes text; /* decoded, its parts joined by a space; of the body or the arena */
     const struct sr_question_place *places; /* [n], in order */
+    const struct sr_bytes *parts;           /* [n]: the text of each, decoded */
     size_t n;
 };
 
@@ -41,8 +42,9 @@ struct sr_key_part {
 int sr_key_of(const struct sr_key_part *parts, size_t n, struct sr_arena *arena,
               struct sr_cache_key *out) SR_WARN_UNUSED;
 
-/* The body as a part of a partition: top-level members by name, without white space, without those that
- * cannot change the answer, and with a mark in place of the question. `p` is NULL when out of memory. */
+/* The body as a part of a partition: top-level members by name, without white space, strings escaped in one
+ * way, without members that cannot change the answer (among them `stream: false`), and with a mark in place
+ * of the question. `p` is NULL when out of memory. */
 struct sr_bytes sr_key_body(const struct sr_request *doc, const struct sr_question *question,
                             struct sr_arena *arena);
 

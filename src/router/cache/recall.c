@@ -9,13 +9,14 @@
 
 #include <stddef.h>
 
+#define MS_PER_S     1000
 #define SEMANTIC_MAX ((size_t)8 << 10) /* bytes of a question that the gate reads */
 
 static int start_lookup(struct sr_recall *r);
 
 void sr_recall_init(struct sr_recall *r)
 {
-    *r = (struct sr_recall){.similarity = 0};
+    *r = (struct sr_recall){.ttl_s = -1};
 }
 
 static const struct sr_config_cache *settings(const struct sr_recall *r)
@@ -57,7 +58,7 @@ int sr_recall_begin(struct sr_recall *r, const struct sr_recall_env *env)
         r->env.runtime = NULL;
         return SR_ENOMEM;
     }
-    if (r->controls.n)
+    if (r->controls.n || r->purpose != SR_PURPOSE_SERVE)
         return SR_OK; /* what they mean is known with the decision */
     r->started_ns = sr_clock_ns();
     r->record = sr_cache_get(sr_runtime_cache(env->runtime), &r->request, 0);
@@ -82,7 +83,7 @@ static void vector_done(void *ctx)
     struct sr_recall *r = ctx;
     if (!r->pending || r->lookup)
         return; /* it was only prefetched, or is not waited for any more */
-    if (start_lookup(r) == SR_AGAIN)
+    if (r->purpose != SR_PURPOSE_WARM && start_lookup(r) == SR_AGAIN)
         return;
     r->pending = false;
     r->env.done(r->env.ctx);
@@ -162,7 +163,7 @@ static int key_of_partition(struct sr_recall *r, const struct sr_recall_decided 
     return sr_key_of(parts, sizeof parts / sizeof parts[0], r->env.arena, &r->partition);
 }
 
-/* The question as it is written, part for part. */
+/* The question, part for part. */
 static int key_of_question(struct sr_recall *r)
 {
     size_t n = r->question.n;
@@ -170,11 +171,8 @@ static int key_of_question(struct sr_recall *r)
     if (!parts)
         return SR_ENOMEM;
     parts[0] = (struct sr_key_part){"partition", sr_bytes_of(r->partition.bytes, sizeof r->partition.bytes)};
-    for (size_t i = 0; i < n; i++) {
-        const struct sr_question_place *place = &r->question.places[i];
-        parts[i + 1] = (struct sr_key_part){
-            "question", sr_bytes_of(r->env.doc->body.p + place->start, place->end - place->start)};
-    }
+    for (size_t i = 0; i < n; i++)
+        parts[i + 1] = (struct sr_key_part){"question", r->question.parts[i]};
     return sr_key_of(parts, n + 1, r->env.arena, &r->exact);
 }
 
@@ -188,7 +186,7 @@ static void take(struct sr_recall *r, struct sr_cache_lookup *lookup)
     lookup->flight = NULL;
     r->record = lookup->record ? sr_cache_record_ref(lookup->record) : NULL;
     r->ended_ns = sr_clock_ns();
-    if (r->record && !r->controls.n)
+    if (r->record && !r->controls.n && r->purpose == SR_PURPOSE_SERVE)
         sr_cache_alias(sr_runtime_cache(r->env.runtime), &r->request, r->record);
     sr_task_unref(&lookup->task);
     r->lookup = NULL;
@@ -221,7 +219,8 @@ static int start_lookup(struct sr_recall *r)
         .max_age_ms = r->plan.max_age_ms,
         .store_deadline_ns = late ? now + cache->lookup_timeout_ms * SR_NS_PER_MS : 0,
         .wait_deadline_ns = late && cache->wait_ms ? now + cache->wait_ms * SR_NS_PER_MS : 0,
-        .join = late && cache->wait_ms && r->plan.stores,
+        .join = late && cache->wait_ms && r->plan.stores && r->purpose == SR_PURPOSE_SERVE,
+        .peeks = r->purpose == SR_PURPOSE_EXPLAIN,
     };
     r->deadline_ns = now + (cache->lookup_timeout_ms + cache->wait_ms) * SR_NS_PER_MS;
     int rc = sr_cache_lookup(sr_runtime_cache(r->env.runtime), &query, *r->env.mailbox, lookup_done, r,
@@ -229,6 +228,25 @@ static int start_lookup(struct sr_recall *r)
     if (rc == SR_OK)
         take(r, r->lookup);
     return rc;
+}
+
+/* Nothing is looked up for an answer that is known, and its line says how long it is kept. */
+static void warm(struct sr_recall *r)
+{
+    r->plan.looks = false;
+    if (r->plan.stores && r->ttl_s >= 0)
+        r->plan.ttl_ms = r->ttl_s * MS_PER_S;
+}
+
+const char *sr_recall_why_exact(const struct sr_recall *r)
+{
+    if (r->plan.policy && r->plan.policy->mode != SR_CACHE_SEMANTIC)
+        return "exact_mode";
+    if (!r->env.router->cache_reader)
+        return "no_encoder";
+    if (!r->question.text.n)
+        return "no_question";
+    return r->question.text.n > SEMANTIC_MAX ? "question_too_long" : NULL;
 }
 
 int sr_recall_start(struct sr_recall *r, const struct sr_recall_decided *decided)
@@ -240,9 +258,11 @@ int sr_recall_start(struct sr_recall *r, const struct sr_recall_decided *decided
     sr_cache_plan(&r->plan, config, decided->decision, &r->controls, r->env.identity);
     if (decided->why_not) {
         r->plan.looks = r->plan.stores = false;
-        r->plan.why_not = decided->why_not;
+        r->plan.why_not = r->plan.unasked = decided->why_not;
     }
-    if (!r->plan.use || (!r->plan.looks && !r->plan.stores))
+    if (r->purpose == SR_PURPOSE_WARM)
+        warm(r);
+    if (!r->plan.use || (!r->plan.looks && !r->plan.stores && r->purpose != SR_PURPOSE_EXPLAIN))
         return SR_OK;
     int rc = key_of_partition(r, decided);
     if (!rc)
@@ -253,7 +273,7 @@ int sr_recall_start(struct sr_recall *r, const struct sr_recall_decided *decided
     }
     if (r->plan.use->mode == SR_CACHE_SEMANTIC)
         start_vector(r); /* to store it, too */
-    if (!r->plan.looks)
+    if (!r->plan.looks && r->purpose != SR_PURPOSE_WARM)
         return SR_OK;
     r->pending = true;
     r->started_ns = sr_clock_ns();
@@ -261,7 +281,7 @@ int sr_recall_start(struct sr_recall *r, const struct sr_recall_decided *decided
         r->deadline_ns = r->started_ns + config->global.signal_deadline_ms * SR_NS_PER_MS;
         return SR_AGAIN;
     }
-    rc = start_lookup(r);
+    rc = r->purpose == SR_PURPOSE_WARM ? SR_OK : start_lookup(r);
     r->pending = rc == SR_AGAIN;
     return rc;
 }

@@ -12,6 +12,7 @@
 #include "cache/cache.h"
 #include "router/cache/control.h"
 #include "router/cache/key.h"
+#include "router/purpose.h"
 #include "router/router.h"
 #include "router/runtime.h"
 
@@ -35,6 +36,8 @@ struct sr_recall_vector; /* the vector of the question, while it is computed */
 
 struct sr_recall {
     struct sr_recall_env env; /* `runtime` NULL: this request is not looked up */
+    enum sr_purpose purpose;
+    int64_t ttl_s; /* of an answer that warms; -1: as the policy says */
     struct sr_cache_controls controls;
     struct sr_cache_plan plan;
     struct sr_question question;
@@ -54,7 +57,7 @@ struct sr_recall {
     struct sr_cache_flight *flight; /* this request leads: others wait for its answer */
 };
 
-/* Empty; allocates nothing. */
+/* Empty, for a request of a client; allocates nothing. */
 void sr_recall_init(struct sr_recall *recall);
 
 /* Cancels what is in progress, lets those that wait go on, and drops the record. */
@@ -76,8 +79,13 @@ struct sr_recall_decided {
     const char *why_not; /* a reason why neither an answer may be used nor stored; NULL */
 };
 
-/* Looks up. SR_OK: ended, see `record`. SR_AGAIN: `done` follows. SR_ENOMEM: it was not asked. */
+/* Looks up; an exchange that warms only waits for the question's vector. SR_OK: ended, see `record`.
+ * SR_AGAIN: `done` follows. SR_ENOMEM: it was not asked. */
 int sr_recall_start(struct sr_recall *recall, const struct sr_recall_decided *decided) SR_WARN_UNUSED;
+
+/* May near questions share an answer here? NULL: yes; else why not: "exact_mode", "no_encoder",
+ * "no_question", "question_too_long". After sr_recall_start. */
+const char *sr_recall_why_exact(const struct sr_recall *recall);
 
 /* The deadline has passed: it ends as a miss, and `done` is not called. */
 void sr_recall_deadline(struct sr_recall *recall);

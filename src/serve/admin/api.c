@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/json_write.h"
 #include "base/mem.h"
+#include "router/purpose.h"
 #include "router/runtime.h"
 #include "serve/access.h"
 #include "serve/admin/cache.h"
@@ -15,6 +16,7 @@
 #include "serve/admin/work.h"
 #include "serve/local.h"
 #include "serve/post.h"
+#include "serve/warm/warm.h"
 #include "json/doc.h"
 
 #include <unistd.h>
@@ -28,6 +30,7 @@ struct api_call {
     sr_exchange *exchange;
     struct sr_api_work *work;   /* in progress on a worker thread; NULL */
     struct sr_api_embed *embed; /* in progress on worker threads and the engine; NULL */
+    struct sr_warm_job *warm;   /* in progress on the warming thread; NULL */
     struct sr_timer timer;
     struct api_call *next, **pprev; /* calls whose exchange waits for another thread */
     bool answered;
@@ -198,6 +201,8 @@ static void run_exchange(struct api_call *call, struct sr_bytes body)
                                    .client_known = true};
     struct sr_exchange_env env = {.struct_size = sizeof env, .post = post, .ready = on_ready, .ctx = api};
     call->exchange = sr_exchange_new(api->options.runtime, &head, &env);
+    if (call->exchange)
+        sr_exchange_explains(call->exchange);
     if (!call->exchange) {
         call->answered = true;
         reply_error(call->request, 503, "The server is out of memory.");
@@ -487,6 +492,29 @@ static void cache_flush(struct api_call *call)
     cache(call, SR_API_CACHE_FLUSH);
 }
 
+static void warmed(void *ctx, int status, struct sr_bytes body)
+{
+    struct api_call *call = ctx;
+    call->warm = NULL;
+    call->answered = true;
+    if (status == 200)
+        reply(call->request, 200, SR_LIT("application/json"), body);
+    else
+        reply_error(call->request, status, "The server is ending, or out of memory.");
+}
+
+static void cache_warm(struct api_call *call)
+{
+    int rc = sr_warm_start(&call->warm, call->api->options.warm, &call->body, call->api->options.loop, warmed,
+                           call);
+    if (rc != SR_OK) {
+        call->answered = true;
+        reply_error(call->request, 503,
+                    rc == SR_EBUSY ? "Other files warm the cache: try again later."
+                                   : "The server is out of memory.");
+    }
+}
+
 /* ---- the server's events ---- */
 
 static const struct {
@@ -510,6 +538,7 @@ static const struct {
     {"/api/v1/response-cache/stats", cache_stats, true},
     {"/api/v1/response-cache/invalidate", cache_invalidate, false},
     {"/api/v1/response-cache/flush", cache_flush, false},
+    {"/api/v1/response-cache/warm", cache_warm, false},
     {"/info/models", list_models, true},
     {"/api/v1/embeddings/models", list_encoders, true},
 };
@@ -576,6 +605,7 @@ static void on_done(void *ctx, struct sr_http_request *request, bool complete)
         stop_waiting(call);
         sr_api_work_cancel(call->work);
         sr_api_embed_cancel(call->embed);
+        sr_warm_cancel(call->warm);
         if (call->exchange)
             sr_exchange_end(call->exchange, complete ? SR_END_COMPLETE : SR_END_CLIENT_GONE);
         sr_buf_dispose(&call->body);

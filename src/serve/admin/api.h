@@ -19,6 +19,7 @@ enum sr_api_kind {
 #define SR_API_BODY_MAX ((size_t)4 << 20) /* limit of a request body in bytes; 413 above it */
 
 struct sr_api;
+struct sr_warm;
 
 struct sr_api_options {
     enum sr_api_kind kind;
@@ -26,6 +27,7 @@ struct sr_api_options {
     sr_runtime *runtime;
     const atomic_bool *draining; /* true: /ready says 503 */
     bool loopback;               /* only this machine can reach it */
+    struct sr_warm *warm;        /* warms the response cache */
 };
 
 /* Serves `fd` (from sr_listen_open; owned from now on, also on failure). What `options` points to must

@@ -144,7 +144,8 @@ static int start_admin_listener(struct sr_server *server, struct sr_api **out, s
                                      .loop = server->loops[0].loop,
                                      .runtime = server->runtime,
                                      .draining = &server->draining,
-                                     .loopback = sr_access_is_loopback(address->host)};
+                                     .loopback = sr_access_is_loopback(address->host),
+                                     .warm = server->warm};
     warn_closed(server->config, options.loopback, flag);
     return sr_api_new(out, fd, &options);
 }

@@ -11,6 +11,7 @@
 #include "serve/process/address.h"
 #include "serve/process/reload.h"
 #include "serve/process/server.h"
+#include "serve/warm/warm.h"
 
 #include <pthread.h>
 
@@ -47,6 +48,7 @@ struct sr_server {
     bool tls, extproc_tls; /* the doors use TLS */
     struct sr_address api_address, metrics_address;
     struct sr_api *api, *metrics;
+    struct sr_warm *warm;
     struct sr_reload *reload;
     atomic_bool draining;
     atomic_int undrained; /* doors of loops that still have connections */

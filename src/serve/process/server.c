@@ -149,11 +149,22 @@ static int open_runtime(struct sr_server *server, char *error, size_t error_size
     server->config = sr_runtime_config(server->runtime);
     sr_stores_open(server->runtime, server->config, NULL);
     int rc = sr_census_new(&server->census);
+    if (rc == SR_OK)
+        rc = sr_warm_new(&server->warm, server->runtime);
     if (rc == SR_OK) {
         sr_server_limit(server, server->config);
         rc = sr_upstream_tls_new(&server->upstream_tls);
     }
     return rc == SR_OK ? sr_upstream_tls_load(server->upstream_tls, server->config, &server->err) : rc;
+}
+
+/* The watcher's thread may replace the configuration. */
+static void warm(struct sr_server *server)
+{
+    const struct sr_config *config = sr_runtime_config(server->runtime);
+    if (config->global.cache.warm_file[0])
+        sr_warm_file(server->warm, config->global.cache.warm_file);
+    sr_config_unref(config);
 }
 
 /* The file is watched before any listener answers: a client of one may change it. */
@@ -176,6 +187,7 @@ static int start(struct sr_server *server, char *error, size_t error_size)
     if (rc == SR_OK) {
         sr_signals_ready();
         sr_server_announce(server);
+        warm(server);
     }
     return rc;
 }
@@ -194,6 +206,7 @@ static void end(struct sr_server *server, int rc)
     sr_signals_limit_end(END_MS, rc == SR_OK ? 0 : 3);
     sr_reload_stop(server->reload);
     stop_loops(server);
+    sr_warm_stop(server->warm);
     sr_api_free(server->api);
     sr_api_free(server->metrics);
     for (int i = 0; i < server->n_loops; i++) {
@@ -203,6 +216,7 @@ static void end(struct sr_server *server, int rc)
     sr_config_unref(server->config);
     sr_process_log_count_in(NULL);
     sr_runtime_close(server->runtime);
+    sr_warm_free(server->warm);
     for (int i = 0; i < server->n_loops; i++)
         sr_loop_free(server->loops[i].loop);
     for (size_t i = 0; i < server->n_listeners; i++)

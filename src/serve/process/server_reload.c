@@ -125,6 +125,8 @@ void sr_server_reload(void *ctx)
         tell_what_waits(server->config, fresh);
         sr_server_limit(server, fresh);
         tell_loops(server, fresh, tls, extproc_tls);
+        if (fresh->global.cache.warm_file[0] && strcmp(fresh->revision, server->config->revision) != 0)
+            sr_warm_file(server->warm, fresh->global.cache.warm_file);
         sr_config_unref(server->config);
         server->config = fresh;
     }
