@@ -6,7 +6,9 @@
 #include "base/json_write.h"
 #include "base/log.h"
 #include "cli/term.h"
+#include "router/identity/claim.h"
 #include "router/purpose.h"
+#include "router/runtime.h"
 #include "semroute/semroute.h"
 
 #include <unistd.h>
@@ -14,6 +16,7 @@
 #define REQUEST_MAX ((size_t)256 << 20)
 
 static const char *config, *request_file, *path = "/v1/chat/completions";
+static const char *tenant = "", *user = "", *team = "";
 static bool json, lenient;
 static const struct sr_option options[] = {
     {"config,c", SR_OPTION_TEXT, &config, "FILE",
@@ -21,6 +24,9 @@ static const struct sr_option options[] = {
     {"request", SR_OPTION_TEXT, &request_file, "FILE",
      "a whole request body instead of TEXT; - is standard input"},
     {"path", SR_OPTION_TEXT, &path, "PATH", "of the request, default /v1/chat/completions"},
+    {"tenant", SR_OPTION_TEXT, &tenant, "T", "who asks, as the trusted header would say"},
+    {"user", SR_OPTION_TEXT, &user, "U", "the same"},
+    {"team", SR_OPTION_TEXT, &team, "T", "the same"},
     {"json", SR_OPTION_FLAG, &json, NULL, "one JSON document"},
     {"lenient", SR_OPTION_FLAG, &lenient, NULL, "unknown configuration keys are warnings"},
 };
@@ -74,18 +80,27 @@ static int read_body(const struct sr_operands *operands, struct sr_buf *body, st
 
 static int explain(sr_runtime *runtime, struct sr_bytes body)
 {
-    struct sr_header type = {SR_LIT("content-type"), SR_LIT("application/json")};
+    struct sr_header headers[1 + SR_CLAIM_HEADERS] = {{SR_LIT("content-type"), SR_LIT("application/json")}};
+    struct sr_claim claim = {sr_bytes_str(tenant), sr_bytes_str(user), sr_bytes_str(team)};
+    const struct sr_config *own = sr_runtime_config(runtime);
+    struct sr_err err = {0};
+    size_t n_headers = 1;
+    if (sr_claim_headers(&claim, own, headers, &n_headers, &err)) {
+        sr_config_unref(own);
+        return sr_cmd_fail(&sr_explain_usage, SR_EXIT_NO, "%s", err.message);
+    }
     struct sr_request_head head = {
         .struct_size = sizeof head,
         .door = SR_DOOR_LIBRARY,
         .method = SR_LIT("POST"),
         .target = sr_bytes_str(path),
-        .headers = &type,
-        .n_headers = 1,
+        .headers = headers,
+        .n_headers = n_headers,
         .has_body = true,
         .client_known = true,
     };
     sr_exchange *exchange = sr_exchange_new(runtime, &head, NULL);
+    sr_config_unref(own);
     if (!exchange)
         return sr_cmd_fail(&sr_explain_usage, SR_EXIT_FAILED, "out of memory");
     sr_exchange_explains(exchange);

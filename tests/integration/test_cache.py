@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from conftest import Gateway, chat, free_ports, request
+from conftest import Gateway, chat, free_ports, request, semroute
 from oracle import Oracle
 
 SITE = """
@@ -422,3 +422,69 @@ def test_metrics_and_log(site):
         time.sleep(0.05)
     assert '"cache":"exact"' in site.gateway.output() and '"cache_stored":true' in site.gateway.output()
     assert "Count me" not in site.gateway.output()
+
+
+# ---- explanations ----
+
+def explained(site, text, **body):
+    data = json.dumps({"request": chat(text, **body)}).encode()
+    return request(site.gateway.api_port, "POST", "/api/v1/explain", data).json()["cache"]
+
+
+def test_an_explanation_shows_the_cache(site):
+    question = "How do I reset my password?"
+    cold = explained(site, question)
+    assert cold["used"] and cold["scope"] == "global" and cold["by_meaning"] and cold["hit"] == "none"
+    assert cold["similarity_threshold"] == 0.85 and cold["ttl_seconds"] == 7200 and len(cold["partition"]) == 64
+    site.stored(question)
+    before = site.api("stats").json()
+    exact, near = explained(site, question), explained(site, "How can I reset my password?")
+    far = explained(site, "How do I reset my 5 passwords?")
+    assert exact["hit"] == "exact" and exact["partition"] == cold["partition"]
+    assert near["hit"] == "semantic" and near["partition"] == cold["partition"] and 0.85 <= near["similarity"] < 1
+    assert far["hit"] == "none"
+    after = site.api("stats").json()
+    for count in ("hit_count", "miss_count", "total_entries", "singleflight_joined"):
+        assert before[count] == after[count], "an explanation counts as no lookup"
+    assert explained(site, question, stream=True)["partition"] != cold["partition"]
+
+
+@pytest.mark.parametrize("text, body, code", [
+    ("uncached, please", {}, "no_policy"),
+    ("By name", {"model": "large"}, "no_policy"),
+    ("long", {"x_padding": 1_200_000}, "request_too_large"),
+])
+def test_an_explanation_says_why_not(site, text, body, code):
+    padding = {name: "x" * size if name == "x_padding" else size for name, size in body.items()}
+    cache = explained(site, text, **padding)
+    assert not cache["used"] and cache["not_used"]["code"] == code and len(cache["not_used"]["message"]) > 20
+
+
+def test_an_explanation_of_private_data(site):
+    cache = explained(site, "My card number is 4111 1111 1111 1111")
+    assert cache["not_asked"]["code"] == cache["not_kept"]["code"] == "pii_detected"
+
+
+def test_headers_for_those_who_debug(site):
+    debug = {"x-vsr-debug": "true"}
+    first = site.ask("Who wrote Faust?", debug)
+    assert first.headers["x-vsr-cache-status"] == "miss" and len(first.headers["x-vsr-cache-partition"]) == 16
+    site.stored("Who wrote Faust?")
+    again = site.ask("Who wrote Faust?", debug, metadata={"a": "b"})
+    assert again.headers["x-vsr-cache-status"] == "hit"
+    assert again.headers["x-vsr-cache-partition"] == first.headers["x-vsr-cache-partition"]
+    assert site.ask("Who wrote Faust?", debug).headers["x-vsr-cache-status"] == "hit"
+    off = site.ask("uncached, please", debug)
+    assert off.headers["x-vsr-cache-status"] == "off" and off.headers["x-vsr-cache-reason"] == "no_policy"
+    plain = site.ask("Who wrote Hamlet?")
+    assert not [name for name in plain.headers if name.startswith("x-vsr-cache")]
+
+
+def test_the_command_explains_it(tmp_path):
+    with variant(tmp_path, cache=plugin(scope="user")) as site:
+        path = site.gateway.config_path
+    nobody = semroute("explain", "-c", path, "Hello there")
+    assert "not used: the request has not the identity that the policy's `scope` asks for (user)" in nobody.stdout
+    anna = semroute("explain", "-c", path, "--user", "anna", "Hello there")
+    assert "shared by: user" in anna.stdout and "kept for 7200 s" in anna.stdout
+    assert semroute("explain", "-c", path, "--user", "bert", "--json", "Hello").returncode == 0

@@ -172,7 +172,8 @@ static void bind_field(struct sr_binder *b, const struct sr_field *field, const 
 static const struct sr_field *find_field(const struct sr_section *section, struct sr_bytes key)
 {
     for (size_t i = 0; i < section->n_fields; i++)
-        if (sr_bytes_eq(key, sr_bytes_str(section->fields[i].key)))
+        if (sr_bytes_eq(key, sr_bytes_str(section->fields[i].key)) ||
+            (section->fields[i].older && sr_bytes_eq(key, sr_bytes_str(section->fields[i].older))))
             return &section->fields[i];
     return NULL;
 }
@@ -225,7 +226,11 @@ void sr_bind(struct sr_binder *b, const struct sr_section *section, const struct
         return;
     for (size_t i = 0; i < node->count; i++) {
         const struct sr_field *field = find_field(section, node->keys[i]->text);
-        if (field)
+        if (field && !sr_bytes_eq(node->keys[i]->text, sr_bytes_str(field->key)) &&
+            sr_yaml_get(node, field->key))
+            sr_bind_error(b, node->keys[i], "`%s` is the older name of `%s`: give one", field->older,
+                          field->key);
+        else if (field)
             bind_field(b, field, node->items[i], target);
         else
             unknown_key(b, section, node->keys[i]);

@@ -54,7 +54,7 @@ static void bind_text(struct sr_binder *b, const struct sr_field *field, const s
         sr_bind_error(b, node, "`%s` must not contain a NUL character", field->key);
         return;
     }
-    if (field->type == SR_FIELD_TEXT && !(field->flags & SR_FIELD_DECLARED))
+    if (field->type == SR_FIELD_TEXT && !(field->flags & (SR_FIELD_DECLARED | SR_FIELD_INERT)))
         put_text(target, field->offset, sr_bind_dup(b, node->text));
 }
 
@@ -278,6 +278,13 @@ void sr_bind_scalar(struct sr_binder *b, const struct sr_field *field, const str
                     void *target)
 {
     bool flag;
+    double nowhere[2]; /* room for one value of any type */
+    struct sr_field inert = *field;
+    if (field->flags & SR_FIELD_INERT) {
+        inert.offset = 0;
+        field = &inert;
+        target = nowhere;
+    }
     switch (field->type) {
     case SR_FIELD_TEXT:
     case SR_FIELD_REF:
@@ -324,9 +331,9 @@ void sr_bind_scalar(struct sr_binder *b, const struct sr_field *field, const str
 void sr_bind_default(struct sr_binder *b, const struct sr_field *field, void *target)
 {
     bool text = field->type == SR_FIELD_TEXT || field->type == SR_FIELD_WORD;
-    if (text && !(field->flags & SR_FIELD_DECLARED))
+    if (text && !(field->flags & (SR_FIELD_DECLARED | SR_FIELD_INERT)))
         put_text(target, field->offset, "");
-    if (!field->def || (field->flags & SR_FIELD_DECLARED))
+    if (!field->def || (field->flags & (SR_FIELD_DECLARED | SR_FIELD_INERT)))
         return;
     struct sr_yaml_node node = {.kind = SR_YAML_SCALAR, .plain = true, .text = sr_bytes_str(field->def)};
     sr_bind_scalar(b, field, &node, target);

@@ -64,6 +64,7 @@ enum {
     SR_FIELD_EXCLUSIVE = 4, /* `min` itself is out of range */
     SR_FIELD_DECLARED =
         8, /* with no value of its own: config/link/ or the section's finish function reads it */
+    SR_FIELD_INERT = 16, /* one value: it is checked and goes nowhere; config/bind/meaning.c says why */
 };
 
 struct sr_field {
@@ -80,6 +81,7 @@ struct sr_field {
         *later; /* words that vLLM Semantic Router has and this program has not; ends with NULL */
     const struct sr_section *of;
     const struct sr_variant *const *variants; /* ends with NULL */
+    const char *older;                        /* the key's name in older files; NULL: it had no other */
     unsigned flags;
 };
 

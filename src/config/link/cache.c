@@ -60,13 +60,16 @@ void sr_link_cache(struct sr_binder *b, const struct sr_yaml_node *root, struct 
 {
     const struct sr_yaml_node *global = sr_yaml_get(root, "global");
     const struct sr_yaml_node *own = sr_yaml_get(sr_yaml_get(global, "semroute"), "cache");
-    const struct sr_yaml_node *store = sr_yaml_get(sr_yaml_get(global, "stores"), "response_cache");
+    const struct sr_yaml_node *stores = sr_yaml_get(global, "stores");
+    const struct sr_yaml_node *store = sr_yaml_get(stores, "response_cache");
     const struct sr_yaml_node *decisions = sr_yaml_get(sr_yaml_get(root, "routing"), "decisions");
     struct sr_config_cache *cache = &config->global.cache;
     if (!cache->redis.server.port)
         cache->redis.server.port = REDIS_PORT;
     if (!cache->milvus.server.port)
         cache->milvus.server.port = MILVUS_PORT;
+    if (!store)
+        store = sr_yaml_get(stores, "semantic_cache");
     check_files(b, own, cache);
     check_tls(b, sr_yaml_get(store, "redis"), &cache->redis.server);
     check_tls(b, sr_yaml_get(store, "milvus"), &cache->milvus.server);

@@ -349,7 +349,7 @@ void sr_migrate_policies(struct sr_migration *m)
     const struct sr_yaml_node *models = models_of(m);
     if (!m->policies)
         return;
-    sr_migrate_put(m, "  semroute:\n    # A request that a model may not see goes to another candidate that "
+    sr_migrate_put(m, "    # A request that a model may not see goes to another candidate that "
                       "may, else to the default model, else it is answered with 403.\n    models:\n");
     for (size_t i = 0; i < models->count; i++)
         if (models->keys[i]->text.n && denies(m, models->items[i]))

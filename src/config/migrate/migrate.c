@@ -2,6 +2,7 @@
  * out. */
 #include "config/migrate/migrate.h"
 
+#include "config/migrate/cache.h"
 #include "config/migrate/guards.h"
 #include "config/migrate/parts.h"
 
@@ -19,6 +20,7 @@ static const char *const carried[] = {"vllm_endpoints",
                                       "default_model",
                                       "classifier",
                                       "prompt_guard",
+                                      "semantic_cache",
                                       "default_reasoning_effort",
                                       "reasoning_families",
                                       "auto_model_name",
@@ -28,7 +30,6 @@ static const char *const carried[] = {"vllm_endpoints",
 /* Only in the flat shape, but with no counterpart here. */
 static const char *const left_out[] = {"bert_model",
                                        "clear_route_cache",
-                                       "semantic_cache",
                                        "tools",
                                        "fact_check_rules",
                                        "api",
@@ -68,6 +69,10 @@ static void put_global(struct sr_migration *m)
     sr_migrate_put(m, "\nglobal:\n");
     put_router(m);
     sr_migrate_models(m);
+    sr_migrate_cache_store(m);
+    if (m->policies || sr_migrate_has_cache_policy(m))
+        sr_migrate_put(m, "  semroute:\n");
+    sr_migrate_cache_policy(m);
     sr_migrate_policies(m);
 }
 

@@ -1,5 +1,6 @@
 /* Categories, keyword rules and decisions become `routing`. A category of the oldest shape is domain and
  * decision in one. */
+#include "config/migrate/cache.h"
 #include "config/migrate/parts.h"
 
 #include "config/link/domains.h"
@@ -228,7 +229,7 @@ static void put_response(struct sr_migration *m, const struct sr_yaml_node *conf
 
 static void put_plugins(struct sr_migration *m, const struct sr_yaml_node *plugins)
 {
-    bool prompt = false, headers = false, response = false;
+    bool prompt = false, headers = false, response = false, cache = false;
     if (!plugins)
         return;
     sr_migrate_put(m, "      plugins:\n");
@@ -245,6 +246,8 @@ static void put_plugins(struct sr_migration *m, const struct sr_yaml_node *plugi
                    sr_bytes_eq(type->text, SR_LIT("response_jailbreak"))) {
             put_response(m, configuration);
             response = true;
+        } else if (type && !cache && sr_migrate_cache_plugin(m, type, configuration)) {
+            cache = true;
         } else if (!type || !sr_migrate_plugin_guards(m, type, configuration)) {
             sr_migrate_note(m, plugins->items[i], "plugin `%.60s` has no equivalent in this version",
                             type ? type->text.p : "");

@@ -4,11 +4,11 @@
 #define CACHE(member)  offsetof(struct sr_config_cache, member)
 #define SERVER(member) offsetof(struct sr_config_store_server, member)
 
-static const struct sr_enum_word stores[] = {{"memory", SR_STORE_MEMORY},
-                                             {"redis", SR_STORE_REDIS},
-                                             {"valkey", SR_STORE_REDIS},
-                                             {"milvus", SR_STORE_MILVUS},
-                                             {NULL, 0}};
+static const struct sr_enum_word stores[] = {{"memory", SR_STORE_MEMORY}, {"redis", SR_STORE_REDIS},
+                                             {"valkey", SR_STORE_REDIS},  {"milvus", SR_STORE_MILVUS},
+                                             {"hybrid", SR_STORE_MILVUS}, {NULL, 0}};
+static const struct sr_enum_word embedders[] = {{"bert", 0},  {"mmbert", 0},     {"qwen3", 0},
+                                                {"gemma", 0}, {"multimodal", 0}, {NULL, 0}};
 static const struct sr_enum_word orders[] = {
     {"lru", SR_ORDER_LRU}, {"lfu", SR_ORDER_LFU}, {"fifo", SR_ORDER_FIFO}, {NULL, 0}};
 
@@ -33,35 +33,49 @@ static const struct sr_field server_fields[] = {
      .help = "number (Redis) or name (Milvus)"},
     {"user", SR_FIELD_TEXT, SERVER(user), .help = "name of an account"},
     {"password", SR_FIELD_TEXT, SERVER(password), .help = "its password, or Milvus's token; write `${NAME}`"},
+    {"timeout", SR_FIELD_NUMBER, .min = 0, .max = 1e6, .flags = SR_FIELD_INERT,
+     .def_note = "`global.semroute.cache.lookup_timeout_ms`", .help = "a lookup has its own limit"},
     {"tls", SR_FIELD_OBJECT, .of = &server_tls_section, .help = "TLS to the store"},
 };
 static const struct sr_section server_section = {.name = "store connection",
                                                  .help = "How the store is reached.",
                                                  SR_FIELDS(server_fields),
-                                                 .later = (const char *const[]){"timeout", "auth", NULL}};
+                                                 .later = (const char *const[]){"auth", NULL}};
 
 /* ---- Redis ---- */
 
+static const struct sr_enum_word redis_indexes[] = {{"HNSW", 0}, {"FLAT", 0}, {NULL, 0}};
 static const struct sr_field redis_index_fields[] = {
     {"prefix", SR_FIELD_TEXT, CACHE(redis.prefix), .def = "semroute:cache:", .flags = SR_FIELD_NOT_EMPTY,
      .help = "the beginning of every key and of the channel"},
+    {"name", SR_FIELD_TEXT, .flags = SR_FIELD_INERT, .def_note = "none",
+     .help = "there is no index in the server"},
+    {"index_type", SR_FIELD_ENUM, .words = redis_indexes, .flags = SR_FIELD_INERT, .def_note = "none",
+     .help = "the same"},
 };
 static const struct sr_section redis_index_section = {
     .name = "redis index",
     .help = "Names of keys.",
     SR_FIELDS(redis_index_fields),
-    .later = (const char *const[]){"vector_field", "index_type", "params", NULL}};
+    .later = (const char *const[]){"vector_field", "params", NULL}};
 
+static const struct sr_field redis_search_fields[] = {
+    {"topk", SR_FIELD_INT, .min = 1, .max = 1e6, .flags = SR_FIELD_INERT, .def_note = "8",
+     .help = "the cache looks at eight near questions"},
+};
+static const struct sr_section redis_search_section = {
+    .name = "redis search", .help = "Searches.", SR_FIELDS(redis_search_fields)};
 static const struct sr_field redis_fields[] = {
     {"connection", SR_FIELD_OBJECT, CACHE(redis.server), .of = &server_section,
      .help = "how the server is reached"},
     {"index", SR_FIELD_OBJECT, .of = &redis_index_section, .help = "names of keys"},
+    {"search", SR_FIELD_OBJECT, .of = &redis_search_section, .help = "searches"},
 };
 static const struct sr_section redis_section = {
     .name = "response_cache redis",
     .help = "Redis or Valkey: several instances share records; vectors are searched in each.",
     SR_FIELDS(redis_fields),
-    .later = (const char *const[]){"search", "development", "logging", NULL}};
+    .later = (const char *const[]){"development", "logging", NULL}};
 
 /* ---- Milvus ---- */
 
@@ -72,8 +86,11 @@ static const struct sr_field milvus_params_fields[] = {
 };
 static const struct sr_section milvus_params_section = {
     .name = "milvus index params", .help = "Parameters of HNSW.", SR_FIELDS(milvus_params_fields)};
+static const struct sr_enum_word milvus_indexes[] = {{"HNSW", 0}, {NULL, 0}};
 static const struct sr_field milvus_index_fields[] = {
     {"params", SR_FIELD_OBJECT, .of = &milvus_params_section, .help = "its parameters"},
+    {"type", SR_FIELD_ENUM, .words = milvus_indexes, .flags = SR_FIELD_INERT, .def_note = "HNSW",
+     .help = "the index is HNSW"},
 };
 static const struct sr_section milvus_index_section = {
     .name = "milvus index", .help = "The index of the vectors.", SR_FIELDS(milvus_index_fields)};
@@ -81,11 +98,13 @@ static const struct sr_field milvus_collection_fields[] = {
     {"name", SR_FIELD_TEXT, CACHE(milvus.collection), .def = "semroute_cache", .flags = SR_FIELD_NOT_EMPTY,
      .help = "created when it is missing"},
     {"index", SR_FIELD_OBJECT, .of = &milvus_index_section, .help = "the index of the vectors"},
+    {"description", SR_FIELD_TEXT, .flags = SR_FIELD_INERT, .def_note = "none", .help = "a note for people"},
 };
 static const struct sr_section milvus_collection_section = {
     .name = "milvus collection",
     .help = "The collection.",
     SR_FIELDS(milvus_collection_fields),
+    .later = (const char *const[]){"vector_field", NULL},
 };
 static const struct sr_field milvus_search_params_fields[] = {
     {"ef", SR_FIELD_INT, CACHE(milvus.ef), .def = "64", .min = 1, .max = 4096,
@@ -100,11 +119,11 @@ static const struct sr_field milvus_search_fields[] = {
     {"consistency_level", SR_FIELD_WORD, CACHE(milvus.consistency), .words = consistencies, .def = "Session",
      .help = "what a search sees of the latest writes"},
     {"params", SR_FIELD_OBJECT, .of = &milvus_search_params_section, .help = "parameters of a search"},
+    {"topk", SR_FIELD_INT, .min = 1, .max = 1e6, .flags = SR_FIELD_INERT, .def_note = "8",
+     .help = "the cache looks at eight near questions"},
 };
-static const struct sr_section milvus_search_section = {.name = "milvus search",
-                                                        .help = "Searches.",
-                                                        SR_FIELDS(milvus_search_fields),
-                                                        .later = (const char *const[]){"topk", NULL}};
+static const struct sr_section milvus_search_section = {
+    .name = "milvus search", .help = "Searches.", SR_FIELDS(milvus_search_fields)};
 static const struct sr_field milvus_fields[] = {
     {"connection", SR_FIELD_OBJECT, CACHE(milvus.server), .of = &server_section,
      .help = "how the server is reached"},
@@ -123,8 +142,10 @@ static const struct sr_field response_cache_fields[] = {
     {"enabled", SR_FIELD_BOOL, CACHE(enabled), .def = "true",
      .help = "switches the cache off for every decision"},
     {"backend_type", SR_FIELD_ENUM, CACHE(store), .words = stores, .def = "memory",
-     .later = (const char *const[]){"qdrant", "hybrid", NULL},
-     .help = "memory (with a file: `global.semroute.cache.path`), redis, valkey or milvus"},
+     .later = (const char *const[]){"qdrant", NULL},
+     .help = "memory (with a file: `global.semroute.cache.path`), redis, valkey or milvus; hybrid is another "
+             "word for "
+             "milvus: memory is in front of every store"},
     {"max_entries", SR_FIELD_SIZE, CACHE(max_entries), .def = "10000", .max = 1e8,
      .help = "answers kept in memory"},
     {"ttl_seconds", SR_FIELD_INT64, CACHE(ttl_s), .def = "7200", .min = 0, .max = 1e9,
@@ -133,6 +154,10 @@ static const struct sr_field response_cache_fields[] = {
      .help =
          "which entry goes when there is no room: the one used least recently (lru), least often (lfu), or "
          "the oldest (fifo)"},
+    {"embedding_model", SR_FIELD_ENUM, .words = embedders, .flags = SR_FIELD_INERT,
+     .def_note = "the router's encoder", .help = "questions are embedded by the router's one encoder"},
+    {"similarity_threshold", SR_FIELD_NUMBER, .min = 0, .max = 1, .flags = SR_FIELD_INERT,
+     .def_note = "the plugin's", .help = "each plugin has its own"},
     {"redis", SR_FIELD_OBJECT, .of = &redis_section, .help = "Redis"},
     {"milvus", SR_FIELD_OBJECT, .of = &milvus_section, .help = "Milvus"},
 };
@@ -140,11 +165,11 @@ static const struct sr_section response_cache_section = {
     .name = "response_cache store",
     .help = "Where cached answers are kept.",
     SR_FIELDS(response_cache_fields),
-    .later = (const char *const[]){"valkey", "qdrant", "backend_config_path", "embedding_model", NULL},
+    .later = (const char *const[]){"valkey", "qdrant", "backend_config_path", NULL},
 };
 
 static const struct sr_field stores_fields[] = {
-    {"response_cache", SR_FIELD_OBJECT, .of = &response_cache_section,
+    {"response_cache", SR_FIELD_OBJECT, .of = &response_cache_section, .older = "semantic_cache",
      .help = "cached answers; a decision uses them by its plugin `response_cache`"},
 };
 const struct sr_section sr_section_stores = {

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/json_write.h"
 #include "decide/explain.h"
+#include "router/report/explain_cache.h"
 #include "router/report/unread.h"
 
 #include <math.h>
@@ -303,6 +304,7 @@ int sr_explain_json(const struct sr_explain *e, struct sr_buf *out)
     put_decision(&w, e);
     put_shadows(&w, e);
     put_plan(&w, e);
+    sr_explain_cache_json(e, &w);
     if (e->record->has_verdict)
         put_verdict(&w, e);
     put_number(&w, "us", microseconds(times->busy_ns));

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "decide/explain.h"
+#include "router/report/explain_cache.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -211,6 +212,16 @@ static void draw_shadows(struct picture *pic, const struct sr_explain *e)
     }
 }
 
+/* Left out where no decision uses it. */
+static void draw_cache(struct picture *pic, const struct sr_explain *e)
+{
+    if (!e->router->caches)
+        return;
+    label(pic, "cache");
+    if (!pic->rc)
+        pic->rc = sr_explain_cache_text(e, "          ", pic->out);
+}
+
 static void draw_edit(void *ctx, const struct sr_explain_edit *edit)
 {
     struct picture *pic = ctx;
@@ -261,6 +272,7 @@ int sr_explain_picture(const struct sr_explain *e, int width, bool colour, struc
     draw_guard(&pic, e);
     draw_decision(&pic, e);
     draw_shadows(&pic, e);
+    draw_cache(&pic, e);
     if (e->record->has_verdict)
         draw_verdict(&pic, e);
     label(&pic, "time");

@@ -4,7 +4,8 @@
 #include "base/clock.h"
 #include "base/json_read.h"
 #include "dialect/registry.h"
-#include "router/cache/reasons.h"
+#include "router/cache_reasons.h"
+#include "router/identity/claim.h"
 #include "serve/post.h"
 #include "serve/warm/build.h"
 
@@ -174,40 +175,16 @@ static void on_deadline(void *ctx)
 
 /* ---- the request ---- */
 
-/* Headers that a trusted proxy would set; false: the configuration has none for this identity. */
-static bool identify(struct sr_warm_run *run, const struct sr_config *config, struct sr_header *headers,
-                     size_t *n)
-{
-    const struct {
-        struct sr_bytes value;
-        const char *header, *what, *key;
-    } all[] = {
-        {run->line->tenant, config->global.guards.tenant_header, "tenant",
-         "global.semroute.guards.tenant_header"},
-        {run->line->user, config->global.user_header, "user",
-         "global.services.authz.identity.user_id_header"},
-        {run->line->team, config->global.cache.team_header, "team", "global.semroute.cache.team_header"},
-    };
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        if (!all[i].value.n)
-            continue;
-        if (!all[i].header[0]) {
-            run->outcome.code = "no_header";
-            snprintf(run->outcome.message, sizeof run->outcome.message, "`%s` is given, and `%s` is not set",
-                     all[i].what, all[i].key);
-            return false;
-        }
-        headers[(*n)++] = (struct sr_header){sr_bytes_str(all[i].header), all[i].value};
-    }
-    return true;
-}
-
 static int begin(struct sr_warm_run *run, const struct sr_config *config, struct sr_bytes body)
 {
-    struct sr_header headers[4] = {{SR_LIT("content-type"), SR_LIT("application/json")}};
+    struct sr_header headers[1 + SR_CLAIM_HEADERS] = {{SR_LIT("content-type"), SR_LIT("application/json")}};
     size_t n = 1;
-    if (!identify(run, config, headers, &n))
+    struct sr_claim claim = {run->line->tenant, run->line->user, run->line->team};
+    struct sr_err err = {0};
+    if (sr_claim_headers(&claim, config, headers, &n, &err)) {
+        fail(run, "no_header", err.message);
         return SR_OK;
+    }
     struct sr_request_head head = {
         .struct_size = sizeof head,
         .door = SR_DOOR_LIBRARY,

@@ -55,14 +55,16 @@ static void test_categories(void **state)
     assert_int_equal(c->decisions[1].plugins.system_prompt.mode, SR_PROMPT_INSERT);
     assert_string_equal(c->domains[1].mmlu_categories.items[0], "computer science");
     assert_true(c->global.domain_threshold == 0.55);
-    assert_true(warned(&problems, 6, "`semantic_cache` has no equivalent"));
+    assert_true(warned(&problems, 7, "gave answers of one client to all others"));
+    assert_true(c->global.cache.use.set && c->global.cache.use.scope == SR_SCOPE_USER);
+    assert_true(c->global.cache.use.threshold == 0.8);
     assert_true(warned(&problems, 30, "`pii_policy` of model `phi4` had no effect without `pii_model`"));
     assert_int_equal(c->global.n_policies, 1);
     assert_int_equal(c->decisions[0].n_refs, 2); /* the other one is for what a policy denies */
     assert_true(warned(&problems, 46, "category without a label"));
     assert_true(warned(&problems, 49, "`recht`"));
     assert_true(warned(&problems, 55, "reasoning family `odd`"));
-    assert_non_null(strstr(out.data, "#   line 6: `semantic_cache`"));
+    assert_non_null(strstr(out.data, "#   line 7: `semantic_cache` gave answers"));
     sr_config_unref(c);
     sr_problems_dispose(&problems);
     sr_buf_dispose(&out);
@@ -103,7 +105,7 @@ static void test_decisions(void **state)
     assert_true(sr_config_is_auto(c, SR_LIT("any")));
     assert_true(warned(&problems, 42, "decision `lost` was left out"));
     assert_true(warned(&problems, 22, "a condition whose signal"));
-    assert_true(warned(&problems, 32, "plugin `semantic-cache`"));
+    assert_true(c->decisions[0].plugins.response_cache.set || c->decisions[1].plugins.response_cache.set);
     sr_config_unref(c);
     sr_problems_dispose(&problems);
     sr_buf_dispose(&out);
@@ -239,6 +241,76 @@ static void test_guards_that_were_off(void **state)
     }
 }
 
+/* What a flat file's cache becomes. */
+static const struct sr_config *migrate_cache(const char *cache, struct sr_buf *out,
+                                             struct sr_problems *problems)
+{
+    char text[1024];
+    const struct sr_config *config;
+    struct sr_problems loading = {0};
+    snprintf(
+        text, sizeof text,
+        "default_model: m\nvllm_endpoints: [{name: a, address: 127.0.0.1, port: 1}]\nsemantic_cache: {%s}\n"
+        "keyword_rules: [{name: k, operator: OR, keywords: [x]}]\n"
+        "decisions: [{name: d, priority: 1, rules: {operator: OR, conditions: [{type: keyword, name: k}]}, "
+        "modelRefs: [{model: m}], plugins: [{type: semantic-cache, configuration: {enabled: true, "
+        "similarity_threshold: 0.92}}]}]\n",
+        cache);
+    sr_buf_init(out, (size_t)1 << 20);
+    assert_int_equal(sr_migrate_text(out, sr_bytes_str(text), problems), SR_OK);
+    int rc =
+        sr_config_load_text(&config, sr_buf_view(out), "new.yaml", (struct sr_load_options){0}, &loading);
+    config_print(&loading);
+    assert_int_equal(rc, SR_OK);
+    sr_problems_dispose(&loading);
+    return config;
+}
+
+static void test_caches(void **state)
+{
+    static const struct {
+        const char *old;
+        enum sr_cache_store store;
+        bool on;
+        double threshold;
+        const char *note; /* NULL: none of this kind */
+    } cases[] = {
+        {"enabled: true, similarity_threshold: 0.9", SR_STORE_MEMORY, true, 0.9,
+         "whatever the system prompt"},
+        {"enabled: true, backend_type: memory", SR_STORE_MEMORY, true, 0.85, "the threshold of `bert_model`"},
+        {"enabled: true, backend_type: milvus, backend_config_path: m.yaml", SR_STORE_MILVUS, true, 0.85,
+         "copy `connection` and `collection` of `m.yaml` to global.stores.response_cache.milvus"},
+        {"enabled: true, backend_type: hybrid, max_memory_entries: 7", SR_STORE_MILVUS, true, 0.85,
+         "memory is in front of every store"},
+        {"enabled: true, backend_type: redis", SR_STORE_REDIS, true, 0.85, "copy `connection` and `index`"},
+        {"enabled: true, backend_type: other", SR_STORE_MEMORY, true, 0.85, "no such store"},
+        {"enabled: true, similarity_threshold: 0", SR_STORE_MEMORY, true, 0.85, "not above 0"},
+        {"enabled: true, ttl_seconds: -1, eviction_policy: odd, use_hnsw: true", SR_STORE_MEMORY, true, 0.85,
+         "not from when it was used last"},
+        {"enabled: false, similarity_threshold: 0.9", SR_STORE_MEMORY, false, 0, NULL},
+        {"backend_type: memory", SR_STORE_MEMORY, false, 0, NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct sr_buf out;
+        struct sr_problems problems = {0};
+        const struct sr_config *c = migrate_cache(cases[i].old, &out, &problems);
+        const struct sr_config_cache *cache = &c->global.cache;
+        assert_int_equal(cache->enabled, cases[i].on);
+        assert_int_equal(cache->store, cases[i].store);
+        assert_int_equal(cache->use.set, cases[i].on);
+        if (cases[i].on)
+            assert_true(cache->use.scope == SR_SCOPE_USER && cache->use.threshold == cases[i].threshold);
+        assert_true(!cases[i].note || warned(&problems, 3, cases[i].note));
+        assert_true(c->decisions[0].plugins.response_cache.set);
+        assert_true(c->decisions[0].plugins.response_cache.threshold == 0.92);
+        assert_int_equal(cache->max_entries, strstr(cases[i].old, "max_memory") ? 7 : 10000);
+        sr_config_unref(c);
+        sr_problems_dispose(&problems);
+        sr_buf_dispose(&out);
+    }
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -348,6 +420,7 @@ int main(void)
         cmocka_unit_test(test_guards_of_decisions),
         cmocka_unit_test(test_guard_without_default),
         cmocka_unit_test(test_guards_that_were_off),
+        cmocka_unit_test(test_caches),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_without_names),
         cmocka_unit_test(test_no_endpoint),

@@ -1,4 +1,5 @@
-/* The body as a part of a partition: what is the same request in another spelling, and what is another one. */
+/* The body as a part of a partition: what is the same request in another spelling, and what is another one.
+ */
 #include "dialect/registry.h"
 #include "router/cache/key.h"
 #include "tests/unit/cmocka_all.h"
@@ -13,9 +14,9 @@ static void part_of(const char *body, char out[512])
     struct sr_request doc = {.dialect = &sr_dialect_chat, .body = sr_bytes_str(body)};
     sr_arena_init(&arena, 1 << 20);
     assert_int_equal(sr_dialect_paths_new(&paths, NULL), SR_OK);
-    assert_int_equal(sr_scan_new(&scan, sr_dialect_request_paths(paths, doc.dialect),
-                                 sr_scan_limits_defaults(), &arena),
-                     SR_OK);
+    assert_int_equal(
+        sr_scan_new(&scan, sr_dialect_request_paths(paths, doc.dialect), sr_scan_limits_defaults(), &arena),
+        SR_OK);
     assert_int_equal(sr_scan_feed(scan, body, strlen(body), NULL), SR_OK);
     doc.spans = sr_scan_spans(scan, &doc.n_spans);
     struct sr_bytes part = sr_key_body(&doc, &none, &arena);

@@ -1,8 +1,5 @@
-/* One table. */
-#include "router/cache/reasons.h"
-
-#include <stddef.h>
-#include <string.h>
+/* One table of sentences; what is not in the record is told from what is. */
+#include "router/cache_reasons.h"
 
 static const struct {
     const char *code, *sentence;
@@ -38,4 +35,40 @@ const char *sr_cache_reason(const char *code)
         if (strcmp(reasons[i].code, code) == 0)
             return reasons[i].sentence;
     return code;
+}
+
+const char *sr_cache_unused(const struct sr_record *r, const struct sr_router *router)
+{
+    const struct sr_config_cache *cache = &router->config->global.cache;
+    if (r->recall.known)
+        return r->recall.unused;
+    if (r->cache.used)
+        return NULL;
+    if (!cache->enabled)
+        return "disabled";
+    if (!router->caches)
+        return "no_policy";
+    if (r->has_verdict && r->action != SR_ACTION_FORWARD)
+        return "no_model_asked";
+    return r->bytes_in > cache->max_request_bytes ? "request_too_large" : "no_policy";
+}
+
+const char *sr_cache_state(const struct sr_record *r, const struct sr_router *router)
+{
+    bool hit = r->recall.hit != SR_CACHE_MISS || r->cache.hit != SR_CACHE_MISS;
+    if (hit)
+        return "hit";
+    if (sr_cache_unused(r, router))
+        return "off";
+    return r->recall.unasked ? "bypass" : "miss";
+}
+
+void sr_cache_partition_text(const struct sr_record *r, size_t n, char *out)
+{
+    static const char hex[] = "0123456789abcdef";
+    const struct sr_cache_key *key = &r->recall.partition;
+    size_t digits = sr_cache_key_is_set(key) ? n : 0;
+    for (size_t i = 0; i < digits; i++)
+        out[i] = hex[i % 2 ? key->bytes[i / 2] & 15 : key->bytes[i / 2] >> 4];
+    out[digits] = '\0';
 }
