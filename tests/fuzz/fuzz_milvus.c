@@ -1,10 +1,11 @@
 /*
- * What a Milvus sends: the first byte names the message, the rest are its bytes. Whatever they are,
- * candidates are whole records, similarities are cosines, and texts end. And base64: what is read is written
- * back the same.
+ * What a Milvus sends: the first byte names the message, the rest are its bytes. Whatever they are, what
+ * bodies hold are whole records, similarities are cosines, and texts end; parts are joined only to what their
+ * head says. And base64 and purges: what is read is written back the same.
  */
 #include "store/milvus/base64.h"
 #include "store/milvus/message.h"
+#include "store/remote.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -20,14 +21,54 @@
 
 #define FOUND 8
 
-static void found_check(struct sr_cache_candidate *found, size_t n)
+static void record_check(struct sr_cache_record *record)
 {
+    CHECK(sr_remote_is_live(&record->f));
+    sr_cache_record_unref(record);
+}
+
+static void purge_check(const struct sr_milvus_purge *purge, struct sr_bytes bytes, struct sr_arena *arena)
+{
+    struct sr_milvus_row row;
+    struct sr_bytes again;
+    if (!sr_milvus_row_purge(&row, purge, arena))
+        return;
+    CHECK(sr_milvus_body_read(&again, row.texts[SR_MILVUS_BODY], arena) == SR_OK);
+    CHECK(again.n == bytes.n);
+}
+
+/* Bytes of one body. */
+static void run_body(struct sr_bytes bytes, struct sr_arena *arena)
+{
+    struct sr_cache_record *record;
+    struct sr_milvus_purge purge;
+    struct sr_milvus_name mark;
+    if (sr_milvus_record_read(&record, bytes) == SR_OK)
+        record_check(record);
+    if (sr_milvus_purge_read(&purge, bytes))
+        purge_check(&purge, bytes, arena);
+    (void)sr_milvus_mark_read(&mark, bytes);
+}
+
+/* Bodies of an answer: each for itself, then the parts for each head. */
+static void hits_check(const struct sr_milvus_hit *hits, size_t n, struct sr_arena *arena)
+{
+    struct sr_milvus_part parts[FOUND];
+    struct sr_cache_record *record;
+    struct sr_milvus_head head;
+    size_t count = 0;
     CHECK(n <= FOUND);
     for (size_t i = 0; i < n; i++) {
-        CHECK(found[i].similarity >= -1 && found[i].similarity <= 1);
-        CHECK(sr_remote_is_live(&found[i].record->f));
-        sr_cache_record_unref(found[i].record);
+        CHECK(hits[i].similarity >= -1 && hits[i].similarity <= 1);
+        run_body(hits[i].body, arena);
+        count += sr_milvus_part_read(&parts[count], hits[i].body);
     }
+    for (size_t i = 0; i < n; i++)
+        if (sr_milvus_head_read(&head, hits[i].body) &&
+            sr_milvus_join(&record, &head, parts, count, arena) == SR_OK) {
+            CHECK(sr_cache_record_size(record) == head.size);
+            record_check(record);
+        }
 }
 
 static void run_base64(struct sr_bytes text)
@@ -50,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct sr_milvus_place place = {.database = "", .collection = "c", .dimensions = 4};
     struct sr_milvus_status status = {.reason = ""};
-    struct sr_cache_candidate found[FOUND];
+    struct sr_milvus_hit hits[FOUND];
     struct sr_bytes bytes;
     struct sr_arena arena;
     uint64_t timestamp;
@@ -81,18 +122,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         rc = sr_milvus_mutation_read(&status, &timestamp, &arena, bytes);
         break;
     case 6:
-        rc = sr_milvus_search_read(&status, found, FOUND, &n, &arena, bytes);
+        rc = sr_milvus_search_read(&status, hits, FOUND, &n, &arena, bytes);
         break;
     case 7:
-        rc = sr_milvus_query_read(&status, found, FOUND, &n, &arena, bytes);
+        rc = sr_milvus_query_read(&status, hits, FOUND, &n, &arena, bytes);
         break;
     default:
         run_base64(bytes);
+        run_body(bytes, &arena);
     }
-    CHECK(rc == SR_OK || n == 0);
+    CHECK(rc == SR_OK || rc == SR_ENOMEM || n == 0);
     if (rc == SR_OK || rc == SR_EMISMATCH)
         CHECK(strlen(status.reason) < size + 1000);
-    found_check(found, n);
+    hits_check(hits, n, &arena);
     sr_arena_dispose(&arena);
     return 0;
 }

@@ -4,6 +4,7 @@
  * stream of removals holds; what is read is written back the same.
  */
 #include "store/redis/private.h"
+#include "store/selector.h"
 
 #include "base/mem.h"
 
@@ -68,8 +69,8 @@ static void run_value(struct sr_bytes bytes)
         size_t n = sr_redis_news_write(&news, out);
         CHECK(sr_bytes_eq(bytes, sr_bytes_of(out, n)));
     }
-    if (sr_redis_selector_read(&which, bytes)) {
-        CHECK(sr_redis_selector_write(&written, &which) == SR_OK);
+    if (sr_selector_read(&which, bytes)) {
+        CHECK(sr_selector_write(&written, &which) == SR_OK);
         CHECK(sr_bytes_eq(bytes, sr_buf_view(&written)));
         sr_buf_clear(&written);
     }

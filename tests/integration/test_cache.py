@@ -57,11 +57,11 @@ def plugin(**settings):
 
 
 class Site:
-    def __init__(self, directory, oracle, cache=None, entries=1000, wait=5000, more="", name="gateway"):
+    def __init__(self, directory, oracle, cache=None, entries=1000, wait=5000, more="", name="gateway", env=None):
         self.oracle = oracle
         config = SITE.format(port=oracle.port, listen=free_ports(), cache=cache or plugin(), entries=entries,
                              wait=wait, more=more)
-        self.gateway = Gateway(config, directory, name=name)
+        self.gateway = Gateway(config, directory, name=name, env=env)
 
     def ask(self, text, headers=None, **body):
         answer = self.gateway.post(chat(text, **body), headers=headers)

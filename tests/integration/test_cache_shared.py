@@ -1,4 +1,5 @@
 """Two gateways share answers over a real Redis, started here; it is killed and started again under load."""
+import json
 import shutil
 import signal
 import subprocess
@@ -8,6 +9,7 @@ import time
 import pytest
 
 from conftest import Process, free_ports
+from keys_bench import make_certificates
 from oracle import Oracle
 from test_cache import Site, plugin
 
@@ -15,16 +17,20 @@ PATIENCE = 30
 
 
 class Redis(Process):
-    """Debian's server on a port of its own, without a file."""
+    """Debian's server on a port of its own, without a file. `cli` is what a client must say before its command."""
 
-    def __init__(self, directory, port):
-        self.port = port
-        super().__init__([shutil.which("redis-server"), "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly",
-                          "no", "--dir", directory], directory / f"redis-{time.monotonic_ns()}.log")
+    def __init__(self, directory, port, *more, cli=()):
+        self.cli = ["redis-cli", "-p", str(port), *map(str, cli)]
+        address = () if "--tls-port" in more else ("--port", port)
+        super().__init__([shutil.which("redis-server"), *address, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
+                          "--dir", directory, *more], directory / f"redis-{time.monotonic_ns()}.log")
         until = time.monotonic() + PATIENCE
-        while b"PONG" not in subprocess.run(["redis-cli", "-p", str(port), "ping"], capture_output=True).stdout:
+        while self.ask("ping") != "PONG":
             assert time.monotonic() < until and self.child.poll() is None, self.output()
             time.sleep(0.05)
+
+    def ask(self, *words):
+        return subprocess.run([*self.cli, *words], capture_output=True, text=True).stdout.strip()
 
     def kill(self):
         self.signal(signal.SIGKILL)
@@ -36,6 +42,22 @@ def until(condition, what):
     while not condition():
         assert time.monotonic() < end, what
         time.sleep(0.05)
+
+
+class Alone:
+    """One gateway with a Redis that is there already."""
+
+    def __init__(self, directory, **connection):
+        self.oracle = Oracle().__enter__()
+        store = json.dumps({"connection": {"host": "127.0.0.1", **connection}})
+        self.site = Site(directory, self.oracle, cache=plugin(), entries=f"1000, backend_type: redis, redis: {store}")
+
+    def __enter__(self):
+        return self.site
+
+    def __exit__(self, *_):
+        self.site.gateway.stop()
+        self.oracle.__exit__()
 
 
 @pytest.fixture
@@ -109,3 +131,55 @@ def test_redis_is_killed_and_comes_back(pair):
         for thread in threads:
             thread.join()
     assert not wrong, wrong[:3]
+
+
+RIGHTS = ("~semroute:*", "&semroute:*", "+@read", "+@write", "+@connection", "+@pubsub")  # of docs/operations.md
+
+
+def test_tls_and_an_account_with_few_rights(tmp_path):
+    """The real server's TLS, with certificates of both sides, and an ACL."""
+    make_certificates(tmp_path)
+    ca, cert, key = (tmp_path / name for name in ("ca.pem", "server.pem", "server.key"))
+    port = free_ports()
+    redis = Redis(tmp_path, port, "--port", 0, "--tls-port", port, "--tls-cert-file", cert, "--tls-key-file", key,
+                  "--tls-ca-cert-file", ca, "--tls-auth-clients", "yes", "--requirepass", "admin",
+                  cli=("--tls", "--cacert", ca, "--cert", cert, "--key", key, "--no-auth-warning", "-a", "admin"))
+    assert redis.ask("acl", "setuser", "cache", "on", ">secret", *RIGHTS) == "OK"
+    tls = {"enabled": True, "ca_file": str(ca), "cert_file": str(cert), "key_file": str(key)}
+    wrong = {
+        "clear text": {"user": "cache", "password": "secret"},
+        "no certificate": {"user": "cache", "password": "secret", "tls": {**tls, "cert_file": "", "key_file": ""}},
+        "another authority": {"user": "cache", "password": "secret", "tls": {**tls, "ca_file": str(tmp_path / "stranger.pem")}},
+        "password": {"user": "cache", "password": "guessed", "tls": tls},
+    }
+    try:
+        for name, connection in wrong.items():
+            with Alone(tmp_path, port=port, **connection) as site:
+                until(lambda: site.api("health").json()["state"] == "away", name)
+                site.stored("Without a store")
+                assert "guessed" not in site.api("health").body.decode() + site.gateway.output()
+        with Alone(tmp_path, port=port, user="cache", password="secret", tls=tls) as site:
+            until(lambda: site.api("health").json()["state"] == "ready", site.api("health").body)
+            kept, _ = site.stored("Kept by the server")
+            site.stored("Purged again")
+            until(lambda: site.api("health").json()["queued"] == 0, "they are written")
+        with Alone(tmp_path, port=port, user="cache", password="secret", tls=tls) as site:
+            until(lambda: entries(site) == 2, "they are loaded")
+            assert site.ask("Kept by the server").body == kept.body
+            site.api("flush", {"confirm": "flush response cache"})
+            until(lambda: redis.ask("--raw", "keys", "*:r:*") == "", "they are gone")
+    finally:
+        redis.stop()
+
+
+def test_a_cluster_is_refused_with_a_word_on_what_to_do(tmp_path):
+    port = free_ports(2)
+    redis = Redis(tmp_path, port, "--cluster-enabled", "yes", "--cluster-port", port + 1)
+    try:
+        with Alone(tmp_path, port=port) as site:
+            until(lambda: "Redis Cluster" in site.api("health").json().get("message", ""), "it is told")
+            health = site.api("health").json()
+            assert health["state"] == "away" and "name a server without cluster-enabled" in health["message"]
+            site.stored("In memory all the same")
+    finally:
+        redis.stop()

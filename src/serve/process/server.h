@@ -30,7 +30,7 @@ struct sr_server_options {
  * signal ends at once. SIGHUP and changes of the file reload. SR_OK after an orderly end. Before that:
  * SR_EPARSE (the configuration is invalid), SR_EINVAL (an address is wrong), SR_EBUSY (a port is taken;
  * the message names the flag), SR_EIO, SR_ENOMEM; the message goes to `error`, of `error_size` bytes. Main
- * thread only; blocks SIGTERM, SIGINT and SIGHUP in it and ignores SIGPIPE. */
+ * thread only; blocks SIGTERM, SIGINT and SIGHUP in it, ignores SIGPIPE and SIGXFSZ. */
 int sr_server_run(const struct sr_server_options *options, char *error, size_t error_size) SR_WARN_UNUSED;
 
 #endif

@@ -94,6 +94,7 @@ int sr_signals_start(struct sr_err *err)
 {
     sigset_t set;
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file at its limit is an error of the write */
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);

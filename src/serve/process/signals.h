@@ -18,8 +18,8 @@ struct sr_signals_asked {
     int end;     /* SIGTERM or SIGINT; 0: not asked */
 };
 
-/* Blocks SIGTERM, SIGINT and SIGHUP in this thread and those that it starts, ignores SIGPIPE, and starts the
- * thread. Main thread, before any other thread, once. SR_EIO. */
+/* Blocks SIGTERM, SIGINT and SIGHUP in this thread and those that it starts, ignores SIGPIPE and SIGXFSZ, and
+ * starts the thread. Main thread, before any other thread, once. SR_EIO. */
 int sr_signals_start(struct sr_err *err) SR_WARN_UNUSED;
 
 /* From now on a signal to end is reported instead of obeyed. */

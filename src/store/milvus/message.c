@@ -3,13 +3,10 @@
  */
 #include "store/milvus/message.h"
 
-#include "base/hash.h"
 #include "net/grpc/protobuf_arena.h"
-#include "store/milvus/base64.h"
 
 #include <math.h>
 #include <milvus.pb-c.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 #define INT64        5 /* types of fields, as Milvus numbers them */
@@ -17,12 +14,10 @@
 #define FLOAT_VECTOR 101
 #define NAME_SIZE    "80"
 #define BODY_SIZE    "65535"
-#define HEX          (2 * (size_t)SR_CACHE_KEY + 1)
 #define VECTOR_NAME  "embedding"
 #define BODY_NAME    "body"
-#define QUERY_LIMIT  "8"
-#define N_TEXTS      7
-#define N_FIELDS     10
+#define N_TEXTS      SR_MILVUS_TEXTS
+#define N_FIELDS     (N_TEXTS + 3)
 
 /* The texts of a row, in this order, then the numbers and the vector. */
 static const char *const TEXTS[N_TEXTS] = {"id", "request", "part", "tenant", "user", "model", BODY_NAME};
@@ -41,18 +36,6 @@ static char *collection(const struct sr_milvus_place *place)
 static const char *metric_name(const struct sr_milvus_place *place)
 {
     return place->metric == SR_MILVUS_IP ? "IP" : "COSINE";
-}
-
-static void hex_write(const uint8_t *p, size_t n, char *out)
-{
-    for (size_t i = 0; i < n; i++)
-        snprintf(out + 2 * i, 3, "%02x", p[i]);
-}
-
-static void model_write(struct sr_bytes model, char *out)
-{
-    if (sr_sha256_hex(model.n ? model : SR_LIT(""), out) != SR_OK)
-        *out = '\0';
 }
 
 static Milvus__Proto__Milvus__KeyValuePair pair(const char *key, const char *value)
@@ -172,51 +155,6 @@ struct sr_bytes sr_milvus_load_state(struct sr_arena *arena, const struct sr_mil
 
 /* ---- rows ---- */
 
-struct rows {
-    char **texts[N_TEXTS];
-    int64_t *created, *expires;
-};
-
-static bool row_write(struct rows *rows, size_t i, const struct sr_cache_record *record, bool searchable,
-                      struct sr_arena *arena)
-{
-    const struct sr_cache_fields *f = &record->f;
-    const struct sr_cache_key *keys[] = {&f->exact, &f->request, &f->partition, &f->tenant, &f->user};
-    size_t size = sr_cache_record_size(record), n = sizeof keys / sizeof *keys;
-    uint8_t *bytes = sr_arena_alloc(arena, size);
-    char *texts = sr_arena_calloc(arena, N_TEXTS, HEX + 1),
-         *body = sr_arena_alloc(arena, SR_BASE64_SIZE(size) + 1);
-    if (!bytes || !texts || !body)
-        return false;
-    for (size_t t = 0; t < n; t++) {
-        char *text = texts + t * (HEX + 1);
-        rows->texts[t][i] = text;
-        if (t == 2 && !searchable)
-            *text++ = '-';
-        hex_write(keys[t]->bytes, SR_CACHE_KEY, text);
-    }
-    rows->texts[n][i] = texts + n * (HEX + 1);
-    model_write(f->model, rows->texts[n][i]);
-    sr_cache_record_write(record, bytes);
-    sr_base64_write(bytes, size, body);
-    rows->texts[n + 1][i] = body;
-    rows->created[i] = f->created_ms;
-    rows->expires[i] = f->expires_ms;
-    return true;
-}
-
-static bool rows_write(struct rows *rows, struct sr_cache_record *const *records, const bool *searchable,
-                       size_t count, struct sr_arena *arena)
-{
-    bool whole = (rows->created = sr_arena_calloc(arena, count, sizeof *rows->created)) != NULL &&
-                 (rows->expires = sr_arena_calloc(arena, count, sizeof *rows->expires)) != NULL;
-    for (size_t t = 0; t < N_TEXTS; t++)
-        whole = (rows->texts[t] = sr_arena_calloc(arena, count, sizeof(char *))) != NULL && whole;
-    for (size_t i = 0; i < count && whole; i++)
-        whole = row_write(rows, i, records[i], searchable[i], arena);
-    return whole;
-}
-
 struct column {
     Milvus__Proto__Milvus__FieldData field;
     Milvus__Proto__Milvus__ScalarField scalars;
@@ -246,32 +184,51 @@ static void column_init(struct column *c, const char *name, int32_t type)
     }
 }
 
-struct sr_bytes sr_milvus_upsert(struct sr_arena *arena, const struct sr_milvus_place *place,
-                                 struct sr_cache_record *const *records, const float *units,
-                                 const bool *searchable, size_t count)
+static bool columns_fill(struct column columns[N_FIELDS], const struct sr_milvus_row *rows, size_t count,
+                         size_t dimensions, struct sr_arena *arena)
 {
-    Milvus__Proto__Milvus__UpsertRequest r = MILVUS__PROTO__MILVUS__UPSERT_REQUEST__INIT;
-    struct column *columns = sr_arena_calloc(arena, N_FIELDS, sizeof *columns);
-    Milvus__Proto__Milvus__FieldData *list[N_FIELDS];
-    struct rows rows = {0};
-    if (!columns || !rows_write(&rows, records, searchable, count, arena))
-        return (struct sr_bytes){NULL, 0};
-    for (size_t i = 0; i < N_FIELDS; i++)
-        list[i] = &columns[i].field;
-    for (size_t i = 0; i < N_TEXTS; i++) {
-        column_init(&columns[i], TEXTS[i], VARCHAR);
-        columns[i].strings.data = rows.texts[i];
-        columns[i].strings.n_data = count;
+    int64_t *times = sr_arena_calloc(arena, 2 * count, sizeof *times);
+    char **texts = sr_arena_calloc(arena, N_TEXTS * count, sizeof *texts);
+    float *units = sr_arena_calloc(arena, count * dimensions, sizeof *units);
+    if (!times || !texts || !units)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        float *unit = units + i * dimensions;
+        *unit = 1;
+        if (rows[i].unit)
+            memcpy(unit, rows[i].unit, dimensions * sizeof *unit);
+        for (size_t t = 0; t < N_TEXTS; t++)
+            texts[t * count + i] = rows[i].texts[t];
+        times[i] = rows[i].created_ms;
+        times[count + i] = rows[i].expires_ms;
+    }
+    for (size_t t = 0; t < N_TEXTS; t++) {
+        column_init(&columns[t], TEXTS[t], VARCHAR);
+        columns[t].strings.data = texts + t * count;
+        columns[t].strings.n_data = count;
     }
     column_init(&columns[N_TEXTS], CREATED, INT64);
     column_init(&columns[N_TEXTS + 1], EXPIRES, INT64);
     column_init(&columns[N_TEXTS + 2], VECTOR_NAME, FLOAT_VECTOR);
-    columns[N_TEXTS].longs.data = rows.created;
-    columns[N_TEXTS + 1].longs.data = rows.expires;
+    columns[N_TEXTS].longs.data = times;
+    columns[N_TEXTS + 1].longs.data = times + count;
     columns[N_TEXTS].longs.n_data = columns[N_TEXTS + 1].longs.n_data = count;
-    columns[N_TEXTS + 2].vectors.dim = (int64_t)place->dimensions;
-    columns[N_TEXTS + 2].floats.data = (float *)units;
-    columns[N_TEXTS + 2].floats.n_data = count * place->dimensions;
+    columns[N_TEXTS + 2].vectors.dim = (int64_t)dimensions;
+    columns[N_TEXTS + 2].floats.data = units;
+    columns[N_TEXTS + 2].floats.n_data = count * dimensions;
+    return true;
+}
+
+struct sr_bytes sr_milvus_upsert(struct sr_arena *arena, const struct sr_milvus_place *place,
+                                 const struct sr_milvus_row *rows, size_t count)
+{
+    Milvus__Proto__Milvus__UpsertRequest r = MILVUS__PROTO__MILVUS__UPSERT_REQUEST__INIT;
+    struct column *columns = sr_arena_calloc(arena, N_FIELDS, sizeof *columns);
+    Milvus__Proto__Milvus__FieldData *list[N_FIELDS];
+    if (!columns || !columns_fill(columns, rows, count, place->dimensions, arena))
+        return (struct sr_bytes){NULL, 0};
+    for (size_t i = 0; i < N_FIELDS; i++)
+        list[i] = &columns[i].field;
     r.db_name = database(place);
     r.collection_name = collection(place);
     r.fields_data = list;
@@ -280,38 +237,11 @@ struct sr_bytes sr_milvus_upsert(struct sr_arena *arena, const struct sr_milvus_
     return sr_protobuf_pack(&r.base, arena);
 }
 
-/* ---- filters ---- */
-
-struct filter {
-    char text[1024];
-    size_t n;
-};
-
-static void filter_and(struct filter *filter, const char *fmt, ...) SR_PRINTF(2, 3);
-static void filter_and(struct filter *filter, const char *fmt, ...)
-{
-    va_list args;
-    int n;
-    if (filter->n)
-        filter->n += (size_t)snprintf(filter->text + filter->n, sizeof filter->text - filter->n, " && ");
-    va_start(args, fmt);
-    n = vsnprintf(filter->text + filter->n, sizeof filter->text - filter->n, fmt, args);
-    va_end(args);
-    filter->n += (size_t)n;
-}
-
-static void filter_key(struct filter *filter, const char *name, const struct sr_cache_key *key)
-{
-    char hex[HEX];
-    if (!sr_cache_key_is_set(key))
-        return;
-    hex_write(key->bytes, SR_CACHE_KEY, hex);
-    filter_and(filter, "%s == \"%s\"", name, hex);
-}
-
-static struct sr_bytes delete_pack(struct sr_arena *arena, const struct sr_milvus_place *place, char *filter)
+struct sr_bytes sr_milvus_delete(struct sr_arena *arena, const struct sr_milvus_place *place, char *filter)
 {
     Milvus__Proto__Milvus__DeleteRequest r = MILVUS__PROTO__MILVUS__DELETE_REQUEST__INIT;
+    if (!filter)
+        return (struct sr_bytes){NULL, 0};
     r.db_name = database(place);
     r.collection_name = collection(place);
     r.expr = filter;
@@ -319,40 +249,16 @@ static struct sr_bytes delete_pack(struct sr_arena *arena, const struct sr_milvu
     return sr_protobuf_pack(&r.base, arena);
 }
 
-struct sr_bytes sr_milvus_delete(struct sr_arena *arena, const struct sr_milvus_place *place,
-                                 const struct sr_cache_selector *which)
+/* ---- questions ---- */
+
+/* A timestamp counts at the level of a session only; there it is the least that an answer must know. */
+static int32_t level_of(const struct sr_milvus_place *place, uint64_t as_of)
 {
-    struct filter filter = {.n = 0};
-    char hex[HEX];
-    filter_key(&filter, "id", &which->exact);
-    filter_key(&filter, "tenant", &which->tenant);
-    filter_key(&filter, "user", &which->user);
-    if (sr_cache_key_is_set(&which->partition)) {
-        hex_write(which->partition.bytes, SR_CACHE_KEY, hex);
-        filter_and(&filter, "part in [\"%s\", \"-%s\"]", hex, hex);
-    }
-    if (which->model.n) {
-        model_write(which->model, hex);
-        filter_and(&filter, "model == \"%s\"", hex);
-    }
-    if (which->created_before_ms)
-        filter_and(&filter, "created_at < %lld", (long long)which->created_before_ms);
-    if (!filter.n)
-        filter_and(&filter, "id != \"\"");
-    return delete_pack(arena, place, filter.text);
+    return place->consistency == SR_MILVUS_STRONG || !as_of ? (int32_t)place->consistency : SR_MILVUS_SESSION;
 }
 
-struct sr_bytes sr_milvus_delete_expired(struct sr_arena *arena, const struct sr_milvus_place *place,
-                                         int64_t now_ms)
-{
-    struct filter filter = {.n = 0};
-    filter_and(&filter, "expires_at > 0 && expires_at <= %lld", (long long)now_ms);
-    return delete_pack(arena, place, filter.text);
-}
-
-struct sr_bytes sr_milvus_search(struct sr_arena *arena, const struct sr_milvus_place *place,
-                                 const struct sr_cache_key *partition, const float *unit, size_t k,
-                                 int64_t now_ms, uint64_t written)
+struct sr_bytes sr_milvus_search(struct sr_arena *arena, const struct sr_milvus_place *place, char *filter,
+                                 const float *unit, size_t k, uint64_t as_of)
 {
     Milvus__Proto__Milvus__SearchRequest r = MILVUS__PROTO__MILVUS__SEARCH_REQUEST__INIT;
     Milvus__Proto__Milvus__PlaceholderValue value = MILVUS__PROTO__MILVUS__PLACEHOLDER_VALUE__INIT;
@@ -364,24 +270,22 @@ struct sr_bytes sr_milvus_search(struct sr_arena *arena, const struct sr_milvus_
                                                    pair("metric_type", metric_name(place)),
                                                    pair("params", ef)};
     Milvus__Proto__Milvus__KeyValuePair *list[] = {&pairs[0], &pairs[1], &pairs[2], &pairs[3]};
-    struct filter filter = {.n = 0};
-    struct sr_bytes packed;
+    struct sr_bytes packed = {NULL, 0};
     value.tag = (char *)"$0";
     value.type = FLOAT_VECTOR;
     value.values = &vector;
     value.n_values = 1;
     group.placeholders = values;
     group.n_placeholders = 1;
-    packed = sr_protobuf_pack(&group.base, arena);
+    if (filter)
+        packed = sr_protobuf_pack(&group.base, arena);
     if (!packed.p)
         return packed;
     snprintf(topk, sizeof topk, "%zu", k);
     snprintf(ef, sizeof ef, "{\"ef\":%zu}", place->ef > k ? place->ef : k);
-    filter_key(&filter, "part", partition);
-    filter_and(&filter, "(expires_at == 0 || expires_at > %lld)", (long long)now_ms);
     r.db_name = database(place);
     r.collection_name = collection(place);
-    r.dsl = filter.text;
+    r.dsl = filter;
     r.placeholder_group = (ProtobufCBinaryData){packed.n, (uint8_t *)packed.p};
     r.dsl_type = 1;
     r.output_fields = outputs;
@@ -389,30 +293,29 @@ struct sr_bytes sr_milvus_search(struct sr_arena *arena, const struct sr_milvus_
     r.search_params = list;
     r.n_search_params = 4;
     r.nq = 1;
-    r.consistency_level = (int32_t)place->consistency;
-    r.guarantee_timestamp = place->consistency == SR_MILVUS_SESSION ? written : 0;
+    r.consistency_level = level_of(place, as_of);
+    r.guarantee_timestamp = as_of;
     return sr_protobuf_pack(&r.base, arena);
 }
 
-struct sr_bytes sr_milvus_query(struct sr_arena *arena, const struct sr_milvus_place *place,
-                                const struct sr_cache_key *key, int64_t now_ms, uint64_t written)
+struct sr_bytes sr_milvus_query(struct sr_arena *arena, const struct sr_milvus_place *place, char *filter,
+                                size_t limit, uint64_t as_of)
 {
     Milvus__Proto__Milvus__QueryRequest r = MILVUS__PROTO__MILVUS__QUERY_REQUEST__INIT;
-    char hex[HEX], *outputs[] = {(char *)BODY_NAME};
-    Milvus__Proto__Milvus__KeyValuePair limit = pair("limit", QUERY_LIMIT), *list[] = {&limit};
-    struct filter filter = {.n = 0};
-    hex_write(key->bytes, SR_CACHE_KEY, hex);
-    filter_and(&filter, "(id == \"%s\" || request == \"%s\") && (expires_at == 0 || expires_at > %lld)", hex,
-               hex, (long long)now_ms);
+    char number[24] = "", *outputs[] = {(char *)BODY_NAME};
+    Milvus__Proto__Milvus__KeyValuePair most = pair("limit", number), *list[] = {&most};
+    if (!filter)
+        return (struct sr_bytes){NULL, 0};
+    snprintf(number, sizeof number, "%zu", limit);
     r.db_name = database(place);
     r.collection_name = collection(place);
-    r.expr = filter.text;
+    r.expr = filter;
     r.output_fields = outputs;
     r.n_output_fields = 1;
     r.query_params = list;
     r.n_query_params = 1;
-    r.consistency_level = (int32_t)place->consistency;
-    r.guarantee_timestamp = place->consistency == SR_MILVUS_SESSION ? written : 0;
+    r.consistency_level = level_of(place, as_of);
+    r.guarantee_timestamp = as_of;
     return sr_protobuf_pack(&r.base, arena);
 }
 
@@ -550,42 +453,27 @@ static const Milvus__Proto__Milvus__StringArray *bodies_of(Milvus__Proto__Milvus
     return NULL;
 }
 
-static int body_read(struct sr_cache_record **out, const char *text, struct sr_arena *arena)
-{
-    size_t n = strlen(text);
-    uint8_t *bytes = sr_arena_alloc(arena, n / 4 * 3 + 1);
-    int rc = bytes ? sr_base64_read(sr_bytes_of(text, n), bytes, &n) : SR_ENOMEM;
-    if (rc == SR_OK)
-        rc = sr_cache_record_read(out, sr_bytes_of(bytes, n));
-    if (rc == SR_OK && !sr_remote_is_live(&(*out)->f)) {
-        sr_cache_record_unref(*out);
-        rc = SR_ENOENT;
-    }
-    return rc;
-}
-
 /* `scores` NULL: every similarity is 1. */
-static void candidates_read(const Milvus__Proto__Milvus__StringArray *bodies, const float *scores,
-                            size_t n_scores, struct sr_cache_candidate *found, size_t max, size_t *n,
-                            struct sr_arena *arena)
+static int hits_read(const Milvus__Proto__Milvus__StringArray *bodies, const float *scores, size_t n_scores,
+                     struct sr_milvus_hit *hits, size_t max, size_t *n, struct sr_arena *arena)
 {
     *n = 0;
     for (size_t i = 0; bodies && i < bodies->n_data && *n < max; i++) {
-        struct sr_cache_candidate *c = &found[*n];
-        c->similarity = 1;
-        if (scores && i >= n_scores)
-            break;
-        if (scores)
-            c->similarity = fminf(fmaxf(scores[i], -1), 1);
-        if (isnan(c->similarity) || (scores && isnan(scores[i])))
+        struct sr_milvus_hit *hit = &hits[*n];
+        int rc;
+        if (scores && (i >= n_scores || isnan(scores[i])))
             continue;
-        if (body_read(&c->record, bodies->data[i], arena) == SR_OK)
-            ++*n;
+        hit->similarity = scores ? fminf(fmaxf(scores[i], -1), 1) : 1;
+        rc = sr_milvus_body_read(&hit->body, bodies->data[i], arena);
+        if (rc == SR_ENOMEM)
+            return rc;
+        *n += rc == SR_OK;
     }
+    return SR_OK;
 }
 
-int sr_milvus_search_read(struct sr_milvus_status *out, struct sr_cache_candidate *found, size_t max,
-                          size_t *n, struct sr_arena *arena, struct sr_bytes bytes)
+int sr_milvus_search_read(struct sr_milvus_status *out, struct sr_milvus_hit *hits, size_t max, size_t *n,
+                          struct sr_arena *arena, struct sr_bytes bytes)
 {
     static const float none;
     const Milvus__Proto__Milvus__SearchResultData *r;
@@ -593,20 +481,19 @@ int sr_milvus_search_read(struct sr_milvus_status *out, struct sr_cache_candidat
     UNPACK(SearchResults, search_results, message);
     status_take(out, message->status);
     r = message->results;
-    if (!out->code && r)
-        candidates_read(bodies_of(r->fields_data, r->n_fields_data), r->n_scores ? r->scores : &none,
-                        r->n_scores, found, max, n, arena);
-    return SR_OK;
+    if (out->code || !r)
+        return SR_OK;
+    return hits_read(bodies_of(r->fields_data, r->n_fields_data), r->n_scores ? r->scores : &none,
+                     r->n_scores, hits, max, n, arena);
 }
 
-int sr_milvus_query_read(struct sr_milvus_status *out, struct sr_cache_candidate *found, size_t max,
-                         size_t *n, struct sr_arena *arena, struct sr_bytes bytes)
+int sr_milvus_query_read(struct sr_milvus_status *out, struct sr_milvus_hit *hits, size_t max, size_t *n,
+                         struct sr_arena *arena, struct sr_bytes bytes)
 {
     *n = 0;
     UNPACK(QueryResults, query_results, message);
     status_take(out, message->status);
-    if (!out->code)
-        candidates_read(bodies_of(message->fields_data, message->n_fields_data), NULL, 0, found, max, n,
-                        arena);
-    return SR_OK;
+    if (out->code)
+        return SR_OK;
+    return hits_read(bodies_of(message->fields_data, message->n_fields_data), NULL, 0, hits, max, n, arena);
 }

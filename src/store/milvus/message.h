@@ -2,15 +2,13 @@
  * The messages that are sent to a Milvus and those that come back: requests to bytes, answers from bytes. The
  * seam of the generated code of proto/milvus.proto.
  *
- * One row is one record: its keys as hex texts, times, the vector, and the record's bytes as base64 in
- * `body`, because a VarChar holds UTF-8 only. A record without a vector has some vector and its partition
- * with a `-` before it, so that no search finds it. Does no I/O; bytes from a server are checked here.
+ * What rows hold, and by which filters they are found, is in rows.h. Does no I/O; bytes from a server are
+ * checked here.
  */
 #ifndef SR_STORE_MILVUS_MESSAGE_H
 #define SR_STORE_MILVUS_MESSAGE_H
 
-#include "base/arena.h"
-#include "store/milvus/milvus.h"
+#include "store/milvus/rows.h"
 
 /* What every request names. */
 struct sr_milvus_place {
@@ -32,20 +30,18 @@ struct sr_bytes sr_milvus_index(struct sr_arena *arena, const struct sr_milvus_p
                                 const char *type);
 struct sr_bytes sr_milvus_load(struct sr_arena *arena, const struct sr_milvus_place *place);
 struct sr_bytes sr_milvus_load_state(struct sr_arena *arena, const struct sr_milvus_place *place);
-/* `units` are the vectors, one after another; `searchable[i]` false: it is none. */
 struct sr_bytes sr_milvus_upsert(struct sr_arena *arena, const struct sr_milvus_place *place,
-                                 struct sr_cache_record *const *records, const float *units,
-                                 const bool *searchable, size_t count);
-struct sr_bytes sr_milvus_delete(struct sr_arena *arena, const struct sr_milvus_place *place,
-                                 const struct sr_cache_selector *which);
-struct sr_bytes sr_milvus_delete_expired(struct sr_arena *arena, const struct sr_milvus_place *place,
-                                         int64_t now_ms);
-/* `written`: the timestamp of the last write, for the consistency of a session. */
-struct sr_bytes sr_milvus_search(struct sr_arena *arena, const struct sr_milvus_place *place,
-                                 const struct sr_cache_key *partition, const float *unit, size_t k,
-                                 int64_t now_ms, uint64_t written);
-struct sr_bytes sr_milvus_query(struct sr_arena *arena, const struct sr_milvus_place *place,
-                                const struct sr_cache_key *key, int64_t now_ms, uint64_t written);
+                                 const struct sr_milvus_row *rows, size_t count);
+/* A filter that is NULL (no room) makes no request. */
+struct sr_bytes sr_milvus_delete(struct sr_arena *arena, const struct sr_milvus_place *place, char *filter);
+
+/* How current an answer must be: at the place's consistency, and not from before `as_of`, a timestamp of the
+ * server (0: none). */
+struct sr_bytes sr_milvus_search(struct sr_arena *arena, const struct sr_milvus_place *place, char *filter,
+                                 const float *unit, size_t k, uint64_t as_of);
+/* Of all rows, at most `limit`. */
+struct sr_bytes sr_milvus_query(struct sr_arena *arena, const struct sr_milvus_place *place, char *filter,
+                                size_t limit, uint64_t as_of);
 
 /* How an answer says that it went. `reason` lies in the arena. */
 struct sr_milvus_status {
@@ -72,11 +68,16 @@ int sr_milvus_load_state_read(struct sr_milvus_status *out, bool *loaded, struct
 /* Of Upsert and Delete. */
 int sr_milvus_mutation_read(struct sr_milvus_status *out, uint64_t *timestamp, struct sr_arena *arena,
                             struct sr_bytes bytes) SR_WARN_UNUSED;
-/* Whole, live records, at most `max`, as the server ordered them; rows that hold none are left out. Of Query
- * the similarity is 1. The references are the caller's. */
-int sr_milvus_search_read(struct sr_milvus_status *out, struct sr_cache_candidate *found, size_t max,
-                          size_t *n, struct sr_arena *arena, struct sr_bytes bytes) SR_WARN_UNUSED;
-int sr_milvus_query_read(struct sr_milvus_status *out, struct sr_cache_candidate *found, size_t max,
-                         size_t *n, struct sr_arena *arena, struct sr_bytes bytes) SR_WARN_UNUSED;
+/* A row that was found. */
+struct sr_milvus_hit {
+    struct sr_bytes body; /* its bytes, in the arena */
+    float similarity;     /* of Query: 1 */
+};
+
+/* At most `max` rows, as the server ordered them; those whose body is no base64 are left out. */
+int sr_milvus_search_read(struct sr_milvus_status *out, struct sr_milvus_hit *hits, size_t max, size_t *n,
+                          struct sr_arena *arena, struct sr_bytes bytes) SR_WARN_UNUSED;
+int sr_milvus_query_read(struct sr_milvus_status *out, struct sr_milvus_hit *hits, size_t max, size_t *n,
+                         struct sr_arena *arena, struct sr_bytes bytes) SR_WARN_UNUSED;
 
 #endif

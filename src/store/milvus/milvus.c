@@ -3,6 +3,8 @@
  */
 #include "store/milvus/milvus.h"
 
+#include "base/clock.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "cache/index/pack.h"
 #include "store/milvus/base64.h"
@@ -26,17 +28,27 @@ struct sr_milvus_options sr_milvus_options_defaults(void)
                                         .ef = 64,
                                         .consistency = SR_MILVUS_SESSION,
                                         .cleanup_ms = 300000,
+                                        .purge_ms = 1000,
                                         .limits = sr_remote_limits_defaults()};
     return options;
 }
 
 /* ---- the thread's side ---- */
 
+static void caught_up(struct sr_milvus *milvus)
+{
+    if (!milvus->remote.ready)
+        sr_remote_ready(&milvus->remote);
+    if (milvus->remote.ready)
+        sr_milvus_write_proven(milvus);
+}
+
 static void milvus_disconnect(struct sr_remote *remote)
 {
     struct sr_milvus *milvus = sr_milvus_of(remote);
     remote->ready = false;
     sr_milvus_setup_reset(milvus);
+    sr_milvus_news_reset(milvus);
     sr_milvus_write_reset(milvus);
     sr_milvus_calls_cancel(milvus);
 }
@@ -63,6 +75,7 @@ static int milvus_open(struct sr_remote *remote)
     grpc.http2.answer_bytes = ANSWER_BYTES;
     grpc.http2.answers_bytes = ANSWERS_BYTES;
     sr_timer_init(&milvus->cleanup, remote->loop, sr_milvus_cleanup_due, milvus);
+    sr_timer_init(&milvus->look, remote->loop, sr_milvus_look_due, milvus);
     return sr_grpc_client_new(&milvus->client, remote->loop, &grpc);
 }
 
@@ -87,6 +100,7 @@ static struct sr_milvus *backend_of(struct sr_cache_backend *backend)
 
 static void milvus_free(struct sr_milvus *milvus)
 {
+    sr_mem_free(milvus->purges);
     sr_tls_context_unref(milvus->tls);
     sr_mem_free(milvus->host);
     sr_mem_free(milvus->server_name);
@@ -175,6 +189,7 @@ static int options_copy(struct sr_milvus *milvus, const struct sr_milvus_options
     milvus->collection = text_dup(options->collection);
     milvus->port = options->port ? options->port : PORT;
     milvus->cleanup_ms = options->cleanup_ms;
+    milvus->purge_ms = options->purge_ms;
     milvus->place = (struct sr_milvus_place){.database = milvus->database,
                                              .collection = milvus->collection,
                                              .dimensions = options->dimensions,
@@ -222,7 +237,12 @@ int sr_milvus_backend(struct sr_cache_backend **out, const struct sr_milvus_opti
     if (!milvus)
         return sr_err_set(err, SR_ENOMEM, "milvus: out of memory");
     milvus->head.ops = &backend_ops;
-    rc = options_copy(milvus, options);
+    milvus->began_ms = (int64_t)(sr_clock_wall_ns() / SR_NS_PER_MS);
+    milvus->looked_ns = sr_clock_ns();
+    milvus->caught_up = caught_up;
+    rc = sr_random(milvus->who.bytes, sizeof milvus->who.bytes);
+    if (rc == SR_OK)
+        rc = options_copy(milvus, options);
     if (rc != SR_OK)
         (void)sr_err_set(err, rc, "milvus: %s", sr_strerror(rc));
     tls.alpn = "h2";

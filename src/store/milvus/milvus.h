@@ -3,7 +3,9 @@
  *
  * gRPC on a thread and loop of its own. Creates database-side what is missing: collection, index, load. Rows
  * carry their own expiry, which every question filters by; expired rows are deleted from time to time. A
- * record whose bytes do not fit into one field (SR_MILVUS_RECORD_MAX) is not sent and counts as dropped.
+ * record that does not fit one row is cut into several; one over SR_MILVUS_RECORD_MAX is not sent and counts
+ * as dropped. What another process removes is `removed` here within `purge_ms` and the time of two answers,
+ * as long as the server is there, else when it is back.
  */
 #ifndef SR_STORE_MILVUS_MILVUS_H
 #define SR_STORE_MILVUS_MILVUS_H
@@ -12,7 +14,7 @@
 #include "net/tls/tls.h"
 #include "store/remote.h"
 
-#define SR_MILVUS_RECORD_MAX ((size_t)49149) /* its base64 fits a VarChar of 65535 */
+#define SR_MILVUS_RECORD_MAX ((size_t)4 << 20) /* bytes; an answer of the server holds it */
 
 enum sr_milvus_metric { SR_MILVUS_COSINE, SR_MILVUS_IP };
 
@@ -38,6 +40,7 @@ struct sr_milvus_options {
     unsigned m, ef_construction, ef; /* of HNSW, and of its searches */
     enum sr_milvus_consistency consistency;
     uint32_t cleanup_ms; /* between two deletions of expired rows; 0: never */
+    uint32_t purge_ms;   /* between two looks for removals of other processes; default 1000 */
     struct sr_remote_limits limits;
 };
 

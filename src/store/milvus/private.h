@@ -1,6 +1,7 @@
 /*
  * Private to store/milvus: the backend that milvus.c (options, lifetime), setup.c (collection, index, load),
- * write.c (puts, removals, cleaning up), lookup.c and call.c (one call and what its answer means) share.
+ * write.c (puts, removals, cleaning up), news.c (removals of others), lookup.c and call.c (one call and what
+ * its answer means) share.
  */
 #ifndef SR_STORE_MILVUS_PRIVATE_H
 #define SR_STORE_MILVUS_PRIVATE_H
@@ -38,6 +39,8 @@ struct sr_milvus {
     struct sr_milvus_call *calls;
     unsigned late;    /* lookups without an answer, one after another */
     uint64_t written; /* the server's timestamp of the last write */
+    uint64_t purged;  /* and of the latest removal, of any process */
+    struct sr_milvus_name who;
     /* setup.c */
     size_t index_kind;
     struct sr_timer poll;
@@ -45,9 +48,29 @@ struct sr_milvus {
     /* write.c */
     struct sr_remote_write *batch[SR_MILVUS_BATCH];
     size_t batch_count, single; /* writes that go alone, after a batch was refused */
+    size_t step;                /* of the batch, or of the removal that it is */
+    struct sr_milvus_name name; /* of the version of a large record, or of a purge */
+    uint64_t deleted;           /* the server's timestamp of the removal */
+    int64_t removed_ms;
     struct sr_timer cleanup;
     uint32_t cleanup_ms;
     bool cleaning;
+    /* news.c */
+    struct sr_timer look;
+    uint32_t purge_ms;
+    bool looking, look_again, marked;
+    void (*caught_up)(struct sr_milvus *milvus); /* all purges were read */
+    struct sr_milvus_name mark, next_mark;       /* whose purges were read; that is read for */
+    struct sr_milvus_seen *purges;               /* [purge_count], sorted */
+    size_t purge_count;
+    int64_t began_ms;   /* wall clock: nothing in memory is older */
+    uint64_t looked_ns; /* when the purges were known last */
+};
+
+/* A purge, and how far it was. */
+struct sr_milvus_seen {
+    struct sr_milvus_name id;
+    bool done;
 };
 
 /* ---- call.c ---- */
@@ -75,6 +98,16 @@ void sr_milvus_setup_reset(struct sr_milvus *milvus);
 void sr_milvus_write(struct sr_remote *remote);
 void sr_milvus_cleanup_due(void *ctx);
 void sr_milvus_write_reset(struct sr_milvus *milvus);
+
+/* All purges were read that were there when the last batch was answered. */
+void sr_milvus_write_proven(struct sr_milvus *milvus);
+
+/* ---- news.c ---- */
+
+/* Reads the purges, then calls `caught_up`. */
+void sr_milvus_look(struct sr_milvus *milvus);
+void sr_milvus_look_due(void *ctx);
+void sr_milvus_news_reset(struct sr_milvus *milvus);
 
 /* ---- lookup.c ---- */
 

@@ -1,5 +1,6 @@
 /*
- * From nothing to a loaded collection: has it, describe or create it, index, load, wait until it is loaded.
+ * From nothing to a loaded collection: has it, describe or create it, index, load, wait until it is loaded;
+ * then news.c reads the removals.
  * A step that fails means that the server is away; the next attempt begins at the first step.
  */
 #include "store/milvus/private.h"
@@ -46,7 +47,7 @@ static void load_polled(struct sr_milvus *milvus, void *arg, struct sr_bytes ans
     } else if (loaded) {
         if (milvus->cleanup_ms)
             sr_timer_start(&milvus->cleanup, milvus->cleanup_ms);
-        sr_remote_ready(&milvus->remote);
+        sr_milvus_look(milvus);
     } else if (sr_loop_now(milvus->remote.loop) >= milvus->poll_until) {
         sr_remote_away(&milvus->remote, "the collection is still being loaded");
     } else {

@@ -5,7 +5,8 @@
  *   PREFIX r: HEX     a record under its exact key: head and bytes, with an expiry
  *   PREFIX q: HEX     the exact key of the record with this request key, with the same expiry
  *   PREFIX removals   a stream of the last SR_REDIS_REMOVALS removals: who, and what was selected
- *   PREFIX news       a channel: who, and the exact key of a record that was put, or that there are removals
+ * (store/selector) PREFIX news       a channel: who, and the exact key of a record that was put, or that
+ * there are removals
  *
  * All bytes from a server are checked here. Does no I/O.
  */
@@ -59,10 +60,5 @@ struct sr_redis_news {
 size_t sr_redis_news_write(const struct sr_redis_news *news, uint8_t *out);
 bool sr_redis_news_read(struct sr_redis_news *out, struct sr_bytes bytes);
 #define SR_REDIS_NEWS (SR_REDIS_WHO + 1 + SR_CACHE_KEY)
-
-/* The two fields of an entry of the stream are the process and these bytes. SR_ENOMEM. */
-int sr_redis_selector_write(struct sr_buf *out, const struct sr_cache_selector *which) SR_WARN_UNUSED;
-/* The model borrows `bytes`. */
-bool sr_redis_selector_read(struct sr_cache_selector *out, struct sr_bytes bytes);
 
 #endif

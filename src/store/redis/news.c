@@ -2,16 +2,19 @@
  * What other processes did: removals that the stream holds, records that the channel names, and all that is
  * there at a start.
  *
- * When the entry that was read last is not in the stream any more, what was missed is unknown: then
- * everything counts as removed, and what is on the server is loaded again.
+ * The stream is read from the entry that was read last, or from the process's start: who came when the server
+ * was away has records in memory all the same. When that entry is not in the stream any more, what was missed
+ * is unknown: then everything counts as removed, and what is on the server is loaded again.
  */
 #include "base/mem.h"
 #include "store/redis/private.h"
+#include "store/selector.h"
 
 #include <stdio.h>
 
 #define LOADING_MAX 4096 /* records that are asked for at once */
 #define ID_NONE     "0-0"
+#define MARGIN_MS   600000u /* between the server's clock and ours */
 
 /* ---- ids ---- */
 
@@ -138,14 +141,17 @@ static void removed(struct sr_redis *redis, const struct sr_cache_selector *whic
     redis->remote.events->removed(redis->remote.ctx, which);
 }
 
-/* One entry: who, what. */
+/* One entry: who, what. Nothing in memory is older than the process. */
 static void entry_read(struct sr_redis *redis, const struct sr_resp *entry)
 {
     const struct sr_resp *fields = entry->items[1];
     struct sr_cache_selector which;
+    unsigned long long id[2];
+    if (!id_read(entry->items[0]->text, id) || id[0] + MARGIN_MS < redis->began_ms)
+        return;
     if (fields->type != SR_RESP_ARRAY || fields->count != 4 ||
         sr_bytes_eq(fields->items[1]->text, sr_bytes_of(redis->who, sizeof redis->who)) ||
-        !sr_redis_selector_read(&which, fields->items[3]->text))
+        !sr_selector_read(&which, fields->items[3]->text))
         return;
     removed(redis, &which);
 }
@@ -153,8 +159,6 @@ static void entry_read(struct sr_redis *redis, const struct sr_resp *entry)
 /* True when entries between the one that was seen last and the first of these are missing. */
 static bool has_gap(const struct sr_redis *redis, const struct sr_resp *entries)
 {
-    if (!*redis->seen)
-        return false;
     if (strcmp(redis->seen, ID_NONE) == 0)
         return entries->count >= SR_REDIS_REMOVALS;
     return !entries->count || !sr_bytes_eq(entry_id(entries->items[0]), sr_bytes_str(redis->seen));
@@ -163,14 +167,14 @@ static bool has_gap(const struct sr_redis *redis, const struct sr_resp *entries)
 static void entries_read(struct sr_redis *redis, const struct sr_resp *entries)
 {
     static const struct sr_cache_selector everything;
-    bool gap = has_gap(redis, entries), first = !*redis->seen;
-    if (gap || first)
+    bool gap = has_gap(redis, entries);
+    if (gap)
         strcpy(redis->seen, ID_NONE);
     for (size_t i = 0; i < entries->count; i++) {
         struct sr_bytes id = entry_id(entries->items[i]);
         if (!id.n || sr_redis_id_compare(id, sr_bytes_str(redis->seen)) <= 0)
             continue;
-        if (!gap && !first)
+        if (!gap)
             entry_read(redis, entries->items[i]);
         seen_set(redis, id);
     }
@@ -202,22 +206,17 @@ static void removals_arrived(void *ctx, void *arg, const struct sr_resp *reply)
     redis->caught_up(redis);
 }
 
-/* At the first time only the last entry is read: nothing is in memory that it could select. */
 static void read_begin(struct sr_redis *redis)
 {
     struct sr_redis_name stream;
-    struct sr_bytes argv[] = {SR_LIT("XRANGE"), {NULL, 0},       sr_bytes_str(redis->seen),
-                              SR_LIT("+"),      SR_LIT("COUNT"), SR_LIT("1")};
-    bool first = !*redis->seen;
+    struct sr_bytes argv[] = {SR_LIT("XRANGE"), {NULL, 0}, {NULL, 0}, SR_LIT("+")};
+    if (!*redis->seen)
+        strcpy(redis->seen, ID_NONE);
     sr_redis_name_of(&stream, redis->prefix, "removals");
     argv[1] = stream.bytes;
-    if (first) {
-        argv[0] = SR_LIT("XREVRANGE");
-        argv[2] = SR_LIT("+");
-        argv[3] = SR_LIT("-");
-    }
+    argv[2] = sr_bytes_str(redis->seen);
     redis->read_again = false;
-    redis->reading = sr_redis_send(redis, removals_arrived, NULL, argv, first ? 6 : 4);
+    redis->reading = sr_redis_send(redis, removals_arrived, NULL, argv, 4);
 }
 
 void sr_redis_news_catch_up(struct sr_redis *redis)

@@ -27,6 +27,7 @@ struct sr_redis {
     size_t heads;                    /* of records that the removal asks for */
     char removal_cursor[SR_REDIS_CURSOR_MAX];
     /* news.c */
+    uint64_t began_ms;          /* wall clock */
     char seen[SR_REDIS_ID_MAX]; /* the last removal that was read; "": none was asked for yet */
     bool reading, read_again;   /* the removals */
     bool scanning;              /* for the next page of a start */

@@ -6,6 +6,7 @@
  */
 #include "store/redis/redis.h"
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "store/redis/private.h"
@@ -49,18 +50,39 @@ static void subscribed(void *ctx, void *arg, const struct sr_resp *reply)
         sr_redis_news_catch_up(redis);
 }
 
-/* The second connection that is up subscribes: no news is missed between that and the reading of removals. */
-static void wire_up(void *ctx)
+/* No news is missed between this and the reading of removals. */
+static void subscribe(struct sr_redis *redis)
 {
-    struct sr_redis *redis = ctx;
     struct sr_redis_name channel;
     struct sr_bytes argv[] = {SR_LIT("SUBSCRIBE"), {NULL, 0}};
-    if (++redis->up < 2)
-        return;
     sr_redis_name_of(&channel, redis->prefix, "news");
     argv[1] = channel.bytes;
     if (sr_redis_wire_send(redis->listener, subscribed, NULL, argv, 2) != SR_OK)
         sr_remote_away(&redis->remote, "out of memory");
+}
+
+/* A member of a cluster has a part of the keys only, and none of those that others have. */
+static void informed(void *ctx, void *arg, const struct sr_resp *reply)
+{
+    struct sr_redis *redis = ctx;
+    (void)arg;
+    if (!reply)
+        return;
+    if (reply->type == SR_RESP_TEXT && sr_bytes_contains(reply->text, SR_LIT("cluster_enabled:1")))
+        sr_remote_away(&redis->remote,
+                       "the server belongs to a Redis Cluster, which is not supported: name a "
+                       "server without cluster-enabled, of which replicas may exist");
+    else
+        subscribe(redis); /* also when INFO is not allowed */
+}
+
+/* Both connections are up. */
+static void wire_up(void *ctx)
+{
+    static const struct sr_bytes argv[] = {{"INFO", 4}, {"cluster", 7}};
+    struct sr_redis *redis = ctx;
+    if (++redis->up == 2)
+        (void)sr_redis_send(redis, informed, NULL, argv, 2);
 }
 
 static void wire_down(void *ctx, const char *why)
@@ -298,6 +320,7 @@ int sr_redis_backend(struct sr_cache_backend **out, const struct sr_redis_option
         return sr_err_set(err, SR_ENOMEM, "redis: out of memory");
     redis->head.ops = &backend_ops;
     redis->caught_up = caught_up;
+    redis->began_ms = sr_clock_wall_ns() / SR_NS_PER_MS;
     rc = options_copy(redis, options) ? sr_random(redis->who, sizeof redis->who) : SR_ENOMEM;
     if (rc != SR_OK)
         (void)sr_err_set(err, rc, "redis: %s", sr_strerror(rc));

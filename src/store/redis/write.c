@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "store/redis/private.h"
+#include "store/selector.h"
 
 #include <stdio.h>
 
@@ -197,7 +198,7 @@ static bool removal_tell(struct sr_redis *redis, sr_redis_done *entered, sr_redi
     argv[3] = sr_bytes_of(number, (size_t)snprintf(number, sizeof number, "%d", SR_REDIS_REMOVALS));
     argv[6] = sr_bytes_of(redis->who, sizeof redis->who);
     sr_buf_init(&selector, 4096);
-    if (sr_redis_selector_write(&selector, &redis->removal->which) == SR_OK) {
+    if (sr_selector_write(&selector, &redis->removal->which) == SR_OK) {
         argv[8] = sr_buf_view(&selector);
         sent = sr_redis_send(redis, entered, NULL, argv, sizeof argv / sizeof *argv) &&
                news_send(redis, NULL, done);

@@ -151,14 +151,13 @@ static void test_put_search(void **state)
     kit_close(&b);
 }
 
-static void test_replace_expire_large(void **state)
+static void test_replace_expire(void **state)
 {
     struct packed unit;
-    struct sr_cache_fields f = fields_at(2, 1, 1, &unit), soon = fields_at(2, 1, 2, &unit), large = f;
+    struct sr_cache_fields f = fields_at(2, 1, 1, &unit), soon = fields_at(2, 1, 2, &unit);
     struct sr_cache_record *record = NULL;
     struct sr_milvus_options options = options_of();
     struct kit_backend b;
-    char bytes[60000];
     (void)state;
     options.cleanup_ms = 200;
     open_with(&b, &options);
@@ -168,23 +167,264 @@ static void test_replace_expire_large(void **state)
     kit_put(&b, &f);
     soon.expires_ms = kit_now_ms() + 2000;
     kit_put(&b, &soon);
-    memset(bytes, 'x', sizeof bytes);
-    large.exact = kit_key("large", 1);
-    large.answer = sr_bytes_of(bytes, sizeof bytes);
-    kit_put(&b, &large);
     kit_flushed(&b);
-    assert_int_equal(kit_health(&b).dropped, 1);
-    assert_non_null(strstr(kit_health(&b).message, "larger"));
-    large.answer.n = 40000;
-    kit_put(&b, &large);
-    kit_flushed(&b);
-    assert_int_equal(kit_get(&b, large.exact), 1);
     assert_int_equal(kit_get_within(&b, &f.exact, &record, 60000), 1);
     kit_same(record, &f);
     sr_cache_record_unref(record);
     KIT_UNTIL(kit_get(&b, soon.exact) == 0);
-    KIT_UNTIL(count(&b, f.partition) == 2);
+    KIT_UNTIL(count(&b, f.partition) == 1);
     kit_close(&b);
+}
+
+/* ---- large records ---- */
+
+/* An answer of so many bytes that says which version it is in each of its places. */
+static struct sr_bytes answer_of(size_t size, unsigned version)
+{
+    char *bytes = malloc(size + 32);
+    for (size_t at = 0; at < size;)
+        at += (size_t)snprintf(bytes + at, 32, "[%u at %zu]", version, at);
+    return sr_bytes_of(bytes, size);
+}
+
+/* The version of an answer that is whole. */
+static unsigned version_of(const struct sr_cache_record *record)
+{
+    unsigned version;
+    assert_int_equal(sscanf(record->f.answer.p, "[%u at 0]", &version), 1);
+    struct sr_bytes whole = answer_of(record->f.answer.n, version);
+    assert_true(sr_bytes_eq(record->f.answer, whole));
+    free((char *)whole.p);
+    return version;
+}
+
+static void test_large(void **state)
+{
+    static const size_t sizes[] = {30000, 48600, 48700, 49149, 98000, 300000, 1 << 20, (4 << 20) - 2000};
+    size_t n = sizeof sizes / sizeof *sizes;
+    struct sr_cache_fields f = {.model = SR_LIT("")};
+    struct sr_cache_record *record = NULL;
+    struct kit_answer answer;
+    struct packed unit;
+    struct kit_backend b;
+    (void)state;
+    open_ready(&b);
+    for (unsigned i = 0; i < n; i++) {
+        f = fields_at(6, i, i, &unit);
+        f.answer = answer_of(sizes[i], i);
+        kit_put(&b, &f);
+        free((char *)f.answer.p);
+    }
+    f.exact = kit_key("larger", 1);
+    f.answer = answer_of((4 << 20) + 1, 0);
+    kit_put(&b, &f);
+    free((char *)f.answer.p);
+    kit_flushed(&b);
+    assert_int_equal(kit_health(&b).dropped, 1);
+    assert_non_null(strstr(kit_health(&b).message, "larger"));
+    for (unsigned i = 0; i < n; i++) {
+        f = fields_at(6, i, i, &unit);
+        assert_int_equal(kit_get_within(&b, &f.exact, &record, 60000), 1);
+        assert_int_equal(record->f.answer.n, sizes[i]);
+        assert_int_equal(version_of(record), i);
+        sr_cache_record_unref(record);
+        assert_int_equal(kit_get(&b, f.request), 1);
+        assert_int_equal(search(&b, f.partition, i * 0.1, 4, &answer), 1);
+        assert_int_equal(version_of(answer.found[0].record), i);
+        assert_true(answer.found[0].similarity > 0.99f);
+        kit_answer_dispose(&answer);
+    }
+    for (unsigned i = 0; i < n; i++) {
+        f = fields_at(6, i, i, &unit);
+        struct sr_cache_selector which = {.exact = f.exact};
+        kit_remove(&b, &which);
+        kit_flushed(&b);
+        assert_int_equal(kit_get(&b, f.request), 0);
+    }
+    kit_close(&b);
+}
+
+/* Writes versions of a few keys from one process, large and small, until it is told to stop. */
+struct writer {
+    struct kit_backend *b;
+    atomic_bool *stop;
+    unsigned first; /* versions are first, first + 2, ... */
+};
+
+static void *overwrite(void *arg)
+{
+    static const size_t sizes[] = {100, 60000, 200000, 900000};
+    struct writer *writer = arg;
+    for (unsigned version = writer->first; !atomic_load(writer->stop); version += 2) {
+        struct packed unit;
+        struct sr_cache_fields f = fields_at(7, 1, version / 2 % 3, &unit);
+        f.answer = answer_of(sizes[version / 2 * 7 % 4], version);
+        kit_put(writer->b, &f);
+        free((char *)f.answer.p);
+        KIT_UNTIL(kit_health(writer->b).queued < 3 || atomic_load(writer->stop));
+    }
+    return NULL;
+}
+
+/* Two processes overwrite each other's large records while the server is killed: whatever is found is one of
+ * them, and whole. */
+static void test_large_whole_or_not(void **state)
+{
+    struct writer writers[2];
+    pthread_t threads[2];
+    struct kit_backend b[2];
+    struct packed unit;
+    atomic_bool stop = false;
+    unsigned found = 0, wanted = kit_operations() / 20;
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        open_ready(&b[i]);
+        writers[i] = (struct writer){.b = &b[i], .stop = &stop, .first = i};
+        pthread_create(&threads[i], NULL, overwrite, &writers[i]);
+    }
+    for (unsigned round = 0; round < 3; round++) {
+        for (unsigned n = 0; found < wanted * (round + 1) / 3; n++) {
+            struct sr_cache_fields f = fields_at(7, 1, n % 3, &unit);
+            struct sr_cache_record *record = NULL;
+            struct kit_answer answer;
+            if (kit_get_within(&b[n % 2], &f.exact, &record, 5000) == 1) {
+                (void)version_of(record);
+                sr_cache_record_unref(record);
+                found++;
+            }
+            (void)search(&b[n % 2], f.partition, n % 3 * 0.1, 4, &answer);
+            for (size_t i = 0; i < answer.n; i++)
+                (void)version_of(answer.found[i].record);
+            kit_answer_dispose(&answer);
+        }
+        kit_server_end(&server, SIGKILL);
+        server_up();
+    }
+    atomic_store(&stop, true);
+    for (unsigned i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    for (unsigned i = 0; i < 2; i++) {
+        kit_flushed(&b[i]);
+        assert_int_equal(kit_health(&b[i]).dropped, 0);
+    }
+    for (unsigned n = 0; n < 3; n++) { /* the last one is whole */
+        struct sr_cache_record *record = NULL;
+        struct sr_cache_key exact = kit_fields(7, 1, n).exact;
+        assert_int_equal(kit_get_within(&b[0], &exact, &record, 60000), 1);
+        (void)version_of(record);
+        sr_cache_record_unref(record);
+    }
+    for (unsigned i = 0; i < 2; i++)
+        kit_close(&b[i]);
+}
+
+/* ---- removals of others ---- */
+
+static size_t removed(struct kit_backend *b)
+{
+    return kit_count(&b->events, &b->events.removed);
+}
+
+/* A write is not over before its process knows the removals that were over when it began. */
+static void know(struct kit_backend *b)
+{
+    struct packed unit;
+    struct sr_cache_fields f = fields_at(99, 1, 1, &unit);
+    kit_put(b, &f);
+    kit_flushed(b);
+}
+
+static void test_removal_is_told(void **state)
+{
+    struct sr_milvus_options options = options_of();
+    struct packed unit;
+    struct sr_cache_fields f = fields_at(8, 1, 1, &unit), other = fields_at(9, 1, 1, &unit);
+    struct sr_cache_selector which = {.tenant = f.tenant, .model = f.model}, all = {.created_before_ms = 0};
+    struct kit_backend a, b, c;
+    (void)state;
+    options.purge_ms = 20;
+    open_with(&a, &options);
+    open_with(&b, &options);
+    kit_ready(&a);
+    kit_ready(&b);
+    kit_put(&a, &f);
+    kit_put(&a, &other);
+    kit_flushed(&a);
+    kit_remove(&a, &which);
+    kit_flushed(&a);
+    KIT_UNTIL(removed(&b) > 0);
+    know(&b);
+    assert_true(removed(&b) <= 2); /* before and after the records were deleted, or only after */
+    struct sr_cache_selector last = kit_last(&b.events);
+    assert_memory_equal(&last.tenant, &f.tenant, sizeof f.tenant);
+    assert_false(sr_cache_key_is_set(&last.user));
+    assert_int_equal(removed(&a), 0);
+    assert_int_equal(kit_get(&b, other.exact), 1);
+    kit_remove(&b, &all);
+    kit_flushed(&b);
+    KIT_UNTIL(removed(&a) > 0);
+    assert_int_equal(kit_get(&a, other.exact), 0);
+    open_with(&c, &options); /* the purges are younger than its clock's margin: they are taken, to be sure */
+    kit_ready(&c);
+    assert_int_equal(removed(&c), 2);
+    kit_close(&a);
+    kit_close(&b);
+    kit_close(&c);
+}
+
+/* A removal reaches a process that is away, and what waits in its queue is not written afterwards. */
+static void test_removal_while_away(void **state)
+{
+    struct sr_milvus_options options = options_of();
+    struct packed unit;
+    struct sr_cache_fields queued = fields_at(10, 1, 1, &unit), kept = fields_at(11, 1, 1, &unit);
+    struct sr_cache_selector which = {.tenant = queued.tenant};
+    struct kit_backend a, b;
+    (void)state;
+    options.limits.retry_min_ms = options.limits.retry_max_ms = 4000;
+    open_ready(&a);
+    open_with(&b, &options);
+    kit_ready(&b);
+    kit_server_end(&server, SIGKILL);
+    KIT_UNTIL(kit_health(&b).state == SR_CACHE_BACKEND_AWAY);
+    kit_put(&b, &queued);
+    kit_put(&b, &kept);
+    kit_remove(&a, &which);
+    server_up(); /* the first is back before the other one tries again */
+    kit_flushed(&a);
+    KIT_UNTIL(removed(&b) > 0);
+    kit_flushed(&b);
+    assert_int_equal(kit_get(&a, queued.exact), 0);
+    assert_int_equal(kit_get(&a, kept.exact), 1);
+    kit_close(&a);
+    kit_close(&b);
+}
+
+/* One process removes what another one is putting: what was put before is gone once both know. */
+static void test_removal_meets_puts(void **state)
+{
+    struct sr_cache_selector which = {.tenant = kit_key("tenant", 12)};
+    struct kit_backend b[2];
+    struct packed unit;
+    (void)state;
+    open_ready(&b[0]);
+    open_ready(&b[1]);
+    for (unsigned round = 0; round < 10; round++) {
+        for (unsigned n = 0; n < 6; n++) {
+            struct sr_cache_fields f = fields_at(12, n % 2, n, &unit);
+            f.answer = answer_of(n % 3 ? 100 : 60000, n);
+            kit_put(&b[1], &f);
+            free((char *)f.answer.p);
+        }
+        kit_remove(&b[0], &which);
+        kit_flushed(&b[0]);
+        know(&b[1]);
+        kit_flushed(&b[1]);
+        for (unsigned partition = 0; partition < 2; partition++)
+            assert_int_equal(count(&b[0], kit_fields(12, partition, 0).partition), 0);
+    }
+    kit_close(&b[0]);
+    kit_close(&b[1]);
 }
 
 static void test_selectors(void **state)
@@ -415,8 +655,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_put_search, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_replace_expire_large, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_replace_expire, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_large, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_large_whole_or_not, setup, teardown),
         cmocka_unit_test_setup_teardown(test_selectors, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_removal_is_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_removal_while_away, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_removal_meets_puts, setup, teardown),
         cmocka_unit_test_setup_teardown(test_wrong_collection, setup, teardown),
         cmocka_unit_test_setup_teardown(test_metric_ip, setup, teardown),
         cmocka_unit_test_setup_teardown(test_kill, setup, teardown),

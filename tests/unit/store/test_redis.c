@@ -259,6 +259,33 @@ static void test_removal_while_away(void **state)
     kit_close(&b);
 }
 
+/* A process that began when the server was away has records in memory, too: removals of that time reach it.
+ */
+static void test_removal_before_the_first_connection(void **state)
+{
+    struct sr_redis_options slow = options_of();
+    struct sr_cache_fields f = kit_fields(7, 1, 1), queued = kit_fields(7, 1, 2), other = kit_fields(8, 1, 1);
+    struct sr_cache_selector which = {.tenant = f.tenant};
+    struct kit_backend a, b;
+    (void)state;
+    slow.limits.retry_min_ms = slow.limits.retry_max_ms = 4000;
+    kit_server_end(&server, SIGTERM);
+    open_with(&b, &slow);
+    KIT_UNTIL(kit_health(&b).state == SR_CACHE_BACKEND_AWAY);
+    kit_put(&b, &queued);
+    kit_put(&b, &other);
+    server_up(NULL, NULL);
+    open_ready(&a);
+    kit_remove(&a, &which);
+    kit_flushed(&a);
+    KIT_UNTIL(removed(&b) > 0);
+    kit_flushed(&b);
+    assert_int_equal(kit_get(&a, queued.exact), 0);
+    assert_int_equal(kit_get(&a, other.exact), 1);
+    kit_close(&a);
+    kit_close(&b);
+}
+
 /* Did the latest removal name nothing, and so everything? */
 static bool says_all(struct kit_backend *b)
 {
@@ -499,6 +526,32 @@ static void test_password(void **state)
     kit_close(&b);
 }
 
+/* A member of a cluster is told from other servers at once, and the message says what to do. */
+static void test_cluster(void **state)
+{
+    struct sr_redis_options options = options_of();
+    struct kit_backend b;
+    char port[8], bus[8], text[64];
+    uint16_t free_port;
+    (void)state;
+    kit_server_end(&server, SIGTERM);
+    close(kit_listen(&free_port));
+    snprintf(port, sizeof port, "%u", server.port);
+    snprintf(bus, sizeof bus, "%u", free_port);
+    char *argv[] = {"redis-server", "--port",         port,       "--bind",
+                    "127.0.0.1",    "--dir",          server.dir, "--cluster-enabled",
+                    "yes",          "--cluster-port", bus,        NULL};
+    kit_server_start(&server, argv);
+    for (int round = 0; round < 2; round++) {
+        open_with(&b, &options);
+        KIT_UNTIL(strstr(kit_health(&b).message, "Redis Cluster, which is not supported: name a server"));
+        assert_int_equal(kit_health(&b).state, SR_CACHE_BACKEND_AWAY);
+        kit_close(&b);
+        ask(text, sizeof text, "cluster addslotsrange 0 16383"); /* also one that has all keys */
+        assert_string_equal(text, round ? "ERR Slot 0 is already busy" : "OK");
+    }
+}
+
 /* TLS 1.3 of the real server, which asks for a certificate too. */
 static void test_tls(void **state)
 {
@@ -594,12 +647,14 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_load_max, setup, teardown),
         cmocka_unit_test_setup_teardown(test_selectors, setup, teardown),
         cmocka_unit_test_setup_teardown(test_removal_while_away, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_removal_before_the_first_connection, setup, teardown),
         cmocka_unit_test_setup_teardown(test_lost_removals, setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_room, setup, teardown),
         cmocka_unit_test_setup_teardown(test_kill, setup, teardown),
         cmocka_unit_test_setup_teardown(test_queue_is_bounded, setup, teardown),
         cmocka_unit_test_setup_teardown(test_isolation, setup, teardown),
         cmocka_unit_test_setup_teardown(test_password, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_cluster, setup, teardown),
         cmocka_unit_test_setup_teardown(test_tls, setup, teardown),
         cmocka_unit_test_setup_teardown(test_options, setup, teardown),
     };
