@@ -5,8 +5,39 @@
 #include "base/mem.h"
 #include "base/thread.h"
 
-#define SWEEP   256u /* expired records that one sweep removes */
-#define SWEEP_S 5u   /* between sweeps */
+#include <string.h>
+
+#define SWEEP       64u    /* expired records that one sweep removes */
+#define SWEEP_S     5u     /* between sweeps */
+#define REST_NS     50000u /* between two steps of what takes many */
+#define PENDING_MAX 256u   /* removals of other processes */
+
+/* A removal of another process, which must not hold up the thread that tells of it. */
+struct sr_removal {
+    struct sr_removal *next;
+    struct sr_cache_selector selector; /* its model lies behind the struct */
+    struct sr_memory_walk walk;
+};
+
+/* A step of the first removal. False: there is none. */
+static bool remove_some(struct sr_cache *cache)
+{
+    pthread_mutex_lock(&cache->removing);
+    struct sr_removal *removal = cache->first;
+    pthread_mutex_unlock(&cache->removing);
+    if (!removal)
+        return false;
+    if (sr_memory_walk_on(&cache->memory, &removal->walk))
+        return true;
+    pthread_mutex_lock(&cache->removing);
+    cache->first = removal->next;
+    if (!cache->first)
+        cache->last = &cache->first;
+    cache->pending--;
+    pthread_mutex_unlock(&cache->removing);
+    sr_mem_free(removal);
+    return true;
+}
 
 /* The cache's thread. */
 static void *keep_time(void *arg)
@@ -14,14 +45,18 @@ static void *keep_time(void *arg)
     struct sr_cache *cache = arg;
     struct sr_waiter *waiter;
     sr_thread_name("sr-cache");
-    uint64_t sweep_ns = sr_clock_ns() + SWEEP_S * SR_NS_PER_S;
-    while (sr_flights_await(&cache->flights, sweep_ns, &waiter)) {
+    uint64_t sweep_ns = sr_clock_ns() + SWEEP_S * SR_NS_PER_S, next_ns = sweep_ns;
+    while (sr_flights_await(&cache->flights, next_ns, &waiter)) {
+        uint64_t now = sr_clock_ns();
         if (waiter) {
             sr_lookup_overdue(waiter);
-        } else {
-            bool more = sr_memory_sweep(&cache->memory, SWEEP) == SWEEP;
-            sweep_ns = sr_clock_ns() + (more ? 0 : SWEEP_S * SR_NS_PER_S);
+            continue;
         }
+        if (now >= sweep_ns) {
+            bool more = sr_memory_sweep(&cache->memory, SWEEP) == SWEEP;
+            sweep_ns = now + (more ? REST_NS : SWEEP_S * SR_NS_PER_S);
+        }
+        next_ns = remove_some(cache) ? now + REST_NS : sweep_ns;
     }
     return NULL;
 }
@@ -39,6 +74,8 @@ int sr_cache_new(struct sr_cache **out, const struct sr_cache_limits *limits)
     if (rc)
         goto dispose_memory;
     sr_backing_init(&cache->backing);
+    pthread_mutex_init(&cache->removing, NULL);
+    cache->last = &cache->first;
     rc = pthread_create(&cache->keeper, NULL, keep_time, cache) ? SR_EIO : SR_OK;
     if (rc)
         goto dispose_flights;
@@ -46,6 +83,7 @@ int sr_cache_new(struct sr_cache **out, const struct sr_cache_limits *limits)
     return SR_OK;
 
 dispose_flights:
+    pthread_mutex_destroy(&cache->removing);
     sr_backing_dispose(&cache->backing);
     sr_flights_dispose(&cache->flights);
 dispose_memory:
@@ -62,6 +100,12 @@ void sr_cache_free(struct sr_cache *cache)
     sr_backing_change(&cache->backing, NULL);
     sr_flights_stop(&cache->flights);
     pthread_join(cache->keeper, NULL);
+    while (cache->first) {
+        struct sr_removal *removal = cache->first;
+        cache->first = removal->next;
+        sr_mem_free(removal);
+    }
+    pthread_mutex_destroy(&cache->removing);
     sr_backing_dispose(&cache->backing);
     sr_flights_dispose(&cache->flights);
     sr_memory_dispose(&cache->memory);
@@ -82,10 +126,44 @@ static void on_loaded(void *ctx, struct sr_cache_record *record)
     (void)rc; /* what does not fit stays in the backend */
 }
 
+/* Leaves a removal to the cache's thread. False: out of memory, or too many. */
+static bool remove_later(struct sr_cache *cache, const struct sr_cache_selector *selector)
+{
+    struct sr_removal *removal = sr_mem_alloc(sizeof *removal + selector->model.n + 1);
+    if (!removal)
+        return false;
+    removal->next = NULL;
+    removal->selector = *selector;
+    if (selector->model.n)
+        memcpy(removal + 1, selector->model.p, selector->model.n);
+    removal->selector.model = sr_bytes_of(removal + 1, selector->model.n);
+    sr_memory_walk_begin(&cache->memory, &removal->walk, &removal->selector, false);
+    pthread_mutex_lock(&cache->removing);
+    bool room = cache->pending < PENDING_MAX;
+    if (room) {
+        *cache->last = removal;
+        cache->last = &removal->next;
+        cache->pending++;
+    }
+    pthread_mutex_unlock(&cache->removing);
+    if (room)
+        sr_flights_wake(&cache->flights);
+    else
+        sr_mem_free(removal);
+    return room;
+}
+
+/* A small memory is walked at once: the backend's thread is kept for less than a millisecond. */
 static void on_removed(void *ctx, const struct sr_cache_selector *selector)
 {
     struct sr_cache *cache = ctx;
+    struct sr_memory_walk walk;
     atomic_fetch_add(&cache->removals, 1);
+    if (!sr_cache_key_is_set(&selector->exact)) {
+        sr_memory_walk_begin(&cache->memory, &walk, selector, false);
+        if (!sr_memory_walk_on(&cache->memory, &walk) || remove_later(cache, selector))
+            return;
+    }
     sr_memory_remove(&cache->memory, selector, false);
 }
 

@@ -168,7 +168,8 @@ bool sr_flights_await(struct sr_flights *flights, uint64_t until_ns, struct sr_w
             *out = (struct sr_waiter *)((char *)place - offsetof(struct sr_waiter, deadline));
             (*out)->claimed = true;
             unlist(flights, *out);
-        } else if (until_ns <= now) {
+        } else if (until_ns <= now || flights->woken) {
+            flights->woken = false;
             break;
         } else {
             uint64_t at = first < until_ns ? first : until_ns;
@@ -179,6 +180,14 @@ bool sr_flights_await(struct sr_flights *flights, uint64_t until_ns, struct sr_w
     bool goes_on = !flights->stopping;
     pthread_mutex_unlock(&flights->lock);
     return goes_on;
+}
+
+void sr_flights_wake(struct sr_flights *flights)
+{
+    pthread_mutex_lock(&flights->lock);
+    flights->woken = true;
+    pthread_cond_signal(&flights->earlier);
+    pthread_mutex_unlock(&flights->lock);
 }
 
 void sr_flights_stop(struct sr_flights *flights)

@@ -29,7 +29,7 @@ struct sr_flights {
     struct sr_keymap map;
     struct sr_heap deadlines; /* of those that wait */
     size_t waiting;
-    bool stopping;
+    bool stopping, woken;
 };
 
 /* SR_ENOMEM; nothing is left to be disposed then. */
@@ -60,8 +60,9 @@ void sr_flights_close(struct sr_flights *flights, struct sr_cache_flight *flight
 struct sr_waiter *sr_flights_pop(struct sr_flights *flights, struct sr_cache_flight *flight);
 
 /* Blocks until a waiter's deadline has passed: *out is that waiter, claimed for the caller; or until
- * `until_ns`: *out is NULL. False: stopped. For one thread. */
+ * `until_ns` or sr_flights_wake: *out is NULL. False: stopped. For one thread. */
 bool sr_flights_await(struct sr_flights *flights, uint64_t until_ns, struct sr_waiter **out);
+void sr_flights_wake(struct sr_flights *flights);
 void sr_flights_stop(struct sr_flights *flights);
 
 size_t sr_flights_waiting(struct sr_flights *flights);

@@ -5,8 +5,11 @@
  */
 #include "cache/memory.h"
 
-#define BATCH   32u  /* entries that are evicted with the lock held once */
-#define BUCKETS 256u /* buckets that are walked with the lock held once */
+#include <time.h>
+
+#define BATCH   32u    /* entries that are evicted with the lock held once */
+#define BUCKETS 64u    /* buckets that are walked with the lock held once */
+#define REST_NS 50000L /* between two of these */
 
 int sr_memory_init(struct sr_memory *memory, const struct sr_cache_limits *limits)
 {
@@ -188,7 +191,10 @@ static bool make_room(struct sr_memory *memory, size_t entries, size_t bytes)
 void sr_memory_dispose(struct sr_memory *memory)
 {
     struct sr_cache_selector all = {0};
-    sr_memory_remove(memory, &all, false);
+    struct sr_memory_walk walk;
+    sr_memory_walk_begin(memory, &walk, &all, false);
+    while (sr_memory_walk_on(memory, &walk))
+        continue;
     sr_partitions_dispose(&memory->partitions);
     sr_entries_dispose(&memory->entries);
     pthread_mutex_destroy(&memory->lock);
@@ -300,47 +306,70 @@ bool sr_cache_selector_has(const struct sr_cache_selector *selector, const struc
            (!selector->created_before_ms || f->created_ms < selector->created_before_ms);
 }
 
-/* With the lock: the entries of one bucket that a selector means; unless `dry` they get on the list. */
-static size_t select_bucket(struct sr_memory *memory, size_t bucket, const struct sr_cache_selector *selector,
-                            bool dry, struct sr_entry **list)
+/* With the lock: the entries of one bucket that a walk means; unless it is dry they get on the list. */
+static void select_bucket(struct sr_memory *memory, struct sr_memory_walk *walk, struct sr_entry **list)
 {
-    size_t n = 0;
-    struct sr_keymap_node *next, *node = sr_keymap_bucket(&memory->entries.exact, bucket);
+    struct sr_keymap_node *next, *node = sr_keymap_bucket(&memory->entries.exact, walk->bucket++);
     for (; node; node = next) {
         struct sr_entry *entry = (struct sr_entry *)((char *)node - offsetof(struct sr_entry, exact));
         next = node->next;
-        if (!sr_cache_selector_has(selector, entry->record))
+        if (entry->added > walk->until || !sr_cache_selector_has(walk->selector, entry->record))
             continue;
-        n++;
-        if (!dry)
+        walk->found++;
+        if (!walk->dry)
             condemn(memory, entry, list);
     }
-    return n;
+}
+
+void sr_memory_walk_begin(struct sr_memory *memory, struct sr_memory_walk *walk,
+                          const struct sr_cache_selector *selector, bool dry)
+{
+    *walk = (struct sr_memory_walk){.selector = selector, .dry = dry};
+    lock(memory);
+    walk->until = memory->entries.clock;
+    unlock(memory);
+}
+
+bool sr_memory_walk_on(struct sr_memory *memory, struct sr_memory_walk *walk)
+{
+    struct sr_entry *list = NULL;
+    size_t before = walk->found;
+    lock(memory);
+    for (size_t i = 0; i < BUCKETS && walk->bucket < memory->entries.exact.buckets; i++)
+        select_bucket(memory, walk, &list);
+    bool more = walk->bucket < memory->entries.exact.buckets;
+    memory->removed += walk->dry ? 0 : walk->found - before;
+    unlock(memory);
+    bury(memory, list);
+    return more;
+}
+
+/* By its exact key. */
+static size_t remove_one(struct sr_memory *memory, const struct sr_cache_selector *selector, bool dry)
+{
+    struct sr_entry *list = NULL;
+    lock(memory);
+    struct sr_entry *entry = sr_entries_by_exact(&memory->entries, &selector->exact);
+    bool found = entry && sr_cache_selector_has(selector, entry->record);
+    if (found && !dry) {
+        condemn(memory, entry, &list);
+        memory->removed++;
+    }
+    unlock(memory);
+    bury(memory, list);
+    return found;
 }
 
 size_t sr_memory_remove(struct sr_memory *memory, const struct sr_cache_selector *selector, bool dry)
 {
-    size_t n = 0, found, bucket = 0;
-    bool one = sr_cache_key_is_set(&selector->exact), more = true;
-    while (more) {
-        struct sr_entry *list = NULL, *entry;
-        found = 0;
-        lock(memory);
-        if (one && (entry = sr_entries_by_exact(&memory->entries, &selector->exact)) &&
-            sr_cache_selector_has(selector, entry->record)) {
-            found = 1;
-            if (!dry)
-                condemn(memory, entry, &list);
-        }
-        for (size_t i = 0; !one && i < BUCKETS && bucket < memory->entries.exact.buckets; i++)
-            found += select_bucket(memory, bucket++, selector, dry, &list);
-        more = !one && bucket < memory->entries.exact.buckets;
-        memory->removed += dry ? 0 : found;
-        unlock(memory);
-        bury(memory, list);
-        n += found;
-    }
-    return n;
+    static const struct timespec rest = {.tv_nsec = REST_NS};
+    struct sr_memory_walk walk;
+    if (sr_cache_key_is_set(&selector->exact))
+        return remove_one(memory, selector, dry);
+    sr_memory_walk_begin(memory, &walk, selector, dry);
+    while (sr_memory_walk_on(memory, &walk))
+        nanosleep(&rest, NULL);
+    return walk.found;
 }
 
 size_t sr_memory_sweep(struct sr_memory *memory, size_t max)

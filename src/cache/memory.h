@@ -54,8 +54,21 @@ void sr_memory_alias(struct sr_memory *memory, const struct sr_cache_key *reques
                      const struct sr_cache_record *record);
 
 /* Returns how many records the selector means; unless `dry` they are gone then. Goes through all records when
- * it names no exact key. */
+ * it names no exact key, with a rest after every few, so that others get the lock: for a thread that may take
+ * seconds. */
 size_t sr_memory_remove(struct sr_memory *memory, const struct sr_cache_selector *selector, bool dry);
+
+/* The same in steps: what is put after the begin stays. The selector is the caller's meanwhile. */
+struct sr_memory_walk {
+    const struct sr_cache_selector *selector;
+    bool dry;
+    uint64_t until; /* entries that were added later are not meant */
+    size_t bucket, found;
+};
+void sr_memory_walk_begin(struct sr_memory *memory, struct sr_memory_walk *walk,
+                          const struct sr_cache_selector *selector, bool dry);
+/* A few records, in much less than a millisecond. False: these were the last. */
+bool sr_memory_walk_on(struct sr_memory *memory, struct sr_memory_walk *walk);
 
 /* True when all members of the selector agree. */
 bool sr_cache_selector_has(const struct sr_cache_selector *selector, const struct sr_cache_record *record);

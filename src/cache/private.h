@@ -7,6 +7,8 @@
 #include "cache/flights.h"
 #include "cache/memory.h"
 
+struct sr_removal;
+
 struct sr_cache {
     struct sr_memory memory;
     struct sr_flights flights;
@@ -15,7 +17,10 @@ struct sr_cache {
     atomic_uint_least64_t removals;
     atomic_uint_least64_t exact_hits, semantic_hits, misses, joined;
     atomic_uint_least64_t rejected[SR_CACHE_REASONS];
-    pthread_t keeper; /* keeps deadlines, frees what has expired */
+    pthread_t keeper; /* keeps deadlines, frees what has expired, removes what other processes have removed */
+    pthread_mutex_t removing; /* of the list; the first one is in progress */
+    struct sr_removal *first, **last;
+    size_t pending;
 };
 
 /* Ends the lookup of a waiter that the caller has claimed: a miss. */

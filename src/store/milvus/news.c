@@ -1,7 +1,7 @@
 /*
  * What other processes removed. A removal is a row before and after its records are deleted, and each time
- * the mark changes after that. So who finds the mark as it was has missed nothing; who finds another one reads
- * all purges. That is done before the server counts as there, every `purge_ms`, and behind each write.
+ * the mark changes after that. So who finds the mark as it was has missed nothing; who finds another one
+ * reads all purges. That is done before the server counts as there, every `purge_ms`, and behind each write.
  *
  * Purges are rows for an hour. Who was away for longer than half of it, finds no mark where there was one, or
  * too many purges, takes everything for removed.

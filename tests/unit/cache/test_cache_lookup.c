@@ -353,6 +353,38 @@ static void events_of_a_backend_change_memory(void **state)
     sr_cache_free(cache);
 }
 
+/* What another process has removed from a large memory goes in steps, on the cache's thread: what is put
+ * after the event stays, and lookups go on. */
+static void a_removal_of_others_goes_in_steps(void **state)
+{
+    struct sr_cache *cache = kit_cache(20000);
+    const struct sr_cache_backend_events *events = sr_cache_events();
+    char model[] = "model";
+    (void)state;
+    for (uint32_t i = 0; i < 5000; i++)
+        kit_put(cache,
+                (struct kit_record){
+                    .partition = i % 7, .question = i, .tenant = 1 + i % 2, .model = model, .flat = true});
+    for (uint32_t tenant = 1; tenant <= 2; tenant++) {
+        struct sr_cache_selector which = {.tenant = kit_key(KIT_TENANT, tenant),
+                                          .model = sr_bytes_str(model)};
+        events->removed(cache, &which);
+    }
+    memset(model, 'x', sizeof model - 1); /* it was borrowed */
+    for (uint32_t i = 0; i < 100; i++)
+        kit_put(cache, (struct kit_record){
+                           .partition = 9, .question = i, .tenant = 1, .model = "model", .flat = true});
+    uint64_t patience = sr_clock_ns() + 120 * SR_NS_PER_S;
+    while (kit_stats(cache).entries != 100) {
+        assert_true(sr_clock_ns() < patience);
+        assert_true(kit_has(cache, 9, 99));
+    }
+    assert_int_equal(kit_stats(cache).removed, 5000);
+    for (uint32_t i = 0; i < 600; i++) /* more than wait at once, and some when it ends */
+        events->removed(cache, &(struct sr_cache_selector){.tenant = kit_key(KIT_TENANT, 5)});
+    sr_cache_free(cache);
+}
+
 /* ---- flights ---- */
 
 static struct sr_cache_flight *lead(struct sr_cache *cache, const struct sr_cache_query *query)
@@ -796,6 +828,7 @@ int main(void)
         cmocka_unit_test(an_end_does_not_wait_for_the_backend),
         cmocka_unit_test(what_is_removed_meanwhile_does_not_come_back),
         cmocka_unit_test(events_of_a_backend_change_memory),
+        cmocka_unit_test(a_removal_of_others_goes_in_steps),
         cmocka_unit_test(those_that_wait_get_what_the_leader_put),
         cmocka_unit_test(a_leader_without_an_answer_hands_over),
         cmocka_unit_test(who_does_not_wait_goes_alone),

@@ -1,6 +1,6 @@
 /*
- * Large records in parts: whatever an answer has of them, in whatever order, what is joined is the record that
- * was cut, or nothing. And the filters of removals.
+ * Large records in parts: whatever an answer has of them, in whatever order, what is joined is the record
+ * that was cut, or nothing. And the filters of removals.
  */
 #include "tests/unit/store_kit.h"
 
@@ -132,7 +132,11 @@ static void an_expired_record_is_none(void **state)
 
 static void a_purge_is_read_as_it_was_written(void **state)
 {
-    struct sr_milvus_purge purge = {.done = true, .timestamp = 1234567890123456789u, .at_ms = 17, .which = {.tenant = kit_key("t", 1), .model = SR_LIT("m")}}, again;
+    struct sr_milvus_purge purge = {.done = true,
+                                    .timestamp = 1234567890123456789u,
+                                    .at_ms = 17,
+                                    .which = {.tenant = kit_key("t", 1), .model = SR_LIT("m")}},
+                           again;
     struct sr_milvus_name mark = {{1, 2, 3}}, read;
     struct sr_milvus_row row;
     struct sr_arena arena;
@@ -156,7 +160,8 @@ static void a_purge_is_read_as_it_was_written(void **state)
 static void a_removal_spares_purges(void **state)
 {
     struct sr_cache_selector all = {.created_before_ms = 0},
-                             most = {kit_key("t", 1), kit_key("u", 1), kit_key("p", 1), kit_key("e", 1), SR_LIT("model"), INT64_MAX};
+                             most = {kit_key("t", 1), kit_key("u", 1), kit_key("p", 1),
+                                     kit_key("e", 1), SR_LIT("model"), INT64_MAX};
     struct sr_arena arena;
     (void)state;
     sr_arena_init(&arena, (size_t)1 << 20);
