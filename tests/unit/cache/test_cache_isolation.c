@@ -5,14 +5,19 @@
  * Every record says in its answer which partition and question it is for, and which version of them it is. A
  * model knows the latest version of each. Whatever is found must be of the partition that was asked for; by
  * an exact key it must be the latest version, and by a vector a question near to the one that was asked.
- * Restarts go through the bytes of records, as a store keeps them.
+ * Restarts go through the bytes of records, as a store keeps them; then, a million operations more, through a
+ * file and kill -9, after which the versions are not known.
  */
 #define CACHE_KIT_CLOCK
 #include "tests/unit/cache_kit.h"
 
 #include "base/mem.h"
+#include "store/sqlite/sqlite.h"
 
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 
 #ifndef OPERATIONS
 #define OPERATIONS 1000000
@@ -25,6 +30,7 @@
 /* The latest version of a question in a partition, and its bytes in the store. */
 struct kept {
     uint32_t version; /* 0: never put, or removed */
+    bool unknown;     /* of a process before */
     int64_t expires_ms, dies_mono_ms;
     uint8_t *bytes;
     size_t size;
@@ -36,6 +42,7 @@ struct world {
     uint32_t versions;
     uint64_t random;
     size_t exact, semantic, by_request, restarts;
+    struct sr_cache_backend *file; /* NULL: restarts go through `kept` */
 };
 
 static uint32_t draw(struct world *world, uint32_t n)
@@ -118,7 +125,7 @@ static uint32_t check(struct world *world, const struct sr_cache_record *record,
     assert_int_equal(p, partition);
     assert_true(q < QUESTIONS);
     const struct kept *kept = &world->kept[p][q];
-    assert_int_equal(version, kept->version);
+    assert_true(kept->unknown || version == kept->version);
     if (kept->expires_ms) {
         assert_true(kit_now_ms() <= kept->expires_ms + 1000);
         assert_true(mono_ms() <= kept->dies_mono_ms + 1000); /* a second for a slow machine */
@@ -213,6 +220,17 @@ static void restart(struct world *world)
     world->restarts++;
 }
 
+/* The process is killed in the middle of its writes, or after them. */
+static void end(struct world *world)
+{
+    struct sr_cache_backend_health health = {.queued = draw(world, 2)};
+    while (health.queued) {
+        usleep(1000);
+        world->file->ops->health(world->file, &health);
+    }
+    raise(SIGKILL);
+}
+
 static void step(struct world *world)
 {
     uint32_t what = draw(world, 10000);
@@ -230,6 +248,8 @@ static void step(struct world *world)
         kit_mono_ms += ms;
     } else if (what < 9998)
         change_limits(world);
+    else if (world->file)
+        end(world);
     else
         restart(world);
 }
@@ -253,10 +273,70 @@ static void no_record_leaves_its_partition(void **state)
     sr_cache_free(world.cache);
 }
 
+/* What the processes have done, one after another. */
+struct done {
+    size_t operations, loaded, exact, semantic;
+};
+
+/* Goes on with what is in the file until it is killed. */
+static void live(const char *path, unsigned number, struct done *done)
+{
+    static struct world world;
+    struct sr_sqlite_options options = {.path = path, .eviction = SR_CACHE_LRU};
+    struct sr_cache_backend_health health = {.state = SR_CACHE_BACKEND_STARTING};
+    world = (struct world){.random = 777 + number, .cache = kit_cache(2000), .versions = number << 16};
+    assert_int_equal(sr_sqlite_backend(&world.file, &options, sr_cache_events(), world.cache, NULL), SR_OK);
+    sr_cache_set_backend(world.cache, world.file);
+    while (health.state != SR_CACHE_BACKEND_READY) {
+        usleep(1000);
+        world.file->ops->health(world.file, &health);
+    }
+    for (uint32_t p = 0; p < PARTITIONS; p++)
+        for (uint32_t q = 0; q < QUESTIONS; q++)
+            world.kept[p][q].unknown = true;
+    done->loaded += kit_stats(world.cache).entries;
+    for (;; done->operations++) {
+        size_t exact = world.exact, semantic = world.semantic;
+        step(&world);
+        done->exact += world.exact - exact;
+        done->semantic += world.semantic - semantic;
+    }
+}
+
+static void nor_does_one_of_a_file_after_a_kill(void **state)
+{
+    struct done *done = mmap(NULL, sizeof *done, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    char folder[] = "/tmp/semroute-isolation-XXXXXX", path[64], command[64];
+    unsigned lives = 0;
+    int status;
+    (void)state;
+    assert_true(done != MAP_FAILED && mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/cache.db", folder);
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    for (; done->operations < OPERATIONS; lives++) {
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            live(path, lives, done);
+            _exit(1);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
+            fail_msg("process %u ended by itself: status %d", lives, status);
+    }
+    print_message("%u processes, %zu records loaded, %zu exact, %zu semantic\n", lives, done->loaded,
+                  done->exact, done->semantic);
+    assert_true(lives > 5 && done->loaded > lives * 100);
+    assert_true(done->exact > OPERATIONS / 20 && done->semantic > OPERATIONS / 20);
+    assert_int_equal(system(command), 0);
+    munmap(done, sizeof *done);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_record_leaves_its_partition),
+        cmocka_unit_test(nor_does_one_of_a_file_after_a_kill),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -611,6 +611,10 @@ static void test_isolation(void **state)
             server_up();
             KIT_UNTIL(kit_get(&b[0], kit_key("none", 0)) == 0 && kit_get(&b[1], kit_key("none", 0)) == 0);
         }
+        if (n == operations / 4 || n == operations / 4 * 3) { /* another process in its place */
+            kit_close(&b[n % 2]);
+            open_ready(&b[n % 2]);
+        }
         random_operation(&b[rand() % 2], n);
     }
     kit_flushed(&b[0]);
