@@ -469,6 +469,11 @@ def test_headers_for_those_who_debug(site):
     debug = {"x-vsr-debug": "true"}
     first = site.ask("Who wrote Faust?", debug)
     assert first.headers["x-vsr-cache-status"] == "miss" and len(first.headers["x-vsr-cache-partition"]) == 16
+    site.stored("Who wrote Faust?")
+    again = site.ask("Who wrote Faust?", debug, metadata={"a": "b"})
+    assert again.headers["x-vsr-cache-status"] == "hit"
+    assert again.headers["x-vsr-cache-partition"] == first.headers["x-vsr-cache-partition"]
+    assert site.ask("Who wrote Faust?", debug).headers["x-vsr-cache-status"] == "hit"
     off = site.ask("uncached, please", debug)
     assert off.headers["x-vsr-cache-status"] == "off" and off.headers["x-vsr-cache-reason"] == "no_policy"
     plain = site.ask("Who wrote Hamlet?")

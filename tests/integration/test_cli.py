@@ -167,7 +167,7 @@ def test_migrate(tmp_path):
                    "model_config: {small: {preferred_endpoints: [a]}}\nsemantic_cache: {enabled: true}\n")
     done = semroute("migrate", old)
     assert done.returncode == 0 and done.stdout.count("version: v0.3") == 1
-    assert f"{old}:4:1: warning: " in done.stderr
+    assert f"{old}:4:17: warning: " in done.stderr
     assert semroute("migrate", "-o", new, old).returncode == 0 and new.read_text() == done.stdout
     assert semroute("migrate", "-o", new, old).returncode == 3  # it does not overwrite
     assert semroute("check", new).returncode == 0
