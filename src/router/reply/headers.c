@@ -182,20 +182,26 @@ static void worker_headers(struct header_list *list, const struct sr_record *r)
     list_set(list, SR_LIT("x-vsr-worker-reason"), sr_bytes_str(text));
 }
 
+/* Where the cache was asked; not known for an answer that was there before the decision. */
+static void list_partition(struct header_list *list, const struct sr_record *r)
+{
+    char partition[17];
+    sr_cache_partition_text(r, sizeof partition - 1, partition);
+    if (partition[0])
+        list_set(list, SR_LIT("x-vsr-cache-partition"), sr_arena_dup(list->arena, sr_bytes_str(partition)));
+}
+
 /* Whether the cache was asked, and where: for those who wonder why it has no answer. */
 static void cache_headers(struct header_list *list, const struct sr_record *r, const struct sr_router *router)
 {
     const char *unused = sr_cache_unused(r, router);
     const char *why = unused ? unused : r->recall.unasked;
-    char partition[17];
     if (!router->caches)
         return;
     list_text(list, SR_LIT("x-vsr-cache-status"), sr_cache_state(r, router));
     if (why)
         list_text(list, SR_LIT("x-vsr-cache-reason"), why);
-    sr_cache_partition_text(r, sizeof partition - 1, partition);
-    if (partition[0])
-        list_set(list, SR_LIT("x-vsr-cache-partition"), sr_arena_dup(list->arena, sr_bytes_str(partition)));
+    list_partition(list, r);
 }
 
 static void debug_headers(struct header_list *list, const struct sr_record *r, const struct sr_router *router)
@@ -367,9 +373,12 @@ static void cached_headers(struct header_list *list, const struct sr_record *r)
     }
     list_number(list, SR_LIT("age"), (uint64_t)r->cache.age_ms / MS_PER_S);
     list_number(list, SR_LIT("x-vsr-overhead-us"), r->times.busy_ns / SR_NS_PER_US);
-    if (r->debug)
-        list_set(list, SR_LIT("x-vsr-cache-similarity"),
-                 sr_bytes_str(sr_arena_printf(list->arena, "%.4f", (double)r->cache.similarity)));
+    if (!r->debug)
+        return;
+    list_set(list, SR_LIT("x-vsr-cache-status"), SR_LIT("hit"));
+    list_partition(list, r);
+    list_set(list, SR_LIT("x-vsr-cache-similarity"),
+             sr_bytes_str(sr_arena_printf(list->arena, "%.4f", (double)r->cache.similarity)));
 }
 
 int sr_headers_reply(const struct sr_record *r, const struct sr_config *config, const char *content_type,
