@@ -201,7 +201,7 @@ static int run_workloads(struct bench *b, const char *peer)
     sr_bench_site_dispose(&b->site);
     (b->json ? sr_bench_pool_print_json : sr_bench_pool_print)(b->rows, b->n_rows, b->speed, b->data);
     if (!b->json && !peer)
-        printf("\nvllm-router is not installed (make setup-bench): it is not beside us\n");
+        printf("\nvllm-router is not installed in tests/.venv: it is not beside us\n");
     return rc == SR_OK ? 0 : 3;
 }
 
