@@ -437,6 +437,8 @@ struct sr_config_picking {
     uint32_t block_tokens;
     uint64_t blocks;
     double overlap_weight, temperature;
+    double threshold;
+    uint32_t recent;
     double load_guard;
     const char *metrics_path; /* "" = by the policy; `off` */
     uint64_t metrics_interval_ms;

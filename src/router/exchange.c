@@ -90,6 +90,16 @@ static void book_time(sr_exchange *x, uint64_t start, bool had_verdict)
     sr_exchange_report_verdict(x);
 }
 
+/* Runs on the owner's thread: the vector for the policy that picks the worker is there. */
+static void on_vector(void *ctx)
+{
+    sr_exchange *x = ctx;
+    uint64_t start = sr_clock_ns();
+    sr_exchange_send(x);
+    book_time(x, start, false);
+    x->env.ready(x->env.ctx, x);
+}
+
 sr_exchange *sr_exchange_new(sr_runtime *runtime, const struct sr_request_head *head,
                              const struct sr_exchange_env *env)
 {
@@ -117,6 +127,8 @@ sr_exchange *sr_exchange_new(sr_runtime *runtime, const struct sr_request_head *
     x->body.doc.dialect = &sr_dialect_chat; /* dialect of errors until the endpoint is known */
     sr_routing_init(&x->routing);
     sr_recall_init(&x->recall);
+    x->pick.done = on_vector;
+    x->pick.ctx = x;
     sr_buf_init(&x->reply, REPLY_MAX);
     sr_buf_init(&x->explain, EXPLAIN_MAX);
     sr_answer_init(&x->answer);
@@ -158,7 +170,7 @@ static void on_routed(void *ctx, int rc)
     sr_exchange *x = ctx;
     sr_exchange_decided(x, rc);
     book_time(x, x->waiting_since, false);
-    if (x->state != SR_EXCHANGE_WAITING) /* else the cache is asked */
+    if (x->state != SR_EXCHANGE_WAITING) /* else the cache is asked, or a vector is awaited */
         x->env.ready(x->env.ctx, x);
 }
 
@@ -169,7 +181,8 @@ static void on_recalled(void *ctx)
     uint64_t start = sr_clock_ns();
     sr_exchange_recalled(x);
     book_time(x, start, false);
-    x->env.ready(x->env.ctx, x);
+    if (x->state != SR_EXCHANGE_WAITING) /* else a vector is awaited */
+        x->env.ready(x->env.ctx, x);
 }
 
 /* Makes the request known to the cache; true when its answer is there already. */
@@ -355,6 +368,8 @@ uint64_t sr_exchange_deadline_ns(const sr_exchange *x)
 {
     if (x->state != SR_EXCHANGE_WAITING)
         return x->answer.guard.check.deadline_ns;
+    if (x->pick.waits)
+        return x->pick.deadline_ns;
     if (x->recall.pending)
         return x->recall.deadline_ns;
     return x->refuse_at ? x->refuse_at : x->routing.deadline_ns;
@@ -371,6 +386,12 @@ void sr_exchange_timeout(sr_exchange *x)
         book_time(x, sr_clock_ns(), false);
         return;
     }
+    if (x->pick.waits) {
+        sr_exchange_send(x);
+        book_time(x, x->waiting_since, false);
+        return;
+    }
+    sr_pick_go_on(&x->pick); /* it is late enough */
     if (!x->recall.pending) {
         sr_routing_deadline(&x->routing);
         sr_exchange_decided(x, SR_OK);
@@ -387,6 +408,7 @@ static void drop_signals(sr_exchange *x)
 {
     sr_routing_dispose(&x->routing);
     sr_recall_dispose(&x->recall);
+    sr_pick_dispose(&x->pick);
     sr_mailbox_close(x->mailbox);
     x->mailbox = NULL;
 }

@@ -14,6 +14,7 @@
 #include "router/cache/recall.h"
 #include "router/edit/edit.h"
 #include "router/identity/identity.h"
+#include "router/pick/vector.h"
 #include "router/record.h"
 #include "router/request/body.h"
 #include "router/request/prefetch.h"
@@ -52,6 +53,9 @@ struct sr_exchange {
     bool named;         /* a pending lookup continues with a request that named its model */
     uint64_t refuse_at; /* while WAITING: it has no room, and is told so then; 0: signals are in progress */
     struct sr_edited edited;
+    struct sr_pick pick;            /* the vector for the policy that picks the worker */
+    const struct sr_bytes *sending; /* [n_sending]: what is forwarded once it is there */
+    size_t n_sending, sending_size;
 
     /* for the door */
     struct sr_verdict verdict;

@@ -249,6 +249,8 @@ static int open_ticket(sr_exchange *x)
         return rc;
     struct sr_pool_ask *ask = sr_arena_calloc(&x->arena, 1, sizeof *ask);
     rc = ask ? sr_ask_make(&in, &x->arena, ask) : SR_ENOMEM;
+    if (ask && in.needs & SR_POOL_NEEDS_VECTOR && (ask->vector = sr_pick_vector(&x->pick)) != NULL)
+        ask->dimensions = sr_embedding_reader_dimensions(x->router->pick_reader);
     sr_ticket_ask(&x->ticket, ask);
     return rc;
 }
@@ -305,6 +307,19 @@ bool sr_exchange_renew(sr_exchange *x)
     return true;
 }
 
+/* Begins what the policy needs and takes time; true: it is waited for. */
+static bool awaits_vector(sr_exchange *x)
+{
+    struct sr_embedding_reader *reader = x->router->pick_reader;
+    if (!reader || !x->env.post || x->record.has_verdict || x->pick.asked ||
+        !(sr_pool_group_needs(x->router->models[x->record.model].group) & SR_POOL_NEEDS_VECTOR))
+        return false;
+    if (!x->mailbox && sr_mailbox_new(&x->mailbox, x->env.post, x->env.ctx))
+        return false;
+    return sr_pick_begin(&x->pick, reader, &x->body.doc, sr_identity_client(&x->identity, x->head.peer),
+                         x->mailbox, &x->arena);
+}
+
 /* Forwards these slices to the record's model. */
 static void forward(sr_exchange *x, const struct sr_bytes *slices, size_t n, size_t size)
 {
@@ -315,6 +330,13 @@ static void forward(sr_exchange *x, const struct sr_bytes *slices, size_t n, siz
     struct sr_header_edits headers;
     if (!sr_exchange_may_use(x, r->model)) {
         refuse_anonymous(x);
+        return;
+    }
+    if (awaits_vector(x)) {
+        x->sending = slices;
+        x->n_sending = n;
+        x->sending_size = size;
+        x->state = SR_EXCHANGE_WAITING;
         return;
     }
     r->action = SR_ACTION_FORWARD;
@@ -341,6 +363,12 @@ static void forward(sr_exchange *x, const struct sr_bytes *slices, size_t n, siz
     v->remove_headers = headers.remove;
     v->n_remove_headers = headers.n_remove;
     publish(x);
+}
+
+void sr_exchange_send(sr_exchange *x)
+{
+    sr_pick_go_on(&x->pick);
+    forward(x, x->sending, x->n_sending, x->sending_size);
 }
 
 void sr_exchange_forward(sr_exchange *x)

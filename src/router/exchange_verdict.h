@@ -40,6 +40,9 @@ void sr_exchange_decided(sr_exchange *x, int rc);
 /* May the client use this model? No client that is not known may use a key of the operator. */
 bool sr_exchange_may_use(const sr_exchange *x, int model);
 
+/* What was waited for to pick a worker is there, or is not waited for any more: forwards. */
+void sr_exchange_send(sr_exchange *x);
+
 /* True when the workers of this model are picked by what is in the body: it must be complete first. */
 bool sr_exchange_picks_by_body(const struct sr_exchange *x, int model);
 

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "pool/policy.h"
 
 #include <pthread.h>
 
@@ -108,6 +109,8 @@ static struct sr_pool_settings settings_of(const struct sr_config_picking *picki
     settings.bound = picking->session_bound;
     settings.overlap_weight = picking->overlap_weight;
     settings.temperature = picking->temperature;
+    settings.threshold = picking->threshold;
+    settings.recent = picking->recent;
     settings.guard = picking->load_guard;
     return settings;
 }
@@ -310,6 +313,29 @@ static int cache_prepare(struct sr_router *router, struct sr_model_store *models
     return rc ? sr_err_set(err, rc, "response_cache: %s", why.message) : SR_OK;
 }
 
+/* The encoder of requests for policies that compare meanings. Without it they do without. */
+static int pick_prepare(struct sr_router *router, struct sr_model_store *models, struct sr_err *err)
+{
+    struct sr_err why = {0};
+    bool needed = false;
+    for (size_t i = 0; i < router->config->n_models; i++)
+        needed |=
+            router->models[i].group && sr_pool_group_needs(router->models[i].group) & SR_POOL_NEEDS_VECTOR;
+    if (!models || !needed)
+        return SR_OK;
+    if (router->cache_reader) {
+        router->pick_reader = sr_embedding_reader_ref(router->cache_reader);
+        return SR_OK;
+    }
+    int rc = sr_embedding_reader_new(&router->pick_reader, router->config, models, &why);
+    if (rc == SR_ENOENT) {
+        sr_log(SR_LOG_WARN, "encoder_missing", "%s; workers are picked without the meaning of requests",
+               why.message);
+        return SR_OK;
+    }
+    return rc ? sr_err_set(err, rc, "pools: %s", why.message) : SR_OK;
+}
+
 static int router_prepare(struct sr_router *router, struct sr_model_store *models, struct sr_pool *pool,
                           struct sr_err *err)
 {
@@ -339,7 +365,7 @@ static int router_prepare(struct sr_router *router, struct sr_model_store *model
         if (rc)
             return rc;
     }
-    return SR_OK;
+    return pick_prepare(router, models, err);
 }
 
 int sr_router_new(struct sr_router **out, const struct sr_config *config, struct sr_model_store *models,
@@ -384,6 +410,7 @@ void sr_router_unref(struct sr_router *router)
     sr_dialect_paths_free(router->paths);
     sr_readers_free(router->readers);
     sr_embedding_reader_unref(router->cache_reader);
+    sr_embedding_reader_unref(router->pick_reader);
     if (router->alone) {
         sr_readers_free(router->alone->readers);
         pthread_mutex_destroy(&router->alone->lock);

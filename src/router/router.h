@@ -46,11 +46,13 @@ struct sr_router {
     bool caches;                              /* some requests may be answered from the cache */
     bool cache_semantic;                      /* some by meaning */
     struct sr_embedding_reader *cache_reader; /* of questions; NULL: there is no encoder, or none is needed */
-    struct sr_readers *readers;               /* of answers; NULL: none are read */
-    struct sr_router_alone *alone;            /* for sr_router_readers */
-    struct sr_router_model *models;           /* one per model of the configuration */
-    uint64_t created;                         /* seconds since 1970 */
-    size_t max_body;                          /* limit of a request body in bytes; 413 above it */
+    struct sr_embedding_reader
+        *pick_reader;               /* of requests whose worker is picked by meaning; NULL: none is */
+    struct sr_readers *readers;     /* of answers; NULL: none are read */
+    struct sr_router_alone *alone;  /* for sr_router_readers */
+    struct sr_router_model *models; /* one per model of the configuration */
+    uint64_t created;               /* seconds since 1970 */
+    size_t max_body;                /* limit of a request body in bytes; 413 above it */
 };
 
 /* Takes one reference of `config`, also on failure. Model files come from `models`, the workers' groups

@@ -57,6 +57,8 @@ KEYS = [
     Key(POOL + "prefix.blocks", picking("prefix", prefix={"block_tokens": 1}), (64, 4096), reason(LONG, LONG),
         ("prefix; overlap=64/707", "prefix; overlap=707/707")),
     Key(POOL + "session.bound", picking("session"), (0.5, 2), said, (False, True)),
+    Key(POOL + "meaning.threshold", picking("meaning"), (2, 0.5), said, (False, True)),
+    Key(POOL + "meaning.recent", picking("meaning"), (0, 8), said, (False, True)),
     Key(POOL + "load_guard", picking("prefix"), (0.5, 2), said, (False, True)),
     Key(POOL + "cost.overlap_weight", picking("cost"), (-1, 2), said, (False, True)),
     Key(POOL + "cost.temperature", picking("cost"), (0, 1), reason(LONG), ("cost; overlap=0/44", "cost, drawn; overlap=0/44")),

@@ -44,7 +44,8 @@ def test_a_prefix_stays_with_its_worker(start, policy, model):
             if turn:
                 assert answer.headers["x-vsr-worker-reason"].startswith("cost;" if policy == "cost" else "prefix; overlap=4")
                 assert answer.json()["usage"]["prompt_tokens_details"]["cached_tokens"] > 400
-    assert len(set(homes.values())) == 4
+    if policy != "auto":  # to which the documents mean the same
+        assert len(set(homes.values())) == 4
     metrics = gateway.metrics()
     assert "semroute_pool_expected_hit_rate{" in metrics and "semroute_pool_known_bytes{" in metrics
 
@@ -104,3 +105,20 @@ def test_explain_names_the_worker(start):
     seen = request(gateway.api_port, "POST", "/api/v1/explain", {"request": body}).json()["worker"]
     assert seen["backend"] == f"w{home}" and seen["policy"] == "prefix" and seen["reason"] == "prefix"
     assert 0 < seen["overlap"] <= seen["blocks"]
+
+
+def test_the_same_in_other_words_goes_to_the_same_worker(start):
+    mock = start.mock(4, ("--engine", "--speed", "100"))
+    gateway = start.gateway(config(mock, "meaning", meaning={"threshold": 0.5}))
+    questions = [("How do I reset my password?", "I forgot my password, how can I reset it?"),
+                 ("What is the capital of France?", "Which city is the capital of France?"),
+                 ("Explain how photosynthesis works in plants.", "How does photosynthesis in a plant work?")]
+    homes = {}
+    for first, second in questions:
+        for model in ("one", "auto"):
+            homes.setdefault(first, worker(ask(gateway, first, model)))
+    for first, second in questions:
+        answer = ask(gateway, second, "auto")
+        reason = answer.headers["x-vsr-worker-reason"]
+        assert worker(answer) == homes[first] and reason.startswith("meaning; similarity=0."), reason
+    assert len(set(homes.values())) == 3

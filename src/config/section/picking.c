@@ -8,8 +8,8 @@
 #define PICKING(member) offsetof(struct sr_config_pool, picking.member)
 
 const struct sr_enum_word sr_picking_policies[] = {
-    {"round_robin", 0}, {"least_request", 0}, {"least_load", 0}, {"session", 0},
-    {"prefix", 0},      {"cost", 0},          {"auto", 0},       {NULL, 0}};
+    {"round_robin", 0}, {"least_request", 0}, {"least_load", 0}, {"session", 0}, {"prefix", 0},
+    {"cost", 0},        {"meaning", 0},       {"auto", 0},       {NULL, 0}};
 
 static const struct sr_field session_fields[] = {
     {"header", SR_FIELD_TEXT, PICKING(session_header), .def_note = "none",
@@ -55,6 +55,18 @@ const struct sr_section sr_section_picking_cost = {
     .name = "cost",
     .help = "The policy `cost`, after NVIDIA Dynamo's KV router.",
     SR_FIELDS(cost_fields),
+};
+
+static const struct sr_field meaning_fields[] = {
+    {"threshold", SR_FIELD_NUMBER, PICKING(threshold), .def = "0.7", .max = 1,
+     .help = "similarity to a worker's recent requests from which it is preferred"},
+    {"recent", SR_FIELD_UINT32, PICKING(recent), .def = "64", .min = 1, .max = 100000,
+     .help = "latest requests of a worker that count"},
+};
+const struct sr_section sr_section_picking_meaning = {
+    .name = "meaning",
+    .help = "The policies `meaning` and `auto`: workers that were asked similar questions.",
+    SR_FIELDS(meaning_fields),
 };
 
 static const struct sr_field metrics_fields[] = {

@@ -89,10 +89,13 @@ static const struct sr_field fields[] = {
      .def_note = "the model's `lb_policy`",
      .help =
          "how a worker is chosen: in turn by `weight`, by its requests (`least_request`) or reported load, "
-         "by who asks (`session`), by its KV cache (`prefix`, `cost`), or by all of these (`auto`)"},
+         "by who asks (`session`), by what was sent there (`prefix`, `cost`, `meaning`), or by all of these "
+         "(`auto`)"},
     {"session", SR_FIELD_OBJECT, .of = &sr_section_picking_session, .help = "the policy `session`"},
     {"prefix", SR_FIELD_OBJECT, .of = &sr_section_picking_prefix, .help = "what is known of KV caches"},
     {"cost", SR_FIELD_OBJECT, .of = &sr_section_picking_cost, .help = "the policy `cost`"},
+    {"meaning", SR_FIELD_OBJECT, .of = &sr_section_picking_meaning,
+     .help = "the policies `meaning` and `auto`"},
     {"load_guard", SR_FIELD_NUMBER, POOL(picking.load_guard), .def = "1.5", .min = 1, .max = 100,
      .help = "load, for the mean, over which a worker is left although it has the prompt in its cache"},
     {"metrics", SR_FIELD_OBJECT, .of = &sr_section_picking_metrics,
