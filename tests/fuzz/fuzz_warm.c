@@ -21,7 +21,7 @@ static void check_json(struct sr_bytes text)
 /* Each event that was made here has one JSON document; the last one ends the stream. */
 static void check_events(struct sr_bytes text)
 {
-    while (text.n) {
+    while (text.p && text.n) {
         const char *end = memmem(text.p, text.n, "\n\n", 2);
         if (!end || text.n < 6 || memcmp(text.p, "data: ", 6) != 0)
             abort();
