@@ -379,6 +379,7 @@ static void test_members(void **state)
     assert_int_equal(sr_pool_set_members(s->pool, "other", b, 1), SR_OK);
     assert_int_equal(sr_pool_set_members(s->pool, "m", b, 2), SR_OK);
     assert_true(sr_ticket_is_stale(&none.ticket));
+    sr_ticket_dispose(&none.ticket);
     begin(s, &first, group);
     begin(s, &second, group);
     assert_int_equal(first.ticket.at + second.ticket.at, 1);
