@@ -20,6 +20,7 @@ class Redis(Process):
     """Debian's server on a port of its own, without a file. `cli` is what a client must say before its command."""
 
     def __init__(self, directory, port, *more, cli=()):
+        self.port = port
         self.cli = ["redis-cli", "-p", str(port), *map(str, cli)]
         address = () if "--tls-port" in more else ("--port", port)
         super().__init__([shutil.which("redis-server"), *address, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",

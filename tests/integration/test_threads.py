@@ -6,8 +6,8 @@ import time
 from conftest import ROOT, Gateway, chat
 from test_lazy_models import GUARDS
 
-NAMES = {"sr-work", "sr-log", "sr-file", "sr-dns", "sr-signals", "sr-reload", "sr-infer-short", "sr-infer-long", "sr-infer-team",
-         "sr-store", "sr-cache"}
+NAMES = {"sr-work", "sr-log", "sr-file", "sr-dns", "sr-discover", "sr-warm", "sr-signals", "sr-reload", "sr-infer-short",
+         "sr-infer-long", "sr-infer-team", "sr-store", "sr-cache"}
 
 
 def names(server):
