@@ -444,11 +444,35 @@ struct sr_config_picking {
     uint64_t metrics_interval_ms;
 };
 
+/* What a request is for, by its form or as it says. */
+enum sr_workload {
+    SR_WORKLOAD_INTERACTIVE, /* what is none of the others */
+    SR_WORKLOAD_LONG_CONTEXT,
+    SR_WORKLOAD_AGENT, /* it has tools */
+    SR_WORKLOAD_BATCH, /* nobody waits for it */
+    SR_WORKLOADS
+};
+
+/* Most pools of one model. */
+#define SR_MODEL_POOLS_MAX 16
+
+/* global.semroute.workloads: how the workload of a request is known. */
+struct sr_config_workloads {
+    const char *header;           /* that names it; "" = none */
+    const char *metadata;         /* key of the body's `metadata` that names it; "" = none */
+    uint64_t long_context_tokens; /* of the prompt */
+};
+
 /* global.semroute.pools[]: the workers of a model, and how one of them is chosen. */
 struct sr_config_pool {
-    const char *name;       /* unique; the model's name unless set */
-    const char *model_name; /* as given */
-    const char *policy;     /* of choosing; "" = the model's `lb_policy` */
+    const char *name;                       /* unique; the model's name unless set */
+    const char *model_name;                 /* as given */
+    const char *policy;                     /* of choosing; "" = the model's `lb_policy` */
+    uint64_t max_prompt_tokens, max_tokens; /* of a request, with its answer in the second; 0: no limit */
+    struct sr_strings workload_names;
+    uint32_t workloads;         /* mask over enum sr_workload; 0: all */
+    struct sr_strings backends; /* names of the model's backends that are its workers; none: all */
+    struct sr_strings backups;  /* those of them that get requests only when no other can */
     struct sr_config_picking picking;
     int model;              /* index in models */
     uint32_t max_in_flight; /* requests at one worker; 0: no limit */
@@ -601,6 +625,7 @@ struct sr_config_global {
     size_t n_policies;
     struct sr_config_pool *pools;
     size_t n_pools;
+    struct sr_config_workloads workloads;
 };
 
 struct sr_config {
@@ -659,6 +684,16 @@ int sr_config_find_model(const struct sr_config *config, struct sr_bytes name);
 
 /* Reads a priority of a queue: a whole number from -1000 to 1000. */
 bool sr_config_priority(struct sr_bytes text, int *priority);
+
+/* Is the backend one of the pool's workers, by its name? Where the pool lists none, all of its model are. */
+bool sr_config_pool_has(const struct sr_config_pool *pool, const struct sr_config_backend *backend);
+
+/* Does the pool keep this backend for when no other worker can take a request? */
+bool sr_config_pool_is_backup(const struct sr_config_pool *pool, const struct sr_config_backend *backend);
+
+/* The workload with this name, in any case; -1: there is none. */
+int sr_config_find_workload(struct sr_bytes name);
+const char *sr_config_workload_name(enum sr_workload workload);
 
 /* True when the workers come from a file or DNS. */
 bool sr_config_pool_discovers(const struct sr_config_pool *pool);

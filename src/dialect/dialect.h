@@ -40,6 +40,8 @@ enum sr_at {
     SR_AT_KWARGS_ITEM,
     SR_AT_MAX_TOKENS,
     SR_AT_MAX_COMPLETION_TOKENS,
+    SR_AT_MAX_OUTPUT_TOKENS, /* another name of that limit, of which only the size counts */
+    SR_AT_SERVICE_TIER,
     SR_AT_N,
     SR_AT_MEMBER,      /* a member of which only the class counts */
     SR_AT_TYPE,        /* the kind of a part or an item: a tool's result, a document, ... */

@@ -153,6 +153,10 @@
     /* reason: full (the queue too, or there is none), timeout, gone (no worker is left) */                  \
     X(POOL_REFUSED, COUNTER, "semroute_pool_refused_requests_total",                                         \
       "Requests that were answered 503 because no worker could take them.", "model,reason", NONE)            \
+    /* reason: fits, other_workloads (no pool that is for its workload has room for its size), over_budget   \
+       (no pool has), next (those before it were gone or full) */                                                      \
+    X(POOL_REQUESTS, COUNTER, "semroute_pool_requests_total",                                                \
+      "Requests for models with several pools, by their pool.", "pool,workload,reason", NONE)                \
     X(WORKER_QUEUE, GAUGE, "semroute_worker_queue_length", "Jobs that wait for a worker thread.", "", NONE)  \
     X(BUFFERED, GAUGE, "semroute_buffered_bytes", "Bodies that requests in progress keep.", "", NONE)        \
     X(ENCODERS, GAUGE, "semroute_encoders_open", "Encoders in memory.", "", NONE)                            \

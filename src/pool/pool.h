@@ -41,6 +41,7 @@ struct sr_pool_backend {
     const char *scheme, *host, *base_path; /* with the port: the worker's identity */
     int port;
     double weight; /* relative share; <= 0 or not finite: never chosen while another may be */
+    bool backup;   /* chosen only when no other member can take a request */
 };
 
 /* When a worker that answers with errors is ejected: it is in cooldown for a while. */

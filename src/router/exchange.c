@@ -12,7 +12,9 @@
 #include "router/abi.h"
 #include "router/cache/vector.h"
 #include "router/exchange_answer.h"
+#include "router/exchange_pool.h"
 #include "router/exchange_record.h"
+#include "router/exchange_tiers.h"
 #include "router/exchange_verdict.h"
 #include "router/report/explain.h"
 #include "router/report/explain_picture.h"
@@ -127,6 +129,7 @@ sr_exchange *sr_exchange_new(sr_runtime *runtime, const struct sr_request_head *
     x->body.doc.dialect = &sr_dialect_chat; /* dialect of errors until the endpoint is known */
     sr_routing_init(&x->routing);
     sr_recall_init(&x->recall);
+    x->pools.model = -1;
     x->pick.done = on_vector;
     x->pick.ctx = x;
     sr_buf_init(&x->reply, REPLY_MAX);
@@ -426,6 +429,7 @@ const struct sr_verdict *sr_exchange_next_model(sr_exchange *x)
         return NULL;
     while (sr_routing_next(&x->routing) == SR_OK) {
         if (sr_exchange_may_use(x, x->routing.choice.model)) {
+            sr_exchange_leave_pools(x);
             sr_exchange_forward_next(x);
             return &x->verdict;
         }
@@ -439,6 +443,7 @@ static void note_pick(sr_exchange *x)
     if (x->record.action != SR_ACTION_FORWARD || !x->ticket.group || x->ticket.at >= 0)
         return;
     int at = sr_ticket_choose(&x->ticket);
+    at = at >= 0 ? at : sr_exchange_choose_pool(x);
     if (at >= 0)
         sr_ticket_assume(&x->ticket, (size_t)at);
     sr_exchange_note_target(x);
@@ -472,7 +477,9 @@ const struct sr_verdict *sr_exchange_fail(sr_exchange *x, int status, const char
 static void finish(sr_exchange *x, enum sr_end how)
 {
     sr_exchange_report_end(x, how);
+    sr_exchange_learn_size(x);
     sr_runtime_release(x->runtime, x->held);
+    sr_exchange_leave_pools(x);
     sr_ticket_dispose(&x->ticket);
     sr_answer_dispose(&x->answer);
     drop_signals(x);

@@ -220,6 +220,8 @@ static const struct sr_field semroute_fields[] = {
      .help = "what models of `providers.models` may see"},
     {"pools", SR_FIELD_LIST, GLOBAL(pools), GLOBAL(n_pools), .of = &sr_section_pool,
      .help = "how the workers of a model are chosen, beyond its `reliability`"},
+    {"workloads", SR_FIELD_OBJECT, GLOBAL(workloads), .of = &sr_section_workloads,
+     .help = "how it is known what a request is for, where a model has several pools"},
 };
 static const struct sr_section semroute_section = {
     .name = "global.semroute",

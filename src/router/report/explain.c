@@ -275,6 +275,21 @@ static void put_worker(struct sr_json_writer *w, const struct sr_record *r)
     sr_json_object_end(w);
 }
 
+/* The pool of the model that the request would go to now, and why. */
+static void put_pool(struct sr_json_writer *w, const struct sr_record_pool *pool)
+{
+    if (!pool->name)
+        return;
+    sr_json_object(w, "pool");
+    put_text(w, "name", pool->name);
+    put_text(w, "reason", pool->why);
+    put_text(w, "workload", pool->workload);
+    put_text(w, "workload_from", pool->from);
+    put_number(w, "prompt_tokens", (double)pool->prompt_tokens);
+    put_number(w, "answer_tokens", (double)pool->answer_tokens);
+    sr_json_object_end(w);
+}
+
 static void put_verdict(struct sr_json_writer *w, const struct sr_explain *e)
 {
     const struct sr_record *r = e->record;
@@ -287,6 +302,7 @@ static void put_verdict(struct sr_json_writer *w, const struct sr_explain *e)
         return;
     }
     put_text(w, "model", r->model_name);
+    put_pool(w, &r->pool);
     put_worker(w, r);
     put_text(w, "algorithm",
              e->record->automatic && e->record->choice.algorithm ? e->record->choice.algorithm : "");

@@ -7,6 +7,7 @@
  */
 #include "base/clock.h"
 #include "base/hash.h"
+#include "router/exchange_pool.h"
 #include "router/exchange_verdict.h"
 #include "serve/gateway/call.h"
 
@@ -104,6 +105,19 @@ static bool has_time(const struct sr_call *call, uint64_t wait_ms)
     return call->deadline_ns == 0 || sr_clock_ns() + wait_ms * SR_NS_PER_MS < call->deadline_ns;
 }
 
+/* Another worker of the model: of the present pool, or of one of its others. */
+static bool choose_of_model(struct sr_call *call)
+{
+    if (sr_retry_choose(call))
+        return true;
+    int at = sr_exchange_choose_pool(call->exchange);
+    if (at < 0)
+        return false;
+    call->target = &call->verdict->targets[at];
+    sr_ticket_begin(call->verdict->ticket, (size_t)at);
+    return true;
+}
+
 /* The next model of the decision takes over. */
 static bool next_model(struct sr_call *call)
 {
@@ -112,12 +126,12 @@ static bool next_model(struct sr_call *call)
         return false;
     call->verdict = next;
     call->tries = 0;
-    return sr_retry_choose(call) || next_model(call);
+    return choose_of_model(call) || next_model(call);
 }
 
 bool sr_retry_place(struct sr_call *call)
 {
-    return sr_retry_choose(call) || next_model(call);
+    return choose_of_model(call) || next_model(call);
 }
 
 bool sr_retry_next(struct sr_call *call, uint32_t failure, uint64_t retry_after_ms, uint64_t *wait_ms,
@@ -129,15 +143,15 @@ bool sr_retry_next(struct sr_call *call, uint32_t failure, uint64_t retry_after_
     *may_wait = false;
     if (call->body_passed || !(failure & reliability->retry_on) || !sr_ticket_retry(call->verdict->ticket))
         return false;
-    if ((may_again && sr_retry_choose(call)) || next_model(call))
+    if ((may_again && choose_of_model(call)) || next_model(call))
         return true;
-    if (may_again && sr_ticket_is_full(call->verdict->ticket)) {
+    if (may_again && sr_exchange_is_full(call->exchange)) {
         *may_wait = true;
         return false;
     }
     *wait_ms = retry_after_ms ? retry_after_ms : back_off(call->tries);
     if (!may_again || !(failure & PASSING) || *wait_ms > RETRY_AFTER_MAX_MS || !has_time(call, *wait_ms))
         return false;
-    sr_ticket_again(call->verdict->ticket);
-    return sr_retry_choose(call);
+    sr_exchange_pools_again(call->exchange);
+    return choose_of_model(call);
 }

@@ -1,6 +1,7 @@
 /* From the verdict to the upstream's events: the ticket's target, the request, its body, retries. */
 #include "base/clock.h"
 #include "base/log.h"
+#include "router/exchange_pool.h"
 #include "serve/forward.h"
 #include "serve/gateway/call.h"
 
@@ -184,8 +185,9 @@ static bool is_discovered(const struct sr_call *call)
 {
     const struct sr_config *config = call->gateway->config;
     for (size_t i = 0; i < config->global.n_pools; i++)
-        if (strcmp(config->global.pools[i].model_name, call->verdict->model) == 0)
-            return sr_config_pool_discovers(&config->global.pools[i]);
+        if (strcmp(config->global.pools[i].model_name, call->verdict->model) == 0 &&
+            sr_config_pool_discovers(&config->global.pools[i]))
+            return true;
     return false;
 }
 
@@ -193,7 +195,7 @@ static bool is_discovered(const struct sr_call *call)
 static void refuse(struct sr_call *call, bool late)
 {
     const struct sr_verdict *v = call->verdict;
-    bool full = late || sr_ticket_is_full(v->ticket);
+    bool full = late || sr_exchange_is_full(call->exchange);
     const char *model = v->model;
     struct sr_bytes labels[] = {sr_bytes_str(model), late   ? SR_LIT("timeout")
                                                      : full ? SR_LIT("full")
