@@ -449,7 +449,7 @@ enum sr_workload {
     SR_WORKLOAD_INTERACTIVE, /* what is none of the others */
     SR_WORKLOAD_LONG_CONTEXT,
     SR_WORKLOAD_AGENT, /* it has tools */
-    SR_WORKLOAD_BATCH, /* nobody waits for it */
+    SR_WORKLOAD_BATCH, /* no client waits for its answer */
     SR_WORKLOADS
 };
 

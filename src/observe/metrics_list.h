@@ -154,7 +154,7 @@
     X(POOL_REFUSED, COUNTER, "semroute_pool_refused_requests_total",                                         \
       "Requests that were answered 503 because no worker could take them.", "model,reason", NONE)            \
     /* reason: fits, other_workloads (no pool that is for its workload has room for its size), over_budget   \
-       (no pool has), next (those before it were gone or full) */                                                      \
+       (no pool has), next (those before it were gone or full) */                                            \
     X(POOL_REQUESTS, COUNTER, "semroute_pool_requests_total",                                                \
       "Requests for models with several pools, by their pool.", "pool,workload,reason", NONE)                \
     X(WORKER_QUEUE, GAUGE, "semroute_worker_queue_length", "Jobs that wait for a worker thread.", "", NONE)  \

@@ -11,13 +11,14 @@ import keys_online
 import keys_picking
 import keys_pools
 import keys_stores
+import keys_tiers
 import pytest
 from conftest import semroute
 from keys_bench import Bench
 from keys_site import leaves, place
 
 KEYS = [*keys_offline.KEYS, *keys_online.KEYS, *keys_extproc.KEYS, *keys_guards.KEYS, *keys_inference.KEYS, *keys_cache.KEYS,
-        *keys_stores.KEYS, *keys_pools.KEYS, *keys_picking.KEYS]
+        *keys_stores.KEYS, *keys_pools.KEYS, *keys_picking.KEYS, *keys_tiers.KEYS]
 
 
 @pytest.fixture(scope="module")

@@ -168,7 +168,7 @@ static void check_cover(struct sr_binder *b, const struct tier *tier)
         if (!own)
             sr_bind_warning(
                 b, tier->node,
-                "no pool of model `%.60s` is for workload `%s`: its requests go by their size alone",
+                "no pool of model `%.60s` is for workload `%s`: the size of its requests alone decides",
                 tier->model->name, sr_config_workload_name((enum sr_workload)workload));
         else if (own < largest)
             sr_bind_warning(

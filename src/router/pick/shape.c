@@ -20,7 +20,8 @@ static bool is_data(struct sr_bytes raw, size_t at)
     while (at > 0 && (raw.p[at - 1] == ' ' || raw.p[at - 1] == '\n' || raw.p[at - 1] == '\r' ||
                       raw.p[at - 1] == '\t' || (raw.p[at - 1] == ':' && colons++ == 0)))
         at--;
-    return colons && at >= key.n && memcmp(raw.p + at - key.n, key.p, key.n) == 0;
+    return colons && at > key.n && raw.p[at - key.n - 1] != '\\' &&
+           memcmp(raw.p + at - key.n, key.p, key.n) == 0;
 }
 
 /* Does the string that begins at `at`, with this content of at least ATTACHED_MIN bytes, carry bytes? */

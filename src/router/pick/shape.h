@@ -19,7 +19,7 @@ struct sr_shape {
     uint64_t attachments; /* strings of base64 */
     uint64_t most;        /* tokens of the answer that the request allows; 0: it does not say */
     bool has_tools;
-    bool may_wait; /* `service_tier` is `flex`: nobody waits for the answer */
+    bool may_wait; /* `service_tier` is `flex`: the client does not wait for the answer */
 };
 
 /* The shape of a complete body, whose shape need not be checked. */
