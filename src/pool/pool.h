@@ -102,13 +102,14 @@ void sr_pool_serve_waiting(struct sr_pool *pool);
 struct sr_pool_worker_count {
     struct sr_bytes worker; /* its identity */
     uint32_t in_flight;
-    uint32_t ejections; /* since the last count */
+    uint32_t ejections; /* since the worker is known */
     bool open;          /* chosen after all others (docs/internals/pool.md) */
+    bool down;          /* by a health check */
     bool draining;      /* no group has it any more, and it has requests */
 };
 
 /* Tells of each worker and of each group's queue, with the pool's lock held: short, and without a call of the
- * pool. Ejections are told once. Any thread. */
+ * pool. Any thread. */
 void sr_pool_count(struct sr_pool *pool, void (*worker)(void *ctx, const struct sr_pool_worker_count *count),
                    void (*queue)(void *ctx, const char *group, uint32_t waiting), void *ctx);
 

@@ -43,7 +43,7 @@ static void test_tables(void **state)
                         (d->request.specs[k].tag == SR_CLASS_CARRIED) ==
                             (d->request.specs[k].id == SR_AT_MODEL));
         for (size_t k = 0; k < d->answer.n; k++)
-            assert_true(d->answer.specs[k].id <= SR_ANSWER_ARGUMENTS);
+            assert_true(d->answer.specs[k].id <= SR_ANSWER_STATUS);
     }
     sr_dialect_paths_free(paths);
     sr_dialect_paths_free(NULL);
