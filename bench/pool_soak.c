@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #define CONNECTIONS 64
-#define CHANGE_MS 500 /* between two changes of the workers */
-#define SHOWN_MAX 20  /* errors that are told of */
+#define CHANGE_MS   500 /* between two changes of the workers */
+#define SHOWN_MAX   20  /* errors that are told of */
 
 /* ---- requests --------------------------------------------------------------------------------------- */
 
@@ -123,9 +123,7 @@ int sr_bench_soak_run(struct sr_bench_soak *soak, struct sr_bench_site *site)
 {
     struct sr_bench_way way = {"semroute", soak->policy};
     char request[512];
-    struct load load = {.load = {.connections = CONNECTIONS,
-                                 .rate = soak->rate,
-                                 .seconds = soak->seconds}};
+    struct load load = {.load = {.connections = CONNECTIONS, .rate = soak->rate, .seconds = soak->seconds}};
     pthread_t thread;
     int rc = sr_bench_site_start(site, &way, 0, 1);
     if (rc != SR_OK)

@@ -2,8 +2,8 @@
  * The series behind the table of metrics.
  *
  * Each metric has a fixed open-addressing table of pointers to series. A series, once published, is not
- * moved or freed while threads use its metric, so a reader needs no lock: it probes the table, compares the label values
- * and updates the numbers with atomics. Only the first use of a label set takes the lock.
+ * moved or freed while threads use its metric, so a reader needs no lock: it probes the table, compares the
+ * label values and updates the numbers with atomics. Only the first use of a label set takes the lock.
  */
 #include "observe/metrics.h"
 

@@ -3,13 +3,12 @@
 
 #include "pool/report.h"
 
-static const enum sr_metric ALL[] = {SR_METRIC_WORKER_IN_FLIGHT,    SR_METRIC_WORKER_OPEN,
-                                     SR_METRIC_WORKER_DOWN,         SR_METRIC_WORKER_DRAINING,
-                                     SR_METRIC_WORKER_EJECTIONS,    SR_METRIC_POOL_WAITING,
-                                     SR_METRIC_POOL_WORKER_RUNNING, SR_METRIC_POOL_WORKER_WAITING,
-                                     SR_METRIC_POOL_KV_USAGE,       SR_METRIC_POOL_BLOCKS,
-                                     SR_METRIC_POOL_BYTES,          SR_METRIC_POOL_EXPECTED,
-                                     SR_METRIC_POOL_REPORTED,       SR_METRIC_POOL_EVENTS};
+static const enum sr_metric ALL[] = {
+    SR_METRIC_WORKER_IN_FLIGHT,    SR_METRIC_WORKER_OPEN,         SR_METRIC_WORKER_DOWN,
+    SR_METRIC_WORKER_DRAINING,     SR_METRIC_WORKER_EJECTIONS,    SR_METRIC_POOL_WAITING,
+    SR_METRIC_POOL_WORKER_RUNNING, SR_METRIC_POOL_WORKER_WAITING, SR_METRIC_POOL_KV_USAGE,
+    SR_METRIC_POOL_BLOCKS,         SR_METRIC_POOL_BYTES,          SR_METRIC_POOL_EXPECTED,
+    SR_METRIC_POOL_REPORTED,       SR_METRIC_POOL_EVENTS};
 
 static void set(void *ctx, const struct sr_pool_member_view *view)
 {

@@ -1,4 +1,5 @@
-/* Functions for every stage of a call: its timer, its target in metrics, the end of its upstream or its wait. */
+/* Functions for every stage of a call: its timer, its target in metrics, the end of its upstream or its wait.
+ */
 #include "serve/gateway/call.h"
 
 #include "base/clock.h"
@@ -23,8 +24,9 @@ bool sr_call_is_discovered(const struct sr_call *call)
 {
     const struct sr_config *config = call->gateway->config;
     for (size_t i = 0; i < config->global.n_pools; i++)
-        if (strcmp(config->global.pools[i].model_name, call->verdict->model) == 0)
-            return sr_config_pool_discovers(&config->global.pools[i]);
+        if (strcmp(config->global.pools[i].model_name, call->verdict->model) == 0 &&
+            sr_config_pool_discovers(&config->global.pools[i]))
+            return true;
     return false;
 }
 

@@ -182,8 +182,8 @@ void sr_call_answer_body(struct sr_call *call, struct sr_bytes slice, bool last)
 /* The exchange has classified the bytes that it held. */
 void sr_call_answer_ready(struct sr_call *call);
 
-/* No more of the upstream's answer comes after its head: ends an SSE stream with an error event, replaces an answer
- * of which the client has nothing, and aborts any other one. `why` is for people, `reason` a value of
+/* No more of the upstream's answer comes after its head: ends an SSE stream with an error event, replaces an
+ * answer of which the client has nothing, and aborts any other one. `why` is for people, `reason` a value of
  * SR_METRIC_UPSTREAM_FAILURES. */
 void sr_call_answer_lost(struct sr_call *call, const char *why, const char *reason);
 

@@ -15,8 +15,8 @@
 /* Failures after which the same worker may answer in a moment: it did not work on the request. */
 #define PASSING (SR_RETRY_CONNECT | SR_RETRY_RESET | SR_RETRY_429 | SR_RETRY_GATEWAY)
 
-/* Failures of a worker that is not there: another try adds no load to the workers that are, so that it needs no place
- * in the budget; all requests of a worker that dies move at once. */
+/* Failures of a worker that is not there: another try adds no load to the workers that are, so that it needs
+ * no place in the budget; all requests of a worker that dies move at once. */
 #define GONE (SR_RETRY_CONNECT | SR_RETRY_RESET)
 
 /* Milliseconds before the same worker is tried again: doubled each time, of which a random half is waited. */

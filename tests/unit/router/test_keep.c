@@ -7,15 +7,17 @@
 #define CHUNK  "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"},\"finish_reason\":null}]}\n\n"
 #define FINISH "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"
 #define DONE   "data: [DONE]\n\n"
-#define BLOCK  "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"delta\":{\"text\":\"x\"}}\n\n"
-#define STOP   "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\n"
+#define BLOCK                                                                                                \
+    "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"delta\":{\"text\":\"x\"}}\n\n"
+#define STOP                                                                                                 \
+    "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\n"
 
 static bool usable(const struct sr_dialect_ops *dialect, enum sr_answer_mode mode, const char *bytes)
 {
     struct sr_dialect_paths *paths;
     assert_int_equal(sr_dialect_paths_new(&paths, NULL), SR_OK);
-    bool is = sr_answer_is_usable(sr_bytes_str(bytes), mode, dialect,
-                                  sr_dialect_answer_paths(paths, dialect)->all);
+    bool is =
+        sr_answer_is_usable(sr_bytes_str(bytes), mode, dialect, sr_dialect_answer_paths(paths, dialect)->all);
     sr_dialect_paths_free(paths);
     return is;
 }
@@ -65,12 +67,12 @@ static void test_streams_of_chats(void **state)
 static void test_messages(void **state)
 {
     (void)state;
-    assert_true(
-        usable(&sr_dialect_messages, SR_ANSWER_JSON,
-               "{\"type\":\"message\",\"content\":[{\"type\":\"text\",\"text\":\"x\"}],\"stop_reason\":\"end_turn\"}"));
-    assert_true(
-        usable(&sr_dialect_messages, SR_ANSWER_JSON,
-               "{\"content\":[{\"type\":\"tool_use\",\"name\":\"f\",\"input\":{}}],\"stop_reason\":\"tool_use\"}"));
+    assert_true(usable(&sr_dialect_messages, SR_ANSWER_JSON,
+                       "{\"type\":\"message\",\"content\":[{\"type\":\"text\",\"text\":\"x\"}],\"stop_"
+                       "reason\":\"end_turn\"}"));
+    assert_true(usable(
+        &sr_dialect_messages, SR_ANSWER_JSON,
+        "{\"content\":[{\"type\":\"tool_use\",\"name\":\"f\",\"input\":{}}],\"stop_reason\":\"tool_use\"}"));
     static const char *const BAD[] = {
         "{}",
         "{\"type\":\"message\",\"content\":[],\"stop_reason\":\"end_turn\"}",
@@ -84,7 +86,8 @@ static void test_messages(void **state)
     assert_false(usable(&sr_dialect_messages, SR_ANSWER_SSE, BLOCK STOP));
     assert_false(usable(&sr_dialect_messages, SR_ANSWER_SSE, BLOCK DONE));
     assert_false(usable(&sr_dialect_messages, SR_ANSWER_SSE, STOP DONE));
-    assert_false(usable(&sr_dialect_messages, SR_ANSWER_SSE, BLOCK "event: error\ndata: {\"error\":{}}\n\n" STOP DONE));
+    assert_false(usable(&sr_dialect_messages, SR_ANSWER_SSE,
+                        BLOCK "event: error\ndata: {\"error\":{}}\n\n" STOP DONE));
 }
 
 static void test_responses(void **state)
