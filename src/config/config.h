@@ -370,6 +370,8 @@ enum sr_strategy { SR_STRATEGY_PRIORITY, SR_STRATEGY_CONFIDENCE };
 /* global.semroute.gateway: the limits of the gateway door. Times in milliseconds, sizes in bytes. */
 struct sr_config_gateway {
     size_t max_body_bytes;                    /* 32 MiB; over it 413 */
+    uint32_t max_body_values;                 /* 262,144 values of interest; over it 413 */
+    uint32_t max_body_strings;                /* 65,536; those after them are unread */
     size_t max_buffered_bytes;                /* 256 MiB, of all requests in progress; over it 503 */
     size_t max_header_bytes;                  /* 64 KiB; over it 431 */
     uint32_t max_connections;                 /* per process, 10,000; over it 503 */

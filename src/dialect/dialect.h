@@ -71,6 +71,9 @@ enum sr_answer_at {
     SR_ANSWER_REASONING,
     SR_ANSWER_REFUSAL,
     SR_ANSWER_ARGUMENTS, /* arguments of a call: JSON in a JSON string */
+    SR_ANSWER_BLOCK,     /* an element of an answer without choices */
+    SR_ANSWER_STOP,      /* a string: an answer without choices ends */
+    SR_ANSWER_STATUS,    /* the same, where the string is "completed" */
 };
 
 /* The class of a string; the tag of its path. A string without a path has the first class. The class of an

@@ -137,11 +137,17 @@
       "Connections to backends opened, failed or taken from the pool.", "backend,result", NONE)              \
     X(UPSTREAM_RETRIES, COUNTER, "semroute_upstream_retries_total",                                          \
       "Requests sent again to this backend after a failure.", "backend", NONE)                               \
+    /* reason: connect, reset, timeout (no head in time), garbage (no HTTP), 429, 5xx; inside an answer:     \
+     * lost, stalled (no byte in time), deadline (of the listener). backend: that of discovered workers is               \
+     * their model */                                                                                                    \
+    X(UPSTREAM_FAILURES, COUNTER, "semroute_upstream_failures_total",                                        \
+      "Requests that a backend failed, by reason; another try may have followed.", "backend,reason", NONE)   \
     /* worker: its scheme, host, port and base path */                                                       \
     X(WORKER_IN_FLIGHT, GAUGE, "semroute_worker_in_flight_requests", "Requests in progress at each worker.", \
       "worker", NONE)                                                                                        \
     X(WORKER_OPEN, GAUGE, "semroute_worker_open",                                                            \
       "1: the worker failed and is chosen after all others, or has its trial request.", "worker", NONE)      \
+    X(WORKER_DOWN, GAUGE, "semroute_worker_down", "1: health checks of the worker fail.", "worker", NONE)    \
     X(WORKER_DRAINING, GAUGE, "semroute_worker_draining",                                                    \
       "1: the worker was removed and finishes its requests.", "worker", NONE)                                \
     X(WORKER_EJECTIONS, COUNTER, "semroute_worker_ejections_total",                                          \

@@ -38,7 +38,7 @@ struct sr_pool_worker {
     _Atomic uint32_t failures, unreachable, ejections; /* in a row */
     _Atomic bool down;                                 /* by a health check */
     _Atomic bool half_open, trial; /* circuit.h: it failed and has not answered since; a request tries it */
-    _Atomic uint32_t ejected;      /* times, since they were counted (sr_pool_count) */
+    _Atomic uint32_t ejected;      /* times */
     _Atomic int32_t listed;        /* rosters of groups that have it now */
     struct sr_pool_load load;
 };

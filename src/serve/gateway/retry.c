@@ -16,6 +16,10 @@
 /* Failures after which the same worker may answer in a moment: it did not work on the request. */
 #define PASSING (SR_RETRY_CONNECT | SR_RETRY_RESET | SR_RETRY_429 | SR_RETRY_GATEWAY)
 
+/* Failures of a worker that is not there: another try adds no load to the workers that are, so that it needs
+ * no place in the budget; all requests of a worker that dies move at once. */
+#define GONE (SR_RETRY_CONNECT | SR_RETRY_RESET)
+
 /* Milliseconds before the same worker is tried again: doubled each time, of which a random half is waited. */
 #define BACK_OFF_MS     50u
 #define BACK_OFF_MAX_MS 1000u
@@ -37,6 +41,14 @@ uint32_t sr_retry_of_error(const struct sr_client_error *error)
     if (error->stage == SR_CLIENT_CONNECTING || !error->sent)
         return SR_RETRY_CONNECT;
     return error->code == SR_ETIMEOUT ? SR_RETRY_TIMEOUT : SR_RETRY_RESET;
+}
+
+const char *sr_retry_failure_name(const struct sr_client_error *error)
+{
+    uint32_t failure = sr_retry_of_error(error);
+    if (failure == SR_RETRY_RESET && (error->code == SR_EPROTO || error->code == SR_ELIMIT))
+        return "garbage";
+    return failure == SR_RETRY_CONNECT ? "connect" : failure == SR_RETRY_TIMEOUT ? "timeout" : "reset";
 }
 
 /* The milliseconds of a Retry-After header (RFC 9110, section 10.2.3); 0: none, or in the past. */
@@ -141,7 +153,8 @@ bool sr_retry_next(struct sr_call *call, uint32_t failure, uint64_t retry_after_
     bool may_again = call->tries <= retries_of(call, reliability);
     *wait_ms = 0;
     *may_wait = false;
-    if (call->body_passed || !(failure & reliability->retry_on) || !sr_ticket_retry(call->verdict->ticket))
+    if (call->body_passed || !(failure & reliability->retry_on) ||
+        (!(failure & GONE) && !sr_ticket_retry(call->verdict->ticket)))
         return false;
     if ((may_again && choose_of_model(call)) || next_model(call))
         return true;
@@ -150,7 +163,8 @@ bool sr_retry_next(struct sr_call *call, uint32_t failure, uint64_t retry_after_
         return false;
     }
     *wait_ms = retry_after_ms ? retry_after_ms : back_off(call->tries);
-    if (!may_again || !(failure & PASSING) || *wait_ms > RETRY_AFTER_MAX_MS || !has_time(call, *wait_ms))
+    if (!may_again || !(failure & PASSING) || *wait_ms > RETRY_AFTER_MAX_MS || !has_time(call, *wait_ms) ||
+        !sr_ticket_retry(call->verdict->ticket))
         return false;
     sr_exchange_pools_again(call->exchange);
     return choose_of_model(call);

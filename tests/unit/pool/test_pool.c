@@ -531,6 +531,42 @@ static void test_reload_keeps_health_and_turn(void **state)
 
 /* ---- offered endpoints ---- */
 
+struct listed {
+    size_t n;
+    char all[256];
+};
+
+static void note_listed(void *ctx, const char *group, struct sr_bytes worker)
+{
+    struct listed *listed = ctx;
+    size_t at = strlen(listed->all);
+    listed->n++;
+    snprintf(listed->all + at, sizeof listed->all - at, "%s %.*s\n", group, (int)worker.n, worker.p);
+}
+
+/* Of two groups of one name only the latest; discovered members as they are now. */
+static void test_listed(void **state)
+{
+    (void)state;
+    struct site s = site_open();
+    struct sr_pool_backend two[] = {backend("a", 1), backend("b", 1)}, found[] = {backend("c", 1)};
+    struct sr_pool_limits limits = {.discovered = true};
+    struct sr_pool_group *before = group_of(&s, "m", two, 2), *now = group_of(&s, "m", two, 1), *discovered;
+    struct sr_err err = {0};
+    assert_int_equal(sr_pool_group_get(s.pool, &discovered, "d", NULL, NULL, NULL, &limits, two, 2, &err),
+                     SR_OK);
+    assert_int_equal(sr_pool_set_members(s.pool, "d", found, 1), SR_OK);
+    struct listed listed = {0};
+    sr_pool_each_listed(s.pool, note_listed, &listed);
+    assert_int_equal(listed.n, 2);
+    assert_non_null(strstr(listed.all, "m http://a:8000\n"));
+    assert_non_null(strstr(listed.all, "d http://c:8000\n"));
+    sr_pool_group_unref(before);
+    sr_pool_group_unref(now);
+    sr_pool_group_unref(discovered);
+    site_close(&s);
+}
+
 static void test_offered(void **state)
 {
     (void)state;
@@ -699,6 +735,7 @@ int main(void)
         cmocka_unit_test(test_identity),
         cmocka_unit_test(test_equal_configuration_is_the_same_group),
         cmocka_unit_test(test_reload_keeps_health_and_turn),
+        cmocka_unit_test(test_listed),
         cmocka_unit_test(test_offered),
         cmocka_unit_test(test_offered_are_bounded),
         cmocka_unit_test(test_out_of_memory),
