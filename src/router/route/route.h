@@ -32,6 +32,7 @@ struct sr_routing_inputs {
     int model;                         /* the model that it named; -1 */
     struct sr_bytes share_key;         /* who or what a share is counted by; empty: the text */
     struct sr_bytes tenant;            /* results are memoised per tenant; may be empty */
+    const struct sr_config_tenant *rules; /* of the tenant; NULL: none */
     bool instructs;                    /* the client's system prompts are the operator's */
     uint64_t client;                   /* clients share the engine and the worker threads alike */
     struct sr_arena *arena;
