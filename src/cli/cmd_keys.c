@@ -124,8 +124,8 @@ static int run(void)
         code = sr_cmd_fail(&sr_keys_usage, SR_EXIT_NO, "a key has %d to %d characters", SR_KEY_TEXT_MIN,
                            SR_KEY_TEXT_MAX);
     else if (rc || (rc = put_all(&out, text)) != SR_OK)
-        code = sr_cmd_fail(&sr_keys_usage, SR_EXIT_FAILED, "%s",
-                           err.message[0] ? err.message : sr_strerror(rc));
+        code =
+            sr_cmd_fail(&sr_keys_usage, SR_EXIT_FAILED, "%s", err.message[0] ? err.message : sr_strerror(rc));
     else if (!sr_cmd_put(sr_buf_view(&out)))
         code = sr_cmd_fail(&sr_keys_usage, SR_EXIT_FAILED, "cannot write to standard output");
     sr_buf_dispose(&key);

@@ -353,7 +353,7 @@ struct sr_config_decision {
     enum sr_decision_mode mode;
     double share; /* of requests for which it counts, above 0; 1 = all */
     int64_t priority;
-    int64_t tier; /* 0 = none */
+    int64_t tier;    /* 0 = none */
     bool of_tenants; /* it counts only for tenants that name it */
     bool has_rules;
     struct sr_config_rule rules; /* without rules: matches always, confidence 0 */
@@ -634,7 +634,7 @@ struct sr_config {
     size_t n_decisions;
     struct sr_config_global global;
     struct sr_strings watched; /* files with secrets or keys that it was read from, besides `path` */
-    char revision[17];         /* 16 hex digits over the file's bytes: names the snapshot in logs and metrics */
+    char revision[17]; /* 16 hex digits over the file's bytes: names the snapshot in logs and metrics */
     struct sr_ref
         *ref; /* the loader's count; NULL in one built by hand, which sr_config_ref/unref leave alone */
 };

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SR_KEY_DIGEST  32
+#define SR_KEY_DIGEST   32
 #define SR_KEY_TEXT_MIN 16  /* characters of a key that is given as text */
 #define SR_KEY_TEXT_MAX 512 /* of what a client may send as one */
 /* What keys that `semroute keys` makes begin with: no such text goes to an upstream. */

@@ -203,11 +203,12 @@ static void refuse_model(sr_exchange *x)
 static void refuse_anonymous(sr_exchange *x)
 {
     struct sr_refusal refusal;
-    sr_refuse(&refusal, 401, "anonymous_client", NULL,
-              "model `%s` needs a known client: the operator gives keys in global.semroute.identity.keys, names "
-              "a trusted header in global.semroute.guards.tenant_header, or sets "
-              "global.semroute.allow_anonymous",
-              x->router->config->models[x->record.model].name);
+    sr_refuse(
+        &refusal, 401, "anonymous_client", NULL,
+        "model `%s` needs a known client: the operator gives keys in global.semroute.identity.keys, names "
+        "a trusted header in global.semroute.guards.tenant_header, or sets "
+        "global.semroute.allow_anonymous",
+        x->router->config->models[x->record.model].name);
     refusal.reason = "anonymous_client";
     sr_exchange_refuse(x, &refusal);
 }

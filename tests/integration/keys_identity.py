@@ -5,8 +5,8 @@ import json
 from conftest import chat
 from keys_guards import MAIL
 from keys_offline import Key, refused
-from keys_online import listed, sent, served
-from keys_site import ABSENT, model, site
+from keys_online import served
+from keys_site import model, site
 
 IDENTITY = "global.semroute.identity."
 KEYS_AT, TENANTS_AT = IDENTITY + "keys[].", IDENTITY + "tenants[]."
@@ -31,15 +31,6 @@ def status(model="one", text="hello", **headers):
     return served(lambda gateway, bench: gateway.post(chat(text, model), headers=headers).status)
 
 
-def logged(member, **headers):
-    """A member of the access log's line."""
-    def look(gateway, bench):
-        assert gateway.post(chat("hello"), headers={**SENT, **headers}).status == 200
-        line = next(line for line in gateway.output().splitlines() if '"status":200' in line)
-        return json.loads(line).get(member)
-    return served(look)
-
-
 def shared(scope, first, second):
     """Whether an answer of one client is another one's."""
     def probe(config, bench):
@@ -62,7 +53,7 @@ def two(**more):
 
 
 GUARD = {"signals": {"pii": [{"name": "p"}]}, "decisions": [
-    {"name": "g", "rules": {"type": "pii", "name": "p"}, "plugins": [{"type": "guard", "configuration": {"action": "block"}}]}]}
+    {"name": "g", "rules": {"type": "pii", "name": "p"}, "plugins": [{"type": "guard", "configuration": {"action": "block"}}]}, {"name": "d", "rules": {"type": "pii", "name": "p"}}]}
 
 
 def of_file(config, bench):
@@ -81,20 +72,21 @@ KEYS = [
     refused(KEYS_AT + "name", keyed(), ("a", ""), "`name`"),
     Key(KEYS_AT + "sha256", keyed(), (sha(ALICE), sha(OTHER)), status(), (200, 401)),
     Key(KEYS_AT + "key", keyed({"key": ALICE}), (ALICE, OTHER), status(), (200, 401)),
+    refused(KEYS_AT + "groups[]", keyed(), ("a", ["a"]), "expected text"),
     Key(KEYS_AT + "tenant", two(), ("red", "blue"), shared("tenant", ALICE, OTHER), ("true", None)),
     Key(KEYS_AT + "user", two(), ("u2", "u1"), shared("user", OTHER, ALICE), ("true", None)),
     Key(KEYS_AT + "team", two(), ("t2", "t1"), shared("team", OTHER, ALICE), ("true", None)),
-    Key(KEYS_AT + "models", keyed(), (["two"], ["one"]), status(), (403, 200)),
+    Key(KEYS_AT + "models[]", keyed(), ("two", "one"), status(), (403, 200)),
     Key(KEYS_AT + "expires", keyed(), ("2020-01-31", "2999-12-31T12:00:00Z"), status(), (401, 200)),
     Key(IDENTITY + "keys_file", site(), ("%/first.yaml", "%/second.yaml"), of_file, (200, 401)),
-    Key(IDENTITY + "trusted_peers", trusting(), (["127.0.0.0/8"], ["10.0.0.0/8"]), status(x_tenant="a"), (200, 401)),
+    Key(IDENTITY + "trusted_peers[]", trusting(), ("127.0.0.0/8", "10.0.0.0/8"), status(x_tenant="a"), (200, 401)),
     Key(IDENTITY + "proxy_secret.header", trusting(proxy_secret={"header": "x-s", "value": "open"}), ("x-s", "x-t"),
         status(x_tenant="a", x_s="open"), (200, 401)),
     Key(IDENTITY + "proxy_secret.value", trusting(proxy_secret={"header": "x-s", "value": "open"}), ("open", "shut"),
         status(x_tenant="a", x_s="open"), (200, 401)),
     Key(TENANTS_AT + "name", keyed({"tenant": "red"}, [{"name": "red", "models": ["two"]}]), ("red", "blue"), status(), (403, 200)),
-    Key(TENANTS_AT + "models", keyed({"tenant": "red"}, [{"name": "red"}]), (["two"], ABSENT), status(), (403, 200)),
-    Key(TENANTS_AT + "guards", keyed({"tenant": "red"}, [{"name": "red"}, {"name": "blue", "guards": ["g"]}], **GUARD),
-        (["g"], ABSENT), status(text=MAIL), (403, 200)),
-    Key(TENANTS_AT + "without_guards", keyed({"tenant": "red"}, [{"name": "red"}], **GUARD), (["g"], ABSENT), status(text=MAIL), (200, 403)),
+    Key(TENANTS_AT + "models[]", keyed({"tenant": "red"}, [{"name": "red"}]), ("two", "one"), status(), (403, 200)),
+    Key(TENANTS_AT + "guards[]", keyed({"tenant": "red"}, [{"name": "red"}, {"name": "blue", "guards": ["g"]}], **GUARD),
+        ("g", "d"), status(text=MAIL), (403, 200)),
+    Key(TENANTS_AT + "without_guards[]", keyed({"tenant": "red"}, [{"name": "red"}], **GUARD), ("g", "d"), status(text=MAIL), (200, 403)),
 ]

@@ -44,11 +44,10 @@ void sr_link_access(struct sr_binder *b, const struct sr_yaml_node *root, struct
                       "with keys, a client could say who it is in an identity header instead: name the "
                       "peers or the secret of your proxy in `trusted_peers` or `proxy_secret`");
     if (model)
-        sr_bind_warning(
-            b, sr_bind_at(sr_yaml_get(root, "providers"), "models"),
-            "model `%.80s` has a backend with a key, and every client is anonymous: its requests "
-            "are answered 401. Give clients keys in `global.semroute.identity.keys`, set "
-            "`global.semroute.allow_anonymous: true`, or name a header of a trusted proxy in "
-            "`global.semroute.guards.tenant_header`",
-            model->name);
+        sr_bind_warning(b, sr_bind_at(sr_yaml_get(root, "providers"), "models"),
+                        "model `%.80s` has a backend with a key, and every client is anonymous: its requests "
+                        "are answered 401. Give clients keys in `global.semroute.identity.keys`, set "
+                        "`global.semroute.allow_anonymous: true`, or name a header of a trusted proxy in "
+                        "`global.semroute.guards.tenant_header`",
+                        model->name);
 }

@@ -110,7 +110,8 @@ static void check_names(struct sr_binder *b, const struct sr_yaml_node *at,
             sr_bind_error(b, at, "key `%.60s` is given twice", names[i]);
 }
 
-static void index_keys(struct sr_binder *b, const struct sr_yaml_node *at, struct sr_config_identity *identity)
+static void index_keys(struct sr_binder *b, const struct sr_yaml_node *at,
+                       struct sr_config_identity *identity)
 {
     size_t n_slots = 8;
     if (identity->n_keys == 0)

@@ -4,7 +4,8 @@
 
 #include "config/link/names.h"
 
-/* Also reads the keys of `keys_file` where `files` are read; the file is then watched. `b->rc` has SR_ENOMEM. */
+/* Also reads the keys of `keys_file` where `files` are read; the file is then watched. `b->rc` has SR_ENOMEM.
+ */
 void sr_link_identity(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config,
                       bool files);
 

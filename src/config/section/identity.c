@@ -81,7 +81,8 @@ static void hash_text(struct sr_binder *b, const struct sr_yaml_node *node, stru
 static void finish_key(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
 {
     struct sr_config_key *key = target;
-    if ((key->text[0] != '\0') + (key->sha256[0] != '\0') != 1 && !(sr_yaml_get(node, "key") && !key->sha256[0]))
+    if ((key->text[0] != '\0') + (key->sha256[0] != '\0') != 1 &&
+        !(sr_yaml_get(node, "key") && !key->sha256[0]))
         sr_bind_error(b, node, "a key needs `sha256` or `key`, and not both");
     if (key->sha256[0] && !read_hex(sr_bytes_str(key->sha256), key->digest))
         sr_bind_error(b, sr_yaml_get(node, "sha256"), "`sha256`: expected 64 hexadecimal digits");
@@ -89,7 +90,8 @@ static void finish_key(struct sr_binder *b, const struct sr_yaml_node *node, voi
         hash_text(b, node, key);
     if (key->expires[0] && !sr_date_read(sr_bytes_str(key->expires), &key->expires_s))
         sr_bind_error(b, sr_yaml_get(node, "expires"),
-                      "`expires`: expected `2027-01-31` or `2027-01-31T12:00:00Z`, found `%.40s`", key->expires);
+                      "`expires`: expected `2027-01-31` or `2027-01-31T12:00:00Z`, found `%.40s`",
+                      key->expires);
     if (!key->user[0])
         key->user = key->name;
 }

@@ -1,8 +1,8 @@
 /*
  * The sections of the configuration file, each declared in the file of its part: cache.c, cards.c,
- * compression.c, decisions.c, embeddings.c, extproc.c, gateway.c, global.c, guards.c, identity.c, listeners.c,
- * picking.c, pools.c, providers.c, reliability.c, signals.c, and plugin_*.c (plugins.h). root.c puts them
- * together.
+ * compression.c, decisions.c, embeddings.c, extproc.c, gateway.c, global.c, guards.c, identity.c,
+ * listeners.c, picking.c, pools.c, providers.c, reliability.c, signals.c, and plugin_*.c (plugins.h). root.c
+ * puts them together.
  */
 #ifndef SR_CONFIG_SECTION_SECTION_H
 #define SR_CONFIG_SECTION_SECTION_H

@@ -21,7 +21,8 @@ struct sr_credential {
 #define SR_CODE_EXPIRED_KEY "expired_api_key"
 
 /* Looks at all headers; `now_s` since 1970. A key that is not ours is no error here: it may be the client's
- * own for an upstream, unless it looks like one of ours. Two different keys of ours are refused. SR_ENOMEM. */
+ * own for an upstream, unless it looks like one of ours. Two different keys of ours are refused. SR_ENOMEM.
+ */
 int sr_credential_read(struct sr_credential *out, const struct sr_header *headers, size_t n,
                        const struct sr_config_identity *identity, int64_t now_s) SR_WARN_UNUSED;
 

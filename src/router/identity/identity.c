@@ -78,7 +78,8 @@ bool sr_identity_strips(const struct sr_config *config, const struct sr_header *
     for (size_t i = 0; i < sizeof second_lines / sizeof second_lines[0]; i++)
         if (is(name, second_lines[i]))
             return true;
-    if ((secret.n && is(name, secret)) || (!trusted && names_client(&config->global, name)) || sr_credential_is_ours(header, &config->global.identity))
+    if ((secret.n && is(name, secret)) || (!trusted && names_client(&config->global, name)) ||
+        sr_credential_is_ours(header, &config->global.identity))
         return true;
     struct sr_bytes destination = sr_bytes_str(config->global.extproc.destination_header);
     return starts(name, SR_LIT("x-authz-")) || is(name, SR_LIT("x-selected-model")) ||
@@ -256,10 +257,11 @@ void sr_identity_refuse(const struct sr_identity *identity, struct sr_refusal *r
         what = "the API key is not known here";
     else if (strcmp(identity->refused, SR_CODE_EXPIRED_KEY) == 0)
         what = "the API key has expired";
-    sr_refuse(refusal, 401, identity->refused, NULL,
-              "%s: send a key of this gateway in `authorization: Bearer KEY` or `x-api-key`; its operator makes "
-              "keys (global.semroute.identity.keys)",
-              what);
+    sr_refuse(
+        refusal, 401, identity->refused, NULL,
+        "%s: send a key of this gateway in `authorization: Bearer KEY` or `x-api-key`; its operator makes "
+        "keys (global.semroute.identity.keys)",
+        what);
     refusal->reason = "authentication_failed";
 }
 

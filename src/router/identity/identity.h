@@ -59,10 +59,10 @@ uint64_t sr_identity_client(const struct sr_identity *identity, struct sr_bytes 
  * as far as the configuration says which. */
 bool sr_identity_trusts(const struct sr_config *config, const struct sr_identity_source *source);
 
-/* True when a header of a request is not forwarded; `trusted`: sr_identity_trusts is true of the request. It holds a key of ours or the secret of a proxy, only the
- * router, or an authorisation layer, may set it, it names who asks and is not trusted,
- * or upstreams may take another path or method from it than the request line's. '_' counts as '-', because
- * upstreams exist that read both alike. */
+/* True when a header of a request is not forwarded; `trusted`: sr_identity_trusts is true of the request. It
+ * holds a key of ours or the secret of a proxy, only the router, or an authorisation layer, may set it, it
+ * names who asks and is not trusted, or upstreams may take another path or method from it than the request
+ * line's. '_' counts as '-', because upstreams exist that read both alike. */
 bool sr_identity_strips(const struct sr_config *config, const struct sr_header *header, bool trusted);
 
 #endif

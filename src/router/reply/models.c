@@ -92,7 +92,9 @@ int sr_reply_models(const struct sr_router *router, const struct sr_identity *id
 {
     const struct sr_config *config = router->config;
     const struct sr_strings *names = &config->global.auto_model_names;
-    size_t n = config->global.include_config_models_in_list || sr_identity_is_limited(identity) ? config->n_models : 0;
+    size_t n = config->global.include_config_models_in_list || sr_identity_is_limited(identity)
+                   ? config->n_models
+                   : 0;
     struct sr_json_writer w = sr_json_writer_of(out);
     int rc = SR_OK;
     sr_json_object(&w, NULL);
@@ -128,8 +130,9 @@ static struct sr_bytes percent_decode(struct sr_bytes s, struct sr_arena *arena)
     return (struct sr_bytes){out, n};
 }
 
-int sr_reply_model(const struct sr_router *router, const struct sr_identity *identity, struct sr_bytes escaped_id, struct sr_arena *arena,
-                   struct sr_refusal *refusal, struct sr_buf *out)
+int sr_reply_model(const struct sr_router *router, const struct sr_identity *identity,
+                   struct sr_bytes escaped_id, struct sr_arena *arena, struct sr_refusal *refusal,
+                   struct sr_buf *out)
 {
     const struct sr_config *config = router->config;
     struct sr_bytes id = percent_decode(escaped_id, arena);

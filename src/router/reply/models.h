@@ -16,7 +16,8 @@ int sr_reply_models(const struct sr_router *router, const struct sr_identity *id
 
 /* One model by its id as sent in the path. SR_ENOENT: the client has none of that name, and `refusal` is
  * filled. */
-int sr_reply_model(const struct sr_router *router, const struct sr_identity *identity, struct sr_bytes escaped_id, struct sr_arena *arena,
-                   struct sr_refusal *refusal, struct sr_buf *out) SR_WARN_UNUSED;
+int sr_reply_model(const struct sr_router *router, const struct sr_identity *identity,
+                   struct sr_bytes escaped_id, struct sr_arena *arena, struct sr_refusal *refusal,
+                   struct sr_buf *out) SR_WARN_UNUSED;
 
 #endif

@@ -38,7 +38,8 @@ void sr_trial_leave_out(const struct sr_router *router, bool automatic, struct s
         const struct sr_config_decision *decision = &config->decisions[i];
         bool other = !automatic && decision->mode == SR_MODE_SHADOW &&
                      !(router->shadow_named && sr_router_is_for_named(decision));
-        without[i] = other || !is_of(tenant, decision) || (decision->share < 1 && place_of(decision, key) >= decision->share);
+        without[i] = other || !is_of(tenant, decision) ||
+                     (decision->share < 1 && place_of(decision, key) >= decision->share);
     }
 }
 

@@ -52,7 +52,8 @@ static struct sr_bytes peer_of(const struct sr_extproc_core *core, const struct 
 static bool keep_head(struct sr_extproc_core *core, const struct sr_extproc_message *message)
 {
     const struct sr_config *config = core->options.config;
-    struct sr_identity_source source = {message->headers, message->n_headers, peer_of(core, message), false, 0};
+    struct sr_identity_source source = {message->headers, message->n_headers, peer_of(core, message), false,
+                                        0};
     bool trusted = sr_identity_trusts(config, &source);
     size_t n = 0;
     core->sent_path = sr_arena_dup(&core->arena, message->path);
@@ -151,7 +152,8 @@ static void begin_reading(struct sr_extproc_core *core)
 }
 
 #define UNSEEN_REFUSED                                                                                       \
-    "guards or keys are configured, and Envoy does not send the bodies of requests here: use request_body_mode "     \
+    "guards or keys are configured, and Envoy does not send the bodies of requests here: use "               \
+    "request_body_mode "                                                                                     \
     "BUFFERED, STREAMED or FULL_DUPLEX_STREAMED, and streamed_body.enabled"
 
 /* The reason why the body of a request for a forwarded endpoint is not sent here, or NULL. */
@@ -334,7 +336,8 @@ void sr_extproc_request_body(struct sr_extproc_core *core, const struct sr_extpr
         return;
     }
     if (core->state == SR_EXTPROC_STARTING && sr_config_protects(core->options.config)) {
-        sr_extproc_fail(core, "guards or keys are configured, and Envoy does not send the headers of requests here");
+        sr_extproc_fail(
+            core, "guards or keys are configured, and Envoy does not send the headers of requests here");
         return;
     }
     if (core->state == SR_EXTPROC_STARTING) {

@@ -204,9 +204,8 @@ static void announce_clients(const struct sr_config *config)
         return;
     sr_log(SR_LOG_INFO, "no_keys", "no key of a client is configured (global.semroute.identity): %s; %s",
            headers ? "identity headers say who asks" : "every client is anonymous",
-           global->access.allow_anonymous
-               ? "anonymous clients use the keys of backends (allow_anonymous)"
-               : "models whose backend has a key are not for anonymous clients");
+           global->access.allow_anonymous ? "anonymous clients use the keys of backends (allow_anonymous)"
+                                          : "models whose backend has a key are not for anonymous clients");
 }
 
 void sr_server_announce(struct sr_server *server)

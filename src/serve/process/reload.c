@@ -25,7 +25,8 @@
 struct watched {
     char *path, *directory;
     const char *name;
-    int file_watch, directory_watch; /* the file's follows links, and is renewed after each change; -1: none */
+    int file_watch,
+        directory_watch; /* the file's follows links, and is renewed after each change; -1: none */
 };
 
 struct sr_reload {

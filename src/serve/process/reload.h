@@ -17,9 +17,9 @@ struct sr_reload;
 
 #define SR_RELOAD_FILES_MAX 320 /* watched at once */
 
-/* Starts watching `path` (NULL: none) and the files of `also` [n], all copied. sr_reload_now works in any case. `changed` runs on the watcher's
- * thread, one call at a time, and may take long. When the directory cannot be watched (no inotify left) that
- * is logged and sr_reload_now still works. SR_EIO, SR_ENOMEM. */
+/* Starts watching `path` (NULL: none) and the files of `also` [n], all copied. sr_reload_now works in any
+ * case. `changed` runs on the watcher's thread, one call at a time, and may take long. When the directory
+ * cannot be watched (no inotify left) that is logged and sr_reload_now still works. SR_EIO, SR_ENOMEM. */
 int sr_reload_start(struct sr_reload **out, const char *path, const char *const *also, size_t n,
                     void (*changed)(void *ctx), void *ctx, struct sr_err *err) SR_WARN_UNUSED;
 

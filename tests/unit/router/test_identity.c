@@ -254,8 +254,7 @@ static void test_bad_configurations(void **state)
         snprintf(yaml, sizeof yaml, SITE "    identity: %s\n", bad[i]);
         load(yaml, false);
     }
-    load(SITE
-         "    guards: {tenant_header: x-t}\n    identity: {keys: [{name: a, key: 0123456789abcdef}]}\n",
+    load(SITE "    guards: {tenant_header: x-t}\n    identity: {keys: [{name: a, key: 0123456789abcdef}]}\n",
          false);
 }
 

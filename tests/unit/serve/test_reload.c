@@ -192,8 +192,8 @@ static void test_missing_folder_still_reloads_when_asked(void **state)
 {
     struct fixture *f = *state;
     struct sr_err err = {0};
-    assert_int_equal(sr_reload_start(&f->reload, "/nonexistent/folder/semroute.yaml", NULL, 0, changed, f, &err),
-                     SR_OK);
+    assert_int_equal(
+        sr_reload_start(&f->reload, "/nonexistent/folder/semroute.yaml", NULL, 0, changed, f, &err), SR_OK);
     sr_reload_now(f->reload);
     wait_call(f);
 }
@@ -202,9 +202,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_write_in_place), TEST(test_rename_over_and_remove), TEST(test_other_files),
-        TEST(test_link_swap),      TEST(test_other_files_do_not_count),
-        TEST(test_without_a_file), TEST(test_missing_folder_still_reloads_when_asked),
+        TEST(test_write_in_place),
+        TEST(test_rename_over_and_remove),
+        TEST(test_other_files),
+        TEST(test_link_swap),
+        TEST(test_other_files_do_not_count),
+        TEST(test_without_a_file),
+        TEST(test_missing_folder_still_reloads_when_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
