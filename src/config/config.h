@@ -11,15 +11,11 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "base/ref.h"
+#include "config/identity.h"
 #include "text/entity/entity.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-struct sr_strings {
-    const char **items;
-    size_t count;
-};
 
 /* From 1; 0 where the file does not say it. */
 struct sr_config_position {
@@ -357,7 +353,8 @@ struct sr_config_decision {
     enum sr_decision_mode mode;
     double share; /* of requests for which it counts, above 0; 1 = all */
     int64_t priority;
-    int64_t tier; /* 0 = none */
+    int64_t tier;    /* 0 = none */
+    bool of_tenants; /* it counts only for tenants that name it */
     bool has_rules;
     struct sr_config_rule rules; /* without rules: matches always, confidence 0 */
     struct sr_config_model_ref *refs;
@@ -623,6 +620,7 @@ struct sr_config_global {
     struct sr_config_access access;
     struct sr_config_cache cache;
     const char *user_header, *groups_header; /* set by a trusted proxy; "" = none */
+    struct sr_config_identity identity;
     struct sr_config_policy *policies;
     size_t n_policies;
     struct sr_config_pool *pools;
@@ -662,6 +660,7 @@ struct sr_config {
     struct sr_config_decision *decisions;
     size_t n_decisions;
     struct sr_config_global global;
+    struct sr_strings watched; /* files with secrets or keys that it was read from, besides `path` */
     char revision[17]; /* 16 hex digits over the file's bytes: names the snapshot in logs and metrics */
     struct sr_ref
         *ref; /* the loader's count; NULL in one built by hand, which sr_config_ref/unref leave alone */

@@ -33,8 +33,13 @@ static void admit(sr_exchange *x)
 {
     struct sr_refusal refusal;
     struct sr_bytes rest;
-    switch (
-        sr_admit(x->router->config, &x->head, x->router->max_body, &x->body.doc.dialect, &rest, &refusal)) {
+    enum sr_admission admission =
+        sr_admit(x->router->config, &x->head, x->router->max_body, &x->body.doc.dialect, &rest, &refusal);
+    if (x->identity.refused && admission != SR_ADMIT_REFUSED) {
+        admission = SR_ADMIT_REFUSED;
+        sr_identity_refuse(&x->identity, &refusal);
+    }
+    switch (admission) {
     case SR_ADMIT_BODY:
         break;
     case SR_ADMIT_MODELS:
@@ -53,12 +58,16 @@ static void admit(sr_exchange *x)
 static int exchange_init(sr_exchange *x, const struct sr_request_head *head)
 {
     const struct sr_config *config = x->router->config;
+    struct sr_identity_source source = {.headers = head->headers,
+                                        .n = head->n_headers,
+                                        .peer = head->peer,
+                                        .known = head->client_known,
+                                        .now_s = (int64_t)(sr_clock_wall_ns() / SR_NS_PER_S)};
     int rc = sr_head_read(&x->head, head, config, &x->arena);
     if (!rc)
-        rc = sr_identity_read(&x->identity, head->headers, head->n_headers, config, &x->arena);
+        rc = sr_identity_read(&x->identity, &source, config, &x->arena);
     if (rc)
         return rc;
-    x->identity.anonymous &= !head->client_known;
     x->head.skip &= !x->router->guarded || x->identity.may_skip;
     if (x->router->caches &&
         sr_cache_controls_read(&x->recall.controls, head->headers, head->n_headers, config, &x->arena))
@@ -237,6 +246,7 @@ static void start_routing(sr_exchange *x)
         .model = x->body.model,
         .share_key = x->identity.user.n ? x->identity.user : x->head.request_id,
         .tenant = x->identity.tenant,
+        .rules = x->identity.rules,
         .instructs = x->identity.instructs,
         .client = sr_identity_client(&x->identity, x->head.peer),
         .arena = &x->arena,

@@ -130,14 +130,14 @@ static void reply_message(sr_exchange *x, struct sr_reply_message message)
 void sr_exchange_reply_models(sr_exchange *x)
 {
     begin_reply(x, SR_OUTCOME_LOCAL, 200, NULL);
-    finish_reply(x, "application/json", sr_reply_models(x->router, &x->reply));
+    finish_reply(x, "application/json", sr_reply_models(x->router, &x->identity, &x->reply));
 }
 
 void sr_exchange_reply_model(sr_exchange *x, struct sr_bytes escaped_id)
 {
     struct sr_refusal refusal;
     begin_reply(x, SR_OUTCOME_LOCAL, 200, NULL);
-    int rc = sr_reply_model(x->router, escaped_id, &x->arena, &refusal, &x->reply);
+    int rc = sr_reply_model(x->router, &x->identity, escaped_id, &x->arena, &refusal, &x->reply);
     if (rc == SR_ENOENT)
         sr_exchange_refuse(x, &refusal);
     else
@@ -184,17 +184,32 @@ static struct sr_bytes target_of(sr_exchange *x, const struct sr_router_model *m
 
 bool sr_exchange_may_use(const sr_exchange *x, int model)
 {
+    if (!sr_identity_may_use(&x->identity, x->router->config, model))
+        return false;
     return !x->identity.anonymous || x->router->config->global.access.allow_anonymous ||
            !x->router->models[model].has_key;
+}
+
+/* The client's key or tenant does not have the record's model. */
+static void refuse_model(sr_exchange *x)
+{
+    struct sr_refusal refusal;
+    sr_refuse(&refusal, 403, SR_CODE_MODEL, "model",
+              "this client may not use model `%s`; GET /v1/models lists those that it may use",
+              x->router->config->models[x->record.model].name);
+    refusal.reason = "model_not_allowed";
+    sr_exchange_refuse(x, &refusal);
 }
 
 static void refuse_anonymous(sr_exchange *x)
 {
     struct sr_refusal refusal;
-    sr_refuse(&refusal, 401, "anonymous_client", NULL,
-              "model `%s` needs a known client: the operator names a trusted header in "
-              "global.semroute.guards.tenant_header, or sets global.semroute.allow_anonymous",
-              x->router->config->models[x->record.model].name);
+    sr_refuse(
+        &refusal, 401, "anonymous_client", NULL,
+        "model `%s` needs a known client: the operator gives keys in global.semroute.identity.keys, names "
+        "a trusted header in global.semroute.guards.tenant_header, or sets "
+        "global.semroute.allow_anonymous",
+        x->router->config->models[x->record.model].name);
     refusal.reason = "anonymous_client";
     sr_exchange_refuse(x, &refusal);
 }
@@ -359,6 +374,10 @@ static void forward(sr_exchange *x, const struct sr_bytes *slices, size_t n, siz
     struct sr_verdict *v = &x->verdict;
     const struct sr_config_decision *decision = sr_record_decision(r, x->router->config);
     struct sr_exchange_place place;
+    if (!sr_identity_may_use(&x->identity, x->router->config, r->model)) {
+        refuse_model(x);
+        return;
+    }
     if (!sr_exchange_may_use(x, r->model)) {
         refuse_anonymous(x);
         return;
@@ -555,10 +574,25 @@ static void guarded(sr_exchange *x)
     edit(x, true);
 }
 
+/* Goes on to the best candidate that the client may use; without one the first stays, and is refused. */
+static void choose_permitted(sr_exchange *x)
+{
+    struct sr_record *r = &x->record;
+    struct sr_choice first = r->choice;
+    while (r->choice.model >= 0 && !sr_identity_may_use(&x->identity, x->router->config, r->choice.model)) {
+        if (sr_routing_next(&x->routing)) {
+            r->choice = first;
+            return;
+        }
+        r->choice = x->routing.choice;
+    }
+}
+
 /* Chooses the model and its reasoning. False: there is no model. */
 static bool choose(sr_exchange *x, const struct sr_config_decision *decision)
 {
     struct sr_record *r = &x->record;
+    choose_permitted(x);
     r->model = r->choice.model;
     if (r->model < 0)
         return false;

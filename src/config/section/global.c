@@ -207,6 +207,7 @@ static const struct sr_field semroute_fields[] = {
     {"allow_anonymous", SR_FIELD_BOOL, GLOBAL(access.allow_anonymous), .def = "false",
      .help = "whether clients without a trusted identity (`guards.tenant_header`) may use models whose "
              "backend has a key; else 401"},
+    {"identity", SR_FIELD_OBJECT, GLOBAL(identity), .of = &sr_section_identity, .help = "who is asking"},
     {"admin", SR_FIELD_OBJECT, .of = &admin_section, .help = "who may use the admin listeners"},
     {"gateway", SR_FIELD_OBJECT, GLOBAL(gateway), .of = &sr_section_gateway, .help = "limits of the gateway"},
     {"extproc", SR_FIELD_OBJECT, GLOBAL(extproc), .of = &sr_section_extproc,

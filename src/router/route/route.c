@@ -321,7 +321,8 @@ static int prepare(struct sr_routing *r, struct sr_signal_brief *prefetched)
     if (!rc && (!r->without || !r->without_unsure))
         rc = SR_ENOMEM;
     if (!rc)
-        sr_trial_leave_out(in->router, in->automatic, in->share_key.n ? in->share_key : text, r->without);
+        sr_trial_leave_out(in->router, in->automatic, in->share_key.n ? in->share_key : text, in->rules,
+                           r->without);
     if (!rc)
         rc = sr_guard_begin(&r->guard, &guards, in->doc, in->tenant, r->input);
     if (!rc)
