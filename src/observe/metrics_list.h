@@ -138,8 +138,8 @@
     X(UPSTREAM_RETRIES, COUNTER, "semroute_upstream_retries_total",                                          \
       "Requests sent again to this backend after a failure.", "backend", NONE)                               \
     /* reason: connect, reset, timeout (no head in time), garbage (no HTTP), 429, 5xx; inside an answer:     \
-     * lost, stalled (no byte in time), deadline (of the listener). backend: that of discovered workers is               \
-     * their model */                                                                                                    \
+     * lost, stalled (no byte in time), deadline (of the listener). backend: that of discovered workers is   \
+     * their model */                                                                                        \
     X(UPSTREAM_FAILURES, COUNTER, "semroute_upstream_failures_total",                                        \
       "Requests that a backend failed, by reason; another try may have followed.", "backend,reason", NONE)   \
     /* worker: its scheme, host, port and base path */                                                       \
