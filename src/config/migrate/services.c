@@ -7,7 +7,8 @@ static void put_moved(struct sr_migration *m, const char *section, const char *c
     bool any = false;
     for (const char *const *key = keys; *key; key++)
         any |= sr_migrate_map(m, m->old, *key) != NULL;
-    sr_migrate_put(m, any ? "  %s:\n" : "", section);
+    if (any)
+        sr_migrate_put(m, "  %s:\n", section);
     for (const char *const *key = keys; *key; key++)
         if (sr_migrate_map(m, m->old, *key))
             sr_migrate_tree(m, m->old, *key, "    ", *key);
