@@ -100,8 +100,9 @@ struct sr_config_reliability {
 /* providers.models[] */
 struct sr_config_model {
     const char *name;
-    const char *provider_model_id; /* the name that the upstream uses; equals name unless set */
-    int family;                    /* index in families, -1 = none */
+    const char *provider_model_id;      /* the name that the upstream uses; equals name unless set */
+    struct sr_name_values external_ids; /* such names by the kind of a backend */
+    int family;                         /* index in families, -1 = none */
     struct {
         const char *currency; /* "USD" */
         double prompt_per_1m, completion_per_1m, cached_input_per_1m, cache_write_per_1m;
@@ -126,16 +127,20 @@ enum sr_keyword_method {
     SR_KEYWORD_REGEX, /* keywords are raw regular expressions */
     SR_KEYWORD_BM25,
     SR_KEYWORD_NGRAM,
+    SR_KEYWORD_FUZZY, /* as a file says it: after the load these are words with fuzzy_match */
 };
+
+#define SR_FUZZY_EDITS_MAX 16
 
 struct sr_config_keyword {
     const char *name;
     enum sr_keyword_operator op;
     enum sr_keyword_method method;
     struct sr_strings keywords;
+    struct sr_config_position *places; /* of the keywords in the file; NULL = not known */
     bool case_sensitive;
     bool fuzzy_match;
-    int fuzzy_threshold;    /* edit distance, 2 */
+    int fuzzy_threshold; /* up to SR_FUZZY_EDITS_MAX: edit distance, 2; above: least similarity in percent */
     double bm25_threshold;  /* 0.1 */
     double ngram_threshold; /* 0.4 */
     int ngram_arity;        /* 3 */
@@ -217,6 +222,7 @@ struct sr_config_structure {
     enum sr_structure_feature feature;
     enum sr_structure_source source;
     const char *pattern;
+    struct sr_config_position pattern_at;
     struct sr_strings keywords;
     struct sr_strings *sequences; /* each a list of words that must follow one another */
     size_t n_sequences;
@@ -224,10 +230,16 @@ struct sr_config_structure {
     struct sr_config_predicate predicate;
 };
 
-/* decisions[].rules: a tree, children in `children`. AND and NOT have children; an OR without any matches
- * nothing and an AND without any matches (they represent signals that a lenient load left out). A leaf's
- * `type` and `name` exist. */
-enum sr_rule_op { SR_RULE_LEAF, SR_RULE_AND, SR_RULE_OR, SR_RULE_NOT };
+/* decisions[].rules: a tree, children in `children`. OR and NOT have children; an AND without any matches
+ * with confidence 0. A leaf's `type` and `name` exist. */
+enum sr_rule_op {
+    SR_RULE_LEAF,
+    SR_RULE_AND,
+    SR_RULE_OR,
+    SR_RULE_NOT,
+    SR_RULE_UNKNOWN, /* a condition that a lenient load dropped: neither true nor false. on_error says what a
+                        tree is worth that depends on it: SR_ON_ERROR_MATCH matches (it protects) */
+};
 
 enum sr_on_error { SR_ON_ERROR_NO_MATCH, SR_ON_ERROR_MATCH };
 
@@ -251,7 +263,7 @@ struct sr_config_model_ref {
     const char *reasoning_description;
 };
 
-enum sr_prompt_mode { SR_PROMPT_INSERT, SR_PROMPT_REPLACE };
+enum sr_prompt_mode { SR_PROMPT_INSERT, SR_PROMPT_REPLACE, SR_PROMPT_APPEND };
 
 /* What a guard does with a request that its decision matches. */
 enum sr_guard_action {
@@ -632,7 +644,8 @@ struct sr_config {
     const char *path; /* the file; "(built-in)" for the default */
     struct sr_config_listener *listeners;
     size_t n_listeners;
-    int default_model; /* index in models, -1 = none */
+    int default_model;        /* index in models, -1 = none */
+    const char *default_lora; /* the default is this adapter of it; "" or NULL = none */
     const char *default_effort;
     struct sr_config_family *families;
     size_t n_families;

@@ -125,7 +125,7 @@ static bool names_guards(const struct sr_config_rule *rule)
     for (size_t i = 0; i < rule->n_children; i++)
         if (names_guards(&rule->children[i]))
             return true;
-    return rule->op == SR_RULE_LEAF &&
+    return (rule->op == SR_RULE_LEAF || rule->op == SR_RULE_UNKNOWN) &&
            (strcmp(rule->type, "jailbreak") == 0 || strcmp(rule->type, "pii") == 0);
 }
 

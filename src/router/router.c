@@ -95,7 +95,7 @@ static int model_prepare(struct sr_router_model *out, const struct sr_config_mod
 /* True when a rule asks for an attack or private data. */
 static bool asks_guards(const struct sr_config_rule *rule)
 {
-    if (rule->op == SR_RULE_LEAF)
+    if (rule->op == SR_RULE_LEAF || rule->op == SR_RULE_UNKNOWN)
         return strcmp(rule->type, "jailbreak") == 0 || strcmp(rule->type, "pii") == 0;
     for (size_t i = 0; rule->op != SR_RULE_NOT && i < rule->n_children; i++)
         if (asks_guards(&rule->children[i]))

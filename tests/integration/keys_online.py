@@ -303,7 +303,7 @@ UPSTREAMS = [
         ("Bearer yours", "Bearer mine")),
     Key(BACKEND + "api_key_env", backend(), ("HOME", "NO_SUCH_VARIABLE"),
         lambda config, bench: check(config, bench.directory, {"HOME": "/root"}).removeprefix("error: "),
-        ("good", "`api_key_env`: the environment variable `NO_SUCH_VARIABLE` is not set")),
+        ("good", "warning: `api_key_env`: the environment variable `NO_SUCH_VARIABLE` is not set")),
     Key(BACKEND + "tls_ca_file", tls_site(), ("%/ca.pem", "%/stranger.pem"), status(), (200, 502)),
     Key(BACKEND + "tls_verify", tls_site("stranger.pem"), (True, False), status(), (502, 200)),
 ]

@@ -26,6 +26,24 @@ extern const struct sr_enum_word sr_leaf_types[];
 /* Those of vLLM Semantic Router that are not there yet; ends with NULL. */
 extern const char *const sr_leaf_types_later[];
 
+/* Why several sections take keys that change nothing. */
+#define SR_INERT_NOTE    "it is a note for people"
+#define SR_INERT_RUNTIME "semroute has one runtime, on the CPU"
+#define SR_INERT_FOLDER  "a model is named by its folder (`model_id`), which says its architecture"
+#define SR_INERT_LABELS  "labels come from the model's folder"
+#define SR_INERT_ENABLED "a signal is evaluated when a rule names it"
+
+/* Keys of the classifiers of vLLM Semantic Router, for a list of `inert`. */
+#define SR_INERT_CLASSIFIER                                                                                  \
+    {"model_ref", SR_INERT_FOLDER, false}, {"variant", SR_INERT_FOLDER, false},                              \
+        {"use_cpu", SR_INERT_RUNTIME, false}, {"use_modernbert", SR_INERT_FOLDER, false},                    \
+    {                                                                                                        \
+        "use_mmbert_32k", SR_INERT_FOLDER, false                                                             \
+    }
+
+/* global.integrations (integrations.c) */
+extern const struct sr_section sr_section_integrations;
+
 /* Sets what is not a number of a pool's picking keys. */
 void sr_picking_prepare(struct sr_config_picking *picking);
 

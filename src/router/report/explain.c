@@ -130,6 +130,9 @@ static void put_rule(struct sr_json_writer *w, const char *key, const struct sr_
     sr_json_object(w, key);
     if (rule->op == SR_RULE_LEAF) {
         put_leaf(w, e, rule);
+    } else if (rule->op == SR_RULE_UNKNOWN) {
+        sr_json_bool(w, "dropped", true);
+        sr_json_null(w, "matched");
     } else {
         put_text(w, "operator", words[rule->op]);
         sr_json_array(w, "conditions");

@@ -26,8 +26,10 @@ void sr_routing_init(struct sr_routing *r)
 void sr_routing_skip(struct sr_routing *r, const struct sr_config *config)
 {
     sr_routing_init(r);
-    r->choice = (struct sr_choice){
-        .model = config->default_model, .lora_name = "", .effort = "", .algorithm = "default"};
+    r->choice = (struct sr_choice){.model = config->default_model,
+                                   .lora_name = config->default_lora ? config->default_lora : "",
+                                   .effort = "",
+                                   .algorithm = "default"};
 }
 
 uint32_t sr_routing_types_to_prefetch(const struct sr_router *router, bool automatic, int model)
