@@ -12,6 +12,7 @@
 #include "decide/decide.h"
 #include "dialect/registry.h"
 #include "pool/pool.h"
+#include "select/select.h"
 #include "semroute/semroute.h"
 #include "signal/readers.h"
 #include "signal/topic/embedding_reader.h"
@@ -20,6 +21,7 @@ struct sr_router_model {
     const struct sr_target *targets; /* used with the request's own path */
     size_t n_targets;
     struct sr_pool_group *group;       /* the same in the pool; NULL: the router has no pool */
+    struct sr_pool_tally *tally;       /* of its requests; NULL: the router has no pool */
     const struct sr_config_pool *pool; /* its entry; NULL: none */
     bool discovered;           /* its workers are the pool's; the first target is the pattern of each */
     struct sr_bytes chat_path; /* replaces the path of chat completions; empty = as the client asked */
@@ -36,6 +38,8 @@ struct sr_router {
     struct sr_plan *guards; /* guards; NULL: there are none */
     struct sr_plan *named;  /* what requests that name their model pass: guards, and decisions that answer
                                an attack or private data at once; NULL: nothing */
+    struct sr_selector *selectors; /* [decisions]: how candidates are chosen; zeroed: static, or one only */
+    struct sr_select_arms *arms;   /* what algorithms learn; borrowed; NULL: nothing */
     struct sr_plan *shadow; /* decisions that are only recorded; NULL: there are none */
     bool shadow_named;      /* requests that name their model pass some of them */
     bool partial;           /* some decisions count for a share of the requests */

@@ -1,5 +1,5 @@
 /*
- * The sections of the configuration file, each declared in the file of its part: cache.c, cards.c,
+ * The sections of the configuration file, each declared in the file of its part: algorithm.c, cache.c, cards.c,
  * compression.c, decisions.c, embeddings.c, extproc.c, gateway.c, global.c, guards.c, listeners.c,
  * picking.c, pools.c, providers.c, reliability.c, signals.c, and plugin_*.c (plugins.h). root.c puts them
  * together.
@@ -11,7 +11,7 @@
 
 extern const struct sr_section sr_section_root, sr_section_listener, sr_section_providers,
     sr_section_reliability, sr_section_routing, sr_section_card, sr_section_signals, sr_section_predicate,
-    sr_section_decision, sr_section_rule, sr_section_global, sr_section_gateway, sr_section_extproc,
+    sr_section_decision, sr_section_rule, sr_section_algorithm, sr_section_global, sr_section_gateway, sr_section_extproc,
     sr_section_compression, sr_section_jailbreak, sr_section_pii, sr_section_guards, sr_section_unread,
     sr_section_system_prompts, sr_section_policy, sr_section_prompt_guard, sr_section_pii_classifier,
     sr_section_embedding, sr_section_embedding_models, sr_section_inference, sr_section_stores,

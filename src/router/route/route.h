@@ -9,6 +9,7 @@
 #define SR_ROUTER_ROUTE_ROUTE_H
 
 #include "router/request/request.h"
+#include "select/select.h"
 #include "router/route/guard.h"
 #include "router/route/trial.h"
 #include "router/runtime.h"
@@ -16,7 +17,8 @@
 /* What is being decided, in this order. */
 enum sr_route_phase {
     SR_PHASE_GUARD,  /* which guard matches */
-    SR_PHASE_ROUTE,  /* which decision, and so which model */
+    SR_PHASE_ROUTE,  /* which decision */
+    SR_PHASE_MODEL,  /* which of its candidates */
     SR_PHASE_POLICY, /* may that model see what is in the request */
     SR_PHASE_SHADOW, /* which decisions in shadow match; all else is decided */
     SR_PHASE_DONE,
@@ -33,6 +35,7 @@ struct sr_routing_inputs {
     struct sr_bytes share_key;         /* who or what a share is counted by; empty: the text */
     struct sr_bytes tenant;            /* results are memoised per tenant; may be empty */
     bool instructs;                    /* the client's system prompts are the operator's */
+    uint64_t draw;                     /* random, for algorithms that explore */
     uint64_t client;                   /* clients share the engine and the worker threads alike */
     struct sr_arena *arena;
     /* Called once after sr_routing_start returned SR_AGAIN, unless the routing is stopped or disposed of
@@ -57,6 +60,7 @@ struct sr_routing {
     struct sr_guard guard;
     struct sr_shadows shadows;
     struct sr_decision decision;
+    struct sr_ranking ranking; /* of the decision's candidates; `n` 0: there was nothing to rank */
     struct sr_choice choice;
     uint64_t signals_ns, decide_ns; /* durations */
 };
