@@ -45,7 +45,7 @@ ROOMS = {
     "select": {"fit", "model", "state"},
     "serve": {"admin", "discover", "extproc", "gateway", "process", "warm"},
     "mock": {"engine"},
-    "cli": {"admin", "cache", "classify", "eval", "models"},
+    "cli": {"admin", "cache", "classify", "eval", "models", "select"},
 }
 
 # One third-party library, one seam: header pattern -> files that may include it.
