@@ -36,8 +36,8 @@ static const struct sr_option options[] = {
 };
 const struct sr_usage sr_eval_usage = {
     .name = "eval",
-    .synopsis =
-        "--task domain|jailbreak|pii|selection [--tier linear|neural|both|cascade] [--json] [LABEL=]FILE.jsonl...",
+    .synopsis = "--task domain|jailbreak|pii|selection [--tier linear|neural|both|cascade] [--json] "
+                "[LABEL=]FILE.jsonl...",
     .summary = "Measures a classifier on labelled texts.",
     .text =
         "Each line of a file is {\"text\": ..., \"label\": ...}, and where known `lang`; - is standard "

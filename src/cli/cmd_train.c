@@ -29,7 +29,8 @@ const struct sr_usage sr_train_usage = {
         "\"cost\":\n"
         "                   {MODEL: N}}; `cost` may be missing. - is standard input. The same log and seed "
         "give\n"
-        "                   the same file, which `algorithm: {type: learned, learned: {model: FILE}}` names\n",
+        "                   the same file, which `algorithm: {type: learned, learned: {model: FILE}}` "
+        "names\n",
     SR_OPTIONS(options),
 };
 

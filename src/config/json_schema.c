@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-#define SCHEMA_SECTIONS 96
+#define SCHEMA_SECTIONS 256
 #define VARIABLE        "\\$\\{"
 
 /* Every section once: the root, then each where it is first needed. */

@@ -2,8 +2,8 @@
  * Selects a decision's model and its reasoning.
  *
  * A single candidate is used. Among several the one with the highest score wins, and the first of equal ones:
- * the scores are those of the decision's algorithm, else those of the category, where a model that it does not
- * score has 1.0.
+ * the scores are those of the decision's algorithm, else those of the category, where a model that it does
+ * not score has 1.0.
  */
 #include "decide/plan.h"
 
@@ -50,8 +50,7 @@ static const struct sr_config_model_ref *best_ref(const struct sr_config *config
     const struct sr_config_model_ref *best = NULL;
     double best_score = 0;
     for (size_t i = 0; i < chosen->n_refs; i++) {
-        double score =
-            scores ? scores[i] : score_of(domain, config->models[chosen->refs[i].model].name);
+        double score = scores ? scores[i] : score_of(domain, config->models[chosen->refs[i].model].name);
         if ((barred && barred[chosen->refs[i].model]) || (best && score <= best_score))
             continue;
         best = &chosen->refs[i];

@@ -54,8 +54,8 @@
      * no_state, off */                                                                                      \
     X(SELECTION_FALLBACKS, COUNTER, "llm_model_selection_fallback_total",                                    \
       "Choices in which the algorithm had no say.", "method,decision,reason", NONE)                          \
-    X(SELECTION_SCORE, HISTOGRAM, "llm_model_selection_score", "Score of the chosen model.",                 \
-      "method,model", UNIT)                                                                                  \
+    X(SELECTION_SCORE, HISTOGRAM, "llm_model_selection_score", "Score of the chosen model.", "method,model", \
+      UNIT)                                                                                                  \
     X(EXPLORED, COUNTER, "semroute_model_selection_explored_total",                                          \
       "Models that were drawn by chance, to learn.", "decision,model", NONE)                                 \
     /* result: taken, unknown, invalid */                                                                    \

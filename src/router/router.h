@@ -40,9 +40,9 @@ struct sr_router {
                                an attack or private data at once; NULL: nothing */
     struct sr_selector *selectors; /* [decisions]: how candidates are chosen; zeroed: static, or one only */
     struct sr_select_arms *arms;   /* what algorithms learn; borrowed; NULL: nothing */
-    struct sr_plan *shadow; /* decisions that are only recorded; NULL: there are none */
-    bool shadow_named;      /* requests that name their model pass some of them */
-    bool partial;           /* some decisions count for a share of the requests */
+    struct sr_plan *shadow;        /* decisions that are only recorded; NULL: there are none */
+    bool shadow_named;             /* requests that name their model pass some of them */
+    bool partial;                  /* some decisions count for a share of the requests */
     const uint32_t
         *may_see; /* for each model a mask over enum sr_entity_type; NULL: all models may see all types */
     bool guarded; /* there are guards, policies, or rules about attacks or private data */

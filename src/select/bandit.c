@@ -1,6 +1,6 @@
 /*
- * bandit: the candidate whose outcomes were best, less what it costs and how long it takes. A bounded share of
- * the requests goes to any candidate by chance, so that one that was unlucky is tried again.
+ * bandit: the candidate whose outcomes were best, less what it costs and how long it takes. A bounded share
+ * of the requests goes to any candidate by chance, so that one that was unlucky is tried again.
  *
  * Without outcomes a candidate has the quality of its card, which counts as PRIOR_WEIGHT outcomes.
  */

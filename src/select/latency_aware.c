@@ -18,12 +18,11 @@ static double times_of(const struct kind *kind, const struct sr_select_candidate
                        double *ms)
 {
     double best = HUGE_VAL;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         if (!sr_pool_tally_percentile(candidates[i].tally, kind->time, kind->percentile, &ms[i]))
             ms[i] = NAN;
         else if (ms[i] < best)
             best = ms[i];
-    }
     return best > 0 && best < HUGE_VAL ? best : 1;
 }
 

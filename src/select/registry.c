@@ -6,8 +6,13 @@
 const struct sr_select_ops sr_select_static = {.name = "static"};
 
 const struct sr_select_ops *const sr_select_registry[] = {
-    &sr_select_static, &sr_select_multi_factor, &sr_select_latency_aware, &sr_select_knn,
-    &sr_select_learned, &sr_select_bandit, NULL,
+    &sr_select_static,
+    &sr_select_multi_factor,
+    &sr_select_latency_aware,
+    &sr_select_knn,
+    &sr_select_learned,
+    &sr_select_bandit,
+    NULL,
 };
 
 const struct sr_select_ops *sr_select_find(const char *name)

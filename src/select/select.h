@@ -2,10 +2,10 @@
  * How one of a decision's candidates is chosen: the interface of the algorithms, and the ranking that they
  * make.
  *
- * An algorithm is one file with one `struct sr_select_ops` and one line in registry.c; its keys are a block in
- * config/section/algorithm.c. It ranks candidates by what it is told of them and of the request: it reads
- * no body, opens no connection and waits for nothing. What it needs from files is read when it is opened. What
- * it learns lives outside of the configuration (state/arms.h).
+ * An algorithm is one file with one `struct sr_select_ops` and one line in registry.c; its keys are a block
+ * in config/section/algorithm.c. It ranks candidates by what it is told of them and of the request: it reads
+ * no body, opens no connection and waits for nothing. What it needs from files is read when it is opened.
+ * What it learns lives outside of the configuration (state/arms.h).
  *
  * `static` has no ranking: the score of the category counts (decide/select.c).
  */
@@ -35,7 +35,7 @@ struct sr_select_ask {
     struct sr_bytes text; /* what the user asks now */
     const float *vector;  /* [dimensions], length 1; NULL: it could not be had */
     size_t dimensions;
-    uint64_t draw;              /* random */
+    uint64_t draw;               /* random */
     struct sr_select_arms *arms; /* NULL: nothing is learned */
 };
 
@@ -72,7 +72,8 @@ struct sr_select_setup {
 struct sr_select_ops {
     const char *name;
     bool learns; /* the arms are told what comes of its requests */
-    /* Reads files and checks them; start-up and reload. Optional: the state is NULL. An error has a message. */
+    /* Reads files and checks them; start-up and reload. Optional: the state is NULL. An error has a message.
+     */
     int (*open)(void **state, const struct sr_select_setup *setup, struct sr_err *err);
     void (*close)(void *state); /* goes with open */
     /* Fills `out->items[n]`, which are zero, and `why`. SR_OK; SR_ENOENT: it has no say, and `fallback` says

@@ -21,12 +21,6 @@ void sr_selector_close(struct sr_selector *selector)
     *selector = (struct sr_selector){0};
 }
 
-void sr_select_note(struct sr_select_score *score, const char *name, double value)
-{
-    if (score->n_factors < SR_SELECT_FACTORS)
-        score->factors[score->n_factors++] = (struct sr_select_factor){name, value};
-}
-
 int sr_selector_rank(const struct sr_selector *selector, const struct sr_select_ask *ask,
                      const struct sr_select_candidate *candidates, size_t n, struct sr_arena *arena,
                      struct sr_ranking *out)
@@ -46,12 +40,4 @@ int sr_selector_rank(const struct sr_selector *selector, const struct sr_select_
         scores[i] = i >= most || isnan(out->items[i].score) ? -HUGE_VAL : out->items[i].score;
     out->scores = scores;
     return rc;
-}
-
-double sr_ranking_score(const struct sr_ranking *ranking, const struct sr_config_decision *decision, int model)
-{
-    for (size_t i = 0; decision && ranking->scores && i < ranking->n; i++)
-        if (decision->refs[i].model == model)
-            return ranking->scores[i];
-    return NAN;
 }

@@ -53,7 +53,8 @@ static struct sr_signal_task *task_of(struct sr_task *base)
     return (struct sr_signal_task *)((char *)base - offsetof(struct sr_signal_task, base));
 }
 
-/* Copies hits, probabilities, the vector and findings to the owner's arena; labels and names belong to the signal set. */
+/* Copies hits, probabilities, the vector and findings to the owner's arena; labels and names belong to the
+ * signal set. */
 static int copy_result(struct sr_arena *arena, const struct sr_signal_result *from,
                        struct sr_signal_result *to)
 {

@@ -10,6 +10,7 @@ import keys_offline
 import keys_online
 import keys_picking
 import keys_pools
+import keys_selection
 import keys_stores
 import pytest
 from conftest import semroute
@@ -17,7 +18,7 @@ from keys_bench import Bench
 from keys_site import leaves, place
 
 KEYS = [*keys_offline.KEYS, *keys_online.KEYS, *keys_extproc.KEYS, *keys_guards.KEYS, *keys_inference.KEYS, *keys_cache.KEYS,
-        *keys_stores.KEYS, *keys_pools.KEYS, *keys_picking.KEYS]
+        *keys_stores.KEYS, *keys_pools.KEYS, *keys_picking.KEYS, *keys_selection.KEYS]
 
 
 @pytest.fixture(scope="module")

@@ -88,7 +88,7 @@ static int take_vector(struct sr_cli_log *log, struct sr_bytes line, uint32_t te
         return sr_err_set(err, SR_EPARSE, "vectors of another model than before");
     for (double number; sr_json_view_next(list, &at, NULL, &value); d++) {
         if (d == log->dimensions || !sr_number_read(value, &number))
-            break;
+            return sr_err_set(err, SR_EPARSE, "`embedding` is not a list of %zu numbers", log->dimensions);
         if (text != UINT32_MAX)
             log->vectors[text * log->dimensions + d] = (float)number;
     }

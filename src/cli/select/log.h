@@ -1,6 +1,6 @@
 /*
- * A log of outcomes with the vectors of its texts: from an encoder, or from a file that `semroute embed` wrote
- * for the same log. For train and eval.
+ * A log of outcomes with the vectors of its texts: from an encoder, or from a file that `semroute embed`
+ * wrote for the same log. For train and eval.
  */
 #ifndef SR_CLI_SELECT_LOG_H
 #define SR_CLI_SELECT_LOG_H

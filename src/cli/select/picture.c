@@ -44,13 +44,13 @@ int sr_curve_view_text(const struct sr_curve_view *view, struct sr_buf *out)
         rc = sr_buf_printf(out, "%-20s  %5.1f %%   %6.2f %%\n", view->models[k], 100 * c->singles[k].cost,
                            100 * c->singles[k].quality);
     if (rc == SR_OK)
-        rc = sr_buf_printf(out, "\nAIQ (mean quality over the costs)   router %.4f   coin %.4f   best possible %.4f\n",
-                           c->aiq_router, c->aiq_coin, c->aiq_oracle);
+        rc = sr_buf_printf(
+            out, "\nAIQ (mean quality over the costs)   router %.4f   coin %.4f   best possible %.4f\n",
+            c->aiq_router, c->aiq_coin, c->aiq_oracle);
     if (rc == SR_OK && c->two)
-        rc = sr_buf_printf(out,
-                           "APGR (share of the gap from %s to %s)   %.4f (95 %%: %.4f to %.4f; a coin has 0.5)\n",
-                           view->models[c->weak], view->models[c->strong], c->apgr, c->apgr_low,
-                           c->apgr_high);
+        rc = sr_buf_printf(
+            out, "APGR (share of the gap from %s to %s)   %.4f (95 %%: %.4f to %.4f; a coin has 0.5)\n",
+            view->models[c->weak], view->models[c->strong], c->apgr, c->apgr_low, c->apgr_high);
     return rc;
 }
 
@@ -171,8 +171,8 @@ struct line {
     const char *name, *colour, *dashes;
 };
 
-static int put_line(const struct sr_curve_view *view, const struct frame *f, const struct line *line, int kind,
-                    struct sr_buf *out)
+static int put_line(const struct sr_curve_view *view, const struct frame *f, const struct line *line,
+                    int kind, struct sr_buf *out)
 {
     const struct sr_selection_curve *c = view->curve;
     int rc = sr_buf_printf(

@@ -24,8 +24,9 @@ static bool save(const struct sr_usage *usage, const char *path, const struct sr
 
 static int fail(const struct sr_usage *usage, int rc, const struct sr_err *err)
 {
-    return sr_cmd_fail(usage, rc == SR_ENOMEM || rc == SR_EIO || rc == SR_ENOENT ? SR_EXIT_FAILED : SR_EXIT_NO,
-                       "%s", err->message[0] ? err->message : sr_strerror(rc));
+    return sr_cmd_fail(usage,
+                       rc == SR_ENOMEM || rc == SR_EIO || rc == SR_ENOENT ? SR_EXIT_FAILED : SR_EXIT_NO, "%s",
+                       err->message[0] ? err->message : sr_strerror(rc));
 }
 
 static int fit(const struct sr_cli_log *log, long seed, struct sr_fitted *out, struct sr_err *err)
@@ -148,8 +149,9 @@ static int predict(const struct sr_cli_log *log, const char *path, float *predic
             const struct sr_predicted_model *model = sr_predictor_find(&p, o->models[k]);
             any |= model != NULL;
             predicted[i * o->n_models + k] =
-                model ? (float)sr_predictor_probability(&p, model, log->vectors + i * log->dimensions, features)
-                      : -1e6F;
+                model
+                    ? (float)sr_predictor_probability(&p, model, log->vectors + i * log->dimensions, features)
+                    : -1e6F;
         }
     }
     if (rc == SR_OK && !any)

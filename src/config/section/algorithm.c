@@ -177,8 +177,7 @@ const struct sr_section sr_section_algorithm = {
     .name = "algorithm",
     .help = "How one of several candidates is chosen.",
     SR_FIELDS(fields),
-    .later =
-        (const char *const[]){"on_error", "router_dc", "automix", "hybrid", "kmeans", "svm", "mlp", "prompt",
-                              "confidence", "ratings", "remom", "fusion", "workflows", NULL},
+    .later = (const char *const[]){"on_error", "router_dc", "automix", "hybrid", "kmeans", "svm", "mlp",
+                                   "prompt", "confidence", "ratings", "remom", "fusion", "workflows", NULL},
     .finish = finish,
 };

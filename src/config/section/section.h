@@ -1,6 +1,6 @@
 /*
- * The sections of the configuration file, each declared in the file of its part: algorithm.c, cache.c, cards.c,
- * compression.c, decisions.c, embeddings.c, extproc.c, gateway.c, global.c, guards.c, listeners.c,
+ * The sections of the configuration file, each declared in the file of its part: algorithm.c, cache.c,
+ * cards.c, compression.c, decisions.c, embeddings.c, extproc.c, gateway.c, global.c, guards.c, listeners.c,
  * picking.c, pools.c, providers.c, reliability.c, signals.c, and plugin_*.c (plugins.h). root.c puts them
  * together.
  */
@@ -11,11 +11,11 @@
 
 extern const struct sr_section sr_section_root, sr_section_listener, sr_section_providers,
     sr_section_reliability, sr_section_routing, sr_section_card, sr_section_signals, sr_section_predicate,
-    sr_section_decision, sr_section_rule, sr_section_algorithm, sr_section_global, sr_section_gateway, sr_section_extproc,
-    sr_section_compression, sr_section_jailbreak, sr_section_pii, sr_section_guards, sr_section_unread,
-    sr_section_system_prompts, sr_section_policy, sr_section_prompt_guard, sr_section_pii_classifier,
-    sr_section_embedding, sr_section_embedding_models, sr_section_inference, sr_section_stores,
-    sr_section_cache, sr_section_cache_use, sr_section_pool, sr_section_picking_session,
+    sr_section_decision, sr_section_rule, sr_section_algorithm, sr_section_global, sr_section_gateway,
+    sr_section_extproc, sr_section_compression, sr_section_jailbreak, sr_section_pii, sr_section_guards,
+    sr_section_unread, sr_section_system_prompts, sr_section_policy, sr_section_prompt_guard,
+    sr_section_pii_classifier, sr_section_embedding, sr_section_embedding_models, sr_section_inference,
+    sr_section_stores, sr_section_cache, sr_section_cache_use, sr_section_pool, sr_section_picking_session,
     sr_section_picking_prefix, sr_section_picking_cost, sr_section_picking_metrics,
     sr_section_picking_meaning;
 extern const struct sr_enum_word sr_picking_policies[], sr_on_error_words[], sr_effort_words[],

@@ -20,8 +20,7 @@ static double price_of(const struct sr_config_model *model)
 {
     if (!model->pricing.set)
         return NAN;
-    return model->pricing.prompt_per_1m > 0 ? model->pricing.prompt_per_1m
-                                            : model->pricing.completion_per_1m;
+    return model->pricing.prompt_per_1m > 0 ? model->pricing.prompt_per_1m : model->pricing.completion_per_1m;
 }
 
 static struct sr_select_candidate candidate_of(const struct sr_router *router,

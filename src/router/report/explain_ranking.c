@@ -73,10 +73,9 @@ int sr_explain_ranking_text(const struct sr_explain *e, const char *indent, stru
     const struct sr_ranking *ranking = e->record->ranking;
     if (!decision)
         return SR_OK;
-    int rc = ranking->fallback
-                 ? sr_buf_printf(out, "%s has no say (%s): by the category's scores\n", ranking->algorithm,
-                                 ranking->fallback)
-                 : sr_buf_printf(out, "%s: %s\n", ranking->algorithm, ranking->why);
+    int rc = ranking->fallback ? sr_buf_printf(out, "%s has no say (%s): by the category's scores\n",
+                                               ranking->algorithm, ranking->fallback)
+                               : sr_buf_printf(out, "%s: %s\n", ranking->algorithm, ranking->why);
     for (size_t i = 0; i < ranking->n && i < decision->n_refs && rc == SR_OK; i++)
         rc = candidate_text(e, decision, i, indent, out);
     return rc;

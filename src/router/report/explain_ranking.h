@@ -10,6 +10,7 @@
 void sr_explain_ranking_json(const struct sr_explain *e, struct sr_json_writer *w);
 
 /* Lines for people, each behind `indent`. */
-int sr_explain_ranking_text(const struct sr_explain *e, const char *indent, struct sr_buf *out) SR_WARN_UNUSED;
+int sr_explain_ranking_text(const struct sr_explain *e, const char *indent,
+                            struct sr_buf *out) SR_WARN_UNUSED;
 
 #endif

@@ -9,10 +9,10 @@
 #define SR_ROUTER_ROUTE_ROUTE_H
 
 #include "router/request/request.h"
-#include "select/select.h"
 #include "router/route/guard.h"
 #include "router/route/trial.h"
 #include "router/runtime.h"
+#include "select/select.h"
 
 /* What is being decided, in this order. */
 enum sr_route_phase {

@@ -110,8 +110,8 @@ static double at_cost(const struct sr_curve_place *hull, size_t n, double cost)
         return hull[0].quality;
     for (size_t i = 1; i < n; i++)
         if (cost <= hull[i].cost)
-            return hull[i - 1].quality + (hull[i].quality - hull[i - 1].quality) *
-                                             (cost - hull[i - 1].cost) / (hull[i].cost - hull[i - 1].cost);
+            return hull[i - 1].quality + (hull[i].quality - hull[i - 1].quality) * (cost - hull[i - 1].cost) /
+                                             (hull[i].cost - hull[i - 1].cost);
     return hull[n - 1].quality;
 }
 
@@ -163,8 +163,8 @@ static double aiq_of(const struct sr_selection_curve *curve, const struct sr_cur
 /* ---- two models ---- */
 
 struct lead {
-    double gain;   /* predicted lead of the strong model */
-    double lead;   /* its lead in outcomes */
+    double gain; /* predicted lead of the strong model */
+    double lead; /* its lead in outcomes */
 };
 
 static int by_gain(const void *a, const void *b)
@@ -229,11 +229,12 @@ static int compare_two(struct work *w)
     for (size_t i = 0; rc == SR_OK && i < w->n; i++) {
         size_t row = 2 * w->rows[i];
         const float *p = w->in->predicted + row, *s = w->in->scores + row;
-        leads[i] = (struct lead){(double)(p[out->strong] - p[out->weak]),
-                                 (double)(s[out->strong] - s[out->weak])};
+        leads[i] =
+            (struct lead){(double)(p[out->strong] - p[out->weak]), (double)(s[out->strong] - s[out->weak])};
         counts[i] = 1;
     }
-    if (rc == SR_OK) {
+    bool gap = out->singles[out->strong].quality > out->singles[out->weak].quality;
+    if (rc == SR_OK && gap) {
         qsort(leads, w->n, sizeof *leads, by_gain);
         out->two = true;
         out->apgr = recovered(leads, counts, w->n);

@@ -179,8 +179,7 @@ static size_t best_ridge(const struct work *w, size_t model, size_t but, double 
         for (size_t i = 0; i < w->n; i++) {
             if (!answers(w, i, model) || w->folds[i] == but)
                 continue;
-            double d =
-                (double)(w->linear[(r * w->n + i) * w->m + model] - w->scores[i * w->m + model]);
+            double d = (double)(w->linear[(r * w->n + i) * w->m + model] - w->scores[i * w->m + model]);
             sum += d * d;
             counted++;
         }
@@ -238,8 +237,8 @@ static int judge_folds(struct work *w, size_t model)
             return rc;
         for (size_t i = 0; i < w->n; i++)
             if (w->folds[i] == f)
-                w->out->left_out[i * w->m + model] = (float)sr_platt_probability(
-                    platt, (double)w->linear[(r * w->n + i) * w->m + model]);
+                w->out->left_out[i * w->m + model] =
+                    (float)sr_platt_probability(platt, (double)w->linear[(r * w->n + i) * w->m + model]);
     }
     return SR_OK;
 }

@@ -152,8 +152,7 @@ static int add_one(struct sr_outcomes *o, uint32_t text, struct sr_bytes model, 
         return sr_err_set(err, SR_EPARSE, "the score of `%.60s` is not from 0 to 1, true or false", model.p);
     if (!cost_of(cost, &row.cost))
         return sr_err_set(err, SR_EPARSE, "the cost of `%.60s` is no number from 0 on", model.p);
-    int rc = model.n ? model_number(o, model, &row.model)
-                     : sr_err_set(err, SR_EPARSE, "a model has no name");
+    int rc = model.n ? model_number(o, model, &row.model) : sr_err_set(err, SR_EPARSE, "a model has no name");
     if (rc == SR_OK)
         rc = append_row(o, row);
     return rc == SR_ELIMIT ? sr_err_set(err, rc, "more than %d models, or %d outcomes", SR_OUTCOMES_MODELS,

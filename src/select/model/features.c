@@ -5,7 +5,7 @@
 #include <string.h>
 
 const char *const sr_feature_names[SR_FEATURES] = {
-    "bytes",     "words",     "word_length", "digits",    "capitals",   "signs",     "lines",
+    "bytes",     "words",     "word_length", "digits",     "capitals",    "signs",        "lines",
     "sentences", "questions", "commas",      "underlines", "other_bytes", "longest_word", "numbers"};
 
 struct counts {
@@ -51,11 +51,11 @@ void sr_features_of(struct sr_bytes text, float out[SR_FEATURES])
     struct counts c = count(text);
     double n = (double)text.n + 1;
     const double values[SR_FEATURES] = {
-        log1p((double)text.n),       log1p((double)c.words),      (double)text.n / ((double)c.words + 1),
-        (double)c.digits / n,        (double)c.capitals / n,      (double)c.signs / n,
-        log1p((double)c.lines),      log1p((double)c.sentences),  log1p((double)c.questions),
-        log1p((double)c.commas),     log1p((double)c.underlines), (double)c.other / n,
-        log1p((double)c.longest),    log1p((double)c.numbers),
+        log1p((double)text.n),    log1p((double)c.words),      (double)text.n / ((double)c.words + 1),
+        (double)c.digits / n,     (double)c.capitals / n,      (double)c.signs / n,
+        log1p((double)c.lines),   log1p((double)c.sentences),  log1p((double)c.questions),
+        log1p((double)c.commas),  log1p((double)c.underlines), (double)c.other / n,
+        log1p((double)c.longest), log1p((double)c.numbers),
     };
     for (size_t i = 0; i < SR_FEATURES; i++)
         out[i] = (float)values[i];

@@ -130,8 +130,10 @@ int sr_predictor_load(struct sr_predictor *out, const char *path, struct sr_err 
     struct sr_err why = {0};
     *out = (struct sr_predictor){0};
     sr_buf_init(&file, SR_PREDICTOR_FILE_MAX);
-    int rc = sr_read_file(&file, path, READ_MS, err);
-    if (rc == SR_OK && (rc = sr_predictor_parse(out, sr_buf_view(&file), &why)) != SR_OK)
+    int rc = sr_read_file(&file, path, READ_MS, &why);
+    if (rc == SR_OK)
+        rc = sr_predictor_parse(out, sr_buf_view(&file), &why);
+    if (rc)
         sr_err_set(err, rc, "%.120s: %.180s", path, why.message[0] ? why.message : sr_strerror(rc));
     sr_buf_dispose(&file);
     return rc;

@@ -51,14 +51,14 @@ static int fill_row(struct sr_vectors *v, size_t i, sr_json_view row, struct sr_
     double sum = 0, number;
     for (; sr_json_view_next(row, &at, NULL, &value); d++) {
         if (d == v->dimensions || !sr_number_read(value, &number) || fabs(number) > 1e6)
-            break;
+            return sr_err_set(err, SR_EPARSE, "embedding %zu is not a list of %zu numbers", i, v->dimensions);
         v->rows[i * v->dimensions + d] = (float)number;
         sum += number * number;
     }
     v->halves[i] = (float)(sum / 2);
-    if (d == v->dimensions && !sr_json_view_next(row, &at, NULL, &value))
-        return SR_OK;
-    return sr_err_set(err, SR_EPARSE, "embedding %zu is not a list of %zu numbers", i, v->dimensions);
+    return d == v->dimensions
+               ? SR_OK
+               : sr_err_set(err, SR_EPARSE, "embedding %zu has %zu of %zu numbers", i, d, v->dimensions);
 }
 
 static int fill_rows(struct sr_vectors *v, sr_json_view rows, struct sr_err *err)
@@ -80,7 +80,7 @@ static int fill_labels(struct sr_vectors *v, sr_json_view labels, struct sr_err 
     for (; sr_json_view_next(labels, &at, NULL, &label); i++) {
         struct sr_bytes text;
         if (i == v->n || !sr_json_view_is_string(label))
-            break;
+            return sr_err_set(err, SR_EPARSE, "`labels` is not a list of %zu texts, one an embedding", v->n);
         if (i && label.n == before.n && memcmp(label.p, before.p, label.n) == 0)
             v->labels[i] = v->labels[i - 1];
         else if (!sr_json_view_dup(label, &v->arena, &text))
@@ -90,8 +90,7 @@ static int fill_labels(struct sr_vectors *v, sr_json_view labels, struct sr_err 
         before = label;
     }
     return i == v->n ? SR_OK
-                     : sr_err_set(err, SR_EPARSE, "`labels` is not a list of %zu texts, one an embedding",
-                                  v->n);
+                     : sr_err_set(err, SR_EPARSE, "`labels` has %zu of %zu texts, one an embedding", i, v->n);
 }
 
 /* Numbers of a list that may be missing into out[n]; NAN where there is none. */
@@ -161,8 +160,10 @@ int sr_vectors_load(struct sr_vectors *out, const char *path, struct sr_err *err
     struct sr_err why = {0};
     *out = (struct sr_vectors){0};
     sr_buf_init(&file, SR_VECTORS_FILE_MAX);
-    int rc = sr_read_file(&file, path, READ_MS, err);
-    if (rc == SR_OK && (rc = sr_vectors_parse(out, sr_buf_view(&file), &why)) != SR_OK)
+    int rc = sr_read_file(&file, path, READ_MS, &why);
+    if (rc == SR_OK)
+        rc = sr_vectors_parse(out, sr_buf_view(&file), &why);
+    if (rc)
         sr_err_set(err, rc, "%.120s: %.180s", path, why.message[0] ? why.message : sr_strerror(rc));
     sr_buf_dispose(&file);
     return rc;
@@ -195,8 +196,8 @@ size_t sr_vectors_nearest(const struct sr_vectors *vectors, const float *vector,
     size_t n = 0;
     k = k < SR_VECTORS_K_MAX ? k : SR_VECTORS_K_MAX;
     for (size_t i = 0; i < vectors->n && k; i++) {
-        float distance = vectors->halves[i] -
-                         dot(vectors->rows + i * vectors->dimensions, vector, vectors->dimensions);
+        float distance =
+            vectors->halves[i] - dot(vectors->rows + i * vectors->dimensions, vector, vectors->dimensions);
         if (n == k && distance >= far[n - 1])
             continue;
         size_t at = n < k ? n++ : n - 1;

@@ -15,11 +15,11 @@
 struct sr_vectors {
     struct sr_arena arena;
     size_t n, dimensions;
-    int k;                /* 0: the file does not say it */
-    float *rows;          /* [n, dimensions] */
-    float *halves;        /* [n]: half of each row's squared length */
-    const char **labels;  /* [n]: the model of each */
-    double *votes;        /* [n]: what each counts, of its quality and its latency */
+    int k;               /* 0: the file does not say it */
+    float *rows;         /* [n, dimensions] */
+    float *halves;       /* [n]: half of each row's squared length */
+    const char **labels; /* [n]: the model of each */
+    double *votes;       /* [n]: what each counts, of its quality and its latency */
 };
 
 /* Reads {"k", "embeddings": [[...]], "labels": [...], "qualities": [...], "latencies": [...]}; the last two

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define READ_MS 10000
+#define READ_MS        10000
 #define PATH_MAX_BYTES 4096
 
 struct sr_arms_keeper {

@@ -12,8 +12,9 @@
 
 struct sr_arms_keeper;
 
-/* Reads `path` where it is there, and starts. A file that cannot be read is logged, left as it is, and nothing
- * is written over it: SR_EPARSE, SR_EIO, SR_ELIMIT with a message. SR_ENOMEM. `arms` must outlive it. */
+/* Reads `path` where it is there, and starts. A file that cannot be read is logged, left as it is, and
+ * nothing is written over it: SR_EPARSE, SR_EIO, SR_ELIMIT with a message. SR_ENOMEM. `arms` must outlive it.
+ */
 int sr_arms_keep(struct sr_arms_keeper **out, struct sr_select_arms *arms, const char *path,
                  struct sr_err *err) SR_WARN_UNUSED;
 

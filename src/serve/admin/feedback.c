@@ -2,8 +2,8 @@
 #include "serve/admin/feedback.h"
 
 #include "base/json_write.h"
-#include "json/doc.h"
 #include "serve/local.h"
+#include "json/doc.h"
 
 #include <string.h>
 
@@ -89,8 +89,9 @@ int sr_api_feedback(sr_runtime *runtime, struct sr_bytes body, struct sr_buf *ou
                                      : "The body must be {\"request_id\": \"...\", \"score\": 0..1}, or "
                                        "{\"decision\": \"...\", \"model\": \"...\", \"score\": 0..1}.");
     if (rc)
-        return refuse(out, 404,
-                      "No algorithm learns from that: the request is not known, is too old or had its outcome, "
-                      "or the candidate's decision does not learn.");
+        return refuse(
+            out, 404,
+            "No algorithm learns from that: the request is not known, is too old or had its outcome, "
+            "or the candidate's decision does not learn.");
     return sr_buf_printf(out, "{\"taken\":true}") ? 503 : 200;
 }

@@ -3,7 +3,8 @@
  *
  * The candidates of all rules are read once when the configuration is loaded; a request's text is read
  * once, however many rules there are. Similarity is the cosine. Without an encoder the rules fail with an
- * error status. Where a decision chooses its model by meaning, the type runs without rules too, for the vector.
+ * error status. Where a decision chooses its model by meaning, the type runs without rules too, for the
+ * vector.
  */
 #include "base/log.h"
 #include "base/mem.h"
@@ -62,10 +63,11 @@ static int embedding_compile(struct sr_signal_set **out, const struct sr_config 
     set->n = config->n_embeddings;
     int rc = sr_embedding_reader_new(&set->reader, config, models, &why);
     if (rc == SR_ENOENT && (!named || !*named)) {
-        sr_log(SR_LOG_WARN, "encoder_missing",
-               "%s; rules of type `embedding` match nothing, other signals use the linear tier, and models are "
-               "not chosen by meaning",
-               why.message);
+        sr_log(
+            SR_LOG_WARN, "encoder_missing",
+            "%s; rules of type `embedding` match nothing, other signals use the linear tier, and models are "
+            "not chosen by meaning",
+            why.message);
         rc = SR_OK;
     } else if (rc == SR_OK) {
         rc = read_candidates(set, &why);
@@ -114,7 +116,8 @@ static float nearness(const struct sr_config_embedding *rule, const float *candi
 }
 
 /* The vector stays for algorithms that choose a model by it. Without memory there is none. */
-static void keep_vector(const float *vector, size_t d, struct sr_arena *arena, struct sr_signal_result *result)
+static void keep_vector(const float *vector, size_t d, struct sr_arena *arena,
+                        struct sr_signal_result *result)
 {
     float *kept = sr_arena_alloc(arena, d * sizeof *kept);
     if (!kept)
