@@ -27,6 +27,7 @@ struct sr_config_multi_factor {
 };
 
 struct sr_config_latency_aware {
+    const char *description;
     int tpot_percentile, ttft_percentile; /* 0: it does not count */
 };
 

@@ -9,7 +9,8 @@ void sr_select_note(struct sr_select_score *score, const char *name, double valu
         score->factors[score->n_factors++] = (struct sr_select_factor){name, value};
 }
 
-double sr_ranking_score(const struct sr_ranking *ranking, const struct sr_config_decision *decision, int model)
+double sr_ranking_score(const struct sr_ranking *ranking, const struct sr_config_decision *decision,
+                        int model)
 {
     for (size_t i = 0; decision && ranking->scores && i < ranking->n; i++)
         if (decision->refs[i].model == model)

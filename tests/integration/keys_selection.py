@@ -121,6 +121,7 @@ KEYS = [
     Key(M + "slo.max_inflight", multi(**SLO), (-1, 100), said, (False, True)),
     Key(M + "latency_percentile", multi(**SLO), (0, 50), said, (False, True)),
     Key(M + "on_no_candidates", multi(**SLO, slo={"max_cost_per_1m": 0.1}), ("cheapest", "fail"), chosen, ("one", None)),
+    Key(L + "description", chooses("latency_aware", {}), ({"a": 1}, "fast"), said, (False, True)),
     Key(L + "ttft_percentile", chooses("latency_aware", {}), (0, 50), after(2000, 0), ("one", "two")),
     Key(L + "tpot_percentile", chooses("latency_aware", {"ttft_percentile": 50}), (0, 50), after(2000, 0), ("two", "one")),
     Key(ALGORITHM + "knn.pretrained_path", chooses("knn", {}), ("%/knn-one", "%/knn-two"), files, ("one", "two")),

@@ -57,6 +57,7 @@ static const struct sr_section multi_factor_section = {
 };
 
 static const struct sr_field latency_aware_fields[] = {
+    {"description", SR_FIELD_TEXT, ALGORITHM(latency_aware.description), .help = "for people"},
     {"tpot_percentile", SR_FIELD_INT, ALGORITHM(latency_aware.tpot_percentile), .def = "0", .max = 100,
      .help = "of the latest times for each token after the first; 0 = they do not count"},
     {"ttft_percentile", SR_FIELD_INT, ALGORITHM(latency_aware.ttft_percentile), .def = "0", .max = 100,
@@ -67,7 +68,6 @@ static const struct sr_section latency_aware_section = {
     .help = "The fastest candidate, by the mean of its times relative to the best ones. Without a time of a "
             "candidate it is passed over; without any the first is taken.",
     SR_FIELDS(latency_aware_fields),
-    .later = (const char *const[]){"description", NULL},
 };
 
 static const struct sr_field knn_fields[] = {
