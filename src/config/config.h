@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "base/ref.h"
+#include "config/algorithm.h"
 #include "config/identity.h"
 #include "text/entity/entity.h"
 
@@ -371,6 +372,7 @@ struct sr_config_decision {
     struct sr_config_rule rules; /* without rules: matches always, confidence 0 */
     struct sr_config_model_ref *refs;
     size_t n_refs;
+    struct sr_config_algorithm algorithm;
     struct sr_config_plugins plugins;
 };
 
@@ -638,6 +640,7 @@ struct sr_config_global {
     struct sr_config_pool *pools;
     size_t n_pools;
     struct sr_config_workloads workloads;
+    const char *selection_state; /* the file of what algorithms have learned; "" = none */
 };
 
 struct sr_config {
@@ -718,6 +721,9 @@ bool sr_config_is_served(const struct sr_config *config, int model);
 /* True when a request that no signal reads goes round something that protects: a guard that is enforced, a
  * policy, a plugin that reads answers, or a decision about attacks or private data. */
 bool sr_config_protects(const struct sr_config *config);
+
+/* True when a decision chooses among its candidates by the meaning of the request. */
+bool sr_config_chooses_by_meaning(const struct sr_config *config);
 
 /* True when some requests may be answered from the cache; `by_meaning`: of those, some by meaning. */
 bool sr_config_caches(const struct sr_config *config, bool by_meaning);

@@ -47,6 +47,20 @@
     /* reason_code: auto_routing, model_specified */                                                         \
     X(REASON_CODES, COUNTER, "llm_routing_reason_codes_total", "Why a model was chosen.",                    \
       "reason_code,model", NONE)                                                                             \
+    /* method: an algorithm; tier: supported */                                                              \
+    X(SELECTIONS, COUNTER, "llm_model_selection_total",                                                      \
+      "Models that an algorithm chose among a decision's candidates.", "method,model,decision,tier", NONE)   \
+    /* reason: no_vector, other_dimensions, no_votes, no_known_model, no_statistics, no_percentile,          \
+     * no_state, off */                                                                                      \
+    X(SELECTION_FALLBACKS, COUNTER, "llm_model_selection_fallback_total",                                    \
+      "Choices in which the algorithm had no say.", "method,decision,reason", NONE)                          \
+    X(SELECTION_SCORE, HISTOGRAM, "llm_model_selection_score", "Score of the chosen model.", "method,model", \
+      UNIT)                                                                                                  \
+    X(EXPLORED, COUNTER, "semroute_model_selection_explored_total",                                          \
+      "Models that were drawn by chance, to learn.", "decision,model", NONE)                                 \
+    /* result: taken, unknown, invalid */                                                                    \
+    X(FEEDBACK, COUNTER, "semroute_feedback_total", "Outcomes that clients of the API reported.", "result",  \
+      NONE)                                                                                                  \
     X(COMPLETION_LATENCY, HISTOGRAM, "llm_model_completion_latency_seconds",                                 \
       "From the request's arrival to the answer's last byte.", "model", ANSWER)                              \
     X(TTFT, HISTOGRAM, "llm_model_ttft_seconds", "From the request's arrival to the answer's first token.",  \

@@ -81,6 +81,8 @@ struct sr_pool {
     struct sr_pool_worker *workers[SR_POOL_BUCKETS];
     _Atomic uint32_t in_flight, retries; /* requests at workers; those of them that are retries */
     _Atomic uint32_t waiting;            /* requests in the queues of all groups */
+    struct sr_pool_tally *tallies;       /* tally.h; guarded by the lock, as is `n_tallies` */
+    size_t n_tallies;
 };
 
 /* A new reference to the worker of this identity, which is created if there is none. NULL: out of memory. */

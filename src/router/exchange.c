@@ -8,6 +8,7 @@
 #include "router/exchange.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "router/abi.h"
 #include "router/cache/vector.h"
@@ -234,6 +235,14 @@ static bool holds_back(sr_exchange *x, uint64_t client)
     return true;
 }
 
+/* A number that a client cannot choose. */
+static uint64_t draw_of(const sr_exchange *x)
+{
+    char number[SR_REQUEST_ID_SIZE];
+    sr_runtime_request_id(x->runtime, number);
+    return sr_hash64(sr_bytes_str(number), 0);
+}
+
 static void start_routing(sr_exchange *x)
 {
     struct sr_routing_inputs in = {
@@ -248,6 +257,7 @@ static void start_routing(sr_exchange *x)
         .tenant = x->identity.tenant,
         .rules = x->identity.rules,
         .instructs = x->identity.instructs,
+        .draw = draw_of(x),
         .client = sr_identity_client(&x->identity, x->head.peer),
         .arena = &x->arena,
         .done = on_routed,

@@ -73,6 +73,7 @@ struct sr_exchange {
     struct sr_pick pick;            /* the vector for the policy that picks the worker */
     const struct sr_bytes *sending; /* [n_sending]: what is forwarded once it is there */
     size_t n_sending, sending_size;
+    struct sr_pool_tally *counted; /* in which the request is in progress; NULL: none */
 
     /* for the door */
     struct sr_verdict verdict;

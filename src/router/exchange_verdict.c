@@ -620,6 +620,12 @@ static void routed(sr_exchange *x)
                                                    "fast", "router", "stop", false});
     } else if (choose(x, decision)) {
         edit(x, false);
+    } else if (r->ranking && r->ranking->refused) {
+        struct sr_refusal refusal;
+        sr_refuse(&refusal, 503, "no_eligible_model", NULL,
+                  "every candidate of decision `%s` is beyond a limit of its algorithm", r->decision_name);
+        refusal.reason = "no_eligible_model";
+        sr_exchange_refuse(x, &refusal);
     } else {
         struct sr_refusal refusal;
         sr_refuse(&refusal, 400, "no_model_selected", "model",
@@ -664,4 +670,5 @@ void sr_exchange_forward_next(sr_exchange *x)
         before.retries = false;
     }
     sr_ticket_dispose(&before);
+    sr_exchange_note_placed(x);
 }

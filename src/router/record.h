@@ -14,6 +14,7 @@
 #include "decide/decide.h"
 #include "pool/policy.h"
 #include "router/usage.h"
+#include "select/select.h"
 #include "semroute/semroute.h"
 
 /* Times in nanoseconds of the monotonic clock, 0 = did not happen; and durations in nanoseconds. */
@@ -122,6 +123,7 @@ struct sr_record {
     struct sr_signal_brief_stats compression;
     const struct sr_plan *plan; /* the plan of `decision`; NULL: none */
     struct sr_decision decision;
+    const struct sr_ranking *ranking; /* of the decision's candidates; NULL: there was nothing to rank */
     struct sr_choice choice;
     struct sr_record_guard guard;
     const bool *without; /* decisions that did not count for this request, of the configuration; NULL: none */

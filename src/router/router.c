@@ -271,6 +271,36 @@ static int pick_prepare(struct sr_router *router, struct sr_model_store *models,
     return rc ? sr_err_set(err, rc, "pools: %s", why.message) : SR_OK;
 }
 
+/* The name of the encoder, as files that were fitted to its vectors have it. */
+static const char *encoder_name(const struct sr_config *config)
+{
+    const char *named = config->global.inference.encoder;
+    const char *name = named && *named ? named : SR_LOCATE_DEFAULT;
+    const char *slash = strrchr(name, '/');
+    return slash && slash[1] ? slash + 1 : name;
+}
+
+/* Opens the algorithms of decisions that have something to choose. */
+static int selectors_prepare(struct sr_router *router, struct sr_err *err)
+{
+    const struct sr_config *config = router->config;
+    struct sr_err why = {0};
+    router->selectors = sr_arena_calloc(&router->arena, config->n_decisions + 1, sizeof *router->selectors);
+    if (!router->selectors)
+        return SR_ENOMEM;
+    for (size_t i = 0; i < config->n_decisions; i++) {
+        const struct sr_config_decision *decision = &config->decisions[i];
+        struct sr_select_setup setup = {&decision->algorithm, encoder_name(config)};
+        if (decision->n_refs < 2 || !decision->algorithm.type || !decision->algorithm.type[0])
+            continue;
+        int rc = sr_selector_open(&router->selectors[i], &setup, &why);
+        if (rc)
+            return sr_err_set(err, rc, "decision `%.60s`: %s", decision->name,
+                              why.message[0] ? why.message : sr_strerror(rc));
+    }
+    return SR_OK;
+}
+
 static int router_prepare(struct sr_router *router, struct sr_model_store *models, struct sr_pool *pool,
                           struct sr_err *err)
 {
@@ -288,6 +318,8 @@ static int router_prepare(struct sr_router *router, struct sr_model_store *model
         rc = policies_prepare(router);
     if (!rc)
         rc = sr_dialect_paths_new(&router->paths, err);
+    if (!rc)
+        rc = selectors_prepare(router, err);
     if (rc)
         return rc;
     router->models = sr_arena_calloc(&router->arena, config->n_models, sizeof *router->models);
@@ -298,6 +330,8 @@ static int router_prepare(struct sr_router *router, struct sr_model_store *model
         if (!rc && pool)
             rc = sr_router_pools_open(&router->models[i], config, &config->models[i], pool, &router->arena,
                                       err);
+        if (!rc && pool)
+            router->models[i].tally = sr_pool_tally_get(pool, config->models[i].name);
         if (rc)
             return rc;
     }
@@ -343,6 +377,8 @@ void sr_router_unref(struct sr_router *router)
     sr_plan_free(router->guards);
     sr_plan_free(router->named);
     sr_plan_free(router->shadow);
+    for (size_t i = 0; router->selectors && i < router->config->n_decisions; i++)
+        sr_selector_close(&router->selectors[i]);
     sr_signals_unref(router->signals);
     sr_dialect_paths_free(router->paths);
     sr_readers_free(router->readers);

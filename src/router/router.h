@@ -12,6 +12,7 @@
 #include "decide/decide.h"
 #include "dialect/registry.h"
 #include "pool/sizes.h"
+#include "select/select.h"
 #include "semroute/semroute.h"
 #include "signal/readers.h"
 #include "signal/topic/embedding_reader.h"
@@ -31,6 +32,7 @@ struct sr_router_model {
     struct sr_router_pool *pools; /* [n_pools], at least one; none where the router has no pool */
     size_t n_pools;
     struct sr_pool_sizes *sizes; /* of its requests, where it has several pools; else NULL */
+    struct sr_pool_tally *tally; /* of its requests; NULL: the router has no pool */
     struct sr_bytes chat_path;   /* replaces the path of chat completions; empty = as the client asked */
     bool has_key;                /* a target has its own credentials: the client's are not sent to it */
     bool top_level_effort;       /* its hosts take `reasoning_effort` at the top level */
@@ -45,9 +47,11 @@ struct sr_router {
     struct sr_plan *guards; /* guards; NULL: there are none */
     struct sr_plan *named;  /* what requests that name their model pass: guards, and decisions that answer
                                an attack or private data at once; NULL: nothing */
-    struct sr_plan *shadow; /* decisions that are only recorded; NULL: there are none */
-    bool shadow_named;      /* requests that name their model pass some of them */
-    bool partial;           /* some decisions count for a share of the requests */
+    struct sr_selector *selectors; /* [decisions]: how candidates are chosen; zeroed: static, or one only */
+    struct sr_select_arms *arms;   /* what algorithms learn; borrowed; NULL: nothing */
+    struct sr_plan *shadow;        /* decisions that are only recorded; NULL: there are none */
+    bool shadow_named;             /* requests that name their model pass some of them */
+    bool partial;                  /* some decisions count for a share of the requests */
     const uint32_t
         *may_see; /* for each model a mask over enum sr_entity_type; NULL: all models may see all types */
     bool guarded; /* there are guards, policies, or rules about attacks or private data */

@@ -16,6 +16,7 @@
 #include "router/abi.h"
 #include "router/report/access_log.h"
 #include "router/report/workers.h"
+#include "select/state/keep.h"
 #include "signal/neural/neural.h"
 
 #include <stdio.h>
@@ -51,6 +52,8 @@ struct sr_runtime {
     struct sr_metrics *metrics;
     struct sr_model_store *models; /* open model files, kept over reloads */
     struct sr_pool *pool;          /* every worker of every configuration */
+    struct sr_select_arms *arms;   /* what algorithms learn */
+    struct sr_arms_keeper *keeper; /* NULL: no file keeps it */
     struct sr_cache *cache;        /* answers, whatever configuration they came from */
     atomic_uint_fast64_t requests;
     atomic_size_t held;              /* bytes of bodies that exchanges keep */
@@ -171,6 +174,8 @@ static int load(sr_runtime *runtime, struct loaded *out, char *error, size_t siz
     struct sr_err err = {0};
     sr_model_store_begin(runtime->models);
     rc = sr_router_new(&out->router, config, runtime->models, runtime->pool, &err);
+    if (!rc)
+        out->router->arms = runtime->arms;
     if (!rc && runtime->options.encoder)
         rc = prepare_encoder(runtime, config, out, &err);
     if (rc && err.line && error && size)
@@ -241,6 +246,21 @@ static int apply_logs(sr_runtime *runtime, const struct sr_config *config, struc
     return rc ? rc : apply_log(runtime, &runtime->logs[LOG_AUDIT], audit_target(config), err);
 }
 
+/* The file of what algorithms learn. One that cannot be read stays as it is, and nothing is kept: learning
+ * goes on all the same. */
+static void apply_keeper(sr_runtime *runtime, const struct sr_config *config)
+{
+    const char *wanted = config->global.selection_state;
+    const char *now = runtime->keeper ? sr_arms_keeper_path(runtime->keeper) : "";
+    struct sr_err err = {0};
+    if (strcmp(wanted ? wanted : "", now) == 0)
+        return;
+    sr_arms_keeper_close(runtime->keeper);
+    runtime->keeper = NULL;
+    if (wanted && *wanted && sr_arms_keep(&runtime->keeper, runtime->arms, wanted, &err))
+        sr_log(SR_LOG_WARN, "selection_state_failed", "%s; what is learned is not kept", err.message);
+}
+
 static struct sr_cache_limits cache_limits(const struct sr_router *router)
 {
     static const enum sr_cache_eviction evictions[] = {
@@ -274,7 +294,8 @@ sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *o
     if (path && !(runtime->path = sr_mem_dup(path, strlen(path))))
         goto no_memory;
     if (sr_random(&runtime->seed, sizeof runtime->seed) || sr_metrics_new(&runtime->metrics) ||
-        sr_model_store_new(&runtime->models, runtime->metrics) || sr_pool_new(&runtime->pool))
+        sr_model_store_new(&runtime->models, runtime->metrics) || sr_pool_new(&runtime->pool) ||
+        sr_arms_new(&runtime->arms))
         goto no_memory;
     if (load(runtime, &runtime->now, error, error_size))
         goto failed;
@@ -285,6 +306,7 @@ sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *o
     struct sr_cache_limits limits = cache_limits(runtime->now.router);
     if (sr_cache_new(&runtime->cache, &limits))
         goto no_memory;
+    apply_keeper(runtime, runtime->now.router->config);
     sr_metrics_set(runtime->metrics, SR_METRIC_BUILD_INFO, 1, &version);
     return runtime;
 no_memory:
@@ -313,6 +335,7 @@ bool sr_runtime_reload(sr_runtime *runtime, char *error, size_t error_size)
     old = runtime->now;
     runtime->now = fresh;
     pthread_mutex_unlock(&runtime->lock);
+    apply_keeper(runtime, fresh.router->config);
     struct sr_cache_limits limits = cache_limits(fresh.router);
     sr_cache_set(runtime->cache, &limits);
     result = SR_LIT("success");
@@ -331,6 +354,8 @@ void sr_runtime_close(sr_runtime *runtime)
         sr_mem_free(runtime->logs[i].target);
     }
     unload(&runtime->now);
+    sr_arms_keeper_close(runtime->keeper);
+    sr_arms_free(runtime->arms);
     sr_cache_free(runtime->cache);
     sr_model_store_free(runtime->models);
     sr_pool_free(runtime->pool);
@@ -395,6 +420,11 @@ size_t sr_runtime_metrics(sr_runtime *runtime, char *out, size_t size)
 struct sr_cache *sr_runtime_cache(sr_runtime *runtime)
 {
     return runtime->cache;
+}
+
+struct sr_select_arms *sr_runtime_arms(sr_runtime *runtime)
+{
+    return runtime->arms;
 }
 
 struct sr_pool *sr_runtime_pool(sr_runtime *runtime)

@@ -11,6 +11,7 @@ import keys_offline
 import keys_online
 import keys_picking
 import keys_pools
+import keys_selection
 import keys_stores
 import keys_tiers
 import pytest
@@ -28,6 +29,7 @@ MODULES = (
     keys_online,
     keys_picking,
     keys_pools,
+    keys_selection,
     keys_stores,
     keys_tiers,
 )

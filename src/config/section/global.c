@@ -209,6 +209,17 @@ static const struct sr_section admin_section = {
 
 static const struct sr_enum_word levels[] = {{"debug", 0}, {"info", 1}, {"warn", 2}, {"error", 3}, {NULL, 0}};
 
+static const struct sr_field selection_fields[] = {
+    {"state_file", SR_FIELD_TEXT, GLOBAL(selection_state), .def_note = "none: a restart forgets",
+     .help = "a file that keeps what the algorithm `bandit` has learned; it is written a few seconds after a "
+             "change"},
+};
+static const struct sr_section selection_section = {
+    .name = "selection",
+    .help = "Algorithms that choose among the candidates of a decision.",
+    SR_FIELDS(selection_fields),
+};
+
 static const struct sr_field semroute_fields[] = {
     {"override_confidence", SR_FIELD_NUMBER, GLOBAL(override_confidence), .def = "0", .min = 0, .max = 1,
      .help = "a classifier with at least this confidence wins over keywords of the same priority; 0 = never"},
@@ -255,6 +266,8 @@ static const struct sr_field semroute_fields[] = {
      .help = "how the workers of a model are chosen, beyond its `reliability`"},
     {"workloads", SR_FIELD_OBJECT, GLOBAL(workloads), .of = &sr_section_workloads,
      .help = "how it is known what a request is for, where a model has several pools"},
+    {"selection", SR_FIELD_OBJECT, .of = &selection_section,
+     .help = "algorithms that choose among the candidates of a decision"},
 };
 static const struct sr_section semroute_section = {
     .name = "global.semroute",

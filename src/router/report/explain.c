@@ -8,6 +8,7 @@
 #include "base/json_write.h"
 #include "decide/explain.h"
 #include "router/report/explain_cache.h"
+#include "router/report/explain_ranking.h"
 #include "router/report/unread.h"
 
 #include <math.h>
@@ -343,6 +344,7 @@ int sr_explain_json(const struct sr_explain *e, struct sr_buf *out)
     put_decision(&w, e);
     put_shadows(&w, e);
     put_plan(&w, e);
+    sr_explain_ranking_json(e, &w);
     sr_explain_cache_json(e, &w);
     if (e->record->has_verdict)
         put_verdict(&w, e);

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "decide/explain.h"
 #include "router/report/explain_cache.h"
+#include "router/report/explain_ranking.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -212,6 +213,16 @@ static void draw_shadows(struct picture *pic, const struct sr_explain *e)
     }
 }
 
+/* Left out where no algorithm ranked the candidates. */
+static void draw_ranking(struct picture *pic, const struct sr_explain *e)
+{
+    if (!e->record->ranking || !sr_record_decision(e->record, e->router->config))
+        return;
+    label(pic, "model");
+    if (!pic->rc)
+        pic->rc = sr_explain_ranking_text(e, "          ", pic->out);
+}
+
 /* Left out where no decision uses it. */
 static void draw_cache(struct picture *pic, const struct sr_explain *e)
 {
@@ -296,6 +307,7 @@ int sr_explain_picture(const struct sr_explain *e, int width, bool colour, struc
     draw_guard(&pic, e);
     draw_decision(&pic, e);
     draw_shadows(&pic, e);
+    draw_ranking(&pic, e);
     draw_cache(&pic, e);
     if (e->record->has_verdict)
         draw_verdict(&pic, e);

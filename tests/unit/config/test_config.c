@@ -184,6 +184,18 @@ static void test_full_decisions(void **state)
     assert_int_equal(p->request_params.max_tokens_limit, 100);
     assert_int_equal(p->request_params.max_n, 2);
     assert_true(p->request_params.strip_unknown);
+    const struct sr_config_algorithm *a = &d->algorithm;
+    assert_string_equal(a->type, "multi_factor");
+    assert_true(a->multi_factor.weights.quality == 0.4 && a->multi_factor.weights.load == 0.15);
+    assert_true(a->multi_factor.slo.max_tpot_ms == 100 && a->multi_factor.slo.max_inflight == 64);
+    assert_int_equal(a->multi_factor.latency_percentile, 90);
+    assert_int_equal(a->multi_factor.on_no_candidates, SR_NO_CANDIDATES_FIRST);
+    assert_int_equal(a->latency_aware.ttft_percentile, 95);
+    assert_string_equal(a->knn.path, "neighbours.json");
+    assert_true(a->learned.cost_weight == 0.2 && a->learned.budget == 0.5);
+    assert_true(a->bandit.exploration == 0.1 && a->bandit.latency_scale_ms == 4000);
+    assert_string_equal(c->decisions[1].algorithm.type, "static");
+    assert_string_equal(c->global.selection_state, "arms.json");
     assert_true(c->decisions[1].plugins.fast_response.set);
     assert_string_equal(c->decisions[1].plugins.fast_response.message, "Hello.");
     assert_false(c->decisions[2].plugins.system_prompt.set);

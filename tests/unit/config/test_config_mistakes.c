@@ -334,7 +334,8 @@ static void test_decisions(void **state)
     config_error(DECISION("rules: {type: domain, name: math, on_error: block}"), 8, 59,
                  "unknown value `block`");
     config_error(DECISION("rules: {type: domain, name: math, label: x}"), 8, 49, "`label` is not supported");
-    config_error(DECISION("algorithm: {type: knn}"), 8, 33, "`knn` is not supported");
+    config_error(DECISION("algorithm: {type: kmeans}"), 8, 33, "`kmeans` is not supported");
+    config_error(DECISION("algorithm: {type: knn}"), 8, 33, "the type `knn` needs the block `knn`");
     config_error(DECISION("algorithm: {type: sttic}"), 8, 33, "did you mean `static`?");
     config_error(DECISION("emits: [{kind: retention}]"), 8, 15, "`emits` is not supported");
     config_error(DECISION("tier: -1"), 8, 21, "`tier` must be between 0");
