@@ -50,6 +50,7 @@ const struct sr_dialect_ops sr_dialect_chat = {
     .path = "/v1/chat/completions",
     .request = SR_DIALECT_TABLE(request),
     .answer = {sr_openai_answers, SR_OPENAI_ANSWERS},
+    .generates = true,
     .routes_auto = true,
     .has_messages = true,
     .takes_system_prompt = true,

@@ -19,6 +19,7 @@ const struct sr_dialect_ops sr_dialect_completions = {
     .path = "/v1/completions",
     .request = SR_DIALECT_TABLE(request),
     .answer = {sr_openai_answers, SR_OPENAI_ANSWERS},
+    .generates = true,
     .routes_auto = true,
     .takes_usage_option = true,
     .done = SR_OPENAI_DONE,

@@ -138,6 +138,7 @@ struct sr_dialect_ops {
 
     /* Routing features of the dialect. */
     bool routes_auto;         /* an automatic model name is routed by meaning */
+    bool generates;           /* the model writes an answer, whose length `max_tokens` limits */
     bool has_messages;        /* texts are turns of the required `messages`; else all texts are one turn */
     bool takes_system_prompt; /* as a first message */
     bool takes_reasoning;     /* requests may have reasoning members */

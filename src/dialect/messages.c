@@ -73,6 +73,7 @@ const struct sr_dialect_ops sr_dialect_messages = {
     .name = "messages",
     .path = "/v1/messages",
     .request = SR_DIALECT_TABLE(request),
+    .generates = true,
     .has_messages = true,
     SR_OPENAI_ANSWERING,
     .error = sr_openai_typed_error,

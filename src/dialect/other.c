@@ -25,5 +25,6 @@ static const struct sr_path_spec request[] = {
 const struct sr_dialect_ops sr_dialect_other = {
     .name = "other",
     .request = SR_DIALECT_TABLE(request),
+    .generates = true,
     SR_OPENAI_WRITERS,
 };

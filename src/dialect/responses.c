@@ -78,5 +78,6 @@ const struct sr_dialect_ops sr_dialect_responses = {
     .name = "responses",
     .path = "/v1/responses",
     .request = SR_DIALECT_TABLE(request),
+    .generates = true,
     SR_OPENAI_WRITERS,
 };

@@ -92,6 +92,29 @@ bool sr_ticket_is_full(const struct sr_ticket *ticket)
     return ticket->full;
 }
 
+bool sr_ticket_is_well(const struct sr_ticket *ticket)
+{
+    uint64_t now = sr_clock_ns();
+    for (size_t i = 0; i < ticket->n; i++) {
+        const struct sr_pool_member *member = ticket->candidates[i].member;
+        if (!ticket->candidates[i].tried && !atomic_load_explicit(&member->gone, memory_order_relaxed) &&
+            !sr_circuit_is_open(member->worker, now))
+            return true;
+    }
+    return false;
+}
+
+bool sr_pool_group_is_well(struct sr_pool_group *group)
+{
+    uint64_t now = sr_clock_ns();
+    struct sr_pool_roster *roster = sr_roster_ref(group);
+    bool well = false;
+    for (size_t i = 0; i < roster->n && !well; i++)
+        well = !sr_circuit_is_open(roster->members[i]->worker, now);
+    sr_roster_unref(group, roster);
+    return well;
+}
+
 bool sr_ticket_is_stale(const struct sr_ticket *ticket)
 {
     return atomic_load(&ticket->roster->stale);

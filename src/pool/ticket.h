@@ -57,6 +57,9 @@ int sr_ticket_offer(struct sr_ticket *ticket, const struct sr_bytes *addresses, 
 /* A choice found no worker with room (sr_ticket_choose returned -1): there are some that are full. */
 bool sr_ticket_is_full(const struct sr_ticket *ticket);
 
+/* Among what may be chosen is a worker that is not in cooldown or down, with room or without. */
+bool sr_ticket_is_well(const struct sr_ticket *ticket);
+
 /* The members of the group have changed since the ticket was opened. */
 bool sr_ticket_is_stale(const struct sr_ticket *ticket);
 

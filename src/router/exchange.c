@@ -463,7 +463,7 @@ static void note_pick(sr_exchange *x)
     if (x->record.action != SR_ACTION_FORWARD || !x->ticket.group || x->ticket.at >= 0)
         return;
     int at = sr_ticket_choose(&x->ticket);
-    at = at >= 0 ? at : sr_exchange_choose_pool(x);
+    at = at >= 0 ? at : sr_exchange_choose_pool(x, false);
     if (at >= 0)
         sr_ticket_assume(&x->ticket, (size_t)at);
     sr_exchange_note_target(x);

@@ -48,11 +48,13 @@ static bool may_move(const sr_exchange *x)
     return x->pools.tiers.n > 1 && x->state == SR_EXCHANGE_SETTLED && x->record.action == SR_ACTION_FORWARD;
 }
 
-int sr_exchange_choose_pool(sr_exchange *x)
+/* A worker of another pool; where `well`, only of pools that have one which is not gone. */
+static int choose(sr_exchange *x, bool well)
 {
     for (size_t i = 0; i < x->pools.tiers.n && may_move(x); i++) {
         struct sr_exchange_place *place = i == x->pools.at ? NULL : place_of(x, i);
-        int at = place ? sr_ticket_choose(&place->ticket) : -1;
+        bool asks = place && (!well || sr_ticket_is_well(&place->ticket));
+        int at = asks ? sr_ticket_choose(&place->ticket) : -1;
         if (at < 0)
             continue;
         sr_ticket_end(&x->ticket);
@@ -60,6 +62,13 @@ int sr_exchange_choose_pool(sr_exchange *x)
         return at;
     }
     return -1;
+}
+
+int sr_exchange_choose_pool(sr_exchange *x, bool well)
+{
+    if (well && sr_ticket_is_well(&x->ticket))
+        return -1;
+    return choose(x, well);
 }
 
 bool sr_exchange_move_to_pool(sr_exchange *x, size_t at)

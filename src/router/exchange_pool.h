@@ -1,6 +1,6 @@
 /*
  * Moves a request that is forwarded between the pools of its model: to the next one whose workers can take
- * it, to the one where it waits, back to the first for another round.
+ * it, to the one where it waits.
  *
  * For the doors, above exchange_verdict.c. A request for a model with one pool stays where it is.
  */
@@ -10,8 +10,9 @@
 #include "router/exchange.h"
 
 /* Chooses a worker of another pool, in their order; the verdict's targets and ticket are then those of that
- * pool, and the request has ended where it was. The candidate, or -1: nothing has changed. */
-int sr_exchange_choose_pool(sr_exchange *x);
+ * pool, and the request has ended where it was. The candidate, or -1: nothing has changed. `well`: only when
+ * all workers that the present pool has left are in cooldown or down, and only pools where some are not. */
+int sr_exchange_choose_pool(sr_exchange *x, bool well);
 
 /* The pool behind the present one takes the request over, whether it has a worker or not. False: there is
  * none. No request may be in progress at a target. */
@@ -27,8 +28,7 @@ size_t sr_exchange_pool_to_wait(const sr_exchange *x);
 /* The request ends where it was and goes to this pool. False: out of memory; it is where it was. */
 bool sr_exchange_move_to_pool(sr_exchange *x, size_t at);
 
-/* For another round: all workers of all pools count as not tried again, and the first pool is the present
- * one. */
+/* For another round: all workers of all pools count as not tried again. */
 void sr_exchange_pools_again(sr_exchange *x);
 
 /* Gives back what the request has at other pools than the present one. */

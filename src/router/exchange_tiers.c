@@ -51,8 +51,24 @@ static struct sr_tier_size size_of(sr_exchange *x, const struct sr_router_model 
     size.workload = (enum sr_workload)workload;
     size.prompt_tokens = prompt_of(model, size.workload, &shape);
     size.is_limited = shape.most > 0;
-    size.answer_tokens = shape.most ? shape.most : sr_pool_sizes_answer(model->sizes, size.workload);
+    if (x->body.doc.dialect->generates)
+        size.answer_tokens = shape.most ? shape.most : sr_pool_sizes_answer(model->sizes, size.workload);
     return size;
+}
+
+/* Pools all of whose workers are gone come last. */
+static void put_gone_last(const struct sr_router_model *model, struct sr_tiers *tiers)
+{
+    uint8_t gone[SR_MODEL_POOLS_MAX], first = tiers->order[0];
+    size_t n = 0, n_gone = 0;
+    for (size_t i = 0; i < tiers->n; i++)
+        if (sr_pool_group_is_well(model->pools[tiers->order[i]].group))
+            tiers->order[n++] = tiers->order[i];
+        else
+            gone[n_gone++] = tiers->order[i];
+    memcpy(tiers->order + n, gone, n_gone);
+    if (tiers->order[0] != first)
+        tiers->why = "next";
 }
 
 void sr_exchange_rank_pools(sr_exchange *x)
@@ -65,6 +81,7 @@ void sr_exchange_rank_pools(sr_exchange *x)
     if (model->n_pools > 1) {
         pools->size = size_of(x, model);
         pools->tiers = sr_tiers_rank(model, &pools->size);
+        put_gone_last(model, &pools->tiers);
     }
     sr_exchange_note_pool(x);
 }

@@ -11,7 +11,7 @@ import pytest
 
 import envoy as real
 from conftest import BINARY, Gateway, Process, chat, free_ports, request, semroute, wait_http
-from test_envoy_picker import ENDPOINT
+from test_envoy_picker import ENDPOINT, EXT_PROC, SUBSET
 from test_pools import Asked, until
 
 
@@ -19,7 +19,7 @@ class Worker:
     """An upstream whose answers the test decides: `status`, `usage`, and whether they wait for `release`."""
 
     def __init__(self, name, port=0):
-        self.name, self.status, self.usage, self.holds = name, 200, None, False
+        self.name, self.status, self.usage, self.holds, self.healthy = name, 200, None, False, True
         self.texts, self.pools, self.connections, self.gate = [], [], [], threading.Semaphore(0)
         worker = self
 
@@ -58,6 +58,11 @@ class Worker:
                     self.rfile.readline()
                 self.rfile.readline()
                 return body
+
+            def do_GET(self):
+                self.send_response(200 if worker.healthy else 500)
+                self.send_header("content-length", "0")
+                self.end_headers()
 
             def log_message(self, *_):
                 pass
@@ -131,6 +136,12 @@ def ask(gateway, text="hello", headers=None, **more):
     return gateway.post(chat(text, "m", **more), headers={"x-vsr-debug": "true", **(headers or {})})
 
 
+def settled(metrics, n):
+    """`n` requests are over for the router too, so that their places are free: clients have their answers earlier."""
+    until(lambda: sum(int(float(line.split()[-1])) for line in metrics().splitlines()
+                      if line.startswith("semroute_requests_total{")) == n)
+
+
 def pool(answer):
     assert answer.status == 200, answer
     return answer.headers["x-vsr-pool"]
@@ -169,6 +180,24 @@ def test_other_dialects(tmp_path):
     explained = json.loads(semroute("explain", "-c", tmp_path / "gateway.yaml", "--json", "--request", tmp_path / "r.json",
                                     "--path", "/v1/responses").stdout)
     assert explained["pool"]["name"] == "long" and explained["pool"]["answer_tokens"] == 4000
+
+
+def test_requests_without_a_text_to_write(tmp_path):
+    """Embeddings have no answer to make room for."""
+    pools = ["{name: short, model: m, backends: [s1], max_tokens: 256}", "{name: long, model: m, backends: [l1]}"]
+    with fleet(tmp_path, "s1", "l1") as workers:
+        (tmp_path / "c.yaml").write_text(config(workers.values(), pools))
+        (tmp_path / "r.json").write_text(json.dumps({"model": "m", "input": "hello"}))
+        explained = json.loads(semroute("explain", "-c", tmp_path / "c.yaml", "--json", "--request", tmp_path / "r.json",
+                                        "--path", "/v1/embeddings").stdout)
+        assert explained["pool"]["name"] == "short" and explained["pool"]["answer_tokens"] == 0
+
+
+@pytest.mark.parametrize("header", ("x-selected-pool", "X_Selected_Pool"))
+def test_clients_cannot_name_the_pool(tmp_path, header):
+    with served(tmp_path, ["{model: m}"], ("s1",)) as (gateway, workers):
+        assert ask(gateway, headers={header: "long"}).status == 200
+        assert workers["s1"].pools == [None]
 
 
 def test_attached_bytes_are_no_text(tmp_path):
@@ -235,6 +264,7 @@ def test_a_full_pool_is_followed_by_the_next(tmp_path):
         assert pool(asked[0].answer) == pool(asked[2].answer) == "short" and workers["s1"].texts == ["a", "c"]
         assert workers["l1"].pools == ["long"]
         # what fits only the long one waits there
+        settled(gateway.metrics, 3)
         workers["l1"].texts.clear()
         asked = [Asked(gateway, words(2000), "m"), Asked(gateway, "after", "m")]
         until(lambda: len(workers["l1"].texts) == 1 and workers["s1"].texts[-1] == "after")
@@ -297,12 +327,35 @@ def fail(worker, status):
                 connection.shutdown(socket.SHUT_RDWR)
 
 
+def test_a_pool_whose_workers_are_all_down_comes_last(tmp_path):
+    """As a health check says; no try is lost on it."""
+    pools = ["{name: short, model: m, backends: [s1], max_tokens: 2K}", "{name: long, model: m, backends: [l1]}"]
+    with fleet(tmp_path, "s1", "l1") as workers:
+        text = config(workers.values(), pools).replace(
+            "{name: m, ", "{name: m, reliability: {health_check_path: /health, health_check_interval: 100ms}, ")
+        gateway = Gateway(text, tmp_path)
+        try:
+            until(lambda: why(ask(gateway)) == "fits" and pool(ask(gateway)) == "short")
+            workers["s1"].healthy = False
+            until(lambda: f"{workers['s1'].port} is down" in gateway.output())
+            before = len(workers["s1"].texts)
+            for _ in range(4):
+                answer = ask(gateway)
+                assert pool(answer) == "long" and why(answer) == "next"
+            assert len(workers["s1"].texts) == before
+            workers["s1"].healthy = True
+            until(lambda: pool(ask(gateway)) == "short")
+        finally:
+            gateway.stop()
+
+
 def test_sizes_are_learned(tmp_path):
     """Answers of requests without a limit, and bytes of a token; a reload keeps what is known."""
     with served(tmp_path, SIZES) as (gateway, workers):
         for worker in workers.values():
             worker.usage = (100, 3000)
         assert pool(ask(gateway)) == "short"  # nothing is known
+        settled(gateway.metrics, 1)
         assert pool(ask(gateway)) == "long"  # answers have 3,000 tokens
         assert pool(ask(gateway, max_tokens=100)) == "short"
         path = gateway.config_path
@@ -322,6 +375,7 @@ def test_backups_wait_for_their_turn(tmp_path):
     pools = ["{model: m, backups: [b1], max_in_flight: 1, queue: {max: 5, timeout: 60s}}"]
     with served(tmp_path, pools, ("p1", "p2", "b1")) as (gateway, workers):
         assert {ask(gateway).json()["choices"][0]["message"]["content"] for _ in range(8)} == {"p1", "p2"}
+        settled(gateway.metrics, 8)
         for worker in workers.values():
             worker.holds = True
         asked = [Asked(gateway, "x", "m") for _ in range(2)]
@@ -334,6 +388,7 @@ def test_backups_wait_for_their_turn(tmp_path):
             worker.holds = False
             worker.release()
         assert [a.status() for a in asked] == [200] * 3
+        settled(gateway.metrics, 11)
         assert {ask(gateway).json()["choices"][0]["message"]["content"] for _ in range(8)} == {"p1", "p2"}
         fail(workers["p1"], 0)
         fail(workers["p2"], 0)
@@ -368,6 +423,7 @@ def test_a_pool_of_discovered_workers(tmp_path):
         try:
             until(lambda: "pool long: 1 workers" in gateway.output())
             assert pool(ask(gateway)) == "short" and pool(ask(gateway, words(2000))) == "long"
+            settled(gateway.metrics, 2)
             workers["s1"].holds = workers["l1"].holds = True
             asked = [Asked(gateway, text, "m", x_vsr_debug="true") for text in ("a", words(2000))]
             until(lambda: len(workers["s1"].texts) == len(workers["l1"].texts) == 2)
@@ -402,17 +458,21 @@ def test_explain_names_the_pool(tmp_path):
 
 
 @contextlib.contextmanager
-def behind_envoy(tmp_path, workers, pools, mode=real.PICKER, semroute_keys="", **more):
+def behind_envoy(tmp_path, workers, pools, mode=real.PICKER, offers=None, **more):
     own = f"extproc: {{destination_header: {ENDPOINT}}}" if mode == real.PICKER else ""
     path, port, metrics = tmp_path / "semroute.yaml", free_ports(), free_ports()
-    path.write_text(config(workers.values(), pools, semroute=own + semroute_keys, **more))
+    path.write_text(config(workers.values(), pools, semroute=own, **more))
+
+    def changed(text):
+        return text.replace(EXT_PROC, SUBSET % json.dumps(offers) + EXT_PROC, 1) if offers else text
+
     with contextlib.ExitStack() as stack:
         process = Process([BINARY, "serve", "-c", path, "--gateway", "off", "--api", "off", "--metrics", f"127.0.0.1:{metrics}",
                            "--extproc", f"127.0.0.1:{port}"], tmp_path / "semroute.log")
         stack.callback(process.stop)
         process.metrics = lambda: request(metrics, "GET", "/metrics").body.decode()
         wait_http(metrics, "/metrics", process)
-        envoy = real.Envoy(tmp_path, mode, port, next(iter(workers.values())).port)
+        envoy = real.Envoy(tmp_path, mode, port, next(iter(workers.values())).port, change=changed)
         stack.callback(envoy.stop)
         envoy.post = lambda body, headers=None, timeout=60: request(envoy.port, "POST", "/v1/chat/completions", body, headers,
                                                                     timeout=timeout)
@@ -442,22 +502,47 @@ def test_envoy_full_and_gone(tmp_path):
         assert refused.status == 429 and "busy" in refused.json()["error"]["message"], refused
         workers["s1"].release()
         assert asked[0].status() == 200 and pool(asked[0].answer) == "short"
-        until(lambda: re.search(r'semroute_worker_in_flight_requests\{worker="http://127.0.0.1:%d"\} 0' % workers["s1"].port,
-                                process.metrics()))
+        settled(process.metrics, 2)  # and the one that was refused
         workers["s1"].holds = False
         assert pool(ask(envoy)) == "short"
         workers["l1"].holds = False
         workers["l1"].release()
         assert asked[1].status() == 200 and pool(asked[1].answer) == "long" and why(asked[1].answer) == "next"
         # a client that leaves gives its place back
+        settled(process.metrics, 4)
         workers["s1"].holds = True
         with pytest.raises(TimeoutError):
             envoy.post(chat("leaves", "m"), timeout=1)
-        until(lambda: re.search(r'semroute_worker_in_flight_requests\{worker="http://127.0.0.1:%d"\} 0' % workers["s1"].port,
-                                process.metrics()))
+        settled(process.metrics, 5)
         workers["s1"].holds = False
         workers["s1"].release()
         assert pool(ask(envoy)) == "short"
+
+
+def test_envoy_offers_some_workers(tmp_path):
+    """Pools are asked in their order, and each only for the workers that Envoy offers."""
+    with fleet(tmp_path, "s1", "s2", "l1") as workers:
+        for offered, expected, reason in (("s1", "short", "fits"), ("s2", "short", "fits"), ("l1", "long", "next")):
+            with behind_envoy(tmp_path, workers, SIZES, offers=[f"127.0.0.1:{workers[offered].port}"]) as (envoy, _):
+                answer = ask(envoy, max_tokens=10)
+                assert pool(answer) == expected and why(answer) == reason and answer.headers["x-vsr-worker"] == offered
+                assert workers[offered].pools[-1] == expected
+                assert ask(envoy, words(2000)).status == (200 if offered == "l1" else 503)
+
+
+def test_envoy_worker_that_is_gone(tmp_path):
+    """Its pool is followed by the next one while it cools."""
+    pools = ["{name: short, model: m, backends: [s1], max_tokens: 2K}", "{name: long, model: m, backends: [l1]}"]
+    with fleet(tmp_path, "s1", "l1") as workers, behind_envoy(tmp_path, workers, pools) as (envoy, process):
+        assert pool(ask(envoy)) == "short"
+        fail(workers["s1"], 0)
+
+        def is_next():  # once Envoy has said that it could not reach the worker
+            answer = ask(envoy)
+            return answer.status == 200 and pool(answer) == "long" and why(answer) == "next"
+
+        until(is_next)
+        until(lambda: 'semroute_pool_requests_total{pool="long",workload="interactive",reason="next"}' in process.metrics())
 
 
 def test_envoy_discovered(tmp_path):

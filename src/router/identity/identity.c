@@ -83,7 +83,8 @@ bool sr_identity_strips(const struct sr_config *config, const struct sr_header *
         return true;
     struct sr_bytes destination = sr_bytes_str(config->global.extproc.destination_header);
     return starts(name, SR_LIT("x-authz-")) || is(name, SR_LIT("x-selected-model")) ||
-           is(name, SR_LIT("x-gateway-destination-endpoint")) || (destination.n && is(name, destination));
+           is(name, SR_LIT("x-selected-pool")) || is(name, SR_LIT("x-gateway-destination-endpoint")) ||
+           (destination.n && is(name, destination));
 }
 
 static bool is_one_of(struct sr_bytes tenant, const struct sr_strings *names)

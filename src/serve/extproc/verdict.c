@@ -78,7 +78,7 @@ static void send_head(struct sr_extproc_core *core, const struct mutation *m)
 
 static bool is_a_route(const struct sr_extproc_core *core, struct sr_bytes name)
 {
-    return sr_bytes_eq(name, SR_LIT("x-selected-model")) ||
+    return sr_bytes_eq(name, SR_LIT("x-selected-model")) || sr_bytes_eq(name, SR_LIT("x-selected-pool")) ||
            sr_bytes_eq(name, SR_LIT(SR_EXTPROC_ENDPOINT_HEADER)) ||
            sr_bytes_eq(name, sr_bytes_str(core->options.config->global.extproc.destination_header));
 }

@@ -117,17 +117,21 @@ static bool has_time(const struct sr_call *call, uint64_t wait_ms)
     return call->deadline_ns == 0 || sr_clock_ns() + wait_ms * SR_NS_PER_MS < call->deadline_ns;
 }
 
-/* Another worker of the model: of the present pool, or of one of its others. */
-static bool choose_of_model(struct sr_call *call)
+/* A worker of another pool of the model. */
+static bool choose_other_pool(struct sr_call *call, bool well)
 {
-    if (sr_retry_choose(call))
-        return true;
-    int at = sr_exchange_choose_pool(call->exchange);
+    int at = sr_exchange_choose_pool(call->exchange, well);
     if (at < 0)
         return false;
     call->target = &call->verdict->targets[at];
     sr_ticket_begin(call->verdict->ticket, (size_t)at);
     return true;
+}
+
+/* Another worker of the model: of the present pool, or of one of its others; workers that are gone last. */
+static bool choose_of_model(struct sr_call *call)
+{
+    return choose_other_pool(call, true) || sr_retry_choose(call) || choose_other_pool(call, false);
 }
 
 /* The next model of the decision takes over. */
