@@ -3,7 +3,6 @@ the next one that fits, sizes are learned from what upstreams report, and backup
 import contextlib
 import http.server
 import json
-import re
 import socket
 import threading
 
@@ -370,26 +369,33 @@ def test_sizes_are_learned(tmp_path):
         until(lambda: pool(ask(gateway, words(800), max_tokens=500)) == "long")
 
 
+def takers(gateway, n, before):
+    """Which workers take `n` requests one after the other, when `before` are over."""
+    names = set()
+    for i in range(n):
+        settled(gateway.metrics, before + i)
+        names.add(ask(gateway).json()["choices"][0]["message"]["content"])
+    settled(gateway.metrics, before + n)
+    return names
+
+
 def test_backups_wait_for_their_turn(tmp_path):
     """They get requests only when the others are full or gone, and no more once those are back."""
     pools = ["{model: m, backups: [b1], max_in_flight: 1, queue: {max: 5, timeout: 60s}}"]
     with served(tmp_path, pools, ("p1", "p2", "b1")) as (gateway, workers):
-        assert {ask(gateway).json()["choices"][0]["message"]["content"] for _ in range(8)} == {"p1", "p2"}
-        settled(gateway.metrics, 8)
+        assert takers(gateway, 4, 0) == {"p1", "p2"}
         for worker in workers.values():
             worker.holds = True
         asked = [Asked(gateway, "x", "m") for _ in range(2)]
-        before = len(workers["p1"].texts) + len(workers["p2"].texts)
-        until(lambda: len(workers["p1"].texts) + len(workers["p2"].texts) == 10)
-        assert before >= 8 and not workers["b1"].texts
+        until(lambda: len(workers["p1"].texts) + len(workers["p2"].texts) == 6)
+        assert not workers["b1"].texts
         asked.append(Asked(gateway, "third", "m"))
         until(lambda: workers["b1"].texts == ["third"])
         for worker in workers.values():
             worker.holds = False
             worker.release()
         assert [a.status() for a in asked] == [200] * 3
-        settled(gateway.metrics, 11)
-        assert {ask(gateway).json()["choices"][0]["message"]["content"] for _ in range(8)} == {"p1", "p2"}
+        assert takers(gateway, 4, 7) == {"p1", "p2"}
         fail(workers["p1"], 0)
         fail(workers["p2"], 0)
         until(lambda: ask(gateway).status == 200)
@@ -553,20 +559,23 @@ def test_envoy_discovered(tmp_path):
         file.write_text(f"127.0.0.1:{port['a']}\n127.0.0.1:{port['b']} backup\n")
         pools = [f"{{model: m, endpoints: {{file: {file}}}, max_in_flight: 1}}"]
         with behind_envoy(tmp_path, workers, pools) as (envoy, process):
-            until(lambda: ask(envoy).status == 200)
-            assert not workers["b"].texts
+            until(lambda: "pool m: 2 workers" in process.output())
+            assert ask(envoy).status == 200 and len(workers["a"].texts) == 1
+            settled(process.metrics, 1)
             workers["a"].holds = True
             held = Asked(envoy, "held", "m")
             until(lambda: "held" in workers["a"].texts)
             assert ask(envoy).status == 200 and len(workers["b"].texts) == 1
             file.write_text(f"127.0.0.1:{port['c']}\n")
-            until(lambda: ask(envoy).status == 200 and workers["c"].texts)
-            assert len(workers["b"].texts) >= 1
+            until(lambda: "pool m: 1 workers" in process.output())
+            settled(process.metrics, 2)
+            assert ask(envoy).status == 200 and len(workers["c"].texts) == 1
             workers["a"].release()
             assert held.status() == 200, "a worker that is removed finishes its requests"
             file.write_text("# none\n")
             until(lambda: "there is no worker in it" in process.output())
-            assert ask(envoy).status == 200, "the last good list holds"
+            settled(process.metrics, 4)
+            assert ask(envoy).status == 200 and len(workers["c"].texts) == 2, "the last good list holds"
 
 
 def test_envoy_that_chooses_itself_is_told_the_pool(tmp_path):
