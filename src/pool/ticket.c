@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "pool/choose.h"
 #include "pool/circuit.h"
+#include "pool/pace.h"
 #include "pool/queue.h"
 #include "pool/roster.h"
 
@@ -130,6 +131,8 @@ static void end_now(struct sr_ticket *ticket)
     if (ticket->trial)
         sr_circuit_end_trial(member->worker);
     ticket->trial = false;
+    if (ticket->answered && ticket->began_ns)
+        sr_pace_note(ticket->group, member->worker, sr_clock_ns() - ticket->began_ns);
     atomic_fetch_sub_explicit(&pool->in_flight, 1, memory_order_relaxed);
     sr_pool_picker_ended(ticket->group->picker, member->seat, &ticket->placement);
     atomic_fetch_sub(&member->worker->in_flight, 1);
@@ -151,6 +154,7 @@ void sr_ticket_begin(sr_ticket *ticket, size_t target)
     ticket->claimed = NULL;
     candidate->tried = true;
     ticket->at = (int)target;
+    ticket->began_ns = sr_clock_ns();
     ticket->in_flight = true;
     ticket->answered = false;
     if (!has_place)
@@ -232,6 +236,8 @@ void sr_ticket_report(sr_ticket *ticket, size_t target, enum sr_ticket_event eve
     sr_circuit_reached(worker);
     if (event == SR_TICKET_ANSWERED)
         answered(ticket, target);
+    if (event == SR_TICKET_ANSWERED && status >= 400)
+        ticket->began_ns = 0;
     if (event == SR_TICKET_LOST || status >= 500)
         sr_circuit_failed(worker, &ticket->group->ejection, may_eject(ticket));
     else if (status != 429)
