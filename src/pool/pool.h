@@ -25,7 +25,8 @@
 #define SR_POOL_COOLDOWN_NS     (UINT64_C(5) * 1000 * 1000 * 1000)
 #define SR_POOL_COOLDOWN_MAX_NS (UINT64_C(60) * 1000 * 1000 * 1000)
 
-/* The retry budget: so many retries may be in progress at once, or this share of all requests in progress. */
+/* The retry budget: so many retries may be in progress at once, or this share of all requests in progress, or
+ * the share that one of the group's workers has, at most half. */
 #define SR_POOL_RETRIES_MIN     10u
 #define SR_POOL_RETRIES_PERCENT 20u
 

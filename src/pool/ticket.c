@@ -174,15 +174,35 @@ void sr_ticket_assume(struct sr_ticket *ticket, size_t candidate)
     }
 }
 
+static size_t count_cooling(const struct sr_pool_roster *roster)
+{
+    uint64_t now = sr_clock_ns();
+    size_t n = 0;
+    for (size_t i = 0; i < roster->n; i++)
+        n += sr_circuit_is_cooling(roster->members[i]->worker, now);
+    return n;
+}
+
+/* Retries that may be in progress at once, of so many requests. */
+static uint32_t retries_of(const struct sr_pool_roster *roster, uint32_t all)
+{
+    uint32_t most = all * SR_POOL_RETRIES_PERCENT / 100;
+    if (roster->n > 1) {
+        uint32_t well = (uint32_t)(roster->n - count_cooling(roster));
+        uint32_t of_one = (all + 1) / (well > 2 ? well : 2);
+        most = most > of_one ? most : of_one;
+    }
+    return most > SR_POOL_RETRIES_MIN ? most : SR_POOL_RETRIES_MIN;
+}
+
 bool sr_ticket_retry(struct sr_ticket *ticket)
 {
     struct sr_pool *pool = ticket->group->pool;
     if (ticket->retries)
         return true;
     uint32_t all = atomic_load_explicit(&pool->in_flight, memory_order_relaxed);
-    uint32_t most = all * SR_POOL_RETRIES_PERCENT / 100;
     if (atomic_fetch_add_explicit(&pool->retries, 1, memory_order_relaxed) >=
-        (most > SR_POOL_RETRIES_MIN ? most : SR_POOL_RETRIES_MIN)) {
+        retries_of(ticket->roster, all)) {
         atomic_fetch_sub_explicit(&pool->retries, 1, memory_order_relaxed);
         return false;
     }
@@ -207,11 +227,8 @@ void sr_ticket_cool(struct sr_ticket *ticket, size_t candidate, uint64_t ns)
 /* One more member of the group may be in cooldown. */
 static bool may_eject(const struct sr_ticket *ticket)
 {
-    uint64_t now = sr_clock_ns();
     const struct sr_pool_roster *roster = ticket->roster;
-    size_t cooling = 0;
-    for (size_t i = 0; i < roster->n; i++)
-        cooling += sr_circuit_is_cooling(roster->members[i]->worker, now);
+    size_t cooling = count_cooling(roster);
     return cooling == 0 || (cooling + 1) * 100 <= roster->n * ticket->group->ejection.max_percent;
 }
 
