@@ -26,8 +26,9 @@
 #define SR_POOL_COOLDOWN_MAX_NS (UINT64_C(60) * 1000 * 1000 * 1000)
 
 /* The retry budget: so many retries may be in progress at once, or this share of all requests in progress, or
- * the share that one of the group's workers has, at most half. */
-#define SR_POOL_RETRIES_MIN     10u
+ * one and a half times the share that one of the group's workers has, at most half. A worker that fails at
+ * once gets more than its share from policies that look at what is in progress. */
+#define SR_POOL_RETRIES_MIN     32u
 #define SR_POOL_RETRIES_PERCENT 20u
 
 /* Most endpoints outside the configuration that one group keeps (sr_ticket_offer): as many as one request

@@ -189,7 +189,7 @@ static uint32_t retries_of(const struct sr_pool_roster *roster, uint32_t all)
     uint32_t most = all * SR_POOL_RETRIES_PERCENT / 100;
     if (roster->n > 1) {
         uint32_t well = (uint32_t)(roster->n - count_cooling(roster));
-        uint32_t of_one = (all + 1) / (well > 2 ? well : 2);
+        uint32_t of_one = well > 3 ? all * 3 / (2 * well) : all / 2;
         most = most > of_one ? most : of_one;
     }
     return most > SR_POOL_RETRIES_MIN ? most : SR_POOL_RETRIES_MIN;
