@@ -97,8 +97,8 @@ lint: setup ## order of the layers, format, the public header's documents, stati
 lint-full: lint ## the whole static analysis of every file
 	@tools/analyze.sh --full
 
-nightly: setup ## what takes too long for .ci/run; writes docs/nightly.md
-	@tools/nightly.sh
+nightly: setup ## what takes too long for .ci/run (docs/nightly.md), or the steps named in STEPS
+	@tools/nightly.sh $(STEPS)
 
 format:
 	@tools/format.sh

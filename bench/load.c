@@ -22,6 +22,7 @@
 struct connection {
     int fd;
     uint64_t sent_at, resume_at; /* resume_at: it was refused and waits; 0: it does not */
+    bool asked;                  /* it waits for an answer */
     size_t len;                  /* of what `answer` holds */
     char answer[ANSWER_MAX];
 };
@@ -64,6 +65,7 @@ static bool send_request(struct run *run, struct connection *c)
 {
     put_stamps(run);
     c->len = 0;
+    c->asked = true;
     c->sent_at = sr_clock_ns();
     return send(c->fd, run->load->request.p, run->load->request.n, MSG_NOSIGNAL) ==
            (ssize_t)run->load->request.n;
@@ -107,6 +109,7 @@ static int receive(struct run *run, struct connection *c)
     int whole = neural(c);
     if (whole != 1)
         return whole;
+    c->asked = false;
     static const char good[] = "HTTP/1.1 200", busy[] = "HTTP/1.1 503", large[] = "HTTP/1.1 413";
     bool refused =
         memcmp(c->answer, busy, sizeof busy - 1) == 0 || memcmp(c->answer, large, sizeof large - 1) == 0;
@@ -154,13 +157,22 @@ static int run_one(struct run *run)
     return SR_OK;
 }
 
+/* Another connection instead of one that was lost: an error, unless it was idle, which a server may close. */
 static bool reopen(struct run *run, int epoll, struct connection *c)
 {
-    run->load->errors++;
+    if (c->asked)
+        count_error(run, c);
+    c->asked = false;
     close(c->fd);
     c->fd = open_connection(run->load->port);
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = c};
-    return c->fd >= 0 && epoll_ctl(epoll, EPOLL_CTL_ADD, c->fd, &event) == 0 && send_request(run, c);
+    return c->fd >= 0 && epoll_ctl(epoll, EPOLL_CTL_ADD, c->fd, &event) == 0;
+}
+
+/* The same, and it asks. */
+static bool ask_again(struct run *run, int epoll, struct connection *c)
+{
+    return reopen(run, epoll, c) && send_request(run, c);
 }
 
 /* Connections that were refused ask again. */
@@ -172,7 +184,7 @@ static bool resume(struct run *run, int epoll)
         if (!c->resume_at || now < c->resume_at)
             continue;
         c->resume_at = 0;
-        if (!send_request(run, c) && !reopen(run, epoll, c))
+        if (!send_request(run, c) && !ask_again(run, epoll, c))
             return false;
     }
     return true;
@@ -201,7 +213,7 @@ static int run_many(struct run *run)
             int got = receive(run, c);
             if (got == 1 && run->load->refused != refused)
                 c->resume_at = sr_clock_ns() + (run->load->stubborn ? 0 : RETRY_NS);
-            else if ((got < 0 || (got == 1 && !send_request(run, c))) && !reopen(run, epoll, c))
+            else if ((got < 0 || (got == 1 && !send_request(run, c))) && !ask_again(run, epoll, c))
                 goto out;
         }
         if (!resume(run, epoll))
@@ -215,12 +227,12 @@ out:
 }
 
 /* Sends the requests that are due while a connection is free. */
-static bool send_due(struct run *run, struct connection **idle, int *n_idle, uint64_t *due)
+static bool send_due(struct run *run, int epoll, struct connection **idle, int *n_idle, uint64_t *due)
 {
     uint64_t now = sr_clock_ns();
     while (*due <= now && *n_idle > 0) {
         struct connection *c = idle[--*n_idle];
-        if (!send_request(run, c))
+        if (!send_request(run, c) && !ask_again(run, epoll, c))
             return false;
         c->sent_at = *due;
         *due += (uint64_t)(1e9 / run->load->rate);
@@ -245,17 +257,18 @@ static int run_paced(struct run *run)
     uint64_t start = sr_clock_ns(), end = start + (uint64_t)(run->load->seconds * 1e9), due = start, now;
     while (!is_stopped(run) &&
            ((now = sr_clock_ns()) < end || (run->n_samples == 0 && now < end + PATIENCE_NS))) {
-        if (!send_due(run, idle, &n_idle, &due))
+        if (!send_due(run, epoll, idle, &n_idle, &due))
             goto out;
         uint64_t wait = n_idle > 0 && due > now ? due - now : 0;
         struct timespec patience = {.tv_nsec = n_idle == 0 ? 100000000 : (long)wait};
         int n = epoll_pwait2(epoll, events, 64, &patience, NULL);
         for (int i = 0; i < n; i++) {
             struct connection *c = events[i].data.ptr;
+            bool asked = c->asked;
             int got = receive(run, c);
-            if (got < 0)
+            if (got < 0 && !reopen(run, epoll, c))
                 goto out;
-            if (got == 1)
+            if (got != 0 && asked)
                 idle[n_idle++] = c;
         }
     }

@@ -27,7 +27,8 @@ struct sr_bench_load {
     bool stubborn; /* who is refused asks again at once */
     double seconds;
     const atomic_bool *stop; /* ends earlier when another thread sets it; NULL: never */
-    /* Optional: is shown each answer that counts as an error, from its head on, on the load's thread. */
+    /* Optional: is shown each answer that counts as an error, from its head on, on the load's thread; what
+     * there was of it when its connection was lost. */
     void (*failed)(void *ctx, struct sr_bytes answer);
     void *ctx;
     /* Results: */

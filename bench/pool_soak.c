@@ -85,14 +85,16 @@ static void show_error(void *ctx, struct sr_bytes answer)
     static const char *const CHANGES[] = {"killed", "answers 500", "left", "joined"};
     struct load *load = ctx;
     unsigned n = atomic_load(&load->changes);
-    struct sr_bytes body = sr_bytes_of(answer.p + answer.n, 0);
-    const char *end = memmem(answer.p, answer.n, "\r\n\r\n", 4);
+    struct sr_bytes body = SR_LIT("");
+    const char *end = answer.n ? memmem(answer.p, answer.n, "\r\n\r\n", 4) : NULL;
     if (end)
         body = sr_bytes_of(end + 4, answer.n - (size_t)(end + 4 - answer.p));
+    if (!answer.n)
+        answer = SR_LIT("nothing came");
     if (load->shown++ < SHOWN_MAX)
-        fprintf(stderr, "error after %.3f s, change %u (a worker %s): %.12s: %.*s\n",
-                (double)(sr_clock_ns() - load->begin) / 1e9, n, n ? CHANGES[(n - 1) % 4] : "none", answer.p,
-                (int)(body.n < 300 ? body.n : 300), body.p);
+        fprintf(stderr, "error after %.3f s, change %u (a worker %s): %.*s: %.*s\n",
+                (double)(sr_clock_ns() - load->begin) / 1e9, n, n ? CHANGES[(n - 1) % 4] : "none",
+                (int)(answer.n < 12 ? answer.n : 12), answer.p, (int)(body.n < 300 ? body.n : 300), body.p);
 }
 
 static void *run_load(void *ctx)

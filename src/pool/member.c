@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "pool/private.h"
+#include "pool/pace.h"
 
 #include <math.h>
 
@@ -73,7 +73,8 @@ double sr_pool_member_load(const struct sr_pool_member *member)
         return HUGE_VAL;
     double usage = sr_pool_member_kv_usage(member);
     double full = usage > KV_NEARLY_FULL ? (usage - KV_NEARLY_FULL) / (1 - KV_NEARLY_FULL) : 0;
-    return (sr_pool_member_in_flight(member) + sr_pool_member_reported(member) + 1) * (1 + full) / weight;
+    return (sr_pool_member_in_flight(member) + sr_pool_member_reported(member) + 1) * (1 + full) *
+           sr_pace_of(member->worker) / weight;
 }
 
 struct sr_pool_member *sr_pool_member_new(struct sr_pool_group *group, struct sr_bytes key, double weight)

@@ -135,7 +135,7 @@ void *sr_pool_member_seat(const struct sr_pool_member *member);
 uint32_t sr_pool_member_slot(const struct sr_pool_member *member);
 
 /* The load for policies that compare: requests here and as reported, with the one that is to be placed, for
- * the weight. HUGE_VAL for weight 0. */
+ * the weight; times its pace for a slow worker (pace.h). HUGE_VAL for weight 0. */
 double sr_pool_member_load(const struct sr_pool_member *member);
 
 /* Finds a policy by name; the name NULL or "" gives the default. NULL when there is no such policy. */

@@ -25,8 +25,10 @@
 #define SR_POOL_COOLDOWN_NS     (UINT64_C(5) * 1000 * 1000 * 1000)
 #define SR_POOL_COOLDOWN_MAX_NS (UINT64_C(60) * 1000 * 1000 * 1000)
 
-/* The retry budget: so many retries may be in progress at once, or this share of all requests in progress. */
-#define SR_POOL_RETRIES_MIN     10u
+/* The retry budget: so many retries may be in progress at once, or this share of all requests in progress, or
+ * one and a half times the share that one of the group's workers has, at most half. A worker that fails at
+ * once gets more than its share from policies that look at what is in progress. */
+#define SR_POOL_RETRIES_MIN     32u
 #define SR_POOL_RETRIES_PERCENT 20u
 
 /* Most endpoints outside the configuration that one group keeps (sr_ticket_offer): as many as one request

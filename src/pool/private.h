@@ -41,6 +41,7 @@ struct sr_pool_worker {
     _Atomic uint32_t ejected;      /* times */
     _Atomic int32_t listed;        /* rosters of groups that have it now */
     struct sr_pool_load load;
+    _Atomic uint64_t pace, paced_ns; /* pace.h: a double's bits, and when it was noted */
 };
 
 struct sr_pool_member {
@@ -63,6 +64,7 @@ struct sr_pool_group {
     struct sr_pool_picker *picker;
     struct sr_pool_ejection ejection;
     struct sr_pool_limits limits;
+    _Atomic uint64_t usual_ns; /* pace.h: what a request takes; a double's bits */
     pthread_mutex_t lock;
     struct sr_pool_roster *roster; /* never NULL; guarded by the lock when it is discovered, else constant */
     struct sr_pool_wait *first, *last; /* requests that wait (queue.h); guarded by the lock */

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "pool/choose.h"
 #include "pool/circuit.h"
+#include "pool/pace.h"
 #include "pool/queue.h"
 #include "pool/roster.h"
 
@@ -153,6 +154,8 @@ static void end_now(struct sr_ticket *ticket)
     if (ticket->trial)
         sr_circuit_end_trial(member->worker);
     ticket->trial = false;
+    if (ticket->answered && ticket->began_ns)
+        sr_pace_note(ticket->group, member->worker, sr_clock_ns() - ticket->began_ns);
     atomic_fetch_sub_explicit(&pool->in_flight, 1, memory_order_relaxed);
     sr_pool_picker_ended(ticket->group->picker, member->seat, &ticket->placement);
     atomic_fetch_sub(&member->worker->in_flight, 1);
@@ -174,6 +177,7 @@ void sr_ticket_begin(sr_ticket *ticket, size_t target)
     ticket->claimed = NULL;
     candidate->tried = true;
     ticket->at = (int)target;
+    ticket->began_ns = sr_clock_ns();
     ticket->in_flight = true;
     ticket->answered = false;
     if (!has_place)
@@ -193,15 +197,35 @@ void sr_ticket_assume(struct sr_ticket *ticket, size_t candidate)
     }
 }
 
+static size_t count_cooling(const struct sr_pool_roster *roster)
+{
+    uint64_t now = sr_clock_ns();
+    size_t n = 0;
+    for (size_t i = 0; i < roster->n; i++)
+        n += sr_circuit_is_cooling(roster->members[i]->worker, now);
+    return n;
+}
+
+/* Retries that may be in progress at once, of so many requests. */
+static uint32_t retries_of(const struct sr_pool_roster *roster, uint32_t all)
+{
+    uint32_t most = all * SR_POOL_RETRIES_PERCENT / 100;
+    if (roster->n > 1) {
+        uint32_t well = (uint32_t)(roster->n - count_cooling(roster));
+        uint32_t of_one = well > 3 ? all * 3 / (2 * well) : all / 2;
+        most = most > of_one ? most : of_one;
+    }
+    return most > SR_POOL_RETRIES_MIN ? most : SR_POOL_RETRIES_MIN;
+}
+
 bool sr_ticket_retry(struct sr_ticket *ticket)
 {
     struct sr_pool *pool = ticket->group->pool;
     if (ticket->retries)
         return true;
     uint32_t all = atomic_load_explicit(&pool->in_flight, memory_order_relaxed);
-    uint32_t most = all * SR_POOL_RETRIES_PERCENT / 100;
     if (atomic_fetch_add_explicit(&pool->retries, 1, memory_order_relaxed) >=
-        (most > SR_POOL_RETRIES_MIN ? most : SR_POOL_RETRIES_MIN)) {
+        retries_of(ticket->roster, all)) {
         atomic_fetch_sub_explicit(&pool->retries, 1, memory_order_relaxed);
         return false;
     }
@@ -226,11 +250,8 @@ void sr_ticket_cool(struct sr_ticket *ticket, size_t candidate, uint64_t ns)
 /* One more member of the group may be in cooldown. */
 static bool may_eject(const struct sr_ticket *ticket)
 {
-    uint64_t now = sr_clock_ns();
     const struct sr_pool_roster *roster = ticket->roster;
-    size_t cooling = 0;
-    for (size_t i = 0; i < roster->n; i++)
-        cooling += sr_circuit_is_cooling(roster->members[i]->worker, now);
+    size_t cooling = count_cooling(roster);
     return cooling == 0 || (cooling + 1) * 100 <= roster->n * ticket->group->ejection.max_percent;
 }
 
@@ -255,6 +276,8 @@ void sr_ticket_report(sr_ticket *ticket, size_t target, enum sr_ticket_event eve
     sr_circuit_reached(worker);
     if (event == SR_TICKET_ANSWERED)
         answered(ticket, target);
+    if (event == SR_TICKET_ANSWERED && status >= 400)
+        ticket->began_ns = 0;
     if (event == SR_TICKET_LOST || status >= 500)
         sr_circuit_failed(worker, &ticket->group->ejection, may_eject(ticket));
     else if (status != 429)

@@ -26,6 +26,7 @@ struct sr_ticket {
     int chosen;                         /* the candidate of the latest choice; -1 = none yet */
     struct sr_pool_placement placement; /* of the request where it is */
     int at;                             /* current or last candidate; -1 = none yet */
+    uint64_t began_ns;                  /* when the request began there; 0: its time says nothing */
     bool in_flight;                     /* the request counts as in flight there */
     bool answered;                      /* its answer there has begun */
     bool retries;                       /* it counts as a retry, from its second try on */

@@ -153,16 +153,16 @@ def test_a_killed_worker_loses_no_request(tmp_path):
         for worker in (0, 1):
             s.fail(worker, {"x-mock-delay-ms": "1000"})
         answers = []
-        asked = [threading.Thread(target=lambda: answers.append(s.ask(model="first").status)) for _ in range(60)]
+        asked = [threading.Thread(target=lambda: answers.append(s.ask(model="first").status)) for _ in range(150)]
         for thread in asked:
             thread.start()
         until = time.monotonic() + 60
-        while s.requests(0) < 20:
+        while s.requests(0) < 60:
             assert time.monotonic() < until
         s.order("kill", 0)
         for thread in asked:
             thread.join()
-        assert answers == [200] * 60
+        assert answers == [200] * 150
 
 
 def test_garbage(tmp_path):

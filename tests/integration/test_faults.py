@@ -53,6 +53,13 @@ def reset(connection):
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
+def is_whole(text):
+    """Is it a whole request, with a length or in chunks?"""
+    head, end, body = text.partition(b"\r\n\r\n")
+    length = re.search(rb"(?i)content-length: (\d+)", head)
+    return bool(end) and (len(body) >= int(length[1]) if length else body.endswith(b"0\r\n\r\n"))
+
+
 class Bad:
     """What a worker does with a request. Silence lasts until the other side ends the connection."""
 
@@ -70,11 +77,11 @@ class Bad:
     def serve(self, connection):
         with connection, contextlib.suppress(OSError):
             text = b""
-            while b"\r\n\r\n" not in text:
-                text += connection.recv(65536) or exit()
-            length = int(re.search(rb"(?i)content-length: (\d+)", text)[1])
-            while len(text) < text.index(b"\r\n\r\n") + 4 + length:
-                text += connection.recv(65536) or exit()
+            while not is_whole(text):
+                piece = connection.recv(65536)
+                if not piece:
+                    return
+                text += piece
             self.requests += 1
             self.fault(connection, b'"stream": true' in text)
 

@@ -367,17 +367,17 @@ static void test_retry_budget(void **state)
     struct site s = site_open();
     struct sr_pool_backend b[] = {backend("a", 1)};
     struct sr_pool_group *group = group_of(&s, "m", b, 1);
-    struct sr_ticket tickets[100];
+    struct sr_ticket tickets[200];
     size_t allowed = 0;
-    for (size_t i = 0; i < 100; i++) {
+    for (size_t i = 0; i < 200; i++) {
         assert_int_equal(sr_ticket_open(&tickets[i], group, &s.arena), SR_OK);
         sr_ticket_begin(&tickets[i], 0);
     }
-    for (size_t i = 0; i < 100; i++)
+    for (size_t i = 0; i < 200; i++)
         allowed += sr_ticket_retry(&tickets[i]);
-    assert_int_equal(allowed, 20);             /* of 100 in progress */
+    assert_int_equal(allowed, 40);             /* of 200 in progress */
     assert_true(sr_ticket_retry(&tickets[0])); /* it has its place */
-    for (size_t i = 0; i < 100; i++)
+    for (size_t i = 0; i < 200; i++)
         sr_ticket_dispose(&tickets[i]);
     assert_int_equal(s.pool->retries, 0);
     assert_int_equal(s.pool->in_flight, 0);
@@ -390,6 +390,32 @@ static void test_retry_budget(void **state)
         sr_ticket_dispose(&tickets[i]);
     sr_pool_group_unref(group);
     site_close(&s);
+}
+
+/* All requests of one worker may move at once, up to half of all. */
+static void test_retries_of_one_worker(void **state)
+{
+    (void)state;
+    static const size_t wanted[] = {0, 50, 50, 37, 32, 32};
+    struct sr_pool_backend b[] = {backend("a", 1), backend("b", 1), backend("c", 1),
+                                  backend("d", 1), backend("e", 1), backend("f", 1)};
+    for (size_t n = 2; n <= 6; n++) {
+        struct site s = site_open();
+        struct sr_pool_group *group = group_of(&s, "m", b, n);
+        struct sr_ticket tickets[100];
+        size_t allowed = 0;
+        for (size_t i = 0; i < 100; i++) {
+            assert_int_equal(sr_ticket_open(&tickets[i], group, &s.arena), SR_OK);
+            sr_ticket_begin(&tickets[i], i % n);
+        }
+        for (size_t i = 0; i < 100; i++)
+            allowed += sr_ticket_retry(&tickets[i]);
+        assert_int_equal(allowed, wanted[n - 1]);
+        for (size_t i = 0; i < 100; i++)
+            sr_ticket_dispose(&tickets[i]);
+        sr_pool_group_unref(group);
+        site_close(&s);
+    }
 }
 
 static void test_retry_after_and_again(void **state)
@@ -729,6 +755,7 @@ int main(void)
         cmocka_unit_test(test_ejection),
         cmocka_unit_test(test_unreachable_backs_off),
         cmocka_unit_test(test_retry_budget),
+        cmocka_unit_test(test_retries_of_one_worker),
         cmocka_unit_test(test_retry_after_and_again),
         cmocka_unit_test(test_least_request),
         cmocka_unit_test(test_all_in_cooldown_are_still_used),
