@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-#define SCHEMA_SECTIONS 192
+#define SCHEMA_SECTIONS 256
 #define VARIABLE        "\\$\\{"
 
 /* Every section once: the root, then each where it is first needed. */

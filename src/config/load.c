@@ -6,8 +6,10 @@
 #include "base/read_file.h"
 #include "config/bind/bind.h"
 #include "config/bind/env.h"
+#include "config/bind/secret_file.h"
 #include "config/link/absent.h"
 #include "config/link/files.h"
+#include "config/link/identity.h"
 #include "config/link/link.h"
 #include "config/migrate/migrate.h"
 #include "config/section/section.h"
@@ -58,6 +60,8 @@ static int build(struct sr_binder *b, const struct sr_yaml_node *root, const str
         sr_link_absent(b, root, &snapshot->config);
     if (b->rc == SR_OK)
         sr_config_link(b, root, &snapshot->config);
+    if (b->rc == SR_OK)
+        sr_link_identity(b, root, &snapshot->config, options->files);
     if (b->rc == SR_OK && options->files)
         sr_link_files(b, root);
     if (b->rc == SR_OK && options->probe)
@@ -83,6 +87,8 @@ int sr_config_load_text(const struct sr_config **out, struct sr_bytes text, cons
                           .lenient = options.lenient,
                           .draft = options.draft};
     int rc = sr_yaml_parse(&root, &tree, text, problems);
+    if (rc == SR_OK)
+        rc = sr_secret_files(&b, root, &tree, options.files, &snapshot->config.watched);
     if (rc == SR_OK)
         rc = sr_env_expand(root, options.draft, &tree, problems);
     if (rc == SR_OK)

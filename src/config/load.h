@@ -7,7 +7,7 @@
  * warnings.
  * ${NAME} and ${NAME:-default} inside a value are replaced from the environment after the YAML was parsed, so
  * that positions stay right and a value cannot become structure; an unset one is a problem. `$${` means
- * a plain `${`.
+ * a plain `${`. ${file:PATH} is replaced by a file's content (bind/secret_file.h).
  */
 #ifndef SR_CONFIG_LOAD_H
 #define SR_CONFIG_LOAD_H

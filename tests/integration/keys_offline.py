@@ -199,7 +199,6 @@ ROUTING = [
     Key(D + "modelRefs[].reasoning_effort", EFFORT, ("low", "high"), explain(lambda e: '"high"' in e.edits), (False, True)),
     Key(D + "modelRefs[].reasoning_description", THINKING, (ABSENT, "hard"),
         explain(lambda e: e.all.get("reasoning_description")), (None, "hard")),
-    refused(D + "algorithm.type", site(decisions=[decision()]), ("static", "router_dc"), "is not supported"),
     refused(D + "plugins[fast_response].type", site(decisions=[FAST]), ("fast_response", "fast"), "unknown plugin `fast`"),
     Key(D + "plugins[fast_response].configuration.message", site(decisions=[FAST]), ("Hi.", "Bye."),
         explain(lambda e: "Bye." in e.all["reply"]), (False, True)),

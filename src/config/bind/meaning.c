@@ -46,9 +46,11 @@ const struct sr_meaning sr_meanings[] = {
     {SR_MEANING_REFUSED, "authz role_bindings ratelimit fail_open", "there are no roles or limits by user"},
     {SR_MEANING_REFUSED, "label", "a rule names a signal's rule by `name`"},
     {SR_MEANING_REFUSED, "weight model_selection", "candidates are chosen by their score in the domain"},
-    {SR_MEANING_REFUSED,
-     "router_dc automix hybrid latency_aware multi_factor knn kmeans svm mlp prompt confidence ratings",
+    {SR_MEANING_REFUSED, "router_dc automix hybrid kmeans svm mlp prompt confidence ratings",
      "there is no such algorithm"},
+    {SR_MEANING_REFUSED,
+     "objective quality_index quality_on_missing quality_min_coverage quality_min_score latency_metric",
+     "factors are weighted, and one that is not known of a candidate does not count for it"},
     {SR_MEANING_REFUSED, "remom fusion workflows flow", "one request is one call of one model"},
     {SR_MEANING_REFUSED,
      "output_contract output_contract_spec adaptations candidateIterations emits annotations projections "

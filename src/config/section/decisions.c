@@ -108,26 +108,6 @@ static const struct sr_section ref_section = {
     .finish = finish_ref,
 };
 
-static const struct sr_enum_word algorithms[] = {{"static", 0}, {NULL, 0}};
-static const char *const algorithms_later[] = {
-    "router_dc", "automix", "hybrid",     "latency_aware", "multi_factor", "knn",    "kmeans",    "svm",
-    "mlp",       "prompt",  "confidence", "ratings",       "remom",        "fusion", "workflows", NULL};
-
-static const struct sr_field algorithm_fields[] = {
-    {"type", SR_FIELD_ENUM, .words = algorithms, .later = algorithms_later, .def = "static",
-     .flags = SR_FIELD_DECLARED,
-     .help = "static: the candidate with the best score in the domain, else the first"},
-};
-
-static const struct sr_section algorithm_section = {
-    .name = "algorithm",
-    .help = "How one of several candidates is chosen.",
-    SR_FIELDS(algorithm_fields),
-    .later = (const char *const[]){"on_error", "router_dc", "automix", "hybrid", "latency_aware",
-                                   "multi_factor", "knn", "kmeans", "svm", "mlp", "prompt", "confidence",
-                                   "ratings", "remom", "fusion", "workflows", NULL},
-};
-
 static const struct sr_enum_word modes[] = {
     {"enforce", SR_MODE_ENFORCE}, {"shadow", SR_MODE_SHADOW}, {NULL, 0}};
 
@@ -148,7 +128,7 @@ static const struct sr_field decision_fields[] = {
      .def_note = "always"},
     {"modelRefs", SR_FIELD_LIST, DECISION(refs), DECISION(n_refs), .of = &ref_section,
      .help = "the candidates", .def_note = "the default model"},
-    {"algorithm", SR_FIELD_OBJECT, .of = &algorithm_section,
+    {"algorithm", SR_FIELD_OBJECT, DECISION(algorithm), .of = &sr_section_algorithm,
      .help = "how one of several candidates is chosen"},
     {"plugins", SR_FIELD_PLUGINS, DECISION(plugins), .variants = sr_plugins, .later = sr_plugins_later,
      .help = "what else happens to the request"},

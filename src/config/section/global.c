@@ -209,6 +209,17 @@ static const struct sr_section admin_section = {
 
 static const struct sr_enum_word levels[] = {{"debug", 0}, {"info", 1}, {"warn", 2}, {"error", 3}, {NULL, 0}};
 
+static const struct sr_field selection_fields[] = {
+    {"state_file", SR_FIELD_TEXT, GLOBAL(selection_state), .def_note = "none: a restart forgets",
+     .help = "a file that keeps what the algorithm `bandit` has learned; it is written a few seconds after a "
+             "change"},
+};
+static const struct sr_section selection_section = {
+    .name = "selection",
+    .help = "Algorithms that choose among the candidates of a decision.",
+    SR_FIELDS(selection_fields),
+};
+
 static const struct sr_field semroute_fields[] = {
     {"override_confidence", SR_FIELD_NUMBER, GLOBAL(override_confidence), .def = "0", .min = 0, .max = 1,
      .help = "a classifier with at least this confidence wins over keywords of the same priority; 0 = never"},
@@ -239,6 +250,7 @@ static const struct sr_field semroute_fields[] = {
     {"allow_anonymous", SR_FIELD_BOOL, GLOBAL(access.allow_anonymous), .def = "false",
      .help = "whether clients without a trusted identity (`guards.tenant_header`) may use models whose "
              "backend has a key; else 401"},
+    {"identity", SR_FIELD_OBJECT, GLOBAL(identity), .of = &sr_section_identity, .help = "who is asking"},
     {"admin", SR_FIELD_OBJECT, .of = &admin_section, .help = "who may use the admin listeners"},
     {"gateway", SR_FIELD_OBJECT, GLOBAL(gateway), .of = &sr_section_gateway, .help = "limits of the gateway"},
     {"extproc", SR_FIELD_OBJECT, GLOBAL(extproc), .of = &sr_section_extproc,
@@ -252,6 +264,10 @@ static const struct sr_field semroute_fields[] = {
      .help = "what models of `providers.models` may see"},
     {"pools", SR_FIELD_LIST, GLOBAL(pools), GLOBAL(n_pools), .of = &sr_section_pool,
      .help = "how the workers of a model are chosen, beyond its `reliability`"},
+    {"workloads", SR_FIELD_OBJECT, GLOBAL(workloads), .of = &sr_section_workloads,
+     .help = "how it is known what a request is for, where a model has several pools"},
+    {"selection", SR_FIELD_OBJECT, .of = &selection_section,
+     .help = "algorithms that choose among the candidates of a decision"},
 };
 static const struct sr_section semroute_section = {
     .name = "global.semroute",

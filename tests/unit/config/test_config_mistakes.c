@@ -207,8 +207,6 @@ static void test_pools(void **state)
 {
     (void)state;
     config_error(POOLS("{model: tow}"), 5, 37, "no model `tow` in providers.models, did you mean `two`?");
-    config_error(POOLS("{model: one}, {model: one, name: b}"), 5, 62,
-                 "model `one` has a pool already: `one`");
     config_error(POOLS("{model: one, name: two}"), 5, 48, "a pool of another model cannot be named `two`");
     config_error(POOLS("{model: one, name: a}, {model: two, name: a}"), 5, 71, "pool `a` is given twice");
     config_error(POOLS("{name: a}"), 5, 29, "`model` is missing in this pool");
@@ -219,6 +217,43 @@ static void test_pools(void **state)
     config_error(POOLS("{model: one, queue: {timeout: 0s}}"), 5, 59, "`timeout` must be above 0");
     config_error(POOLS("{model: one, queue: {priority_header: a b}}"), 5, 67, "no header name");
     config_error(POOLS("{model: one, queue: {max: 10001}}"), 5, 55, "10000");
+}
+
+#define TWO                                                                                                  \
+    "version: v0.3\nproviders:\n  models:\n"                                                                 \
+    "  - {name: one, backend_refs: [{name: a, endpoint: 'h:1'}, {name: b, endpoint: 'h:2'}, {name: c, "      \
+    "endpoint: 'h:2'}]}\n"
+#define TIERS(inside) TWO "global:\n  semroute:\n    pools:\n    - " inside "\n"
+
+static void test_tiers(void **state)
+{
+    (void)state;
+    config_error(TIERS("{model: one}\n    - {model: one}"), 9, 7,
+                 "pool `one` is given twice: each pool of a model needs its own `name`");
+    config_error(TIERS("{model: one}\n    - {model: one, name: x, backends: [b]}"), 8, 7,
+                 "model `one` has several pools: name the workers of this one in `backends`");
+    config_error(TIERS("{model: one, backends: [d]}"), 8, 31, "model `one` has no backend with the name `d`");
+    config_error(TIERS("{model: one, backups: [d]}"), 8, 30, "model `one` has no backend with the name `d`");
+    config_error(TIERS("{model: one, backends: [a], backups: [b]}"), 8, 44,
+                 "backend `b` is not among the pool's `backends`");
+    config_error(TIERS("{model: one, backends: [a], backups: [a]}"), 8, 44,
+                 "all workers of pool `one` are backups");
+    config_error(TIERS("{model: one, backends: [a], endpoints: {file: f}}"), 8, 30, "not both");
+    config_error(TIERS("{model: one, workloads: [chat]}"), 8, 32, "found `chat`");
+    config_error(TIERS("{model: one, max_tokens: 8K, max_prompt_tokens: 8K}"), 8, 55,
+                 "`max_prompt_tokens` must be below `max_tokens`");
+    config_error(TIERS("{model: one, backends: [a]}\n    - {model: one, name: x, backends: [b]}"), 9, 7,
+                 "pools `one` and `x` take the same requests");
+    config_error(TIERS("{model: one, backends: [a], max_tokens: 8K}\n"
+                       "    - {model: one, name: x, backends: [a, b]}"),
+                 9, 39, "`a` (h:1) is in pool `one` too");
+    config_error(TIERS("{model: one, backends: [b], max_tokens: 8K}\n"
+                       "    - {model: one, name: x, backends: [c]}"),
+                 9, 39, "`c` (h:2) is in pool `one` too");
+    config_error(TIERS("{model: one, endpoints: {file: f}, max_tokens: 8K}\n"
+                       "    - {model: one, name: x, endpoints: {file: f}}"),
+                 9, 40, "have the same `endpoints`");
+    config_error(TWO "global: {semroute: {workloads: {header: a b}}}\n", 5, 41, "no header name");
 }
 
 #define SIGNALS(inside) CONFIG_MODELS "routing: {signals: {" inside "}}\n"
@@ -299,7 +334,8 @@ static void test_decisions(void **state)
     config_error(DECISION("rules: {type: domain, name: math, on_error: block}"), 8, 59,
                  "unknown value `block`");
     config_error(DECISION("rules: {type: domain, name: math, label: x}"), 8, 49, "`label` is not supported");
-    config_error(DECISION("algorithm: {type: knn}"), 8, 33, "`knn` is not supported");
+    config_error(DECISION("algorithm: {type: kmeans}"), 8, 33, "`kmeans` is not supported");
+    config_error(DECISION("algorithm: {type: knn}"), 8, 33, "the type `knn` needs the block `knn`");
     config_error(DECISION("algorithm: {type: sttic}"), 8, 33, "did you mean `static`?");
     config_error(DECISION("emits: [{kind: retention}]"), 8, 15, "`emits` is not supported");
     config_error(DECISION("tier: -1"), 8, 21, "`tier` must be between 0");
@@ -431,6 +467,7 @@ int main(void)
         cmocka_unit_test(test_backends),
         cmocka_unit_test(test_models),
         cmocka_unit_test(test_pools),
+        cmocka_unit_test(test_tiers),
         cmocka_unit_test(test_signals),
         cmocka_unit_test(test_decisions),
         cmocka_unit_test(test_plugins),
