@@ -115,6 +115,7 @@ static int check(const char *path, struct sr_json_writer *w)
     struct sr_problems problems = {0};
     struct sr_load_options how = {.lenient = lenient, .draft = true, .files = true, .probe = sr_probe_models};
     int rc = sr_config_load_file(&config, path, how, &problems);
+    bool unread = rc == SR_ENOENT || rc == SR_ETIMEOUT; /* the file itself */
     if (rc == SR_OK)
         rc = compile(config, &problems);
     if (rc) {
@@ -127,7 +128,7 @@ static int check(const char *path, struct sr_json_writer *w)
         print_text(path, config, &problems);
     sr_config_unref(config);
     sr_problems_dispose(&problems);
-    bool broke = rc == SR_ENOMEM || rc == SR_EIO || rc == SR_ENOENT || rc == SR_ETIMEOUT;
+    bool broke = unread || rc == SR_ENOMEM || rc == SR_EIO;
     return rc == SR_OK ? SR_EXIT_DONE : broke ? SR_EXIT_FAILED : SR_EXIT_NO;
 }
 

@@ -42,7 +42,7 @@ def test_file_write_sighup_and_mistake(start):
     assert model_now(gateway) == "one"
     gateway.config_path.write_text(text(mock, "two"))
     wait_model(gateway, "two")
-    gateway.config_path.write_text(text(mock, "nobody"))
+    gateway.config_path.write_text(text(mock, "tow"))
     time.sleep(1.2)
     assert model_now(gateway) == "two"
     assert re.search(r"gateway\d*\.yaml:4:\d+", gateway.output()), gateway.output()

@@ -110,13 +110,15 @@ static void bind_plugin(struct sr_binder *b, const struct sr_field *field, const
         sr_bind_error(b, type ? type : item, "a plugin is a mapping of `type` and `configuration`");
         return;
     }
-    for (size_t i = 0; i < item->count; i++)
-        if (item->items[i] != type && item->items[i] != configuration)
-            sr_bind_unsupported(
-                b, item->keys[i],
-                "unknown key `%.60s`: a plugin has `type` and `configuration`, and its settings belong "
-                "under `configuration`",
-                item->keys[i]->text.p);
+    for (size_t i = 0; i < item->count; i++) {
+        if (item->items[i] == type || item->items[i] == configuration)
+            continue;
+        sr_bind_unsupported(b, item->keys[i],
+                            "unknown key `%.60s`: a plugin has `type` and `configuration`, and its settings "
+                            "belong under `configuration`",
+                            item->keys[i]->text.p);
+        sr_bind_drop(b, item);
+    }
     if (sr_key_is_among(field->later, type->text) && sr_yaml_get(configuration, "enabled") &&
         sr_key_is_off(configuration, false))
         return;
@@ -199,6 +201,9 @@ static void unknown_key(struct sr_binder *b, const struct sr_section *section, c
     for (size_t i = 0; i < section->n_fields; i++)
         sr_nearest_try(&nearest, section->fields[i].key);
     sr_nearest_hint(&nearest, hint, sizeof hint);
+    if (hint[0] || section->exact)
+        sr_bind_drop(b, map);
+    sr_bind_drop(b, key);
     if (!hint[0] && sr_hint_section(b->root, key->text.p, path, sizeof path))
         if (path[0])
             snprintf(hint, sizeof hint, " in a %s; this key belongs under `%s`", section->name, path);
@@ -223,6 +228,8 @@ static void check_required(struct sr_binder *b, const struct sr_section *section
 void sr_bind(struct sr_binder *b, const struct sr_section *section, const struct sr_yaml_node *node,
              void *target)
 {
+    bool own = b->own;
+    b->own |= section->own;
     if (section->prepare)
         section->prepare(target);
     for (size_t i = 0; i < section->n_fields; i++) {
@@ -231,9 +238,7 @@ void sr_bind(struct sr_binder *b, const struct sr_section *section, const struct
         if (field->type == SR_FIELD_OBJECT && !sr_yaml_get(node, field->key))
             bind_field(b, field, NULL, target);
     }
-    if (!node)
-        return;
-    for (size_t i = 0; i < node->count; i++) {
+    for (size_t i = 0; node && i < node->count; i++) {
         const struct sr_field *field = find_field(section, node->keys[i]->text);
         if (field && !sr_bytes_eq(node->keys[i]->text, sr_bytes_str(field->key)) &&
             sr_yaml_get(node, field->key))
@@ -244,7 +249,9 @@ void sr_bind(struct sr_binder *b, const struct sr_section *section, const struct
         else if (!sr_key_is_inert(b, section, node->keys[i], node->items[i]))
             unknown_key(b, section, node, node->keys[i]);
     }
-    check_required(b, section, node);
-    if (section->finish)
+    if (node)
+        check_required(b, section, node);
+    if (node && section->finish)
         section->finish(b, node, target);
+    b->own = own;
 }

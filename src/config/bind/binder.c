@@ -34,7 +34,7 @@ void sr_bind_unsupported(struct sr_binder *b, const struct sr_yaml_node *node, c
 {
     va_list args;
     va_start(args, fmt);
-    report(b, b->lenient ? SR_PROBLEM_WARNING : SR_PROBLEM_ERROR, node, fmt, args);
+    report(b, b->lenient && !b->own ? SR_PROBLEM_WARNING : SR_PROBLEM_ERROR, node, fmt, args);
     va_end(args);
 }
 

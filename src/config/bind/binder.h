@@ -12,6 +12,7 @@ struct sr_binder {
     struct sr_arena *arena;        /* the snapshot's */
     struct sr_problems *problems;
     bool lenient;
+    bool own;                            /* what is bound is of this program alone (sr_section.own) */
     bool draft;                          /* what a server's environment gives may be missing */
     const struct sr_yaml_node **dropped; /* what a lenient load leaves a part of out, see sr_bind_drop */
     size_t n_dropped, dropped_capacity;
@@ -24,7 +25,7 @@ void sr_bind_error(struct sr_binder *b, const struct sr_yaml_node *node, const c
 void sr_bind_warning(struct sr_binder *b, const struct sr_yaml_node *node, const char *fmt, ...)
     SR_PRINTF(3, 4);
 
-/* A key or value that exists elsewhere but not here: an error, or a warning when lenient. */
+/* A key or value that exists elsewhere but not here: an error, or a warning when lenient and not `own`. */
 void sr_bind_unsupported(struct sr_binder *b, const struct sr_yaml_node *node, const char *fmt, ...)
     SR_PRINTF(3, 4);
 

@@ -107,6 +107,9 @@ struct sr_section {
     const char *const
         *later; /* keys that vLLM Semantic Router has and this program has not; ends with NULL. One that asks
                    for nothing (empty, `false`, a mapping with `enabled: false`) is taken */
+    bool
+        exact; /* any unknown key may change what the rest means, not only one that is close to a known one */
+    bool own;  /* of this program alone: a lenient load is strict with it, and with what is below it */
     const char *const *switched; /* those of `later` that are off without `enabled: true`; ends with NULL */
     const struct sr_inert_key *inert; /* ends with {NULL} */
     /* Before the keys are read, also when the mapping is absent; optional. */

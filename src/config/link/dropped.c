@@ -4,6 +4,7 @@
  */
 #include "config/link/dropped.h"
 
+#include "config/bind/idle.h"
 #include "config/link/names.h"
 
 #include <stdio.h>
@@ -92,42 +93,66 @@ static void tell(struct sr_binder *b, const struct sr_yaml_node *node, const str
                     does);
 }
 
-/* Plugins without which more would be allowed than the file says. */
-static bool restricts(const struct sr_yaml_node *plugin)
+/* Was a plugin, or a part of it, dropped without which more is allowed than the file says? */
+static bool restricts(const struct sr_binder *b, const struct sr_yaml_node *plugin)
 {
-    static const char *const always[] = {"jailbreak", "pii", NULL};
+    static const char *const whole[] = {"jailbreak", "pii", NULL}, *const parts[] = {
+                                                                       "header_mutation", "request_params",
+                                                                       "response_jailbreak", NULL};
     const struct sr_yaml_node *type = sr_link_name(plugin, "type");
     const struct sr_yaml_node *configuration = sr_yaml_get(plugin, "configuration");
     const struct sr_yaml_node *mode = sr_link_name(configuration, "mode");
     const struct sr_yaml_node *action = sr_link_name(configuration, "hallucination_action");
-    for (const char *const *word = always; type && *word; word++)
-        if (sr_bytes_eq(type->text, sr_bytes_str(*word)))
-            return true;
-    if (type && sr_bytes_eq(type->text, SR_LIT("tools")))
-        return !mode || !sr_bytes_eq(mode->text, SR_LIT("passthrough"));
-    return type && sr_bytes_eq(type->text, SR_LIT("hallucination")) && action &&
-           sr_bytes_eq(action->text, SR_LIT("block"));
+    bool lost = sr_bind_dropped(b, plugin), partial = configuration && sr_bind_dropped(b, configuration);
+    if (!type || (!lost && !partial))
+        return false;
+    if (sr_key_is_among(parts, type->text))
+        return true;
+    if (sr_bytes_eq(type->text, SR_LIT("tools")))
+        return lost && (!mode || !sr_bytes_eq(mode->text, SR_LIT("passthrough")));
+    if (sr_bytes_eq(type->text, SR_LIT("hallucination")))
+        return lost && action && sr_bytes_eq(action->text, SR_LIT("block"));
+    return lost && sr_key_is_among(whole, type->text);
 }
 
 static void close_plugins(struct sr_binder *b, const struct sr_yaml_node *plugins,
                           struct sr_config_decision *decision)
 {
     for (size_t i = 0; plugins && plugins->kind == SR_YAML_LIST && i < plugins->count; i++) {
-        const struct sr_yaml_node *plugin = plugins->items[i];
-        if (!sr_bind_dropped(b, plugin) || !restricts(plugin) || decision->plugins.fast_response.set)
+        if (!restricts(b, plugins->items[i]) || decision->plugins.fast_response.set)
             continue;
         decision->plugins.guard.set = true;
         decision->plugins.guard.action = SR_GUARD_BLOCK;
         decision->plugins.guard.status = 403;
         decision->plugins.guard.message = "A plugin of this decision is not supported.";
-        sr_bind_warning(b, plugin, "decision `%.60s` lost a plugin that restricts: its requests are blocked",
-                        decision->name);
+        sr_bind_warning(b, plugins->items[i],
+                        "decision `%.60s` lost what restricts it: its requests are blocked", decision->name);
     }
 }
 
-void sr_link_dropped(struct sr_binder *b, const struct sr_yaml_node *routing, struct sr_config *config)
+/* A decision with a key that is not known may be for other requests than its rules say: they get an unknown
+ * condition. Keys that vLLM Semantic Router has are none of those. */
+static void doubt(struct sr_binder *b, const struct sr_yaml_node *node, struct sr_config_decision *decision)
 {
-    const struct sr_yaml_node *decisions = sr_yaml_get(routing, "decisions");
+    bool doubtful = false;
+    for (size_t i = 0; node && i < node->count; i++)
+        doubtful |= node->kind == SR_YAML_MAP && sr_bind_dropped(b, node->keys[i]);
+    struct sr_config_rule unknown = {.op = SR_RULE_UNKNOWN, .type = "", .name = ""};
+    struct sr_config_rule *both = doubtful ? sr_bind_calloc(b, 2, sizeof *both) : NULL;
+    if (!both)
+        return;
+    both[0] = decision->rules;
+    both[1] = unknown;
+    decision->rules = unknown;
+    if (decision->has_rules)
+        decision->rules = (struct sr_config_rule){
+            .op = SR_RULE_AND, .type = "", .name = "", .children = both, .n_children = 2};
+    decision->has_rules = true;
+}
+
+void sr_link_dropped(struct sr_binder *b, const struct sr_yaml_node *root, struct sr_config *config)
+{
+    const struct sr_yaml_node *decisions = sr_yaml_get(sr_yaml_get(root, "routing"), "decisions");
     size_t lost = 0;
     bool left = false;
     if (!b->lenient)
@@ -135,6 +160,7 @@ void sr_link_dropped(struct sr_binder *b, const struct sr_yaml_node *routing, st
     for (size_t i = 0; i < config->n_decisions; i++) {
         struct sr_config_decision *decision = &config->decisions[i];
         const struct sr_yaml_node *node = sr_link_item(decisions, i);
+        doubt(b, node, decision);
         close_plugins(b, sr_yaml_get(node, "plugins"), decision);
         size_t n = decision->has_rules ? mark(&decision->rules, SR_ON_ERROR_NO_MATCH) : 0;
         if (n && protects(decision))
@@ -144,6 +170,6 @@ void sr_link_dropped(struct sr_binder *b, const struct sr_yaml_node *routing, st
         lost += n;
         left |= !n || can_be(&decision->rules, true, false);
     }
-    if (lost && !left)
-        sr_bind_error(b, decisions, "no decision is left: each needs a condition that was dropped");
+    if (config->n_decisions ? lost && !left : sr_bind_dropped(b, root))
+        sr_bind_error(b, decisions ? decisions : root, "no decision is left: what they need was dropped");
 }

@@ -243,5 +243,5 @@ void sr_config_link(struct sr_binder *b, const struct sr_yaml_node *root, struct
     sr_link_pools(b, root, config);
     sr_link_rules(b, routing, config);
     sr_link_on_error(b, root, config);
-    sr_link_dropped(b, routing, config);
+    sr_link_dropped(b, root, config);
 }

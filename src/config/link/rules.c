@@ -27,12 +27,12 @@ static const char *rule_name(const struct sr_config *config, const struct sr_fie
     return name;
 }
 
-/* True when a lenient load left out a part of a signal's rule: a key, or the word of one. */
+/* True when a lenient load left out a part of a rule: a key, or the word of one, here or below. */
 static bool is_partial(const struct sr_binder *b, const struct sr_yaml_node *rule)
 {
     bool partial = rule && sr_bind_dropped(b, rule);
-    for (size_t i = 0; rule && !partial && i < rule->count; i++)
-        partial = sr_bind_dropped(b, rule->items[i]);
+    for (size_t i = 0; rule && rule->kind != SR_YAML_SCALAR && !partial && i < rule->count; i++)
+        partial = is_partial(b, rule->items[i]);
     return partial;
 }
 
@@ -65,6 +65,8 @@ static void link_rule(struct sr_binder *b, const struct sr_yaml_node *node, cons
     const struct sr_yaml_node *conditions = sr_yaml_get(node, "conditions");
     if (rule->op == SR_RULE_LEAF)
         link_leaf(b, node, config, signals, rule);
+    else if (node && sr_bind_dropped(b, node))
+        rule->op = SR_RULE_UNKNOWN;
     for (size_t i = 0; i < rule->n_children; i++)
         link_rule(b, conditions->items[i], config, signals, &rule->children[i]);
 }

@@ -68,6 +68,7 @@ const struct sr_section sr_section_rule = {
     .help = "Either `operator` and `conditions`, or `type` and `name` of a signal's rule.",
     .size = sizeof(struct sr_config_rule),
     SR_FIELDS(rule_fields),
+    .exact = true,
     .later = (const char *const[]){"label", NULL},
     .finish = finish_rule,
 };

@@ -272,6 +272,7 @@ static const struct sr_field semroute_fields[] = {
 static const struct sr_section semroute_section = {
     .name = "global.semroute",
     .help = "Settings that only semroute has.",
+    .own = true,
     SR_FIELDS(semroute_fields),
 };
 

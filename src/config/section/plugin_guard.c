@@ -39,6 +39,7 @@ static const struct sr_section guard_section = {
     .help = "What happens to a request that holds an attack or private data. Guards are decided before all "
             "other decisions, among themselves.",
     SR_FIELDS(guard_fields),
+    .own = true,
     .finish = finish_guard,
 };
 

@@ -197,6 +197,7 @@ const struct sr_section sr_section_predicate = {
     .name = "predicate",
     .help = "A comparison of a measured value; all given bounds must hold.",
     SR_FIELDS(predicate_fields),
+    .exact = true,
     .prepare = prepare_predicate,
     .finish = finish_predicate,
 };
@@ -238,6 +239,7 @@ static const struct sr_section source_section = {
     .name = "structure source",
     .help = "What a structure rule looks for.",
     SR_FIELDS(source_fields),
+    .exact = true,
     .finish = finish_source,
 };
 

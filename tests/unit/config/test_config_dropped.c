@@ -79,21 +79,64 @@ static void test_plugins_that_restrict(void **state)
     static const char *const plugins[] = {
         "{type: jailbreak, configuration: {enabled: true}}",
         "{type: hallucination, configuration: {hallucination_action: block}}",
-        "{type: memory, configuration: {}}"};
+        "{type: header_mutation, configuration: {delte: [X-Secret]}}",
+        "{type: request_params, max_tokens_limit: 9}", "{type: memory, configuration: {}}"};
     char text[1024];
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 5; i++) {
         const struct sr_config *c = NULL;
         struct sr_problems problems = {0};
         snprintf(text, sizeof text, DECISIONS("  - {name: d, rules: " K ", plugins: [%s]}\n"), plugins[i]);
         assert_int_equal(sr_config_load_text(&c, sr_bytes_str(text), "x",
                                              (struct sr_load_options){.lenient = true}, &problems),
                          SR_OK);
-        assert_int_equal(c->decisions[0].plugins.guard.set, i < 2);
-        if (i < 2)
+        assert_int_equal(c->decisions[0].plugins.guard.set, i < 4);
+        if (i < 4)
             assert_int_equal(c->decisions[0].plugins.guard.action, SR_GUARD_BLOCK);
         sr_problems_dispose(&problems);
         sr_config_unref(c);
     }
+}
+
+/* A key that is not known may have been about who passes. */
+static void test_unknown_keys(void **state)
+{
+    (void)state;
+    static const char *const rules[] = {"rule: " K, "rules: {type: keyword, name: k, negate: true}",
+                                        "rules: {operator: AND, conditions: [" K "], not: true}",
+                                        "unless: " K ", rules: " K,
+                                        "rules: {type: keyword, name: k, predicate: {gte: 1, eq: 3}}"};
+    char text[1024];
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        const struct sr_config *c = NULL;
+        struct sr_problems problems = {0};
+        bool said = false;
+        snprintf(text, sizeof text,
+                 DECISIONS("  - {name: d, modelRefs: [{model: one}], %s}\n  - {name: rest}\n"), rules[i]);
+        int rc = sr_config_load_text(&c, sr_bytes_str(text), "x", (struct sr_load_options){.lenient = true},
+                                     &problems);
+        for (size_t k = 0; k < problems.count; k++)
+            said |= strstr(problems.items[k].message, "it matches no") != NULL;
+        if (rc || !said)
+            config_print(&problems);
+        assert_int_equal(rc, SR_OK);
+        assert_true(said && c->decisions[0].has_rules);
+        const struct sr_config_rule *rule = &c->decisions[0].rules;
+        assert_int_equal((rule->n_children == 2 ? &rule->children[1] : rule)->op, SR_RULE_UNKNOWN);
+        sr_problems_dispose(&problems);
+        sr_config_unref(c);
+    }
+}
+
+/* What only this program has is strict. */
+static void test_own_keys(void **state)
+{
+    (void)state;
+    config_problem(CONFIG_MODELS
+                   "global: {semroute: {models: {one: {pii_polcy: {allow_by_default: false}}}}}\n",
+                   true, SR_PROBLEM_ERROR, 5, 36, "did you mean `pii_policy`?");
+    config_problem(
+        DECISIONS("  - {name: d, plugins: [{type: guard, configuration: {action: block, statu: 403}}]}\n"),
+        true, SR_PROBLEM_ERROR, 8, 70, "did you mean `status`?");
 }
 
 static void test_nothing_is_left(void **state)
@@ -101,6 +144,8 @@ static void test_nothing_is_left(void **state)
     (void)state;
     config_problem(DECISIONS("  - {name: d, rules: " NEW "}\n  - {name: e, rules: " NOT_NEW "}\n"), true,
                    SR_PROBLEM_ERROR, 8, 3, "no decision is left");
+    config_problem(CONFIG_MODELS "recipes: [{name: r}]\n", true, SR_PROBLEM_ERROR, 1, 1,
+                   "no decision is left");
     config_problem(DECISIONS("  - {name: d, rules: " NEW "}\n"), false, SR_PROBLEM_ERROR, 8, 29,
                    "unknown value");
 }
@@ -111,6 +156,8 @@ int main(void)
         cmocka_unit_test(test_ordinary_decisions_do_not_match),
         cmocka_unit_test(test_what_protects_matches),
         cmocka_unit_test(test_plugins_that_restrict),
+        cmocka_unit_test(test_unknown_keys),
+        cmocka_unit_test(test_own_keys),
         cmocka_unit_test(test_nothing_is_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
