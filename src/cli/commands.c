@@ -23,6 +23,7 @@ const struct sr_command sr_commands[] = {
     COMMAND(bench, "NAME", "measure speed on this machine"),
     COMMAND(cache, "stats|purge|warm|calibrate", "look after the response cache"),
     COMMAND(models, "list|info|verify", "list, describe and verify models"),
+    COMMAND(keys, "[--name NAME]", "make a key for a client"),
     COMMAND(migrate, "OLD.yaml", "convert a flat v0.1 configuration"),
     COMMAND(mock, "[--port N] [--workers K]", "run OpenAI-compatible upstreams for demos and tests"),
     COMMAND(version, "", "print the version"),

@@ -66,6 +66,11 @@ static const char *effort_of(const struct sr_config *config, const struct sr_con
     return config->default_effort && *config->default_effort ? config->default_effort : "medium";
 }
 
+static const char *default_lora(const struct sr_config *config)
+{
+    return config->default_lora ? config->default_lora : "";
+}
+
 void sr_plan_choose(const struct sr_plan *plan, const struct sr_decision *decision, sr_rule_results results,
                     struct sr_choice *out)
 {
@@ -77,7 +82,7 @@ void sr_plan_choose_other(const struct sr_plan *plan, const struct sr_decision *
                           struct sr_choice *out)
 {
     const struct sr_config *config = plan->config;
-    *out = (struct sr_choice){config->default_model, "", false, "", "default", ""};
+    *out = (struct sr_choice){config->default_model, default_lora(config), false, "", "default", ""};
     if (out->model >= 0 && barred && barred[out->model])
         out->model = -1;
     if (decision->decision < 0 || config->decisions[decision->decision].n_refs == 0)

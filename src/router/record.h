@@ -87,6 +87,15 @@ struct sr_record_recall {
     int64_t age_ms;
 };
 
+/* The pool that has the request, where its model has several. */
+struct sr_record_pool {
+    const char *name;     /* NULL: there was no choice */
+    const char *workload; /* "agent", ... */
+    const char *from;     /* how it is known: "header", "metadata", "shape" */
+    const char *why; /* "fits", "other_workloads", "over_budget", "next": those before it were gone or full */
+    uint64_t prompt_tokens, answer_tokens; /* estimates */
+};
+
 struct sr_record {
     /* the request */
     enum sr_door door;
@@ -135,6 +144,7 @@ struct sr_record {
     bool forwarded;     /* the first verdict was to forward */
     const char *target; /* the backend that the door uses; NULL = unknown */
     const char *policy; /* that picked it; NULL = unknown */
+    struct sr_record_pool pool;
     struct sr_pool_why why_target;
     struct sr_record_cache cache;
     struct sr_record_recall recall;

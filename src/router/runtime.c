@@ -43,7 +43,8 @@ struct loaded {
 struct sr_runtime {
     char *path; /* NULL: the built-in configuration */
     struct sr_runtime_options options;
-    pthread_mutex_t lock; /* protects now, logs and workers */
+    pthread_mutex_t lock;   /* protects now, logs and workers */
+    pthread_mutex_t scrape; /* one rendering of the metrics at a time; taken before `lock` */
     struct loaded now;
     struct log logs[LOGS];
     struct sr_workers *workers;
@@ -273,13 +274,6 @@ static struct sr_cache_limits cache_limits(const struct sr_router *router)
     };
 }
 
-static void publish_revision(sr_runtime *runtime, const struct sr_router *router)
-{
-    struct sr_bytes revision = sr_bytes_str(router->config->revision);
-    sr_metrics_clear(runtime->metrics, SR_METRIC_CONFIG_INFO);
-    sr_metrics_set(runtime->metrics, SR_METRIC_CONFIG_INFO, 1, &revision);
-}
-
 sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *options, char *error,
                             size_t error_size)
 {
@@ -289,6 +283,7 @@ sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *o
         return NULL;
     }
     pthread_mutex_init(&runtime->lock, NULL);
+    pthread_mutex_init(&runtime->scrape, NULL);
     struct sr_err err = {0};
     if (options && !sr_abi_take(&runtime->options, sizeof runtime->options,
                                 SR_ABI_UP_TO(struct sr_runtime_options, log_ctx), options)) {
@@ -313,7 +308,6 @@ sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *o
         goto no_memory;
     apply_keeper(runtime, runtime->now.router->config);
     sr_metrics_set(runtime->metrics, SR_METRIC_BUILD_INFO, 1, &version);
-    publish_revision(runtime, runtime->now.router);
     return runtime;
 no_memory:
     say(error, error_size, "out of memory");
@@ -341,7 +335,6 @@ bool sr_runtime_reload(sr_runtime *runtime, char *error, size_t error_size)
     old = runtime->now;
     runtime->now = fresh;
     pthread_mutex_unlock(&runtime->lock);
-    publish_revision(runtime, fresh.router);
     apply_keeper(runtime, fresh.router->config);
     struct sr_cache_limits limits = cache_limits(fresh.router);
     sr_cache_set(runtime->cache, &limits);
@@ -367,9 +360,19 @@ void sr_runtime_close(sr_runtime *runtime)
     sr_model_store_free(runtime->models);
     sr_pool_free(runtime->pool);
     sr_metrics_free(runtime->metrics);
+    pthread_mutex_destroy(&runtime->scrape);
     pthread_mutex_destroy(&runtime->lock);
     sr_mem_free(runtime->path);
     sr_mem_free(runtime);
+}
+
+static void publish_revision(sr_runtime *runtime)
+{
+    struct sr_router *router = sr_runtime_router(runtime);
+    struct sr_bytes revision = sr_bytes_str(router->config->revision);
+    sr_metrics_clear(runtime->metrics, SR_METRIC_CONFIG_INFO);
+    sr_metrics_set(runtime->metrics, SR_METRIC_CONFIG_INFO, 1, &revision);
+    sr_router_unref(router);
 }
 
 static void publish_cache(sr_runtime *runtime)
@@ -382,47 +385,28 @@ static void publish_cache(sr_runtime *runtime)
     sr_metrics_set(runtime->metrics, SR_METRIC_CACHE_BYTES, (double)stats.bytes, NULL);
 }
 
-static void publish_worker(void *ctx, const struct sr_pool_worker_count *count)
+static void publish_work(sr_runtime *runtime)
 {
-    struct sr_metrics *metrics = ctx;
-    sr_metrics_add(metrics, SR_METRIC_WORKER_IN_FLIGHT, count->in_flight, &count->worker);
-    sr_metrics_add(metrics, SR_METRIC_WORKER_OPEN, count->open, &count->worker);
-    sr_metrics_add(metrics, SR_METRIC_WORKER_DRAINING, count->draining, &count->worker);
-    if (count->ejections)
-        sr_metrics_add(metrics, SR_METRIC_WORKER_EJECTIONS, count->ejections, &count->worker);
-}
-
-static void publish_queue(void *ctx, const char *group, uint32_t waiting)
-{
-    struct sr_bytes name = sr_bytes_str(group);
-    sr_metrics_add(ctx, SR_METRIC_POOL_WAITING, waiting, &name);
-}
-
-/* The runtime's lock is held: what two calls would add at once counted double. */
-static void publish_pool(sr_runtime *runtime)
-{
-    sr_metrics_clear(runtime->metrics, SR_METRIC_WORKER_IN_FLIGHT);
-    sr_metrics_clear(runtime->metrics, SR_METRIC_WORKER_OPEN);
-    sr_metrics_clear(runtime->metrics, SR_METRIC_WORKER_DRAINING);
-    sr_metrics_clear(runtime->metrics, SR_METRIC_POOL_WAITING);
-    sr_pool_count(runtime->pool, publish_worker, publish_queue, runtime->metrics);
+    struct sr_workers_stats work = {0};
+    pthread_mutex_lock(&runtime->lock);
+    if (runtime->workers)
+        work = sr_workers_stats(runtime->workers);
+    pthread_mutex_unlock(&runtime->lock);
+    sr_metrics_set(runtime->metrics, SR_METRIC_WORKER_QUEUE, (double)work.queued, NULL);
+    sr_metrics_set(runtime->metrics, SR_METRIC_BUFFERED, (double)atomic_load(&runtime->held), NULL);
 }
 
 size_t sr_runtime_metrics(sr_runtime *runtime, char *out, size_t size)
 {
     struct sr_buf text;
     sr_buf_init(&text, (size_t)64 << 20);
-    pthread_mutex_lock(&runtime->lock);
-    struct sr_workers_stats work = {0};
-    if (runtime->workers)
-        work = sr_workers_stats(runtime->workers);
-    publish_pool(runtime);
-    pthread_mutex_unlock(&runtime->lock);
-    sr_metrics_set(runtime->metrics, SR_METRIC_WORKER_QUEUE, (double)work.queued, NULL);
-    sr_metrics_set(runtime->metrics, SR_METRIC_BUFFERED, (double)atomic_load(&runtime->held), NULL);
+    pthread_mutex_lock(&runtime->scrape);
+    publish_revision(runtime);
+    publish_work(runtime);
     publish_cache(runtime);
     sr_report_workers(runtime->pool, runtime->metrics);
     size_t n = sr_metrics_render(runtime->metrics, &text) ? 0 : text.len;
+    pthread_mutex_unlock(&runtime->scrape);
     if (size) {
         size_t copy = n < size ? n : size - 1;
         if (copy)

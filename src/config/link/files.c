@@ -37,10 +37,6 @@ void sr_link_files(struct sr_binder *b, const struct sr_yaml_node *root)
 {
     static const char *const models_path[] = {"providers", "models", NULL};
     static const char *const tls_path[] = {"global", "semroute", "gateway", "tls", NULL};
-    static const char *const domain_path[] = {"global",     "model_catalog", "modules",
-                                              "classifier", "domain",        NULL};
-    static const char *const pii_path[] = {"global", "model_catalog", "modules", "classifier", "pii", NULL};
-    static const char *const guard_path[] = {"global", "model_catalog", "modules", "prompt_guard", NULL};
     static const char *const compression_path[] = {"global", "model_catalog", "modules", "prompt_compression",
                                                    NULL};
     static const char *const cache_path[] = {"global", "semroute", "cache", NULL};
@@ -57,8 +53,5 @@ void sr_link_files(struct sr_binder *b, const struct sr_yaml_node *root)
     check_file(b, under(root, cache_path), "warm_file");
     check_file(b, tls, "cert_file");
     check_file(b, tls, "key_file");
-    check_file(b, under(root, domain_path), "model_id");
-    check_file(b, under(root, pii_path), "model_id");
-    check_file(b, under(root, guard_path), "model_id");
     check_file(b, under(root, compression_path), "tokenizer");
 }

@@ -23,6 +23,15 @@ static double price_of(const struct sr_config_model *model)
     return model->pricing.prompt_per_1m > 0 ? model->pricing.prompt_per_1m : model->pricing.completion_per_1m;
 }
 
+/* What the workers of all the model's pools report as waiting or running. */
+static double reported_of(const struct sr_router_model *served)
+{
+    double sum = 0;
+    for (size_t i = 0; i < served->n_pools; i++)
+        sum += sr_pool_group_reported(served->pools[i].group);
+    return sum;
+}
+
 static struct sr_select_candidate candidate_of(const struct sr_router *router,
                                                const struct sr_config_decision *decision,
                                                const struct sr_config_model_ref *ref)
@@ -34,7 +43,7 @@ static struct sr_select_candidate candidate_of(const struct sr_router *router,
         .quality = model->quality_score > 0 ? model->quality_score : NAN,
         .cost = price_of(model),
         .tally = served->tally,
-        .load = sr_pool_tally_in_flight(served->tally) + sr_pool_group_reported(served->group),
+        .load = sr_pool_tally_in_flight(served->tally) + reported_of(served),
         .arm = sr_arm_key(decision->name, model->name, ref->lora_name),
     };
 }

@@ -266,6 +266,17 @@ static void draw_worker(struct picture *pic, const struct sr_record *r)
                             why->reason, why->overlap, why->blocks);
 }
 
+/* The pool of several, and why. */
+static void draw_pool(struct picture *pic, const struct sr_record_pool *pool)
+{
+    if (!pool->name || pic->rc)
+        return;
+    indent(pic);
+    pic->rc = sr_buf_printf(pic->out, "in pool %s (%s: %s, about %llu + %llu tokens)\n", pool->name,
+                            pool->why, pool->workload, (unsigned long long)pool->prompt_tokens,
+                            (unsigned long long)pool->answer_tokens);
+}
+
 static void draw_verdict(struct picture *pic, const struct sr_explain *e)
 {
     const struct sr_record *r = e->record;
@@ -283,6 +294,7 @@ static void draw_verdict(struct picture *pic, const struct sr_explain *e)
     if (r->reasoning && !pic->rc)
         pic->rc = sr_buf_printf(pic->out, ", reasoning on (%s)", r->effort);
     put(pic, r->edited ? ", body edited:\n" : ", body untouched\n");
+    draw_pool(pic, &r->pool);
     draw_worker(pic, r);
     sr_explain_edits(r, draw_edit, pic);
 }

@@ -363,6 +363,16 @@ static void measure_answer_guard(const struct sink *sink)
     observe(sink, SR_METRIC_SCANNED_BYTES, (double)guard->read, name);
 }
 
+static void measure_pool(const struct sink *sink)
+{
+    const struct sr_record_pool *pool = &sink->record->pool;
+    if (!pool->name)
+        return;
+    struct sr_bytes labels[] = {sr_bytes_str(pool->name), sr_bytes_str(pool->workload),
+                                sr_bytes_str(pool->why)};
+    sr_metrics_add(sink->metrics, SR_METRIC_POOL_REQUESTS, 1, labels);
+}
+
 void sr_measure_end(const struct sr_record *record, const struct sr_router *router,
                     struct sr_metrics *metrics)
 {
@@ -378,6 +388,7 @@ void sr_measure_end(const struct sr_record *record, const struct sr_router *rout
         reason = record->answer_status >= 500 ? "upstream_5xx" : "upstream_4xx";
     measure_answer_guard(&sink);
     measure_cache_write(&sink);
+    measure_pool(&sink);
     if (record->end == SR_END_CLIENT_GONE)
         reason = "cancellation";
     else if (record->end == SR_END_UPSTREAM_LOST)

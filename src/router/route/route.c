@@ -27,8 +27,10 @@ void sr_routing_init(struct sr_routing *r)
 void sr_routing_skip(struct sr_routing *r, const struct sr_config *config)
 {
     sr_routing_init(r);
-    r->choice = (struct sr_choice){
-        .model = config->default_model, .lora_name = "", .effort = "", .algorithm = "default"};
+    r->choice = (struct sr_choice){.model = config->default_model,
+                                   .lora_name = config->default_lora ? config->default_lora : "",
+                                   .effort = "",
+                                   .algorithm = "default"};
 }
 
 uint32_t sr_routing_types_to_prefetch(const struct sr_router *router, bool automatic, int model)
@@ -344,7 +346,8 @@ static int prepare(struct sr_routing *r, struct sr_signal_brief *prefetched)
     if (!rc && (!r->without || !r->without_unsure))
         rc = SR_ENOMEM;
     if (!rc)
-        sr_trial_leave_out(in->router, in->automatic, in->share_key.n ? in->share_key : text, r->without);
+        sr_trial_leave_out(in->router, in->automatic, in->share_key.n ? in->share_key : text, in->rules,
+                           r->without);
     if (!rc)
         rc = sr_guard_begin(&r->guard, &guards, in->doc, in->tenant, r->input);
     if (!rc)

@@ -27,16 +27,17 @@ enum sr_route_phase {
 struct sr_routing_inputs {
     sr_runtime *runtime; /* its worker threads classify long texts */
     const struct sr_router *router;
-    const struct sr_exchange_env *env; /* late results are posted here; `post` NULL: no result is late */
-    struct sr_mailbox **mailbox;       /* the caller's; created when needed */
-    const struct sr_request *doc;      /* a complete body */
-    bool automatic;                    /* the client asked for an automatic model */
-    int model;                         /* the model that it named; -1 */
-    struct sr_bytes share_key;         /* who or what a share is counted by; empty: the text */
-    struct sr_bytes tenant;            /* results are memoised per tenant; may be empty */
-    bool instructs;                    /* the client's system prompts are the operator's */
-    uint64_t draw;                     /* random, for algorithms that explore */
-    uint64_t client;                   /* clients share the engine and the worker threads alike */
+    const struct sr_exchange_env *env;    /* late results are posted here; `post` NULL: no result is late */
+    struct sr_mailbox **mailbox;          /* the caller's; created when needed */
+    const struct sr_request *doc;         /* a complete body */
+    bool automatic;                       /* the client asked for an automatic model */
+    int model;                            /* the model that it named; -1 */
+    struct sr_bytes share_key;            /* who or what a share is counted by; empty: the text */
+    struct sr_bytes tenant;               /* results are memoised per tenant; may be empty */
+    const struct sr_config_tenant *rules; /* of the tenant; NULL: none */
+    bool instructs;                       /* the client's system prompts are the operator's */
+    uint64_t draw;                        /* random, for algorithms that explore */
+    uint64_t client;                      /* clients share the engine and the worker threads alike */
     struct sr_arena *arena;
     /* Called once after sr_routing_start returned SR_AGAIN, unless the routing is stopped or disposed of
      * before. `rc` is as of sr_routing_start, but never SR_AGAIN. */

@@ -290,7 +290,17 @@ static void test_full_global(void **state)
     assert_string_equal(g->guards.audit_log, "off");
     assert_int_equal(g->policies[0].index, 0);
     assert_int_equal(g->policies[0].allowed, 1u << SR_ENTITY_DATE_TIME);
-    assert_int_equal(g->n_pools, 1);
+    assert_int_equal(g->n_pools, 2);
+    const struct sr_config_pool *chats = &g->pools[1];
+    assert_true(sr_config_pool_has(chats, &c->models[0].backends[0]));
+    assert_false(sr_config_pool_is_backup(chats, &c->models[0].backends[0]));
+    assert_true(sr_config_pool_is_backup(chats, &c->models[0].backends[1]));
+    assert_int_equal(chats->max_prompt_tokens, 3000);
+    assert_int_equal(chats->max_tokens, 4000);
+    assert_int_equal(chats->workloads, 1u << SR_WORKLOAD_INTERACTIVE | 1u << SR_WORKLOAD_AGENT);
+    assert_string_equal(g->workloads.header, "x-workload");
+    assert_string_equal(g->workloads.metadata, "purpose");
+    assert_int_equal(g->workloads.long_context_tokens, 5000);
     assert_string_equal(g->pools[0].name, "few");
     assert_int_equal(g->pools[0].model, 0);
     assert_string_equal(g->pools[0].policy, "round_robin");
