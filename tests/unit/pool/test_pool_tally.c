@@ -27,6 +27,21 @@ static void test_percentiles(void **state)
     for (int i = 0; i < SR_TALLY_TIMES; i++) /* only the latest count */
         sr_pool_tally_note(tally, SR_TALLY_TTFT, 7);
     assert_true(sr_pool_tally_percentile(tally, SR_TALLY_TTFT, 100, &ms) && (int)ms == 7);
+    unsigned seed = 1; /* against a plain count of the latest */
+    float all[2000];
+    for (size_t i = 0; i < 2000; i++) {
+        seed = seed * 1103515245u + 12345u;
+        all[i] = (float)(seed >> 16 & 63);
+        sr_pool_tally_note(tally, SR_TALLY_TPOT, (double)all[i]);
+        size_t from = i < SR_TALLY_TIMES ? 0 : i + 1 - SR_TALLY_TIMES, n = i + 1 - from, below = 0, equal = 0;
+        assert_true(sr_pool_tally_percentile(tally, SR_TALLY_TPOT, 50, &ms));
+        for (size_t k = from; k <= i; k++) {
+            below += (double)all[k] < ms;
+            equal += (double)all[k] == ms;
+        }
+        size_t rank = (n * 50 + 99) / 100;
+        assert_true(below < rank && rank <= below + equal);
+    }
     sr_pool_tally_note(tally, SR_TALLY_TTFT, -1); /* no time */
     sr_pool_tally_note(tally, SR_TALLY_TTFT, 0.0 / 0.0);
     assert_true(sr_pool_tally_percentile(tally, SR_TALLY_TTFT, 1, &ms) && (int)ms == 7);

@@ -1,33 +1,52 @@
-/* A decision that ranks its candidates: the best is asked first, the next of the ranking takes over, policies and
- * limits hold, and a model's requests in progress are counted where they are. */
+/* A decision that ranks its candidates: the best is asked first, the next of the ranking takes over, policies
+ * and limits hold, and a model's requests in progress are counted where they are. */
 #include "pool/ticket.h"
 #include "router/runtime.h"
 #include "tests/unit/exchange_util.h"
 
 #define CHAT(text) "{\"model\":\"auto\",\"messages\":[{\"role\":\"user\",\"content\":\"" text "\"}]}"
 #define MULTI(more)                                                                                          \
-    "algorithm: {type: multi_factor, multi_factor: {weights: {quality: 1, latency: 0, cost: 0, load: 0}" more \
-    "}}"
+    "algorithm: {type: multi_factor, multi_factor: {weights: {quality: 1, latency: 0, cost: 0, load: "       \
+    "0}" more "}}"
 
 static const char yaml[] = TEST_PROVIDERS
     "routing:\n"
     "  modelCards: [{name: plain, quality_score: 0.5}, {name: thinker, quality_score: 0.7},\n"
     "    {name: alias, quality_score: 0.9}, {name: top, quality_score: 0.95}]\n"
     "  signals:\n"
-    "    keywords:\n" TEST_KEYWORD("ranked") TEST_KEYWORD("full") TEST_KEYWORD("learns") TEST_KEYWORD("seen")
-    "    pii: [{name: private}]\n"
-    "  decisions:\n"
-    "    - {name: ranked, rules: {type: keyword, name: ranked},\n"
-    "       modelRefs: [{model: plain}, {model: thinker, use_reasoning: true}, {model: alias}], " MULTI("") "}\n"
-    "    - {name: full, rules: {type: keyword, name: full}, modelRefs: [{model: plain}, {model: alias}],\n"
-    "       " MULTI(", slo: {max_inflight: 1}, on_no_candidates: fail") "}\n"
-    "    - {name: learns, rules: {type: keyword, name: learns}, modelRefs: [{model: plain}, {model: alias}],\n"
-    "       algorithm: {type: bandit, bandit: {exploration: 0}}}\n"
-    "    - {name: seen, modelRefs: [{model: small}, {model: top}], " MULTI("") ", rules: {operator: AND,\n"
-    "       conditions: [{type: keyword, name: seen}, {operator: OR, conditions: [{type: pii, name: private},\n"
-    "       {operator: NOT, conditions: [{type: pii, name: private}]}]}]}}\n"
-    "global: {semroute: {inference: {ask_below: 0}, models: {top: {pii_policy: {allow_by_default: "
-    "false}}}}}\n";
+    "    keywords:\n" TEST_KEYWORD("ranked")
+        TEST_KEYWORD("full")
+            TEST_KEYWORD("learns")
+                TEST_KEYWORD("seen") "    pii: [{name: private}]\n"
+                                     "  decisions:\n"
+                                     "    - {name: ranked, rules: {type: keyword, name: ranked},\n"
+                                     "       modelRefs: [{model: plain}, {model: thinker, use_reasoning: "
+                                     "true}, {model: alias}], " MULTI(
+                                         "") "}\n"
+                                             "    - {name: full, rules: {type: keyword, name: full}, "
+                                             "modelRefs: [{model: plain}, {model: alias}],\n"
+                                             "       " MULTI(", slo: {max_inflight: 1}, on_no_candidates: "
+                                                             "fail") "}\n"
+                                                                     "    - {name: learns, rules: {type: "
+                                                                     "keyword, name: learns}, modelRefs: "
+                                                                     "[{model: plain}, {model: alias}],\n"
+                                                                     "       algorithm: {type: bandit, "
+                                                                     "bandit: {exploration: 0}}}\n"
+                                                                     "    - {name: seen, modelRefs: [{model: "
+                                                                     "small}, {model: top}], " MULTI(
+                                                                         "") ", rules: {operator: AND,\n"
+                                                                             "       conditions: [{type: "
+                                                                             "keyword, name: seen}, "
+                                                                             "{operator: OR, conditions: "
+                                                                             "[{type: pii, name: private},\n"
+                                                                             "       {operator: NOT, "
+                                                                             "conditions: [{type: pii, name: "
+                                                                             "private}]}]}]}}\n"
+                                                                             "global: {semroute: {inference: "
+                                                                             "{ask_below: 0}, models: {top: "
+                                                                             "{pii_policy: "
+                                                                             "{allow_by_default: "
+                                                                             "false}}}}}\n";
 
 static int open_all(void **state)
 {
@@ -64,7 +83,8 @@ static void test_the_next_is_the_next_of_the_ranking(void **state)
 static void test_limits_count_what_is_in_progress(void **state)
 {
     sr_exchange *all[5];
-    const char *const expected[] = {"alias", "alias", "plain", "plain"}; /* two are not over one while one is */
+    const char *const expected[] = {"alias", "alias", "plain",
+                                    "plain"}; /* two are not over one while one is */
     for (size_t i = 0; i < 4; i++) {
         all[i] = ask(*state, CHAT("full"));
         assert_string_equal(sr_exchange_verdict(all[i])->model, expected[i]);
