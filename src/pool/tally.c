@@ -1,4 +1,5 @@
-/* Rings of the latest times; a percentile sorts a copy of those that are young enough. */
+/* The latest times twice: in the order in which they came, and sorted, so that a percentile is one look. A
+ * new time takes the oldest one's place in both. */
 #include "pool/tally.h"
 
 #include "base/clock.h"
@@ -8,13 +9,13 @@
 #include "pool/roster.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct ring {
     uint64_t at_ns[SR_TALLY_TIMES];
     float ms[SR_TALLY_TIMES];
-    size_t n; /* ever noted */
+    float sorted[SR_TALLY_TIMES];
+    size_t first, n; /* the oldest, and how many there are */
 };
 
 struct sr_pool_tally {
@@ -78,45 +79,65 @@ uint32_t sr_pool_tally_in_flight(const struct sr_pool_tally *tally)
     return tally ? atomic_load_explicit(&tally->in_flight, memory_order_relaxed) : 0;
 }
 
+/* Where a time stands among the sorted ones, or would stand: before the first that is not less. */
+static size_t place_of(const struct ring *ring, float ms)
+{
+    size_t low = 0, high = ring->n;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (ring->sorted[middle] < ms)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void drop_oldest(struct ring *ring)
+{
+    size_t at = place_of(ring, ring->ms[ring->first]);
+    memmove(ring->sorted + at, ring->sorted + at + 1, (ring->n - at - 1) * sizeof ring->sorted[0]);
+    ring->first = (ring->first + 1) % SR_TALLY_TIMES;
+    ring->n--;
+}
+
+static void drop_aged(struct ring *ring, uint64_t now)
+{
+    while (ring->n && now >= ring->at_ns[ring->first] + SR_TALLY_AGE_NS)
+        drop_oldest(ring);
+}
+
 void sr_pool_tally_note(struct sr_pool_tally *tally, enum sr_tally_time kind, double ms)
 {
+    uint64_t now = sr_clock_ns();
     if (!tally || !isfinite(ms) || ms < 0)
         return;
     pthread_mutex_lock(&tally->lock);
     struct ring *ring = &tally->rings[kind];
-    size_t at = ring->n++ % SR_TALLY_TIMES;
-    ring->at_ns[at] = sr_clock_ns();
-    ring->ms[at] = (float)ms;
+    if (ring->n == SR_TALLY_TIMES)
+        drop_oldest(ring);
+    size_t last = (ring->first + ring->n) % SR_TALLY_TIMES, at = place_of(ring, (float)ms);
+    ring->at_ns[last] = now;
+    ring->ms[last] = (float)ms;
+    memmove(ring->sorted + at + 1, ring->sorted + at, (ring->n - at) * sizeof ring->sorted[0]);
+    ring->sorted[at] = (float)ms;
+    ring->n++;
     pthread_mutex_unlock(&tally->lock);
-}
-
-static int by_size(const void *a, const void *b)
-{
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
 }
 
 bool sr_pool_tally_percentile(struct sr_pool_tally *tally, enum sr_tally_time kind, int percentile,
                               double *ms)
 {
-    float young[SR_TALLY_TIMES];
-    size_t n = 0;
-    uint64_t now = sr_clock_ns();
     if (!tally || percentile < 1)
         return false;
     pthread_mutex_lock(&tally->lock);
-    const struct ring *ring = &tally->rings[kind];
-    size_t kept = ring->n < SR_TALLY_TIMES ? ring->n : SR_TALLY_TIMES;
-    for (size_t i = 0; i < kept; i++)
-        if (now < ring->at_ns[i] + SR_TALLY_AGE_NS)
-            young[n++] = ring->ms[i];
+    struct ring *ring = &tally->rings[kind];
+    drop_aged(ring, sr_clock_ns());
+    size_t n = ring->n, rank = (n * (size_t)(percentile < 100 ? percentile : 100) + 99) / 100;
+    if (n)
+        *ms = (double)ring->sorted[rank ? rank - 1 : 0];
     pthread_mutex_unlock(&tally->lock);
-    if (n == 0)
-        return false;
-    qsort(young, n, sizeof young[0], by_size);
-    size_t rank = (n * (size_t)(percentile < 100 ? percentile : 100) + 99) / 100;
-    *ms = (double)young[rank ? rank - 1 : 0];
-    return true;
+    return n > 0;
 }
 
 double sr_pool_group_reported(struct sr_pool_group *group)

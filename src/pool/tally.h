@@ -4,7 +4,7 @@
  *
  * A tally has a model's name and lives as long as the pool, so configurations that name the model share it
  * and it outlives a reload. Times are kept as the latest SR_TALLY_TIMES of each kind, of the last
- * SR_TALLY_AGE_NS. Any thread; a lock that is held for a copy of a few hundred numbers at most.
+ * SR_TALLY_AGE_NS. Any thread; a short lock.
  */
 #ifndef SR_POOL_TALLY_H
 #define SR_POOL_TALLY_H

@@ -290,7 +290,8 @@ static int selectors_prepare(struct sr_router *router, struct sr_err *err)
         return SR_ENOMEM;
     for (size_t i = 0; i < config->n_decisions; i++) {
         const struct sr_config_decision *decision = &config->decisions[i];
-        struct sr_select_setup setup = {&decision->algorithm, encoder_name(config)};
+        struct sr_select_setup setup = {&decision->algorithm, encoder_name(config),
+                                        (size_t)config->global.inference.dimensions};
         if (decision->n_refs < 2 || !decision->algorithm.type || !decision->algorithm.type[0])
             continue;
         int rc = sr_selector_open(&router->selectors[i], &setup, &why);

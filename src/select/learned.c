@@ -25,6 +25,9 @@ static int open(void **state, const struct sr_select_setup *setup, struct sr_err
     if (rc == SR_OK && strcmp(learned->predictor.encoder, setup->encoder) != 0)
         rc = sr_err_set(err, SR_EMISMATCH, "%.120s: it was fitted to vectors of `%.60s`, not of `%.60s`",
                         config->path, learned->predictor.encoder, setup->encoder);
+    if (rc == SR_OK && setup->dimensions && setup->dimensions != learned->predictor.dimensions)
+        rc = sr_err_set(err, SR_EMISMATCH, "%.120s: it was fitted to %zu dimensions, the encoder gives %zu",
+                        config->path, learned->predictor.dimensions, setup->dimensions);
     if (rc) {
         sr_predictor_dispose(&learned->predictor);
         sr_mem_free(learned);

@@ -67,6 +67,7 @@ struct sr_ranking {
 struct sr_select_setup {
     const struct sr_config_algorithm *config;
     const char *encoder; /* name of the encoder whose vectors it will get */
+    size_t dimensions;   /* that the configuration cuts them to; 0: all */
 };
 
 struct sr_select_ops {

@@ -79,3 +79,10 @@ def test_the_gate_of_the_cache(data, tmp_path):
     assert at["without"]["rows"] == at["with"]["rows"] == 60 and at["with"]["hits"] < at["without"]["hits"]
     assert found["paraphrases"]["intents, dev"]["0.85"]["without"]["rows"] == sum("?" in t for t in TEXTS)
     assert sum(part["with"]["rows"] for part in found["kinds"].values()) == 60 and "First score" in (tmp_path / "cache.md").read_text()
+
+
+def test_selection_is_fitted_and_measured_by_folds(data, tmp_path):
+    found = run("selection", data, tmp_path, "--collections", "routing-gsm8k")["routing-gsm8k"]
+    assert found["folds"]["texts"] == 24 and "dev" not in found
+    assert found["folds"]["aiq"]["coin"] <= found["folds"]["aiq"]["router"] <= found["folds"]["aiq"]["best_possible"]
+    assert "<polyline" in (tmp_path / "selection-routing-gsm8k.svg").read_text()

@@ -7,7 +7,7 @@ from conftest import ROOT, Gateway, chat
 from test_lazy_models import GUARDS
 
 NAMES = {"sr-work", "sr-log", "sr-file", "sr-dns", "sr-discover", "sr-warm", "sr-signals", "sr-reload", "sr-infer-short",
-         "sr-infer-long", "sr-infer-team", "sr-store", "sr-cache"}
+         "sr-infer-long", "sr-infer-team", "sr-store", "sr-cache", "sr-arms"}
 
 
 def names(server):

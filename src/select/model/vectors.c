@@ -31,9 +31,9 @@ static int size_up(struct sr_vectors *v, sr_json_view rows, struct sr_err *err)
         return sr_err_set(err, SR_EPARSE, "`embeddings` is not a list of lists of numbers");
     v->n = count_of(rows);
     v->dimensions = count_of(first);
-    if (v->n > SR_VECTORS_MAX || v->dimensions > SR_VECTORS_WIDE)
-        return sr_err_set(err, SR_ELIMIT, "more than %d embeddings, or more than %d numbers in one",
-                          SR_VECTORS_MAX, SR_VECTORS_WIDE);
+    if (v->dimensions > SR_VECTORS_WIDE || v->n * v->dimensions > SR_VECTORS_NUMBERS)
+        return sr_err_set(err, SR_ELIMIT, "more than %zu numbers in all embeddings, or than %d in one",
+                          SR_VECTORS_NUMBERS, SR_VECTORS_WIDE);
     if (v->dimensions == 0)
         return sr_err_set(err, SR_EPARSE, "an embedding has no numbers");
     v->rows = sr_arena_calloc(&v->arena, v->n * v->dimensions, sizeof *v->rows);

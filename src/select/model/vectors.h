@@ -8,9 +8,11 @@
 #include "base/arena.h"
 
 #define SR_VECTORS_FILE_MAX ((size_t)256 << 20) /* bytes of a file */
-#define SR_VECTORS_MAX      20000               /* known requests */
 #define SR_VECTORS_WIDE     4096                /* dimensions */
-#define SR_VECTORS_K_MAX    1024
+/* Numbers of all known requests together: all are compared with each request, on its loop, in a millisecond.
+ */
+#define SR_VECTORS_NUMBERS ((size_t)4 << 20)
+#define SR_VECTORS_K_MAX   1024
 
 struct sr_vectors {
     struct sr_arena arena;

@@ -51,7 +51,7 @@ static void bench_close(struct bench *b)
 static int winner(struct bench *b)
 {
     struct sr_selector selector;
-    struct sr_select_setup setup = {&b->config, "all-MiniLM-L6-v2"};
+    struct sr_select_setup setup = {&b->config, "all-MiniLM-L6-v2", 0};
     struct sr_err err = {0};
     assert_int_equal(sr_selector_open(&selector, &setup, &err), SR_OK);
     assert_int_equal(sr_selector_rank(&selector, &b->ask, b->candidates, b->n, &b->arena, &b->ranking),
@@ -236,7 +236,7 @@ static void test_bad_files(void **state)
     for (size_t i = 0; i < 2 * sizeof bad / sizeof bad[0]; i++) {
         struct sr_config_algorithm config = {.type = types[i % 2]};
         struct sr_selector selector;
-        struct sr_select_setup setup = {&config, "all-MiniLM-L6-v2"};
+        struct sr_select_setup setup = {&config, "all-MiniLM-L6-v2", 0};
         struct sr_err err = {0};
         char path[64];
         write_file(path, bad[i / 2]);
@@ -304,7 +304,7 @@ static void test_many_candidates(void **state)
 {
     struct sr_select_candidate all[SR_SELECT_CANDIDATES_MAX + 8];
     struct sr_config_algorithm config = {.type = "multi_factor"};
-    struct sr_select_setup setup = {&config, ""};
+    struct sr_select_setup setup = {&config, "", 0};
     struct sr_select_ask ask = {0};
     struct sr_selector selector;
     struct sr_ranking ranking;
