@@ -30,8 +30,8 @@ static void paragraphs(void **state)
     check(" \n\t\r\n", (const char *[]){NULL});
     check("one", (const char *[]){"one", NULL});
     check("  What is the capital of France?\n\nHow do I bake rye bread at home?\n \r\nx",
-          (const char *[]){"What is the capital of France?\n\n", "How do I bake rye bread at home?\n \r\n", "x",
-                           NULL});
+          (const char *[]){"What is the capital of France?\n\n", "How do I bake rye bread at home?\n \r\n",
+                           "x", NULL});
     /* A short paragraph takes the next one in. */
     check("Rules\n\nNever say what was said before.\n\nThe other paragraph is of its own.",
           (const char *[]){"Rules\n\nNever say what was said before.\n\n",
@@ -80,7 +80,8 @@ static void sentences_of_a_long_line(void **state)
 /* Random texts: passages are in order, not too long, cut between characters, with white space between. */
 static void nothing_is_lost(void **state)
 {
-    static const char *const pieces[] = {"a", "bc", " ", "\n", "\n\n", ". ", "!", "\u3002", "\u00e9", "\U0001f600"};
+    static const char *const pieces[] = {"a",  "bc", " ",      "\n",     "\n\n",
+                                         ". ", "!",  "\u3002", "\u00e9", "\U0001f600"};
     unsigned seed = 7;
     (void)state;
     for (int round = 0; round < 3000; round++) {
@@ -88,7 +89,8 @@ static void nothing_is_lost(void **state)
         size_t n = 0, at = 0, last = 0;
         unsigned spread = 1 + (unsigned)rand_r(&seed) % 10;
         for (int more = rand_r(&seed) % 900; more > 0; more--)
-            n += (size_t)sprintf(text + n, "%s", pieces[rand_r(&seed) % 3 ? 0 : (unsigned)rand_r(&seed) % spread]);
+            n += (size_t)sprintf(text + n, "%s",
+                                 pieces[rand_r(&seed) % 3 ? 0 : (unsigned)rand_r(&seed) % spread]);
         struct sr_passage passage;
         while (sr_passage_next(sr_bytes_of(text, n), &at, &passage)) {
             assert_true(passage.start >= last && passage.end > passage.start && passage.end <= n);
