@@ -15,9 +15,10 @@
 #define READER_VERSION "jailbreak-8 "
 
 #define BLOCK_OVERLAP                                                                                        \
-    ((size_t)4 << 10)                  /* bytes: at least a window, and a disguised part with its context    \
-                                        */
-#define SCRATCH_MAX ((size_t)16 << 20) /* bytes for the views of one block */
+    ((size_t)4 << 10)                   /* bytes: at least a window, and a disguised part with its context   \
+                                         */
+#define SCRATCH_MAX  ((size_t)16 << 20) /* bytes for the views of one block */
+#define PASSAGE_STEP 256u               /* bytes */
 
 struct sr_jailbreak_reader {
     struct sr_linear *model;
@@ -190,6 +191,17 @@ static int read_plain(struct sr_jailbreak_session *session, struct sr_bytes bloc
     return rc;
 }
 
+/* Keeps one passage of those that begin in the same PASSAGE_STEP bytes, the one with the highest risk: short
+ * lines would fill the memory, and a window of the neural classifier meets either. */
+static int add_passage(struct windows *passages, struct sr_risk_window passage)
+{
+    struct sr_risk_window *last = passages->n ? &passages->items[passages->n - 1] : NULL;
+    if (!last || last->disguise || last->start / PASSAGE_STEP != passage.start / PASSAGE_STEP)
+        return add_window(passages, passage);
+    *last = sr_risk_higher(*last, passage);
+    return SR_OK;
+}
+
 /* The same of the block's passages. */
 static int read_passages(struct sr_jailbreak_session *session, struct sr_bytes block, size_t from,
                          const struct sr_undisguised_list *views)
@@ -203,7 +215,7 @@ static int read_passages(struct sr_jailbreak_session *session, struct sr_bytes b
         if (rc || sr_undisguised_stand_for(block, views, p.start, p.end))
             continue;
         window.risk = risk_of(session, sr_bytes_of(block.p + p.start, p.end - p.start), &window.label);
-        rc = add_window(&session->passages, window);
+        rc = add_passage(&session->passages, window);
     }
     return rc;
 }

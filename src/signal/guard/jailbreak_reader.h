@@ -28,7 +28,7 @@ struct sr_jailbreak_reader;
 struct sr_jailbreak_reading {
     struct sr_risk_window *windows;
     size_t n;
-    struct sr_risk_window *passages; /* of a long text; also its disguised parts */
+    struct sr_risk_window *passages; /* of a long text, about four a KiB at most; also its disguised parts */
     size_t n_passages;
     bool remembered; /* the result was memoised */
     bool cut;        /* the text has more disguises than are undone */
