@@ -44,7 +44,7 @@ A long text has many windows, and each can be wrong. Here harmless rows of a fam
 two rows. "Lost" is an attack that is found alone and whose windows are under the bar among harmless text; a false alarm
 elsewhere in the text does not count as found. Neither tier was trained on any of these families; each weighs alike.
 
-Before: the highest window of both tiers together, as in short texts. Now, from 4 KiB on: windows of the neural classifier
+Before: the highest window of both tiers together, as in short texts. Now, from 3 KiB on: windows of the neural classifier
 with passages of the linear tier, and a bar that rises with the logarithm of the length (`src/signal/guard/risk.h`). The goals
 (harmless long texts at most 1.5 times as often as short ones, at most 5 % of attacks lost) are missed: at this recall the
 scores of attacks and of harmless windows overlap too much, and what the bar takes from one it takes from the other.

@@ -38,7 +38,7 @@
 #define SR_RISK_LONG_NEURAL 0.70F
 #define SR_RISK_LONG_LIMIT  4.00F
 #define SR_RISK_LONG_SHIFT  0.12F
-#define SR_RISK_LONG_MOST   0.80F
+#define SR_RISK_LONG_MOST   0.50F
 
 /* Stretches of a text; the last one may be shorter. */
 static inline size_t sr_risk_stretches(size_t bytes)
