@@ -24,10 +24,6 @@ import left_out_groups as groups
 import neural_files
 
 HERE = pathlib.Path(__file__).resolve().parent
-# sources that the adapters were not trained on
-OLD = {"jailbreak-inthewild", "gptfuzz", "jailbreak-short", "llmguard-tests", "adaptive-attacks", "composed-injections", "multilingual-override", "jailbreak-bipia",
-       "benign-prompts", "benign-real-users", "intent-banking77", "tools-metatool", "chat-rag-opensourceguide", "pii-ner-tweets", "domain-longfact",
-       "korean-questions", "feedback-weak-nlupp", "chat-agent-taubench", "domain-mmlu-pro", "longdocs"}
 
 
 class Rows:
@@ -101,7 +97,7 @@ class Linear:
 def families_of(rows, new=False):
     """Marks the rows of families that are left out in turn; `new`: of those that the adapters do not know either."""
     families = np.isin(rows.source, [n for g in groups.GROUPS for n in g])
-    return families & ~np.isin(rows.source, list(OLD)) if new else families
+    return families & ~np.isin(rows.source, list(groups.OLD)) if new else families
 
 
 def calibration(rows, score, new=True):

@@ -28,6 +28,10 @@ GROUPS = [
     ["jailbreak-evalsafety", "jailbreak-jailjudge", "jailbreak-nested-fiction", "adaptive-attacks", "injection-handwritten", "benign-coconot", "benign-followbench",
      "benign-multilingual", "benign-real-users", "longdocs"],
 ]
+# sources that the adapters of the neural classifier were trained on
+OLD = {"jailbreak-inthewild", "gptfuzz", "jailbreak-short", "llmguard-tests", "adaptive-attacks", "composed-injections", "multilingual-override", "jailbreak-bipia",
+       "benign-prompts", "benign-real-users", "intent-banking77", "tools-metatool", "chat-rag-opensourceguide", "pii-ner-tweets", "domain-longfact",
+       "korean-questions", "feedback-weak-nlupp", "chat-agent-taubench", "domain-mmlu-pro", "longdocs"}
 LEAST = 20  # rows of a family that is reported
 
 

@@ -5,7 +5,6 @@ import json
 import pathlib
 
 import numpy as np
-from safetensors.torch import load_file
 from tokenizers import Tokenizer
 
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -25,6 +24,7 @@ def find(root):
 
 def weights(folder):
     """Tensors by name, and config.json."""
+    from safetensors.torch import load_file  # who only cuts windows needs no torch
     return load_file(str(folder / "model.safetensors")), json.loads((folder / "config.json").read_text())
 
 

@@ -213,7 +213,9 @@ static int read_units(const struct sr_signal_set *set, const struct units *units
         struct sr_jailbreak_unit *read = &evaluation->units[evaluation->n++];
         *read = (struct sr_jailbreak_unit){.unit = (uint32_t)i,
                                            .current = unit->current,
-                                           .system = unit->role == SR_ROLE_SYSTEM && set->models.bundled};
+                                           .system = unit->role == SR_ROLE_SYSTEM && set->models.bundled,
+                                           .stretches =
+                                               set->models.bundled ? sr_risk_stretches(unit->text.n) : 0};
         if (session)
             rc = sr_jailbreak_unit_read(read, session, unit->text, task->arena, result);
         *(read->linear.cut ? &result->unread_bytes : &result->scanned_bytes) += own;

@@ -23,7 +23,7 @@ struct sr_jailbreak_models {
     const struct sr_head_info *head;    /* the neural classifier's */
     uint64_t attack;                    /* mask of the head's labels */
     struct sr_fusion fusion;
-    bool bundled; /* the models are those that the calibration of system prompts is for */
+    bool bundled; /* the models are those that the calibrations of risk.h are for */
 };
 
 /* Opens the configured models or the bundled ones. Dispose of them whatever it returns. Errors of models. */
@@ -35,8 +35,9 @@ void sr_jailbreak_models_dispose(struct sr_jailbreak_models *set);
 struct sr_jailbreak_unit {
     uint32_t unit; /* index in the input's units */
     bool current;
-    bool system; /* a text of the system role, for which these models have a calibration of its own */
-    bool mixed;  /* both tiers have read it */
+    bool system;      /* a text of the system role, for which these models have a calibration of its own */
+    bool mixed;       /* both tiers have read it */
+    size_t stretches; /* of a text for which these models have the calibration of long ones; else 0 */
     struct sr_jailbreak_reading linear;      /* the linear tier's windows */
     struct sr_risk_window worst;             /* the result */
     const struct sr_jailbreak_region *first; /* the regions of this unit; NULL: none */

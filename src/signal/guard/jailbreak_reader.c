@@ -6,22 +6,25 @@
 #include "base/thread.h"
 #include "text/ascii.h"
 #include "text/disguise/deobfuscate.h"
+#include "text/passages.h"
 #include "text/slices.h"
 
 #include <stdio.h>
 
 /* Part of the memo key: change it when reading changes. */
-#define READER_VERSION "jailbreak-7 "
+#define READER_VERSION "jailbreak-8 "
 
 #define BLOCK_OVERLAP                                                                                        \
-    ((size_t)4 << 10)                  /* bytes: at least a window, and a disguised part with its context    \
-                                        */
-#define SCRATCH_MAX ((size_t)16 << 20) /* bytes for the views of one block */
+    ((size_t)4 << 10)                   /* bytes: at least a window, and a disguised part with its context   \
+                                         */
+#define SCRATCH_MAX  ((size_t)16 << 20) /* bytes for the views of one block */
+#define PASSAGE_STEP 256u               /* bytes */
 
 struct sr_jailbreak_reader {
     struct sr_linear *model;
     struct sr_memo *memo; /* NULL: no memo */
     uint64_t attack;      /* mask of labels */
+    bool bundled;
     char name[sizeof READER_VERSION + SR_SHA256_HEX + 16];
 };
 
@@ -64,6 +67,7 @@ int sr_jailbreak_reader_new(struct sr_jailbreak_reader **out, const char *path,
         return rc;
     }
     struct sr_memo *memo = sr_model_store_memo(models);
+    reader->bundled = !*path;
     reader->memo = memo ? sr_memo_ref(memo) : NULL;
     reader->attack =
         sr_jailbreak_attacks(sr_linear_labels(reader->model), sr_linear_n_labels(reader->model), labels);
@@ -99,13 +103,19 @@ const char *sr_jailbreak_tier(const struct sr_jailbreak_reader *reader)
 
 /* ---- sessions ---- */
 
+/* On the heap. */
+struct windows {
+    struct sr_risk_window *items;
+    size_t n, room;
+};
+
 struct sr_jailbreak_session {
     const struct sr_jailbreak_reader *reader;
     bool keeps; /* `scope` is set: results are memoised */
     struct sr_memo_scope scope;
     struct sr_arena scratch;
-    struct sr_risk_window *windows; /* of the text that is being read, on the heap */
-    size_t n, room;
+    struct windows windows, passages; /* of the text that is being read */
+    bool is_long;
     bool cut;
     struct sr_linear_run run;
 };
@@ -120,9 +130,8 @@ int sr_jailbreak_session_new(struct sr_jailbreak_session **out, const struct sr_
     session->keeps =
         reader->memo && sr_memo_scope(&session->scope, sr_bytes_str(reader->name), tenant) == SR_OK;
     sr_arena_init(&session->scratch, SCRATCH_MAX);
-    session->windows = NULL;
-    session->n = session->room = 0;
-    session->cut = false;
+    session->windows = session->passages = (struct windows){.items = NULL};
+    session->is_long = session->cut = false;
     sr_linear_begin(&session->run, reader->model);
     *out = session;
     return SR_OK;
@@ -133,7 +142,8 @@ void sr_jailbreak_session_free(struct sr_jailbreak_session *session)
     if (!session)
         return;
     sr_arena_dispose(&session->scratch);
-    sr_mem_free(session->windows);
+    sr_mem_free(session->windows.items);
+    sr_mem_free(session->passages.items);
     sr_mem_free(session);
 }
 
@@ -155,11 +165,11 @@ static float risk_of(struct sr_jailbreak_session *session, struct sr_bytes windo
     return risk < SR_RISK_MAX ? risk : SR_RISK_MAX;
 }
 
-static int add_window(struct sr_jailbreak_session *session, struct sr_risk_window window)
+static int add_window(struct windows *windows, struct sr_risk_window window)
 {
-    int rc = sr_grow(&session->windows, &session->room, session->n + 1, sizeof window, SR_GROW_NO_MAX);
+    int rc = sr_grow(&windows->items, &windows->room, windows->n + 1, sizeof window, SR_GROW_NO_MAX);
     if (rc == SR_OK)
-        session->windows[session->n++] = window;
+        windows->items[windows->n++] = window;
     return rc;
 }
 
@@ -176,7 +186,36 @@ static int read_plain(struct sr_jailbreak_session *session, struct sr_bytes bloc
         if (rc || sr_undisguised_stand_for(block, views, w.start, w.end))
             continue;
         window.risk = risk_of(session, sr_bytes_of(block.p + w.start, w.end - w.start), &window.label);
-        rc = add_window(session, window);
+        rc = add_window(&session->windows, window);
+    }
+    return rc;
+}
+
+/* Keeps one passage of those that begin in the same PASSAGE_STEP bytes, the one with the highest risk: short
+ * lines would fill the memory, and a window of the neural classifier meets either. */
+static int add_passage(struct windows *passages, struct sr_risk_window passage)
+{
+    struct sr_risk_window *last = passages->n ? &passages->items[passages->n - 1] : NULL;
+    if (!last || last->disguise || last->start / PASSAGE_STEP != passage.start / PASSAGE_STEP)
+        return add_window(passages, passage);
+    *last = sr_risk_higher(*last, passage);
+    return SR_OK;
+}
+
+/* The same of the block's passages. */
+static int read_passages(struct sr_jailbreak_session *session, struct sr_bytes block, size_t from,
+                         const struct sr_undisguised_list *views)
+{
+    struct sr_passage p;
+    size_t at = 0;
+    int rc = SR_OK;
+    while (rc == SR_OK && sr_passage_next(block, &at, &p)) {
+        rc = sr_job_pause(p.end - p.start);
+        struct sr_risk_window window = {.start = (uint32_t)(from + p.start), .end = (uint32_t)(from + p.end)};
+        if (rc || sr_undisguised_stand_for(block, views, p.start, p.end))
+            continue;
+        window.risk = risk_of(session, sr_bytes_of(block.p + p.start, p.end - p.start), &window.label);
+        rc = add_passage(&session->passages, window);
     }
     return rc;
 }
@@ -201,7 +240,9 @@ static int read_view(struct sr_jailbreak_session *session, const struct sr_undis
         worst.start = (uint32_t)(from + start);
         worst.end = (uint32_t)(from + end);
     }
-    return rc ? rc : add_window(session, worst);
+    if (rc == SR_OK && session->is_long)
+        rc = add_window(&session->passages, worst);
+    return rc ? rc : add_window(&session->windows, worst);
 }
 
 static int read_block(struct sr_jailbreak_session *session, struct sr_bytes block, size_t from)
@@ -210,6 +251,8 @@ static int read_block(struct sr_jailbreak_session *session, struct sr_bytes bloc
     int rc = sr_undisguise(block, SR_JAILBREAK_OVERLAP, &session->scratch, &views);
     if (rc == SR_OK)
         rc = read_plain(session, block, from, &views);
+    if (rc == SR_OK && session->is_long)
+        rc = read_passages(session, block, from, &views);
     for (size_t i = 0; rc == SR_OK && i < views.n; i++)
         rc = read_view(session, &views.items[i], from);
     session->cut |= rc == SR_OK && views.cut;
@@ -248,34 +291,57 @@ static int read_blocks(struct sr_jailbreak_session *session, struct sr_bytes tex
     return rc;
 }
 
+/* A reading in one piece of memory, as the memo keeps it: the numbers of windows and of passages as `start`
+ * and `end` of one entry, then both. */
+static void point_into(struct sr_jailbreak_reading *out, struct sr_risk_window *entries)
+{
+    out->n = entries[0].start;
+    out->n_passages = entries[0].end;
+    out->windows = entries + 1;
+    out->passages = entries + 1 + out->n;
+}
+
+/* What the session has read, copied to the arena; *value is the piece of memory. */
+static int take_reading(const struct sr_jailbreak_session *session, struct sr_arena *arena,
+                        struct sr_jailbreak_reading *out, struct sr_bytes *value)
+{
+    const struct windows *windows = &session->windows, *passages = &session->passages;
+    size_t n = 1 + windows->n + passages->n;
+    struct sr_risk_window *entries = sr_arena_calloc(arena, n, sizeof *entries);
+    if (!entries)
+        return SR_ENOMEM;
+    entries[0] = (struct sr_risk_window){.start = (uint32_t)windows->n, .end = (uint32_t)passages->n};
+    if (windows->n)
+        memcpy(entries + 1, windows->items, windows->n * sizeof *entries);
+    if (passages->n)
+        memcpy(entries + 1 + windows->n, passages->items, passages->n * sizeof *entries);
+    *value = sr_bytes_of(entries, n * sizeof *entries);
+    point_into(out, entries);
+    return SR_OK;
+}
+
 int sr_jailbreak_read(struct sr_jailbreak_session *session, struct sr_bytes text, struct sr_arena *arena,
                       struct sr_jailbreak_reading *out)
 {
     struct sr_memo *memo = session->reader->memo;
     struct sr_memo_key key;
-    struct sr_bytes known;
+    struct sr_bytes value;
     *out = (struct sr_jailbreak_reading){.windows = NULL};
     if (text.n > UINT32_MAX)
         return SR_ELIMIT;
     bool keep = session->keeps && sr_memo_key(&key, &session->scope, text) == SR_OK;
-    if (keep && sr_memo_get(memo, &key, arena, &known) == SR_OK) {
-        out->windows = (struct sr_risk_window *)(void *)known.p;
-        out->n = known.n / sizeof *out->windows;
+    if (keep && sr_memo_get(memo, &key, arena, &value) == SR_OK) {
+        point_into(out, (struct sr_risk_window *)(void *)value.p);
         out->remembered = true;
         return SR_OK;
     }
-    session->n = 0;
+    session->windows.n = session->passages.n = 0;
     session->cut = false;
+    session->is_long = session->reader->bundled && sr_risk_stretches(text.n) >= SR_RISK_LONG_FROM;
     int rc = read_blocks(session, text);
     out->cut = session->cut;
-    struct sr_bytes value = sr_bytes_of(session->windows, session->n * sizeof *session->windows);
-    if (rc == SR_OK && session->n) {
-        out->windows = sr_arena_alloc(arena, value.n);
-        out->n = out->windows ? session->n : 0;
-        rc = out->windows ? SR_OK : SR_ENOMEM;
-        if (rc == SR_OK)
-            memcpy(out->windows, value.p, value.n);
-    }
+    if (rc == SR_OK)
+        rc = take_reading(session, arena, out, &value);
     if (rc == SR_OK && keep && !out->cut)
         sr_memo_put(memo, &key, value);
     return rc;

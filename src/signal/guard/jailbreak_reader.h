@@ -2,9 +2,10 @@
  * Classifies a text of any length for attacks: a classifier reads overlapping windows.
  *
  * The unchanged text is read, and its disguised parts also undisguised; windows that are completely
- * disguised are read only undisguised. A long text is read in blocks, in time that grows with its length
- * and with the scratch memory of one block. Results are kept in the memo. A reader is immutable and shared;
- * it holds a model and no thresholds.
+ * disguised are read only undisguised. With the bundled model each passage of a long text (risk.h) is read
+ * alone as well. A text is read in blocks, in time that grows with its length and with the scratch memory of
+ * one block. Results are kept in the memo. A reader is immutable and shared; it holds a model and no
+ * thresholds.
  */
 #ifndef SR_SIGNAL_GUARD_JAILBREAK_READER_H
 #define SR_SIGNAL_GUARD_JAILBREAK_READER_H
@@ -27,6 +28,8 @@ struct sr_jailbreak_reader;
 struct sr_jailbreak_reading {
     struct sr_risk_window *windows;
     size_t n;
+    struct sr_risk_window *passages; /* of a long text, about four a KiB at most; also its disguised parts */
+    size_t n_passages;
     bool remembered; /* the result was memoised */
     bool cut;        /* the text has more disguises than are undone */
 };

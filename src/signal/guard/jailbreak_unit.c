@@ -4,13 +4,22 @@
  */
 #include "signal/guard/jailbreak.h"
 
+/* What the linear tier says of a unit. */
+static struct sr_risk_sides sides_of(const struct sr_jailbreak_unit *unit)
+{
+    return (struct sr_risk_sides){.linear = unit->linear.windows,
+                                  .n_linear = unit->linear.n,
+                                  .passages = unit->linear.passages,
+                                  .n_passages = unit->linear.n_passages,
+                                  .stretches = unit->stretches};
+}
+
 int sr_jailbreak_unit_read(struct sr_jailbreak_unit *unit, struct sr_jailbreak_session *session,
                            struct sr_bytes text, struct sr_arena *arena, struct sr_signal_result *result)
 {
     int rc = sr_jailbreak_read(session, text, arena, &unit->linear);
-    unit->worst = (struct sr_risk_window){.risk = 0};
-    for (size_t i = 0; rc == SR_OK && i < unit->linear.n; i++)
-        unit->worst = sr_risk_higher(unit->worst, unit->linear.windows[i]);
+    struct sr_risk_sides sides = sides_of(unit);
+    unit->worst = sr_risk_of(&sides, &(struct sr_fusion){.linear = 1, .temperature = 1});
     result->remembered += unit->linear.remembered;
     return rc;
 }
@@ -117,7 +126,7 @@ static size_t count_windows(const struct sr_signal_question *question)
 int sr_jailbreak_unit_mix(struct sr_jailbreak_unit *unit, const struct sr_jailbreak_models *models,
                           struct sr_arena *arena)
 {
-    struct sr_risk_sides sides = {.linear = unit->linear.windows, .n_linear = unit->linear.n};
+    struct sr_risk_sides sides = sides_of(unit);
     size_t n = 0, regions = 0;
     for (const struct sr_jailbreak_region *region = unit->first; region; region = region->next) {
         n += count_windows(region->plain) + count_windows(region->undisguised);

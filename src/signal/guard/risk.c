@@ -64,12 +64,39 @@ static bool mix_with(const struct sr_risk_window *window, bool is_linear, const 
     return any;
 }
 
-struct sr_risk_window sr_risk_of(struct sr_risk_sides *sides, const struct sr_fusion *fusion)
+float sr_risk_long_shift(size_t stretches)
+{
+    float shift = stretches < SR_RISK_LONG_FROM ? 0 : SR_RISK_LONG_SHIFT * logf((float)stretches);
+    return shift < SR_RISK_LONG_MOST ? shift : SR_RISK_LONG_MOST;
+}
+
+/* What both tiers say of a long unit. */
+static struct sr_risk_window long_risk(struct sr_risk_sides *sides)
+{
+    static const struct sr_fusion fusion = {.neural = SR_RISK_LONG_NEURAL,
+                                            .linear = 1 - SR_RISK_LONG_NEURAL,
+                                            .temperature = 1,
+                                            .linear_limit = SR_RISK_LONG_LIMIT};
+    struct sr_risk_window highest = {.risk = 0}, mixed;
+    size_t low = 0;
+    sort(sides->passages, sides->n_passages);
+    for (size_t i = 0; i < sides->n_neural; i++) {
+        const struct sr_risk_window *window = &sides->neural[i];
+        bool both = mix_with(window, false, sides->passages, sides->n_passages, &low, &fusion, &mixed);
+        highest = sr_risk_higher(highest, both ? mixed : *window);
+    }
+    highest.risk = sr_risk_lowered(highest.risk, sr_risk_long_shift(sides->stretches));
+    for (size_t i = 0; i < sides->n_linear; i++)
+        if (!is_whole(sides, &sides->linear[i]))
+            highest = sr_risk_higher(highest, sides->linear[i]);
+    return highest;
+}
+
+/* The same of a short one. */
+static struct sr_risk_window short_risk(struct sr_risk_sides *sides, const struct sr_fusion *fusion)
 {
     struct sr_risk_window highest = {.risk = 0}, mixed;
     size_t low = 0;
-    sort(sides->linear, sides->n_linear);
-    sort(sides->neural, sides->n_neural);
     for (size_t i = 0; i < sides->n_linear; i++) {
         const struct sr_risk_window *window = &sides->linear[i];
         bool both = mix_with(window, true, sides->neural, sides->n_neural, &low, fusion, &mixed);
@@ -83,6 +110,13 @@ struct sr_risk_window sr_risk_of(struct sr_risk_sides *sides, const struct sr_fu
         if (!mix_with(&sides->neural[i], false, sides->linear, sides->n_linear, &low, fusion, &mixed))
             highest = sr_risk_higher(highest, sides->neural[i]);
     return highest;
+}
+
+struct sr_risk_window sr_risk_of(struct sr_risk_sides *sides, const struct sr_fusion *fusion)
+{
+    sort(sides->linear, sides->n_linear);
+    sort(sides->neural, sides->n_neural);
+    return sides->stretches < SR_RISK_LONG_FROM ? short_risk(sides, fusion) : long_risk(sides);
 }
 
 float sr_risk_lowered(float risk, float shift)

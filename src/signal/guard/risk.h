@@ -3,8 +3,13 @@
  * bytes as both say together.
  *
  * What a window says depends on the bytes near it alone. So text that is added before, behind or around an
- * attack, in the same unit or in others, cannot lower the risk: a mean, or a discount for the number of
- * windows, would let harmless text hide an attack.
+ * attack in a short unit, or in other units, cannot lower the risk.
+ *
+ * Of a long unit the neural classifier reads many windows, and each of them can be wrong. So its bar rises
+ * with the logarithm of the length, up to SR_RISK_LONG_MOST: what text around an attack can cost it is
+ * bounded. And a window of a long text often holds several texts that have nothing to do with each other,
+ * which n-grams take for an attack too easily: there the linear tier reads passages, one by one. Where it has
+ * read alone its windows count as in a short unit.
  */
 #ifndef SR_SIGNAL_GUARD_RISK_H
 #define SR_SIGNAL_GUARD_RISK_H
@@ -22,6 +27,27 @@
  * training/calibrate_system.py chooses them, docs/quality/system_prompts.md has the rates. */
 #define SR_RISK_SYSTEM_LINEAR 2.80F
 #define SR_RISK_SYSTEM_BOTH   1.45F
+
+/* Units of at least SR_RISK_LONG_FROM stretches of SR_RISK_STRETCH bytes are long. Their log odds, where both
+ * tiers have read: of a window of the neural classifier with weight SR_RISK_LONG_NEURAL, and of the passage
+ * in it that the linear tier gives the highest risk with the rest of the weight, no further from even than
+ * SR_RISK_LONG_LIMIT. Less SR_RISK_LONG_SHIFT for each natural logarithm of the number of stretches, at most
+ * SR_RISK_LONG_MOST. training/calibrate_long.py measures what they do, docs/quality/long.md has the rates. */
+#define SR_RISK_STRETCH     1024u
+#define SR_RISK_LONG_FROM   4u
+#define SR_RISK_LONG_NEURAL 0.70F
+#define SR_RISK_LONG_LIMIT  4.00F
+#define SR_RISK_LONG_SHIFT  0.12F
+#define SR_RISK_LONG_MOST   0.50F
+
+/* Stretches of a text; the last one may be shorter. */
+static inline size_t sr_risk_stretches(size_t bytes)
+{
+    return bytes / SR_RISK_STRETCH + (bytes % SR_RISK_STRETCH != 0);
+}
+
+/* What the number of stretches of a unit takes off its log odds; 0 if it is not long. */
+float sr_risk_long_shift(size_t stretches);
 
 /* A risk with its log odds lowered by `shift`. Rises with the risk; 0 stays 0. */
 float sr_risk_lowered(float risk, float shift);
@@ -45,11 +71,14 @@ struct sr_risk_sides {
     size_t n_linear, n_neural;
     const struct sr_risk_range *whole;
     size_t n_whole;
+    struct sr_risk_window *passages; /* of a long unit, as the linear tier reads each alone; sorted, too */
+    size_t n_passages;
+    size_t stretches; /* of a long unit; less than SR_RISK_LONG_FROM: it is not long */
 };
 
 /* The window with the highest risk, or one with risk 0 if there is none. Windows of both tiers that overlap
- * are mixed with `fusion`. A linear window that the neural classifier has not read all of keeps at least its
- * risk. */
+ * are mixed with `fusion`, in a long unit those of the neural classifier with passages, as above. A linear
+ * window that the neural classifier has not read all of keeps at least its risk. */
 struct sr_risk_window sr_risk_of(struct sr_risk_sides *sides, const struct sr_fusion *fusion);
 
 /* The higher one of two; `a` when they are equal. */

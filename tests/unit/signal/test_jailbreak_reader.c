@@ -210,6 +210,58 @@ static void test_long_texts(void **state)
     free(text);
 }
 
+/* A reading by a reader with a memo, in the arena. */
+static struct sr_jailbreak_reading read_with(const struct sr_jailbreak_reader *with, struct sr_bytes text,
+                                             struct sr_arena *arena)
+{
+    struct sr_jailbreak_reading reading;
+    struct sr_jailbreak_session *session;
+    assert_int_equal(sr_jailbreak_session_new(&session, with, SR_LIT("")), SR_OK);
+    assert_int_equal(sr_jailbreak_read(session, text, arena, &reading), SR_OK);
+    sr_jailbreak_session_free(session);
+    return reading;
+}
+
+/* A long text is also read passage by passage; the memo keeps them; short lines do not fill the memory. */
+static void test_passages_of_long_texts(void **state)
+{
+    (void)state;
+    static char text[64 << 10];
+    struct sr_strings none = {0};
+    struct sr_model_store *models;
+    struct sr_jailbreak_reader *with;
+    struct sr_arena arena;
+    struct sr_err err;
+    assert_int_equal(sr_model_store_new(&models, NULL), SR_OK);
+    sr_memo_resize(sr_model_store_memo(models), (size_t)1 << 20);
+    assert_int_equal(sr_jailbreak_reader_new(&with, "", &none, models, &err), SR_OK);
+    sr_arena_init(&arena, (size_t)16 << 20);
+    size_t at = fill(disguises[0], text, 3000), found = 0;
+    assert_int_equal(read_with(with, sr_bytes_of(text, at), &arena).n_passages, 0);
+    text[at++] = '\n';
+    size_t start = at;
+    at += (size_t)sprintf(text + at, "%s\n\n", attacks[0]);
+    size_t end = at;
+    at += fill(disguises[0], text + at, 3000);
+    struct sr_jailbreak_reading first = read_with(with, sr_bytes_of(text, at), &arena);
+    struct sr_jailbreak_reading again = read_with(with, sr_bytes_of(text, at), &arena);
+    assert_true(again.remembered && again.n == first.n && again.n_passages == first.n_passages);
+    assert_memory_equal(again.windows, first.windows, first.n * sizeof *first.windows);
+    assert_memory_equal(again.passages, first.passages, first.n_passages * sizeof *first.passages);
+    for (size_t i = 0; i < first.n_passages; i++) {
+        const struct sr_risk_window *passage = &first.passages[i];
+        assert_true(passage->start < passage->end && passage->end <= at);
+        found += passage->start == start && passage->end <= end && passage->risk >= THRESHOLD;
+    }
+    assert_int_equal(found, 1);
+    for (at = 0; at + 30 < sizeof text;)
+        at += (size_t)sprintf(text + at, "A line of some bytes here.\n\n");
+    assert_true(read_with(with, sr_bytes_of(text, at), &arena).n_passages <= sizeof text / 256 + 1);
+    sr_arena_dispose(&arena);
+    sr_jailbreak_reader_free(with);
+    sr_model_store_free(models);
+}
+
 /* A run of base64 that is longer than a block decodes in every block. */
 static void test_a_long_run(void **state)
 {
@@ -327,6 +379,7 @@ int main(void)
         cmocka_unit_test(test_harmless_texts_stay_harmless),
         cmocka_unit_test(test_nothing_hides_beside_a_disguise),
         cmocka_unit_test(test_long_texts),
+        cmocka_unit_test(test_passages_of_long_texts),
         cmocka_unit_test(test_a_long_run),
         cmocka_unit_test(test_unwanted_readings_stop),
     };

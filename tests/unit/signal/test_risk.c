@@ -1,4 +1,5 @@
-/* How the windows of both tiers become a unit's risk: nothing that is added elsewhere lowers it. */
+/* How the windows of both tiers become a unit's risk: what is added elsewhere does not lower that of a short
+ * unit, and that of a long one by no more than its length takes. */
 #include "signal/guard/risk.h"
 
 #include "tests/unit/cmocka_all.h"
@@ -12,19 +13,27 @@
 static const struct sr_fusion fusion = {
     .neural = 0.8F, .linear = 0.3F, .temperature = 1, .shift = 0.2F, .linear_limit = 3};
 
-/* A unit as both tiers read it. */
+/* A unit as both tiers read it; `is_long`: its passages count. */
 struct unit {
-    struct sr_risk_window linear[2 * MOST], neural[2 * MOST];
+    struct sr_risk_window linear[2 * MOST], neural[2 * MOST], passages[8 * MOST];
     struct sr_risk_range whole[2];
-    size_t n_linear, n_neural, n_whole;
+    size_t n_linear, n_neural, n_whole, n_passages;
+    bool is_long;
     uint32_t end;
 };
 
 static float risk_of(const struct unit *unit)
 {
     struct unit copy = *unit; /* its windows are sorted */
-    struct sr_risk_sides sides = {copy.linear,   copy.neural, copy.n_linear,
-                                  copy.n_neural, copy.whole,  copy.n_whole};
+    struct sr_risk_sides sides = {.linear = copy.linear,
+                                  .n_linear = copy.n_linear,
+                                  .neural = copy.neural,
+                                  .n_neural = copy.n_neural,
+                                  .whole = copy.whole,
+                                  .n_whole = copy.n_whole,
+                                  .passages = copy.passages,
+                                  .n_passages = copy.n_passages,
+                                  .stretches = copy.is_long ? sr_risk_stretches(copy.end) : 0};
     return sr_risk_of(&sides, &fusion).risk;
 }
 
@@ -47,6 +56,8 @@ static void add_text(struct unit *unit, uint32_t windows, bool neural, unsigned 
         unit->linear[unit->n_linear++] = (struct sr_risk_window){
             start, start + (uint32_t)rand_r(seed) % (end - start) + 1, some_risk(seed), 1, 4};
     }
+    for (uint32_t at = from; unit->is_long && at < end; at += 400)
+        unit->passages[unit->n_passages++] = (struct sr_risk_window){at, at + 390, some_risk(seed), 1, 0};
     for (uint32_t at = from; neural && at < end; at += 900)
         unit->neural[unit->n_neural++] = (struct sr_risk_window){at, at + 1000, some_risk(seed), 0, 0};
     if (neural && rand_r(seed) % 2)
@@ -100,6 +111,63 @@ static void more_risk_in_any_window_is_never_less_in_all(void **state)
     }
 }
 
+static float odds(float risk)
+{
+    return logf(risk) - log1pf(-risk);
+}
+
+/* What is added to a long unit takes no more than its length does: never more than SR_RISK_LONG_MOST. */
+static void added_text_costs_a_long_unit_little(void **state)
+{
+    unsigned seed = 13;
+    (void)state;
+    for (int round = 0; round < 20000; round++) {
+        struct unit unit = {.is_long = true};
+        add_text(&unit, 3 + (uint32_t)rand_r(&seed) % 4, rand_r(&seed) % 4 != 0, &seed);
+        float alone = odds(risk_of(&unit)), before = sr_risk_long_shift(sr_risk_stretches(unit.end));
+        add_text(&unit, 1 + (uint32_t)rand_r(&seed) % 8, rand_r(&seed) % 3 != 0, &seed);
+        float after = sr_risk_long_shift(sr_risk_stretches(unit.end));
+        assert_true(odds(risk_of(&unit)) >= alone - (after - before) - 1e-3F);
+    }
+}
+
+/* A window of the neural classifier and the passage in it that has the highest risk count together. */
+static void a_long_unit_mixes_windows_with_passages(void **state)
+{
+    struct unit unit = {.is_long = true, .end = 4096};
+    (void)state;
+    unit.neural[unit.n_neural++] = (struct sr_risk_window){0, 1000, 0.9F, 0, 0};
+    unit.passages[unit.n_passages++] = (struct sr_risk_window){1100, 1200, 0.99F, 1, 0};
+    unit.passages[unit.n_passages++] = (struct sr_risk_window){10, 300, 0.2F, 1, 0};
+    unit.passages[unit.n_passages++] = (struct sr_risk_window){300, 600, 0.6F, 1, 0};
+    unit.linear[unit.n_linear++] = (struct sr_risk_window){0, 1536, SR_RISK_MAX, 1, 0};
+    unit.whole[unit.n_whole++] = (struct sr_risk_range){0, 4096};
+    float rest = 1 - SR_RISK_LONG_NEURAL, shift = sr_risk_long_shift(4);
+    float want = SR_RISK_LONG_NEURAL * odds(0.9F) + rest * odds(0.6F) - shift;
+    assert_true(fabsf(odds(risk_of(&unit)) - want) < 1e-3F);
+    unit.passages[1].risk = SR_RISK_MAX; /* no more than the limit */
+    want = SR_RISK_LONG_NEURAL * odds(0.9F) + rest * SR_RISK_LONG_LIMIT - shift;
+    assert_true(fabsf(odds(risk_of(&unit)) - want) < 1e-3F);
+    unit.n_whole = 0; /* the neural classifier has not read all of it */
+    assert_true(risk_of(&unit) >= SR_RISK_MAX);
+}
+
+static void the_bar_rises_with_the_length(void **state)
+{
+    float last = 0;
+    (void)state;
+    assert_int_equal(sr_risk_stretches(0), 0);
+    assert_int_equal(sr_risk_stretches(SR_RISK_STRETCH), 1);
+    assert_int_equal(sr_risk_stretches(SR_RISK_STRETCH + 1), 2);
+    assert_true(sr_risk_long_shift(SR_RISK_LONG_FROM - 1) == 0);
+    for (size_t n = SR_RISK_LONG_FROM; n < 100000; n = n * 5 / 4) {
+        float shift = sr_risk_long_shift(n);
+        assert_true(shift >= last && shift > 0 && shift <= SR_RISK_LONG_MOST);
+        last = shift;
+    }
+    assert_true(last >= SR_RISK_LONG_MOST);
+}
+
 /* A part of a text that the neural classifier has not read keeps what the linear tier says of it. */
 static void what_was_not_read_is_not_lowered(void **state)
 {
@@ -146,6 +214,9 @@ int main(void)
         cmocka_unit_test(added_text_never_lowers_the_risk),
         cmocka_unit_test(text_in_front_never_lowers_the_risk),
         cmocka_unit_test(more_risk_in_any_window_is_never_less_in_all),
+        cmocka_unit_test(added_text_costs_a_long_unit_little),
+        cmocka_unit_test(a_long_unit_mixes_windows_with_passages),
+        cmocka_unit_test(the_bar_rises_with_the_length),
         cmocka_unit_test(what_was_not_read_is_not_lowered),
         cmocka_unit_test(edges),
         cmocka_unit_test(lowered),

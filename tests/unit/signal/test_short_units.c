@@ -40,13 +40,14 @@ EVP_MD_CTX *EVP_MD_CTX_new(void)
 
 static struct sr_config_jailbreak attacks[] = {{.name = "attack", .threshold = 0.5, .include_history = true}};
 static struct sr_config_pii secrets[] = {{.name = "private", .threshold = 0.5, .include_history = true}};
+static struct sr_config config; /* the signals keep it */
 static struct sr_model_store *models;
 static struct sr_signals *signals;
 
 static int open_signals(void **state)
 {
-    struct sr_config config = {.jailbreaks = attacks, .n_jailbreaks = 1, .piis = secrets, .n_piis = 1};
     struct sr_err err = {0};
+    config = (struct sr_config){.jailbreaks = attacks, .n_jailbreaks = 1, .piis = secrets, .n_piis = 1};
     (void)state;
     config.global.jailbreak_model = config.global.pii_model = "";
     assert_int_equal(sr_model_store_new(&models, NULL), SR_OK);

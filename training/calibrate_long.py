@@ -1,0 +1,270 @@
+"""Long texts: harmless ones that are taken for attacks, and attacks that are found alone and lost among harmless text, by length.
+
+    python calibrate_long.py --work DIR [--data ../../shared/data] [--binary ../build/semroute] [--out ../docs/quality]
+
+Families that neither tier was trained on: the neural classifier never was, the linear tier is trained anew without a group of
+sources (left_out_groups.GROUPS) and asked about it. Long texts are rows of one family, joined; attacks stand in those of the same
+group. "Before" is the rule of short texts: the highest fused window counts. "Now" is long_risk in src/signal/guard/risk.c, whose
+constants are read from risk.h; the last table is what they were chosen by. Slow parts are kept in --work. Only train files are read.
+"""
+import argparse
+import collections
+import hashlib
+import json
+import pathlib
+import random
+import re
+import statistics
+
+import numpy as np
+
+import features
+import figures_common as common
+import jailbreak_data as jd
+import left_out_groups as groups
+import passages
+import table
+import train_jailbreak_linear as linear
+import trunk
+
+HERE = pathlib.Path(__file__).resolve().parent
+HEADER = (HERE.parent / "src" / "signal" / "guard" / "risk.h").read_text()
+SHIPPED = json.loads((HERE.parent / "models" / "jailbreak-linear" / "train.json").read_text())["figures"]
+FUSION = json.loads((HERE.parent / "models" / "neural" / "config.json").read_text())["fusion"]["jailbreak"]
+GROUP = {name: k for k, names in enumerate(groups.GROUPS) for name in names if name not in groups.OLD}
+ODDS = float(np.log(common.THRESHOLD / (1 - common.THRESHOLD)))
+LENGTHS = {1: 5, 2: 10, 8: 37, 32: 150}   # thousands of tokens: windows of the neural classifier
+JOINTS = ["\n\n", "\n\n", "\n", "\n\n---\n\n", "\n- ", "\n\nuser: ", " ", "\n\n"]
+POOL, ALONE, ATTACKS, PIECE, BESIDE = 24000, 120, 60, 4000, 2200   # characters of a long text; rows; characters of a row; beside an attack
+DRAWN, PLANTED = 150, 3    # long texts of a family and length; carriers of an attack
+SHIFTS = (0.0, 0.06, 0.12, 0.2, 0.3)
+WORDS = """
+A long text has many windows, and each can be wrong. Here harmless rows of a family of sources are joined to texts of 1K to
+32K tokens, with blank lines, lines, list marks, turns or blanks between them, and attacks stand on lines of their own between
+two rows. "Lost" is an attack that is found alone and whose windows are under the bar among harmless text; a false alarm
+elsewhere in the text does not count as found. Neither tier was trained on any of these families; each weighs alike.
+
+Before: the highest window of both tiers together, as in short texts. Now, from 3 KiB on: windows of the neural classifier
+with passages of the linear tier, and a bar that rises with the logarithm of the length (`src/signal/guard/risk.h`). The goals
+(harmless long texts at most 1.5 times as often as short ones, at most 5 % of attacks lost) are missed: at this recall the
+scores of attacks and of harmless windows overlap too much, and what the bar takes from one it takes from the other.
+"""
+
+Part = collections.namedtuple("Part", "neural windows passages stretches")   # log odds of windows [n]; highest of the linear tier's windows and passages there; length
+
+
+def constant(name):
+    return float(re.search(rf"#define SR_RISK_{name}\s+([0-9.]+)", HEADER).group(1))
+
+
+class Tiers:
+    def __init__(self, args):
+        self.args, self.kept = args, {}
+        self.tok = trunk.tokenizer(args.trunk)
+        self.models = [table.Model.load(args.work / f"group{k}.safetensors")[0] for k in range(len(groups.GROUPS))]
+        self.path = args.work / "neural.json"
+        self.neural = json.loads(self.path.read_text()) if self.path.exists() else {}
+
+    def read(self, texts):
+        """Asks the binary about windows that are not known yet."""
+        new = sorted({t for t in texts if self.key(t) not in self.neural})
+        for at in range(0, len(new), 2000):
+            answers = common.classify(self.args.binary, "jailbreak", new[at:at + 2000], "neural", "--precision", "int8", "--threads", "1")
+            self.neural.update((self.key(t), a["score"]) for t, a in zip(new[at:at + 2000], answers))
+            self.path.write_text(json.dumps(self.neural))
+            print(f"{at + 2000} of {len(new)} windows", flush=True)
+
+    @staticmethod
+    def key(text):
+        return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+    def linear(self, group, text):
+        if (group, text) not in self.kept:
+            odds = float(np.diff(linear.logits(self.models[group], features.keys(text.encode())))[0])
+            self.kept[group, text] = (odds + SHIPPED["shift"]) / SHIPPED["temperature"]
+        return self.kept[group, text]
+
+    def windows(self, text):
+        ids, offsets = trunk.encode(self.tok, [text])[0]
+        return [(int(offsets[a, 0]), int(offsets[b - 1, 1])) if b > a else (0, 0) for a, b in trunk.spans(len(ids))]
+
+    def part(self, group, text, windows, chosen):
+        """Both tiers about the windows `chosen`."""
+        cut = [(a, b, self.linear(group, text[a:b])) for a, b in jd.places(text)]
+        own = [(a, b, self.linear(group, text[a:b])) for a, b in in_characters(text)]
+        p = np.clip([self.neural[self.key(text[windows[i][0]:windows[i][1]])] for i in chosen], 1e-7, 1 - 1e-7)
+        near = lambda parts, i: max((z for a, b, z in parts if a < windows[i][1] and b > windows[i][0]), default=0.0)  # noqa: E731
+        bytes_ = len(text[windows[chosen[0]][0]:windows[chosen[-1]][1]].encode())
+        return Part(np.log(p / (1 - p)), np.array([near(cut, i) for i in chosen]), np.array([near(own, i) for i in chosen]), bytes_ / constant("STRETCH"))
+
+
+def in_characters(text):
+    """Passages in characters."""
+    data = text.encode()
+    at, place, chars = 0, {}, 0
+    spans = passages.passages(data)
+    for end in sorted({x for span in spans for x in span}):
+        chars += len(data[at:end].decode())
+        at, place[end] = end, chars
+    return [(place[a], place[b]) for a, b in spans]
+
+
+def joined(parts):
+    return Part(*(np.concatenate([getattr(p, name) for p in parts]) for name in Part._fields[:3]), sum(p.stretches for p in parts))
+
+
+def before(part):
+    return jd.fused(part.neural, part.windows, FUSION)
+
+
+def mixture(part):
+    share, limit = constant("LONG_NEURAL"), constant("LONG_LIMIT")
+    return share * part.neural + (1 - share) * np.clip(part.passages, -limit, limit)
+
+
+def bar(stretches, shift):
+    return min(constant("LONG_MOST"), shift * np.log(stretches)) if stretches >= constant("LONG_FROM") else 0.0
+
+
+def train_models(args):
+    """The linear model without each group, with its table: as left_out_groups.final does for the last one."""
+    missing = [k for k in range(len(groups.GROUPS)) if not (args.work / f"group{k}.safetensors").exists()]
+    if not missing:
+        return
+    rows, _, _ = linear.prepare(args.data)
+    linear.build()
+    source = np.array([r.source for r in rows])
+    for k in missing:
+        chosen = ~np.isin(source, groups.GROUPS[k] + ["made-surrounded", "made-mixed"])
+        linear.train(chosen).save(args.work / f"group{k}.safetensors", {"task": "jailbreak", "labels": "|".join(jd.LABELS)})
+        print(f"trained without group {k}", flush=True)
+
+
+def texts_of(data):
+    """Rows by (label, family)."""
+    families = {}
+    for row in jd.load(data, {name: 0 for name in jd.MADE})[0]:
+        if row.source in GROUP:
+            families.setdefault((row.label, row.source), set()).add(row.text)
+    return {k: sorted(v, key=lambda t: hashlib.sha256(t.encode()).digest()) for k, v in sorted(families.items()) if len(v) >= groups.LEAST}
+
+
+def make_pools(rows):
+    """Long texts of one family, each with where its rows begin."""
+    rest, pools, at = rows[ALONE:] if len(rows) > 300 else rows, [], 0
+    for joint in JOINTS:
+        text, begins = "", []
+        while len(text) < POOL:
+            text += joint if text else ""
+            begins.append(len(text))
+            text += rest[at % len(rest)][:PIECE]
+            at += 1
+        pools.append((text, begins))
+    return pools
+
+
+def plant(rng, attack, pool):
+    """(text, first and last character of the attack)"""
+    text, begins = pool
+    at = rng.choice(begins)
+    head = text[max(0, at - rng.randrange(300, BESIDE)):at].rstrip()
+    return head + "\n\n" + attack + "\n\n" + text[at:at + BESIDE], len(head) + 2, len(head) + 2 + len(attack)
+
+
+def measure(args):
+    """Of each family the parts: alone, long (harmless), planted (attacks that are found alone: place in `alone`, carriers' family)."""
+    rng, tiers, rows = random.Random(7), Tiers(args), texts_of(args.data)
+    pools = {name: make_pools(texts) for (label, name), texts in rows.items() if not label}
+    alone = {key: texts[:ALONE] if not key[0] else [t for t in texts if len(t) < PIECE][:ATTACKS] for key, texts in rows.items()}
+    planted = {}
+    for (label, name), texts in alone.items():
+        mates = [m for m in pools if GROUP[m] == GROUP[name]]
+        planted[name] = [(m, *plant(rng, t, rng.choice(pools[m]))) for t in texts for m in [rng.choice(mates)]] if label else []
+    everything = [t for texts in alone.values() for t in texts] + [t for p in pools.values() for t, _ in p] + [p[1] for ps in planted.values() for p in ps]
+    cut = {t: tiers.windows(t) for t in everything}
+    tiers.read([t[a:b] for t, windows in cut.items() for a, b in windows])
+    out = {}
+    for (label, name), texts in alone.items():
+        whole = lambda t, name=name: tiers.part(GROUP[name], t, cut[t], range(len(cut[t])))  # noqa: E731
+        mine = {"label": label, "alone": [whole(t) for t in texts], "long": [], "planted": []}
+        mine["long"] = [whole(t) for t, _ in pools[name]] if not label else []
+        mine["planted"] = [(m, tiers.part(GROUP[name], t, cut[t], [i for i, (x, y) in enumerate(cut[t]) if y > a and x < b])) for m, t, a, b in planted[name]]
+        out[f"{'attack' if label else 'harmless'} {name}"] = mine
+        print(f"{name}: alone {np.mean([before(p).max() >= ODDS for p in mine['alone']]):.3f}", flush=True)
+    return out
+
+
+def stretch_of(rng, parts, windows):
+    """That many windows of a family's long texts, one after the other."""
+    chosen, have = [], 0
+    while have < windows:
+        part = rng.choice(parts)
+        n = min(windows - have, len(part.neural))
+        at = rng.randrange(len(part.neural) - n + 1)
+        chosen.append(Part(*(getattr(part, f)[at:at + n] for f in Part._fields[:3]), part.stretches * n / len(part.neural)))
+        have += n
+    return joined(chosen)
+
+
+def rates(families, windows, shift):
+    """Of each family: (before, now): false alarms in harmless long texts, attacks lost of those found alone."""
+    rng, limit, out = random.Random(windows), ODDS, {}
+    for name, family in families.items():
+        if family["label"]:
+            flags = []
+            for single, (mate, part) in zip(family["alone"], family["planted"]):
+                if before(single).max() < limit:
+                    continue
+                for _ in range(PLANTED):
+                    around = stretch_of(rng, families[f"harmless {mate}"]["long"], windows)
+                    flags.append((before(part).max() < limit, mixture(part).max() - bar(part.stretches + around.stretches, shift) < limit))
+        else:
+            drawn = [stretch_of(rng, family["long"], windows) for _ in range(DRAWN)]
+            flags = [(before(p).max() >= limit, mixture(p).max() - bar(p.stretches, shift) >= limit) for p in drawn]
+        out[name] = [round(float(x), 4) for x in np.mean(flags, axis=0)]
+    return out
+
+
+def percent(x):
+    return f"{100 * x:.1f} %"
+
+
+def write(args, families, found, short):
+    kind = lambda table_, what, i: [v[i] for k, v in table_.items() if k.startswith(what)]  # noqa: E731
+    lines, shifts, names, shipped = [], [], [], constant("LONG_SHIFT")
+    for k in LENGTHS:
+        harmless = [kind(found[k][shipped], "harmless", i) for i in (0, 1)]
+        lines.append([f"{k}K", *(f"{percent(np.mean(v))}, {percent(statistics.median(v))}, {percent(max(v))}" for v in harmless),
+                      *(percent(np.mean(kind(found[k][shipped], "attack", i))) for i in (0, 1))])
+    for shift in SHIFTS:
+        shifts.append([shift, *(f"{percent(np.mean(kind(found[k][shift], 'harmless', 1)))}, {percent(np.mean(kind(found[k][shift], 'attack', 1)))}" for k in LENGTHS)])
+    for name in families:
+        names.append([name, percent(short[name]), *(" → ".join(percent(x) for x in found[k][shipped][name]) for k in LENGTHS)])
+    alone = [percent(np.mean([v for n, v in short.items() if n.startswith(what)])) for what in ("harmless", "attack")]
+    report = common.Report(args, "long", "Long texts of families that were left out", WORDS)
+    report.text[2] = report.text[2].replace("training/figures_long.py", "training/calibrate_long.py").replace("; rates with 95 % intervals (Wilson)", "")
+    report.figures.update(short=short, long={str(k): {str(s): v for s, v in by.items()} for k, by in found.items()})
+    report.add(f"Short texts as they are: {alone[0]} of the harmless are taken for attacks, {alone[1]} of the attacks are found (means of families).\n",
+               "## Means of families\n", "Harmless: mean, median and worst of the families that are taken for attacks. Attacks: lost of those that are found alone.\n",
+               common.table(["tokens", "harmless, before", "harmless, now", "attacks lost, before", "attacks lost, now"], lines),
+               "## By family: before → now\n", "Harmless texts taken for attacks; attacks lost. \"Short\": harmless taken, attacks found, as they are.\n",
+               common.table(["family", "short", *(f"{k}K" for k in LENGTHS)], names),
+               "## The choice\n", f"By `SR_RISK_LONG_SHIFT`: harmless taken for attacks, attacks lost; {shipped} is shipped.\n",
+               common.table(["shift", *(f"{k}K" for k in LENGTHS)], shifts))
+    report.write()
+
+
+def main():
+    args = common.arguments(__doc__)
+    args.add_argument("--trunk", type=pathlib.Path, default=HERE.parent / "models" / "all-MiniLM-L6-v2")
+    args.add_argument("--work", type=pathlib.Path, required=True)
+    args = args.parse_args()
+    args.work.mkdir(parents=True, exist_ok=True)
+    train_models(args)
+    families = measure(args)
+    found = {k: {shift: rates(families, windows, shift) for shift in SHIFTS} for k, windows in LENGTHS.items()}
+    write(args, families, found, {name: round(float(np.mean([before(p).max() >= ODDS for p in f["alone"]])), 4) for name, f in families.items()})
+
+
+if __name__ == "__main__":
+    main()
