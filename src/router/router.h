@@ -16,6 +16,8 @@
 #include "signal/readers.h"
 #include "signal/topic/embedding_reader.h"
 
+struct sr_toolbox; /* router/tools/toolbox.h */
+
 struct sr_router_model {
     const struct sr_target *targets; /* used with the request's own path */
     size_t n_targets;
@@ -48,6 +50,7 @@ struct sr_router {
     struct sr_embedding_reader *cache_reader; /* of questions; NULL: there is no encoder, or none is needed */
     struct sr_embedding_reader
         *pick_reader;               /* of requests whose worker is picked by meaning; NULL: none is */
+    struct sr_toolbox *tools;       /* what tools are chosen from; NULL: none are */
     struct sr_readers *readers;     /* of answers; NULL: none are read */
     struct sr_router_alone *alone;  /* for sr_router_readers */
     struct sr_router_model *models; /* one per model of the configuration */

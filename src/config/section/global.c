@@ -218,6 +218,10 @@ static const struct sr_field semroute_fields[] = {
      .help = "the response cache, beyond `stores.response_cache`"},
     {"models", SR_FIELD_MAP, GLOBAL(policies), GLOBAL(n_policies), .of = &sr_section_policy,
      .help = "what models of `providers.models` may see"},
+    {"tool_vectors", SR_FIELD_TEXT, GLOBAL(tool_vectors), .flags = SR_FIELD_NOT_EMPTY,
+     .def_note = "the name of the tool database with `.vectors` added",
+     .help = "the file that keeps what the encoder has read of a tool database, so that the next start need "
+             "not read it again; `off`: none"},
     {"pools", SR_FIELD_LIST, GLOBAL(pools), GLOBAL(n_pools), .of = &sr_section_pool,
      .help = "how the workers of a model are chosen, beyond its `reliability`"},
 };
@@ -227,12 +231,23 @@ static const struct sr_section semroute_section = {
     SR_FIELDS(semroute_fields),
 };
 
+static const struct sr_field integrations_fields[] = {
+    {"tools", SR_FIELD_OBJECT, GLOBAL(tools), .of = &sr_section_tools, .help = "the database of tools"},
+};
+static const struct sr_section integrations_section = {
+    .name = "integrations",
+    .help = "What requests are joined with.",
+    SR_FIELDS(integrations_fields),
+    .later = (const char *const[]){"looper", NULL},
+};
+
 static const struct sr_field global_fields[] = {
     {"router", SR_FIELD_OBJECT, .of = &router_section, .help = "settings for every request"},
     {"services", SR_FIELD_OBJECT, .of = &services_section, .help = "what the program offers besides routing"},
     {"model_catalog", SR_FIELD_OBJECT, .of = &catalog_section,
      .help = "the models that semroute itself runs"},
     {"stores", SR_FIELD_OBJECT, GLOBAL(cache), .of = &sr_section_stores, .help = "what outlives a request"},
+    {"integrations", SR_FIELD_OBJECT, .of = &integrations_section, .help = "what requests are joined with"},
     {"semroute", SR_FIELD_OBJECT, .of = &semroute_section, .help = "settings that only semroute has"},
 };
 
@@ -240,5 +255,4 @@ const struct sr_section sr_section_global = {
     .name = "global",
     .help = "Settings of the program.",
     SR_FIELDS(global_fields),
-    .later = (const char *const[]){"integrations", NULL},
 };

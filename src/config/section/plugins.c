@@ -5,5 +5,4 @@
 const struct sr_variant *const sr_plugins[] = {SR_PLUGIN_LIST(PLUGIN) NULL};
 
 const char *const sr_plugins_later[] = {
-    "tools",     "tool_selection",      "hallucination", "router_replay", "memory", "rag",
-    "image_gen", "context_compression", "jailbreak",     "pii",           NULL};
+    "hallucination", "router_replay", "memory", "rag", "image_gen", "context_compression", "jailbreak", "pii", NULL};
