@@ -130,6 +130,7 @@ void sr_server_reload(void *ctx)
             sr_warm_file(server->warm, fresh->global.cache.warm_file);
         if (server->discover)
             sr_discover_configure(server->discover, fresh);
+        sr_reload_also(server->reload, fresh->watched.items, fresh->watched.count);
         sr_config_unref(server->config);
         server->config = fresh;
     }
