@@ -326,12 +326,12 @@ struct sr_config_tools {
     bool empty;       /* nothing fits: the request has no tools; else an empty list */
     struct {
         bool enabled;
-        int pool;            /* the best so many are weighed; 0 = five times top_k, at least 20 */
-        int min_words;       /* of the question that a tool must share; 0 = none needed */
-        double min_score;    /* of the weighed sum; 0 = none needed */
+        int pool;         /* the best so many are weighed; 0 = five times top_k, at least 20 */
+        int min_words;    /* of the question that a tool must share; 0 = none needed */
+        double min_score; /* of the weighed sum; 0 = none needed */
         double embed, lexical, tag, name, category; /* weights */
-        bool by_category;    /* tools of other categories than the question's are left out */
-        double category_confidence; /* from which the question's category counts */
+        bool by_category;               /* tools of other categories than the question's are left out */
+        double category_confidence;     /* from which the question's category counts */
         struct sr_strings allow, block; /* names; `allow` empty = all */
     } advanced;
 };

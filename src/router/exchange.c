@@ -196,7 +196,8 @@ static void on_routed(void *ctx, int rc)
     sr_exchange *x = ctx;
     sr_exchange_decided(x, rc);
     book_time(x, x->waiting_since, false);
-    if (x->state != SR_EXCHANGE_WAITING) /* else tools are chosen, the cache is asked, or a vector is awaited */
+    if (x->state !=
+        SR_EXCHANGE_WAITING) /* else tools are chosen, the cache is asked, or a vector is awaited */
         x->env.ready(x->env.ctx, x);
 }
 

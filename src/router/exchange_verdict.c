@@ -575,7 +575,8 @@ void sr_exchange_forward_named(sr_exchange *x)
 void sr_exchange_tools_chosen(sr_exchange *x)
 {
     const struct sr_record *r = &x->record;
-    int rc = sr_tool_choice_end(&x->tools, sr_bytes_str(r->decision.category_name ? r->decision.category_name : ""),
+    int rc = sr_tool_choice_end(&x->tools,
+                                sr_bytes_str(r->decision.category_name ? r->decision.category_name : ""),
                                 (double)r->decision.confidence);
     sr_exchange_note_tools(x);
     if (rc)

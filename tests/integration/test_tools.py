@@ -44,7 +44,8 @@ def tool(name, description=None):
 
 def database(directory, names=TOOLS):
     file = directory / "tools_db.json"
-    file.write_text(json.dumps([{"tool": tool(name), "description": TOOLS[name], "category": "office", "tags": [name]}
+    file.write_text(json.dumps([{"tool": tool(name), "description": TOOLS[name], "tags": [name],
+                                 "category": "math" if name == "calculate" else "office"}
                                 for name in names], indent=1))
     return file
 

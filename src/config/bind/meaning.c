@@ -51,7 +51,7 @@ const struct sr_meaning sr_meanings[] = {
     {SR_MEANING_REFUSED,
      "objective quality_index quality_on_missing quality_min_coverage quality_min_score latency_metric",
      "factors are weighted, and one that is not known of a candidate does not count for it"},
-    {SR_MEANING_REFUSED, "remom fusion workflows flow looper", "one request is one call of one model"},
+    {SR_MEANING_REFUSED, "remom fusion workflows flow", "one request is one call of one model"},
     {SR_MEANING_REFUSED,
      "output_contract output_contract_spec adaptations candidateIterations emits annotations projections "
      "entrypoints recipes",

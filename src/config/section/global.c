@@ -279,16 +279,6 @@ static const struct sr_section semroute_section = {
     SR_FIELDS(semroute_fields),
 };
 
-static const struct sr_field integrations_fields[] = {
-    {"tools", SR_FIELD_OBJECT, GLOBAL(tools), .of = &sr_section_tools, .help = "the database of tools"},
-};
-static const struct sr_section integrations_section = {
-    .name = "integrations",
-    .help = "What requests are joined with.",
-    SR_FIELDS(integrations_fields),
-    .later = (const char *const[]){"looper", NULL},
-};
-
 static const struct sr_field global_fields[] = {
     {"router", SR_FIELD_OBJECT, .of = &router_section, .help = "settings for every request"},
     {"services", SR_FIELD_OBJECT, .of = &services_section, .help = "what the program offers besides routing"},
@@ -297,7 +287,6 @@ static const struct sr_field global_fields[] = {
     {"integrations", SR_FIELD_OBJECT, .of = &sr_section_integrations,
      .help = "what requests are joined with"},
     {"stores", SR_FIELD_OBJECT, GLOBAL(cache), .of = &sr_section_stores, .help = "what outlives a request"},
-    {"integrations", SR_FIELD_OBJECT, .of = &integrations_section, .help = "what requests are joined with"},
     {"semroute", SR_FIELD_OBJECT, .of = &semroute_section, .help = "settings that only semroute has"},
 };
 

@@ -31,7 +31,8 @@ static void finish(struct sr_binder *b, const struct sr_yaml_node *node, void *t
     const struct sr_config_plugins *plugins = target;
     if (!plugins->tools.set)
         return;
-    if (plugins->tools.mode != SR_TOOLS_FILTERED && (plugins->tools.allow.count || plugins->tools.block.count))
+    if (plugins->tools.mode != SR_TOOLS_FILTERED &&
+        (plugins->tools.allow.count || plugins->tools.block.count))
         sr_bind_warning(b, node, "`allow_tools` and `block_tools` act with `mode: filtered` alone");
     if (plugins->tools.mode != SR_TOOLS_NONE && plugins->tools.strip_history)
         sr_bind_warning(b, sr_bind_at(node, "strip_tool_history"),

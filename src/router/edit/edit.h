@@ -22,7 +22,7 @@ struct sr_edit_inputs {
     const char *effort;                        /* of reasoning; "" = none */
     bool named;       /* the client named the model: only its name and redacted spans change */
     bool hides_usage; /* a stage can remove from the answer the usage that only the router asked for */
-    const struct sr_tool_plan *tools; /* NULL: tools stay as they are */
+    const struct sr_tool_plan *tools;           /* NULL: tools stay as they are */
     const struct sr_units *units;               /* the units of `redactions` */
     const struct sr_signal_finding *redactions; /* [n_redactions], by unit and offset */
     size_t n_redactions;

@@ -1,6 +1,6 @@
 /*
- * The tools of a request, as its plan says (router/tools/choose.h): elements go, others join them, or all go with
- * what speaks of them. Tools that stay keep their bytes.
+ * The tools of a request, as its plan says (router/tools/choose.h): elements go, others join them, or all go
+ * with what speaks of them. Tools that stay keep their bytes.
  */
 #include "router/edit/kinds.h"
 
@@ -66,7 +66,8 @@ static int remove_calls(struct sr_edit *edit, uint32_t message)
 {
     const struct sr_request *doc = edit->doc;
     int rc = SR_OK;
-    for (size_t i = message + 1; i < doc->n_spans && doc->spans[i].start < doc->spans[message].end && !rc; i++) {
+    for (size_t i = message + 1; i < doc->n_spans && doc->spans[i].start < doc->spans[message].end && !rc;
+         i++) {
         struct sr_bytes key = sr_request_key(doc, &doc->spans[i], edit->arena);
         if (doc->spans[i].parent == message &&
             (sr_bytes_eq(key, SR_LIT("tool_calls")) || sr_bytes_eq(key, SR_LIT("function_call"))))

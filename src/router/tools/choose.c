@@ -16,7 +16,8 @@ bool sr_tools_asked(const struct sr_config *config, const struct sr_config_plugi
 /* ---- the request's tools ---- */
 
 /* The last text of this kind inside a span; empty: there is none. */
-static struct sr_bytes text_in(const struct sr_request *doc, uint32_t span, uint16_t id, struct sr_arena *arena)
+static struct sr_bytes text_in(const struct sr_request *doc, uint32_t span, uint16_t id,
+                               struct sr_arena *arena)
 {
     struct sr_bytes text = SR_LIT("");
     for (size_t i = span + 1; i < doc->n_spans && doc->spans[i].start < doc->spans[span].end; i++)
@@ -154,8 +155,8 @@ static struct sr_bytes cut(struct sr_bytes text)
 
 static struct sr_recall_vector *begin_vector(struct sr_tool_choice *choice, struct sr_bytes text)
 {
-    return sr_recall_vector_new(choice->in.box->reader, text, choice->in.client, choice->in.mailbox, vector_done,
-                                choice);
+    return sr_recall_vector_new(choice->in.box->reader, text, choice->in.client, choice->in.mailbox,
+                                vector_done, choice);
 }
 
 /* The words and the vector of each tool that is still there. */
@@ -167,8 +168,8 @@ static int begin_own(struct sr_tool_choice *choice)
         return SR_ENOMEM;
     for (size_t i = 0; i < choice->plan.n_own; i++) {
         struct sr_tool *tool = &choice->tools[i];
-        struct sr_bytes texts[2] = {tool->name, text_in(in->doc, choice->plan.own[i].span,
-                                                        SR_AT_TOOL_DESCRIPTION, in->arena)};
+        struct sr_bytes texts[2] = {
+            tool->name, text_in(in->doc, choice->plan.own[i].span, SR_AT_TOOL_DESCRIPTION, in->arena)};
         if (choice->plan.own[i].drop || !tool->name.n)
             continue;
         struct sr_bytes text = sr_tool_text(texts[0], texts[1], in->arena);
@@ -326,8 +327,10 @@ int sr_tool_choice_end(struct sr_tool_choice *choice, struct sr_bytes category, 
         choice->plan.why_not = "late";
         return SR_OK;
     }
-    struct sr_tool_question question = {
-        .vector = vector, .map = choice->in.box->map, .category = category, .category_confidence = confidence};
+    struct sr_tool_question question = {.vector = vector,
+                                        .map = choice->in.box->map,
+                                        .category = category,
+                                        .category_confidence = confidence};
     int rc = sr_tool_words(&choice->text, 1, choice->in.arena, &question.words);
     if (!rc)
         rc = filters(choice) ? filter_own(choice, &question) : add_tools(choice, database, &question);

@@ -2,9 +2,9 @@
  * Which tools the model of one request gets: the request's own that stay, and those of a database that join
  * them.
  *
- * By lists at once; by meaning when the vectors of the question, and of the request's tools, are there. They are
- * waited for until the deadline of signals; without them the request keeps its tools and gets no others. One
- * for each exchange, on its thread; everything lies in the exchange's arena.
+ * By lists at once; by meaning when the vectors of the question, and of the request's tools, are there. They
+ * are waited for until the deadline of signals; without them the request keeps its tools and gets no others.
+ * One for each exchange, on its thread; everything lies in the exchange's arena.
  */
 #ifndef SR_ROUTER_TOOLS_CHOOSE_H
 #define SR_ROUTER_TOOLS_CHOOSE_H
@@ -24,9 +24,9 @@ struct sr_tool_own {
 
 /* What is done to the body. */
 struct sr_tool_plan {
-    bool remove_all;    /* tools and what speaks of them */
-    bool strip_history; /* and earlier calls with their results */
-    bool empty_list;    /* where no tool is left, `tools` is an empty list */
+    bool remove_all;         /* tools and what speaks of them */
+    bool strip_history;      /* and earlier calls with their results */
+    bool empty_list;         /* where no tool is left, `tools` is an empty list */
     struct sr_tool_own *own; /* [n_own], in the body's order */
     size_t n_own, n_dropped;
     const struct sr_bytes *add; /* [n_add] tools as JSON */
@@ -50,10 +50,10 @@ struct sr_tool_choice_in {
 struct sr_tool_choice {
     struct sr_tool_choice_in in;
     struct sr_tool_plan plan;
-    struct sr_tool *tools;              /* of `plan.own`, the same order; NULL: they are not compared */
-    struct sr_recall_vector *question;  /* NULL: not begun */
-    struct sr_recall_vector **vectors;  /* of `tools`; NULL entries: none */
-    struct sr_bytes text;               /* the question */
+    struct sr_tool *tools;             /* of `plan.own`, the same order; NULL: they are not compared */
+    struct sr_recall_vector *question; /* NULL: not begun */
+    struct sr_recall_vector **vectors; /* of `tools`; NULL entries: none */
+    struct sr_bytes text;              /* the question */
     bool begun, waits;
     uint64_t started_ns, ended_ns, deadline_ns;
     void (*done)(void *ctx); /* given at birth; called once when it was waited for */

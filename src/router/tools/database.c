@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/read_file.h"
-#include "router/tools/vectors.h"
+#include "router/tools/kept.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,8 +18,8 @@ struct sr_bytes sr_tool_text(struct sr_bytes name, struct sr_bytes description, 
 {
     if (!description.n)
         return sr_arena_dup(arena, name);
-    return sr_bytes_str(sr_arena_printf(arena, "%.*s: %.*s", (int)name.n, name.p, (int)description.n,
-                                        description.p));
+    return sr_bytes_str(
+        sr_arena_printf(arena, "%.*s: %.*s", (int)name.n, name.p, (int)description.n, description.p));
 }
 
 /* ---- one entry ---- */
@@ -60,8 +60,8 @@ static int read_tags(sr_json_view entry, struct sr_arena *arena, struct sr_tool_
 }
 
 /* `text` receives what the encoder reads. */
-static int read_entry(const struct entry *entry, struct sr_arena *arena, struct sr_tool *tool, const char **text,
-                      struct sr_err *err)
+static int read_entry(const struct entry *entry, struct sr_arena *arena, struct sr_tool *tool,
+                      const char **text, struct sr_err *err)
 {
     sr_json_view json = sr_json_view_get(entry->value, "tool");
     sr_json_view function = sr_json_view_get(json, "function");
@@ -98,8 +98,8 @@ static uint32_t lines_before(struct sr_bytes text, const char *at)
     return lines;
 }
 
-static int read_all(struct sr_bytes text, struct sr_arena *arena, struct sr_tool_set *out, const char ***texts,
-                    struct sr_err *err)
+static int read_all(struct sr_bytes text, struct sr_arena *arena, struct sr_tool_set *out,
+                    const char ***texts, struct sr_err *err)
 {
     sr_json_view root, value;
     size_t n = 0, at = 0;
@@ -145,12 +145,12 @@ static int fill(struct sr_tool_database *database, const char *const *texts, con
                 struct sr_embedding_reader *reader, struct sr_err *err)
 {
     size_t n = database->set.n, d = database->set.dimensions, missing = 0;
-    struct sr_vectors_of of = {sr_embedding_reader_identity(reader), d};
+    struct sr_kept_of of = {sr_embedding_reader_identity(reader), d};
     bool *has = sr_mem_calloc(n + 1, sizeof *has);
     const char **wanted = sr_mem_calloc(n + 1, sizeof *wanted);
     int rc = has && wanted ? SR_OK : SR_ENOMEM;
     if (!rc && kept[0])
-        sr_vectors_load(kept, &of, texts, n, database->vectors, has);
+        sr_kept_load(kept, &of, texts, n, database->vectors, has);
     for (size_t i = 0; !rc && i < n; i++)
         if (!has[i])
             wanted[missing++] = texts[i];
@@ -162,7 +162,7 @@ static int fill(struct sr_tool_database *database, const char *const *texts, con
             memcpy(database->vectors + i * d, fresh + k++ * d, d * sizeof *fresh);
     if (!rc && missing && kept[0]) {
         struct sr_err why = {0};
-        if (sr_vectors_save(kept, &of, texts, n, database->vectors, &why))
+        if (sr_kept_save(kept, &of, texts, n, database->vectors, &why))
             sr_log(SR_LOG_WARN, "tool_vectors_not_kept",
                    "%s; the tools are read by the encoder again at the next start", why.message);
     }

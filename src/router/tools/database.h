@@ -21,8 +21,8 @@ struct sr_tool_database {
 };
 
 /* Reads the file and the vectors of its tools: kept ones from `kept` ("" = none are kept), the rest from the
- * encoder, which blocks; what is new is kept. Without a reader it is only checked. SR_ENOENT: there is no such file. SR_EPARSE with the line, SR_ELIMIT,
- * SR_EIO, SR_ENOMEM, and the encoder's. */
+ * encoder, which blocks; what is new is kept. Without a reader it is only checked. SR_ENOENT: there is no
+ * such file. SR_EPARSE with the line, SR_ELIMIT, SR_EIO, SR_ENOMEM, and the encoder's. */
 int sr_tool_database_open(struct sr_tool_database **out, const char *path, const char *kept,
                           struct sr_embedding_reader *reader, struct sr_err *err) SR_WARN_UNUSED;
 void sr_tool_database_free(struct sr_tool_database *database); /* NULL is allowed */

@@ -1,4 +1,5 @@
-/* Two small matrices: `down` [rank][dimensions] reads the question, `up` [rank][dimensions] writes the change. */
+/* Two small matrices: `down` [rank][dimensions] reads the question, `up` [rank][dimensions] writes the
+ * change. */
 #include "router/tools/map.h"
 
 #include "base/mem.h"

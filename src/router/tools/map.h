@@ -11,8 +11,8 @@
 
 struct sr_tool_map;
 
-/* The map inside the executable; NULL when it does not belong to vectors of so many dimensions, or there is no
- * memory. */
+/* The map inside the executable; NULL when it does not belong to vectors of so many dimensions, or there is
+ * no memory. */
 struct sr_tool_map *sr_tool_map_new(size_t dimensions);
 void sr_tool_map_free(struct sr_tool_map *map); /* NULL is allowed */
 

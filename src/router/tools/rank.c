@@ -1,4 +1,5 @@
-/* Scores all tools, then sorts: no index, thousands of tools are compared in less time than one token takes. */
+/* Scores all tools, then sorts: no index, thousands of tools are compared in less time than one token takes.
+ */
 #include "router/tools/rank.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@
 #define LEXICAL_WEIGHT 0.01f
 
 #define POOL_LEAST 20u
-#define WORDS_MAX   64u /* distinct words of a question that are compared */
+#define WORDS_MAX  64u /* distinct words of a question that are compared */
 
 /* Four sums side by side: the order of additions is fixed here, so the compiler may use vectors. */
 static float dot(const float *a, const float *b, size_t n)
@@ -48,7 +49,8 @@ bool sr_tool_is_allowed(struct sr_bytes name, const struct sr_strings *allow, co
 struct asked {
     uint32_t hashes[WORDS_MAX]; /* distinct */
     size_t n;
-    uint64_t bits; /* one for the low six bits of each hash: most words of tools are no word of the question */
+    uint64_t
+        bits; /* one for the low six bits of each hash: most words of tools are no word of the question */
 };
 
 static struct asked asked_of(const struct sr_tool_words *words)
@@ -126,8 +128,7 @@ static double weigh(const struct sr_tool *tool, float similarity, const struct s
     bool known = question->category.n && tool->category.n &&
                  question->category_confidence >= settings->advanced.category_confidence;
     bool same = known && sr_bytes_eq_nocase(question->category, tool->category);
-    if (shared < (size_t)settings->advanced.min_words ||
-        (settings->advanced.by_category && known && !same) ||
+    if (shared < (size_t)settings->advanced.min_words || (settings->advanced.by_category && known && !same) ||
         !sr_tool_is_allowed(tool->name, &settings->advanced.allow, &settings->advanced.block))
         return -1;
     double score = settings->advanced.embed * (similarity > 0 ? (double)similarity : 0) +
@@ -165,8 +166,8 @@ static size_t weigh_best(const struct sr_tool_set *set, const struct sr_tool_que
 }
 
 int sr_tools_rank(const struct sr_tool_set *set, const struct sr_tool_question *question,
-                  const struct sr_config_tools *settings, struct sr_arena *arena,
-                  struct sr_tool_rank **out, size_t *n_ranks)
+                  const struct sr_config_tools *settings, struct sr_arena *arena, struct sr_tool_rank **out,
+                  size_t *n_ranks)
 {
     struct sr_tool_rank *ranks = sr_arena_alloc(arena, (set->n + 1) * sizeof *ranks);
     float *mapped = sr_arena_alloc(arena, set->dimensions * sizeof *mapped);

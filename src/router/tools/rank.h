@@ -28,7 +28,7 @@ struct sr_tool_set {
 
 /* What they are ranked for. */
 struct sr_tool_question {
-    const float *vector; /* [dimensions], of length 1 */
+    const float *vector;           /* [dimensions], of length 1 */
     const struct sr_tool_map *map; /* of the encoder; NULL: none */
     struct sr_tool_words words;
     struct sr_bytes category; /* the domain of the question; empty: not known */
@@ -41,11 +41,12 @@ struct sr_tool_rank {
     float score;      /* what they are ordered by */
 };
 
-/* All tools of the set, the best first, in the arena: ranks[n]. With `settings->advanced` the order is that of
- * its weighed score among the most similar ones, and what it leaves out is missing: `n_ranks` is less. SR_ENOMEM. */
+/* All tools of the set, the best first, in the arena: ranks[n]. With `settings->advanced` the order is that
+ * of its weighed score among the most similar ones, and what it leaves out is missing: `n_ranks` is less.
+ * SR_ENOMEM. */
 int sr_tools_rank(const struct sr_tool_set *set, const struct sr_tool_question *question,
-                  const struct sr_config_tools *settings, struct sr_arena *arena,
-                  struct sr_tool_rank **ranks, size_t *n_ranks) SR_WARN_UNUSED;
+                  const struct sr_config_tools *settings, struct sr_arena *arena, struct sr_tool_rank **ranks,
+                  size_t *n_ranks) SR_WARN_UNUSED;
 
 /* Is this name allowed by these lists? An empty `allow` allows all. */
 bool sr_tool_is_allowed(struct sr_bytes name, const struct sr_strings *allow, const struct sr_strings *block);

@@ -40,7 +40,8 @@ const struct sr_tool_database *sr_toolbox_find(const struct sr_toolbox *box, con
     return NULL;
 }
 
-static int open_one(struct sr_toolbox *box, const struct sr_config *config, const char *path, struct sr_err *err)
+static int open_one(struct sr_toolbox *box, const struct sr_config *config, const char *path,
+                    struct sr_err *err)
 {
     char kept[PATH_SIZE] = "";
     const char *named = config->global.tool_vectors;

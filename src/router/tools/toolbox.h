@@ -9,8 +9,8 @@
 #include "router/tools/database.h"
 
 struct sr_toolbox {
-    struct sr_embedding_reader *reader; /* NULL: no encoder; no tool is chosen by meaning */
-    struct sr_tool_map *map;            /* NULL: the encoder has none */
+    struct sr_embedding_reader *reader;  /* NULL: no encoder; no tool is chosen by meaning */
+    struct sr_tool_map *map;             /* NULL: the encoder has none */
     struct sr_tool_database **databases; /* [n] */
     size_t n;
 };

@@ -1,5 +1,5 @@
-/* Splits at what is no letter or digit, before a capital that follows a small letter, and scripts without spaces at
- * each character. */
+/* Splits at what is no letter or digit, before a capital that follows a small letter, and scripts without
+ * spaces at each character. */
 #include "router/tools/words.h"
 
 #include "base/hash.h"
@@ -16,9 +16,9 @@ struct word {
 /* Words that a question has whatever it asks. */
 static bool is_common(struct sr_bytes word)
 {
-    static const char *const common[] = {"a",   "an",  "and", "are", "as",   "at",   "be",   "by",  "can",
-                                         "for", "from", "i",  "in",  "is",   "it",   "me",   "my",  "of",
-                                         "on",  "or",  "that", "the", "this", "to",  "with", "you", "your"};
+    static const char *const common[] = {"a",   "an",   "and",  "are", "as",   "at", "be",   "by",  "can",
+                                         "for", "from", "i",    "in",  "is",   "it", "me",   "my",  "of",
+                                         "on",  "or",   "that", "the", "this", "to", "with", "you", "your"};
     for (size_t i = 0; i < sizeof common / sizeof common[0]; i++)
         if (sr_bytes_eq(word, sr_bytes_str(common[i])))
             return true;
@@ -31,8 +31,7 @@ static struct sr_bytes stem_of(struct sr_bytes word)
     static const char *const endings[] = {"ing", "es", "ed", "ly", "s"};
     for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
         struct sr_bytes ending = sr_bytes_str(endings[i]);
-        if (word.n >= ending.n + 3 &&
-            sr_bytes_eq(sr_bytes_of(word.p + word.n - ending.n, ending.n), ending))
+        if (word.n >= ending.n + 3 && sr_bytes_eq(sr_bytes_of(word.p + word.n - ending.n, ending.n), ending))
             return sr_bytes_of(word.p, word.n - ending.n);
     }
     return word;

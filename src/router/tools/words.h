@@ -26,8 +26,8 @@ int sr_tool_words(const struct sr_bytes *texts, size_t n, struct sr_arena *arena
 /* Does it have the word? */
 bool sr_tool_words_have(const struct sr_tool_words *words, uint32_t hash);
 
-/* The words of `words` that `others` have, each counted once. `distinct`, when not NULL, receives the number of
- * distinct words of `words`. */
+/* The words of `words` that `others` have, each counted once. `distinct`, when not NULL, receives the number
+ * of distinct words of `words`. */
 size_t sr_tool_words_shared(const struct sr_tool_words *words, const struct sr_tool_words *others,
                             size_t *distinct);
 

@@ -2,7 +2,7 @@
  * The layout, little-endian: "SRVECT1\n", SHA-256 of the rest, 32 bytes that name the encoder, dimensions and
  * count as u32, then for each text 16 bytes of its SHA-256, then the vectors as float32, in the same order.
  */
-#include "router/tools/vectors.h"
+#include "router/tools/kept.h"
 
 #include "base/hash.h"
 #include "base/mem.h"
@@ -52,7 +52,7 @@ static void put_u32(uint8_t *p, uint32_t value)
 }
 
 /* The number of vectors in the file; 0: it is damaged, or of others. */
-static size_t count_in(struct sr_bytes file, const struct sr_vectors_of *of)
+static size_t count_in(struct sr_bytes file, const struct sr_kept_of *of)
 {
     uint8_t digest[SR_SHA256_SIZE], encoder[SR_SHA256_SIZE];
     if (file.n < HEAD_SIZE || memcmp(file.p, MAGIC, MAGIC_SIZE) != 0 || of->dimensions == 0)
@@ -67,8 +67,8 @@ static size_t count_in(struct sr_bytes file, const struct sr_vectors_of *of)
     return (file.n - HEAD_SIZE) / each == count && (file.n - HEAD_SIZE) % each == 0 ? count : 0;
 }
 
-size_t sr_vectors_read(struct sr_bytes file, const struct sr_vectors_of *of, const char *const *texts, size_t n,
-                       float *vectors, bool *has)
+size_t sr_kept_read(struct sr_bytes file, const struct sr_kept_of *of, const char *const *texts, size_t n,
+                    float *vectors, bool *has)
 {
     size_t count = count_in(file, of), found = 0;
     struct key *keys = count ? sr_mem_calloc(count, sizeof *keys) : NULL, wanted, *key;
@@ -90,19 +90,19 @@ size_t sr_vectors_read(struct sr_bytes file, const struct sr_vectors_of *of, con
     return found;
 }
 
-size_t sr_vectors_load(const char *path, const struct sr_vectors_of *of, const char *const *texts, size_t n,
-                       float *vectors, bool *has)
+size_t sr_kept_load(const char *path, const struct sr_kept_of *of, const char *const *texts, size_t n,
+                    float *vectors, bool *has)
 {
     struct sr_buf buf;
     size_t found = 0;
-    sr_buf_init(&buf, SR_VECTORS_FILE_MAX);
+    sr_buf_init(&buf, SR_KEPT_FILE_MAX);
     if (sr_read_file(&buf, path, READ_MS, NULL) == SR_OK)
-        found = sr_vectors_read(sr_buf_view(&buf), of, texts, n, vectors, has);
+        found = sr_kept_read(sr_buf_view(&buf), of, texts, n, vectors, has);
     sr_buf_dispose(&buf);
     return found;
 }
 
-static int make(struct sr_buf *buf, const struct sr_vectors_of *of, const char *const *texts, size_t n,
+static int make(struct sr_buf *buf, const struct sr_kept_of *of, const char *const *texts, size_t n,
                 const float *vectors)
 {
     uint8_t head[HEAD_SIZE] = {0};
@@ -164,11 +164,11 @@ static int replace(const char *path, struct sr_bytes bytes, struct sr_err *err)
     return written ? SR_OK : sr_err_set(err, SR_EIO, "cannot write `%.200s`: %s", path, strerror(cause));
 }
 
-int sr_vectors_save(const char *path, const struct sr_vectors_of *of, const char *const *texts, size_t n,
-                    const float *vectors, struct sr_err *err)
+int sr_kept_save(const char *path, const struct sr_kept_of *of, const char *const *texts, size_t n,
+                 const float *vectors, struct sr_err *err)
 {
     struct sr_buf buf;
-    sr_buf_init(&buf, SR_VECTORS_FILE_MAX);
+    sr_buf_init(&buf, SR_KEPT_FILE_MAX);
     int rc = make(&buf, of, texts, n, vectors);
     rc = rc ? sr_err_set(err, rc, "the vectors cannot be kept: %s", sr_strerror(rc))
             : replace(path, sr_buf_view(&buf), err);
