@@ -43,7 +43,7 @@ def embed(name, texts):
 
 
 def words(text):
-    """As src/router/tools/words.c: capitals begin words, common words go, English endings are cut."""
+    """As src/router/toolbox/words.c: capitals begin words, common words go, English endings are cut."""
     found = []
     for word in re.findall(r"[^\W_]+", re.sub(r"([^\W_A-Z])([A-Z])", r"\1 \2", text)):
         word = word.lower()

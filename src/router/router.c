@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "pool/policy.h"
 #include "router/router_pools.h"
-#include "router/tools/toolbox.h"
+#include "router/toolbox/toolbox.h"
 
 #include <pthread.h>
 

@@ -17,7 +17,7 @@
 #include "signal/readers.h"
 #include "signal/topic/embedding_reader.h"
 
-struct sr_toolbox; /* router/tools/toolbox.h */
+struct sr_toolbox; /* router/toolbox/toolbox.h */
 /* Workers of a model that a policy chooses among. */
 struct sr_router_pool {
     const struct sr_config_pool *entry; /* NULL: none */

@@ -2,8 +2,8 @@
  * Any bytes as a tool database (first byte even) or as its kept vectors (odd). Tools that are accepted have a
  * name and lie in the bytes; vectors are found only in a file that was written whole.
  */
-#include "router/tools/database.h"
-#include "router/tools/kept.h"
+#include "router/toolbox/database.h"
+#include "router/toolbox/kept.h"
 
 #include <stdlib.h>
 

@@ -10,7 +10,7 @@
 
 #include "router/edit/redact.h"
 #include "router/router.h"
-#include "router/tools/choose.h"
+#include "router/toolbox/plan.h"
 
 struct sr_edit_inputs {
     const struct sr_router *router;

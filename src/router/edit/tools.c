@@ -1,5 +1,5 @@
 /*
- * The tools of a request, as its plan says (router/tools/choose.h): elements go, others join them, or all go
+ * The tools of a request, as its plan says (router/toolbox/plan.h): elements go, others join them, or all go
  * with what speaks of them. Tools that stay keep their bytes.
  */
 #include "router/edit/kinds.h"

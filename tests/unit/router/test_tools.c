@@ -1,8 +1,8 @@
 /* Words, ranks, the database and its kept vectors. */
 #include "tests/unit/cmocka_all.h"
 
-#include "router/tools/database.h"
-#include "router/tools/kept.h"
+#include "router/toolbox/database.h"
+#include "router/toolbox/kept.h"
 
 #include <stdio.h>
 #include <stdlib.h>

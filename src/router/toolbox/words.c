@@ -1,6 +1,6 @@
 /* Splits at what is no letter or digit, before a capital that follows a small letter, and scripts without
  * spaces at each character. */
-#include "router/tools/words.h"
+#include "router/toolbox/words.h"
 
 #include "base/hash.h"
 #include "base/unicode.h"

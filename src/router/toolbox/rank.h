@@ -5,12 +5,12 @@
  * Pure functions over vectors and words that are there already; what is ranked may be a database's tools or
  * those of one request.
  */
-#ifndef SR_ROUTER_TOOLS_RANK_H
-#define SR_ROUTER_TOOLS_RANK_H
+#ifndef SR_ROUTER_TOOLBOX_RANK_H
+#define SR_ROUTER_TOOLBOX_RANK_H
 
 #include "config/config.h"
-#include "router/tools/map.h"
-#include "router/tools/words.h"
+#include "router/toolbox/map.h"
+#include "router/toolbox/words.h"
 
 struct sr_tool {
     struct sr_bytes json; /* as requests get it; empty: a request's own tool */

@@ -1,6 +1,6 @@
 /* Scores all tools, then sorts: no index, thousands of tools are compared in less time than one token takes.
  */
-#include "router/tools/rank.h"
+#include "router/toolbox/rank.h"
 
 #include <math.h>
 #include <stdlib.h>

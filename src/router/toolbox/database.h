@@ -4,10 +4,10 @@
  * Read once with its router. Tools' bytes are kept as they stand in the file, so requests get them byte for
  * byte. Immutable; any thread.
  */
-#ifndef SR_ROUTER_TOOLS_DATABASE_H
-#define SR_ROUTER_TOOLS_DATABASE_H
+#ifndef SR_ROUTER_TOOLBOX_DATABASE_H
+#define SR_ROUTER_TOOLBOX_DATABASE_H
 
-#include "router/tools/rank.h"
+#include "router/toolbox/rank.h"
 #include "signal/topic/embedding_reader.h"
 
 #define SR_TOOL_DATABASE_BYTES ((size_t)64 << 20)

@@ -1,6 +1,6 @@
 /* Two small matrices: `down` [rank][dimensions] reads the question, `up` [rank][dimensions] writes the
  * change. */
-#include "router/tools/map.h"
+#include "router/toolbox/map.h"
 
 #include "base/mem.h"
 #include "kernel/kernel.h"

@@ -4,8 +4,8 @@
  * The file is made anew as a whole and put in place by a rename. One that is damaged, or of another encoder,
  * is taken for an empty one. Any thread; blocks on I/O.
  */
-#ifndef SR_ROUTER_TOOLS_KEPT_H
-#define SR_ROUTER_TOOLS_KEPT_H
+#ifndef SR_ROUTER_TOOLBOX_KEPT_H
+#define SR_ROUTER_TOOLBOX_KEPT_H
 
 #include "base/arena.h"
 #include "base/buf.h"

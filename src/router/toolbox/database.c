@@ -1,11 +1,11 @@
 /* Reads the list with base/json_read.h, and asks the encoder only for texts whose vectors were not kept. */
-#include "router/tools/database.h"
+#include "router/toolbox/database.h"
 
 #include "base/json_read.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/read_file.h"
-#include "router/tools/kept.h"
+#include "router/toolbox/kept.h"
 
 #include <stdio.h>
 #include <string.h>

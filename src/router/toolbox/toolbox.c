@@ -1,5 +1,5 @@
 /* Walks the decisions once and opens each database once. */
-#include "router/tools/toolbox.h"
+#include "router/toolbox/toolbox.h"
 
 #include "base/log.h"
 #include "base/mem.h"

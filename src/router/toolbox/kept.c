@@ -2,7 +2,7 @@
  * The layout, little-endian: "SRVECT1\n", SHA-256 of the rest, 32 bytes that name the encoder, dimensions and
  * count as u32, then for each text 16 bytes of its SHA-256, then the vectors as float32, in the same order.
  */
-#include "router/tools/kept.h"
+#include "router/toolbox/kept.h"
 
 #include "base/hash.h"
 #include "base/mem.h"

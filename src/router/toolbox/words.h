@@ -4,8 +4,8 @@
  * A word is a run of letters and digits in lower case, `getWeather` and `get_weather` are two; common words
  * without meaning are left out, and English endings are cut. Pure functions.
  */
-#ifndef SR_ROUTER_TOOLS_WORDS_H
-#define SR_ROUTER_TOOLS_WORDS_H
+#ifndef SR_ROUTER_TOOLBOX_WORDS_H
+#define SR_ROUTER_TOOLBOX_WORDS_H
 
 #include "base/arena.h"
 

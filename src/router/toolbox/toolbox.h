@@ -3,10 +3,10 @@
  *
  * Made with its router, immutable; any thread.
  */
-#ifndef SR_ROUTER_TOOLS_TOOLBOX_H
-#define SR_ROUTER_TOOLS_TOOLBOX_H
+#ifndef SR_ROUTER_TOOLBOX_TOOLBOX_H
+#define SR_ROUTER_TOOLBOX_TOOLBOX_H
 
-#include "router/tools/database.h"
+#include "router/toolbox/database.h"
 
 struct sr_toolbox {
     struct sr_embedding_reader *reader;  /* NULL: no encoder; no tool is chosen by meaning */

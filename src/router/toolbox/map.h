@@ -4,8 +4,8 @@
  *
  * training/train_tools.py makes it; its figures are in models/tools/card.md. Immutable; any thread.
  */
-#ifndef SR_ROUTER_TOOLS_MAP_H
-#define SR_ROUTER_TOOLS_MAP_H
+#ifndef SR_ROUTER_TOOLBOX_MAP_H
+#define SR_ROUTER_TOOLBOX_MAP_H
 
 #include "base/arena.h"
 
