@@ -41,7 +41,7 @@ ROOMS = {
     "infer": {"classifier", "encoder", "engine"},
     "config": {"bind", "link", "migrate", "section"},
     "signal": {"guard", "keyword", "neural", "topic"},
-    "router": {"cache", "edit", "identity", "pick", "reply", "report", "request", "response", "route"},
+    "router": {"cache", "edit", "identity", "pick", "reply", "report", "request", "response", "route", "toolbox", "tools"},
     "select": {"fit", "model", "state"},
     "serve": {"admin", "discover", "extproc", "gateway", "process", "warm"},
     "mock": {"engine"},

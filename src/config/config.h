@@ -315,6 +315,30 @@ struct sr_config_cache_use {
     const char *cache_epoch, *model_revision, *prompt_revision, *policy_revision; /* parts of every key */
 };
 
+#define SR_TOOLS_INHERITED (-2.0) /* a threshold that no cosine has: it is global.integrations.tools' */
+
+/* How tools are chosen by meaning: global.integrations.tools, and each plugin that does it. */
+struct sr_config_tools {
+    bool enabled;
+    const char *file; /* the tool database; "" = none */
+    int top_k;        /* tools that are added at most, above 0 */
+    double threshold; /* least similarity of an added tool */
+    bool empty;       /* nothing fits: the request has no tools; else an empty list */
+    struct {
+        bool enabled;
+        int pool;         /* the best so many are weighed; 0 = five times top_k, at least 20 */
+        int min_words;    /* of the question that a tool must share; 0 = none needed */
+        double min_score; /* of the weighed sum; 0 = none needed */
+        double embed, lexical, tag, name, category; /* weights */
+        bool by_category;               /* tools of other categories than the question's are left out */
+        double category_confidence;     /* from which the question's category counts */
+        struct sr_strings allow, block; /* names; `allow` empty = all */
+    } advanced;
+};
+
+enum sr_tools_mode { SR_TOOLS_PASSTHROUGH, SR_TOOLS_FILTERED, SR_TOOLS_NONE };
+enum sr_tool_selection_mode { SR_TOOL_SELECTION_ADD, SR_TOOL_SELECTION_FILTER };
+
 /* decisions[].plugins, one field each; `set` says whether the plugin is there. */
 struct sr_config_plugins {
     struct {
@@ -352,6 +376,21 @@ struct sr_config_plugins {
         enum sr_on_error on_error; /* an answer that could not be classified */
     } response_jailbreak;
     struct sr_config_cache_use response_cache;
+    struct {
+        bool set;
+        enum sr_tools_mode mode;
+        bool semantic; /* a request without tools of its own gets those of the database that fit */
+        struct sr_strings allow, block; /* names, in mode `filtered`; `allow` empty = all */
+        bool strip_history;             /* mode `none`: earlier calls and their results go too */
+    } tools;
+    struct {
+        bool set;
+        enum sr_tool_selection_mode mode;
+        struct sr_config_tools choice; /* what the plugin leaves out is global.integrations.tools' */
+        bool own_empty, own_advanced;  /* the plugin gives choice.empty, choice.advanced */
+        double relevance;              /* filter: least similarity of a tool that stays */
+        int preserve;                  /* filter: the best so many stay */
+    } tool_selection;
 };
 
 /* What a decision that matches does. */
@@ -604,6 +643,8 @@ struct sr_config_inference {
 
 /* global.router and the rest of global that this program has. */
 struct sr_config_global {
+    struct sr_config_tools tools;
+    const char *tool_vectors; /* file; "" = beside the database, "off" = none */
     const char *auto_model_name;
     struct sr_strings auto_model_names; /* "auto", "vllm-sr/auto", auto_model_name (MoM), auto_model_names */
     bool include_config_models_in_list;

@@ -196,6 +196,9 @@
       "reason", NONE)                                                                                        \
     X(INFER_EARLY, COUNTER, "semroute_inference_early_windows_total",                                        \
       "Windows of texts that were read before the request had arrived.", "", NONE)                           \
+    /* strategy: default */                                                                                  \
+    X(TOOLS_TIME, HISTOGRAM, "vsr_tools_retrieval_duration_seconds",                                         \
+      "Time until the tools of a request were chosen by meaning.", "strategy", MICRO)                        \
     /* backend: memory, redis, milvus; operation: find_exact, find_similar, add_entry; status: hit, miss,    \
      * success, error */                                                                                     \
     X(CACHE_OPERATIONS, COUNTER, "llm_cache_operations_total", "Operations of the response cache.",          \

@@ -112,6 +112,17 @@ static void on_vector(void *ctx)
     x->env.ready(x->env.ctx, x);
 }
 
+/* Runs on the owner's thread: the vectors by which tools are chosen are there. */
+static void on_tools(void *ctx)
+{
+    sr_exchange *x = ctx;
+    uint64_t start = sr_clock_ns();
+    sr_exchange_tools_chosen(x);
+    book_time(x, start, false);
+    if (x->state != SR_EXCHANGE_WAITING) /* else the cache is asked, or a vector is awaited */
+        x->env.ready(x->env.ctx, x);
+}
+
 sr_exchange *sr_exchange_new(sr_runtime *runtime, const struct sr_request_head *head,
                              const struct sr_exchange_env *env)
 {
@@ -142,6 +153,8 @@ sr_exchange *sr_exchange_new(sr_runtime *runtime, const struct sr_request_head *
     x->pools.model = -1;
     x->pick.done = on_vector;
     x->pick.ctx = x;
+    x->tools.done = on_tools;
+    x->tools.ctx = x;
     sr_buf_init(&x->reply, REPLY_MAX);
     sr_buf_init(&x->explain, EXPLAIN_MAX);
     sr_answer_init(&x->answer);
@@ -183,7 +196,8 @@ static void on_routed(void *ctx, int rc)
     sr_exchange *x = ctx;
     sr_exchange_decided(x, rc);
     book_time(x, x->waiting_since, false);
-    if (x->state != SR_EXCHANGE_WAITING) /* else the cache is asked, or a vector is awaited */
+    if (x->state !=
+        SR_EXCHANGE_WAITING) /* else tools are chosen, the cache is asked, or a vector is awaited */
         x->env.ready(x->env.ctx, x);
 }
 
@@ -393,6 +407,8 @@ uint64_t sr_exchange_deadline_ns(const sr_exchange *x)
         return x->answer.guard.check.deadline_ns;
     if (x->pick.waits)
         return x->pick.deadline_ns;
+    if (x->tools.waits)
+        return x->tools.deadline_ns;
     if (x->recall.pending)
         return x->recall.deadline_ns;
     return x->refuse_at ? x->refuse_at : x->routing.deadline_ns;
@@ -414,6 +430,11 @@ void sr_exchange_timeout(sr_exchange *x)
         book_time(x, x->waiting_since, false);
         return;
     }
+    if (x->tools.waits) {
+        sr_exchange_tools_chosen(x);
+        book_time(x, x->waiting_since, false);
+        return;
+    }
     sr_pick_go_on(&x->pick); /* it is late enough */
     if (!x->recall.pending) {
         sr_routing_deadline(&x->routing);
@@ -432,6 +453,7 @@ static void drop_signals(sr_exchange *x)
     sr_routing_dispose(&x->routing);
     sr_recall_dispose(&x->recall);
     sr_pick_dispose(&x->pick);
+    sr_tool_choice_dispose(&x->tools);
     sr_mailbox_close(x->mailbox);
     x->mailbox = NULL;
 }

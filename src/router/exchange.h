@@ -21,6 +21,7 @@
 #include "router/request/prefetch.h"
 #include "router/response/answer.h"
 #include "router/route/route.h"
+#include "router/tools/choose.h"
 
 enum sr_exchange_state {
     SR_EXCHANGE_READING,   /* the body arrives; no verdict yet */
@@ -70,6 +71,7 @@ struct sr_exchange {
     bool named;         /* a pending lookup continues with a request that named its model */
     uint64_t refuse_at; /* while WAITING: it has no room, and is told so then; 0: signals are in progress */
     struct sr_edited edited;
+    struct sr_tool_choice tools;    /* which tools the model gets */
     struct sr_pick pick;            /* the vector for the policy that picks the worker */
     const struct sr_bytes *sending; /* [n_sending]: what is forwarded once it is there */
     size_t n_sending, sending_size;

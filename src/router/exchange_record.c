@@ -73,6 +73,21 @@ void sr_exchange_note_routing(sr_exchange *x)
     note_guard(x);
 }
 
+void sr_exchange_note_tools(sr_exchange *x)
+{
+    const struct sr_tool_choice *choice = &x->tools;
+    const struct sr_tool_plan *plan = &choice->plan;
+    x->record.tools = (struct sr_record_tools){
+        .known = true,
+        .removed = plan->remove_all ? plan->n_own : plan->n_dropped,
+        .kept = plan->remove_all ? 0 : plan->n_own - plan->n_dropped,
+        .added = plan->n_add,
+        .best = plan->best,
+        .why_not = plan->why_not,
+        .ns = choice->ended_ns - choice->started_ns,
+    };
+}
+
 void sr_exchange_note_edits(sr_exchange *x)
 {
     struct sr_record *r = &x->record;

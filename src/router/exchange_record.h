@@ -8,6 +8,7 @@
 void sr_exchange_note_head(sr_exchange *x);
 void sr_exchange_note_body(sr_exchange *x);
 void sr_exchange_note_routing(sr_exchange *x);
+void sr_exchange_note_tools(sr_exchange *x);
 void sr_exchange_note_edits(sr_exchange *x);
 void sr_exchange_note_answer(sr_exchange *x);
 /* `early`: found before any signal. */

@@ -340,6 +340,14 @@ bool sr_exchange_renew(sr_exchange *x)
     return true;
 }
 
+/* The mailbox of the exchange; NULL: there is none, and nothing can be waited for. */
+static struct sr_mailbox *mailbox_of(sr_exchange *x)
+{
+    if (x->env.post && !x->mailbox && sr_mailbox_new(&x->mailbox, x->env.post, x->env.ctx))
+        x->mailbox = NULL;
+    return x->env.post ? x->mailbox : NULL;
+}
+
 /* Begins what the policy needs and takes time; true: it is waited for. */
 static bool awaits_vector(sr_exchange *x)
 {
@@ -347,7 +355,7 @@ static bool awaits_vector(sr_exchange *x)
     if (!reader || !x->env.post || x->record.has_verdict || x->pick.asked ||
         !(sr_pool_group_needs(sr_exchange_pool(x)->group) & SR_POOL_NEEDS_VECTOR))
         return false;
-    if (!x->mailbox && sr_mailbox_new(&x->mailbox, x->env.post, x->env.ctx))
+    if (!mailbox_of(x))
         return false;
     return sr_pick_begin(&x->pick, reader, &x->body.doc, sr_identity_client(&x->identity, x->head.peer),
                          x->mailbox, &x->arena);
@@ -442,6 +450,7 @@ static int edit_inputs(const sr_exchange *x, bool named, struct sr_edit_inputs *
         .effort = x->record.effort,
         .named = named,
         .hides_usage = !x->head.skip && !x->head.answer_unseen,
+        .tools = x->tools.begun ? &x->tools.plan : NULL,
         .units = &guard->units,
     };
     return sr_guard_redactions(guard, &in->redactions, &in->n_redactions);
@@ -561,6 +570,47 @@ void sr_exchange_forward_named(sr_exchange *x)
     edit(x, true);
 }
 
+/* ---- tools ---- */
+
+void sr_exchange_tools_chosen(sr_exchange *x)
+{
+    const struct sr_record *r = &x->record;
+    int rc = sr_tool_choice_end(&x->tools,
+                                sr_bytes_str(r->decision.category_name ? r->decision.category_name : ""),
+                                (double)r->decision.confidence);
+    sr_exchange_note_tools(x);
+    if (rc)
+        refuse_memory(x);
+    else
+        edit(x, false);
+}
+
+/* Chooses the tools of the request where the decision's plugins say so, then edits it. */
+static void choose_tools(sr_exchange *x, const struct sr_config_decision *decision)
+{
+    const struct sr_config *config = x->router->config;
+    if (!decision || !x->body.doc.dialect->has_messages || !sr_tools_asked(config, &decision->plugins)) {
+        edit(x, false);
+        return;
+    }
+    struct sr_tool_choice_in in = {
+        .box = x->router->tools,
+        .config = config,
+        .plugins = &decision->plugins,
+        .doc = &x->body.doc,
+        .client = sr_identity_client(&x->identity, x->head.peer),
+        .mailbox = mailbox_of(x),
+        .arena = &x->arena,
+    };
+    int rc = sr_tool_choice_begin(&x->tools, &in);
+    if (rc == SR_AGAIN)
+        x->state = SR_EXCHANGE_WAITING;
+    else if (rc)
+        refuse_memory(x);
+    else
+        sr_exchange_tools_chosen(x);
+}
+
 /* ---- decisions ---- */
 
 /* Continues with a request that named its model and passed the guards. */
@@ -619,7 +669,7 @@ static void routed(sr_exchange *x)
         reply_message(x, (struct sr_reply_message){sr_bytes_str(decision->plugins.fast_response.message),
                                                    "fast", "router", "stop", false});
     } else if (choose(x, decision)) {
-        edit(x, false);
+        choose_tools(x, decision);
     } else if (r->ranking && r->ranking->refused) {
         struct sr_refusal refusal;
         sr_refuse(&refusal, 503, "no_eligible_model", NULL,

@@ -49,6 +49,9 @@ void sr_exchange_decided(sr_exchange *x, int rc);
 /* May the client use this model? No client that is not known may use a key of the operator. */
 bool sr_exchange_may_use(const sr_exchange *x, int model);
 
+/* What was waited for to choose tools is there, or is not waited for any more: edits and forwards. */
+void sr_exchange_tools_chosen(sr_exchange *x);
+
 /* What was waited for to pick a worker is there, or is not waited for any more: forwards. */
 void sr_exchange_send(sr_exchange *x);
 

@@ -57,6 +57,15 @@ struct sr_record_answer_guard {
     double coverage; /* their share of all text bytes, 0..1 */
 };
 
+/* Which tools the model gets. */
+struct sr_record_tools {
+    bool known;                  /* the decision's plugins say something of tools */
+    size_t kept, removed, added; /* tools: of the request, and of a database */
+    float best;                  /* similarity of the best that was chosen by meaning; 0 without one */
+    const char *why_not;         /* nothing was chosen by meaning though the plugins ask for it; NULL */
+    uint64_t ns;                 /* until they were chosen */
+};
+
 /* What the response cache did. */
 struct sr_record_cache {
     bool used; /* the policy of its decision uses it, or it was answered before any decision */
@@ -146,6 +155,7 @@ struct sr_record {
     const char *policy; /* that picked it; NULL = unknown */
     struct sr_record_pool pool;
     struct sr_pool_why why_target;
+    struct sr_record_tools tools;
     struct sr_record_cache cache;
     struct sr_record_recall recall;
     uint32_t failovers;          /* times that another model of the decision took the request over */

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "pool/policy.h"
 #include "router/router_pools.h"
+#include "router/toolbox/toolbox.h"
 
 #include <pthread.h>
 
@@ -336,7 +337,8 @@ static int router_prepare(struct sr_router *router, struct sr_model_store *model
         if (rc)
             return rc;
     }
-    return pick_prepare(router, models, err);
+    rc = sr_toolbox_new(&router->tools, config, models, err);
+    return rc ? rc : pick_prepare(router, models, err);
 }
 
 int sr_router_new(struct sr_router **out, const struct sr_config *config, struct sr_model_store *models,
@@ -385,6 +387,7 @@ void sr_router_unref(struct sr_router *router)
     sr_readers_free(router->readers);
     sr_embedding_reader_unref(router->cache_reader);
     sr_embedding_reader_unref(router->pick_reader);
+    sr_toolbox_free(router->tools);
     if (router->alone) {
         sr_readers_free(router->alone->readers);
         pthread_mutex_destroy(&router->alone->lock);

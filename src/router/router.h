@@ -17,6 +17,7 @@
 #include "signal/readers.h"
 #include "signal/topic/embedding_reader.h"
 
+struct sr_toolbox; /* router/toolbox/toolbox.h */
 /* Workers of a model that a policy chooses among. */
 struct sr_router_pool {
     const struct sr_config_pool *entry; /* NULL: none */
@@ -62,6 +63,7 @@ struct sr_router {
     struct sr_embedding_reader *cache_reader; /* of questions; NULL: there is no encoder, or none is needed */
     struct sr_embedding_reader
         *pick_reader;               /* of requests whose worker is picked by meaning; NULL: none is */
+    struct sr_toolbox *tools;       /* what tools are chosen from; NULL: none are */
     struct sr_readers *readers;     /* of answers; NULL: none are read */
     struct sr_router_alone *alone;  /* for sr_router_readers */
     struct sr_router_model *models; /* one per model of the configuration */

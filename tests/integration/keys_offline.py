@@ -211,7 +211,7 @@ ROUTING = [
         explain(lambda e: any("Rhyme." in x["removed"] for x in e.all["edits"]), body=TOLD), (False, True)),
     refused(D + "plugins[header_mutation].type", site(decisions=[MUTATES]), ("header_mutation", "headers"),
             "unknown plugin `headers`"),
-    refused(D + "plugins[request_params].type", site(decisions=[LIMITED]), ("request_params", "tools"), "is not supported"),
+    refused(D + "plugins[request_params].type", site(decisions=[LIMITED]), ("request_params", "rag"), "is not supported"),
     Key(PARAMS + "blocked_params[]", site(decisions=[LIMITED]), ("seed", "user"),
         explain(lambda e: any('"seed"' in x["removed"] for x in e.all["edits"]), body=chat(seed=1)), (True, False)),
     Key(PARAMS + "max_tokens_limit", site(decisions=[LIMITED]), (0, 50),

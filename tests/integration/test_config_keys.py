@@ -14,6 +14,7 @@ import keys_pools
 import keys_selection
 import keys_stores
 import keys_tiers
+import keys_tools
 import pytest
 from conftest import semroute
 from keys_bench import Bench
@@ -32,6 +33,7 @@ MODULES = (
     keys_selection,
     keys_stores,
     keys_tiers,
+    keys_tools,
 )
 KEYS = [key for module in MODULES for key in module.KEYS]
 

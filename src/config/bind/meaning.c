@@ -72,7 +72,6 @@ const struct sr_meaning sr_meanings[] = {
     {SR_MEANING_REFUSED, "backend_config_path", "what is in that file belongs under `redis` or `milvus`"},
     {SR_MEANING_REFUSED, "valkey", "`backend_type: valkey` has its keys under `redis`"},
     {SR_MEANING_REFUSED, "qdrant", "stores are memory, redis, valkey and milvus"},
-    {SR_MEANING_REFUSED, "tools tool_selection", "a request keeps the tools that it names"},
     {SR_MEANING_REFUSED, "memory rag", "nothing is added to a request but a system prompt"},
     {SR_MEANING_REFUSED, "image_gen", "semroute makes nothing itself"},
     {SR_MEANING_REFUSED, "context_compression",

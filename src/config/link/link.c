@@ -11,6 +11,7 @@
 #include "config/link/on_error.h"
 #include "config/link/pools.h"
 #include "config/link/rules.h"
+#include "config/link/tools.h"
 #include "config/section/section.h"
 
 /* Index of the model that a node names, -1 with a problem. A model that is to be `used` needs a backend. */
@@ -241,6 +242,7 @@ void sr_config_link(struct sr_binder *b, const struct sr_yaml_node *root, struct
     sr_link_access(b, root, config);
     sr_link_cache(b, root, config);
     sr_link_pools(b, root, config);
+    sr_link_tools(config);
     sr_link_rules(b, routing, config);
     sr_link_on_error(b, root, config);
     sr_link_dropped(b, root, config);

@@ -262,6 +262,10 @@ static const struct sr_field semroute_fields[] = {
      .help = "the response cache, beyond `stores.response_cache`"},
     {"models", SR_FIELD_MAP, GLOBAL(policies), GLOBAL(n_policies), .of = &sr_section_policy,
      .help = "what models of `providers.models` may see"},
+    {"tool_vectors", SR_FIELD_TEXT, GLOBAL(tool_vectors), .flags = SR_FIELD_NOT_EMPTY,
+     .def_note = "the name of the tool database with `.vectors` added",
+     .help = "the file that keeps what the encoder has read of a tool database, so that the next start need "
+             "not read it again; `off`: none"},
     {"pools", SR_FIELD_LIST, GLOBAL(pools), GLOBAL(n_pools), .of = &sr_section_pool,
      .help = "how the workers of a model are chosen, beyond its `reliability`"},
     {"workloads", SR_FIELD_OBJECT, GLOBAL(workloads), .of = &sr_section_workloads,

@@ -18,6 +18,8 @@ static const struct sr_section looper_section = {
 };
 
 static const struct sr_field integrations_fields[] = {
+    {"tools", SR_FIELD_OBJECT, offsetof(struct sr_config_global, tools), .of = &sr_section_tools,
+     .help = "the database of tools"},
     {"looper", SR_FIELD_OBJECT, .of = &looper_section, .help = "calls of several models for one request"},
 };
 
@@ -25,9 +27,4 @@ const struct sr_section sr_section_integrations = {
     .name = "global.integrations",
     .help = "What requests are joined with.",
     SR_FIELDS(integrations_fields),
-    .inert =
-        (const struct sr_inert_key[]){
-            {"tools", "it sets up the plugins `tools` and `tool_selection` of decisions, which are refused",
-             false},
-            {NULL, NULL, false}},
 };

@@ -16,7 +16,9 @@
     X(request_params)                                                                                        \
     X(guard)                                                                                                 \
     X(response_jailbreak)                                                                                    \
-    X(response_cache)
+    X(response_cache)                                                                                        \
+    X(tools)                                                                                                 \
+    X(tool_selection)
 
 #define SR_PLUGIN_EXTERN(name) extern const struct sr_variant sr_plugin_##name;
 SR_PLUGIN_LIST(SR_PLUGIN_EXTERN)

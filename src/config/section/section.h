@@ -7,6 +7,15 @@
 
 #include "config/bind/binder.h"
 
+extern const struct sr_section sr_section_root, sr_section_listener, sr_section_providers,
+    sr_section_reliability, sr_section_routing, sr_section_card, sr_section_signals, sr_section_predicate,
+    sr_section_decision, sr_section_rule, sr_section_global, sr_section_gateway, sr_section_extproc,
+    sr_section_compression, sr_section_jailbreak, sr_section_pii, sr_section_guards, sr_section_unread,
+    sr_section_system_prompts, sr_section_policy, sr_section_prompt_guard, sr_section_pii_classifier,
+    sr_section_embedding, sr_section_embedding_models, sr_section_inference, sr_section_stores,
+    sr_section_cache, sr_section_tools, sr_section_tools_advanced, sr_section_cache_use, sr_section_pool,
+    sr_section_picking_session, sr_section_picking_prefix, sr_section_picking_cost,
+    sr_section_picking_metrics, sr_section_picking_meaning;
 /* One line each, in order of the alphabet. */
 extern const struct sr_section sr_section_algorithm;
 extern const struct sr_section sr_section_cache;

@@ -26,7 +26,8 @@ static int run_all(struct sr_edit *edit)
     static int (*const edits[])(struct sr_edit * edit) = {
         [SR_EDIT_MODEL] = sr_edit_model,         [SR_EDIT_STREAM] = sr_edit_stream,
         [SR_EDIT_REASONING] = sr_edit_reasoning, [SR_EDIT_PROMPT] = sr_edit_prompt,
-        [SR_EDIT_PARAMS] = sr_edit_params,       [SR_EDIT_REDACTION] = sr_edit_redact,
+        [SR_EDIT_TOOLS] = sr_edit_tools,         [SR_EDIT_PARAMS] = sr_edit_params,
+        [SR_EDIT_REDACTION] = sr_edit_redact,
     };
     int rc = SR_OK;
     for (size_t kind = 0; !rc && kind < sizeof edits / sizeof edits[0]; kind++) {

@@ -10,6 +10,7 @@
 
 #include "router/edit/redact.h"
 #include "router/router.h"
+#include "router/toolbox/plan.h"
 
 struct sr_edit_inputs {
     const struct sr_router *router;
@@ -21,6 +22,7 @@ struct sr_edit_inputs {
     const char *effort;                        /* of reasoning; "" = none */
     bool named;       /* the client named the model: only its name and redacted spans change */
     bool hides_usage; /* a stage can remove from the answer the usage that only the router asked for */
+    const struct sr_tool_plan *tools;           /* NULL: tools stay as they are */
     const struct sr_units *units;               /* the units of `redactions` */
     const struct sr_signal_finding *redactions; /* [n_redactions], by unit and offset */
     size_t n_redactions;
@@ -32,6 +34,7 @@ enum sr_edit_kind {
     SR_EDIT_STREAM,
     SR_EDIT_REASONING,
     SR_EDIT_PROMPT,
+    SR_EDIT_TOOLS,
     SR_EDIT_PARAMS,
     SR_EDIT_REDACTION,
 };

@@ -24,6 +24,7 @@ int sr_edit_model(struct sr_edit *edit) SR_WARN_UNUSED;
 int sr_edit_stream(struct sr_edit *edit) SR_WARN_UNUSED;
 int sr_edit_reasoning(struct sr_edit *edit) SR_WARN_UNUSED;
 int sr_edit_prompt(struct sr_edit *edit) SR_WARN_UNUSED;
+int sr_edit_tools(struct sr_edit *edit) SR_WARN_UNUSED;
 int sr_edit_params(struct sr_edit *edit) SR_WARN_UNUSED;
 int sr_edit_redact(struct sr_edit *edit) SR_WARN_UNUSED;
 

@@ -220,6 +220,21 @@ static void cache_headers(struct header_list *list, const struct sr_record *r, c
     list_partition(list, r);
 }
 
+static void tools_headers(struct header_list *list, const struct sr_record *r)
+{
+    const struct sr_record_tools *tools = &r->tools;
+    if (!tools->known)
+        return;
+    list_number(list, SR_LIT("x-vsr-tools-added"), tools->added);
+    list_number(list, SR_LIT("x-vsr-tools-removed"), tools->removed);
+    list_number(list, SR_LIT("x-vsr-tools-latency-ms"), tools->ns / SR_NS_PER_MS);
+    if (tools->best > 0)
+        list_set(list, SR_LIT("x-vsr-tools-confidence"),
+                 sr_bytes_str(sr_arena_printf(list->arena, "%.4f", (double)tools->best)));
+    if (tools->why_not)
+        list_text(list, SR_LIT("x-vsr-tools-reason"), tools->why_not);
+}
+
 static void debug_headers(struct header_list *list, const struct sr_record *r, const struct sr_router *router)
 {
     for (int place = 0; place < SR_SIGNAL_TYPES; place++) {
@@ -230,6 +245,7 @@ static void debug_headers(struct header_list *list, const struct sr_record *r, c
     }
     if (r->has_text)
         list_number(list, SR_LIT("x-vsr-context-token-count"), r->text_tokens);
+    tools_headers(list, r);
 }
 
 static void list_coverage(struct header_list *list, const struct sr_record *r)

@@ -91,6 +91,16 @@ static void put_shadows(struct sr_json_writer *w, const struct sr_record *r, con
     sr_json_array_end(w);
 }
 
+static void put_tools(struct sr_json_writer *w, const struct sr_record_tools *tools)
+{
+    if (!tools->known)
+        return;
+    sr_json_uint(w, "tools_kept", tools->kept);
+    sr_json_uint(w, "tools_removed", tools->removed);
+    sr_json_uint(w, "tools_added", tools->added);
+    put_text(w, "tools_reason", tools->why_not);
+}
+
 static void put_cache(struct sr_json_writer *w, const struct sr_record *r)
 {
     static const char *const kinds[] = {
@@ -148,6 +158,7 @@ int sr_access_log_line(const struct sr_record *record, const struct sr_config *c
     put_text(&w, "outcome", sr_record_outcome(record));
     put_verdict(&w, record);
     put_shadows(&w, record, config);
+    put_tools(&w, &record->tools);
     put_cache(&w, record);
     put_answer(&w, record, config);
     sr_json_object_end(&w);

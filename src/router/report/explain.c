@@ -319,6 +319,20 @@ static void put_verdict(struct sr_json_writer *w, const struct sr_explain *e)
     sr_json_array_end(w);
 }
 
+static void put_tools(struct sr_json_writer *w, const struct sr_record_tools *tools)
+{
+    if (!tools->known)
+        return;
+    sr_json_object(w, "tools");
+    sr_json_uint(w, "kept", tools->kept);
+    sr_json_uint(w, "removed", tools->removed);
+    sr_json_uint(w, "added", tools->added);
+    if (tools->best > 0)
+        sr_json_real(w, "best_similarity", "%.4f", (double)tools->best);
+    put_text(w, "not_by_meaning", tools->why_not ? tools->why_not : "");
+    sr_json_object_end(w);
+}
+
 static void put_request(struct sr_json_writer *w, const struct sr_explain *e)
 {
     sr_json_object(w, "request");
@@ -345,6 +359,7 @@ int sr_explain_json(const struct sr_explain *e, struct sr_buf *out)
     put_shadows(&w, e);
     put_plan(&w, e);
     sr_explain_ranking_json(e, &w);
+    put_tools(&w, &e->record->tools);
     sr_explain_cache_json(e, &w);
     if (e->record->has_verdict)
         put_verdict(&w, e);

@@ -296,6 +296,8 @@ void sr_measure_verdict(const struct sr_record *record, const struct sr_router *
     if (!metrics)
         return;
     measure_reasoning(&sink);
+    if (record->tools.known)
+        observe(&sink, SR_METRIC_TOOLS_TIME, seconds(0, record->tools.ns), "default");
     measure_cache(&sink);
     if (record->evaluated) {
         measure_decision(&sink);

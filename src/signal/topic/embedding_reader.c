@@ -102,6 +102,13 @@ size_t sr_embedding_reader_dimensions(const struct sr_embedding_reader *reader)
     return reader->dimensions;
 }
 
+bool sr_embedding_reader_is_default(const struct sr_embedding_reader *reader)
+{
+    const char *folder = sr_encoder_info(reader->encoder)->folder, *slash = strrchr(folder, '/');
+    return strcmp(slash ? slash + 1 : folder, SR_LOCATE_DEFAULT) == 0 && !reader->options.layers &&
+           !reader->options.dimensions;
+}
+
 struct sr_bytes sr_embedding_reader_identity(const struct sr_embedding_reader *reader)
 {
     return sr_bytes_of(reader->scope.digests, sizeof reader->scope.digests);

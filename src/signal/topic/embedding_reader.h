@@ -22,6 +22,9 @@ void sr_embedding_reader_unref(struct sr_embedding_reader *reader); /* NULL is a
 /* Dimensions of a vector. */
 size_t sr_embedding_reader_dimensions(const struct sr_embedding_reader *reader);
 
+/* Is it the default encoder, read whole, to which trained maps of its vectors belong? */
+bool sr_embedding_reader_is_default(const struct sr_embedding_reader *reader);
+
 /* Names everything that determines a vector: the model and how it is run. */
 struct sr_bytes sr_embedding_reader_identity(const struct sr_embedding_reader *reader);
 
