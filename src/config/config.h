@@ -444,12 +444,22 @@ struct sr_config_picking {
     uint64_t metrics_interval_ms;
 };
 
+/* How the workers of a pool tell what is in their KV caches. */
+struct sr_config_kv_events {
+    const char *endpoint, *replay; /* patterns of ZeroMQ endpoints; "" = none */
+    const char *topic;             /* that topics begin with */
+    uint64_t max_blocks;           /* that are known of one worker */
+    const char *tokenize;          /* path; "" = no prompt is tokenized */
+    uint64_t wait_ms;              /* for the tokens of a prompt */
+};
+
 /* global.semroute.pools[]: the workers of a model, and how one of them is chosen. */
 struct sr_config_pool {
     const char *name;       /* unique; the model's name unless set */
     const char *model_name; /* as given */
     const char *policy;     /* of choosing; "" = the model's `lb_policy` */
     struct sr_config_picking picking;
+    struct sr_config_kv_events kv_events;
     int model;              /* index in models */
     uint32_t max_in_flight; /* requests at one worker; 0: no limit */
     struct {

@@ -180,7 +180,7 @@ static void stats(const void *state, const void *seat, uint32_t slot, struct sr_
 
 const struct sr_pool_policy_ops sr_pool_auto = {
     .name = "auto",
-    .needs = SR_POOL_NEEDS_BLOCKS | SR_POOL_NEEDS_KV | SR_POOL_NEEDS_VECTOR | SR_POOL_NEEDS_LOAD,
+    .needs = SR_POOL_NEEDS_BLOCKS | SR_POOL_USES_KV | SR_POOL_USES_VECTOR | SR_POOL_NEEDS_LOAD,
     .seat_size = sizeof(struct seat),
     .open = open_state,
     .close = close_state,

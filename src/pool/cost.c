@@ -151,7 +151,7 @@ static void stats(const void *state, const void *seat, uint32_t slot, struct sr_
 
 const struct sr_pool_policy_ops sr_pool_cost = {
     .name = "cost",
-    .needs = SR_POOL_NEEDS_BLOCKS | SR_POOL_NEEDS_KV,
+    .needs = SR_POOL_NEEDS_BLOCKS | SR_POOL_USES_KV,
     .seat_size = sizeof(struct sr_pool_warm_seat),
     .open = open_state,
     .close = close_state,

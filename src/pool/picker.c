@@ -204,6 +204,8 @@ void sr_pool_picker_event(struct sr_pool_picker *picker, const struct sr_pool_wo
 {
     if (!picker->ops->event)
         return;
+    if (event->kind == SR_POOL_KV_STORED)
+        atomic_store_explicit(&picker->kv_block, event->block_size, memory_order_relaxed);
     pthread_mutex_lock(&picker->lock);
     struct sr_pool_seat *seat = seat_of(picker, worker);
     if (seat)

@@ -31,13 +31,16 @@ struct sr_pool_candidate {
 enum sr_pool_needs {
     SR_POOL_NEEDS_SESSION = 1, /* `session` */
     SR_POOL_NEEDS_BLOCKS = 2,  /* `blocks` and the counts of tokens */
-    SR_POOL_NEEDS_VECTOR = 4,  /* `vector` */
-    SR_POOL_NEEDS_KV = 8,      /* `kv_blocks` */
+    SR_POOL_NEEDS_VECTOR = 4,  /* `vector`: a request waits for it */
+    SR_POOL_NEEDS_KV = 8,      /* `kv_blocks`: a request waits for them */
     SR_POOL_NEEDS_LOAD = 16,   /* what workers report of their load; not of the request */
+    SR_POOL_USES_VECTOR = 32,  /* `vector`, when it is there anyway */
+    SR_POOL_USES_KV = 64,      /* `kv_blocks`, as far as they are known */
 };
 
 /* The needs for which the whole body must be there. */
-#define SR_POOL_NEEDS_PROMPT (SR_POOL_NEEDS_BLOCKS | SR_POOL_NEEDS_VECTOR | SR_POOL_NEEDS_KV)
+#define SR_POOL_NEEDS_PROMPT                                                                                 \
+    (SR_POOL_NEEDS_BLOCKS | SR_POOL_NEEDS_VECTOR | SR_POOL_NEEDS_KV | SR_POOL_USES_VECTOR | SR_POOL_USES_KV)
 
 /* What one request brings. Borrowed; it lives as long as the ticket that has it. All zero: nothing is known.
  */
@@ -88,7 +91,8 @@ struct sr_pool_kv_event {
 /* What a policy shows of a worker. */
 struct sr_pool_seat_stats {
     uint64_t blocks, events, bytes; /* known blocks; events that were understood; memory */
-    uint64_t asked, expected;       /* blocks of all prompts; those that the worker was expected to have */
+    uint64_t unknown; /* blocks of events that are not known: after one that is not, or over the limit */
+    uint64_t asked, expected; /* blocks of all prompts; those that the worker was expected to have */
 };
 
 /* All calls but open and close come on any thread, with the picker's lock held: short. */

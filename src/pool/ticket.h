@@ -63,6 +63,10 @@ bool sr_ticket_is_stale(const struct sr_ticket *ticket);
 /* The identity of a candidate's worker (pool.h), as long as the ticket is open. */
 struct sr_bytes sr_ticket_worker(const struct sr_ticket *ticket, size_t candidate);
 
+/* A candidate whose worker is well, beginning with number `from` modulo their count; -1: none is. For what is
+ * no request: it counts nowhere. */
+int sr_ticket_any(const struct sr_ticket *ticket, size_t from);
+
 /* Takes over what `before`, an open ticket of the same group, has tried and waited, which is closed. */
 void sr_ticket_take_over(struct sr_ticket *ticket, struct sr_ticket *before);
 

@@ -10,7 +10,7 @@ int sr_pool_warm_init(struct sr_pool_warm *warm, const struct sr_pool_settings *
     *warm = (struct sr_pool_warm){.settings = settings};
     int rc = sr_pool_blocks_new(&warm->sent, settings->blocks);
     if (!rc && events)
-        rc = sr_pool_blocks_new(&warm->told, settings->blocks);
+        rc = sr_pool_blocks_new(&warm->told, settings->kv_blocks);
     if (rc)
         sr_pool_warm_dispose(warm);
     return rc;
@@ -25,7 +25,7 @@ void sr_pool_warm_dispose(struct sr_pool_warm *warm)
 
 int sr_pool_warm_join(struct sr_pool_warm *warm, struct sr_pool_warm_seat *seat, uint32_t slot)
 {
-    seat->names.most = (size_t)warm->settings->blocks * 2;
+    seat->names.most = (size_t)warm->settings->kv_blocks;
     int rc = sr_pool_blocks_join(warm->sent, slot);
     return rc || !warm->told ? rc : sr_pool_blocks_join(warm->told, slot);
 }
@@ -102,23 +102,26 @@ static void forget(struct sr_pool_warm *warm, struct sr_pool_warm_seat *seat, ui
 {
     sr_kv_map_dispose(&seat->names);
     sr_pool_blocks_clear(warm->told, slot);
-    seat->events = 0;
+    seat->events = seat->unknown = 0;
 }
 
-/* Blocks after one that is not known are not known either. */
+/* Blocks after one that is not known are not known either, and none over the limit. */
 static void stored(struct sr_pool_warm *warm, struct sr_pool_warm_seat *seat, uint32_t slot,
                    const struct sr_pool_kv_event *event)
 {
     uint64_t hash = event->has_parent ? sr_kv_map_get(&seat->names, event->parent) : 0, own[CHUNK];
-    if (event->has_parent && !hash)
+    if (event->has_parent && !hash) {
+        seat->unknown += event->n;
         return;
+    }
     for (size_t from = 0, n; from < event->n; from += n) {
         n = event->n - from < CHUNK ? event->n - from : CHUNK;
         for (size_t i = 0; i < n; i++) {
             hash = sr_pool_kv_hash(hash, event->tokens + (from + i) * event->block_size, event->block_size);
             own[i] = hash;
             if (!sr_kv_map_set(&seat->names, event->hashes[from + i], hash)) {
-                forget(warm, seat, slot);
+                seat->unknown += event->n - from - i;
+                sr_pool_blocks_use(warm->told, slot, own, i);
                 return;
             }
         }
@@ -153,6 +156,7 @@ void sr_pool_warm_stats(const struct sr_pool_warm *warm, const struct sr_pool_wa
 {
     out->blocks = sr_pool_blocks_count(seat->events ? warm->told : warm->sent, slot);
     out->events = seat->events;
+    out->unknown = seat->unknown;
     out->bytes = sr_pool_blocks_bytes(warm->sent, slot) + seat->names.size * sizeof *seat->names.pairs;
     if (warm->told)
         out->bytes += sr_pool_blocks_bytes(warm->told, slot);

@@ -90,8 +90,8 @@ static void book_time(sr_exchange *x, uint64_t start, bool had_verdict)
     sr_exchange_report_verdict(x);
 }
 
-/* Runs on the owner's thread: the vector for the policy that picks the worker is there. */
-static void on_vector(void *ctx)
+/* Runs on the owner's thread: what the policy that picks the worker waits for is there. */
+static void on_picked(void *ctx)
 {
     sr_exchange *x = ctx;
     uint64_t start = sr_clock_ns();
@@ -127,7 +127,7 @@ sr_exchange *sr_exchange_new(sr_runtime *runtime, const struct sr_request_head *
     x->body.doc.dialect = &sr_dialect_chat; /* dialect of errors until the endpoint is known */
     sr_routing_init(&x->routing);
     sr_recall_init(&x->recall);
-    x->pick.done = on_vector;
+    x->pick.done = on_picked;
     x->pick.ctx = x;
     sr_buf_init(&x->reply, REPLY_MAX);
     sr_buf_init(&x->explain, EXPLAIN_MAX);

@@ -14,7 +14,7 @@
 #include "router/cache/recall.h"
 #include "router/edit/edit.h"
 #include "router/identity/identity.h"
-#include "router/pick/vector.h"
+#include "router/pick/pick.h"
 #include "router/record.h"
 #include "router/request/body.h"
 #include "router/request/prefetch.h"
@@ -53,7 +53,9 @@ struct sr_exchange {
     bool named;         /* a pending lookup continues with a request that named its model */
     uint64_t refuse_at; /* while WAITING: it has no room, and is told so then; 0: signals are in progress */
     struct sr_edited edited;
-    struct sr_pick pick;            /* the vector for the policy that picks the worker */
+    struct sr_pick pick;            /* what takes time for the policy that picks the worker */
+    struct sr_pool_ask *ask;        /* all that it needs of this request; NULL: not made yet */
+    int ask_model;                  /* whose policy that is */
     const struct sr_bytes *sending; /* [n_sending]: what is forwarded once it is there */
     size_t n_sending, sending_size;
 

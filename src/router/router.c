@@ -101,11 +101,14 @@ static const struct sr_config_pool *pool_of(const struct sr_config *config,
     return NULL;
 }
 
-static struct sr_pool_settings settings_of(const struct sr_config_picking *picking)
+static struct sr_pool_settings settings_of(const struct sr_config_pool *entry)
 {
+    const struct sr_config_picking *picking = &entry->picking;
     struct sr_pool_settings settings = sr_pool_settings_defaults();
     settings.block_tokens = picking->block_tokens;
     settings.blocks = picking->blocks;
+    if (entry->kv_events.endpoint[0])
+        settings.kv_blocks = entry->kv_events.max_blocks;
     settings.bound = picking->session_bound;
     settings.overlap_weight = picking->overlap_weight;
     settings.temperature = picking->temperature;
@@ -138,7 +141,7 @@ static int group_prepare(struct sr_router_model *out, const struct sr_config *co
     const char *policy = reliability->balance == SR_BALANCE_LEAST_REQUEST ? "least_request" : NULL;
     struct sr_pool_settings settings = sr_pool_settings_defaults();
     if (entry)
-        settings = settings_of(&entry->picking);
+        settings = settings_of(entry);
     if (entry && entry->policy[0])
         policy = entry->policy;
     struct sr_pool_limits limits = {0};

@@ -10,6 +10,7 @@
 #include "cache/cache.h"
 #include "infer/engine/engine.h"
 #include "observe/metrics.h"
+#include "router/pick/tokens.h"
 #include "router/router.h"
 #include "semroute/semroute.h"
 
@@ -18,6 +19,9 @@ const struct sr_config *sr_runtime_config(sr_runtime *runtime);
 
 /* The pool of workers, which lives as long as the runtime. */
 struct sr_pool *sr_runtime_pool(sr_runtime *runtime);
+
+/* What is known of the tokens of prompts; lives as long as the runtime. */
+struct sr_tokens *sr_runtime_tokens(sr_runtime *runtime);
 
 /* The response cache, which lives as long as the runtime. */
 struct sr_cache *sr_runtime_cache(sr_runtime *runtime);

@@ -17,7 +17,7 @@ extern const struct sr_section sr_section_root, sr_section_listener, sr_section_
     sr_section_embedding, sr_section_embedding_models, sr_section_inference, sr_section_stores,
     sr_section_cache, sr_section_cache_use, sr_section_pool, sr_section_picking_session,
     sr_section_picking_prefix, sr_section_picking_cost, sr_section_picking_metrics,
-    sr_section_picking_meaning;
+    sr_section_picking_meaning, sr_section_picking_kv_events;
 extern const struct sr_enum_word sr_picking_policies[], sr_on_error_words[], sr_effort_words[],
     sr_strategy_words[];
 /* The signal types that rules may name; `value` is the index of the field of sr_section_signals that lists
@@ -26,7 +26,8 @@ extern const struct sr_enum_word sr_leaf_types[];
 /* Those of vLLM Semantic Router that are not there yet; ends with NULL. */
 extern const char *const sr_leaf_types_later[];
 
+struct sr_config_pool;
 /* Sets what is not a number of a pool's picking keys. */
-void sr_picking_prepare(struct sr_config_picking *picking);
+void sr_picking_prepare(struct sr_config_pool *pool);
 
 #endif
