@@ -75,7 +75,8 @@ struct sr_pool_placement {
 enum sr_pool_kv_kind {
     SR_POOL_KV_STORED,  /* blocks follow `parent`; each has `block_size` of the tokens */
     SR_POOL_KV_REMOVED, /* blocks are gone */
-    SR_POOL_KV_CLEARED, /* all blocks are gone, or what is known of them is not reliable any more */
+    SR_POOL_KV_CLEARED, /* all blocks are gone */
+    SR_POOL_KV_UNKNOWN, /* what was told is not reliable any more */
 };
 
 struct sr_pool_kv_event {
@@ -92,6 +93,7 @@ struct sr_pool_kv_event {
 struct sr_pool_seat_stats {
     uint64_t blocks, events, bytes; /* known blocks; events that were understood; memory */
     uint64_t unknown; /* blocks of events that are not known: after one that is not, or over the limit */
+    bool tells;       /* the blocks are those of events; else they are estimated */
     uint64_t asked, expected; /* blocks of all prompts; those that the worker was expected to have */
 };
 

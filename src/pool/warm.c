@@ -46,7 +46,7 @@ struct sr_pool_overlaps sr_pool_warm_match(struct sr_pool_warm *warm, const stru
     if (all_tell)
         found.told = sr_pool_blocks_match(warm->told, ask->kv_blocks, ask->n_kv_blocks);
     for (size_t i = 0; i < n && all_tell; i++)
-        all_tell = ((const struct sr_pool_warm_seat *)sr_pool_member_seat(candidates[i].member))->events > 0;
+        all_tell = ((const struct sr_pool_warm_seat *)sr_pool_member_seat(candidates[i].member))->tells;
     if (!all_tell)
         found.sent = sr_pool_blocks_match(warm->sent, ask->blocks, ask->n_blocks);
     return found;
@@ -56,7 +56,7 @@ uint32_t sr_pool_warm_overlap(const struct sr_pool_overlaps *overlaps, const str
 {
     const struct sr_pool_warm_seat *seat = sr_pool_member_seat(member);
     uint32_t slot = sr_pool_member_slot(member);
-    if (!overlaps->told || !seat->events)
+    if (!overlaps->told || !seat->tells)
         return overlaps->sent[slot];
     return (uint32_t)((uint64_t)overlaps->told[slot] * overlaps->blocks / overlaps->told_blocks);
 }
@@ -135,6 +135,7 @@ void sr_pool_warm_event(struct sr_pool_warm *warm, struct sr_pool_warm_seat *sea
     switch (event->kind) {
     case SR_POOL_KV_STORED:
         seat->events++;
+        seat->tells = true;
         stored(warm, seat, slot, event);
         break;
     case SR_POOL_KV_REMOVED:
@@ -147,6 +148,12 @@ void sr_pool_warm_event(struct sr_pool_warm *warm, struct sr_pool_warm_seat *sea
         break;
     case SR_POOL_KV_CLEARED:
         forget(warm, seat, slot);
+        sr_pool_blocks_clear(warm->sent, slot);
+        seat->tells = true;
+        break;
+    case SR_POOL_KV_UNKNOWN:
+        forget(warm, seat, slot);
+        seat->tells = false;
         break;
     }
 }
@@ -154,9 +161,10 @@ void sr_pool_warm_event(struct sr_pool_warm *warm, struct sr_pool_warm_seat *sea
 void sr_pool_warm_stats(const struct sr_pool_warm *warm, const struct sr_pool_warm_seat *seat, uint32_t slot,
                         struct sr_pool_seat_stats *out)
 {
-    out->blocks = sr_pool_blocks_count(seat->events ? warm->told : warm->sent, slot);
+    out->blocks = sr_pool_blocks_count(seat->tells ? warm->told : warm->sent, slot);
     out->events = seat->events;
     out->unknown = seat->unknown;
+    out->tells = seat->tells;
     out->bytes = sr_pool_blocks_bytes(warm->sent, slot) + seat->names.size * sizeof *seat->names.pairs;
     if (warm->told)
         out->bytes += sr_pool_blocks_bytes(warm->told, slot);

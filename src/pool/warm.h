@@ -22,7 +22,8 @@ struct sr_pool_warm {
 
 struct sr_pool_warm_seat {
     struct sr_pool_turn turn;
-    uint64_t events;  /* that were understood since the last that cleared all; 0: the worker tells nothing */
+    bool tells;       /* the worker's events say what it has; else it is estimated */
+    uint64_t events;  /* that were understood since the last that cleared all */
     uint64_t unknown; /* blocks that were stored since then and are not known */
     struct sr_kv_map names;
     uint64_t asked, expected; /* blocks, as in struct sr_pool_seat_stats */

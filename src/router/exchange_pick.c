@@ -89,8 +89,11 @@ static size_t add_known(struct sr_exchange *x, struct sr_pool_ask *ask)
 static bool find_worker(struct sr_exchange *x, struct sr_target *out)
 {
     const struct sr_router_model *model = &x->router->models[x->record.model];
-    static const struct sr_target plain = {
-        .struct_size = sizeof plain, .scheme = "http", .base_path = "", .tls_ca_file = "", .tls_verify = true};
+    static const struct sr_target plain = {.struct_size = sizeof plain,
+                                           .scheme = "http",
+                                           .base_path = "",
+                                           .tls_ca_file = "",
+                                           .tls_verify = true};
     struct sr_ticket ticket;
     if (sr_ticket_open(&ticket, model->group, &x->arena))
         return false;
@@ -114,7 +117,8 @@ static void begin_tokens(struct sr_exchange *x, const struct sr_bytes *slices, s
     if (ask_of(x, &ask) || !ask->n_blocks)
         return;
     size_t known = add_known(x, ask);
-    bool waits = sr_pool_group_needs(model->group) & SR_POOL_NEEDS_KV && known * KNOWN_OF < ask->n_blocks * KNOWN;
+    bool waits =
+        sr_pool_group_needs(model->group) & SR_POOL_NEEDS_KV && known * KNOWN_OF < ask->n_blocks * KNOWN;
     if (known == ask->n_blocks || !find_worker(x, &target))
         return;
     struct sr_token_question question = question_of(x, ask);
@@ -128,7 +132,8 @@ static void begin_tokens(struct sr_exchange *x, const struct sr_bytes *slices, s
 bool sr_exchange_awaits_pick(struct sr_exchange *x, const struct sr_bytes *slices, size_t n)
 {
     struct sr_embedding_reader *reader = x->router->pick_reader;
-    bool vector = reader && sr_pool_group_needs(x->router->models[x->record.model].group) & SR_POOL_NEEDS_VECTOR;
+    bool vector =
+        reader && sr_pool_group_needs(x->router->models[x->record.model].group) & SR_POOL_NEEDS_VECTOR;
     bool tokens = wants_tokens(x);
     if ((!vector && !tokens) || !x->env.post || x->record.has_verdict || x->pick.asked ||
         (!x->mailbox && sr_mailbox_new(&x->mailbox, x->env.post, x->env.ctx)))

@@ -20,7 +20,8 @@ int sr_exchange_ask(struct sr_exchange *x, const struct sr_pool_ask **out) SR_WA
  * for. */
 bool sr_exchange_awaits_pick(struct sr_exchange *x, const struct sr_bytes *slices, size_t n);
 
-/* Makes the target of a discovered worker: like `like`, at the address of the worker's identity. SR_ENOMEM. */
+/* Makes the target of a discovered worker: like `like`, at the address of the worker's identity. SR_ENOMEM.
+ */
 int sr_exchange_worker_target(struct sr_target *target, const struct sr_target *like, struct sr_bytes worker,
                               struct sr_arena *arena) SR_WARN_UNUSED;
 

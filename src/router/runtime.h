@@ -10,8 +10,8 @@
 #include "cache/cache.h"
 #include "infer/engine/engine.h"
 #include "observe/metrics.h"
-#include "router/pick/tokens.h"
 #include "router/router.h"
+#include "router/tokens.h"
 #include "semroute/semroute.h"
 
 /* A new reference to the current configuration: release it with sr_config_unref. */

@@ -233,8 +233,7 @@ bool sr_zmq_replay(struct sr_zmq_subscribers *set, struct sr_zmq_subscription *s
     uint8_t number[SEQ_BYTES];
     close_socket(&s->dealer);
     s->replays_until_ns = 0;
-    if (!s->replay || make_socket(set, &s->dealer, ZMQ_DEALER) ||
-        zmq_connect(s->dealer, s->replay) != 0)
+    if (!s->replay || make_socket(set, &s->dealer, ZMQ_DEALER) || zmq_connect(s->dealer, s->replay) != 0)
         return false;
     for (size_t i = 0; i < SEQ_BYTES; i++)
         number[i] = (uint8_t)(from >> (8 * (SEQ_BYTES - 1 - i)));

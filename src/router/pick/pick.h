@@ -9,8 +9,8 @@
 #define SR_ROUTER_PICK_PICK_H
 
 #include "router/cache/vector.h"
-#include "router/pick/tokens.h"
 #include "router/request/request.h"
+#include "router/tokens.h"
 
 /* Bytes of the request's text that are read, from its beginning: a window of the encoder. */
 #define SR_PICK_TEXT_MAX 1024

@@ -3,8 +3,8 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "router/pick/tokens.h"
 #include "router/runtime.h"
+#include "router/tokens.h"
 #include "serve/gateway/tokenize_text.h"
 
 #include <stdatomic.h>

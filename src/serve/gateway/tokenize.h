@@ -11,8 +11,8 @@
 #include "semroute/semroute.h"
 #include "serve/gateway/upstream_tls.h"
 
-#define SR_TOKENIZE_MAX 128     /* questions in progress; more are not asked */
-#define SR_TOKENIZE_MS  2000    /* the longest wait for an answer, whoever waits */
+#define SR_TOKENIZE_MAX 128  /* questions in progress; more are not asked */
+#define SR_TOKENIZE_MS  2000 /* the longest wait for an answer */
 
 struct sr_tokenizer;
 

@@ -67,8 +67,8 @@ static void in_string(struct sr_tokenize_text *text, char c)
 
 static void add(struct sr_tokenize_text *text)
 {
-    bool good = text->number <= UINT32_MAX && sr_grow(&text->ids, &text->cap, text->n + 1, sizeof *text->ids,
-                                                      text->max) == SR_OK;
+    bool good = text->number <= UINT32_MAX &&
+                sr_grow(&text->ids, &text->cap, text->n + 1, sizeof *text->ids, text->max) == SR_OK;
     if (good)
         text->ids[text->n++] = (uint32_t)text->number;
     else

@@ -25,11 +25,11 @@ enum sr_tokenize_state {
 
 struct sr_tokenize_text {
     enum sr_tokenize_state state;
-    unsigned depth;   /* of brackets */
-    char string[8];   /* the beginning of the latest string */
-    size_t string_n;  /* its bytes */
-    bool named;       /* it was followed by a colon */
-    uint32_t *ids;    /* [n] */
+    unsigned depth;  /* of brackets */
+    char string[8];  /* the beginning of the latest string */
+    size_t string_n; /* its bytes */
+    bool named;      /* it was followed by a colon */
+    uint32_t *ids;   /* [n] */
     size_t n, cap, max;
     uint64_t number;
     bool has_number; /* a number has begun */

@@ -6,13 +6,24 @@
 
 #include <string.h>
 
-enum member { NAME, HASHES, PARENT, TOKENS, BLOCK_SIZE, LORA_ID, MEDIUM, LORA_NAME, EXTRA_KEYS, GROUP, MEMBERS };
+enum member {
+    NAME,
+    HASHES,
+    PARENT,
+    TOKENS,
+    BLOCK_SIZE,
+    LORA_ID,
+    MEDIUM,
+    LORA_NAME,
+    EXTRA_KEYS,
+    GROUP,
+    MEMBERS
+};
 
 /* Names in maps. */
-static const char *const NAMES[MEMBERS] = {"type",       "block_hashes", "parent_block_hash",
-                                           "token_ids",  "block_size",   "lora_id",
-                                           "medium",     "lora_name",    "extra_keys",
-                                           "group_idx"};
+static const char *const NAMES[MEMBERS] = {
+    "type",    "block_hashes", "parent_block_hash", "token_ids",  "block_size",
+    "lora_id", "medium",       "lora_name",         "extra_keys", "group_idx"};
 
 /* Members of arrays, in order. */
 static const enum member STORED[] = {NAME,    HASHES, PARENT,    TOKENS,     BLOCK_SIZE,

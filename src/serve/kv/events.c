@@ -217,13 +217,13 @@ static void look_at(void *ctx, const struct sr_pool_member_view *view)
         return;
     struct source *found = find(all, view->worker);
     if (found && found->listed) {
-        found->unfed |= view->seat.events == 0; /* another pool has it too */
+        found->unfed |= !view->seat.tells; /* another pool has it too */
         return;
     }
     struct source *fresh = source_new(all, view->worker, keys);
     if (fresh && found && is_same(found, fresh)) {
         found->listed = true;
-        found->unfed = view->seat.events == 0;
+        found->unfed = !view->seat.tells;
         source_free(fresh);
     } else if (fresh && all->n < SR_ZMQ_SUBSCRIBE_MAX) {
         add(all, fresh);

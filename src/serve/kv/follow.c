@@ -10,17 +10,23 @@ void sr_kv_follow_init(struct sr_kv_follow *follow, const struct sr_kv_follow_op
     *follow = (struct sr_kv_follow){.ops = ops, .ctx = ctx, .has_replay = has_replay};
 }
 
+static void tell(struct sr_kv_follow *follow, enum sr_pool_kv_kind kind)
+{
+    follow->ops->event(follow->ctx, &(struct sr_pool_kv_event){.kind = kind});
+}
+
+/* What was told of the worker is not reliable. */
 static void clear(struct sr_kv_follow *follow)
 {
     if (follow->dirty)
-        follow->ops->event(follow->ctx, &(struct sr_pool_kv_event){.kind = SR_POOL_KV_CLEARED});
+        tell(follow, SR_POOL_KV_UNKNOWN);
     follow->dirty = false;
 }
 
 static void give_on(void *ctx, const struct sr_pool_kv_event *event)
 {
     struct sr_kv_follow *follow = ctx;
-    follow->dirty |= event->kind == SR_POOL_KV_STORED;
+    follow->dirty |= event->kind != SR_POOL_KV_REMOVED;
     follow->ops->event(follow->ctx, event);
 }
 
@@ -71,7 +77,9 @@ void sr_kv_follow_lost(struct sr_kv_follow *follow)
 {
     follow->feed.connected = false;
     follow->known = follow->heard = follow->replaying = false;
-    clear(follow);
+    tell(follow, SR_POOL_KV_CLEARED); /* a process that ends takes its cache with it */
+    tell(follow, SR_POOL_KV_UNKNOWN);
+    follow->dirty = false;
 }
 
 void sr_kv_follow_batch(struct sr_kv_follow *follow, uint64_t number, struct sr_bytes payload)
@@ -82,6 +90,7 @@ void sr_kv_follow_batch(struct sr_kv_follow *follow, uint64_t number, struct sr_
     follow->at_ns = sr_clock_ns();
     if (again) {
         follow->feed.restarts++;
+        tell(follow, SR_POOL_KV_CLEARED);
         begin(follow);
         if (follow->replaying)
             return;
@@ -112,7 +121,7 @@ void sr_kv_follow_replay_end(struct sr_kv_follow *follow, bool whole)
     follow->at_ns = sr_clock_ns();
     follow->replaying = follow->fills = false;
     if (whole && !follow->known && !follow->heard)
-        follow->known = true; /* nothing was published yet: 0 is next */
+        follow->known = true;                            /* nothing was published yet: 0 is next */
     if (follow->heard && follow->next <= follow->live) { /* the gap is not filled */
         clear(follow);
         follow->next = follow->live + 1;

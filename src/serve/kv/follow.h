@@ -1,6 +1,6 @@
 /*
  * Follows the numbered batches of one worker's KV events: what is missing is asked for again, and what cannot
- * be had clears all that is known of the worker, for wrong blocks are worse than none.
+ * be had makes unknown all that was told of the worker, for wrong blocks are worse than none.
  *
  * Knows numbers and batches, and no sockets: its owner tells it what arrives, and gives it what it asks for.
  * One thread.
@@ -25,9 +25,9 @@ struct sr_kv_follow_ops {
 struct sr_kv_follow {
     const struct sr_kv_follow_ops *ops;
     void *ctx;
-    bool has_replay; /* it can be asked */
-    bool known;      /* `next` is */
-    bool heard;      /* `live` is */
+    bool has_replay;       /* it can be asked */
+    bool known;            /* `next` is */
+    bool heard;            /* `live` is */
     bool replaying, fills; /* a replay is in progress; it is asked for what is known to be missing */
     bool dirty;            /* something is known of the worker */
     uint64_t next;         /* the batch that is expected */
@@ -45,7 +45,7 @@ void sr_kv_follow_lost(struct sr_kv_follow *follow);
 
 void sr_kv_follow_batch(struct sr_kv_follow *follow, uint64_t number, struct sr_bytes payload);
 void sr_kv_follow_replayed(struct sr_kv_follow *follow, uint64_t number, struct sr_bytes payload);
-/* `whole` false: the answer did not come, or broke off. */
+/* `whole` false: the answer did not come, or not whole. */
 void sr_kv_follow_replay_end(struct sr_kv_follow *follow, bool whole);
 
 /* Something arrived that is no batch. */
@@ -54,7 +54,7 @@ void sr_kv_follow_bad(struct sr_kv_follow *follow);
 /* Now and then: asks for a last batch that was missed. */
 void sr_kv_follow_check(struct sr_kv_follow *follow, uint64_t now_ns);
 
-/* All again from the beginning: somebody knows nothing of the worker yet. */
+/* All again from the beginning: a policy knows nothing of the worker yet. */
 void sr_kv_follow_again(struct sr_kv_follow *follow);
 
 #endif

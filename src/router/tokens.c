@@ -1,10 +1,10 @@
 /* Jobs are copies of their question, so that requests and configurations may end before them. */
-#include "router/pick/tokens.h"
+#include "router/tokens.h"
 
 #include "base/hash.h"
 #include "base/mem.h"
 #include "pool/warm.h"
-#include "router/pick/token_memo.h"
+#include "router/token_memo.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -63,7 +63,7 @@ static void job_free(struct sr_task *task)
     sr_mem_free(job);
 }
 
-/* On the thread that waits; where nobody does, on the one that completes. */
+/* On the thread of the request that waits; without one, on the thread that completes it. */
 static void job_done(struct sr_task *task, int status)
 {
     struct sr_token_job *job = of(task);

@@ -6,8 +6,8 @@
  * part of a remembered prompt is shared, the token blocks are shared in the same proportion. Fixed memory:
  * the oldest prompts are forgotten. Any thread.
  */
-#ifndef SR_ROUTER_PICK_TOKEN_MEMO_H
-#define SR_ROUTER_PICK_TOKEN_MEMO_H
+#ifndef SR_ROUTER_TOKEN_MEMO_H
+#define SR_ROUTER_TOKEN_MEMO_H
 
 #include "base/arena.h"
 #include "base/err.h"

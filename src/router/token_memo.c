@@ -2,7 +2,7 @@
  * Prompts stand in a ring. A table from a prefix to its prompt is a cache: a slot has the latest prefix that
  * fell there, and one whose prompt has left the ring is free.
  */
-#include "router/pick/token_memo.h"
+#include "router/token_memo.h"
 
 #include "base/mem.h"
 
@@ -85,8 +85,8 @@ void sr_token_memo_put(struct sr_token_memo *memo, uint64_t kind, const uint64_t
         return;
     memcpy(copy, kv, size);
     pthread_mutex_lock(&memo->lock);
-    while (memo->next > memo->oldest && (memo->next - memo->oldest == SR_TOKEN_MEMO_PROMPTS ||
-                                         memo->bytes + size > SR_TOKEN_MEMO_BYTES))
+    while (memo->next > memo->oldest &&
+           (memo->next - memo->oldest == SR_TOKEN_MEMO_PROMPTS || memo->bytes + size > SR_TOKEN_MEMO_BYTES))
         drop_oldest(memo);
     *prompt_of(memo, memo->next) = (struct prompt){copy, (uint32_t)n_kv, (uint32_t)n};
     memo->bytes += size;

@@ -2,11 +2,11 @@
  * The tokens of prompts: what is known of them, and who is asked for them.
  *
  * The server (serve/gateway/tokenize.h) asks workers over HTTP; it is optional, so without it nothing is
- * asked. What it is told is remembered by prefix (token_memo.h), so that most requests wait for nothing. One
- * for the process; any thread.
+ * asked. What it is told is remembered by prefix (router/token_memo.h), so that most requests wait for
+ * nothing. One for the process; any thread.
  */
-#ifndef SR_ROUTER_PICK_TOKENS_H
-#define SR_ROUTER_PICK_TOKENS_H
+#ifndef SR_ROUTER_TOKENS_H
+#define SR_ROUTER_TOKENS_H
 
 #include "base/arena.h"
 #include "base/task.h"
@@ -37,7 +37,7 @@ struct sr_token_job {
     uint32_t block_size; /* tokens of a block */
     uint64_t *kv;        /* [n_kv]: the answer */
     size_t n_kv;
-    /* of who waits; NULL: nobody does any more */
+    /* of the request that waits; NULL: none does any more */
     void (*done)(void *ctx);
     void *ctx;
     bool ended; /* used by the thread that waits only */
@@ -48,8 +48,8 @@ int sr_tokens_new(struct sr_tokens **out) SR_WARN_UNUSED;
 /* No job may be in progress at the server. NULL is allowed. */
 void sr_tokens_free(struct sr_tokens *tokens);
 
-/* Sets who answers jobs, NULL: nobody. `ask` takes a job with its reference, on any thread, and completes it;
- * false: it does not take it. After the return no call of the one before is in progress. */
+/* Sets the server of jobs, NULL: there is none. `ask` takes a job with its reference, on any thread, and
+ * completes it; false: it does not take it. After the return no call of the one before is in progress. */
 void sr_tokens_serve(struct sr_tokens *tokens, bool (*ask)(void *ctx, struct sr_token_job *job), void *ctx);
 
 /* The server's: the tokens of the job's prompt. Before the task is completed. SR_ENOMEM. */
@@ -71,9 +71,9 @@ struct sr_token_question {
 size_t sr_tokens_known(struct sr_tokens *tokens, const struct sr_token_question *question,
                        struct sr_arena *arena, uint64_t **kv, size_t *n_kv);
 
-/* Asks. `mailbox` NULL: nobody waits, and the return is NULL. Else `done` is called on its thread when the
- * answer is there or will not come, unless sr_token_job_leave was called; not within this call. NULL: it is
- * not asked. */
+/* Asks. `mailbox` NULL: no request waits, and the return is NULL. Else `done` is called on its thread when
+ * the answer is there or will not come, unless sr_token_job_leave was called; not within this call. NULL: it
+ * is not asked. */
 struct sr_token_job *sr_tokens_ask(struct sr_tokens *tokens, const struct sr_token_question *question,
                                    struct sr_mailbox *mailbox, void (*done)(void *ctx), void *ctx);
 
