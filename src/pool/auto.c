@@ -1,14 +1,17 @@
 /*
  * The default of pools that share caches: exact overlap first, meaning where no worker has much of the
- * prompt, load always.
+ * prompt, load always. The cost of a worker is the time that the request takes there and takes from others,
+ * in blocks of prompts:
  *
- *   cost = (blocks of the prompt - overlap + blocks that wait to be computed there
- *           + requests there * what a request costs the others) / weight
+ *   new  = blocks of the prompt - overlap
+ *   over = blocks of the prompt + blocks that requests hold there - blocks of its cache, 0 at least
+ *   cost = (new * (1 + DELAYS * requests there) + blocks that wait to be computed there + over) / weight
+ *          + STEP * requests there
  *
- * So a worker that has a prefix is chosen while what it saves is worth more than what is waited for there. A
- * request costs the others a share of the mean of the blocks that prompts left to compute. Where no worker
- * has a quarter of the prompt, one that was lately asked the same in other words is taken before its equals:
- * the similarity counts as overlap, up to a quarter of the prompt. No worker is over the limit of the guard.
+ * What is computed delays all that is in progress at the worker, so a request that is new to all workers goes
+ * where little is in progress, and one that a worker has goes there also when it is busy. Where no worker has
+ * a quarter of the prompt, one that was lately asked the same in other words is taken before its equals: the
+ * similarity counts as overlap, up to a quarter of the prompt. No worker is over the limit of the guard.
  */
 #include "base/mem.h"
 #include "pool/topics.h"
@@ -16,14 +19,13 @@
 
 #include <math.h>
 
-#define SHARE  0.25 /* of the mean of the blocks to compute: the cost of a request that is there */
+#define DELAYS 0.25 /* of the new blocks: what a request in progress loses by them */
+#define STEP   4.0  /* blocks: what a step takes longer by a request in it */
 #define LITTLE 4    /* less than one part in so many of the prompt is an approximate overlap */
-#define SMOOTH 0.02 /* of the mean */
 
 struct picking {
     struct sr_pool_warm warm;
     struct sr_topics *topics;
-    double mean; /* blocks that a prompt leaves to compute */
 };
 
 struct seat {
@@ -94,8 +96,11 @@ static double cost_of(const struct comparing *c, const struct sr_pool_member *me
     if (isinf(load) || load > c->limit)
         return HUGE_VAL;
     worth = worth > *overlap ? worth : *overlap;
-    double blocks = (double)c->overlaps.blocks - worth + (double)seat->warm.pending;
-    return blocks / weight + load * (1 + SHARE * c->picking->mean);
+    double new = (double)c->overlaps.blocks - worth, there = load *weight - 1;
+    double over =
+        (double)c->overlaps.blocks + (double)seat->warm.active - (double)c->picking->warm.settings->blocks;
+    double waits = (double)seat->warm.pending + (over > 0 ? over : 0);
+    return (new *(1 + DELAYS * there) + waits) / weight + STEP * load;
 }
 
 static struct comparing compare(struct picking *picking, const struct sr_pool_ask *ask,
@@ -152,7 +157,6 @@ static void placed(void *state, void *seat, uint32_t slot, const struct sr_pool_
     struct picking *picking = state;
     sr_pool_warm_placed(&picking->warm, &((struct seat *)seat)->warm, slot, ask, placement);
     sr_topics_add(picking->topics, &((struct seat *)seat)->topics, ask->vector, ask->dimensions);
-    picking->mean += ((double)placement->pending - picking->mean) * SMOOTH;
 }
 
 static void answered(void *state, void *seat, struct sr_pool_placement *placement)

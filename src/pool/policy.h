@@ -50,6 +50,7 @@ struct sr_pool_ask {
      * `blocks` are estimated from bytes, `kv_blocks` are of the engine's own tokens. */
     const uint64_t *blocks, *kv_blocks;
     size_t n_blocks, n_kv_blocks;
+    size_t kv_total; /* token blocks of the whole prompt, of which the first are known; 0: as many as those */
     uint64_t prompt_tokens, answer_tokens; /* estimates */
     const float *vector;                   /* [dimensions] of the request's text, length 1; NULL: none */
     size_t dimensions;
@@ -69,6 +70,10 @@ struct sr_pool_placement {
     uint32_t overlap; /* before `placed`: as in the choice that led there, else 0 */
     uint32_t pending; /* blocks that the worker computes before it answers */
     uint32_t active;  /* blocks that it holds until the end */
+    /* From `placed` to `answered` or `ended`: what comes into the worker's cache. The policy's. */
+    const struct sr_pool_ask *ask;
+    uint32_t slot;
+    struct sr_pool_placement *next, **at; /* at NULL: it is in no list */
 };
 
 /* What a worker says of its cache. Hashes are the engine's own. */

@@ -2,8 +2,12 @@
 #include "pool/warm.h"
 
 #include "base/hash.h"
+#include "base/mem.h"
 
-#define CHUNK 256 /* blocks of an event that are used at once */
+#include <string.h>
+
+#define CHUNK  256 /* blocks of an event that are used at once */
+#define COMING 64  /* of the requests that are not answered yet, the latest that are compared */
 
 int sr_pool_warm_init(struct sr_pool_warm *warm, const struct sr_pool_settings *settings, bool events)
 {
@@ -20,12 +24,22 @@ void sr_pool_warm_dispose(struct sr_pool_warm *warm)
 {
     sr_pool_blocks_free(warm->sent);
     sr_pool_blocks_free(warm->told);
+    sr_mem_free(warm->depths);
     warm->sent = warm->told = NULL;
+    warm->depths = NULL;
 }
 
 int sr_pool_warm_join(struct sr_pool_warm *warm, struct sr_pool_warm_seat *seat, uint32_t slot)
 {
     seat->names.most = (size_t)warm->settings->kv_blocks;
+    if (warm->told && slot >= warm->n_depths) {
+        size_t n = (slot / 64 + 1) * 64;
+        uint32_t *depths = sr_mem_realloc(warm->depths, n * sizeof *depths);
+        if (!depths)
+            return SR_ENOMEM;
+        warm->depths = depths;
+        warm->n_depths = n;
+    }
     int rc = sr_pool_blocks_join(warm->sent, slot);
     return rc || !warm->told ? rc : sr_pool_blocks_join(warm->told, slot);
 }
@@ -38,13 +52,45 @@ void sr_pool_warm_leave(struct sr_pool_warm *warm, struct sr_pool_warm_seat *sea
         sr_pool_blocks_leave(warm->told, slot);
 }
 
+/* Blocks that both prompts begin with. A hash covers all blocks before it. */
+static uint32_t common(const struct sr_pool_ask *a, const struct sr_pool_ask *b)
+{
+    size_t low = 0, high = a->n_blocks < b->n_blocks ? a->n_blocks : b->n_blocks;
+    if (!high || a->blocks[0] != b->blocks[0])
+        return 0;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (a->blocks[middle] == b->blocks[middle])
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return (uint32_t)low;
+}
+
+/* What each worker will have when it has answered the requests that it has now. */
+static const uint32_t *match_coming(struct sr_pool_warm *warm, const struct sr_pool_ask *ask)
+{
+    size_t n = 0;
+    memset(warm->depths, 0, warm->n_depths * sizeof *warm->depths);
+    for (const struct sr_pool_placement *p = warm->coming; p && n < COMING; p = p->next, n++) {
+        uint32_t depth = common(ask, p->ask);
+        if (depth > warm->depths[p->slot])
+            warm->depths[p->slot] = depth;
+    }
+    return warm->depths;
+}
+
 struct sr_pool_overlaps sr_pool_warm_match(struct sr_pool_warm *warm, const struct sr_pool_ask *ask,
                                            const struct sr_pool_candidate *candidates, size_t n)
 {
-    struct sr_pool_overlaps found = {.blocks = ask->n_blocks, .told_blocks = ask->n_kv_blocks};
+    struct sr_pool_overlaps found = {.blocks = ask->n_blocks,
+                                     .told_blocks = ask->kv_total ? ask->kv_total : ask->n_kv_blocks};
     bool all_tell = warm->told && ask->n_kv_blocks;
     if (all_tell)
         found.told = sr_pool_blocks_match(warm->told, ask->kv_blocks, ask->n_kv_blocks);
+    if (all_tell)
+        found.coming = match_coming(warm, ask);
     for (size_t i = 0; i < n && all_tell; i++)
         all_tell = ((const struct sr_pool_warm_seat *)sr_pool_member_seat(candidates[i].member))->tells;
     if (!all_tell)
@@ -58,7 +104,8 @@ uint32_t sr_pool_warm_overlap(const struct sr_pool_overlaps *overlaps, const str
     uint32_t slot = sr_pool_member_slot(member);
     if (!overlaps->told || !seat->tells)
         return overlaps->sent[slot];
-    return (uint32_t)((uint64_t)overlaps->told[slot] * overlaps->blocks / overlaps->told_blocks);
+    uint32_t told = (uint32_t)((uint64_t)overlaps->told[slot] * overlaps->blocks / overlaps->told_blocks);
+    return told > overlaps->coming[slot] ? told : overlaps->coming[slot];
 }
 
 /* ---- requests ---- */
@@ -72,6 +119,15 @@ void sr_pool_warm_placed(struct sr_pool_warm *warm, struct sr_pool_warm_seat *se
     placement->active = blocks + (uint32_t)(ask->answer_tokens / warm->settings->block_tokens);
     seat->pending += placement->pending;
     seat->active += placement->active;
+    if (warm->told) {
+        placement->ask = ask;
+        placement->slot = slot;
+        placement->next = warm->coming;
+        placement->at = &warm->coming;
+        if (placement->next)
+            placement->next->at = &placement->next;
+        warm->coming = placement;
+    }
     seat->asked += blocks;
     seat->expected += placement->overlap;
     sr_pool_blocks_use(warm->sent, slot, ask->blocks, ask->n_blocks);
@@ -81,6 +137,12 @@ void sr_pool_warm_answered(struct sr_pool_warm_seat *seat, struct sr_pool_placem
 {
     seat->pending -= placement->pending;
     placement->pending = 0;
+    if (placement->at) {
+        *placement->at = placement->next;
+        if (placement->next)
+            placement->next->at = placement->at;
+        placement->at = NULL;
+    }
 }
 
 void sr_pool_warm_ended(struct sr_pool_warm_seat *seat, struct sr_pool_placement *placement)

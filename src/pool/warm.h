@@ -15,8 +15,11 @@
 
 struct sr_pool_warm {
     const struct sr_pool_settings *settings;
-    struct sr_pool_blocks *sent; /* blocks of prompts that were sent to workers */
-    struct sr_pool_blocks *told; /* blocks of workers' events; NULL: events are not used */
+    struct sr_pool_blocks *sent;      /* blocks of prompts that were sent to workers */
+    struct sr_pool_blocks *told;      /* blocks of workers' events; NULL: events are not used */
+    struct sr_pool_placement *coming; /* requests that are not answered yet, the latest first */
+    uint32_t *depths;                 /* [n_depths]: of those, in one match */
+    size_t n_depths;
     uint64_t turn;
 };
 
@@ -33,6 +36,7 @@ struct sr_pool_warm_seat {
 /* What each worker has of one prompt. */
 struct sr_pool_overlaps {
     const uint32_t *sent, *told; /* [slots]; NULL: not compared */
+    const uint32_t *coming;      /* [slots], with `told` */
     size_t blocks, told_blocks;  /* of the prompt */
 };
 
@@ -49,7 +53,8 @@ void sr_pool_warm_leave(struct sr_pool_warm *warm, struct sr_pool_warm_seat *sea
 struct sr_pool_overlaps sr_pool_warm_match(struct sr_pool_warm *warm, const struct sr_pool_ask *ask,
                                            const struct sr_pool_candidate *candidates, size_t n);
 
-/* Blocks of the prompt that a member's worker has: what its events say, else the estimate. */
+/* Blocks of the prompt that a member's worker has: what its events say and what comes by requests that are
+ * there, else the estimate. */
 uint32_t sr_pool_warm_overlap(const struct sr_pool_overlaps *overlaps, const struct sr_pool_member *member);
 
 /* The policy's parts for requests, events and stats. */

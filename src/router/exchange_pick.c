@@ -82,6 +82,7 @@ static size_t add_known(struct sr_exchange *x, struct sr_pool_ask *ask)
     size_t n_kv, known = sr_tokens_known(sr_runtime_tokens(x->runtime), &question, &x->arena, &kv, &n_kv);
     ask->kv_blocks = kv;
     ask->n_kv_blocks = n_kv;
+    ask->kv_total = known ? n_kv * ask->n_blocks / known : 0;
     return known;
 }
 
@@ -176,7 +177,7 @@ int sr_exchange_ask(struct sr_exchange *x, const struct sr_pool_ask **out)
     const uint64_t *tokens = sr_pick_tokens(&x->pick, &n);
     if (tokens) {
         ask->kv_blocks = tokens;
-        ask->n_kv_blocks = n;
+        ask->n_kv_blocks = ask->kv_total = n;
     } else if (!ask->kv_blocks) {
         add_known(x, ask);
     }
