@@ -4,14 +4,18 @@
  * in blocks of prompts:
  *
  *   new  = blocks of the prompt - overlap
- *   over = blocks of the prompt + blocks that requests hold there - blocks of its cache, 0 at least
- *   cost = (new * (1 + DELAYS * requests there) + blocks that wait to be computed there + over) / weight
- *          + STEP * requests there
+ *   over = blocks that requests hold there with this one - blocks of the cache, at least 0
+ *   out  = blocks that are known to be there with this prompt - blocks of the cache, from 0 to new
+ *   cost = (new * (1 + DELAYS * requests there) + blocks that wait to be computed there
+ *           + OVER * over + OUT * out) / weight + STEP * load
  *
- * What is computed delays all that is in progress at the worker, so a request that is new to all workers goes
- * where little is in progress, and one that a worker has goes there also when it is busy. Where no worker has
- * a quarter of the prompt, one that was lately asked the same in other words is taken before its equals: the
- * similarity counts as overlap, up to a quarter of the prompt. No worker is over the limit of the guard.
+ * What is computed delays all that is in progress at the worker: a request that is new to all workers goes
+ * where little is in progress, and one that a worker has goes there also when it is busy. What does not fit
+ * waits until others end, and pushes out what others come back for. Where no worker has a quarter of the
+ * prompt, one that was lately asked the same in other words is taken before its equals: the similarity counts
+ * as overlap, up to a quarter of the prompt. No worker is over the limit of the guard.
+ *
+ * The four numbers were chosen with `semroute bench pool` (docs/measurements.md).
  */
 #include "base/mem.h"
 #include "pool/topics.h"
@@ -19,9 +23,11 @@
 
 #include <math.h>
 
-#define DELAYS 0.25 /* of the new blocks: what a request in progress loses by them */
-#define STEP   4.0  /* blocks: what a step takes longer by a request in it */
-#define LITTLE 4    /* less than one part in so many of the prompt is an approximate overlap */
+#define DELAYS 2.0 /* of the new blocks: what a request in progress loses by them */
+#define STEP   8.0 /* blocks: what a request in a step takes from the others */
+#define OVER   2.0 /* of blocks that do not fit: a request is put off, and computed again */
+#define OUT    1.0 /* of blocks that are pushed out: they are computed again */
+#define LITTLE 4   /* less than one part in so many of the prompt is an approximate overlap */
 
 struct picking {
     struct sr_pool_warm warm;
@@ -86,10 +92,25 @@ static double meant(const struct comparing *c, const struct seat *seat, float *s
     return share * (double)c->overlaps.blocks / LITTLE;
 }
 
+/* What it costs that a worker's cache has no room for the prompt, of which `new` blocks are not there. The
+ * engine's blocks are scaled to those of the prompt, where both are known. */
+static double cost_of_room(const struct comparing *c, const struct sr_pool_warm_seat *seat, uint32_t slot,
+                           double new)
+{
+    const struct sr_pool_overlaps *o = &c->overlaps;
+    double scale = o->told_blocks ? (double)o->blocks / (double)o->told_blocks : 1;
+    double room = scale * (double)c->picking->warm.settings->blocks;
+    double known = (seat->tells ? scale : 1) * (double)sr_pool_warm_known(&c->picking->warm, seat, slot);
+    double over = (double)(o->blocks - o->shared[slot] + seat->held) - room, out = known + new - room;
+    out = out < 0 ? 0 : out < new ? out : new;
+    return OUT * out + (over > 0 ? OVER * over : 0);
+}
+
 static double cost_of(const struct comparing *c, const struct sr_pool_member *member, uint32_t *overlap,
                       float *similarity)
 {
     const struct seat *seat = sr_pool_member_seat(member);
+    uint32_t slot = sr_pool_member_slot(member);
     double weight = sr_pool_member_weight(member), load = sr_pool_member_load(member);
     *overlap = sr_pool_warm_overlap(&c->overlaps, member);
     double worth = meant(c, seat, similarity);
@@ -97,10 +118,8 @@ static double cost_of(const struct comparing *c, const struct sr_pool_member *me
         return HUGE_VAL;
     worth = worth > *overlap ? worth : *overlap;
     double new = (double)c->overlaps.blocks - worth, there = load *weight - 1;
-    double over =
-        (double)c->overlaps.blocks + (double)seat->warm.active - (double)c->picking->warm.settings->blocks;
-    double waits = (double)seat->warm.pending + (over > 0 ? over : 0);
-    return (new *(1 + DELAYS * there) + waits) / weight + STEP * load;
+    double room = cost_of_room(c, &seat->warm, slot, new);
+    return (new *(1 + DELAYS * there) + (double)seat->warm.pending + room) / weight + STEP * load;
 }
 
 static struct comparing compare(struct picking *picking, const struct sr_pool_ask *ask,
@@ -159,6 +178,11 @@ static void placed(void *state, void *seat, uint32_t slot, const struct sr_pool_
     sr_topics_add(picking->topics, &((struct seat *)seat)->topics, ask->vector, ask->dimensions);
 }
 
+static size_t note(void *state, void *seat, uint32_t slot, const struct sr_pool_ask *ask, size_t left)
+{
+    return sr_pool_warm_note(&((struct picking *)state)->warm, &((struct seat *)seat)->warm, slot, ask, left);
+}
+
 static void answered(void *state, void *seat, struct sr_pool_placement *placement)
 {
     (void)state;
@@ -192,6 +216,7 @@ const struct sr_pool_policy_ops sr_pool_auto = {
     .leave = leave,
     .choose = choose,
     .placed = placed,
+    .note = note,
     .answered = answered,
     .ended = ended,
     .event = event,

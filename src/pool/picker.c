@@ -163,6 +163,12 @@ void sr_pool_picker_placed(struct sr_pool_picker *picker, struct sr_pool_seat *s
     pthread_mutex_lock(&picker->lock);
     picker->ops->placed(picker->state, seat->state, seat->slot, ask ? ask : &NOTHING, placement);
     pthread_mutex_unlock(&picker->lock);
+    size_t left = ask && picker->ops->note ? ask->n_blocks : 0;
+    while (left > 0) {
+        pthread_mutex_lock(&picker->lock);
+        left = picker->ops->note(picker->state, seat->state, seat->slot, ask, left);
+        pthread_mutex_unlock(&picker->lock);
+    }
 }
 
 static void step(struct sr_pool_picker *picker, struct sr_pool_seat *seat,

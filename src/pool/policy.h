@@ -70,9 +70,12 @@ struct sr_pool_placement {
     uint32_t overlap; /* before `placed`: as in the choice that led there, else 0 */
     uint32_t pending; /* blocks that the worker computes before it answers */
     uint32_t active;  /* blocks that it holds until the end */
-    /* From `placed` to `answered` or `ended`: what comes into the worker's cache. The policy's. */
+    /* From `placed` to `ended`, for others to compare with. The policy's. */
     const struct sr_pool_ask *ask;
+    uint64_t first; /* block of the prompt */
     uint32_t slot;
+    uint32_t held; /* of `active`: no other request there holds them */
+    bool answered;
     struct sr_pool_placement *next, **at; /* at NULL: it is in no list */
 };
 
@@ -122,6 +125,9 @@ struct sr_pool_policy_ops {
      * most one `answered` between. Optional. */
     void (*placed)(void *state, void *seat, uint32_t slot, const struct sr_pool_ask *ask,
                    struct sr_pool_placement *placement);
+    /* After `placed`, what takes longer: called again until it returns 0, with the lock released between.
+     * `left` is what it returned last, at first the blocks of the prompt. Optional. */
+    size_t (*note)(void *state, void *seat, uint32_t slot, const struct sr_pool_ask *ask, size_t left);
     void (*answered)(void *state, void *seat, struct sr_pool_placement *placement);
     void (*ended)(void *state, void *seat, struct sr_pool_placement *placement);
     /* An event of a worker's cache. Optional. */

@@ -7,7 +7,8 @@
 #include <string.h>
 
 #define CHUNK  256 /* blocks of an event that are used at once */
-#define COMING 64  /* of the requests that are not answered yet, the latest that are compared */
+#define NOTED  128 /* blocks of a prompt that are noted at once, the last ones first */
+#define LATEST 32  /* requests at workers that are compared */
 
 int sr_pool_warm_init(struct sr_pool_warm *warm, const struct sr_pool_settings *settings, bool events)
 {
@@ -24,23 +25,33 @@ void sr_pool_warm_dispose(struct sr_pool_warm *warm)
 {
     sr_pool_blocks_free(warm->sent);
     sr_pool_blocks_free(warm->told);
-    sr_mem_free(warm->depths);
+    sr_mem_free(warm->coming);
+    sr_mem_free(warm->shared);
     warm->sent = warm->told = NULL;
-    warm->depths = NULL;
+    warm->coming = warm->shared = NULL;
+}
+
+static int widen(struct sr_pool_warm *warm, uint32_t slot)
+{
+    size_t n = (slot / 64 + 1) * 64;
+    uint32_t *coming = sr_mem_realloc(warm->coming, n * sizeof *coming);
+    if (coming)
+        warm->coming = coming;
+    uint32_t *shared = sr_mem_realloc(warm->shared, n * sizeof *shared);
+    if (shared)
+        warm->shared = shared;
+    if (!coming || !shared)
+        return SR_ENOMEM;
+    warm->n_depths = n;
+    return SR_OK;
 }
 
 int sr_pool_warm_join(struct sr_pool_warm *warm, struct sr_pool_warm_seat *seat, uint32_t slot)
 {
     seat->names.most = (size_t)warm->settings->kv_blocks;
-    if (warm->told && slot >= warm->n_depths) {
-        size_t n = (slot / 64 + 1) * 64;
-        uint32_t *depths = sr_mem_realloc(warm->depths, n * sizeof *depths);
-        if (!depths)
-            return SR_ENOMEM;
-        warm->depths = depths;
-        warm->n_depths = n;
-    }
-    int rc = sr_pool_blocks_join(warm->sent, slot);
+    int rc = warm->told && slot >= warm->n_depths ? widen(warm, slot) : SR_OK;
+    if (rc == SR_OK)
+        rc = sr_pool_blocks_join(warm->sent, slot);
     return rc || !warm->told ? rc : sr_pool_blocks_join(warm->told, slot);
 }
 
@@ -52,12 +63,15 @@ void sr_pool_warm_leave(struct sr_pool_warm *warm, struct sr_pool_warm_seat *sea
         sr_pool_blocks_leave(warm->told, slot);
 }
 
-/* Blocks that both prompts begin with. A hash covers all blocks before it. */
-static uint32_t common(const struct sr_pool_ask *a, const struct sr_pool_ask *b)
+/* Blocks that both prompts begin with; `guess` may be their number. A hash covers all blocks before it. */
+static uint32_t common(const struct sr_pool_ask *a, const struct sr_pool_ask *b, size_t guess)
 {
-    size_t low = 0, high = a->n_blocks < b->n_blocks ? a->n_blocks : b->n_blocks;
-    if (!high || a->blocks[0] != b->blocks[0])
-        return 0;
+    size_t low = 1, high = a->n_blocks < b->n_blocks ? a->n_blocks : b->n_blocks;
+    if (guess > 0 && guess < high && a->blocks[guess - 1] == b->blocks[guess - 1]) {
+        low = guess;
+        if (a->blocks[guess] != b->blocks[guess])
+            return (uint32_t)guess;
+    }
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (a->blocks[middle] == b->blocks[middle])
@@ -68,17 +82,25 @@ static uint32_t common(const struct sr_pool_ask *a, const struct sr_pool_ask *b)
     return (uint32_t)low;
 }
 
-/* What each worker will have when it has answered the requests that it has now. */
-static const uint32_t *match_coming(struct sr_pool_warm *warm, const struct sr_pool_ask *ask)
+/* What requests that are at workers have in common with this one. */
+static void match_here(struct sr_pool_warm *warm, const struct sr_pool_ask *ask,
+                       struct sr_pool_overlaps *found)
 {
-    size_t n = 0;
-    memset(warm->depths, 0, warm->n_depths * sizeof *warm->depths);
-    for (const struct sr_pool_placement *p = warm->coming; p && n < COMING; p = p->next, n++) {
-        uint32_t depth = common(ask, p->ask);
-        if (depth > warm->depths[p->slot])
-            warm->depths[p->slot] = depth;
+    size_t n = 0, guess = 0;
+    memset(warm->coming, 0, warm->n_depths * sizeof *warm->coming);
+    memset(warm->shared, 0, warm->n_depths * sizeof *warm->shared);
+    for (const struct sr_pool_placement *p = warm->here; p && ask->n_blocks && n < LATEST; p = p->next, n++) {
+        if (p->first != ask->blocks[0])
+            continue;
+        uint32_t depth = common(ask, p->ask, guess);
+        guess = depth;
+        if (depth > warm->shared[p->slot])
+            warm->shared[p->slot] = depth;
+        if (!p->answered && depth > warm->coming[p->slot])
+            warm->coming[p->slot] = depth;
     }
-    return warm->depths;
+    found->coming = warm->coming;
+    found->shared = warm->shared;
 }
 
 struct sr_pool_overlaps sr_pool_warm_match(struct sr_pool_warm *warm, const struct sr_pool_ask *ask,
@@ -87,10 +109,10 @@ struct sr_pool_overlaps sr_pool_warm_match(struct sr_pool_warm *warm, const stru
     struct sr_pool_overlaps found = {.blocks = ask->n_blocks,
                                      .told_blocks = ask->kv_total ? ask->kv_total : ask->n_kv_blocks};
     bool all_tell = warm->told && ask->n_kv_blocks;
+    if (warm->told)
+        match_here(warm, ask, &found);
     if (all_tell)
         found.told = sr_pool_blocks_match(warm->told, ask->kv_blocks, ask->n_kv_blocks);
-    if (all_tell)
-        found.coming = match_coming(warm, ask);
     for (size_t i = 0; i < n && all_tell; i++)
         all_tell = ((const struct sr_pool_warm_seat *)sr_pool_member_seat(candidates[i].member))->tells;
     if (!all_tell)
@@ -110,6 +132,24 @@ uint32_t sr_pool_warm_overlap(const struct sr_pool_overlaps *overlaps, const str
 
 /* ---- requests ---- */
 
+/* Others will compare with it. */
+static void list(struct sr_pool_warm *warm, struct sr_pool_warm_seat *seat, uint32_t slot,
+                 const struct sr_pool_ask *ask, struct sr_pool_placement *placement)
+{
+    struct sr_pool_overlaps found;
+    match_here(warm, ask, &found);
+    placement->held = placement->active - found.shared[slot];
+    seat->held += placement->held;
+    placement->ask = ask;
+    placement->first = ask->n_blocks ? ask->blocks[0] : 0;
+    placement->slot = slot;
+    placement->next = warm->here;
+    placement->at = &warm->here;
+    if (placement->next)
+        placement->next->at = &placement->next;
+    warm->here = placement;
+}
+
 void sr_pool_warm_placed(struct sr_pool_warm *warm, struct sr_pool_warm_seat *seat, uint32_t slot,
                          const struct sr_pool_ask *ask, struct sr_pool_placement *placement)
 {
@@ -119,37 +159,41 @@ void sr_pool_warm_placed(struct sr_pool_warm *warm, struct sr_pool_warm_seat *se
     placement->active = blocks + (uint32_t)(ask->answer_tokens / warm->settings->block_tokens);
     seat->pending += placement->pending;
     seat->active += placement->active;
-    if (warm->told) {
-        placement->ask = ask;
-        placement->slot = slot;
-        placement->next = warm->coming;
-        placement->at = &warm->coming;
-        if (placement->next)
-            placement->next->at = &placement->next;
-        warm->coming = placement;
-    }
+    if (warm->told)
+        list(warm, seat, slot, ask, placement);
     seat->asked += blocks;
     seat->expected += placement->overlap;
-    sr_pool_blocks_use(warm->sent, slot, ask->blocks, ask->n_blocks);
+}
+
+size_t sr_pool_warm_note(struct sr_pool_warm *warm, const struct sr_pool_warm_seat *seat, uint32_t slot,
+                         const struct sr_pool_ask *ask, size_t left)
+{
+    size_t n = left < NOTED ? left : NOTED;
+    if (seat->tells && ask->n_kv_blocks)
+        return 0;
+    sr_pool_blocks_use(warm->sent, slot, ask->blocks + left - n, n);
+    return left - n;
 }
 
 void sr_pool_warm_answered(struct sr_pool_warm_seat *seat, struct sr_pool_placement *placement)
 {
     seat->pending -= placement->pending;
     placement->pending = 0;
-    if (placement->at) {
-        *placement->at = placement->next;
-        if (placement->next)
-            placement->next->at = placement->at;
-        placement->at = NULL;
-    }
+    placement->answered = true;
 }
 
 void sr_pool_warm_ended(struct sr_pool_warm_seat *seat, struct sr_pool_placement *placement)
 {
     sr_pool_warm_answered(seat, placement);
     seat->active -= placement->active;
-    placement->active = 0;
+    seat->held -= placement->held;
+    placement->active = placement->held = 0;
+    if (placement->at) {
+        *placement->at = placement->next;
+        if (placement->next)
+            placement->next->at = placement->at;
+        placement->at = NULL;
+    }
 }
 
 /* ---- events ---- */
@@ -220,10 +264,16 @@ void sr_pool_warm_event(struct sr_pool_warm *warm, struct sr_pool_warm_seat *sea
     }
 }
 
+uint64_t sr_pool_warm_known(const struct sr_pool_warm *warm, const struct sr_pool_warm_seat *seat,
+                            uint32_t slot)
+{
+    return sr_pool_blocks_count(seat->tells ? warm->told : warm->sent, slot);
+}
+
 void sr_pool_warm_stats(const struct sr_pool_warm *warm, const struct sr_pool_warm_seat *seat, uint32_t slot,
                         struct sr_pool_seat_stats *out)
 {
-    out->blocks = sr_pool_blocks_count(seat->tells ? warm->told : warm->sent, slot);
+    out->blocks = sr_pool_warm_known(warm, seat, slot);
     out->events = seat->events;
     out->unknown = seat->unknown;
     out->tells = seat->tells;
