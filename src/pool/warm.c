@@ -168,6 +168,7 @@ void sr_pool_warm_placed(struct sr_pool_warm *warm, struct sr_pool_warm_seat *se
 size_t sr_pool_warm_note(struct sr_pool_warm *warm, const struct sr_pool_warm_seat *seat, uint32_t slot,
                          const struct sr_pool_ask *ask, size_t left)
 {
+    left = left < warm->settings->blocks ? left : (size_t)warm->settings->blocks;
     size_t n = left < NOTED ? left : NOTED;
     if (seat->tells && ask->n_kv_blocks)
         return 0;
