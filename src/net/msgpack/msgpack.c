@@ -78,11 +78,11 @@ static int take_tagged(struct sr_msgpack *in, unsigned tag, struct sr_msgpack_it
     case 0xc4:
     case 0xc5:
     case 0xc6:
-        return take_sized(in, (size_t)1 << (tag - 0xc4), 0, SR_MSGPACK_BYTES, out);
+        return take_sized(in, (size_t)1 << ((tag - 0xc4) & 7), 0, SR_MSGPACK_BYTES, out);
     case 0xc7:
     case 0xc8:
     case 0xc9:
-        return take_sized(in, (size_t)1 << (tag - 0xc7), 1, SR_MSGPACK_EXTENSION, out);
+        return take_sized(in, (size_t)1 << ((tag - 0xc7) & 7), 1, SR_MSGPACK_EXTENSION, out);
     case 0xca:
     case 0xcb:
         return take_bytes(in, tag == 0xca ? 4 : 8, SR_MSGPACK_FLOAT, out);
@@ -90,28 +90,28 @@ static int take_tagged(struct sr_msgpack *in, unsigned tag, struct sr_msgpack_it
     case 0xcd:
     case 0xce:
     case 0xcf:
-        return take_unsigned(in, (size_t)1 << (tag - 0xcc), out);
+        return take_unsigned(in, (size_t)1 << ((tag - 0xcc) & 7), out);
     case 0xd0:
     case 0xd1:
     case 0xd2:
     case 0xd3:
-        return take_signed(in, (size_t)1 << (tag - 0xd0), out);
+        return take_signed(in, (size_t)1 << ((tag - 0xd0) & 7), out);
     case 0xd4:
     case 0xd5:
     case 0xd6:
     case 0xd7:
     case 0xd8:
-        return take_bytes(in, 1 + ((uint64_t)1 << (tag - 0xd4)), SR_MSGPACK_EXTENSION, out);
+        return take_bytes(in, 1 + ((uint64_t)1 << ((tag - 0xd4) & 7)), SR_MSGPACK_EXTENSION, out);
     case 0xd9:
     case 0xda:
     case 0xdb:
-        return take_sized(in, (size_t)1 << (tag - 0xd9), 0, SR_MSGPACK_TEXT, out);
+        return take_sized(in, (size_t)1 << ((tag - 0xd9) & 7), 0, SR_MSGPACK_TEXT, out);
     case 0xdc:
     case 0xdd:
-        return take_sized(in, (size_t)2 << (tag - 0xdc), 0, SR_MSGPACK_ARRAY, out);
+        return take_sized(in, (size_t)2 << ((tag - 0xdc) & 7), 0, SR_MSGPACK_ARRAY, out);
     case 0xde:
     case 0xdf:
-        return take_sized(in, (size_t)2 << (tag - 0xde), 0, SR_MSGPACK_MAP, out);
+        return take_sized(in, (size_t)2 << ((tag - 0xde) & 7), 0, SR_MSGPACK_MAP, out);
     default:
         return SR_EPARSE;
     }

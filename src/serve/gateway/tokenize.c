@@ -75,8 +75,12 @@ static void on_body(void *ctx, struct sr_bytes slice)
 {
     struct call *call = ctx;
     call->bytes += slice.n;
-    if (call->bytes <= BYTES_MAX)
+    if (call->bytes <= BYTES_MAX) {
         sr_tokenize_text_feed(&call->text, slice);
+        return;
+    }
+    sr_fetch_cancel(&call->fetch);
+    finish(call, SR_ELIMIT, "the answer is too long");
 }
 
 static void on_end(void *ctx)
