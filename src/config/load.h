@@ -7,7 +7,7 @@
  * warnings.
  * ${NAME} and ${NAME:-default} inside a value are replaced from the environment after the YAML was parsed, so
  * that positions stay right and a value cannot become structure; an unset one is a problem. `$${` means
- * a plain `${`.
+ * a plain `${`. ${file:PATH} is replaced by a file's content (bind/secret_file.h).
  */
 #ifndef SR_CONFIG_LOAD_H
 #define SR_CONFIG_LOAD_H
@@ -17,6 +17,8 @@
 
 struct sr_load_options {
     bool lenient;
+    bool draft; /* variables that are not set and templates that are not filled in are warnings: for a file
+                   that another process will use. What they stand for is empty */
     bool files; /* the files that it names must be readable: for a process that will use it on this machine */
     /* Called once on the linked configuration, before the problems are sorted; also when it has mistakes, so
      * that all are reported at once. For checks that are not the configuration's own (probe/probe.h).

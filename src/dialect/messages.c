@@ -74,5 +74,6 @@ const struct sr_dialect_ops sr_dialect_messages = {
     .path = "/v1/messages",
     .request = SR_DIALECT_TABLE(request),
     .has_messages = true,
-    SR_OPENAI_WRITERS,
+    SR_OPENAI_ANSWERING,
+    .error = sr_openai_typed_error,
 };

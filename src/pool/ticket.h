@@ -5,7 +5,7 @@
  * Embedded in the exchange that opens it. The verdict passes it to the door, which asks for a candidate,
  * sends the request there and reports the result. The functions that library users have too (choose,
  * begin, report, end) are declared in semroute/semroute.h. Used by one thread at a time.
- * docs/internals/pool.md.
+ * It is not copied while its request is in flight or waits. docs/internals/pool.md.
  */
 #ifndef SR_POOL_TICKET_H
 #define SR_POOL_TICKET_H

@@ -8,11 +8,14 @@
 #include "router/exchange.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "router/abi.h"
 #include "router/cache/vector.h"
 #include "router/exchange_answer.h"
+#include "router/exchange_pool.h"
 #include "router/exchange_record.h"
+#include "router/exchange_tiers.h"
 #include "router/exchange_verdict.h"
 #include "router/report/explain.h"
 #include "router/report/explain_picture.h"
@@ -31,8 +34,13 @@ static void admit(sr_exchange *x)
 {
     struct sr_refusal refusal;
     struct sr_bytes rest;
-    switch (
-        sr_admit(x->router->config, &x->head, x->router->max_body, &x->body.doc.dialect, &rest, &refusal)) {
+    enum sr_admission admission =
+        sr_admit(x->router->config, &x->head, x->router->max_body, &x->body.doc.dialect, &rest, &refusal);
+    if (x->identity.refused && admission != SR_ADMIT_REFUSED) {
+        admission = SR_ADMIT_REFUSED;
+        sr_identity_refuse(&x->identity, &refusal);
+    }
+    switch (admission) {
     case SR_ADMIT_BODY:
         break;
     case SR_ADMIT_MODELS:
@@ -51,12 +59,16 @@ static void admit(sr_exchange *x)
 static int exchange_init(sr_exchange *x, const struct sr_request_head *head)
 {
     const struct sr_config *config = x->router->config;
+    struct sr_identity_source source = {.headers = head->headers,
+                                        .n = head->n_headers,
+                                        .peer = head->peer,
+                                        .known = head->client_known,
+                                        .now_s = (int64_t)(sr_clock_wall_ns() / SR_NS_PER_S)};
     int rc = sr_head_read(&x->head, head, config, &x->arena);
     if (!rc)
-        rc = sr_identity_read(&x->identity, head->headers, head->n_headers, config, &x->arena);
+        rc = sr_identity_read(&x->identity, &source, config, &x->arena);
     if (rc)
         return rc;
-    x->identity.anonymous &= !head->client_known;
     x->head.skip &= !x->router->guarded || x->identity.may_skip;
     if (x->router->caches &&
         sr_cache_controls_read(&x->recall.controls, head->headers, head->n_headers, config, &x->arena))
@@ -127,6 +139,7 @@ sr_exchange *sr_exchange_new(sr_runtime *runtime, const struct sr_request_head *
     x->body.doc.dialect = &sr_dialect_chat; /* dialect of errors until the endpoint is known */
     sr_routing_init(&x->routing);
     sr_recall_init(&x->recall);
+    x->pools.model = -1;
     x->pick.done = on_picked;
     x->pick.ctx = x;
     sr_buf_init(&x->reply, REPLY_MAX);
@@ -222,6 +235,14 @@ static bool holds_back(sr_exchange *x, uint64_t client)
     return true;
 }
 
+/* A number that a client cannot choose. */
+static uint64_t draw_of(const sr_exchange *x)
+{
+    char number[SR_REQUEST_ID_SIZE];
+    sr_runtime_request_id(x->runtime, number);
+    return sr_hash64(sr_bytes_str(number), 0);
+}
+
 static void start_routing(sr_exchange *x)
 {
     struct sr_routing_inputs in = {
@@ -234,7 +255,9 @@ static void start_routing(sr_exchange *x)
         .model = x->body.model,
         .share_key = x->identity.user.n ? x->identity.user : x->head.request_id,
         .tenant = x->identity.tenant,
+        .rules = x->identity.rules,
         .instructs = x->identity.instructs,
+        .draw = draw_of(x),
         .client = sr_identity_client(&x->identity, x->head.peer),
         .arena = &x->arena,
         .done = on_routed,
@@ -426,6 +449,7 @@ const struct sr_verdict *sr_exchange_next_model(sr_exchange *x)
         return NULL;
     while (sr_routing_next(&x->routing) == SR_OK) {
         if (sr_exchange_may_use(x, x->routing.choice.model)) {
+            sr_exchange_leave_pools(x);
             sr_exchange_forward_next(x);
             return &x->verdict;
         }
@@ -439,6 +463,7 @@ static void note_pick(sr_exchange *x)
     if (x->record.action != SR_ACTION_FORWARD || !x->ticket.group || x->ticket.at >= 0)
         return;
     int at = sr_ticket_choose(&x->ticket);
+    at = at >= 0 ? at : sr_exchange_choose_pool(x);
     if (at >= 0)
         sr_ticket_assume(&x->ticket, (size_t)at);
     sr_exchange_note_target(x);
@@ -472,7 +497,9 @@ const struct sr_verdict *sr_exchange_fail(sr_exchange *x, int status, const char
 static void finish(sr_exchange *x, enum sr_end how)
 {
     sr_exchange_report_end(x, how);
+    sr_exchange_learn_size(x);
     sr_runtime_release(x->runtime, x->held);
+    sr_exchange_leave_pools(x);
     sr_ticket_dispose(&x->ticket);
     sr_answer_dispose(&x->answer);
     drop_signals(x);

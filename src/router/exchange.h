@@ -15,6 +15,7 @@
 #include "router/edit/edit.h"
 #include "router/identity/identity.h"
 #include "router/pick/pick.h"
+#include "router/pick/tiers.h"
 #include "router/record.h"
 #include "router/request/body.h"
 #include "router/request/prefetch.h"
@@ -26,6 +27,22 @@ enum sr_exchange_state {
     SR_EXCHANGE_WAITING,   /* the body is complete; signals are in progress, or a refusal is held back */
     SR_EXCHANGE_STREAMING, /* the body passes through; the rest of it is only checked */
     SR_EXCHANGE_SETTLED,   /* the verdict is final */
+};
+
+/* A claim on a pool, and the targets that its candidates are. `ticket.group` NULL: none. */
+struct sr_exchange_place {
+    struct sr_ticket ticket;
+    const struct sr_target *targets;
+    size_t n_targets;
+};
+
+/* The pools of the record's model that take the request, where it has several. */
+struct sr_exchange_pools {
+    int model; /* of which they are */
+    struct sr_tiers tiers;
+    struct sr_tier_size size;
+    size_t at;                      /* in the order: where the exchange's ticket is */
+    struct sr_exchange_place *left; /* [tiers.n]: of the others; NULL: none yet */
 };
 
 /* Owned by one thread. Everything it points to lives in its arena, its buffers or its router. */
@@ -53,15 +70,17 @@ struct sr_exchange {
     bool named;         /* a pending lookup continues with a request that named its model */
     uint64_t refuse_at; /* while WAITING: it has no room, and is told so then; 0: signals are in progress */
     struct sr_edited edited;
-    struct sr_pick pick;            /* what takes time for the policy that picks the worker */
-    struct sr_pool_ask *ask;        /* all that it needs of this request; NULL: not made yet */
-    int ask_model;                  /* whose policy that is */
-    const struct sr_bytes *sending; /* [n_sending]: what is forwarded once it is there */
+    struct sr_pick pick;                   /* what takes time for the policy that picks the worker */
+    struct sr_pool_ask *ask;               /* all that it needs of this request; NULL: not made yet */
+    const struct sr_router_pool *ask_pool; /* whose policy that is */
+    const struct sr_bytes *sending;        /* [n_sending]: what is forwarded once it is there */
     size_t n_sending, sending_size;
+    struct sr_pool_tally *counted; /* in which the request is in progress; NULL: none */
 
     /* for the door */
     struct sr_verdict verdict;
     struct sr_ticket ticket; /* set when the verdict forwards */
+    struct sr_exchange_pools pools;
     struct sr_buf reply;
     struct sr_buf explain;
 

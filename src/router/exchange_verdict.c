@@ -11,6 +11,7 @@
 #include "router/cache/replay.h"
 #include "router/exchange_pick.h"
 #include "router/exchange_record.h"
+#include "router/exchange_tiers.h"
 #include "router/reply/headers.h"
 #include "router/reply/models.h"
 #include "router/reply/reply.h"
@@ -129,14 +130,14 @@ static void reply_message(sr_exchange *x, struct sr_reply_message message)
 void sr_exchange_reply_models(sr_exchange *x)
 {
     begin_reply(x, SR_OUTCOME_LOCAL, 200, NULL);
-    finish_reply(x, "application/json", sr_reply_models(x->router, &x->reply));
+    finish_reply(x, "application/json", sr_reply_models(x->router, &x->identity, &x->reply));
 }
 
 void sr_exchange_reply_model(sr_exchange *x, struct sr_bytes escaped_id)
 {
     struct sr_refusal refusal;
     begin_reply(x, SR_OUTCOME_LOCAL, 200, NULL);
-    int rc = sr_reply_model(x->router, escaped_id, &x->arena, &refusal, &x->reply);
+    int rc = sr_reply_model(x->router, &x->identity, escaped_id, &x->arena, &refusal, &x->reply);
     if (rc == SR_ENOENT)
         sr_exchange_refuse(x, &refusal);
     else
@@ -183,26 +184,42 @@ static struct sr_bytes target_of(sr_exchange *x, const struct sr_router_model *m
 
 bool sr_exchange_may_use(const sr_exchange *x, int model)
 {
+    if (!sr_identity_may_use(&x->identity, x->router->config, model))
+        return false;
     return !x->identity.anonymous || x->router->config->global.access.allow_anonymous ||
            !x->router->models[model].has_key;
+}
+
+/* The client's key or tenant does not have the record's model. */
+static void refuse_model(sr_exchange *x)
+{
+    struct sr_refusal refusal;
+    sr_refuse(&refusal, 403, SR_CODE_MODEL, "model",
+              "this client may not use model `%s`; GET /v1/models lists those that it may use",
+              x->router->config->models[x->record.model].name);
+    refusal.reason = "model_not_allowed";
+    sr_exchange_refuse(x, &refusal);
 }
 
 static void refuse_anonymous(sr_exchange *x)
 {
     struct sr_refusal refusal;
-    sr_refuse(&refusal, 401, "anonymous_client", NULL,
-              "model `%s` needs a known client: the operator names a trusted header in "
-              "global.semroute.guards.tenant_header, or sets global.semroute.allow_anonymous",
-              x->router->config->models[x->record.model].name);
+    sr_refuse(
+        &refusal, 401, "anonymous_client", NULL,
+        "model `%s` needs a known client: the operator gives keys in global.semroute.identity.keys, names "
+        "a trusted header in global.semroute.guards.tenant_header, or sets "
+        "global.semroute.allow_anonymous",
+        x->router->config->models[x->record.model].name);
     refusal.reason = "anonymous_client";
     sr_exchange_refuse(x, &refusal);
 }
 
 bool sr_exchange_picks_by_body(const struct sr_exchange *x, int model)
 {
-    uint32_t needs = sr_pool_group_needs(x->router->models[model].group);
-    return (needs & SR_POOL_NEEDS_PROMPT) ||
-           ((needs & SR_POOL_NEEDS_SESSION) && !sr_exchange_session(x, model).n);
+    const struct sr_router_pool *pool = &x->router->models[model].pools[0];
+    uint32_t needs = sr_pool_group_needs(pool->group);
+    return x->router->models[model].n_pools > 1 || (needs & SR_POOL_NEEDS_PROMPT) ||
+           ((needs & SR_POOL_NEEDS_SESSION) && !sr_exchange_session(x, pool->entry).n);
 }
 
 /* The place of the request in the queue of its pool: the header's, or its decision's. */
@@ -220,22 +237,21 @@ static int priority_of(const sr_exchange *x, const struct sr_config_pool *pool)
     return 0;
 }
 
-/* Opens the ticket of the record's model, with what its policy needs. SR_ENOMEM. */
-static int open_ticket(sr_exchange *x)
+/* Opens a ticket of the pool, with what its policy needs. SR_ENOMEM. */
+static int open_ticket(sr_exchange *x, const struct sr_router_pool *pool, struct sr_ticket *ticket)
 {
-    const struct sr_record *r = &x->record;
     const struct sr_pool_ask *ask;
-    int rc = sr_ticket_open(&x->ticket, x->router->models[r->model].group, &x->arena);
-    x->ticket.priority = priority_of(x, x->router->models[r->model].pool);
+    int rc = sr_ticket_open(ticket, pool->group, &x->arena);
+    ticket->priority = priority_of(x, pool->entry);
     if (rc == SR_OK)
-        rc = sr_exchange_ask(x, &ask);
+        rc = sr_exchange_ask(x, pool, &ask);
     if (rc == SR_OK)
-        sr_ticket_ask(&x->ticket, ask);
+        sr_ticket_ask(ticket, ask);
     return rc;
 }
 
-/* The targets of a model whose workers are discovered: those of its ticket. */
-static int discovered_targets(sr_exchange *x, const struct sr_router_model *model)
+/* The targets of a pool whose workers are discovered: those of its ticket. */
+static int discovered_targets(sr_exchange *x, struct sr_exchange_place *place)
 {
     static const struct sr_target plain = {.struct_size = sizeof plain,
                                            .scheme = "http",
@@ -243,30 +259,61 @@ static int discovered_targets(sr_exchange *x, const struct sr_router_model *mode
                                            .tls_ca_file = "",
                                            .tls_verify = true,
                                            .weight = 1};
-    struct sr_target *targets = sr_arena_calloc(&x->arena, x->ticket.n + 1, sizeof *targets);
+    const struct sr_router_model *model = &x->router->models[x->record.model];
+    struct sr_target *targets = sr_arena_calloc(&x->arena, place->ticket.n + 1, sizeof *targets);
     int rc = targets ? SR_OK : SR_ENOMEM;
-    for (size_t i = 0; i < x->ticket.n && rc == SR_OK; i++)
+    for (size_t i = 0; i < place->ticket.n && rc == SR_OK; i++)
         rc = sr_exchange_worker_target(&targets[i], model->n_targets ? &model->targets[0] : &plain,
-                                       sr_ticket_worker(&x->ticket, i), &x->arena);
-    x->verdict.targets = targets;
-    x->verdict.n_targets = rc == SR_OK ? x->ticket.n : 0;
+                                       sr_ticket_worker(&place->ticket, i), &x->arena);
+    place->targets = targets;
+    place->n_targets = place->ticket.n;
     return rc;
+}
+
+int sr_exchange_open_place(sr_exchange *x, const struct sr_router_pool *pool, struct sr_exchange_place *out)
+{
+    *out = (struct sr_exchange_place){.targets = pool->targets, .n_targets = pool->n_targets};
+    out->ticket.at = -1;
+    int rc = open_ticket(x, pool, &out->ticket);
+    if (!rc && pool->discovered)
+        rc = discovered_targets(x, out);
+    if (rc)
+        sr_ticket_dispose(&out->ticket);
+    return rc;
+}
+
+void sr_exchange_take_place(sr_exchange *x, const struct sr_exchange_place *place)
+{
+    x->ticket = place->ticket;
+    x->verdict.ticket = &x->ticket;
+    x->verdict.targets = place->targets;
+    x->verdict.n_targets = place->n_targets;
 }
 
 bool sr_exchange_renew(sr_exchange *x)
 {
-    const struct sr_router_model *model = &x->router->models[x->record.model];
     struct sr_ticket before = x->ticket;
-    if (!model->discovered || !sr_ticket_is_stale(&before))
+    struct sr_exchange_place place;
+    if (!sr_exchange_pool(x)->discovered || !sr_ticket_is_stale(&before) ||
+        sr_exchange_open_place(x, sr_exchange_pool(x), &place))
         return false;
-    x->ticket = (struct sr_ticket){.at = -1};
-    if (open_ticket(x) || discovered_targets(x, model)) {
-        sr_ticket_dispose(&x->ticket);
-        x->ticket = before;
-        return false;
-    }
+    sr_exchange_take_place(x, &place);
     sr_ticket_take_over(&x->ticket, &before);
     return true;
+}
+
+int sr_exchange_set_headers(sr_exchange *x)
+{
+    struct sr_verdict *v = &x->verdict;
+    struct sr_header_edits headers;
+    int rc = sr_headers_upstream(&x->record, &x->head, x->router, &x->arena, &headers);
+    if (rc)
+        return rc;
+    v->set_headers = headers.set;
+    v->n_set_headers = headers.n_set;
+    v->remove_headers = headers.remove;
+    v->n_remove_headers = headers.n_remove;
+    return SR_OK;
 }
 
 /* Forwards these slices to the record's model. */
@@ -274,13 +321,17 @@ static void forward(sr_exchange *x, const struct sr_bytes *slices, size_t n, siz
 {
     struct sr_record *r = &x->record;
     struct sr_verdict *v = &x->verdict;
-    const struct sr_router_model *model = &x->router->models[r->model];
     const struct sr_config_decision *decision = sr_record_decision(r, x->router->config);
-    struct sr_header_edits headers;
+    struct sr_exchange_place place;
+    if (!sr_identity_may_use(&x->identity, x->router->config, r->model)) {
+        refuse_model(x);
+        return;
+    }
     if (!sr_exchange_may_use(x, r->model)) {
         refuse_anonymous(x);
         return;
     }
+    sr_exchange_rank_pools(x);
     if (sr_exchange_awaits_pick(x, slices, n)) {
         x->sending = slices;
         x->n_sending = n;
@@ -298,19 +349,13 @@ static void forward(sr_exchange *x, const struct sr_bytes *slices, size_t n, siz
     r->sent = v->body = slices;
     r->n_sent = v->n_body = n;
     v->body_size = size;
-    v->targets = model->targets;
-    v->n_targets = model->n_targets;
-    v->ticket = &x->ticket;
-    v->target = target_of(x, model);
-    if (!v->target.n || sr_headers_upstream(r, &x->head, x->router, &x->arena, &headers) || open_ticket(x) ||
-        (model->discovered && discovered_targets(x, model))) {
+    v->target = target_of(x, &x->router->models[r->model]);
+    if (!v->target.n || sr_exchange_set_headers(x) ||
+        sr_exchange_open_place(x, sr_exchange_pool(x), &place)) {
         refuse_memory(x);
         return;
     }
-    v->set_headers = headers.set;
-    v->n_set_headers = headers.n_set;
-    v->remove_headers = headers.remove;
-    v->n_remove_headers = headers.n_remove;
+    sr_exchange_take_place(x, &place);
     publish(x);
 }
 
@@ -478,10 +523,25 @@ static void guarded(sr_exchange *x)
     edit(x, true);
 }
 
+/* Goes on to the best candidate that the client may use; without one the first stays, and is refused. */
+static void choose_permitted(sr_exchange *x)
+{
+    struct sr_record *r = &x->record;
+    struct sr_choice first = r->choice;
+    while (r->choice.model >= 0 && !sr_identity_may_use(&x->identity, x->router->config, r->choice.model)) {
+        if (sr_routing_next(&x->routing)) {
+            r->choice = first;
+            return;
+        }
+        r->choice = x->routing.choice;
+    }
+}
+
 /* Chooses the model and its reasoning. False: there is no model. */
 static bool choose(sr_exchange *x, const struct sr_config_decision *decision)
 {
     struct sr_record *r = &x->record;
+    choose_permitted(x);
     r->model = r->choice.model;
     if (r->model < 0)
         return false;
@@ -509,6 +569,12 @@ static void routed(sr_exchange *x)
                                                    "fast", "router", "stop", false});
     } else if (choose(x, decision)) {
         edit(x, false);
+    } else if (r->ranking && r->ranking->refused) {
+        struct sr_refusal refusal;
+        sr_refuse(&refusal, 503, "no_eligible_model", NULL,
+                  "every candidate of decision `%s` is beyond a limit of its algorithm", r->decision_name);
+        refusal.reason = "no_eligible_model";
+        sr_exchange_refuse(x, &refusal);
     } else {
         struct sr_refusal refusal;
         sr_refuse(&refusal, 400, "no_model_selected", "model",
@@ -553,4 +619,5 @@ void sr_exchange_forward_next(sr_exchange *x)
         before.retries = false;
     }
     sr_ticket_dispose(&before);
+    sr_exchange_note_placed(x);
 }

@@ -11,6 +11,9 @@
 #define SR_CODE_OVERLOADED           "overloaded"           /* 503: no capacity before the deadline */
 #define SR_CODE_TOO_LARGE            "request_too_large"    /* 413: over a limit, now and later */
 
+/* 403: the client's key or tenant does not have the model. */
+#define SR_CODE_MODEL "model_not_allowed"
+
 #define SR_REFUSAL_MESSAGE_MAX 512 /* bytes with the NUL; longer messages are cut */
 
 struct sr_refusal {

@@ -32,13 +32,22 @@ void sr_link_access(struct sr_binder *b, const struct sr_yaml_node *root, struct
     const struct sr_yaml_node *semroute = sr_yaml_get(sr_yaml_get(root, "global"), "semroute");
     const struct sr_config_global *global = &config->global;
     link_endpoints(b, semroute, &global->access.endpoints);
+    const struct sr_config_identity *identity = &global->identity;
+    bool keys = identity->n_keys || identity->keys_file[0];
     const struct sr_config_model *model =
-        global->access.allow_anonymous || global->guards.tenant_header[0] ? NULL : model_with_key(config);
+        global->access.allow_anonymous || global->guards.tenant_header[0] || keys ? NULL
+                                                                                  : model_with_key(config);
+    if (keys && !identity->trusted_peers.count && !identity->secret_header[0] &&
+        (global->guards.tenant_header[0] || global->user_header[0] || global->groups_header[0] ||
+         global->cache.team_header[0]))
+        sr_bind_error(b, sr_bind_at(semroute, "identity"),
+                      "with keys, a client could say who it is in an identity header instead: name the "
+                      "peers or the secret of your proxy in `trusted_peers` or `proxy_secret`");
     if (model)
-        sr_bind_warning(
-            b, sr_bind_at(sr_yaml_get(root, "providers"), "models"),
-            "model `%.80s` has a backend with a key, and every client is anonymous: its requests "
-            "are answered 401. Set `global.semroute.allow_anonymous: true`, or name a header of a "
-            "trusted proxy in `global.semroute.guards.tenant_header`",
-            model->name);
+        sr_bind_warning(b, sr_bind_at(sr_yaml_get(root, "providers"), "models"),
+                        "model `%.80s` has a backend with a key, and every client is anonymous: its requests "
+                        "are answered 401. Give clients keys in `global.semroute.identity.keys`, set "
+                        "`global.semroute.allow_anonymous: true`, or name a header of a trusted proxy in "
+                        "`global.semroute.guards.tenant_header`",
+                        model->name);
 }

@@ -1,7 +1,8 @@
-/* Trusted headers become the identity; headers that claim one are stripped. */
+/* Keys and trusted headers become the identity; headers that claim one are stripped. */
 #include "router/identity/identity.h"
 
 #include "base/hash.h"
+#include "router/identity/credential.h"
 
 #include <arpa/inet.h>
 
@@ -41,13 +42,31 @@ static bool is(struct sr_bytes name, struct sr_bytes other)
     return name.n == other.n && starts(name, other);
 }
 
+/* Configurations that are built by hand have NULL for texts. */
+static struct sr_bytes text_of(const char *text)
+{
+    return sr_bytes_str(text ? text : "");
+}
+
 static bool ends(struct sr_bytes name, struct sr_bytes suffix)
 {
     return name.n >= suffix.n && is(sr_bytes_of(name.p + name.n - suffix.n, suffix.n), suffix);
 }
 
-bool sr_identity_strips(const struct sr_config *config, struct sr_bytes name)
+/* Is it one of the headers that say who asks? */
+static bool names_client(const struct sr_config_global *global, struct sr_bytes name)
 {
+    const char *const all[] = {global->guards.tenant_header, global->user_header, global->groups_header,
+                               global->cache.team_header};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (text_of(all[i]).n && is(name, text_of(all[i])))
+            return true;
+    return false;
+}
+
+bool sr_identity_strips(const struct sr_config *config, const struct sr_header *header, bool trusted)
+{
+    struct sr_bytes name = header->name, secret = text_of(config->global.identity.secret_header);
     if (starts(name, SR_LIT("x-vsr-"))) {
         for (size_t i = 0; i < sizeof client_headers / sizeof client_headers[0]; i++)
             if (sr_bytes_eq_nocase(name, client_headers[i]))
@@ -59,6 +78,9 @@ bool sr_identity_strips(const struct sr_config *config, struct sr_bytes name)
     for (size_t i = 0; i < sizeof second_lines / sizeof second_lines[0]; i++)
         if (is(name, second_lines[i]))
             return true;
+    if ((secret.n && is(name, secret)) || (!trusted && names_client(&config->global, name)) ||
+        sr_credential_is_ours(header, &config->global.identity))
+        return true;
     struct sr_bytes destination = sr_bytes_str(config->global.extproc.destination_header);
     return starts(name, SR_LIT("x-authz-")) || is(name, SR_LIT("x-selected-model")) ||
            is(name, SR_LIT("x-gateway-destination-endpoint")) || (destination.n && is(name, destination));
@@ -73,13 +95,13 @@ static bool is_one_of(struct sr_bytes tenant, const struct sr_strings *names)
 }
 
 /* The value of a trusted header; the last one counts. `p` NULL: out of memory; empty: not there. */
-static struct sr_bytes read_trusted(const char *name, const struct sr_header *headers, size_t n,
+static struct sr_bytes read_trusted(const char *name, const struct sr_identity_source *source,
                                     struct sr_arena *arena)
 {
-    struct sr_bytes trusted = sr_bytes_str(name), value = SR_LIT("");
-    for (size_t i = 0; trusted.n && i < n; i++)
-        if (sr_bytes_eq_nocase(headers[i].name, trusted))
-            value = sr_bytes_trim(headers[i].value);
+    struct sr_bytes trusted = text_of(name), value = SR_LIT("");
+    for (size_t i = 0; trusted.n && i < source->n; i++)
+        if (sr_bytes_eq_nocase(source->headers[i].name, trusted))
+            value = sr_bytes_trim(source->headers[i].value);
     return value.n ? sr_arena_dup(arena, value) : value;
 }
 
@@ -104,24 +126,6 @@ static int read_groups(struct sr_identity *out, struct sr_bytes list, struct sr_
     return SR_OK;
 }
 
-int sr_identity_read(struct sr_identity *out, const struct sr_header *headers, size_t n,
-                     const struct sr_config *config, struct sr_arena *arena)
-{
-    const struct sr_config_global *global = &config->global;
-    *out = (struct sr_identity){
-        .tenant = read_trusted(global->guards.tenant_header, headers, n, arena),
-        .user = read_trusted(global->user_header, headers, n, arena),
-        .team = read_trusted(global->cache.team_header, headers, n, arena),
-    };
-    struct sr_bytes groups = read_trusted(global->groups_header, headers, n, arena);
-    if (!out->tenant.p || !out->user.p || !out->team.p || !groups.p || read_groups(out, groups, arena))
-        return SR_ENOMEM;
-    out->may_skip = is_one_of(out->tenant, &global->guards.skip_tenants);
-    out->instructs = is_one_of(out->tenant, &global->guards.system_prompts.trusted_tenants);
-    out->anonymous = !out->tenant.n && !out->user.n && !out->n_groups;
-    return SR_OK;
-}
-
 /* Copies what is between the last comma and the port, without brackets; false when it is no address. */
 static bool cut_address(struct sr_bytes peer, char out[INET6_ADDRSTRLEN])
 {
@@ -143,12 +147,153 @@ static bool cut_address(struct sr_bytes peer, char out[INET6_ADDRSTRLEN])
     return true;
 }
 
+/* ---- who may say it ---- */
+
+/* Is the proxy's secret among the headers? Takes the same time for every wrong one of its length. */
+static bool has_secret(const struct sr_config_identity *trust, const struct sr_identity_source *source)
+{
+    struct sr_bytes secret = sr_bytes_str(trust->secret);
+    bool found = false;
+    for (size_t i = 0; i < source->n; i++) {
+        struct sr_bytes value = sr_bytes_trim(source->headers[i].value);
+        unsigned difference = 0;
+        if (!sr_bytes_eq_nocase(source->headers[i].name, sr_bytes_str(trust->secret_header)) ||
+            value.n != secret.n)
+            continue;
+        for (size_t k = 0; k < secret.n; k++)
+            difference |= (unsigned char)(value.p[k] ^ secret.p[k]);
+        found |= difference == 0;
+    }
+    return found;
+}
+
+static bool is_in_network(const struct sr_config_identity *trust, struct sr_bytes peer)
+{
+    char address[INET6_ADDRSTRLEN];
+    if (!peer.n || !cut_address(peer, address))
+        return false;
+    for (size_t i = 0; i < trust->trusted_peers.count; i++)
+        if (sr_config_network_has(&trust->networks[i], address))
+            return true;
+    return false;
+}
+
+bool sr_identity_trusts(const struct sr_config *config, const struct sr_identity_source *source)
+{
+    const struct sr_config_identity *trust = &config->global.identity;
+    if (trust->trusted_peers.count && !is_in_network(trust, source->peer))
+        return false;
+    return !trust->secret_header || !trust->secret_header[0] || has_secret(trust, source);
+}
+
+/* ---- what it says ---- */
+
+static int read_headers(struct sr_identity *out, const struct sr_identity_source *source,
+                        const struct sr_config_global *global, struct sr_arena *arena)
+{
+    out->tenant = read_trusted(global->guards.tenant_header, source, arena);
+    out->user = read_trusted(global->user_header, source, arena);
+    out->team = read_trusted(global->cache.team_header, source, arena);
+    struct sr_bytes groups = read_trusted(global->groups_header, source, arena);
+    if (!out->tenant.p || !out->user.p || !out->team.p || !groups.p)
+        return SR_ENOMEM;
+    return read_groups(out, groups, arena);
+}
+
+/* What the key says counts before what trusted headers say. */
+static int read_key(struct sr_identity *out, const struct sr_config_key *key, bool headers,
+                    struct sr_arena *arena)
+{
+    out->key = key;
+    if (!headers || key->tenant[0])
+        out->tenant = sr_bytes_str(key->tenant);
+    if (!headers || !out->user.n)
+        out->user = sr_bytes_str(key->user);
+    if (!headers || key->team[0])
+        out->team = sr_bytes_str(key->team);
+    if (headers && out->n_groups)
+        return SR_OK;
+    struct sr_bytes *groups = sr_arena_calloc(arena, key->groups.count + 1, sizeof *groups);
+    if (!groups)
+        return SR_ENOMEM;
+    for (size_t i = 0; i < key->groups.count; i++)
+        groups[i] = sr_bytes_str(key->groups.items[i]);
+    out->groups = groups;
+    out->n_groups = key->groups.count;
+    return SR_OK;
+}
+
+int sr_identity_read(struct sr_identity *out, const struct sr_identity_source *source,
+                     const struct sr_config *config, struct sr_arena *arena)
+{
+    const struct sr_config_global *global = &config->global;
+    const struct sr_config_identity *trust = &global->identity;
+    struct sr_credential sent;
+    *out = (struct sr_identity){.tenant = SR_LIT(""), .user = SR_LIT(""), .team = SR_LIT("")};
+    bool headers = sr_identity_trusts(config, source);
+    int rc = sr_credential_read(&sent, source->headers, source->n, trust, source->now_s);
+    if (!rc && headers)
+        rc = read_headers(out, source, global, arena);
+    if (!rc && sent.key)
+        rc = read_key(out, sent.key, headers, arena);
+    if (rc)
+        return rc;
+    int tenant = sr_config_find_tenant(trust, out->tenant);
+    out->rules = tenant >= 0 ? &trust->tenants[tenant] : NULL;
+    out->may_skip = is_one_of(out->tenant, &global->guards.skip_tenants);
+    out->instructs = is_one_of(out->tenant, &global->guards.system_prompts.trusted_tenants);
+    out->anonymous = !source->known && !sent.key && !out->tenant.n && !out->user.n && !out->n_groups;
+    if (!source->known)
+        out->refused = sent.refused;
+    if (!out->refused && out->anonymous && trust->n_slots && !global->access.allow_anonymous)
+        out->refused = SR_CODE_NO_KEY;
+    return SR_OK;
+}
+
+void sr_identity_refuse(const struct sr_identity *identity, struct sr_refusal *refusal)
+{
+    const char *what = "no API key was sent";
+    if (strcmp(identity->refused, SR_CODE_WRONG_KEY) == 0)
+        what = "the API key is not known here";
+    else if (strcmp(identity->refused, SR_CODE_EXPIRED_KEY) == 0)
+        what = "the API key has expired";
+    sr_refuse(
+        refusal, 401, identity->refused, NULL,
+        "%s: send a key of this gateway in `authorization: Bearer KEY` or `x-api-key`; its operator makes "
+        "keys (global.semroute.identity.keys)",
+        what);
+    refusal->reason = "authentication_failed";
+}
+
+static bool lists(const struct sr_strings *models, const char *name)
+{
+    for (size_t i = 0; i < models->count; i++)
+        if (strcmp(models->items[i], name) == 0)
+            return true;
+    return models->count == 0;
+}
+
+bool sr_identity_may_use(const struct sr_identity *identity, const struct sr_config *config, int model)
+{
+    const char *name = config->models[model].name;
+    return (!identity->key || lists(&identity->key->models, name)) &&
+           (!identity->rules || lists(&identity->rules->models, name));
+}
+
+bool sr_identity_is_limited(const struct sr_identity *identity)
+{
+    return (identity->key && identity->key->models.count) ||
+           (identity->rules && identity->rules->models.count);
+}
+
 uint64_t sr_identity_client(const struct sr_identity *identity, struct sr_bytes peer)
 {
     char address[INET6_ADDRSTRLEN];
     unsigned char bytes[16];
     if (identity->tenant.n)
         return sr_hash64(identity->tenant, 0) | 1;
+    if (identity->key)
+        return sr_hash64(sr_bytes_str(identity->key->name), 2) | 1;
     if (!peer.n || !cut_address(peer, address))
         return 0;
     if (inet_pton(AF_INET6, address, bytes) == 1)

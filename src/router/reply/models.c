@@ -88,19 +88,23 @@ static int put_model(struct sr_json_writer *w, const struct sr_router *router,
     return w->rc;
 }
 
-int sr_reply_models(const struct sr_router *router, struct sr_buf *out)
+int sr_reply_models(const struct sr_router *router, const struct sr_identity *identity, struct sr_buf *out)
 {
     const struct sr_config *config = router->config;
     const struct sr_strings *names = &config->global.auto_model_names;
-    size_t n = config->global.include_config_models_in_list ? config->n_models : 0;
+    size_t n = config->global.include_config_models_in_list || sr_identity_is_limited(identity)
+                   ? config->n_models
+                   : 0;
     struct sr_json_writer w = sr_json_writer_of(out);
     int rc = SR_OK;
     sr_json_object(&w, NULL);
     sr_json_text(&w, "object", "list");
     sr_json_array(&w, "data");
-    for (size_t i = 0; !rc && i < names->count + n; i++)
-        rc = i < names->count ? put_auto(&w, router, names->items[i], i == 0)
-                              : put_model(&w, router, &config->models[i - names->count]);
+    for (size_t i = 0; !rc && i < names->count; i++)
+        rc = put_auto(&w, router, names->items[i], i == 0);
+    for (size_t i = 0; !rc && i < n; i++)
+        if (sr_identity_may_use(identity, config, (int)i))
+            rc = put_model(&w, router, &config->models[i]);
     sr_json_array_end(&w);
     sr_json_object_end(&w);
     return w.rc;
@@ -126,13 +130,16 @@ static struct sr_bytes percent_decode(struct sr_bytes s, struct sr_arena *arena)
     return (struct sr_bytes){out, n};
 }
 
-int sr_reply_model(const struct sr_router *router, struct sr_bytes escaped_id, struct sr_arena *arena,
-                   struct sr_refusal *refusal, struct sr_buf *out)
+int sr_reply_model(const struct sr_router *router, const struct sr_identity *identity,
+                   struct sr_bytes escaped_id, struct sr_arena *arena, struct sr_refusal *refusal,
+                   struct sr_buf *out)
 {
     const struct sr_config *config = router->config;
     struct sr_bytes id = percent_decode(escaped_id, arena);
     int model = id.p ? sr_config_find_model(config, id) : -1;
     bool automatic = id.p && sr_config_is_auto(config, id);
+    if (model >= 0 && !sr_identity_may_use(identity, config, model))
+        model = -1;
     if (model < 0 && !automatic) {
         sr_refuse(refusal, 404, "model_not_found", "model", "model \"%.*s\" is not available",
                   (int)(id.n < 128 ? id.n : 128), id.p ? id.p : "");

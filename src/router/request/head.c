@@ -39,7 +39,7 @@ static bool names_sse(struct sr_bytes value)
 }
 
 static void read_header(struct sr_head *out, const struct sr_header *header, const struct sr_config *config,
-                        struct sr_arena *arena, int *rc)
+                        bool trusted, struct sr_arena *arena, int *rc)
 {
     struct sr_bytes name = header->name, value = sr_bytes_trim(header->value);
     unsigned long long length = 0;
@@ -61,7 +61,7 @@ static void read_header(struct sr_head *out, const struct sr_header *header, con
     } else if (sr_bytes_eq(name, SR_LIT("x-vsr-skip-processing"))) {
         out->skip |= config->global.skip_processing && value_is_true(value);
     }
-    if (sr_identity_strips(config, name))
+    if (sr_identity_strips(config, header, trusted))
         out->strip[out->n_strip++] = keep(arena, name, rc);
     else if (sr_config_is_credential(name))
         out->credentials[out->n_credentials++] = keep(arena, name, rc);
@@ -87,11 +87,12 @@ static void keep_named(struct sr_head *out, const struct sr_request_head *head,
     const struct sr_config_global *global = &config->global;
     if (!global->n_pools)
         return;
-    out->named = sr_arena_calloc(arena, 2 * global->n_pools, sizeof *out->named);
+    out->named = sr_arena_calloc(arena, 2 * global->n_pools + 1, sizeof *out->named);
     if (!out->named) {
         *rc = SR_ENOMEM;
         return;
     }
+    keep_one(out, head, sr_bytes_str(global->workloads.header), arena, rc);
     for (size_t i = 0; i < global->n_pools; i++) {
         keep_one(out, head, sr_bytes_str(global->pools[i].queue.priority_header), arena, rc);
         keep_one(out, head, sr_bytes_str(global->pools[i].picking.session_header), arena, rc);
@@ -123,8 +124,10 @@ int sr_head_read(struct sr_head *out, const struct sr_request_head *head, const 
     out->credentials = sr_arena_calloc(arena, head->n_headers + 1, sizeof *out->credentials);
     if (rc || !out->strip || !out->credentials || sr_request_path_read(&out->path, head->target, arena))
         return SR_ENOMEM;
+    struct sr_identity_source source = {.headers = head->headers, .n = head->n_headers, .peer = head->peer};
+    bool trusted = sr_identity_trusts(config, &source);
     for (size_t i = 0; i < head->n_headers; i++)
-        read_header(out, &head->headers[i], config, arena, &rc);
+        read_header(out, &head->headers[i], config, trusted, arena, &rc);
     keep_named(out, head, config, arena, &rc);
     return rc;
 }

@@ -9,8 +9,10 @@
 #include "router/router.h"
 
 /* Marks in without[n_decisions] the decisions that do not count for this request: those whose share it is not
- * in, by the hash of the decision's name and `key`, and in shadow those for automatic requests only. */
-void sr_trial_leave_out(const struct sr_router *router, bool automatic, struct sr_bytes key, bool *without);
+ * in, by the hash of the decision's name and `key`, those that `tenant` does not have (NULL: one without
+ * rules), and in shadow those for automatic requests only. */
+void sr_trial_leave_out(const struct sr_router *router, bool automatic, struct sr_bytes key,
+                        const struct sr_config_tenant *tenant, bool *without);
 
 /* The decisions in shadow that match; in a member of the routing. */
 struct sr_shadows {

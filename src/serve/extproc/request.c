@@ -38,20 +38,34 @@ static void bypass(struct sr_extproc_core *core)
     sr_metrics_add(core->options.metrics, SR_METRIC_OUTCOMES, 1, labels);
 }
 
+/* The client's address: what a proxy in front of Envoy wrote last, else Envoy's own peer. */
+static struct sr_bytes peer_of(const struct sr_extproc_core *core, const struct sr_extproc_message *message)
+{
+    struct sr_bytes peer = core->options.peer;
+    for (size_t i = 0; i < message->n_headers; i++)
+        if (sr_bytes_eq(message->headers[i].name, SR_LIT("x-forwarded-for")))
+            peer = message->headers[i].value;
+    return peer;
+}
+
 /* Keeps the path, and the names of headers that no client may send. False when out of memory. */
 static bool keep_head(struct sr_extproc_core *core, const struct sr_extproc_message *message)
 {
+    const struct sr_config *config = core->options.config;
+    struct sr_identity_source source = {message->headers, message->n_headers, peer_of(core, message), false,
+                                        0};
+    bool trusted = sr_identity_trusts(config, &source);
     size_t n = 0;
     core->sent_path = sr_arena_dup(&core->arena, message->path);
     if (!core->sent_path.p || sr_request_path_read(&core->path, message->path, &core->arena))
         return false;
     for (size_t i = 0; i < message->n_headers; i++)
-        n += sr_identity_strips(core->options.config, message->headers[i].name);
+        n += sr_identity_strips(config, &message->headers[i], trusted);
     if (n == 0)
         return true;
     core->strip = sr_arena_calloc(&core->arena, n, sizeof *core->strip);
     for (size_t i = 0; core->strip && i < message->n_headers; i++) {
-        if (!sr_identity_strips(core->options.config, message->headers[i].name))
+        if (!sr_identity_strips(config, &message->headers[i], trusted))
             continue;
         struct sr_bytes name = sr_arena_dup(&core->arena, message->headers[i].name);
         if (!name.p)
@@ -90,13 +104,10 @@ static bool make_exchange(struct sr_extproc_core *core, const struct sr_extproc_
                                    .target = message->path,
                                    .headers = message->headers,
                                    .n_headers = message->n_headers,
-                                   .peer = core->options.peer,
+                                   .peer = peer_of(core, message),
                                    .has_body = !message->end_of_stream,
                                    .answer_unseen = core->response_mode == SR_EXTPROC_MODE_NONE,
                                    .passing_max = passing_max(core)};
-    for (size_t i = 0; i < message->n_headers; i++)
-        if (sr_bytes_eq(message->headers[i].name, SR_LIT("x-forwarded-for")))
-            head.peer = message->headers[i].value;
     struct sr_exchange_env env = {.struct_size = sizeof env,
                                   .post = post,
                                   .ready = on_ready,
@@ -141,7 +152,8 @@ static void begin_reading(struct sr_extproc_core *core)
 }
 
 #define UNSEEN_REFUSED                                                                                       \
-    "guards are configured, and Envoy does not send the bodies of requests here: use request_body_mode "     \
+    "guards or keys are configured, and Envoy does not send the bodies of requests here: use "               \
+    "request_body_mode "                                                                                     \
     "BUFFERED, STREAMED or FULL_DUPLEX_STREAMED, and streamed_body.enabled"
 
 /* The reason why the body of a request for a forwarded endpoint is not sent here, or NULL. */
@@ -167,7 +179,8 @@ void sr_extproc_request_head(struct sr_extproc_core *core, const struct sr_extpr
         return;
     }
     const char *unseen = message->end_of_stream ? NULL : why_unseen(core);
-    if (unseen && !sr_config_protects(core->options.config)) {
+    if (unseen && !sr_config_protects(core->options.config) &&
+        !core->options.config->global.identity.n_slots) {
         sr_extproc_count_unrouted(core, unseen);
         bypass(core);
         sr_extproc_release_head(core);
@@ -323,7 +336,8 @@ void sr_extproc_request_body(struct sr_extproc_core *core, const struct sr_extpr
         return;
     }
     if (core->state == SR_EXTPROC_STARTING && sr_config_protects(core->options.config)) {
-        sr_extproc_fail(core, "guards are configured, and Envoy does not send the headers of requests here");
+        sr_extproc_fail(
+            core, "guards or keys are configured, and Envoy does not send the headers of requests here");
         return;
     }
     if (core->state == SR_EXTPROC_STARTING) {

@@ -195,8 +195,22 @@ static void announce(const struct sr_server *server, const char *name, const cha
            (double)(sr_clock_ns() - server->started_ns) / 1e6);
 }
 
+/* Says whom it serves where no key is configured. */
+static void announce_clients(const struct sr_config *config)
+{
+    const struct sr_config_global *global = &config->global;
+    bool headers = global->guards.tenant_header[0] || global->user_header[0];
+    if (global->identity.n_keys)
+        return;
+    sr_log(SR_LOG_INFO, "no_keys", "no key of a client is configured (global.semroute.identity): %s; %s",
+           headers ? "identity headers say who asks" : "every client is anonymous",
+           global->access.allow_anonymous ? "anonymous clients use the keys of backends (allow_anonymous)"
+                                          : "models whose backend has a key are not for anonymous clients");
+}
+
 void sr_server_announce(struct sr_server *server)
 {
+    announce_clients(server->config);
     const char *scheme = server->tls ? "https" : "http";
     for (size_t i = 0; i < server->n_listeners; i++) {
         const char *name = server->listeners[i].name;

@@ -15,11 +15,16 @@
 
 struct sr_reload;
 
-/* Starts watching `path`; NULL watches nothing and waits for sr_reload_now. `changed` runs on the watcher's
- * thread, one call at a time, and may take long. When the directory cannot be watched (no inotify left) that
- * is logged and sr_reload_now still works. SR_EIO, SR_ENOMEM. */
-int sr_reload_start(struct sr_reload **out, const char *path, void (*changed)(void *ctx), void *ctx,
-                    struct sr_err *err) SR_WARN_UNUSED;
+#define SR_RELOAD_FILES_MAX 320 /* watched at once */
+
+/* Starts watching `path` (NULL: none) and the files of `also` [n], all copied. sr_reload_now works in any
+ * case. `changed` runs on the watcher's thread, one call at a time, and may take long. When the directory
+ * cannot be watched (no inotify left) that is logged and sr_reload_now still works. SR_EIO, SR_ENOMEM. */
+int sr_reload_start(struct sr_reload **out, const char *path, const char *const *also, size_t n,
+                    void (*changed)(void *ctx), void *ctx, struct sr_err *err) SR_WARN_UNUSED;
+
+/* Within the callback only: from now on these files are watched besides the first. */
+void sr_reload_also(struct sr_reload *reload, const char *const *also, size_t n);
 
 /* Any thread, never blocks: runs the callback soon. */
 void sr_reload_now(struct sr_reload *reload);

@@ -181,8 +181,9 @@ static int start(struct sr_server *server, char *error, size_t error_size)
     if (rc == SR_OK)
         rc = sr_server_listen(server);
     if (rc == SR_OK) {
-        rc =
-            sr_reload_start(&server->reload, server->options->config, sr_server_reload, server, &server->err);
+        const struct sr_strings *watched = &server->config->watched;
+        rc = sr_reload_start(&server->reload, server->options->config, watched->items, watched->count,
+                             sr_server_reload, server, &server->err);
     }
     if (rc == SR_OK)
         rc = sr_discover_start(&server->discover, sr_runtime_pool(server->runtime), server->config);

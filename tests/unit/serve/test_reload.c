@@ -19,6 +19,8 @@ struct fixture {
     char path[96];
     sem_t calls;
     struct sr_reload *reload;
+    const char *also[1];
+    size_t n_also;
 };
 
 static void changed(void *ctx)
@@ -63,7 +65,7 @@ static int set_up(void **state)
 static void start(struct fixture *f)
 {
     struct sr_err err = {0};
-    assert_int_equal(sr_reload_start(&f->reload, f->path, changed, f, &err), SR_OK);
+    assert_int_equal(sr_reload_start(&f->reload, f->path, f->also, f->n_also, changed, f, &err), SR_OK);
 }
 
 static int tear_down(void **state)
@@ -92,6 +94,27 @@ static void test_write_in_place(void **state)
     write_file(f, "semroute.yaml", "b");
     wait_call(f);
     write_file(f, "semroute.yaml", "c");
+    wait_call(f);
+}
+
+/* A secret in another file, as Kubernetes or an editor replaces it. */
+static void test_other_files(void **state)
+{
+    struct fixture *f = *state;
+    char secret[128], from[128];
+    path_in(f, "other", secret);
+    write_file(f, "semroute.yaml", "a");
+    write_file(f, "other", "a");
+    f->also[0] = secret;
+    f->n_also = 1;
+    start(f);
+    write_file(f, "other", "b");
+    wait_call(f);
+    write_file(f, "new", "c");
+    path_in(f, "new", from);
+    assert_int_equal(rename(from, secret), 0);
+    wait_call(f);
+    write_file(f, "other", "d");
     wait_call(f);
 }
 
@@ -160,7 +183,7 @@ static void test_without_a_file(void **state)
 {
     struct fixture *f = *state;
     struct sr_err err = {0};
-    assert_int_equal(sr_reload_start(&f->reload, NULL, changed, f, &err), SR_OK);
+    assert_int_equal(sr_reload_start(&f->reload, NULL, NULL, 0, changed, f, &err), SR_OK);
     sr_reload_now(f->reload);
     wait_call(f);
 }
@@ -169,8 +192,8 @@ static void test_missing_folder_still_reloads_when_asked(void **state)
 {
     struct fixture *f = *state;
     struct sr_err err = {0};
-    assert_int_equal(sr_reload_start(&f->reload, "/nonexistent/folder/semroute.yaml", changed, f, &err),
-                     SR_OK);
+    assert_int_equal(
+        sr_reload_start(&f->reload, "/nonexistent/folder/semroute.yaml", NULL, 0, changed, f, &err), SR_OK);
     sr_reload_now(f->reload);
     wait_call(f);
 }
@@ -179,9 +202,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_write_in_place), TEST(test_rename_over_and_remove),
-        TEST(test_link_swap),      TEST(test_other_files_do_not_count),
-        TEST(test_without_a_file), TEST(test_missing_folder_still_reloads_when_asked),
+        TEST(test_write_in_place),
+        TEST(test_rename_over_and_remove),
+        TEST(test_other_files),
+        TEST(test_link_swap),
+        TEST(test_other_files_do_not_count),
+        TEST(test_without_a_file),
+        TEST(test_missing_folder_still_reloads_when_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
