@@ -33,7 +33,7 @@ ALLOWED["mock"] = {"base", "observe", "json", "net"}
 ALLOWED["cli"] = ALLOWED["serve"] | {"serve", "mock", "bench"}
 # The rooms of a layer that has them: its folders.
 ROOMS = {
-    "net": {"client", "grpc", "http1", "http2", "loop", "server", "tls", "zmq"},
+    "net": {"client", "grpc", "http1", "http2", "loop", "msgpack", "server", "tls", "zmq"},
     "cache": {"gate", "index"},
     "store": {"milvus", "redis", "sqlite"},
     "text": {"compress", "disguise", "entity", "segment", "terms"},
@@ -43,7 +43,7 @@ ROOMS = {
     "signal": {"guard", "keyword", "neural", "topic"},
     "router": {"cache", "edit", "identity", "pick", "reply", "report", "request", "response", "route", "toolbox", "tools"},
     "select": {"fit", "model", "state"},
-    "serve": {"admin", "discover", "extproc", "gateway", "process", "warm"},
+    "serve": {"admin", "discover", "extproc", "gateway", "kv", "process", "warm"},
     "mock": {"engine"},
     "cli": {"admin", "cache", "classify", "eval", "models", "select"},
 }
@@ -61,7 +61,7 @@ SEAMS = {
     r"libpsl\.h": {"src/text/entity/public_suffix.c"},
     r"utf8proc\.h": {"src/base/unicode.c"},
     r"nghttp2/.*": {"src/net/http2/http2.c", "src/net/http2/private.h"},
-    r"zmq\.h": {"src/net/zmq/publisher.c"},
+    r"zmq\.h": {"src/net/zmq/publisher.c", "src/net/zmq/subscriber.c"},
     r"hiredis/.*": {"src/store/redis/resp.c"},
     r"protobuf-c/.*": {"src/net/grpc/protobuf_arena.h"},
     r"ext_proc\.pb-c\.h": {"src/serve/extproc/message.c"},

@@ -496,6 +496,15 @@ struct sr_config_picking {
     uint64_t metrics_interval_ms;
 };
 
+/* How the workers of a pool tell what is in their KV caches. */
+struct sr_config_kv_events {
+    const char *endpoint, *replay; /* patterns of ZeroMQ endpoints; "" = none */
+    const char *topic;             /* that topics begin with */
+    uint64_t max_blocks;           /* that are known of one worker */
+    const char *tokenize;          /* path; "" = no prompt is tokenized */
+    uint64_t wait_ms;              /* for the tokens of a prompt */
+};
+
 /* What a request is for, by its form or as it says. */
 enum sr_workload {
     SR_WORKLOAD_INTERACTIVE, /* what is none of the others */
@@ -526,6 +535,7 @@ struct sr_config_pool {
     struct sr_strings backends; /* names of the model's backends that are its workers; none: all */
     struct sr_strings backups;  /* those of them that get requests only when no other can */
     struct sr_config_picking picking;
+    struct sr_config_kv_events kv_events;
     int model;              /* index in models */
     uint32_t max_in_flight; /* requests at one worker; 0: no limit */
     struct {

@@ -240,6 +240,21 @@
     X(POOL_EVENTS, GAUGE, "semroute_pool_kv_events",                                                         \
       "Events of a worker's KV cache that were understood since it was known to be empty.", "pool,worker",   \
       NONE)                                                                                                  \
+    X(POOL_KV_CONNECTED, GAUGE, "semroute_pool_kv_connected",                                                \
+      "1: the connection to the worker's KV events is there.", "pool,worker", NONE)                          \
+    X(POOL_KV_BATCHES, GAUGE, "semroute_pool_kv_batches", "Batches of a worker's KV events that were read.", \
+      "pool,worker", NONE)                                                                                   \
+    X(POOL_KV_GAPS, GAUGE, "semroute_pool_kv_gaps", "Times that batches of a worker were missed.",           \
+      "pool,worker", NONE)                                                                                   \
+    X(POOL_KV_REPLAYS, GAUGE, "semroute_pool_kv_replays",                                                    \
+      "Times that a worker was asked for what it keeps.", "pool,worker", NONE)                               \
+    X(POOL_KV_RESTARTS, GAUGE, "semroute_pool_kv_restarts",                                                  \
+      "Times that the numbers of a worker's batches began again.", "pool,worker", NONE)                      \
+    X(POOL_KV_BAD, GAUGE, "semroute_pool_kv_bad", "Batches of a worker that could not be read.",             \
+      "pool,worker", NONE)                                                                                   \
+    X(POOL_KV_UNKNOWN, GAUGE, "semroute_pool_kv_unknown_blocks",                                             \
+      "Blocks of events that are not remembered: over the limit, or after one that is not known.",           \
+      "pool,worker", NONE)                                                                                   \
     /* log: access, audit, process; result: written, dropped, left_out (repetitions, process log only) */    \
     X(LOG_LINES, COUNTER, "semroute_log_lines_total", "Lines of each log, and what became of them.",         \
       "log,result", NONE)

@@ -1,14 +1,21 @@
 /*
  * The default of pools that share caches: exact overlap first, meaning where no worker has much of the
- * prompt, load always.
+ * prompt, load always. The cost of a worker is the time that the request takes there and takes from others,
+ * in blocks of prompts:
  *
- *   cost = (blocks of the prompt - overlap + blocks that wait to be computed there
- *           + requests there * what a request costs the others) / weight
+ *   new  = blocks of the prompt - overlap
+ *   over = blocks that requests hold there with this one - blocks of the cache, at least 0
+ *   out  = blocks that are known to be there with this prompt - blocks of the cache, from 0 to new
+ *   cost = (new * (1 + DELAYS * requests there) + blocks that wait to be computed there
+ *           + OVER * over + OUT * out) / weight + STEP * load
  *
- * So a worker that has a prefix is chosen while what it saves is worth more than what is waited for there. A
- * request costs the others a share of the mean of the blocks that prompts left to compute. Where no worker
- * has a quarter of the prompt, one that was lately asked the same in other words is taken before its equals:
- * the similarity counts as overlap, up to a quarter of the prompt. No worker is over the limit of the guard.
+ * What is computed delays all that is in progress at the worker: a request that is new to all workers goes
+ * where little is in progress, and one that a worker has goes there also when it is busy. What does not fit
+ * waits until others end, and pushes out what others come back for. Where no worker has a quarter of the
+ * prompt, one that was lately asked the same in other words is taken before its equals: the similarity counts
+ * as overlap, up to a quarter of the prompt. No worker is over the limit of the guard.
+ *
+ * The four numbers were chosen with `semroute bench pool` (docs/measurements.md).
  */
 #include "base/mem.h"
 #include "pool/topics.h"
@@ -16,14 +23,15 @@
 
 #include <math.h>
 
-#define SHARE  0.25 /* of the mean of the blocks to compute: the cost of a request that is there */
-#define LITTLE 4    /* less than one part in so many of the prompt is an approximate overlap */
-#define SMOOTH 0.02 /* of the mean */
+#define DELAYS 2.0 /* of the new blocks: what a request in progress loses by them */
+#define STEP   8.0 /* blocks: what a request in a step takes from the others */
+#define OVER   2.0 /* of blocks that do not fit: a request is put off, and computed again */
+#define OUT    1.0 /* of blocks that are pushed out: they are computed again */
+#define LITTLE 4   /* less than one part in so many of the prompt is an approximate overlap */
 
 struct picking {
     struct sr_pool_warm warm;
     struct sr_topics *topics;
-    double mean; /* blocks that a prompt leaves to compute */
 };
 
 struct seat {
@@ -84,18 +92,34 @@ static double meant(const struct comparing *c, const struct seat *seat, float *s
     return share * (double)c->overlaps.blocks / LITTLE;
 }
 
+/* What it costs that a worker's cache has no room for the prompt, of which `new` blocks are not there. The
+ * engine's blocks are scaled to those of the prompt, where both are known. */
+static double cost_of_room(const struct comparing *c, const struct sr_pool_warm_seat *seat, uint32_t slot,
+                           double new)
+{
+    const struct sr_pool_overlaps *o = &c->overlaps;
+    double scale = o->told_blocks ? (double)o->blocks / (double)o->told_blocks : 1;
+    double room = scale * (double)c->picking->warm.settings->blocks;
+    double known = (seat->tells ? scale : 1) * (double)sr_pool_warm_known(&c->picking->warm, seat, slot);
+    double over = (double)(o->blocks - o->shared[slot] + seat->held) - room, out = known + new - room;
+    out = out < 0 ? 0 : out < new ? out : new;
+    return OUT * out + (over > 0 ? OVER * over : 0);
+}
+
 static double cost_of(const struct comparing *c, const struct sr_pool_member *member, uint32_t *overlap,
                       float *similarity)
 {
     const struct seat *seat = sr_pool_member_seat(member);
+    uint32_t slot = sr_pool_member_slot(member);
     double weight = sr_pool_member_weight(member), load = sr_pool_member_load(member);
     *overlap = sr_pool_warm_overlap(&c->overlaps, member);
     double worth = meant(c, seat, similarity);
     if (isinf(load) || load > c->limit)
         return HUGE_VAL;
     worth = worth > *overlap ? worth : *overlap;
-    double blocks = (double)c->overlaps.blocks - worth + (double)seat->warm.pending;
-    return blocks / weight + load * (1 + SHARE * c->picking->mean);
+    double new = (double)c->overlaps.blocks - worth, there = load *weight - 1;
+    double room = cost_of_room(c, &seat->warm, slot, new);
+    return (new *(1 + DELAYS * there) + (double)seat->warm.pending + room) / weight + STEP * load;
 }
 
 static struct comparing compare(struct picking *picking, const struct sr_pool_ask *ask,
@@ -152,7 +176,11 @@ static void placed(void *state, void *seat, uint32_t slot, const struct sr_pool_
     struct picking *picking = state;
     sr_pool_warm_placed(&picking->warm, &((struct seat *)seat)->warm, slot, ask, placement);
     sr_topics_add(picking->topics, &((struct seat *)seat)->topics, ask->vector, ask->dimensions);
-    picking->mean += ((double)placement->pending - picking->mean) * SMOOTH;
+}
+
+static size_t note(void *state, void *seat, uint32_t slot, const struct sr_pool_ask *ask, size_t left)
+{
+    return sr_pool_warm_note(&((struct picking *)state)->warm, &((struct seat *)seat)->warm, slot, ask, left);
 }
 
 static void answered(void *state, void *seat, struct sr_pool_placement *placement)
@@ -180,7 +208,7 @@ static void stats(const void *state, const void *seat, uint32_t slot, struct sr_
 
 const struct sr_pool_policy_ops sr_pool_auto = {
     .name = "auto",
-    .needs = SR_POOL_NEEDS_BLOCKS | SR_POOL_NEEDS_KV | SR_POOL_NEEDS_VECTOR | SR_POOL_NEEDS_LOAD,
+    .needs = SR_POOL_NEEDS_BLOCKS | SR_POOL_USES_KV | SR_POOL_USES_VECTOR | SR_POOL_NEEDS_LOAD,
     .seat_size = sizeof(struct seat),
     .open = open_state,
     .close = close_state,
@@ -188,6 +216,7 @@ const struct sr_pool_policy_ops sr_pool_auto = {
     .leave = leave,
     .choose = choose,
     .placed = placed,
+    .note = note,
     .answered = answered,
     .ended = ended,
     .event = event,

@@ -127,6 +127,11 @@ static void placed(void *state, void *seat, uint32_t slot, const struct sr_pool_
     sr_pool_warm_placed(&((struct picking *)state)->warm, seat, slot, ask, placement);
 }
 
+static size_t note(void *state, void *seat, uint32_t slot, const struct sr_pool_ask *ask, size_t left)
+{
+    return sr_pool_warm_note(&((struct picking *)state)->warm, seat, slot, ask, left);
+}
+
 static void answered(void *state, void *seat, struct sr_pool_placement *placement)
 {
     (void)state;
@@ -151,7 +156,7 @@ static void stats(const void *state, const void *seat, uint32_t slot, struct sr_
 
 const struct sr_pool_policy_ops sr_pool_cost = {
     .name = "cost",
-    .needs = SR_POOL_NEEDS_BLOCKS | SR_POOL_NEEDS_KV,
+    .needs = SR_POOL_NEEDS_BLOCKS | SR_POOL_USES_KV,
     .seat_size = sizeof(struct sr_pool_warm_seat),
     .open = open_state,
     .close = close_state,
@@ -159,6 +164,7 @@ const struct sr_pool_policy_ops sr_pool_cost = {
     .leave = leave,
     .choose = choose,
     .placed = placed,
+    .note = note,
     .answered = answered,
     .ended = ended,
     .event = event,

@@ -163,6 +163,12 @@ void sr_pool_picker_placed(struct sr_pool_picker *picker, struct sr_pool_seat *s
     pthread_mutex_lock(&picker->lock);
     picker->ops->placed(picker->state, seat->state, seat->slot, ask ? ask : &NOTHING, placement);
     pthread_mutex_unlock(&picker->lock);
+    size_t left = ask && picker->ops->note ? ask->n_blocks : 0;
+    while (left > 0) {
+        pthread_mutex_lock(&picker->lock);
+        left = picker->ops->note(picker->state, seat->state, seat->slot, ask, left);
+        pthread_mutex_unlock(&picker->lock);
+    }
 }
 
 static void step(struct sr_pool_picker *picker, struct sr_pool_seat *seat,
@@ -204,6 +210,8 @@ void sr_pool_picker_event(struct sr_pool_picker *picker, const struct sr_pool_wo
 {
     if (!picker->ops->event)
         return;
+    if (event->kind == SR_POOL_KV_STORED)
+        atomic_store_explicit(&picker->kv_block, event->block_size, memory_order_relaxed);
     pthread_mutex_lock(&picker->lock);
     struct sr_pool_seat *seat = seat_of(picker, worker);
     if (seat)

@@ -29,7 +29,8 @@ struct sr_pool_picker {
     const struct sr_pool_policy_ops *ops;
     struct sr_pool_settings settings;
     pthread_mutex_t lock;
-    size_t refs; /* guarded by the lock */
+    size_t refs;               /* guarded by the lock */
+    _Atomic uint32_t kv_block; /* tokens of a block of its workers' events; 0: none has come */
     void *state;
     struct sr_pool_seat **seats; /* [n_slots], by slot; NULL: free */
     size_t n_slots, first_free;  /* no slot below is free */

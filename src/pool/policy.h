@@ -31,13 +31,16 @@ struct sr_pool_candidate {
 enum sr_pool_needs {
     SR_POOL_NEEDS_SESSION = 1, /* `session` */
     SR_POOL_NEEDS_BLOCKS = 2,  /* `blocks` and the counts of tokens */
-    SR_POOL_NEEDS_VECTOR = 4,  /* `vector` */
-    SR_POOL_NEEDS_KV = 8,      /* `kv_blocks` */
+    SR_POOL_NEEDS_VECTOR = 4,  /* `vector`: a request waits for it */
+    SR_POOL_NEEDS_KV = 8,      /* `kv_blocks`: a request waits for them */
     SR_POOL_NEEDS_LOAD = 16,   /* what workers report of their load; not of the request */
+    SR_POOL_USES_VECTOR = 32,  /* `vector`, when it is there anyway */
+    SR_POOL_USES_KV = 64,      /* `kv_blocks`, as far as they are known */
 };
 
 /* The needs for which the whole body must be there. */
-#define SR_POOL_NEEDS_PROMPT (SR_POOL_NEEDS_BLOCKS | SR_POOL_NEEDS_VECTOR | SR_POOL_NEEDS_KV)
+#define SR_POOL_NEEDS_PROMPT                                                                                 \
+    (SR_POOL_NEEDS_BLOCKS | SR_POOL_NEEDS_VECTOR | SR_POOL_NEEDS_KV | SR_POOL_USES_VECTOR | SR_POOL_USES_KV)
 
 /* What one request brings. Borrowed; it lives as long as the ticket that has it. All zero: nothing is known.
  */
@@ -47,6 +50,7 @@ struct sr_pool_ask {
      * `blocks` are estimated from bytes, `kv_blocks` are of the engine's own tokens. */
     const uint64_t *blocks, *kv_blocks;
     size_t n_blocks, n_kv_blocks;
+    size_t kv_total; /* token blocks of the whole prompt, of which the first are known; 0: as many as those */
     uint64_t prompt_tokens, answer_tokens; /* estimates */
     const float *vector;                   /* [dimensions] of the request's text, length 1; NULL: none */
     size_t dimensions;
@@ -66,13 +70,21 @@ struct sr_pool_placement {
     uint32_t overlap; /* before `placed`: as in the choice that led there, else 0 */
     uint32_t pending; /* blocks that the worker computes before it answers */
     uint32_t active;  /* blocks that it holds until the end */
+    /* From `placed` to `ended`, for others to compare with. The policy's. */
+    const struct sr_pool_ask *ask;
+    uint64_t first; /* block of the prompt */
+    uint32_t slot;
+    uint32_t held; /* of `active`: no other request there holds them */
+    bool answered;
+    struct sr_pool_placement *next, **at; /* at NULL: it is in no list */
 };
 
 /* What a worker says of its cache. Hashes are the engine's own. */
 enum sr_pool_kv_kind {
     SR_POOL_KV_STORED,  /* blocks follow `parent`; each has `block_size` of the tokens */
     SR_POOL_KV_REMOVED, /* blocks are gone */
-    SR_POOL_KV_CLEARED, /* all blocks are gone, or what is known of them is not reliable any more */
+    SR_POOL_KV_CLEARED, /* all blocks are gone */
+    SR_POOL_KV_UNKNOWN, /* what was told is not reliable any more */
 };
 
 struct sr_pool_kv_event {
@@ -88,7 +100,9 @@ struct sr_pool_kv_event {
 /* What a policy shows of a worker. */
 struct sr_pool_seat_stats {
     uint64_t blocks, events, bytes; /* known blocks; events that were understood; memory */
-    uint64_t asked, expected;       /* blocks of all prompts; those that the worker was expected to have */
+    uint64_t unknown; /* blocks of events that are not known: after one that is not, or over the limit */
+    bool tells;       /* the blocks are those of events; else they are estimated */
+    uint64_t asked, expected; /* blocks of all prompts; those that the worker was expected to have */
 };
 
 /* All calls but open and close come on any thread, with the picker's lock held: short. */
@@ -111,6 +125,9 @@ struct sr_pool_policy_ops {
      * most one `answered` between. Optional. */
     void (*placed)(void *state, void *seat, uint32_t slot, const struct sr_pool_ask *ask,
                    struct sr_pool_placement *placement);
+    /* After `placed`, what takes longer: called again until it returns 0, with the lock released between.
+     * `left` is what it returned last, at first the blocks of the prompt. Optional. */
+    size_t (*note)(void *state, void *seat, uint32_t slot, const struct sr_pool_ask *ask, size_t left);
     void (*answered)(void *state, void *seat, struct sr_pool_placement *placement);
     void (*ended)(void *state, void *seat, struct sr_pool_placement *placement);
     /* An event of a worker's cache. Optional. */

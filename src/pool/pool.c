@@ -212,6 +212,11 @@ uint32_t sr_pool_group_needs(const struct sr_pool_group *group)
     return group->picker->ops->needs;
 }
 
+uint32_t sr_pool_group_kv_block(const struct sr_pool_group *group)
+{
+    return atomic_load_explicit(&group->picker->kv_block, memory_order_relaxed);
+}
+
 const char *sr_pool_group_policy(const struct sr_pool_group *group)
 {
     return group->picker->ops->name;

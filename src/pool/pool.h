@@ -93,6 +93,9 @@ const struct sr_pool_settings *sr_pool_group_settings(const struct sr_pool_group
 /* A worker of the group is not in cooldown or down, with room or without. */
 bool sr_pool_group_is_well(struct sr_pool_group *group);
 
+/* Tokens of a block of the KV events that its policy has; 0: it has none. */
+uint32_t sr_pool_group_kv_block(const struct sr_pool_group *group);
+
 const struct sr_pool_limits *sr_pool_group_limits(const struct sr_pool_group *group);
 
 /* The members of the groups of this name whose members are discovered, from now on. Requests in progress at a

@@ -93,6 +93,11 @@ static void placed(void *state, void *seat, uint32_t slot, const struct sr_pool_
     sr_pool_warm_placed(state, seat, slot, ask, placement);
 }
 
+static size_t note(void *state, void *seat, uint32_t slot, const struct sr_pool_ask *ask, size_t left)
+{
+    return sr_pool_warm_note(state, seat, slot, ask, left);
+}
+
 static void answered(void *state, void *seat, struct sr_pool_placement *placement)
 {
     (void)state;
@@ -125,6 +130,7 @@ const struct sr_pool_policy_ops sr_pool_prefix = {
     .leave = leave,
     .choose = choose,
     .placed = placed,
+    .note = note,
     .answered = answered,
     .ended = ended,
     .stats = stats,
@@ -140,6 +146,7 @@ const struct sr_pool_policy_ops sr_pool_kv = {
     .leave = leave,
     .choose = choose,
     .placed = placed,
+    .note = note,
     .answered = answered,
     .ended = ended,
     .event = event,

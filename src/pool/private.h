@@ -28,6 +28,12 @@ struct sr_pool_load {
     _Atomic uint64_t asked, hits; /* tokens, since the worker's start */
 };
 
+/* How its KV events come in (report.h); written by one thread. */
+struct sr_pool_feed {
+    _Atomic bool fed, connected;
+    _Atomic uint64_t batches, events, left_out, gaps, replays, restarts, bad;
+};
+
 struct sr_pool_worker {
     struct sr_pool_worker *next; /* in its bucket */
     uint64_t hash;               /* of `key` */
@@ -42,6 +48,7 @@ struct sr_pool_worker {
     _Atomic int32_t listed;        /* rosters of groups that have it now */
     struct sr_pool_load load;
     _Atomic uint64_t pace, paced_ns; /* pace.h: a double's bits, and when it was noted */
+    struct sr_pool_feed feed;
 };
 
 struct sr_pool_member {

@@ -81,7 +81,60 @@ int sr_pool_report_kv(struct sr_pool *pool, const struct sr_pool_backend *worker
     return SR_OK;
 }
 
+static void store(_Atomic uint64_t *to, uint64_t value)
+{
+    atomic_store_explicit(to, value, memory_order_relaxed);
+}
+
+int sr_pool_report_feed(struct sr_pool *pool, const struct sr_pool_backend *worker,
+                        const struct sr_pool_kv_feed *feed)
+{
+    char *room = NULL;
+    struct sr_bytes key = sr_pool_key(worker, &room);
+    struct sr_pool_worker *found = key.p ? sr_pool_worker_get(pool, key) : NULL;
+    sr_mem_free(room);
+    if (!found)
+        return SR_ENOMEM;
+    struct sr_pool_feed *to = &found->feed;
+    atomic_store_explicit(&to->connected, feed && feed->connected, memory_order_relaxed);
+    if (feed) {
+        store(&to->batches, feed->batches);
+        store(&to->events, feed->events);
+        store(&to->left_out, feed->left_out);
+        store(&to->gaps, feed->gaps);
+        store(&to->replays, feed->replays);
+        store(&to->restarts, feed->restarts);
+        store(&to->bad, feed->bad);
+    }
+    atomic_store_explicit(&to->fed, feed != NULL, memory_order_release);
+    sr_pool_worker_put(pool, found);
+    return SR_OK;
+}
+
 /* ---- views ---- */
+
+static uint64_t load_of(const _Atomic uint64_t *from)
+{
+    return atomic_load_explicit(from, memory_order_relaxed);
+}
+
+static void view_feed(const struct sr_pool_worker *worker, struct sr_pool_member_view *view)
+{
+    const struct sr_pool_feed *feed = &worker->feed;
+    view->fed = atomic_load_explicit(&feed->fed, memory_order_acquire);
+    if (!view->fed)
+        return;
+    view->feed = (struct sr_pool_kv_feed){
+        .connected = atomic_load_explicit(&feed->connected, memory_order_relaxed),
+        .batches = load_of(&feed->batches),
+        .events = load_of(&feed->events),
+        .left_out = load_of(&feed->left_out),
+        .gaps = load_of(&feed->gaps),
+        .replays = load_of(&feed->replays),
+        .restarts = load_of(&feed->restarts),
+        .bad = load_of(&feed->bad),
+    };
+}
 
 static void view_load(const struct sr_pool_worker *worker, struct sr_pool_member_view *view)
 {
@@ -119,6 +172,7 @@ void sr_pool_each_member(struct sr_pool *pool, void (*fn)(void *ctx, const struc
             struct sr_pool_member_view view = {
                 .group = group->name, .policy = picker->ops->name, .worker = seat->worker->key};
             view_load(seat->worker, &view);
+            view_feed(seat->worker, &view);
             if (picker->ops->stats)
                 picker->ops->stats(picker->state, seat->state, seat->slot, &view.seat);
             fn(ctx, &view);

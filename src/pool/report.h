@@ -27,6 +27,21 @@ int sr_pool_report_load(struct sr_pool *pool, const struct sr_pool_backend *work
 int sr_pool_report_kv(struct sr_pool *pool, const struct sr_pool_backend *worker,
                       const struct sr_pool_kv_event *event) SR_WARN_UNUSED;
 
+/* How the KV events of a worker come in: counts since its subscription began. */
+struct sr_pool_kv_feed {
+    bool connected;
+    uint64_t batches, events; /* read; given to the policies */
+    uint64_t left_out;        /* events that no policy can use: of adapters, of other media than the GPU */
+    uint64_t gaps, replays;   /* batches that were missed, times; requests for what is kept */
+    uint64_t restarts;        /* numbers that began again */
+    uint64_t bad;             /* batches that cannot be read */
+};
+
+/* Notes it for views; NULL: nothing is subscribed to any more. No effect on a worker that no group has.
+ * SR_ENOMEM. */
+int sr_pool_report_feed(struct sr_pool *pool, const struct sr_pool_backend *worker,
+                        const struct sr_pool_kv_feed *feed) SR_WARN_UNUSED;
+
 /* What is known of one member, for metrics and explanations. */
 struct sr_pool_member_view {
     const char *group, *policy;
@@ -35,6 +50,8 @@ struct sr_pool_member_view {
     bool reports; /* the load below is there */
     struct sr_pool_reported load;
     struct sr_pool_seat_stats seat;
+    bool fed; /* its KV events are subscribed to: the feed below is there */
+    struct sr_pool_kv_feed feed;
 };
 
 /* Calls `fn` for each configured member of each group. The pool's lock is held: `fn` is short, and calls

@@ -13,6 +13,7 @@
 struct sr_pool_settings {
     uint32_t block_tokens; /* tokens of a block */
     uint64_t blocks;       /* blocks of a worker's cache; what is known of one never has more */
+    uint64_t kv_blocks;    /* most blocks that are known of a worker by its events */
     double bound;          /* session: the most requests of a worker, for the mean */
     double overlap_weight; /* cost: of a block of the prompt that is to be computed */
     double temperature;    /* cost: 0 takes the lowest one, higher values spread */

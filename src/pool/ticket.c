@@ -126,6 +126,19 @@ struct sr_bytes sr_ticket_worker(const struct sr_ticket *ticket, size_t candidat
     return ticket->candidates[candidate].member->worker->key;
 }
 
+int sr_ticket_any(const struct sr_ticket *ticket, size_t from)
+{
+    uint64_t now = sr_clock_ns();
+    for (size_t i = 0; i < ticket->n; i++) {
+        size_t at = (from + i) % ticket->n;
+        const struct sr_pool_member *member = ticket->candidates[at].member;
+        if (!atomic_load_explicit(&member->gone, memory_order_relaxed) &&
+            !sr_circuit_is_open(member->worker, now))
+            return (int)at;
+    }
+    return -1;
+}
+
 void sr_ticket_take_over(struct sr_ticket *ticket, struct sr_ticket *before)
 {
     for (size_t i = 0; i < ticket->n; i++)

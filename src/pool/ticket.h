@@ -5,7 +5,7 @@
  * Embedded in the exchange that opens it. The verdict passes it to the door, which asks for a candidate,
  * sends the request there and reports the result. The functions that library users have too (choose,
  * begin, report, end) are declared in semroute/semroute.h. Used by one thread at a time.
- * docs/internals/pool.md.
+ * It is not copied while its request is in flight or waits. docs/internals/pool.md.
  */
 #ifndef SR_POOL_TICKET_H
 #define SR_POOL_TICKET_H
@@ -66,6 +66,10 @@ bool sr_ticket_is_stale(const struct sr_ticket *ticket);
 
 /* The identity of a candidate's worker (pool.h), as long as the ticket is open. */
 struct sr_bytes sr_ticket_worker(const struct sr_ticket *ticket, size_t candidate);
+
+/* A candidate whose worker is well, beginning with number `from` modulo their count; -1: none is. For what is
+ * no request: it counts nowhere. */
+int sr_ticket_any(const struct sr_ticket *ticket, size_t from);
 
 /* Takes over what `before`, an open ticket of the same group, has tried and waited, which is closed. */
 void sr_ticket_take_over(struct sr_ticket *ticket, struct sr_ticket *before);

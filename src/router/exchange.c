@@ -102,8 +102,8 @@ static void book_time(sr_exchange *x, uint64_t start, bool had_verdict)
     sr_exchange_report_verdict(x);
 }
 
-/* Runs on the owner's thread: the vector for the policy that picks the worker is there. */
-static void on_vector(void *ctx)
+/* Runs on the owner's thread: what the policy that picks the worker waits for is there. */
+static void on_picked(void *ctx)
 {
     sr_exchange *x = ctx;
     uint64_t start = sr_clock_ns();
@@ -151,7 +151,7 @@ sr_exchange *sr_exchange_new(sr_runtime *runtime, const struct sr_request_head *
     sr_routing_init(&x->routing);
     sr_recall_init(&x->recall);
     x->pools.model = -1;
-    x->pick.done = on_vector;
+    x->pick.done = on_picked;
     x->pick.ctx = x;
     x->tools.done = on_tools;
     x->tools.ctx = x;

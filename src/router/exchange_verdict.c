@@ -9,9 +9,9 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "router/cache/replay.h"
+#include "router/exchange_pick.h"
 #include "router/exchange_record.h"
 #include "router/exchange_tiers.h"
-#include "router/pick/ask.h"
 #include "router/reply/headers.h"
 #include "router/reply/models.h"
 #include "router/reply/reply.h"
@@ -214,21 +214,12 @@ static void refuse_anonymous(sr_exchange *x)
     sr_exchange_refuse(x, &refusal);
 }
 
-/* The session that a header of the request names; empty: none does. */
-static struct sr_bytes session_of(const sr_exchange *x, const struct sr_config_pool *entry)
-{
-    struct sr_bytes value = {NULL, 0};
-    if (entry && entry->picking.session_header[0])
-        value = sr_head_named(&x->head, entry->picking.session_header);
-    return value.p ? value : SR_LIT("");
-}
-
 bool sr_exchange_picks_by_body(const struct sr_exchange *x, int model)
 {
     const struct sr_router_pool *pool = &x->router->models[model].pools[0];
     uint32_t needs = sr_pool_group_needs(pool->group);
     return x->router->models[model].n_pools > 1 || (needs & SR_POOL_NEEDS_PROMPT) ||
-           ((needs & SR_POOL_NEEDS_SESSION) && !session_of(x, pool->entry).n);
+           ((needs & SR_POOL_NEEDS_SESSION) && !sr_exchange_session(x, pool->entry).n);
 }
 
 /* The place of the request in the queue of its pool: the header's, or its decision's. */
@@ -249,43 +240,14 @@ static int priority_of(const sr_exchange *x, const struct sr_config_pool *pool)
 /* Opens a ticket of the pool, with what its policy needs. SR_ENOMEM. */
 static int open_ticket(sr_exchange *x, const struct sr_router_pool *pool, struct sr_ticket *ticket)
 {
-    const struct sr_record *r = &x->record;
-    struct sr_bytes prompt = sr_bytes_str(r->injected_prompt ? r->decision_name : "");
-    struct sr_ask_inputs in = {
-        .needs = sr_pool_group_needs(pool->group),
-        .doc = &x->body.doc,
-        .session = session_of(x, pool->entry),
-        .user = x->identity.user.n ? x->identity.user : x->identity.tenant,
-        .block_tokens = sr_pool_group_settings(pool->group)->block_tokens,
-        .seed = sr_hash64(prompt, 0),
-    };
+    const struct sr_pool_ask *ask;
     int rc = sr_ticket_open(ticket, pool->group, &x->arena);
     ticket->priority = priority_of(x, pool->entry);
-    if (rc || !in.needs)
-        return rc;
-    struct sr_pool_ask *ask = sr_arena_calloc(&x->arena, 1, sizeof *ask);
-    rc = ask ? sr_ask_make(&in, &x->arena, ask) : SR_ENOMEM;
-    if (ask && in.needs & SR_POOL_NEEDS_VECTOR && (ask->vector = sr_pick_vector(&x->pick)) != NULL)
-        ask->dimensions = sr_embedding_reader_dimensions(x->router->pick_reader);
-    sr_ticket_ask(ticket, ask);
+    if (rc == SR_OK)
+        rc = sr_exchange_ask(x, pool, &ask);
+    if (rc == SR_OK)
+        sr_ticket_ask(ticket, ask);
     return rc;
-}
-
-/* Makes the target of a discovered worker: like the model's first one, at the worker's own address. */
-static int fill_target(struct sr_target *target, const struct sr_target *like, struct sr_bytes worker,
-                       struct sr_arena *arena)
-{
-    *target = *like;
-    size_t skip = strlen(like->scheme) + 3, tail = strlen(like->base_path);
-    struct sr_bytes address = sr_bytes_of(worker.p + skip, worker.n - skip - tail);
-    size_t colon = address.n;
-    while (colon > 0 && address.p[colon - 1] != ':')
-        colon--;
-    for (size_t i = colon; i < address.n; i++)
-        target->port = (i == colon ? 0 : target->port * 10) + (address.p[i] - '0');
-    target->name = sr_arena_printf(arena, "%.*s", (int)address.n, address.p);
-    target->host = sr_arena_printf(arena, "%.*s", (int)colon - 1, address.p);
-    return target->name && target->host ? SR_OK : SR_ENOMEM;
 }
 
 /* The targets of a pool whose workers are discovered: those of its ticket. */
@@ -301,8 +263,8 @@ static int discovered_targets(sr_exchange *x, struct sr_exchange_place *place)
     struct sr_target *targets = sr_arena_calloc(&x->arena, place->ticket.n + 1, sizeof *targets);
     int rc = targets ? SR_OK : SR_ENOMEM;
     for (size_t i = 0; i < place->ticket.n && rc == SR_OK; i++)
-        rc = fill_target(&targets[i], model->n_targets ? &model->targets[0] : &plain,
-                         sr_ticket_worker(&place->ticket, i), &x->arena);
+        rc = sr_exchange_worker_target(&targets[i], model->n_targets ? &model->targets[0] : &plain,
+                                       sr_ticket_worker(&place->ticket, i), &x->arena);
     place->targets = targets;
     place->n_targets = place->ticket.n;
     return rc;
@@ -348,19 +310,6 @@ static struct sr_mailbox *mailbox_of(sr_exchange *x)
     return x->env.post ? x->mailbox : NULL;
 }
 
-/* Begins what the policy needs and takes time; true: it is waited for. */
-static bool awaits_vector(sr_exchange *x)
-{
-    struct sr_embedding_reader *reader = x->router->pick_reader;
-    if (!reader || !x->env.post || x->record.has_verdict || x->pick.asked ||
-        !(sr_pool_group_needs(sr_exchange_pool(x)->group) & SR_POOL_NEEDS_VECTOR))
-        return false;
-    if (!mailbox_of(x))
-        return false;
-    return sr_pick_begin(&x->pick, reader, &x->body.doc, sr_identity_client(&x->identity, x->head.peer),
-                         x->mailbox, &x->arena);
-}
-
 int sr_exchange_set_headers(sr_exchange *x)
 {
     struct sr_verdict *v = &x->verdict;
@@ -391,7 +340,7 @@ static void forward(sr_exchange *x, const struct sr_bytes *slices, size_t n, siz
         return;
     }
     sr_exchange_rank_pools(x);
-    if (awaits_vector(x)) {
+    if (sr_exchange_awaits_pick(x, slices, n)) {
         x->sending = slices;
         x->n_sending = n;
         x->sending_size = size;

@@ -4,11 +4,14 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-static struct sr_pool_settings settings_of(const struct sr_config_picking *picking)
+static struct sr_pool_settings settings_of(const struct sr_config_pool *entry)
 {
+    const struct sr_config_picking *picking = &entry->picking;
     struct sr_pool_settings settings = sr_pool_settings_defaults();
     settings.block_tokens = picking->block_tokens;
     settings.blocks = picking->blocks;
+    if (entry->kv_events.endpoint[0])
+        settings.kv_blocks = entry->kv_events.max_blocks;
     settings.bound = picking->session_bound;
     settings.overlap_weight = picking->overlap_weight;
     settings.temperature = picking->temperature;
@@ -66,7 +69,7 @@ static int open_pool(struct sr_router_pool *out, const struct sr_router_model *o
     struct sr_pool_settings settings = sr_pool_settings_defaults();
     struct sr_pool_limits limits = {0};
     if (entry) {
-        settings = settings_of(&entry->picking);
+        settings = settings_of(entry);
         limits = limits_of(entry);
         policy = entry->policy[0] ? entry->policy : policy;
     }

@@ -51,6 +51,7 @@ struct sr_runtime {
     bool workers_chosen;
     struct sr_metrics *metrics;
     struct sr_model_store *models; /* open model files, kept over reloads */
+    struct sr_tokens *tokens;      /* of prompts, for policies that pick workers */
     struct sr_pool *pool;          /* every worker of every configuration */
     struct sr_select_arms *arms;   /* what algorithms learn */
     struct sr_arms_keeper *keeper; /* NULL: no file keeps it */
@@ -295,7 +296,7 @@ sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *o
         goto no_memory;
     if (sr_random(&runtime->seed, sizeof runtime->seed) || sr_metrics_new(&runtime->metrics) ||
         sr_model_store_new(&runtime->models, runtime->metrics) || sr_pool_new(&runtime->pool) ||
-        sr_arms_new(&runtime->arms))
+        sr_arms_new(&runtime->arms) || sr_tokens_new(&runtime->tokens))
         goto no_memory;
     if (load(runtime, &runtime->now, error, error_size))
         goto failed;
@@ -359,6 +360,7 @@ void sr_runtime_close(sr_runtime *runtime)
     sr_cache_free(runtime->cache);
     sr_model_store_free(runtime->models);
     sr_pool_free(runtime->pool);
+    sr_tokens_free(runtime->tokens);
     sr_metrics_free(runtime->metrics);
     pthread_mutex_destroy(&runtime->scrape);
     pthread_mutex_destroy(&runtime->lock);
@@ -420,6 +422,11 @@ size_t sr_runtime_metrics(sr_runtime *runtime, char *out, size_t size)
 struct sr_cache *sr_runtime_cache(sr_runtime *runtime)
 {
     return runtime->cache;
+}
+
+struct sr_tokens *sr_runtime_tokens(sr_runtime *runtime)
+{
+    return runtime->tokens;
 }
 
 struct sr_select_arms *sr_runtime_arms(sr_runtime *runtime)

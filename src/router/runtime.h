@@ -11,6 +11,7 @@
 #include "infer/engine/engine.h"
 #include "observe/metrics.h"
 #include "router/router.h"
+#include "router/tokens.h"
 #include "semroute/semroute.h"
 
 /* A new reference to the current configuration: release it with sr_config_unref. */
@@ -18,6 +19,9 @@ const struct sr_config *sr_runtime_config(sr_runtime *runtime);
 
 /* The pool of workers, which lives as long as the runtime. */
 struct sr_pool *sr_runtime_pool(sr_runtime *runtime);
+
+/* What is known of the tokens of prompts; lives as long as the runtime. */
+struct sr_tokens *sr_runtime_tokens(sr_runtime *runtime);
 
 /* The response cache, which lives as long as the runtime. */
 struct sr_cache *sr_runtime_cache(sr_runtime *runtime);

@@ -1,7 +1,10 @@
 """Keys of the policies that pick a worker of a pool: which worker answers, and what the debug headers say of it."""
 import time
 
-from conftest import chat
+import msgpack
+import zmq
+
+from conftest import chat, free_ports
 from keys_offline import Key
 from keys_online import PATIENCE, served
 from keys_site import check, model, site
@@ -48,6 +51,32 @@ def asked(gateway, bench):
     return "no metrics of vLLM" in gateway.output()
 
 
+def heard(gateway, bench):
+    """Whether batches that are published under the topic `kv@worker` count."""
+    block = ["BlockStored", [1], None, list(range(16)), 16, None, "GPU"]
+    batch, context, number, found = msgpack.packb([0.0, [block]]), zmq.Context(), 0, False
+    with context.socket(zmq.PUB) as publisher:
+        publisher.linger = 0
+        publisher.bind(f"tcp://127.0.0.1:{PUBLISHED}")
+        end = time.monotonic() + 10
+        while not found and time.monotonic() < end:
+            publisher.send_multipart([b"kv@worker", number.to_bytes(8, "big"), batch])
+            number += 1
+            time.sleep(0.02)
+            found = bool(known(gateway))
+    context.destroy(linger=0)
+    return found
+
+
+def known(gateway):
+    """The lines of metrics that say how many blocks are known, of those workers of which some are."""
+    lines = [line for line in gateway.metrics().splitlines() if line.startswith("semroute_pool_known_blocks{")]
+    return "".join(line for line in lines if not line.endswith(" 0"))
+
+
+PUBLISHED = free_ports()
+EVENTS = {"endpoint": "tcp://{host}:%d" % PUBLISHED}
+
 KEYS = [
     Key(POOL + "metrics.path", picking("least_load"), ("/metrics", "off"), served(asked), (True, False)),
     Key(POOL + "metrics.interval", picking("least_load"), ("1ms", "1s"), said, (False, True)),
@@ -62,4 +91,10 @@ KEYS = [
     Key(POOL + "load_guard", picking("prefix"), (0.5, 2), said, (False, True)),
     Key(POOL + "cost.overlap_weight", picking("cost"), (-1, 2), said, (False, True)),
     Key(POOL + "cost.temperature", picking("cost"), (0, 1), reason(LONG), ("cost; overlap=0/44", "cost, drawn; overlap=0/44")),
+    Key(POOL + "kv_events.endpoint", picking("kv"), ("http://{host}:5557", EVENTS["endpoint"]), said, (False, True)),
+    Key(POOL + "kv_events.replay", picking("kv", kv_events=EVENTS), ("tcp://{hosts}:1", "tcp://{host}:{port+9}"), said, (False, True)),
+    Key(POOL + "kv_events.topic", picking("kv", kv_events=EVENTS), ("other", "kv@"), served(heard), (False, True)),
+    Key(POOL + "kv_events.max_blocks", picking("kv", kv_events=EVENTS), (8, 64), said, (False, True)),
+    Key(POOL + "kv_events.tokenize", picking("kv", kv_events=EVENTS), ("tokenize", "off"), said, (False, True)),
+    Key(POOL + "kv_events.wait", picking("kv", kv_events=EVENTS), ("11s", "0s"), said, (False, True)),
 ]

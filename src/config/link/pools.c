@@ -51,6 +51,8 @@ void sr_link_pools(struct sr_binder *b, const struct sr_yaml_node *root, struct 
             sr_bind_error(b, name, "no model `%.60s` in providers.models%s", name->text.p,
                           sr_link_model_hint(config, name->text, hint, sizeof hint));
         check_name(b, sr_bind_at(node, "name"), config, i);
+        if (strcmp(pool->policy, "kv") == 0 && !pool->kv_events.endpoint[0])
+            sr_bind_error(b, sr_bind_at(node, "policy"), "the policy `kv` needs `kv_events`");
         sr_link_tier(b, list, config, i);
         check_priorities(b, sr_yaml_get(sr_yaml_get(node, "queue"), "priorities"), config);
     }

@@ -2,6 +2,7 @@
 #include "config/section/section.h"
 
 #include "config/bind/value.h"
+#include "config/worker_pattern.h"
 
 #include <string.h>
 
@@ -9,7 +10,7 @@
 
 const struct sr_enum_word sr_picking_policies[] = {
     {"round_robin", 0}, {"least_request", 0}, {"least_load", 0}, {"session", 0}, {"prefix", 0},
-    {"cost", 0},        {"meaning", 0},       {"auto", 0},       {NULL, 0}};
+    {"kv", 0},          {"cost", 0},          {"meaning", 0},    {"auto", 0},    {NULL, 0}};
 
 static const struct sr_field session_fields[] = {
     {"header", SR_FIELD_TEXT, PICKING(session_header), .def_note = "none",
@@ -93,7 +94,66 @@ const struct sr_section sr_section_picking_metrics = {
     .finish = finish_metrics,
 };
 
-void sr_picking_prepare(struct sr_config_picking *picking)
+#define KV_WAIT_MAX_MS 10000
+#define KV(member)     offsetof(struct sr_config_pool, kv_events.member)
+
+static const struct sr_field kv_events_fields[] = {
+    {"endpoint", SR_FIELD_TEXT, KV(endpoint), .flags = SR_FIELD_REQUIRED | SR_FIELD_NOT_EMPTY,
+     .help = "where a worker publishes, such as `tcp://{host}:5557`: `{host}` and `{port}` are its own, and "
+             "`{port+8}` is a port beside it"},
+    {"replay", SR_FIELD_TEXT, KV(replay), .def_note = "none: after a gap the worker counts as not known",
+     .help = "where it gives missed batches again (vLLM's `replay_endpoint`), in the same form"},
+    {"topic", SR_FIELD_TEXT, KV(topic), .def_note = "any",
+     .help = "what the topics of its batches begin with"},
+    {"max_blocks", SR_FIELD_TOKENS, KV(max_blocks), .def = "65536", .min = 64, .max = 4e6,
+     .help = "most blocks that are remembered of one worker, at about 100 bytes; more are not known"},
+    {"tokenize", SR_FIELD_TEXT, KV(tokenize), .def = "/tokenize",
+     .help =
+         "POST on this path of a worker gives the tokens of a prompt (vLLM); `off`: caches are estimated by "
+         "what was sent there, and events are not used"},
+    {"wait", SR_FIELD_DURATION, KV(wait_ms), .def = "20ms",
+     .help =
+         "how long `kv` waits for the tokens of a prompt that is new; then it goes on without. 0s: never"},
+};
+
+static void check_pattern(struct sr_binder *b, const struct sr_yaml_node *node, const char *key,
+                          const char *pattern)
 {
+    char out[SR_WORKER_PATTERN_MAX];
+    size_t scheme = strlen("tcp://");
+    if (pattern[0] &&
+        (!sr_worker_pattern(out, pattern, SR_LIT("host"), 32768) || strncmp(out, "tcp://", scheme) != 0 ||
+         !strchr(out + scheme, ':') || strpbrk(out, " \t*;,")))
+        sr_bind_error(b, sr_bind_at(node, key),
+                      "`%s`: expected a pattern such as `tcp://{host}:{port+8}`, found `%.80s`", key,
+                      pattern);
+}
+
+static void finish_kv_events(struct sr_binder *b, const struct sr_yaml_node *node, void *target)
+{
+    struct sr_config_kv_events *keys = &((struct sr_config_pool *)target)->kv_events;
+    check_pattern(b, node, "endpoint", keys->endpoint);
+    check_pattern(b, node, "replay", keys->replay);
+    if (strcmp(keys->tokenize, "off") == 0)
+        keys->tokenize = "";
+    else if (keys->tokenize[0] != '/' || strpbrk(keys->tokenize, " \t\r\n#"))
+        sr_bind_error(b, sr_bind_at(node, "tokenize"),
+                      "`tokenize` must begin with `/` and be a path, or be `off`");
+    if (keys->wait_ms > KV_WAIT_MAX_MS)
+        sr_bind_error(b, sr_bind_at(node, "wait"), "`wait` must be at most 10s");
+}
+
+const struct sr_section sr_section_picking_kv_events = {
+    .name = "kv_events",
+    .help = "What workers tell of their KV caches: events over ZeroMQ in the format of vLLM and Dynamo.",
+    SR_FIELDS(kv_events_fields),
+    .finish = finish_kv_events,
+};
+
+void sr_picking_prepare(struct sr_config_pool *pool)
+{
+    struct sr_config_picking *picking = &pool->picking;
     picking->session_header = picking->metrics_path = "";
+    pool->kv_events.endpoint = pool->kv_events.replay = pool->kv_events.topic = "";
+    pool->kv_events.tokenize = "";
 }

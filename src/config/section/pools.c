@@ -136,8 +136,9 @@ static const struct sr_field fields[] = {
      .def_note = "the model's `lb_policy`",
      .help =
          "how a worker is chosen: in turn by `weight`, by its requests (`least_request`) or reported load, "
-         "by who asks (`session`), by what was sent there (`prefix`, `cost`, `meaning`), or by all of these "
-         "(`auto`)"},
+         "by who asks (`session`), by what was sent there (`prefix`, `cost`, `meaning`), by what workers "
+         "tell "
+         "of their caches (`kv`), or by all of these (`auto`)"},
     {"session", SR_FIELD_OBJECT, .of = &sr_section_picking_session, .help = "the policy `session`"},
     {"prefix", SR_FIELD_OBJECT, .of = &sr_section_picking_prefix, .help = "what is known of KV caches"},
     {"cost", SR_FIELD_OBJECT, .of = &sr_section_picking_cost, .help = "the policy `cost`"},
@@ -147,6 +148,9 @@ static const struct sr_field fields[] = {
      .help = "load, for the mean, over which a worker is left although it has the prompt in its cache"},
     {"metrics", SR_FIELD_OBJECT, .of = &sr_section_picking_metrics,
      .help = "what workers report of their load"},
+    {"kv_events", SR_FIELD_OBJECT, .of = &sr_section_picking_kv_events,
+     .def_note = "none: caches are estimated by what was sent there",
+     .help = "what workers tell of their KV caches, for `kv`, `cost` and `auto`"},
     {"endpoints", SR_FIELD_OBJECT, .of = &endpoints_section, .def_note = "the model's `backend_refs`",
      .help = "workers that come and go while it runs"},
     {"max_in_flight", SR_FIELD_UINT32, POOL(max_in_flight), .def = "0", .max = 1e6,
@@ -163,7 +167,7 @@ static void prepare(void *target)
     pool->name = pool->model_name = pool->policy = pool->queue.priority_header = "";
     pool->endpoints.file = pool->endpoints.dns = pool->endpoints.srv = pool->endpoints.server = "";
     pool->model = -1;
-    sr_picking_prepare(&pool->picking);
+    sr_picking_prepare(pool);
 }
 
 static void finish(struct sr_binder *b, const struct sr_yaml_node *node, void *target)

@@ -16,6 +16,9 @@ extern const struct sr_section sr_section_root, sr_section_listener, sr_section_
     sr_section_cache, sr_section_tools, sr_section_tools_advanced, sr_section_cache_use, sr_section_pool,
     sr_section_picking_session, sr_section_picking_prefix, sr_section_picking_cost,
     sr_section_picking_metrics, sr_section_picking_meaning;
+    sr_section_cache, sr_section_cache_use, sr_section_pool, sr_section_picking_session,
+    sr_section_picking_prefix, sr_section_picking_cost, sr_section_picking_metrics,
+    sr_section_picking_meaning, sr_section_picking_kv_events;
 /* One line each, in order of the alphabet. */
 extern const struct sr_section sr_section_algorithm;
 extern const struct sr_section sr_section_cache;
@@ -63,6 +66,7 @@ extern const struct sr_enum_word sr_leaf_types[];
 /* Those of vLLM Semantic Router that are not there yet; ends with NULL. */
 extern const char *const sr_leaf_types_later[];
 
+struct sr_config_pool;
 /* Why several sections take keys that change nothing. */
 #define SR_INERT_NOTE    "it is a note for people"
 #define SR_INERT_RUNTIME "semroute has one runtime, on the CPU"
@@ -82,6 +86,6 @@ extern const char *const sr_leaf_types_later[];
 extern const struct sr_section sr_section_integrations;
 
 /* Sets what is not a number of a pool's picking keys. */
-void sr_picking_prepare(struct sr_config_picking *picking);
+void sr_picking_prepare(struct sr_config_pool *pool);
 
 #endif

@@ -8,7 +8,22 @@ static const enum sr_metric ALL[] = {
     SR_METRIC_WORKER_DRAINING,     SR_METRIC_WORKER_EJECTIONS,    SR_METRIC_POOL_WAITING,
     SR_METRIC_POOL_WORKER_RUNNING, SR_METRIC_POOL_WORKER_WAITING, SR_METRIC_POOL_KV_USAGE,
     SR_METRIC_POOL_BLOCKS,         SR_METRIC_POOL_BYTES,          SR_METRIC_POOL_EXPECTED,
-    SR_METRIC_POOL_REPORTED,       SR_METRIC_POOL_EVENTS};
+    SR_METRIC_POOL_REPORTED,       SR_METRIC_POOL_EVENTS,         SR_METRIC_POOL_KV_CONNECTED,
+    SR_METRIC_POOL_KV_BATCHES,     SR_METRIC_POOL_KV_GAPS,        SR_METRIC_POOL_KV_REPLAYS,
+    SR_METRIC_POOL_KV_RESTARTS,    SR_METRIC_POOL_KV_BAD,         SR_METRIC_POOL_KV_UNKNOWN};
+
+static void set_feed(struct sr_metrics *metrics, const struct sr_pool_member_view *view,
+                     const struct sr_bytes *labels)
+{
+    const struct sr_pool_kv_feed *feed = &view->feed;
+    sr_metrics_set(metrics, SR_METRIC_POOL_KV_CONNECTED, feed->connected, labels);
+    sr_metrics_set(metrics, SR_METRIC_POOL_KV_BATCHES, (double)feed->batches, labels);
+    sr_metrics_set(metrics, SR_METRIC_POOL_KV_GAPS, (double)feed->gaps, labels);
+    sr_metrics_set(metrics, SR_METRIC_POOL_KV_REPLAYS, (double)feed->replays, labels);
+    sr_metrics_set(metrics, SR_METRIC_POOL_KV_RESTARTS, (double)feed->restarts, labels);
+    sr_metrics_set(metrics, SR_METRIC_POOL_KV_BAD, (double)feed->bad, labels);
+    sr_metrics_set(metrics, SR_METRIC_POOL_KV_UNKNOWN, (double)view->seat.unknown, labels);
+}
 
 static void set(void *ctx, const struct sr_pool_member_view *view)
 {
@@ -31,6 +46,8 @@ static void set(void *ctx, const struct sr_pool_member_view *view)
         sr_metrics_set(metrics, SR_METRIC_POOL_BYTES, (double)view->seat.bytes, labels);
         sr_metrics_set(metrics, SR_METRIC_POOL_EVENTS, (double)view->seat.events, labels);
     }
+    if (view->fed)
+        set_feed(metrics, view, labels);
 }
 
 static void set_worker(void *ctx, const struct sr_pool_worker_count *count)

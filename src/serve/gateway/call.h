@@ -15,6 +15,7 @@
 #include "serve/gateway/gateway.h"
 #include "serve/gateway/health.h"
 #include "serve/gateway/scrape.h"
+#include "serve/gateway/tokenize.h"
 
 /* Bytes that may wait for the client, or for the upstream, before the other side is paused. */
 #define SR_CALL_HIGH_WATER ((size_t)256 * 1024)
@@ -93,8 +94,9 @@ struct sr_gateway {
     size_t active;
     bool draining;
     struct sr_timer gauges;
-    struct sr_health *health;   /* NULL: another loop checks */
-    struct sr_scraper *scraper; /* NULL: another loop asks the workers for their load */
+    struct sr_health *health;       /* NULL: another loop checks */
+    struct sr_scraper *scraper;     /* NULL: another loop asks the workers for their load */
+    struct sr_tokenizer *tokenizer; /* NULL: another loop asks them for tokens */
     size_t shown_active, shown_idle, shown_pooled;
 };
 

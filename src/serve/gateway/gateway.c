@@ -65,6 +65,9 @@ int sr_gateway_new(struct sr_gateway **out, const struct sr_gateway_options *opt
     if (rc == SR_OK && options->checks_health)
         rc =
             sr_scraper_new(&gateway->scraper, options->loop, gateway->client, options->runtime, options->tls);
+    if (rc == SR_OK && options->checks_health)
+        rc = sr_tokenizer_new(&gateway->tokenizer, options->loop, gateway->client, options->runtime,
+                              options->tls);
     if (rc == SR_OK && gateway->scraper)
         rc = sr_scraper_configure(gateway->scraper, options->config);
     if (rc != SR_OK) {
@@ -83,6 +86,7 @@ void sr_gateway_free(struct sr_gateway *gateway)
     sr_timer_stop(&gateway->gauges);
     sr_health_free(gateway->health);
     sr_scraper_free(gateway->scraper);
+    sr_tokenizer_free(gateway->tokenizer);
     sr_client_free(gateway->client);
     sr_config_unref(gateway->config);
     sr_mem_free(gateway);

@@ -51,6 +51,7 @@ struct sr_server {
     struct sr_warm *warm;
     struct sr_reload *reload;
     struct sr_discover *discover;
+    struct sr_kv_events *kv_events;
     atomic_bool draining;
     atomic_int undrained; /* doors of loops that still have connections */
     int done;             /* eventfd: all gateways are drained */

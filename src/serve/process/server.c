@@ -12,6 +12,7 @@
 #include "observe/process_log.h"
 #include "router/runtime.h"
 #include "serve/discover/discover.h"
+#include "serve/kv/events.h"
 #include "serve/process/descriptors.h"
 #include "serve/process/drain.h"
 #include "serve/process/private.h"
@@ -187,6 +188,8 @@ static int start(struct sr_server *server, char *error, size_t error_size)
     if (rc == SR_OK)
         rc = sr_discover_start(&server->discover, sr_runtime_pool(server->runtime), server->config);
     if (rc == SR_OK)
+        rc = sr_kv_events_start(&server->kv_events, sr_runtime_pool(server->runtime), server->config);
+    if (rc == SR_OK)
         rc = start_loops(server);
     if (rc == SR_OK) {
         sr_signals_ready();
@@ -210,6 +213,7 @@ static void end(struct sr_server *server, int rc)
     sr_signals_limit_end(END_MS, rc == SR_OK ? 0 : 3);
     sr_reload_stop(server->reload);
     sr_discover_stop(server->discover);
+    sr_kv_events_stop(server->kv_events);
     stop_loops(server);
     sr_warm_stop(server->warm);
     sr_api_free(server->api);

@@ -5,6 +5,7 @@
 #include "probe/probe.h"
 #include "router/runtime.h"
 #include "serve/discover/discover.h"
+#include "serve/kv/events.h"
 #include "serve/process/private.h"
 #include "serve/process/stores.h"
 
@@ -130,6 +131,8 @@ void sr_server_reload(void *ctx)
             sr_warm_file(server->warm, fresh->global.cache.warm_file);
         if (server->discover)
             sr_discover_configure(server->discover, fresh);
+        if (server->kv_events)
+            sr_kv_events_configure(server->kv_events, fresh);
         sr_reload_also(server->reload, fresh->watched.items, fresh->watched.count);
         sr_config_unref(server->config);
         server->config = fresh;

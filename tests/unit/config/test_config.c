@@ -320,6 +320,13 @@ static void test_full_global(void **state)
     assert_int_equal(picking->load_guard, 3);
     assert_string_equal(picking->metrics_path, "/load");
     assert_int_equal(picking->metrics_interval_ms, 22000);
+    const struct sr_config_kv_events *kv = &g->pools[0].kv_events;
+    assert_string_equal(kv->endpoint, "tcp://{host}:5557");
+    assert_string_equal(kv->replay, "tcp://{host}:{port+9}");
+    assert_string_equal(kv->topic, "kv@");
+    assert_int_equal(kv->max_blocks, 7000);
+    assert_string_equal(kv->tokenize, "/v1/tokenize");
+    assert_int_equal(kv->wait_ms, 23);
     assert_int_equal(g->pools[0].queue.max, 19);
     assert_int_equal(g->pools[0].queue.timeout_ms, 20000);
     assert_string_equal(g->pools[0].queue.priority_header, "x-priority");

@@ -451,6 +451,154 @@ static void test_kv_follows_events(void **state)
     }
 }
 
+static void tell(struct site *s, size_t worker, enum sr_pool_kv_kind kind)
+{
+    struct sr_pool_kv_event event = {.kind = kind};
+    assert_int_equal(sr_pool_report_kv(s->pool, &s->backends[worker], &event), SR_OK);
+}
+
+/* Workers that tell are not estimated by what was sent there, but by what requests in progress will leave. */
+static void test_what_comes_counts_until_it_is_told(void **state)
+{
+    (void)state;
+    static const char *const policies[] = {"kv", "cost", "auto"};
+    for (size_t p = 0; p < 3; p++) {
+        struct site s;
+        struct sr_ticket first, second;
+        struct tokens *t = sr_mem_alloc(sizeof *t);
+        uint64_t blocks[BLOCKS];
+        site_init(&s, policies[p], NULL);
+        tokens_init(t, 3);
+        prompt(blocks, BLOCKS, BLOCKS, 1, 0);
+        struct sr_pool_ask ask = ask_of(blocks, BLOCKS);
+        ask.kv_blocks = t->own;
+        ask.n_kv_blocks = BLOCKS;
+        for (size_t i = 0; i < WORKERS; i++)
+            tell(&s, i, SR_POOL_KV_CLEARED);
+        int at = begin(&s, &first, &ask);
+        assert_int_equal(first.why.overlap, 0);
+        assert_int_equal(sr_ticket_open(&second, s.group, &s.arena), SR_OK);
+        sr_ticket_ask(&second, &ask);
+        for (int i = 0; i < WORKERS; i++)
+            second.candidates[i].tried = i != at;
+        assert_int_equal(sr_ticket_choose(&second), at);
+        assert_int_equal(second.why.overlap, BLOCKS);
+        sr_ticket_dispose(&second);
+        sr_ticket_dispose(&first); /* it was not computed: nothing is told, and nothing comes any more */
+        int again;
+        assert_int_equal(overlap_of(&s, t, &again), 0);
+        sr_mem_free(t);
+        site_dispose(&s);
+    }
+}
+
+/* What was told is not relied on any more: what was sent counts again. */
+static void test_a_worker_that_tells_no_more_is_estimated(void **state)
+{
+    (void)state;
+    struct site s;
+    struct tokens *t = sr_mem_alloc(sizeof *t);
+    uint64_t blocks[BLOCKS];
+    int at;
+    site_init(&s, "kv", NULL);
+    tokens_init(t, 3);
+    store(&s, 2, t, 0, 40);
+    assert_int_equal(overlap_of(&s, t, &at), 40);
+    tell(&s, 2, SR_POOL_KV_UNKNOWN);
+    assert_int_equal(overlap_of(&s, t, &at), 0);
+    prompt(blocks, BLOCKS, BLOCKS, 1, 0);
+    struct sr_pool_ask ask = ask_of(blocks, BLOCKS);
+    at = ask_once(&s, &ask);
+    assert_int_equal(ask_once(&s, &ask), at);
+    tell(&s, (size_t)at, SR_POOL_KV_CLEARED); /* its process ended: what was sent is gone too */
+    tell(&s, (size_t)at, SR_POOL_KV_UNKNOWN);
+    struct sr_ticket ticket;
+    begin(&s, &ticket, &ask);
+    assert_int_equal(ticket.why.overlap, 0);
+    sr_ticket_dispose(&ticket);
+    sr_mem_free(t);
+    site_dispose(&s);
+}
+
+/* Over the limit blocks are not known, and those that are known stay. */
+static void test_events_are_bounded(void **state)
+{
+    (void)state;
+    struct site s;
+    struct tokens *t = sr_mem_alloc(sizeof *t);
+    struct sr_pool_settings settings = sr_pool_settings_defaults();
+    int at;
+    settings.kv_blocks = 24;
+    site_init(&s, "kv", &settings);
+    tokens_init(t, 3);
+    store(&s, 1, t, 0, 40);
+    assert_int_equal(overlap_of(&s, t, &at), 24);
+    struct sr_pool_kv_event removed = {.kind = SR_POOL_KV_REMOVED, .hashes = t->engine + 20, .n = 4};
+    assert_int_equal(sr_pool_report_kv(s.pool, &s.backends[1], &removed), SR_OK);
+    store(&s, 1, t, 20, 20);
+    assert_int_equal(overlap_of(&s, t, &at), 24);
+    sr_mem_free(t);
+    site_dispose(&s);
+}
+
+/* Of a prompt only the beginning is known: what a worker has of it is not all of the prompt. */
+static void test_a_part_of_the_tokens_counts_as_a_part(void **state)
+{
+    (void)state;
+    struct site s;
+    struct sr_ticket ticket;
+    struct tokens *t = sr_mem_alloc(sizeof *t);
+    uint64_t blocks[BLOCKS];
+    site_init(&s, "kv", NULL);
+    tokens_init(t, 3);
+    store(&s, 1, t, 0, BLOCKS / 4);
+    prompt(blocks, BLOCKS, BLOCKS, 1, 0);
+    struct sr_pool_ask ask = ask_of(blocks, BLOCKS);
+    ask.kv_blocks = t->own;
+    ask.n_kv_blocks = BLOCKS / 4;
+    ask.kv_total = BLOCKS;
+    assert_int_equal(begin(&s, &ticket, &ask), 1);
+    assert_int_equal(ticket.why.overlap, BLOCKS / 4);
+    sr_ticket_dispose(&ticket);
+    sr_mem_free(t);
+    site_dispose(&s);
+}
+
+/* ---- auto ---- */
+
+/* Sessions that begin with the same instructions: where a cache holds one of them, each has a worker of its
+ * own, from the first ones on, and stays there. */
+static void test_auto_spreads_what_does_not_fit(void **state)
+{
+    (void)state;
+    enum { SHARED = 40, TURNS = 5 };
+    struct site s;
+    struct sr_pool_settings settings = sr_pool_settings_defaults();
+    struct sr_ticket tickets[WORKERS];
+    uint64_t blocks[WORKERS][BLOCKS];
+    int homes[WORKERS];
+    settings.blocks = BLOCKS + 8;
+    settings.guard = 100;
+    site_init(&s, "auto", &settings);
+    for (size_t turn = 0; turn < TURNS; turn++) {
+        struct sr_pool_ask asks[WORKERS];
+        for (size_t i = 0; i < WORKERS; i++) {
+            prompt(blocks[i], BLOCKS, SHARED, 1, 100 + i);
+            asks[i] = ask_of(blocks[i], BLOCKS - TURNS + turn + 1);
+            int at = begin(&s, &tickets[i], &asks[i]);
+            for (size_t k = 0; k < i; k++)
+                assert_int_not_equal(at, homes[k]);
+            assert_true(turn == 0 || at == homes[i]);
+            homes[i] = at;
+        }
+        for (size_t i = 0; i < WORKERS; i++) {
+            sr_ticket_report(&tickets[i], (size_t)homes[i], SR_TICKET_ANSWERED, 200);
+            sr_ticket_dispose(&tickets[i]);
+        }
+    }
+    site_dispose(&s);
+}
+
 /* ---- cost ---- */
 
 static void test_cost_weighs_overlap_and_load(void **state)
@@ -705,6 +853,11 @@ int main(void)
         cmocka_unit_test(test_a_loaded_worker_is_left),
         cmocka_unit_test(test_a_slow_worker_is_left),
         cmocka_unit_test(test_kv_follows_events),
+        cmocka_unit_test(test_what_comes_counts_until_it_is_told),
+        cmocka_unit_test(test_a_worker_that_tells_no_more_is_estimated),
+        cmocka_unit_test(test_events_are_bounded),
+        cmocka_unit_test(test_a_part_of_the_tokens_counts_as_a_part),
+        cmocka_unit_test(test_auto_spreads_what_does_not_fit),
         cmocka_unit_test(test_cost_weighs_overlap_and_load),
         cmocka_unit_test(test_temperature_spreads),
         cmocka_unit_test(test_meaning_goes_to_the_similar),
