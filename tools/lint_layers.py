@@ -23,10 +23,11 @@ ALLOWED["probe"] = ALLOWED["config"] | {"config", "infer"}
 ALLOWED["signal"] = ALLOWED["config"] | {"config", "infer", "model", "kernel"}
 ALLOWED["decide"] = ALLOWED["signal"] | {"signal"}
 ALLOWED["cache"] = {"base", "observe", "text", "kernel", "json"}
-ALLOWED["store"] = ALLOWED["cache"] | {"cache", "net"}
+ALLOWED["limit"] = {"base"}
+ALLOWED["store"] = ALLOWED["cache"] | {"cache", "limit", "net"}
 ALLOWED["pool"] = {"base", "observe", "kernel"}
 ALLOWED["dialect"] = {"base", "observe", "json", "text"}
-ALLOWED["router"] = ALLOWED["decide"] | {"decide", "dialect", "probe", "cache", "pool"}
+ALLOWED["router"] = ALLOWED["decide"] | {"decide", "dialect", "probe", "cache", "limit", "pool"}
 ALLOWED["serve"] = ALLOWED["router"] | {"router", "net", "store"}
 ALLOWED["mock"] = {"base", "observe", "json", "net"}
 ALLOWED["cli"] = ALLOWED["serve"] | {"serve", "mock", "bench"}
@@ -40,7 +41,7 @@ ROOMS = {
     "infer": {"classifier", "encoder", "engine"},
     "config": {"bind", "link", "migrate", "section"},
     "signal": {"guard", "keyword", "neural", "topic"},
-    "router": {"cache", "edit", "identity", "pick", "reply", "report", "request", "response", "route"},
+    "router": {"cache", "edit", "identity", "limit", "pick", "reply", "report", "request", "response", "route"},
     "serve": {"admin", "discover", "extproc", "gateway", "process", "warm"},
     "mock": {"engine"},
     "cli": {"admin", "cache", "classify", "eval", "models"},

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/ref.h"
 #include "config/identity.h"
+#include "config/limits.h"
 #include "text/entity/entity.h"
 
 #include <stdbool.h>
@@ -506,15 +507,6 @@ struct sr_config_guards {
 enum sr_cache_store { SR_STORE_MEMORY, SR_STORE_REDIS, SR_STORE_MILVUS };
 enum sr_cache_order { SR_ORDER_FIFO, SR_ORDER_LRU, SR_ORDER_LFU };
 
-/* How a store is reached. */
-struct sr_config_store_server {
-    const char *host;
-    int port;
-    const char *database, *user, *password; /* "" = none */
-    bool tls;
-    const char *ca_file, *cert_file, *key_file; /* "" = the system's; none */
-};
-
 /* global.stores.response_cache, global.semroute.cache */
 struct sr_config_cache {
     bool enabled;
@@ -595,6 +587,7 @@ struct sr_config_global {
     struct sr_config_cache cache;
     const char *user_header, *groups_header; /* set by a trusted proxy; "" = none */
     struct sr_config_identity identity;
+    struct sr_config_limits limits;
     struct sr_config_policy *policies;
     size_t n_policies;
     struct sr_config_pool *pools;

@@ -14,6 +14,7 @@
 #include "router/cache/recall.h"
 #include "router/edit/edit.h"
 #include "router/identity/identity.h"
+#include "router/limit/limiting.h"
 #include "router/pick/vector.h"
 #include "router/record.h"
 #include "router/request/body.h"
@@ -26,6 +27,13 @@ enum sr_exchange_state {
     SR_EXCHANGE_WAITING,   /* the body is complete; signals are in progress, or a refusal is held back */
     SR_EXCHANGE_STREAMING, /* the body passes through; the rest of it is only checked */
     SR_EXCHANGE_SETTLED,   /* the verdict is final */
+};
+
+/* What follows when the limits let a request pass. */
+enum sr_exchange_then {
+    SR_THEN_EDIT,    /* edit the body and forward it, after the cache was asked */
+    SR_THEN_FORWARD, /* forward it as it is */
+    SR_THEN_CACHED,  /* reply with the answer that the cache had before any signal */
 };
 
 /* Owned by one thread. Everything it points to lives in its arena, its buffers or its router. */
@@ -50,6 +58,8 @@ struct sr_exchange {
     struct sr_mailbox *mailbox; /* receives results of other threads; NULL: none */
     struct sr_routing routing;
     struct sr_recall recall;
+    struct sr_limiting limiting;
+    enum sr_exchange_then then; /* while the limits are asked: what follows */
     bool named;         /* a pending lookup continues with a request that named its model */
     uint64_t refuse_at; /* while WAITING: it has no room, and is told so then; 0: signals are in progress */
     struct sr_edited edited;

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "router/cache/replay.h"
+#include "router/exchange_limit.h"
 #include "router/exchange_record.h"
 #include "router/pick/ask.h"
 #include "router/reply/headers.h"
@@ -97,7 +98,7 @@ void sr_exchange_refuse(sr_exchange *x, const struct sr_refusal *refusal)
     if (refusal->reason)
         r->error_reason = refusal->reason;
     r->allow = refusal->allow;
-    r->retry_after_s = status == 503 ? retry_after_s(x) : 0;
+    r->retry_after_s = status == 503 ? retry_after_s(x) : refusal->retry_after_s;
     begin_reply(x, outcome, status, refusal->path ? refusal->path : refusal->blocked ? "blocked" : "error");
     finish_reply(x, "application/json", sr_reply_error(x->body.doc.dialect, refusal, &x->reply));
 }
@@ -390,8 +391,33 @@ void sr_exchange_send(sr_exchange *x)
     forward(x, x->sending, x->n_sending, x->sending_size);
 }
 
+/* Asks the limits. True: the request is refused, or their answer is awaited. */
+static bool limited(sr_exchange *x, enum sr_exchange_then then, bool named)
+{
+    struct sr_refusal refusal;
+    if (!sr_exchange_may_use(x, x->record.model))
+        return false; /* it is refused for that */
+    switch (sr_exchange_limit(x)) {
+    case SR_LIMITING_OPEN:
+    case SR_LIMITING_PASSED:
+        return false;
+    case SR_LIMITING_WAITS:
+        x->then = then;
+        x->named = named;
+        return true;
+    case SR_LIMITING_REFUSED:
+    case SR_LIMITING_AWAY:
+        break;
+    }
+    sr_exchange_limit_refusal(x, &refusal);
+    sr_exchange_refuse(x, &refusal);
+    return true;
+}
+
 void sr_exchange_forward(sr_exchange *x)
 {
+    if (limited(x, SR_THEN_FORWARD, true))
+        return;
     struct sr_bytes *slice = sr_arena_alloc(&x->arena, sizeof *slice);
     x->record.outcome = SR_OUTCOME_PASSED;
     if (!slice) {
@@ -460,7 +486,8 @@ bool sr_exchange_reply_early(sr_exchange *x)
         x->recall.record = NULL;
         return false;
     }
-    reply_cached(x, true);
+    if (!limited(x, SR_THEN_CACHED, false))
+        reply_cached(x, true);
     return true;
 }
 
@@ -502,7 +529,7 @@ static void edit(sr_exchange *x, bool named)
 {
     uint64_t start = sr_clock_ns();
     struct sr_edit_inputs in;
-    if (recalls(x, named))
+    if (limited(x, SR_THEN_EDIT, named) || recalls(x, named))
         return;
     int rc = edit_inputs(x, named, &in);
     if (!rc)
@@ -527,6 +554,16 @@ void sr_exchange_recalled(sr_exchange *x)
         reply_cached(x, false);
     else
         edit(x, x->named);
+}
+
+void sr_exchange_limited(sr_exchange *x)
+{
+    if (x->then == SR_THEN_FORWARD)
+        sr_exchange_forward(x);
+    else if (x->then == SR_THEN_EDIT)
+        edit(x, x->named);
+    else if (!limited(x, SR_THEN_CACHED, false))
+        reply_cached(x, true);
 }
 
 void sr_exchange_forward_named(sr_exchange *x)

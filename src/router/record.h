@@ -86,6 +86,15 @@ struct sr_record_recall {
     int64_t age_ms;
 };
 
+/* The limit that refused the request. */
+struct sr_record_limit {
+    const char *rule; /* NULL: none did; "": it could not be asked */
+    bool away;        /* the store of the counters did not answer */
+    int64_t max, remaining;
+    uint64_t reset_s; /* since 1970 */
+    bool no_retry;    /* a retry soon is of no use */
+};
+
 struct sr_record {
     /* the request */
     enum sr_door door;
@@ -151,6 +160,7 @@ struct sr_record {
     const char *response_path; /* x-vsr-response-path; NULL = none */
     struct sr_bytes allow;     /* the method that a 405 names */
     unsigned retry_after_s;    /* of a 503 and a 429; 0: a second */
+    struct sr_record_limit limit;
     const char *error_code;    /* NULL = none */
     const char *error_reason;  /* label of llm_request_errors_total; NULL = not counted */
 

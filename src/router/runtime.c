@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "limit/limiter.h"
 #include "base/version.h"
 #include "config/load.h"
 #include "observe/lines.h"
@@ -50,6 +51,7 @@ struct sr_runtime {
     struct sr_metrics *metrics;
     struct sr_model_store *models; /* open model files, kept over reloads */
     struct sr_pool *pool;          /* every worker of every configuration */
+    struct sr_limiter *limiter;    /* counters of limits, kept over reloads */
     struct sr_cache *cache;        /* answers, whatever configuration they came from */
     atomic_uint_fast64_t requests;
     atomic_size_t held;              /* bytes of bodies that exchanges keep */
@@ -288,7 +290,8 @@ sr_runtime *sr_runtime_open(const char *path, const struct sr_runtime_options *o
         goto failed;
     }
     struct sr_cache_limits limits = cache_limits(runtime->now.router);
-    if (sr_cache_new(&runtime->cache, &limits))
+    const struct sr_config_limits *counted = &runtime->now.router->config->global.limits;
+    if (sr_cache_new(&runtime->cache, &limits) || sr_limiter_new(&runtime->limiter, counted->max_counters))
         goto no_memory;
     sr_metrics_set(runtime->metrics, SR_METRIC_BUILD_INFO, 1, &version);
     publish_revision(runtime, runtime->now.router);
@@ -339,6 +342,7 @@ void sr_runtime_close(sr_runtime *runtime)
     }
     unload(&runtime->now);
     sr_cache_free(runtime->cache);
+    sr_limiter_free(runtime->limiter);
     sr_model_store_free(runtime->models);
     sr_pool_free(runtime->pool);
     sr_metrics_free(runtime->metrics);
@@ -411,6 +415,11 @@ size_t sr_runtime_metrics(sr_runtime *runtime, char *out, size_t size)
 struct sr_cache *sr_runtime_cache(sr_runtime *runtime)
 {
     return runtime->cache;
+}
+
+struct sr_limiter *sr_runtime_limiter(sr_runtime *runtime)
+{
+    return runtime->limiter;
 }
 
 struct sr_pool *sr_runtime_pool(sr_runtime *runtime)

@@ -22,6 +22,9 @@ struct sr_pool *sr_runtime_pool(sr_runtime *runtime);
 /* The response cache, which lives as long as the runtime. */
 struct sr_cache *sr_runtime_cache(sr_runtime *runtime);
 
+/* The counters of limits; as long as the runtime. */
+struct sr_limiter *sr_runtime_limiter(sr_runtime *runtime);
+
 /* A new reference to the current router: release it with sr_router_unref. */
 struct sr_router *sr_runtime_router(sr_runtime *runtime);
 

@@ -82,12 +82,14 @@ static const struct sr_section authz_section = {.name = "authz",
 static const struct sr_field services_fields[] = {
     {"observability", SR_FIELD_OBJECT, .of = &observability_section, .help = "metrics"},
     {"authz", SR_FIELD_OBJECT, .of = &authz_section, .help = "who is asking"},
+    {"ratelimit", SR_FIELD_OBJECT, GLOBAL(limits), .of = &sr_section_ratelimit,
+     .help = "how much clients may ask for"},
 };
 static const struct sr_section services_section = {
     .name = "global.services",
     .help = "What the program offers besides routing.",
     SR_FIELDS(services_fields),
-    .later = (const char *const[]){"response_api", "router_replay", "ratelimit", "management_api", "api",
+    .later = (const char *const[]){"response_api", "router_replay", "management_api", "api",
                                    "startup_status", NULL},
 };
 
@@ -208,6 +210,8 @@ static const struct sr_field semroute_fields[] = {
      .help = "whether clients without a trusted identity (`guards.tenant_header`) may use models whose "
              "backend has a key; else 401"},
     {"identity", SR_FIELD_OBJECT, GLOBAL(identity), .of = &sr_section_identity, .help = "who is asking"},
+    {"limits", SR_FIELD_OBJECT, GLOBAL(limits), .of = &sr_section_limits,
+     .help = "how much clients may ask for"},
     {"admin", SR_FIELD_OBJECT, .of = &admin_section, .help = "who may use the admin listeners"},
     {"gateway", SR_FIELD_OBJECT, GLOBAL(gateway), .of = &sr_section_gateway, .help = "limits of the gateway"},
     {"extproc", SR_FIELD_OBJECT, GLOBAL(extproc), .of = &sr_section_extproc,
