@@ -11,9 +11,11 @@
 #include "dialect/dialect.h"
 
 /* The answers, errors and completions of a dialect that has no shapes of its own for them. */
-#define SR_OPENAI_WRITERS                                                                                    \
-    .answer = {sr_openai_answers, SR_OPENAI_ANSWERS}, .done = SR_OPENAI_DONE, .error = sr_openai_error,      \
-    .error_event = sr_openai_error_event, .completion = sr_text_completion,                                  \
+#define SR_OPENAI_WRITERS SR_OPENAI_WRITERS_BUT(sr_openai_error, sr_openai_error_event)
+/* The same with other errors. */
+#define SR_OPENAI_WRITERS_BUT(write_error, write_event)                                                      \
+    .answer = {sr_openai_answers, SR_OPENAI_ANSWERS}, .done = SR_OPENAI_DONE, .error = write_error,          \
+    .error_event = write_event, .completion = sr_text_completion,                                            \
     .completion_stream = sr_text_completion_stream, .stream_end = sr_openai_error_end
 
 #define SR_DIALECT_TABLE(t)                                                                                  \

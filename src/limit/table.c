@@ -146,7 +146,7 @@ static void look(struct counter *counter, const struct sr_limit *limit, size_t w
 void sr_limit_take(struct sr_limit_table *table, const struct sr_limit *limits, size_t n, uint64_t now_ms,
                    struct sr_limit_result *result)
 {
-    *result = (struct sr_limit_result){.allowed = true};
+    *result = (struct sr_limit_result){.allowed = true, .now_ms = now_ms};
     uint64_t mask = lock_all(table, limits, n);
     for (size_t i = 0; i < n; i++)
         look(find_or_make(table, &limits[i].key, limits[i].unit_ms, limits[i].ends_ms, now_ms), &limits[i], i,

@@ -36,6 +36,7 @@ struct sr_limit_result {
     int64_t remaining; /* of it, after this request; never negative */
     uint64_t retry_ms; /* refused: when it may be allowed; UINT64_MAX: never, its cost is above the maximum */
     uint64_t reset_ms; /* until all of it is free again */
+    uint64_t now_ms;   /* by the clock that counted */
 };
 
 /* What a request has cost in truth: `more` is added now, and up to `less` of what it took at `then_ms` goes

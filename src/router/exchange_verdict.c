@@ -197,6 +197,7 @@ static void refuse_model(sr_exchange *x)
     sr_refuse(&refusal, 403, SR_CODE_MODEL, "model",
               "this client may not use model `%s`; GET /v1/models lists those that it may use",
               x->router->config->models[x->record.model].name);
+    refusal.type = "permission_error";
     refusal.reason = "model_not_allowed";
     sr_exchange_refuse(x, &refusal);
 }

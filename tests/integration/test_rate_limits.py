@@ -1,13 +1,14 @@
 """Rate limits and budgets, through the gateway and through Envoy, in memory and over a real Redis."""
 import http.client
 import json
+import socket
 import threading
 import time
 
 import pytest
 
 import envoy as real
-from conftest import chat, request
+from conftest import Process, chat, free_ports, request
 from test_identity import ALICE, BOB, bearer, sha, until
 from test_paths import Doors, Recorder
 
@@ -166,3 +167,103 @@ def test_a_budget_is_spent(limited, door):
     assert error["code"] == "budget_exceeded" and first in error["message"] and "1.50 a month" in error["message"]
     assert headers["x-should-retry"] == "false" and int(headers["retry-after"]) > 0
     assert site.post(door, BOB)[0] == 200
+
+
+# ---- over Redis ----
+
+class Server:
+    """A real redis-server without persistence."""
+
+    def __init__(self, directory, password=None):
+        self.port, self.directory, self.password = free_ports(), directory, password
+        self.start()
+
+    def start(self):
+        secret = ["--requirepass", self.password] if self.password else []
+        self.process = Process(["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
+                                "--dir", str(self.directory), *secret], self.directory / "redis.log")
+        assert until(lambda: "Ready to accept connections" in self.process.output())
+
+    def command(self, *words):
+        with socket.create_connection(("127.0.0.1", self.port), timeout=30) as connection, connection.makefile("rb") as answer:
+            for line in ([("AUTH", self.password)] if self.password else []) + [words]:
+                connection.sendall(b"*%d\r\n" % len(line) + b"".join(b"$%d\r\n%s\r\n" % (len(w), w.encode()) for w in line))
+                reply = answer.readline()
+            return reply
+
+    def stop(self):
+        self.process.stop()
+
+
+@pytest.fixture
+def redis(tmp_path):
+    server = Server(tmp_path)
+    yield server
+    server.stop()
+
+
+def over(redis, **more):
+    return {"store": "redis", "redis": {"host": "127.0.0.1", "port": redis.port}, "timeout": "10s", **more}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_redis_counts_for_all(limited, redis, door, tmp_path):
+    """Two processes and one count; 429 as without Redis."""
+    limits = over(redis, rules=[{"name": "n", "per": ["user"], "requests_per_unit": 6, "unit": "hour"}])
+    first = limited(limits=limits)
+    other = tmp_path / "other"
+    other.mkdir()
+    second = type("Site", (Limited,), {"limits": limits})(other)
+    try:
+        assert until(lambda: first.post("gateway", BOB)[0] == 200 and second.post("gateway", BOB)[0] == 200)
+        assert [site.post(door, ALICE)[0] for site in (first, second) * 3] == [200] * 6
+        for site in (first, second):
+            status, headers, body = site.post(door, ALICE)
+            assert status == 429 and headers["x-ratelimit-limit"] == "6" and headers["x-ratelimit-remaining"] == "0"
+            assert 3000 < int(headers["retry-after"]) < 3800
+    finally:
+        second.stop()
+
+
+def test_redis_settles_tokens_and_budgets(limited, redis):
+    site = limited(limits=over(redis, rules=[{"name": "t", "per": ["key"], "tokens_per_unit": 150, "unit": "hour"}],
+                               budgets=[{"name": "b", "per": ["tenant"], "tokens": 350, "period": "day"}]))
+    assert until(lambda: site.post("gateway", BOB)[0] == 200)
+    assert site.post("gateway", ALICE)[0] == 200
+    assert site.post("gateway", ALICE)[0] == 200
+    assert until(lambda: site.post("gateway", ALICE)[0] == 429)
+    assert int(redis.command("DBSIZE")[1:]) == 4
+    assert site.post("gateway", ALICE, text="word " * 300)[0] == 429
+
+
+def test_parallel_requests_over_redis(limited, redis):
+    site = limited(limits=over(redis, rules=[{"name": "n", "match": {"user": "alice"}, "requests_per_unit": 20, "unit": "day"}]),
+                   semroute={"loops": 4})
+    assert until(lambda: site.post("gateway", BOB)[0] == 200)
+    results = []
+    threads = [threading.Thread(target=lambda: results.extend(site.post("gateway", ALICE)[0] for _ in range(8))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(results) == [200] * 20 + [429] * 44
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("fail_open", [False, True])
+def test_redis_is_away(limited, redis, door, fail_open):
+    site = limited(limits=over(redis, rules=[{"name": "n", "requests_per_unit": 1000, "unit": "day"}]),
+                   ratelimit={"fail_open": fail_open})
+    assert until(lambda: site.post(door, ALICE)[0] == 200)
+    redis.stop()
+    assert until(lambda: "limit_store" in site.process.output())
+    status, headers, body = site.post(door, ALICE)
+    if fail_open:
+        assert status == 200
+    else:
+        assert status == 429 and headers["retry-after"] == "5" and "x-ratelimit-limit" not in headers
+        assert json.loads(body)["error"]["code"] == "rate_limit_unavailable"
+    redis.start()
+    assert until(lambda: site.post(door, ALICE)[0] == 200)
+    text = request(site.metrics, "GET", "/metrics").body.decode()
+    assert 'semroute_limit_requests_total{rule="n",result="failed"}' in text

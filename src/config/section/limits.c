@@ -235,8 +235,8 @@ static void finish_limits(struct sr_binder *b, const struct sr_yaml_node *node, 
     const struct sr_config_limits *limits = target;
     if (limits->timeout_ms == 0)
         sr_bind_error(b, sr_bind_at(node, "timeout"), "`timeout` must be above 0");
-    if (strlen(limits->prefix) > 64)
-        sr_bind_error(b, sr_bind_at(node, "prefix"), "`prefix` has at most 64 characters");
+    if (strlen(limits->prefix) > 64 || strpbrk(limits->prefix, " \t\r\n%"))
+        sr_bind_error(b, sr_bind_at(node, "prefix"), "`prefix` has at most 64 characters, none of them white space");
 }
 
 const struct sr_section sr_section_limits = {

@@ -27,6 +27,8 @@ static void query_done(struct sr_task *task, int status)
     if (status == SR_ECANCELED || l->state != SR_LIMITING_WAITS)
         return;
     l->result = query->result;
+    if (status == SR_OK)
+        l->taken_ms = query->result.now_ms;
     take_result(l, status);
     l->query = NULL;
     sr_task_unref(task);

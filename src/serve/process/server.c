@@ -14,6 +14,7 @@
 #include "serve/discover/discover.h"
 #include "serve/process/descriptors.h"
 #include "serve/process/drain.h"
+#include "serve/process/limits.h"
 #include "serve/process/private.h"
 #include "serve/process/signals.h"
 #include "serve/process/stores.h"
@@ -149,6 +150,7 @@ static int open_runtime(struct sr_server *server, char *error, size_t error_size
     sr_process_log_count_in(sr_runtime_metrics_table(server->runtime));
     server->config = sr_runtime_config(server->runtime);
     sr_stores_open(server->runtime, server->config, NULL);
+    sr_limits_open(server->runtime, server->config, NULL);
     int rc = sr_census_new(&server->census);
     if (rc == SR_OK)
         rc = sr_warm_new(&server->warm, server->runtime);
