@@ -34,9 +34,9 @@ struct sr_config_limit {
     struct sr_strings per_words;
     uint32_t per;             /* bits of enum sr_limit_per */
     int64_t requests, tokens; /* 0: not counted */
-    double cost;               /* in the currency of the models' pricing; 0: not counted */
-    int unit;                  /* enum sr_limit_unit */
-    bool budget;               /* of a day, week or month of the calendar in UTC; false: the window slides */
+    double cost;              /* in the currency of the models' pricing; 0: not counted */
+    int unit;                 /* enum sr_limit_unit */
+    bool budget;              /* of a day, week or month of the calendar in UTC; false: the window slides */
 };
 
 struct sr_config_limit_provider {

@@ -11,7 +11,7 @@
 
 struct counter {
     struct sr_limit_key key;
-    bool used;
+    bool used, changed; /* changed: a plain counter, since it was given out */
     uint64_t unit_ms, touched_ms;
     struct sr_window window;
 };
@@ -79,6 +79,13 @@ static struct counter *find(struct sr_limit_table *table, const struct sr_limit_
     return NULL;
 }
 
+/* Is it rather this one whose place is taken? */
+static bool is_weaker(const struct counter *one, const struct counter *other)
+{
+    bool plain = one->window.ends_ms != 0, other_plain = other->window.ends_ms != 0;
+    return plain == other_plain ? one->touched_ms < other->touched_ms : other_plain;
+}
+
 /* The shard's lock is held. */
 static struct counter *find_or_make(struct sr_limit_table *table, const struct sr_limit_key *key,
                                     uint64_t unit_ms, uint64_t ends_ms, uint64_t now_ms)
@@ -91,7 +98,7 @@ static struct counter *find_or_make(struct sr_limit_table *table, const struct s
     if (!place) {
         place = set;
         for (int i = 1; i < WAYS; i++)
-            if (set[i].touched_ms < place->touched_ms)
+            if (is_weaker(&set[i], place))
                 place = &set[i];
     }
     if (!place->used || memcmp(&place->key, key, sizeof *key) != 0) {
@@ -128,9 +135,8 @@ static void look(struct counter *counter, const struct sr_limit *limit, size_t w
     int64_t sum = sr_window_roll(&counter->window, limit->unit_ms, now_ms);
     bool allowed = limit->cost <= limit->max && sum <= limit->max - limit->cost;
     int64_t remaining = allowed ? limit->max - limit->cost - sum : limit->max - sum;
-    uint64_t retry = allowed ? 0
-                             : sr_window_wait_ms(&counter->window, limit->unit_ms, now_ms,
-                                                 limit->max - limit->cost);
+    uint64_t retry =
+        allowed ? 0 : sr_window_wait_ms(&counter->window, limit->unit_ms, now_ms, limit->max - limit->cost);
     bool worse = which == 0 || (!allowed && (result->allowed || retry > result->retry_ms)) ||
                  (allowed && result->allowed && remaining < result->remaining);
     result->allowed = result->allowed && allowed;
@@ -156,6 +162,7 @@ void sr_limit_take(struct sr_limit_table *table, const struct sr_limit *limits, 
             find_or_make(table, &limits[i].key, limits[i].unit_ms, limits[i].ends_ms, now_ms);
         (void)sr_window_roll(&counter->window, limits[i].unit_ms, now_ms);
         sr_window_add(&counter->window, limits[i].cost);
+        counter->changed = limits[i].ends_ms != 0;
     }
     unlock_all(table, mask);
 }
@@ -163,9 +170,8 @@ void sr_limit_take(struct sr_limit_table *table, const struct sr_limit *limits, 
 static void change(struct sr_limit_table *table, const struct sr_limit_change *change, uint64_t now_ms)
 {
     struct counter *counter =
-        change->more > 0
-            ? find_or_make(table, &change->key, change->unit_ms, change->ends_ms, now_ms)
-            : find(table, &change->key);
+        change->more > 0 ? find_or_make(table, &change->key, change->unit_ms, change->ends_ms, now_ms)
+                         : find(table, &change->key);
     if (!counter)
         return;
     (void)sr_window_roll(&counter->window, change->unit_ms, now_ms);
@@ -173,6 +179,7 @@ static void change(struct sr_limit_table *table, const struct sr_limit_change *c
         sr_window_take_back(&counter->window, change->unit_ms, change->then_ms, change->less);
     if (change->more > 0)
         sr_window_add(&counter->window, change->more);
+    counter->changed = change->ends_ms != 0;
 }
 
 void sr_limit_change(struct sr_limit_table *table, const struct sr_limit_change *changes, size_t n,
@@ -182,6 +189,48 @@ void sr_limit_change(struct sr_limit_table *table, const struct sr_limit_change 
         struct shard *shard = &table->shards[shard_of(set_of(table, &changes[i].key))];
         pthread_mutex_lock(&shard->lock);
         change(table, &changes[i], now_ms);
+        pthread_mutex_unlock(&shard->lock);
+    }
+}
+
+/* ---- what is kept ---- */
+
+void sr_limit_table_restore(struct sr_limit_table *table, const struct sr_limit_spent *spent, uint64_t now_ms)
+{
+    struct shard *shard = &table->shards[shard_of(set_of(table, &spent->key))];
+    pthread_mutex_lock(&shard->lock);
+    struct counter *counter = find_or_make(table, &spent->key, 0, spent->ends_ms, now_ms);
+    sr_window_add(&counter->window, spent->count);
+    pthread_mutex_unlock(&shard->lock);
+}
+
+size_t sr_limit_table_changed(struct sr_limit_table *table, size_t *at, struct sr_limit_spent *out,
+                              size_t most)
+{
+    size_t n = 0;
+    for (; *at < table->sets && n + WAYS <= most; ++*at) {
+        struct shard *shard = &table->shards[shard_of(*at)];
+        struct counter *set = &table->counters[*at * WAYS];
+        pthread_mutex_lock(&shard->lock);
+        for (int i = 0; i < WAYS; i++) {
+            if (!set[i].used || !set[i].changed || !set[i].window.ends_ms)
+                continue;
+            set[i].changed = false;
+            out[n++] = (struct sr_limit_spent){set[i].key, set[i].window.ends_ms, set[i].window.counts[0]};
+        }
+        pthread_mutex_unlock(&shard->lock);
+    }
+    return n;
+}
+
+void sr_limit_table_unwritten(struct sr_limit_table *table, const struct sr_limit_spent *items, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct shard *shard = &table->shards[shard_of(set_of(table, &items[i].key))];
+        pthread_mutex_lock(&shard->lock);
+        struct counter *counter = find(table, &items[i].key);
+        if (counter)
+            counter->changed = true;
         pthread_mutex_unlock(&shard->lock);
     }
 }

@@ -3,8 +3,8 @@
  *
  * The table is made whole and does not grow: a key has its place in one of a fixed number of sets, and a new
  * key takes the place of one that counts nothing any more, else of the one in its set that was used least
- * recently. Shards have locks of their own; what one request takes from several counters is taken at once
- * or not at all.
+ * recently, of those that slide if there are any. Shards have locks of their own; what one request takes from
+ * several counters is taken at once or not at all.
  */
 #ifndef SR_LIMIT_TABLE_H
 #define SR_LIMIT_TABLE_H
@@ -60,6 +60,25 @@ void sr_limit_take(struct sr_limit_table *table, const struct sr_limit *limits, 
 /* A key that is not there any more is left alone, unless `more` is above 0. */
 void sr_limit_change(struct sr_limit_table *table, const struct sr_limit_change *changes, size_t n,
                      uint64_t now_ms);
+
+/* A plain counter, for what keeps it. */
+struct sr_limit_spent {
+    struct sr_limit_key key;
+    uint64_t ends_ms;
+    int64_t count;
+};
+
+/* Adds what was kept to a plain counter. */
+void sr_limit_table_restore(struct sr_limit_table *table, const struct sr_limit_spent *spent,
+                            uint64_t now_ms);
+
+/* Up to `most` plain counters that have changed since they were given out or restored, from place *at on,
+ * which begins at 0. Returns how many; 0: there are no more. */
+size_t sr_limit_table_changed(struct sr_limit_table *table, size_t *at, struct sr_limit_spent *out,
+                              size_t most);
+
+/* They were not written: they are given out again. */
+void sr_limit_table_unwritten(struct sr_limit_table *table, const struct sr_limit_spent *items, size_t n);
 
 /* Counters that are used. */
 size_t sr_limit_table_used(struct sr_limit_table *table);

@@ -15,8 +15,8 @@
 #define SR_WINDOW_PARTS 32
 
 struct sr_window {
-    uint64_t part;    /* number of the newest part; of a plain counter: 0 */
-    uint64_t ends_ms; /* of a plain counter; 0: the window slides */
+    uint64_t part;                       /* number of the newest part; of a plain counter: 0 */
+    uint64_t ends_ms;                    /* of a plain counter; 0: the window slides */
     int64_t counts[SR_WINDOW_PARTS + 1]; /* by number of the part; of a plain counter the first */
 };
 

@@ -60,7 +60,7 @@ struct sr_exchange {
     struct sr_recall recall;
     struct sr_limiting limiting;
     enum sr_exchange_then then; /* while the limits are asked: what follows */
-    bool named;         /* a pending lookup continues with a request that named its model */
+    bool named;                 /* a pending lookup continues with a request that named its model */
     uint64_t refuse_at; /* while WAITING: it has no room, and is told so then; 0: signals are in progress */
     struct sr_edited edited;
     struct sr_pick pick;            /* the vector for the policy that picks the worker */

@@ -97,12 +97,12 @@ static void note(sr_exchange *x, unsigned retry_s, uint64_t reset_s)
     const struct sr_limiting *l = &x->limiting;
     const struct sr_limit_item *item = &l->items[l->result.which];
     bool cost = item->what == SR_LIMIT_COST;
-    x->record.limit = (struct sr_record_limit){.rule = item->rule->name,
-                                               .max = cost ? (int64_t)item->rule->cost
-                                                           : l->limits[l->result.which].max,
-                                               .remaining = cost ? 0 : l->result.remaining,
-                                               .reset_s = reset_s,
-                                               .no_retry = retry_s == 0 || retry_s > SHOULD_RETRY_S};
+    x->record.limit =
+        (struct sr_record_limit){.rule = item->rule->name,
+                                 .max = cost ? (int64_t)item->rule->cost : l->limits[l->result.which].max,
+                                 .remaining = cost ? 0 : l->result.remaining,
+                                 .reset_s = reset_s,
+                                 .no_retry = retry_s == 0 || retry_s > SHOULD_RETRY_S};
 }
 
 void sr_exchange_limit_refusal(sr_exchange *x, struct sr_refusal *refusal)
@@ -157,6 +157,7 @@ void sr_exchange_limit_settle(sr_exchange *x)
     }
     struct sr_record priced = *r;
     if (!r->usage.seen)
-        priced.usage = (struct sr_usage){.seen = true, .prompt = r->text_tokens, .completion = tokens_of(r) - r->text_tokens};
+        priced.usage = (struct sr_usage){
+            .seen = true, .prompt = r->text_tokens, .completion = tokens_of(r) - r->text_tokens};
     sr_limiting_settle(&x->limiting, tokens_of(r), sr_record_cost(&priced, x->router->config));
 }

@@ -1,4 +1,5 @@
-/* The limits of an exchange: asks them before the request is forwarded, refuses with 429, settles at the end. */
+/* The limits of an exchange: asks them before the request is forwarded, refuses with 429, settles at the end.
+ */
 #ifndef SR_ROUTER_EXCHANGE_LIMIT_H
 #define SR_ROUTER_EXCHANGE_LIMIT_H
 

@@ -161,8 +161,8 @@ struct sr_record {
     struct sr_bytes allow;     /* the method that a 405 names */
     unsigned retry_after_s;    /* of a 503 and a 429; 0: a second */
     struct sr_record_limit limit;
-    const char *error_code;    /* NULL = none */
-    const char *error_reason;  /* label of llm_request_errors_total; NULL = not counted */
+    const char *error_code;   /* NULL = none */
+    const char *error_reason; /* label of llm_request_errors_total; NULL = not counted */
 
     /* the answer of the upstream */
     int answer_status;  /* 0 = no answer began */

@@ -7,6 +7,7 @@ import keys_extproc
 import keys_guards
 import keys_identity
 import keys_inference
+import keys_limits
 import keys_offline
 import keys_online
 import keys_picking
@@ -18,7 +19,7 @@ from keys_bench import Bench
 from keys_site import leaves, place
 
 KEYS = [*keys_offline.KEYS, *keys_online.KEYS, *keys_extproc.KEYS, *keys_guards.KEYS, *keys_inference.KEYS, *keys_cache.KEYS,
-        *keys_stores.KEYS, *keys_pools.KEYS, *keys_picking.KEYS, *keys_identity.KEYS]
+        *keys_stores.KEYS, *keys_pools.KEYS, *keys_picking.KEYS, *keys_identity.KEYS, *keys_limits.KEYS]
 
 
 @pytest.fixture(scope="module")

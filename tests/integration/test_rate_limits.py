@@ -1,7 +1,11 @@
 """Rate limits and budgets, through the gateway and through Envoy, in memory and over a real Redis."""
+import contextlib
 import http.client
 import json
+import shutil
+import signal
 import socket
+import sqlite3
 import threading
 import time
 
@@ -267,3 +271,50 @@ def test_redis_is_away(limited, redis, door, fail_open):
     assert until(lambda: site.post(door, ALICE)[0] == 200)
     text = request(site.metrics, "GET", "/metrics").body.decode()
     assert 'semroute_limit_requests_total{rule="n",result="failed"}' in text
+
+
+# ---- over a restart ----
+
+def written(directory):
+    """What a copy of the file and its log says."""
+    copy = directory / "copy"
+    shutil.rmtree(copy, ignore_errors=True)
+    copy.mkdir()
+    for name in ("budgets.db", "budgets.db-wal"):
+        if (directory / name).exists():
+            shutil.copy(directory / name, copy / name)
+    try:
+        with contextlib.closing(sqlite3.connect(copy / "budgets.db")) as database:
+            return database.execute("SELECT coalesce(max(count), 0) FROM spent").fetchone()[0]
+    except sqlite3.DatabaseError:
+        return 0
+
+
+@pytest.mark.parametrize("how", ["stop", "kill"])
+def test_budgets_outlive_the_process(tmp_path, limited, how):
+    limits = {"path": str(tmp_path / "budgets.db"), "budgets": [{"name": "b", "per": ["key"], "tokens": 150, "period": "month"}]}
+    first = limited(limits=limits)
+    assert first.post("gateway", ALICE)[0] == 200 and first.post("gateway", BOB)[0] == 200
+    assert until(lambda: first.post("gateway", ALICE)[0] == 429)
+    if how == "kill":
+        assert until(lambda: written(tmp_path) >= 200)
+        first.process.signal(signal.SIGKILL)
+        first.process.child.wait()
+    else:
+        first.process.stop()
+    again = tmp_path / "again"
+    again.mkdir()
+    second = type("Site", (Limited,), {"limits": limits})(again)
+    try:
+        assert second.post("gateway", ALICE)[0] == 429
+        assert second.post("gateway", BOB)[0] == 200
+    finally:
+        second.stop()
+
+
+def test_a_file_that_cannot_be_used(tmp_path, limited):
+    (tmp_path / "budgets.db").write_text("no database " * 1000)
+    site = limited(limits={"path": str(tmp_path / "budgets.db"), "budgets": [{"name": "b", "tokens": 150, "period": "month"}]})
+    assert "kept in memory only" in site.process.output()
+    assert site.post("gateway", ALICE)[0] == 200
+    assert (tmp_path / "budgets.db").read_text().startswith("no database")

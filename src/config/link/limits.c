@@ -43,7 +43,8 @@ static void check_rule(struct sr_binder *b, const struct sr_yaml_node *at, const
                         "`services.authz.identity.user_groups_header`",
                         limit->name);
     if ((limit->match.tenant[0] || (limit->per & SR_PER_TENANT)) && !global->guards.tenant_header[0] && !keys)
-        sr_bind_warning(b, at, "limit `%.60s`: no request has a tenant: there are no keys and no `tenant_header`",
+        sr_bind_warning(b, at,
+                        "limit `%.60s`: no request has a tenant: there are no keys and no `tenant_header`",
                         limit->name);
     bool priced = false;
     for (size_t i = 0; i < config->n_models; i++)
@@ -96,6 +97,7 @@ void sr_link_limits(struct sr_binder *b, const struct sr_yaml_node *root, struct
     take_rules(b, sr_yaml_get(own, "rules"), config, limits->rules, limits->n_rules, &counts);
     take_rules(b, sr_yaml_get(own, "budgets"), config, limits->budgets, limits->n_budgets, &counts);
     if (counts > SR_LIMITS_MAX)
-        sr_bind_error(b, own ? own : peer, "at most %d limits of requests, tokens and cost together, found %zu",
-                      SR_LIMITS_MAX, counts);
+        sr_bind_error(b, own ? own : peer,
+                      "at most %d limits of requests, tokens and cost together, found %zu", SR_LIMITS_MAX,
+                      counts);
 }

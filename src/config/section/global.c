@@ -89,8 +89,8 @@ static const struct sr_section services_section = {
     .name = "global.services",
     .help = "What the program offers besides routing.",
     SR_FIELDS(services_fields),
-    .later = (const char *const[]){"response_api", "router_replay", "management_api", "api",
-                                   "startup_status", NULL},
+    .later = (const char *const[]){"response_api", "router_replay", "management_api", "api", "startup_status",
+                                   NULL},
 };
 
 static const struct sr_field domain_fields[] = {

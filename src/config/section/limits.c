@@ -7,20 +7,23 @@
 #define LIMIT(member)    offsetof(struct sr_config_limit, member)
 #define PROVIDER(member) offsetof(struct sr_config_limit_provider, member)
 
-static const struct sr_enum_word units[] = {{"second", SR_UNIT_SECOND}, {"minute", SR_UNIT_MINUTE},
-                                            {"hour", SR_UNIT_HOUR},     {"day", SR_UNIT_DAY},
+static const struct sr_enum_word units[] = {{"second", SR_UNIT_SECOND},
+                                            {"minute", SR_UNIT_MINUTE},
+                                            {"hour", SR_UNIT_HOUR},
+                                            {"day", SR_UNIT_DAY},
                                             {NULL, 0}};
 static const struct sr_enum_word periods[] = {
     {"day", SR_UNIT_DAY}, {"week", SR_UNIT_WEEK}, {"month", SR_UNIT_MONTH}, {NULL, 0}};
-static const struct sr_enum_word pers[] = {{"user", SR_PER_USER}, {"tenant", SR_PER_TENANT},
-                                           {"team", SR_PER_TEAM}, {"key", SR_PER_KEY},
+static const struct sr_enum_word pers[] = {{"user", SR_PER_USER},   {"tenant", SR_PER_TENANT},
+                                           {"team", SR_PER_TEAM},   {"key", SR_PER_KEY},
                                            {"model", SR_PER_MODEL}, {NULL, 0}};
 
 /* ---- whose requests ---- */
 
 static const struct sr_field match_fields[] = {
     {"user", SR_FIELD_TEXT, LIMIT(match.user), .def_note = "any", .help = "the user; `*`: any"},
-    {"group", SR_FIELD_TEXT, LIMIT(match.group), .def_note = "any", .help = "one of the user's groups; `*`: any"},
+    {"group", SR_FIELD_TEXT, LIMIT(match.group), .def_note = "any",
+     .help = "one of the user's groups; `*`: any"},
     {"model", SR_FIELD_TEXT, LIMIT(match.model), .def_note = "any",
      .help = "the model that answers, of `providers.models`; `*`: any"},
 };
@@ -29,7 +32,8 @@ static const struct sr_section match_section = {
 
 static const struct sr_field own_match_fields[] = {
     {"user", SR_FIELD_TEXT, LIMIT(match.user), .def_note = "any", .help = "the user; `*`: any"},
-    {"group", SR_FIELD_TEXT, LIMIT(match.group), .def_note = "any", .help = "one of the user's groups; `*`: any"},
+    {"group", SR_FIELD_TEXT, LIMIT(match.group), .def_note = "any",
+     .help = "one of the user's groups; `*`: any"},
     {"tenant", SR_FIELD_TEXT, LIMIT(match.tenant), .def_note = "any", .help = "the tenant; `*`: any"},
     {"key", SR_FIELD_TEXT, LIMIT(match.key), .def_note = "any",
      .help = "the name of a key of `identity.keys`; `*`: any"},
@@ -104,7 +108,8 @@ static const struct sr_enum_word provider_types[] = {{"local-limiter", 0}, {NULL
 
 static const struct sr_field provider_fields[] = {
     {"type", SR_FIELD_ENUM, .words = provider_types, .later = (const char *const[]){"envoy-ratelimit", NULL},
-     .flags = SR_FIELD_REQUIRED | SR_FIELD_DECLARED, .help = "this program counts (`limits.store` says where)"},
+     .flags = SR_FIELD_REQUIRED | SR_FIELD_DECLARED,
+     .help = "this program counts (`limits.store` says where)"},
     {"rules", SR_FIELD_LIST, PROVIDER(rules), PROVIDER(n_rules), .of = &rule_section,
      .help = "all that match count, and the first that has no room refuses"},
 };
@@ -218,7 +223,8 @@ static const struct sr_field limits_fields[] = {
     {"budgets", SR_FIELD_LIST, LIMITS(budgets), LIMITS(n_budgets), .of = &budget_section,
      .help = "limits of tokens and cost by the calendar"},
     {"store", SR_FIELD_ENUM, LIMITS(store), .words = stores, .def = "memory",
-     .help = "where is counted, also for `services.ratelimit`: in this process, or in a Redis for all of them"},
+     .help =
+         "where is counted, also for `services.ratelimit`: in this process, or in a Redis for all of them"},
     {"redis", SR_FIELD_OBJECT, LIMITS(redis), .of = &sr_section_store_server, .help = "the Redis or Valkey"},
     {"prefix", SR_FIELD_TEXT, LIMITS(prefix), .def = "semroute:limit:", .flags = SR_FIELD_NOT_EMPTY,
      .help = "the beginning of every key there"},
@@ -236,7 +242,8 @@ static void finish_limits(struct sr_binder *b, const struct sr_yaml_node *node, 
     if (limits->timeout_ms == 0)
         sr_bind_error(b, sr_bind_at(node, "timeout"), "`timeout` must be above 0");
     if (strlen(limits->prefix) > 64 || strpbrk(limits->prefix, " \t\r\n%"))
-        sr_bind_error(b, sr_bind_at(node, "prefix"), "`prefix` has at most 64 characters, none of them white space");
+        sr_bind_error(b, sr_bind_at(node, "prefix"),
+                      "`prefix` has at most 64 characters, none of them white space");
 }
 
 const struct sr_section sr_section_limits = {

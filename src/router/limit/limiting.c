@@ -52,8 +52,8 @@ int sr_limiting_start(struct sr_limiting *l, struct sr_limiter *limiter, const s
     }
     l->state = SR_LIMITING_WAITS;
     l->deadline_ns = sr_clock_ns() + 2 * config->global.limits.timeout_ms * SR_NS_PER_MS;
-    int rc = sr_limiter_take(limiter, l->limits, l->n, l->taken_ms, &l->result, mailbox, query_done, l,
-                             &l->query);
+    int rc =
+        sr_limiter_take(limiter, l->limits, l->n, l->taken_ms, &l->result, mailbox, query_done, l, &l->query);
     if (rc == SR_OK)
         take_result(l, SR_OK);
     return rc;

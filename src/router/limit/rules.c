@@ -66,7 +66,8 @@ static int make_key(const struct sr_config *config, const struct sr_limit_subjec
     struct sr_bytes name = sr_bytes_str(rule->name), model = sr_bytes_str(config->models[s->model].name);
     struct sr_bytes own = key_name(id);
     uint8_t digest[SR_SHA256_SIZE];
-    size_t most = name.n + id->user.n + id->tenant.n + id->team.n + own.n + model.n + 20 * (sizeof(size_t) + 8);
+    size_t most =
+        name.n + id->user.n + id->tenant.n + id->team.n + own.n + model.n + 20 * (sizeof(size_t) + 8);
     struct key_text text = {.p = sr_arena_alloc(arena, most)};
     if (!text.p)
         return SR_ENOMEM;

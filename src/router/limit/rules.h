@@ -19,8 +19,8 @@ struct sr_limit_item {
 
 struct sr_limit_subject {
     const struct sr_identity *identity;
-    uint64_t client; /* sr_identity_client */
-    int model;       /* index of the configuration */
+    uint64_t client;        /* sr_identity_client */
+    int model;              /* index of the configuration */
     uint64_t prompt_tokens; /* estimated */
     uint64_t now_ms;        /* since 1970 */
 };

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "limit/limiter.h"
 #include "store/redis/counters.h"
+#include "store/sqlite/spent.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,12 +50,37 @@ static int open_redis(struct sr_limit_remote **out, const struct sr_config_limit
     return sr_redis_counters(out, &options, err);
 }
 
-void sr_limits_open(sr_runtime *runtime, const struct sr_config *config, const struct sr_config *before)
+/* The file of budgets; a Redis keeps them itself. */
+static const char *path_of(const struct sr_config *config)
+{
+    const struct sr_config_limits *limits = config ? &config->global.limits : NULL;
+    return limits && limits->n_budgets && limits->store == SR_LIMITS_MEMORY ? limits->path : "";
+}
+
+static void open_file(sr_runtime *runtime, struct sr_spent_file **file, const char *path, const char *before)
+{
+    struct sr_err err = {0};
+    if (same(path, before))
+        return;
+    sr_limits_close(file);
+    if (path[0] && sr_spent_file_open(file, path, sr_limiter_table(sr_runtime_limiter(runtime)), &err))
+        sr_log(SR_LOG_ERROR, "budgets", "what is spent is kept in memory only: %s", err.message);
+}
+
+void sr_limits_close(struct sr_spent_file **file)
+{
+    sr_spent_file_close(*file);
+    *file = NULL;
+}
+
+void sr_limits_open(sr_runtime *runtime, struct sr_spent_file **file, const struct sr_config *config,
+                    const struct sr_config *before)
 {
     const struct sr_config_limits *limits = &config->global.limits;
     struct sr_limit_remote *remote = NULL;
     struct sr_err err = {0};
     bool used = uses_redis(config), was = uses_redis(before);
+    open_file(runtime, file, path_of(config), path_of(before));
     if (used && was && same_redis(limits, &before->global.limits))
         return;
     if (used && open_redis(&remote, limits, &err))

@@ -5,8 +5,15 @@
 #include "config/config.h"
 #include "router/runtime.h"
 
-/* Opens the store that `config` names, or closes it; `before`: the configuration until now, NULL at the start.
- * One that is the same stays. What fails is logged, and this process counts by itself. */
-void sr_limits_open(sr_runtime *runtime, const struct sr_config *config, const struct sr_config *before);
+struct sr_spent_file;
+
+/* Opens the store and the file that `config` names, or closes them; `before`: the configuration until now,
+ * NULL at the start. One that is the same stays. What fails is logged, and this process counts in its memory.
+ */
+void sr_limits_open(sr_runtime *runtime, struct sr_spent_file **file, const struct sr_config *config,
+                    const struct sr_config *before);
+
+/* Writes what is spent of budgets, and closes their file. */
+void sr_limits_close(struct sr_spent_file **file);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The scripts of counters.c, in Redis' Lua. Each line of their argument is one counter; docs/internals/limits.md
- * describes them.
+ * The scripts of counters.c, in Redis' Lua. Each line of their argument is one counter;
+ * docs/internals/limits.md describes them.
  */
 #ifndef SR_STORE_REDIS_COUNTERS_SCRIPT_H
 #define SR_STORE_REDIS_COUNTERS_SCRIPT_H
