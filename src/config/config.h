@@ -23,16 +23,6 @@ struct sr_config_position {
     uint32_t line, column;
 };
 
-struct sr_name_value {
-    const char *name;
-    const char *value;
-};
-
-struct sr_name_values {
-    struct sr_name_value *items;
-    size_t count;
-};
-
 /* listeners[] */
 struct sr_config_listener {
     const char *name;
@@ -588,6 +578,7 @@ struct sr_config_global {
     const char *user_header, *groups_header; /* set by a trusted proxy; "" = none */
     struct sr_config_identity identity;
     struct sr_config_limits limits;
+    struct sr_config_authz authz;
     struct sr_config_policy *policies;
     size_t n_policies;
     struct sr_config_pool *pools;

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "router/cache/replay.h"
+#include "router/exchange_key.h"
 #include "router/exchange_limit.h"
 #include "router/exchange_record.h"
 #include "router/pick/ask.h"
@@ -186,6 +187,9 @@ bool sr_exchange_may_use(const sr_exchange *x, int model)
 {
     if (!sr_identity_may_use(&x->identity, x->router->config, model))
         return false;
+    struct sr_bytes own;
+    if (sr_exchange_key_for(x, model, &own) == SR_KEY_INJECTED)
+        return true; /* it uses no key of the operator */
     return !x->identity.anonymous || x->router->config->global.access.allow_anonymous ||
            !x->router->models[model].has_key;
 }
@@ -199,6 +203,18 @@ static void refuse_model(sr_exchange *x)
               x->router->config->models[x->record.model].name);
     refusal.type = "permission_error";
     refusal.reason = "model_not_allowed";
+    sr_exchange_refuse(x, &refusal);
+}
+
+/* No provider of authz has a key for the upstream. */
+static void refuse_no_key(sr_exchange *x)
+{
+    struct sr_refusal refusal;
+    sr_refuse(&refusal, 401, "missing_upstream_key", NULL,
+              "Authentication failed. Check your API key configuration: no provider of global.services.authz "
+              "has a key for model `%s`",
+              x->router->config->models[x->record.model].name);
+    refusal.reason = "authentication_failed";
     sr_exchange_refuse(x, &refusal);
 }
 
@@ -308,6 +324,19 @@ static int discovered_targets(sr_exchange *x, const struct sr_router_model *mode
     return rc;
 }
 
+/* The targets of the record's model, with the key that the request has for them. */
+static int make_targets(sr_exchange *x)
+{
+    const struct sr_router_model *model = &x->router->models[x->record.model];
+    struct sr_bytes value;
+    x->verdict.targets = model->targets;
+    x->verdict.n_targets = model->n_targets;
+    int rc = model->discovered ? discovered_targets(x, model) : SR_OK;
+    if (!rc && sr_exchange_key_for(x, x->record.model, &value) == SR_KEY_INJECTED)
+        rc = sr_exchange_key_inject(x, value);
+    return rc;
+}
+
 bool sr_exchange_renew(sr_exchange *x)
 {
     const struct sr_router_model *model = &x->router->models[x->record.model];
@@ -315,7 +344,7 @@ bool sr_exchange_renew(sr_exchange *x)
     if (!model->discovered || !sr_ticket_is_stale(&before))
         return false;
     x->ticket = (struct sr_ticket){.at = -1};
-    if (open_ticket(x) || discovered_targets(x, model)) {
+    if (open_ticket(x) || make_targets(x)) {
         sr_ticket_dispose(&x->ticket);
         x->ticket = before;
         return false;
@@ -345,6 +374,7 @@ static void forward(sr_exchange *x, const struct sr_bytes *slices, size_t n, siz
     const struct sr_router_model *model = &x->router->models[r->model];
     const struct sr_config_decision *decision = sr_record_decision(r, x->router->config);
     struct sr_header_edits headers;
+    struct sr_bytes own;
     if (!sr_identity_may_use(&x->identity, x->router->config, r->model)) {
         refuse_model(x);
         return;
@@ -353,6 +383,12 @@ static void forward(sr_exchange *x, const struct sr_bytes *slices, size_t n, siz
         refuse_anonymous(x);
         return;
     }
+    enum sr_exchange_key key = sr_exchange_key_for(x, r->model, &own);
+    if (key == SR_KEY_MISSING) {
+        refuse_no_key(x);
+        return;
+    }
+    x->head.injects = key == SR_KEY_INJECTED;
     if (awaits_vector(x)) {
         x->sending = slices;
         x->n_sending = n;
@@ -370,12 +406,10 @@ static void forward(sr_exchange *x, const struct sr_bytes *slices, size_t n, siz
     r->sent = v->body = slices;
     r->n_sent = v->n_body = n;
     v->body_size = size;
-    v->targets = model->targets;
-    v->n_targets = model->n_targets;
     v->ticket = &x->ticket;
     v->target = target_of(x, model);
     if (!v->target.n || sr_headers_upstream(r, &x->head, x->router, &x->arena, &headers) || open_ticket(x) ||
-        (model->discovered && discovered_targets(x, model))) {
+        make_targets(x)) {
         refuse_memory(x);
         return;
     }

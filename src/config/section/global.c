@@ -62,26 +62,9 @@ static const struct sr_section observability_section = {
     SR_FIELDS(observability_fields),
     .later = (const char *const[]){"tracing", NULL},
 };
-static const struct sr_field identity_fields[] = {
-    {"user_id_header", SR_FIELD_TEXT, GLOBAL(user_header), .def_note = "none",
-     .help = "a request header, set by a trusted proxy, that names the user"},
-    {"user_groups_header", SR_FIELD_TEXT, GLOBAL(groups_header), .def_note = "none",
-     .help = "the same for the user's groups, with commas"},
-};
-static const struct sr_section identity_section = {
-    .name = "identity",
-    .help = "Trusted headers. A client that reaches semroute past the proxy could set them itself.",
-    SR_FIELDS(identity_fields)};
-static const struct sr_field authz_fields[] = {
-    {"identity", SR_FIELD_OBJECT, .of = &identity_section, .help = "trusted headers"},
-};
-static const struct sr_section authz_section = {.name = "authz",
-                                                .help = "Who is asking.",
-                                                SR_FIELDS(authz_fields),
-                                                .later = (const char *const[]){"fail_open", NULL}};
 static const struct sr_field services_fields[] = {
     {"observability", SR_FIELD_OBJECT, .of = &observability_section, .help = "metrics"},
-    {"authz", SR_FIELD_OBJECT, .of = &authz_section, .help = "who is asking"},
+    {"authz", SR_FIELD_OBJECT, .of = &sr_section_authz, .help = "who is asking"},
     {"ratelimit", SR_FIELD_OBJECT, GLOBAL(limits), .of = &sr_section_ratelimit,
      .help = "how much clients may ask for"},
 };

@@ -1,5 +1,5 @@
 /*
- * The sections of the configuration file, each declared in the file of its part: cache.c, cards.c,
+ * The sections of the configuration file, each declared in the file of its part: authz.c, cache.c, cards.c,
  * compression.c, decisions.c, embeddings.c, extproc.c, gateway.c, global.c, guards.c, identity.c, limits.c,
  * listeners.c, picking.c, pools.c, providers.c, reliability.c, signals.c, and plugin_*.c (plugins.h). root.c
  * puts them together.
@@ -18,7 +18,7 @@ extern const struct sr_section sr_section_root, sr_section_listener, sr_section_
     sr_section_cache, sr_section_cache_use, sr_section_pool, sr_section_picking_session,
     sr_section_picking_prefix, sr_section_picking_cost, sr_section_picking_metrics,
     sr_section_picking_meaning, sr_section_identity, sr_section_keys_file, sr_section_limits,
-    sr_section_ratelimit, sr_section_store_server;
+    sr_section_authz, sr_section_ratelimit, sr_section_store_server;
 extern const struct sr_enum_word sr_picking_policies[], sr_on_error_words[], sr_effort_words[],
     sr_strategy_words[];
 /* The signal types that rules may name; `value` is the index of the field of sr_section_signals that lists

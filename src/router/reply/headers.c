@@ -118,7 +118,7 @@ int sr_headers_upstream(const struct sr_record *r, const struct sr_head *head, c
     size_t n_remove = head->n_strip;
     if (n_remove)
         memcpy(remove, head->strip, n_remove * sizeof *remove);
-    for (size_t i = 0; router->models[r->model].has_key && i < head->n_credentials; i++)
+    for (size_t i = 0; (router->models[r->model].has_key || head->injects) && i < head->n_credentials; i++)
         remove[n_remove++] = head->credentials[i];
     list_text(&set, SR_LIT("x-selected-model"), r->model_name);
     list_set(&set, SR_LIT("accept-encoding"), SR_LIT("identity"));

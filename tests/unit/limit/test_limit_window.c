@@ -27,7 +27,7 @@ static size_t check_property(uint64_t seed, uint64_t unit_ms, int64_t max, int64
     uint64_t now = random_next(&seed) % 1000000;
     for (int i = 0; i < ARRIVALS; i++) {
         int64_t wants = 1 + (int64_t)(random_next(&seed) % (uint64_t)most_cost);
-        uint64_t gap = random_next(&seed) % (1 + unit_ms * (uint64_t)wants / (uint64_t)max);
+        uint64_t gap = random_next(&seed) % (2 + unit_ms * (uint64_t)wants / (uint64_t)max);
         now += random_next(&seed) % 8 ? gap : gap * 16;
         if (sr_window_roll(&window, unit_ms, now) + wants > max) {
             uint64_t wait = sr_window_wait_ms(&window, unit_ms, now, max - wants);
